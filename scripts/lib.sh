@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Shared by all scripts here: where things are kept, and how progress and
+# failures are shown. Source it, do not run it.
+set -euo pipefail
+
+# The root of this repository, wherever the script was called from.
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+SCRIPTS=$TOP/scripts
+
+# All products live outside the work tree, so that a fresh clone finds what an
+# earlier one has built.
+OUT=${KPROBES_OUT:-${XDG_CACHE_HOME:-$HOME/.cache}/kprobes-linux}
+LOGS=$OUT/logs
+mkdir -p "$LOGS" "$OUT/build"
+export OUT
+
+say() { printf '%s\n' "$*"; }
+
+# die CAUSE [LOG] - one line: who, why, and where to read more.
+die() {
+	printf '%s: %s%s\n' "${0##*/}" "$1" "${2:+ (log: $2)}" >&2
+	exit 1
+}
+
+# cause LOG - the line of LOG that most likely says why.
+cause() {
+	local line
+	line=$(grep -m1 -E '(^|[^_[:alnum:]])([Ee]rror|ERROR|fatal|FAILED|undefined reference|No space left)' "$1" ||
+	       grep -v '^[[:space:]]*$' "$1" | tail -n 1) || true
+	printf '%s' "${line:-no output}" | cut -c1-200
+}
+
+# step TEXT CMD... - say what is done, do it with the output in a log, and say
+# how many seconds it took, or on the same line what went wrong. Lines "note: ..."
+# of the command are shown. CMD may be a function; it stops at its first error.
+step() {
+	local text=$1 log start=$SECONDS rc=0
+	shift
+	log=$LOGS/$(printf '%s' "$text" | tr -cs '[:alnum:]_.-' '-' | cut -c1-60).log
+	printf '%s ... ' "$text"
+	# Not "if cmd": that would switch "set -e" off inside functions.
+	set +e
+	(set -e; "$@") >"$log" 2>&1 </dev/null
+	rc=$?
+	set -e
+	if [ $rc -ne 0 ]; then
+		printf 'FAILED after %d s: %s (log: %s)\n' $((SECONDS - start)) \
+			"$(cause "$log")" "$log"
+		exit 1
+	fi
+	printf '%d s\n' $((SECONDS - start))
+	grep '^note: ' "$log" || true
+}
+
+# lock FILE - hold an exclusive lock until this script ends. Says so when it
+# has to wait. Opened for reading: the file may belong to another user.
+lock() {
+	local fd
+	[ -e "$1" ] || (umask 0; : >>"$1") 2>/dev/null || true
+	exec {fd}<"$1" || die "cannot open the lock $1"
+	flock -n "$fd" && return 0
+	say "note: waiting for another run that holds $1"
+	flock "$fd"
+}
+
+# Two kernel builds at a time on a small machine only slow each other down, so
+# this lock covers the machine, not just one output directory.
+BUILD_LOCK=${TMPDIR:-/tmp}/kprobes-linux-build.lock
+
+# kernel_line NAME - read the line of NAME in scripts/kernels into the variables
+# arch, cross, targets and fragments.
+kernel_line() {
+	# shellcheck disable=SC2034 # used by the caller
+	read -r _ arch cross targets fragments < <(
+		grep "^${1#base-} " "$SCRIPTS/kernels") ||
+		die "no kernel '$1' in scripts/kernels"
+	[ "$cross" != - ] || cross=
+}
