@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The contract between the kprobes core and an architecture: what the
+ * architecture supplies, what the core calls, and what it offers to hit paths.
+ *
+ * Include <linux/kprobes.h>, which includes this file. Locks are abbreviated:
+ * M = kprobe_mutex, C = CPU hotplug read lock, T = text_mutex.
+ *
+ * <asm/kprobes.h> has to supply, with CONFIG_KPROBES:
+ *  - kprobe_opcode_t, struct arch_specific_insn, MAX_INSN_SIZE (opcodes);
+ *  - struct prev_kprobe, and struct kprobe_ctlblk with kprobe_status and
+ *    prev_kprobe in it;
+ *  - arch_remove_kprobe(), flush_insn_slot(), kprobe_fault_handler(), each as
+ *    function or macro;
+ *  - kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
+ *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot().
+ * It defines the per-CPU variables current_kprobe and kprobe_ctlblk.
+ *
+ * The struct kprobe that architecture code sees is never one of a user. It is
+ * the core's own, one for each probed address: pre_handler is always set,
+ * post_handler is NULL until the first user with a post handler came and then
+ * stays, and flags has KPROBE_FLAG_DISABLED exactly when no user is enabled.
+ */
+#ifndef _LINUX_KPROBES_ARCH_H
+#define _LINUX_KPROBES_ARCH_H
+
+/* Values of kprobe_ctlblk.kprobe_status. */
+#define KPROBE_HIT_ACTIVE	0x01
+#define KPROBE_HIT_SS		0x02
+#define KPROBE_REENTER		0x04
+#define KPROBE_HIT_SSDONE	0x08
+
+/* Names of slot pages in /proc/kallsyms and in perf records. */
+#define KPROBE_INSN_PAGE_SYM	"kprobe_insn_page"
+#define KPROBE_OPTINSN_PAGE_SYM	"kprobe_optinsn_page"
+
+/* Bytes of an instruction slot, unless the architecture wants more. */
+#ifndef KPROBE_INSN_SLOT_SIZE
+#define KPROBE_INSN_SLOT_SIZE	(MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
+#endif
+
+/*
+ * Whether a task can be preempted inside an instruction slot and come back to
+ * it later. A dirty slot is then used again only after a tasks-RCU grace
+ * period, else after one of RCU.
+ */
+#ifndef KPROBE_SLOT_IS_PREEMPTIBLE
+#define KPROBE_SLOT_IS_PREEMPTIBLE	0
+#endif
+
+DECLARE_PER_CPU(struct kprobe *, current_kprobe);
+DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+/*
+ * Addresses
+ */
+
+/**
+ * kprobe_lookup_name() - find the address that a symbol stands for
+ * @name: the symbol, also as "module:symbol"
+ * @offset: what will be added to it; only a hint, the result does not have it
+ *
+ * Context: any, does not sleep.
+ * Return: the address, or NULL when there is no such symbol.
+ * Default: weak, kallsyms_lookup_name().
+ */
+kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
+
+/**
+ * arch_adjust_kprobe_addr() - the address to probe for an offset in a symbol
+ * @addr: start of the symbol
+ * @offset: offset from there, inside the symbol
+ * @on_func_entry: set to whether a probe there is on the function's entry
+ *
+ * Moves a probe behind a landing pad, or to the entry that calls go through.
+ * The result must be a fixed point: it may be asked again with its own answer.
+ *
+ * Context: process context.
+ * Return: the address, or NULL when it cannot be read.
+ * Default: weak, the sum; an entry when @offset is 0.
+ */
+kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
+					 unsigned long offset,
+					 bool *on_func_entry);
+
+/**
+ * arch_within_kprobe_blacklist() - text that the architecture keeps from probes
+ * @addr: the address
+ *
+ * Context: any, does not sleep.
+ * Return: true if no probe may be there.
+ * Default: weak, true inside .kprobes.text.
+ */
+bool arch_within_kprobe_blacklist(unsigned long addr);
+
+/**
+ * arch_populate_kprobe_blacklist() - add the architecture's own text at boot
+ *
+ * Calls kprobe_add_area_blacklist() and kprobe_add_ksym_blacklist().
+ *
+ * Context: early_initcall, no lock held.
+ * Return: 0, or an error that is only logged.
+ * Default: weak, does nothing.
+ */
+int arch_populate_kprobe_blacklist(void);
+
+/* Offered to arch_populate_kprobe_blacklist(); documented at their bodies. */
+int kprobe_add_ksym_blacklist(unsigned long entry);
+int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
+
+/*
+ * Instruction slots
+ */
+
+/**
+ * alloc_insn_page() - get a page for instruction slots
+ *
+ * Context: process context, a slot cache's mutex held, perhaps M, C and T.
+ * Return: PAGE_SIZE bytes of executable memory in reach of kernel text, or NULL.
+ *	   The core frees it with execmem_free().
+ * Default: weak, execmem_alloc(EXECMEM_KPROBES).
+ */
+void *alloc_insn_page(void);
+
+/*
+ * Offered: slots for copies of instructions. They do not wait and may be
+ * called with M, C and T held; documented at their bodies.
+ */
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+kprobe_opcode_t *get_insn_slot(void);
+void free_insn_slot(kprobe_opcode_t *slot, int dirty);
+bool is_kprobe_insn_slot(unsigned long addr);
+#else
+static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return false;
+}
+
+/**
+ * arch_kprobe_get_kallsym() - further symbols for /proc/kallsyms
+ * @symnum: running number, 0 for the first; out: ignored
+ * @value: set to the address
+ * @type: set to the symbol type
+ * @sym: set to the name, KSYM_NAME_LEN bytes
+ *
+ * Context: process context.
+ * Return: 0, or -ERANGE when there is none with that number.
+ * Default: weak, -ERANGE.
+ */
+int arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
+			    char *type, char *sym);
+
+/*
+ * Life of a probe
+ */
+
+/**
+ * arch_init_kprobes() - set the architecture up
+ *
+ * May register a probe on its own return trampoline.
+ *
+ * Context: early_initcall. Table, blacklist and slots are usable.
+ * Return: 0, or an error: kprobes then stay off.
+ * Default: none.
+ */
+int arch_init_kprobes(void);
+
+/**
+ * arch_prepare_kprobe() - decode the instruction and make its copy
+ * @p: addr is set; to be filled in: opcode and ainsn
+ *
+ * Must see the original instruction even where other probes are armed.
+ *
+ * Context: M, C and T held; may sleep.
+ * Return: 0, or with nothing kept: -EILSEQ not at an instruction boundary,
+ *	   -EINVAL cannot be probed, -ENOMEM, other errors of the architecture.
+ * Default: none.
+ */
+int arch_prepare_kprobe(struct kprobe *p);
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/**
+ * arch_prepare_kprobe_ftrace() - as arch_prepare_kprobe(), at an ftrace site
+ * @p: addr is set
+ *
+ * Context: M held.
+ * Return: 0 or an error, with nothing kept.
+ * Default: none.
+ */
+int arch_prepare_kprobe_ftrace(struct kprobe *p);
+
+/**
+ * kprobe_ftrace_handler() - hit of a probe at an ftrace site
+ * @ip: address of the site
+ * @parent_ip: its caller
+ * @ops: which of the core's ftrace_ops
+ * @fregs: state of the traced code
+ *
+ * Looks the probe up, and does for it what a breakpoint hit does. It returns
+ * at once when there is no probe, or while kprobe_ftrace_disabled is set.
+ *
+ * Context: ftrace callback.
+ * Default: none.
+ */
+void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
+
+/* ftrace found itself broken: nothing may touch it any more. */
+extern bool kprobe_ftrace_disabled __read_mostly;
+#else
+static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
+{
+	return -EINVAL;
+}
+#endif
+
+/**
+ * arch_arm_kprobe() - put the breakpoint into the text
+ * @p: a prepared probe
+ *
+ * Context: M, C and T held; may sleep.
+ * Default: none.
+ */
+void arch_arm_kprobe(struct kprobe *p);
+
+/**
+ * arch_disarm_kprobe() - put the original instruction back
+ * @p: an armed probe
+ *
+ * On return new executions do not trap; CPUs that trapped before may still be
+ * about to look the probe up. The core keeps it findable for one RCU grace
+ * period after this.
+ *
+ * Context: M, C and T held; may sleep.
+ * Default: none.
+ */
+void arch_disarm_kprobe(struct kprobe *p);
+
+/**
+ * arch_arm_kprobes() - arm many probes
+ * @kps: prepared probes, linked by their list
+ *
+ * For architectures that can patch many addresses with one synchronization.
+ *
+ * Context: M, C and T held; may sleep.
+ * Default: weak, arch_arm_kprobe() for each.
+ */
+void arch_arm_kprobes(struct list_head *kps);
+
+/**
+ * arch_disarm_kprobes() - disarm many probes
+ * @kps: armed probes, linked by their list
+ *
+ * Context: M, C and T held; may sleep.
+ * Default: weak, arch_disarm_kprobe() for each.
+ */
+void arch_disarm_kprobes(struct list_head *kps);
+
+/*
+ * arch_remove_kprobe(p), from <asm/kprobes.h>, gives back what was prepared.
+ * Called with M held, no CPU in the probe's code any more; also for code that
+ * does not exist any more, so it touches no text. It may sleep, and must accept
+ * a probe for which nothing is left to give back.
+ */
+
+/**
+ * kprobe_exceptions_notify() - hits of architectures that use the die chain
+ * @self: the core's notifier
+ * @val: enum die_val
+ * @data: struct die_args
+ *
+ * Context: exception.
+ * Return: NOTIFY_*.
+ * Default: weak, NOTIFY_DONE.
+ */
+int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
+			     void *data);
+
+#ifdef CONFIG_KRETPROBES
+extern struct kretprobe_blackpoint kretprobe_blacklist[];
+
+/**
+ * arch_trampoline_kprobe() - is this the probe on the return trampoline?
+ * @p: the probe
+ *
+ * Such a probe stays armed when all are switched off, because calls in flight
+ * still return through it.
+ *
+ * Context: M held.
+ * Default: none.
+ */
+int arch_trampoline_kprobe(struct kprobe *p);
+#else
+static inline int arch_trampoline_kprobe(struct kprobe *p)
+{
+	return 0;
+}
+#endif
+
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+/**
+ * arch_prepare_kretprobe() - divert the return of the function just entered
+ * @ri: to be filled in: ret_addr and fp
+ * @regs: state at the function's entry
+ *
+ * Context: hit path.
+ * Default: none.
+ */
+void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
+
+/**
+ * arch_kretprobe_fixup_return() - correct further copies of the return address
+ * @regs: state after the return
+ * @correct_ret_addr: the real return address
+ *
+ * Context: hit path, after the handlers.
+ * Default: weak, does nothing.
+ */
+void arch_kretprobe_fixup_return(struct pt_regs *regs,
+				 kprobe_opcode_t *correct_ret_addr);
+
+/* Where hooked functions return to; assembly of the architecture. */
+void __kretprobe_trampoline(void);
+
+static nokprobe_inline void *kretprobe_trampoline_addr(void)
+{
+	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
+}
+
+/* Offered to the trampoline; documented at their bodies. */
+unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
+					     void *frame_pointer);
+unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
+					   void *frame_pointer);
+#endif
+
+/*
+ * Offered to hit paths, besides get_kprobe()
+ */
+
+/**
+ * kprobe_running() - the probe whose handlers or instruction run on this CPU
+ *
+ * Context: preemption off.
+ * Return: the probe, or NULL.
+ */
+static nokprobe_inline struct kprobe *kprobe_running(void)
+{
+	return __this_cpu_read(current_kprobe);
+}
+
+/** reset_current_kprobe() - the hit on this CPU is over. */
+static nokprobe_inline void reset_current_kprobe(void)
+{
+	__this_cpu_write(current_kprobe, NULL);
+}
+
+/** get_kprobe_ctlblk() - this CPU's control block. Preemption is off. */
+static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
+{
+	return this_cpu_ptr(&kprobe_ctlblk);
+}
+
+void kprobes_inc_nmissed_count(struct kprobe *p);
+void dump_kprobe(struct kprobe *p);
+
+#endif /* _LINUX_KPROBES_ARCH_H */

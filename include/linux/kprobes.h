@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Kernel probes: run a handler at almost any instruction of the kernel.
+ *
+ * This header is what users of probes see, and what other subsystems may ask.
+ * Between the core and an architecture stands <linux/kprobes-arch.h>, which is
+ * pulled in at the end so that architecture code needs only this one.
+ *
+ * Documentation/trace/kprobes.rst is the manual.
+ */
+#ifndef _LINUX_KPROBES_H
+#define _LINUX_KPROBES_H
+
+#include <linux/bug.h>
+#include <linux/compiler.h>
+#include <linux/ftrace.h>
+#include <linux/linkage.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/objpool.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/rethook.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <asm/kprobes.h>
+
+#ifndef CONFIG_KPROBES
+#include <asm-generic/kprobes.h>
+
+/* Only so that the structures below are complete without probes, too. */
+typedef int kprobe_opcode_t;
+struct arch_specific_insn {
+	int dummy;
+};
+#endif
+
+struct kprobe;
+struct kretprobe;
+struct kretprobe_instance;
+struct pt_regs;
+struct task_struct;
+
+/**
+ * typedef kprobe_pre_handler_t - called before the probed instruction
+ * @p: the probe as it was registered
+ * @regs: state of the interrupted code; it may be changed
+ *
+ * Return: 0 to go on with the probed instruction. Non-zero means that @regs
+ * says where to go on: the instruction is not executed, later handlers at
+ * this address and post handlers are not called.
+ */
+typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
+
+/**
+ * typedef kprobe_post_handler_t - called after the probed instruction
+ * @p: the probe as it was registered
+ * @regs: state after the instruction
+ * @flags: always 0
+ */
+typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
+				      unsigned long flags);
+
+/**
+ * typedef kprobe_fault_handler_t - called for a fault that the probe caused
+ * @p: the probe as it was registered
+ * @regs: state at the fault
+ * @trapnr: the architecture's number of the fault
+ *
+ * Return: 1 when the handler repaired the cause or set a new instruction
+ * pointer, 0 to let the fault be handled as if there were no probe.
+ */
+typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
+				      int trapnr);
+
+/**
+ * typedef kretprobe_handler_t - called at the entry or return of a function
+ * @ri: this call of the function
+ * @regs: state at entry, or after the return with the return value in place
+ *
+ * Return: as an entry handler, non-zero asks not to see this call's return.
+ * As a return handler the value is ignored.
+ */
+typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
+				   struct pt_regs *regs);
+
+/* Bits of kprobe.flags. A caller may set only KPROBE_FLAG_DISABLED. */
+#define KPROBE_FLAG_GONE		1
+#define KPROBE_FLAG_DISABLED		2
+#define KPROBE_FLAG_OPTIMIZED		4
+#define KPROBE_FLAG_FTRACE		8
+#define KPROBE_FLAG_ON_FUNC_ENTRY	16
+
+/**
+ * struct kprobe - a probe on one instruction
+ * @hlist: unused, always unhashed
+ * @list: linked exactly while the probe is registered
+ * @nmissed: hits for which no handler could be called
+ * @addr: address of the probe; after registration the one really used, which
+ *	  may lie behind a landing pad at the start of the function
+ * @symbol_name: name to look up instead of @addr; exactly one of both is given
+ * @offset: added to the symbol or to @addr
+ * @pre_handler: called before the instruction, may be NULL
+ * @post_handler: called after it, may be NULL. A probe that has one is never
+ *		  jump optimized, and claims a function entry for itself
+ *		  against livepatch
+ * @fault_handler: called for faults in this probe's handlers or in the probed
+ *		   instruction, may be NULL; needs HAVE_KPROBE_FAULT_HANDLER
+ * @opcode: original code at the address, for architecture code only
+ * @ainsn: what the architecture keeps about the instruction; not set in probes
+ *	   of users
+ * @flags: KPROBE_FLAG_*; readers take it as a snapshot
+ *
+ * To register a structure again after unregister_kprobe(), clear @flags, and
+ * @addr too when @symbol_name is used.
+ */
+struct kprobe {
+	struct hlist_node		hlist;
+	struct list_head		list;
+	unsigned long			nmissed;
+	kprobe_opcode_t			*addr;
+	const char			*symbol_name;
+	unsigned int			offset;
+	kprobe_pre_handler_t		pre_handler;
+	kprobe_post_handler_t		post_handler;
+	kprobe_fault_handler_t		fault_handler;
+	kprobe_opcode_t			opcode;
+	struct arch_specific_insn	ainsn;
+	u32				flags;
+};
+
+/** kprobe_gone() - the probed code does not exist any more. @p: the probe */
+static inline bool kprobe_gone(struct kprobe *p)
+{
+	return READ_ONCE(p->flags) & KPROBE_FLAG_GONE;
+}
+
+/** kprobe_disabled() - the probe is switched off or gone. @p: the probe */
+static inline bool kprobe_disabled(struct kprobe *p)
+{
+	return READ_ONCE(p->flags) & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_GONE);
+}
+
+/** kprobe_optimized() - a jump is, or is about to be, in place. @p: the probe */
+static inline bool kprobe_optimized(struct kprobe *p)
+{
+	return READ_ONCE(p->flags) & KPROBE_FLAG_OPTIMIZED;
+}
+
+/** kprobe_ftrace() - the probe is called by ftrace. @p: the probe */
+static inline bool kprobe_ftrace(struct kprobe *p)
+{
+	return READ_ONCE(p->flags) & KPROBE_FLAG_FTRACE;
+}
+
+/* More per-call data than this is refused with -E2BIG. */
+#define KRETPROBE_MAX_DATA_SIZE		4096
+
+/**
+ * struct kretprobe_holder - what calls in flight keep of their kretprobe
+ * @rp: the kretprobe, NULL once it is unregistered
+ * @pool: its instances
+ *
+ * Outlives the kretprobe until the last probed call has returned.
+ */
+struct kretprobe_holder {
+	struct kretprobe __rcu	*rp;
+	struct objpool_head	pool;
+};
+
+/**
+ * struct kretprobe - a probe on the entry and the return of a function
+ * @kp: the probe on the entry; its handlers are set by register_kretprobe()
+ * @handler: called when the function has returned
+ * @entry_handler: called at its entry, may be NULL
+ * @maxactive: calls that can be in flight at once; 0 or less takes a default,
+ *	       which is written back
+ * @nmissed: calls not followed because @maxactive were in flight
+ * @data_size: bytes of user data in each instance
+ * @rh: instance pool (KRETPROBE_ON_RETHOOK)
+ * @rph: instance pool (otherwise)
+ */
+struct kretprobe {
+	struct kprobe			kp;
+	kretprobe_handler_t		handler;
+	kretprobe_handler_t		entry_handler;
+	int				maxactive;
+	int				nmissed;
+	size_t				data_size;
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	struct rethook			*rh;
+#else
+	struct kretprobe_holder		*rph;
+#endif
+};
+
+/**
+ * struct kretprobe_instance - one followed call of a probed function
+ * @node: link to the task (KRETPROBE_ON_RETHOOK)
+ * @rcu: to free it after its kretprobe has gone
+ * @llist: link to the task (otherwise)
+ * @rph: the pool it belongs to
+ * @fp: what the architecture uses to recognise the stack frame
+ * @ret_addr: the return address; in the entry handler not known yet
+ * @rp: the kretprobe
+ * @task: the task that made the call
+ * @data: @kretprobe.data_size bytes for the user, kept from entry to return
+ *
+ * @ret_addr, @rp and @task are for the handlers, while they run. Everybody
+ * else uses get_kretprobe() and get_kretprobe_retaddr().
+ */
+struct kretprobe_instance {
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	struct rethook_node		node;
+#else
+	struct rcu_head			rcu;
+	struct llist_node		llist;
+	struct kretprobe_holder		*rph;
+	void				*fp;
+#endif
+	kprobe_opcode_t			*ret_addr;
+	struct kretprobe		*rp;
+	struct task_struct		*task;
+	char				data[];
+};
+
+/**
+ * struct kretprobe_blackpoint - a function whose return must not be hooked
+ * @name: its symbol
+ * @addr: its address, looked up at boot
+ */
+struct kretprobe_blackpoint {
+	const char	*name;
+	void		*addr;
+};
+
+#ifdef CONFIG_KPROBES
+
+int register_kprobe(struct kprobe *p);
+void unregister_kprobe(struct kprobe *p);
+int register_kprobes(struct kprobe **kps, int num);
+void unregister_kprobes(struct kprobe **kps, int num);
+int enable_kprobe(struct kprobe *p);
+int disable_kprobe(struct kprobe *p);
+
+int register_kretprobe(struct kretprobe *rp);
+void unregister_kretprobe(struct kretprobe *rp);
+int register_kretprobes(struct kretprobe **rps, int num);
+void unregister_kretprobes(struct kretprobe **rps, int num);
+
+/* For code built into the kernel; the contexts are told at the functions. */
+struct kprobe *get_kprobe(void *addr);
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
+			 unsigned long offset);
+bool within_kprobe_blacklist(unsigned long addr);
+int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
+		       char *sym);
+void kprobe_free_init_mem(void);
+void kprobe_busy_begin(void);
+void kprobe_busy_end(void);
+
+/* Without jump optimization there is nothing to wait for. */
+static inline void wait_for_kprobe_optimizer(void)
+{
+}
+
+#else /* !CONFIG_KPROBES */
+
+static inline int register_kprobe(struct kprobe *p)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kprobe(struct kprobe *p)
+{
+}
+
+static inline int register_kprobes(struct kprobe **kps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kprobes(struct kprobe **kps, int num)
+{
+}
+
+static inline int enable_kprobe(struct kprobe *p)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int disable_kprobe(struct kprobe *p)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int register_kretprobe(struct kretprobe *rp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kretprobe(struct kretprobe *rp)
+{
+}
+
+static inline int register_kretprobes(struct kretprobe **rps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kretprobes(struct kretprobe **rps, int num)
+{
+}
+
+static inline struct kprobe *get_kprobe(void *addr)
+{
+	return NULL;
+}
+
+static inline struct kprobe *kprobe_running(void)
+{
+	return NULL;
+}
+
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
+
+/* Nothing says what is safe to break into, so nothing is. */
+static inline bool within_kprobe_blacklist(unsigned long addr)
+{
+	return true;
+}
+
+static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
+				     char *type, char *sym)
+{
+	return -ERANGE;
+}
+
+static inline void kprobe_free_init_mem(void)
+{
+}
+
+static inline void kprobe_busy_begin(void)
+{
+}
+
+static inline void kprobe_busy_end(void)
+{
+}
+
+static inline bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return false;
+}
+
+static inline bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return false;
+}
+
+#endif /* CONFIG_KPROBES */
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+void kprobe_ftrace_kill(void);
+#else
+static inline void kprobe_ftrace_kill(void)
+{
+}
+#endif
+
+/**
+ * disable_kretprobe() - stop following new calls
+ * @rp: a registered kretprobe
+ *
+ * Calls that are already followed still reach the handler.
+ *
+ * Context: as disable_kprobe().
+ * Return: as disable_kprobe().
+ */
+static inline int disable_kretprobe(struct kretprobe *rp)
+{
+	return disable_kprobe(&rp->kp);
+}
+
+/**
+ * enable_kretprobe() - follow calls again
+ * @rp: a registered kretprobe
+ *
+ * Context: as enable_kprobe().
+ * Return: as enable_kprobe().
+ */
+static inline int enable_kretprobe(struct kretprobe *rp)
+{
+	return enable_kprobe(&rp->kp);
+}
+
+#ifdef CONFIG_KPROBES
+#include <linux/kprobes-arch.h>
+#endif
+
+/*
+ * Return hooks as unwinders and tracers see them. is_kretprobe_trampoline()
+ * tells a return address that was replaced; kretprobe_find_ret_addr() finds
+ * the real ones of a task's hooked frames, newest first. @cur is the caller's
+ * cursor and starts as NULL. Only for current or for a task that does not
+ * run; any context. 0 means there is none.
+ */
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return is_rethook_trampoline(addr);
+}
+
+static nokprobe_inline
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+				      struct llist_node **cur)
+{
+	return rethook_find_ret_addr(tsk, (unsigned long)fp, cur);
+}
+
+#elif defined(CONFIG_KRETPROBES)
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return addr == (unsigned long)kretprobe_trampoline_addr();
+}
+
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+				      struct llist_node **cur);
+
+#else
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
+{
+	return false;
+}
+
+static nokprobe_inline
+unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
+				      struct llist_node **cur)
+{
+	return 0;
+}
+
+#endif
+
+#ifdef CONFIG_KRETPROBES
+
+/**
+ * get_kretprobe() - the kretprobe an instance belongs to
+ * @ri: the instance
+ *
+ * Context: in a handler, or with RCU held some other way.
+ * Return: the kretprobe, or NULL when it was unregistered meanwhile.
+ */
+static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	/* Unregistering clears the handler first and the data never. */
+	if (!rcu_access_pointer(ri->node.rethook->handler))
+		return NULL;
+	return ri->node.rethook->data;
+#else
+	return rcu_dereference_check(ri->rph->rp, rcu_read_lock_any_held());
+#endif
+}
+
+/**
+ * get_kretprobe_retaddr() - where the function will return to, or has
+ * @ri: the instance
+ *
+ * Context: in the return handler, where it is the real address even when
+ *	    several kretprobes share the frame.
+ * Return: the address.
+ */
+static nokprobe_inline
+unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
+{
+	return (unsigned long)ri->ret_addr;
+}
+
+#endif /* CONFIG_KRETPROBES */
+
+/* Tasks die with calls in flight; rethook cleans up after itself. */
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+void kprobe_flush_task(struct task_struct *tsk);
+#else
+#define kprobe_flush_task(tsk)	do { } while (0)
+#endif
+
+/**
+ * kprobe_page_fault() - give a probe its chance at a kernel fault
+ * @regs: state at the fault
+ * @trap: the architecture's number of the fault
+ *
+ * Called early in fault handlers. Handlers and out-of-line steps run with
+ * preemption off, so a preemptible context cannot be one of them.
+ *
+ * Return: true when the fault is settled.
+ */
+static nokprobe_inline bool kprobe_page_fault(struct pt_regs *regs,
+					      unsigned int trap)
+{
+	return IS_ENABLED(CONFIG_KPROBES) && !user_mode(regs) &&
+	       !preemptible() && kprobe_running() &&
+	       kprobe_fault_handler(regs, trap);
+}
+
+#endif /* _LINUX_KPROBES_H */

@@ -1,0 +1,1022 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Kernel probes: registering, enabling and arming.
+ *
+ * Everything comes in batches, and one probe is a batch of one. A batch is
+ * resolved, vetted, prepared, published and armed, each for all its probes
+ * before the next; when one of them fails, all are undone. So thousands of
+ * probes share the cross-CPU synchronizations and the grace periods that one
+ * of them needs.
+ *
+ * The rooms that this stands on are in kernel/kprobes/; internal.h tells how
+ * they fit together, Documentation/trace/kprobes.rst what it is for.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cpu.h>
+#include <linux/init.h>
+#include <linux/jump_label.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "kprobes/address.h"
+#include "kprobes/batch.h"
+#include "kprobes/blacklist.h"
+#include "kprobes/ftrace.h"
+#include "kprobes/internal.h"
+#include "kprobes/site.h"
+#include "kprobes/slots.h"
+#include "kprobes/table.h"
+
+DEFINE_MUTEX(kprobe_mutex);
+
+/* The core is set up: probes can be registered. Set once. */
+static bool kprobes_initialized __ro_after_init;
+
+/* The global switch; kprobe_mutex. */
+static bool kprobes_all_disarmed;
+
+/* Preparing may decode whole functions: let others at the text in between. */
+#define PREPARE_CHUNK	256
+
+/* What has to be held to change the text, in the order that ours nest. */
+DEFINE_LOCK_GUARD_0(kprobe_text,
+		    ({ cpus_read_lock(); mutex_lock(&text_mutex); }),
+		    ({ mutex_unlock(&text_mutex); cpus_read_unlock(); }))
+
+/*
+ * Nothing is freed or handed back before this: it ends the handlers and the
+ * steps of all hits that had begun, and lets traps that were taken before the
+ * text changed find their site.
+ */
+static void wait_for_hits(void)
+{
+	synchronize_rcu_expedited();
+}
+
+/*
+ * Arming
+ */
+
+void __weak arch_arm_kprobes(struct list_head *kps)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, kps, list) {
+		arch_arm_kprobe(kp);
+		cond_resched();
+	}
+}
+
+void __weak arch_disarm_kprobes(struct list_head *kps)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, kps, list) {
+		arch_disarm_kprobe(kp);
+		cond_resched();
+	}
+}
+
+/**
+ * struct site_lists - sites to be armed or disarmed together
+ * @ftrace: those at call sites of ftrace, linked by kp.list
+ * @text: those with a breakpoint
+ */
+struct site_lists {
+	struct list_head	ftrace;
+	struct list_head	text;
+};
+
+#define SITE_LISTS(name) struct site_lists name = {			\
+	.ftrace = LIST_HEAD_INIT((name).ftrace),			\
+	.text = LIST_HEAD_INIT((name).text),				\
+}
+
+static void site_lists_add(struct site_lists *lists, struct kprobe_site *site)
+{
+	if (site->kind == KPROBE_SITE_FTRACE)
+		list_move_tail(&site->kp.list, &lists->ftrace);
+	else
+		list_move_tail(&site->kp.list, &lists->text);
+}
+
+/* All sites of a list have got to a new state. */
+static void list_moved(struct list_head *kps, enum kprobe_site_state to)
+{
+	struct kprobe *kp, *tmp;
+
+	list_for_each_entry_safe(kp, tmp, kps, list) {
+		list_del_init(&kp->list);
+		kprobe_site_move(kprobe_to_site(kp), to);
+	}
+}
+
+static void list_forget(struct list_head *kps)
+{
+	struct kprobe *kp, *tmp;
+
+	list_for_each_entry_safe(kp, tmp, kps, list)
+		list_del_init(&kp->list);
+}
+
+static bool site_to_be_armed(const struct kprobe_site *site)
+{
+	return site->nr_enabled && !kprobes_all_disarmed;
+}
+
+/* Breakpoints cannot fail. */
+static void arm_text(struct list_head *kps)
+{
+	if (list_empty(kps))
+		return;
+
+	scoped_guard(kprobe_text)
+		arch_arm_kprobes(kps);
+	list_moved(kps, KPROBE_SITE_ARMED);
+}
+
+static void disarm_text(struct list_head *kps)
+{
+	if (list_empty(kps))
+		return;
+
+	scoped_guard(kprobe_text)
+		arch_disarm_kprobes(kps);
+	list_moved(kps, KPROBE_SITE_READY);
+}
+
+static int arm_ftrace(struct list_head *kps)
+{
+	int ret = kprobe_ftrace_arm(kps);
+
+	if (ret)
+		list_forget(kps);
+	else
+		list_moved(kps, KPROBE_SITE_ARMED);
+	return ret;
+}
+
+static int disarm_ftrace(struct list_head *kps)
+{
+	struct kprobe *kp, *tmp;
+	int ret = kprobe_ftrace_disarm(kps);
+
+	list_for_each_entry_safe(kp, tmp, kps, list) {
+		if (kprobe_to_site(kp)->ftrace)
+			list_del_init(&kp->list);
+	}
+	list_moved(kps, KPROBE_SITE_READY);
+	return ret;
+}
+
+/* One site follows what its users want. */
+static int site_follow(struct kprobe_site *site)
+{
+	SITE_LISTS(lists);
+
+	if (site->state == KPROBE_SITE_READY && site_to_be_armed(site)) {
+		site_lists_add(&lists, site);
+		arm_text(&lists.text);
+		return arm_ftrace(&lists.ftrace);
+	}
+
+	if (site->state == KPROBE_SITE_ARMED && !site_to_be_armed(site)) {
+		site_lists_add(&lists, site);
+		disarm_text(&lists.text);
+		return disarm_ftrace(&lists.ftrace);
+	}
+
+	if (site->state == KPROBE_SITE_ARMED && kprobe_ftrace_outgrown(site))
+		return kprobe_ftrace_upgrade(site);
+
+	return 0;
+}
+
+/*
+ * Leaving
+ */
+
+/*
+ * Sites on @reap have had a grace period since their last user left. Those
+ * that found a new user meanwhile are no longer on it.
+ */
+static void reap_sites(struct list_head *reap)
+{
+	struct kprobe_site *site, *tmp;
+
+	guard(mutex)(&kprobe_mutex);
+
+	list_for_each_entry_safe(site, tmp, reap, reap) {
+		if (site->ftrace)
+			kprobe_ftrace_abandon(site);
+		else
+			kprobe_site_destroy(site);
+	}
+}
+
+/*
+ * A user goes. What it leaves behind is collected in @lists, to be disarmed,
+ * and in @reap, to be freed one grace period after that.
+ */
+static void user_leaves(struct kprobe_site *site, struct kprobe *p,
+			struct site_lists *lists, struct list_head *reap)
+{
+	kprobe_site_del_user(site, p);
+
+	if (!site->nr_users)
+		list_move_tail(&site->reap, reap);
+	if (site->state == KPROBE_SITE_ARMED && !site->nr_enabled)
+		site_lists_add(lists, site);
+}
+
+static void disarm_left(struct site_lists *lists)
+{
+	int ret = disarm_ftrace(&lists->ftrace);
+
+	if (ret)
+		pr_warn_ratelimited("probes stay in ftrace for now: %d\n", ret);
+	disarm_text(&lists->text);
+}
+
+/* After the grace period the structure is the user's again. */
+static void user_has_left(struct kprobe *p)
+{
+	INIT_LIST_HEAD(&p->list);
+	INIT_HLIST_NODE(&p->hlist);
+	WRITE_ONCE(p->flags, p->flags & ~KPROBE_FLAG_LEAVING);
+}
+
+/**
+ * kprobe_batch_unregister() - end many probes with one grace period
+ * @kps: the probes; one that is not registered gets addr = NULL
+ * @num: how many
+ * @stop: called for each as it is taken out, or NULL; kprobe_mutex held
+ * @done: called for each after the grace period, or NULL
+ *
+ * Context: process context, waits for a grace period.
+ */
+void kprobe_batch_unregister(struct kprobe **kps, int num,
+			     void (*stop)(struct kprobe *p),
+			     void (*done)(struct kprobe *p))
+{
+	struct hlist_node *left = NULL;
+	struct kprobe_site *site;
+	SITE_LISTS(lists);
+	LIST_HEAD(reap);
+	bool wait = false;
+	struct kprobe *p;
+	int i;
+
+	mutex_lock(&kprobe_mutex);
+	for (i = 0; i < num; i++) {
+		p = kps[i];
+		site = kprobe_site_of_user(p);
+		if (!site) {
+			/* Here for a second time, or leaving through another call? */
+			if (p->flags & KPROBE_FLAG_LEAVING)
+				wait = true;
+			else
+				p->addr = NULL;
+			continue;
+		}
+
+		user_leaves(site, p, &lists, &reap);
+		kprobe_publish_flag(p, KPROBE_FLAG_LEAVING, true);
+		if (stop)
+			stop(p);
+
+		/* Nobody hashes it, so the node can carry our own chain. */
+		p->hlist.next = left;
+		left = &p->hlist;
+		wait = true;
+	}
+	disarm_left(&lists);
+	mutex_unlock(&kprobe_mutex);
+
+	if (!wait)
+		return;
+	wait_for_hits();
+
+	while (left) {
+		p = container_of(left, struct kprobe, hlist);
+		left = left->next;
+		if (done)
+			done(p);
+		user_has_left(p);
+	}
+
+	reap_sites(&reap);
+}
+
+/*
+ * Coming
+ */
+
+/**
+ * struct kprobe_reg - one probe of a batch that is being registered
+ * @p: the user's probe
+ * @where: where it will be
+ * @site: the site there
+ * @mod: the module it is in, pinned, or NULL
+ * @flags: flags of @p before the call
+ * @nmissed: nmissed of @p before the call
+ * @by_symbol: addr of @p was NULL
+ * @creator: @site was made for this probe
+ * @linked: @p is a user of @site
+ */
+struct kprobe_reg {
+	struct kprobe		*p;
+	struct kprobe_where	where;
+	struct kprobe_site	*site;
+	struct module		*mod;
+	u32			flags;
+	unsigned long		nmissed;
+	bool			by_symbol;
+	bool			creator;
+	bool			linked;
+};
+
+/**
+ * struct kprobe_batch - probes that are being registered
+ * @reg: one for each probe
+ * @num: how many
+ * @limit: the first that failed; those behind it do not matter any more
+ * @err: how it failed
+ */
+struct kprobe_batch {
+	struct kprobe_reg	*reg;
+	int			num;
+	int			limit;
+	int			err;
+};
+
+/*
+ * Phases go through all probes one after another, but the batch is to fail as
+ * if each probe had gone through all phases in its turn: so only a failure
+ * further to the front counts more than the one known.
+ */
+static void batch_fail(struct kprobe_batch *b, int i, int err)
+{
+	if (i >= b->limit)
+		return;
+	b->limit = i;
+	b->err = err;
+}
+
+#define for_each_reg(i, r, b) \
+	for ((i) = 0, (r) = (b)->reg; (i) < (b)->limit; (i)++, (r)++)
+
+static int resolve(struct kprobe_reg *r)
+{
+	struct kprobe *p = r->p;
+	int ret;
+
+	if (!p)
+		return -EINVAL;
+
+	ret = kprobe_address_resolve(p->addr, p->symbol_name, p->offset, &r->where);
+	if (ret)
+		return ret;
+
+	if (p->fault_handler && !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
+		return -EOPNOTSUPP;
+
+	r->flags = p->flags;
+	r->nmissed = p->nmissed;
+	r->by_symbol = !p->addr;
+	return 0;
+}
+
+static int vet(struct kprobe_reg *r)
+{
+	unsigned long addr = r->where.addr;
+	struct module *mod;
+	int ret;
+
+	jump_label_lock();
+	preempt_disable();
+
+	ret = kprobe_address_vet(&r->where);
+	if (ret)
+		goto out;
+
+	/*
+	 * The module stays until the probe is armed, no longer. Its init text,
+	 * and the kernel's, is freed only after somebody has killed the probes
+	 * there, for which kprobe_mutex is needed: no pin for that.
+	 */
+	mod = __module_text_address(addr);
+	if (!mod)
+		goto out;
+
+	if (!try_module_get(mod)) {
+		ret = -ENOENT;
+	} else if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING) {
+		module_put(mod);
+		ret = -ENOENT;
+	} else {
+		r->mod = mod;
+	}
+out:
+	preempt_enable();
+	jump_label_unlock();
+	return ret;
+}
+
+static int find_or_create_site(struct kprobe_reg *r)
+{
+	r->site = kprobe_site_at(r->where.addr);
+	if (r->site)
+		return 0;
+
+	r->site = kprobe_site_create(r->where.addr, r->where.kind);
+	if (!r->site)
+		return -ENOMEM;
+
+	if (r->where.on_entry)
+		kprobe_publish_flag(&r->site->kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
+	r->creator = true;
+	return 0;
+}
+
+static int prepare(struct kprobe_site *site)
+{
+	struct kprobe *kp = &site->kp;
+	int ret;
+
+	if (site->kind == KPROBE_SITE_FTRACE) {
+		ret = arch_prepare_kprobe_ftrace(kp);
+	} else {
+		ret = arch_prepare_kprobe(kp);
+		if (!ret)
+			flush_insn_slot(kp);
+	}
+
+	site->prepared = !ret;
+	if (ret)
+		pr_debug_ratelimited("cannot prepare a probe at %pS: %d\n",
+				     kp->addr, ret);
+	return ret;
+}
+
+static void batch_prepare(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	int i, ret, end;
+
+	for_each_reg(i, r, b) {
+		ret = find_or_create_site(r);
+		if (ret)
+			batch_fail(b, i, ret);
+	}
+
+	for (i = 0; i < b->limit; i = end) {
+		end = min(i + PREPARE_CHUNK, b->limit);
+
+		guard(kprobe_text)();
+		for (r = b->reg + i; r < b->reg + min(end, b->limit); r++) {
+			ret = r->creator ? prepare(r->site) : 0;
+			if (ret)
+				batch_fail(b, r - b->reg, ret);
+		}
+	}
+}
+
+static void batch_publish(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	int i, first = 0, new = 0;
+
+	for_each_reg(i, r, b) {
+		if (r->creator && !new++)
+			first = i;
+	}
+	if (new && kprobe_table_reserve(new))
+		batch_fail(b, first, -ENOMEM);
+
+	for_each_reg(i, r, b) {
+		/* Registered already, or by an earlier one of this very call. */
+		if (WARN_ON_ONCE(r->p->addr && kprobe_site_of_user(r->p))) {
+			batch_fail(b, i, -EINVAL);
+			break;
+		}
+
+		kprobe_site_add_user(r->site, r->p);
+		r->linked = true;
+		if (r->site->state == KPROBE_SITE_NEW)
+			kprobe_site_move(r->site, KPROBE_SITE_READY);
+	}
+}
+
+/*
+ * ftrace first, which can fail: all together, and only if that does one by
+ * one, to learn which it is.
+ */
+static void batch_arm(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	SITE_LISTS(lists);
+	int i, ret;
+
+	for_each_reg(i, r, b) {
+		if (r->site->state == KPROBE_SITE_READY && site_to_be_armed(r->site) &&
+		    r->site->kind == KPROBE_SITE_FTRACE)
+			site_lists_add(&lists, r->site);
+	}
+	arm_ftrace(&lists.ftrace);
+
+	for_each_reg(i, r, b) {
+		if (r->site->kind != KPROBE_SITE_FTRACE)
+			continue;
+		ret = site_follow(r->site);
+		if (!ret)
+			continue;
+		pr_debug_ratelimited("cannot arm a probe at %pS: %d\n",
+				     r->site->kp.addr, ret);
+		batch_fail(b, i, ret);
+	}
+
+	/* For a batch that will be undone there is no use in breakpoints. */
+	if (b->limit < b->num)
+		return;
+
+	for_each_reg(i, r, b) {
+		if (r->site->state == KPROBE_SITE_READY && site_to_be_armed(r->site))
+			site_lists_add(&lists, r->site);
+	}
+	arm_text(&lists.text);
+}
+
+static void batch_undo(struct kprobe_batch *b, struct list_head *reap)
+{
+	struct kprobe_reg *r;
+	SITE_LISTS(lists);
+
+	for (r = b->reg + b->num - 1; r >= b->reg; r--) {
+		if (r->linked)
+			user_leaves(r->site, r->p, &lists, reap);
+		else if (r->creator && r->site->state == KPROBE_SITE_NEW)
+			list_move_tail(&r->site->reap, reap);
+	}
+	disarm_left(&lists);
+}
+
+static void batch_restore_users(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+
+	for (r = b->reg; r < b->reg + b->num; r++) {
+		if (!r->linked)
+			continue;
+		user_has_left(r->p);
+		r->p->nmissed = r->nmissed;
+		WRITE_ONCE(r->p->flags, r->flags);
+		if (r->by_symbol)
+			r->p->addr = NULL;
+	}
+}
+
+static int batch_register(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	LIST_HEAD(reap);
+	int i, ret;
+
+	for_each_reg(i, r, b) {
+		ret = resolve(r);
+		if (ret)
+			batch_fail(b, i, ret);
+	}
+
+	mutex_lock(&kprobe_mutex);
+	for_each_reg(i, r, b) {
+		ret = vet(r);
+		if (ret)
+			batch_fail(b, i, ret);
+		cond_resched();
+	}
+	batch_prepare(b);
+	batch_publish(b);
+	batch_arm(b);
+	if (b->limit < b->num)
+		batch_undo(b, &reap);
+	mutex_unlock(&kprobe_mutex);
+
+	for (i = 0; i < b->num; i++)
+		module_put(b->reg[i].mod);
+
+	if (b->limit == b->num)
+		return 0;
+
+	wait_for_hits();
+	batch_restore_users(b);
+	reap_sites(&reap);
+	return b->err;
+}
+
+/**
+ * kprobe_batch_register() - register many probes, all or none
+ * @kps: the probes
+ * @num: how many
+ * @tail_err: 0; else one more probe follows, of which the caller knows already
+ *	      that it fails with this error
+ *
+ * Context: process context, sleeps; waits for a grace period only on failure.
+ * Return: 0, or the error of the first probe that fails, with all of them as
+ *	   they were before.
+ */
+int kprobe_batch_register(struct kprobe **kps, int num, int tail_err)
+{
+	struct kprobe_reg few[2] = {};
+	struct kprobe_batch b = {
+		.reg	= few,
+		.num	= num + !!tail_err,
+		.limit	= num,
+		.err	= tail_err,
+	};
+	int i, ret;
+
+	if (!kprobes_initialized)
+		return -EAGAIN;
+
+	if (b.num > ARRAY_SIZE(few)) {
+		b.reg = kvcalloc(b.num, sizeof(*b.reg), GFP_KERNEL);
+		if (!b.reg)
+			return -ENOMEM;
+	}
+
+	for (i = 0; i < num; i++)
+		b.reg[i].p = kps[i];
+
+	ret = batch_register(&b);
+
+	if (b.reg != few)
+		kvfree(b.reg);
+	return ret;
+}
+
+/*
+ * The API
+ */
+
+/**
+ * register_kprobe() - put a probe on an instruction
+ * @p: the probe; symbol_name or addr, offset and handlers are filled in, flags
+ *     is 0 or KPROBE_FLAG_DISABLED
+ *
+ * Several probes may be at one address; their handlers are called newest
+ * first. A probe does not keep the module that it is in from being unloaded:
+ * it is gone then, and has still to be unregistered.
+ *
+ * Context: process context, sleeps. Not from a handler, and with none of the
+ *	    locks below kprobe_mutex held.
+ * Return: 0 with addr set to the address really used, else @p is as before and
+ *	   the error is
+ *	   -EINVAL not exactly one of symbol_name and addr, an address that
+ *	   cannot be probed, or @p is registered already (which warns);
+ *	   -ENOENT no such symbol, no symbol at the address, or a module (or its
+ *	   init text) that is going away;
+ *	   -EILSEQ not at the start of an instruction, where the architecture
+ *	   can tell;
+ *	   -EBUSY a post handler, and another claims the function for itself,
+ *	   such as livepatch;
+ *	   -ENODEV ftrace is broken;
+ *	   -EOPNOTSUPP a fault handler, and the architecture has none;
+ *	   -EAGAIN too early at boot;
+ *	   -ENOMEM, or another error of the architecture or of ftrace.
+ */
+int register_kprobe(struct kprobe *p)
+{
+	return kprobe_batch_register(&p, 1, 0);
+}
+EXPORT_SYMBOL_GPL(register_kprobe);
+
+/**
+ * register_kprobes() - register many probes, all or none
+ * @kps: the probes
+ * @num: how many
+ *
+ * Much cheaper than one call for each.
+ *
+ * Context: as register_kprobe().
+ * Return: 0, -EINVAL if @num is not positive, -ENOMEM, or the error of the
+ *	   first in the array that cannot be registered, as register_kprobe()
+ *	   would return it. All probes are then as before.
+ */
+int register_kprobes(struct kprobe **kps, int num)
+{
+	return num > 0 ? kprobe_batch_register(kps, num, 0) : -EINVAL;
+}
+EXPORT_SYMBOL_GPL(register_kprobes);
+
+/**
+ * unregister_kprobe() - end a probe
+ * @p: the probe; if it is not registered, its addr becomes NULL
+ *
+ * On return no handler of @p runs or will run, and it may be freed.
+ *
+ * Context: process context, waits for a grace period. Not from a handler.
+ */
+void unregister_kprobe(struct kprobe *p)
+{
+	/*
+	 * One backend does this from a trap, with the probe that it knows,
+	 * which is none that anybody registered.
+	 */
+	if (p->flags & KPROBE_FLAG_SITE)
+		return;
+
+	unregister_kprobes(&p, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_kprobe);
+
+/**
+ * unregister_kprobes() - end many probes with one grace period
+ * @kps: the probes; one that is not registered gets addr = NULL
+ * @num: how many; nothing happens when it is not positive
+ *
+ * Context: as unregister_kprobe().
+ */
+void unregister_kprobes(struct kprobe **kps, int num)
+{
+	kprobe_batch_unregister(kps, num, NULL, NULL);
+}
+EXPORT_SYMBOL_GPL(unregister_kprobes);
+
+static int set_enabled(struct kprobe *p, bool on)
+{
+	struct kprobe_site *site;
+	int ret;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = kprobe_site_of_user(p);
+	if (!site)
+		return -EINVAL;
+	if (site->state == KPROBE_SITE_GONE)
+		return on ? -EINVAL : 0;
+	if (!(p->flags & KPROBE_FLAG_DISABLED) == on)
+		return 0;
+
+	kprobe_site_enable_user(site, p, on);
+	ret = site_follow(site);
+	if (ret)
+		kprobe_site_enable_user(site, p, !on);
+	return ret;
+}
+
+/**
+ * disable_kprobe() - switch a probe off, but keep it registered
+ * @p: the probe
+ *
+ * Handlers may still be running on return.
+ *
+ * Context: process context, sleeps. Not from a handler.
+ * Return: 0, also if it was disabled or is gone; -EINVAL if it is not
+ *	   registered; or an error of ftrace, and it is still enabled.
+ */
+int disable_kprobe(struct kprobe *p)
+{
+	return set_enabled(p, false);
+}
+EXPORT_SYMBOL_GPL(disable_kprobe);
+
+/**
+ * enable_kprobe() - switch a probe on
+ * @p: the probe
+ *
+ * While all probes are switched off this is remembered.
+ *
+ * Context: process context, sleeps. Not from a handler.
+ * Return: 0; -EINVAL if it is not registered or gone; or an error of ftrace,
+ *	   and it is still disabled.
+ */
+int enable_kprobe(struct kprobe *p)
+{
+	return set_enabled(p, true);
+}
+EXPORT_SYMBOL_GPL(enable_kprobe);
+
+/*
+ * All of them
+ */
+
+/**
+ * kprobes_are_armed() - state of the global switch
+ *
+ * Return: true unless all probes are switched off.
+ */
+bool kprobes_are_armed(void)
+{
+	return !READ_ONCE(kprobes_all_disarmed);
+}
+
+/* Arms or disarms what is to change, and returns how many did not. */
+static int follow_all(bool on, unsigned int *total, unsigned int *failed)
+{
+	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
+	struct kprobe_site *site;
+	SITE_LISTS(lists);
+	int err = 0, ret;
+
+	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
+		if (site->state != from || !site->nr_enabled)
+			continue;
+		/* Calls in flight still return through these. */
+		if (!on && arch_trampoline_kprobe(&site->kp))
+			continue;
+		site_lists_add(&lists, site);
+		++*total;
+	}
+
+	if (on) {
+		arm_text(&lists.text);
+		arm_ftrace(&lists.ftrace);
+	} else {
+		disarm_text(&lists.text);
+		disarm_ftrace(&lists.ftrace);
+	}
+
+	/* What ftrace did not take together, it may take one by one. */
+	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
+		if (site->state != from || !site->nr_enabled ||
+		    site->kind != KPROBE_SITE_FTRACE)
+			continue;
+		ret = site_follow(site);
+		if (!ret)
+			continue;
+		++*failed;
+		err = ret;
+	}
+
+	return err;
+}
+
+/**
+ * kprobes_arm_all() - switch all probes on or off
+ * @on: the new state
+ *
+ * Goes on after an error. Which probes are disabled does not change.
+ *
+ * Context: process context, sleeps.
+ * Return: 0, or the last error.
+ */
+int kprobes_arm_all(bool on)
+{
+	unsigned int total = 0, failed = 0;
+	int ret;
+
+	guard(mutex)(&kprobe_mutex);
+
+	if (kprobes_all_disarmed == !on)
+		return 0;
+
+	WRITE_ONCE(kprobes_all_disarmed, !on);
+	ret = follow_all(on, &total, &failed);
+
+	if (failed)
+		pr_warn("Kprobes globally %s, but %u of %u failed\n",
+			on ? "enabled" : "disabled", failed, total);
+	else
+		pr_info("Kprobes globally %s\n", on ? "enabled" : "disabled");
+	return ret;
+}
+
+/*
+ * Code that goes away
+ */
+
+/**
+ * kprobe_kill_range() - the code in a range is about to be freed
+ * @start: first byte
+ * @end: byte behind the last
+ *
+ * The probes there are gone for good, but registered until their users see to
+ * it. The text is not touched, but ftrace's record is.
+ *
+ * Context: process context, may wait for a grace period.
+ */
+void kprobe_kill_range(unsigned long start, unsigned long end)
+{
+	struct kprobe_site *site;
+	bool any = false;
+	SITE_LISTS(lists);
+
+#define for_each_site_in_range(site)					\
+	for (site = kprobe_site_from(start);				\
+	     site && kprobe_site_addr(site) < end;			\
+	     site = kprobe_site_next(site))
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		for_each_site_in_range(site) {
+			if (site->ftrace)
+				site_lists_add(&lists, site);
+		}
+		disarm_ftrace(&lists.ftrace);
+		kprobe_ftrace_purge(start, end);
+
+		for_each_site_in_range(site) {
+			if (site->state == KPROBE_SITE_GONE)
+				continue;
+			kprobe_site_move(site, KPROBE_SITE_GONE);
+			any = true;
+		}
+	}
+
+	if (!any)
+		return;
+	wait_for_hits();
+
+	guard(mutex)(&kprobe_mutex);
+	for_each_site_in_range(site) {
+		if (site->state == KPROBE_SITE_GONE)
+			kprobe_site_release(site);
+	}
+
+#undef for_each_site_in_range
+}
+
+/**
+ * kprobe_free_init_mem() - the kernel's init text is about to be freed
+ *
+ * Context: process context, once at boot.
+ */
+void kprobe_free_init_mem(void)
+{
+	kprobe_kill_range((unsigned long)__init_begin, (unsigned long)__init_end);
+}
+
+/**
+ * kprobe_get_kallsym() - the core's own symbols for /proc/kallsyms
+ * @symnum: number of the symbol
+ * @value: set to its address
+ * @type: set to its type
+ * @sym: set to its name, KSYM_NAME_LEN bytes
+ *
+ * Context: process context.
+ * Return: 0, or -ERANGE if there are not so many.
+ */
+int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
+		       char *sym)
+{
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+	if (kprobe_slots_kallsym(&kprobe_insn_slots, &symnum, value, type, sym))
+		return 0;
+#endif
+	return arch_kprobe_get_kallsym(&symnum, value, type, sym);
+}
+
+int __weak arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
+				   char *type, char *sym)
+{
+	return -ERANGE;
+}
+
+/*
+ * Boot
+ */
+
+int __weak kprobe_exceptions_notify(struct notifier_block *self,
+				    unsigned long val, void *data)
+{
+	return NOTIFY_DONE;
+}
+NOKPROBE_SYMBOL(kprobe_exceptions_notify);
+
+/* Before every debugger: the trap of a probe is nobody else's. */
+static struct notifier_block kprobe_exceptions_nb = {
+	.notifier_call	= kprobe_exceptions_notify,
+	.priority	= INT_MAX,
+};
+
+static int __init kprobes_init(void)
+{
+	int ret;
+
+	ret = kprobe_blacklist_init();
+	if (ret)
+		pr_err("the blacklist is not complete: %d\n", ret);
+
+	kretprobe_init();
+
+	/* The architecture may register a probe in the very next call. */
+	kprobes_initialized = true;
+	ret = arch_init_kprobes();
+	if (ret) {
+		kprobes_initialized = false;
+		return ret;
+	}
+
+	ret = register_die_notifier(&kprobe_exceptions_nb);
+	if (ret)
+		return ret;
+
+	kprobe_module_init();
+	return 0;
+}
+early_initcall(kprobes_init);

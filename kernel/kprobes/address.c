@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where a probe goes, and whether it may. These are decisions only: nothing
+ * is changed and no reference is taken.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/ftrace.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+
+#include "address.h"
+
+kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offset)
+{
+	return (kprobe_opcode_t *)kallsyms_lookup_name(name);
+}
+
+kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
+						 unsigned long offset,
+						 bool *on_func_entry)
+{
+	*on_func_entry = !offset;
+	return (kprobe_opcode_t *)(addr + offset);
+}
+
+/**
+ * kprobe_address_resolve() - from what the user gave to an address
+ * @addr: an address, or NULL
+ * @symbol: a symbol, or NULL
+ * @offset: to be added to either
+ * @where: set to the address and to whether it is a function's entry
+ *
+ * The sum may lie in another symbol than the one named; the symbol where it
+ * lies is what counts.
+ *
+ * Context: process context.
+ * Return: 0, -EINVAL unless exactly one of @addr and @symbol is given or when
+ *	   the architecture cannot read the address, -ENOENT when the symbol is
+ *	   unknown or no symbol covers the address.
+ */
+int kprobe_address_resolve(const void *addr, const char *symbol,
+			   unsigned long offset, struct kprobe_where *where)
+{
+	unsigned long sum, into;
+
+	if (!addr == !symbol)
+		return -EINVAL;
+
+	if (symbol)
+		addr = kprobe_lookup_name(symbol, offset);
+	if (!addr)
+		return -ENOENT;
+
+	sum = (unsigned long)addr + offset;
+	if (!kallsyms_lookup_size_offset(sum, NULL, &into))
+		return -ENOENT;
+
+	where->addr = (unsigned long)arch_adjust_kprobe_addr(sum - into, into,
+							     &where->on_entry);
+	return where->addr ? 0 : -EINVAL;
+}
+
+/**
+ * kprobe_on_func_entry() - is this the entry of a function?
+ * @addr: an address, or NULL
+ * @sym: a symbol, or NULL
+ * @offset: to be added to either
+ *
+ * Context: process context.
+ * Return: 0 if it is, -EINVAL if it is not or the arguments make no sense,
+ *	   -ENOENT if there is no such symbol.
+ */
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
+			 unsigned long offset)
+{
+	struct kprobe_where where;
+	int ret;
+
+	ret = kprobe_address_resolve(addr, sym, offset, &where);
+	if (ret)
+		return ret;
+
+	return where.on_entry ? 0 : -EINVAL;
+}
+
+/*
+ * Preambles are data for a caller's type check, or padding in front of a
+ * function: executed never, or only as part of the function's own patching.
+ */
+static noinline_for_stack bool is_preamble(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	return !lookup_symbol_name(addr, name) &&
+	       (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_"));
+}
+
+/* Why the text at @addr cannot take a breakpoint, or NULL. */
+static const char *refusal(unsigned long addr)
+{
+	if (in_gate_area_no_mm(addr))
+		return "in the gate area";
+	if (within_kprobe_blacklist(addr))
+		return "on the blacklist";
+	if (jump_label_text_reserved((void *)addr, (void *)addr))
+		return "a jump label";
+	if (static_call_text_reserved((void *)addr, (void *)addr))
+		return "a static call";
+	if (find_bug(addr))
+		return "a BUG or WARN";
+	if (is_preamble(addr))
+		return "in a function's preamble";
+	return NULL;
+}
+
+/**
+ * kprobe_address_vet() - may there be a probe?
+ * @where: address; kind is set
+ *
+ * Context: jump_label_lock() held, preemption off.
+ * Return: 0, or -EINVAL when it is not text that may be probed.
+ */
+int kprobe_address_vet(struct kprobe_where *where)
+{
+	unsigned long addr = where->addr;
+	const char *why;
+
+	where->kind = KPROBE_SITE_BREAKPOINT;
+	if (ftrace_location(addr) == addr)
+		where->kind = KPROBE_SITE_FTRACE;
+
+	if (where->kind == KPROBE_SITE_FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		why = "a call site of ftrace";
+	else if (!core_kernel_text(addr) && !__module_text_address(addr))
+		why = "not kernel text";
+	else
+		why = refusal(addr);
+	if (!why)
+		return 0;
+
+	pr_debug_ratelimited("%pS cannot be probed: %s\n", (void *)addr, why);
+	return -EINVAL;
+}

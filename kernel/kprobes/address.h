@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_ADDRESS_H
+#define _KERNEL_KPROBES_ADDRESS_H
+
+#include <linux/types.h>
+
+#include "internal.h"
+
+/**
+ * struct kprobe_where - where a probe is to be
+ * @addr: the address
+ * @on_entry: it is the entry of a function
+ * @kind: how hits will come about there
+ */
+struct kprobe_where {
+	unsigned long		addr;
+	bool			on_entry;
+	enum kprobe_site_kind	kind;
+};
+
+int kprobe_address_resolve(const void *addr, const char *symbol,
+			   unsigned long offset, struct kprobe_where *where);
+int kprobe_address_vet(struct kprobe_where *where);
+
+#endif /* _KERNEL_KPROBES_ADDRESS_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_BLACKLIST_H
+#define _KERNEL_KPROBES_BLACKLIST_H
+
+#include <linux/types.h>
+
+struct module;
+struct seq_file;
+
+int kprobe_blacklist_init(void);
+void kprobe_blacklist_add_module(struct module *mod);
+void kprobe_blacklist_remove_module(struct module *mod);
+
+/**
+ * struct kprobe_range - text without probes
+ * @start: first byte
+ * @end: byte behind the last
+ */
+struct kprobe_range {
+	unsigned long	start;
+	unsigned long	end;
+};
+
+bool kprobe_ranges_contain(const struct kprobe_range *r, unsigned int nr,
+			   unsigned long addr);
+unsigned int kprobe_ranges_normalise(struct kprobe_range *r, unsigned int nr);
+int kprobe_blacklist_for_each(int (*fn)(const struct kprobe_range *r, void *arg),
+			      void *arg);
+
+#endif /* _KERNEL_KPROBES_BLACKLIST_H */

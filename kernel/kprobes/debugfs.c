@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The text face in debugfs. The lines of "list" and "blacklist" are parsed by
+ * tools: what is new goes to "sites".
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/init.h>
+#include <linux/kallsyms.h>
+#include <linux/kstrtox.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "batch.h"
+#include "blacklist.h"
+#include "kretprobe.h"
+#include "site.h"
+
+/*
+ * Position 0 is the start, any other the address to go on from: addresses
+ * order the sites, and finding one takes the same time everywhere.
+ */
+static void *sites_start(struct seq_file *m, loff_t *pos)
+{
+	struct kprobe_site *site;
+
+	mutex_lock(&kprobe_mutex);
+	site = kprobe_site_from((unsigned long)*pos);
+	if (site)
+		*pos = kprobe_site_addr(site);
+	return site;
+}
+
+static void *sites_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	unsigned long addr = kprobe_site_addr(v);
+	struct kprobe_site *site = v;
+
+	/* One record shows all sites of an address. */
+	do {
+		site = kprobe_site_next(site);
+	} while (site && kprobe_site_addr(site) == addr);
+
+	*pos = site ? kprobe_site_addr(site) : addr + 1;
+	return site;
+}
+
+static void sites_stop(struct seq_file *m, void *v)
+{
+	mutex_unlock(&kprobe_mutex);
+}
+
+/*
+ * Addresses only for those who may see them; to others, zeros. It is the
+ * opener who counts.
+ */
+static void *shown_addr(struct seq_file *m, unsigned long addr)
+{
+	return kallsyms_show_value(m->file->f_cred) ? (void *)addr : NULL;
+}
+
+static void show_user(struct seq_file *m, struct kprobe_site *site,
+		      struct kprobe *p)
+{
+	unsigned long addr = kprobe_site_addr(site), size, offset;
+	char name[KSYM_NAME_LEN];
+	char type = is_kretprobe(p) ? 'r' : 'k';
+	const char *sym;
+	char *modname;
+
+	sym = kallsyms_lookup(addr, &size, &offset, &modname, name);
+	if (sym)
+		seq_printf(m, "%px  %c  %s+0x%lx  %s ", shown_addr(m, addr), type,
+			   sym, offset, modname ?: " ");
+	else
+		seq_printf(m, "%px  %c  %pS ", shown_addr(m, addr), type,
+			   (void *)addr);
+
+	if (kprobe_gone(p))
+		seq_puts(m, "[GONE]");
+	else if (kprobe_disabled(p))
+		seq_puts(m, "[DISABLED]");
+	if (kprobe_optimized(&site->kp))
+		seq_puts(m, "[OPTIMIZED]");
+	if (kprobe_ftrace(&site->kp))
+		seq_puts(m, "[FTRACE]");
+	seq_putc(m, '\n');
+}
+
+/* All sites of the address of @v: at most one of them is not gone. */
+#define for_each_site_of_record(site, v)				\
+	for (site = (v);						\
+	     site && kprobe_site_addr(site) ==				\
+		     kprobe_site_addr((struct kprobe_site *)(v));	\
+	     site = kprobe_site_next(site))
+
+static int list_show(struct seq_file *m, void *v)
+{
+	struct kprobe_site *site;
+	struct kprobe *p;
+
+	for_each_site_of_record(site, v) {
+		list_for_each_entry(p, &site->users, list)
+			show_user(m, site, p);
+	}
+
+	return 0;
+}
+
+static const struct seq_operations list_sops = {
+	.start	= sites_start,
+	.next	= sites_next,
+	.stop	= sites_stop,
+	.show	= list_show,
+};
+DEFINE_SEQ_ATTRIBUTE(list);
+
+static const char * const state_names[NR_KPROBE_SITE_STATES] = {
+	[KPROBE_SITE_NEW]	= "new",
+	[KPROBE_SITE_READY]	= "disarmed",
+	[KPROBE_SITE_ARMED]	= "armed",
+	[KPROBE_SITE_GONE]	= "gone",
+	[KPROBE_SITE_DEAD]	= "dead",
+};
+
+static const char * const kind_names[] = {
+	[KPROBE_SITE_BREAKPOINT]	= "breakpoint",
+	[KPROBE_SITE_FTRACE]		= "ftrace",
+};
+
+static const char * const miss_names[NR_KPROBE_MISSES] = {
+	[KPROBE_MISS_NESTED]	= "nested",
+	[KPROBE_MISS_POOL]	= "pool",
+	[KPROBE_MISS_RCU]	= "rcu",
+};
+
+static int sites_show(struct seq_file *m, void *v)
+{
+	struct kprobe_site *site;
+	int i;
+
+	for_each_site_of_record(site, v) {
+		seq_printf(m, "%px %pS kind=%s state=%s users=%u enabled=%u",
+			   shown_addr(m, kprobe_site_addr(site)), site->kp.addr,
+			   kind_names[site->kind], state_names[site->state],
+			   site->nr_users, site->nr_enabled);
+		for (i = 0; i < NR_KPROBE_MISSES; i++)
+			seq_printf(m, " missed_%s=%lu", miss_names[i],
+				   atomic_long_read(&site->misses[i]));
+		seq_putc(m, '\n');
+	}
+
+	return 0;
+}
+
+static const struct seq_operations sites_sops = {
+	.start	= sites_start,
+	.next	= sites_next,
+	.stop	= sites_stop,
+	.show	= sites_show,
+};
+DEFINE_SEQ_ATTRIBUTE(sites);
+
+static int show_range(const struct kprobe_range *r, void *m)
+{
+	seq_printf(m, "0x%px-0x%px\t%ps\n", shown_addr(m, r->start),
+		   shown_addr(m, r->end), (void *)r->start);
+	return 0;
+}
+
+static int blacklist_show(struct seq_file *m, void *v)
+{
+	return kprobe_blacklist_for_each(show_range, m);
+}
+DEFINE_SHOW_ATTRIBUTE(blacklist);
+
+static ssize_t enabled_read(struct file *file, char __user *buf, size_t len,
+			    loff_t *pos)
+{
+	const char *state = kprobes_are_armed() ? "1\n" : "0\n";
+
+	return simple_read_from_buffer(buf, len, pos, state, 2);
+}
+
+static ssize_t enabled_write(struct file *file, const char __user *buf,
+			     size_t len, loff_t *pos)
+{
+	bool on;
+	int ret;
+
+	ret = kstrtobool_from_user(buf, len, &on);
+	if (!ret)
+		ret = kprobes_arm_all(on);
+
+	return ret ?: len;
+}
+
+static const struct file_operations enabled_fops = {
+	.read	= enabled_read,
+	.write	= enabled_write,
+	.llseek	= default_llseek,
+};
+
+static int __init kprobe_debugfs_init(void)
+{
+	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
+
+	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
+	debugfs_create_file("sites", 0400, dir, NULL, &sites_fops);
+	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
+	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
+	return 0;
+}
+late_initcall(kprobe_debugfs_init);

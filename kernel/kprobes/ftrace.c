@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Arming through ftrace: which address is in the filter of which ftrace_ops.
+ * Each site remembers the ops that armed it, so it is always disarmed there.
+ *
+ * All sites without a post handler share one ops. A post handler makes the
+ * probe's claim on the function exclusive (IPMODIFY). Only the registration
+ * of such an ops tells BPF trampolines on the function to make room, adding to
+ * its filter later does not; so every batch of these sites gets an ops of its
+ * own, which goes when the last of them is disarmed.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/ftrace.h>
+#include <linux/slab.h>
+
+#include "ftrace.h"
+#include "hit_ftrace.h"
+#include "site.h"
+
+/**
+ * struct kprobe_ftrace_ops - a filter and what is in it
+ * @ops: the filter; registered exactly while @nr is not 0
+ * @nr: sites armed by it
+ * @stale: sites that are dead, but whose address is still in the filter
+ * @list: in all_ops
+ */
+struct kprobe_ftrace_ops {
+	struct ftrace_ops	ops;
+	unsigned int		nr;
+	struct list_head	stale;
+	struct list_head	list;
+};
+
+static struct kprobe_ftrace_ops plain = {
+	.ops = {
+		.func	= kprobe_ftrace_entry,
+		.flags	= FTRACE_OPS_FL_SAVE_REGS,
+	},
+	.stale = LIST_HEAD_INIT(plain.stale),
+};
+
+/* kprobe_mutex */
+static LIST_HEAD(all_ops);
+
+bool kprobe_ftrace_disabled __read_mostly;
+
+/**
+ * kprobe_ftrace_kill() - ftrace found itself broken
+ *
+ * From now on nothing in here touches it: probes at its sites are dead, and
+ * disarming them succeeds without doing anything.
+ *
+ * Context: any.
+ */
+void kprobe_ftrace_kill(void)
+{
+	WRITE_ONCE(kprobe_ftrace_disabled, true);
+}
+
+static void kprobe_ftrace_mute(struct ftrace_ops *ops, unsigned long ip)
+{
+	WRITE_ONCE(kprobe_ftrace_muted.ops, NULL);
+	WRITE_ONCE(kprobe_ftrace_muted.ip, ip);
+	/* Pairs with the acquire in kprobe_ftrace_entry(). */
+	smp_store_release(&kprobe_ftrace_muted.ops, ops);
+}
+
+static struct kprobe_ftrace_ops *ipmodify_ops_alloc(void)
+{
+	struct kprobe_ftrace_ops *fo = kzalloc(sizeof(*fo), GFP_KERNEL);
+
+	if (!fo)
+		return NULL;
+
+	fo->ops.func = kprobe_ftrace_entry;
+	fo->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	INIT_LIST_HEAD(&fo->stale);
+	return fo;
+}
+
+/* Dead sites whose address has left the filter, or never will. */
+static void stale_free(struct kprobe_site *site)
+{
+	list_del(&site->reap);
+	kfree_rcu(site, rcu);
+}
+
+static void stale_free_all(struct kprobe_ftrace_ops *fo)
+{
+	struct kprobe_site *site, *tmp;
+
+	list_for_each_entry_safe(site, tmp, &fo->stale, reap)
+		stale_free(site);
+}
+
+/* Another try for addresses that could not be removed for lack of memory. */
+static void stale_retry(struct kprobe_ftrace_ops *fo)
+{
+	struct kprobe_site *site, *tmp;
+	unsigned long ip;
+
+	list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
+		ip = kprobe_site_addr(site);
+		if (ftrace_set_filter_ips(&fo->ops, &ip, 1, 1, 0) == -ENOMEM)
+			break;
+		stale_free(site);
+	}
+}
+
+/*
+ * The last address has gone. An empty filter would mean every function, so
+ * the ops is unregistered first; emptying the filter then cannot fail.
+ *
+ * Unregistering an allocated ops waits for a grace period, with ftrace_lock
+ * held by ftrace and kprobe_mutex by our caller. Only probes with a post
+ * handler pay that; without kprobe_mutex, a new claim on the function could
+ * be refused because of an old one that is about to go.
+ */
+static int retire_ops(struct kprobe_ftrace_ops *fo)
+{
+	int ret = unregister_ftrace_function(&fo->ops);
+
+	if (ret)
+		return ret;
+
+	ftrace_free_filter(&fo->ops);
+	stale_free_all(fo);
+	list_del(&fo->list);
+	fo->nr = 0;
+	if (fo != &plain)
+		kfree(fo);
+	return 0;
+}
+
+static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
+		   unsigned int n)
+{
+	struct kprobe_site *site, *tmp;
+	unsigned int i;
+	int ret;
+
+	stale_retry(fo);
+
+	ret = ftrace_set_filter_ips(&fo->ops, ips, n, 0, 0);
+	if (ret)
+		goto out;
+
+	if (!fo->nr) {
+		ret = register_ftrace_function(&fo->ops);
+		if (ret)
+			goto out;
+		list_add(&fo->list, &all_ops);
+	}
+	fo->nr += n;
+
+	/* What is in the filter on purpose again is not stale. */
+	for (i = 0; i < n && !list_empty(&fo->stale); i++) {
+		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
+			if (kprobe_site_addr(site) == ips[i])
+				stale_free(site);
+		}
+	}
+	return 0;
+out:
+	/* Not registered: the addresses must not stay for the next one. */
+	if (!fo->nr)
+		ftrace_free_filter(&fo->ops);
+	return ret;
+}
+
+static int ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
+		      unsigned int n)
+{
+	int ret;
+
+	if (n == fo->nr)
+		return retire_ops(fo);
+
+	stale_retry(fo);
+	ret = ftrace_set_filter_ips(&fo->ops, ips, n, 1, 0);
+	if (!ret)
+		fo->nr -= n;
+	return ret;
+}
+
+/*
+ * Addresses of the sites of @kps for which @pick is true. One fits into
+ * @single; more are allocated, to be freed with ips_put().
+ */
+static unsigned long *ips_get(struct list_head *kps, unsigned long *single,
+			      unsigned int *n,
+			      bool (*pick)(const struct kprobe_site *, const void *),
+			      const void *arg)
+{
+	unsigned long *ips = single;
+	struct kprobe *kp;
+	unsigned int i = 0;
+
+	*n = 0;
+	list_for_each_entry(kp, kps, list)
+		*n += pick(kprobe_to_site(kp), arg);
+
+	if (*n > 1)
+		ips = kvmalloc_array(*n, sizeof(*ips), GFP_KERNEL);
+	if (!ips)
+		return NULL;
+
+	list_for_each_entry(kp, kps, list) {
+		if (pick(kprobe_to_site(kp), arg))
+			ips[i++] = (unsigned long)kp->addr;
+	}
+	return ips;
+}
+
+static void ips_put(unsigned long *ips, const unsigned long *single)
+{
+	if (ips != single)
+		kvfree(ips);
+}
+
+static bool is_exclusive(const struct kprobe_site *site, const void *arg)
+{
+	return kprobe_site_has_post(site);
+}
+
+static bool is_shared(const struct kprobe_site *site, const void *arg)
+{
+	return !kprobe_site_has_post(site);
+}
+
+static bool is_armed_by(const struct kprobe_site *site, const void *fo)
+{
+	return site->ftrace == fo;
+}
+
+static int arm_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
+		      bool (*pick)(const struct kprobe_site *, const void *))
+{
+	unsigned long single, *ips;
+	struct kprobe *kp;
+	unsigned int n;
+	int ret;
+
+	ips = ips_get(kps, &single, &n, pick, NULL);
+	if (!ips)
+		return -ENOMEM;
+
+	ret = n ? ops_add(fo, ips, n) : 0;
+	ips_put(ips, &single);
+	if (ret)
+		return ret;
+
+	list_for_each_entry(kp, kps, list) {
+		if (pick(kprobe_to_site(kp), NULL))
+			kprobe_to_site(kp)->ftrace = fo;
+	}
+	return 0;
+}
+
+static bool any_exclusive(struct list_head *kps)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, kps, list) {
+		if (is_exclusive(kprobe_to_site(kp), NULL))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * kprobe_ftrace_arm() - arm sites, all or none
+ * @kps: READY ftrace sites, linked by kp.list
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, -EBUSY if another claims a function for itself, -ENODEV if ftrace
+ *	   is broken, -ENOMEM, or what else ftrace says.
+ */
+int kprobe_ftrace_arm(struct list_head *kps)
+{
+	struct kprobe_ftrace_ops *fo = NULL;
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (list_empty(kps))
+		return 0;
+	if (kprobe_ftrace_disabled)
+		return -ENODEV;
+
+	/* The claim first, as it is the likelier one to fail. */
+	if (any_exclusive(kps)) {
+		fo = ipmodify_ops_alloc();
+		if (!fo)
+			return -ENOMEM;
+		ret = arm_picked(kps, fo, is_exclusive);
+		if (ret) {
+			kfree(fo);
+			return ret;
+		}
+	}
+
+	ret = arm_picked(kps, &plain, is_shared);
+	if (ret && fo) {
+		struct kprobe *kp;
+
+		list_for_each_entry(kp, kps, list)
+			kprobe_to_site(kp)->ftrace = NULL;
+		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
+	}
+	return ret;
+}
+
+static int disarm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+{
+	unsigned long single, *ips;
+	struct kprobe *kp;
+	unsigned int n;
+	int ret = 0;
+
+	if (!kprobe_ftrace_disabled) {
+		ips = ips_get(kps, &single, &n, is_armed_by, fo);
+		if (!ips)
+			return -ENOMEM;
+		ret = ops_remove(fo, ips, n);
+		ips_put(ips, &single);
+	}
+	if (ret && !kprobe_ftrace_disabled)
+		return ret;
+
+	/* A broken ftrace may still know the ops: it is never freed. */
+	list_for_each_entry(kp, kps, list) {
+		if (kprobe_to_site(kp)->ftrace == fo)
+			kprobe_to_site(kp)->ftrace = NULL;
+	}
+	return 0;
+}
+
+/**
+ * kprobe_ftrace_disarm() - disarm as many of these sites as possible
+ * @kps: armed ftrace sites, linked by kp.list
+ *
+ * Those that stay armed still have their ops in kprobe_site.ftrace.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or the first error.
+ */
+int kprobe_ftrace_disarm(struct list_head *kps)
+{
+	struct kprobe_ftrace_ops *failed = NULL;
+	struct kprobe *kp;
+	int err = 0, ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry(kp, kps, list) {
+		struct kprobe_ftrace_ops *fo = kprobe_to_site(kp)->ftrace;
+
+		/* The first site of an ops does it for all of them. */
+		if (!fo || fo == failed)
+			continue;
+		ret = disarm_by(kps, fo);
+		if (ret)
+			failed = fo;
+		err = err ?: ret;
+	}
+
+	return err;
+}
+
+/**
+ * kprobe_ftrace_outgrown() - must a site move to another ops?
+ * @site: the site
+ *
+ * Context: kprobe_mutex held.
+ * Return: true if it got a post handler after it was armed without.
+ */
+bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
+{
+	return site->ftrace == &plain && kprobe_site_has_post(site);
+}
+
+/**
+ * kprobe_ftrace_upgrade() - move an armed site to an ops of its own
+ * @site: a site for which kprobe_ftrace_outgrown() is true
+ *
+ * The site is in both filters for a moment. Calls through one of them are
+ * ignored, so hits are neither lost nor delivered twice.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or an error as of kprobe_ftrace_arm(), with the site armed as
+ *	   before.
+ */
+int kprobe_ftrace_upgrade(struct kprobe_site *site)
+{
+	unsigned long ip = kprobe_site_addr(site);
+	struct kprobe_ftrace_ops *fo;
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (kprobe_ftrace_disabled)
+		return -ENODEV;
+
+	fo = ipmodify_ops_alloc();
+	if (!fo)
+		return -ENOMEM;
+
+	kprobe_ftrace_mute(&fo->ops, ip);
+	ret = ops_add(fo, &ip, 1);
+	if (ret) {
+		kprobe_ftrace_mute(NULL, 0);
+		kfree(fo);
+		return ret;
+	}
+
+	/* From this store on, hits come through the new ops. */
+	smp_store_release(&kprobe_ftrace_muted.ops, &plain.ops);
+	ret = ops_remove(&plain, &ip, 1);
+	if (!ret) {
+		site->ftrace = fo;
+	} else {
+		smp_store_release(&kprobe_ftrace_muted.ops, &fo->ops);
+		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
+	}
+
+	kprobe_ftrace_mute(NULL, 0);
+	return ret;
+}
+
+/**
+ * kprobe_ftrace_abandon() - a site dies, but its address stays in the filter
+ * @site: a site that could not be disarmed, with no users left
+ *
+ * Hits there find no site and are ignored. The next change of the filter takes
+ * the address out.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_ftrace_abandon(struct kprobe_site *site)
+{
+	struct kprobe_ftrace_ops *fo = site->ftrace;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	site->ftrace = NULL;
+	kprobe_site_move(site, KPROBE_SITE_DEAD);
+	kprobe_site_release(site);
+	list_move(&site->reap, &fo->stale);
+
+	/* Not the last one: that would not have needed memory. */
+	if (!WARN_ON_ONCE(fo->nr == 1))
+		fo->nr--;
+}
+
+/**
+ * kprobe_ftrace_purge() - the code of an area goes away
+ * @start: first byte
+ * @end: byte behind the last
+ *
+ * Forgets addresses there that are still in a filter. ftrace drops its own
+ * record of them, so a filter that could not be cleaned up names nothing.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_ftrace_purge(unsigned long start, unsigned long end)
+{
+	struct kprobe_ftrace_ops *fo;
+	struct kprobe_site *site, *tmp;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry(fo, &all_ops, list) {
+		if (!list_empty(&fo->stale))
+			stale_retry(fo);
+		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
+			if (kprobe_site_addr(site) >= start &&
+			    kprobe_site_addr(site) < end)
+				stale_free(site);
+		}
+	}
+
+	for (site = kprobe_site_from(start);
+	     site && kprobe_site_addr(site) < end; site = kprobe_site_next(site)) {
+		fo = site->ftrace;
+		if (!fo)
+			continue;
+		site->ftrace = NULL;
+		if (!--fo->nr)
+			WARN_ON_ONCE(!kprobe_ftrace_disabled && retire_ops(fo));
+	}
+}

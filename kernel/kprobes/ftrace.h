@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_FTRACE_H
+#define _KERNEL_KPROBES_FTRACE_H
+
+#include <linux/list.h>
+
+#include "internal.h"
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+
+int kprobe_ftrace_arm(struct list_head *kps);
+int kprobe_ftrace_disarm(struct list_head *kps);
+bool kprobe_ftrace_outgrown(const struct kprobe_site *site);
+int kprobe_ftrace_upgrade(struct kprobe_site *site);
+void kprobe_ftrace_abandon(struct kprobe_site *site);
+void kprobe_ftrace_purge(unsigned long start, unsigned long end);
+
+#else
+
+static inline int kprobe_ftrace_arm(struct list_head *kps)
+{
+	return list_empty(kps) ? 0 : -ENODEV;
+}
+
+static inline int kprobe_ftrace_disarm(struct list_head *kps)
+{
+	return 0;
+}
+
+static inline bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
+{
+	return false;
+}
+
+static inline int kprobe_ftrace_upgrade(struct kprobe_site *site)
+{
+	return 0;
+}
+
+static inline void kprobe_ftrace_abandon(struct kprobe_site *site)
+{
+}
+
+static inline void kprobe_ftrace_purge(unsigned long start, unsigned long end)
+{
+}
+
+#endif /* CONFIG_KPROBES_ON_FTRACE */
+
+#endif /* _KERNEL_KPROBES_FTRACE_H */

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The hit path of kprobes: finding the site, calling its users, counting what
+ * was missed. Everything here runs in the exception of a breakpoint, in an
+ * ftrace callback, or in NMI: no locks, no allocation, no printing, and
+ * nothing that can itself be probed.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/rculist.h>
+
+#include "hit.h"
+#include "table.h"
+
+/**
+ * get_kprobe() - find the probe at an address
+ * @addr: the address
+ *
+ * Context: any, also NMI; preemption off, or kprobe_mutex held.
+ * Return: the core's probe there, also when it is disabled; else NULL.
+ */
+struct kprobe *get_kprobe(void *addr)
+{
+	struct kprobe_site *site = kprobe_table_find((unsigned long)addr);
+
+	return site ? &site->kp : NULL;
+}
+NOKPROBE_SYMBOL(get_kprobe);
+
+static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe_irq_check check;
+	int ret;
+
+	if (!p->pre_handler || kprobe_disabled(p))
+		return 0;
+
+	check = kprobe_irq_check_begin();
+	ret = p->pre_handler(p, regs);
+	kprobe_irq_check_end(check, p->pre_handler);
+	return ret;
+}
+
+static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kprobe_irq_check check;
+
+	if (!p->post_handler || kprobe_disabled(p))
+		return;
+
+	check = kprobe_irq_check_begin();
+	p->post_handler(p, regs, 0);
+	kprobe_irq_check_end(check, p->post_handler);
+}
+
+/*
+ * The users of a site. No RCU check: in a breakpoint RCU watches, but lockdep
+ * does not know that preemption is off for as long as the exception lasts.
+ */
+#define for_each_user(p, site) \
+	list_for_each_entry_lockless(p, &(site)->users, list)
+
+static void count_miss_of_users(struct kprobe_site *site, enum kprobe_miss cause)
+{
+	struct kprobe *p;
+
+	kprobe_site_count_miss(site, cause);
+	for_each_user(p, site) {
+		if (!kprobe_disabled(p))
+			kprobe_count_miss(p);
+	}
+}
+NOKPROBE_SYMBOL(count_miss_of_users);
+
+/*
+ * A breakpoint makes RCU watch; ftrace may call from where it does not, and
+ * handlers are entitled to it.
+ */
+static nokprobe_inline bool may_call_users(struct kprobe_site *site)
+{
+	return site->kind == KPROBE_SITE_BREAKPOINT || rcu_is_watching();
+}
+
+/**
+ * kprobe_site_pre_handler() - call the pre handlers of all users
+ * @kp: the probe of a site
+ * @regs: state of the probed code
+ *
+ * Newest first. The first that returns non-zero ends it.
+ *
+ * Context: hit path.
+ * Return: what the last handler called returned.
+ */
+int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe_site *site = kprobe_to_site(kp);
+	struct kprobe *p = rcu_dereference_raw(site->only);
+	int ret;
+
+	if (unlikely(!may_call_users(site))) {
+		count_miss_of_users(site, KPROBE_MISS_RCU);
+		return 0;
+	}
+
+	if (likely(p))
+		return call_pre(p, regs);
+
+	for_each_user(p, site) {
+		ret = call_pre(p, regs);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+NOKPROBE_SYMBOL(kprobe_site_pre_handler);
+
+/**
+ * kprobe_site_post_handler() - call the post handlers of all users
+ * @kp: the probe of a site
+ * @regs: state behind the probed instruction
+ * @flags: unused
+ *
+ * Context: hit path.
+ */
+void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
+			      unsigned long flags)
+{
+	struct kprobe_site *site = kprobe_to_site(kp);
+	struct kprobe *p;
+
+	if (unlikely(!may_call_users(site)))
+		return;
+
+	for_each_user(p, site)
+		call_post(p, regs);
+}
+NOKPROBE_SYMBOL(kprobe_site_post_handler);
+
+/**
+ * kprobes_inc_nmissed_count() - a hit could not call its handlers
+ * @p: the probe that was hit while another one was running
+ *
+ * Charges every user that is enabled.
+ *
+ * Context: hit path.
+ */
+void kprobes_inc_nmissed_count(struct kprobe *p)
+{
+	if (likely(p->flags & KPROBE_FLAG_SITE))
+		count_miss_of_users(kprobe_to_site(p), KPROBE_MISS_NESTED);
+	else
+		kprobe_count_miss(p);
+}
+NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
+
+/*
+ * What runs while somebody keeps probes out. Backends may look into it, so it
+ * is a probe like the others; it is never hit.
+ */
+static struct kprobe kprobe_busy = {
+	.addr	= (void *)kprobe_busy_begin,
+};
+
+/* Sections inside which something else had already taken the CPU. */
+static DEFINE_PER_CPU(unsigned int, busy_inside);
+
+/**
+ * kprobe_busy_begin() - keep probe handlers off this CPU
+ *
+ * Probes hit until kprobe_busy_end() only count a miss. Sections nest, also
+ * in handlers and in NMI.
+ *
+ * Context: any; disables preemption.
+ */
+void kprobe_busy_begin(void)
+{
+	preempt_disable();
+
+	/*
+	 * An NMI between the test and the write leaves things as it found
+	 * them, since it closes every section that it opens.
+	 */
+	if (kprobe_running()) {
+		__this_cpu_inc(busy_inside);
+		return;
+	}
+
+	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
+	__this_cpu_write(current_kprobe, &kprobe_busy);
+}
+NOKPROBE_SYMBOL(kprobe_busy_begin);
+
+/**
+ * kprobe_busy_end() - end of a section opened by kprobe_busy_begin()
+ *
+ * Context: any; enables preemption.
+ */
+void kprobe_busy_end(void)
+{
+	if (__this_cpu_read(busy_inside))
+		__this_cpu_dec(busy_inside);
+	else
+		__this_cpu_write(current_kprobe, NULL);
+
+	preempt_enable();
+}
+NOKPROBE_SYMBOL(kprobe_busy_end);
+
+/**
+ * dump_kprobe() - say which probe it was, before the architecture gives up
+ * @kp: the probe
+ *
+ * Context: any; the only thing here that prints.
+ */
+void dump_kprobe(struct kprobe *kp)
+{
+	pr_err("probe at %pS (symbol %s, offset 0x%x)\n", kp->addr,
+	       kp->symbol_name ?: "none", kp->offset);
+}
+NOKPROBE_SYMBOL(dump_kprobe);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_HIT_H
+#define _KERNEL_KPROBES_HIT_H
+
+#include <linux/atomic.h>
+
+#include "internal.h"
+
+int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
+			      unsigned long flags);
+
+/*
+ * Counters of misses are plain fields by interface; one atomic operation on
+ * the field itself keeps them exact on any number of CPUs. The raw_ variants
+ * do not call sanitizers, which could be probed.
+ */
+static nokprobe_inline void kprobe_count_miss(struct kprobe *p)
+{
+	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
+}
+
+static nokprobe_inline void kretprobe_count_miss(struct kretprobe *rp)
+{
+	raw_atomic_inc((atomic_t *)&rp->nmissed);
+}
+
+static nokprobe_inline void kprobe_site_count_miss(struct kprobe_site *site,
+						   enum kprobe_miss cause)
+{
+	raw_atomic_long_inc(&site->misses[cause]);
+}
+
+/*
+ * Handlers must leave interrupts as they found them: the core and some
+ * backends rely on it, and nothing else would notice.
+ */
+struct kprobe_irq_check {
+	bool	off;
+};
+
+static nokprobe_inline struct kprobe_irq_check kprobe_irq_check_begin(void)
+{
+	struct kprobe_irq_check c = {};
+
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		c.off = raw_irqs_disabled();
+	return c;
+}
+
+static nokprobe_inline void kprobe_irq_check_end(struct kprobe_irq_check c,
+						 const void *handler)
+{
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		WARN_ONCE(raw_irqs_disabled() != c.off,
+			  "kprobes: handler %ps changed the interrupt state\n",
+			  handler);
+}
+
+/**
+ * struct kprobe_hit_state - which hit this CPU was in
+ * @running: its current_kprobe
+ * @status: its kprobe_status
+ */
+struct kprobe_hit_state {
+	struct kprobe	*running;
+	unsigned long	status;
+};
+
+/* Return handlers run as a hit of @p, and perhaps inside one of another. */
+static nokprobe_inline struct kprobe_hit_state kprobe_hit_enter(struct kprobe *p)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	struct kprobe_hit_state outer = {
+		.running	= kprobe_running(),
+		.status		= kcb->kprobe_status,
+	};
+
+	__this_cpu_write(current_kprobe, p);
+	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
+	return outer;
+}
+
+static nokprobe_inline void kprobe_hit_leave(struct kprobe_hit_state outer)
+{
+	get_kprobe_ctlblk()->kprobe_status = outer.status;
+	__this_cpu_write(current_kprobe, outer.running);
+}
+
+#endif /* _KERNEL_KPROBES_HIT_H */

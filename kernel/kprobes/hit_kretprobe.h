@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_HIT_KRETPROBE_H
+#define _KERNEL_KPROBES_HIT_KRETPROBE_H
+
+#include "hit.h"
+
+static nokprobe_inline bool kretprobe_wants_return(struct kretprobe *rp,
+						   struct kretprobe_instance *ri,
+						   struct pt_regs *regs)
+{
+	ri->rp = rp;
+	ri->task = current;
+	ri->ret_addr = NULL;
+
+	return !rp->entry_handler || !rp->entry_handler(ri, regs);
+}
+
+/* The site that is being hit; a kretprobe is one of its users. */
+static nokprobe_inline void kretprobe_miss_hit(struct kretprobe *rp,
+					       enum kprobe_miss cause)
+{
+	struct kprobe *running = kprobe_running();
+
+	if (running && (running->flags & KPROBE_FLAG_SITE))
+		kprobe_site_count_miss(kprobe_to_site(running), cause);
+	kretprobe_count_miss(rp);
+}
+
+/* One return, as a hit of its own: probes in the handler are missed. */
+static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,
+						   struct kretprobe_instance *ri,
+						   unsigned long ret_addr,
+						   struct pt_regs *regs)
+{
+	struct kprobe_hit_state outer;
+	struct kprobe_irq_check check;
+
+	ri->ret_addr = (kprobe_opcode_t *)ret_addr;
+	ri->rp = rp;
+	if (!rp->handler)
+		return;
+
+	outer = kprobe_hit_enter(&rp->kp);
+	check = kprobe_irq_check_begin();
+	rp->handler(ri, regs);
+	kprobe_irq_check_end(check, rp->handler);
+	kprobe_hit_leave(outer);
+}
+
+#endif /* _KERNEL_KPROBES_HIT_KRETPROBE_H */

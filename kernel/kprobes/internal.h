@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shared by the rooms of the kprobes core; neither for architectures nor for
+ * modules. Each room says in its own header what it offers.
+ */
+#ifndef _KERNEL_KPROBES_INTERNAL_H
+#define _KERNEL_KPROBES_INTERNAL_H
+
+#include <linux/cleanup.h>
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/rbtree.h>
+
+/**
+ * DOC: kprobes locking
+ *
+ * Outer to inner::
+ *
+ *   kprobe_mutex                 sites, their users, arming, the global switch
+ *     direct_mutex, regex_lock,
+ *       ftrace_lock              inside ftrace, when an ftrace site is armed
+ *     cpu_hotplug_lock (read)    always before text_mutex
+ *       jump_label_mutex         while reserved text is asked for
+ *       text_mutex               any change of kernel text
+ *         cache mutex            slot pages
+ *     blacklist mutex            changes of the blacklist
+ *
+ * No lock is held while a grace period is waited for, with one exception that
+ * is ftrace's own: see retire_ops() in ftrace.c.
+ *
+ * Hit paths take no lock. To find a site and to walk its users it is enough
+ * that preemption is off; both are freed only after a grace period of RCU.
+ */
+extern struct mutex kprobe_mutex;
+
+/**
+ * DOC: kprobes sites
+ *
+ * A *site* is one probed address. It has the state of the text there and the
+ * copy of the instruction, which architectures see as the struct kprobe in
+ * it. What users register are never more than entries on a site's list.
+ *
+ * States of a site::
+ *
+ *             prepared           armed
+ *      NEW ------------> READY <========> ARMED
+ *       |                 |  |  disarmed    |
+ *       | undone          |  +----> GONE <--+  the code went away
+ *       v                 v          |
+ *      DEAD <------------------------+         last user left, drained
+ *
+ * All but DEAD sites are in the tree, READY and ARMED ones also in the table
+ * where hits find them. A READY site without users drains: it stays
+ * findable until every CPU that may have trapped on it has gone by. A user who
+ * comes in the meantime takes it over.
+ */
+enum kprobe_site_state {
+	KPROBE_SITE_NEW,
+	KPROBE_SITE_READY,
+	KPROBE_SITE_ARMED,
+	KPROBE_SITE_GONE,
+	KPROBE_SITE_DEAD,
+	NR_KPROBE_SITE_STATES,
+};
+
+/* How a hit at the site comes about. */
+enum kprobe_site_kind {
+	KPROBE_SITE_BREAKPOINT,
+	KPROBE_SITE_FTRACE,
+};
+
+/* Why a hit called no handler. */
+enum kprobe_miss {
+	KPROBE_MISS_NESTED,	/* inside a handler or a step of another probe */
+	KPROBE_MISS_POOL,	/* no free instance of a kretprobe */
+	KPROBE_MISS_RCU,	/* where RCU does not watch */
+	NR_KPROBE_MISSES,
+};
+
+struct kprobe_ftrace_ops;
+
+/**
+ * struct kprobe_site - one probed address
+ * @kp: what architectures see
+ * @only: the user, if there is exactly one; hit path reads
+ * @users: all users, newest first; kprobe_mutex, hit path reads
+ * @nr_users: length of @users; kprobe_mutex
+ * @nr_enabled: those of them not disabled; kprobe_mutex
+ * @state: only kprobe_site_move() changes it; kprobe_mutex
+ * @kind: never changes
+ * @prepared: the architecture has resources for @kp; kprobe_mutex
+ * @ftrace: where the address is in a filter, or NULL; kprobe_mutex
+ * @node: in the tree of sites, by address; kprobe_mutex
+ * @reap: on the list of the batch that will free the site; kprobe_mutex
+ * @misses: hits without handlers, by cause
+ * @rcu: to free it
+ */
+struct kprobe_site {
+	struct kprobe			kp;
+	struct kprobe __rcu		*only;
+	struct list_head		users;
+	unsigned int			nr_users;
+	unsigned int			nr_enabled;
+	enum kprobe_site_state		state;
+	enum kprobe_site_kind		kind;
+	bool				prepared;
+	struct kprobe_ftrace_ops	*ftrace;
+	struct rb_node			node;
+	struct list_head		reap;
+	atomic_long_t			misses[NR_KPROBE_MISSES];
+	struct rcu_head			rcu;
+};
+
+/* Private bits of kprobe.flags, far from the public ones. */
+#define KPROBE_FLAG_SITE	BIT(31)	/* embedded in a struct kprobe_site */
+#define KPROBE_FLAG_LEAVING	BIT(30)	/* user between unlinking and waiting */
+
+static nokprobe_inline struct kprobe_site *kprobe_to_site(struct kprobe *kp)
+{
+	return container_of(kp, struct kprobe_site, kp);
+}
+
+static inline unsigned long kprobe_site_addr(const struct kprobe_site *site)
+{
+	return (unsigned long)site->kp.addr;
+}
+
+/* Flags are read without kprobe_mutex by hit paths and tracers. */
+static inline void kprobe_publish_flag(struct kprobe *p, u32 flag, bool on)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	WRITE_ONCE(p->flags, on ? p->flags | flag : p->flags & ~flag);
+}
+
+#endif /* _KERNEL_KPROBES_INTERNAL_H */

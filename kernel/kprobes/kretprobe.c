@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Return probes, the slow part: a kprobe on the entry of a function whose
+ * handler diverts the return, and the pool of instances that remember where
+ * to. How returns are diverted is not known here, see kretprobe.h.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/cpumask.h>
+#include <linux/slab.h>
+
+#include "batch.h"
+#include "kretprobe.h"
+#include "site.h"
+
+#ifdef CONFIG_KRETPROBES
+
+/**
+ * kretprobe_init() - look the architecture's forbidden functions up
+ *
+ * Context: early_initcall.
+ */
+void __init kretprobe_init(void)
+{
+	int i;
+
+	for (i = 0; i < kretprobe_blacklist_size; i++) {
+		struct kretprobe_blackpoint *point = &kretprobe_blacklist[i];
+
+		point->addr = kprobe_lookup_name(point->name, 0);
+		if (!point->addr)
+			pr_err("function %s, not to be return probed, does not exist\n",
+			       point->name);
+	}
+}
+
+static bool is_blackpoint(const void *addr)
+{
+	int i;
+
+	for (i = 0; i < kretprobe_blacklist_size; i++) {
+		if (kretprobe_blacklist[i].addr == addr)
+			return true;
+	}
+
+	return false;
+}
+
+/* May the kretprobe be registered at all? Changes nothing. */
+static int kretprobe_vet(struct kretprobe *rp)
+{
+	struct kprobe *p = &rp->kp;
+	void *addr;
+	int ret;
+
+	ret = kprobe_on_func_entry(p->addr, p->symbol_name, p->offset);
+	if (ret)
+		return ret;
+
+	/* Its pool must not be replaced while calls are in flight. */
+	scoped_guard(mutex, &kprobe_mutex) {
+		if (WARN_ON_ONCE(p->addr && kprobe_site_of_user(p)))
+			return -EINVAL;
+	}
+
+	addr = p->addr ?: kprobe_lookup_name(p->symbol_name, p->offset);
+	if (is_blackpoint(addr))
+		return -EINVAL;
+
+	return rp->data_size > KRETPROBE_MAX_DATA_SIZE ? -E2BIG : 0;
+}
+
+static int kretprobe_nr_instances(const struct kretprobe *rp)
+{
+	return rp->maxactive > 0 ? rp->maxactive : max(10u, 2 * num_possible_cpus());
+}
+
+static int kretprobe_prepare(struct kretprobe *rp)
+{
+	int ret;
+
+	/* Our caller has just cleared it: the kretprobe is here for a second time. */
+	if (WARN_ON_ONCE(kretprobe_pool_attached(rp)))
+		return -EINVAL;
+
+	rp->kp.pre_handler = kretprobe_pre_handler;
+	rp->kp.post_handler = NULL;
+	rp->nmissed = 0;
+
+	ret = kretprobe_pool_attach(rp, kretprobe_nr_instances(rp));
+	if (ret)
+		pr_debug_ratelimited("no instances for a kretprobe: %d\n", ret);
+	return ret;
+}
+
+/* Arrays of kretprobes are arrays of kprobes, too. */
+static_assert(offsetof(struct kretprobe, kp) == 0);
+
+/**
+ * register_kretprobes() - register many kretprobes, all or none
+ * @rps: the kretprobes
+ * @num: how many
+ *
+ * Context: as register_kretprobe().
+ * Return: 0, -EINVAL if @num is not positive, -ENOMEM, or the error of the
+ *	   first in the array that cannot be registered, as
+ *	   register_kretprobe() would return it.
+ */
+int register_kretprobes(struct kretprobe **rps, int num)
+{
+	int limit, err = 0, ret, i;
+
+	if (num <= 0)
+		return -EINVAL;
+
+	/* @limit is the first known to fail; @err is how. */
+	for (limit = 0; limit < num; limit++) {
+		err = rps[limit] ? kretprobe_vet(rps[limit]) : -EINVAL;
+		if (err)
+			break;
+	}
+
+	for (i = 0; i < limit; i++)
+		kretprobe_pool_forget(rps[i]);
+
+	for (i = 0; i < limit; i++) {
+		ret = kretprobe_prepare(rps[i]);
+		if (ret) {
+			err = ret;
+			limit = i;
+		}
+	}
+
+	ret = kprobe_batch_register((struct kprobe **)rps, limit, err);
+	for (i = 0; i < limit; i++) {
+		if (ret)
+			kretprobe_pool_detach(rps[i]);
+		else
+			rps[i]->maxactive = kretprobe_nr_instances(rps[i]);
+	}
+
+	return ret;
+}
+EXPORT_SYMBOL_GPL(register_kretprobes);
+
+/**
+ * register_kretprobe() - probe the return of a function
+ * @rp: the kretprobe; kp, handler and what else the user wants are filled in
+ *
+ * kp.pre_handler and kp.post_handler are overwritten. A @rp->maxactive of 0 or
+ * less becomes the default, twice the number of possible CPUs and at least 10.
+ * After an unregistration, clear kp.flags, and kp.addr if a symbol is given,
+ * before registering again.
+ *
+ * Context: process context, sleeps. No spinlock, not from a handler.
+ * Return: 0, else the kretprobe is as before and the error is
+ *	   -EINVAL not a function's entry, a function whose return cannot be
+ *	   diverted, or @rp is registered already (which warns);
+ *	   -ENOENT no such symbol;
+ *	   -E2BIG data_size is above KRETPROBE_MAX_DATA_SIZE;
+ *	   -ENOMEM no memory for the instances;
+ *	   or what register_kprobe() returns.
+ */
+int register_kretprobe(struct kretprobe *rp)
+{
+	return register_kretprobes(&rp, 1);
+}
+EXPORT_SYMBOL_GPL(register_kretprobe);
+
+static void kretprobe_stop(struct kprobe *p)
+{
+	kretprobe_pool_stop(container_of(p, struct kretprobe, kp));
+}
+
+static void kretprobe_free(struct kprobe *p)
+{
+	kretprobe_pool_detach(container_of(p, struct kretprobe, kp));
+}
+
+/**
+ * unregister_kretprobe() - end a kretprobe
+ * @rp: the kretprobe; if it is not registered, its kp.addr becomes NULL
+ *
+ * On return no handler runs or will run, and @rp may be freed. Calls that are
+ * still in flight return as usual.
+ *
+ * Context: process context, waits for a grace period. Not from a handler.
+ */
+void unregister_kretprobe(struct kretprobe *rp)
+{
+	unregister_kretprobes(&rp, 1);
+}
+EXPORT_SYMBOL_GPL(unregister_kretprobe);
+
+/**
+ * unregister_kretprobes() - end many kretprobes with one grace period
+ * @rps: the kretprobes; one that is not registered gets kp.addr = NULL
+ * @num: how many; nothing happens when it is not positive
+ *
+ * Context: as unregister_kretprobe().
+ */
+void unregister_kretprobes(struct kretprobe **rps, int num)
+{
+	kprobe_batch_unregister((struct kprobe **)rps, num, kretprobe_stop,
+				kretprobe_free);
+}
+EXPORT_SYMBOL_GPL(unregister_kretprobes);
+
+#else /* !CONFIG_KRETPROBES */
+
+void __init kretprobe_init(void)
+{
+}
+
+/**
+ * register_kretprobe() - refused, the architecture has no return probes
+ * @rp: the kretprobe
+ *
+ * Return: -EOPNOTSUPP.
+ */
+int register_kretprobe(struct kretprobe *rp)
+{
+	return -EOPNOTSUPP;
+}
+EXPORT_SYMBOL_GPL(register_kretprobe);
+
+/**
+ * register_kretprobes() - refused, the architecture has no return probes
+ * @rps: the kretprobes
+ * @num: how many
+ *
+ * Return: -EOPNOTSUPP.
+ */
+int register_kretprobes(struct kretprobe **rps, int num)
+{
+	return -EOPNOTSUPP;
+}
+EXPORT_SYMBOL_GPL(register_kretprobes);
+
+/**
+ * unregister_kretprobe() - none can be registered
+ * @rp: the kretprobe
+ */
+void unregister_kretprobe(struct kretprobe *rp)
+{
+}
+EXPORT_SYMBOL_GPL(unregister_kretprobe);
+
+/**
+ * unregister_kretprobes() - none can be registered
+ * @rps: the kretprobes
+ * @num: how many
+ */
+void unregister_kretprobes(struct kretprobe **rps, int num)
+{
+}
+EXPORT_SYMBOL_GPL(unregister_kretprobes);
+
+#endif /* CONFIG_KRETPROBES */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_KRETPROBE_H
+#define _KERNEL_KPROBES_KRETPROBE_H
+
+#include <linux/err.h>
+
+#include "internal.h"
+
+/*
+ * Between the API (kretprobe.c) and the mechanism that diverts returns: six
+ * functions, for rethook here and in hit_rethook.c, for architectures with a
+ * trampoline of their own in kretprobe_stack.c and hit_stack.c.
+ *
+ * kretprobe_pool_forget() - a kretprobe comes; what its pool pointer holds means
+ *	nothing.
+ * kretprobe_pool_attach() - give a kretprobe @nr instances; -ENOMEM or another
+ *	error, with the kretprobe untouched.
+ * kretprobe_pool_attached() - does it have them?
+ * kretprobe_pool_stop() - from a grace period after this on, no handler of the
+ *	kretprobe is called.
+ * kretprobe_pool_detach() - give the instances back, those in flight as they
+ *	return; the grace period is over, or it was never registered.
+ * kretprobe_pre_handler() - entry of the function, a hit.
+ */
+int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
+
+static inline bool is_kretprobe(const struct kprobe *p)
+{
+	return IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_pre_handler;
+}
+
+#ifdef CONFIG_KRETPROBES
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+
+void kretprobe_rethook_handler(struct rethook_node *node, void *data,
+			       unsigned long ret_addr, struct pt_regs *regs);
+
+static inline void kretprobe_pool_forget(struct kretprobe *rp)
+{
+	rp->rh = NULL;
+}
+
+static inline int kretprobe_pool_attach(struct kretprobe *rp, int nr)
+{
+	struct rethook *rh;
+
+	rh = rethook_alloc(rp, kretprobe_rethook_handler,
+			   sizeof(struct kretprobe_instance) + rp->data_size, nr);
+	if (IS_ERR(rh))
+		return PTR_ERR(rh);
+
+	rp->rh = rh;
+	return 0;
+}
+
+static inline bool kretprobe_pool_attached(struct kretprobe *rp)
+{
+	return rp->rh;
+}
+
+static inline void kretprobe_pool_stop(struct kretprobe *rp)
+{
+	rethook_stop(rp->rh);
+}
+
+static inline void kretprobe_pool_detach(struct kretprobe *rp)
+{
+	rethook_free(rp->rh);
+	rp->rh = NULL;
+}
+
+#else
+
+static inline void kretprobe_pool_forget(struct kretprobe *rp)
+{
+	rp->rph = NULL;
+}
+
+int kretprobe_pool_attach(struct kretprobe *rp, int nr);
+void kretprobe_pool_stop(struct kretprobe *rp);
+void kretprobe_pool_detach(struct kretprobe *rp);
+void kretprobe_recycle(struct kretprobe_instance *ri);
+
+static inline bool kretprobe_pool_attached(struct kretprobe *rp)
+{
+	return rp->rph;
+}
+
+#endif
+#endif /* CONFIG_KRETPROBES */
+
+#endif /* _KERNEL_KPROBES_KRETPROBE_H */

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Sites: making and freeing them, finding them by address, and the users of
+ * each. Which site is armed when is decided in kernel/kprobes.c.
+ */
+
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "hit.h"
+#include "site.h"
+#include "table.h"
+
+/* Every site that is not DEAD, by address; kprobe_mutex. */
+static struct rb_root kprobe_sites = RB_ROOT;
+
+/* Row = from, bit = to. */
+static const u8 site_moves[NR_KPROBE_SITE_STATES] = {
+	[KPROBE_SITE_NEW]	= BIT(KPROBE_SITE_READY) | BIT(KPROBE_SITE_DEAD),
+	[KPROBE_SITE_READY]	= BIT(KPROBE_SITE_ARMED) | BIT(KPROBE_SITE_GONE) |
+				  BIT(KPROBE_SITE_DEAD),
+	[KPROBE_SITE_ARMED]	= BIT(KPROBE_SITE_READY) | BIT(KPROBE_SITE_GONE),
+	[KPROBE_SITE_GONE]	= BIT(KPROBE_SITE_DEAD),
+	[KPROBE_SITE_DEAD]	= 0,
+};
+static_assert(NR_KPROBE_SITE_STATES <= BITS_PER_BYTE);
+
+/**
+ * kprobe_site_may_move() - is this change of state a legal one?
+ * @from: state now
+ * @to: state wanted
+ *
+ * Return: true if it is.
+ */
+bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to)
+{
+	return site_moves[from] & BIT(to);
+}
+
+/**
+ * kprobe_site_move() - change the state of a site
+ * @site: the site
+ * @to: its new state
+ *
+ * Keeps table, tree and the published flag in step with it.
+ *
+ * Context: kprobe_mutex held. To READY from NEW: after kprobe_table_reserve().
+ */
+void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
+{
+	enum kprobe_site_state from = site->state;
+	struct kprobe *p;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (WARN_ON_ONCE(!kprobe_site_may_move(from, to)))
+		return;
+
+	site->state = to;
+
+	if (from == KPROBE_SITE_NEW && to == KPROBE_SITE_READY)
+		kprobe_table_insert(kprobe_site_addr(site), site);
+
+	if (to == KPROBE_SITE_GONE) {
+		kprobe_publish_flag(&site->kp, KPROBE_FLAG_GONE, true);
+		list_for_each_entry(p, &site->users, list)
+			kprobe_publish_flag(p, KPROBE_FLAG_GONE, true);
+	}
+
+	if (to == KPROBE_SITE_GONE || to == KPROBE_SITE_DEAD)
+		kprobe_table_remove(kprobe_site_addr(site), site);
+
+	if (to == KPROBE_SITE_DEAD)
+		rb_erase(&site->node, &kprobe_sites);
+}
+
+static bool site_before(struct rb_node *a, const struct rb_node *b)
+{
+	return kprobe_site_addr(rb_entry(a, struct kprobe_site, node)) <
+	       kprobe_site_addr(rb_entry(b, struct kprobe_site, node));
+}
+
+/**
+ * kprobe_site_create() - make a site for an address that has none
+ * @addr: the address
+ * @kind: how hits will come about
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: a NEW site, or NULL without memory.
+ */
+struct kprobe_site *kprobe_site_create(unsigned long addr,
+				       enum kprobe_site_kind kind)
+{
+	struct kprobe_site *site;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	site = kzalloc(sizeof(*site), GFP_KERNEL);
+	if (!site)
+		return NULL;
+
+	INIT_LIST_HEAD(&site->users);
+	INIT_LIST_HEAD(&site->reap);
+	INIT_LIST_HEAD(&site->kp.list);
+	INIT_HLIST_NODE(&site->kp.hlist);
+	site->kind = kind;
+	site->kp.addr = (kprobe_opcode_t *)addr;
+	site->kp.pre_handler = kprobe_site_pre_handler;
+	site->kp.flags = KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED;
+	if (kind == KPROBE_SITE_FTRACE)
+		site->kp.flags |= KPROBE_FLAG_FTRACE;
+
+	/* Behind its equals: sites that went away stay with their users. */
+	rb_add(&site->node, &kprobe_sites, site_before);
+	return site;
+}
+
+/**
+ * kprobe_site_release() - give back what the architecture has for a site
+ * @site: a site that no CPU executes any more
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_site_release(struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (!site->prepared)
+		return;
+
+	/* ftrace sites have nothing but cleared fields. */
+	if (site->kind == KPROBE_SITE_BREAKPOINT)
+		arch_remove_kprobe(&site->kp);
+	site->prepared = false;
+}
+
+/**
+ * kprobe_site_destroy() - free a site without users
+ * @site: a site that no CPU executes any more, in no ftrace filter
+ *
+ * Its memory stays for another grace period, for whoever has found it.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_site_destroy(struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	WARN_ON_ONCE(site->nr_users || site->ftrace);
+
+	list_del_init(&site->reap);
+	kprobe_site_move(site, KPROBE_SITE_DEAD);
+	kprobe_site_release(site);
+	kfree_rcu(site, rcu);
+}
+
+/**
+ * kprobe_site_from() - first site at or behind an address
+ * @addr: the address
+ *
+ * Context: kprobe_mutex held.
+ * Return: the site, or NULL.
+ */
+struct kprobe_site *kprobe_site_from(unsigned long addr)
+{
+	struct rb_node *node = kprobe_sites.rb_node;
+	struct kprobe_site *found = NULL;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	while (node) {
+		struct kprobe_site *site = rb_entry(node, struct kprobe_site, node);
+
+		if (kprobe_site_addr(site) < addr) {
+			node = node->rb_right;
+		} else {
+			found = site;
+			node = node->rb_left;
+		}
+	}
+
+	return found;
+}
+
+/**
+ * kprobe_site_next() - the site behind another one
+ * @site: the site to go on from
+ *
+ * Context: kprobe_mutex held.
+ * Return: the next by address, which may be the same address; or NULL.
+ */
+struct kprobe_site *kprobe_site_next(struct kprobe_site *site)
+{
+	struct rb_node *node = rb_next(&site->node);
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	return node ? rb_entry(node, struct kprobe_site, node) : NULL;
+}
+
+/**
+ * kprobe_site_at() - the site of an address whose code exists
+ * @addr: the address
+ *
+ * Context: kprobe_mutex held.
+ * Return: the site, also when it is NEW; NULL if there is none.
+ */
+struct kprobe_site *kprobe_site_at(unsigned long addr)
+{
+	struct kprobe_site *site = kprobe_site_from(addr);
+
+	for (; site && kprobe_site_addr(site) == addr; site = kprobe_site_next(site)) {
+		if (site->state != KPROBE_SITE_GONE)
+			return site;
+	}
+
+	return NULL;
+}
+
+/**
+ * kprobe_site_of_user() - the site a user's probe is registered at
+ * @p: a probe, registered or not
+ *
+ * Believes nothing in @p but the address.
+ *
+ * Context: kprobe_mutex held.
+ * Return: the site, or NULL when @p is not registered.
+ */
+struct kprobe_site *kprobe_site_of_user(struct kprobe *p)
+{
+	unsigned long addr = (unsigned long)p->addr;
+	struct kprobe_site *site = kprobe_site_from(addr);
+	struct kprobe *user;
+
+	for (; site && kprobe_site_addr(site) == addr; site = kprobe_site_next(site)) {
+		list_for_each_entry(user, &site->users, list) {
+			if (user == p)
+				return site;
+		}
+	}
+
+	return NULL;
+}
+
+/* What follows from the number of users and of enabled ones. */
+static void site_update(struct kprobe_site *site)
+{
+	struct kprobe *only = NULL;
+
+	if (site->nr_users == 1)
+		only = list_first_entry(&site->users, struct kprobe, list);
+
+	rcu_assign_pointer(site->only, only);
+	kprobe_publish_flag(&site->kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
+}
+
+/**
+ * kprobe_site_add_user() - let a probe take part in a site
+ * @site: the site, which may be draining
+ * @p: the probe; KPROBE_FLAG_DISABLED in it is honoured
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	/* It need not be freed any more. */
+	list_del_init(&site->reap);
+
+	p->addr = site->kp.addr;
+	p->nmissed = 0;
+	p->flags &= KPROBE_FLAG_DISABLED;
+	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
+	INIT_HLIST_NODE(&p->hlist);
+
+	/*
+	 * Once there is a post handler the site keeps its own for good: some
+	 * backends test the pointer and call it later. See kprobes-arch.h.
+	 */
+	if (p->post_handler)
+		WRITE_ONCE(site->kp.post_handler, kprobe_site_post_handler);
+
+	list_add_rcu(&p->list, &site->users);
+	site->nr_users++;
+	if (!(p->flags & KPROBE_FLAG_DISABLED))
+		site->nr_enabled++;
+	site_update(site);
+}
+
+/**
+ * kprobe_site_del_user() - end a probe's part in a site
+ * @site: the site
+ * @p: one of its users
+ *
+ * Hits may still be calling @p: the caller waits for a grace period, then
+ * makes the list node fit for use again.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (!(p->flags & KPROBE_FLAG_DISABLED))
+		site->nr_enabled--;
+	site->nr_users--;
+	list_del_rcu(&p->list);
+	kprobe_publish_flag(p, KPROBE_FLAG_DISABLED, true);
+	site_update(site);
+}
+
+/**
+ * kprobe_site_enable_user() - switch one user on or off
+ * @site: the site
+ * @p: one of its users, in the other state
+ * @on: the new state
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_site_enable_user(struct kprobe_site *site, struct kprobe *p, bool on)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_publish_flag(p, KPROBE_FLAG_DISABLED, !on);
+	site->nr_enabled += on ? 1 : -1;
+	site_update(site);
+}
+
+/**
+ * kprobe_site_has_post() - does a user have a post handler?
+ * @site: the site
+ *
+ * Unlike kp.post_handler this becomes false when the last such user leaves.
+ *
+ * Context: kprobe_mutex held.
+ * Return: true if one does.
+ */
+bool kprobe_site_has_post(const struct kprobe_site *site)
+{
+	const struct kprobe *p;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry(p, &site->users, list) {
+		if (p->post_handler)
+			return true;
+	}
+
+	return false;
+}

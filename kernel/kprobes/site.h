@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_SITE_H
+#define _KERNEL_KPROBES_SITE_H
+
+#include "internal.h"
+
+bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to);
+void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to);
+
+struct kprobe_site *kprobe_site_create(unsigned long addr,
+				       enum kprobe_site_kind kind);
+void kprobe_site_release(struct kprobe_site *site);
+void kprobe_site_destroy(struct kprobe_site *site);
+
+struct kprobe_site *kprobe_site_at(unsigned long addr);
+struct kprobe_site *kprobe_site_from(unsigned long addr);
+struct kprobe_site *kprobe_site_next(struct kprobe_site *site);
+struct kprobe_site *kprobe_site_of_user(struct kprobe *p);
+
+void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p);
+void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p);
+bool kprobe_site_has_post(const struct kprobe_site *site);
+void kprobe_site_enable_user(struct kprobe_site *site, struct kprobe *p, bool on);
+
+#endif /* _KERNEL_KPROBES_SITE_H */

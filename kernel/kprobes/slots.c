@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Instruction slots: small pieces of executable memory for copies of probed
+ * instructions. This room knows nothing of probes.
+ *
+ * A slot that some CPU may still execute is freed as dirty, and is used again
+ * only after a grace period. Dirty slots are collected while one grace period
+ * runs and share the next. Nobody ever waits for one: when no clean slot is
+ * left, another page is taken.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/execmem.h>
+#include <linux/hash.h>
+#include <linux/kprobes.h>
+#include <linux/perf_event.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "slots.h"
+
+/**
+ * struct slot_page - one page of slots
+ * @base: the page
+ * @list: in kprobe_slot_cache.pages
+ * @partial: in kprobe_slot_cache.partial, or empty
+ * @dirty_list: in kprobe_slot_cache.dirty, or on the list being waited for
+ * @by_addr: in kprobe_slot_cache.by_addr
+ * @free_work: to give the page back after a grace period
+ * @cache: whose page it is
+ * @nr_slots: slots in the page
+ * @nr_taken: slots in use, dirty ones included
+ * @nr_dirty: dirty slots, waited for or not
+ * @taken: slots in use; followed by a second map with the dirty ones for which
+ *	   no grace period has begun, and a third with those it runs for
+ */
+struct slot_page {
+	void				*base;
+	struct list_head		list;
+	struct list_head		partial;
+	struct list_head		dirty_list;
+	struct hlist_node		by_addr;
+	struct rcu_work			free_work;
+	struct kprobe_slot_cache	*cache;
+	unsigned int			nr_slots;
+	unsigned int			nr_taken;
+	unsigned int			nr_dirty;
+	unsigned long			taken[];
+};
+
+static unsigned long *dirty_map(struct slot_page *page)
+{
+	return page->taken + BITS_TO_LONGS(page->nr_slots);
+}
+
+static unsigned long *waiting_map(struct slot_page *page)
+{
+	return page->taken + 2 * BITS_TO_LONGS(page->nr_slots);
+}
+
+static struct hlist_head *page_bucket(struct kprobe_slot_cache *cache,
+				      unsigned long addr)
+{
+	return &cache->by_addr[hash_long(addr >> PAGE_SHIFT,
+					 ilog2(KPROBE_SLOT_BUCKETS))];
+}
+
+/* The cache's mutex, or RCU; NMI-safe. */
+static nokprobe_inline struct slot_page *
+page_find(struct kprobe_slot_cache *cache, unsigned long addr)
+{
+	struct slot_page *page;
+
+	hlist_for_each_entry_rcu(page, page_bucket(cache, addr), by_addr, true) {
+		if ((unsigned long)page->base == (addr & PAGE_MASK))
+			return page;
+	}
+
+	return NULL;
+}
+
+static struct slot_page *page_create(struct kprobe_slot_cache *cache)
+{
+	unsigned int nr_slots = PAGE_SIZE / cache->slot_size;
+	struct slot_page *page;
+
+	page = kzalloc(struct_size(page, taken, 3 * BITS_TO_LONGS(nr_slots)),
+		       GFP_KERNEL);
+	if (!page)
+		return NULL;
+
+	page->base = cache->alloc();
+	if (!page->base) {
+		kfree(page);
+		return NULL;
+	}
+
+	page->cache = cache;
+	page->nr_slots = nr_slots;
+	INIT_LIST_HEAD(&page->dirty_list);
+	list_add(&page->partial, &cache->partial);
+	list_add_tail_rcu(&page->list, &cache->pages);
+	hlist_add_head_rcu(&page->by_addr,
+			   page_bucket(cache, (unsigned long)page->base));
+	cache->nr_empty++;
+
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL,
+			   (unsigned long)page->base, PAGE_SIZE, false,
+			   cache->symbol);
+	return page;
+}
+
+static void page_free_work(struct work_struct *work)
+{
+	struct slot_page *page = container_of(to_rcu_work(work),
+					      struct slot_page, free_work);
+
+	page->cache->free(page->base);
+	kfree(page);
+}
+
+static void page_retire(struct slot_page *page)
+{
+	struct kprobe_slot_cache *cache = page->cache;
+
+	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL,
+			   (unsigned long)page->base, PAGE_SIZE, true,
+			   cache->symbol);
+
+	cache->nr_empty--;
+	list_del(&page->partial);
+	list_del_rcu(&page->list);
+	hlist_del_rcu(&page->by_addr);
+
+	/* For those who are asking whether an address is in it. */
+	INIT_RCU_WORK(&page->free_work, page_free_work);
+	queue_rcu_work(system_wq, &page->free_work);
+}
+
+static void slot_clean(struct slot_page *page, unsigned int i)
+{
+	struct kprobe_slot_cache *cache = page->cache;
+
+	__clear_bit(i, page->taken);
+	if (page->nr_taken-- == page->nr_slots)
+		list_add_tail(&page->partial, &cache->partial);
+	if (!page->nr_taken)
+		cache->nr_empty++;
+}
+
+/* One page is kept: a probe that comes and goes must not cost one each time. */
+static void page_retire_surplus(struct slot_page *page)
+{
+	if (!page->nr_taken && page->cache->nr_empty > 1)
+		page_retire(page);
+}
+
+/**
+ * kprobe_slot_get() - take a slot
+ * @cache: where from
+ *
+ * Context: process context, sleeps only for memory; kprobe_mutex and
+ *	    text_mutex may be held.
+ * Return: the slot, or NULL without memory.
+ */
+void *kprobe_slot_get(struct kprobe_slot_cache *cache)
+{
+	struct slot_page *page;
+	unsigned int i;
+
+	guard(mutex)(&cache->mutex);
+
+	page = list_first_entry_or_null(&cache->partial, struct slot_page, partial);
+	if (!page)
+		page = page_create(cache);
+	if (!page)
+		return NULL;
+
+	i = find_first_zero_bit(page->taken, page->nr_slots);
+	__set_bit(i, page->taken);
+	if (!page->nr_taken)
+		cache->nr_empty--;
+	if (++page->nr_taken == page->nr_slots)
+		list_del_init(&page->partial);
+
+	return page->base + i * cache->slot_size;
+}
+
+static void slots_grace_over(struct rcu_head *rcu)
+{
+	struct kprobe_slot_cache *cache = container_of(rcu, struct kprobe_slot_cache,
+						       rcu);
+
+	/* The mutex cannot be taken here. */
+	schedule_work(&cache->work);
+}
+
+static void slots_begin_grace(struct kprobe_slot_cache *cache)
+{
+	struct slot_page *page;
+
+	list_for_each_entry(page, &cache->dirty, dirty_list) {
+		bitmap_copy(waiting_map(page), dirty_map(page), page->nr_slots);
+		bitmap_zero(dirty_map(page), page->nr_slots);
+	}
+
+	cache->waiting = true;
+#ifdef CONFIG_TASKS_RCU
+	if (cache->tasks_rcu) {
+		call_rcu_tasks(&cache->rcu, slots_grace_over);
+		return;
+	}
+#endif
+	call_rcu(&cache->rcu, slots_grace_over);
+}
+
+/**
+ * kprobe_slots_work() - a grace period for dirty slots is over
+ * @work: the work of a cache
+ *
+ * Context: workqueue.
+ */
+void kprobe_slots_work(struct work_struct *work)
+{
+	struct kprobe_slot_cache *cache = container_of(work, struct kprobe_slot_cache,
+						       work);
+	struct slot_page *page, *tmp;
+	unsigned int i;
+
+	guard(mutex)(&cache->mutex);
+
+	list_for_each_entry_safe(page, tmp, &cache->dirty, dirty_list) {
+		for_each_set_bit(i, waiting_map(page), page->nr_slots) {
+			slot_clean(page, i);
+			page->nr_dirty--;
+		}
+		bitmap_zero(waiting_map(page), page->nr_slots);
+
+		if (page->nr_dirty)
+			continue;
+		list_del_init(&page->dirty_list);
+		page_retire_surplus(page);
+	}
+
+	cache->waiting = false;
+	if (!list_empty(&cache->dirty))
+		slots_begin_grace(cache);
+}
+
+/**
+ * kprobe_slot_free() - give a slot back
+ * @cache: where it came from
+ * @slot: the slot
+ * @dirty: whether it may still be executed; else it can be used again at once
+ *
+ * Context: process context, does not wait; kprobe_mutex and text_mutex may be
+ *	    held.
+ */
+void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty)
+{
+	unsigned long addr = (unsigned long)slot;
+	struct slot_page *page;
+	unsigned int i;
+
+	guard(mutex)(&cache->mutex);
+
+	page = page_find(cache, addr);
+	if (WARN_ON_ONCE(!page))
+		return;
+
+	i = (addr - (unsigned long)page->base) / cache->slot_size;
+	if (WARN_ON_ONCE(!test_bit(i, page->taken) ||
+			 test_bit(i, dirty_map(page)) ||
+			 test_bit(i, waiting_map(page))))
+		return;
+
+	if (!dirty) {
+		slot_clean(page, i);
+		page_retire_surplus(page);
+		return;
+	}
+
+	__set_bit(i, dirty_map(page));
+	if (!page->nr_dirty++)
+		list_add_tail(&page->dirty_list, &cache->dirty);
+	if (!cache->waiting)
+		slots_begin_grace(cache);
+}
+
+/**
+ * kprobe_slots_contain() - is an address in one of the pages?
+ * @cache: the pages
+ * @addr: the address
+ *
+ * Context: any, also NMI, with RCU watching.
+ * Return: true if it is.
+ */
+bool kprobe_slots_contain(struct kprobe_slot_cache *cache, unsigned long addr)
+{
+	bool found;
+
+	preempt_disable_notrace();
+	found = page_find(cache, addr);
+	preempt_enable_notrace();
+
+	return found;
+}
+NOKPROBE_SYMBOL(kprobe_slots_contain);
+
+/**
+ * kprobe_slots_kallsym() - describe the pages as symbols
+ * @cache: the pages
+ * @nr: number of the page asked for; reduced by the number of pages when
+ *	there are not as many
+ * @value: set to its address
+ * @type: set to the symbol type
+ * @sym: set to the name, KSYM_NAME_LEN bytes
+ *
+ * Context: process context.
+ * Return: true if there is such a page.
+ */
+bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
+			  unsigned long *value, char *type, char *sym)
+{
+	struct slot_page *page;
+
+	guard(rcu)();
+
+	list_for_each_entry_rcu(page, &cache->pages, list) {
+		if ((*nr)--)
+			continue;
+		*value = (unsigned long)page->base;
+		*type = 't';
+		strscpy(sym, cache->symbol, KSYM_NAME_LEN);
+		return true;
+	}
+
+	return false;
+}
+
+/**
+ * kprobe_slots_flush() - wait until all that was dirty is clean
+ * @cache: the cache
+ *
+ * Context: process context, waits for grace periods. For tests.
+ */
+void kprobe_slots_flush(struct kprobe_slot_cache *cache)
+{
+	bool waiting;
+
+	do {
+#ifdef CONFIG_TASKS_RCU
+		if (cache->tasks_rcu)
+			rcu_barrier_tasks();
+#endif
+		rcu_barrier();
+		flush_work(&cache->work);
+		scoped_guard(mutex, &cache->mutex)
+			waiting = cache->waiting;
+	} while (waiting);
+}
+
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+
+void * __weak alloc_insn_page(void)
+{
+	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+}
+
+struct kprobe_slot_cache kprobe_insn_slots = {
+	KPROBE_SLOT_CACHE_INIT(kprobe_insn_slots),
+	.alloc	= alloc_insn_page,
+	.free	= execmem_free,
+	.symbol		= KPROBE_INSN_PAGE_SYM,
+	.slot_size	= KPROBE_INSN_SLOT_SIZE,
+	.tasks_rcu	= KPROBE_SLOT_IS_PREEMPTIBLE,
+};
+
+/**
+ * get_insn_slot() - take a slot for the copy of an instruction
+ *
+ * Context: as kprobe_slot_get().
+ * Return: the slot, or NULL without memory.
+ */
+kprobe_opcode_t *get_insn_slot(void)
+{
+	return kprobe_slot_get(&kprobe_insn_slots);
+}
+
+/**
+ * free_insn_slot() - give a slot back
+ * @slot: the slot
+ * @dirty: non-zero if it may still be executed
+ *
+ * Context: as kprobe_slot_free().
+ */
+void free_insn_slot(kprobe_opcode_t *slot, int dirty)
+{
+	kprobe_slot_free(&kprobe_insn_slots, slot, dirty);
+}
+
+/**
+ * is_kprobe_insn_slot() - is an address in the slots?
+ * @addr: the address
+ *
+ * Context: any, also NMI, with RCU watching.
+ * Return: true if it is.
+ */
+bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return kprobe_slots_contain(&kprobe_insn_slots, addr);
+}
+NOKPROBE_SYMBOL(is_kprobe_insn_slot);
+
+#endif /* __ARCH_WANT_KPROBES_INSN_SLOT */

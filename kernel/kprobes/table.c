@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The table in which a hit finds its site: open addressing, so that a lookup
+ * touches one or two cache lines however many probes there are. Readers take
+ * no lock; writers hold kprobe_mutex. The table grows by being copied.
+ *
+ * An entry keeps its address for as long as its table lives, so a reader that
+ * has seen the address cannot be sent to the site of another one. Removal
+ * leaves a tombstone, which only the same address may use again.
+ */
+
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "internal.h"
+#include "table.h"
+
+#define FIRST_SIZE	64
+
+/*
+ * Usable before anything is initialised: architectures register the probe on
+ * their return trampoline while the core itself is being set up.
+ */
+static union {
+	struct kprobe_table	t;
+	u8			room[struct_size_t(struct kprobe_table, entry, FIRST_SIZE)];
+} first = {
+	.t = {
+		.mask	= FIRST_SIZE - 1,
+		.shift	= BITS_PER_LONG - ilog2(FIRST_SIZE),
+	},
+};
+
+struct kprobe_table __rcu *kprobe_table = (struct kprobe_table __rcu *)&first.t;
+
+static struct kprobe_table *current_table(void)
+{
+	return rcu_dereference_protected(kprobe_table,
+					 lockdep_is_held(&kprobe_mutex));
+}
+
+static struct kprobe_table *table_alloc(unsigned long size)
+{
+	size_t bytes = struct_size_t(struct kprobe_table, entry, size);
+	struct kprobe_table *t;
+
+	/*
+	 * On 32 bit, vmalloc memory can fault in NMI context until the page
+	 * tables of the interrupted task have caught up.
+	 */
+	if (IS_ENABLED(CONFIG_64BIT))
+		t = kvzalloc(bytes, GFP_KERNEL);
+	else
+		t = kzalloc(bytes, GFP_KERNEL | __GFP_NOWARN);
+	if (!t)
+		return NULL;
+
+	t->mask = size - 1;
+	t->shift = BITS_PER_LONG - ilog2(size);
+	return t;
+}
+
+/* The entry with @addr, or the free one where it belongs. */
+static struct kprobe_table_entry *table_slot(struct kprobe_table *t,
+					     unsigned long addr)
+{
+	unsigned long i = kprobe_table_home(t, addr);
+
+	while (t->entry[i].addr && t->entry[i].addr != addr)
+		i = (i + 1) & t->mask;
+
+	return &t->entry[i];
+}
+
+static void table_copy(struct kprobe_table *to, const struct kprobe_table *from)
+{
+	const struct kprobe_table_entry *e;
+
+	for (e = from->entry; e <= from->entry + from->mask; e++) {
+		if (!e->site)
+			continue;
+		*table_slot(to, e->addr) = *e;
+		to->live++;
+	}
+	to->used = to->live;
+}
+
+/**
+ * kprobe_table_reserve() - make sure that insertions will find room
+ * @nr: how many addresses will be inserted before kprobe_mutex is dropped
+ *
+ * Keeps at least half of the table free, which holds the walks short. When
+ * there is no memory for that, the old table is used up to seven eighths.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or -ENOMEM.
+ */
+int kprobe_table_reserve(unsigned int nr)
+{
+	struct kprobe_table *old = current_table();
+	unsigned long size = old->mask + 1;
+	unsigned long used = (unsigned long)old->used + nr;
+	struct kprobe_table *t;
+
+	if (used <= size / 2)
+		return 0;
+
+	/*
+	 * A third full at most, so that the next copy is far away. Tombstones
+	 * are dropped: this may keep the size, or shrink it.
+	 */
+	t = table_alloc(max_t(unsigned long, FIRST_SIZE,
+			      roundup_pow_of_two(3ul * (old->live + nr))));
+	if (!t)
+		return used <= size / 8 * 7 ? 0 : -ENOMEM;
+
+	table_copy(t, old);
+	rcu_assign_pointer(kprobe_table, t);
+	if (old != &first.t)
+		kvfree_rcu(old, rcu);
+
+	return 0;
+}
+
+/**
+ * kprobe_table_insert() - let hits at an address find their site
+ * @addr: the address; it is not in the table
+ * @site: its site
+ *
+ * Context: kprobe_mutex held, after kprobe_table_reserve().
+ */
+void kprobe_table_insert(unsigned long addr, struct kprobe_site *site)
+{
+	struct kprobe_table *t = current_table();
+	struct kprobe_table_entry *e = table_slot(t, addr);
+
+	if (WARN_ON_ONCE(e->site))
+		return;
+
+	t->live++;
+	if (!e->addr)
+		t->used++;
+
+	/*
+	 * The store of a tombstone's site orders what the site points to; that
+	 * of a new entry is ordered by the release of its address, which pairs
+	 * with the acquire in kprobe_table_find().
+	 */
+	smp_store_release(&e->site, site);
+	smp_store_release(&e->addr, addr);
+}
+
+/**
+ * kprobe_table_remove() - take a site out
+ * @addr: its address
+ * @site: the site; nothing happens when it is not in the table
+ *
+ * Readers may still have found it: it is freed after a grace period.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_table_remove(unsigned long addr, const struct kprobe_site *site)
+{
+	struct kprobe_table *t = current_table();
+	struct kprobe_table_entry *e = table_slot(t, addr);
+
+	if (e->site != site)
+		return;
+
+	WRITE_ONCE(e->site, NULL);
+	t->live--;
+}
