@@ -28,6 +28,9 @@ void __init kretprobe_init(void)
 	for (i = 0; i < kretprobe_blacklist_size; i++) {
 		struct kretprobe_blackpoint *point = &kretprobe_blacklist[i];
 
+		/* Some arrays are terminated and count that. */
+		if (!point->name)
+			continue;
 		point->addr = kprobe_lookup_name(point->name, 0);
 		if (!point->addr)
 			pr_err("function %s, not to be return probed, does not exist\n",
