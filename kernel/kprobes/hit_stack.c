@@ -52,22 +52,17 @@ NOKPROBE_SYMBOL(kretprobe_recycle);
 int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_holder *rph = rp->rph;
-	struct kretprobe_instance *ri;
+	struct kretprobe_instance *ri = objpool_pop(&rp->rph->pool);
 
-	ri = objpool_pop(&rph->pool);
 	if (unlikely(!ri)) {
 		kretprobe_miss_hit(rp, KPROBE_MISS_POOL);
-		return 0;
+	} else if (kretprobe_wants_return(rp, ri, regs)) {
+		arch_prepare_kretprobe(ri, regs);
+		__llist_add(&ri->llist, &current->kretprobe_instances);
+	} else {
+		objpool_push(ri, &rp->rph->pool);
 	}
 
-	if (!kretprobe_wants_return(rp, ri, regs)) {
-		objpool_push(ri, &rph->pool);
-		return 0;
-	}
-
-	arch_prepare_kretprobe(ri, regs);
-	__llist_add(&ri->llist, &current->kretprobe_instances);
 	return 0;
 }
 NOKPROBE_SYMBOL(kretprobe_pre_handler);
