@@ -2,14 +2,19 @@
 """What the patched kernel tree consists of: base + strip + overlay + edits.
 
 Used by scripts/tree, which writes it, and by scripts/series, which turns it
-into patches. Nothing here writes outside a temporary directory.
+into patches.
 """
+import json
 import os
 import re
 import subprocess
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# As in scripts/lib.sh: where everything made is kept.
+OUT = os.environ.get("KPROBES_OUT") or os.path.join(
+    os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
+    "kprobes-linux")
 
 # The parts of this repository that become kernel, each at the same path.
 OVERLAY = ["include", "kernel", "arch", "lib", "samples", "Documentation",
@@ -59,7 +64,7 @@ def overlay():
                   if p and os.path.isfile(os.path.join(TOP, p)))
 
 
-def strip_kconfig(text, wanted=None):
+def strip_kconfig(text):
     """arch/Kconfig without the entries that Kconfig.kprobes now has."""
     for sym in STRIPPED_CONFIGS:
         # An entry ends where the next line starts in the first column.
@@ -181,3 +186,94 @@ class Tree:
             for path in paths:
                 full = os.path.join(tmp, path)
                 self.files[path] = read(full) if os.path.exists(full) else None
+
+
+# Written into the made tree: what was put there, to know what to take back
+# when it leaves the overlay.
+STATE = ".kprobes-tree"
+
+
+def load_state(folder):
+    """The state of the folder; None when it is still to be made."""
+    try:
+        return json.loads(read(os.path.join(folder, STATE)))
+    except FileNotFoundError:
+        if os.path.isdir(folder) and os.listdir(folder):
+            raise Refused(f"{folder} is not empty and was not made by scripts/tree")
+        return None
+    except ValueError:
+        return {"base": None, "files": []}
+
+
+def save_state(folder, base, files):
+    path = os.path.join(folder, STATE)
+    with open(path + ".new", "w") as f:
+        json.dump({"base": base, "files": sorted(files)}, f, indent=0)
+    os.replace(path + ".new", path)
+
+
+def copy_base(base, folder, fresh):
+    """Bring the folder to the state of the base."""
+    os.makedirs(folder, exist_ok=True)
+    if fresh:
+        # A first copy keeps the old times. Later nothing may get an older time
+        # than objects built from its former contents.
+        how = ["-a"]
+    else:
+        how = ["-rlpc", "--delete"]
+    subprocess.run(["rsync", *how, "--exclude=/.git", "--exclude=/" + STATE,
+                    base + "/", folder + "/"], check=True)
+
+
+def put(folder, path, data, mode):
+    """Write one file unless it is so already. True when something changed."""
+    full = os.path.join(folder, path)
+    if data is None:
+        if not os.path.lexists(full):
+            return False
+        os.unlink(full)
+        parent = os.path.dirname(full)
+        while parent != folder and not os.listdir(parent):
+            os.rmdir(parent)
+            parent = os.path.dirname(parent)
+        return True
+    if os.path.isfile(full) and not os.path.islink(full) and read(full) == data:
+        return False
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full + ".new", "wb") as f:
+        f.write(data)
+    os.chmod(full + ".new", mode)
+    os.replace(full + ".new", full)
+    return True
+
+
+def write_tree(tree, folder):
+    """Make the folder hold the tree; returns how many files were changed."""
+    state = load_state(folder)
+    try:
+        base_id = read(tree.base + ".id").decode().strip()
+    except FileNotFoundError:
+        st = os.stat(os.path.join(tree.base, "Makefile"))
+        base_id = f"{tree.base} {tree.version} {st.st_mtime_ns}"
+
+    if state is None or state["base"] != base_id:
+        os.makedirs(folder, exist_ok=True)
+        known = set(state["files"]) if state else set()
+        save_state(folder, None, known | set(tree.files))
+        copy_base(tree.base, folder, state is None)
+    gone = (set(state["files"]) if state else set()) - set(tree.files)
+    # Remember what may be there before it is: an interrupted run then still
+    # knows what to take back.
+    save_state(folder, base_id, gone | set(tree.files))
+
+    changed = 0
+    for path in sorted(gone | set(tree.files)):
+        full = os.path.join(tree.base, path)
+        if path in gone:
+            data = read(full) if os.path.isfile(full) else None
+        else:
+            data = tree.files[path]
+        mode = os.stat(full).st_mode & 0o777 if os.path.isfile(full) else 0o644
+        changed += put(folder, path, data, mode)
+    save_state(folder, base_id, tree.files)
+    return changed

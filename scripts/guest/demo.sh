@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The demonstration of "make run": the sample modules plant probes on functions
+# of the running kernel, and each effect is shown and checked.
+. /guest/lib.sh
+
+# Handlers speak through the kernel log; a file is easier to ask than a console.
+mark() { dmesg -c >/dev/null; }
+said() { dmesg | grep -c "$1"; }
+work() { for i in 1 2 3 4 5; do /bin/busybox true; done; }
+listed() { grep -q "$1" $KPROBES/list; }
+
+echo "-- A probe on kernel_clone(), planted by the sample module kprobe_example"
+mark
+check "kprobe_example loads" modprobe kprobe_example
+work
+show sh -c 'dmesg | grep kernel_clone | head -n 4'
+check "its handler runs on every hit" [ "$(said kernel_clone)" -ge 5 ]
+
+echo "-- A return probe, by kretprobe_example"
+mark
+check "kretprobe_example loads" modprobe kretprobe_example
+work
+show sh -c 'dmesg | grep returned | head -n 4'
+check "its handler sees the return value" [ "$(said 'returned')" -ge 5 ]
+
+if modprobe -n kprobe_batch_example 2>/dev/null; then
+	echo "-- Many probes registered in one call, by kprobe_batch_example"
+	mark
+	check "kprobe_batch_example loads" modprobe kprobe_batch_example
+	show sh -c 'dmesg | tail -n 4'
+	check "rmmod kprobe_batch_example" rmmod kprobe_batch_example
+fi
+
+echo "-- $KPROBES/list"
+show cat $KPROBES/list
+check "list shows the probe" listed ' k  *kernel_clone'
+check "list shows the return probe" listed ' r  *kernel_clone'
+
+echo "-- $KPROBES/enabled: all probes off, and on again"
+mark
+work
+before=$(said kernel_clone)
+echo 0 >$KPROBES/enabled
+mark
+work
+off=$(said 'kernel_clone')
+echo 1 >$KPROBES/enabled
+mark
+work
+after=$(said kernel_clone)
+echo "    handler lines for the same work: on $before, off $off, on $after"
+check "enabled=0 silences every probe" [ "$off" -eq 0 ]
+check "enabled=1 brings them back" [ "$after" -ge 5 ]
+
+echo "-- Kprobe events through $TRACING/kprobe_events"
+cd $TRACING || exit
+check "events are defined" sh -c \
+	"echo 'p:demo kernel_clone' >kprobe_events &&
+	 echo 'r:demo_ret kernel_clone pid=\$retval' >>kprobe_events"
+echo 1 >events/kprobes/enable
+work
+echo 0 >events/kprobes/enable
+show sh -c "grep -v '^#' trace | head -n 4"
+check "the trace has the probe's event" sh -c \
+	"[ \$(grep -c ' demo: (kernel_clone' trace) -ge 5 ]"
+check "the trace has the return value" sh -c \
+	"[ \$(grep -c ' demo_ret: .*pid=0x' trace) -ge 5 ]"
+check "events are removed" sh -c "echo >kprobe_events && [ ! -s kprobe_events ]"
+cd /
+
+echo "-- Clean unload"
+check "rmmod kretprobe_example" rmmod kretprobe_example
+check "rmmod kprobe_example" rmmod kprobe_example
+mark
+work
+check "no handler runs any more" [ "$(said kernel_clone)" -eq 0 ]
+check "list is empty" [ ! -s /sys/kernel/debug/kprobes/list ]

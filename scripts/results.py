@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a guest's console says about the tests it ran.
+
+As a program: results.py CONSOLE - judge a userland run (lines "ok NAME"), print
+what is wrong, one line each; exit status 1 if something is.
+"""
+import re
+import sys
+
+# A kernel in trouble. Result lines of tests are exempt, so a test may have such
+# a word in its name.
+SPLAT = re.compile(
+    r"WARNING:|BUG:|\bOops\b|cut here|[Uu]nexpected|Kernel panic|KASAN:|KCSAN:|"
+    r"UBSAN:|DEBUG_LOCKS_WARN_ON|general protection|Internal error:|"
+    r"Unable to handle kernel|invalid opcode|INFO: task .* blocked|"
+    r"rcu.*(?:stall|starved)|refcount_t:|unchecked MSR|suspicious RCU|"
+    r"lock(?:ing|dep).*(?:detected|turned off)|possible .* deadlock")
+RESULT = re.compile(r"^(?P<indent> *)(?P<ok>ok|not ok) (?:(?P<nr>\d+) )?(?:- )?(?P<name>.*?)"
+                    r"(?P<skip> # SKIP.*)?$")
+# One test may provoke one warning on purpose. It announces it with a line
+# "expect splat: TEXT"; the next splat whose lines contain TEXT is forgiven.
+EXPECT = re.compile(r"expect splat: (.+)$")
+
+
+class Console:
+    """The saved console of one guest."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+        self.lines = [l.rstrip("\r") for l in text.split("\n")]
+
+    def ended_orderly(self):
+        return any("reboot: Power down" in l for l in self.lines)
+
+    def cpus(self):
+        for l in self.lines:
+            m = re.search(r"Brought up \d+ nodes?, (\d+) CPUs?", l)
+            if m:
+                return int(m.group(1))
+        return 1
+
+    def splats(self):
+        """One line for each splat nobody announced, and each announced one missing."""
+        bad, expected = [], []
+        last = -100
+        for i, l in enumerate(self.lines):
+            m = EXPECT.search(l)
+            if m:
+                expected.append(m.group(1).strip())
+                continue
+            if RESULT.match(l) or l.lstrip().startswith("#") or not SPLAT.search(l):
+                continue
+            # The lines of one report belong together.
+            near = " ".join(self.lines[i:i + 4])
+            hit = next((e for e in expected if e in near), None)
+            if hit:
+                expected.remove(hit)
+                last = i
+            elif i - last > 3:
+                what = l.strip()
+                if "cut here" in what and i + 1 < len(self.lines):
+                    what = self.lines[i + 1].strip()
+                bad.append("kernel complained: " + what[:150])
+                last = i
+        return bad + [f"announced splat did not come: {e}" for e in expected]
+
+    def guest_results(self):
+        """[(name, 'passed' | 'failed' | 'skipped')] of a userland run."""
+        out = []
+        for l in self.lines:
+            m = RESULT.match(l)
+            if m and not m.group("indent"):
+                out.append((m.group("name"), outcome(m)))
+        return out
+
+    def guest_problems(self):
+        """What else is wrong with a userland run."""
+        begun = [l.split()[2] for l in self.lines if l.startswith("guest: begin ")]
+        ended = [l.split()[2] for l in self.lines if l.startswith("guest: end ")]
+        bad = [f"{n} did not come to its end" for n in begun if n not in ended]
+        if not begun:
+            bad.append("the guest ran nothing")
+        return bad
+
+
+def outcome(m):
+    if m.group("skip"):
+        return "skipped"
+    return "passed" if m.group("ok") == "ok" else "failed"
+
+
+class Kunit:
+    """The KTAP of one boot: suites, their plans and their leaf results."""
+
+    def __init__(self, console):
+        self.suites = {}        # name -> [(case, outcome)]
+        self.problems = []
+        plan = None             # number of suites
+        finished = 0
+        suite, suite_plan, cases, leaves, pending = None, None, 0, [], []
+        for l in console.lines:
+            m = re.match(r"^( *)# Subtest: (\S+)", l)
+            if m and len(m.group(1)) == 4:
+                if suite:
+                    self.problems.append(f"suite {suite} has no result")
+                    self.suites[suite] = leaves + pending
+                suite, suite_plan, cases, leaves, pending = m.group(2), None, 0, [], []
+                continue
+            m = re.match(r"^( *)1\.\.(\d+)$", l)
+            if m:
+                if len(m.group(1)) == 0:
+                    plan = int(m.group(2))
+                elif len(m.group(1)) == 4:
+                    suite_plan = int(m.group(2))
+                continue
+            m = RESULT.match(l)
+            if not m or not m.group("nr") or plan is None:
+                continue
+            depth, name = len(m.group("indent")) // 4, m.group("name")
+            if depth > 1:
+                # Parameters of a case, or deeper: each counts by itself.
+                pending.append((name, outcome(m)))
+            elif depth == 1:
+                cases += 1
+                if pending:
+                    leaves += [(f"{name}: {n}", o) for n, o in pending]
+                    # A case can fail by itself although no parameter did.
+                    if outcome(m) == "failed" and all(o != "failed" for _, o in pending):
+                        leaves.append((name, "failed"))
+                else:
+                    leaves.append((name, outcome(m)))
+                pending = []
+            else:
+                finished += 1
+                if suite != name:
+                    self.problems.append(f"suite {name} has a result but did not begin")
+                elif suite_plan is None:
+                    self.problems.append(f"suite {name} printed no plan")
+                elif suite_plan != cases:
+                    self.problems.append(f"suite {name} ran {cases} of {suite_plan} cases")
+                if outcome(m) == "failed" and all(o != "failed" for _, o in leaves):
+                    leaves.append((name, "failed"))
+                self.suites[name] = leaves
+                suite, suite_plan, cases, leaves, pending = None, None, 0, [], []
+        if suite:
+            self.problems.append(f"suite {suite} has no result")
+            self.suites[suite] = leaves + pending
+        if plan is None:
+            self.problems.append("no KUnit plan on the console")
+        elif finished != plan:
+            self.problems.append(f"{finished} of {plan} suites came to an end")
+
+    def count(self, what):
+        return sum(o == what for s in self.suites.values() for _, o in s)
+
+    def ran(self, suite):
+        """How many cases of a suite ran and were not skipped."""
+        return sum(o != "skipped" for _, o in self.suites.get(suite, []))
+
+
+def main():
+    console = Console(sys.argv[1])
+    results = console.guest_results()
+    bad = [f"failed: {n}" for n, o in results if o == "failed"]
+    bad += console.guest_problems() + console.splats()
+    if not console.ended_orderly():
+        bad.append("the guest did not power off in an orderly way")
+    if not any(o == "passed" for _, o in results):
+        bad.append("no check passed")
+    if bad:
+        print("\n".join(bad))
+        return 1
+    print(f"{len(results)} checks passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
