@@ -27,8 +27,10 @@ if modprobe -n kprobe_batch_example 2>/dev/null; then
 	echo "-- Many probes registered in one call, by kprobe_batch_example"
 	mark
 	check "kprobe_batch_example loads" modprobe kprobe_batch_example
-	show sh -c 'dmesg | tail -n 4'
-	check "rmmod kprobe_batch_example" rmmod kprobe_batch_example
+	work
+	check "kprobe_batch_example unloads" rmmod kprobe_batch_example
+	show sh -c 'dmesg | grep kprobe_batch_example | head -n 6'
+	check "it has counted calls" [ "$(said '[1-9][0-9]* calls')" -ge 1 ]
 fi
 
 echo "-- $KPROBES/list"
