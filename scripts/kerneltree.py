@@ -172,9 +172,10 @@ class Tree:
                 with open(os.path.join(tmp, path), "wb") as f:
                     f.write(data)
             # git apply and not patch(1): it is there before any set-up. The
-            # ceiling keeps it from taking a repository above for its own.
+            # ceiling keeps it from taking a repository above for its own. Edits
+            # are written by hand, so line counts are taken from their text.
             r = subprocess.run(
-                ["git", "apply", "--whitespace=nowarn",
+                ["git", "apply", "--recount", "--whitespace=nowarn",
                  os.path.join(TOP, EDITS, name)], cwd=tmp,
                 env={**os.environ, "GIT_CEILING_DIRECTORIES": os.path.dirname(tmp),
                      "LC_ALL": "C"},
