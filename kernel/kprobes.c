@@ -27,11 +27,13 @@
 #include "kprobes/batch.h"
 #include "kprobes/blacklist.h"
 #include "kprobes/ftrace.h"
+#include "kprobes/hit.h"
 #include "kprobes/internal.h"
 #include "kprobes/site.h"
 #include "kprobes/slots.h"
 #include "kprobes/table.h"
 
+/* What it protects, and its place among the locks: kprobes/internal.h. */
 DEFINE_MUTEX(kprobe_mutex);
 
 /* The core is set up: probes can be registered. Set once. */
@@ -92,7 +94,7 @@ struct site_lists {
 	struct list_head	text;
 };
 
-#define SITE_LISTS(name) struct site_lists name = {			\
+#define DEFINE_SITE_LISTS(name) struct site_lists name = {		\
 	.ftrace = LIST_HEAD_INIT((name).ftrace),			\
 	.text = LIST_HEAD_INIT((name).text),				\
 }
@@ -177,7 +179,7 @@ static int disarm_ftrace(struct list_head *kps)
 /* One site follows what its users want. */
 static int site_follow(struct kprobe_site *site)
 {
-	SITE_LISTS(lists);
+	DEFINE_SITE_LISTS(lists);
 
 	if (site->state == KPROBE_SITE_READY && site_to_be_armed(site)) {
 		site_lists_add(&lists, site);
@@ -266,7 +268,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 {
 	struct hlist_node *left = NULL;
 	struct kprobe_site *site;
-	SITE_LISTS(lists);
+	DEFINE_SITE_LISTS(lists);
 	LIST_HEAD(reap);
 	bool wait = false;
 	struct kprobe *p;
@@ -431,16 +433,19 @@ out:
 static int find_or_create_site(struct kprobe_reg *r)
 {
 	r->site = kprobe_site_at(r->where.addr);
-	if (r->site)
-		return 0;
+	if (!r->site) {
+		r->site = kprobe_site_create(r->where.addr, r->where.kind);
+		if (!r->site)
+			return -ENOMEM;
 
-	r->site = kprobe_site_create(r->where.addr, r->where.kind);
-	if (!r->site)
-		return -ENOMEM;
+		if (r->where.on_entry)
+			kprobe_publish_flag(&r->site->kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
+		r->creator = true;
+	}
 
-	if (r->where.on_entry)
-		kprobe_publish_flag(&r->site->kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
-	r->creator = true;
+	/* A backend may want to know before it makes the copy. */
+	if (r->site->state == KPROBE_SITE_NEW && r->p->post_handler)
+		r->site->kp.post_handler = kprobe_site_post_handler;
 	return 0;
 }
 
@@ -520,7 +525,7 @@ static void batch_publish(struct kprobe_batch *b)
 static void batch_arm(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
-	SITE_LISTS(lists);
+	DEFINE_SITE_LISTS(lists);
 	int i, ret;
 
 	for_each_reg(i, r, b) {
@@ -555,7 +560,7 @@ static void batch_arm(struct kprobe_batch *b)
 static void batch_undo(struct kprobe_batch *b, struct list_head *reap)
 {
 	struct kprobe_reg *r;
-	SITE_LISTS(lists);
+	DEFINE_SITE_LISTS(lists);
 
 	for (r = b->reg + b->num - 1; r >= b->reg; r--) {
 		if (r->linked)
@@ -821,7 +826,7 @@ static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 {
 	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
 	struct kprobe_site *site;
-	SITE_LISTS(lists);
+	DEFINE_SITE_LISTS(lists);
 	int err = 0, ret;
 
 	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
@@ -905,7 +910,7 @@ void kprobe_kill_range(unsigned long start, unsigned long end)
 {
 	struct kprobe_site *site;
 	bool any = false;
-	SITE_LISTS(lists);
+	DEFINE_SITE_LISTS(lists);
 
 #define for_each_site_in_range(site)					\
 	for (site = kprobe_site_from(start);				\

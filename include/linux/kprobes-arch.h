@@ -294,6 +294,7 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  *
  * Context: M held.
  * Default: none.
+ * Return: 1 if it is, otherwise 0.
  */
 int arch_trampoline_kprobe(struct kprobe *p);
 #else

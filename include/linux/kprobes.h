@@ -490,7 +490,9 @@ unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 void kprobe_flush_task(struct task_struct *tsk);
 #else
-#define kprobe_flush_task(tsk)	do { } while (0)
+static inline void kprobe_flush_task(struct task_struct *tsk)
+{
+}
 #endif
 
 /**

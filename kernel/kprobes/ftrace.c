@@ -422,6 +422,7 @@ int kprobe_ftrace_upgrade(struct kprobe_site *site)
 	if (!ret) {
 		site->ftrace = fo;
 	} else {
+		/* And from this one on through the old ones again. */
 		smp_store_release(&kprobe_ftrace_muted.ops, &fo->ops);
 		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
 	}

@@ -10,6 +10,7 @@
 #include <linux/cpumask.h>
 #include <linux/slab.h>
 
+#include "address.h"
 #include "batch.h"
 #include "kretprobe.h"
 #include "site.h"
@@ -23,6 +24,7 @@
  */
 void __init kretprobe_init(void)
 {
+	struct kprobe_where where;
 	int i;
 
 	for (i = 0; i < kretprobe_blacklist_size; i++) {
@@ -31,19 +33,20 @@ void __init kretprobe_init(void)
 		/* Some arrays are terminated and count that. */
 		if (!point->name)
 			continue;
-		point->addr = kprobe_lookup_name(point->name, 0);
-		if (!point->addr)
+		if (!kprobe_address_resolve(NULL, point->name, 0, &where))
+			point->addr = (void *)where.addr;
+		else
 			pr_err("function %s, not to be return probed, does not exist\n",
 			       point->name);
 	}
 }
 
-static bool is_blackpoint(const void *addr)
+static bool is_blackpoint(unsigned long addr)
 {
 	int i;
 
 	for (i = 0; i < kretprobe_blacklist_size; i++) {
-		if (kretprobe_blacklist[i].addr == addr)
+		if ((unsigned long)kretprobe_blacklist[i].addr == addr)
 			return true;
 	}
 
@@ -54,12 +57,14 @@ static bool is_blackpoint(const void *addr)
 static int kretprobe_vet(struct kretprobe *rp)
 {
 	struct kprobe *p = &rp->kp;
-	void *addr;
+	struct kprobe_where where;
 	int ret;
 
-	ret = kprobe_on_func_entry(p->addr, p->symbol_name, p->offset);
+	ret = kprobe_address_resolve(p->addr, p->symbol_name, p->offset, &where);
 	if (ret)
 		return ret;
+	if (!where.on_entry)
+		return -EINVAL;
 
 	/* Its pool must not be replaced while calls are in flight. */
 	scoped_guard(mutex, &kprobe_mutex) {
@@ -67,8 +72,7 @@ static int kretprobe_vet(struct kretprobe *rp)
 			return -EINVAL;
 	}
 
-	addr = p->addr ?: kprobe_lookup_name(p->symbol_name, p->offset);
-	if (is_blackpoint(addr))
+	if (is_blackpoint(where.addr))
 		return -EINVAL;
 
 	return rp->data_size > KRETPROBE_MAX_DATA_SIZE ? -E2BIG : 0;

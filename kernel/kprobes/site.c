@@ -23,6 +23,7 @@ static const u8 site_moves[NR_KPROBE_SITE_STATES] = {
 	[KPROBE_SITE_GONE]	= BIT(KPROBE_SITE_DEAD),
 	[KPROBE_SITE_DEAD]	= 0,
 };
+
 static_assert(NR_KPROBE_SITE_STATES <= BITS_PER_BYTE);
 
 /**

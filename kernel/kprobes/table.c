@@ -141,12 +141,9 @@ void kprobe_table_insert(unsigned long addr, struct kprobe_site *site)
 	if (!e->addr)
 		t->used++;
 
-	/*
-	 * The store of a tombstone's site orders what the site points to; that
-	 * of a new entry is ordered by the release of its address, which pairs
-	 * with the acquire in kprobe_table_find().
-	 */
+	/* In a tombstone, which has its address, this publishes the site. */
 	smp_store_release(&e->site, site);
+	/* In a new entry this does; see the acquire in kprobe_table_find(). */
 	smp_store_release(&e->addr, addr);
 }
 
