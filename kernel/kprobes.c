@@ -277,6 +277,8 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 	mutex_lock(&kprobe_mutex);
 	for (i = 0; i < num; i++) {
 		p = kps[i];
+		if (!p)
+			continue;
 		site = kprobe_site_of_user(p);
 		if (!site) {
 			/* Here for a second time, or leaving through another call? */
@@ -709,13 +711,16 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  * Much cheaper than one call for each.
  *
  * Context: as register_kprobe().
- * Return: 0, -EINVAL if @num is not positive, -ENOMEM, or the error of the
+ * Return: 0, -EINVAL if there is no array, -ENOMEM, or the error of the
  *	   first in the array that cannot be registered, as register_kprobe()
  *	   would return it. All probes are then as before.
  */
 int register_kprobes(struct kprobe **kps, int num)
 {
-	return num > 0 ? kprobe_batch_register(kps, num, 0) : -EINVAL;
+	if (!kps || num <= 0)
+		return -EINVAL;
+
+	return kprobe_batch_register(kps, num, 0);
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
 
@@ -733,7 +738,7 @@ void unregister_kprobe(struct kprobe *p)
 	 * One backend does this from a trap, with the probe that it knows,
 	 * which is none that anybody registered.
 	 */
-	if (p->flags & KPROBE_FLAG_SITE)
+	if (p && p->flags & KPROBE_FLAG_SITE)
 		return;
 
 	unregister_kprobes(&p, 1);
@@ -749,7 +754,8 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
-	kprobe_batch_unregister(kps, num, NULL, NULL);
+	if (kps)
+		kprobe_batch_unregister(kps, num, NULL, NULL);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 

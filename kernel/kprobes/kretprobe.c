@@ -110,7 +110,7 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @num: how many
  *
  * Context: as register_kretprobe().
- * Return: 0, -EINVAL if @num is not positive, -ENOMEM, or the error of the
+ * Return: 0, -EINVAL if there is no array, -ENOMEM, or the error of the
  *	   first in the array that cannot be registered, as
  *	   register_kretprobe() would return it.
  */
@@ -118,7 +118,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 {
 	int limit, err = 0, ret, i;
 
-	if (num <= 0)
+	if (!rps || num <= 0)
 		return -EINVAL;
 
 	/* @limit is the first known to fail; @err is how. */
@@ -209,8 +209,9 @@ EXPORT_SYMBOL_GPL(unregister_kretprobe);
  */
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
-	kprobe_batch_unregister((struct kprobe **)rps, num, kretprobe_stop,
-				kretprobe_free);
+	if (rps)
+		kprobe_batch_unregister((struct kprobe **)rps, num,
+					kretprobe_stop, kretprobe_free);
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
 
