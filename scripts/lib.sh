@@ -4,6 +4,11 @@
 # failures are shown. Source it, do not run it.
 set -euo pipefail
 
+# What "make test ARCH=... V=1" hands down is meant for us, not for kbuild; and
+# messages are read by scripts.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+export LC_ALL=C
+
 # The root of this repository, wherever the script was called from.
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 SCRIPTS=$TOP/scripts
