@@ -28,11 +28,14 @@ die() {
 	exit 1
 }
 
-# cause LOG - the line of LOG that most likely says why.
+# cause LOG - the line of LOG that most likely says why. What make says is only
+# that something failed.
 cause() {
 	local line
-	line=$(grep -m1 -E '(^|[^_[:alnum:]])([Ee]rror|ERROR|fatal|FAILED|undefined reference|No space left)' "$1" ||
-	       grep -v '^[[:space:]]*$' "$1" | tail -n 1) || true
+	line=$(grep -v -E '^(make(\[[0-9]+\])?:|[[:space:]]*$)' "$1" |
+		grep -m1 -E '(^|[^_[:alnum:]])([Ee]rror|ERROR|fatal|FAILED|undefined reference|No space left|No such file)') ||
+	line=$(grep -m1 -E '^make.*(No rule to make|No such file)' "$1") ||
+	line=$(grep -v '^[[:space:]]*$' "$1" | tail -n 1) || true
 	printf '%s' "${line:-no output}" | cut -c1-200
 }
 
