@@ -110,6 +110,20 @@ static void stale_retry(struct kprobe_ftrace_ops *fo)
 }
 
 /*
+ * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves
+ * the ops with what it has freed, and does not wait for those who still look at
+ * it: only for an ops that is about to be freed, too. Resetting needs memory;
+ * without it the addresses stay, and hits there find no site.
+ */
+static void drop_filter(struct kprobe_ftrace_ops *fo)
+{
+	if (fo == &plain)
+		ftrace_set_filter_ips(&fo->ops, NULL, 0, 0, 1);
+	else
+		ftrace_free_filter(&fo->ops);
+}
+
+/*
  * The last address has gone. An empty filter would mean every function, so
  * the ops is unregistered first; emptying the filter then cannot fail.
  *
@@ -125,7 +139,7 @@ static int retire_ops(struct kprobe_ftrace_ops *fo)
 	if (ret)
 		return ret;
 
-	ftrace_free_filter(&fo->ops);
+	drop_filter(fo);
 	stale_free_all(fo);
 	list_del(&fo->list);
 	fo->nr = 0;
@@ -166,7 +180,7 @@ static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 out:
 	/* Not registered: the addresses must not stay for the next one. */
 	if (!fo->nr)
-		ftrace_free_filter(&fo->ops);
+		drop_filter(fo);
 	return ret;
 }
 
