@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of where a probe goes, and whether it may. No probe is placed here.
+ */
+
+#include <kunit/test.h>
+#include <linux/bug.h>
+#include <linux/ftrace.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/static_call.h>
+#include <asm/sections.h>
+#ifdef CONFIG_X86_VSYSCALL_EMULATION
+#include <asm/vsyscall.h>
+#endif
+
+#include "../address.h"
+
+static noinline __noclone __used notrace int kp_addr_plain(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3 + 1;
+}
+
+static noinline __noclone __used int kp_addr_traced(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3 + 2;
+}
+
+static noinline __noclone __used notrace int kp_addr_with__pfx_inside(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3 + 3;
+}
+
+static noinline __noclone __used notrace int kp_addr_warns(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	WARN_ON(v == 12345);
+	return v * 3 + 4;
+}
+
+static DEFINE_STATIC_KEY_FALSE(kp_addr_key);
+
+static noinline __noclone __used notrace int kp_addr_branches(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	if (static_branch_unlikely(&kp_addr_key))
+		v += 17;
+	return v;
+}
+
+static int kp_addr_data = 1;
+
+static unsigned long fn_addr(void *fn)
+{
+	return (unsigned long)dereference_symbol_descriptor(fn);
+}
+
+static int resolve(const void *addr, const char *sym, unsigned long offset,
+		   struct kprobe_where *w)
+{
+	memset(w, 0, sizeof(*w));
+	return kprobe_address_resolve(addr, sym, offset, w);
+}
+
+static int vet(unsigned long addr)
+{
+	struct kprobe_where where = { .addr = addr };
+	int ret;
+
+	jump_label_lock();
+	scoped_guard(preempt)
+		ret = kprobe_address_vet(&where);
+	jump_label_unlock();
+	return ret;
+}
+
+struct error_case {
+	const char	*name;
+	bool		addr;
+	const char	*sym;
+	int		want;
+};
+
+static const struct error_case error_cases[] = {
+	{ "neither",		false,	NULL,			-EINVAL },
+	{ "both",		true,	"kp_addr_plain",	-EINVAL },
+	{ "address",		true,	NULL,			0 },
+	{ "symbol",		false,	"kp_addr_plain",	0 },
+	{ "unknown symbol",	false,	"kp_addr_no_such_name",	-ENOENT },
+	{ "empty symbol",	false,	"",			-ENOENT },
+	{ "unknown module",	false,	"nomod:kp_addr_plain",	-ENOENT },
+};
+KUNIT_ARRAY_PARAM_DESC(error, error_cases, name);
+
+static void address_p_reg_01_p_reg_03_addr_and_symbol(struct kunit *test)
+{
+	const struct error_case *c = test->param_value;
+	void *addr = c->addr ? (void *)fn_addr(kp_addr_plain) : NULL;
+	struct kprobe p = { .addr = addr, .symbol_name = c->sym };
+	struct kprobe_where w;
+
+	KUNIT_EXPECT_EQ(test, resolve(addr, c->sym, 0, &w), c->want);
+	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(addr, c->sym, 0), c->want);
+
+	if (c->want) {
+		KUNIT_EXPECT_EQ(test, register_kprobe(&p), c->want);
+		KUNIT_EXPECT_PTR_EQ(test, p.addr, addr);
+	}
+}
+
+static void address_symbol_and_address_agree(struct kunit *test)
+{
+	struct kprobe_where a, b;
+
+	KUNIT_ASSERT_EQ(test, resolve(NULL, "kp_addr_plain", 0, &a), 0);
+	KUNIT_EXPECT_TRUE(test, a.on_entry);
+
+	/* The answer is one that gives itself. */
+	KUNIT_ASSERT_EQ(test, resolve((void *)a.addr, NULL, 0, &b), 0);
+	KUNIT_EXPECT_EQ(test, a.addr, b.addr);
+	KUNIT_EXPECT_EQ(test, a.on_entry, b.on_entry);
+
+	KUNIT_ASSERT_EQ(test, resolve((void *)fn_addr(kp_addr_plain), NULL, 0, &b), 0);
+	KUNIT_EXPECT_TRUE(test, b.on_entry);
+	if (!IS_ENABLED(CONFIG_PPC64))
+		KUNIT_EXPECT_EQ(test, a.addr, b.addr);
+}
+
+static void address_p_reg_11_landing_pad_is_skipped(struct kunit *test)
+{
+#ifdef CONFIG_X86_KERNEL_IBT
+	unsigned long fn = fn_addr(kp_addr_plain);
+	struct kprobe_where w;
+	int i;
+
+	for (i = 0; i <= 4; i++) {
+		KUNIT_ASSERT_EQ(test, resolve((void *)fn, NULL, i, &w), 0);
+		KUNIT_EXPECT_EQ(test, w.on_entry, i == 0 || i == 4);
+		KUNIT_EXPECT_EQ(test, w.addr, i ? fn + i : fn + 4);
+		KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(NULL, "kp_addr_plain", i),
+				i == 0 || i == 4 ? 0 : -EINVAL);
+	}
+#else
+	kunit_skip(test, "no landing pads");
+#endif
+}
+
+static void address_p_reg_04_offset_into_the_next_symbol(struct kunit *test)
+{
+	unsigned long fn = fn_addr(kp_addr_plain), size;
+	struct kprobe_where a, b;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(fn, &size, NULL));
+	KUNIT_ASSERT_EQ(test, resolve((void *)fn, NULL, size, &a), 0);
+	KUNIT_ASSERT_EQ(test, resolve((void *)(fn + size), NULL, 0, &b), 0);
+	KUNIT_EXPECT_EQ(test, a.addr, b.addr);
+	KUNIT_EXPECT_GE(test, a.addr, fn + size);
+	KUNIT_EXPECT_TRUE(test, a.on_entry);
+	KUNIT_EXPECT_TRUE(test, b.on_entry);
+}
+
+static void address_p_ret_13_entry_or_not(struct kunit *test)
+{
+	unsigned long size;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(fn_addr(kp_addr_traced),
+							   &size, NULL));
+	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(NULL, "kp_addr_traced", 0), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(NULL, "kp_addr_traced", size - 1),
+			-EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(NULL, "kp_addr_no_such_name", 0),
+			-ENOENT);
+}
+
+static void address_without_symbol(struct kunit *test)
+{
+	struct kprobe_where w;
+
+	KUNIT_EXPECT_EQ(test, resolve((void *)1, NULL, 0, &w), -ENOENT);
+	KUNIT_EXPECT_EQ(test, resolve(test, NULL, 0, &w), -ENOENT);
+}
+
+static void address_of_text(struct kunit *test)
+{
+	struct kprobe_where w;
+
+	KUNIT_ASSERT_EQ(test, resolve(NULL, "kp_addr_plain", 0, &w), 0);
+	KUNIT_EXPECT_EQ(test, vet(w.addr), 0);
+	KUNIT_ASSERT_EQ(test, resolve(NULL, "kp_addr_with__pfx_inside", 0, &w), 0);
+	KUNIT_EXPECT_EQ(test, vet(w.addr), 0);
+}
+
+static void address_p_reg_12_not_text(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, vet((unsigned long)&kp_addr_data), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vet((unsigned long)&error_cases), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vet((unsigned long)test), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vet(0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vet(PAGE_SIZE), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vet(~0ul), -EINVAL);
+}
+
+static void address_p_blk_06_gate_area(struct kunit *test)
+{
+#ifdef CONFIG_X86_VSYSCALL_EMULATION
+	KUNIT_EXPECT_EQ(test, vet(VSYSCALL_ADDR), -EINVAL);
+#else
+	kunit_skip(test, "no gate area");
+#endif
+}
+
+static void address_p_blk_07_warning(struct kunit *test)
+{
+	unsigned long fn = fn_addr(kp_addr_warns), size, i;
+	unsigned int found = 0;
+
+	if (!IS_ENABLED(CONFIG_BUG) || !IS_ENABLED(CONFIG_GENERIC_BUG))
+		kunit_skip(test, "needs GENERIC_BUG");
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(fn, &size, NULL));
+	for (i = 0; i < size; i++) {
+		if (!find_bug(fn + i))
+			continue;
+		found++;
+		KUNIT_EXPECT_EQ(test, vet(fn + i), -EINVAL);
+	}
+	/* The compiler may have moved it to a part of its own. */
+	if (!found)
+		kunit_skip(test, "no warning inside the symbol");
+}
+
+static void address_p_blk_10_jump_label(struct kunit *test)
+{
+#ifdef CONFIG_JUMP_LABEL
+	unsigned long fn = fn_addr(kp_addr_branches), size, i;
+	unsigned int found = 0;
+	void *at;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(fn, &size, NULL));
+	for (i = 0; i < size; i++) {
+		at = (void *)fn + i;
+		jump_label_lock();
+		found += jump_label_text_reserved(at, at);
+		jump_label_unlock();
+		if (found)
+			break;
+	}
+	KUNIT_ASSERT_EQ(test, found, 1);
+	KUNIT_EXPECT_EQ(test, vet(fn + i), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vet(fn + i + 1), -EINVAL);
+#else
+	kunit_skip(test, "needs JUMP_LABEL");
+#endif
+}
+
+static void address_p_reg_09_preamble(struct kunit *test)
+{
+	unsigned long pfx = kallsyms_lookup_name("__pfx_kp_addr_plain");
+	unsigned long cfi = kallsyms_lookup_name("__cfi_kp_addr_plain");
+
+	if (!pfx && !cfi)
+		kunit_skip(test, "functions have no preamble");
+	if (pfx)
+		KUNIT_EXPECT_EQ(test, vet(pfx), -EINVAL);
+	if (cfi)
+		KUNIT_EXPECT_EQ(test, vet(cfi), -EINVAL);
+}
+
+static void address_p_blk_11_ftrace_site(struct kunit *test)
+{
+	struct kprobe_where w = {};
+	unsigned long site;
+	int ret;
+
+	site = ftrace_location(fn_addr(kp_addr_traced));
+	if (!site)
+		kunit_skip(test, "functions have no ftrace sites");
+
+	w.addr = site;
+	jump_label_lock();
+	scoped_guard(preempt)
+		ret = kprobe_address_vet(&w);
+	jump_label_unlock();
+
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)) {
+		KUNIT_EXPECT_EQ(test, ret, 0);
+		KUNIT_EXPECT_EQ(test, w.kind, KPROBE_SITE_FTRACE);
+	} else {
+		KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+	}
+
+	/* Inside the patched instruction of architectures with long ones. */
+	if (ftrace_location(site + 1) == site && IS_ENABLED(CONFIG_X86)) {
+		struct kprobe p = { .addr = (void *)(site + 1) };
+
+		KUNIT_EXPECT_NE(test, register_kprobe(&p), 0);
+	}
+}
+
+static void address_kind_of_a_plain_function(struct kunit *test)
+{
+	struct kprobe_where w;
+	int ret;
+
+	KUNIT_ASSERT_EQ(test, resolve(NULL, "kp_addr_plain", 0, &w), 0);
+	w.kind = KPROBE_SITE_FTRACE;
+	jump_label_lock();
+	scoped_guard(preempt)
+		ret = kprobe_address_vet(&w);
+	jump_label_unlock();
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	KUNIT_EXPECT_EQ(test, w.kind, KPROBE_SITE_BREAKPOINT);
+}
+
+static struct kunit_case address_cases[] = {
+	KUNIT_CASE_PARAM(address_p_reg_01_p_reg_03_addr_and_symbol, error_gen_params),
+	KUNIT_CASE(address_symbol_and_address_agree),
+	KUNIT_CASE(address_p_reg_11_landing_pad_is_skipped),
+	KUNIT_CASE(address_p_reg_04_offset_into_the_next_symbol),
+	KUNIT_CASE(address_p_ret_13_entry_or_not),
+	KUNIT_CASE(address_without_symbol),
+	KUNIT_CASE(address_of_text),
+	KUNIT_CASE(address_p_reg_12_not_text),
+	KUNIT_CASE(address_p_blk_06_gate_area),
+	KUNIT_CASE(address_p_blk_07_warning),
+	KUNIT_CASE(address_p_blk_10_jump_label),
+	KUNIT_CASE(address_p_reg_09_preamble),
+	KUNIT_CASE(address_p_blk_11_ftrace_site),
+	KUNIT_CASE(address_kind_of_a_plain_function),
+	{}
+};
+
+static struct kunit_suite address_suite = {
+	.name		= "kprobes_address",
+	.test_cases	= address_cases,
+};
+kunit_test_suite(address_suite);
+
+MODULE_DESCRIPTION("KUnit tests of kprobe addresses");
+MODULE_LICENSE("GPL");

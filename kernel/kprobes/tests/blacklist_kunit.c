@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of the blacklist: the arithmetic on ranges, and whether what must not
+ * be probed is really refused.
+ */
+
+#include <kunit/test.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/slab.h>
+#include <asm/sections.h>
+
+#include "../address.h"
+#include "../blacklist.h"
+
+#define MAX_RANGES	6
+
+struct normalise_case {
+	const char		*name;
+	struct kprobe_range	in[MAX_RANGES];
+	unsigned int		nr_in;
+	struct kprobe_range	out[MAX_RANGES];
+	unsigned int		nr_out;
+};
+
+static const struct normalise_case normalise_cases[] = {
+	{ .name = "none" },
+	{
+		.name = "one",
+		.in = { { 10, 20 } }, .nr_in = 1,
+		.out = { { 10, 20 } }, .nr_out = 1,
+	}, {
+		.name = "empty and inverted ones",
+		.in = { { 10, 10 }, { 30, 20 }, { 0, 0 } }, .nr_in = 3,
+	}, {
+		.name = "out of order",
+		.in = { { 50, 60 }, { 10, 20 }, { 30, 40 } }, .nr_in = 3,
+		.out = { { 10, 20 }, { 30, 40 }, { 50, 60 } }, .nr_out = 3,
+	}, {
+		.name = "touching",
+		.in = { { 20, 30 }, { 10, 20 } }, .nr_in = 2,
+		.out = { { 10, 30 } }, .nr_out = 1,
+	}, {
+		.name = "a byte apart",
+		.in = { { 21, 30 }, { 10, 20 } }, .nr_in = 2,
+		.out = { { 10, 20 }, { 21, 30 } }, .nr_out = 2,
+	}, {
+		.name = "one inside another",
+		.in = { { 10, 90 }, { 20, 30 }, { 80, 85 } }, .nr_in = 3,
+		.out = { { 10, 90 } }, .nr_out = 1,
+	}, {
+		.name = "same start",
+		.in = { { 10, 20 }, { 10, 40 }, { 10, 30 } }, .nr_in = 3,
+		.out = { { 10, 40 } }, .nr_out = 1,
+	}, {
+		.name = "twice the same",
+		.in = { { 10, 20 }, { 10, 20 } }, .nr_in = 2,
+		.out = { { 10, 20 } }, .nr_out = 1,
+	}, {
+		.name = "chain",
+		.in = { { 40, 55 }, { 10, 25 }, { 30, 45 }, { 20, 35 } }, .nr_in = 4,
+		.out = { { 10, 55 } }, .nr_out = 1,
+	}, {
+		.name = "an empty one between two that touch",
+		.in = { { 10, 20 }, { 20, 20 }, { 20, 30 } }, .nr_in = 3,
+		.out = { { 10, 30 } }, .nr_out = 1,
+	}, {
+		.name = "ends of the address space",
+		.in = { { ~0ul - 1, ~0ul }, { 0, 1 } }, .nr_in = 2,
+		.out = { { 0, 1 }, { ~0ul - 1, ~0ul } }, .nr_out = 2,
+	},
+};
+KUNIT_ARRAY_PARAM_DESC(normalise, normalise_cases, name);
+
+static void blacklist_normalise(struct kunit *test)
+{
+	const struct normalise_case *c = test->param_value;
+	struct kprobe_range r[MAX_RANGES];
+	unsigned int nr, i;
+	unsigned long addr;
+	bool inside;
+
+	memcpy(r, c->in, sizeof(r));
+	nr = kprobe_ranges_normalise(r, c->nr_in);
+	KUNIT_ASSERT_EQ(test, nr, c->nr_out);
+	KUNIT_EXPECT_MEMEQ(test, r, c->out, nr * sizeof(*r));
+
+	/* A search in the result says the same as a look at all of the input. */
+	for (addr = 0; addr < 100; addr++) {
+		inside = false;
+		for (i = 0; i < c->nr_in; i++)
+			inside |= addr >= c->in[i].start && addr < c->in[i].end;
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_ranges_contain(r, nr, addr), inside,
+				    "address %lu", addr);
+	}
+}
+
+static void blacklist_search_of_many(struct kunit *test)
+{
+	unsigned int nr = 1000, i, wrong = 0;
+	struct kprobe_range *r;
+
+	r = kunit_kcalloc(test, nr, sizeof(*r), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	for (i = 0; i < nr; i++)
+		r[i] = (struct kprobe_range){ 100 + i * 10, 100 + i * 10 + 5 };
+
+	for (i = 0; i < 100 + nr * 10 + 10; i++)
+		wrong += kprobe_ranges_contain(r, nr, i) !=
+			 (i >= 100 && i < 100 + nr * 10 && i % 10 < 5);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+/*
+ * Functions for the tests. The compiler is not asked to make variants of them:
+ * two with names as it would give them are made by hand.
+ */
+static noinline __noclone __used int kp_bl_marked(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3;
+}
+NOKPROBE_SYMBOL(kp_bl_marked);
+
+static noinline __noclone __used int kp_bl_free(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 5;
+}
+
+static noinline __noclone __used int kp_bl_added(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 7;
+}
+
+static noinline __noclone __used int kp_bl_area(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 11;
+}
+
+#define MADE_BY_HAND(name)						\
+	asm(".pushsection .text\n"					\
+	    "\t.balign 16\n"						\
+	    name ":\n"							\
+	    "\tnop\n\tnop\n\tnop\n\tnop\n"				\
+	    "\t.size " name ", . - " name "\n"				\
+	    "\t.popsection\n")
+
+MADE_BY_HAND("kp_bl_marked.isra.0.cold");
+MADE_BY_HAND("kp_bl_free.isra.0.cold");
+extern char marked_variant[] asm("kp_bl_marked.isra.0.cold");
+extern char free_variant[] asm("kp_bl_free.isra.0.cold");
+
+static unsigned long fn_addr(void *fn)
+{
+	return (unsigned long)dereference_symbol_descriptor(fn);
+}
+
+static bool all_of_symbol_refused(unsigned long addr)
+{
+	unsigned long size, offset, i;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &offset) || offset)
+		return false;
+	for (i = 0; i < size; i++) {
+		if (!within_kprobe_blacklist(addr + i))
+			return false;
+	}
+	return true;
+}
+
+static void blacklist_marked_function(struct kunit *test)
+{
+	struct kprobe p = { .addr = (void *)fn_addr(kp_bl_marked) };
+
+	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(fn_addr(kp_bl_marked)));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(fn_addr(kp_bl_free)));
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, p.addr, (kprobe_opcode_t *)fn_addr(kp_bl_marked));
+}
+
+static void blacklist_p_reg_08_variants(struct kunit *test)
+{
+	unsigned long addr = (unsigned long)marked_variant;
+	unsigned long split = kallsyms_lookup_name("kp_bl_marked.cold");
+
+	if (!kallsyms_lookup_name("kp_bl_marked.isra.0.cold"))
+		kunit_skip(test, "kallsyms does not know the variant");
+
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr + 3));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist((unsigned long)free_variant));
+	if (split)
+		KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(split));
+}
+
+struct seen {
+	unsigned long	addr[4];
+	unsigned int	times[4];
+	unsigned int	nr;
+	int		stop_after;
+};
+
+static int look_for(const struct kprobe_range *r, void *arg)
+{
+	struct seen *s = arg;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(s->addr); i++)
+		s->times[i] += s->addr[i] && r->start == s->addr[i];
+	s->nr++;
+	return s->stop_after && s->nr >= s->stop_after ? -EINTR : 0;
+}
+
+static void blacklist_shows_all(struct kunit *test)
+{
+	struct seen s = {
+		.addr = {
+			fn_addr(kp_bl_marked),
+			(unsigned long)marked_variant,
+			(unsigned long)free_variant,
+			fn_addr(get_kprobe),
+		},
+	};
+
+	KUNIT_EXPECT_EQ(test, kprobe_blacklist_for_each(look_for, &s), 0);
+	KUNIT_EXPECT_EQ(test, s.times[0], 1);
+	KUNIT_EXPECT_EQ(test, s.times[1], 1);
+	KUNIT_EXPECT_EQ(test, s.times[2], 0);
+	KUNIT_EXPECT_GE(test, s.times[3], 1);
+
+	s.nr = 0;
+	s.stop_after = 3;
+	KUNIT_EXPECT_EQ(test, kprobe_blacklist_for_each(look_for, &s), -EINTR);
+	KUNIT_EXPECT_EQ(test, s.nr, 3);
+}
+
+static void blacklist_add_function(struct kunit *test)
+{
+	unsigned long addr = fn_addr(kp_bl_added), size;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, NULL));
+	KUNIT_ASSERT_FALSE(test, within_kprobe_blacklist(addr));
+
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(addr), size);
+	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(fn_addr(kp_bl_free)));
+}
+
+static void blacklist_add_area(struct kunit *test)
+{
+	unsigned long addr = fn_addr(kp_bl_area);
+
+	KUNIT_ASSERT_FALSE(test, within_kprobe_blacklist(addr));
+	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr, addr + 1), 0);
+	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
+
+	/* Nothing, and the wrong way round. */
+	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr, addr), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr + 1, addr), 0);
+}
+
+static void blacklist_p_blk_04_add_what_is_no_text(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)test), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)&normalise_cases),
+			-EINVAL);
+}
+
+/* What a breakpoint goes through before the recursion guard, by name. */
+static const char * const hit_path[] = {
+	"get_kprobe",
+	"kprobe_site_pre_handler",
+	"kprobe_site_post_handler",
+	"kprobes_inc_nmissed_count",
+	"kprobe_busy_begin",
+	"kprobe_busy_end",
+	"kprobe_flush_task",
+	"kprobe_ftrace_entry",
+	"kprobe_ftrace_handler",
+	"kprobe_slots_contain",
+	"is_kprobe_insn_slot",
+	"kretprobe_pre_handler",
+	"kretprobe_rethook_handler",
+	"kretprobe_recycle",
+	"kretprobe_trampoline_handler",
+	"kretprobe_find_ret_addr",
+	"dump_kprobe",
+	"kprobe_int3_handler",
+	"kprobe_fault_handler",
+	"kprobe_handler",
+	"exc_int3",
+	"notify_die",
+	"notifier_call_chain",
+	"ct_nmi_enter",
+	"ct_nmi_exit",
+	"arch_rethook_trampoline",
+	"arch_rethook_trampoline_callback",
+	"__kretprobe_trampoline",
+};
+
+static void blacklist_p_blk_01_hit_path(struct kunit *test)
+{
+	unsigned long addr;
+	unsigned int i, found = 0;
+
+	for (i = 0; i < ARRAY_SIZE(hit_path); i++) {
+		addr = kallsyms_lookup_name(hit_path[i]);
+		if (!addr)
+			continue;
+		found++;
+		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s",
+				      hit_path[i]);
+	}
+	KUNIT_EXPECT_GE(test, found, 8);
+}
+
+/* All entries, copied: the walk holds a lock that registering needs, too. */
+struct copy {
+	struct kprobe_range	*r;
+	unsigned int		nr, max;
+};
+
+static int copy_range(const struct kprobe_range *r, void *arg)
+{
+	struct copy *c = arg;
+
+	if (c->r && c->nr < c->max)
+		c->r[c->nr] = *r;
+	c->nr++;
+	return 0;
+}
+
+static int vet(unsigned long addr)
+{
+	struct kprobe_where where = { .addr = addr };
+	int ret;
+
+	jump_label_lock();
+	scoped_guard(preempt)
+		ret = kprobe_address_vet(&where);
+	jump_label_unlock();
+	return ret;
+}
+
+static void blacklist_p_blk_01_every_entry_is_refused(struct kunit *test)
+{
+	struct copy c = {};
+	unsigned int i;
+
+	kprobe_blacklist_for_each(copy_range, &c);
+	KUNIT_ASSERT_GT(test, c.nr, 50);
+	c.max = c.nr;
+	c.nr = 0;
+	c.r = kunit_kcalloc(test, c.max, sizeof(*c.r), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c.r);
+	kprobe_blacklist_for_each(copy_range, &c);
+	KUNIT_EXPECT_EQ(test, c.nr, c.max);
+
+	for (i = 0; i < c.max; i++) {
+		struct kprobe p = { .addr = (void *)c.r[i].start };
+
+		if (c.r[i].start == c.r[i].end)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, vet(c.r[i].start), -EINVAL, "%pS",
+				    (void *)c.r[i].start);
+		KUNIT_EXPECT_EQ_MSG(test, vet(c.r[i].end - 1), -EINVAL, "%pS",
+				    (void *)c.r[i].end - 1);
+
+		/* The long way for a sample of them. */
+		if (i % 64 == 0)
+			KUNIT_EXPECT_NE_MSG(test, register_kprobe(&p), 0, "%pS", p.addr);
+	}
+}
+
+static void blacklist_sections(struct kunit *test)
+{
+	unsigned long start = (unsigned long)__noinstr_text_start;
+	unsigned long end = (unsigned long)__noinstr_text_end;
+	unsigned long size, offset;
+
+	if (start == end)
+		kunit_skip(test, "no .noinstr.text");
+
+	while (start < end) {
+		if (!kallsyms_lookup_size_offset(start, &size, &offset) || !size)
+			break;
+		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(start), "%pS",
+				      (void *)start);
+		start += size - offset;
+	}
+}
+
+static struct kunit_case blacklist_cases[] = {
+	KUNIT_CASE_PARAM(blacklist_normalise, normalise_gen_params),
+	KUNIT_CASE(blacklist_search_of_many),
+	KUNIT_CASE(blacklist_marked_function),
+	KUNIT_CASE(blacklist_p_reg_08_variants),
+	KUNIT_CASE(blacklist_shows_all),
+	KUNIT_CASE(blacklist_add_function),
+	KUNIT_CASE(blacklist_add_area),
+	KUNIT_CASE(blacklist_p_blk_04_add_what_is_no_text),
+	KUNIT_CASE(blacklist_p_blk_01_hit_path),
+	KUNIT_CASE(blacklist_p_blk_01_every_entry_is_refused),
+	KUNIT_CASE(blacklist_sections),
+	{}
+};
+
+static struct kunit_suite blacklist_suite = {
+	.name		= "kprobes_blacklist",
+	.test_cases	= blacklist_cases,
+};
+kunit_test_suite(blacklist_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the kprobes blacklist");
+MODULE_LICENSE("GPL");

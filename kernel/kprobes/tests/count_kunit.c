@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a batch of probes costs in grace periods and in changes of the whole
+ * text, counted outside of kprobes: by probes on the functions that do these
+ * things. The cost must have a bound, and must not depend on the batch's size.
+ *
+ * Only what the test itself calls is counted, not what others do meanwhile.
+ */
+
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "../batch.h"
+
+#define SMALL	8
+#define LARGE	64
+
+/* LARGE functions, none like another. */
+#define FN(n)								\
+	static noinline __noclone u32 kp_count_fn_##n(u32 v)		\
+	{								\
+		OPTIMIZER_HIDE_VAR(v);					\
+		return v + 1##n;					\
+	}
+#define FN8(n)								\
+	FN(n##0) FN(n##1) FN(n##2) FN(n##3) FN(n##4) FN(n##5) FN(n##6) FN(n##7)
+FN8(0) FN8(1) FN8(2) FN8(3) FN8(4) FN8(5) FN8(6) FN8(7)
+
+#define NAME(n)		kp_count_fn_##n
+#define NAME8(n)							\
+	NAME(n##0), NAME(n##1), NAME(n##2), NAME(n##3),			\
+	NAME(n##4), NAME(n##5), NAME(n##6), NAME(n##7)
+static u32 (* const volatile functions[LARGE])(u32 v) = {
+	NAME8(0), NAME8(1), NAME8(2), NAME8(3),
+	NAME8(4), NAME8(5), NAME8(6), NAME8(7),
+};
+
+/* LARGE instructions in the middle of a function. */
+extern char kp_count_mid[] asm(".Lkp_count_mid");
+extern char kp_count_mid_end[] asm(".Lkp_count_mid_end");
+
+static noinline __noclone notrace u32 kp_count_middle(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	asm volatile(".Lkp_count_mid:\n"
+		     "	.rept 64\n"
+		     "	nop\n"
+		     "	.endr\n"
+		     ".Lkp_count_mid_end:\n" : "+r" (v));
+	return v + 1;
+}
+
+static void call_everything(void)
+{
+	u32 (*volatile middle)(u32 v) = kp_count_middle;
+	int i;
+
+	for (i = 0; i < LARGE; i++)
+		functions[i](i);
+	middle(1);
+}
+
+/*
+ * The counters.
+ */
+
+enum {
+	GRACE,		/* grace periods of RCU, waited for */
+	GRACE_TASKS,	/* those of RCU-tasks */
+	FILTER,		/* changes of an ftrace filter */
+	TEXT,		/* ftrace went over the kernel's text */
+	NR_COSTS,
+};
+
+static const char * const cost_names[NR_COSTS] = {
+	[GRACE]		= "grace periods",
+	[GRACE_TASKS]	= "tasks grace periods",
+	[FILTER]	= "filter changes",
+	[TEXT]		= "text updates",
+};
+
+struct counter {
+	const char	*symbol;
+	int		cost;
+	struct kprobe	kp;
+	unsigned int	hits;
+};
+
+/* Probed by name: which of them exist depends on the configuration. */
+static const struct counter counter_table[] = {
+	{ "synchronize_rcu",			GRACE },
+	{ "synchronize_rcu_expedited",		GRACE },
+	{ "synchronize_rcu_tasks",		GRACE_TASKS },
+	{ "synchronize_rcu_tasks_rude",		GRACE_TASKS },
+	{ "ftrace_set_filter_ips",		FILTER },
+	{ "arch_ftrace_update_code",		TEXT },
+};
+
+struct count_test {
+	struct counter		counter[ARRAY_SIZE(counter_table)];
+	struct task_struct	*task;
+	unsigned int		hits;
+	struct kprobe		kp[LARGE];
+	struct kprobe		*kps[LARGE];
+	struct ftrace_ops	ops;
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe	rp[LARGE];
+	struct kretprobe	*rps[LARGE];
+#endif
+};
+
+static struct count_test *now;
+
+static int counter_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct counter *c = container_of(p, struct counter, kp);
+
+	if (current == now->task)
+		c->hits++;
+	return 0;
+}
+
+static int hit_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	if (current == now->task)
+		now->hits++;
+	return 0;
+}
+
+static void hit_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+struct costs {
+	unsigned int	n[NR_COSTS];
+};
+
+static struct costs costs_now(void)
+{
+	struct costs sum = {};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(counter_table); i++)
+		sum.n[now->counter[i].cost] += READ_ONCE(now->counter[i].hits);
+	return sum;
+}
+
+static struct costs costs_since(const struct costs *then)
+{
+	struct costs c = costs_now();
+	int i;
+
+	for (i = 0; i < NR_COSTS; i++)
+		c.n[i] -= then->n[i];
+	return c;
+}
+
+/*
+ * What is done with a batch. Each measures two halves: coming and going.
+ */
+
+struct batch_case {
+	const char	*name;
+	void		(*fill)(struct count_test *t, int nr);
+	bool		fails;
+	struct costs	come, go;	/* at most */
+};
+
+static void fill_entries(struct count_test *t, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		char name[KSYM_NAME_LEN];
+
+		t->kp[i] = (struct kprobe){ .pre_handler = hit_pre };
+		/* By name, since only that is sure to give the real entry. */
+		snprintf(name, sizeof(name), "kp_count_fn_%o%o", i / 8, i % 8);
+		t->kp[i].addr = kprobe_lookup_name(name, 0);
+	}
+}
+
+static void fill_exclusive(struct count_test *t, int nr)
+{
+	int i;
+
+	fill_entries(t, nr);
+	for (i = 0; i < nr; i++)
+		t->kp[i].post_handler = hit_post;
+}
+
+static void fill_middle(struct count_test *t, int nr)
+{
+	size_t step = (kp_count_mid_end - kp_count_mid) / LARGE;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		t->kp[i] = (struct kprobe){
+			.pre_handler	= hit_pre,
+			.addr		= (void *)kp_count_mid + i * step,
+		};
+	}
+}
+
+static void fill_one_address(struct count_test *t, int nr)
+{
+	int i;
+
+	fill_middle(t, nr);
+	for (i = 1; i < nr; i++)
+		t->kp[i].addr = t->kp[0].addr;
+}
+
+static void fill_mixed(struct count_test *t, int nr)
+{
+	int i;
+
+	fill_exclusive(t, nr);
+	for (i = 0; i < nr; i += 2)
+		t->kp[i].post_handler = NULL;
+}
+
+/*
+ * The last one is no text. The others may be armed for a while, since one of
+ * them might be refused, too, and it is the first whose error counts.
+ */
+static void fill_bad_last(struct count_test *t, int nr)
+{
+	fill_entries(t, nr);
+	t->kp[nr - 1].addr = (void *)&counter_table;
+}
+
+/* Refused when all have been prepared: somebody else claims the last one. */
+static void fill_busy_last(struct count_test *t, int nr)
+{
+	fill_entries(t, nr);
+	t->kp[nr - 1].addr = kprobe_lookup_name("kp_count_fn_77", 0);
+	t->kp[nr - 1].post_handler = hit_post;
+}
+
+static void fill_busy_last_exclusive(struct count_test *t, int nr)
+{
+	fill_exclusive(t, nr);
+	t->kp[nr - 1].addr = kprobe_lookup_name("kp_count_fn_77", 0);
+}
+
+static const struct batch_case batch_cases[] = {
+	{
+		.name	= "function entries",
+		.fill	= fill_entries,
+		.come	= { { [FILTER] = 1, [TEXT] = 1 } },
+		.go	= { { [GRACE] = 2, [GRACE_TASKS] = 2, [FILTER] = 1, [TEXT] = 1 } },
+	}, {
+		.name	= "function entries with post handlers",
+		.fill	= fill_exclusive,
+		.come	= { { [FILTER] = 1, [TEXT] = 2 } },
+		.go	= { { [GRACE] = 6, [GRACE_TASKS] = 3, [FILTER] = 1, [TEXT] = 2 } },
+	}, {
+		.name	= "function entries of both kinds",
+		.fill	= fill_mixed,
+		.come	= { { [FILTER] = 2, [TEXT] = 3 } },
+		.go	= { { [GRACE] = 6, [GRACE_TASKS] = 4, [FILTER] = 2, [TEXT] = 3 } },
+	}, {
+		.name	= "addresses in the middle of a function",
+		.fill	= fill_middle,
+		.go	= { { [GRACE] = 2 } },
+	}, {
+		.name	= "one address",
+		.fill	= fill_one_address,
+		.go	= { { [GRACE] = 2 } },
+	}, {
+		.name	= "refused, no text",
+		.fill	= fill_bad_last,
+		.fails	= true,
+		.come	= { { [GRACE] = 2, [GRACE_TASKS] = 2, [FILTER] = 2, [TEXT] = 2 } },
+	}, {
+		.name	= "refused by ftrace",
+		.fill	= fill_busy_last,
+		.fails	= true,
+		.come	= { { [GRACE] = 4, [GRACE_TASKS] = 4, [FILTER] = 8, [TEXT] = 8 } },
+	}, {
+		.name	= "all with post handlers, refused by ftrace",
+		.fill	= fill_busy_last_exclusive,
+		.fails	= true,
+		.come	= { { [GRACE] = 4, [GRACE_TASKS] = 4, [FILTER] = 8, [TEXT] = 8 } },
+	},
+};
+KUNIT_ARRAY_PARAM_DESC(batch, batch_cases, name);
+
+static void expect_costs(struct kunit *test, const char *what,
+			 const struct costs *small, const struct costs *large,
+			 const struct costs *most)
+{
+	int i;
+
+	for (i = 0; i < NR_COSTS; i++) {
+		KUNIT_EXPECT_LE_MSG(test, large->n[i], most->n[i], "%s: %s", what,
+				    cost_names[i]);
+		KUNIT_EXPECT_LE_MSG(test, large->n[i], small->n[i],
+				    "%s: %s grow with the batch", what, cost_names[i]);
+	}
+	kunit_info(test, "%s: %u + %u grace periods, %u filter changes, %u text updates\n",
+		   what, large->n[GRACE], large->n[GRACE_TASKS], large->n[FILTER],
+		   large->n[TEXT]);
+}
+
+static void run_batch(struct kunit *test, const struct batch_case *c, int nr,
+		      struct costs *come, struct costs *go)
+{
+	struct count_test *t = test->priv;
+	struct costs then;
+	int ret;
+
+	c->fill(t, nr);
+	then = costs_now();
+	ret = register_kprobes(t->kps, nr);
+	*come = costs_since(&then);
+
+	if (c->fails) {
+		KUNIT_EXPECT_NE(test, ret, 0);
+		memset(go, 0, sizeof(*go));
+	} else {
+		KUNIT_ASSERT_EQ(test, ret, 0);
+		t->hits = 0;
+		call_everything();
+		KUNIT_EXPECT_EQ(test, t->hits, nr);
+
+		then = costs_now();
+		unregister_kprobes(t->kps, nr);
+		*go = costs_since(&then);
+	}
+
+	t->hits = 0;
+	call_everything();
+	KUNIT_EXPECT_EQ(test, t->hits, 0);
+}
+
+static void nop_tracer(unsigned long ip, unsigned long parent_ip,
+		       struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+}
+
+static void count_p_scl_01_p_scl_02_batches(struct kunit *test)
+{
+	const struct batch_case *c = test->param_value;
+	struct costs come[3], go[3];
+	struct count_test *t = test->priv;
+	bool busy = c->fill == fill_busy_last || c->fill == fill_busy_last_exclusive;
+
+	if (!ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0)) ||
+	    !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)) {
+		if (busy || c->fill == fill_exclusive || c->fill == fill_mixed)
+			kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	}
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	if (busy) {
+		unsigned long ip = ftrace_location((unsigned long)
+					kprobe_lookup_name("kp_count_fn_77", 0));
+
+		t->ops.func = nop_tracer;
+		t->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+		KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&t->ops, ip, 0, 0), 0);
+		KUNIT_ASSERT_EQ(test, register_ftrace_function(&t->ops), 0);
+	}
+#endif
+
+	/* The first time pays for pages and for what is made only once. */
+	run_batch(test, c, LARGE, &come[0], &go[0]);
+	run_batch(test, c, SMALL, &come[1], &go[1]);
+	run_batch(test, c, LARGE, &come[2], &go[2]);
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	if (busy) {
+		unregister_ftrace_function(&t->ops);
+		ftrace_free_filter(&t->ops);
+	}
+#endif
+
+	expect_costs(test, "coming", &come[1], &come[2], &c->come);
+	expect_costs(test, "going", &go[1], &go[2], &c->go);
+}
+
+/*
+ * The global switch. It moves the counters, too: so only grace periods and
+ * filters are looked at, which are called without a counter in the way.
+ */
+static void count_global_switch(struct kunit *test)
+{
+	struct count_test *t = test->priv;
+	struct costs off[2], on[2], then;
+	unsigned long start[2], took[2];
+	int i, nr;
+
+	for (i = 0; i < 2; i++) {
+		nr = i ? LARGE : SMALL;
+		fill_entries(t, nr);
+		KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, nr), 0);
+
+		/*
+		 * Counters at breakpoints are off before the filters change,
+		 * those at ftrace sites when it has. What is left is enough to
+		 * see a cost that is linear.
+		 */
+		then = costs_now();
+		start[i] = jiffies;
+		KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+		off[i] = costs_since(&then);
+		t->hits = 0;
+		call_everything();
+		KUNIT_EXPECT_EQ(test, t->hits, 0);
+
+		then = costs_now();
+		KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+		on[i] = costs_since(&then);
+		took[i] = jiffies - start[i];
+		call_everything();
+		KUNIT_EXPECT_EQ(test, t->hits, nr);
+		unregister_kprobes(t->kps, nr);
+	}
+	for (i = 0; i < NR_COSTS; i++) {
+		KUNIT_EXPECT_LE(test, off[1].n[i], off[0].n[i]);
+		KUNIT_EXPECT_LE(test, on[1].n[i], on[0].n[i]);
+		KUNIT_EXPECT_LE(test, on[1].n[i], 4);
+	}
+	kunit_info(test, "%lu ticks with %d probes, %lu with %d\n", took[0], SMALL,
+		   took[1], LARGE);
+}
+
+#ifdef CONFIG_KRETPROBES
+static int return_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (current == now->task)
+		now->hits++;
+	return 0;
+}
+
+static void count_kretprobes(struct kunit *test)
+{
+	static const struct costs come_most = { { [FILTER] = 1, [TEXT] = 1 } };
+	static const struct costs go_most = {
+		{ [GRACE] = 2, [GRACE_TASKS] = 2, [FILTER] = 1, [TEXT] = 1 },
+	};
+	struct count_test *t = test->priv;
+	struct costs come[2], go[2], then;
+	int i, k, nr;
+
+	for (i = 0; i < 2; i++) {
+		nr = i ? LARGE : SMALL;
+		fill_entries(t, nr);
+		for (k = 0; k < nr; k++) {
+			t->rp[k] = (struct kretprobe){
+				.kp.addr	= t->kp[k].addr,
+				.handler	= return_handler,
+				.maxactive	= 2,
+			};
+			t->rps[k] = &t->rp[k];
+		}
+		then = costs_now();
+		KUNIT_ASSERT_EQ(test, register_kretprobes(t->rps, nr), 0);
+		come[i] = costs_since(&then);
+
+		t->hits = 0;
+		call_everything();
+		KUNIT_EXPECT_EQ(test, t->hits, nr);
+
+		then = costs_now();
+		unregister_kretprobes(t->rps, nr);
+		go[i] = costs_since(&then);
+	}
+	expect_costs(test, "coming", &come[0], &come[1], &come_most);
+	expect_costs(test, "going", &go[0], &go[1], &go_most);
+}
+#endif
+
+/* The counters themselves work, or all of the above would mean nothing. */
+static void count_counts(struct kunit *test)
+{
+	struct costs then = costs_now(), c;
+
+	synchronize_rcu_expedited();
+	c = costs_since(&then);
+	KUNIT_EXPECT_GE(test, c.n[GRACE], 1);
+	then = costs_now();
+	synchronize_rcu();
+	c = costs_since(&then);
+	KUNIT_EXPECT_GE(test, c.n[GRACE], 1);
+}
+
+static int count_test_init(struct kunit *test)
+{
+	struct count_test *t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	int i, ret;
+
+	if (!t)
+		return -ENOMEM;
+	t->task = current;
+	now = t;
+	test->priv = t;
+
+	for (i = 0; i < LARGE; i++)
+		t->kps[i] = &t->kp[i];
+	for (i = 0; i < ARRAY_SIZE(counter_table); i++) {
+		t->counter[i] = counter_table[i];
+		t->counter[i].kp.symbol_name = counter_table[i].symbol;
+		t->counter[i].kp.pre_handler = counter_pre;
+		ret = register_kprobe(&t->counter[i].kp);
+		if (ret && ret != -ENOENT)
+			return ret;
+	}
+	return 0;
+}
+
+static void count_test_exit(struct kunit *test)
+{
+	struct count_test *t = test->priv;
+	int i;
+
+	if (!t)
+		return;
+	for (i = 0; i < ARRAY_SIZE(counter_table); i++)
+		unregister_kprobe(&t->counter[i].kp);
+	kvfree(t);
+}
+
+static struct kunit_case count_cases[] = {
+	KUNIT_CASE(count_counts),
+	KUNIT_CASE_PARAM(count_p_scl_01_p_scl_02_batches, batch_gen_params),
+	KUNIT_CASE(count_global_switch),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(count_kretprobes),
+#endif
+	{}
+};
+
+static struct kunit_suite count_suite = {
+	.name		= "kprobes_count",
+	.init		= count_test_init,
+	.exit		= count_test_exit,
+	.test_cases	= count_cases,
+};
+kunit_test_suite(count_suite);
+
+MODULE_DESCRIPTION("KUnit tests that count what batches of probes cost");
+MODULE_LICENSE("GPL");

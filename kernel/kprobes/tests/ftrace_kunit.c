@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of probes at call sites of ftrace: who claims a function for himself,
+ * and that no order of coming and going confuses the filters.
+ */
+
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+
+#include "../internal.h"
+#include "../site.h"
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+
+static noinline __noclone u32 kp_ft_one(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 3;
+}
+
+static noinline __noclone u32 kp_ft_two(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 5;
+}
+
+static noinline __noclone u32 kp_ft_three(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 7;
+}
+
+struct probe {
+	struct kprobe	kp;
+	unsigned int	pre;
+	unsigned int	post;
+};
+
+struct ftrace_test {
+	struct probe		plain, post, more, other;
+	struct ftrace_ops	ops;
+	unsigned int		foreign;
+};
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	container_of(p, struct probe, kp)->pre++;
+	return 0;
+}
+
+static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	container_of(p, struct probe, kp)->post++;
+}
+
+static void set(struct probe *p, const char *symbol, bool post)
+{
+	memset(p, 0, sizeof(*p));
+	p->kp.symbol_name = symbol;
+	p->kp.pre_handler = count_pre;
+	p->kp.post_handler = post ? count_post : NULL;
+}
+
+static void call_all(unsigned int times)
+{
+	u32 (*volatile one)(u32 v) = kp_ft_one;
+	u32 (*volatile two)(u32 v) = kp_ft_two;
+	u32 (*volatile three)(u32 v) = kp_ft_three;
+
+	while (times--) {
+		one(1);
+		two(1);
+		three(1);
+	}
+}
+
+/* Each call is seen exactly once by each handler. */
+#define EXPECT_HITS(test, p, n) do {					\
+	unsigned int __pre = (p)->pre, __post = (p)->post;		\
+									\
+	call_all(3);							\
+	KUNIT_EXPECT_EQ(test, (p)->pre - __pre, n);			\
+	KUNIT_EXPECT_EQ(test, (p)->post - __post,			\
+			(p)->kp.post_handler ? (n) : 0);		\
+} while (0)
+
+static void expect_untouched(struct kunit *test, struct probe *p)
+{
+	KUNIT_EXPECT_NULL(test, p->kp.addr);
+	KUNIT_EXPECT_TRUE(test, list_empty(&p->kp.list));
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&p->kp.hlist));
+	EXPECT_HITS(test, p, 0);
+}
+
+struct order_case {
+	const char	*name;
+	bool		post_first;
+	bool		post_leaves_first;
+};
+
+static const struct order_case order_cases[] = {
+	{ "plain, post; post, plain go",	false,	true },
+	{ "plain, post; plain, post go",	false,	false },
+	{ "post, plain; post, plain go",	true,	true },
+	{ "post, plain; plain, post go",	true,	false },
+};
+KUNIT_ARRAY_PARAM_DESC(order, order_cases, name);
+
+static void ftrace_p_base_09_mixed_post_handlers(struct kunit *test)
+{
+	const struct order_case *c = test->param_value;
+	struct ftrace_test *f = test->priv;
+	struct probe *first = &f->plain, *second = &f->post, *swap;
+	int round;
+
+	/* More than once: a counter may be wrong by only one. */
+	for (round = 0; round < 3; round++) {
+		set(&f->plain, "kp_ft_one", false);
+		set(&f->post, "kp_ft_one", true);
+		first = c->post_first ? &f->post : &f->plain;
+		second = c->post_first ? &f->plain : &f->post;
+
+		KUNIT_ASSERT_EQ(test, register_kprobe(&first->kp), 0);
+		KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&first->kp));
+		EXPECT_HITS(test, first, 3);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&second->kp), 0);
+		EXPECT_HITS(test, first, 3);
+		EXPECT_HITS(test, second, 3);
+
+		if (c->post_leaves_first == (first == &f->plain)) {
+			swap = first;
+			first = second;
+			second = swap;
+		}
+		unregister_kprobe(&first->kp);
+		EXPECT_HITS(test, first, 0);
+		EXPECT_HITS(test, second, 3);
+		unregister_kprobe(&second->kp);
+		EXPECT_HITS(test, second, 0);
+
+		/* A fresh claim on another function. */
+		set(&f->other, "kp_ft_two", true);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+		EXPECT_HITS(test, &f->other, 3);
+		unregister_kprobe(&f->other.kp);
+		EXPECT_HITS(test, &f->other, 0);
+	}
+}
+
+/* The first user of the site is disabled when the one with the claim comes. */
+static void ftrace_claim_on_a_disabled_site(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_one", true);
+	f->plain.kp.flags = KPROBE_FLAG_DISABLED;
+	f->post.kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	EXPECT_HITS(test, &f->plain, 0);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), 0);
+	EXPECT_HITS(test, &f->post, 3);
+	EXPECT_HITS(test, &f->plain, 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 3);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->post.kp), 0);
+	EXPECT_HITS(test, &f->post, 0);
+	EXPECT_HITS(test, &f->plain, 3);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 3);
+
+	unregister_kprobe(&f->plain.kp);
+	unregister_kprobe(&f->post.kp);
+}
+
+static void ftrace_batch_of_both_kinds(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	struct kprobe *kps[] = {
+		&f->plain.kp, &f->post.kp, &f->more.kp, &f->other.kp,
+	};
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_two", true);
+	set(&f->more, "kp_ft_one", true);
+	set(&f->other, "kp_ft_three", false);
+	KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->post, 3);
+	EXPECT_HITS(test, &f->more, 3);
+	EXPECT_HITS(test, &f->other, 3);
+
+	/* Half of those that share an ops go, the others stay armed. */
+	unregister_kprobes(kps + 2, 2);
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->post, 3);
+	EXPECT_HITS(test, &f->more, 0);
+	EXPECT_HITS(test, &f->other, 0);
+	unregister_kprobes(kps, 2);
+	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, &f->post, 0);
+}
+
+static void foreign_func(unsigned long ip, unsigned long parent_ip,
+			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	container_of(ops, struct ftrace_test, ops)->foreign++;
+}
+
+/* Somebody else, like livepatch, claims kp_ft_one() for himself. */
+static int foreign_claim(struct ftrace_test *f)
+{
+	unsigned long ip = ftrace_location((unsigned long)
+				dereference_symbol_descriptor(kp_ft_one));
+	int ret;
+
+	f->ops.func = foreign_func;
+	f->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	ret = ftrace_set_filter_ip(&f->ops, ip, 0, 0);
+	return ret ?: register_ftrace_function(&f->ops);
+}
+
+static void foreign_release(struct ftrace_test *f)
+{
+	unregister_ftrace_function(&f->ops);
+	ftrace_free_filter(&f->ops);
+	memset(&f->ops, 0, sizeof(f->ops));
+}
+
+static void ftrace_p_agg_08_claimed_by_another(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, foreign_claim(f), 0);
+
+	set(&f->post, "kp_ft_one", true);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), -EBUSY);
+	expect_untouched(test, &f->post);
+
+	/* A probe that claims nothing gets along with it. */
+	set(&f->plain, "kp_ft_one", false);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 3);
+
+	/* And does not suffer when another one is refused. */
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), -EBUSY);
+	expect_untouched(test, &f->post);
+	EXPECT_HITS(test, &f->plain, 3);
+	KUNIT_EXPECT_GT(test, f->foreign, 0);
+
+	foreign_release(f);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	EXPECT_HITS(test, &f->post, 3);
+	EXPECT_HITS(test, &f->plain, 3);
+	KUNIT_EXPECT_EQ(test, foreign_claim(f), -EBUSY);
+	ftrace_free_filter(&f->ops);
+	memset(&f->ops, 0, sizeof(f->ops));
+
+	unregister_kprobe(&f->post.kp);
+	unregister_kprobe(&f->plain.kp);
+	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
+	foreign_release(f);
+}
+
+static void ftrace_p_agg_08_enable_is_refused(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_one", true);
+	f->post.kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), -EBUSY);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->post.kp));
+	EXPECT_HITS(test, &f->post, 0);
+
+	foreign_release(f);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
+	EXPECT_HITS(test, &f->post, 3);
+	unregister_kprobe(&f->post.kp);
+}
+
+static void ftrace_p_agg_07_batch_is_refused(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	struct kprobe *kps[] = { &f->plain.kp, &f->post.kp, &f->other.kp };
+	struct kprobe_site *site;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, foreign_claim(f), 0);
+
+	/* Whichever place the refused one has. */
+	for (i = 0; i < 3; i++) {
+		set(&f->plain, "kp_ft_two", true);
+		set(&f->post, "kp_ft_one", true);
+		set(&f->other, "kp_ft_three", false);
+		KUNIT_EXPECT_EQ(test, register_kprobes(kps, 3), -EBUSY);
+		expect_untouched(test, &f->plain);
+		expect_untouched(test, &f->post);
+		expect_untouched(test, &f->other);
+		swap(kps[i], kps[(i + 1) % 3]);
+	}
+
+	foreign_release(f);
+
+	guard(mutex)(&kprobe_mutex);
+	site = kprobe_site_at(ftrace_location((unsigned long)
+				dereference_symbol_descriptor(kp_ft_two)));
+	KUNIT_EXPECT_NULL(test, site);
+}
+
+static void ftrace_survives_tracers_of_others(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	unsigned int seen;
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_two", true);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+
+	/* One that claims nothing, on all three. */
+	f->ops.func = foreign_func;
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&f->ops, "kp_ft_*", 7, 1), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_function(&f->ops), 0);
+	seen = f->foreign;
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->post, 3);
+	KUNIT_EXPECT_GE(test, f->foreign - seen, 18);
+
+	unregister_kprobe(&f->plain.kp);
+	seen = f->foreign;
+	EXPECT_HITS(test, &f->plain, 0);
+	KUNIT_EXPECT_GE(test, f->foreign - seen, 9);
+	foreign_release(f);
+	EXPECT_HITS(test, &f->post, 3);
+	unregister_kprobe(&f->post.kp);
+}
+
+static int ftrace_test_init(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct ftrace_test), GFP_KERNEL);
+	return test->priv ? 0 : -ENOMEM;
+}
+
+#else /* !CONFIG_KPROBES_ON_FTRACE */
+
+static void ftrace_nothing(struct kunit *test)
+{
+	kunit_skip(test, "needs KPROBES_ON_FTRACE");
+}
+
+#endif
+
+static struct kunit_case ftrace_cases[] = {
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	KUNIT_CASE_PARAM(ftrace_p_base_09_mixed_post_handlers, order_gen_params),
+	KUNIT_CASE(ftrace_claim_on_a_disabled_site),
+	KUNIT_CASE(ftrace_batch_of_both_kinds),
+	KUNIT_CASE(ftrace_p_agg_08_claimed_by_another),
+	KUNIT_CASE(ftrace_p_agg_08_enable_is_refused),
+	KUNIT_CASE(ftrace_p_agg_07_batch_is_refused),
+	KUNIT_CASE(ftrace_survives_tracers_of_others),
+#else
+	KUNIT_CASE(ftrace_nothing),
+#endif
+	{}
+};
+
+static struct kunit_suite ftrace_suite = {
+	.name		= "kprobes_ftrace",
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	.init		= ftrace_test_init,
+#endif
+	.test_cases	= ftrace_cases,
+};
+kunit_test_suite(ftrace_suite);
+
+MODULE_DESCRIPTION("KUnit tests of kprobes at ftrace sites");
+MODULE_LICENSE("GPL");

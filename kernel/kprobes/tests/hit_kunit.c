@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of the hit path as the rest of the kernel sees it: which probe is
+ * running, and how handlers are kept off a CPU.
+ */
+
+#include <kunit/test.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+
+#include "../hit.h"
+#include "../internal.h"
+
+/* Two functions with breakpoints, and one with an ftrace site if there are any. */
+static noinline __noclone notrace u32 kp_hit_plain(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 3;
+}
+
+static noinline __noclone notrace u32 kp_hit_other(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 5;
+}
+
+static noinline __noclone u32 kp_hit_traced(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 7;
+}
+
+struct target {
+	const char	*name;
+	const char	*symbol;
+	u32		(*fn)(u32 v);
+	u32		add;
+	bool		ftrace;
+};
+
+static const struct target targets[] = {
+	{ "breakpoint",	"kp_hit_plain",	 kp_hit_plain,	3, false },
+	{ "ftrace",	"kp_hit_traced", kp_hit_traced,	7, true },
+};
+KUNIT_ARRAY_PARAM_DESC(target, targets, name);
+
+static const struct target *target_of(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+
+	if (t->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	return t;
+}
+
+static u32 call(const struct target *t, u32 v)
+{
+	u32 (*volatile fn)(u32 v) = t->fn;
+
+	return fn(v);
+}
+
+/* What a handler saw. */
+struct view {
+	unsigned int	hits;
+	struct kprobe	*running;
+	void		*addr;
+	u32		flags;
+	unsigned long	status;
+	bool		preemptible;
+};
+
+struct hit_test {
+	struct kprobe		kp, inner;
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe	rp;
+#endif
+	struct view		pre, post, entry, ret, nested;
+	struct kprobe		*after_nested;
+	bool			busy_in_handler;
+};
+
+/* Handlers have no better way to the fixture of their case. */
+static struct hit_test *now;
+
+static void look(struct view *v)
+{
+	struct kprobe *p = kprobe_running();
+
+	v->hits++;
+	v->running = p;
+	v->preemptible = preemptible();
+	if (!p)
+		return;
+	v->addr = p->addr;
+	v->flags = p->flags;
+	v->status = get_kprobe_ctlblk()->kprobe_status;
+}
+
+static int look_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	look(&now->pre);
+	if (now->busy_in_handler) {
+		kprobe_busy_begin();
+		kprobe_busy_begin();
+		kprobe_busy_end();
+		kprobe_busy_end();
+		now->after_nested = kprobe_running();
+	}
+	return 0;
+}
+
+static void look_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	look(&now->post);
+}
+
+static int look_nested(struct kprobe *p, struct pt_regs *regs)
+{
+	look(&now->nested);
+	return 0;
+}
+
+static void expect_running(struct kunit *test, const struct view *v, void *addr)
+{
+	KUNIT_EXPECT_EQ(test, v->hits, 1);
+	KUNIT_EXPECT_NOT_NULL(test, v->running);
+	KUNIT_EXPECT_PTR_EQ(test, v->addr, addr);
+	KUNIT_EXPECT_TRUE(test, v->flags & KPROBE_FLAG_ON_FUNC_ENTRY);
+	KUNIT_EXPECT_FALSE(test, v->preemptible);
+}
+
+static struct kprobe *running_now(void)
+{
+	guard(preempt)();
+	return kprobe_running();
+}
+
+static void hit_p_agg_13_running_in_kprobe_handlers(struct kunit *test)
+{
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+
+	h->kp.symbol_name = t->symbol;
+	h->kp.pre_handler = look_pre;
+	h->kp.post_handler = look_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_ftrace(&h->kp), t->ftrace);
+	KUNIT_EXPECT_EQ(test, call(t, 10), 10 + t->add);
+	unregister_kprobe(&h->kp);
+
+	expect_running(test, &h->pre, h->kp.addr);
+	expect_running(test, &h->post, h->kp.addr);
+	KUNIT_EXPECT_TRUE(test, h->kp.flags & KPROBE_FLAG_ON_FUNC_ENTRY);
+	KUNIT_EXPECT_EQ(test, h->pre.status, KPROBE_HIT_ACTIVE);
+	KUNIT_EXPECT_NULL(test, running_now());
+}
+
+/* P-BASE-07: a backend that has stepped says so before post handlers run. */
+static void hit_p_base_07_status_in_post_handler(struct kunit *test)
+{
+	const struct target *t = &targets[0];
+	struct hit_test *h = test->priv;
+
+	if (IS_ENABLED(CONFIG_PPC))
+		kunit_skip(test, "not so in the base's backend");
+
+	h->kp.symbol_name = t->symbol;
+	h->kp.post_handler = look_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	call(t, 10);
+	unregister_kprobe(&h->kp);
+
+	KUNIT_EXPECT_EQ(test, h->post.hits, 1);
+	KUNIT_EXPECT_EQ(test, h->post.status, KPROBE_HIT_SSDONE);
+}
+
+#ifdef CONFIG_KRETPROBES
+static int look_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	look(&now->entry);
+	return 0;
+}
+
+static int look_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	look(&now->ret);
+	return 0;
+}
+#endif
+
+static void hit_p_agg_13_running_in_kretprobe_handlers(struct kunit *test)
+{
+#ifdef CONFIG_KRETPROBES
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+
+	h->rp.kp.symbol_name = t->symbol;
+	h->rp.entry_handler = look_entry;
+	h->rp.handler = look_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
+	KUNIT_EXPECT_EQ(test, call(t, 10), 10 + t->add);
+	unregister_kretprobe(&h->rp);
+
+	expect_running(test, &h->entry, h->rp.kp.addr);
+	expect_running(test, &h->ret, h->rp.kp.addr);
+	KUNIT_EXPECT_PTR_EQ(test, h->ret.running, &h->rp.kp);
+	KUNIT_EXPECT_EQ(test, h->ret.status, KPROBE_HIT_ACTIVE);
+	KUNIT_EXPECT_NULL(test, running_now());
+#else
+	kunit_skip(test, "needs KRETPROBES");
+#endif
+}
+
+static void hit_p_ret_34_busy_keeps_handlers_off(struct kunit *test)
+{
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+	struct kprobe *inside, *between;
+
+	h->kp.symbol_name = t->symbol;
+	h->kp.pre_handler = look_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+
+	kprobe_busy_begin();
+	inside = kprobe_running();
+	call(t, 1);
+	kprobe_busy_begin();
+	call(t, 1);
+	kprobe_busy_end();
+	between = kprobe_running();
+	call(t, 1);
+	kprobe_busy_end();
+
+	KUNIT_EXPECT_EQ(test, h->pre.hits, 0);
+	KUNIT_EXPECT_EQ(test, h->kp.nmissed, 3);
+	KUNIT_EXPECT_NOT_NULL(test, inside);
+	KUNIT_EXPECT_PTR_EQ(test, between, inside);
+	KUNIT_EXPECT_NULL(test, running_now());
+	KUNIT_EXPECT_TRUE(test, preemptible() || !IS_ENABLED(CONFIG_PREEMPT_COUNT));
+
+	call(t, 1);
+	KUNIT_EXPECT_EQ(test, h->pre.hits, 1);
+	unregister_kprobe(&h->kp);
+}
+
+static void hit_p_ret_34_busy_nests_in_a_handler(struct kunit *test)
+{
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+
+	h->kp.symbol_name = t->symbol;
+	h->kp.pre_handler = look_pre;
+	h->busy_in_handler = true;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	KUNIT_EXPECT_EQ(test, call(t, 1), 1 + t->add);
+	KUNIT_EXPECT_EQ(test, call(t, 2), 2 + t->add);
+	unregister_kprobe(&h->kp);
+
+	KUNIT_EXPECT_EQ(test, h->pre.hits, 2);
+	KUNIT_EXPECT_PTR_EQ(test, h->after_nested, h->pre.running);
+	KUNIT_EXPECT_NULL(test, running_now());
+}
+
+#ifdef CONFIG_KRETPROBES
+/* Makes a call that is return probed, from inside a hit. */
+static int call_other_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	u32 (*volatile fn)(u32 v) = kp_hit_other;
+
+	look(&now->pre);
+	fn(1);
+	now->after_nested = kprobe_running();
+	return 0;
+}
+
+static int return_calls_other(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	u32 (*volatile fn)(u32 v) = kp_hit_other;
+
+	look(&now->ret);
+	fn(1);
+	now->after_nested = kprobe_running();
+	return 0;
+}
+#endif
+
+static void hit_p_ret_35_outer_hit_survives_a_nested_one(struct kunit *test)
+{
+#ifdef CONFIG_KRETPROBES
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+
+	h->rp.kp.symbol_name = "kp_hit_other";
+	h->rp.handler = look_return;
+	h->kp.symbol_name = t->symbol;
+	h->kp.pre_handler = call_other_pre;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&h->kp), 0);
+	KUNIT_EXPECT_EQ(test, call(t, 1), 1 + t->add);
+	unregister_kprobe(&h->kp);
+	unregister_kretprobe(&h->rp);
+
+	/* The inner entry is missed, so there is no return to be seen. */
+	KUNIT_EXPECT_EQ(test, h->pre.hits, 1);
+	KUNIT_EXPECT_EQ(test, h->ret.hits, 0);
+	KUNIT_EXPECT_EQ(test, h->rp.kp.nmissed, 1);
+	KUNIT_EXPECT_PTR_EQ(test, h->after_nested, h->pre.running);
+	KUNIT_EXPECT_NULL(test, running_now());
+#else
+	kunit_skip(test, "needs KRETPROBES");
+#endif
+}
+
+static void hit_p_hit_01_nested_in_a_return_handler(struct kunit *test)
+{
+#ifdef CONFIG_KRETPROBES
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+
+	h->inner.symbol_name = "kp_hit_other";
+	h->inner.pre_handler = look_nested;
+	h->rp.kp.symbol_name = t->symbol;
+	h->rp.handler = return_calls_other;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h->inner), 0);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&h->rp), 0);
+	KUNIT_EXPECT_EQ(test, call(t, 1), 1 + t->add);
+	unregister_kretprobe(&h->rp);
+	unregister_kprobe(&h->inner);
+
+	KUNIT_EXPECT_EQ(test, h->ret.hits, 1);
+	KUNIT_EXPECT_EQ(test, h->nested.hits, 0);
+	KUNIT_EXPECT_EQ(test, h->inner.nmissed, 1);
+	KUNIT_EXPECT_PTR_EQ(test, h->after_nested, h->ret.running);
+	KUNIT_EXPECT_NULL(test, running_now());
+#else
+	kunit_skip(test, "needs KRETPROBES");
+#endif
+}
+
+/* The probe of the core that stands for the site, not the user's. */
+static void hit_core_knows_its_own_probe(struct kunit *test)
+{
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+	struct kprobe *p;
+
+	h->kp.symbol_name = t->symbol;
+	h->kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+
+	scoped_guard(preempt)
+		p = get_kprobe(h->kp.addr);
+	KUNIT_EXPECT_NOT_NULL(test, p);
+	if (p) {
+		KUNIT_EXPECT_PTR_NE(test, p, &h->kp);
+		KUNIT_EXPECT_PTR_EQ(test, p->addr, h->kp.addr);
+		KUNIT_EXPECT_TRUE(test, kprobe_disabled(p));
+		KUNIT_EXPECT_EQ(test, enable_kprobe(&h->kp), 0);
+		KUNIT_EXPECT_FALSE(test, kprobe_disabled(p));
+		KUNIT_EXPECT_EQ(test, kprobe_ftrace(p), t->ftrace);
+	}
+	unregister_kprobe(&h->kp);
+
+	scoped_guard(preempt)
+		p = get_kprobe(h->kp.addr);
+	KUNIT_EXPECT_NULL(test, p);
+}
+
+static int hit_test_init(struct kunit *test)
+{
+	now = kunit_kzalloc(test, sizeof(*now), GFP_KERNEL);
+	test->priv = now;
+	return now ? 0 : -ENOMEM;
+}
+
+static struct kunit_case hit_cases[] = {
+	KUNIT_CASE_PARAM(hit_p_agg_13_running_in_kprobe_handlers, target_gen_params),
+	KUNIT_CASE(hit_p_base_07_status_in_post_handler),
+	KUNIT_CASE_PARAM(hit_p_agg_13_running_in_kretprobe_handlers, target_gen_params),
+	KUNIT_CASE_PARAM(hit_p_ret_34_busy_keeps_handlers_off, target_gen_params),
+	KUNIT_CASE_PARAM(hit_p_ret_34_busy_nests_in_a_handler, target_gen_params),
+	KUNIT_CASE_PARAM(hit_p_ret_35_outer_hit_survives_a_nested_one, target_gen_params),
+	KUNIT_CASE_PARAM(hit_p_hit_01_nested_in_a_return_handler, target_gen_params),
+	KUNIT_CASE_PARAM(hit_core_knows_its_own_probe, target_gen_params),
+	{}
+};
+
+static struct kunit_suite hit_suite = {
+	.name		= "kprobes_hit",
+	.init		= hit_test_init,
+	.test_cases	= hit_cases,
+};
+kunit_test_suite(hit_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the hit path of kprobes");
+MODULE_LICENSE("GPL");

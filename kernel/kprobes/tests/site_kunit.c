@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of sites: their states, their users, and what the dispatcher makes of
+ * both. The addresses are none of the kernel's, nothing is ever armed.
+ */
+
+#include <kunit/test.h>
+#include <linux/string.h>
+
+#include "../hit.h"
+#include "../site.h"
+#include "../table.h"
+
+#define FAKE_ADDR	0x20000ul
+#define NR_USERS	4
+
+struct site_user {
+	struct kprobe		kp;
+	struct site_test	*t;
+	char			id;
+	int			ret;
+};
+
+/* What is needed by one case. Handlers log who was called. */
+struct site_test {
+	struct kprobe_site	*sites[4];
+	struct site_user		user[NR_USERS];
+	struct pt_regs		regs;
+	char			log[32];
+	unsigned int		len;
+};
+
+static void site_test_log(struct site_test *t, char id)
+{
+	if (t->len < sizeof(t->log) - 1)
+		t->log[t->len++] = id;
+}
+
+static int log_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct site_user *u = container_of(p, struct site_user, kp);
+
+	site_test_log(u->t, u->id);
+	return u->ret;
+}
+
+static void log_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	struct site_user *u = container_of(p, struct site_user, kp);
+
+	site_test_log(u->t, u->id + 'A' - 'a');
+}
+
+/* What the dispatcher called since the last time. */
+static const char *dispatched_pre(struct site_test *t, struct kprobe_site *site)
+{
+	memset(t->log, 0, sizeof(t->log));
+	t->len = 0;
+	scoped_guard(preempt)
+		kprobe_site_pre_handler(&site->kp, &t->regs);
+	return t->log;
+}
+
+static const char *dispatched_post(struct site_test *t, struct kprobe_site *site)
+{
+	memset(t->log, 0, sizeof(t->log));
+	t->len = 0;
+	scoped_guard(preempt)
+		kprobe_site_post_handler(&site->kp, &t->regs, 0);
+	return t->log;
+}
+
+/* The READY site of a case; kprobe_mutex is held. */
+static struct kprobe_site *ready_site(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe_site *site;
+
+	site = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_BREAKPOINT);
+	KUNIT_EXPECT_NOT_NULL(test, site);
+	if (!site)
+		return NULL;
+
+	t->sites[0] = site;
+	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
+	kprobe_site_move(site, KPROBE_SITE_READY);
+	return site;
+}
+
+/* Written down once more, from the picture and not from the table. */
+static const struct {
+	enum kprobe_site_state from, to;
+} legal_moves[] = {
+	{ KPROBE_SITE_NEW,	KPROBE_SITE_READY },	/* prepared */
+	{ KPROBE_SITE_NEW,	KPROBE_SITE_DEAD },	/* its batch failed */
+	{ KPROBE_SITE_READY,	KPROBE_SITE_ARMED },	/* armed */
+	{ KPROBE_SITE_ARMED,	KPROBE_SITE_READY },	/* disarmed */
+	{ KPROBE_SITE_READY,	KPROBE_SITE_GONE },	/* code freed, disarmed */
+	{ KPROBE_SITE_ARMED,	KPROBE_SITE_GONE },	/* code freed, armed */
+	{ KPROBE_SITE_READY,	KPROBE_SITE_DEAD },	/* last user left */
+	{ KPROBE_SITE_GONE,	KPROBE_SITE_DEAD },	/* ditto, without code */
+};
+
+static void site_moves_are_the_legal_ones(struct kunit *test)
+{
+	int from, to, i;
+	bool legal;
+
+	for (from = 0; from < NR_KPROBE_SITE_STATES; from++) {
+		for (to = 0; to < NR_KPROBE_SITE_STATES; to++) {
+			legal = false;
+			for (i = 0; i < ARRAY_SIZE(legal_moves); i++)
+				legal |= legal_moves[i].from == from &&
+					 legal_moves[i].to == to;
+			KUNIT_EXPECT_EQ_MSG(test, kprobe_site_may_move(from, to), legal,
+					    "from %d to %d", from, to);
+		}
+	}
+}
+
+static void site_new_is_not_found_by_hits(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+
+	KUNIT_EXPECT_NULL(test, kprobe_site_at(FAKE_ADDR));
+	site = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_BREAKPOINT);
+	KUNIT_EXPECT_NOT_NULL(test, site);
+	if (!site)
+		return;
+	t->sites[0] = site;
+
+	KUNIT_EXPECT_EQ(test, site->state, KPROBE_SITE_NEW);
+	KUNIT_EXPECT_EQ(test, site->kp.flags, KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED);
+	KUNIT_EXPECT_PTR_EQ(test, site->kp.pre_handler, &kprobe_site_pre_handler);
+	KUNIT_EXPECT_NULL(test, site->kp.post_handler);
+	KUNIT_EXPECT_EQ(test, (unsigned long)site->kp.addr, FAKE_ADDR);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_site_at(FAKE_ADDR), site);
+	KUNIT_EXPECT_NULL(test, get_kprobe((void *)FAKE_ADDR));
+
+	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
+	kprobe_site_move(site, KPROBE_SITE_READY);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &site->kp);
+	KUNIT_EXPECT_NULL(test, get_kprobe((void *)(FAKE_ADDR + 1)));
+}
+
+static void site_of_ftrace_says_so(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+
+	guard(mutex)(&kprobe_mutex);
+
+	t->sites[0] = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_FTRACE);
+	KUNIT_EXPECT_NOT_NULL(test, t->sites[0]);
+	if (!t->sites[0])
+		return;
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&t->sites[0]->kp));
+
+	kprobe_site_add_user(t->sites[0], &t->user[0].kp);
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&t->user[0].kp));
+	kprobe_site_del_user(t->sites[0], &t->user[0].kp);
+}
+
+static void site_gone_makes_room_for_another(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe_site *old, *new;
+
+	guard(mutex)(&kprobe_mutex);
+
+	old = ready_site(test);
+	if (!old)
+		return;
+	kprobe_site_add_user(old, &t->user[0].kp);
+	kprobe_site_move(old, KPROBE_SITE_GONE);
+
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&old->kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&t->user[0].kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&t->user[0].kp));
+	KUNIT_EXPECT_NULL(test, get_kprobe((void *)FAKE_ADDR));
+	KUNIT_EXPECT_NULL(test, kprobe_site_at(FAKE_ADDR));
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_site_of_user(&t->user[0].kp), old);
+
+	/* The code came back: the address has a site with a life of its own. */
+	new = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_BREAKPOINT);
+	KUNIT_EXPECT_NOT_NULL(test, new);
+	t->sites[1] = new;
+	if (new) {
+		KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
+		kprobe_site_move(new, KPROBE_SITE_READY);
+		kprobe_site_add_user(new, &t->user[1].kp);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_site_at(FAKE_ADDR), new);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_site_of_user(&t->user[0].kp), old);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_site_of_user(&t->user[1].kp), new);
+		KUNIT_EXPECT_FALSE(test, kprobe_gone(&t->user[1].kp));
+		kprobe_site_del_user(new, &t->user[1].kp);
+	}
+	kprobe_site_del_user(old, &t->user[0].kp);
+
+	/* The death of the old one does not take the new one out of the table. */
+	kprobe_site_destroy(old);
+	t->sites[0] = NULL;
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &new->kp);
+}
+
+static void site_walk_is_in_order_of_addresses(struct kunit *test)
+{
+	static const unsigned long order[] = { 0x300, 0x100, 0x200, 0x0 };
+	struct site_test *t = test->priv;
+	struct kprobe_site *site;
+	unsigned long addr = FAKE_ADDR;
+	int i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		t->sites[i] = kprobe_site_create(FAKE_ADDR + order[i],
+						 KPROBE_SITE_BREAKPOINT);
+		KUNIT_EXPECT_NOT_NULL(test, t->sites[i]);
+	}
+
+	site = kprobe_site_from(FAKE_ADDR);
+	for (i = 0; i < ARRAY_SIZE(order) && site; i++) {
+		KUNIT_EXPECT_EQ(test, kprobe_site_addr(site), addr);
+		addr += 0x100;
+		site = kprobe_site_next(site);
+	}
+	KUNIT_EXPECT_EQ(test, i, ARRAY_SIZE(order));
+
+	site = kprobe_site_from(FAKE_ADDR + 0x101);
+	KUNIT_EXPECT_PTR_EQ(test, site, t->sites[2]);
+	KUNIT_EXPECT_NULL(test, kprobe_site_at(FAKE_ADDR + 0x101));
+}
+
+static void site_counts_its_users(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe *a = &t->user[0].kp, *b = &t->user[1].kp, *c = &t->user[2].kp;
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = ready_site(test);
+	if (!site)
+		return;
+
+#define EXPECT_USERS(users, enabled, the_only) do {				\
+	KUNIT_EXPECT_EQ(test, site->nr_users, users);				\
+	KUNIT_EXPECT_EQ(test, site->nr_enabled, enabled);			\
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(site->only), the_only);	\
+	KUNIT_EXPECT_EQ(test, kprobe_disabled(&site->kp), !(enabled));		\
+} while (0)
+
+	EXPECT_USERS(0, 0, NULL);
+	kprobe_site_add_user(site, a);
+	EXPECT_USERS(1, 1, a);
+
+	b->flags = KPROBE_FLAG_DISABLED;
+	kprobe_site_add_user(site, b);
+	EXPECT_USERS(2, 1, NULL);
+	kprobe_site_add_user(site, c);
+	EXPECT_USERS(3, 2, NULL);
+
+	kprobe_site_enable_user(site, a, false);
+	kprobe_site_enable_user(site, c, false);
+	EXPECT_USERS(3, 0, NULL);
+	kprobe_site_enable_user(site, b, true);
+	EXPECT_USERS(3, 1, NULL);
+
+	kprobe_site_del_user(site, a);
+	EXPECT_USERS(2, 1, NULL);
+	kprobe_site_del_user(site, b);
+	EXPECT_USERS(1, 0, c);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(b));
+	KUNIT_EXPECT_NULL(test, kprobe_site_of_user(b));
+	kprobe_site_del_user(site, c);
+	EXPECT_USERS(0, 0, NULL);
+#undef EXPECT_USERS
+}
+
+static void site_p_agg_09_takes_only_the_disabled_flag(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe *p = &t->user[0].kp;
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = ready_site(test);
+	if (!site)
+		return;
+	kprobe_publish_flag(&site->kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
+
+	memset(&p->flags, 0xff, sizeof(p->flags));
+	p->nmissed = 17;
+	kprobe_site_add_user(site, p);
+	KUNIT_EXPECT_EQ(test, p->flags,
+			KPROBE_FLAG_DISABLED | KPROBE_FLAG_ON_FUNC_ENTRY);
+	KUNIT_EXPECT_EQ(test, p->nmissed, 0);
+	KUNIT_EXPECT_PTR_EQ(test, p->addr, site->kp.addr);
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&p->hlist));
+	KUNIT_EXPECT_FALSE(test, list_empty(&p->list));
+	kprobe_site_del_user(site, p);
+}
+
+static void site_post_handler_stays(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe *plain = &t->user[0].kp, *post = &t->user[1].kp;
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = ready_site(test);
+	if (!site)
+		return;
+
+	kprobe_site_add_user(site, plain);
+	KUNIT_EXPECT_NULL(test, site->kp.post_handler);
+	KUNIT_EXPECT_FALSE(test, kprobe_site_has_post(site));
+
+	post->post_handler = log_post;
+	kprobe_site_add_user(site, post);
+	KUNIT_EXPECT_PTR_EQ(test, site->kp.post_handler, &kprobe_site_post_handler);
+	KUNIT_EXPECT_TRUE(test, kprobe_site_has_post(site));
+
+	kprobe_site_del_user(site, post);
+	KUNIT_EXPECT_PTR_EQ(test, site->kp.post_handler, &kprobe_site_post_handler);
+	KUNIT_EXPECT_FALSE(test, kprobe_site_has_post(site));
+	kprobe_site_del_user(site, plain);
+}
+
+static void site_p_agg_01_dispatches_newest_first(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe_site *site;
+	int i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = ready_site(test);
+	if (!site)
+		return;
+
+	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "");
+	for (i = 0; i < 3; i++) {
+		t->user[i].kp.post_handler = log_post;
+		kprobe_site_add_user(site, &t->user[i].kp);
+	}
+	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "cba");
+	KUNIT_EXPECT_STREQ(test, dispatched_post(t, site), "CBA");
+
+	/* Non-zero ends it, and is what the backend gets. */
+	t->user[1].ret = 1;
+	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "cb");
+	scoped_guard(preempt)
+		i = kprobe_site_pre_handler(&site->kp, &t->regs);
+	KUNIT_EXPECT_EQ(test, i, 1);
+	t->user[1].ret = 0;
+	scoped_guard(preempt)
+		i = kprobe_site_pre_handler(&site->kp, &t->regs);
+	KUNIT_EXPECT_EQ(test, i, 0);
+
+	/* Who is disabled, or has no handler, is passed over. */
+	kprobe_site_enable_user(site, &t->user[2].kp, false);
+	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "ba");
+	KUNIT_EXPECT_STREQ(test, dispatched_post(t, site), "BA");
+	t->user[1].kp.pre_handler = NULL;
+	t->user[0].kp.post_handler = NULL;
+	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "a");
+	KUNIT_EXPECT_STREQ(test, dispatched_post(t, site), "B");
+
+	/* One user: the short way. */
+	kprobe_site_del_user(site, &t->user[2].kp);
+	kprobe_site_del_user(site, &t->user[1].kp);
+	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "a");
+	kprobe_site_enable_user(site, &t->user[0].kp, false);
+	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "");
+	kprobe_site_del_user(site, &t->user[0].kp);
+}
+
+static void site_p_base_16_only_enabled_users_are_charged(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe_site *site;
+	struct kprobe alone = {};
+	int i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = ready_site(test);
+	if (!site)
+		return;
+	for (i = 0; i < 3; i++)
+		kprobe_site_add_user(site, &t->user[i].kp);
+	kprobe_site_enable_user(site, &t->user[1].kp, false);
+
+	for (i = 0; i < 5; i++)
+		kprobes_inc_nmissed_count(&site->kp);
+	KUNIT_EXPECT_EQ(test, t->user[0].kp.nmissed, 5);
+	KUNIT_EXPECT_EQ(test, t->user[1].kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, t->user[2].kp.nmissed, 5);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&site->misses[KPROBE_MISS_NESTED]), 5);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&site->misses[KPROBE_MISS_POOL]), 0);
+
+	/* A backend may know a probe of its own. */
+	kprobes_inc_nmissed_count(&alone);
+	KUNIT_EXPECT_EQ(test, alone.nmissed, 1);
+
+	for (i = 0; i < 3; i++)
+		kprobe_site_del_user(site, &t->user[i].kp);
+}
+
+static void site_draining_takes_a_new_user(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe_site *site;
+	LIST_HEAD(reap);
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = ready_site(test);
+	if (!site)
+		return;
+	kprobe_site_add_user(site, &t->user[0].kp);
+	kprobe_site_del_user(site, &t->user[0].kp);
+	list_move_tail(&site->reap, &reap);
+
+	/* Still found by those who trapped before. */
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &site->kp);
+
+	kprobe_site_add_user(site, &t->user[1].kp);
+	KUNIT_EXPECT_TRUE_MSG(test, list_empty(&reap), "it would be freed in use");
+	kprobe_site_del_user(site, &t->user[1].kp);
+}
+
+static int site_test_init(struct kunit *test)
+{
+	struct site_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	int i;
+
+	if (!t)
+		return -ENOMEM;
+
+	for (i = 0; i < NR_USERS; i++) {
+		t->user[i].kp.pre_handler = log_pre;
+		t->user[i].t = t;
+		t->user[i].id = 'a' + i;
+		INIT_LIST_HEAD(&t->user[i].kp.list);
+	}
+	test->priv = t;
+	return 0;
+}
+
+static void site_test_exit(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	int i;
+
+	if (!t)
+		return;
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		for (i = 0; i < ARRAY_SIZE(t->sites); i++) {
+			if (t->sites[i])
+				kprobe_site_destroy(t->sites[i]);
+		}
+	}
+	synchronize_rcu();
+}
+
+static struct kunit_case site_cases[] = {
+	KUNIT_CASE(site_moves_are_the_legal_ones),
+	KUNIT_CASE(site_new_is_not_found_by_hits),
+	KUNIT_CASE(site_of_ftrace_says_so),
+	KUNIT_CASE(site_gone_makes_room_for_another),
+	KUNIT_CASE(site_walk_is_in_order_of_addresses),
+	KUNIT_CASE(site_counts_its_users),
+	KUNIT_CASE(site_p_agg_09_takes_only_the_disabled_flag),
+	KUNIT_CASE(site_post_handler_stays),
+	KUNIT_CASE(site_p_agg_01_dispatches_newest_first),
+	KUNIT_CASE(site_p_base_16_only_enabled_users_are_charged),
+	KUNIT_CASE(site_draining_takes_a_new_user),
+	{}
+};
+
+static struct kunit_suite site_suite = {
+	.name		= "kprobes_site",
+	.init		= site_test_init,
+	.exit		= site_test_exit,
+	.test_cases	= site_cases,
+};
+kunit_test_suite(site_suite);
+
+MODULE_DESCRIPTION("KUnit tests of kprobe sites");
+MODULE_LICENSE("GPL");

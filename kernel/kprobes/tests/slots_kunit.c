@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of the instruction slots, on a cache of their own with pages that
+ * nobody executes.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/gfp.h>
+#include <linux/kallsyms.h>
+#include <linux/kthread.h>
+#include <linux/sort.h>
+
+#include "../internal.h"
+#include "../slots.h"
+
+#define SLOT_SIZE	48
+#define SLOTS_PER_PAGE	(PAGE_SIZE / SLOT_SIZE)
+#define NR_PAGES	4
+#define NR_SLOTS	(NR_PAGES * SLOTS_PER_PAGE)
+
+/*
+ * The caches are never destroyed, so they and the one page that each of them
+ * keeps live here and not in a fixture. Every case begins and ends without a
+ * slot in use.
+ */
+static atomic_t pages_out;
+static bool no_memory;
+
+static void *fake_page_alloc(void)
+{
+	void *page = no_memory ? NULL : (void *)get_zeroed_page(GFP_KERNEL);
+
+	if (page)
+		atomic_inc(&pages_out);
+	return page;
+}
+
+static void fake_page_free(void *page)
+{
+	atomic_dec(&pages_out);
+	free_page((unsigned long)page);
+}
+
+static struct kprobe_slot_cache cache = {
+	KPROBE_SLOT_CACHE_INIT(cache),
+	.alloc		= fake_page_alloc,
+	.free		= fake_page_free,
+	.symbol		= "kunit_slot_page",
+	.slot_size	= SLOT_SIZE,
+};
+
+static struct kprobe_slot_cache tasks_cache = {
+	KPROBE_SLOT_CACHE_INIT(tasks_cache),
+	.alloc		= fake_page_alloc,
+	.free		= fake_page_free,
+	.symbol		= "kunit_slot_page",
+	.slot_size	= SLOT_SIZE,
+	.tasks_rcu	= true,
+};
+
+/* What a case holds. */
+struct slots_test {
+	struct kprobe_slot_cache	*cache;
+	unsigned int			nr;
+	int				pages_before;
+	unsigned long			slot[];
+};
+
+static unsigned int take(struct slots_test *t, unsigned int nr)
+{
+	while (nr--) {
+		t->slot[t->nr] = (unsigned long)kprobe_slot_get(t->cache);
+		if (!t->slot[t->nr])
+			break;
+		t->nr++;
+	}
+	return t->nr;
+}
+
+static void give_all_back(struct slots_test *t, bool dirty)
+{
+	while (t->nr)
+		kprobe_slot_free(t->cache, (void *)t->slot[--t->nr], dirty);
+}
+
+/* Pages go back some time after a grace period. */
+static void wait_for_pages(int nr)
+{
+	int i;
+
+	rcu_barrier();
+	for (i = 0; i < 500 && atomic_read(&pages_out) > nr; i++)
+		msleep(10);
+}
+
+static int cmp_ulong(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void slots_are_unique_aligned_and_apart(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned int i, crooked = 0, overlapping = 0;
+	unsigned long in_page;
+
+	KUNIT_ASSERT_EQ(test, take(t, NR_SLOTS), NR_SLOTS);
+	sort(t->slot, t->nr, sizeof(*t->slot), cmp_ulong, NULL);
+
+	for (i = 0; i < t->nr; i++) {
+		in_page = offset_in_page(t->slot[i]);
+		crooked += in_page % SLOT_SIZE || in_page + SLOT_SIZE > PAGE_SIZE;
+		if (i)
+			overlapping += t->slot[i] - t->slot[i - 1] < SLOT_SIZE;
+	}
+	KUNIT_EXPECT_EQ(test, crooked, 0);
+	KUNIT_EXPECT_EQ(test, overlapping, 0);
+	/* As many as fit. */
+	KUNIT_EXPECT_LE(test, atomic_read(&pages_out) - t->pages_before, NR_PAGES);
+}
+
+static void slots_clean_one_is_used_again_at_once(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned long slot;
+	int pages;
+
+	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
+	pages = atomic_read(&pages_out);
+
+	slot = t->slot[SLOTS_PER_PAGE / 2];
+	kprobe_slot_free(t->cache, (void *)slot, false);
+	t->slot[SLOTS_PER_PAGE / 2] = (unsigned long)kprobe_slot_get(t->cache);
+	KUNIT_EXPECT_EQ(test, t->slot[SLOTS_PER_PAGE / 2], slot);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pages_out), pages);
+}
+
+/* A CPU that RCU has to wait for. */
+struct holder {
+	struct completion	ready;
+	bool			stop;
+};
+
+static int hold_grace_period(void *data)
+{
+	struct holder *h = data;
+
+	rcu_read_lock();
+	complete(&h->ready);
+	while (!READ_ONCE(h->stop))
+		cpu_relax();
+	rcu_read_unlock();
+
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+static void slots_dirty_one_waits_for_a_grace_period(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned long dirty;
+	struct task_struct *task;
+	unsigned int i, again = 0;
+	struct holder h = {};
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+
+	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
+	init_completion(&h.ready);
+	task = kthread_run_on_cpu(hold_grace_period, &h,
+				  cpumask_any_but(cpu_online_mask, raw_smp_processor_id()),
+				  "kp_slots/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wait_for_completion(&h.ready);
+
+	/* The page has no other free slot, so this one would be next. */
+	dirty = t->slot[--t->nr];
+	kprobe_slot_free(t->cache, (void *)dirty, true);
+	for (i = 0; i < 10; i++) {
+		take(t, 1);
+		again += t->slot[t->nr - 1] == dirty;
+		schedule_timeout_uninterruptible(1);
+	}
+	WRITE_ONCE(h.stop, true);
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ_MSG(test, again, 0, "a dirty slot was handed out");
+
+	kprobe_slots_flush(t->cache);
+	while (t->nr < NR_SLOTS && take(t, 1) && t->slot[t->nr - 1] != dirty)
+		;
+	KUNIT_EXPECT_EQ_MSG(test, t->slot[t->nr - 1], dirty, "it is lost");
+}
+
+static void check_dirty_ones_come_back(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	int pages;
+
+	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
+	pages = atomic_read(&pages_out);
+	give_all_back(t, true);
+	kprobe_slots_flush(t->cache);
+
+	KUNIT_EXPECT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&pages_out), pages,
+			    "another page although all slots were free");
+}
+
+static void slots_dirty_ones_come_back(struct kunit *test)
+{
+	check_dirty_ones_come_back(test);
+}
+
+static void slots_dirty_ones_come_back_after_rcu_tasks(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+
+	t->cache = &tasks_cache;
+	check_dirty_ones_come_back(test);
+}
+
+/* Some that were dirty when a grace period began, and some later. */
+static void slots_dirty_ones_of_two_grace_periods(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned int i;
+	int pages;
+
+	KUNIT_ASSERT_EQ(test, take(t, NR_SLOTS), NR_SLOTS);
+	pages = atomic_read(&pages_out);
+	for (i = 0; t->nr; i++) {
+		kprobe_slot_free(t->cache, (void *)t->slot[--t->nr], i % 3);
+		if (i % SLOTS_PER_PAGE == 7)
+			synchronize_rcu_expedited();
+	}
+	kprobe_slots_flush(t->cache);
+	wait_for_pages(1);
+
+	KUNIT_EXPECT_EQ(test, take(t, NR_SLOTS), NR_SLOTS);
+	KUNIT_EXPECT_LE(test, atomic_read(&pages_out), pages);
+}
+
+static void check_pages_are_given_back(struct kunit *test, bool dirty)
+{
+	struct slots_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, take(t, NR_SLOTS), NR_SLOTS);
+	give_all_back(t, dirty);
+	kprobe_slots_flush(t->cache);
+	wait_for_pages(max(t->pages_before, 1));
+	KUNIT_EXPECT_LE(test, atomic_read(&pages_out), max(t->pages_before, 1));
+}
+
+static void slots_pages_are_given_back(struct kunit *test)
+{
+	check_pages_are_given_back(test, false);
+}
+
+static void slots_dirty_pages_are_given_back(struct kunit *test)
+{
+	check_pages_are_given_back(test, true);
+}
+
+/* A probe that comes and goes does not cost a page each time. */
+static void slots_last_page_is_kept(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned long first;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, take(t, 1), 1);
+	first = t->slot[0] & PAGE_MASK;
+	for (i = 0; i < 10; i++) {
+		give_all_back(t, false);
+		KUNIT_ASSERT_EQ(test, take(t, 1), 1);
+		KUNIT_EXPECT_EQ(test, t->slot[0] & PAGE_MASK, first);
+	}
+}
+
+static void slots_know_their_addresses(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned long slot, page;
+
+	KUNIT_ASSERT_EQ(test, take(t, NR_SLOTS), NR_SLOTS);
+	slot = t->slot[NR_SLOTS - 1];
+	page = slot & PAGE_MASK;
+
+	KUNIT_EXPECT_TRUE(test, kprobe_slots_contain(t->cache, slot));
+	KUNIT_EXPECT_TRUE(test, kprobe_slots_contain(t->cache, slot + SLOT_SIZE - 1));
+	KUNIT_EXPECT_TRUE(test, kprobe_slots_contain(t->cache, page));
+	KUNIT_EXPECT_TRUE(test, kprobe_slots_contain(t->cache, page + PAGE_SIZE - 1));
+	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(t->cache, (unsigned long)t));
+	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(t->cache, 0));
+	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(&tasks_cache, slot));
+
+	/* The first page to become empty is kept, the last one is not. */
+	page = t->slot[0] & PAGE_MASK;
+	give_all_back(t, false);
+	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(t->cache, page));
+}
+
+static void slots_are_symbols(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned long pages[2 * NR_PAGES], value;
+	char type, name[KSYM_NAME_LEN];
+	unsigned int i, k, nr, hits = 0;
+
+	KUNIT_ASSERT_EQ(test, take(t, NR_SLOTS), NR_SLOTS);
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++) {
+		nr = i;
+		if (!kprobe_slots_kallsym(t->cache, &nr, &value, &type, name))
+			break;
+		pages[i] = value;
+		KUNIT_EXPECT_TRUE(test, PAGE_ALIGNED(value));
+		KUNIT_EXPECT_TRUE(test, kprobe_slots_contain(t->cache, value));
+		KUNIT_EXPECT_EQ(test, type, 't');
+		KUNIT_EXPECT_STREQ(test, name, "kunit_slot_page");
+	}
+	KUNIT_EXPECT_GE(test, i, NR_PAGES);
+	KUNIT_EXPECT_LE(test, i, NR_PAGES + 1);
+	KUNIT_EXPECT_EQ_MSG(test, nr, 0, "the rest that is for the next owner");
+
+	/* Each slot is in exactly one of the symbols. */
+	for (k = 0; k < NR_SLOTS; k++) {
+		for (nr = 0; nr < i; nr++)
+			hits += (t->slot[k] & PAGE_MASK) == pages[nr];
+	}
+	KUNIT_EXPECT_EQ(test, hits, NR_SLOTS);
+
+	nr = i + 5;
+	KUNIT_EXPECT_FALSE(test, kprobe_slots_kallsym(t->cache, &nr, &value, &type, name));
+	KUNIT_EXPECT_EQ(test, nr, 5);
+}
+
+static void slots_without_memory(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned int nr;
+
+	no_memory = true;
+	nr = take(t, NR_SLOTS);
+	no_memory = false;
+	/* What pages there were could still be used. */
+	KUNIT_EXPECT_LE(test, nr, SLOTS_PER_PAGE);
+	KUNIT_EXPECT_EQ(test, take(t, NR_SLOTS - nr), NR_SLOTS);
+}
+
+static void slots_of_the_kernel_are_text(struct kunit *test)
+{
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+	kprobe_opcode_t *slot = get_insn_slot();
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	KUNIT_EXPECT_TRUE(test, is_kprobe_insn_slot((unsigned long)slot));
+	KUNIT_EXPECT_TRUE(test, kernel_text_address((unsigned long)slot));
+	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)test));
+	free_insn_slot(slot, 0);
+#else
+	kunit_skip(test, "the architecture has no instruction slots");
+#endif
+}
+
+static int slots_test_init(struct kunit *test)
+{
+	struct slots_test *t = kvzalloc(struct_size(t, slot, 2 * NR_SLOTS), GFP_KERNEL);
+
+	if (!t)
+		return -ENOMEM;
+	t->cache = &cache;
+	t->pages_before = atomic_read(&pages_out);
+	test->priv = t;
+	return 0;
+}
+
+static void slots_test_exit(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+
+	if (!t)
+		return;
+	give_all_back(t, false);
+	kprobe_slots_flush(t->cache);
+	wait_for_pages(t->pages_before);
+	kvfree(t);
+}
+
+static struct kunit_case slots_cases[] = {
+	KUNIT_CASE(slots_are_unique_aligned_and_apart),
+	KUNIT_CASE(slots_clean_one_is_used_again_at_once),
+	KUNIT_CASE(slots_dirty_one_waits_for_a_grace_period),
+	KUNIT_CASE(slots_dirty_ones_come_back),
+	KUNIT_CASE(slots_dirty_ones_come_back_after_rcu_tasks),
+	KUNIT_CASE(slots_dirty_ones_of_two_grace_periods),
+	KUNIT_CASE(slots_pages_are_given_back),
+	KUNIT_CASE(slots_dirty_pages_are_given_back),
+	KUNIT_CASE(slots_last_page_is_kept),
+	KUNIT_CASE(slots_know_their_addresses),
+	KUNIT_CASE(slots_are_symbols),
+	KUNIT_CASE(slots_without_memory),
+	KUNIT_CASE(slots_of_the_kernel_are_text),
+	{}
+};
+
+static struct kunit_suite slots_suite = {
+	.name		= "kprobes_slots",
+	.init		= slots_test_init,
+	.exit		= slots_test_exit,
+	.test_cases	= slots_cases,
+};
+kunit_test_suite(slots_suite);
+
+MODULE_DESCRIPTION("KUnit tests of instruction slots");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of the global switch, which is otherwise reached through debugfs.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+
+#include "../batch.h"
+#include "../site.h"
+
+static noinline __noclone notrace u32 kp_switch_plain(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 3;
+}
+
+static noinline __noclone u32 kp_switch_traced(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 7;
+}
+
+struct target {
+	const char	*name;
+	const char	*symbol;
+	u32		(*fn)(u32 v);
+	bool		ftrace;
+};
+
+static const struct target targets[] = {
+	{ "breakpoint",	"kp_switch_plain",  kp_switch_plain,  false },
+	{ "ftrace",	"kp_switch_traced", kp_switch_traced, true },
+};
+KUNIT_ARRAY_PARAM_DESC(target, targets, name);
+
+struct probe {
+	struct kprobe	kp;
+	unsigned int	pre;
+	unsigned int	post;
+};
+
+struct switch_test {
+	const struct target	*t;
+	struct probe		a, b;
+};
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	container_of(p, struct probe, kp)->pre++;
+	return 0;
+}
+
+static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	container_of(p, struct probe, kp)->post++;
+}
+
+static struct switch_test *begin(struct kunit *test)
+{
+	struct switch_test *s = test->priv;
+
+	s->t = test->param_value;
+	if (s->t->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+
+	s->a.kp.symbol_name = s->t->symbol;
+	s->a.kp.pre_handler = count_pre;
+	s->b.kp = s->a.kp;
+	return s;
+}
+
+/* Calls of the function, and how often the handler ran. */
+static unsigned int hits_of(struct switch_test *s, struct probe *p)
+{
+	u32 (*volatile fn)(u32 v) = s->t->fn;
+	unsigned int before = p->pre;
+
+	fn(1);
+	fn(2);
+	return p->pre - before;
+}
+
+static enum kprobe_site_state state_of(struct probe *p)
+{
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = kprobe_site_at((unsigned long)p->kp.addr);
+	return site ? site->state : NR_KPROBE_SITE_STATES;
+}
+
+static void switch_off_and_on(struct kunit *test)
+{
+	struct switch_test *s = begin(test);
+
+	s->b.kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
+	KUNIT_EXPECT_TRUE(test, kprobes_are_armed());
+
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_FALSE(test, kprobes_are_armed());
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_READY);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
+	/* What each user wants does not change. */
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&s->a.kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&s->b.kp));
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_TRUE(test, kprobes_are_armed());
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+	KUNIT_EXPECT_EQ(test, s->b.pre, 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+
+	unregister_kprobe(&s->a.kp);
+	unregister_kprobe(&s->b.kp);
+}
+
+static void switch_p_base_08_enable_while_off(struct kunit *test)
+{
+	struct switch_test *s = begin(test);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+	unregister_kprobe(&s->a.kp);
+}
+
+static void switch_p_base_08_enable_shared_while_off(struct kunit *test)
+{
+	struct switch_test *s = begin(test);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
+	KUNIT_EXPECT_EQ(test, s->a.pre, 0);
+	unregister_kprobe(&s->a.kp);
+	unregister_kprobe(&s->b.kp);
+}
+
+static void switch_disable_while_off(struct kunit *test)
+{
+	struct switch_test *s = begin(test);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+	unregister_kprobe(&s->a.kp);
+}
+
+static void switch_register_while_off(struct kunit *test)
+{
+	struct switch_test *s = begin(test);
+
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_READY);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+	unregister_kprobe(&s->a.kp);
+}
+
+static void switch_unregister_while_off(struct kunit *test)
+{
+	struct switch_test *s = begin(test);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	unregister_kprobe(&s->a.kp);
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), NR_KPROBE_SITE_STATES);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
+}
+
+/* A site that is not armed gets its first user with a post handler. */
+static void switch_post_handler_comes_while_off(struct kunit *test)
+{
+	struct switch_test *s = begin(test);
+
+	/* The base's backend never calls a post handler that comes later. */
+	if (IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_PREEMPTION) && !s->t->ftrace)
+		kunit_skip(test, "the backend boosts for good");
+
+	s->b.kp.post_handler = count_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+	KUNIT_EXPECT_EQ(test, s->b.pre, 2);
+	KUNIT_EXPECT_EQ(test, s->b.post, 2);
+	unregister_kprobe(&s->a.kp);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
+	unregister_kprobe(&s->b.kp);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 0);
+}
+
+#ifdef CONFIG_KRETPROBES
+
+#define NR_SLEEPERS	3
+
+struct sleeper {
+	struct task_struct	*task;
+	struct completion	inside;
+	struct completion	*leave;
+	u32			returned;
+};
+
+static noinline __noclone notrace u32 kp_switch_sleeps(struct sleeper *s)
+{
+	complete(&s->inside);
+	wait_for_completion(s->leave);
+	return 0x5eed;
+}
+
+static int sleeper_thread(void *data)
+{
+	u32 (*volatile fn)(struct sleeper *s) = kp_switch_sleeps;
+	struct sleeper *s = data;
+
+	s->returned = fn(s);
+	return 0;
+}
+
+static atomic_t returns;
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&returns);
+	return 0;
+}
+
+/* Also on architectures whose return trampoline is itself a probe. */
+static void switch_p_ret_26_p_ret_27_off_with_calls_in_flight(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(leave);
+	struct sleeper *s;
+	struct kretprobe *rp;
+	int i;
+
+	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
+	rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+
+	atomic_set(&returns, 0);
+	rp->kp.symbol_name = "kp_switch_sleeps";
+	rp->handler = count_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
+
+	for (i = 0; i < NR_SLEEPERS; i++) {
+		init_completion(&s[i].inside);
+		s[i].leave = &leave;
+		s[i].task = kthread_create(sleeper_thread, &s[i], "kp_switch/%d", i);
+		if (IS_ERR(s[i].task))
+			break;
+		get_task_struct(s[i].task);
+		wake_up_process(s[i].task);
+		wait_for_completion(&s[i].inside);
+	}
+	KUNIT_EXPECT_EQ(test, i, NR_SLEEPERS);
+
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	complete_all(&leave);
+	while (i--) {
+		kthread_stop(s[i].task);
+		put_task_struct(s[i].task);
+		KUNIT_EXPECT_EQ(test, s[i].returned, 0x5eed);
+	}
+	/* They were followed before the switch went off. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&returns), NR_SLEEPERS);
+
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	unregister_kretprobe(rp);
+}
+#endif
+
+static int switch_test_init(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct switch_test), GFP_KERNEL);
+	return test->priv ? 0 : -ENOMEM;
+}
+
+static void switch_test_exit(struct kunit *test)
+{
+	kprobes_arm_all(true);
+}
+
+static struct kunit_case switch_cases[] = {
+	KUNIT_CASE_PARAM(switch_off_and_on, target_gen_params),
+	KUNIT_CASE_PARAM(switch_p_base_08_enable_while_off, target_gen_params),
+	KUNIT_CASE_PARAM(switch_p_base_08_enable_shared_while_off, target_gen_params),
+	KUNIT_CASE_PARAM(switch_disable_while_off, target_gen_params),
+	KUNIT_CASE_PARAM(switch_register_while_off, target_gen_params),
+	KUNIT_CASE_PARAM(switch_unregister_while_off, target_gen_params),
+	KUNIT_CASE_PARAM(switch_post_handler_comes_while_off, target_gen_params),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(switch_p_ret_26_p_ret_27_off_with_calls_in_flight),
+#endif
+	{}
+};
+
+static struct kunit_suite switch_suite = {
+	.name		= "kprobes_switch",
+	.init		= switch_test_init,
+	.exit		= switch_test_exit,
+	.test_cases	= switch_cases,
+};
+kunit_test_suite(switch_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the global switch of kprobes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of the table in which hits find their site. The sites here are never
+ * looked into, and their addresses are none of the kernel's, so nobody else
+ * can find them.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+
+#include "../internal.h"
+#include "../table.h"
+
+#define FAKE_BASE	0x10000ul
+#define FAKE_STEP	16
+#define NR_FAKES	6000
+
+struct table_test {
+	struct kprobe_site	*sites;
+	bool			in[NR_FAKES];
+	unsigned long		next;
+};
+
+static unsigned long fake_addr(unsigned int i)
+{
+	return FAKE_BASE + (unsigned long)i * FAKE_STEP;
+}
+
+static struct kprobe_table *table(void)
+{
+	return rcu_dereference_protected(kprobe_table,
+					 lockdep_is_held(&kprobe_mutex));
+}
+
+static struct kprobe_site *find(unsigned long addr)
+{
+	guard(preempt)();
+	return kprobe_table_find(addr);
+}
+
+/* Fakes [from, to) come, with one reservation for all of them. */
+static int insert_fakes(struct table_test *t, unsigned int from, unsigned int to)
+{
+	unsigned int i;
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	ret = kprobe_table_reserve(to - from);
+	if (ret)
+		return ret;
+
+	for (i = from; i < to; i++) {
+		kprobe_table_insert(fake_addr(i), &t->sites[i]);
+		t->in[i] = true;
+	}
+	return 0;
+}
+
+static void remove_fakes(struct table_test *t, unsigned int from, unsigned int to)
+{
+	unsigned int i;
+
+	for (i = from; i < to; i++) {
+		if (t->in[i])
+			kprobe_table_remove(fake_addr(i), &t->sites[i]);
+		t->in[i] = false;
+	}
+}
+
+/* Fakes whose lookup does not give what it should. */
+static unsigned int count_wrong(struct table_test *t)
+{
+	unsigned int i, wrong = 0;
+
+	for (i = 0; i < NR_FAKES; i++)
+		wrong += find(fake_addr(i)) != (t->in[i] ? &t->sites[i] : NULL);
+	return wrong;
+}
+
+static void table_finds_what_was_inserted(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+	unsigned int i, near = 0;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, 1000), 0);
+	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
+
+	for (i = 0; i < 1000; i++) {
+		near += !!find(fake_addr(i) + 1);
+		near += !!find(fake_addr(i) - 1);
+	}
+	KUNIT_EXPECT_EQ_MSG(test, near, 0, "a neighbour of an address was found");
+	KUNIT_EXPECT_NULL(test, find(0));
+	KUNIT_EXPECT_NULL(test, find(~0ul));
+}
+
+static void table_removal_leaves_the_others(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+	unsigned int i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, 2000), 0);
+	for (i = 0; i < 2000; i += 3)
+		remove_fakes(t, i, i + 1);
+	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
+
+	/* Not the owner: nothing happens. */
+	kprobe_table_remove(fake_addr(1), &t->sites[2]);
+	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
+}
+
+/* A tombstone serves its own address again and does not become another entry. */
+static void table_tombstone_is_used_again(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+	unsigned int used, live;
+
+	guard(mutex)(&kprobe_mutex);
+
+	KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, 100), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(10), 0);
+	used = table()->used;
+	live = table()->live;
+
+	remove_fakes(t, 50, 60);
+	KUNIT_EXPECT_EQ(test, table()->used, used);
+	KUNIT_EXPECT_EQ(test, table()->live, live - 10);
+
+	for (unsigned int i = 50; i < 60; i++) {
+		kprobe_table_insert(fake_addr(i), &t->sites[i]);
+		t->in[i] = true;
+	}
+	KUNIT_EXPECT_EQ(test, table()->used, used);
+	KUNIT_EXPECT_EQ(test, table()->live, live);
+	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
+}
+
+/*
+ * One address after another comes and goes, until the tombstones make the table
+ * be copied. None is used twice.
+ */
+static int churn_until_copied(struct table_test *t)
+{
+	struct kprobe_table *old = table();
+	unsigned long tries = 2 * (old->mask + 1);
+	int ret = 0;
+
+	while (table() == old && tries-- && !ret) {
+		ret = kprobe_table_reserve(1);
+		if (ret)
+			break;
+		t->next += FAKE_STEP;
+		kprobe_table_insert(t->next, &t->sites[0]);
+		kprobe_table_remove(t->next, &t->sites[0]);
+	}
+	return table() == old ? -EAGAIN : ret;
+}
+
+/* Coming and going for ever does not make it larger and larger. */
+static void table_does_not_fill_with_tombstones(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+	int i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, 20), 0);
+	for (i = 0; i < 20; i++) {
+		KUNIT_EXPECT_EQ(test, churn_until_copied(t), 0);
+		KUNIT_EXPECT_LE(test, table()->used, table()->live + 1);
+		KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
+	}
+	KUNIT_EXPECT_LE(test, table()->mask + 1, max(64u, 8 * (table()->live + 1)));
+}
+
+static void table_grows(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+	unsigned int i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	for (i = 0; i < NR_FAKES; i += 100) {
+		KUNIT_EXPECT_EQ(test, insert_fakes(t, i, i + 100), 0);
+		/* A reader must always come to an end. */
+		KUNIT_EXPECT_LT(test, table()->used, table()->mask + 1);
+		KUNIT_EXPECT_LE(test, table()->used, (table()->mask + 1) / 2);
+		KUNIT_EXPECT_TRUE(test, is_power_of_2(table()->mask + 1));
+	}
+	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
+}
+
+/* Addresses that all want the same place. */
+static void table_survives_collisions(struct kunit *test)
+{
+	unsigned long addr = FAKE_BASE, home, same[32];
+	struct table_test *t = test->priv;
+	unsigned int n = 0, i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(ARRAY_SIZE(same)), 0);
+	home = kprobe_table_home(table(), addr);
+	for (; n < ARRAY_SIZE(same) && addr < FAKE_BASE + SZ_64M; addr += 4) {
+		if (kprobe_table_home(table(), addr) == home)
+			same[n++] = addr;
+	}
+	KUNIT_EXPECT_EQ(test, n, ARRAY_SIZE(same));
+
+	for (i = 0; i < n; i++)
+		kprobe_table_insert(same[i], &t->sites[i]);
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_PTR_EQ(test, find(same[i]), &t->sites[i]);
+
+	/* Out in the middle of the walk: those behind are still found. */
+	for (i = 0; i < n; i += 2)
+		kprobe_table_remove(same[i], &t->sites[i]);
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_PTR_EQ(test, find(same[i]),
+				    i % 2 ? &t->sites[i] : NULL);
+	for (i = 1; i < n; i += 2)
+		kprobe_table_remove(same[i], &t->sites[i]);
+}
+
+/* Entries that a lookup of @addr touches. */
+static unsigned int walk_length(unsigned long addr)
+{
+	struct kprobe_table *t = table();
+	unsigned long i = kprobe_table_home(t, addr);
+	unsigned int n = 1;
+
+	while (t->entry[i].addr && t->entry[i].addr != addr) {
+		i = (i + 1) & t->mask;
+		n++;
+	}
+	return n;
+}
+
+static void table_p_scl_03_walks_stay_short(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+	unsigned int i, n, total = 0, longest = 0;
+
+	guard(mutex)(&kprobe_mutex);
+
+	KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, NR_FAKES), 0);
+	for (i = 0; i < NR_FAKES; i++) {
+		n = walk_length(fake_addr(i));
+		total += n;
+		longest = max(longest, n);
+	}
+	KUNIT_EXPECT_LE_MSG(test, total, 2 * NR_FAKES,
+			    "more than two entries for a lookup on average");
+	KUNIT_EXPECT_LE(test, longest, 64);
+}
+
+struct reader {
+	struct table_test	*t;
+	struct task_struct	*task;
+	unsigned long		lookups;
+	unsigned long		missed;
+	unsigned long		ghosts;
+};
+
+#define NR_STABLE	64
+
+/* The first fakes are always there, odd addresses never. */
+static int reader_thread(void *data)
+{
+	struct reader *r = data;
+	unsigned int i = 0;
+
+	while (!kthread_should_stop()) {
+		for (i = 0; i < NR_STABLE; i++) {
+			if (find(fake_addr(i)) != &r->t->sites[i])
+				r->missed++;
+			if (find(fake_addr(i) + 1))
+				r->ghosts++;
+			r->lookups += 2;
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static void table_lookups_never_miss_while_it_grows(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+	unsigned int i, n = 0, round;
+	struct reader *r;
+
+	r = kunit_kcalloc(test, nr_cpu_ids, sizeof(*r), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, r);
+
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, NR_STABLE), 0);
+
+	for_each_online_cpu(i) {
+		r[n].t = t;
+		r[n].task = kthread_run_on_cpu(reader_thread, &r[n], i, "kp_table/%u");
+		if (IS_ERR(r[n].task))
+			break;
+		n++;
+	}
+	KUNIT_EXPECT_GT(test, n, 0);
+
+	for (round = 0; round < 100; round++) {
+		scoped_guard(mutex, &kprobe_mutex) {
+			KUNIT_EXPECT_EQ(test, churn_until_copied(t), 0);
+			KUNIT_EXPECT_EQ(test, insert_fakes(t, NR_STABLE, 1000), 0);
+			remove_fakes(t, NR_STABLE, 1000);
+		}
+		cond_resched();
+	}
+
+	while (n--) {
+		kthread_stop(r[n].task);
+		KUNIT_EXPECT_GT(test, r[n].lookups, 0);
+		KUNIT_EXPECT_EQ(test, r[n].missed, 0);
+		KUNIT_EXPECT_EQ(test, r[n].ghosts, 0);
+	}
+}
+
+static int table_test_init(struct kunit *test)
+{
+	struct table_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return -ENOMEM;
+	t->next = fake_addr(NR_FAKES);
+	t->sites = kvcalloc(NR_FAKES, sizeof(*t->sites), GFP_KERNEL);
+	test->priv = t;
+	return t->sites ? 0 : -ENOMEM;
+}
+
+static void table_test_exit(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+
+	if (!t || !t->sites)
+		return;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		remove_fakes(t, 0, NR_FAKES);
+	synchronize_rcu();
+	kvfree(t->sites);
+}
+
+static struct kunit_case table_cases[] = {
+	KUNIT_CASE(table_finds_what_was_inserted),
+	KUNIT_CASE(table_removal_leaves_the_others),
+	KUNIT_CASE(table_tombstone_is_used_again),
+	KUNIT_CASE(table_does_not_fill_with_tombstones),
+	KUNIT_CASE(table_grows),
+	KUNIT_CASE(table_survives_collisions),
+	KUNIT_CASE(table_p_scl_03_walks_stay_short),
+	KUNIT_CASE_SLOW(table_lookups_never_miss_while_it_grows),
+	{}
+};
+
+static struct kunit_suite table_suite = {
+	.name		= "kprobes_table",
+	.init		= table_test_init,
+	.exit		= table_test_exit,
+	.test_cases	= table_cases,
+};
+kunit_test_suite(table_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the kprobes table");
+MODULE_LICENSE("GPL");
