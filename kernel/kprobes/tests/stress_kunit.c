@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Probes come and go for some seconds while all CPUs call the functions. When
+ * it is over, all counters have to add up, and no handler may have run on a
+ * probe that was unregistered.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+
+#include "../batch.h"
+
+#define STRESS_TIME	(2 * HZ)
+#define POISON		0x5a
+
+static noinline __noclone notrace u32 kp_stress_plain(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 3;
+}
+
+static noinline __noclone u32 kp_stress_traced(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 5;
+}
+
+/* Called by handlers: each hit is a nested one. */
+static noinline __noclone notrace u32 kp_stress_nested(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 7;
+}
+
+static u32 (* const volatile plain)(u32 v) = kp_stress_plain;
+static u32 (* const volatile traced)(u32 v) = kp_stress_traced;
+static u32 (* const volatile nested)(u32 v) = kp_stress_nested;
+
+/* Functions that can be probed here. */
+static const char * const symbols[] = { "kp_stress_plain", "kp_stress_traced" };
+#define NR_SYMBOLS	ARRAY_SIZE(symbols)
+
+enum { ALIVE = 0x600d, DEAD = 0xdead };
+
+/* A probe that knows whether it may be called. */
+struct probe {
+	struct kprobe	kp;
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe rp;
+#endif
+	unsigned int	state;
+	atomic_t	hits;
+	atomic_t	entries, returns;
+};
+
+static atomic_t ghosts;
+static atomic_t nested_calls;
+
+static int stress_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct probe *p = container_of(kp, struct probe, kp);
+
+	if (READ_ONCE(p->state) != ALIVE)
+		atomic_inc(&ghosts);
+	atomic_inc(&p->hits);
+	atomic_inc(&nested_calls);
+	nested(1);
+	return 0;
+}
+
+static void stress_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	struct probe *p = container_of(kp, struct probe, kp);
+
+	if (READ_ONCE(p->state) != ALIVE)
+		atomic_inc(&ghosts);
+}
+
+#ifdef CONFIG_KRETPROBES
+static int stress_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	/* Not get_kretprobe(), which is NULL from the start of unregistering on. */
+	struct probe *p = container_of(ri->rp, struct probe, rp);
+
+	if (READ_ONCE(p->state) != ALIVE)
+		atomic_inc(&ghosts);
+	atomic_inc(&p->entries);
+	return 0;
+}
+
+static int stress_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct probe *p = container_of(ri->rp, struct probe, rp);
+
+	if (READ_ONCE(p->state) != ALIVE)
+		atomic_inc(&ghosts);
+	atomic_inc(&p->returns);
+	return 0;
+}
+#endif
+
+/* Threads that run until they are told, and say how it went. */
+struct worker {
+	struct task_struct	*task;
+	bool			*stop;
+	unsigned int		nr;
+	unsigned long		rounds;
+	unsigned long		errors;
+	unsigned long		wrong;
+	unsigned long		hits;
+};
+
+static int calling_thread(void *data)
+{
+	struct worker *w = data;
+
+	while (!READ_ONCE(*w->stop)) {
+		w->wrong += plain(w->rounds) != (u32)w->rounds + 3;
+		w->wrong += traced(w->rounds) != (u32)w->rounds + 5;
+		/* The others must come to their turn. */
+		if (++w->rounds % 64 == 0)
+			usleep_range(20, 50);
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_uninterruptible(1);
+	return 0;
+}
+
+static bool register_round(struct worker *w, struct probe *p)
+{
+	unsigned int kind = (w->rounds + w->nr) % 8;
+	const char *symbol = symbols[w->rounds % NR_SYMBOLS];
+	struct kprobe *twice[2];
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	WRITE_ONCE(p->state, ALIVE);
+	p->kp.symbol_name = symbol;
+	p->kp.pre_handler = stress_pre;
+#ifdef CONFIG_KRETPROBES
+	if (kind >= 6) {
+		p->rp.kp.symbol_name = symbol;
+		p->rp.entry_handler = stress_entry;
+		p->rp.handler = stress_return;
+		ret = register_kretprobe(&p->rp);
+		if (ret)
+			return false;
+		plain(1);
+		traced(1);
+		unregister_kretprobe(&p->rp);
+		w->hits += atomic_read(&p->entries);
+		goto out;
+	}
+#endif
+	if (kind % 2)
+		p->kp.post_handler = stress_post;
+	ret = register_kprobe(&p->kp);
+	/* At an ftrace site of another one with a post handler. */
+	if (ret == -EBUSY)
+		return true;
+	if (ret)
+		return false;
+	if (kind == 4) {
+		disable_kprobe(&p->kp);
+		plain(1);
+		enable_kprobe(&p->kp);
+	}
+	plain(1);
+	traced(1);
+	twice[0] = &p->kp;
+	twice[1] = &p->kp;
+	unregister_kprobes(twice, kind == 2 ? 2 : 1);
+	w->hits += atomic_read(&p->hits);
+#ifdef CONFIG_KRETPROBES
+out:
+#endif
+	/* From here on a call of a handler shows. */
+	WRITE_ONCE(p->state, DEAD);
+	memset(&p->kp, POISON, sizeof(p->kp));
+	return true;
+}
+
+static int registering_thread(void *data)
+{
+	struct worker *w = data;
+	struct probe *p = kzalloc(sizeof(*p), GFP_KERNEL);
+
+	while (p && !READ_ONCE(*w->stop)) {
+		w->errors += !register_round(w, p);
+		w->rounds++;
+		cond_resched();
+	}
+	kfree(p);
+	while (!kthread_should_stop())
+		schedule_timeout_uninterruptible(1);
+	return 0;
+}
+
+static int switching_thread(void *data)
+{
+	struct worker *w = data;
+
+	while (!READ_ONCE(*w->stop)) {
+		w->errors += !!kprobes_arm_all(w->rounds % 2);
+		w->rounds++;
+		schedule_timeout_uninterruptible(1);
+	}
+	w->errors += !!kprobes_arm_all(true);
+	while (!kthread_should_stop())
+		schedule_timeout_uninterruptible(1);
+	return 0;
+}
+
+struct crew {
+	bool		stop;
+	unsigned int	nr;
+	struct worker	w[8];
+};
+
+static struct worker *hire(struct crew *c, int (*fn)(void *data), unsigned int cpu)
+{
+	struct worker *w = &c->w[c->nr];
+
+	w->stop = &c->stop;
+	w->nr = c->nr;
+	w->task = kthread_run_on_cpu(fn, w, cpu, "kp_stress/%u");
+	if (IS_ERR(w->task))
+		return NULL;
+	c->nr++;
+	return w;
+}
+
+static void work(struct crew *c)
+{
+	unsigned int i;
+
+	schedule_timeout_uninterruptible(STRESS_TIME);
+	WRITE_ONCE(c->stop, true);
+	for (i = 0; i < c->nr; i++)
+		kthread_stop(c->w[i].task);
+}
+
+static unsigned int some_cpu(unsigned int i)
+{
+	unsigned int cpu, n = i % num_online_cpus();
+
+	for_each_online_cpu(cpu) {
+		if (!n--)
+			break;
+	}
+	return cpu;
+}
+
+static struct crew *crew_of_callers(struct kunit *test)
+{
+	struct crew *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	atomic_set(&ghosts, 0);
+	atomic_set(&nested_calls, 0);
+	hire(c, calling_thread, some_cpu(0));
+	hire(c, calling_thread, some_cpu(1));
+	return c;
+}
+
+static void expect_all_well(struct kunit *test, struct crew *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr; i++) {
+		KUNIT_EXPECT_GT(test, c->w[i].rounds, 0);
+		KUNIT_EXPECT_EQ(test, c->w[i].errors, 0);
+		KUNIT_EXPECT_EQ(test, c->w[i].wrong, 0);
+		kunit_info(test, "thread %u: %lu rounds, %lu hits\n", i,
+			   c->w[i].rounds, c->w[i].hits);
+	}
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&ghosts), 0,
+			    "a handler ran after its probe was unregistered");
+}
+
+/* A probe that stays, to be compared with what was called. */
+static void stay(struct kunit *test, struct probe *p, const char *symbol)
+{
+	p->state = ALIVE;
+	p->kp.symbol_name = symbol;
+	p->kp.pre_handler = stress_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p->kp), 0);
+}
+
+static int count_nested(struct kprobe *kp, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(kp, struct probe, kp)->hits);
+	return 0;
+}
+
+static void stress_p_hit_08_p_agg_12_come_and_go(struct kunit *test)
+{
+	struct crew *c = crew_of_callers(test);
+	struct probe *inner;
+
+	inner = kunit_kzalloc(test, sizeof(*inner), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, inner);
+	inner->kp.symbol_name = "kp_stress_nested";
+	inner->kp.pre_handler = count_nested;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&inner->kp), 0);
+
+	hire(c, registering_thread, some_cpu(0));
+	hire(c, registering_thread, some_cpu(1));
+	work(c);
+	unregister_kprobe(&inner->kp);
+
+	expect_all_well(test, c);
+	KUNIT_EXPECT_GT(test, atomic_read(&nested_calls), 0);
+	/* P-BASE-16: each nested hit is counted, whatever CPU it was on. */
+	KUNIT_EXPECT_EQ(test, inner->kp.nmissed, atomic_read(&nested_calls));
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner->hits), 0);
+}
+
+/* Those who stay see every call, whoever comes and goes at their site. */
+static void stress_p_agg_03_one_stays(struct kunit *test)
+{
+	struct crew *c = crew_of_callers(test);
+	unsigned long calls, i;
+	struct probe *p;
+
+	p = kunit_kcalloc(test, 2, sizeof(*p), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	/* Stop and start again, to have it registered for all of the calls. */
+	WRITE_ONCE(c->stop, true);
+	for (i = 0; i < c->nr; i++)
+		kthread_stop(c->w[i].task);
+	memset(c, 0, sizeof(*c));
+
+	stay(test, &p[0], "kp_stress_plain");
+	hire(c, calling_thread, some_cpu(0));
+	hire(c, calling_thread, some_cpu(1));
+	hire(c, registering_thread, some_cpu(0));
+	work(c);
+	unregister_kprobe(&p[0].kp);
+
+	expect_all_well(test, c);
+	calls = c->w[0].rounds + c->w[1].rounds;
+	KUNIT_EXPECT_GE(test, atomic_read(&p[0].hits) + p[0].kp.nmissed, calls);
+}
+
+static void stress_p_ret_27_global_switch(struct kunit *test)
+{
+	struct crew *c = crew_of_callers(test);
+
+	hire(c, registering_thread, some_cpu(0));
+	hire(c, switching_thread, some_cpu(1));
+	work(c);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	expect_all_well(test, c);
+}
+
+static struct kunit_case stress_cases[] = {
+	KUNIT_CASE_SLOW(stress_p_hit_08_p_agg_12_come_and_go),
+	KUNIT_CASE_SLOW(stress_p_agg_03_one_stays),
+	KUNIT_CASE_SLOW(stress_p_ret_27_global_switch),
+	{}
+};
+
+static struct kunit_suite stress_suite = {
+	.name		= "kprobes_stress",
+	.test_cases	= stress_cases,
+};
+kunit_test_suite(stress_suite);
+
+MODULE_DESCRIPTION("KUnit stress test of kprobes");
+MODULE_LICENSE("GPL");
