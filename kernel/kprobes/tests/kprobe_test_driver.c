@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Puts one probe where it is told, for tests of probes in modules. Writing a
+ * symbol to the parameter "register" registers it, and fails as that does;
+ * anything written to "unregister" or "enable" does what they say. "hits" and
+ * "gone" tell about the probe.
+ *
+ * "on_coming" is a symbol that is probed as soon as a module with that symbol
+ * comes, before its init function runs.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/string.h>
+
+#define NAME_LEN	128
+
+/* A probe and the name of what it is on. */
+struct probe {
+	struct kprobe	kp;
+	char		name[NAME_LEN];
+	bool		registered;
+	unsigned int	hits;
+};
+
+static struct probe by_hand, on_coming;
+
+static int count_hit(struct kprobe *kp, struct pt_regs *regs)
+{
+	container_of(kp, struct probe, kp)->hits++;
+	return 0;
+}
+
+static int probe_register(struct probe *p)
+{
+	int ret;
+
+	if (p->registered)
+		return -EBUSY;
+
+	memset(&p->kp, 0, sizeof(p->kp));
+	p->kp.symbol_name = p->name;
+	p->kp.pre_handler = count_hit;
+	p->hits = 0;
+	ret = register_kprobe(&p->kp);
+	p->registered = !ret;
+	return ret;
+}
+
+static void probe_unregister(struct probe *p)
+{
+	if (p->registered)
+		unregister_kprobe(&p->kp);
+	p->registered = false;
+}
+
+static void set_name(struct probe *p, const char *val)
+{
+	strscpy(p->name, val);
+	strim(p->name);
+}
+
+static int register_set(const char *val, const struct kernel_param *kp)
+{
+	if (by_hand.registered)
+		return -EBUSY;
+	set_name(&by_hand, val);
+	return probe_register(&by_hand);
+}
+
+static int unregister_set(const char *val, const struct kernel_param *kp)
+{
+	probe_unregister(&by_hand);
+	return 0;
+}
+
+static int enable_set(const char *val, const struct kernel_param *kp)
+{
+	return by_hand.registered ? enable_kprobe(&by_hand.kp) : -ENOENT;
+}
+
+static int on_coming_set(const char *val, const struct kernel_param *kp)
+{
+	probe_unregister(&on_coming);
+	set_name(&on_coming, val);
+	return 0;
+}
+
+/* kp->arg is the probe. */
+static int hits_get(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%u\n", ((struct probe *)kp->arg)->hits);
+}
+
+static int gone_get(char *buf, const struct kernel_param *kp)
+{
+	struct probe *p = kp->arg;
+
+	return sysfs_emit(buf, "%d\n", p->registered && kprobe_gone(&p->kp));
+}
+
+static const struct kernel_param_ops register_ops = { .set = register_set };
+static const struct kernel_param_ops unregister_ops = { .set = unregister_set };
+static const struct kernel_param_ops enable_ops = { .set = enable_set };
+static const struct kernel_param_ops on_coming_ops = { .set = on_coming_set };
+static const struct kernel_param_ops hits_ops = { .get = hits_get };
+static const struct kernel_param_ops gone_ops = { .get = gone_get };
+
+module_param_cb(register, &register_ops, NULL, 0200);
+MODULE_PARM_DESC(register, "symbol to register the probe on");
+module_param_cb(unregister, &unregister_ops, NULL, 0200);
+MODULE_PARM_DESC(unregister, "written to: unregisters the probe");
+module_param_cb(enable, &enable_ops, NULL, 0200);
+MODULE_PARM_DESC(enable, "written to: enables the probe");
+module_param_cb(on_coming, &on_coming_ops, NULL, 0200);
+MODULE_PARM_DESC(on_coming, "symbol to probe as its module comes");
+module_param_cb(hits, &hits_ops, &by_hand, 0400);
+MODULE_PARM_DESC(hits, "hits of the probe since it was registered");
+module_param_cb(gone, &gone_ops, &by_hand, 0400);
+MODULE_PARM_DESC(gone, "1 when the probed code does not exist any more");
+module_param_cb(coming_hits, &hits_ops, &on_coming, 0400);
+MODULE_PARM_DESC(coming_hits, "hits of the probe of on_coming");
+module_param_cb(coming_gone, &gone_ops, &on_coming, 0400);
+MODULE_PARM_DESC(coming_gone, "1 when the code it was on does not exist any more");
+
+static int module_event(struct notifier_block *nb, unsigned long event, void *mod)
+{
+	if (event == MODULE_STATE_COMING && on_coming.name[0])
+		probe_register(&on_coming);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_nb = { .notifier_call = module_event };
+
+static int __init kprobe_test_driver_init(void)
+{
+	return register_module_notifier(&module_nb);
+}
+
+static void __exit kprobe_test_driver_exit(void)
+{
+	unregister_module_notifier(&module_nb);
+	probe_unregister(&by_hand);
+	probe_unregister(&on_coming);
+}
+
+module_init(kprobe_test_driver_init);
+module_exit(kprobe_test_driver_exit);
+MODULE_DESCRIPTION("One probe, put where it is told");
+MODULE_LICENSE("GPL");

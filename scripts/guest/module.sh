@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Probes in a module that comes and goes, with the modules kprobe_test_target
+# and kprobe_test_driver (CONFIG_KPROBES_TEST_MODULES).
+. /guest/lib.sh
+
+DRIVER=/sys/module/kprobe_test_driver/parameters
+TARGET=/sys/module/kprobe_test_target/parameters
+
+is() { [ "$(cat "$DRIVER/$1")" = "$2" ]; }
+refused() { ! echo "$2" >"$DRIVER/$1"; }
+call() { echo 1 >$TARGET/call; }
+
+if ! modprobe kprobe_test_driver 2>/dev/null; then
+	skip "p_mod modules" "no CONFIG_KPROBES_TEST_MODULES"
+	return 0 2>/dev/null || exit 0
+fi
+
+check "p_reg_03 a symbol of a module that is not there is refused" \
+	refused register kprobe_test_target:kprobe_test_fn
+check "the target loads" modprobe kprobe_test_target
+check "a probe in the module registers" \
+	sh -c "echo kprobe_test_target:kprobe_test_fn >$DRIVER/register"
+call
+call
+check "it is hit" is hits 2
+check "it is not gone" is gone 0
+check "p_blk_05 NOKPROBE_SYMBOL() of the module is refused" sh -c \
+	". /guest/lib.sh; echo 1 >$DRIVER/unregister;
+	 ! echo kprobe_test_target:kprobe_test_nokprobe >$DRIVER/register"
+check "p_blk_05 __kprobes of the module is refused" \
+	refused register kprobe_test_target:kprobe_test_in_section
+check "p_blk_05 the blacklist shows both" sh -c \
+	"[ \$(grep -cE 'kprobe_test_(nokprobe|in_section)' $KPROBES/blacklist) -eq 2 ]"
+check "p_mod_02 init text of a loaded module is refused" \
+	refused register kprobe_test_target:kprobe_test_init_fn
+
+check "the probe registers again" \
+	sh -c "echo kprobe_test_fn >$DRIVER/register"
+call
+check "it is hit again" is hits 1
+check "p_mod_01 the module goes with the probe in it" rmmod kprobe_test_target
+check "p_mod_01 the probe is gone" is gone 1
+check "p_mod_01 the list says so" sh -c "grep -q 'GONE' $KPROBES/list"
+check "p_mod_01 it cannot be enabled" refused enable 1
+check "p_blk_05 the blacklist has forgotten the module" sh -c \
+	"! grep -qE 'kprobe_test_(nokprobe|in_section)' $KPROBES/blacklist"
+
+# P-MOD-03: again and again, so that addresses are used a second time.
+ok=y
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	modprobe kprobe_test_target || ok=
+	# The first time around, the old probe is still registered.
+	echo 1 >$DRIVER/unregister
+	echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || ok=
+	call
+	is hits 1 || ok=
+	rmmod kprobe_test_target || ok=
+	is gone 1 || ok=
+done
+check "p_mod_03 p_mod_04 ten reloads with the probe registered" [ "$ok" ]
+check "unregistered when it is long gone" sh -c \
+	"echo 1 >$DRIVER/unregister && ! grep -q GONE $KPROBES/list"
+
+check "p_mod_02 init text can be probed as the module comes" sh -c \
+	"echo kprobe_test_target:kprobe_test_init_fn >$DRIVER/on_coming &&
+	 modprobe kprobe_test_target"
+check "p_mod_02 it was hit once" is coming_hits 1
+check "p_mod_02 it is gone when the module is live" is coming_gone 1
+check "p_mod_04 it dies only once" rmmod kprobe_test_target
+echo none >$DRIVER/on_coming
+
+check "p_mod_05 a disabled probe dies with its module" sh -c \
+	"modprobe kprobe_test_target &&
+	 echo kprobe_test_target:kprobe_test_fn >$DRIVER/register &&
+	 echo 0 >$KPROBES/enabled && rmmod kprobe_test_target &&
+	 echo 1 >$KPROBES/enabled && grep -q 1 $DRIVER/gone"
+check "all is taken back" rmmod kprobe_test_driver
+check "the list is empty" [ ! -s $KPROBES/list ]
