@@ -193,9 +193,6 @@ static int site_follow(struct kprobe_site *site)
 		return disarm_ftrace(&lists.ftrace);
 	}
 
-	if (site->state == KPROBE_SITE_ARMED && kprobe_ftrace_outgrown(site))
-		return kprobe_ftrace_upgrade(site);
-
 	return 0;
 }
 
@@ -521,42 +518,63 @@ static void batch_publish(struct kprobe_batch *b)
 }
 
 /*
- * ftrace first, which can fail: all together, and only if that does one by
- * one, to learn which it is.
+ * Why a batch of ftrace sites failed is known, not because of which: all of
+ * them had passed everything else, and ftrace has few reasons to refuse.
  */
+static void batch_arm_ftrace(struct kprobe_batch *b)
+{
+	LIST_HEAD(outgrown);
+	LIST_HEAD(unarmed);
+	struct kprobe_reg *r;
+	int i, ret, first = b->limit;
+
+	for_each_reg(i, r, b) {
+		struct kprobe_site *site = r->site;
+
+		if (site->kind != KPROBE_SITE_FTRACE)
+			continue;
+		if (site->state == KPROBE_SITE_READY && site_to_be_armed(site))
+			list_move_tail(&site->kp.list, &unarmed);
+		else if (site->state == KPROBE_SITE_ARMED && kprobe_ftrace_outgrown(site))
+			list_move_tail(&site->kp.list, &outgrown);
+		else
+			continue;
+		first = min(first, i);
+	}
+
+	ret = kprobe_ftrace_upgrade(&outgrown);
+	list_forget(&outgrown);
+	if (ret)
+		list_forget(&unarmed);
+	else
+		ret = arm_ftrace(&unarmed);
+	if (!ret)
+		return;
+
+	pr_debug_ratelimited("cannot arm %pS, or another of its batch: %d\n",
+			     b->reg[first].site->kp.addr, ret);
+	batch_fail(b, first, ret);
+}
+
+/* What can fail goes first; breakpoints cannot. */
 static void batch_arm(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
-	DEFINE_SITE_LISTS(lists);
-	int i, ret;
+	LIST_HEAD(text);
+	int i;
 
-	for_each_reg(i, r, b) {
-		if (r->site->state == KPROBE_SITE_READY && site_to_be_armed(r->site) &&
-		    r->site->kind == KPROBE_SITE_FTRACE)
-			site_lists_add(&lists, r->site);
-	}
-	arm_ftrace(&lists.ftrace);
-
-	for_each_reg(i, r, b) {
-		if (r->site->kind != KPROBE_SITE_FTRACE)
-			continue;
-		ret = site_follow(r->site);
-		if (!ret)
-			continue;
-		pr_debug_ratelimited("cannot arm a probe at %pS: %d\n",
-				     r->site->kp.addr, ret);
-		batch_fail(b, i, ret);
-	}
+	batch_arm_ftrace(b);
 
 	/* For a batch that will be undone there is no use in breakpoints. */
 	if (b->limit < b->num)
 		return;
 
 	for_each_reg(i, r, b) {
-		if (r->site->state == KPROBE_SITE_READY && site_to_be_armed(r->site))
-			site_lists_add(&lists, r->site);
+		if (r->site->kind == KPROBE_SITE_BREAKPOINT &&
+		    r->site->state == KPROBE_SITE_READY && site_to_be_armed(r->site))
+			list_move_tail(&r->site->kp.list, &text);
 	}
-	arm_text(&lists.text);
+	arm_text(&text);
 }
 
 static void batch_undo(struct kprobe_batch *b, struct list_head *reap)

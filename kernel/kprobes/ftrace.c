@@ -59,14 +59,6 @@ void kprobe_ftrace_kill(void)
 	WRITE_ONCE(kprobe_ftrace_disabled, true);
 }
 
-static void kprobe_ftrace_mute(struct ftrace_ops *ops, unsigned long ip)
-{
-	WRITE_ONCE(kprobe_ftrace_muted.ops, NULL);
-	WRITE_ONCE(kprobe_ftrace_muted.ip, ip);
-	/* Pairs with the acquire in kprobe_ftrace_entry(). */
-	smp_store_release(&kprobe_ftrace_muted.ops, ops);
-}
-
 static struct kprobe_ftrace_ops *ipmodify_ops_alloc(void)
 {
 	struct kprobe_ftrace_ops *fo = kzalloc(sizeof(*fo), GFP_KERNEL);
@@ -396,52 +388,76 @@ bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 	return site->ftrace == &plain && kprobe_site_has_post(site);
 }
 
+/* From these stores on, the hits come through @fo. */
+static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, kps, list)
+		WRITE_ONCE(kprobe_to_site(kp)->ftrace, fo);
+}
+
+static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
+		   unsigned long *ips, unsigned int n)
+{
+	int ret = ops_add(fo, ips, n);
+
+	if (ret)
+		return ret;
+
+	sites_move_to(kps, fo);
+	ret = ops_remove(&plain, ips, n);
+	if (ret)
+		sites_move_to(kps, &plain);
+	return ret;
+}
+
 /**
- * kprobe_ftrace_upgrade() - move an armed site to an ops of its own
- * @site: a site for which kprobe_ftrace_outgrown() is true
+ * kprobe_ftrace_upgrade() - move armed sites to an ops of their own
+ * @kps: sites for which kprobe_ftrace_outgrown() is true, linked by kp.list
  *
- * The site is in both filters for a moment. Calls through one of them are
- * ignored, so hits are neither lost nor delivered twice.
+ * Each is in both filters for a moment, and says itself whose call counts. So
+ * hits are not lost, and not delivered twice; but for one that is just on its
+ * way from one ops to the other as its site moves.
  *
  * Context: kprobe_mutex held, sleeps.
- * Return: 0, or an error as of kprobe_ftrace_arm(), with the site armed as
+ * Return: 0, or an error as of kprobe_ftrace_arm(), with the sites armed as
  *	   before.
  */
-int kprobe_ftrace_upgrade(struct kprobe_site *site)
+int kprobe_ftrace_upgrade(struct list_head *kps)
 {
-	unsigned long ip = kprobe_site_addr(site);
 	struct kprobe_ftrace_ops *fo;
+	unsigned long single, *ips;
+	unsigned int n;
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
+	if (list_empty(kps))
+		return 0;
 	if (kprobe_ftrace_disabled)
 		return -ENODEV;
 
-	fo = ipmodify_ops_alloc();
-	if (!fo)
+	ips = ips_get(kps, &single, &n, is_armed_by, &plain);
+	if (!ips)
 		return -ENOMEM;
 
-	kprobe_ftrace_mute(&fo->ops, ip);
-	ret = ops_add(fo, &ip, 1);
-	if (ret) {
-		kprobe_ftrace_mute(NULL, 0);
-		kfree(fo);
-		return ret;
+	fo = ipmodify_ops_alloc();
+	if (!fo) {
+		ips_put(ips, &single);
+		return -ENOMEM;
 	}
 
-	/* From this store on, hits come through the new ops. */
-	smp_store_release(&kprobe_ftrace_muted.ops, &plain.ops);
-	ret = ops_remove(&plain, &ip, 1);
-	if (!ret) {
-		site->ftrace = fo;
-	} else {
-		/* And from this one on through the old ones again. */
-		smp_store_release(&kprobe_ftrace_muted.ops, &fo->ops);
+	WRITE_ONCE(kprobe_ftrace_moving, true);
+	ret = upgrade(kps, fo, ips, n);
+	/* Before the calls that are ignored can be believed again. */
+	if (ret && fo->nr)
 		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
-	}
+	else if (ret)
+		kfree(fo);
+	WRITE_ONCE(kprobe_ftrace_moving, false);
 
-	kprobe_ftrace_mute(NULL, 0);
+	ips_put(ips, &single);
 	return ret;
 }
 

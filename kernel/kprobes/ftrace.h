@@ -11,7 +11,7 @@
 int kprobe_ftrace_arm(struct list_head *kps);
 int kprobe_ftrace_disarm(struct list_head *kps);
 bool kprobe_ftrace_outgrown(const struct kprobe_site *site);
-int kprobe_ftrace_upgrade(struct kprobe_site *site);
+int kprobe_ftrace_upgrade(struct list_head *kps);
 void kprobe_ftrace_abandon(struct kprobe_site *site);
 void kprobe_ftrace_purge(unsigned long start, unsigned long end);
 
@@ -32,7 +32,7 @@ static inline bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 	return false;
 }
 
-static inline int kprobe_ftrace_upgrade(struct kprobe_site *site)
+static inline int kprobe_ftrace_upgrade(struct list_head *kps)
 {
 	return 0;
 }

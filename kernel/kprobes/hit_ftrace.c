@@ -6,9 +6,25 @@
 #include <linux/ftrace.h>
 
 #include "hit_ftrace.h"
+#include "table.h"
 
-/* One hit must not be delivered twice while its site is in two filters. */
-struct kprobe_ftrace_mute kprobe_ftrace_muted;
+bool kprobe_ftrace_moving;
+
+/*
+ * Is this call to be ignored, because the hit comes through another ops as
+ * well? The site says which one counts; a struct kprobe_ftrace_ops begins with
+ * its ops.
+ */
+static bool is_second_call(unsigned long ip, const struct ftrace_ops *ops)
+{
+	struct kprobe_site *site;
+
+	guard(preempt_notrace)();
+
+	site = kprobe_table_find(ip);
+	return site && (const void *)READ_ONCE(site->ftrace) != ops;
+}
+NOKPROBE_SYMBOL(is_second_call);
 
 /**
  * kprobe_ftrace_entry() - callback of all of the core's ftrace_ops
@@ -22,9 +38,7 @@ struct kprobe_ftrace_mute kprobe_ftrace_muted;
 void kprobe_ftrace_entry(unsigned long ip, unsigned long parent_ip,
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	/* Pairs with kprobe_ftrace_mute(). */
-	if (unlikely(ops == smp_load_acquire(&kprobe_ftrace_muted.ops)) &&
-	    ip == READ_ONCE(kprobe_ftrace_muted.ip))
+	if (unlikely(READ_ONCE(kprobe_ftrace_moving)) && is_second_call(ip, ops))
 		return;
 
 	kprobe_ftrace_handler(ip, parent_ip, ops, fregs);
