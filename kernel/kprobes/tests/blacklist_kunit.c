@@ -300,7 +300,6 @@ static const char * const hit_path[] = {
 	"ct_nmi_exit",
 	"arch_rethook_trampoline",
 	"arch_rethook_trampoline_callback",
-	"__kretprobe_trampoline",
 };
 
 static void blacklist_p_blk_01_hit_path(struct kunit *test)
