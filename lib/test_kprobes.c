@@ -23,6 +23,12 @@
  * of ftrace where there is such a thing, and instructions inside a function.
  */
 
+/*
+ * Some architectures look for an ftrace site in the first bytes of a function,
+ * without asking where it ends. So these have some more.
+ */
+#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
 extern char kp_test_mid_insns[] asm(".Lkp_test_mid");
 extern char kp_test_mid_insns_end[] asm(".Lkp_test_mid_end");
 
@@ -30,6 +36,7 @@ extern char kp_test_mid_insns_end[] asm(".Lkp_test_mid_end");
 
 static noinline __noclone notrace u32 kp_test_plain(u32 v)
 {
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 3;
 }
@@ -58,6 +65,7 @@ static noinline __noclone notrace u32 kp_test_mid(u32 v)
 /* Hit from handlers, or instead of a target. */
 static noinline __noclone notrace u32 kp_test_other(u32 v)
 {
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 1000;
 }
@@ -1311,6 +1319,7 @@ static noinline __noclone notrace u32 kp_test_recurse(u32 depth)
 {
 	static u32 (* const volatile self)(u32 depth) = kp_test_recurse;
 
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(depth);
 	return depth ? self(depth - 1) + 2 : 1;
 }
@@ -1357,6 +1366,7 @@ struct sleeper {
 
 static noinline __noclone notrace u32 kp_test_sleep(struct sleeper *s)
 {
+	KP_PADDING;
 	complete(&s->inside);
 	wait_for_completion(s->leave);
 	return 0x5eed;
@@ -1501,6 +1511,7 @@ static unsigned long unprobed_ret_addr;
 
 static noinline __noclone notrace u32 kp_test_callee(u32 v)
 {
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	unprobed_ret_addr = (unsigned long)__builtin_return_address(0);
 	return v + 1;

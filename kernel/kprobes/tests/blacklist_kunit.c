@@ -298,7 +298,9 @@ static const char * const hit_path[] = {
 	"notifier_call_chain",
 	"ct_nmi_enter",
 	"ct_nmi_exit",
+#ifdef CONFIG_X86	/* elsewhere a probe itself, or not protected by the base */
 	"arch_rethook_trampoline",
+#endif
 	"arch_rethook_trampoline_callback",
 };
 

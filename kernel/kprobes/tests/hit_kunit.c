@@ -12,15 +12,23 @@
 #include "../hit.h"
 #include "../internal.h"
 
+/*
+ * Some architectures look for an ftrace site in the first bytes of a function,
+ * without asking where it ends. So these have some more.
+ */
+#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
 /* Two functions with breakpoints, and one with an ftrace site if there are any. */
 static noinline __noclone notrace u32 kp_hit_plain(u32 v)
 {
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 3;
 }
 
 static noinline __noclone notrace u32 kp_hit_other(u32 v)
 {
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 5;
 }

@@ -19,8 +19,15 @@
 #define STRESS_TIME	(2 * HZ)
 #define POISON		0x5a
 
+/*
+ * Some architectures look for an ftrace site in the first bytes of a function,
+ * without asking where it ends. So these have some more.
+ */
+#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
 static noinline __noclone notrace u32 kp_stress_plain(u32 v)
 {
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 3;
 }
@@ -34,6 +41,7 @@ static noinline __noclone u32 kp_stress_traced(u32 v)
 /* Called by handlers: each hit is a nested one. */
 static noinline __noclone notrace u32 kp_stress_nested(u32 v)
 {
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 7;
 }

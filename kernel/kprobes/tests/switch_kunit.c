@@ -11,8 +11,15 @@
 #include "../batch.h"
 #include "../site.h"
 
+/*
+ * Some architectures look for an ftrace site in the first bytes of a function,
+ * without asking where it ends. So these have some more.
+ */
+#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
 static noinline __noclone notrace u32 kp_switch_plain(u32 v)
 {
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 3;
 }
@@ -231,6 +238,7 @@ struct sleeper {
 
 static noinline __noclone notrace u32 kp_switch_sleeps(struct sleeper *s)
 {
+	KP_PADDING;
 	complete(&s->inside);
 	wait_for_completion(s->leave);
 	return 0x5eed;
