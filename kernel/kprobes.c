@@ -14,6 +14,7 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/cacheflush.h>
 #include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/jump_label.h>

@@ -106,7 +106,9 @@ struct count_test {
 	unsigned int		hits;
 	struct kprobe		kp[LARGE];
 	struct kprobe		*kps[LARGE];
+#ifdef CONFIG_KPROBES_ON_FTRACE
 	struct ftrace_ops	ops;
+#endif
 #ifdef CONFIG_KRETPROBES
 	struct kretprobe	rp[LARGE];
 	struct kretprobe	*rps[LARGE];
@@ -339,16 +341,46 @@ static void run_batch(struct kunit *test, const struct batch_case *c, int nr,
 	KUNIT_EXPECT_EQ(test, t->hits, 0);
 }
 
+#ifdef CONFIG_KPROBES_ON_FTRACE
 static void nop_tracer(unsigned long ip, unsigned long parent_ip,
 		       struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 }
 
+/* Another claims the last function, so that ftrace refuses a batch with it. */
+static void claim_last(struct kunit *test)
+{
+	struct count_test *t = test->priv;
+	unsigned long ip;
+
+	ip = ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0));
+	t->ops.func = nop_tracer;
+	t->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&t->ops, ip, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_function(&t->ops), 0);
+}
+
+static void release_last(struct kunit *test)
+{
+	struct count_test *t = test->priv;
+
+	unregister_ftrace_function(&t->ops);
+	ftrace_free_filter(&t->ops);
+}
+#else
+static void claim_last(struct kunit *test)
+{
+}
+
+static void release_last(struct kunit *test)
+{
+}
+#endif
+
 static void count_p_scl_01_p_scl_02_batches(struct kunit *test)
 {
 	const struct batch_case *c = test->param_value;
 	struct costs come[3], go[3];
-	struct count_test *t = test->priv;
 	bool busy = c->fill == fill_busy_last || c->fill == fill_busy_last_exclusive;
 
 	if (!ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0)) ||
@@ -357,29 +389,16 @@ static void count_p_scl_01_p_scl_02_batches(struct kunit *test)
 			kunit_skip(test, "needs KPROBES_ON_FTRACE");
 	}
 
-#ifdef CONFIG_KPROBES_ON_FTRACE
-	if (busy) {
-		unsigned long ip = ftrace_location((unsigned long)
-					kprobe_lookup_name("kp_count_fn_77", 0));
-
-		t->ops.func = nop_tracer;
-		t->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
-		KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&t->ops, ip, 0, 0), 0);
-		KUNIT_ASSERT_EQ(test, register_ftrace_function(&t->ops), 0);
-	}
-#endif
+	if (busy)
+		claim_last(test);
 
 	/* The first time pays for pages and for what is made only once. */
 	run_batch(test, c, LARGE, &come[0], &go[0]);
 	run_batch(test, c, SMALL, &come[1], &go[1]);
 	run_batch(test, c, LARGE, &come[2], &go[2]);
 
-#ifdef CONFIG_KPROBES_ON_FTRACE
-	if (busy) {
-		unregister_ftrace_function(&t->ops);
-		ftrace_free_filter(&t->ops);
-	}
-#endif
+	if (busy)
+		release_last(test);
 
 	expect_costs(test, "coming", &come[1], &come[2], &c->come);
 	expect_costs(test, "going", &go[1], &go[2], &c->go);
