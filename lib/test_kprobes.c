@@ -13,6 +13,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/objtool.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/slab.h>
@@ -55,10 +56,13 @@ static noinline __noclone notrace u32 kp_test_mid(u32 v)
 		     "	nop\n"
 		     "	.endr\n"
 		     ".Lkp_test_mid:\n"
+		     ANNOTATE_NOENDBR
 		     "	.rept 16\n"
 		     "	nop\n"
 		     "	.endr\n"
-		     ".Lkp_test_mid_end:\n" : "+r" (v));
+		     ".Lkp_test_mid_end:\n"
+		     ANNOTATE_NOENDBR
+		     : "+r" (v));
 	return v + 7;
 }
 
