@@ -394,37 +394,49 @@ static int resolve(struct kprobe_reg *r)
 	return 0;
 }
 
-static int vet(struct kprobe_reg *r)
+/*
+ * The module stays until the probe is armed, no longer. Its init text, and the
+ * kernel's, is freed only after somebody has killed the probes there, for
+ * which kprobe_mutex is needed: no pin for that.
+ */
+#ifdef CONFIG_MODULES
+static int pin_module(struct kprobe_reg *r)
 {
 	unsigned long addr = r->where.addr;
-	struct module *mod;
+	struct module *mod = __module_text_address(addr);
+
+	if (!mod)
+		return 0;
+
+	if (!try_module_get(mod))
+		return -ENOENT;
+
+	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING) {
+		module_put(mod);
+		return -ENOENT;
+	}
+
+	r->mod = mod;
+	return 0;
+}
+#else
+static int pin_module(struct kprobe_reg *r)
+{
+	return 0;
+}
+#endif
+
+static int vet(struct kprobe_reg *r)
+{
 	int ret;
 
 	jump_label_lock();
 	preempt_disable();
 
 	ret = kprobe_address_vet(&r->where);
-	if (ret)
-		goto out;
+	if (!ret)
+		ret = pin_module(r);
 
-	/*
-	 * The module stays until the probe is armed, no longer. Its init text,
-	 * and the kernel's, is freed only after somebody has killed the probes
-	 * there, for which kprobe_mutex is needed: no pin for that.
-	 */
-	mod = __module_text_address(addr);
-	if (!mod)
-		goto out;
-
-	if (!try_module_get(mod)) {
-		ret = -ENOENT;
-	} else if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING) {
-		module_put(mod);
-		ret = -ENOENT;
-	} else {
-		r->mod = mod;
-	}
-out:
 	preempt_enable();
 	jump_label_unlock();
 	return ret;
