@@ -590,18 +590,22 @@ static void batch_arm(struct kprobe_batch *b)
 	arm_text(&text);
 }
 
-static void batch_undo(struct kprobe_batch *b, struct list_head *reap)
+/* Returns whether hits may have seen any of it. */
+static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 {
+	bool seen = false;
 	struct kprobe_reg *r;
 	DEFINE_SITE_LISTS(lists);
 
 	for (r = b->reg + b->num - 1; r >= b->reg; r--) {
+		seen |= r->linked;
 		if (r->linked)
 			user_leaves(r->site, r->p, &lists, reap);
 		else if (r->creator && r->site->state == KPROBE_SITE_NEW)
 			list_move_tail(&r->site->reap, reap);
 	}
 	disarm_left(&lists);
+	return seen;
 }
 
 static void batch_restore_users(struct kprobe_batch *b)
@@ -623,6 +627,7 @@ static int batch_register(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
 	LIST_HEAD(reap);
+	bool wait = false;
 	int i, ret;
 
 	for_each_reg(i, r, b) {
@@ -642,7 +647,7 @@ static int batch_register(struct kprobe_batch *b)
 	batch_publish(b);
 	batch_arm(b);
 	if (b->limit < b->num)
-		batch_undo(b, &reap);
+		wait = batch_undo(b, &reap);
 	mutex_unlock(&kprobe_mutex);
 
 	for (i = 0; i < b->num; i++)
@@ -651,7 +656,8 @@ static int batch_register(struct kprobe_batch *b)
 	if (b->limit == b->num)
 		return 0;
 
-	wait_for_hits();
+	if (wait)
+		wait_for_hits();
 	batch_restore_users(b);
 	reap_sites(&reap);
 	return b->err;

@@ -58,6 +58,14 @@ static const char * const offline_path[] __initconst = {
 	"smp_cpu_play_dead",
 };
 
+/*
+ * Called by the hit path before it has said that a probe is running. The owners
+ * of these have no reason of their own to mark them.
+ */
+static const char * const hit_path[] __initconst = {
+	"rcu_is_watching",
+};
+
 static int range_cmp(const void *a, const void *b)
 {
 	const struct kprobe_range *x = a, *y = b;
@@ -455,13 +463,13 @@ static int __init append_marked(void)
 			   (unsigned long)__noinstr_text_end);
 }
 
-static int __init append_offline_path(void)
+static int __init append_names(const char * const *names, unsigned int nr)
 {
 	unsigned long addr;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(offline_path); i++) {
-		addr = kallsyms_lookup_name(offline_path[i]);
+	for (i = 0; i < nr; i++) {
+		addr = kallsyms_lookup_name(names[i]);
 		if (addr && append_symbol(addr) == -ENOMEM)
 			return -ENOMEM;
 	}
@@ -481,7 +489,8 @@ int __init kprobe_blacklist_init(void)
 
 	scoped_guard(mutex, &blacklist_mutex) {
 		err = append_marked();
-		ret = append_offline_path();
+		ret = append_names(offline_path, ARRAY_SIZE(offline_path)) ?:
+		      append_names(hit_path, ARRAY_SIZE(hit_path));
 		err = err ?: ret;
 	}
 

@@ -14,6 +14,7 @@
 
 #include <linux/ftrace.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "ftrace.h"
 #include "hit_ftrace.h"
@@ -25,12 +26,14 @@
  * @nr: sites armed by it
  * @stale: sites that are dead, but whose address is still in the filter
  * @list: in all_ops
+ * @free: to free it after a registration that failed
  */
 struct kprobe_ftrace_ops {
 	struct ftrace_ops	ops;
 	unsigned int		nr;
 	struct list_head	stale;
 	struct list_head	list;
+	struct work_struct	free;
 };
 
 static struct kprobe_ftrace_ops plain = {
@@ -59,6 +62,20 @@ void kprobe_ftrace_kill(void)
 	WRITE_ONCE(kprobe_ftrace_disabled, true);
 }
 
+/*
+ * ftrace waits before it lets go of an ops, but not of one that it had refused
+ * after all: another CPU may still be looking at it, where RCU does not watch.
+ */
+static void refused_ops_free(struct work_struct *work)
+{
+	struct kprobe_ftrace_ops *fo = container_of(work, struct kprobe_ftrace_ops,
+						    free);
+
+	synchronize_rcu_tasks_rude();
+	ftrace_free_filter(&fo->ops);
+	kfree(fo);
+}
+
 static struct kprobe_ftrace_ops *ipmodify_ops_alloc(void)
 {
 	struct kprobe_ftrace_ops *fo = kzalloc(sizeof(*fo), GFP_KERNEL);
@@ -69,6 +86,7 @@ static struct kprobe_ftrace_ops *ipmodify_ops_alloc(void)
 	fo->ops.func = kprobe_ftrace_entry;
 	fo->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
 	INIT_LIST_HEAD(&fo->stale);
+	INIT_WORK(&fo->free, refused_ops_free);
 	return fo;
 }
 
@@ -170,8 +188,8 @@ static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 	}
 	return 0;
 out:
-	/* Not registered: the addresses must not stay for the next one. */
-	if (!fo->nr)
+	/* Not registered: the addresses must not stay for the next ones. */
+	if (!fo->nr && fo == &plain)
 		drop_filter(fo);
 	return ret;
 }
@@ -303,7 +321,7 @@ int kprobe_ftrace_arm(struct list_head *kps)
 			return -ENOMEM;
 		ret = arm_picked(kps, fo, is_exclusive);
 		if (ret) {
-			kfree(fo);
+			schedule_work(&fo->free);
 			return ret;
 		}
 	}
@@ -454,7 +472,7 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 	if (ret && fo->nr)
 		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
 	else if (ret)
-		kfree(fo);
+		schedule_work(&fo->free);
 	WRITE_ONCE(kprobe_ftrace_moving, false);
 
 	ips_put(ips, &single);
