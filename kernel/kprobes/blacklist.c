@@ -66,6 +66,22 @@ static const char * const hit_path[] __initconst = {
 	"rcu_is_watching",
 };
 
+/*
+ * Templates that ftrace copies to make trampolines of them, with the labels in
+ * them that are symbols, too. A breakpoint would be copied along.
+ */
+static const char * const copied[] __initconst = {
+	"ftrace_call",
+	"ftrace_caller",
+	"ftrace_caller_end",
+	"ftrace_caller_op_ptr",
+	"ftrace_regs_call",
+	"ftrace_regs_caller",
+	"ftrace_regs_caller_end",
+	"ftrace_regs_caller_jmp",
+	"ftrace_regs_caller_op_ptr",
+};
+
 static int range_cmp(const void *a, const void *b)
 {
 	const struct kprobe_range *x = a, *y = b;
@@ -490,7 +506,8 @@ int __init kprobe_blacklist_init(void)
 	scoped_guard(mutex, &blacklist_mutex) {
 		err = append_marked();
 		ret = append_names(offline_path, ARRAY_SIZE(offline_path)) ?:
-		      append_names(hit_path, ARRAY_SIZE(hit_path));
+		      append_names(hit_path, ARRAY_SIZE(hit_path)) ?:
+		      append_names(copied, ARRAY_SIZE(copied));
 		err = err ?: ret;
 	}
 

@@ -298,6 +298,14 @@ static const char * const hit_path[] = {
 	"notifier_call_chain",
 	"ct_nmi_enter",
 	"ct_nmi_exit",
+	"rcu_is_watching",
+	/* Copied by ftrace, breakpoints and all. */
+	"ftrace_caller",
+	"ftrace_caller_op_ptr",
+	"ftrace_call",
+	"ftrace_regs_caller",
+	"ftrace_regs_caller_op_ptr",
+	"ftrace_regs_call",
 #ifdef CONFIG_X86	/* elsewhere a probe itself, or not protected by the base */
 	"arch_rethook_trampoline",
 #endif
