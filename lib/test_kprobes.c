@@ -354,8 +354,8 @@ static void p_reg_16_not_on_an_instruction(struct kunit *test)
 	unsigned int i, refused = 0;
 	int ret, odd = 0;
 
-	/* Inside the function's first instructions. */
-	for (i = 1; i < 8; i++) {
+	/* Behind the padding is an instruction of several bytes. */
+	for (i = 1; i < 12; i++) {
 		memset(kp, 0, sizeof(*kp));
 		kp->symbol_name = "kp_test_plain";
 		kp->offset = i;

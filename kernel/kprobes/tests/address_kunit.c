@@ -137,6 +137,8 @@ static void address_p_reg_11_landing_pad_is_skipped(struct kunit *test)
 	struct kprobe_where w;
 	int i;
 
+	/* objtool need not follow where this points. */
+	OPTIMIZER_HIDE_VAR(fn);
 	for (i = 0; i <= 4; i++) {
 		KUNIT_ASSERT_EQ(test, resolve((void *)fn, NULL, i, &w), 0);
 		KUNIT_EXPECT_EQ(test, w.on_entry, i == 0 || i == 4);

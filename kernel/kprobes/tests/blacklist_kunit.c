@@ -8,6 +8,7 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/objtool.h>
 #include <linux/slab.h>
 #include <asm/sections.h>
 
@@ -145,6 +146,7 @@ static noinline __noclone __used int kp_bl_area(int v)
 	asm(".pushsection .text\n"					\
 	    "\t.balign 16\n"						\
 	    name ":\n"							\
+	    ANNOTATE_NOENDBR						\
 	    "\tnop\n\tnop\n\tnop\n\tnop\n"				\
 	    "\t.size " name ", . - " name "\n"				\
 	    "\t.popsection\n")

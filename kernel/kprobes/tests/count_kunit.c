@@ -11,6 +11,7 @@
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -47,10 +48,13 @@ static noinline __noclone notrace u32 kp_count_middle(u32 v)
 {
 	OPTIMIZER_HIDE_VAR(v);
 	asm volatile(".Lkp_count_mid:\n"
+		     ANNOTATE_NOENDBR
 		     "	.rept 64\n"
 		     "	nop\n"
 		     "	.endr\n"
-		     ".Lkp_count_mid_end:\n" : "+r" (v));
+		     ".Lkp_count_mid_end:\n"
+		     ANNOTATE_NOENDBR
+		     : "+r" (v));
 	return v + 1;
 }
 
