@@ -921,8 +921,8 @@ struct retprobe {
 
 	atomic_t		entries;
 	atomic_t		returns;
-	unsigned int		preemptible;
-	unsigned int		wrong;
+	bool			preemptible;
+	bool			wrong;
 	unsigned long		value;
 	unsigned long		ret_addr;
 	unsigned long		ip;
@@ -944,13 +944,20 @@ static struct retprobe *retprobe_of(struct kretprobe_instance *ri)
 	return container_of(get_kretprobe(ri), struct retprobe, rp);
 }
 
+/* Handlers may run on several CPUs at once: then any of them may have its say. */
+static void remember(bool *flag, bool set)
+{
+	if (set)
+		WRITE_ONCE(*flag, true);
+}
+
 static int test_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct retprobe *r = retprobe_of(ri);
 	struct call_data *d = (void *)ri->data;
 
-	r->preemptible += preemptible();
-	r->wrong += ri->rp != &r->rp || ri->task != current;
+	remember(&r->preemptible, preemptible());
+	remember(&r->wrong, ri->rp != &r->rp || ri->task != current);
 	d->nr = atomic_inc_return(&r->entries);
 	d->task = current;
 	log_add(r->log, r->id);
@@ -963,14 +970,14 @@ static int test_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct call_data *d = (void *)ri->data;
 
 	atomic_inc(&r->returns);
-	r->preemptible += preemptible();
-	r->wrong += ri->rp != &r->rp || ri->task != current || d->task != current;
-	r->wrong += (unsigned long)ri->ret_addr != get_kretprobe_retaddr(ri);
+	remember(&r->preemptible, preemptible());
+	remember(&r->wrong, ri->rp != &r->rp || ri->task != current || d->task != current);
+	remember(&r->wrong, (unsigned long)ri->ret_addr != get_kretprobe_retaddr(ri));
 	/* Calls of one task return in the other order. */
-	r->wrong += d->nr != atomic_read(&r->entries) - atomic_fetch_inc(&r->order);
-	r->value = regs_return_value(regs);
-	r->ret_addr = get_kretprobe_retaddr(ri);
-	r->ip = instruction_pointer(regs);
+	remember(&r->wrong, d->nr != atomic_read(&r->entries) - atomic_fetch_inc(&r->order));
+	WRITE_ONCE(r->value, regs_return_value(regs));
+	WRITE_ONCE(r->ret_addr, get_kretprobe_retaddr(ri));
+	WRITE_ONCE(r->ip, instruction_pointer(regs));
 	log_add(r->log, r->id + 'A' - 'a');
 	if (r->trace) {
 #ifdef CONFIG_STACKTRACE
