@@ -65,7 +65,8 @@ static void wait_for_hits(void)
  * Arming
  */
 
-void __weak arch_arm_kprobes(struct list_head *kps)
+#ifndef __ARCH_WANT_KPROBES_BATCH
+void arch_arm_kprobes(struct list_head *kps)
 {
 	struct kprobe *kp;
 
@@ -75,7 +76,7 @@ void __weak arch_arm_kprobes(struct list_head *kps)
 	}
 }
 
-void __weak arch_disarm_kprobes(struct list_head *kps)
+void arch_disarm_kprobes(struct list_head *kps)
 {
 	struct kprobe *kp;
 
@@ -84,6 +85,7 @@ void __weak arch_disarm_kprobes(struct list_head *kps)
 		cond_resched();
 	}
 }
+#endif
 
 /**
  * struct site_lists - sites to be armed or disarmed together
@@ -456,8 +458,8 @@ static int find_or_create_site(struct kprobe_reg *r)
 	}
 
 	/* A backend may want to know before it makes the copy. */
-	if (r->site->state == KPROBE_SITE_NEW && r->p->post_handler)
-		r->site->kp.post_handler = kprobe_site_post_handler;
+	if (r->site->state == KPROBE_SITE_NEW)
+		kprobe_site_note_handlers(r->site, r->p);
 	return 0;
 }
 

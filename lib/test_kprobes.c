@@ -216,15 +216,6 @@ static const char *order_of_call(struct kprobes_test *k)
 	return k->log.text;
 }
 
-/*
- * The base's x86 backend decides once for each address whether the instruction
- * is boosted, and never calls a post handler that comes later.
- */
-static bool late_post_handler_works(const struct target *t)
-{
-	return t->ftrace || !IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_PREEMPTION);
-}
-
 static bool not_registered(struct kprobe *kp)
 {
 	return list_empty(&kp->list) && hlist_unhashed(&kp->hlist);
@@ -485,9 +476,6 @@ static void any_handler_may_be_missing(struct kunit *test)
 	struct kprobes_test *k = begin(test);
 	struct probe *none = &k->p[0], *post = &k->p[1];
 
-	if (!late_post_handler_works(k->t))
-		kunit_skip(test, "the backend boosts for good");
-
 	none->kp.pre_handler = NULL;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&none->kp), 0);
 	KUNIT_EXPECT_EQ(test, call(k->t, 10), 10 + k->t->add);
@@ -718,12 +706,11 @@ static void batch_failure_leaves_others_alone(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&k->p[0].kp), 0);
 	k->p[3].kp.addr = NULL;
 	k->p[3].kp.symbol_name = "kp_test_no_such_function";
-	k->p[1].kp.post_handler = late_post_handler_works(k->t) ? test_post : NULL;
+	k->p[1].kp.post_handler = test_post;
 	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 3), -ENOENT);
 	KUNIT_EXPECT_STREQ(test, order_of_call(k), "a");
 	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), 0);
-	KUNIT_EXPECT_STREQ(test, order_of_call(k),
-			   late_post_handler_works(k->t) ? "cbaB" : "cba");
+	KUNIT_EXPECT_STREQ(test, order_of_call(k), "cbaB");
 	unregister_kprobes(kps, 3);
 	KUNIT_EXPECT_STREQ(test, order_of_call(k), "a");
 	unregister_kprobe(&k->p[0].kp);

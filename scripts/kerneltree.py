@@ -26,6 +26,10 @@ EDITS = "series/edits"
 STRIPPED_CONFIGS = ["KPROBES", "OPTPROBES", "KPROBES_ON_FTRACE", "KRETPROBES",
                     "KRETPROBE_ON_RETHOOK"]
 MAINTAINERS_ENTRY = "KPROBES"
+# Files of the base that have nobody to build them once we have the other one.
+STRIPPED_FILES = {
+    "arch/x86/kernel/kprobes/opt.c": "arch/x86/kernel/kprobes/core.c",
+}
 
 
 class Refused(Exception):
@@ -117,8 +121,8 @@ class Tree:
     """Contents of every file in which the patched tree differs from its base.
 
     what: which parts to take, a function of the part's name; by default all.
-    Parts are the overlay's paths, the names of the edits, "strip:arch/Kconfig"
-    and "strip:MAINTAINERS".
+    Parts are the overlay's paths, the names of the edits, "strip:arch/Kconfig",
+    "strip:MAINTAINERS", and "strip:" with the path of a file that goes.
     """
 
     def __init__(self, base, what=lambda part: True):
@@ -138,6 +142,8 @@ class Tree:
             out.append("strip:arch/Kconfig")
         if os.path.isfile(os.path.join(TOP, "MAINTAINERS")):
             out.append("strip:MAINTAINERS")
+        out += [f"strip:{old}" for old, ours in sorted(STRIPPED_FILES.items())
+                if ours in files and old not in files]
         return out + files + edits()
 
     def current(self, path):
@@ -155,6 +161,8 @@ class Tree:
             text = self.current("MAINTAINERS").decode()
             ours = read(os.path.join(TOP, "MAINTAINERS")).decode()
             self.files["MAINTAINERS"] = splice_maintainers(text, ours).encode()
+        elif part.startswith("strip:"):
+            self.files[part.removeprefix("strip:")] = None
         elif part.endswith(".patch"):
             self.apply(part)
         else:

@@ -10,19 +10,27 @@
  *  - kprobe_opcode_t, struct arch_specific_insn, MAX_INSN_SIZE (opcodes);
  *  - struct prev_kprobe, and struct kprobe_ctlblk with kprobe_status and
  *    prev_kprobe in it;
+ *  - with HAVE_KPROBE_FAULT_HANDLER, a kprobe_fault_handler() that calls
+ *    kprobe_site_fault_handler() and kprobe_handler_fault();
  *  - arch_remove_kprobe(), flush_insn_slot(), kprobe_fault_handler(), each as
  *    function or macro;
  *  - kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
- *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot().
+ *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot();
+ *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
+ *    arch_disarm_kprobes();
+ *  - __ARCH_WANT_KPROBES_FTRACE_ENTRY if its kprobe_ftrace_handler() asks
+ *    kprobe_ftrace_hit_counts(), so that ftrace can call it directly.
  * It defines the per-CPU variables current_kprobe and kprobe_ctlblk.
  *
  * The struct kprobe that architecture code sees is never one of a user. It is
  * the core's own, one for each probed address: pre_handler is always set,
- * post_handler is NULL until the first user with a post handler came and then
- * stays, and flags has KPROBE_FLAG_DISABLED exactly when no user is enabled.
+ * post_handler and fault_handler are NULL until the first user with such a
+ * handler came and then stay, and flags has KPROBE_FLAG_DISABLED exactly when no user is enabled.
  */
 #ifndef _LINUX_KPROBES_ARCH_H
 #define _LINUX_KPROBES_ARCH_H
+
+struct kprobe_site;
 
 /* Values of kprobe_ctlblk.kprobe_status. */
 #define KPROBE_HIT_ACTIVE	0x01
@@ -122,6 +130,17 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
  */
 void *alloc_insn_page(void);
 
+/**
+ * arch_sync_insn_slots() - used slots are about to be written to again
+ *
+ * All CPUs have to have left them also where RCU does not watch, and must not
+ * have fetched from them what was there.
+ *
+ * Context: workqueue, a slot cache's mutex held.
+ * Default: weak, does nothing.
+ */
+void arch_sync_insn_slots(void);
+
 /*
  * Offered: slots for copies of instructions. They do not wait and may be
  * called with M, C and T held; documented at their bodies.
@@ -213,6 +232,28 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 /* ftrace found itself broken: nothing may touch it any more. */
 extern bool kprobe_ftrace_disabled __read_mostly;
+
+/* Some hits are not to be handled: ftrace is broken, or sites are moving. */
+extern bool kprobe_ftrace_choosy;
+bool kprobe_ftrace_chooses(struct kprobe *p, const struct ftrace_ops *ops);
+
+/**
+ * kprobe_ftrace_hit_counts() - is this call of ftrace to be handled?
+ * @p: the probe of the site
+ * @ops: the ops through which ftrace calls
+ *
+ * Not if ftrace is broken. And a site that moves from one of the core's ops to
+ * another is called by both, of which one counts.
+ *
+ * Context: hit path, preemption off.
+ * Return: true if the hit is to be handled, false if it is to be ignored.
+ */
+static nokprobe_inline bool
+kprobe_ftrace_hit_counts(struct kprobe *p, const struct ftrace_ops *ops)
+{
+	return likely(!READ_ONCE(kprobe_ftrace_choosy)) ||
+	       kprobe_ftrace_chooses(p, ops);
+}
 #else
 static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
 {
@@ -249,7 +290,7 @@ void arch_disarm_kprobe(struct kprobe *p);
  * For architectures that can patch many addresses with one synchronization.
  *
  * Context: M, C and T held; may sleep.
- * Default: weak, arch_arm_kprobe() for each.
+ * Default: arch_arm_kprobe() for each, which is not needed otherwise.
  */
 void arch_arm_kprobes(struct list_head *kps);
 
@@ -258,9 +299,19 @@ void arch_arm_kprobes(struct list_head *kps);
  * @kps: armed probes, linked by their list
  *
  * Context: M, C and T held; may sleep.
- * Default: weak, arch_disarm_kprobe() for each.
+ * Default: arch_disarm_kprobe() for each, which is not needed otherwise.
  */
 void arch_disarm_kprobes(struct list_head *kps);
+
+/**
+ * arch_kprobe_mode() - how an instruction under a breakpoint is executed
+ * @p: a prepared probe
+ *
+ * Context: kprobe_mutex held.
+ * Return: a word for the file "sites" in debugfs.
+ * Default: weak, "breakpoint".
+ */
+const char *arch_kprobe_mode(const struct kprobe *p);
 
 /*
  * arch_remove_kprobe(p), from <asm/kprobes.h>, gives back what was prepared.
@@ -344,6 +395,137 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
 /*
  * Offered to hit paths, besides get_kprobe()
  */
+
+/**
+ * struct kprobe_table_entry - one place of the table
+ * @addr: 0 if it was never used; else it keeps its address for good
+ * @site: the site there, NULL after it was removed
+ */
+struct kprobe_table_entry {
+	unsigned long		addr;
+	struct kprobe_site	*site;
+};
+
+/**
+ * struct kprobe_table - open-addressed hash table from address to site
+ * @mask: number of entries - 1
+ * @shift: BITS_PER_LONG - log2 of the number
+ * @used: entries with an address
+ * @live: entries with a site
+ * @rcu: to free it after it was replaced
+ * @entry: the entries; at least one in eight has no address
+ */
+struct kprobe_table {
+	unsigned long			mask;
+	unsigned int			shift;
+	unsigned int			used;
+	unsigned int			live;
+	struct rcu_head			rcu;
+	struct kprobe_table_entry	entry[];
+};
+
+extern struct kprobe_table __rcu *kprobe_table;
+
+/* Fibonacci hashing: the high bits of the product are the good ones. */
+static __always_inline unsigned long
+kprobe_table_home(const struct kprobe_table *t, unsigned long addr)
+{
+#if BITS_PER_LONG == 64
+	return (addr * 0x9e3779b97f4a7c15ul) >> t->shift;
+#else
+	return (addr * 0x9e3779b9ul) >> t->shift;
+#endif
+}
+
+/**
+ * kprobe_table_find() - the site at an address
+ * @addr: the address
+ *
+ * Context: any, also NMI. Preemption off, or kprobe_mutex held.
+ * Return: the site, or NULL.
+ */
+static __always_inline struct kprobe_site *kprobe_table_find(unsigned long addr)
+{
+	const struct kprobe_table *t = rcu_dereference_raw(kprobe_table);
+	const struct kprobe_table_entry *e = t->entry + kprobe_table_home(t, addr);
+	unsigned long key;
+
+	for (;;) {
+		/* Pairs with the release in kprobe_table_insert(). */
+		key = smp_load_acquire(&e->addr);
+		if (likely(key == addr))
+			return READ_ONCE(e->site);
+		/* Ends the walk: the table is never full. */
+		if (!key)
+			return NULL;
+		if (++e > t->entry + t->mask)
+			e = t->entry;
+	}
+}
+
+/**
+ * find_kprobe() - get_kprobe() without a call
+ * @addr: the address
+ *
+ * Context: as get_kprobe().
+ * Return: as get_kprobe().
+ */
+static __always_inline struct kprobe *find_kprobe(unsigned long addr)
+{
+	/* A site begins with its probe, which internal.h asserts. */
+	return (struct kprobe *)kprobe_table_find(addr);
+}
+
+/**
+ * struct kprobe_head - what hit paths see of a site
+ * @kp: the site's probe
+ * @sole: the one user with a handler to call, if that is a pre handler
+ */
+struct kprobe_head {
+	struct kprobe		kp;
+	struct kprobe __rcu	*sole;
+};
+
+/*
+ * The user whose handler runs, or ran last. It counts for as long as the CPU is
+ * in a hit, and is there for faults in the handler.
+ */
+DECLARE_PER_CPU(struct kprobe *, kprobe_running_user);
+
+static nokprobe_inline void kprobe_note_user(struct kprobe *p)
+{
+	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
+		__this_cpu_write(kprobe_running_user, p);
+}
+
+/* The handlers that a site's probe has; documented at their bodies. */
+int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
+			      unsigned long flags);
+int kprobe_site_fault_handler(struct kprobe *kp, struct pt_regs *regs,
+			      int trapnr);
+int kprobe_handler_fault(struct pt_regs *regs, int trapnr);
+
+/**
+ * kprobe_call_pre() - kprobe_site_pre_handler(), with the usual case inline
+ * @kp: the probe of a site
+ * @regs: state of the probed code
+ *
+ * Context: hit path, where RCU watches.
+ * Return: as kprobe_site_pre_handler().
+ */
+static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
+	struct kprobe *p = rcu_dereference_raw(head->sole);
+
+	/* With lockdep, handlers are checked. */
+	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
+		return kprobe_site_pre_handler(kp, regs);
+
+	kprobe_note_user(p);
+	return p->pre_handler(p, regs);
+}
 
 /**
  * kprobe_running() - the probe whose handlers or instruction run on this CPU

@@ -125,10 +125,18 @@ static const char * const state_names[NR_KPROBE_SITE_STATES] = {
 	[KPROBE_SITE_DEAD]	= "dead",
 };
 
-static const char * const kind_names[] = {
-	[KPROBE_SITE_BREAKPOINT]	= "breakpoint",
-	[KPROBE_SITE_FTRACE]		= "ftrace",
-};
+const char * __weak arch_kprobe_mode(const struct kprobe *p)
+{
+	return "breakpoint";
+}
+
+static const char *site_kind(const struct kprobe_site *site)
+{
+	if (site->kind == KPROBE_SITE_FTRACE)
+		return "ftrace";
+	/* What the architecture knew is gone with the code. */
+	return site->prepared ? arch_kprobe_mode(&site->kp) : "breakpoint";
+}
 
 static const char * const miss_names[NR_KPROBE_MISSES] = {
 	[KPROBE_MISS_NESTED]	= "nested",
@@ -144,7 +152,7 @@ static int sites_show(struct seq_file *m, void *v)
 	for_each_site_of_record(site, v) {
 		seq_printf(m, "%px %pS kind=%s state=%s users=%u enabled=%u",
 			   shown_addr(m, kprobe_site_addr(site)), site->kp.addr,
-			   kind_names[site->kind], state_names[site->state],
+			   site_kind(site), state_names[site->state],
 			   site->nr_users, site->nr_enabled);
 		for (i = 0; i < NR_KPROBE_MISSES; i++)
 			seq_printf(m, " missed_%s=%lu", miss_names[i],

@@ -59,7 +59,8 @@ bool kprobe_ftrace_disabled __read_mostly;
  */
 void kprobe_ftrace_kill(void)
 {
-	WRITE_ONCE(kprobe_ftrace_disabled, true);
+	smp_store_mb(kprobe_ftrace_disabled, true);
+	WRITE_ONCE(kprobe_ftrace_choosy, true);
 }
 
 /*
@@ -466,14 +467,17 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 		return -ENOMEM;
 	}
 
-	WRITE_ONCE(kprobe_ftrace_moving, true);
+	WRITE_ONCE(kprobe_ftrace_choosy, true);
 	ret = upgrade(kps, fo, ips, n);
 	/* Before the calls that are ignored can be believed again. */
 	if (ret && fo->nr)
 		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
 	else if (ret)
 		schedule_work(&fo->free);
-	WRITE_ONCE(kprobe_ftrace_moving, false);
+	smp_store_mb(kprobe_ftrace_choosy, false);
+	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
+	if (READ_ONCE(kprobe_ftrace_disabled))
+		WRITE_ONCE(kprobe_ftrace_choosy, true);
 
 	ips_put(ips, &single);
 	return ret;

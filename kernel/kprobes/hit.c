@@ -22,11 +22,11 @@
  */
 struct kprobe *get_kprobe(void *addr)
 {
-	struct kprobe_site *site = kprobe_table_find((unsigned long)addr);
-
-	return site ? &site->kp : NULL;
+	return find_kprobe((unsigned long)addr);
 }
 NOKPROBE_SYMBOL(get_kprobe);
+
+DEFINE_PER_CPU(struct kprobe *, kprobe_running_user);
 
 static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -36,6 +36,7 @@ static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
 	if (!p->pre_handler || kprobe_disabled(p))
 		return 0;
 
+	kprobe_note_user(p);
 	check = kprobe_irq_check_begin();
 	ret = p->pre_handler(p, regs);
 	kprobe_irq_check_end(check, p->pre_handler);
@@ -49,6 +50,7 @@ static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 	if (!p->post_handler || kprobe_disabled(p))
 		return;
 
+	kprobe_note_user(p);
 	check = kprobe_irq_check_begin();
 	p->post_handler(p, regs, 0);
 	kprobe_irq_check_end(check, p->post_handler);
@@ -95,7 +97,7 @@ static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_site *site = kprobe_to_site(kp);
-	struct kprobe *p = rcu_dereference_raw(site->only);
+	struct kprobe *p;
 	int ret;
 
 	if (unlikely(!may_call_users(site))) {
@@ -103,6 +105,7 @@ int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 		return 0;
 	}
 
+	p = rcu_dereference_raw(site->sole);
 	if (likely(p))
 		return call_pre(p, regs);
 
@@ -138,6 +141,76 @@ void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
 }
 NOKPROBE_SYMBOL(kprobe_site_post_handler);
 
+/*
+ * What runs while somebody keeps probes out. Backends may look into it, so it
+ * is a probe like the others; it is never hit.
+ */
+static struct kprobe kprobe_busy = {
+	.addr	= (void *)kprobe_busy_begin,
+};
+
+/* While one runs, nothing that faults is told to anybody. */
+static nokprobe_inline int call_fault(struct kprobe *p, struct pt_regs *regs,
+				      int trapnr)
+{
+	int ret;
+
+	if (!p->fault_handler || kprobe_disabled(p))
+		return 0;
+
+	kprobe_note_user(NULL);
+	ret = p->fault_handler(p, regs, trapnr);
+	kprobe_note_user(p);
+	return ret;
+}
+
+/**
+ * kprobe_site_fault_handler() - offer a fault of the instruction to all users
+ * @kp: the probe of a site, whose instruction is being executed
+ * @regs: state at the fault
+ * @trapnr: the architecture's number of it
+ *
+ * Context: hit path.
+ * Return: 1 if one of them settled it, else 0.
+ */
+int kprobe_site_fault_handler(struct kprobe *kp, struct pt_regs *regs,
+			      int trapnr)
+{
+	struct kprobe_site *site = kprobe_to_site(kp);
+	struct kprobe *p;
+
+	for_each_user(p, site) {
+		if (call_fault(p, regs, trapnr))
+			return 1;
+	}
+
+	return 0;
+}
+NOKPROBE_SYMBOL(kprobe_site_fault_handler);
+
+/**
+ * kprobe_handler_fault() - offer a fault of a handler to its own probe
+ * @regs: state at the fault
+ * @trapnr: the architecture's number of it
+ *
+ * Context: any exception; there is a current probe.
+ * Return: 1 if it settled the fault; 0 if not, or if no handler is running.
+ */
+int kprobe_handler_fault(struct pt_regs *regs, int trapnr)
+{
+	unsigned long status = get_kprobe_ctlblk()->kprobe_status;
+	struct kprobe *p = __this_cpu_read(kprobe_running_user);
+
+	if (status != KPROBE_HIT_ACTIVE && status != KPROBE_HIT_SSDONE)
+		return 0;
+	/* A section of kprobe_busy_begin() has no handler. */
+	if (kprobe_running() == &kprobe_busy)
+		return 0;
+
+	return p ? call_fault(p, regs, trapnr) : 0;
+}
+NOKPROBE_SYMBOL(kprobe_handler_fault);
+
 /**
  * kprobes_inc_nmissed_count() - a hit could not call its handlers
  * @p: the probe that was hit while another one was running
@@ -154,14 +227,6 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 		kprobe_count_miss(p);
 }
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
-
-/*
- * What runs while somebody keeps probes out. Backends may look into it, so it
- * is a probe like the others; it is never hit.
- */
-static struct kprobe kprobe_busy = {
-	.addr	= (void *)kprobe_busy_begin,
-};
 
 /* Sections inside which something else had already taken the CPU. */
 static DEFINE_PER_CPU(unsigned int, busy_inside);

@@ -6,10 +6,6 @@
 
 #include "internal.h"
 
-int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs);
-void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
-			      unsigned long flags);
-
 /*
  * Counters of misses are plain fields by interface; one atomic operation on
  * the field itself keeps them exact on any number of CPUs. The raw_ variants

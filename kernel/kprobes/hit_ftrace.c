@@ -8,23 +8,35 @@
 #include "hit_ftrace.h"
 #include "table.h"
 
-bool kprobe_ftrace_moving;
+bool kprobe_ftrace_choosy __read_mostly;
 
-/*
- * Is this call to be ignored, because the hit comes through another ops as
- * well? The site says which one counts; a struct kprobe_ftrace_ops begins with
- * its ops.
+/**
+ * kprobe_ftrace_chooses() - is this call of ftrace one to be handled?
+ * @p: the probe of the site
+ * @ops: one of the core's ops
+ *
+ * Context: hit path, preemption off.
+ * Return: true if ftrace works, and the site says that this ops counts.
  */
-static bool is_second_call(unsigned long ip, const struct ftrace_ops *ops)
+bool kprobe_ftrace_chooses(struct kprobe *p, const struct ftrace_ops *ops)
 {
-	struct kprobe_site *site;
+	/* A struct kprobe_ftrace_ops begins with its ops. */
+	return !kprobe_ftrace_disabled &&
+	       (const void *)READ_ONCE(kprobe_to_site(p)->ftrace) == ops;
+}
+NOKPROBE_SYMBOL(kprobe_ftrace_chooses);
+
+#ifndef __ARCH_WANT_KPROBES_FTRACE_ENTRY
+static bool hit_counts(unsigned long ip, const struct ftrace_ops *ops)
+{
+	struct kprobe *p;
 
 	guard(preempt_notrace)();
 
-	site = kprobe_table_find(ip);
-	return site && (const void *)READ_ONCE(site->ftrace) != ops;
+	p = find_kprobe(ip);
+	return p && kprobe_ftrace_hit_counts(p, ops);
 }
-NOKPROBE_SYMBOL(is_second_call);
+NOKPROBE_SYMBOL(hit_counts);
 
 /**
  * kprobe_ftrace_entry() - callback of all of the core's ftrace_ops
@@ -38,9 +50,8 @@ NOKPROBE_SYMBOL(is_second_call);
 void kprobe_ftrace_entry(unsigned long ip, unsigned long parent_ip,
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	if (unlikely(READ_ONCE(kprobe_ftrace_moving)) && is_second_call(ip, ops))
-		return;
-
-	kprobe_ftrace_handler(ip, parent_ip, ops, fregs);
+	if (likely(!READ_ONCE(kprobe_ftrace_choosy)) || hit_counts(ip, ops))
+		kprobe_ftrace_handler(ip, parent_ip, ops, fregs);
 }
 NOKPROBE_SYMBOL(kprobe_ftrace_entry);
+#endif

@@ -4,10 +4,11 @@
 
 #include "internal.h"
 
-/* Sites are in two filters at the moment. */
-extern bool kprobe_ftrace_moving;
-
+#ifdef __ARCH_WANT_KPROBES_FTRACE_ENTRY
+#define kprobe_ftrace_entry	kprobe_ftrace_handler
+#else
 void kprobe_ftrace_entry(unsigned long ip, unsigned long parent_ip,
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs);
+#endif
 
 #endif /* _KERNEL_KPROBES_HIT_FTRACE_H */

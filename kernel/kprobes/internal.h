@@ -83,7 +83,7 @@ struct kprobe_ftrace_ops;
 /**
  * struct kprobe_site - one probed address
  * @kp: what architectures see
- * @only: the user, if there is exactly one; hit path reads
+ * @sole: see struct kprobe_head; hit path reads
  * @users: all users, newest first; kprobe_mutex, hit path reads
  * @nr_users: length of @users; kprobe_mutex
  * @nr_enabled: those of them not disabled; kprobe_mutex
@@ -98,7 +98,7 @@ struct kprobe_ftrace_ops;
  */
 struct kprobe_site {
 	struct kprobe			kp;
-	struct kprobe __rcu		*only;
+	struct kprobe __rcu		*sole;
 	struct list_head		users;
 	unsigned int			nr_users;
 	unsigned int			nr_enabled;
@@ -115,6 +115,10 @@ struct kprobe_site {
 /* Private bits of kprobe.flags, far from the public ones. */
 #define KPROBE_FLAG_SITE	BIT(31)	/* embedded in a struct kprobe_site */
 #define KPROBE_FLAG_LEAVING	BIT(30)	/* user between unlinking and waiting */
+
+/* Hit paths of architectures take a site for its head, or for its probe. */
+static_assert(offsetof(struct kprobe_site, kp) == 0);
+static_assert(offsetof(struct kprobe_site, sole) == offsetof(struct kprobe_head, sole));
 
 static nokprobe_inline struct kprobe_site *kprobe_to_site(struct kprobe *kp)
 {

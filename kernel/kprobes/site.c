@@ -242,16 +242,47 @@ struct kprobe_site *kprobe_site_of_user(struct kprobe *p)
 	return NULL;
 }
 
-/* What follows from the number of users and of enabled ones. */
+/* The only enabled user, if hits can call its pre handler and be done. */
+static struct kprobe *sole_user(struct kprobe_site *site)
+{
+	struct kprobe *p;
+
+	if (site->nr_enabled != 1)
+		return NULL;
+
+	list_for_each_entry(p, &site->users, list) {
+		if (!kprobe_disabled(p))
+			return p->pre_handler ? p : NULL;
+	}
+
+	return NULL;
+}
+
+/* What follows from who is there and who is enabled. */
 static void site_update(struct kprobe_site *site)
 {
-	struct kprobe *only = NULL;
-
-	if (site->nr_users == 1)
-		only = list_first_entry(&site->users, struct kprobe, list);
-
-	rcu_assign_pointer(site->only, only);
+	rcu_assign_pointer(site->sole, sole_user(site));
 	kprobe_publish_flag(&site->kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
+}
+
+/**
+ * kprobe_site_note_handlers() - let the architecture know what a user has
+ * @site: the site
+ * @p: the probe of the user
+ *
+ * Once there is a post handler or a fault handler the site keeps its own for
+ * good: backends test the pointer and call it later.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_site_note_handlers(struct kprobe_site *site, const struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (p->post_handler)
+		WRITE_ONCE(site->kp.post_handler, kprobe_site_post_handler);
+	if (p->fault_handler)
+		WRITE_ONCE(site->kp.fault_handler, kprobe_site_fault_handler);
 }
 
 /**
@@ -274,13 +305,7 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
 	INIT_HLIST_NODE(&p->hlist);
 
-	/*
-	 * Once there is a post handler the site keeps its own for good: some
-	 * backends test the pointer and call it later. See kprobes-arch.h.
-	 */
-	if (p->post_handler)
-		WRITE_ONCE(site->kp.post_handler, kprobe_site_post_handler);
-
+	kprobe_site_note_handlers(site, p);
 	list_add_rcu(&p->list, &site->users);
 	site->nr_users++;
 	if (!(p->flags & KPROBE_FLAG_DISABLED))

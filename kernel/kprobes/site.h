@@ -17,6 +17,7 @@ struct kprobe_site *kprobe_site_from(unsigned long addr);
 struct kprobe_site *kprobe_site_next(struct kprobe_site *site);
 struct kprobe_site *kprobe_site_of_user(struct kprobe *p);
 
+void kprobe_site_note_handlers(struct kprobe_site *site, const struct kprobe *p);
 void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p);
 bool kprobe_site_has_post(const struct kprobe_site *site);

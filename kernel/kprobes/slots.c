@@ -215,6 +215,10 @@ static void slots_begin_grace(struct kprobe_slot_cache *cache)
 	call_rcu(&cache->rcu, slots_grace_over);
 }
 
+void __weak arch_sync_insn_slots(void)
+{
+}
+
 /**
  * kprobe_slots_work() - a grace period for dirty slots is over
  * @work: the work of a cache
@@ -229,6 +233,8 @@ void kprobe_slots_work(struct work_struct *work)
 	unsigned int i;
 
 	guard(mutex)(&cache->mutex);
+
+	arch_sync_insn_slots();
 
 	list_for_each_entry_safe(page, tmp, &cache->dirty, dirty_list) {
 		for_each_set_bit(i, waiting_map(page), page->nr_slots) {
