@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _ASM_X86_KPROBES_H
+#define _ASM_X86_KPROBES_H
+
+#include <asm-generic/kprobes.h>
+
+#ifdef CONFIG_KPROBES
+
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
+#include <asm/insn.h>
+#include <asm/text-patching.h>
+
+struct kprobe;
+
+typedef u8 kprobe_opcode_t;
+
+/* Slots, batches, and ftrace without a detour through the core. */
+#define __ARCH_WANT_KPROBES_INSN_SLOT
+#define __ARCH_WANT_KPROBES_BATCH
+#define __ARCH_WANT_KPROBES_FTRACE_ENTRY
+
+/*
+ * A slot has two copies of the instruction, each large enough for any: one
+ * that jumps back by itself, and one that ends with a breakpoint.
+ */
+#define KPROBE_BOOST_OFFSET		0
+#define KPROBE_STEP_OFFSET		24
+#define KPROBE_INSN_SLOT_SIZE		40
+
+/* Only the copies that jump back run with interrupts on. */
+#define KPROBE_SLOT_IS_PREEMPTIBLE	IS_ENABLED(CONFIG_PREEMPTION)
+
+extern const int kretprobe_blacklist_size;
+
+/**
+ * struct arch_specific_insn - a decoded instruction
+ * @insn: its slot; NULL if it is only ever emulated
+ * @value: constant operand: the target of a branch, an immediate, a
+ *	   displacement, or what a return takes off the stack
+ * @op: what to do, enum kprobe_op
+ * @len: its length
+ * @boost: the slot has a copy that jumps back
+ * @width: bytes of the operand, or of the counter
+ * @sub: condition code, or number of the ALU operation
+ * @dst: destination, as all registers by its offset in struct pt_regs
+ * @src: source, or base of an address
+ * @index: index of an address
+ * @shift: by how much the index is shifted
+ */
+struct arch_specific_insn {
+	kprobe_opcode_t	*insn;
+	long		value;
+	u8		op;
+	u8		len;
+	bool		boost;
+	u8		width;
+	u8		sub;
+	u8		dst;
+	u8		src;
+	u8		index;
+	u8		shift;
+};
+
+/**
+ * struct prev_kprobe - a hit that another one interrupted
+ * @kp: its probe
+ * @status: its status
+ * @saved_flags: its saved flags
+ */
+struct prev_kprobe {
+	struct kprobe	*kp;
+	unsigned long	status;
+	unsigned long	saved_flags;
+};
+
+/*
+ * A task, an interrupt of it and an NMI, each of them with a fault in its
+ * step, and what the fault runs into: not more can be nested.
+ */
+#define KPROBE_MAX_NESTING	8
+
+/**
+ * struct kprobe_ctlblk - the hit on this CPU
+ * @kprobe_status: KPROBE_HIT_*, counts while there is a current_kprobe
+ * @saved_flags: the interrupt flag, while an instruction is stepped
+ * @depth: how many hits are interrupted
+ * @prev_kprobe: those, outermost first
+ */
+struct kprobe_ctlblk {
+	unsigned long		kprobe_status;
+	unsigned long		saved_flags;
+	unsigned int		depth;
+	struct prev_kprobe	prev_kprobe[KPROBE_MAX_NESTING];
+};
+
+int kprobe_int3_handler(struct pt_regs *regs);
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+void arch_remove_kprobe(struct kprobe *p);
+
+/* Text that is written by text_poke() needs no flush. */
+static inline void flush_insn_slot(struct kprobe *p)
+{
+}
+
+#endif /* CONFIG_KPROBES */
+#endif /* _ASM_X86_KPROBES_H */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shared by the x86 backend of kprobes, and with arch/x86/kernel/rethook.c,
+ * which takes the macros that save and restore the registers.
+ */
+#ifndef _X86_KERNEL_KPROBES_COMMON_H
+#define _X86_KERNEL_KPROBES_COMMON_H
+
+#include <asm/asm.h>
+#include <asm/frame.h>
+#include <asm/insn.h>
+
+/*
+ * With ss, sp and flags on the stack, SAVE_REGS_STRING completes a struct
+ * pt_regs; cs, ip and orig_ax in it, and gs on 32 bit, are left unset.
+ * RESTORE_REGS_STRING takes all of it off again, up to flags.
+ */
+#ifdef CONFIG_X86_64
+#define SAVE_REGS_STRING						\
+	"	leaq -24(%rsp), %rsp\n"					\
+	"	pushq %rdi; pushq %rsi; pushq %rdx; pushq %rcx\n"	\
+	"	pushq %rax; pushq %r8; pushq %r9; pushq %r10\n"		\
+	"	pushq %r11; pushq %rbx; pushq %rbp; pushq %r12\n"	\
+	"	pushq %r13; pushq %r14; pushq %r15\n"			\
+	ENCODE_FRAME_POINTER
+#define RESTORE_REGS_STRING						\
+	"	popq %r15; popq %r14; popq %r13; popq %r12\n"		\
+	"	popq %rbp; popq %rbx; popq %r11; popq %r10\n"		\
+	"	popq %r9; popq %r8; popq %rax; popq %rcx\n"		\
+	"	popq %rdx; popq %rsi; popq %rdi\n"			\
+	"	leaq 24(%rsp), %rsp\n"
+#else
+#define SAVE_REGS_STRING						\
+	"	leal -16(%esp), %esp\n"					\
+	"	pushl %fs; pushl %es; pushl %ds\n"			\
+	"	pushl %eax; pushl %ebp; pushl %edi; pushl %esi\n"	\
+	"	pushl %edx; pushl %ecx; pushl %ebx\n"			\
+	ENCODE_FRAME_POINTER
+#define RESTORE_REGS_STRING						\
+	"	popl %ebx; popl %ecx; popl %edx; popl %esi\n"		\
+	"	popl %edi; popl %ebp; popl %eax\n"			\
+	/* Nobody changes ds, es, fs and gs. */				\
+	"	leal 28(%esp), %esp\n"
+#endif
+
+#ifdef CONFIG_KPROBES
+
+#include <linux/kprobes.h>
+
+/**
+ * enum kprobe_op - what happens with an instruction
+ * @KPROBE_OP_STEP: it is executed out of line
+ * @KPROBE_OP_STEP_CALL: an indirect call; executed out of line is the push of
+ *	its operand
+ * @KPROBE_OP_STEP_JMP: the same for an indirect jump
+ *
+ * All others are emulated. Up to @KPROBE_OP_POPF this is the only way, as they
+ * depend on the instruction pointer or change what a step relies on. The rest
+ * may be executed out of line, too; emulating them is cheaper than the second
+ * trap of a step.
+ */
+enum kprobe_op {
+	KPROBE_OP_STEP,
+	KPROBE_OP_STEP_CALL,
+	KPROBE_OP_STEP_JMP,
+
+	KPROBE_OP_JCC,
+	KPROBE_OP_JMP,
+	KPROBE_OP_CALL,
+	KPROBE_OP_RET,
+	KPROBE_OP_LOOPNE,
+	KPROBE_OP_LOOPE,
+	KPROBE_OP_LOOP,
+	KPROBE_OP_JCXZ,
+	KPROBE_OP_JMP_REG,
+	KPROBE_OP_CALL_REG,
+	KPROBE_OP_CLI,
+	KPROBE_OP_STI,
+	KPROBE_OP_PUSHF,
+	KPROBE_OP_POPF,
+
+	KPROBE_OP_NOP,
+	KPROBE_OP_PUSH,
+	KPROBE_OP_POP,
+	KPROBE_OP_MOV,
+	KPROBE_OP_MOV_IMM,
+	KPROBE_OP_LEA,
+	KPROBE_OP_ALU,
+	KPROBE_OP_ALU_IMM,
+};
+
+/* arch_specific_insn.sub of ALU operations, as the instruction set counts. */
+enum kprobe_alu {
+	KPROBE_ALU_ADD	= 0,
+	KPROBE_ALU_OR	= 1,
+	KPROBE_ALU_AND	= 4,
+	KPROBE_ALU_SUB	= 5,
+	KPROBE_ALU_XOR	= 6,
+	KPROBE_ALU_CMP	= 7,
+	KPROBE_ALU_TEST	= 8,
+};
+
+/* No base, or no index, in an address. */
+#define KPROBE_NO_REG		0xff
+
+static nokprobe_inline bool kprobe_op_is_emulated(u8 op)
+{
+	return op > KPROBE_OP_STEP_JMP;
+}
+
+/* Nobody would be told of the end of a boosted copy, nor of its faults. */
+static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
+{
+	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
+	       !READ_ONCE(p->fault_handler);
+}
+
+/* From the linker script: the trampolines of all static calls. */
+extern char __static_call_text_start[], __static_call_text_end[];
+
+/**
+ * struct kprobe_insn - an instruction as it stands in the text
+ * @insn: decoded
+ * @bytes: the bytes, without breakpoints
+ */
+struct kprobe_insn {
+	struct insn	insn;
+	u8		bytes[MAX_INSN_SIZE];
+};
+
+int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki);
+int kprobe_classify(struct kprobe_insn *ki, unsigned long addr,
+		    struct arch_specific_insn *a);
+int kprobe_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
+		unsigned long to);
+void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs);
+
+#endif /* CONFIG_KPROBES */
+#endif /* _X86_KERNEL_KPROBES_COMMON_H */

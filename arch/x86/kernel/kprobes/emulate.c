@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Instructions that are emulated: those that cannot be executed out of line,
+ * and those for which that would be too slow. Part of the hit path.
+ */
+
+#include <asm/processor-flags.h>
+#include <asm/text-patching.h>
+
+#include "common.h"
+
+#define ARITHMETIC_FLAGS (X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
+			  X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
+
+/* What POPF can change; it clears RF, and leaves VM, VIF and VIP alone. */
+#define POPF_FLAGS	(ARITHMETIC_FLAGS | X86_EFLAGS_TF | X86_EFLAGS_IF |	\
+			 X86_EFLAGS_DF | X86_EFLAGS_IOPL | X86_EFLAGS_NT |	\
+			 X86_EFLAGS_AC | X86_EFLAGS_ID)
+
+static nokprobe_inline unsigned long *reg_at(struct pt_regs *regs, u8 offset)
+{
+	return (void *)regs + offset;
+}
+
+/* A 32-bit result clears the upper half. */
+static nokprobe_inline void reg_write(struct pt_regs *regs,
+				      const struct arch_specific_insn *a,
+				      unsigned long value)
+{
+	*reg_at(regs, a->dst) = a->width == 4 ? (u32)value : value;
+}
+
+/* The CPU knows best what its instructions do to the flags. */
+#define ALU(insn, dst, src, flags)					\
+	asm(insn " %[s], %[d]\n\tpushf\n\tpop %[f]"			\
+	    : [d] "+r" (dst), [f] "=r" (flags)				\
+	    : [s] "r" (src) : "cc", "memory")
+
+#define DEFINE_ALU(width, type, suffix)					\
+static nokprobe_inline unsigned long					\
+alu##width(u8 sub, unsigned long a, unsigned long b, unsigned long *flags) \
+{									\
+	type dst = a, src = b;						\
+									\
+	switch (sub) {							\
+	case KPROBE_ALU_ADD:						\
+		ALU("add" suffix, dst, src, *flags);			\
+		break;							\
+	case KPROBE_ALU_OR:						\
+		ALU("or" suffix, dst, src, *flags);			\
+		break;							\
+	case KPROBE_ALU_AND:						\
+	case KPROBE_ALU_TEST:						\
+		ALU("and" suffix, dst, src, *flags);			\
+		break;							\
+	case KPROBE_ALU_XOR:						\
+		ALU("xor" suffix, dst, src, *flags);			\
+		break;							\
+	case KPROBE_ALU_SUB:						\
+	case KPROBE_ALU_CMP:						\
+		ALU("sub" suffix, dst, src, *flags);			\
+		break;							\
+	}								\
+									\
+	return dst;							\
+}
+
+DEFINE_ALU(32, u32, "l")
+#ifdef CONFIG_X86_64
+DEFINE_ALU(64, u64, "q")
+#endif
+
+static nokprobe_inline void emulate_alu(const struct arch_specific_insn *a,
+					struct pt_regs *regs, unsigned long src)
+{
+	unsigned long dst = *reg_at(regs, a->dst), flags = 0;
+
+#ifdef CONFIG_X86_64
+	if (a->width == 8)
+		dst = alu64(a->sub, dst, src, &flags);
+	else
+#endif
+		dst = alu32(a->sub, dst, src, &flags);
+
+	regs->flags = (regs->flags & ~ARITHMETIC_FLAGS) | (flags & ARITHMETIC_FLAGS);
+	if (a->sub < KPROBE_ALU_CMP)
+		reg_write(regs, a, dst);
+}
+
+static nokprobe_inline unsigned long lea(const struct arch_specific_insn *a,
+					 struct pt_regs *regs)
+{
+	unsigned long ea = a->value;
+
+	if (a->src != KPROBE_NO_REG)
+		ea += *reg_at(regs, a->src);
+	if (a->index != KPROBE_NO_REG)
+		ea += *reg_at(regs, a->index) << a->shift;
+	return ea;
+}
+
+/* Counts down and tells whether the loop goes on; the flags stay. */
+static nokprobe_inline bool loops(const struct arch_specific_insn *a,
+				  struct pt_regs *regs)
+{
+	unsigned long count = regs->cx - 1;
+
+	switch (a->width) {
+	case 2:
+		count &= 0xffff;
+		regs->cx = (regs->cx & ~0xfffful) | count;
+		break;
+	case 4:
+		count = (u32)count;
+		fallthrough;
+	default:
+		regs->cx = count;
+	}
+
+	if (!count)
+		return false;
+	if (a->op == KPROBE_OP_LOOP)
+		return true;
+	return !(regs->flags & X86_EFLAGS_ZF) == (a->op == KPROBE_OP_LOOPNE);
+}
+
+static nokprobe_inline bool counter_is_zero(const struct arch_specific_insn *a,
+					    const struct pt_regs *regs)
+{
+	switch (a->width) {
+	case 2:
+		return !(u16)regs->cx;
+	case 4:
+		return !(u32)regs->cx;
+	default:
+		return !regs->cx;
+	}
+}
+
+static nokprobe_inline void emulate_pushf(const struct arch_specific_insn *a,
+					  struct pt_regs *regs)
+{
+	unsigned long image = regs->flags & ~(X86_EFLAGS_RF | X86_EFLAGS_VM);
+
+	if (a->width == 2) {
+		regs->sp -= 2;
+		*(u16 *)regs->sp = image;
+	} else {
+		int3_emulate_push(regs, image);
+	}
+}
+
+static nokprobe_inline void emulate_popf(const struct arch_specific_insn *a,
+					 struct pt_regs *regs)
+{
+	unsigned long changes = POPF_FLAGS, image;
+
+	if (a->width == 2) {
+		image = *(u16 *)regs->sp;
+		regs->sp += 2;
+		changes &= 0xffff;
+	} else {
+		image = int3_emulate_pop(regs);
+	}
+
+	regs->flags &= ~(changes | X86_EFLAGS_RF);
+	regs->flags |= image & changes;
+}
+
+/**
+ * kprobe_emulate() - do what a probed instruction does
+ * @p: its probe; kprobe_op_is_emulated() is true for it
+ * @regs: the state in which it is to be executed; on return the one behind it
+ *
+ * Context: hit path, in the exception of the breakpoint: the stack has room for
+ *	    one word that is pushed.
+ */
+void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs)
+{
+	const struct arch_specific_insn *a = &p->ainsn;
+	unsigned long next = (unsigned long)p->addr + a->len;
+	unsigned long target;
+
+	regs->ip = next;
+
+	switch (a->op) {
+	case KPROBE_OP_NOP:
+		return;
+	case KPROBE_OP_PUSH:
+		int3_emulate_push(regs, *reg_at(regs, a->src));
+		return;
+	case KPROBE_OP_POP:
+		/* The stack pointer may itself be what is popped. */
+		target = int3_emulate_pop(regs);
+		*reg_at(regs, a->dst) = target;
+		return;
+	case KPROBE_OP_MOV:
+		reg_write(regs, a, *reg_at(regs, a->src));
+		return;
+	case KPROBE_OP_MOV_IMM:
+		reg_write(regs, a, a->value);
+		return;
+	case KPROBE_OP_LEA:
+		reg_write(regs, a, lea(a, regs));
+		return;
+	case KPROBE_OP_ALU:
+		emulate_alu(a, regs, *reg_at(regs, a->src));
+		return;
+	case KPROBE_OP_ALU_IMM:
+		emulate_alu(a, regs, a->value);
+		return;
+	case KPROBE_OP_JCC:
+		int3_emulate_jcc(regs, a->sub, next, a->value - next);
+		return;
+	case KPROBE_OP_JMP:
+		regs->ip = a->value;
+		return;
+	case KPROBE_OP_CALL:
+		int3_emulate_push(regs, next);
+		regs->ip = a->value;
+		return;
+	case KPROBE_OP_CALL_REG:
+		target = *reg_at(regs, a->src);
+		int3_emulate_push(regs, next);
+		regs->ip = target;
+		return;
+	case KPROBE_OP_JMP_REG:
+		regs->ip = *reg_at(regs, a->src);
+		return;
+	case KPROBE_OP_RET:
+		int3_emulate_ret(regs);
+		regs->sp += a->value;
+		return;
+	case KPROBE_OP_LOOPNE:
+	case KPROBE_OP_LOOPE:
+	case KPROBE_OP_LOOP:
+		if (loops(a, regs))
+			regs->ip = a->value;
+		return;
+	case KPROBE_OP_JCXZ:
+		if (counter_is_zero(a, regs))
+			regs->ip = a->value;
+		return;
+	case KPROBE_OP_CLI:
+		regs->flags &= ~X86_EFLAGS_IF;
+		return;
+	case KPROBE_OP_STI:
+		regs->flags |= X86_EFLAGS_IF;
+		return;
+	case KPROBE_OP_PUSHF:
+		emulate_pushf(a, regs);
+		return;
+	case KPROBE_OP_POPF:
+		emulate_popf(a, regs);
+		return;
+	}
+}
+NOKPROBE_SYMBOL(kprobe_emulate);

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of how instructions are classified and copied.
+ */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/sizes.h>
+#include <linux/unaligned.h>
+
+#include "../common.h"
+
+#define BITS_32		1
+#define BITS_64		2
+#define BITS_ANY	(BITS_32 | BITS_64)
+#define BITS_HERE	(IS_ENABLED(CONFIG_X86_64) ? BITS_64 : BITS_32)
+
+#define MAX_BYTES	16
+
+/**
+ * struct row - an instruction and what is to become of it
+ * @name: its assembly
+ * @bits: in which kernels
+ * @err: that it is refused with
+ * @op: otherwise, what is done
+ * @stays: it must not be boosted
+ * @sub: expected, if @check
+ * @width: expected, if @check
+ * @check: compare these two
+ * @bytes: the instruction, and what follows if that matters
+ */
+struct row {
+	const char	*name;
+	u8		bits;
+	int		err;
+	u8		op;
+	bool		stays;
+	u8		sub;
+	u8		width;
+	bool		check;
+	u8		bytes[MAX_BYTES];
+};
+
+#define REFUSE(b, e, text, ...) \
+	{ .name = text, .bits = b, .err = -(e), .bytes = { __VA_ARGS__ } }
+#define STEP(b, text, ...) \
+	{ .name = text, .bits = b, .op = KPROBE_OP_STEP, .bytes = { __VA_ARGS__ } }
+#define FAST(b, o, text, ...) \
+	{ .name = text, .bits = b, .op = KPROBE_OP_##o, .bytes = { __VA_ARGS__ } }
+#define ONLY(b, o, text, ...) \
+	{ .name = text, .bits = b, .op = KPROBE_OP_##o, .stays = true,	\
+	  .bytes = { __VA_ARGS__ } }
+#define EXACT(b, o, st, s, w, text, ...) \
+	{ .name = text, .bits = b, .op = KPROBE_OP_##o, .stays = st,	\
+	  .sub = s, .width = w, .check = true, .bytes = { __VA_ARGS__ } }
+
+static const struct row rows[] = {
+	/* No instructions to be executed. */
+	REFUSE(BITS_ANY, EILSEQ, "int3", 0xcc),
+	REFUSE(BITS_ANY, EILSEQ, "int $0x80", 0xcd, 0x80),
+	REFUSE(BITS_ANY, EILSEQ, "int1", 0xf1),
+	REFUSE(BITS_32, EILSEQ, "into", 0xce),
+	REFUSE(BITS_ANY, EILSEQ, "ud2", 0x0f, 0x0b),
+	REFUSE(BITS_ANY, EILSEQ, "ud1", 0x0f, 0xb9, 0xc0),
+	REFUSE(BITS_ANY, EILSEQ, "ud0", 0x0f, 0xff, 0xc0),
+	REFUSE(BITS_64, EILSEQ, "(push %es)", 0x06),
+	REFUSE(BITS_64, EILSEQ, "(daa)", 0x27),
+
+	/* They have to run where they stand, or not with interrupts off. */
+	REFUSE(BITS_ANY, EINVAL, "hlt", 0xf4),
+	REFUSE(BITS_ANY, EINVAL, "sti before hlt", 0xfb, 0xf4),
+	REFUSE(BITS_ANY, EINVAL, "sti before mwait", 0xfb, 0x0f, 0x01, 0xc9),
+	REFUSE(BITS_ANY, EINVAL, "mwait", 0x0f, 0x01, 0xc9),
+	REFUSE(BITS_ANY, EINVAL, "mwaitx", 0x0f, 0x01, 0xfb),
+	REFUSE(BITS_ANY, EINVAL, "umwait", 0xf2, 0x0f, 0xae, 0xf0),
+	REFUSE(BITS_ANY, EINVAL, "tpause", 0x66, 0x0f, 0xae, 0xf1),
+	REFUSE(BITS_ANY, EINVAL, "mov %eax,%ss", 0x8e, 0xd0),
+	REFUSE(BITS_64, EINVAL, "mov %eax,%gs", 0x8e, 0xe8),
+	REFUSE(BITS_32, EINVAL, "mov %eax,%fs", 0x8e, 0xe0),
+	REFUSE(BITS_32, EINVAL, "pop %ss", 0x17),
+	REFUSE(BITS_64, EINVAL, "pop %gs", 0x0f, 0xa9),
+	REFUSE(BITS_32, EINVAL, "pop %fs", 0x0f, 0xa1),
+	REFUSE(BITS_ANY, EINVAL, "lss", 0x0f, 0xb2, 0x00),
+	REFUSE(BITS_64, EINVAL, "lgs", 0x0f, 0xb5, 0x00),
+	REFUSE(BITS_64, EINVAL, "swapgs", 0x0f, 0x01, 0xf8),
+	REFUSE(BITS_64, EINVAL, "wrgsbase %rax", 0xf3, 0x48, 0x0f, 0xae, 0xd8),
+	REFUSE(BITS_ANY, EINVAL, "lgdt", 0x0f, 0x01, 0x10),
+	REFUSE(BITS_ANY, EINVAL, "lidt", 0x0f, 0x01, 0x18),
+	REFUSE(BITS_ANY, EINVAL, "lmsw %ax", 0x0f, 0x01, 0xf0),
+	REFUSE(BITS_ANY, EINVAL, "lldt %ax", 0x0f, 0x00, 0xd0),
+	REFUSE(BITS_ANY, EINVAL, "ltr %ax", 0x0f, 0x00, 0xd8),
+	REFUSE(BITS_ANY, EINVAL, "mov %eax,%cr0", 0x0f, 0x22, 0xc0),
+	REFUSE(BITS_ANY, EINVAL, "mov %eax,%cr3", 0x0f, 0x22, 0xd8),
+	REFUSE(BITS_ANY, EINVAL, "vmlaunch", 0x0f, 0x01, 0xc2),
+	REFUSE(BITS_ANY, EINVAL, "vmrun", 0x0f, 0x01, 0xd8),
+	REFUSE(BITS_ANY, EINVAL, "Xen prefix", 0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2),
+	REFUSE(BITS_64, EINVAL, "mov 8(%eip),%eax", 0x67, 0x8b, 0x05, 8, 0, 0, 0),
+
+	/* Control transfers that nobody emulates. */
+	REFUSE(BITS_ANY, EOPNOTSUPP, "iret", 0xcf),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "lret", 0xcb),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "lret $8", 0xca, 8, 0),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "lcall *(%eax)", 0xff, 0x18),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "ljmp *(%eax)", 0xff, 0x28),
+	REFUSE(BITS_32, EOPNOTSUPP, "lcall", 0x9a, 0, 0, 0, 0, 0x10, 0),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "syscall", 0x0f, 0x05),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "sysret", 0x0f, 0x07),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "sysexit", 0x0f, 0x35),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "rsm", 0x0f, 0xaa),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "xbegin", 0xc7, 0xf8, 0, 0, 0, 0),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "xabort", 0xc6, 0xf8, 0),
+	REFUSE(BITS_64, EOPNOTSUPP, "eretu", 0xf3, 0x0f, 0x01, 0xca),
+	REFUSE(BITS_64, EOPNOTSUPP, "callw", 0x66, 0xe8, 0, 0, 0, 0),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "jew", 0x66, 0x74, 0),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "retw", 0x66, 0xc3),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "callw *%ax", 0x66, 0xff, 0xd0),
+
+	/* Opcodes of AVX are not those of branches and flags. */
+	STEP(BITS_64, "vpsubd", 0xc5, 0xf9, 0xfa, 0xc0),
+	STEP(BITS_64, "vpsubq", 0xc5, 0xf9, 0xfb, 0xc0),
+	STEP(BITS_64, "vpor", 0xc5, 0xf9, 0xeb, 0xc0),
+	STEP(BITS_64, "vpsubsb", 0xc5, 0xf9, 0xe8, 0xc0),
+	STEP(BITS_64, "vcmpeqps", 0xc5, 0xf8, 0xc2, 0xc0, 0),
+	STEP(BITS_64, "vpshufd", 0xc5, 0xf9, 0x70, 0xc0, 0),
+	STEP(BITS_64, "vpavgb", 0xc5, 0xf9, 0xe0, 0xc0),
+	STEP(BITS_64, "vpmulhuw", 0xc5, 0xf9, 0xe4, 0xc0),
+	STEP(BITS_64, "vmovdqu32 (EVEX)", 0x62, 0xf1, 0x7e, 0x48, 0x6f, 0xc0),
+
+	/* Harmless wherever they run. */
+	STEP(BITS_ANY, "cpuid", 0x0f, 0xa2),
+	STEP(BITS_ANY, "wrmsr", 0x0f, 0x30),
+	STEP(BITS_ANY, "clac", 0x0f, 0x01, 0xca),
+	STEP(BITS_ANY, "popcnt", 0xf3, 0x0f, 0xb8, 0xc0),
+	STEP(BITS_ANY, "bt $5,%eax", 0x0f, 0xba, 0xe0, 5),
+	STEP(BITS_ANY, "lfence", 0x0f, 0xae, 0xe8),
+	STEP(BITS_ANY, "mov %eax,%cr4", 0x0f, 0x22, 0xe0),
+	STEP(BITS_ANY, "fnstsw", 0xdf, 0xe0),
+	STEP(BITS_ANY, "crc32b (3-byte map)", 0xf2, 0x0f, 0x38, 0xf0, 0xc0),
+	STEP(BITS_ANY, "mov (%eax),%eax", 0x8b, 0x00),
+	STEP(BITS_ANY, "adc %eax,%eax", 0x11, 0xc0),
+	STEP(BITS_ANY, "neg %eax", 0xf7, 0xd8),
+	STEP(BITS_ANY, "add %al,%al", 0x00, 0xc0),
+	STEP(BITS_ANY, "add %ax,%ax", 0x66, 0x01, 0xc0),
+	STEP(BITS_ANY, "add %eax,(%eax)", 0x01, 0x00),
+	STEP(BITS_ANY, "lock add %eax,(%eax)", 0xf0, 0x01, 0x00),
+	STEP(BITS_ANY, "push %ax", 0x66, 0x50),
+	STEP(BITS_64, "xchg %eax,%r8d", 0x41, 0x90),
+	STEP(BITS_64, "rdsspd %eax", 0xf3, 0x0f, 0x1e, 0xc8),
+	STEP(BITS_64, "lea (%eax),%eax", 0x67, 0x8d, 0x00),
+	STEP(BITS_32, "pop %esp", 0x5c),
+	STEP(BITS_32, "sub $16,%esp", 0x83, 0xec, 16),
+	STEP(BITS_32, "mov %ebp,%esp", 0x89, 0xec),
+	STEP(BITS_32, "lea -8(%ebp),%esp", 0x8d, 0x65, 0xf8),
+
+	/* Emulated when somebody waits for the end. */
+	FAST(BITS_ANY, NOP, "nop", 0x90),
+	FAST(BITS_ANY, NOP, "xchg %ax,%ax", 0x66, 0x90),
+	FAST(BITS_ANY, NOP, "pause", 0xf3, 0x90),
+	FAST(BITS_ANY, NOP, "nopl 0(%eax,%eax)", 0x0f, 0x1f, 0x44, 0, 0),
+	FAST(BITS_64, NOP, "endbr64", 0xf3, 0x0f, 0x1e, 0xfa),
+	FAST(BITS_ANY, PUSH, "push %eax", 0x50),
+	FAST(BITS_64, PUSH, "push %r15", 0x41, 0x57),
+	FAST(BITS_ANY, POP, "pop %ebp", 0x5d),
+	FAST(BITS_64, POP, "pop %rsp", 0x5c),
+	FAST(BITS_64, MOV, "mov %rsp,%rbp", 0x48, 0x89, 0xe5),
+	FAST(BITS_ANY, MOV, "mov %eax,%ebx", 0x8b, 0xd8),
+	FAST(BITS_ANY, MOV_IMM, "mov $1,%eax", 0xb8, 1, 0, 0, 0),
+	FAST(BITS_64, MOV_IMM, "mov $-1,%rax", 0x48, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff),
+	FAST(BITS_64, MOV_IMM, "movabs", 0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8),
+	FAST(BITS_64, MOV_IMM, "lea 8(%rip),%rax", 0x48, 0x8d, 0x05, 8, 0, 0, 0),
+	FAST(BITS_64, LEA, "lea 8(%rsp),%rax", 0x48, 0x8d, 0x44, 0x24, 8),
+	FAST(BITS_ANY, LEA, "lea (%ecx,%edx,4),%eax", 0x8d, 0x04, 0x91),
+	EXACT(BITS_64, ALU_IMM, false, KPROBE_ALU_SUB, 8, "sub $16,%rsp",
+	      0x48, 0x83, 0xec, 16),
+	EXACT(BITS_ANY, ALU_IMM, false, KPROBE_ALU_CMP, 4, "cmp $16,%esp", 0x83, 0xfc, 16),
+	EXACT(BITS_ANY, ALU, false, KPROBE_ALU_XOR, 4, "xor %eax,%eax", 0x31, 0xc0),
+	EXACT(BITS_ANY, ALU, false, KPROBE_ALU_TEST, 4, "test %eax,%eax", 0x85, 0xc0),
+	EXACT(BITS_ANY, ALU_IMM, false, KPROBE_ALU_TEST, 4, "test $1,%eax",
+	      0xf7, 0xc0, 1, 0, 0, 0),
+
+	/* Emulated always. */
+	EXACT(BITS_ANY, JCC, true, 4, sizeof(long), "je", 0x74, 5),
+	EXACT(BITS_ANY, JCC, true, 0xf, sizeof(long), "jg near", 0x0f, 0x8f, 0, 1, 0, 0),
+	ONLY(BITS_ANY, JMP, "jmp", 0xeb, 5),
+	ONLY(BITS_ANY, JMP, "jmp near", 0xe9, 0, 1, 0, 0),
+	ONLY(BITS_ANY, CALL, "call", 0xe8, 0, 1, 0, 0),
+	ONLY(BITS_ANY, CALL, "cs call", 0x2e, 0xe8, 0, 1, 0, 0),
+	ONLY(BITS_ANY, RET, "ret", 0xc3),
+	ONLY(BITS_ANY, RET, "ret $8", 0xc2, 8, 0),
+	ONLY(BITS_ANY, LOOPNE, "loopne", 0xe0, 5),
+	ONLY(BITS_ANY, LOOPE, "loope", 0xe1, 5),
+	EXACT(BITS_ANY, LOOP, true, 0, sizeof(long), "loop", 0xe2, 5),
+	EXACT(BITS_64, LOOP, true, 0, 4, "addr32 loop", 0x67, 0xe2, 5),
+	EXACT(BITS_32, LOOP, true, 0, 2, "addr16 loop", 0x67, 0xe2, 5),
+	ONLY(BITS_ANY, JCXZ, "jecxz", 0xe3, 5),
+	ONLY(BITS_ANY, CALL_REG, "call *%eax", 0xff, 0xd0),
+	ONLY(BITS_64, JMP_REG, "jmp *%r11", 0x41, 0xff, 0xe3),
+	ONLY(BITS_ANY, STEP_CALL, "call *(%eax)", 0xff, 0x10),
+	ONLY(BITS_ANY, STEP_JMP, "jmp *8(%eax)", 0xff, 0x60, 8),
+	ONLY(BITS_ANY, CLI, "cli", 0xfa),
+	ONLY(BITS_ANY, STI, "sti", 0xfb, 0x90),
+	EXACT(BITS_ANY, PUSHF, true, 0, sizeof(long), "pushf", 0x9c),
+	EXACT(BITS_ANY, POPF, true, 0, 2, "popfw", 0x66, 0x9d),
+};
+
+static void row_desc(const struct row *r, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", r->name);
+}
+KUNIT_ARRAY_PARAM(row, rows, row_desc);
+
+/* As it is on entry to kprobe_classify(). */
+static int classify(const u8 *bytes, struct kprobe_insn *ki,
+		    struct arch_specific_insn *a)
+{
+	int ret;
+
+	memcpy(ki->bytes, bytes, MAX_INSN_SIZE);
+	ret = insn_decode(&ki->insn, ki->bytes, MAX_INSN_SIZE, INSN_MODE_KERN);
+	if (ret)
+		return -EILSEQ;
+
+	guard(mutex)(&text_mutex);
+	return kprobe_classify(ki, (unsigned long)bytes, a);
+}
+
+static void decode_classify(struct kunit *test)
+{
+	const struct row *r = test->param_value;
+	struct arch_specific_insn a;
+	struct kprobe_insn ki;
+	int ret;
+
+	if (!(r->bits & BITS_HERE))
+		kunit_skip(test, "does not exist here");
+
+	ret = classify(r->bytes, &ki, &a);
+	KUNIT_ASSERT_EQ(test, ret, r->err);
+	if (ret)
+		return;
+
+	KUNIT_EXPECT_EQ(test, a.op, r->op);
+	KUNIT_EXPECT_EQ(test, a.len, ki.insn.length);
+	if (r->stays)
+		KUNIT_EXPECT_FALSE(test, a.boost);
+	else
+		KUNIT_EXPECT_EQ(test, a.boost, IS_ENABLED(CONFIG_PREEMPTION) ||
+					       !IS_ENABLED(CONFIG_PREEMPT_COUNT));
+	if (r->check) {
+		KUNIT_EXPECT_EQ(test, a.sub, r->sub);
+		KUNIT_EXPECT_EQ(test, a.width, r->width);
+	}
+}
+
+/* Targets count from the end of the instruction, with all its prefixes. */
+static void decode_targets(struct kunit *test)
+{
+	static const u8 call[MAX_BYTES] = { 0x2e, 0xe8, 0x10, 0, 0, 0 };
+	static const u8 back[MAX_BYTES] = { 0x74, 0xfe };
+	static const u8 ret[MAX_BYTES] = { 0xc2, 0xff, 0xff };
+	struct arch_specific_insn a;
+	struct kprobe_insn ki;
+
+	KUNIT_ASSERT_EQ(test, classify(call, &ki, &a), 0);
+	KUNIT_EXPECT_EQ(test, a.len, 6);
+	KUNIT_EXPECT_EQ(test, a.value, (long)call + 6 + 0x10);
+
+	KUNIT_ASSERT_EQ(test, classify(back, &ki, &a), 0);
+	KUNIT_EXPECT_EQ(test, a.value, (long)back);
+
+	KUNIT_ASSERT_EQ(test, classify(ret, &ki, &a), 0);
+	KUNIT_EXPECT_EQ(test, a.value, 0xffff);
+}
+
+/* The copy refers to what the instruction did, or there is none. */
+static void decode_copy(struct kunit *test)
+{
+	/* cmpl $0x11223344, 0x1000(%rip): the displacement is not the last. */
+	static const u8 cmp[MAX_BYTES] = {
+		0x81, 0x3d, 0x00, 0x10, 0, 0, 0x44, 0x33, 0x22, 0x11,
+	};
+	unsigned long from = (unsigned long)cmp;
+	struct arch_specific_insn a;
+	struct kprobe_insn ki;
+	u8 buf[MAX_BYTES];
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "nothing is relative to the instruction");
+
+	KUNIT_ASSERT_EQ(test, classify(cmp, &ki, &a), 0);
+	KUNIT_ASSERT_EQ(test, kprobe_copy(buf, &ki, from, from + 0x400), 10);
+	KUNIT_EXPECT_EQ(test, get_unaligned((s32 *)(buf + 2)), 0xc00);
+	KUNIT_EXPECT_EQ(test, get_unaligned((u32 *)(buf + 6)), 0x11223344u);
+	KUNIT_EXPECT_EQ(test, memcmp(buf, cmp, 2), 0);
+
+	KUNIT_EXPECT_EQ(test, kprobe_copy(buf, &ki, from, from + 0x1000 + SZ_2G), 10);
+	KUNIT_EXPECT_EQ(test, kprobe_copy(buf, &ki, from, from + 0x1001 + SZ_2G), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_copy(buf, &ki, from, from - SZ_2G), -EINVAL);
+}
+
+static struct kunit_case decode_cases[] = {
+	KUNIT_CASE_PARAM(decode_classify, row_gen_params),
+	KUNIT_CASE(decode_targets),
+	KUNIT_CASE(decode_copy),
+	{}
+};
+
+static struct kunit_suite decode_suite = {
+	.name		= "kprobes_x86_decode",
+	.test_cases	= decode_cases,
+};
+kunit_test_suite(decode_suite);

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Probes on single instructions, from end to end: each in every mode that it
+ * has, with its faults, and inside NMIs.
+ */
+
+#include <kunit/test.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <linux/uaccess.h>
+
+#include <asm/apic.h>
+#include <asm/asm.h>
+#include <asm/ibt.h>
+#include <asm/irq_vectors.h>
+#include <asm/linkage.h>
+#include <asm/nmi.h>
+#include <asm/nospec-branch.h>
+#include <asm/trapnr.h>
+
+#include "../common.h"
+
+/*
+ * FUNCTION(name, code): a function of one argument in ax, which gives its
+ * result there. The probed instruction is behind the label 777.
+ */
+#define FUNCTION(name, code)						\
+asm(".pushsection .text\n"						\
+    ".balign 16\n"							\
+    ".globl kpx_" #name "\n"						\
+    ".type kpx_" #name ", @function\n"					\
+    "kpx_" #name ":\n"							\
+    ASM_ENDBR								\
+    code "\n"								\
+    ASM_RET								\
+    ".size kpx_" #name ", . - kpx_" #name "\n"				\
+    ".popsection\n"							\
+    ".pushsection .rodata\n"						\
+    ".balign 4\n"							\
+    ".globl kpx_off_" #name "\n"					\
+    "kpx_off_" #name ": .long 777b - kpx_" #name "\n"			\
+    ".popsection\n");							\
+asmlinkage void kpx_##name(void);					\
+extern const u32 kpx_off_##name;					\
+STACK_FRAME_NON_STANDARD(kpx_##name)
+
+/* A pointer into the middle of a function is nothing for static data. */
+struct place {
+	void		(*fn)(void);
+	const u32	*offset;
+};
+
+#define PLACE(name)	{ kpx_##name, &kpx_off_##name }
+#define AT(name)	at(&(struct place)PLACE(name))
+
+static noinline u8 *at(const struct place *p)
+{
+	return (u8 *)p->fn + *p->offset;
+}
+
+#define AX	"%" _ASM_AX
+#define SP	"%" _ASM_SP
+
+/* Where indirect branches of the tests find their target. */
+unsigned long kpx_pointer;
+unsigned long kpx_data = 0x1234567;
+
+#ifdef CONFIG_X86_64
+#define PTR(sym)	#sym "(%rip)"
+#else
+#define PTR(sym)	#sym
+#endif
+
+asm(".pushsection .text\n"
+    ".globl kpx_callee\n"
+    ".type kpx_callee, @function\n"
+    "kpx_callee:\n"
+    ASM_ENDBR
+    "	add $100, %eax\n"
+    ASM_RET
+    ".size kpx_callee, . - kpx_callee\n"
+    ".popsection\n");
+asmlinkage void kpx_callee(void);
+
+FUNCTION(nop, "777: nop; add $1, %eax");
+FUNCTION(mov, "777: mov %eax, %ecx; lea 3(%ecx), %eax");
+FUNCTION(push, "777: push " AX "; pop %" _ASM_CX "; lea 1(%ecx), %eax");
+FUNCTION(pop, "push " AX "; xor %eax, %eax; 777: pop " AX);
+FUNCTION(sub, "777: sub $5, %eax; sbb $0, %eax");
+FUNCTION(add_sp, "push " AX "; 777: add $" __stringify(__SIZEOF_LONG__) ", " SP);
+FUNCTION(bt, "777: bt $3, %eax; sbb %eax, %eax");
+FUNCTION(load, "777: mov " PTR(kpx_data) ", %ecx; add %ecx, %eax");
+FUNCTION(cmp_mem, "777: cmpl $0x1234567, " PTR(kpx_data) "; sete %al");
+FUNCTION(jcc, "test %eax, %eax; 777: je 1f; add $7, %eax; 1:");
+FUNCTION(jmp, "777: jmp 1f; add $7, %eax; 1:");
+FUNCTION(call, "777: call kpx_callee; add $1, %eax");
+FUNCTION(call_cs, "777: .byte 0x2e; call kpx_callee; add $1, %eax");
+FUNCTION(call_reg, "mov $kpx_callee, %" _ASM_CX "\n" ANNOTATE_RETPOLINE_SAFE
+	 "777: call *%" _ASM_CX "; add $1, %eax");
+FUNCTION(call_mem, ANNOTATE_RETPOLINE_SAFE
+	 "777: call *" PTR(kpx_pointer) "; add $1, %eax");
+FUNCTION(jmp_mem, "push $1f\n" ANNOTATE_RETPOLINE_SAFE
+	 "777: jmp *" PTR(kpx_pointer) "; ud2; 1: add $2, %eax");
+FUNCTION(ret_imm, "push " AX "; call 2f; add $4, %eax; jmp 1f\n"
+	 "2: add $10, %eax; 777: .byte 0xc2, " __stringify(__SIZEOF_LONG__) ", 0\n"
+	 "1:");
+FUNCTION(loop, "mov $4, %ecx; 1: add $1, %eax; 777: loop 1b; add %ecx, %eax");
+FUNCTION(pushf, "cmp %eax, %eax; 777: pushf; pop " AX "; and $0x8d5, %eax");
+FUNCTION(popfw, "pushfw; 777: popfw; add $1, %eax");
+FUNCTION(cli, "pushf; 777: cli; add $1, %eax; popf");
+FUNCTION(rep_movs, "mov $kpx_data, %" _ASM_SI "; push %" _ASM_DI "; push %" _ASM_DI
+	 "; mov " SP ", %" _ASM_DI "; mov $4, %ecx; 777: rep movsb; pop " AX
+	 "; pop %" _ASM_DI "; and $0xffffff, %eax");
+
+struct form {
+	const char	*name;
+	struct place	place;
+	const char	*alone;		/* mode of a pre handler */
+	const char	*watched;	/* mode of a post handler */
+	unsigned int	hits;		/* of one call */
+};
+
+#define BOOSTED(name, watched) { #name, PLACE(name), "boosted", watched, 1 }
+#define ALWAYS(name, mode, hits) { #name, PLACE(name), mode, mode, hits }
+
+static const struct form forms[] = {
+	BOOSTED(nop, "emulated"),
+	BOOSTED(mov, "emulated"),
+	BOOSTED(push, "emulated"),
+	BOOSTED(pop, "emulated"),
+	BOOSTED(sub, "emulated"),
+#ifdef CONFIG_X86_64
+	BOOSTED(add_sp, "emulated"),
+#else
+	BOOSTED(add_sp, "stepped"),
+#endif
+	BOOSTED(bt, "stepped"),
+	BOOSTED(load, "stepped"),
+	BOOSTED(cmp_mem, "stepped"),
+	BOOSTED(rep_movs, "stepped"),
+	ALWAYS(jcc, "emulated", 1),
+	ALWAYS(jmp, "emulated", 1),
+	ALWAYS(call, "emulated", 1),
+	ALWAYS(call_cs, "emulated", 1),
+	ALWAYS(call_reg, "emulated", 1),
+	ALWAYS(call_mem, "stepped", 1),
+	ALWAYS(jmp_mem, "stepped", 1),
+	ALWAYS(ret_imm, "emulated", 1),
+	ALWAYS(loop, "emulated", 4),
+	ALWAYS(pushf, "emulated", 1),
+	ALWAYS(popfw, "emulated", 1),
+	ALWAYS(cli, "emulated", 1),
+};
+KUNIT_ARRAY_PARAM_DESC(form, forms, name);
+
+static noinline unsigned long run(void (*fn)(void), unsigned long arg)
+{
+	asm volatile(CALL_NOSPEC
+		     : "+a" (arg), ASM_CALL_CONSTRAINT
+		     : [thunk_target] "D" (fn)
+		     : "cx", "dx", "si", "cc", "memory"
+#ifdef CONFIG_X86_64
+		     , "r8", "r9", "r10", "r11"
+#endif
+		     );
+	return arg;
+}
+
+struct watch {
+	struct kprobe	kp;
+	atomic_t	pre, post, faults;
+	unsigned long	post_ip;
+	int		trapnr;
+};
+
+static int watch_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(p, struct watch, kp)->pre);
+	return 0;
+}
+
+static void watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	struct watch *w = container_of(p, struct watch, kp);
+
+	WRITE_ONCE(w->post_ip, regs->ip);
+	atomic_inc(&w->post);
+}
+
+static void expect_same(struct kunit *test, const struct form *f,
+			const unsigned long *args, const unsigned long *want,
+			unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_EQ_MSG(test, run(f->place.fn, args[i]), want[i],
+				    "argument %lx", args[i]);
+}
+
+/* The same results without, with a pre handler, and with a late post handler. */
+static void probe_modes(struct kunit *test)
+{
+	static const unsigned long args[] = { 0, 1, 5, 8, 0x7fffffff, 0x12345678 };
+	const struct form *f = test->param_value;
+	unsigned long want[ARRAY_SIZE(args)];
+	struct watch first = {
+		.kp = { .addr = at(&f->place), .pre_handler = watch_pre },
+	};
+	struct watch late = {
+		.kp = { .addr = at(&f->place), .post_handler = watch_post },
+	};
+	bool boosts = IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
+	unsigned int hits = ARRAY_SIZE(args) * f->hits;
+	int i;
+
+	kpx_pointer = (unsigned long)kpx_callee;
+	for (i = 0; i < ARRAY_SIZE(args); i++)
+		want[i] = run(f->place.fn, args[i]);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&first.kp), 0);
+	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(at(&f->place))),
+			   boosts ? f->alone : f->watched);
+	expect_same(test, f, args, want, ARRAY_SIZE(args));
+	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), hits);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
+	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(at(&f->place))), f->watched);
+	expect_same(test, f, args, want, ARRAY_SIZE(args));
+	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), hits);
+
+	unregister_kprobe(&late.kp);
+	unregister_kprobe(&first.kp);
+	expect_same(test, f, args, want, ARRAY_SIZE(args));
+	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
+	KUNIT_EXPECT_EQ(test, first.kp.nmissed, 0);
+}
+
+/* A post handler sees where the program goes on. */
+static void probe_post_ip(struct kunit *test)
+{
+	struct watch w = { .kp.post_handler = watch_post };
+
+	w.kp.addr = AT(call_cs);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	run(kpx_call_cs, 1);
+	KUNIT_EXPECT_EQ(test, w.post_ip, (unsigned long)kpx_callee);
+	unregister_kprobe(&w.kp);
+
+	memset(&w.kp, 0, sizeof(w.kp));
+	w.kp.post_handler = watch_post;
+	w.kp.addr = AT(bt);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	run(kpx_bt, 1);
+	KUNIT_EXPECT_EQ(test, w.post_ip, (unsigned long)AT(bt) + 4);
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Faults.
+ */
+
+/* Nothing is ever mapped at the end; a user's address would not be looked up. */
+#define BAD_ADDRESS	(-PAGE_SIZE)
+
+/* A page fault with a fixup, and a protection fault with one. */
+FUNCTION(bad_load, "777: mov (" AX "), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
+	 _ASM_EXTABLE(777b, 1b));
+FUNCTION(bad_segment, "777: mov %eax, %es; jmp 2f; 1: mov $-22, %eax; 2:\n"
+	 _ASM_EXTABLE(777b, 1b));
+
+struct fault_form {
+	const char	*name;
+	struct place	place;
+	unsigned long	bad;
+	int		err;
+	int		trapnr;
+};
+
+static const struct fault_form fault_forms[] = {
+	{ "page fault", PLACE(bad_load), BAD_ADDRESS, -EFAULT,
+	  X86_TRAP_PF },
+	{ "protection fault", PLACE(bad_segment), 0xfff8, -EINVAL,
+	  X86_TRAP_GP },
+};
+KUNIT_ARRAY_PARAM_DESC(fault_form, fault_forms, name);
+
+static int watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	struct watch *w = container_of(p, struct watch, kp);
+
+	w->trapnr = trapnr;
+	atomic_inc(&w->faults);
+	return 0;
+}
+
+/* The entry in the exception table is that of the instruction. */
+static void probe_fixup(struct kunit *test)
+{
+	const struct fault_form *f = test->param_value;
+	struct watch w = {
+		.kp = {
+			.addr = at(&f->place),
+			.pre_handler = watch_pre,
+			.post_handler = watch_post,
+		},
+	};
+
+	KUNIT_ASSERT_EQ(test, (int)run(f->place.fn, f->bad), f->err);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(at(&f->place))), "stepped");
+	KUNIT_EXPECT_EQ(test, (int)run(f->place.fn, f->bad), f->err);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 0);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+	unregister_kprobe(&w.kp);
+
+	/* Offered to a fault handler before, which does not want it. */
+	memset(&w, 0, sizeof(w));
+	w.kp.addr = at(&f->place);
+	w.kp.fault_handler = watch_fault;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, (int)run(f->place.fn, f->bad), f->err);
+	/* Protection faults come only if there is no fixup for the copy. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
+	KUNIT_EXPECT_EQ(test, w.trapnr, f->trapnr);
+	unregister_kprobe(&w.kp);
+}
+
+static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	atomic_inc(&container_of(p, struct watch, kp)->faults);
+	regs->ax = (unsigned long)&kpx_data;
+	return 1;
+}
+
+static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	atomic_inc(&container_of(p, struct watch, kp)->faults);
+	regs->ip = (unsigned long)kpx_callee;
+	regs->ax = 1;
+	return 1;
+}
+
+static int fault_again(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	long v;
+
+	atomic_inc(&container_of(p, struct watch, kp)->faults);
+	return !get_kernel_nofault(v, (long *)BAD_ADDRESS);
+}
+
+struct fault_action {
+	const char		*name;
+	kprobe_fault_handler_t	handler;
+	long			result;
+	int			posts;
+};
+
+static const struct fault_action fault_actions[] = {
+	{ "repaired, the step goes on", repair, 0x1234567, 1 },
+	{ "redirected, the step is given up", redirect, 101, 0 },
+	{ "its own fault is not told", fault_again, -EFAULT, 0 },
+};
+KUNIT_ARRAY_PARAM_DESC(fault_action, fault_actions, name);
+
+static void probe_fault_of_step(struct kunit *test)
+{
+	const struct fault_action *a = test->param_value;
+	struct watch w = {
+		.kp = {
+			.addr = AT(bad_load),
+			.pre_handler = watch_pre,
+			.post_handler = watch_post,
+			.fault_handler = a->handler,
+		},
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, (int)run(kpx_bad_load, BAD_ADDRESS), a->result);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+
+	/* Nothing is left behind: no fault, no handler. */
+	KUNIT_EXPECT_EQ(test, (int)run(kpx_bad_load, (unsigned long)&kpx_data), 0x1234567);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts + 1);
+	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
+	unregister_kprobe(&w.kp);
+}
+
+/* Faults at a bad address, which it survives. */
+static int faulting_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	long v;
+
+	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
+		atomic_inc(&container_of(p, struct watch, kp)->pre);
+	return 0;
+}
+
+static void faulting_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	faulting_pre(p, regs);
+}
+
+/* A handler's fault is for its own probe, not for others on the site. */
+static void probe_fault_of_handler(struct kunit *test)
+{
+	struct watch other = {
+		.kp = {
+			.addr = AT(mov),
+			.pre_handler = watch_pre,
+			.fault_handler = watch_fault,
+		},
+	};
+	struct watch w = {
+		.kp = {
+			.addr = AT(mov),
+			.pre_handler = faulting_pre,
+			.post_handler = faulting_post,
+			.fault_handler = watch_fault,
+		},
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_mov, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, w.trapnr, X86_TRAP_PF);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_mov, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 4);
+	KUNIT_EXPECT_EQ(test, atomic_read(&other.faults), 0);
+	unregister_kprobe(&other.kp);
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Refusals.
+ */
+
+FUNCTION(refuse_hlt, "jmp 1f; 777: hlt; 1:");
+FUNCTION(refuse_ud2, "jmp 1f; 777: ud2; 1:");
+FUNCTION(refuse_int3, "jmp 1f; 777: int3; 1:");
+FUNCTION(refuse_swapgs, "jmp 1f; 777: .byte 0x0f, 0x01, 0xf8; 1:");
+FUNCTION(refuse_iret, "jmp 1f; 777: iretl; 1:");
+FUNCTION(refuse_middle, ".byte 0x05; 777: .byte 1, 0, 0, 0");
+FUNCTION(refuse_zeropad, "777: mov (" AX "), " AX "; 1:\n"
+	 _ASM_EXTABLE_TYPE(777b, 1b, EX_TYPE_ZEROPAD));
+FUNCTION(refuse_static_call, "jmp 1f; 777: .byte 0xe9, 0, 0, 0, 0, 0x0f, 0xb9, 0xcc; 1:");
+
+struct refusal {
+	const char	*name;
+	struct place	place;
+	int		err;
+};
+
+static const struct refusal refusals[] = {
+	{ "hlt",			PLACE(refuse_hlt),	-EINVAL },
+	{ "ud2",			PLACE(refuse_ud2),	-EILSEQ },
+	{ "int3",			PLACE(refuse_int3),	-EILSEQ },
+#ifdef CONFIG_X86_64
+	{ "swapgs",			PLACE(refuse_swapgs),	-EINVAL },
+#endif
+	{ "iret",			PLACE(refuse_iret),	-EOPNOTSUPP },
+	{ "middle of an instruction",	PLACE(refuse_middle),	-EILSEQ },
+	{ "fixup that reads the text",	PLACE(refuse_zeropad),	-EINVAL },
+	{ "trampoline of a static call", PLACE(refuse_static_call), -EINVAL },
+};
+KUNIT_ARRAY_PARAM_DESC(refusal, refusals, name);
+
+static void probe_refused(struct kunit *test)
+{
+	const struct refusal *r = test->param_value;
+	u8 *addr = at(&r->place), before = *addr;
+	struct kprobe kp = { .addr = addr, .pre_handler = watch_pre };
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), r->err);
+	KUNIT_EXPECT_EQ(test, *addr, before);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe(addr), NULL);
+}
+
+/* With an armed probe in front of it, the way there is still decoded right. */
+static void probe_neighbours(struct kunit *test)
+{
+	struct watch a = { .kp = { .addr = AT(bt), .pre_handler = watch_pre } };
+	struct watch b = { .kp = { .addr = AT(bt) + 4, .pre_handler = watch_pre } };
+	struct kprobe middle = { .addr = AT(bt) + 1 };
+	unsigned long want = run(kpx_bt, 8);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&middle), -EILSEQ);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&b.kp), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_bt, 8), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 1);
+	unregister_kprobe(&a.kp);
+	unregister_kprobe(&b.kp);
+}
+
+#ifdef CONFIG_X86_LOCAL_APIC
+/*
+ * NMIs, sent by another CPU, that run into probes wherever this CPU is: in
+ * handlers, in steps, and between.
+ */
+#define NMI_ROUNDS	20000
+
+FUNCTION(in_nmi, "777: bt $2, %eax; sbb %eax, %eax");
+
+static atomic_t nmis, nmis_wrong;
+static unsigned int nmi_target;
+
+static int on_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	atomic_inc(&nmis);
+	if ((int)run(kpx_in_nmi, 4) != -1 || (int)run(kpx_in_nmi, 1) != 0)
+		atomic_inc(&nmis_wrong);
+	/* Whoever else waits for an NMI is asked, too. */
+	return NMI_DONE;
+}
+
+static int send_nmis(void *unused)
+{
+	while (!kthread_should_stop()) {
+		__apic_send_IPI(nmi_target, NMI_VECTOR);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* The NMI is nobody's else, so the kernel would complain about it. */
+static int claim_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	return NMI_HANDLED;
+}
+
+static void probe_nmi(struct kunit *test)
+{
+	struct watch in_nmi = {
+		.kp = { .addr = AT(in_nmi), .pre_handler = watch_pre,
+			.post_handler = watch_post },
+	};
+	struct watch here = {
+		.kp = { .addr = AT(bt), .pre_handler = watch_pre,
+			.post_handler = watch_post },
+	};
+	unsigned long want = run(kpx_bt, 8);
+	struct task_struct *sender;
+	unsigned int wrong = 0;
+	int i, hits;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+
+	atomic_set(&nmis, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&in_nmi.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&here.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kprobes_test"), 0);
+	KUNIT_EXPECT_EQ(test, register_nmi_handler(NMI_LOCAL, claim_nmi, 0,
+						   "kprobes_test_claim"), 0);
+
+	migrate_disable();
+	nmi_target = smp_processor_id();
+	sender = kthread_create(send_nmis, NULL, "kprobes_nmi");
+	KUNIT_EXPECT_FALSE(test, IS_ERR(sender));
+	if (!IS_ERR(sender)) {
+		kthread_bind(sender, cpumask_any_but(cpu_online_mask, nmi_target));
+		wake_up_process(sender);
+		/* Some will come in the step, whatever the timing. */
+		for (i = 0; i < NMI_ROUNDS || atomic_read(&nmis) < 1000; i++) {
+			wrong += run(kpx_bt, 8) != want;
+			if (i % 64 == 0)
+				cond_resched();
+		}
+		kthread_stop(sender);
+		KUNIT_EXPECT_EQ(test, atomic_read(&here.pre), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&here.post), i);
+	}
+	migrate_enable();
+
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_test_claim");
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_test");
+
+	/* Each of the two hits of an NMI had its handler, or was counted. */
+	hits = atomic_read(&in_nmi.pre) + in_nmi.kp.nmissed;
+	KUNIT_EXPECT_EQ(test, hits, 2 * atomic_read(&nmis));
+	KUNIT_EXPECT_GT(test, in_nmi.kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nmis_wrong), 0);
+	unregister_kprobe(&here.kp);
+	unregister_kprobe(&in_nmi.kp);
+}
+#endif
+
+static struct kunit_case probe_cases[] = {
+	KUNIT_CASE_PARAM(probe_modes, form_gen_params),
+	KUNIT_CASE(probe_post_ip),
+	KUNIT_CASE_PARAM(probe_fixup, fault_form_gen_params),
+	KUNIT_CASE_PARAM(probe_fault_of_step, fault_action_gen_params),
+	KUNIT_CASE(probe_fault_of_handler),
+	KUNIT_CASE_PARAM(probe_refused, refusal_gen_params),
+	KUNIT_CASE(probe_neighbours),
+#ifdef CONFIG_X86_LOCAL_APIC
+	KUNIT_CASE_SLOW(probe_nmi),
+#endif
+	{}
+};
+
+static struct kunit_suite probe_suite = {
+	.name		= "kprobes_x86_probe",
+	.test_cases	= probe_cases,
+};
+kunit_test_suite(probe_suite);
