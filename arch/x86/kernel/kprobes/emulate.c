@@ -4,6 +4,8 @@
  * and those for which that would be too slow. Part of the hit path.
  */
 
+#include <linux/kprobes.h>
+
 #include <asm/processor-flags.h>
 #include <asm/text-patching.h>
 

@@ -43,7 +43,7 @@ asm(".pushsection .text\n"						\
     ".globl kpx_off_" #name "\n"					\
     "kpx_off_" #name ": .long 777b - kpx_" #name "\n"			\
     ".popsection\n");							\
-asmlinkage void kpx_##name(void);					\
+void kpx_##name(void);					\
 extern const u32 kpx_off_##name;					\
 STACK_FRAME_NON_STANDARD(kpx_##name)
 
@@ -83,7 +83,7 @@ asm(".pushsection .text\n"
     ASM_RET
     ".size kpx_callee, . - kpx_callee\n"
     ".popsection\n");
-asmlinkage void kpx_callee(void);
+void kpx_callee(void);
 
 FUNCTION(nop, "777: nop; add $1, %eax");
 FUNCTION(mov, "777: mov %eax, %ecx; lea 3(%ecx), %eax");
