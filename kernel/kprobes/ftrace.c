@@ -59,6 +59,7 @@ bool kprobe_ftrace_disabled __read_mostly;
  */
 void kprobe_ftrace_kill(void)
 {
+	/* Pairs with the barrier in kprobe_ftrace_upgrade(). */
 	smp_store_mb(kprobe_ftrace_disabled, true);
 	WRITE_ONCE(kprobe_ftrace_choosy, true);
 }
@@ -474,8 +475,8 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
 	else if (ret)
 		schedule_work(&fo->free);
-	smp_store_mb(kprobe_ftrace_choosy, false);
 	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
+	smp_store_mb(kprobe_ftrace_choosy, false);
 	if (READ_ONCE(kprobe_ftrace_disabled))
 		WRITE_ONCE(kprobe_ftrace_choosy, true);
 

@@ -47,17 +47,14 @@
 
 #include <linux/kprobes.h>
 
-/**
- * enum kprobe_op - what happens with an instruction
- * @KPROBE_OP_STEP: it is executed out of line
- * @KPROBE_OP_STEP_CALL: an indirect call; executed out of line is the push of
- *	its operand
- * @KPROBE_OP_STEP_JMP: the same for an indirect jump
+/*
+ * What happens with an instruction.
  *
- * All others are emulated. Up to @KPROBE_OP_POPF this is the only way, as they
- * depend on the instruction pointer or change what a step relies on. The rest
- * may be executed out of line, too; emulating them is cheaper than the second
- * trap of a step.
+ * The first three are executed out of line; in place of an indirect call or jump
+ * it is the push of its operand. All others are emulated. Up to POPF this is the
+ * only way, as they depend on the instruction pointer or change what a step
+ * relies on. The rest may be executed out of line, too; emulating them is cheaper
+ * than the second trap of a step.
  */
 enum kprobe_op {
 	KPROBE_OP_STEP,

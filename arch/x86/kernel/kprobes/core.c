@@ -15,7 +15,6 @@
 #include <linux/uaccess.h>
 
 #include <asm/ibt.h>
-#include <asm/kexec.h>
 #include <asm/sections.h>
 
 #include "common.h"
@@ -24,6 +23,7 @@
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__switch_to", },
 };
+
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
 /**

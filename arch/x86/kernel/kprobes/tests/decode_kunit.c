@@ -229,6 +229,7 @@ static void decode_classify(struct kunit *test)
 {
 	const struct row *r = test->param_value;
 	struct arch_specific_insn a;
+	bool boosts = IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
 	struct kprobe_insn ki;
 	int ret;
 
@@ -245,8 +246,7 @@ static void decode_classify(struct kunit *test)
 	if (r->stays)
 		KUNIT_EXPECT_FALSE(test, a.boost);
 	else
-		KUNIT_EXPECT_EQ(test, a.boost, IS_ENABLED(CONFIG_PREEMPTION) ||
-					       !IS_ENABLED(CONFIG_PREEMPT_COUNT));
+		KUNIT_EXPECT_EQ(test, a.boost, boosts);
 	if (r->check) {
 		KUNIT_EXPECT_EQ(test, a.sub, r->sub);
 		KUNIT_EXPECT_EQ(test, a.width, r->width);

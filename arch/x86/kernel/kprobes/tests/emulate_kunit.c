@@ -15,7 +15,6 @@
 #include <linux/prandom.h>
 
 #include <asm/ibt.h>
-#include <asm/linkage.h>
 #include <asm/processor-flags.h>
 
 #include "../common.h"
@@ -58,31 +57,31 @@ asmlinkage void kp_emu_run(void);
 	op(12, "%r12") op(13, "%r13") op(14, "%r14") op(15, "%r15")	\
 	op(4, "%rsp")
 asm(".pushsection .text\n"
-    ".globl kp_emu_run\n"
-    ".type kp_emu_run, @function\n"
-    "kp_emu_run:\n"
-    "	pushq %rbx; pushq %rbp; pushq %r12; pushq %r13; pushq %r14; pushq %r15\n"
-    "	pushfq\n"
-    "	movq %rsp, kp_emu_sp(%rip)\n"
-    "	pushq " R(16) "\n"
-    "	popfq\n"
-    EACH_REG(LOAD)
-    "	jmp *kp_emu_code(%rip)\n"
-    "kp_emu_next:\n"
-    "	movl $0, kp_emu_taken(%rip)\n"
-    "	jmp 1f\n"
-    "kp_emu_target:\n"
-    "	movl $1, kp_emu_taken(%rip)\n"
-    "1:\n"
-    EACH_REG(STORE)
-    "	movq kp_emu_sp(%rip), %rsp\n"
-    "	pushfq\n"
-    "	popq " R(16) "\n"
-    "	popfq\n"
-    "	popq %r15; popq %r14; popq %r13; popq %r12; popq %rbp; popq %rbx\n"
-    ASM_RET
-    ".size kp_emu_run, . - kp_emu_run\n"
-    ".popsection\n");
+	".globl kp_emu_run\n"
+	".type kp_emu_run, @function\n"
+	"kp_emu_run:\n"
+	"	pushq %rbx; pushq %rbp; pushq %r12; pushq %r13; pushq %r14; pushq %r15\n"
+	"	pushfq\n"
+	"	movq %rsp, kp_emu_sp(%rip)\n"
+	"	pushq " R(16) "\n"
+	"	popfq\n"
+	EACH_REG(LOAD)
+	"	jmp *kp_emu_code(%rip)\n"
+	"kp_emu_next:\n"
+	"	movl $0, kp_emu_taken(%rip)\n"
+	"	jmp 1f\n"
+	"kp_emu_target:\n"
+	"	movl $1, kp_emu_taken(%rip)\n"
+	"1:\n"
+	EACH_REG(STORE)
+	"	movq kp_emu_sp(%rip), %rsp\n"
+	"	pushfq\n"
+	"	popq " R(16) "\n"
+	"	popfq\n"
+	"	popq %r15; popq %r14; popq %r13; popq %r12; popq %rbp; popq %rbx\n"
+	ASM_RET
+	".size kp_emu_run, . - kp_emu_run\n"
+	".popsection\n");
 #else
 #define R(n)		"kp_emu_state+4*" #n
 #define LOAD(n, reg)	"	movl " R(n) ", " reg "\n"
@@ -91,31 +90,31 @@ asm(".pushsection .text\n"
 	op(0, "%eax") op(1, "%ecx") op(2, "%edx") op(3, "%ebx")	\
 	op(5, "%ebp") op(6, "%esi") op(7, "%edi") op(4, "%esp")
 asm(".pushsection .text\n"
-    ".globl kp_emu_run\n"
-    ".type kp_emu_run, @function\n"
-    "kp_emu_run:\n"
-    "	pushl %ebx; pushl %ebp; pushl %esi; pushl %edi\n"
-    "	pushfl\n"
-    "	movl %esp, kp_emu_sp\n"
-    "	pushl " R(8) "\n"
-    "	popfl\n"
-    EACH_REG(LOAD)
-    "	jmp *kp_emu_code\n"
-    "kp_emu_next:\n"
-    "	movl $0, kp_emu_taken\n"
-    "	jmp 1f\n"
-    "kp_emu_target:\n"
-    "	movl $1, kp_emu_taken\n"
-    "1:\n"
-    EACH_REG(STORE)
-    "	movl kp_emu_sp, %esp\n"
-    "	pushfl\n"
-    "	popl " R(8) "\n"
-    "	popfl\n"
-    "	popl %edi; popl %esi; popl %ebp; popl %ebx\n"
-    ASM_RET
-    ".size kp_emu_run, . - kp_emu_run\n"
-    ".popsection\n");
+	".globl kp_emu_run\n"
+	".type kp_emu_run, @function\n"
+	"kp_emu_run:\n"
+	"	pushl %ebx; pushl %ebp; pushl %esi; pushl %edi\n"
+	"	pushfl\n"
+	"	movl %esp, kp_emu_sp\n"
+	"	pushl " R(8) "\n"
+	"	popfl\n"
+	EACH_REG(LOAD)
+	"	jmp *kp_emu_code\n"
+	"kp_emu_next:\n"
+	"	movl $0, kp_emu_taken\n"
+	"	jmp 1f\n"
+	"kp_emu_target:\n"
+	"	movl $1, kp_emu_taken\n"
+	"1:\n"
+	EACH_REG(STORE)
+	"	movl kp_emu_sp, %esp\n"
+	"	pushfl\n"
+	"	popl " R(8) "\n"
+	"	popfl\n"
+	"	popl %edi; popl %esi; popl %ebp; popl %ebx\n"
+	ASM_RET
+	".size kp_emu_run, . - kp_emu_run\n"
+	".popsection\n");
 #endif
 
 /*
@@ -244,18 +243,18 @@ asm(".pushsection .text\n"
 	"	jmp kp_emu_target\n"
 
 asm(".pushsection .text\n"
-    ".globl kp_emu_stubs\n"
-    ".type kp_emu_stubs, @function\n"
-    "kp_emu_stubs:\n"
-    FORMS_ANY(STUB)
+	".globl kp_emu_stubs\n"
+	".type kp_emu_stubs, @function\n"
+	"kp_emu_stubs:\n"
+	FORMS_ANY(STUB)
 #ifdef CONFIG_X86_64
-    FORMS_64(STUB)
+	FORMS_64(STUB)
 #endif
-    FORMS_REG(STUB)
-    FORMS_RET(STUB)
-    FORMS_POPF(STUB)
-    ".size kp_emu_stubs, . - kp_emu_stubs\n"
-    ".popsection\n");
+	FORMS_REG(STUB)
+	FORMS_RET(STUB)
+	FORMS_POPF(STUB)
+	".size kp_emu_stubs, . - kp_emu_stubs\n"
+	".popsection\n");
 
 /* What it does to the stack is nothing that objtool could follow. */
 asmlinkage void kp_emu_stubs(void);
@@ -355,8 +354,10 @@ static void random_machine(struct emulate_test *t, const struct form *f,
 			   struct machine *m)
 {
 	static const unsigned long last_counts[] = {
-		0, 1, 2, -1, 0xffff0000 + 1, (unsigned long)0xffffffff00000001,
-		(unsigned long)0xffffffff00000000,
+		0, 1, 2, -1, 0xffff0001,
+#ifdef CONFIG_X86_64
+		0xffffffff00000001, 0xffffffff00000000,
+#endif
 	};
 	unsigned long *sp = &t->stack[STACK_WORDS / 2];
 	int i;

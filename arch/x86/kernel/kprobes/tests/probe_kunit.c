@@ -16,7 +16,6 @@
 #include <asm/asm.h>
 #include <asm/ibt.h>
 #include <asm/irq_vectors.h>
-#include <asm/linkage.h>
 #include <asm/nmi.h>
 #include <asm/nospec-branch.h>
 #include <asm/trapnr.h>
@@ -29,20 +28,20 @@
  */
 #define FUNCTION(name, code)						\
 asm(".pushsection .text\n"						\
-    ".balign 16\n"							\
-    ".globl kpx_" #name "\n"						\
-    ".type kpx_" #name ", @function\n"					\
-    "kpx_" #name ":\n"							\
-    ASM_ENDBR								\
-    code "\n"								\
-    ASM_RET								\
-    ".size kpx_" #name ", . - kpx_" #name "\n"				\
-    ".popsection\n"							\
-    ".pushsection .rodata\n"						\
-    ".balign 4\n"							\
-    ".globl kpx_off_" #name "\n"					\
-    "kpx_off_" #name ": .long 777b - kpx_" #name "\n"			\
-    ".popsection\n");							\
+	".balign 16\n"							\
+	".globl kpx_" #name "\n"						\
+	".type kpx_" #name ", @function\n"					\
+	"kpx_" #name ":\n"							\
+	ASM_ENDBR								\
+	code "\n"								\
+	ASM_RET								\
+	".size kpx_" #name ", . - kpx_" #name "\n"				\
+	".popsection\n"							\
+	".pushsection .rodata\n"						\
+	".balign 4\n"							\
+	".globl kpx_off_" #name "\n"					\
+	"kpx_off_" #name ": .long 777b - kpx_" #name "\n"			\
+	".popsection\n");							\
 void kpx_##name(void);					\
 extern const u32 kpx_off_##name;					\
 STACK_FRAME_NON_STANDARD(kpx_##name)
@@ -75,14 +74,14 @@ unsigned long kpx_data = 0x1234567;
 #endif
 
 asm(".pushsection .text\n"
-    ".globl kpx_callee\n"
-    ".type kpx_callee, @function\n"
-    "kpx_callee:\n"
-    ASM_ENDBR
-    "	add $100, %eax\n"
-    ASM_RET
-    ".size kpx_callee, . - kpx_callee\n"
-    ".popsection\n");
+	".globl kpx_callee\n"
+	".type kpx_callee, @function\n"
+	"kpx_callee:\n"
+	ASM_ENDBR
+	"	add $100, %eax\n"
+	ASM_RET
+	".size kpx_callee, . - kpx_callee\n"
+	".popsection\n");
 void kpx_callee(void);
 
 FUNCTION(nop, "777: nop; add $1, %eax");
