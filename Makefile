@@ -2,12 +2,13 @@
 # Every target is a script of the same name; they say what they do, and keep
 # what they make outside this directory (see README.md).
 
-targets := run test shell series check bench test-arches test-debug
+targets := run test selftests shell series check bench test-arches test-debug
 
 help:
 	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work'
 	@echo 'make test         KUnit on five architectures, userland tests on x86_64'
 	@echo '                  (ARCH=x86_64 and SUITE=kprobes_test narrow it, V=1 shows all)'
+	@echo 'make selftests    only the base'"'"'s own selftests of kprobe events'
 	@echo 'make shell        a shell in the booted x86_64 kernel'
 	@echo 'make series       patches for git am (DIR=where; VERIFY=1 applies, BUILD=1 builds each)'
 	@echo 'make check        checkpatch, sparse, W=1, kernel-doc on our files'
@@ -16,7 +17,7 @@ help:
 	@echo 'make test-debug   all suites under lockdep, KASAN and KCSAN'
 	@echo 'make clean        remove everything that was made'
 
-run test shell check bench test-arches test-debug:
+run test selftests shell check bench test-arches test-debug:
 	@scripts/$@
 
 series:

@@ -3,7 +3,8 @@
  * Puts one probe where it is told, for tests of probes in modules. Writing a
  * symbol to the parameter "register" registers it, and fails as that does;
  * anything written to "unregister" or "enable" does what they say. "hits" and
- * "gone" tell about the probe.
+ * "gone" tell about the probe. With "post" set it gets a post handler, too,
+ * whose calls are "post_hits".
  *
  * "on_coming" is a symbol that is probed as soon as a module with that symbol
  * comes, before its init function runs.
@@ -21,7 +22,7 @@ struct probe {
 	struct kprobe	kp;
 	char		name[NAME_LEN];
 	bool		registered;
-	unsigned int	hits;
+	unsigned int	hits, post_hits;
 };
 
 static struct probe by_hand, on_coming;
@@ -31,6 +32,15 @@ static int count_hit(struct kprobe *kp, struct pt_regs *regs)
 	container_of(kp, struct probe, kp)->hits++;
 	return 0;
 }
+
+static void count_post_hit(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	container_of(kp, struct probe, kp)->post_hits++;
+}
+
+static bool with_post_handler;
+module_param_named(post, with_post_handler, bool, 0600);
+MODULE_PARM_DESC(post, "whether probes get a post handler");
 
 static int probe_register(struct probe *p)
 {
@@ -42,7 +52,10 @@ static int probe_register(struct probe *p)
 	memset(&p->kp, 0, sizeof(p->kp));
 	p->kp.symbol_name = p->name;
 	p->kp.pre_handler = count_hit;
+	if (with_post_handler)
+		p->kp.post_handler = count_post_hit;
 	p->hits = 0;
+	p->post_hits = 0;
 	ret = register_kprobe(&p->kp);
 	p->registered = !ret;
 	return ret;
@@ -93,6 +106,11 @@ static int hits_get(char *buf, const struct kernel_param *kp)
 	return sysfs_emit(buf, "%u\n", ((struct probe *)kp->arg)->hits);
 }
 
+static int post_hits_get(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%u\n", ((struct probe *)kp->arg)->post_hits);
+}
+
 static int gone_get(char *buf, const struct kernel_param *kp)
 {
 	struct probe *p = kp->arg;
@@ -105,6 +123,7 @@ static const struct kernel_param_ops unregister_ops = { .set = unregister_set };
 static const struct kernel_param_ops enable_ops = { .set = enable_set };
 static const struct kernel_param_ops on_coming_ops = { .set = on_coming_set };
 static const struct kernel_param_ops hits_ops = { .get = hits_get };
+static const struct kernel_param_ops post_hits_ops = { .get = post_hits_get };
 static const struct kernel_param_ops gone_ops = { .get = gone_get };
 
 module_param_cb(register, &register_ops, NULL, 0200);
@@ -117,6 +136,8 @@ module_param_cb(on_coming, &on_coming_ops, NULL, 0200);
 MODULE_PARM_DESC(on_coming, "symbol to probe as its module comes");
 module_param_cb(hits, &hits_ops, &by_hand, 0400);
 MODULE_PARM_DESC(hits, "hits of the probe since it was registered");
+module_param_cb(post_hits, &post_hits_ops, &by_hand, 0400);
+MODULE_PARM_DESC(post_hits, "calls of its post handler since then");
 module_param_cb(gone, &gone_ops, &by_hand, 0400);
 MODULE_PARM_DESC(gone, "1 when the probed code does not exist any more");
 module_param_cb(coming_hits, &hits_ops, &on_coming, 0400);
