@@ -10,12 +10,15 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
+#include <linux/jiffies.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/objtool.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
 
@@ -1505,6 +1508,96 @@ static void ret_disable_with_calls_in_flight(struct kunit *test)
 }
 
 /*
+ * Calls that never return.
+ */
+
+#define NR_EXITS	100
+#define EXIT_ROUNDS	100
+
+struct exits {
+	struct completion	leave;
+	atomic_t		inside, gone;
+};
+
+static noinline __noclone notrace u32 kp_test_exit(struct exits *e)
+{
+	KP_PADDING;
+	atomic_inc(&e->inside);
+	wait_for_completion(&e->leave);
+	atomic_inc(&e->gone);
+	kthread_complete_and_exit(NULL, 0);
+}
+
+static int exit_thread(void *data)
+{
+	u32 (*volatile fn)(struct exits *e) = kp_test_exit;
+
+	return fn(data);
+}
+
+static bool all_reached(atomic_t *counter, int nr)
+{
+	unsigned long end = jiffies + 60 * HZ;
+
+	while (atomic_read(counter) != nr && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	return atomic_read(counter) == nr;
+}
+
+/* So many tasks are inside at the same time, and exit there. */
+static bool exit_inside(int nr)
+{
+	struct task_struct *task;
+	struct exits e = { };
+	bool right;
+	int i;
+
+	init_completion(&e.leave);
+	for (i = 0; i < nr; i++) {
+		task = kthread_run(exit_thread, &e, "kp_exit/%d", i);
+		if (IS_ERR(task))
+			break;
+	}
+	right = i == nr && all_reached(&e.inside, i);
+	complete_all(&e.leave);
+	/* Until then they use what is on this stack. */
+	right &= all_reached(&e.gone, i);
+	/* An instance comes back a grace period after its task has ended. */
+	schedule_timeout_uninterruptible(1);
+	rcu_barrier();
+	return right;
+}
+
+static void p_ret_06_tasks_exit_inside(struct kunit *test)
+{
+	struct retprobes_test *k = begin_ret(test);
+	struct retprobe *r = &k->r[0];
+	int i, missed;
+
+	retprobe_at(r, "kp_test_exit");
+	r->log = NULL;
+	r->rp.maxactive = NR_EXITS;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&r->rp), 0);
+	for (i = 0; i < EXIT_ROUNDS; i++) {
+		if (!exit_inside(NR_EXITS))
+			break;
+	}
+	KUNIT_EXPECT_EQ(test, i, EXIT_ROUNDS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->entries) + r->rp.nmissed, i * NR_EXITS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), 0);
+	/* Some may have been late in a round, but none is lost. */
+	KUNIT_EXPECT_LE(test, r->rp.nmissed, i * NR_EXITS / 10);
+	for (i = 0; i < 10; i++) {
+		missed = r->rp.nmissed;
+		if (exit_inside(NR_EXITS) && r->rp.nmissed == missed)
+			break;
+		schedule_timeout_uninterruptible(HZ);
+	}
+	KUNIT_EXPECT_LT_MSG(test, i, 10, "not all instances came back");
+	unregister_kretprobe(&r->rp);
+}
+
+/*
  * Stack traces.
  */
 
@@ -1656,6 +1749,7 @@ static struct kunit_case kprobes_testcases[] = {
 	KUNIT_CASE(p_ret_01_maxactive_exhausted),
 	KUNIT_CASE(p_ret_15_p_ret_17_unregister_with_calls_in_flight),
 	KUNIT_CASE(ret_disable_with_calls_in_flight),
+	KUNIT_CASE_SLOW(p_ret_06_tasks_exit_inside),
 	KUNIT_CASE(p_ret_18_stack_trace_in_the_handler),
 #else
 	KUNIT_CASE(p_ret_32_no_kretprobes),

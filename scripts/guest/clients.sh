@@ -78,7 +78,7 @@ check "p_mod_12 nothing is left" wait_for 20 [ ! -s $KPROBES/list ]
 cd /sys/kernel/debug/fail_function || exit
 check "fail_function takes the function" sh -c "echo $FN >inject && grep -q '^$FN' inject"
 echo 100 >probability
-echo -1 >times
+echo -1 >./times
 echo 0 >verbose
 check "and a value" sh -c "printf %#x -12 >$FN/retval"
 check "which it then returns" says -12 client call

@@ -74,5 +74,28 @@ check "p_mod_05 a disabled probe dies with its module" sh -c \
 	 echo kprobe_test_target:kprobe_test_fn >$DRIVER/register &&
 	 echo 0 >$KPROBES/enabled && rmmod kprobe_test_target &&
 	 echo 1 >$KPROBES/enabled && grep -q 1 $DRIVER/gone"
+
+# P-AGG-05, P-BLK-03: the module and its part of the blacklist come and go while
+# a probe is registered on its function, and is sometimes right.
+rmmod kprobe_test_target 2>/dev/null
+echo 1 >$DRIVER/unregister
+(while :; do modprobe kprobe_test_target; rmmod kprobe_test_target; done) 2>/dev/null &
+loop=$!
+there=0 away=0 i=0
+while [ $i -lt 3000 ] && { [ $there -lt 50 ] || [ $away -lt 50 ]; }; do
+	i=$((i + 1))
+	if echo kprobe_test_target:kprobe_test_fn 2>/dev/null >$DRIVER/register; then
+		there=$((there + 1))
+		echo 1 >$DRIVER/unregister
+	else
+		away=$((away + 1))
+	fi
+done 2>/dev/null
+kill $loop
+wait $loop 2>/dev/null
+echo "    the module was there $there times, and $away times not"
+check "p_agg_05 p_blk_03 register while the module comes and goes" \
+	[ $there -ge 20 -a $away -ge 20 ]
+rmmod kprobe_test_target 2>/dev/null
 check "all is taken back" rmmod kprobe_test_driver
 check "the list is empty" [ ! -s $KPROBES/list ]

@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
+#include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/objtool.h>
 #include <linux/slab.h>
@@ -275,6 +276,17 @@ static void blacklist_p_blk_04_add_what_is_no_text(struct kunit *test)
 			-EINVAL);
 }
 
+/* Breakpoints of the debugger are refused at the same places. */
+static void blacklist_of_kgdb(struct kunit *test)
+{
+#ifdef CONFIG_KGDB_HONOUR_BLOCKLIST
+	KUNIT_EXPECT_EQ(test, kgdb_validate_break_address(fn_addr(kp_bl_marked)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kgdb_validate_break_address(fn_addr(kp_bl_free)), 0);
+#else
+	kunit_skip(test, "needs KGDB_HONOUR_BLOCKLIST");
+#endif
+}
+
 /* What a breakpoint goes through before the recursion guard, by name. */
 static const char * const hit_path[] = {
 	"get_kprobe",
@@ -417,6 +429,7 @@ static struct kunit_case blacklist_cases[] = {
 	KUNIT_CASE(blacklist_add_function),
 	KUNIT_CASE(blacklist_add_area),
 	KUNIT_CASE(blacklist_p_blk_04_add_what_is_no_text),
+	KUNIT_CASE(blacklist_of_kgdb),
 	KUNIT_CASE(blacklist_p_blk_01_hit_path),
 	KUNIT_CASE(blacklist_p_blk_01_every_entry_is_refused),
 	KUNIT_CASE(blacklist_sections),

@@ -6,6 +6,8 @@
  * "gone" tell about the probe. With "post" set it gets a post handler, too,
  * whose calls are "post_hits".
  *
+ * Anything written to "kill_ftrace" makes ftrace believe that it is broken.
+ *
  * "on_coming" is a symbol that is probed as soon as a module with that symbol
  * comes, before its init function runs.
  */
@@ -93,6 +95,21 @@ static int enable_set(const char *val, const struct kernel_param *kp)
 	return by_hand.registered ? enable_kprobe(&by_hand.kp) : -ENOENT;
 }
 
+/* Not exported: a probe finds out where it is. */
+static int kill_ftrace_set(const char *val, const struct kernel_param *kp)
+{
+	struct kprobe p = { .symbol_name = "ftrace_kill" };
+	void (*ftrace_kill)(void);
+	int ret = register_kprobe(&p);
+
+	if (ret)
+		return ret;
+	ftrace_kill = (void *)p.addr;
+	unregister_kprobe(&p);
+	ftrace_kill();
+	return 0;
+}
+
 static int on_coming_set(const char *val, const struct kernel_param *kp)
 {
 	probe_unregister(&on_coming);
@@ -121,6 +138,7 @@ static int gone_get(char *buf, const struct kernel_param *kp)
 static const struct kernel_param_ops register_ops = { .set = register_set };
 static const struct kernel_param_ops unregister_ops = { .set = unregister_set };
 static const struct kernel_param_ops enable_ops = { .set = enable_set };
+static const struct kernel_param_ops kill_ftrace_ops = { .set = kill_ftrace_set };
 static const struct kernel_param_ops on_coming_ops = { .set = on_coming_set };
 static const struct kernel_param_ops hits_ops = { .get = hits_get };
 static const struct kernel_param_ops post_hits_ops = { .get = post_hits_get };
@@ -132,6 +150,8 @@ module_param_cb(unregister, &unregister_ops, NULL, 0200);
 MODULE_PARM_DESC(unregister, "written to: unregisters the probe");
 module_param_cb(enable, &enable_ops, NULL, 0200);
 MODULE_PARM_DESC(enable, "written to: enables the probe");
+module_param_cb(kill_ftrace, &kill_ftrace_ops, NULL, 0200);
+MODULE_PARM_DESC(kill_ftrace, "written to: breaks ftrace for good");
 module_param_cb(on_coming, &on_coming_ops, NULL, 0200);
 MODULE_PARM_DESC(on_coming, "symbol to probe as its module comes");
 module_param_cb(hits, &hits_ops, &by_hand, 0400);

@@ -10,6 +10,7 @@
 noinline int kprobe_test_fn(int v);
 noinline int kprobe_test_nokprobe(int v);
 noinline int kprobe_test_in_section(int v);
+noinline int kprobe_test_no_trace(int v);
 
 noinline __noclone int kprobe_test_fn(int v)
 {
@@ -30,6 +31,13 @@ noinline __noclone __kprobes int kprobe_test_in_section(int v)
 	return v + 7;
 }
 
+/* Not an ftrace site. */
+noinline __noclone notrace int kprobe_test_no_trace(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 9;
+}
+
 /* Somebody might look at it: so the calls are made. */
 static int result;
 
@@ -41,6 +49,7 @@ static int call_set(const char *val, const struct kernel_param *kp)
 		return -EINVAL;
 	v = kprobe_test_fn(v);
 	v = kprobe_test_nokprobe(v);
+	v = kprobe_test_no_trace(v);
 	WRITE_ONCE(result, kprobe_test_in_section(v));
 	return 0;
 }

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What becomes of probes when there is no memory for them. Writing the name of
+ * a case to the parameter "run" registers its probes again and again, each time
+ * with the next allocation failing, until none fails any more. "failures" is
+ * how often that made the registration fail, "survived" how often it did not.
+ *
+ * Which allocations can fail is up to failslab and fail_page_alloc in debugfs.
+ */
+
+#include <linux/cleanup.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#define NR_BATCH	200
+#define MAX_ALLOCATIONS	5000
+
+static noinline __noclone notrace int kp_nomem_plain(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 3;
+}
+
+static noinline __noclone int kp_nomem_traced(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 5;
+}
+
+/* Nops, many more than probes: they begin somewhere behind the prologue. */
+static noinline __noclone notrace int kp_nomem_nops(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	asm volatile("	.rept 400\n	nop\n	.endr\n");
+	return v + 7;
+}
+#define NOPS_OFFSET	64
+
+static unsigned int hits, failures, survived;
+
+static void call_all(void)
+{
+	int (*volatile fn)(int v);
+	int sum;
+
+	fn = kp_nomem_plain;
+	sum = fn(1);
+	fn = kp_nomem_traced;
+	sum += fn(1);
+	fn = kp_nomem_nops;
+	sum += fn(1);
+	WARN_ON(sum != 3 + 3 + 5 + 7);
+}
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+/* All that a case may need. */
+struct probes {
+	struct kprobe		k[NR_BATCH];
+	struct kretprobe	r[3];
+	struct kprobe		*kps[NR_BATCH];
+	struct kretprobe	*rps[3];
+};
+
+static void kprobe_on(struct kprobe *p, const char *symbol, unsigned int offset)
+{
+	p->symbol_name = symbol;
+	p->offset = offset;
+	p->pre_handler = count_pre;
+}
+
+static void kretprobe_on(struct kretprobe *rp, const char *symbol)
+{
+	rp->kp.symbol_name = symbol;
+	rp->handler = count_return;
+	rp->data_size = 64;
+	rp->maxactive = 50;
+}
+
+static void fill(struct probes *s)
+{
+	int i;
+
+	memset(s, 0, sizeof(*s));
+	for (i = 0; i < NR_BATCH; i++) {
+		kprobe_on(&s->k[i], "kp_nomem_nops",
+			  NOPS_OFFSET + i * sizeof(kprobe_opcode_t));
+		INIT_LIST_HEAD(&s->k[i].list);
+		s->kps[i] = &s->k[i];
+	}
+	for (i = 0; i < ARRAY_SIZE(s->r); i++) {
+		kretprobe_on(&s->r[i], i ? "kp_nomem_traced" : "kp_nomem_plain");
+		INIT_LIST_HEAD(&s->r[i].kp.list);
+		s->rps[i] = &s->r[i];
+	}
+}
+
+static int one_plain(struct probes *s)
+{
+	kprobe_on(&s->k[0], "kp_nomem_plain", 0);
+	return register_kprobe(&s->k[0]);
+}
+
+static int one_traced(struct probes *s)
+{
+	kprobe_on(&s->k[0], "kp_nomem_traced", 0);
+	return register_kprobe(&s->k[0]);
+}
+
+static int one_with_post_handler(struct probes *s)
+{
+	s->k[0].post_handler = count_post;
+	return one_traced(s);
+}
+
+static int many(struct probes *s)
+{
+	/* Of each kind one. */
+	kprobe_on(&s->k[0], "kp_nomem_plain", 0);
+	kprobe_on(&s->k[1], "kp_nomem_traced", 0);
+	return register_kprobes(s->kps, NR_BATCH);
+}
+
+static int one_return(struct probes *s)
+{
+	return register_kretprobe(&s->r[0]);
+}
+
+static int one_return_traced(struct probes *s)
+{
+	return register_kretprobe(&s->r[1]);
+}
+
+static int many_returns(struct probes *s)
+{
+	return register_kretprobes(s->rps, ARRAY_SIZE(s->rps));
+}
+
+static const struct nomem_case {
+	const char	*name;
+	int		(*add)(struct probes *s);
+	/* How many probes that are, and whether they are return probes. */
+	int		nr, nr_ret;
+	/* What one call of each function makes them count. */
+	unsigned int	hits;
+} cases[] = {
+	{ "plain",		one_plain,		1, 0, 1 },
+	{ "traced",		one_traced,		1, 0, 1 },
+	{ "post",		one_with_post_handler,	1, 0, 1 },
+	{ "many",		many,			NR_BATCH, 0, NR_BATCH },
+	{ "return",		one_return,		0, 1, 1 },
+	{ "return_traced",	one_return_traced,	0, 2, 1 },
+	{ "many_returns",	many_returns,		0, 3, 3 },
+};
+
+static void take_back(const struct nomem_case *c, struct probes *s)
+{
+	unregister_kprobes(s->kps, c->nr);
+	unregister_kretprobes(s->rps, c->nr_ret);
+}
+
+/* Nothing of them is left: neither in the text nor in what the user handed in. */
+static const char *what_is_left(const struct nomem_case *c, struct probes *s, const u8 *text)
+{
+	int i;
+
+	for (i = 0; i < c->nr; i++) {
+		if (s->k[i].addr || s->k[i].flags || !list_empty(&s->k[i].list))
+			return "a probe has changed";
+	}
+	for (i = 0; i < c->nr_ret; i++) {
+		if (s->r[i].kp.addr || s->r[i].kp.flags || !list_empty(&s->r[i].kp.list))
+			return "a return probe has changed";
+	}
+	if (memcmp(text, kp_nomem_plain, 16) ||
+	    memcmp(text + 16, kp_nomem_traced, 16) ||
+	    memcmp(text + 32, kp_nomem_nops, NOPS_OFFSET + NR_BATCH))
+		return "text has changed";
+	hits = 0;
+	call_all();
+	return hits ? "a handler ran" : NULL;
+}
+
+/* NULL if all is well; fails the nth allocation, *more tells whether there was one. */
+static const char *try(const struct nomem_case *c, struct probes *s, unsigned int nth,
+		       const u8 *text, bool *more)
+{
+	const char *left;
+	int ret;
+
+	fill(s);
+#ifdef CONFIG_FAULT_INJECTION
+	WRITE_ONCE(current->fail_nth, nth);
+#endif
+	ret = c->add(s);
+#ifdef CONFIG_FAULT_INJECTION
+	*more = !READ_ONCE(current->fail_nth);
+	WRITE_ONCE(current->fail_nth, 0);
+#else
+	*more = false;
+#endif
+	if (ret) {
+		failures++;
+		left = what_is_left(c, s, text);
+		if (!*more)
+			return "registration fails though nothing else did";
+		return ret == -ENOMEM ? left : "registration fails with a wrong error";
+	}
+
+	survived += *more;
+	hits = 0;
+	call_all();
+	take_back(c, s);
+	return hits == c->hits ? NULL : "a wrong number of hits";
+}
+
+static int run_case(const struct nomem_case *c)
+{
+	struct probes *s __free(kvfree) = kvmalloc(sizeof(*s), GFP_KERNEL);
+	u8 text[32 + NOPS_OFFSET + NR_BATCH];
+	const char *why = NULL;
+	unsigned int nth;
+	bool more = true;
+
+	if (!s)
+		return -ENOMEM;
+	failures = 0;
+	survived = 0;
+	memcpy(text, kp_nomem_plain, 16);
+	memcpy(text + 16, kp_nomem_traced, 16);
+	memcpy(text + 32, kp_nomem_nops, NOPS_OFFSET + NR_BATCH);
+
+	for (nth = 1; nth < MAX_ALLOCATIONS && more && !why; nth++)
+		why = try(c, s, nth, text, &more);
+	if (!why && more)
+		why = "there is no end of it";
+	if (!why)
+		return 0;
+	pr_err("%s: allocation %u: %s\n", c->name, nth - 1, why);
+	return -EINVAL;
+}
+
+static int run_set(const char *val, const struct kernel_param *kp)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (sysfs_streq(val, cases[i].name))
+			return run_case(&cases[i]);
+	}
+	return -ENOENT;
+}
+
+static const struct kernel_param_ops run_ops = { .set = run_set };
+module_param_cb(run, &run_ops, NULL, 0200);
+MODULE_PARM_DESC(run, "the case to be run");
+module_param(failures, uint, 0400);
+MODULE_PARM_DESC(failures, "how often it failed");
+module_param(survived, uint, 0400);
+MODULE_PARM_DESC(survived, "how often it did not, although an allocation had");
+
+static int __init kprobe_test_nomem_init(void)
+{
+	return 0;
+}
+
+static void __exit kprobe_test_nomem_exit(void)
+{
+}
+
+module_init(kprobe_test_nomem_init);
+module_exit(kprobe_test_nomem_exit);
+MODULE_DESCRIPTION("Registers probes while there is no memory");
+MODULE_LICENSE("GPL");

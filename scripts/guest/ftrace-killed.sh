@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Probes in modules when ftrace has found itself broken and does nothing any
+# more, for good: this needs a guest of its own.
+# needs: CONFIG_KPROBES_TEST_MODULES CONFIG_FUNCTION_TRACER
+. /guest/lib.sh
+
+DRIVER=/sys/module/kprobe_test_driver/parameters
+TARGET=/sys/module/kprobe_test_target/parameters
+
+is() { [ "$(cat "$DRIVER/$1")" = "$2" ]; }
+add() { echo "$1" >$DRIVER/register; }
+refused() { ! add "$1"; }
+
+check "the modules load" sh -c "modprobe kprobe_test_driver && modprobe kprobe_test_target"
+check "a probe on an ftrace site of the target" add kprobe_test_target:kprobe_test_fn
+check "it is one" grep -q FTRACE $KPROBES/list
+echo 1 >$TARGET/call
+check "it is hit" is hits 1
+check "ftrace is killed" sh -c "echo 1 >$DRIVER/kill_ftrace"
+
+check "p_mod_07 the target goes with the probe in it" rmmod kprobe_test_target
+check "p_mod_07 the probe is gone" is gone 1
+check "p_mod_07 the target comes again" modprobe kprobe_test_target
+echo 1 >$TARGET/call
+check "it is unregistered" sh -c "echo 1 >$DRIVER/unregister"
+check "p_mod_07 no probe on an ftrace site any more" refused kernel_clone
+check "p_mod_07 nothing is left of it" [ ! -s $KPROBES/list ]
+# What ftrace does not know in a module that came later can be anything.
+add kprobe_test_target:kprobe_test_fn
+echo 1 >$TARGET/call
+echo 1 >$DRIVER/unregister
+check "p_mod_07 but on others" add kprobe_test_target:kprobe_test_no_trace
+echo 1 >$TARGET/call
+check "which are hit" is hits 1
+check "p_mod_07 the target goes again" rmmod kprobe_test_target
+check "and the driver" rmmod kprobe_test_driver
+check "the list is empty" [ ! -s $KPROBES/list ]
