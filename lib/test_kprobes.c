@@ -1528,7 +1528,7 @@ static noinline __noclone notrace u32 kp_test_exit(struct exits *e)
 	kthread_complete_and_exit(NULL, 0);
 }
 
-static int exit_thread(void *data)
+static int exiting_thread(void *data)
 {
 	u32 (*volatile fn)(struct exits *e) = kp_test_exit;
 
@@ -1554,7 +1554,7 @@ static bool exit_inside(int nr)
 
 	init_completion(&e.leave);
 	for (i = 0; i < nr; i++) {
-		task = kthread_run(exit_thread, &e, "kp_exit/%d", i);
+		task = kthread_run(exiting_thread, &e, "kp_exit/%d", i);
 		if (IS_ERR(task))
 			break;
 	}
