@@ -9,7 +9,8 @@
  * Anything written to "kill_ftrace" makes ftrace believe that it is broken.
  *
  * "on_coming" is a symbol that is probed as soon as a module with that symbol
- * comes, before its init function runs.
+ * comes, before its init function runs. "on_going" is one that somebody tries to
+ * probe when its module has been taken leave of; "going_error" is what came of it.
  */
 
 #include <linux/kprobes.h>
@@ -27,7 +28,8 @@ struct probe {
 	unsigned int	hits, post_hits;
 };
 
-static struct probe by_hand, on_coming;
+static struct probe by_hand, on_coming, on_going;
+static int going_error;
 
 static int count_hit(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -110,14 +112,14 @@ static int kill_ftrace_set(const char *val, const struct kernel_param *kp)
 	return 0;
 }
 
-static int on_coming_set(const char *val, const struct kernel_param *kp)
+/* kp->arg is the probe. */
+static int on_module_set(const char *val, const struct kernel_param *kp)
 {
-	probe_unregister(&on_coming);
-	set_name(&on_coming, val);
+	probe_unregister(kp->arg);
+	set_name(kp->arg, val);
 	return 0;
 }
 
-/* kp->arg is the probe. */
 static int hits_get(char *buf, const struct kernel_param *kp)
 {
 	return sysfs_emit(buf, "%u\n", ((struct probe *)kp->arg)->hits);
@@ -139,7 +141,7 @@ static const struct kernel_param_ops register_ops = { .set = register_set };
 static const struct kernel_param_ops unregister_ops = { .set = unregister_set };
 static const struct kernel_param_ops enable_ops = { .set = enable_set };
 static const struct kernel_param_ops kill_ftrace_ops = { .set = kill_ftrace_set };
-static const struct kernel_param_ops on_coming_ops = { .set = on_coming_set };
+static const struct kernel_param_ops on_module_ops = { .set = on_module_set };
 static const struct kernel_param_ops hits_ops = { .get = hits_get };
 static const struct kernel_param_ops post_hits_ops = { .get = post_hits_get };
 static const struct kernel_param_ops gone_ops = { .get = gone_get };
@@ -152,8 +154,12 @@ module_param_cb(enable, &enable_ops, NULL, 0200);
 MODULE_PARM_DESC(enable, "written to: enables the probe");
 module_param_cb(kill_ftrace, &kill_ftrace_ops, NULL, 0200);
 MODULE_PARM_DESC(kill_ftrace, "written to: breaks ftrace for good");
-module_param_cb(on_coming, &on_coming_ops, NULL, 0200);
+module_param_cb(on_coming, &on_module_ops, &on_coming, 0200);
 MODULE_PARM_DESC(on_coming, "symbol to probe as its module comes");
+module_param_cb(on_going, &on_module_ops, &on_going, 0200);
+MODULE_PARM_DESC(on_going, "symbol to probe as its module goes");
+module_param(going_error, int, 0600);
+MODULE_PARM_DESC(going_error, "what registering it returned");
 module_param_cb(hits, &hits_ops, &by_hand, 0400);
 MODULE_PARM_DESC(hits, "hits of the probe since it was registered");
 module_param_cb(post_hits, &post_hits_ops, &by_hand, 0400);
@@ -169,6 +175,11 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *mo
 {
 	if (event == MODULE_STATE_COMING && on_coming.name[0])
 		probe_register(&on_coming);
+	/* Called after the core's own notifier, which is the first. */
+	if (event == MODULE_STATE_GOING && on_going.name[0]) {
+		going_error = probe_register(&on_going);
+		probe_unregister(&on_going);
+	}
 	return NOTIFY_DONE;
 }
 
