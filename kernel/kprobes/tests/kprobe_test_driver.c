@@ -175,7 +175,7 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *mo
 {
 	if (event == MODULE_STATE_COMING && on_coming.name[0])
 		probe_register(&on_coming);
-	/* Called after the core's own notifier, which is the first. */
+	/* This notifier comes after the core's own. */
 	if (event == MODULE_STATE_GOING && on_going.name[0]) {
 		going_error = probe_register(&on_going);
 		probe_unregister(&on_going);
