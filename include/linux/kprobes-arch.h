@@ -356,10 +356,40 @@ static inline int arch_trampoline_kprobe(struct kprobe *p)
 #endif
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+/* Where hooked functions return to; assembly of the architecture. */
+void __kretprobe_trampoline(void);
+
+static nokprobe_inline void *kretprobe_trampoline_addr(void)
+{
+	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
+}
+
+#ifdef CONFIG_KRETPROBE_NATIVE
+/*
+ * <asm/kretprobe.h> has to supply, inline because they are a large part of the
+ * cost of a return probe:
+ *
+ * arch_kretprobe_note_return(ri, regs) - at the entry of a function, fill in
+ *	ret_addr and fp, which is how the frame will be recognised. Returns fp.
+ * arch_kretprobe_divert_return(fp, regs) - replace the return address. In
+ *	between, the instance is linked to the task, for unwinders in an NMI.
+ * arch_kretprobe_frame(regs) - in the trampoline, which frame this is.
+ * arch_kretprobe_restore_return(regs, ret_addr) - there, put the real address
+ *	to where the trampoline takes it from, and unwinders find it.
+ *
+ * The trampoline calls kretprobe_native_handler().
+ */
+#include <asm/kretprobe.h>
+
+void kretprobe_native_handler(struct pt_regs *regs);
+#else
 /**
  * arch_prepare_kretprobe() - divert the return of the function just entered
- * @ri: to be filled in: ret_addr and fp
+ * @ri: to be filled in: ret_addr and fp; already linked to the task
  * @regs: state at the function's entry
+ *
+ * Where unwinders look for hooks, the instance is complete before the return
+ * address changes.
  *
  * Context: hit path.
  * Default: none.
@@ -371,25 +401,18 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
  * @regs: state after the return
  * @correct_ret_addr: the real return address
  *
- * Context: hit path, after the handlers.
+ * Context: hit path, after the handlers and before the hook is forgotten.
  * Default: weak, does nothing.
  */
 void arch_kretprobe_fixup_return(struct pt_regs *regs,
 				 kprobe_opcode_t *correct_ret_addr);
-
-/* Where hooked functions return to; assembly of the architecture. */
-void __kretprobe_trampoline(void);
-
-static nokprobe_inline void *kretprobe_trampoline_addr(void)
-{
-	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
-}
 
 /* Offered to the trampoline; documented at their bodies. */
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
 					     void *frame_pointer);
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
 					   void *frame_pointer);
+#endif
 #endif
 
 /*

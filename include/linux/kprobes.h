@@ -160,13 +160,15 @@ static inline bool kprobe_ftrace(struct kprobe *p)
 /**
  * struct kretprobe_holder - what calls in flight keep of their kretprobe
  * @rp: the kretprobe, NULL once it is unregistered
- * @pool: its instances
+ * @pool: its instances; with KRETPROBE_POOL the core embeds the holder in them
  *
  * Outlives the kretprobe until the last probed call has returned.
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;
+#ifndef CONFIG_KRETPROBE_POOL
 	struct objpool_head	pool;
+#endif
 };
 
 /**
@@ -174,9 +176,11 @@ struct kretprobe_holder {
  * @kp: the probe on the entry; its handlers are set by register_kretprobe()
  * @handler: called when the function has returned
  * @entry_handler: called at its entry, may be NULL
- * @maxactive: calls that can be in flight at once; 0 or less takes a default,
- *	       which is written back
- * @nmissed: calls not followed because @maxactive were in flight
+ * @maxactive: calls that can be in flight at once, on all CPUs together; 0 or
+ *	       less takes a default, which is written back, and where the pool
+ *	       is the core's own, lets it grow
+ * @nmissed: calls not followed because too many were in flight, and returns
+ *	     not reported because RCU did not watch
  * @data_size: bytes of user data in each instance
  * @rh: instance pool (KRETPROBE_ON_RETHOOK)
  * @rph: instance pool (otherwise)
@@ -198,10 +202,12 @@ struct kretprobe {
 /**
  * struct kretprobe_instance - one followed call of a probed function
  * @node: link to the task (KRETPROBE_ON_RETHOOK)
- * @rcu: to free it after its kretprobe has gone
  * @llist: link to the task (otherwise)
  * @rph: the pool it belongs to
  * @fp: what the architecture uses to recognise the stack frame
+ * @ref: its name in the pool (KRETPROBE_POOL)
+ * @next: how to get to the next free one there (KRETPROBE_POOL)
+ * @rcu: to free it after its kretprobe has gone (otherwise)
  * @ret_addr: the return address; in the entry handler not known yet
  * @rp: the kretprobe
  * @task: the task that made the call
@@ -214,10 +220,15 @@ struct kretprobe_instance {
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 	struct rethook_node		node;
 #else
-	struct rcu_head			rcu;
 	struct llist_node		llist;
 	struct kretprobe_holder		*rph;
 	void				*fp;
+#ifdef CONFIG_KRETPROBE_POOL
+	u64				ref;
+	u64				next;
+#else
+	struct rcu_head			rcu;
+#endif
 #endif
 	kprobe_opcode_t			*ret_addr;
 	struct kretprobe		*rp;

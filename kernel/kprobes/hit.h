@@ -3,6 +3,7 @@
 #define _KERNEL_KPROBES_HIT_H
 
 #include <linux/atomic.h>
+#include <linux/context_tracking.h>
 
 #include "internal.h"
 
@@ -25,6 +26,16 @@ static nokprobe_inline void kprobe_site_count_miss(struct kprobe_site *site,
 						   enum kprobe_miss cause)
 {
 	raw_atomic_long_inc(&site->misses[cause]);
+}
+
+/* As rcu_is_watching(), but not a function that could itself be probed. */
+static nokprobe_inline bool kprobe_rcu_is_watching(void)
+{
+#ifdef CONFIG_CONTEXT_TRACKING_IDLE
+	return __this_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
+#else
+	return true;
+#endif
 }
 
 /*
@@ -57,29 +68,33 @@ static nokprobe_inline void kprobe_irq_check_end(struct kprobe_irq_check c,
  * struct kprobe_hit_state - which hit this CPU was in
  * @running: its current_kprobe
  * @status: its kprobe_status
+ * @user: its kprobe_running_user
  */
 struct kprobe_hit_state {
 	struct kprobe	*running;
 	unsigned long	status;
+	struct kprobe	*user;
 };
 
 /* Return handlers run as a hit of @p, and perhaps inside one of another. */
 static nokprobe_inline struct kprobe_hit_state kprobe_hit_enter(struct kprobe *p)
 {
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 	struct kprobe_hit_state outer = {
 		.running	= kprobe_running(),
-		.status		= kcb->kprobe_status,
+		.status		= __this_cpu_read(kprobe_ctlblk.kprobe_status),
+		.user		= __this_cpu_read(kprobe_running_user),
 	};
 
+	kprobe_note_user(p);
 	__this_cpu_write(current_kprobe, p);
-	kcb->kprobe_status = KPROBE_HIT_ACTIVE;
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	return outer;
 }
 
 static nokprobe_inline void kprobe_hit_leave(struct kprobe_hit_state outer)
 {
-	get_kprobe_ctlblk()->kprobe_status = outer.status;
+	kprobe_note_user(outer.user);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, outer.status);
 	__this_cpu_write(current_kprobe, outer.running);
 }
 

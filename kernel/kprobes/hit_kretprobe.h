@@ -47,4 +47,20 @@ static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,
 	kprobe_hit_leave(outer);
 }
 
+/* The same where no other hit is going on and the fields are as they must be. */
+static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
+							 struct kretprobe_instance *ri,
+							 struct pt_regs *regs)
+{
+	struct kprobe_irq_check check;
+
+	kprobe_note_user(&rp->kp);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	__this_cpu_write(current_kprobe, &rp->kp);
+	check = kprobe_irq_check_begin();
+	rp->handler(ri, regs);
+	kprobe_irq_check_end(check, rp->handler);
+	reset_current_kprobe();
+}
+
 #endif /* _KERNEL_KPROBES_HIT_KRETPROBE_H */

@@ -6,11 +6,13 @@
  * again before the task goes on.
  */
 
+#include <linux/context_tracking_irq.h>
 #include <linux/llist.h>
 #include <linux/sched.h>
 
 #include "hit_kretprobe.h"
 #include "kretprobe.h"
+#include "retpool.h"
 
 static nokprobe_inline struct kretprobe_instance *
 llist_to_instance(struct llist_node *node)
@@ -18,28 +20,67 @@ llist_to_instance(struct llist_node *node)
 	return container_of(node, struct kretprobe_instance, llist);
 }
 
-static void free_instance_rcu(struct rcu_head *head)
-{
-	struct kretprobe_instance *ri = container_of(head, struct kretprobe_instance,
-						     rcu);
-
-	objpool_drop(ri, &ri->rph->pool);
-}
-
-/**
- * kretprobe_recycle() - a call is not followed any more
- * @ri: its instance
- *
- * Context: preemption off. The pool may be gone one grace period later.
+#ifdef CONFIG_KRETPROBE_NATIVE
+/*
+ * As soon as the trampoline is on the stack, an unwinder in an NMI may want to
+ * look through it.
  */
-void kretprobe_recycle(struct kretprobe_instance *ri)
+static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
+					struct pt_regs *regs)
 {
-	if (likely(get_kretprobe(ri)))
-		objpool_push(ri, &ri->rph->pool);
-	else
-		call_rcu(&ri->rcu, free_instance_rcu);
+	void *fp = arch_kretprobe_note_return(ri, regs);
+
+	barrier();
+	__llist_add(&ri->llist, &current->kretprobe_instances);
+	barrier();
+	arch_kretprobe_divert_return(fp, regs);
 }
-NOKPROBE_SYMBOL(kretprobe_recycle);
+
+/* This is all; unwinders find the address on the stack from here on. */
+static nokprobe_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
+							kprobe_opcode_t *correct_ret_addr)
+{
+}
+#else
+static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
+					struct pt_regs *regs)
+{
+	/* Nobody shall take it for an earlier call that it was used for. */
+	ri->fp = NULL;
+	barrier();
+	__llist_add(&ri->llist, &current->kretprobe_instances);
+	barrier();
+	arch_prepare_kretprobe(ri, regs);
+}
+
+/* Other trampolines have one function for this, after the handlers. */
+static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
+							  unsigned long ret_addr)
+{
+}
+
+void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
+					kprobe_opcode_t *correct_ret_addr)
+{
+}
+#endif
+
+/* There is no instance near, or an entry handler to be asked. */
+static noinline int enter_slowly(struct kretprobe *rp, struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri;
+
+	if (unlikely(!retpool_get_here(rp->rph, &ri) &&
+		     !retpool_get_elsewhere(rp->rph, &ri)))
+		kretprobe_miss_hit(rp, KPROBE_MISS_POOL);
+	else if (kretprobe_wants_return(rp, ri, regs))
+		hook_return(ri, regs);
+	else
+		retpool_put(ri);
+
+	return 0;
+}
+NOKPROBE_SYMBOL(enter_slowly);
 
 /**
  * kretprobe_pre_handler() - a function with a return probe is entered
@@ -52,38 +93,43 @@ NOKPROBE_SYMBOL(kretprobe_recycle);
 int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
-	struct kretprobe_instance *ri = objpool_pop(&rp->rph->pool);
+	struct kretprobe_instance *ri;
 
-	if (unlikely(!ri)) {
-		kretprobe_miss_hit(rp, KPROBE_MISS_POOL);
-	} else if (kretprobe_wants_return(rp, ri, regs)) {
-		arch_prepare_kretprobe(ri, regs);
-		__llist_add(&ri->llist, &current->kretprobe_instances);
-	} else {
-		objpool_push(ri, &rp->rph->pool);
-	}
+	/* Calls nothing but in the end, so that nothing has to be saved. */
+	if (rp->entry_handler || unlikely(!retpool_get_here(rp->rph, &ri)))
+		return enter_slowly(rp, regs);
 
+	ri->rp = rp;
+	ri->task = current;
+	hook_return(ri, regs);
 	return 0;
 }
 NOKPROBE_SYMBOL(kretprobe_pre_handler);
 
-/*
- * Behind @from, or at the head of the list, the instance that holds a real
- * return address. The others have the trampoline's: their frame had been
- * hooked before.
- */
-static struct llist_node *find_real(struct task_struct *tsk,
-				    struct llist_node *from)
+/* Does the return address belong to an older hook of the same frame? */
+static nokprobe_inline bool is_stacked(const struct kretprobe_instance *ri)
 {
-	struct llist_node *node = from ? from->next : tsk->kretprobe_instances.first;
-	void *trampoline = kretprobe_trampoline_addr();
+	return (void *)ri->ret_addr == kretprobe_trampoline_addr();
+}
 
-	while (node && (void *)llist_to_instance(node)->ret_addr == trampoline)
+/* The instance with the real return address of the frame that @node is of. */
+static nokprobe_inline struct llist_node *skip_stacked(struct llist_node *node)
+{
+	while (node && is_stacked(llist_to_instance(node)))
 		node = node->next;
 
 	return node;
 }
-NOKPROBE_SYMBOL(find_real);
+
+/* It may be changing its list just now. */
+static nokprobe_inline bool runs_elsewhere(struct task_struct *tsk)
+{
+#ifdef CONFIG_SMP
+	return tsk != current && READ_ONCE(tsk->on_cpu);
+#else
+	return false;
+#endif
+}
 
 /**
  * kretprobe_find_ret_addr() - look through the trampoline, for unwinders
@@ -92,7 +138,8 @@ NOKPROBE_SYMBOL(find_real);
  * @cur: cursor, NULL before the first frame of the task
  *
  * Context: any.
- * Return: the return address of the frame, or 0 if it is not hooked.
+ * Return: the return address of the frame, or 0 if it is not hooked or the
+ *	   task runs.
  */
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur)
@@ -102,20 +149,181 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 	if (WARN_ON_ONCE(!cur))
 		return 0;
 
-	for (node = find_real(tsk, *cur); node; node = find_real(tsk, node)) {
+	if (runs_elsewhere(tsk))
+		return 0;
+
+	node = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
+	while ((node = skip_stacked(node))) {
 		*cur = node;
 		if (llist_to_instance(node)->fp == fp)
 			return (unsigned long)llist_to_instance(node)->ret_addr;
+		node = node->next;
 	}
 
 	return 0;
 }
 NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
 
-void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
-					kprobe_opcode_t *correct_ret_addr)
+/* Give back the newest calls of the task, up to but not including @end. */
+static nokprobe_inline void forget_calls(struct llist_node *end)
 {
+	struct llist_head *calls = &current->kretprobe_instances;
+	struct llist_node *node = calls->first, *next;
+
+	/* An interrupt may use the list, but leaves it as it was. */
+	WRITE_ONCE(calls->first, end);
+
+	for (; node != end; node = next) {
+		next = node->next;
+		retpool_put(llist_to_instance(node));
+	}
 }
+
+/*
+ * The newest call is not of this frame. If an older one is, the stack was
+ * rewound, and those above it will never return.
+ */
+static noinline bool rewind_to(void *frame_pointer)
+{
+	struct llist_node *node = current->kretprobe_instances.first;
+
+	while (node && llist_to_instance(node)->fp != frame_pointer)
+		node = node->next;
+
+	if (node)
+		forget_calls(node);
+	return node;
+}
+NOKPROBE_SYMBOL(rewind_to);
+
+/* The kretprobe is not to be touched where RCU does not watch; so let it. */
+static noinline void count_unwatched(struct llist_node *node)
+{
+	struct kprobe_site *site;
+	struct kretprobe *rp;
+
+	ct_irq_enter_irqson();
+	rp = get_kretprobe(llist_to_instance(node));
+	if (rp) {
+		site = kprobe_table_find((unsigned long)rp->kp.addr);
+		if (site)
+			kprobe_site_count_miss(site, KPROBE_MISS_RCU);
+		kretprobe_count_miss(rp);
+	}
+	ct_irq_exit_irqson();
+}
+NOKPROBE_SYMBOL(count_unwatched);
+
+static nokprobe_inline void report_return(struct llist_node *node,
+					  unsigned long ret_addr,
+					  struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri = llist_to_instance(node);
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	if (likely(rp))
+		kretprobe_call_handler(rp, ri, ret_addr, regs);
+}
+
+/* The return of a frame with any number of hooks, and whatever is unusual. */
+static noinline unsigned long return_slowly(struct pt_regs *regs,
+					    void *frame_pointer)
+{
+	struct llist_node *node = current->kretprobe_instances.first;
+	struct llist_node *last, *end;
+	unsigned long ret_addr;
+	bool known = true;
+
+	if (unlikely(!node || llist_to_instance(node)->fp != frame_pointer)) {
+		known = rewind_to(frame_pointer);
+		node = current->kretprobe_instances.first;
+	}
+
+	last = skip_stacked(node);
+	/* There is nowhere to return to. */
+	if (unlikely(!last))
+		panic("kprobes: a return was diverted that nobody knows of\n");
+
+	end = last->next;
+	ret_addr = (unsigned long)llist_to_instance(last)->ret_addr;
+	instruction_pointer_set(regs, ret_addr);
+	arch_kretprobe_restore_return(regs, ret_addr);
+
+	/*
+	 * The instances stay linked for as long as handlers run: these may
+	 * take stack traces.
+	 */
+	if (WARN_ONCE(!known, "kprobes: return from a frame that was not hooked\n"))
+		node = end;
+	for (; node != end; node = node->next) {
+		if (likely(kprobe_rcu_is_watching()))
+			report_return(node, ret_addr, regs);
+		else
+			count_unwatched(node);
+	}
+
+	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
+	/* First where unwinders look, then where they would look it up. */
+	barrier();
+	forget_calls(end);
+
+	return ret_addr;
+}
+NOKPROBE_SYMBOL(return_slowly);
+
+#ifdef CONFIG_KRETPROBE_NATIVE
+
+/* One hook on the frame, the one expected, and nothing to be put back later. */
+static nokprobe_inline bool is_plain_return(struct llist_node *node,
+					    struct pt_regs *regs)
+{
+	return node && llist_to_instance(node)->fp == arch_kretprobe_frame(regs) &&
+	       !is_stacked(llist_to_instance(node)) &&
+	       !kprobe_running() && kprobe_rcu_is_watching();
+}
+
+/**
+ * kretprobe_native_handler() - a hooked function has returned
+ * @regs: state after the return
+ *
+ * Called by the trampoline of the architecture. Probes are kept out only while
+ * a user's handler runs; nothing else that is called could be probed.
+ *
+ * Context: any.
+ */
+void kretprobe_native_handler(struct pt_regs *regs)
+{
+	struct kretprobe_instance *ri;
+	struct llist_node *node;
+	unsigned long ret_addr;
+	struct kretprobe *rp;
+
+	preempt_disable_notrace();
+	node = current->kretprobe_instances.first;
+
+	if (likely(is_plain_return(node, regs))) {
+		ri = llist_to_instance(node);
+		ret_addr = (unsigned long)ri->ret_addr;
+		instruction_pointer_set(regs, ret_addr);
+		arch_kretprobe_restore_return(regs, ret_addr);
+
+		rp = get_kretprobe(ri);
+		if (likely(rp && rp->handler))
+			kretprobe_call_handler_alone(rp, ri, regs);
+
+		/* The address is back on the stack. */
+		barrier();
+		WRITE_ONCE(current->kretprobe_instances.first, node->next);
+		retpool_put(ri);
+	} else {
+		return_slowly(regs, arch_kretprobe_frame(regs));
+	}
+
+	preempt_enable_notrace();
+}
+NOKPROBE_SYMBOL(kretprobe_native_handler);
+
+#else /* !CONFIG_KRETPROBE_NATIVE */
 
 /**
  * __kretprobe_trampoline_handler() - a hooked function has returned
@@ -130,51 +338,7 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
 					     void *frame_pointer)
 {
-	struct llist_node *last = find_real(current, NULL), *node, *next;
-	struct kretprobe_instance *ri;
-	unsigned long ret_addr;
-	struct kretprobe *rp;
-
-	/* There is nowhere to return to. */
-	if (unlikely(!last))
-		panic("kprobes: a return was diverted that nobody knows of\n");
-
-	ret_addr = (unsigned long)llist_to_instance(last)->ret_addr;
-	instruction_pointer_set(regs, ret_addr);
-
-	/*
-	 * The instances stay linked for as long as handlers run: these may
-	 * take stack traces.
-	 */
-	for (node = current->kretprobe_instances.first; ; node = node->next) {
-		ri = llist_to_instance(node);
-		if (WARN_ONCE(ri->fp != frame_pointer,
-			      "kprobes: return address belongs to another frame\n"))
-			break;
-
-		rp = get_kretprobe(ri);
-		if (rp && likely(rcu_is_watching()))
-			kretprobe_call_handler(rp, ri, ret_addr, regs);
-		else if (rp)
-			kretprobe_count_miss(rp);
-
-		if (node == last)
-			break;
-	}
-
-	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
-
-	/* An interrupt may use the list, but leaves it as it was. */
-	node = current->kretprobe_instances.first;
-	WRITE_ONCE(current->kretprobe_instances.first, last->next);
-	last->next = NULL;
-
-	for (; node; node = next) {
-		next = node->next;
-		kretprobe_recycle(llist_to_instance(node));
-	}
-
-	return ret_addr;
+	return return_slowly(regs, frame_pointer);
 }
 NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 
@@ -183,7 +347,8 @@ NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
  * @regs: state after the return
  * @frame_pointer: the frame, as arch_prepare_kretprobe() notes it
  *
- * For trampolines that call it directly.
+ * For trampolines that call it directly. Probes are kept out only while a
+ * user's handler runs; nothing else that is called could be probed.
  *
  * Context: any.
  * Return: the real return address.
@@ -193,10 +358,12 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
 {
 	unsigned long ret_addr;
 
-	kprobe_busy_begin();
-	ret_addr = __kretprobe_trampoline_handler(regs, frame_pointer);
-	kprobe_busy_end();
+	preempt_disable_notrace();
+	ret_addr = return_slowly(regs, frame_pointer);
+	preempt_enable_notrace();
 
 	return ret_addr;
 }
 NOKPROBE_SYMBOL(kretprobe_trampoline_handler);
+
+#endif

@@ -156,7 +156,8 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * @rp: the kretprobe; kp, handler and what else the user wants are filled in
  *
  * kp.pre_handler and kp.post_handler are overwritten. A @rp->maxactive of 0 or
- * less becomes the default, twice the number of possible CPUs and at least 10.
+ * less becomes the default, twice the number of possible CPUs and at least 10;
+ * with KRETPROBE_POOL, more calls than that can be followed after a while.
  * After an unregistration, clear kp.flags, and kp.addr if a symbol is given,
  * before registering again.
  *

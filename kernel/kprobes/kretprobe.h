@@ -9,7 +9,8 @@
 /*
  * Between the API (kretprobe.c) and the mechanism that diverts returns: six
  * functions, for rethook here and in hit_rethook.c, for architectures with a
- * trampoline of their own in kretprobe_stack.c and hit_stack.c.
+ * trampoline of their own in kretprobe_stack.c and hit_stack.c, whose pools
+ * are in retpool.h.
  *
  * kretprobe_pool_forget() - a kretprobe comes; what its pool pointer holds means
  *	nothing.
@@ -79,7 +80,6 @@ static inline void kretprobe_pool_forget(struct kretprobe *rp)
 int kretprobe_pool_attach(struct kretprobe *rp, int nr);
 void kretprobe_pool_stop(struct kretprobe *rp);
 void kretprobe_pool_detach(struct kretprobe *rp);
-void kretprobe_recycle(struct kretprobe_instance *ri);
 
 static inline bool kretprobe_pool_attached(struct kretprobe *rp)
 {

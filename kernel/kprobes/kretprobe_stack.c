@@ -1,44 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Return probes on architectures with a trampoline of their own: the pools,
- * and tasks that die with calls in flight. The hit path is in hit_stack.c.
+ * Return probes on architectures with a trampoline of their own: a kretprobe
+ * and its pool, and tasks that die with calls in flight. The hit path is in
+ * hit_stack.c.
  */
 
-#include <linux/objpool.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 
 #include "kretprobe.h"
-
-static int init_instance(void *obj, void *context)
-{
-	struct kretprobe_instance *ri = obj;
-
-	ri->rph = context;
-	return 0;
-}
-
-static int free_holder(struct objpool_head *head, void *context)
-{
-	kfree(context);
-	return 0;
-}
+#include "retpool.h"
 
 int kretprobe_pool_attach(struct kretprobe *rp, int nr)
 {
-	struct kretprobe_holder *rph = kzalloc(sizeof(*rph), GFP_KERNEL);
-	int ret;
+	/* Who asked for a number shall not get more. */
+	struct kretprobe_holder *rph = retpool_create(nr, rp->data_size,
+						      rp->maxactive <= 0);
 
-	if (!rph)
-		return -ENOMEM;
-
-	ret = objpool_init(&rph->pool, nr,
-			   sizeof(struct kretprobe_instance) + rp->data_size,
-			   GFP_KERNEL, rph, init_instance, free_holder);
-	if (ret) {
-		kfree(rph);
-		return ret;
-	}
+	if (IS_ERR(rph))
+		return PTR_ERR(rph);
 
 	rcu_assign_pointer(rph->rp, rp);
 	rp->rph = rph;
@@ -50,11 +29,10 @@ void kretprobe_pool_stop(struct kretprobe *rp)
 	rcu_assign_pointer(rp->rph->rp, NULL);
 }
 
-/* The holder itself goes with the last instance. */
 void kretprobe_pool_detach(struct kretprobe *rp)
 {
 	RCU_INIT_POINTER(rp->rph->rp, NULL);
-	objpool_fini(&rp->rph->pool);
+	retpool_destroy(rp->rph);
 	rp->rph = NULL;
 }
 
@@ -75,7 +53,7 @@ void kprobe_flush_task(struct task_struct *tsk)
 	kprobe_busy_begin();
 	for (node = __llist_del_all(&tsk->kretprobe_instances); node; node = next) {
 		next = node->next;
-		kretprobe_recycle(container_of(node, struct kretprobe_instance, llist));
+		retpool_put(container_of(node, struct kretprobe_instance, llist));
 	}
 	kprobe_busy_end();
 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Pools of return probe instances, what the hit path does rarely.
+ */
+
+#include <linux/cpumask.h>
+
+#include "retpool.h"
+
+/**
+ * retpool_get_elsewhere() - take an instance from any CPU
+ * @rph: the holder in the pool, of which this CPU's list is empty
+ * @ri: set to the instance
+ *
+ * Context: hit path.
+ * Return: false if no list had one; the pool may then grow.
+ */
+bool retpool_get_elsewhere(struct kretprobe_holder *rph,
+			   struct kretprobe_instance **ri)
+{
+	struct retpool *pool = to_retpool(rph);
+	unsigned int cpu = raw_smp_processor_id(), i;
+
+	for (i = 0; i < nr_cpu_ids; i++) {
+		if (++cpu >= nr_cpu_ids)
+			cpu = 0;
+		if (cpu_possible(cpu) &&
+		    retpool_get_from(pool, per_cpu_ptr(pool->heads, cpu), ri))
+			return true;
+	}
+
+	if (READ_ONCE(pool->grows))
+		irq_work_queue(&pool->ask);
+	return false;
+}
+NOKPROBE_SYMBOL(retpool_get_elsewhere);
+
+/**
+ * retpool_put_late() - an instance comes back to a pool that is closed
+ * @pool: the pool; it may be gone one grace period later
+ *
+ * Context: hit path, or where a dead task is cleaned up.
+ */
+void retpool_put_late(struct retpool *pool)
+{
+	if (!raw_atomic_dec_and_test(&pool->left))
+		return;
+
+	/* A return probe on what this calls would come back here. */
+	kprobe_busy_begin();
+	irq_work_queue(&pool->gone);
+	kprobe_busy_end();
+}
+NOKPROBE_SYMBOL(retpool_put_late);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_RETPOOL_H
+#define _KERNEL_KPROBES_RETPOOL_H
+
+#include <linux/atomic.h>
+#include <linux/irq_work.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+/*
+ * Where return probes take an instance for each call that they follow. A pool
+ * outlives its kretprobe until the last instance in flight has come back.
+ *
+ * retpool_create() - a pool of @nr instances with @data_size bytes for the user
+ *	each; if @grows, with more where they run out. -ENOMEM or another error.
+ * retpool_destroy() - no retpool_get_*() runs or comes any more: the pool goes
+ *	as soon as nothing is in flight. May sleep.
+ * retpool_get_here() - hit path: take an instance, false if there is none near.
+ * retpool_get_elsewhere() - hit path: then look for one anywhere.
+ * retpool_put() - hit path: give it back. The pool may be gone afterwards, for
+ *	whom RCU does not watch at once.
+ */
+struct kretprobe_holder *retpool_create(int nr, size_t data_size, bool grows);
+void retpool_destroy(struct kretprobe_holder *rph);
+
+#ifdef CONFIG_KRETPROBE_POOL
+
+/**
+ * DOC: kprobes return pools
+ *
+ * Each CPU has a list of free instances. Its head is one 64-bit word, a tag in
+ * the upper half and the name of the first instance in the lower half, so that
+ * anybody can take from it and give to it by exchanging the word: an NMI that
+ * interrupts just that, and another CPU that has run out of its own. Every
+ * put changes the tag; a get that was interrupted after reading the head thus
+ * notices that what it read as second may not be second any more.
+ *
+ * Names instead of pointers leave room for the tag. A name tells the chunk in
+ * its upper bits, and the place there in the others. A pool starts with one
+ * chunk; chunks are added while it grows, and none is given back before all.
+ *
+ * An instance does not keep the name of the next one but the difference to it:
+ * what to add to a head that names this one, whatever the tag.
+ */
+
+/* What a head names when there is nothing on its list. */
+#define RETPOOL_EMPTY	0
+#define RETPOOL_CLOSED	1	/* and nothing may be added any more */
+
+#define RETPOOL_TAG	BIT_ULL(32)
+
+/* In a name: units of the place, and where the chunk's number is. */
+#define RETPOOL_UNIT	8
+#define RETPOOL_SHIFT	28
+#define RETPOOL_CHUNKS	BIT(32 - RETPOOL_SHIFT)
+
+/* The most instances a pool grows to. */
+#define RETPOOL_CAP	4096
+
+/**
+ * struct retpool - the instances of a kretprobe
+ * @rph: what instances know of it
+ * @heads: the lists of free instances
+ * @chunk: of each chunk the address where a name of all zeroes would be
+ * @mem: the chunks, to free them; only the worker adds to them
+ * @nr: instances; only the worker changes it
+ * @stride: bytes of one
+ * @grows: whether it is worth to ask for more
+ * @left: what keeps it alive: the kretprobe and the instances, free or in
+ *	  flight; once it is closed, only those in flight
+ * @ask: runs out: starts the worker, which the hit path cannot
+ * @grow: the worker
+ * @gone: nothing left; starts @free, which the hit path cannot
+ * @free: frees it
+ */
+struct retpool {
+	struct kretprobe_holder	rph;
+	u64 __percpu		*heads;
+	unsigned long		chunk[RETPOOL_CHUNKS];
+	void			*mem[RETPOOL_CHUNKS];
+	int			nr;
+	unsigned int		stride;
+	bool			grows;
+	atomic_t		left;
+	struct irq_work		ask;
+	struct work_struct	grow;
+	struct irq_work		gone;
+	struct rcu_work		free;
+};
+
+int retpool_count(void);
+bool retpool_get_elsewhere(struct kretprobe_holder *rph,
+			   struct kretprobe_instance **ri);
+void retpool_put_late(struct retpool *pool);
+
+static nokprobe_inline struct retpool *to_retpool(struct kretprobe_holder *rph)
+{
+	return container_of(rph, struct retpool, rph);
+}
+
+static nokprobe_inline struct kretprobe_instance *
+retpool_instance(struct retpool *pool, u32 ref)
+{
+	return (void *)(pool->chunk[ref >> RETPOOL_SHIFT] +
+			(unsigned long)ref * RETPOOL_UNIT);
+}
+
+static nokprobe_inline bool retpool_get_from(struct retpool *pool, u64 *head,
+					     struct kretprobe_instance **ri)
+{
+	u64 old = READ_ONCE(*head);
+
+	/*
+	 * An instance is never unmapped while its pool is used, so @next can
+	 * be read even if somebody else has just taken it; then the exchange
+	 * fails. The acquire pairs with the release of retpool_put_to().
+	 */
+	do {
+		if (unlikely((u32)old <= RETPOOL_CLOSED))
+			return false;
+		*ri = retpool_instance(pool, old);
+	} while (unlikely(!raw_try_cmpxchg64_acquire(head, &old, old +
+						     READ_ONCE((*ri)->next))));
+
+	return true;
+}
+
+/*
+ * Give back instances that are linked up to @last, whose name is higher by
+ * @span than that of the first. False if the list is closed.
+ */
+static nokprobe_inline bool retpool_put_to(u64 *head,
+					   struct kretprobe_instance *last,
+					   u64 span)
+{
+	u64 old = READ_ONCE(*head), next;
+
+	do {
+		if (unlikely((u32)old == RETPOOL_CLOSED))
+			return false;
+		next = (u32)old - last->ref;
+		WRITE_ONCE(last->next, next);
+	} while (unlikely(!raw_try_cmpxchg64_release(head, &old, old - next -
+						     span + RETPOOL_TAG)));
+
+	return true;
+}
+
+static nokprobe_inline bool retpool_get_here(struct kretprobe_holder *rph,
+					     struct kretprobe_instance **ri)
+{
+	struct retpool *pool = to_retpool(rph);
+
+	return retpool_get_from(pool, raw_cpu_ptr(pool->heads), ri);
+}
+
+/* To the list of the CPU where it is needed next, which may be this one. */
+static nokprobe_inline void retpool_put(struct kretprobe_instance *ri)
+{
+	struct retpool *pool = to_retpool(ri->rph);
+
+	if (unlikely(!retpool_put_to(raw_cpu_ptr(pool->heads), ri, 0)))
+		retpool_put_late(pool);
+}
+
+#else /* !CONFIG_KRETPROBE_POOL */
+
+void retpool_put_late(struct kretprobe_instance *ri);
+
+static nokprobe_inline bool retpool_get_here(struct kretprobe_holder *rph,
+					     struct kretprobe_instance **ri)
+{
+	*ri = objpool_pop(&rph->pool);
+	return *ri;
+}
+
+/* That was all. */
+static nokprobe_inline bool retpool_get_elsewhere(struct kretprobe_holder *rph,
+						  struct kretprobe_instance **ri)
+{
+	return false;
+}
+
+static nokprobe_inline void retpool_put(struct kretprobe_instance *ri)
+{
+	if (likely(rcu_access_pointer(ri->rph->rp)))
+		objpool_push(ri, &ri->rph->pool);
+	else
+		retpool_put_late(ri);
+}
+
+#endif
+
+#endif /* _KERNEL_KPROBES_RETPOOL_H */

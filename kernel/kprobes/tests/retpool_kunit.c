@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of the pools that return probes take their instances from.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/hrtimer.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/preempt.h>
+#include <linux/prandom.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "../retpool.h"
+
+/* What the tests keep in an instance. */
+struct note {
+	int	taken;
+	u8	pattern[20];
+};
+
+struct retpool_test {
+	int				pools;
+	struct kretprobe_holder		*rph;
+	struct kretprobe_instance	**ri;
+};
+
+/* More than any pool here has. */
+#define MAX_INSTANCES	(2 * RETPOOL_CAP)
+
+static struct kretprobe_instance *retpool_get(struct kretprobe_holder *rph)
+{
+	struct kretprobe_instance *ri;
+
+	return retpool_get_here(rph, &ri) || retpool_get_elsewhere(rph, &ri) ? ri : NULL;
+}
+
+static struct note *note_of(struct kretprobe_instance *ri)
+{
+	return (struct note *)ri->data;
+}
+
+static struct kretprobe_holder *begin(struct kunit *test, int nr, bool grows)
+{
+	struct retpool_test *t = test->priv;
+
+	t->rph = retpool_create(nr, sizeof(struct note), grows);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t->rph);
+	return t->rph;
+}
+
+/* Take up to @max instances. */
+static int take(struct retpool_test *t, int max)
+{
+	int n;
+
+	for (n = 0; n < max; n++) {
+		t->ri[n] = retpool_get(t->rph);
+		if (!t->ri[n])
+			break;
+	}
+	return n;
+}
+
+static void give_back(struct retpool_test *t, int n)
+{
+	while (n--)
+		retpool_put(t->ri[n]);
+}
+
+/* Pools are freed by a worker after a grace period. */
+static bool all_freed(struct retpool_test *t)
+{
+	unsigned long end = jiffies + 20 * HZ;
+
+	while (retpool_count() != t->pools) {
+		if (time_after(jiffies, end))
+			return false;
+		rcu_barrier();
+		msleep(1);
+	}
+	return true;
+}
+
+static void as_many_as_asked_for(struct kunit *test)
+{
+	static const int sizes[] = { 1, 2, 3, 7, 10, 64, 1000 };
+	struct retpool_test *t = test->priv;
+	int i, n, odd;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		begin(test, sizes[i], false);
+		odd = 0;
+		KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), sizes[i]);
+		for (n = 0; n < sizes[i]; n++) {
+			struct kretprobe_instance *ri = t->ri[n];
+
+			odd += ri->rph != t->rph;
+			odd += !IS_ALIGNED((unsigned long)ri->data, sizeof(u64));
+			odd += !!memchr_inv(ri->data, 0, sizeof(struct note));
+			odd += retpool_instance(to_retpool(t->rph), ri->ref) != ri;
+			odd += note_of(ri)->taken++;
+		}
+		KUNIT_EXPECT_EQ(test, odd, 0);
+		give_back(t, sizes[i]);
+		KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), sizes[i]);
+		give_back(t, sizes[i]);
+		retpool_destroy(t->rph);
+	}
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+}
+
+static void data_belongs_to_the_user(struct kunit *test)
+{
+	struct retpool_test *t = test->priv;
+	int n, i, odd = 0;
+
+	begin(test, 100, false);
+	n = take(t, MAX_INSTANCES);
+	for (i = 0; i < n; i++)
+		memset(note_of(t->ri[i])->pattern, i + 1, sizeof(struct note) - sizeof(int));
+	give_back(t, n);
+	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), n);
+	/* All patterns are still there, each as a whole. */
+	for (i = 0; i < n; i++)
+		odd += !!memchr_inv(note_of(t->ri[i])->pattern,
+				    note_of(t->ri[i])->pattern[0],
+				    sizeof(note_of(t->ri[i])->pattern));
+	KUNIT_EXPECT_EQ(test, odd, 0);
+	give_back(t, n);
+	retpool_destroy(t->rph);
+}
+
+static void p_ret_03_absurd_sizes(struct kunit *test)
+{
+	static const int sizes[] = { INT_MAX, INT_MAX / 2, 1 << 26, 1 << 20 };
+	struct retpool_test *t = test->priv;
+	struct kretprobe_holder *rph;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		rph = retpool_create(sizes[i], KRETPROBE_MAX_DATA_SIZE, false);
+		KUNIT_EXPECT_PTR_EQ(test, (void *)rph, ERR_PTR(-ENOMEM));
+		if (!IS_ERR(rph))
+			retpool_destroy(rph);
+	}
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+}
+
+/*
+ * Somebody reads the head, and is interrupted by one who takes the first
+ * instance and the second, and puts the first back. The head names the same
+ * instance as before, but what had been read as its successor is in use.
+ */
+static void p_ret_31_aba(struct kunit *test)
+{
+	struct retpool_test *t = test->priv;
+	struct kretprobe_instance *a, *b;
+	struct retpool *pool;
+	u64 before, after, *head;
+
+	begin(test, 2 * nr_cpu_ids, false);
+	pool = to_retpool(t->rph);
+
+	preempt_disable();
+	head = this_cpu_ptr(pool->heads);
+	before = READ_ONCE(*head);
+	a = retpool_get(t->rph);
+	b = retpool_get(t->rph);
+	if (a)
+		retpool_put(a);
+	after = READ_ONCE(*head);
+	preempt_enable();
+
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	KUNIT_EXPECT_EQ(test, lower_32_bits(before), lower_32_bits(after));
+	KUNIT_EXPECT_NE(test, before, after);
+	/* So the exchange that was interrupted fails. */
+	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(head, &before,
+					       before - lower_32_bits(before) + b->ref));
+	retpool_put(b);
+	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), 2 * nr_cpu_ids);
+	give_back(t, 2 * nr_cpu_ids);
+	retpool_destroy(t->rph);
+}
+
+static long put_all(void *arg)
+{
+	struct retpool_test *t = arg;
+
+	give_back(t, 10);
+	return 0;
+}
+
+static long take_all(void *arg)
+{
+	return take(arg, MAX_INSTANCES);
+}
+
+/* What comes back on one CPU can be had on all. */
+static void p_ret_30_other_cpus_lists(struct kunit *test)
+{
+	struct retpool_test *t = test->priv;
+	int giver, taker;
+
+	begin(test, 10, false);
+	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), 10);
+	for_each_online_cpu(giver) {
+		for_each_online_cpu(taker) {
+			work_on_cpu(giver, put_all, t);
+			KUNIT_EXPECT_EQ(test, work_on_cpu(taker, take_all, t), 10);
+		}
+	}
+	give_back(t, 10);
+	retpool_destroy(t->rph);
+}
+
+static void wait_for_growth(struct retpool *pool)
+{
+	irq_work_sync(&pool->ask);
+	flush_work(&pool->grow);
+}
+
+static void p_ret_02_growth(struct kunit *test)
+{
+	struct retpool_test *t = test->priv;
+	struct retpool *pool;
+	int n, want = 3, rounds = 0, odd = 0, i;
+
+	begin(test, want, true);
+	pool = to_retpool(t->rph);
+	for (n = 0; n < RETPOOL_CAP; rounds++) {
+		n = take(t, MAX_INSTANCES);
+		wait_for_growth(pool);
+		KUNIT_ASSERT_EQ(test, n, want);
+		give_back(t, n);
+		want = min(2 * want, RETPOOL_CAP);
+	}
+	KUNIT_EXPECT_EQ(test, rounds, 12);
+
+	/* Not beyond. */
+	n = take(t, MAX_INSTANCES);
+	wait_for_growth(pool);
+	KUNIT_EXPECT_NULL(test, retpool_get(t->rph));
+	for (i = 0; i < n; i++) {
+		odd += note_of(t->ri[i])->taken++;
+		odd += retpool_instance(pool, t->ri[i]->ref) != t->ri[i];
+	}
+	KUNIT_EXPECT_EQ(test, odd, 0);
+	give_back(t, n);
+	retpool_destroy(t->rph);
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+}
+
+static void p_ret_01_no_growth_unless_asked_for(struct kunit *test)
+{
+	struct retpool_test *t = test->priv;
+	int n;
+
+	begin(test, 3, false);
+	n = take(t, MAX_INSTANCES);
+	wait_for_growth(to_retpool(t->rph));
+	KUNIT_EXPECT_NULL(test, retpool_get(t->rph));
+	give_back(t, n);
+	retpool_destroy(t->rph);
+}
+
+/* While it grows, or right after it has been told to. */
+static void destroyed_while_growing(struct kunit *test)
+{
+	struct retpool_test *t = test->priv;
+	int i, n;
+
+	for (i = 0; i < 50; i++) {
+		begin(test, 10, true);
+		n = take(t, MAX_INSTANCES);
+		give_back(t, n);
+		if (i % 2)
+			usleep_range(1, 50);
+		retpool_destroy(t->rph);
+	}
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+}
+
+static void p_ret_15_destroyed_with_calls_in_flight(struct kunit *test)
+{
+	struct retpool_test *t = test->priv;
+	int i, n;
+
+	begin(test, 10, false);
+	n = take(t, 4);
+	KUNIT_EXPECT_EQ(test, n, 4);
+	retpool_destroy(t->rph);
+
+	for (i = 0; i < n; i++) {
+		rcu_barrier();
+		msleep(2);
+		KUNIT_EXPECT_EQ(test, retpool_count(), t->pools + 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&to_retpool(t->rph)->left), n - i);
+		retpool_put(t->ri[i]);
+	}
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+}
+
+/*
+ * Everybody at once: on each CPU a thread, and a timer that interrupts it
+ * anywhere, take instances and give them back.
+ */
+
+struct player {
+	struct retpool_test	*t;
+	struct task_struct	*task;
+	struct hrtimer		timer;
+	struct rnd_state	rnd;
+	struct completion	ready;
+	unsigned long		rounds, empty, ticks;
+	int			stolen;
+	bool			stop;
+};
+
+/* Nobody else may have it meanwhile. */
+static void play(struct player *p, int keep)
+{
+	struct kretprobe_instance *ri[4];
+	int n;
+
+	for (n = 0; n < keep; n++) {
+		ri[n] = retpool_get(p->t->rph);
+		if (!ri[n]) {
+			p->empty++;
+			break;
+		}
+		p->stolen += xchg(&note_of(ri[n])->taken, 1) != 0;
+	}
+	while (n--) {
+		p->stolen += xchg(&note_of(ri[n])->taken, 0) != 1;
+		retpool_put(ri[n]);
+	}
+}
+
+static enum hrtimer_restart play_in_irq(struct hrtimer *timer)
+{
+	struct player *p = container_of(timer, struct player, timer);
+
+	p->ticks++;
+	play(p, 2);
+	hrtimer_forward_now(timer, ns_to_ktime(20000 + p->ticks % 17 * 1000));
+	return READ_ONCE(p->stop) ? HRTIMER_NORESTART : HRTIMER_RESTART;
+}
+
+static int play_in_thread(void *data)
+{
+	struct player *p = data;
+
+	hrtimer_init(&p->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	p->timer.function = play_in_irq;
+	hrtimer_start(&p->timer, ns_to_ktime(20000), HRTIMER_MODE_REL_PINNED_HARD);
+
+	while (!READ_ONCE(p->stop)) {
+		play(p, 1 + prandom_u32_state(&p->rnd) % 4);
+		p->rounds++;
+		cond_resched();
+	}
+	hrtimer_cancel(&p->timer);
+	complete(&p->ready);
+	return 0;
+}
+
+static void p_ret_08_p_ret_31_all_at_once(struct kunit *test)
+{
+	int nr_cpus = num_online_cpus(), cpu, i = 0, size = 4 * nr_cpus, n;
+	struct retpool_test *t = test->priv;
+	unsigned long rounds = 0, ticks = 0;
+	struct player *p;
+	int stolen = 0;
+
+	p = kunit_kcalloc(test, nr_cpus, sizeof(*p), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	begin(test, size, false);
+
+	for_each_online_cpu(cpu) {
+		p[i].t = t;
+		prandom_seed_state(&p[i].rnd, i + 1);
+		init_completion(&p[i].ready);
+		p[i].task = kthread_create_on_cpu(play_in_thread, &p[i], cpu, "retpool/%u");
+		if (IS_ERR(p[i].task))
+			break;
+		wake_up_process(p[i].task);
+		i++;
+	}
+	KUNIT_EXPECT_EQ(test, i, nr_cpus);
+	msleep(1000);
+
+	while (i--) {
+		WRITE_ONCE(p[i].stop, true);
+		wait_for_completion(&p[i].ready);
+		stolen += p[i].stolen;
+		rounds += p[i].rounds;
+		ticks += p[i].ticks;
+	}
+	KUNIT_EXPECT_EQ_MSG(test, stolen, 0, "instances in two hands");
+	KUNIT_EXPECT_GT(test, rounds, 1000);
+	KUNIT_EXPECT_GT(test, ticks, 100);
+
+	/* None got lost, and none is there twice. */
+	n = take(t, MAX_INSTANCES);
+	KUNIT_EXPECT_EQ(test, n, size);
+	give_back(t, n);
+	retpool_destroy(t->rph);
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+}
+
+/*
+ * Instances come back on all CPUs while the pool is destroyed: each is counted
+ * exactly once, by whoever finds it.
+ */
+
+struct returner {
+	struct kretprobe_instance	**ri;
+	int				n;
+	atomic_t			*gate;
+	struct work_struct		work;
+};
+
+static void return_all(struct work_struct *work)
+{
+	struct returner *r = container_of(work, struct returner, work);
+
+	atomic_dec(r->gate);
+	while (atomic_read(r->gate) > 0)
+		cpu_relax();
+	while (r->n--)
+		retpool_put(r->ri[r->n]);
+}
+
+static void p_ret_15_destroyed_while_calls_return(struct kunit *test)
+{
+	int nr_cpus = num_online_cpus(), cpu, i, round, each = 8;
+	struct retpool_test *t = test->priv;
+	struct returner *r;
+	atomic_t gate;
+
+	r = kunit_kcalloc(test, nr_cpus, sizeof(*r), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, r);
+
+	for (round = 0; round < 200; round++) {
+		begin(test, each * nr_cpus + round % 3, false);
+		KUNIT_ASSERT_EQ(test, take(t, each * nr_cpus), each * nr_cpus);
+		atomic_set(&gate, nr_cpus);
+		i = 0;
+		for_each_online_cpu(cpu) {
+			r[i].ri = t->ri + i * each;
+			r[i].n = each;
+			r[i].gate = &gate;
+			INIT_WORK(&r[i].work, return_all);
+			schedule_work_on(cpu, &r[i].work);
+			i++;
+		}
+		while (atomic_read(&gate) > 0)
+			cond_resched();
+		ndelay(round * 50);
+		retpool_destroy(t->rph);
+		while (i--)
+			flush_work(&r[i].work);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, all_freed(t), "%d pools are left",
+			      retpool_count() - t->pools);
+}
+
+static int retpool_test_init(struct kunit *test)
+{
+	struct retpool_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return -ENOMEM;
+	t->ri = kunit_kcalloc(test, MAX_INSTANCES, sizeof(*t->ri), GFP_KERNEL);
+	if (!t->ri)
+		return -ENOMEM;
+
+	test->priv = t;
+	/* Those of others that are being freed are none of ours. */
+	rcu_barrier();
+	msleep(10);
+	t->pools = retpool_count();
+	return 0;
+}
+
+static struct kunit_case retpool_testcases[] = {
+	KUNIT_CASE(as_many_as_asked_for),
+	KUNIT_CASE(data_belongs_to_the_user),
+	KUNIT_CASE(p_ret_03_absurd_sizes),
+	KUNIT_CASE(p_ret_31_aba),
+	KUNIT_CASE(p_ret_30_other_cpus_lists),
+	KUNIT_CASE(p_ret_02_growth),
+	KUNIT_CASE(p_ret_01_no_growth_unless_asked_for),
+	KUNIT_CASE(destroyed_while_growing),
+	KUNIT_CASE(p_ret_15_destroyed_with_calls_in_flight),
+	KUNIT_CASE(p_ret_08_p_ret_31_all_at_once),
+	KUNIT_CASE(p_ret_15_destroyed_while_calls_return),
+	{}
+};
+
+static struct kunit_suite retpool_test_suite = {
+	.name		= "kprobes_retpool",
+	.init		= retpool_test_init,
+	.test_cases	= retpool_testcases,
+};
+kunit_test_suites(&retpool_test_suite);

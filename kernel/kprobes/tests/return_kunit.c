@@ -1,0 +1,974 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of what becomes of calls whose return is hooked: stack traces through
+ * hooks of all kinds, tasks that die or move to another CPU, stacks that are
+ * rewound, pools that run out.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/context_tracking.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/fprobe.h>
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/objtool.h>
+#include <linux/rcupdate.h>
+#include <linux/rethook.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+
+/*
+ * Some architectures look for an ftrace site in the first bytes of a function,
+ * without asking where it ends. So these have some more.
+ */
+#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
+/* Unwinders that know which words of a stack are return addresses. */
+static const bool exact_traces = IS_ENABLED(CONFIG_KRETPROBE_NATIVE) &&
+				 (IS_ENABLED(CONFIG_UNWINDER_ORC) ||
+				  IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER));
+
+struct trace {
+	unsigned long	addr[64];
+	unsigned int	n;
+};
+
+/*
+ * Three functions that call each other. In the innermost the stack is looked
+ * at: by itself, from the registers of an interrupt that came when it returned
+ * to a trampoline, or by somebody else while it sleeps.
+ */
+
+enum inner_job { LOOK, LOOK_FROM_REGS, SLEEP };
+
+struct call {
+	enum inner_job		job;
+	unsigned long		*slot;
+	struct trace		trace;
+	struct completion	inside, leave, done;
+	u32			returned;
+};
+
+static noinline void look(struct trace *t)
+{
+	t->n = stack_trace_save(t->addr, ARRAY_SIZE(t->addr), 0);
+}
+
+#ifdef CONFIG_X86
+/* Right after the RET: the return address is in ip, and off the stack. */
+static noinline void look_from_regs(struct call *c)
+{
+	struct pt_regs regs = {
+		.ip	= *c->slot,
+		.cs	= __KERNEL_CS,
+		.sp	= (unsigned long)(c->slot + 1),
+		.ss	= __KERNEL_DS,
+	};
+
+	/* Without frame pointers nobody needs it; else the caller's is needed. */
+	if (IS_ENABLED(CONFIG_FRAME_POINTER))
+		regs.bp = *(unsigned long *)__builtin_frame_address(1);
+	else
+		asm volatile("mov %%" _ASM_BP ", %0" : "=r" (regs.bp));
+
+	c->trace.n = stack_trace_save_regs(&regs, c->trace.addr,
+					   ARRAY_SIZE(c->trace.addr), 0);
+}
+#else
+static void look_from_regs(struct call *c)
+{
+}
+#endif
+
+static noinline __noclone u32 kp_ret_inner(struct call *c)
+{
+	if (c->job == LOOK) {
+		look(&c->trace);
+	} else if (c->job == LOOK_FROM_REGS) {
+		look_from_regs(c);
+	} else {
+		complete(&c->inside);
+		wait_for_completion(&c->leave);
+	}
+	return 1;
+}
+
+static noinline __noclone u32 kp_ret_middle(struct call *c)
+{
+	return kp_ret_inner(c) + 10;
+}
+
+static noinline __noclone u32 kp_ret_outer(struct call *c)
+{
+	return kp_ret_middle(c) + 100;
+}
+
+static const char * const nest[] = { "kp_ret_inner", "kp_ret_middle", "kp_ret_outer" };
+static void * const nest_fn[] = { kp_ret_inner, kp_ret_middle, kp_ret_outer };
+
+static noinline u32 do_call(struct call *c)
+{
+	u32 (*volatile fn)(struct call *c) = kp_ret_outer;
+
+	return fn(c) + 1000;
+}
+
+#define CALL_RETURNS	1111
+
+/*
+ * Hooks on all three, in the order of a string: k return probe, f fprobe,
+ * g function graph.
+ */
+
+struct hook {
+	char			kind;
+	bool			on;
+	struct kretprobe	rp[ARRAY_SIZE(nest)];
+#ifdef CONFIG_FPROBE
+	struct fprobe		fp;
+#endif
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	struct fgraph_ops	graph;
+#endif
+};
+
+/* What the handlers saw; [] is which of the nested functions. */
+static struct {
+	struct trace	at_entry[ARRAY_SIZE(nest)], at_return[ARRAY_SIZE(nest)];
+	unsigned long	ret_addr[ARRAY_SIZE(nest)];
+	atomic_t	entries[ARRAY_SIZE(nest)], returns[ARRAY_SIZE(nest)];
+	bool		look;
+} seen;
+
+struct return_test {
+	struct hook	hook[4];
+	int		nr_hooks;
+	struct kprobe	inner;
+	struct call	call;
+	struct trace	plain;
+	struct task_struct *task;
+};
+
+static struct call *current_call;
+
+static int index_of(unsigned long ip)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(nest); i++) {
+		if (ip - (unsigned long)nest_fn[i] < 16)
+			return i;
+	}
+	return 0;
+}
+
+static int k_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	int i = index_of((unsigned long)ri->rp->kp.addr);
+
+	atomic_inc(&seen.entries[i]);
+	if (seen.look)
+		look(&seen.at_entry[i]);
+	return 0;
+}
+
+static int k_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	int i = index_of((unsigned long)ri->rp->kp.addr);
+
+	atomic_inc(&seen.returns[i]);
+	seen.ret_addr[i] = get_kretprobe_retaddr(ri);
+	if (seen.look)
+		look(&seen.at_return[i]);
+	return 0;
+}
+
+static int note_slot(struct kprobe *p, struct pt_regs *regs)
+{
+	if (current_call)
+		current_call->slot = (unsigned long *)kernel_stack_pointer(regs);
+	return 0;
+}
+
+#ifdef CONFIG_FPROBE
+static int f_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
+		   struct pt_regs *regs, void *data)
+{
+	atomic_inc(&seen.entries[index_of(ip)]);
+	if (seen.look)
+		look(&seen.at_entry[index_of(ip)]);
+	return 0;
+}
+
+static void f_return(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
+		     struct pt_regs *regs, void *data)
+{
+	atomic_inc(&seen.returns[index_of(ip)]);
+	if (seen.look)
+		look(&seen.at_return[index_of(ip)]);
+}
+
+static int f_on(struct hook *h)
+{
+	h->fp.entry_handler = f_entry;
+	h->fp.exit_handler = f_return;
+	return register_fprobe_syms(&h->fp, (const char **)nest, ARRAY_SIZE(nest));
+}
+
+static void f_off(struct hook *h)
+{
+	unregister_fprobe(&h->fp);
+}
+#else
+static int f_on(struct hook *h)
+{
+	return -EOPNOTSUPP;
+}
+
+static void f_off(struct hook *h)
+{
+}
+#endif
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static int g_entry(struct ftrace_graph_ent *ent, struct fgraph_ops *ops)
+{
+	atomic_inc(&seen.entries[index_of(ent->func)]);
+	return 1;
+}
+
+static void g_return(struct ftrace_graph_ret *ret, struct fgraph_ops *ops)
+{
+	atomic_inc(&seen.returns[index_of(ret->func)]);
+}
+
+static int g_on(struct hook *h)
+{
+	int i, ret = 0;
+
+	h->graph.entryfunc = g_entry;
+	h->graph.retfunc = g_return;
+	for (i = 0; i < ARRAY_SIZE(nest) && !ret; i++)
+		ret = ftrace_set_filter_ip(&h->graph.ops,
+					   ftrace_location((unsigned long)nest_fn[i]), 0, 0);
+	return ret ?: register_ftrace_graph(&h->graph);
+}
+
+static void g_off(struct hook *h)
+{
+	unregister_ftrace_graph(&h->graph);
+	ftrace_free_filter(&h->graph.ops);
+}
+#else
+static int g_on(struct hook *h)
+{
+	return -EOPNOTSUPP;
+}
+
+static void g_off(struct hook *h)
+{
+}
+#endif
+
+static int k_on(struct hook *h)
+{
+	struct kretprobe *rps[ARRAY_SIZE(nest)];
+	int i;
+
+	memset(h->rp, 0, sizeof(h->rp));
+	for (i = 0; i < ARRAY_SIZE(nest); i++) {
+		h->rp[i].kp.symbol_name = nest[i];
+		h->rp[i].entry_handler = k_entry;
+		h->rp[i].handler = k_return;
+		h->rp[i].maxactive = 4;
+		rps[i] = &h->rp[i];
+	}
+	return register_kretprobes(rps, ARRAY_SIZE(nest));
+}
+
+static void k_off(struct hook *h)
+{
+	struct kretprobe *rps[ARRAY_SIZE(nest)];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(nest); i++)
+		rps[i] = &h->rp[i];
+	unregister_kretprobes(rps, ARRAY_SIZE(nest));
+}
+
+static bool kind_exists(char kind)
+{
+	return kind == 'k' || (kind == 'f' && IS_ENABLED(CONFIG_FPROBE)) ||
+	       (kind == 'g' && IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER));
+}
+
+static void hooks_on(struct kunit *test, const char *kinds)
+{
+	struct return_test *t = test->priv;
+	struct hook *h;
+	int ret;
+
+	for (; *kinds; kinds++) {
+		h = &t->hook[t->nr_hooks++];
+		h->kind = *kinds;
+		ret = h->kind == 'k' ? k_on(h) : h->kind == 'f' ? f_on(h) : g_on(h);
+		h->on = !ret;
+		KUNIT_ASSERT_EQ_MSG(test, ret, 0, "hook %c", h->kind);
+	}
+}
+
+static void hooks_off(struct return_test *t)
+{
+	struct hook *h;
+
+	for (; t->nr_hooks; t->nr_hooks--) {
+		h = &t->hook[t->nr_hooks - 1];
+		if (!h->on)
+			continue;
+		h->kind == 'k' ? k_off(h) : h->kind == 'f' ? f_off(h) : g_off(h);
+		h->on = false;
+	}
+}
+
+static const char * const orders[] = {
+	"k", "kk", "kkk", "f", "ff", "kf", "fk", "kfk", "fkf", "kkff", "ffkk",
+	"g", "gg", "gk", "kg", "kgk", "gkg", "gf", "fg", "gkf", "gfk", "kgf",
+	"kfg", "fgk", "fkg", "gkfk", "fkgk",
+};
+
+static void order_to_desc(const char * const *order, char *desc)
+{
+	strscpy(desc, *order, KUNIT_PARAM_DESC_SIZE);
+}
+KUNIT_ARRAY_PARAM(order, orders, order_to_desc);
+
+/* The hooks of this parameter can be set, and traces are exact. */
+static const char *order_of(struct kunit *test)
+{
+	const char *kinds = *(const char * const *)test->param_value, *k;
+
+	if (!exact_traces)
+		kunit_skip(test, "needs KRETPROBE_NATIVE and an exact unwinder");
+	for (k = kinds; *k; k++) {
+		if (!kind_exists(*k))
+			kunit_skip(test, "needs FPROBE and FUNCTION_GRAPH_TRACER");
+	}
+	return kinds;
+}
+
+static bool is_hook(unsigned long addr)
+{
+	if (is_kretprobe_trampoline(addr))
+		return true;
+	if (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr))
+		return true;
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	if (addr == (unsigned long)dereference_kernel_function_descriptor(return_to_handler))
+		return true;
+#endif
+	return false;
+}
+
+static int nr_hooks_in(const struct trace *t)
+{
+	int i, n = 0;
+
+	for (i = 0; i < t->n; i++)
+		n += is_hook(t->addr[i]);
+	return n;
+}
+
+static bool same(const struct trace *a, const struct trace *b)
+{
+	return a->n == b->n && !memcmp(a->addr, b->addr, a->n * sizeof(*a->addr));
+}
+
+/* Does @t end as @whole does, of which the first @skip are left out? */
+static bool ends_as(const struct trace *t, const struct trace *whole, int skip)
+{
+	int n = (int)whole->n - skip;
+
+	return n > 0 && t->n >= n &&
+	       !memcmp(t->addr + t->n - n, whole->addr + skip, n * sizeof(*t->addr));
+}
+
+static void show(struct kunit *test, const char *what, const struct trace *t)
+{
+	int i;
+
+	kunit_info(test, "%s:", what);
+	for (i = 0; i < t->n; i++)
+		kunit_info(test, "  %pS", (void *)t->addr[i]);
+}
+
+/*
+ * Every call is made by a thread of its own, so that traces can be compared
+ * from the first to the last address.
+ */
+
+static int caller(void *data)
+{
+	struct call *c = data;
+
+	c->returned = do_call(c);
+	complete(&c->done);
+	return 0;
+}
+
+static void start_call(struct kunit *test, struct return_test *t, enum inner_job job)
+{
+	init_completion(&t->call.inside);
+	init_completion(&t->call.leave);
+	init_completion(&t->call.done);
+	t->call.job = job;
+	t->task = kthread_create(caller, &t->call, "kp_ret_caller");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t->task);
+	get_task_struct(t->task);
+	wake_up_process(t->task);
+}
+
+static u32 end_call(struct return_test *t)
+{
+	wait_for_completion(&t->call.done);
+	kthread_stop(t->task);
+	put_task_struct(t->task);
+	return t->call.returned;
+}
+
+static u32 one_call(struct kunit *test, enum inner_job job)
+{
+	struct return_test *t = test->priv;
+
+	start_call(test, t, job);
+	return end_call(t);
+}
+
+static void put_to_sleep(struct kunit *test, struct return_test *t)
+{
+	start_call(test, t, SLEEP);
+	wait_for_completion(&t->call.inside);
+	wait_task_inactive(t->task, TASK_UNINTERRUPTIBLE);
+}
+
+static u32 wake_from_sleep(struct return_test *t)
+{
+	complete(&t->call.leave);
+	return end_call(t);
+}
+
+/* Without hooks and with them. */
+static void plain_and_hooked_call(struct kunit *test, const char *kinds,
+				  enum inner_job job)
+{
+	struct return_test *t = test->priv;
+
+	KUNIT_EXPECT_EQ(test, one_call(test, LOOK), CALL_RETURNS);
+	t->plain = t->call.trace;
+	KUNIT_EXPECT_GT(test, t->plain.n, 4);
+
+	hooks_on(test, kinds);
+	KUNIT_EXPECT_EQ(test, one_call(test, job), CALL_RETURNS);
+	hooks_off(t);
+}
+
+static void trace_in_the_function(struct kunit *test)
+{
+	const char *kinds = order_of(test);
+	struct return_test *t = test->priv;
+	int i, k = 0;
+
+	plain_and_hooked_call(test, kinds, LOOK);
+	KUNIT_EXPECT_TRUE(test, same(&t->plain, &t->call.trace));
+	if (!same(&t->plain, &t->call.trace)) {
+		show(test, "without hooks", &t->plain);
+		show(test, "with hooks", &t->call.trace);
+	}
+	for (; *kinds; kinds++)
+		k++;
+	for (i = 0; i < ARRAY_SIZE(nest); i++) {
+		KUNIT_EXPECT_EQ(test, atomic_read(&seen.entries[i]), k);
+		KUNIT_EXPECT_EQ(test, atomic_read(&seen.returns[i]), k);
+	}
+}
+
+/* In entry and return handlers, of all three functions. */
+static void p_ret_18_trace_in_the_handlers(struct kunit *test)
+{
+	const char *kinds = order_of(test);
+	struct return_test *t = test->priv;
+	int i;
+
+	seen.look = true;
+	plain_and_hooked_call(test, kinds, LOOK);
+	if (!strpbrk(kinds, "kf"))
+		return;
+	/* In it are look(), the three functions from the innermost on, and so on. */
+	for (i = 0; i < ARRAY_SIZE(nest); i++) {
+		KUNIT_EXPECT_EQ(test, nr_hooks_in(&seen.at_entry[i]), 0);
+		KUNIT_EXPECT_EQ(test, nr_hooks_in(&seen.at_return[i]), 0);
+		KUNIT_EXPECT_TRUE_MSG(test, ends_as(&seen.at_entry[i], &t->plain, i + 2),
+				      "entry of %s", nest[i]);
+		KUNIT_EXPECT_TRUE_MSG(test, ends_as(&seen.at_return[i], &t->plain, i + 2),
+				      "return of %s", nest[i]);
+		if (!ends_as(&seen.at_entry[i], &t->plain, i + 2))
+			show(test, "entry", &seen.at_entry[i]);
+		if (!ends_as(&seen.at_return[i], &t->plain, i + 2))
+			show(test, "return", &seen.at_return[i]);
+	}
+}
+
+/* An interrupt at the very first instruction of a trampoline. */
+static void p_ret_18_trace_from_the_trampoline(struct kunit *test)
+{
+	const char *kinds = order_of(test);
+	struct return_test *t = test->priv;
+
+	t->inner.symbol_name = nest[0];
+	t->inner.pre_handler = note_slot;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->inner), 0);
+	current_call = &t->call;
+	plain_and_hooked_call(test, kinds, LOOK_FROM_REGS);
+	current_call = NULL;
+	unregister_kprobe(&t->inner);
+
+	/* The trampoline instead of the return into kp_ret_middle(), no more. */
+	KUNIT_EXPECT_TRUE(test, is_hook(t->call.trace.addr[0]));
+	KUNIT_EXPECT_EQ(test, nr_hooks_in(&t->call.trace), 1);
+	KUNIT_EXPECT_EQ(test, t->call.trace.n, t->plain.n - 2);
+	KUNIT_EXPECT_TRUE(test, ends_as(&t->call.trace, &t->plain, 3));
+	if (!ends_as(&t->call.trace, &t->plain, 3)) {
+		show(test, "without hooks", &t->plain);
+		show(test, "from registers", &t->call.trace);
+	}
+}
+
+/* A task that sleeps in there. */
+static void look_at(struct task_struct *task, struct trace *t)
+{
+	t->n = stack_trace_save_tsk(task, t->addr, ARRAY_SIZE(t->addr), 0);
+}
+
+static int look_reliably_at(struct task_struct *task, struct trace *t)
+{
+	int n = stack_trace_save_tsk_reliable(task, t->addr, ARRAY_SIZE(t->addr));
+
+	t->n = max(n, 0);
+	return n;
+}
+
+static void p_ret_18_trace_of_a_sleeping_task(struct kunit *test)
+{
+	const char *kinds = order_of(test);
+	struct return_test *t = test->priv;
+	struct trace *now = &seen.at_entry[0], *plain_reliable = &seen.at_entry[1];
+	int reliable;
+
+	put_to_sleep(test, t);
+	look_at(t->task, &t->plain);
+	reliable = look_reliably_at(t->task, plain_reliable);
+	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), CALL_RETURNS);
+	KUNIT_EXPECT_GT(test, t->plain.n, 4);
+	KUNIT_EXPECT_GT(test, reliable, 4);
+
+	hooks_on(test, kinds);
+	put_to_sleep(test, t);
+	look_at(t->task, now);
+	KUNIT_EXPECT_TRUE(test, same(now, &t->plain));
+	if (!same(now, &t->plain)) {
+		show(test, "without hooks", &t->plain);
+		show(test, "with hooks", now);
+	}
+	KUNIT_EXPECT_EQ(test, look_reliably_at(t->task, now), reliable);
+	KUNIT_EXPECT_TRUE(test, same(now, plain_reliable));
+
+	/* The hooks go, those on this stack stay. */
+	hooks_off(t);
+	look_at(t->task, now);
+	KUNIT_EXPECT_TRUE(test, same(now, &t->plain));
+	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), CALL_RETURNS);
+}
+
+/* It is not looked at, since it may change just now. */
+static int busy_thread(void *data)
+{
+	struct call c = { .job = LOOK };
+
+	while (!kthread_should_stop()) {
+		do_call(&c);
+		cond_resched();
+	}
+	return 0;
+}
+
+static void p_ret_19_trace_of_a_running_task(struct kunit *test)
+{
+	struct return_test *t = test->priv;
+	struct task_struct *task;
+	struct trace *now = &seen.at_entry[0];
+	int i;
+
+	hooks_on(test, "kk");
+	task = kthread_run(busy_thread, NULL, "kp_ret_busy");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	for (i = 0; i < 20000; i++) {
+		look_at(task, now);
+		if (!(i % 100))
+			cond_resched();
+	}
+	kthread_stop(task);
+	hooks_off(t);
+	KUNIT_EXPECT_GT(test, atomic_read(&seen.returns[0]), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.returns[0]),
+			atomic_read(&seen.entries[0]));
+}
+
+/*
+ * Calls that never return, or not as expected.
+ */
+
+struct one {
+	struct kretprobe	rp;
+	atomic_t		entries, returns;
+	int			cpu_entry, cpu_return, moved;
+	unsigned long		*slot;
+};
+
+static int one_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct one *o = container_of(ri->rp, struct one, rp);
+
+	atomic_inc(&o->entries);
+	o->slot = (unsigned long *)kernel_stack_pointer(regs);
+	o->cpu_entry = raw_smp_processor_id();
+	return 0;
+}
+
+static int one_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct one *o = container_of(ri->rp, struct one, rp);
+
+	atomic_inc(&o->returns);
+	o->cpu_return = raw_smp_processor_id();
+	o->moved += o->cpu_return != o->cpu_entry;
+	return 0;
+}
+
+static struct one *probe_one(struct kunit *test, const char *symbol, int maxactive)
+{
+	struct one *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	o->rp.kp.symbol_name = symbol;
+	o->rp.entry_handler = one_entry;
+	o->rp.handler = one_return;
+	o->rp.maxactive = maxactive;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&o->rp), 0);
+	return o;
+}
+
+static noinline __noclone notrace u32 kp_ret_die(struct completion *done)
+{
+	KP_PADDING;
+	if (done)
+		kthread_complete_and_exit(done, 0);
+	return 7;
+}
+
+static int dying_thread(void *data)
+{
+	return kp_ret_die(data);
+}
+
+/* A dead task's calls come back with its task_struct. */
+static bool one_is_back(struct one *o)
+{
+	unsigned long end = jiffies + 20 * HZ;
+	int before = atomic_read(&o->returns);
+
+	do {
+		kp_ret_die(NULL);
+		if (atomic_read(&o->returns) > before)
+			return true;
+		rcu_barrier();
+		msleep(1);
+	} while (time_before(jiffies, end));
+	return false;
+}
+
+static void p_ret_06_p_ret_07_task_dies_inside(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct task_struct *task;
+	struct one *o;
+	int i;
+
+	o = probe_one(test, "kp_ret_die", 1);
+	for (i = 0; i < 20; i++) {
+		reinit_completion(&done);
+		task = kthread_run(dying_thread, &done, "kp_ret_dying");
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+		wait_for_completion(&done);
+		KUNIT_ASSERT_TRUE(test, one_is_back(o));
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 40);
+	unregister_kretprobe(&o->rp);
+}
+
+/* Unregistered while they are dying, too. */
+static void p_ret_06_many_die_and_the_probe_goes(struct kunit *test)
+{
+	struct completion done[8];
+	struct one *o;
+	int i, round;
+
+	for (round = 0; round < 10; round++) {
+		o = probe_one(test, "kp_ret_die", 4);
+		for (i = 0; i < ARRAY_SIZE(done); i++) {
+			init_completion(&done[i]);
+			kthread_run(dying_thread, &done[i], "kp_ret_dying");
+		}
+		if (round % 2)
+			unregister_kretprobe(&o->rp);
+		for (i = 0; i < ARRAY_SIZE(done); i++)
+			wait_for_completion(&done[i]);
+		if (!(round % 2))
+			unregister_kretprobe(&o->rp);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 0);
+		KUNIT_EXPECT_LE(test, atomic_read(&o->entries), ARRAY_SIZE(done));
+		memset(o, 0x6b, sizeof(*o));
+	}
+}
+
+static noinline __noclone notrace u32 kp_ret_move(int cpu)
+{
+	KP_PADDING;
+	return set_cpus_allowed_ptr(current, cpumask_of(cpu)) ? 0 : 5;
+}
+
+static int moving_thread(void *data)
+{
+	int i, *right = data;
+
+	for (i = 0; i < 100; i++)
+		*right += kp_ret_move(i % 2 ? cpumask_first(cpu_online_mask) :
+				      cpumask_last(cpu_online_mask)) == 5;
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static void returns_on_another_cpu(struct kunit *test)
+{
+	struct task_struct *task;
+	struct one *o;
+	int right = 0;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	o = probe_one(test, "kp_ret_move", 1);
+	task = kthread_run(moving_thread, &right, "kp_ret_moving");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	while (atomic_read(&o->returns) + READ_ONCE(o->rp.nmissed) < 100)
+		msleep(1);
+	kthread_stop(task);
+	unregister_kretprobe(&o->rp);
+	KUNIT_EXPECT_EQ(test, right, 100);
+	KUNIT_EXPECT_EQ(test, o->rp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 100);
+	KUNIT_EXPECT_GE(test, o->moved, 98);
+}
+
+static void p_ret_02_default_pool_grows(struct kunit *test)
+{
+	struct return_test *t;
+	int i, nr, nr_default = max(10u, 2 * num_possible_cpus());
+	struct one *o;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBE_POOL))
+		kunit_skip(test, "needs KRETPROBE_POOL");
+	nr = 3 * nr_default;
+	t = kunit_kcalloc(test, nr, sizeof(*t), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t);
+
+	o = probe_one(test, "kp_ret_inner", 0);
+	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
+	for (i = 0; i < nr; i++) {
+		put_to_sleep(test, &t[i]);
+		/* Time for the pool to grow, when it has just run out. */
+		if (i >= nr_default)
+			msleep(20);
+	}
+	/* Once the default number are in flight, and at twice of it, one is missed. */
+	KUNIT_EXPECT_EQ(test, o->rp.nmissed, 2);
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_EQ(test, wake_from_sleep(&t[i]), CALL_RETURNS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), nr - 2);
+	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
+	unregister_kretprobe(&o->rp);
+}
+
+#if defined(CONFIG_CONTEXT_TRACKING_IDLE) && !defined(CONFIG_RCU_EQS_DEBUG)
+static noinline __noclone notrace u32 kp_ret_unwatched(u32 v)
+{
+	KP_PADDING;
+	OPTIMIZER_HIDE_VAR(v);
+	ct_idle_enter();
+	return v + 3;
+}
+
+/* As from the idle loop; nothing in between may need RCU. */
+static noinline notrace u32 call_unwatched(u32 v)
+{
+	unsigned long flags;
+	u32 ret;
+
+	raw_local_irq_save(flags);
+	ret = kp_ret_unwatched(v);
+	ct_idle_exit();
+	raw_local_irq_restore(flags);
+	return ret;
+}
+
+static void p_ret_28_rcu_does_not_watch_the_return(struct kunit *test)
+{
+	struct one *o;
+	int i;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
+		kunit_skip(test, "needs KRETPROBE_NATIVE");
+	o = probe_one(test, "kp_ret_unwatched", 1);
+	for (i = 1; i <= 5; i++) {
+		KUNIT_EXPECT_EQ(test, call_unwatched(10), 13);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 0);
+		KUNIT_EXPECT_EQ(test, o->rp.nmissed, i);
+	}
+	unregister_kretprobe(&o->rp);
+}
+#else
+static void p_ret_28_rcu_does_not_watch_the_return(struct kunit *test)
+{
+	kunit_skip(test, "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG");
+}
+#endif
+
+#ifdef CONFIG_X86_64
+/* kp_ret_jumped() is left as by longjmp(): its caller returns, it never does. */
+void kp_ret_jumper(void);
+void kp_ret_jumped(void);
+extern char kp_ret_jump_from[], kp_ret_jump_to[];
+
+asm(
+	".text\n"
+	".type kp_ret_jumped, @function\n"
+	"kp_ret_jumped:\n"
+	ANNOTATE_NOENDBR
+	".rept 8\n	nop\n	.endr\n"
+	"kp_ret_jump_from:\n"
+	ANNOTATE_NOENDBR
+	"	nop\n"
+	ASM_RET
+	".size kp_ret_jumped, .-kp_ret_jumped\n"
+	".type kp_ret_jumper, @function\n"
+	"kp_ret_jumper:\n"
+	ANNOTATE_NOENDBR
+	".rept 8\n	nop\n	.endr\n"
+	"	call kp_ret_jumped\n"
+	"kp_ret_jump_to:\n"
+	ANNOTATE_NOENDBR
+	ASM_RET
+	".size kp_ret_jumper, .-kp_ret_jumper\n"
+);
+STACK_FRAME_NON_STANDARD_FP(kp_ret_jumper);
+
+static struct one *jump_out_of;
+
+static int jump(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->sp = (unsigned long)jump_out_of->slot;
+	regs->ip = (unsigned long)kp_ret_jump_to;
+	return 1;
+}
+
+static void p_ret_12_rewound_stack(struct kunit *test)
+{
+	struct kprobe from = {
+		.addr		= (kprobe_opcode_t *)kp_ret_jump_from,
+		.pre_handler	= jump,
+	};
+	struct one *jumper, *jumped;
+	int i;
+
+	jumper = probe_one(test, "kp_ret_jumper", 1);
+	jumped = probe_one(test, "kp_ret_jumped", 1);
+	jump_out_of = jumper;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&from), 0);
+	for (i = 1; i <= 5; i++) {
+		kp_ret_jumper();
+		KUNIT_EXPECT_EQ(test, atomic_read(&jumped->entries), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&jumped->returns), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&jumper->returns), i);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, current->kretprobe_instances.first, NULL);
+	unregister_kprobe(&from);
+	kp_ret_jumper();
+	KUNIT_EXPECT_EQ(test, atomic_read(&jumped->returns), 1);
+	KUNIT_EXPECT_EQ(test, jumper->rp.nmissed + jumped->rp.nmissed, 0);
+	unregister_kretprobe(&jumper->rp);
+	unregister_kretprobe(&jumped->rp);
+}
+#else
+static void p_ret_12_rewound_stack(struct kunit *test)
+{
+	kunit_skip(test, "for x86_64");
+}
+#endif
+
+static int return_test_init(struct kunit *test)
+{
+	struct return_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return -ENOMEM;
+	test->priv = t;
+	memset(&seen, 0, sizeof(seen));
+	return 0;
+}
+
+static void return_test_exit(struct kunit *test)
+{
+	if (test->priv)
+		hooks_off(test->priv);
+}
+
+static struct kunit_case return_testcases[] = {
+	KUNIT_CASE_PARAM(trace_in_the_function, order_gen_params),
+	KUNIT_CASE_PARAM(p_ret_18_trace_in_the_handlers, order_gen_params),
+	KUNIT_CASE_PARAM(p_ret_18_trace_from_the_trampoline, order_gen_params),
+	KUNIT_CASE_PARAM(p_ret_18_trace_of_a_sleeping_task, order_gen_params),
+	KUNIT_CASE(p_ret_19_trace_of_a_running_task),
+	KUNIT_CASE(p_ret_06_p_ret_07_task_dies_inside),
+	KUNIT_CASE(p_ret_06_many_die_and_the_probe_goes),
+	KUNIT_CASE(returns_on_another_cpu),
+	KUNIT_CASE(p_ret_02_default_pool_grows),
+	KUNIT_CASE(p_ret_28_rcu_does_not_watch_the_return),
+	KUNIT_CASE(p_ret_12_rewound_stack),
+	{}
+};
+
+static struct kunit_suite return_test_suite = {
+	.name		= "kprobes_return",
+	.init		= return_test_init,
+	.exit		= return_test_exit,
+	.test_cases	= return_testcases,
+};
+kunit_test_suites(&return_test_suite);
