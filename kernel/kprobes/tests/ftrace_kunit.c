@@ -41,6 +41,7 @@ struct ftrace_test {
 	struct probe		plain, post, more, other;
 	struct ftrace_ops	ops;
 	unsigned int		foreign;
+	u32			(*divert)(u32 v);
 };
 
 static int count_pre(struct kprobe *p, struct pt_regs *regs)
@@ -209,7 +210,12 @@ static void ftrace_batch_of_both_kinds(struct kunit *test)
 static void foreign_func(unsigned long ip, unsigned long parent_ip,
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	container_of(ops, struct ftrace_test, ops)->foreign++;
+	struct ftrace_test *f = container_of(ops, struct ftrace_test, ops);
+
+	f->foreign++;
+	if (f->divert)
+		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)
+				dereference_symbol_descriptor(f->divert));
 }
 
 /* Somebody else, like livepatch, claims kp_ft_one() for himself. */
@@ -265,6 +271,41 @@ static void ftrace_p_agg_08_claimed_by_another(struct kunit *test)
 	unregister_kprobe(&f->plain.kp);
 	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
 	foreign_release(f);
+}
+
+/* Who is called first depends on who came first. */
+static void ftrace_p_agg_08_diverted_by_another(struct kunit *test)
+{
+	u32 (*volatile one)(u32 v) = kp_ft_one;
+	struct ftrace_test *f = test->priv;
+	int round;
+
+	f->divert = kp_ft_two;
+	for (round = 0; round < 4; round++) {
+		bool probe_first = round & 1;
+
+		set(&f->plain, "kp_ft_one", false);
+		if (probe_first)
+			KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+		KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
+		if (!probe_first)
+			KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+
+		KUNIT_EXPECT_EQ(test, one(1), 6);
+		KUNIT_EXPECT_EQ(test, f->plain.pre, 1);
+
+		/* In either order they go, too. */
+		if (round & 2)
+			unregister_kprobe(&f->plain.kp);
+		else
+			foreign_release(f);
+		KUNIT_EXPECT_EQ(test, one(1), round & 2 ? 6 : 4);
+		if (round & 2)
+			foreign_release(f);
+		else
+			unregister_kprobe(&f->plain.kp);
+		KUNIT_EXPECT_EQ(test, one(1), 4);
+	}
 }
 
 static void ftrace_p_agg_08_enable_is_refused(struct kunit *test)
@@ -366,6 +407,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_claim_on_a_disabled_site),
 	KUNIT_CASE(ftrace_batch_of_both_kinds),
 	KUNIT_CASE(ftrace_p_agg_08_claimed_by_another),
+	KUNIT_CASE(ftrace_p_agg_08_diverted_by_another),
 	KUNIT_CASE(ftrace_p_agg_08_enable_is_refused),
 	KUNIT_CASE(ftrace_p_agg_07_batch_is_refused),
 	KUNIT_CASE(ftrace_survives_tracers_of_others),

@@ -26,6 +26,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 {
 	/* The core's ops ask for all of it. */
 	struct pt_regs *regs = &arch_ftrace_regs(fregs)->regs;
+	unsigned long next = regs->ip;
 	struct kprobe *p;
 	int ret;
 
@@ -52,12 +53,13 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	else
 		ret = kprobe_site_pre_handler(p, regs);
 	if (likely(!ret)) {
-		regs->ip = ip + MCOUNT_INSN_SIZE;
 		if (unlikely(READ_ONCE(p->post_handler))) {
+			regs->ip = ip + MCOUNT_INSN_SIZE;
 			__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
 			kprobe_site_post_handler(p, regs, 0);
-			regs->ip = ip + MCOUNT_INSN_SIZE;
 		}
+		/* Which livepatch may have set to a function of its own. */
+		regs->ip = next;
 	}
 	reset_current_kprobe();
 out:
