@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs in the guest of scripts/sweep: a load whose results are known, and batch
+# after batch of probes under it.
+. /guest/lib.sh
+
+module=/sys/module/kprobe_sweep/parameters
+
+# What is worked on: 256 KiB that are the same each time.
+seq 1 40000 | head -c 262144 >/tmp/data
+sum=$(md5sum </tmp/data)
+sorted=$(sort -n -r /tmp/data | md5sum)
+
+# Files, pipes, processes, signals, timers, page faults, modules.
+work() {
+	cp /tmp/data /tmp/copy.$1 &&
+		[ "$(cat /tmp/copy.$1 | md5sum)" = "$sum" ] &&
+		[ "$(gzip -c /tmp/copy.$1 | gunzip | md5sum)" = "$sum" ] &&
+		[ "$(sort -n -r /tmp/copy.$1 | md5sum)" = "$sorted" ] || echo "wrong $1" >>/tmp/wrong
+	ls -lR /proc/self /sys/kernel >/dev/null 2>&1
+	(sleep 10 & kill $!; wait) 2>/dev/null
+	usleep 1000
+	mkdir -p /tmp/dir.$1 && mount -t tmpfs none /tmp/dir.$1 &&
+		echo x >/tmp/dir.$1/file && umount /tmp/dir.$1
+	rm -f /tmp/copy.$1
+}
+
+slots() { grep -c kprobe_insn_page /proc/kallsyms; }
+
+: >/tmp/wrong
+check "the load works without probes" work 0
+check "the module loads" insmod /bin/kprobe_sweep.ko $(cat /bin/sweep.param)
+before=$(slots)
+i=0
+n=$(cat $module/nr_batches)
+while [ $i -lt "$n" ]; do
+	echo $i >$module/batch
+	work 1 &
+	work 2
+	wait
+	i=$((i + 1))
+done
+check "all $n batches" [ $i -eq "$n" ]
+check "the last one is taken back" sh -c "echo -1 >$module/batch"
+check "the results are right" [ ! -s /tmp/wrong ]
+check "rmmod" rmmod kprobe_sweep
+check "no probe is left" [ ! -s $KPROBES/list ]
+# Slots are given back after a grace period.
+t=0
+while [ "$(slots)" -gt $((before + 1)) ] && [ $t -lt 30 ]; do
+	sleep 1
+	t=$((t + 1))
+done
+check "no slot is left" [ "$(slots)" -le $((before + 1)) ]
