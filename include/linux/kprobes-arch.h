@@ -30,6 +30,8 @@
 #ifndef _LINUX_KPROBES_ARCH_H
 #define _LINUX_KPROBES_ARCH_H
 
+#include <linux/context_tracking_state.h>
+
 struct kprobe_site;
 
 /* Values of kprobe_ctlblk.kprobe_status. */
@@ -418,6 +420,23 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
 /*
  * Offered to hit paths, besides get_kprobe()
  */
+
+/**
+ * kprobe_rcu_is_watching() - may structures of users be touched?
+ *
+ * As rcu_is_watching(), but not a function that could itself be probed.
+ *
+ * Context: hit path, preemption off.
+ * Return: true if RCU watches this CPU.
+ */
+static nokprobe_inline bool kprobe_rcu_is_watching(void)
+{
+#ifdef CONFIG_CONTEXT_TRACKING_IDLE
+	return __this_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
+#else
+	return true;
+#endif
+}
 
 /**
  * struct kprobe_table_entry - one place of the table

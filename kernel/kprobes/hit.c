@@ -81,7 +81,7 @@ NOKPROBE_SYMBOL(count_miss_of_users);
  */
 static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 {
-	return site->kind == KPROBE_SITE_BREAKPOINT || rcu_is_watching();
+	return site->kind == KPROBE_SITE_BREAKPOINT || kprobe_rcu_is_watching();
 }
 
 /**

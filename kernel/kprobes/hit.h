@@ -3,7 +3,6 @@
 #define _KERNEL_KPROBES_HIT_H
 
 #include <linux/atomic.h>
-#include <linux/context_tracking.h>
 
 #include "internal.h"
 
@@ -26,16 +25,6 @@ static nokprobe_inline void kprobe_site_count_miss(struct kprobe_site *site,
 						   enum kprobe_miss cause)
 {
 	raw_atomic_long_inc(&site->misses[cause]);
-}
-
-/* As rcu_is_watching(), but not a function that could itself be probed. */
-static nokprobe_inline bool kprobe_rcu_is_watching(void)
-{
-#ifdef CONFIG_CONTEXT_TRACKING_IDLE
-	return __this_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
-#else
-	return true;
-#endif
 }
 
 /*

@@ -56,7 +56,7 @@ void kretprobe_rethook_handler(struct rethook_node *node, void *data,
 {
 	struct kretprobe *rp = data;
 
-	if (unlikely(!rcu_is_watching()))
+	if (unlikely(!kprobe_rcu_is_watching()))
 		kretprobe_count_miss(rp);
 	else
 		kretprobe_call_handler(rp, node_to_instance(node), ret_addr, regs);

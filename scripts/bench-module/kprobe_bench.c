@@ -27,6 +27,10 @@ static bool optimized;
 module_param(optimized, bool, 0444);
 MODULE_PARM_DESC(optimized, "measure nothing but optimized probes");
 
+static bool traced;
+module_param(traced, bool, 0444);
+MODULE_PARM_DESC(traced, "measure nothing; wait before each hit for scripts/bench-where");
+
 struct target {
 	const char	*symbol;
 	unsigned int	offset;
@@ -121,6 +125,23 @@ static int hit_row(const char *name, void (*fn)(void), u64 bare)
 	return 0;
 }
 
+static int go;
+
+/* Whoever follows one hit wants to know where it starts, and sets go. */
+static void traced_hit(const char *name, void (*fn)(void), void *handler)
+{
+	int i;
+
+	WRITE_ONCE(go, 0);
+	/* What is slow only the first time. */
+	for (i = 0; i < 3; i++)
+		fn();
+	pr_info("trace %s %px %px %px\n", name, fn, handler, &go);
+	while (!READ_ONCE(go))
+		cpu_relax();
+	fn();
+}
+
 /* Is there a jump where the probe was asked for? Waits for the optimizer. */
 static bool __init jump_at(void *addr)
 {
@@ -154,7 +175,9 @@ static int __init k_row(const char *name, void (*fn)(void), unsigned int offset)
 		return ret;
 	}
 
-	if (!optimized || jump_at(kp->addr))
+	if (traced)
+		traced_hit(name, fn, count_pre);
+	else if (!optimized || jump_at(kp->addr))
 		ret = hit_row(name, fn, bare);
 	unregister_kprobe(kp);
 	kfree(kp);
@@ -179,7 +202,9 @@ static int __init r_row(const char *name, void (*fn)(void))
 		return ret;
 	}
 
-	if (!optimized || jump_at(rp->kp.addr))
+	if (traced)
+		traced_hit(name, fn, count_return);
+	else if (!optimized || jump_at(rp->kp.addr))
 		ret = hit_row(name, fn, bare);
 	unregister_kretprobe(rp);
 	kfree(rp);
@@ -360,7 +385,7 @@ static int __init kprobe_bench_init(void)
 	ret = ret ?: k_row("k-ftrace", bench_ftrace, 0);
 	ret = ret ?: r_row("r-boosted", bench_boosted);
 	ret = ret ?: r_row("r-ftrace", bench_ftrace);
-	return ret ?: many();
+	return ret ?: traced ? 0 : many();
 }
 module_init(kprobe_bench_init);
 

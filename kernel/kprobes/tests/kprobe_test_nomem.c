@@ -38,6 +38,7 @@ static noinline __noclone notrace int kp_nomem_nops(int v)
 	asm volatile("	.rept 400\n	nop\n	.endr\n");
 	return v + 7;
 }
+
 #define NOPS_OFFSET	64
 
 static unsigned int hits, failures, survived;

@@ -48,7 +48,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 	/* Handlers see what they would see behind a breakpoint. */
 	regs->ip = ip + INT3_INSN_SIZE;
-	if (likely(rcu_is_watching()))
+	if (likely(kprobe_rcu_is_watching()))
 		ret = kprobe_call_pre(p, regs);
 	else
 		ret = kprobe_site_pre_handler(p, regs);

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs in the guest of scripts/bench-where.
+optimization=/proc/sys/debug/kprobes-optimization
+
+[ ! -e $optimization ] || echo 0 >$optimization
+insmod /bin/kprobe_bench.ko traced=1
