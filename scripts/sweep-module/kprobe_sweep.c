@@ -23,6 +23,10 @@ static bool watched;
 module_param(watched, bool, 0444);
 MODULE_PARM_DESC(watched, "with post handlers, so that no copy is boosted");
 
+static bool returns;
+module_param(returns, bool, 0444);
+MODULE_PARM_DESC(returns, "return probes");
+
 static int nr_batches;
 module_param(nr_batches, int, 0444);
 MODULE_PARM_DESC(nr_batches, "how many there are");
@@ -32,19 +36,26 @@ static atomic_long_t hits;
 static unsigned int refused[MAX_ERRNO];
 
 struct sweep_probe {
-	struct kprobe	kp;
-	unsigned int	hits;
+	struct kretprobe	rp;
+	unsigned int		hits;
 };
 
 static struct sweep_probe *probes;
 static struct kprobe **kps;
+static struct kretprobe **rps;
 static int nr_kps;
 static DEFINE_MUTEX(sweep_mutex);
 
 static int sweep_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	/* About how many is enough. */
-	container_of(p, struct sweep_probe, kp)->hits++;
+	container_of(p, struct sweep_probe, rp.kp)->hits++;
+	return 0;
+}
+
+static int sweep_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	container_of(get_kretprobe(ri), struct sweep_probe, rp)->hits++;
 	return 0;
 }
 
@@ -52,41 +63,82 @@ static void sweep_post(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 {
 }
 
+static void set(struct sweep_probe *p, unsigned long addr)
+{
+	memset(p, 0, sizeof(*p));
+	p->rp.kp.addr = (void *)addr;
+	if (returns) {
+		p->rp.handler = sweep_return;
+		return;
+	}
+	p->rp.kp.pre_handler = sweep_pre;
+	if (watched)
+		p->rp.kp.post_handler = sweep_post;
+}
+
+static void unregister_all(void)
+{
+	if (returns)
+		unregister_kretprobes(rps, nr_kps);
+	else
+		unregister_kprobes(kps, nr_kps);
+}
+
 static void batch_end(void)
 {
 	int i;
 
-	unregister_kprobes(kps, nr_kps);
+	unregister_all();
 	for (i = 0; i < nr_kps; i++) {
-		struct sweep_probe *p = container_of(kps[i], struct sweep_probe, kp);
+		struct sweep_probe *p = container_of(kps[i], struct sweep_probe, rp.kp);
 
 		atomic_long_add(p->hits, &hits);
 		hit_addrs += !!p->hits;
-		misses += p->kp.nmissed;
+		misses += p->rp.kp.nmissed + p->rp.nmissed;
 	}
 	accepted += nr_kps;
 	nr_kps = 0;
 }
 
-static void batch_begin(int nr)
+/* Which addresses of the batch are accepted; their probes are set and listed. */
+static void choose(int nr)
 {
 	int i, ret, end = min_t(int, (nr + 1) * size, ARRAY_SIZE(sweep_addrs));
 
-	/* The last line of a guest that dies names the batch that did it. */
-	pr_info("batch %d\n", nr);
-	memset(probes, 0, size * sizeof(*probes));
 	for (i = nr * size; i < end; i++) {
 		struct sweep_probe *p = &probes[i - nr * size];
 
-		p->kp.addr = (void *)sweep_addrs[i];
-		p->kp.pre_handler = sweep_pre;
-		if (watched)
-			p->kp.post_handler = sweep_post;
-		ret = register_kprobe(&p->kp);
-		if (ret)
+		set(p, sweep_addrs[i]);
+		p->rp.kp.flags = KPROBE_FLAG_DISABLED;
+		ret = returns ? register_kretprobe(&p->rp) : register_kprobe(&p->rp.kp);
+		if (ret) {
 			refused[-ret]++;
-		else
-			kps[nr_kps++] = &p->kp;
+		} else {
+			rps[nr_kps] = &p->rp;
+			kps[nr_kps++] = &p->rp.kp;
+		}
+	}
+	unregister_all();
+
+	for (i = 0; i < nr_kps; i++)
+		set(container_of(kps[i], struct sweep_probe, rp.kp),
+		    (unsigned long)kps[i]->addr);
+}
+
+static void batch_begin(int nr)
+{
+	int ret;
+
+	/* The last line of a guest that dies names the batch that did it. */
+	pr_info("batch %d\n", nr);
+	choose(nr);
+	if (returns)
+		ret = register_kretprobes(rps, nr_kps);
+	else
+		ret = register_kprobes(kps, nr_kps);
+	if (ret) {
+		pr_err("batch %d failed: %d\n", nr, ret);
+		nr_kps = 0;
 	}
 }
 
@@ -128,9 +180,11 @@ static int __init sweep_init(void)
 {
 	probes = kvcalloc(size, sizeof(*probes), GFP_KERNEL);
 	kps = kvcalloc(size, sizeof(*kps), GFP_KERNEL);
-	if (!probes || !kps) {
+	rps = kvcalloc(size, sizeof(*rps), GFP_KERNEL);
+	if (!probes || !kps || !rps) {
 		kvfree(probes);
 		kvfree(kps);
+		kvfree(rps);
 		return -ENOMEM;
 	}
 	nr_batches = DIV_ROUND_UP(ARRAY_SIZE(sweep_addrs), size);
@@ -142,6 +196,7 @@ static void __exit sweep_exit(void)
 	batch_end();
 	kvfree(probes);
 	kvfree(kps);
+	kvfree(rps);
 }
 
 module_init(sweep_init);
