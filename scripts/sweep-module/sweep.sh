@@ -28,6 +28,7 @@ slots() { grep -c kprobe_insn_page /proc/kallsyms; }
 
 : >/tmp/wrong
 check "the load works without probes" work 0
+# shellcheck disable=SC2046 # several words
 check "the module loads" insmod /bin/kprobe_sweep.ko $(cat /bin/sweep.param)
 before=$(slots)
 i=0

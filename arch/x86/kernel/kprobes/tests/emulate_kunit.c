@@ -35,6 +35,10 @@ struct machine {
 };
 
 /* Set by the assembly below, read by it and by the tests. */
+extern struct machine kp_emu_state;
+extern unsigned long kp_emu_code, kp_emu_sp;
+extern u32 kp_emu_taken;
+
 struct machine kp_emu_state;
 unsigned long kp_emu_code, kp_emu_sp;
 u32 kp_emu_taken;
@@ -242,6 +246,7 @@ asm(".pushsection .text\n"
 	ASM_ENDBR							\
 	"	jmp kp_emu_target\n"
 
+#ifndef __CHECKER__	/* sparse takes no string of this length */
 asm(".pushsection .text\n"
 	".globl kp_emu_stubs\n"
 	".type kp_emu_stubs, @function\n"
@@ -255,6 +260,7 @@ asm(".pushsection .text\n"
 	FORMS_POPF(STUB)
 	".size kp_emu_stubs, . - kp_emu_stubs\n"
 	".popsection\n");
+#endif
 
 /* What it does to the stack is nothing that objtool could follow. */
 asmlinkage void kp_emu_stubs(void);

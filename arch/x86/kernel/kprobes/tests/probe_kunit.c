@@ -64,6 +64,8 @@ static noinline u8 *at(const struct place *p)
 #define SP	"%" _ASM_SP
 
 /* Where indirect branches of the tests find their target. */
+extern unsigned long kpx_pointer, kpx_data;
+
 unsigned long kpx_pointer;
 unsigned long kpx_data = 0x1234567;
 
