@@ -455,7 +455,9 @@ static void put_to_sleep(struct kunit *test, struct return_test *t)
 {
 	start_call(test, t, SLEEP);
 	wait_for_completion(&t->call.inside);
-	wait_task_inactive(t->task, TASK_UNINTERRUPTIBLE);
+	/* It may be preempted on its way. */
+	while (!wait_task_inactive(t->task, TASK_UNINTERRUPTIBLE))
+		msleep(1);
 }
 
 static u32 wake_from_sleep(struct return_test *t)
