@@ -214,8 +214,8 @@ static void foreign_func(unsigned long ip, unsigned long parent_ip,
 
 	f->foreign++;
 	if (f->divert)
-		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)
-				dereference_symbol_descriptor(f->divert));
+		instruction_pointer_set(ftrace_get_regs(fregs), (unsigned long)
+					dereference_symbol_descriptor(f->divert));
 }
 
 /* Somebody else, like livepatch, claims kp_ft_one() for himself. */

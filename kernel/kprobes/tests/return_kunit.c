@@ -516,14 +516,17 @@ static void p_ret_18_trace_in_the_handlers(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(nest); i++) {
 		KUNIT_EXPECT_EQ(test, nr_hooks_in(&seen.at_entry[i]), 0);
 		KUNIT_EXPECT_EQ(test, nr_hooks_in(&seen.at_return[i]), 0);
-		KUNIT_EXPECT_TRUE_MSG(test, ends_as(&seen.at_entry[i], &t->plain, i + 2),
-				      "entry of %s", nest[i]);
 		KUNIT_EXPECT_TRUE_MSG(test, ends_as(&seen.at_return[i], &t->plain, i + 2),
 				      "return of %s", nest[i]);
-		if (!ends_as(&seen.at_entry[i], &t->plain, i + 2))
-			show(test, "entry", &seen.at_entry[i]);
 		if (!ends_as(&seen.at_return[i], &t->plain, i + 2))
 			show(test, "return", &seen.at_return[i]);
+		/* There, ftrace makes no frame for a function that has none yet. */
+		if (IS_ENABLED(CONFIG_X86_32) && IS_ENABLED(CONFIG_FRAME_POINTER))
+			continue;
+		KUNIT_EXPECT_TRUE_MSG(test, ends_as(&seen.at_entry[i], &t->plain, i + 2),
+				      "entry of %s", nest[i]);
+		if (!ends_as(&seen.at_entry[i], &t->plain, i + 2))
+			show(test, "entry", &seen.at_entry[i]);
 	}
 }
 
@@ -578,7 +581,10 @@ static void p_ret_18_trace_of_a_sleeping_task(struct kunit *test)
 	reliable = look_reliably_at(t->task, plain_reliable);
 	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), CALL_RETURNS);
 	KUNIT_EXPECT_GT(test, t->plain.n, 4);
-	KUNIT_EXPECT_GT(test, reliable, 4);
+	if (IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
+		KUNIT_EXPECT_GT(test, reliable, 4);
+	else
+		KUNIT_EXPECT_EQ(test, reliable, -ENOSYS);
 
 	hooks_on(test, kinds);
 	put_to_sleep(test, t);
