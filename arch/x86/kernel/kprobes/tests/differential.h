@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Shared by the two halves of the differential test: the instructions, which are
+ * assembly, and what runs them.
+ */
+#ifndef _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_H
+#define _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_H
+
+/* How a probed instruction is executed: alone, and with its end watched. */
+#define DIFF_FAST		0	/* boosted, emulated */
+#define DIFF_PLAIN		1	/* boosted, stepped */
+#define DIFF_EMULATED		2
+#define DIFF_STEPPED		3
+#define DIFF_FTRACE		4
+#define NR_DIFF_KINDS		5
+
+/* What a form needs of the state, beyond what its operands say; bits. */
+#define FPU			1	/* a register file of its own */
+#define INDIRECT		2	/* objtool: yes, it is an indirect branch */
+#define IRQ_ON			4	/* it enables interrupts */
+#define STRING			8	/* si and di point to data, cx is small */
+#define BP_STACK		16	/* bp points into the stack */
+#define DIVIDE			32	/* a quotient that fits, of a division by cx */
+#define TABLE			64	/* bx points to data */
+#define BITS			128	/* ax is small */
+#define EQUAL			256	/* every other time, ax is what is in memory */
+#define ZEROS			512	/* ax, cx, and on top of the stack */
+#define STACK_ADDR		1024	/* on top of the stack, an address in it */
+#define MSR			2048	/* cx names one that can be read */
+#define SHORT_COUNT		4096	/* cx is about to reach zero */
+#define ALLOCATES		8192	/* it moves sp down over what it does not write */
+#define TRACED			16384	/* C code may be called, which wants DF clear */
+
+/* Where the program is behind the form. */
+#define DIFF_NEXT		0
+#define DIFF_TAKEN		1	/* at the "1f" of the form */
+#define DIFF_BACK		2	/* at its "0b" */
+
+/* Fields of struct kpd_machine, and its size. */
+#define DIFF_REG(n)		(8 * (n))
+#define DIFF_FLAGS		128
+#define DIFF_ES			136
+#define DIFF_EXIT		144
+#define DIFF_CODE		152
+#define DIFF_HOST_SP		160
+#define DIFF_HOST_ES		168
+
+/* Bytes that memory operands refer to; their base register is in the middle. */
+#define DIFF_DATA_SIZE		512
+
+#endif /* _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_H */

@@ -1,0 +1,760 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The instructions of the differential test, one in a row:
+ *
+ *	KIND "instruction" [, with=...] [, cpu=...]
+ *
+ * KIND is how it has to be executed under a probe (DIFF_* in differential.h): fast,
+ * plain, emulated or stepped. "1f" in it is a place further on and "0b" one before;
+ * with= is what it needs of the state, cpu= a feature without which it is left out.
+ *
+ * All registers, the stack and kpd_data are random. Registers that address memory
+ * point to the middle of kpd_data, indices are small; branches through registers,
+ * memory and the stack find "1f" there. Only LEA and NOP may address anything.
+ */
+
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+
+#include <asm/cpufeatures.h>
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+#include <asm/percpu.h>
+
+#include "differential.h"
+
+/*
+ * Runs kpd_machine.code in the state of kpd_machine, and saves what has become
+ * of it. Nothing between the load of the flags and their store changes them, and
+ * with all registers in use, the state can only be addressed absolutely.
+ */
+#define STATE(field)		kpd_machine + field(%rip)
+
+.macro each_reg op:req
+	\op 0, %rax
+	\op 1, %rcx
+	\op 2, %rdx
+	\op 3, %rbx
+	\op 5, %rbp
+	\op 6, %rsi
+	\op 7, %rdi
+	\op 8, %r8
+	\op 9, %r9
+	\op 10, %r10
+	\op 11, %r11
+	\op 12, %r12
+	\op 13, %r13
+	\op 14, %r14
+	\op 15, %r15
+	\op 4, %rsp
+.endm
+
+.macro load_reg n:req reg:req
+	movq	STATE(DIFF_REG(\n)), \reg
+.endm
+
+.macro store_reg n:req reg:req
+	movq	\reg, STATE(DIFF_REG(\n))
+.endm
+
+	.text
+SYM_FUNC_START(kpd_run)
+	pushq	%rbx
+	pushq	%rbp
+	pushq	%r12
+	pushq	%r13
+	pushq	%r14
+	pushq	%r15
+	pushfq
+	movw	%es, STATE(DIFF_HOST_ES)
+	movw	STATE(DIFF_ES), %es
+	movq	%rsp, STATE(DIFF_HOST_SP)
+	pushq	STATE(DIFF_FLAGS)
+	popfq
+	each_reg load_reg
+	ANNOTATE_RETPOLINE_SAFE
+	jmp	*STATE(DIFF_CODE)
+
+SYM_INNER_LABEL(kpd_next, SYM_L_GLOBAL)
+	movq	$DIFF_NEXT, STATE(DIFF_EXIT)
+	jmp	.Lstore
+SYM_INNER_LABEL(kpd_back, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
+	movq	$DIFF_BACK, STATE(DIFF_EXIT)
+	jmp	.Lstore
+SYM_INNER_LABEL(kpd_taken, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
+	movq	$DIFF_TAKEN, STATE(DIFF_EXIT)
+.Lstore:
+	each_reg store_reg
+	movq	STATE(DIFF_HOST_SP), %rsp
+	pushfq
+	popq	STATE(DIFF_FLAGS)
+	movw	%es, STATE(DIFF_ES)
+	movw	STATE(DIFF_HOST_ES), %es
+	popfq
+	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%rbp
+	popq	%rbx
+	RET
+SYM_FUNC_END(kpd_run)
+/* It goes through states that nothing could describe. */
+STACK_FRAME_NON_STANDARD kpd_run
+
+/* Something to be inside of: its NOP is probed. */
+SYM_FUNC_START(kpd_outer)
+SYM_INNER_LABEL(kpd_outer_insn, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
+	nop
+	RET
+SYM_FUNC_END(kpd_outer)
+
+/*
+ * Each form is a function, as only from the start of one it is known where
+ * instructions begin. Whatever is reached indirectly has a landing pad.
+ */
+.macro form kind:req insn:req with=0 cpu=X86_FEATURE_ALWAYS
+	.pushsection .text, "ax"
+	.balign 16
+	.type kpd_form_\@, @function
+kpd_form_\@:
+0:	ENDBR
+	jmp	kpd_back
+.Lentry_\@:
+	ENDBR
+	.if (\with) & INDIRECT
+	ANNOTATE_RETPOLINE_SAFE
+	.endif
+.Linsn_\@:
+	\insn
+.Lend_\@:
+	jmp	kpd_next
+1:	ENDBR
+	jmp	kpd_taken
+	.size kpd_form_\@, . - kpd_form_\@
+	STACK_FRAME_NON_STANDARD kpd_form_\@
+	.popsection
+
+	row_of_form "\insn", \kind, \with, \cpu, 0b, .Lentry_\@, 1b, \
+		.Linsn_\@-.Lentry_\@, .Lend_\@-.Linsn_\@
+.endm
+
+/* A struct form. */
+.macro row_of_form text:req kind:req with:req cpu:req back:req entry:req taken:req skip:req len:req
+	.pushsection .rodata.str1.1, "aMS", @progbits, 1
+.Ltext_\@:
+	.asciz	"\text"
+	.popsection
+
+	.pushsection .rodata, "a"
+	.quad	.Ltext_\@
+	.quad	\back
+	.quad	\entry
+	.quad	\taken
+	.long	\with
+	.short	\cpu
+	.byte	\kind
+	.byte	\skip
+	.byte	\len
+	.balign 8
+	.popsection
+.endm
+
+.macro fast args:vararg
+	form DIFF_FAST, \args
+.endm
+
+.macro plain args:vararg
+	form DIFF_PLAIN, \args
+.endm
+
+.macro emulated args:vararg
+	form DIFF_EMULATED, \args
+.endm
+
+.macro stepped args:vararg
+	form DIFF_STEPPED, \args
+.endm
+
+	.pushsection .rodata, "a"
+	.balign 8
+SYM_DATA_START(kpd_forms)
+	.popsection
+
+/*
+ * Arithmetic: in registers it is emulated, but for operations with carry.
+ */
+.irp op, add, or, and, sub, xor, cmp
+	fast "\op\()l %eax, %edx"
+	fast "{load} \op\()l %eax, %edx"
+	fast "\op\()q %rbx, %rcx"
+	fast "\op\()q %r14, %rax"
+	fast "\op\()l %ecx, %r9d"
+	fast "\op\()l $0x12345678, %ebx"
+	fast "\op\()q $-0x12345678, %r10"
+	fast "\op\()l $-5, %esi"
+	fast "\op\()q $127, %rdi"
+	fast "\op\()l $0x7fffffff, %eax"
+	fast "\op\()q $-0x80000000, %rax"
+	plain "\op\()b $0x80, %al"
+	plain "\op\()b %cl, %dl"
+	plain "\op\()b %ah, %bh"
+	plain "\op\()b %sil, %dl"
+	plain "{load} \op\()b %cl, %dl"
+	plain "\op\()b $3, %cl"
+	plain "\op\()w %cx, %dx"
+	plain "\op\()w $-3, %cx"
+	plain "\op\()w $0x1234, %cx"
+	plain "\op\()l %ecx, (%rbx)"
+	plain "\op\()l 16(%rbx), %ecx"
+	plain "\op\()q %rcx, 8(%r12)"
+	plain "\op\()q -8(%r13,%rcx,4), %rdx"
+	plain "\op\()b $3, 0x80(%rsi)"
+	plain "\op\()q $-3, kpd_data+8(%rip)"
+	plain "\op\()l $0x11223344, kpd_data+100(%rip)"
+	plain "\op\()w %ax, 8(%rsp)"
+.endr
+.irp op, adc, sbb
+	plain "\op\()l %eax, %edx"
+	plain "{load} \op\()q %rax, %rdx"
+	plain "\op\()l $0x12345678, %ebx"
+	plain "\op\()l $-5, %esi"
+	plain "\op\()q $0x7fffffff, %rax"
+	plain "\op\()b %cl, %dl"
+	plain "\op\()w %cx, %dx"
+	plain "\op\()q %rcx, (%rbx)"
+	plain "\op\()b $3, (%rsi)"
+	plain "\op\()l $-3, kpd_data+8(%rip)"
+.endr
+	fast "subq $0x28, %rsp", with=ALLOCATES
+	fast "addq $0x108, %rsp"
+	fast "andq $-32, %rsp", with=ALLOCATES
+	fast "cmpq %rsp, %rbp"
+	fast "cmpl $8, %esp"
+	fast "testl %ecx, %edi"
+	fast "testl %edx, %edx"
+	fast "testq %r8, %r8"
+	fast "testq %rsp, %rsp"
+	fast "testl $0x80000001, %esi"
+	fast "testq $-0x80000000, %rbx"
+	fast "testl $0x10, %eax"
+	fast "testq $-2, %rax"
+	plain "testb $0x55, %al"
+	plain "testb %cl, %dl"
+	plain "testw %cx, %dx"
+	plain "testb $1, %ch"
+	plain "testw $0x8001, %dx"
+	plain "testb $1, (%rbx)"
+	plain "testl $0x100, 4(%rbx)"
+	plain "testq %rcx, kpd_data(%rip)"
+
+.irp op, not, neg
+	plain "\op\()b %cl"
+	plain "\op\()w %cx"
+	plain "\op\()l %ecx"
+	plain "\op\()q %r10"
+	plain "\op\()l (%rbx)"
+	plain "lock \op\()q 8(%rbx)"
+.endr
+.irp op, mul, imul
+	plain "\op\()b %cl"
+	plain "\op\()w %cx"
+	plain "\op\()l %ecx"
+	plain "\op\()q %r10"
+	plain "\op\()l (%rbx)"
+.endr
+.irp op, div, idiv
+	plain "\op\()b %cl", with=DIVIDE
+	plain "\op\()w %cx", with=DIVIDE
+	plain "\op\()l %ecx", with=DIVIDE
+	plain "\op\()q %rcx", with=DIVIDE
+.endr
+	plain "imull %ecx, %edx"
+	plain "imulq 8(%rbx), %rdx"
+	plain "imull $0x12345, %ecx, %edx"
+	plain "imulq $-3, %rcx, %rdx"
+	plain "imulw $300, kpd_data(%rip), %cx"
+.irp op, inc, dec
+	plain "\op\()b %cl"
+	plain "\op\()w %cx"
+	plain "\op\()l %ecx"
+	plain "\op\()q %r10"
+	plain "\op\()b (%rbx)"
+	plain "\op\()l 4(%rbx,%rdx,8)"
+	plain "lock \op\()l kpd_data(%rip)"
+.endr
+.irp op, rol, ror, rcl, rcr, shl, shr, sar
+	plain "\op\()b $3, %dl"
+	plain "\op\()l $3, %edx"
+	plain "\op\()q $33, %r10"
+	plain "\op\()l $1, %edx"
+	plain "\op\()b $1, %dl"
+	plain "\op\()l %cl, %edx"
+	plain "\op\()b %cl, %dl"
+	plain "\op\()w %cl, %dx"
+	plain "\op\()l $7, (%rbx)"
+	plain "\op\()q %cl, kpd_data(%rip)"
+.endr
+	plain "shldl $5, %eax, %edx"
+	plain "shldq %cl, %rax, %rdx"
+	plain "shrdl $5, %eax, %edx"
+	plain "shrdq %cl, %rax, (%rbx)"
+
+/* With a lock, and what goes together with memory at once. */
+.irp op, add, or, adc, sbb, and, sub, xor
+	plain "lock \op\()l %ecx, (%rbx)"
+	plain "lock \op\()q $1, 8(%rbx)"
+.endr
+	plain "xaddl %ecx, %edx"
+	plain "xaddb %cl, %dl"
+	plain "lock xaddq %rcx, (%rbx)"
+	plain "lock xaddl %ecx, kpd_data(%rip)"
+	plain "cmpxchgl %ecx, %edx"
+	plain "cmpxchgb %cl, %dl"
+	plain "lock cmpxchgq %rcx, (%rbx)", with=EQUAL
+	plain "lock cmpxchgl %ecx, 4(%rbx)", with=EQUAL
+	plain "lock cmpxchgw %cx, kpd_data(%rip)", with=EQUAL
+	plain "lock cmpxchg8b (%rsi)", with=EQUAL
+	plain "lock cmpxchg16b (%rsi)", with=EQUAL, cpu=X86_FEATURE_CX16
+	plain "xchgl %ecx, %edx"
+	plain "xchgb %cl, %dh"
+	plain "xchgq %rcx, (%rbx)"
+	plain "xchgl %eax, %ecx"
+	plain "xchgq %rax, %r8"
+	plain "xchgw %ax, %dx"
+
+/*
+ * Moves.
+ */
+	fast "movl %eax, %ebx"
+	fast "{load} movl %eax, %ebx"
+	fast "movq %rcx, %rdx"
+	fast "movq %r8, %r15"
+	fast "movl %r9d, %eax"
+	fast "movq %rsp, %rbp"
+	fast "{load} movq %rsp, %rbp"
+	fast "movq %rbp, %rsp", with=BP_STACK
+	fast "movl $0x89abcdef, %ecx"
+	fast "movl $1, %r11d"
+	fast "movabsq $0x123456789abcdef0, %rdx"
+	fast "movabsq $0xfedcba9876543210, %r11"
+	fast ".byte 0xc7, 0xc2, 0xff, 0xff, 0xff, 0xff"
+	fast "movq $-2, %rcx"
+	fast "movq $-2, %r10"
+	plain "movb %cl, %dl"
+	plain "movb %ah, %ch"
+	plain "movb %sil, %dil"
+	plain "{load} movb %cl, %dl"
+	plain "movw %cx, %dx"
+	plain "movb $0x12, %cl"
+	plain "movb $0x12, %ah"
+	plain "movw $0x1234, %cx"
+	plain "movl %ecx, (%rbx)"
+	plain "movq %rcx, 8(%rsp)"
+	plain "movq %rcx, 0x70(%rbp)"
+	plain "movq %rsp, (%rbx)"
+	plain "movl (%rbx), %ecx"
+	plain "movq (%rsp), %rcx"
+	plain "movq 0x10(%rbx), %rcx"
+	plain "movq 0xa0(%rbx), %rcx"
+	plain "movq (%r12), %rcx"
+	plain "movq (%r13), %rcx"
+	plain "movl (%rbx,%rcx), %edx"
+	plain "movl 4(%rbx,%rcx,2), %edx"
+	plain "movl 0x88(%rbx,%rcx,4), %edx"
+	plain "movq (%r8,%r9,8), %r10"
+	plain "movq 8(%rsp,%rcx,8), %rdx"
+	plain "movl kpd_data(%rip), %ecx"
+	plain "movq %r15, kpd_data+16(%rip)"
+	plain "movb (%rbx), %cl"
+	plain "movb %ch, (%rbx)"
+	plain "movw (%rbx), %cx"
+	plain "movb $0x12, (%rbx)"
+	plain "movl $0x12345678, 4(%rbx)"
+	plain "movq $-3, kpd_data+24(%rip)"
+	plain "movw $0x1234, kpd_data+24(%rip)"
+	plain ".byte 0x2e, 0x2e, 0x2e; movq $0x12345678, 0x88(%rbx,%rcx,4)"
+	plain "movabsl kpd_data, %eax"
+	plain "movabsq %rax, kpd_data"
+	plain "movabsb kpd_data, %al"
+	plain ".byte 0x3e; movl (%rbx), %ecx"
+	plain ".byte 0x2e; movl (%rbx), %ecx"
+	plain ".byte 0x26; movl (%rbx), %ecx"
+#ifdef CONFIG_SMP
+	plain "movq %gs:kpd_percpu(%rip), %rcx"
+	plain "movl %ecx, %gs:kpd_percpu(%rip)"
+	plain "addl $3, %gs:kpd_percpu(%rip)"
+#endif
+	plain "movzbl %cl, %edx"
+	plain "movzbl %ch, %edx"
+	plain "movzbq (%rbx), %rdx"
+	plain "movzwl %cx, %edx"
+	plain "movzwl kpd_data(%rip), %edx"
+	plain "movzbw %cl, %dx"
+	plain "movsbl %cl, %edx"
+	plain "movsbq (%rbx), %rdx"
+	plain "movswl %cx, %edx"
+	plain "movswq 2(%rbx), %rdx"
+	plain "movslq %ecx, %rdx"
+	plain "movslq kpd_data(%rip), %rdx"
+	plain "movnti %rcx, (%rbx)"
+	plain "movbel (%rbx), %ecx", cpu=X86_FEATURE_MOVBE
+	plain "movbeq %rcx, 8(%rbx)", cpu=X86_FEATURE_MOVBE
+	plain "bswapl %ecx"
+	plain "bswapq %rdx"
+	plain "bswapq %r9"
+	plain "cbtw"
+	plain "cwtl"
+	plain "cltq"
+	plain "cwtd"
+	plain "cltd"
+	plain "cqto"
+	plain "xlatb", with=TABLE
+
+	fast "leaq -8(%rbx), %rax"
+	fast "leaq 0x12345(%rsi), %rdi"
+	fast "leaq (%rcx,%rdx,4), %rax"
+	fast "leaq (%rcx,%rdx), %rax"
+	fast "leal 0x10(%rbp,%rdx,8), %eax"
+	fast "leaq 0x100(,%rdi,2), %rax"
+	fast "leaq 0(,%r9,8), %rax"
+	fast "leaq (%rbp), %rax"
+	fast "leaq (%rax), %rcx"
+	fast "leaq 0x18(%rsp), %rax"
+	fast "leaq 8(%r12), %rax"
+	fast "leaq (%r13), %rax"
+	fast "leaq 4(%rax,%r12,8), %rcx"
+	fast "leaq 0x1000(%r13,%rdx,2), %rcx"
+	fast "leaq -0x40(%rsp), %rsp", with=ALLOCATES
+	fast "leaq 8(%rbp), %rsp", with=BP_STACK
+	fast "leaq 0x1000(%rip), %rsi"
+	fast "leal 0x1000(%rip), %esi"
+	fast "leaq kpd_data(%rip), %r8"
+	plain "leaw 8(%rbx), %cx"
+	plain "leal 8(%ebx), %ecx"
+	plain "leaq 8(%ebx,%ecx,2), %rcx"
+
+	fast "nop"
+	fast "xchgw %ax, %ax"
+	fast "pause"
+	fast ".byte 0x48, 0x90"
+	fast "nopl (%rax)"
+	fast "nopl 8(%rax,%rax,2)"
+	fast "nopl 0x1000(%rax)"
+	fast "nopw %cs:0x1000(%rax,%rax)"
+	fast "nopl %ecx"
+	fast ".byte 0x67; nop"
+	fast ".byte 0x2e; nop"
+	fast "endbr64"
+	plain "prefetcht0 (%rbx)"
+	plain "prefetchw (%rbx)", cpu=X86_FEATURE_3DNOWPREFETCH
+	plain "xchgl %eax, %r8d"
+	plain ".byte 0x0f, 0x1e, 0xc8"
+
+/* A function that is traced; the compiler has made it. */
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	row_of_form "call __fentry__", DIFF_FTRACE, TRACED, X86_FEATURE_ALWAYS, \
+		kpd_back, kpd_traced, kpd_taken, 4*HAS_KERNEL_IBT, 5
+#endif
+
+/*
+ * Conditions and bits.
+ */
+.irp cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
+	emulated "j\cc 1f"
+	emulated "j\cc kpd_taken"
+	plain "set\cc %cl"
+	plain "cmov\cc\()l %ecx, %edx"
+.endr
+	emulated "je 0b"
+	emulated ".byte 0x3e; je 1f"
+	emulated ".byte 0x2e; jne kpd_taken"
+	emulated ".byte 0xf2; jne 1f"
+	emulated ".byte 0x48; jl 1f"
+	plain "setne (%rbx)"
+	plain "setl kpd_data(%rip)"
+	plain "cmovneq (%rbx), %rdx"
+	plain "cmovsw %cx, %dx"
+	plain "cmovgq kpd_data(%rip), %rdx"
+.irp op, bt, bts, btr, btc
+	plain "\op\()l %ecx, %edx"
+	plain "\op\()q %rcx, %rdx"
+	plain "\op\()l $17, %edx"
+	plain "\op\()q $63, %r10"
+	plain "\op\()l $5, (%rbx)"
+	plain "\op\()q %rax, (%rbx)", with=BITS
+.endr
+.irp op, bts, btr, btc
+	plain "lock \op\()l $5, kpd_data(%rip)"
+	plain "lock \op\()q %rax, 8(%rbx)", with=BITS
+.endr
+	plain "bsfl %ecx, %edx"
+	plain "bsrq %rcx, %rdx"
+	plain "tzcntl %ecx, %edx"
+	plain "lzcntq (%rbx), %rdx"
+	plain "popcntl %ecx, %edx", cpu=X86_FEATURE_POPCNT
+	plain "popcntq (%rbx), %rdx", cpu=X86_FEATURE_POPCNT
+	plain "crc32b %cl, %edx", cpu=X86_FEATURE_XMM4_2
+	plain "crc32q (%rbx), %rdx", cpu=X86_FEATURE_XMM4_2
+	plain "adcxq %rcx, %rdx", cpu=X86_FEATURE_ADX
+	plain "andnl %ecx, %edx, %edi", cpu=X86_FEATURE_BMI1
+	plain "bextrq %rcx, (%rbx), %rdx", cpu=X86_FEATURE_BMI1
+	plain "blsil %ecx, %edx", cpu=X86_FEATURE_BMI1
+	plain "blsrq %rcx, %rdx", cpu=X86_FEATURE_BMI1
+	plain "blsmskl (%rbx), %edx", cpu=X86_FEATURE_BMI1
+	plain "bzhil %ecx, %edx, %edi", cpu=X86_FEATURE_BMI2
+	plain "mulxq %rcx, %rbx, %rdi", cpu=X86_FEATURE_BMI2
+	plain "pdepl %ecx, %edx, %edi", cpu=X86_FEATURE_BMI2
+	plain "pextq %rcx, %rdx, %rdi", cpu=X86_FEATURE_BMI2
+	plain "rorxl $5, kpd_data(%rip), %edx", cpu=X86_FEATURE_BMI2
+	plain "sarxl %ecx, %edx, %edi", cpu=X86_FEATURE_BMI2
+	plain "shlxq %rcx, (%rbx), %rdi", cpu=X86_FEATURE_BMI2
+	plain "clc"
+	plain "stc"
+	plain "cmc"
+	plain "cld"
+	plain "std"
+	plain "lahf"
+	plain "sahf"
+	plain "clac", cpu=X86_FEATURE_SMAP
+	plain "stac", cpu=X86_FEATURE_SMAP
+	emulated "cli"
+	emulated "sti", with=IRQ_ON
+
+/*
+ * Branches.
+ */
+	emulated "jmp 1f"
+	emulated "jmp 0b"
+	emulated "jmp kpd_taken"
+	emulated ".byte 0x2e; jmp kpd_back"
+	emulated ".byte 0xf2; jmp 1f"
+.irp op, loop, loope, loopne, jrcxz
+	emulated "\op 1f", with=SHORT_COUNT
+.endr
+	emulated "loop 0b", with=SHORT_COUNT
+	emulated ".byte 0x67; loop 1f", with=SHORT_COUNT
+	emulated ".byte 0x67; loope 1f", with=SHORT_COUNT
+	emulated ".byte 0x67; loopne 1f", with=SHORT_COUNT
+	emulated "jecxz 1f", with=SHORT_COUNT
+	emulated ".byte 0x48; loop 1f", with=SHORT_COUNT
+	emulated "call 1f"
+	emulated ".byte 0x2e; call 1f"
+	emulated ".byte 0x2e, 0x2e; call kpd_back"
+	emulated ".byte 0xf2; call 1f"
+	emulated ".byte 0x48; call 1f"
+	emulated "call *%rax", with=INDIRECT
+	emulated "call *%r11", with=INDIRECT
+	emulated "call *%rbp", with=INDIRECT
+	emulated ".byte 0x2e; call *%rdx", with=INDIRECT
+	emulated "jmp *%rdx", with=INDIRECT
+	emulated "jmp *%r10", with=INDIRECT
+	emulated "jmp *%rbp", with=INDIRECT
+	stepped "call *(%rbx)", with=INDIRECT
+	stepped "call *8(%rbx)", with=INDIRECT
+	stepped "call *0x80(%r12)", with=INDIRECT
+	stepped "call *(%rbx,%rcx,8)", with=INDIRECT
+	stepped "call *8(%rsp)", with=INDIRECT
+	stepped "call *(%rsp)", with=INDIRECT
+	stepped "call *kpd_data+16(%rip)", with=INDIRECT
+	stepped ".byte 0x2e; call *(%rbx)", with=INDIRECT
+	stepped "call *kpd_data", with=INDIRECT
+	stepped "jmp *(%rbx)", with=INDIRECT
+	stepped "jmp *0x20(%r13)", with=INDIRECT
+	stepped "jmp *8(%rsp)", with=INDIRECT
+	stepped "jmp *-8(%rbx,%rcx,8)", with=INDIRECT
+	stepped "jmp *kpd_data+16(%rip)", with=INDIRECT
+	stepped "jmp *kpd_data", with=INDIRECT
+	emulated ".byte 0xc3", with=INDIRECT
+	emulated ".byte 0xc2, 16, 0", with=INDIRECT
+	emulated ".byte 0xf3, 0xc3", with=INDIRECT
+	emulated ".byte 0xf2, 0xc3", with=INDIRECT
+
+/*
+ * The stack.
+ */
+.irp reg, rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r12, r15
+	fast "pushq %\reg"
+.endr
+.irp reg, rax, rcx, rdx, rbx, rbp, rsi, rdi, r8, r13, r15
+	fast "popq %\reg"
+.endr
+	fast "popq %rsp", with=STACK_ADDR
+	fast ".byte 0x67; pushq %rax"
+	plain "pushw %ax"
+	plain "popw %cx"
+	plain ".byte 0xff, 0xf1"
+	plain ".byte 0x8f, 0xc1"
+	plain "pushq $5"
+	plain "pushq $0x12345678"
+	plain "pushw $0x1234"
+	plain "pushq 8(%rsp)"
+	plain "pushq (%rbx)"
+	plain "pushq kpd_data(%rip)"
+	plain "popq 8(%rsp)"
+	plain "popq (%rbx)"
+	plain "popq kpd_data(%rip)"
+	plain "pushq %fs"
+	plain "pushq %gs"
+	plain "popq %fs", with=ZEROS
+	plain "enter $16, $0", with=ALLOCATES
+	plain "enter $32, $2", with=BP_STACK|ALLOCATES
+	plain "leave", with=BP_STACK
+	plain ".byte 0x48; leave", with=BP_STACK
+	emulated "pushfq"
+	emulated "pushfw"
+	emulated "popfq"
+	emulated "popfw"
+
+/*
+ * Strings.
+ */
+.irp size, b, w, l, q
+	plain "rep movs\size", with=STRING
+	plain "rep stos\size", with=STRING
+	plain "movs\size", with=STRING
+	plain "repe cmps\size", with=STRING
+	plain "repne scas\size", with=STRING
+.endr
+	plain "stosb", with=STRING
+	plain "stosq", with=STRING
+	plain "lodsb", with=STRING
+	plain "rep lodsl", with=STRING
+	plain "lodsq", with=STRING
+	plain "cmpsb", with=STRING
+	plain "repne cmpsl", with=STRING
+	plain "scasb", with=STRING
+	plain "repe scasq", with=STRING
+
+/*
+ * The system.
+ */
+	plain "cpuid", with=ZEROS
+	plain "rdmsr", with=MSR
+	plain "xgetbv", with=ZEROS, cpu=X86_FEATURE_OSXSAVE
+	plain "movq %cr0, %rcx"
+	plain "movq %cr4, %r8"
+	plain "movq %db7, %rcx"
+	plain "movl %ds, %ecx"
+	plain "movl %ss, %edx"
+	plain "movw %cs, (%rbx)"
+	plain "movl %ecx, %es", with=ZEROS
+	plain "lfence"
+	plain "mfence"
+	plain "sfence"
+	plain "clflush (%rbx)"
+	plain "invlpg (%rbx)"
+	plain "sgdt (%rbx)"
+	plain "sidt 16(%rbx)"
+	plain "smswl %ecx"
+	plain "strl %ecx"
+	plain "sldtl %ecx"
+	plain "verr %cx", with=ZEROS
+	plain "verw (%rbx)"
+	plain "larl %ecx, %edx", with=ZEROS
+	plain "lsll %ecx, %edx", with=ZEROS
+
+/*
+ * Floating point and vectors. AVX opcodes are chosen that in the other maps are
+ * those of branches, of flags, or of what is refused.
+ */
+	plain "movups (%rbx), %xmm1", with=FPU
+	plain "movups %xmm2, 16(%rbx)", with=FPU
+	plain "movaps %xmm1, %xmm2", with=FPU
+	plain "movaps %xmm9, kpd_data+32(%rip)", with=FPU
+	plain "movdqu kpd_data(%rip), %xmm3", with=FPU
+	plain "movdqa %xmm1, (%rbx)", with=FPU
+	plain "movd %ecx, %xmm1", with=FPU
+	plain "movq %xmm1, %rcx", with=FPU
+	plain "movq (%rbx), %xmm4", with=FPU
+	plain "movss (%rbx), %xmm1", with=FPU
+	plain "movsd %xmm1, 8(%rbx)", with=FPU
+	plain "addps %xmm1, %xmm2", with=FPU
+	plain "mulsd %xmm1, %xmm2", with=FPU
+	plain "divss (%rbx), %xmm2", with=FPU
+	plain "sqrtsd %xmm1, %xmm2", with=FPU
+	plain "cmpps $1, %xmm1, %xmm2", with=FPU
+	plain "cvtsi2sd %rcx, %xmm1", with=FPU
+	plain "cvttsd2si %xmm1, %rcx", with=FPU
+	plain "ucomisd %xmm1, %xmm2", with=FPU
+	plain "shufps $0x1b, %xmm1, %xmm2", with=FPU
+	plain "pxor %xmm1, %xmm2", with=FPU
+	plain "paddd (%rbx), %xmm2", with=FPU
+	plain "psubd %xmm1, %xmm2", with=FPU
+	plain "por %xmm1, %xmm2", with=FPU
+	plain "pcmpeqb %xmm1, %xmm2", with=FPU
+	plain "pmovmskb %xmm1, %ecx", with=FPU
+	plain "pshufd $0x1b, kpd_data(%rip), %xmm2", with=FPU
+	plain "pslld $3, %xmm2", with=FPU
+	plain "pinsrw $3, %ecx, %xmm2", with=FPU
+	plain "pshufb %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_SSSE3
+	plain "palignr $3, %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_SSSE3
+	plain "pextrq $1, %xmm1, %rcx", with=FPU, cpu=X86_FEATURE_XMM4_1
+	plain "ptest %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_XMM4_1
+	plain "aesenc %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_AES
+	plain "pclmulqdq $0x11, %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_PCLMULQDQ
+	plain "ldmxcsr kpd_mxcsr(%rip)", with=FPU
+	plain "stmxcsr (%rbx)", with=FPU
+	plain "movntdq %xmm1, (%rbx)", with=FPU
+	plain "movq %mm1, %mm2", with=FPU
+	plain "paddb (%rbx), %mm2", with=FPU
+	plain "emms", with=FPU
+	plain "fldl (%rbx)", with=FPU
+	plain "fldt (%rbx)", with=FPU
+	plain "fld1", with=FPU
+	plain "fadd %st(1), %st", with=FPU
+	plain "fmulp %st, %st(1)", with=FPU
+	plain "fdivs 4(%rbx)", with=FPU
+	plain "fstpl 8(%rbx)", with=FPU
+	plain "fistpll kpd_data(%rip)", with=FPU
+	plain "fxch %st(2)", with=FPU
+	plain "fucomip %st(1), %st", with=FPU
+	plain "fcmovne %st(1), %st", with=FPU
+	plain "fnstsw %ax", with=FPU
+	plain "fnstcw (%rbx)", with=FPU
+	plain "fninit", with=FPU
+	plain "fnclex", with=FPU
+	plain "vmovups (%rbx), %ymm1", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vmovdqu %ymm9, kpd_data+32(%rip)", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vaddpd %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vxorps %xmm1, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vzeroupper", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vzeroall", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vcmpps $1, %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vshufps $1, %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vpinsrw $1, %ecx, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vmovq %xmm1, %rcx", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vpermilps %xmm1, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vbroadcastss (%rbx), %ymm3", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vtestps %ymm1, %ymm2", with=FPU, cpu=X86_FEATURE_AVX
+	plain "vpsubd %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpsubq %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpsubb (%rbx), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpor %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpsubsb %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpsubsw %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpshufd $0x1b, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpshufhw $0x1b, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpslld $3, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpsllw %xmm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpsrlq $3, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpcmpeqb %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpcmpeqw kpd_data(%rip), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpavgb %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpsraw %xmm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpsrad %xmm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpavgw %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpmuludq %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpaddb %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpmaskmovd (%rbx), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vpmovmskb %ymm1, %ecx", with=FPU, cpu=X86_FEATURE_AVX2
+	plain "vfnmadd132ps %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
+	plain "vfnmadd132ss %xmm1, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_FMA
+	plain "vfmadd213pd kpd_data(%rip), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
+
+	.pushsection .rodata, "a"
+SYM_DATA_END_LABEL(kpd_forms, SYM_L_GLOBAL, kpd_forms_end)
+	.popsection
