@@ -532,10 +532,31 @@ static void emulate_popf_sticky(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.sp, (unsigned long)&stack[1]);
 }
 
+/* What PUSHF stores is never in the middle of anything. */
+static void emulate_pushf_image(struct kunit *test)
+{
+	unsigned long stack[2] = {};
+	struct pt_regs regs = {
+		.flags = X86_EFLAGS_FIXED | X86_EFLAGS_RF | X86_EFLAGS_VM | X86_EFLAGS_IF |
+			 X86_EFLAGS_CF | X86_EFLAGS_VIP,
+		.sp = (unsigned long)&stack[1],
+	};
+	struct kprobe p = {
+		.addr = (void *)0x1000,
+		.ainsn = { .op = KPROBE_OP_PUSHF, .len = 1, .width = sizeof(long) },
+	};
+
+	kprobe_emulate(&p, &regs);
+	KUNIT_EXPECT_EQ(test, stack[0], X86_EFLAGS_FIXED | X86_EFLAGS_IF | X86_EFLAGS_CF |
+			X86_EFLAGS_VIP);
+	KUNIT_EXPECT_EQ(test, regs.sp, (unsigned long)stack);
+}
+
 static struct kunit_case emulate_cases[] = {
 	KUNIT_CASE_PARAM(emulate_form, form_gen_params),
 	KUNIT_CASE(emulate_interrupt_flag),
 	KUNIT_CASE(emulate_popf_sticky),
+	KUNIT_CASE(emulate_pushf_image),
 	{}
 };
 

@@ -6,16 +6,19 @@
 
 #include <kunit/test.h>
 #include <linux/kallsyms.h>
+#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
+#include <linux/pgtable.h>
 #include <linux/uaccess.h>
 
 #include <asm/apic.h>
 #include <asm/asm.h>
 #include <asm/ibt.h>
 #include <asm/irq_vectors.h>
+#include <asm/msr.h>
 #include <asm/nmi.h>
 #include <asm/nospec-branch.h>
 #include <asm/trapnr.h>
@@ -97,6 +100,8 @@ FUNCTION(load, "777: mov " PTR(kpx_data) ", %ecx; add %ecx, %eax");
 FUNCTION(cmp_mem, "777: cmpl $0x1234567, " PTR(kpx_data) "; sete %al");
 FUNCTION(jcc, "test %eax, %eax; 777: je 1f; add $7, %eax; 1:");
 FUNCTION(jmp, "777: jmp 1f; add $7, %eax; 1:");
+FUNCTION(padded, "cmp $5, %eax; je 1f; jmp 2f; int3; int3; 1: add $1, %eax\n"
+	 "777: add $2, %eax; 2:");
 FUNCTION(call, "777: call kpx_callee; add $1, %eax");
 FUNCTION(call_cs, "777: .byte 0x2e; call kpx_callee; add $1, %eax");
 FUNCTION(call_reg, "mov $kpx_callee, %" _ASM_CX "\n" ANNOTATE_RETPOLINE_SAFE
@@ -130,7 +135,7 @@ struct form {
 static const struct form forms[] = {
 	BOOSTED(nop, "emulated"),
 	BOOSTED(mov, "emulated"),
-	BOOSTED(push, "emulated"),
+	{ "p_x86_17_push", PLACE(push), "boosted", "emulated", 1 },
 	BOOSTED(pop, "emulated"),
 	BOOSTED(sub, "emulated"),
 #ifdef CONFIG_X86_64
@@ -145,14 +150,14 @@ static const struct form forms[] = {
 	ALWAYS(jcc, "emulated", 1),
 	ALWAYS(jmp, "emulated", 1),
 	ALWAYS(call, "emulated", 1),
-	ALWAYS(call_cs, "emulated", 1),
+	{ "p_x86_03_call_cs", PLACE(call_cs), "emulated", "emulated", 1 },
 	ALWAYS(call_reg, "emulated", 1),
 	ALWAYS(call_mem, "stepped", 1),
 	ALWAYS(jmp_mem, "stepped", 1),
-	ALWAYS(ret_imm, "emulated", 1),
-	ALWAYS(loop, "emulated", 4),
+	{ "p_base_03_ret_imm", PLACE(ret_imm), "emulated", "emulated", 1 },
+	{ "p_base_01_loop", PLACE(loop), "emulated", "emulated", 4 },
 	ALWAYS(pushf, "emulated", 1),
-	ALWAYS(popfw, "emulated", 1),
+	{ "p_base_04_popfw", PLACE(popfw), "emulated", "emulated", 1 },
 	ALWAYS(cli, "emulated", 1),
 };
 KUNIT_ARRAY_PARAM_DESC(form, forms, name);
@@ -300,7 +305,7 @@ static int watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 }
 
 /* The entry in the exception table is that of the instruction. */
-static void probe_fixup(struct kunit *test)
+static void probe_p_hit_09_p_hit_12_fixup(struct kunit *test)
 {
 	const struct fault_form *f = test->param_value;
 	struct watch w = {
@@ -333,8 +338,28 @@ static void probe_fixup(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+/* The fault of a copy that runs by itself would be nobody's. */
+static void probe_p_blk_13_fixup_is_not_boosted(struct kunit *test)
+{
+	const struct fault_form *f = test->param_value;
+	struct watch w = { .kp.pre_handler = watch_pre };
+	int balance = preempt_count();
+
+	w.kp.addr = at(&f->place);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(at(&f->place))), "stepped");
+	KUNIT_EXPECT_EQ(test, (int)run(f->place.fn, f->bad), f->err);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_EQ(test, preempt_count(), balance);
+	unregister_kprobe(&w.kp);
+}
+
+/* The step stays on its CPU because interrupts are off. */
+static bool interrupts_in_step;
+
 static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
+	interrupts_in_step = regs->flags & X86_EFLAGS_IF;
 	atomic_inc(&container_of(p, struct watch, kp)->faults);
 	regs->ax = (unsigned long)&kpx_data;
 	return 1;
@@ -382,8 +407,10 @@ static void probe_fault_of_step(struct kunit *test)
 		},
 	};
 
+	interrupts_in_step = false;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, (int)run(kpx_bad_load, BAD_ADDRESS), a->result);
+	KUNIT_EXPECT_FALSE(test, interrupts_in_step);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
@@ -412,7 +439,7 @@ static void faulting_post(struct kprobe *p, struct pt_regs *regs, unsigned long 
 }
 
 /* A handler's fault is for its own probe, not for others on the site. */
-static void probe_fault_of_handler(struct kunit *test)
+static void probe_p_hit_11_fault_of_handler(struct kunit *test)
 {
 	struct watch other = {
 		.kp = {
@@ -444,6 +471,45 @@ static void probe_fault_of_handler(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+#ifdef CONFIG_KRETPROBES
+/*
+ * A function that jumps to another instead of returning returns with it, once.
+ */
+
+FUNCTION(tail, "777: add $10, %eax; jmp kpx_callee");
+
+static struct kretprobe tail_rp, callee_rp;
+static char returns[8];
+static unsigned int nr_returns;
+
+static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (nr_returns < ARRAY_SIZE(returns) - 1)
+		returns[nr_returns++] = get_kretprobe(ri) == &tail_rp ? 't' : 'c';
+	return 0;
+}
+
+static void probe_p_ret_11_tail_call(struct kunit *test)
+{
+	tail_rp = (struct kretprobe) { .handler = note_return, .kp.symbol_name = "kpx_tail" };
+	callee_rp = (struct kretprobe) { .handler = note_return, .kp.symbol_name = "kpx_callee" };
+	memset(returns, 0, sizeof(returns));
+	nr_returns = 0;
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&tail_rp), 0);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&callee_rp), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_tail, 1), 111);
+	KUNIT_EXPECT_STREQ(test, returns, "ct");
+	KUNIT_EXPECT_EQ(test, run(kpx_callee, 1), 101);
+	KUNIT_EXPECT_STREQ(test, returns, "ctc");
+
+	unregister_kretprobe(&tail_rp);
+	KUNIT_EXPECT_EQ(test, run(kpx_tail, 1), 111);
+	KUNIT_EXPECT_STREQ(test, returns, "ctcc");
+	unregister_kretprobe(&callee_rp);
+}
+#endif
+
 /*
  * Refusals.
  */
@@ -465,14 +531,14 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
-	{ "hlt",			PLACE(refuse_hlt),	-EINVAL },
-	{ "ud2",			PLACE(refuse_ud2),	-EILSEQ },
-	{ "int3",			PLACE(refuse_int3),	-EILSEQ },
+	{ "p_x86_14_hlt",		PLACE(refuse_hlt),	-EINVAL },
+	{ "p_blk_08_ud2",		PLACE(refuse_ud2),	-EILSEQ },
+	{ "p_blk_08_int3",		PLACE(refuse_int3),	-EILSEQ },
 #ifdef CONFIG_X86_64
-	{ "swapgs",			PLACE(refuse_swapgs),	-EINVAL },
+	{ "p_x86_14_swapgs",		PLACE(refuse_swapgs),	-EINVAL },
 #endif
-	{ "iret",			PLACE(refuse_iret),	-EOPNOTSUPP },
-	{ "middle of an instruction",	PLACE(refuse_middle),	-EILSEQ },
+	{ "p_x86_06_iret",		PLACE(refuse_iret),	-EOPNOTSUPP },
+	{ "p_reg_16_middle",		PLACE(refuse_middle),	-EILSEQ },
 	{ "fixup that reads the text",	PLACE(refuse_zeropad),	-EINVAL },
 	{ "trampoline of a static call", PLACE(refuse_static_call), -EINVAL },
 };
@@ -489,8 +555,137 @@ static void probe_refused(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe(addr), NULL);
 }
 
+/*
+ * Stepping does not use the trap flag, so whoever else does is not disturbed.
+ */
+
+static atomic_t debug_traps, trap_flags;
+
+static int on_die(struct notifier_block *nb, unsigned long why, void *data)
+{
+	if (why == DIE_DEBUG)
+		atomic_inc(&debug_traps);
+	return NOTIFY_DONE;
+}
+
+static int trap_flag_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	if (regs->flags & X86_EFLAGS_TF)
+		atomic_inc(&trap_flags);
+	return watch_pre(p, regs);
+}
+
+static void trap_flag_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	trap_flag_pre(p, regs);
+}
+
+static void probe_p_x86_15_no_trap_flag(struct kunit *test)
+{
+	struct notifier_block nb = { .notifier_call = on_die };
+	struct watch w = {
+		.kp = {
+			.addr = AT(bt),
+			.pre_handler = trap_flag_pre,
+			.post_handler = trap_flag_post,
+		},
+	};
+	u64 before = 0, after = 0;
+
+	atomic_set(&debug_traps, 0);
+	atomic_set(&trap_flags, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(AT(bt))), "stepped");
+	KUNIT_EXPECT_EQ(test, register_die_notifier(&nb), 0);
+
+	preempt_disable();
+	rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &before);
+	run(kpx_bt, 8);
+	rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &after);
+	preempt_enable();
+
+	unregister_die_notifier(&nb);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&trap_flags), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 0);
+	KUNIT_EXPECT_EQ(test, after, before);
+}
+
+/* Padding that looks like breakpoints is no reason not to probe behind it. */
+static void probe_p_reg_17_behind_padding(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(padded), .pre_handler = watch_pre } };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_padded, 5), 8);
+	KUNIT_EXPECT_EQ(test, run(kpx_padded, 6), 6);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Breakpoints of others.
+ */
+
+FUNCTION(foreign, "777: int3; add $1, %eax");
+
+static int claim_int3(struct notifier_block *nb, unsigned long why, void *data)
+{
+	struct die_args *args = data;
+
+	if (why != DIE_INT3 || args->regs->ip != (unsigned long)AT(foreign) + INT3_INSN_SIZE)
+		return NOTIFY_DONE;
+	atomic_inc(&debug_traps);
+	return NOTIFY_STOP;
+}
+
+static void probe_p_hit_23_foreign_breakpoint(struct kunit *test)
+{
+	struct notifier_block nb = { .notifier_call = claim_int3 };
+	struct watch w = { .kp = { .addr = AT(nop), .pre_handler = watch_pre } };
+	struct pt_regs user = { .cs = __USER_CS, .ip = (unsigned long)AT(nop) + INT3_INSN_SIZE };
+
+	atomic_set(&debug_traps, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+
+	/* In the kernel, whoever has put it there is asked. */
+	KUNIT_EXPECT_EQ(test, register_die_notifier(&nb), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_foreign, 1), 2);
+	unregister_die_notifier(&nb);
+	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 1);
+
+	/* A program's is the program's, whatever its address. */
+	preempt_disable();
+	KUNIT_EXPECT_EQ(test, kprobe_int3_handler(&user), 0);
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, user.ip, (unsigned long)AT(nop) + INT3_INSN_SIZE);
+
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
+}
+
+/* Copies are executed, and never written to where they are. */
+static void probe_p_mem_01_slot_is_read_only(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(bt), .pre_handler = watch_pre } };
+	const struct kprobe *p;
+	unsigned int level;
+	pte_t *pte;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	p = get_kprobe(AT(bt));
+	pte = lookup_address((unsigned long)p->ainsn.insn, &level);
+	KUNIT_EXPECT_NOT_NULL(test, pte);
+	if (pte) {
+		KUNIT_EXPECT_FALSE(test, pte_write(*pte));
+		KUNIT_EXPECT_TRUE(test, pte_exec(*pte));
+	}
+	unregister_kprobe(&w.kp);
+}
+
 /* With an armed probe in front of it, the way there is still decoded right. */
-static void probe_neighbours(struct kunit *test)
+static void probe_p_reg_18_neighbours(struct kunit *test)
 {
 	struct watch a = { .kp = { .addr = AT(bt), .pre_handler = watch_pre } };
 	struct watch b = { .kp = { .addr = AT(bt) + 4, .pre_handler = watch_pre } };
@@ -514,18 +709,34 @@ static void probe_neighbours(struct kunit *test)
  */
 #define NMI_ROUNDS	20000
 
+/* Inside another probe, one is boosted, the other has to be stepped. */
 FUNCTION(in_nmi, "777: bt $2, %eax; sbb %eax, %eax");
+FUNCTION(call_mem_nmi, ANNOTATE_RETPOLINE_SAFE
+	 "777: call *" PTR(kpx_pointer) "; add $2, %eax");
 
 static atomic_t nmis, nmis_wrong;
 static unsigned int nmi_target;
 
+static void (*work_in_nmi)(void);
+
 static int on_nmi(unsigned int cmd, struct pt_regs *regs)
 {
 	atomic_inc(&nmis);
-	if ((int)run(kpx_in_nmi, 4) != -1 || (int)run(kpx_in_nmi, 1) != 0)
-		atomic_inc(&nmis_wrong);
+	work_in_nmi();
 	/* Whoever else waits for an NMI is asked, too. */
 	return NMI_DONE;
+}
+
+/* Hits in a step, and in the step of a missed probe. */
+static atomic_t in_step, third_level;
+
+static void hit_in_nmi(void)
+{
+	if (kprobe_running() && get_kprobe_ctlblk()->kprobe_status == KPROBE_HIT_SS)
+		atomic_inc(&in_step);
+	if ((int)run(kpx_in_nmi, 4) != -1 || (int)run(kpx_in_nmi, 1) != 0 ||
+	    run(kpx_call_mem_nmi, 1) != 103)
+		atomic_inc(&nmis_wrong);
 }
 
 static int send_nmis(void *unused)
@@ -543,28 +754,19 @@ static int claim_nmi(unsigned int cmd, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-static void probe_nmi(struct kunit *test)
+/* Run @body on this CPU, while another one sends NMIs to it. */
+static void under_nmis(struct kunit *test, void (*in_them)(void),
+		       void (*body)(struct kunit *test))
 {
-	struct watch in_nmi = {
-		.kp = { .addr = AT(in_nmi), .pre_handler = watch_pre,
-			.post_handler = watch_post },
-	};
-	struct watch here = {
-		.kp = { .addr = AT(bt), .pre_handler = watch_pre,
-			.post_handler = watch_post },
-	};
-	unsigned long want = run(kpx_bt, 8);
 	struct task_struct *sender;
-	unsigned int wrong = 0;
-	int i, hits;
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
 
 	atomic_set(&nmis, 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&in_nmi.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&here.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kprobes_test"), 0);
+	atomic_set(&nmis_wrong, 0);
+	work_in_nmi = in_them;
+	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kprobes_test"), 0);
 	KUNIT_EXPECT_EQ(test, register_nmi_handler(NMI_LOCAL, claim_nmi, 0,
 						   "kprobes_test_claim"), 0);
 
@@ -575,28 +777,137 @@ static void probe_nmi(struct kunit *test)
 	if (!IS_ERR(sender)) {
 		kthread_bind(sender, cpumask_any_but(cpu_online_mask, nmi_target));
 		wake_up_process(sender);
-		/* Some will come in the step, whatever the timing. */
-		for (i = 0; i < NMI_ROUNDS || atomic_read(&nmis) < 1000; i++) {
-			wrong += run(kpx_bt, 8) != want;
-			if (i % 64 == 0)
-				cond_resched();
-		}
+		body(test);
 		kthread_stop(sender);
-		KUNIT_EXPECT_EQ(test, atomic_read(&here.pre), i);
-		KUNIT_EXPECT_EQ(test, atomic_read(&here.post), i);
 	}
 	migrate_enable();
 
 	unregister_nmi_handler(NMI_LOCAL, "kprobes_test_claim");
 	unregister_nmi_handler(NMI_LOCAL, "kprobes_test");
+	KUNIT_EXPECT_GT(test, atomic_read(&nmis), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nmis_wrong), 0);
+}
+
+static struct watch in_nmi, here;
+
+static void hit_under_nmis(struct kunit *test)
+{
+	unsigned int wrong = 0;
+	int i;
+
+	/* Some will come in the step. */
+	for (i = 0; i < 50 * NMI_ROUNDS; i++) {
+		if (i >= NMI_ROUNDS && atomic_read(&nmis) >= 1000 && atomic_read(&in_step) >= 3)
+			break;
+		wrong += (int)run(kpx_bt, 8) != -1 || irqs_disabled();
+		if (i % 64 == 0)
+			cond_resched();
+	}
+
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_GE(test, atomic_read(&in_step), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&here.pre), i);
+	KUNIT_EXPECT_EQ(test, atomic_read(&here.post), i);
+}
+
+static void probe_p_hit_02_p_hit_03_p_hit_06_nmi(struct kunit *test)
+{
+	struct watch stepped = {
+		.kp = { .addr = AT(call_mem_nmi), .pre_handler = watch_pre,
+			.post_handler = watch_post },
+	};
+	int hits;
+
+	kpx_pointer = (unsigned long)kpx_callee;
+	atomic_set(&in_step, 0);
+	in_nmi = (struct watch) {
+		.kp = { .addr = AT(in_nmi), .pre_handler = watch_pre,
+			.post_handler = watch_post },
+	};
+	here = (struct watch) {
+		.kp = { .addr = AT(bt), .pre_handler = watch_pre,
+			.post_handler = watch_post },
+	};
+	KUNIT_ASSERT_EQ(test, (int)run(kpx_bt, 8), -1);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&in_nmi.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&stepped.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&here.kp), 0);
+
+	under_nmis(test, hit_in_nmi, hit_under_nmis);
 
 	/* Each of the two hits of an NMI had its handler, or was counted. */
 	hits = atomic_read(&in_nmi.pre) + in_nmi.kp.nmissed;
 	KUNIT_EXPECT_EQ(test, hits, 2 * atomic_read(&nmis));
 	KUNIT_EXPECT_GT(test, in_nmi.kp.nmissed, 0);
-	KUNIT_EXPECT_EQ(test, wrong, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&nmis_wrong), 0);
+	hits = atomic_read(&stepped.pre) + stepped.kp.nmissed;
+	KUNIT_EXPECT_EQ(test, hits, atomic_read(&nmis));
 	unregister_kprobe(&here.kp);
+	unregister_kprobe(&stepped.kp);
+	unregister_kprobe(&in_nmi.kp);
+}
+
+/*
+ * Three levels: in a handler another probe is missed and stepped, and in the step
+ * comes an NMI that runs into a third one, which has to be stepped, too.
+ */
+
+static atomic_t nested_wrong;
+
+static void third_in_nmi(void)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	unsigned int depth = kcb->depth;
+
+	if (kprobe_running() && kcb->kprobe_status == KPROBE_REENTER)
+		atomic_inc(&third_level);
+	if (run(kpx_call_mem_nmi, 1) != 103 || kcb->depth != depth)
+		atomic_inc(&nmis_wrong);
+}
+
+static int nested_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(p, struct watch, kp)->pre);
+	if (run(kpx_call_mem, 1) != 102)
+		atomic_inc(&nested_wrong);
+	return 0;
+}
+
+static void nest_under_nmis(struct kunit *test)
+{
+	int i;
+
+	for (i = 0; i < 50 * NMI_ROUNDS && atomic_read(&third_level) < 3; i++) {
+		run(kpx_nop, 1);
+		if (i % 64 == 0)
+			cond_resched();
+	}
+	KUNIT_EXPECT_GE(test, atomic_read(&third_level), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&here.pre), i);
+}
+
+static void probe_p_hit_04_third_level(struct kunit *test)
+{
+	struct watch missed = { .kp = { .addr = AT(call_mem), .pre_handler = watch_pre } };
+
+	in_nmi = (struct watch) {
+		.kp = { .addr = AT(call_mem_nmi), .pre_handler = watch_pre },
+	};
+	here = (struct watch) { .kp = { .addr = AT(nop), .pre_handler = nested_pre } };
+	kpx_pointer = (unsigned long)kpx_callee;
+	atomic_set(&third_level, 0);
+	atomic_set(&nested_wrong, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&in_nmi.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&missed.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&here.kp), 0);
+
+	under_nmis(test, third_in_nmi, nest_under_nmis);
+
+	KUNIT_EXPECT_EQ(test, atomic_read(&nested_wrong), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&missed.pre), 0);
+	KUNIT_EXPECT_EQ(test, missed.kp.nmissed, atomic_read(&here.pre));
+	KUNIT_EXPECT_EQ(test, atomic_read(&in_nmi.pre) + in_nmi.kp.nmissed, atomic_read(&nmis));
+	unregister_kprobe(&here.kp);
+	unregister_kprobe(&missed.kp);
 	unregister_kprobe(&in_nmi.kp);
 }
 #endif
@@ -604,13 +915,22 @@ static void probe_nmi(struct kunit *test)
 static struct kunit_case probe_cases[] = {
 	KUNIT_CASE_PARAM(probe_modes, form_gen_params),
 	KUNIT_CASE(probe_post_ip),
-	KUNIT_CASE_PARAM(probe_fixup, fault_form_gen_params),
+	KUNIT_CASE_PARAM(probe_p_hit_09_p_hit_12_fixup, fault_form_gen_params),
+	KUNIT_CASE_PARAM(probe_p_blk_13_fixup_is_not_boosted, fault_form_gen_params),
 	KUNIT_CASE_PARAM(probe_fault_of_step, fault_action_gen_params),
-	KUNIT_CASE(probe_fault_of_handler),
+	KUNIT_CASE(probe_p_hit_11_fault_of_handler),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(probe_p_ret_11_tail_call),
+#endif
 	KUNIT_CASE_PARAM(probe_refused, refusal_gen_params),
-	KUNIT_CASE(probe_neighbours),
+	KUNIT_CASE(probe_p_x86_15_no_trap_flag),
+	KUNIT_CASE(probe_p_reg_17_behind_padding),
+	KUNIT_CASE(probe_p_hit_23_foreign_breakpoint),
+	KUNIT_CASE(probe_p_mem_01_slot_is_read_only),
+	KUNIT_CASE(probe_p_reg_18_neighbours),
 #ifdef CONFIG_X86_LOCAL_APIC
-	KUNIT_CASE_SLOW(probe_nmi),
+	KUNIT_CASE_SLOW(probe_p_hit_02_p_hit_03_p_hit_06_nmi),
+	KUNIT_CASE_SLOW(probe_p_hit_04_third_level),
 #endif
 	{}
 };
