@@ -381,7 +381,7 @@ static void release_last(struct kunit *test)
 }
 #endif
 
-static void count_p_scl_01_p_scl_02_batches(struct kunit *test)
+static void count_p_scl_01_p_scl_02_p_scl_05_batches(struct kunit *test)
 {
 	const struct batch_case *c = test->param_value;
 	struct costs come[3], go[3];
@@ -552,7 +552,7 @@ static void count_test_exit(struct kunit *test)
 
 static struct kunit_case count_cases[] = {
 	KUNIT_CASE(count_counts),
-	KUNIT_CASE_PARAM(count_p_scl_01_p_scl_02_batches, batch_gen_params),
+	KUNIT_CASE_PARAM(count_p_scl_01_p_scl_02_p_scl_05_batches, batch_gen_params),
 	KUNIT_CASE(count_global_switch),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(count_kretprobes),

@@ -8,6 +8,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
+#include <linux/stop_machine.h>
 
 #include "../hit.h"
 #include "../internal.h"
@@ -376,6 +377,115 @@ static void hit_core_knows_its_own_probe(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, p);
 }
 
+/*
+ * Probes on what everybody calls, the tests and the core among them: string
+ * functions, locks, and the ways to say something.
+ */
+
+struct common {
+	const char	*name;
+	const char	*symbols[12];
+};
+
+static const struct common commons[] = {
+	{ "p_hit_25_strings", {
+		"memcpy", "memset", "memmove", "memcmp", "strlen", "strcmp", "strnlen",
+		"strscpy", "__memcpy", "__memset", "__memmove",
+	} },
+	{ "p_hit_26_locks", {
+		"_raw_spin_lock", "_raw_spin_unlock", "_raw_spin_lock_irqsave",
+		"_raw_spin_unlock_irqrestore", "_raw_spin_lock_irq", "mutex_lock",
+		"mutex_unlock", "down_read", "up_read", "rcu_note_context_switch",
+	} },
+	{ "p_blk_17_stop_machine", {
+		"multi_cpu_stop", "stop_machine_cpuslocked", "cpu_stopper_thread",
+		"cpu_stop_queue_work", "stop_machine", "smp_call_function_many_cond",
+		"generic_smp_call_function_single_interrupt",
+	} },
+	{ "p_hit_26_tracing_and_printing", {
+		"_printk", "vprintk_emit", "preempt_count_add", "preempt_count_sub",
+		"ring_buffer_lock_reserve", "ring_buffer_unlock_commit", "schedule",
+		"update_rq_clock", "ktime_get", "kmem_cache_alloc_noprof",
+	} },
+};
+KUNIT_ARRAY_PARAM_DESC(common, commons, name);
+
+static atomic_t common_hits;
+
+static void common_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int common_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&common_hits);
+	return 0;
+}
+
+/* Handlers do as the core does: call them. */
+static int calling_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	char buf[32];
+
+	memset(buf, 1, sizeof(buf));
+	memcpy(buf, "abcdefg", 8);
+	return strlen(buf) == 7 ? 0 : 1;
+}
+
+static int nothing(void *unused)
+{
+	return 0;
+}
+
+static void work(struct kunit *test)
+{
+	struct kprobe inner = { .symbol_name = "kp_hit_plain", .pre_handler = calling_pre };
+	char buf[64];
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		struct kprobe kp = inner;
+
+		KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+		KUNIT_EXPECT_EQ(test, call(&targets[0], i), i + 3);
+		unregister_kprobe(&kp);
+		snprintf(buf, sizeof(buf), "%d %s", i, "common");
+		KUNIT_EXPECT_EQ(test, strlen(buf), i < 10 ? 8 : 9);
+		KUNIT_EXPECT_EQ(test, stop_machine(nothing, NULL, cpu_online_mask), 0);
+		if (!i)
+			pr_info("kprobes_hit: a line to be printed\n");
+		cond_resched();
+	}
+}
+
+static void hit_common_functions(struct kunit *test)
+{
+	const struct common *c = test->param_value;
+	struct kprobe *kps;
+	int i, nr = 0;
+
+	kps = kunit_kcalloc(test, ARRAY_SIZE(c->symbols), sizeof(*kps), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, kps);
+
+	atomic_set(&common_hits, 0);
+	for (i = 0; i < ARRAY_SIZE(c->symbols) && c->symbols[i]; i++) {
+		kps[nr].symbol_name = c->symbols[i];
+		kps[nr].pre_handler = common_pre;
+		kps[nr].post_handler = i % 2 ? NULL : common_post;
+		/* Not all of them are functions everywhere, or may be probed. */
+		if (!register_kprobe(&kps[nr]))
+			nr++;
+		else
+			memset(&kps[nr], 0, sizeof(kps[nr]));
+	}
+
+	work(test);
+	for (i = 0; i < nr; i++)
+		unregister_kprobe(&kps[i]);
+	KUNIT_EXPECT_GT(test, nr, 0);
+	KUNIT_EXPECT_GT(test, atomic_read(&common_hits), 0);
+}
+
 static int hit_test_init(struct kunit *test)
 {
 	now = kunit_kzalloc(test, sizeof(*now), GFP_KERNEL);
@@ -392,6 +502,7 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE_PARAM(hit_p_ret_35_outer_hit_survives_a_nested_one, target_gen_params),
 	KUNIT_CASE_PARAM(hit_p_hit_01_nested_in_a_return_handler, target_gen_params),
 	KUNIT_CASE_PARAM(hit_core_knows_its_own_probe, target_gen_params),
+	KUNIT_CASE_PARAM(hit_common_functions, common_gen_params),
 	{}
 };
 

@@ -160,7 +160,7 @@ static int hold_grace_period(void *data)
 	return 0;
 }
 
-static void slots_dirty_one_waits_for_a_grace_period(struct kunit *test)
+static void slots_p_mem_03_dirty_one_waits_for_a_grace_period(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 	unsigned long dirty;
@@ -217,7 +217,7 @@ static void slots_dirty_ones_come_back(struct kunit *test)
 	check_dirty_ones_come_back(test);
 }
 
-static void slots_dirty_ones_come_back_after_rcu_tasks(struct kunit *test)
+static void slots_p_mem_03_p_hit_29_dirty_ones_come_back_after_rcu_tasks(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 
@@ -257,12 +257,12 @@ static void check_pages_are_given_back(struct kunit *test, bool dirty)
 	KUNIT_EXPECT_LE(test, atomic_read(&pages_out), max(t->pages_before, 1));
 }
 
-static void slots_pages_are_given_back(struct kunit *test)
+static void slots_p_mem_04_pages_are_given_back(struct kunit *test)
 {
 	check_pages_are_given_back(test, false);
 }
 
-static void slots_dirty_pages_are_given_back(struct kunit *test)
+static void slots_p_mem_04_dirty_pages_are_given_back(struct kunit *test)
 {
 	check_pages_are_given_back(test, true);
 }
@@ -306,7 +306,7 @@ static void slots_know_their_addresses(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(t->cache, page));
 }
 
-static void slots_are_symbols(struct kunit *test)
+static void slots_p_mem_07_are_symbols(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 	unsigned long pages[2 * NR_PAGES], value;
@@ -396,15 +396,15 @@ static void slots_test_exit(struct kunit *test)
 static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_are_unique_aligned_and_apart),
 	KUNIT_CASE(slots_clean_one_is_used_again_at_once),
-	KUNIT_CASE(slots_dirty_one_waits_for_a_grace_period),
+	KUNIT_CASE(slots_p_mem_03_dirty_one_waits_for_a_grace_period),
 	KUNIT_CASE(slots_dirty_ones_come_back),
-	KUNIT_CASE(slots_dirty_ones_come_back_after_rcu_tasks),
+	KUNIT_CASE(slots_p_mem_03_p_hit_29_dirty_ones_come_back_after_rcu_tasks),
 	KUNIT_CASE(slots_dirty_ones_of_two_grace_periods),
-	KUNIT_CASE(slots_pages_are_given_back),
-	KUNIT_CASE(slots_dirty_pages_are_given_back),
+	KUNIT_CASE(slots_p_mem_04_pages_are_given_back),
+	KUNIT_CASE(slots_p_mem_04_dirty_pages_are_given_back),
 	KUNIT_CASE(slots_last_page_is_kept),
 	KUNIT_CASE(slots_know_their_addresses),
-	KUNIT_CASE(slots_are_symbols),
+	KUNIT_CASE(slots_p_mem_07_are_symbols),
 	KUNIT_CASE(slots_without_memory),
 	KUNIT_CASE(slots_of_the_kernel_are_text),
 	{}
