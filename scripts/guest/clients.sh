@@ -64,7 +64,7 @@ check "which only goes at the entry" \
 check "and only where it is allowed" \
 	says "PERF_EVENT_IOC_SET_BPF: error 22" client bpf -e -12 kernel_clone
 check "after which it succeeds again" says "$sid" client call
-check "all of it is gone" [ ! -s $KPROBES/list ]
+check "all of it is gone" no_probes
 
 # P-MOD-12: an event is complete before its first hit.
 (while :; do client perf -n 1000 $FN; done) >/dev/null &
@@ -73,7 +73,7 @@ check "p_mod_12 events come and go while the function is called" \
 	sh -c "[ \$(client churn $FN 5) -ge 20 ]"
 kill $caller
 wait $caller 2>/dev/null
-check "p_mod_12 nothing is left" wait_for 20 [ ! -s $KPROBES/list ]
+check "p_mod_12 nothing is left" wait_for 20 no_probes
 
 cd /sys/kernel/debug/fail_function || exit
 check "fail_function takes the function" sh -c "echo $FN >inject && grep -q '^$FN' inject"
@@ -83,7 +83,7 @@ echo 0 >verbose
 check "and a value" sh -c "printf %#x -12 >$FN/retval"
 check "which it then returns" says -12 client call
 check "beside a probe that counts" says "100" client perf $FN
-check "until it is taken back" sh -c "echo '!$FN' >inject && [ ! -s inject ]"
+check "until it is taken back" sh -c "echo '!$FN' >inject && ! grep -q . inject"
 check "it succeeds again" says "$sid" client call
 cd /
 
@@ -104,7 +104,7 @@ check "p_agg_08 no probe with a post handler on a patched function" \
 	refused $DRIVER/register cmdline_proc_show busy
 echo 0 >$DRIVER/post
 check "a probe without one is fine" sh -c "echo cmdline_proc_show >$DRIVER/register"
-check "the patch still is at work, and so is the probe" at_work hits
+check "p_hit_16 the patch still is at work, and so is the probe" at_work hits
 unpatch() {
 	local patch=/sys/kernel/livepatch/livepatch_sample
 	echo 0 >$patch/enabled && wait_for 30 [ ! -e $patch ] && rmmod livepatch_sample
@@ -112,7 +112,7 @@ unpatch() {
 check "livepatch goes while the probe stays" unpatch
 check "the function is itself again" unpatched
 check "livepatch comes where such a probe is" modprobe livepatch-sample
-check "both are at work" at_work hits
+check "p_hit_16 both are at work" at_work hits
 check "it goes" unpatch
 echo 1 >$DRIVER/unregister
 
@@ -127,4 +127,4 @@ check "p_agg_08 then livepatch comes" modprobe livepatch-sample
 check "and is at work" says "$patched" cat /proc/cmdline
 check "and goes" unpatch
 check "the driver goes" rmmod kprobe_test_driver
-check "the list is empty" [ ! -s $KPROBES/list ]
+check "the list is empty" no_probes

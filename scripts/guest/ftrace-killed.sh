@@ -24,7 +24,7 @@ check "p_mod_07 the target comes again" modprobe kprobe_test_target
 echo 1 >$TARGET/call
 check "it is unregistered" sh -c "echo 1 >$DRIVER/unregister"
 check "p_mod_07 no probe on an ftrace site any more" refused kernel_clone
-check "p_mod_07 nothing is left of it" [ ! -s $KPROBES/list ]
+check "p_mod_07 nothing is left of it" no_probes
 # What ftrace does not know in a module that came later can be anything.
 add kprobe_test_target:kprobe_test_fn
 echo 1 >$TARGET/call
@@ -34,4 +34,4 @@ echo 1 >$TARGET/call
 check "which are hit" is hits 1
 check "p_mod_07 the target goes again" rmmod kprobe_test_target
 check "and the driver" rmmod kprobe_test_driver
-check "the list is empty" [ ! -s $KPROBES/list ]
+check "the list is empty" no_probes

@@ -107,4 +107,4 @@ check "p_agg_05 p_blk_03 register while the module comes and goes" \
 	[ $there -ge 20 -a $away -ge 20 ]
 rmmod kprobe_test_target 2>/dev/null
 check "all is taken back" rmmod kprobe_test_driver
-check "the list is empty" [ ! -s $KPROBES/list ]
+check "the list is empty" no_probes

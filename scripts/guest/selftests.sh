@@ -42,4 +42,4 @@ done
 for name in $(grep -v '^#' $TABLE | awk '{ print $1 }'); do
 	[ -e "$DIR/test.d/$name.tc" ] || echo "not ok selftest $name: no such case"
 done
-check "the selftests leave no probe" [ ! -s $KPROBES/list ]
+check "the selftests leave no probe" no_probes

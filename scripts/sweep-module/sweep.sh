@@ -44,7 +44,7 @@ check "all $n batches" [ $i -eq "$n" ]
 check "the last one is taken back" sh -c "echo -1 >$module/batch"
 check "the results are right" [ ! -s /tmp/wrong ]
 check "rmmod" rmmod kprobe_sweep
-check "no probe is left" [ ! -s $KPROBES/list ]
+check "no probe is left" no_probes
 # Slots are given back after a grace period.
 t=0
 while [ "$(slots)" -gt $((before + 1)) ] && [ $t -lt 30 ]; do
