@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Probes come and go while a CPU is not there.
+# needs: CONFIG_HOTPLUG_CPU
+. /guest/lib.sh
+
+FN=vfs_statx
+CPU=/sys/devices/system/cpu/cpu1/online
+EVENT=$TRACING/events/kprobes/hotplug_probe
+
+set_probe() {
+	echo "p:hotplug_probe $1" >$TRACING/kprobe_events && echo 1 >$EVENT/enable
+}
+drop_probe() { echo 0 >$EVENT/enable && echo >$TRACING/kprobe_events; }
+cpu() { echo "$1" >$CPU && [ "$(cat $CPU)" = "$1" ]; }
+# Hits on that CPU, and on no other.
+hits_on_1() {
+	echo >$TRACING/trace
+	taskset 2 stat /init >/dev/null
+	[ "$(grep -c '\[001\].*hotplug_probe' $TRACING/trace)" -gt 0 ]
+}
+no_hits() {
+	echo >$TRACING/trace
+	taskset 2 stat /init >/dev/null
+	! grep -q hotplug_probe $TRACING/trace
+}
+
+# At the entry it is ftrace that is used, behind it a breakpoint.
+for place in $FN $FN+9; do
+	for round in 1 2 3; do
+		check "p_sys_01 $place $round: the CPU goes" cpu 0
+		check "p_sys_01 $place $round: a probe comes" set_probe $place
+		check "p_sys_01 $place $round: the CPU comes" cpu 1
+		check "p_sys_01 $place $round: it knows of the probe" hits_on_1
+		check "p_sys_01 $place $round: it goes again" cpu 0
+		check "p_sys_01 $place $round: the probe goes" drop_probe
+		check "p_sys_01 $place $round: the CPU comes" cpu 1
+		check "p_sys_01 $place $round: it knows of no probe" no_hits
+	done
+done
+check "the list is empty" no_probes
