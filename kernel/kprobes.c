@@ -15,12 +15,10 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/cacheflush.h>
-#include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/jump_label.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
-#include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -30,6 +28,7 @@
 #include "kprobes/ftrace.h"
 #include "kprobes/hit.h"
 #include "kprobes/internal.h"
+#include "kprobes/optimizer.h"
 #include "kprobes/site.h"
 #include "kprobes/slots.h"
 #include "kprobes/table.h"
@@ -45,11 +44,6 @@ static bool kprobes_all_disarmed;
 
 /* Preparing may decode whole functions: let others at the text in between. */
 #define PREPARE_CHUNK	256
-
-/* What has to be held to change the text, in the order that ours nest. */
-DEFINE_LOCK_GUARD_0(kprobe_text,
-		    ({ cpus_read_lock(); mutex_lock(&text_mutex); }),
-		    ({ mutex_unlock(&text_mutex); cpus_read_unlock(); }))
 
 /*
  * Nothing is freed or handed back before this: it ends the handlers and the
@@ -118,6 +112,7 @@ static void list_moved(struct list_head *kps, enum kprobe_site_state to)
 	list_for_each_entry_safe(kp, tmp, kps, list) {
 		list_del_init(&kp->list);
 		kprobe_site_move(kprobe_to_site(kp), to);
+		kprobe_opt_moved(kprobe_to_site(kp));
 	}
 }
 
@@ -134,15 +129,22 @@ static bool site_to_be_armed(const struct kprobe_site *site)
 	return site->nr_enabled && !kprobes_all_disarmed;
 }
 
-/* Breakpoints cannot fail. */
-static void arm_text(struct list_head *kps)
+/*
+ * Breakpoints cannot fail. Returns whether tasks may go around one, in a detour
+ * of an optimized probe that had to give way.
+ */
+static bool arm_text(struct list_head *kps)
 {
-	if (list_empty(kps))
-		return;
+	bool bypassed;
 
+	if (list_empty(kps))
+		return false;
+
+	bypassed = kprobe_opt_make_room(kps);
 	scoped_guard(kprobe_text)
 		arch_arm_kprobes(kps);
 	list_moved(kps, KPROBE_SITE_ARMED);
+	return bypassed;
 }
 
 static void disarm_text(struct list_head *kps)
@@ -150,6 +152,7 @@ static void disarm_text(struct list_head *kps)
 	if (list_empty(kps))
 		return;
 
+	kprobe_opt_take_out(kps);
 	scoped_guard(kprobe_text)
 		arch_disarm_kprobes(kps);
 	list_moved(kps, KPROBE_SITE_READY);
@@ -179,14 +182,14 @@ static int disarm_ftrace(struct list_head *kps)
 	return ret;
 }
 
-/* One site follows what its users want. */
-static int site_follow(struct kprobe_site *site)
+/* One site follows what its users want. @bypassed: see arm_text(). */
+static int site_follow(struct kprobe_site *site, bool *bypassed)
 {
 	DEFINE_SITE_LISTS(lists);
 
 	if (site->state == KPROBE_SITE_READY && site_to_be_armed(site)) {
 		site_lists_add(&lists, site);
-		arm_text(&lists.text);
+		*bypassed = arm_text(&lists.text);
 		return arm_ftrace(&lists.ftrace);
 	}
 
@@ -234,6 +237,9 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 		list_move_tail(&site->reap, reap);
 	if (site->state == KPROBE_SITE_ARMED && !site->nr_enabled)
 		site_lists_add(lists, site);
+	else if (site->state == KPROBE_SITE_ARMED)
+		/* It has perhaps taken the only post handler along. */
+		kprobe_opt_follow(site, NULL);
 }
 
 static void disarm_left(struct site_lists *lists)
@@ -351,12 +357,14 @@ struct kprobe_reg {
  * @num: how many
  * @limit: the first that failed; those behind it do not matter any more
  * @err: how it failed
+ * @bypassed: tasks may go around a breakpoint for one more grace period
  */
 struct kprobe_batch {
 	struct kprobe_reg	*reg;
 	int			num;
 	int			limit;
 	int			err;
+	bool			bypassed;
 };
 
 /*
@@ -575,6 +583,7 @@ static void batch_arm_ftrace(struct kprobe_batch *b)
 static void batch_arm(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
+	LIST_HEAD(revert);
 	LIST_HEAD(text);
 	int i;
 
@@ -588,8 +597,12 @@ static void batch_arm(struct kprobe_batch *b)
 		if (r->site->kind == KPROBE_SITE_BREAKPOINT &&
 		    r->site->state == KPROBE_SITE_READY && site_to_be_armed(r->site))
 			list_move_tail(&r->site->kp.list, &text);
+		/* With post handlers and the like there can be no jump. */
+		else if (r->site->state == KPROBE_SITE_ARMED)
+			kprobe_opt_follow(r->site, &revert);
 	}
-	arm_text(&text);
+	kprobe_opt_revert(&revert);
+	b->bypassed = arm_text(&text);
 }
 
 /* Returns whether hits may have seen any of it. */
@@ -655,6 +668,8 @@ static int batch_register(struct kprobe_batch *b)
 	for (i = 0; i < b->num; i++)
 		module_put(b->reg[i].mod);
 
+	if (b->bypassed)
+		kprobe_opt_wait_for_tasks();
 	if (b->limit == b->num)
 		return 0;
 
@@ -798,7 +813,7 @@ void unregister_kprobes(struct kprobe **kps, int num)
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 
-static int set_enabled(struct kprobe *p, bool on)
+static int change_enabled(struct kprobe *p, bool on, bool *bypassed)
 {
 	struct kprobe_site *site;
 	int ret;
@@ -814,9 +829,19 @@ static int set_enabled(struct kprobe *p, bool on)
 		return 0;
 
 	kprobe_site_enable_user(site, p, on);
-	ret = site_follow(site);
+	ret = site_follow(site, bypassed);
 	if (ret)
 		kprobe_site_enable_user(site, p, !on);
+	return ret;
+}
+
+static int set_enabled(struct kprobe *p, bool on)
+{
+	bool bypassed = false;
+	int ret = change_enabled(p, on, &bypassed);
+
+	if (bypassed)
+		kprobe_opt_wait_for_tasks();
 	return ret;
 }
 
@@ -873,6 +898,7 @@ static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 	struct kprobe_site *site;
 	DEFINE_SITE_LISTS(lists);
 	int err = 0, ret;
+	bool bypassed;
 
 	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
 		if (site->state != from || !site->nr_enabled)
@@ -897,7 +923,7 @@ static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 		if (site->state != from || !site->nr_enabled ||
 		    site->kind != KPROBE_SITE_FTRACE)
 			continue;
-		ret = site_follow(site);
+		ret = site_follow(site, &bypassed);
 		if (!ret)
 			continue;
 		++*failed;
@@ -973,6 +999,7 @@ void kprobe_kill_range(unsigned long start, unsigned long end)
 		for_each_site_in_range(site) {
 			if (site->state == KPROBE_SITE_GONE)
 				continue;
+			kprobe_opt_drop(site);
 			kprobe_site_move(site, KPROBE_SITE_GONE);
 			any = true;
 		}
@@ -1018,6 +1045,10 @@ int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 	if (kprobe_slots_kallsym(&kprobe_insn_slots, &symnum, value, type, sym))
 		return 0;
 #endif
+#ifdef CONFIG_OPTPROBES
+	if (kprobe_slots_kallsym(&kprobe_optinsn_slots, &symnum, value, type, sym))
+		return 0;
+#endif
 	return arch_kprobe_get_kallsym(&symnum, value, type, sym);
 }
 
@@ -1053,6 +1084,9 @@ static int __init kprobes_init(void)
 		pr_err("the blacklist is not complete: %d\n", ret);
 
 	kretprobe_init();
+#ifdef CONFIG_OPTPROBES
+	kprobe_optinsn_slots_init();
+#endif
 
 	/* The architecture may register a probe in the very next call. */
 	kprobes_initialized = true;

@@ -18,6 +18,9 @@
  *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot();
  *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
  *    arch_disarm_kprobes();
+ *  - with OPTPROBES, struct arch_optimized_insn with insn, the detour, in it;
+ *    MAX_OPTIMIZED_LENGTH, bytes of text that a jump may make unusable; and
+ *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant;
  *  - __ARCH_WANT_KPROBES_FTRACE_ENTRY if its kprobe_ftrace_handler() asks
  *    kprobe_ftrace_hit_counts(), so that ftrace can call it directly.
  * It defines the per-CPU variables current_kprobe and kprobe_ctlblk.
@@ -158,10 +161,16 @@ static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
 }
 #endif
 
+#ifdef CONFIG_OPTPROBES
+kprobe_opcode_t *get_optinsn_slot(void);
+void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
+bool is_kprobe_optinsn_slot(unsigned long addr);
+#else
 static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
 {
 	return false;
 }
+#endif
 
 /**
  * arch_kprobe_get_kallsym() - further symbols for /proc/kallsyms
@@ -321,6 +330,191 @@ const char *arch_kprobe_mode(const struct kprobe *p);
  * does not exist any more, so it touches no text. It may sleep, and must accept
  * a probe for which nothing is left to give back.
  */
+
+#ifdef CONFIG_OPTPROBES
+/*
+ * Jump optimization
+ *
+ * A detour is a piece of code that saves the registers, calls the handlers, and
+ * executes copies of the instructions that the jump to it replaces. The core
+ * decides when, kernel/kprobes/optimizer.c tells how.
+ */
+
+/* Private bits of kprobe.flags that only architectures with detours look at. */
+#define KPROBE_FLAG_DETOUR	BIT(29)	/* hits go on in the detour's copies only */
+#define KPROBE_FLAG_JUMP	BIT(28)	/* the text may have a jump */
+
+/* Why there is no jump. */
+enum kprobe_opt_why {
+	KPROBE_OPT_FINE,
+	/* The core says these. */
+	KPROBE_OPT_FTRACE,
+	KPROBE_OPT_DISARMED,
+	KPROBE_OPT_OFF,
+	KPROBE_OPT_POST,
+	KPROBE_OPT_FAULT,
+	KPROBE_OPT_NEIGHBOUR,
+	KPROBE_OPT_INIT,
+	KPROBE_OPT_LIVEPATCH,
+	KPROBE_OPT_NOMEM,
+	KPROBE_OPT_CHANGED,
+	/* Architectures say these, when they prepare. */
+	KPROBE_OPT_ARCH,
+	KPROBE_OPT_RANGE,
+	KPROBE_OPT_END,
+	KPROBE_OPT_INSN,
+	KPROBE_OPT_CALL,
+	KPROBE_OPT_EXTABLE,
+	KPROBE_OPT_PATCHED,
+	KPROBE_OPT_TARGET,
+	KPROBE_OPT_LANDING,
+	KPROBE_OPT_INDIRECT,
+	KPROBE_OPT_UNDECODED,
+	NR_KPROBE_OPT_WHYS,
+};
+
+/**
+ * struct optimized_kprobe - a probe for which there may be a detour
+ * @kp: the probe
+ * @list: linked by the core
+ * @optinsn: what the architecture keeps
+ * @why: set by arch_prepare_optimized_kprobe() when it refuses
+ * @why_at: what it refuses for is so far behind the probe
+ *
+ * It stays where it is for as long as a task may be in its detour.
+ */
+struct optimized_kprobe {
+	struct kprobe			kp;
+	struct list_head		list;
+	struct arch_optimized_insn	optinsn;
+	u8				why;
+	u8				why_at;
+};
+
+/**
+ * arch_optimizer_begin() - probes are about to be prepared
+ *
+ * For work that takes long and that many probes share. It is to be done in
+ * pieces, between which others get kprobe_mutex.
+ *
+ * Context: M held; sleeps.
+ * Return: true if there is more to be done.
+ * Default: weak, false.
+ */
+bool arch_optimizer_begin(void);
+
+/**
+ * arch_prepare_optimized_kprobe() - make a detour
+ * @op: the probe; why and why_at may be set when it is refused
+ * @orig: &op->kp
+ *
+ * Context: M, C, the jump label lock and T held; sleeps.
+ * Return: 0, or an error, with nothing kept.
+ * Default: none.
+ */
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
+				  struct kprobe *orig);
+
+/**
+ * arch_optimizer_prepared() - these were all, for now
+ *
+ * Called before the locks of arch_prepare_optimized_kprobe() are dropped.
+ *
+ * Context: M held; sleeps.
+ * Default: weak, does nothing.
+ */
+void arch_optimizer_prepared(void);
+
+/**
+ * arch_prepared_optinsn() - is there a detour?
+ * @optinsn: of the probe
+ *
+ * Context: M held.
+ * Return: non-zero if there is.
+ * Default: none.
+ */
+int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
+
+/**
+ * arch_check_optimized_kprobe() - may other probes be hit by the jump?
+ * @op: a probe with a detour
+ *
+ * Context: M held.
+ * Return: negative if another one is armed in what the jump replaces, else 0.
+ * Default: none.
+ */
+int arch_check_optimized_kprobe(struct optimized_kprobe *op);
+
+/**
+ * arch_within_optimized_kprobe() - does the jump replace an instruction?
+ * @op: a probe with a detour
+ * @addr: address of the instruction
+ *
+ * Context: M held.
+ * Return: non-zero if @addr is in what the jump makes unusable.
+ * Default: none.
+ */
+int arch_within_optimized_kprobe(struct optimized_kprobe *op,
+				 kprobe_opcode_t *addr);
+
+/**
+ * arch_optimize_kprobes() - breakpoints become jumps
+ * @oplist: armed probes with a detour; what is done is taken off with
+ *	    list_del_init(), what is left on it has a text that changed
+ *
+ * No task is in the text that is replaced, but for CPUs at the breakpoint.
+ *
+ * Context: M, C and T held; sleeps.
+ * Default: none.
+ */
+void arch_optimize_kprobes(struct list_head *oplist);
+
+/**
+ * arch_unoptimize_kprobes() - jumps become breakpoints
+ * @oplist: probes with a jump
+ * @done_list: where each of them is moved to
+ *
+ * On return the original text is behind the breakpoints for all CPUs.
+ *
+ * Context: M, C and T held; sleeps.
+ * Default: none.
+ */
+void arch_unoptimize_kprobes(struct list_head *oplist,
+			     struct list_head *done_list);
+void arch_unoptimize_kprobe(struct optimized_kprobe *op);
+
+/**
+ * arch_remove_optimized_kprobe() - give the detour back
+ * @op: a probe; no task is in its detour any more. It may have none
+ *
+ * Context: M held; sleeps. Touches no text of the probe, which may be gone.
+ * Default: none.
+ */
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
+
+/**
+ * alloc_optinsn_page() - get a page for detours
+ *
+ * Context: as alloc_insn_page().
+ * Return: as alloc_insn_page().
+ * Default: weak, alloc_insn_page().
+ */
+void *alloc_optinsn_page(void);
+
+/**
+ * free_optinsn_page() - give such a page back
+ * @page: the page
+ *
+ * Default: weak, execmem_free().
+ */
+void free_optinsn_page(void *page);
+
+/* Offered for detours; documented at their bodies. */
+void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_miss_unwatched(struct kprobe *kp);
+void kprobe_own_optinsn_slot(kprobe_opcode_t *slot, struct optimized_kprobe *op);
+struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr);
+#endif /* CONFIG_OPTPROBES */
 
 /**
  * kprobe_exceptions_notify() - hits of architectures that use the die chain
@@ -521,10 +715,16 @@ static __always_inline struct kprobe *find_kprobe(unsigned long addr)
 /**
  * struct kprobe_head - what hit paths see of a site
  * @kp: the site's probe
+ * @op: the same, with its detour
  * @sole: the one user with a handler to call, if that is a pre handler
  */
 struct kprobe_head {
-	struct kprobe		kp;
+	union {
+		struct kprobe		kp;
+#ifdef CONFIG_OPTPROBES
+		struct optimized_kprobe	op;
+#endif
+	};
 	struct kprobe __rcu	*sole;
 };
 
@@ -591,6 +791,9 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 {
 	return this_cpu_ptr(&kprobe_ctlblk);
 }
+
+/* Offered to those who read text; documented at its body. */
+struct kprobe *find_kprobe_from(unsigned long addr);
 
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *p);

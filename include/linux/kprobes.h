@@ -271,10 +271,14 @@ void kprobe_free_init_mem(void);
 void kprobe_busy_begin(void);
 void kprobe_busy_end(void);
 
+#ifdef CONFIG_OPTPROBES
+void wait_for_kprobe_optimizer(void);
+#else
 /* Without jump optimization there is nothing to wait for. */
 static inline void wait_for_kprobe_optimizer(void)
 {
 }
+#endif
 
 #else /* !CONFIG_KPROBES */
 

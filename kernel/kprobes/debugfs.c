@@ -16,6 +16,7 @@
 #include "batch.h"
 #include "blacklist.h"
 #include "kretprobe.h"
+#include "optimizer.h"
 #include "site.h"
 
 /*
@@ -134,6 +135,8 @@ static const char *site_kind(const struct kprobe_site *site)
 {
 	if (site->kind == KPROBE_SITE_FTRACE)
 		return "ftrace";
+	if (kprobe_opt_is_live(site))
+		return "optimized";
 	/* What the architecture knew is gone with the code. */
 	return site->prepared ? arch_kprobe_mode(&site->kp) : "breakpoint";
 }
@@ -157,6 +160,7 @@ static int sites_show(struct seq_file *m, void *v)
 		for (i = 0; i < NR_KPROBE_MISSES; i++)
 			seq_printf(m, " missed_%s=%lu", miss_names[i],
 				   atomic_long_read(&site->misses[i]));
+		kprobe_opt_show(m, site);
 		seq_putc(m, '\n');
 	}
 

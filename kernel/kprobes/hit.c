@@ -119,6 +119,38 @@ int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_site_pre_handler);
 
+#ifdef CONFIG_OPTPROBES
+/**
+ * kprobe_miss_unwatched() - a detour was entered where RCU does not watch
+ * @kp: the probe of a site
+ *
+ * Context: hit path.
+ */
+void kprobe_miss_unwatched(struct kprobe *kp)
+{
+	count_miss_of_users(kprobe_to_site(kp), KPROBE_MISS_RCU);
+}
+NOKPROBE_SYMBOL(kprobe_miss_unwatched);
+
+/**
+ * opt_pre_handler() - call the pre handlers of all users, in a detour
+ * @kp: the probe of a site
+ * @regs: state of the probed code
+ *
+ * For backends that cannot go on elsewhere: what handlers return is ignored.
+ *
+ * Context: hit path, preemption off.
+ */
+void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (likely(kprobe_rcu_is_watching()))
+		kprobe_site_pre_handler(kp, regs);
+	else
+		kprobe_miss_unwatched(kp);
+}
+NOKPROBE_SYMBOL(opt_pre_handler);
+#endif
+
 /**
  * kprobe_site_post_handler() - call the post handlers of all users
  * @kp: the probe of a site

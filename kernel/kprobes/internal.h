@@ -7,8 +7,10 @@
 #define _KERNEL_KPROBES_INTERNAL_H
 
 #include <linux/cleanup.h>
+#include <linux/cpu.h>
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
+#include <linux/memory.h>
 #include <linux/mutex.h>
 #include <linux/rbtree.h>
 
@@ -33,6 +35,11 @@
  * that preemption is off; both are freed only after a grace period of RCU.
  */
 extern struct mutex kprobe_mutex;
+
+/* What has to be held to change the text, in the order that ours nest. */
+DEFINE_LOCK_GUARD_0(kprobe_text,
+		    ({ cpus_read_lock(); mutex_lock(&text_mutex); }),
+		    ({ mutex_unlock(&text_mutex); cpus_read_unlock(); }))
 
 /**
  * DOC: kprobes sites
@@ -70,6 +77,18 @@ enum kprobe_site_kind {
 	KPROBE_SITE_FTRACE,
 };
 
+/* How far a site is on the way to a jump; optimizer.c has the transitions. */
+enum kprobe_opt_state {
+	KPROBE_OPT_NONE,
+	KPROBE_OPT_PREPARED,
+	KPROBE_OPT_QUEUED,
+	KPROBE_OPT_WAITING,
+	KPROBE_OPT_LIVE,
+	KPROBE_OPT_REVERTING,
+	KPROBE_OPT_RECLAIMING,
+	NR_KPROBE_OPT_STATES,
+};
+
 /* Why a hit called no handler. */
 enum kprobe_miss {
 	KPROBE_MISS_NESTED,	/* inside a handler or a step of another probe */
@@ -83,6 +102,7 @@ struct kprobe_ftrace_ops;
 /**
  * struct kprobe_site - one probed address
  * @kp: what architectures see
+ * @op: the same, with its detour
  * @sole: see struct kprobe_head; hit path reads
  * @users: all users, newest first; kprobe_mutex, hit path reads
  * @nr_users: length of @users; kprobe_mutex
@@ -93,11 +113,19 @@ struct kprobe_ftrace_ops;
  * @ftrace: where the address is in a filter, or NULL; kprobe_mutex
  * @node: in the tree of sites, by address; kprobe_mutex
  * @reap: on the list of the batch that will free the site; kprobe_mutex
+ * @opt: only the mover of optimizer.c changes it; kprobe_mutex
+ * @opt_why: why it is not further, enum kprobe_opt_why; kprobe_mutex
+ * @opt_used: tasks may be in the detour; kprobe_mutex
  * @misses: hits without handlers, by cause
  * @rcu: to free it
  */
 struct kprobe_site {
-	struct kprobe			kp;
+	union {
+		struct kprobe		kp;
+#ifdef CONFIG_OPTPROBES
+		struct optimized_kprobe	op;
+#endif
+	};
 	struct kprobe __rcu		*sole;
 	struct list_head		users;
 	unsigned int			nr_users;
@@ -108,11 +136,16 @@ struct kprobe_site {
 	struct kprobe_ftrace_ops	*ftrace;
 	struct rb_node			node;
 	struct list_head		reap;
+#ifdef CONFIG_OPTPROBES
+	enum kprobe_opt_state		opt;
+	u8				opt_why;
+	bool				opt_used;
+#endif
 	atomic_long_t			misses[NR_KPROBE_MISSES];
 	struct rcu_head			rcu;
 };
 
-/* Private bits of kprobe.flags, far from the public ones. */
+/* Private bits of kprobe.flags, far from the public ones; 28 and 29 are taken. */
 #define KPROBE_FLAG_SITE	BIT(31)	/* embedded in a struct kprobe_site */
 #define KPROBE_FLAG_LEAVING	BIT(30)	/* user between unlinking and waiting */
 

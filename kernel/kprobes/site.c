@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "hit.h"
+#include "optimizer.h"
 #include "site.h"
 #include "table.h"
 
@@ -104,6 +105,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr,
 	INIT_LIST_HEAD(&site->reap);
 	INIT_LIST_HEAD(&site->kp.list);
 	INIT_HLIST_NODE(&site->kp.hlist);
+	kprobe_opt_init_site(site);
 	site->kind = kind;
 	site->kp.addr = (kprobe_opcode_t *)addr;
 	site->kp.pre_handler = kprobe_site_pre_handler;
@@ -150,6 +152,9 @@ void kprobe_site_destroy(struct kprobe_site *site)
 
 	list_del_init(&site->reap);
 	kprobe_site_move(site, KPROBE_SITE_DEAD);
+	/* A task may be in its detour. */
+	if (kprobe_opt_reclaim(site))
+		return;
 	kprobe_site_release(site);
 	kfree_rcu(site, rcu);
 }
@@ -196,6 +201,30 @@ struct kprobe_site *kprobe_site_next(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 
 	return node ? rb_entry(node, struct kprobe_site, node) : NULL;
+}
+
+/**
+ * find_kprobe_from() - the first probe at or behind an address
+ * @addr: the address
+ *
+ * For those who read text and want to know what is not original in it.
+ *
+ * Context: kprobe_mutex held.
+ * Return: a probe that is or was prepared, with a breakpoint or a jump or neither,
+ *	   or NULL.
+ */
+struct kprobe *find_kprobe_from(unsigned long addr)
+{
+	struct kprobe_site *site = kprobe_site_from(addr);
+
+	for (; site; site = kprobe_site_next(site)) {
+		if (site->kind == KPROBE_SITE_BREAKPOINT &&
+		    (site->state == KPROBE_SITE_READY ||
+		     site->state == KPROBE_SITE_ARMED))
+			return &site->kp;
+	}
+
+	return NULL;
 }
 
 /**
@@ -369,6 +398,27 @@ bool kprobe_site_has_post(const struct kprobe_site *site)
 
 	list_for_each_entry(p, &site->users, list) {
 		if (p->post_handler)
+			return true;
+	}
+
+	return false;
+}
+
+/**
+ * kprobe_site_has_fault() - does a user have a fault handler?
+ * @site: the site
+ *
+ * Context: kprobe_mutex held.
+ * Return: true if one does.
+ */
+bool kprobe_site_has_fault(const struct kprobe_site *site)
+{
+	const struct kprobe *p;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry(p, &site->users, list) {
+		if (p->fault_handler)
 			return true;
 	}
 

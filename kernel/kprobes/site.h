@@ -21,6 +21,7 @@ void kprobe_site_note_handlers(struct kprobe_site *site, const struct kprobe *p)
 void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p);
 bool kprobe_site_has_post(const struct kprobe_site *site);
+bool kprobe_site_has_fault(const struct kprobe_site *site);
 void kprobe_site_enable_user(struct kprobe_site *site, struct kprobe *p, bool on);
 
 #endif /* _KERNEL_KPROBES_SITE_H */

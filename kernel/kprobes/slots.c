@@ -29,6 +29,7 @@
  * @by_addr: in kprobe_slot_cache.by_addr
  * @free_work: to give the page back after a grace period
  * @cache: whose page it is
+ * @owner: who has each slot, if the cache knows; RCU
  * @nr_slots: slots in the page
  * @nr_taken: slots in use, dirty ones included
  * @nr_dirty: dirty slots, waited for or not
@@ -43,6 +44,7 @@ struct slot_page {
 	struct hlist_node		by_addr;
 	struct rcu_work			free_work;
 	struct kprobe_slot_cache	*cache;
+	void				**owner;
 	unsigned int			nr_slots;
 	unsigned int			nr_taken;
 	unsigned int			nr_dirty;
@@ -90,8 +92,12 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache)
 	if (!page)
 		return NULL;
 
-	page->base = cache->alloc();
+	if (cache->owned)
+		page->owner = kcalloc(nr_slots, sizeof(*page->owner), GFP_KERNEL);
+	if (!cache->owned || page->owner)
+		page->base = cache->alloc();
 	if (!page->base) {
+		kfree(page->owner);
 		kfree(page);
 		return NULL;
 	}
@@ -117,6 +123,7 @@ static void page_free_work(struct work_struct *work)
 					      struct slot_page, free_work);
 
 	page->cache->free(page->base);
+	kfree(page->owner);
 	kfree(page);
 }
 
@@ -295,6 +302,52 @@ void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty)
 }
 
 /**
+ * kprobe_slot_own() - say who has a slot
+ * @cache: where it came from, which is one that knows
+ * @slot: the slot
+ * @owner: who; or NULL before the slot is freed
+ *
+ * Context: process context.
+ */
+void kprobe_slot_own(struct kprobe_slot_cache *cache, void *slot, void *owner)
+{
+	unsigned long addr = (unsigned long)slot;
+	struct slot_page *page;
+
+	guard(mutex)(&cache->mutex);
+
+	page = page_find(cache, addr);
+	if (WARN_ON_ONCE(!page))
+		return;
+
+	/* Pairs with the acquire in kprobe_slot_owner(). */
+	smp_store_release(&page->owner[(addr - (unsigned long)page->base) /
+				       cache->slot_size], owner);
+}
+
+/**
+ * kprobe_slot_owner() - ask who has the slot at an address
+ * @cache: the slots
+ * @addr: an address in one of them, or not
+ *
+ * Context: any, also NMI; preemption off. The owner is freed after RCU.
+ * Return: who, or NULL.
+ */
+void *kprobe_slot_owner(struct kprobe_slot_cache *cache, unsigned long addr)
+{
+	struct slot_page *page = page_find(cache, addr);
+	unsigned long i;
+
+	if (!page)
+		return NULL;
+
+	i = (addr - (unsigned long)page->base) / cache->slot_size;
+	/* Pairs with the release in kprobe_slot_own(). */
+	return i < page->nr_slots ? smp_load_acquire(&page->owner[i]) : NULL;
+}
+NOKPROBE_SYMBOL(kprobe_slot_owner);
+
+/**
  * kprobe_slots_contain() - is an address in one of the pages?
  * @cache: the pages
  * @addr: the address
@@ -420,3 +473,100 @@ bool is_kprobe_insn_slot(unsigned long addr)
 NOKPROBE_SYMBOL(is_kprobe_insn_slot);
 
 #endif /* __ARCH_WANT_KPROBES_INSN_SLOT */
+
+#ifdef CONFIG_OPTPROBES
+
+void * __weak alloc_optinsn_page(void)
+{
+	return alloc_insn_page();
+}
+
+void __weak free_optinsn_page(void *page)
+{
+	execmem_free(page);
+}
+
+/* The size of a slot is known only at run time. */
+struct kprobe_slot_cache kprobe_optinsn_slots = {
+	KPROBE_SLOT_CACHE_INIT(kprobe_optinsn_slots),
+	.alloc		= alloc_optinsn_page,
+	.free		= free_optinsn_page,
+	.symbol		= KPROBE_OPTINSN_PAGE_SYM,
+	.tasks_rcu	= true,
+	.owned		= true,
+};
+
+/**
+ * kprobe_optinsn_slots_init() - learn how large detours are
+ *
+ * Context: early_initcall.
+ */
+void __init kprobe_optinsn_slots_init(void)
+{
+	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
+}
+
+/**
+ * get_optinsn_slot() - take a slot for a detour
+ *
+ * Context: as kprobe_slot_get().
+ * Return: the slot, or NULL without memory.
+ */
+kprobe_opcode_t *get_optinsn_slot(void)
+{
+	return kprobe_slot_get(&kprobe_optinsn_slots);
+}
+
+/**
+ * free_optinsn_slot() - give a slot back
+ * @slot: the slot
+ * @dirty: non-zero if a task may still be in it; after
+ *	   arch_remove_optimized_kprobe() was called, there is none
+ *
+ * Context: as kprobe_slot_free().
+ */
+void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
+{
+	kprobe_slot_own(&kprobe_optinsn_slots, slot, NULL);
+	kprobe_slot_free(&kprobe_optinsn_slots, slot, dirty);
+}
+
+/**
+ * is_kprobe_optinsn_slot() - is an address in a detour?
+ * @addr: the address
+ *
+ * Context: any, also NMI, with RCU watching.
+ * Return: true if it is.
+ */
+bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return kprobe_slots_contain(&kprobe_optinsn_slots, addr);
+}
+NOKPROBE_SYMBOL(is_kprobe_optinsn_slot);
+
+/**
+ * kprobe_own_optinsn_slot() - say whose detour is in a slot
+ * @slot: the slot
+ * @op: the probe; forgotten when the slot is freed
+ *
+ * Context: process context.
+ */
+void kprobe_own_optinsn_slot(kprobe_opcode_t *slot, struct optimized_kprobe *op)
+{
+	kprobe_slot_own(&kprobe_optinsn_slots, slot, op);
+}
+
+/**
+ * kprobe_optinsn_owner() - the probe whose detour is at an address
+ * @addr: the address
+ *
+ * Context: any, also NMI; preemption off for as long as the probe is looked at.
+ * Return: the probe, or NULL.
+ */
+struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr)
+{
+	return kprobe_slot_owner(&kprobe_optinsn_slots, addr);
+}
+NOKPROBE_SYMBOL(kprobe_optinsn_owner);
+
+#endif /* CONFIG_OPTPROBES */

@@ -17,6 +17,7 @@
  * @symbol: name of the pages in kallsyms and perf
  * @slot_size: bytes of one slot
  * @tasks_rcu: tasks can be preempted in a slot
+ * @owned: who has a slot can be asked for
  * @mutex: all below, but for readers of @by_addr
  * @pages: all pages, oldest first; RCU
  * @partial: pages with a free slot
@@ -33,6 +34,7 @@ struct kprobe_slot_cache {
 	const char		*symbol;
 	size_t			slot_size;
 	bool			tasks_rcu;
+	bool			owned;
 	struct mutex		mutex;
 	struct list_head	pages;
 	struct list_head	partial;
@@ -53,6 +55,8 @@ struct kprobe_slot_cache {
 
 void *kprobe_slot_get(struct kprobe_slot_cache *cache);
 void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty);
+void kprobe_slot_own(struct kprobe_slot_cache *cache, void *slot, void *owner);
+void *kprobe_slot_owner(struct kprobe_slot_cache *cache, unsigned long addr);
 bool kprobe_slots_contain(struct kprobe_slot_cache *cache, unsigned long addr);
 bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
 			  unsigned long *value, char *type, char *sym);
@@ -61,6 +65,10 @@ void kprobe_slots_flush(struct kprobe_slot_cache *cache);
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 extern struct kprobe_slot_cache kprobe_insn_slots;
+#endif
+#ifdef CONFIG_OPTPROBES
+extern struct kprobe_slot_cache kprobe_optinsn_slots;
+void kprobe_optinsn_slots_init(void);
 #endif
 
 #endif /* _KERNEL_KPROBES_SLOTS_H */

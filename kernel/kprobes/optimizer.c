@@ -1,0 +1,823 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The optimizer: where it can, it lets a jump take the place of a breakpoint.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/init.h>
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sysctl.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <asm/sections.h>
+
+#include "optimizer.h"
+#include "site.h"
+#include "slots.h"
+
+/**
+ * DOC: kprobes optimizer
+ *
+ * The jump is longer than a breakpoint and overwrites instructions behind it,
+ * in which a task may just have been interrupted. Nothing but a grace period of
+ * tasks-RCU tells that all have left. It begins when hits go on in the detour
+ * only, which leads around these instructions; so they have no way in any more.
+ *
+ * A worker goes in rounds. In each it prepares detours for what is queued, closes
+ * the ways in, waits for one grace period with no lock held, and then writes all
+ * jumps for which nothing has changed meanwhile. What came during the wait is for
+ * the next round. The same grace period serves detours that can be given back.
+ *
+ * Taking a jump out needs no wait, so it is done at once by who wants it; all
+ * that go together share their cross-CPU synchronizations.
+ */
+
+/* Sites to be prepared, or to be patched, before others get at the text. */
+#define PREPARE_CHUNK	32
+#define PATCH_CHUNK	256
+
+/* All of these: kprobe_mutex. */
+static bool opt_allowed;
+static LIST_HEAD(opt_fresh);		/* QUEUED, without a detour yet */
+static LIST_HEAD(opt_queue);		/* QUEUED, with one */
+static LIST_HEAD(opt_waiting);		/* WAITING */
+static LIST_HEAD(opt_reclaim);		/* RECLAIMING */
+
+/* The worker has something to do; set under kprobe_mutex, read without. */
+static bool opt_busy;
+static DECLARE_WAIT_QUEUE_HEAD(opt_idle);
+
+static void optimizer_round(struct work_struct *work);
+static DECLARE_WORK(opt_work, optimizer_round);
+
+static const char * const state_names[NR_KPROBE_OPT_STATES] = {
+	[KPROBE_OPT_NONE]	= "none",
+	[KPROBE_OPT_PREPARED]	= "prepared",
+	[KPROBE_OPT_QUEUED]	= "queued",
+	[KPROBE_OPT_WAITING]	= "waiting",
+	[KPROBE_OPT_LIVE]	= "live",
+	[KPROBE_OPT_REVERTING]	= "reverting",
+	[KPROBE_OPT_RECLAIMING]	= "reclaiming",
+};
+
+static const char * const why_names[NR_KPROBE_OPT_WHYS] = {
+	[KPROBE_OPT_FINE]	= "-",
+	[KPROBE_OPT_FTRACE]	= "ftrace",
+	[KPROBE_OPT_DISARMED]	= "disarmed",
+	[KPROBE_OPT_OFF]	= "switched-off",
+	[KPROBE_OPT_POST]	= "post-handler",
+	[KPROBE_OPT_FAULT]	= "fault-handler",
+	[KPROBE_OPT_NEIGHBOUR]	= "other-probe",
+	[KPROBE_OPT_INIT]	= "init-text",
+	[KPROBE_OPT_LIVEPATCH]	= "livepatch",
+	[KPROBE_OPT_NOMEM]	= "no-memory",
+	[KPROBE_OPT_CHANGED]	= "text-changed",
+	[KPROBE_OPT_ARCH]	= "architecture",
+	[KPROBE_OPT_RANGE]	= "out-of-reach",
+	[KPROBE_OPT_END]	= "end-of-function",
+	[KPROBE_OPT_INSN]	= "instruction",
+	[KPROBE_OPT_CALL]	= "short-call",
+	[KPROBE_OPT_EXTABLE]	= "exception-table",
+	[KPROBE_OPT_PATCHED]	= "patched-text",
+	[KPROBE_OPT_TARGET]	= "jump-target",
+	[KPROBE_OPT_LANDING]	= "landing-pad",
+	[KPROBE_OPT_INDIRECT]	= "indirect-jump",
+	[KPROBE_OPT_UNDECODED]	= "undecodable",
+};
+
+/*
+ * States
+ *
+ *   NONE       nothing is prepared, or it was refused
+ *   PREPARED   there is a detour, and nothing leads to it
+ *   QUEUED     for the next round
+ *   WAITING    hits go on in the detour; a grace period is running
+ *   LIVE       the jump is in the text, or was when the text went away
+ *   REVERTING  it is being taken out
+ *   RECLAIMING the site is gone, but perhaps not all tasks from its detour
+ *
+ * Row = from, bit = to.
+ */
+static const u8 opt_moves[NR_KPROBE_OPT_STATES] = {
+	[KPROBE_OPT_NONE]	= BIT(KPROBE_OPT_QUEUED),
+	[KPROBE_OPT_PREPARED]	= BIT(KPROBE_OPT_QUEUED) |
+				  BIT(KPROBE_OPT_RECLAIMING) |
+				  BIT(KPROBE_OPT_NONE),
+	[KPROBE_OPT_QUEUED]	= BIT(KPROBE_OPT_NONE) |
+				  BIT(KPROBE_OPT_PREPARED) |
+				  BIT(KPROBE_OPT_WAITING),
+	[KPROBE_OPT_WAITING]	= BIT(KPROBE_OPT_PREPARED) |
+				  BIT(KPROBE_OPT_LIVE),
+	[KPROBE_OPT_LIVE]	= BIT(KPROBE_OPT_REVERTING) |
+				  BIT(KPROBE_OPT_PREPARED),
+	[KPROBE_OPT_REVERTING]	= BIT(KPROBE_OPT_PREPARED),
+	[KPROBE_OPT_RECLAIMING]	= BIT(KPROBE_OPT_NONE),
+};
+
+static_assert(NR_KPROBE_OPT_STATES <= BITS_PER_BYTE);
+
+/* What is published of each state. */
+#define FLAGS_OF_OPT	(KPROBE_FLAG_OPTIMIZED | KPROBE_FLAG_DETOUR | KPROBE_FLAG_JUMP)
+
+static const u32 opt_flags[NR_KPROBE_OPT_STATES] = {
+	[KPROBE_OPT_QUEUED]	= KPROBE_FLAG_OPTIMIZED,
+	[KPROBE_OPT_WAITING]	= KPROBE_FLAG_OPTIMIZED | KPROBE_FLAG_DETOUR,
+	[KPROBE_OPT_LIVE]	= FLAGS_OF_OPT,
+	[KPROBE_OPT_REVERTING]	= FLAGS_OF_OPT,
+};
+
+/**
+ * kprobe_opt_may_move() - is this change of state a legal one?
+ * @from: state now
+ * @to: state wanted
+ *
+ * Return: true if it is.
+ */
+bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to)
+{
+	return opt_moves[from] & BIT(to);
+}
+
+/* The mover. Where op.list is linked is up to the caller. */
+static void opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
+{
+	struct kprobe *kp = &site->kp;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (WARN_ON_ONCE(!kprobe_opt_may_move(site->opt, to)))
+		return;
+
+	site->opt = to;
+	if (to == KPROBE_OPT_WAITING)
+		site->opt_used = true;
+	/* Hits read them: all at once. */
+	WRITE_ONCE(kp->flags, (kp->flags & ~FLAGS_OF_OPT) | opt_flags[to]);
+}
+
+static struct kprobe_site *op_to_site(struct optimized_kprobe *op)
+{
+	return container_of(op, struct kprobe_site, op);
+}
+
+static struct kprobe_site *first_site(struct list_head *list)
+{
+	return op_to_site(list_first_entry(list, struct optimized_kprobe, list));
+}
+
+static bool has_detour(struct kprobe_site *site)
+{
+	return arch_prepared_optinsn(&site->op.optinsn);
+}
+
+/* A running round looks at the queues again before it ends. */
+static void opt_kick(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (opt_busy)
+		return;
+	WRITE_ONCE(opt_busy, true);
+	queue_work(system_unbound_wq, &opt_work);
+}
+
+static void opt_enqueue(struct kprobe_site *site)
+{
+	opt_move(site, KPROBE_OPT_QUEUED);
+	list_move_tail(&site->op.list, has_detour(site) ? &opt_queue : &opt_fresh);
+	opt_kick();
+}
+
+/* Not any more: the text has not been touched yet. */
+static void opt_cancel(struct kprobe_site *site, enum kprobe_opt_why why)
+{
+	list_del_init(&site->op.list);
+	opt_move(site, has_detour(site) ? KPROBE_OPT_PREPARED : KPROBE_OPT_NONE);
+	site->opt_why = why;
+}
+
+/* What stands against a jump, the first of it. */
+static enum kprobe_opt_why obstacle(struct kprobe_site *site)
+{
+	if (site->kind == KPROBE_SITE_FTRACE)
+		return KPROBE_OPT_FTRACE;
+	if (site->state != KPROBE_SITE_ARMED)
+		return KPROBE_OPT_DISARMED;
+	if (kprobe_site_has_post(site))
+		return KPROBE_OPT_POST;
+	if (kprobe_site_has_fault(site))
+		return KPROBE_OPT_FAULT;
+	/* What the architecture refused once. */
+	if (site->op.why)
+		return site->op.why;
+	if (!opt_allowed)
+		return KPROBE_OPT_OFF;
+	if (has_detour(site) && arch_check_optimized_kprobe(&site->op) < 0)
+		return KPROBE_OPT_NEIGHBOUR;
+	return KPROBE_OPT_FINE;
+}
+
+/**
+ * kprobe_opt_follow() - something has changed that decides about the jump
+ * @site: at this site
+ * @revert: takes the site if its jump has to go, for kprobe_opt_revert(); NULL
+ *	    if that cannot be
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_opt_follow(struct kprobe_site *site, struct list_head *revert)
+{
+	enum kprobe_opt_why why = obstacle(site);
+
+	switch (site->opt) {
+	case KPROBE_OPT_NONE:
+	case KPROBE_OPT_PREPARED:
+		site->opt_why = why;
+		if (!why)
+			opt_enqueue(site);
+		return;
+	case KPROBE_OPT_QUEUED:
+	case KPROBE_OPT_WAITING:
+		if (why)
+			opt_cancel(site, why);
+		return;
+	case KPROBE_OPT_LIVE:
+		/* Without @revert, it is about users who are just leaving. */
+		if (!why || !revert)
+			return;
+		site->opt_why = why;
+		list_move_tail(&site->op.list, revert);
+		return;
+	default:
+		WARN_ON_ONCE(1);
+	}
+}
+
+/**
+ * kprobe_opt_revert() - put breakpoints in place of jumps
+ * @ops: LIVE sites, linked by op.list; none is left on it
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_opt_revert(struct list_head *ops)
+{
+	struct optimized_kprobe *op, *tmp;
+	LIST_HEAD(done);
+
+	if (list_empty(ops))
+		return;
+
+	list_for_each_entry(op, ops, list)
+		opt_move(op_to_site(op), KPROBE_OPT_REVERTING);
+
+	scoped_guard(kprobe_text)
+		arch_unoptimize_kprobes(ops, &done);
+
+	/* Only now may hits go on behind the breakpoint again. */
+	list_for_each_entry_safe(op, tmp, &done, list) {
+		list_del_init(&op->list);
+		opt_move(op_to_site(op), KPROBE_OPT_PREPARED);
+	}
+	WARN_ON_ONCE(!list_empty(ops));
+}
+
+/* Breakpoints go to where this site may have its jump. */
+static bool step_aside(struct kprobe_site *site, struct list_head *revert)
+{
+	switch (site->opt) {
+	case KPROBE_OPT_QUEUED:
+		opt_cancel(site, KPROBE_OPT_NEIGHBOUR);
+		return false;
+	case KPROBE_OPT_WAITING:
+		opt_cancel(site, KPROBE_OPT_NEIGHBOUR);
+		return true;
+	case KPROBE_OPT_LIVE:
+		site->opt_why = KPROBE_OPT_NEIGHBOUR;
+		list_move_tail(&site->op.list, revert);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Sites in front of an address that may reach it with their jump. */
+#define for_each_site_before(site, addr)				\
+	for (site = kprobe_site_from((addr) - (MAX_OPTIMIZED_LENGTH - 1)); \
+	     site && kprobe_site_addr(site) < (addr);			\
+	     site = kprobe_site_next(site))
+
+static bool reaches(struct kprobe_site *site, unsigned long addr)
+{
+	return site->state != KPROBE_SITE_GONE && has_detour(site) &&
+	       arch_within_optimized_kprobe(&site->op, (kprobe_opcode_t *)addr);
+}
+
+/**
+ * kprobe_opt_make_room() - breakpoints are about to be written
+ * @kps: where, linked by their list
+ *
+ * No jump is over any of them on return.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: true if tasks may still go around some of them in a detour, until
+ *	   kprobe_opt_wait_for_tasks().
+ */
+bool kprobe_opt_make_room(struct list_head *kps)
+{
+	struct kprobe_site *site;
+	LIST_HEAD(revert);
+	bool any = false;
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, kps, list) {
+		unsigned long addr = (unsigned long)kp->addr;
+
+		for_each_site_before(site, addr) {
+			if (reaches(site, addr))
+				any |= step_aside(site, &revert);
+		}
+	}
+
+	kprobe_opt_revert(&revert);
+	return any;
+}
+
+/**
+ * kprobe_opt_take_out() - breakpoints are about to be removed
+ * @kps: where, linked by their list
+ *
+ * These have no jump on return.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_opt_take_out(struct list_head *kps)
+{
+	LIST_HEAD(revert);
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, kps, list) {
+		struct kprobe_site *site = kprobe_to_site(kp);
+
+		switch (site->opt) {
+		case KPROBE_OPT_QUEUED:
+		case KPROBE_OPT_WAITING:
+			opt_cancel(site, KPROBE_OPT_DISARMED);
+			break;
+		case KPROBE_OPT_LIVE:
+			list_move_tail(&site->op.list, &revert);
+			break;
+		default:
+			break;
+		}
+	}
+
+	kprobe_opt_revert(&revert);
+}
+
+/**
+ * kprobe_opt_moved() - a breakpoint was written or removed
+ * @site: the site, in its new state
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_opt_moved(struct kprobe_site *site)
+{
+	struct kprobe_site *other;
+
+	kprobe_opt_follow(site, NULL);
+	if (site->state == KPROBE_SITE_ARMED)
+		return;
+
+	/* It was perhaps the last one in the way. */
+	for_each_site_before(other, kprobe_site_addr(site)) {
+		if (other->opt == KPROBE_OPT_PREPARED &&
+		    reaches(other, kprobe_site_addr(site)))
+			kprobe_opt_follow(other, NULL);
+	}
+}
+
+/**
+ * kprobe_opt_drop() - the code has gone away
+ * @site: a site that is being killed
+ *
+ * The text is not touched.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_opt_drop(struct kprobe_site *site)
+{
+	switch (site->opt) {
+	case KPROBE_OPT_QUEUED:
+	case KPROBE_OPT_WAITING:
+		opt_cancel(site, KPROBE_OPT_DISARMED);
+		return;
+	case KPROBE_OPT_LIVE:
+		opt_move(site, KPROBE_OPT_PREPARED);
+		site->opt_why = KPROBE_OPT_DISARMED;
+		return;
+	default:
+		return;
+	}
+}
+
+/**
+ * kprobe_opt_reclaim() - take over a site that is to be freed
+ * @site: a DEAD site
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: true if the optimizer will release and free it, when no task can be
+ *	   in its detour any more.
+ */
+bool kprobe_opt_reclaim(struct kprobe_site *site)
+{
+	/* One that was never armed, or that nobody disarmed as it was killed. */
+	if (!has_detour(site)) {
+		WARN_ON_ONCE(site->opt != KPROBE_OPT_NONE);
+		return false;
+	}
+
+	if (!site->opt_used) {
+		arch_remove_optimized_kprobe(&site->op);
+		opt_move(site, KPROBE_OPT_NONE);
+		return false;
+	}
+
+	opt_move(site, KPROBE_OPT_RECLAIMING);
+	list_add_tail(&site->op.list, &opt_reclaim);
+	opt_kick();
+	return true;
+}
+
+/*
+ * Rounds
+ */
+
+bool __weak arch_optimizer_begin(void)
+{
+	return false;
+}
+
+void __weak arch_optimizer_prepared(void)
+{
+}
+
+static void nothing(struct work_struct *work)
+{
+}
+
+/**
+ * kprobe_opt_wait_for_tasks() - until all tasks have left what they were in
+ *
+ * Context: process context, no lock held.
+ */
+void kprobe_opt_wait_for_tasks(void)
+{
+	synchronize_rcu_tasks();
+
+	/*
+	 * Without preemption, but with its counter, RCU takes any tick for the
+	 * end of what was interrupted. Let all CPUs schedule instead.
+	 */
+	if (!IS_ENABLED(CONFIG_PREEMPTION) && IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		schedule_on_each_cpu(nothing);
+}
+
+static bool in_livepatch(unsigned long addr)
+{
+	struct module *mod;
+
+	guard(preempt)();
+
+	mod = __module_text_address(addr);
+	return mod && is_livepatch_module(mod);
+}
+
+#ifdef CONFIG_MODULES
+static bool in_init_text(unsigned long addr)
+{
+	struct module *mod;
+
+	if (is_kernel_inittext(addr))
+		return true;
+
+	guard(preempt)();
+
+	mod = __module_text_address(addr);
+	return mod && within_module_init(addr, mod);
+}
+#else
+static bool in_init_text(unsigned long addr)
+{
+	return is_kernel_inittext(addr);
+}
+#endif
+
+static enum kprobe_opt_why make_detour(struct kprobe_site *site)
+{
+	struct optimized_kprobe *op = &site->op;
+	unsigned long addr = kprobe_site_addr(site);
+	int ret;
+
+	/* Freed before long, or relocated again by somebody who looks at it. */
+	if (in_init_text(addr))
+		return KPROBE_OPT_INIT;
+	if (in_livepatch(addr))
+		return KPROBE_OPT_LIVEPATCH;
+
+	ret = arch_prepare_optimized_kprobe(op, &op->kp);
+	if (has_detour(site)) {
+		kprobe_own_optinsn_slot(op->optinsn.insn, op);
+		return KPROBE_OPT_FINE;
+	}
+	if (ret == -ENOMEM)
+		return KPROBE_OPT_NOMEM;
+	if (!op->why)
+		op->why = ret == -ERANGE ? KPROBE_OPT_RANGE : KPROBE_OPT_ARCH;
+	pr_debug_ratelimited("no jump at %pS: %s+%u\n", op->kp.addr,
+			     why_names[op->why], op->why_at);
+	return op->why;
+}
+
+static void prepare_one(struct kprobe_site *site)
+{
+	enum kprobe_opt_why why = obstacle(site);
+
+	if (!why)
+		why = make_detour(site);
+	/* What it reaches is known only now. */
+	if (!why)
+		why = obstacle(site);
+	if (why)
+		opt_cancel(site, why);
+	else
+		list_move_tail(&site->op.list, &opt_queue);
+}
+
+static bool begin_some(void)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return !list_empty(&opt_fresh) && arch_optimizer_begin();
+}
+
+/* Returns whether there are more. */
+static bool prepare_some(void)
+{
+	unsigned int i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	if (list_empty(&opt_fresh))
+		return false;
+
+	cpus_read_lock();
+	jump_label_lock();
+	mutex_lock(&text_mutex);
+	for (i = 0; i < PREPARE_CHUNK && !list_empty(&opt_fresh); i++)
+		prepare_one(first_site(&opt_fresh));
+	arch_optimizer_prepared();
+	mutex_unlock(&text_mutex);
+	jump_label_unlock();
+	cpus_read_unlock();
+
+	return !list_empty(&opt_fresh);
+}
+
+/* From here on nobody gets into what the jumps will replace. */
+static void close_queue(void)
+{
+	struct optimized_kprobe *op, *tmp;
+
+	list_for_each_entry_safe(op, tmp, &opt_queue, list) {
+		opt_move(op_to_site(op), KPROBE_OPT_WAITING);
+		list_move_tail(&op->list, &opt_waiting);
+	}
+}
+
+static void patch_some(void)
+{
+	/* Only the worker is here. */
+	static struct kprobe_site *sites[PATCH_CHUNK];
+	unsigned int i, nr = 0;
+	LIST_HEAD(list);
+
+	while (nr < PATCH_CHUNK && !list_empty(&opt_waiting)) {
+		struct kprobe_site *site = first_site(&opt_waiting);
+		enum kprobe_opt_why why = obstacle(site);
+
+		if (WARN_ON_ONCE(why)) {
+			opt_cancel(site, why);
+			continue;
+		}
+		list_move_tail(&site->op.list, &list);
+		sites[nr++] = site;
+	}
+
+	if (!nr)
+		return;
+
+	scoped_guard(kprobe_text)
+		arch_optimize_kprobes(&list);
+
+	for (i = 0; i < nr; i++) {
+		if (list_empty(&sites[i]->op.list))
+			opt_move(sites[i], KPROBE_OPT_LIVE);
+		else
+			opt_cancel(sites[i], KPROBE_OPT_CHANGED);
+	}
+}
+
+static void patch_waiting(void)
+{
+	while (!list_empty(&opt_waiting)) {
+		patch_some();
+		cond_resched();
+	}
+}
+
+static void free_reclaimed(struct list_head *list)
+{
+	struct optimized_kprobe *op, *tmp;
+
+	list_for_each_entry_safe(op, tmp, list, list) {
+		struct kprobe_site *site = op_to_site(op);
+
+		list_del_init(&op->list);
+		arch_remove_optimized_kprobe(op);
+		opt_move(site, KPROBE_OPT_NONE);
+		kprobe_site_release(site);
+		kfree_rcu(site, rcu);
+	}
+}
+
+static void optimizer_round(struct work_struct *work)
+{
+	LIST_HEAD(reclaim);
+	bool wait;
+
+	while (begin_some())
+		cond_resched();
+	while (prepare_some())
+		cond_resched();
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		close_queue();
+		list_splice_init(&opt_reclaim, &reclaim);
+		wait = !list_empty(&opt_waiting) || !list_empty(&reclaim);
+	}
+
+	if (wait)
+		kprobe_opt_wait_for_tasks();
+
+	guard(mutex)(&kprobe_mutex);
+
+	patch_waiting();
+	free_reclaimed(&reclaim);
+
+	if (!list_empty(&opt_fresh) || !list_empty(&opt_queue) ||
+	    !list_empty(&opt_reclaim)) {
+		queue_work(system_unbound_wq, &opt_work);
+		return;
+	}
+
+	WRITE_ONCE(opt_busy, false);
+	wake_up_all(&opt_idle);
+}
+
+/**
+ * wait_for_kprobe_optimizer() - until there is nothing to be done any more
+ *
+ * Context: process context, kprobe_mutex not held.
+ */
+void wait_for_kprobe_optimizer(void)
+{
+	wait_event(opt_idle, !READ_ONCE(opt_busy));
+}
+
+/*
+ * The switch
+ */
+
+/**
+ * kprobe_opt_allow() - switch jump optimization on or off
+ * @on: the new state
+ *
+ * All jumps are out on return when it is off.
+ *
+ * Context: process context, sleeps.
+ */
+void kprobe_opt_allow(bool on)
+{
+	struct kprobe_site *site;
+	LIST_HEAD(revert);
+
+	guard(mutex)(&kprobe_mutex);
+
+	if (opt_allowed == on)
+		return;
+
+	opt_allowed = on;
+	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
+		if (site->state == KPROBE_SITE_ARMED)
+			kprobe_opt_follow(site, &revert);
+	}
+	kprobe_opt_revert(&revert);
+}
+
+#ifdef CONFIG_SYSCTL
+/* Who writes last wins, whole. */
+static DEFINE_MUTEX(opt_sysctl_mutex);
+
+static int opt_sysctl(const struct ctl_table *table, int write, void *buffer,
+		      size_t *lenp, loff_t *ppos)
+{
+	struct ctl_table shown = *table;
+	int value, ret;
+	bool old;
+
+	guard(mutex)(&opt_sysctl_mutex);
+
+	scoped_guard(mutex, &kprobe_mutex)
+		old = opt_allowed;
+
+	value = old;
+	shown.data = &value;
+	ret = proc_dointvec_minmax(&shown, write, buffer, lenp, ppos);
+	if (ret || !write || !value == !old)
+		return ret;
+
+	kprobe_opt_allow(value);
+	if (!value)
+		wait_for_kprobe_optimizer();
+	pr_info("jump optimization is %s\n", value ? "enabled" : "disabled");
+	return 0;
+}
+
+static struct ctl_table opt_sysctls[] = {
+	{
+		.procname	= "kprobes-optimization",
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= opt_sysctl,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+};
+
+static void __init opt_sysctl_init(void)
+{
+	register_sysctl_init("debug", opt_sysctls);
+}
+#else
+static void __init opt_sysctl_init(void)
+{
+}
+#endif
+
+/* Not earlier: before there is ksoftirqd, grace periods of tasks do not end. */
+static int __init kprobe_opt_init(void)
+{
+	opt_sysctl_init();
+	kprobe_opt_allow(true);
+	return 0;
+}
+subsys_initcall(kprobe_opt_init);
+
+/*
+ * For debugfs
+ */
+
+/**
+ * kprobe_opt_is_live() - is there a jump?
+ * @site: the site
+ *
+ * Context: kprobe_mutex held.
+ * Return: true if there is.
+ */
+bool kprobe_opt_is_live(const struct kprobe_site *site)
+{
+	return site->opt == KPROBE_OPT_LIVE;
+}
+
+/**
+ * kprobe_opt_show() - say how far a site is, and what is against more
+ * @m: where to
+ * @site: the site
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_opt_show(struct seq_file *m, struct kprobe_site *site)
+{
+	bool idle = site->opt == KPROBE_OPT_NONE || site->opt == KPROBE_OPT_PREPARED;
+	u8 why = idle ? site->opt_why : KPROBE_OPT_FINE;
+
+	seq_printf(m, " opt=%s why=%s", state_names[site->opt], why_names[why]);
+	if (why && why == site->op.why && site->op.why_at)
+		seq_printf(m, "+%u", site->op.why_at);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_OPTIMIZER_H
+#define _KERNEL_KPROBES_OPTIMIZER_H
+
+#include "internal.h"
+
+struct seq_file;
+
+#ifdef CONFIG_OPTPROBES
+
+bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to);
+
+static inline void kprobe_opt_init_site(struct kprobe_site *site)
+{
+	INIT_LIST_HEAD(&site->op.list);
+}
+
+bool kprobe_opt_make_room(struct list_head *kps);
+void kprobe_opt_take_out(struct list_head *kps);
+void kprobe_opt_follow(struct kprobe_site *site, struct list_head *revert);
+void kprobe_opt_moved(struct kprobe_site *site);
+void kprobe_opt_revert(struct list_head *ops);
+void kprobe_opt_drop(struct kprobe_site *site);
+bool kprobe_opt_reclaim(struct kprobe_site *site);
+void kprobe_opt_wait_for_tasks(void);
+
+void kprobe_opt_allow(bool on);
+bool kprobe_opt_is_live(const struct kprobe_site *site);
+void kprobe_opt_show(struct seq_file *m, struct kprobe_site *site);
+
+#else
+
+static inline void kprobe_opt_init_site(struct kprobe_site *site)
+{
+}
+
+static inline bool kprobe_opt_make_room(struct list_head *kps)
+{
+	return false;
+}
+
+static inline void kprobe_opt_take_out(struct list_head *kps)
+{
+}
+
+static inline void kprobe_opt_follow(struct kprobe_site *site,
+				     struct list_head *revert)
+{
+}
+
+static inline void kprobe_opt_moved(struct kprobe_site *site)
+{
+}
+
+static inline void kprobe_opt_revert(struct list_head *ops)
+{
+}
+
+static inline void kprobe_opt_drop(struct kprobe_site *site)
+{
+}
+
+static inline bool kprobe_opt_reclaim(struct kprobe_site *site)
+{
+	return false;
+}
+
+static inline void kprobe_opt_wait_for_tasks(void)
+{
+}
+
+static inline bool kprobe_opt_is_live(const struct kprobe_site *site)
+{
+	return false;
+}
+
+static inline void kprobe_opt_show(struct seq_file *m, struct kprobe_site *site)
+{
+}
+
+#endif
+#endif /* _KERNEL_KPROBES_OPTIMIZER_H */
