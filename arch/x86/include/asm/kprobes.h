@@ -34,6 +34,34 @@ typedef u8 kprobe_opcode_t;
 
 extern const int kretprobe_blacklist_size;
 
+/*
+ * A jump replaces the instructions that begin in its five bytes; a detour has
+ * room for their copies, which may be longer than they are.
+ */
+#define KPROBE_MAX_REPLACED		JMP32_INSN_SIZE
+#define MAX_OPTIMIZED_LENGTH		(JMP32_INSN_SIZE - 1 + MAX_INSN_SIZE)
+#define MAX_OPTINSN_SIZE		192
+
+/**
+ * struct arch_optimized_insn - a detour
+ * @insn: the detour, NULL if there is none
+ * @text: the original text
+ * @size: how much of it there is: all instructions that are replaced
+ * @nr: how many of them have a copy
+ * @from: where each of these begins, behind the probe
+ * @to: where its copy begins in the detour
+ * @end: where the copies end there
+ */
+struct arch_optimized_insn {
+	kprobe_opcode_t	*insn;
+	u8		text[MAX_OPTIMIZED_LENGTH];
+	u8		size;
+	u8		nr;
+	u8		from[KPROBE_MAX_REPLACED];
+	u8		to[KPROBE_MAX_REPLACED];
+	u8		end;
+};
+
 /**
  * struct arch_specific_insn - a decoded instruction
  * @insn: its slot; NULL if it is only ever emulated
@@ -95,6 +123,21 @@ struct kprobe_ctlblk {
 	struct prev_kprobe	prev_kprobe[KPROBE_MAX_NESTING];
 };
 
+/**
+ * struct kprobe_detour_place - an address in a detour, for unwinders
+ * @regs: there is a struct pt_regs at the stack pointer; else
+ * @ip: it is in the middle of what is done at this place of the program,
+ * @pushed: with so many bytes more on the stack;
+ * @template: or with so many as at this place, if not 0
+ */
+struct kprobe_detour_place {
+	bool		regs;
+	unsigned long	ip;
+	unsigned int	pushed;
+	unsigned long	template;
+};
+
+bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 void arch_remove_kprobe(struct kprobe *p);

@@ -125,12 +125,78 @@ struct kprobe_insn {
 	u8		bytes[MAX_INSN_SIZE];
 };
 
+int kprobe_read_text(unsigned long addr, u8 *buf, unsigned int len);
+int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki);
 int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki);
 int kprobe_classify(struct kprobe_insn *ki, unsigned long addr,
 		    struct arch_specific_insn *a);
 int kprobe_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
 		unsigned long to);
 void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs);
+
+#ifdef CONFIG_OPTPROBES
+/* Longest code that takes the place of one instruction. */
+#define KPROBE_MAX_REENCODED	(MAX_INSN_SIZE + JMP32_INSN_SIZE)
+
+int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
+		    const struct arch_specific_insn *a,
+		    unsigned long from, unsigned long to);
+u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
+		     unsigned long end, u8 *at);
+void kprobe_targets_forget_modules(void);
+
+/* Where the pieces of the template are, in bytes from its start. */
+struct kprobe_detour_layout {
+	u8	ip;		/* operand: what handlers see as ip */
+	u8	regs;		/* all registers are on the stack; place for cld */
+	u8	clac;		/* place for it */
+	u8	op;		/* operand: the probe */
+	u8	call;		/* call of the callback */
+	u8	leave;		/* jump to the way out that handlers want */
+	u8	restore;	/* they are taken off again */
+	u8	size;
+};
+
+extern const struct kprobe_detour_layout kprobe_detour_layout;
+void kprobe_detour_template(void);
+void kprobe_detour_leave(void);
+int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
+void kprobe_avoid_jump(struct pt_regs *regs);
+
+static nokprobe_inline const struct arch_optimized_insn *
+kprobe_detour_of(const struct kprobe *p)
+{
+	/* A probe that is const has no container that is not. */
+	return &((const struct optimized_kprobe *)p)->optinsn;
+}
+
+/*
+ * A jump is on its way to the probe's place, or from there: whoever has got here
+ * must not go on in the text that it replaces. Returns if @regs are set to the
+ * copies in the detour.
+ */
+static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
+						struct pt_regs *regs)
+{
+	const struct arch_optimized_insn *o = kprobe_detour_of(p);
+
+	if (likely(!(READ_ONCE(p->flags) & KPROBE_FLAG_DETOUR)))
+		return false;
+
+	regs->ip = (unsigned long)o->insn + o->to[0];
+	return true;
+}
+#else
+static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
+						struct pt_regs *regs)
+{
+	return false;
+}
+
+static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
+{
+}
+#endif
 
 #endif /* CONFIG_KPROBES */
 #endif /* _X86_KERNEL_KPROBES_COMMON_H */

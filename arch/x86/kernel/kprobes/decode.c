@@ -42,25 +42,98 @@ static const u8 reg_offset[] = {
  * Fetching
  */
 
-/* The instruction at @at, before there were breakpoints. */
-static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki)
+/* Put the bytes that a probe has replaced back into a copy of the text. */
+static void restore_one(u8 *buf, unsigned long at, unsigned int len,
+			const struct kprobe *p)
+{
+	const u8 *text = &p->opcode;
+	unsigned int i, size = 1;
+	unsigned long offset;
+
+#ifdef CONFIG_OPTPROBES
+	if (p->flags & KPROBE_FLAG_JUMP) {
+		text = kprobe_detour_of(p)->text;
+		size = JMP32_INSN_SIZE;
+	}
+#endif
+	for (i = 0; i < size; i++) {
+		offset = (unsigned long)p->addr + i - at;
+		if (offset < len)
+			buf[offset] = text[i];
+	}
+}
+
+/* @next: the first probe that may still be of interest; goes on with us. */
+static void restore_text(u8 *buf, unsigned long at, unsigned int len,
+			 const struct kprobe **next)
+{
+	const struct kprobe *p;
+
+	while (*next && (unsigned long)(*next)->addr + JMP32_INSN_SIZE <= at)
+		*next = find_kprobe_from((unsigned long)(*next)->addr + 1);
+
+	for (p = *next; p && (unsigned long)p->addr < at + len;
+	     p = find_kprobe_from((unsigned long)p->addr + 1))
+		restore_one(buf, at, len, p);
+}
+
+static const struct kprobe *first_of_interest(unsigned long at)
+{
+	return find_kprobe_from(at - (JMP32_INSN_SIZE - 1));
+}
+
+/**
+ * kprobe_read_text() - read text as it is without probes
+ * @addr: the address
+ * @buf: where to
+ * @len: how much
+ *
+ * Context: kprobe_mutex held.
+ * Return: 0, or -EFAULT.
+ */
+int kprobe_read_text(unsigned long addr, u8 *buf, unsigned int len)
+{
+	const struct kprobe *next = first_of_interest(addr);
+
+	if (copy_from_kernel_nofault(buf, (void *)addr, len))
+		return -EFAULT;
+
+	restore_text(buf, addr, len, &next);
+	return 0;
+}
+
+static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki,
+		     const struct kprobe **next)
 {
 	int len = min_t(unsigned long, end - at, MAX_INSN_SIZE);
-	struct kprobe *p;
 
 	/* Behind the last symbol of a module there may be no page any more. */
 	if (copy_from_kernel_nofault(ki->bytes, (void *)at, len))
 		return -EILSEQ;
 
-	p = get_kprobe((void *)at);
-	if (p && !kprobe_ftrace(p))
-		ki->bytes[0] = p->opcode;
+	restore_text(ki->bytes, at, len, next);
 #ifdef CONFIG_KGDB
-	else if (ki->bytes[0] == INT3_INSN_OPCODE && kgdb_has_hit_break(at))
+	if (ki->bytes[0] == INT3_INSN_OPCODE && kgdb_has_hit_break(at))
 		return -EILSEQ;
 #endif
 
 	return insn_decode(&ki->insn, ki->bytes, len, INSN_MODE_KERN) ? -EILSEQ : 0;
+}
+
+/**
+ * kprobe_fetch_at() - read and decode an instruction of which the start is known
+ * @at: where it starts
+ * @end: where its function ends
+ * @ki: set to the instruction, before there were probes
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: 0, or -EILSEQ if there is none.
+ */
+int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki)
+{
+	const struct kprobe *next = first_of_interest(at);
+
+	return fetch_one(at, end, ki, &next);
 }
 
 /**
@@ -76,19 +149,21 @@ static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki
  */
 int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 {
+	const struct kprobe *next;
 	unsigned long size, into, at;
 	int ret;
 
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return -EINVAL;
 
+	next = first_of_interest(addr - into);
 	for (at = addr - into; at < addr; at += ki->insn.length) {
-		ret = fetch_one(at, addr - into + size, ki);
+		ret = fetch_one(at, addr - into + size, ki, &next);
 		if (ret)
 			return ret;
 	}
 
-	return at == addr ? fetch_one(at, addr - into + size, ki) : -EILSEQ;
+	return at == addr ? fetch_one(at, addr - into + size, ki, &next) : -EILSEQ;
 }
 
 /*

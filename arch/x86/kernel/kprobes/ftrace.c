@@ -60,6 +60,8 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		}
 		/* Which livepatch may have set to a function of its own. */
 		regs->ip = next;
+	} else {
+		kprobe_avoid_jump(regs);
 	}
 	reset_current_kprobe();
 out:

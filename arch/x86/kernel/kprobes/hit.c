@@ -105,6 +105,8 @@ static void hit_missed(struct kprobe *p, struct pt_regs *regs)
 {
 	kprobes_inc_nmissed_count(p);
 
+	if (kprobe_enter_copies(p, regs))
+		return;
 	if (p->ainsn.boost) {
 		regs->ip = (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET;
 	} else if (kprobe_op_is_emulated(p->ainsn.op)) {
@@ -129,7 +131,9 @@ static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 /* Executes the instruction, or sees to it that the CPU will. */
 static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 {
-	if (likely(kprobe_is_boosted(p))) {
+	if (unlikely(kprobe_enter_copies(p, regs))) {
+		reset_current_kprobe();
+	} else if (likely(kprobe_is_boosted(p))) {
 		reset_current_kprobe();
 		regs->ip = (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET;
 	} else if (kprobe_op_is_emulated(p->ainsn.op)) {
@@ -201,10 +205,12 @@ int kprobe_int3_handler(struct pt_regs *regs)
 
 	hit_begin(p);
 	/* Non-zero: the handler has said where to go on. */
-	if (unlikely(kprobe_call_pre(p, regs)))
+	if (unlikely(kprobe_call_pre(p, regs))) {
+		kprobe_avoid_jump(regs);
 		reset_current_kprobe();
-	else
+	} else {
 		resume(p, regs);
+	}
 	return 1;
 }
 NOKPROBE_SYMBOL(kprobe_int3_handler);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The hit path of optimized probes on x86: what a detour begins with, and what
+ * it calls.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/objtool.h>
+#include <linux/stringify.h>
+
+#include <asm/nospec-branch.h>
+#include <asm/segment.h>
+#include <asm/unwind_hints.h>
+
+#include "common.h"
+
+#ifndef ANNOTATE_NOENDBR
+#define ANNOTATE_NOENDBR
+#endif
+
+/*
+ * The beginning of each detour is a copy of this, with the blanks filled in; the
+ * copies of the program's instructions follow. It makes a struct pt_regs of the
+ * moment before the probed instruction, complete with what only unwinders want,
+ * which may come in an NMI between any two instructions.
+ *
+ * Before PUSHF nothing changes the flags, nor behind POPF. The addition makes the
+ * saved stack pointer that of the program. Handlers are C, and may have come
+ * from between STAC and CLAC, or from a copy that goes backwards.
+ *
+ * It is never executed here: but so objtool describes its stack, from which
+ * kprobe_detour_place() derives that of the detours.
+ */
+asm(
+	".text\n"
+	".global kprobe_detour_template\n"
+	".type kprobe_detour_template, @function\n"
+	"kprobe_detour_template:\n"
+	ANNOTATE_NOENDBR
+	"	pushq $" __stringify(__KERNEL_DS) "\n"
+	"	pushq %rsp\n"
+	"	pushfq\n"
+	"	addq $8, 8(%rsp)\n"
+	"	pushq $" __stringify(__KERNEL_CS) "\n"
+	"	.byte 0x68\n"			/* pushq $ip */
+	".Ldetour_ip:\n"
+	"	.long 0\n"
+	"	pushq $-1\n"			/* orig_ax */
+	"	pushq %rdi; pushq %rsi; pushq %rdx; pushq %rcx\n"
+	"	pushq %rax; pushq %r8; pushq %r9; pushq %r10\n"
+	"	pushq %r11; pushq %rbx; pushq %rbp; pushq %r12\n"
+	"	pushq %r13; pushq %r14; pushq %r15\n"
+	ENCODE_FRAME_POINTER
+	".Ldetour_regs:\n"
+	"	nop\n"				/* cld */
+	".Ldetour_clac:\n"
+	"	.byte 0x0f, 0x1f, 0x00\n"	/* clac */
+	"	.byte 0x48, 0xbf\n"		/* movabsq $op, %rdi */
+	".Ldetour_op:\n"
+	"	.quad 0\n"
+	"	movq %rsp, %rsi\n"
+	".Ldetour_call:\n"
+	"	call kprobe_detour_callback\n"
+	"	testl %eax, %eax\n"
+	".Ldetour_leave:\n"
+	"	.byte 0x0f, 0x85\n"		/* jnz kprobe_detour_leave */
+	"	.long 0\n"
+	".Ldetour_restore:\n"
+	"	popq %r15; popq %r14; popq %r13; popq %r12\n"
+	"	popq %rbp; popq %rbx; popq %r11; popq %r10\n"
+	"	popq %r9; popq %r8; popq %rax; popq %rcx\n"
+	"	popq %rdx; popq %rsi; popq %rdi\n"
+	"	leaq 24(%rsp), %rsp\n"		/* orig_ax, ip, cs */
+	"	popfq\n"
+	"	leaq 16(%rsp), %rsp\n"		/* sp, ss */
+	".Ldetour_end:\n"
+	ASM_RET
+	".size kprobe_detour_template, . - kprobe_detour_template\n"
+
+	/*
+	 * A handler wants to go on elsewhere, or with another stack pointer. Its
+	 * ip and flags go right below that, where the returns find them; the
+	 * place of orig_ax takes the stack pointer there.
+	 */
+	".global kprobe_detour_leave\n"
+	".type kprobe_detour_leave, @function\n"
+	"kprobe_detour_leave:\n"
+	ANNOTATE_NOENDBR
+	"	movq 152(%rsp), %rax\n"		/* sp */
+	"	movq 128(%rsp), %rcx\n"		/* ip */
+	"	movq 144(%rsp), %rdx\n"		/* flags */
+	"	leaq -16(%rax), %rax\n"
+	"	movq %rcx, 8(%rax)\n"
+	"	movq %rdx, (%rax)\n"
+	"	movq %rax, 120(%rsp)\n"		/* orig_ax */
+	"	popq %r15; popq %r14; popq %r13; popq %r12\n"
+	"	popq %rbp; popq %rbx; popq %r11; popq %r10\n"
+	"	popq %r9; popq %r8; popq %rax; popq %rcx\n"
+	"	popq %rdx; popq %rsi; popq %rdi\n"
+	"	popq %rsp\n"
+	"	popfq\n"
+	ASM_RET
+	".size kprobe_detour_leave, . - kprobe_detour_leave\n"
+
+	".pushsection .rodata\n"
+	".global kprobe_detour_layout\n"
+	"kprobe_detour_layout:\n"
+	"	.byte .Ldetour_ip - kprobe_detour_template\n"
+	"	.byte .Ldetour_regs - kprobe_detour_template\n"
+	"	.byte .Ldetour_clac - kprobe_detour_template\n"
+	"	.byte .Ldetour_op - kprobe_detour_template\n"
+	"	.byte .Ldetour_call - kprobe_detour_template\n"
+	"	.byte .Ldetour_leave - kprobe_detour_template\n"
+	"	.byte .Ldetour_restore - kprobe_detour_template\n"
+	"	.byte .Ldetour_end - kprobe_detour_template\n"
+	".popsection\n"
+);
+NOKPROBE_SYMBOL(kprobe_detour_template);
+NOKPROBE_SYMBOL(kprobe_detour_leave);
+
+static_assert(offsetof(struct pt_regs, orig_ax) == 120);
+static_assert(offsetof(struct pt_regs, ip) == 128);
+static_assert(offsetof(struct pt_regs, flags) == 144);
+static_assert(offsetof(struct pt_regs, sp) == 152);
+
+/* With frame pointers, that of the callback leads to the registers. */
+STACK_FRAME_NON_STANDARD_FP(kprobe_detour_template);
+/* Nobody could say what its stack is like. */
+STACK_FRAME_NON_STANDARD(kprobe_detour_leave);
+
+/* If a jump was or will be written over @ip, where the same is done. */
+static nokprobe_inline unsigned long detour_of_ip(const struct kprobe *p,
+						  unsigned long ip)
+{
+	const struct arch_optimized_insn *o = kprobe_detour_of(p);
+	unsigned int i;
+
+	for (i = 1; i < o->nr; i++) {
+		if ((unsigned long)p->addr + o->from[i] == ip)
+			return (unsigned long)o->insn + o->to[i];
+	}
+
+	/* No instruction begins there, so it is as wrong as it was. */
+	return ip;
+}
+
+/**
+ * kprobe_avoid_jump() - a handler has set the instruction pointer
+ * @regs: with it
+ *
+ * It may lead to the middle of what an optimized probe near there replaces.
+ *
+ * Context: hit path.
+ */
+void kprobe_avoid_jump(struct pt_regs *regs)
+{
+	unsigned int i;
+
+	for (i = 1; i < JMP32_INSN_SIZE; i++) {
+		struct kprobe *p = find_kprobe(regs->ip - i);
+
+		if (p && READ_ONCE(p->flags) & KPROBE_FLAG_DETOUR) {
+			regs->ip = detour_of_ip(p, regs->ip);
+			return;
+		}
+	}
+}
+NOKPROBE_SYMBOL(kprobe_avoid_jump);
+
+/**
+ * kprobe_detour_callback() - a detour was entered
+ * @op: its probe
+ * @regs: state before the probed instruction
+ *
+ * Handlers see what they would see behind a breakpoint. They may take something
+ * off the stack; what they would put on it has no room here.
+ *
+ * Context: hit path; any context, interrupts as they were.
+ * Return: 0 to go on with the copies in the detour; else @regs tells where and
+ *	   with which stack pointer.
+ */
+__visible int kprobe_detour_callback(struct optimized_kprobe *op,
+				     struct pt_regs *regs)
+{
+	struct kprobe *p = &op->kp;
+	int ret = 0;
+
+	preempt_disable_notrace();
+
+	if (unlikely(kprobe_running())) {
+		kprobes_inc_nmissed_count(p);
+	} else if (unlikely(!kprobe_rcu_is_watching())) {
+		kprobe_miss_unwatched(p);
+	} else {
+		__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+		/* Pairs with nothing but an NMI on this CPU. */
+		barrier();
+		__this_cpu_write(current_kprobe, p);
+		ret = kprobe_call_pre(p, regs);
+		reset_current_kprobe();
+
+		if (unlikely(ret)) {
+			kprobe_avoid_jump(regs);
+		} else if (unlikely(regs->sp != (unsigned long)(regs + 1))) {
+			regs->ip = (unsigned long)op->optinsn.insn + op->optinsn.to[0];
+			ret = 1;
+		}
+	}
+
+	preempt_enable_notrace();
+	return ret;
+}
+NOKPROBE_SYMBOL(kprobe_detour_callback);
+
+/* Which of the copies a place in a detour belongs to, and how far it has got. */
+static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,
+					    unsigned int offset,
+					    struct kprobe_detour_place *place)
+{
+	const struct arch_optimized_insn *o = &op->optinsn;
+	unsigned int i = o->nr - 1;
+
+	while (o->to[i] > offset)
+		i--;
+
+	place->ip = (unsigned long)op->kp.addr + o->from[i];
+	/* Only of a call the first of two instructions is a push like this. */
+	if (o->insn[o->to[i]] == 0x68 && offset >= o->to[i] + 5)
+		place->pushed = sizeof(long);
+}
+
+/**
+ * kprobe_detour_place() - what an address in a detour means
+ * @ip: the address, perhaps in a detour
+ * @place: set to what it means
+ *
+ * Context: any, also NMI; preemption off.
+ * Return: true if it is in a detour.
+ */
+bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
+{
+	const struct kprobe_detour_layout *l = &kprobe_detour_layout;
+	struct optimized_kprobe *op = kprobe_optinsn_owner(ip);
+	const kprobe_opcode_t *slot;
+	unsigned long offset;
+
+	if (!op)
+		return false;
+	/* It may just be given back. */
+	slot = READ_ONCE(op->optinsn.insn);
+	offset = ip - (unsigned long)slot;
+	if (!slot || offset >= MAX_OPTINSN_SIZE)
+		return false;
+
+	*place = (struct kprobe_detour_place) { .ip = (unsigned long)op->kp.addr };
+
+	if (offset >= op->optinsn.end)
+		place->ip += op->optinsn.size;
+	else if (offset >= l->size)
+		place_in_copies(op, offset, place);
+	else if (offset >= l->regs && offset <= l->restore)
+		place->regs = true;
+	else
+		place->template = (unsigned long)kprobe_detour_template + offset;
+
+	return true;
+}
+NOKPROBE_SYMBOL(kprobe_detour_place);

@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where code is entered from elsewhere. The bytes behind the first one of a jump
+ * must not be: there is no instruction any more.
+ *
+ * For a region of text, a bit for each byte tells that something may lead there.
+ * Rather too many bits are set than too few: what has a displacement of 32 bits
+ * is found by its bytes, at any offset, as if an instruction could begin
+ * everywhere, so that nothing depends on where decoding begins, or on what
+ * stands between the functions. Short jumps are too frequent for this; but they
+ * come from near by, so the functions around are decoded for them, once each.
+ *
+ * The kernel's map is made when the first probe is to be optimized, and stays.
+ * One of a module goes when the probes have been prepared that it was made for.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/extable.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include <linux/vmalloc.h>
+#include <linux/xarray.h>
+
+#include <asm/ibt.h>
+#include <asm/sections.h>
+
+#include "common.h"
+#include "targets.h"
+
+/* Text is read in pieces, with what an instruction may extend behind them. */
+#define PIECE		1024
+#define OVERHANG	16
+#define PIECES_AT_ONCE	64
+
+/* From the linker script. */
+extern const struct exception_table_entry __start___ex_table[];
+extern const struct exception_table_entry __stop___ex_table[];
+
+static struct kprobe_targets kernel_targets;
+
+/* Those of modules; text_mutex. */
+static LIST_HEAD(module_targets);
+
+/**
+ * kprobe_targets_mark() - something may lead to an address
+ * @t: the map
+ * @addr: the address; it may be elsewhere
+ */
+void kprobe_targets_mark(struct kprobe_targets *t, unsigned long addr)
+{
+	if (addr - t->start < t->size)
+		__set_bit(addr - t->start, t->map);
+}
+
+static void mark_relative(struct kprobe_targets *t, const u8 *disp,
+			  unsigned long addr)
+{
+	kprobe_targets_mark(t, addr + sizeof(s32) + get_unaligned((const s32 *)disp));
+}
+
+static void mark_absolute(struct kprobe_targets *t, const u8 *imm)
+{
+	kprobe_targets_mark(t, (long)get_unaligned((const s32 *)imm));
+}
+
+/**
+ * kprobe_targets_scan_text() - mark what code leads to, but for short jumps
+ * @t: the map
+ * @text: the code, and OVERHANG bytes more
+ * @len: its length
+ * @addr: where it stands
+ *
+ * That is calls, jumps, addresses that are loaded relative to the instruction pointer,
+ * and constants.
+ */
+void kprobe_targets_scan_text(struct kprobe_targets *t, const u8 *text,
+			      unsigned int len, unsigned long addr)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < len; i++) {
+		const u8 *p = text + i;
+
+		switch (p[0]) {
+		case 0xe8: case 0xe9:		/* call, jmp */
+			mark_relative(t, p + 1, addr + i + 1);
+			break;
+		case 0x0f:			/* jcc */
+			if ((p[1] & 0xf0) == 0x80)
+				mark_relative(t, p + 2, addr + i + 2);
+			break;
+		case 0x8d:			/* lea */
+			if ((p[1] & 0xc7) != 0x05)
+				break;
+			if (IS_ENABLED(CONFIG_X86_64))
+				mark_relative(t, p + 2, addr + i + 2);
+			else
+				mark_absolute(t, p + 2);
+			break;
+		case 0x68:			/* push */
+		case 0xb8 ... 0xbf:		/* mov to a register */
+			mark_absolute(t, p + 1);
+			break;
+		case 0xc7:			/* mov; xbegin */
+			if (p[1] == 0xf8)
+				mark_relative(t, p + 2, addr + i + 2);
+			for (k = 2; k <= 7; k++)
+				mark_absolute(t, p + k);
+			break;
+		}
+	}
+}
+
+static void scan_words(struct kprobe_targets *t, const void *start, const void *end)
+{
+	const unsigned long *word = PTR_ALIGN(start, sizeof(long));
+
+	for (; (const void *)(word + 1) <= end; word++) {
+		kprobe_targets_mark(t, READ_ONCE_NOCHECK(*word));
+		if (!((unsigned long)word % PAGE_SIZE))
+			cond_resched();
+	}
+}
+
+static void scan_fixups(struct kprobe_targets *t,
+			const struct exception_table_entry *start,
+			const struct exception_table_entry *stop)
+{
+	const struct exception_table_entry *e;
+
+	for (e = start; e < stop; e++)
+		kprobe_targets_mark(t, (unsigned long)&e->fixup + e->fixup);
+}
+
+#ifdef CONFIG_JUMP_LABEL
+/* Those that are a NOP now may be a jump tomorrow. */
+static void scan_jump_labels(struct kprobe_targets *t, struct jump_entry *start,
+			     struct jump_entry *stop)
+{
+	struct jump_entry *e;
+
+	for (e = start; e < stop; e++)
+		kprobe_targets_mark(t, jump_entry_target(e));
+}
+#endif
+
+static int targets_alloc(struct kprobe_targets *t, unsigned long start,
+			 unsigned long end)
+{
+	t->start = start;
+	t->size = end - start;
+	xa_init(&t->swept);
+	t->map = vzalloc(BITS_TO_LONGS(t->size) * sizeof(long));
+	return t->map ? 0 : -ENOMEM;
+}
+
+static void targets_free(struct kprobe_targets *t)
+{
+	xa_destroy(&t->swept);
+	vfree(t->map);
+	t->map = NULL;
+}
+
+/* A piece of text without probes. What cannot be read is no code. */
+static void read_piece(unsigned long addr, unsigned long end, u8 *buf,
+		       unsigned int len)
+{
+	len = min_t(unsigned long, len, end - addr);
+	if (kprobe_read_text(addr, buf, len))
+		memset(buf, INT3_INSN_OPCODE, len);
+	memset(buf + len, INT3_INSN_OPCODE, PIECE + OVERHANG - len);
+}
+
+static void scan_piece(struct kprobe_targets *t, unsigned long addr, u8 *buf)
+{
+	unsigned long end = t->start + t->size;
+
+	read_piece(addr, end, buf, PIECE + OVERHANG);
+	kprobe_targets_scan_text(t, buf, min_t(unsigned long, PIECE, end - addr), addr);
+}
+
+static u8 *alloc_piece(void)
+{
+	return kmalloc(PIECE + OVERHANG, GFP_KERNEL);
+}
+
+static void scan_kernel_tables(struct kprobe_targets *t)
+{
+	scan_words(t, __start_rodata, __end_rodata);
+	scan_words(t, _sdata, _edata);
+	scan_fixups(t, __start___ex_table, __stop___ex_table);
+#ifdef CONFIG_JUMP_LABEL
+	scan_jump_labels(t, __start___jump_table, __stop___jump_table);
+#endif
+}
+
+/**
+ * arch_optimizer_begin() - make the map of the kernel, once and piecewise
+ *
+ * Between the pieces, text may be changed by jump labels, static calls and
+ * ftrace; but these lead to places that are known otherwise.
+ *
+ * Context: kprobe_mutex held. Without memory, no probe is optimized.
+ * Return: true if it is to be called again.
+ */
+bool arch_optimizer_begin(void)
+{
+	/* Where to go on. */
+	static unsigned long addr;
+	struct kprobe_targets *t = &kernel_targets;
+	unsigned int i;
+	u8 *buf;
+
+	if (t->ready)
+		return false;
+	if (!t->map && targets_alloc(t, (unsigned long)_stext, (unsigned long)_etext))
+		return false;
+
+	buf = alloc_piece();
+	if (!buf)
+		return false;
+
+	addr = max(addr, t->start);
+	for (i = 0; i < PIECES_AT_ONCE && addr < t->start + t->size; i++) {
+		scan_piece(t, addr, buf);
+		addr += PIECE;
+	}
+	kfree(buf);
+	if (addr < t->start + t->size)
+		return true;
+
+	scan_kernel_tables(t);
+	t->ready = true;
+	return false;
+}
+
+#ifdef CONFIG_MODULES
+static void scan_module(struct kprobe_targets *t, struct module *mod, u8 *buf)
+{
+	unsigned long addr;
+
+	for (addr = t->start; addr < t->start + t->size; addr += PIECE)
+		scan_piece(t, addr, buf);
+
+	for_class_mod_mem_type(type, data) {
+		const struct module_memory *mem = &mod->mem[type];
+
+		scan_words(t, mem->base, mem->base + mem->size);
+	}
+	scan_fixups(t, mod->extable, mod->extable + mod->num_exentries);
+#ifdef CONFIG_JUMP_LABEL
+	scan_jump_labels(t, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
+#endif
+}
+
+/* Its text does not go away before the probes in it are killed. */
+static struct kprobe_targets *make_module_targets(struct module *mod)
+{
+	unsigned long start = (unsigned long)mod->mem[MOD_TEXT].base;
+	struct kprobe_targets *t;
+	u8 *buf;
+
+	t = kzalloc(sizeof(*t), GFP_KERNEL);
+	if (!t)
+		return NULL;
+
+	buf = alloc_piece();
+	if (!buf || targets_alloc(t, start, start + mod->mem[MOD_TEXT].size)) {
+		kfree(buf);
+		kfree(t);
+		return NULL;
+	}
+
+	scan_module(t, mod, buf);
+	kfree(buf);
+	list_add(&t->list, &module_targets);
+	return t;
+}
+
+static struct kprobe_targets *targets_of_module(unsigned long addr)
+{
+	struct kprobe_targets *t;
+	struct module *mod;
+
+	list_for_each_entry(t, &module_targets, list) {
+		if (addr - t->start < t->size)
+			return t;
+	}
+
+	scoped_guard(preempt)
+		mod = __module_text_address(addr);
+	return mod ? make_module_targets(mod) : NULL;
+}
+#else
+static struct kprobe_targets *targets_of_module(unsigned long addr)
+{
+	return NULL;
+}
+#endif
+
+/**
+ * kprobe_targets_forget_modules() - free the maps of modules
+ *
+ * Context: text_mutex held.
+ */
+void kprobe_targets_forget_modules(void)
+{
+	struct kprobe_targets *t, *tmp;
+
+	list_for_each_entry_safe(t, tmp, &module_targets, list) {
+		list_del(&t->list);
+		targets_free(t);
+		kfree(t);
+	}
+}
+
+static struct kprobe_targets *targets_of(unsigned long addr)
+{
+	struct kprobe_targets *t = &kernel_targets;
+
+	if (t->ready && addr - t->start < t->size)
+		return t;
+
+	return core_kernel_text(addr) ? NULL : targets_of_module(addr);
+}
+
+/*
+ * Short jumps
+ */
+
+/* A jump there is one to an address in a register. Some thunks are no text. */
+static bool is_thunk(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	if (!core_kernel_text(addr) && !is_module_text_address(addr))
+		return true;
+
+	return !lookup_symbol_name(addr, name) && strstarts(name, "__x86_indirect_");
+}
+
+/*
+ * A jump to an address in a register. Such an address may have been computed
+ * from words that are relative to something. Absolute ones have been seen.
+ */
+static bool is_computed_jump(const struct insn *insn, unsigned long next,
+			     unsigned long start, unsigned long end)
+{
+	u8 opcode = insn->opcode.bytes[0], second = insn->opcode.bytes[1];
+	unsigned long target = next + insn->immediate.value;
+
+	/* Where these lead to by themselves, there is a landing pad. */
+	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT) || insn_is_avx((struct insn *)insn))
+		return false;
+	if (opcode == 0xff)
+		return X86_MODRM_REG(insn->modrm.value) == 4 &&
+		       X86_MODRM_MOD(insn->modrm.value) == 3;
+	if (opcode == JMP32_INSN_OPCODE ||
+	    (opcode == 0x0f && (second & 0xf0) == 0x80))
+		return (target < start || target >= end) && is_thunk(target);
+	return false;
+}
+
+static bool is_short_jump(const struct insn *insn)
+{
+	u8 opcode = insn->opcode.bytes[0];
+
+	if (insn_is_avx((struct insn *)insn))
+		return false;
+
+	return opcode == JMP8_INSN_OPCODE || (opcode & 0xf0) == 0x70 ||
+	       (opcode & 0xfc) == 0xe0;
+}
+
+/* Behind the last function of a module there are zeros, perhaps half of a pair. */
+static bool is_tail(unsigned long at, unsigned long end)
+{
+	u8 byte = 0;
+
+	return end - at == 1 && !kprobe_read_text(at, &byte, 1) && !byte;
+}
+
+/**
+ * kprobe_targets_sweep() - mark what the short jumps of a function lead to
+ * @t: the map
+ * @start: start of the function
+ * @end: its end
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: KPROBE_SWEPT_*
+ */
+enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long start,
+				       unsigned long end)
+{
+	enum kprobe_swept found = KPROBE_SWEPT_PLAIN;
+	struct kprobe_insn ki;
+	unsigned long at;
+
+	for (at = start; at < end; at += ki.insn.length) {
+		unsigned long next;
+
+		if (kprobe_fetch_at(at, end, &ki))
+			return is_tail(at, end) ? found : KPROBE_SWEPT_UNDECODED;
+
+		next = at + ki.insn.length;
+		if (is_short_jump(&ki.insn))
+			kprobe_targets_mark(t, next + ki.insn.immediate.value);
+		else if (is_computed_jump(&ki.insn, next, start, end))
+			found = KPROBE_SWEPT_COMPUTED;
+	}
+
+	return found;
+}
+
+static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long start,
+				    unsigned long end)
+{
+	void *known = xa_load(&t->swept, start - t->start);
+	enum kprobe_swept found;
+
+	if (known)
+		return xa_to_value(known);
+
+	found = kprobe_targets_sweep(t, start, end);
+	/* Without memory for this, it will be done again. */
+	xa_store(&t->swept, start - t->start, xa_mk_value(found), GFP_KERNEL);
+	return found;
+}
+
+/* From how far a short jump can come. */
+#define REACH	(128 + JMP8_INSN_SIZE)
+
+/*
+ * The function that an address belongs to. In front of the first symbol of a
+ * module there may be padding: taken for one, too.
+ */
+static bool function_at(struct kprobe_targets *t, unsigned long addr,
+			unsigned long *start, unsigned long *end)
+{
+	unsigned long size, into;
+
+	if (kallsyms_lookup_size_offset(addr, &size, &into)) {
+		*start = addr - into;
+		*end = *start + size;
+		return *end > addr;
+	}
+
+	*start = t->start;
+	for (*end = addr + 1; *end < t->start + t->size; ++*end) {
+		if (kallsyms_lookup_size_offset(*end, &size, &into))
+			return true;
+	}
+
+	return false;
+}
+
+/* All functions from which a short jump can come to @addr and @len behind it. */
+static u8 sweep_around(struct kprobe_targets *t, unsigned long addr,
+		       unsigned int len, unsigned long own)
+{
+	unsigned long at = max(addr - REACH, t->start);
+	unsigned long last = min(addr + len + REACH, t->start + t->size);
+	unsigned long start, end;
+
+	for (; at < last; at = end) {
+		enum kprobe_swept swept;
+
+		if (!function_at(t, at, &start, &end))
+			return KPROBE_OPT_UNDECODED;
+
+		swept = sweep_once(t, start, end);
+		if (swept == KPROBE_SWEPT_UNDECODED)
+			return KPROBE_OPT_UNDECODED;
+		if (swept == KPROBE_SWEPT_COMPUTED && start == own)
+			return KPROBE_OPT_INDIRECT;
+	}
+
+	return KPROBE_OPT_FINE;
+}
+
+/* Parts that were split off are jumped to and from by the rest of the function. */
+static bool rest_has_computed_jump(struct kprobe_targets *t, unsigned long start)
+{
+	char name[KSYM_NAME_LEN], *dot;
+	unsigned long rest, size, into;
+
+	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+		return false;
+	if (lookup_symbol_name(start, name))
+		return true;
+	dot = strstr(name, ".cold");
+	if (!dot)
+		return false;
+
+	*dot = '\0';
+	rest = kallsyms_lookup_name(name);
+	/* Several may have the name, so only a part of the kernel is looked at. */
+	if (!rest || rest - t->start >= t->size ||
+	    !kallsyms_lookup_size_offset(rest, &size, &into))
+		return true;
+	return sweep_once(t, rest, rest - into + size) != KPROBE_SWEPT_PLAIN;
+}
+
+static bool is_symbol(unsigned long addr)
+{
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) && !into;
+}
+
+/* Where an indirect branch may come, by the rules of the CPU. */
+static bool is_landing_pad(unsigned long addr)
+{
+	u32 word;
+
+	return !kprobe_read_text(addr, (u8 *)&word, sizeof(word)) && is_endbr(word);
+}
+
+/**
+ * kprobe_find_entry() - does anything lead to an address in a range?
+ * @addr: first of the range
+ * @len: length of the range
+ * @start: start of the function it is in
+ * @end: end of the function
+ * @at: set to the offset in the range
+ *
+ * Context: kprobe_mutex, text_mutex and the jump label lock held; sleeps.
+ * Return: KPROBE_OPT_FINE if nothing does, else what speaks against it.
+ */
+u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
+		     unsigned long end, u8 *at)
+{
+	struct kprobe_targets *t = targets_of(addr);
+	unsigned int i;
+	u8 why;
+
+	*at = 0;
+	if (!t)
+		return KPROBE_OPT_NOMEM;
+
+	why = sweep_around(t, addr, len, start);
+	if (why)
+		return why;
+	if (rest_has_computed_jump(t, start))
+		return KPROBE_OPT_INDIRECT;
+
+	for (i = 0; i < len; i++) {
+		*at = i;
+		if (test_bit(addr + i - t->start, t->map) || is_symbol(addr + i))
+			return KPROBE_OPT_TARGET;
+		if (is_landing_pad(addr + i))
+			return KPROBE_OPT_LANDING;
+	}
+
+	return KPROBE_OPT_FINE;
+}
