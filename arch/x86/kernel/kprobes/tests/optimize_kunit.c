@@ -1,0 +1,1073 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Jump optimization from end to end: what is optimized and what is refused, with
+ * the same results as without; what handlers see and may do; stack traces out of
+ * detours; and all of it coming and going while it runs.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <linux/prandom.h>
+#include <linux/rcupdate.h>
+#include <linux/stacktrace.h>
+
+#include <asm/asm.h>
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+#include <asm/unwind.h>
+
+#include "../common.h"
+
+/*
+ * FUNCTION(name, code): a function of one argument in ax, which gives its
+ * result there. The probed instruction is behind the label 777.
+ */
+#define FUNCTION(name, code)						\
+asm(".pushsection .text\n"						\
+	".balign 16\n"							\
+	".globl kpo_" #name "\n"						\
+	".type kpo_" #name ", @function\n"					\
+	"kpo_" #name ":\n"							\
+	ASM_ENDBR								\
+	code "\n"								\
+	ASM_RET								\
+	".size kpo_" #name ", . - kpo_" #name "\n"				\
+	".popsection\n"							\
+	".pushsection .rodata\n"						\
+	".balign 4\n"							\
+	".globl kpo_off_" #name "\n"					\
+	"kpo_off_" #name ": .long 777b - kpo_" #name "\n"			\
+	".popsection\n");							\
+void kpo_##name(void);					\
+extern const u32 kpo_off_##name;					\
+STACK_FRAME_NON_STANDARD(kpo_##name)
+
+/* What leads into kpo_NAME at .Lkpo_NAME, from a function far away. */
+#define FROM_AFAR(name, code)						\
+asm(".pushsection .text\n"						\
+	".globl kpo_to_" #name "\n"					\
+	".type kpo_to_" #name ", @function\n"				\
+	"kpo_to_" #name ":\n"						\
+	ASM_ENDBR								\
+	".rept 200\n	nop\n	.endr\n"					\
+	code "\n"								\
+	".rept 200\n	nop\n	.endr\n"					\
+	ASM_RET								\
+	".size kpo_to_" #name ", . - kpo_to_" #name "\n"			\
+	".popsection\n");							\
+void kpo_to_##name(void);					\
+STACK_FRAME_NON_STANDARD(kpo_to_##name)
+
+struct place {
+	void		(*fn)(void);
+	const u32	*offset;
+};
+
+#define PLACE(name)	{ kpo_##name, &kpo_off_##name }
+#define AT(name)	at(&(struct place)PLACE(name))
+
+static noinline u8 *at(const struct place *p)
+{
+	return (u8 *)p->fn + *p->offset;
+}
+
+static noinline unsigned long run(void (*fn)(void), unsigned long arg)
+{
+	asm volatile(CALL_NOSPEC
+		     : "+a" (arg), ASM_CALL_CONSTRAINT
+		     : [thunk_target] "D" (fn)
+		     : "cx", "dx", "si", "cc", "memory",
+		       "r8", "r9", "r10", "r11");
+	return arg;
+}
+
+/* Where indirect branches of the tests find their target. */
+unsigned long kpo_pointer;
+unsigned long kpo_word = 0x1234567;
+/* What the callee would return to. */
+unsigned long kpo_returns_to;
+
+asm(".pushsection .text\n"
+	".globl kpo_callee\n"
+	".type kpo_callee, @function\n"
+	"kpo_callee:\n"
+	ASM_ENDBR
+	"	mov (%rsp), %rcx\n"
+	"	mov %rcx, kpo_returns_to(%rip)\n"
+	"	add $100, %eax\n"
+	ASM_RET
+	".size kpo_callee, . - kpo_callee\n"
+	".popsection\n");
+void kpo_callee(void);
+
+/* To be optimized. */
+FUNCTION(mov, "777: mov %eax, %ecx; lea 3(%ecx), %eax; nop");
+FUNCTION(nops, "777: nop; nop; nop; nop; nop; add $3, %eax");
+FUNCTION(push, "777: push %rax; pop %rcx; lea 1(%rcx), %eax; nop");
+FUNCTION(long_insn, "777: movabs $0x123456789abcdef0, %rcx; xor %rcx, %rax");
+FUNCTION(load, "777: mov kpo_word(%rip), %ecx; add %ecx, %eax");
+FUNCTION(cmp_mem, "777: cmpl $0x1234567, kpo_word(%rip); sete %al");
+FUNCTION(jcc, "test %eax, %eax; 777: je 1f; add $7, %eax; 1: add $1, %eax");
+FUNCTION(jcc_last, "test %eax, %eax; 777: lea 2(%rax), %eax; je 1f; add $7, %eax; 1:");
+FUNCTION(jcc_back, "mov %eax, %ecx; and $7, %ecx; 1: add $5, %eax; nop; nop; nop\n"
+	 "dec %ecx; 777: jg 1b; add $1, %eax; nop");
+FUNCTION(jcc_long, "test %eax, %eax; 777: .byte 0x0f, 0x84; .long 1f - 2f; 2: add $7, %eax; 1:");
+FUNCTION(jmp, "777: jmp 1f; .byte 0xcc, 0xcc, 0xcc; nop; add $7, %eax; 1: add $1, %eax");
+FUNCTION(jmp_self, "mov $3, %ecx; 777: dec %ecx; jns 777b; nop; add $1, %eax");
+FUNCTION(call, "777: call kpo_callee; 888: add $1, %eax");
+FUNCTION(call_last, "777: add $3, %eax; call kpo_callee; 888: add $1, %eax");
+FUNCTION(call_cs, "777: .byte 0x2e; call kpo_callee; 888: add $1, %eax");
+FUNCTION(call_mem, ANNOTATE_RETPOLINE_SAFE
+	 "777: call *kpo_pointer(%rip); 888: add $1, %eax");
+FUNCTION(call_reg, "mov $kpo_callee, %rcx; 777: add $3, %eax\n"
+	 ANNOTATE_RETPOLINE_SAFE "call *%rcx; 888: add $1, %eax");
+FUNCTION(jmp_mem, "push $1f\n" ANNOTATE_RETPOLINE_SAFE
+	 "777: jmp *kpo_pointer(%rip); .balign 16; 1: add $2, %eax");
+FUNCTION(loop, "mov $4, %ecx; 1: add $1, %eax; nop; nop\n"
+	 "777: loop 1b; add %ecx, %eax; nop");
+FUNCTION(loop_cond, "mov $9, %ecx; 1: add $1, %eax; nop; cmp $6, %ecx\n"
+	 "777: loopne 1b; add %ecx, %eax; nop");
+FUNCTION(jrcxz, "mov %rax, %rcx; 777: jrcxz 1f; add $7, %eax; 1: add $1, %eax");
+FUNCTION(jecxz, "mov %rax, %rcx; 777: jecxz 1f; add $7, %eax; 1: add $1, %eax");
+FUNCTION(ret, "test %eax, %eax; je 1f; add $9, %eax; 777: ret; int3; int3; int3; int3\n"
+	 "1: add $1, %eax");
+FUNCTION(ret_imm, "push %rax; call 2f; add $4, %eax; jmp 1f; .balign 16\n"
+	 "2: add $10, %eax; 777: .byte 0xc2, 8, 0; nop; nop; nop\n"
+	 "1:");
+FUNCTION(flags, "777: cmp $5, %eax; pushf; pop %rax; and $0x8d5, %eax");
+FUNCTION(pushf, "cmp %eax, %eax; 777: pushf; pop %rax; and $0x8d5, %eax");
+FUNCTION(cli, "pushf; 777: cli; add $1, %eax; popf; nop");
+FUNCTION(std, "std; 777: lea 3(%rax), %eax; cld; nop");
+FUNCTION(prefetch, "777: prefetcht0 kpo_word(%rip); add $3, %eax");
+FUNCTION(bit_test, "777: btl $3, %eax; sbb %eax, %eax");
+FUNCTION(target_behind, "test %eax, %eax; je 1f; 777: add $3, %eax; nop; nop; 1: add $1, %eax");
+FUNCTION(target_self, "test %eax, %eax; je 777f; add $1, %eax; 777: add $3, %eax; nop; nop");
+FUNCTION(extable_elsewhere, "777: add $3, %eax; nop; nop\n"
+	 "1: mov (%rsp), %rcx; 2:\n" _ASM_EXTABLE(1b, 2b));
+
+/* To be refused. */
+FUNCTION(target_1, "test %eax, %eax; je 1f; 777: nop; 1: add $3, %eax; nop; nop");
+FUNCTION(target_2, "test %eax, %eax; je 1f; 777: .byte 0x66, 0x90; 1: add $3, %eax; nop");
+FUNCTION(target_4, "test %eax, %eax; je 1f; 777: add $3, %eax; nop; 1: nop; add $1, %eax");
+FUNCTION(target_jrcxz, "mov %eax, %ecx; jrcxz 1f; 777: add $3, %eax; 1: nop; nop");
+FUNCTION(target_back, "mov $3, %ecx; 777: nop; 1: add $3, %eax; nop; dec %ecx; jne 1b");
+FUNCTION(target_own, "777: jmp 1f; 1: add $3, %eax; nop; nop");
+FUNCTION(short_call, "mov $kpo_callee, %rcx\n" ANNOTATE_RETPOLINE_SAFE
+	 "777: call *%rcx; add $3, %eax; nop");
+FUNCTION(landing, "777: nop; .byte 0xf3, 0x0f, 0x1e, 0xfa; add $3, %eax");
+FUNCTION(extable, "777: nop; 1: mov (%rsp), %rcx; nop; add $3, %eax; 2:\n"
+	 _ASM_EXTABLE(1b, 2b));
+FUNCTION(fixup, "1: mov (%rsp), %rcx; 777: nop; 2: add $3, %eax; nop; nop\n"
+	 _ASM_EXTABLE(1b, 2b));
+FUNCTION(trap, "777: test %eax, %eax; ud2; nop");
+FUNCTION(rodata, "777: nop; .Lkpo_rodata:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop\n"
+	 ".pushsection .rodata; .balign 8; .quad .Lkpo_rodata; .popsection");
+FUNCTION(data, "777: nop; .Lkpo_data:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop\n"
+	 ".pushsection .data; .balign 8; .quad .Lkpo_data; .popsection");
+FUNCTION(afar_jmp, "777: nop; .Lkpo_afar_jmp: add $3, %eax; nop; nop");
+FROM_AFAR(afar_jmp, ".byte 0xe9; .long .Lkpo_afar_jmp - . - 4");
+FUNCTION(afar_jcc, "777: nop; .Lkpo_afar_jcc: add $3, %eax; nop; nop");
+FROM_AFAR(afar_jcc, ".byte 0x0f, 0x84; .long .Lkpo_afar_jcc - . - 4");
+FUNCTION(afar_lea, "777: nop; .Lkpo_afar_lea:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
+FROM_AFAR(afar_lea, "lea .Lkpo_afar_lea(%rip), %rcx");
+FUNCTION(afar_push, "777: nop; .Lkpo_afar_push:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
+FROM_AFAR(afar_push, "push $.Lkpo_afar_push; pop %rcx");
+FUNCTION(afar_mov, "777: nop; .Lkpo_afar_mov:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
+FROM_AFAR(afar_mov, "movq $.Lkpo_afar_mov, kpo_pointer(%rip)");
+/* A jump out of the function that is right in front. */
+asm(".pushsection .text\n"
+	".globl kpo_to_near\n"
+	".type kpo_to_near, @function\n"
+	"kpo_to_near:\n"
+	ASM_ENDBR
+	"	jmp .Lkpo_near\n"
+	"	int3\n"
+	".size kpo_to_near, . - kpo_to_near\n"
+	".popsection\n");
+void kpo_to_near(void);
+STACK_FRAME_NON_STANDARD(kpo_to_near);
+FUNCTION(near, "777: nop; .Lkpo_near: add $3, %eax; nop; nop");
+FUNCTION(inner_symbol, "777: nop; .globl kpo_inner; kpo_inner: add $3, %eax; nop; nop");
+FUNCTION(end, "nop; 777: add $3, %eax");
+
+struct form {
+	const char	*name;
+	struct place	place;
+	unsigned int	hits;		/* of one call, 0 if it depends */
+	u8		why;
+	u8		why_at;
+};
+
+#define LIVE(name, hits)	{ #name, PLACE(name), hits }
+#define REFUSED(name, why, at)	{ #name, PLACE(name), 0, KPROBE_OPT_##why, at }
+
+static const struct form forms[] = {
+	LIVE(mov, 1),
+	LIVE(nops, 1),
+	LIVE(push, 1),
+	LIVE(long_insn, 1),
+	LIVE(load, 1),
+	LIVE(cmp_mem, 1),
+	LIVE(jcc, 1),
+	LIVE(jcc_last, 1),
+	LIVE(jcc_back, 0),
+	LIVE(jcc_long, 1),
+	LIVE(jmp, 1),
+	LIVE(jmp_self, 4),
+	LIVE(call, 1),
+	LIVE(call_last, 1),
+	LIVE(call_cs, 1),
+	LIVE(call_mem, 1),
+	LIVE(call_reg, 1),
+	LIVE(jmp_mem, 1),
+	LIVE(loop, 4),
+	LIVE(loop_cond, 0),
+	LIVE(jrcxz, 1),
+	LIVE(jecxz, 1),
+	LIVE(ret, 0),
+	LIVE(ret_imm, 1),
+	LIVE(flags, 1),
+	LIVE(pushf, 1),
+	LIVE(cli, 1),
+	LIVE(std, 1),
+	LIVE(prefetch, 1),
+	LIVE(bit_test, 1),
+	LIVE(target_behind, 0),
+	LIVE(target_self, 1),
+	LIVE(extable_elsewhere, 1),
+	REFUSED(target_2, TARGET, 2),
+	REFUSED(target_4, TARGET, 4),
+	REFUSED(target_jrcxz, TARGET, 3),
+	REFUSED(target_back, TARGET, 1),
+	REFUSED(target_own, TARGET, 2),
+	REFUSED(target_1, TARGET, 1),
+	REFUSED(short_call, CALL, 0),
+	REFUSED(landing, LANDING, 1),
+	REFUSED(extable, EXTABLE, 1),
+	REFUSED(fixup, TARGET, 1),
+	REFUSED(rodata, TARGET, 1),
+	REFUSED(data, TARGET, 1),
+	REFUSED(afar_jmp, TARGET, 1),
+	REFUSED(afar_jcc, TARGET, 1),
+	REFUSED(afar_lea, TARGET, 1),
+	REFUSED(afar_push, TARGET, 1),
+	REFUSED(afar_mov, TARGET, 1),
+	REFUSED(near, TARGET, 1),
+	REFUSED(inner_symbol, END, 0),
+	REFUSED(end, END, 0),
+};
+KUNIT_ARRAY_PARAM_DESC(form, forms, name);
+
+struct watch {
+	struct kprobe	kp;
+	atomic_t	pre;
+	unsigned long	ip;
+	bool		trapped;
+};
+
+static int watch_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct watch *w = container_of(p, struct watch, kp);
+
+	WRITE_ONCE(w->ip, regs->ip);
+	/* Behind a breakpoint it looks like an NMI. */
+	WRITE_ONCE(w->trapped, in_nmi());
+	atomic_inc(&w->pre);
+	return 0;
+}
+
+static void nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static struct optimized_kprobe *op_at(void *addr)
+{
+	struct kprobe *p = get_kprobe(addr);
+
+	return p ? container_of(p, struct optimized_kprobe, kp) : NULL;
+}
+
+static bool is_live(void *addr)
+{
+	return op_at(addr)->kp.flags & KPROBE_FLAG_JUMP;
+}
+
+/* What really stands in the text. */
+static u8 first_byte(void *addr)
+{
+	return READ_ONCE(*(u8 *)addr);
+}
+
+static const unsigned long args[] = { 0, 1, 5, 8, 0x7fffffff, 0x12345678 };
+
+static void optimize_forms(struct kunit *test)
+{
+	const struct form *f = test->param_value;
+	struct watch w = { .kp = { .addr = at(&f->place), .pre_handler = watch_pre } };
+	unsigned long want[ARRAY_SIZE(args)], return_to;
+	u8 text[MAX_OPTIMIZED_LENGTH];
+	unsigned int hits = 0;
+	int i;
+
+	kpo_pointer = (unsigned long)kpo_callee;
+	memcpy(text, at(&f->place), sizeof(text));
+	for (i = 0; i < ARRAY_SIZE(args); i++)
+		want[i] = run(f->place.fn, args[i]);
+	return_to = kpo_returns_to;
+	kpo_returns_to = 0;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, f->why);
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why_at, f->why_at);
+	KUNIT_EXPECT_EQ(test, is_live(w.kp.addr), !f->why);
+	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr),
+			f->why ? INT3_INSN_OPCODE : JMP32_INSN_OPCODE);
+
+	for (i = 0; i < ARRAY_SIZE(args); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, run(f->place.fn, args[i]), want[i],
+				    "argument %lx", args[i]);
+		hits += f->hits;
+	}
+	if (f->hits)
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), hits);
+	KUNIT_EXPECT_GT(test, atomic_read(&w.pre), 0);
+	KUNIT_EXPECT_EQ(test, w.ip, (unsigned long)w.kp.addr + INT3_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, w.trapped, !!f->why);
+	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
+	if (kpo_returns_to)
+		KUNIT_EXPECT_EQ(test, kpo_returns_to, return_to);
+
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, memcmp(at(&f->place), text, sizeof(text)), 0);
+	KUNIT_EXPECT_EQ(test, run(f->place.fn, args[2]), want[2]);
+}
+
+/* This one is never executed. */
+static void optimize_refuses_trap(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(trap), .pre_handler = watch_pre } };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_OPT_INSN);
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why_at, 2);
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Handlers
+ */
+
+static int change_ax(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ax += 1000;
+	return 0;
+}
+
+static void optimize_honours_registers(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(mov), .pre_handler = change_ax };
+	unsigned long want = run(kpo_mov, 1005);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_mov, 5), want);
+	unregister_kprobe(&p);
+}
+
+/* As error injection does. */
+static int return_at_once(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)kpo_callee;
+	regs->ax = 77;
+	return 1;
+}
+
+static int pop_return(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = *(unsigned long *)regs->sp;
+	regs->sp += sizeof(long);
+	regs->ax = 55;
+	return 1;
+}
+
+static void optimize_honours_redirection(struct kunit *test)
+{
+	struct watch second = { .kp = { .addr = AT(mov), .pre_handler = watch_pre } };
+	struct kprobe p = { .addr = AT(mov), .pre_handler = return_at_once };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&second.kp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_mov, 5), 177);
+	/* It was the first to be called, and ended the walk. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&second.pre), 0);
+	unregister_kprobe(&p);
+
+	memset(&p, 0, sizeof(p));
+	p.addr = AT(mov);
+	p.pre_handler = pop_return;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_mov, 5), 55);
+	unregister_kprobe(&p);
+	unregister_kprobe(&second.kp);
+}
+
+/* S7: into the middle of what a jump has replaced. */
+static int go_to_second(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)AT(mov) + 2;
+	regs->cx = 40;
+	return 1;
+}
+
+static void optimize_leads_around_jump(struct kunit *test)
+{
+	struct kprobe target = { .addr = AT(mov), .pre_handler = change_ax };
+	struct kprobe p = { .addr = AT(nops), .pre_handler = go_to_second };
+	struct kprobe post = { .addr = AT(nops), .post_handler = nothing_post };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&target), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(target.addr));
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), 43);
+
+	/* The same behind a breakpoint. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_FALSE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), 43);
+	unregister_kprobe(&post);
+	unregister_kprobe(&p);
+	unregister_kprobe(&target);
+}
+
+static int call_again(struct kprobe *p, struct pt_regs *regs)
+{
+	run(kpo_mov, 1);
+	return 0;
+}
+
+static void optimize_p_opt_23_nested_hit_is_missed(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(mov), .pre_handler = call_again };
+	unsigned long want = run(kpo_mov, 5);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_mov, 5), want);
+	KUNIT_EXPECT_EQ(test, p.nmissed, 1);
+	unregister_kprobe(&p);
+}
+
+/*
+ * Stack traces
+ */
+
+struct trace {
+	struct kprobe	kp;
+	unsigned long	entries[24];
+	unsigned int	nr;
+};
+
+static int trace_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct trace *t = container_of(p, struct trace, kp);
+
+	t->nr = stack_trace_save(t->entries, ARRAY_SIZE(t->entries), 0);
+	return 0;
+}
+
+static noinline notrace u32 kpo_traced(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	asm volatile("	.rept 8\n	nop\n	.endr\n");
+	return v + 1;
+}
+
+static noinline notrace u32 kpo_tracing(u32 v)
+{
+	u32 (*volatile fn)(u32 v) = kpo_traced;
+
+	return fn(v) + 1;
+}
+
+static bool within(unsigned long addr, void *fn)
+{
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) &&
+	       addr - into == (unsigned long)fn;
+}
+
+static void optimize_stack_trace(struct kunit *test)
+{
+	struct trace t = { .kp = { .symbol_name = "kpo_traced", .pre_handler = trace_pre } };
+	int i, probed = -1, caller = -1;
+
+	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && !IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
+		kunit_skip(test, "needs an unwinder that knows");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(t.kp.addr));
+	KUNIT_EXPECT_EQ(test, kpo_tracing(1), 3);
+
+	for (i = 0; i < t.nr; i++) {
+		if (within(t.entries[i], kpo_traced))
+			probed = i;
+		if (within(t.entries[i], kpo_tracing))
+			caller = i;
+	}
+	KUNIT_EXPECT_GE(test, probed, 0);
+	/* And nobody between them. */
+	KUNIT_EXPECT_EQ(test, caller, probed + 1);
+	KUNIT_EXPECT_GT(test, (int)t.nr, caller + 1);
+	unregister_kprobe(&t.kp);
+}
+
+#ifdef CONFIG_UNWINDER_ORC
+/* Where the unwinder goes from a place in a detour, with this stack. */
+static unsigned long caller_of(struct kunit *test, unsigned long ip,
+			       unsigned long *sp)
+{
+	struct pt_regs regs = {
+		.ip	= ip,
+		.sp	= (unsigned long)sp,
+		.cs	= __KERNEL_CS,
+		.flags	= X86_EFLAGS_FIXED,
+	};
+	struct unwind_state state;
+	unsigned long addr = 0;
+
+	/* The first that is not the detour nor the function it belongs to. */
+	for (unwind_start(&state, current, &regs, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state)) {
+		addr = unwind_get_return_address(&state);
+		if (addr != ip && !within(addr, kpo_traced))
+			break;
+	}
+
+	KUNIT_EXPECT_FALSE(test, state.error);
+	return addr;
+}
+
+/* What an instruction does to the stack pointer, in bytes. */
+static int pushes(const struct insn *insn)
+{
+	u8 opcode = insn->opcode.bytes[0];
+
+	switch (opcode) {
+	case 0x50 ... 0x57: case 0x68: case 0x6a: case 0x9c:
+		return 8;
+	case 0x58 ... 0x5f: case 0x9d:
+		return -8;
+	case 0x8d:
+		return insn->modrm.value == 0x64 ? -insn->displacement.value : 0;
+	}
+
+	return 0;
+}
+
+/* An NMI may come at every instruction. */
+static void optimize_p_opt_18_unwinds_everywhere(struct kunit *test)
+{
+	struct kprobe p = { .symbol_name = "kpo_traced", .pre_handler = change_ax };
+	unsigned long caller = (unsigned long)optimize_p_opt_18_unwinds_everywhere + 8;
+	unsigned long stack[64] = {}, *top = stack + 48;
+	const struct arch_optimized_insn *o;
+	struct pt_regs *regs = (struct pt_regs *)top - 1;
+	unsigned int at, nr = 0;
+	struct insn insn;
+	int depth = 0;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	o = &op_at(p.addr)->optinsn;
+
+	/* As the function is entered, and with what the detour will put there. */
+	top[0] = caller;
+	regs->ip = (unsigned long)p.addr + 1;
+	regs->cs = __KERNEL_CS;
+	regs->sp = (unsigned long)top;
+
+	for (at = 0; at < o->end + JMP32_INSN_SIZE; at += insn.length, nr++) {
+		KUNIT_ASSERT_EQ(test, insn_decode_kernel(&insn, o->insn + at), 0);
+		KUNIT_EXPECT_EQ_MSG(test, caller_of(test, (unsigned long)o->insn + at,
+						    (void *)top - depth),
+				    caller, "at %u", at);
+		if (at < o->to[0])
+			depth += pushes(&insn);
+	}
+	KUNIT_EXPECT_EQ(test, depth, 0);
+	KUNIT_EXPECT_GT(test, nr, 40);
+	unregister_kprobe(&p);
+}
+
+/* Livepatch has to know that it cannot know. */
+static int reliable_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct trace *t = container_of(p, struct trace, kp);
+
+	t->nr = stack_trace_save_tsk_reliable(current, t->entries, ARRAY_SIZE(t->entries));
+	return 0;
+}
+
+static void optimize_trace_is_not_reliable(struct kunit *test)
+{
+	struct trace t = { .kp = { .symbol_name = "kpo_traced", .pre_handler = reliable_pre } };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(t.kp.addr));
+	KUNIT_EXPECT_EQ(test, kpo_tracing(1), 3);
+	KUNIT_EXPECT_LT(test, (int)t.nr, 0);
+	unregister_kprobe(&t.kp);
+}
+#endif
+
+/*
+ * Coming and going
+ */
+
+static void optimize_p_opt_21_post_handler_comes_and_goes(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(mov), .pre_handler = watch_pre } };
+	struct kprobe post = { .addr = AT(mov), .post_handler = nothing_post };
+	unsigned long want = run(kpo_mov, 5);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), JMP32_INSN_OPCODE);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), INT3_INSN_OPCODE);
+	KUNIT_EXPECT_FALSE(test, kprobe_optimized(get_kprobe(w.kp.addr)));
+	KUNIT_EXPECT_EQ(test, run(kpo_mov, 5), want);
+
+	unregister_kprobe(&post);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, run(kpo_mov, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	unregister_kprobe(&w.kp);
+}
+
+static void optimize_p_opt_07_neighbours(struct kunit *test)
+{
+	struct watch a = { .kp = { .addr = AT(nops), .pre_handler = watch_pre } };
+	struct watch b = { .kp = { .addr = AT(nops) + 3, .pre_handler = watch_pre } };
+	unsigned long want = run(kpo_nops, 5);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
+
+	/* P-OPT-09: what it copies is behind the jump. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&b.kp), 0);
+	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_EQ(test, get_kprobe(b.kp.addr)->opcode, 0x90);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 1);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&b.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&b.kp), 0);
+	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 2);
+
+	unregister_kprobe(&b.kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	unregister_kprobe(&a.kp);
+	KUNIT_EXPECT_EQ(test, first_byte(AT(nops)), 0x90);
+	KUNIT_EXPECT_EQ(test, first_byte(AT(nops) + 3), 0x90);
+}
+
+/* All of it before the worker gets to run. */
+static void optimize_p_base_12_neighbour_of_reused(struct kunit *test)
+{
+	struct watch a = { .kp = { .addr = AT(nops), .pre_handler = watch_pre } };
+	struct watch b = { .kp = { .addr = AT(nops) + 3, .pre_handler = watch_pre } };
+	unsigned long want = run(kpo_nops, 5);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
+	wait_for_kprobe_optimizer();
+	unregister_kprobe(&a.kp);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&b.kp), 0);
+	unregister_kprobe(&b.kp);
+	a.kp = (struct kprobe) { .addr = AT(nops), .pre_handler = watch_pre };
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_EQ(test, first_byte(a.kp.addr), JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 1);
+	unregister_kprobe(&a.kp);
+}
+
+/*
+ * Random functions, the same in each build. Each has STEPS steps, and labels
+ * between them to which it jumps forth.
+ */
+#define STEPS		12
+#define NR_RANDOM	64
+/* Bytes from one to the next. */
+#define RANDOM_SIZE	128
+
+asm(".pushsection .text\n"
+	".altmacro\n"
+	".macro kpo_label fn, n\n"
+	".Lkpo_random_\\fn\\()_\\n\\():\n"
+	".endm\n"
+	".macro kpo_branch op, fn, n\n"
+	"	\\op .Lkpo_random_\\fn\\()_\\n\n"
+	".endm\n"
+	".set kpo_seed, 12345\n"
+	".macro kpo_next\n"
+	".set kpo_seed, (kpo_seed * 1103515245 + 12345) & 0x7fffffff\n"
+	".set kpo_random, kpo_seed >> 12\n"
+	".endm\n"
+	".macro kpo_step fn, n\n"
+	"	kpo_next\n"
+	".set kpo_kind, kpo_random % 14\n"
+	"	kpo_next\n"
+	".set kpo_far, \\n + 1 + kpo_random % (" __stringify(STEPS) " - \\n)\n"
+	".if kpo_kind == 0\n	add $3, %eax\n.endif\n"
+	".if kpo_kind == 1\n	xor $0x55, %al\n.endif\n"
+	".if kpo_kind == 2\n	rol $1, %eax\n.endif\n"
+	".if kpo_kind == 3\n	test $4, %al\n	kpo_branch je, \\fn, %kpo_far\n.endif\n"
+	".if kpo_kind == 4\n	cmp $9, %eax\n	kpo_branch ja, \\fn, %kpo_far\n.endif\n"
+	".if kpo_kind == 5\n	push %rax\n	pop %rcx\n.endif\n"
+	".if kpo_kind == 6\n	lea 7(%rax,%rax,2), %eax\n.endif\n"
+	".if kpo_kind == 7\n	call kpo_random_callee\n.endif\n"
+	".if kpo_kind == 8\n	add kpo_word(%rip), %eax\n.endif\n"
+	".if kpo_kind == 9\n	mov %eax, %ecx\n	and $1, %ecx\n	kpo_branch jrcxz, \\fn, %kpo_far\n.endif\n"
+	".if kpo_kind == 10\n	mov $3, %ecx\n9:	inc %eax\n	loop 9b\n.endif\n"
+	".if kpo_kind == 11\n	nop\n.endif\n"
+	".if kpo_kind == 12\n	bt $2, %eax\n	kpo_branch jmp, \\fn, %kpo_far\n.endif\n"
+	".if kpo_kind == 13\n	bt $5, %eax\n	adc $0, %eax\n.endif\n"
+	".endm\n"
+	".macro kpo_steps fn, n\n"
+	"	kpo_label \\fn, \\n\n"
+	".if \\n < " __stringify(STEPS) "\n"
+	"	kpo_step \\fn, \\n\n"
+	"	kpo_steps \\fn, %(\\n + 1)\n"
+	".endif\n"
+	".endm\n"
+	".macro kpo_randoms fn\n"
+	".if \\fn < " __stringify(NR_RANDOM) "\n"
+	".balign " __stringify(RANDOM_SIZE) "\n"
+	ASM_ENDBR
+	"	kpo_steps \\fn, 0\n"
+	ASM_RET
+	"	kpo_randoms %(\\fn + 1)\n"
+	".endif\n"
+	".endm\n"
+	".globl kpo_random_callee\n"
+	".type kpo_random_callee, @function\n"
+	"kpo_random_callee:\n"
+	ASM_ENDBR
+	"	add $11, %eax\n"
+	ASM_RET
+	".size kpo_random_callee, . - kpo_random_callee\n"
+	".balign " __stringify(RANDOM_SIZE) "\n"
+	".globl kpo_randoms\n"
+	".type kpo_randoms, @function\n"
+	"kpo_randoms:\n"
+	"	kpo_randoms 0\n"
+	".size kpo_randoms, . - kpo_randoms\n"
+	".noaltmacro\n"
+	".popsection\n");
+void kpo_randoms(void);
+STACK_FRAME_NON_STANDARD(kpo_randoms);
+
+static void (*random_fn(unsigned int i))(void)
+{
+	unsigned long base = (unsigned long)kpo_randoms;
+
+	OPTIMIZER_HIDE_VAR(base);
+	return (void (*)(void))(base + i * RANDOM_SIZE);
+}
+
+struct random_test {
+	struct watch	w[NR_RANDOM];
+	struct kprobe	*kps[NR_RANDOM];
+	unsigned long	want[NR_RANDOM][ARRAY_SIZE(args)];
+};
+
+static void random_expect(struct kunit *test, struct random_test *r, unsigned int nth)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < NR_RANDOM; i++) {
+		for (k = 0; k < ARRAY_SIZE(args); k++)
+			KUNIT_EXPECT_EQ_MSG(test, run(random_fn(i), args[k]),
+					    r->want[i][k],
+					    "function %u, instruction %u, argument %lx",
+					    i, nth, args[k]);
+	}
+}
+
+/* Where the nth instruction of each begins, or NULL behind its end. */
+static u8 *random_insn(unsigned int i, unsigned int nth)
+{
+	u8 *at = (u8 *)random_fn(i) + (HAS_KERNEL_IBT ? ENDBR_INSN_SIZE : 0);
+	struct insn insn;
+
+	while (nth--) {
+		if (insn_decode_kernel(&insn, at) || insn.opcode.bytes[0] == RET_INSN_OPCODE ||
+		    insn.opcode.bytes[0] == JMP32_INSN_OPCODE)
+			return NULL;
+		at += insn.length;
+	}
+
+	return at;
+}
+
+/* Each instruction in its turn, in all functions at once. */
+static void optimize_random_functions(struct kunit *test)
+{
+	struct random_test *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	unsigned int i, k, nth, nr, live = 0, all = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	for (i = 0; i < NR_RANDOM; i++) {
+		for (k = 0; k < ARRAY_SIZE(args); k++)
+			r->want[i][k] = run(random_fn(i), args[k]);
+	}
+
+	for (nth = 0; ; nth++) {
+		memset(r->w, 0, sizeof(r->w));
+		for (i = 0, nr = 0; i < NR_RANDOM; i++) {
+			u8 *at = random_insn(i, nth);
+
+			if (!at)
+				continue;
+			r->w[i].kp.addr = at;
+			r->w[i].kp.pre_handler = watch_pre;
+			r->kps[nr++] = &r->w[i].kp;
+		}
+		if (!nr)
+			break;
+
+		KUNIT_ASSERT_EQ(test, register_kprobes(r->kps, nr), 0);
+		/* While it is prepared, waiting, and after. */
+		random_expect(test, r, nth);
+		wait_for_kprobe_optimizer();
+		for (i = 0; i < nr; i++)
+			live += is_live(r->kps[i]->addr);
+		all += nr;
+		random_expect(test, r, nth);
+		unregister_kprobes(r->kps, nr);
+		random_expect(test, r, nth);
+	}
+
+	kunit_info(test, "%u of %u were optimized\n", live, all);
+	KUNIT_EXPECT_GT(test, all, 10 * NR_RANDOM);
+	KUNIT_EXPECT_GT(test, live, all / 2);
+}
+
+/* P-SCL-05: synchronizations of all CPUs, counted by a probe on what does them. */
+static atomic_t syncs;
+
+static int count_sync(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&syncs);
+	return 0;
+}
+
+static void register_and_count(struct kunit *test, struct random_test *r,
+			       unsigned int nr, int *come, int *go)
+{
+	unsigned int i;
+
+	wait_for_kprobe_optimizer();
+	memset(r->w, 0, sizeof(r->w));
+	for (i = 0; i < nr; i++) {
+		r->w[i].kp.addr = random_insn(i, 0);
+		r->w[i].kp.pre_handler = watch_pre;
+		r->kps[i] = &r->w[i].kp;
+	}
+
+	atomic_set(&syncs, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobes(r->kps, nr), 0);
+	wait_for_kprobe_optimizer();
+	*come = atomic_read(&syncs);
+	unregister_kprobes(r->kps, nr);
+	*go = atomic_read(&syncs) - *come;
+	wait_for_kprobe_optimizer();
+}
+
+static void optimize_p_scl_05_bounded_syncs(struct kunit *test)
+{
+	struct kprobe counter = { .symbol_name = "text_poke_sync", .pre_handler = count_sync };
+	struct random_test *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	int come, go;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&counter), 0);
+	register_and_count(test, r, NR_RANDOM, &come, &go);
+	kunit_info(test, "%d and %d for %u probes\n", come, go, NR_RANDOM);
+	/* The breakpoints; the jumps: tail and head. Others may free slots. */
+	KUNIT_EXPECT_GE(test, come, 3);
+	KUNIT_EXPECT_LE(test, come, 3 + 2);
+	KUNIT_EXPECT_GE(test, go, 3);
+	KUNIT_EXPECT_LE(test, go, 3 + 2);
+	unregister_kprobe(&counter);
+}
+
+/* Threads call all the functions that are to be optimized, for ever. */
+struct storm {
+	struct task_struct	*task[4];
+	unsigned long		want[ARRAY_SIZE(forms)][ARRAY_SIZE(args)];
+	atomic_t		wrong;
+};
+
+static int storm_thread(void *data)
+{
+	struct storm *s = data;
+	unsigned int i, k;
+
+	while (!kthread_should_stop()) {
+		for (i = 0; i < ARRAY_SIZE(forms); i++) {
+			for (k = 0; k < ARRAY_SIZE(args); k++) {
+				if (run(forms[i].place.fn, args[k]) != s->want[i][k])
+					atomic_inc(&s->wrong);
+			}
+		}
+		/* Preemption is not enough for those who wait for tasks. */
+		cond_resched_tasks_rcu_qs();
+	}
+
+	return 0;
+}
+
+static void storm_begin(struct kunit *test, struct storm *s)
+{
+	unsigned int i, k;
+
+	kpo_pointer = (unsigned long)kpo_callee;
+	for (i = 0; i < ARRAY_SIZE(forms); i++) {
+		for (k = 0; k < ARRAY_SIZE(args); k++)
+			s->want[i][k] = run(forms[i].place.fn, args[k]);
+	}
+
+	for (i = 0; i < ARRAY_SIZE(s->task); i++) {
+		s->task[i] = kthread_run(storm_thread, s, "kpo_storm/%u", i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(s->task[i]));
+	}
+}
+
+static void storm_end(struct kunit *test, struct storm *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(s->task); i++)
+		kthread_stop(s->task[i]);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->wrong), 0);
+}
+
+#define STORM_MS	2500
+
+static void optimize_storm(struct kunit *test)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(STORM_MS);
+	struct storm *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	struct watch *w = kunit_kcalloc(test, ARRAY_SIZE(forms), sizeof(*w), GFP_KERNEL);
+	struct kprobe *kps[ARRAY_SIZE(forms)];
+	struct rnd_state rnd;
+	unsigned int i, rounds = 0, live = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	prandom_seed_state(&rnd, 42);
+	storm_begin(test, s);
+
+	while (time_before(jiffies, end)) {
+		struct kprobe post = {
+			.addr		= at(&forms[rounds % ARRAY_SIZE(forms)].place),
+			.post_handler	= nothing_post,
+		};
+
+		for (i = 0; i < ARRAY_SIZE(forms); i++) {
+			memset(&w[i], 0, sizeof(w[i]));
+			w[i].kp.addr = at(&forms[i].place);
+			w[i].kp.pre_handler = watch_pre;
+			kps[i] = &w[i].kp;
+		}
+		KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
+		if (prandom_u32_state(&rnd) % 4)
+			wait_for_kprobe_optimizer();
+		for (i = 0; i < ARRAY_SIZE(forms); i++)
+			live += is_live(kps[i]->addr);
+
+		KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
+		for (i = 0; i < 8; i++) {
+			struct kprobe *p = kps[prandom_u32_state(&rnd) % ARRAY_SIZE(kps)];
+
+			disable_kprobe(p);
+			if (prandom_u32_state(&rnd) % 2)
+				enable_kprobe(p);
+		}
+		unregister_kprobe(&post);
+		if (prandom_u32_state(&rnd) % 2)
+			wait_for_kprobe_optimizer();
+		unregister_kprobes(kps, ARRAY_SIZE(kps));
+		rounds++;
+	}
+
+	storm_end(test, s);
+	kunit_info(test, "%u rounds, %u jumps\n", rounds, live);
+	KUNIT_EXPECT_GT(test, live, 0);
+}
+
+static struct kunit_case optimize_cases[] = {
+	KUNIT_CASE_PARAM(optimize_forms, form_gen_params),
+	KUNIT_CASE(optimize_refuses_trap),
+	KUNIT_CASE(optimize_honours_registers),
+	KUNIT_CASE(optimize_honours_redirection),
+	KUNIT_CASE(optimize_leads_around_jump),
+	KUNIT_CASE(optimize_p_opt_23_nested_hit_is_missed),
+	KUNIT_CASE(optimize_stack_trace),
+#ifdef CONFIG_UNWINDER_ORC
+	KUNIT_CASE(optimize_p_opt_18_unwinds_everywhere),
+	KUNIT_CASE(optimize_trace_is_not_reliable),
+#endif
+	KUNIT_CASE(optimize_p_opt_21_post_handler_comes_and_goes),
+	KUNIT_CASE(optimize_p_opt_07_neighbours),
+	KUNIT_CASE(optimize_p_base_12_neighbour_of_reused),
+	KUNIT_CASE_SLOW(optimize_random_functions),
+	KUNIT_CASE(optimize_p_scl_05_bounded_syncs),
+	KUNIT_CASE_SLOW(optimize_storm),
+	{}
+};
+
+static struct kunit_suite optimize_suite = {
+	.name		= "kprobes_x86_optimize",
+	.test_cases	= optimize_cases,
+};
+kunit_test_suite(optimize_suite);
+
+MODULE_DESCRIPTION("KUnit tests of jump optimization on x86");
+MODULE_LICENSE("GPL");

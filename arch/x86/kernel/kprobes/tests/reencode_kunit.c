@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of how instructions are copied for detours, and of what is found out
+ * about where code leads.
+ */
+
+#include <kunit/test.h>
+#include <linux/bitmap.h>
+#include <linux/kprobes.h>
+
+#include "../common.h"
+#include "../targets.h"
+
+/* Where the instructions are said to stand, and where their copies. */
+#define FROM	0xffffffff81001000ul
+#define TO	0xffffffffa0000040ul
+#define NEXT(len)	(FROM + (len))
+
+struct form {
+	const char	*name;
+	u8		code[MAX_INSN_SIZE];
+	u8		len;
+	/* What is to come out of it; 0xdd in the places of @disp. */
+	u8		want[KPROBE_MAX_REENCODED];
+	int		ret;
+	u8		disp_at;	/* a displacement, 0 if there is none */
+	unsigned long	target;		/* and what it leads to */
+};
+
+static const struct form forms[] = {
+	{ "plain", { 0x89, 0xc8 }, 2, { 0x89, 0xc8 }, 2 },
+	{ "immediate", { 0xb8, 1, 2, 3, 4 }, 5, { 0xb8, 1, 2, 3, 4 }, 5 },
+	{ "rip relative", { 0x8b, 0x05, 0, 1, 0, 0 }, 6, { 0x8b, 0x05 }, 6, 2,
+	  NEXT(6) + 0x100 },
+	{ "rip relative, immediate behind",
+	  { 0x81, 0x3d, 0, 1, 0, 0, 9, 8, 7, 6 }, 10,
+	  { 0x81, 0x3d, 0, 0, 0, 0, 9, 8, 7, 6 }, 10, 2, NEXT(10) + 0x100 },
+	{ "jcc8", { 0x74, 0x10 }, 2, { 0x0f, 0x84 }, 6, 2, NEXT(2) + 0x10 },
+	{ "jcc8 back", { 0x7f, 0xf0 }, 2, { 0x0f, 0x8f }, 6, 2, NEXT(2) - 0x10 },
+	{ "jcc32", { 0x0f, 0x85, 0, 1, 0, 0 }, 6, { 0x0f, 0x85 }, 6, 2, NEXT(6) + 0x100 },
+	{ "jmp8", { 0xeb, 0x7f }, 2, { 0xe9 }, 5, 1, NEXT(2) + 0x7f },
+	{ "jmp32", { 0xe9, 0, 0, 1, 0 }, 5, { 0xe9 }, 5, 1, NEXT(5) + 0x10000 },
+	{ "call", { 0xe8, 0, 0, 1, 0 }, 5,
+	  { 0x68, 0x05, 0x10, 0x00, 0x81, 0xe9 }, 10, 6, NEXT(5) + 0x10000 },
+	{ "call with prefix", { 0x2e, 0xe8, 0, 0, 1, 0 }, 6,
+	  { 0x68, 0x06, 0x10, 0x00, 0x81, 0xe9 }, 10, 6, NEXT(6) + 0x10000 },
+	{ "call *mem", { 0xff, 0x15, 0, 1, 0, 0 }, 6,
+	  { 0x68, 0x06, 0x10, 0x00, 0x81, 0xff, 0x25 }, 11, 7, NEXT(6) + 0x100 },
+	{ "call *reg", { 0xff, 0xd1 }, 2,
+	  { 0x68, 0x02, 0x10, 0x00, 0x81, 0xff, 0xe1 }, 7 },
+	{ "call *r12", { 0x41, 0xff, 0xd4 }, 3,
+	  { 0x68, 0x03, 0x10, 0x00, 0x81, 0x41, 0xff, 0xe4 }, 8 },
+	{ "call *sp", { 0xff, 0xd4 }, 2, {}, -EINVAL },
+	{ "call *8(sp)", { 0xff, 0x54, 0x24, 0x08 }, 4, {}, -EINVAL },
+	{ "call *8(r12)", { 0x41, 0xff, 0x54, 0x24, 0x08 }, 5,
+	  { 0x68, 0x05, 0x10, 0x00, 0x81, 0x41, 0xff, 0x64, 0x24, 0x08 }, 10 },
+	{ "jmp *reg", { 0xff, 0xe1 }, 2, { 0xff, 0xe1 }, 2 },
+	{ "loop", { 0xe2, 0xfe }, 2, { 0xe2, 0x02, 0xeb, 0x05, 0xe9 }, 9, 5, FROM },
+	{ "addr32 loopne", { 0x67, 0xe0, 0x10 }, 3,
+	  { 0x67, 0xe0, 0x02, 0xeb, 0x05, 0xe9 }, 10, 6, NEXT(3) + 0x10 },
+	{ "jrcxz", { 0xe3, 0x10 }, 2, { 0xe3, 0x02, 0xeb, 0x05, 0xe9 }, 9, 5,
+	  NEXT(2) + 0x10 },
+	{ "cli", { 0xfa }, 1, { 0xfa }, 1 },
+	{ "popf", { 0x9d }, 1, { 0x9d }, 1 },
+	{ "vpor looks like jmp", { 0xc5, 0xfd, 0xeb, 0xc1 }, 4,
+	  { 0xc5, 0xfd, 0xeb, 0xc1 }, 4 },
+};
+KUNIT_ARRAY_PARAM_DESC(form, forms, name);
+
+static void expect_code(struct kunit *test, const struct form *f, const u8 *code,
+			int ret)
+{
+	u8 want[KPROBE_MAX_REENCODED];
+	int i;
+
+	KUNIT_ASSERT_EQ(test, ret, f->ret);
+	memcpy(want, f->want, sizeof(want));
+	if (f->disp_at) {
+		s32 disp;
+
+		memcpy(&disp, code + f->disp_at, sizeof(disp));
+		memcpy(want + f->disp_at, code + f->disp_at, sizeof(disp));
+		/* Immediates that follow belong to the same instruction. */
+		KUNIT_EXPECT_EQ(test, TO + ret + disp, f->target);
+	}
+	for (i = 0; i < ret; i++)
+		KUNIT_EXPECT_EQ_MSG(test, code[i], want[i], "byte %d", i);
+}
+
+static void reencode_forms(struct kunit *test)
+{
+	const struct form *f = test->param_value;
+	u8 code[KPROBE_MAX_REENCODED];
+	struct arch_specific_insn a;
+	struct kprobe_insn ki;
+
+	if (cpu_feature_enabled(X86_FEATURE_RETPOLINE) ||
+	    cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS))
+		kunit_skip(test, "indirect branches stay where they are");
+
+	memcpy(ki.bytes, f->code, sizeof(ki.bytes));
+	KUNIT_ASSERT_EQ(test, insn_decode(&ki.insn, ki.bytes, sizeof(ki.bytes),
+					  INSN_MODE_KERN), 0);
+	KUNIT_ASSERT_EQ(test, ki.insn.length, f->len);
+	KUNIT_ASSERT_EQ(test, kprobe_classify(&ki, FROM, &a), 0);
+	expect_code(test, f, code, kprobe_reencode(code, &ki, &a, FROM, TO));
+}
+
+/* Further than a displacement reaches. */
+static void reencode_too_far(struct kunit *test)
+{
+	static const u8 jmp[MAX_INSN_SIZE] = { 0xe9, 0, 0, 0, 0x80 };
+	u8 code[KPROBE_MAX_REENCODED];
+	struct arch_specific_insn a;
+	struct kprobe_insn ki;
+
+	memcpy(ki.bytes, jmp, sizeof(ki.bytes));
+	KUNIT_ASSERT_EQ(test, insn_decode(&ki.insn, ki.bytes, sizeof(ki.bytes),
+					  INSN_MODE_KERN), 0);
+	KUNIT_ASSERT_EQ(test, kprobe_classify(&ki, FROM, &a), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_reencode(code, &ki, &a, FROM, FROM), 5);
+	KUNIT_EXPECT_EQ(test, kprobe_reencode(code, &ki, &a, FROM, FROM + 0x1000), -ERANGE);
+}
+
+/*
+ * What code leads to: each of these, at any offset, to TARGET.
+ */
+#define REGION_SIZE	0x1000
+#define TARGET		(FROM + 0x234)
+#define AT		0x100
+
+struct lead {
+	const char	*name;
+	u8		code[8];
+	u8		disp_at;	/* where the target is told */
+	bool		absolute;
+};
+
+static const struct lead leads[] = {
+	{ "call",	{ 0xe8 }, 1 },
+	{ "jmp",	{ 0xe9 }, 1 },
+	{ "jcc",	{ 0x0f, 0x8f }, 2 },
+	{ "lea",	{ 0x48, 0x8d, 0x0d }, 3 },
+	{ "xbegin",	{ 0xc7, 0xf8 }, 2 },
+	{ "push",	{ 0x68 }, 1, true },
+	{ "mov to a register",	{ 0xbf }, 1, true },
+	{ "mov to a register, long",	{ 0x48, 0xc7, 0xc0 }, 3, true },
+};
+KUNIT_ARRAY_PARAM_DESC(lead, leads, name);
+
+static void targets_scan(struct kunit *test)
+{
+	const struct lead *l = test->param_value;
+	struct kprobe_targets t = { .start = FROM, .size = REGION_SIZE };
+	u8 text[64 + 16];
+	unsigned int shift;
+	s32 told;
+
+	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t.map);
+
+	for (shift = 0; shift < 8; shift++) {
+		memset(text, 0x90, sizeof(text));
+		memcpy(text + shift, l->code, l->disp_at);
+		told = l->absolute ? TARGET :
+		       TARGET - (FROM + AT + shift + l->disp_at + sizeof(told));
+		memcpy(text + shift + l->disp_at, &told, sizeof(told));
+
+		bitmap_zero(t.map, REGION_SIZE);
+		kprobe_targets_scan_text(&t, text, 64, FROM + AT);
+		KUNIT_EXPECT_TRUE_MSG(test, test_bit(TARGET - FROM, t.map),
+				      "shifted by %u", shift);
+	}
+}
+
+/* What is elsewhere is not of interest, at either end. */
+static void targets_bounds(struct kunit *test)
+{
+	struct kprobe_targets t = { .start = FROM, .size = REGION_SIZE };
+
+	t.map = kunit_kzalloc(test, REGION_SIZE / 8 + sizeof(long), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t.map);
+
+	kprobe_targets_mark(&t, FROM - 1);
+	kprobe_targets_mark(&t, FROM + REGION_SIZE);
+	kprobe_targets_mark(&t, 0);
+	KUNIT_EXPECT_TRUE(test, bitmap_empty(t.map, REGION_SIZE + BITS_PER_LONG));
+	kprobe_targets_mark(&t, FROM);
+	kprobe_targets_mark(&t, FROM + REGION_SIZE - 1);
+	KUNIT_EXPECT_EQ(test, bitmap_weight(t.map, REGION_SIZE), 2);
+}
+
+static struct kunit_case reencode_cases[] = {
+	KUNIT_CASE_PARAM(reencode_forms, form_gen_params),
+	KUNIT_CASE(reencode_too_far),
+	KUNIT_CASE_PARAM(targets_scan, lead_gen_params),
+	KUNIT_CASE(targets_bounds),
+	{}
+};
+
+static struct kunit_suite reencode_suite = {
+	.name		= "kprobes_x86_reencode",
+	.test_cases	= reencode_cases,
+};
+kunit_test_suite(reencode_suite);
+
+MODULE_DESCRIPTION("KUnit tests of copies of instructions for detours");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of the optimizer: the states of a site, and everything that can happen
+ * to it in each of them.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+
+#include "../batch.h"
+#include "../optimizer.h"
+#include "../site.h"
+
+static noinline __noclone notrace u32 kp_opt_first(u32 v)
+{
+	asm volatile("	.rept 8\n	nop\n	.endr\n");
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 3;
+}
+
+static noinline __noclone notrace __used u32 kp_opt_second(u32 v)
+{
+	asm volatile("	.rept 8\n	nop\n	.endr\n");
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 5;
+}
+
+struct opt_probe {
+	struct kprobe	kp;
+	atomic_t	pre;
+};
+
+struct opt_test {
+	struct opt_probe	a, b;
+	struct kprobe		post;
+	struct task_struct	*holder;
+	struct completion	holds;
+	bool			may_go;
+};
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(p, struct opt_probe, kp)->pre);
+	return 0;
+}
+
+static void nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static struct opt_test *begin(struct kunit *test)
+{
+	struct opt_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	t->a.kp = (struct kprobe) {
+		.symbol_name	= "kp_opt_first",
+		.pre_handler	= count_pre,
+	};
+	t->b.kp = (struct kprobe) {
+		.symbol_name	= "kp_opt_second",
+		.pre_handler	= count_pre,
+	};
+	t->post = (struct kprobe) {
+		.symbol_name	= "kp_opt_first",
+		.post_handler	= nothing_post,
+	};
+	init_completion(&t->holds);
+	return t;
+}
+
+static struct kprobe_site *site_of(struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return kprobe_site_at((unsigned long)p->addr);
+}
+
+static enum kprobe_opt_state state_of(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return site_of(p)->opt;
+}
+
+static u8 why_of(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return site_of(p)->opt_why;
+}
+
+static bool says_optimized(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return kprobe_optimized(&site_of(p)->kp);
+}
+
+/* Two calls of the first function, which are two hits. */
+static void expect_hits(struct kunit *test, struct opt_test *t)
+{
+	u32 (*volatile fn)(u32 v) = kp_opt_first;
+	int before = atomic_read(&t->a.pre);
+
+	KUNIT_EXPECT_EQ(test, fn(1), 4);
+	KUNIT_EXPECT_EQ(test, fn(2), 5);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->a.pre), before + 2);
+}
+
+/*
+ * The states
+ */
+
+static void optimizer_moves(struct kunit *test)
+{
+	static const struct {
+		enum kprobe_opt_state from, to;
+	} legal[] = {
+		{ KPROBE_OPT_NONE,	 KPROBE_OPT_QUEUED },
+		{ KPROBE_OPT_PREPARED,	 KPROBE_OPT_QUEUED },
+		{ KPROBE_OPT_PREPARED,	 KPROBE_OPT_RECLAIMING },
+		{ KPROBE_OPT_PREPARED,	 KPROBE_OPT_NONE },
+		{ KPROBE_OPT_QUEUED,	 KPROBE_OPT_NONE },
+		{ KPROBE_OPT_QUEUED,	 KPROBE_OPT_PREPARED },
+		{ KPROBE_OPT_QUEUED,	 KPROBE_OPT_WAITING },
+		{ KPROBE_OPT_WAITING,	 KPROBE_OPT_PREPARED },
+		{ KPROBE_OPT_WAITING,	 KPROBE_OPT_LIVE },
+		{ KPROBE_OPT_LIVE,	 KPROBE_OPT_REVERTING },
+		{ KPROBE_OPT_LIVE,	 KPROBE_OPT_PREPARED },
+		{ KPROBE_OPT_REVERTING,	 KPROBE_OPT_PREPARED },
+		{ KPROBE_OPT_RECLAIMING, KPROBE_OPT_NONE },
+	};
+	bool want[NR_KPROBE_OPT_STATES][NR_KPROBE_OPT_STATES] = {};
+	int from, to, i;
+
+	for (i = 0; i < ARRAY_SIZE(legal); i++)
+		want[legal[i].from][legal[i].to] = true;
+
+	for (from = 0; from < NR_KPROBE_OPT_STATES; from++) {
+		for (to = 0; to < NR_KPROBE_OPT_STATES; to++)
+			KUNIT_EXPECT_EQ_MSG(test, kprobe_opt_may_move(from, to),
+					    want[from][to], "%d to %d", from, to);
+	}
+}
+
+static void optimizer_goes_live(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	/* P-OPT: tools look for it at once. */
+	KUNIT_EXPECT_TRUE(test, says_optimized(&t->a.kp));
+	expect_hits(test, t);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	KUNIT_EXPECT_TRUE(test, says_optimized(&t->a.kp));
+	expect_hits(test, t);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_DISARMED);
+	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+	wait_for_kprobe_optimizer();
+}
+
+static void optimizer_p_opt_19_global_switch(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+	int before;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	before = atomic_read(&t->a.pre);
+	kp_opt_first(1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->a.pre), before);
+
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+}
+
+static void optimizer_p_opt_20_switched_off(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	kprobe_opt_allow(false);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_OFF);
+	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
+	expect_hits(test, t);
+
+	/* One that comes meanwhile. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->b.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_NONE);
+	KUNIT_EXPECT_EQ(test, why_of(&t->b.kp), KPROBE_OPT_OFF);
+
+	kprobe_opt_allow(true);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->b.kp);
+	unregister_kprobe(&t->a.kp);
+}
+
+static void optimizer_post_handler(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->post), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_NONE);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_POST);
+	/* Whether it is disabled does not matter. */
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->post), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_POST);
+
+	unregister_kprobe(&t->post);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+}
+
+/* An error undoes what a batch has done to others. */
+static void optimizer_p_base_13_failed_batch(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+	struct kprobe bad = { .addr = (kprobe_opcode_t *)&bad };
+	struct kprobe *kps[] = { &t->post, &bad };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_NE(test, register_kprobes(kps, 2), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+}
+
+/*
+ * While a grace period runs. A thread that does not leave the CPU holds it up.
+ */
+
+static int holder_thread(void *data)
+{
+	struct opt_test *t = data;
+	unsigned long end = jiffies + 10 * HZ;
+
+	complete(&t->holds);
+	while (!READ_ONCE(t->may_go) && time_before(jiffies, end))
+		cpu_relax();
+	return READ_ONCE(t->may_go) ? 0 : -ETIMEDOUT;
+}
+
+/* Returns when a site of the test is WAITING, and stays. */
+static void hold_waiting(struct kunit *test, struct opt_test *t)
+{
+	unsigned long end = jiffies + 8 * HZ;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+
+	wait_for_kprobe_optimizer();
+	t->holder = kthread_create(holder_thread, t, "kp_opt_holder");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->holder));
+	get_task_struct(t->holder);
+	kthread_bind(t->holder, cpumask_last(cpu_online_mask));
+	/* We stay where it is not. */
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+	wake_up_process(t->holder);
+	wait_for_completion(&t->holds);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
+	while (state_of(&t->a.kp) != KPROBE_OPT_WAITING && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_WAITING);
+}
+
+static void release(struct kunit *test, struct opt_test *t)
+{
+	WRITE_ONCE(t->may_go, true);
+	/* It was there all the time. */
+	KUNIT_EXPECT_EQ(test, kthread_stop(t->holder), 0);
+	put_task_struct(t->holder);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	wait_for_kprobe_optimizer();
+}
+
+/* And hits find their way in the meantime: P-OPT-22. */
+static void optimizer_p_base_14_nobody_waits_with_it(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	hold_waiting(test, t);
+	expect_hits(test, t);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_QUEUED);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_NONE);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_WAITING);
+	expect_hits(test, t);
+
+	release(test, t);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->b.kp);
+	unregister_kprobe(&t->a.kp);
+}
+
+static void optimizer_p_opt_01_cancel_waiting(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	hold_waiting(test, t);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	/* This grace period is not the one that it needs. */
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_QUEUED);
+	KUNIT_EXPECT_TRUE(test, says_optimized(&t->a.kp));
+	expect_hits(test, t);
+
+	release(test, t);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+}
+
+static void optimizer_post_handler_while_waiting(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	hold_waiting(test, t);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->post), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_POST);
+	expect_hits(test, t);
+	release(test, t);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	unregister_kprobe(&t->post);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	unregister_kprobe(&t->a.kp);
+}
+
+static void optimizer_switched_off_while_waiting(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	hold_waiting(test, t);
+	kprobe_opt_allow(false);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	expect_hits(test, t);
+	kprobe_opt_allow(true);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_QUEUED);
+	expect_hits(test, t);
+	release(test, t);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	unregister_kprobe(&t->a.kp);
+}
+
+static void optimizer_global_switch_while_waiting(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	hold_waiting(test, t);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_QUEUED);
+	expect_hits(test, t);
+	release(test, t);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	unregister_kprobe(&t->a.kp);
+}
+
+/* The site, its detour and the worker part in good order. */
+static void optimizer_unregister_at_once(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+		if (i % 2)
+			schedule_timeout_uninterruptible(i / 4);
+		expect_hits(test, t);
+		unregister_kprobe(&t->a.kp);
+		t->a.kp.addr = NULL;
+		t->a.kp.flags = 0;
+	}
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
+}
+
+/* What the architecture cannot do with these functions, it cannot be tested for. */
+static int optimizer_init(struct kunit *test)
+{
+	struct kprobe p = { .symbol_name = "kp_opt_first", .pre_handler = count_pre };
+	struct opt_probe probe = { .kp = p };
+	u8 why;
+
+	if (register_kprobe(&probe.kp))
+		return -EINVAL;
+	wait_for_kprobe_optimizer();
+	why = state_of(&probe.kp) == KPROBE_OPT_LIVE ? KPROBE_OPT_FINE : why_of(&probe.kp);
+	unregister_kprobe(&probe.kp);
+	if (why)
+		kunit_skip(test, "the function is not optimized here: %u", why);
+	return 0;
+}
+
+static struct kunit_case optimizer_cases[] = {
+	KUNIT_CASE(optimizer_moves),
+	KUNIT_CASE(optimizer_goes_live),
+	KUNIT_CASE(optimizer_p_opt_19_global_switch),
+	KUNIT_CASE(optimizer_p_opt_20_switched_off),
+	KUNIT_CASE(optimizer_post_handler),
+	KUNIT_CASE(optimizer_p_base_13_failed_batch),
+	KUNIT_CASE(optimizer_p_base_14_nobody_waits_with_it),
+	KUNIT_CASE(optimizer_p_opt_01_cancel_waiting),
+	KUNIT_CASE(optimizer_post_handler_while_waiting),
+	KUNIT_CASE(optimizer_switched_off_while_waiting),
+	KUNIT_CASE(optimizer_global_switch_while_waiting),
+	KUNIT_CASE(optimizer_unregister_at_once),
+	{}
+};
+
+static struct kunit_suite optimizer_suite = {
+	.name		= "kprobes_optimizer",
+	.init		= optimizer_init,
+	.test_cases	= optimizer_cases,
+};
+kunit_test_suite(optimizer_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the optimizer of kprobes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Jump optimization as userland sees it, and of probes in a module.
+# needs: CONFIG_OPTPROBES CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES
+# timeout: 240
+. /guest/lib.sh
+
+SWITCH=/proc/sys/debug/kprobes-optimization
+EVENTS=$TRACING/kprobe_events
+
+live() { grep -c 'opt=live' $KPROBES/sites; }
+# until COUNT - so many sites have their jump before long.
+until_live() {
+	local i=0
+	while [ "$(live)" -ne "$1" ] && [ $i -lt 100 ]; do
+		usleep 100000
+		i=$((i + 1))
+	done
+	[ "$(live)" -eq "$1" ]
+}
+# One event for each instruction of the first 64 bytes of a function.
+probe_all() {
+	local i=0 nr=0
+	while [ $i -lt 64 ]; do
+		if echo "p:opt/e${2}_$i $1+$i" 2>/dev/null >>$EVENTS; then
+			if echo 1 2>/dev/null >$TRACING/events/opt/e${2}_$i/enable; then
+				nr=$((nr + 1))
+			else
+				echo "-:opt/e${2}_$i" >>$EVENTS
+			fi
+		fi
+		i=$((i + 1))
+	done
+	echo $nr
+}
+off() {
+	echo 0 >$TRACING/events/opt/enable
+	echo >$EVENTS
+}
+
+check "it is switched on at boot" grep -qx 1 $SWITCH
+probe_all vfs_read a >/tmp/nr
+echo "    $(cat /tmp/nr) probes"
+show cat $KPROBES/sites
+check "several instructions can be probed" [ "$(cat /tmp/nr)" -ge 8 ]
+# All are in each other's way.
+off
+nr=0
+for i in 4 5 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 30 31 32 33 34 35 36; do
+	echo "p:opt/one vfs_read+$i" 2>/dev/null >$EVENTS || continue
+	echo 1 2>/dev/null >$TRACING/events/opt/one/enable || { echo >$EVENTS; continue; }
+	if until_live 1; then
+		nr=1
+		break
+	fi
+	off
+done
+check "one of them gets its jump" [ $nr -eq 1 ]
+check "list says so" grep -q 'OPTIMIZED' $KPROBES/list
+check "sites says so" grep -q 'kind=optimized.*opt=live why=-' $KPROBES/sites
+check "p_opt_20 2 is refused" sh -c "! echo 2 >$SWITCH"
+check "p_opt_20 and changes nothing" grep -qx 1 $SWITCH
+check "p_opt_20 it is switched off" sh -c "echo 0 >$SWITCH"
+check "p_opt_20 no jump is left" [ "$(live)" -eq 0 ]
+check "p_opt_20 sites knows why" grep -q 'opt=prepared why=switched-off' $KPROBES/sites
+check "p_opt_20 reading changes nothing" sh -c "grep -qx 0 $SWITCH && grep -qx 0 $SWITCH"
+echo 1 >$SWITCH
+check "p_opt_20 the jump comes back" until_live 1
+echo 0 >$KPROBES/enabled
+check "p_opt_19 not when all are switched off" [ "$(live)" -eq 0 ]
+echo 1 >$KPROBES/enabled
+check "p_opt_19 but afterwards" until_live 1
+check "the pages have a symbol" grep -q kprobe_optinsn_page /proc/kallsyms
+off
+
+# Every instruction of a function in a module, and the module goes.
+modprobe kprobe_test_target
+i=0 got=0 total=0
+while [ $i -lt 48 ]; do
+	if echo "p:opt/one kprobe_test_target:call_set+$i" 2>/dev/null >$EVENTS &&
+	   echo 1 2>/dev/null >$TRACING/events/opt/one/enable; then
+		total=$((total + 1))
+		j=0
+		while grep -q 'opt=queued\|opt=waiting' $KPROBES/sites && [ $j -lt 50 ]; do
+			usleep 20000
+			j=$((j + 1))
+		done
+		echo 1 >/sys/module/kprobe_test_target/parameters/call
+		if [ "$(live)" -eq 1 ] && [ $got -lt 3 ]; then
+			got=$((got + 1))
+			rmmod kprobe_test_target
+			check "p_mod_01 the module goes with a jump in it ($got)" \
+				grep -q GONE $KPROBES/list
+			off
+			modprobe kprobe_test_target
+		fi
+		off
+	fi
+	i=$((i + 1))
+done 2>/dev/null
+check "probes in the module were optimized" [ $got -ge 1 ]
+rmmod kprobe_test_target
+check "nothing is left" [ ! -s $KPROBES/list ]
