@@ -167,6 +167,19 @@ void kprobe_avoid_jump(struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_avoid_jump);
 
+/* Not by the end of the detour: a handler has changed more than registers. */
+static noinline int leave_detour(struct pt_regs *regs, bool redirected)
+{
+	const struct arch_optimized_insn *o = kprobe_detour_of(kprobe_running());
+
+	if (redirected)
+		kprobe_avoid_jump(regs);
+	else
+		regs->ip = (unsigned long)o->insn + o->to[0];
+	return 1;
+}
+NOKPROBE_SYMBOL(leave_detour);
+
 /**
  * kprobe_detour_callback() - a detour was entered
  * @op: its probe
@@ -197,14 +210,9 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op,
 		barrier();
 		__this_cpu_write(current_kprobe, p);
 		ret = kprobe_call_pre(p, regs);
+		if (unlikely(ret || regs->sp != (unsigned long)(regs + 1)))
+			ret = leave_detour(regs, ret);
 		reset_current_kprobe();
-
-		if (unlikely(ret)) {
-			kprobe_avoid_jump(regs);
-		} else if (unlikely(regs->sp != (unsigned long)(regs + 1))) {
-			regs->ip = (unsigned long)op->optinsn.insn + op->optinsn.to[0];
-			ret = 1;
-		}
 	}
 
 	preempt_enable_notrace();

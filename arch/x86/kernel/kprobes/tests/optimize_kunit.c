@@ -149,6 +149,9 @@ FUNCTION(target_self, "test %eax, %eax; je 777f; add $1, %eax; 777: add $3, %eax
 FUNCTION(extable_elsewhere, "777: add $3, %eax; nop; nop\n"
 	 "1: mov (%rsp), %rcx; 2:\n" _ASM_EXTABLE(1b, 2b));
 
+FUNCTION(two_words, "push %rbp; mov %rsp, %rbp; push %rax; push $7\n"
+	 "777: nop; nop; nop; nop; nop; pop %rax; mov %rbp, %rsp; pop %rbp");
+
 /* To be refused. */
 FUNCTION(target_1, "test %eax, %eax; je 1f; 777: nop; 1: add $3, %eax; nop; nop");
 FUNCTION(target_2, "test %eax, %eax; je 1f; 777: .byte 0x66, 0x90; 1: add $3, %eax; nop");
@@ -159,6 +162,7 @@ FUNCTION(target_own, "777: jmp 1f; 1: add $3, %eax; nop; nop");
 FUNCTION(short_call, "mov $kpo_callee, %rcx\n" ANNOTATE_RETPOLINE_SAFE
 	 "777: call *%rcx; add $3, %eax; nop");
 FUNCTION(landing, "777: nop; .byte 0xf3, 0x0f, 0x1e, 0xfa; add $3, %eax");
+FUNCTION(landing_behind, "777: jmp 1f; .byte 0xf3, 0x0f, 0x1e, 0xfa; nop; 1: add $3, %eax");
 FUNCTION(extable, "777: nop; 1: mov (%rsp), %rcx; nop; add $3, %eax; 2:\n"
 	 _ASM_EXTABLE(1b, 2b));
 FUNCTION(fixup, "1: mov (%rsp), %rcx; 777: nop; 2: add $3, %eax; nop; nop\n"
@@ -246,7 +250,10 @@ static const struct form forms[] = {
 	REFUSED(target_own, TARGET, 2),
 	REFUSED(target_1, TARGET, 1),
 	REFUSED(short_call, CALL, 0),
+#ifdef CONFIG_X86_KERNEL_IBT
 	REFUSED(landing, LANDING, 1),
+	REFUSED(landing_behind, LANDING, 2),
+#endif
 	REFUSED(extable, EXTABLE, 1),
 	REFUSED(fixup, TARGET, 1),
 	REFUSED(rodata, TARGET, 1),
@@ -420,6 +427,26 @@ static void optimize_honours_redirection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, run(kpo_mov, 5), 55);
 	unregister_kprobe(&p);
 	unregister_kprobe(&second.kp);
+}
+
+/* One word less on the stack, and on with the copies. */
+static int raise_sp(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->sp += sizeof(long);
+	return 0;
+}
+
+static void optimize_honours_stack_pointer(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(two_words), .pre_handler = raise_sp };
+
+	KUNIT_EXPECT_EQ(test, run(kpo_two_words, 5), 7);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_two_words, 5), 5);
+	unregister_kprobe(&p);
+	KUNIT_EXPECT_EQ(test, run(kpo_two_words, 5), 7);
 }
 
 /* S7: into the middle of what a jump has replaced. */
@@ -1047,6 +1074,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_refuses_trap),
 	KUNIT_CASE(optimize_honours_registers),
 	KUNIT_CASE(optimize_honours_redirection),
+	KUNIT_CASE(optimize_honours_stack_pointer),
 	KUNIT_CASE(optimize_leads_around_jump),
 	KUNIT_CASE(optimize_p_opt_23_nested_hit_is_missed),
 	KUNIT_CASE(optimize_stack_trace),
