@@ -38,9 +38,13 @@ while [ $i -lt "$n" ]; do
 	work 1 &
 	work 2
 	wait
+	# What became of them, to see how many got a jump, and why others did not.
+	sed -n 's/.*kind=\([^ ]*\).* opt=\([^ ]*\) why=\([a-z-]*\).*/\1 \2 \3/p' \
+		$KPROBES/sites | sed 's/^[^of][^ ]* //' >>/tmp/fates
 	i=$((i + 1))
 done
 check "all $n batches" [ $i -eq "$n" ]
+[ ! -s /tmp/fates ] || sort /tmp/fates | uniq -c | sort -rn | sed 's/^/    /'
 check "the last one is taken back" sh -c "echo -1 >$module/batch"
 check "the results are right" [ ! -s /tmp/wrong ]
 check "rmmod" rmmod kprobe_sweep
