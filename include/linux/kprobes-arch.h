@@ -481,6 +481,15 @@ void arch_optimize_kprobes(struct list_head *oplist);
  */
 void arch_unoptimize_kprobes(struct list_head *oplist,
 			     struct list_head *done_list);
+
+/**
+ * arch_unoptimize_kprobe() - one jump becomes a breakpoint
+ * @op: a probe with a jump
+ *
+ * The core does not call it: it is here for backends that do.
+ *
+ * Context: M, C and T held; sleeps.
+ */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
 /**
