@@ -69,6 +69,10 @@ static inline void kprobe_opt_wait_for_tasks(void)
 {
 }
 
+static inline void kprobe_opt_allow(bool on)
+{
+}
+
 static inline bool kprobe_opt_is_live(const struct kprobe_site *site)
 {
 	return false;
