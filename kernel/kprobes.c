@@ -443,9 +443,14 @@ static int vet(struct kprobe_reg *r)
 	jump_label_lock();
 	preempt_disable();
 
-	ret = kprobe_address_vet(&r->where);
+	/* First, as what vets the address looks the module up more than once. */
+	ret = pin_module(r);
 	if (!ret)
-		ret = pin_module(r);
+		ret = kprobe_address_vet(&r->where);
+	if (ret && r->mod) {
+		module_put(r->mod);
+		r->mod = NULL;
+	}
 
 	preempt_enable();
 	jump_label_unlock();

@@ -24,6 +24,7 @@
 #include <asm/trapnr.h>
 
 #include "../common.h"
+#include "optimizer.h"
 
 /*
  * FUNCTION(name, code): a function of one argument in ax, which gives its
@@ -935,8 +936,22 @@ static struct kunit_case probe_cases[] = {
 	{}
 };
 
+/* All about breakpoints. */
+static int probe_suite_init(struct kunit_suite *suite)
+{
+	kprobe_opt_allow(false);
+	return 0;
+}
+
+static void probe_suite_exit(struct kunit_suite *suite)
+{
+	kprobe_opt_allow(true);
+}
+
 static struct kunit_suite probe_suite = {
 	.name		= "kprobes_x86_probe",
+	.suite_init	= probe_suite_init,
+	.suite_exit	= probe_suite_exit,
 	.test_cases	= probe_cases,
 };
 kunit_test_suite(probe_suite);
