@@ -109,6 +109,11 @@ static_assert(offsetof(struct kpd_machine, code) == DIFF_CODE);
 static_assert(offsetof(struct kpd_machine, host_sp) == DIFF_HOST_SP);
 static_assert(offsetof(struct kpd_machine, host_es) == DIFF_HOST_ES);
 
+extern struct kpd_machine kpd_machine;
+extern u8 kpd_data[DIFF_DATA_SIZE];
+extern u32 kpd_mxcsr;
+DECLARE_PER_CPU(unsigned long, kpd_percpu);
+
 struct kpd_machine kpd_machine;
 u8 kpd_data[DIFF_DATA_SIZE] __aligned(64);
 u32 kpd_mxcsr = 0x1f80;

@@ -85,6 +85,8 @@ static noinline unsigned long run(void (*fn)(void), unsigned long arg)
 	return arg;
 }
 
+extern unsigned long kpo_pointer, kpo_word, kpo_returns_to;
+
 /* Where indirect branches of the tests find their target. */
 unsigned long kpo_pointer;
 unsigned long kpo_word = 0x1234567;
