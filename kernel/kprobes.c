@@ -903,7 +903,8 @@ static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 	struct kprobe_site *site;
 	DEFINE_SITE_LISTS(lists);
 	int err = 0, ret;
-	bool bypassed;
+	/* Not looked at: nothing has a jump before, or after. */
+	bool bypassed = false;
 
 	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
 		if (site->state != from || !site->nr_enabled)

@@ -160,7 +160,8 @@ static inline bool kprobe_ftrace(struct kprobe *p)
 /**
  * struct kretprobe_holder - what calls in flight keep of their kretprobe
  * @rp: the kretprobe, NULL once it is unregistered
- * @pool: its instances; with KRETPROBE_POOL the core embeds the holder in them
+ * @pool: its instances; with KRETPROBE_POOL, they and the holder are part of one
+ *	  structure of the core, and this is not there
  *
  * Outlives the kretprobe until the last probed call has returned.
  */

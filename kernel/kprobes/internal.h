@@ -145,7 +145,10 @@ struct kprobe_site {
 	struct rcu_head			rcu;
 };
 
-/* Private bits of kprobe.flags, far from the public ones; 28 and 29 are taken. */
+/*
+ * Private bits of kprobe.flags, far from the public ones. Architectures see
+ * two more of them: KPROBE_FLAG_DETOUR and KPROBE_FLAG_JUMP, bits 29 and 28.
+ */
 #define KPROBE_FLAG_SITE	BIT(31)	/* embedded in a struct kprobe_site */
 #define KPROBE_FLAG_LEAVING	BIT(30)	/* user between unlinking and waiting */
 

@@ -458,20 +458,28 @@ static void work(struct kunit *test)
 	}
 }
 
+/*
+ * On riscv, this begins with a load-reserved. Its backend takes a probe on it,
+ * and after each trap the store-conditional fails, so that it tries for ever.
+ */
+static bool never_ends(const char *symbol)
+{
+	return IS_ENABLED(CONFIG_RISCV) && !strcmp(symbol, "mutex_lock");
+}
+
 static void hit_common_functions(struct kunit *test)
 {
 	const struct common *c = test->param_value;
 	struct kprobe *kps;
 	int i, nr = 0;
 
-	if (IS_ENABLED(CONFIG_RISCV))
-		kunit_skip(test, "its backend does not stand it: the guest hangs");
-
 	kps = kunit_kcalloc(test, ARRAY_SIZE(c->symbols), sizeof(*kps), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, kps);
 
 	atomic_set(&common_hits, 0);
 	for (i = 0; i < ARRAY_SIZE(c->symbols) && c->symbols[i]; i++) {
+		if (never_ends(c->symbols[i]))
+			continue;
 		kps[nr].symbol_name = c->symbols[i];
 		kps[nr].pre_handler = common_pre;
 		kps[nr].post_handler = i % 2 ? NULL : common_post;
