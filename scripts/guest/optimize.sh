@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Jump optimization as userland sees it, and of probes in a module.
 # needs: CONFIG_OPTPROBES CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES
-# timeout: 240
+# timeout: 400
 . /guest/lib.sh
 
 SWITCH=/proc/sys/debug/kprobes-optimization
@@ -70,7 +70,63 @@ check "p_opt_19 not when all are switched off" [ "$(live)" -eq 0 ]
 echo 1 >$KPROBES/enabled
 check "p_opt_19 but afterwards" until_live 1
 check "the pages have a symbol" grep -q kprobe_optinsn_page /proc/kallsyms
+
+# The same function with a tracer on it, which changes the text in front.
+FIRST=$i
+live_and_hit() {
+	echo >$TRACING/trace
+	cat /proc/version >/dev/null
+	until_live 1 && grep -q 'one: (vfs_read+' $TRACING/trace
+}
+echo vfs_read >$TRACING/set_ftrace_filter
+for round in 1 2 3 4; do
+	echo function >$TRACING/current_tracer
+	check "p_opt_32 $round: with the tracer" live_and_hit
+	echo nop >$TRACING/current_tracer
+	check "p_opt_32 $round: without" live_and_hit
+done
+echo >$TRACING/set_ftrace_filter
 off
+
+# while_doing NAME... - these go on in the background until stop_doing.
+while_doing() {
+	local what
+	touch /tmp/go
+	for what; do
+		while [ -e /tmp/go ]; do $what; done >/dev/null 2>&1 &
+	done
+}
+stop_doing() { rm /tmp/go; wait; }
+probe_comes_and_goes() {
+	local i=0
+	while [ $i -lt "$1" ]; do
+		echo "p:opt/one vfs_read+$FIRST" >$EVENTS || return 1
+		echo 1 >$TRACING/events/opt/one/enable || return 1
+		[ $((i % 3)) -eq 0 ] || until_live 1
+		[ $((i % 4)) -eq 0 ] && { echo 0 >$SWITCH; echo 1 >$SWITCH; }
+		off
+		i=$((i + 1))
+	done
+}
+
+LINE='^[0-9a-f]* [^ ]*+0x[0-9a-f]*/0x[0-9a-f]* kind=[a-z]* state=[a-z]* .* opt=[a-z]* why=[a-z+0-9-]*$'
+readers() { cat $KPROBES/sites | grep -v "$LINE" >>/tmp/bad; cat $KPROBES/list; }
+: >/tmp/bad
+while_doing readers
+check "p_opt_30 probes come and go while sites are read" probe_comes_and_goes 10
+stop_doing
+show cat /tmp/bad
+check "p_opt_30 each line was whole" [ ! -s /tmp/bad ]
+
+hotplug() { echo 0 >/sys/devices/system/cpu/cpu1/online; echo 1 >/sys/devices/system/cpu/cpu1/online; }
+tracepoints() { echo 1 >$TRACING/events/sched/enable; echo 0 >$TRACING/events/sched/enable; }
+tracer() { echo function >$TRACING/current_tracer; echo nop >$TRACING/current_tracer; }
+modules() { modprobe kprobe_test_target; rmmod kprobe_test_target; }
+while_doing hotplug tracepoints tracer modules
+check "p_opt_04 probes come and go while all else changes the text" probe_comes_and_goes 4
+stop_doing
+hotplug
+check "no probe is left" no_probes
 
 # Every instruction of a function in a module, and the module goes.
 modprobe kprobe_test_target
@@ -99,4 +155,4 @@ while [ $i -lt 48 ]; do
 done 2>/dev/null
 check "probes in the module were optimized" [ $got -ge 1 ]
 rmmod kprobe_test_target
-check "nothing is left" [ ! -s $KPROBES/list ]
+check "nothing is left" no_probes

@@ -8,11 +8,13 @@
 #include <linux/completion.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 
 #include "../batch.h"
 #include "../optimizer.h"
 #include "../site.h"
+#include "../slots.h"
 
 static noinline __noclone notrace u32 kp_opt_first(u32 v)
 {
@@ -305,7 +307,7 @@ static void release(struct kunit *test, struct opt_test *t)
 	wait_for_kprobe_optimizer();
 }
 
-/* And hits find their way in the meantime: P-OPT-22. */
+/* And hits find their way in the meantime. */
 static void optimizer_p_base_14_nobody_waits_with_it(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
@@ -414,6 +416,250 @@ static void optimizer_unregister_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
 }
 
+/* Not even by hits that come after disable_kprobe() and before the text changes. */
+static void optimizer_p_opt_24_disabled(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+	struct opt_probe other = t->a;
+	int before;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&other.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+
+	/* One of two: it is still a jump. */
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&other.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	before = atomic_read(&other.pre);
+	expect_hits(test, t);
+	KUNIT_EXPECT_EQ(test, atomic_read(&other.pre), before);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
+	before = atomic_read(&t->a.pre);
+	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->a.pre), before);
+	unregister_kprobe(&other.kp);
+	unregister_kprobe(&t->a.kp);
+}
+
+static size_t detour_pages(void)
+{
+	guard(mutex)(&kprobe_optinsn_slots.mutex);
+
+	return list_count_nodes(&kprobe_optinsn_slots.pages);
+}
+
+static void settle(void)
+{
+	wait_for_kprobe_optimizer();
+	kprobe_slots_flush(&kprobe_optinsn_slots);
+}
+
+/* Those that are refused, that are not used, and that are. */
+static void optimizer_p_opt_25_no_slot_leaks(struct kunit *test)
+{
+	int rounds = 3 * PAGE_SIZE / kprobe_optinsn_slots.slot_size;
+	struct opt_test *t = begin(test);
+	size_t before = 0;
+	int i;
+
+	for (i = 0; i <= rounds; i++) {
+		KUNIT_ASSERT_EQ(test, register_kprobe(&t->post), 0);
+		KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+		wait_for_kprobe_optimizer();
+		unregister_kprobe(&t->post);
+		if (i % 2)
+			wait_for_kprobe_optimizer();
+		unregister_kprobe(&t->a.kp);
+		t->a.kp.addr = NULL;
+		t->a.kp.flags = 0;
+		t->post.addr = NULL;
+		t->post.flags = 0;
+		/* After the first one the caches have what they keep. */
+		if (!i) {
+			settle();
+			before = detour_pages();
+		}
+	}
+
+	settle();
+	KUNIT_EXPECT_EQ(test, detour_pages(), before);
+}
+
+/*
+ * While it is called
+ */
+
+struct caller {
+	struct task_struct	*task;
+	int			calls;
+	int			wrong;
+};
+
+static int caller_thread(void *data)
+{
+	struct caller *c = data;
+
+	while (!kthread_should_stop()) {
+		if (kp_opt_first(c->calls) != c->calls + 3)
+			c->wrong++;
+		/* Preemption is not enough for those who wait for tasks. */
+		if (!(++c->calls % 64))
+			cond_resched_tasks_rcu_qs();
+	}
+
+	return 0;
+}
+
+/* By way of breakpoint and slot, of breakpoint and detour, or of the jump. */
+static void optimizer_p_opt_02_p_opt_22_each_call_is_a_hit(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+	struct caller callers[3] = {};
+	int i, calls = 0;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	for (i = 0; i < ARRAY_SIZE(callers); i++) {
+		callers[i].task = kthread_run(caller_thread, &callers[i], "kp_opt/%d", i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(callers[i].task));
+	}
+
+	for (i = 0; i < 40; i++) {
+		kprobe_opt_allow(false);
+		if (i % 4 == 1)
+			schedule_timeout_uninterruptible(1);
+		kprobe_opt_allow(true);
+		if (i % 4 == 2)
+			schedule_timeout_uninterruptible(1);
+		if (i % 4 == 3)
+			wait_for_kprobe_optimizer();
+	}
+
+	for (i = 0; i < ARRAY_SIZE(callers); i++) {
+		kthread_stop(callers[i].task);
+		KUNIT_EXPECT_EQ(test, callers[i].wrong, 0);
+		calls += callers[i].calls;
+	}
+	KUNIT_EXPECT_GT(test, calls, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->a.pre), calls);
+	KUNIT_EXPECT_EQ(test, t->a.kp.nmissed, 0);
+	unregister_kprobe(&t->a.kp);
+}
+
+struct kicker {
+	struct task_struct	*task;
+	const char		*symbol;
+	int			errors;
+};
+
+static int kicker_thread(void *data)
+{
+	struct kicker *k = data;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		struct opt_probe p = {
+			.kp = { .symbol_name = k->symbol, .pre_handler = count_pre },
+		};
+
+		if (register_kprobe(&p.kp)) {
+			k->errors++;
+			continue;
+		}
+		if (i % 3)
+			schedule_timeout_uninterruptible(i % 3 - 1);
+		unregister_kprobe(&p.kp);
+	}
+
+	return 0;
+}
+
+/* However many want it to work, it works, and comes to an end. */
+static void optimizer_p_opt_03_many_kick_it(struct kunit *test)
+{
+	struct kicker kickers[4] = {};
+	struct opt_test *t = begin(test);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kickers); i++) {
+		kickers[i].symbol = i % 2 ? "kp_opt_first" : "kp_opt_second";
+		kickers[i].task = kthread_create(kicker_thread, &kickers[i], "kp_opt/%d", i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(kickers[i].task));
+		get_task_struct(kickers[i].task);
+		wake_up_process(kickers[i].task);
+	}
+
+	for (i = 0; i < 10; i++) {
+		kprobe_opt_allow(i % 2);
+		schedule_timeout_uninterruptible(2);
+	}
+	for (i = 0; i < ARRAY_SIZE(kickers); i++) {
+		kthread_stop(kickers[i].task);
+		put_task_struct(kickers[i].task);
+		KUNIT_EXPECT_EQ(test, kickers[i].errors, 0);
+	}
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->b.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_LIVE);
+	unregister_kprobe(&t->b.kp);
+	unregister_kprobe(&t->a.kp);
+}
+
+/*
+ * While the kernel boots. There must be no grace period of tasks to wait for yet
+ * when the first probes come.
+ */
+
+static struct opt_probe early_probe = {
+	.kp = { .symbol_name = "kp_opt_early", .pre_handler = count_pre },
+};
+
+/* Of the registration; until then an error. */
+static int early_err = -EAGAIN;
+static enum kprobe_opt_state early_state, late_state;
+
+static noinline __noclone notrace __used u32 kp_opt_early(u32 v)
+{
+	asm volatile("	.rept 8\n	nop\n	.endr\n");
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 7;
+}
+
+static int __init register_early(void)
+{
+	early_err = register_kprobe(&early_probe.kp);
+	if (!early_err)
+		early_state = state_of(&early_probe.kp);
+	return 0;
+}
+core_initcall(register_early);
+
+static int __init look_late(void)
+{
+	if (early_err)
+		return 0;
+
+	kp_opt_early(1);
+	wait_for_kprobe_optimizer();
+	late_state = state_of(&early_probe.kp);
+	kp_opt_early(1);
+	unregister_kprobe(&early_probe.kp);
+	return 0;
+}
+late_initcall(look_late);
+
+static void optimizer_p_opt_05_early_probe(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, early_err, 0);
+	KUNIT_EXPECT_EQ(test, early_state, KPROBE_OPT_NONE);
+	KUNIT_EXPECT_EQ(test, late_state, KPROBE_OPT_LIVE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&early_probe.pre), 2);
+}
+
 /* What the architecture cannot do with these functions, it cannot be tested for. */
 static int optimizer_init(struct kunit *test)
 {
@@ -444,6 +690,11 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_switched_off_while_waiting),
 	KUNIT_CASE(optimizer_global_switch_while_waiting),
 	KUNIT_CASE(optimizer_unregister_at_once),
+	KUNIT_CASE(optimizer_p_opt_24_disabled),
+	KUNIT_CASE(optimizer_p_opt_25_no_slot_leaks),
+	KUNIT_CASE(optimizer_p_opt_02_p_opt_22_each_call_is_a_hit),
+	KUNIT_CASE(optimizer_p_opt_03_many_kick_it),
+	KUNIT_CASE(optimizer_p_opt_05_early_probe),
 	{}
 };
 

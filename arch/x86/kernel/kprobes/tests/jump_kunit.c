@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Who is in the way of a jump when it comes or goes: tasks that are stopped in
+ * what it will replace or in its detour, other probes, other patches. Optimized
+ * code itself is tested in optimize_kunit.c.
+ */
+
+#include <kunit/test.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/static_call.h>
+#include <linux/workqueue.h>
+
+#include <asm/ibt.h>
+#include <asm/irq_regs.h>
+
+#include "../common.h"
+
+/* The probed instruction is behind the label 777, AT(name). */
+#define PLACE(name)							\
+	".pushsection .rodata\n"					\
+	".balign 4\n"							\
+	".globl kpj_off_" #name "\n"					\
+	"kpj_off_" #name ": .long 777b - kpj_" #name "\n"		\
+	".popsection\n"
+
+extern const u32 kpj_off_fill, kpj_off_nops, kpj_off_static_call, kpj_off_many;
+
+#define AT(name)	((u8 *)kpj_##name + kpj_off_##name)
+
+/* Takes its time in the second of the instructions that a jump replaces. */
+static noinline __noclone notrace void kpj_fill(void *buf, unsigned long len)
+{
+	asm volatile("777:	nop\n"
+		     "	rep stosb\n"
+		     "	nop\n	nop\n	nop\n"
+		     PLACE(fill)
+		     : "+D" (buf), "+c" (len) : "a" (0x55) : "memory");
+}
+
+static noinline __noclone notrace int kpj_nops(int v)
+{
+	asm volatile("777:	.rept 12\n	nop\n	.endr\n"
+		     PLACE(nops) : "+r" (v));
+	return v + 3;
+}
+
+struct jump_probe {
+	struct kprobe	kp;
+	atomic_t	hits;
+};
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(p, struct jump_probe, kp)->hits);
+	return 0;
+}
+
+static void nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static struct optimized_kprobe *op_at(u8 *addr)
+{
+	return container_of(get_kprobe(addr), struct optimized_kprobe, kp);
+}
+
+static bool has_flag(u8 *addr, u32 flag)
+{
+	return READ_ONCE(op_at(addr)->kp.flags) & flag;
+}
+
+static u8 first_byte(u8 *addr)
+{
+	return READ_ONCE(*addr);
+}
+
+/*
+ * A thread that is stopped where the test wants it: by an interrupt that takes
+ * long, or preempted by another thread.
+ */
+struct stopped {
+	struct task_struct	*runner;
+	struct task_struct	*hog;
+	struct hrtimer		timer;
+	struct tasklet_struct	spin;
+	struct delayed_work	later;
+	bool			(*is_there)(unsigned long ip);
+	int			cpu;
+	bool			there;
+	bool			may_go;
+};
+
+#define FILL_SIZE	SZ_64K
+
+static int runner_thread(void *data)
+{
+	void *buf = data;
+
+	while (!kthread_should_stop()) {
+		kpj_fill(buf, FILL_SIZE);
+		/* Preemption is not enough for those who wait for tasks. */
+		cond_resched_tasks_rcu_qs();
+	}
+
+	return 0;
+}
+
+static void spin_until(bool *flag)
+{
+	unsigned long end = jiffies + 8 * HZ;
+
+	while (!READ_ONCE(*flag) && time_before(jiffies, end))
+		cpu_relax();
+}
+
+static void spin_tasklet(struct tasklet_struct *tasklet)
+{
+	struct stopped *s = from_tasklet(s, tasklet, spin);
+
+	spin_until(&s->may_go);
+}
+
+static int hog_thread(void *data)
+{
+	struct stopped *s = data;
+
+	while (!kthread_should_stop()) {
+		if (READ_ONCE(s->there))
+			spin_until(&s->may_go);
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+	}
+
+	return 0;
+}
+
+#define CATCH_NS	(50 * NSEC_PER_USEC)
+
+/* What stops the thread comes when this interrupt ends. */
+static enum hrtimer_restart catch_it(struct hrtimer *timer)
+{
+	struct stopped *s = container_of(timer, struct stopped, timer);
+	struct pt_regs *regs = get_irq_regs();
+
+	if (current != s->runner || !regs || !s->is_there(regs->ip)) {
+		hrtimer_forward_now(timer, CATCH_NS);
+		return HRTIMER_RESTART;
+	}
+
+	WRITE_ONCE(s->there, true);
+	if (s->hog)
+		wake_up_process(s->hog);
+	else
+		tasklet_hi_schedule(&s->spin);
+	return HRTIMER_NORESTART;
+}
+
+static void start_timer(void *data)
+{
+	struct stopped *s = data;
+
+	hrtimer_start(&s->timer, CATCH_NS, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void let_go_work(struct work_struct *work)
+{
+	struct stopped *s = container_of(to_delayed_work(work), struct stopped, later);
+
+	WRITE_ONCE(s->may_go, true);
+}
+
+static struct task_struct *make_thread(struct kunit *test, int (*fn)(void *data),
+				       void *data, int cpu)
+{
+	struct task_struct *task = kthread_create(fn, data, "kpj");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpu);
+	return task;
+}
+
+static struct stopped *stopped_begin(struct kunit *test, bool preempt)
+{
+	struct stopped *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	void *buf = kunit_kzalloc(test, FILL_SIZE, GFP_KERNEL);
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	if (preempt && !IS_ENABLED(CONFIG_PREEMPTION))
+		kunit_skip(test, "needs PREEMPTION");
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	s->cpu = cpumask_last(cpu_online_mask);
+	hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	s->timer.function = catch_it;
+	tasklet_setup(&s->spin, spin_tasklet);
+	INIT_DELAYED_WORK(&s->later, let_go_work);
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+
+	s->runner = make_thread(test, runner_thread, buf, s->cpu);
+	if (preempt) {
+		s->hog = make_thread(test, hog_thread, s, s->cpu);
+		sched_set_fifo_low(s->hog);
+		wake_up_process(s->hog);
+	}
+	wake_up_process(s->runner);
+	return s;
+}
+
+static void stop_it(struct kunit *test, struct stopped *s,
+		    bool (*is_there)(unsigned long ip))
+{
+	unsigned long end = jiffies + 8 * HZ;
+
+	s->is_there = is_there;
+	smp_call_function_single(s->cpu, start_timer, s, true);
+	while (!READ_ONCE(s->there) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_TRUE(test, s->there);
+}
+
+static void let_go(struct stopped *s)
+{
+	WRITE_ONCE(s->may_go, true);
+}
+
+static void stopped_end(struct stopped *s)
+{
+	let_go(s);
+	hrtimer_cancel(&s->timer);
+	flush_delayed_work(&s->later);
+	if (s->hog)
+		kthread_stop(s->hog);
+	tasklet_kill(&s->spin);
+	kthread_stop(s->runner);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+}
+
+static bool in_what_is_replaced(unsigned long ip)
+{
+	unsigned long addr = (unsigned long)AT(fill);
+
+	return ip > addr && ip < addr + JMP32_INSN_SIZE;
+}
+
+static bool in_copies(unsigned long ip)
+{
+	return is_kprobe_optinsn_slot(ip) &&
+	       first_byte((u8 *)ip) == 0xf3;	/* rep */
+}
+
+/* How long the optimizer gets to do what it must not. */
+static void give_it_time(void)
+{
+	schedule_timeout_uninterruptible(HZ / 4);
+}
+
+static void task_is_in_the_way(struct kunit *test, bool preempted)
+{
+	struct jump_probe p = { .kp = { .addr = AT(fill), .pre_handler = count_pre } };
+	struct stopped *s = stopped_begin(test, preempted);
+
+	stop_it(test, s, in_what_is_replaced);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p.kp), 0);
+	give_it_time();
+	KUNIT_EXPECT_TRUE(test, has_flag(AT(fill), KPROBE_FLAG_DETOUR));
+	KUNIT_EXPECT_FALSE(test, has_flag(AT(fill), KPROBE_FLAG_JUMP));
+	KUNIT_EXPECT_EQ(test, first_byte(AT(fill)), INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, first_byte(AT(fill) + 1), 0xf3);
+
+	let_go(s);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, first_byte(AT(fill)), JMP32_INSN_OPCODE);
+	stopped_end(s);
+	unregister_kprobe(&p.kp);
+}
+
+static void jump_p_opt_16_interrupted_inside(struct kunit *test)
+{
+	task_is_in_the_way(test, false);
+}
+
+static void jump_p_opt_16_preempted_inside(struct kunit *test)
+{
+	task_is_in_the_way(test, true);
+}
+
+static void jump_p_opt_17_preempted_in_detour(struct kunit *test)
+{
+	struct jump_probe p = { .kp = { .addr = AT(fill), .pre_handler = count_pre } };
+	struct stopped *s = stopped_begin(test, true);
+	u8 *slot, *copy;
+
+	copy = kunit_kzalloc(test, MAX_OPTINSN_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
+	wait_for_kprobe_optimizer();
+	slot = op_at(AT(fill))->optinsn.insn;
+	memcpy(copy, slot, MAX_OPTINSN_SIZE);
+
+	stop_it(test, s, in_copies);
+	unregister_kprobe(&p.kp);
+	give_it_time();
+	KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot((unsigned long)slot));
+	scoped_guard(preempt)
+		KUNIT_EXPECT_NOT_NULL(test, kprobe_optinsn_owner((unsigned long)slot));
+	KUNIT_EXPECT_EQ(test, memcmp(copy, slot, MAX_OPTINSN_SIZE), 0);
+
+	let_go(s);
+	wait_for_kprobe_optimizer();
+	scoped_guard(preempt)
+		KUNIT_EXPECT_NULL(test, kprobe_optinsn_owner((unsigned long)slot));
+	stopped_end(s);
+}
+
+/*
+ * A second probe behind the first, in what its jump replaces
+ */
+
+static void expect_both(struct kunit *test, struct jump_probe *a, struct jump_probe *b)
+{
+	int hits_a = atomic_read(&a->hits), hits_b = atomic_read(&b->hits);
+
+	KUNIT_EXPECT_EQ(test, kpj_nops(4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a->hits), hits_a + 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->hits), hits_b + 1);
+}
+
+static void add_second(struct kunit *test, struct jump_probe *a, struct jump_probe *b)
+{
+	KUNIT_ASSERT_EQ(test, register_kprobe(&b->kp), 0);
+	/* Not a byte of the jump. */
+	KUNIT_EXPECT_EQ(test, get_kprobe(b->kp.addr)->opcode, 0x90);
+	KUNIT_EXPECT_FALSE(test, has_flag(a->kp.addr, KPROBE_FLAG_DETOUR));
+	expect_both(test, a, b);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, has_flag(a->kp.addr, KPROBE_FLAG_JUMP));
+	expect_both(test, a, b);
+
+	unregister_kprobe(&b->kp);
+	b->kp = (struct kprobe) { .addr = AT(nops) + 3, .pre_handler = count_pre };
+}
+
+static void jump_p_opt_09_second_in_range(struct kunit *test)
+{
+	struct jump_probe a = { .kp = { .addr = AT(nops), .pre_handler = count_pre } };
+	struct jump_probe b = { .kp = { .addr = AT(nops) + 3, .pre_handler = count_pre } };
+	struct kprobe post = { .addr = AT(nops), .post_handler = nothing_post };
+	u8 text[16];
+
+	memcpy(text, AT(nops), sizeof(text));
+	/* Queued, if the worker is not quicker. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
+	add_second(test, &a, &b);
+
+	/* There is a jump. */
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, first_byte(AT(nops)), JMP32_INSN_OPCODE);
+	add_second(test, &a, &b);
+
+	/* There was one. */
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_EQ(test, first_byte(AT(nops)), INT3_INSN_OPCODE);
+	add_second(test, &a, &b);
+	unregister_kprobe(&post);
+	unregister_kprobe(&a.kp);
+	KUNIT_EXPECT_EQ(test, memcmp(text, AT(nops), sizeof(text)), 0);
+}
+
+/* It waits until nobody goes around it, and the first is not optimized after. */
+static void jump_p_opt_09_second_while_waiting(struct kunit *test)
+{
+	struct jump_probe fill = { .kp = { .addr = AT(fill), .pre_handler = count_pre } };
+	struct jump_probe a = { .kp = { .addr = AT(nops), .pre_handler = count_pre } };
+	struct jump_probe b = { .kp = { .addr = AT(nops) + 3, .pre_handler = count_pre } };
+	struct kprobe *kps[] = { &fill.kp, &a.kp };
+	struct stopped *s = stopped_begin(test, false);
+
+	stop_it(test, s, in_what_is_replaced);
+	KUNIT_ASSERT_EQ(test, register_kprobes(kps, 2), 0);
+	give_it_time();
+	KUNIT_EXPECT_TRUE(test, has_flag(AT(nops), KPROBE_FLAG_DETOUR));
+	KUNIT_EXPECT_FALSE(test, has_flag(AT(nops), KPROBE_FLAG_JUMP));
+
+	schedule_delayed_work(&s->later, HZ / 10);
+	add_second(test, &a, &b);
+	KUNIT_EXPECT_TRUE(test, s->may_go);
+	stopped_end(s);
+	unregister_kprobes(kps, 2);
+}
+
+/*
+ * Others who change the text
+ */
+
+static int kpj_called = 5;
+
+static void first_callee(void)
+{
+	kpj_called = 1;
+}
+
+static void second_callee(void)
+{
+	kpj_called = 2;
+}
+
+DEFINE_STATIC_CALL(kpj_call, first_callee);
+
+/* It is a call that stands right behind the probe. */
+static noinline __noclone notrace void kpj_static_call(void)
+{
+	asm volatile("777:	nop\n" PLACE(static_call));
+	static_call(kpj_call)();
+	asm volatile("");
+}
+
+static void jump_p_opt_13_static_call(struct kunit *test)
+{
+	struct jump_probe p = {
+		.kp = { .addr = AT(static_call), .pre_handler = count_pre },
+	};
+
+	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
+		kunit_skip(test, "needs HAVE_STATIC_CALL_INLINE");
+
+	KUNIT_ASSERT_EQ(test, first_byte(AT(static_call) + 1), CALL_INSN_OPCODE);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, op_at(AT(static_call))->why, KPROBE_OPT_PATCHED);
+	kpj_static_call();
+	KUNIT_EXPECT_EQ(test, kpj_called, 1);
+	static_call_update(kpj_call, second_callee);
+	kpj_static_call();
+	KUNIT_EXPECT_EQ(test, kpj_called, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p.hits), 2);
+	static_call_update(kpj_call, first_callee);
+	unregister_kprobe(&p.kp);
+}
+
+/*
+ * Many
+ */
+
+#define MANY		256
+#define MANY_SIZE	8
+
+asm(".pushsection .text\n"
+	".balign 16\n"
+	".type kpj_many, @function\n"
+	"kpj_many:\n"
+	ASM_ENDBR
+	"777:\n"
+	".rept " __stringify(MANY) "\n"
+	".rept " __stringify(MANY_SIZE) "\n	nop\n.endr\n"
+	".endr\n"
+	ASM_RET
+	".size kpj_many, . - kpj_many\n"
+	".popsection\n"
+	PLACE(many));
+void kpj_many(void);
+STACK_FRAME_NON_STANDARD(kpj_many);
+
+static void jump_p_opt_31_p_opt_33_many_come_and_go(struct kunit *test)
+{
+	struct jump_probe *p = kunit_kcalloc(test, MANY, sizeof(*p), GFP_KERNEL);
+	struct kprobe **kps = kunit_kcalloc(test, MANY, sizeof(*kps), GFP_KERNEL);
+	u8 *text = kunit_kzalloc(test, MANY * MANY_SIZE, GFP_KERNEL);
+	unsigned long start;
+	int i, round;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	KUNIT_ASSERT_NOT_NULL(test, kps);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	memcpy(text, AT(many), MANY * MANY_SIZE);
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < MANY; i++) {
+			memset(&p[i], 0, sizeof(p[i]));
+			p[i].kp.addr = AT(many) + i * MANY_SIZE;
+			p[i].kp.pre_handler = count_pre;
+			kps[i] = &p[i].kp;
+		}
+		start = jiffies;
+		KUNIT_ASSERT_EQ(test, register_kprobes(kps, MANY), 0);
+		/* All go while they are queued, while they wait, and as jumps. */
+		if (round == 1)
+			schedule_timeout_uninterruptible(1);
+		if (round == 2) {
+			wait_for_kprobe_optimizer();
+			for (i = 0; i < MANY; i++)
+				KUNIT_EXPECT_EQ(test, first_byte(kps[i]->addr),
+						JMP32_INSN_OPCODE);
+		}
+		unregister_kprobes(kps, MANY);
+		KUNIT_EXPECT_EQ(test, memcmp(text, AT(many), MANY * MANY_SIZE), 0);
+		wait_for_kprobe_optimizer();
+		/* The kernel's own tests sleep for so long, and then look. */
+		KUNIT_EXPECT_LT(test, jiffies - start, 5UL * HZ);
+		KUNIT_EXPECT_EQ(test, memcmp(text, AT(many), MANY * MANY_SIZE), 0);
+	}
+}
+
+static struct kunit_case jump_cases[] = {
+	KUNIT_CASE(jump_p_opt_16_interrupted_inside),
+	KUNIT_CASE(jump_p_opt_16_preempted_inside),
+	KUNIT_CASE(jump_p_opt_17_preempted_in_detour),
+	KUNIT_CASE(jump_p_opt_09_second_in_range),
+	KUNIT_CASE(jump_p_opt_09_second_while_waiting),
+	KUNIT_CASE(jump_p_opt_13_static_call),
+	KUNIT_CASE(jump_p_opt_31_p_opt_33_many_come_and_go),
+	{}
+};
+
+static struct kunit_suite jump_suite = {
+	.name		= "kprobes_x86_jump",
+	.test_cases	= jump_cases,
+};
+kunit_test_suite(jump_suite);
+
+MODULE_DESCRIPTION("KUnit tests of what is in the way of jumps");
+MODULE_LICENSE("GPL");
