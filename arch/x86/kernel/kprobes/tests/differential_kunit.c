@@ -1428,6 +1428,12 @@ static int learn(unsigned int i)
 	return 0;
 }
 
+static void differential_exit(struct kunit_suite *suite)
+{
+	kprobe_opt_allow(true);
+	free_all();
+}
+
 static int differential_init(struct kunit_suite *suite)
 {
 	unsigned int i;
@@ -1446,7 +1452,7 @@ static int differential_init(struct kunit_suite *suite)
 	d.usable = kvcalloc(d.nr_forms, sizeof(*d.usable), GFP_KERNEL);
 	d.native = vzalloc(array3_size(d.nr_forms, rounds, sizeof(*d.native)));
 	if (!d.info || !d.usable || !d.native) {
-		free_all();
+		differential_exit(suite);
 		return -ENOMEM;
 	}
 
@@ -1456,14 +1462,8 @@ static int differential_init(struct kunit_suite *suite)
 		ret = learn(i);
 	migrate_enable();
 	if (ret)
-		free_all();
+		differential_exit(suite);
 	return ret;
-}
-
-static void differential_exit(struct kunit_suite *suite)
-{
-	kprobe_opt_allow(true);
-	free_all();
 }
 
 static struct kunit_case differential_cases[] = {
