@@ -200,6 +200,8 @@ static struct stopped *stopped_begin(struct kunit *test, bool preempt)
 
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
+	/* What there still is to be done would wait for the thread, too. */
+	wait_for_kprobe_optimizer();
 	s->cpu = cpumask_last(cpu_online_mask);
 	hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	s->timer.function = catch_it;
