@@ -202,6 +202,8 @@ static noinline void count_unwatched(struct llist_node *node)
 	struct kprobe_site *site;
 	struct kretprobe *rp;
 
+	/* The return of what goes back to not watching would come here again. */
+	kprobe_busy_begin();
 	ct_irq_enter_irqson();
 	rp = get_kretprobe(llist_to_instance(node));
 	if (rp) {
@@ -211,6 +213,7 @@ static noinline void count_unwatched(struct llist_node *node)
 		kretprobe_count_miss(rp);
 	}
 	ct_irq_exit_irqson();
+	kprobe_busy_end();
 }
 NOKPROBE_SYMBOL(count_unwatched);
 

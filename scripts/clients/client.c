@@ -7,9 +7,12 @@
  *   client perf [OPTIONS] FN  count calls of FN by a perf event
  *   client bpf [OPTIONS] FN   ditto, by a BPF program, which also tells FN's address
  *   client churn FN SECONDS   open and close such events while others call FN
+ *   client pokes -a ADDRESS   what perf records of the text while one comes and goes
+ *   client crash-load KERNEL INITRD CMDLINE   to boot after a panic
  *
  * Options: -r on return; -o BYTES offset; -a FN is an address; -e ERR the
- * program makes FN return it; -n CALLS how often getsid() is called.
+ * program makes FN return it; -n CALLS how often getsid() is called; -c CPU where,
+ * by default the one on which events count.
  */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -207,13 +210,84 @@ static void churn(const char *seconds)
 	printf("%lu\n", rounds);
 }
 
-static unsigned long on_cpu0 = 1;
+#define RING_PAGES	16
+
+/* Records of this CPU, which is the one that registers and unregisters. */
+static void print_pokes(struct perf_event_mmap_page *ring)
+{
+	char *data = (char *)ring + 4096, *end = data + ring->data_head;
+	struct perf_event_header *h;
+
+	for (; data < end; data += h->size) {
+		struct ksymbol {
+			struct perf_event_header h;
+			unsigned long long addr;
+			unsigned int len;
+			unsigned short type, flags;
+			char name[];
+		} *k = (void *)data;
+		struct poke {
+			struct perf_event_header h;
+			unsigned long long addr;
+			unsigned short old, new;
+			unsigned char bytes[];
+		} *p = (void *)data;
+
+		h = (void *)data;
+		if (h->type == PERF_RECORD_KSYMBOL)
+			printf("ksymbol %s %d\n", k->name, k->flags);
+		else if (h->type != PERF_RECORD_TEXT_POKE)
+			continue;
+		else if (p->addr == opt.address)
+			printf("site %x>%x\n", p->bytes[0], p->bytes[p->old]);
+		else if (!p->old || !p->new)
+			printf("slot %d>%d\n", !!p->old, !!p->new);
+	}
+}
+
+static void pokes(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.ksymbol = 1,
+		.text_poke = 1,
+	};
+	int fd = syscall(__NR_perf_event_open, &attr, -1, 0, -1, 0), probe;
+	void *ring;
+
+	if (fd < 0)
+		die("perf_event_open");
+	ring = mmap(NULL, (1 + RING_PAGES) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		die("mmap");
+	probe = open_event();
+	if (probe < 0)
+		die("perf_event_open");
+	calls();
+	close(probe);
+	print_pokes(ring);
+}
+
+#define KEXEC_FILE_ON_CRASH	2
+
+static void crash_load(const char *kernel, const char *initrd, const char *cmdline)
+{
+	int kernel_fd = open(kernel, O_RDONLY), initrd_fd = open(initrd, O_RDONLY);
+	long len = strlen(cmdline) + 1;
+
+	/* Not one call within the other: they take the same registers. */
+	if (syscall(__NR_kexec_file_load, kernel_fd, initrd_fd, len, cmdline,
+		    KEXEC_FILE_ON_CRASH))
+		die("kexec_file_load");
+}
 
 int main(int argc, char **argv)
 {
+	unsigned long cpu = 0;
 	int i;
 
-	syscall(__NR_sched_setaffinity, 0, sizeof(on_cpu0), &on_cpu0);
 	for (i = 2; i < argc && argv[i][0] == '-'; i++) {
 		switch (argv[i][1]) {
 		case 'r':
@@ -231,13 +305,18 @@ int main(int argc, char **argv)
 		case 'n':
 			opt.calls = atoi(argv[++i]);
 			break;
+		case 'c':
+			cpu = atol(argv[++i]);
+			break;
 		}
 	}
+	cpu = 1ul << cpu;
+	syscall(__NR_sched_setaffinity, 0, sizeof(cpu), &cpu);
 	opt.fn = i < argc ? argv[i] : NULL;
 	if (opt.address)
 		opt.address = strtoul(opt.fn, NULL, 16) + opt.offset;
 
-	if (argc == 2 && !strcmp(argv[1], "call"))
+	if (argc > 1 && !strcmp(argv[1], "call"))
 		printf("%d\n", call());
 	else if (argc > 2 && !strcmp(argv[1], "perf"))
 		perf();
@@ -245,6 +324,10 @@ int main(int argc, char **argv)
 		with_bpf();
 	else if (argc == 4 && !strcmp(argv[1], "churn"))
 		churn(argv[3]);
+	else if (argc > 2 && !strcmp(argv[1], "pokes"))
+		pokes();
+	else if (argc == 5 && !strcmp(argv[1], "crash-load"))
+		crash_load(argv[2], argv[3], argv[4]);
 	else
 		return 2;
 	return 0;

@@ -66,6 +66,21 @@ check "and only where it is allowed" \
 check "after which it succeeds again" says "$sid" client call
 check "all of it is gone" no_probes
 
+# P-MEM-06: those who decode a trace of the processor have to know all text.
+echo 0 >/proc/sys/debug/kprobes-optimization
+client pokes -a -o $MID "$ADDR" >/tmp/pokes
+sed 's/^/    /' /tmp/pokes
+check "p_mem_06 the breakpoint comes and goes" sh -c \
+	"awk '/^site/ { n++; if (n == 1) first = \$2; if (n == 2) second = \$2 }
+	      END { split(first, a, \">\"); split(second, b, \">\");
+		    exit !(n == 2 && a[2] == \"cc\" && a[1] == b[2] && b[1] == \"cc\") }' /tmp/pokes"
+check "p_mem_06 the copy is there before" sh -c \
+	"awk '/^slot 0>1/ { copy = NR } /^site/ && !site { site = NR }
+	      END { exit !(copy && copy < site) }' /tmp/pokes"
+check "p_mem_06 its page is a symbol" sh -c \
+	"grep -q 'ksymbol kprobe_insn_page 0' /tmp/pokes || grep -q kprobe_insn_page /proc/kallsyms"
+echo 1 >/proc/sys/debug/kprobes-optimization
+
 # P-MOD-12: an event is complete before its first hit.
 (while :; do client perf -n 1000 $FN; done) >/dev/null &
 caller=$!

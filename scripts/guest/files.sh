@@ -50,6 +50,43 @@ for off in 0 n N off f; do
 done
 check "the probe is at work again" counts -gt
 
+# In lines of ours, an address that is neither hashed nor part of a symbol.
+hides_addresses() {
+	! dmesg | grep -i 'kprobe' | grep -v 'Command line' |
+		grep -E '(^|[^0-9a-z])(0x)?ffff[0-9a-f]{12}([^0-9a-z]|$)'
+}
+check "p_sys_07 there are messages" sh -c "dmesg | grep -q 'kprobes: '"
+check "p_sys_07 none shows an address" hides_addresses
+
 echo 0 >$TRACING/events/kprobes/files_probe/enable
 check "the probe goes" sh -c "echo >$TRACING/kprobe_events"
 check "the list is empty" no_probes
+
+# P-SCL-07: each line costs the same, however many there are: one look-up of a
+# symbol, and at times another one, when a buffer was full.
+lookups() { awk '$1 == "look_ups" { print $2 }' $TRACING/kprobe_profile; }
+events=$TRACING/kprobe_events
+functions=$(sed 's/ .*//' $TRACING/available_filter_functions |
+	grep -E '^[a-z]*(vfs|seq|bio|page|file|inode|dentry)[a-z_]*$' | sort | uniq -u)
+per_line() {
+	local nr=0 before
+	echo p:look_ups kallsyms_lookup >$events
+	for fn in $functions; do
+		[ $nr -lt "$1" ] || break
+		echo "p:many/e$nr $fn" 2>/dev/null >>$events && nr=$((nr + 1))
+	done
+	echo 1 >$TRACING/events/kprobes/look_ups/enable
+	before=$(lookups)
+	lines=$(wc -l <$KPROBES/list)
+	looked=$(($(lookups) - before))
+	echo 0 >$TRACING/events/kprobes/look_ups/enable
+	echo >$events
+	echo "    $lines lines, $looked look-ups"
+}
+for nr in 60 240; do
+	per_line $nr
+	check "p_scl_07 there are $nr probes" [ "$lines" -ge $nr ]
+	check "p_scl_07 each of $nr lines is made once" \
+		sh -c "[ $looked -ge $lines ] && [ $looked -le $((lines + lines / 10 + 2)) ]"
+done
+check "the long list is empty again" no_probes

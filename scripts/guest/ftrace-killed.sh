@@ -10,6 +10,7 @@ TARGET=/sys/module/kprobe_test_target/parameters
 is() { [ "$(cat "$DRIVER/$1")" = "$2" ]; }
 add() { echo "$1" >$DRIVER/register; }
 refused() { ! add "$1"; }
+warnings() { dmesg | grep -c 'cut here'; }
 
 check "the modules load" sh -c "modprobe kprobe_test_driver && modprobe kprobe_test_target"
 check "a probe on an ftrace site of the target" add kprobe_test_target:kprobe_test_fn
@@ -23,7 +24,9 @@ check "p_mod_07 the probe is gone" is gone 1
 check "p_mod_07 the target comes again" modprobe kprobe_test_target
 echo 1 >$TARGET/call
 check "it is unregistered" sh -c "echo 1 >$DRIVER/unregister"
+before=$(warnings)
 check "p_mod_07 no probe on an ftrace site any more" refused kernel_clone
+check "p_mod_08 which is no reason to warn" [ "$(warnings)" -eq "$before" ]
 check "p_mod_07 nothing is left of it" no_probes
 # What ftrace does not know in a module that came later can be anything.
 add kprobe_test_target:kprobe_test_fn

@@ -34,6 +34,18 @@ check "p_blk_05 the blacklist shows both" sh -c \
 	"[ \$(grep -cE 'kprobe_test_(nokprobe|in_section)' $KPROBES/blacklist) -eq 2 ]"
 check "p_mod_02 init text of a loaded module is refused" \
 	refused register kprobe_test_target:kprobe_test_init_fn
+if [ -e $TRACING/kprobe_events ]; then
+	check "p_blk_12 no event in what must not be traced" sh -c \
+		"! echo p:untraced kprobe_test_target:kprobe_test_no_trace >$TRACING/kprobe_events"
+	check "p_blk_12 but one in what may be" sh -c \
+		"echo p:traced kprobe_test_target:kprobe_test_fn >$TRACING/kprobe_events"
+	echo >$TRACING/kprobe_events
+fi
+check "p_blk_12 a probe in what must not be traced" \
+	sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
+call
+check "p_blk_12 is hit" is hits 1
+echo 1 >$DRIVER/unregister
 
 check "the probe registers again" \
 	sh -c "echo kprobe_test_fn >$DRIVER/register"

@@ -55,7 +55,8 @@ static int sweep_pre(struct kprobe *p, struct pt_regs *regs)
 
 static int sweep_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	container_of(get_kretprobe(ri), struct sweep_probe, rp)->hits++;
+	/* Not get_kretprobe(), which is NULL from the start of unregistering on. */
+	container_of(ri->rp, struct sweep_probe, rp)->hits++;
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of where a probe goes, and whether it may. No probe is placed here.
+ * Tests of where a probe goes, and whether it may. Only where nobody passes by
+ * is one placed here.
  */
 
 #include <kunit/test.h>
@@ -16,6 +17,7 @@
 #endif
 
 #include "../address.h"
+#include "weak.h"
 
 static noinline __noclone __used notrace int kp_addr_plain(int v)
 {
@@ -50,6 +52,13 @@ static noinline __noclone __used notrace int kp_addr_branches(int v)
 	if (static_branch_unlikely(&kp_addr_key))
 		v += 17;
 	return v;
+}
+
+/* The other one is in weak.c. */
+noinline __noclone int kp_addr_weak(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 5;
 }
 
 static int kp_addr_data = 1;
@@ -272,6 +281,36 @@ static void address_p_reg_09_preamble(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, vet(cfi), -EINVAL);
 }
 
+/* Refused or not, it must do no harm, neither to the one that has won. */
+static void address_p_reg_07_weak_function_that_lost(struct kunit *test)
+{
+	int (*volatile winner)(int v) = kp_addr_weak;
+	unsigned long at, left = kp_addr_leftover;
+	unsigned long fn = fn_addr(kp_addr_weak);
+	struct kprobe_where w;
+	u8 before[64], after[64];
+	struct kprobe p;
+	int ret;
+
+	KUNIT_ASSERT_EQ(test, resolve(NULL, "kp_addr_weak", 0, &w), 0);
+	KUNIT_EXPECT_GE(test, w.addr, fn);
+	KUNIT_EXPECT_LT(test, w.addr, fn + 16);
+	KUNIT_EXPECT_TRUE(test, left < fn || left > fn + 64);
+	KUNIT_EXPECT_EQ(test, kp_addr_behind_weak(1), 3);
+
+	memcpy(before, (void *)(left - 32), sizeof(before));
+	for (at = left - 16; at <= left; at++) {
+		memset(&p, 0, sizeof(p));
+		p.addr = (kprobe_opcode_t *)at;
+		ret = register_kprobe(&p);
+		KUNIT_EXPECT_EQ(test, winner(3), 15);
+		if (!ret)
+			unregister_kprobe(&p);
+	}
+	memcpy(after, (void *)(left - 32), sizeof(after));
+	KUNIT_EXPECT_MEMEQ(test, after, before, sizeof(before));
+}
+
 static void address_p_blk_11_ftrace_site(struct kunit *test)
 {
 	struct kprobe_where w = {};
@@ -331,6 +370,7 @@ static struct kunit_case address_cases[] = {
 	KUNIT_CASE(address_p_blk_07_warning),
 	KUNIT_CASE(address_p_blk_10_jump_label),
 	KUNIT_CASE(address_p_reg_09_preamble),
+	KUNIT_CASE(address_p_reg_07_weak_function_that_lost),
 	KUNIT_CASE(address_p_blk_11_ftrace_site),
 	KUNIT_CASE(address_kind_of_a_plain_function),
 	{}

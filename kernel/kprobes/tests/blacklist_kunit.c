@@ -8,6 +8,7 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kgdb.h>
+#include <linux/sched/clock.h>
 #include <linux/kprobes.h>
 #include <linux/objtool.h>
 #include <linux/slab.h>
@@ -118,6 +119,42 @@ static void blacklist_search_of_many(struct kunit *test)
  * Functions for the tests. The compiler is not asked to make variants of them:
  * two with names as it would give them are made by hand.
  */
+/* The least time of some attempts: what else goes on does not count. */
+static u64 time_of_lookups(const struct kprobe_range *r, unsigned int nr)
+{
+	u64 least = U64_MAX, start;
+	unsigned int i, k;
+
+	for (i = 0; i < 5; i++) {
+		start = local_clock();
+		for (k = 0; k < 1000; k++)
+			kprobe_ranges_contain(r, nr, 16UL * (k * 7919 % nr) + 4);
+		least = min(least, local_clock() - start);
+	}
+	return max(least, 1);
+}
+
+/* A hundred times as many take nearly the same time. */
+static void blacklist_p_scl_08_is_searched_not_walked(struct kunit *test)
+{
+	unsigned int few = 500, many = 100 * few, i;
+	struct kprobe_range *r = kvcalloc(many, sizeof(*r), GFP_KERNEL);
+	u64 of_few, of_many;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	for (i = 0; i < many; i++) {
+		r[i].start = 16UL * i;
+		r[i].end = r[i].start + 8;
+	}
+	of_few = time_of_lookups(r, few);
+	of_many = time_of_lookups(r, many);
+	KUNIT_EXPECT_TRUE(test, kprobe_ranges_contain(r, many, 16UL * (many - 1)));
+	KUNIT_EXPECT_FALSE(test, kprobe_ranges_contain(r, many, 16UL * (many - 1) + 8));
+	kvfree(r);
+	kunit_info(test, "%llu and %llu ns\n", of_few, of_many);
+	KUNIT_EXPECT_LT(test, of_many, 10 * of_few);
+}
+
 static noinline __noclone __used int kp_bl_marked(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);
@@ -423,6 +460,7 @@ static void blacklist_sections(struct kunit *test)
 static struct kunit_case blacklist_cases[] = {
 	KUNIT_CASE_PARAM(blacklist_normalise, normalise_gen_params),
 	KUNIT_CASE(blacklist_search_of_many),
+	KUNIT_CASE(blacklist_p_scl_08_is_searched_not_walked),
 	KUNIT_CASE(blacklist_marked_function),
 	KUNIT_CASE(blacklist_p_reg_08_variants),
 	KUNIT_CASE(blacklist_shows_all),

@@ -500,6 +500,74 @@ static void count_kretprobes(struct kunit *test)
 }
 #endif
 
+/*
+ * What else must not grow with the number of probes.
+ */
+
+static void count_calls(struct kunit *test, struct counter *c)
+{
+	c->kp.symbol_name = c->symbol;
+	c->kp.pre_handler = counter_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&c->kp), 0);
+}
+
+/*
+ * Where instructions have no fixed size, the way to one leads through the
+ * function from its start on. Each probe goes it not much more than once.
+ */
+static void count_p_reg_19_decoded_instructions(struct kunit *test)
+{
+	struct counter decode = { .symbol = "insn_decode" };
+	struct count_test *t = test->priv;
+	/* And those of the compiler. */
+	unsigned int of_function = LARGE + 32;
+
+	if (!IS_ENABLED(CONFIG_X86))
+		kunit_skip(test, "instructions have a fixed size");
+
+	count_calls(test, &decode);
+	fill_middle(t, LARGE);
+	KUNIT_EXPECT_EQ(test, register_kprobes(t->kps, LARGE), 0);
+	KUNIT_EXPECT_GE(test, decode.hits, LARGE);
+	KUNIT_EXPECT_LE(test, decode.hits, LARGE * of_function);
+	unregister_kprobes(t->kps, LARGE);
+	unregister_kprobe(&decode.kp);
+}
+
+/* The sites of a module are found by their addresses, not by looking at all. */
+static void count_p_mod_11_p_scl_09_a_module_goes(struct kunit *test)
+{
+	struct counter step = { .symbol = "rb_next" };
+	struct count_test *t = test->priv;
+	unsigned long nowhere = (unsigned long)counter_table;
+	unsigned int in_all, i;
+
+	count_calls(test, &step);
+	fill_middle(t, LARGE);
+	KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, LARGE), 0);
+	step.hits = 0;
+	kprobe_kill_range(nowhere, nowhere + sizeof(counter_table));
+	/* Some are those of interrupts. */
+	KUNIT_EXPECT_LT(test, step.hits, LARGE / 2);
+
+	unregister_kprobes(t->kps, LARGE);
+
+	/* It does count. Nothing is armed, since the text would stay as it is. */
+	fill_middle(t, LARGE);
+	for (i = 0; i < LARGE; i++)
+		t->kp[i].flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, LARGE), 0);
+	step.hits = 0;
+	kprobe_kill_range((unsigned long)t->kp[0].addr, (unsigned long)t->kp[0].addr + 1);
+	in_all = step.hits;
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&t->kp[0]));
+	KUNIT_EXPECT_FALSE(test, kprobe_gone(&t->kp[1]));
+	unregister_kprobes(t->kps, LARGE);
+	unregister_kprobe(&step.kp);
+	KUNIT_EXPECT_GE(test, in_all, 1);
+	KUNIT_EXPECT_LT(test, in_all, LARGE / 2);
+}
+
 /* The counters themselves work, or all of the above would mean nothing. */
 static void count_counts(struct kunit *test)
 {
@@ -557,6 +625,8 @@ static struct kunit_case count_cases[] = {
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(count_kretprobes),
 #endif
+	KUNIT_CASE(count_p_reg_19_decoded_instructions),
+	KUNIT_CASE(count_p_mod_11_p_scl_09_a_module_goes),
 	{}
 };
 

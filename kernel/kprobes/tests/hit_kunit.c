@@ -12,6 +12,7 @@
 
 #include "../hit.h"
 #include "../internal.h"
+#include "../retpool.h"
 
 /*
  * Some architectures look for an ftrace site in the first bytes of a function,
@@ -88,6 +89,7 @@ struct hit_test {
 	struct view		pre, post, entry, ret, nested;
 	struct kprobe		*after_nested;
 	bool			busy_in_handler;
+	unsigned long		outside, inside;
 };
 
 /* Handlers have no better way to the fixture of their case. */
@@ -497,6 +499,120 @@ static void hit_common_functions(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&common_hits), 0);
 }
 
+/*
+ * What a hit costs of the stack, which may be one of interrupts, and nearly used
+ * up.
+ */
+
+/* Behind what the CPU and the entry code save. */
+#define STACK_OF_HIT	(sizeof(struct pt_regs) + (IS_ENABLED(CONFIG_KASAN) ? 2048 : 768))
+
+static int stack_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	now->outside = kernel_stack_pointer(regs);
+	now->inside = (unsigned long)__builtin_frame_address(0);
+	return 0;
+}
+
+#ifdef CONFIG_KRETPROBES
+static int stack_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return stack_pre(NULL, regs);
+}
+#endif
+
+static void expect_little_stack(struct kunit *test)
+{
+	struct hit_test *h = test->priv;
+
+	KUNIT_EXPECT_GT(test, h->outside, h->inside);
+	KUNIT_EXPECT_LE(test, h->outside - h->inside, STACK_OF_HIT);
+	kunit_info(test, "%lu bytes\n", h->outside - h->inside);
+	h->outside = 0;
+}
+
+static void hit_p_hit_22_stack_of_a_hit(struct kunit *test)
+{
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+
+	h->kp.symbol_name = t->symbol;
+	h->kp.pre_handler = stack_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	call(t, 10);
+	unregister_kprobe(&h->kp);
+	expect_little_stack(test);
+
+#ifdef CONFIG_KRETPROBES
+	h->rp.kp.symbol_name = t->symbol;
+	h->rp.handler = stack_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
+	call(t, 10);
+	unregister_kretprobe(&h->rp);
+	expect_little_stack(test);
+#endif
+}
+
+/*
+ * A hit writes to what belongs to its CPU, and nowhere else: so that no line is
+ * shared with those that hit the same probe. The optimizer is kept away.
+ */
+static void hit_p_scl_10_shares_nothing_written(struct kunit *test)
+{
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+	struct kprobe_site *site, *copy;
+	struct kprobe kp;
+	int i;
+
+	copy = kunit_kzalloc(test, sizeof(*copy), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	h->kp.symbol_name = t->symbol;
+	h->kp.pre_handler = stack_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	scoped_guard(mutex, &kprobe_mutex) {
+		site = kprobe_to_site(get_kprobe(h->kp.addr));
+		memcpy(copy, site, sizeof(*site));
+		kp = h->kp;
+		for (i = 0; i < 10; i++)
+			KUNIT_EXPECT_EQ(test, call(t, i), i + t->add);
+		KUNIT_EXPECT_MEMEQ(test, (void *)site, (void *)copy, sizeof(*site));
+		KUNIT_EXPECT_MEMEQ(test, &h->kp, &kp, sizeof(kp));
+	}
+	unregister_kprobe(&h->kp);
+	KUNIT_EXPECT_NE(test, h->outside, 0);
+}
+
+static void hit_p_scl_10_shares_nothing_written_on_return(struct kunit *test)
+{
+#ifdef CONFIG_KRETPROBE_POOL
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+	struct retpool *pool, *copy;
+	struct kretprobe rp;
+	int i;
+
+	copy = kunit_kzalloc(test, sizeof(*copy), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, copy);
+	h->rp.kp.symbol_name = t->symbol;
+	h->rp.handler = stack_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
+	pool = to_retpool(h->rp.rph);
+	scoped_guard(mutex, &kprobe_mutex) {
+		memcpy(copy, pool, sizeof(*pool));
+		rp = h->rp;
+		for (i = 0; i < 10; i++)
+			KUNIT_EXPECT_EQ(test, call(t, i), i + t->add);
+		KUNIT_EXPECT_MEMEQ(test, (void *)pool, (void *)copy, sizeof(*pool));
+		KUNIT_EXPECT_MEMEQ(test, &h->rp, &rp, sizeof(rp));
+	}
+	unregister_kretprobe(&h->rp);
+	KUNIT_EXPECT_NE(test, h->outside, 0);
+#else
+	kunit_skip(test, "needs KRETPROBE_POOL");
+#endif
+}
+
 static int hit_test_init(struct kunit *test)
 {
 	now = kunit_kzalloc(test, sizeof(*now), GFP_KERNEL);
@@ -514,6 +630,9 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE_PARAM(hit_p_hit_01_nested_in_a_return_handler, target_gen_params),
 	KUNIT_CASE_PARAM(hit_core_knows_its_own_probe, target_gen_params),
 	KUNIT_CASE_PARAM(hit_common_functions, common_gen_params),
+	KUNIT_CASE_PARAM(hit_p_hit_22_stack_of_a_hit, target_gen_params),
+	KUNIT_CASE_PARAM(hit_p_scl_10_shares_nothing_written, target_gen_params),
+	KUNIT_CASE_PARAM(hit_p_scl_10_shares_nothing_written_on_return, target_gen_params),
 	{}
 };
 

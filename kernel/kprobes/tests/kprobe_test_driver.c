@@ -4,7 +4,8 @@
  * symbol to the parameter "register" registers it, and fails as that does;
  * anything written to "unregister" or "enable" does what they say. "hits" and
  * "gone" tell about the probe. With "post" set it gets a post handler, too,
- * whose calls are "post_hits".
+ * whose calls are "post_hits". With "oops" set its handler writes to where there
+ * is nothing.
  *
  * Anything written to "kill_ftrace" makes ftrace believe that it is broken.
  *
@@ -31,9 +32,15 @@ struct probe {
 static struct probe by_hand, on_coming, on_going;
 static int going_error;
 
+static bool oops;
+module_param(oops, bool, 0600);
+MODULE_PARM_DESC(oops, "whether the handler oopses");
+
 static int count_hit(struct kprobe *kp, struct pt_regs *regs)
 {
 	container_of(kp, struct probe, kp)->hits++;
+	if (READ_ONCE(oops))
+		WRITE_ONCE(*(int *)NULL, 0);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include <linux/rcupdate.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
@@ -146,6 +147,8 @@ static struct {
 	unsigned long	ret_addr[ARRAY_SIZE(nest)];
 	atomic_t	entries[ARRAY_SIZE(nest)], returns[ARRAY_SIZE(nest)];
 	bool		look;
+	/* The kinds of hooks that saw the innermost one come, and go. */
+	char		come[8], go[8];
 } seen;
 
 struct return_test {
@@ -170,11 +173,25 @@ static int index_of(unsigned long ip)
 	return 0;
 }
 
+static void saw_entry(char kind, int i)
+{
+	atomic_inc(&seen.entries[i]);
+	if (!i && strlen(seen.come) < sizeof(seen.come) - 1)
+		seen.come[strlen(seen.come)] = kind;
+}
+
+static void saw_return(char kind, int i)
+{
+	atomic_inc(&seen.returns[i]);
+	if (!i && strlen(seen.go) < sizeof(seen.go) - 1)
+		seen.go[strlen(seen.go)] = kind;
+}
+
 static int k_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	int i = index_of((unsigned long)ri->rp->kp.addr);
 
-	atomic_inc(&seen.entries[i]);
+	saw_entry('k', i);
 	if (seen.look)
 		look(&seen.at_entry[i]);
 	return 0;
@@ -184,7 +201,7 @@ static int k_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	int i = index_of((unsigned long)ri->rp->kp.addr);
 
-	atomic_inc(&seen.returns[i]);
+	saw_return('k', i);
 	seen.ret_addr[i] = get_kretprobe_retaddr(ri);
 	if (seen.look)
 		look(&seen.at_return[i]);
@@ -202,7 +219,7 @@ static int note_slot(struct kprobe *p, struct pt_regs *regs)
 static int f_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
 		   struct pt_regs *regs, void *data)
 {
-	atomic_inc(&seen.entries[index_of(ip)]);
+	saw_entry('f', index_of(ip));
 	if (seen.look)
 		look(&seen.at_entry[index_of(ip)]);
 	return 0;
@@ -211,7 +228,7 @@ static int f_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
 static void f_return(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
 		     struct pt_regs *regs, void *data)
 {
-	atomic_inc(&seen.returns[index_of(ip)]);
+	saw_return('f', index_of(ip));
 	if (seen.look)
 		look(&seen.at_return[index_of(ip)]);
 }
@@ -241,13 +258,13 @@ static void f_off(struct hook *h)
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 static int g_entry(struct ftrace_graph_ent *ent, struct fgraph_ops *ops)
 {
-	atomic_inc(&seen.entries[index_of(ent->func)]);
+	saw_entry('g', index_of(ent->func));
 	return 1;
 }
 
 static void g_return(struct ftrace_graph_ret *ret, struct fgraph_ops *ops)
 {
-	atomic_inc(&seen.returns[index_of(ret->func)]);
+	saw_return('g', index_of(ret->func));
 }
 
 static int g_on(struct hook *h)
@@ -318,6 +335,7 @@ static void hooks_on(struct kunit *test, const char *kinds)
 
 	for (; *kinds; kinds++) {
 		h = &t->hook[t->nr_hooks++];
+		memset(h, 0, sizeof(*h));
 		h->kind = *kinds;
 		ret = h->kind == 'k' ? k_on(h) : h->kind == 'f' ? f_on(h) : g_on(h);
 		h->on = !ret;
@@ -325,17 +343,18 @@ static void hooks_on(struct kunit *test, const char *kinds)
 	}
 }
 
+static void hook_off(struct hook *h)
+{
+	if (!h->on)
+		return;
+	h->kind == 'k' ? k_off(h) : h->kind == 'f' ? f_off(h) : g_off(h);
+	h->on = false;
+}
+
 static void hooks_off(struct return_test *t)
 {
-	struct hook *h;
-
-	for (; t->nr_hooks; t->nr_hooks--) {
-		h = &t->hook[t->nr_hooks - 1];
-		if (!h->on)
-			continue;
-		h->kind == 'k' ? k_off(h) : h->kind == 'f' ? f_off(h) : g_off(h);
-		h->on = false;
-	}
+	for (; t->nr_hooks; t->nr_hooks--)
+		hook_off(&t->hook[t->nr_hooks - 1]);
 }
 
 static const char * const orders[] = {
@@ -481,11 +500,37 @@ static void plain_and_hooked_call(struct kunit *test, const char *kinds,
 	hooks_off(t);
 }
 
-static void trace_in_the_function(struct kunit *test)
+static void forget_calls(void)
+{
+	memset(&seen, 0, sizeof(seen));
+}
+
+/* Each hook saw each of the three functions come and go so many times. */
+static void expect_seen(struct kunit *test, int n)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(nest); i++) {
+		KUNIT_EXPECT_EQ(test, atomic_read(&seen.entries[i]), n);
+		KUNIT_EXPECT_EQ(test, atomic_read(&seen.returns[i]), n);
+	}
+}
+
+/* Who diverted the return last has it first. */
+static void expect_reverse(struct kunit *test)
+{
+	size_t i, n = strlen(seen.come);
+
+	KUNIT_ASSERT_EQ(test, strlen(seen.go), n);
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_EQ_MSG(test, seen.go[n - 1 - i], seen.come[i],
+				    "%s came, %s went", seen.come, seen.go);
+}
+
+static void p_ret_21_trace_in_the_function(struct kunit *test)
 {
 	const char *kinds = order_of(test);
 	struct return_test *t = test->priv;
-	int i, k = 0;
 
 	plain_and_hooked_call(test, kinds, LOOK);
 	KUNIT_EXPECT_TRUE(test, same(&t->plain, &t->call.trace));
@@ -493,12 +538,8 @@ static void trace_in_the_function(struct kunit *test)
 		show(test, "without hooks", &t->plain);
 		show(test, "with hooks", &t->call.trace);
 	}
-	for (; *kinds; kinds++)
-		k++;
-	for (i = 0; i < ARRAY_SIZE(nest); i++) {
-		KUNIT_EXPECT_EQ(test, atomic_read(&seen.entries[i]), k);
-		KUNIT_EXPECT_EQ(test, atomic_read(&seen.returns[i]), k);
-	}
+	expect_seen(test, strlen(kinds));
+	expect_reverse(test);
 }
 
 /* In entry and return handlers, of all three functions. */
@@ -604,6 +645,52 @@ static void p_ret_18_trace_of_a_sleeping_task(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), CALL_RETURNS);
 }
 
+/*
+ * The hooks go one after the other, and others come, while a call is in flight
+ * that they all have diverted.
+ */
+static void switch_in_flight(struct kunit *test, const char *kinds, bool last_first)
+{
+	struct return_test *t = test->priv, *later;
+	int i, nr = strlen(kinds);
+
+	later = kunit_kzalloc(test, sizeof(*later), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, later);
+
+	hooks_on(test, kinds);
+	put_to_sleep(test, t);
+	for (i = 0; i < nr; i++) {
+		hook_off(&t->hook[last_first ? nr - 1 - i : i]);
+		forget_calls();
+		start_call(test, later, LOOK);
+		KUNIT_EXPECT_EQ(test, end_call(later), CALL_RETURNS);
+		expect_seen(test, nr - 1 - i);
+		expect_reverse(test);
+	}
+	t->nr_hooks = 0;
+
+	hooks_on(test, kinds);
+	forget_calls();
+	put_to_sleep(test, later);
+	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), CALL_RETURNS);
+	/* The new ones do not take it for theirs; but one of fgraph in 16 does. */
+	KUNIT_EXPECT_PTR_EQ(test, strpbrk(seen.go, "kf"), NULL);
+	memset(seen.returns, 0, sizeof(seen.returns));
+	memset(seen.go, 0, sizeof(seen.go));
+	KUNIT_EXPECT_EQ(test, wake_from_sleep(later), CALL_RETURNS);
+	expect_seen(test, nr);
+	expect_reverse(test);
+	hooks_off(t);
+}
+
+static void p_ret_21_hooks_go_and_come_in_flight(struct kunit *test)
+{
+	const char *kinds = order_of(test);
+
+	switch_in_flight(test, kinds, false);
+	switch_in_flight(test, kinds, true);
+}
+
 /* It is not looked at, since it may change just now. */
 static int busy_thread(void *data)
 {
@@ -647,6 +734,7 @@ struct one {
 	atomic_t		entries, returns;
 	int			cpu_entry, cpu_return, moved;
 	unsigned long		*slot;
+	unsigned long		ret_addr, ret_value;
 };
 
 static int one_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -666,6 +754,8 @@ static int one_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	atomic_inc(&o->returns);
 	o->cpu_return = raw_smp_processor_id();
 	o->moved += o->cpu_return != o->cpu_entry;
+	o->ret_addr = get_kretprobe_retaddr(ri);
+	o->ret_value = regs_return_value(regs);
 	return 0;
 }
 
@@ -680,6 +770,79 @@ static struct one *probe_one(struct kunit *test, const char *symbol, int maxacti
 	o->rp.maxactive = maxactive;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&o->rp), 0);
 	return o;
+}
+
+/*
+ * At an ftrace site the return address is elsewhere, seen from the registers,
+ * than where a breakpoint finds it.
+ */
+
+static unsigned long inside_returns_to;
+
+static noinline __noclone u32 kp_ret_traced(u32 v)
+{
+	inside_returns_to = (unsigned long)__builtin_return_address(0);
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3 + 1;
+}
+
+static noinline __noclone notrace u32 kp_ret_plain(u32 v)
+{
+	KP_PADDING;
+	inside_returns_to = (unsigned long)__builtin_return_address(0);
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3 + 2;
+}
+
+struct entry_case {
+	const char	*name;
+	const char	*symbol;
+	u32		(*fn)(u32 v);
+	u32		want;
+	bool		ftrace;
+};
+
+static const struct entry_case entry_cases[] = {
+	{ "breakpoint",	"kp_ret_plain",	 kp_ret_plain,	17, false },
+	{ "ftrace",	"kp_ret_traced", kp_ret_traced,	16, true },
+};
+KUNIT_ARRAY_PARAM_DESC(entry, entry_cases, name);
+
+static noinline u32 call_entry(const struct entry_case *c)
+{
+	u32 (*volatile fn)(u32 v) = c->fn;
+
+	/* Not the last thing, or it would not return to here. */
+	return fn(5) + 1000;
+}
+
+static void p_ret_25_the_right_slot(struct kunit *test)
+{
+	const struct entry_case *c = test->param_value;
+	unsigned long real;
+	struct one *o;
+	int i;
+
+	if (c->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+
+	KUNIT_ASSERT_EQ(test, call_entry(c), c->want + 1000);
+	real = inside_returns_to;
+	KUNIT_EXPECT_FALSE(test, is_hook(real));
+
+	o = probe_one(test, c->symbol, 1);
+	scoped_guard(preempt)
+		KUNIT_EXPECT_EQ(test, kprobe_ftrace(get_kprobe(o->rp.kp.addr)), c->ftrace);
+	for (i = 1; i <= 3; i++) {
+		KUNIT_EXPECT_EQ(test, call_entry(c), c->want + 1000);
+		KUNIT_EXPECT_TRUE(test, is_hook(inside_returns_to));
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), i);
+		KUNIT_EXPECT_EQ(test, o->ret_addr, real);
+		KUNIT_EXPECT_EQ(test, o->ret_value, c->want);
+	}
+	unregister_kretprobe(&o->rp);
+	KUNIT_EXPECT_EQ(test, call_entry(c), c->want + 1000);
+	KUNIT_EXPECT_EQ(test, inside_returns_to, real);
 }
 
 static noinline __noclone notrace u32 kp_ret_die(struct completion *done)
@@ -754,6 +917,69 @@ static void p_ret_06_many_die_and_the_probe_goes(struct kunit *test)
 		KUNIT_EXPECT_LE(test, atomic_read(&o->entries), ARRAY_SIZE(done));
 		memset(o, 0x6b, sizeof(*o));
 	}
+}
+
+/* A child begins without the calls that its parent is in. */
+struct family {
+	struct completion	done;
+	pid_t			pid;
+	bool			parent_hooked, child_hooked;
+	u32			child_got;
+};
+
+static bool is_hooked(struct task_struct *task)
+{
+#ifdef CONFIG_RETHOOK
+	if (task->rethooks.first)
+		return true;
+#endif
+	return task->kretprobe_instances.first;
+}
+
+static int child_thread(void *data)
+{
+	struct family *f = data;
+
+	f->child_hooked = is_hooked(current);
+	f->child_got = kp_ret_die(NULL);
+	kthread_complete_and_exit(&f->done, 0);
+}
+
+static noinline __noclone notrace u32 kp_ret_fork(struct family *f)
+{
+	KP_PADDING;
+	f->parent_hooked = is_hooked(current);
+	f->pid = kernel_thread(child_thread, f, "kp_ret_child", SIGCHLD);
+	if (f->pid > 0)
+		wait_for_completion(&f->done);
+	return 9;
+}
+
+static void p_ret_09_child_inherits_no_hooks(struct kunit *test)
+{
+	struct one *parent, *clone, *child;
+	struct family f;
+	int i;
+
+	parent = probe_one(test, "kp_ret_fork", 1);
+	clone = probe_one(test, "kernel_clone", 0);
+	child = probe_one(test, "kp_ret_die", 1);
+	for (i = 1; i <= 50; i++) {
+		memset(&f, 0, sizeof(f));
+		init_completion(&f.done);
+		KUNIT_EXPECT_EQ(test, kp_ret_fork(&f), 9);
+		KUNIT_ASSERT_GT(test, f.pid, 0);
+		KUNIT_EXPECT_TRUE(test, f.parent_hooked);
+		KUNIT_EXPECT_FALSE(test, f.child_hooked);
+		KUNIT_EXPECT_EQ(test, f.child_got, 7);
+		KUNIT_EXPECT_EQ(test, atomic_read(&parent->returns), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&child->returns), i);
+	}
+	unregister_kretprobe(&parent->rp);
+	unregister_kretprobe(&clone->rp);
+	unregister_kretprobe(&child->rp);
+	KUNIT_EXPECT_GE(test, atomic_read(&clone->returns), 50);
+	KUNIT_EXPECT_EQ(test, parent->rp.nmissed + child->rp.nmissed, 0);
 }
 
 static noinline __noclone notrace u32 kp_ret_move(int cpu)
@@ -848,18 +1074,21 @@ static noinline notrace u32 call_unwatched(u32 v)
 
 static void p_ret_28_rcu_does_not_watch_the_return(struct kunit *test)
 {
-	struct one *o;
+	struct one *o, *exit;
 	int i;
 
 	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
 		kunit_skip(test, "needs KRETPROBE_NATIVE");
 	o = probe_one(test, "kp_ret_unwatched", 1);
+	/* With which the counting ends, and which returns unwatched itself. */
+	exit = probe_one(test, "ct_irq_exit_irqson", 1);
 	for (i = 1; i <= 5; i++) {
 		KUNIT_EXPECT_EQ(test, call_unwatched(10), 13);
 		KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), i);
 		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 0);
 		KUNIT_EXPECT_EQ(test, o->rp.nmissed, i);
 	}
+	unregister_kretprobe(&exit->rp);
 	unregister_kretprobe(&o->rp);
 }
 #else
@@ -959,13 +1188,16 @@ static void return_test_exit(struct kunit *test)
 }
 
 static struct kunit_case return_testcases[] = {
-	KUNIT_CASE_PARAM(trace_in_the_function, order_gen_params),
+	KUNIT_CASE_PARAM(p_ret_21_trace_in_the_function, order_gen_params),
 	KUNIT_CASE_PARAM(p_ret_18_trace_in_the_handlers, order_gen_params),
 	KUNIT_CASE_PARAM(p_ret_18_trace_from_the_trampoline, order_gen_params),
 	KUNIT_CASE_PARAM(p_ret_18_trace_of_a_sleeping_task, order_gen_params),
+	KUNIT_CASE_PARAM(p_ret_21_hooks_go_and_come_in_flight, order_gen_params),
 	KUNIT_CASE(p_ret_19_trace_of_a_running_task),
+	KUNIT_CASE_PARAM(p_ret_25_the_right_slot, entry_gen_params),
 	KUNIT_CASE(p_ret_06_p_ret_07_task_dies_inside),
 	KUNIT_CASE(p_ret_06_many_die_and_the_probe_goes),
+	KUNIT_CASE(p_ret_09_child_inherits_no_hooks),
 	KUNIT_CASE(returns_on_another_cpu),
 	KUNIT_CASE(p_ret_02_default_pool_grows),
 	KUNIT_CASE(p_ret_28_rcu_does_not_watch_the_return),

@@ -10,7 +10,10 @@
 #include <linux/gfp.h>
 #include <linux/kallsyms.h>
 #include <linux/kthread.h>
+#include <linux/mm.h>
 #include <linux/sort.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 
 #include "../internal.h"
 #include "../slots.h"
@@ -369,6 +372,57 @@ static void slots_of_the_kernel_are_text(struct kunit *test)
 #endif
 }
 
+/* Who gets the page next can write to it. */
+static void slots_p_mem_02_pages_are_writable_when_free(struct kunit *test)
+{
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+	unsigned int i, nr = 4 * PAGE_SIZE / kprobe_insn_slots.slot_size;
+	struct page *pages[2 * 4] = {};
+	unsigned int nr_pages = 0, nr_freed = 0, waits;
+	kprobe_opcode_t **slot;
+	u8 byte;
+
+	slot = kunit_kcalloc(test, nr, sizeof(*slot), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	for (i = 0; i < nr; i++) {
+		slot[i] = get_insn_slot();
+		if (!slot[i] || !is_vmalloc_or_module_addr(slot[i]) ||
+		    nr_pages == ARRAY_SIZE(pages))
+			continue;
+		/* In the order of the slots, many of which are on one page. */
+		pages[nr_pages] = vmalloc_to_page(slot[i]);
+		if (!nr_pages || pages[nr_pages] != pages[nr_pages - 1])
+			get_page(pages[nr_pages++]);
+	}
+	for (i = 0; i < nr; i++) {
+		if (slot[i])
+			free_insn_slot(slot[i], 0);
+	}
+	kprobe_slots_flush(&kprobe_insn_slots);
+
+	/* All but one, which is kept; and one that others have slots on. */
+	for (i = 0, waits = 0; i < nr_pages; i++) {
+		while (page_count(pages[i]) > 1 && waits++ < 500)
+			msleep(10);
+		if (page_count(pages[i]) > 1)
+			continue;
+		byte = 0;
+		KUNIT_EXPECT_EQ(test, copy_to_kernel_nofault(page_address(pages[i]),
+							     &byte, 1), 0);
+	}
+	for (i = 0; i < nr_pages; i++) {
+		nr_freed += page_count(pages[i]) == 1;
+		put_page(pages[i]);
+	}
+	if (nr_pages)
+		KUNIT_EXPECT_GE(test, nr_freed + 2, nr_pages);
+	else
+		kunit_skip(test, "slots are not in pages of their own");
+#else
+	kunit_skip(test, "the architecture has no instruction slots");
+#endif
+}
+
 static int slots_test_init(struct kunit *test)
 {
 	struct slots_test *t = kvzalloc(struct_size(t, slot, 2 * NR_SLOTS), GFP_KERNEL);
@@ -407,6 +461,7 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_p_mem_07_are_symbols),
 	KUNIT_CASE(slots_without_memory),
 	KUNIT_CASE(slots_of_the_kernel_are_text),
+	KUNIT_CASE(slots_p_mem_02_pages_are_writable_when_free),
 	{}
 };
 

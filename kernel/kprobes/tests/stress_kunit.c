@@ -7,6 +7,7 @@
 
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -225,6 +226,25 @@ static int switching_thread(void *data)
 	return 0;
 }
 
+#ifdef CONFIG_HOTPLUG_CPU
+static int hotplug_thread(void *data)
+{
+	unsigned int cpu = cpumask_last(cpu_online_mask);
+	struct worker *w = data;
+
+	while (!READ_ONCE(*w->stop)) {
+		w->errors += !!remove_cpu(cpu);
+		/* No hit was cut off there. */
+		w->wrong += !!per_cpu(current_kprobe, cpu);
+		w->errors += !!add_cpu(cpu);
+		w->rounds++;
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_uninterruptible(1);
+	return 0;
+}
+#endif
+
 struct crew {
 	bool		stop;
 	unsigned int	nr;
@@ -368,10 +388,28 @@ static void stress_p_ret_27_global_switch(struct kunit *test)
 	expect_all_well(test, c);
 }
 
+static void stress_p_sys_02_cpu_comes_and_goes(struct kunit *test)
+{
+#ifdef CONFIG_HOTPLUG_CPU
+	struct crew *c;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	c = crew_of_callers(test);
+	hire(c, registering_thread, some_cpu(0));
+	hire(c, hotplug_thread, some_cpu(0));
+	work(c);
+	expect_all_well(test, c);
+#else
+	kunit_skip(test, "needs HOTPLUG_CPU");
+#endif
+}
+
 static struct kunit_case stress_cases[] = {
 	KUNIT_CASE_SLOW(stress_p_hit_08_p_agg_12_come_and_go),
 	KUNIT_CASE_SLOW(stress_p_agg_03_one_stays),
 	KUNIT_CASE_SLOW(stress_p_ret_27_global_switch),
+	KUNIT_CASE_SLOW(stress_p_sys_02_cpu_comes_and_goes),
 	{}
 };
 

@@ -5,15 +5,19 @@
  */
 
 #include <kunit/test.h>
+#include <linux/cfi.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
+#include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/linkage.h>
+#include <linux/mman.h>
 #include <linux/objtool.h>
 #include <linux/pgtable.h>
 #include <linux/uaccess.h>
 
+#include <asm/alternative.h>
 #include <asm/apic.h>
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -21,10 +25,15 @@
 #include <asm/msr.h>
 #include <asm/nmi.h>
 #include <asm/nospec-branch.h>
+#include <asm/sections.h>
+#include <asm/smap.h>
 #include <asm/trapnr.h>
 
 #include "../common.h"
 #include "optimizer.h"
+#ifdef CONFIG_KGDB
+#include "../../../../../kernel/debug/debug_core.h"
+#endif
 
 /*
  * FUNCTION(name, code): a function of one argument in ax, which gives its
@@ -356,6 +365,69 @@ static void probe_p_blk_13_fixup_is_not_boosted(struct kunit *test)
 }
 
 /* The step stays on its CPU because interrupts are off. */
+/* Reads from a user's page, as get_user() does. */
+FUNCTION(user_load, ALTERNATIVE("", __ASM_STAC, X86_FEATURE_SMAP) "\n"
+	 "777: mov (" AX "), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
+	 ALTERNATIVE("", __ASM_CLAC, X86_FEATURE_SMAP) "\n"
+	 _ASM_EXTABLE(777b, 1b));
+
+static struct task_struct *faulting_task;
+
+/* The page is found with interrupts on, and may sleep for it. */
+static int page_in_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct watch *w = container_of(p, struct watch, kp);
+
+	if (current == faulting_task)
+		atomic_inc(regs->flags & X86_EFLAGS_IF ? &w->pre : &w->faults);
+	return 0;
+}
+
+/* The step ends with the fault, and begins anew when there is a page. */
+static void probe_p_hit_10_fault_that_sleeps(struct kunit *test)
+{
+	struct watch w = {
+		.kp = {
+			.addr = AT(user_load),
+			.pre_handler = watch_pre,
+			.post_handler = watch_post,
+		},
+	};
+	struct watch page_in = {
+		.kp = { .symbol_name = "handle_mm_fault", .pre_handler = page_in_pre },
+	};
+	unsigned long page;
+	int count = preempt_count();
+
+	page = kunit_vm_mmap(test, NULL, 0, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_LT(test, page, TASK_SIZE);
+	KUNIT_ASSERT_NE(test, page, 0);
+	/* As it is without probes. */
+	KUNIT_ASSERT_EQ(test, (int)run(kpx_user_load, page), 0);
+
+	faulting_task = current;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&page_in.kp), 0);
+	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(w.kp.addr)), "stepped");
+	KUNIT_EXPECT_EQ(test, (int)run(kpx_user_load, page + PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);
+	/* It was not inside a hit any more. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&page_in.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&page_in.faults), 0);
+	KUNIT_EXPECT_EQ(test, page_in.kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, preempt_count(), count);
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+
+	/* Now that it is there, nothing faults. */
+	KUNIT_EXPECT_EQ(test, put_user(77, (int __user *)(page + PAGE_SIZE)), 0);
+	KUNIT_EXPECT_EQ(test, (int)run(kpx_user_load, page + PAGE_SIZE), 77);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3);
+	unregister_kprobe(&page_in.kp);
+	unregister_kprobe(&w.kp);
+}
+
 static bool interrupts_in_step;
 
 static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
@@ -685,6 +757,136 @@ static void probe_p_mem_01_slot_is_read_only(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+/* A copy that refers to something near the original reaches it from there. */
+static bool reaches(const void *from, unsigned long to)
+{
+	long distance = to - (unsigned long)from;
+
+	return distance == (s32)distance;
+}
+
+static void expect_near(struct kunit *test, const void *slot)
+{
+	KUNIT_EXPECT_TRUE(test, reaches(slot, (unsigned long)_stext));
+	KUNIT_EXPECT_TRUE(test, reaches(slot, (unsigned long)_end));
+	KUNIT_EXPECT_TRUE(test, reaches(slot, MODULES_VADDR));
+	KUNIT_EXPECT_TRUE(test, reaches(slot, MODULES_END - 1));
+}
+
+static void probe_p_mem_05_slots_are_near(struct kunit *test)
+{
+	void *slot = get_insn_slot();
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	expect_near(test, slot);
+	free_insn_slot(slot, 0);
+#ifdef CONFIG_OPTPROBES
+	slot = get_optinsn_slot();
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	expect_near(test, slot);
+	free_optinsn_slot(slot, 0);
+#endif
+	/* What is told apart from them. */
+	KUNIT_EXPECT_FALSE(test, IS_ENABLED(CONFIG_X86_64) && reaches(test, MODULES_VADDR));
+}
+
+/* A caller's check is read backwards from its trap, when that has gone off. */
+#ifdef CONFIG_CFI_CLANG
+static noinline __noclone notrace int kpx_indirect(int (*fn)(int v), int v)
+{
+	return fn(v) + 1;
+}
+
+static noinline __noclone notrace int kpx_direct(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 2;
+}
+
+/* Lengths of the instructions that load the type and that compare it. */
+#define CFI_LOAD_TO_TRAP	12
+#define CFI_ADD_TO_TRAP		6
+
+static void probe_p_reg_10_cfi_check(struct kunit *test)
+{
+	int (*fn)(int v) = kpx_direct;
+	unsigned long size, into, trap = 0, i, accepted = 0;
+	unsigned long start = (unsigned long)kpx_indirect;
+	struct watch w;
+	int ret;
+
+	OPTIMIZER_HIDE_VAR(fn);
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
+	for (i = CFI_LOAD_TO_TRAP; i < size && !trap; i++)
+		trap = is_cfi_trap(start + i) ? start + i : 0;
+	KUNIT_ASSERT_NE(test, trap, 0);
+
+	for (i = 0; i < size; i++) {
+		w = (struct watch){
+			.kp = { .addr = (void *)(start + i), .pre_handler = watch_pre },
+		};
+		ret = register_kprobe(&w.kp);
+		KUNIT_EXPECT_EQ(test, kpx_indirect(fn, 5), 11);
+		if (start + i == trap - CFI_LOAD_TO_TRAP || start + i == trap - CFI_ADD_TO_TRAP)
+			KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+		else if (start + i == trap)
+			KUNIT_EXPECT_NE(test, ret, 0);
+		if (ret)
+			continue;
+		accepted++;
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+		unregister_kprobe(&w.kp);
+	}
+	/* The jump over the trap, the call, and what is done with its result. */
+	KUNIT_EXPECT_GE(test, accepted, 4);
+}
+#else
+static void probe_p_reg_10_cfi_check(struct kunit *test)
+{
+	kunit_skip(test, "needs CFI_CLANG");
+}
+#endif
+
+#ifdef CONFIG_KGDB
+/* Somebody may sit at a breakpoint of kgdb: what is behind it is not known. */
+static void probe_p_hit_24_breakpoint_of_kgdb(struct kunit *test)
+{
+	unsigned long start = (unsigned long)kpx_bt;
+	struct watch w = { .kp = { .addr = AT(bt), .pre_handler = watch_pre } };
+	unsigned long want = run(kpx_bt, 8);
+
+	KUNIT_ASSERT_LT(test, start, (unsigned long)AT(bt));
+	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(start), 0);
+	KUNIT_ASSERT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	KUNIT_EXPECT_EQ(test, *(u8 *)start, INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), -EILSEQ);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(start), 0);
+	KUNIT_EXPECT_NE(test, *(u8 *)start, INT3_INSN_OPCODE);
+
+	/* And the other way around: kgdb comes and goes where a probe is. */
+	memset(&w, 0, sizeof(w));
+	w.kp.addr = AT(bt);
+	w.kp.pre_handler = watch_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, dbg_set_sw_break((unsigned long)AT(bt)), 0);
+	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_bt, 8), want);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break((unsigned long)AT(bt)), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_bt, 8), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, run(kpx_bt, 8), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+}
+#else
+static void probe_p_hit_24_breakpoint_of_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB");
+}
+#endif
+
 /* With an armed probe in front of it, the way there is still decoded right. */
 static void probe_p_reg_18_neighbours(struct kunit *test)
 {
@@ -918,6 +1120,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_post_ip),
 	KUNIT_CASE_PARAM(probe_p_hit_09_p_hit_12_fixup, fault_form_gen_params),
 	KUNIT_CASE_PARAM(probe_p_blk_13_fixup_is_not_boosted, fault_form_gen_params),
+	KUNIT_CASE(probe_p_hit_10_fault_that_sleeps),
 	KUNIT_CASE_PARAM(probe_fault_of_step, fault_action_gen_params),
 	KUNIT_CASE(probe_p_hit_11_fault_of_handler),
 #ifdef CONFIG_KRETPROBES
@@ -928,6 +1131,9 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_p_reg_17_behind_padding),
 	KUNIT_CASE(probe_p_hit_23_foreign_breakpoint),
 	KUNIT_CASE(probe_p_mem_01_slot_is_read_only),
+	KUNIT_CASE(probe_p_mem_05_slots_are_near),
+	KUNIT_CASE(probe_p_reg_10_cfi_check),
+	KUNIT_CASE(probe_p_hit_24_breakpoint_of_kgdb),
 	KUNIT_CASE(probe_p_reg_18_neighbours),
 #ifdef CONFIG_X86_LOCAL_APIC
 	KUNIT_CASE_SLOW(probe_p_hit_02_p_hit_03_p_hit_06_nmi),

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A weak function that loses against the one of address_kunit.c. Its code stays
+ * in the kernel, without a symbol, and perhaps with a place for ftrace.
+ */
+
+#include <linux/compiler.h>
+#include <linux/objtool.h>
+
+#include "weak.h"
+
+#ifdef CONFIG_64BIT
+#define ADDRESS	".quad"
+#else
+#define ADDRESS	".long"
+#endif
+
+noinline int __weak kp_addr_weak(int v)
+{
+	asm volatile("1:\n"
+		     ANNOTATE_NOENDBR
+		     "	.pushsection .rodata\n"
+		     "	.balign 8\n"
+		     "	.globl kp_addr_leftover\n"
+		     "kp_addr_leftover:\n"
+		     "	" ADDRESS " 1b\n"
+		     "	.popsection\n"
+		     : "+r" (v));
+	return v + 1;
+}
+
+/* For objtool, which wants to see where the rest ends. */
+noinline int kp_addr_behind_weak(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 2;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_TESTS_WEAK_H
+#define _KERNEL_KPROBES_TESTS_WEAK_H
+
+/* There are two: the one of weak.c loses. It points to what is left of it. */
+int kp_addr_weak(int v);
+int kp_addr_behind_weak(int v);
+extern const unsigned long kp_addr_leftover;
+
+#endif /* _KERNEL_KPROBES_TESTS_WEAK_H */

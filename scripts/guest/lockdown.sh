@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What lockdown leaves of probes, step by step: it can only become more.
+# needs: CONFIG_SECURITY_LOCKDOWN_LSM CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES
+# append: lsm=lockdown
+. /guest/lib.sh
+
+DRIVER=/sys/module/kprobe_test_driver/parameters
+LOCKDOWN=/sys/kernel/security/lockdown
+FN=vfs_statx
+
+mount -t securityfs none /sys/kernel/security
+is_at() { grep -q "\[$1\]" $LOCKDOWN; }
+lock_down() { echo "$1" >$LOCKDOWN && is_at "$1"; }
+event() { echo "p:locked $FN" >$TRACING/kprobe_events && echo 1 >$TRACING/events/kprobes/locked/enable; }
+no_event() { echo 0 >$TRACING/events/kprobes/locked/enable && echo >$TRACING/kprobe_events; }
+# In the middle of a function: the text of the kernel is written to.
+probe() { echo $FN >$DRIVER/register && stat /init && [ "$(cat $DRIVER/hits)" -ge 1 ]; }
+no_probe() { echo 1 >$DRIVER/unregister; }
+
+check "the driver loads" modprobe kprobe_test_driver
+check "there is no lockdown" is_at none
+check "p_mem_11 integrity" lock_down integrity
+check "p_mem_11 events are allowed" event
+stat /init >/dev/null
+check "p_mem_11 and hit" grep -q 'locked: (' $TRACING/trace
+check "p_mem_11 and go" no_event
+check "p_mem_11 probes of modules, too" probe
+check "p_mem_11 and go" no_probe
+check "p_mem_11 confidentiality" lock_down confidentiality
+check "p_mem_11 no event any more" sh -c "! echo p:locked $FN >$TRACING/kprobe_events"
+check "p_mem_11 probes of modules are allowed still" probe
+check "p_mem_11 and go" no_probe
+check "the list is empty" no_probes

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A handler that oopses at an ftrace site takes its process with it, and no more.
+# needs: CONFIG_KPROBES_ON_FTRACE CONFIG_KPROBES_TEST_MODULES CONFIG_FTRACE_SYSCALLS
+. /guest/lib.sh
+
+DRIVER=/sys/module/kprobe_test_driver/parameters
+# Only who calls it holds nothing that others need.
+FN=__x64_sys_getsid
+
+counts() {
+	local before
+	before=$(cat $DRIVER/hits)
+	client call -c "$1"
+	[ "$(cat $DRIVER/hits)" -eq $((before + $2)) ]
+}
+
+check "the driver loads" modprobe kprobe_test_driver
+check "a probe on an ftrace site" sh -c "echo $FN >$DRIVER/register"
+check "it is one" grep -q FTRACE $KPROBES/list
+check "its handler is called" counts 1 1
+echo "expect splat: kernel NULL pointer dereference"
+echo "expect splat: Oops:"
+echo 1 >$DRIVER/oops
+client call -c 1
+echo 0 >$DRIVER/oops
+check "p_sys_05 the whole report was printed" sh -c "dmesg | grep -q 'end trace'"
+check "p_sys_05 with the handler in its trace" sh -c "dmesg | grep -q 'RIP:.*count_hit'"
+check "p_sys_05 other CPUs go on" counts 0 1
+# Its hit never ends.
+check "p_sys_05 this one has no hits any more" counts 1 0
+check "p_sys_05 but counts them" grep -q 'missed_nested=[1-9]' $KPROBES/sites
+check "p_sys_05 the probe goes" sh -c "echo 1 >$DRIVER/unregister"
+check "p_sys_05 another one comes" sh -c "echo vfs_statx >$DRIVER/register"
+check "p_sys_05 and goes" sh -c "echo 1 >$DRIVER/unregister"
+check "the list is empty" no_probes
