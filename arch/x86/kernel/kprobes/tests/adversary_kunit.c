@@ -284,7 +284,7 @@ static u32 text_sum(void)
 	return sum;
 }
 
-static void adversary_random_functions(struct kunit *test)
+static void adversary_p_opt_10_random_functions(struct kunit *test)
 {
 	struct adversary a = {};
 	unsigned int fn, run, n;
@@ -318,7 +318,7 @@ static void adversary_random_functions(struct kunit *test)
 }
 
 static struct kunit_case adversary_cases[] = {
-	KUNIT_CASE_SLOW(adversary_random_functions),
+	KUNIT_CASE_SLOW(adversary_p_opt_10_random_functions),
 	{}
 };
 

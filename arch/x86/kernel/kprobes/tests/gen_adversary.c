@@ -315,7 +315,8 @@ static void function(void)
 
 	if (nr_colds) {
 		printf("\n\t.section .text.unlikely, \"ax\"\n"
-		       "\t.type kpa_fn%u.cold, @function\nkpa_fn%u.cold:\n", fn, fn);
+		       "\t.type kpa_fn%u.cold, @function\nkpa_fn%u.cold:\n"
+		       "\tANNOTATE_NOENDBR\n", fn, fn);
 		for (i = 0; i < nr_colds; i++) {
 			printf(".Lkpa_cold_%u_%u:\n", fn, i);
 			straight();
