@@ -520,7 +520,7 @@ static void optimize_forms(struct kunit *test)
 
 #ifdef CONFIG_JUMP_LABEL
 /* While there are probes on them, and perhaps jumps. */
-static void optimize_static_keys(struct kunit *test)
+static void optimize_p_opt_13_static_keys(struct kunit *test)
 {
 	static const struct place places[] = {
 		PLACE(label), PLACE(label_site), PLACE(label_behind), PLACE(label_at),
@@ -988,6 +988,7 @@ asm(".pushsection .text\n"
 	"	je 1f\n"
 	".globl kpo_hop_traced_at\n"
 	"kpo_hop_traced_at:\n"
+	ANNOTATE_NOENDBR
 	"	.byte 0x66, 0x90\n"
 	"1:	nop; nop; nop\n"
 	"	pop %rax\n"
@@ -1447,7 +1448,7 @@ static void optimize_storm(struct kunit *test)
 static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(optimize_forms, form_gen_params),
 #ifdef CONFIG_JUMP_LABEL
-	KUNIT_CASE(optimize_static_keys),
+	KUNIT_CASE(optimize_p_opt_13_static_keys),
 #endif
 	KUNIT_CASE(optimize_hop_is_taken_back),
 	KUNIT_CASE(optimize_hops_are_not_shared),
