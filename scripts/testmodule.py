@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The script scripts/test as a module: from testmodule import test."""
+"""Scripts without a suffix as modules: from testmodule import test."""
 import importlib.machinery
 import importlib.util
 import os
 
-_path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "test")
-_loader = importlib.machinery.SourceFileLoader("test", _path)
-test = importlib.util.module_from_spec(importlib.util.spec_from_loader("test", _loader))
-_loader.exec_module(test)
+
+def load(name):
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+test = load("test")

@@ -17,6 +17,14 @@ until_live() {
 	done
 	[ "$(live)" -eq "$1" ]
 }
+# Until the optimizer has seen to all.
+settle() {
+	local j=0
+	while grep -q 'opt=queued\|opt=waiting' $KPROBES/sites && [ $j -lt 50 ]; do
+		usleep 20000
+		j=$((j + 1))
+	done
+}
 # One event for each instruction of the first 64 bytes of a function.
 probe_all() {
 	local i=0 nr=0
@@ -154,5 +162,49 @@ while [ $i -lt 48 ]; do
 	i=$((i + 1))
 done 2>/dev/null
 check "probes in the module were optimized" [ $got -ge 1 ]
+
+# Into the middle of what a jump would overwrite.
+if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
+	modprobe kprobe_test_driver
+	for what in text rodata data fixup nothing; do
+		echo kprobe_test_into_$what >/sys/module/kprobe_test_driver/parameters/register
+		settle
+		case $what in
+		nothing) check "nothing leads there in the module" [ "$(live)" -eq 1 ] ;;
+		*)	check "the module's $what leads there" \
+				grep -q 'kprobe_test_into.*why=jump-target+1' $KPROBES/sites ;;
+		esac
+		echo 1 >/sys/module/kprobe_test_driver/parameters/unregister
+	done
+	rmmod kprobe_test_driver
+fi
+
+# Every instruction of a function with a static key, which is switched meanwhile.
+key=/sys/module/kprobe_test_target/parameters/key
+wrong=0 total=0 got=0 i=0
+while [ $i -lt 96 ]; do
+	for first in 0 1; do
+		echo $first >$key
+		echo "p:opt/one kprobe_test_target:kprobe_test_keyed+$i" 2>/dev/null >$EVENTS &&
+			echo 1 2>/dev/null >$TRACING/events/opt/one/enable || { off; continue; }
+		total=$((total + 1))
+		# While it waits, and when it has got its jump.
+		echo $((1 - first)) >$key
+		[ "$(cat $key)" = "$(echo off on | cut -d ' ' -f $((2 - first)))" ] || wrong=$((wrong + 1))
+		settle
+		got=$((got + $(live)))
+		for on in $first $((1 - first)); do
+			echo $on >$key
+			[ "$(cat $key)" = "$(echo off on | cut -d ' ' -f $((on + 1)))" ] || wrong=$((wrong + 1))
+		done
+		off
+		[ "$(cat $key)" != wrong ] || wrong=$((wrong + 1))
+	done
+	i=$((i + 1))
+done 2>/dev/null
+echo "    $total probes, $got jumps, $wrong wrong results"
+check "a static key of a module is switched under jumps" [ $wrong -eq 0 ]
+check "some of them were jumps" [ $got -ge 4 ]
+echo 0 >$key
 rmmod kprobe_test_target
 check "nothing is left" no_probes

@@ -2,9 +2,9 @@
 /*
  * Probes on many instructions, batch after batch, while the guest works.
  *
- * The addresses are in sweep_addrs[], made by scripts/sweep. Writing a number to
- * the parameter "batch" registers that batch, -1 unregisters it and says what
- * became of it.
+ * The addresses are in targets[], made by scripts/sweep and scripts/coverage.
+ * Writing a number to the parameter "batch" registers that batch, -1 unregisters
+ * it and says what became of it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -12,8 +12,14 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-/* sweep_addrs[], sorted by chance. */
-#include "addrs.h"
+/* In a module, by its symbol "MODULE:SYMBOL" and what to add; else an address. */
+struct sweep_target {
+	const char	*symbol;
+	unsigned long	addr;
+};
+
+/* targets[], in batches. */
+#include "targets.h"
 
 static int size = 500;
 module_param(size, int, 0444);
@@ -27,6 +33,10 @@ static bool returns;
 module_param(returns, bool, 0444);
 MODULE_PARM_DESC(returns, "return probes");
 
+static bool each;
+module_param(each, bool, 0444);
+MODULE_PARM_DESC(each, "say of each address what became of it");
+
 static int nr_batches;
 module_param(nr_batches, int, 0444);
 MODULE_PARM_DESC(nr_batches, "how many there are");
@@ -36,8 +46,9 @@ static atomic_long_t hits;
 static unsigned int refused[MAX_ERRNO];
 
 struct sweep_probe {
-	struct kretprobe	rp;
-	unsigned int		hits;
+	struct kretprobe		rp;
+	const struct sweep_target	*target;
+	unsigned int			hits;
 };
 
 static struct sweep_probe *probes;
@@ -64,10 +75,16 @@ static void sweep_post(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 {
 }
 
-static void set(struct sweep_probe *p, unsigned long addr)
+static void set(struct sweep_probe *p, const struct sweep_target *target)
 {
 	memset(p, 0, sizeof(*p));
-	p->rp.kp.addr = (void *)addr;
+	p->target = target;
+	if (target->symbol) {
+		p->rp.kp.symbol_name = target->symbol;
+		p->rp.kp.offset = target->addr;
+	} else {
+		p->rp.kp.addr = (void *)target->addr;
+	}
 	if (returns) {
 		p->rp.handler = sweep_return;
 		return;
@@ -104,16 +121,19 @@ static void batch_end(void)
 /* Which addresses of the batch are accepted; their probes are set and listed. */
 static void choose(int nr)
 {
-	int i, ret, end = min_t(int, (nr + 1) * size, ARRAY_SIZE(sweep_addrs));
+	int i, ret, end = min_t(int, (nr + 1) * size, ARRAY_SIZE(targets));
 
 	for (i = nr * size; i < end; i++) {
 		struct sweep_probe *p = &probes[i - nr * size];
 
-		set(p, sweep_addrs[i]);
+		set(p, &targets[i]);
 		p->rp.kp.flags = KPROBE_FLAG_DISABLED;
 		ret = returns ? register_kretprobe(&p->rp) : register_kprobe(&p->rp.kp);
 		if (ret) {
 			refused[-ret]++;
+			if (each)
+				pr_info("error %d at %lx %s\n", ret, targets[i].addr,
+					targets[i].symbol ?: "-");
 		} else {
 			rps[nr_kps] = &p->rp;
 			kps[nr_kps++] = &p->rp.kp;
@@ -121,9 +141,11 @@ static void choose(int nr)
 	}
 	unregister_all();
 
-	for (i = 0; i < nr_kps; i++)
-		set(container_of(kps[i], struct sweep_probe, rp.kp),
-		    (unsigned long)kps[i]->addr);
+	for (i = 0; i < nr_kps; i++) {
+		struct sweep_probe *p = container_of(kps[i], struct sweep_probe, rp.kp);
+
+		set(p, p->target);
+	}
 }
 
 static void batch_begin(int nr)
@@ -188,7 +210,7 @@ static int __init sweep_init(void)
 		kvfree(rps);
 		return -ENOMEM;
 	}
-	nr_batches = DIV_ROUND_UP(ARRAY_SIZE(sweep_addrs), size);
+	nr_batches = DIV_ROUND_UP(ARRAY_SIZE(targets), size);
 	return 0;
 }
 

@@ -4,6 +4,8 @@
 . /guest/lib.sh
 
 module=/sys/module/kprobe_sweep/parameters
+# Of make coverage: a module that is probed, too.
+zlib=/sys/module/kprobe_zlib/parameters/rounds
 
 # What is worked on: 256 KiB that are the same each time.
 seq 1 40000 | head -c 262144 >/tmp/data
@@ -22,11 +24,39 @@ work() {
 	mkdir -p /tmp/dir.$1 && mount -t tmpfs none /tmp/dir.$1 &&
 		echo x >/tmp/dir.$1/file && umount /tmp/dir.$1
 	rm -f /tmp/copy.$1
+	[ ! -e $zlib ] || echo 2 >$zlib || echo "wrong zlib" >>/tmp/wrong
+}
+
+# Until the optimizer has seen to all.
+settle() {
+	local t=0
+	while grep -q 'opt=queued\|opt=waiting' $KPROBES/sites && [ $t -lt 100 ]; do
+		usleep 100000
+		t=$((t + 1))
+	done
+}
+
+# What became of the probes: how many were optimized, and why others were not.
+fates() {
+	if [ ! -e $KPROBES/sites ]; then
+		sed -n 's/.*\[\(OPTIMIZED\|FTRACE\)\]$/\1/p' $KPROBES/list >>/tmp/counted
+		return
+	fi
+	settle
+	sed 's/^\([0-9a-f]*\) \([^ ]*\) .*kind=\([^ ]*\) .* opt=\([^ ]*\) why=\([^ ]*\)$/\1 \2 \3 \4 \5/' \
+		$KPROBES/sites >/tmp/sites
+	sed -n 's/.* \(optimized\|ftrace\) [a-z]* [^ ]*$/\1/p' /tmp/sites >>/tmp/counted
+	grep -v ' \(optimized\|ftrace\) [a-z]* [^ ]*$' /tmp/sites >>/tmp/others
 }
 
 slots() { grep -c kprobe_insn_page /proc/kallsyms; }
 
 : >/tmp/wrong
+: >/tmp/counted
+: >/tmp/others
+if [ -e /bin/kprobe_zlib.ko ]; then
+	check "the module to be probed loads" insmod /bin/kprobe_zlib.ko
+fi
 check "the load works without probes" work 0
 # shellcheck disable=SC2046 # several words
 check "the module loads" insmod /bin/kprobe_sweep.ko $(cat /bin/sweep.param)
@@ -38,13 +68,16 @@ while [ $i -lt "$n" ]; do
 	work 1 &
 	work 2
 	wait
-	# What became of them, to see how many got a jump, and why others did not.
-	sed -n 's/.*kind=\([^ ]*\).* opt=\([^ ]*\) why=\([a-z-]*\).*/\1 \2 \3/p' \
-		$KPROBES/sites | sed 's/^[^of][^ ]* //' >>/tmp/fates
+	fates
 	i=$((i + 1))
 done
 check "all $n batches" [ $i -eq "$n" ]
-[ ! -s /tmp/fates ] || sort /tmp/fates | uniq -c | sort -rn | sed 's/^/    /'
+show sh -c "sort /tmp/counted | uniq -c"
+if [ "$(cat $module/each)" = Y ]; then
+	sed 's/^/fate: /' /tmp/others
+else
+	show sh -c "sed 's/.* \([a-z]*\) \([a-z-]*\)[^ ]*$/\1 \2/' /tmp/others | sort | uniq -c | sort -rn"
+fi
 check "the last one is taken back" sh -c "echo -1 >$module/batch"
 check "the results are right" [ ! -s /tmp/wrong ]
 check "rmmod" rmmod kprobe_sweep

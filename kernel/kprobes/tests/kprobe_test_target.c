@@ -4,6 +4,7 @@
  * parameter "call" calls them.
  */
 
+#include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
@@ -11,6 +12,7 @@ noinline int kprobe_test_fn(int v);
 noinline int kprobe_test_nokprobe(int v);
 noinline int kprobe_test_in_section(int v);
 noinline int kprobe_test_no_trace(int v);
+noinline int kprobe_test_keyed(int v);
 
 noinline __noclone int kprobe_test_fn(int v)
 {
@@ -37,6 +39,96 @@ noinline __noclone notrace int kprobe_test_no_trace(int v)
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 9;
 }
+
+#ifdef CONFIG_X86_64
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+
+/*
+ * Something leads to the second instruction, as told by @from; where there is a
+ * first one that is just one byte long.
+ */
+#define ENTERED(name, from)						\
+asm(".pushsection .text\n"						\
+	".globl kprobe_test_into_" #name "\n"				\
+	".type kprobe_test_into_" #name ", @function\n"			\
+	"kprobe_test_into_" #name ":\n"					\
+	ASM_ENDBR							\
+	"	nop\n"							\
+	".Lkprobe_test_in_" #name ":\n"						\
+	ANNOTATE_NOENDBR						\
+	"	.nops 12, 1\n"						\
+	ASM_RET								\
+	".skip 140, 0xf8\n"						\
+	from "\n"							\
+	ASM_RET								\
+	".size kprobe_test_into_" #name ", . - kprobe_test_into_" #name "\n" \
+	".popsection\n");							\
+void kprobe_test_into_##name(void);					\
+STACK_FRAME_NON_STANDARD(kprobe_test_into_##name)
+
+#define FROM_SECTION(section, name)					\
+	".pushsection " section "\n"					\
+	".balign 8\n.quad .Lkprobe_test_in_" #name "\n.popsection"
+
+ENTERED(nothing, "");
+ENTERED(text, ".byte 0xe9; .long .Lkprobe_test_in_text - . - 4");
+ENTERED(rodata, FROM_SECTION(".rodata", rodata));
+ENTERED(data, FROM_SECTION(".data", data));
+ENTERED(fixup, "1: mov (%rsp), %rcx\n" _ASM_EXTABLE(1b, .Lkprobe_test_in_fixup));
+#endif
+
+/* Changes its text when the parameter "key" is written to. */
+static DEFINE_STATIC_KEY_FALSE(key);
+
+noinline __noclone int kprobe_test_keyed(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	if (static_branch_unlikely(&key))
+		v = v * 7 + 1;
+	v ^= 0x55;
+	OPTIMIZER_HIDE_VAR(v);
+	if (static_branch_likely(&key))
+		return v + 3;
+	return v - 5;
+}
+
+static int keyed_set(const char *val, const struct kernel_param *kp)
+{
+	bool on;
+
+	if (kstrtobool(val, &on))
+		return -EINVAL;
+	if (on)
+		static_branch_enable(&key);
+	else
+		static_branch_disable(&key);
+	return 0;
+}
+
+/* Whether the function does what the key says. */
+static int keyed_get(char *buf, const struct kernel_param *kp)
+{
+	bool on = static_key_enabled(&key);
+	int v, wrong = 0;
+
+	for (v = 0; v < 100; v++) {
+		int want = on ? ((v * 7 + 1) ^ 0x55) + 3 : (v ^ 0x55) - 5;
+
+		wrong += kprobe_test_keyed(v) != want;
+	}
+
+	return sysfs_emit(buf, "%s\n", wrong ? "wrong" : on ? "on" : "off");
+}
+
+static const struct kernel_param_ops key_ops = {
+	.set	= keyed_set,
+	.get	= keyed_get,
+};
+module_param_cb(key, &key_ops, NULL, 0600);
+MODULE_PARM_DESC(key, "a static key; read it to call a function that has it");
 
 /* Somebody might look at it: so the calls are made. */
 static int result;

@@ -13,6 +13,7 @@
 #include <asm/text-patching.h>
 
 struct kprobe;
+struct optimized_kprobe;
 
 typedef u8 kprobe_opcode_t;
 
@@ -51,6 +52,9 @@ extern const int kretprobe_blacklist_size;
  * @from: where each of these begins, behind the probe
  * @to: where its copy begins in the detour
  * @end: where the copies end there
+ * @jump: length of the jump: a short one, of two bytes, goes by a hop
+ * @hop: where the jump to the detour is that it goes to; 0 if it goes there itself
+ * @padding: the original text there
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t	*insn;
@@ -60,6 +64,9 @@ struct arch_optimized_insn {
 	u8		from[KPROBE_MAX_REPLACED];
 	u8		to[KPROBE_MAX_REPLACED];
 	u8		end;
+	u8		jump;
+	unsigned long	hop;
+	u8		padding[JMP32_INSN_SIZE];
 };
 
 /**
@@ -138,6 +145,21 @@ struct kprobe_detour_place {
 };
 
 bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place);
+#ifdef CONFIG_OPTPROBES
+struct optimized_kprobe *kprobe_hop_owner(unsigned long addr);
+
+/* Where a detour is entered from padding. */
+static inline bool kprobe_is_hop(unsigned long addr)
+{
+	return kprobe_hop_owner(addr);
+}
+#else
+static inline bool kprobe_is_hop(unsigned long addr)
+{
+	return false;
+}
+#endif
+unsigned long kprobe_unwind_ip(unsigned long ip);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 void arch_remove_kprobe(struct kprobe *p);

@@ -144,6 +144,13 @@ int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
 u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at);
 void kprobe_targets_forget_modules(void);
+bool kprobe_is_patched(unsigned long addr, unsigned int size);
+
+unsigned long kprobe_hop_find(unsigned long addr);
+int kprobe_hop_make(struct optimized_kprobe *op);
+void kprobe_hop_remove(struct optimized_kprobe *op);
+bool kprobe_hop_overlaps(unsigned long addr, unsigned int len);
+void kprobe_hop_restore(u8 *buf, unsigned long at, unsigned int len);
 
 /* Where the pieces of the template are, in bytes from its start. */
 struct kprobe_detour_layout {
@@ -187,6 +194,15 @@ static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
 	return true;
 }
 #else
+static inline bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
+{
+	return false;
+}
+
+static inline void kprobe_hop_restore(u8 *buf, unsigned long at, unsigned int len)
+{
+}
+
 static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
 						struct pt_regs *regs)
 {

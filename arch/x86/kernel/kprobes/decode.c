@@ -53,7 +53,7 @@ static void restore_one(u8 *buf, unsigned long at, unsigned int len,
 #ifdef CONFIG_OPTPROBES
 	if (p->flags & KPROBE_FLAG_JUMP) {
 		text = kprobe_detour_of(p)->text;
-		size = JMP32_INSN_SIZE;
+		size = kprobe_detour_of(p)->jump;
 	}
 #endif
 	for (i = 0; i < size; i++) {
@@ -75,6 +75,8 @@ static void restore_text(u8 *buf, unsigned long at, unsigned int len,
 	for (p = *next; p && (unsigned long)p->addr < at + len;
 	     p = find_kprobe_from((unsigned long)p->addr + 1))
 		restore_one(buf, at, len, p);
+
+	kprobe_hop_restore(buf, at, len);
 }
 
 static const struct kprobe *first_of_interest(unsigned long at)

@@ -252,8 +252,13 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 	const kprobe_opcode_t *slot;
 	unsigned long offset;
 
-	if (!op)
-		return false;
+	if (!op) {
+		op = kprobe_hop_owner(ip);
+		if (!op)
+			return false;
+		/* As at the beginning of the detour. */
+		ip = (unsigned long)READ_ONCE(op->optinsn.insn);
+	}
 	/* It may just be given back. */
 	slot = READ_ONCE(op->optinsn.insn);
 	offset = ip - (unsigned long)slot;

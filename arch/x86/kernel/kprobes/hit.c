@@ -66,6 +66,29 @@ static nokprobe_inline struct kprobe *stepped_kprobe(void)
 	return p && kprobe_status() & (KPROBE_HIT_SS | KPROBE_REENTER) ? p : NULL;
 }
 
+/**
+ * kprobe_unwind_ip() - where an unwinder looks up what the stack is like
+ * @ip: of registers that are on the current stack
+ *
+ * Those that handlers get have it behind the breakpoint. But the instruction there
+ * has not been executed, and may be one of a single byte, such as PUSH.
+ *
+ * Context: any.
+ * Return: the address of the instruction that is next.
+ */
+unsigned long kprobe_unwind_ip(unsigned long ip)
+{
+	/* There is none where this could be preempted. */
+	struct kprobe *p = raw_cpu_read(current_kprobe);
+
+	if (p && raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_ACTIVE &&
+	    ip == (unsigned long)p->addr + INT3_INSN_SIZE)
+		return (unsigned long)p->addr;
+
+	return ip;
+}
+NOKPROBE_SYMBOL(kprobe_unwind_ip);
+
 /*
  * A hit inside another one. The depth comes first and goes last: an NMI in
  * between uses the place above.

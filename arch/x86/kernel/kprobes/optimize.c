@@ -25,6 +25,7 @@
 /* A detour that is being made. */
 struct detour_draft {
 	struct arch_optimized_insn	o;
+	unsigned int			jump;	/* length of the one that leads there */
 	bool				ends;	/* nothing goes on behind it */
 	u8				code[MAX_OPTINSN_SIZE];
 };
@@ -70,7 +71,7 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	if (kprobe_classify(&ki, addr + at, &a))
 		return refuse(op, KPROBE_OPT_INSN, at);
 	/* The callee must not return to where the jump is. */
-	if (is_call(a.op) && at + a.len < JMP32_INSN_SIZE)
+	if (is_call(a.op) && at + a.len < d->jump)
 		return refuse(op, KPROBE_OPT_CALL, at);
 	if (o->end + KPROBE_MAX_REENCODED + JMP32_INSN_SIZE > sizeof(d->code))
 		return refuse(op, KPROBE_OPT_INSN, at);
@@ -93,14 +94,19 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
 			unsigned long end, unsigned long slot)
 {
+	unsigned long hop = d->o.hop;
 	unsigned int at = 0;
 	int len;
 
-	d->o = (struct arch_optimized_insn) { .end = kprobe_detour_layout.size };
+	d->o = (struct arch_optimized_insn) {
+		.end	= kprobe_detour_layout.size,
+		.jump	= d->jump,
+		.hop	= hop,
+	};
 	d->ends = false;
 	memset(d->code, INT3_INSN_OPCODE, sizeof(d->code));
 
-	while (at < JMP32_INSN_SIZE && !d->ends) {
+	while (at < d->jump && !d->ends) {
 		len = draft_insn(d, op, at, end, slot);
 		if (len < 0)
 			return len;
@@ -108,7 +114,7 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
 	}
 
 	/* What follows an end, and nothing leads to, is not needed. */
-	d->o.size = max_t(unsigned int, at, JMP32_INSN_SIZE);
+	d->o.size = max(at, d->jump);
 	return 0;
 }
 
@@ -159,8 +165,15 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 	return put_branch(code, d->o.end, JMP32_INSN_SIZE, slot, addr + d->o.size);
 }
 
-/* Text that others change while the kernel runs. */
-static bool is_patched(unsigned long addr, unsigned int size)
+/**
+ * kprobe_is_patched() - do others change text while the kernel runs?
+ * @addr: where it begins
+ * @size: how much of it
+ *
+ * Context: text_mutex and the jump label lock held.
+ * Return: true if they do.
+ */
+bool kprobe_is_patched(unsigned long addr, unsigned int size)
 {
 	void *start = (void *)addr, *last = (void *)(addr + size - 1);
 
@@ -210,7 +223,57 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	text_poke(slot, d->code, sizeof(d->code));
 	d->o.insn = slot;
 	op->optinsn = d->o;
-	return 0;
+	if (!d->o.hop)
+		return 0;
+
+	ret = kprobe_hop_make(op);
+	if (ret) {
+		op->optinsn.hop = 0;
+		arch_remove_optimized_kprobe(op);
+	}
+	return ret;
+}
+
+/* All but the detour: what it would have copies of, and may have, for this jump. */
+static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op,
+		       unsigned long start, unsigned long end, unsigned int jump)
+{
+	unsigned long addr = (unsigned long)op->kp.addr;
+	int ret;
+	u8 why, at;
+
+	if (end - addr < jump)
+		return refuse(op, KPROBE_OPT_END, 0);
+
+	/* Where all is within reach, to see if anything else is wrong. */
+	*d = (struct detour_draft) { .jump = jump };
+	ret = draft_copies(d, op, end, addr);
+	if (ret)
+		return ret;
+	if (kprobe_is_patched(addr, d->o.size) || kprobe_hop_overlaps(addr, jump))
+		return refuse(op, KPROBE_OPT_PATCHED, 0);
+
+	why = kprobe_find_entry(addr + 1, jump - 1, start, end, &at);
+	if (why == KPROBE_OPT_NOMEM)
+		return -ENOMEM;
+	return why ? refuse(op, why, at + 1) : 0;
+}
+
+/* With a short jump, if there is anything that it can go to. */
+static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
+			 unsigned long start, unsigned long end)
+{
+	unsigned long addr = (unsigned long)op->kp.addr;
+	int ret;
+
+	if (!core_kernel_text(addr))
+		return -EILSEQ;
+
+	ret = plan_detour(d, op, start, end, JMP8_INSN_SIZE);
+	if (ret)
+		return ret;
+	d->o.hop = kprobe_hop_find(addr);
+	return d->o.hop ? 0 : -EILSEQ;
 }
 
 /**
@@ -225,6 +288,7 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	unsigned long addr = (unsigned long)op->kp.addr, size, into, end;
+	unsigned long start;
 	struct detour_draft d;
 	u8 why, at;
 	int ret;
@@ -232,24 +296,22 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	/* The symbol may have been hidden since it was found. */
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return refuse(op, KPROBE_OPT_UNDECODED, 0);
-	end = addr - into + size;
-	if (end - addr < JMP32_INSN_SIZE)
-		return refuse(op, KPROBE_OPT_END, 0);
+	start = addr - into;
+	end = start + size;
 
-	/* Where all is within reach, to see if anything else is wrong. */
-	ret = draft_copies(&d, op, end, addr);
-	if (ret)
-		return ret;
-	if (is_patched(addr, d.o.size))
-		return refuse(op, KPROBE_OPT_PATCHED, 0);
+	ret = plan_detour(&d, op, start, end, JMP32_INSN_SIZE);
+	if (ret == -EILSEQ) {
+		why = op->why;
+		at = op->why_at;
+		ret = plan_with_hop(&d, op, start, end);
+		/* What speaks against the long one is what is of interest. */
+		if (ret)
+			return ret == -ENOMEM ? ret : refuse(op, why, at);
+		op->why = KPROBE_OPT_FINE;
+		op->why_at = 0;
+	}
 
-	why = kprobe_find_entry(addr + 1, JMP32_INSN_SIZE - 1, addr - into, end, &at);
-	if (why == KPROBE_OPT_NOMEM)
-		return -ENOMEM;
-	if (why)
-		return refuse(op, why, at + 1);
-
-	return make_detour(&d, op, end);
+	return ret ?: make_detour(&d, op, end);
 }
 
 /**
@@ -322,6 +384,7 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 	if (!slot)
 		return;
 
+	kprobe_hop_remove(op);
 	log_detour(slot, slot, false);
 	op->optinsn.insn = NULL;
 	free_optinsn_slot(slot, 0);
@@ -335,8 +398,14 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 
 static u8 *make_jump(u8 *buf, const struct optimized_kprobe *op)
 {
-	__text_gen_insn(buf, JMP32_INSN_OPCODE, op->kp.addr, op->optinsn.insn,
-			JMP32_INSN_SIZE);
+	const struct arch_optimized_insn *o = &op->optinsn;
+
+	if (o->hop)
+		__text_gen_insn(buf, JMP8_INSN_OPCODE, op->kp.addr, (void *)o->hop,
+				JMP8_INSN_SIZE);
+	else
+		__text_gen_insn(buf, JMP32_INSN_OPCODE, op->kp.addr, o->insn,
+				JMP32_INSN_SIZE);
 	return buf;
 }
 
@@ -367,9 +436,9 @@ void arch_optimize_kprobes(struct list_head *oplist)
 			continue;
 		}
 		text_poke(op->kp.addr + 1, make_jump(jump, op) + 1,
-			  JMP32_INSN_SIZE - 1);
-		perf_event_text_poke(op->kp.addr, op->optinsn.text, JMP32_INSN_SIZE,
-				     jump, JMP32_INSN_SIZE);
+			  op->optinsn.jump - 1);
+		perf_event_text_poke(op->kp.addr, op->optinsn.text, op->optinsn.jump,
+				     jump, op->optinsn.jump);
 	}
 	text_poke_sync();
 
@@ -400,9 +469,9 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	text_poke_sync();
 
 	list_for_each_entry(op, oplist, list) {
-		text_poke(op->kp.addr + 1, op->optinsn.text + 1, JMP32_INSN_SIZE - 1);
-		perf_event_text_poke(op->kp.addr, make_jump(jump, op), JMP32_INSN_SIZE,
-				     op->optinsn.text, JMP32_INSN_SIZE);
+		text_poke(op->kp.addr + 1, op->optinsn.text + 1, op->optinsn.jump - 1);
+		perf_event_text_poke(op->kp.addr, make_jump(jump, op), op->optinsn.jump,
+				     op->optinsn.text, op->optinsn.jump);
 	}
 	text_poke_sync();
 

@@ -483,27 +483,65 @@ static u8 sweep_around(struct kprobe_targets *t, unsigned long addr,
 	return KPROBE_OPT_FINE;
 }
 
+struct rest {
+	struct kprobe_targets	*t;
+	bool			found, computed;
+};
+
+static int sweep_rest(void *data, unsigned long addr)
+{
+	struct rest *r = data;
+	unsigned long size, into;
+
+	r->found = true;
+	if (addr - r->t->start >= r->t->size ||
+	    !kallsyms_lookup_size_offset(addr, &size, &into) ||
+	    sweep_once(r->t, addr, addr + size) != KPROBE_SWEPT_PLAIN)
+		r->computed = true;
+	return 0;
+}
+
+/* All that have the name: each may be the one. */
+static void sweep_named(struct rest *r, const char *name)
+{
+	char of_module[MODULE_NAME_LEN + KSYM_NAME_LEN];
+	struct module *mod;
+	unsigned long addr;
+
+	if (r->t == &kernel_targets) {
+		kallsyms_on_each_match_symbol(sweep_rest, name, r);
+		return;
+	}
+
+	scoped_guard(preempt) {
+		mod = __module_text_address(r->t->start);
+		if (mod)
+			snprintf(of_module, sizeof(of_module), "%s:%s", mod->name, name);
+	}
+	addr = mod ? kallsyms_lookup_name(of_module) : 0;
+	if (addr)
+		sweep_rest(r, addr);
+}
+
 /* Parts that were split off are jumped to and from by the rest of the function. */
 static bool rest_has_computed_jump(struct kprobe_targets *t, unsigned long start)
 {
 	char name[KSYM_NAME_LEN], *dot;
-	unsigned long rest, size, into;
+	struct rest r = { .t = t };
 
 	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
 		return false;
 	if (lookup_symbol_name(start, name))
 		return true;
-	dot = strstr(name, ".cold");
-	if (!dot)
-		return false;
 
-	*dot = '\0';
-	rest = kallsyms_lookup_name(name);
-	/* Several may have the name, so only a part of the kernel is looked at. */
-	if (!rest || rest - t->start >= t->size ||
-	    !kallsyms_lookup_size_offset(rest, &size, &into))
+	dot = strstr(name, ".cold");
+	if (dot)
+		*dot = '\0';
+	else if (strlcat(name, ".cold", sizeof(name)) >= sizeof(name))
 		return true;
-	return sweep_once(t, rest, rest - into + size) != KPROBE_SWEPT_PLAIN;
+
+	sweep_named(&r, name);
+	return r.computed || (dot && !r.found);
 }
 
 static bool is_symbol(unsigned long addr)

@@ -8,12 +8,14 @@
 #include <kunit/test.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/stacktrace.h>
 #include <linux/static_call.h>
 #include <linux/workqueue.h>
 
@@ -30,7 +32,7 @@
 	"kpj_off_" #name ": .long 777b - kpj_" #name "\n"		\
 	".popsection\n"
 
-extern const u32 kpj_off_fill, kpj_off_nops, kpj_off_static_call, kpj_off_many;
+extern const u32 kpj_off_fill, kpj_off_nops, kpj_off_push, kpj_off_static_call, kpj_off_many;
 
 #define AT(name)	((u8 *)kpj_##name + kpj_off_##name)
 
@@ -402,6 +404,75 @@ static void jump_p_opt_09_second_while_waiting(struct kunit *test)
 	unregister_kprobes(kps, 2);
 }
 
+#ifdef CONFIG_UNWINDER_ORC
+/*
+ * Stack traces from registers that have ip behind a PUSH, before it
+ */
+
+asm(".pushsection .text\n"
+	".balign 16\n"
+	".type kpj_push, @function\n"
+	"kpj_push:\n"
+	ASM_ENDBR
+	"777:	push %rbx\n"
+	"	nop\n	nop\n	nop\n	nop\n"
+	"	pop %rbx\n"
+	ASM_RET
+	".size kpj_push, . - kpj_push\n"
+	".popsection\n"
+	PLACE(push));
+void kpj_push(void);
+
+static noinline __noclone notrace void kpj_call_push(void)
+{
+	kpj_push();
+	barrier();
+}
+
+struct trace_probe {
+	struct kprobe	kp;
+	unsigned long	entries[4];
+	unsigned int	nr;
+	bool		trapped;
+};
+
+static int trace_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct trace_probe *t = container_of(p, struct trace_probe, kp);
+
+	t->nr = stack_trace_save_regs(regs, t->entries, ARRAY_SIZE(t->entries), 0);
+	/* Behind a breakpoint it looks like an NMI. */
+	t->trapped = in_nmi();
+	return 0;
+}
+
+static void expect_caller(struct kunit *test, struct trace_probe *t, bool trapped)
+{
+	unsigned long size, into;
+
+	t->nr = 0;
+	kpj_call_push();
+	KUNIT_EXPECT_EQ(test, t->trapped, trapped);
+	KUNIT_ASSERT_GE(test, t->nr, 2);
+	KUNIT_EXPECT_TRUE(test, kallsyms_lookup_size_offset(t->entries[1], &size, &into));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)(t->entries[1] - into), (void *)kpj_call_push);
+}
+
+static void jump_traces_before_push(struct kunit *test)
+{
+	struct trace_probe t = { .kp = { .addr = AT(push), .pre_handler = trace_pre } };
+	struct kprobe post = { .addr = AT(push), .post_handler = nothing_post };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
+	expect_caller(test, &t, true);
+	unregister_kprobe(&post);
+	wait_for_kprobe_optimizer();
+	expect_caller(test, &t, false);
+	unregister_kprobe(&t.kp);
+}
+#endif
+
 /*
  * Others who change the text
  */
@@ -520,6 +591,9 @@ static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(jump_p_opt_17_preempted_in_detour),
 	KUNIT_CASE(jump_p_opt_09_second_in_range),
 	KUNIT_CASE(jump_p_opt_09_second_while_waiting),
+#ifdef CONFIG_UNWINDER_ORC
+	KUNIT_CASE(jump_traces_before_push),
+#endif
 	KUNIT_CASE(jump_p_opt_13_static_call),
 	KUNIT_CASE(jump_p_opt_31_p_opt_33_many_come_and_go),
 	{}

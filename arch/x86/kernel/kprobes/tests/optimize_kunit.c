@@ -7,6 +7,7 @@
 
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/linkage.h>
@@ -21,14 +22,20 @@
 #include <asm/unwind.h>
 
 #include "../common.h"
+#include "internal.h"
 
 /*
  * FUNCTION(name, code): a function of one argument in ax, which gives its
  * result there. The probed instruction is behind the label 777.
+ *
+ * There is no padding behind it where a short jump could go to; nor anything
+ * else within its reach that is not from here.
  */
-#define FUNCTION(name, code)						\
+#define FUNCTION(name, code)		FUNCTION_AND(name, code, "")
+
+/* @padding: what is behind its end. */
+#define FUNCTION_AND(name, code, padding)				\
 asm(".pushsection .text\n"						\
-	".balign 16\n"							\
 	".globl kpo_" #name "\n"						\
 	".type kpo_" #name ", @function\n"					\
 	"kpo_" #name ":\n"							\
@@ -36,6 +43,7 @@ asm(".pushsection .text\n"						\
 	code "\n"								\
 	ASM_RET								\
 	".size kpo_" #name ", . - kpo_" #name "\n"				\
+	padding "\n"							\
 	".popsection\n"							\
 	".pushsection .rodata\n"						\
 	".balign 4\n"							\
@@ -45,6 +53,18 @@ asm(".pushsection .text\n"						\
 void kpo_##name(void);					\
 extern const u32 kpo_off_##name;					\
 STACK_FRAME_NON_STANDARD(kpo_##name)
+
+/* Further than short jumps go. */
+#define FAR_FROM_OTHERS(name)						\
+asm(".pushsection .text\n"						\
+	".type kpo_far_" #name ", @function\n"				\
+	"kpo_far_" #name ":\n"						\
+	".rept 160\n	clc\n	.endr\n"					\
+	ASM_RET								\
+	".size kpo_far_" #name ", . - kpo_far_" #name "\n"			\
+	".popsection\n");							\
+void kpo_far_##name(void);						\
+STACK_FRAME_NON_STANDARD(kpo_far_##name)
 
 /* What leads into kpo_NAME at .Lkpo_NAME, from a function far away. */
 #define FROM_AFAR(name, code)						\
@@ -105,6 +125,8 @@ asm(".pushsection .text\n"
 	".size kpo_callee, . - kpo_callee\n"
 	".popsection\n");
 void kpo_callee(void);
+
+FAR_FROM_OTHERS(begin);
 
 /* To be optimized. */
 FUNCTION(mov, "777: mov %eax, %ecx; lea 3(%ecx), %eax; nop");
@@ -184,6 +206,39 @@ FUNCTION(afar_push, "777: nop; .Lkpo_afar_push:\n" ANNOTATE_NOENDBR " add $3, %e
 FROM_AFAR(afar_push, "push $.Lkpo_afar_push; pop %rcx");
 FUNCTION(afar_mov, "777: nop; .Lkpo_afar_mov:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
 FROM_AFAR(afar_mov, "movq $.Lkpo_afar_mov, kpo_pointer(%rip)");
+FUNCTION(afar_call, "777: nop; .Lkpo_afar_call: add $3, %eax; nop; nop");
+FROM_AFAR(afar_call, ".byte 0xe8; .long .Lkpo_afar_call - . - 4");
+FUNCTION(afar_movabs, "777: nop; .Lkpo_afar_movabs:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
+FROM_AFAR(afar_movabs, "movabs $.Lkpo_afar_movabs, %rcx");
+FUNCTION(afar_xbegin, "777: nop; .Lkpo_afar_xbegin: add $3, %eax; nop; nop");
+FROM_AFAR(afar_xbegin, ".byte 0xc7, 0xf8; .long .Lkpo_afar_xbegin - . - 4");
+#ifndef CONFIG_X86_KERNEL_IBT
+/* Where to is not to be found anywhere; also from a part that was split off. */
+FUNCTION(computed, "test %eax, %eax; je 777f; movslq .Lkpo_computed_rel(%rip), %rcx\n"
+	 "lea kpo_computed(%rip), %rdx; add %rdx, %rcx\n"
+	 ANNOTATE_RETPOLINE_SAFE "jmp *%rcx; int3\n"
+	 "777: nop; .Lkpo_computed: add $3, %eax; nop; nop\n"
+	 ".pushsection .rodata; .balign 4\n"
+	 ".Lkpo_computed_rel: .long .Lkpo_computed - kpo_computed; .popsection");
+FUNCTION(computed_cold, "test %eax, %eax; {disp32} jne kpo_computed_cold.cold\n"
+	 "777: nop; .Lkpo_computed_cold: add $3, %eax; nop; nop\n"
+	 ".pushsection .rodata; .balign 4\n"
+	 ".Lkpo_computed_cold_rel: .long .Lkpo_computed_cold - kpo_computed_cold; .popsection");
+asm(".pushsection .text.unlikely, \"ax\"\n"
+	".type kpo_computed_cold.cold, @function\n"
+	"kpo_computed_cold.cold:\n"
+	"	movslq .Lkpo_computed_cold_rel(%rip), %rcx\n"
+	"	lea kpo_computed_cold(%rip), %rdx\n"
+	"	add %rdx, %rcx\n"
+	ANNOTATE_RETPOLINE_SAFE
+	"	jmp *%rcx\n"
+	"	int3\n"
+	".size kpo_computed_cold.cold, . - kpo_computed_cold.cold\n"
+	".pushsection .discard.func_stack_frame_non_standard, \"aw\"\n"
+	"	.quad kpo_computed_cold.cold\n"
+	".popsection\n"
+	".popsection\n");
+#endif
 /* A jump out of the function that is right in front. */
 asm(".pushsection .text\n"
 	".globl kpo_to_near\n"
@@ -200,15 +255,93 @@ FUNCTION(near, "777: nop; .Lkpo_near: add $3, %eax; nop; nop");
 FUNCTION(inner_symbol, "777: nop; .globl kpo_inner; kpo_inner: add $3, %eax; nop; nop");
 FUNCTION(end, "nop; 777: add $3, %eax");
 
+#ifdef CONFIG_JUMP_LABEL
+DECLARE_STATIC_KEY_FALSE(kpo_key);
+DEFINE_STATIC_KEY_FALSE(kpo_key);
+
+/* A static key, of which nothing but its table tells where it leads to. */
+#define JUMP_LABEL(name)						\
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"			\
+	"	.pushsection __jump_table, \"aw\"\n"			\
+	"	.balign 8\n"						\
+	"	.long 666b - ., .Lkpo_" #name " - .\n"			\
+	"	.quad kpo_key - .\n"					\
+	"	.popsection\n"
+
+FUNCTION(label, "666:" JUMP_LABEL(label)
+	 "add $7, %eax; 777: nop; .Lkpo_label: add $3, %eax; nop; nop");
+FUNCTION(label_site, "777: nop; 666:" JUMP_LABEL(label_site)
+	 "add $7, %eax; .Lkpo_label_site: add $3, %eax");
+/* Near to all of it, but not in its way. */
+FUNCTION(label_behind, "666:" JUMP_LABEL(label_behind) "777: add $7, %eax; nop; nop\n"
+	 ".Lkpo_label_behind: add $3, %eax");
+FUNCTION(label_at, "666:" JUMP_LABEL(label_at)
+	 "add $7, %eax; .Lkpo_label_at: 777: add $3, %eax; nop; nop");
+#endif
+
+FAR_FROM_OTHERS(end);
+
+/* To be optimized with a short jump: to the padding behind, or in front. */
+#define PADDING		".skip 6, 0x90; .skip 2, 0xcc"
+#define ENTERED_AT_2							\
+	"test %eax, %eax; je 1f; 777: .byte 0x66, 0x90; 1: add $3, %eax; nop"
+
+FUNCTION_AND(hop_first, "777: nop; nop; nop; nop; nop; add $1, %eax", PADDING);
+FUNCTION(hop_back, "test %eax, %eax; je 1f; 777: add $3, %eax; 1: add $1, %eax; nop");
+FUNCTION_AND(hop_target_2, ENTERED_AT_2, PADDING);
+FUNCTION_AND(hop_target_4, "test %eax, %eax; je 1f\n"
+	     "777: nop; add $3, %al; nop; 1: nop; add $1, %eax", PADDING);
+FUNCTION_AND(hop_jcc, "test %eax, %eax; 777: je 1f; 1: add $3, %eax; nop", PADDING);
+FUNCTION_AND(hop_jmp, "777: jmp 1f; 1: add $3, %eax; nop", PADDING);
+FUNCTION_AND(hop_call, "mov $kpo_callee, %rcx\n" ANNOTATE_RETPOLINE_SAFE
+	     "777: call *%rcx; 888: add $3, %eax; nop", PADDING);
+FUNCTION_AND(hop_extable, "777: .byte 0x66, 0x90; 1: mov (%rsp), %rcx; nop; add $3, %eax; 2:\n"
+	     _ASM_EXTABLE(1b, 2b), PADDING);
+FUNCTION(hop_end, "nop; 777: add $3, %eax");
+/* These share what is behind the second. */
+FUNCTION(hop_shared, ENTERED_AT_2);
+FUNCTION_AND(hop_shares, ENTERED_AT_2,
+	     PADDING "; " PADDING);
+
+FAR_FROM_OTHERS(hops);
+
+/* Too short; something leads there; and perhaps something goes on there. */
+FUNCTION_AND(no_hop_short, ENTERED_AT_2,
+	     ".skip 4, 0x90");
+FAR_FROM_OTHERS(no_hop_short);
+FUNCTION_AND(no_hop_entered, ENTERED_AT_2,
+	     ".skip 4, 0x90; .Lkpo_no_hop_entered: .skip 4, 0x90");
+FROM_AFAR(no_hop_entered, ".byte 0xe9; .long .Lkpo_no_hop_entered - . - 4");
+
+/* A function that does not return, or so it seems. */
+#define OPEN_END(name, insn)						\
+FUNCTION(name, ENTERED_AT_2); \
+asm(".pushsection .text\n"						\
+	".globl kpo_open_" #name "\n"					\
+	".type kpo_open_" #name ", @function\n"				\
+	"kpo_open_" #name ":\n"						\
+	"	" insn "\n"						\
+	".size kpo_open_" #name ", . - kpo_open_" #name "\n"		\
+	PADDING "\n"							\
+	".popsection\n");							\
+void kpo_open_##name(void);						\
+STACK_FRAME_NON_STANDARD(kpo_open_##name);				\
+FAR_FROM_OTHERS(name)
+
+OPEN_END(no_hop_trap, "ud2");
+OPEN_END(no_hop_call, "call kpo_callee");
+
 struct form {
 	const char	*name;
 	struct place	place;
 	unsigned int	hits;		/* of one call, 0 if it depends */
 	u8		why;
 	u8		why_at;
+	bool		hop;
 };
 
 #define LIVE(name, hits)	{ #name, PLACE(name), hits }
+#define HOP(name, hits)		{ #name, PLACE(name), hits, .hop = true }
 #define REFUSED(name, why, at)	{ #name, PLACE(name), 0, KPROBE_OPT_##why, at }
 
 static const struct form forms[] = {
@@ -265,9 +398,37 @@ static const struct form forms[] = {
 	REFUSED(afar_lea, TARGET, 1),
 	REFUSED(afar_push, TARGET, 1),
 	REFUSED(afar_mov, TARGET, 1),
+	REFUSED(afar_call, TARGET, 1),
+	REFUSED(afar_movabs, TARGET, 1),
+	REFUSED(afar_xbegin, TARGET, 1),
+#ifndef CONFIG_X86_KERNEL_IBT
+	REFUSED(computed, INDIRECT, 1),
+	REFUSED(computed_cold, INDIRECT, 1),
+#endif
 	REFUSED(near, TARGET, 1),
 	REFUSED(inner_symbol, END, 0),
 	REFUSED(end, END, 0),
+#ifdef CONFIG_JUMP_LABEL
+	REFUSED(label, TARGET, 1),
+	REFUSED(label_site, PATCHED, 0),
+	LIVE(label_behind, 1),
+	LIVE(label_at, 1),
+#endif
+	LIVE(hop_first, 1),
+	HOP(hop_back, 0),
+	HOP(hop_target_2, 0),
+	HOP(hop_target_4, 0),
+	HOP(hop_jcc, 1),
+	HOP(hop_jmp, 1),
+	HOP(hop_call, 1),
+	HOP(hop_extable, 1),
+	HOP(hop_shared, 0),
+	HOP(hop_shares, 0),
+	HOP(hop_end, 1),
+	REFUSED(no_hop_short, TARGET, 2),
+	REFUSED(no_hop_entered, TARGET, 2),
+	REFUSED(no_hop_trap, TARGET, 2),
+	REFUSED(no_hop_call, TARGET, 2),
 };
 KUNIT_ARRAY_PARAM_DESC(form, forms, name);
 
@@ -322,6 +483,8 @@ static void optimize_forms(struct kunit *test)
 	unsigned int hits = 0;
 	int i;
 
+	/* Hops of others may be near by. */
+	wait_for_kprobe_optimizer();
 	kpo_pointer = (unsigned long)kpo_callee;
 	memcpy(text, at(&f->place), sizeof(text));
 	for (i = 0; i < ARRAY_SIZE(args); i++)
@@ -335,7 +498,8 @@ static void optimize_forms(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why_at, f->why_at);
 	KUNIT_EXPECT_EQ(test, is_live(w.kp.addr), !f->why);
 	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr),
-			f->why ? INT3_INSN_OPCODE : JMP32_INSN_OPCODE);
+			f->why ? INT3_INSN_OPCODE :
+			f->hop ? JMP8_INSN_OPCODE : JMP32_INSN_OPCODE);
 
 	for (i = 0; i < ARRAY_SIZE(args); i++) {
 		KUNIT_EXPECT_EQ_MSG(test, run(f->place.fn, args[i]), want[i],
@@ -352,8 +516,184 @@ static void optimize_forms(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kpo_returns_to, return_to);
 
 	unregister_kprobe(&w.kp);
-	KUNIT_EXPECT_EQ(test, memcmp(at(&f->place), text, sizeof(text)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(at(&f->place), text,
+				     f->hop ? JMP8_INSN_SIZE : sizeof(text)), 0);
 	KUNIT_EXPECT_EQ(test, run(f->place.fn, args[2]), want[2]);
+
+	/* The hop goes with the detour. */
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, memcmp(at(&f->place), text, sizeof(text)), 0);
+}
+
+#ifdef CONFIG_JUMP_LABEL
+/* While there are probes on them, and perhaps jumps. */
+static void optimize_p_opt_13_static_keys(struct kunit *test)
+{
+	static const struct place places[] = {
+		PLACE(label), PLACE(label_site), PLACE(label_behind), PLACE(label_at),
+	};
+	unsigned long off[ARRAY_SIZE(places)], on[ARRAY_SIZE(places)];
+	struct watch w[ARRAY_SIZE(places)] = {};
+	struct kprobe *kps[ARRAY_SIZE(places)];
+	int i, round;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		off[i] = run(places[i].fn, 1);
+	static_branch_enable(&kpo_key);
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		on[i] = run(places[i].fn, 1);
+		KUNIT_EXPECT_EQ(test, on[i] + 7, off[i]);
+	}
+
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < ARRAY_SIZE(places); i++) {
+			w[i] = (struct watch) {
+				.kp = { .addr = at(&places[i]), .pre_handler = watch_pre },
+			};
+			kps[i] = &w[i].kp;
+		}
+		/* They come while the key is on, or off; also while they wait. */
+		if (round % 2)
+			static_branch_disable(&kpo_key);
+		KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
+		if (round / 2)
+			wait_for_kprobe_optimizer();
+		static_branch_enable(&kpo_key);
+		for (i = 0; i < ARRAY_SIZE(places); i++)
+			KUNIT_EXPECT_EQ_MSG(test, run(places[i].fn, 1), on[i], "%pS",
+					    kps[i]->addr);
+		static_branch_disable(&kpo_key);
+		wait_for_kprobe_optimizer();
+		for (i = 0; i < ARRAY_SIZE(places); i++)
+			KUNIT_EXPECT_EQ_MSG(test, run(places[i].fn, 1), off[i], "%pS",
+					    kps[i]->addr);
+		KUNIT_EXPECT_TRUE(test, is_live(AT(label_behind)));
+		KUNIT_EXPECT_TRUE(test, is_live(AT(label_at)));
+		static_branch_enable(&kpo_key);
+		for (i = 0; i < ARRAY_SIZE(places); i++)
+			KUNIT_EXPECT_EQ_MSG(test, run(places[i].fn, 1), on[i], "%pS",
+					    kps[i]->addr);
+		unregister_kprobes(kps, ARRAY_SIZE(kps));
+		for (i = 0; i < ARRAY_SIZE(places); i++)
+			KUNIT_EXPECT_EQ_MSG(test, run(places[i].fn, 1), on[i], "%pS",
+					    kps[i]->addr);
+	}
+
+	static_branch_disable(&kpo_key);
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		KUNIT_EXPECT_EQ(test, run(places[i].fn, 1), off[i]);
+}
+#endif
+
+/*
+ * Hops
+ */
+
+static void optimize_hop_is_taken_back(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = watch_pre } };
+	struct kprobe post = { .addr = AT(hop_target_2), .post_handler = nothing_post };
+	struct kprobe in_padding = { .pre_handler = watch_pre };
+	unsigned long want = run(kpo_hop_target_2, 5), hop;
+	u8 padding[JMP32_INSN_SIZE], *text;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
+	hop = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_ASSERT_NE(test, hop, 0);
+	text = (u8 *)hop;
+	KUNIT_EXPECT_EQ(test, *text, JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_hop_owner(hop), op_at(w.kp.addr));
+
+	/* To others it is still padding, but not to be probed. */
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, kprobe_read_text(hop, padding, sizeof(padding)), 0);
+	KUNIT_EXPECT_EQ(test, padding[0] == 0x90 || padding[0] == INT3_INSN_OPCODE, true);
+	in_padding.addr = text;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&in_padding), -EINVAL);
+
+	/* It stays as long as the detour. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, *text, JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, run(kpo_hop_target_2, 5), want);
+	unregister_kprobe(&post);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), JMP8_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, run(kpo_hop_target_2, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, memcmp(text, padding, sizeof(padding)), 0);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_hop_owner(hop), NULL);
+	in_padding = (struct kprobe) { .addr = text, .pre_handler = watch_pre };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&in_padding), 0);
+	unregister_kprobe(&in_padding);
+}
+
+static void optimize_hops_are_not_shared(struct kunit *test)
+{
+	static const struct place places[] = {
+		PLACE(hop_target_2), PLACE(hop_target_4), PLACE(hop_shared), PLACE(hop_shares),
+	};
+	struct watch w[ARRAY_SIZE(places)] = {};
+	struct kprobe *kps[ARRAY_SIZE(places)];
+	unsigned long hops[ARRAY_SIZE(places)], want[ARRAY_SIZE(places)];
+	int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		want[i] = run(places[i].fn, 5);
+		w[i].kp.addr = at(&places[i]);
+		w[i].kp.pre_handler = watch_pre;
+		kps[i] = &w[i].kp;
+	}
+
+	KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		KUNIT_EXPECT_TRUE(test, is_live(kps[i]->addr));
+		hops[i] = op_at(kps[i]->addr)->optinsn.hop;
+		KUNIT_EXPECT_NE(test, hops[i], 0);
+		for (k = 0; k < i; k++)
+			KUNIT_EXPECT_GE(test, abs((long)(hops[i] - hops[k])), JMP32_INSN_SIZE);
+	}
+	if (test->status != KUNIT_FAILURE) {
+		for (i = 0; i < ARRAY_SIZE(places); i++) {
+			KUNIT_EXPECT_EQ(test, run(places[i].fn, 5), want[i]);
+			KUNIT_EXPECT_EQ(test, atomic_read(&w[i].pre), 1);
+		}
+	}
+	unregister_kprobes(kps, ARRAY_SIZE(kps));
+	wait_for_kprobe_optimizer();
+}
+
+/* To a probe that was there before. */
+static void optimize_hop_gives_way(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = watch_pre } };
+	struct watch last = { .kp = { .pre_handler = watch_pre } };
+	unsigned long hop;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	hop = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_ASSERT_NE(test, hop, 0);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+
+	last.kp.addr = (u8 *)hop + 1;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&last.kp), 0);
+	w = (struct watch) { .kp = { .addr = AT(hop_target_2), .pre_handler = watch_pre } };
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_GE(test, abs((long)(op_at(w.kp.addr)->optinsn.hop -
+					 (unsigned long)last.kp.addr)), JMP32_INSN_SIZE);
+	unregister_kprobe(&last.kp);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
 }
 
 /* This one is never executed. */
@@ -643,6 +983,47 @@ static void optimize_p_opt_18_unwinds_everywhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, depth, 0);
 	KUNIT_EXPECT_GT(test, nr, 40);
 	unregister_kprobe(&p);
+}
+
+/* Known to objtool, and with something on its stack where the jump is. */
+asm(".pushsection .text\n"
+	".type kpo_hop_traced, @function\n"
+	"kpo_hop_traced:\n"
+	ASM_ENDBR
+	"	push %rax\n"
+	"	test %eax, %eax\n"
+	"	je 1f\n"
+	".globl kpo_hop_traced_at\n"
+	"kpo_hop_traced_at:\n"
+	ANNOTATE_NOENDBR
+	"	.byte 0x66, 0x90\n"
+	"1:	nop; nop; nop\n"
+	"	pop %rax\n"
+	ASM_RET
+	".size kpo_hop_traced, . - kpo_hop_traced\n"
+	PADDING "\n"
+	".popsection\n");
+void kpo_hop_traced(void);
+extern u8 kpo_hop_traced_at[];
+
+static void optimize_p_opt_18_unwinds_in_padding(struct kunit *test)
+{
+	unsigned long caller = (unsigned long)optimize_p_opt_18_unwinds_in_padding + 8;
+	struct watch w = { .kp = { .addr = kpo_hop_traced_at, .pre_handler = watch_pre } };
+	unsigned long stack[64] = {}, *top = stack + 48, hop;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
+	hop = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_ASSERT_NE(test, hop, 0);
+	KUNIT_EXPECT_EQ(test, run(kpo_hop_traced, 5), 5);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+
+	top[0] = caller;
+	KUNIT_EXPECT_EQ(test, caller_of(test, hop, top - 1), caller);
+	KUNIT_EXPECT_TRUE(test, kprobe_is_hop(hop));
+	unregister_kprobe(&w.kp);
 }
 
 /* Livepatch has to know that it cannot know. */
@@ -1073,6 +1454,12 @@ static void optimize_storm(struct kunit *test)
 
 static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(optimize_forms, form_gen_params),
+#ifdef CONFIG_JUMP_LABEL
+	KUNIT_CASE(optimize_p_opt_13_static_keys),
+#endif
+	KUNIT_CASE(optimize_hop_is_taken_back),
+	KUNIT_CASE(optimize_hops_are_not_shared),
+	KUNIT_CASE(optimize_hop_gives_way),
 	KUNIT_CASE(optimize_refuses_trap),
 	KUNIT_CASE(optimize_honours_registers),
 	KUNIT_CASE(optimize_honours_redirection),
@@ -1082,6 +1469,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_stack_trace),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(optimize_p_opt_18_unwinds_everywhere),
+	KUNIT_CASE(optimize_p_opt_18_unwinds_in_padding),
 	KUNIT_CASE(optimize_trace_is_not_reliable),
 #endif
 	KUNIT_CASE(optimize_p_opt_21_post_handler_comes_and_goes),
