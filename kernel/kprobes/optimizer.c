@@ -88,6 +88,7 @@ static const char * const why_names[NR_KPROBE_OPT_WHYS] = {
 	[KPROBE_OPT_TARGET]	= "jump-target",
 	[KPROBE_OPT_LANDING]	= "landing-pad",
 	[KPROBE_OPT_INDIRECT]	= "indirect-jump",
+	[KPROBE_OPT_SEGMENT]	= "segment",
 	[KPROBE_OPT_UNDECODED]	= "undecodable",
 };
 

@@ -75,7 +75,17 @@ page_find(struct kprobe_slot_cache *cache, unsigned long addr)
 	struct slot_page *page;
 
 	hlist_for_each_entry_rcu(page, page_bucket(cache, addr), by_addr, true) {
-		if ((unsigned long)page->base == (addr & PAGE_MASK))
+		if (addr - (unsigned long)page->base < PAGE_SIZE)
+			return page;
+	}
+
+	if (likely(!READ_ONCE(cache->unaligned)))
+		return NULL;
+
+	/* It may begin in the page before. */
+	hlist_for_each_entry_rcu(page, page_bucket(cache, addr - PAGE_SIZE), by_addr,
+				 true) {
+		if (addr - (unsigned long)page->base < PAGE_SIZE)
 			return page;
 	}
 
@@ -101,6 +111,10 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache)
 		kfree(page);
 		return NULL;
 	}
+
+	/* powerpc takes a piece of its text, which begins anywhere. */
+	if (!PAGE_ALIGNED(page->base))
+		WRITE_ONCE(cache->unaligned, true);
 
 	page->cache = cache;
 	page->nr_slots = nr_slots;

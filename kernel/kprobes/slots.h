@@ -18,6 +18,7 @@
  * @slot_size: bytes of one slot
  * @tasks_rcu: tasks can be preempted in a slot
  * @owned: who has a slot can be asked for
+ * @unaligned: some of the pages are none to the MMU
  * @mutex: all below, but for readers of @by_addr
  * @pages: all pages, oldest first; RCU
  * @partial: pages with a free slot
@@ -35,6 +36,7 @@ struct kprobe_slot_cache {
 	size_t			slot_size;
 	bool			tasks_rcu;
 	bool			owned;
+	bool			unaligned;
 	struct mutex		mutex;
 	struct list_head	pages;
 	struct list_head	partial;

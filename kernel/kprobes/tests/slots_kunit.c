@@ -63,6 +63,30 @@ static struct kprobe_slot_cache tasks_cache = {
 	.tasks_rcu	= true,
 };
 
+/* What an architecture sets aside in its text need not begin with a page. */
+#define CROOKED		100
+
+static void *crooked_page_alloc(void)
+{
+	unsigned long pages = __get_free_pages(GFP_KERNEL, 1);
+
+	return pages ? (void *)pages + CROOKED : NULL;
+}
+
+static void crooked_page_free(void *page)
+{
+	free_pages((unsigned long)page - CROOKED, 1);
+}
+
+static struct kprobe_slot_cache crooked_cache = {
+	KPROBE_SLOT_CACHE_INIT(crooked_cache),
+	.alloc		= crooked_page_alloc,
+	.free		= crooked_page_free,
+	.symbol		= "kunit_slot_page",
+	.slot_size	= SLOT_SIZE,
+	.owned		= true,
+};
+
 /* What a case holds. */
 struct slots_test {
 	struct kprobe_slot_cache	*cache;
@@ -423,6 +447,39 @@ static void slots_p_mem_02_pages_are_writable_when_free(struct kunit *test)
 #endif
 }
 
+/* Both halves of what is in two pages are found, and who has the slots. */
+static void slots_in_crooked_pages(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned int i, lost = 0, strange = 0;
+	unsigned long page;
+
+	t->cache = &crooked_cache;
+	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
+	page = t->slot[0];
+	KUNIT_EXPECT_EQ(test, offset_in_page(page), CROOKED);
+	for (i = 0; i < t->nr; i++)
+		kprobe_slot_own(t->cache, (void *)t->slot[i], &t->slot[i]);
+
+	for (i = 0; i < t->nr; i++) {
+		unsigned long last = t->slot[i] + SLOT_SIZE - 1;
+
+		lost += !kprobe_slots_contain(t->cache, t->slot[i]);
+		lost += !kprobe_slots_contain(t->cache, last);
+		guard(preempt)();
+		strange += kprobe_slot_owner(t->cache, t->slot[i]) != &t->slot[i];
+		strange += kprobe_slot_owner(t->cache, last) != &t->slot[i];
+	}
+	KUNIT_EXPECT_EQ(test, lost, 0);
+	KUNIT_EXPECT_EQ(test, strange, 0);
+	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(t->cache, page - 1));
+	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(t->cache, page + PAGE_SIZE));
+
+	for (i = 0; i < t->nr; i++)
+		kprobe_slot_own(t->cache, (void *)t->slot[i], NULL);
+	give_all_back(t, true);
+}
+
 static int slots_test_init(struct kunit *test)
 {
 	struct slots_test *t = kvzalloc(struct_size(t, slot, 2 * NR_SLOTS), GFP_KERNEL);
@@ -458,6 +515,7 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_p_mem_04_dirty_pages_are_given_back),
 	KUNIT_CASE(slots_last_page_is_kept),
 	KUNIT_CASE(slots_know_their_addresses),
+	KUNIT_CASE(slots_in_crooked_pages),
 	KUNIT_CASE(slots_p_mem_07_are_symbols),
 	KUNIT_CASE(slots_without_memory),
 	KUNIT_CASE(slots_of_the_kernel_are_text),

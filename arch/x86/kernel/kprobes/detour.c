@@ -18,6 +18,26 @@
 #define ANNOTATE_NOENDBR
 #endif
 
+/* Fields of struct pt_regs. */
+#ifdef CONFIG_X86_64
+#define REGS_ORIG_AX	120
+#define REGS_IP		128
+#define REGS_FLAGS	144
+#define REGS_SP		152
+#else
+#define REGS_ORIG_AX	44
+#define REGS_IP		48
+#define REGS_FLAGS	56
+#define REGS_SP		60
+#endif
+
+static_assert(offsetof(struct pt_regs, orig_ax) == REGS_ORIG_AX);
+static_assert(offsetof(struct pt_regs, ip) == REGS_IP);
+static_assert(offsetof(struct pt_regs, flags) == REGS_FLAGS);
+static_assert(offsetof(struct pt_regs, sp) == REGS_SP);
+
+#define AT_SP(field)	__stringify(field) "(%" _ASM_SP ")"
+
 /*
  * The beginning of each detour is a copy of this, with the blanks filled in; the
  * copies of the program's instructions follow. It makes a struct pt_regs of the
@@ -37,6 +57,7 @@ asm(
 	".type kprobe_detour_template, @function\n"
 	"kprobe_detour_template:\n"
 	ANNOTATE_NOENDBR
+#ifdef CONFIG_X86_64
 	"	pushq $" __stringify(__KERNEL_DS) "\n"
 	"	pushq %rsp\n"
 	"	pushfq\n"
@@ -50,15 +71,37 @@ asm(
 	"	pushq %rax; pushq %r8; pushq %r9; pushq %r10\n"
 	"	pushq %r11; pushq %rbx; pushq %rbp; pushq %r12\n"
 	"	pushq %r13; pushq %r14; pushq %r15\n"
+#else
+	"	pushl %ss\n"
+	"	pushl %esp\n"
+	"	pushfl\n"
+	"	addl $4, 4(%esp)\n"
+	"	pushl $" __stringify(__KERNEL_CS) "\n"
+	"	.byte 0x68\n"			/* pushl $ip */
+	".Ldetour_ip:\n"
+	"	.long 0\n"
+	"	pushl $-1\n"			/* orig_ax */
+	"	pushl $0\n"			/* gs */
+	"	pushl %fs; pushl %es; pushl %ds\n"
+	"	pushl %eax; pushl %ebp; pushl %edi; pushl %esi\n"
+	"	pushl %edx; pushl %ecx; pushl %ebx\n"
+#endif
 	ENCODE_FRAME_POINTER
 	".Ldetour_regs:\n"
 	"	nop\n"				/* cld */
 	".Ldetour_clac:\n"
 	"	.byte 0x0f, 0x1f, 0x00\n"	/* clac */
+#ifdef CONFIG_X86_64
 	"	.byte 0x48, 0xbf\n"		/* movabsq $op, %rdi */
 	".Ldetour_op:\n"
 	"	.quad 0\n"
 	"	movq %rsp, %rsi\n"
+#else
+	"	.byte 0xb8\n"			/* movl $op, %eax */
+	".Ldetour_op:\n"
+	"	.long 0\n"
+	"	movl %esp, %edx\n"
+#endif
 	".Ldetour_call:\n"
 	"	call kprobe_detour_callback\n"
 	"	testl %eax, %eax\n"
@@ -66,6 +109,7 @@ asm(
 	"	.byte 0x0f, 0x85\n"		/* jnz kprobe_detour_leave */
 	"	.long 0\n"
 	".Ldetour_restore:\n"
+#ifdef CONFIG_X86_64
 	"	popq %r15; popq %r14; popq %r13; popq %r12\n"
 	"	popq %rbp; popq %rbx; popq %r11; popq %r10\n"
 	"	popq %r9; popq %r8; popq %rax; popq %rcx\n"
@@ -73,6 +117,13 @@ asm(
 	"	leaq 24(%rsp), %rsp\n"		/* orig_ax, ip, cs */
 	"	popfq\n"
 	"	leaq 16(%rsp), %rsp\n"		/* sp, ss */
+#else
+	"	popl %ebx; popl %ecx; popl %edx; popl %esi\n"
+	"	popl %edi; popl %ebp; popl %eax\n"
+	"	leal 28(%esp), %esp\n"		/* ds ... cs: nobody changes them */
+	"	popfl\n"
+	"	leal 8(%esp), %esp\n"		/* sp, ss */
+#endif
 	".Ldetour_end:\n"
 	ASM_RET
 	".size kprobe_detour_template, . - kprobe_detour_template\n"
@@ -86,19 +137,31 @@ asm(
 	".type kprobe_detour_leave, @function\n"
 	"kprobe_detour_leave:\n"
 	ANNOTATE_NOENDBR
-	"	movq 152(%rsp), %rax\n"		/* sp */
-	"	movq 128(%rsp), %rcx\n"		/* ip */
-	"	movq 144(%rsp), %rdx\n"		/* flags */
+	"	mov " AT_SP(REGS_SP) ", %" _ASM_AX "\n"
+	"	mov " AT_SP(REGS_IP) ", %" _ASM_CX "\n"
+	"	mov " AT_SP(REGS_FLAGS) ", %" _ASM_DX "\n"
+#ifdef CONFIG_X86_64
 	"	leaq -16(%rax), %rax\n"
 	"	movq %rcx, 8(%rax)\n"
 	"	movq %rdx, (%rax)\n"
-	"	movq %rax, 120(%rsp)\n"		/* orig_ax */
+	"	movq %rax, " AT_SP(REGS_ORIG_AX) "\n"
 	"	popq %r15; popq %r14; popq %r13; popq %r12\n"
 	"	popq %rbp; popq %rbx; popq %r11; popq %r10\n"
 	"	popq %r9; popq %r8; popq %rax; popq %rcx\n"
 	"	popq %rdx; popq %rsi; popq %rdi\n"
 	"	popq %rsp\n"
 	"	popfq\n"
+#else
+	"	leal -8(%eax), %eax\n"
+	"	movl %ecx, 4(%eax)\n"
+	"	movl %edx, (%eax)\n"
+	"	movl %eax, " AT_SP(REGS_ORIG_AX) "\n"
+	"	popl %ebx; popl %ecx; popl %edx; popl %esi\n"
+	"	popl %edi; popl %ebp; popl %eax\n"
+	"	leal 16(%esp), %esp\n"		/* ds, es, fs, gs */
+	"	popl %esp\n"
+	"	popfl\n"
+#endif
 	ASM_RET
 	".size kprobe_detour_leave, . - kprobe_detour_leave\n"
 
@@ -118,10 +181,8 @@ asm(
 NOKPROBE_SYMBOL(kprobe_detour_template);
 NOKPROBE_SYMBOL(kprobe_detour_leave);
 
-static_assert(offsetof(struct pt_regs, orig_ax) == 120);
-static_assert(offsetof(struct pt_regs, ip) == 128);
-static_assert(offsetof(struct pt_regs, flags) == 144);
-static_assert(offsetof(struct pt_regs, sp) == 152);
+/* What is saved is complete. */
+static_assert(sizeof(struct pt_regs) == (IS_ENABLED(CONFIG_X86_64) ? 168 : 68));
 
 /* With frame pointers, that of the callback leads to the registers. */
 STACK_FRAME_NON_STANDARD_FP(kprobe_detour_template);

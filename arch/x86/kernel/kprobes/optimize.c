@@ -136,6 +136,7 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 {
 	const struct kprobe_detour_layout *l = &kprobe_detour_layout;
 	unsigned long addr = (unsigned long)op->kp.addr;
+	static const u8 clac[] = { 0x0f, 0x01, 0xca };
 	u8 *code = d->code;
 
 	unsigned long leave = (unsigned long)kprobe_detour_leave;
@@ -151,7 +152,7 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 	put_unaligned((u32)(addr + INT3_INSN_SIZE), (u32 *)(code + l->ip));
 	put_unaligned((unsigned long)op, (unsigned long *)(code + l->op));
 	if (boot_cpu_has(X86_FEATURE_SMAP))
-		memcpy(code + l->clac, (u8[]){ 0x0f, 0x01, 0xca }, 3);
+		memcpy(code + l->clac, clac, sizeof(clac));
 
 	if (put_branch(code, l->call, CALL_INSN_SIZE, slot,
 		       (unsigned long)kprobe_detour_callback) ||

@@ -95,12 +95,16 @@ void kprobe_targets_scan_text(struct kprobe_targets *t, const u8 *text,
 				mark_relative(t, p + 2, addr + i + 2);
 			break;
 		case 0x8d:			/* lea */
-			if ((p[1] & 0xc7) != 0x05)
-				break;
-			if (IS_ENABLED(CONFIG_X86_64))
-				mark_relative(t, p + 2, addr + i + 2);
-			else
+			if (IS_ENABLED(CONFIG_X86_32)) {
 				mark_absolute(t, p + 2);
+				mark_absolute(t, p + 3);
+			} else if ((p[1] & 0xc7) == 0x05) {
+				mark_relative(t, p + 2, addr + i + 2);
+			}
+			break;
+		case 0x9a: case 0xea:		/* far call, far jmp */
+			if (IS_ENABLED(CONFIG_X86_32))
+				mark_absolute(t, p + 1);
 			break;
 		case 0x68:			/* push */
 		case 0xb8 ... 0xbf:		/* mov to a register */
@@ -377,6 +381,28 @@ static bool is_short_jump(const struct insn *insn)
 	       (opcode & 0xfc) == 0xe0;
 }
 
+/*
+ * On 32 bit, handlers find all data through segments, and those of the CPU through
+ * one of its own. A breakpoint loads them; a detour takes what there is.
+ */
+static bool loads_segment(const struct insn *insn)
+{
+	if (IS_ENABLED(CONFIG_X86_64) || insn_is_avx((struct insn *)insn))
+		return false;
+
+	switch (insn->opcode.bytes[0]) {
+	case 0x07: case 0x1f:			/* pop %es, pop %ds */
+	case 0xc4: case 0xc5:			/* les, lds */
+		return true;
+	case 0x8e:				/* mov; gs is nobody's */
+		return X86_MODRM_REG(insn->modrm.value) != 5;
+	case 0x0f:				/* pop %fs, lfs */
+		return insn->opcode.bytes[1] == 0xa1 || insn->opcode.bytes[1] == 0xb4;
+	}
+
+	return false;
+}
+
 /* Behind the last function of a module there are zeros, perhaps half of a pair. */
 static bool is_tail(unsigned long at, unsigned long end)
 {
@@ -410,8 +436,10 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 		next = at + ki.insn.length;
 		if (is_short_jump(&ki.insn))
 			kprobe_targets_mark(t, next + ki.insn.immediate.value);
+		else if (loads_segment(&ki.insn))
+			found = KPROBE_SWEPT_SEGMENTS;
 		else if (is_computed_jump(&ki.insn, next, start, end))
-			found = KPROBE_SWEPT_COMPUTED;
+			found = max(found, KPROBE_SWEPT_COMPUTED);
 	}
 
 	return found;
@@ -476,8 +504,12 @@ static u8 sweep_around(struct kprobe_targets *t, unsigned long addr,
 		swept = sweep_once(t, start, end);
 		if (swept == KPROBE_SWEPT_UNDECODED)
 			return KPROBE_OPT_UNDECODED;
-		if (swept == KPROBE_SWEPT_COMPUTED && start == own)
+		if (start != own)
+			continue;
+		if (swept == KPROBE_SWEPT_COMPUTED)
 			return KPROBE_OPT_INDIRECT;
+		if (swept == KPROBE_SWEPT_SEGMENTS)
+			return KPROBE_OPT_SEGMENT;
 	}
 
 	return KPROBE_OPT_FINE;

@@ -31,6 +31,7 @@ struct kprobe_targets {
 enum kprobe_swept {
 	KPROBE_SWEPT_PLAIN = 1,
 	KPROBE_SWEPT_COMPUTED,	/* a jump to an address in a register */
+	KPROBE_SWEPT_SEGMENTS,	/* not those that handlers rely on */
 	KPROBE_SWEPT_UNDECODED,
 };
 

@@ -36,14 +36,21 @@
 #define DIFF_TAKEN		1	/* at the "1f" of the form */
 #define DIFF_BACK		2	/* at its "0b" */
 
-/* Fields of struct kpd_machine, and its size. */
-#define DIFF_REG(n)		(8 * (n))
-#define DIFF_FLAGS		128
-#define DIFF_ES			136
-#define DIFF_EXIT		144
-#define DIFF_CODE		152
-#define DIFF_HOST_SP		160
-#define DIFF_HOST_ES		168
+/* Registers that instructions can name. */
+#ifdef CONFIG_X86_64
+#define DIFF_NR_REGS		16
+#else
+#define DIFF_NR_REGS		8
+#endif
+
+/* Fields of struct kpd_machine, which are words. */
+#define DIFF_REG(n)		(__SIZEOF_LONG__ * (n))
+#define DIFF_FLAGS		DIFF_REG(DIFF_NR_REGS)
+#define DIFF_ES			DIFF_REG(DIFF_NR_REGS + 1)
+#define DIFF_EXIT		DIFF_REG(DIFF_NR_REGS + 2)
+#define DIFF_CODE		DIFF_REG(DIFF_NR_REGS + 3)
+#define DIFF_HOST_SP		DIFF_REG(DIFF_NR_REGS + 4)
+#define DIFF_HOST_ES		DIFF_REG(DIFF_NR_REGS + 5)
 
 /* Bytes that memory operands refer to; their base register is in the middle. */
 #define DIFF_DATA_SIZE		512

@@ -16,6 +16,7 @@
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 
+#include <asm/asm.h>
 #include <asm/cpufeatures.h>
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
@@ -28,16 +29,21 @@
  * of it. Nothing between the load of the flags and their store changes them, and
  * with all registers in use, the state can only be addressed absolutely.
  */
+#ifdef CONFIG_X86_64
 #define STATE(field)		kpd_machine + field(%rip)
+#else
+#define STATE(field)		kpd_machine + field
+#endif
 
 .macro each_reg op:req
-	\op 0, %rax
-	\op 1, %rcx
-	\op 2, %rdx
-	\op 3, %rbx
-	\op 5, %rbp
-	\op 6, %rsi
-	\op 7, %rdi
+	\op 0, %_ASM_AX
+	\op 1, %_ASM_CX
+	\op 2, %_ASM_DX
+	\op 3, %_ASM_BX
+	\op 5, %_ASM_BP
+	\op 6, %_ASM_SI
+	\op 7, %_ASM_DI
+#ifdef CONFIG_X86_64
 	\op 8, %r8
 	\op 9, %r9
 	\op 10, %r10
@@ -46,59 +52,63 @@
 	\op 13, %r13
 	\op 14, %r14
 	\op 15, %r15
-	\op 4, %rsp
+#endif
+	\op 4, %_ASM_SP
 .endm
 
+/* What a function must leave as it was. */
+#ifdef CONFIG_X86_64
+#define CALLEE_SAVED		rbx, rbp, r12, r13, r14, r15
+#define CALLEE_SAVED_BACK	r15, r14, r13, r12, rbp, rbx
+#else
+#define CALLEE_SAVED		ebx, ebp, esi, edi
+#define CALLEE_SAVED_BACK	edi, esi, ebp, ebx
+#endif
+
 .macro load_reg n:req reg:req
-	movq	STATE(DIFF_REG(\n)), \reg
+	mov	STATE(DIFF_REG(\n)), \reg
 .endm
 
 .macro store_reg n:req reg:req
-	movq	\reg, STATE(DIFF_REG(\n))
+	mov	\reg, STATE(DIFF_REG(\n))
 .endm
 
 	.text
 SYM_FUNC_START(kpd_run)
-	pushq	%rbx
-	pushq	%rbp
-	pushq	%r12
-	pushq	%r13
-	pushq	%r14
-	pushq	%r15
-	pushfq
+.irp reg, CALLEE_SAVED
+	push	%\reg
+.endr
+	pushf
 	movw	%es, STATE(DIFF_HOST_ES)
 	movw	STATE(DIFF_ES), %es
-	movq	%rsp, STATE(DIFF_HOST_SP)
-	pushq	STATE(DIFF_FLAGS)
-	popfq
+	mov	%_ASM_SP, STATE(DIFF_HOST_SP)
+	push	STATE(DIFF_FLAGS)
+	popf
 	each_reg load_reg
 	ANNOTATE_RETPOLINE_SAFE
 	jmp	*STATE(DIFF_CODE)
 
 SYM_INNER_LABEL(kpd_next, SYM_L_GLOBAL)
-	movq	$DIFF_NEXT, STATE(DIFF_EXIT)
+	movl	$DIFF_NEXT, STATE(DIFF_EXIT)
 	jmp	.Lstore
 SYM_INNER_LABEL(kpd_back, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR
-	movq	$DIFF_BACK, STATE(DIFF_EXIT)
+	movl	$DIFF_BACK, STATE(DIFF_EXIT)
 	jmp	.Lstore
 SYM_INNER_LABEL(kpd_taken, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR
-	movq	$DIFF_TAKEN, STATE(DIFF_EXIT)
+	movl	$DIFF_TAKEN, STATE(DIFF_EXIT)
 .Lstore:
 	each_reg store_reg
-	movq	STATE(DIFF_HOST_SP), %rsp
-	pushfq
-	popq	STATE(DIFF_FLAGS)
+	mov	STATE(DIFF_HOST_SP), %_ASM_SP
+	pushf
+	pop	STATE(DIFF_FLAGS)
 	movw	%es, STATE(DIFF_ES)
 	movw	STATE(DIFF_HOST_ES), %es
-	popfq
-	popq	%r15
-	popq	%r14
-	popq	%r13
-	popq	%r12
-	popq	%rbp
-	popq	%rbx
+	popf
+.irp reg, CALLEE_SAVED_BACK
+	pop	%\reg
+.endr
 	RET
 SYM_FUNC_END(kpd_run)
 /* It goes through states that nothing could describe. */
@@ -150,10 +160,10 @@ kpd_form_\@:
 	.popsection
 
 	.pushsection .rodata, "a"
-	.quad	.Ltext_\@
-	.quad	\back
-	.quad	\entry
-	.quad	\taken
+	_ASM_PTR .Ltext_\@
+	_ASM_PTR \back
+	_ASM_PTR \entry
+	_ASM_PTR \taken
 	.long	\with
 	.short	\cpu
 	.byte	\kind
@@ -184,6 +194,9 @@ kpd_form_\@:
 SYM_DATA_START(kpd_forms)
 	.popsection
 
+#ifdef CONFIG_X86_32
+#include "differential_forms_32.h"
+#else
 /*
  * Arithmetic: in registers it is emulated, but for operations with carry.
  */
@@ -754,6 +767,7 @@ SYM_DATA_START(kpd_forms)
 	plain "vfnmadd132ps %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
 	plain "vfnmadd132ss %xmm1, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_FMA
 	plain "vfmadd213pd kpd_data(%rip), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
+#endif /* CONFIG_X86_64 */
 
 	.pushsection .rodata, "a"
 SYM_DATA_END_LABEL(kpd_forms, SYM_L_GLOBAL, kpd_forms_end)

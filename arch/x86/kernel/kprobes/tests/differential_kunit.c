@@ -46,7 +46,7 @@ module_param_named(differential_rounds, rounds, uint, 0400);
 MODULE_PARM_DESC(differential_rounds, "States in which each instruction is executed");
 
 #define MIN_FORMS	300
-#define NR_REGS		16
+#define NR_REGS		DIFF_NR_REGS
 #define REG_AX		0
 #define REG_CX		1
 #define REG_DX		2
@@ -123,7 +123,7 @@ asmlinkage void kpd_run(void);
 asmlinkage void kpd_outer(void);
 extern u8 kpd_outer_insn[], kpd_taken[], kpd_back[];
 
-#ifdef CONFIG_KPROBES_ON_FTRACE
+#if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_X86_64)
 /* All that it has is what the compiler puts in front of it, for the tracer. */
 __attribute__((naked)) void kpd_traced(void);
 __attribute__((naked)) void kpd_traced(void)
@@ -488,7 +488,10 @@ static void condition_state(unsigned int round, const struct form *f,
 			    struct kpd_machine *m)
 {
 	static const unsigned long counts[] = {
-		0, 2, 1, -1, 0xffff0001, 0xffffffff00000001, 0xffffffff00000000,
+		0, 2, 1, -1, 0xffff0001, 0xffff0000,
+#ifdef CONFIG_X86_64
+		0xffffffff00000001, 0xffffffff00000000,
+#endif
 	};
 	static const unsigned long flags[] = { 0, ARITHMETIC, X86_EFLAGS_SF };
 
@@ -557,6 +560,8 @@ static void set_state(unsigned int i, unsigned int round)
 	if (round & 1)
 		m->flags |= X86_EFLAGS_IF;
 	m->code = (unsigned long)f->entry;
+	/* Strings need it on 32 bit. */
+	m->es = IS_ENABLED(CONFIG_X86_64) ? 0 : __USER_DS;
 	__this_cpu_write(kpd_percpu, random_value(&rnd));
 	random_fpu(&rnd);
 
@@ -662,15 +667,23 @@ static void outer_post(struct kprobe *p, struct pt_regs *regs, unsigned long fla
  * Running a form, with or without probes.
  */
 
+#ifdef CONFIG_X86_64
+#define XSAVE	"xsave64"
+#define XRSTOR	"xrstor64"
+#else
+#define XSAVE	"xsave"
+#define XRSTOR	"xrstor"
+#endif
+
 static void load_fpu(const struct fpu_image *image)
 {
-	asm volatile("xrstor64 %0" : : "m" (*image), "a" (-1), "d" (0));
+	asm volatile(XRSTOR " %0" : : "m" (*image), "a" (-1), "d" (0));
 }
 
 static void save_fpu(struct fpu_image *image)
 {
 	memset(image, 0, sizeof(*image));
-	asm volatile("xsave64 %0" : "+m" (*image)
+	asm volatile(XSAVE " %0" : "+m" (*image)
 		     : "a" ((u32)XFEATURE_MASK_FPSSE | XFEATURE_MASK_YMM), "d" (0));
 	/* Where the last instruction of the x87 was: in the copy. */
 	image->fx.rip = 0;
@@ -756,10 +769,12 @@ static const struct {
 	{ "dx",  offsetof(struct pt_regs, dx) },  { "bx",  offsetof(struct pt_regs, bx) },
 	{ "sp",  offsetof(struct pt_regs, sp) },  { "bp",  offsetof(struct pt_regs, bp) },
 	{ "si",  offsetof(struct pt_regs, si) },  { "di",  offsetof(struct pt_regs, di) },
+#ifdef CONFIG_X86_64
 	{ "r8",  offsetof(struct pt_regs, r8) },  { "r9",  offsetof(struct pt_regs, r9) },
 	{ "r10", offsetof(struct pt_regs, r10) }, { "r11", offsetof(struct pt_regs, r11) },
 	{ "r12", offsetof(struct pt_regs, r12) }, { "r13", offsetof(struct pt_regs, r13) },
 	{ "r14", offsetof(struct pt_regs, r14) }, { "r15", offsetof(struct pt_regs, r15) },
+#endif
 };
 
 static void same_shown(struct judge *j, const char *handler, struct pt_regs *regs,
@@ -1104,10 +1119,12 @@ static bool is_ret(struct insn *insn)
 	return opcode_is(insn, 0xc2) || opcode_is(insn, 0xc3);
 }
 
+#ifdef CONFIG_X86_64
 static bool is_rip_relative(struct insn *insn)
 {
 	return insn_rip_relative(insn);
 }
+#endif
 
 static bool has_prefixes(struct insn *insn)
 {
@@ -1143,21 +1160,26 @@ struct group {
 	unsigned int	least;
 };
 
+/* There are fewer forms on 32 bit. */
+#define LEAST(wide, narrow)	(IS_ENABLED(CONFIG_X86_64) ? (wide) : (narrow))
+
 static const struct group groups[] = {
 	{ "p_x86_01_conditions", is_jcc, 32 },
 	{ "p_x86_02_displacements", is_relative, 40 },
 	{ "p_x86_03_calls_of_any_length", is_call, 5 },
 	{ "p_x86_04_branches_through_registers", is_indirect_reg, 7 },
-	{ "p_x86_05_branches_through_memory", is_indirect_mem, 15 },
+	{ "p_x86_05_branches_through_memory", is_indirect_mem, LEAST(15, 13) },
 	{ "p_x86_07_p_base_01_p_base_02_counters", is_counted, 10 },
 	{ "p_x86_08_p_base_04_flags", is_flags, 6 },
 	{ "p_x86_09_p_base_03_returns", is_ret, 4 },
+#ifdef CONFIG_X86_64
 	{ "p_x86_10_relative_addresses", is_rip_relative, 30 },
+#endif
 	{ "p_x86_11_prefixes", has_prefixes, 80 },
 	{ "p_x86_12_groups", is_group, 150 },
-	{ "p_x86_13_maps", is_of_another_map, 40 },
+	{ "p_x86_13_maps", is_of_another_map, LEAST(40, 30) },
 	{ "p_x86_16_longest", is_longest, 1 },
-	{ "p_hit_20_strings_in_either_direction", is_string, 25 },
+	{ "p_hit_20_strings_in_either_direction", is_string, LEAST(25, 20) },
 };
 KUNIT_ARRAY_PARAM_DESC(group, groups, name);
 
@@ -1208,7 +1230,7 @@ static void change(struct kpd_machine *m)
 	int i;
 
 	for (i = 0; i < NR_REGS; i++)
-		m->r[i] = i == REG_SP ? m->r[i] + 16 : m->r[i] ^ 0x0f1e2d3c4b5a6978;
+		m->r[i] = i == REG_SP ? m->r[i] + 16 : m->r[i] ^ (unsigned long)0x0f1e2d3c4b5a6978;
 	m->flags ^= ARITHMETIC;
 }
 
@@ -1311,7 +1333,8 @@ static void differential_forms(struct kunit *test)
 	}
 
 	for (i = 0; i < NR_DIFF_KINDS; i++) {
-		if (i != DIFF_FTRACE || IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		if (i != DIFF_FTRACE || (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) &&
+					 IS_ENABLED(CONFIG_X86_64)))
 			KUNIT_EXPECT_GT(test, kinds[i], 0);
 	}
 	KUNIT_EXPECT_GE(test, distinct, MIN_FORMS);

@@ -19,10 +19,27 @@
 #include <asm/asm.h>
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
+#include <asm/segment.h>
 #include <asm/unwind.h>
 
 #include "../common.h"
 #include "internal.h"
+
+/* What differs: registers of the width of addresses, and where their size is told. */
+#ifdef CONFIG_X86_64
+#define R	"r"
+#define Q	"q"
+#define RIP	"(%rip)"
+#define JRCXZ	"jrcxz"
+#define JECXZ	"jecxz"
+#else
+#define R	"e"
+#define Q	"l"
+#define RIP	""
+#define JRCXZ	"jecxz"
+#define JECXZ	"jcxz"
+#endif
+#define WORD	__stringify(__SIZEOF_LONG__)
 
 /*
  * FUNCTION(name, code): a function of one argument in ax, which gives its
@@ -100,8 +117,11 @@ static noinline unsigned long run(void (*fn)(void), unsigned long arg)
 	asm volatile(CALL_NOSPEC
 		     : "+a" (arg), ASM_CALL_CONSTRAINT
 		     : [thunk_target] "D" (fn)
-		     : "cx", "dx", "si", "cc", "memory",
-		       "r8", "r9", "r10", "r11");
+		     : "cx", "dx", "si", "cc", "memory"
+#ifdef CONFIG_X86_64
+		     , "r8", "r9", "r10", "r11"
+#endif
+		     );
 	return arg;
 }
 
@@ -118,8 +138,8 @@ asm(".pushsection .text\n"
 	".type kpo_callee, @function\n"
 	"kpo_callee:\n"
 	ASM_ENDBR
-	"	mov (%rsp), %rcx\n"
-	"	mov %rcx, kpo_returns_to(%rip)\n"
+	"	mov (%" R "sp), %" R "cx\n"
+	"	mov %" R "cx, kpo_returns_to" RIP "\n"
 	"	add $100, %eax\n"
 	ASM_RET
 	".size kpo_callee, . - kpo_callee\n"
@@ -131,12 +151,13 @@ FAR_FROM_OTHERS(begin);
 /* To be optimized. */
 FUNCTION(mov, "777: mov %eax, %ecx; lea 3(%ecx), %eax; nop");
 FUNCTION(nops, "777: nop; nop; nop; nop; nop; add $3, %eax");
-FUNCTION(push, "777: push %rax; pop %rcx; lea 1(%rcx), %eax; nop");
-FUNCTION(long_insn, "777: movabs $0x123456789abcdef0, %rcx; xor %rcx, %rax");
-FUNCTION(load, "777: mov kpo_word(%rip), %ecx; add %ecx, %eax");
-FUNCTION(cmp_mem, "777: cmpl $0x1234567, kpo_word(%rip); sete %al");
+FUNCTION(push, "777: push %" R "ax; pop %" R "cx; lea 1(%" R "cx), %eax; nop");
+FUNCTION(long_insn, "777: imul $0x12345678, kpo_word" RIP ", %ecx; xor %ecx, %eax");
+FUNCTION(inc_dec, "777: inc %eax; inc %eax; dec %eax; inc %eax; nop; nop");
+FUNCTION(load, "777: mov kpo_word" RIP ", %ecx; add %ecx, %eax");
+FUNCTION(cmp_mem, "777: cmpl $0x1234567, kpo_word" RIP "; sete %al");
 FUNCTION(jcc, "test %eax, %eax; 777: je 1f; add $7, %eax; 1: add $1, %eax");
-FUNCTION(jcc_last, "test %eax, %eax; 777: lea 2(%rax), %eax; je 1f; add $7, %eax; 1:");
+FUNCTION(jcc_last, "test %eax, %eax; 777: lea 2(%" R "ax), %eax; je 1f; add $7, %eax; 1:");
 FUNCTION(jcc_back, "mov %eax, %ecx; and $7, %ecx; 1: add $5, %eax; nop; nop; nop\n"
 	 "dec %ecx; 777: jg 1b; add $1, %eax; nop");
 FUNCTION(jcc_long, "test %eax, %eax; 777: .byte 0x0f, 0x84; .long 1f - 2f; 2: add $7, %eax; 1:");
@@ -144,75 +165,74 @@ FUNCTION(jmp, "777: jmp 1f; .byte 0xcc, 0xcc, 0xcc; nop; add $7, %eax; 1: add $1
 FUNCTION(jmp_self, "mov $3, %ecx; 777: dec %ecx; jns 777b; nop; add $1, %eax");
 FUNCTION(call, "777: call kpo_callee; 888: add $1, %eax");
 FUNCTION(call_last, "777: add $3, %eax; call kpo_callee; 888: add $1, %eax");
+FUNCTION(call_next, "777: call 1f; 1: pop %" R "cx; sub $1b, %" R "cx; add %ecx, %eax");
 FUNCTION(call_cs, "777: .byte 0x2e; call kpo_callee; 888: add $1, %eax");
 FUNCTION(call_mem, ANNOTATE_RETPOLINE_SAFE
-	 "777: call *kpo_pointer(%rip); 888: add $1, %eax");
-FUNCTION(call_reg, "mov $kpo_callee, %rcx; 777: add $3, %eax\n"
-	 ANNOTATE_RETPOLINE_SAFE "call *%rcx; 888: add $1, %eax");
+	 "777: call *kpo_pointer" RIP "; 888: add $1, %eax");
+FUNCTION(call_reg, "mov $kpo_callee, %" R "cx; 777: add $3, %eax\n"
+	 ANNOTATE_RETPOLINE_SAFE "call *%" R "cx; 888: add $1, %eax");
 FUNCTION(jmp_mem, "push $1f\n" ANNOTATE_RETPOLINE_SAFE
-	 "777: jmp *kpo_pointer(%rip); .balign 16; 1: add $2, %eax");
+	 "777: jmp *kpo_pointer" RIP "; .balign 16; 1: add $2, %eax");
 FUNCTION(loop, "mov $4, %ecx; 1: add $1, %eax; nop; nop\n"
 	 "777: loop 1b; add %ecx, %eax; nop");
 FUNCTION(loop_cond, "mov $9, %ecx; 1: add $1, %eax; nop; cmp $6, %ecx\n"
 	 "777: loopne 1b; add %ecx, %eax; nop");
-FUNCTION(jrcxz, "mov %rax, %rcx; 777: jrcxz 1f; add $7, %eax; 1: add $1, %eax");
-FUNCTION(jecxz, "mov %rax, %rcx; 777: jecxz 1f; add $7, %eax; 1: add $1, %eax");
+FUNCTION(jrcxz, "mov %" R "ax, %" R "cx; 777: " JRCXZ " 1f; add $7, %eax; 1: add $1, %eax");
+FUNCTION(jecxz, "mov %" R "ax, %" R "cx; 777: " JECXZ " 1f; add $7, %eax; 1: add $1, %eax");
 FUNCTION(ret, "test %eax, %eax; je 1f; add $9, %eax; 777: ret; int3; int3; int3; int3\n"
 	 "1: add $1, %eax");
-FUNCTION(ret_imm, "push %rax; call 2f; add $4, %eax; jmp 1f; .balign 16\n"
-	 "2: add $10, %eax; 777: .byte 0xc2, 8, 0; nop; nop; nop\n"
+FUNCTION(ret_imm, "push %" R "ax; call 2f; add $4, %eax; jmp 1f; .balign 16\n"
+	 "2: add $10, %eax; 777: .byte 0xc2, " WORD ", 0; nop; nop; nop\n"
 	 "1:");
-FUNCTION(flags, "777: cmp $5, %eax; pushf; pop %rax; and $0x8d5, %eax");
-FUNCTION(pushf, "cmp %eax, %eax; 777: pushf; pop %rax; and $0x8d5, %eax");
+FUNCTION(flags, "777: cmp $5, %eax; pushf; pop %" R "ax; and $0x8d5, %eax");
+FUNCTION(pushf, "cmp %eax, %eax; 777: pushf; pop %" R "ax; and $0x8d5, %eax");
 FUNCTION(cli, "pushf; 777: cli; add $1, %eax; popf; nop");
-FUNCTION(std, "std; 777: lea 3(%rax), %eax; cld; nop");
-FUNCTION(prefetch, "777: prefetcht0 kpo_word(%rip); add $3, %eax");
+FUNCTION(std, "std; 777: lea 3(%" R "ax), %eax; cld; nop");
+FUNCTION(prefetch, "777: prefetcht0 kpo_word" RIP "; add $3, %eax");
 FUNCTION(bit_test, "777: btl $3, %eax; sbb %eax, %eax");
 FUNCTION(target_behind, "test %eax, %eax; je 1f; 777: add $3, %eax; nop; nop; 1: add $1, %eax");
 FUNCTION(target_self, "test %eax, %eax; je 777f; add $1, %eax; 777: add $3, %eax; nop; nop");
 FUNCTION(extable_elsewhere, "777: add $3, %eax; nop; nop\n"
-	 "1: mov (%rsp), %rcx; 2:\n" _ASM_EXTABLE(1b, 2b));
+	 "1: mov (%" R "sp), %" R "cx; 2:\n" _ASM_EXTABLE(1b, 2b));
 
-FUNCTION(two_words, "push %rbp; mov %rsp, %rbp; push %rax; push $7\n"
-	 "777: nop; nop; nop; nop; nop; pop %rax; mov %rbp, %rsp; pop %rbp");
+FUNCTION(two_words, "push %" R "bp; mov %" R "sp, %" R "bp; push %" R "ax; push $7\n"
+	 "777: nop; nop; nop; nop; nop; pop %" R "ax; mov %" R "bp, %" R "sp; pop %" R "bp");
 
 /* To be refused. */
 FUNCTION(target_1, "test %eax, %eax; je 1f; 777: nop; 1: add $3, %eax; nop; nop");
 FUNCTION(target_2, "test %eax, %eax; je 1f; 777: .byte 0x66, 0x90; 1: add $3, %eax; nop");
 FUNCTION(target_4, "test %eax, %eax; je 1f; 777: add $3, %eax; nop; 1: nop; add $1, %eax");
-FUNCTION(target_jrcxz, "mov %eax, %ecx; jrcxz 1f; 777: add $3, %eax; 1: nop; nop");
+FUNCTION(target_jrcxz, "mov %eax, %ecx; " JRCXZ " 1f; 777: add $3, %eax; 1: nop; nop");
 FUNCTION(target_back, "mov $3, %ecx; 777: nop; 1: add $3, %eax; nop; dec %ecx; jne 1b");
 FUNCTION(target_own, "777: jmp 1f; 1: add $3, %eax; nop; nop");
-FUNCTION(short_call, "mov $kpo_callee, %rcx\n" ANNOTATE_RETPOLINE_SAFE
-	 "777: call *%rcx; add $3, %eax; nop");
+FUNCTION(short_call, "mov $kpo_callee, %" R "cx\n" ANNOTATE_RETPOLINE_SAFE
+	 "777: call *%" R "cx; add $3, %eax; nop");
 FUNCTION(landing, "777: nop; .byte 0xf3, 0x0f, 0x1e, 0xfa; add $3, %eax");
 FUNCTION(landing_behind, "777: jmp 1f; .byte 0xf3, 0x0f, 0x1e, 0xfa; nop; 1: add $3, %eax");
-FUNCTION(extable, "777: nop; 1: mov (%rsp), %rcx; nop; add $3, %eax; 2:\n"
+FUNCTION(extable, "777: nop; 1: mov (%" R "sp), %" R "cx; nop; add $3, %eax; 2:\n"
 	 _ASM_EXTABLE(1b, 2b));
-FUNCTION(fixup, "1: mov (%rsp), %rcx; 777: nop; 2: add $3, %eax; nop; nop\n"
+FUNCTION(fixup, "1: mov (%" R "sp), %" R "cx; 777: nop; 2: add $3, %eax; nop; nop\n"
 	 _ASM_EXTABLE(1b, 2b));
 FUNCTION(trap, "777: test %eax, %eax; ud2; nop");
 FUNCTION(rodata, "777: nop; .Lkpo_rodata:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop\n"
-	 ".pushsection .rodata; .balign 8; .quad .Lkpo_rodata; .popsection");
+	 ".pushsection .rodata; " _ASM_ALIGN "; " _ASM_PTR " .Lkpo_rodata; .popsection");
 FUNCTION(data, "777: nop; .Lkpo_data:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop\n"
-	 ".pushsection .data; .balign 8; .quad .Lkpo_data; .popsection");
+	 ".pushsection .data; " _ASM_ALIGN "; " _ASM_PTR " .Lkpo_data; .popsection");
 FUNCTION(afar_jmp, "777: nop; .Lkpo_afar_jmp: add $3, %eax; nop; nop");
 FROM_AFAR(afar_jmp, ".byte 0xe9; .long .Lkpo_afar_jmp - . - 4");
 FUNCTION(afar_jcc, "777: nop; .Lkpo_afar_jcc: add $3, %eax; nop; nop");
 FROM_AFAR(afar_jcc, ".byte 0x0f, 0x84; .long .Lkpo_afar_jcc - . - 4");
 FUNCTION(afar_lea, "777: nop; .Lkpo_afar_lea:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
-FROM_AFAR(afar_lea, "lea .Lkpo_afar_lea(%rip), %rcx");
+FROM_AFAR(afar_lea, "lea .Lkpo_afar_lea" RIP ", %" R "cx");
 FUNCTION(afar_push, "777: nop; .Lkpo_afar_push:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
-FROM_AFAR(afar_push, "push $.Lkpo_afar_push; pop %rcx");
+FROM_AFAR(afar_push, "push $.Lkpo_afar_push; pop %" R "cx");
 FUNCTION(afar_mov, "777: nop; .Lkpo_afar_mov:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
-FROM_AFAR(afar_mov, "movq $.Lkpo_afar_mov, kpo_pointer(%rip)");
+FROM_AFAR(afar_mov, "mov" Q " $.Lkpo_afar_mov, kpo_pointer" RIP);
 FUNCTION(afar_call, "777: nop; .Lkpo_afar_call: add $3, %eax; nop; nop");
 FROM_AFAR(afar_call, ".byte 0xe8; .long .Lkpo_afar_call - . - 4");
-FUNCTION(afar_movabs, "777: nop; .Lkpo_afar_movabs:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
-FROM_AFAR(afar_movabs, "movabs $.Lkpo_afar_movabs, %rcx");
 FUNCTION(afar_xbegin, "777: nop; .Lkpo_afar_xbegin: add $3, %eax; nop; nop");
 FROM_AFAR(afar_xbegin, ".byte 0xc7, 0xf8; .long .Lkpo_afar_xbegin - . - 4");
-#ifndef CONFIG_X86_KERNEL_IBT
+#if defined(CONFIG_X86_64) && !defined(CONFIG_X86_KERNEL_IBT)
 /* Where to is not to be found anywhere; also from a part that was split off. */
 FUNCTION(computed, "test %eax, %eax; je 777f; movslq .Lkpo_computed_rel(%rip), %rcx\n"
 	 "lea kpo_computed(%rip), %rdx; add %rdx, %rcx\n"
@@ -238,6 +258,20 @@ asm(".pushsection .text.unlikely, \"ax\"\n"
 	"	.quad kpo_computed_cold.cold\n"
 	".popsection\n"
 	".popsection\n");
+#endif
+#ifdef CONFIG_X86_64
+FUNCTION(afar_movabs, "777: nop; .Lkpo_afar_movabs:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
+FROM_AFAR(afar_movabs, "movabs $.Lkpo_afar_movabs, %rcx");
+FUNCTION(movabs, "777: movabs $0x123456789abcdef0, %rcx; xor %rcx, %rax");
+#else
+FUNCTION(moffs, "777: mov kpo_word, %eax; add $3, %eax");
+FUNCTION(push_seg, "777: push %ds; pop %ecx; movzwl %cx, %ecx; xor %ecx, %eax");
+FUNCTION(pusha, "777: pusha; pop %ecx; lea 28(%esp), %esp; add %ecx, %eax");
+FUNCTION(segment, "mov %ds, %ecx; 777: add $3, %eax; nop; nop; mov %ecx, %es");
+FUNCTION(afar_lea_index, "777: nop; .Lkpo_afar_lea_index: add $3, %eax; nop; nop");
+FROM_AFAR(afar_lea_index, "lea .Lkpo_afar_lea_index(,%ecx,4), %ecx");
+FUNCTION(afar_ljmp, "777: nop; .Lkpo_afar_ljmp: add $3, %eax; nop; nop");
+FROM_AFAR(afar_ljmp, "ljmp $" __stringify(__KERNEL_CS) ", $.Lkpo_afar_ljmp");
 #endif
 /* A jump out of the function that is right in front. */
 asm(".pushsection .text\n"
@@ -265,7 +299,7 @@ DEFINE_STATIC_KEY_FALSE(kpo_key);
 	"	.pushsection __jump_table, \"aw\"\n"			\
 	"	.balign 8\n"						\
 	"	.long 666b - ., .Lkpo_" #name " - .\n"			\
-	"	.quad kpo_key - .\n"					\
+	"	" _ASM_PTR " kpo_key - .\n"				\
 	"	.popsection\n"
 
 FUNCTION(label, "666:" JUMP_LABEL(label)
@@ -293,9 +327,10 @@ FUNCTION_AND(hop_target_4, "test %eax, %eax; je 1f\n"
 	     "777: nop; add $3, %al; nop; 1: nop; add $1, %eax", PADDING);
 FUNCTION_AND(hop_jcc, "test %eax, %eax; 777: je 1f; 1: add $3, %eax; nop", PADDING);
 FUNCTION_AND(hop_jmp, "777: jmp 1f; 1: add $3, %eax; nop", PADDING);
-FUNCTION_AND(hop_call, "mov $kpo_callee, %rcx\n" ANNOTATE_RETPOLINE_SAFE
-	     "777: call *%rcx; 888: add $3, %eax; nop", PADDING);
-FUNCTION_AND(hop_extable, "777: .byte 0x66, 0x90; 1: mov (%rsp), %rcx; nop; add $3, %eax; 2:\n"
+FUNCTION_AND(hop_call, "mov $kpo_callee, %" R "cx\n" ANNOTATE_RETPOLINE_SAFE
+	     "777: call *%" R "cx; 888: add $3, %eax; nop", PADDING);
+FUNCTION_AND(hop_extable, "777: .byte 0x66, 0x90; 1: mov (%" R "sp), %" R "cx\n"
+	     "nop; add $3, %eax; 2:\n"
 	     _ASM_EXTABLE(1b, 2b), PADDING);
 FUNCTION(hop_end, "nop; 777: add $3, %eax");
 /* These share what is behind the second. */
@@ -349,6 +384,7 @@ static const struct form forms[] = {
 	LIVE(nops, 1),
 	LIVE(push, 1),
 	LIVE(long_insn, 1),
+	LIVE(inc_dec, 1),
 	LIVE(load, 1),
 	LIVE(cmp_mem, 1),
 	LIVE(jcc, 1),
@@ -359,6 +395,7 @@ static const struct form forms[] = {
 	LIVE(jmp_self, 4),
 	LIVE(call, 1),
 	LIVE(call_last, 1),
+	LIVE(call_next, 1),
 	LIVE(call_cs, 1),
 	LIVE(call_mem, 1),
 	LIVE(call_reg, 1),
@@ -378,6 +415,13 @@ static const struct form forms[] = {
 	LIVE(target_behind, 0),
 	LIVE(target_self, 1),
 	LIVE(extable_elsewhere, 1),
+#ifdef CONFIG_X86_64
+	LIVE(movabs, 1),
+#else
+	LIVE(moffs, 1),
+	LIVE(push_seg, 1),
+	LIVE(pusha, 1),
+#endif
 	REFUSED(target_2, TARGET, 2),
 	REFUSED(target_4, TARGET, 4),
 	REFUSED(target_jrcxz, TARGET, 3),
@@ -399,11 +443,18 @@ static const struct form forms[] = {
 	REFUSED(afar_push, TARGET, 1),
 	REFUSED(afar_mov, TARGET, 1),
 	REFUSED(afar_call, TARGET, 1),
+#ifdef CONFIG_X86_64
 	REFUSED(afar_movabs, TARGET, 1),
+#endif
 	REFUSED(afar_xbegin, TARGET, 1),
-#ifndef CONFIG_X86_KERNEL_IBT
+#if defined(CONFIG_X86_64) && !defined(CONFIG_X86_KERNEL_IBT)
 	REFUSED(computed, INDIRECT, 1),
 	REFUSED(computed_cold, INDIRECT, 1),
+#endif
+#ifdef CONFIG_X86_32
+	REFUSED(segment, SEGMENT, 1),
+	REFUSED(afar_lea_index, TARGET, 1),
+	REFUSED(afar_ljmp, TARGET, 1),
 #endif
 	REFUSED(near, TARGET, 1),
 	REFUSED(inner_symbol, END, 0),
@@ -861,7 +912,8 @@ static int trace_pre(struct kprobe *p, struct pt_regs *regs)
 static noinline notrace u32 kpo_traced(u32 v)
 {
 	OPTIMIZER_HIDE_VAR(v);
-	asm volatile("	.rept 8\n	nop\n	.endr\n");
+	/* As if there were a call: not before the frame is set up. */
+	asm volatile("	.rept 8\n	nop\n	.endr\n" : ASM_CALL_CONSTRAINT);
 	return v + 1;
 }
 
@@ -870,6 +922,22 @@ static noinline notrace u32 kpo_tracing(u32 v)
 	u32 (*volatile fn)(u32 v) = kpo_traced;
 
 	return fn(v) + 1;
+}
+
+/*
+ * Where the program is known to be: without ORC, the frame has to be set up. Only
+ * the function itself has such no-ops.
+ */
+static u8 *traced_place(void)
+{
+	u8 *at = (u8 *)kpo_traced;
+	struct insn insn;
+
+	while (IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER) && *at != 0x90 &&
+	       !insn_decode_kernel(&insn, at))
+		at += insn.length;
+
+	return at;
 }
 
 static bool within(unsigned long addr, void *fn)
@@ -882,7 +950,7 @@ static bool within(unsigned long addr, void *fn)
 
 static void optimize_stack_trace(struct kunit *test)
 {
-	struct trace t = { .kp = { .symbol_name = "kpo_traced", .pre_handler = trace_pre } };
+	struct trace t = { .kp = { .addr = traced_place(), .pre_handler = trace_pre } };
 	int i, probed = -1, caller = -1;
 
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && !IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
@@ -1168,11 +1236,11 @@ asm(".pushsection .text\n"
 	".if kpo_kind == 2\n	rol $1, %eax\n.endif\n"
 	".if kpo_kind == 3\n	test $4, %al\n	kpo_branch je, \\fn, %kpo_far\n.endif\n"
 	".if kpo_kind == 4\n	cmp $9, %eax\n	kpo_branch ja, \\fn, %kpo_far\n.endif\n"
-	".if kpo_kind == 5\n	push %rax\n	pop %rcx\n.endif\n"
-	".if kpo_kind == 6\n	lea 7(%rax,%rax,2), %eax\n.endif\n"
+	".if kpo_kind == 5\n	push %" R "ax\n	pop %" R "cx\n.endif\n"
+	".if kpo_kind == 6\n	lea 7(%" R "ax,%" R "ax,2), %eax\n.endif\n"
 	".if kpo_kind == 7\n	call kpo_random_callee\n.endif\n"
-	".if kpo_kind == 8\n	add kpo_word(%rip), %eax\n.endif\n"
-	".if kpo_kind == 9\n	mov %eax, %ecx\n	and $1, %ecx\n	kpo_branch jrcxz, \\fn, %kpo_far\n.endif\n"
+	".if kpo_kind == 8\n	add kpo_word" RIP ", %eax\n.endif\n"
+	".if kpo_kind == 9\n	mov %eax, %ecx\n	and $1, %ecx\n	kpo_branch " JRCXZ ", \\fn, %kpo_far\n.endif\n"
 	".if kpo_kind == 10\n	mov $3, %ecx\n9:	inc %eax\n	loop 9b\n.endif\n"
 	".if kpo_kind == 11\n	nop\n.endif\n"
 	".if kpo_kind == 12\n	bt $2, %eax\n	kpo_branch jmp, \\fn, %kpo_far\n.endif\n"
