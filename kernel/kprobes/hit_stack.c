@@ -201,10 +201,14 @@ static noinline void count_unwatched(struct llist_node *node)
 {
 	struct kprobe_site *site;
 	struct kretprobe *rp;
+	unsigned long flags;
 
-	/* The return of what goes back to not watching would come here again. */
-	kprobe_busy_begin();
-	ct_irq_enter_irqson();
+	/*
+	 * What is for interrupts may be probed itself, and asks lockdep, which
+	 * in the idle loop takes them for enabled.
+	 */
+	raw_local_irq_save(flags);
+	ct_nmi_enter();
 	rp = get_kretprobe(llist_to_instance(node));
 	if (rp) {
 		site = kprobe_table_find((unsigned long)rp->kp.addr);
@@ -212,8 +216,8 @@ static noinline void count_unwatched(struct llist_node *node)
 			kprobe_site_count_miss(site, KPROBE_MISS_RCU);
 		kretprobe_count_miss(rp);
 	}
-	ct_irq_exit_irqson();
-	kprobe_busy_end();
+	ct_nmi_exit();
+	raw_local_irq_restore(flags);
 }
 NOKPROBE_SYMBOL(count_unwatched);
 

@@ -34,7 +34,13 @@
 
 extern const u32 kpj_off_fill, kpj_off_nops, kpj_off_push, kpj_off_static_call, kpj_off_many;
 
-#define AT(name)	((u8 *)kpj_##name + kpj_off_##name)
+/* No constant, which would be something that leads there. */
+static noinline u8 *at(void *fn, u32 offset)
+{
+	return fn + offset;
+}
+
+#define AT(name)	at(kpj_##name, kpj_off_##name)
 
 /* Takes its time in the second of the instructions that a jump replaces. */
 static noinline __noclone notrace void kpj_fill(void *buf, unsigned long len)

@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <linux/bitmap.h>
 #include <linux/kprobes.h>
+#include <linux/memory.h>
 
 #include "../common.h"
 #include "../targets.h"
@@ -105,6 +106,13 @@ static void expect_code(struct kunit *test, const struct form *f, const u8 *code
 		KUNIT_EXPECT_EQ_MSG(test, code[i], want[i], "byte %d", i);
 }
 
+static int classify(struct kprobe_insn *ki, struct arch_specific_insn *a)
+{
+	guard(mutex)(&text_mutex);
+
+	return kprobe_classify(ki, FROM, a);
+}
+
 static void reencode_forms(struct kunit *test)
 {
 	const struct form *f = test->param_value;
@@ -120,7 +128,7 @@ static void reencode_forms(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, insn_decode(&ki.insn, ki.bytes, sizeof(ki.bytes),
 					  INSN_MODE_KERN), 0);
 	KUNIT_ASSERT_EQ(test, ki.insn.length, f->len);
-	KUNIT_ASSERT_EQ(test, kprobe_classify(&ki, FROM, &a), 0);
+	KUNIT_ASSERT_EQ(test, classify(&ki, &a), 0);
 	expect_code(test, f, code, kprobe_reencode(code, &ki, &a, FROM, TO));
 }
 
@@ -135,7 +143,7 @@ static void reencode_too_far(struct kunit *test)
 	memcpy(ki.bytes, jmp, sizeof(ki.bytes));
 	KUNIT_ASSERT_EQ(test, insn_decode(&ki.insn, ki.bytes, sizeof(ki.bytes),
 					  INSN_MODE_KERN), 0);
-	KUNIT_ASSERT_EQ(test, kprobe_classify(&ki, FROM, &a), 0);
+	KUNIT_ASSERT_EQ(test, classify(&ki, &a), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_reencode(code, &ki, &a, FROM, FROM), 5);
 	KUNIT_EXPECT_EQ(test, kprobe_reencode(code, &ki, &a, FROM, FROM + 0x1000),
 			IS_ENABLED(CONFIG_X86_64) ? -ERANGE : 5);
