@@ -12,7 +12,9 @@
 
 #include "../hit.h"
 #include "../internal.h"
+#ifdef CONFIG_KRETPROBE_POOL
 #include "../retpool.h"
+#endif
 
 /*
  * Some architectures look for an ftrace site in the first bytes of a function,
