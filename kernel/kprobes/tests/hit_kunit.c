@@ -506,8 +506,9 @@ static void hit_common_functions(struct kunit *test)
  * up.
  */
 
-/* Behind what the CPU and the entry code save. */
-#define STACK_OF_HIT	(sizeof(struct pt_regs) + (IS_ENABLED(CONFIG_KASAN) ? 2048 : 768))
+/* Behind what the CPU and the entry code save. Frames of powerpc are larger. */
+#define FRAMES_OF_HIT	(IS_ENABLED(CONFIG_KASAN) ? 2048 : IS_ENABLED(CONFIG_PPC) ? 1280 : 768)
+#define STACK_OF_HIT	(sizeof(struct pt_regs) + FRAMES_OF_HIT)
 
 static int stack_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -572,6 +573,8 @@ static void hit_p_scl_10_shares_nothing_written(struct kunit *test)
 	h->kp.symbol_name = t->symbol;
 	h->kp.pre_handler = stack_pre;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	/* Some backends note at the first hit how they execute the instruction. */
+	call(t, 0);
 	scoped_guard(mutex, &kprobe_mutex) {
 		site = kprobe_to_site(get_kprobe(h->kp.addr));
 		memcpy(copy, site, sizeof(*site));
@@ -599,6 +602,7 @@ static void hit_p_scl_10_shares_nothing_written_on_return(struct kunit *test)
 	h->rp.kp.symbol_name = t->symbol;
 	h->rp.handler = stack_return;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
+	call(t, 0);
 	pool = to_retpool(h->rp.rph);
 	scoped_guard(mutex, &kprobe_mutex) {
 		memcpy(copy, pool, sizeof(*pool));
