@@ -195,7 +195,7 @@ SYM_DATA_START(kpd_forms)
 	.popsection
 
 #ifdef CONFIG_X86_32
-#include "differential_forms_32.h"
+#include "differential_forms_32.S"
 #else
 /*
  * Arithmetic: in registers it is emulated, but for operations with carry.
