@@ -1065,10 +1065,10 @@ static noinline notrace u32 call_unwatched(u32 v)
 	unsigned long flags;
 	u32 ret;
 
-	raw_local_irq_save(flags);
+	local_irq_save(flags);
 	ret = kp_ret_unwatched(v);
 	ct_idle_exit();
-	raw_local_irq_restore(flags);
+	local_irq_restore(flags);
 	return ret;
 }
 
