@@ -805,6 +805,15 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 /* Offered to those who read text; documented at its body. */
 struct kprobe *find_kprobe_from(unsigned long addr);
 
+#ifdef CONFIG_JUMP_LABEL
+bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
+#else
+static inline bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
+{
+	return false;
+}
+#endif
+
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void dump_kprobe(struct kprobe *p);
 

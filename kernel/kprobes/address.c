@@ -101,6 +101,62 @@ static noinline_for_stack bool is_preamble(unsigned long addr)
 	       (str_has_prefix(name, "__cfi_") || str_has_prefix(name, "__pfx_"));
 }
 
+#ifdef CONFIG_JUMP_LABEL
+/* No architecture has a longer one. */
+#define JUMP_LABEL_MAX	16
+
+static bool any_near(const struct jump_entry *entry, const struct jump_entry *stop,
+		     unsigned long start, unsigned long last)
+{
+	for (; entry < stop; entry++) {
+		unsigned long code = jump_entry_code(entry);
+
+		if (code <= last && start < code + JUMP_LABEL_MAX)
+			return true;
+	}
+
+	return false;
+}
+
+static bool near_jump_label(unsigned long start, unsigned long last)
+{
+#ifdef CONFIG_MODULES
+	struct module *mod;
+#endif
+
+	if (any_near(__start___jump_table, __stop___jump_table, start, last))
+		return true;
+
+#ifdef CONFIG_MODULES
+	guard(preempt)();
+
+	mod = __module_text_address(start);
+	if (mod)
+		return any_near(mod->jump_entries,
+				mod->jump_entries + mod->num_jump_entries,
+				start, last);
+#endif
+	return false;
+}
+
+/**
+ * kprobe_jump_label_reserved() - is there a jump label in a range of text?
+ * @start: first byte
+ * @last: last byte, in the same module
+ *
+ * As jump_label_text_reserved(), which may have to decode the instruction of each
+ * label there is. That is asked only if one is near.
+ *
+ * Context: jump_label_lock() held; the text does not go away.
+ * Return: true if there is.
+ */
+bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
+{
+	return near_jump_label(start, last) &&
+	       jump_label_text_reserved((void *)start, (void *)last);
+}
+#endif
+
 /* Why the text at @addr cannot take a breakpoint, or NULL. */
 static const char *refusal(unsigned long addr)
 {
@@ -108,7 +164,7 @@ static const char *refusal(unsigned long addr)
 		return "in the gate area";
 	if (within_kprobe_blacklist(addr))
 		return "on the blacklist";
-	if (jump_label_text_reserved((void *)addr, (void *)addr))
+	if (kprobe_jump_label_reserved(addr, addr))
 		return "a jump label";
 	if (static_call_text_reserved((void *)addr, (void *)addr))
 		return "a static call";

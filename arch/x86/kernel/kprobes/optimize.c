@@ -179,7 +179,7 @@ bool kprobe_is_patched(unsigned long addr, unsigned int size)
 	void *start = (void *)addr, *last = (void *)(addr + size - 1);
 
 	return ftrace_text_reserved(start, last) ||
-	       jump_label_text_reserved(start, last) ||
+	       kprobe_jump_label_reserved(addr, addr + size - 1) ||
 	       static_call_text_reserved(start, last) ||
 	       alternatives_text_reserved(start, last + 1);
 }
