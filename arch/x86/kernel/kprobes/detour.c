@@ -266,10 +266,7 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op,
 	} else if (unlikely(!kprobe_rcu_is_watching())) {
 		kprobe_miss_unwatched(p);
 	} else {
-		__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-		/* Pairs with nothing but an NMI on this CPU. */
-		barrier();
-		__this_cpu_write(current_kprobe, p);
+		kprobe_hit_begin_interruptible(p);
 		ret = kprobe_call_pre(p, regs);
 		if (unlikely(ret || regs->sp != (unsigned long)(regs + 1)))
 			ret = leave_detour(regs, ret);

@@ -41,10 +41,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		goto out;
 	}
 
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-	/* Pairs with nothing but an NMI on this CPU. */
-	barrier();
-	__this_cpu_write(current_kprobe, p);
+	kprobe_hit_begin_interruptible(p);
 
 	/* Handlers see what they would see behind a breakpoint. */
 	regs->ip = ip + INT3_INSN_SIZE;
