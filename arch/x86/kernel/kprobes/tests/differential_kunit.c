@@ -1227,10 +1227,12 @@ static bool takes_anything(const struct form *f, struct form_info *info)
 
 static void change(struct kpd_machine *m)
 {
+	/* Not the same for all of 64 bits. */
+	const unsigned long other = 0x4b5a6978UL * (ULONG_MAX / U32_MAX) ^ 0x01020304;
 	int i;
 
 	for (i = 0; i < NR_REGS; i++)
-		m->r[i] = i == REG_SP ? m->r[i] + 16 : m->r[i] ^ (unsigned long)0x0f1e2d3c4b5a6978;
+		m->r[i] = i == REG_SP ? m->r[i] + 16 : m->r[i] ^ other;
 	m->flags ^= ARITHMETIC;
 }
 
