@@ -24,8 +24,21 @@ no_hits() {
 	! grep -q hotplug_probe $TRACING/trace
 }
 
+# The instruction behind the ftrace site, with or without a landing pad.
+behind() {
+	local at
+	for at in 5 9; do
+		if echo "p:hotplug_probe $FN+$at" >$TRACING/kprobe_events; then
+			echo >$TRACING/kprobe_events
+			echo $FN+$at
+			return
+		fi
+	done 2>/dev/null
+	echo $FN+nothing
+}
+
 # At the entry it is ftrace that is used, behind it a breakpoint.
-for place in $FN $FN+9; do
+for place in $FN "$(behind)"; do
 	for round in 1 2 3; do
 		check "p_sys_01 $place $round: the CPU goes" cpu 0
 		check "p_sys_01 $place $round: a probe comes" set_probe $place
