@@ -676,8 +676,13 @@ static int __init optimizer(void)
 	if (!kps || !sync_fn)
 		return -ENOMEM;
 	nr = accepted(kps, 5000, mid_targets, ARRAY_SIZE(mid_targets), false);
-	for (i = 0; i < ARRAY_SIZE(counters); i++)
-		ret = ret ?: register_kprobe(&counters[i]);
+	ret = register_kprobe(&counters[0]);
+	ret = ret ?: register_kprobe(&counters[1]);
+	if (ret == -ENOENT) {
+		/* Without preemption they are the same. */
+		counters[1].symbol_name = "synchronize_rcu";
+		ret = register_kprobe(&counters[1]);
+	}
 	ret = ret ?: nr < 5000 ? -ENOENT : 0;
 	ret = ret ?: optimizer_rows(kps, 1000);
 	ret = ret ?: optimizer_rows(kps, 5000);
