@@ -76,11 +76,18 @@ class Console:
                 out.append((m.group("name"), outcome(m)))
         return out
 
+    def marks(self, what):
+        """Names of the scripts that began, or ended.
+
+        Such lines come twice, since a message of the kernel may be in one of them.
+        """
+        found = (re.fullmatch(rf"guest: {what} ([\w./-]+)", l) for l in self.lines)
+        return {m.group(1) for m in found if m}
+
     def guest_problems(self):
         """What else is wrong with a userland run."""
-        begun = [l.split()[2] for l in self.lines if l.startswith("guest: begin ")]
-        ended = [l.split()[2] for l in self.lines if l.startswith("guest: end ")]
-        bad = [f"{n} did not come to its end" for n in begun if n not in ended]
+        begun, ended = self.marks("begin"), self.marks("end")
+        bad = [f"{n} did not come to its end" for n in sorted(begun - ended)]
         if not begun:
             bad.append("the guest ran nothing")
         return bad

@@ -31,6 +31,7 @@ said "p_sys_04 a handler ran on the way" handler_pre
 said "p_sys_05 the report names the handler" count_hit
 said "p_sys_05 and the probed function" kprobe_test_no_trace
 echo "guest: end crash"
+echo "guest: end crash"
 poweroff -f
 END
 chmod 755 /tmp/after/init
