@@ -803,7 +803,7 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 }
 
 /* Offered to those who read text; documented at its body. */
-struct kprobe *find_kprobe_from(unsigned long addr);
+struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end);
 
 #ifdef CONFIG_JUMP_LABEL
 bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);

@@ -157,6 +157,16 @@ bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
 }
 #endif
 
+static bool is_bug(unsigned long addr)
+{
+#ifdef CONFIG_GENERIC_BUG
+	/* The table is long, and in no order. Mostly the instruction is another one. */
+	return is_valid_bugaddr(addr) && find_bug(addr);
+#else
+	return false;
+#endif
+}
+
 /* Why the text at @addr cannot take a breakpoint, or NULL. */
 static const char *refusal(unsigned long addr)
 {
@@ -168,7 +178,7 @@ static const char *refusal(unsigned long addr)
 		return "a jump label";
 	if (static_call_text_reserved((void *)addr, (void *)addr))
 		return "a static call";
-	if (find_bug(addr))
+	if (is_bug(addr))
 		return "a BUG or WARN";
 	if (is_preamble(addr))
 		return "in a function's preamble";

@@ -204,20 +204,23 @@ struct kprobe_site *kprobe_site_next(struct kprobe_site *site)
 }
 
 /**
- * find_kprobe_from() - the first probe at or behind an address
- * @addr: the address
+ * find_kprobe_in() - the first probe in a range of text
+ * @addr: where it begins
+ * @end: where it ends
  *
- * For those who read text and want to know what is not original in it.
+ * For those who read text and want to know what is not original in it. Of a batch
+ * that is being registered there may be thousands that are not prepared yet: none
+ * behind the range is looked at.
  *
  * Context: kprobe_mutex held.
  * Return: a probe that is or was prepared, with a breakpoint or a jump or neither,
  *	   or NULL.
  */
-struct kprobe *find_kprobe_from(unsigned long addr)
+struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end)
 {
 	struct kprobe_site *site = kprobe_site_from(addr);
 
-	for (; site; site = kprobe_site_next(site)) {
+	for (; site && kprobe_site_addr(site) < end; site = kprobe_site_next(site)) {
 		if (site->kind == KPROBE_SITE_BREAKPOINT &&
 		    (site->state == KPROBE_SITE_READY ||
 		     site->state == KPROBE_SITE_ARMED))

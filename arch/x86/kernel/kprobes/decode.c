@@ -63,25 +63,38 @@ static void restore_one(u8 *buf, unsigned long at, unsigned int len,
 	}
 }
 
-/* @next: the first probe that may still be of interest; goes on with us. */
+/* For who reads a piece of text bit by bit. */
+struct text_reader {
+	const struct kprobe	*next;	/* the first that may still be of interest */
+	unsigned long		end;	/* nothing behind it is read */
+};
+
+static struct text_reader text_reader(unsigned long at, unsigned long end)
+{
+	return (struct text_reader) {
+		.next	= find_kprobe_in(at - (JMP32_INSN_SIZE - 1), end),
+		.end	= end,
+	};
+}
+
+static const struct kprobe *probe_behind(const struct kprobe *p,
+					 const struct text_reader *r)
+{
+	return find_kprobe_in((unsigned long)p->addr + 1, r->end);
+}
+
 static void restore_text(u8 *buf, unsigned long at, unsigned int len,
-			 const struct kprobe **next)
+			 struct text_reader *r)
 {
 	const struct kprobe *p;
 
-	while (*next && (unsigned long)(*next)->addr + JMP32_INSN_SIZE <= at)
-		*next = find_kprobe_from((unsigned long)(*next)->addr + 1);
+	while (r->next && (unsigned long)r->next->addr + JMP32_INSN_SIZE <= at)
+		r->next = probe_behind(r->next, r);
 
-	for (p = *next; p && (unsigned long)p->addr < at + len;
-	     p = find_kprobe_from((unsigned long)p->addr + 1))
+	for (p = r->next; p && (unsigned long)p->addr < at + len; p = probe_behind(p, r))
 		restore_one(buf, at, len, p);
 
 	kprobe_hop_restore(buf, at, len);
-}
-
-static const struct kprobe *first_of_interest(unsigned long at)
-{
-	return find_kprobe_from(at - (JMP32_INSN_SIZE - 1));
 }
 
 /**
@@ -95,17 +108,17 @@ static const struct kprobe *first_of_interest(unsigned long at)
  */
 int kprobe_read_text(unsigned long addr, u8 *buf, unsigned int len)
 {
-	const struct kprobe *next = first_of_interest(addr);
+	struct text_reader r = text_reader(addr, addr + len);
 
 	if (copy_from_kernel_nofault(buf, (void *)addr, len))
 		return -EFAULT;
 
-	restore_text(buf, addr, len, &next);
+	restore_text(buf, addr, len, &r);
 	return 0;
 }
 
 static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki,
-		     const struct kprobe **next)
+		     struct text_reader *r)
 {
 	int len = min_t(unsigned long, end - at, MAX_INSN_SIZE);
 
@@ -113,7 +126,7 @@ static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki
 	if (copy_from_kernel_nofault(ki->bytes, (void *)at, len))
 		return -EILSEQ;
 
-	restore_text(ki->bytes, at, len, next);
+	restore_text(ki->bytes, at, len, r);
 #ifdef CONFIG_KGDB
 	if (ki->bytes[0] == INT3_INSN_OPCODE && kgdb_has_hit_break(at))
 		return -EILSEQ;
@@ -133,9 +146,9 @@ static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki
  */
 int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki)
 {
-	const struct kprobe *next = first_of_interest(at);
+	struct text_reader r = text_reader(at, at + MAX_INSN_SIZE);
 
-	return fetch_one(at, end, ki, &next);
+	return fetch_one(at, end, ki, &r);
 }
 
 /**
@@ -151,21 +164,21 @@ int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki)
  */
 int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 {
-	const struct kprobe *next;
 	unsigned long size, into, at;
+	struct text_reader r;
 	int ret;
 
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return -EINVAL;
 
-	next = first_of_interest(addr - into);
+	r = text_reader(addr - into, addr + MAX_INSN_SIZE);
 	for (at = addr - into; at < addr; at += ki->insn.length) {
-		ret = fetch_one(at, addr - into + size, ki, &next);
+		ret = fetch_one(at, addr - into + size, ki, &r);
 		if (ret)
 			return ret;
 	}
 
-	return at == addr ? fetch_one(at, addr - into + size, ki, &next) : -EILSEQ;
+	return at == addr ? fetch_one(at, addr - into + size, ki, &r) : -EILSEQ;
 }
 
 /*

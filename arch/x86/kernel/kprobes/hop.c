@@ -181,11 +181,11 @@ static bool place_matters(unsigned long addr)
 /* Another probe there, or so near that its jump would overwrite it? */
 static bool has_probe(unsigned long hop, unsigned long own)
 {
+	unsigned long end = hop + JMP32_INSN_SIZE;
 	struct kprobe *p;
 
-	for (p = find_kprobe_from(hop - (JMP32_INSN_SIZE - 1));
-	     p && (unsigned long)p->addr < hop + JMP32_INSN_SIZE;
-	     p = find_kprobe_from((unsigned long)p->addr + 1)) {
+	for (p = find_kprobe_in(hop - (JMP32_INSN_SIZE - 1), end); p;
+	     p = find_kprobe_in((unsigned long)p->addr + 1, end)) {
 		if ((unsigned long)p->addr != own)
 			return true;
 	}

@@ -360,11 +360,11 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op,
  */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op)
 {
+	unsigned long addr = (unsigned long)op->kp.addr, end = addr + op->optinsn.size;
 	struct kprobe *p;
 
-	for (p = find_kprobe_from((unsigned long)op->kp.addr + 1);
-	     p && arch_within_optimized_kprobe(op, p->addr);
-	     p = find_kprobe_from((unsigned long)p->addr + 1)) {
+	for (p = find_kprobe_in(addr + 1, end); p;
+	     p = find_kprobe_in((unsigned long)p->addr + 1, end)) {
 		if (!kprobe_disabled(p))
 			return -EEXIST;
 	}
