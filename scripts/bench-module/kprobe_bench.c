@@ -141,7 +141,7 @@ static int hit_row(const char *name, void (*fn)(void), u64 bare)
 static int go;
 
 /* Whoever follows one hit wants to know where it starts, and sets go. */
-static void traced_hit(const char *name, void (*fn)(void), void *handler)
+static int traced_hit(const char *name, void (*fn)(void), void *handler)
 {
 	int i;
 
@@ -153,6 +153,7 @@ static void traced_hit(const char *name, void (*fn)(void), void *handler)
 	while (!READ_ONCE(go))
 		cpu_relax();
 	fn();
+	return 0;
 }
 
 /* Is there a jump where the probe was asked for? Waits for the optimizer. */
@@ -251,10 +252,8 @@ static int __init k_row(const char *name, void (*fn)(void), unsigned int offset)
 		return ret;
 	}
 
-	if (traced)
-		traced_hit(name, fn, count_pre);
-	else if (!optimized || jump_at(kp->addr))
-		ret = crowded_row(name, fn, bare);
+	if (!optimized || jump_at(kp->addr))
+		ret = traced ? traced_hit(name, fn, count_pre) : crowded_row(name, fn, bare);
 	unregister_kprobe(kp);
 	kfree(kp);
 	return ret;
@@ -278,10 +277,8 @@ static int __init r_row(const char *name, void (*fn)(void))
 		return ret;
 	}
 
-	if (traced)
-		traced_hit(name, fn, count_return);
-	else if (!optimized || jump_at(rp->kp.addr))
-		ret = crowded_row(name, fn, bare);
+	if (!optimized || jump_at(rp->kp.addr))
+		ret = traced ? traced_hit(name, fn, count_return) : crowded_row(name, fn, bare);
 	unregister_kretprobe(rp);
 	kfree(rp);
 	return ret;
@@ -756,7 +753,7 @@ static int __init kprobe_bench_init(void)
 	if (optimized) {
 		ret = k_row("k-optimized", bench_boosted, 4);
 		ret = ret ?: r_row("r-optimized", bench_boosted);
-		return ret ?: optimizer();
+		return ret ?: traced ? 0 : optimizer();
 	}
 	if (together)
 		return together_rows();
