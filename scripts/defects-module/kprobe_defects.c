@@ -78,9 +78,11 @@ CODE(ret_imm,
      "1:\n"
      PROBED(ret_imm) "ret $16\n");
 
-CODE(pushf16,
+CODE(popf16,
      "	mov %rsp, %r8\n"
-     PROBED(pushf16) "pushfw\n"
+     "	pushfq\n"
+     "	pushfw\n"
+     PROBED(popf16) "popfw\n"
      "	mov %r8, %rax\n"
      "	sub %rsp, %rax\n"
      "	mov %r8, %rsp\n");
@@ -99,11 +101,11 @@ CODE(vex,
      PROBED(vex) "vpshufd $0, %xmm0, %xmm0\n"
      "	pextrd $1, %xmm0, %eax\n");
 
-/* Of a register that there is not. */
+/* At an address that no CPU has. */
 CODE(fixup,
-     "	mov $0x7fffffff, %ecx\n"
+     "	movabs $0x8000000000000000, %rcx\n"
      "	xor %eax, %eax\n"
-     PROBED(fixup) "rdmsr\n"
+     PROBED(fixup) "mov (%rcx), %rcx\n"
      "	mov $1, %eax\n"
      "1:\n"
      _ASM_EXTABLE(defects_fixup_at, 1b));
@@ -149,12 +151,17 @@ static struct kprobe probe_on(void *addr)
  * Instructions
  */
 
-/* What a piece of code returns with a probe, which has to be hit. */
+/*
+ * What a piece of code returns with a probe, which has to be hit. With a post
+ * handler, nothing is left to the CPU that can be emulated.
+ */
 static int with_probe(void *at, long (*fn)(long), long arg, long *result)
 {
 	struct kprobe kp = probe_on(at);
-	int ret = register_kprobe(&kp);
+	int ret;
 
+	kp.post_handler = count_post;
+	ret = register_kprobe(&kp);
 	if (ret)
 		return wrong("no probe: %d", ret);
 	*result = fn(arg);
@@ -174,7 +181,7 @@ static int name(void)							\
 INSN_TEST(loop, 0, 5)
 INSN_TEST(loop32, 0, 1)
 INSN_TEST(ret_imm, 0, 0)
-INSN_TEST(pushf16, 0, 2)
+INSN_TEST(popf16, 0, 8)
 INSN_TEST(cs_call, 0, 0)
 INSN_TEST(fixup, 0, 0)
 
@@ -316,8 +323,10 @@ static bool gets_jump(void *addr)
 static int again(void)
 {
 	struct kprobe a = probe_on(defects_plain_at);
-	struct kprobe b = probe_on(defects_plain_at + 3);
+	struct kprobe b = probe_on(defects_plain_at);
 
+	/* The address itself would make a target of it. */
+	b.offset = 3;
 	if (register_kprobe(&a) || !gets_jump(defects_plain_at))
 		return wrong("not optimized");
 	unregister_kprobe(&a);
@@ -357,8 +366,12 @@ static int failed_post(void)
 	ret = ret ?: register_ftrace_function(&ops);
 	if (ret)
 		return wrong("no function tracing: %d", ret);
-	if (!register_kprobe(&b))
+	if (!register_kprobe(&b)) {
+		unregister_kprobe(&b);
+		unregister_kprobe(&a);
+		unregister_ftrace_function(&ops);
 		return wrong("there is no conflict");
+	}
 
 	ret = disable_kprobe(&a);
 	ret = ret ?: enable_kprobe(&a);
@@ -439,7 +452,7 @@ static const struct {
 	int		(*test)(void);
 } tests[] = {
 	{ "loop", loop }, { "loop32", loop32 }, { "ret_imm", ret_imm },
-	{ "pushf16", pushf16 }, { "cs_call", cs_call }, { "vex", vex },
+	{ "popf16", popf16 }, { "cs_call", cs_call }, { "vex", vex },
 	{ "fixup", fixup }, { "privileged", privileged }, { "trampoline", trampoline },
 	{ "enable", enable }, { "mixed_post", mixed_post }, { "twice", twice },
 #ifdef CONFIG_KRETPROBES
