@@ -575,19 +575,24 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
  * <asm/kretprobe.h> has to supply, inline because they are a large part of the
  * cost of a return probe:
  *
- * arch_kretprobe_note_return(ri, regs) - at the entry of a function, fill in
- *	ret_addr and fp, which is how the frame will be recognised. Returns fp.
- * arch_kretprobe_divert_return(fp, regs) - replace the return address. In
- *	between, the instance is linked to the task, for unwinders in an NMI.
+ * arch_kretprobe_entry_frame(regs) - at the entry of a function, which frame
+ *	this is, and where its return address is found.
+ * arch_kretprobe_note_return(ri, fp) - there, fill in ret_addr and fp.
+ * arch_kretprobe_divert_return(fp) - replace the return address. In between,
+ *	the instance is linked to the task, for unwinders in an NMI.
  * arch_kretprobe_frame(regs) - in the trampoline, which frame this is.
  * arch_kretprobe_restore_return(regs, ret_addr) - there, put the real address
  *	to where the trampoline takes it from, and unwinders find it.
  *
- * The trampoline calls kretprobe_native_handler().
+ * The trampoline calls kretprobe_native_handler(). Where only return probes are,
+ * which kretprobe_is_alone() tells when a detour is made, that may save less and
+ * call kretprobe_native_entry() first.
  */
 #include <asm/kretprobe.h>
 
 void kretprobe_native_handler(struct pt_regs *regs);
+struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp);
+bool kretprobe_is_alone(struct kprobe *kp);
 #else
 /**
  * arch_prepare_kretprobe() - divert the return of the function just entered

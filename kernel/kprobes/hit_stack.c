@@ -25,15 +25,19 @@ llist_to_instance(struct llist_node *node)
  * As soon as the trampoline is on the stack, an unwinder in an NMI may want to
  * look through it.
  */
-static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
-					struct pt_regs *regs)
+static nokprobe_inline void hook_frame(struct kretprobe_instance *ri, void *fp)
 {
-	void *fp = arch_kretprobe_note_return(ri, regs);
-
+	arch_kretprobe_note_return(ri, fp);
 	barrier();
 	__llist_add(&ri->llist, &current->kretprobe_instances);
 	barrier();
-	arch_kretprobe_divert_return(fp, regs);
+	arch_kretprobe_divert_return(fp);
+}
+
+static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
+					struct pt_regs *regs)
+{
+	hook_frame(ri, arch_kretprobe_entry_frame(regs));
 }
 
 /* This is all; unwinders find the address on the stack from here on. */
@@ -279,6 +283,70 @@ static noinline unsigned long return_slowly(struct pt_regs *regs,
 NOKPROBE_SYMBOL(return_slowly);
 
 #ifdef CONFIG_KRETPROBE_NATIVE
+
+/* Does it need nothing but an instance, and the frame? */
+static nokprobe_inline bool is_plain(struct kprobe *p)
+{
+	return p && p->pre_handler == kretprobe_pre_handler &&
+	       !container_of(p, struct kretprobe, kp)->entry_handler;
+}
+
+static nokprobe_inline bool follow_call(struct kprobe *p, void *fp)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+	struct kretprobe_instance *ri;
+
+	if (unlikely(!is_plain(p) || !retpool_get_here(rp->rph, &ri)))
+		return false;
+
+	ri->rp = rp;
+	ri->task = current;
+	hook_frame(ri, fp);
+	return true;
+}
+
+/**
+ * kretprobe_native_entry() - a detour of a return probe was entered
+ * @kp: the probe of the site
+ * @fp: frame of the function, as arch_kretprobe_entry_frame() tells it
+ *
+ * All that there usually is to do, without registers. That is no hit: nothing
+ * that is called could be probed.
+ *
+ * Context: any context, interrupts as they were.
+ * Return: NULL if that was all; else @kp, and nothing has been done: its handlers
+ *	   are to be called.
+ */
+__visible struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp)
+{
+	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
+	struct kprobe *left = kp;
+
+	preempt_disable_notrace();
+	if (likely(!kprobe_running() && kprobe_rcu_is_watching()) &&
+	    likely(follow_call(rcu_dereference_raw(head->sole), fp)))
+		left = NULL;
+	preempt_enable_notrace();
+
+	return left;
+}
+NOKPROBE_SYMBOL(kretprobe_native_entry);
+
+/**
+ * kretprobe_is_alone() - will kretprobe_native_entry() do?
+ * @kp: the probe of a site
+ *
+ * As long as nobody else comes.
+ *
+ * Context: kprobe_mutex held.
+ * Return: true if it will.
+ */
+bool kretprobe_is_alone(struct kprobe *kp)
+{
+	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
+
+	return is_plain(rcu_dereference_raw(head->sole));
+}
 
 /* One hook on the frame, the one expected, and nothing to be put back later. */
 static nokprobe_inline bool is_plain_return(struct llist_node *node,

@@ -53,6 +53,7 @@ extern const int kretprobe_blacklist_size;
  * @to: where its copy begins in the detour
  * @end: where the copies end there
  * @jump: length of the jump: a short one, of two bytes, goes by a hop
+ * @of_return: it has been made for a return probe
  * @hop: where the jump to the detour is that it goes to; 0 if it goes there itself
  * @padding: the original text there
  */
@@ -65,6 +66,7 @@ struct arch_optimized_insn {
 	u8		to[KPROBE_MAX_REPLACED];
 	u8		end;
 	u8		jump;
+	bool		of_return;
 	unsigned long	hop;
 	u8		padding[JMP32_INSN_SIZE];
 };

@@ -10,18 +10,19 @@
  * below the slot, so it finds it again.
  */
 
-static nokprobe_inline void *arch_kretprobe_note_return(struct kretprobe_instance *ri,
-							struct pt_regs *regs)
+static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs)
 {
-	unsigned long *slot = (unsigned long *)regs->sp;
-
-	ri->ret_addr = (kprobe_opcode_t *)*slot;
-	ri->fp = slot;
-	return slot;
+	return (void *)regs->sp;
 }
 
-static nokprobe_inline void arch_kretprobe_divert_return(void *fp,
-							 struct pt_regs *regs)
+static nokprobe_inline void arch_kretprobe_note_return(struct kretprobe_instance *ri,
+						       void *fp)
+{
+	ri->ret_addr = *(kprobe_opcode_t **)fp;
+	ri->fp = fp;
+}
+
+static nokprobe_inline void arch_kretprobe_divert_return(void *fp)
 {
 	*(unsigned long *)fp = (unsigned long)__kretprobe_trampoline;
 }

@@ -152,14 +152,22 @@ void kprobe_hop_remove(struct optimized_kprobe *op);
 bool kprobe_hop_overlaps(unsigned long addr, unsigned int len);
 void kprobe_hop_restore(u8 *buf, unsigned long at, unsigned int len);
 
-/* Where the pieces of the template are, in bytes from its start. */
+/*
+ * Where only return probes are, a detour saves what C code changes, and no more;
+ * with frame pointers, though, it is the complete registers that lead unwinders on.
+ */
+#if defined(CONFIG_X86_64) && defined(CONFIG_KRETPROBES) && !defined(CONFIG_FRAME_POINTER)
+#define KPROBE_DETOURS_OF_RETURNS
+#endif
+
+/* Where the pieces of a template are, in bytes from its start. */
 struct kprobe_detour_layout {
 	u8	ip;		/* operand: what handlers see as ip */
-	u8	regs;		/* all registers are on the stack; place for cld */
+	u8	regs;		/* the registers are on the stack; place for cld */
 	u8	clac;		/* place for it */
 	u8	op;		/* operand: the probe */
 	u8	call;		/* call of the callback */
-	u8	leave;		/* jump to the way out that handlers want */
+	u8	leave;		/* jump to what is done instead of going on */
 	u8	restore;	/* they are taken off again */
 	u8	size;
 };
@@ -168,6 +176,24 @@ extern const struct kprobe_detour_layout kprobe_detour_layout;
 void kprobe_detour_template(void);
 void kprobe_detour_leave(void);
 int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
+
+#ifdef KPROBE_DETOURS_OF_RETURNS
+extern const struct kprobe_detour_layout kretprobe_detour_layout;
+void kretprobe_detour_template(void);
+void kretprobe_detour_complete(void);
+void kretprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
+#endif
+
+static nokprobe_inline const struct kprobe_detour_layout *
+kprobe_layout_of(const struct arch_optimized_insn *o)
+{
+#ifdef KPROBE_DETOURS_OF_RETURNS
+	if (o->of_return)
+		return &kretprobe_detour_layout;
+#endif
+	return &kprobe_detour_layout;
+}
+
 void kprobe_avoid_jump(struct pt_regs *regs);
 
 static nokprobe_inline const struct arch_optimized_insn *

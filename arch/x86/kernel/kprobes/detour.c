@@ -9,6 +9,7 @@
 #include <linux/stringify.h>
 
 #include <asm/nospec-branch.h>
+#include <asm/orc_types.h>
 #include <asm/segment.h>
 #include <asm/unwind_hints.h>
 
@@ -37,6 +38,28 @@ static_assert(offsetof(struct pt_regs, flags) == REGS_FLAGS);
 static_assert(offsetof(struct pt_regs, sp) == REGS_SP);
 
 #define AT_SP(field)	__stringify(field) "(%" _ASM_SP ")"
+
+#ifdef CONFIG_X86_64
+/* What C code may change, and what it puts back. */
+#define PUSH_SCRATCH							\
+	"	pushq %rdi; pushq %rsi; pushq %rdx; pushq %rcx\n"	\
+	"	pushq %rax; pushq %r8; pushq %r9; pushq %r10\n"		\
+	"	pushq %r11\n"
+#define PUSH_SAVED							\
+	"	pushq %rbx; pushq %rbp; pushq %r12\n"			\
+	"	pushq %r13; pushq %r14; pushq %r15\n"
+#define POP_SAVED							\
+	"	popq %r15; popq %r14; popq %r13; popq %r12\n"		\
+	"	popq %rbp; popq %rbx\n"
+#define POP_SCRATCH							\
+	"	popq %r11; popq %r10; popq %r9; popq %r8\n"		\
+	"	popq %rax; popq %rcx; popq %rdx; popq %rsi; popq %rdi\n"
+/* The rest of the frame, up to the stack of the program. */
+#define POP_FLAGS							\
+	"	leaq 24(%rsp), %rsp\n"		/* orig_ax, ip, cs */	\
+	"	popfq\n"						\
+	"	leaq 16(%rsp), %rsp\n"		/* sp, ss */
+#endif
 
 /*
  * The beginning of each detour is a copy of this, with the blanks filled in; the
@@ -67,10 +90,8 @@ asm(
 	".Ldetour_ip:\n"
 	"	.long 0\n"
 	"	pushq $-1\n"			/* orig_ax */
-	"	pushq %rdi; pushq %rsi; pushq %rdx; pushq %rcx\n"
-	"	pushq %rax; pushq %r8; pushq %r9; pushq %r10\n"
-	"	pushq %r11; pushq %rbx; pushq %rbp; pushq %r12\n"
-	"	pushq %r13; pushq %r14; pushq %r15\n"
+	PUSH_SCRATCH
+	PUSH_SAVED
 #else
 	"	pushl %ss\n"
 	"	pushl %esp\n"
@@ -110,13 +131,9 @@ asm(
 	"	.long 0\n"
 	".Ldetour_restore:\n"
 #ifdef CONFIG_X86_64
-	"	popq %r15; popq %r14; popq %r13; popq %r12\n"
-	"	popq %rbp; popq %rbx; popq %r11; popq %r10\n"
-	"	popq %r9; popq %r8; popq %rax; popq %rcx\n"
-	"	popq %rdx; popq %rsi; popq %rdi\n"
-	"	leaq 24(%rsp), %rsp\n"		/* orig_ax, ip, cs */
-	"	popfq\n"
-	"	leaq 16(%rsp), %rsp\n"		/* sp, ss */
+	POP_SAVED
+	POP_SCRATCH
+	POP_FLAGS
 #else
 	"	popl %ebx; popl %ecx; popl %edx; popl %esi\n"
 	"	popl %edi; popl %ebp; popl %eax\n"
@@ -145,10 +162,8 @@ asm(
 	"	movq %rcx, 8(%rax)\n"
 	"	movq %rdx, (%rax)\n"
 	"	movq %rax, " AT_SP(REGS_ORIG_AX) "\n"
-	"	popq %r15; popq %r14; popq %r13; popq %r12\n"
-	"	popq %rbp; popq %rbx; popq %r11; popq %r10\n"
-	"	popq %r9; popq %r8; popq %rax; popq %rcx\n"
-	"	popq %rdx; popq %rsi; popq %rdi\n"
+	POP_SAVED
+	POP_SCRATCH
 	"	popq %rsp\n"
 	"	popfq\n"
 #else
@@ -188,6 +203,122 @@ static_assert(sizeof(struct pt_regs) == (IS_ENABLED(CONFIG_X86_64) ? 168 : 68));
 STACK_FRAME_NON_STANDARD_FP(kprobe_detour_template);
 /* Nobody could say what its stack is like. */
 STACK_FRAME_NON_STANDARD(kprobe_detour_leave);
+
+#ifdef KPROBE_DETOURS_OF_RETURNS
+/* Fields of struct optimized_kprobe, and of the frame without PUSH_SAVED. */
+#define OP_ADDR		40
+#define RETURN_FRAME	120
+
+static_assert(offsetof(struct optimized_kprobe, kp) == 0);
+static_assert(offsetof(struct optimized_kprobe, kp.addr) == OP_ADDR);
+static_assert(sizeof(struct pt_regs) - offsetof(struct pt_regs, r11) == RETURN_FRAME);
+
+/*
+ * The beginning of a detour at the entry of a function that has a return probe,
+ * and nothing else: the upper part of a struct pt_regs, of which only the flags and
+ * what C code changes are set.
+ */
+asm(
+	".text\n"
+	".global kretprobe_detour_template\n"
+	".type kretprobe_detour_template, @function\n"
+	"kretprobe_detour_template:\n"
+	ANNOTATE_NOENDBR
+	"	leaq -16(%rsp), %rsp\n"		/* sp, ss */
+	"	pushfq\n"
+	"	leaq -24(%rsp), %rsp\n"		/* orig_ax, ip, cs */
+	PUSH_SCRATCH
+	".Lreturn_regs:\n"
+	"	nop\n"				/* cld */
+	".Lreturn_clac:\n"
+	"	.byte 0x0f, 0x1f, 0x00\n"	/* clac */
+	"	.byte 0x48, 0xbf\n"		/* movabsq $op, %rdi */
+	".Lreturn_op:\n"
+	"	.quad 0\n"
+	"	leaq " __stringify(RETURN_FRAME) "(%rsp), %rsi\n"
+	".Lreturn_call:\n"
+	"	call kretprobe_native_entry\n"
+	"	testq %rax, %rax\n"
+	".Lreturn_leave:\n"
+	"	.byte 0x0f, 0x85\n"		/* jnz kretprobe_detour_complete */
+	"	.long 0\n"
+	".Lreturn_restore:\n"
+	POP_SCRATCH
+	POP_FLAGS
+	".Lreturn_end:\n"
+	ASM_RET
+	".size kretprobe_detour_template, . - kretprobe_detour_template\n"
+
+	/*
+	 * More is to be done than that: the frame becomes complete, and all that it
+	 * needs is at hand. It is code like that of an exception, not a function.
+	 */
+	".global kretprobe_detour_complete\n"
+	"kretprobe_detour_complete:\n"
+	ANNOTATE_NOENDBR
+	UNWIND_HINT(UNWIND_HINT_TYPE_CALL, ORC_REG_SP, RETURN_FRAME + 8, 0)
+	PUSH_SAVED
+	"	movq " __stringify(OP_ADDR) "(%rax), %rcx\n"
+	"	leaq 1(%rcx), %rcx\n"
+	"	leaq 168(%rsp), %rdx\n"
+	"	movq $" __stringify(__KERNEL_DS) ", 160(%rsp)\n"
+	"	movq %rdx, " AT_SP(REGS_SP) "\n"
+	"	movq $" __stringify(__KERNEL_CS) ", 136(%rsp)\n"
+	"	movq %rcx, " AT_SP(REGS_IP) "\n"
+	"	movq $-1, " AT_SP(REGS_ORIG_AX) "\n"
+	UNWIND_HINT(UNWIND_HINT_TYPE_REGS, ORC_REG_SP, 0, 0)
+	"	movq %rax, %rdi\n"
+	"	movq %rsp, %rsi\n"
+	"	call kretprobe_detour_callback\n"
+	"	jmp kprobe_detour_leave\n"
+	".size kretprobe_detour_complete, . - kretprobe_detour_complete\n"
+
+	".pushsection .rodata\n"
+	".global kretprobe_detour_layout\n"
+	"kretprobe_detour_layout:\n"
+	"	.byte 0\n"			/* no ip */
+	"	.byte .Lreturn_regs - kretprobe_detour_template\n"
+	"	.byte .Lreturn_clac - kretprobe_detour_template\n"
+	"	.byte .Lreturn_op - kretprobe_detour_template\n"
+	"	.byte .Lreturn_call - kretprobe_detour_template\n"
+	"	.byte .Lreturn_leave - kretprobe_detour_template\n"
+	"	.byte .Lreturn_restore - kretprobe_detour_template\n"
+	"	.byte .Lreturn_end - kretprobe_detour_template\n"
+	".popsection\n"
+);
+NOKPROBE_SYMBOL(kretprobe_detour_template);
+NOKPROBE_SYMBOL(kretprobe_detour_complete);
+
+/**
+ * kretprobe_detour_callback() - kretprobe_native_entry() was not enough
+ * @op: the probe
+ * @regs: state before the probed instruction; set to where to go on
+ *
+ * Context: as kprobe_detour_callback().
+ */
+__visible void kretprobe_detour_callback(struct optimized_kprobe *op,
+					 struct pt_regs *regs)
+{
+	const struct arch_optimized_insn *o = &op->optinsn;
+
+	if (!kprobe_detour_callback(op, regs))
+		regs->ip = (unsigned long)o->insn + o->to[0];
+}
+NOKPROBE_SYMBOL(kretprobe_detour_callback);
+
+static nokprobe_inline const void *template_of(const struct arch_optimized_insn *o)
+{
+	return o->of_return ? kretprobe_detour_template : kprobe_detour_template;
+}
+
+#else
+
+static nokprobe_inline const void *template_of(const struct arch_optimized_insn *o)
+{
+	return kprobe_detour_template;
+}
+
+#endif
 
 /* If a jump was or will be written over @ip, where the same is done. */
 static nokprobe_inline unsigned long detour_of_ip(const struct kprobe *p,
@@ -305,8 +436,8 @@ static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,
  */
 bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 {
-	const struct kprobe_detour_layout *l = &kprobe_detour_layout;
 	struct optimized_kprobe *op = kprobe_optinsn_owner(ip);
+	const struct kprobe_detour_layout *l;
 	const kprobe_opcode_t *slot;
 	unsigned long offset;
 
@@ -323,16 +454,17 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 	if (!slot || offset >= MAX_OPTINSN_SIZE)
 		return false;
 
+	l = kprobe_layout_of(&op->optinsn);
 	*place = (struct kprobe_detour_place) { .ip = (unsigned long)op->kp.addr };
 
 	if (offset >= op->optinsn.end)
 		place->ip += op->optinsn.size;
 	else if (offset >= l->size)
 		place_in_copies(op, offset, place);
-	else if (offset >= l->regs && offset <= l->restore)
+	else if (!op->optinsn.of_return && offset >= l->regs && offset <= l->restore)
 		place->regs = true;
 	else
-		place->template = (unsigned long)kprobe_detour_template + offset;
+		place->template = (unsigned long)template_of(&op->optinsn) + offset;
 
 	return true;
 }

@@ -90,6 +90,15 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	return a.len;
 }
 
+static bool is_of_return(struct optimized_kprobe *op)
+{
+#ifdef KPROBE_DETOURS_OF_RETURNS
+	return kretprobe_is_alone(&op->kp);
+#else
+	return false;
+#endif
+}
+
 /* All instructions that the jump replaces, as they would be at @slot. */
 static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
 			unsigned long end, unsigned long slot)
@@ -99,10 +108,11 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
 	int len;
 
 	d->o = (struct arch_optimized_insn) {
-		.end	= kprobe_detour_layout.size,
-		.jump	= d->jump,
-		.hop	= hop,
+		.jump		= d->jump,
+		.hop		= hop,
+		.of_return	= is_of_return(op),
 	};
+	d->o.end = kprobe_layout_of(&d->o)->size;
 	d->ends = false;
 	memset(d->code, INT3_INSN_OPCODE, sizeof(d->code));
 
@@ -130,34 +140,56 @@ static int put_branch(u8 *code, unsigned int at, unsigned int len,
 	return 0;
 }
 
+/* A copy of a template, and what it calls and jumps to. */
+static int draft_template(struct detour_draft *d, const void *template,
+			  const void *callback, const void *leave, unsigned long slot)
+{
+	const struct kprobe_detour_layout *l = kprobe_layout_of(&d->o);
+
+	/* objtool does not like what a compiler makes of label and constant. */
+	OPTIMIZER_HIDE_VAR(template);
+	OPTIMIZER_HIDE_VAR(leave);
+
+	memcpy(d->code, template, l->size);
+	return put_branch(d->code, l->call, CALL_INSN_SIZE, slot, (unsigned long)callback) ?:
+	       put_branch(d->code, l->leave, 6, slot, (unsigned long)leave);
+}
+
+static int draft_kind(struct detour_draft *d, struct optimized_kprobe *op,
+		      unsigned long slot)
+{
+	u32 *ip = (u32 *)(d->code + kprobe_detour_layout.ip);
+	int ret;
+
+#ifdef KPROBE_DETOURS_OF_RETURNS
+	if (d->o.of_return)
+		return draft_template(d, kretprobe_detour_template, kretprobe_native_entry,
+				      kretprobe_detour_complete, slot);
+#endif
+	ret = draft_template(d, kprobe_detour_template, kprobe_detour_callback,
+			     kprobe_detour_leave, slot);
+	put_unaligned((u32)((unsigned long)op->kp.addr + INT3_INSN_SIZE), ip);
+	return ret;
+}
+
 /* What comes before the copies, and behind them. */
 static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 		       unsigned long slot)
 {
-	const struct kprobe_detour_layout *l = &kprobe_detour_layout;
+	const struct kprobe_detour_layout *l = kprobe_layout_of(&d->o);
 	unsigned long addr = (unsigned long)op->kp.addr;
 	static const u8 clac[] = { 0x0f, 0x01, 0xca };
 	u8 *code = d->code;
+	int ret;
 
-	unsigned long leave = (unsigned long)kprobe_detour_leave;
+	ret = draft_kind(d, op, slot);
+	if (ret)
+		return ret;
 
-	const void *template = kprobe_detour_template;
-
-	/* objtool does not like what a compiler makes of label and constant. */
-	OPTIMIZER_HIDE_VAR(leave);
-	OPTIMIZER_HIDE_VAR(template);
-
-	memcpy(code, template, l->size);
 	code[l->regs] = 0xfc;
-	put_unaligned((u32)(addr + INT3_INSN_SIZE), (u32 *)(code + l->ip));
 	put_unaligned((unsigned long)op, (unsigned long *)(code + l->op));
 	if (boot_cpu_has(X86_FEATURE_SMAP))
 		memcpy(code + l->clac, clac, sizeof(clac));
-
-	if (put_branch(code, l->call, CALL_INSN_SIZE, slot,
-		       (unsigned long)kprobe_detour_callback) ||
-	    put_branch(code, l->leave, 6, slot, leave))
-		return -ERANGE;
 
 	if (d->ends)
 		return 0;

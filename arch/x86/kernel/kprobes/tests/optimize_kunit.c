@@ -1052,39 +1052,59 @@ static int pushes(const struct insn *insn)
 	return 0;
 }
 
-/* An NMI may come at every instruction. */
-static void optimize_p_opt_18_unwinds_everywhere(struct kunit *test)
+/* The test's own frame, so to speak. */
+static unsigned long somewhere(void)
 {
-	struct kprobe p = { .symbol_name = "kpo_traced", .pre_handler = change_ax };
-	unsigned long caller = (unsigned long)optimize_p_opt_18_unwinds_everywhere + 8;
-	unsigned long stack[64] = {}, *top = stack + 48;
-	const struct arch_optimized_insn *o;
+	return (unsigned long)caller_of + 8;
+}
+
+/*
+ * As the function is entered, and with what the detour will put there.
+ */
+static void fill_stack(unsigned long *top, const struct kprobe *p)
+{
 	struct pt_regs *regs = (struct pt_regs *)top - 1;
+
+	top[0] = somewhere();
+	regs->ip = (unsigned long)p->addr + 1;
+	regs->cs = __KERNEL_CS;
+	regs->sp = (unsigned long)top;
+}
+
+/* An NMI may come at every instruction. Returns how many there are. */
+static unsigned int unwind_detour(struct kunit *test, const struct kprobe *p,
+				  unsigned long *top)
+{
+	const struct arch_optimized_insn *o = &op_at(p->addr)->optinsn;
 	unsigned int at, nr = 0;
 	struct insn insn;
 	int depth = 0;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
-	o = &op_at(p.addr)->optinsn;
-
-	/* As the function is entered, and with what the detour will put there. */
-	top[0] = caller;
-	regs->ip = (unsigned long)p.addr + 1;
-	regs->cs = __KERNEL_CS;
-	regs->sp = (unsigned long)top;
-
 	for (at = 0; at < o->end + JMP32_INSN_SIZE; at += insn.length, nr++) {
-		KUNIT_ASSERT_EQ(test, insn_decode_kernel(&insn, o->insn + at), 0);
+		if (insn_decode_kernel(&insn, o->insn + at)) {
+			KUNIT_FAIL(test, "no instruction at %u", at);
+			break;
+		}
 		KUNIT_EXPECT_EQ_MSG(test, caller_of(test, (unsigned long)o->insn + at,
 						    (void *)top - depth),
-				    caller, "at %u", at);
+				    somewhere(), "at %u", at);
 		if (at < o->to[0])
 			depth += pushes(&insn);
 	}
 	KUNIT_EXPECT_EQ(test, depth, 0);
-	KUNIT_EXPECT_GT(test, nr, 40);
+	return nr;
+}
+
+static void optimize_p_opt_18_unwinds_everywhere(struct kunit *test)
+{
+	struct kprobe p = { .symbol_name = "kpo_traced", .pre_handler = change_ax };
+	unsigned long stack[64] = {}, *top = stack + 48;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(p.addr));
+	fill_stack(top, &p);
+	KUNIT_EXPECT_GT(test, unwind_detour(test, &p, top), 40);
 	unregister_kprobe(&p);
 }
 
@@ -1150,6 +1170,294 @@ static void optimize_trace_is_not_reliable(struct kunit *test)
 	unregister_kprobe(&t.kp);
 }
 #endif
+
+/*
+ * Where only return probes are
+ */
+
+#ifdef KPROBE_DETOURS_OF_RETURNS
+
+/* What a function is called with, what it finds, and what its caller gets. */
+extern struct pt_regs kpo_given, kpo_found, kpo_got;
+struct pt_regs kpo_given, kpo_found, kpo_got;
+
+/* In the order of struct pt_regs. */
+#define EACH_REG(insn)							\
+	"	kpo_at = 0\n"						\
+	"	.irp reg, r15,r14,r13,r12,rbp,rbx,r11,r10,r9,r8,rax,rcx,rdx,rsi,rdi\n" \
+	"	" insn "\n"						\
+	"	kpo_at = kpo_at + 8\n"					\
+	"	.endr\n"
+#define STORE_REGS(what)	EACH_REG("movq %\\reg, " #what " + kpo_at(%rip)")
+#define LOAD_REGS(what)		EACH_REG("movq " #what " + kpo_at(%rip), %\\reg")
+#define STORE_FLAGS(what)	"	pushfq; popq " #what "+144(%rip)\n"
+
+static_assert(offsetof(struct pt_regs, di) == 112);
+static_assert(offsetof(struct pt_regs, flags) == 144);
+static_assert(offsetof(struct pt_regs, sp) == 152);
+
+asm(".pushsection .text\n"
+	".type kpo_entered, @function\n"
+	"kpo_entered:\n"
+	ASM_ENDBR
+	STORE_FLAGS(kpo_found)
+	STORE_REGS(kpo_found)
+	"	movq %rsp, kpo_found+152(%rip)\n"
+	"	addq $1, %rax\n"
+	ASM_RET
+	".size kpo_entered, . - kpo_entered\n"
+
+	".type kpo_enter, @function\n"
+	"kpo_enter:\n"
+	ASM_ENDBR
+	"	pushq %rbx; pushq %rbp; pushq %r12; pushq %r13; pushq %r14; pushq %r15\n"
+	LOAD_REGS(kpo_given)
+	"	pushq kpo_given+144(%rip); popfq\n"
+	"	call kpo_entered\n"
+	STORE_FLAGS(kpo_got)
+	STORE_REGS(kpo_got)
+	"	popq %r15; popq %r14; popq %r13; popq %r12; popq %rbp; popq %rbx\n"
+	ASM_RET
+	".size kpo_enter, . - kpo_enter\n"
+	".popsection\n");
+void kpo_entered(void);
+void kpo_enter(void);
+STACK_FRAME_NON_STANDARD(kpo_entered);
+STACK_FRAME_NON_STANDARD(kpo_enter);
+
+#define ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
+			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
+
+/* All different, and all arithmetic flags set. */
+static void enter(void)
+{
+	unsigned long *reg = (unsigned long *)&kpo_given;
+	int i;
+
+	for (i = 0; i <= offsetof(struct pt_regs, di) / sizeof(long); i++)
+		reg[i] = 0x1111222233334444 * (i + 1);
+	kpo_given.flags = X86_EFLAGS_FIXED | X86_EFLAGS_IF | ARITHMETIC;
+	memset(&kpo_found, 0, sizeof(kpo_found));
+	memset(&kpo_got, 0, sizeof(kpo_got));
+	kpo_enter();
+}
+
+static bool same_registers(const struct pt_regs *a, const struct pt_regs *b)
+{
+	return !memcmp(a, b, offsetofend(struct pt_regs, di)) &&
+	       !((a->flags ^ b->flags) & ARITHMETIC);
+}
+
+struct returns {
+	struct kretprobe	rp;
+	unsigned int		nr;
+	unsigned long		value;
+};
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct returns *r = container_of(get_kretprobe(ri), struct returns, rp);
+
+	r->nr++;
+	r->value = regs_return_value(regs);
+	return 0;
+}
+
+static void follow(struct kunit *test, struct returns *r, const char *name)
+{
+	*r = (struct returns) { .rp = { .kp.symbol_name = name, .handler = count_return } };
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&r->rp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(r->rp.kp.addr));
+	KUNIT_EXPECT_TRUE(test, op_at(r->rp.kp.addr)->optinsn.of_return);
+}
+
+static void optimize_return_keeps_registers(struct kunit *test)
+{
+	struct pt_regs want;
+	struct returns r;
+
+	enter();
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_found, &kpo_given));
+	want = kpo_got;
+	KUNIT_EXPECT_EQ(test, want.ax, kpo_given.ax + 1);
+
+	follow(test, &r, "kpo_entered");
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 1);
+	KUNIT_EXPECT_EQ(test, r.value, want.ax);
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_found, &kpo_given));
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_got, &want));
+	unregister_kretprobe(&r.rp);
+}
+
+/* Somebody who sees all registers, where they had not been saved. */
+struct seer {
+	struct kprobe	kp;
+	struct pt_regs	regs;
+	int		(*then)(struct kprobe *p, struct pt_regs *regs);
+};
+
+static int seer_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct seer *s = container_of(p, struct seer, kp);
+
+	s->regs = *regs;
+	return s->then ? s->then(p, regs) : 0;
+}
+
+static void join(struct kunit *test, const struct returns *r, struct seer *s,
+		 int (*then)(struct kprobe *p, struct pt_regs *regs))
+{
+	*s = (struct seer) {
+		.kp = { .addr = r->rp.kp.addr, .pre_handler = seer_pre },
+		.then = then,
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(s->kp.addr));
+	KUNIT_EXPECT_TRUE(test, op_at(s->kp.addr)->optinsn.of_return);
+}
+
+static void optimize_return_with_others(struct kunit *test)
+{
+	struct pt_regs want;
+	struct returns r;
+	struct seer s;
+
+	enter();
+	want = kpo_got;
+
+	follow(test, &r, "kpo_entered");
+	join(test, &r, &s, NULL);
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 1);
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_found, &kpo_given));
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_got, &want));
+	/* What a breakpoint would show. */
+	KUNIT_EXPECT_TRUE(test, same_registers(&s.regs, &kpo_given));
+	KUNIT_EXPECT_EQ(test, s.regs.flags, kpo_given.flags);
+	KUNIT_EXPECT_EQ(test, s.regs.ip, (unsigned long)s.kp.addr + INT3_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, s.regs.sp, kpo_found.sp);
+	KUNIT_EXPECT_EQ(test, s.regs.cs, __KERNEL_CS);
+	KUNIT_EXPECT_EQ(test, s.regs.ss, __KERNEL_DS);
+	KUNIT_EXPECT_EQ(test, s.regs.orig_ax, -1);
+	unregister_kprobe(&s.kp);
+
+	join(test, &r, &s, change_ax);
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 2);
+	KUNIT_EXPECT_EQ(test, kpo_found.ax, kpo_given.ax + 1000);
+	unregister_kprobe(&s.kp);
+
+	/* It was the first to be called, and ended the walk. */
+	join(test, &r, &s, pop_return);
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 2);
+	KUNIT_EXPECT_EQ(test, kpo_found.sp, 0);
+	KUNIT_EXPECT_EQ(test, kpo_got.ax, 55);
+	unregister_kprobe(&s.kp);
+
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 3);
+	unregister_kretprobe(&r.rp);
+}
+
+static int enter_again(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	kpo_enter();
+	return count_return(ri, regs);
+}
+
+static void optimize_return_in_a_handler_is_missed(struct kunit *test)
+{
+	struct returns r;
+
+	follow(test, &r, "kpo_entered");
+	r.rp.handler = enter_again;
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 1);
+	KUNIT_EXPECT_EQ(test, r.rp.kp.nmissed, 1);
+	unregister_kretprobe(&r.rp);
+}
+
+static int not_this_time(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return regs->ax != kpo_given.ax;
+}
+
+static void optimize_return_asks_entry_handler(struct kunit *test)
+{
+	struct returns r = {
+		.rp = {
+			.kp.symbol_name	= "kpo_entered",
+			.handler	= count_return,
+			.entry_handler	= not_this_time,
+		},
+	};
+	struct seer s;
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&r.rp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(r.rp.kp.addr));
+	KUNIT_EXPECT_FALSE(test, op_at(r.rp.kp.addr)->optinsn.of_return);
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 1);
+	unregister_kretprobe(&r.rp);
+
+	/* One of a kretprobe that came later than the detour. */
+	follow(test, &r, "kpo_entered");
+	r.rp.entry_handler = not_this_time;
+	join(test, &r, &s, change_ax);
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 0);
+	unregister_kprobe(&s.kp);
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 1);
+	unregister_kretprobe(&r.rp);
+}
+
+#ifdef CONFIG_UNWINDER_ORC
+static void optimize_return_stack_trace(struct kunit *test)
+{
+	struct returns r;
+
+	follow(test, &r, "kpo_traced");
+	optimize_stack_trace(test);
+	KUNIT_EXPECT_EQ(test, r.nr, 1);
+	unregister_kretprobe(&r.rp);
+}
+
+static void optimize_return_p_opt_18_unwinds_everywhere(struct kunit *test)
+{
+	u8 *at = (u8 *)kretprobe_detour_complete, opcode = 0;
+	unsigned long stack[64] = {}, *top = stack + 48;
+	struct returns r;
+	struct insn insn;
+	/* What the detour has put there before it goes on in @at. */
+	int depth = sizeof(struct pt_regs) - offsetof(struct pt_regs, r11);
+
+	follow(test, &r, "kpo_traced");
+	fill_stack(top, &r.rp.kp);
+	KUNIT_EXPECT_GT(test, unwind_detour(test, &r.rp.kp, top), 30);
+
+	while (opcode != JMP32_INSN_OPCODE && opcode != JMP8_INSN_OPCODE) {
+		KUNIT_EXPECT_EQ_MSG(test, caller_of(test, (unsigned long)at,
+						    (void *)top - depth),
+				    somewhere(), "%pS", at);
+		if (insn_decode_kernel(&insn, at)) {
+			KUNIT_FAIL(test, "no instruction at %pS", at);
+			break;
+		}
+		opcode = insn.opcode.bytes[0];
+		depth += opcode == 0x8d ? 0 : pushes(&insn);
+		at += insn.length;
+	}
+	KUNIT_EXPECT_EQ(test, depth, sizeof(struct pt_regs));
+	unregister_kretprobe(&r.rp);
+}
+#endif
+#endif /* KPROBE_DETOURS_OF_RETURNS */
 
 /*
  * Coming and going
@@ -1575,6 +1883,16 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_p_opt_18_unwinds_everywhere),
 	KUNIT_CASE(optimize_p_opt_18_unwinds_in_padding),
 	KUNIT_CASE(optimize_trace_is_not_reliable),
+#endif
+#ifdef KPROBE_DETOURS_OF_RETURNS
+	KUNIT_CASE(optimize_return_keeps_registers),
+	KUNIT_CASE(optimize_return_with_others),
+	KUNIT_CASE(optimize_return_in_a_handler_is_missed),
+	KUNIT_CASE(optimize_return_asks_entry_handler),
+#ifdef CONFIG_UNWINDER_ORC
+	KUNIT_CASE(optimize_return_stack_trace),
+	KUNIT_CASE(optimize_return_p_opt_18_unwinds_everywhere),
+#endif
 #endif
 	KUNIT_CASE(optimize_p_opt_21_post_handler_comes_and_goes),
 	KUNIT_CASE(optimize_p_opt_07_neighbours),
