@@ -1360,7 +1360,17 @@ static void optimize_return_with_others(struct kunit *test)
 
 	enter();
 	KUNIT_EXPECT_EQ(test, r.nr, 3);
+
+	/* And if it is the return probe that goes. */
+	join(test, &r, &s, change_ax);
 	unregister_kretprobe(&r.rp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(s.kp.addr));
+	enter();
+	KUNIT_EXPECT_EQ(test, r.nr, 3);
+	KUNIT_EXPECT_EQ(test, kpo_found.ax, kpo_given.ax + 1000);
+	KUNIT_EXPECT_EQ(test, kpo_got.ax, kpo_given.ax + 1001);
+	unregister_kprobe(&s.kp);
 }
 
 static int enter_again(struct kretprobe_instance *ri, struct pt_regs *regs)
