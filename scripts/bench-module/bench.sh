@@ -12,6 +12,7 @@ check "rmmod" rmmod kprobe_bench
 if [ -e $optimization ]; then
 	echo 1 >$optimization
 	check "measured optimized" insmod /bin/kprobe_bench.ko optimized=1
+	check "rmmod" rmmod kprobe_bench
 fi
 
 # In hundredths of a second since boot.

@@ -320,8 +320,8 @@ struct player {
 	struct hrtimer		timer;
 	struct rnd_state	rnd;
 	struct completion	ready;
-	unsigned long		rounds, empty, ticks;
-	int			stolen;
+	unsigned long		rounds, ticks;
+	atomic_t		stolen;
 	bool			stop;
 };
 
@@ -333,14 +333,14 @@ static void play(struct player *p, int keep)
 
 	for (n = 0; n < keep; n++) {
 		ri[n] = retpool_get(p->t->rph);
-		if (!ri[n]) {
-			p->empty++;
+		if (!ri[n])
 			break;
-		}
-		p->stolen += xchg(&note_of(ri[n])->taken, 1) != 0;
+		if (xchg(&note_of(ri[n])->taken, 1))
+			atomic_inc(&p->stolen);
 	}
 	while (n--) {
-		p->stolen += xchg(&note_of(ri[n])->taken, 0) != 1;
+		if (xchg(&note_of(ri[n])->taken, 0) != 1)
+			atomic_inc(&p->stolen);
 		retpool_put(ri[n]);
 	}
 }
@@ -401,7 +401,7 @@ static void p_ret_08_p_ret_31_all_at_once(struct kunit *test)
 	while (i--) {
 		WRITE_ONCE(p[i].stop, true);
 		wait_for_completion(&p[i].ready);
-		stolen += p[i].stolen;
+		stolen += atomic_read(&p[i].stolen);
 		rounds += p[i].rounds;
 		ticks += p[i].ticks;
 	}

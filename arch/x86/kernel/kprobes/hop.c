@@ -131,6 +131,21 @@ static unsigned long end_of_padding(unsigned long next)
 	return next;
 }
 
+/*
+ * How long the last instruction was built. At boot, jumps to thunks may have become
+ * shorter ones, and breakpoints; for the unwinder these are still the instruction.
+ */
+static unsigned int built_length(const struct insn *insn)
+{
+	u8 opcode = insn->opcode.bytes[0];
+
+	if ((IS_ENABLED(CONFIG_MITIGATION_RETHUNK) && opcode == RET_INSN_OPCODE) ||
+	    (IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && opcode == 0xff))
+		return max_t(unsigned int, insn->length, JMP32_INSN_SIZE);
+
+	return insn->length;
+}
+
 /* Where the padding behind a function begins; its end if there is none. */
 static unsigned long padding_of(unsigned long start, unsigned long end)
 {
@@ -144,7 +159,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 		if (is_filler(&ki.insn))
 			continue;
 		last = at;
-		padding = at + ki.insn.length;
+		padding = at + built_length(&ki.insn);
 		final = is_final(&ki.insn);
 	}
 
