@@ -6,10 +6,19 @@
 
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/mount.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
 
 #include "../batch.h"
 #include "../optimizer.h"
@@ -170,6 +179,135 @@ static void optimizer_goes_live(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
 	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+	wait_for_kprobe_optimizer();
+}
+
+/* What is there now: the instruction, the breakpoint or the jump. */
+static kprobe_opcode_t text_of(struct kunit *test, struct kprobe *p)
+{
+	kprobe_opcode_t text = 0;
+
+	KUNIT_EXPECT_EQ(test, copy_from_kernel_nofault(&text, p->addr, sizeof(text)), 0);
+	return text;
+}
+
+/* Not only the state says so. Where there is no breakpoint, hits take the detour. */
+static void optimizer_jump_in_the_text(struct kunit *test)
+{
+	kprobe_opcode_t insn, breakpoint, jump;
+	struct opt_test *t = begin(test);
+	struct kprobe *kp = &t->a.kp;
+
+	kp->flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+	insn = text_of(test, kp);
+	kprobe_opt_allow(false);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(kp), 0);
+	breakpoint = text_of(test, kp);
+	kprobe_opt_allow(true);
+	wait_for_kprobe_optimizer();
+	jump = text_of(test, kp);
+	KUNIT_EXPECT_TRUE(test, breakpoint != insn);
+	KUNIT_EXPECT_TRUE(test, jump != insn);
+	KUNIT_EXPECT_TRUE(test, jump != breakpoint);
+	expect_hits(test, t);
+
+	kprobe_opt_allow(false);
+	KUNIT_EXPECT_TRUE(test, text_of(test, kp) == breakpoint);
+	expect_hits(test, t);
+	kprobe_opt_allow(true);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, text_of(test, kp) == jump);
+	expect_hits(test, t);
+	unregister_kprobe(kp);
+	KUNIT_EXPECT_TRUE(test, text_of(test, kp) == insn);
+	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
+}
+
+static ssize_t read_seq_file(struct file *file, char *buf, size_t size)
+{
+	struct kvec vec = { .iov_base = buf, .iov_len = size };
+	struct iov_iter to;
+	struct kiocb iocb;
+	ssize_t ret;
+
+	init_sync_kiocb(&iocb, file);
+	iov_iter_kvec(&to, ITER_DEST, &vec, 1, size);
+	do {
+		ret = seq_read_iter(&iocb, &to);
+	} while (ret > 0);
+
+	return ret ?: size - iov_iter_count(&to);
+}
+
+/* Debugfs is mounted nowhere yet. */
+static ssize_t read_debugfs(const char *name, char *buf, size_t size)
+{
+	struct file_system_type *type = get_fs_type("debugfs");
+	struct vfsmount *mnt;
+	struct file *file;
+	ssize_t ret;
+
+	if (!type)
+		return -ENODEV;
+	mnt = kern_mount(type);
+	put_filesystem(type);
+	if (IS_ERR(mnt))
+		return PTR_ERR(mnt);
+
+	file = file_open_root_mnt(mnt, name, O_RDONLY, 0);
+	if (IS_ERR(file)) {
+		ret = PTR_ERR(file);
+	} else {
+		ret = read_seq_file(file, buf, size);
+		/* Closed before the mount goes. */
+		__fput_sync(file);
+	}
+	kern_unmount(mnt);
+	return ret;
+}
+
+/* Whether a line of the file has both of them. */
+static bool file_says(struct kunit *test, const char *name, const char *who,
+		      const char *what)
+{
+	char *buf, *rest, *line;
+	bool found = false;
+
+	/* Far more than there is of probes now. */
+	buf = kunit_kzalloc(test, SZ_16K, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	KUNIT_ASSERT_GT(test, read_debugfs(name, buf, SZ_16K - 1), 0);
+	for (rest = buf; (line = strsep(&rest, "\n")); )
+		found |= strstr(line, who) && strstr(line, what);
+	kunit_kfree(test, buf);
+	return found;
+}
+
+/* Tools parse the tag. */
+static void optimizer_files_say_so(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	if (!IS_ENABLED(CONFIG_DEBUG_FS))
+		kunit_skip(test, "needs debugfs");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/list", "kp_opt_first+",
+					  "[OPTIMIZED]"));
+	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kp_opt_first+",
+					  "kind=optimized "));
+	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kp_opt_first+",
+					  " opt=live why=-"));
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->post), 0);
+	KUNIT_EXPECT_FALSE(test, file_says(test, "kprobes/list", "kp_opt_first+",
+					   "[OPTIMIZED]"));
+	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kp_opt_first+",
+					  " opt=prepared why=post-handler"));
+	unregister_kprobe(&t->post);
 	unregister_kprobe(&t->a.kp);
 	wait_for_kprobe_optimizer();
 }
@@ -609,6 +747,143 @@ static void optimizer_p_opt_03_many_kick_it(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
+#ifndef CONFIG_HAVE_OPTPROBES_RANGE
+/*
+ * Where a jump takes the place of one instruction, all instructions of a function
+ * can have theirs. It must not matter which of them do.
+ */
+
+#define WORK_ITEMS	64
+
+/* Loops, branches, a call; and no constant that would be data in the text. */
+static noinline __noclone notrace u32 kp_opt_work(const u32 *item, unsigned int nr)
+{
+	u32 sum = 7;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		u32 v = item[i];
+
+		if (v & 1)
+			sum = (sum << 5 | sum >> 27) ^ v;
+		else if (v & 2)
+			sum += kp_opt_second(v);
+		else
+			sum = sum * 3 - v;
+		if (!(sum & 63))
+			break;
+	}
+
+	return sum + i;
+}
+
+struct work {
+	u32			item[WORK_ITEMS];
+	struct opt_probe	*probe;
+	int			*once;
+	unsigned int		nr;
+};
+
+static u32 do_work(struct work *w)
+{
+	u32 (*volatile fn)(const u32 *item, unsigned int nr) = kp_opt_work;
+
+	return fn(w->item, WORK_ITEMS);
+}
+
+/*
+ * The base's backend for powerpc takes "addi r1, ...", which ends a stack frame,
+ * and then goes on with the stack pointer that was before.
+ */
+static bool breaks_the_stack(unsigned long addr)
+{
+	return IS_ENABLED(CONFIG_PPC) && (*(u32 *)addr & 0xffe00000) == 0x38200000;
+}
+
+/* Some the architecture may refuse. */
+static void probe_all_of_it(struct kunit *test, struct work *w)
+{
+	unsigned long addr, size, offset;
+
+	addr = (unsigned long)dereference_symbol_descriptor(kp_opt_work);
+	KUNIT_ASSERT_NE(test, kallsyms_lookup_size_offset(addr, &size, &offset), 0);
+	w->probe = kunit_kcalloc(test, size / sizeof(kprobe_opcode_t),
+				 sizeof(*w->probe), GFP_KERNEL);
+	w->once = kunit_kcalloc(test, size / sizeof(kprobe_opcode_t),
+				sizeof(*w->once), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, w->probe);
+	KUNIT_ASSERT_NOT_NULL(test, w->once);
+
+	for (offset = 0; offset < size; offset += sizeof(kprobe_opcode_t)) {
+		struct opt_probe *p = &w->probe[w->nr];
+
+		if (breaks_the_stack(addr + offset))
+			continue;
+		p->kp.addr = (kprobe_opcode_t *)(addr + offset);
+		p->kp.pre_handler = count_pre;
+		if (!register_kprobe(&p->kp))
+			w->nr++;
+	}
+	kunit_info(test, "%u probes in %lu bytes\n", w->nr, size);
+}
+
+/* Of its sites, those with a jump. */
+static unsigned int count_live(struct kunit *test, struct work *w)
+{
+	unsigned int i, live = 0;
+
+	for (i = 0; i < w->nr; i++) {
+		struct kprobe *p = &w->probe[i].kp;
+
+		if (state_of(p) == KPROBE_OPT_LIVE)
+			live++;
+		else
+			kunit_info(test, "no jump at %pS: %u\n", p->addr, why_of(p));
+	}
+
+	return live;
+}
+
+static void optimizer_whole_function(struct kunit *test)
+{
+	struct work *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	unsigned int i, reached = 0;
+	u32 want;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	for (i = 0; i < WORK_ITEMS; i++)
+		w->item[i] = hash_32(i + 1, 32);
+	want = do_work(w);
+
+	/* First by breakpoints, ... */
+	kprobe_opt_allow(false);
+	probe_all_of_it(test, w);
+	KUNIT_EXPECT_EQ(test, do_work(w), want);
+	for (i = 0; i < w->nr; i++) {
+		w->once[i] = atomic_read(&w->probe[i].pre);
+		reached += !!w->once[i];
+	}
+	KUNIT_EXPECT_GT(test, reached, w->nr / 2);
+
+	/* ... then as many times by detours. */
+	kprobe_opt_allow(true);
+	wait_for_kprobe_optimizer();
+	/* Powerpc has no detours for loads and stores. */
+	KUNIT_EXPECT_GT(test, count_live(test, w), w->nr / 4);
+	KUNIT_EXPECT_EQ(test, do_work(w), want);
+	for (i = 0; i < w->nr; i++) {
+		struct opt_probe *p = &w->probe[i];
+
+		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&p->pre), 2 * w->once[i],
+				    "%pS", p->kp.addr);
+		KUNIT_EXPECT_EQ(test, p->kp.nmissed, 0);
+		unregister_kprobe(&p->kp);
+	}
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, do_work(w), want);
+}
+#endif
+
 /*
  * While the kernel boots. There must be no grace period of tasks to wait for yet
  * when the first probes come.
@@ -680,6 +955,8 @@ static int optimizer_init(struct kunit *test)
 static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_moves),
 	KUNIT_CASE(optimizer_goes_live),
+	KUNIT_CASE(optimizer_jump_in_the_text),
+	KUNIT_CASE(optimizer_files_say_so),
 	KUNIT_CASE(optimizer_p_opt_19_global_switch),
 	KUNIT_CASE(optimizer_p_opt_20_switched_off),
 	KUNIT_CASE(optimizer_post_handler),
@@ -695,6 +972,9 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_p_opt_02_p_opt_22_each_call_is_a_hit),
 	KUNIT_CASE(optimizer_p_opt_03_many_kick_it),
 	KUNIT_CASE(optimizer_p_opt_05_early_probe),
+#ifndef CONFIG_HAVE_OPTPROBES_RANGE
+	KUNIT_CASE(optimizer_whole_function),
+#endif
 	{}
 };
 
