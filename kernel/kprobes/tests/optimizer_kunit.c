@@ -10,9 +10,11 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
+#include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/memory.h>
 #include <linux/mount.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -446,6 +448,22 @@ static void release(struct kunit *test, struct opt_test *t)
 }
 
 /* And hits find their way in the meantime. */
+static DEFINE_STATIC_KEY_FALSE(opt_key);
+
+/* What a registration, a static key, a module and tracing need. */
+static void take_all_locks(struct kunit *test)
+{
+	static_branch_enable(&opt_key);
+	KUNIT_EXPECT_TRUE(test, static_branch_unlikely(&opt_key));
+	static_branch_disable(&opt_key);
+	KUNIT_EXPECT_FALSE(test, static_branch_unlikely(&opt_key));
+
+	mutex_lock(&kprobe_mutex);
+	mutex_unlock(&kprobe_mutex);
+	mutex_lock(&text_mutex);
+	mutex_unlock(&text_mutex);
+}
+
 static void optimizer_p_base_14_nobody_waits_with_it(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
@@ -457,6 +475,7 @@ static void optimizer_p_base_14_nobody_waits_with_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->b.kp), 0);
 	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_NONE);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->b.kp), 0);
+	take_all_locks(test);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_WAITING);
 	expect_hits(test, t);
 

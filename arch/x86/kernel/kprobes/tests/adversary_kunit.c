@@ -102,7 +102,7 @@ struct adversary {
 	struct kprobe	**kps;
 	unsigned int	nr;
 	/* Instructions that were probed, and with which end. */
-	unsigned int	all, live, short_jumps;
+	unsigned int	all, live, short_jumps, across_lines, across_pages;
 };
 
 static unsigned int nr_functions(void)
@@ -245,6 +245,25 @@ static void count_hits(struct kunit *test, struct adversary *a, unsigned int n)
 	unregister_kprobes(a->kps, a->nr);
 }
 
+/* What a jump is, and where it may not be written at once. */
+static void count_jump(struct adversary *a, unsigned long addr)
+{
+	u8 opcode = *(u8 *)addr;
+	unsigned long last = addr + JMP32_INSN_SIZE - 1;
+
+	a->all++;
+	if (opcode == INT3_INSN_OPCODE)
+		return;
+
+	a->live++;
+	if (opcode == JMP8_INSN_OPCODE) {
+		a->short_jumps++;
+		return;
+	}
+	a->across_lines += addr / SMP_CACHE_BYTES != last / SMP_CACHE_BYTES;
+	a->across_pages += addr / PAGE_SIZE != last / PAGE_SIZE;
+}
+
 static void optimize_and_compare(struct kunit *test, struct adversary *a, unsigned int n)
 {
 	unsigned int fn;
@@ -255,11 +274,8 @@ static void optimize_and_compare(struct kunit *test, struct adversary *a, unsign
 	for (fn = 0; fn < nr_functions(); fn++) {
 		struct subject *s = &a->subjects[fn];
 
-		if (!s->probed)
-			continue;
-		a->all++;
-		a->live += *(u8 *)s->probe.kp.addr != INT3_INSN_OPCODE;
-		a->short_jumps += *(u8 *)s->probe.kp.addr == JMP8_INSN_OPCODE;
+		if (s->probed)
+			count_jump(a, (unsigned long)s->probe.kp.addr);
 	}
 
 	call_all(test, a, "optimized");
@@ -315,8 +331,12 @@ static void adversary_p_opt_10_random_functions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, text_sum(), sum);
 	kunit_info(test, "%u functions: of %u probes %u were optimized, %u of them with a short jump\n",
 		   nr_functions(), a.all, a.live, a.short_jumps);
+	kunit_info(test, "jumps across cache lines: %u, across pages: %u\n",
+		   a.across_lines, a.across_pages);
 	KUNIT_EXPECT_GT(test, a.all, 10 * nr_functions());
 	KUNIT_EXPECT_GT(test, a.live, a.all / 2);
+	KUNIT_EXPECT_GT(test, a.across_lines, 0);
+	KUNIT_EXPECT_GT(test, a.across_pages, 0);
 	vfree(a.subjects);
 }
 
