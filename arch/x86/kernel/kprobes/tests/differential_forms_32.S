@@ -11,14 +11,14 @@
  */
 .irp op, add, or, and, sub, xor, cmp
 	fast "\op\()l %eax, %edx"
-	fast "{load} \op\()l %eax, %edx"
+	fast ".byte .Lload_\op, 0xd0"
 	fast "\op\()l $0x12345678, %ebx"
 	fast "\op\()l $-5, %esi"
 	fast "\op\()l $0x7fffffff, %eax"
 	plain "\op\()b $0x80, %al"
 	plain "\op\()b %cl, %dl"
 	plain "\op\()b %ah, %bh"
-	plain "{load} \op\()b %cl, %dl"
+	plain ".byte .Lload_\op - 1, 0xd1"
 	plain "\op\()b $3, %cl"
 	plain "\op\()w %cx, %dx"
 	plain "\op\()w $-3, %cx"
@@ -32,7 +32,7 @@
 .endr
 .irp op, adc, sbb
 	plain "\op\()l %eax, %edx"
-	plain "{load} \op\()l %eax, %edx"
+	plain ".byte .Lload_\op, 0xd0"
 	plain "\op\()l $0x12345678, %ebx"
 	plain "\op\()l $-5, %esi"
 	plain "\op\()l $0x7fffffff, %eax"
@@ -142,15 +142,15 @@
  * Moves.
  */
 	fast "movl %eax, %ebx"
-	fast "{load} movl %eax, %ebx"
+	fast ".byte 0x8b, 0xd8"
 	fast "movl %esp, %ebp"
-	fast "{load} movl %esp, %ebp"
+	fast ".byte 0x8b, 0xec"
 	plain "movl %ebp, %esp", with=BP_STACK
 	fast "movl $0x89abcdef, %ecx"
 	fast ".byte 0xc7, 0xc2, 0xff, 0xff, 0xff, 0xff"
 	plain "movb %cl, %dl"
 	plain "movb %ah, %ch"
-	plain "{load} movb %cl, %dl"
+	plain ".byte 0x8a, 0xd1"
 	plain "movw %cx, %dx"
 	plain "movb $0x12, %cl"
 	plain "movb $0x12, %ah"

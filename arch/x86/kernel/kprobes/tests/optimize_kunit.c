@@ -1183,13 +1183,13 @@ struct pt_regs kpo_given, kpo_found, kpo_got;
 
 /* In the order of struct pt_regs. */
 #define EACH_REG(insn)							\
-	"	kpo_at = 0\n"						\
+	"	.Lkpo_at = 0\n"						\
 	"	.irp reg, r15,r14,r13,r12,rbp,rbx,r11,r10,r9,r8,rax,rcx,rdx,rsi,rdi\n" \
 	"	" insn "\n"						\
-	"	kpo_at = kpo_at + 8\n"					\
+	"	.Lkpo_at = .Lkpo_at + 8\n"					\
 	"	.endr\n"
-#define STORE_REGS(what)	EACH_REG("movq %\\reg, " #what " + kpo_at(%rip)")
-#define LOAD_REGS(what)		EACH_REG("movq " #what " + kpo_at(%rip), %\\reg")
+#define STORE_REGS(what)	EACH_REG("movq %\\reg, " #what " + .Lkpo_at(%rip)")
+#define LOAD_REGS(what)		EACH_REG("movq " #what " + .Lkpo_at(%rip), %\\reg")
 #define STORE_FLAGS(what)	"	pushfq; popq " #what "+144(%rip)\n"
 
 static_assert(offsetof(struct pt_regs, di) == 112);
