@@ -561,8 +561,8 @@ static void p_ret_18_trace_in_the_handlers(struct kunit *test)
 				      "return of %s", nest[i]);
 		if (!ends_as(&seen.at_return[i], &t->plain, i + 2))
 			show(test, "return", &seen.at_return[i]);
-		/* There, ftrace makes no frame for a function that has none yet. */
-		if (IS_ENABLED(CONFIG_X86_32) && IS_ENABLED(CONFIG_FRAME_POINTER))
+		/* A function without a frame yet: its caller cannot be found by them. */
+		if (IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 			continue;
 		KUNIT_EXPECT_TRUE_MSG(test, ends_as(&seen.at_entry[i], &t->plain, i + 2),
 				      "entry of %s", nest[i]);
