@@ -197,8 +197,8 @@ static void targets_scan(struct kunit *test)
 	for (shift = 0; shift < 8; shift++) {
 		memset(text, 0x90, sizeof(text));
 		memcpy(text + shift, l->code, l->disp_at);
-		told = l->absolute ? TARGET :
-		       TARGET - (FROM + AT + shift + l->disp_at + sizeof(told));
+		told = l->absolute ? (s32)TARGET :
+		       (s32)(TARGET - (FROM + AT + shift + l->disp_at + sizeof(told)));
 		memcpy(text + shift + l->disp_at, &told, sizeof(told));
 
 		bitmap_zero(t.map, REGION_SIZE);
