@@ -957,14 +957,18 @@ static int claim_nmi(unsigned int cmd, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
+/* Before anything is registered. */
+static void need_two_cpus(struct kunit *test)
+{
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+}
+
 /* Run @body on this CPU, while another one sends NMIs to it. */
 static void under_nmis(struct kunit *test, void (*in_them)(void),
 		       void (*body)(struct kunit *test))
 {
 	struct task_struct *sender;
-
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
 
 	atomic_set(&nmis, 0);
 	atomic_set(&nmis_wrong, 0);
@@ -1021,6 +1025,7 @@ static void probe_p_hit_02_p_hit_03_p_hit_06_nmi(struct kunit *test)
 	};
 	int hits;
 
+	need_two_cpus(test);
 	kpx_pointer = (unsigned long)kpx_callee;
 	atomic_set(&in_step, 0);
 	in_nmi = (struct watch) {
@@ -1092,6 +1097,7 @@ static void probe_p_hit_04_third_level(struct kunit *test)
 {
 	struct watch missed = { .kp = { .addr = AT(call_mem), .pre_handler = watch_pre } };
 
+	need_two_cpus(test);
 	in_nmi = (struct watch) {
 		.kp = { .addr = AT(call_mem_nmi), .pre_handler = watch_pre },
 	};
