@@ -1135,16 +1135,19 @@ static void optimize_p_opt_18_unwinds_in_padding(struct kunit *test)
 	struct watch w = { .kp = { .addr = kpo_hop_traced_at, .pre_handler = watch_pre } };
 	unsigned long stack[64] = {}, *top = stack + 48, hop;
 
+	if (IS_ENABLED(CONFIG_CFI_CLANG))
+		kunit_skip(test, "no padding is free");
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
-	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
 	hop = op_at(w.kp.addr)->optinsn.hop;
-	KUNIT_ASSERT_NE(test, hop, 0);
+	KUNIT_EXPECT_NE(test, hop, 0);
 	KUNIT_EXPECT_EQ(test, run(kpo_hop_traced, 5), 5);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 
 	top[0] = caller;
-	KUNIT_EXPECT_EQ(test, caller_of(test, hop, top - 1), caller);
+	if (hop)
+		KUNIT_EXPECT_EQ(test, caller_of(test, hop, top - 1), caller);
 	KUNIT_EXPECT_TRUE(test, kprobe_is_hop(hop));
 	unregister_kprobe(&w.kp);
 }

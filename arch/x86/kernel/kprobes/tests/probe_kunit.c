@@ -834,7 +834,7 @@ static void probe_p_reg_10_cfi_check(struct kunit *test)
 		if (ret)
 			continue;
 		accepted++;
-		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&w.pre), 1, "at %lu", i);
 		unregister_kprobe(&w.kp);
 	}
 	/* The jump over the trap, the call, and what is done with its result. */
