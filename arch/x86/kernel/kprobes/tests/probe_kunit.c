@@ -810,7 +810,7 @@ static noinline __noclone notrace int kpx_direct(int v)
 static void probe_p_reg_10_cfi_check(struct kunit *test)
 {
 	int (*fn)(int v) = kpx_direct;
-	unsigned long size, into, trap = 0, i, accepted = 0;
+	unsigned long size, into, trap = 0, i, hits = 0;
 	unsigned long start = (unsigned long)kpx_indirect;
 	struct watch w;
 	int ret;
@@ -833,12 +833,13 @@ static void probe_p_reg_10_cfi_check(struct kunit *test)
 			KUNIT_EXPECT_NE(test, ret, 0);
 		if (ret)
 			continue;
-		accepted++;
-		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&w.pre), 1, "at %lu", i);
+		/* Padding behind the return may be probed, too. */
+		KUNIT_EXPECT_LE_MSG(test, atomic_read(&w.pre), 1, "at %lu", i);
+		hits += atomic_read(&w.pre);
 		unregister_kprobe(&w.kp);
 	}
 	/* The jump over the trap, the call, and what is done with its result. */
-	KUNIT_EXPECT_GE(test, accepted, 4);
+	KUNIT_EXPECT_GE(test, hits, 4);
 }
 #else
 static void probe_p_reg_10_cfi_check(struct kunit *test)
