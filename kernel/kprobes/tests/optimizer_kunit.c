@@ -447,7 +447,6 @@ static void release(struct kunit *test, struct opt_test *t)
 	wait_for_kprobe_optimizer();
 }
 
-/* And hits find their way in the meantime. */
 static DEFINE_STATIC_KEY_FALSE(opt_key);
 
 /* What a registration, a static key, a module and tracing need. */
@@ -464,6 +463,7 @@ static void take_all_locks(struct kunit *test)
 	mutex_unlock(&text_mutex);
 }
 
+/* And hits find their way in the meantime. */
 static void optimizer_p_base_14_nobody_waits_with_it(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
