@@ -519,6 +519,25 @@ static bool in_init_text(unsigned long addr)
 }
 #endif
 
+/*
+ * The base's backend of powerpc ends a detour with the stack pointer and the per-CPU
+ * pointer that it began with, and may emulate a call without knowing where it is. So
+ * no detour for what may set r1 or r13: these numbers in the places of operands.
+ */
+static bool breaks_in_detour(const struct kprobe *p)
+{
+#ifdef CONFIG_PPC
+	u32 insn = p->opcode, rt = insn >> 21 & 31, ra = insn >> 16 & 31;
+
+	/* A branch: to link is bit 0. */
+	if (insn >> 26 == 18)
+		return insn & 1;
+	return rt == 1 || rt == 13 || ra == 1 || ra == 13;
+#else
+	return false;
+#endif
+}
+
 static enum kprobe_opt_why make_detour(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->op;
@@ -530,6 +549,11 @@ static enum kprobe_opt_why make_detour(struct kprobe_site *site)
 		return KPROBE_OPT_INIT;
 	if (in_livepatch(addr))
 		return KPROBE_OPT_LIVEPATCH;
+
+	if (breaks_in_detour(&op->kp)) {
+		op->why = KPROBE_OPT_INSN;
+		return op->why;
+	}
 
 	ret = arch_prepare_optimized_kprobe(op, &op->kp);
 	if (has_detour(site)) {

@@ -810,15 +810,6 @@ static u32 do_work(struct work *w)
 	return fn(w->item, WORK_ITEMS);
 }
 
-/*
- * The base's backend for powerpc takes "addi r1, ...", which ends a stack frame,
- * and then goes on with the stack pointer that was before.
- */
-static bool breaks_the_stack(unsigned long addr)
-{
-	return IS_ENABLED(CONFIG_PPC) && (*(u32 *)addr & 0xffe00000) == 0x38200000;
-}
-
 /* Some the architecture may refuse. */
 static void probe_all_of_it(struct kunit *test, struct work *w)
 {
@@ -836,8 +827,6 @@ static void probe_all_of_it(struct kunit *test, struct work *w)
 	for (offset = 0; offset < size; offset += sizeof(kprobe_opcode_t)) {
 		struct opt_probe *p = &w->probe[w->nr];
 
-		if (breaks_the_stack(addr + offset))
-			continue;
 		p->kp.addr = (kprobe_opcode_t *)(addr + offset);
 		p->kp.pre_handler = count_pre;
 		if (!register_kprobe(&p->kp))
