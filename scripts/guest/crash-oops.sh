@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A handler oopses in a breakpoint, which the kernel does not survive. The kernel
+# that comes after it ends this.
+# append: crashkernel=192M
+# timeout: 240
+# needs: CONFIG_CRASH_DUMP CONFIG_KEXEC_FILE CONFIG_PROC_VMCORE CONFIG_KPROBES_TEST_MODULES
+. /guest/lib.sh
+
+DRIVER=/sys/module/kprobe_test_driver/parameters
+TARGET=/sys/module/kprobe_test_target/parameters
+
+kernel_after crash-oops "p_sys_05 the report names the handler" 'RIP: 0010[:]count_hit[+]0x' \
+	"p_sys_05 and the probed function" 'kprobe_test_no_trace[+]0x'
+check "the modules load" sh -c "modprobe kprobe_test_driver && modprobe kprobe_test_target"
+check "p_sys_05 a breakpoint" sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
+# Its handler must not run within the one that oopses.
+check "another one on the way of the crash" modprobe kprobe_example symbol=machine_crash_shutdown
+echo 1 >$DRIVER/oops
+echo 1 >$TARGET/call
+check "the kernel did not survive" false
