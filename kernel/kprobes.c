@@ -358,6 +358,7 @@ struct kprobe_reg {
  * @limit: the first that failed; those behind it do not matter any more
  * @err: how it failed
  * @bypassed: tasks may go around a breakpoint for one more grace period
+ * @stop: called for each that is taken out again, or NULL
  */
 struct kprobe_batch {
 	struct kprobe_reg	*reg;
@@ -365,6 +366,7 @@ struct kprobe_batch {
 	int			limit;
 	int			err;
 	bool			bypassed;
+	void			(*stop)(struct kprobe *p);
 };
 
 /*
@@ -619,10 +621,14 @@ static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 
 	for (r = b->reg + b->num - 1; r >= b->reg; r--) {
 		seen |= r->linked;
-		if (r->linked)
+		if (r->linked) {
 			user_leaves(r->site, r->p, &lists, reap);
-		else if (r->creator && r->site->state == KPROBE_SITE_NEW)
-			list_move_tail(&r->site->reap, reap);
+			if (b->stop)
+				b->stop(r->p);
+		} else if (r->creator && r->site->state == KPROBE_SITE_NEW) {
+			/* No hit can have found it, and nobody else shall. */
+			kprobe_site_destroy(r->site);
+		}
 	}
 	disarm_left(&lists);
 	return seen;
@@ -668,10 +674,10 @@ static int batch_register(struct kprobe_batch *b)
 	batch_arm(b);
 	if (b->limit < b->num)
 		wait = batch_undo(b, &reap);
-	mutex_unlock(&kprobe_mutex);
-
+	/* Before a module whose init fails can go: its notifier needs the mutex. */
 	for (i = 0; i < b->num; i++)
 		module_put(b->reg[i].mod);
+	mutex_unlock(&kprobe_mutex);
 
 	if (b->bypassed)
 		kprobe_opt_wait_for_tasks();
@@ -691,12 +697,15 @@ static int batch_register(struct kprobe_batch *b)
  * @num: how many
  * @tail_err: 0; else one more probe follows, of which the caller knows already
  *	      that it fails with this error
+ * @stop: called on failure for each that was registered already, as it is taken
+ *	  out, or NULL; kprobe_mutex held
  *
  * Context: process context, sleeps; waits for a grace period only on failure.
  * Return: 0, or the error of the first probe that fails, with all of them as
  *	   they were before.
  */
-int kprobe_batch_register(struct kprobe **kps, int num, int tail_err)
+int kprobe_batch_register(struct kprobe **kps, int num, int tail_err,
+			  void (*stop)(struct kprobe *p))
 {
 	struct kprobe_reg few[2] = {};
 	struct kprobe_batch b = {
@@ -704,6 +713,7 @@ int kprobe_batch_register(struct kprobe **kps, int num, int tail_err)
 		.num	= num + !!tail_err,
 		.limit	= num,
 		.err	= tail_err,
+		.stop	= stop,
 	};
 	int i, ret;
 
@@ -758,7 +768,7 @@ int kprobe_batch_register(struct kprobe **kps, int num, int tail_err)
  */
 int register_kprobe(struct kprobe *p)
 {
-	return kprobe_batch_register(&p, 1, 0);
+	return kprobe_batch_register(&p, 1, 0, NULL);
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
 
@@ -779,7 +789,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	if (!kps || num <= 0)
 		return -EINVAL;
 
-	return kprobe_batch_register(kps, num, 0);
+	return kprobe_batch_register(kps, num, 0, NULL);
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
 

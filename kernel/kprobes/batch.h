@@ -7,7 +7,8 @@
 
 #include "internal.h"
 
-int kprobe_batch_register(struct kprobe **kps, int num, int tail_err);
+int kprobe_batch_register(struct kprobe **kps, int num, int tail_err,
+			  void (*stop)(struct kprobe *p));
 void kprobe_batch_unregister(struct kprobe **kps, int num,
 			     void (*stop)(struct kprobe *p),
 			     void (*done)(struct kprobe *p));

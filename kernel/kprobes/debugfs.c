@@ -71,6 +71,9 @@ static void show_user(struct seq_file *m, struct kprobe_site *site,
 	const char *sym;
 	char *modname;
 
+	/* The module of a probe that is gone is not kept by anything else. */
+	guard(preempt)();
+
 	sym = kallsyms_lookup(addr, &size, &offset, &modname, name);
 	if (sym)
 		seq_printf(m, "%px  %c  %s+0x%lx  %s ", shown_addr(m, addr), type,

@@ -500,13 +500,14 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 
 	site->ftrace = NULL;
+	kprobe_site_move(site, KPROBE_SITE_READY);
 	kprobe_site_move(site, KPROBE_SITE_DEAD);
 	kprobe_site_release(site);
 	list_move(&site->reap, &fo->stale);
 
-	/* Not the last one: that would not have needed memory. */
-	if (!WARN_ON_ONCE(fo->nr == 1))
-		fo->nr--;
+	/* Those that needed the memory may have left meanwhile: this does not. */
+	if (!--fo->nr)
+		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
 }
 
 /**

@@ -111,11 +111,13 @@ struct kprobe_ftrace_ops;
  * @kind: never changes
  * @prepared: the architecture has resources for @kp; kprobe_mutex
  * @ftrace: where the address is in a filter, or NULL; kprobe_mutex
- * @node: in the tree of sites, by address; kprobe_mutex
+ * @node: in the tree of sites, or in that of sites which tasks are still in the
+ *	  detours of, by address; kprobe_mutex
  * @reap: on the list of the batch that will free the site; kprobe_mutex
  * @opt: only the mover of optimizer.c changes it; kprobe_mutex
  * @opt_why: why it is not further, enum kprobe_opt_why; kprobe_mutex
- * @opt_used: tasks may be in the detour; kprobe_mutex
+ * @opt_used: hits have been led into the detour; kprobe_mutex
+ * @opt_left: when that ended: grace periods of tasks that had begun; kprobe_mutex
  * @misses: hits without handlers, by cause
  * @rcu: to free it
  */
@@ -140,6 +142,7 @@ struct kprobe_site {
 	enum kprobe_opt_state		opt;
 	u8				opt_why;
 	bool				opt_used;
+	u64				opt_left;
 #endif
 	atomic_long_t			misses[NR_KPROBE_MISSES];
 	struct rcu_head			rcu;

@@ -101,6 +101,11 @@ static int kretprobe_prepare(struct kretprobe *rp)
 	return ret;
 }
 
+static void kretprobe_stop(struct kprobe *p)
+{
+	kretprobe_pool_stop(container_of(p, struct kretprobe, kp));
+}
+
 /* Arrays of kretprobes are arrays of kprobes, too. */
 static_assert(offsetof(struct kretprobe, kp) == 0);
 
@@ -139,7 +144,8 @@ int register_kretprobes(struct kretprobe **rps, int num)
 		}
 	}
 
-	ret = kprobe_batch_register((struct kprobe **)rps, limit, err);
+	ret = kprobe_batch_register((struct kprobe **)rps, limit, err,
+				    kretprobe_stop);
 	for (i = 0; i < limit; i++) {
 		if (ret)
 			kretprobe_pool_detach(rps[i]);
@@ -175,11 +181,6 @@ int register_kretprobe(struct kretprobe *rp)
 	return register_kretprobes(&rp, 1);
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
-
-static void kretprobe_stop(struct kprobe *p)
-{
-	kretprobe_pool_stop(container_of(p, struct kretprobe, kp));
-}
 
 static void kretprobe_free(struct kprobe *p)
 {

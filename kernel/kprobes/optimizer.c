@@ -47,7 +47,10 @@ static bool opt_allowed;
 static LIST_HEAD(opt_fresh);		/* QUEUED, without a detour yet */
 static LIST_HEAD(opt_queue);		/* QUEUED, with one */
 static LIST_HEAD(opt_waiting);		/* WAITING */
-static LIST_HEAD(opt_reclaim);		/* RECLAIMING */
+static LIST_HEAD(opt_reclaim);		/* RECLAIMING, for the next round */
+static struct rb_root opt_leaving = RB_ROOT;	/* RECLAIMING, by address */
+/* Grace periods of tasks: how many began, and the last begun of those that are over. */
+static u64 opt_begun, opt_over;
 
 /* The worker has something to do; set under kprobe_mutex, read without. */
 static bool opt_busy;
@@ -148,6 +151,7 @@ bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to)
 /* The mover. Where op.list is linked is up to the caller. */
 static void opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 {
+	u32 was = opt_flags[site->opt];
 	struct kprobe *kp = &site->kp;
 
 	lockdep_assert_held(&kprobe_mutex);
@@ -156,10 +160,23 @@ static void opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 		return;
 
 	site->opt = to;
-	if (to == KPROBE_OPT_WAITING)
+	if (opt_flags[to] & KPROBE_FLAG_DETOUR)
 		site->opt_used = true;
+	else if (was & KPROBE_FLAG_DETOUR)
+		site->opt_left = opt_begun;
 	/* Hits read them: all at once. */
 	WRITE_ONCE(kp->flags, (kp->flags & ~FLAGS_OF_OPT) | opt_flags[to]);
+}
+
+/*
+ * Hits are led into the detour, or no grace period has both begun and ended since.
+ */
+static bool tasks_in_detour(const struct kprobe_site *site)
+{
+	if (opt_flags[site->opt] & KPROBE_FLAG_DETOUR)
+		return true;
+
+	return site->opt_used && site->opt_left >= opt_over;
 }
 
 static struct kprobe_site *op_to_site(struct optimized_kprobe *op)
@@ -289,29 +306,35 @@ void kprobe_opt_revert(struct list_head *ops)
 }
 
 /* Breakpoints go to where this site may have its jump. */
-static bool step_aside(struct kprobe_site *site, struct list_head *revert)
+static void step_aside(struct kprobe_site *site, struct list_head *revert)
 {
 	switch (site->opt) {
 	case KPROBE_OPT_QUEUED:
-		opt_cancel(site, KPROBE_OPT_NEIGHBOUR);
-		return false;
 	case KPROBE_OPT_WAITING:
 		opt_cancel(site, KPROBE_OPT_NEIGHBOUR);
-		return true;
+		break;
 	case KPROBE_OPT_LIVE:
 		site->opt_why = KPROBE_OPT_NEIGHBOUR;
 		list_move_tail(&site->op.list, revert);
-		return true;
+		break;
 	default:
-		return false;
+		break;
 	}
 }
 
-/* Sites in front of an address that may reach it with their jump. */
-#define for_each_site_before(site, addr)				\
-	for (site = kprobe_site_from((addr) - (MAX_OPTIMIZED_LENGTH - 1)); \
+/* Sites of a tree, in front of an address, that may reach it with their jump. */
+#define for_each_site_up_to(site, addr, first)				\
+	for (site = first((addr) - (MAX_OPTIMIZED_LENGTH - 1));		\
 	     site && kprobe_site_addr(site) < (addr);			\
 	     site = kprobe_site_next(site))
+
+#define for_each_site_before(site, addr)				\
+	for_each_site_up_to(site, addr, kprobe_site_from)
+
+static struct kprobe_site *leaving_from(unsigned long addr)
+{
+	return kprobe_site_from_in(&opt_leaving, addr);
+}
 
 static bool reaches(struct kprobe_site *site, unsigned long addr)
 {
@@ -340,9 +363,15 @@ bool kprobe_opt_make_room(struct list_head *kps)
 		unsigned long addr = (unsigned long)kp->addr;
 
 		for_each_site_before(site, addr) {
-			if (reaches(site, addr))
-				any |= step_aside(site, &revert);
+			if (!reaches(site, addr))
+				continue;
+			any |= tasks_in_detour(site);
+			step_aside(site, &revert);
 		}
+
+		/* Nobody gets in there any more, but perhaps not all are out. */
+		for_each_site_up_to(site, addr, leaving_from)
+			any |= reaches(site, addr) && tasks_in_detour(site);
 	}
 
 	kprobe_opt_revert(&revert);
@@ -443,7 +472,7 @@ bool kprobe_opt_reclaim(struct kprobe_site *site)
 		return false;
 	}
 
-	if (!site->opt_used) {
+	if (!tasks_in_detour(site)) {
 		arch_remove_optimized_kprobe(&site->op);
 		opt_move(site, KPROBE_OPT_NONE);
 		return false;
@@ -451,6 +480,7 @@ bool kprobe_opt_reclaim(struct kprobe_site *site)
 
 	opt_move(site, KPROBE_OPT_RECLAIMING);
 	list_add_tail(&site->op.list, &opt_reclaim);
+	kprobe_site_add_to(&opt_leaving, site);
 	opt_kick();
 	return true;
 }
@@ -479,6 +509,11 @@ static void nothing(struct work_struct *work)
  */
 void kprobe_opt_wait_for_tasks(void)
 {
+	u64 mine;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		mine = ++opt_begun;
+
 	synchronize_rcu_tasks();
 
 	/*
@@ -487,6 +522,9 @@ void kprobe_opt_wait_for_tasks(void)
 	 */
 	if (!IS_ENABLED(CONFIG_PREEMPTION) && IS_ENABLED(CONFIG_PREEMPT_COUNT))
 		schedule_on_each_cpu(nothing);
+
+	guard(mutex)(&kprobe_mutex);
+	opt_over = max(opt_over, mine);
 }
 
 static bool in_livepatch(unsigned long addr)
@@ -560,8 +598,11 @@ static enum kprobe_opt_why make_detour(struct kprobe_site *site)
 		kprobe_own_optinsn_slot(op->optinsn.insn, op);
 		return KPROBE_OPT_FINE;
 	}
-	if (ret == -ENOMEM)
+	if (ret == -ENOMEM) {
+		/* What stood against one way to do it does not any more. */
+		op->why = KPROBE_OPT_FINE;
 		return KPROBE_OPT_NOMEM;
+	}
 	if (!op->why)
 		op->why = ret == -ERANGE ? KPROBE_OPT_RANGE : KPROBE_OPT_ARCH;
 	pr_debug_ratelimited("no jump at %pS: %s+%u\n", op->kp.addr,
@@ -674,6 +715,7 @@ static void free_reclaimed(struct list_head *list)
 		struct kprobe_site *site = op_to_site(op);
 
 		list_del_init(&op->list);
+		rb_erase(&site->node, &opt_leaving);
 		arch_remove_optimized_kprobe(op);
 		opt_move(site, KPROBE_OPT_NONE);
 		kprobe_site_release(site);

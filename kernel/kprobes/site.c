@@ -83,6 +83,22 @@ static bool site_before(struct rb_node *a, const struct rb_node *b)
 }
 
 /**
+ * kprobe_site_add_to() - put a site into a tree
+ * @root: sites by address
+ * @site: one that is in no other tree
+ *
+ * Behind its equals: sites that went away stay with their users.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_site_add_to(struct rb_root *root, struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	rb_add(&site->node, root, site_before);
+}
+
+/**
  * kprobe_site_create() - make a site for an address that has none
  * @addr: the address
  * @kind: how hits will come about
@@ -113,8 +129,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr,
 	if (kind == KPROBE_SITE_FTRACE)
 		site->kp.flags |= KPROBE_FLAG_FTRACE;
 
-	/* Behind its equals: sites that went away stay with their users. */
-	rb_add(&site->node, &kprobe_sites, site_before);
+	kprobe_site_add_to(&kprobe_sites, site);
 	return site;
 }
 
@@ -160,15 +175,16 @@ void kprobe_site_destroy(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_from() - first site at or behind an address
+ * kprobe_site_from_in() - first site of a tree at or behind an address
+ * @root: sites by address
  * @addr: the address
  *
  * Context: kprobe_mutex held.
  * Return: the site, or NULL.
  */
-struct kprobe_site *kprobe_site_from(unsigned long addr)
+struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr)
 {
-	struct rb_node *node = kprobe_sites.rb_node;
+	struct rb_node *node = root->rb_node;
 	struct kprobe_site *found = NULL;
 
 	lockdep_assert_held(&kprobe_mutex);
@@ -185,6 +201,18 @@ struct kprobe_site *kprobe_site_from(unsigned long addr)
 	}
 
 	return found;
+}
+
+/**
+ * kprobe_site_from() - first site at or behind an address
+ * @addr: the address
+ *
+ * Context: kprobe_mutex held.
+ * Return: the site, or NULL.
+ */
+struct kprobe_site *kprobe_site_from(unsigned long addr)
+{
+	return kprobe_site_from_in(&kprobe_sites, addr);
 }
 
 /**

@@ -7,6 +7,7 @@
 bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to);
 void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to);
 
+void kprobe_site_add_to(struct rb_root *root, struct kprobe_site *site);
 struct kprobe_site *kprobe_site_create(unsigned long addr,
 				       enum kprobe_site_kind kind);
 void kprobe_site_release(struct kprobe_site *site);
@@ -14,6 +15,7 @@ void kprobe_site_destroy(struct kprobe_site *site);
 
 struct kprobe_site *kprobe_site_at(unsigned long addr);
 struct kprobe_site *kprobe_site_from(unsigned long addr);
+struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr);
 struct kprobe_site *kprobe_site_next(struct kprobe_site *site);
 struct kprobe_site *kprobe_site_of_user(struct kprobe *p);
 

@@ -27,6 +27,9 @@ for what in plain traced post many return return_traced many_returns; do
 	check "$row $what: there were some" [ "$(cat $NOMEM/failures)" -ge 1 ]
 	check "$row $what: the list is empty" no_probes
 done
+check "p_mem_12 leaving: nobody notices" sh -c "echo leaving >$NOMEM/run"
+check "p_mem_12 leaving: it was tried" [ "$(cat $NOMEM/survived)" -ge 1 ]
+check "p_mem_12 leaving: the list is empty" no_probes
 before=$(awk '/^Slab:/ { print $2 }' /proc/meminfo)
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	echo many >$NOMEM/run

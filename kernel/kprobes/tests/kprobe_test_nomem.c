@@ -3,7 +3,8 @@
  * What becomes of probes when there is no memory for them. Writing the name of
  * a case to the parameter "run" registers its probes again and again, each time
  * with the next allocation failing, until none fails any more. "failures" is
- * how often that made the registration fail, "survived" how often it did not.
+ * how often that made the registration fail, "survived" how often it did not. The
+ * case "leaving" lets allocations of an unregistration fail, which never does.
  *
  * Which allocations can fail is up to failslab and fail_page_alloc in debugfs.
  */
@@ -31,6 +32,12 @@ static noinline __noclone int kp_nomem_traced(int v)
 	return v + 5;
 }
 
+static noinline __noclone int kp_nomem_traced_too(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 9;
+}
+
 /* Nops, many more than probes: they begin somewhere behind the prologue. */
 static noinline __noclone notrace int kp_nomem_nops(int v)
 {
@@ -54,7 +61,16 @@ static void call_all(void)
 	sum += fn(1);
 	fn = kp_nomem_nops;
 	sum += fn(1);
-	WARN_ON(sum != 3 + 3 + 5 + 7);
+	fn = kp_nomem_traced_too;
+	sum += fn(1);
+	WARN_ON(sum != 4 + 3 + 5 + 7 + 9);
+}
+
+static unsigned int hits_of_calls(void)
+{
+	hits = 0;
+	call_all();
+	return hits;
 }
 
 static int count_pre(struct kprobe *p, struct pt_regs *regs)
@@ -195,9 +211,7 @@ static const char *what_is_left(const struct nomem_case *c, struct probes *s, co
 	    memcmp(text + 16, kp_nomem_traced, 16) ||
 	    memcmp(text + 32, kp_nomem_nops, NOPS_OFFSET + NR_BATCH))
 		return "text has changed";
-	hits = 0;
-	call_all();
-	return hits ? "a handler ran" : NULL;
+	return hits_of_calls() ? "a handler ran" : NULL;
 }
 
 /* NULL if all is well; fails the nth allocation, *more tells whether there was one. */
@@ -227,10 +241,75 @@ static const char *try(const struct nomem_case *c, struct probes *s, unsigned in
 	}
 
 	survived += *more;
-	hits = 0;
-	call_all();
+	hits_of_calls();
 	take_back(c, s);
 	return hits == c->hits ? NULL : "a wrong number of hits";
+}
+
+/*
+ * One of two leaves. Its address may have to stay in ftrace's filter, but that is
+ * all; the last one in there takes it along.
+ */
+static const char *try_leaving(struct probes *s, unsigned int nth, bool comes_back,
+			       bool *more)
+{
+	const char *why = NULL;
+
+	fill(s);
+	kprobe_on(&s->k[0], "kp_nomem_traced", 0);
+	kprobe_on(&s->k[1], "kp_nomem_traced_too", 0);
+	if (register_kprobes(s->kps, 2))
+		return "cannot be registered";
+
+	*more = false;
+#ifdef CONFIG_FAULT_INJECTION
+	WRITE_ONCE(current->fail_nth, nth);
+	unregister_kprobe(&s->k[0]);
+	*more = !READ_ONCE(current->fail_nth);
+	WRITE_ONCE(current->fail_nth, 0);
+	survived += *more;
+#else
+	unregister_kprobe(&s->k[0]);
+#endif
+	if (hits_of_calls() != 1)
+		why = "a wrong number of hits of the other one";
+
+	/* It can come back, or not. */
+	s->k[0] = (struct kprobe) {};
+	kprobe_on(&s->k[0], "kp_nomem_traced", 0);
+	if (comes_back && register_kprobe(&s->k[0]))
+		why = "cannot be registered again";
+	if (!why && hits_of_calls() != 1 + comes_back)
+		why = "a wrong number of hits after that";
+
+	unregister_kprobes(s->kps, 2);
+	return why ?: hits_of_calls() ? "a handler ran" : NULL;
+}
+
+static int verdict(const char *name, unsigned int nth, const char *why)
+{
+	if (!why)
+		return 0;
+
+	pr_err("%s: allocation %u: %s\n", name, nth, why);
+	return -EINVAL;
+}
+
+static int run_leaving(void)
+{
+	struct probes *s __free(kvfree) = kvmalloc(sizeof(*s), GFP_KERNEL);
+	const char *why = NULL;
+	unsigned int nth;
+	bool more = true;
+
+	if (!s)
+		return -ENOMEM;
+	failures = 0;
+	survived = 0;
+
+	for (nth = 1; nth < MAX_ALLOCATIONS && more && !why; nth++)
+		why = try_leaving(s, nth, false, &more) ?: try_leaving(s, nth, true, &more);
+	return verdict("leaving", nth - 1, why);
 }
 
 static int run_case(const struct nomem_case *c)
@@ -253,15 +332,15 @@ static int run_case(const struct nomem_case *c)
 		why = try(c, s, nth, text, &more);
 	if (!why && more)
 		why = "there is no end of it";
-	if (!why)
-		return 0;
-	pr_err("%s: allocation %u: %s\n", c->name, nth - 1, why);
-	return -EINVAL;
+	return verdict(c->name, nth - 1, why);
 }
 
 static int run_set(const char *val, const struct kernel_param *kp)
 {
 	int i;
+
+	if (sysfs_streq(val, "leaving"))
+		return run_leaving();
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (sysfs_streq(val, cases[i].name))
