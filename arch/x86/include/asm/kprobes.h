@@ -149,6 +149,7 @@ struct kprobe_detour_place {
 bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place);
 #ifdef CONFIG_OPTPROBES
 struct optimized_kprobe *kprobe_hop_owner(unsigned long addr);
+bool kprobe_is_completion(unsigned long addr);
 
 /* Where a detour is entered from padding. */
 static inline bool kprobe_is_hop(unsigned long addr)
@@ -157,6 +158,11 @@ static inline bool kprobe_is_hop(unsigned long addr)
 }
 #else
 static inline bool kprobe_is_hop(unsigned long addr)
+{
+	return false;
+}
+
+static inline bool kprobe_is_completion(unsigned long addr)
 {
 	return false;
 }

@@ -135,8 +135,8 @@ int kprobe_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
 void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs);
 
 #ifdef CONFIG_OPTPROBES
-/* Longest code that takes the place of one instruction. */
-#define KPROBE_MAX_REENCODED	(MAX_INSN_SIZE + JMP32_INSN_SIZE)
+/* Longest code that takes the place of one instruction: of a loop with prefixes. */
+#define KPROBE_MAX_REENCODED	(MAX_INSN_SIZE + JMP8_INSN_SIZE + JMP32_INSN_SIZE)
 
 int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
 		    const struct arch_specific_insn *a,
@@ -179,6 +179,7 @@ int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
 
 #ifdef KPROBE_DETOURS_OF_RETURNS
 extern const struct kprobe_detour_layout kretprobe_detour_layout;
+extern const u32 kretprobe_detour_complete_size;
 void kretprobe_detour_template(void);
 void kretprobe_detour_complete(void);
 void kretprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);

@@ -272,8 +272,13 @@ asm(
 	"	call kretprobe_detour_callback\n"
 	"	jmp kprobe_detour_leave\n"
 	".size kretprobe_detour_complete, . - kretprobe_detour_complete\n"
+	".Lcomplete_end:\n"
 
 	".pushsection .rodata\n"
+	".balign 4\n"
+	".global kretprobe_detour_complete_size\n"
+	"kretprobe_detour_complete_size:\n"
+	"	.long .Lcomplete_end - kretprobe_detour_complete\n"
 	".global kretprobe_detour_layout\n"
 	"kretprobe_detour_layout:\n"
 	"	.byte 0\n"			/* no ip */
@@ -306,12 +311,32 @@ __visible void kretprobe_detour_callback(struct optimized_kprobe *op,
 }
 NOKPROBE_SYMBOL(kretprobe_detour_callback);
 
+/**
+ * kprobe_is_completion() - is the frame of a detour being completed here?
+ * @addr: a text address
+ *
+ * For unwinders: the probed function has been left, and nothing on the stack
+ * names it yet.
+ *
+ * Return: true if it is.
+ */
+bool kprobe_is_completion(unsigned long addr)
+{
+	return addr - (unsigned long)kretprobe_detour_complete <
+	       kretprobe_detour_complete_size;
+}
+
 static nokprobe_inline const void *template_of(const struct arch_optimized_insn *o)
 {
 	return o->of_return ? kretprobe_detour_template : kprobe_detour_template;
 }
 
 #else
+
+bool kprobe_is_completion(unsigned long addr)
+{
+	return false;
+}
 
 static nokprobe_inline const void *template_of(const struct arch_optimized_insn *o)
 {

@@ -14,6 +14,7 @@
  */
 
 #include <linux/extable.h>
+#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 
@@ -251,7 +252,7 @@ static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
 /**
  * kprobe_fault_handler() - a fault while a probe is current
  * @regs: state at the fault
- * @trapnr: X86_TRAP_PF, before fixups; X86_TRAP_GP, when none was found
+ * @trapnr: X86_TRAP_PF, before fixups; or another, when none was found
  *
  * The fault of a copy becomes one of the instruction itself, which then has its
  * entry in the exception table. After the page is there, or the task has slept,
@@ -283,8 +284,36 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	abandon_step(p, regs);
 	regs->ip = (unsigned long)p->addr;
 
-	if (trapnr != X86_TRAP_GP)
+	if (trapnr == X86_TRAP_PF)
 		return 0;
 	return fixup_exception(regs, trapnr, current->thread.error_code, 0);
 }
 NOKPROBE_SYMBOL(kprobe_fault_handler);
+
+/**
+ * kprobe_exceptions_notify() - a trap of which nobody else tells kprobes
+ * @self: the notifier block of the core
+ * @val: what has come
+ * @data: struct die_args
+ *
+ * A copy may divide by zero or load a segment that is not present, too.
+ *
+ * Context: the exception.
+ * Return: NOTIFY_STOP if it was settled, else NOTIFY_DONE.
+ */
+int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
+			     void *data)
+{
+	struct die_args *args = data;
+	struct kprobe *p;
+
+	if (val != DIE_TRAP || user_mode(args->regs) || preemptible())
+		return NOTIFY_DONE;
+
+	p = stepped_kprobe();
+	if (!p || args->regs->ip != step_addr(p))
+		return NOTIFY_DONE;
+
+	return kprobe_fault_handler(args->regs, args->trapnr) ? NOTIFY_STOP : NOTIFY_DONE;
+}
+NOKPROBE_SYMBOL(kprobe_exceptions_notify);

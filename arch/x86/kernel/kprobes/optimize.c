@@ -309,6 +309,16 @@ static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
 	return d->o.hop ? 0 : -EILSEQ;
 }
 
+/* A detour that ends with a preemption must not be at the beginning of one. */
+static bool is_preemption(unsigned long start)
+{
+#ifdef CONFIG_PREEMPTION
+	return start == (unsigned long)preempt_schedule_notrace;
+#else
+	return false;
+#endif
+}
+
 /**
  * arch_prepare_optimized_kprobe() - make a detour, if a jump to it is safe
  * @op: the probe; why and why_at are set when it is refused
@@ -331,6 +341,9 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return refuse(op, KPROBE_OPT_UNDECODED, 0);
 	start = addr - into;
 	end = start + size;
+
+	if (is_preemption(start))
+		return refuse(op, KPROBE_OPT_ARCH, 0);
 
 	ret = plan_detour(&d, op, start, end, JMP32_INSN_SIZE);
 	if (ret == -EILSEQ) {

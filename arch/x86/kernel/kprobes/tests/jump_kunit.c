@@ -410,6 +410,50 @@ static void jump_p_opt_09_second_while_waiting(struct kunit *test)
 	unregister_kprobes(kps, 2);
 }
 
+static int disable(struct kprobe *p)
+{
+	return disable_kprobe(p);
+}
+
+static int unregister(struct kprobe *p)
+{
+	unregister_kprobe(p);
+	return 0;
+}
+
+/*
+ * The first one has gone, but not the task that was led into its detour: that goes
+ * on in there, past what has a probe now.
+ */
+static void second_after(struct kunit *test, int (*leave)(struct kprobe *p), bool preempt)
+{
+	struct jump_probe a = { .kp = { .addr = AT(fill), .pre_handler = count_pre } };
+	struct jump_probe b = { .kp = { .addr = AT(fill) + 3, .pre_handler = count_pre } };
+	struct stopped *s = stopped_begin(test, preempt);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_flag(AT(fill), KPROBE_FLAG_JUMP));
+	stop_it(test, s, in_copies);
+	KUNIT_EXPECT_EQ(test, leave(&a.kp), 0);
+	schedule_delayed_work(&s->later, HZ / 10);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&b.kp), 0);
+	KUNIT_EXPECT_TRUE(test, s->may_go);
+	stopped_end(s);
+	unregister_kprobe(&b.kp);
+	unregister_kprobe(&a.kp);
+}
+
+static void jump_p_opt_09_second_after_disabling(struct kunit *test)
+{
+	second_after(test, disable, false);
+}
+
+static void jump_p_opt_09_second_after_the_first(struct kunit *test)
+{
+	second_after(test, unregister, true);
+}
+
 #ifdef CONFIG_UNWINDER_ORC
 /*
  * Stack traces from registers that have ip behind a PUSH, before it
@@ -598,6 +642,8 @@ static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(jump_p_opt_17_preempted_in_detour),
 	KUNIT_CASE(jump_p_opt_09_second_in_range),
 	KUNIT_CASE(jump_p_opt_09_second_while_waiting),
+	KUNIT_CASE(jump_p_opt_09_second_after_disabling),
+	KUNIT_CASE(jump_p_opt_09_second_after_the_first),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(jump_traces_before_push),
 #endif

@@ -738,7 +738,8 @@ static void optimize_hops_are_not_shared(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
 	wait_for_kprobe_optimizer();
 	for (i = 0; i < ARRAY_SIZE(places); i++) {
-		KUNIT_EXPECT_TRUE(test, is_live(kps[i]->addr));
+		KUNIT_EXPECT_TRUE_MSG(test, is_live(kps[i]->addr), "%d: why %u", i,
+				      op_at(kps[i]->addr)->why);
 		hops[i] = op_at(kps[i]->addr)->optinsn.hop;
 		KUNIT_EXPECT_NE(test, hops[i], 0);
 		for (k = 0; k < i; k++)

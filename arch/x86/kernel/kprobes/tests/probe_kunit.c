@@ -283,10 +283,16 @@ static void probe_post_ip(struct kunit *test)
 /* Nothing is ever mapped at the end; a user's address would not be looked up. */
 #define BAD_ADDRESS	(-PAGE_SIZE)
 
-/* A page fault with a fixup, and a protection fault with one. */
+/* A page fault with a fixup, a protection fault and traps with one. */
 FUNCTION(bad_load, "777: mov (" AX "), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
 	 _ASM_EXTABLE(777b, 1b));
 FUNCTION(bad_segment, "777: mov %eax, %es; jmp 2f; 1: mov $-22, %eax; 2:\n"
+	 _ASM_EXTABLE(777b, 1b));
+
+FUNCTION(bad_divide, "777: div %al; jmp 2f; 1: mov $-33, %eax; 2:\n"
+	 _ASM_EXTABLE(777b, 1b));
+/* Nobody has set up VMX. */
+FUNCTION(bad_vmread, "777: vmread " AX ", " AX "; 1: mov $-95, %eax\n"
 	 _ASM_EXTABLE(777b, 1b));
 
 struct fault_form {
@@ -302,6 +308,8 @@ static const struct fault_form fault_forms[] = {
 	  X86_TRAP_PF },
 	{ "protection fault", PLACE(bad_segment), 0xfff8, -EINVAL,
 	  X86_TRAP_GP },
+	{ "divide error", PLACE(bad_divide), 0, -EDOM, X86_TRAP_DE },
+	{ "invalid opcode", PLACE(bad_vmread), 0, -EOPNOTSUPP, X86_TRAP_UD },
 };
 KUNIT_ARRAY_PARAM_DESC(fault_form, fault_forms, name);
 
@@ -342,7 +350,7 @@ static void probe_p_hit_09_p_hit_12_fixup(struct kunit *test)
 	w.kp.fault_handler = watch_fault;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, (int)run(f->place.fn, f->bad), f->err);
-	/* Protection faults come only if there is no fixup for the copy. */
+	/* Others than page faults come only if there is no fixup for the copy. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
 	KUNIT_EXPECT_EQ(test, w.trapnr, f->trapnr);
 	unregister_kprobe(&w.kp);
@@ -626,6 +634,60 @@ static void probe_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), r->err);
 	KUNIT_EXPECT_EQ(test, *addr, before);
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe(addr), NULL);
+}
+
+/* Of two, the second never gets as far as to be looked at. */
+static int failing_thread(void *data)
+{
+	unsigned long *wrong = data;
+
+	while (!kthread_should_stop()) {
+		struct watch bad = { .kp = { .addr = AT(refuse_middle) } };
+		struct watch good = { .kp = { .addr = AT(bt) } };
+		struct kprobe *kps[] = { &bad.kp, &good.kp };
+
+		bad.kp.pre_handler = watch_pre;
+		good.kp.pre_handler = watch_pre;
+		if (register_kprobes(kps, 2) != -EILSEQ)
+			++*wrong;
+		if (atomic_read(&bad.pre) || atomic_read(&good.pre))
+			++*wrong;
+		cond_resched();
+	}
+
+	return 0;
+}
+
+/* What is left of it for a moment is of no use to those who come then. */
+static void probe_beside_failures(struct kunit *test)
+{
+	unsigned long end = jiffies + HZ / 2, wrong = 0;
+	struct task_struct *task[2];
+	u8 before = *AT(bt);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(task); i++) {
+		task[i] = kthread_run(failing_thread, &wrong, "kpx/%d", i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task[i]));
+	}
+
+	while (time_before(jiffies, end) && !wrong) {
+		struct watch w = { .kp = { .addr = AT(bt), .pre_handler = watch_pre } };
+
+		if (register_kprobe(&w.kp))
+			break;
+		run(kpx_bt, 1);
+		wrong += atomic_read(&w.pre) != 1;
+		wrong += get_kprobe(AT(bt))->opcode != before;
+		unregister_kprobe(&w.kp);
+		cond_resched();
+	}
+	KUNIT_EXPECT_FALSE(test, time_before(jiffies, end));
+
+	for (i = 0; i < ARRAY_SIZE(task); i++)
+		kthread_stop(task[i]);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, *AT(bt), before);
 }
 
 /*
@@ -1134,6 +1196,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_p_ret_11_tail_call),
 #endif
 	KUNIT_CASE_PARAM(probe_refused, refusal_gen_params),
+	KUNIT_CASE(probe_beside_failures),
 	KUNIT_CASE(probe_p_x86_15_no_trap_flag),
 	KUNIT_CASE(probe_p_reg_17_behind_padding),
 	KUNIT_CASE(probe_p_hit_23_foreign_breakpoint),
