@@ -56,7 +56,12 @@ static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
 
 	kprobe_note_user(&rp->kp);
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	/* The order is for interrupts of this CPU only. */
+	barrier();
 	__this_cpu_write(current_kprobe, &rp->kp);
+	/* Their hits left their own status until now; from now on they put it back. */
+	barrier();
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	check = kprobe_irq_check_begin();
 	rp->handler(ri, regs);
 	kprobe_irq_check_end(check, rp->handler);
