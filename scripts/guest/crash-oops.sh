@@ -18,5 +18,7 @@ check "p_sys_05 a breakpoint" sh -c "echo kprobe_test_target:kprobe_test_no_trac
 # Its handler must not run within the one that oopses.
 check "another one on the way of the crash" modprobe kprobe_example symbol=machine_crash_shutdown
 echo 1 >$DRIVER/oops
+# All of the above has to be on the console by then.
+sleep 1
 echo 1 >$TARGET/call
 check "the kernel did not survive" false

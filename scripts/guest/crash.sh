@@ -6,6 +6,9 @@
 # needs: CONFIG_CRASH_DUMP CONFIG_KEXEC_FILE CONFIG_PROC_VMCORE CONFIG_MAGIC_SYSRQ CONFIG_KPROBE_EVENTS
 . /guest/lib.sh
 
+# Said early, since what the kernel says does not wait for it.
+echo "expect splat: Kernel panic"
+
 kernel_after crash "p_sys_04 a handler ran on the way" 'before machine_crash_shutdown[+]0x' \
 	"after its instruction, too" 'after machine_crash_shutdown[+]0x'
 events=$TRACING/kprobe_events
@@ -19,7 +22,8 @@ done
 check "p_sys_04 probes on the way of a crash ($nr)" [ $nr -ge 8 ]
 check "they are enabled" sh -c "echo 1 >$TRACING/events/crash/enable"
 check "one that prints" modprobe kprobe_example symbol=machine_crash_shutdown
-echo "expect splat: Kernel panic"
 # What it says does not come to the console any more.
+# All of the above has to be on the console by then.
+sleep 1
 echo c >/proc/sysrq-trigger
 check "the kernel did not survive" false

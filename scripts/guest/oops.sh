@@ -3,6 +3,11 @@
 # needs: CONFIG_KPROBES_ON_FTRACE CONFIG_KPROBES_TEST_MODULES CONFIG_FTRACE_SYSCALLS
 . /guest/lib.sh
 
+# Said early, since what the kernel says does not wait for it.
+# KASAN looks first, at an address that nobody has.
+grep -q ' kasan_report$' /proc/kallsyms || echo "expect splat: kernel NULL pointer dereference"
+echo "expect splat: Oops:"
+
 DRIVER=/sys/module/kprobe_test_driver/parameters
 # Only who calls it holds nothing that others need.
 FN=__x64_sys_getsid
@@ -18,9 +23,6 @@ check "the driver loads" modprobe kprobe_test_driver
 check "a probe on an ftrace site" sh -c "echo $FN >$DRIVER/register"
 check "it is one" grep -q FTRACE $KPROBES/list
 check "its handler is called" counts 1 1
-# KASAN looks first, at an address that nobody has.
-grep -q ' kasan_report$' /proc/kallsyms || echo "expect splat: kernel NULL pointer dereference"
-echo "expect splat: Oops:"
 echo 1 >$DRIVER/oops
 client call -c 1
 echo 0 >$DRIVER/oops
