@@ -322,6 +322,9 @@ static void run_batch(struct kunit *test, const struct batch_case *c, int nr,
 	struct costs then;
 	int ret;
 
+	/* Who comes to where jumps have just been waits for those in their detours. */
+	wait_for_kprobe_optimizer();
+
 	c->fill(t, nr);
 	then = costs_now();
 	ret = register_kprobes(t->kps, nr);

@@ -595,6 +595,20 @@ asm(".pushsection .text\n"
 void kpj_many(void);
 STACK_FRAME_NON_STANDARD(kpj_many);
 
+/* At all of them; but some bytes in this kernel may look like a jump to one. */
+static void expect_jumps(struct kunit *test, struct kprobe **kps)
+{
+	int i, refused = 0;
+
+	for (i = 0; i < MANY; i++) {
+		if (first_byte((u8 *)kps[i]->addr) == JMP32_INSN_OPCODE)
+			continue;
+		KUNIT_EXPECT_EQ(test, op_at((u8 *)kps[i]->addr)->why, KPROBE_OPT_TARGET);
+		refused++;
+	}
+	KUNIT_EXPECT_LE(test, refused, MANY / 100);
+}
+
 static void jump_p_opt_31_p_opt_33_many_come_and_go(struct kunit *test)
 {
 	struct jump_probe *p = kunit_kcalloc(test, MANY, sizeof(*p), GFP_KERNEL);
@@ -622,9 +636,7 @@ static void jump_p_opt_31_p_opt_33_many_come_and_go(struct kunit *test)
 			schedule_timeout_uninterruptible(1);
 		if (round == 2) {
 			wait_for_kprobe_optimizer();
-			for (i = 0; i < MANY; i++)
-				KUNIT_EXPECT_EQ(test, first_byte(kps[i]->addr),
-						JMP32_INSN_OPCODE);
+			expect_jumps(test, kps);
 		}
 		unregister_kprobes(kps, MANY);
 		KUNIT_EXPECT_EQ(test, memcmp(text, AT(many), MANY * MANY_SIZE), 0);
