@@ -29,7 +29,11 @@ bool retpool_get_elsewhere(struct kretprobe_holder *rph,
 			return true;
 	}
 
-	if (READ_ONCE(pool->grows))
+	/*
+	 * A CPU that goes down does what is pending as it stops being online, and
+	 * no more; who destroys the pool would wait for the rest for ever.
+	 */
+	if (READ_ONCE(pool->grows) && cpu_online(raw_smp_processor_id()))
 		irq_work_queue(&pool->ask);
 	return false;
 }
