@@ -545,8 +545,10 @@ static struct form as_mitigated(struct kunit *test)
 	/* What is too short here is not, where it ends with a jump to a thunk. */
 	if (f.place.fn == kpo_end && IS_ENABLED(CONFIG_MITIGATION_RETHUNK))
 		kunit_skip(test, "returns are longer");
-	if (f.indirect && (cpu_feature_enabled(X86_FEATURE_RETPOLINE) ||
-			   cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS)))
+	if (f.place.fn == kpo_ret_imm)
+		f.why = cpu_wants_rethunk() ? KPROBE_OPT_INSN : KPROBE_OPT_FINE;
+	else if (f.indirect && (cpu_feature_enabled(X86_FEATURE_RETPOLINE) ||
+				cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS)))
 		f.why = KPROBE_OPT_INSN;
 	return f;
 }
