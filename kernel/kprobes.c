@@ -700,7 +700,8 @@ static int batch_register(struct kprobe_batch *b)
  * @stop: called on failure for each that was registered already, as it is taken
  *	  out, or NULL; kprobe_mutex held
  *
- * Context: process context, sleeps; waits for a grace period only on failure.
+ * Context: process context, sleeps; waits for a grace period on failure, and where
+ *	    tasks may still go around a breakpoint in a detour.
  * Return: 0, or the error of the first probe that fails, with all of them as
  *	   they were before.
  */

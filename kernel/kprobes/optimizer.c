@@ -171,7 +171,7 @@ static void opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 /*
  * Hits are led into the detour, or no grace period has both begun and ended since.
  */
-static bool tasks_in_detour(const struct kprobe_site *site)
+static bool tasks_may_be_in_detour(const struct kprobe_site *site)
 {
 	if (opt_flags[site->opt] & KPROBE_FLAG_DETOUR)
 		return true;
@@ -365,13 +365,13 @@ bool kprobe_opt_make_room(struct list_head *kps)
 		for_each_site_before(site, addr) {
 			if (!reaches(site, addr))
 				continue;
-			any |= tasks_in_detour(site);
+			any |= tasks_may_be_in_detour(site);
 			step_aside(site, &revert);
 		}
 
 		/* Nobody gets in there any more, but perhaps not all are out. */
 		for_each_site_up_to(site, addr, leaving_from)
-			any |= reaches(site, addr) && tasks_in_detour(site);
+			any |= reaches(site, addr) && tasks_may_be_in_detour(site);
 	}
 
 	kprobe_opt_revert(&revert);
@@ -472,7 +472,7 @@ bool kprobe_opt_reclaim(struct kprobe_site *site)
 		return false;
 	}
 
-	if (!tasks_in_detour(site)) {
+	if (!tasks_may_be_in_detour(site)) {
 		arch_remove_optimized_kprobe(&site->op);
 		opt_move(site, KPROBE_OPT_NONE);
 		return false;

@@ -173,6 +173,7 @@ static int many_returns(struct probes *s)
 
 static const struct nomem_case {
 	const char	*name;
+	/* None: it is an unregistration whose allocations fail. */
 	int		(*add)(struct probes *s);
 	/* How many probes that are, and whether they are return probes. */
 	int		nr, nr_ret;
@@ -186,6 +187,7 @@ static const struct nomem_case {
 	{ "return",		one_return,		0, 1, 1 },
 	{ "return_traced",	one_return_traced,	0, 2, 1 },
 	{ "many_returns",	many_returns,		0, 3, 3 },
+	{ "leaving" },
 };
 
 static void take_back(const struct nomem_case *c, struct probes *s)
@@ -214,6 +216,26 @@ static const char *what_is_left(const struct nomem_case *c, struct probes *s, co
 	return hits_of_calls() ? "a handler ran" : NULL;
 }
 
+static void fail_begin(unsigned int nth)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	WRITE_ONCE(current->fail_nth, nth);
+#endif
+}
+
+/* Returns whether there were so many allocations. */
+static bool fail_end(void)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	bool failed = !READ_ONCE(current->fail_nth);
+
+	WRITE_ONCE(current->fail_nth, 0);
+	return failed;
+#else
+	return false;
+#endif
+}
+
 /* NULL if all is well; fails the nth allocation, *more tells whether there was one. */
 static const char *try(const struct nomem_case *c, struct probes *s, unsigned int nth,
 		       const u8 *text, bool *more)
@@ -222,16 +244,9 @@ static const char *try(const struct nomem_case *c, struct probes *s, unsigned in
 	int ret;
 
 	fill(s);
-#ifdef CONFIG_FAULT_INJECTION
-	WRITE_ONCE(current->fail_nth, nth);
-#endif
+	fail_begin(nth);
 	ret = c->add(s);
-#ifdef CONFIG_FAULT_INJECTION
-	*more = !READ_ONCE(current->fail_nth);
-	WRITE_ONCE(current->fail_nth, 0);
-#else
-	*more = false;
-#endif
+	*more = fail_end();
 	if (ret) {
 		failures++;
 		left = what_is_left(c, s, text);
@@ -250,8 +265,8 @@ static const char *try(const struct nomem_case *c, struct probes *s, unsigned in
  * One of two leaves. Its address may have to stay in ftrace's filter, but that is
  * all; the last one in there takes it along.
  */
-static const char *try_leaving(struct probes *s, unsigned int nth, bool comes_back,
-			       bool *more)
+static const char *leave_once(struct probes *s, unsigned int nth, bool comes_back,
+			      bool *more)
 {
 	const char *why = NULL;
 
@@ -261,16 +276,10 @@ static const char *try_leaving(struct probes *s, unsigned int nth, bool comes_ba
 	if (register_kprobes(s->kps, 2))
 		return "cannot be registered";
 
-	*more = false;
-#ifdef CONFIG_FAULT_INJECTION
-	WRITE_ONCE(current->fail_nth, nth);
+	fail_begin(nth);
 	unregister_kprobe(&s->k[0]);
-	*more = !READ_ONCE(current->fail_nth);
-	WRITE_ONCE(current->fail_nth, 0);
+	*more = fail_end();
 	survived += *more;
-#else
-	unregister_kprobe(&s->k[0]);
-#endif
 	if (hits_of_calls() != 1)
 		why = "a wrong number of hits of the other one";
 
@@ -286,30 +295,9 @@ static const char *try_leaving(struct probes *s, unsigned int nth, bool comes_ba
 	return why ?: hits_of_calls() ? "a handler ran" : NULL;
 }
 
-static int verdict(const char *name, unsigned int nth, const char *why)
+static const char *try_leaving(struct probes *s, unsigned int nth, bool *more)
 {
-	if (!why)
-		return 0;
-
-	pr_err("%s: allocation %u: %s\n", name, nth, why);
-	return -EINVAL;
-}
-
-static int run_leaving(void)
-{
-	struct probes *s __free(kvfree) = kvmalloc(sizeof(*s), GFP_KERNEL);
-	const char *why = NULL;
-	unsigned int nth;
-	bool more = true;
-
-	if (!s)
-		return -ENOMEM;
-	failures = 0;
-	survived = 0;
-
-	for (nth = 1; nth < MAX_ALLOCATIONS && more && !why; nth++)
-		why = try_leaving(s, nth, false, &more) ?: try_leaving(s, nth, true, &more);
-	return verdict("leaving", nth - 1, why);
+	return leave_once(s, nth, false, more) ?: leave_once(s, nth, true, more);
 }
 
 static int run_case(const struct nomem_case *c)
@@ -329,18 +317,19 @@ static int run_case(const struct nomem_case *c)
 	memcpy(text + 32, kp_nomem_nops, NOPS_OFFSET + NR_BATCH);
 
 	for (nth = 1; nth < MAX_ALLOCATIONS && more && !why; nth++)
-		why = try(c, s, nth, text, &more);
+		why = c->add ? try(c, s, nth, text, &more) : try_leaving(s, nth, &more);
 	if (!why && more)
 		why = "there is no end of it";
-	return verdict(c->name, nth - 1, why);
+	if (!why)
+		return 0;
+
+	pr_err("%s: allocation %u: %s\n", c->name, nth - 1, why);
+	return -EINVAL;
 }
 
 static int run_set(const char *val, const struct kernel_param *kp)
 {
 	int i;
-
-	if (sysfs_streq(val, "leaving"))
-		return run_leaving();
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (sysfs_streq(val, cases[i].name))

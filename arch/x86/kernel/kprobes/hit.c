@@ -252,7 +252,8 @@ static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
 /**
  * kprobe_fault_handler() - a fault while a probe is current
  * @regs: state at the fault
- * @trapnr: X86_TRAP_PF, before fixups; or another, when none was found
+ * @trapnr: X86_TRAP_PF, before fixups; or another, for which the address of the
+ *	    copy has none
  *
  * The fault of a copy becomes one of the instruction itself, which then has its
  * entry in the exception table. After the page is there, or the task has slept,

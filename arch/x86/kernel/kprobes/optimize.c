@@ -309,8 +309,11 @@ static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
 	return d->o.hop ? 0 : -EILSEQ;
 }
 
-/* A detour that ends with a preemption must not be at the beginning of one. */
-static bool is_preemption(unsigned long start)
+/*
+ * What a detour calls at its end, when it is time to: from a detour at its beginning
+ * it would call itself, and so on.
+ */
+static bool ends_detours(unsigned long start)
 {
 #ifdef CONFIG_PREEMPTION
 	return start == (unsigned long)preempt_schedule_notrace;
@@ -342,7 +345,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	start = addr - into;
 	end = start + size;
 
-	if (is_preemption(start))
+	if (ends_detours(start))
 		return refuse(op, KPROBE_OPT_ARCH, 0);
 
 	ret = plan_detour(&d, op, start, end, JMP32_INSN_SIZE);

@@ -824,6 +824,22 @@ static int change_ax(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
+/* A detour may be preempted as it ends: by a call of this, if that is probed. */
+static void optimize_refuses_what_ends_detours(struct kunit *test)
+{
+	struct watch w = {
+		.kp = { .symbol_name = "preempt_schedule_notrace", .pre_handler = watch_pre },
+	};
+
+	if (!IS_ENABLED(CONFIG_PREEMPTION))
+		kunit_skip(test, "needs PREEMPTION");
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_OPT_ARCH);
+	unregister_kprobe(&w.kp);
+}
+
 static void optimize_honours_registers(struct kunit *test)
 {
 	struct kprobe p = { .addr = AT(mov), .pre_handler = change_ax };
@@ -1416,6 +1432,35 @@ static void optimize_return_in_a_handler_is_missed(struct kunit *test)
 	unregister_kretprobe(&r.rp);
 }
 
+/* The way to an entry handler leads through what is no detour, and no part of F. */
+static int entry_is_reliable;
+
+static int walk_reliably(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	unsigned long entries[16];
+
+	entry_is_reliable = stack_trace_save_tsk_reliable(current, entries,
+							  ARRAY_SIZE(entries));
+	return 1;
+}
+
+static void optimize_trace_of_completion_is_not_reliable(struct kunit *test)
+{
+	unsigned long start = (unsigned long)kretprobe_detour_complete;
+	struct returns r = {};
+
+	follow(test, &r, "kpo_entered");
+	r.rp.entry_handler = walk_reliably;
+	entry_is_reliable = 0;
+	enter();
+	KUNIT_EXPECT_LT(test, entry_is_reliable, 0);
+	unregister_kretprobe(&r.rp);
+
+	KUNIT_EXPECT_TRUE(test, kprobe_is_completion(start));
+	KUNIT_EXPECT_FALSE(test, kprobe_is_completion(start - 1));
+	KUNIT_EXPECT_FALSE(test, kprobe_is_completion(start + kretprobe_detour_complete_size));
+}
+
 static int not_this_time(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return regs->ax != kpo_given.ax;
@@ -1908,6 +1953,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_hops_are_not_shared),
 	KUNIT_CASE(optimize_hop_gives_way),
 	KUNIT_CASE(optimize_refuses_trap),
+	KUNIT_CASE(optimize_refuses_what_ends_detours),
 	KUNIT_CASE(optimize_honours_registers),
 	KUNIT_CASE(optimize_honours_redirection),
 	KUNIT_CASE(optimize_honours_stack_pointer),
@@ -1924,6 +1970,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_return_with_others),
 	KUNIT_CASE(optimize_return_in_a_handler_is_missed),
 	KUNIT_CASE(optimize_return_asks_entry_handler),
+	KUNIT_CASE(optimize_trace_of_completion_is_not_reliable),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(optimize_return_stack_trace),
 	KUNIT_CASE(optimize_return_p_opt_18_unwinds_everywhere),
