@@ -85,3 +85,10 @@ kernel_line() {
 		die "no kernel '$1' in scripts/kernels"
 	[ "$cross" != - ] || cross=
 }
+
+# client SOURCE FILE - build a program of scripts/clients, which needs no library.
+client() {
+	local nolibc=$OUT/base/tools/include/nolibc
+	gcc -Wall -Wextra -Werror -Os -static -nostdlib -fno-stack-protector \
+		-I "$nolibc" -include "$nolibc/nolibc.h" -o "$2" "$1" -lgcc
+}

@@ -5,16 +5,19 @@
  * steps all CPUs are made to serialize. Another thread calls these functions. No
  * code of the kernel is changed, and nothing of it is used but membarrier().
  *
- *   crossmod SECONDS [FUNCTIONS]   built against tools/include/nolibc
+ *   crossmod SECONDS [FUNCTIONS [PER_PAGE]]   built against tools/include/nolibc
  *
  * Prints how often a function was rewritten, called, met its breakpoint, and how
- * often it returned what it had not returned since its last change was complete
- * (stale) or had never been told to (wrong). Dies if it executes something else.
+ * often a call that began after a change was complete, and ended before the next
+ * one, executed what was there before, such as the breakpoint (stale), or any call
+ * what had never been there (wrong).
  */
 #include <sys/syscall.h>
 
-#define MAX_FUNCTIONS	65536
-#define BODY		16		/* mov $imm32, %eax; ret */
+#define MAX_FUNCTIONS	4096
+#define PAGE		4096
+/* Each is mov $imm32, %eax; ret */
+#define MAX_PER_PAGE	256
 #define TRAPPED		0x7a7a7a7a
 #define SYNC_CORE	(1 << 5)	/* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
 #define REGISTER	(1 << 6)
@@ -22,7 +25,7 @@
 #define CLONE_VM_SIGCHLD	(0x100 | 17)
 
 static unsigned char *code;
-static int nr_functions = 4096;
+static int nr_functions = MAX_FUNCTIONS, distance = PAGE / MAX_PER_PAGE;
 static volatile int stop;
 /* Odd while the function is being changed; half of it is what it returns. */
 static volatile unsigned int version[MAX_FUNCTIONS];
@@ -43,7 +46,7 @@ static void put(unsigned char *at, unsigned int value)
 
 static void rewrite(int nr)
 {
-	volatile unsigned char *f = code + nr * BODY;
+	volatile unsigned char *f = code + nr * distance;
 
 	version[nr]++;
 	f[0] = 0xcc;
@@ -59,14 +62,14 @@ static void call_one(int nr)
 {
 	unsigned int before = version[nr], got;
 
-	got = ((unsigned int (*)(void))(code + nr * BODY))();
+	got = ((unsigned int (*)(void))(code + nr * distance))();
 	calls++;
 	if (got == TRAPPED)
 		traps++;
-	else if (before == version[nr] && !(before & 1) && got != before / 2)
-		stale++;
-	else if (got > version[nr] / 2 + 1)
-		wrong++;
+	if (before == version[nr] && !(before & 1))
+		stale += got != before / 2;
+	else
+		wrong += got != TRAPPED && got > version[nr] / 2 + 1;
 }
 
 static void run_on(int cpu)
@@ -136,13 +139,18 @@ int main(int argc, char **argv)
 		return 2;
 	if (argc > 2)
 		nr_functions = atoi(argv[2]);
-	code = mmap(NULL, MAX_FUNCTIONS * BODY, PROT_READ | PROT_WRITE | PROT_EXEC,
+	if (argc > 3)
+		distance = PAGE / atoi(argv[3]);
+	if (nr_functions < 1 || nr_functions > MAX_FUNCTIONS ||
+	    distance < PAGE / MAX_PER_PAGE || distance > PAGE)
+		return 2;
+	code = mmap(NULL, MAX_FUNCTIONS * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED)
 		return 1;
 	for (nr = 0; nr < nr_functions; nr++) {
-		code[nr * BODY] = 0xb8;
-		code[nr * BODY + 5] = 0xc3;
+		code[nr * distance] = 0xb8;
+		code[nr * distance + 5] = 0xc3;
 	}
 	if (syscall(__NR_membarrier, REGISTER, 0, 0)) {
 		printf("no membarrier: %d\n", errno);
@@ -161,5 +169,5 @@ int main(int argc, char **argv)
 	stop = 1;
 	printf("%lu rewritten, %lu calls, %lu trapped, %lu stale, %lu wrong\n", rewritten,
 	       calls, traps, stale, wrong);
-	return stale || wrong ? 1 : 0;
+	return stale || wrong || !calls ? 1 : 0;
 }

@@ -8,6 +8,7 @@
 #include <linux/cfi.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
+#include <linux/kexec.h>
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -636,6 +637,35 @@ static void probe_refused(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe(addr), NULL);
 }
 
+/* Text in which this architecture lets nobody plant anything. */
+static const struct area {
+	const char	*name;
+	const char	*start, *end;
+} areas[] = {
+	{ "entry text", __entry_text_start, __entry_text_end },
+#ifdef CONFIG_HAVE_STATIC_CALL
+	{ "static calls", __static_call_text_start, __static_call_text_end },
+#endif
+#ifdef CONFIG_KEXEC_CORE
+	{ "relocate_kernel", (const char *)relocate_kernel,
+	  (const char *)relocate_kernel + KEXEC_CONTROL_CODE_MAX_SIZE },
+#endif
+};
+KUNIT_ARRAY_PARAM_DESC(area, areas, name);
+
+static void probe_area_is_blacklisted(struct kunit *test)
+{
+	const struct area *a = test->param_value;
+	unsigned long start = (unsigned long)a->start, end = (unsigned long)a->end;
+	struct kprobe kp = { .addr = (kprobe_opcode_t *)start, .pre_handler = watch_pre };
+
+	KUNIT_ASSERT_LT(test, start, end);
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start + (end - start) / 2));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(end - 1));
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
+}
+
 /* Of two, the second never gets as far as to be looked at. */
 static int failing_thread(void *data)
 {
@@ -1196,6 +1226,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_p_ret_11_tail_call),
 #endif
 	KUNIT_CASE_PARAM(probe_refused, refusal_gen_params),
+	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
 	KUNIT_CASE(probe_beside_failures),
 	KUNIT_CASE(probe_p_x86_15_no_trap_flag),
 	KUNIT_CASE(probe_p_reg_17_behind_padding),
