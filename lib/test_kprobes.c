@@ -635,8 +635,10 @@ static void p_agg_07_batch_of_nothing(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, register_kprobes(k->kps, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, register_kprobes(k->kps, -1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, register_kprobes(NULL, 2), -EINVAL);
 	unregister_kprobes(k->kps, 0);
 	unregister_kprobes(k->kps, -1);
+	unregister_kprobes(NULL, 2);
 	KUNIT_EXPECT_NOT_NULL(test, k->p[0].kp.symbol_name);
 	KUNIT_EXPECT_EQ(test, hits(k, &k->p[0]), 0);
 }
@@ -1255,6 +1257,8 @@ static void p_agg_07_ret_batch(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, register_kretprobes(k->rps, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, register_kretprobes(k->rps, -3), -EINVAL);
+	KUNIT_EXPECT_EQ(test, register_kretprobes(NULL, 2), -EINVAL);
+	unregister_kretprobes(NULL, 2);
 	unregister_kretprobes(k->rps, 0);
 	KUNIT_EXPECT_NOT_NULL(test, k->r[0].rp.kp.symbol_name);
 

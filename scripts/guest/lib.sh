@@ -28,6 +28,59 @@ show() {
 	"$@" 2>&1 | sed 's/^/    /'
 }
 
+# How many sites have their jump.
+live() { grep -c 'opt=live' $KPROBES/sites; }
+
+# settle - until the optimizer has seen to all.
+settle() {
+	local t=0
+	while grep -q 'opt=queued\|opt=waiting' $KPROBES/sites && [ $t -lt 500 ]; do
+		usleep 20000
+		t=$((t + 1))
+	done
+}
+
+# event_with_jump NAME FUNCTION - an event opt/NAME on the first instruction of the
+# function, behind its entry, that gets a jump. Says which that is.
+event_with_jump() {
+	local at=9 enable=$TRACING/events/opt/$1/enable before
+	before=$(live)
+	while [ $at -lt 200 ]; do
+		if echo "p:opt/$1 $2+$at" >>$TRACING/kprobe_events; then
+			echo 1 >"$enable" && settle
+			if [ "$(live)" -gt "$before" ]; then
+				echo "$2+$at"
+				return 0
+			fi
+			echo 0 >"$enable"
+			echo "-:opt/$1" >>$TRACING/kprobe_events
+		fi
+		at=$((at + 1))
+	done 2>/dev/null
+	return 1
+}
+
+# How many KiB of what was freed are kept, at most: by KASAN, a 32nd of all memory.
+kept() {
+	if grep -q ' kasan_report$' /proc/kallsyms; then
+		awk '/^MemTotal:/ { print int($2 / 32) }' /proc/meminfo
+	else
+		echo 0
+	fi
+}
+
+# check_leaks - where somebody can tell.
+check_leaks() {
+	local leaks=/sys/kernel/debug/kmemleak
+	[ -e $leaks ] || return 0
+	# What is young may still be in a register.
+	sleep 6
+	echo scan >$leaks
+	sleep 6
+	echo scan >$leaks
+	check "kmemleak finds nothing of ours" sh -c "cat $leaks; ! grep -q kprobe $leaks"
+}
+
 # on_console - what was written to the console is there.
 on_console() { stty -F /dev/console cs8; }
 

@@ -37,18 +37,6 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 done
 after=$(awk '/^Slab:/ { print $2 }' /proc/meminfo)
 echo "    slabs: $before kB, ten times later $after kB"
-# KASAN keeps what was freed, up to a 32nd of all memory.
-most=1000
-if grep -q ' kasan_report$' /proc/kallsyms; then
-	most=$((most + $(awk '/^MemTotal:/ { print int($2 / 32) }' /proc/meminfo)))
-fi
-check "p_mem_12 p_ret_29 nothing leaks" [ $((after - before)) -lt $most ]
-if [ -e $LEAKS ]; then
-	# What is young may still be in a register.
-	sleep 6
-	echo scan >$LEAKS
-	sleep 6
-	echo scan >$LEAKS
-	check "kmemleak finds nothing of ours" sh -c "cat $LEAKS; ! grep -q kprobe $LEAKS"
-fi
+check "p_mem_12 p_ret_29 nothing leaks" [ $((after - before)) -lt $((1000 + $(kept))) ]
+check_leaks
 check "the module goes" rmmod kprobe_test_nomem

@@ -7,23 +7,10 @@
 SWITCH=/proc/sys/debug/kprobes-optimization
 EVENTS=$TRACING/kprobe_events
 
-live() { grep -c 'opt=live' $KPROBES/sites; }
 # until_live COUNT - so many sites have their jump when the optimizer is done.
 until_live() {
-	local i=0
-	while grep -q 'opt=queued\|opt=waiting' $KPROBES/sites && [ $i -lt 100 ]; do
-		usleep 100000
-		i=$((i + 1))
-	done
+	settle
 	[ "$(live)" -eq "$1" ]
-}
-# Until the optimizer has seen to all.
-settle() {
-	local j=0
-	while grep -q 'opt=queued\|opt=waiting' $KPROBES/sites && [ $j -lt 50 ]; do
-		usleep 20000
-		j=$((j + 1))
-	done
 }
 # One event for each instruction of the first 64 bytes of a function.
 probe_all() {
@@ -52,17 +39,7 @@ show cat $KPROBES/sites
 check "several instructions can be probed" [ "$(cat /tmp/nr)" -ge 8 ]
 # All are in each other's way.
 off
-nr=0
-for i in $(seq 9 200); do
-	echo "p:opt/one vfs_read+$i" 2>/dev/null >$EVENTS || continue
-	echo 1 2>/dev/null >$TRACING/events/opt/one/enable || { echo >$EVENTS; continue; }
-	if until_live 1; then
-		nr=1
-		break
-	fi
-	off
-done
-check "one of them gets its jump" [ $nr -eq 1 ]
+check "one of them gets its jump" sh -c ". /guest/lib.sh; event_with_jump one vfs_read >/tmp/place"
 check "list says so" grep -q 'OPTIMIZED' $KPROBES/list
 check "sites says so" grep -q 'kind=optimized.*opt=live why=-' $KPROBES/sites
 check "p_opt_20 2 is refused" sh -c "! echo 2 >$SWITCH"
@@ -80,7 +57,7 @@ check "p_opt_19 but afterwards" until_live 1
 check "the pages have a symbol" grep -q kprobe_optinsn_page /proc/kallsyms
 
 # The same function with a tracer on it, which changes the text in front.
-FIRST=$i
+PLACE=$(cat /tmp/place)
 live_and_hit() {
 	echo >$TRACING/trace
 	cat /proc/version >/dev/null
@@ -108,7 +85,7 @@ stop_doing() { rm /tmp/go; wait; }
 probe_comes_and_goes() {
 	local i=0
 	while [ $i -lt "$1" ]; do
-		echo "p:opt/one vfs_read+$FIRST" >$EVENTS || return 1
+		echo "p:opt/one $PLACE" >$EVENTS || return 1
 		echo 1 >$TRACING/events/opt/one/enable || return 1
 		[ $((i % 3)) -eq 0 ] || until_live 1
 		[ $((i % 4)) -eq 0 ] && { echo 0 >$SWITCH; echo 1 >$SWITCH; }
@@ -143,14 +120,11 @@ while [ $i -lt 48 ]; do
 	if echo "p:opt/one kprobe_test_target:call_set+$i" 2>/dev/null >$EVENTS &&
 	   echo 1 2>/dev/null >$TRACING/events/opt/one/enable; then
 		total=$((total + 1))
-		j=0
-		while grep -q 'opt=queued\|opt=waiting' $KPROBES/sites && [ $j -lt 50 ]; do
-			usleep 20000
-			j=$((j + 1))
-		done
+		settle
 		echo 1 >/sys/module/kprobe_test_target/parameters/call
 		if [ "$(live)" -eq 1 ] && [ $got -lt 3 ]; then
 			got=$((got + 1))
+			at=$i
 			rmmod kprobe_test_target
 			check "p_mod_01 the module goes with a jump in it ($got)" \
 				grep -q GONE $KPROBES/list
@@ -162,6 +136,35 @@ while [ $i -lt 48 ]; do
 	i=$((i + 1))
 done 2>/dev/null
 check "probes in the module were optimized" [ $got -ge 1 ]
+
+# It goes before the jump is there: while its probe is on a queue.
+pages() { grep -c 'kprobe_\(optinsn\|insn\)_page' /proc/kallsyms; }
+: >/tmp/states
+ok=yes pages=$(pages) i=0
+while [ $i -lt 24 ]; do
+	[ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target
+	echo "p:opt/one kprobe_test_target:call_set+$at" >$EVENTS &&
+		echo 1 >$TRACING/events/opt/one/enable || ok=
+	usleep $((i % 12 * 10000))
+	sed -n 's/.* opt=\([a-z]*\) .*/\1/p' $KPROBES/sites >>/tmp/states
+	rmmod kprobe_test_target || ok=
+	grep -q GONE $KPROBES/list || ok=
+	# What the worker would do to it, or to those who now have its memory.
+	[ $((i % 3)) -ne 0 ] || settle
+	[ $((i % 2)) -ne 0 ] || modprobe kprobe_test_target
+	off
+	[ ! -e /sys/module/kprobe_test_target ] ||
+		echo 1 >/sys/module/kprobe_test_target/parameters/call || ok=
+	i=$((i + 1))
+done
+show sh -c "sort /tmp/states | uniq -c"
+check "p_mod_09 the module goes before the jump is there" [ "$ok" ]
+check "p_mod_09 some were on a queue" grep -q 'queued\|waiting' /tmp/states
+check "p_mod_09 and some were not" grep -q live /tmp/states
+settle
+usleep 500000
+check "p_mod_09 no page is left ($pages)" [ "$(pages)" -le "$pages" ]
+[ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target
 
 # Into the middle of what a jump would overwrite.
 if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then

@@ -464,7 +464,7 @@ static void take_all_locks(struct kunit *test)
 }
 
 /* And hits find their way in the meantime. */
-static void optimizer_p_base_14_nobody_waits_with_it(struct kunit *test)
+static void optimizer_p_base_14_p_sys_11_nobody_waits(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 
@@ -969,7 +969,7 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_p_opt_20_switched_off),
 	KUNIT_CASE(optimizer_post_handler),
 	KUNIT_CASE(optimizer_p_base_13_failed_batch),
-	KUNIT_CASE(optimizer_p_base_14_nobody_waits_with_it),
+	KUNIT_CASE(optimizer_p_base_14_p_sys_11_nobody_waits),
 	KUNIT_CASE(optimizer_p_opt_01_cancel_waiting),
 	KUNIT_CASE(optimizer_post_handler_while_waiting),
 	KUNIT_CASE(optimizer_switched_off_while_waiting),

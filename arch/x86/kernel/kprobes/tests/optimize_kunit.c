@@ -150,6 +150,8 @@ FAR_FROM_OTHERS(begin);
 
 /* To be optimized. */
 FUNCTION(mov, "777: mov %eax, %ecx; lea 3(%ecx), %eax; nop");
+FUNCTION(under_ac, ".byte 0x0f, 0x01, 0xcb; 777: mov $0x12345678, %eax; pushf; pop %" R "ax\n"
+	 ".byte 0x0f, 0x01, 0xca");
 FUNCTION(nops, "777: nop; nop; nop; nop; nop; add $3, %eax");
 FUNCTION(push, "777: push %" R "ax; pop %" R "cx; lea 1(%" R "cx), %eax; nop");
 FUNCTION(long_insn, "777: imul $0x12345678, kpo_word" RIP ", %ecx; xor %ecx, %eax");
@@ -898,6 +900,73 @@ static int raise_sp(struct kprobe *p, struct pt_regs *regs)
 {
 	regs->sp += sizeof(long);
 	return 0;
+}
+
+/* Whether by breakpoint or by jump, and while one becomes the other. */
+static void optimize_p_hit_14_redirection_never_flips(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(mov), .pre_handler = return_at_once };
+	struct kprobe post = { .addr = AT(mov), .post_handler = nothing_post };
+	unsigned int wrong = 0, turns = 0, n = 0, want = 10000;
+	unsigned long end = jiffies + 20 * HZ;
+	bool live = false, posted = false;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	do {
+		if (is_live(p.addr) != live) {
+			live = !live;
+			turns++;
+			n = 0;
+		}
+		wrong += run(kpo_mov, 5) != 177;
+		n++;
+
+		/* It has to become a breakpoint, and a jump again. */
+		if (turns == 1 && n == want)
+			posted = !register_kprobe(&post);
+		if (turns == 2 && n == want) {
+			unregister_kprobe(&post);
+			posted = false;
+		}
+		cond_resched();
+	} while ((turns < 3 || n < want) && time_before(jiffies, end));
+
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, turns, 3);
+	KUNIT_EXPECT_GE(test, n, want);
+	if (posted)
+		unregister_kprobe(&post);
+	unregister_kprobe(&p);
+}
+
+/* What a handler does with memory of userland, it is not to do by chance. */
+static atomic_t with_ac;
+
+static int look_for_ac(struct kprobe *p, struct pt_regs *regs)
+{
+	if (native_save_fl() & X86_EFLAGS_AC || !(regs->flags & X86_EFLAGS_AC))
+		atomic_inc(&with_ac);
+	return 0;
+}
+
+static void optimize_p_hit_19_handler_without_ac(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(under_ac), .pre_handler = look_for_ac };
+	unsigned long before = native_save_fl() & X86_EFLAGS_AC;
+
+	if (!boot_cpu_has(X86_FEATURE_SMAP))
+		kunit_skip(test, "needs SMAP");
+	KUNIT_ASSERT_NE(test, run(kpo_under_ac, 1) & X86_EFLAGS_AC, 0);
+
+	atomic_set(&with_ac, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	KUNIT_EXPECT_NE(test, run(kpo_under_ac, 1) & X86_EFLAGS_AC, 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_NE(test, run(kpo_under_ac, 1) & X86_EFLAGS_AC, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&with_ac), 0);
+	KUNIT_EXPECT_EQ(test, native_save_fl() & X86_EFLAGS_AC, before);
+	unregister_kprobe(&p);
 }
 
 static void optimize_honours_stack_pointer(struct kunit *test)
@@ -1790,7 +1859,7 @@ static void optimize_random_functions(struct kunit *test)
 	KUNIT_EXPECT_GT(test, live, all / 2);
 }
 
-/* P-SCL-05: synchronizations of all CPUs, counted by a probe on what does them. */
+/* Synchronizations of all CPUs, counted by a probe on what does them. */
 static atomic_t syncs;
 
 static int count_sync(struct kprobe *p, struct pt_regs *regs)
@@ -1802,7 +1871,7 @@ static int count_sync(struct kprobe *p, struct pt_regs *regs)
 static void register_and_count(struct kunit *test, struct random_test *r,
 			       unsigned int nr, int *come, int *go)
 {
-	unsigned int i;
+	unsigned int live = 0, i;
 
 	wait_for_kprobe_optimizer();
 	memset(r->w, 0, sizeof(r->w));
@@ -1816,12 +1885,15 @@ static void register_and_count(struct kunit *test, struct random_test *r,
 	KUNIT_ASSERT_EQ(test, register_kprobes(r->kps, nr), 0);
 	wait_for_kprobe_optimizer();
 	*come = atomic_read(&syncs);
+	for (i = 0; i < nr; i++)
+		live += is_live(r->kps[i]->addr);
+	KUNIT_EXPECT_GT(test, live, nr / 2);
 	unregister_kprobes(r->kps, nr);
 	*go = atomic_read(&syncs) - *come;
 	wait_for_kprobe_optimizer();
 }
 
-static void optimize_p_scl_05_bounded_syncs(struct kunit *test)
+static void optimize_p_scl_05_p_scl_06_one_pass(struct kunit *test)
 {
 	struct kprobe counter = { .symbol_name = "text_poke_sync", .pre_handler = count_sync };
 	struct random_test *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
@@ -1956,6 +2028,8 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_refuses_what_ends_detours),
 	KUNIT_CASE(optimize_honours_registers),
 	KUNIT_CASE(optimize_honours_redirection),
+	KUNIT_CASE(optimize_p_hit_14_redirection_never_flips),
+	KUNIT_CASE(optimize_p_hit_19_handler_without_ac),
 	KUNIT_CASE(optimize_honours_stack_pointer),
 	KUNIT_CASE(optimize_leads_around_jump),
 	KUNIT_CASE(optimize_p_opt_23_nested_hit_is_missed),
@@ -1980,7 +2054,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_p_opt_07_neighbours),
 	KUNIT_CASE(optimize_p_base_12_neighbour_of_reused),
 	KUNIT_CASE_SLOW(optimize_random_functions),
-	KUNIT_CASE(optimize_p_scl_05_bounded_syncs),
+	KUNIT_CASE(optimize_p_scl_05_p_scl_06_one_pass),
 	KUNIT_CASE_SLOW(optimize_storm),
 	{}
 };
