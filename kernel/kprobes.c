@@ -335,7 +335,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
  * @mod: the module it is in, pinned, or NULL
  * @flags: flags of @p before the call
  * @nmissed: nmissed of @p before the call
- * @by_symbol: addr of @p was NULL
+ * @addr: addr of @p before the call
  * @creator: @site was made for this probe
  * @linked: @p is a user of @site
  */
@@ -346,7 +346,7 @@ struct kprobe_reg {
 	struct module		*mod;
 	u32			flags;
 	unsigned long		nmissed;
-	bool			by_symbol;
+	kprobe_opcode_t		*addr;
 	bool			creator;
 	bool			linked;
 };
@@ -402,7 +402,7 @@ static int resolve(struct kprobe_reg *r)
 
 	r->flags = p->flags;
 	r->nmissed = p->nmissed;
-	r->by_symbol = !p->addr;
+	r->addr = p->addr;
 	return 0;
 }
 
@@ -644,8 +644,7 @@ static void batch_restore_users(struct kprobe_batch *b)
 		user_has_left(r->p);
 		r->p->nmissed = r->nmissed;
 		WRITE_ONCE(r->p->flags, r->flags);
-		if (r->by_symbol)
-			r->p->addr = NULL;
+		r->p->addr = r->addr;
 	}
 }
 
@@ -750,8 +749,9 @@ int kprobe_batch_register(struct kprobe **kps, int num, int tail_err,
  * first. A probe does not keep the module that it is in from being unloaded:
  * it is gone then, and has still to be unregistered.
  *
- * Context: process context, sleeps. Not from a handler, and with none of the
- *	    locks below kprobe_mutex held.
+ * Context: process context, sleeps, and may wait for grace periods of RCU and of
+ *	    tasks-RCU. Not from a handler, and with none of the locks below
+ *	    kprobe_mutex held.
  * Return: 0 with addr set to the address really used, else @p is as before and
  *	   the error is
  *	   -EINVAL not exactly one of symbol_name and addr, an address that
@@ -764,7 +764,8 @@ int kprobe_batch_register(struct kprobe **kps, int num, int tail_err,
  *	   such as livepatch;
  *	   -ENODEV ftrace is broken;
  *	   -EOPNOTSUPP a fault handler, and the architecture has none;
- *	   -EAGAIN too early at boot;
+ *	   -EAGAIN too early at boot, or a post handler and a BPF trampoline on
+ *	   the function is just being changed;
  *	   -ENOMEM, or another error of the architecture or of ftrace.
  */
 int register_kprobe(struct kprobe *p)
@@ -867,7 +868,8 @@ static int set_enabled(struct kprobe *p, bool on)
  *
  * Handlers may still be running on return.
  *
- * Context: process context, sleeps. Not from a handler.
+ * Context: process context, sleeps; at function entries, the last post handler of
+ *	    a batch waits for a grace period of tasks-RCU. Not from a handler.
  * Return: 0, also if it was disabled or is gone; -EINVAL if it is not
  *	   registered; or an error of ftrace, and it is still enabled.
  */
@@ -883,7 +885,8 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  *
  * While all probes are switched off this is remembered.
  *
- * Context: process context, sleeps. Not from a handler.
+ * Context: process context, sleeps, and may wait for a grace period of tasks-RCU.
+ *	    Not from a handler.
  * Return: 0; -EINVAL if it is not registered or gone; or an error of ftrace,
  *	   and it is still disabled.
  */

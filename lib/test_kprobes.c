@@ -692,6 +692,25 @@ static void batch_reports_the_lowest_index(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, order_of_call(k), "");
 }
 
+/* And so that it can be registered again, also if the address was a sum. */
+static void batch_failure_restores_addr(struct kunit *test)
+{
+	struct kprobes_test *k = begin(test);
+	struct kprobe *kps[2] = { &k->p[0].kp, &k->p[1].kp };
+	kprobe_opcode_t *before = (void *)((unsigned long)kp_test_mid_insns - 8);
+
+	k->t = &targets[2];
+	k->p[0].kp.symbol_name = NULL;
+	k->p[0].kp.addr = before;
+	k->p[0].kp.offset = 8;
+	k->p[1].kp.symbol_name = "kp_test_no_such_function";
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -ENOENT);
+	KUNIT_EXPECT_PTR_EQ(test, k->p[0].kp.addr, before);
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 1), 0);
+	KUNIT_EXPECT_STREQ(test, order_of_call(k), "a");
+	unregister_kprobes(kps, 1);
+}
+
 static void batch_with_null(struct kunit *test)
 {
 	struct kprobes_test *k = begin(test);
@@ -1726,6 +1745,7 @@ static struct kunit_case kprobes_testcases[] = {
 	KUNIT_CASE(p_agg_07_batch_of_nothing),
 	KUNIT_CASE_PARAM(p_agg_07_batch_fails_as_a_whole, target_gen_params),
 	KUNIT_CASE(batch_reports_the_lowest_index),
+	KUNIT_CASE(batch_failure_restores_addr),
 	KUNIT_CASE(batch_with_null),
 	KUNIT_CASE_PARAM(batch_failure_leaves_others_alone, target_gen_params),
 	KUNIT_CASE_PARAM(p_agg_06_unregister_what_is_not_registered, target_gen_params),

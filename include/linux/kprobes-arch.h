@@ -795,13 +795,22 @@ static nokprobe_inline struct kprobe *kprobe_running(void)
 	return __this_cpu_read(current_kprobe);
 }
 
-/** reset_current_kprobe() - the hit on this CPU is over. */
+/**
+ * reset_current_kprobe() - the hit on this CPU is over
+ *
+ * Context: preemption off.
+ */
 static nokprobe_inline void reset_current_kprobe(void)
 {
 	__this_cpu_write(current_kprobe, NULL);
 }
 
-/** get_kprobe_ctlblk() - this CPU's control block. Preemption is off. */
+/**
+ * get_kprobe_ctlblk() - this CPU's control block
+ *
+ * Context: preemption off.
+ * Return: the control block.
+ */
 static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 {
 	return this_cpu_ptr(&kprobe_ctlblk);

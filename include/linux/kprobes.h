@@ -112,8 +112,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  *	   of users
  * @flags: KPROBE_FLAG_*; readers take it as a snapshot
  *
- * To register a structure again after unregister_kprobe(), clear @flags, and
- * @addr too when @symbol_name is used.
+ * To register a structure again after unregister_kprobe(), clear @flags; and
+ * clear @addr when @symbol_name is used, or set it anew when @offset is.
  */
 struct kprobe {
 	struct hlist_node		hlist;
@@ -130,25 +130,49 @@ struct kprobe {
 	u32				flags;
 };
 
-/** kprobe_gone() - the probed code does not exist any more. @p: the probe */
+/**
+ * kprobe_gone() - the probed code does not exist any more
+ * @p: the probe
+ *
+ * Context: any.
+ * Return: true if it does not.
+ */
 static inline bool kprobe_gone(struct kprobe *p)
 {
 	return READ_ONCE(p->flags) & KPROBE_FLAG_GONE;
 }
 
-/** kprobe_disabled() - the probe is switched off or gone. @p: the probe */
+/**
+ * kprobe_disabled() - the probe is switched off or gone
+ * @p: the probe
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
 static inline bool kprobe_disabled(struct kprobe *p)
 {
 	return READ_ONCE(p->flags) & (KPROBE_FLAG_DISABLED | KPROBE_FLAG_GONE);
 }
 
-/** kprobe_optimized() - a jump is, or is about to be, in place. @p: the probe */
+/**
+ * kprobe_optimized() - a jump is, or is about to be, in place
+ * @p: the core's probe, as get_kprobe() returns it; users' do not tell
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
 static inline bool kprobe_optimized(struct kprobe *p)
 {
 	return READ_ONCE(p->flags) & KPROBE_FLAG_OPTIMIZED;
 }
 
-/** kprobe_ftrace() - the probe is called by ftrace. @p: the probe */
+/**
+ * kprobe_ftrace() - the probe is called by ftrace
+ * @p: the probe
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
 static inline bool kprobe_ftrace(struct kprobe *p)
 {
 	return READ_ONCE(p->flags) & KPROBE_FLAG_FTRACE;
@@ -174,8 +198,9 @@ struct kretprobe_holder {
 
 /**
  * struct kretprobe - a probe on the entry and the return of a function
- * @kp: the probe on the entry; its handlers are set by register_kretprobe()
- * @handler: called when the function has returned
+ * @kp: the probe on the entry; its pre and post handler are set by
+ *	register_kretprobe()
+ * @handler: called when the function has returned, may be NULL
  * @entry_handler: called at its entry, may be NULL
  * @maxactive: calls that can be in flight at once, on all CPUs together; 0 or
  *	       less takes a default, which is written back, and where the pool
@@ -214,8 +239,8 @@ struct kretprobe {
  * @task: the task that made the call
  * @data: @kretprobe.data_size bytes for the user, kept from entry to return
  *
- * @ret_addr, @rp and @task are for the handlers, while they run. Everybody
- * else uses get_kretprobe() and get_kretprobe_retaddr().
+ * @ret_addr, @rp and @task are for the handlers, while they run. What they call
+ * uses get_kretprobe() and, at the return, get_kretprobe_retaddr().
  */
 struct kretprobe_instance {
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK

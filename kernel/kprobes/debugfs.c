@@ -79,8 +79,8 @@ static void show_user(struct seq_file *m, struct kprobe_site *site,
 		seq_printf(m, "%px  %c  %s+0x%lx  %s ", shown_addr(m, addr), type,
 			   sym, offset, modname ?: " ");
 	else
-		seq_printf(m, "%px  %c  %pS ", shown_addr(m, addr), type,
-			   (void *)addr);
+		seq_printf(m, "%px  %c  0x%px ", shown_addr(m, addr), type,
+			   shown_addr(m, addr));
 
 	if (kprobe_gone(p))
 		seq_puts(m, "[GONE]");
@@ -150,16 +150,27 @@ static const char * const miss_names[NR_KPROBE_MISSES] = {
 	[KPROBE_MISS_RCU]	= "rcu",
 };
 
+/* Without a symbol, %pS would tell the address to everybody. */
+static void show_symbol(struct seq_file *m, unsigned long addr)
+{
+	guard(preempt)();
+
+	if (kallsyms_lookup_size_offset(addr, NULL, NULL))
+		seq_printf(m, "%pS", (void *)addr);
+	else
+		seq_printf(m, "0x%px", shown_addr(m, addr));
+}
+
 static int sites_show(struct seq_file *m, void *v)
 {
 	struct kprobe_site *site;
 	int i;
 
 	for_each_site_of_record(site, v) {
-		seq_printf(m, "%px %pS kind=%s state=%s users=%u enabled=%u",
-			   shown_addr(m, kprobe_site_addr(site)), site->kp.addr,
-			   site_kind(site), state_names[site->state],
-			   site->nr_users, site->nr_enabled);
+		seq_printf(m, "%px ", shown_addr(m, kprobe_site_addr(site)));
+		show_symbol(m, kprobe_site_addr(site));
+		seq_printf(m, " kind=%s state=%s users=%u enabled=%u", site_kind(site),
+			   state_names[site->state], site->nr_users, site->nr_enabled);
 		for (i = 0; i < NR_KPROBE_MISSES; i++)
 			seq_printf(m, " missed_%s=%lu", miss_names[i],
 				   atomic_long_read(&site->misses[i]));

@@ -437,8 +437,8 @@ static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
  * @kps: sites for which kprobe_ftrace_outgrown() is true, linked by kp.list
  *
  * Each is in both filters for a moment, and says itself whose call counts. So
- * hits are not lost, and not delivered twice; but for one that is just on its
- * way from one ops to the other as its site moves.
+ * hits are not lost, and not delivered twice; but for those that are just on their
+ * way from one ops to the other as their site moves.
  *
  * Context: kprobe_mutex held, sleeps.
  * Return: 0, or an error as of kprobe_ftrace_arm(), with the sites armed as

@@ -19,6 +19,7 @@
  *
  * Outer to inner::
  *
+ *   opt_sysctl_mutex             writers of the sysctl, one at a time
  *   kprobe_mutex                 sites, their users, arming, the global switch
  *     direct_mutex, regex_lock,
  *       ftrace_lock              inside ftrace, when an ftrace site is armed
@@ -28,8 +29,8 @@
  *         cache mutex            slot pages
  *     blacklist mutex            changes of the blacklist
  *
- * No lock is held while a grace period is waited for, with one exception that
- * is ftrace's own: see retire_ops() in ftrace.c.
+ * No lock but opt_sysctl_mutex is held while a grace period is waited for, with
+ * one exception that is ftrace's own: see retire_ops() in ftrace.c.
  *
  * Hit paths take no lock. To find a site and to walk its users it is enough
  * that preemption is off; both are freed only after a grace period of RCU.

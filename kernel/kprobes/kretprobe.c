@@ -165,15 +165,16 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * less becomes the default, twice the number of possible CPUs and at least 10;
  * with KRETPROBE_POOL, more calls than that can be followed after a while.
  * After an unregistration, clear kp.flags, and kp.addr if a symbol is given,
- * before registering again.
+ * before registering again; and @rp->maxactive, for the default.
  *
  * Context: process context, sleeps. No spinlock, not from a handler.
- * Return: 0, else the kretprobe is as before and the error is
+ * Return: 0, else the kretprobe can be registered again as it is and the error is
  *	   -EINVAL not a function's entry, a function whose return cannot be
  *	   diverted, or @rp is registered already (which warns);
  *	   -ENOENT no such symbol;
  *	   -E2BIG data_size is above KRETPROBE_MAX_DATA_SIZE;
  *	   -ENOMEM no memory for the instances;
+ *	   -EOPNOTSUPP the architecture has no return probes;
  *	   or what register_kprobe() returns.
  */
 int register_kretprobe(struct kretprobe *rp)
@@ -223,45 +224,24 @@ void __init kretprobe_init(void)
 {
 }
 
-/**
- * register_kretprobe() - refused, the architecture has no return probes
- * @rp: the kretprobe
- *
- * Return: -EOPNOTSUPP.
- */
+/* The architecture has no return probes: none can be registered. */
 int register_kretprobe(struct kretprobe *rp)
 {
 	return -EOPNOTSUPP;
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
 
-/**
- * register_kretprobes() - refused, the architecture has no return probes
- * @rps: the kretprobes
- * @num: how many
- *
- * Return: -EOPNOTSUPP.
- */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
 	return -EOPNOTSUPP;
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
 
-/**
- * unregister_kretprobe() - none can be registered
- * @rp: the kretprobe
- */
 void unregister_kretprobe(struct kretprobe *rp)
 {
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 
-/**
- * unregister_kretprobes() - none can be registered
- * @rps: the kretprobes
- * @num: how many
- */
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
 }

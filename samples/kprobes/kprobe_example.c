@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A probe on one instruction: says who gets there, and what the instruction
- * pointer and the flags are before and after.
+ * pointer is before and after.
  *
  *	insmod kprobe_example.ko symbol=vfs_open offset=0
  *	rmmod kprobe_example

@@ -55,6 +55,13 @@ check "p_mod_01 the module goes with the probe in it" rmmod kprobe_test_target
 check "p_mod_01 the probe is gone" is gone 1
 check "p_mod_01 the list says so" sh -c "grep -q 'GONE' $KPROBES/list"
 check "p_mod_01 it cannot be enabled" refused enable 1
+# Its symbol is gone, but that is no reason to tell its address instead.
+echo 2 >/proc/sys/kernel/kptr_restrict
+for file in list sites; do
+	check "its address is not in $file either" sh -c \
+		"grep -q . $KPROBES/$file && ! grep -q 'ffffffff[0-9a-f]' $KPROBES/$file"
+done
+echo 0 >/proc/sys/kernel/kptr_restrict
 check "p_blk_05 the blacklist has forgotten the module" sh -c \
 	"! grep -qE 'kprobe_test_(nokprobe|in_section)' $KPROBES/blacklist"
 
