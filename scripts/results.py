@@ -90,6 +90,11 @@ class Console:
         bad = [f"{n} did not come to its end" for n in sorted(begun - ended)]
         if not begun:
             bad.append("the guest ran nothing")
+        # A message of the kernel may have torn the line of a result.
+        seen = sum(o == "failed" for _, o in self.guest_results())
+        failed = max((int(n) for n in self.marks("failed") if n.isdigit()), default=0)
+        if failed > seen:
+            bad.append(f"{failed} checks failed, but only {seen} of them can be read here")
         return bad
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Events of the kernel command line: one in init text, whose memory was freed
-# while it was enabled, one in text that stays.
-# append: kprobe_event=p:boot_init,console_on_rootfs;p:boot_text,__x64_sys_getsid
+# while it was enabled, one in text that stays. With DEBUG_PAGEALLOC, what is freed
+# is not even mapped.
+# append: debug_pagealloc=on kprobe_event=p:boot_init,console_on_rootfs;p:boot_text,__x64_sys_getsid
 # needs: CONFIG_KPROBE_EVENTS CONFIG_FTRACE_SYSCALLS
 . /guest/lib.sh
 
@@ -25,7 +26,7 @@ check "the other one can be switched on" sh -c \
 	"echo 1 >$EVENTS/boot_text/enable && echo >$TRACING/trace"
 client call
 check "and is hit again" in_trace boot_text
-check "p_reg_03 no new one in what is freed" sh -c \
+check "p_reg_03 p_reg_12 no new one in what is freed" sh -c \
 	"! echo 'p:again console_on_rootfs' >>$TRACING/kprobe_events"
 check "all are removed" sh -c \
 	"echo 0 >$EVENTS/enable; echo >$TRACING/kprobe_events"

@@ -12,6 +12,7 @@ check() {
 		echo "ok $name"
 	else
 		sed 's/^/    /' /tmp/check.out
+		echo "$name" >>/tmp/failed
 		echo "not ok $name"
 	fi
 }

@@ -89,7 +89,36 @@ check "p_mod_02 it is gone when the module is live" is coming_gone 1
 check "p_mod_04 it dies only once" rmmod kprobe_test_target
 echo none >$DRIVER/on_coming
 
-check "p_mod_05 a disabled probe dies with its module" sh -c \
+# A new probe where one is gone and still registered.
+echo kprobe_test_target:kprobe_test_fn >$DRIVER/on_coming
+modprobe kprobe_test_target
+rmmod kprobe_test_target
+two_at_once() { awk '{ n[$1]++ } END { for (a in n) if (n[a] > 1) exit 0; exit 1 }' $KPROBES/list; }
+ok=
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	modprobe kprobe_test_target
+	echo kprobe_test_target:kprobe_test_fn >$DRIVER/register
+	call
+	is hits 1 && is coming_gone 1 && two_at_once && ok=y
+	rmmod kprobe_test_target
+	echo 1 >$DRIVER/unregister
+done 2>/dev/null
+check "p_mod_03 a new probe where one is gone" [ "$ok" ]
+echo none >$DRIVER/on_coming
+
+event_dies() {
+	modprobe kprobe_test_target &&
+		echo p:off kprobe_test_target:kprobe_test_fn >$TRACING/kprobe_events &&
+		$1 && rmmod kprobe_test_target && grep -q GONE $KPROBES/list
+}
+on_and_off() {
+	echo 1 >$TRACING/events/kprobes/off/enable && echo 0 >$TRACING/events/kprobes/off/enable
+}
+for what in true on_and_off; do
+	check "p_mod_05 a probe that is switched off dies with its module ($what)" event_dies $what
+	echo >$TRACING/kprobe_events
+done
+check "p_mod_05 so does one when all are switched off" sh -c \
 	"modprobe kprobe_test_target &&
 	 echo kprobe_test_target:kprobe_test_fn >$DRIVER/register &&
 	 echo 0 >$KPROBES/enabled && rmmod kprobe_test_target &&

@@ -73,15 +73,24 @@ done
 echo >$TRACING/set_ftrace_filter
 off
 
-# while_doing NAME... - these go on in the background until stop_doing.
+# while_doing NAME... - these go on in the background until stop_doing, which checks
+# for ROW that each of them got around.
 while_doing() {
 	local what
 	touch /tmp/go
+	doing=$*
 	for what; do
-		while [ -e /tmp/go ]; do $what; done >/dev/null 2>&1 &
+		while [ -e /tmp/go ]; do $what && echo >>/tmp/laps.$what; done >/dev/null 2>&1 &
 	done
 }
-stop_doing() { rm /tmp/go; wait; }
+stop_doing() {
+	local what
+	rm /tmp/go
+	wait
+	for what in $doing; do
+		check "$1 meanwhile: $what" [ -s /tmp/laps.$what ]
+	done
+}
 probe_comes_and_goes() {
 	local i=0
 	while [ $i -lt "$1" ]; do
@@ -95,21 +104,21 @@ probe_comes_and_goes() {
 }
 
 LINE='^[0-9a-f]* [^ ]*+0x[0-9a-f]*/0x[0-9a-f]* kind=[a-z]* state=[a-z]* .* opt=[a-z]* why=[a-z+0-9-]*$'
-readers() { cat $KPROBES/sites | grep -v "$LINE" >>/tmp/bad; cat $KPROBES/list; }
+readers() { cat $KPROBES/sites | grep -v "$LINE" >>/tmp/bad; cat $KPROBES/list | grep .; }
 : >/tmp/bad
 while_doing readers
 check "p_opt_30 probes come and go while sites are read" probe_comes_and_goes 10
-stop_doing
+stop_doing p_opt_30
 show cat /tmp/bad
 check "p_opt_30 each line was whole" [ ! -s /tmp/bad ]
 
-hotplug() { echo 0 >/sys/devices/system/cpu/cpu1/online; echo 1 >/sys/devices/system/cpu/cpu1/online; }
-tracepoints() { echo 1 >$TRACING/events/sched/enable; echo 0 >$TRACING/events/sched/enable; }
-tracer() { echo function >$TRACING/current_tracer; echo nop >$TRACING/current_tracer; }
-modules() { modprobe kprobe_test_target; rmmod kprobe_test_target; }
+hotplug() { echo 0 >/sys/devices/system/cpu/cpu1/online && echo 1 >/sys/devices/system/cpu/cpu1/online; }
+tracepoints() { echo 1 >$TRACING/events/sched/enable && echo 0 >$TRACING/events/sched/enable; }
+tracer() { echo function >$TRACING/current_tracer && echo nop >$TRACING/current_tracer; }
+modules() { modprobe kprobe_test_target && rmmod kprobe_test_target; }
 while_doing hotplug tracepoints tracer modules
 check "p_opt_04 probes come and go while all else changes the text" probe_comes_and_goes 4
-stop_doing
+stop_doing p_opt_04
 hotplug
 check "no probe is left" no_probes
 
@@ -147,8 +156,10 @@ while [ $i -lt 24 ]; do
 		echo 1 >$TRACING/events/opt/one/enable || ok=
 	usleep $((i % 12 * 10000))
 	sed -n 's/.* opt=\([a-z]*\) .*/\1/p' $KPROBES/sites >>/tmp/states
+	# Before the module, or behind it.
+	[ $((i % 4)) -ne 3 ] || off
 	rmmod kprobe_test_target || ok=
-	grep -q GONE $KPROBES/list || ok=
+	[ $((i % 4)) -eq 3 ] || grep -q GONE $KPROBES/list || ok=
 	# What the worker would do to it, or to those who now have its memory.
 	[ $((i % 3)) -ne 0 ] || settle
 	[ $((i % 2)) -ne 0 ] || modprobe kprobe_test_target
