@@ -240,6 +240,9 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 	else if (site->state == KPROBE_SITE_ARMED)
 		/* It has perhaps taken the only post handler along. */
 		kprobe_opt_follow(site, NULL);
+	else if (site->state == KPROBE_SITE_READY && !site->nr_enabled)
+		/* It was to be armed, and in the way of others. */
+		kprobe_opt_moved(site);
 }
 
 static void disarm_left(struct site_lists *lists)

@@ -743,18 +743,6 @@ struct kprobe_head {
 	struct kprobe __rcu	*sole;
 };
 
-/*
- * The user whose handler runs, or ran last. It counts for as long as the CPU is
- * in a hit, and is there for faults in the handler.
- */
-DECLARE_PER_CPU(struct kprobe *, kprobe_running_user);
-
-static nokprobe_inline void kprobe_note_user(struct kprobe *p)
-{
-	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
-		__this_cpu_write(kprobe_running_user, p);
-}
-
 /* The handlers that a site's probe has; documented at their bodies. */
 int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
@@ -780,7 +768,6 @@ static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *re
 	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
 		return kprobe_site_pre_handler(kp, regs);
 
-	kprobe_note_user(p);
 	return p->pre_handler(p, regs);
 }
 

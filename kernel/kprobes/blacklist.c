@@ -44,10 +44,12 @@ static bool publish_later = true;
  * everywhere.
  */
 static const char * const offline_path[] __initconst = {
+	"acpi_idle_play_dead",
 	"arch_cpu_idle_dead",
 	"cpu_die",
 	"cpuhp_ap_report_dead",
 	"cpuhp_report_idle_dead",
+	"cpuidle_play_dead",
 	"hlt_play_dead",
 	"idle_task_exit",
 	"mwait_play_dead",
@@ -423,19 +425,22 @@ void kprobe_blacklist_add_module(struct module *mod)
 }
 
 /**
- * kprobe_blacklist_remove_module() - forget what a module marked, as it goes
+ * kprobe_blacklist_remove_range() - forget what a module marked, as that goes
  * @mod: the module
+ * @start: first byte of the memory that is about to be freed
+ * @end: byte behind the last
  *
  * Context: process context, sleeps.
  */
-void kprobe_blacklist_remove_module(struct module *mod)
+void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
+				   unsigned long end)
 {
 	unsigned int i, n = 0;
 
 	guard(mutex)(&blacklist_mutex);
 
 	for (i = 0; i < nr_entries; i++) {
-		if (!within_module(entries[i].start, mod))
+		if (entries[i].start < start || entries[i].start >= end)
 			entries[n++] = entries[i];
 	}
 

@@ -9,7 +9,8 @@ struct seq_file;
 
 int kprobe_blacklist_init(void);
 void kprobe_blacklist_add_module(struct module *mod);
-void kprobe_blacklist_remove_module(struct module *mod);
+void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
+				   unsigned long end);
 
 /**
  * struct kprobe_range - text without probes

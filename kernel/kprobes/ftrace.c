@@ -92,6 +92,12 @@ static struct kprobe_ftrace_ops *ipmodify_ops_alloc(void)
 	return fo;
 }
 
+/*
+ * Set for good once an address had to stay in a filter. A new site there may get its
+ * hits through another ops, too: each has to say whose count.
+ */
+static bool had_stale;
+
 /* Dead sites whose address has left the filter, or never will. */
 static void stale_free(struct kprobe_site *site)
 {
@@ -477,7 +483,7 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 		schedule_work(&fo->free);
 	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
 	smp_store_mb(kprobe_ftrace_choosy, false);
-	if (READ_ONCE(kprobe_ftrace_disabled))
+	if (READ_ONCE(kprobe_ftrace_disabled) || had_stale)
 		WRITE_ONCE(kprobe_ftrace_choosy, true);
 
 	ips_put(ips, &single);
@@ -499,6 +505,8 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 
 	lockdep_assert_held(&kprobe_mutex);
 
+	had_stale = true;
+	WRITE_ONCE(kprobe_ftrace_choosy, true);
 	site->ftrace = NULL;
 	kprobe_site_move(site, KPROBE_SITE_READY);
 	kprobe_site_move(site, KPROBE_SITE_DEAD);

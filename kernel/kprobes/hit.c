@@ -26,7 +26,7 @@ struct kprobe *get_kprobe(void *addr)
 }
 NOKPROBE_SYMBOL(get_kprobe);
 
-DEFINE_PER_CPU(struct kprobe *, kprobe_running_user);
+DEFINE_PER_CPU(struct kprobe_fault_owner, kprobe_fault_owner);
 
 static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -36,10 +36,11 @@ static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
 	if (!p->pre_handler || kprobe_disabled(p))
 		return 0;
 
-	kprobe_note_user(p);
+	kprobe_own_faults(p);
 	check = kprobe_irq_check_begin();
 	ret = p->pre_handler(p, regs);
 	kprobe_irq_check_end(check, p->pre_handler);
+	kprobe_disown_faults(p);
 	return ret;
 }
 
@@ -50,10 +51,11 @@ static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 	if (!p->post_handler || kprobe_disabled(p))
 		return;
 
-	kprobe_note_user(p);
+	kprobe_own_faults(p);
 	check = kprobe_irq_check_begin();
 	p->post_handler(p, regs, 0);
 	kprobe_irq_check_end(check, p->post_handler);
+	kprobe_disown_faults(p);
 }
 
 /*
@@ -181,19 +183,13 @@ static struct kprobe kprobe_busy = {
 	.addr	= (void *)kprobe_busy_begin,
 };
 
-/* While one runs, nothing that faults is told to anybody. */
 static nokprobe_inline int call_fault(struct kprobe *p, struct pt_regs *regs,
 				      int trapnr)
 {
-	int ret;
-
 	if (!p->fault_handler || kprobe_disabled(p))
 		return 0;
 
-	kprobe_note_user(NULL);
-	ret = p->fault_handler(p, regs, trapnr);
-	kprobe_note_user(p);
-	return ret;
+	return p->fault_handler(p, regs, trapnr);
 }
 
 /**
@@ -225,21 +221,23 @@ NOKPROBE_SYMBOL(kprobe_site_fault_handler);
  * @regs: state at the fault
  * @trapnr: the architecture's number of it
  *
+ * Not the fault of an interrupt that came meanwhile; nor one of the fault handler.
+ *
  * Context: any exception; there is a current probe.
  * Return: 1 if it settled the fault; 0 if not, or if no handler is running.
  */
 int kprobe_handler_fault(struct pt_regs *regs, int trapnr)
 {
-	unsigned long status = get_kprobe_ctlblk()->kprobe_status;
-	struct kprobe *p = __this_cpu_read(kprobe_running_user);
+	struct kprobe *p = __this_cpu_read(kprobe_fault_owner.user);
+	int ret;
 
-	if (status != KPROBE_HIT_ACTIVE && status != KPROBE_HIT_SSDONE)
-		return 0;
-	/* A section of kprobe_busy_begin() has no handler. */
-	if (kprobe_running() == &kprobe_busy)
+	if (!p || __this_cpu_read(kprobe_fault_owner.context) != kprobe_fault_context())
 		return 0;
 
-	return p ? call_fault(p, regs, trapnr) : 0;
+	__this_cpu_write(kprobe_fault_owner.user, NULL);
+	ret = call_fault(p, regs, trapnr);
+	__this_cpu_write(kprobe_fault_owner.user, p);
+	return ret;
 }
 NOKPROBE_SYMBOL(kprobe_handler_fault);
 

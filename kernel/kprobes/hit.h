@@ -3,6 +3,7 @@
 #define _KERNEL_KPROBES_HIT_H
 
 #include <linux/atomic.h>
+#include <linux/preempt.h>
 
 #include "internal.h"
 
@@ -54,15 +55,60 @@ static nokprobe_inline void kprobe_irq_check_end(struct kprobe_irq_check c,
 }
 
 /**
+ * struct kprobe_fault_owner - whom faults on this CPU are told to
+ * @user: a probe with a fault handler while another handler of it runs, or NULL
+ * @context: where that runs; what interrupts it has faults of its own
+ */
+struct kprobe_fault_owner {
+	struct kprobe	*user;
+	unsigned int	context;
+};
+
+DECLARE_PER_CPU(struct kprobe_fault_owner, kprobe_fault_owner);
+
+static nokprobe_inline unsigned int kprobe_fault_context(void)
+{
+	return preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);
+}
+
+/*
+ * An NMI in between finds a user that is still there, and itself in another
+ * context than noted.
+ */
+static nokprobe_inline void kprobe_set_fault_owner(struct kprobe_fault_owner owner)
+{
+	__this_cpu_write(kprobe_fault_owner.context, owner.context);
+	barrier();
+	__this_cpu_write(kprobe_fault_owner.user, owner.user);
+}
+
+/* Before a handler of @p is called, with nobody else's around it. */
+static nokprobe_inline void kprobe_own_faults(struct kprobe *p)
+{
+	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER) && unlikely(p->fault_handler))
+		kprobe_set_fault_owner((struct kprobe_fault_owner) {
+			.user		= p,
+			.context	= kprobe_fault_context(),
+		});
+}
+
+/* And after it, before anybody may wait for the end of the hit and free @p. */
+static nokprobe_inline void kprobe_disown_faults(struct kprobe *p)
+{
+	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER) && unlikely(p->fault_handler))
+		__this_cpu_write(kprobe_fault_owner.user, NULL);
+}
+
+/**
  * struct kprobe_hit_state - which hit this CPU was in
  * @running: its current_kprobe
  * @status: its kprobe_status
- * @user: its kprobe_running_user
+ * @owner: whom its faults are told to
  */
 struct kprobe_hit_state {
-	struct kprobe	*running;
-	unsigned long	status;
-	struct kprobe	*user;
+	struct kprobe			*running;
+	unsigned long			status;
+	struct kprobe_fault_owner	owner;
 };
 
 /* Return handlers run as a hit of @p, and perhaps inside one of another. */
@@ -71,10 +117,14 @@ static nokprobe_inline struct kprobe_hit_state kprobe_hit_enter(struct kprobe *p
 	struct kprobe_hit_state outer = {
 		.running	= kprobe_running(),
 		.status		= __this_cpu_read(kprobe_ctlblk.kprobe_status),
-		.user		= __this_cpu_read(kprobe_running_user),
+		.owner		= {
+			.user		= __this_cpu_read(kprobe_fault_owner.user),
+			.context	= __this_cpu_read(kprobe_fault_owner.context),
+		},
 	};
 
-	kprobe_note_user(p);
+	__this_cpu_write(kprobe_fault_owner.user, NULL);
+	kprobe_own_faults(p);
 	__this_cpu_write(current_kprobe, p);
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	return outer;
@@ -82,7 +132,7 @@ static nokprobe_inline struct kprobe_hit_state kprobe_hit_enter(struct kprobe *p
 
 static nokprobe_inline void kprobe_hit_leave(struct kprobe_hit_state outer)
 {
-	kprobe_note_user(outer.user);
+	kprobe_set_fault_owner(outer.owner);
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, outer.status);
 	__this_cpu_write(current_kprobe, outer.running);
 }

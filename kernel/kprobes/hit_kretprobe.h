@@ -54,7 +54,6 @@ static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
 {
 	struct kprobe_irq_check check;
 
-	kprobe_note_user(&rp->kp);
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	/* The order is for interrupts of this CPU only. */
 	barrier();
@@ -62,9 +61,11 @@ static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
 	/* Their hits left their own status until now; from now on they put it back. */
 	barrier();
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	kprobe_own_faults(&rp->kp);
 	check = kprobe_irq_check_begin();
 	rp->handler(ri, regs);
 	kprobe_irq_check_end(check, rp->handler);
+	kprobe_disown_faults(&rp->kp);
 	reset_current_kprobe();
 }
 

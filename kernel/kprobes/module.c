@@ -11,13 +11,16 @@
 #include "batch.h"
 #include "blacklist.h"
 
-static void kill_memory(const struct module *mod, enum mod_mem_type type)
+static void forget_memory(struct module *mod, enum mod_mem_type type)
 {
 	const struct module_memory *mem = &mod->mem[type];
-	unsigned long start = (unsigned long)mem->base;
+	unsigned long start = (unsigned long)mem->base, end = start + mem->size;
 
-	if (mem->size)
-		kprobe_kill_range(start, start + mem->size);
+	if (!mem->size)
+		return;
+
+	kprobe_kill_range(start, end);
+	kprobe_blacklist_remove_range(mod, start, end);
 }
 
 static int kprobe_module_event(struct notifier_block *nb, unsigned long event,
@@ -30,12 +33,11 @@ static int kprobe_module_event(struct notifier_block *nb, unsigned long event,
 		kprobe_blacklist_add_module(mod);
 		break;
 	case MODULE_STATE_LIVE:
-		kill_memory(mod, MOD_INIT_TEXT);
+		forget_memory(mod, MOD_INIT_TEXT);
 		break;
 	case MODULE_STATE_GOING:
-		kill_memory(mod, MOD_INIT_TEXT);
-		kill_memory(mod, MOD_TEXT);
-		kprobe_blacklist_remove_module(mod);
+		forget_memory(mod, MOD_INIT_TEXT);
+		forget_memory(mod, MOD_TEXT);
 		break;
 	}
 

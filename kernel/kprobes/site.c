@@ -302,7 +302,10 @@ struct kprobe_site *kprobe_site_of_user(struct kprobe *p)
 	return NULL;
 }
 
-/* The only enabled user, if hits can call its pre handler and be done. */
+/*
+ * The only enabled user, if hits can call its pre handler and be done: faults in
+ * there are nobody's business.
+ */
 static struct kprobe *sole_user(struct kprobe_site *site)
 {
 	struct kprobe *p;
@@ -312,7 +315,7 @@ static struct kprobe *sole_user(struct kprobe_site *site)
 
 	list_for_each_entry(p, &site->users, list) {
 		if (!kprobe_disabled(p))
-			return p->pre_handler ? p : NULL;
+			return p->pre_handler && !p->fault_handler ? p : NULL;
 	}
 
 	return NULL;

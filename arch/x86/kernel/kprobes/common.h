@@ -242,13 +242,13 @@ static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
 #endif
 
 /*
- * A hit with interrupts on. The status counts as soon as there is a current probe.
- * Hits of an interrupt before that leave theirs; those after it put this one back.
+ * The status counts as soon as there is a current probe. Hits of an interrupt or an
+ * NMI before that leave theirs; those after it put this one back.
  */
-static nokprobe_inline void kprobe_hit_begin_interruptible(struct kprobe *p)
+static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
 {
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-	/* The order is for interrupts of this CPU only. */
+	/* The order is for this CPU only. */
 	barrier();
 	__this_cpu_write(current_kprobe, p);
 	barrier();

@@ -5,6 +5,7 @@
  */
 
 #include <linux/execmem.h>
+#include <linux/kallsyms.h>
 #include <linux/kexec.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
@@ -283,6 +284,57 @@ void arch_disarm_kprobes(struct list_head *kps)
 	poke_all(kps, false);
 }
 
+/*
+ * A CPU that comes up, or wakes up, runs these before it has its IDT and its per-CPU
+ * data, or before RCU waits for it; and some as it goes. Hibernation copies some
+ * elsewhere first. Not all exist everywhere.
+ */
+static const char * const waking_path[] __initconst = {
+	"common_startup_64",
+	"core_restore_code",
+	"cpu_init",
+	"cpu_init_exception_handling",
+	"cpuhp_ap_sync_alive",
+	"cr4_init",
+	"do_suspend_lowlevel",
+	"early_setup_idt",
+	"fpu__init_cpu",
+	"fpu__init_cpu_generic",
+	"fpu__init_cpu_xstate",
+	"load_current_idt",
+	"load_direct_gdt",
+	"load_ucode_ap",
+	"restore_image",
+	"restore_processor_state",
+	"restore_registers",
+	"ret_point",
+	"secondary_startup_64",
+	"secondary_startup_64_no_verify",
+	"sev_verify_cbit",
+	"soft_restart_cpu",
+	"start_secondary",
+	"startup_32_smp",
+	"tboot_shutdown",
+	"verify_cpu",
+	"wakeup_long64",
+	"wakeup_pmode_return",
+};
+
+static int __init add_waking_path(void)
+{
+	unsigned long addr;
+	int i, ret;
+
+	for (i = 0; i < ARRAY_SIZE(waking_path); i++) {
+		addr = kallsyms_lookup_name(waking_path[i]);
+		ret = addr ? kprobe_add_ksym_blacklist(addr) : 0;
+		if (ret == -ENOMEM)
+			return ret;
+	}
+
+	return 0;
+}
+
 /**
  * arch_populate_kprobe_blacklist() - text in which a breakpoint is no good
  *
@@ -296,6 +348,10 @@ int __init arch_populate_kprobe_blacklist(void)
 	/* Stack and per-CPU base are not to be relied on there. */
 	ret = kprobe_add_area_blacklist((unsigned long)__entry_text_start,
 					(unsigned long)__entry_text_end);
+	if (ret)
+		return ret;
+
+	ret = add_waking_path();
 	if (ret)
 		return ret;
 

@@ -422,7 +422,7 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op,
 	} else if (unlikely(!kprobe_rcu_is_watching())) {
 		kprobe_miss_unwatched(p);
 	} else {
-		kprobe_hit_begin_interruptible(p);
+		kprobe_hit_begin(p);
 		ret = kprobe_call_pre(p, regs);
 		if (unlikely(ret || regs->sp != (unsigned long)(regs + 1)))
 			ret = leave_detour(regs, ret);

@@ -41,7 +41,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		goto out;
 	}
 
-	kprobe_hit_begin_interruptible(p);
+	kprobe_hit_begin(p);
 
 	/* Handlers see what they would see behind a breakpoint. */
 	regs->ip = ip + INT3_INSN_SIZE;

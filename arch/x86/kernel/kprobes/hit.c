@@ -35,14 +35,6 @@ static nokprobe_inline void set_status(unsigned long status)
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, status);
 }
 
-/* The status counts as soon as there is a current probe. */
-static nokprobe_inline void hit_begin(struct kprobe *p)
-{
-	set_status(KPROBE_HIT_ACTIVE);
-	barrier();
-	__this_cpu_write(current_kprobe, p);
-}
-
 static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
 {
 	return (unsigned long)p->ainsn.insn + KPROBE_STEP_OFFSET;
@@ -227,7 +219,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 		return 1;
 	}
 
-	hit_begin(p);
+	kprobe_hit_begin(p);
 	/* Non-zero: the handler has said where to go on. */
 	if (unlikely(kprobe_call_pre(p, regs))) {
 		kprobe_avoid_jump(regs);
@@ -267,16 +259,22 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe *p = stepped_kprobe();
 
-	if (!p || regs->ip != step_addr(p))
-		return kprobe_handler_fault(regs, trapnr);
+	if (!p || regs->ip != step_addr(p)) {
+		if (!kprobe_handler_fault(regs, trapnr))
+			return 0;
+		kprobe_avoid_jump(regs);
+		return 1;
+	}
 
 	if (kprobe_status() == KPROBE_HIT_SS && p->fault_handler) {
 		/* What faults in there is not a fault of the step. */
 		set_status(KPROBE_HIT_ACTIVE);
 		if (kprobe_site_fault_handler(p, regs, trapnr)) {
 			set_status(KPROBE_HIT_SS);
-			if (regs->ip != step_addr(p))
+			if (regs->ip != step_addr(p)) {
 				abandon_step(p, regs);
+				kprobe_avoid_jump(regs);
+			}
 			return 1;
 		}
 		set_status(KPROBE_HIT_SS);

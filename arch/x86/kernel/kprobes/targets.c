@@ -24,7 +24,6 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 #include <linux/vmalloc.h>
-#include <linux/xarray.h>
 
 #include <asm/ibt.h>
 #include <asm/sections.h>
@@ -36,6 +35,9 @@
 #define PIECE		1024
 #define OVERHANG	16
 #define PIECES_AT_ONCE	64
+
+/* Bytes of text to a bit of kprobe_targets.swept. Most functions are aligned to more. */
+#define GRANULE		4
 
 /* From the linker script. */
 extern const struct exception_table_entry __start___ex_table[];
@@ -153,21 +155,26 @@ static void scan_jump_labels(struct kprobe_targets *t, struct jump_entry *start,
 }
 #endif
 
+static void targets_free(struct kprobe_targets *t)
+{
+	vfree(t->swept);
+	vfree(t->map);
+	t->swept = NULL;
+	t->map = NULL;
+}
+
 static int targets_alloc(struct kprobe_targets *t, unsigned long start,
 			 unsigned long end)
 {
 	t->start = start;
 	t->size = end - start;
-	xa_init(&t->swept);
 	t->map = vzalloc(BITS_TO_LONGS(t->size) * sizeof(long));
-	return t->map ? 0 : -ENOMEM;
-}
+	t->swept = vzalloc(BITS_TO_LONGS(t->size / GRANULE + 1) * sizeof(long));
+	if (t->map && t->swept)
+		return 0;
 
-static void targets_free(struct kprobe_targets *t)
-{
-	xa_destroy(&t->swept);
-	vfree(t->map);
-	t->map = NULL;
+	targets_free(t);
+	return -ENOMEM;
 }
 
 /* A piece of text without probes. What cannot be read is no code. */
@@ -251,7 +258,8 @@ static void scan_module(struct kprobe_targets *t, struct module *mod, u8 *buf)
 	for (addr = t->start; addr < t->start + t->size; addr += PIECE)
 		scan_piece(t, addr, buf);
 
-	for_class_mod_mem_type(type, data) {
+	/* The data of its init may just be freed, and leads to its init only. */
+	for_class_mod_mem_type(type, core_data) {
 		const struct module_memory *mem = &mod->mem[type];
 
 		scan_words(t, mem->base, mem->base + mem->size);
@@ -445,18 +453,28 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 	return found;
 }
 
+/*
+ * What was found is remembered in the first three of a function's bits. It is not
+ * for the few functions that are shorter, or begin in between.
+ */
 static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long start,
 				    unsigned long end)
 {
-	void *known = xa_load(&t->swept, start - t->start);
+	unsigned long bit = (start - t->start) / GRANULE;
+	bool fits = IS_ALIGNED(start - t->start, GRANULE) && end - start >= 3 * GRANULE;
 	enum kprobe_swept found;
 
-	if (known)
-		return xa_to_value(known);
+	if (fits && test_bit(bit, t->swept))
+		return KPROBE_SWEPT_PLAIN + test_bit(bit + 1, t->swept) +
+		       2 * test_bit(bit + 2, t->swept);
 
 	found = kprobe_targets_sweep(t, start, end);
-	/* Without memory for this, it will be done again. */
-	xa_store(&t->swept, start - t->start, xa_mk_value(found), GFP_KERNEL);
+	if (fits) {
+		BUILD_BUG_ON(KPROBE_SWEPT_UNDECODED - KPROBE_SWEPT_PLAIN > 3);
+		__set_bit(bit, t->swept);
+		__assign_bit(bit + 1, t->swept, (found - KPROBE_SWEPT_PLAIN) & 1);
+		__assign_bit(bit + 2, t->swept, (found - KPROBE_SWEPT_PLAIN) & 2);
+	}
 	return found;
 }
 

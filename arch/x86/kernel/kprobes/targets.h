@@ -7,14 +7,13 @@
 
 #include <linux/list.h>
 #include <linux/types.h>
-#include <linux/xarray.h>
 
 /**
  * struct kprobe_targets - where code of a region is entered
  * @start: where the region begins
  * @size: bytes of it
  * @map: one bit for each, set if something may lead there
- * @swept: the functions that were decoded, by their offset; enum kprobe_swept
+ * @swept: the functions that were decoded, and what was found; see sweep_once()
  * @ready: all that is not found by decoding is in @map
  * @list: of the maps of modules
  */
@@ -22,7 +21,7 @@ struct kprobe_targets {
 	unsigned long		start;
 	unsigned long		size;
 	unsigned long		*map;
-	struct xarray		swept;
+	unsigned long		*swept;
 	bool			ready;
 	struct list_head	list;
 };

@@ -6,6 +6,7 @@
 
 #include <kunit/test.h>
 #include <linux/cfi.h>
+#include <linux/irq_work.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
 #include <linux/kexec.h>
@@ -31,6 +32,7 @@
 #include <asm/trapnr.h>
 
 #include "../common.h"
+#include "hit.h"
 #include "optimizer.h"
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
@@ -552,6 +554,65 @@ static void probe_p_hit_11_fault_of_handler(struct kunit *test)
 	unregister_kprobe(&other.kp);
 	unregister_kprobe(&w.kp);
 }
+
+#if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
+static atomic_t told, own_faults, irq_faults;
+
+static int count_told(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	atomic_inc(&told);
+	return 0;
+}
+
+static void fault_in_irq(struct irq_work *work)
+{
+	long v;
+
+	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
+		atomic_inc(&irq_faults);
+}
+
+static struct irq_work faulting_work = IRQ_WORK_INIT_HARD(fault_in_irq);
+
+static int interrupted_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	unsigned int i;
+	long v;
+
+	irq_work_queue(&faulting_work);
+	for (i = 0; i < 100000000 && irq_work_is_busy(&faulting_work); i++)
+		cpu_relax();
+	/* This one is its own. */
+	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
+		atomic_inc(&own_faults);
+	return 0;
+}
+
+/* What interrupts a handler has faults of its own; and later, nobody is told. */
+static void probe_p_hit_11_fault_of_interrupt(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp = { .symbol_name = "kpx_callee", .fault_handler = count_told },
+		.handler = interrupted_return,
+	};
+	int cpu;
+
+	if (!arch_irq_work_has_interrupt())
+		kunit_skip(test, "needs interrupts to oneself");
+
+	atomic_set(&told, 0);
+	atomic_set(&own_faults, 0);
+	atomic_set(&irq_faults, 0);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_callee, 1), 101);
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&irq_faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&own_faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&told), 1);
+	for_each_possible_cpu(cpu)
+		KUNIT_EXPECT_NULL(test, per_cpu(kprobe_fault_owner.user, cpu));
+}
+#endif
 
 #ifdef CONFIG_KRETPROBES
 /*
@@ -1222,6 +1283,9 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_p_hit_10_fault_that_sleeps),
 	KUNIT_CASE_PARAM(probe_fault_of_step, fault_action_gen_params),
 	KUNIT_CASE(probe_p_hit_11_fault_of_handler),
+#if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
+	KUNIT_CASE(probe_p_hit_11_fault_of_interrupt),
+#endif
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(probe_p_ret_11_tail_call),
 #endif
