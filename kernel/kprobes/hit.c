@@ -40,7 +40,7 @@ static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
 	check = kprobe_irq_check_begin();
 	ret = p->pre_handler(p, regs);
 	kprobe_irq_check_end(check, p->pre_handler);
-	kprobe_disown_faults(p);
+	kprobe_disown_faults();
 	return ret;
 }
 
@@ -55,7 +55,7 @@ static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 	check = kprobe_irq_check_begin();
 	p->post_handler(p, regs, 0);
 	kprobe_irq_check_end(check, p->post_handler);
-	kprobe_disown_faults(p);
+	kprobe_disown_faults();
 }
 
 /*

@@ -92,10 +92,11 @@ static nokprobe_inline void kprobe_own_faults(struct kprobe *p)
 		});
 }
 
-/* And after it, before anybody may wait for the end of the hit and free @p. */
-static nokprobe_inline void kprobe_disown_faults(struct kprobe *p)
+/* And after it, before the hit ends and its probe may be freed. */
+static nokprobe_inline void kprobe_disown_faults(void)
 {
-	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER) && unlikely(p->fault_handler))
+	/* To ask whether that is needed would take longer. */
+	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
 		__this_cpu_write(kprobe_fault_owner.user, NULL);
 }
 

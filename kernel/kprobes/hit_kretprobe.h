@@ -65,7 +65,7 @@ static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
 	check = kprobe_irq_check_begin();
 	rp->handler(ri, regs);
 	kprobe_irq_check_end(check, rp->handler);
-	kprobe_disown_faults(&rp->kp);
+	kprobe_disown_faults();
 	reset_current_kprobe();
 }
 
