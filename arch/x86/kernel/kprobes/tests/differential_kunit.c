@@ -777,8 +777,8 @@ static const struct {
 #endif
 };
 
-static void same_shown(struct judge *j, const char *handler, struct pt_regs *regs,
-		       const struct kpd_machine *m)
+static void same_shown(struct judge *j, const struct form *f, const char *handler,
+		       struct pt_regs *regs, const struct kpd_machine *m)
 {
 	unsigned int before = j->wrong;
 	unsigned long value;
@@ -793,6 +793,11 @@ static void same_shown(struct judge *j, const char *handler, struct pt_regs *reg
 	if (regs->flags != m->flags)
 		complain(j, "the %s handler is shown flags = %lx, not %lx", handler,
 			 regs->flags, m->flags);
+	if (regs->cs != __KERNEL_CS)
+		complain(j, "the %s handler is shown cs = %x", handler, regs->cs);
+	/* The tracer keeps something of its own there. */
+	if (f->kind != DIFF_FTRACE && regs->orig_ax != -1)
+		complain(j, "the %s handler is shown orig_ax = %lx", handler, regs->orig_ax);
 	d.shown++;
 	d.shown_wrong += j->wrong - before;
 }
@@ -880,12 +885,12 @@ static void same_hits(struct judge *j, const struct form *f, const struct mode *
 	same(j, "number of outer hits", outer_runs, !hit);
 
 	if (hit && m->pre) {
-		same_shown(j, "pre", &seen.at_pre, start);
+		same_shown(j, f, "pre", &seen.at_pre, start);
 		same(j, "ip in the pre handler", seen.at_pre.ip,
 		     (unsigned long)insn_addr(f) + INT3_INSN_SIZE);
 	}
 	if (hit && m->post) {
-		same_shown(j, "post", &seen.at_post, &want->m);
+		same_shown(j, f, "post", &seen.at_post, &want->m);
 		same(j, "way out in the post handler", exit_of(f, seen.at_post.ip),
 		     want->m.exit);
 	}

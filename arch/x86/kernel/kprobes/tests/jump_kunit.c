@@ -572,6 +572,39 @@ static void jump_p_opt_13_static_call(struct kunit *test)
 	unregister_kprobe(&p.kp);
 }
 
+/* Whoever rewrites it insists on what is there. */
+static void jump_p_blk_10_inside_static_call(struct kunit *test)
+{
+	u8 *call = AT(static_call) + 1, text[CALL_INSN_SIZE];
+	struct jump_probe p = {};
+	int i, ret;
+
+	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
+		kunit_skip(test, "needs HAVE_STATIC_CALL_INLINE");
+
+	KUNIT_ASSERT_EQ(test, first_byte(call), CALL_INSN_OPCODE);
+	memcpy(text, call, sizeof(text));
+	for (i = 0; i < CALL_INSN_SIZE; i++) {
+		p.kp = (struct kprobe) { .addr = call + i, .pre_handler = count_pre };
+		ret = register_kprobe(&p.kp);
+		KUNIT_EXPECT_EQ_MSG(test, ret, -EINVAL, "byte %d", i);
+		KUNIT_EXPECT_EQ(test, memcmp(call, text, sizeof(text)), 0);
+		if (!ret)
+			unregister_kprobe(&p.kp);
+	}
+
+	/* What is behind it is nobody's. */
+	p.kp = (struct kprobe) { .addr = call + CALL_INSN_SIZE, .pre_handler = count_pre };
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
+	static_call_update(kpj_call, second_callee);
+	kpj_static_call();
+	KUNIT_EXPECT_EQ(test, kpj_called, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p.hits), 1);
+	unregister_kprobe(&p.kp);
+	static_call_update(kpj_call, first_callee);
+	KUNIT_EXPECT_EQ(test, memcmp(call, text, sizeof(text)), 0);
+}
+
 /*
  * Many
  */
@@ -660,6 +693,7 @@ static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(jump_traces_before_push),
 #endif
 	KUNIT_CASE(jump_p_opt_13_static_call),
+	KUNIT_CASE(jump_p_blk_10_inside_static_call),
 	KUNIT_CASE(jump_p_opt_31_p_opt_33_many_come_and_go),
 	{}
 };

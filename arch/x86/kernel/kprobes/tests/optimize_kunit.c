@@ -152,7 +152,8 @@ FAR_FROM_OTHERS(begin);
 FUNCTION(mov, "777: mov %eax, %ecx; lea 3(%ecx), %eax; nop");
 FUNCTION(under_ac, ".byte 0x0f, 0x01, 0xcb; 777: mov $0x12345678, %eax; pushf; pop %" R "ax\n"
 	 ".byte 0x0f, 0x01, 0xca");
-FUNCTION(nops, "777: nop; nop; nop; nop; nop; add $3, %eax");
+FUNCTION(under_df, "std; 777: mov $0x12345678, %eax; pushf; pop %" R "ax; cld");
+FUNCTION(nops, "777: nop; nop; nop; nop; nop; add $3, %eax; nop; nop");
 FUNCTION(push, "777: push %" R "ax; pop %" R "cx; lea 1(%" R "cx), %eax; nop");
 FUNCTION(long_insn, "777: imul $0x12345678, kpo_word" RIP ", %ecx; xor %ecx, %eax");
 FUNCTION(inc_dec, "777: inc %eax; inc %eax; dec %eax; inc %eax; nop; nop");
@@ -969,6 +970,38 @@ static void optimize_p_hit_19_handler_without_ac(struct kunit *test)
 	unregister_kprobe(&p);
 }
 
+/* C code goes forwards through strings, in whatever direction it was probed. */
+static atomic_t wrong_df;
+
+static int look_for_df(struct kprobe *p, struct pt_regs *regs)
+{
+	if (native_save_fl() & X86_EFLAGS_DF || !(regs->flags & X86_EFLAGS_DF))
+		atomic_inc(&wrong_df);
+	return watch_pre(p, regs);
+}
+
+static void optimize_p_hit_20_handler_without_df(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(under_df), .pre_handler = look_for_df } };
+
+	KUNIT_ASSERT_NE(test, run(kpo_under_df, 1) & X86_EFLAGS_DF, 0);
+
+	atomic_set(&wrong_df, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_NE(test, run(kpo_under_df, 1) & X86_EFLAGS_DF, 0);
+	KUNIT_EXPECT_TRUE(test, w.trapped);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong_df), 0);
+
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_NE(test, run(kpo_under_df, 1) & X86_EFLAGS_DF, 0);
+	KUNIT_EXPECT_FALSE(test, w.trapped);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong_df), 0);
+	KUNIT_EXPECT_EQ(test, native_save_fl() & X86_EFLAGS_DF, 0);
+	unregister_kprobe(&w.kp);
+}
+
 static void optimize_honours_stack_pointer(struct kunit *test)
 {
 	struct kprobe p = { .addr = AT(two_words), .pre_handler = raise_sp };
@@ -980,6 +1013,74 @@ static void optimize_honours_stack_pointer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, run(kpo_two_words, 5), 5);
 	unregister_kprobe(&p);
 	KUNIT_EXPECT_EQ(test, run(kpo_two_words, 5), 7);
+}
+
+/* What a handler is told about where it is. */
+struct insider {
+	struct kprobe	kp;
+	struct kprobe	*running;
+	void		*addr;
+	unsigned long	status;
+	unsigned int	hits;
+	bool		preemptible;
+	bool		trapped;
+};
+
+static int look_and_write_ip(struct kprobe *p, struct pt_regs *regs)
+{
+	struct insider *s = container_of(p, struct insider, kp);
+
+	s->hits++;
+	s->preemptible = preemptible();
+	s->trapped = in_nmi();
+	s->running = kprobe_running();
+	s->addr = s->running ? s->running->addr : NULL;
+	s->status = get_kprobe_ctlblk()->kprobe_status;
+	regs->ip = (unsigned long)kpo_callee;
+	return 0;
+}
+
+static int write_sp_and_ip(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->sp += sizeof(long);
+	regs->ip = (unsigned long)kpo_callee;
+	return 0;
+}
+
+static void optimize_p_agg_13_p_hit_15_p_hit_21_in_detour(struct kunit *test)
+{
+	struct kprobe sp = { .addr = AT(two_words), .pre_handler = write_sp_and_ip };
+	unsigned long want = run(kpo_mov, 5);
+	struct insider s[2] = {};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(s); i++) {
+		s[i].kp.addr = AT(mov);
+		s[i].kp.pre_handler = look_and_write_ip;
+		KUNIT_ASSERT_EQ(test, register_kprobe(&s[i].kp), 0);
+	}
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(AT(mov)));
+	KUNIT_EXPECT_EQ(test, run(kpo_mov, 5), want);
+
+	for (i = 0; i < ARRAY_SIZE(s); i++) {
+		KUNIT_EXPECT_EQ(test, s[i].hits, 1);
+		KUNIT_EXPECT_FALSE(test, s[i].trapped);
+		KUNIT_EXPECT_FALSE(test, s[i].preemptible);
+		KUNIT_EXPECT_PTR_EQ(test, s[i].running, get_kprobe(AT(mov)));
+		KUNIT_EXPECT_PTR_EQ(test, s[i].addr, (void *)AT(mov));
+		KUNIT_EXPECT_EQ(test, s[i].status, KPROBE_HIT_ACTIVE);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+	for (i = 0; i < ARRAY_SIZE(s); i++)
+		unregister_kprobe(&s[i].kp);
+
+	/* The stack pointer counts, also then. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&sp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(sp.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_two_words, 5), 5);
+	unregister_kprobe(&sp);
 }
 
 /* S7: into the middle of what a jump has replaced. */
@@ -1279,29 +1380,41 @@ static void optimize_trace_is_not_reliable(struct kunit *test)
 #endif
 
 /*
- * Where only return probes are
+ * All registers
  */
-
-#ifdef KPROBE_DETOURS_OF_RETURNS
 
 /* What a function is called with, what it finds, and what its caller gets. */
 extern struct pt_regs kpo_given, kpo_found, kpo_got;
 struct pt_regs kpo_given, kpo_found, kpo_got;
 
 /* In the order of struct pt_regs. */
+#ifdef CONFIG_X86_64
+#define REGS	"r15,r14,r13,r12,rbp,rbx,r11,r10,r9,r8,rax,rcx,rdx,rsi,rdi"
+#define SAVED	"rbx,rbp,r12,r13,r14,r15"
+#define RESTORED	"r15,r14,r13,r12,rbp,rbx"
+#define LAST_REG	di
+#define AT_FLAGS	144
+#else
+#define REGS	"ebx,ecx,edx,esi,edi,ebp,eax"
+#define SAVED	"ebx,ebp,esi,edi"
+#define RESTORED	"edi,esi,ebp,ebx"
+#define LAST_REG	ax
+#define AT_FLAGS	56
+#endif
+
 #define EACH_REG(insn)							\
 	"	.Lkpo_at = 0\n"						\
-	"	.irp reg, r15,r14,r13,r12,rbp,rbx,r11,r10,r9,r8,rax,rcx,rdx,rsi,rdi\n" \
+	"	.irp reg, " REGS "\n"					\
 	"	" insn "\n"						\
-	"	.Lkpo_at = .Lkpo_at + 8\n"					\
+	"	.Lkpo_at = .Lkpo_at + " WORD "\n"				\
 	"	.endr\n"
-#define STORE_REGS(what)	EACH_REG("movq %\\reg, " #what " + .Lkpo_at(%rip)")
-#define LOAD_REGS(what)		EACH_REG("movq " #what " + .Lkpo_at(%rip), %\\reg")
-#define STORE_FLAGS(what)	"	pushfq; popq " #what "+144(%rip)\n"
+#define STORE_REGS(what)	EACH_REG("mov %\\reg, " #what " + .Lkpo_at" RIP)
+#define LOAD_REGS(what)		EACH_REG("mov " #what " + .Lkpo_at" RIP ", %\\reg")
+#define FLAGS_OF(what)		#what " + " __stringify(AT_FLAGS) RIP
+#define STORE_FLAGS(what)	"	pushf" Q "; pop" Q " " FLAGS_OF(what) "\n"
 
-static_assert(offsetof(struct pt_regs, di) == 112);
-static_assert(offsetof(struct pt_regs, flags) == 144);
-static_assert(offsetof(struct pt_regs, sp) == 152);
+static_assert(offsetof(struct pt_regs, flags) == AT_FLAGS);
+static_assert(offsetof(struct pt_regs, sp) == AT_FLAGS + sizeof(long));
 
 asm(".pushsection .text\n"
 	".type kpo_entered, @function\n"
@@ -1309,21 +1422,21 @@ asm(".pushsection .text\n"
 	ASM_ENDBR
 	STORE_FLAGS(kpo_found)
 	STORE_REGS(kpo_found)
-	"	movq %rsp, kpo_found+152(%rip)\n"
-	"	addq $1, %rax\n"
+	"	mov %" R "sp, kpo_found + " __stringify(AT_FLAGS) " + " WORD RIP "\n"
+	"	add $1, %" R "ax\n"
 	ASM_RET
 	".size kpo_entered, . - kpo_entered\n"
 
 	".type kpo_enter, @function\n"
 	"kpo_enter:\n"
 	ASM_ENDBR
-	"	pushq %rbx; pushq %rbp; pushq %r12; pushq %r13; pushq %r14; pushq %r15\n"
+	"	.irp reg, " SAVED "\n	push %\\reg\n	.endr\n"
 	LOAD_REGS(kpo_given)
-	"	pushq kpo_given+144(%rip); popfq\n"
+	"	push" Q " " FLAGS_OF(kpo_given) "; popf" Q "\n"
 	"	call kpo_entered\n"
 	STORE_FLAGS(kpo_got)
 	STORE_REGS(kpo_got)
-	"	popq %r15; popq %r14; popq %r13; popq %r12; popq %rbp; popq %rbx\n"
+	"	.irp reg, " RESTORED "\n	pop %\\reg\n	.endr\n"
 	ASM_RET
 	".size kpo_enter, . - kpo_enter\n"
 	".popsection\n");
@@ -1335,14 +1448,17 @@ STACK_FRAME_NON_STANDARD(kpo_enter);
 #define ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
 			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
 
+/* General registers come first. */
+#define NR_REGS		(offsetofend(struct pt_regs, LAST_REG) / sizeof(long))
+
 /* All different, and all arithmetic flags set. */
 static void enter(void)
 {
 	unsigned long *reg = (unsigned long *)&kpo_given;
 	int i;
 
-	for (i = 0; i <= offsetof(struct pt_regs, di) / sizeof(long); i++)
-		reg[i] = 0x1111222233334444 * (i + 1);
+	for (i = 0; i < NR_REGS; i++)
+		reg[i] = 0x1111222233334444ULL * (i + 1);
 	kpo_given.flags = X86_EFLAGS_FIXED | X86_EFLAGS_IF | ARITHMETIC;
 	memset(&kpo_found, 0, sizeof(kpo_found));
 	memset(&kpo_got, 0, sizeof(kpo_got));
@@ -1354,9 +1470,99 @@ static bool same_registers(const struct pt_regs *a, const struct pt_regs *b)
 	/* Returns that count the depth of calls change them, also that of a detour. */
 	unsigned long flags = cpu_feature_enabled(X86_FEATURE_CALL_DEPTH) ? 0 : ARITHMETIC;
 
-	return !memcmp(a, b, offsetofend(struct pt_regs, di)) &&
+	return !memcmp(a, b, NR_REGS * sizeof(long)) &&
 	       !((a->flags ^ b->flags) & flags);
 }
+
+/* Somebody who sees all registers. */
+struct seer {
+	struct kprobe	kp;
+	struct pt_regs	regs;
+	int		(*then)(struct kprobe *p, struct pt_regs *regs);
+};
+
+static int seer_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct seer *s = container_of(p, struct seer, kp);
+
+	s->regs = *regs;
+	return s->then ? s->then(p, regs) : 0;
+}
+
+/* What a breakpoint would show. */
+static void expect_shown(struct kunit *test, const struct seer *s)
+{
+	KUNIT_EXPECT_TRUE(test, same_registers(&s->regs, &kpo_given));
+	KUNIT_EXPECT_EQ(test, s->regs.flags, kpo_given.flags);
+	KUNIT_EXPECT_EQ(test, s->regs.ip, (unsigned long)s->kp.addr + INT3_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, s->regs.sp, kpo_found.sp);
+	KUNIT_EXPECT_EQ(test, s->regs.cs, __KERNEL_CS);
+	KUNIT_EXPECT_EQ(test, s->regs.ss, __KERNEL_DS);
+	KUNIT_EXPECT_EQ(test, s->regs.orig_ax, -1);
+#ifdef CONFIG_X86_32
+	KUNIT_EXPECT_EQ(test, s->regs.ds, __USER_DS);
+	KUNIT_EXPECT_EQ(test, s->regs.es, __USER_DS);
+	KUNIT_EXPECT_EQ(test, s->regs.fs, __KERNEL_PERCPU);
+#endif
+}
+
+static void change(struct pt_regs *regs)
+{
+	unsigned long *reg = (unsigned long *)regs;
+	int i;
+
+	for (i = 0; i < NR_REGS; i++)
+		reg[i] ^= 0x0123456789abcdefULL;
+	regs->flags ^= ARITHMETIC;
+}
+
+static int change_all(struct kprobe *p, struct pt_regs *regs)
+{
+	change(regs);
+	return 0;
+}
+
+static void enter_seen(struct kunit *test, struct seer *s,
+		       int (*then)(struct kprobe *p, struct pt_regs *regs))
+{
+	*s = (struct seer) {
+		.kp = { .symbol_name = "kpo_entered", .pre_handler = seer_pre },
+		.then = then,
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(s->kp.addr));
+	KUNIT_EXPECT_FALSE(test, op_at(s->kp.addr)->optinsn.of_return);
+	enter();
+	unregister_kprobe(&s->kp);
+}
+
+static void optimize_p_hit_17_p_hit_18_all_registers(struct kunit *test)
+{
+	struct pt_regs want;
+	struct seer s;
+
+	enter();
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_found, &kpo_given));
+	want = kpo_got;
+
+	enter_seen(test, &s, NULL);
+	expect_shown(test, &s);
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_found, &kpo_given));
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_got, &want));
+
+	enter_seen(test, &s, change_all);
+	expect_shown(test, &s);
+	want = kpo_given;
+	change(&want);
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_found, &want));
+}
+
+/*
+ * Where only return probes are
+ */
+
+#ifdef KPROBE_DETOURS_OF_RETURNS
 
 struct returns {
 	struct kretprobe	rp;
@@ -1401,21 +1607,7 @@ static void optimize_return_keeps_registers(struct kunit *test)
 	unregister_kretprobe(&r.rp);
 }
 
-/* Somebody who sees all registers, where they had not been saved. */
-struct seer {
-	struct kprobe	kp;
-	struct pt_regs	regs;
-	int		(*then)(struct kprobe *p, struct pt_regs *regs);
-};
-
-static int seer_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	struct seer *s = container_of(p, struct seer, kp);
-
-	s->regs = *regs;
-	return s->then ? s->then(p, regs) : 0;
-}
-
+/* Somebody who sees registers that had not been saved. */
 static void join(struct kunit *test, const struct returns *r, struct seer *s,
 		 int (*then)(struct kprobe *p, struct pt_regs *regs))
 {
@@ -1427,6 +1619,14 @@ static void join(struct kunit *test, const struct returns *r, struct seer *s,
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, is_live(s->kp.addr));
 	KUNIT_EXPECT_TRUE(test, op_at(s->kp.addr)->optinsn.of_return);
+}
+
+/* Where it would go on does not count. */
+static int change_all_and_ip(struct kprobe *p, struct pt_regs *regs)
+{
+	change(regs);
+	regs->ip = (unsigned long)kpo_callee;
+	return 0;
 }
 
 static void optimize_return_with_others(struct kunit *test)
@@ -1444,20 +1644,15 @@ static void optimize_return_with_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r.nr, 1);
 	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_found, &kpo_given));
 	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_got, &want));
-	/* What a breakpoint would show. */
-	KUNIT_EXPECT_TRUE(test, same_registers(&s.regs, &kpo_given));
-	KUNIT_EXPECT_EQ(test, s.regs.flags, kpo_given.flags);
-	KUNIT_EXPECT_EQ(test, s.regs.ip, (unsigned long)s.kp.addr + INT3_INSN_SIZE);
-	KUNIT_EXPECT_EQ(test, s.regs.sp, kpo_found.sp);
-	KUNIT_EXPECT_EQ(test, s.regs.cs, __KERNEL_CS);
-	KUNIT_EXPECT_EQ(test, s.regs.ss, __KERNEL_DS);
-	KUNIT_EXPECT_EQ(test, s.regs.orig_ax, -1);
+	expect_shown(test, &s);
 	unregister_kprobe(&s.kp);
 
-	join(test, &r, &s, change_ax);
+	join(test, &r, &s, change_all_and_ip);
 	enter();
 	KUNIT_EXPECT_EQ(test, r.nr, 2);
-	KUNIT_EXPECT_EQ(test, kpo_found.ax, kpo_given.ax + 1000);
+	want = kpo_given;
+	change(&want);
+	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_found, &want));
 	unregister_kprobe(&s.kp);
 
 	/* It was the first to be called, and ended the walk. */
@@ -1635,10 +1830,25 @@ static void optimize_p_opt_21_post_handler_comes_and_goes(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+/* Inside of what a jump at the first of the no-ops replaces. */
+struct neighbour {
+	const char	*name;
+	unsigned int	at;
+};
+
+static const struct neighbour neighbours[] = {
+	{ "1 behind", 1 },
+	{ "2 behind", 2 },
+	{ "3 behind", 3 },
+	{ "4 behind", 4 },
+};
+KUNIT_ARRAY_PARAM_DESC(neighbour, neighbours, name);
+
 static void optimize_p_opt_07_neighbours(struct kunit *test)
 {
+	const struct neighbour *n = test->param_value;
 	struct watch a = { .kp = { .addr = AT(nops), .pre_handler = watch_pre } };
-	struct watch b = { .kp = { .addr = AT(nops) + 3, .pre_handler = watch_pre } };
+	struct watch b = { .kp = { .addr = AT(nops) + n->at, .pre_handler = watch_pre } };
 	unsigned long want = run(kpo_nops, 5);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
@@ -1671,7 +1881,60 @@ static void optimize_p_opt_07_neighbours(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
 	unregister_kprobe(&a.kp);
 	KUNIT_EXPECT_EQ(test, first_byte(AT(nops)), 0x90);
-	KUNIT_EXPECT_EQ(test, first_byte(AT(nops) + 3), 0x90);
+	KUNIT_EXPECT_EQ(test, first_byte(AT(nops) + n->at), 0x90);
+}
+
+/* The first only comes when there is one in its way. */
+static void optimize_p_opt_07_neighbour_was_there(struct kunit *test)
+{
+	const struct neighbour *n = test->param_value;
+	struct watch a = { .kp = { .addr = AT(nops), .pre_handler = watch_pre } };
+	struct watch b = { .kp = { .addr = AT(nops) + n->at, .pre_handler = watch_pre } };
+	unsigned long want = run(kpo_nops, 5);
+	u8 text[MAX_OPTIMIZED_LENGTH];
+
+	memcpy(text, AT(nops), sizeof(text));
+	KUNIT_ASSERT_EQ(test, register_kprobe(&b.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_EQ(test, first_byte(a.kp.addr), INT3_INSN_OPCODE);
+	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
+	KUNIT_EXPECT_EQ(test, first_byte(b.kp.addr), JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 1);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&b.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_EQ(test, first_byte(a.kp.addr), JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 1);
+
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&b.kp), 0);
+	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_EQ(test, first_byte(a.kp.addr), INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 4);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 3);
+
+	unregister_kprobe(&b.kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 5);
+	unregister_kprobe(&a.kp);
+	KUNIT_EXPECT_EQ(test, memcmp(AT(nops), text, sizeof(text)), 0);
+	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
 }
 
 /* All of it before the worker gets to run. */
@@ -2030,7 +2293,9 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_honours_redirection),
 	KUNIT_CASE(optimize_p_hit_14_redirection_never_flips),
 	KUNIT_CASE(optimize_p_hit_19_handler_without_ac),
+	KUNIT_CASE(optimize_p_hit_20_handler_without_df),
 	KUNIT_CASE(optimize_honours_stack_pointer),
+	KUNIT_CASE(optimize_p_agg_13_p_hit_15_p_hit_21_in_detour),
 	KUNIT_CASE(optimize_leads_around_jump),
 	KUNIT_CASE(optimize_p_opt_23_nested_hit_is_missed),
 	KUNIT_CASE(optimize_stack_trace),
@@ -2039,6 +2304,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_p_opt_18_unwinds_in_padding),
 	KUNIT_CASE(optimize_trace_is_not_reliable),
 #endif
+	KUNIT_CASE(optimize_p_hit_17_p_hit_18_all_registers),
 #ifdef KPROBE_DETOURS_OF_RETURNS
 	KUNIT_CASE(optimize_return_keeps_registers),
 	KUNIT_CASE(optimize_return_with_others),
@@ -2051,7 +2317,8 @@ static struct kunit_case optimize_cases[] = {
 #endif
 #endif
 	KUNIT_CASE(optimize_p_opt_21_post_handler_comes_and_goes),
-	KUNIT_CASE(optimize_p_opt_07_neighbours),
+	KUNIT_CASE_PARAM(optimize_p_opt_07_neighbours, neighbour_gen_params),
+	KUNIT_CASE_PARAM(optimize_p_opt_07_neighbour_was_there, neighbour_gen_params),
 	KUNIT_CASE(optimize_p_base_12_neighbour_of_reused),
 	KUNIT_CASE_SLOW(optimize_random_functions),
 	KUNIT_CASE(optimize_p_scl_05_p_scl_06_one_pass),

@@ -6,6 +6,7 @@
 
 #include <kunit/test.h>
 #include <linux/cfi.h>
+#include <linux/fs.h>
 #include <linux/irq_work.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
@@ -1059,6 +1060,72 @@ static void probe_p_reg_18_neighbours(struct kunit *test)
 	unregister_kprobe(&b.kp);
 }
 
+/* Looked at that far, with a probe on every byte of it. */
+#define WHOLE_SIZE	300
+
+static void sweep_function(struct kunit *test, unsigned long start, unsigned long size,
+			   const u8 *text)
+{
+	unsigned int begins = 0, accepted = 0;
+	unsigned long i, next = 0;
+	struct insn insn = {};
+	struct kprobe kp;
+	bool is_trap;
+	int ret;
+
+	for (i = 0; i < size; i++) {
+		if (i == next) {
+			KUNIT_ASSERT_EQ(test, insn_decode_kernel(&insn, text + i), 0);
+			next = i + insn.length;
+			begins++;
+		}
+		/* It never gets armed, but all else is as ever. */
+		kp = (struct kprobe) {
+			.addr = (kprobe_opcode_t *)(start + i),
+			.pre_handler = watch_pre,
+			.flags = KPROBE_FLAG_DISABLED,
+		};
+		ret = register_kprobe(&kp);
+		if (!ret)
+			unregister_kprobe(&kp);
+		if (i + insn.length != next) {
+			KUNIT_EXPECT_NE_MSG(test, ret, 0, "%lu is inside", i);
+			continue;
+		}
+		is_trap = text[i] == INT3_INSN_OPCODE ||
+			  (text[i] == 0x0f && text[i + 1] == 0x0b);
+		if (!is_trap)
+			KUNIT_EXPECT_NE_MSG(test, ret, -EILSEQ, "%lu is a start", i);
+		accepted += !ret;
+	}
+
+	/* Most of them can be probed. */
+	KUNIT_EXPECT_GT(test, begins, 30);
+	KUNIT_EXPECT_GT(test, accepted, begins * 3 / 4);
+}
+
+/* Only where instructions begin, says who decodes the function without probes. */
+static void probe_p_reg_16_whole_function(struct kunit *test)
+{
+	struct kprobe traced = { .symbol_name = "vfs_read" };
+	unsigned long start = (unsigned long)vfs_read, size, into;
+	u8 *text = kunit_kzalloc(test, WHOLE_SIZE + MAX_INSN_SIZE, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
+	KUNIT_ASSERT_EQ(test, into, 0);
+	size = min(size, WHOLE_SIZE);
+	memcpy(text, (void *)start, size + MAX_INSN_SIZE);
+	sweep_function(test, start, size, text);
+
+	/* With a breakpoint in it, or a call where its site of ftrace is. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&traced), 0);
+	KUNIT_EXPECT_NE(test, memcmp(text, (void *)start, size), 0);
+	sweep_function(test, start, size, text);
+	unregister_kprobe(&traced);
+	KUNIT_EXPECT_EQ(test, memcmp(text, (void *)start, size), 0);
+}
+
 #ifdef CONFIG_X86_LOCAL_APIC
 /*
  * NMIs, sent by another CPU, that run into probes wherever this CPU is: in
@@ -1273,6 +1340,70 @@ static void probe_p_hit_04_third_level(struct kunit *test)
 	unregister_kprobe(&missed.kp);
 	unregister_kprobe(&in_nmi.kp);
 }
+
+#ifdef CONFIG_KRETPROBES
+/*
+ * Returns: NMIs call the same function, also while its entry or return is followed.
+ */
+
+static struct kretprobe followed;
+static atomic_t nr_followed;
+static unsigned int nr_calls;
+
+static int follow_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (regs_return_value(regs) != 101)
+		atomic_inc(&nmis_wrong);
+	atomic_inc(&nr_followed);
+	return 0;
+}
+
+static void call_in_nmi(void)
+{
+	if (run(kpx_callee, 1) != 101)
+		atomic_inc(&nmis_wrong);
+}
+
+static void call_under_nmis(struct kunit *test)
+{
+	unsigned int wrong = 0;
+
+	for (nr_calls = 0; nr_calls < 50 * NMI_ROUNDS; nr_calls++) {
+		/* Some will come in a hit. */
+		if (nr_calls >= NMI_ROUNDS && atomic_read(&nmis) >= 1000 &&
+		    READ_ONCE(followed.kp.nmissed) >= 3)
+			break;
+		wrong += run(kpx_callee, 1) != 101;
+		if (nr_calls % 64 == 0)
+			cond_resched();
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_GE(test, followed.kp.nmissed, 3);
+}
+
+static void probe_p_ret_08_nmi(struct kunit *test)
+{
+	unsigned long accounted;
+
+	need_two_cpus(test);
+	followed = (struct kretprobe) {
+		.kp.symbol_name	= "kpx_callee",
+		.handler	= follow_return,
+		.maxactive	= 4,
+	};
+	atomic_set(&nr_followed, 0);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&followed), 0);
+
+	under_nmis(test, call_in_nmi, call_under_nmis);
+
+	/* Each call was followed, or counted. */
+	accounted = atomic_read(&nr_followed) + followed.kp.nmissed + followed.nmissed;
+	KUNIT_EXPECT_EQ(test, accounted, nr_calls + atomic_read(&nmis));
+	KUNIT_EXPECT_GT(test, atomic_read(&nr_followed), nr_calls);
+	unregister_kretprobe(&followed);
+	KUNIT_EXPECT_EQ(test, run(kpx_callee, 1), 101);
+}
+#endif
 #endif
 
 static struct kunit_case probe_cases[] = {
@@ -1300,9 +1431,13 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_p_reg_10_cfi_check),
 	KUNIT_CASE(probe_p_hit_24_breakpoint_of_kgdb),
 	KUNIT_CASE(probe_p_reg_18_neighbours),
+	KUNIT_CASE(probe_p_reg_16_whole_function),
 #ifdef CONFIG_X86_LOCAL_APIC
 	KUNIT_CASE_SLOW(probe_p_hit_02_p_hit_03_p_hit_06_nmi),
 	KUNIT_CASE_SLOW(probe_p_hit_04_third_level),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_SLOW(probe_p_ret_08_nmi),
+#endif
 #endif
 	{}
 };
