@@ -1358,6 +1358,16 @@ static int follow_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
+/* Are there calls of this task that have not returned? */
+static bool some_in_flight(void)
+{
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	return current->rethooks.first;
+#else
+	return current->kretprobe_instances.first;
+#endif
+}
+
 static void call_in_nmi(void)
 {
 	if (run(kpx_callee, 1) != 101)
@@ -1373,7 +1383,7 @@ static void call_under_nmis(struct kunit *test)
 		if (nr_calls >= NMI_ROUNDS && atomic_read(&nmis) >= 1000 &&
 		    READ_ONCE(followed.kp.nmissed) >= 3)
 			break;
-		wrong += run(kpx_callee, 1) != 101;
+		wrong += run(kpx_callee, 1) != 101 || some_in_flight();
 		if (nr_calls % 64 == 0)
 			cond_resched();
 	}
