@@ -21,6 +21,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
+#include <linux/timekeeping.h>
 
 /*
  * Targets: a function with breakpoints only, one that starts with a call site
@@ -770,7 +771,7 @@ static void p_base_10_unregister_twice_in_one_call(struct kunit *test)
 	struct kprobe *kp = &k->p[0].kp, *kps[3] = { kp, kp, kp };
 	int i;
 
-	/* Enough to notice a slot that is lost each time. */
+	/* Whether slots are lost, hit_kunit.c knows. */
 	for (i = 0; i < 20; i++) {
 		probe_at(&k->p[0], k->t);
 		kp->flags = 0;
@@ -802,25 +803,28 @@ static void p_agg_04_register_twice(struct kunit *test)
 	struct kprobes_test *k = begin(test);
 	struct probe *a = &k->p[0], *b = &k->p[1];
 	struct kprobe *twice[2] = { &b->kp, &b->kp };
-	void *addr;
+	struct kprobe before;
 
 	pr_info("expect splat: kernel/kprobes.c:\n");
 
 	/* The same one two times in one call. */
+	memcpy(&before, &b->kp, sizeof(before));
 	KUNIT_EXPECT_EQ(test, register_kprobes(twice, 2), -EINVAL);
 	KUNIT_EXPECT_TRUE(test, not_registered(&b->kp));
-	KUNIT_EXPECT_PTR_EQ(test, (void *)b->kp.addr, k->t->addr);
+	KUNIT_EXPECT_MEMEQ(test, &b->kp, &before, sizeof(before));
 	KUNIT_EXPECT_EQ(test, hits(k, b), 0);
 
 	/* One that is alone at its address, then with another one. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&a->kp), 0);
-	addr = a->kp.addr;
 	a->kp.symbol_name = NULL;
+	memcpy(&before, &a->kp, sizeof(before));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&a->kp), -EINVAL);
-	KUNIT_EXPECT_PTR_EQ(test, (void *)a->kp.addr, addr);
+	KUNIT_EXPECT_MEMEQ(test, &a->kp, &before, sizeof(before));
 	KUNIT_EXPECT_EQ(test, hits(k, a), 1);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&b->kp), 0);
+	memcpy(&before, &a->kp, sizeof(before));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&a->kp), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, &a->kp, &before, sizeof(before));
 	KUNIT_EXPECT_EQ(test, hits(k, a), 1);
 	KUNIT_EXPECT_EQ(test, hits(k, b), 1);
 
@@ -912,6 +916,129 @@ static void hits_of_all_cpus_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&k->p[0].pre), n * CALLS_PER_CPU);
 	KUNIT_EXPECT_EQ(test, atomic_read(&k->p[0].post), n * CALLS_PER_CPU);
 	KUNIT_EXPECT_EQ(test, k->p[0].kp.nmissed, 0);
+}
+
+/*
+ * A handler that is running on another CPU as its probe goes.
+ */
+
+struct lingerer {
+	struct kprobe		kp, stays;
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe	rp;
+#endif
+	const struct target	*t;
+	struct task_struct	*task;
+	struct completion	done;
+	bool			inside, leaving, gone, over;
+	int			late;
+	u32			returned;
+};
+
+/* Breakpoints are handled with interrupts off, where not all clocks go on. */
+static void spin_until(u64 end, const bool *flag)
+{
+	while (ktime_get_mono_fast_ns() < end && !(flag && READ_ONCE(*flag)))
+		cpu_relax();
+}
+
+static void linger(struct lingerer *l)
+{
+	WRITE_ONCE(l->inside, true);
+	spin_until(ktime_get_mono_fast_ns() + 10ull * NSEC_PER_SEC, &l->leaving);
+	/* For some turns of all CPUs, if they have to share one. */
+	spin_until(ktime_get_mono_fast_ns() + 300ull * NSEC_PER_MSEC, NULL);
+	l->late += READ_ONCE(l->gone);
+	WRITE_ONCE(l->over, true);
+}
+
+static int lingering_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	linger(container_of(p, struct lingerer, kp));
+	return 0;
+}
+
+static void staying_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static int lingerer_thread(void *data)
+{
+	struct lingerer *l = data;
+
+	l->returned = call(l->t, 10);
+	complete(&l->done);
+	return 0;
+}
+
+/*
+ * With another probe at the site, which stays: nothing is disarmed then, so there is
+ * no wait but that for the handlers. Its post handler keeps a jump away.
+ */
+static struct lingerer *begin_lingering(struct kunit *test)
+{
+	struct lingerer *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	l->t = test->param_value;
+	if (l->t->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+
+	init_completion(&l->done);
+	l->stays.symbol_name = l->t->symbol;
+	l->stays.post_handler = staying_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&l->stays), 0);
+	return l;
+}
+
+static void expect_to_wait(struct kunit *test, struct lingerer *l,
+			   void (*unregister)(struct lingerer *l))
+{
+	unsigned long end = jiffies + 10 * HZ;
+	bool over;
+
+	/* We stay where it is not. */
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+	l->task = kthread_create_on_cpu(lingerer_thread, l, cpumask_last(cpu_online_mask),
+					"kp_test/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(l->task));
+	get_task_struct(l->task);
+	wake_up_process(l->task);
+	while (!READ_ONCE(l->inside) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(l->inside));
+
+	WRITE_ONCE(l->leaving, true);
+	unregister(l);
+	over = READ_ONCE(l->over);
+	WRITE_ONCE(l->gone, true);
+	/* At once: a handler that finds its probe gone may never end. */
+	KUNIT_EXPECT_TRUE_MSG(test, over, "unregistered while the handler was running");
+
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	wait_for_completion(&l->done);
+	kthread_stop(l->task);
+	put_task_struct(l->task);
+	unregister_kprobe(&l->stays);
+	KUNIT_EXPECT_EQ(test, l->late, 0);
+	KUNIT_EXPECT_EQ(test, l->returned, 10 + l->t->add);
+}
+
+static void unregister_lingering_kprobe(struct lingerer *l)
+{
+	unregister_kprobe(&l->kp);
+}
+
+static void p_hit_08_p_agg_12_unregister_waits_for_the_handler(struct kunit *test)
+{
+	struct lingerer *l = begin_lingering(test);
+
+	l->kp.symbol_name = l->t->symbol;
+	l->kp.pre_handler = lingering_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&l->kp), 0);
+	expect_to_wait(test, l, unregister_lingering_kprobe);
 }
 
 #ifdef CONFIG_KRETPROBES
@@ -1324,23 +1451,6 @@ static void p_base_11_unregister_what_is_not_registered(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, order_of_ret_call(k), "");
 }
 
-/* The other test that warns. */
-static void p_ret_14_register_twice(struct kunit *test)
-{
-	struct retprobes_test *k = begin_ret(test);
-	struct kretprobe *rp = &k->r[0].rp;
-
-	pr_info("expect splat: kernel/kprobes/kretprobe.c:\n");
-	rp->maxactive = 5;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
-	rp->kp.symbol_name = NULL;
-	KUNIT_EXPECT_EQ(test, register_kretprobe(rp), -EINVAL);
-	KUNIT_EXPECT_EQ(test, rp->maxactive, 5);
-	KUNIT_EXPECT_STREQ(test, order_of_ret_call(k), "aA");
-	unregister_kretprobe(rp);
-	KUNIT_EXPECT_STREQ(test, order_of_ret_call(k), "");
-}
-
 /* Goes down to 0, with one frame for each step. */
 static noinline __noclone notrace u32 kp_test_recurse(u32 depth)
 {
@@ -1477,6 +1587,44 @@ static void p_ret_01_maxactive_exhausted(struct kunit *test)
 	unregister_kretprobe(&r->rp);
 }
 
+/* The other test that warns. */
+static void p_ret_14_register_twice(struct kunit *test)
+{
+	struct retprobes_test *k = begin_ret(test);
+	DECLARE_COMPLETION_ONSTACK(leave);
+	struct kretprobe *rp = &k->r[0].rp;
+	struct kretprobe before;
+	struct sleeper *s;
+	int nr;
+
+	pr_info("expect splat: kernel/kprobes/kretprobe.c:\n");
+	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	retprobe_at(&k->r[0], "kp_test_sleep");
+	k->r[0].log = NULL;
+	rp->maxactive = NR_SLEEPERS;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
+	nr = sleepers_begin(s, &leave);
+	KUNIT_EXPECT_EQ(test, nr, NR_SLEEPERS);
+
+	/* By its address, or there would be two names for it. */
+	rp->kp.symbol_name = NULL;
+	memcpy(&before, rp, sizeof(before));
+	KUNIT_EXPECT_EQ(test, register_kretprobe(rp), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, rp, &before, sizeof(before));
+
+	/* The calls in flight are still its own, and so are new ones. */
+	KUNIT_EXPECT_EQ(test, sleepers_end(s, nr, &leave), nr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&k->r[0].entries), nr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&k->r[0].returns), nr);
+	reinit_completion(&leave);
+	nr = sleepers_begin(s, &leave);
+	KUNIT_EXPECT_EQ(test, sleepers_end(s, nr, &leave), nr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&k->r[0].returns), 2 * nr);
+	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
+	unregister_kretprobe(rp);
+}
+
 static void p_ret_15_p_ret_17_unregister_with_calls_in_flight(struct kunit *test)
 {
 	struct retprobes_test *k = begin_ret(test);
@@ -1528,6 +1676,27 @@ static void ret_disable_with_calls_in_flight(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sleepers_end(s, nr, &leave), nr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), nr);
 	unregister_kretprobe(&r->rp);
+}
+
+static int lingering_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	linger(container_of(get_kretprobe(ri), struct lingerer, rp));
+	return 0;
+}
+
+static void unregister_lingering_kretprobe(struct lingerer *l)
+{
+	unregister_kretprobe(&l->rp);
+}
+
+static void p_ret_17_unregister_waits_for_the_return_handler(struct kunit *test)
+{
+	struct lingerer *l = begin_lingering(test);
+
+	l->rp.kp.symbol_name = l->t->symbol;
+	l->rp.handler = lingering_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&l->rp), 0);
+	expect_to_wait(test, l, unregister_lingering_kretprobe);
 }
 
 /*
@@ -1754,6 +1923,7 @@ static struct kunit_case kprobes_testcases[] = {
 	KUNIT_CASE(p_agg_04_register_twice),
 	KUNIT_CASE_PARAM(fault_handler_needs_support, target_gen_params),
 	KUNIT_CASE_PARAM(hits_of_all_cpus_count, target_gen_params),
+	KUNIT_CASE_PARAM(p_hit_08_p_agg_12_unregister_waits_for_the_handler, entry_gen_params),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE_PARAM(ret_entry_and_return, entry_gen_params),
 	KUNIT_CASE_PARAM(p_ret_05_entry_handler_declines, entry_gen_params),
@@ -1769,11 +1939,12 @@ static struct kunit_case kprobes_testcases[] = {
 	KUNIT_CASE_PARAM(ret_again_after_unregister, entry_gen_params),
 	KUNIT_CASE_PARAM(p_agg_07_ret_batch, entry_gen_params),
 	KUNIT_CASE_PARAM(p_base_11_unregister_what_is_not_registered, entry_gen_params),
-	KUNIT_CASE(p_ret_14_register_twice),
 	KUNIT_CASE(p_ret_10_recursion),
 	KUNIT_CASE(p_ret_01_maxactive_exhausted),
+	KUNIT_CASE(p_ret_14_register_twice),
 	KUNIT_CASE(p_ret_15_p_ret_17_unregister_with_calls_in_flight),
 	KUNIT_CASE(ret_disable_with_calls_in_flight),
+	KUNIT_CASE_PARAM(p_ret_17_unregister_waits_for_the_return_handler, entry_gen_params),
 	KUNIT_CASE_SLOW(p_ret_06_tasks_exit_inside),
 	KUNIT_CASE(p_ret_18_stack_trace_in_the_handler),
 #else

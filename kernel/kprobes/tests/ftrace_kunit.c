@@ -8,6 +8,7 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 
+#include "../batch.h"
 #include "../internal.h"
 #include "../site.h"
 
@@ -358,6 +359,41 @@ static void ftrace_p_agg_07_batch_is_refused(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, site);
 }
 
+/* One of three cannot be switched on again. */
+static void ftrace_p_sys_08_switched_on_but_for_one(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->plain, "kp_ft_two", false);
+	set(&f->post, "kp_ft_one", true);
+	set(&f->other, "kp_ft_three", true);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_FALSE(test, kprobes_are_armed());
+	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
+
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
+	KUNIT_EXPECT_TRUE(test, kprobes_are_armed());
+	EXPECT_HITS(test, &f->post, 0);
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->other, 3);
+	/* It is as it was for those who look at it. */
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
+
+	foreign_release(f);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	EXPECT_HITS(test, &f->plain, 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	EXPECT_HITS(test, &f->post, 3);
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->other, 3);
+	unregister_kprobe(&f->other.kp);
+	unregister_kprobe(&f->post.kp);
+	unregister_kprobe(&f->plain.kp);
+}
+
 static void ftrace_survives_tracers_of_others(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
@@ -410,6 +446,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_p_agg_08_diverted_by_another),
 	KUNIT_CASE(ftrace_p_agg_08_enable_is_refused),
 	KUNIT_CASE(ftrace_p_agg_07_batch_is_refused),
+	KUNIT_CASE(ftrace_p_sys_08_switched_on_but_for_one),
 	KUNIT_CASE(ftrace_survives_tracers_of_others),
 #else
 	KUNIT_CASE(ftrace_nothing),

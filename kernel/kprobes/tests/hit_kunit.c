@@ -12,9 +12,12 @@
 
 #include "../hit.h"
 #include "../internal.h"
+#include "../optimizer.h"
 #ifdef CONFIG_KRETPROBE_POOL
 #include "../retpool.h"
 #endif
+#include "../site.h"
+#include "../slots.h"
 
 /*
  * Some architectures look for an ftrace site in the first bytes of a function,
@@ -510,6 +513,117 @@ static void hit_common_functions(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&common_hits), 0);
 }
 
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+/*
+ * Probes that are twice in the array they are unregistered with. Each has a slot, or
+ * most have: instructions like these are nowhere emulated.
+ */
+static noinline __noclone notrace __used u32 kp_hit_slots(u32 v)
+{
+	KP_PADDING;
+#define STEP(k)	do { v ^= v << 13; v *= (k); v ^= v >> 17; OPTIMIZER_HIDE_VAR(v); } while (0)
+	STEP(0x9e3779b1);
+	STEP(0x85ebca6b);
+	STEP(0xc2b2ae35);
+	STEP(0x27d4eb2f);
+#undef STEP
+	return v;
+}
+
+#define MAX_TWICE	24
+
+struct twice {
+	struct kprobe	kp[MAX_TWICE];
+	struct kprobe	*kps[2 * MAX_TWICE];
+	void		*addr[MAX_TWICE];
+	unsigned int	nr;
+};
+
+static int register_them(struct twice *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr; i++) {
+		t->kp[i] = (struct kprobe) { .addr = t->addr[i] };
+		t->kps[i] = &t->kp[i];
+		t->kps[t->nr + i] = &t->kp[i];
+	}
+	return register_kprobes(t->kps, t->nr);
+}
+
+static void find_instructions(struct twice *t)
+{
+	unsigned long fn = (unsigned long)dereference_symbol_descriptor(kp_hit_slots);
+	unsigned long size, offset;
+
+	if (!kallsyms_lookup_size_offset(fn, &size, NULL))
+		return;
+	/* Behind the padding. */
+	for (offset = 9 * sizeof(kprobe_opcode_t); offset < size && t->nr < MAX_TWICE;
+	     offset += sizeof(kprobe_opcode_t)) {
+		struct kprobe kp = { .addr = (kprobe_opcode_t *)(fn + offset) };
+
+		if (register_kprobe(&kp))
+			continue;
+		unregister_kprobe(&kp);
+		t->addr[t->nr++] = kp.addr;
+	}
+}
+
+static unsigned int sites_left(const struct twice *t)
+{
+	unsigned int i, left = 0;
+
+	guard(mutex)(&kprobe_mutex);
+
+	for (i = 0; i < t->nr; i++)
+		left += !!kprobe_site_at((unsigned long)t->addr[i]);
+	return left;
+}
+
+/* When all are back that will be. */
+static size_t slot_pages(void)
+{
+	kprobe_slots_flush(&kprobe_insn_slots);
+
+	guard(mutex)(&kprobe_insn_slots.mutex);
+
+	return list_count_nodes(&kprobe_insn_slots.pages);
+}
+
+static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
+{
+	unsigned int slots = 4 * PAGE_SIZE / kprobe_insn_slots.slot_size, i, left = 0;
+	struct twice *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	size_t pages = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	/* Those with a jump are not what this is about, and take their time. */
+	kprobe_opt_allow(false);
+	find_instructions(t);
+	KUNIT_EXPECT_GE(test, t->nr, 8);
+
+	for (i = 0; i < slots && t->nr && !left; i += t->nr) {
+		if (register_them(t))
+			break;
+		unregister_kprobes(t->kps, 2 * t->nr);
+		left = sites_left(t);
+		if (!i)
+			pages = slot_pages();
+	}
+	KUNIT_EXPECT_EQ(test, left, 0);
+	KUNIT_EXPECT_GE(test, i, slots);
+	/* One that is empty may be kept. */
+	KUNIT_EXPECT_LE(test, slot_pages(), pages + 1);
+	kprobe_opt_allow(true);
+}
+#else
+static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
+{
+	kunit_skip(test, "the architecture has no instruction slots");
+}
+#endif
+
 /*
  * What a hit costs of the stack, which may be one of interrupts, and nearly used
  * up.
@@ -649,6 +763,7 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE_PARAM(hit_p_hit_01_nested_in_a_return_handler, target_gen_params),
 	KUNIT_CASE_PARAM(hit_core_knows_its_own_probe, target_gen_params),
 	KUNIT_CASE_PARAM(hit_common_functions, common_gen_params),
+	KUNIT_CASE(hit_p_base_10_twice_in_one_call_loses_no_slots),
 	KUNIT_CASE_PARAM(hit_p_hit_22_stack_of_a_hit, target_gen_params),
 	KUNIT_CASE_PARAM(hit_p_scl_10_shares_nothing_written, target_gen_params),
 	KUNIT_CASE_PARAM(hit_p_scl_10_shares_nothing_written_on_return, target_gen_params),

@@ -5,10 +5,13 @@
  */
 
 #include <kunit/test.h>
+#include <linux/capability.h>
 #include <linux/completion.h>
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/ftrace.h>
 #include <linux/hash.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
@@ -243,10 +246,12 @@ static ssize_t read_seq_file(struct file *file, char *buf, size_t size)
 	return ret ?: size - iov_iter_count(&to);
 }
 
-/* Debugfs is mounted nowhere yet. */
-static ssize_t read_debugfs(const char *name, char *buf, size_t size)
+/* Debugfs is mounted nowhere yet. Who is NULL, is who we are. */
+static ssize_t read_debugfs_of(const struct cred *opener, const struct cred *reader,
+			       const char *name, char *buf, size_t size)
 {
 	struct file_system_type *type = get_fs_type("debugfs");
+	const struct cred *old = NULL;
 	struct vfsmount *mnt;
 	struct file *file;
 	ssize_t ret;
@@ -258,16 +263,29 @@ static ssize_t read_debugfs(const char *name, char *buf, size_t size)
 	if (IS_ERR(mnt))
 		return PTR_ERR(mnt);
 
+	if (opener)
+		old = override_creds(opener);
 	file = file_open_root_mnt(mnt, name, O_RDONLY, 0);
+	if (opener)
+		revert_creds(old);
 	if (IS_ERR(file)) {
 		ret = PTR_ERR(file);
 	} else {
+		if (reader)
+			old = override_creds(reader);
 		ret = read_seq_file(file, buf, size);
+		if (reader)
+			revert_creds(old);
 		/* Closed before the mount goes. */
 		__fput_sync(file);
 	}
 	kern_unmount(mnt);
 	return ret;
+}
+
+static ssize_t read_debugfs(const char *name, char *buf, size_t size)
+{
+	return read_debugfs_of(NULL, NULL, name, buf, size);
 }
 
 /* Whether a line of the file has both of them. */
@@ -312,6 +330,84 @@ static void optimizer_files_say_so(struct kunit *test)
 	unregister_kprobe(&t->post);
 	unregister_kprobe(&t->a.kp);
 	wait_for_kprobe_optimizer();
+}
+
+static struct cred *creds_without_syslog(struct kunit *test)
+{
+	struct cred *cred = prepare_creds();
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	cap_lower(cred->cap_effective, CAP_SYSLOG);
+	return cred;
+}
+
+/* The address that a file tells of the first function. */
+static unsigned long told_to(struct kunit *test, const struct cred *opener,
+			     const struct cred *reader, const char *name)
+{
+	unsigned long addr = 1;
+	char *buf, *rest, *line;
+
+	buf = kunit_kzalloc(test, SZ_16K, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	KUNIT_EXPECT_GT(test, read_debugfs_of(opener, reader, name, buf, SZ_16K - 1), 0);
+	for (rest = buf; (line = strsep(&rest, "\n")); ) {
+		if (strstr(line, "kp_opt_first+"))
+			KUNIT_EXPECT_EQ(test, sscanf(line, "%lx ", &addr), 1);
+	}
+	kunit_kfree(test, buf);
+	return addr;
+}
+
+/* Of all that is on the blacklist, is any address told? */
+static bool blacklist_tells(struct kunit *test, const struct cred *opener)
+{
+	unsigned long start, end, told = 0;
+	char *buf, *rest, *line;
+
+	buf = kunit_kzalloc(test, SZ_16K, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	KUNIT_EXPECT_GT(test, read_debugfs_of(opener, NULL, "kprobes/blacklist", buf,
+					      SZ_16K - 1), 0);
+	for (rest = buf; (line = strsep(&rest, "\n")); ) {
+		if (sscanf(line, "0x%lx-0x%lx", &start, &end) == 2)
+			told |= start | end;
+	}
+	kunit_kfree(test, buf);
+	return told;
+}
+
+/* Addresses are for who may see them as he opens the file; who reads it does not matter. */
+static void optimizer_p_sys_06_addresses_in_files(struct kunit *test)
+{
+	static const char * const files[] = { "kprobes/list", "kprobes/sites" };
+	struct opt_test *t = begin(test);
+	int i, restrict_before = kptr_restrict;
+	unsigned long addr;
+	struct cred *low;
+
+	if (!IS_ENABLED(CONFIG_DEBUG_FS))
+		kunit_skip(test, "needs debugfs");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	addr = (unsigned long)t->a.kp.addr;
+	low = creds_without_syslog(test);
+	kptr_restrict = 1;
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		KUNIT_EXPECT_EQ(test, told_to(test, NULL, NULL, files[i]), addr);
+		KUNIT_EXPECT_EQ(test, told_to(test, low, NULL, files[i]), 0);
+		KUNIT_EXPECT_EQ(test, told_to(test, NULL, low, files[i]), addr);
+	}
+	KUNIT_EXPECT_TRUE(test, blacklist_tells(test, NULL));
+	KUNIT_EXPECT_FALSE(test, blacklist_tells(test, low));
+	/* To nobody. */
+	kptr_restrict = 2;
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		KUNIT_EXPECT_EQ(test, told_to(test, NULL, NULL, files[i]), 0);
+	KUNIT_EXPECT_FALSE(test, blacklist_tells(test, NULL));
+	kptr_restrict = restrict_before;
+	abort_creds(low);
+	unregister_kprobe(&t->a.kp);
 }
 
 static void optimizer_p_opt_19_global_switch(struct kunit *test)
@@ -382,6 +478,20 @@ static void optimizer_post_handler(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
+/* Nothing that would be against a jump is left at the site. */
+static void expect_live_again(struct kunit *test, struct opt_test *t)
+{
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+}
+
 /* An error undoes what a batch has done to others. */
 static void optimizer_p_base_13_failed_batch(struct kunit *test)
 {
@@ -392,10 +502,61 @@ static void optimizer_p_base_13_failed_batch(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_NE(test, register_kprobes(kps, 2), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
+	expect_live_again(test, t);
 	unregister_kprobe(&t->a.kp);
+}
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+static noinline __noclone __used u32 kp_opt_claimed(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 9;
+}
+
+static void claiming_func(unsigned long ip, unsigned long parent_ip,
+			  struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+}
+
+/* Somebody else claims kp_opt_claimed() for himself. */
+static int claim(struct ftrace_ops *ops)
+{
+	unsigned long ip = ftrace_location((unsigned long)
+				dereference_symbol_descriptor(kp_opt_claimed));
+	int ret;
+
+	ops->func = claiming_func;
+	ops->flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	ret = ftrace_set_filter_ip(ops, ip, 0, 0);
+	return ret ?: register_ftrace_function(ops);
+}
+#endif
+
+/* Only arming fails: until then, the post handler was among the users of the site. */
+static void optimizer_p_base_13_failed_arming(struct kunit *test)
+{
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	struct kprobe refused = {
+		.symbol_name	= "kp_opt_claimed",
+		.post_handler	= nothing_post,
+	};
+	struct opt_test *t = begin(test);
+	struct kprobe *kps[] = { &t->post, &refused };
+	struct ftrace_ops *ops;
+
+	ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ops);
+	KUNIT_ASSERT_EQ(test, claim(ops), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -EBUSY);
+	unregister_ftrace_function(ops);
+	ftrace_free_filter(ops);
+	expect_live_again(test, t);
+	unregister_kprobe(&t->a.kp);
+#else
+	kunit_skip(test, "needs KPROBES_ON_FTRACE");
+#endif
 }
 
 /*
@@ -642,6 +803,66 @@ static void optimizer_p_opt_25_no_slot_leaks(struct kunit *test)
 
 	settle();
 	KUNIT_EXPECT_EQ(test, detour_pages(), before);
+}
+
+static void *(*real_alloc)(void);
+
+static void *alloc_nothing(void)
+{
+	return NULL;
+}
+
+/* All slots that there are, so that the next one would need a page. */
+static unsigned int take_all_slots(struct kunit *test, kprobe_opcode_t **slot, unsigned int max)
+{
+	unsigned int nr = 0;
+
+	scoped_guard(mutex, &kprobe_optinsn_slots.mutex) {
+		real_alloc = kprobe_optinsn_slots.alloc;
+		kprobe_optinsn_slots.alloc = alloc_nothing;
+	}
+	while (nr < max && (slot[nr] = get_optinsn_slot()))
+		nr++;
+	KUNIT_EXPECT_LT(test, nr, max);
+	return nr;
+}
+
+static void give_back_slots(kprobe_opcode_t **slot, unsigned int nr)
+{
+	scoped_guard(mutex, &kprobe_optinsn_slots.mutex)
+		kprobe_optinsn_slots.alloc = real_alloc;
+	while (nr)
+		free_optinsn_slot(slot[--nr], 0);
+}
+
+/* It stays a breakpoint, for as long as it takes. */
+static void optimizer_p_mem_12_no_slot(struct kunit *test)
+{
+	unsigned int max = 4 * PAGE_SIZE / kprobe_optinsn_slots.slot_size, nr;
+	struct opt_test *t = begin(test);
+	kprobe_opcode_t **slot;
+
+	slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	settle();
+	nr = take_all_slots(test, slot, max);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_NONE);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_NOMEM);
+	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
+	if (IS_ENABLED(CONFIG_DEBUG_FS))
+		KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kp_opt_first+",
+						  " opt=none why=no-memory"));
+	expect_hits(test, t);
+
+	give_back_slots(slot, nr);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
 }
 
 /*
@@ -965,10 +1186,12 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_goes_live),
 	KUNIT_CASE(optimizer_jump_in_the_text),
 	KUNIT_CASE(optimizer_files_say_so),
+	KUNIT_CASE_SLOW(optimizer_p_sys_06_addresses_in_files),
 	KUNIT_CASE(optimizer_p_opt_19_global_switch),
 	KUNIT_CASE(optimizer_p_opt_20_switched_off),
 	KUNIT_CASE(optimizer_post_handler),
 	KUNIT_CASE(optimizer_p_base_13_failed_batch),
+	KUNIT_CASE(optimizer_p_base_13_failed_arming),
 	KUNIT_CASE(optimizer_p_base_14_p_sys_11_nobody_waits),
 	KUNIT_CASE(optimizer_p_opt_01_cancel_waiting),
 	KUNIT_CASE(optimizer_post_handler_while_waiting),
@@ -977,6 +1200,7 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_unregister_at_once),
 	KUNIT_CASE(optimizer_p_opt_24_disabled),
 	KUNIT_CASE(optimizer_p_opt_25_no_slot_leaks),
+	KUNIT_CASE(optimizer_p_mem_12_no_slot),
 	KUNIT_CASE(optimizer_p_opt_02_p_opt_22_each_call_is_a_hit),
 	KUNIT_CASE(optimizer_p_opt_03_many_kick_it),
 	KUNIT_CASE(optimizer_p_opt_05_early_probe),

@@ -166,11 +166,19 @@ static void slots_clean_one_is_used_again_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&pages_out), pages);
 }
 
-/* A CPU that RCU has to wait for. */
+/* A CPU that RCU, or tasks-RCU, has to wait for. */
 struct holder {
+	struct task_struct	*task;
 	struct completion	ready;
 	bool			stop;
 };
+
+static int held(void)
+{
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
 
 static int hold_grace_period(void *data)
 {
@@ -182,16 +190,40 @@ static int hold_grace_period(void *data)
 		cpu_relax();
 	rcu_read_unlock();
 
-	while (!kthread_should_stop())
-		msleep(1);
-	return 0;
+	return held();
+}
+
+static void hold(struct kunit *test, struct holder *h, int (*thread)(void *data))
+{
+	init_completion(&h->ready);
+	h->task = kthread_run_on_cpu(thread, h,
+				     cpumask_any_but(cpu_online_mask, raw_smp_processor_id()),
+				     "kp_slots/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(h->task));
+	wait_for_completion(&h->ready);
+}
+
+static void let_go(struct holder *h)
+{
+	WRITE_ONCE(h->stop, true);
+	kthread_stop(h->task);
+}
+
+/* It was dirty, and can be had when all grace periods are over. */
+static void expect_again(struct kunit *test, unsigned long dirty)
+{
+	struct slots_test *t = test->priv;
+
+	kprobe_slots_flush(t->cache);
+	while (t->nr < NR_SLOTS && take(t, 1) && t->slot[t->nr - 1] != dirty)
+		;
+	KUNIT_EXPECT_EQ_MSG(test, t->slot[t->nr - 1], dirty, "it is lost");
 }
 
 static void slots_p_mem_03_dirty_one_waits_for_a_grace_period(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 	unsigned long dirty;
-	struct task_struct *task;
 	unsigned int i, again = 0;
 	struct holder h = {};
 
@@ -199,12 +231,7 @@ static void slots_p_mem_03_dirty_one_waits_for_a_grace_period(struct kunit *test
 		kunit_skip(test, "needs two CPUs");
 
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
-	init_completion(&h.ready);
-	task = kthread_run_on_cpu(hold_grace_period, &h,
-				  cpumask_any_but(cpu_online_mask, raw_smp_processor_id()),
-				  "kp_slots/%u");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	wait_for_completion(&h.ready);
+	hold(test, &h, hold_grace_period);
 
 	/* The page has no other free slot, so this one would be next. */
 	dirty = t->slot[--t->nr];
@@ -214,14 +241,69 @@ static void slots_p_mem_03_dirty_one_waits_for_a_grace_period(struct kunit *test
 		again += t->slot[t->nr - 1] == dirty;
 		schedule_timeout_uninterruptible(1);
 	}
-	WRITE_ONCE(h.stop, true);
-	kthread_stop(task);
+	let_go(&h);
 	KUNIT_EXPECT_EQ_MSG(test, again, 0, "a dirty slot was handed out");
+	expect_again(test, dirty);
+}
 
-	kprobe_slots_flush(t->cache);
-	while (t->nr < NR_SLOTS && take(t, 1) && t->slot[t->nr - 1] != dirty)
-		;
-	KUNIT_EXPECT_EQ_MSG(test, t->slot[t->nr - 1], dirty, "it is lost");
+#ifdef CONFIG_TASKS_RCU
+/* As if preempted in a slot: not a reader, and it does not schedule. */
+static int hold_tasks(void *data)
+{
+	struct holder *h = data;
+
+	complete(&h->ready);
+	while (!READ_ONCE(h->stop))
+		cpu_relax();
+
+	return held();
+}
+#endif
+
+static void slots_p_mem_03_p_hit_29_dirty_one_waits_for_tasks(struct kunit *test)
+{
+#ifdef CONFIG_TASKS_RCU
+	struct slots_test *t = test->priv;
+	struct holder h = {};
+	unsigned long dirty;
+	bool again;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+
+	t->cache = &tasks_cache;
+	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
+	hold(test, &h, hold_tasks);
+
+	dirty = t->slot[--t->nr];
+	kprobe_slot_free(t->cache, (void *)dirty, true);
+	/* All that could bring it back but the grace period of tasks. */
+	synchronize_rcu();
+	rcu_barrier();
+	flush_work(&t->cache->work);
+	take(t, 1);
+	again = t->slot[t->nr - 1] == dirty;
+	let_go(&h);
+	KUNIT_EXPECT_FALSE_MSG(test, again, "a task may still be in it");
+	expect_again(test, dirty);
+#else
+	kunit_skip(test, "needs TASKS_RCU");
+#endif
+}
+
+/* On x86 a step with a jump at its end has interrupts on; others cannot be preempted. */
+static void slots_p_hit_29_those_of_the_kernel_wait_for_tasks(struct kunit *test)
+{
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+	KUNIT_EXPECT_EQ(test, kprobe_insn_slots.tasks_rcu,
+			IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_PREEMPTION));
+#endif
+#ifdef CONFIG_OPTPROBES
+	KUNIT_EXPECT_TRUE(test, kprobe_optinsn_slots.tasks_rcu);
+#endif
+#if !defined(__ARCH_WANT_KPROBES_INSN_SLOT) && !defined(CONFIG_OPTPROBES)
+	kunit_skip(test, "the architecture has no slots");
+#endif
 }
 
 static void check_dirty_ones_come_back(struct kunit *test)
@@ -508,6 +590,8 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_are_unique_aligned_and_apart),
 	KUNIT_CASE(slots_clean_one_is_used_again_at_once),
 	KUNIT_CASE(slots_p_mem_03_dirty_one_waits_for_a_grace_period),
+	KUNIT_CASE(slots_p_mem_03_p_hit_29_dirty_one_waits_for_tasks),
+	KUNIT_CASE(slots_p_hit_29_those_of_the_kernel_wait_for_tasks),
 	KUNIT_CASE(slots_dirty_ones_come_back),
 	KUNIT_CASE(slots_p_mem_03_p_hit_29_dirty_ones_come_back_after_rcu_tasks),
 	KUNIT_CASE(slots_dirty_ones_of_two_grace_periods),
