@@ -595,7 +595,10 @@ static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
 {
 	unsigned int slots = 4 * PAGE_SIZE / kprobe_insn_slots.slot_size, i, left = 0;
 	struct twice *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	/* Some architectures stop the machine for each breakpoint. */
+	unsigned long end = jiffies + 15 * HZ;
 	size_t pages = 0;
+	bool slow = false;
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
 	/* Those with a jump are not what this is about, and take their time. */
@@ -604,7 +607,8 @@ static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
 	KUNIT_EXPECT_GE(test, t->nr, 8);
 
 	for (i = 0; i < slots && t->nr && !left; i += t->nr) {
-		if (register_them(t))
+		slow = time_after(jiffies, end);
+		if (slow || register_them(t))
 			break;
 		unregister_kprobes(t->kps, 2 * t->nr);
 		left = sites_left(t);
@@ -612,10 +616,12 @@ static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
 			pages = slot_pages();
 	}
 	KUNIT_EXPECT_EQ(test, left, 0);
-	KUNIT_EXPECT_GE(test, i, slots);
+	KUNIT_EXPECT_TRUE(test, slow || i >= slots);
 	/* One that is empty may be kept. */
 	KUNIT_EXPECT_LE(test, slot_pages(), pages + 1);
 	kprobe_opt_allow(true);
+	if (slow)
+		kunit_skip(test, "only %u of %u slots in the time there was", i, slots);
 }
 #else
 static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
