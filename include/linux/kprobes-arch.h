@@ -109,7 +109,8 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
 /**
  * arch_populate_kprobe_blacklist() - add the architecture's own text at boot
  *
- * Calls kprobe_add_area_blacklist() and kprobe_add_ksym_blacklist().
+ * Calls kprobe_add_area_blacklist(), kprobe_add_ksym_blacklist() and
+ * kprobe_blacklist_names().
  *
  * Context: early_initcall, no lock held.
  * Return: 0, or an error that is only logged.
@@ -118,6 +119,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
 int arch_populate_kprobe_blacklist(void);
 
 /* Offered to arch_populate_kprobe_blacklist(); documented at their bodies. */
+int kprobe_blacklist_names(const char * const *names, unsigned int nr);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 

@@ -484,10 +484,20 @@ static int __init append_marked(void)
 			   (unsigned long)__noinstr_text_end);
 }
 
-static int __init append_names(const char * const *names, unsigned int nr)
+/**
+ * kprobe_blacklist_names() - keep probes out of functions that may not exist
+ * @names: their names
+ * @nr: how many
+ *
+ * Context: boot, for kprobe_blacklist_init() and what it calls.
+ * Return: 0, or -ENOMEM.
+ */
+int __init kprobe_blacklist_names(const char * const *names, unsigned int nr)
 {
 	unsigned long addr;
 	unsigned int i;
+
+	guard(mutex)(&blacklist_mutex);
 
 	for (i = 0; i < nr; i++) {
 		addr = kallsyms_lookup_name(names[i]);
@@ -508,13 +518,12 @@ int __init kprobe_blacklist_init(void)
 {
 	int err = 0, ret;
 
-	scoped_guard(mutex, &blacklist_mutex) {
+	scoped_guard(mutex, &blacklist_mutex)
 		err = append_marked();
-		ret = append_names(offline_path, ARRAY_SIZE(offline_path)) ?:
-		      append_names(hit_path, ARRAY_SIZE(hit_path)) ?:
-		      append_names(copied, ARRAY_SIZE(copied));
-		err = err ?: ret;
-	}
+	ret = kprobe_blacklist_names(offline_path, ARRAY_SIZE(offline_path)) ?:
+	      kprobe_blacklist_names(hit_path, ARRAY_SIZE(hit_path)) ?:
+	      kprobe_blacklist_names(copied, ARRAY_SIZE(copied));
+	err = err ?: ret;
 
 	ret = arch_populate_kprobe_blacklist();
 	err = err ?: ret;

@@ -124,16 +124,19 @@ static nokprobe_inline struct kprobe_hit_state kprobe_hit_enter(struct kprobe *p
 		},
 	};
 
-	__this_cpu_write(kprobe_fault_owner.user, NULL);
-	kprobe_own_faults(p);
 	__this_cpu_write(current_kprobe, p);
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	/* A hit of an NMI before this would have let go of it. */
+	barrier();
+	__this_cpu_write(kprobe_fault_owner.user, NULL);
+	kprobe_own_faults(p);
 	return outer;
 }
 
 static nokprobe_inline void kprobe_hit_leave(struct kprobe_hit_state outer)
 {
 	kprobe_set_fault_owner(outer.owner);
+	barrier();
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, outer.status);
 	__this_cpu_write(current_kprobe, outer.running);
 }

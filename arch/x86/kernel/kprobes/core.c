@@ -5,7 +5,6 @@
  */
 
 #include <linux/execmem.h>
-#include <linux/kallsyms.h>
 #include <linux/kexec.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
@@ -320,21 +319,6 @@ static const char * const waking_path[] __initconst = {
 	"wakeup_pmode_return",
 };
 
-static int __init add_waking_path(void)
-{
-	unsigned long addr;
-	int i, ret;
-
-	for (i = 0; i < ARRAY_SIZE(waking_path); i++) {
-		addr = kallsyms_lookup_name(waking_path[i]);
-		ret = addr ? kprobe_add_ksym_blacklist(addr) : 0;
-		if (ret == -ENOMEM)
-			return ret;
-	}
-
-	return 0;
-}
-
 /**
  * arch_populate_kprobe_blacklist() - text in which a breakpoint is no good
  *
@@ -351,7 +335,7 @@ int __init arch_populate_kprobe_blacklist(void)
 	if (ret)
 		return ret;
 
-	ret = add_waking_path();
+	ret = kprobe_blacklist_names(waking_path, ARRAY_SIZE(waking_path));
 	if (ret)
 		return ret;
 
