@@ -42,7 +42,7 @@ settle() {
 }
 
 # event_with_jump NAME FUNCTION - an event opt/NAME on the first instruction of the
-# function, behind its entry, that gets a jump. Says which that is.
+# function, behind its entry, that gets a jump; /tmp/place says which that is.
 event_with_jump() {
 	local at=9 enable=$TRACING/events/opt/$1/enable before
 	before=$(live)
@@ -50,7 +50,7 @@ event_with_jump() {
 		if echo "p:opt/$1 $2+$at" >>$TRACING/kprobe_events; then
 			echo 1 >"$enable" && settle
 			if [ "$(live)" -gt "$before" ]; then
-				echo "$2+$at"
+				echo "$2+$at" >/tmp/place
 				return 0
 			fi
 			echo 0 >"$enable"

@@ -30,9 +30,8 @@ each_is_hit() {
 check "the machine can sleep" grep -q mem /sys/power/state
 check "with its memory alone" grep -q deep /sys/power/mem_sleep
 echo deep >/sys/power/mem_sleep
-with_jump() { event_with_jump "$@" >/tmp/place; }
-check "one has a jump" with_jump jump vfs_read
-check "another, too" with_jump queued vfs_write
+check "one has a jump" event_with_jump jump vfs_read
+check "another, too" event_with_jump queued vfs_write
 check "and there are others" sh -c "echo 'p:opt/entry vfs_statx' >>$EVENTS &&
 	echo 'r:opt/returns vfs_open' >>$EVENTS && echo 1 >$OPT/entry/enable && echo 1 >$OPT/returns/enable"
 names="jump queued entry returns"
