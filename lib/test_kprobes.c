@@ -971,6 +971,12 @@ static int lingerer_thread(void *data)
 	return 0;
 }
 
+static void dismiss(struct lingerer *l)
+{
+	kthread_stop(l->task);
+	put_task_struct(l->task);
+}
+
 /*
  * With another probe at the site, which stays: nothing is disarmed then, so there is
  * no wait but that for the handlers. Its post handler keeps a jump away.
@@ -978,6 +984,7 @@ static int lingerer_thread(void *data)
 static struct lingerer *begin_lingering(struct kunit *test)
 {
 	struct lingerer *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	int ret;
 
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	l->t = test->param_value;
@@ -987,24 +994,35 @@ static struct lingerer *begin_lingering(struct kunit *test)
 		kunit_skip(test, "needs two CPUs");
 
 	init_completion(&l->done);
+	l->task = kthread_create_on_cpu(lingerer_thread, l, cpumask_last(cpu_online_mask),
+					"kp_test/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(l->task));
+	get_task_struct(l->task);
 	l->stays.symbol_name = l->t->symbol;
 	l->stays.post_handler = staying_post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&l->stays), 0);
+	ret = register_kprobe(&l->stays);
+	if (ret)
+		dismiss(l);
+	KUNIT_ASSERT_EQ(test, ret, 0);
 	return l;
 }
 
-static void expect_to_wait(struct kunit *test, struct lingerer *l,
+/* @registered: what registering the one that goes has returned. */
+static void expect_to_wait(struct kunit *test, struct lingerer *l, int registered,
 			   void (*unregister)(struct lingerer *l))
 {
 	unsigned long end = jiffies + 10 * HZ;
 	bool over;
 
+	KUNIT_EXPECT_EQ(test, registered, 0);
+	if (registered) {
+		dismiss(l);
+		unregister_kprobe(&l->stays);
+		return;
+	}
+
 	/* We stay where it is not. */
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
-	l->task = kthread_create_on_cpu(lingerer_thread, l, cpumask_last(cpu_online_mask),
-					"kp_test/%u");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(l->task));
-	get_task_struct(l->task);
 	wake_up_process(l->task);
 	while (!READ_ONCE(l->inside) && time_before(jiffies, end))
 		schedule_timeout_uninterruptible(1);
@@ -1019,8 +1037,7 @@ static void expect_to_wait(struct kunit *test, struct lingerer *l,
 
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 	wait_for_completion(&l->done);
-	kthread_stop(l->task);
-	put_task_struct(l->task);
+	dismiss(l);
 	unregister_kprobe(&l->stays);
 	KUNIT_EXPECT_EQ(test, l->late, 0);
 	KUNIT_EXPECT_EQ(test, l->returned, 10 + l->t->add);
@@ -1037,8 +1054,7 @@ static void p_hit_08_p_agg_12_unregister_waits_for_the_handler(struct kunit *tes
 
 	l->kp.symbol_name = l->t->symbol;
 	l->kp.pre_handler = lingering_pre;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&l->kp), 0);
-	expect_to_wait(test, l, unregister_lingering_kprobe);
+	expect_to_wait(test, l, register_kprobe(&l->kp), unregister_lingering_kprobe);
 }
 
 #ifdef CONFIG_KRETPROBES
@@ -1064,6 +1080,8 @@ struct retprobe {
 	unsigned long		value;
 	unsigned long		ret_addr;
 	unsigned long		ip;
+	unsigned long		popped;
+	bool			flags_lost;
 	unsigned long		stack[STACK_DEPTH];
 	unsigned int		depth;
 	unsigned long		regs_stack[STACK_DEPTH];
@@ -1073,9 +1091,32 @@ struct retprobe {
 
 /* What is kept from entry to return. */
 struct call_data {
-	int	nr;
-	void	*task;
+	int		nr;
+	void		*task;
+	unsigned long	sp;
 };
+
+/* What a return pops, where calls push. */
+#define RETURN_POPS	(IS_ENABLED(CONFIG_X86) ? sizeof(long) : 0)
+
+static unsigned long sp_of(struct pt_regs *regs)
+{
+#ifdef CONFIG_HAVE_REGS_AND_STACK_ACCESS_API
+	return kernel_stack_pointer(regs);
+#else
+	return 0;
+#endif
+}
+
+static bool all_flags_kept(struct pt_regs *regs)
+{
+#ifdef CONFIG_X86
+	/* Of the function, which runs with interrupts on. */
+	return (regs->flags & (X86_EFLAGS_IF | X86_EFLAGS_DF | X86_EFLAGS_TF)) == X86_EFLAGS_IF;
+#else
+	return true;
+#endif
+}
 
 static struct retprobe *retprobe_of(struct kretprobe_instance *ri)
 {
@@ -1098,6 +1139,7 @@ static int test_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	remember(&r->wrong, ri->rp != &r->rp || ri->task != current);
 	d->nr = atomic_inc_return(&r->entries);
 	d->task = current;
+	d->sp = sp_of(regs);
 	log_add(r->log, r->id);
 	return r->refuse;
 }
@@ -1116,6 +1158,8 @@ static int test_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	WRITE_ONCE(r->value, regs_return_value(regs));
 	WRITE_ONCE(r->ret_addr, get_kretprobe_retaddr(ri));
 	WRITE_ONCE(r->ip, instruction_pointer(regs));
+	WRITE_ONCE(r->popped, sp_of(regs) - d->sp);
+	remember(&r->flags_lost, !all_flags_kept(regs));
 	log_add(r->log, r->id + 'A' - 'a');
 	if (r->trace) {
 #ifdef CONFIG_STACKTRACE
@@ -1229,6 +1273,25 @@ static void ret_without_handlers(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&k->r[1].rp), 0);
 	KUNIT_EXPECT_EQ(test, call(k->t, 10), 10 + k->t->add);
 	unregister_kretprobe(&k->r[1].rp);
+}
+
+static void p_ret_20_registers(struct kunit *test)
+{
+	struct retprobes_test *k = begin_ret(test);
+	struct retprobe *r = &k->r[0];
+
+	/* Trampolines of others leave some out. */
+	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64) && !IS_ENABLED(CONFIG_PPC))
+		kunit_skip(test, "not a backend of ours");
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&r->rp), 0);
+	KUNIT_EXPECT_EQ(test, call(k->t, 10), 10 + k->t->add);
+	unregister_kretprobe(&r->rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), 1);
+	KUNIT_EXPECT_EQ(test, r->value, 10 + k->t->add);
+	KUNIT_EXPECT_EQ(test, r->ip, r->ret_addr);
+	KUNIT_EXPECT_EQ(test, r->popped, RETURN_POPS);
+	KUNIT_EXPECT_FALSE(test, r->flags_lost);
 }
 
 static void p_ret_20_return_value_can_be_changed(struct kunit *test)
@@ -1695,8 +1758,7 @@ static void p_ret_17_unregister_waits_for_the_return_handler(struct kunit *test)
 
 	l->rp.kp.symbol_name = l->t->symbol;
 	l->rp.handler = lingering_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&l->rp), 0);
-	expect_to_wait(test, l, unregister_lingering_kretprobe);
+	expect_to_wait(test, l, register_kretprobe(&l->rp), unregister_lingering_kretprobe);
 }
 
 /*
@@ -1928,6 +1990,7 @@ static struct kunit_case kprobes_testcases[] = {
 	KUNIT_CASE_PARAM(ret_entry_and_return, entry_gen_params),
 	KUNIT_CASE_PARAM(p_ret_05_entry_handler_declines, entry_gen_params),
 	KUNIT_CASE_PARAM(ret_without_handlers, entry_gen_params),
+	KUNIT_CASE_PARAM(p_ret_20_registers, entry_gen_params),
 	KUNIT_CASE_PARAM(p_ret_20_return_value_can_be_changed, entry_gen_params),
 	KUNIT_CASE(p_ret_02_p_ret_03_maxactive_default),
 	KUNIT_CASE_PARAM(p_ret_04_data_size, entry_gen_params),

@@ -713,6 +713,8 @@ static void p_ret_19_trace_of_a_running_task(struct kunit *test)
 	hooks_on(test, "kk");
 	task = kthread_run(busy_thread, NULL, "kp_ret_busy");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	for (i = 0; i < 1000 && !atomic_read(&seen.entries[0]); i++)
+		schedule_timeout_uninterruptible(1);
 	for (i = 0; i < 20000; i++) {
 		look_at(task, now);
 		if (!(i % 100))

@@ -6,8 +6,10 @@
 
 #include <kunit/test.h>
 #include <linux/cfi.h>
+#include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/irq_work.h>
+#include <linux/jiffies.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
 #include <linux/kexec.h>
@@ -1132,6 +1134,7 @@ static void probe_p_reg_16_whole_function(struct kunit *test)
  * handlers, in steps, and between.
  */
 #define NMI_ROUNDS	20000
+#define NMI_SECONDS	60
 
 /* Inside another probe, one is boosted, the other has to be stepped. */
 FUNCTION(in_nmi, "777: bt $2, %eax; sbb %eax, %eax");
@@ -1145,8 +1148,8 @@ static void (*work_in_nmi)(void);
 
 static int on_nmi(unsigned int cmd, struct pt_regs *regs)
 {
-	atomic_inc(&nmis);
 	work_in_nmi();
+	atomic_inc(&nmis);
 	/* Whoever else waits for an NMI is asked, too. */
 	return NMI_DONE;
 }
@@ -1163,11 +1166,22 @@ static void hit_in_nmi(void)
 		atomic_inc(&nmis_wrong);
 }
 
+/*
+ * The sleep lets the target run, and ends wherever that has come to. Sent one
+ * by one without it, NMIs would come where the target waits for them, or where
+ * an emulator of both CPUs in turn stops one of them, which is hardly ever.
+ */
 static int send_nmis(void *unused)
 {
 	while (!kthread_should_stop()) {
+		int before = atomic_read(&nmis);
+
 		__apic_send_IPI(nmi_target, NMI_VECTOR);
-		cond_resched();
+		while (atomic_read(&nmis) == before && !kthread_should_stop()) {
+			cpu_relax();
+			cond_resched();
+		}
+		usleep_range(20, 60);
 	}
 	return 0;
 }
@@ -1220,11 +1234,12 @@ static struct watch in_nmi, here;
 
 static void hit_under_nmis(struct kunit *test)
 {
+	unsigned long end = jiffies + NMI_SECONDS * HZ;
 	unsigned int wrong = 0;
 	int i;
 
 	/* Some will come in the step. */
-	for (i = 0; i < 50 * NMI_ROUNDS; i++) {
+	for (i = 0; time_before(jiffies, end); i++) {
 		if (i >= NMI_ROUNDS && atomic_read(&nmis) >= 1000 && atomic_read(&in_step) >= 3)
 			break;
 		wrong += (int)run(kpx_bt, 8) != -1 || irqs_disabled();
@@ -1303,9 +1318,10 @@ static int nested_pre(struct kprobe *p, struct pt_regs *regs)
 
 static void nest_under_nmis(struct kunit *test)
 {
+	unsigned long end = jiffies + NMI_SECONDS * HZ;
 	int i;
 
-	for (i = 0; i < 50 * NMI_ROUNDS && atomic_read(&third_level) < 3; i++) {
+	for (i = 0; time_before(jiffies, end) && atomic_read(&third_level) < 3; i++) {
 		run(kpx_nop, 1);
 		if (i % 64 == 0)
 			cond_resched();
@@ -1376,9 +1392,10 @@ static void call_in_nmi(void)
 
 static void call_under_nmis(struct kunit *test)
 {
+	unsigned long end = jiffies + NMI_SECONDS * HZ;
 	unsigned int wrong = 0;
 
-	for (nr_calls = 0; nr_calls < 50 * NMI_ROUNDS; nr_calls++) {
+	for (nr_calls = 0; time_before(jiffies, end); nr_calls++) {
 		/* Some will come in a hit. */
 		if (nr_calls >= NMI_ROUNDS && atomic_read(&nmis) >= 1000 &&
 		    READ_ONCE(followed.kp.nmissed) >= 3)
