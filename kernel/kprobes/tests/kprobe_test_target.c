@@ -159,9 +159,16 @@ static noinline __noclone int __init kprobe_test_init_fn(int v)
 	return v + 11;
 }
 
+static noinline __noclone int __init kprobe_test_init_nokprobe(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 13;
+}
+NOKPROBE_SYMBOL(kprobe_test_init_nokprobe);
+
 static int __init kprobe_test_target_init(void)
 {
-	return kprobe_test_init_fn(1) == 12 ? 0 : -EINVAL;
+	return kprobe_test_init_fn(1) == 12 && kprobe_test_init_nokprobe(1) == 14 ? 0 : -EINVAL;
 }
 
 static void __exit kprobe_test_target_exit(void)

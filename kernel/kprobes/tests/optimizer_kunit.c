@@ -559,6 +559,46 @@ static void optimizer_p_base_13_failed_arming(struct kunit *test)
 #endif
 }
 
+/* A neighbour that comes to nothing is in nobody's way any more. */
+static void optimizer_p_base_13_failed_neighbour(struct kunit *test)
+{
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	struct kprobe refused = {
+		.symbol_name	= "kp_opt_claimed",
+		.post_handler	= nothing_post,
+	};
+	struct opt_test *t = begin(test);
+	/* The last leaves first: then, the site of it is looked at with the neighbour around. */
+	struct kprobe *kps[] = { &t->b.kp, &t->post, &refused };
+	struct ftrace_ops *ops;
+	int i;
+
+	ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ops);
+	KUNIT_ASSERT_EQ(test, claim(ops), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
+	for (i = 0; i < 20; i++) {
+		if (i % 4 == 0)
+			wait_for_kprobe_optimizer();
+		t->b.kp.symbol_name = NULL;
+		t->b.kp.addr = t->a.kp.addr + 1;
+		KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EBUSY);
+		if (i % 4 == 2) {
+			kprobe_opt_allow(false);
+			kprobe_opt_allow(true);
+		}
+	}
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	unregister_ftrace_function(ops);
+	ftrace_free_filter(ops);
+	expect_live_again(test, t);
+	unregister_kprobe(&t->a.kp);
+#else
+	kunit_skip(test, "needs KPROBES_ON_FTRACE");
+#endif
+}
+
 /*
  * While a grace period runs. A thread that does not leave the CPU holds it up.
  */
@@ -1192,6 +1232,7 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_post_handler),
 	KUNIT_CASE(optimizer_p_base_13_failed_batch),
 	KUNIT_CASE(optimizer_p_base_13_failed_arming),
+	KUNIT_CASE(optimizer_p_base_13_failed_neighbour),
 	KUNIT_CASE(optimizer_p_base_14_p_sys_11_nobody_waits),
 	KUNIT_CASE(optimizer_p_opt_01_cancel_waiting),
 	KUNIT_CASE(optimizer_post_handler_while_waiting),

@@ -1115,6 +1115,36 @@ static void optimize_leads_around_jump(struct kunit *test)
 	unregister_kprobe(&target);
 }
 
+/* Also where the step of another probe has failed. */
+FUNCTION(bad_load, "777: mov (%" R "ax), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
+	 _ASM_EXTABLE(777b, 1b));
+
+static int fault_to_second(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	return go_to_second(p, regs);
+}
+
+static void optimize_leads_fault_around_jump(struct kunit *test)
+{
+	struct kprobe target = { .addr = AT(mov), .pre_handler = change_ax };
+	struct kprobe p = {
+		.addr		= AT(bad_load),
+		.post_handler	= nothing_post,
+		.fault_handler	= fault_to_second,
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&target), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(target.addr));
+	/* Nothing is ever mapped at the end. */
+	KUNIT_EXPECT_EQ(test, run(kpo_bad_load, -PAGE_SIZE), 43);
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+	unregister_kprobe(&p);
+	unregister_kprobe(&target);
+	KUNIT_EXPECT_EQ(test, (int)run(kpo_bad_load, -PAGE_SIZE), -EFAULT);
+}
+
 static int call_again(struct kprobe *p, struct pt_regs *regs)
 {
 	run(kpo_mov, 1);
@@ -2304,6 +2334,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_honours_stack_pointer),
 	KUNIT_CASE(optimize_p_agg_13_p_hit_15_p_hit_21_in_detour),
 	KUNIT_CASE(optimize_leads_around_jump),
+	KUNIT_CASE(optimize_leads_fault_around_jump),
 	KUNIT_CASE(optimize_p_opt_23_nested_hit_is_missed),
 	KUNIT_CASE(optimize_stack_trace),
 #ifdef CONFIG_UNWINDER_ORC
