@@ -40,8 +40,8 @@ static bool publish_later = true;
 
 /*
  * A CPU that goes down runs these after RCU and the text synchronization have
- * stopped covering it: nothing would wait for its hit. Not all exist
- * everywhere.
+ * stopped covering it, and one that comes up before: nothing would wait for its
+ * hit. The two of RCU are where that begins and ends. Not all exist everywhere.
  */
 static const char * const offline_path[] __initconst = {
 	"acpi_idle_play_dead",
@@ -57,6 +57,8 @@ static const char * const offline_path[] __initconst = {
 	"play_dead",
 	"play_dead_common",
 	"pseries_cpu_offline_self",
+	"rcutree_report_cpu_dead",
+	"rcutree_report_cpu_starting",
 	"smp_cpu_play_dead",
 };
 

@@ -52,14 +52,15 @@ for place in $FN "$(behind)"; do
 done
 check "the list is empty" no_probes
 
-# What a CPU runs as it comes: it cannot be probed, or may be hit. By breakpoints
-# only, since in a detour nothing needs an IDT.
+# What a CPU runs as it comes, and as it goes: it cannot be probed, or may be hit. By
+# breakpoints only, since in a detour nothing needs an IDT.
 echo 0 >/proc/sys/debug/kprobes-optimization 2>/dev/null
 for fn in start_secondary cr4_init cpu_init_exception_handling load_current_idt load_ucode_ap \
 	  cpuhp_ap_sync_alive cpu_init fpu__init_cpu rcutree_report_cpu_starting ap_starting \
 	  notify_cpu_starting smp_store_cpu_info identify_secondary_cpu check_tsc_sync_target \
 	  lapic_online setup_local_APIC cpu_startup_entry secondary_startup_64 early_setup_idt \
-	  set_cpu_sibling_map cpuhp_online_idle; do
+	  set_cpu_sibling_map cpuhp_online_idle cpuhp_report_idle_dead rcutree_report_cpu_dead \
+	  sched_cpu_dying tick_cpu_dying native_cpu_disable do_idle; do
 	i=0
 	while [ $i -lt 24 ]; do
 		echo "p:up/${fn}_$i $fn+$i" && { echo 1 >$TRACING/events/up/${fn}_$i/enable ||
@@ -72,6 +73,8 @@ echo "    $nr probes"
 check "p_sys_01 some of what a CPU runs as it comes can be probed" [ "$nr" -ge 10 ]
 check "p_blk_01 what it runs first cannot" sh -c \
 	"! grep -q 'start_secondary\|cr4_init\|secondary_startup\|early_setup_idt' $KPROBES/list"
+check "p_blk_01 nor what it runs while RCU does not cover it" sh -c \
+	"! grep -q 'rcutree_report\|cpuhp_report_idle_dead' $KPROBES/list"
 for round in 1 2; do
 	check "p_sys_01 $round: the CPU goes with these" cpu 0
 	check "p_sys_01 $round: and comes" cpu 1

@@ -929,7 +929,8 @@ static void optimize_p_hit_14_redirection_never_flips(struct kunit *test)
 			unregister_kprobe(&post);
 			posted = false;
 		}
-		cond_resched();
+		/* The optimizer waits for tasks that are not known to be elsewhere. */
+		cond_resched_tasks_rcu_qs();
 	} while ((turns < 3 || n < want) && time_before(jiffies, end));
 
 	KUNIT_EXPECT_EQ(test, wrong, 0);
