@@ -406,15 +406,28 @@ static int __init filter_rows(struct kprobe **kps, int nr)
 	return 0;
 }
 
-static u64 __init free_bytes(void)
+static u64 __init free_bytes_now(void)
 {
 	struct sysinfo info;
 
-	/* For what is freed later. */
 	rcu_barrier();
-	msleep(200);
 	si_meminfo(&info);
 	return (u64)info.freeram * info.mem_unit;
+}
+
+/* When all is freed that is freed later: for a second, nothing is any more. */
+static u64 __init free_bytes(void)
+{
+	u64 now, last = free_bytes_now();
+	int same = 0, i;
+
+	for (i = 0; i < 100 && same < 5; i++) {
+		msleep(200);
+		now = free_bytes_now();
+		same = now > last ? 0 : same + 1;
+		last = now;
+	}
+	return last;
 }
 
 /* Memory for each probe, besides the struct kprobe itself, in bytes. */

@@ -146,15 +146,20 @@ while [ $i -lt 48 ]; do
 done 2>/dev/null
 check "probes in the module were optimized" [ $got -ge 1 ]
 
-# It goes before the jump is there: while its probe is on a queue.
+# It goes before the jump is there: while its probe is on a queue, as no grace period
+# ends; and at other times by chance.
+HOLD=/sys/module/kprobe_test_driver/parameters/hold
+modprobe kprobe_test_driver
+taskset -p 1 $$ >/dev/null
 pages() { grep -c 'kprobe_\(optinsn\|insn\)_page' /proc/kallsyms; }
 : >/tmp/states
 ok=yes pages=$(pages) i=0
 while [ $i -lt 24 ]; do
 	[ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target
+	[ $((i % 4)) -ne 0 ] || echo 3000 >$HOLD || ok=
 	echo "p:opt/one kprobe_test_target:call_set+$at" >$EVENTS &&
 		echo 1 >$TRACING/events/opt/one/enable || ok=
-	usleep $((i % 12 * 10000))
+	[ $((i % 4)) -eq 0 ] || usleep $((i % 12 * 10000))
 	sed -n 's/.* opt=\([a-z]*\) .*/\1/p' $KPROBES/sites >>/tmp/states
 	# Before the module, or behind it.
 	[ $((i % 4)) -ne 3 ] || off
@@ -180,6 +185,8 @@ while [ "$(pages)" -gt "$pages" ] && [ $i -lt 500 ]; do
 	i=$((i + 1))
 done
 check "p_mod_09 no page is left ($pages)" [ "$(pages)" -le "$pages" ]
+taskset -p 3 $$ >/dev/null
+rmmod kprobe_test_driver
 [ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target
 
 # Into the middle of what a jump would overwrite.

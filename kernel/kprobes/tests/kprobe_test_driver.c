@@ -7,6 +7,9 @@
  * whose calls are "post_hits". With "oops" set its handler writes to where there
  * is nothing.
  *
+ * A number written to "hold" keeps the last CPU busy for so many milliseconds, and
+ * with it every grace period from its end; 0 lets go.
+ *
  * Anything written to "kill_ftrace" makes ftrace believe that it is broken.
  *
  * "on_coming" is a symbol that is probed as soon as a module with that symbol
@@ -14,7 +17,11 @@
  * probe when its module has been taken leave of; "going_error" is what came of it.
  */
 
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/string.h>
@@ -120,6 +127,54 @@ static int kill_ftrace_set(const char *val, const struct kernel_param *kp)
 }
 
 /* kp->arg is the probe. */
+static struct task_struct *holder;
+static unsigned int hold_ms;
+
+static int hold_cpu(void *held)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(hold_ms);
+
+	preempt_disable();
+	complete(held);
+	while (!kthread_should_stop() && time_before(jiffies, end))
+		cpu_relax();
+	preempt_enable();
+	return 0;
+}
+
+static void hold_end(void)
+{
+	if (holder) {
+		kthread_stop(holder);
+		put_task_struct(holder);
+	}
+	holder = NULL;
+}
+
+static int hold_set(const char *val, const struct kernel_param *param)
+{
+	int cpu = cpumask_last(cpu_online_mask), ret;
+	DECLARE_COMPLETION_ONSTACK(held);
+
+	hold_end();
+	ret = kstrtouint(val, 0, &hold_ms);
+	if (ret || !hold_ms)
+		return ret;
+	if (num_online_cpus() < 2)
+		return -EBUSY;
+
+	holder = kthread_create_on_cpu(hold_cpu, &held, cpu, "kprobe_test/%u");
+	if (IS_ERR(holder)) {
+		ret = PTR_ERR(holder);
+		holder = NULL;
+		return ret;
+	}
+	get_task_struct(holder);
+	wake_up_process(holder);
+	wait_for_completion(&held);
+	return 0;
+}
+
 static int on_module_set(const char *val, const struct kernel_param *kp)
 {
 	probe_unregister(kp->arg);
@@ -148,6 +203,7 @@ static const struct kernel_param_ops register_ops = { .set = register_set };
 static const struct kernel_param_ops unregister_ops = { .set = unregister_set };
 static const struct kernel_param_ops enable_ops = { .set = enable_set };
 static const struct kernel_param_ops kill_ftrace_ops = { .set = kill_ftrace_set };
+static const struct kernel_param_ops hold_ops = { .set = hold_set };
 static const struct kernel_param_ops on_module_ops = { .set = on_module_set };
 static const struct kernel_param_ops hits_ops = { .get = hits_get };
 static const struct kernel_param_ops post_hits_ops = { .get = post_hits_get };
@@ -161,6 +217,8 @@ module_param_cb(enable, &enable_ops, NULL, 0200);
 MODULE_PARM_DESC(enable, "written to: enables the probe");
 module_param_cb(kill_ftrace, &kill_ftrace_ops, NULL, 0200);
 MODULE_PARM_DESC(kill_ftrace, "written to: breaks ftrace for good");
+module_param_cb(hold, &hold_ops, NULL, 0200);
+MODULE_PARM_DESC(hold, "milliseconds for which no grace period ends");
 module_param_cb(on_coming, &on_module_ops, &on_coming, 0200);
 MODULE_PARM_DESC(on_coming, "symbol to probe as its module comes");
 module_param_cb(on_going, &on_module_ops, &on_going, 0200);
@@ -200,6 +258,7 @@ static int __init kprobe_test_driver_init(void)
 static void __exit kprobe_test_driver_exit(void)
 {
 	unregister_module_notifier(&module_nb);
+	hold_end();
 	probe_unregister(&by_hand);
 	probe_unregister(&on_coming);
 }
