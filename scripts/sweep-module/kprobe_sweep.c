@@ -66,8 +66,11 @@ static int sweep_pre(struct kprobe *p, struct pt_regs *regs)
 
 static int sweep_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	/* Not get_kretprobe(), which is NULL from the start of unregistering on. */
-	container_of(ri->rp, struct sweep_probe, rp)->hits++;
+	/* NULL from the start of unregistering on. The base has no other way to it. */
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	if (rp)
+		container_of(rp, struct sweep_probe, rp)->hits++;
 	return 0;
 }
 

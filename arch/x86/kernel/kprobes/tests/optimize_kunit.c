@@ -1116,6 +1116,26 @@ static void optimize_leads_around_jump(struct kunit *test)
 	unregister_kprobe(&target);
 }
 
+/* Its jump lies in two pages. */
+FUNCTION(across_pages, "jmp 777f; .balign 4096, 0xcc; .skip 4094, 0xcc\n"
+	 "777: add $3, %eax; nop; nop; nop");
+
+static void optimize_across_pages(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(across_pages), .pre_handler = watch_pre } };
+	unsigned long addr = (unsigned long)w.kp.addr;
+
+	KUNIT_EXPECT_NE(test, addr / PAGE_SIZE, (addr + JMP32_INSN_SIZE - 1) / PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, run(kpo_across_pages, 4), 7);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, run(kpo_across_pages, 5), 8);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, run(kpo_across_pages, 6), 9);
+}
+
 /* Also where the step of another probe has failed. */
 FUNCTION(bad_load, "777: mov (%" R "ax), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
 	 _ASM_EXTABLE(777b, 1b));
@@ -2334,6 +2354,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_p_hit_20_handler_without_df),
 	KUNIT_CASE(optimize_honours_stack_pointer),
 	KUNIT_CASE(optimize_p_agg_13_p_hit_15_p_hit_21_in_detour),
+	KUNIT_CASE(optimize_across_pages),
 	KUNIT_CASE(optimize_leads_around_jump),
 	KUNIT_CASE(optimize_leads_fault_around_jump),
 	KUNIT_CASE(optimize_p_opt_23_nested_hit_is_missed),
