@@ -1081,7 +1081,7 @@ struct retprobe {
 	unsigned long		ret_addr;
 	unsigned long		ip;
 	unsigned long		popped;
-	bool			flags_lost;
+	bool			flags_wrong;
 	unsigned long		stack[STACK_DEPTH];
 	unsigned int		depth;
 	unsigned long		regs_stack[STACK_DEPTH];
@@ -1108,10 +1108,10 @@ static unsigned long sp_of(struct pt_regs *regs)
 #endif
 }
 
-static bool all_flags_kept(struct pt_regs *regs)
+static bool flags_of_function(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86
-	/* Of the function, which runs with interrupts on. */
+	/* Not those of the trampoline or the handler: it runs with interrupts on. */
 	return (regs->flags & (X86_EFLAGS_IF | X86_EFLAGS_DF | X86_EFLAGS_TF)) == X86_EFLAGS_IF;
 #else
 	return true;
@@ -1159,7 +1159,7 @@ static int test_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	WRITE_ONCE(r->ret_addr, get_kretprobe_retaddr(ri));
 	WRITE_ONCE(r->ip, instruction_pointer(regs));
 	WRITE_ONCE(r->popped, sp_of(regs) - d->sp);
-	remember(&r->flags_lost, !all_flags_kept(regs));
+	remember(&r->flags_wrong, !flags_of_function(regs));
 	log_add(r->log, r->id + 'A' - 'a');
 	if (r->trace) {
 #ifdef CONFIG_STACKTRACE
@@ -1291,7 +1291,7 @@ static void p_ret_20_registers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->value, 10 + k->t->add);
 	KUNIT_EXPECT_EQ(test, r->ip, r->ret_addr);
 	KUNIT_EXPECT_EQ(test, r->popped, RETURN_POPS);
-	KUNIT_EXPECT_FALSE(test, r->flags_lost);
+	KUNIT_EXPECT_FALSE(test, r->flags_wrong);
 }
 
 static void p_ret_20_return_value_can_be_changed(struct kunit *test)

@@ -136,6 +136,7 @@ static nokprobe_inline struct kprobe_hit_state kprobe_hit_enter(struct kprobe *p
 static nokprobe_inline void kprobe_hit_leave(struct kprobe_hit_state outer)
 {
 	kprobe_set_fault_owner(outer.owner);
+	/* As there: until the hit is over, those of NMIs are missed and keep off. */
 	barrier();
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, outer.status);
 	__this_cpu_write(current_kprobe, outer.running);

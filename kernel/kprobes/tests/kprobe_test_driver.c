@@ -7,8 +7,8 @@
  * whose calls are "post_hits". With "oops" set its handler writes to where there
  * is nothing.
  *
- * A number written to "hold" keeps the last CPU busy for so many milliseconds, and
- * with it every grace period from its end; 0 lets go.
+ * A number written to "hold" keeps the last CPU busy for so many milliseconds, in
+ * which no grace period ends; 0 lets go.
  *
  * Anything written to "kill_ftrace" makes ftrace believe that it is broken.
  *
@@ -126,7 +126,7 @@ static int kill_ftrace_set(const char *val, const struct kernel_param *kp)
 	return 0;
 }
 
-/* kp->arg is the probe. */
+/* Keeps the last CPU busy; writes to parameters are serialized. */
 static struct task_struct *holder;
 static unsigned int hold_ms;
 
@@ -153,8 +153,8 @@ static void hold_end(void)
 
 static int hold_set(const char *val, const struct kernel_param *param)
 {
-	int cpu = cpumask_last(cpu_online_mask), ret;
 	DECLARE_COMPLETION_ONSTACK(held);
+	int ret;
 
 	hold_end();
 	ret = kstrtouint(val, 0, &hold_ms);
@@ -163,7 +163,8 @@ static int hold_set(const char *val, const struct kernel_param *param)
 	if (num_online_cpus() < 2)
 		return -EBUSY;
 
-	holder = kthread_create_on_cpu(hold_cpu, &held, cpu, "kprobe_test/%u");
+	holder = kthread_create_on_cpu(hold_cpu, &held, cpumask_last(cpu_online_mask),
+				       "kprobe_test/%u");
 	if (IS_ERR(holder)) {
 		ret = PTR_ERR(holder);
 		holder = NULL;
@@ -175,6 +176,7 @@ static int hold_set(const char *val, const struct kernel_param *param)
 	return 0;
 }
 
+/* kp->arg is the probe. */
 static int on_module_set(const char *val, const struct kernel_param *kp)
 {
 	probe_unregister(kp->arg);

@@ -518,86 +518,86 @@ static void claiming_func(unsigned long ip, unsigned long parent_ip,
 {
 }
 
-/* Somebody else claims kp_opt_claimed() for himself. */
-static int claim(struct ftrace_ops *ops)
+/* Somebody else claims kp_opt_claimed() for himself; a probe that will be refused there. */
+struct claim {
+	struct ftrace_ops	ops;
+	struct kprobe		refused;
+};
+
+static struct claim *claim(struct kunit *test)
 {
 	unsigned long ip = ftrace_location((unsigned long)
 				dereference_symbol_descriptor(kp_opt_claimed));
-	int ret;
+	struct claim *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
 
-	ops->func = claiming_func;
-	ops->flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
-	ret = ftrace_set_filter_ip(ops, ip, 0, 0);
-	return ret ?: register_ftrace_function(ops);
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	c->refused.symbol_name = "kp_opt_claimed";
+	c->refused.post_handler = nothing_post;
+	c->ops.func = claiming_func;
+	c->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&c->ops, ip, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_function(&c->ops), 0);
+	return c;
 }
-#endif
+
+static void disclaim(struct claim *c)
+{
+	unregister_ftrace_function(&c->ops);
+	ftrace_free_filter(&c->ops);
+}
 
 /* Only arming fails: until then, the post handler was among the users of the site. */
 static void optimizer_p_base_13_failed_arming(struct kunit *test)
 {
-#ifdef CONFIG_KPROBES_ON_FTRACE
-	struct kprobe refused = {
-		.symbol_name	= "kp_opt_claimed",
-		.post_handler	= nothing_post,
-	};
 	struct opt_test *t = begin(test);
-	struct kprobe *kps[] = { &t->post, &refused };
-	struct ftrace_ops *ops;
+	struct claim *c = claim(test);
+	struct kprobe *kps[] = { &t->post, &c->refused };
 
-	ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, ops);
-	KUNIT_ASSERT_EQ(test, claim(ops), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -EBUSY);
-	unregister_ftrace_function(ops);
-	ftrace_free_filter(ops);
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EBUSY);
+	disclaim(c);
 	expect_live_again(test, t);
 	unregister_kprobe(&t->a.kp);
-#else
-	kunit_skip(test, "needs KPROBES_ON_FTRACE");
-#endif
 }
 
 /* A neighbour that comes to nothing is in nobody's way any more. */
 static void optimizer_p_base_13_failed_neighbour(struct kunit *test)
 {
-#ifdef CONFIG_KPROBES_ON_FTRACE
-	struct kprobe refused = {
-		.symbol_name	= "kp_opt_claimed",
-		.post_handler	= nothing_post,
-	};
 	struct opt_test *t = begin(test);
-	/* The last leaves first: then, the site of it is looked at with the neighbour around. */
-	struct kprobe *kps[] = { &t->b.kp, &t->post, &refused };
-	struct ftrace_ops *ops;
+	struct claim *c = claim(test);
+	/* Taken out from the end: when the second goes, the first is still there. */
+	struct kprobe *kps[] = { &t->b.kp, &t->post, &c->refused };
 	int i;
 
-	ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, ops);
-	KUNIT_ASSERT_EQ(test, claim(ops), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
-	for (i = 0; i < 20; i++) {
-		if (i % 4 == 0)
-			wait_for_kprobe_optimizer();
-		t->b.kp.symbol_name = NULL;
-		t->b.kp.addr = t->a.kp.addr + 1;
+	t->b.kp.symbol_name = NULL;
+	t->b.kp.addr = t->a.kp.addr + 1;
+	for (i = 0; i < 5; i++) {
+		/* Over a jump that is there, and over one that is to come. */
+		wait_for_kprobe_optimizer();
 		KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EBUSY);
-		if (i % 4 == 2) {
-			kprobe_opt_allow(false);
-			kprobe_opt_allow(true);
-		}
+		kprobe_opt_allow(false);
+		kprobe_opt_allow(true);
+		KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EBUSY);
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
 	}
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	unregister_ftrace_function(ops);
-	ftrace_free_filter(ops);
+	disclaim(c);
 	expect_live_again(test, t);
 	unregister_kprobe(&t->a.kp);
-#else
-	kunit_skip(test, "needs KPROBES_ON_FTRACE");
-#endif
 }
+#else
+static void optimizer_p_base_13_failed_arming(struct kunit *test)
+{
+	kunit_skip(test, "needs KPROBES_ON_FTRACE");
+}
+
+static void optimizer_p_base_13_failed_neighbour(struct kunit *test)
+{
+	kunit_skip(test, "needs KPROBES_ON_FTRACE");
+}
+#endif
 
 /*
  * While a grace period runs. A thread that does not leave the CPU holds it up.
