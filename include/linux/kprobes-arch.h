@@ -15,7 +15,8 @@
  *  - arch_remove_kprobe(), flush_insn_slot(), kprobe_fault_handler(), each as
  *    function or macro;
  *  - kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
- *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot();
+ *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot(), and
+ *    KPROBE_SLOT_REGION_SHIFT if its branches reach only a part of the kernel;
  *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
  *    arch_disarm_kprobes();
  *  - with OPTPROBES, struct arch_optimized_insn with insn, the detour, in it;
@@ -59,6 +60,15 @@ struct kprobe_site;
  */
 #ifndef KPROBE_SLOT_IS_PREEMPTIBLE
 #define KPROBE_SLOT_IS_PREEMPTIBLE	0
+#endif
+
+/*
+ * Bytes at the start of each page of detours that belong to the architecture. It
+ * fills them when it allocates the page, with code that all detours of the page
+ * share.
+ */
+#ifndef KPROBE_OPTINSN_HEAD_SIZE
+#define KPROBE_OPTINSN_HEAD_SIZE	0
 #endif
 
 DECLARE_PER_CPU(struct kprobe *, current_kprobe);
@@ -137,6 +147,24 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
  */
 void *alloc_insn_page(void);
 
+#ifdef KPROBE_SLOT_REGION_SHIFT
+/**
+ * alloc_insn_page_near() - get a page for the slots of one region
+ * @start: first address of the region, which has 1 << KPROBE_SLOT_REGION_SHIFT
+ *	   bytes
+ *
+ * Only for architectures whose branches cannot reach all of the kernel's address
+ * space. get_insn_slot_near() takes slots from such pages.
+ *
+ * Context: as alloc_insn_page().
+ * Return: PAGE_SIZE bytes of executable memory, of which each is in reach of each
+ *	   address of the region, and vice versa; NULL if there is no such memory.
+ *	   The core frees it like a page of alloc_insn_page().
+ * Default: none.
+ */
+void *alloc_insn_page_near(unsigned long start);
+#endif
+
 /**
  * arch_sync_insn_slots() - used slots are about to be written to again
  *
@@ -154,6 +182,7 @@ void arch_sync_insn_slots(void);
  */
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 kprobe_opcode_t *get_insn_slot(void);
+kprobe_opcode_t *get_insn_slot_near(unsigned long addr);
 void free_insn_slot(kprobe_opcode_t *slot, int dirty);
 bool is_kprobe_insn_slot(unsigned long addr);
 #else
@@ -165,6 +194,7 @@ static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
 
 #ifdef CONFIG_OPTPROBES
 kprobe_opcode_t *get_optinsn_slot(void);
+kprobe_opcode_t *get_optinsn_slot_near(unsigned long addr);
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
 bool is_kprobe_optinsn_slot(unsigned long addr);
 #else
@@ -512,6 +542,18 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
  * Default: weak, alloc_insn_page().
  */
 void *alloc_optinsn_page(void);
+
+#ifdef KPROBE_SLOT_REGION_SHIFT
+/**
+ * alloc_optinsn_page_near() - get a page for the detours of one region
+ * @start: first address of the region
+ *
+ * Context: as alloc_insn_page().
+ * Return: as alloc_insn_page_near().
+ * Default: none.
+ */
+void *alloc_optinsn_page_near(unsigned long start);
+#endif
 
 /**
  * free_optinsn_page() - give such a page back

@@ -3,10 +3,14 @@
  * Instruction slots: small pieces of executable memory for copies of probed
  * instructions. This room knows nothing of probes.
  *
- * A slot that some CPU may still execute is freed as dirty, and is used again
- * only after a grace period. Dirty slots are collected while one grace period
- * runs and share the next. Nobody ever waits for one: when no clean slot is
- * left, another page is taken.
+ * A slot that some CPU may still execute is freed as dirty, and is reused only
+ * after a grace period. Dirty slots are collected while one grace period runs and
+ * share the next. Allocation never waits for one: if no clean slot is left, it
+ * takes another page.
+ *
+ * Where branches cannot reach all of the address space, it is divided into
+ * regions, and a page has slots for one region only. The architecture allocates
+ * the page so that each of its slots can reach each address of the region.
  */
 
 #include <linux/bitmap.h>
@@ -24,12 +28,13 @@
  * struct slot_page - one page of slots
  * @base: the page
  * @list: in kprobe_slot_cache.pages
- * @partial: in kprobe_slot_cache.partial, or empty
+ * @partial: in kprobe_slot_region.partial, or empty
  * @dirty_list: in kprobe_slot_cache.dirty, or on the list being waited for
  * @by_addr: in kprobe_slot_cache.by_addr
  * @free_work: to give the page back after a grace period
- * @cache: whose page it is
- * @owner: who has each slot, if the cache knows; RCU
+ * @cache: cache that the page belongs to
+ * @region: region that its slots serve
+ * @owner: owner of each slot, if the cache records it; RCU
  * @nr_slots: slots in the page
  * @nr_taken: slots in use, dirty ones included
  * @nr_dirty: dirty slots, waited for or not
@@ -44,6 +49,7 @@ struct slot_page {
 	struct hlist_node		by_addr;
 	struct rcu_work			free_work;
 	struct kprobe_slot_cache	*cache;
+	struct kprobe_slot_region	*region;
 	void				**owner;
 	unsigned int			nr_slots;
 	unsigned int			nr_taken;
@@ -92,10 +98,27 @@ page_find(struct kprobe_slot_cache *cache, unsigned long addr)
 	return NULL;
 }
 
-static struct slot_page *page_create(struct kprobe_slot_cache *cache)
+static void *slot_addr(const struct slot_page *page, unsigned int i)
 {
-	unsigned int nr_slots = PAGE_SIZE / cache->slot_size;
+	return page->base + page->cache->head_size + i * page->cache->slot_size;
+}
+
+/* Not less than nr_slots if @addr is in the head of the page, or in its tail. */
+static nokprobe_inline unsigned long slot_index(const struct slot_page *page,
+						unsigned long addr)
+{
+	unsigned long first = (unsigned long)page->base + page->cache->head_size;
+
+	return (addr - first) / page->cache->slot_size;
+}
+
+static struct slot_page *page_create(struct kprobe_slot_cache *cache,
+				     struct kprobe_slot_region *region)
+{
+	unsigned int nr_slots = (PAGE_SIZE - cache->head_size) / cache->slot_size;
 	struct slot_page *page;
+
+	lockdep_assert_held(&cache->mutex);
 
 	page = kzalloc(struct_size(page, taken, 3 * BITS_TO_LONGS(nr_slots)),
 		       GFP_KERNEL);
@@ -105,25 +128,27 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache)
 	if (cache->owned)
 		page->owner = kcalloc(nr_slots, sizeof(*page->owner), GFP_KERNEL);
 	if (!cache->owned || page->owner)
-		page->base = cache->alloc();
+		page->base = region == &cache->anywhere ?
+			     cache->alloc() : cache->alloc_near(region->start);
 	if (!page->base) {
 		kfree(page->owner);
 		kfree(page);
 		return NULL;
 	}
 
-	/* powerpc takes a piece of its text, which begins anywhere. */
+	/* powerpc takes a piece of its text, which need not be aligned. */
 	if (!PAGE_ALIGNED(page->base))
 		WRITE_ONCE(cache->unaligned, true);
 
 	page->cache = cache;
+	page->region = region;
 	page->nr_slots = nr_slots;
 	INIT_LIST_HEAD(&page->dirty_list);
-	list_add(&page->partial, &cache->partial);
+	list_add(&page->partial, &region->partial);
 	list_add_tail_rcu(&page->list, &cache->pages);
 	hlist_add_head_rcu(&page->by_addr,
 			   page_bucket(cache, (unsigned long)page->base));
-	cache->nr_empty++;
+	region->nr_empty++;
 
 	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL,
 			   (unsigned long)page->base, PAGE_SIZE, false,
@@ -149,37 +174,97 @@ static void page_retire(struct slot_page *page)
 			   (unsigned long)page->base, PAGE_SIZE, true,
 			   cache->symbol);
 
-	cache->nr_empty--;
+	page->region->nr_empty--;
 	list_del(&page->partial);
 	list_del_rcu(&page->list);
 	hlist_del_rcu(&page->by_addr);
 
-	/* For those who are asking whether an address is in it. */
+	/* Lookups by address may still be looking at it. */
 	INIT_RCU_WORK(&page->free_work, page_free_work);
 	queue_rcu_work(system_wq, &page->free_work);
 }
 
 static void slot_clean(struct slot_page *page, unsigned int i)
 {
-	struct kprobe_slot_cache *cache = page->cache;
+	struct kprobe_slot_region *region = page->region;
 
 	__clear_bit(i, page->taken);
 	if (page->nr_taken-- == page->nr_slots)
-		list_add_tail(&page->partial, &cache->partial);
+		list_add_tail(&page->partial, &region->partial);
 	if (!page->nr_taken)
-		cache->nr_empty++;
+		region->nr_empty++;
 }
 
-/* One page is kept: a probe that comes and goes must not cost one each time. */
+/*
+ * Each region keeps one empty page: a probe that is registered again and again
+ * must not allocate a page each time.
+ */
 static void page_retire_surplus(struct slot_page *page)
 {
-	if (!page->nr_taken && page->cache->nr_empty > 1)
+	if (!page->nr_taken && page->region->nr_empty > 1)
 		page_retire(page);
 }
 
+static void *region_get_slot(struct kprobe_slot_cache *cache,
+			     struct kprobe_slot_region *region)
+{
+	struct slot_page *page;
+	unsigned int i;
+
+	lockdep_assert_held(&cache->mutex);
+
+	page = list_first_entry_or_null(&region->partial, struct slot_page, partial);
+	if (!page)
+		page = page_create(cache, region);
+	if (!page)
+		return NULL;
+
+	i = find_first_zero_bit(page->taken, page->nr_slots);
+	__set_bit(i, page->taken);
+	if (!page->nr_taken)
+		region->nr_empty--;
+	if (++page->nr_taken == page->nr_slots)
+		list_del_init(&page->partial);
+
+	return slot_addr(page, i);
+}
+
+static struct kprobe_slot_region *region_find(struct kprobe_slot_cache *cache,
+					      unsigned long start)
+{
+	struct kprobe_slot_region *region;
+
+	list_for_each_entry(region, &cache->regions, list) {
+		if (region->start == start)
+			return region;
+	}
+
+	return NULL;
+}
+
+/* The first slot of a region. As it keeps an empty page, it stays for good. */
+static void *region_create(struct kprobe_slot_cache *cache, unsigned long start)
+{
+	struct kprobe_slot_region *region;
+	void *slot;
+
+	region = kzalloc(sizeof(*region), GFP_KERNEL);
+	if (!region)
+		return NULL;
+
+	region->start = start;
+	INIT_LIST_HEAD(&region->partial);
+	slot = region_get_slot(cache, region);
+	if (slot)
+		list_add(&region->list, &cache->regions);
+	else
+		kfree(region);
+	return slot;
+}
+
 /**
- * kprobe_slot_get() - take a slot
- * @cache: where from
+ * kprobe_slot_get() - allocate a slot, no matter where
+ * @cache: cache to take it from
  *
  * Context: process context, sleeps only for memory; kprobe_mutex and
  *	    text_mutex may be held.
@@ -187,25 +272,32 @@ static void page_retire_surplus(struct slot_page *page)
  */
 void *kprobe_slot_get(struct kprobe_slot_cache *cache)
 {
-	struct slot_page *page;
-	unsigned int i;
+	guard(mutex)(&cache->mutex);
+
+	return region_get_slot(cache, &cache->anywhere);
+}
+
+/**
+ * kprobe_slot_get_near() - allocate a slot in reach of an address
+ * @cache: cache to take it from
+ * @addr: the address
+ *
+ * Context: as kprobe_slot_get().
+ * Return: the slot, or NULL without memory in reach.
+ */
+void *kprobe_slot_get_near(struct kprobe_slot_cache *cache, unsigned long addr)
+{
+	struct kprobe_slot_region *region;
+	unsigned long start;
+
+	if (!cache->region_shift)
+		return kprobe_slot_get(cache);
 
 	guard(mutex)(&cache->mutex);
 
-	page = list_first_entry_or_null(&cache->partial, struct slot_page, partial);
-	if (!page)
-		page = page_create(cache);
-	if (!page)
-		return NULL;
-
-	i = find_first_zero_bit(page->taken, page->nr_slots);
-	__set_bit(i, page->taken);
-	if (!page->nr_taken)
-		cache->nr_empty--;
-	if (++page->nr_taken == page->nr_slots)
-		list_del_init(&page->partial);
-
-	return page->base + i * cache->slot_size;
+	start = addr >> cache->region_shift << cache->region_shift;
+	region = region_find(cache, start);
+	return region ? region_get_slot(cache, region) : region_create(cache, start);
 }
 
 static void slots_grace_over(struct rcu_head *rcu)
@@ -296,8 +388,8 @@ void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty)
 	if (WARN_ON_ONCE(!page))
 		return;
 
-	i = (addr - (unsigned long)page->base) / cache->slot_size;
-	if (WARN_ON_ONCE(!test_bit(i, page->taken) ||
+	i = slot_index(page, addr);
+	if (WARN_ON_ONCE(i >= page->nr_slots || !test_bit(i, page->taken) ||
 			 test_bit(i, dirty_map(page)) ||
 			 test_bit(i, waiting_map(page))))
 		return;
@@ -335,8 +427,7 @@ void kprobe_slot_own(struct kprobe_slot_cache *cache, void *slot, void *owner)
 		return;
 
 	/* Pairs with the acquire in kprobe_slot_owner(). */
-	smp_store_release(&page->owner[(addr - (unsigned long)page->base) /
-				       cache->slot_size], owner);
+	smp_store_release(&page->owner[slot_index(page, addr)], owner);
 }
 
 /**
@@ -355,7 +446,7 @@ void *kprobe_slot_owner(struct kprobe_slot_cache *cache, unsigned long addr)
 	if (!page)
 		return NULL;
 
-	i = (addr - (unsigned long)page->base) / cache->slot_size;
+	i = slot_index(page, addr);
 	/* Pairs with the release in kprobe_slot_own(). */
 	return i < page->nr_slots ? smp_load_acquire(&page->owner[i]) : NULL;
 }
@@ -443,15 +534,19 @@ void * __weak alloc_insn_page(void)
 
 struct kprobe_slot_cache kprobe_insn_slots = {
 	KPROBE_SLOT_CACHE_INIT(kprobe_insn_slots),
-	.alloc	= alloc_insn_page,
-	.free	= execmem_free,
+	.alloc		= alloc_insn_page,
+	.free		= execmem_free,
 	.symbol		= KPROBE_INSN_PAGE_SYM,
 	.slot_size	= KPROBE_INSN_SLOT_SIZE,
+#ifdef KPROBE_SLOT_REGION_SHIFT
+	.alloc_near	= alloc_insn_page_near,
+	.region_shift	= KPROBE_SLOT_REGION_SHIFT,
+#endif
 	.tasks_rcu	= KPROBE_SLOT_IS_PREEMPTIBLE,
 };
 
 /**
- * get_insn_slot() - take a slot for the copy of an instruction
+ * get_insn_slot() - allocate a slot for the copy of an instruction
  *
  * Context: as kprobe_slot_get().
  * Return: the slot, or NULL without memory.
@@ -459,6 +554,18 @@ struct kprobe_slot_cache kprobe_insn_slots = {
 kprobe_opcode_t *get_insn_slot(void)
 {
 	return kprobe_slot_get(&kprobe_insn_slots);
+}
+
+/**
+ * get_insn_slot_near() - allocate a slot for a copy that branches back
+ * @addr: where the instruction is
+ *
+ * Context: as kprobe_slot_get().
+ * Return: the slot, or NULL without memory in reach.
+ */
+kprobe_opcode_t *get_insn_slot_near(unsigned long addr)
+{
+	return kprobe_slot_get_near(&kprobe_insn_slots, addr);
 }
 
 /**
@@ -506,6 +613,11 @@ struct kprobe_slot_cache kprobe_optinsn_slots = {
 	.alloc		= alloc_optinsn_page,
 	.free		= free_optinsn_page,
 	.symbol		= KPROBE_OPTINSN_PAGE_SYM,
+	.head_size	= KPROBE_OPTINSN_HEAD_SIZE,
+#ifdef KPROBE_SLOT_REGION_SHIFT
+	.alloc_near	= alloc_optinsn_page_near,
+	.region_shift	= KPROBE_SLOT_REGION_SHIFT,
+#endif
 	.tasks_rcu	= true,
 	.owned		= true,
 };
@@ -521,7 +633,7 @@ void __init kprobe_optinsn_slots_init(void)
 }
 
 /**
- * get_optinsn_slot() - take a slot for a detour
+ * get_optinsn_slot() - allocate a slot for a detour
  *
  * Context: as kprobe_slot_get().
  * Return: the slot, or NULL without memory.
@@ -529,6 +641,18 @@ void __init kprobe_optinsn_slots_init(void)
 kprobe_opcode_t *get_optinsn_slot(void)
 {
 	return kprobe_slot_get(&kprobe_optinsn_slots);
+}
+
+/**
+ * get_optinsn_slot_near() - allocate a slot for a detour in reach of a probe
+ * @addr: address of the probe
+ *
+ * Context: as kprobe_slot_get().
+ * Return: the slot, or NULL without memory in reach.
+ */
+kprobe_opcode_t *get_optinsn_slot_near(unsigned long addr)
+{
+	return kprobe_slot_get_near(&kprobe_optinsn_slots, addr);
 }
 
 /**

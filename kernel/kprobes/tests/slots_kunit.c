@@ -87,6 +87,37 @@ static struct kprobe_slot_cache crooked_cache = {
 	.owned		= true,
 };
 
+/*
+ * Regions of 1 MiB that exist only as numbers. Each page starts with a head, and
+ * records the region it was allocated for.
+ */
+#define REGION_SHIFT	20
+#define REGION(n)	((unsigned long)(n) << REGION_SHIFT)
+#define NO_MEMORY	REGION(13)
+#define HEAD_SIZE	200
+#define SLOTS_AFTER_HEAD ((PAGE_SIZE - HEAD_SIZE) / SLOT_SIZE)
+
+static void *region_page_alloc(unsigned long start)
+{
+	unsigned long *page = start == NO_MEMORY ? NULL : fake_page_alloc();
+
+	if (page)
+		*page = start;
+	return page;
+}
+
+static struct kprobe_slot_cache region_cache = {
+	KPROBE_SLOT_CACHE_INIT(region_cache),
+	.alloc		= fake_page_alloc,
+	.alloc_near	= region_page_alloc,
+	.free		= fake_page_free,
+	.symbol		= "kunit_slot_page",
+	.slot_size	= SLOT_SIZE,
+	.head_size	= HEAD_SIZE,
+	.region_shift	= REGION_SHIFT,
+	.owned		= true,
+};
+
 /* What a case holds. */
 struct slots_test {
 	struct kprobe_slot_cache	*cache;
@@ -562,6 +593,113 @@ static void slots_in_crooked_pages(struct kunit *test)
 	give_all_back(t, true);
 }
 
+static unsigned long region_of(unsigned long slot)
+{
+	return *(unsigned long *)(slot & PAGE_MASK);
+}
+
+static bool take_near(struct slots_test *t, unsigned long addr)
+{
+	t->cache = &region_cache;
+	t->slot[t->nr] = (unsigned long)kprobe_slot_get_near(t->cache, addr);
+	t->nr += !!t->slot[t->nr];
+	return t->slot[t->nr - 1];
+}
+
+static void slots_of_two_regions_never_share_a_page(struct kunit *test)
+{
+	unsigned int i, nr = 2 * (SLOTS_AFTER_HEAD + 1), wrong = 0, in_head = 0;
+	struct slots_test *t = test->priv;
+
+	for (i = 0; i < nr; i++)
+		take_near(t, i & 1 ? REGION(2) + i : REGION(1) - 1 - i);
+	KUNIT_ASSERT_EQ(test, t->nr, nr);
+
+	for (i = 0; i < nr; i++) {
+		wrong += region_of(t->slot[i]) != (i & 1 ? REGION(2) : REGION(0));
+		in_head += offset_in_page(t->slot[i]) < HEAD_SIZE;
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, in_head, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pages_out) - t->pages_before, 4);
+	give_all_back(t, false);
+	t->pages_before += 2;
+}
+
+static void slots_each_region_keeps_an_empty_page(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned int i;
+	int pages;
+
+	take_near(t, REGION(3));
+	take_near(t, REGION(4));
+	pages = atomic_read(&pages_out);
+
+	for (i = 0; i < 10; i++) {
+		give_all_back(t, i & 1);
+		kprobe_slots_flush(t->cache);
+		take_near(t, REGION(3));
+		take_near(t, REGION(4));
+		KUNIT_ASSERT_EQ(test, t->nr, 2);
+		KUNIT_EXPECT_EQ(test, atomic_read(&pages_out), pages);
+	}
+	give_all_back(t, false);
+	t->pages_before += 2;
+}
+
+static void slots_no_page_fails_that_region_only(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+
+	KUNIT_EXPECT_NULL(test, kprobe_slot_get_near(&region_cache, NO_MEMORY + 5));
+	KUNIT_EXPECT_TRUE(test, take_near(t, NO_MEMORY - 1));
+	KUNIT_EXPECT_TRUE(test, take_near(t, NO_MEMORY + (1 << REGION_SHIFT)));
+	/* A slot that may be anywhere is still to be had, and not from a region. */
+	KUNIT_ASSERT_EQ(test, take(t, 1), 3);
+	KUNIT_EXPECT_EQ(test, region_of(t->slot[2]), 0);
+	KUNIT_EXPECT_NE(test, t->slot[2] & PAGE_MASK, t->slot[0] & PAGE_MASK);
+	/* Another attempt, which must not find a trace of the first one. */
+	KUNIT_EXPECT_NULL(test, kprobe_slot_get_near(&region_cache, NO_MEMORY));
+	give_all_back(t, false);
+	t->pages_before += 3;
+}
+
+static void slots_the_head_of_a_page_has_no_owner(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned long slot;
+
+	KUNIT_ASSERT_TRUE(test, take_near(t, REGION(6)));
+	slot = t->slot[0];
+	kprobe_slot_own(t->cache, (void *)slot, t);
+
+	scoped_guard(preempt) {
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_slot_owner(t->cache, slot), (void *)t);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_slot_owner(t->cache, slot + SLOT_SIZE - 1),
+				    (void *)t);
+		KUNIT_EXPECT_NULL(test, kprobe_slot_owner(t->cache, slot & PAGE_MASK));
+		KUNIT_EXPECT_NULL(test, kprobe_slot_owner(t->cache, slot - 1));
+	}
+	KUNIT_EXPECT_TRUE(test, kprobe_slots_contain(t->cache, slot & PAGE_MASK));
+
+	kprobe_slot_own(t->cache, (void *)slot, NULL);
+	give_all_back(t, false);
+	t->pages_before++;
+}
+
+static void slots_near_without_regions_are_anywhere(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned long slot;
+
+	KUNIT_ASSERT_EQ(test, take(t, 1), 1);
+	slot = t->slot[0];
+	give_all_back(t, false);
+	t->slot[t->nr++] = (unsigned long)kprobe_slot_get_near(t->cache, REGION(1));
+	KUNIT_EXPECT_EQ(test, t->slot[0], slot);
+}
+
 static int slots_test_init(struct kunit *test)
 {
 	struct slots_test *t = kvzalloc(struct_size(t, slot, 2 * NR_SLOTS), GFP_KERNEL);
@@ -600,6 +738,11 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_last_page_is_kept),
 	KUNIT_CASE(slots_know_their_addresses),
 	KUNIT_CASE(slots_in_crooked_pages),
+	KUNIT_CASE(slots_of_two_regions_never_share_a_page),
+	KUNIT_CASE(slots_each_region_keeps_an_empty_page),
+	KUNIT_CASE(slots_no_page_fails_that_region_only),
+	KUNIT_CASE(slots_the_head_of_a_page_has_no_owner),
+	KUNIT_CASE(slots_near_without_regions_are_anywhere),
 	KUNIT_CASE(slots_p_mem_07_are_symbols),
 	KUNIT_CASE(slots_without_memory),
 	KUNIT_CASE(slots_of_the_kernel_are_text),

@@ -190,7 +190,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 	if (!needs_slot(&p->ainsn))
 		return 0;
 
-	slot = get_insn_slot();
+	slot = get_insn_slot_near(addr);
 	if (!slot)
 		return -ENOMEM;
 	ret = fill_slot(p, &ki, slot);

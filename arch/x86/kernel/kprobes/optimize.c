@@ -234,7 +234,7 @@ static bool reaches(const void *from, const void *to)
 static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 		       unsigned long end)
 {
-	u8 *slot = get_optinsn_slot();
+	u8 *slot = get_optinsn_slot_near((unsigned long)op->kp.addr);
 	int ret;
 
 	if (!slot)
