@@ -47,6 +47,8 @@
 
 #include <linux/kprobes.h>
 
+#include "regs.h"
+
 /*
  * What happens with an instruction.
  *
@@ -152,23 +154,15 @@ void kprobe_hop_remove(struct optimized_kprobe *op);
 bool kprobe_hop_overlaps(unsigned long addr, unsigned int len);
 void kprobe_hop_restore(u8 *buf, unsigned long at, unsigned int len);
 
-/*
- * Where only return probes are, a detour saves what C code changes, and no more;
- * with frame pointers, though, it is the complete registers that lead unwinders on.
- */
-#if defined(CONFIG_X86_64) && defined(CONFIG_KRETPROBES) && !defined(CONFIG_FRAME_POINTER)
-#define KPROBE_DETOURS_OF_RETURNS
-#endif
-
-/* Where the pieces of a template are, in bytes from its start. */
+/* Offsets in a template of template.S, which has these tables. */
 struct kprobe_detour_layout {
-	u8	ip;		/* operand: what handlers see as ip */
-	u8	regs;		/* the registers are on the stack; place for cld */
-	u8	clac;		/* place for it */
+	u8	ip;		/* operand: the ip that handlers see */
+	u8	regs;		/* the registers are on the stack; blank for CLD */
+	u8	clac;		/* blank for CLAC */
 	u8	op;		/* operand: the probe */
 	u8	call;		/* call of the callback */
-	u8	leave;		/* jump to what is done instead of going on */
-	u8	restore;	/* they are taken off again */
+	u8	leave;		/* jump if the copies are not to be executed */
+	u8	restore;	/* the registers are popped */
 	u8	size;
 };
 
