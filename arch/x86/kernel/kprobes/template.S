@@ -78,7 +78,9 @@ SYM_FUNC_END(kprobe_detour_template)
 _ASM_NOKPROBE(kprobe_detour_template)
 
 /* With frame pointers, that of the callback refers to the registers. */
-STACK_FRAME_NON_STANDARD_FP kprobe_detour_template
+#ifdef CONFIG_FRAME_POINTER
+STACK_FRAME_NON_STANDARD kprobe_detour_template
+#endif
 
 /*
  * A handler has redirected execution, or has changed the stack pointer. Store the new

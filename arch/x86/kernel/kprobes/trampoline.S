@@ -39,4 +39,6 @@ _ASM_NOKPROBE(__kretprobe_trampoline)
  * The trampoline sets up no frame of its own: the frame pointer refers to the saved
  * registers, and through them to the caller.
  */
-STACK_FRAME_NON_STANDARD_FP __kretprobe_trampoline
+#ifdef CONFIG_FRAME_POINTER
+STACK_FRAME_NON_STANDARD __kretprobe_trampoline
+#endif
