@@ -56,6 +56,101 @@ static void wait_for_hits(void)
 }
 
 /*
+ * Calls that use users' structures after they have dropped kprobe_mutex. Such a
+ * structure names its call until the call ends: in its hlist node, which nothing
+ * else uses.
+ */
+
+/* Oldest first; kprobe_mutex. */
+static LIST_HEAD(calls);
+static u64 calls_begun;
+
+/* All calls with lower numbers have ended. Changed under kprobe_mutex. */
+static atomic64_t oldest_call = ATOMIC64_INIT(1);
+static DECLARE_WAIT_QUEUE_HEAD(call_ended);
+
+/**
+ * kprobe_call_take() - a call begins to use a structure
+ * @call: the call
+ * @p: the structure; if another call uses it, this one waits for the other's end
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_call_take(struct kprobe_call *call, struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (!call->nr) {
+		call->nr = ++calls_begun;
+		list_add_tail(&call->list, &calls);
+	}
+	p->hlist.pprev = (struct hlist_node **)call;
+}
+
+/**
+ * kprobe_call_of() - which call uses a structure?
+ * @p: the structure, which may hold anything
+ *
+ * Context: kprobe_mutex held.
+ * Return: the call, or NULL.
+ */
+struct kprobe_call *kprobe_call_of(const struct kprobe *p)
+{
+	struct kprobe_call *call;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry(call, &calls, list) {
+		if (p->hlist.pprev == (struct hlist_node **)call)
+			return call;
+	}
+	return NULL;
+}
+
+static void call_end(struct kprobe_call *call, struct kprobe **kps, int num)
+{
+	struct kprobe_call *oldest;
+	int i;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	for (i = 0; i < num; i++) {
+		if (kps[i] && kps[i]->hlist.pprev == (struct hlist_node **)call)
+			INIT_HLIST_NODE(&kps[i]->hlist);
+	}
+
+	list_del(&call->list);
+	oldest = list_first_entry_or_null(&calls, struct kprobe_call, list);
+	/* Pairs with wait_for_calls(): the structures are no longer touched. */
+	atomic64_set_release(&oldest_call, oldest ? oldest->nr : calls_begun + 1);
+	wake_up_all(&call_ended);
+}
+
+/**
+ * kprobe_call_end() - a call has no more use of structures
+ * @call: the call, which may have taken none
+ * @kps: the structures it may have taken
+ * @num: how many
+ *
+ * Context: process context, sleeps.
+ */
+void kprobe_call_end(struct kprobe_call *call, struct kprobe **kps, int num)
+{
+	if (!call->nr)
+		return;
+
+	guard(mutex)(&kprobe_mutex);
+	call_end(call, kps, num);
+}
+
+/* Calls wait for older ones only, so they cannot wait for each other. */
+static void wait_for_calls(u64 last)
+{
+	/* Pairs with call_end(). */
+	wait_event(call_ended, atomic64_read_acquire(&oldest_call) > last);
+}
+
+/*
  * Arming
  */
 
@@ -214,7 +309,7 @@ static void reap_sites(struct list_head *reap)
 {
 	struct kprobe_site *site, *tmp;
 
-	guard(mutex)(&kprobe_mutex);
+	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry_safe(site, tmp, reap, reap) {
 		if (site->ftrace)
@@ -254,14 +349,6 @@ static void disarm_left(struct site_lists *lists)
 	disarm_text(&lists->text);
 }
 
-/* After the grace period the structure is the user's again. */
-static void user_has_left(struct kprobe *p)
-{
-	INIT_LIST_HEAD(&p->list);
-	INIT_HLIST_NODE(&p->hlist);
-	WRITE_ONCE(p->flags, p->flags & ~KPROBE_FLAG_LEAVING);
-}
-
 /**
  * kprobe_batch_unregister() - end many probes with one grace period
  * @kps: the probes; one that is not registered gets addr = NULL
@@ -269,18 +356,22 @@ static void user_has_left(struct kprobe *p)
  * @stop: called for each as it is taken out, or NULL; kprobe_mutex held
  * @done: called for each after the grace period, or NULL
  *
+ * Where another call still uses one of the structures, this waits for its end.
+ *
  * Context: process context, waits for a grace period.
  */
 void kprobe_batch_unregister(struct kprobe **kps, int num,
 			     void (*stop)(struct kprobe *p),
 			     void (*done)(struct kprobe *p))
 {
-	struct hlist_node *left = NULL;
+	struct hlist_node *left = NULL, *node;
+	struct kprobe_call *other;
 	struct kprobe_site *site;
 	DEFINE_SITE_LISTS(lists);
+	DEFINE_KPROBE_CALL(call);
 	LIST_HEAD(reap);
-	bool wait = false;
 	struct kprobe *p;
+	u64 others = 0;
 	int i;
 
 	mutex_lock(&kprobe_mutex);
@@ -289,41 +380,41 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 		if (!p)
 			continue;
 		site = kprobe_site_of_user(p);
+		other = kprobe_call_of(p);
+		/* Ours, if it is here for a second time. */
+		if (other && other != &call)
+			others = max(others, other->nr);
 		if (!site) {
-			/* Here for a second time, or leaving through another call? */
-			if (p->flags & KPROBE_FLAG_LEAVING)
-				wait = true;
-			else
+			if (!other)
 				p->addr = NULL;
 			continue;
 		}
 
 		user_leaves(site, p, &lists, &reap);
-		kprobe_publish_flag(p, KPROBE_FLAG_LEAVING, true);
 		if (stop)
 			stop(p);
 
-		/* Nobody hashes it, so the node can carry our own chain. */
+		/* The other half of the node carries our chain. */
+		kprobe_call_take(&call, p);
 		p->hlist.next = left;
 		left = &p->hlist;
-		wait = true;
 	}
 	disarm_left(&lists);
 	mutex_unlock(&kprobe_mutex);
 
-	if (!wait)
-		return;
-	wait_for_hits();
+	if (left) {
+		wait_for_hits();
+		for (node = left; node && done; node = node->next)
+			done(container_of(node, struct kprobe, hlist));
 
-	while (left) {
-		p = container_of(left, struct kprobe, hlist);
-		left = left->next;
-		if (done)
-			done(p);
-		user_has_left(p);
+		guard(mutex)(&kprobe_mutex);
+		for (node = left; node; node = node->next)
+			INIT_LIST_HEAD(&container_of(node, struct kprobe, hlist)->list);
+		reap_sites(&reap);
+		/* From here on the structures are the users' again. */
+		call_end(&call, kps, num);
 	}
-
-	reap_sites(&reap);
+	wait_for_calls(others);
 }
 
 /*
@@ -361,6 +452,7 @@ struct kprobe_reg {
  * @limit: the first that failed; those behind it do not matter any more
  * @err: how it failed
  * @bypassed: tasks may go around a breakpoint for one more grace period
+ * @call: takes what is registered while it is taken out again
  * @stop: called for each that is taken out again, or NULL
  */
 struct kprobe_batch {
@@ -369,6 +461,7 @@ struct kprobe_batch {
 	int			limit;
 	int			err;
 	bool			bypassed;
+	struct kprobe_call	*call;
 	void			(*stop)(struct kprobe *p);
 };
 
@@ -402,10 +495,6 @@ static int resolve(struct kprobe_reg *r)
 
 	if (p->fault_handler && !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
 		return -EOPNOTSUPP;
-
-	r->flags = p->flags;
-	r->nmissed = p->nmissed;
-	r->addr = p->addr;
 	return 0;
 }
 
@@ -524,8 +613,15 @@ static void batch_prepare(struct kprobe_batch *b)
 	}
 }
 
+/* Registered already, or by an earlier one of this very call, or in use by another. */
+static bool already_used(struct kprobe *p, struct kprobe_call *by, struct kprobe_call *us)
+{
+	return (p->addr && kprobe_site_of_user(p)) || (by && by != us);
+}
+
 static void batch_publish(struct kprobe_batch *b)
 {
+	struct kprobe_call *call;
 	struct kprobe_reg *r;
 	int i, first = 0, new = 0;
 
@@ -537,13 +633,19 @@ static void batch_publish(struct kprobe_batch *b)
 		batch_fail(b, first, -ENOMEM);
 
 	for_each_reg(i, r, b) {
-		/* Registered already, or by an earlier one of this very call. */
-		if (WARN_ON_ONCE(r->p->addr && kprobe_site_of_user(r->p))) {
+		call = kprobe_call_of(r->p);
+		if (WARN_ON_ONCE(already_used(r->p, call, b->call))) {
 			batch_fail(b, i, -EINVAL);
 			break;
 		}
 
+		r->flags = r->p->flags;
+		r->nmissed = r->p->nmissed;
+		r->addr = r->p->addr;
 		kprobe_site_add_user(r->site, r->p);
+		/* That has cleared it. */
+		if (call)
+			kprobe_call_take(call, r->p);
 		r->linked = true;
 		if (r->site->state == KPROBE_SITE_NEW)
 			kprobe_site_move(r->site, KPROBE_SITE_READY);
@@ -628,6 +730,7 @@ static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 			user_leaves(r->site, r->p, &lists, reap);
 			if (b->stop)
 				b->stop(r->p);
+			kprobe_call_take(b->call, r->p);
 		} else if (r->creator && r->site->state == KPROBE_SITE_NEW) {
 			/* No hit can have found it, and nobody else shall. */
 			kprobe_site_destroy(r->site);
@@ -641,10 +744,12 @@ static void batch_restore_users(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
 
+	lockdep_assert_held(&kprobe_mutex);
+
 	for (r = b->reg; r < b->reg + b->num; r++) {
 		if (!r->linked)
 			continue;
-		user_has_left(r->p);
+		INIT_LIST_HEAD(&r->p->list);
 		r->p->nmissed = r->nmissed;
 		WRITE_ONCE(r->p->flags, r->flags);
 		r->p->addr = r->addr;
@@ -688,6 +793,8 @@ static int batch_register(struct kprobe_batch *b)
 
 	if (wait)
 		wait_for_hits();
+
+	guard(mutex)(&kprobe_mutex);
 	batch_restore_users(b);
 	reap_sites(&reap);
 	return b->err;
@@ -701,6 +808,7 @@ static int batch_register(struct kprobe_batch *b)
  *	      that it fails with this error
  * @stop: called on failure for each that was registered already, as it is taken
  *	  out, or NULL; kprobe_mutex held
+ * @call: the call that uses what is taken out again; the caller ends it
  *
  * Context: process context, sleeps; waits for a grace period on failure, and where
  *	    tasks may still go around a breakpoint in a detour.
@@ -708,7 +816,7 @@ static int batch_register(struct kprobe_batch *b)
  *	   they were before.
  */
 int kprobe_batch_register(struct kprobe **kps, int num, int tail_err,
-			  void (*stop)(struct kprobe *p))
+			  void (*stop)(struct kprobe *p), struct kprobe_call *call)
 {
 	struct kprobe_reg few[2] = {};
 	struct kprobe_batch b = {
@@ -716,6 +824,7 @@ int kprobe_batch_register(struct kprobe **kps, int num, int tail_err,
 		.num	= num + !!tail_err,
 		.limit	= num,
 		.err	= tail_err,
+		.call	= call,
 		.stop	= stop,
 	};
 	int i, ret;
@@ -743,6 +852,15 @@ int kprobe_batch_register(struct kprobe **kps, int num, int tail_err,
  * The API
  */
 
+static int register_array(struct kprobe **kps, int num)
+{
+	DEFINE_KPROBE_CALL(call);
+	int ret = kprobe_batch_register(kps, num, 0, NULL, &call);
+
+	kprobe_call_end(&call, kps, num);
+	return ret;
+}
+
 /**
  * register_kprobe() - put a probe on an instruction
  * @p: the probe; symbol_name or addr, offset and handlers are filled in, flags
@@ -758,9 +876,11 @@ int kprobe_batch_register(struct kprobe **kps, int num, int tail_err,
  * Return: 0 with addr set to the address really used, else @p is as before and
  *	   the error is
  *	   -EINVAL not exactly one of symbol_name and addr, an address that
- *	   cannot be probed, or @p is registered already (which warns);
- *	   -ENOENT no such symbol, no symbol at the address, or a module (or its
- *	   init text) that is going away;
+ *	   cannot be probed, or @p is registered already, or another call has
+ *	   not returned that registers or unregisters it (both warn, once);
+ *	   -ENOENT no such symbol, no symbol at the address, a module (or its
+ *	   init text) that is going away, or one that is being loaded and whose
+ *	   notifier has not run yet;
  *	   -EILSEQ not at the start of an instruction, where the architecture
  *	   can tell;
  *	   -EBUSY a post handler, and another claims the function for itself,
@@ -773,7 +893,7 @@ int kprobe_batch_register(struct kprobe **kps, int num, int tail_err,
  */
 int register_kprobe(struct kprobe *p)
 {
-	return kprobe_batch_register(&p, 1, 0, NULL);
+	return register_array(&p, 1);
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
 
@@ -794,7 +914,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	if (!kps || num <= 0)
 		return -EINVAL;
 
-	return kprobe_batch_register(kps, num, 0, NULL);
+	return register_array(kps, num);
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
 
@@ -802,7 +922,8 @@ EXPORT_SYMBOL_GPL(register_kprobes);
  * unregister_kprobe() - end a probe
  * @p: the probe; if it is not registered, its addr becomes NULL
  *
- * On return no handler of @p runs or will run, and it may be freed.
+ * On return no handler of @p runs or will run, and it may be freed. If another
+ * call is unregistering it, or undoing its registration, this waits for that call.
  *
  * Context: process context, waits for a grace period. Not from a handler.
  */

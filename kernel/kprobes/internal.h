@@ -154,7 +154,6 @@ struct kprobe_site {
  * two more of them: KPROBE_FLAG_DETOUR and KPROBE_FLAG_JUMP, bits 29 and 28.
  */
 #define KPROBE_FLAG_SITE	BIT(31)	/* embedded in a struct kprobe_site */
-#define KPROBE_FLAG_LEAVING	BIT(30)	/* user between unlinking and waiting */
 
 /* Hit paths of architectures take a site for its head, or for its probe. */
 static_assert(offsetof(struct kprobe_site, kp) == 0);

@@ -53,8 +53,11 @@ static bool is_blackpoint(unsigned long addr)
 	return false;
 }
 
-/* May the kretprobe be registered at all? Changes nothing. */
-static int kretprobe_vet(struct kretprobe *rp)
+/*
+ * May the kretprobe be registered at all? If so, @call takes it: its pool must not be
+ * replaced while calls are in flight, nor by two registrations at the same time.
+ */
+static int kretprobe_vet(struct kretprobe *rp, struct kprobe_call *call)
 {
 	struct kprobe *p = &rp->kp;
 	struct kprobe_where where;
@@ -66,16 +69,19 @@ static int kretprobe_vet(struct kretprobe *rp)
 	if (!where.on_entry)
 		return -EINVAL;
 
-	/* Its pool must not be replaced while calls are in flight. */
-	scoped_guard(mutex, &kprobe_mutex) {
-		if (WARN_ON_ONCE(p->addr && kprobe_site_of_user(p)))
-			return -EINVAL;
-	}
-
 	if (is_blackpoint(where.addr))
 		return -EINVAL;
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
+		return -E2BIG;
 
-	return rp->data_size > KRETPROBE_MAX_DATA_SIZE ? -E2BIG : 0;
+	guard(mutex)(&kprobe_mutex);
+
+	/* Registered, or in use by another call, or by this one for a second time. */
+	if (WARN_ON_ONCE((p->addr && kprobe_site_of_user(p)) || kprobe_call_of(p)))
+		return -EINVAL;
+
+	kprobe_call_take(call, p);
+	return 0;
 }
 
 static int kretprobe_nr_instances(const struct kretprobe *rp)
@@ -86,10 +92,6 @@ static int kretprobe_nr_instances(const struct kretprobe *rp)
 static int kretprobe_prepare(struct kretprobe *rp)
 {
 	int ret;
-
-	/* Our caller has just cleared it: the kretprobe is here for a second time. */
-	if (WARN_ON_ONCE(kretprobe_pool_attached(rp)))
-		return -EINVAL;
 
 	rp->kp.pre_handler = kretprobe_pre_handler;
 	rp->kp.post_handler = NULL;
@@ -121,17 +123,19 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
-	int limit, err = 0, ret, i;
+	int limit, taken, err = 0, ret, i;
+	DEFINE_KPROBE_CALL(call);
 
 	if (!rps || num <= 0)
 		return -EINVAL;
 
 	/* @limit is the first known to fail; @err is how. */
 	for (limit = 0; limit < num; limit++) {
-		err = rps[limit] ? kretprobe_vet(rps[limit]) : -EINVAL;
+		err = rps[limit] ? kretprobe_vet(rps[limit], &call) : -EINVAL;
 		if (err)
 			break;
 	}
+	taken = limit;
 
 	for (i = 0; i < limit; i++)
 		kretprobe_pool_forget(rps[i]);
@@ -145,7 +149,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	}
 
 	ret = kprobe_batch_register((struct kprobe **)rps, limit, err,
-				    kretprobe_stop);
+				    kretprobe_stop, &call);
 	for (i = 0; i < limit; i++) {
 		if (ret)
 			kretprobe_pool_detach(rps[i]);
@@ -153,6 +157,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 			rps[i]->maxactive = kretprobe_nr_instances(rps[i]);
 	}
 
+	kprobe_call_end(&call, (struct kprobe **)rps, taken);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
@@ -170,7 +175,8 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * Context: process context, sleeps. No spinlock, not from a handler.
  * Return: 0, else the kretprobe can be registered again as it is and the error is
  *	   -EINVAL not a function's entry, a function whose return cannot be
- *	   diverted, or @rp is registered already (which warns);
+ *	   diverted, @rp is registered already, or another call has not
+ *	   returned that registers or unregisters it (both warn, once);
  *	   -ENOENT no such symbol;
  *	   -E2BIG data_size is above KRETPROBE_MAX_DATA_SIZE;
  *	   -ENOMEM no memory for the instances;

@@ -7,7 +7,7 @@
 #include "internal.h"
 
 /*
- * Between the API (kretprobe.c) and the mechanism that diverts returns: six
+ * Between the API (kretprobe.c) and the mechanism that diverts returns: five
  * functions, for rethook here and in hit_rethook.c, for architectures with a
  * trampoline of their own in kretprobe_stack.c and hit_stack.c, whose pools
  * are in retpool.h.
@@ -16,7 +16,6 @@
  *	nothing.
  * kretprobe_pool_attach() - give a kretprobe @nr instances; -ENOMEM or another
  *	error, with the kretprobe untouched.
- * kretprobe_pool_attached() - does it have them?
  * kretprobe_pool_stop() - from a grace period after this on, no handler of the
  *	kretprobe is called.
  * kretprobe_pool_detach() - give the instances back, those in flight as they
@@ -54,11 +53,6 @@ static inline int kretprobe_pool_attach(struct kretprobe *rp, int nr)
 	return 0;
 }
 
-static inline bool kretprobe_pool_attached(struct kretprobe *rp)
-{
-	return rp->rh;
-}
-
 static inline void kretprobe_pool_stop(struct kretprobe *rp)
 {
 	rethook_stop(rp->rh);
@@ -80,11 +74,6 @@ static inline void kretprobe_pool_forget(struct kretprobe *rp)
 int kretprobe_pool_attach(struct kretprobe *rp, int nr);
 void kretprobe_pool_stop(struct kretprobe *rp);
 void kretprobe_pool_detach(struct kretprobe *rp);
-
-static inline bool kretprobe_pool_attached(struct kretprobe *rp)
-{
-	return rp->rph;
-}
 
 #endif
 #endif /* CONFIG_KRETPROBES */

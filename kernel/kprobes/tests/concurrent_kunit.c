@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of two calls at the same time that are about the same structure. One of them
+ * is held at a known point; the test then looks at what the other one does.
+ */
+
+#include <kunit/test.h>
+#include <linux/bug.h>
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+
+#include "../batch.h"
+#include "../site.h"
+
+/* Longer than any architecture's ftrace site. */
+#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
+static noinline __noclone notrace u32 kp_conc_one(u32 v)
+{
+	KP_PADDING;
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 3;
+}
+
+static noinline __noclone __used notrace u32 kp_conc_two(u32 v)
+{
+	KP_PADDING;
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 5;
+}
+
+static u32 (* const volatile call_one)(u32 v) = kp_conc_one;
+
+/* Much longer than what is waited for takes. */
+#define AT_MOST		(20 * HZ)
+/* Much longer than a call takes that does not wait for the one that is held. */
+#define A_WHILE		(HZ / 5)
+
+struct conc_test;
+
+/* A call in a thread of its own. */
+struct caller {
+	struct conc_test	*t;
+	int			(*call)(struct conc_test *t);
+	struct task_struct	*task;
+	struct completion	done;
+	int			ret;
+	bool			clean;	/* as it ended, the other call was done */
+};
+
+struct conc_test {
+	struct kprobe		a, b;
+	struct kprobe		*kps[2];
+	struct kretprobe	ra, rb;
+	struct kretprobe	*rps[2];
+	struct caller		first, second;
+	struct task_struct	*holder;
+	struct completion	held, release;
+	bool			may_go, first_over;
+	unsigned int		hits, done_calls;
+};
+
+static struct conc_test *now;
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	now->hits++;
+	return 0;
+}
+
+static unsigned int hits(void)
+{
+	unsigned int before = now->hits;
+
+	call_one(1);
+	return now->hits - before;
+}
+
+static void set(struct kprobe *p, const char *symbol)
+{
+	p->addr = NULL;
+	p->flags = 0;
+	p->symbol_name = symbol;
+	p->pre_handler = count_pre;
+}
+
+static bool registered(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return kprobe_site_of_user(p);
+}
+
+/* What warns once does so again. That is for whoever reads the console. */
+static void expect_warning(const char *where)
+{
+	generic_bug_clear_once();
+	pr_info("expect splat: %s\n", where);
+}
+
+/* Until the call that takes @p out no longer holds the mutex. */
+static void wait_until_taken_out(struct kunit *test, struct kprobe *p)
+{
+	unsigned long end = jiffies + AT_MOST;
+
+	while (registered(p) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_FALSE(test, registered(p));
+}
+
+static int caller_thread(void *data)
+{
+	struct caller *c = data;
+	struct conc_test *t = c->t;
+
+	c->ret = c->call(t);
+	/* What the other call does at its end. */
+	c->clean = list_empty(&t->a.list) && list_empty(&t->ra.kp.list);
+	if (c == &t->first)
+		WRITE_ONCE(t->first_over, true);
+	complete(&c->done);
+	return 0;
+}
+
+static void start(struct kunit *test, struct caller *c, int (*call)(struct conc_test *t))
+{
+	struct conc_test *t = test->priv;
+
+	*c = (struct caller){ .t = t, .call = call };
+	init_completion(&c->done);
+	c->task = kthread_create(caller_thread, c, "kp_conc_caller");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(c->task));
+	get_task_struct(c->task);
+	/* What holds up a grace period has the last CPU. */
+	kthread_bind(c->task, cpumask_first(cpu_online_mask));
+	wake_up_process(c->task);
+}
+
+static void finish(struct kunit *test, struct caller *c)
+{
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&c->done, AT_MOST), 0);
+	kthread_stop(c->task);
+	put_task_struct(c->task);
+}
+
+/* The second call has not come back, and does not before the first one has. */
+static void expect_waits(struct kunit *test, struct caller *c)
+{
+	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&c->done, A_WHILE), 0);
+}
+
+/*
+ * The first call is held where it gives structures back, after its grace period.
+ */
+static void held_done(struct kprobe *p)
+{
+	now->done_calls++;
+	complete(&now->held);
+	wait_for_completion_timeout(&now->release, AT_MOST);
+}
+
+static int unregister_and_hold(struct conc_test *t)
+{
+	kprobe_batch_unregister(&t->kps[0], 1, NULL, held_done);
+	return 0;
+}
+
+static struct conc_test *begin_held_unregister(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+
+	set(&t->a, "kp_conc_one");
+	set(&t->b, "kp_conc_two");
+	KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, 2), 0);
+	KUNIT_EXPECT_EQ(test, hits(), 1);
+	start(test, &t->first, unregister_and_hold);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->held, AT_MOST), 0);
+	return t;
+}
+
+static void end_held_unregister(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+
+	complete(&t->release);
+	finish(test, &t->first);
+	KUNIT_EXPECT_EQ(test, t->done_calls, 1);
+	KUNIT_EXPECT_TRUE(test, list_empty(&t->a.list));
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
+}
+
+/* @b comes before @a, twice, and is a probe of its own. */
+static int unregister_both(struct conc_test *t)
+{
+	struct kprobe *kps[] = { &t->b, &t->a, &t->b, &t->a };
+
+	unregister_kprobes(kps, ARRAY_SIZE(kps));
+	return 0;
+}
+
+static void concurrent_unregister_waits_for_the_other(struct kunit *test)
+{
+	struct conc_test *t = begin_held_unregister(test);
+
+	start(test, &t->second, unregister_both);
+	wait_until_taken_out(test, &t->b);
+	expect_waits(test, &t->second);
+
+	end_held_unregister(test);
+	finish(test, &t->second);
+	KUNIT_EXPECT_TRUE(test, t->second.clean);
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->b.hlist));
+
+	/* Each is usable again. */
+	set(&t->a, "kp_conc_one");
+	set(&t->b, "kp_conc_two");
+	KUNIT_EXPECT_EQ(test, register_kprobes(t->kps, 2), 0);
+	KUNIT_EXPECT_EQ(test, hits(), 1);
+	unregister_kprobes(t->kps, 2);
+	KUNIT_EXPECT_EQ(test, hits(), 0);
+}
+
+/* What others do in the meantime is not held up. */
+static void concurrent_unregister_of_others_does_not_wait(struct kunit *test)
+{
+	struct conc_test *t = begin_held_unregister(test);
+
+	unregister_kprobe(&t->b);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(t->first_over));
+	set(&t->b, "kp_conc_one");
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->b), 0);
+	KUNIT_EXPECT_EQ(test, hits(), 1);
+	unregister_kprobe(&t->b);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(t->first_over));
+	end_held_unregister(test);
+}
+
+static void concurrent_register_of_what_is_leaving(struct kunit *test)
+{
+	struct conc_test *t = begin_held_unregister(test);
+	struct kprobe *both[] = { &t->b, &t->a };
+	struct kprobe before;
+
+	expect_warning("kernel/kprobes.c:");
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a), -EINVAL);
+
+	set(&t->a, "kp_conc_one");
+	memcpy(&before, &t->a, sizeof(before));
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, &t->a, &before, sizeof(before));
+	/* Among others, which are fine, and are then as before. */
+	unregister_kprobe(&t->b);
+	set(&t->b, "kp_conc_two");
+	KUNIT_EXPECT_EQ(test, register_kprobes(both, 2), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, &t->a, &before, sizeof(before));
+	KUNIT_EXPECT_NULL(test, t->b.addr);
+	KUNIT_EXPECT_EQ(test, hits(), 0);
+
+	end_held_unregister(test);
+	KUNIT_EXPECT_EQ(test, register_kprobes(t->kps, 2), 0);
+	KUNIT_EXPECT_EQ(test, hits(), 1);
+	unregister_kprobes(t->kps, 2);
+}
+
+/*
+ * The first call is a registration that has failed, and is held while it waits for
+ * the hits there may have been.
+ */
+static int holder_thread(void *data)
+{
+	struct conc_test *t = data;
+	unsigned long end = jiffies + AT_MOST;
+
+	preempt_disable();
+	complete(&t->held);
+	while (!READ_ONCE(t->may_go) && time_before(jiffies, end))
+		cpu_relax();
+	preempt_enable();
+	return 0;
+}
+
+static void hold_grace_periods(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+
+	t->holder = kthread_create(holder_thread, t, "kp_conc_holder");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->holder));
+	get_task_struct(t->holder);
+	kthread_bind(t->holder, cpumask_last(cpu_online_mask));
+	/* We stay where it is not. */
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+	wake_up_process(t->holder);
+	wait_for_completion(&t->held);
+}
+
+static void let_grace_periods_end(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+
+	WRITE_ONCE(t->may_go, true);
+	kthread_stop(t->holder);
+	put_task_struct(t->holder);
+	t->holder = NULL;
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+}
+
+static void wait_until_failed(struct kunit *test, struct kprobe *p)
+{
+	unsigned long end = jiffies + AT_MOST;
+
+	/* Its address was found, and it is taken out again. */
+	while (time_before(jiffies, end)) {
+		scoped_guard(mutex, &kprobe_mutex) {
+			if (p->addr && !kprobe_site_of_user(p))
+				return;
+		}
+		schedule_timeout_uninterruptible(1);
+	}
+	KUNIT_FAIL(test, "the registration has not failed");
+}
+
+static int register_in_vain(struct conc_test *t)
+{
+	return register_kprobes(t->kps, 2);
+}
+
+static int unregister_a(struct conc_test *t)
+{
+	unregister_kprobe(&t->a);
+	return 0;
+}
+
+static void concurrent_unregister_of_what_failed(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+
+	set(&t->a, "kp_conc_one");
+	set(&t->b, "kp_conc_no_such_function");
+	hold_grace_periods(test);
+	start(test, &t->first, register_in_vain);
+	wait_until_failed(test, &t->a);
+
+	start(test, &t->second, unregister_a);
+	expect_waits(test, &t->second);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(t->first_over));
+
+	let_grace_periods_end(test);
+	finish(test, &t->first);
+	finish(test, &t->second);
+	KUNIT_EXPECT_EQ(test, t->first.ret, -ENOENT);
+	KUNIT_EXPECT_TRUE(test, t->second.clean);
+	KUNIT_EXPECT_NULL(test, t->a.addr);
+	KUNIT_EXPECT_EQ(test, t->a.flags, 0);
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
+}
+
+static void concurrent_register_of_what_failed(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+	struct kprobe again;
+
+	expect_warning("kernel/kprobes.c:");
+	set(&t->a, "kp_conc_one");
+	set(&t->b, "kp_conc_no_such_function");
+	hold_grace_periods(test);
+	start(test, &t->first, register_in_vain);
+	wait_until_failed(test, &t->a);
+
+	/* By address: with both it would be refused for that. */
+	t->a.symbol_name = NULL;
+	memcpy(&again, &t->a, sizeof(again));
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, &t->a, &again, sizeof(again));
+
+	let_grace_periods_end(test);
+	finish(test, &t->first);
+	KUNIT_EXPECT_EQ(test, t->first.ret, -ENOENT);
+	set(&t->a, "kp_conc_one");
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), 0);
+	KUNIT_EXPECT_EQ(test, hits(), 1);
+	unregister_kprobe(&t->a);
+}
+
+/*
+ * The first call is a registration that has done its work, but still uses the
+ * structure. That is what register_kretprobes() does at its end.
+ */
+static int register_and_hold(struct conc_test *t)
+{
+	DEFINE_KPROBE_CALL(call);
+	int ret;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_call_take(&call, &t->a);
+	ret = kprobe_batch_register(t->kps, 1, 0, NULL, &call);
+	complete(&t->held);
+	wait_for_completion_timeout(&t->release, AT_MOST);
+	kprobe_call_end(&call, t->kps, 1);
+	return ret;
+}
+
+static void concurrent_unregister_of_what_is_being_registered(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+
+	set(&t->a, "kp_conc_one");
+	start(test, &t->first, register_and_hold);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->held, AT_MOST), 0);
+	KUNIT_EXPECT_EQ(test, hits(), 1);
+
+	start(test, &t->second, unregister_a);
+	wait_until_taken_out(test, &t->a);
+	expect_waits(test, &t->second);
+	KUNIT_EXPECT_EQ(test, hits(), 0);
+
+	complete(&t->release);
+	finish(test, &t->first);
+	finish(test, &t->second);
+	KUNIT_EXPECT_EQ(test, t->first.ret, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&t->a.list));
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
+}
+
+static int unregister_forth(struct conc_test *t)
+{
+	unregister_kprobes(t->kps, 2);
+	return 0;
+}
+
+/* Neither waits for the other for ever. */
+static void concurrent_unregister_in_opposite_order(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		set(&t->a, "kp_conc_one");
+		set(&t->b, "kp_conc_two");
+		KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, 2), 0);
+		start(test, &t->first, unregister_forth);
+		start(test, &t->second, unregister_both);
+		finish(test, &t->first);
+		finish(test, &t->second);
+		KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
+		KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->b.hlist));
+	}
+	KUNIT_EXPECT_EQ(test, hits(), 0);
+}
+
+#ifdef CONFIG_KRETPROBES
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	now->hits++;
+	return 0;
+}
+
+static void set_ret(struct kretprobe *rp, const char *symbol)
+{
+	memset(rp, 0, sizeof(*rp));
+	INIT_LIST_HEAD(&rp->kp.list);
+	rp->kp.symbol_name = symbol;
+	rp->handler = count_return;
+}
+
+static int register_ret_in_vain(struct conc_test *t)
+{
+	return register_kretprobes(t->rps, 2);
+}
+
+static int unregister_ret(struct conc_test *t)
+{
+	unregister_kretprobe(&t->ra);
+	return 0;
+}
+
+/* The pool of a registration that fails is not that of another one meanwhile. */
+static void concurrent_kretprobe_that_failed(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+
+	expect_warning("kernel/kprobes/kretprobe.c:");
+	set_ret(&t->ra, "kp_conc_one");
+	set_ret(&t->rb, "kp_conc_no_such_function");
+	hold_grace_periods(test);
+	start(test, &t->first, register_ret_in_vain);
+	wait_until_failed(test, &t->ra.kp);
+
+	t->ra.kp.symbol_name = NULL;
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), -EINVAL);
+	start(test, &t->second, unregister_ret);
+	expect_waits(test, &t->second);
+
+	let_grace_periods_end(test);
+	finish(test, &t->first);
+	finish(test, &t->second);
+	KUNIT_EXPECT_EQ(test, t->first.ret, -ENOENT);
+	KUNIT_EXPECT_TRUE(test, t->second.clean);
+
+	set_ret(&t->ra, "kp_conc_one");
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), 0);
+	KUNIT_EXPECT_EQ(test, hits(), 1);
+	unregister_kretprobe(&t->ra);
+	KUNIT_EXPECT_EQ(test, hits(), 0);
+}
+
+static void concurrent_kretprobe_that_is_leaving(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+	struct kretprobe before;
+
+	expect_warning("kernel/kprobes/kretprobe.c:");
+	set_ret(&t->ra, "kp_conc_one");
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&t->ra), 0);
+	hold_grace_periods(test);
+	start(test, &t->first, unregister_ret);
+	wait_until_taken_out(test, &t->ra.kp);
+
+	t->ra.kp.addr = NULL;
+	t->ra.kp.flags = 0;
+	memcpy(&before, &t->ra, sizeof(before));
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, &t->ra, &before, sizeof(before));
+
+	let_grace_periods_end(test);
+	finish(test, &t->first);
+	set_ret(&t->ra, "kp_conc_one");
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), 0);
+	KUNIT_EXPECT_EQ(test, hits(), 1);
+	unregister_kretprobe(&t->ra);
+}
+
+#endif /* CONFIG_KRETPROBES */
+
+static int concurrent_test_init(struct kunit *test)
+{
+	struct conc_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&t->a.list);
+	INIT_LIST_HEAD(&t->b.list);
+	INIT_LIST_HEAD(&t->ra.kp.list);
+	t->kps[0] = &t->a;
+	t->kps[1] = &t->b;
+	t->rps[0] = &t->ra;
+	t->rps[1] = &t->rb;
+	init_completion(&t->held);
+	init_completion(&t->release);
+	test->priv = t;
+	now = t;
+	return 0;
+}
+
+/* Other suites have warnings to expect, too. */
+static void concurrent_test_exit(struct kunit *test)
+{
+	generic_bug_clear_once();
+}
+
+static struct kunit_case concurrent_cases[] = {
+	KUNIT_CASE(concurrent_unregister_waits_for_the_other),
+	KUNIT_CASE(concurrent_unregister_of_others_does_not_wait),
+	KUNIT_CASE(concurrent_register_of_what_is_leaving),
+	KUNIT_CASE(concurrent_unregister_of_what_failed),
+	KUNIT_CASE(concurrent_register_of_what_failed),
+	KUNIT_CASE(concurrent_unregister_of_what_is_being_registered),
+	KUNIT_CASE(concurrent_unregister_in_opposite_order),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(concurrent_kretprobe_that_failed),
+	KUNIT_CASE(concurrent_kretprobe_that_is_leaving),
+#endif
+	{}
+};
+
+static struct kunit_suite concurrent_suite = {
+	.name		= "kprobes_concurrent",
+	.init		= concurrent_test_init,
+	.exit		= concurrent_test_exit,
+	.test_cases	= concurrent_cases,
+};
+kunit_test_suite(concurrent_suite);
+
+MODULE_DESCRIPTION("KUnit tests of calls about the same probe at the same time");
+MODULE_LICENSE("GPL");
