@@ -1034,6 +1034,61 @@ bool kprobes_are_armed(void)
 	return !READ_ONCE(kprobes_all_disarmed);
 }
 
+/*
+ * Arms what can be armed of @kps: where ftrace refuses sites together, it may take
+ * each half. So a few that it refuses cost a logarithm of the number of sites. The
+ * recursion is no deeper than that.
+ */
+static int arm_ftrace_halves(struct list_head *kps, unsigned int *failed)
+{
+	struct list_head *middle = kps;
+	unsigned int half;
+	LIST_HEAD(front);
+	int ret, err;
+
+	ret = kprobe_ftrace_arm(kps);
+	if (!ret) {
+		list_moved(kps, KPROBE_SITE_ARMED);
+		return 0;
+	}
+
+	if (list_is_singular(kps)) {
+		list_forget(kps);
+		++*failed;
+		return ret;
+	}
+
+	for (half = list_count_nodes(kps) / 2; half; half--)
+		middle = middle->next;
+	list_cut_position(&front, kps, middle);
+	err = arm_ftrace_halves(&front, failed);
+	ret = arm_ftrace_halves(kps, failed);
+	return ret ?: err;
+}
+
+/*
+ * All are to be armed, but ftrace has refused to arm them together. Mostly that is
+ * because of another's claim, which does not concern sites without a post handler.
+ */
+static int arm_ftrace_rest(unsigned int *failed)
+{
+	LIST_HEAD(exclusive);
+	struct kprobe_site *site;
+	LIST_HEAD(shared);
+	int err, ret;
+
+	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
+		if (site->state == KPROBE_SITE_READY && site_to_be_armed(site) &&
+		    site->kind == KPROBE_SITE_FTRACE)
+			list_move_tail(&site->kp.list, kprobe_site_has_post(site) ?
+							&exclusive : &shared);
+	}
+
+	err = arm_ftrace_halves(&shared, failed);
+	ret = arm_ftrace_halves(&exclusive, failed);
+	return ret ?: err;
+}
+
 /* Arms or disarms what is to change, and returns how many did not. */
 static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 {
@@ -1041,7 +1096,7 @@ static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 	struct kprobe_site *site;
 	DEFINE_SITE_LISTS(lists);
 	int err = 0, ret;
-	/* Not looked at: nothing has a jump before, or after. */
+	/* Not looked at: sites of ftrace have no jump. */
 	bool bypassed = false;
 
 	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
@@ -1056,13 +1111,13 @@ static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 
 	if (on) {
 		arm_text(&lists.text);
-		arm_ftrace(&lists.ftrace);
-	} else {
-		disarm_text(&lists.text);
-		disarm_ftrace(&lists.ftrace);
+		return arm_ftrace(&lists.ftrace) ? arm_ftrace_rest(failed) : 0;
 	}
 
-	/* What ftrace did not take together, it may take one by one. */
+	disarm_text(&lists.text);
+	disarm_ftrace(&lists.ftrace);
+
+	/* What ftrace did not let go of together, it may let go of one by one. */
 	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
 		if (site->state != from || !site->nr_enabled ||
 		    site->kind != KPROBE_SITE_FTRACE)

@@ -11,6 +11,7 @@
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/log2.h>
 #include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -362,6 +363,8 @@ static void claim_last(struct kunit *test)
 	unsigned long ip;
 
 	ip = ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0));
+	/* ftrace_free_filter() leaves in it what it has freed. */
+	memset(&t->ops, 0, sizeof(t->ops));
 	t->ops.func = nop_tracer;
 	t->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
 	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&t->ops, ip, 0, 0), 0);
@@ -457,6 +460,55 @@ static void count_global_switch(struct kunit *test)
 	kunit_info(test, "%lu ticks with %d probes, %lu with %d\n", took[0], SMALL,
 		   took[1], LARGE);
 }
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/*
+ * Switched on while another claims the last function. The others cost no more than
+ * without it, or, if each of them claims its function, little more.
+ */
+static void count_switched_on_but_for_one(struct kunit *test)
+{
+	struct count_test *t = test->priv;
+	struct costs on[2], then;
+	int i, kind, nr;
+
+	if (!ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0)))
+		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+
+	for (kind = 0; kind < 2; kind++) {
+		for (i = 0; i < 2; i++) {
+			nr = i ? LARGE : SMALL;
+			if (kind)
+				fill_busy_last_exclusive(t, nr);
+			else
+				fill_busy_last(t, nr);
+			KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, nr), 0);
+			KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+			claim_last(test);
+
+			then = costs_now();
+			KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
+			on[i] = costs_since(&then);
+			t->hits = 0;
+			call_everything();
+			KUNIT_EXPECT_EQ(test, t->hits, nr - 1);
+
+			release_last(test);
+			unregister_kprobes(t->kps, nr);
+		}
+		kunit_info(test, "%s: %u filter changes with %d probes, %u with %d\n",
+			   kind ? "with claims" : "without claims", on[0].n[FILTER],
+			   SMALL, on[1].n[FILTER], LARGE);
+		KUNIT_EXPECT_GE(test, on[0].n[FILTER], 2);
+		if (!kind) {
+			KUNIT_EXPECT_LE(test, on[1].n[FILTER], on[0].n[FILTER]);
+			KUNIT_EXPECT_LE(test, on[1].n[TEXT], on[0].n[TEXT]);
+		}
+		KUNIT_EXPECT_LE(test, on[1].n[FILTER], 4 + 2 * ilog2(LARGE));
+		KUNIT_EXPECT_LE(test, on[1].n[TEXT], 4 + 4 * ilog2(LARGE));
+	}
+}
+#endif
 
 #ifdef CONFIG_KRETPROBES
 static int return_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -631,6 +683,10 @@ static struct kunit_case count_cases[] = {
 	KUNIT_CASE(count_counts),
 	KUNIT_CASE_PARAM(count_p_scl_01_p_scl_02_p_scl_05_batches, batch_gen_params),
 	KUNIT_CASE(count_global_switch),
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	KUNIT_CASE(count_switched_on_but_for_one),
+#endif
+	KUNIT_CASE(count_p_mod_11_killed_together),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(count_kretprobes),
 #endif
