@@ -902,7 +902,9 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  * @kps: the probes
  * @num: how many
  *
- * Much cheaper than one call for each.
+ * Much cheaper than one call for each. Only where the architecture patches text in
+ * batches (today x86) is the number of cross-CPU synchronizations independent of
+ * @num; elsewhere that is true of grace periods alone.
  *
  * Context: as register_kprobe().
  * Return: 0, -EINVAL if there is no array, -ENOMEM, or the error of the
