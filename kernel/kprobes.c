@@ -1168,17 +1168,8 @@ int kprobes_arm_all(bool on)
  * Code that goes away
  */
 
-/**
- * kprobe_kill_range() - the code in a range is about to be freed
- * @start: first byte
- * @end: byte behind the last
- *
- * The probes there are gone for good, but registered until their users see to
- * it. The text is not touched, but ftrace's record is.
- *
- * Context: process context, may wait for a grace period.
- */
-void kprobe_kill_range(unsigned long start, unsigned long end)
+/* @writable: the text can still be changed, and may still be executed. */
+static void kill_range(unsigned long start, unsigned long end, bool writable)
 {
 	struct kprobe_site *site;
 	bool any = false;
@@ -1191,11 +1182,14 @@ void kprobe_kill_range(unsigned long start, unsigned long end)
 
 	scoped_guard(mutex, &kprobe_mutex) {
 		for_each_site_in_range(site) {
-			if (site->ftrace)
+			if (site->ftrace ||
+			    (writable && site->kind == KPROBE_SITE_BREAKPOINT &&
+			     site->state == KPROBE_SITE_ARMED))
 				site_lists_add(&lists, site);
 		}
 		disarm_ftrace(&lists.ftrace);
 		kprobe_ftrace_purge(start, end);
+		disarm_text(&lists.text);
 
 		for_each_site_in_range(site) {
 			if (site->state == KPROBE_SITE_GONE)
@@ -1220,13 +1214,34 @@ void kprobe_kill_range(unsigned long start, unsigned long end)
 }
 
 /**
+ * kprobe_kill_range() - the code in a range is about to be freed
+ * @start: first byte
+ * @end: byte behind the last
+ *
+ * The probes there are gone for good, but registered until their users see to
+ * it. They are taken out of the text, jumps too, as one batch: the code may still
+ * be executed, by functions that async_schedule() has left behind. The module
+ * loader waits for these after its notifiers, and only then frees the text.
+ *
+ * Context: process context, sleeps, may wait for a grace period. The text is still
+ *	    mapped, and nothing new can be registered there.
+ */
+void kprobe_kill_range(unsigned long start, unsigned long end)
+{
+	kill_range(start, end, true);
+}
+
+/**
  * kprobe_free_init_mem() - the kernel's init text is about to be freed
+ *
+ * That has no more users: async_synchronize_full() comes before. It is not kernel
+ * text any more for what patches text, either, so breakpoints stay in it.
  *
  * Context: process context, once at boot.
  */
 void kprobe_free_init_mem(void)
 {
-	kprobe_kill_range((unsigned long)__init_begin, (unsigned long)__init_end);
+	kill_range((unsigned long)__init_begin, (unsigned long)__init_end, false);
 }
 
 /**

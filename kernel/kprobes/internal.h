@@ -59,9 +59,9 @@ DEFINE_LOCK_GUARD_0(kprobe_text,
  *      DEAD <------------------------+         last user left, drained
  *
  * All but DEAD sites are in the tree, READY and ARMED ones also in the table
- * where hits find them. A READY site without users drains: it stays
- * findable until every CPU that may have trapped on it has gone by. A user who
- * comes in the meantime takes it over.
+ * where hits find them, and so are GONE ones for one more grace period. A READY
+ * site without users drains: it stays findable until every CPU that may have
+ * trapped on it has gone by. A user who comes in the meantime takes it over.
  */
 enum kprobe_site_state {
 	KPROBE_SITE_NEW,

@@ -102,7 +102,7 @@ static const char * const why_names[NR_KPROBE_OPT_WHYS] = {
  *   PREPARED   there is a detour, and nothing leads to it
  *   QUEUED     for the next round
  *   WAITING    hits go on in the detour; a grace period is running
- *   LIVE       the jump is in the text, or was when the text went away
+ *   LIVE       the jump is in the text
  *   REVERTING  it is being taken out
  *   RECLAIMING the site is gone, but perhaps not all tasks from its detour
  *
@@ -118,8 +118,7 @@ static const u8 opt_moves[NR_KPROBE_OPT_STATES] = {
 				  BIT(KPROBE_OPT_WAITING),
 	[KPROBE_OPT_WAITING]	= BIT(KPROBE_OPT_PREPARED) |
 				  BIT(KPROBE_OPT_LIVE),
-	[KPROBE_OPT_LIVE]	= BIT(KPROBE_OPT_REVERTING) |
-				  BIT(KPROBE_OPT_PREPARED),
+	[KPROBE_OPT_LIVE]	= BIT(KPROBE_OPT_REVERTING),
 	[KPROBE_OPT_REVERTING]	= BIT(KPROBE_OPT_PREPARED),
 	[KPROBE_OPT_RECLAIMING]	= BIT(KPROBE_OPT_NONE),
 };
@@ -434,22 +433,21 @@ void kprobe_opt_moved(struct kprobe_site *site)
 
 /**
  * kprobe_opt_drop() - the code has gone away
- * @site: a site that is being killed
- *
- * The text is not touched.
+ * @site: a site that is being killed; it has no jump
  *
  * Context: kprobe_mutex held.
  */
 void kprobe_opt_drop(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	switch (site->opt) {
 	case KPROBE_OPT_QUEUED:
 	case KPROBE_OPT_WAITING:
 		opt_cancel(site, KPROBE_OPT_DISARMED);
 		return;
 	case KPROBE_OPT_LIVE:
-		opt_move(site, KPROBE_OPT_PREPARED);
-		site->opt_why = KPROBE_OPT_DISARMED;
+		WARN_ON_ONCE(1);
 		return;
 	default:
 		return;

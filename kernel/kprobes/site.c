@@ -69,11 +69,10 @@ void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
 			kprobe_publish_flag(p, KPROBE_FLAG_GONE, true);
 	}
 
-	if (to == KPROBE_SITE_GONE || to == KPROBE_SITE_DEAD)
+	if (to == KPROBE_SITE_DEAD) {
 		kprobe_table_remove(kprobe_site_addr(site), site);
-
-	if (to == KPROBE_SITE_DEAD)
 		rb_erase(&site->node, &kprobe_sites);
+	}
 }
 
 static bool site_before(struct rb_node *a, const struct rb_node *b)
@@ -142,6 +141,9 @@ struct kprobe_site *kprobe_site_create(unsigned long addr,
 void kprobe_site_release(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
+
+	/* Of a GONE site; until now, traps that were taken before had to find it. */
+	kprobe_table_remove(kprobe_site_addr(site), site);
 
 	if (!site->prepared)
 		return;

@@ -613,7 +613,7 @@ static void count_p_mod_11_p_scl_09_a_module_goes(struct kunit *test)
 
 	unregister_kprobes(t->kps, LARGE);
 
-	/* It does count. Nothing is armed, since the text would stay as it is. */
+	/* It does count. Nothing is armed, since that takes steps, too. */
 	fill_middle(t, LARGE);
 	for (i = 0; i < LARGE; i++)
 		t->kp[i].flags = KPROBE_FLAG_DISABLED;
@@ -627,6 +627,42 @@ static void count_p_mod_11_p_scl_09_a_module_goes(struct kunit *test)
 	unregister_kprobe(&step.kp);
 	KUNIT_EXPECT_GE(test, in_all, 1);
 	KUNIT_EXPECT_LT(test, in_all, LARGE / 2);
+}
+
+/* All probes of a module are taken out of its text together. */
+static void count_p_mod_11_killed_together(struct kunit *test)
+{
+	struct counter sync = { .symbol = "text_poke_sync" };
+	struct count_test *t = test->priv;
+	unsigned int syncs[2], i, nr;
+	struct costs then, kill[2];
+
+	if (!IS_ENABLED(CONFIG_X86))
+		kunit_skip(test, "breakpoints are removed one by one");
+
+	count_calls(test, &sync);
+	for (i = 0; i < 2; i++) {
+		nr = i ? LARGE : SMALL;
+		fill_middle(t, nr);
+		KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, nr), 0);
+		wait_for_kprobe_optimizer();
+		sync.hits = 0;
+		then = costs_now();
+		kprobe_kill_range((unsigned long)t->kp[0].addr,
+				  (unsigned long)t->kp[nr - 1].addr + 1);
+		kill[i] = costs_since(&then);
+		syncs[i] = sync.hits;
+		t->hits = 0;
+		KUNIT_EXPECT_TRUE(test, kprobe_gone(&t->kp[nr - 1]));
+		call_everything();
+		KUNIT_EXPECT_EQ(test, t->hits, 0);
+		unregister_kprobes(t->kps, nr);
+	}
+	unregister_kprobe(&sync.kp);
+
+	KUNIT_EXPECT_GE(test, syncs[0], 1);
+	KUNIT_EXPECT_LE(test, syncs[1], syncs[0]);
+	KUNIT_EXPECT_LE(test, kill[1].n[GRACE], 2);
 }
 
 /* The counters themselves work, or all of the above would mean nothing. */

@@ -221,6 +221,54 @@ static void switch_post_handler_comes_while_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 0);
 }
 
+/*
+ * Code that goes away may still be executed for a while after its probes are gone:
+ * it is as if they had never been there. @post keeps jumps away.
+ */
+static void kill_range(struct kunit *test, bool post)
+{
+	struct switch_test *s = begin(test);
+	unsigned long addr;
+	u8 before[16];
+
+	addr = (unsigned long)kprobe_lookup_name(s->t->symbol, 0);
+	memcpy(before, (void *)addr, sizeof(before));
+	s->a.kp.post_handler = post ? count_post : NULL;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+	KUNIT_EXPECT_MEMNEQ(test, (void *)addr, before, sizeof(before));
+
+	addr = (unsigned long)s->a.kp.addr;
+	kprobe_kill_range(addr, addr + 1);
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&s->a.kp));
+	addr = (unsigned long)kprobe_lookup_name(s->t->symbol, 0);
+	KUNIT_ASSERT_MEMEQ(test, (void *)addr, before, sizeof(before));
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
+
+	/* It is not armed again, and another one is at the same address. */
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
+	KUNIT_EXPECT_EQ(test, s->a.pre, 2);
+	unregister_kprobe(&s->a.kp);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
+	unregister_kprobe(&s->b.kp);
+}
+
+static void switch_p_mod_01_text_whose_probes_are_gone(struct kunit *test)
+{
+	kill_range(test, true);
+}
+
+static void switch_p_mod_09_text_whose_jumps_are_gone(struct kunit *test)
+{
+	kill_range(test, false);
+}
+
 #ifdef CONFIG_KRETPROBES
 
 #define NR_SLEEPERS	3
@@ -321,6 +369,8 @@ static struct kunit_case switch_cases[] = {
 	KUNIT_CASE_PARAM(switch_register_while_off, target_gen_params),
 	KUNIT_CASE_PARAM(switch_unregister_while_off, target_gen_params),
 	KUNIT_CASE_PARAM(switch_post_handler_comes_while_off, target_gen_params),
+	KUNIT_CASE_PARAM(switch_p_mod_01_text_whose_probes_are_gone, target_gen_params),
+	KUNIT_CASE_PARAM(switch_p_mod_09_text_whose_jumps_are_gone, target_gen_params),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(switch_p_ret_26_p_ret_27_off_with_calls_in_flight),
 #endif
