@@ -499,7 +499,8 @@ static int resolve(struct kprobe_reg *r)
 }
 
 /*
- * The module stays until the probe is armed, no longer. Its init text, and the
+ * The module stays until the probe is armed, no longer. Before our notifier has seen
+ * it, its blacklist is not known, and it may go without notice. Its init text, and the
  * kernel's, is freed only after somebody has killed the probes there, for
  * which kprobe_mutex is needed: no pin for that.
  */
@@ -515,7 +516,8 @@ static int pin_module(struct kprobe_reg *r)
 	if (!try_module_get(mod))
 		return -ENOENT;
 
-	if (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING) {
+	if (!kprobe_module_known(mod) ||
+	    (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)) {
 		module_put(mod);
 		return -ENOENT;
 	}

@@ -39,6 +39,7 @@ void kretprobe_init(void);
 
 #ifdef CONFIG_MODULES
 void kprobe_module_init(void);
+bool kprobe_module_known(const struct module *mod);
 #else
 static inline void kprobe_module_init(void)
 {

@@ -10,6 +10,7 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
 #include <linux/static_call.h>
 #include <asm/sections.h>
 #ifdef CONFIG_X86_VSYSCALL_EMULATION
@@ -17,6 +18,7 @@
 #endif
 
 #include "../address.h"
+#include "../batch.h"
 #include "weak.h"
 
 static noinline __noclone __used notrace int kp_addr_plain(int v)
@@ -357,6 +359,28 @@ static void address_kind_of_a_plain_function(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.kind, KPROBE_SITE_BREAKPOINT);
 }
 
+#ifdef CONFIG_MODULES
+/*
+ * The decision only, of a module that no notifier has been told about. What loads
+ * and refuses real ones is scripts/guest/module.sh.
+ */
+static void address_module_that_comes(struct kunit *test)
+{
+	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, mod);
+
+	guard(mutex)(&kprobe_mutex);
+
+	mod->state = MODULE_STATE_COMING;
+	KUNIT_EXPECT_FALSE(test, kprobe_module_known(mod));
+	mod->state = MODULE_STATE_LIVE;
+	KUNIT_EXPECT_TRUE(test, kprobe_module_known(mod));
+	mod->state = MODULE_STATE_GOING;
+	KUNIT_EXPECT_FALSE(test, kprobe_module_known(mod));
+}
+#endif
+
 static struct kunit_case address_cases[] = {
 	KUNIT_CASE_PARAM(address_p_reg_01_p_reg_03_addr_and_symbol, error_gen_params),
 	KUNIT_CASE(address_symbol_and_address_agree),
@@ -373,6 +397,9 @@ static struct kunit_case address_cases[] = {
 	KUNIT_CASE(address_p_reg_07_weak_function_that_lost),
 	KUNIT_CASE(address_p_blk_11_ftrace_site),
 	KUNIT_CASE(address_kind_of_a_plain_function),
+#ifdef CONFIG_MODULES
+	KUNIT_CASE(address_module_that_comes),
+#endif
 	{}
 };
 
