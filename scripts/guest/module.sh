@@ -139,6 +139,97 @@ check "p_agg_05 no probe in a module that is going" sh -c \
 	 [ \$(cat $DRIVER/going_error) -eq -2 ]"
 echo none >$DRIVER/on_going
 
+# Before the core has seen a module its blacklist is not known, and nobody says so
+# if the module is refused.
+modprobe kprobe_test_target && rmmod kprobe_test_target
+echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/on_early
+echo 1 >$DRIVER/early_error
+check "the target loads past a notifier that wants a probe in it" modprobe kprobe_test_target
+check "p_agg_05 no probe before the core has seen the module" is early_error -2
+rmmod kprobe_test_target
+echo none >$DRIVER/on_early
+
+# Nor when it has seen the module go, which is COMING all the time.
+echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/on_going
+echo 1 >$DRIVER/going_error
+echo 1 >$DRIVER/refuse_coming
+check "a notifier refuses the target" sh -c "! modprobe kprobe_test_target"
+check "p_agg_05 no probe in a module that is refused" is going_error -2
+echo 0 >$DRIVER/refuse_coming
+echo none >$DRIVER/on_going
+
+# wait_for SECONDS CMD... - until CMD succeeds.
+wait_for() {
+	local left=$(($1 * 10))
+	shift
+	until "$@"; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		usleep 100000
+	done
+}
+
+if [ -e $TRACING/kprobe_events ]; then
+	echo p:waits kprobe_test_target:kprobe_test_fn >$TRACING/kprobe_events
+	echo 1 >$TRACING/events/kprobes/waits/enable
+	echo 1 >$DRIVER/hold_coming
+	modprobe kprobe_test_target &
+	check "the target is held as it comes" wait_for 20 is coming_held Y
+	echo p:early kprobe_test_target:kprobe_test_fn 2>/tmp/said >>$TRACING/kprobe_events
+	check "no event is created in a module that the core has not seen" \
+		grep -q 'No such file' /tmp/said
+	echo 0 >$DRIVER/hold_coming
+	wait $!
+	check "it is afterwards" sh -c \
+		"echo p:early kprobe_test_target:kprobe_test_fn >>$TRACING/kprobe_events"
+	call
+	check "one that was there before has its hit" grep -q 'waits: ' $TRACING/trace
+	echo 0 >$TRACING/events/kprobes/enable
+	echo >$TRACING/kprobe_events
+	echo >$TRACING/trace
+	rmmod kprobe_test_target
+else
+	skip "events in a module that comes" "no CONFIG_KPROBE_EVENTS"
+fi
+
+PATCH=/sys/module/kprobe_test_livepatch/parameters
+unpatch() {
+	local patch=/sys/kernel/livepatch/kprobe_test_livepatch
+	echo 0 >$patch/enabled && wait_for 30 [ ! -e $patch ] && rmmod kprobe_test_livepatch
+}
+if modprobe kprobe_test_livepatch 2>/dev/null; then
+	check "livepatch refuses the target" sh -c "! modprobe kprobe_test_target"
+	check "p_agg_05 no probe in what livepatch refuses" grep -qx -e -2 $PATCH/error
+	check "it can be refused again" sh -c "! modprobe kprobe_test_target"
+	echo 0 >$PATCH/refuse
+	check "livepatch takes the target" modprobe kprobe_test_target
+	check "p_agg_05 no probe before livepatch has seen to it" grep -qx -e -2 $PATCH/error
+	check "but afterwards" sh -c \
+		"echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
+	call
+	check "it is hit there" is hits 1
+	rmmod kprobe_test_target
+	echo 1 >$DRIVER/unregister
+	check "the livepatch goes" unpatch
+else
+	skip "p_agg_05 no probe in what livepatch refuses" "no CONFIG_LIVEPATCH"
+fi
+
+# What async_schedule() left behind runs code whose probes are gone already.
+check "a module that calls its init functions late loads" modprobe kprobe_test_async
+settle
+show grep kprobe_test_async $KPROBES/sites
+check "its probes are hit" sh -c "echo 1 >/sys/module/kprobe_test_async/parameters/call"
+check "p_mod_01 its init text is itself when its probes are gone" sh -c \
+	"dmesg | grep -q 'kprobe_test_async: after init: right, 0 hits'"
+check "one of them has a jump, where there are any" sh -c \
+	"[ ! -e /proc/sys/debug/kprobes-optimization ] ||
+	 grep -q 'kprobe_test_async_plain.*opt=live' $KPROBES/sites"
+check "the module goes" rmmod kprobe_test_async
+check "p_mod_01 p_mod_09 so is the text of a module that goes" sh -c \
+	"dmesg | grep -q 'kprobe_test_async: after exit: right, 0 hits'"
+check "its probes are gone" no_probes
+
 # P-AGG-05, P-BLK-03: the module and its part of the blacklist come and go while
 # a probe is registered on its function, and is sometimes right.
 rmmod kprobe_test_target 2>/dev/null

@@ -15,6 +15,11 @@
  * "on_coming" is a symbol that is probed as soon as a module with that symbol
  * comes, before its init function runs. "on_going" is one that somebody tries to
  * probe when its module has been taken leave of; "going_error" is what came of it.
+ *
+ * "on_early" is a symbol on which a probe is registered as its module comes, but
+ * before any other notifier has seen the module; "early_error" is the result. While
+ * "hold_coming" is set, a module that comes is held at that point, which
+ * "coming_held" shows. With "refuse_coming" set the last notifier refuses modules.
  */
 
 #include <linux/completion.h>
@@ -24,6 +29,7 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #define NAME_LEN	128
@@ -36,8 +42,9 @@ struct probe {
 	unsigned int	hits, post_hits;
 };
 
-static struct probe by_hand, on_coming, on_going;
-static int going_error;
+static struct probe by_hand, on_coming, on_going, on_early;
+static int going_error, early_error;
+static bool hold_coming, coming_held, refuse_coming;
 
 static bool oops;
 module_param(oops, bool, 0600);
@@ -227,6 +234,16 @@ module_param_cb(on_going, &on_module_ops, &on_going, 0200);
 MODULE_PARM_DESC(on_going, "symbol to probe as its module goes");
 module_param(going_error, int, 0600);
 MODULE_PARM_DESC(going_error, "what registering it returned");
+module_param_cb(on_early, &on_module_ops, &on_early, 0200);
+MODULE_PARM_DESC(on_early, "symbol to probe before other notifiers see its module");
+module_param(early_error, int, 0600);
+MODULE_PARM_DESC(early_error, "what registering it returned");
+module_param(hold_coming, bool, 0600);
+MODULE_PARM_DESC(hold_coming, "whether modules are held before other notifiers see them");
+module_param(coming_held, bool, 0400);
+MODULE_PARM_DESC(coming_held, "whether a module is held");
+module_param(refuse_coming, bool, 0600);
+MODULE_PARM_DESC(refuse_coming, "whether modules are refused after all notifiers");
 module_param_cb(hits, &hits_ops, &by_hand, 0400);
 MODULE_PARM_DESC(hits, "hits of the probe since it was registered");
 module_param_cb(post_hits, &post_hits_ops, &by_hand, 0400);
@@ -250,16 +267,63 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *mo
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block module_nb = { .notifier_call = module_event };
+/* Before the core's notifier. */
+static int first_event(struct notifier_block *nb, unsigned long event, void *mod)
+{
+	unsigned long end = jiffies + 30 * HZ;
+
+	if (event != MODULE_STATE_COMING)
+		return NOTIFY_DONE;
+
+	if (on_early.name[0]) {
+		early_error = probe_register(&on_early);
+		probe_unregister(&on_early);
+	}
+
+	WRITE_ONCE(coming_held, READ_ONCE(hold_coming));
+	while (READ_ONCE(hold_coming) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	WRITE_ONCE(coming_held, false);
+	return NOTIFY_DONE;
+}
+
+/* After all others, which then see the module go without having been live. */
+static int last_event(struct notifier_block *nb, unsigned long event, void *mod)
+{
+	if (event == MODULE_STATE_COMING && READ_ONCE(refuse_coming))
+		return notifier_from_errno(-EPERM);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block module_nbs[] = {
+	{ .notifier_call = first_event, .priority = INT_MAX },
+	{ .notifier_call = module_event },
+	{ .notifier_call = last_event, .priority = INT_MIN },
+};
+
+static void unregister_notifiers(int nr)
+{
+	while (nr--)
+		unregister_module_notifier(&module_nbs[nr]);
+}
 
 static int __init kprobe_test_driver_init(void)
 {
-	return register_module_notifier(&module_nb);
+	int i, ret;
+
+	for (i = 0; i < ARRAY_SIZE(module_nbs); i++) {
+		ret = register_module_notifier(&module_nbs[i]);
+		if (ret) {
+			unregister_notifiers(i);
+			return ret;
+		}
+	}
+	return 0;
 }
 
 static void __exit kprobe_test_driver_exit(void)
 {
-	unregister_module_notifier(&module_nb);
+	unregister_notifiers(ARRAY_SIZE(module_nbs));
 	hold_end();
 	probe_unregister(&by_hand);
 	probe_unregister(&on_coming);
