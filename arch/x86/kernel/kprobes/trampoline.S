@@ -7,8 +7,10 @@
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 
+#include <asm/alternative.h>
 #include <asm/asm.h>
 #include <asm/nospec-branch.h>
+#include <asm/smap.h>
 #include <asm/unwind_hints.h>
 
 #include "regs.h"
@@ -19,6 +21,10 @@
  * RET has just popped the address of the trampoline. Push it again: until the core
  * stores the real return address there, the slot tells unwinders to look it up. A
  * struct pt_regs with the state after the return follows below the slot.
+ *
+ * The function may return to code between STAC and CLAC. Handlers are C code and
+ * must not inherit the access to user memory; POPF restores it for the caller.
+ * objtool expects CLAC only after STAC.
  */
 SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR	/* only RET gets here */
@@ -27,6 +33,8 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	PUSH_PROGRAM_STATE above=__ASM_SEL(4, 8)
 	push	$__kretprobe_trampoline
 	PUSH_REST_OF_REGS
+	ANNOTATE_IGNORE_ALTERNATIVE
+	ASM_CLAC
 	mov	%_ASM_SP, %__ASM_SEL_RAW(eax, rdi)
 	call	kretprobe_native_handler
 	POP_GENERAL_REGS
