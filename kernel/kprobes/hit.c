@@ -271,7 +271,8 @@ static DEFINE_PER_CPU(unsigned int, busy_inside);
  */
 void kprobe_busy_begin(void)
 {
-	preempt_disable();
+	/* With debugging, the other one calls what may be probed, in a return, too. */
+	preempt_disable_notrace();
 
 	/*
 	 * An NMI between the test and the write leaves things as it found
@@ -299,7 +300,7 @@ void kprobe_busy_end(void)
 	else
 		__this_cpu_write(current_kprobe, NULL);
 
-	preempt_enable();
+	preempt_enable_notrace();
 }
 NOKPROBE_SYMBOL(kprobe_busy_end);
 

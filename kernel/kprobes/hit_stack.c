@@ -20,6 +20,16 @@ llist_to_instance(struct llist_node *node)
 	return container_of(node, struct kretprobe_instance, llist);
 }
 
+/*
+ * get_kretprobe() without the check that RCU is held, which calls functions that
+ * may be probed: their returns would come back here. Preemption is off, and RCU
+ * watches.
+ */
+static nokprobe_inline struct kretprobe *kretprobe_of(struct kretprobe_instance *ri)
+{
+	return rcu_dereference_raw(ri->rph->rp);
+}
+
 #ifdef CONFIG_KRETPROBE_NATIVE
 /*
  * As soon as the trampoline is on the stack, an unwinder in an NMI may want to
@@ -213,7 +223,7 @@ static noinline void count_unwatched(struct llist_node *node)
 	 */
 	raw_local_irq_save(flags);
 	ct_nmi_enter();
-	rp = get_kretprobe(llist_to_instance(node));
+	rp = kretprobe_of(llist_to_instance(node));
 	if (rp) {
 		site = kprobe_table_find((unsigned long)rp->kp.addr);
 		if (site)
@@ -230,7 +240,7 @@ static nokprobe_inline void report_return(struct llist_node *node,
 					  struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri = llist_to_instance(node);
-	struct kretprobe *rp = get_kretprobe(ri);
+	struct kretprobe *rp = kretprobe_of(ri);
 
 	if (likely(rp))
 		kretprobe_call_handler(rp, ri, ret_addr, regs);
@@ -382,7 +392,7 @@ void kretprobe_native_handler(struct pt_regs *regs)
 		instruction_pointer_set(regs, ret_addr);
 		arch_kretprobe_restore_return(regs, ret_addr);
 
-		rp = get_kretprobe(ri);
+		rp = kretprobe_of(ri);
 		if (likely(rp && rp->handler))
 			kretprobe_call_handler_alone(rp, ri, regs);
 

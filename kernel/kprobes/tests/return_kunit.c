@@ -1133,6 +1133,60 @@ static void p_ret_02_default_pool_grows(struct kunit *test)
 	unregister_kretprobe(&o->rp);
 }
 
+#if defined(CONFIG_PROVE_RCU) && defined(CONFIG_KRETPROBES) && \
+	!defined(CONFIG_KRETPROBE_ON_RETHOOK)
+/* What rcu_dereference_check() calls must not be called on the way of a return. */
+static const char * const rcu_checks[] = {
+	"rcu_read_lock_any_held", "rcu_lockdep_current_cpu_online",
+};
+
+static int deepest;
+
+/* How many calls of the same function is this task in? */
+static int measure_depth(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe_instance *older;
+	int depth = 1;
+
+	llist_for_each_entry(older, current->kretprobe_instances.first, llist)
+		depth += older->rp == ri->rp;
+	if (depth > READ_ONCE(deepest))
+		WRITE_ONCE(deepest, depth);
+	return one_entry(ri, regs);
+}
+
+static void returns_of_checks_for_rcu(struct kunit *test)
+{
+	struct one *o[ARRAY_SIZE(rcu_checks)], *plain;
+	int i;
+
+	deepest = 0;
+	for (i = 0; i < ARRAY_SIZE(o); i++) {
+		o[i] = probe_one(test, rcu_checks[i], 16);
+		o[i]->rp.entry_handler = measure_depth;
+	}
+	plain = probe_one(test, "kp_ret_plain", 1);
+	for (i = 1; i <= 100; i++) {
+		KUNIT_EXPECT_EQ(test, call_entry(&entry_cases[0]), 1017);
+		guard(rcu)();
+		KUNIT_EXPECT_TRUE(test, rcu_read_lock_any_held());
+	}
+	unregister_kretprobe(&plain->rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&plain->returns), 100);
+	for (i = 0; i < ARRAY_SIZE(o); i++) {
+		unregister_kretprobe(&o[i]->rp);
+		KUNIT_EXPECT_GE(test, atomic_read(&o[i]->returns), 100);
+	}
+	/* In a task, a softirq, an interrupt and an NMI. */
+	KUNIT_EXPECT_LE(test, deepest, 4);
+}
+#else
+static void returns_of_checks_for_rcu(struct kunit *test)
+{
+	kunit_skip(test, "needs PROVE_RCU");
+}
+#endif
+
 #if defined(CONFIG_CONTEXT_TRACKING_IDLE) && !defined(CONFIG_RCU_EQS_DEBUG)
 static noinline __noclone notrace u32 kp_ret_unwatched(u32 v)
 {
@@ -1284,6 +1338,7 @@ static struct kunit_case return_testcases[] = {
 	KUNIT_CASE(p_ret_09_child_inherits_no_hooks),
 	KUNIT_CASE(returns_on_another_cpu),
 	KUNIT_CASE(p_ret_02_default_pool_grows),
+	KUNIT_CASE(returns_of_checks_for_rcu),
 	KUNIT_CASE(p_ret_28_rcu_does_not_watch_the_return),
 	KUNIT_CASE(p_ret_12_rewound_stack),
 	{}
