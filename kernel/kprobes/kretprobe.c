@@ -7,7 +7,6 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/cpumask.h>
 #include <linux/slab.h>
 
 #include "address.h"
@@ -86,7 +85,7 @@ static int kretprobe_vet(struct kretprobe *rp, struct kprobe_call *call)
 
 static int kretprobe_nr_instances(const struct kretprobe *rp)
 {
-	return rp->maxactive > 0 ? rp->maxactive : max(10u, 2 * num_possible_cpus());
+	return rp->maxactive > 0 ? rp->maxactive : kretprobe_default_instances();
 }
 
 static int kretprobe_prepare(struct kretprobe *rp)
@@ -168,9 +167,11 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  *
  * kp.pre_handler and kp.post_handler are overwritten. A @rp->maxactive of 0 or
  * less becomes the default, twice the number of possible CPUs and at least 10;
- * with KRETPROBE_POOL, more calls than that can be followed after a while.
+ * with KRETPROBE_POOL, more calls than that can be followed after a while, and
+ * unregistration sets it to 0 again.
  * After an unregistration, clear kp.flags, and kp.addr if a symbol is given,
- * before registering again; and @rp->maxactive, for the default.
+ * before registering again; and without KRETPROBE_POOL @rp->maxactive, for the
+ * default.
  *
  * Context: process context, sleeps. No spinlock, not from a handler.
  * Return: 0, else the kretprobe can be registered again as it is and the error is

@@ -2,7 +2,9 @@
 #ifndef _KERNEL_KPROBES_KRETPROBE_H
 #define _KERNEL_KPROBES_KRETPROBE_H
 
+#include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/minmax.h>
 
 #include "internal.h"
 
@@ -27,6 +29,12 @@ int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
 static inline bool is_kretprobe(const struct kprobe *p)
 {
 	return IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_pre_handler;
+}
+
+/* What maxactive becomes where the user has not set it. */
+static inline int kretprobe_default_instances(void)
+{
+	return max(10u, 2 * num_possible_cpus());
 }
 
 #ifdef CONFIG_KRETPROBES

@@ -31,6 +31,15 @@ void kretprobe_pool_stop(struct kretprobe *rp)
 
 void kretprobe_pool_detach(struct kretprobe *rp)
 {
+	/*
+	 * What register_kretprobes() has written there would be taken for the
+	 * user's number when the kretprobe is registered again, as kprobe events
+	 * of a module are, and such a pool does not grow.
+	 */
+	if (retpool_has_default_size(rp->rph) &&
+	    rp->maxactive == kretprobe_default_instances())
+		rp->maxactive = 0;
+
 	RCU_INIT_POINTER(rp->rph->rp, NULL);
 	retpool_destroy(rp->rph);
 	rp->rph = NULL;

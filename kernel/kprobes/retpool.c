@@ -158,6 +158,7 @@ struct kretprobe_holder *retpool_create(int nr, size_t data_size, bool grows)
 		return ERR_PTR(-ENOMEM);
 	}
 
+	pool->by_default = grows;
 	pool->grows = grows && nr < RETPOOL_CAP;
 	return &pool->rph;
 }

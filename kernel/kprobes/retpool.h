@@ -14,6 +14,7 @@
  *
  * retpool_create() - a pool of @nr instances with @data_size bytes for the user
  *	each; if @grows, with more where they run out. -ENOMEM or another error.
+ * retpool_has_default_size() - was it made to grow?
  * retpool_destroy() - no retpool_get_*() runs or comes any more: the pool goes
  *	as soon as nothing is in flight. May sleep.
  * retpool_get_here() - hit path: take an instance, false if there is none near.
@@ -66,6 +67,7 @@ void retpool_destroy(struct kretprobe_holder *rph);
  * @mem: the chunks, to free them; only the worker adds to them
  * @nr: instances; only the worker changes it
  * @stride: bytes of one
+ * @by_default: the user has not said how many instances there are to be
  * @grows: whether it is worth to ask for more
  * @left: what keeps it alive: the kretprobe and the instances, free or in
  *	  flight; once it is closed, only those in flight
@@ -81,6 +83,7 @@ struct retpool {
 	void			*mem[RETPOOL_CHUNKS];
 	int			nr;
 	unsigned int		stride;
+	bool			by_default;
 	bool			grows;
 	atomic_t		left;
 	struct irq_work		ask;
@@ -97,6 +100,11 @@ void retpool_put_late(struct retpool *pool);
 static nokprobe_inline struct retpool *to_retpool(struct kretprobe_holder *rph)
 {
 	return container_of(rph, struct retpool, rph);
+}
+
+static inline bool retpool_has_default_size(struct kretprobe_holder *rph)
+{
+	return to_retpool(rph)->by_default;
 }
 
 static nokprobe_inline struct kretprobe_instance *
@@ -173,6 +181,12 @@ static nokprobe_inline bool retpool_get_here(struct kretprobe_holder *rph,
 {
 	*ri = objpool_pop(&rph->pool);
 	return *ri;
+}
+
+/* It does not grow. */
+static inline bool retpool_has_default_size(struct kretprobe_holder *rph)
+{
+	return false;
 }
 
 /* That was all. */

@@ -1104,33 +1104,84 @@ static void returns_on_another_cpu(struct kunit *test)
 	KUNIT_EXPECT_GE(test, o->moved, 98);
 }
 
-static void p_ret_02_default_pool_grows(struct kunit *test)
+/* Of @nr calls in flight, how many are not followed? */
+static int missed_of(struct kunit *test, struct one *o, int nr)
 {
+	int i, nr_default = max(10u, 2 * num_possible_cpus());
+	int before = atomic_read(&o->returns), missed;
 	struct return_test *t;
-	int i, nr, nr_default = max(10u, 2 * num_possible_cpus());
-	struct one *o;
 
-	if (!IS_ENABLED(CONFIG_KRETPROBE_POOL))
-		kunit_skip(test, "needs KRETPROBE_POOL");
-	nr = 3 * nr_default;
 	t = kunit_kcalloc(test, nr, sizeof(*t), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, t);
-
-	o = probe_one(test, "kp_ret_inner", 0);
-	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
 	for (i = 0; i < nr; i++) {
 		put_to_sleep(test, &t[i]);
 		/* Time for the pool to grow, when it has just run out. */
 		if (i >= nr_default)
 			msleep(20);
 	}
-	/* Once the default number are in flight, and at twice of it, one is missed. */
-	KUNIT_EXPECT_EQ(test, o->rp.nmissed, 2);
+	missed = o->rp.nmissed;
 	for (i = 0; i < nr; i++)
 		KUNIT_EXPECT_EQ(test, wake_from_sleep(&t[i]), CALL_RETURNS);
-	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), nr - 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns) - before, nr - missed);
+	kunit_kfree(test, t);
+	return missed;
+}
+
+static void p_ret_02_default_pool_grows(struct kunit *test)
+{
+	int nr_default = max(10u, 2 * num_possible_cpus());
+	struct one *o;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBE_POOL))
+		kunit_skip(test, "needs KRETPROBE_POOL");
+
+	o = probe_one(test, "kp_ret_inner", 0);
+	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
+	/* Once the default number are in flight, and at twice of it, one is missed. */
+	KUNIT_EXPECT_EQ(test, missed_of(test, o, 3 * nr_default), 2);
 	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
 	unregister_kretprobe(&o->rp);
+}
+
+/* As a kprobe event does when its module is loaded again. */
+static void register_again(struct kunit *test, struct one *o)
+{
+	o->rp.kp.addr = NULL;
+	o->rp.kp.flags &= ~KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&o->rp), 0);
+}
+
+static void p_ret_02_default_is_still_one_later(struct kunit *test)
+{
+	int nr_default = max(10u, 2 * num_possible_cpus());
+	struct one *o;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBE_POOL))
+		kunit_skip(test, "needs KRETPROBE_POOL");
+
+	o = probe_one(test, "kp_ret_inner", 0);
+	unregister_kretprobe(&o->rp);
+	register_again(test, o);
+	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
+	KUNIT_EXPECT_EQ(test, missed_of(test, o, nr_default + 3), 1);
+	unregister_kretprobe(&o->rp);
+
+	/* A number that the user gives is as much as there is, now as before. */
+	o->rp.maxactive = nr_default;
+	register_again(test, o);
+	KUNIT_EXPECT_EQ(test, missed_of(test, o, nr_default + 3), 3);
+	unregister_kretprobe(&o->rp);
+	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
+	register_again(test, o);
+	KUNIT_EXPECT_EQ(test, missed_of(test, o, nr_default + 3), 3);
+	unregister_kretprobe(&o->rp);
+
+	/* One that was set while it was registered is the user's, too. */
+	o->rp.maxactive = -1;
+	register_again(test, o);
+	o->rp.maxactive = nr_default + 1;
+	unregister_kretprobe(&o->rp);
+	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default + 1);
 }
 
 #if defined(CONFIG_PROVE_RCU) && defined(CONFIG_KRETPROBES) && \
@@ -1338,6 +1389,7 @@ static struct kunit_case return_testcases[] = {
 	KUNIT_CASE(p_ret_09_child_inherits_no_hooks),
 	KUNIT_CASE(returns_on_another_cpu),
 	KUNIT_CASE(p_ret_02_default_pool_grows),
+	KUNIT_CASE(p_ret_02_default_is_still_one_later),
 	KUNIT_CASE(returns_of_checks_for_rcu),
 	KUNIT_CASE(p_ret_28_rcu_does_not_watch_the_return),
 	KUNIT_CASE(p_ret_12_rewound_stack),
