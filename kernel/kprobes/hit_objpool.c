@@ -3,27 +3,29 @@
  * Pools of return probe instances on objpool, what the hit path does rarely.
  */
 
+#include <linux/percpu.h>
+
 #include "retpool.h"
-
-static void free_instance_rcu(struct rcu_head *head)
-{
-	struct kretprobe_instance *ri = container_of(head, struct kretprobe_instance,
-						     rcu);
-
-	objpool_drop(ri, &ri->rph->pool);
-}
 
 /**
  * retpool_put_late() - an instance comes back when its kretprobe is gone
  * @ri: the instance; the pool may be gone one grace period later
  *
+ * A return may be in an NMI, or inside RCU with its locks held, where call_rcu() is
+ * not allowed. An interrupt of this CPU calls it.
+ *
  * Context: hit path, or where a dead task is cleaned up.
  */
 void retpool_put_late(struct kretprobe_instance *ri)
 {
+	struct retpool_late *late;
+
 	/* A return probe on what this calls would come back here. */
 	kprobe_busy_begin();
-	call_rcu(&ri->rcu, free_instance_rcu);
+	late = this_cpu_ptr(&retpool_late);
+	/* Pairs with llist_del_all() in retpool_free_late(). */
+	if (llist_add(&ri->llist, &late->instances))
+		irq_work_queue(&late->work);
 	kprobe_busy_end();
 }
 NOKPROBE_SYMBOL(retpool_put_late);

@@ -4,6 +4,7 @@
 
 #include <linux/atomic.h>
 #include <linux/irq_work.h>
+#include <linux/llist.h>
 #include <linux/workqueue.h>
 
 #include "internal.h"
@@ -173,6 +174,18 @@ static nokprobe_inline void retpool_put(struct kretprobe_instance *ri)
 }
 
 #else /* !CONFIG_KRETPROBE_POOL */
+
+/**
+ * struct retpool_late - instances whose kretprobe is gone
+ * @instances: that have come back on this CPU
+ * @work: passes them to RCU, which the hit path cannot
+ */
+struct retpool_late {
+	struct llist_head	instances;
+	struct irq_work		work;
+};
+
+DECLARE_PER_CPU(struct retpool_late, retpool_late);
 
 void retpool_put_late(struct kretprobe_instance *ri);
 

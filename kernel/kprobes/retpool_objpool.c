@@ -5,9 +5,38 @@
  */
 
 #include <linux/objpool.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "retpool.h"
+
+static void free_instance_rcu(struct rcu_head *head)
+{
+	struct kretprobe_instance *ri = container_of(head, struct kretprobe_instance,
+						     rcu);
+
+	objpool_drop(ri, &ri->rph->pool);
+}
+
+/* Unwinders may still look at the instances: a grace period first. */
+static void retpool_free_late(struct irq_work *work)
+{
+	struct retpool_late *late = container_of(work, struct retpool_late, work);
+	struct kretprobe_instance *ri, *next;
+
+	/* Pairs with llist_add() in retpool_put_late(). */
+	llist_for_each_entry_safe(ri, next, llist_del_all(&late->instances), llist)
+		call_rcu(&ri->rcu, free_instance_rcu);
+}
+
+/*
+ * They belong to the CPUs and not to the pools, since a pool may be gone before an
+ * interrupt is over that was asked for twice.
+ */
+DEFINE_PER_CPU(struct retpool_late, retpool_late) = {
+	.work	= IRQ_WORK_INIT_HARD(retpool_free_late),
+};
 
 static int init_instance(void *obj, void *context)
 {

@@ -1184,6 +1184,60 @@ static void p_ret_02_default_is_still_one_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default + 1);
 }
 
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK) && \
+	!defined(CONFIG_KRETPROBE_POOL) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
+/* An instance comes back after its kretprobe has gone: who gives it to RCU? */
+static struct {
+	struct kretprobe_instance	*ri;
+	atomic_t			in_irq, elsewhere;
+} late;
+
+static int late_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	late.ri = ri;
+	return 0;
+}
+
+static int late_call_rcu(struct kprobe *p, struct pt_regs *regs)
+{
+	if (late.ri && regs_get_kernel_argument(regs, 0) == (unsigned long)&late.ri->rcu)
+		atomic_inc(in_hardirq() ? &late.in_irq : &late.elsewhere);
+	return 0;
+}
+
+static void p_ret_15_late_return_does_not_call_rcu(struct kunit *test)
+{
+	struct return_test *t = test->priv;
+	struct kprobe p = { .symbol_name = "call_rcu", .pre_handler = late_call_rcu };
+	unsigned long end;
+	struct one *o;
+
+	memset(&late, 0, sizeof(late));
+	o = probe_one(test, "kp_ret_inner", 1);
+	o->rp.entry_handler = late_entry;
+	put_to_sleep(test, t);
+	KUNIT_EXPECT_NOT_NULL(test, late.ri);
+	unregister_kretprobe(&o->rp);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), CALL_RETURNS);
+	/* At the latest with the next tick. */
+	for (end = jiffies + 10 * HZ; time_before(jiffies, end); msleep(1)) {
+		if (atomic_read(&late.in_irq) || atomic_read(&late.elsewhere))
+			break;
+	}
+	unregister_kprobe(&p);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late.in_irq), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late.elsewhere), 0);
+	late.ri = NULL;
+}
+#else
+static void p_ret_15_late_return_does_not_call_rcu(struct kunit *test)
+{
+	kunit_skip(test, "needs pools from objpool, and arguments of functions");
+}
+#endif
+
 #if defined(CONFIG_PROVE_RCU) && defined(CONFIG_KRETPROBES) && \
 	!defined(CONFIG_KRETPROBE_ON_RETHOOK)
 /* What rcu_dereference_check() calls must not be called on the way of a return. */
@@ -1390,6 +1444,7 @@ static struct kunit_case return_testcases[] = {
 	KUNIT_CASE(returns_on_another_cpu),
 	KUNIT_CASE(p_ret_02_default_pool_grows),
 	KUNIT_CASE(p_ret_02_default_is_still_one_later),
+	KUNIT_CASE(p_ret_15_late_return_does_not_call_rcu),
 	KUNIT_CASE(returns_of_checks_for_rcu),
 	KUNIT_CASE(p_ret_28_rcu_does_not_watch_the_return),
 	KUNIT_CASE(p_ret_12_rewound_stack),
