@@ -145,15 +145,127 @@ static nokprobe_inline bool runs_elsewhere(struct task_struct *tsk)
 #endif
 }
 
+/*
+ * More calls than these are a loop: links change while another task's list is
+ * read, and need not lead to its end.
+ */
+#define KRETPROBE_MAX_WALK	THREAD_SIZE
+
+/*
+ * Search from @node on for the hook of a frame, and note in @cur how far. It ends
+ * at an instance that follows a call of another task by now.
+ */
+static nokprobe_inline unsigned long find_hook(struct task_struct *tsk, void *fp,
+					       struct llist_node *node,
+					       struct llist_node **cur)
+{
+	struct kretprobe_instance *ri;
+	kprobe_opcode_t *ret_addr;
+	unsigned int left;
+
+	for (left = KRETPROBE_MAX_WALK; node && left; left--) {
+		ri = llist_to_instance(node);
+		node = READ_ONCE(node->next);
+		if (READ_ONCE(ri->task) != tsk)
+			break;
+
+		ret_addr = READ_ONCE(ri->ret_addr);
+		if ((void *)ret_addr == kretprobe_trampoline_addr())
+			continue;
+
+		*cur = &ri->llist;
+		if (READ_ONCE(ri->fp) == fp)
+			return (unsigned long)ret_addr;
+	}
+
+	return 0;
+}
+
+/* Where the search continues after @last, which is only compared. */
+static nokprobe_inline struct llist_node *node_after(struct task_struct *tsk,
+						     struct llist_node *last)
+{
+	struct llist_node *node = READ_ONCE(tsk->kretprobe_instances.first);
+	unsigned int left;
+
+	if (!last)
+		return node;
+
+	for (left = KRETPROBE_MAX_WALK; node && left; left--) {
+		if (READ_ONCE(llist_to_instance(node)->task) != tsk)
+			break;
+		if (node == last)
+			return READ_ONCE(node->next);
+		node = READ_ONCE(node->next);
+	}
+
+	return NULL;
+}
+
+/* Changes whenever the task is switched away. */
+static nokprobe_inline unsigned long nr_switches(struct task_struct *tsk)
+{
+	return READ_ONCE(tsk->nvcsw) + READ_ONCE(tsk->nivcsw);
+}
+
+/*
+ * Another task may wake up at any moment, return from its calls, and make others.
+ * The instances remain readable: a pool is freed only after a grace period, and
+ * preemption is off. But nothing remains true of them, so the cursor of an earlier
+ * call is not followed, and a result counts only if the task has not run meanwhile.
+ */
+static noinline unsigned long find_in_other_task(struct task_struct *tsk, void *fp,
+						 struct llist_node **cur)
+{
+	struct llist_node *last = *cur;
+	unsigned long ret = 0, before;
+
+	preempt_disable_notrace();
+	if (unlikely(!kprobe_rcu_is_watching()))
+		goto out;
+
+	/*
+	 * finish_task() stores on_cpu with release semantics after __schedule()
+	 * has counted the switch. A task that runs between the two tests of
+	 * on_cpu is either still running at the second, or has another count.
+	 */
+	before = nr_switches(tsk);
+	/* Count before on_cpu: it is not that of a switch which is not over. */
+	smp_rmb();
+	if (runs_elsewhere(tsk))
+		goto out;
+	/* Not one word of the list from before the first test, */
+	smp_rmb();
+
+	ret = find_hook(tsk, fp, node_after(tsk, last), &last);
+
+	/* nor from after the second; */
+	smp_rmb();
+	if (runs_elsewhere(tsk))
+		ret = 0;
+	/* pairs with the release in finish_task(). */
+	smp_rmb();
+	if (nr_switches(tsk) != before)
+		ret = 0;
+	if (ret)
+		*cur = last;
+out:
+	preempt_enable_notrace();
+	return ret;
+}
+NOKPROBE_SYMBOL(find_in_other_task);
+
 /**
  * kretprobe_find_ret_addr() - look through the trampoline, for unwinders
  * @tsk: current, or a task that does not run
  * @fp: frame as the architecture's arch_prepare_kretprobe() notes it
  * @cur: cursor, NULL before the first frame of the task
  *
+ * Another task may wake up nevertheless: its walk then ends with 0.
+ *
  * Context: any.
  * Return: the return address of the frame, or 0 if it is not hooked or the
- *	   task runs.
+ *	   task runs, or has run since @cur was set.
  */
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur)
@@ -163,18 +275,11 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 	if (WARN_ON_ONCE(!cur))
 		return 0;
 
-	if (runs_elsewhere(tsk))
-		return 0;
+	if (tsk != current)
+		return find_in_other_task(tsk, fp, cur);
 
 	node = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
-	while ((node = skip_stacked(node))) {
-		*cur = node;
-		if (llist_to_instance(node)->fp == fp)
-			return (unsigned long)llist_to_instance(node)->ret_addr;
-		node = node->next;
-	}
-
-	return 0;
+	return find_hook(tsk, fp, node, cur);
 }
 NOKPROBE_SYMBOL(kretprobe_find_ret_addr);
 

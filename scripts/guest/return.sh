@@ -40,4 +40,32 @@ fi
 check "p_ret_15 the call returns as usual" wait $inside
 check "p_ret_16 no handler was called for it" [ "$(said "$FUNC returned")" -eq 2 ]
 kill -9 $before
+
+# The stack of a process that wakes up and sleeps again in the probed function,
+# which the probe comes to and goes from, is read all the time.
+EVENT=$TRACING/events/kprobes/walk
+if [ -e /proc/self/stack ] && [ -e $TRACING/kprobe_events ]; then
+	(while [ ! -e /tmp/stop ]; do usleep 1000; echo; done) | cat >/dev/null &
+	reader=$!
+	(while [ ! -e /tmp/stop ]; do
+		echo r:walk vfs_read >$TRACING/kprobe_events && echo 1 >$EVENT/enable
+		usleep 20000
+		echo 0 >$EVENT/enable && echo >$TRACING/kprobe_events && echo >>/tmp/rounds
+	done) &
+	(usleep 6000000; : >/tmp/stop) &
+	walks=0 wrong=0
+	while [ ! -e /tmp/stop ]; do
+		cat /proc/$reader/stack >/tmp/walk
+		! grep -q vfs_read /tmp/walk || walks=$((walks + 1))
+		! grep -q trampoline /tmp/walk || wrong=$((wrong + 1))
+	done
+	wait
+	rounds=$(wc -l </tmp/rounds)
+	echo "    $walks stacks inside the function, the probe came $rounds times"
+	check "p_ret_19 stacks are read while the probe comes and goes" \
+		[ $walks -ge 20 -a "$rounds" -ge 5 ]
+	check "p_ret_19 and show real addresses" [ $wrong -eq 0 ]
+else
+	skip "p_ret_19 stacks while the probe comes and goes" "no /proc/PID/stack or kprobe events"
+fi
 check "the list is empty" no_probes

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of walks over the calls that return probes follow in another task, which
+ * may wake up, return and call again while its stack is looked at.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/stacktrace.h>
+
+/* Unwinders that know which words of a stack are return addresses. */
+static const bool exact_traces = IS_ENABLED(CONFIG_KRETPROBE_NATIVE) &&
+				 (IS_ENABLED(CONFIG_UNWINDER_ORC) ||
+				  IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER));
+
+/*
+ * A thread that calls two functions, and sleeps in the inner one. Each turn it
+ * returns from both, and sleeps outside of them unless it is free to run.
+ */
+struct walker {
+	struct task_struct	*task;
+	struct completion	call, inside, leave, outside;
+	bool			free, stop;
+};
+
+/* Room for the breakpoint or the ftrace site of architectures that look there. */
+#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
+static noinline __noclone notrace u32 kp_walk_inner(struct walker *w)
+{
+	KP_PADDING;
+	if (READ_ONCE(w->free)) {
+		schedule_timeout_uninterruptible(1);
+	} else {
+		complete(&w->inside);
+		wait_for_completion(&w->leave);
+	}
+	return 1;
+}
+
+static noinline __noclone notrace u32 kp_walk_outer(struct walker *w)
+{
+	KP_PADDING;
+	return kp_walk_inner(w) + 10;
+}
+
+static noinline u32 call_outer(struct walker *w)
+{
+	u32 (*volatile fn)(struct walker *w) = kp_walk_outer;
+
+	return fn(w) + 100;
+}
+
+static int walker_thread(void *data)
+{
+	struct walker *w = data;
+
+	int wrong = 0;
+
+	for (;;) {
+		if (!READ_ONCE(w->free))
+			wait_for_completion(&w->call);
+		if (READ_ONCE(w->stop))
+			break;
+		wrong += call_outer(w) != 111;
+		complete(&w->outside);
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_uninterruptible(1);
+	return wrong;
+}
+
+static void walker_start(struct kunit *test, struct walker *w, bool free)
+{
+	init_completion(&w->call);
+	init_completion(&w->inside);
+	init_completion(&w->leave);
+	init_completion(&w->outside);
+	w->free = free;
+	w->stop = false;
+	w->task = kthread_run(walker_thread, w, "kp_walk");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w->task);
+}
+
+static void wait_until_asleep(struct walker *w)
+{
+	while (!wait_task_inactive(w->task, TASK_UNINTERRUPTIBLE))
+		msleep(1);
+}
+
+static void walker_goes_inside(struct walker *w)
+{
+	complete(&w->call);
+	wait_for_completion(&w->inside);
+	wait_until_asleep(w);
+}
+
+static void walker_comes_out(struct walker *w)
+{
+	complete(&w->leave);
+	wait_for_completion(&w->outside);
+	wait_until_asleep(w);
+}
+
+static void walker_stop(struct kunit *test, struct walker *w)
+{
+	WRITE_ONCE(w->stop, true);
+	complete_all(&w->call);
+	KUNIT_EXPECT_EQ(test, kthread_stop(w->task), 0);
+}
+
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+static void p_ret_19_cursor_of_a_call_that_is_over(struct kunit *test)
+{
+	kunit_skip(test, "walks of rethook are the base's");
+}
+
+static void p_ret_19_calls_of_another_task(struct kunit *test)
+{
+	kunit_skip(test, "walks of rethook are the base's");
+}
+
+static void p_ret_19_walk_while_it_wakes(struct kunit *test)
+{
+	kunit_skip(test, "walks of rethook are the base's");
+}
+#else
+/* A probe on one of the two functions, and the last call that it followed. */
+struct followed {
+	struct kretprobe		rp;
+	struct kretprobe_instance	*ri;
+	atomic_t			returns;
+};
+
+static int note_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	WRITE_ONCE(container_of(ri->rp, struct followed, rp)->ri, ri);
+	return 0;
+}
+
+static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(ri->rp, struct followed, rp)->returns);
+	return 0;
+}
+
+/* The only instance of each pool goes from one task to the next. */
+static int follow(struct followed *f, const char *symbol)
+{
+	memset(f, 0, sizeof(*f));
+	f->rp.kp.symbol_name = symbol;
+	f->rp.entry_handler = note_entry;
+	f->rp.handler = note_return;
+	f->rp.maxactive = 1;
+	return register_kretprobe(&f->rp);
+}
+
+static bool within(unsigned long addr, void *fn)
+{
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) &&
+	       addr - into == (unsigned long)dereference_function_descriptor(fn);
+}
+
+/*
+ * A walk is interrupted after its first frame. The task returns from both calls,
+ * and another task gets the two instances: what the cursor points to is not a
+ * call of the first task any more.
+ */
+static void p_ret_19_cursor_of_a_call_that_is_over(struct kunit *test)
+{
+	struct followed inner, outer;
+	struct llist_node *cur = NULL;
+	struct walker first, second;
+
+	KUNIT_ASSERT_EQ(test, follow(&inner, "kp_walk_inner"), 0);
+	KUNIT_EXPECT_EQ(test, follow(&outer, "kp_walk_outer"), 0);
+	walker_start(test, &first, false);
+	walker_start(test, &second, false);
+
+	walker_goes_inside(&first);
+	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(first.task, inner.ri->fp, &cur),
+				       kp_walk_outer));
+	KUNIT_EXPECT_PTR_EQ(test, cur, &inner.ri->llist);
+	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur),
+				       call_outer));
+	KUNIT_EXPECT_PTR_EQ(test, cur, &outer.ri->llist);
+
+	cur = &inner.ri->llist;
+	walker_comes_out(&first);
+	walker_goes_inside(&second);
+	KUNIT_EXPECT_PTR_EQ(test, cur, &inner.ri->llist);
+	KUNIT_EXPECT_PTR_EQ(test, inner.ri->task, second.task);
+	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur), 0);
+	cur = NULL;
+	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur), 0);
+	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(second.task, outer.ri->fp, &cur),
+				       call_outer));
+
+	walker_comes_out(&second);
+	walker_stop(test, &first);
+	walker_stop(test, &second);
+	unregister_kretprobe(&inner.rp);
+	unregister_kretprobe(&outer.rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.returns), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&outer.returns), 2);
+}
+
+/* What a walk may see of a list whose instances are being used again. */
+static void p_ret_19_calls_of_another_task(struct kunit *test)
+{
+	struct llist_node *cur = NULL, stale;
+	struct followed inner, outer;
+	struct walker w;
+
+	KUNIT_ASSERT_EQ(test, follow(&inner, "kp_walk_inner"), 0);
+	KUNIT_EXPECT_EQ(test, follow(&outer, "kp_walk_outer"), 0);
+	walker_start(test, &w, false);
+	walker_goes_inside(&w);
+
+	/* The cursor is of a call that is over, whatever it is now. */
+	stale.next = &outer.ri->llist;
+	cur = &stale;
+	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
+	cur = NULL;
+
+	/* The older call is of another task. */
+	outer.ri->task = current;
+	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur),
+				       kp_walk_outer));
+	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
+	outer.ri->task = w.task;
+	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur),
+				       call_outer));
+
+	/* The walk does not end by itself, neither from the start nor from a cursor. */
+	outer.ri->llist.next = &inner.ri->llist;
+	cur = NULL;
+	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, &cur, &cur), 0);
+	cur = &stale;
+	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
+	outer.ri->llist.next = NULL;
+
+	walker_comes_out(&w);
+	walker_stop(test, &w);
+	unregister_kretprobe(&inner.rp);
+	unregister_kretprobe(&outer.rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&outer.returns), 1);
+}
+
+static int come_and_go(void *data)
+{
+	struct followed *f = data;
+	int n = 0;
+
+	while (!kthread_should_stop()) {
+		if (follow(f, "kp_walk_outer"))
+			return -EINVAL;
+		msleep(5);
+		unregister_kretprobe(&f->rp);
+		n++;
+	}
+	return n;
+}
+
+/*
+ * Traces of a task that wakes up and sleeps all the time in what is probed, while
+ * one of the probes comes and goes. A trace is what it is, but it has no trampoline
+ * in it, and no return address is found that was not one.
+ */
+static void p_ret_19_walk_while_it_wakes(struct kunit *test)
+{
+	unsigned long end, entries[32], addr, found = 0, walks = 0, wrong = 0, hooks = 0;
+	struct followed inner, outer = {};
+	struct task_struct *other;
+	unsigned int i, n;
+	struct walker w;
+	void *fp = NULL;
+
+	KUNIT_ASSERT_EQ(test, follow(&inner, "kp_walk_inner"), 0);
+	walker_start(test, &w, true);
+	other = kthread_run(come_and_go, &outer, "kp_walk_other");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+
+	for (end = jiffies + 4 * HZ; time_before(jiffies, end); walks++) {
+		struct llist_node *cur = NULL;
+
+		/* Its frame is always at the same place of its stack. */
+		if (!fp && READ_ONCE(inner.ri))
+			fp = READ_ONCE(inner.ri->fp);
+		for (i = 0; fp && i < 2; i++) {
+			addr = kretprobe_find_ret_addr(w.task, fp, &cur);
+			found += !!addr;
+			wrong += addr && !within(addr, kp_walk_outer);
+		}
+		n = stack_trace_save_tsk(w.task, entries, ARRAY_SIZE(entries), 0);
+		for (i = 0; exact_traces && i < n; i++)
+			hooks += is_kretprobe_trampoline(entries[i]);
+		if (!(walks % 16))
+			cond_resched();
+	}
+
+	KUNIT_EXPECT_GT(test, kthread_stop(other), 5);
+	walker_stop(test, &w);
+	unregister_kretprobe(&inner.rp);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, hooks, 0);
+	KUNIT_EXPECT_GT(test, walks, 100);
+	KUNIT_EXPECT_GT(test, found, 100);
+	KUNIT_EXPECT_GT(test, atomic_read(&inner.returns), 20);
+	kunit_info(test, "%lu walks, %lu found, %d returns\n", walks, found,
+		   atomic_read(&inner.returns));
+}
+#endif
+
+static struct kunit_case walk_testcases[] = {
+	KUNIT_CASE(p_ret_19_cursor_of_a_call_that_is_over),
+	KUNIT_CASE(p_ret_19_calls_of_another_task),
+	KUNIT_CASE(p_ret_19_walk_while_it_wakes),
+	{}
+};
+
+static struct kunit_suite walk_test_suite = {
+	.name		= "kprobes_walk",
+	.test_cases	= walk_testcases,
+};
+kunit_test_suites(&walk_test_suite);
