@@ -322,10 +322,68 @@ static void p_ret_19_walk_while_it_wakes(struct kunit *test)
 }
 #endif
 
+/*
+ * The very return address at which a trace of a blocked task begins.
+ */
+
+static struct task_struct *switched;
+static atomic_t nr_switched;
+
+static int only_switched(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return current != switched;
+}
+
+static int note_switched(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (current == switched)
+		atomic_inc(&nr_switched);
+	return 0;
+}
+
+static void p_ret_18_trace_of_a_task_switched_away(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.symbol_name	= "__switch_to_asm",
+		.entry_handler	= only_switched,
+		.handler	= note_switched,
+		.maxactive	= 4,
+	};
+	unsigned long plain[32], now[32];
+	unsigned int nr_plain, nr;
+	struct walker w;
+
+	if (!IS_ENABLED(CONFIG_X86) || !exact_traces)
+		kunit_skip(test, "for x86 with an exact unwinder");
+
+	walker_start(test, &w, false);
+	walker_goes_inside(&w);
+	nr_plain = stack_trace_save_tsk(w.task, plain, ARRAY_SIZE(plain), 0);
+	KUNIT_EXPECT_GT(test, nr_plain, 4);
+	walker_comes_out(&w);
+
+	switched = w.task;
+	atomic_set(&nr_switched, 0);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
+	walker_goes_inside(&w);
+	nr = stack_trace_save_tsk(w.task, now, ARRAY_SIZE(now), 0);
+	KUNIT_EXPECT_EQ(test, nr, nr_plain);
+	KUNIT_EXPECT_MEMEQ(test, now, plain, min(nr, nr_plain) * sizeof(*now));
+	if (IS_ENABLED(CONFIG_HAVE_RELIABLE_STACKTRACE))
+		KUNIT_EXPECT_GT(test, stack_trace_save_tsk_reliable(w.task, now,
+								    ARRAY_SIZE(now)), 4);
+	walker_comes_out(&w);
+	KUNIT_EXPECT_GE(test, atomic_read(&nr_switched), 1);
+	unregister_kretprobe(&rp);
+	walker_stop(test, &w);
+	switched = NULL;
+}
+
 static struct kunit_case walk_testcases[] = {
 	KUNIT_CASE(p_ret_19_cursor_of_a_call_that_is_over),
 	KUNIT_CASE(p_ret_19_calls_of_another_task),
 	KUNIT_CASE(p_ret_19_walk_while_it_wakes),
+	KUNIT_CASE(p_ret_18_trace_of_a_task_switched_away),
 	{}
 };
 
