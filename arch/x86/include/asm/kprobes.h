@@ -168,6 +168,7 @@ static inline bool kprobe_is_completion(unsigned long addr)
 }
 #endif
 unsigned long kprobe_unwind_ip(unsigned long ip);
+unsigned long kprobe_unwind_trap_ip(unsigned long ip);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 void arch_remove_kprobe(struct kprobe *p);

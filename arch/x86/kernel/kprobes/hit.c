@@ -82,6 +82,28 @@ unsigned long kprobe_unwind_ip(unsigned long ip)
 }
 NOKPROBE_SYMBOL(kprobe_unwind_ip);
 
+/**
+ * kprobe_unwind_trap_ip() - the same for registers that a breakpoint has saved
+ * @ip: of these registers
+ *
+ * An NMI may come before there is a current probe, and a hit inside another one
+ * never becomes the current probe. A probe that does not emulate its instruction
+ * leaves with the address of a copy, so @ip shows that it has not yet left.
+ *
+ * Context: any; preemption off.
+ * Return: the address of the instruction that is next.
+ */
+unsigned long kprobe_unwind_trap_ip(unsigned long ip)
+{
+	struct kprobe *p = find_kprobe(ip - INT3_INSN_SIZE);
+
+	if (p && (kprobe_is_boosted(p) || !kprobe_op_is_emulated(p->ainsn.op)))
+		return (unsigned long)p->addr;
+
+	return kprobe_unwind_ip(ip);
+}
+NOKPROBE_SYMBOL(kprobe_unwind_trap_ip);
+
 /*
  * A hit inside another one. The depth comes first and goes last: an NMI in
  * between uses the place above.

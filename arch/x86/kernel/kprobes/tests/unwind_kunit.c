@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of unwinding from where a probe interrupts a function at an instruction
+ * of one byte: the saved instruction pointer is that of the next instruction,
+ * while the stack is still as before. An NMI finds that, and whoever looks at a
+ * task that was preempted there.
+ */
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <linux/sched.h>
+
+#include <asm/asm.h>
+#include <asm/ibt.h>
+#include <asm/idtentry.h>
+#include <asm/insn.h>
+#include <asm/segment.h>
+#include <asm/unwind.h>
+
+#include "../common.h"
+#include "internal.h"
+
+/* Known to objtool. The probed instructions are those that have a label. */
+asm(".pushsection .text\n"
+	".globl kpu_fn\n"
+	".type kpu_fn, @function\n"
+	"kpu_fn:\n"
+	ASM_ENDBR
+	"	push %rbx\n"
+	"	push %rbp\n"
+	"	lea 1(%rdi), %rbx\n"
+	"	lea (%rbx), %rax\n"
+	"	nop; nop; nop\n"
+	".globl kpu_pop\n"
+	"kpu_pop:\n"
+	ANNOTATE_NOENDBR
+	"	pop %rbp\n"
+	"	lea 1(%rax), %rax\n"
+	"	pop %rbx\n"
+	"	nop; nop; nop; nop\n"
+	ASM_RET
+	".size kpu_fn, . - kpu_fn\n"
+	".globl kpu_end\n"
+	"kpu_end:\n"
+	ANNOTATE_NOENDBR
+	"	int3\n"
+	".popsection\n");
+asmlinkage long kpu_fn(long v);
+extern u8 kpu_pop[];
+extern u8 kpu_end[];
+STACK_FRAME_NON_STANDARD_FP(kpu_fn);
+
+struct place {
+	const char	*name;
+	u8		*addr;		/* NULL: the entry */
+	unsigned int	depth;		/* bytes that the function has pushed */
+};
+
+static const struct place places[] = {
+	{ "push",	NULL,		0 },
+	{ "pop",	kpu_pop,	16 },
+};
+KUNIT_ARRAY_PARAM_DESC(place, places, name);
+
+/* A stack of our own, part of the one of a task. */
+struct fake {
+	struct task_struct	*task;
+	unsigned long		words[80];
+	struct completion	ready, done;
+	struct fake		*copy;
+};
+
+/* What the function returns to. */
+static unsigned long somewhere(void)
+{
+	return (unsigned long)kretprobe_find_ret_addr + 8;
+}
+
+static bool within(unsigned long addr, void *fn)
+{
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) &&
+	       addr - into == (unsigned long)fn;
+}
+
+/* The first address on the stack that is neither @ip nor of the function. */
+static unsigned long caller_of(struct kunit *test, struct fake *f, unsigned long ip,
+			       void *sp)
+{
+	struct pt_regs regs = {
+		.ip	= ip,
+		.sp	= (unsigned long)sp,
+		.cs	= __KERNEL_CS,
+		.flags	= X86_EFLAGS_FIXED,
+	};
+	struct unwind_state state;
+	unsigned long addr = 0;
+
+	for (unwind_start(&state, f->task, &regs, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state)) {
+		addr = unwind_get_return_address(&state);
+		/* The label of the pop is a symbol of its own. */
+		if (addr != ip &&
+		    (addr < (unsigned long)kpu_fn || addr >= (unsigned long)kpu_end))
+			break;
+	}
+
+	KUNIT_EXPECT_FALSE(test, state.error);
+	return addr;
+}
+
+/* What an instruction does to the stack pointer, in bytes. */
+static int pushes(const struct insn *insn)
+{
+	u8 opcode = insn->opcode.bytes[0];
+
+	switch (opcode) {
+	case 0x50 ... 0x57: case 0x68: case 0x6a: case 0x9c:
+		return 8;
+	case 0x58 ... 0x5f: case 0x9d:
+		return -8;
+	case 0x8d:
+		return insn->modrm.value == 0x64 ? -insn->displacement.value : 0;
+	}
+
+	return 0;
+}
+
+/* Where the function's return address is; below come its own words and regs. */
+static unsigned long *top_of(struct fake *f)
+{
+	return f->words + 72;
+}
+
+static void fill_stack(struct fake *f, const struct kprobe *p, const struct place *at)
+{
+	void *sp = (void *)top_of(f) - at->depth;
+	struct pt_regs *regs = (struct pt_regs *)sp - 1;
+
+	memset(f->words, 0, sizeof(f->words));
+	*top_of(f) = somewhere();
+	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
+	regs->cs = __KERNEL_CS;
+	regs->sp = (unsigned long)sp;
+}
+
+static struct optimized_kprobe *op_at(void *addr)
+{
+	guard(preempt)();
+	return container_of(get_kprobe(addr), struct optimized_kprobe, kp);
+}
+
+/* Everywhere in the detour, template and copies. */
+static void unwind_detour(struct kunit *test, struct fake *f, const struct kprobe *p,
+			  const struct place *at)
+{
+	const struct arch_optimized_insn *o = &op_at(p->addr)->optinsn;
+	int depth = at->depth, nr = 0;
+	struct insn insn;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, o->insn);
+	for (i = 0; i < o->end; i += insn.length, nr++) {
+		if (insn_decode_kernel(&insn, o->insn + i)) {
+			KUNIT_FAIL(test, "no instruction at %u", i);
+			break;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, caller_of(test, f, (unsigned long)o->insn + i,
+						    (void *)top_of(f) - depth),
+				    somewhere(), "at %u of %u, depth %d", i, o->to[0], depth);
+		depth += pushes(&insn);
+	}
+	KUNIT_EXPECT_GT(test, nr, 30);
+}
+
+static int sleeper(void *data)
+{
+	struct fake *f = data, mine = { .task = current };
+
+	f->copy = &mine;
+	complete(&f->ready);
+	wait_for_completion(&f->done);
+	/* The stack of the test has to be there until then. */
+	while (!kthread_should_stop())
+		schedule_timeout_uninterruptible(1);
+	return 0;
+}
+
+/* Calls @fn for a stack of current, and for one of a task that sleeps. */
+static void on_both_stacks(struct kunit *test, const struct kprobe *p, const struct place *at,
+			   void (*fn)(struct kunit *test, struct fake *f,
+				      const struct kprobe *p, const struct place *at))
+{
+	struct fake f = { .task = current };
+	struct task_struct *task;
+
+	fill_stack(&f, p, at);
+	fn(test, &f, p, at);
+
+	init_completion(&f.ready);
+	init_completion(&f.done);
+	task = kthread_run(sleeper, &f, "kpu_sleeper");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	wait_for_completion(&f.ready);
+	KUNIT_EXPECT_NE(test, wait_task_inactive(task, TASK_UNINTERRUPTIBLE), 0);
+	fill_stack(f.copy, p, at);
+	fn(test, f.copy, p, at);
+	complete(&f.done);
+	kthread_stop(task);
+}
+
+static int nothing(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void begin(struct kunit *test, struct kprobe *p, const struct place *at)
+{
+	*p = (struct kprobe) { .addr = at->addr, .pre_handler = nothing };
+	if (!at->addr)
+		p->symbol_name = "kpu_fn";
+	KUNIT_ASSERT_EQ(test, register_kprobe(p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpu_fn(5), 7);
+}
+
+static void unwind_p_opt_18_one_byte_in_detour(struct kunit *test)
+{
+	const struct place *at = test->param_value;
+	struct kprobe p;
+
+	begin(test, &p, at);
+	on_both_stacks(test, &p, at, unwind_detour);
+	unregister_kprobe(&p);
+}
+
+#ifdef KPROBE_DETOURS_OF_RETURNS
+/* And while the frame of a detour of a return probe is completed. */
+static void unwind_completion(struct kunit *test, struct fake *f, const struct kprobe *p,
+			      const struct place *at)
+{
+	int depth = sizeof(struct pt_regs) - offsetof(struct pt_regs, r11);
+	u8 *ip = (u8 *)kretprobe_detour_complete, opcode = 0;
+	struct insn insn;
+
+	unwind_detour(test, f, p, at);
+	while (opcode != JMP32_INSN_OPCODE && opcode != JMP8_INSN_OPCODE) {
+		KUNIT_EXPECT_EQ_MSG(test, caller_of(test, f, (unsigned long)ip,
+						    (void *)top_of(f) - depth),
+				    somewhere(), "%pS", ip);
+		if (insn_decode_kernel(&insn, ip)) {
+			KUNIT_FAIL(test, "no instruction at %pS", ip);
+			break;
+		}
+		opcode = insn.opcode.bytes[0];
+		depth += opcode == 0x8d ? 0 : pushes(&insn);
+		ip += insn.length;
+	}
+}
+
+static void unwind_p_opt_18_one_byte_in_completion(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.symbol_name = "kpu_fn" };
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, op_at(rp.kp.addr)->optinsn.of_return);
+	on_both_stacks(test, &rp.kp, &places[0], unwind_completion);
+	unregister_kretprobe(&rp);
+}
+#endif
+
+/* An NMI before the handler of a breakpoint is called, or when it is missed. */
+static void unwind_breakpoint(struct kunit *test, struct fake *f, const struct kprobe *p,
+			      const struct place *at)
+{
+	u8 *start = (u8 *)asm_exc_int3, *ip;
+	void *regs = (void *)top_of(f) - at->depth - sizeof(struct pt_regs);
+	struct insn insn;
+	int nr = 0;
+
+	/* Calls of C code there have the registers on the top of the stack. */
+	for (ip = start; ip < start + 128 && !insn_decode_kernel(&insn, ip);
+	     ip += insn.length) {
+		if (insn.opcode.bytes[0] != CALL_INSN_OPCODE ||
+		    !within((unsigned long)ip + CALL_INSN_SIZE + insn.immediate.value, exc_int3))
+			continue;
+		KUNIT_EXPECT_EQ(test, caller_of(test, f, (unsigned long)ip, regs), somewhere());
+		nr++;
+	}
+	KUNIT_EXPECT_GE(test, nr, 1);
+}
+
+static void unwind_p_opt_18_one_byte_at_breakpoint(struct kunit *test)
+{
+	const struct place *at = test->param_value;
+	struct fake f = { .task = current };
+	struct kprobe p;
+
+	if (cpu_feature_enabled(X86_FEATURE_FRED))
+		kunit_skip(test, "FRED has another entry");
+	begin(test, &p, at);
+	fill_stack(&f, &p, at);
+	unwind_breakpoint(test, &f, &p, at);
+	unregister_kprobe(&p);
+}
+
+static struct kunit_case unwind_testcases[] = {
+	KUNIT_CASE_PARAM(unwind_p_opt_18_one_byte_in_detour, place_gen_params),
+#ifdef KPROBE_DETOURS_OF_RETURNS
+	KUNIT_CASE(unwind_p_opt_18_one_byte_in_completion),
+#endif
+	KUNIT_CASE_PARAM(unwind_p_opt_18_one_byte_at_breakpoint, place_gen_params),
+	{}
+};
+
+static struct kunit_suite unwind_test_suite = {
+	.name		= "kprobes_x86_unwind",
+	.test_cases	= unwind_testcases,
+};
+kunit_test_suites(&unwind_test_suite);
