@@ -155,7 +155,7 @@ SYM_START(kretprobe_detour_complete, SYM_L_GLOBAL, SYM_A_NONE)
 	movq	$__KERNEL_CS, PTREGS_cs(%rsp)
 	movq	%rcx, PTREGS_ip(%rsp)
 	movq	$-1, PTREGS_orig_ax(%rsp)
-	UNWIND_HINT_REGS
+	UNWIND_HINT type=UNWIND_HINT_TYPE_REGS sp_reg=ORC_REG_SP sp_offset=0
 	movq	%rax, %rdi
 	movq	%rsp, %rsi
 	call	kretprobe_detour_callback
