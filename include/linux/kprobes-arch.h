@@ -847,6 +847,32 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 	return this_cpu_ptr(&kprobe_ctlblk);
 }
 
+/**
+ * kprobe_hit_begin() - a probe becomes this CPU's current probe
+ * @p: the probe
+ *
+ * The one order in which the two are published: whoever interrupts this sees no
+ * current probe, or @p with KPROBE_HIT_ACTIVE; never @p with the status of an
+ * earlier hit, which backends would take for a step of @p. Inside an outer hit it
+ * may also see the outer probe with KPROBE_HIT_ACTIVE, which is always a safe
+ * answer: that hit is not to be ended by a step or by a fault just now.
+ *
+ * An interrupt between the first two stores finds no current probe, so that its
+ * own hits do not restore the status. Hence the third. From the second store on,
+ * they do.
+ *
+ * Context: hit path, preemption off.
+ */
+static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
+{
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	/* The order is for interrupts and NMIs of this CPU only. */
+	barrier();
+	__this_cpu_write(current_kprobe, p);
+	barrier();
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+}
+
 /* Offered to those who read text; documented at its body. */
 struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end);
 

@@ -275,16 +275,15 @@ void kprobe_busy_begin(void)
 	preempt_disable_notrace();
 
 	/*
-	 * An NMI between the test and the write leaves things as it found
-	 * them, since it closes every section that it opens.
+	 * An NMI between the test and the first store leaves things as it
+	 * found them, since it closes every section that it opens.
 	 */
 	if (kprobe_running()) {
 		__this_cpu_inc(busy_inside);
 		return;
 	}
 
-	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_ACTIVE;
-	__this_cpu_write(current_kprobe, &kprobe_busy);
+	kprobe_hit_begin(&kprobe_busy);
 }
 NOKPROBE_SYMBOL(kprobe_busy_begin);
 

@@ -124,8 +124,7 @@ static nokprobe_inline struct kprobe_hit_state kprobe_hit_enter(struct kprobe *p
 		},
 	};
 
-	__this_cpu_write(current_kprobe, p);
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	kprobe_hit_begin(p);
 	/* A hit of an NMI before this would have let go of it. */
 	barrier();
 	__this_cpu_write(kprobe_fault_owner.user, NULL);
@@ -138,8 +137,14 @@ static nokprobe_inline void kprobe_hit_leave(struct kprobe_hit_state outer)
 	kprobe_set_fault_owner(outer.owner);
 	/* As there: until the hit is over, those of NMIs are missed and keep off. */
 	barrier();
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, outer.status);
+	/*
+	 * The reverse of kprobe_hit_begin(), for the same reason: the status of the
+	 * outer hit, which may be being stepped, is never seen with the probe of
+	 * this one.
+	 */
 	__this_cpu_write(current_kprobe, outer.running);
+	barrier();
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, outer.status);
 }
 
 #endif /* _KERNEL_KPROBES_HIT_H */

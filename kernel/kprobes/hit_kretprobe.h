@@ -54,13 +54,7 @@ static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
 {
 	struct kprobe_irq_check check;
 
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-	/* The order is for interrupts of this CPU only. */
-	barrier();
-	__this_cpu_write(current_kprobe, &rp->kp);
-	/* Their hits left their own status until now; from now on they put it back. */
-	barrier();
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	kprobe_hit_begin(&rp->kp);
 	kprobe_own_faults(&rp->kp);
 	check = kprobe_irq_check_begin();
 	rp->handler(ri, regs);

@@ -5,8 +5,11 @@
  */
 
 #include <kunit/test.h>
+#include <linux/hrtimer.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/stop_machine.h>
 
@@ -228,6 +231,197 @@ static void hit_p_agg_13_running_in_kretprobe_handlers(struct kunit *test)
 	kunit_skip(test, "needs KRETPROBES");
 #endif
 }
+
+/*
+ * Backends take the current probe for one that is being stepped if the status says
+ * so, and some stop the kernel when that cannot be. So it is looked at from outside:
+ * while a return handler's probe is current, or the one that keeps others off, the
+ * status is never that of an earlier hit.
+ */
+#ifdef CONFIG_KRETPROBES
+struct sampler {
+	struct hrtimer	timer;
+	unsigned int	samples;	/* with a probe to be looked at */
+	unsigned int	wrong;
+	unsigned long	status;		/* the last that was wrong */
+};
+
+static struct sampler sampler;
+
+static void sample(void)
+{
+	struct kprobe *p = kprobe_running();
+	unsigned long status = get_kprobe_ctlblk()->kprobe_status;
+
+	if (!p || (p != &now->rp.kp && p->addr != (void *)kprobe_busy_begin))
+		return;
+	sampler.samples++;
+	if (status == KPROBE_HIT_ACTIVE)
+		return;
+	sampler.wrong++;
+	sampler.status = status;
+}
+NOKPROBE_SYMBOL(sample);
+
+static enum hrtimer_restart sample_in_irq(struct hrtimer *timer)
+{
+	sample();
+	hrtimer_forward_now(timer, ns_to_ktime(23000));
+	return HRTIMER_RESTART;
+}
+
+static int linger_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	int i;
+
+	now->ret.hits++;
+	for (i = 0; i < 50; i++)
+		cpu_relax();
+	return 0;
+}
+
+/* The hits of the one with a post handler leave another status. */
+static int register_sampled(struct hit_test *h, struct kretprobe *second)
+{
+	int ret;
+
+	h->kp.symbol_name = "kp_hit_other";
+	h->kp.post_handler = look_post;
+	h->rp.kp.symbol_name = "kp_hit_plain";
+	h->rp.handler = linger_return;
+	ret = register_kprobe(&h->kp);
+	ret = ret ?: register_kretprobe(&h->rp);
+	if (!second)
+		return ret;
+	/* Two on one frame are not the usual case, for which there is less to do. */
+	second->kp.symbol_name = "kp_hit_plain";
+	second->handler = linger_return;
+	return ret ?: register_kretprobe(second);
+}
+
+static void unregister_sampled(struct hit_test *h, struct kretprobe *second)
+{
+	if (second)
+		unregister_kretprobe(second);
+	unregister_kretprobe(&h->rp);
+	unregister_kprobe(&h->kp);
+}
+
+static void call_sampled(void)
+{
+	u32 (*volatile other)(u32 v) = kp_hit_other;
+
+	other(1);
+	call(&targets[0], 1);
+	other(1);
+	kprobe_busy_begin();
+	kprobe_busy_end();
+}
+
+/*
+ * From a timer. On QEMU, interrupts come only where a block of translated code
+ * ends, so a wrong order of two stores is seen on hardware; or by a watchpoint.
+ */
+static void hit_status_of_a_return_handler_by_timer(struct kunit *test)
+{
+	struct hit_test *h = test->priv;
+	struct kretprobe *second;
+	unsigned long end;
+	int round;
+
+	second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, second);
+	for (round = 0; round < 2; round++) {
+		memset(&sampler, 0, sizeof(sampler));
+		memset(&h->kp, 0, sizeof(h->kp));
+		memset(&h->rp, 0, sizeof(h->rp));
+		KUNIT_EXPECT_EQ(test, register_sampled(h, round ? second : NULL), 0);
+
+		/* On the CPU on which the hits are. */
+		migrate_disable();
+		hrtimer_init(&sampler.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+		sampler.timer.function = sample_in_irq;
+		hrtimer_start(&sampler.timer, ns_to_ktime(23000),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+		for (end = jiffies + 10 * HZ; time_before(jiffies, end); cond_resched()) {
+			call_sampled();
+			if (READ_ONCE(sampler.samples) >= 500)
+				break;
+		}
+		hrtimer_cancel(&sampler.timer);
+		migrate_enable();
+
+		unregister_sampled(h, round ? second : NULL);
+		KUNIT_EXPECT_GT(test, sampler.samples, 0);
+		KUNIT_EXPECT_EQ_MSG(test, sampler.wrong, 0, "status %lx", sampler.status);
+	}
+}
+#else
+static void hit_status_of_a_return_handler_by_timer(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBES");
+}
+#endif
+
+/* Only on x86 does the trap come after the access, and nobody has to step over it. */
+#if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_HW_BREAKPOINT) && defined(CONFIG_X86)
+static void sample_by_watchpoint(struct perf_event *bp, struct perf_sample_data *data,
+				 struct pt_regs *regs)
+{
+	sample();
+}
+NOKPROBE_SYMBOL(sample_by_watchpoint);
+
+static struct perf_event * __percpu *watch(void *addr)
+{
+	struct perf_event_attr attr;
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)addr;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	attr.bp_type = HW_BREAKPOINT_W;
+	return register_wide_hw_breakpoint(&attr, sample_by_watchpoint, NULL);
+}
+
+/* Behind each of the stores: what could be seen by whoever comes there. */
+static void hit_status_of_a_return_handler_by_watchpoint(struct kunit *test)
+{
+	struct perf_event * __percpu *on_current, * __percpu *on_status;
+	struct hit_test *h = test->priv;
+	struct kretprobe *second;
+	int round;
+
+	second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, second);
+	for (round = 0; round < 2; round++) {
+		memset(&sampler, 0, sizeof(sampler));
+		memset(&h->kp, 0, sizeof(h->kp));
+		memset(&h->rp, 0, sizeof(h->rp));
+		KUNIT_EXPECT_EQ(test, register_sampled(h, round ? second : NULL), 0);
+
+		migrate_disable();
+		on_current = watch(raw_cpu_ptr(&current_kprobe));
+		on_status = watch(raw_cpu_ptr(&kprobe_ctlblk.kprobe_status));
+		if (!IS_ERR_PCPU(on_current) && !IS_ERR_PCPU(on_status))
+			call_sampled();
+		if (!IS_ERR_PCPU(on_status))
+			unregister_wide_hw_breakpoint(on_status);
+		if (!IS_ERR_PCPU(on_current))
+			unregister_wide_hw_breakpoint(on_current);
+		migrate_enable();
+
+		unregister_sampled(h, round ? second : NULL);
+		KUNIT_EXPECT_EQ(test, h->ret.hits, round ? 3 : 1);
+		KUNIT_EXPECT_GE(test, sampler.samples, 4);
+		KUNIT_EXPECT_EQ_MSG(test, sampler.wrong, 0, "status %lx", sampler.status);
+	}
+}
+#else
+static void hit_status_of_a_return_handler_by_watchpoint(struct kunit *test)
+{
+	kunit_skip(test, "needs watchpoints that trap after the access");
+}
+#endif
 
 static void hit_p_ret_34_busy_keeps_handlers_off(struct kunit *test)
 {
@@ -763,6 +957,8 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE_PARAM(hit_p_agg_13_running_in_kprobe_handlers, target_gen_params),
 	KUNIT_CASE(hit_p_base_07_status_in_post_handler),
 	KUNIT_CASE_PARAM(hit_p_agg_13_running_in_kretprobe_handlers, target_gen_params),
+	KUNIT_CASE(hit_status_of_a_return_handler_by_timer),
+	KUNIT_CASE(hit_status_of_a_return_handler_by_watchpoint),
 	KUNIT_CASE_PARAM(hit_p_ret_34_busy_keeps_handlers_off, target_gen_params),
 	KUNIT_CASE_PARAM(hit_p_ret_34_busy_nests_in_a_handler, target_gen_params),
 	KUNIT_CASE_PARAM(hit_p_ret_35_outer_hit_survives_a_nested_one, target_gen_params),

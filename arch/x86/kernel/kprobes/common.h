@@ -235,19 +235,5 @@ static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
 }
 #endif
 
-/*
- * The status counts as soon as there is a current probe. Hits of an interrupt or an
- * NMI before that leave theirs; those after it put this one back.
- */
-static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
-{
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-	/* The order is for this CPU only. */
-	barrier();
-	__this_cpu_write(current_kprobe, p);
-	barrier();
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-}
-
 #endif /* CONFIG_KPROBES */
 #endif /* _X86_KERNEL_KPROBES_COMMON_H */
