@@ -53,6 +53,8 @@ static bool kprobes_all_disarmed;
 static void wait_for_hits(void)
 {
 	synchronize_rcu_expedited();
+	/* And those of breakpoints where RCU does not watch. */
+	kprobe_table_sync();
 }
 
 /*

@@ -23,7 +23,10 @@
  *    MAX_OPTIMIZED_LENGTH, bytes of text that a jump may make unusable; and
  *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant;
  *  - __ARCH_WANT_KPROBES_FTRACE_ENTRY if its kprobe_ftrace_handler() asks
- *    kprobe_ftrace_hit_counts(), so that ftrace can call it directly.
+ *    kprobe_rcu_is_watching() before it looks the probe up, and then
+ *    kprobe_ftrace_hit_counts(), so that ftrace can call it directly;
+ *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint
+ *    exceptions, from before the probe is looked up until the hit is over.
  * It defines the per-CPU variables current_kprobe and kprobe_ctlblk.
  *
  * The struct kprobe that architecture code sees is never one of a user. It is
@@ -69,6 +72,16 @@ struct kprobe_site;
  */
 #ifndef KPROBE_OPTINSN_HEAD_SIZE
 #define KPROBE_OPTINSN_HEAD_SIZE	0
+#endif
+
+/*
+ * Whether the entry code of the breakpoint exception makes RCU watch, whatever
+ * was interrupted: irqentry_nmi_enter() does. Elsewhere each hit checks, and
+ * before anything is freed that a hit may have found, the core waits until each
+ * CPU has scheduled; see kprobe_table_sync().
+ */
+#ifndef KPROBE_TRAP_IS_WATCHED
+#define KPROBE_TRAP_IS_WATCHED	0
 #endif
 
 DECLARE_PER_CPU(struct kprobe *, current_kprobe);
@@ -265,7 +278,8 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p);
  * @fregs: state of the traced code
  *
  * Looks the probe up, and does for it what a breakpoint hit does. It returns
- * at once when there is no probe, or while kprobe_ftrace_disabled is set.
+ * at once when there is no probe, or while kprobe_ftrace_disabled is set. RCU
+ * watches, unless ftrace calls it directly; see kprobe_ftrace_miss_unwatched().
  *
  * Context: ftrace callback.
  * Default: none.
@@ -279,6 +293,7 @@ extern bool kprobe_ftrace_disabled __read_mostly;
 /* Some hits are not to be handled: ftrace is broken, or sites are moving. */
 extern bool kprobe_ftrace_choosy;
 bool kprobe_ftrace_chooses(struct kprobe *p, const struct ftrace_ops *ops);
+void kprobe_ftrace_miss_unwatched(unsigned long ip, const struct ftrace_ops *ops);
 
 /**
  * kprobe_ftrace_hit_counts() - is this call of ftrace to be handled?
@@ -565,7 +580,6 @@ void free_optinsn_page(void *page);
 
 /* Offered for detours; documented at their bodies. */
 void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
-void kprobe_miss_unwatched(struct kprobe *kp);
 void kprobe_own_optinsn_slot(kprobe_opcode_t *slot, struct optimized_kprobe *op);
 struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr);
 #endif /* CONFIG_OPTPROBES */
@@ -886,6 +900,7 @@ static inline bool kprobe_jump_label_reserved(unsigned long start, unsigned long
 #endif
 
 void kprobes_inc_nmissed_count(struct kprobe *p);
+void kprobe_miss_unwatched(struct kprobe *kp);
 void dump_kprobe(struct kprobe *p);
 
 #endif /* _LINUX_KPROBES_ARCH_H */

@@ -59,14 +59,15 @@ static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * The users of a site. No RCU check: in a breakpoint RCU watches, but lockdep
- * does not know that preemption is off for as long as the exception lasts.
+ * The users of a site. No RCU check: RCU watches where this is used, but lockdep
+ * does not know that preemption is off for as long as an exception lasts.
  */
 #define for_each_user(p, site) \
 	list_for_each_entry_lockless(p, &(site)->users, list)
 
 static void count_miss_of_users(struct kprobe_site *site, enum kprobe_miss cause)
 {
+	struct kprobe_watch w = kprobe_watch_begin();
 	struct kprobe *p;
 
 	kprobe_site_count_miss(site, cause);
@@ -74,16 +75,19 @@ static void count_miss_of_users(struct kprobe_site *site, enum kprobe_miss cause
 		if (!kprobe_disabled(p))
 			kprobe_count_miss(p);
 	}
+	kprobe_watch_end(w);
 }
 NOKPROBE_SYMBOL(count_miss_of_users);
 
 /*
- * A breakpoint makes RCU watch; ftrace may call from where it does not, and
- * handlers are entitled to it.
+ * Handlers are entitled to RCU, and their probes are freed by it. ftrace and
+ * detours get here from where it does not watch, too; and on many architectures
+ * so do breakpoints, as their exception leaves it as it was.
  */
 static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 {
-	return site->kind == KPROBE_SITE_BREAKPOINT || kprobe_rcu_is_watching();
+	return (KPROBE_TRAP_IS_WATCHED && site->kind == KPROBE_SITE_BREAKPOINT) ||
+	       kprobe_rcu_is_watching();
 }
 
 /**
@@ -121,10 +125,9 @@ int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_site_pre_handler);
 
-#ifdef CONFIG_OPTPROBES
 /**
- * kprobe_miss_unwatched() - a detour was entered where RCU does not watch
- * @kp: the probe of a site
+ * kprobe_miss_unwatched() - a probe was hit where RCU does not watch
+ * @kp: the probe of a site, which does not depend on RCU just now
  *
  * Context: hit path.
  */
@@ -134,6 +137,7 @@ void kprobe_miss_unwatched(struct kprobe *kp)
 }
 NOKPROBE_SYMBOL(kprobe_miss_unwatched);
 
+#ifdef CONFIG_OPTPROBES
 /**
  * opt_pre_handler() - call the pre handlers of all users, in a detour
  * @kp: the probe of a site
@@ -198,6 +202,8 @@ static nokprobe_inline int call_fault(struct kprobe *p, struct pt_regs *regs,
  * @regs: state at the fault
  * @trapnr: the architecture's number of it
  *
+ * None is asked where RCU does not watch.
+ *
  * Context: hit path.
  * Return: 1 if one of them settled it, else 0.
  */
@@ -206,6 +212,9 @@ int kprobe_site_fault_handler(struct kprobe *kp, struct pt_regs *regs,
 {
 	struct kprobe_site *site = kprobe_to_site(kp);
 	struct kprobe *p;
+
+	if (unlikely(!may_call_users(site)))
+		return 0;
 
 	for_each_user(p, site) {
 		if (call_fault(p, regs, trapnr))

@@ -3,6 +3,8 @@
 #define _KERNEL_KPROBES_HIT_H
 
 #include <linux/atomic.h>
+#include <linux/context_tracking_irq.h>
+#include <linux/irqflags.h>
 #include <linux/preempt.h>
 
 #include "internal.h"
@@ -26,6 +28,41 @@ static nokprobe_inline void kprobe_site_count_miss(struct kprobe_site *site,
 						   enum kprobe_miss cause)
 {
 	raw_atomic_long_inc(&site->misses[cause]);
+}
+
+/**
+ * struct kprobe_watch - RCU was made to watch for a moment
+ * @flags: the interrupt flag before
+ * @entered: RCU did not watch before
+ */
+struct kprobe_watch {
+	unsigned long	flags;
+	bool		entered;
+};
+
+/*
+ * Grace periods take no notice of a CPU where RCU does not watch. So before
+ * anything is looked up that they free, whether a table, a site, or a user,
+ * RCU has to be made to watch. As in an NMI, since ct_irq_enter() may be probed
+ * itself, and asks lockdep, which in the idle loop takes interrupts for enabled.
+ */
+static nokprobe_inline struct kprobe_watch kprobe_watch_begin(void)
+{
+	struct kprobe_watch w = { .entered = !kprobe_rcu_is_watching() };
+
+	if (unlikely(w.entered)) {
+		raw_local_irq_save(w.flags);
+		ct_nmi_enter();
+	}
+	return w;
+}
+
+static nokprobe_inline void kprobe_watch_end(struct kprobe_watch w)
+{
+	if (unlikely(w.entered)) {
+		ct_nmi_exit();
+		raw_local_irq_restore(w.flags);
+	}
 }
 
 /*

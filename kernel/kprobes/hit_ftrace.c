@@ -5,6 +5,7 @@
 
 #include <linux/ftrace.h>
 
+#include "hit.h"
 #include "hit_ftrace.h"
 #include "table.h"
 
@@ -26,17 +27,49 @@ bool kprobe_ftrace_chooses(struct kprobe *p, const struct ftrace_ops *ops)
 }
 NOKPROBE_SYMBOL(kprobe_ftrace_chooses);
 
+/**
+ * kprobe_ftrace_miss_unwatched() - ftrace calls where RCU does not watch
+ * @ip: address of the site
+ * @ops: one of the core's ops
+ *
+ * Context: hit path, preemption off.
+ */
+void kprobe_ftrace_miss_unwatched(unsigned long ip, const struct ftrace_ops *ops)
+{
+	struct kprobe_watch w = kprobe_watch_begin();
+	struct kprobe *p = find_kprobe(ip);
+
+	if (p && kprobe_ftrace_hit_counts(p, ops)) {
+		if (kprobe_running())
+			kprobes_inc_nmissed_count(p);
+		else
+			kprobe_miss_unwatched(p);
+	}
+	kprobe_watch_end(w);
+}
+NOKPROBE_SYMBOL(kprobe_ftrace_miss_unwatched);
+
 #ifndef __ARCH_WANT_KPROBES_FTRACE_ENTRY
-static bool hit_counts(unsigned long ip, const struct ftrace_ops *ops)
+/*
+ * Architectures look the probe up first of all. So they are not called where RCU
+ * does not watch, as there the probe could be freed before they are done.
+ */
+static nokprobe_inline bool is_handled(unsigned long ip, const struct ftrace_ops *ops)
 {
 	struct kprobe *p;
 
 	guard(preempt_notrace)();
 
+	if (unlikely(!kprobe_rcu_is_watching())) {
+		kprobe_ftrace_miss_unwatched(ip, ops);
+		return false;
+	}
+	if (likely(!READ_ONCE(kprobe_ftrace_choosy)))
+		return true;
+
 	p = find_kprobe(ip);
 	return p && kprobe_ftrace_hit_counts(p, ops);
 }
-NOKPROBE_SYMBOL(hit_counts);
 
 /**
  * kprobe_ftrace_entry() - callback of all of the core's ftrace_ops
@@ -50,7 +83,7 @@ NOKPROBE_SYMBOL(hit_counts);
 void kprobe_ftrace_entry(unsigned long ip, unsigned long parent_ip,
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	if (likely(!READ_ONCE(kprobe_ftrace_choosy)) || hit_counts(ip, ops))
+	if (likely(is_handled(ip, ops)))
 		kprobe_ftrace_handler(ip, parent_ip, ops, fregs);
 }
 NOKPROBE_SYMBOL(kprobe_ftrace_entry);

@@ -4,6 +4,20 @@
 
 #include "hit.h"
 
+/*
+ * get_kretprobe() without the check that RCU is held, which calls functions that
+ * may be probed: their returns would come back here. Preemption is off, and RCU
+ * watches.
+ */
+static nokprobe_inline struct kretprobe *kretprobe_of(struct kretprobe_instance *ri)
+{
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	return get_kretprobe(ri);
+#else
+	return rcu_dereference_raw(ri->rph->rp);
+#endif
+}
+
 static nokprobe_inline bool kretprobe_wants_return(struct kretprobe *rp,
 						   struct kretprobe_instance *ri,
 						   struct pt_regs *regs)
@@ -25,6 +39,26 @@ static nokprobe_inline void kretprobe_miss_hit(struct kretprobe *rp,
 		kprobe_site_count_miss(kprobe_to_site(running), cause);
 	kretprobe_count_miss(rp);
 }
+
+/*
+ * A return where RCU does not watch. Whoever unregisters the kretprobe does not
+ * wait for this CPU: so it is looked up again, with RCU watching.
+ */
+static noinline void kretprobe_miss_unwatched(struct kretprobe_instance *ri)
+{
+	struct kprobe_watch w = kprobe_watch_begin();
+	struct kretprobe *rp = kretprobe_of(ri);
+	struct kprobe_site *site;
+
+	if (rp) {
+		site = kprobe_table_find((unsigned long)rp->kp.addr);
+		if (site)
+			kprobe_site_count_miss(site, KPROBE_MISS_RCU);
+		kretprobe_count_miss(rp);
+	}
+	kprobe_watch_end(w);
+}
+NOKPROBE_SYMBOL(kretprobe_miss_unwatched);
 
 /* One return, as a hit of its own: probes in the handler are missed. */
 static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,

@@ -45,7 +45,8 @@ NOKPROBE_SYMBOL(kretprobe_pre_handler);
 /**
  * kretprobe_rethook_handler() - a followed call returned
  * @node: its instance
- * @data: the kretprobe, which is still registered or just being unregistered
+ * @data: the kretprobe; where RCU watches, it is still registered or just being
+ *	  unregistered
  * @ret_addr: where it returns to
  * @regs: state after the return
  *
@@ -57,7 +58,7 @@ void kretprobe_rethook_handler(struct rethook_node *node, void *data,
 	struct kretprobe *rp = data;
 
 	if (unlikely(!kprobe_rcu_is_watching()))
-		kretprobe_count_miss(rp);
+		kretprobe_miss_unwatched(node_to_instance(node));
 	else
 		kretprobe_call_handler(rp, node_to_instance(node), ret_addr, regs);
 }

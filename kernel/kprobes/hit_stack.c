@@ -6,7 +6,6 @@
  * again before the task goes on.
  */
 
-#include <linux/context_tracking_irq.h>
 #include <linux/llist.h>
 #include <linux/sched.h>
 
@@ -18,16 +17,6 @@ static nokprobe_inline struct kretprobe_instance *
 llist_to_instance(struct llist_node *node)
 {
 	return container_of(node, struct kretprobe_instance, llist);
-}
-
-/*
- * get_kretprobe() without the check that RCU is held, which calls functions that
- * may be probed: their returns would come back here. Preemption is off, and RCU
- * watches.
- */
-static nokprobe_inline struct kretprobe *kretprobe_of(struct kretprobe_instance *ri)
-{
-	return rcu_dereference_raw(ri->rph->rp);
 }
 
 #ifdef CONFIG_KRETPROBE_NATIVE
@@ -315,31 +304,6 @@ static noinline bool rewind_to(void *frame_pointer)
 }
 NOKPROBE_SYMBOL(rewind_to);
 
-/* The kretprobe is not to be touched where RCU does not watch; so let it. */
-static noinline void count_unwatched(struct llist_node *node)
-{
-	struct kprobe_site *site;
-	struct kretprobe *rp;
-	unsigned long flags;
-
-	/*
-	 * What is for interrupts may be probed itself, and asks lockdep, which
-	 * in the idle loop takes them for enabled.
-	 */
-	raw_local_irq_save(flags);
-	ct_nmi_enter();
-	rp = kretprobe_of(llist_to_instance(node));
-	if (rp) {
-		site = kprobe_table_find((unsigned long)rp->kp.addr);
-		if (site)
-			kprobe_site_count_miss(site, KPROBE_MISS_RCU);
-		kretprobe_count_miss(rp);
-	}
-	ct_nmi_exit();
-	raw_local_irq_restore(flags);
-}
-NOKPROBE_SYMBOL(count_unwatched);
-
 static nokprobe_inline void report_return(struct llist_node *node,
 					  unsigned long ret_addr,
 					  struct pt_regs *regs)
@@ -385,7 +349,7 @@ static noinline unsigned long return_slowly(struct pt_regs *regs,
 		if (likely(kprobe_rcu_is_watching()))
 			report_return(node, ret_addr, regs);
 		else
-			count_unwatched(node);
+			kretprobe_miss_unwatched(llist_to_instance(node));
 	}
 
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);

@@ -11,6 +11,7 @@
 
 #include <linux/log2.h>
 #include <linux/slab.h>
+#include <linux/stop_machine.h>
 
 #include "internal.h"
 #include "table.h"
@@ -85,6 +86,42 @@ static void table_copy(struct kprobe_table *to, const struct kprobe_table *from)
 	to->used = to->live;
 }
 
+#if !KPROBE_TRAP_IS_WATCHED && defined(CONFIG_CONTEXT_TRACKING_IDLE)
+static int nothing(void *unused)
+{
+	return 0;
+}
+
+/**
+ * kprobe_table_sync() - wait for breakpoints that RCU does not know of
+ *
+ * Where the breakpoint exception does not make RCU watch, the architecture looks
+ * the probe up, and uses it until its instruction has been executed, at times
+ * unseen by grace periods: in the idle loop, and on the way from and to user
+ * space. The core cannot make RCU watch there, as it hears of the hit later and
+ * not of its end. But such a hit keeps preemption off, as its state is of the
+ * CPU. So it is over when each CPU has run another thread.
+ *
+ * An interrupt on each CPU would not do: some architectures handle a breakpoint
+ * with interrupts on. Nor would a grace period of RCU-tasks, which trusts idle
+ * tasks; the rude one is not everywhere, and schedule_on_each_cpu() may lack the
+ * memory.
+ *
+ * Together with a grace period of RCU this is enough before anything is freed
+ * that the table has led to, and for a table that has been replaced.
+ *
+ * Context: process context, sleeps; kprobe_mutex may be held.
+ */
+void kprobe_table_sync(void)
+{
+	stop_machine(nothing, NULL, cpu_online_mask);
+}
+#else
+void kprobe_table_sync(void)
+{
+}
+#endif
+
 /**
  * kprobe_table_reserve() - make sure that insertions will find room
  * @nr: how many addresses will be inserted before kprobe_mutex is dropped
@@ -116,8 +153,10 @@ int kprobe_table_reserve(unsigned int nr)
 
 	table_copy(t, old);
 	rcu_assign_pointer(kprobe_table, t);
-	if (old != &first.t)
+	if (old != &first.t) {
+		kprobe_table_sync();
 		kvfree_rcu(old, rcu);
+	}
 
 	return 0;
 }

@@ -8,5 +8,6 @@
 int kprobe_table_reserve(unsigned int nr);
 void kprobe_table_insert(unsigned long addr, struct kprobe_site *site);
 void kprobe_table_remove(unsigned long addr, const struct kprobe_site *site);
+void kprobe_table_sync(void);
 
 #endif /* _KERNEL_KPROBES_TABLE_H */

@@ -30,6 +30,9 @@ typedef u8 kprobe_opcode_t;
 #define KPROBE_STEP_OFFSET		24
 #define KPROBE_INSN_SLOT_SIZE		40
 
+/* exc_int3() begins with irqentry_nmi_enter(). */
+#define KPROBE_TRAP_IS_WATCHED			1
+
 /* Only the copies that jump back run with interrupts on. */
 #define KPROBE_SLOT_IS_PREEMPTIBLE	IS_ENABLED(CONFIG_PREEMPTION)
 

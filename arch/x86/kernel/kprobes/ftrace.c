@@ -32,6 +32,12 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 	preempt_disable_notrace();
 
+	/* Before the lookup: table and site are freed by RCU, too. */
+	if (unlikely(!kprobe_rcu_is_watching())) {
+		kprobe_ftrace_miss_unwatched(ip, ops);
+		goto out;
+	}
+
 	p = find_kprobe(ip);
 	if (unlikely(!p) || !kprobe_ftrace_hit_counts(p, ops))
 		goto out;
@@ -45,10 +51,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 
 	/* Handlers see what they would see behind a breakpoint. */
 	regs->ip = ip + INT3_INSN_SIZE;
-	if (likely(kprobe_rcu_is_watching()))
-		ret = kprobe_call_pre(p, regs);
-	else
-		ret = kprobe_site_pre_handler(p, regs);
+	ret = kprobe_call_pre(p, regs);
 	if (likely(!ret)) {
 		if (unlikely(READ_ONCE(p->post_handler))) {
 			regs->ip = ip + MCOUNT_INSN_SIZE;

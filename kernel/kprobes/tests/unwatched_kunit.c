@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of hits where RCU does not watch, as in the idle loop: no handler is
+ * called, each hit is counted, and nothing is touched that RCU may have freed.
+ */
+
+#include <kunit/test.h>
+#include <linux/context_tracking.h>
+#include <linux/context_tracking_state.h>
+#include <linux/delay.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+
+#include "../internal.h"
+#include "../optimizer.h"
+#include "../site.h"
+
+/* RCU_EQS_DEBUG wants interrupts and lockdep as in the idle task itself. */
+#if defined(CONFIG_CONTEXT_TRACKING_IDLE) && !defined(CONFIG_RCU_EQS_DEBUG)
+
+/* For those who look for an ftrace site without asking where the function ends. */
+#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
+static noinline __noclone notrace u32 kp_unw_plain(u32 v)
+{
+	KP_PADDING;
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 3;
+}
+
+static noinline __noclone u32 kp_unw_traced(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 5;
+}
+
+/* Entered where RCU watches, left where it does not. */
+static noinline __noclone notrace u32 kp_unw_leaves(u32 v)
+{
+	KP_PADDING;
+	OPTIMIZER_HIDE_VAR(v);
+	ct_idle_enter();
+	return v + 7;
+}
+
+/* As from the idle loop; nothing in between may need RCU. */
+static noinline notrace u32 call_unwatched(u32 (*fn)(u32 v), u32 v)
+{
+	unsigned long flags;
+	u32 ret;
+
+	local_irq_save(flags);
+	if (fn != kp_unw_leaves)
+		ct_idle_enter();
+	ret = fn(v);
+	ct_idle_exit();
+	local_irq_restore(flags);
+	return ret;
+}
+
+enum kind { BREAKPOINT, DETOUR, FTRACE };
+
+struct target {
+	const char	*name;
+	const char	*symbol;
+	u32		(*fn)(u32 v);
+	u32		add;
+	enum kind	kind;
+};
+
+static const struct target targets[] = {
+	{ "breakpoint",	"kp_unw_plain",	 kp_unw_plain,	3, BREAKPOINT },
+	{ "detour",	"kp_unw_plain",	 kp_unw_plain,	3, DETOUR },
+	{ "ftrace",	"kp_unw_traced", kp_unw_traced,	5, FTRACE },
+};
+KUNIT_ARRAY_PARAM_DESC(target, targets, name);
+
+struct site_user {
+	struct kprobe	kp;
+	unsigned int	pre, post;
+	unsigned int	unwatched;
+};
+
+struct unwatched_test {
+	struct site_user		user[2];
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe	rp;
+#endif
+	unsigned int		returns;
+	/* What a watchpoint has seen. */
+	unsigned int		touched, unseen;
+	/* The thread that RCU does not watch. */
+	struct completion	ready;
+	int			cpu;
+	bool			inside, go, over;
+};
+
+static struct unwatched_test *now;
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct site_user *u = container_of(p, struct site_user, kp);
+
+	u->pre++;
+	u->unwatched += !rcu_is_watching();
+	return 0;
+}
+
+static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	struct site_user *u = container_of(p, struct site_user, kp);
+
+	u->post++;
+	u->unwatched += !rcu_is_watching();
+}
+
+static void user_on(struct site_user *u, const struct target *t, bool post)
+{
+	u->kp.symbol_name = t->symbol;
+	u->kp.pre_handler = count_pre;
+	u->kp.post_handler = post ? count_post : NULL;
+}
+
+static long misses_of(struct kprobe *p, enum kprobe_miss cause)
+{
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = kprobe_site_at((unsigned long)p->addr);
+	return site ? atomic_long_read(&site->misses[cause]) : -1;
+}
+
+static bool is_live(struct kprobe *p)
+{
+#ifdef CONFIG_OPTPROBES
+	guard(mutex)(&kprobe_mutex);
+
+	return kprobe_opt_is_live(kprobe_site_at((unsigned long)p->addr));
+#else
+	return false;
+#endif
+}
+
+static void skip_if_absent(struct kunit *test, const struct target *t)
+{
+	if (t->kind == FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (t->kind == DETOUR && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "needs OPTPROBES");
+}
+
+static int register_users(struct kunit *test, const struct target *t, unsigned int nr,
+			  bool post)
+{
+	struct unwatched_test *u = test->priv;
+	unsigned int i;
+	int ret = 0;
+
+	if (t->kind == BREAKPOINT)
+		kprobe_opt_allow(false);
+	for (i = 0; i < nr && !ret; i++) {
+		user_on(&u->user[i], t, post && i);
+		ret = register_kprobe(&u->user[i].kp);
+	}
+	if (t->kind == DETOUR)
+		wait_for_kprobe_optimizer();
+	return ret;
+}
+
+static void unregister_users(struct kunit *test, const struct target *t)
+{
+	struct unwatched_test *u = test->priv;
+
+	unregister_kprobe(&u->user[1].kp);
+	unregister_kprobe(&u->user[0].kp);
+	if (t->kind == BREAKPOINT)
+		kprobe_opt_allow(true);
+}
+
+#define CALLS	5
+
+static void unwatched_hits_are_missed(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct unwatched_test *u = test->priv;
+	long misses;
+	int i;
+
+	skip_if_absent(test, t);
+	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, t->kind != DETOUR), 0);
+	KUNIT_EXPECT_EQ(test, is_live(&u->user[0].kp), t->kind == DETOUR);
+	for (i = 0; i < CALLS; i++)
+		KUNIT_EXPECT_EQ(test, call_unwatched(t->fn, i), i + t->add);
+	misses = misses_of(&u->user[0].kp, KPROBE_MISS_RCU);
+	/* And it is over at once when RCU watches again. */
+	KUNIT_EXPECT_EQ(test, t->fn(1), 1 + t->add);
+	unregister_users(test, t);
+
+	KUNIT_EXPECT_GE(test, misses, 0);
+	for (i = 0; i < 2; i++) {
+		struct site_user *p = &u->user[i];
+
+		KUNIT_EXPECT_EQ(test, p->unwatched, 0);
+		KUNIT_EXPECT_EQ(test, p->kp.nmissed, misses);
+		KUNIT_EXPECT_EQ(test, p->pre + p->kp.nmissed, CALLS + 1);
+		KUNIT_EXPECT_EQ(test, p->post, p->kp.post_handler ? p->pre : 0);
+	}
+	/* A breakpoint may make RCU watch; nothing else does. */
+	if (t->kind != BREAKPOINT)
+		KUNIT_EXPECT_EQ(test, misses, CALLS);
+	else if (KPROBE_TRAP_IS_WATCHED)
+		KUNIT_EXPECT_EQ(test, misses, 0);
+}
+
+#ifdef CONFIG_KRETPROBES
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	now->returns++;
+	return 0;
+}
+
+static int register_return(struct kunit *test)
+{
+	struct unwatched_test *u = test->priv;
+
+	u->rp.kp.symbol_name = "kp_unw_leaves";
+	u->rp.handler = count_return;
+	return register_kretprobe(&u->rp);
+}
+
+static void unwatched_returns_are_missed(struct kunit *test)
+{
+	struct unwatched_test *u = test->priv;
+	int i;
+
+	/* The base's trampolines there ask lockdep whether RCU watches. */
+	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE) && IS_ENABLED(CONFIG_PROVE_RCU))
+		kunit_skip(test, "needs KRETPROBE_NATIVE");
+
+	KUNIT_ASSERT_EQ(test, register_return(test), 0);
+	for (i = 0; i < CALLS; i++)
+		KUNIT_EXPECT_EQ(test, call_unwatched(kp_unw_leaves, i), i + 7);
+	KUNIT_EXPECT_EQ(test, misses_of(&u->rp.kp, KPROBE_MISS_RCU), u->rp.nmissed);
+	unregister_kretprobe(&u->rp);
+	KUNIT_EXPECT_EQ(test, u->returns + u->rp.nmissed, CALLS);
+	/* Where the trampoline is a breakpoint, that may make RCU watch. */
+	if (IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
+		KUNIT_EXPECT_EQ(test, u->returns, 0);
+}
+#else
+static void unwatched_returns_are_missed(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBES");
+}
+#endif
+
+/*
+ * What is touched, with RCU not watching, may have been freed. A watchpoint sees
+ * each access, and whether RCU watched the code that did it. Only on x86 does the
+ * trap come after the access, so that nobody has to step over it.
+ */
+#if defined(CONFIG_HAVE_HW_BREAKPOINT) && defined(CONFIG_X86)
+static void look(struct perf_event *bp, struct perf_sample_data *data,
+		 struct pt_regs *regs)
+{
+	now->touched++;
+	/* The entry of this very exception has made RCU watch. */
+	now->unseen += ct_nmi_nesting() == 1;
+}
+NOKPROBE_SYMBOL(look);
+
+/* @times accesses at least are to be seen while the function is called so often. */
+static void watch_calls(struct kunit *test, void *addr, u32 (*fn)(u32 v),
+			unsigned int times)
+{
+	struct unwatched_test *u = test->priv;
+	struct perf_event * __percpu *bp;
+	struct perf_event_attr attr;
+	unsigned int i;
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)addr;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	attr.bp_type = HW_BREAKPOINT_RW;
+	u->touched = 0;
+	bp = register_wide_hw_breakpoint(&attr, look, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_PCPU(bp));
+	for (i = 0; i < times; i++)
+		call_unwatched(fn, i);
+	unregister_wide_hw_breakpoint(bp);
+	KUNIT_EXPECT_GE(test, u->touched, times);
+	KUNIT_EXPECT_EQ(test, u->unseen, 0);
+}
+
+static void *table_entry_of(struct kprobe *p)
+{
+	struct kprobe_table *t;
+	unsigned long i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	t = rcu_dereference_protected(kprobe_table, lockdep_is_held(&kprobe_mutex));
+	i = kprobe_table_home(t, (unsigned long)p->addr);
+	while (t->entry[i].addr != (unsigned long)p->addr)
+		i = (i + 1) & t->mask;
+	return &t->entry[i].site;
+}
+
+static void unwatched_hits_touch_nothing_unseen(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct unwatched_test *u = test->priv;
+
+	skip_if_absent(test, t);
+	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, false), 0);
+	/* A detour knows its site. */
+	if (t->kind != DETOUR)
+		watch_calls(test, table_entry_of(&u->user[0].kp), t->fn, CALLS);
+	/* Hits on x86 make RCU watch, and then nothing is missed. */
+	if (t->kind != BREAKPOINT)
+		watch_calls(test, &u->user[0].kp.nmissed, t->fn, CALLS);
+	unregister_users(test, t);
+}
+
+static u32 call_plain_busy(u32 v)
+{
+	u32 ret;
+
+	kprobe_busy_begin();
+	ret = kp_unw_plain(v);
+	kprobe_busy_end();
+	return ret;
+}
+
+static u32 call_traced_busy(u32 v)
+{
+	u32 ret;
+
+	kprobe_busy_begin();
+	ret = kp_unw_traced(v);
+	kprobe_busy_end();
+	return ret;
+}
+
+static void unwatched_nested_hits_touch_nothing_unseen(struct kunit *test)
+{
+	const struct target *t = test->param_value;
+	struct unwatched_test *u = test->priv;
+
+	skip_if_absent(test, t);
+	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, false), 0);
+	watch_calls(test, &u->user[0].kp.nmissed,
+		    t->kind == FTRACE ? call_traced_busy : call_plain_busy, CALLS);
+	KUNIT_EXPECT_EQ(test, u->user[0].kp.nmissed, CALLS);
+	KUNIT_EXPECT_EQ(test, misses_of(&u->user[0].kp, KPROBE_MISS_NESTED), CALLS);
+	unregister_users(test, t);
+}
+
+static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
+{
+#ifdef CONFIG_KRETPROBES
+	struct unwatched_test *u = test->priv;
+
+	KUNIT_ASSERT_EQ(test, register_return(test), 0);
+	watch_calls(test, &u->rp.nmissed, kp_unw_leaves, CALLS);
+	unregister_kretprobe(&u->rp);
+#else
+	kunit_skip(test, "needs KRETPROBES");
+#endif
+}
+#else
+static void unwatched_hits_touch_nothing_unseen(struct kunit *test)
+{
+	kunit_skip(test, "needs watchpoints that trap after the access");
+}
+
+static void unwatched_nested_hits_touch_nothing_unseen(struct kunit *test)
+{
+	kunit_skip(test, "needs watchpoints that trap after the access");
+}
+
+static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
+{
+	kunit_skip(test, "needs watchpoints that trap after the access");
+}
+#endif
+
+/*
+ * A CPU where RCU does not watch, as it would be in a breakpoint that has just been
+ * looked up: one of two users leaves, and the text does not change.
+ */
+static int unwatched_thread(void *data)
+{
+	struct unwatched_test *u = data;
+	unsigned int ms;
+
+	local_irq_disable();
+	ct_idle_enter();
+	WRITE_ONCE(u->inside, true);
+	for (ms = 0; ms < 300 && !READ_ONCE(u->go); ms++)
+		mdelay(1);
+	WRITE_ONCE(u->over, true);
+	ct_idle_exit();
+	local_irq_enable();
+	complete(&u->ready);
+	return 0;
+}
+
+static void unwatched_breakpoints_are_waited_for(struct kunit *test)
+{
+	const struct target *t = &targets[0];
+	struct unwatched_test *u = test->priv;
+	struct task_struct *task;
+	unsigned int cpu;
+
+	if (KPROBE_TRAP_IS_WATCHED)
+		kunit_skip(test, "RCU watches in all breakpoints");
+	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, false), 0);
+	cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	if (cpu < nr_cpu_ids) {
+		task = kthread_create_on_cpu(unwatched_thread, u, cpu, "kp_unw/%u");
+		KUNIT_EXPECT_FALSE(test, IS_ERR(task));
+	} else {
+		task = ERR_PTR(-ENODEV);
+	}
+	if (!IS_ERR(task)) {
+		wake_up_process(task);
+		while (!READ_ONCE(u->inside))
+			cond_resched();
+		unregister_kprobe(&u->user[1].kp);
+		KUNIT_EXPECT_TRUE(test, READ_ONCE(u->over));
+		WRITE_ONCE(u->go, true);
+		wait_for_completion(&u->ready);
+	}
+	unregister_users(test, t);
+	if (cpu >= nr_cpu_ids)
+		kunit_skip(test, "needs a second CPU");
+}
+
+static int unwatched_test_init(struct kunit *test)
+{
+	now = kunit_kzalloc(test, sizeof(*now), GFP_KERNEL);
+	if (!now)
+		return -ENOMEM;
+	init_completion(&now->ready);
+	test->priv = now;
+	return 0;
+}
+
+static struct kunit_case unwatched_cases[] = {
+	KUNIT_CASE_PARAM(unwatched_hits_are_missed, target_gen_params),
+	KUNIT_CASE(unwatched_returns_are_missed),
+	KUNIT_CASE_PARAM(unwatched_hits_touch_nothing_unseen, target_gen_params),
+	KUNIT_CASE_PARAM(unwatched_nested_hits_touch_nothing_unseen, target_gen_params),
+	KUNIT_CASE(unwatched_returns_touch_nothing_unseen),
+	KUNIT_CASE(unwatched_breakpoints_are_waited_for),
+	{}
+};
+
+#else
+
+static int unwatched_test_init(struct kunit *test)
+{
+	return 0;
+}
+
+static void unwatched_nothing(struct kunit *test)
+{
+	kunit_skip(test, "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG");
+}
+
+static struct kunit_case unwatched_cases[] = {
+	KUNIT_CASE(unwatched_nothing),
+	{}
+};
+
+#endif
+
+static struct kunit_suite unwatched_suite = {
+	.name		= "kprobes_unwatched",
+	.init		= unwatched_test_init,
+	.test_cases	= unwatched_cases,
+};
+kunit_test_suite(unwatched_suite);
+
+MODULE_DESCRIPTION("KUnit tests of kprobes that are hit where RCU does not watch");
+MODULE_LICENSE("GPL");
