@@ -329,6 +329,7 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 			struct site_lists *lists, struct list_head *reap)
 {
 	kprobe_site_del_user(site, p);
+	kprobe_ftrace_note_leave(site);
 
 	if (!site->nr_users)
 		list_move_tail(&site->reap, reap);
@@ -348,6 +349,7 @@ static void disarm_left(struct site_lists *lists)
 
 	if (ret)
 		pr_warn_ratelimited("probes stay in ftrace for now: %d\n", ret);
+	kprobe_ftrace_settle();
 	disarm_text(&lists->text);
 }
 

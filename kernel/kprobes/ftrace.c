@@ -7,13 +7,19 @@
  * probe's claim on the function exclusive (IPMODIFY). Only the registration
  * of such an ops tells BPF trampolines on the function to make room, adding to
  * its filter later does not; so every batch of these sites gets an ops of its
- * own, which goes when the last of them is disarmed.
+ * own, which goes when the last of them is disarmed, or has lost its last post
+ * handler and moved back to the shared ops.
+ *
+ * While an address is in two filters, kprobe_site.ftrace says which of the ops
+ * counts. Hits look there only while kprobe_ftrace_choosy is set.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <kunit/static_stub.h>
 #include <linux/ftrace.h>
 #include <linux/slab.h>
+#include <linux/stop_machine.h>
 #include <linux/workqueue.h>
 
 #include "ftrace.h"
@@ -23,7 +29,7 @@
 /**
  * struct kprobe_ftrace_ops - a filter and what is in it
  * @ops: the filter; registered exactly while @nr is not 0
- * @nr: sites armed by it
+ * @nr: sites armed by it, and those with kprobe_site.in_plain
  * @stale: sites that are dead, but whose address is still in the filter
  * @list: in all_ops
  * @free: to free it after a registration that failed
@@ -47,6 +53,13 @@ static struct kprobe_ftrace_ops plain = {
 /* kprobe_mutex */
 static LIST_HEAD(all_ops);
 
+/* How often sites began to move from one ops to another; kprobe_mutex. */
+static unsigned int moves;
+/* Sites with in_plain; kprobe_mutex. */
+static unsigned int nr_in_plain;
+/* A site may have a claim that none of its users needs; kprobe_mutex. */
+static bool claims_left;
+
 bool kprobe_ftrace_disabled __read_mostly;
 
 /**
@@ -59,7 +72,7 @@ bool kprobe_ftrace_disabled __read_mostly;
  */
 void kprobe_ftrace_kill(void)
 {
-	/* Pairs with the barrier in kprobe_ftrace_upgrade(). */
+	/* Pairs with the barrier in choosy_end(). */
 	smp_store_mb(kprobe_ftrace_disabled, true);
 	WRITE_ONCE(kprobe_ftrace_choosy, true);
 }
@@ -98,6 +111,65 @@ static struct kprobe_ftrace_ops *ipmodify_ops_alloc(void)
  */
 static bool had_stale;
 
+/**
+ * kprobe_ftrace_filter() - change the filter of an ops
+ * @ops: the ops
+ * @ips: addresses, or NULL
+ * @n: how many
+ * @remove: take them out instead of adding them
+ * @reset: begin with an empty filter
+ *
+ * All or nothing. For tests to let it fail.
+ *
+ * Context: process context, sleeps.
+ * Return: 0, or an error of ftrace.
+ */
+int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
+			 unsigned int n, int remove, int reset)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_ftrace_filter, ops, ips, n, remove, reset);
+	return ftrace_set_filter_ips(ops, ips, n, remove, reset);
+}
+
+/*
+ * ftrace goes through its ops one after another, with preemption off. One that
+ * has looked at a filter may call us a moment later, when the address is no
+ * longer in it. So calls are chosen for another grace period, a rude one, as this
+ * may be where RCU does not watch.
+ */
+static void choosy_end(struct work_struct *work)
+{
+	unsigned int seen;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		seen = moves;
+
+	synchronize_rcu_tasks_rude();
+
+	guard(mutex)(&kprobe_mutex);
+
+	/* A later move has queued this once more. */
+	if (seen != moves || nr_in_plain || had_stale)
+		return;
+	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
+	smp_store_mb(kprobe_ftrace_choosy, false);
+	if (READ_ONCE(kprobe_ftrace_disabled))
+		WRITE_ONCE(kprobe_ftrace_choosy, true);
+}
+
+static DECLARE_WORK(choosy_end_work, choosy_end);
+
+static void move_begin(void)
+{
+	moves++;
+	WRITE_ONCE(kprobe_ftrace_choosy, true);
+}
+
+static void move_end(void)
+{
+	schedule_work(&choosy_end_work);
+}
+
 /* Dead sites whose address has left the filter, or never will. */
 static void stale_free(struct kprobe_site *site)
 {
@@ -121,7 +193,7 @@ static void stale_retry(struct kprobe_ftrace_ops *fo)
 
 	list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
 		ip = kprobe_site_addr(site);
-		if (ftrace_set_filter_ips(&fo->ops, &ip, 1, 1, 0) == -ENOMEM)
+		if (kprobe_ftrace_filter(&fo->ops, &ip, 1, 1, 0) == -ENOMEM)
 			break;
 		stale_free(site);
 	}
@@ -131,12 +203,12 @@ static void stale_retry(struct kprobe_ftrace_ops *fo)
  * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves
  * the ops with what it has freed, and does not wait for those who still look at
  * it: only for an ops that is about to be freed, too. Resetting needs memory;
- * without it the addresses stay, and hits there find no site.
+ * without it the addresses stay until the ops is registered again, see ops_add().
  */
 static void drop_filter(struct kprobe_ftrace_ops *fo)
 {
 	if (fo == &plain)
-		ftrace_set_filter_ips(&fo->ops, NULL, 0, 0, 1);
+		kprobe_ftrace_filter(&fo->ops, NULL, 0, 0, 1);
 	else
 		ftrace_free_filter(&fo->ops);
 }
@@ -175,7 +247,11 @@ static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 
 	stale_retry(fo);
 
-	ret = ftrace_set_filter_ips(&fo->ops, ips, n, 0, 0);
+	/*
+	 * What an ops had before it was unregistered may still be in its filter,
+	 * and by now be armed by another ops: it must not come back.
+	 */
+	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 0, !fo->nr);
 	if (ret)
 		goto out;
 
@@ -211,7 +287,7 @@ static int ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 		return retire_ops(fo);
 
 	stale_retry(fo);
-	ret = ftrace_set_filter_ips(&fo->ops, ips, n, 1, 0);
+	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 1, 0);
 	if (!ret)
 		fo->nr -= n;
 	return ret;
@@ -265,6 +341,17 @@ static bool is_shared(const struct kprobe_site *site, const void *arg)
 static bool is_armed_by(const struct kprobe_site *site, const void *fo)
 {
 	return site->ftrace == fo;
+}
+
+static bool is_also_in_plain(const struct kprobe_site *site, const void *fo)
+{
+	return site->ftrace == fo && site->in_plain;
+}
+
+static void set_in_plain(struct kprobe_site *site, bool on)
+{
+	nr_in_plain += on - site->in_plain;
+	site->in_plain = on;
 }
 
 static int arm_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
@@ -321,6 +408,7 @@ int kprobe_ftrace_arm(struct list_head *kps)
 		return 0;
 	if (kprobe_ftrace_disabled)
 		return -ENODEV;
+	kprobe_ftrace_settle();
 
 	/* The claim first, as it is the likelier one to fail. */
 	if (any_exclusive(kps)) {
@@ -345,20 +433,47 @@ int kprobe_ftrace_arm(struct list_head *kps)
 	return ret;
 }
 
-static int disarm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+/* Takes the addresses of sites for which @pick is true out of a filter. */
+static int remove_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
+			 bool (*pick)(const struct kprobe_site *, const void *),
+			 const void *arg)
 {
 	unsigned long single, *ips;
-	struct kprobe *kp;
 	unsigned int n;
+	int ret;
+
+	ips = ips_get(kps, &single, &n, pick, arg);
+	if (!ips)
+		return -ENOMEM;
+	ret = n ? ops_remove(fo, ips, n) : 0;
+	ips_put(ips, &single);
+	return ret;
+}
+
+/* Sites of @fo leave the filter of the shared ops. */
+static int leave_plain(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+{
+	int ret = remove_picked(kps, &plain, is_also_in_plain, fo);
+	struct kprobe *kp;
+
+	if (ret)
+		return ret;
+
+	list_for_each_entry(kp, kps, list) {
+		if (kprobe_to_site(kp)->ftrace == fo)
+			set_in_plain(kprobe_to_site(kp), false);
+	}
+	return 0;
+}
+
+static int disarm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+{
+	struct kprobe *kp;
 	int ret = 0;
 
-	if (!kprobe_ftrace_disabled) {
-		ips = ips_get(kps, &single, &n, is_armed_by, fo);
-		if (!ips)
-			return -ENOMEM;
-		ret = ops_remove(fo, ips, n);
-		ips_put(ips, &single);
-	}
+	/* None may be left in a filter by which it is not armed. */
+	if (!kprobe_ftrace_disabled)
+		ret = leave_plain(kps, fo) ?: remove_picked(kps, fo, is_armed_by, fo);
 	if (ret && !kprobe_ftrace_disabled)
 		return ret;
 
@@ -414,13 +529,32 @@ bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 	return site->ftrace == &plain && kprobe_site_has_post(site);
 }
 
-/* From these stores on, the hits come through @fo. */
-static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+struct sites_move {
+	struct list_head		*kps;
+	struct kprobe_ftrace_ops	*fo;
+};
+
+static int sites_move_stopped(void *arg)
 {
+	const struct sites_move *m = arg;
 	struct kprobe *kp;
 
-	list_for_each_entry(kp, kps, list)
-		WRITE_ONCE(kprobe_to_site(kp)->ftrace, fo);
+	list_for_each_entry(kp, m->kps, list)
+		WRITE_ONCE(kprobe_to_site(kp)->ftrace, m->fo);
+	return 0;
+}
+
+/*
+ * From here on, the hits come through @fo. A call that ftrace passes to both ops
+ * must not find the one before this and the other one after it, or it would
+ * count twice, or not at all, as the order of the ops has it. Preemption is off
+ * from the first to the last: no CPU is in between while the machine is stopped.
+ */
+static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+{
+	struct sites_move m = { .kps = kps, .fo = fo };
+
+	stop_machine(sites_move_stopped, &m, NULL);
 }
 
 static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
@@ -443,8 +577,7 @@ static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
  * @kps: sites for which kprobe_ftrace_outgrown() is true, linked by kp.list
  *
  * Each is in both filters for a moment, and says itself whose call counts. So
- * hits are not lost, and not delivered twice; but for those that are just on their
- * way from one ops to the other as their site moves.
+ * hits are not lost, and not delivered twice.
  *
  * Context: kprobe_mutex held, sleeps.
  * Return: 0, or an error as of kprobe_ftrace_arm(), with the sites armed as
@@ -464,6 +597,7 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 	if (kprobe_ftrace_disabled)
 		return -ENODEV;
 
+	kprobe_ftrace_settle();
 	ips = ips_get(kps, &single, &n, is_armed_by, &plain);
 	if (!ips)
 		return -ENOMEM;
@@ -474,20 +608,144 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 		return -ENOMEM;
 	}
 
-	WRITE_ONCE(kprobe_ftrace_choosy, true);
+	move_begin();
 	ret = upgrade(kps, fo, ips, n);
-	/* Before the calls that are ignored can be believed again. */
 	if (ret && fo->nr)
 		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
 	else if (ret)
 		schedule_work(&fo->free);
-	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
-	smp_store_mb(kprobe_ftrace_choosy, false);
-	if (READ_ONCE(kprobe_ftrace_disabled) || had_stale)
-		WRITE_ONCE(kprobe_ftrace_choosy, true);
+	move_end();
 
 	ips_put(ips, &single);
 	return ret;
+}
+
+/* A claim that no user of the site needs. Without users it goes by itself. */
+static bool is_overclaimed(const struct kprobe_site *site)
+{
+	return site->ftrace && site->ftrace != &plain && site->nr_enabled &&
+	       !kprobe_site_has_post(site);
+}
+
+/**
+ * kprobe_ftrace_note_leave() - a user has left a site
+ * @site: the site, which may stay armed for others
+ *
+ * kprobe_ftrace_settle() is to follow.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_ftrace_note_leave(const struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (!claims_left && is_overclaimed(site))
+		claims_left = true;
+}
+
+/*
+ * Sites of @fo move to the shared ops: into its filter, over, and out of the filter
+ * of @fo. When the last fails they move back, and stay in both filters.
+ */
+static int downgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+{
+	unsigned long single, *ips;
+	struct kprobe *kp;
+	unsigned int n;
+	int ret;
+
+	ips = ips_get(kps, &single, &n, is_armed_by, fo);
+	if (!ips)
+		return -ENOMEM;
+
+	move_begin();
+	ret = ops_add(&plain, ips, n);
+	if (!ret) {
+		list_for_each_entry(kp, kps, list) {
+			/* Those that stayed there have been counted before. */
+			plain.nr -= kprobe_to_site(kp)->in_plain;
+			set_in_plain(kprobe_to_site(kp), true);
+		}
+
+		sites_move_to(kps, &plain);
+		ret = ops_remove(fo, ips, n);
+		if (ret)
+			sites_move_to(kps, fo);
+	}
+	if (!ret) {
+		list_for_each_entry(kp, kps, list)
+			set_in_plain(kprobe_to_site(kp), false);
+	}
+	move_end();
+
+	ips_put(ips, &single);
+	return ret;
+}
+
+/* Those of the sites that @fo has armed which are in the wrong filter. */
+static int settle_ops(struct kprobe_ftrace_ops *fo)
+{
+	struct kprobe_site *site;
+	LIST_HEAD(overclaimed);
+	struct kprobe *kp, *tmp;
+	LIST_HEAD(in_plain);
+	int ret = 0;
+
+	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
+		if (site->ftrace != fo)
+			continue;
+		if (is_overclaimed(site))
+			list_move_tail(&site->kp.list, &overclaimed);
+		/* It was, but got another post handler meanwhile. */
+		else if (site->in_plain)
+			list_move_tail(&site->kp.list, &in_plain);
+	}
+
+	if (!list_empty(&in_plain)) {
+		move_begin();
+		ret = leave_plain(&in_plain, fo);
+		move_end();
+	}
+	/* May free @fo. */
+	if (!list_empty(&overclaimed))
+		ret = downgrade(&overclaimed, fo) ?: ret;
+
+	list_splice(&in_plain, &overclaimed);
+	list_for_each_entry_safe(kp, tmp, &overclaimed, list)
+		list_del_init(&kp->list);
+	return ret;
+}
+
+/**
+ * kprobe_ftrace_settle() - give up claims that no post handler needs any more
+ *
+ * After users have left. What fails for lack of memory stays as it is, with the
+ * hits counted right, until the next change.
+ *
+ * Context: kprobe_mutex held, sleeps; waits for a grace period if it gives the last
+ *	    claim of an ops up. No site that is armed with a claim is on a list.
+ */
+void kprobe_ftrace_settle(void)
+{
+	struct kprobe_ftrace_ops *fo, *tmp;
+	int ret = 0;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (likely(!claims_left && !nr_in_plain) || kprobe_ftrace_disabled)
+		return;
+
+	/* The shared ops may come and go meanwhile: always in front of the others. */
+	if (plain.nr)
+		list_move(&plain.list, &all_ops);
+	list_for_each_entry_safe(fo, tmp, &all_ops, list) {
+		if (fo != &plain)
+			ret = settle_ops(fo) ?: ret;
+	}
+
+	claims_left = ret;
+	if (ret)
+		pr_warn_ratelimited("functions stay claimed for now: %d\n", ret);
 }
 
 /**
@@ -507,6 +765,12 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 
 	had_stale = true;
 	WRITE_ONCE(kprobe_ftrace_choosy, true);
+	if (site->in_plain) {
+		/* There, too, until the filter is made anew. */
+		set_in_plain(site, false);
+		if (!--plain.nr)
+			WARN_ON_ONCE(retire_ops(&plain) && !kprobe_ftrace_disabled);
+	}
 	site->ftrace = NULL;
 	kprobe_site_move(site, KPROBE_SITE_READY);
 	kprobe_site_move(site, KPROBE_SITE_DEAD);
@@ -553,5 +817,10 @@ void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 		site->ftrace = NULL;
 		if (!--fo->nr)
 			WARN_ON_ONCE(!kprobe_ftrace_disabled && retire_ops(fo));
+		if (!site->in_plain)
+			continue;
+		set_in_plain(site, false);
+		if (!--plain.nr)
+			WARN_ON_ONCE(!kprobe_ftrace_disabled && retire_ops(&plain));
 	}
 }

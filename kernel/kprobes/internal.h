@@ -111,7 +111,9 @@ struct kprobe_ftrace_ops;
  * @state: only kprobe_site_move() changes it; kprobe_mutex
  * @kind: never changes
  * @prepared: the architecture has resources for @kp; kprobe_mutex
- * @ftrace: where the address is in a filter, or NULL; kprobe_mutex
+ * @ftrace: the ops whose calls count, or NULL; kprobe_mutex, hit path reads
+ * @in_plain: it is not the shared ops, but the address is also in its filter;
+ *	      kprobe_mutex
  * @node: in the tree of sites, or in that of sites which tasks are still in the
  *	  detours of, by address; kprobe_mutex
  * @reap: on the list of the batch that will free the site; kprobe_mutex
@@ -136,6 +138,7 @@ struct kprobe_site {
 	enum kprobe_site_state		state;
 	enum kprobe_site_kind		kind;
 	bool				prepared;
+	bool				in_plain;
 	struct kprobe_ftrace_ops	*ftrace;
 	struct rb_node			node;
 	struct list_head		reap;

@@ -4,11 +4,14 @@
  * and that no order of coming and going confuses the filters.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 
 #include "../batch.h"
+#include "../ftrace.h"
 #include "../internal.h"
 #include "../site.h"
 
@@ -43,6 +46,10 @@ struct ftrace_test {
 	struct ftrace_ops	ops;
 	unsigned int		foreign;
 	u32			(*divert)(u32 v);
+	/* A call that ftrace makes late, see ftrace_late_call(). */
+	struct ftrace_ops	*late;
+	struct kprobe_site	*site;
+	bool			held, make_it, made;
 };
 
 static int count_pre(struct kprobe *p, struct pt_regs *regs)
@@ -219,17 +226,26 @@ static void foreign_func(unsigned long ip, unsigned long parent_ip,
 					dereference_symbol_descriptor(f->divert));
 }
 
-/* Somebody else, like livepatch, claims kp_ft_one() for himself. */
-static int foreign_claim(struct ftrace_test *f)
+static unsigned long site_addr(u32 (*fn)(u32 v))
 {
-	unsigned long ip = ftrace_location((unsigned long)
-				dereference_symbol_descriptor(kp_ft_one));
+	return ftrace_location((unsigned long)dereference_symbol_descriptor(fn));
+}
+
+/* Somebody else, like livepatch, claims a function for himself. */
+static int foreign_claim_on(struct ftrace_test *f, u32 (*fn)(u32 v))
+{
+	unsigned long ip = site_addr(fn);
 	int ret;
 
 	f->ops.func = foreign_func;
 	f->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
 	ret = ftrace_set_filter_ip(&f->ops, ip, 0, 0);
 	return ret ?: register_ftrace_function(&f->ops);
+}
+
+static int foreign_claim(struct ftrace_test *f)
+{
+	return foreign_claim_on(f, kp_ft_one);
 }
 
 static void foreign_release(struct ftrace_test *f)
@@ -422,6 +438,321 @@ static void ftrace_survives_tracers_of_others(struct kunit *test)
 	unregister_kprobe(&f->post.kp);
 }
 
+/* While one of ours claims the function, nobody else can. */
+static bool is_claimed(struct ftrace_test *f, u32 (*fn)(u32 v))
+{
+	int ret = foreign_claim_on(f, fn);
+
+	if (!ret) {
+		foreign_release(f);
+		return false;
+	}
+	ftrace_free_filter(&f->ops);
+	memset(&f->ops, 0, sizeof(f->ops));
+	return ret == -EBUSY;
+}
+
+static void ftrace_claim_goes_with_the_last_post_handler(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_one", true);
+	set(&f->more, "kp_ft_one", true);
+	set(&f->other, "kp_ft_two", true);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+
+	/* Not with the first. */
+	unregister_kprobe(&f->post.kp);
+	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
+
+	unregister_kprobe(&f->more.kp);
+	EXPECT_HITS(test, &f->plain, 3);
+	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->other, 3);
+	unregister_kprobe(&f->other.kp);
+	unregister_kprobe(&f->plain.kp);
+	EXPECT_HITS(test, &f->plain, 0);
+}
+
+/* Two with post handlers in one ops; one of them stays. */
+static void ftrace_claim_goes_from_a_shared_ops(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	struct kprobe *both[] = { &f->post.kp, &f->more.kp };
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_one", true);
+	set(&f->more, "kp_ft_two", true);
+	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	unregister_kprobe(&f->post.kp);
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->more, 3);
+	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
+	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_two));
+	unregister_kprobe(&f->more.kp);
+	EXPECT_HITS(test, &f->plain, 3);
+	unregister_kprobe(&f->plain.kp);
+}
+
+/* The upgrade of one site succeeds, then another site of the batch is refused. */
+static void ftrace_claim_goes_with_a_batch_that_fails(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	struct kprobe *kps[] = { &f->post.kp, &f->more.kp };
+
+	set(&f->plain, "kp_ft_one", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, foreign_claim_on(f, kp_ft_two), 0);
+
+	set(&f->post, "kp_ft_one", true);
+	set(&f->more, "kp_ft_two", true);
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -EBUSY);
+	expect_untouched(test, &f->post);
+	expect_untouched(test, &f->more);
+	EXPECT_HITS(test, &f->plain, 3);
+	foreign_release(f);
+
+	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
+	EXPECT_HITS(test, &f->plain, 3);
+	unregister_kprobe(&f->plain.kp);
+	EXPECT_HITS(test, &f->plain, 0);
+}
+
+/* Which changes of a filter find no memory. */
+static unsigned long filter_fails;
+static unsigned int filter_changes;
+
+static int failing_filter(struct ftrace_ops *ops, unsigned long *ips, unsigned int n,
+			  int remove, int reset)
+{
+	if (filter_fails & BIT(filter_changes++))
+		return -ENOMEM;
+	return ftrace_set_filter_ips(ops, ips, n, remove, reset);
+}
+
+static void fail_filters(struct kunit *test, unsigned long which)
+{
+	filter_fails = which;
+	filter_changes = 0;
+	kunit_activate_static_stub(test, kprobe_ftrace_filter, failing_filter);
+}
+
+static void fail_no_filters(struct kunit *test)
+{
+	kunit_deactivate_static_stub(test, kprobe_ftrace_filter);
+}
+
+/* An address that is left in a filter is not armed by it when it is used again. */
+static void ftrace_nomem_old_address_does_not_come_back(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_one", true);
+	set(&f->other, "kp_ft_two", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	fail_filters(test, ~0ul);
+	unregister_kprobe(&f->plain.kp);
+	fail_no_filters(test);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	EXPECT_HITS(test, &f->post, 3);
+	EXPECT_HITS(test, &f->other, 3);
+	unregister_kprobe(&f->post.kp);
+	unregister_kprobe(&f->other.kp);
+}
+
+/* Whatever changes of filters fail, each call is seen once. */
+static void ftrace_nomem_upgrade(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	unsigned long which;
+	unsigned int failed = 0;
+	int ret;
+
+	for (which = 0; which < 8; which++) {
+		set(&f->plain, "kp_ft_one", false);
+		set(&f->post, "kp_ft_one", true);
+		set(&f->other, "kp_ft_two", false);
+		KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+
+		fail_filters(test, which);
+		ret = register_kprobe(&f->post.kp);
+		fail_no_filters(test);
+		failed += !!ret;
+		KUNIT_EXPECT_TRUE(test, !ret || ret == -ENOMEM);
+		EXPECT_HITS(test, &f->plain, 3);
+		EXPECT_HITS(test, &f->post, ret ? 0 : 3);
+		EXPECT_HITS(test, &f->other, 3);
+		if (ret) {
+			KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
+			KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+			EXPECT_HITS(test, &f->plain, 3);
+			EXPECT_HITS(test, &f->post, 3);
+		}
+		unregister_kprobe(&f->post.kp);
+		unregister_kprobe(&f->other.kp);
+		unregister_kprobe(&f->plain.kp);
+	}
+	KUNIT_EXPECT_GT(test, failed, 0);
+}
+
+enum next { ANOTHER_COMES, ANOTHER_GOES, POST_COMES, ALL_GO, NR_NEXT };
+
+/* One that stays claimed is counted, and tried again at the next change. */
+static void ftrace_nomem_downgrade(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	unsigned int stayed = 0;
+	unsigned long which;
+	struct kprobe *both[] = { &f->post.kp, &f->other.kp };
+	int next;
+
+	for (which = 0; which < 4; which++) {
+		for (next = 0; next < NR_NEXT; next++) {
+			set(&f->plain, "kp_ft_one", false);
+			set(&f->post, "kp_ft_one", true);
+			set(&f->more, "kp_ft_three", false);
+			set(&f->other, "kp_ft_two", true);
+			/* So that the filter of neither ops becomes empty. */
+			KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
+			KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+			if (next != ANOTHER_COMES)
+				KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+
+			fail_filters(test, which);
+			unregister_kprobe(&f->post.kp);
+			fail_no_filters(test);
+			EXPECT_HITS(test, &f->plain, 3);
+			EXPECT_HITS(test, &f->other, 3);
+			stayed += is_claimed(f, kp_ft_one);
+
+			if (next == ANOTHER_COMES)
+				KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+			if (next == POST_COMES) {
+				set(&f->post, "kp_ft_one", true);
+				KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+				EXPECT_HITS(test, &f->post, 3);
+				EXPECT_HITS(test, &f->plain, 3);
+				unregister_kprobe(&f->post.kp);
+			}
+			EXPECT_HITS(test, &f->plain, 3);
+			EXPECT_HITS(test, &f->more, 3);
+			if (next == ANOTHER_GOES)
+				unregister_kprobe(&f->more.kp);
+			if (next != ALL_GO) {
+				KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
+				EXPECT_HITS(test, &f->plain, 3);
+				EXPECT_HITS(test, &f->other, 3);
+			}
+			unregister_kprobe(&f->plain.kp);
+			EXPECT_HITS(test, &f->plain, 0);
+			EXPECT_HITS(test, &f->other, 3);
+			unregister_kprobe(&f->other.kp);
+			if (next != ANOTHER_GOES)
+				unregister_kprobe(&f->more.kp);
+			KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
+		}
+	}
+	KUNIT_EXPECT_GT(test, stayed, 0);
+}
+
+/*
+ * ftrace is going through its ops, with preemption off. It has called the new one of
+ * a site that has moved; that it looked at the old filter before the address left it,
+ * and calls the old one only now, is acted here.
+ */
+static void late_func(unsigned long ip, unsigned long parent_ip,
+		      struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct ftrace_test *f = container_of(ops, struct ftrace_test, ops);
+	unsigned long end = jiffies + 5 * HZ;
+
+	if (f->made || READ_ONCE(f->site->ftrace) == (void *)f->late)
+		return;
+
+	preempt_disable_notrace();
+	WRITE_ONCE(f->held, true);
+	while (!READ_ONCE(f->make_it) && time_before(READ_ONCE(jiffies), end))
+		cpu_relax();
+	if (READ_ONCE(f->make_it))
+		f->late->func(ip, parent_ip, f->late, fregs);
+	WRITE_ONCE(f->made, true);
+	preempt_enable_notrace();
+}
+
+static int late_thread(void *data)
+{
+	u32 (*volatile one)(u32 v) = kp_ft_one;
+	struct ftrace_test *f = data;
+
+	/* With the next call it waits until it is made. */
+	while (!kthread_should_stop() && !READ_ONCE(f->made)) {
+		f->plain.pre = 0;
+		one(1);
+		cond_resched();
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static void ftrace_late_call_of_the_old_ops(struct kunit *test)
+{
+	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	struct ftrace_test *f = test->priv;
+	unsigned long ip = site_addr(kp_ft_one);
+	unsigned long end = jiffies + 5 * HZ;
+	struct task_struct *task;
+	bool upgrade_held;
+
+	if (cpu >= nr_cpu_ids)
+		kunit_skip(test, "needs a second CPU");
+	/* It would wait for the one that waits. */
+	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64) && !IS_ENABLED(CONFIG_PPC))
+		kunit_skip(test, "ftrace stops the machine here");
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_one", true);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	scoped_guard(mutex, &kprobe_mutex) {
+		f->site = kprobe_site_at(ip);
+		f->late = (struct ftrace_ops *)f->site->ftrace;
+	}
+	f->ops.func = late_func;
+	f->ops.flags = FTRACE_OPS_FL_SAVE_REGS;
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&f->ops, ip, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_function(&f->ops), 0);
+	task = kthread_create_on_cpu(late_thread, f, cpu, "kp_late/%u");
+	KUNIT_EXPECT_FALSE(test, IS_ERR(task));
+	if (!IS_ERR(task)) {
+		get_task_struct(task);
+		wake_up_process(task);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+		while (!READ_ONCE(f->held) && time_before(jiffies, end))
+			cond_resched();
+		upgrade_held = READ_ONCE(f->held) && !READ_ONCE(f->made);
+		WRITE_ONCE(f->make_it, true);
+		while (!READ_ONCE(f->made) && time_before(jiffies, end))
+			cond_resched();
+		kthread_stop_put(task);
+		KUNIT_EXPECT_TRUE(test, upgrade_held);
+		/* By the new one, and not by the old one, too. */
+		KUNIT_EXPECT_EQ(test, f->plain.pre, 1);
+		unregister_kprobe(&f->post.kp);
+	}
+	foreign_release(f);
+	unregister_kprobe(&f->plain.kp);
+}
+
 static int ftrace_test_init(struct kunit *test)
 {
 	test->priv = kunit_kzalloc(test, sizeof(struct ftrace_test), GFP_KERNEL);
@@ -448,6 +779,13 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_p_agg_07_batch_is_refused),
 	KUNIT_CASE(ftrace_p_sys_08_switched_on_but_for_one),
 	KUNIT_CASE(ftrace_survives_tracers_of_others),
+	KUNIT_CASE(ftrace_claim_goes_with_the_last_post_handler),
+	KUNIT_CASE(ftrace_claim_goes_from_a_shared_ops),
+	KUNIT_CASE(ftrace_claim_goes_with_a_batch_that_fails),
+	KUNIT_CASE(ftrace_nomem_old_address_does_not_come_back),
+	KUNIT_CASE(ftrace_nomem_upgrade),
+	KUNIT_CASE(ftrace_nomem_downgrade),
+	KUNIT_CASE(ftrace_late_call_of_the_old_ops),
 #else
 	KUNIT_CASE(ftrace_nothing),
 #endif
