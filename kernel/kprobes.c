@@ -1204,6 +1204,7 @@ static void kill_range(unsigned long start, unsigned long end, bool writable)
 			kprobe_site_move(site, KPROBE_SITE_GONE);
 			any = true;
 		}
+		kprobe_opt_forget(start, end);
 	}
 
 	if (!any)

@@ -440,7 +440,8 @@ struct optimized_kprobe {
 };
 
 /**
- * arch_optimizer_begin() - probes are about to be prepared
+ * arch_optimizer_begin() - a probe is about to be prepared
+ * @addr: its address
  *
  * For work that takes long and that many probes share. It is to be done in
  * pieces, between which others get kprobe_mutex.
@@ -449,7 +450,19 @@ struct optimized_kprobe {
  * Return: true if there is more to be done.
  * Default: weak, false.
  */
-bool arch_optimizer_begin(void);
+bool arch_optimizer_begin(unsigned long addr);
+
+/**
+ * arch_optimizer_forget() - text is about to be freed
+ * @start: where it begins
+ * @end: where it ends
+ *
+ * What arch_optimizer_begin() has found out about it is not needed any more.
+ *
+ * Context: M held; sleeps.
+ * Default: weak, does nothing.
+ */
+void arch_optimizer_forget(unsigned long start, unsigned long end);
 
 /**
  * arch_prepare_optimized_kprobe() - make a detour
@@ -462,16 +475,6 @@ bool arch_optimizer_begin(void);
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
 				  struct kprobe *orig);
-
-/**
- * arch_optimizer_prepared() - these were all, for now
- *
- * Called before the locks of arch_prepare_optimized_kprobe() are dropped.
- *
- * Context: M held; sleeps.
- * Default: weak, does nothing.
- */
-void arch_optimizer_prepared(void);
 
 /**
  * arch_prepared_optinsn() - is there a detour?

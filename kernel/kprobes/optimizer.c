@@ -487,13 +487,27 @@ bool kprobe_opt_reclaim(struct kprobe_site *site)
  * Rounds
  */
 
-bool __weak arch_optimizer_begin(void)
+bool __weak arch_optimizer_begin(unsigned long addr)
 {
 	return false;
 }
 
-void __weak arch_optimizer_prepared(void)
+void __weak arch_optimizer_forget(unsigned long start, unsigned long end)
 {
+}
+
+/**
+ * kprobe_opt_forget() - text is about to be freed
+ * @start: where it begins
+ * @end: where it ends
+ *
+ * Context: kprobe_mutex held, the sites there have been dropped.
+ */
+void kprobe_opt_forget(unsigned long start, unsigned long end)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	arch_optimizer_forget(start, end);
 }
 
 static void nothing(struct work_struct *work)
@@ -574,17 +588,20 @@ static bool breaks_in_detour(const struct kprobe *p)
 #endif
 }
 
-static enum kprobe_opt_why make_detour(struct kprobe_site *site)
+/* Freed before long, or relocated again by somebody who looks at it. */
+static enum kprobe_opt_why why_text_changes(unsigned long addr)
 {
-	struct optimized_kprobe *op = &site->op;
-	unsigned long addr = kprobe_site_addr(site);
-	int ret;
-
-	/* Freed before long, or relocated again by somebody who looks at it. */
 	if (in_init_text(addr))
 		return KPROBE_OPT_INIT;
 	if (in_livepatch(addr))
 		return KPROBE_OPT_LIVEPATCH;
+	return KPROBE_OPT_FINE;
+}
+
+static enum kprobe_opt_why make_detour(struct kprobe_site *site)
+{
+	struct optimized_kprobe *op = &site->op;
+	int ret;
 
 	if (breaks_in_detour(&op->kp)) {
 		op->why = KPROBE_OPT_INSN;
@@ -613,6 +630,8 @@ static void prepare_one(struct kprobe_site *site)
 	enum kprobe_opt_why why = obstacle(site);
 
 	if (!why)
+		why = why_text_changes(kprobe_site_addr(site));
+	if (!why)
 		why = make_detour(site);
 	/* What it reaches is known only now. */
 	if (!why)
@@ -623,29 +642,45 @@ static void prepare_one(struct kprobe_site *site)
 		list_move_tail(&site->op.list, &opt_queue);
 }
 
-static bool begin_some(void)
+/*
+ * What the architecture has to know about the text that the next few are in. Returns
+ * whether they are ready; if not, it is to be called again after others had the mutex.
+ */
+static bool begin_some(unsigned int *nr)
 {
-	guard(mutex)(&kprobe_mutex);
+	struct optimized_kprobe *op;
 
-	return !list_empty(&opt_fresh) && arch_optimizer_begin();
+	*nr = 0;
+	list_for_each_entry(op, &opt_fresh, list) {
+		unsigned long addr = (unsigned long)op->kp.addr;
+
+		if (*nr == PREPARE_CHUNK)
+			break;
+		if (!why_text_changes(addr) && arch_optimizer_begin(addr))
+			return false;
+		++*nr;
+	}
+
+	return true;
 }
 
 /* Returns whether there are more. */
 static bool prepare_some(void)
 {
-	unsigned int i;
+	unsigned int nr;
 
 	guard(mutex)(&kprobe_mutex);
 
 	if (list_empty(&opt_fresh))
 		return false;
+	if (!begin_some(&nr))
+		return true;
 
 	cpus_read_lock();
 	jump_label_lock();
 	mutex_lock(&text_mutex);
-	for (i = 0; i < PREPARE_CHUNK && !list_empty(&opt_fresh); i++)
+	while (nr--)
 		prepare_one(first_site(&opt_fresh));
-	arch_optimizer_prepared();
 	mutex_unlock(&text_mutex);
 	jump_label_unlock();
 	cpus_read_unlock();
@@ -726,8 +761,6 @@ static void optimizer_round(struct work_struct *work)
 	LIST_HEAD(reclaim);
 	bool wait;
 
-	while (begin_some())
-		cond_resched();
 	while (prepare_some())
 		cond_resched();
 

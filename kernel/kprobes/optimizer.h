@@ -21,6 +21,7 @@ void kprobe_opt_follow(struct kprobe_site *site, struct list_head *revert);
 void kprobe_opt_moved(struct kprobe_site *site);
 void kprobe_opt_revert(struct list_head *ops);
 void kprobe_opt_drop(struct kprobe_site *site);
+void kprobe_opt_forget(unsigned long start, unsigned long end);
 bool kprobe_opt_reclaim(struct kprobe_site *site);
 void kprobe_opt_wait_for_tasks(void);
 
@@ -57,6 +58,10 @@ static inline void kprobe_opt_revert(struct list_head *ops)
 }
 
 static inline void kprobe_opt_drop(struct kprobe_site *site)
+{
+}
+
+static inline void kprobe_opt_forget(unsigned long start, unsigned long end)
 {
 }
 

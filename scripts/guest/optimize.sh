@@ -202,6 +202,35 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 		esac
 		echo 1 >/sys/module/kprobe_test_driver/parameters/unregister
 	done
+
+	# The text of a module is scanned in pieces, once while the module is loaded.
+	# map_of COUNT_FILE - optimizes a probe in the module; how often text was scanned.
+	map_of() {
+		echo >$TRACING/trace
+		echo kprobe_test_into_nothing >/sys/module/kprobe_test_driver/parameters/register
+		until_live 1 || return 1
+		echo 1 >/sys/module/kprobe_test_driver/parameters/unregister
+		cat $TRACING/trace >/tmp/map.$1
+		grep -c ' scan: ' /tmp/map.$1 >/tmp/scans.$1 || :
+	}
+	reload() { rmmod kprobe_test_target && modprobe kprobe_test_target; }
+	check "the module comes again" reload
+	echo 'p:map/scan kprobe_targets_scan_text locked=@text_mutex:x64' >>$EVENTS
+	echo 'r:map/begin arch_optimizer_begin again=$retval:u8' >>$EVENTS
+	echo 1 >$TRACING/events/map/enable
+	check "the module's text is scanned for a jump" map_of first
+	check "the scan covers 100 KiB" [ "$(cat /tmp/scans.first)" -ge 100 ]
+	check "in more than one piece" grep -q 'begin: .* again=1' /tmp/map.first
+	check "with text_mutex free" sh -c \
+		"grep ' scan: ' /tmp/map.first >/tmp/held && ! grep -v 'locked=0x0' /tmp/held"
+	map_of second
+	check "the next jump needs no scan" [ "$(cat /tmp/scans.second)" -eq 0 ]
+	check "the module comes once more" reload
+	map_of third
+	check "a module that was reloaded is scanned anew" \
+		cmp /tmp/scans.first /tmp/scans.third
+	echo 0 >$TRACING/events/map/enable
+	echo >$EVENTS
 	rmmod kprobe_test_driver
 fi
 

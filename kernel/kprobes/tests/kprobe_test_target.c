@@ -78,6 +78,18 @@ ENTERED(text, ".byte 0xe9; .long .Lkprobe_test_in_text - . - 4");
 ENTERED(rodata, FROM_SECTION(".rodata", rodata));
 ENTERED(data, FROM_SECTION(".data", data));
 ENTERED(fixup, "1: mov (%rsp), %rcx\n" _ASM_EXTABLE(1b, .Lkprobe_test_in_fixup));
+/* More text than the optimizer scans at a time. */
+asm(".pushsection .text\n"
+	".globl kprobe_test_large\n"
+	".type kprobe_test_large, @function\n"
+	"kprobe_test_large:\n"
+	ASM_ENDBR
+	"	.skip 100 * 1024, 0x90\n"
+	ASM_RET
+	".size kprobe_test_large, . - kprobe_test_large\n"
+	".popsection\n");
+void kprobe_test_large(void);
+STACK_FRAME_NON_STANDARD(kprobe_test_large);
 #endif
 
 /* Changes its text when the parameter "key" is written to. */

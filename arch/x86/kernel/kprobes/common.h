@@ -145,7 +145,6 @@ int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
 		    unsigned long from, unsigned long to);
 u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at);
-void kprobe_targets_forget_modules(void);
 bool kprobe_is_patched(unsigned long addr, unsigned int size);
 
 unsigned long kprobe_hop_find(unsigned long addr);

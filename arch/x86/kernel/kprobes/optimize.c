@@ -364,16 +364,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 }
 
 /**
- * arch_optimizer_prepared() - no more probes to be prepared, for now
- *
- * Context: kprobe_mutex and text_mutex held.
- */
-void arch_optimizer_prepared(void)
-{
-	kprobe_targets_forget_modules();
-}
-
-/**
  * arch_prepared_optinsn() - is there a detour?
  * @optinsn: of the probe
  *

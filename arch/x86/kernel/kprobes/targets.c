@@ -10,8 +10,9 @@
  * stands between the functions. Short jumps are too frequent for this; but they
  * come from near by, so the functions around are decoded for them, once each.
  *
- * The kernel's map is made when the first probe is to be optimized, and stays.
- * One of a module goes when the probes have been prepared that it was made for.
+ * A map is made when the first probe in its region is to be optimized: in pieces,
+ * with no lock held but kprobe_mutex. The kernel's stays, a module's goes with the
+ * module. Its size is 5/32 of that of the text.
  */
 
 #include <linux/bitmap.h>
@@ -45,7 +46,7 @@ extern const struct exception_table_entry __stop___ex_table[];
 
 static struct kprobe_targets kernel_targets;
 
-/* Those of modules; text_mutex. */
+/* The maps of modules; kprobe_mutex. */
 static LIST_HEAD(module_targets);
 
 /**
@@ -70,6 +71,43 @@ static void mark_absolute(struct kprobe_targets *t, const u8 *imm)
 	kprobe_targets_mark(t, (long)get_unaligned((const s32 *)imm));
 }
 
+static void scan_byte(struct kprobe_targets *t, const u8 *p, unsigned long addr)
+{
+	unsigned int k;
+
+	switch (p[0]) {
+	case 0xe8: case 0xe9:		/* call, jmp */
+		mark_relative(t, p + 1, addr + 1);
+		break;
+	case 0x0f:			/* jcc */
+		if ((p[1] & 0xf0) == 0x80)
+			mark_relative(t, p + 2, addr + 2);
+		break;
+	case 0x8d:			/* lea */
+		if (IS_ENABLED(CONFIG_X86_32)) {
+			mark_absolute(t, p + 2);
+			mark_absolute(t, p + 3);
+		} else if ((p[1] & 0xc7) == 0x05) {
+			mark_relative(t, p + 2, addr + 2);
+		}
+		break;
+	case 0x9a: case 0xea:		/* far call, far jmp */
+		if (IS_ENABLED(CONFIG_X86_32))
+			mark_absolute(t, p + 1);
+		break;
+	case 0x68:			/* push */
+	case 0xb8 ... 0xbf:		/* mov to a register */
+		mark_absolute(t, p + 1);
+		break;
+	case 0xc7:			/* mov; xbegin */
+		if (p[1] == 0xf8)
+			mark_relative(t, p + 2, addr + 2);
+		for (k = 2; k <= 7; k++)
+			mark_absolute(t, p + k);
+		break;
+	}
+}
+
 /**
  * kprobe_targets_scan_text() - mark what code leads to, but for short jumps
  * @t: the map
@@ -83,43 +121,10 @@ static void mark_absolute(struct kprobe_targets *t, const u8 *imm)
 void kprobe_targets_scan_text(struct kprobe_targets *t, const u8 *text,
 			      unsigned int len, unsigned long addr)
 {
-	unsigned int i, k;
+	unsigned int i;
 
-	for (i = 0; i < len; i++) {
-		const u8 *p = text + i;
-
-		switch (p[0]) {
-		case 0xe8: case 0xe9:		/* call, jmp */
-			mark_relative(t, p + 1, addr + i + 1);
-			break;
-		case 0x0f:			/* jcc */
-			if ((p[1] & 0xf0) == 0x80)
-				mark_relative(t, p + 2, addr + i + 2);
-			break;
-		case 0x8d:			/* lea */
-			if (IS_ENABLED(CONFIG_X86_32)) {
-				mark_absolute(t, p + 2);
-				mark_absolute(t, p + 3);
-			} else if ((p[1] & 0xc7) == 0x05) {
-				mark_relative(t, p + 2, addr + i + 2);
-			}
-			break;
-		case 0x9a: case 0xea:		/* far call, far jmp */
-			if (IS_ENABLED(CONFIG_X86_32))
-				mark_absolute(t, p + 1);
-			break;
-		case 0x68:			/* push */
-		case 0xb8 ... 0xbf:		/* mov to a register */
-			mark_absolute(t, p + 1);
-			break;
-		case 0xc7:			/* mov; xbegin */
-			if (p[1] == 0xf8)
-				mark_relative(t, p + 2, addr + i + 2);
-			for (k = 2; k <= 7; k++)
-				mark_absolute(t, p + k);
-			break;
-		}
-	}
+	for (i = 0; i < len; i++)
+		scan_byte(t, text + i, addr + i);
 }
 
 static void scan_words(struct kprobe_targets *t, const void *start, const void *end)
@@ -168,6 +173,7 @@ static int targets_alloc(struct kprobe_targets *t, unsigned long start,
 {
 	t->start = start;
 	t->size = end - start;
+	t->next = start;
 	t->map = vzalloc(BITS_TO_LONGS(t->size) * sizeof(long));
 	t->swept = vzalloc(BITS_TO_LONGS(t->size / GRANULE + 1) * sizeof(long));
 	if (t->map && t->swept)
@@ -187,17 +193,13 @@ static void read_piece(unsigned long addr, unsigned long end, u8 *buf,
 	memset(buf + len, INT3_INSN_OPCODE, PIECE + OVERHANG - len);
 }
 
-static void scan_piece(struct kprobe_targets *t, unsigned long addr, u8 *buf)
+static void scan_piece(struct kprobe_targets *t, u8 *buf)
 {
 	unsigned long end = t->start + t->size;
 
-	read_piece(addr, end, buf, PIECE + OVERHANG);
-	kprobe_targets_scan_text(t, buf, min_t(unsigned long, PIECE, end - addr), addr);
-}
-
-static u8 *alloc_piece(void)
-{
-	return kmalloc(PIECE + OVERHANG, GFP_KERNEL);
+	read_piece(t->next, end, buf, PIECE + OVERHANG);
+	kprobe_targets_scan_text(t, buf, min_t(unsigned long, PIECE, end - t->next), t->next);
+	t->next += PIECE;
 }
 
 static void scan_kernel_tables(struct kprobe_targets *t)
@@ -210,53 +212,10 @@ static void scan_kernel_tables(struct kprobe_targets *t)
 #endif
 }
 
-/**
- * arch_optimizer_begin() - make the map of the kernel, once and piecewise
- *
- * Between the pieces, text may be changed by jump labels, static calls and
- * ftrace; but these lead to places that are known otherwise.
- *
- * Context: kprobe_mutex held. Without memory, no probe is optimized.
- * Return: true if it is to be called again.
- */
-bool arch_optimizer_begin(void)
-{
-	/* Where to go on. */
-	static unsigned long addr;
-	struct kprobe_targets *t = &kernel_targets;
-	unsigned int i;
-	u8 *buf;
-
-	if (t->ready)
-		return false;
-	if (!t->map && targets_alloc(t, (unsigned long)_stext, (unsigned long)_etext))
-		return false;
-
-	buf = alloc_piece();
-	if (!buf)
-		return false;
-
-	addr = max(addr, t->start);
-	for (i = 0; i < PIECES_AT_ONCE && addr < t->start + t->size; i++) {
-		scan_piece(t, addr, buf);
-		addr += PIECE;
-	}
-	kfree(buf);
-	if (addr < t->start + t->size)
-		return true;
-
-	scan_kernel_tables(t);
-	t->ready = true;
-	return false;
-}
-
 #ifdef CONFIG_MODULES
-static void scan_module(struct kprobe_targets *t, struct module *mod, u8 *buf)
+static void scan_module_tables(struct kprobe_targets *t)
 {
-	unsigned long addr;
-
-	for (addr = t->start; addr < t->start + t->size; addr += PIECE)
-		scan_piece(t, addr, buf);
+	struct module *mod = t->mod;
 
 	/* The data of its init may just be freed, and leads to its init only. */
 	for_class_mod_mem_type(type, core_data) {
@@ -270,75 +229,139 @@ static void scan_module(struct kprobe_targets *t, struct module *mod, u8 *buf)
 #endif
 }
 
-/* Its text does not go away before the probes in it are killed. */
-static struct kprobe_targets *make_module_targets(struct module *mod)
+static unsigned long lookup_in_module(const struct kprobe_targets *t, const char *name)
 {
-	unsigned long start = (unsigned long)mod->mem[MOD_TEXT].base;
+	char of_module[MODULE_NAME_LEN + KSYM_NAME_LEN];
+
+	snprintf(of_module, sizeof(of_module), "%s:%s", t->mod->name, name);
+	return kallsyms_lookup_name(of_module);
+}
+
+/* The module does not go away before arch_optimizer_forget(). */
+static struct kprobe_targets *make_module_targets(unsigned long addr)
+{
 	struct kprobe_targets *t;
-	u8 *buf;
+	unsigned long start;
+	struct module *mod;
+
+	scoped_guard(preempt)
+		mod = __module_text_address(addr);
+	if (!mod || !within_module_mem_type(addr, mod, MOD_TEXT))
+		return NULL;
 
 	t = kzalloc(sizeof(*t), GFP_KERNEL);
 	if (!t)
 		return NULL;
 
-	buf = alloc_piece();
-	if (!buf || targets_alloc(t, start, start + mod->mem[MOD_TEXT].size)) {
-		kfree(buf);
+	start = (unsigned long)mod->mem[MOD_TEXT].base;
+	if (targets_alloc(t, start, start + mod->mem[MOD_TEXT].size)) {
 		kfree(t);
 		return NULL;
 	}
 
-	scan_module(t, mod, buf);
-	kfree(buf);
+	t->mod = mod;
 	list_add(&t->list, &module_targets);
 	return t;
 }
-
-static struct kprobe_targets *targets_of_module(unsigned long addr)
+#else
+static void scan_module_tables(struct kprobe_targets *t)
 {
-	struct kprobe_targets *t;
-	struct module *mod;
+}
+
+static unsigned long lookup_in_module(const struct kprobe_targets *t, const char *name)
+{
+	return 0;
+}
+
+static struct kprobe_targets *make_module_targets(unsigned long addr)
+{
+	return NULL;
+}
+#endif
+
+static struct kprobe_targets *make_targets(unsigned long addr)
+{
+	unsigned long start = (unsigned long)_stext, end = (unsigned long)_etext;
+
+	if (addr < start || addr >= end)
+		return make_module_targets(addr);
+
+	return targets_alloc(&kernel_targets, start, end) ? NULL : &kernel_targets;
+}
+
+/* The map of a region, complete or not; NULL if it has not been begun. */
+static struct kprobe_targets *find_targets(unsigned long addr)
+{
+	struct kprobe_targets *t = &kernel_targets;
+
+	if (t->map && addr - t->start < t->size)
+		return t;
 
 	list_for_each_entry(t, &module_targets, list) {
 		if (addr - t->start < t->size)
 			return t;
 	}
 
-	scoped_guard(preempt)
-		mod = __module_text_address(addr);
-	return mod ? make_module_targets(mod) : NULL;
-}
-#else
-static struct kprobe_targets *targets_of_module(unsigned long addr)
-{
 	return NULL;
 }
-#endif
 
 /**
- * kprobe_targets_forget_modules() - free the maps of modules
+ * arch_optimizer_begin() - make the map of the region that an address is in
+ * @addr: of a probe that is to be optimized
  *
- * Context: text_mutex held.
+ * Between the pieces, text may be changed by jump labels, static calls and
+ * ftrace; but these lead to places that are known otherwise.
+ *
+ * Context: kprobe_mutex held; sleeps. Without memory, no probe is optimized.
+ * Return: true if it is to be called again.
  */
-void kprobe_targets_forget_modules(void)
+bool arch_optimizer_begin(unsigned long addr)
+{
+	struct kprobe_targets *t = find_targets(addr);
+	unsigned int i;
+	u8 *buf;
+
+	if (!t)
+		t = make_targets(addr);
+	if (!t || t->ready)
+		return false;
+
+	buf = kmalloc(PIECE + OVERHANG, GFP_KERNEL);
+	if (!buf)
+		return false;
+
+	for (i = 0; i < PIECES_AT_ONCE && t->next < t->start + t->size; i++)
+		scan_piece(t, buf);
+	kfree(buf);
+	if (t->next < t->start + t->size)
+		return true;
+
+	if (t->mod)
+		scan_module_tables(t);
+	else
+		scan_kernel_tables(t);
+	t->ready = true;
+	return false;
+}
+
+/**
+ * arch_optimizer_forget() - free the map of a module
+ * @start: start of its text, which is about to be freed
+ * @end: end of it
+ *
+ * Context: kprobe_mutex held.
+ */
+void arch_optimizer_forget(unsigned long start, unsigned long end)
 {
 	struct kprobe_targets *t, *tmp;
 
 	list_for_each_entry_safe(t, tmp, &module_targets, list) {
+		if (t->start < start || t->start >= end)
+			continue;
 		list_del(&t->list);
 		targets_free(t);
 		kfree(t);
 	}
-}
-
-static struct kprobe_targets *targets_of(unsigned long addr)
-{
-	struct kprobe_targets *t = &kernel_targets;
-
-	if (t->ready && addr - t->start < t->size)
-		return t;
-
-	return core_kernel_text(addr) ? NULL : targets_of_module(addr);
 }
 
 /*
@@ -554,21 +577,14 @@ static int sweep_rest(void *data, unsigned long addr)
 /* All that have the name: each may be the one. */
 static void sweep_named(struct rest *r, const char *name)
 {
-	char of_module[MODULE_NAME_LEN + KSYM_NAME_LEN];
-	struct module *mod;
 	unsigned long addr;
 
-	if (r->t == &kernel_targets) {
+	if (!r->t->mod) {
 		kallsyms_on_each_match_symbol(sweep_rest, name, r);
 		return;
 	}
 
-	scoped_guard(preempt) {
-		mod = __module_text_address(r->t->start);
-		if (mod)
-			snprintf(of_module, sizeof(of_module), "%s:%s", mod->name, name);
-	}
-	addr = mod ? kallsyms_lookup_name(of_module) : 0;
+	addr = lookup_in_module(r->t, name);
 	if (addr)
 		sweep_rest(r, addr);
 }
@@ -623,12 +639,12 @@ static bool is_landing_pad(unsigned long addr)
 u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at)
 {
-	struct kprobe_targets *t = targets_of(addr);
+	struct kprobe_targets *t = find_targets(addr);
 	unsigned int i;
 	u8 why;
 
 	*at = 0;
-	if (!t)
+	if (!t || !t->ready)
 		return KPROBE_OPT_NOMEM;
 
 	why = sweep_around(t, addr, len, start);

@@ -8,13 +8,17 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+struct module;
+
 /**
  * struct kprobe_targets - where code of a region is entered
  * @start: where the region begins
  * @size: bytes of it
  * @map: one bit for each, set if something may lead there
  * @swept: the functions that were decoded, and what was found; see sweep_once()
+ * @next: text from here on has not been scanned yet
  * @ready: all that is not found by decoding is in @map
+ * @mod: the module, or NULL for the kernel
  * @list: of the maps of modules
  */
 struct kprobe_targets {
@@ -22,7 +26,9 @@ struct kprobe_targets {
 	unsigned long		size;
 	unsigned long		*map;
 	unsigned long		*swept;
+	unsigned long		next;
 	bool			ready;
+	struct module		*mod;
 	struct list_head	list;
 };
 
