@@ -182,9 +182,10 @@ void *alloc_insn_page_near(unsigned long start);
  * arch_sync_insn_slots() - used slots are about to be written to again
  *
  * All CPUs have to have left them also where RCU does not watch, and must not
- * have fetched from them what was there.
+ * have fetched from them what was there. The optimizer calls it, too, after it has
+ * waited for tasks: for detours, and for the text that a jump will replace.
  *
- * Context: workqueue, a slot cache's mutex held.
+ * Context: workqueue, a slot cache's mutex held; or process context.
  * Default: weak, does nothing.
  */
 void arch_sync_insn_slots(void);

@@ -517,6 +517,9 @@ static void nothing(struct work_struct *work)
 /**
  * kprobe_opt_wait_for_tasks() - until all tasks have left what they were in
  *
+ * Afterwards, text that no hit gets into may be written: what jumps replace, detours,
+ * and what leads there.
+ *
  * Context: process context, no lock held.
  */
 void kprobe_opt_wait_for_tasks(void)
@@ -534,6 +537,12 @@ void kprobe_opt_wait_for_tasks(void)
 	 */
 	if (!IS_ENABLED(CONFIG_PREEMPTION) && IS_ENABLED(CONFIG_PREEMPT_COUNT))
 		schedule_on_each_cpu(nothing);
+
+	/*
+	 * RCU waits for no CPU that is idle, although it may be in a detour, or in the
+	 * middle of what a jump will replace, in the code that makes it so.
+	 */
+	arch_sync_insn_slots();
 
 	guard(mutex)(&kprobe_mutex);
 	opt_over = max(opt_over, mine);

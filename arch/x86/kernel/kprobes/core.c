@@ -81,7 +81,10 @@ void *alloc_insn_page(void)
 /**
  * arch_sync_insn_slots() - used slots are about to be written to again
  *
- * Context: workqueue, a slot cache's mutex held.
+ * Code that runs where RCU does not watch has interrupts off: a CPU that answers has
+ * left it.
+ *
+ * Context: workqueue, a slot cache's mutex held; or process context.
  */
 void arch_sync_insn_slots(void)
 {

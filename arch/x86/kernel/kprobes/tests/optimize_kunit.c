@@ -805,6 +805,100 @@ static void optimize_hop_gives_way(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
+/*
+ * What stands in the text, when the CPUs are synchronized for the first time after
+ * the optimizer has waited for tasks.
+ */
+#ifdef CONFIG_TASKS_RCU
+#define WAITS_FOR_TASKS	"synchronize_rcu_tasks"
+#else
+#define WAITS_FOR_TASKS	"synchronize_rcu"
+#endif
+
+struct sync_watch {
+	struct kretprobe	wait;
+	struct kprobe		sync;
+	struct task_struct	*waited;
+	u8			*tail;
+	u8			*hop;
+	u8			*slot;
+	u8			tail_then;
+	u8			hop_then;
+	bool			owned_then;
+	unsigned int		nr;
+};
+
+static int sync_watch_waited(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct sync_watch *w = container_of(get_kretprobe(ri), struct sync_watch, wait);
+
+	WRITE_ONCE(w->waited, current);
+	return 0;
+}
+
+static int sync_watch_sync(struct kprobe *p, struct pt_regs *regs)
+{
+	struct sync_watch *w = container_of(p, struct sync_watch, sync);
+
+	/* Freeing instruction slots synchronizes, too, but in another task. */
+	if (READ_ONCE(w->waited) != current)
+		return 0;
+
+	WRITE_ONCE(w->waited, NULL);
+	w->tail_then = READ_ONCE(*w->tail);
+	if (w->hop) {
+		w->hop_then = READ_ONCE(*w->hop);
+		w->owned_then = kprobe_optinsn_owner((unsigned long)w->slot);
+	}
+	w->nr++;
+	return 0;
+}
+
+/*
+ * CPUs that tasks-RCU does not wait for may be in what a jump will replace, in a
+ * detour and in a hop: none of these may be written before all CPUs have been
+ * interrupted once. That such a CPU is really there cannot be arranged in QEMU.
+ */
+static void optimize_synchronizes_after_wait(struct kunit *test)
+{
+	struct watch p = { .kp = { .addr = AT(hop_target_2), .pre_handler = watch_pre } };
+	struct sync_watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	u8 tail = first_byte(AT(hop_target_2) + 1);
+
+	skip_without_padding(test);
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	w->wait.kp.symbol_name = WAITS_FOR_TASKS;
+	w->wait.handler = sync_watch_waited;
+	w->sync.symbol_name = "text_poke_sync";
+	w->sync.pre_handler = sync_watch_sync;
+	w->tail = AT(hop_target_2) + 1;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&w->wait), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w->sync), 0);
+	wait_for_kprobe_optimizer();
+
+	w->nr = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(p.kp.addr));
+	KUNIT_EXPECT_EQ(test, w->nr, 1);
+	KUNIT_EXPECT_EQ(test, w->tail_then, tail);
+	KUNIT_EXPECT_NE(test, first_byte(w->tail), tail);
+
+	w->hop = (u8 *)op_at(p.kp.addr)->optinsn.hop;
+	w->slot = op_at(p.kp.addr)->optinsn.insn;
+	w->nr = 0;
+	unregister_kprobe(&p.kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, w->nr, 1);
+	KUNIT_EXPECT_EQ(test, w->hop_then, JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_NE(test, first_byte(w->hop), JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_TRUE(test, w->owned_then);
+
+	unregister_kprobe(&w->sync);
+	unregister_kretprobe(&w->wait);
+	wait_for_kprobe_optimizer();
+}
+
 /* This one is never executed. */
 static void optimize_refuses_trap(struct kunit *test)
 {
@@ -2224,9 +2318,9 @@ static void optimize_p_scl_05_p_scl_06_one_pass(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&counter), 0);
 	register_and_count(test, r, NR_RANDOM, &come, &go);
 	kunit_info(test, "%d and %d for %u probes\n", come, go, NR_RANDOM);
-	/* The breakpoints; the jumps: tail and head. Others may free slots. */
-	KUNIT_EXPECT_GE(test, come, 3);
-	KUNIT_EXPECT_LE(test, come, 3 + 2);
+	/* The breakpoints; after the wait; tail and head of the jumps. Others may free slots. */
+	KUNIT_EXPECT_GE(test, come, 4);
+	KUNIT_EXPECT_LE(test, come, 4 + 2);
 	KUNIT_EXPECT_GE(test, go, 3);
 	KUNIT_EXPECT_LE(test, go, 3 + 2);
 	unregister_kprobe(&counter);
@@ -2345,6 +2439,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_hop_is_taken_back),
 	KUNIT_CASE(optimize_hops_are_not_shared),
 	KUNIT_CASE(optimize_hop_gives_way),
+	KUNIT_CASE(optimize_synchronizes_after_wait),
 	KUNIT_CASE(optimize_refuses_trap),
 	KUNIT_CASE(optimize_refuses_what_ends_detours),
 	KUNIT_CASE(optimize_honours_registers),
