@@ -276,6 +276,31 @@ void kprobe_opt_follow(struct kprobe_site *site, struct list_head *revert)
 	}
 }
 
+/* Not more at a time, so that others get at the text in between. */
+static void revert_some(struct list_head *ops)
+{
+	struct optimized_kprobe *op, *tmp;
+	unsigned int nr = 0;
+	LIST_HEAD(some);
+	LIST_HEAD(done);
+
+	while (nr++ < PATCH_CHUNK && !list_empty(ops)) {
+		op = list_first_entry(ops, struct optimized_kprobe, list);
+		opt_move(op_to_site(op), KPROBE_OPT_REVERTING);
+		list_move_tail(&op->list, &some);
+	}
+
+	scoped_guard(kprobe_text)
+		arch_unoptimize_kprobes(&some, &done);
+
+	/* Only now may hits go on behind the breakpoint again. */
+	list_for_each_entry_safe(op, tmp, &done, list) {
+		list_del_init(&op->list);
+		opt_move(op_to_site(op), KPROBE_OPT_PREPARED);
+	}
+	WARN_ON_ONCE(!list_empty(&some));
+}
+
 /**
  * kprobe_opt_revert() - put breakpoints in place of jumps
  * @ops: LIVE sites, linked by op.list; none is left on it
@@ -284,24 +309,10 @@ void kprobe_opt_follow(struct kprobe_site *site, struct list_head *revert)
  */
 void kprobe_opt_revert(struct list_head *ops)
 {
-	struct optimized_kprobe *op, *tmp;
-	LIST_HEAD(done);
-
-	if (list_empty(ops))
-		return;
-
-	list_for_each_entry(op, ops, list)
-		opt_move(op_to_site(op), KPROBE_OPT_REVERTING);
-
-	scoped_guard(kprobe_text)
-		arch_unoptimize_kprobes(ops, &done);
-
-	/* Only now may hits go on behind the breakpoint again. */
-	list_for_each_entry_safe(op, tmp, &done, list) {
-		list_del_init(&op->list);
-		opt_move(op_to_site(op), KPROBE_OPT_PREPARED);
+	while (!list_empty(ops)) {
+		revert_some(ops);
+		cond_resched();
 	}
-	WARN_ON_ONCE(!list_empty(ops));
 }
 
 /* Breakpoints go to where this site may have its jump. */

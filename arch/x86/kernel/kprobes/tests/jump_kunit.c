@@ -12,6 +12,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/linkage.h>
+#include <linux/memory.h>
 #include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
@@ -23,6 +24,7 @@
 #include <asm/irq_regs.h>
 
 #include "../common.h"
+#include "optimizer.h"
 
 /* The probed instruction is behind the label 777, AT(name). */
 #define PLACE(name)							\
@@ -611,6 +613,9 @@ static void jump_p_blk_10_inside_static_call(struct kunit *test)
 
 #define MANY		256
 #define MANY_SIZE	8
+/* More than what is patched at a time. */
+#define MANY_PIECES	600
+#define PIECE_MAX	256
 
 asm(".pushsection .text\n"
 	".balign 16\n"
@@ -618,7 +623,7 @@ asm(".pushsection .text\n"
 	"kpj_many:\n"
 	ASM_ENDBR
 	"777:\n"
-	".rept " __stringify(MANY) "\n"
+	".rept " __stringify(MANY_PIECES) "\n"
 	".rept " __stringify(MANY_SIZE) "\n	nop\n.endr\n"
 	".endr\n"
 	ASM_RET
@@ -681,6 +686,93 @@ static void jump_p_opt_31_p_opt_33_many_come_and_go(struct kunit *test)
 	}
 }
 
+/* What the thread of the test does to the text: until it lets others do so, at most. */
+struct text_watch {
+	struct kprobe		poke, sync, unlock;
+	struct task_struct	*task;
+	unsigned int		pokes, syncs, held, max_held;
+};
+
+static int watch_poke(struct kprobe *p, struct pt_regs *regs)
+{
+	struct text_watch *w = container_of(p, struct text_watch, poke);
+
+	if (current == w->task) {
+		w->pokes++;
+		w->held++;
+	}
+	return 0;
+}
+
+static int watch_sync(struct kprobe *p, struct pt_regs *regs)
+{
+	struct text_watch *w = container_of(p, struct text_watch, sync);
+
+	w->syncs += current == w->task;
+	return 0;
+}
+
+static int watch_unlock(struct kprobe *p, struct pt_regs *regs)
+{
+	struct text_watch *w = container_of(p, struct text_watch, unlock);
+
+	if (current == w->task &&
+	    regs_get_kernel_argument(regs, 0) == (unsigned long)&text_mutex) {
+		w->max_held = max(w->max_held, w->held);
+		w->held = 0;
+	}
+	return 0;
+}
+
+/* Others who want to change the text need not wait until all jumps are out. */
+static void jump_many_go_in_pieces(struct kunit *test)
+{
+	struct jump_probe *p = kunit_kcalloc(test, MANY_PIECES, sizeof(*p), GFP_KERNEL);
+	struct kprobe **kps = kunit_kcalloc(test, MANY_PIECES, sizeof(*kps), GFP_KERNEL);
+	struct text_watch w = {
+		.poke	= { .symbol_name = "text_poke", .pre_handler = watch_poke },
+		.sync	= { .symbol_name = "text_poke_sync", .pre_handler = watch_sync },
+		.unlock	= { .symbol_name = "mutex_unlock", .pre_handler = watch_unlock },
+	};
+	struct kprobe *watches[] = { &w.poke, &w.sync, &w.unlock };
+	unsigned int i, jumps = 0, left = 0, rounds;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	KUNIT_ASSERT_NOT_NULL(test, kps);
+	for (i = 0; i < MANY_PIECES; i++) {
+		p[i].kp.addr = AT(many) + i * MANY_SIZE;
+		p[i].kp.pre_handler = count_pre;
+		kps[i] = &p[i].kp;
+	}
+	KUNIT_ASSERT_EQ(test, register_kprobes(kps, MANY_PIECES), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobes(watches, ARRAY_SIZE(watches)), 0);
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < MANY_PIECES; i++)
+		jumps += first_byte((u8 *)kps[i]->addr) == JMP32_INSN_OPCODE;
+	KUNIT_EXPECT_GT(test, jumps, 2 * PIECE_MAX);
+
+	w.task = current;
+	kprobe_opt_allow(false);
+	w.task = NULL;
+	for (i = 0; i < MANY_PIECES; i++)
+		left += first_byte((u8 *)kps[i]->addr) != INT3_INSN_OPCODE;
+	KUNIT_EXPECT_EQ(test, left, 0);
+	kunit_info(test, "%u writes, at most %u at a time, %u synchronizations\n",
+		   w.pokes, w.max_held, w.syncs);
+	/* Of each jump its head and its tail. */
+	KUNIT_EXPECT_GE(test, w.pokes, 2 * jumps);
+	KUNIT_EXPECT_LE(test, w.max_held, 2 * PIECE_MAX);
+	/* The watches may have had a jump, too. */
+	rounds = DIV_ROUND_UP(jumps + ARRAY_SIZE(watches), PIECE_MAX);
+	KUNIT_EXPECT_GE(test, w.syncs, 2);
+	KUNIT_EXPECT_LE(test, w.syncs, 2 * rounds);
+
+	kprobe_opt_allow(true);
+	unregister_kprobes(watches, ARRAY_SIZE(watches));
+	unregister_kprobes(kps, MANY_PIECES);
+	wait_for_kprobe_optimizer();
+}
+
 static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(jump_p_opt_16_interrupted_inside),
 	KUNIT_CASE(jump_p_opt_16_preempted_inside),
@@ -695,6 +787,7 @@ static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(jump_p_opt_13_static_call),
 	KUNIT_CASE(jump_p_blk_10_inside_static_call),
 	KUNIT_CASE(jump_p_opt_31_p_opt_33_many_come_and_go),
+	KUNIT_CASE(jump_many_go_in_pieces),
 	{}
 };
 
