@@ -380,6 +380,15 @@ static bool is_thunk(unsigned long addr)
 }
 
 /*
+ * Whether each indirect branch ends at a landing pad. For the kernel objtool has seen
+ * to it. Of a module it is not known who built it, and whether the CPU enforces it.
+ */
+static bool has_landing_pads(const struct kprobe_targets *t)
+{
+	return IS_ENABLED(CONFIG_X86_KERNEL_IBT) && t == &kernel_targets;
+}
+
+/*
  * A jump to an address in a register. Such an address may have been computed
  * from words that are relative to something. Absolute ones have been seen.
  */
@@ -389,8 +398,7 @@ static bool is_computed_jump(const struct insn *insn, unsigned long next,
 	u8 opcode = insn->opcode.bytes[0], second = insn->opcode.bytes[1];
 	unsigned long target = next + insn->immediate.value;
 
-	/* Where these lead to by themselves, there is a landing pad. */
-	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT) || insn_is_avx((struct insn *)insn))
+	if (insn_is_avx((struct insn *)insn))
 		return false;
 	if (opcode == 0xff)
 		return X86_MODRM_REG(insn->modrm.value) == 4 &&
@@ -469,7 +477,8 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 			kprobe_targets_mark(t, next + ki.insn.immediate.value);
 		else if (loads_segment(&ki.insn))
 			found = KPROBE_SWEPT_SEGMENTS;
-		else if (is_computed_jump(&ki.insn, next, start, end))
+		else if (!has_landing_pads(t) &&
+			 is_computed_jump(&ki.insn, next, start, end))
 			found = max(found, KPROBE_SWEPT_COMPUTED);
 	}
 
@@ -595,7 +604,7 @@ static bool rest_has_computed_jump(struct kprobe_targets *t, unsigned long start
 	char name[KSYM_NAME_LEN], *dot;
 	struct rest r = { .t = t };
 
-	if (IS_ENABLED(CONFIG_X86_KERNEL_IBT))
+	if (has_landing_pads(t))
 		return false;
 	if (lookup_symbol_name(start, name))
 		return true;

@@ -8,9 +8,11 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/jump_label.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/linkage.h>
+#include <linux/memory.h>
 #include <linux/objtool.h>
 #include <linux/prandom.h>
 #include <linux/rcupdate.h>
@@ -23,6 +25,7 @@
 #include <asm/unwind.h>
 
 #include "../common.h"
+#include "../targets.h"
 #include "internal.h"
 
 /* What differs: registers of the width of addresses, and where their size is told. */
@@ -909,6 +912,43 @@ static void optimize_refuses_trap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_OPT_INSN);
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why_at, 2);
 	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Modules
+ */
+
+/* By a table of 32-bit offsets, of which the targets have no landing pads. */
+asm(".pushsection .text\n"
+	".globl kpo_table\n"
+	".type kpo_table, @function\n"
+	"kpo_table:\n"
+	ASM_ENDBR
+	"	mov %" R "di, %" R "cx\n"
+	ANNOTATE_RETPOLINE_SAFE
+	"	jmp *%" R "cx\n"
+	"	int3\n"
+	".size kpo_table, . - kpo_table\n"
+	".popsection\n");
+void kpo_table(void);
+STACK_FRAME_NON_STANDARD(kpo_table);
+
+/* Whoever built a module need not have built it with landing pads. */
+static void optimize_sweeps_modules(struct kunit *test)
+{
+	unsigned long start = (unsigned long)kpo_table, size, into;
+	struct kprobe_targets t = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
+	enum kprobe_swept found;
+
+	t.map = kunit_kzalloc(test, t.size / BITS_PER_BYTE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
+	mutex_lock(&kprobe_mutex);
+	mutex_lock(&text_mutex);
+	found = kprobe_targets_sweep(&t, start, start + size);
+	mutex_unlock(&text_mutex);
+	mutex_unlock(&kprobe_mutex);
+	KUNIT_EXPECT_EQ(test, found, KPROBE_SWEPT_COMPUTED);
 }
 
 /*
@@ -2440,6 +2480,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_hops_are_not_shared),
 	KUNIT_CASE(optimize_hop_gives_way),
 	KUNIT_CASE(optimize_synchronizes_after_wait),
+	KUNIT_CASE(optimize_sweeps_modules),
 	KUNIT_CASE(optimize_refuses_trap),
 	KUNIT_CASE(optimize_refuses_what_ends_detours),
 	KUNIT_CASE(optimize_honours_registers),
