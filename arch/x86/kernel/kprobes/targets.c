@@ -19,6 +19,7 @@
 #include <linux/extable.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
+#include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -108,6 +109,31 @@ static void scan_byte(struct kprobe_targets *t, const u8 *p, unsigned long addr)
 	}
 }
 
+/*
+ * The debugger keeps the byte that its breakpoint has replaced to itself, so it may
+ * have been any opcode: one of each kind is tried.
+ */
+static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long addr)
+{
+#ifdef CONFIG_KGDB
+	static const u8 opcodes[] = { 0xe8, 0x0f, 0x8d, 0xea, 0x68, 0xc7 };
+	u8 insn[1 + OVERHANG];
+	unsigned int i;
+
+	/* Padding, which there is much of; with this after it, no opcode makes sense. */
+	if (get_unaligned((const u32 *)(p + 1)) == 0x01010101u * INT3_INSN_OPCODE)
+		return;
+	if (!kgdb_has_hit_break(addr))
+		return;
+
+	memcpy(insn, p, sizeof(insn));
+	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+		insn[0] = opcodes[i];
+		scan_byte(t, insn, addr);
+	}
+#endif
+}
+
 /**
  * kprobe_targets_scan_text() - mark what code leads to, but for short jumps
  * @t: the map
@@ -123,8 +149,12 @@ void kprobe_targets_scan_text(struct kprobe_targets *t, const u8 *text,
 {
 	unsigned int i;
 
-	for (i = 0; i < len; i++)
-		scan_byte(t, text + i, addr + i);
+	for (i = 0; i < len; i++) {
+		if (text[i] == INT3_INSN_OPCODE)
+			scan_breakpoint(t, text + i, addr + i);
+		else
+			scan_byte(t, text + i, addr + i);
+	}
 }
 
 static void scan_words(struct kprobe_targets *t, const void *start, const void *end)

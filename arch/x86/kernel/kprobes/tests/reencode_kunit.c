@@ -6,11 +6,15 @@
 
 #include <kunit/test.h>
 #include <linux/bitmap.h>
+#include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 
 #include "../common.h"
 #include "../targets.h"
+#ifdef CONFIG_KGDB
+#include "../../../../../kernel/debug/debug_core.h"
+#endif
 
 /* Where the instructions are said to stand, and where their copies. */
 #ifdef CONFIG_X86_64
@@ -174,6 +178,7 @@ static const struct lead leads[] = {
 	{ "jcc",	{ 0x0f, 0x8f }, 2 },
 #ifdef CONFIG_X86_64
 	{ "lea",	{ 0x48, 0x8d, 0x0d }, 3 },
+	{ "lea, 32 bits",	{ 0x8d, 0x0d }, 2 },
 #else
 	{ "lea",	{ 0x8d, 0x0d }, 2, true },
 	{ "lea with base",	{ 0x8d, 0x8b }, 2, true },
@@ -184,6 +189,7 @@ static const struct lead leads[] = {
 	{ "xbegin",	{ 0xc7, 0xf8 }, 2 },
 	{ "push",	{ 0x68 }, 1, true },
 	{ "mov to a register",	{ 0xbf }, 1, true },
+	{ "mov to a register, with ModRM",	{ 0xc7, 0xc0 }, 2, true },
 	{ "mov to a register, long",	{ 0x48, 0xc7, 0xc0 }, 3, true },
 };
 KUNIT_ARRAY_PARAM_DESC(lead, leads, name);
@@ -213,6 +219,55 @@ static void targets_scan(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_KGDB
+/* For a breakpoint; nothing calls it. */
+static noinline __noclone notrace __used void kpr_break(void)
+{
+	asm volatile(".rept 8\n	nop\n	.endr");
+}
+
+/*
+ * A breakpoint of kgdb has taken the place of the opcode. What stood there is not
+ * known, so it may have been each of them.
+ */
+static void targets_scan_under_kgdb(struct kunit *test)
+{
+	const struct lead *l = test->param_value;
+	unsigned long addr = (unsigned long)kpr_break, target = addr + 0x234;
+	struct kprobe_targets t = { .start = addr - 0x400, .size = REGION_SIZE };
+	u8 text[1 + 16];
+	s32 told;
+
+	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	/* With a prefix it is this that the breakpoint replaces. */
+	if ((l->code[0] & 0xf0) == 0x40)
+		kunit_skip(test, "its opcode is not the first byte");
+
+	memset(text, 0x90, sizeof(text));
+	memcpy(text, l->code, l->disp_at);
+	told = l->absolute ? (s32)target : (s32)(target - (addr + l->disp_at + sizeof(told)));
+	memcpy(text + l->disp_at, &told, sizeof(told));
+	text[0] = INT3_INSN_OPCODE;
+
+	/* Any other breakpoint is padding. */
+	kprobe_targets_scan_text(&t, text, 1, addr);
+	KUNIT_EXPECT_TRUE(test, bitmap_empty(t.map, REGION_SIZE));
+
+	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(addr), 0);
+	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	kprobe_targets_scan_text(&t, text, 1, addr);
+	KUNIT_EXPECT_TRUE(test, test_bit(target - t.start, t.map));
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(addr), 0);
+}
+#else
+static void targets_scan_under_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB");
+}
+#endif
+
 /* What is elsewhere is not of interest, at either end. */
 static void targets_bounds(struct kunit *test)
 {
@@ -234,6 +289,7 @@ static struct kunit_case reencode_cases[] = {
 	KUNIT_CASE_PARAM(reencode_forms, form_gen_params),
 	KUNIT_CASE(reencode_too_far),
 	KUNIT_CASE_PARAM(targets_scan, lead_gen_params),
+	KUNIT_CASE_PARAM(targets_scan_under_kgdb, lead_gen_params),
 	KUNIT_CASE(targets_bounds),
 	{}
 };
