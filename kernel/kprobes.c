@@ -762,6 +762,21 @@ static void batch_restore_users(struct kprobe_batch *b)
 	}
 }
 
+/* Returns whether tasks have to be waited for, which needs the mutex dropped. */
+static bool batch_vacate(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	bool wait = false;
+	int i;
+
+	for_each_reg(i, r, b) {
+		if (r->where.kind == KPROBE_SITE_BREAKPOINT)
+			wait |= kprobe_opt_vacate(r->where.addr);
+	}
+
+	return wait;
+}
+
 static int batch_register(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
@@ -776,6 +791,12 @@ static int batch_register(struct kprobe_batch *b)
 	}
 
 	mutex_lock(&kprobe_mutex);
+	/* From here to where the sites are published no other jump can come there. */
+	while (batch_vacate(b)) {
+		mutex_unlock(&kprobe_mutex);
+		kprobe_opt_wait_for_tasks();
+		mutex_lock(&kprobe_mutex);
+	}
 	for_each_reg(i, r, b) {
 		ret = vet(r);
 		if (ret)

@@ -429,6 +429,7 @@ enum kprobe_opt_why {
  * @optinsn: what the architecture keeps
  * @why: set by arch_prepare_optimized_kprobe() when it refuses
  * @why_at: what it refuses for is so far behind the probe
+ * @why_passes: set besides when it would not refuse but for other probes near by
  *
  * It stays where it is for as long as a task may be in its detour.
  */
@@ -438,7 +439,11 @@ struct optimized_kprobe {
 	struct arch_optimized_insn	optinsn;
 	u8				why;
 	u8				why_at;
+	bool				why_passes;
 };
+
+/* How far away, at most, a probe is that makes @why_passes true. */
+#define KPROBE_OPT_NEAR_BY	512
 
 /**
  * arch_optimizer_begin() - a probe is about to be prepared
@@ -476,6 +481,19 @@ void arch_optimizer_forget(unsigned long start, unsigned long end);
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
 				  struct kprobe *orig);
+
+/**
+ * arch_optimizer_borrower() - does the jump of another probe use an address?
+ * @addr: an address at which there is no probe
+ *
+ * A jump may need text somewhere else than where its probe is: that text must be of
+ * no use to anything but a probe.
+ *
+ * Context: M held.
+ * Return: the probe with that jump, or NULL.
+ * Default: weak, NULL.
+ */
+struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr);
 
 /**
  * arch_prepared_optinsn() - is there a detour?

@@ -49,6 +49,8 @@ static LIST_HEAD(opt_queue);		/* QUEUED, with one */
 static LIST_HEAD(opt_waiting);		/* WAITING */
 static LIST_HEAD(opt_reclaim);		/* RECLAIMING, for the next round */
 static struct rb_root opt_leaving = RB_ROOT;	/* RECLAIMING, by address */
+/* Sites that were refused a jump because of other probes, op.why_passes. */
+static unsigned int opt_passing;
 /* Grace periods of tasks: how many began, and the last begun of those that are over. */
 static u64 opt_begun, opt_over;
 
@@ -388,6 +390,70 @@ bool kprobe_opt_make_room(struct list_head *kps)
 	return any;
 }
 
+/* Probes that were refused because of what was near an address, which has gone. */
+static void look_again(unsigned long addr)
+{
+	struct kprobe_site *site;
+
+	if (!opt_passing)
+		return;
+
+	site = kprobe_site_from(addr - KPROBE_OPT_NEAR_BY);
+	for (; site && kprobe_site_addr(site) <= addr + KPROBE_OPT_NEAR_BY;
+	     site = kprobe_site_next(site)) {
+		struct optimized_kprobe *op = &site->op;
+
+		if (!op->why_passes || site->opt != KPROBE_OPT_NONE)
+			continue;
+		op->why = KPROBE_OPT_FINE;
+		op->why_at = 0;
+		op->why_passes = false;
+		opt_passing--;
+		kprobe_opt_follow(site, NULL);
+	}
+}
+
+struct optimized_kprobe * __weak arch_optimizer_borrower(unsigned long addr)
+{
+	return NULL;
+}
+
+/**
+ * kprobe_opt_vacate() - a probe is about to come to an address
+ * @addr: the address
+ *
+ * The jump of another probe may use the text there, elsewhere than at its own probe.
+ * It gives way as if it had come later, and is prepared anew.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: true if tasks may still be in that text: to be called again after
+ *	   kprobe_opt_wait_for_tasks(), until it returns false.
+ */
+bool kprobe_opt_vacate(unsigned long addr)
+{
+	struct optimized_kprobe *op;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	while ((op = arch_optimizer_borrower(addr))) {
+		struct kprobe_site *site = op_to_site(op);
+		LIST_HEAD(revert);
+
+		step_aside(site, &revert);
+		kprobe_opt_revert(&revert);
+		/* The worker gives back what a leaving site has. */
+		if (site->opt == KPROBE_OPT_RECLAIMING || tasks_may_be_in_detour(site))
+			return true;
+
+		arch_remove_optimized_kprobe(op);
+		opt_move(site, KPROBE_OPT_NONE);
+		kprobe_opt_follow(site, NULL);
+		look_again(addr);
+	}
+
+	return false;
+}
+
 /**
  * kprobe_opt_take_out() - breakpoints are about to be removed
  * @kps: where, linked by their list
@@ -475,6 +541,10 @@ void kprobe_opt_drop(struct kprobe_site *site)
  */
 bool kprobe_opt_reclaim(struct kprobe_site *site)
 {
+	if (site->op.why_passes)
+		opt_passing--;
+	look_again(kprobe_site_addr(site));
+
 	/* One that was never armed, or that nobody disarmed as it was killed. */
 	if (!has_detour(site)) {
 		WARN_ON_ONCE(site->opt != KPROBE_OPT_NONE);
@@ -636,8 +706,10 @@ static enum kprobe_opt_why make_detour(struct kprobe_site *site)
 	if (ret == -ENOMEM) {
 		/* What stood against one way to do it does not any more. */
 		op->why = KPROBE_OPT_FINE;
+		op->why_passes = false;
 		return KPROBE_OPT_NOMEM;
 	}
+	opt_passing += op->why_passes;
 	if (!op->why)
 		op->why = ret == -ERANGE ? KPROBE_OPT_RANGE : KPROBE_OPT_ARCH;
 	pr_debug_ratelimited("no jump at %pS: %s+%u\n", op->kp.addr,
@@ -770,6 +842,7 @@ static void free_reclaimed(struct list_head *list)
 		list_del_init(&op->list);
 		rb_erase(&site->node, &opt_leaving);
 		arch_remove_optimized_kprobe(op);
+		look_again(kprobe_site_addr(site));
 		opt_move(site, KPROBE_OPT_NONE);
 		kprobe_site_release(site);
 		kfree_rcu(site, rcu);

@@ -16,6 +16,7 @@ static inline void kprobe_opt_init_site(struct kprobe_site *site)
 }
 
 bool kprobe_opt_make_room(struct list_head *kps);
+bool kprobe_opt_vacate(unsigned long addr);
 void kprobe_opt_take_out(struct list_head *kps);
 void kprobe_opt_follow(struct kprobe_site *site, struct list_head *revert);
 void kprobe_opt_moved(struct kprobe_site *site);
@@ -36,6 +37,11 @@ static inline void kprobe_opt_init_site(struct kprobe_site *site)
 }
 
 static inline bool kprobe_opt_make_room(struct list_head *kps)
+{
+	return false;
+}
+
+static inline bool kprobe_opt_vacate(unsigned long addr)
 {
 	return false;
 }

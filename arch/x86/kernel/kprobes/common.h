@@ -147,7 +147,7 @@ u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at);
 bool kprobe_is_patched(unsigned long addr, unsigned int size);
 
-unsigned long kprobe_hop_find(unsigned long addr);
+unsigned long kprobe_hop_find(unsigned long addr, bool *taken);
 int kprobe_hop_make(struct optimized_kprobe *op);
 void kprobe_hop_remove(struct optimized_kprobe *op);
 bool kprobe_hop_overlaps(unsigned long addr, unsigned int len);
@@ -214,11 +214,6 @@ static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
 	return true;
 }
 #else
-static inline bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
-{
-	return false;
-}
-
 static inline void kprobe_hop_restore(u8 *buf, unsigned long at, unsigned int len)
 {
 }

@@ -183,7 +183,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 	ret = kprobe_fetch(addr, &ki);
 	if (ret)
 		return ret;
-	if (is_static_call_trampoline(addr) || kprobe_hop_overlaps(addr, 1))
+	if (is_static_call_trampoline(addr))
 		return -EINVAL;
 	ret = kprobe_classify(&ki, addr, &p->ainsn);
 	if (ret)

@@ -9,7 +9,8 @@
  * the next symbol, as long as there are only NOPs and breakpoints. So nobody gets
  * there, which is asked of the map of entries besides. A hop is as much in use as
  * its detour is: it is written before anything leads there, and the padding is
- * put back when no task can be in it any more.
+ * put back when no task can be in it any more. A probe that comes to the padding
+ * later takes precedence: see arch_optimizer_borrower().
  *
  * All this in the kernel only: the text of a module may be gone before its detours
  * are. Changes of hops need kprobe_mutex and text_mutex.
@@ -57,6 +58,20 @@ bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
 
 	return xa_find(&hops, &index, addr + len - 1, XA_PRESENT);
+}
+
+/**
+ * arch_optimizer_borrower() - whose hop is at an address?
+ * @addr: the address
+ *
+ * Context: kprobe_mutex held.
+ * Return: the probe, or NULL.
+ */
+struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr)
+{
+	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
+
+	return xa_find(&hops, &index, addr, XA_PRESENT);
 }
 
 /**
@@ -208,25 +223,31 @@ static bool has_probe(unsigned long hop, unsigned long own)
 	return false;
 }
 
+/* Sets @taken if it would be free but for what other probes have there. */
 static bool is_free(unsigned long hop, unsigned long own, unsigned long start,
-		    unsigned long end)
+		    unsigned long end, bool *taken)
 {
 	u8 at;
 
-	return !has_probe(hop, own) && !kprobe_hop_overlaps(hop, JMP32_INSN_SIZE) &&
-	       !within_kprobe_blacklist(hop) &&
-	       !kprobe_is_patched(hop, JMP32_INSN_SIZE) &&
-	       kprobe_find_entry(hop, JMP32_INSN_SIZE, start, end, &at) == KPROBE_OPT_FINE;
+	if (within_kprobe_blacklist(hop) || kprobe_is_patched(hop, JMP32_INSN_SIZE) ||
+	    kprobe_find_entry(hop, JMP32_INSN_SIZE, start, end, &at) != KPROBE_OPT_FINE)
+		return false;
+	if (!has_probe(hop, own) && !kprobe_hop_overlaps(hop, JMP32_INSN_SIZE))
+		return true;
+
+	*taken = true;
+	return false;
 }
 
 /**
  * kprobe_hop_find() - look for room for a hop
  * @addr: of the probe
+ * @taken: set to true if there would be some but for other probes
  *
  * Context: kprobe_mutex, text_mutex and the jump label lock held; sleeps.
  * Return: where a hop can be, or 0.
  */
-unsigned long kprobe_hop_find(unsigned long addr)
+unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 {
 	unsigned long from = addr + JMP8_INSN_SIZE;
 	unsigned long at, start, end, size, into, hop, stop;
@@ -246,7 +267,7 @@ unsigned long kprobe_hop_find(unsigned long addr)
 		hop = max(padding_of(start, end), from - BACK);
 		stop = min(end_of_padding(end) - JMP32_INSN_SIZE, from + FORTH);
 		for (; hop <= stop; hop++) {
-			if (is_free(hop, addr, start, end))
+			if (is_free(hop, addr, start, end, taken))
 				return hop;
 		}
 	}

@@ -283,8 +283,12 @@ static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	ret = draft_copies(d, op, end, addr);
 	if (ret)
 		return ret;
-	if (kprobe_is_patched(addr, d->o.size) || kprobe_hop_overlaps(addr, jump))
+	if (kprobe_is_patched(addr, d->o.size))
 		return refuse(op, KPROBE_OPT_PATCHED, 0);
+	if (kprobe_hop_overlaps(addr, jump)) {
+		op->why_passes = true;
+		return refuse(op, KPROBE_OPT_PATCHED, 0);
+	}
 
 	why = kprobe_find_entry(addr + 1, jump - 1, start, end, &at);
 	if (why == KPROBE_OPT_NOMEM)
@@ -305,7 +309,7 @@ static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
 	ret = plan_detour(d, op, start, end, JMP8_INSN_SIZE);
 	if (ret)
 		return ret;
-	d->o.hop = kprobe_hop_find(addr);
+	d->o.hop = kprobe_hop_find(addr, &op->why_passes);
 	return d->o.hop ? 0 : -EILSEQ;
 }
 
@@ -358,6 +362,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 			return ret == -ENOMEM ? ret : refuse(op, why, at);
 		op->why = KPROBE_OPT_FINE;
 		op->why_at = 0;
+		op->why_passes = false;
 	}
 
 	return ret ?: make_detour(&d, op, end);

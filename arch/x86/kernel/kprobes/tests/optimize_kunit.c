@@ -698,12 +698,10 @@ static void optimize_hop_is_taken_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *text, JMP32_INSN_OPCODE);
 	KUNIT_EXPECT_PTR_EQ(test, kprobe_hop_owner(hop), op_at(w.kp.addr));
 
-	/* To others it is still padding, but not to be probed. */
+	/* To others it is still padding. */
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_EQ(test, kprobe_read_text(hop, padding, sizeof(padding)), 0);
 	KUNIT_EXPECT_EQ(test, padding[0] == 0x90 || padding[0] == INT3_INSN_OPCODE, true);
-	in_padding.addr = text;
-	KUNIT_EXPECT_EQ(test, register_kprobe(&in_padding), -EINVAL);
 
 	/* It stays as long as the detour. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
@@ -805,6 +803,154 @@ static void optimize_hop_gives_way(struct kunit *test)
 					 (unsigned long)last.kp.addr)), JMP32_INSN_SIZE);
 	unregister_kprobe(&last.kp);
 	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+}
+
+/* Also to one that comes later: as if there were no hop. */
+static void optimize_hop_moves_out(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = watch_pre } };
+	/* It gets no jump, of which there would be more bytes. */
+	struct watch in_padding = {
+		.kp = { .pre_handler = watch_pre, .post_handler = nothing_post },
+	};
+	unsigned long want = run(kpo_hop_target_2, 5), hop, other;
+	u8 padding[JMP32_INSN_SIZE];
+	int i, ret;
+
+	skip_without_padding(test);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
+	hop = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_ASSERT_NE(test, hop, 0);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, kprobe_read_text(hop, padding, sizeof(padding)), 0);
+
+	in_padding.kp.addr = (u8 *)hop + 1;
+	ret = register_kprobe(&in_padding.kp);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	if (ret) {
+		unregister_kprobe(&w.kp);
+		return;
+	}
+
+	/* That of the hop is gone, down to the last byte. */
+	KUNIT_EXPECT_EQ(test, get_kprobe(in_padding.kp.addr)->opcode, padding[1]);
+	for (i = 0; i < sizeof(padding); i++)
+		KUNIT_EXPECT_EQ(test, first_byte((u8 *)hop + i),
+				i == 1 ? INT3_INSN_OPCODE : padding[i]);
+	KUNIT_EXPECT_EQ(test, run(kpo_hop_target_2, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	other = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_EXPECT_NE(test, other, 0);
+	KUNIT_EXPECT_GE(test, abs((long)(other - (unsigned long)in_padding.kp.addr)),
+			JMP32_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, run(kpo_hop_target_2, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&in_padding.pre), 0);
+	unregister_kprobe(&in_padding.kp);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+}
+
+/*
+ * Where there is room for hops near hop_target_2, as long as it is asked for: each
+ * time, a probe that is switched off takes the place that was found.
+ */
+static int take_all_room(struct kunit *test, struct kprobe *takers, int max)
+{
+	int nr = 0;
+
+	for (; nr < max; nr++) {
+		struct watch w = { .kp = { .addr = AT(hop_target_2),
+					   .pre_handler = watch_pre } };
+		unsigned long hop;
+		bool live;
+
+		KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+		wait_for_kprobe_optimizer();
+		live = is_live(w.kp.addr);
+		hop = op_at(w.kp.addr)->optinsn.hop;
+		unregister_kprobe(&w.kp);
+		wait_for_kprobe_optimizer();
+		if (!live)
+			break;
+
+		takers[nr] = (struct kprobe) {
+			.addr		= (u8 *)hop,
+			.flags		= KPROBE_FLAG_DISABLED,
+			.pre_handler	= watch_pre,
+		};
+		KUNIT_ASSERT_EQ(test, register_kprobe(&takers[nr]), 0);
+	}
+
+	return nr;
+}
+
+/* All of the padding is taken, and then it is not: no probe has to come again. */
+static void optimize_hop_is_tried_again(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = watch_pre } };
+	unsigned long want = run(kpo_hop_target_2, 5);
+	struct kprobe *takers;
+	int nr;
+
+	skip_without_padding(test);
+	takers = kunit_kcalloc(test, 128, sizeof(*takers), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, takers);
+	nr = take_all_room(test, takers, 128);
+	KUNIT_ASSERT_GT(test, nr, 0);
+	KUNIT_ASSERT_LT(test, nr, 128);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_OPT_TARGET);
+
+	while (nr--)
+		unregister_kprobe(&takers[nr]);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_hop_target_2, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+}
+
+/* The same, with the hop of another probe in the only place that is left. */
+static void optimize_hop_is_tried_again_after_another(struct kunit *test)
+{
+	struct watch a = { .kp = { .addr = AT(hop_target_2), .pre_handler = watch_pre } };
+	struct watch b = { .kp = { .addr = AT(hop_back), .pre_handler = watch_pre } };
+	unsigned long want = run(kpo_hop_back, 5);
+	struct kprobe *takers;
+	int nr, i;
+
+	skip_without_padding(test);
+	takers = kunit_kcalloc(test, 128, sizeof(*takers), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, takers);
+	nr = take_all_room(test, takers, 128);
+	KUNIT_ASSERT_GT(test, nr, 0);
+	/* The first one that was found is in reach of both. */
+	unregister_kprobe(&takers[0]);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
+	KUNIT_ASSERT_EQ(test, register_kprobe(&b.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, is_live(b.kp.addr));
+
+	unregister_kprobe(&a.kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
+	KUNIT_EXPECT_EQ(test, run(kpo_hop_back, 5), want);
+	unregister_kprobe(&b.kp);
+	for (i = 1; i < nr; i++)
+		unregister_kprobe(&takers[i]);
 	wait_for_kprobe_optimizer();
 }
 
@@ -2479,6 +2625,9 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_hop_is_taken_back),
 	KUNIT_CASE(optimize_hops_are_not_shared),
 	KUNIT_CASE(optimize_hop_gives_way),
+	KUNIT_CASE(optimize_hop_moves_out),
+	KUNIT_CASE(optimize_hop_is_tried_again),
+	KUNIT_CASE(optimize_hop_is_tried_again_after_another),
 	KUNIT_CASE(optimize_synchronizes_after_wait),
 	KUNIT_CASE(optimize_sweeps_modules),
 	KUNIT_CASE(optimize_refuses_trap),
