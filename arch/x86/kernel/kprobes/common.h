@@ -135,6 +135,12 @@ int kprobe_classify(struct kprobe_insn *ki, unsigned long addr,
 int kprobe_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
 		unsigned long to);
 void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs);
+bool kprobe_in_preemptible_hcall(unsigned long addr);
+
+#if IS_ENABLED(CONFIG_KPROBES_KUNIT_TEST)
+/* For tests: as if this were a Xen PV guest. */
+extern bool kprobe_test_as_xen_pv;
+#endif
 
 #ifdef CONFIG_OPTPROBES
 /* Longest code that takes the place of one instruction: of a loop with prefixes. */

@@ -5,6 +5,7 @@
  */
 
 #include <linux/execmem.h>
+#include <linux/kallsyms.h>
 #include <linux/kexec.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
@@ -12,10 +13,13 @@
 #include <linux/sched.h>
 #include <linux/set_memory.h>
 #include <linux/static_call.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include <asm/ibt.h>
 #include <asm/sections.h>
+
+#include <xen/xen.h>
 
 #include "common.h"
 
@@ -106,6 +110,53 @@ static bool is_static_call_trampoline(unsigned long addr)
 	       !memcmp(behind, mark, sizeof(mark));
 }
 
+#if IS_ENABLED(CONFIG_KPROBES_KUNIT_TEST)
+bool kprobe_test_as_xen_pv;
+#define is_xen_pv()	(READ_ONCE(kprobe_test_as_xen_pv) || xen_pv_domain())
+#else
+#define is_xen_pv()	xen_pv_domain()
+#endif
+
+/*
+ * What has xen_preemptible_hcall_begin() and xen_preemptible_hcall_end() in it, which
+ * are inline; and what that may have been inlined to.
+ */
+static const char * const preemptible_hcalls[] = {
+	"irqfd_inject",
+	"irqfd_wakeup",
+	"privcmd_ioctl",
+	"privcmd_ioctl_dm_op",
+	"privcmd_ioctl_hypercall",
+	"privcmd_ioctl_irqfd",
+	"privcmd_ioctl_mmap_resource",
+	"privcmd_irqfd_assign",
+};
+
+/**
+ * kprobe_in_preemptible_hcall() - may a task be scheduled at any instruction here?
+ * @addr: address of an instruction
+ *
+ * A Xen PV guest without PREEMPTION does so in interrupts that come during some
+ * hypercalls. Grace periods, which end when a task is scheduled, then do not tell
+ * that it has left a slot or a detour, so there must be none.
+ *
+ * Context: process context.
+ * Return: true if it may be.
+ */
+bool kprobe_in_preemptible_hcall(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	if (IS_ENABLED(CONFIG_PREEMPTION) || !is_xen_pv())
+		return false;
+	if (lookup_symbol_name(addr, name))
+		return true;
+
+	/* Parts that a compiler makes of functions have a suffix. */
+	*strchrnul(name, '.') = '\0';
+	return match_string(preemptible_hcalls, ARRAY_SIZE(preemptible_hcalls), name) >= 0;
+}
+
 /* A jump through memory is stepped as a push of the target. */
 static void make_push(u8 *buf, struct insn *insn)
 {
@@ -188,6 +239,8 @@ int arch_prepare_kprobe(struct kprobe *p)
 	ret = kprobe_classify(&ki, addr, &p->ainsn);
 	if (ret)
 		return ret;
+	if (kprobe_in_preemptible_hcall(addr))
+		p->ainsn.boost = false;
 
 	p->opcode = ki.bytes[0];
 	if (!needs_slot(&p->ainsn))

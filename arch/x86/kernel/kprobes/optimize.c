@@ -349,7 +349,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	start = addr - into;
 	end = start + size;
 
-	if (ends_detours(start))
+	if (ends_detours(start) || kprobe_in_preemptible_hcall(addr))
 		return refuse(op, KPROBE_OPT_ARCH, 0);
 
 	ret = plan_detour(&d, op, start, end, JMP32_INSN_SIZE);

@@ -1098,6 +1098,72 @@ static void optimize_sweeps_modules(struct kunit *test)
 }
 
 /*
+ * Xen
+ */
+
+asm(".pushsection .text\n"
+	".globl kpo_irqfd_inject\n"
+	".type kpo_irqfd_inject, @function\n"
+	"kpo_irqfd_inject:\n"
+	ASM_ENDBR
+	"	jmp irqfd_inject.isra.0\n"
+	".size kpo_irqfd_inject, . - kpo_irqfd_inject\n"
+	".type irqfd_inject.isra.0, @function\n"
+	"irqfd_inject.isra.0:\n"
+	"	nop\n"
+	"777:	imul $3, %eax, %eax\n"
+	"	bt $3, %eax\n"
+	ASM_RET
+	".size irqfd_inject.isra.0, . - irqfd_inject.isra.0\n"
+	".popsection\n"
+	".pushsection .rodata\n"
+	".balign 4\n"
+	".globl kpo_off_irqfd_inject\n"
+	"kpo_off_irqfd_inject: .long 777b - kpo_irqfd_inject\n"
+	".popsection\n");
+void kpo_irqfd_inject(void);
+extern const u32 kpo_off_irqfd_inject;
+
+/*
+ * In a Xen PV guest a task may be scheduled anywhere in some functions. QEMU is none:
+ * this is a test of the decision, with a function of such a name.
+ */
+static void optimize_nothing_in_preemptible_hypercalls(struct kunit *test)
+{
+	struct watch w = { .kp = { .addr = AT(irqfd_inject), .pre_handler = watch_pre } };
+	struct watch other = { .kp = { .addr = AT(mov), .pre_handler = watch_pre } };
+
+	if (IS_ENABLED(CONFIG_PREEMPTION))
+		kunit_skip(test, "tasks may be scheduled anywhere");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, op_at(w.kp.addr)->kp.ainsn.boost);
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+
+	WRITE_ONCE(kprobe_test_as_xen_pv, true);
+	w.kp = (struct kprobe) { .addr = AT(irqfd_inject), .pre_handler = watch_pre };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
+	wait_for_kprobe_optimizer();
+	WRITE_ONCE(kprobe_test_as_xen_pv, false);
+	KUNIT_EXPECT_FALSE(test, op_at(w.kp.addr)->kp.ainsn.boost);
+	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_OPT_ARCH);
+	/* Hits are stepped, with the same result. */
+	KUNIT_EXPECT_EQ(test, run(kpo_irqfd_inject, 5), 15);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_TRUE(test, w.trapped);
+	/* In all other functions nothing changes. */
+	KUNIT_EXPECT_TRUE(test, is_live(other.kp.addr));
+	unregister_kprobe(&w.kp);
+	unregister_kprobe(&other.kp);
+	wait_for_kprobe_optimizer();
+}
+
+/*
  * Handlers
  */
 
@@ -2630,6 +2696,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_hop_is_tried_again_after_another),
 	KUNIT_CASE(optimize_synchronizes_after_wait),
 	KUNIT_CASE(optimize_sweeps_modules),
+	KUNIT_CASE(optimize_nothing_in_preemptible_hypercalls),
 	KUNIT_CASE(optimize_refuses_trap),
 	KUNIT_CASE(optimize_refuses_what_ends_detours),
 	KUNIT_CASE(optimize_honours_registers),
