@@ -155,6 +155,11 @@ SYM_START(kretprobe_detour_complete, SYM_L_GLOBAL, SYM_A_NONE)
 	movq	$__KERNEL_CS, PTREGS_cs(%rsp)
 	movq	%rcx, PTREGS_ip(%rsp)
 	movq	$-1, PTREGS_orig_ax(%rsp)
+	/*
+	 * Without signal=1: the saved ip is as behind a breakpoint, and unwinders
+	 * must look up the byte before it. The instruction there, which may be of
+	 * one byte, has not been executed.
+	 */
 	UNWIND_HINT type=UNWIND_HINT_TYPE_REGS sp_reg=ORC_REG_SP sp_offset=0
 	movq	%rax, %rdi
 	movq	%rsp, %rsi
