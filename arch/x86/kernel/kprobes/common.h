@@ -235,5 +235,31 @@ static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
 }
 #endif
 
+/*
+ * With FRED, an exception saves whether the CPU has to find a landing pad next, as
+ * after an indirect branch, and ERETS restores it; IRET clears it.
+ */
+#ifdef CONFIG_X86_64
+static nokprobe_inline void kprobe_forget_branch(struct pt_regs *regs)
+{
+	/* Without FRED these bits are zero, and IRET ignores them. */
+	regs->fred_cs.wfe = 0;
+}
+#else
+static nokprobe_inline void kprobe_forget_branch(struct pt_regs *regs)
+{
+}
+#endif
+
+/*
+ * A handler has set the instruction pointer. No indirect branch goes there, so it
+ * need not be a landing pad.
+ */
+static nokprobe_inline void kprobe_redirect(struct pt_regs *regs)
+{
+	kprobe_forget_branch(regs);
+	kprobe_avoid_jump(regs);
+}
+
 #endif /* CONFIG_KPROBES */
 #endif /* _X86_KERNEL_KPROBES_COMMON_H */

@@ -601,22 +601,22 @@ static void classify_fast(struct insn *insn, struct arch_specific_insn *a,
 	}
 }
 
-/* All the ways to say nothing, landing pads among them. */
+/*
+ * All the ways to say nothing. Landing pads are not among them.
+ *
+ * After an indirect branch, a CPU that enforces IBT waits for ENDBR, and raises #CP
+ * for what else it finds; INT3 is exempt, so a breakpoint on ENDBR is hit as it is
+ * elsewhere. Without FRED the exception ends the waiting. With FRED, returning from
+ * it resumes the waiting (see ibt_clear_fred_wfe()): only an ENDBR ends it, which the
+ * copy of the probed one is. Emulated, it would end in a #CP at the next instruction.
+ */
 static bool is_nop(struct insn *insn)
 {
 	if (insn->opcode.nbytes == 1)
 		/* With REX.B it exchanges two registers. */
 		return insn->opcode.bytes[0] == 0x90 && !X86_REX_B(rex(insn));
 
-	switch (insn->opcode.bytes[1]) {
-	case 0x1f:
-		return true;
-	case 0x1e:
-		return has_prefix(insn, PREFIX_REP) && modrm_mod(insn) == 3 &&
-		       (insn->modrm.value & 0xfe) == 0xfa;	/* endbr */
-	}
-
-	return false;
+	return insn->opcode.bytes[1] == 0x1f;
 }
 
 /*

@@ -244,7 +244,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	kprobe_hit_begin(p);
 	/* Non-zero: the handler has said where to go on. */
 	if (unlikely(kprobe_call_pre(p, regs))) {
-		kprobe_avoid_jump(regs);
+		kprobe_redirect(regs);
 		reset_current_kprobe();
 	} else {
 		resume(p, regs);
@@ -284,7 +284,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	if (!p || regs->ip != step_addr(p)) {
 		if (!kprobe_handler_fault(regs, trapnr))
 			return 0;
-		kprobe_avoid_jump(regs);
+		kprobe_redirect(regs);
 		return 1;
 	}
 
@@ -295,7 +295,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 			set_status(KPROBE_HIT_SS);
 			if (regs->ip != step_addr(p)) {
 				abandon_step(p, regs);
-				kprobe_avoid_jump(regs);
+				kprobe_redirect(regs);
 			}
 			return 1;
 		}

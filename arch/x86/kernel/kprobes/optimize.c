@@ -63,7 +63,11 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 
 	if (kprobe_fetch_at(addr + at, end, &ki))
 		return refuse(op, KPROBE_OPT_UNDECODED, at);
-	if (at && is_endbr(*(u32 *)ki.bytes))
+	/*
+	 * An indirect branch has to find a landing pad, not a jump. At the probed
+	 * address itself it may find a breakpoint, see is_nop() in decode.c.
+	 */
+	if (is_endbr(*(u32 *)ki.bytes))
 		return refuse(op, KPROBE_OPT_LANDING, at);
 	/* Faults in a detour are not those of the instruction. */
 	if (search_exception_tables(addr + at))

@@ -148,6 +148,9 @@ static const struct row rows[] = {
 	STEP(BITS_ANY, "push %ax", 0x66, 0x50),
 	STEP(BITS_64, "xchg %eax,%r8d", 0x41, 0x90),
 	STEP(BITS_64, "rdsspd %eax", 0xf3, 0x0f, 0x1e, 0xc8),
+	/* A CPU that waits for one has to execute it. */
+	STEP(BITS_ANY, "p_x86_14 endbr64", 0xf3, 0x0f, 0x1e, 0xfa),
+	STEP(BITS_ANY, "endbr32", 0xf3, 0x0f, 0x1e, 0xfb),
 	STEP(BITS_64, "lea (%eax),%eax", 0x67, 0x8d, 0x00),
 	STEP(BITS_32, "pop %esp", 0x5c),
 	STEP(BITS_32, "sub $16,%esp", 0x83, 0xec, 16),
@@ -159,7 +162,6 @@ static const struct row rows[] = {
 	FAST(BITS_ANY, NOP, "xchg %ax,%ax", 0x66, 0x90),
 	FAST(BITS_ANY, NOP, "pause", 0xf3, 0x90),
 	FAST(BITS_ANY, NOP, "nopl 0(%eax,%eax)", 0x0f, 0x1f, 0x44, 0, 0),
-	FAST(BITS_64, NOP, "endbr64", 0xf3, 0x0f, 0x1e, 0xfa),
 	FAST(BITS_ANY, PUSH, "push %eax", 0x50),
 	FAST(BITS_64, PUSH, "push %r15", 0x41, 0x57),
 	FAST(BITS_ANY, POP, "pop %ebp", 0x5d),

@@ -474,7 +474,7 @@ SYM_DATA_START(kpd_forms)
 	fast "nopl %ecx"
 	fast ".byte 0x67; nop"
 	fast ".byte 0x2e; nop"
-	fast "endbr64"
+	plain "endbr64"
 	plain "prefetcht0 (%rbx)"
 	plain "prefetchw (%rbx)", cpu=X86_FEATURE_3DNOWPREFETCH
 	plain "xchgl %eax, %r8d"

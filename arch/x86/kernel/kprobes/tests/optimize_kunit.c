@@ -213,6 +213,9 @@ FUNCTION(target_back, "mov $3, %ecx; 777: nop; 1: add $3, %eax; nop; dec %ecx; j
 FUNCTION(target_own, "777: jmp 1f; 1: add $3, %eax; nop; nop");
 FUNCTION(short_call, "mov $kpo_callee, %" R "cx\n" ANNOTATE_RETPOLINE_SAFE
 	 "777: call *%" R "cx; add $3, %eax; nop");
+/* The probe is on the landing pad, not in front of it. */
+FUNCTION(landing_at, "777: .byte 0xf3, 0x0f, 0x1e, 0xfa; add $3, %eax; nop; nop");
+FUNCTION(landing_sealed, "777: .byte 0x66, 0x0f, 0x1f, 0x00; add $3, %eax; nop; nop");
 FUNCTION(landing, "777: nop; .byte 0xf3, 0x0f, 0x1e, 0xfa; add $3, %eax");
 FUNCTION(landing_behind, "777: jmp 1f; .byte 0xf3, 0x0f, 0x1e, 0xfa; nop; 1: add $3, %eax");
 FUNCTION(extable, "777: nop; 1: mov (%" R "sp), %" R "cx; nop; add $3, %eax; 2:\n"
@@ -439,6 +442,8 @@ static const struct form forms[] = {
 	REFUSED(target_1, TARGET, 1),
 	SHOWS("p_opt_15", short_call, CALL, 0),
 #ifdef CONFIG_X86_KERNEL_IBT
+	REFUSED(landing_at, LANDING, 0),
+	REFUSED(landing_sealed, LANDING, 0),
 	REFUSED(landing, LANDING, 1),
 	REFUSED(landing_behind, LANDING, 2),
 #endif

@@ -133,6 +133,7 @@ FUNCTION(loop, "mov $4, %ecx; 1: add $1, %eax; 777: loop 1b; add %ecx, %eax");
 FUNCTION(pushf, "cmp %eax, %eax; 777: pushf; pop " AX "; and $0x8d5, %eax");
 FUNCTION(popfw, "pushfw; 777: popfw; add $1, %eax");
 FUNCTION(cli, "pushf; 777: cli; add $1, %eax; popf");
+FUNCTION(endbr, "777: .byte 0xf3, 0x0f, 0x1e, 0xfa; add $1, %eax");
 FUNCTION(rep_movs, "mov $kpx_data, %" _ASM_SI "; push %" _ASM_DI "; push %" _ASM_DI
 	 "; mov " SP ", %" _ASM_DI "; mov $4, %ecx; 777: rep movsb; pop " AX
 	 "; pop %" _ASM_DI "; and $0xffffff, %eax");
@@ -175,6 +176,7 @@ static const struct form forms[] = {
 	ALWAYS(pushf, "emulated", 1),
 	{ "p_base_04_popfw", PLACE(popfw), "emulated", "emulated", 1 },
 	ALWAYS(cli, "emulated", 1),
+	{ "p_x86_14_endbr", PLACE(endbr), "boosted", "stepped", 1 },
 };
 KUNIT_ARRAY_PARAM_DESC(form, forms, name);
 
@@ -614,6 +616,109 @@ static void probe_p_hit_11_fault_of_interrupt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&told), 1);
 	for_each_possible_cpu(cpu)
 		KUNIT_EXPECT_NULL(test, per_cpu(kprobe_fault_owner.user, cpu));
+}
+#endif
+
+#ifdef CONFIG_X86_64
+/*
+ * IBT with FRED: an indirect branch came to the breakpoint, and the exception has
+ * saved that. QEMU has neither, so the frames are made here, and what is judged is
+ * where they would return to, and what the CPU would then wait for.
+ */
+
+struct branch_hit {
+	struct watch	w;
+	struct pt_regs	regs;
+};
+
+static int redirect_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(p, struct watch, kp)->pre);
+	regs->ip = (unsigned long)kpx_callee + ENDBR_INSN_SIZE;
+	return 1;
+}
+
+/* As if the CPU had come to a breakpoint, waiting for a landing pad or not. */
+static int hit_by_branch(struct branch_hit *h, unsigned long addr, bool waits)
+{
+	int ret;
+
+	h->regs.cs = __KERNEL_CS;
+	h->regs.fred_cs.wfe = waits;
+	h->regs.ip = addr + INT3_INSN_SIZE;
+	h->regs.sp = (unsigned long)&h->regs;
+	h->regs.flags = X86_EFLAGS_FIXED;
+
+	scoped_guard(irqsave)
+		ret = kprobe_int3_handler(&h->regs);
+	return ret;
+}
+
+/* Execution continues with a copy of the landing pad, which then is found. */
+static void probe_branch_to_landing_pad(struct kunit *test)
+{
+	struct branch_hit h = { .w.kp = { .addr = AT(endbr), .pre_handler = watch_pre } };
+	struct watch late = { .kp = { .addr = AT(endbr), .post_handler = watch_post } };
+	const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	struct pt_regs at_copy;
+	int round, first, second;
+	bool stepped;
+
+	/* Alone, and with its end watched. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h.w.kp), 0);
+	for (round = 0; round < 2; round++) {
+		if (round)
+			KUNIT_ASSERT_EQ(test, register_kprobe(&late.kp), 0);
+
+		/* A step ends at its second breakpoint; there nothing is waited for. */
+		scoped_guard(irqsave) {
+			first = hit_by_branch(&h, (unsigned long)AT(endbr), true);
+			at_copy = h.regs;
+			stepped = kprobe_running();
+			second = stepped ?
+				hit_by_branch(&h, h.regs.ip + sizeof(endbr), false) : 1;
+		}
+		KUNIT_EXPECT_EQ(test, first, 1);
+		KUNIT_EXPECT_TRUE(test, at_copy.fred_cs.wfe);
+		KUNIT_EXPECT_NE(test, at_copy.ip, (unsigned long)AT(endbr) + sizeof(endbr));
+		KUNIT_EXPECT_EQ(test, memcmp((void *)at_copy.ip, endbr, sizeof(endbr)), 0);
+		KUNIT_EXPECT_EQ(test, second, 1);
+	}
+	KUNIT_EXPECT_TRUE(test, stepped);
+	KUNIT_EXPECT_EQ(test, h.regs.ip, (unsigned long)AT(endbr) + sizeof(endbr));
+	KUNIT_EXPECT_EQ(test, atomic_read(&h.w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), 1);
+	unregister_kprobe(&late.kp);
+	unregister_kprobe(&h.w.kp);
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+}
+
+/* No branch goes to where a handler redirects. */
+static void probe_branch_is_redirected(struct kunit *test)
+{
+	struct branch_hit h = { .w.kp = { .addr = AT(endbr), .pre_handler = redirect_pre } };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h.w.kp), 0);
+	KUNIT_EXPECT_EQ(test, hit_by_branch(&h, (unsigned long)AT(endbr), true), 1);
+	KUNIT_EXPECT_EQ(test, h.regs.ip, (unsigned long)kpx_callee + ENDBR_INSN_SIZE);
+	KUNIT_EXPECT_FALSE(test, h.regs.fred_cs.wfe);
+	KUNIT_EXPECT_EQ(test, h.regs.cs, __KERNEL_CS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&h.w.pre), 1);
+	unregister_kprobe(&h.w.kp);
+}
+
+/* What is no landing pad is not made one by the probe: that is for IBT to refuse. */
+static void probe_branch_elsewhere(struct kunit *test)
+{
+	struct branch_hit h = {
+		.w.kp = { .addr = AT(nop), .pre_handler = watch_pre, .post_handler = watch_post },
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h.w.kp), 0);
+	KUNIT_EXPECT_EQ(test, hit_by_branch(&h, (unsigned long)AT(nop), true), 1);
+	KUNIT_EXPECT_EQ(test, h.regs.ip, (unsigned long)AT(nop) + 1);
+	KUNIT_EXPECT_TRUE(test, h.regs.fred_cs.wfe);
+	unregister_kprobe(&h.w.kp);
 }
 #endif
 
@@ -1443,6 +1548,11 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_p_hit_11_fault_of_handler),
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
 	KUNIT_CASE(probe_p_hit_11_fault_of_interrupt),
+#endif
+#ifdef CONFIG_X86_64
+	KUNIT_CASE(probe_branch_to_landing_pad),
+	KUNIT_CASE(probe_branch_is_redirected),
+	KUNIT_CASE(probe_branch_elsewhere),
 #endif
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(probe_p_ret_11_tail_call),
