@@ -146,6 +146,9 @@ int kprobe_blacklist_names(const char * const *names, unsigned int nr);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 
+/* Offered to arch_prepare_kprobe(); documented at its body. */
+bool kprobe_in_livepatch(unsigned long addr);
+
 /*
  * Instruction slots
  */

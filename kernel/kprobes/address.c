@@ -186,6 +186,25 @@ static const char *refusal(unsigned long addr)
 }
 
 /**
+ * kprobe_in_livepatch() - is an address in the text of a livepatch?
+ * @addr: the address
+ *
+ * Such text is relocated again whenever an object that it patches is loaded.
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool kprobe_in_livepatch(unsigned long addr)
+{
+	struct module *mod;
+
+	guard(preempt)();
+
+	mod = __module_text_address(addr);
+	return mod && is_livepatch_module(mod);
+}
+
+/**
  * kprobe_address_vet() - may there be a probe?
  * @where: address; kind is set
  *

@@ -629,16 +629,6 @@ void kprobe_opt_wait_for_tasks(void)
 	opt_over = max(opt_over, mine);
 }
 
-static bool in_livepatch(unsigned long addr)
-{
-	struct module *mod;
-
-	guard(preempt)();
-
-	mod = __module_text_address(addr);
-	return mod && is_livepatch_module(mod);
-}
-
 #ifdef CONFIG_MODULES
 static bool in_init_text(unsigned long addr)
 {
@@ -683,7 +673,7 @@ static enum kprobe_opt_why why_text_changes(unsigned long addr)
 {
 	if (in_init_text(addr))
 		return KPROBE_OPT_INIT;
-	if (in_livepatch(addr))
+	if (kprobe_in_livepatch(addr))
 		return KPROBE_OPT_LIVEPATCH;
 	return KPROBE_OPT_FINE;
 }

@@ -13,6 +13,7 @@ noinline int kprobe_test_nokprobe(int v);
 noinline int kprobe_test_in_section(int v);
 noinline int kprobe_test_no_trace(int v);
 noinline int kprobe_test_keyed(int v);
+noinline int kprobe_test_patched(int v);
 
 noinline __noclone int kprobe_test_fn(int v)
 {
@@ -38,6 +39,13 @@ noinline __noclone notrace int kprobe_test_no_trace(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 9;
+}
+
+/* kprobe_test_relocated replaces it. */
+noinline __noclone int kprobe_test_patched(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 15;
 }
 
 #ifdef CONFIG_X86_64

@@ -655,6 +655,18 @@ static bool fixup_needs_place(const struct exception_table_entry *e)
 }
 
 /*
+ * A livepatch is relocated when the object that it patches is loaded, and again for
+ * each time that this happens; before, and in between, the operands are zero. Copies
+ * would keep what they were made with. Relocations are four or eight bytes wide.
+ */
+static bool is_relocated_later(const struct insn *insn, unsigned long addr)
+{
+	/* Addresses of MOV without ModRM share their field with the immediates. */
+	return (insn->displacement.nbytes >= 4 || insn->immediate.nbytes >= 4) &&
+	       kprobe_in_livepatch(addr);
+}
+
+/*
  * A boosted copy runs without a current probe and with interrupts on, until
  * its slot has been through a grace period. Without preemption, but with its
  * counter, RCU takes any tick in the slot for the end of one.
@@ -695,6 +707,8 @@ int kprobe_classify(struct kprobe_insn *ki, unsigned long addr,
 	if (alternatives_text_reserved((void *)addr, (void *)next))
 		return -EINVAL;
 	if (fixup && fixup_needs_place(fixup))
+		return -EINVAL;
+	if (is_relocated_later(insn, addr))
 		return -EINVAL;
 	/* No compiler emits them yet, and one of them is a jump. */
 	if (insn_is_rex2(insn))

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A livepatch for kprobe_test_target, which has operands that are relocated when
+ * that module is loaded. Reading the parameter "result" executes them.
+ *
+ * The assembler cannot make the section with the relocations: scripts/livepatch-rela
+ * makes one of what is in its place here. Without that they are never applied.
+ */
+
+#include <linux/linkage.h>
+#include <linux/livepatch.h>
+#include <linux/module.h>
+#include <linux/objtool.h>
+#include <linux/stringify.h>
+
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+
+#define SECTION		".text.kprobe_test_relocated"
+#define RELOCATIONS	".klp.rela.kprobe_test_target." SECTION
+#define SYMBOL		"\".klp.sym.kprobe_test_target.kprobe_test_fn,0\""
+
+/*
+ * A function with one instruction that is relocated, at kprobe_test_klp_at_NAME:
+ * @opcode is what comes before the field, of @size bytes. @end gets what is
+ * relative to the end of the field.
+ */
+#define RELOCATED(name, opcode, size, type, end)			\
+asm(".pushsection " SECTION ", \"ax\"\n"				\
+	".globl kprobe_test_klp_" #name "\n"				\
+	".type kprobe_test_klp_" #name ", @function\n"			\
+	"kprobe_test_klp_" #name ":\n"					\
+	ASM_ENDBR							\
+	"	xor %eax, %eax\n"					\
+	".globl kprobe_test_klp_at_" #name "\n"				\
+	"kprobe_test_klp_at_" #name ":\n"				\
+	"	.byte " opcode "\n"					\
+	"555:	.skip " #size "\n"					\
+	ASM_RET								\
+	".size kprobe_test_klp_" #name ", . - kprobe_test_klp_" #name "\n" \
+	".popsection\n"							\
+	".pushsection " RELOCATIONS ", \"a\"\n"			\
+	"	.balign 8\n"						\
+	"	.quad 555b - kprobe_test_klp_start, " #type ", " #end "\n" \
+	".popsection\n");						\
+unsigned long kprobe_test_klp_##name(int v);				\
+STACK_FRAME_NON_STANDARD(kprobe_test_klp_##name)
+
+asm(".pushsection " SECTION ", \"ax\"\n"
+	"kprobe_test_klp_start:\n"
+	".popsection\n"
+	".globl " SYMBOL "\n"
+	".set " SYMBOL ", 0\n");
+
+/* R_X86_64_PLT32, _PC32, _32S and _64. */
+RELOCATED(call, "0xe8", 4, 4, -4);			/* call kprobe_test_fn */
+RELOCATED(lea, "0x48, 0x8d, 0x05", 4, 2, -4);		/* lea kprobe_test_fn(%rip), %rax */
+RELOCATED(mov, "0x48, 0xc7, 0xc0", 4, 11, 0);		/* mov $kprobe_test_fn, %rax */
+RELOCATED(movabs, "0x48, 0xb8", 8, 1, 0);		/* movabs $kprobe_test_fn, %rax */
+
+asm(".pushsection " SECTION ", \"ax\"\n"
+	".globl kprobe_test_klp_plain\n"
+	".type kprobe_test_klp_plain, @function\n"
+	"kprobe_test_klp_plain:\n"
+	ASM_ENDBR
+	"	lea 5(%rdi), %eax\n"
+	"	.nops 8, 1\n"
+	ASM_RET
+	".size kprobe_test_klp_plain, . - kprobe_test_klp_plain\n"
+	".popsection\n");
+unsigned long kprobe_test_klp_plain(int v);
+STACK_FRAME_NON_STANDARD(kprobe_test_klp_plain);
+
+static int patched(int v)
+{
+	return v;
+}
+
+static struct klp_func funcs[] = {
+	{ .old_name = "kprobe_test_patched", .new_func = patched, },
+	{}
+};
+
+static struct klp_object objs[] = {
+	{ .name = "kprobe_test_target", .funcs = funcs, },
+	{}
+};
+
+static struct klp_patch patch = {
+	.mod = THIS_MODULE,
+	.objs = objs,
+};
+
+/*
+ * What the call returns, whether the others agree on an address, and what has no
+ * relocation. While the target is not there, the call is one of what follows it.
+ */
+static int result_get(char *buf, const struct kernel_param *kp)
+{
+	unsigned long addr = kprobe_test_klp_mov(0);
+
+	return sysfs_emit(buf, "%lu %d %lu\n", kprobe_test_klp_call(4),
+			  addr && kprobe_test_klp_lea(0) == addr &&
+			  kprobe_test_klp_movabs(0) == addr,
+			  kprobe_test_klp_plain(4));
+}
+
+static const struct kernel_param_ops result_ops = {
+	.get	= result_get,
+};
+module_param_cb(result, &result_ops, NULL, 0400);
+MODULE_PARM_DESC(result, "read: executes what is relocated");
+
+static int __init kprobe_test_relocated_init(void)
+{
+	return klp_enable_patch(&patch);
+}
+
+static void __exit kprobe_test_relocated_exit(void)
+{
+}
+
+module_init(kprobe_test_relocated_init);
+module_exit(kprobe_test_relocated_exit);
+MODULE_INFO(livepatch, "Y");
+MODULE_DESCRIPTION("Operands that are relocated late, to be probed by kprobe_test_driver");
+MODULE_LICENSE("GPL");
