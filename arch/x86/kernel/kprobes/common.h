@@ -127,6 +127,7 @@ struct kprobe_insn {
 	u8		bytes[MAX_INSN_SIZE];
 };
 
+int kprobe_decode(struct kprobe_insn *ki, int len);
 int kprobe_read_text(unsigned long addr, u8 *buf, unsigned int len);
 int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki);
 int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki);

@@ -38,6 +38,35 @@ static const u8 reg_offset[] = {
 #endif
 };
 
+static bool has_prefix(struct insn *insn, u8 wanted)
+{
+	insn_byte_t prefix;
+	int i;
+
+	for_each_insn_prefix(insn, i, prefix) {
+		if (prefix == wanted)
+			return true;
+	}
+
+	return false;
+}
+
+static u8 modrm_mod(const struct insn *insn)
+{
+	return X86_MODRM_MOD(insn->modrm.value);
+}
+
+/* The extension of the opcode in groups. */
+static u8 modrm_reg(const struct insn *insn)
+{
+	return X86_MODRM_REG(insn->modrm.value);
+}
+
+static bool is_reg_form(const struct insn *insn)
+{
+	return modrm_mod(insn) == 3;
+}
+
 /*
  * Fetching
  */
@@ -117,6 +146,77 @@ int kprobe_read_text(unsigned long addr, u8 *buf, unsigned int len)
 	return 0;
 }
 
+/*
+ * What insn_decode() gets wrong: the length of some encodings, which compilers do
+ * not emit. Neither they nor what follows them can be trusted.
+ */
+
+/* In the two-byte map, these have no ModRM byte; all others have one. */
+static bool lacks_modrm(u8 opcode)
+{
+	switch (opcode) {
+	case 0x05 ... 0x09: case 0x0b: case 0x0e: case 0x30 ... 0x35: case 0x37:
+	case 0x77: case 0x80 ... 0x8f: case 0xa0 ... 0xa2: case 0xa8 ... 0xaa:
+	case 0xc8 ... 0xcf:
+		return true;
+	}
+
+	return false;
+}
+
+/* CPUs disagree on whether this shortens the displacement in 64-bit mode. */
+static bool is_branch16(struct insn *insn)
+{
+	return IS_ENABLED(CONFIG_X86_64) && has_prefix(insn, PREFIX_OPND);
+}
+
+static bool length_is_known(struct insn *insn)
+{
+	u8 opcode = insn->opcode.bytes[0];
+
+	/* These are checked against the map, and the map is complete. */
+	if (insn_is_avx(insn) || insn_is_rex2(insn))
+		return true;
+
+	switch (insn->opcode.nbytes) {
+	case 1:
+		if (opcode == 0x8f)	/* pop; else XOP */
+			return modrm_reg(insn) == 0;
+		if (opcode == CALL_INSN_OPCODE || opcode == JMP32_INSN_OPCODE)
+			return !is_branch16(insn);
+		/* A fifth prefix, or one after REX, is taken for the opcode. */
+		if (IS_ENABLED(CONFIG_X86_64) && inat_is_rex_prefix(insn->attr))
+			return false;
+		return !inat_is_legacy_prefix(insn->attr);
+	case 2:
+		opcode = insn->opcode.bytes[1];
+		if ((opcode & 0xf0) == 0x80)
+			return !is_branch16(insn);
+		/* Moves from and to control registers ignore mod. */
+		if (opcode >= 0x20 && opcode <= 0x23)
+			return is_reg_form(insn);
+		return insn->modrm.nbytes || lacks_modrm(opcode);
+	default:
+		return insn->modrm.nbytes;
+	}
+}
+
+/**
+ * kprobe_decode() - decode an instruction
+ * @ki: bytes is set, insn is filled in
+ * @len: how many of the bytes there are
+ *
+ * Context: any.
+ * Return: 0, or -EILSEQ if it is none, or is not known how long it is.
+ */
+int kprobe_decode(struct kprobe_insn *ki, int len)
+{
+	if (insn_decode(&ki->insn, ki->bytes, len, INSN_MODE_KERN))
+		return -EILSEQ;
+
+	return length_is_known(&ki->insn) ? 0 : -EILSEQ;
+}
+
 static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki,
 		     struct text_reader *r)
 {
@@ -132,7 +232,7 @@ static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki
 		return -EILSEQ;
 #endif
 
-	return insn_decode(&ki->insn, ki->bytes, len, INSN_MODE_KERN) ? -EILSEQ : 0;
+	return kprobe_decode(ki, len);
 }
 
 /**
@@ -184,35 +284,6 @@ int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 /*
  * Classifying
  */
-
-static bool has_prefix(struct insn *insn, u8 wanted)
-{
-	insn_byte_t prefix;
-	int i;
-
-	for_each_insn_prefix(insn, i, prefix) {
-		if (prefix == wanted)
-			return true;
-	}
-
-	return false;
-}
-
-static u8 modrm_mod(const struct insn *insn)
-{
-	return X86_MODRM_MOD(insn->modrm.value);
-}
-
-/* The extension of the opcode in groups. */
-static u8 modrm_reg(const struct insn *insn)
-{
-	return X86_MODRM_REG(insn->modrm.value);
-}
-
-static bool is_reg_form(const struct insn *insn)
-{
-	return modrm_mod(insn) == 3;
-}
 
 static u8 rex(const struct insn *insn)
 {
@@ -374,6 +445,7 @@ static int classify_0f01(struct insn *insn)
 	if (!is_reg_form(insn)) {
 		switch (modrm_reg(insn)) {
 		case 2: case 3:		/* lgdt, lidt */
+		case 6:			/* lmsw */
 			return -EINVAL;
 		}
 		return 0;

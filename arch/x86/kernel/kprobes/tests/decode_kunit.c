@@ -67,6 +67,30 @@ static const struct row rows[] = {
 	REFUSE(BITS_64, EILSEQ, "(push %es)", 0x06),
 	REFUSE(BITS_64, EILSEQ, "(daa)", 0x27),
 
+	/* The base's decoder does not know where they end. */
+	REFUSE(BITS_ANY, EILSEQ, "(nop, 0f 19)", 0x0f, 0x19, 0xc0),
+	REFUSE(BITS_ANY, EILSEQ, "(nop, 0f 1d)", 0x0f, 0x1d, 0x00),
+	REFUSE(BITS_ANY, EILSEQ, "(nop, 66 0f 19)", 0x66, 0x0f, 0x19, 0xc0),
+	REFUSE(BITS_ANY, EILSEQ, "repnz cmovo", 0xf2, 0x0f, 0x41, 0xc8),
+	REFUSE(BITS_ANY, EILSEQ, "repz cmove", 0xf3, 0x0f, 0x44, 0xc8),
+	REFUSE(BITS_ANY, EILSEQ, "repnz seto", 0xf2, 0x0f, 0x90, 0xc0),
+	REFUSE(BITS_ANY, EILSEQ, "repz setns", 0xf3, 0x0f, 0x99, 0xc0),
+	REFUSE(BITS_ANY, EILSEQ, "movntsd", 0xf2, 0x0f, 0x2b, 0x00),
+	REFUSE(BITS_ANY, EILSEQ, "movntss", 0xf3, 0x0f, 0x2b, 0x00),
+	REFUSE(BITS_ANY, EILSEQ, "repz pmovmskb", 0xf3, 0x0f, 0xd7, 0xc0),
+	REFUSE(BITS_ANY, EILSEQ, "xop", 0x8f, 0xe8, 0x78, 0xc0, 0xc0, 0),
+	REFUSE(BITS_ANY, EILSEQ, "(pop, reg 1)", 0x8f, 0x08),
+	REFUSE(BITS_ANY, EILSEQ, "mov %cr0,%esp (mod 0)", 0x0f, 0x20, 0x04),
+	REFUSE(BITS_ANY, EILSEQ, "mov %dr0,%eax (mod 1)", 0x0f, 0x21, 0x40),
+	REFUSE(BITS_ANY, EILSEQ, "mov %eax,%cr4 (mod 2)", 0x0f, 0x22, 0xa0),
+	REFUSE(BITS_ANY, EILSEQ, "mov %esp,%dr0 (mod 0)", 0x0f, 0x23, 0x04),
+	REFUSE(BITS_ANY, EILSEQ, "nop, five prefixes", 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x90),
+	REFUSE(BITS_64, EILSEQ, "nop, prefix after rex", 0x48, 0x66, 0x90),
+	REFUSE(BITS_64, EILSEQ, "nop, rex after rex", 0x40, 0x48, 0x90),
+	REFUSE(BITS_64, EILSEQ, "callw", 0x66, 0xe8, 0, 0, 0, 0),
+	REFUSE(BITS_64, EILSEQ, "jmpw", 0x66, 0xe9, 0, 0, 0, 0),
+	REFUSE(BITS_64, EILSEQ, "jew near", 0x66, 0x0f, 0x84, 0, 0, 0, 0),
+
 	/* They have to run where they stand, or not with interrupts off. */
 	REFUSE(BITS_ANY, EINVAL, "p_x86_14 hlt", 0xf4),
 	REFUSE(BITS_ANY, EINVAL, "sti before hlt", 0xfb, 0xf4),
@@ -88,6 +112,7 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, EINVAL, "lgdt", 0x0f, 0x01, 0x10),
 	REFUSE(BITS_ANY, EINVAL, "lidt", 0x0f, 0x01, 0x18),
 	REFUSE(BITS_ANY, EINVAL, "lmsw %ax", 0x0f, 0x01, 0xf0),
+	REFUSE(BITS_ANY, EINVAL, "lmsw (%eax)", 0x0f, 0x01, 0x30),
 	REFUSE(BITS_ANY, EINVAL, "lldt %ax", 0x0f, 0x00, 0xd0),
 	REFUSE(BITS_ANY, EINVAL, "ltr %ax", 0x0f, 0x00, 0xd8),
 	REFUSE(BITS_ANY, EINVAL, "p_x86_14 mov %eax,%cr0", 0x0f, 0x22, 0xc0),
@@ -111,7 +136,7 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, EOPNOTSUPP, "p_x86_14 xbegin", 0xc7, 0xf8, 0, 0, 0, 0),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "xabort", 0xc6, 0xf8, 0),
 	REFUSE(BITS_64, EOPNOTSUPP, "eretu", 0xf3, 0x0f, 0x01, 0xca),
-	REFUSE(BITS_64, EOPNOTSUPP, "callw", 0x66, 0xe8, 0, 0, 0, 0),
+	REFUSE(BITS_32, EOPNOTSUPP, "callw", 0x66, 0xe8, 0, 0),
 	REFUSE(BITS_64, EOPNOTSUPP, "rex2", 0xd5, 0x08, 0x01, 0xc0),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "jew", 0x66, 0x74, 0),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "retw", 0x66, 0xc3),
@@ -127,6 +152,19 @@ static const struct row rows[] = {
 	STEP(BITS_64, "vpavgb", 0xc5, 0xf9, 0xe0, 0xc0),
 	STEP(BITS_64, "vpmulhuw", 0xc5, 0xf9, 0xe4, 0xc0),
 	STEP(BITS_64, "p_x86_13 vmovdqu32 (EVEX)", 0x62, 0xf1, 0x7e, 0x48, 0x6f, 0xc0),
+
+	/* Relatives of those whose length is not known. */
+	STEP(BITS_ANY, "nop (0f 1c)", 0x0f, 0x1c, 0xc0),
+	STEP(BITS_ANY, "cmov %ax", 0x66, 0x0f, 0x44, 0xc8),
+	STEP(BITS_ANY, "sete", 0x0f, 0x94, 0xc0),
+	STEP(BITS_ANY, "movntps", 0x0f, 0x2b, 0x00),
+	STEP(BITS_ANY, "movntpd", 0x66, 0x0f, 0x2b, 0x00),
+	STEP(BITS_ANY, "pop (%eax)", 0x8f, 0x00),
+	STEP(BITS_ANY, "mov %dr0,%eax", 0x0f, 0x21, 0xc0),
+	STEP(BITS_ANY, "bswap %eax", 0x0f, 0xc8),
+	STEP(BITS_ANY, "pshufb", 0x0f, 0x38, 0x00, 0xc0),
+	STEP(BITS_ANY, "palignr", 0x0f, 0x3a, 0x0f, 0xc0, 0),
+	STEP(BITS_ANY, "four prefixes", 0x2e, 0x36, 0x3e, 0x64, 0x01, 0x00),
 
 	/* Harmless wherever they run. */
 	STEP(BITS_ANY, "cpuid", 0x0f, 0xa2),
@@ -220,9 +258,9 @@ static int classify(const u8 *bytes, struct kprobe_insn *ki,
 	int ret;
 
 	memcpy(ki->bytes, bytes, MAX_INSN_SIZE);
-	ret = insn_decode(&ki->insn, ki->bytes, MAX_INSN_SIZE, INSN_MODE_KERN);
+	ret = kprobe_decode(ki, MAX_INSN_SIZE);
 	if (ret)
-		return -EILSEQ;
+		return ret;
 
 	guard(mutex)(&text_mutex);
 	return kprobe_classify(ki, (unsigned long)bytes, a);

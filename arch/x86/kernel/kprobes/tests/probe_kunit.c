@@ -773,6 +773,9 @@ FUNCTION(refuse_iret, "jmp 1f; 777: iretl; 1:");
 FUNCTION(refuse_middle, ".byte 0x05; 777: .byte 1, 0, 0, 0");
 FUNCTION(refuse_zeropad, "777: mov (" AX "), " AX "; 1:\n"
 	 _ASM_EXTABLE_TYPE(777b, 1b, EX_TYPE_ZEROPAD));
+/* In the middle of a no-op that the base's decoder thinks is shorter; and after it. */
+FUNCTION(refuse_in_unknown, "jmp 1f; .byte 0x0f, 0x19; 777: .byte 0xf8; 1: add $1, %eax");
+FUNCTION(refuse_after_unknown, "jmp 1f; .byte 0x0f, 0x19, 0xf8; 1: 777: add $1, %eax");
 FUNCTION(refuse_static_call, "jmp 1f; 777: .byte 0xe9, 0, 0, 0, 0, 0x0f, 0xb9, 0xcc; 1:");
 
 struct refusal {
@@ -791,6 +794,8 @@ static const struct refusal refusals[] = {
 	{ "p_x86_06_iret",		PLACE(refuse_iret),	-EOPNOTSUPP },
 	{ "p_reg_16_middle",		PLACE(refuse_middle),	-EILSEQ },
 	{ "fixup that reads the text",	PLACE(refuse_zeropad),	-EINVAL },
+	{ "in an instruction of unknown length", PLACE(refuse_in_unknown), -EILSEQ },
+	{ "after one of unknown length", PLACE(refuse_after_unknown), -EILSEQ },
 	{ "trampoline of a static call", PLACE(refuse_static_call), -EINVAL },
 };
 KUNIT_ARRAY_PARAM_DESC(refusal, refusals, name);
