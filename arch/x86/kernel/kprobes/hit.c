@@ -312,12 +312,14 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
 /**
- * kprobe_exceptions_notify() - a trap of which nobody else tells kprobes
+ * kprobe_exceptions_notify() - a trap that is not reported to kprobes otherwise
  * @self: the notifier block of the core
  * @val: what has come
  * @data: struct die_args
  *
- * A copy may divide by zero or load a segment that is not present, too.
+ * A copy or a handler may divide by zero, use an invalid opcode, or load a segment
+ * that is not present, too. What a handler has a fixup for is not for its fault
+ * handler, as with protection faults.
  *
  * Context: the exception.
  * Return: NOTIFY_STOP if it was settled, else NOTIFY_DONE.
@@ -330,9 +332,13 @@ int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 
 	if (val != DIE_TRAP || user_mode(args->regs) || preemptible())
 		return NOTIFY_DONE;
+	/* Nothing can be resumed. */
+	if (!kprobe_running() || args->trapnr == X86_TRAP_DF)
+		return NOTIFY_DONE;
 
 	p = stepped_kprobe();
-	if (!p || args->regs->ip != step_addr(p))
+	if ((!p || args->regs->ip != step_addr(p)) &&
+	    search_exception_tables(args->regs->ip))
 		return NOTIFY_DONE;
 
 	return kprobe_fault_handler(args->regs, args->trapnr) ? NOTIFY_STOP : NOTIFY_DONE;

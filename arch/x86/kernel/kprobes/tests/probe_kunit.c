@@ -560,6 +560,83 @@ static void probe_p_hit_11_fault_of_handler(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+/* Other traps, which only the die chain reports; #SS comes the same way as #DE. */
+
+static int dividing_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned int ax = 1, zero = 0;
+
+	asm volatile("divb %b[zero]" : "+a" (ax) : [zero] "c" (zero) : "cc");
+	atomic_inc(&container_of(p, struct watch, kp)->pre);
+	return 0;
+}
+
+static int undefined_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long dx = 0;
+
+	/* Nobody has set up VMX. */
+	asm volatile("vmread %[dx], %[dx]" : [dx] "+d" (dx) : : "cc");
+	atomic_inc(&container_of(p, struct watch, kp)->pre);
+	return 0;
+}
+
+static int fixed_up_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned int ax = 1, zero = 0;
+
+	asm volatile("1: divb %b[zero]; 2:\n" _ASM_EXTABLE(1b, 2b)
+		     : "+a" (ax) : [zero] "c" (zero) : "cc");
+	atomic_inc(&container_of(p, struct watch, kp)->pre);
+	return 0;
+}
+
+struct handler_trap {
+	const char		*name;
+	kprobe_pre_handler_t	handler;
+	int			trapnr, faults;
+};
+
+static const struct handler_trap handler_traps[] = {
+	{ "divide error", dividing_pre, X86_TRAP_DE, 1 },
+	{ "invalid opcode", undefined_pre, X86_TRAP_UD, 1 },
+	{ "its own fixup comes first", fixed_up_pre, 0, 0 },
+};
+KUNIT_ARRAY_PARAM_DESC(handler_trap, handler_traps, name);
+
+static int skip_insn(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	struct watch *w = container_of(p, struct watch, kp);
+	struct insn insn;
+
+	w->trapnr = trapnr;
+	atomic_inc(&w->faults);
+	if (insn_decode_kernel(&insn, (void *)regs->ip))
+		return 0;
+	regs->ip += insn.length;
+	return 1;
+}
+
+static void probe_p_hit_11_trap_of_handler(struct kunit *test)
+{
+	const struct handler_trap *t = test->param_value;
+	struct watch w = {
+		.kp = {
+			.addr = AT(mov),
+			.pre_handler = t->handler,
+			.fault_handler = skip_insn,
+		},
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, run(kpx_mov, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), t->faults);
+	KUNIT_EXPECT_EQ(test, w.trapnr, t->trapnr);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+}
+
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
 static atomic_t told, own_faults, irq_faults;
 
@@ -1551,6 +1628,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_p_hit_10_fault_that_sleeps),
 	KUNIT_CASE_PARAM(probe_fault_of_step, fault_action_gen_params),
 	KUNIT_CASE(probe_p_hit_11_fault_of_handler),
+	KUNIT_CASE_PARAM(probe_p_hit_11_trap_of_handler, handler_trap_gen_params),
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
 	KUNIT_CASE(probe_p_hit_11_fault_of_interrupt),
 #endif
