@@ -147,29 +147,43 @@ int kprobe_read_text(unsigned long addr, u8 *buf, unsigned int len)
 }
 
 /*
- * What insn_decode() gets wrong: the length of some encodings, which compilers do
- * not emit. Neither they nor what follows them can be trusted.
+ * insn_decode() gets the length of some encodings wrong, which compilers do not
+ * emit. Neither they nor what follows them can be trusted.
  */
-
-/* In the two-byte map, these have no ModRM byte; all others have one. */
-static bool lacks_modrm(u8 opcode)
-{
-	switch (opcode) {
-	case 0x05 ... 0x09: case 0x0b: case 0x0e: case 0x30 ... 0x35: case 0x37:
-	case 0x77: case 0x80 ... 0x8f: case 0xa0 ... 0xa2: case 0xa8 ... 0xaa:
-	case 0xc8 ... 0xcf:
-		return true;
-	}
-
-	return false;
-}
 
 /* CPUs disagree on whether this shortens the displacement in 64-bit mode. */
 static bool is_branch16(struct insn *insn)
 {
-	return IS_ENABLED(CONFIG_X86_64) && has_prefix(insn, PREFIX_OPND);
+	return insn->x86_64 && has_prefix(insn, PREFIX_OPND);
 }
 
+static bool length_is_known_0f(struct insn *insn)
+{
+	switch (insn->opcode.bytes[1]) {
+	case 0x05 ... 0x09: case 0x0b: case 0x0e: case 0x30 ... 0x35: case 0x37:
+	case 0x77: case 0xa0 ... 0xa2: case 0xa8 ... 0xaa: case 0xc8 ... 0xcf:
+		/* These have no ModRM byte; all others but branches have one. */
+		return true;
+	case 0x80 ... 0x8f:
+		return !is_branch16(insn);
+	case 0x20 ... 0x23:
+		/* Moves from and to control registers ignore mod. */
+		return is_reg_form(insn);
+	case 0x71 ... 0x73:
+		return insn->immediate.nbytes;
+	case 0x78:
+		/* EXTRQ and INSERTQ have immediates. */
+		return !has_prefix(insn, PREFIX_OPND) && !has_prefix(insn, PREFIX_REPNE);
+	}
+
+	return insn->modrm.nbytes;
+}
+
+/*
+ * insn_decode() reports no error for an opcode that is not in its tables, but takes
+ * the opcode alone for the instruction. It looks SSE opcodes up by the last prefix,
+ * so it does not find them if their mandatory prefix comes before another.
+ */
 static bool length_is_known(struct insn *insn)
 {
 	u8 opcode = insn->opcode.bytes[0];
@@ -185,17 +199,12 @@ static bool length_is_known(struct insn *insn)
 		if (opcode == CALL_INSN_OPCODE || opcode == JMP32_INSN_OPCODE)
 			return !is_branch16(insn);
 		/* A fifth prefix, or one after REX, is taken for the opcode. */
-		if (IS_ENABLED(CONFIG_X86_64) && inat_is_rex_prefix(insn->attr))
+		if (insn->x86_64 && (inat_is_rex_prefix(insn->attr) ||
+				     inat_is_rex2_prefix(insn->attr)))
 			return false;
 		return !inat_is_legacy_prefix(insn->attr);
 	case 2:
-		opcode = insn->opcode.bytes[1];
-		if ((opcode & 0xf0) == 0x80)
-			return !is_branch16(insn);
-		/* Moves from and to control registers ignore mod. */
-		if (opcode >= 0x20 && opcode <= 0x23)
-			return is_reg_form(insn);
-		return insn->modrm.nbytes || lacks_modrm(opcode);
+		return length_is_known_0f(insn);
 	default:
 		return insn->modrm.nbytes;
 	}
@@ -207,7 +216,8 @@ static bool length_is_known(struct insn *insn)
  * @len: how many of the bytes there are
  *
  * Context: any.
- * Return: 0, or -EILSEQ if it is none, or is not known how long it is.
+ * Return: 0, or -EILSEQ if the bytes are no instruction, or if its length is not
+ *	   certain.
  */
 int kprobe_decode(struct kprobe_insn *ki, int len)
 {

@@ -90,6 +90,22 @@ static const struct row rows[] = {
 	REFUSE(BITS_64, EILSEQ, "callw", 0x66, 0xe8, 0, 0, 0, 0),
 	REFUSE(BITS_64, EILSEQ, "jmpw", 0x66, 0xe9, 0, 0, 0, 0),
 	REFUSE(BITS_64, EILSEQ, "jew near", 0x66, 0x0f, 0x84, 0, 0, 0, 0),
+	REFUSE(BITS_ANY, EILSEQ, "nop (0f 19)", 0x0f, 0x19, 0x40, 8),
+	REFUSE(BITS_ANY, EILSEQ, "nop (0f 1d)", 0x0f, 0x1d, 0x40, 8),
+	REFUSE(BITS_ANY, EILSEQ, "repnz cmovne (%eax),%eax", 0xf2, 0x0f, 0x45, 0x00),
+	REFUSE(BITS_ANY, EILSEQ, "repnz seto (%eax)", 0xf2, 0x0f, 0x90, 0x00),
+	REFUSE(BITS_ANY, EILSEQ, "movntsd %xmm0,(%eax)", 0xf2, 0x0f, 0x2b, 0x00),
+	REFUSE(BITS_ANY, EILSEQ, "mov %cr2,%eax (mod 2)", 0x0f, 0x20, 0x90, 0, 0, 0, 0),
+	REFUSE(BITS_ANY, EILSEQ, "mov %eax,%db2 (mod 0)", 0x0f, 0x23, 0x10),
+	REFUSE(BITS_ANY, EILSEQ, "vprotb (XOP)", 0x8f, 0xe9, 0x78, 0x90, 0xc0),
+	REFUSE(BITS_ANY, EILSEQ, "punpcklqdq, 66 before 67", 0x66, 0x67, 0x0f, 0x6c, 0x00),
+	REFUSE(BITS_ANY, EILSEQ, "psrldq, 66 before 67", 0x66, 0x67, 0x0f, 0x73, 0xd8, 4),
+	REFUSE(BITS_ANY, EILSEQ, "extrq, 66 before 67", 0x66, 0x67, 0x0f, 0x78, 0xc0, 1, 2),
+	REFUSE(BITS_ANY, EILSEQ, "ptest, 66 before 67", 0x66, 0x67, 0x0f, 0x38, 0x17, 0x00),
+	REFUSE(BITS_ANY, EILSEQ, "pblendw, 66 before 67", 0x66, 0x67, 0x0f, 0x3a, 0x0e, 0x00, 1),
+	REFUSE(BITS_64, EILSEQ, "rex before cs", 0x48, 0x2e, 0x89, 0xc0),
+	REFUSE(BITS_64, EILSEQ, "rex before rex", 0x48, 0x41, 0x89, 0xc0),
+	REFUSE(BITS_ANY, EILSEQ, "five prefixes", 0x2e, 0x66, 0x67, 0xf3, 0x26, 0x90),
 
 	/* They have to run where they stand, or not with interrupts off. */
 	REFUSE(BITS_ANY, EINVAL, "p_x86_14 hlt", 0xf4),
@@ -165,6 +181,16 @@ static const struct row rows[] = {
 	STEP(BITS_ANY, "pshufb", 0x0f, 0x38, 0x00, 0xc0),
 	STEP(BITS_ANY, "palignr", 0x0f, 0x3a, 0x0f, 0xc0, 0),
 	STEP(BITS_ANY, "four prefixes", 0x2e, 0x36, 0x3e, 0x64, 0x01, 0x00),
+	/* EVEX, which the emulator does not have; displacements are scaled. */
+	STEP(BITS_64, "vaddps %zmm1,%zmm2,%zmm3{%k1}", 0x62, 0xf1, 0x6c, 0x49, 0x58, 0xd9),
+	STEP(BITS_64, "vmovups 0x40(%rbx),%zmm1", 0x62, 0xf1, 0x7c, 0x48, 0x10, 0x4b, 1),
+	STEP(BITS_64, "vpternlogd", 0x62, 0xf3, 0x6d, 0x48, 0x25, 0xd9, 0xca),
+	STEP(BITS_64, "vaddph (map 5)", 0x62, 0xf5, 0x6c, 0x48, 0x58, 0xd9),
+	STEP(BITS_64, "vfmadd213ph (map 6)", 0x62, 0xf6, 0x6d, 0x48, 0xa8, 0xd9),
+	STEP(BITS_64, "vgatherdps (VSIB)", 0xc4, 0xe2, 0x6d, 0x92, 0x1c, 0x8b),
+	STEP(BITS_64, "vscatterdps (EVEX, VSIB)", 0x62, 0xf2, 0x7d, 0x49, 0xa2, 0x0c, 0x93),
+	STEP(BITS_64, "kmovq %k1,%rax", 0xc4, 0xe1, 0xfb, 0x93, 0xc1),
+	STEP(BITS_32, "bound %eax,(%ecx)", 0x62, 0x01),
 
 	/* Harmless wherever they run. */
 	STEP(BITS_ANY, "cpuid", 0x0f, 0xa2),
@@ -340,10 +366,55 @@ static void decode_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_copy(buf, &ki, from, from - SZ_2G), -EINVAL);
 }
 
+/* The displacement is found after prefixes of any kind, and before immediates. */
+static void decode_copy_vectors(struct kunit *test)
+{
+	static const struct {
+		const char	*name;
+		u8		disp;
+		u8		len;
+		u8		bytes[MAX_BYTES];
+	} copies[] = {
+		{ "vmovups 0x1000(%rip),%ymm1", 4, 8,
+		  { 0xc5, 0xfc, 0x10, 0x0d, 0x00, 0x10, 0, 0 } },
+		{ "vpermq $0x11,0x1000(%rip),%ymm1", 5, 10,
+		  { 0xc4, 0xe3, 0xfd, 0x00, 0x0d, 0x00, 0x10, 0, 0, 0x11 } },
+		{ "vmovups 0x1000(%rip),%zmm1", 6, 10,
+		  { 0x62, 0xf1, 0x7c, 0x48, 0x10, 0x0d, 0x00, 0x10, 0, 0 } },
+		{ "vpternlogd $0xca,0x1000(%rip),%zmm2,%zmm1", 6, 11,
+		  { 0x62, 0xf3, 0x6d, 0x48, 0x25, 0x0d, 0x00, 0x10, 0, 0, 0xca } },
+	};
+	struct arch_specific_insn a;
+	struct kprobe_insn ki;
+	u8 buf[MAX_BYTES];
+	unsigned long from;
+	int i, n;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "nothing is relative to the instruction");
+
+	for (i = 0; i < ARRAY_SIZE(copies); i++) {
+		n = copies[i].disp;
+		from = (unsigned long)copies[i].bytes;
+		KUNIT_ASSERT_EQ_MSG(test, classify(copies[i].bytes, &ki, &a), 0, "%s",
+				    copies[i].name);
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_copy(buf, &ki, from, from + 0x400),
+				    copies[i].len, "%s", copies[i].name);
+		KUNIT_EXPECT_EQ_MSG(test, get_unaligned((s32 *)(buf + n)), 0xc00, "%s",
+				    copies[i].name);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(buf, copies[i].bytes, n), 0, "%s",
+				    copies[i].name);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(buf + n + 4, copies[i].bytes + n + 4,
+						 copies[i].len - n - 4), 0, "%s",
+				    copies[i].name);
+	}
+}
+
 static struct kunit_case decode_cases[] = {
 	KUNIT_CASE_PARAM(decode_classify, row_gen_params),
 	KUNIT_CASE(decode_targets),
 	KUNIT_CASE(decode_copy),
+	KUNIT_CASE(decode_copy_vectors),
 	{}
 };
 
