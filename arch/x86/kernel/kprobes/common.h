@@ -129,7 +129,6 @@ struct kprobe_insn {
 
 int kprobe_decode(struct kprobe_insn *ki, int len);
 int kprobe_read_text(unsigned long addr, u8 *buf, unsigned int len);
-int kprobe_decode(struct kprobe_insn *ki, int len);
 int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki);
 int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki);
 int kprobe_classify(struct kprobe_insn *ki, unsigned long addr,

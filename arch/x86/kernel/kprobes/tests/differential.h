@@ -30,6 +30,14 @@
 #define SHORT_COUNT		4096	/* cx is about to reach zero */
 #define ALLOCATES		8192	/* it moves sp down over what it does not write */
 #define TRACED			16384	/* C code may be called, which wants DF clear */
+#define AREA			32768	/* bx points to the state of the FPU, valid */
+#define PORT			65536	/* dx is a port that does nothing */
+#define CLOCK			131072	/* it reads what increases into dx:ax */
+#define SELECTOR		262144	/* above the word in memory, there are zeros */
+#define RANGE			524288	/* in memory, the least and the greatest number */
+#define PERCPU			1048576	/* bx and si address kpd_percpu */
+#define GATHER			2097152	/* the indices in the vector 2 are small */
+#define SAME_MSR		4194304	/* cx names one, and ax and dx are what is in it */
 
 /* Where the program is behind the form. */
 #define DIFF_NEXT		0
@@ -53,6 +61,6 @@
 #define DIFF_HOST_ES		DIFF_REG(DIFF_NR_REGS + 5)
 
 /* Bytes that memory operands refer to; their base register is in the middle. */
-#define DIFF_DATA_SIZE		512
+#define DIFF_DATA_SIZE		640
 
 #endif /* _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_H */

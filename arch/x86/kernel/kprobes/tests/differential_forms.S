@@ -23,6 +23,7 @@
 #include <asm/percpu.h>
 
 #include "differential.h"
+#include "differential_macros.S"
 
 /*
  * Runs kpd_machine.code in the state of kpd_machine, and saves what has become
@@ -121,73 +122,6 @@ SYM_INNER_LABEL(kpd_outer_insn, SYM_L_GLOBAL)
 	nop
 	RET
 SYM_FUNC_END(kpd_outer)
-
-/*
- * Each form is a function, as only from the start of one it is known where
- * instructions begin. Whatever is reached indirectly has a landing pad.
- */
-.macro form kind:req insn:req with=0 cpu=X86_FEATURE_ALWAYS
-	.pushsection .text, "ax"
-	.balign 16
-	.type kpd_form_\@, @function
-kpd_form_\@:
-0:	ENDBR
-	jmp	kpd_back
-.Lentry_\@:
-	ENDBR
-	.if (\with) & INDIRECT
-	ANNOTATE_RETPOLINE_SAFE
-	.endif
-.Linsn_\@:
-	\insn
-.Lend_\@:
-	jmp	kpd_next
-1:	ENDBR
-	jmp	kpd_taken
-	.size kpd_form_\@, . - kpd_form_\@
-	STACK_FRAME_NON_STANDARD kpd_form_\@
-	.popsection
-
-	row_of_form "\insn", \kind, \with, \cpu, 0b, .Lentry_\@, 1b, \
-		.Linsn_\@-.Lentry_\@, .Lend_\@-.Linsn_\@
-.endm
-
-/* A struct form. */
-.macro row_of_form text:req kind:req with:req cpu:req back:req entry:req taken:req skip:req len:req
-	.pushsection .rodata.str1.1, "aMS", @progbits, 1
-.Ltext_\@:
-	.asciz	"\text"
-	.popsection
-
-	.pushsection .rodata, "a"
-	_ASM_PTR .Ltext_\@
-	_ASM_PTR \back
-	_ASM_PTR \entry
-	_ASM_PTR \taken
-	.long	\with
-	.short	\cpu
-	.byte	\kind
-	.byte	\skip
-	.byte	\len
-	.balign 8
-	.popsection
-.endm
-
-.macro fast args:vararg
-	form DIFF_FAST, \args
-.endm
-
-.macro plain args:vararg
-	form DIFF_PLAIN, \args
-.endm
-
-.macro emulated args:vararg
-	form DIFF_EMULATED, \args
-.endm
-
-.macro stepped args:vararg
-	form DIFF_STEPPED, \args
-.endm
 
 	.pushsection .rodata, "a"
 	.balign 8
@@ -780,6 +714,100 @@ SYM_DATA_START(kpd_forms)
 	plain "vfnmadd132ps %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
 	plain "vfnmadd132ss %xmm1, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_FMA
 	plain "vfmadd213pd kpd_data(%rip), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
+
+/*
+ * Many prefixes, up to the longest instruction there may be.
+ */
+	plain ".byte 0x26, 0x3e, 0x66, 0xf0; addl %ecx, (%rbx)"
+	plain ".byte 0x64, 0x2e, 0xf3, 0x67; addq %rcx, %rdx"
+	plain ".byte 0x66, 0x2e, 0x64, 0xf3; stosl", with=STRING
+	fast ".skip 14, 0x2e; pushq %rax"
+	fast ".skip 5, 0x66; nopw %cs:0x1000(%rax,%rax)"
+	fast ".skip 5, 0x2e; movabsq $0x123456789abcdef0, %rdx"
+	plain ".byte 0x26, 0x26; lock addq $0x12345678, 0x88(%rbx,%rcx,4)"
+	plain ".byte 0x2e, 0x2e, 0x2e, 0x2e; addq $0x12345678, kpd_data+8(%rip)"
+	emulated ".skip 9, 0x2e; jne kpd_taken"
+	emulated ".skip 10, 0x2e; call kpd_taken"
+	stepped ".skip 9, 0x26; call *kpd_data+16(%rip)", with=INDIRECT
+	emulated ".byte 0x3e; jmp *%rdx", with=INDIRECT
+	emulated ".byte 0x3e; call *%r11", with=INDIRECT
+	stepped ".byte 0x3e; jmp *(%rbx)", with=INDIRECT
+	stepped ".byte 0x3e; call *8(%rsp)", with=INDIRECT
+
+/*
+ * Segments, and strings elsewhere than usual.
+ */
+	plain "movl %fs:(%rbx), %ecx"
+	plain "addq %rcx, %fs:8(%rbx)"
+	plain "movl %ecx, %fs", with=ZEROS
+	plain "movl %ecx, %ds", with=ZEROS
+	plain "movl %fs, %ecx"
+	plain "movq %gs, %rdx"
+	plain "movw %es, 4(%rbx)"
+	plain "lfsl (%rbx), %ecx", with=SELECTOR
+#ifdef CONFIG_SMP
+	plain "movq %gs:(%rbx), %rcx", with=PERCPU
+	plain "addl %ecx, %gs:(%rbx)", with=PERCPU
+	plain "lodsq %gs:(%rsi), %rax", with=STRING|PERCPU
+	plain "movsl %gs:(%rsi), %es:(%rdi)", with=STRING|PERCPU
+#endif
+	plain "rep movsb %fs:(%rsi), %es:(%rdi)", with=STRING
+	plain "lodsw %fs:(%rsi), %ax", with=STRING
+	plain "repe cmpsb %es:(%rdi), %fs:(%rsi)", with=STRING
+	plain ".byte 0x2e; rep movsb", with=STRING
+	plain ".byte 0x67; rep movsb", with=ZEROS
+	plain ".byte 0x67; rep stosq", with=ZEROS
+	plain ".byte 0x67; repne scasb", with=ZEROS
+	plain ".byte 0x67; repe cmpsl", with=ZEROS
+
+/*
+ * Ports, clocks and registers of models.
+ */
+	plain "outb %al, $0x80"
+	plain "outl %eax, $0x80"
+	plain "outb %al, (%dx)", with=PORT
+	plain "outw %ax, (%dx)", with=PORT
+	plain "inb $0x80, %al"
+	plain "inb (%dx), %al", with=PORT
+	plain "inw (%dx), %ax", with=PORT
+	plain "inl (%dx), %eax", with=PORT
+	plain "insb", with=STRING|PORT
+	plain "rep insw", with=STRING|PORT
+	plain "rep outsb", with=STRING|PORT
+	plain "outsl", with=STRING|PORT
+	plain "rdtsc", with=CLOCK
+	plain "rdtscp", with=CLOCK, cpu=X86_FEATURE_RDTSCP
+	plain "wrmsr", with=SAME_MSR
+
+/*
+ * The state of the FPU, in memory.
+ */
+	plain "fxsave (%rbx)", with=FPU|AREA
+	plain "fxsave64 (%rbx)", with=FPU|AREA
+	plain "fxrstor (%rbx)", with=FPU|AREA
+	plain "fxrstor64 (%rbx)", with=FPU|AREA
+	plain "xsave (%rbx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
+	plain "xsave64 (%rbx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
+	plain "xrstor (%rbx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
+	plain "xrstor64 (%rbx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
+	plain "fnsave (%rbx)", with=FPU|AREA
+	plain "frstor (%rbx)", with=FPU|AREA
+	plain "fnstenv (%rbx)", with=FPU|AREA
+	plain "fldenv (%rbx)", with=FPU|AREA
+	plain "fldcw (%rbx)", with=FPU|AREA
+	plain "ffree %st(1)", with=FPU
+	plain "fincstp", with=FPU
+	plain "fbstp (%rbx)", with=FPU
+	plain "fprem", with=FPU
+	plain "fxam", with=FPU
+
+/* An index that is a vector; the masks are random, and cleared. */
+	plain "vgatherdps %ymm1, (%rbx,%ymm2,4), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
+	plain "vgatherqps %xmm1, (%rbx,%xmm2,4), %xmm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
+	plain "vgatherdpd %ymm1, 8(%rbx,%xmm2,4), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
+	plain "vgatherqpd %ymm1, -8(%rbx,%ymm2,8), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
+	plain "vpgatherdd %xmm1, (%rbx,%xmm2,2), %xmm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
+	plain "vpgatherqq %ymm1, kpd_data(,%ymm2,8), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
 #endif /* CONFIG_X86_64 */
 
 	.pushsection .rodata, "a"

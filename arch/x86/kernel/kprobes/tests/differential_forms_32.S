@@ -485,3 +485,83 @@
 	plain "vpcmpeqw kpd_data, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
 	plain "vpavgb %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
 	plain "vfmadd213pd kpd_data, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
+
+/*
+ * Many prefixes, up to the longest instruction there may be.
+ */
+	plain ".byte 0x26, 0x3e, 0x66, 0xf0; addl %ecx, (%ebx)"
+	plain ".byte 0x64, 0x2e, 0xf3, 0x67; adcl %ecx, %edx"
+	plain ".byte 0x66, 0x2e, 0x64, 0xf3; stosl", with=STRING
+	fast ".skip 14, 0x2e; pushl %eax"
+	fast ".skip 5, 0x66; nopw %cs:0x1000(%eax,%eax)"
+	plain ".byte 0x26, 0x26, 0x26; lock addl $0x12345678, 0x88(%ebx,%ecx,4)"
+	emulated ".skip 9, 0x2e; jne kpd_taken"
+	emulated ".skip 10, 0x2e; call kpd_taken"
+	emulated ".byte 0x3e; jmp *%edx", with=INDIRECT
+	emulated ".byte 0x3e; call *%esi", with=INDIRECT
+	stepped ".byte 0x3e; jmp *(%ebx)", with=INDIRECT
+	stepped ".byte 0x3e; call *8(%esp)", with=INDIRECT
+
+/*
+ * Segments, bounds, and strings elsewhere than usual.
+ */
+	plain "lesl (%ebx), %ecx", with=SELECTOR
+	plain "lgsl (%ebx), %ecx", with=SELECTOR
+	plain "movl %ecx, %gs", with=ZEROS
+	plain "movl %fs, %ecx"
+	plain "movl %gs, %edx"
+	plain "movw %es, 4(%ebx)"
+	plain "movl %es:(%ebx), %ecx"
+	plain "arpl %cx, %dx"
+	plain "arpl %cx, (%ebx)"
+	plain "boundl %ecx, (%ebx)", with=RANGE
+	plain "boundw %cx, (%ebx)", with=RANGE
+#ifdef CONFIG_SMP
+	plain "movl %fs:(%ebx), %ecx", with=PERCPU
+	plain "lodsl %fs:(%esi), %eax", with=STRING|PERCPU
+#endif
+	plain "rep movsb %es:(%esi), %es:(%edi)", with=STRING
+	plain "lodsw %es:(%esi), %ax", with=STRING
+	plain ".byte 0x2e; rep movsb", with=STRING
+	plain ".byte 0x67; rep movsb", with=ZEROS
+	plain ".byte 0x67; rep stosl", with=ZEROS
+	plain ".byte 0x67; repne scasb", with=ZEROS
+
+/* Addresses of 16 bits, which lead nowhere: they are only computed. */
+	plain "leal (%bx,%si), %ecx"
+	plain "leal -2(%bp,%di), %ecx"
+	plain "leal 0x1234(%bp,%si), %ecx"
+	plain "leal (%di), %ecx"
+	plain ".byte 0x67, 0x8d, 0x0e, 0x34, 0x12"
+	plain "leaw 0x12(%bx,%di), %cx"
+	fast ".byte 0x67, 0x0f, 0x1f, 0x46, 0x08"
+	fast ".byte 0x67, 0x0f, 0x1f, 0x06, 0x34, 0x12"
+
+/*
+ * Ports, clocks and registers of models.
+ */
+	plain "outb %al, $0x80"
+	plain "outl %eax, $0x80"
+	plain "outb %al, (%dx)", with=PORT
+	plain "inb $0x80, %al"
+	plain "inw (%dx), %ax", with=PORT
+	plain "inl (%dx), %eax", with=PORT
+	plain "insb", with=STRING|PORT
+	plain "rep insw", with=STRING|PORT
+	plain "rep outsb", with=STRING|PORT
+	plain "rdtsc", with=CLOCK
+	plain "wrmsr", with=SAME_MSR
+
+/*
+ * The state of the FPU, in memory.
+ */
+	plain "fxsave (%ebx)", with=FPU|AREA
+	plain "fxrstor (%ebx)", with=FPU|AREA
+	plain "xsave (%ebx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
+	plain "xrstor (%ebx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
+	plain "fnsave (%ebx)", with=FPU|AREA
+	plain "frstor (%ebx)", with=FPU|AREA
+	plain "fnstenv (%ebx)", with=FPU|AREA
+	plain "fldenv (%ebx)", with=FPU|AREA
+	plain "vgatherdps %ymm1, (%ebx,%ymm2,4), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
+	plain "vpgatherqq %ymm1, kpd_data(,%ymm2,8), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2

@@ -15,6 +15,7 @@
 #include <kunit/test.h>
 #include <linux/bitfield.h>
 #include <linux/hash.h>
+#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
 #include <linux/moduleparam.h>
@@ -32,6 +33,7 @@
 
 #include "../common.h"
 #include "differential.h"
+#include "differential_insn.h"
 #include "optimizer.h"
 
 #undef MODULE_PARAM_PREFIX
@@ -46,15 +48,8 @@ module_param_named(differential_rounds, rounds, uint, 0400);
 MODULE_PARM_DESC(differential_rounds, "States in which each instruction is executed");
 
 #define MIN_FORMS	300
-#define NR_REGS		DIFF_NR_REGS
-#define REG_AX		0
-#define REG_CX		1
-#define REG_DX		2
-#define REG_BX		3
-#define REG_SP		4
-#define REG_BP		5
-#define REG_SI		6
-#define REG_DI		7
+/* Firmware writes to it what it is at; else it is of use for the time this takes. */
+#define QUIET_PORT	0x80
 
 #define STACK_WORDS	64
 #define STACK_START	24
@@ -64,53 +59,8 @@ MODULE_PARM_DESC(differential_rounds, "States in which each instruction is execu
 #define FLAGS_RANDOM	(ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_AC | X86_EFLAGS_ID)
 #define FLAGS_POPPED	(FLAGS_RANDOM | X86_EFLAGS_NT | X86_EFLAGS_IOPL)
 
-/**
- * struct form - a row of differential_forms.S, which lays it out
- * @text: the instruction
- * @back: where its "0b" is
- * @entry: the way in
- * @taken: where its "1f" is
- * @with: what it needs of the state
- * @cpu: what it needs of the CPU
- * @kind: how it has to be executed
- * @skip: from @entry to the instruction
- * @len: of the instruction
- */
-struct form {
-	const char	*text;
-	u8		*back;
-	u8		*entry;
-	u8		*taken;
-	u32		with;
-	u16		cpu;
-	u8		kind;
-	u8		skip;
-	u8		len;
-} __aligned(8);
-
 extern const struct form kpd_forms[], kpd_forms_end[];
 
-/* Loaded and saved by kpd_run(); the order of registers is that of encoding. */
-struct kpd_machine {
-	unsigned long	r[NR_REGS];
-	unsigned long	flags;
-	unsigned long	es;
-	unsigned long	exit;
-	unsigned long	code;
-	unsigned long	host_sp;
-	unsigned long	host_es;
-};
-
-static_assert(offsetof(struct kpd_machine, r[1]) == DIFF_REG(1));
-static_assert(offsetof(struct kpd_machine, flags) == DIFF_FLAGS);
-static_assert(offsetof(struct kpd_machine, es) == DIFF_ES);
-static_assert(offsetof(struct kpd_machine, exit) == DIFF_EXIT);
-static_assert(offsetof(struct kpd_machine, code) == DIFF_CODE);
-static_assert(offsetof(struct kpd_machine, host_sp) == DIFF_HOST_SP);
-static_assert(offsetof(struct kpd_machine, host_es) == DIFF_HOST_ES);
-
-extern struct kpd_machine kpd_machine;
-extern u8 kpd_data[DIFF_DATA_SIZE];
 extern u32 kpd_mxcsr;
 DECLARE_PER_CPU(unsigned long, kpd_percpu);
 
@@ -119,9 +69,7 @@ u8 kpd_data[DIFF_DATA_SIZE] __aligned(64);
 u32 kpd_mxcsr = 0x1f80;
 DEFINE_PER_CPU(unsigned long, kpd_percpu);
 
-asmlinkage void kpd_run(void);
-asmlinkage void kpd_outer(void);
-extern u8 kpd_outer_insn[], kpd_taken[], kpd_back[];
+extern u8 kpd_taken[], kpd_back[];
 
 #if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_X86_64)
 /* All that it has is what the compiler puts in front of it, for the tracer. */
@@ -158,192 +106,6 @@ struct outcome {
 };
 
 /*
- * Instructions, decoded.
- */
-
-struct form_info {
-	struct insn	insn;
-	int		base;		/* register that addresses memory, or -1 */
-	int		index;
-	bool		memory;		/* it is not only an address */
-	bool		usable;		/* on this CPU */
-	unsigned int	modes;		/* in which it has been judged */
-	unsigned int	wrong;
-};
-
-static u8 *insn_addr(const struct form *f)
-{
-	return f->entry + f->skip;
-}
-
-static bool opcode_is(struct insn *insn, u8 byte)
-{
-	return !insn_is_avx(insn) && insn->opcode.nbytes == 1 &&
-	       insn->opcode.bytes[0] == byte;
-}
-
-static bool opcode_0f_is(struct insn *insn, u8 byte)
-{
-	return !insn_is_avx(insn) && insn->opcode.nbytes == 2 &&
-	       insn->opcode.bytes[1] == byte;
-}
-
-static bool is_memory_form(const struct insn *insn)
-{
-	return insn->modrm.nbytes && X86_MODRM_MOD(insn->modrm.value) != 3;
-}
-
-/* AVX forms use only the lower registers for addresses. */
-static void decode_address(struct form_info *info)
-{
-	struct insn *insn = &info->insn;
-	u8 rex = insn->rex_prefix.nbytes ? insn->rex_prefix.bytes[0] : 0;
-	u8 base = X86_MODRM_RM(insn->modrm.value);
-	int index;
-
-	info->base = -1;
-	info->index = -1;
-	if (!is_memory_form(insn) || insn_rip_relative(insn))
-		return;
-
-	info->memory = !opcode_is(insn, 0x8d) && !opcode_0f_is(insn, 0x1f);
-	if (insn->sib.nbytes) {
-		base = X86_SIB_BASE(insn->sib.value);
-		index = X86_SIB_INDEX(insn->sib.value) | (X86_REX_X(rex) ? 8 : 0);
-		if (index != REG_SP)
-			info->index = index;
-	}
-	/* Without a displacement this means: only a displacement. */
-	if (base != REG_BP || X86_MODRM_MOD(insn->modrm.value))
-		info->base = base | (X86_REX_B(rex) ? 8 : 0);
-}
-
-/*
- * Which form it is. Two rows that differ in nothing of this are the same one: which
- * of the ordinary registers are used does not count, nor do constants.
- */
-struct form_key {
-	const struct form *form;
-	u16	prefixes;
-	u8	map;
-	u8	opcode;
-	u8	rex;
-	u8	vex;
-	u8	address;
-	u8	reg;
-	u8	rm;
-	u8	backwards;
-};
-
-#define KEY_BYTES	(sizeof(struct form_key) - offsetof(struct form_key, prefixes))
-
-/* Stack and frame pointers are encoded, and behave, like no others. */
-static u8 reg_class(u8 reg)
-{
-	switch (reg) {
-	case REG_SP:
-		return 1;
-	case REG_BP:
-		return 2;
-	default:
-		return reg < REG_SP ? 0 : 3;
-	}
-}
-
-static u16 prefix_bit(u8 prefix)
-{
-	switch (prefix) {
-	case 0x66:
-		return BIT(0);
-	case 0x67:
-		return BIT(1);
-	case 0xf0:
-		return BIT(2);
-	case 0xf2:
-		return BIT(3);
-	case 0xf3:
-		return BIT(4);
-	case 0x64: case 0x65:
-		return BIT(5);
-	case 0x26:
-		return BIT(6);
-	case 0x2e:
-		return BIT(7);
-	default:
-		return BIT(8);
-	}
-}
-
-/* The field names an operation, or a register of a kind of its own. */
-static bool reg_is_opcode(struct insn *insn)
-{
-	u8 first = insn->opcode.bytes[0];
-	insn_attr_t attr = inat_get_opcode_attribute(first);
-
-	if (insn_is_avx(insn))
-		attr = inat_get_avx_attribute(first, insn_vex_m_bits(insn),
-					      insn_vex_p_bits(insn));
-	else if (insn->opcode.nbytes == 2)
-		attr = inat_get_escape_attribute(insn->opcode.bytes[1], 0, attr);
-
-	return inat_is_group(attr) || opcode_is(insn, 0x8c) || opcode_is(insn, 0x8e) ||
-	       opcode_0f_is(insn, 0x20) || opcode_0f_is(insn, 0x21) ||
-	       (!insn_is_avx(insn) && first >= 0xd8 && first <= 0xdf);
-}
-
-/* The size of vectors. */
-static u8 insn_vex_l(struct insn *insn)
-{
-	return !!(insn->vex_prefix.bytes[insn->vex_prefix.nbytes == 2 ? 1 : 2] & BIT(2));
-}
-
-static void make_key(struct form_key *key, const struct form *f,
-		     struct form_info *info)
-{
-	struct insn copy = info->insn, *insn = &copy;
-	u8 modrm = insn->modrm.value, mod = X86_MODRM_MOD(modrm);
-	insn_byte_t prefix;
-	int i;
-
-	memset(key, 0, sizeof(*key));
-	key->form = f;
-	key->map = insn_is_avx(insn) ? 0x10 + insn_vex_m_bits(insn) : insn->opcode.nbytes;
-	key->opcode = insn->opcode.bytes[insn->opcode.nbytes - 1];
-	if (key->map == 3)
-		key->map += insn->opcode.bytes[1] == 0x3a;
-	for_each_insn_prefix(insn, i, prefix)
-		key->prefixes |= prefix_bit(prefix);
-	key->rex = insn->rex_prefix.nbytes ? insn->rex_prefix.bytes[0] : 0;
-	if (insn_is_avx(insn))
-		key->vex = insn_vex_p_bits(insn) | insn_vex_l(insn) << 2 |
-			   !!insn_vex_w_bit(insn) << 3;
-
-	if (insn->modrm.nbytes) {
-		key->address = BIT(7) | mod;
-		key->reg = reg_class(X86_MODRM_REG(modrm));
-		if (reg_is_opcode(insn))
-			key->reg = BIT(7) | X86_MODRM_REG(modrm);
-		key->rm = reg_class(X86_MODRM_RM(modrm));
-		if (mod == 3 && (opcode_0f_is(insn, 0x01) || opcode_0f_is(insn, 0xae) ||
-				 opcode_is(insn, 0xd9) || opcode_is(insn, 0xdb)))
-			key->rm = BIT(7) | X86_MODRM_RM(modrm);
-	}
-	if (insn->sib.nbytes)
-		key->rm = BIT(6) | reg_class(X86_SIB_BASE(insn->sib.value)) |
-			  (info->index >= 0 ? BIT(5) : 0) |
-			  X86_SIB_SCALE(insn->sib.value) << 3;
-	if (opcode_is(insn, 0xc8))
-		key->rm = insn->immediate2.value;
-	key->backwards = f->kind == DIFF_EMULATED && insn->immediate.value < 0;
-}
-
-static int cmp_keys(const void *a, const void *b)
-{
-	return memcmp(&((const struct form_key *)a)->prefixes,
-		      &((const struct form_key *)b)->prefixes, KEY_BYTES);
-}
-
-/*
  * The suite's state.
  */
 
@@ -360,6 +122,9 @@ static struct {
 	unsigned long		unbalanced;	/* runs that left something behind */
 	unsigned long		before[STACK_WORDS];
 	struct fpu_image	fpu_in;
+	bool			trapped;	/* the trap flag is set while a form runs */
+	unsigned long		traps;
+	struct outcome		wanted;		/* from it, then */
 } d;
 
 static struct outcome *native_outcome(unsigned int i, unsigned int round)
@@ -370,20 +135,6 @@ static struct outcome *native_outcome(unsigned int i, unsigned int round)
 /*
  * A state to start from.
  */
-
-/* Values at the edges come more often than chance would have it. */
-static unsigned long random_value(struct rnd_state *rnd)
-{
-	static const unsigned long edges[] = {
-		0, 1, 2, -1, 0x7fffffff, 0x80000000, 0xffffffff, LONG_MAX,
-		LONG_MIN, 0x10000, 0xffff, 0x10, 0x80, 0x7f,
-	};
-	u64 v = (u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd);
-
-	if (v % 3 == 0)
-		return edges[(v >> 8) % ARRAY_SIZE(edges)];
-	return v;
-}
 
 static void random_bytes(struct rnd_state *rnd, void *buf, size_t size)
 {
@@ -397,6 +148,17 @@ static void random_bytes(struct rnd_state *rnd, void *buf, size_t size)
 static u32 random_below(struct rnd_state *rnd, u32 ceil)
 {
 	return prandom_u32_state(rnd) % ceil;
+}
+
+/* Small indices, be they of 32 or of 64 bits. */
+static void small_indices(struct rnd_state *rnd)
+{
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		d.fpu_in.fx.xmm_space[4 * 2 + i] = i & 1 ? 0 : random_below(rnd, 32);
+		((u32 *)d.fpu_in.ymm_high)[4 * 2 + i] = i & 1 ? 0 : random_below(rnd, 32);
+	}
 }
 
 static void random_fpu(struct rnd_state *rnd)
@@ -521,6 +283,8 @@ static void special_state(struct rnd_state *rnd, const struct form *f,
 	}
 	if (f->with & TABLE)
 		m->r[REG_BX] = (unsigned long)data_middle();
+	if (f->with & GATHER)
+		small_indices(rnd);
 	if (f->with & BITS)
 		m->r[REG_AX] = (long)random_below(rnd, 2048) - 1024;
 	if (f->with & EQUAL && random_below(rnd, 2))
@@ -530,8 +294,34 @@ static void special_state(struct rnd_state *rnd, const struct form *f,
 		m->r[REG_CX] = 0;
 		*top = 0;
 	}
-	if (f->with & MSR)
+	if (f->with & (MSR | SAME_MSR))
 		m->r[REG_CX] = MSR_EFER;
+	if (f->with & SAME_MSR)
+		rdmsr(MSR_EFER, m->r[REG_AX], m->r[REG_DX]);
+	if (f->with & AREA) {
+		m->r[REG_BX] = (unsigned long)kpd_data;
+		memcpy(kpd_data, &d.fpu_in, offsetof(struct fpu_image, ymm_high));
+		/* FP and SSE, for those that ask what to save. */
+		m->r[REG_AX] = XFEATURE_MASK_FPSSE;
+		m->r[REG_DX] = 0;
+	}
+	if (f->with & PORT)
+		m->r[REG_DX] = QUIET_PORT;
+	if (f->with & SELECTOR)
+		memset(operand(f, info, m) + sizeof(u32), 0, sizeof(u32));
+	if (f->with & RANGE) {
+		unsigned int half = info->insn.opnd_bytes;
+		u8 *mem = operand(f, info, m);
+
+		memset(mem, 0, 2 * half);
+		mem[half - 1] = 0x80;
+		memset(mem + half, 0xff, half);
+		mem[2 * half - 1] = 0x7f;
+	}
+	if (f->with & PERCPU) {
+		m->r[REG_BX] = (unsigned long)&kpd_percpu;
+		m->r[REG_SI] = m->r[REG_BX];
+	}
 	if (f->with & INDIRECT)
 		aim(f, info, m);
 	if (opcode_is(&info->insn, 0x9d)) {
@@ -597,6 +387,7 @@ enum inside {
  * @pre: bit mask of the users with a pre handler
  * @post: bit mask of the users with a post handler
  * @fault: bit mask of the users with a fault handler
+ * @trapped: the trap flag is set: there is a debug exception after each instruction
  * @inside: the form is executed in the handler of another probe, so that these miss
  * @kinds: how the kinds of forms are to be executed, as the "sites" file shows it
  */
@@ -606,6 +397,7 @@ struct mode {
 	unsigned int	pre;
 	unsigned int	post;
 	unsigned int	fault;
+	bool		trapped;
 	enum inside	inside;
 	const char	*kinds[NR_DIFF_KINDS];
 };
@@ -648,6 +440,18 @@ static int on_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	seen.strange++;
 	return 0;
 }
+
+/* Somebody steps through the kernel, as a debugger would. */
+static int on_debug(struct notifier_block *nb, unsigned long why, void *data)
+{
+	if (why != DIE_DEBUG || !d.trapped)
+		return NOTIFY_DONE;
+
+	d.traps++;
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block debug_notifier = { .notifier_call = on_debug };
 
 static unsigned int outer_runs;
 
@@ -707,6 +511,8 @@ static void run(unsigned int i, unsigned int round, enum inside inside,
 		load_fpu(&d.fpu_in);
 	}
 
+	if (d.trapped)
+		kpd_machine.flags |= X86_EFLAGS_TF;
 	count = preempt_count();
 	if (inside == NOT_INSIDE)
 		kpd_run();
@@ -722,6 +528,9 @@ static void run(unsigned int i, unsigned int round, enum inside inside,
 	out->m = kpd_machine;
 	memcpy(out->stack, stack.words, sizeof(out->stack));
 	memcpy(out->data, kpd_data, sizeof(out->data));
+	/* As in save_fpu(); the same bytes are among those of FNSAVE. */
+	if (kpd_forms[i].with & AREA)
+		memset(out->data + offsetof(struct fxregs_state, rip), 0, 16);
 	out->percpu = __this_cpu_read(kpd_percpu);
 	preempt_enable();
 }
@@ -777,8 +586,15 @@ static const struct {
 #endif
 };
 
+/* No two runs have the same in it. */
+static bool shows_clock(const struct form *f, int reg)
+{
+	return f->with & CLOCK && (reg == REG_AX || reg == REG_DX);
+}
+
 static void same_shown(struct judge *j, const struct form *f, const char *handler,
-		       struct pt_regs *regs, const struct kpd_machine *m)
+		       struct pt_regs *regs, const struct kpd_machine *m,
+		       const struct kpd_machine *start)
 {
 	unsigned int before = j->wrong;
 	unsigned long value;
@@ -786,7 +602,7 @@ static void same_shown(struct judge *j, const struct form *f, const char *handle
 
 	for (i = 0; i < NR_REGS; i++) {
 		value = regs_get_register(regs, reg_names[i].offset);
-		if (value != m->r[i])
+		if (value != m->r[i] && (m == start || !shows_clock(f, i)))
 			complain(j, "the %s handler is shown %s = %lx, not %lx", handler,
 				 reg_names[i].name, value, m->r[i]);
 	}
@@ -840,7 +656,13 @@ static void same_stack(struct judge *j, const struct form *f,
 /* The tracer does not restore R11, which at an entry is nobody's. */
 static bool is_kept(const struct form *f, int reg)
 {
-	return f->kind != DIFF_FTRACE || reg != 11;
+	return !shows_clock(f, reg) && (f->kind != DIFF_FTRACE || reg != 11);
+}
+
+/* It fills halves of 32 bits, and on 64 bit clears what is above. */
+static u64 clock_of(const struct kpd_machine *m)
+{
+	return (u64)m->r[REG_DX] << 32 | m->r[REG_AX];
 }
 
 static void same_outcome(struct judge *j, const struct form *f,
@@ -853,6 +675,9 @@ static void same_outcome(struct judge *j, const struct form *f,
 		if (is_kept(f, i))
 			same(j, reg_names[i].name, got->m.r[i], want->m.r[i]);
 	}
+	if (f->with & CLOCK && clock_of(&got->m) <= clock_of(&want->m))
+		complain(j, "the clock is %llx, which was before %llx", clock_of(&got->m),
+			 clock_of(&want->m));
 	/* Nor are the flags, which a return thunk that counts the depth changes. */
 	if (f->kind != DIFF_FTRACE || !cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		same(j, "flags", got->m.flags, want->m.flags);
@@ -885,12 +710,12 @@ static void same_hits(struct judge *j, const struct form *f, const struct mode *
 	same(j, "number of outer hits", outer_runs, !hit);
 
 	if (hit && m->pre) {
-		same_shown(j, f, "pre", &seen.at_pre, start);
+		same_shown(j, f, "pre", &seen.at_pre, start, start);
 		same(j, "ip in the pre handler", seen.at_pre.ip,
 		     (unsigned long)insn_addr(f) + INT3_INSN_SIZE);
 	}
 	if (hit && m->post) {
-		same_shown(j, f, "post", &seen.at_post, &want->m);
+		same_shown(j, f, "post", &seen.at_post, &want->m, start);
 		same(j, "way out in the post handler", exit_of(f, seen.at_post.ip),
 		     want->m.exit);
 	}
@@ -907,9 +732,14 @@ struct probes {
 	struct kprobe	outer;
 };
 
-/* In handlers, interrupts must not come on. */
+/*
+ * In handlers, interrupts must not come on. The trap flag is part of what PUSHF and
+ * POPF move, and a tracer would be stepped through.
+ */
 static bool applies(const struct mode *m, const struct form *f)
 {
+	if (m->trapped && (f->with & TRACED || is_flags(&d.info[f - kpd_forms].insn)))
+		return false;
 	return m->inside == NOT_INSIDE || !(f->with & IRQ_ON);
 }
 
@@ -1013,8 +843,16 @@ static void run_and_judge(struct judge *j, const struct mode *m, unsigned int i)
 	set_state(i, j->round);
 	start = kpd_machine;
 	preempt_enable();
+	if (m->trapped) {
+		start.flags |= X86_EFLAGS_TF;
+		d.wanted = *want;
+		d.wanted.m.flags |= X86_EFLAGS_TF;
+		want = &d.wanted;
+	}
 
+	d.trapped = m->trapped;
 	run(i, j->round, m->inside, &d.probed);
+	d.trapped = false;
 	same_outcome(j, f, &d.probed, want, &start);
 	same_hits(j, f, m, &start, want);
 	d.info[i].wrong += j->wrong - before;
@@ -1024,7 +862,7 @@ static void run_and_judge(struct judge *j, const struct mode *m, unsigned int i)
 static void differential(struct kunit *test)
 {
 	const struct mode *m = test->param_value;
-	unsigned int i, step = m->inside == NOT_INSIDE ? 1 : 2;
+	unsigned int i, step = m->trapped ? 4 : m->inside == NOT_INSIDE ? 1 : 2;
 	unsigned long nr_forms = 0, nr_runs = 0, missed = 0;
 	struct judge j = { .test = test };
 	const struct form *f;
@@ -1032,6 +870,7 @@ static void differential(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(d.cpu)), 0);
 	register_all(test, m, &p);
+	d.traps = 0;
 	for (i = 0; i < d.nr_usable; i++) {
 		f = &kpd_forms[d.usable[i]];
 		j.text = f->text;
@@ -1055,6 +894,8 @@ static void differential(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, missed, m->inside == NOT_INSIDE ? 0 : m->users * nr_runs);
 	KUNIT_EXPECT_EQ(test, j.wrong, 0);
 	KUNIT_EXPECT_GE(test, nr_forms, MIN_FORMS);
+	/* One of the form, and one of what each register is loaded with. */
+	KUNIT_EXPECT_GE(test, d.traps, m->trapped ? nr_runs * NR_REGS : 0);
 	kunit_info(test, "%s: %lu forms, %lu runs\n", m->name, nr_forms, nr_runs);
 }
 
@@ -1072,6 +913,9 @@ static const struct mode modes[] = {
 	{ "in a post handler", 1, .pre = 1, .inside = IN_POST_HANDLER, .kinds = ALONE },
 	{ "two watched users in a pre handler", 2, .pre = 1, .post = 2,
 	  .inside = IN_PRE_HANDLER, .kinds = WATCHED },
+	{ "with the trap flag", 1, .pre = 1, .trapped = true, .kinds = ALONE },
+	{ "watched, with the trap flag", 1, .pre = 1, .post = 1, .trapped = true,
+	  .kinds = WATCHED },
 	{ "no probe any more" },
 };
 KUNIT_ARRAY_PARAM_DESC(mode, modes, name);
@@ -1080,94 +924,6 @@ KUNIT_ARRAY_PARAM_DESC(mode, modes, name);
  * What has gone wrong elsewhere has rows of its own in the list of pitfalls. Here
  * the forms that each of them is about are judged by what all modes have shown.
  */
-
-static bool is_jcc(struct insn *insn)
-{
-	if (insn_is_avx(insn))
-		return false;
-	if (insn->opcode.nbytes == 1)
-		return (insn->opcode.bytes[0] & 0xf0) == 0x70;
-	return insn->opcode.nbytes == 2 && (insn->opcode.bytes[1] & 0xf0) == 0x80;
-}
-
-static bool is_counted(struct insn *insn)
-{
-	return opcode_is(insn, 0xe0) || opcode_is(insn, 0xe1) || opcode_is(insn, 0xe2) ||
-	       opcode_is(insn, 0xe3);
-}
-
-static bool is_call(struct insn *insn)
-{
-	return opcode_is(insn, 0xe8);
-}
-
-static bool is_relative(struct insn *insn)
-{
-	return is_jcc(insn) || is_call(insn) || opcode_is(insn, 0xe9) ||
-	       opcode_is(insn, 0xeb);
-}
-
-static bool is_indirect(struct insn *insn)
-{
-	return opcode_is(insn, 0xff) && (X86_MODRM_REG(insn->modrm.value) == 2 ||
-					 X86_MODRM_REG(insn->modrm.value) == 4);
-}
-
-static bool is_indirect_reg(struct insn *insn)
-{
-	return is_indirect(insn) && !is_memory_form(insn);
-}
-
-static bool is_indirect_mem(struct insn *insn)
-{
-	return is_indirect(insn) && is_memory_form(insn);
-}
-
-static bool is_flags(struct insn *insn)
-{
-	return opcode_is(insn, 0x9c) || opcode_is(insn, 0x9d) || opcode_is(insn, 0xfa) ||
-	       opcode_is(insn, 0xfb);
-}
-
-static bool is_ret(struct insn *insn)
-{
-	return opcode_is(insn, 0xc2) || opcode_is(insn, 0xc3);
-}
-
-#ifdef CONFIG_X86_64
-static bool is_rip_relative(struct insn *insn)
-{
-	return insn_rip_relative(insn);
-}
-#endif
-
-static bool has_prefixes(struct insn *insn)
-{
-	return insn->prefixes.nbytes;
-}
-
-static bool is_group(struct insn *insn)
-{
-	return reg_is_opcode(insn);
-}
-
-static bool is_of_another_map(struct insn *insn)
-{
-	return insn_is_avx(insn) || insn->opcode.nbytes == 3;
-}
-
-static bool is_longest(struct insn *insn)
-{
-	return insn->length == MAX_INSN_SIZE;
-}
-
-static bool is_string(struct insn *insn)
-{
-	u8 op = insn->opcode.bytes[0];
-
-	return !insn_is_avx(insn) && insn->opcode.nbytes == 1 &&
-	       ((op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf));
-}
 
 struct group {
 	const char	*name;
@@ -1470,6 +1226,7 @@ static int learn(unsigned int i)
 
 static void differential_exit(struct kunit_suite *suite)
 {
+	unregister_die_notifier(&debug_notifier);
 	kprobe_opt_allow(true);
 	free_all();
 }
@@ -1487,6 +1244,10 @@ static int differential_init(struct kunit_suite *suite)
 	rounds = max(rounds, 4u);
 	pr_info("seed %llu, %u rounds\n", seed, rounds);
 
+	ret = register_die_notifier(&debug_notifier);
+	if (ret)
+		goto out_allow;
+
 	d.nr_forms = kpd_forms_end - kpd_forms;
 	d.info = kvcalloc(d.nr_forms, sizeof(*d.info), GFP_KERNEL);
 	d.usable = kvcalloc(d.nr_forms, sizeof(*d.usable), GFP_KERNEL);
@@ -1503,6 +1264,10 @@ static int differential_init(struct kunit_suite *suite)
 	migrate_enable();
 	if (ret)
 		differential_exit(suite);
+	return ret;
+
+out_allow:
+	kprobe_opt_allow(true);
 	return ret;
 }
 

@@ -552,11 +552,40 @@ static void emulate_pushf_image(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.sp, (unsigned long)stack);
 }
 
+/*
+ * CALL *%rsp goes to where the stack pointer was before it pushes. The stack cannot be
+ * executed, so this is compared with what the manuals say.
+ */
+static void emulate_call_through_stack_pointer(struct kunit *test)
+{
+	static const u8 call[MAX_INSN_SIZE] = { 0xff, 0xd4 };
+	struct kprobe p = { .addr = (u8 *)call };
+	struct pt_regs regs = { .flags = X86_EFLAGS_FIXED };
+	unsigned long stack[2] = {};
+	struct kprobe_insn ki;
+	int ret;
+
+	memcpy(ki.bytes, call, sizeof(call));
+	KUNIT_ASSERT_EQ(test, kprobe_decode(&ki, MAX_INSN_SIZE), 0);
+	scoped_guard(mutex, &text_mutex)
+		ret = kprobe_classify(&ki, (unsigned long)call, &p.ainsn);
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	KUNIT_ASSERT_EQ(test, p.ainsn.op, KPROBE_OP_CALL_REG);
+
+	regs.sp = (unsigned long)&stack[1];
+	kprobe_emulate(&p, &regs);
+	KUNIT_EXPECT_EQ(test, regs.ip, (unsigned long)&stack[1]);
+	KUNIT_EXPECT_EQ(test, regs.sp, (unsigned long)&stack[0]);
+	KUNIT_EXPECT_EQ(test, stack[0], (unsigned long)call + 2);
+	KUNIT_EXPECT_EQ(test, stack[1], 0);
+}
+
 static struct kunit_case emulate_cases[] = {
 	KUNIT_CASE_PARAM(emulate_form, form_gen_params),
 	KUNIT_CASE(emulate_interrupt_flag),
 	KUNIT_CASE(emulate_popf_sticky),
 	KUNIT_CASE(emulate_pushf_image),
+	KUNIT_CASE(emulate_call_through_stack_pointer),
 	{}
 };
 
