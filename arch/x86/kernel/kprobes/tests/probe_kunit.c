@@ -848,8 +848,6 @@ FUNCTION(refuse_int3, "jmp 1f; 777: int3; 1:");
 FUNCTION(refuse_swapgs, "jmp 1f; 777: .byte 0x0f, 0x01, 0xf8; 1:");
 FUNCTION(refuse_iret, "jmp 1f; 777: iretl; 1:");
 FUNCTION(refuse_middle, ".byte 0x05; 777: .byte 1, 0, 0, 0");
-/* To who does not know the first, the bytes behind the opcode are NOPs; so for objtool. */
-FUNCTION(refuse_after_unknown, "jmp 1f; .byte 0x0f, 0x19; .skip 5, 0x90; 777: nop; 1:");
 FUNCTION(refuse_zeropad, "777: mov (" AX "), " AX "; 1:\n"
 	 _ASM_EXTABLE_TYPE(777b, 1b, EX_TYPE_ZEROPAD));
 /* In the middle of a no-op that the base's decoder thinks is shorter; and after it. */
@@ -872,7 +870,6 @@ static const struct refusal refusals[] = {
 #endif
 	{ "p_x86_06_iret",		PLACE(refuse_iret),	-EOPNOTSUPP },
 	{ "p_reg_16_middle",		PLACE(refuse_middle),	-EILSEQ },
-	{ "after what is not known",	PLACE(refuse_after_unknown), -EILSEQ },
 	{ "fixup that reads the text",	PLACE(refuse_zeropad),	-EINVAL },
 	{ "in an instruction of unknown length", PLACE(refuse_in_unknown), -EILSEQ },
 	{ "after one of unknown length", PLACE(refuse_after_unknown), -EILSEQ },
