@@ -75,13 +75,16 @@ static unsigned long random_below(struct rnd_state *rnd, u32 ceil)
  * A state to start from.
  */
 
-static void fault_state(struct rnd_state *rnd, u32 with, struct kpd_machine *m)
+/* Some of the first rounds fault, whatever the size of the operand, and some do not. */
+static void fault_state(struct rnd_state *rnd, unsigned int round, u32 with,
+			struct kpd_machine *m)
 {
 	unsigned long end = (unsigned long)d.page + PAGE_SIZE;
+	unsigned long room = with & REPEATS ? random_below(rnd, 20) : round & 1;
 	int i;
 
 	if (with & AT_END)
-		m->r[REG_BX] = end - random_below(rnd, 4);
+		m->r[REG_BX] = end - round % 4;
 	if (with & READ_ONLY)
 		m->r[REG_BX] = (unsigned long)d.read_only + random_below(rnd, 32);
 	if (with & NOT_CANONICAL)
@@ -100,13 +103,13 @@ static void fault_state(struct rnd_state *rnd, u32 with, struct kpd_machine *m)
 	if (with & (SI_START | DI_START))
 		m->flags |= X86_EFLAGS_DF;
 	if (with & SI_END)
-		m->r[REG_SI] = end - random_below(rnd, 20);
+		m->r[REG_SI] = end - room;
 	if (with & SI_START)
-		m->r[REG_SI] = (unsigned long)d.page + random_below(rnd, 20);
+		m->r[REG_SI] = (unsigned long)d.page + room;
 	if (with & DI_END)
-		m->r[REG_DI] = end - random_below(rnd, 20);
+		m->r[REG_DI] = end - room;
 	if (with & DI_START)
-		m->r[REG_DI] = (unsigned long)d.page + random_below(rnd, 20);
+		m->r[REG_DI] = (unsigned long)d.page + room;
 	if (with & DI_READ_ONLY)
 		m->r[REG_DI] = (unsigned long)d.read_only;
 	if (with & WATCHED) {
@@ -124,7 +127,7 @@ static void fault_state(struct rnd_state *rnd, u32 with, struct kpd_machine *m)
 	if (with & REPEATS) {
 		m->r[REG_CX] = 32 + random_below(rnd, 16);
 		/* Comparisons go on for a while, or to the end. */
-		if (random_below(rnd, 4)) {
+		if (round) {
 			memset(d.page, 0x5a, PAGE_SIZE);
 			m->r[REG_AX] = 0x5a * REPEAT_BYTE(1);
 			if (with & DI_END)
@@ -157,7 +160,7 @@ static void set_state(const struct form *f, unsigned int round)
 		m->flags |= X86_EFLAGS_IF;
 	m->code = (unsigned long)f->entry;
 	m->es = IS_ENABLED(CONFIG_X86_64) ? 0 : __USER_DS;
-	fault_state(&rnd, f->with, m);
+	fault_state(&rnd, round, f->with, m);
 }
 
 /*
