@@ -198,7 +198,7 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 		case $what in
 		nothing) check "nothing leads there in the module" [ "$(live)" -eq 1 ] ;;
 		table)	check "the module's jump table may lead there" \
-				grep -q 'kprobe_test_into.*why=indirect-jump ' $KPROBES/sites ;;
+				grep -q 'kprobe_test_into.*why=indirect-jump' $KPROBES/sites ;;
 		*)	check "the module's $what leads there" \
 				grep -q 'kprobe_test_into.*why=jump-target+1' $KPROBES/sites ;;
 		esac
