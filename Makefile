@@ -2,7 +2,7 @@
 # Every target is a script of the same name; they say what they do, and keep
 # what they make outside this directory (see README.md).
 
-targets := run test selftests shell series check bench sweep coverage adversary stress coherence mutants defects pitfalls test-arches test-debug test-matrix
+targets := run test selftests shell series check bench sweep coverage adversary stress coherence mutants gcov defects pitfalls test-arches test-debug test-matrix
 
 help:
 	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work'
@@ -19,6 +19,7 @@ help:
 	@echo 'make stress       ten minutes of everything at once (MINUTES=, KERNEL=x86_64-lockdep)'
 	@echo 'make coherence    does QEMU execute what another CPU has rewritten, or something older?'
 	@echo 'make mutants      plant errors, one at a time: each has to be caught by a test'
+	@echo 'make gcov         which lines and branches of ours the tests execute (SUITE=, LIST=1, KEEP=1)'
 	@echo 'make defects      what the base does wrong, shown in the base and in ours'
 	@echo 'make pitfalls     which test shows what of the list of known hard cases'
 	@echo 'make test-arches  build the other architectures'
@@ -26,7 +27,7 @@ help:
 	@echo 'make test-matrix  KUnit with other preemption, unwinders, mitigations, compiler'
 	@echo 'make clean        remove everything that was made'
 
-run test selftests shell check bench sweep coverage adversary stress coherence mutants defects pitfalls test-arches test-debug test-matrix:
+run test selftests shell check bench sweep coverage adversary stress coherence mutants gcov defects pitfalls test-arches test-debug test-matrix:
 	@scripts/$@
 
 series:
