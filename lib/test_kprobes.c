@@ -633,6 +633,7 @@ static void p_agg_07_batch(struct kunit *test)
 static void p_agg_07_batch_of_nothing(struct kunit *test)
 {
 	struct kprobes_test *k = begin(test);
+	struct kprobe *none[2] = {};
 
 	KUNIT_EXPECT_EQ(test, register_kprobes(k->kps, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, register_kprobes(k->kps, -1), -EINVAL);
@@ -640,6 +641,7 @@ static void p_agg_07_batch_of_nothing(struct kunit *test)
 	unregister_kprobes(k->kps, 0);
 	unregister_kprobes(k->kps, -1);
 	unregister_kprobes(NULL, 2);
+	unregister_kprobes(none, ARRAY_SIZE(none));
 	KUNIT_EXPECT_NOT_NULL(test, k->p[0].kp.symbol_name);
 	KUNIT_EXPECT_EQ(test, hits(k, &k->p[0]), 0);
 }

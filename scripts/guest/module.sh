@@ -29,6 +29,10 @@ check "it is not gone" is gone 0
 check "p_blk_05 NOKPROBE_SYMBOL() of the module is refused" sh -c \
 	". /guest/lib.sh; echo 1 >$DRIVER/unregister;
 	 ! echo kprobe_test_target:kprobe_test_nokprobe >$DRIVER/register"
+check "p_reg_08 the module has a variant of it" \
+	grep -q 'kprobe_test_nokprobe.isra.0.*kprobe_test_target' /proc/kallsyms
+check "p_reg_08 it is refused, too" \
+	refused register kprobe_test_target:kprobe_test_nokprobe.isra.0
 check "p_blk_05 __kprobes of the module is refused" \
 	refused register kprobe_test_target:kprobe_test_in_section
 check "p_blk_05 the blacklist shows both" sh -c \

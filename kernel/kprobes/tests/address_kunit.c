@@ -11,6 +11,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/objtool.h>
 #include <linux/static_call.h>
 #include <asm/sections.h>
 #ifdef CONFIG_X86_VSYSCALL_EMULATION
@@ -270,13 +271,28 @@ static void address_p_blk_10_jump_label(struct kunit *test)
 #endif
 }
 
+/* In kernels whose functions have no preambles, as one would look. */
+asm(".pushsection .text\n"
+	"	.balign 16\n"
+	"__pfx_kp_addr_made:\n"
+	ANNOTATE_NOENDBR
+	"	nop\n	nop\n	nop\n	nop\n"
+	"	.size __pfx_kp_addr_made, . - __pfx_kp_addr_made\n"
+	"	.popsection\n");
+extern char kp_addr_made[] asm("__pfx_kp_addr_made");
+
 static void address_p_reg_09_preamble(struct kunit *test)
 {
 	unsigned long pfx = kallsyms_lookup_name("__pfx_kp_addr_plain");
 	unsigned long cfi = kallsyms_lookup_name("__cfi_kp_addr_plain");
+	unsigned long made = (unsigned long)kp_addr_made;
 
-	if (!pfx && !cfi)
-		kunit_skip(test, "functions have no preamble");
+	/* Otherwise objtool sees a pointer into the middle of a function. */
+	OPTIMIZER_HIDE_VAR(made);
+	if (kallsyms_lookup_name("__pfx_kp_addr_made"))
+		KUNIT_EXPECT_EQ(test, vet(made), -EINVAL);
+	else if (!pfx && !cfi)
+		kunit_skip(test, "kallsyms knows no preamble");
 	if (pfx)
 		KUNIT_EXPECT_EQ(test, vet(pfx), -EINVAL);
 	if (cfi)

@@ -10,8 +10,10 @@
 #include <linux/kgdb.h>
 #include <linux/sched/clock.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
 #include <linux/objtool.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <asm/sections.h>
 
 #include "../address.h"
@@ -180,6 +182,18 @@ static noinline __noclone __used int kp_bl_area(int v)
 	return v * 11;
 }
 
+static noinline __noclone __used int kp_bl_middle(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 13;
+}
+
+static noinline __noclone __used int kp_bl_module(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 17;
+}
+
 #define MADE_BY_HAND(name)						\
 	asm(".pushsection .text\n"					\
 	    "\t.balign 16\n"						\
@@ -292,6 +306,72 @@ static void blacklist_add_function(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(fn_addr(kp_bl_free)));
 }
 
+/* Of a function that is named by an address inside, all is meant. */
+static void blacklist_add_from_the_middle(struct kunit *test)
+{
+	unsigned long addr = fn_addr(kp_bl_middle), size;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, NULL));
+	KUNIT_ASSERT_FALSE(test, within_kprobe_blacklist(addr));
+
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(addr + 3), size - 3);
+	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
+}
+
+#ifdef CONFIG_MODULES
+/* What a module marks comes and goes with it; here all of it is in the kernel. */
+static void blacklist_of_a_module(struct kunit *test)
+{
+	unsigned long marked[] = { fn_addr(kp_bl_module), (unsigned long)&normalise_cases };
+	unsigned long addr = marked[0], size;
+	struct seen s = { .addr = { addr, fn_addr(kp_bl_marked) } };
+	struct module *mod;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, NULL));
+	KUNIT_ASSERT_FALSE(test, within_kprobe_blacklist(addr));
+	mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mod);
+	strscpy(mod->name, "kp_bl");
+
+	/* Nothing: nothing happens. */
+	kprobe_blacklist_add_module(mod);
+	kprobe_blacklist_remove_range(mod, addr, addr + size);
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
+
+	mod->kprobe_blacklist = marked;
+	mod->num_kprobe_blacklist = ARRAY_SIZE(marked);
+	kprobe_blacklist_add_module(mod);
+	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
+
+	/* Others' memory goes, up to its first byte and from behind its last. */
+	kprobe_blacklist_remove_range(mod, addr - 1, addr);
+	kprobe_blacklist_remove_range(mod, addr + 1, addr + size);
+	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
+	kprobe_blacklist_remove_range(mod, addr, addr + size);
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
+
+	/* Sections, too. */
+	mod->num_kprobe_blacklist = 0;
+	mod->kprobes_text_start = (void *)addr;
+	mod->kprobes_text_size = 1;
+	kprobe_blacklist_add_module(mod);
+	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
+	kprobe_blacklist_remove_range(mod, addr, addr + size);
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
+	mod->kprobes_text_size = 0;
+	mod->noinstr_text_start = (void *)addr;
+	mod->noinstr_text_size = 1;
+	kprobe_blacklist_add_module(mod);
+	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
+	kprobe_blacklist_remove_range(mod, addr, addr + size);
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
+
+	KUNIT_EXPECT_EQ(test, kprobe_blacklist_for_each(look_for, &s), 0);
+	KUNIT_EXPECT_EQ(test, s.times[0], 0);
+	KUNIT_EXPECT_EQ(test, s.times[1], 1);
+}
+#endif
+
 static void blacklist_add_area(struct kunit *test)
 {
 	unsigned long addr = fn_addr(kp_bl_area);
@@ -311,6 +391,7 @@ static void blacklist_p_blk_04_add_what_is_no_text(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)test), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)&normalise_cases),
 			-EINVAL);
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist((unsigned long)test));
 }
 
 /* Breakpoints of the debugger are refused at the same places. */
@@ -371,6 +452,7 @@ static const struct hit_function hit_path[] = {
 	{ "kretprobe_detour_complete",		RETURN_DETOURS },
 	{ "kprobe_int3_handler",		ON(X86) },
 	{ "exc_int3",				ON(X86) },
+	{ "asm_exc_int3",			ON(X86) },
 	{ "kprobe_handler",			ON(PPC) },
 	{ "kprobe_fault_handler",		true },
 	{ "notify_die",				true },
@@ -490,6 +572,10 @@ static struct kunit_case blacklist_cases[] = {
 	KUNIT_CASE(blacklist_p_reg_08_variants),
 	KUNIT_CASE(blacklist_shows_all),
 	KUNIT_CASE(blacklist_add_function),
+	KUNIT_CASE(blacklist_add_from_the_middle),
+#ifdef CONFIG_MODULES
+	KUNIT_CASE(blacklist_of_a_module),
+#endif
 	KUNIT_CASE(blacklist_add_area),
 	KUNIT_CASE(blacklist_p_blk_04_add_what_is_no_text),
 	KUNIT_CASE(blacklist_of_kgdb),

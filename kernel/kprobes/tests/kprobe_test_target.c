@@ -28,6 +28,14 @@ noinline __noclone int kprobe_test_nokprobe(int v)
 }
 NOKPROBE_SYMBOL(kprobe_test_nokprobe);
 
+/* A variant of it, as the compiler would name one. */
+asm(".pushsection .text\n"
+	"	.balign 16\n"
+	"kprobe_test_nokprobe.isra.0:\n"
+	"	nop\n	nop\n	nop\n	nop\n"
+	"	.size kprobe_test_nokprobe.isra.0, . - kprobe_test_nokprobe.isra.0\n"
+	"	.popsection\n");
+
 noinline __noclone __kprobes int kprobe_test_in_section(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);

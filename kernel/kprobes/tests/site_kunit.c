@@ -306,6 +306,7 @@ static void site_p_agg_09_takes_only_the_disabled_flag(struct kunit *test)
 
 	memset(&p->flags, 0xff, sizeof(p->flags));
 	p->nmissed = 17;
+	memset(&p->hlist, 0xff, sizeof(p->hlist));
 	kprobe_site_add_user(site, p);
 	KUNIT_EXPECT_EQ(test, p->flags,
 			KPROBE_FLAG_DISABLED | KPROBE_FLAG_ON_FUNC_ENTRY);
@@ -341,6 +342,123 @@ static void site_post_handler_stays(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, site->kp.post_handler, &kprobe_site_post_handler);
 	KUNIT_EXPECT_FALSE(test, kprobe_site_has_post(site));
 	kprobe_site_del_user(site, plain);
+}
+
+static int log_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	struct site_user *u = container_of(p, struct site_user, kp);
+
+	site_test_log(u->t, u->id);
+	return u->ret;
+}
+
+/* Faults in a handler belong to its probe: such a user is not called directly. */
+static void site_fault_handler_stays(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe *plain = &t->user[0].kp, *fault = &t->user[1].kp;
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = ready_site(test);
+	if (!site)
+		return;
+
+	kprobe_site_add_user(site, plain);
+	KUNIT_EXPECT_NULL(test, site->kp.fault_handler);
+	KUNIT_EXPECT_FALSE(test, kprobe_site_has_fault(site));
+	kprobe_site_del_user(site, plain);
+
+	fault->fault_handler = log_fault;
+	kprobe_site_add_user(site, fault);
+	KUNIT_EXPECT_PTR_EQ(test, site->kp.fault_handler, &kprobe_site_fault_handler);
+	KUNIT_EXPECT_NULL(test, site->kp.post_handler);
+	KUNIT_EXPECT_TRUE(test, kprobe_site_has_fault(site));
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(site->sole));
+	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "b");
+
+	kprobe_site_del_user(site, fault);
+	KUNIT_EXPECT_PTR_EQ(test, site->kp.fault_handler, &kprobe_site_fault_handler);
+	KUNIT_EXPECT_FALSE(test, kprobe_site_has_fault(site));
+}
+
+/* What the dispatcher called for a fault, and whether it was settled. */
+static const char *dispatched_fault(struct site_test *t, struct kprobe_site *site,
+				    int *settled)
+{
+	memset(t->log, 0, sizeof(t->log));
+	t->len = 0;
+	scoped_guard(preempt)
+		*settled = kprobe_site_fault_handler(&site->kp, &t->regs, 14);
+	return t->log;
+}
+
+/* All that are enabled are asked, newest first, until one settles it. */
+static void site_dispatches_faults(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe_site *site;
+	int i, settled;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = ready_site(test);
+	if (!site)
+		return;
+	for (i = 0; i < NR_USERS; i++) {
+		t->user[i].kp.fault_handler = i == 1 ? NULL : log_fault;
+		kprobe_site_add_user(site, &t->user[i].kp);
+	}
+	KUNIT_EXPECT_STREQ(test, dispatched_fault(t, site, &settled), "dca");
+	KUNIT_EXPECT_EQ(test, settled, 0);
+	kprobe_site_enable_user(site, &t->user[3].kp, false);
+	t->user[2].ret = 5;
+	KUNIT_EXPECT_STREQ(test, dispatched_fault(t, site, &settled), "c");
+	KUNIT_EXPECT_EQ(test, settled, 1);
+	for (i = 0; i < NR_USERS; i++)
+		kprobe_site_del_user(site, &t->user[i].kp);
+}
+
+/* Only breakpoints that are, or may become, part of the text are in a range of it. */
+static void site_first_in_a_range(struct kunit *test)
+{
+	struct site_test *t = test->priv;
+	struct kprobe_site *ready, *new;
+	int i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	t->sites[0] = kprobe_site_create(FAKE_ADDR + 8, KPROBE_SITE_FTRACE);
+	t->sites[1] = kprobe_site_create(FAKE_ADDR + 16, KPROBE_SITE_BREAKPOINT);
+	t->sites[2] = kprobe_site_create(FAKE_ADDR + 24, KPROBE_SITE_BREAKPOINT);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_NOT_NULL(test, t->sites[i]);
+		if (!t->sites[i])
+			return;
+	}
+	new = t->sites[1];
+	ready = t->sites[2];
+	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(2), 0);
+	kprobe_site_move(t->sites[0], KPROBE_SITE_READY);
+	kprobe_site_move(ready, KPROBE_SITE_READY);
+
+	/* The call of ftrace is not the core's, and the NEW one is not prepared. */
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &ready->kp);
+	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 24));
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 25), &ready->kp);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR + 24, FAKE_ADDR + 25), &ready->kp);
+	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR + 25, FAKE_ADDR + 100));
+
+	kprobe_site_move(ready, KPROBE_SITE_ARMED);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &ready->kp);
+	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
+	kprobe_site_move(new, KPROBE_SITE_READY);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &new->kp);
+	kprobe_site_move(ready, KPROBE_SITE_READY);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR + 24), &ready->kp);
+	kprobe_site_move(ready, KPROBE_SITE_GONE);
+	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR + 17, FAKE_ADDR + 100));
 }
 
 static void site_p_agg_01_dispatches_newest_first(struct kunit *test)
@@ -491,6 +609,9 @@ static struct kunit_case site_cases[] = {
 	KUNIT_CASE(site_counts_its_users),
 	KUNIT_CASE(site_p_agg_09_takes_only_the_disabled_flag),
 	KUNIT_CASE(site_post_handler_stays),
+	KUNIT_CASE(site_fault_handler_stays),
+	KUNIT_CASE(site_dispatches_faults),
+	KUNIT_CASE(site_first_in_a_range),
 	KUNIT_CASE(site_p_agg_01_dispatches_newest_first),
 	KUNIT_CASE(site_p_base_16_only_enabled_users_are_charged),
 	KUNIT_CASE(site_draining_takes_a_new_user),

@@ -9,7 +9,9 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 
 #include "../internal.h"
 #include "../table.h"
@@ -197,6 +199,26 @@ static void table_grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
 }
 
+/* A table that cannot grow stays as it is, and a small reservation still fits. */
+static void table_without_memory(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+	struct kprobe_table *old;
+
+	if (totalram_pages() > SZ_512M / PAGE_SIZE)
+		kunit_skip(test, "needs a machine with little memory");
+
+	guard(mutex)(&kprobe_mutex);
+
+	KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, 100), 0);
+	old = table();
+	/* A gigabyte on 64 bit; as much as kmalloc() never gives on 32. */
+	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1 << 24), -ENOMEM);
+	KUNIT_EXPECT_PTR_EQ(test, table(), old);
+	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
+}
+
 /* Addresses that all want the same place. */
 static void table_survives_collisions(struct kunit *test)
 {
@@ -359,6 +381,7 @@ static struct kunit_case table_cases[] = {
 	KUNIT_CASE(table_tombstone_is_used_again),
 	KUNIT_CASE(table_does_not_fill_with_tombstones),
 	KUNIT_CASE(table_grows),
+	KUNIT_CASE(table_without_memory),
 	KUNIT_CASE(table_survives_collisions),
 	KUNIT_CASE(table_p_scl_03_walks_stay_short),
 	KUNIT_CASE_SLOW(table_lookups_never_miss_while_it_grows),
