@@ -10,6 +10,7 @@
 #include <linux/unaligned.h>
 
 #include "../common.h"
+#include "internal.h"
 
 #define BITS_32		1
 #define BITS_64		2
@@ -111,6 +112,7 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, EINVAL, "p_x86_14 hlt", 0xf4),
 	REFUSE(BITS_ANY, EINVAL, "sti before hlt", 0xfb, 0xf4),
 	REFUSE(BITS_ANY, EINVAL, "sti before mwait", 0xfb, 0x0f, 0x01, 0xc9),
+	REFUSE(BITS_ANY, EINVAL, "sti before mwaitx", 0xfb, 0x0f, 0x01, 0xfb),
 	REFUSE(BITS_ANY, EINVAL, "mwait", 0x0f, 0x01, 0xc9),
 	REFUSE(BITS_ANY, EINVAL, "mwaitx", 0x0f, 0x01, 0xfb),
 	REFUSE(BITS_ANY, EINVAL, "umwait", 0xf2, 0x0f, 0xae, 0xf0),
@@ -200,6 +202,9 @@ static const struct row rows[] = {
 	STEP(BITS_ANY, "bt $5,%eax", 0x0f, 0xba, 0xe0, 5),
 	STEP(BITS_ANY, "lfence", 0x0f, 0xae, 0xe8),
 	STEP(BITS_ANY, "mov %eax,%cr4", 0x0f, 0x22, 0xe0),
+	STEP(BITS_64, "mov %rax,%cr8", 0x44, 0x0f, 0x22, 0xc0),
+	STEP(BITS_64, "rdgsbase %rax", 0xf3, 0x48, 0x0f, 0xae, 0xc8),
+	STEP(BITS_ANY, "clac", 0x0f, 0x01, 0xca),
 	STEP(BITS_ANY, "fnstsw", 0xdf, 0xe0),
 	STEP(BITS_ANY, "p_x86_13 crc32b (3-byte map)", 0xf2, 0x0f, 0x38, 0xf0, 0xc0),
 	STEP(BITS_ANY, "mov (%eax),%eax", 0x8b, 0x00),
@@ -410,11 +415,29 @@ static void decode_copy_vectors(struct kunit *test)
 	}
 }
 
+/* Behind the text there is nothing, and what is no text has no function around it. */
+static void decode_what_cannot_be_read(struct kunit *test)
+{
+	unsigned long nothing = -PAGE_SIZE;
+	struct kprobe_insn ki;
+	u8 byte;
+
+	mutex_lock(&kprobe_mutex);
+	mutex_lock(&text_mutex);
+	KUNIT_EXPECT_EQ(test, kprobe_read_text(nothing, &byte, 1), -EFAULT);
+	KUNIT_EXPECT_EQ(test, kprobe_fetch_at(nothing, nothing + 16, &ki), -EILSEQ);
+	KUNIT_EXPECT_EQ(test, kprobe_fetch(nothing, &ki), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_fetch((unsigned long)test, &ki), -EINVAL);
+	mutex_unlock(&text_mutex);
+	mutex_unlock(&kprobe_mutex);
+}
+
 static struct kunit_case decode_cases[] = {
 	KUNIT_CASE_PARAM(decode_classify, row_gen_params),
 	KUNIT_CASE(decode_targets),
 	KUNIT_CASE(decode_copy),
 	KUNIT_CASE(decode_copy_vectors),
+	KUNIT_CASE(decode_what_cannot_be_read),
 	{}
 };
 

@@ -20,6 +20,7 @@
 #include <linux/static_call.h>
 #include <linux/workqueue.h>
 
+#include <asm/asm.h>
 #include <asm/ibt.h>
 #include <asm/irq_regs.h>
 
@@ -35,6 +36,7 @@
 	".popsection\n"
 
 extern const u32 kpj_off_fill, kpj_off_nops, kpj_off_push, kpj_off_static_call, kpj_off_many;
+extern const u32 kpj_off_bad_load;
 
 /* No constant, which would be something that leads there. */
 static noinline u8 *at(void *fn, u32 offset)
@@ -59,6 +61,16 @@ static noinline __noclone notrace int kpj_nops(int v)
 	asm volatile("777:	.rept 12\n	nop\n	.endr\n"
 		     PLACE(nops) : "+r" (v));
 	return v + 3;
+}
+
+/* Survives a fault, and then returns what it was given. */
+static noinline __noclone notrace long kpj_bad_load(long v, unsigned long from)
+{
+	asm volatile("777:	mov (%1), %0\n"
+		     "1:\n"
+		     _ASM_EXTABLE(777b, 1b)
+		     PLACE(bad_load) : "+r" (v) : "r" (from));
+	return v;
 }
 
 struct jump_probe {
@@ -773,6 +785,91 @@ static void jump_many_go_in_pieces(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
+static bool load_left_out;
+
+static noinline __noclone int faulting_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long v = 1;
+
+	asm volatile("	mov (%1), %0\n"
+		     "kpj_behind_fault:\n"
+		     ANNOTATE_NOENDBR
+		     : "+r" (v) : "r" (-PAGE_SIZE));
+	load_left_out = v == 1;
+	return count_pre(p, regs);
+}
+
+extern char kpj_behind_fault[];
+
+static int leave_load_out(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	regs->ip = (unsigned long)kpj_behind_fault;
+	return 1;
+}
+
+/* A handler whose fault is settled continues where its fault handler says. */
+static void jump_fault_of_handler_is_settled(struct kunit *test)
+{
+	int (*volatile fn)(int v) = kpj_nops;
+	struct jump_probe j = {
+		.kp = {
+			.addr = AT(nops),
+			.pre_handler = faulting_pre,
+			.fault_handler = leave_load_out,
+		},
+	};
+
+	load_left_out = false;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&j.kp), 0);
+	KUNIT_EXPECT_EQ(test, fn(1), 4);
+	KUNIT_EXPECT_TRUE(test, load_left_out);
+	KUNIT_EXPECT_EQ(test, atomic_read(&j.hits), 1);
+	/* And no hit is left open. */
+	KUNIT_EXPECT_EQ(test, fn(2), 5);
+	KUNIT_EXPECT_EQ(test, atomic_read(&j.hits), 2);
+	KUNIT_EXPECT_EQ(test, j.kp.nmissed, 0);
+	unregister_kprobe(&j.kp);
+}
+
+static long loaded;
+
+static int load_in_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	long (*volatile fn)(long v, unsigned long from) = kpj_bad_load;
+
+	loaded = fn(17, -PAGE_SIZE);
+	return count_pre(p, regs);
+}
+
+/* The step of a probe that is hit inside a handler faults: that hit ends, this goes on. */
+static void jump_fault_of_nested_step(struct kunit *test)
+{
+	int (*volatile fn)(int v) = kpj_nops;
+	struct jump_probe outer = {
+		.kp = { .addr = AT(nops), .pre_handler = load_in_handler },
+	};
+	struct jump_probe inner = {
+		.kp = { .addr = AT(bad_load), .pre_handler = count_pre },
+	};
+	int i;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&inner.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&outer.kp), 0);
+	for (i = 1; i <= 3; i++) {
+		loaded = 0;
+		KUNIT_EXPECT_EQ(test, fn(i), i + 3);
+		KUNIT_EXPECT_EQ(test, loaded, 17);
+		KUNIT_EXPECT_EQ(test, atomic_read(&outer.hits), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&inner.hits), 0);
+		KUNIT_EXPECT_EQ(test, inner.kp.nmissed, i);
+	}
+	unregister_kprobe(&outer.kp);
+	/* No hit is left open. */
+	KUNIT_EXPECT_EQ(test, kpj_bad_load(18, -PAGE_SIZE), 18);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.hits), 1);
+	unregister_kprobe(&inner.kp);
+}
+
 static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(jump_p_opt_16_interrupted_inside),
 	KUNIT_CASE(jump_p_opt_16_preempted_inside),
@@ -786,6 +883,8 @@ static struct kunit_case jump_cases[] = {
 #endif
 	KUNIT_CASE(jump_p_opt_13_static_call),
 	KUNIT_CASE(jump_p_blk_10_inside_static_call),
+	KUNIT_CASE(jump_fault_of_handler_is_settled),
+	KUNIT_CASE(jump_fault_of_nested_step),
 	KUNIT_CASE(jump_p_opt_31_p_opt_33_many_come_and_go),
 	KUNIT_CASE(jump_many_go_in_pieces),
 	{}
