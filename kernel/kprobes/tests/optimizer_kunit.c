@@ -24,6 +24,9 @@
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
+#ifdef CONFIG_X86
+#include <asm/text-patching.h>
+#endif
 
 #include "../batch.h"
 #include "../optimizer.h"
@@ -754,6 +757,44 @@ static void optimizer_global_switch_while_waiting(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
+#ifdef CONFIG_X86
+/* Another one-byte instruction that the function can do without, or the nop again. */
+static void poke_byte(struct opt_test *t, unsigned int offset, u8 byte)
+{
+	guard(mutex)(&text_mutex);
+	text_poke(t->a.kp.addr + offset, &byte, 1);
+	text_poke_sync();
+}
+
+/*
+ * The detour has copies of instructions that others may patch in the meantime: then
+ * there is no jump, which would execute the old ones.
+ */
+static void optimizer_text_changed_while_waiting(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+	u8 *text;
+
+	hold_waiting(test, t);
+	text = (u8 *)t->a.kp.addr;
+	KUNIT_EXPECT_EQ(test, text[3], 0x90);
+	poke_byte(t, 3, 0xf8);				/* clc */
+	expect_hits(test, t);
+	release(test, t);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_CHANGED);
+	expect_hits(test, t);
+
+	poke_byte(t, 3, 0x90);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+}
+#endif
+
 /* The site, its detour and the worker part in good order. */
 static void optimizer_unregister_at_once(struct kunit *test)
 {
@@ -1237,6 +1278,9 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_post_handler_while_waiting),
 	KUNIT_CASE(optimizer_switched_off_while_waiting),
 	KUNIT_CASE(optimizer_global_switch_while_waiting),
+#ifdef CONFIG_X86
+	KUNIT_CASE(optimizer_text_changed_while_waiting),
+#endif
 	KUNIT_CASE(optimizer_unregister_at_once),
 	KUNIT_CASE(optimizer_p_opt_24_disabled),
 	KUNIT_CASE(optimizer_p_opt_25_no_slot_leaks),
