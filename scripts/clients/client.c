@@ -9,6 +9,8 @@
  *   client churn FN SECONDS   open and close such events while others call FN
  *   client pokes -a ADDRESS   what perf records of the text while one comes and goes
  *   client crash-load KERNEL INITRD CMDLINE   to boot after a panic
+ *   client nomem NTH write FILE TEXT   the NTH allocation of the write fails
+ *   client nomem NTH unload MODULE     ditto, as a module is removed
  *
  * Options: -r on return; -o BYTES offset; -a FN is an address; -e ERR the
  * program makes FN return it; -n CALLS how often getsid() is called; -c CPU where,
@@ -283,6 +285,28 @@ static void crash_load(const char *kernel, const char *initrd, const char *cmdli
 		die("kexec_file_load");
 }
 
+/* All files are open before it begins, since that needs memory, too. */
+static void nomem(const char *nth, const char *arg, const char *text)
+{
+	int set = open("/proc/self/fail-nth", O_WRONLY), get = open("/proc/self/fail-nth", O_RDONLY);
+	int file = text ? open(arg, O_WRONLY) : -1, ret, err;
+	char left[16] = "";
+
+	if (set < 0 || get < 0 || (text && file < 0))
+		die("open");
+	if (write(set, nth, strlen(nth)) < 0)
+		die("fail-nth");
+	if (text)
+		ret = write(file, text, strlen(text));
+	else
+		ret = syscall(__NR_delete_module, arg, O_NONBLOCK);
+	err = ret < 0 ? errno : 0;
+	/* What is left to be counted; zero if one has failed. */
+	if (read(get, left, sizeof(left) - 1) <= 0 || write(set, "0", 1) < 0)
+		die("fail-nth");
+	printf("error=%d failed=%d\n", err, !atoi(left));
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long cpu = 0;
@@ -328,6 +352,10 @@ int main(int argc, char **argv)
 		pokes();
 	else if (argc == 5 && !strcmp(argv[1], "crash-load"))
 		crash_load(argv[2], argv[3], argv[4]);
+	else if (argc == 6 && !strcmp(argv[1], "nomem") && !strcmp(argv[3], "write"))
+		nomem(argv[2], argv[4], argv[5]);
+	else if (argc == 5 && !strcmp(argv[1], "nomem") && !strcmp(argv[3], "unload"))
+		nomem(argv[2], argv[4], NULL);
 	else
 		return 2;
 	return 0;

@@ -19,7 +19,7 @@ check "the module loads" modprobe kprobe_test_nomem
 # Once without counting: tables grow, and stay.
 echo many >$NOMEM/run
 [ ! -e $LEAKS ] || echo clear >$LEAKS
-for what in plain traced post many return return_traced many_returns; do
+for what in plain traced post many mixed return return_traced many_returns; do
 	row=p_mem_12
 	case $what in *return*) row=p_ret_29 ;; esac
 	check "$row $what: each failure is clean" sh -c "echo $what >$NOMEM/run"
@@ -30,6 +30,202 @@ done
 check "p_mem_12 leaving: nobody notices" sh -c "echo leaving >$NOMEM/run"
 check "p_mem_12 leaving: it was tried" [ "$(cat $NOMEM/survived)" -ge 1 ]
 check "p_mem_12 leaving: the list is empty" no_probes
+for what in enabling disabling upgrading; do
+	check "p_mem_12 $what: each failure is clean" sh -c "echo $what >$NOMEM/run"
+	echo "    $(cat $NOMEM/failures) failed, $(cat $NOMEM/survived) did without"
+	check "p_mem_12 $what: it was tried" \
+		[ $(($(cat $NOMEM/failures) + $(cat $NOMEM/survived))) -ge 1 ]
+	check "p_mem_12 $what: the list is empty" no_probes
+done
+
+# The global switch, with an allocation failing at each place in turn. What did not
+# follow must follow the next time, and nothing may be called twice.
+DRIVER=/sys/module/kprobe_test_driver/parameters
+TARGET=/sys/module/kprobe_test_target/parameters
+
+hits_of_call() {
+	local before
+	before=$(cat $DRIVER/hits)
+	echo 1 >$TARGET/call
+	echo $(($(cat $DRIVER/hits) - before))
+}
+
+# nth_fails NTH COMMAND... - says whether an allocation failed (none: ends the loop).
+nth_fails() {
+	client nomem "$@" >/tmp/nomem.out 2>&1
+	grep -q 'failed=1' /tmp/nomem.out
+}
+
+# switch_each STATE HITS - each failure while switching to STATE.
+switch_each() {
+	local nth=1 tried=0 bad=0
+	while [ $nth -lt 500 ]; do
+		echo $((1 - $1)) >$KPROBES/enabled
+		nth_fails $nth write $KPROBES/enabled "$1" || break
+		tried=$((tried + 1))
+		[ "$(hits_of_call)" -le "$full" ] || bad=$((bad + 1))
+		# From the other state, and without a failure.
+		echo $((1 - $1)) >$KPROBES/enabled
+		echo "$1" >$KPROBES/enabled
+		[ "$(hits_of_call)" -eq "$2" ] || bad=$((bad + 1))
+		nth=$((nth + 1))
+	done
+	echo "    $tried allocations failed, $bad times with a wrong number of hits"
+	[ $tried -ge 1 ] && [ $nth -lt 500 ] && [ $bad -eq 0 ]
+}
+
+check "the driver and its target load" sh -c "modprobe kprobe_test_driver && modprobe kprobe_test_target"
+check "a probe on the target" sh -c "echo kprobe_test_target:kprobe_test_fn >$DRIVER/register"
+for fn in __x64_sys_getsid __x64_sys_getpgid; do
+	check "others in the same filter: $fn" sh -c "echo p:nomem/$fn $fn >>$TRACING/kprobe_events"
+done
+check "they are enabled" sh -c "echo 1 >$TRACING/events/nomem/enable"
+full=$(hits_of_call)
+check "it is hit" [ "$full" -ge 1 ]
+check "p_mem_12 switching off: each failure is made up for" switch_each 0 0
+check "p_mem_12 switching on: each failure is made up for" switch_each 1 "$full"
+check "it is hit as before" [ "$(hits_of_call)" -eq "$full" ]
+
+# The module goes with a probe in it.
+kill_each() {
+	local nth=1 tried=0 bad=0
+	while [ $nth -lt 200 ]; do
+		nth_fails $nth unload kprobe_test_target || break
+		tried=$((tried + 1))
+		if [ -d /sys/module/kprobe_test_target ]; then
+			[ "$(hits_of_call)" -eq "$full" ] || bad=$((bad + 1))
+			rmmod kprobe_test_target
+		fi
+		[ "$(grep -c GONE $KPROBES/list)" -eq 1 ] || bad=$((bad + 1))
+		modprobe kprobe_test_target
+		# Nothing of the old one is in the new text.
+		[ "$(hits_of_call)" -eq 0 ] || bad=$((bad + 1))
+		echo 1 >$DRIVER/unregister
+		echo kprobe_test_target:kprobe_test_fn >$DRIVER/register
+		[ "$(hits_of_call)" -eq "$full" ] || bad=$((bad + 1))
+		nth=$((nth + 1))
+	done
+	echo "    $tried allocations failed, $bad times something was wrong"
+	[ $tried -ge 1 ] && [ $nth -lt 200 ] && [ $bad -eq 0 ]
+}
+for post in 0 1; do
+	echo 1 >$DRIVER/unregister
+	rmmod kprobe_test_target 2>/dev/null
+	modprobe kprobe_test_target
+	echo $post >$DRIVER/post
+	check "a probe on the target, with post=$post" \
+		sh -c "echo kprobe_test_target:kprobe_test_fn >$DRIVER/register"
+	check "p_mem_12 killing: no failure is seen, post=$post" kill_each
+done
+echo 1 >$DRIVER/unregister
+echo 0 >$DRIVER/post
+modprobe kprobe_test_target
+
+# The probe leaves, its address stays in the filter, and then the module goes.
+leave_and_kill_each() {
+	local nth=1 tried=0 bad=0
+	while [ $nth -lt 200 ]; do
+		echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || bad=$((bad + 1))
+		nth_fails $nth write $DRIVER/unregister 1 || break
+		tried=$((tried + 1))
+		rmmod kprobe_test_target
+		modprobe kprobe_test_target
+		echo 1 >$TARGET/call
+		nth=$((nth + 1))
+	done
+	echo "    $tried allocations failed, $bad times something was wrong"
+	[ $tried -ge 1 ] && [ $nth -lt 200 ] && [ $bad -eq 0 ]
+}
+check "p_mem_12 leaving a module that goes: no failure is seen" leave_and_kill_each
+
+# From here on, all allocations below one function fail, also those that are made
+# instead of others.
+
+# fail_in FUNCTION - or none of them any more.
+fail_in() {
+	local kind range
+	range=$(awk -v fn="$1" '$3 == fn { a = $1; getline; print "0x" a, "0x" $1; exit }' \
+		/proc/kallsyms)
+	for kind in failslab fail_page_alloc; do
+		cd /sys/kernel/debug/$kind || return 1
+		echo 0 >probability
+		if [ "$1" != none ]; then
+			echo -1 >./times
+			echo "${range% *}" >require-start
+			echo "${range#* }" >require-end
+			echo 100 >probability
+		fi
+		cd /
+	done
+	[ "$1" = none ] || [ -n "$range" ]
+}
+
+says() { dmesg | grep -q "$1"; }
+traced() { echo "$1" >>$TRACING/kprobe_events; }
+
+rmmod kprobe_test_target 2>/dev/null
+if [ -e /sys/kernel/debug/failslab/require-start ]; then
+	check "allocations for a module's blacklist fail" fail_in kprobe_blacklist_add_module
+	check "p_mem_12 the module comes" modprobe kprobe_test_target
+	check "p_mem_12 what is not protected is reported" \
+		says 'functions of module kprobe_test_target are not protected: -12'
+	fail_in none
+	rmmod kprobe_test_target
+	check "the module comes with memory" modprobe kprobe_test_target
+	check "its functions are protected again" \
+		sh -c "! echo kprobe_test_target:kprobe_test_nokprobe >$DRIVER/register"
+	check "allocations fail as they are forgotten" fail_in kprobe_blacklist_remove_range
+	check "p_mem_12 the module goes" rmmod kprobe_test_target
+	check "p_mem_12 what stays is reported" \
+		says 'ranges of module kprobe_test_target stay on the blacklist'
+	fail_in none
+
+	check "allocations for return probes fail" fail_in register_kretprobe
+	check "p_ret_29 a return probe is refused" sh -c \
+		"! echo r:nomem/ret __x64_sys_getsid >>$TRACING/kprobe_events"
+	fail_in none
+	check "with memory it is not" traced "r:nomem/ret __x64_sys_getsid"
+	check "it goes" traced "-:nomem/ret"
+
+	# Several at once: their addresses are collected first.
+	check "allocations fail as probes are switched off" fail_in kprobe_ftrace_disarm
+	echo 0 >$KPROBES/enabled
+	fail_in none
+	check "p_mem_12 that is reported" says 'Kprobes globally disabled, but [0-9]* of [0-9]* failed'
+	echo 1 >$KPROBES/enabled
+	echo 0 >$KPROBES/enabled
+	check "allocations fail as they are switched on" fail_in kprobe_ftrace_arm
+	echo 1 >$KPROBES/enabled
+	fail_in none
+	check "p_mem_12 that is reported, too" says 'Kprobes globally enabled, but [0-9]* of [0-9]* failed'
+	echo 0 >$KPROBES/enabled
+	echo 1 >$KPROBES/enabled
+
+	# A jump in a module needs to know where the module's branches lead.
+	check "the module comes for a jump" modprobe kprobe_test_target
+	if [ -e /proc/sys/debug/kprobes-optimization ]; then
+		before=$(live)
+		check "allocations for a jump fail" fail_in arch_prepare_optimized_kprobe
+		check "a breakpoint is made all the same" \
+			sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
+		settle
+		check "p_mem_12 there is no jump" [ "$(live)" -eq "$before" ]
+		check "p_mem_12 but hits" [ "$(hits_of_call)" -ge 1 ]
+		fail_in none
+		echo 1 >$DRIVER/unregister
+		check "with memory" \
+			sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
+		settle
+		check "there is one" [ "$(live)" -gt "$before" ]
+		echo 1 >$DRIVER/unregister
+	fi
+fi
+echo 0 >$TRACING/events/nomem/enable
+echo >$TRACING/kprobe_events
+check "the driver goes" rmmod kprobe_test_driver
+rmmod kprobe_test_target 2>/dev/null
+check "p_mem_12 the list is empty after all that" no_probes
+
 before=$(awk '/^Slab:/ { print $2 }' /proc/meminfo)
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	echo many >$NOMEM/run

@@ -4,7 +4,8 @@
  * a case to the parameter "run" registers its probes again and again, each time
  * with the next allocation failing, until none fails any more. "failures" is
  * how often that made the registration fail, "survived" how often it did not. The
- * case "leaving" lets allocations of an unregistration fail, which never does.
+ * case "leaving" lets allocations of an unregistration fail, which never does;
+ * "enabling", "disabling" and "upgrading" do the same with what else may need memory.
  *
  * Which allocations can fail is up to failslab and fail_page_alloc in debugfs.
  */
@@ -156,6 +157,15 @@ static int many(struct probes *s)
 	return register_kprobes(s->kps, NR_BATCH);
 }
 
+/* One with a claim on its function, one without, in one call. */
+static int mixed(struct probes *s)
+{
+	kprobe_on(&s->k[0], "kp_nomem_traced", 0);
+	kprobe_on(&s->k[1], "kp_nomem_traced_too", 0);
+	s->k[0].post_handler = count_post;
+	return register_kprobes(s->kps, 2);
+}
+
 static int one_return(struct probes *s)
 {
 	return register_kretprobe(&s->r[0]);
@@ -171,23 +181,33 @@ static int many_returns(struct probes *s)
 	return register_kretprobes(s->rps, ARRAY_SIZE(s->rps));
 }
 
+static const char *try_leaving(struct probes *s, unsigned int nth, bool *more);
+static const char *try_enabling(struct probes *s, unsigned int nth, bool *more);
+static const char *try_disabling(struct probes *s, unsigned int nth, bool *more);
+static const char *try_upgrading(struct probes *s, unsigned int nth, bool *more);
+
 static const struct nomem_case {
 	const char	*name;
-	/* None: it is an unregistration whose allocations fail. */
+	/* A registration whose allocations fail, or something else. */
 	int		(*add)(struct probes *s);
 	/* How many probes that are, and whether they are return probes. */
 	int		nr, nr_ret;
 	/* What one call of each function makes them count. */
 	unsigned int	hits;
+	const char	*(*other)(struct probes *s, unsigned int nth, bool *more);
 } cases[] = {
 	{ "plain",		one_plain,		1, 0, 1 },
 	{ "traced",		one_traced,		1, 0, 1 },
 	{ "post",		one_with_post_handler,	1, 0, 1 },
 	{ "many",		many,			NR_BATCH, 0, NR_BATCH },
+	{ "mixed",		mixed,			2, 0, 2 },
 	{ "return",		one_return,		0, 1, 1 },
 	{ "return_traced",	one_return_traced,	0, 2, 1 },
 	{ "many_returns",	many_returns,		0, 3, 3 },
-	{ "leaving" },
+	{ "leaving",		.other = try_leaving },
+	{ "enabling",		.other = try_enabling },
+	{ "disabling",		.other = try_disabling },
+	{ "upgrading",		.other = try_upgrading },
 };
 
 static void take_back(const struct nomem_case *c, struct probes *s)
@@ -269,6 +289,7 @@ static const char *leave_once(struct probes *s, unsigned int nth, bool comes_bac
 			      bool *more)
 {
 	const char *why = NULL;
+	int i, ret = -ENOMEM;
 
 	fill(s);
 	kprobe_on(&s->k[0], "kp_nomem_traced", 0);
@@ -283,10 +304,16 @@ static const char *leave_once(struct probes *s, unsigned int nth, bool comes_bac
 	if (hits_of_calls() != 1)
 		why = "a wrong number of hits of the other one";
 
-	/* It can come back, or not. */
+	/* It can come back, even if its old address cannot be taken out before, or not. */
 	s->k[0] = (struct kprobe) {};
 	kprobe_on(&s->k[0], "kp_nomem_traced", 0);
-	if (comes_back && register_kprobe(&s->k[0]))
+	for (i = 1; comes_back && ret && i < 50; i++) {
+		fail_begin(i);
+		ret = register_kprobe(&s->k[0]);
+		if (!fail_end())
+			break;
+	}
+	if (comes_back && ret)
 		why = "cannot be registered again";
 	if (!why && hits_of_calls() != 1 + comes_back)
 		why = "a wrong number of hits after that";
@@ -298,6 +325,128 @@ static const char *leave_once(struct probes *s, unsigned int nth, bool comes_bac
 static const char *try_leaving(struct probes *s, unsigned int nth, bool *more)
 {
 	return leave_once(s, nth, false, more) ?: leave_once(s, nth, true, more);
+}
+
+/* What it returned, and whether an allocation had failed. */
+static const char *judge(int ret, bool failed)
+{
+	failures += !!ret;
+	survived += failed && !ret;
+	if (ret && !failed)
+		return "it fails though nothing else did";
+	return ret && ret != -ENOMEM ? "it fails with a wrong error" : NULL;
+}
+
+#define NR_TWO	2
+
+/* Two probes on what ftrace calls, one of them with a post handler, and a breakpoint. */
+static int three_kinds(struct probes *s, unsigned int flags)
+{
+	int i;
+
+	fill(s);
+	kprobe_on(&s->k[0], "kp_nomem_traced", 0);
+	kprobe_on(&s->k[1], "kp_nomem_traced_too", 0);
+	kprobe_on(&s->k[2], "kp_nomem_plain", 0);
+	s->k[1].post_handler = count_post;
+	for (i = 0; i < 3; i++)
+		s->k[i].flags = flags;
+	return register_kprobes(s->kps, 3);
+}
+
+/* Those that are enabled are hit, and no others. */
+static const char *hit_as_they_say(struct probes *s, const char *what)
+{
+	unsigned int i, want = 0;
+
+	for (i = 0; i < 3; i++)
+		want += !kprobe_disabled(&s->k[i]);
+	return hits_of_calls() == want ? NULL : what;
+}
+
+static const char *switch_one(struct probes *s, struct kprobe *p, bool on,
+			      unsigned int nth, bool *more)
+{
+	const char *why;
+	int ret;
+
+	fail_begin(nth);
+	ret = on ? enable_kprobe(p) : disable_kprobe(p);
+	*more = fail_end();
+	why = judge(ret, *more) ?: hit_as_they_say(s, "a wrong number of hits");
+	if (!why && !ret && kprobe_disabled(p) == on)
+		why = "it has done nothing";
+	if (!why && (on ? enable_kprobe(p) : disable_kprobe(p)))
+		why = "it fails for good";
+	if (!why && kprobe_disabled(p) == on)
+		why = "it does nothing any more";
+	return why ?: hit_as_they_say(s, "a wrong number of hits in the end");
+}
+
+/* Each of them in turn. More allocations than the first one needs are not its own. */
+static const char *switch_each(struct probes *s, bool on, unsigned int nth, bool *more)
+{
+	const char *why = NULL;
+	bool any = false;
+	int i;
+
+	if (three_kinds(s, on ? KPROBE_FLAG_DISABLED : 0))
+		return "cannot be registered";
+	for (i = 0; i < 3 && !why; i++) {
+		why = switch_one(s, &s->k[i], on, nth, more);
+		any |= *more;
+	}
+	*more = any;
+	unregister_kprobes(s->kps, 3);
+	return why ?: hits_of_calls() ? "a handler ran" : NULL;
+}
+
+static const char *try_enabling(struct probes *s, unsigned int nth, bool *more)
+{
+	return switch_each(s, true, nth, more);
+}
+
+static const char *try_disabling(struct probes *s, unsigned int nth, bool *more)
+{
+	return switch_each(s, false, nth, more);
+}
+
+/*
+ * Users with post handlers come to sites that have none: the sites move to another
+ * ops of ftrace. If that fails, the old users stay and are called as before.
+ */
+static const char *try_upgrading(struct probes *s, unsigned int nth, bool *more)
+{
+	const char *why;
+	int i, ret;
+
+	fill(s);
+	for (i = 0; i < 2 * NR_TWO; i++)
+		kprobe_on(&s->k[i], i % NR_TWO ? "kp_nomem_traced_too" : "kp_nomem_traced", 0);
+	if (register_kprobes(s->kps, NR_TWO))
+		return "cannot be registered";
+
+	for (i = NR_TWO; i < 2 * NR_TWO; i++)
+		s->k[i].post_handler = count_post;
+	fail_begin(nth);
+	ret = register_kprobes(s->kps + NR_TWO, NR_TWO);
+	*more = fail_end();
+	why = judge(ret, *more);
+	if (!why && hits_of_calls() != (ret ? NR_TWO : 2 * NR_TWO))
+		why = "a wrong number of hits";
+	if (!why && ret && (s->k[NR_TWO].addr || s->k[NR_TWO].flags))
+		why = "a probe has changed";
+	if (!why && ret) {
+		ret = register_kprobes(s->kps + NR_TWO, NR_TWO);
+		if (ret || hits_of_calls() != 2 * NR_TWO)
+			why = "it fails for good";
+	}
+	if (!ret)
+		unregister_kprobes(s->kps + NR_TWO, NR_TWO);
+	if (!why && hits_of_calls() != NR_TWO)
+		why = "a wrong number of hits after that";
+	unregister_kprobes(s->kps, NR_TWO);
+	return why ?: hits_of_calls() ? "a handler ran" : NULL;
 }
 
 static int run_case(const struct nomem_case *c)
@@ -317,7 +466,7 @@ static int run_case(const struct nomem_case *c)
 	memcpy(text + 32, kp_nomem_nops, NOPS_OFFSET + NR_BATCH);
 
 	for (nth = 1; nth < MAX_ALLOCATIONS && more && !why; nth++)
-		why = c->add ? try(c, s, nth, text, &more) : try_leaving(s, nth, &more);
+		why = c->add ? try(c, s, nth, text, &more) : c->other(s, nth, &more);
 	if (!why && more)
 		why = "there is no end of it";
 	if (!why)
