@@ -511,7 +511,6 @@
 	plain "movl %fs, %ecx"
 	plain "movl %gs, %edx"
 	plain "movw %es, 4(%ebx)"
-	plain "movl %es:(%ebx), %ecx"
 	plain "arpl %cx, %dx"
 	plain "arpl %cx, (%ebx)"
 	plain "boundl %ecx, (%ebx)", with=RANGE
