@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Every target is a script of the same name; they say what they do, and keep
-# what they make outside this directory (see README.md).
+# Every target is a script of the same name, which documents itself. Build products
+# are kept outside this directory (see README.md).
 
-targets := run test selftests shell series check bench sweep coverage adversary stress coherence mutants gcov defects pitfalls test-arches test-debug test-matrix
+targets := run test selftests shell series check bench sweep coverage adversary stress coherence mutants gcov decode-check litmus defects pitfalls test-arches test-debug test-matrix
 
 help:
 	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work'
@@ -14,20 +14,22 @@ help:
 	@echo 'make check        checkpatch, sparse, W=1, kernel-doc on our files'
 	@echo 'make bench        what a probe costs, base and ours side by side'
 	@echo 'make sweep        probes on every 20th instruction of the kernel, under load (EVERY=, SEED=)'
-	@echo 'make coverage     how many probes become jumps, and why others do not (SAMPLE=, ALL=1)'
+	@echo 'make coverage     how many probes are optimized, and why others are not (SAMPLE=, ALL=1)'
 	@echo 'make adversary    optimized probes in thousands of random functions (SEEDS=, FUNCTIONS=)'
 	@echo 'make stress       ten minutes of everything at once (MINUTES=, KERNEL=x86_64-lockdep)'
-	@echo 'make coherence    does QEMU execute what another CPU has rewritten, or something older?'
-	@echo 'make mutants      plant errors, one at a time: each has to be caught by a test'
+	@echo 'make coherence    does QEMU execute code that another CPU has rewritten, or stale code?'
+	@echo 'make mutants      plant errors, one at a time: a test must catch each (MUTANT=)'
 	@echo 'make gcov         which lines and branches of ours the tests execute (SUITE=, LIST=1, KEEP=1)'
-	@echo 'make defects      what the base does wrong, shown in the base and in ours'
-	@echo 'make pitfalls     which test shows what of the list of known hard cases'
+	@echo 'make decode-check compare instruction lengths of the x86 decoder with objdump'
+	@echo 'make litmus       judge the litmus tests of lockless lookups'
+	@echo 'make defects      known defects of the base, shown in the base and absent in ours'
+	@echo 'make pitfalls     which test covers which known hard case'
 	@echo 'make test-arches  build the other architectures'
 	@echo 'make test-debug   all suites under lockdep, KASAN and KCSAN'
 	@echo 'make test-matrix  KUnit with other preemption, unwinders, mitigations, compiler'
 	@echo 'make clean        remove everything that was made'
 
-run test selftests shell check bench sweep coverage adversary stress coherence mutants gcov defects pitfalls test-arches test-debug test-matrix:
+run test selftests shell check bench sweep coverage adversary stress coherence mutants gcov decode-check litmus defects pitfalls test-arches test-debug test-matrix:
 	@scripts/$@
 
 series:

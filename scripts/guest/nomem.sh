@@ -128,6 +128,8 @@ leave_and_kill_each() {
 		echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || bad=$((bad + 1))
 		nth_fails $nth write $DRIVER/unregister 1 || break
 		tried=$((tried + 1))
+		# If the write itself failed, the driver has not seen it.
+		echo 1 >$DRIVER/unregister
 		rmmod kprobe_test_target
 		modprobe kprobe_test_target
 		echo 1 >$TARGET/call
@@ -141,11 +143,18 @@ check "p_mem_12 leaving a module that goes: no failure is seen" leave_and_kill_e
 # From here on, all allocations below one function fail, also those that are made
 # instead of others.
 
-# fail_in FUNCTION - or none of them any more.
+# fail_in FUNCTION... - fail allocations in these functions and in all that are linked
+# between them, as the compiler may have inlined one or left it by a jump. Or none.
 fail_in() {
 	local kind range
-	range=$(awk -v fn="$1" '$3 == fn { a = $1; getline; print "0x" a, "0x" $1; exit }' \
-		/proc/kallsyms)
+	range=$(awk -v names=" $* " '
+		found { end = $1; found = 0 }
+		index(names, " " $3 " ") && $2 ~ /^[Tt]$/ {
+			if (!start)
+				start = $1
+			found = 1
+		}
+		END { if (end) print "0x" start, "0x" end }' /proc/kallsyms)
 	for kind in failslab fail_page_alloc; do
 		cd /sys/kernel/debug/$kind || return 1
 		echo 0 >probability
@@ -163,6 +172,8 @@ fail_in() {
 says() { dmesg | grep -q "$1"; }
 traced() { echo "$1" >>$TRACING/kprobe_events; }
 
+FTRACE_ROOM='kprobe_ftrace_kill kprobe_ftrace_arm kprobe_ftrace_disarm kprobe_ftrace_purge'
+DETOURS='arch_prepare_optimized_kprobe arch_optimizer_begin arch_remove_optimized_kprobe'
 rmmod kprobe_test_target 2>/dev/null
 if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	check "allocations for a module's blacklist fail" fail_in kprobe_blacklist_add_module
@@ -188,24 +199,17 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	check "it goes" traced "-:nomem/ret"
 
 	# Several at once: their addresses are collected first.
-	check "allocations fail as probes are switched off" fail_in kprobe_ftrace_disarm
+	check "allocations fail as probes are switched off" fail_in $FTRACE_ROOM
 	echo 0 >$KPROBES/enabled
 	fail_in none
 	check "p_mem_12 that is reported" says 'Kprobes globally disabled, but [0-9]* of [0-9]* failed'
-	echo 1 >$KPROBES/enabled
-	echo 0 >$KPROBES/enabled
-	check "allocations fail as they are switched on" fail_in kprobe_ftrace_arm
-	echo 1 >$KPROBES/enabled
-	fail_in none
-	check "p_mem_12 that is reported, too" says 'Kprobes globally enabled, but [0-9]* of [0-9]* failed'
-	echo 0 >$KPROBES/enabled
 	echo 1 >$KPROBES/enabled
 
 	# A jump in a module needs to know where the module's branches lead.
 	check "the module comes for a jump" modprobe kprobe_test_target
 	if [ -e /proc/sys/debug/kprobes-optimization ]; then
 		before=$(live)
-		check "allocations for a jump fail" fail_in arch_prepare_optimized_kprobe
+		check "allocations for a jump fail" fail_in $DETOURS
 		check "a breakpoint is made all the same" \
 			sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
 		settle
