@@ -55,12 +55,17 @@ typedef __SIZE_TYPE__ size_t;
 /* Text */
 #define INT3_INSN_OPCODE	0xcc
 #define INT3_INSN_SIZE		1
+#define CALL_INSN_OPCODE	0xe8
+#define JMP32_INSN_OPCODE	0xe9
 #define JMP8_INSN_SIZE		2
 #define JMP32_INSN_SIZE		5
 
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
 	unsigned long ax, cx, dx, si, di, ip, sp, flags;
+	struct {
+		u64 wfe : 1;
+	} fred_cs;
 };
 
 static inline long copy_from_kernel_nofault(void *to, const void *from, unsigned long size)
@@ -112,6 +117,11 @@ struct kprobe {
 	void				*fault_handler;
 	u32				flags;
 };
+
+static inline bool kprobe_in_livepatch(unsigned long addr)
+{
+	return false;
+}
 
 static inline struct kprobe *find_kprobe_in(unsigned long start, unsigned long end)
 {

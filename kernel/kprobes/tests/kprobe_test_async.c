@@ -82,6 +82,7 @@ static struct kprobe probes[] = {
 	{ .symbol_name = "kprobe_test_async_init_traced" },
 	{ .symbol_name = "kprobe_test_async_init_plain" },
 };
+
 static struct kprobe *kps[ARRAY_SIZE(probes)];
 
 static int (* const volatile stay[NR_STAY])(int v) = {

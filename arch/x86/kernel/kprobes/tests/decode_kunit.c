@@ -8,6 +8,7 @@
 #include <linux/memory.h>
 #include <linux/sizes.h>
 #include <linux/unaligned.h>
+#include <linux/vmalloc.h>
 
 #include "../common.h"
 #include "internal.h"
@@ -419,17 +420,22 @@ static void decode_copy_vectors(struct kunit *test)
 static void decode_what_cannot_be_read(struct kunit *test)
 {
 	unsigned long nothing = -PAGE_SIZE;
+	/* Other memory may once have been init text, which symbols still cover. */
+	void *data = vmalloc(PAGE_SIZE);
 	struct kprobe_insn ki;
 	u8 byte;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
 
 	mutex_lock(&kprobe_mutex);
 	mutex_lock(&text_mutex);
 	KUNIT_EXPECT_EQ(test, kprobe_read_text(nothing, &byte, 1), -EFAULT);
 	KUNIT_EXPECT_EQ(test, kprobe_fetch_at(nothing, nothing + 16, &ki), -EILSEQ);
 	KUNIT_EXPECT_EQ(test, kprobe_fetch(nothing, &ki), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kprobe_fetch((unsigned long)test, &ki), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_fetch((unsigned long)data, &ki), -EINVAL);
 	mutex_unlock(&text_mutex);
 	mutex_unlock(&kprobe_mutex);
+	vfree(data);
 }
 
 static struct kunit_case decode_cases[] = {
