@@ -83,11 +83,15 @@ NOKPROBE_SYMBOL(count_miss_of_users);
  * Handlers are entitled to RCU, and their probes are freed by it. ftrace and
  * detours get here from where it does not watch, too; and on many architectures
  * so do breakpoints, as their exception leaves it as it was.
+ *
+ * A return trampoline that is itself probed is the exception: without its handler it
+ * would return to itself for ever. The handler is part of the kernel, and is never
+ * freed.
  */
 static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 {
 	return (KPROBE_TRAP_IS_WATCHED && site->kind == KPROBE_SITE_BREAKPOINT) ||
-	       kprobe_rcu_is_watching();
+	       kprobe_rcu_is_watching() || site->trampoline;
 }
 
 /**
@@ -149,7 +153,8 @@ NOKPROBE_SYMBOL(kprobe_miss_unwatched);
  */
 void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (likely(kprobe_rcu_is_watching()))
+	/* powerpc probes its return trampoline, which may be optimized, too. */
+	if (likely(kprobe_rcu_is_watching() || kprobe_to_site(kp)->trampoline))
 		kprobe_site_pre_handler(kp, regs);
 	else
 		kprobe_miss_unwatched(kp);

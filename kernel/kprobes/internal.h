@@ -110,6 +110,8 @@ struct kprobe_ftrace_ops;
  * @nr_enabled: those of them not disabled; kprobe_mutex
  * @state: only kprobe_site_move() changes it; kprobe_mutex
  * @kind: never changes
+ * @trampoline: it is a return trampoline, whose handler does not depend on RCU; never
+ *	changes
  * @prepared: the architecture has resources for @kp; kprobe_mutex
  * @ftrace: the ops whose calls count, or NULL; kprobe_mutex, hit path reads
  * @in_plain: it is not the shared ops, but the address is also in its filter;
@@ -137,6 +139,7 @@ struct kprobe_site {
 	unsigned int			nr_enabled;
 	enum kprobe_site_state		state;
 	enum kprobe_site_kind		kind;
+	bool				trampoline;
 	bool				prepared;
 	bool				in_plain;
 	struct kprobe_ftrace_ops	*ftrace;

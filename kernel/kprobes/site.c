@@ -125,6 +125,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr,
 	site->kp.addr = (kprobe_opcode_t *)addr;
 	site->kp.pre_handler = kprobe_site_pre_handler;
 	site->kp.flags = KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED;
+	site->trampoline = arch_trampoline_kprobe(&site->kp);
 	if (kind == KPROBE_SITE_FTRACE)
 		site->kp.flags |= KPROBE_FLAG_FTRACE;
 
