@@ -2,7 +2,7 @@
 # Every target is a script of the same name, which documents itself. Build products
 # are kept outside this directory (see README.md).
 
-targets := run test selftests shell series check bench sweep coverage adversary stress coherence mutants gcov decode-check litmus defects pitfalls test-arches test-debug test-matrix
+targets := run test selftests shell series check bench sweep coverage adversary stress coherence mutants gcov decode-check litmus model defects pitfalls test-arches test-debug test-matrix
 
 help:
 	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work'
@@ -21,6 +21,7 @@ help:
 	@echo 'make mutants      plant errors, one at a time: a test must catch each (MUTANT=)'
 	@echo 'make gcov         which lines and branches of ours the tests execute (SUITE=, LIST=1, KEEP=1)'
 	@echo 'make decode-check compare instruction lengths of the x86 decoder with objdump'
+	@echo 'make model        random sequences of calls against a model of what they do (OPS=, SEED=, THREADS=)'
 	@echo 'make litmus       judge the litmus tests of lockless lookups'
 	@echo 'make defects      known defects of the base, shown in the base and absent in ours'
 	@echo 'make pitfalls     which test covers which known hard case'
@@ -29,7 +30,7 @@ help:
 	@echo 'make test-matrix  KUnit with other preemption, unwinders, mitigations, compiler'
 	@echo 'make clean        remove everything that was made'
 
-run test selftests shell check bench sweep coverage adversary stress coherence mutants gcov decode-check litmus defects pitfalls test-arches test-debug test-matrix:
+run test selftests shell check bench sweep coverage adversary stress coherence mutants gcov decode-check litmus model defects pitfalls test-arches test-debug test-matrix:
 	@scripts/$@
 
 series:
