@@ -196,9 +196,9 @@ struct site_lists {
 static void site_lists_add(struct site_lists *lists, struct kprobe_site *site)
 {
 	if (site->kind == KPROBE_SITE_FTRACE)
-		list_move_tail(&site->kp.list, &lists->ftrace);
+		list_move_tail(&site->head.kp.list, &lists->ftrace);
 	else
-		list_move_tail(&site->kp.list, &lists->text);
+		list_move_tail(&site->head.kp.list, &lists->text);
 }
 
 /* All sites of a list have got to a new state. */
@@ -209,7 +209,7 @@ static void list_moved(struct list_head *kps, enum kprobe_site_state to)
 	list_for_each_entry_safe(kp, tmp, kps, list) {
 		list_del_init(&kp->list);
 		kprobe_site_move(kprobe_to_site(kp), to);
-		kprobe_opt_moved(kprobe_to_site(kp));
+		kprobe_opt_site_changed(kprobe_to_site(kp));
 	}
 }
 
@@ -237,7 +237,7 @@ static bool arm_text(struct list_head *kps)
 	if (list_empty(kps))
 		return false;
 
-	bypassed = kprobe_opt_make_room(kps);
+	bypassed = kprobe_opt_revert_over(kps);
 	scoped_guard(kprobe_text)
 		arch_arm_kprobes(kps);
 	list_moved(kps, KPROBE_SITE_ARMED);
@@ -249,7 +249,7 @@ static void disarm_text(struct list_head *kps)
 	if (list_empty(kps))
 		return;
 
-	kprobe_opt_take_out(kps);
+	kprobe_opt_revert_at(kps);
 	scoped_guard(kprobe_text)
 		arch_disarm_kprobes(kps);
 	list_moved(kps, KPROBE_SITE_READY);
@@ -337,10 +337,10 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 		site_lists_add(lists, site);
 	else if (site->state == KPROBE_SITE_ARMED)
 		/* It has perhaps taken the only post handler along. */
-		kprobe_opt_follow(site, NULL);
+		kprobe_opt_update(site, NULL);
 	else if (site->state == KPROBE_SITE_READY && !site->nr_enabled)
 		/* It was to be armed, and in the way of others. */
-		kprobe_opt_moved(site);
+		kprobe_opt_site_changed(site);
 }
 
 static void disarm_left(struct site_lists *lists)
@@ -566,7 +566,7 @@ static int find_or_create_site(struct kprobe_reg *r)
 			return -ENOMEM;
 
 		if (r->where.on_entry)
-			kprobe_publish_flag(&r->site->kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
+			kprobe_publish_flag(&r->site->head.kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
 		r->creator = true;
 	}
 
@@ -578,7 +578,7 @@ static int find_or_create_site(struct kprobe_reg *r)
 
 static int prepare(struct kprobe_site *site)
 {
-	struct kprobe *kp = &site->kp;
+	struct kprobe *kp = &site->head.kp;
 	int ret;
 
 	if (site->kind == KPROBE_SITE_FTRACE) {
@@ -675,9 +675,9 @@ static void batch_arm_ftrace(struct kprobe_batch *b)
 		if (site->kind != KPROBE_SITE_FTRACE)
 			continue;
 		if (site->state == KPROBE_SITE_READY && site_to_be_armed(site))
-			list_move_tail(&site->kp.list, &unarmed);
+			list_move_tail(&site->head.kp.list, &unarmed);
 		else if (site->state == KPROBE_SITE_ARMED && kprobe_ftrace_outgrown(site))
-			list_move_tail(&site->kp.list, &outgrown);
+			list_move_tail(&site->head.kp.list, &outgrown);
 		else
 			continue;
 		first = min(first, i);
@@ -693,7 +693,7 @@ static void batch_arm_ftrace(struct kprobe_batch *b)
 		return;
 
 	pr_debug_ratelimited("cannot arm %pS, or another of its batch: %d\n",
-			     b->reg[first].site->kp.addr, ret);
+			     b->reg[first].site->head.kp.addr, ret);
 	batch_fail(b, first, ret);
 }
 
@@ -714,10 +714,10 @@ static void batch_arm(struct kprobe_batch *b)
 	for_each_reg(i, r, b) {
 		if (r->site->kind == KPROBE_SITE_BREAKPOINT &&
 		    r->site->state == KPROBE_SITE_READY && site_to_be_armed(r->site))
-			list_move_tail(&r->site->kp.list, &text);
+			list_move_tail(&r->site->head.kp.list, &text);
 		/* With post handlers and the like there can be no jump. */
 		else if (r->site->state == KPROBE_SITE_ARMED)
-			kprobe_opt_follow(r->site, &revert);
+			kprobe_opt_update(r->site, &revert);
 	}
 	kprobe_opt_revert(&revert);
 	b->bypassed = arm_text(&text);
@@ -1109,7 +1109,7 @@ static int arm_ftrace_rest(unsigned int *failed)
 	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
 		if (site->state == KPROBE_SITE_READY && site_to_be_armed(site) &&
 		    site->kind == KPROBE_SITE_FTRACE)
-			list_move_tail(&site->kp.list, kprobe_site_has_post(site) ?
+			list_move_tail(&site->head.kp.list, kprobe_site_has_post(site) ?
 							&exclusive : &shared);
 	}
 
@@ -1132,7 +1132,7 @@ static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 		if (site->state != from || !site->nr_enabled)
 			continue;
 		/* Calls in flight still return through these. */
-		if (!on && arch_trampoline_kprobe(&site->kp))
+		if (!on && arch_trampoline_kprobe(&site->head.kp))
 			continue;
 		site_lists_add(&lists, site);
 		++*total;
@@ -1221,7 +1221,7 @@ static void kill_range(unsigned long start, unsigned long end, bool writable)
 		for_each_site_in_range(site) {
 			if (site->state == KPROBE_SITE_GONE)
 				continue;
-			kprobe_opt_drop(site);
+			kprobe_opt_kill(site);
 			kprobe_site_move(site, KPROBE_SITE_GONE);
 			any = true;
 		}

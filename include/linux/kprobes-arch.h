@@ -24,7 +24,7 @@
  *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant;
  *  - __ARCH_WANT_KPROBES_FTRACE_ENTRY if its kprobe_ftrace_handler() asks
  *    kprobe_rcu_is_watching() before it looks the probe up, and then
- *    kprobe_ftrace_hit_counts(), so that ftrace can call it directly;
+ *    kprobe_ftrace_owns(), so that ftrace can call it directly;
  *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint
  *    exceptions, from before the probe is looked up until the hit is over.
  * It defines the per-CPU variables current_kprobe and kprobe_ctlblk.
@@ -295,12 +295,12 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 extern bool kprobe_ftrace_disabled __read_mostly;
 
 /* Some hits are not to be handled: ftrace is broken, or sites are moving. */
-extern bool kprobe_ftrace_choosy;
-bool kprobe_ftrace_chooses(struct kprobe *p, const struct ftrace_ops *ops);
+extern bool kprobe_ftrace_check_owner;
+bool __kprobe_ftrace_owns(struct kprobe *p, const struct ftrace_ops *ops);
 void kprobe_ftrace_miss_unwatched(unsigned long ip, const struct ftrace_ops *ops);
 
 /**
- * kprobe_ftrace_hit_counts() - is this call of ftrace to be handled?
+ * kprobe_ftrace_owns() - is this call of ftrace to be handled?
  * @p: the probe of the site
  * @ops: the ops through which ftrace calls
  *
@@ -311,10 +311,10 @@ void kprobe_ftrace_miss_unwatched(unsigned long ip, const struct ftrace_ops *ops
  * Return: true if the hit is to be handled, false if it is to be ignored.
  */
 static nokprobe_inline bool
-kprobe_ftrace_hit_counts(struct kprobe *p, const struct ftrace_ops *ops)
+kprobe_ftrace_owns(struct kprobe *p, const struct ftrace_ops *ops)
 {
-	return likely(!READ_ONCE(kprobe_ftrace_choosy)) ||
-	       kprobe_ftrace_chooses(p, ops);
+	return likely(!READ_ONCE(kprobe_ftrace_check_owner)) ||
+	       __kprobe_ftrace_owns(p, ops);
 }
 #else
 static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
@@ -396,33 +396,33 @@ const char *arch_kprobe_mode(const struct kprobe *p);
 #define KPROBE_FLAG_JUMP	BIT(28)	/* the text may have a jump */
 
 /* Why there is no jump. */
-enum kprobe_opt_why {
-	KPROBE_OPT_FINE,
+enum kprobe_noopt {
+	KPROBE_NOOPT_NONE,
 	/* The core says these. */
-	KPROBE_OPT_FTRACE,
-	KPROBE_OPT_DISARMED,
-	KPROBE_OPT_OFF,
-	KPROBE_OPT_POST,
-	KPROBE_OPT_FAULT,
-	KPROBE_OPT_NEIGHBOUR,
-	KPROBE_OPT_INIT,
-	KPROBE_OPT_LIVEPATCH,
-	KPROBE_OPT_NOMEM,
-	KPROBE_OPT_CHANGED,
+	KPROBE_NOOPT_FTRACE,
+	KPROBE_NOOPT_DISARMED,
+	KPROBE_NOOPT_OFF,
+	KPROBE_NOOPT_POST,
+	KPROBE_NOOPT_FAULT,
+	KPROBE_NOOPT_NEIGHBOUR,
+	KPROBE_NOOPT_INIT,
+	KPROBE_NOOPT_LIVEPATCH,
+	KPROBE_NOOPT_NOMEM,
+	KPROBE_NOOPT_CHANGED,
 	/* Architectures say these, when they prepare. */
-	KPROBE_OPT_ARCH,
-	KPROBE_OPT_RANGE,
-	KPROBE_OPT_END,
-	KPROBE_OPT_INSN,
-	KPROBE_OPT_CALL,
-	KPROBE_OPT_EXTABLE,
-	KPROBE_OPT_PATCHED,
-	KPROBE_OPT_TARGET,
-	KPROBE_OPT_LANDING,
-	KPROBE_OPT_INDIRECT,
-	KPROBE_OPT_SEGMENT,
-	KPROBE_OPT_UNDECODED,
-	NR_KPROBE_OPT_WHYS,
+	KPROBE_NOOPT_ARCH,
+	KPROBE_NOOPT_RANGE,
+	KPROBE_NOOPT_END,
+	KPROBE_NOOPT_INSN,
+	KPROBE_NOOPT_CALL,
+	KPROBE_NOOPT_EXTABLE,
+	KPROBE_NOOPT_PATCHED,
+	KPROBE_NOOPT_TARGET,
+	KPROBE_NOOPT_LANDING,
+	KPROBE_NOOPT_INDIRECT,
+	KPROBE_NOOPT_SEGMENT,
+	KPROBE_NOOPT_UNDECODED,
+	NR_KPROBE_NOOPTS,
 };
 
 /**
@@ -432,7 +432,7 @@ enum kprobe_opt_why {
  * @optinsn: what the architecture keeps
  * @why: set by arch_prepare_optimized_kprobe() when it refuses
  * @why_at: what it refuses for is so far behind the probe
- * @why_passes: set besides when it would not refuse but for other probes near by
+ * @why_transient: set besides when it would not refuse but for other probes near by
  *
  * It stays where it is for as long as a task may be in its detour.
  */
@@ -442,11 +442,11 @@ struct optimized_kprobe {
 	struct arch_optimized_insn	optinsn;
 	u8				why;
 	u8				why_at;
-	bool				why_passes;
+	bool				why_transient;
 };
 
-/* How far away, at most, a probe is that makes @why_passes true. */
-#define KPROBE_OPT_NEAR_BY	512
+/* How far away, at most, a probe is that makes @why_transient true. */
+#define KPROBE_OPT_NEARBY	512
 
 /**
  * arch_optimizer_begin() - a probe is about to be prepared

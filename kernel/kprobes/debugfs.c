@@ -86,9 +86,9 @@ static void show_user(struct seq_file *m, struct kprobe_site *site,
 		seq_puts(m, "[GONE]");
 	else if (kprobe_disabled(p))
 		seq_puts(m, "[DISABLED]");
-	if (kprobe_optimized(&site->kp))
+	if (kprobe_optimized(&site->head.kp))
 		seq_puts(m, "[OPTIMIZED]");
-	if (kprobe_ftrace(&site->kp))
+	if (kprobe_ftrace(&site->head.kp))
 		seq_puts(m, "[FTRACE]");
 	seq_putc(m, '\n');
 }
@@ -141,7 +141,7 @@ static const char *site_kind(const struct kprobe_site *site)
 	if (kprobe_opt_is_live(site))
 		return "optimized";
 	/* What the architecture knew is gone with the code. */
-	return site->prepared ? arch_kprobe_mode(&site->kp) : "breakpoint";
+	return site->prepared ? arch_kprobe_mode(&site->head.kp) : "breakpoint";
 }
 
 static const char * const miss_names[NR_KPROBE_MISSES] = {

@@ -11,7 +11,7 @@
  * handler and moved back to the shared ops.
  *
  * While an address is in two filters, kprobe_site.ftrace says which of the ops
- * counts. Hits look there only while kprobe_ftrace_choosy is set.
+ * counts. Hits look there only while kprobe_ftrace_check_owner is set.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -72,16 +72,16 @@ bool kprobe_ftrace_disabled __read_mostly;
  */
 void kprobe_ftrace_kill(void)
 {
-	/* Pairs with the barrier in choosy_end(). */
+	/* Pairs with the barrier in kprobe_ftrace_check_owner_end(). */
 	smp_store_mb(kprobe_ftrace_disabled, true);
-	WRITE_ONCE(kprobe_ftrace_choosy, true);
+	WRITE_ONCE(kprobe_ftrace_check_owner, true);
 }
 
 /*
  * ftrace waits before it lets go of an ops, but not of one that it had refused
  * after all: another CPU may still be looking at it, where RCU does not watch.
  */
-static void refused_ops_free(struct work_struct *work)
+static void kprobe_ftrace_free_refused(struct work_struct *work)
 {
 	struct kprobe_ftrace_ops *fo = container_of(work, struct kprobe_ftrace_ops,
 						    free);
@@ -101,7 +101,7 @@ static struct kprobe_ftrace_ops *ipmodify_ops_alloc(void)
 	fo->ops.func = kprobe_ftrace_entry;
 	fo->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
 	INIT_LIST_HEAD(&fo->stale);
-	INIT_WORK(&fo->free, refused_ops_free);
+	INIT_WORK(&fo->free, kprobe_ftrace_free_refused);
 	return fo;
 }
 
@@ -137,7 +137,7 @@ int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
  * longer in it. So calls are chosen for another grace period, a rude one, as this
  * may be where RCU does not watch.
  */
-static void choosy_end(struct work_struct *work)
+static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 {
 	unsigned int seen;
 
@@ -152,22 +152,22 @@ static void choosy_end(struct work_struct *work)
 	if (seen != moves || nr_in_plain || had_stale)
 		return;
 	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
-	smp_store_mb(kprobe_ftrace_choosy, false);
+	smp_store_mb(kprobe_ftrace_check_owner, false);
 	if (READ_ONCE(kprobe_ftrace_disabled))
-		WRITE_ONCE(kprobe_ftrace_choosy, true);
+		WRITE_ONCE(kprobe_ftrace_check_owner, true);
 }
 
-static DECLARE_WORK(choosy_end_work, choosy_end);
+static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
 
 static void move_begin(void)
 {
 	moves++;
-	WRITE_ONCE(kprobe_ftrace_choosy, true);
+	WRITE_ONCE(kprobe_ftrace_check_owner, true);
 }
 
 static void move_end(void)
 {
-	schedule_work(&choosy_end_work);
+	schedule_work(&check_owner_end_work);
 }
 
 /* Dead sites whose address has left the filter, or never will. */
@@ -695,10 +695,10 @@ static int settle_ops(struct kprobe_ftrace_ops *fo)
 		if (site->ftrace != fo)
 			continue;
 		if (is_overclaimed(site))
-			list_move_tail(&site->kp.list, &overclaimed);
+			list_move_tail(&site->head.kp.list, &overclaimed);
 		/* It was, but got another post handler meanwhile. */
 		else if (site->in_plain)
-			list_move_tail(&site->kp.list, &in_plain);
+			list_move_tail(&site->head.kp.list, &in_plain);
 	}
 
 	if (!list_empty(&in_plain)) {
@@ -764,7 +764,7 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 
 	had_stale = true;
-	WRITE_ONCE(kprobe_ftrace_choosy, true);
+	WRITE_ONCE(kprobe_ftrace_check_owner, true);
 	if (site->in_plain) {
 		/* There, too, until the filter is made anew. */
 		set_in_plain(site, false);

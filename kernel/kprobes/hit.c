@@ -65,9 +65,9 @@ static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 #define for_each_user(p, site) \
 	list_for_each_entry_lockless(p, &(site)->users, list)
 
-static void count_miss_of_users(struct kprobe_site *site, enum kprobe_miss cause)
+static void kprobe_count_miss_of_users(struct kprobe_site *site, enum kprobe_miss cause)
 {
-	struct kprobe_watch w = kprobe_watch_begin();
+	struct kprobe_rcu_state w = kprobe_rcu_enter();
 	struct kprobe *p;
 
 	kprobe_site_count_miss(site, cause);
@@ -75,9 +75,9 @@ static void count_miss_of_users(struct kprobe_site *site, enum kprobe_miss cause
 		if (!kprobe_disabled(p))
 			kprobe_count_miss(p);
 	}
-	kprobe_watch_end(w);
+	kprobe_rcu_exit(w);
 }
-NOKPROBE_SYMBOL(count_miss_of_users);
+NOKPROBE_SYMBOL(kprobe_count_miss_of_users);
 
 /*
  * Handlers are entitled to RCU, and their probes are freed by it. ftrace and
@@ -111,11 +111,11 @@ int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 	int ret;
 
 	if (unlikely(!may_call_users(site))) {
-		count_miss_of_users(site, KPROBE_MISS_RCU);
+		kprobe_count_miss_of_users(site, KPROBE_MISS_RCU);
 		return 0;
 	}
 
-	p = rcu_dereference_raw(site->sole);
+	p = rcu_dereference_raw(site->head.sole);
 	if (likely(p))
 		return call_pre(p, regs);
 
@@ -137,7 +137,7 @@ NOKPROBE_SYMBOL(kprobe_site_pre_handler);
  */
 void kprobe_miss_unwatched(struct kprobe *kp)
 {
-	count_miss_of_users(kprobe_to_site(kp), KPROBE_MISS_RCU);
+	kprobe_count_miss_of_users(kprobe_to_site(kp), KPROBE_MISS_RCU);
 }
 NOKPROBE_SYMBOL(kprobe_miss_unwatched);
 
@@ -266,7 +266,7 @@ NOKPROBE_SYMBOL(kprobe_handler_fault);
 void kprobes_inc_nmissed_count(struct kprobe *p)
 {
 	if (likely(p->flags & KPROBE_FLAG_SITE))
-		count_miss_of_users(kprobe_to_site(p), KPROBE_MISS_NESTED);
+		kprobe_count_miss_of_users(kprobe_to_site(p), KPROBE_MISS_NESTED);
 	else
 		kprobe_count_miss(p);
 }

@@ -31,11 +31,11 @@ static nokprobe_inline void kprobe_site_count_miss(struct kprobe_site *site,
 }
 
 /**
- * struct kprobe_watch - RCU was made to watch for a moment
+ * struct kprobe_rcu_state - RCU was made to watch for a moment
  * @flags: the interrupt flag before
  * @entered: RCU did not watch before
  */
-struct kprobe_watch {
+struct kprobe_rcu_state {
 	unsigned long	flags;
 	bool		entered;
 };
@@ -46,9 +46,9 @@ struct kprobe_watch {
  * RCU has to be made to watch. As in an NMI, since ct_irq_enter() may be probed
  * itself, and asks lockdep, which in the idle loop takes interrupts for enabled.
  */
-static nokprobe_inline struct kprobe_watch kprobe_watch_begin(void)
+static nokprobe_inline struct kprobe_rcu_state kprobe_rcu_enter(void)
 {
-	struct kprobe_watch w = { .entered = !kprobe_rcu_is_watching() };
+	struct kprobe_rcu_state w = { .entered = !kprobe_rcu_is_watching() };
 
 	if (unlikely(w.entered)) {
 		raw_local_irq_save(w.flags);
@@ -57,7 +57,7 @@ static nokprobe_inline struct kprobe_watch kprobe_watch_begin(void)
 	return w;
 }
 
-static nokprobe_inline void kprobe_watch_end(struct kprobe_watch w)
+static nokprobe_inline void kprobe_rcu_exit(struct kprobe_rcu_state w)
 {
 	if (unlikely(w.entered)) {
 		ct_nmi_exit();

@@ -9,23 +9,23 @@
 #include "hit_ftrace.h"
 #include "table.h"
 
-bool kprobe_ftrace_choosy __read_mostly;
+bool kprobe_ftrace_check_owner __read_mostly;
 
 /**
- * kprobe_ftrace_chooses() - is this call of ftrace one to be handled?
+ * __kprobe_ftrace_owns() - is this call of ftrace one to be handled?
  * @p: the probe of the site
  * @ops: one of the core's ops
  *
  * Context: hit path, preemption off.
  * Return: true if ftrace works, and the site says that this ops counts.
  */
-bool kprobe_ftrace_chooses(struct kprobe *p, const struct ftrace_ops *ops)
+bool __kprobe_ftrace_owns(struct kprobe *p, const struct ftrace_ops *ops)
 {
 	/* A struct kprobe_ftrace_ops begins with its ops. */
 	return !kprobe_ftrace_disabled &&
 	       (const void *)READ_ONCE(kprobe_to_site(p)->ftrace) == ops;
 }
-NOKPROBE_SYMBOL(kprobe_ftrace_chooses);
+NOKPROBE_SYMBOL(__kprobe_ftrace_owns);
 
 /**
  * kprobe_ftrace_miss_unwatched() - ftrace calls where RCU does not watch
@@ -36,16 +36,16 @@ NOKPROBE_SYMBOL(kprobe_ftrace_chooses);
  */
 void kprobe_ftrace_miss_unwatched(unsigned long ip, const struct ftrace_ops *ops)
 {
-	struct kprobe_watch w = kprobe_watch_begin();
+	struct kprobe_rcu_state w = kprobe_rcu_enter();
 	struct kprobe *p = find_kprobe(ip);
 
-	if (p && kprobe_ftrace_hit_counts(p, ops)) {
+	if (p && kprobe_ftrace_owns(p, ops)) {
 		if (kprobe_running())
 			kprobes_inc_nmissed_count(p);
 		else
 			kprobe_miss_unwatched(p);
 	}
-	kprobe_watch_end(w);
+	kprobe_rcu_exit(w);
 }
 NOKPROBE_SYMBOL(kprobe_ftrace_miss_unwatched);
 
@@ -64,11 +64,11 @@ static nokprobe_inline bool is_handled(unsigned long ip, const struct ftrace_ops
 		kprobe_ftrace_miss_unwatched(ip, ops);
 		return false;
 	}
-	if (likely(!READ_ONCE(kprobe_ftrace_choosy)))
+	if (likely(!READ_ONCE(kprobe_ftrace_check_owner)))
 		return true;
 
 	p = find_kprobe(ip);
-	return p && kprobe_ftrace_hit_counts(p, ops);
+	return p && kprobe_ftrace_owns(p, ops);
 }
 
 /**

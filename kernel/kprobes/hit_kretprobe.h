@@ -46,7 +46,7 @@ static nokprobe_inline void kretprobe_miss_hit(struct kretprobe *rp,
  */
 static noinline void kretprobe_miss_unwatched(struct kretprobe_instance *ri)
 {
-	struct kprobe_watch w = kprobe_watch_begin();
+	struct kprobe_rcu_state w = kprobe_rcu_enter();
 	struct kretprobe *rp = kretprobe_of(ri);
 	struct kprobe_site *site;
 
@@ -56,7 +56,7 @@ static noinline void kretprobe_miss_unwatched(struct kretprobe_instance *ri)
 			kprobe_site_count_miss(site, KPROBE_MISS_RCU);
 		kretprobe_count_miss(rp);
 	}
-	kprobe_watch_end(w);
+	kprobe_rcu_exit(w);
 }
 NOKPROBE_SYMBOL(kretprobe_miss_unwatched);
 

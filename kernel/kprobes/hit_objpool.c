@@ -6,10 +6,10 @@
 #include <linux/irqflags.h>
 #include <linux/percpu.h>
 
-#include "retpool.h"
+#include "pool.h"
 
 /**
- * retpool_put_late() - an instance comes back when its kretprobe is gone
+ * kretprobe_pool_put_closed() - an instance comes back when its kretprobe is gone
  * @ri: the instance; the pool may be gone one grace period later
  *
  * A return may be in an NMI, or inside RCU with its locks held, where call_rcu() is
@@ -17,9 +17,9 @@
  *
  * Context: hit path, or where a dead task is cleaned up.
  */
-void retpool_put_late(struct kretprobe_instance *ri)
+void kretprobe_pool_put_closed(struct kretprobe_instance *ri)
 {
-	struct retpool_late *late;
+	struct kretprobe_pool_late *late;
 	unsigned long flags;
 
 	/*
@@ -28,11 +28,11 @@ void retpool_put_late(struct kretprobe_instance *ri)
 	 */
 	raw_local_irq_save(flags);
 	kprobe_busy_begin();
-	late = this_cpu_ptr(&retpool_late);
-	/* Pairs with llist_del_all() in retpool_free_late(). */
+	late = this_cpu_ptr(&kretprobe_pool_late);
+	/* Pairs with llist_del_all() in kretprobe_pool_free_late(). */
 	if (llist_add(&ri->llist, &late->instances))
 		irq_work_queue(&late->work);
 	kprobe_busy_end();
 	raw_local_irq_restore(flags);
 }
-NOKPROBE_SYMBOL(retpool_put_late);
+NOKPROBE_SYMBOL(kretprobe_pool_put_closed);

@@ -11,7 +11,7 @@
 
 #include "hit_kretprobe.h"
 #include "kretprobe.h"
-#include "retpool.h"
+#include "pool.h"
 
 static nokprobe_inline struct kretprobe_instance *
 llist_to_instance(struct llist_node *node)
@@ -69,21 +69,21 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
 #endif
 
 /* There is no instance near, or an entry handler to be asked. */
-static noinline int enter_slowly(struct kretprobe *rp, struct pt_regs *regs)
+static noinline int kretprobe_enter_slow(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri;
 
-	if (unlikely(!retpool_get_here(rp->rph, &ri) &&
-		     !retpool_get_elsewhere(rp->rph, &ri)))
+	if (unlikely(!kretprobe_pool_get_local(rp->rph, &ri) &&
+		     !kretprobe_pool_get_remote(rp->rph, &ri)))
 		kretprobe_miss_hit(rp, KPROBE_MISS_POOL);
 	else if (kretprobe_wants_return(rp, ri, regs))
 		hook_return(ri, regs);
 	else
-		retpool_put(ri);
+		kretprobe_pool_put(ri);
 
 	return 0;
 }
-NOKPROBE_SYMBOL(enter_slowly);
+NOKPROBE_SYMBOL(kretprobe_enter_slow);
 
 /**
  * kretprobe_pre_handler() - a function with a return probe is entered
@@ -99,8 +99,8 @@ int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	struct kretprobe_instance *ri;
 
 	/* Calls nothing but in the end, so that nothing has to be saved. */
-	if (rp->entry_handler || unlikely(!retpool_get_here(rp->rph, &ri)))
-		return enter_slowly(rp, regs);
+	if (rp->entry_handler || unlikely(!kretprobe_pool_get_local(rp->rph, &ri)))
+		return kretprobe_enter_slow(rp, regs);
 
 	ri->rp = rp;
 	ri->task = current;
@@ -203,7 +203,7 @@ static nokprobe_inline unsigned long nr_switches(struct task_struct *tsk)
  * preemption is off. But nothing remains true of them, so the cursor of an earlier
  * call is not followed, and a result counts only if the task has not run meanwhile.
  */
-static noinline unsigned long find_in_other_task(struct task_struct *tsk, void *fp,
+static noinline unsigned long kretprobe_find_in_task(struct task_struct *tsk, void *fp,
 						 struct llist_node **cur)
 {
 	struct llist_node *last = *cur;
@@ -242,7 +242,7 @@ out:
 	preempt_enable_notrace();
 	return ret;
 }
-NOKPROBE_SYMBOL(find_in_other_task);
+NOKPROBE_SYMBOL(kretprobe_find_in_task);
 
 /**
  * kretprobe_find_ret_addr() - look through the trampoline, for unwinders
@@ -265,7 +265,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 		return 0;
 
 	if (tsk != current)
-		return find_in_other_task(tsk, fp, cur);
+		return kretprobe_find_in_task(tsk, fp, cur);
 
 	node = *cur ? (*cur)->next : tsk->kretprobe_instances.first;
 	return find_hook(tsk, fp, node, cur);
@@ -283,7 +283,7 @@ static nokprobe_inline void forget_calls(struct llist_node *end)
 
 	for (; node != end; node = next) {
 		next = node->next;
-		retpool_put(llist_to_instance(node));
+		kretprobe_pool_put(llist_to_instance(node));
 	}
 }
 
@@ -291,7 +291,7 @@ static nokprobe_inline void forget_calls(struct llist_node *end)
  * The newest call is not of this frame. If an older one is, the stack was
  * rewound, and those above it will never return.
  */
-static noinline bool rewind_to(void *frame_pointer)
+static noinline bool kretprobe_rewind(void *frame_pointer)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 
@@ -302,7 +302,7 @@ static noinline bool rewind_to(void *frame_pointer)
 		forget_calls(node);
 	return node;
 }
-NOKPROBE_SYMBOL(rewind_to);
+NOKPROBE_SYMBOL(kretprobe_rewind);
 
 static nokprobe_inline void report_return(struct llist_node *node,
 					  unsigned long ret_addr,
@@ -316,7 +316,7 @@ static nokprobe_inline void report_return(struct llist_node *node,
 }
 
 /* The return of a frame with any number of hooks, and whatever is unusual. */
-static noinline unsigned long return_slowly(struct pt_regs *regs,
+static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 					    void *frame_pointer)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
@@ -325,7 +325,7 @@ static noinline unsigned long return_slowly(struct pt_regs *regs,
 	bool known = true;
 
 	if (unlikely(!node || llist_to_instance(node)->fp != frame_pointer)) {
-		known = rewind_to(frame_pointer);
+		known = kretprobe_rewind(frame_pointer);
 		node = current->kretprobe_instances.first;
 	}
 
@@ -359,7 +359,7 @@ static noinline unsigned long return_slowly(struct pt_regs *regs,
 
 	return ret_addr;
 }
-NOKPROBE_SYMBOL(return_slowly);
+NOKPROBE_SYMBOL(kretprobe_return_slow);
 
 #ifdef CONFIG_KRETPROBE_NATIVE
 
@@ -375,7 +375,7 @@ static nokprobe_inline bool follow_call(struct kprobe *p, void *fp)
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_instance *ri;
 
-	if (unlikely(!is_plain(p) || !retpool_get_here(rp->rph, &ri)))
+	if (unlikely(!is_plain(p) || !kretprobe_pool_get_local(rp->rph, &ri)))
 		return false;
 
 	ri->rp = rp;
@@ -468,9 +468,9 @@ void kretprobe_native_handler(struct pt_regs *regs)
 		/* The address is back on the stack. */
 		barrier();
 		WRITE_ONCE(current->kretprobe_instances.first, node->next);
-		retpool_put(ri);
+		kretprobe_pool_put(ri);
 	} else {
-		return_slowly(regs, arch_kretprobe_frame(regs));
+		kretprobe_return_slow(regs, arch_kretprobe_frame(regs));
 	}
 
 	preempt_enable_notrace();
@@ -492,7 +492,7 @@ NOKPROBE_SYMBOL(kretprobe_native_handler);
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
 					     void *frame_pointer)
 {
-	return return_slowly(regs, frame_pointer);
+	return kretprobe_return_slow(regs, frame_pointer);
 }
 NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 
@@ -513,7 +513,7 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
 	unsigned long ret_addr;
 
 	preempt_disable_notrace();
-	ret_addr = return_slowly(regs, frame_pointer);
+	ret_addr = kretprobe_return_slow(regs, frame_pointer);
 	preempt_enable_notrace();
 
 	return ret_addr;

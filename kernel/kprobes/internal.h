@@ -102,9 +102,7 @@ struct kprobe_ftrace_ops;
 
 /**
  * struct kprobe_site - one probed address
- * @kp: what architectures see
- * @op: the same, with its detour
- * @sole: see struct kprobe_head; hit path reads
+ * @head: what architectures and hit paths see; first, as find_kprobe() expects
  * @users: all users, newest first; kprobe_mutex, hit path reads
  * @nr_users: length of @users; kprobe_mutex
  * @nr_enabled: those of them not disabled; kprobe_mutex
@@ -120,20 +118,14 @@ struct kprobe_ftrace_ops;
  *	  detours of, by address; kprobe_mutex
  * @reap: on the list of the batch that will free the site; kprobe_mutex
  * @opt: only the mover of optimizer.c changes it; kprobe_mutex
- * @opt_why: why it is not further, enum kprobe_opt_why; kprobe_mutex
+ * @opt_why: why it is not further, enum kprobe_noopt; kprobe_mutex
  * @opt_used: hits have been led into the detour; kprobe_mutex
  * @opt_left: when that ended: grace periods of tasks that had begun; kprobe_mutex
  * @misses: hits without handlers, by cause
  * @rcu: to free it
  */
 struct kprobe_site {
-	union {
-		struct kprobe		kp;
-#ifdef CONFIG_OPTPROBES
-		struct optimized_kprobe	op;
-#endif
-	};
-	struct kprobe __rcu		*sole;
+	struct kprobe_head		head;
 	struct list_head		users;
 	unsigned int			nr_users;
 	unsigned int			nr_enabled;
@@ -161,18 +153,16 @@ struct kprobe_site {
  */
 #define KPROBE_FLAG_SITE	BIT(31)	/* embedded in a struct kprobe_site */
 
-/* Hit paths of architectures take a site for its head, or for its probe. */
-static_assert(offsetof(struct kprobe_site, kp) == 0);
-static_assert(offsetof(struct kprobe_site, sole) == offsetof(struct kprobe_head, sole));
+static_assert(offsetof(struct kprobe_site, head) == 0);
 
 static nokprobe_inline struct kprobe_site *kprobe_to_site(struct kprobe *kp)
 {
-	return container_of(kp, struct kprobe_site, kp);
+	return container_of(kp, struct kprobe_site, head.kp);
 }
 
 static inline unsigned long kprobe_site_addr(const struct kprobe_site *site)
 {
-	return (unsigned long)site->kp.addr;
+	return (unsigned long)site->head.kp.addr;
 }
 
 /* Flags are read without kprobe_mutex by hit paths and tracers. */

@@ -96,7 +96,7 @@ static int kretprobe_prepare(struct kretprobe *rp)
 	rp->kp.post_handler = NULL;
 	rp->nmissed = 0;
 
-	ret = kretprobe_pool_attach(rp, kretprobe_nr_instances(rp));
+	ret = kretprobe_attach_pool(rp, kretprobe_nr_instances(rp));
 	if (ret)
 		pr_debug_ratelimited("no instances for a kretprobe: %d\n", ret);
 	return ret;
@@ -104,7 +104,7 @@ static int kretprobe_prepare(struct kretprobe *rp)
 
 static void kretprobe_stop(struct kprobe *p)
 {
-	kretprobe_pool_stop(container_of(p, struct kretprobe, kp));
+	kretprobe_stop_handler(container_of(p, struct kretprobe, kp));
 }
 
 /* Arrays of kretprobes are arrays of kprobes, too. */
@@ -137,7 +137,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	taken = limit;
 
 	for (i = 0; i < limit; i++)
-		kretprobe_pool_forget(rps[i]);
+		kretprobe_forget_pool(rps[i]);
 
 	for (i = 0; i < limit; i++) {
 		ret = kretprobe_prepare(rps[i]);
@@ -151,7 +151,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 				    kretprobe_stop, &call);
 	for (i = 0; i < limit; i++) {
 		if (ret)
-			kretprobe_pool_detach(rps[i]);
+			kretprobe_detach_pool(rps[i]);
 		else
 			rps[i]->maxactive = kretprobe_nr_instances(rps[i]);
 	}
@@ -192,7 +192,7 @@ EXPORT_SYMBOL_GPL(register_kretprobe);
 
 static void kretprobe_free(struct kprobe *p)
 {
-	kretprobe_pool_detach(container_of(p, struct kretprobe, kp));
+	kretprobe_detach_pool(container_of(p, struct kretprobe, kp));
 }
 
 /**

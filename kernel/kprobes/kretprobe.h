@@ -12,15 +12,15 @@
  * Between the API (kretprobe.c) and the mechanism that diverts returns: five
  * functions, for rethook here and in hit_rethook.c, for architectures with a
  * trampoline of their own in kretprobe_stack.c and hit_stack.c, whose pools
- * are in retpool.h.
+ * are in pool.h.
  *
- * kretprobe_pool_forget() - a kretprobe comes; what its pool pointer holds means
+ * kretprobe_forget_pool() - a kretprobe comes; what its pool pointer holds means
  *	nothing.
- * kretprobe_pool_attach() - give a kretprobe @nr instances; -ENOMEM or another
+ * kretprobe_attach_pool() - give a kretprobe @nr instances; -ENOMEM or another
  *	error, with the kretprobe untouched.
- * kretprobe_pool_stop() - from a grace period after this on, no handler of the
+ * kretprobe_stop_handler() - from a grace period after this on, no handler of the
  *	kretprobe is called.
- * kretprobe_pool_detach() - give the instances back, those in flight as they
+ * kretprobe_detach_pool() - give the instances back, those in flight as they
  *	return; the grace period is over, or it was never registered.
  * kretprobe_pre_handler() - entry of the function, a hit.
  */
@@ -43,12 +43,12 @@ static inline int kretprobe_default_instances(void)
 void kretprobe_rethook_handler(struct rethook_node *node, void *data,
 			       unsigned long ret_addr, struct pt_regs *regs);
 
-static inline void kretprobe_pool_forget(struct kretprobe *rp)
+static inline void kretprobe_forget_pool(struct kretprobe *rp)
 {
 	rp->rh = NULL;
 }
 
-static inline int kretprobe_pool_attach(struct kretprobe *rp, int nr)
+static inline int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 {
 	struct rethook *rh;
 
@@ -61,12 +61,12 @@ static inline int kretprobe_pool_attach(struct kretprobe *rp, int nr)
 	return 0;
 }
 
-static inline void kretprobe_pool_stop(struct kretprobe *rp)
+static inline void kretprobe_stop_handler(struct kretprobe *rp)
 {
 	rethook_stop(rp->rh);
 }
 
-static inline void kretprobe_pool_detach(struct kretprobe *rp)
+static inline void kretprobe_detach_pool(struct kretprobe *rp)
 {
 	rethook_free(rp->rh);
 	rp->rh = NULL;
@@ -74,14 +74,14 @@ static inline void kretprobe_pool_detach(struct kretprobe *rp)
 
 #else
 
-static inline void kretprobe_pool_forget(struct kretprobe *rp)
+static inline void kretprobe_forget_pool(struct kretprobe *rp)
 {
 	rp->rph = NULL;
 }
 
-int kretprobe_pool_attach(struct kretprobe *rp, int nr);
-void kretprobe_pool_stop(struct kretprobe *rp);
-void kretprobe_pool_detach(struct kretprobe *rp);
+int kretprobe_attach_pool(struct kretprobe *rp, int nr);
+void kretprobe_stop_handler(struct kretprobe *rp);
+void kretprobe_detach_pool(struct kretprobe *rp);
 
 #endif
 #endif /* CONFIG_KRETPROBES */

@@ -8,12 +8,12 @@
 #include <linux/sched.h>
 
 #include "kretprobe.h"
-#include "retpool.h"
+#include "pool.h"
 
-int kretprobe_pool_attach(struct kretprobe *rp, int nr)
+int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 {
 	/* Who asked for a number shall not get more. */
-	struct kretprobe_holder *rph = retpool_create(nr, rp->data_size,
+	struct kretprobe_holder *rph = kretprobe_pool_create(nr, rp->data_size,
 						      rp->maxactive <= 0);
 
 	if (IS_ERR(rph))
@@ -24,24 +24,24 @@ int kretprobe_pool_attach(struct kretprobe *rp, int nr)
 	return 0;
 }
 
-void kretprobe_pool_stop(struct kretprobe *rp)
+void kretprobe_stop_handler(struct kretprobe *rp)
 {
 	rcu_assign_pointer(rp->rph->rp, NULL);
 }
 
-void kretprobe_pool_detach(struct kretprobe *rp)
+void kretprobe_detach_pool(struct kretprobe *rp)
 {
 	/*
 	 * What register_kretprobes() has written there would be taken for the
 	 * user's number when the kretprobe is registered again, as kprobe events
 	 * of a module are, and such a pool does not grow.
 	 */
-	if (retpool_has_default_size(rp->rph) &&
+	if (kretprobe_pool_has_default_size(rp->rph) &&
 	    rp->maxactive == kretprobe_default_instances())
 		rp->maxactive = 0;
 
 	RCU_INIT_POINTER(rp->rph->rp, NULL);
-	retpool_destroy(rp->rph);
+	kretprobe_pool_destroy(rp->rph);
 	rp->rph = NULL;
 }
 
@@ -62,7 +62,7 @@ void kprobe_flush_task(struct task_struct *tsk)
 	kprobe_busy_begin();
 	for (node = __llist_del_all(&tsk->kretprobe_instances); node; node = next) {
 		next = node->next;
-		retpool_put(container_of(node, struct kretprobe_instance, llist));
+		kretprobe_pool_put(container_of(node, struct kretprobe_instance, llist));
 	}
 	kprobe_busy_end();
 }

@@ -49,8 +49,8 @@ static LIST_HEAD(opt_queue);		/* QUEUED, with one */
 static LIST_HEAD(opt_waiting);		/* WAITING */
 static LIST_HEAD(opt_reclaim);		/* RECLAIMING, for the next round */
 static struct rb_root opt_leaving = RB_ROOT;	/* RECLAIMING, by address */
-/* Sites that were refused a jump because of other probes, op.why_passes. */
-static unsigned int opt_passing;
+/* Sites that were refused a jump because of other probes, op.why_transient. */
+static unsigned int opt_transient;
 /* Grace periods of tasks: how many began, and the last begun of those that are over. */
 static u64 opt_begun, opt_over;
 
@@ -58,8 +58,8 @@ static u64 opt_begun, opt_over;
 static bool opt_busy;
 static DECLARE_WAIT_QUEUE_HEAD(opt_idle);
 
-static void optimizer_round(struct work_struct *work);
-static DECLARE_WORK(opt_work, optimizer_round);
+static void kprobe_optimizer_round(struct work_struct *work);
+static DECLARE_WORK(opt_work, kprobe_optimizer_round);
 
 static const char * const state_names[NR_KPROBE_OPT_STATES] = {
 	[KPROBE_OPT_NONE]	= "none",
@@ -71,30 +71,30 @@ static const char * const state_names[NR_KPROBE_OPT_STATES] = {
 	[KPROBE_OPT_RECLAIMING]	= "reclaiming",
 };
 
-static const char * const why_names[NR_KPROBE_OPT_WHYS] = {
-	[KPROBE_OPT_FINE]	= "-",
-	[KPROBE_OPT_FTRACE]	= "ftrace",
-	[KPROBE_OPT_DISARMED]	= "disarmed",
-	[KPROBE_OPT_OFF]	= "switched-off",
-	[KPROBE_OPT_POST]	= "post-handler",
-	[KPROBE_OPT_FAULT]	= "fault-handler",
-	[KPROBE_OPT_NEIGHBOUR]	= "other-probe",
-	[KPROBE_OPT_INIT]	= "init-text",
-	[KPROBE_OPT_LIVEPATCH]	= "livepatch",
-	[KPROBE_OPT_NOMEM]	= "no-memory",
-	[KPROBE_OPT_CHANGED]	= "text-changed",
-	[KPROBE_OPT_ARCH]	= "architecture",
-	[KPROBE_OPT_RANGE]	= "out-of-reach",
-	[KPROBE_OPT_END]	= "end-of-function",
-	[KPROBE_OPT_INSN]	= "instruction",
-	[KPROBE_OPT_CALL]	= "short-call",
-	[KPROBE_OPT_EXTABLE]	= "exception-table",
-	[KPROBE_OPT_PATCHED]	= "patched-text",
-	[KPROBE_OPT_TARGET]	= "jump-target",
-	[KPROBE_OPT_LANDING]	= "landing-pad",
-	[KPROBE_OPT_INDIRECT]	= "indirect-jump",
-	[KPROBE_OPT_SEGMENT]	= "segment",
-	[KPROBE_OPT_UNDECODED]	= "undecodable",
+static const char * const why_names[NR_KPROBE_NOOPTS] = {
+	[KPROBE_NOOPT_NONE]	= "-",
+	[KPROBE_NOOPT_FTRACE]	= "ftrace",
+	[KPROBE_NOOPT_DISARMED]	= "disarmed",
+	[KPROBE_NOOPT_OFF]	= "switched-off",
+	[KPROBE_NOOPT_POST]	= "post-handler",
+	[KPROBE_NOOPT_FAULT]	= "fault-handler",
+	[KPROBE_NOOPT_NEIGHBOUR]	= "other-probe",
+	[KPROBE_NOOPT_INIT]	= "init-text",
+	[KPROBE_NOOPT_LIVEPATCH]	= "livepatch",
+	[KPROBE_NOOPT_NOMEM]	= "no-memory",
+	[KPROBE_NOOPT_CHANGED]	= "text-changed",
+	[KPROBE_NOOPT_ARCH]	= "architecture",
+	[KPROBE_NOOPT_RANGE]	= "out-of-reach",
+	[KPROBE_NOOPT_END]	= "end-of-function",
+	[KPROBE_NOOPT_INSN]	= "instruction",
+	[KPROBE_NOOPT_CALL]	= "short-call",
+	[KPROBE_NOOPT_EXTABLE]	= "exception-table",
+	[KPROBE_NOOPT_PATCHED]	= "patched-text",
+	[KPROBE_NOOPT_TARGET]	= "jump-target",
+	[KPROBE_NOOPT_LANDING]	= "landing-pad",
+	[KPROBE_NOOPT_INDIRECT]	= "indirect-jump",
+	[KPROBE_NOOPT_SEGMENT]	= "segment",
+	[KPROBE_NOOPT_UNDECODED]	= "undecodable",
 };
 
 /*
@@ -153,7 +153,7 @@ bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to)
 static void opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 {
 	u32 was = opt_flags[site->opt];
-	struct kprobe *kp = &site->kp;
+	struct kprobe *kp = &site->head.kp;
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -182,7 +182,7 @@ static bool tasks_may_be_in_detour(const struct kprobe_site *site)
 
 static struct kprobe_site *op_to_site(struct optimized_kprobe *op)
 {
-	return container_of(op, struct kprobe_site, op);
+	return container_of(op, struct kprobe_site, head.op);
 }
 
 static struct kprobe_site *first_site(struct list_head *list)
@@ -192,7 +192,7 @@ static struct kprobe_site *first_site(struct list_head *list)
 
 static bool has_detour(struct kprobe_site *site)
 {
-	return arch_prepared_optinsn(&site->op.optinsn);
+	return arch_prepared_optinsn(&site->head.op.optinsn);
 }
 
 /* A running round looks at the queues again before it ends. */
@@ -209,50 +209,50 @@ static void opt_kick(void)
 static void opt_enqueue(struct kprobe_site *site)
 {
 	opt_move(site, KPROBE_OPT_QUEUED);
-	list_move_tail(&site->op.list, has_detour(site) ? &opt_queue : &opt_fresh);
+	list_move_tail(&site->head.op.list, has_detour(site) ? &opt_queue : &opt_fresh);
 	opt_kick();
 }
 
 /* Not any more: the text has not been touched yet. */
-static void opt_cancel(struct kprobe_site *site, enum kprobe_opt_why why)
+static void opt_cancel(struct kprobe_site *site, enum kprobe_noopt why)
 {
-	list_del_init(&site->op.list);
+	list_del_init(&site->head.op.list);
 	opt_move(site, has_detour(site) ? KPROBE_OPT_PREPARED : KPROBE_OPT_NONE);
 	site->opt_why = why;
 }
 
 /* What stands against a jump, the first of it. */
-static enum kprobe_opt_why obstacle(struct kprobe_site *site)
+static enum kprobe_noopt obstacle(struct kprobe_site *site)
 {
 	if (site->kind == KPROBE_SITE_FTRACE)
-		return KPROBE_OPT_FTRACE;
+		return KPROBE_NOOPT_FTRACE;
 	if (site->state != KPROBE_SITE_ARMED)
-		return KPROBE_OPT_DISARMED;
+		return KPROBE_NOOPT_DISARMED;
 	if (kprobe_site_has_post(site))
-		return KPROBE_OPT_POST;
+		return KPROBE_NOOPT_POST;
 	if (kprobe_site_has_fault(site))
-		return KPROBE_OPT_FAULT;
+		return KPROBE_NOOPT_FAULT;
 	/* What the architecture refused once. */
-	if (site->op.why)
-		return site->op.why;
+	if (site->head.op.why)
+		return site->head.op.why;
 	if (!opt_allowed)
-		return KPROBE_OPT_OFF;
-	if (has_detour(site) && arch_check_optimized_kprobe(&site->op) < 0)
-		return KPROBE_OPT_NEIGHBOUR;
-	return KPROBE_OPT_FINE;
+		return KPROBE_NOOPT_OFF;
+	if (has_detour(site) && arch_check_optimized_kprobe(&site->head.op) < 0)
+		return KPROBE_NOOPT_NEIGHBOUR;
+	return KPROBE_NOOPT_NONE;
 }
 
 /**
- * kprobe_opt_follow() - something has changed that decides about the jump
+ * kprobe_opt_update() - something has changed that decides about the jump
  * @site: at this site
  * @revert: takes the site if its jump has to go, for kprobe_opt_revert(); NULL
  *	    if that cannot be
  *
  * Context: kprobe_mutex held.
  */
-void kprobe_opt_follow(struct kprobe_site *site, struct list_head *revert)
+void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 {
-	enum kprobe_opt_why why = obstacle(site);
+	enum kprobe_noopt why = obstacle(site);
 
 	switch (site->opt) {
 	case KPROBE_OPT_NONE:
@@ -271,7 +271,7 @@ void kprobe_opt_follow(struct kprobe_site *site, struct list_head *revert)
 		if (!why || !revert)
 			return;
 		site->opt_why = why;
-		list_move_tail(&site->op.list, revert);
+		list_move_tail(&site->head.op.list, revert);
 		return;
 	default:
 		WARN_ON_ONCE(1);
@@ -323,11 +323,11 @@ static void step_aside(struct kprobe_site *site, struct list_head *revert)
 	switch (site->opt) {
 	case KPROBE_OPT_QUEUED:
 	case KPROBE_OPT_WAITING:
-		opt_cancel(site, KPROBE_OPT_NEIGHBOUR);
+		opt_cancel(site, KPROBE_NOOPT_NEIGHBOUR);
 		break;
 	case KPROBE_OPT_LIVE:
-		site->opt_why = KPROBE_OPT_NEIGHBOUR;
-		list_move_tail(&site->op.list, revert);
+		site->opt_why = KPROBE_NOOPT_NEIGHBOUR;
+		list_move_tail(&site->head.op.list, revert);
 		break;
 	default:
 		break;
@@ -351,11 +351,11 @@ static struct kprobe_site *leaving_from(unsigned long addr)
 static bool reaches(struct kprobe_site *site, unsigned long addr)
 {
 	return site->state != KPROBE_SITE_GONE && has_detour(site) &&
-	       arch_within_optimized_kprobe(&site->op, (kprobe_opcode_t *)addr);
+	       arch_within_optimized_kprobe(&site->head.op, (kprobe_opcode_t *)addr);
 }
 
 /**
- * kprobe_opt_make_room() - breakpoints are about to be written
+ * kprobe_opt_revert_over() - breakpoints are about to be written
  * @kps: where, linked by their list
  *
  * No jump is over any of them on return.
@@ -364,7 +364,7 @@ static bool reaches(struct kprobe_site *site, unsigned long addr)
  * Return: true if tasks may still go around some of them in a detour, until
  *	   kprobe_opt_wait_for_tasks().
  */
-bool kprobe_opt_make_room(struct list_head *kps)
+bool kprobe_opt_revert_over(struct list_head *kps)
 {
 	struct kprobe_site *site;
 	LIST_HEAD(revert);
@@ -395,21 +395,21 @@ static void look_again(unsigned long addr)
 {
 	struct kprobe_site *site;
 
-	if (!opt_passing)
+	if (!opt_transient)
 		return;
 
-	site = kprobe_site_from(addr - KPROBE_OPT_NEAR_BY);
-	for (; site && kprobe_site_addr(site) <= addr + KPROBE_OPT_NEAR_BY;
+	site = kprobe_site_from(addr - KPROBE_OPT_NEARBY);
+	for (; site && kprobe_site_addr(site) <= addr + KPROBE_OPT_NEARBY;
 	     site = kprobe_site_next(site)) {
-		struct optimized_kprobe *op = &site->op;
+		struct optimized_kprobe *op = &site->head.op;
 
-		if (!op->why_passes || site->opt != KPROBE_OPT_NONE)
+		if (!op->why_transient || site->opt != KPROBE_OPT_NONE)
 			continue;
-		op->why = KPROBE_OPT_FINE;
+		op->why = KPROBE_NOOPT_NONE;
 		op->why_at = 0;
-		op->why_passes = false;
-		opt_passing--;
-		kprobe_opt_follow(site, NULL);
+		op->why_transient = false;
+		opt_transient--;
+		kprobe_opt_update(site, NULL);
 	}
 }
 
@@ -447,7 +447,7 @@ bool kprobe_opt_vacate(unsigned long addr)
 
 		arch_remove_optimized_kprobe(op);
 		opt_move(site, KPROBE_OPT_NONE);
-		kprobe_opt_follow(site, NULL);
+		kprobe_opt_update(site, NULL);
 		look_again(addr);
 	}
 
@@ -455,14 +455,14 @@ bool kprobe_opt_vacate(unsigned long addr)
 }
 
 /**
- * kprobe_opt_take_out() - breakpoints are about to be removed
+ * kprobe_opt_revert_at() - breakpoints are about to be removed
  * @kps: where, linked by their list
  *
  * These have no jump on return.
  *
  * Context: kprobe_mutex held, sleeps.
  */
-void kprobe_opt_take_out(struct list_head *kps)
+void kprobe_opt_revert_at(struct list_head *kps)
 {
 	LIST_HEAD(revert);
 	struct kprobe *kp;
@@ -473,10 +473,10 @@ void kprobe_opt_take_out(struct list_head *kps)
 		switch (site->opt) {
 		case KPROBE_OPT_QUEUED:
 		case KPROBE_OPT_WAITING:
-			opt_cancel(site, KPROBE_OPT_DISARMED);
+			opt_cancel(site, KPROBE_NOOPT_DISARMED);
 			break;
 		case KPROBE_OPT_LIVE:
-			list_move_tail(&site->op.list, &revert);
+			list_move_tail(&site->head.op.list, &revert);
 			break;
 		default:
 			break;
@@ -487,16 +487,16 @@ void kprobe_opt_take_out(struct list_head *kps)
 }
 
 /**
- * kprobe_opt_moved() - a breakpoint was written or removed
+ * kprobe_opt_site_changed() - a breakpoint was written or removed
  * @site: the site, in its new state
  *
  * Context: kprobe_mutex held.
  */
-void kprobe_opt_moved(struct kprobe_site *site)
+void kprobe_opt_site_changed(struct kprobe_site *site)
 {
 	struct kprobe_site *other;
 
-	kprobe_opt_follow(site, NULL);
+	kprobe_opt_update(site, NULL);
 	if (site->state == KPROBE_SITE_ARMED)
 		return;
 
@@ -504,24 +504,24 @@ void kprobe_opt_moved(struct kprobe_site *site)
 	for_each_site_before(other, kprobe_site_addr(site)) {
 		if (other->opt == KPROBE_OPT_PREPARED &&
 		    reaches(other, kprobe_site_addr(site)))
-			kprobe_opt_follow(other, NULL);
+			kprobe_opt_update(other, NULL);
 	}
 }
 
 /**
- * kprobe_opt_drop() - the code has gone away
+ * kprobe_opt_kill() - the code has gone away
  * @site: a site that is being killed; it has no jump
  *
  * Context: kprobe_mutex held.
  */
-void kprobe_opt_drop(struct kprobe_site *site)
+void kprobe_opt_kill(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
 	switch (site->opt) {
 	case KPROBE_OPT_QUEUED:
 	case KPROBE_OPT_WAITING:
-		opt_cancel(site, KPROBE_OPT_DISARMED);
+		opt_cancel(site, KPROBE_NOOPT_DISARMED);
 		return;
 	case KPROBE_OPT_LIVE:
 		WARN_ON_ONCE(1);
@@ -541,8 +541,8 @@ void kprobe_opt_drop(struct kprobe_site *site)
  */
 bool kprobe_opt_reclaim(struct kprobe_site *site)
 {
-	if (site->op.why_passes)
-		opt_passing--;
+	if (site->head.op.why_transient)
+		opt_transient--;
 	look_again(kprobe_site_addr(site));
 
 	/* One that was never armed, or that nobody disarmed as it was killed. */
@@ -552,13 +552,13 @@ bool kprobe_opt_reclaim(struct kprobe_site *site)
 	}
 
 	if (!tasks_may_be_in_detour(site)) {
-		arch_remove_optimized_kprobe(&site->op);
+		arch_remove_optimized_kprobe(&site->head.op);
 		opt_move(site, KPROBE_OPT_NONE);
 		return false;
 	}
 
 	opt_move(site, KPROBE_OPT_RECLAIMING);
-	list_add_tail(&site->op.list, &opt_reclaim);
+	list_add_tail(&site->head.op.list, &opt_reclaim);
 	kprobe_site_add_to(&opt_leaving, site);
 	opt_kick();
 	return true;
@@ -669,39 +669,39 @@ static bool breaks_in_detour(const struct kprobe *p)
 }
 
 /* Freed before long, or relocated again by somebody who looks at it. */
-static enum kprobe_opt_why why_text_changes(unsigned long addr)
+static enum kprobe_noopt why_text_changes(unsigned long addr)
 {
 	if (in_init_text(addr))
-		return KPROBE_OPT_INIT;
+		return KPROBE_NOOPT_INIT;
 	if (kprobe_in_livepatch(addr))
-		return KPROBE_OPT_LIVEPATCH;
-	return KPROBE_OPT_FINE;
+		return KPROBE_NOOPT_LIVEPATCH;
+	return KPROBE_NOOPT_NONE;
 }
 
-static enum kprobe_opt_why make_detour(struct kprobe_site *site)
+static enum kprobe_noopt make_detour(struct kprobe_site *site)
 {
-	struct optimized_kprobe *op = &site->op;
+	struct optimized_kprobe *op = &site->head.op;
 	int ret;
 
 	if (breaks_in_detour(&op->kp)) {
-		op->why = KPROBE_OPT_INSN;
+		op->why = KPROBE_NOOPT_INSN;
 		return op->why;
 	}
 
 	ret = arch_prepare_optimized_kprobe(op, &op->kp);
 	if (has_detour(site)) {
 		kprobe_own_optinsn_slot(op->optinsn.insn, op);
-		return KPROBE_OPT_FINE;
+		return KPROBE_NOOPT_NONE;
 	}
 	if (ret == -ENOMEM) {
 		/* What stood against one way to do it does not any more. */
-		op->why = KPROBE_OPT_FINE;
-		op->why_passes = false;
-		return KPROBE_OPT_NOMEM;
+		op->why = KPROBE_NOOPT_NONE;
+		op->why_transient = false;
+		return KPROBE_NOOPT_NOMEM;
 	}
-	opt_passing += op->why_passes;
+	opt_transient += op->why_transient;
 	if (!op->why)
-		op->why = ret == -ERANGE ? KPROBE_OPT_RANGE : KPROBE_OPT_ARCH;
+		op->why = ret == -ERANGE ? KPROBE_NOOPT_RANGE : KPROBE_NOOPT_ARCH;
 	pr_debug_ratelimited("no jump at %pS: %s+%u\n", op->kp.addr,
 			     why_names[op->why], op->why_at);
 	return op->why;
@@ -709,7 +709,7 @@ static enum kprobe_opt_why make_detour(struct kprobe_site *site)
 
 static void prepare_one(struct kprobe_site *site)
 {
-	enum kprobe_opt_why why = obstacle(site);
+	enum kprobe_noopt why = obstacle(site);
 
 	if (!why)
 		why = why_text_changes(kprobe_site_addr(site));
@@ -721,7 +721,7 @@ static void prepare_one(struct kprobe_site *site)
 	if (why)
 		opt_cancel(site, why);
 	else
-		list_move_tail(&site->op.list, &opt_queue);
+		list_move_tail(&site->head.op.list, &opt_queue);
 }
 
 /*
@@ -790,13 +790,13 @@ static void patch_some(void)
 
 	while (nr < PATCH_CHUNK && !list_empty(&opt_waiting)) {
 		struct kprobe_site *site = first_site(&opt_waiting);
-		enum kprobe_opt_why why = obstacle(site);
+		enum kprobe_noopt why = obstacle(site);
 
 		if (WARN_ON_ONCE(why)) {
 			opt_cancel(site, why);
 			continue;
 		}
-		list_move_tail(&site->op.list, &list);
+		list_move_tail(&site->head.op.list, &list);
 		sites[nr++] = site;
 	}
 
@@ -807,10 +807,10 @@ static void patch_some(void)
 		arch_optimize_kprobes(&list);
 
 	for (i = 0; i < nr; i++) {
-		if (list_empty(&sites[i]->op.list))
+		if (list_empty(&sites[i]->head.op.list))
 			opt_move(sites[i], KPROBE_OPT_LIVE);
 		else
-			opt_cancel(sites[i], KPROBE_OPT_CHANGED);
+			opt_cancel(sites[i], KPROBE_NOOPT_CHANGED);
 	}
 }
 
@@ -839,7 +839,7 @@ static void free_reclaimed(struct list_head *list)
 	}
 }
 
-static void optimizer_round(struct work_struct *work)
+static void kprobe_optimizer_round(struct work_struct *work)
 {
 	LIST_HEAD(reclaim);
 	bool wait;
@@ -906,7 +906,7 @@ void kprobe_opt_allow(bool on)
 	opt_allowed = on;
 	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
 		if (site->state == KPROBE_SITE_ARMED)
-			kprobe_opt_follow(site, &revert);
+			kprobe_opt_update(site, &revert);
 	}
 	kprobe_opt_revert(&revert);
 }
@@ -996,9 +996,9 @@ bool kprobe_opt_is_live(const struct kprobe_site *site)
 void kprobe_opt_show(struct seq_file *m, struct kprobe_site *site)
 {
 	bool idle = site->opt == KPROBE_OPT_NONE || site->opt == KPROBE_OPT_PREPARED;
-	u8 why = idle ? site->opt_why : KPROBE_OPT_FINE;
+	u8 why = idle ? site->opt_why : KPROBE_NOOPT_NONE;
 
 	seq_printf(m, " opt=%s why=%s", state_names[site->opt], why_names[why]);
-	if (why && why == site->op.why && site->op.why_at)
-		seq_printf(m, "+%u", site->op.why_at);
+	if (why && why == site->head.op.why && site->head.op.why_at)
+		seq_printf(m, "+%u", site->head.op.why_at);
 }

@@ -12,16 +12,16 @@ bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to);
 
 static inline void kprobe_opt_init_site(struct kprobe_site *site)
 {
-	INIT_LIST_HEAD(&site->op.list);
+	INIT_LIST_HEAD(&site->head.op.list);
 }
 
-bool kprobe_opt_make_room(struct list_head *kps);
+bool kprobe_opt_revert_over(struct list_head *kps);
 bool kprobe_opt_vacate(unsigned long addr);
-void kprobe_opt_take_out(struct list_head *kps);
-void kprobe_opt_follow(struct kprobe_site *site, struct list_head *revert);
-void kprobe_opt_moved(struct kprobe_site *site);
+void kprobe_opt_revert_at(struct list_head *kps);
+void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert);
+void kprobe_opt_site_changed(struct kprobe_site *site);
 void kprobe_opt_revert(struct list_head *ops);
-void kprobe_opt_drop(struct kprobe_site *site);
+void kprobe_opt_kill(struct kprobe_site *site);
 void kprobe_opt_forget(unsigned long start, unsigned long end);
 bool kprobe_opt_reclaim(struct kprobe_site *site);
 void kprobe_opt_wait_for_tasks(void);
@@ -36,7 +36,7 @@ static inline void kprobe_opt_init_site(struct kprobe_site *site)
 {
 }
 
-static inline bool kprobe_opt_make_room(struct list_head *kps)
+static inline bool kprobe_opt_revert_over(struct list_head *kps)
 {
 	return false;
 }
@@ -46,16 +46,16 @@ static inline bool kprobe_opt_vacate(unsigned long addr)
 	return false;
 }
 
-static inline void kprobe_opt_take_out(struct list_head *kps)
+static inline void kprobe_opt_revert_at(struct list_head *kps)
 {
 }
 
-static inline void kprobe_opt_follow(struct kprobe_site *site,
+static inline void kprobe_opt_update(struct kprobe_site *site,
 				     struct list_head *revert)
 {
 }
 
-static inline void kprobe_opt_moved(struct kprobe_site *site)
+static inline void kprobe_opt_site_changed(struct kprobe_site *site)
 {
 }
 
@@ -63,7 +63,7 @@ static inline void kprobe_opt_revert(struct list_head *ops)
 {
 }
 
-static inline void kprobe_opt_drop(struct kprobe_site *site)
+static inline void kprobe_opt_kill(struct kprobe_site *site)
 {
 }
 

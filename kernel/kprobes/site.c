@@ -64,7 +64,7 @@ void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
 		kprobe_table_insert(kprobe_site_addr(site), site);
 
 	if (to == KPROBE_SITE_GONE) {
-		kprobe_publish_flag(&site->kp, KPROBE_FLAG_GONE, true);
+		kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_GONE, true);
 		list_for_each_entry(p, &site->users, list)
 			kprobe_publish_flag(p, KPROBE_FLAG_GONE, true);
 	}
@@ -118,16 +118,16 @@ struct kprobe_site *kprobe_site_create(unsigned long addr,
 
 	INIT_LIST_HEAD(&site->users);
 	INIT_LIST_HEAD(&site->reap);
-	INIT_LIST_HEAD(&site->kp.list);
-	INIT_HLIST_NODE(&site->kp.hlist);
+	INIT_LIST_HEAD(&site->head.kp.list);
+	INIT_HLIST_NODE(&site->head.kp.hlist);
 	kprobe_opt_init_site(site);
 	site->kind = kind;
-	site->kp.addr = (kprobe_opcode_t *)addr;
-	site->kp.pre_handler = kprobe_site_pre_handler;
-	site->kp.flags = KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED;
-	site->trampoline = arch_trampoline_kprobe(&site->kp);
+	site->head.kp.addr = (kprobe_opcode_t *)addr;
+	site->head.kp.pre_handler = kprobe_site_pre_handler;
+	site->head.kp.flags = KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED;
+	site->trampoline = arch_trampoline_kprobe(&site->head.kp);
 	if (kind == KPROBE_SITE_FTRACE)
-		site->kp.flags |= KPROBE_FLAG_FTRACE;
+		site->head.kp.flags |= KPROBE_FLAG_FTRACE;
 
 	kprobe_site_add_to(&kprobe_sites, site);
 	return site;
@@ -151,7 +151,7 @@ void kprobe_site_release(struct kprobe_site *site)
 
 	/* ftrace sites have nothing but cleared fields. */
 	if (site->kind == KPROBE_SITE_BREAKPOINT)
-		arch_remove_kprobe(&site->kp);
+		arch_remove_kprobe(&site->head.kp);
 	site->prepared = false;
 }
 
@@ -255,7 +255,7 @@ struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end)
 		if (site->kind == KPROBE_SITE_BREAKPOINT &&
 		    (site->state == KPROBE_SITE_READY ||
 		     site->state == KPROBE_SITE_ARMED))
-			return &site->kp;
+			return &site->head.kp;
 	}
 
 	return NULL;
@@ -327,8 +327,8 @@ static struct kprobe *sole_user(struct kprobe_site *site)
 /* What follows from who is there and who is enabled. */
 static void site_update(struct kprobe_site *site)
 {
-	rcu_assign_pointer(site->sole, sole_user(site));
-	kprobe_publish_flag(&site->kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
+	rcu_assign_pointer(site->head.sole, sole_user(site));
+	kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
 }
 
 /**
@@ -346,9 +346,9 @@ void kprobe_site_note_handlers(struct kprobe_site *site, const struct kprobe *p)
 	lockdep_assert_held(&kprobe_mutex);
 
 	if (p->post_handler)
-		WRITE_ONCE(site->kp.post_handler, kprobe_site_post_handler);
+		WRITE_ONCE(site->head.kp.post_handler, kprobe_site_post_handler);
 	if (p->fault_handler)
-		WRITE_ONCE(site->kp.fault_handler, kprobe_site_fault_handler);
+		WRITE_ONCE(site->head.kp.fault_handler, kprobe_site_fault_handler);
 }
 
 /**
@@ -365,10 +365,10 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 	/* It need not be freed any more. */
 	list_del_init(&site->reap);
 
-	p->addr = site->kp.addr;
+	p->addr = site->head.kp.addr;
 	p->nmissed = 0;
 	p->flags &= KPROBE_FLAG_DISABLED;
-	p->flags |= site->kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
+	p->flags |= site->head.kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
 	INIT_HLIST_NODE(&p->hlist);
 
 	kprobe_site_note_handlers(site, p);

@@ -17,7 +17,7 @@
 #include "../internal.h"
 #include "../optimizer.h"
 #ifdef CONFIG_KRETPROBE_POOL
-#include "../retpool.h"
+#include "../pool.h"
 #endif
 #include "../site.h"
 #include "../slots.h"
@@ -939,7 +939,7 @@ static void hit_p_scl_10_shares_nothing_written_on_return(struct kunit *test)
 #ifdef CONFIG_KRETPROBE_POOL
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
-	struct retpool *pool, *copy;
+	struct kretprobe_pool *pool, *copy;
 	struct kretprobe rp;
 	int i;
 
@@ -949,7 +949,7 @@ static void hit_p_scl_10_shares_nothing_written_on_return(struct kunit *test)
 	h->rp.handler = stack_return;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
 	call(t, 0);
-	pool = to_retpool(h->rp.rph);
+	pool = to_kretprobe_pool(h->rp.rph);
 	scoped_guard(mutex, &kprobe_mutex) {
 		memcpy(copy, pool, sizeof(*pool));
 		rp = h->rp;

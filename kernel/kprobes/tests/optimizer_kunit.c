@@ -116,7 +116,7 @@ static bool says_optimized(struct kprobe *p)
 {
 	guard(mutex)(&kprobe_mutex);
 
-	return kprobe_optimized(&site_of(p)->kp);
+	return kprobe_optimized(&site_of(p)->head.kp);
 }
 
 /* Two calls of the first function, which are two hits. */
@@ -180,7 +180,7 @@ static void optimizer_goes_live(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_DISARMED);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_DISARMED);
 	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
 	wait_for_kprobe_optimizer();
@@ -440,7 +440,7 @@ static void optimizer_p_opt_20_switched_off(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	kprobe_opt_allow(false);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_OFF);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_OFF);
 	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
 	expect_hits(test, t);
 
@@ -448,7 +448,7 @@ static void optimizer_p_opt_20_switched_off(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->b.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_NONE);
-	KUNIT_EXPECT_EQ(test, why_of(&t->b.kp), KPROBE_OPT_OFF);
+	KUNIT_EXPECT_EQ(test, why_of(&t->b.kp), KPROBE_NOOPT_OFF);
 
 	kprobe_opt_allow(true);
 	wait_for_kprobe_optimizer();
@@ -467,11 +467,11 @@ static void optimizer_post_handler(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_NONE);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_POST);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_POST);
 	/* Whether it is disabled does not matter. */
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->post), 0);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_POST);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_POST);
 
 	unregister_kprobe(&t->post);
 	wait_for_kprobe_optimizer();
@@ -716,7 +716,7 @@ static void optimizer_post_handler_while_waiting(struct kunit *test)
 	hold_waiting(test, t);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->post), 0);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_POST);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_POST);
 	expect_hits(test, t);
 	release(test, t);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
@@ -782,7 +782,7 @@ static void optimizer_text_changed_while_waiting(struct kunit *test)
 	expect_hits(test, t);
 	release(test, t);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_CHANGED);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_CHANGED);
 	expect_hits(test, t);
 
 	poke_byte(t, 3, 0x90);
@@ -929,7 +929,7 @@ static void optimizer_p_mem_12_no_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_NONE);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_OPT_NOMEM);
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_NOMEM);
 	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
 	if (IS_ENABLED(CONFIG_DEBUG_FS))
 		KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kp_opt_first+",
@@ -1254,7 +1254,7 @@ static int optimizer_init(struct kunit *test)
 	if (register_kprobe(&probe.kp))
 		return -EINVAL;
 	wait_for_kprobe_optimizer();
-	why = state_of(&probe.kp) == KPROBE_OPT_LIVE ? KPROBE_OPT_FINE : why_of(&probe.kp);
+	why = state_of(&probe.kp) == KPROBE_OPT_LIVE ? KPROBE_NOOPT_NONE : why_of(&probe.kp);
 	unregister_kprobe(&probe.kp);
 	if (why)
 		kunit_skip(test, "the function is not optimized here: %u", why);

@@ -57,7 +57,7 @@ static const char *dispatched_pre(struct site_test *t, struct kprobe_site *site)
 	memset(t->log, 0, sizeof(t->log));
 	t->len = 0;
 	scoped_guard(preempt)
-		kprobe_site_pre_handler(&site->kp, &t->regs);
+		kprobe_site_pre_handler(&site->head.kp, &t->regs);
 	return t->log;
 }
 
@@ -66,7 +66,7 @@ static const char *dispatched_post(struct site_test *t, struct kprobe_site *site
 	memset(t->log, 0, sizeof(t->log));
 	t->len = 0;
 	scoped_guard(preempt)
-		kprobe_site_post_handler(&site->kp, &t->regs, 0);
+		kprobe_site_post_handler(&site->head.kp, &t->regs, 0);
 	return t->log;
 }
 
@@ -133,16 +133,16 @@ static void site_new_is_not_found_by_hits(struct kunit *test)
 	t->sites[0] = site;
 
 	KUNIT_EXPECT_EQ(test, site->state, KPROBE_SITE_NEW);
-	KUNIT_EXPECT_EQ(test, site->kp.flags, KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED);
-	KUNIT_EXPECT_PTR_EQ(test, site->kp.pre_handler, &kprobe_site_pre_handler);
-	KUNIT_EXPECT_NULL(test, site->kp.post_handler);
-	KUNIT_EXPECT_EQ(test, (unsigned long)site->kp.addr, FAKE_ADDR);
+	KUNIT_EXPECT_EQ(test, site->head.kp.flags, KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED);
+	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.pre_handler, &kprobe_site_pre_handler);
+	KUNIT_EXPECT_NULL(test, site->head.kp.post_handler);
+	KUNIT_EXPECT_EQ(test, (unsigned long)site->head.kp.addr, FAKE_ADDR);
 	KUNIT_EXPECT_PTR_EQ(test, kprobe_site_at(FAKE_ADDR), site);
 	KUNIT_EXPECT_NULL(test, get_kprobe((void *)FAKE_ADDR));
 
 	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
 	kprobe_site_move(site, KPROBE_SITE_READY);
-	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &site->kp);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &site->head.kp);
 	KUNIT_EXPECT_NULL(test, get_kprobe((void *)(FAKE_ADDR + 1)));
 }
 
@@ -156,7 +156,7 @@ static void site_of_ftrace_says_so(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, t->sites[0]);
 	if (!t->sites[0])
 		return;
-	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&t->sites[0]->kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&t->sites[0]->head.kp));
 
 	kprobe_site_add_user(t->sites[0], &t->user[0].kp);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&t->user[0].kp));
@@ -176,13 +176,13 @@ static void site_gone_makes_room_for_another(struct kunit *test)
 	kprobe_site_add_user(old, &t->user[0].kp);
 	kprobe_site_move(old, KPROBE_SITE_GONE);
 
-	KUNIT_EXPECT_TRUE(test, kprobe_gone(&old->kp));
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&old->head.kp));
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(&t->user[0].kp));
 	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&t->user[0].kp));
 	KUNIT_EXPECT_NULL(test, kprobe_site_at(FAKE_ADDR));
 	KUNIT_EXPECT_PTR_EQ(test, kprobe_site_of_user(&t->user[0].kp), old);
 	/* For hits that had begun; a grace period later it is released. */
-	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &old->kp);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &old->head.kp);
 	kprobe_site_release(old);
 	KUNIT_EXPECT_NULL(test, get_kprobe((void *)FAKE_ADDR));
 
@@ -205,7 +205,7 @@ static void site_gone_makes_room_for_another(struct kunit *test)
 	/* The death of the old one does not take the new one out of the table. */
 	kprobe_site_destroy(old);
 	t->sites[0] = NULL;
-	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &new->kp);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &new->head.kp);
 }
 
 static void site_walk_is_in_order_of_addresses(struct kunit *test)
@@ -252,8 +252,8 @@ static void site_counts_its_users(struct kunit *test)
 #define EXPECT_USERS(users, enabled, the_sole) do {				\
 	KUNIT_EXPECT_EQ(test, site->nr_users, users);				\
 	KUNIT_EXPECT_EQ(test, site->nr_enabled, enabled);			\
-	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(site->sole), the_sole);	\
-	KUNIT_EXPECT_EQ(test, kprobe_disabled(&site->kp), !(enabled));		\
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(site->head.sole), the_sole);	\
+	KUNIT_EXPECT_EQ(test, kprobe_disabled(&site->head.kp), !(enabled));		\
 } while (0)
 
 	EXPECT_USERS(0, 0, NULL);
@@ -302,7 +302,7 @@ static void site_p_agg_09_takes_only_the_disabled_flag(struct kunit *test)
 	site = ready_site(test);
 	if (!site)
 		return;
-	kprobe_publish_flag(&site->kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
+	kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
 
 	memset(&p->flags, 0xff, sizeof(p->flags));
 	p->nmissed = 17;
@@ -311,7 +311,7 @@ static void site_p_agg_09_takes_only_the_disabled_flag(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->flags,
 			KPROBE_FLAG_DISABLED | KPROBE_FLAG_ON_FUNC_ENTRY);
 	KUNIT_EXPECT_EQ(test, p->nmissed, 0);
-	KUNIT_EXPECT_PTR_EQ(test, p->addr, site->kp.addr);
+	KUNIT_EXPECT_PTR_EQ(test, p->addr, site->head.kp.addr);
 	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&p->hlist));
 	KUNIT_EXPECT_FALSE(test, list_empty(&p->list));
 	kprobe_site_del_user(site, p);
@@ -330,16 +330,16 @@ static void site_post_handler_stays(struct kunit *test)
 		return;
 
 	kprobe_site_add_user(site, plain);
-	KUNIT_EXPECT_NULL(test, site->kp.post_handler);
+	KUNIT_EXPECT_NULL(test, site->head.kp.post_handler);
 	KUNIT_EXPECT_FALSE(test, kprobe_site_has_post(site));
 
 	post->post_handler = log_post;
 	kprobe_site_add_user(site, post);
-	KUNIT_EXPECT_PTR_EQ(test, site->kp.post_handler, &kprobe_site_post_handler);
+	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.post_handler, &kprobe_site_post_handler);
 	KUNIT_EXPECT_TRUE(test, kprobe_site_has_post(site));
 
 	kprobe_site_del_user(site, post);
-	KUNIT_EXPECT_PTR_EQ(test, site->kp.post_handler, &kprobe_site_post_handler);
+	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.post_handler, &kprobe_site_post_handler);
 	KUNIT_EXPECT_FALSE(test, kprobe_site_has_post(site));
 	kprobe_site_del_user(site, plain);
 }
@@ -366,20 +366,20 @@ static void site_fault_handler_stays(struct kunit *test)
 		return;
 
 	kprobe_site_add_user(site, plain);
-	KUNIT_EXPECT_NULL(test, site->kp.fault_handler);
+	KUNIT_EXPECT_NULL(test, site->head.kp.fault_handler);
 	KUNIT_EXPECT_FALSE(test, kprobe_site_has_fault(site));
 	kprobe_site_del_user(site, plain);
 
 	fault->fault_handler = log_fault;
 	kprobe_site_add_user(site, fault);
-	KUNIT_EXPECT_PTR_EQ(test, site->kp.fault_handler, &kprobe_site_fault_handler);
-	KUNIT_EXPECT_NULL(test, site->kp.post_handler);
+	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.fault_handler, &kprobe_site_fault_handler);
+	KUNIT_EXPECT_NULL(test, site->head.kp.post_handler);
 	KUNIT_EXPECT_TRUE(test, kprobe_site_has_fault(site));
-	KUNIT_EXPECT_NULL(test, rcu_access_pointer(site->sole));
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(site->head.sole));
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "b");
 
 	kprobe_site_del_user(site, fault);
-	KUNIT_EXPECT_PTR_EQ(test, site->kp.fault_handler, &kprobe_site_fault_handler);
+	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.fault_handler, &kprobe_site_fault_handler);
 	KUNIT_EXPECT_FALSE(test, kprobe_site_has_fault(site));
 }
 
@@ -390,7 +390,7 @@ static const char *dispatched_fault(struct site_test *t, struct kprobe_site *sit
 	memset(t->log, 0, sizeof(t->log));
 	t->len = 0;
 	scoped_guard(preempt)
-		*settled = kprobe_site_fault_handler(&site->kp, &t->regs, 14);
+		*settled = kprobe_site_fault_handler(&site->head.kp, &t->regs, 14);
 	return t->log;
 }
 
@@ -444,19 +444,19 @@ static void site_first_in_a_range(struct kunit *test)
 	kprobe_site_move(ready, KPROBE_SITE_READY);
 
 	/* The call of ftrace is not the core's, and the NEW one is not prepared. */
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &ready->kp);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &ready->head.kp);
 	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 24));
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 25), &ready->kp);
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR + 24, FAKE_ADDR + 25), &ready->kp);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 25), &ready->head.kp);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR + 24, FAKE_ADDR + 25), &ready->head.kp);
 	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR + 25, FAKE_ADDR + 100));
 
 	kprobe_site_move(ready, KPROBE_SITE_ARMED);
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &ready->kp);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &ready->head.kp);
 	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
 	kprobe_site_move(new, KPROBE_SITE_READY);
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &new->kp);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &new->head.kp);
 	kprobe_site_move(ready, KPROBE_SITE_READY);
-	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR + 24), &ready->kp);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR + 24), &ready->head.kp);
 	kprobe_site_move(ready, KPROBE_SITE_GONE);
 	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR + 17, FAKE_ADDR + 100));
 }
@@ -485,11 +485,11 @@ static void site_p_agg_01_dispatches_newest_first(struct kunit *test)
 	t->user[1].ret = 1;
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "cb");
 	scoped_guard(preempt)
-		i = kprobe_site_pre_handler(&site->kp, &t->regs);
+		i = kprobe_site_pre_handler(&site->head.kp, &t->regs);
 	KUNIT_EXPECT_EQ(test, i, 1);
 	t->user[1].ret = 0;
 	scoped_guard(preempt)
-		i = kprobe_site_pre_handler(&site->kp, &t->regs);
+		i = kprobe_site_pre_handler(&site->head.kp, &t->regs);
 	KUNIT_EXPECT_EQ(test, i, 0);
 
 	/* Who is disabled, or has no handler, is passed over. */
@@ -527,7 +527,7 @@ static void site_p_base_16_only_enabled_users_are_charged(struct kunit *test)
 	kprobe_site_enable_user(site, &t->user[1].kp, false);
 
 	for (i = 0; i < 5; i++)
-		kprobes_inc_nmissed_count(&site->kp);
+		kprobes_inc_nmissed_count(&site->head.kp);
 	KUNIT_EXPECT_EQ(test, t->user[0].kp.nmissed, 5);
 	KUNIT_EXPECT_EQ(test, t->user[1].kp.nmissed, 0);
 	KUNIT_EXPECT_EQ(test, t->user[2].kp.nmissed, 5);
@@ -558,7 +558,7 @@ static void site_draining_takes_a_new_user(struct kunit *test)
 	list_move_tail(&site->reap, &reap);
 
 	/* Still found by those who trapped before. */
-	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &site->kp);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &site->head.kp);
 
 	kprobe_site_add_user(site, &t->user[1].kp);
 	KUNIT_EXPECT_TRUE_MSG(test, list_empty(&reap), "it would be freed in use");

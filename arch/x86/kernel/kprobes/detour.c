@@ -100,7 +100,7 @@ void kprobe_avoid_jump(struct pt_regs *regs)
 NOKPROBE_SYMBOL(kprobe_avoid_jump);
 
 /* Not by the end of the detour: a handler has changed more than registers. */
-static noinline int leave_detour(struct pt_regs *regs, bool redirected)
+static noinline int kprobe_leave_detour(struct pt_regs *regs, bool redirected)
 {
 	const struct arch_optimized_insn *o = kprobe_detour_of(kprobe_running());
 
@@ -110,7 +110,7 @@ static noinline int leave_detour(struct pt_regs *regs, bool redirected)
 		regs->ip = (unsigned long)o->insn + o->to[0];
 	return 1;
 }
-NOKPROBE_SYMBOL(leave_detour);
+NOKPROBE_SYMBOL(kprobe_leave_detour);
 
 /**
  * kprobe_detour_callback() - a detour was entered
@@ -140,7 +140,7 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op,
 		kprobe_hit_begin(p);
 		ret = kprobe_call_pre(p, regs);
 		if (unlikely(ret || regs->sp != (unsigned long)(regs + 1)))
-			ret = leave_detour(regs, ret);
+			ret = kprobe_leave_detour(regs, ret);
 		reset_current_kprobe();
 	}
 

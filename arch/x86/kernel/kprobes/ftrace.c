@@ -39,7 +39,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	}
 
 	p = find_kprobe(ip);
-	if (unlikely(!p) || !kprobe_ftrace_hit_counts(p, ops))
+	if (unlikely(!p) || !kprobe_ftrace_owns(p, ops))
 		goto out;
 
 	if (unlikely(kprobe_running())) {

@@ -230,7 +230,7 @@ static bool is_free(unsigned long hop, unsigned long own, unsigned long start,
 	u8 at;
 
 	if (within_kprobe_blacklist(hop) || kprobe_is_patched(hop, JMP32_INSN_SIZE) ||
-	    kprobe_find_entry(hop, JMP32_INSN_SIZE, start, end, &at) != KPROBE_OPT_FINE)
+	    kprobe_find_entry(hop, JMP32_INSN_SIZE, start, end, &at) != KPROBE_NOOPT_NONE)
 		return false;
 	if (!has_probe(hop, own) && !kprobe_hop_overlaps(hop, JMP32_INSN_SIZE))
 		return true;

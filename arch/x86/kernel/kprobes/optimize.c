@@ -30,7 +30,7 @@ struct detour_draft {
 	u8				code[MAX_OPTINSN_SIZE];
 };
 
-static int refuse(struct optimized_kprobe *op, enum kprobe_opt_why why,
+static int refuse(struct optimized_kprobe *op, enum kprobe_noopt why,
 		  unsigned int at)
 {
 	op->why = why;
@@ -62,29 +62,29 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	int len;
 
 	if (kprobe_fetch_at(addr + at, end, &ki))
-		return refuse(op, KPROBE_OPT_UNDECODED, at);
+		return refuse(op, KPROBE_NOOPT_UNDECODED, at);
 	/*
 	 * An indirect branch has to find a landing pad, not a jump. At the probed
 	 * address itself it may find a breakpoint, see is_nop() in decode.c.
 	 */
 	if (is_endbr(*(u32 *)ki.bytes))
-		return refuse(op, KPROBE_OPT_LANDING, at);
+		return refuse(op, KPROBE_NOOPT_LANDING, at);
 	/* Faults in a detour are not those of the instruction. */
 	if (search_exception_tables(addr + at))
-		return refuse(op, KPROBE_OPT_EXTABLE, at);
+		return refuse(op, KPROBE_NOOPT_EXTABLE, at);
 	if (kprobe_classify(&ki, addr + at, &a))
-		return refuse(op, KPROBE_OPT_INSN, at);
+		return refuse(op, KPROBE_NOOPT_INSN, at);
 	/* The callee must not return to where the jump is. */
 	if (is_call(a.op) && at + a.len < d->jump)
-		return refuse(op, KPROBE_OPT_CALL, at);
+		return refuse(op, KPROBE_NOOPT_CALL, at);
 	if (o->end + KPROBE_MAX_REENCODED + JMP32_INSN_SIZE > sizeof(d->code))
-		return refuse(op, KPROBE_OPT_INSN, at);
+		return refuse(op, KPROBE_NOOPT_INSN, at);
 
 	len = kprobe_reencode(d->code + o->end, &ki, &a, addr + at, slot + o->end);
 	if (len == -ERANGE)
-		return refuse(op, KPROBE_OPT_RANGE, at);
+		return refuse(op, KPROBE_NOOPT_RANGE, at);
 	if (len < 0)
-		return refuse(op, KPROBE_OPT_INSN, at);
+		return refuse(op, KPROBE_NOOPT_INSN, at);
 
 	o->from[o->nr] = at;
 	o->to[o->nr] = o->end;
@@ -280,7 +280,7 @@ static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	u8 why, at;
 
 	if (end - addr < jump)
-		return refuse(op, KPROBE_OPT_END, 0);
+		return refuse(op, KPROBE_NOOPT_END, 0);
 
 	/* Where all is within reach, to see if anything else is wrong. */
 	*d = (struct detour_draft) { .jump = jump };
@@ -288,14 +288,14 @@ static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	if (ret)
 		return ret;
 	if (kprobe_is_patched(addr, d->o.size))
-		return refuse(op, KPROBE_OPT_PATCHED, 0);
+		return refuse(op, KPROBE_NOOPT_PATCHED, 0);
 	if (kprobe_hop_overlaps(addr, jump)) {
-		op->why_passes = true;
-		return refuse(op, KPROBE_OPT_PATCHED, 0);
+		op->why_transient = true;
+		return refuse(op, KPROBE_NOOPT_PATCHED, 0);
 	}
 
 	why = kprobe_find_entry(addr + 1, jump - 1, start, end, &at);
-	if (why == KPROBE_OPT_NOMEM)
+	if (why == KPROBE_NOOPT_NOMEM)
 		return -ENOMEM;
 	return why ? refuse(op, why, at + 1) : 0;
 }
@@ -313,7 +313,7 @@ static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
 	ret = plan_detour(d, op, start, end, JMP8_INSN_SIZE);
 	if (ret)
 		return ret;
-	d->o.hop = kprobe_hop_find(addr, &op->why_passes);
+	d->o.hop = kprobe_hop_find(addr, &op->why_transient);
 	return d->o.hop ? 0 : -EILSEQ;
 }
 
@@ -349,12 +349,12 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 
 	/* The symbol may have been hidden since it was found. */
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
-		return refuse(op, KPROBE_OPT_UNDECODED, 0);
+		return refuse(op, KPROBE_NOOPT_UNDECODED, 0);
 	start = addr - into;
 	end = start + size;
 
 	if (ends_detours(start) || kprobe_in_preemptible_hcall(addr))
-		return refuse(op, KPROBE_OPT_ARCH, 0);
+		return refuse(op, KPROBE_NOOPT_ARCH, 0);
 
 	ret = plan_detour(&d, op, start, end, JMP32_INSN_SIZE);
 	if (ret == -EILSEQ) {
@@ -364,9 +364,9 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		/* What speaks against the long one is what is of interest. */
 		if (ret)
 			return ret == -ENOMEM ? ret : refuse(op, why, at);
-		op->why = KPROBE_OPT_FINE;
+		op->why = KPROBE_NOOPT_NONE;
 		op->why_at = 0;
-		op->why_passes = false;
+		op->why_transient = false;
 	}
 
 	return ret ?: make_detour(&d, op, end);

@@ -579,20 +579,20 @@ static u8 sweep_around(struct kprobe_targets *t, unsigned long addr,
 		enum kprobe_swept swept;
 
 		if (!function_at(t, at, &start, &end))
-			return KPROBE_OPT_UNDECODED;
+			return KPROBE_NOOPT_UNDECODED;
 
 		swept = sweep_once(t, start, end);
 		if (swept == KPROBE_SWEPT_UNDECODED)
-			return KPROBE_OPT_UNDECODED;
+			return KPROBE_NOOPT_UNDECODED;
 		if (start != own)
 			continue;
 		if (swept == KPROBE_SWEPT_COMPUTED)
-			return KPROBE_OPT_INDIRECT;
+			return KPROBE_NOOPT_INDIRECT;
 		if (swept == KPROBE_SWEPT_SEGMENTS)
-			return KPROBE_OPT_SEGMENT;
+			return KPROBE_NOOPT_SEGMENT;
 	}
 
-	return KPROBE_OPT_FINE;
+	return KPROBE_NOOPT_NONE;
 }
 
 struct rest {
@@ -673,7 +673,7 @@ static bool is_landing_pad(unsigned long addr)
  * @at: set to the offset in the range
  *
  * Context: kprobe_mutex, text_mutex and the jump label lock held; sleeps.
- * Return: KPROBE_OPT_FINE if nothing does, else what speaks against it.
+ * Return: KPROBE_NOOPT_NONE if nothing does, else what speaks against it.
  */
 u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at)
@@ -684,21 +684,21 @@ u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 
 	*at = 0;
 	if (!t || !t->ready)
-		return KPROBE_OPT_NOMEM;
+		return KPROBE_NOOPT_NOMEM;
 
 	why = sweep_around(t, addr, len, start);
 	if (why)
 		return why;
 	if (rest_has_computed_jump(t, start))
-		return KPROBE_OPT_INDIRECT;
+		return KPROBE_NOOPT_INDIRECT;
 
 	for (i = 0; i < len; i++) {
 		*at = i;
 		if (test_bit(addr + i - t->start, t->map) || is_symbol(addr + i))
-			return KPROBE_OPT_TARGET;
+			return KPROBE_NOOPT_TARGET;
 		if (is_landing_pad(addr + i))
-			return KPROBE_OPT_LANDING;
+			return KPROBE_NOOPT_LANDING;
 	}
 
-	return KPROBE_OPT_FINE;
+	return KPROBE_NOOPT_NONE;
 }

@@ -575,7 +575,7 @@ static void jump_p_opt_13_static_call(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, first_byte(AT(static_call) + 1), CALL_INSN_OPCODE);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, op_at(AT(static_call))->why, KPROBE_OPT_PATCHED);
+	KUNIT_EXPECT_EQ(test, op_at(AT(static_call))->why, KPROBE_NOOPT_PATCHED);
 	kpj_static_call();
 	KUNIT_EXPECT_EQ(test, kpj_called, 1);
 	static_call_update(kpj_call, second_callee);
@@ -653,7 +653,7 @@ static void expect_jumps(struct kunit *test, struct kprobe **kps)
 	for (i = 0; i < MANY; i++) {
 		if (first_byte((u8 *)kps[i]->addr) == JMP32_INSN_OPCODE)
 			continue;
-		KUNIT_EXPECT_EQ(test, op_at((u8 *)kps[i]->addr)->why, KPROBE_OPT_TARGET);
+		KUNIT_EXPECT_EQ(test, op_at((u8 *)kps[i]->addr)->why, KPROBE_NOOPT_TARGET);
 		refused++;
 	}
 	KUNIT_EXPECT_LE(test, refused, MANY / 100);

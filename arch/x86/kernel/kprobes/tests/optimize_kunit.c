@@ -388,8 +388,8 @@ struct form {
 #define LIVE(name, hits)	{ #name, PLACE(name), hits }
 #define INDIRECT(name, hits)	{ #name, PLACE(name), hits, .indirect = true }
 #define HOP(name, hits)		{ #name, PLACE(name), hits, .hop = true }
-#define REFUSED(name, why, at)	{ #name, PLACE(name), 0, KPROBE_OPT_##why, at }
-#define SHOWS(id, name, why, at)	{ id "_" #name, PLACE(name), 0, KPROBE_OPT_##why, at }
+#define REFUSED(name, why, at)	{ #name, PLACE(name), 0, KPROBE_NOOPT_##why, at }
+#define SHOWS(id, name, why, at)	{ id "_" #name, PLACE(name), 0, KPROBE_NOOPT_##why, at }
 
 static const struct form forms[] = {
 	LIVE(mov, 1),
@@ -557,10 +557,10 @@ static struct form as_mitigated(struct kunit *test)
 	if (f.place.fn == kpo_end && IS_ENABLED(CONFIG_MITIGATION_RETHUNK))
 		kunit_skip(test, "returns are longer");
 	if (f.place.fn == kpo_ret_imm)
-		f.why = cpu_wants_rethunk() ? KPROBE_OPT_INSN : KPROBE_OPT_FINE;
+		f.why = cpu_wants_rethunk() ? KPROBE_NOOPT_INSN : KPROBE_NOOPT_NONE;
 	else if (f.indirect && (cpu_feature_enabled(X86_FEATURE_RETPOLINE) ||
 				cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS)))
-		f.why = KPROBE_OPT_INSN;
+		f.why = KPROBE_NOOPT_INSN;
 	return f;
 }
 
@@ -584,7 +584,7 @@ static void optimize_forms(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
-	if (!f->why && op_at(w.kp.addr)->why == KPROBE_OPT_TARGET) {
+	if (!f->why && op_at(w.kp.addr)->why == KPROBE_NOOPT_TARGET) {
 		unregister_kprobe(&w.kp);
 		kunit_skip(test, "some bytes in this kernel look like a jump there");
 	}
@@ -914,7 +914,7 @@ static void optimize_hop_is_tried_again(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
-	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_OPT_TARGET);
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_TARGET);
 
 	while (nr--)
 		unregister_kprobe(&takers[nr]);
@@ -1060,7 +1060,7 @@ static void optimize_refuses_trap(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_OPT_INSN);
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_INSN);
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why_at, 2);
 	unregister_kprobe(&w.kp);
 }
@@ -1156,7 +1156,7 @@ static void optimize_nothing_in_preemptible_hypercalls(struct kunit *test)
 	WRITE_ONCE(kprobe_test_as_xen_pv, false);
 	KUNIT_EXPECT_FALSE(test, op_at(w.kp.addr)->kp.ainsn.boost);
 	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
-	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_OPT_ARCH);
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_ARCH);
 	/* Hits are stepped, with the same result. */
 	KUNIT_EXPECT_EQ(test, run(kpo_irqfd_inject, 5), 15);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
@@ -1190,7 +1190,7 @@ static void optimize_refuses_what_ends_detours(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
-	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_OPT_ARCH);
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_ARCH);
 	unregister_kprobe(&w.kp);
 }
 
@@ -2266,7 +2266,7 @@ static void optimize_p_opt_07_neighbours(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
 	/* Some bytes in this kernel may look like a jump there. */
-	KUNIT_EXPECT_EQ(test, is_live(b.kp.addr), op_at(b.kp.addr)->why != KPROBE_OPT_TARGET);
+	KUNIT_EXPECT_EQ(test, is_live(b.kp.addr), op_at(b.kp.addr)->why != KPROBE_NOOPT_TARGET);
 	KUNIT_EXPECT_EQ(test, run(kpo_nops, 5), want);
 	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 1);
@@ -2301,7 +2301,7 @@ static void optimize_p_opt_07_neighbour_was_there(struct kunit *test)
 	memcpy(text, AT(nops), sizeof(text));
 	KUNIT_ASSERT_EQ(test, register_kprobe(&b.kp), 0);
 	wait_for_kprobe_optimizer();
-	if (op_at(b.kp.addr)->why == KPROBE_OPT_TARGET) {
+	if (op_at(b.kp.addr)->why == KPROBE_NOOPT_TARGET) {
 		unregister_kprobe(&b.kp);
 		kunit_skip(test, "some bytes in this kernel look like a jump there");
 	}

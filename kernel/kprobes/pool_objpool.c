@@ -9,7 +9,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "retpool.h"
+#include "pool.h"
 
 static void free_instance_rcu(struct rcu_head *head)
 {
@@ -20,12 +20,12 @@ static void free_instance_rcu(struct rcu_head *head)
 }
 
 /* Unwinders may still look at the instances: a grace period first. */
-static void retpool_free_late(struct irq_work *work)
+static void kretprobe_pool_free_late(struct irq_work *work)
 {
-	struct retpool_late *late = container_of(work, struct retpool_late, work);
+	struct kretprobe_pool_late *late = container_of(work, struct kretprobe_pool_late, work);
 	struct kretprobe_instance *ri, *next;
 
-	/* Pairs with llist_add() in retpool_put_late(). */
+	/* Pairs with llist_add() in kretprobe_pool_put_closed(). */
 	llist_for_each_entry_safe(ri, next, llist_del_all(&late->instances), llist)
 		call_rcu(&ri->rcu, free_instance_rcu);
 }
@@ -34,8 +34,8 @@ static void retpool_free_late(struct irq_work *work)
  * They belong to the CPUs and not to the pools, since a pool may be gone before an
  * interrupt is over that was asked for twice.
  */
-DEFINE_PER_CPU(struct retpool_late, retpool_late) = {
-	.work	= IRQ_WORK_INIT_HARD(retpool_free_late),
+DEFINE_PER_CPU(struct kretprobe_pool_late, kretprobe_pool_late) = {
+	.work	= IRQ_WORK_INIT_HARD(kretprobe_pool_free_late),
 };
 
 static int init_instance(void *obj, void *context)
@@ -52,7 +52,7 @@ static int free_holder(struct objpool_head *head, void *context)
 	return 0;
 }
 
-struct kretprobe_holder *retpool_create(int nr, size_t data_size, bool grows)
+struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows)
 {
 	struct kretprobe_holder *rph = kzalloc(sizeof(*rph), GFP_KERNEL);
 	int ret;
@@ -72,7 +72,7 @@ struct kretprobe_holder *retpool_create(int nr, size_t data_size, bool grows)
 }
 
 /* The holder itself goes with the last instance. */
-void retpool_destroy(struct kretprobe_holder *rph)
+void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 {
 	objpool_fini(&rph->pool);
 }

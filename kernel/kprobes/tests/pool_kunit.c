@@ -17,7 +17,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
-#include "../retpool.h"
+#include "../pool.h"
 
 /* What the tests keep in an instance. */
 struct note {
@@ -25,20 +25,20 @@ struct note {
 	u8	pattern[20];
 };
 
-struct retpool_test {
+struct kretprobe_pool_test {
 	int				pools;
 	struct kretprobe_holder		*rph;
 	struct kretprobe_instance	**ri;
 };
 
 /* More than any pool here has. */
-#define MAX_INSTANCES	(2 * RETPOOL_CAP)
+#define MAX_INSTANCES	(2 * KRETPROBE_POOL_CAP)
 
-static struct kretprobe_instance *retpool_get(struct kretprobe_holder *rph)
+static struct kretprobe_instance *kretprobe_pool_get(struct kretprobe_holder *rph)
 {
 	struct kretprobe_instance *ri;
 
-	return retpool_get_here(rph, &ri) || retpool_get_elsewhere(rph, &ri) ? ri : NULL;
+	return kretprobe_pool_get_local(rph, &ri) || kretprobe_pool_get_remote(rph, &ri) ? ri : NULL;
 }
 
 static struct note *note_of(struct kretprobe_instance *ri)
@@ -48,38 +48,38 @@ static struct note *note_of(struct kretprobe_instance *ri)
 
 static struct kretprobe_holder *begin(struct kunit *test, int nr, bool grows)
 {
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 
-	t->rph = retpool_create(nr, sizeof(struct note), grows);
+	t->rph = kretprobe_pool_create(nr, sizeof(struct note), grows);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t->rph);
 	return t->rph;
 }
 
 /* Take up to @max instances. */
-static int take(struct retpool_test *t, int max)
+static int take(struct kretprobe_pool_test *t, int max)
 {
 	int n;
 
 	for (n = 0; n < max; n++) {
-		t->ri[n] = retpool_get(t->rph);
+		t->ri[n] = kretprobe_pool_get(t->rph);
 		if (!t->ri[n])
 			break;
 	}
 	return n;
 }
 
-static void give_back(struct retpool_test *t, int n)
+static void give_back(struct kretprobe_pool_test *t, int n)
 {
 	while (n--)
-		retpool_put(t->ri[n]);
+		kretprobe_pool_put(t->ri[n]);
 }
 
 /* Pools are freed by a worker after a grace period. */
-static bool all_freed(struct retpool_test *t)
+static bool all_freed(struct kretprobe_pool_test *t)
 {
 	unsigned long end = jiffies + 20 * HZ;
 
-	while (retpool_count() != t->pools) {
+	while (kretprobe_pool_count() != t->pools) {
 		if (time_after(jiffies, end))
 			return false;
 		rcu_barrier();
@@ -91,7 +91,7 @@ static bool all_freed(struct retpool_test *t)
 static void as_many_as_asked_for(struct kunit *test)
 {
 	static const int sizes[] = { 1, 2, 3, 7, 10, 64, 1000 };
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	int i, n, odd;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -104,21 +104,21 @@ static void as_many_as_asked_for(struct kunit *test)
 			odd += ri->rph != t->rph;
 			odd += !IS_ALIGNED((unsigned long)ri->data, sizeof(u64));
 			odd += !!memchr_inv(ri->data, 0, sizeof(struct note));
-			odd += retpool_instance(to_retpool(t->rph), ri->ref) != ri;
+			odd += kretprobe_pool_instance(to_kretprobe_pool(t->rph), ri->ref) != ri;
 			odd += note_of(ri)->taken++;
 		}
 		KUNIT_EXPECT_EQ(test, odd, 0);
 		give_back(t, sizes[i]);
 		KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), sizes[i]);
 		give_back(t, sizes[i]);
-		retpool_destroy(t->rph);
+		kretprobe_pool_destroy(t->rph);
 	}
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
 static void data_belongs_to_the_user(struct kunit *test)
 {
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	int n, i, odd = 0;
 
 	begin(test, 100, false);
@@ -134,21 +134,21 @@ static void data_belongs_to_the_user(struct kunit *test)
 				    sizeof(note_of(t->ri[i])->pattern));
 	KUNIT_EXPECT_EQ(test, odd, 0);
 	give_back(t, n);
-	retpool_destroy(t->rph);
+	kretprobe_pool_destroy(t->rph);
 }
 
 static void p_ret_03_absurd_sizes(struct kunit *test)
 {
 	static const int sizes[] = { INT_MAX, INT_MAX / 2, 1 << 26, 1 << 20 };
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	struct kretprobe_holder *rph;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		rph = retpool_create(sizes[i], KRETPROBE_MAX_DATA_SIZE, false);
+		rph = kretprobe_pool_create(sizes[i], KRETPROBE_MAX_DATA_SIZE, false);
 		KUNIT_EXPECT_PTR_EQ(test, (void *)rph, ERR_PTR(-ENOMEM));
 		if (!IS_ERR(rph))
-			retpool_destroy(rph);
+			kretprobe_pool_destroy(rph);
 	}
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
@@ -160,21 +160,21 @@ static void p_ret_03_absurd_sizes(struct kunit *test)
  */
 static void p_ret_31_aba(struct kunit *test)
 {
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	struct kretprobe_instance *a, *b;
-	struct retpool *pool;
+	struct kretprobe_pool *pool;
 	u64 before, after, *head;
 
 	begin(test, 2 * nr_cpu_ids, false);
-	pool = to_retpool(t->rph);
+	pool = to_kretprobe_pool(t->rph);
 
 	preempt_disable();
 	head = this_cpu_ptr(pool->heads);
 	before = READ_ONCE(*head);
-	a = retpool_get(t->rph);
-	b = retpool_get(t->rph);
+	a = kretprobe_pool_get(t->rph);
+	b = kretprobe_pool_get(t->rph);
 	if (a)
-		retpool_put(a);
+		kretprobe_pool_put(a);
 	after = READ_ONCE(*head);
 	preempt_enable();
 
@@ -185,15 +185,15 @@ static void p_ret_31_aba(struct kunit *test)
 	/* So the exchange that was interrupted fails. */
 	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(head, &before,
 					       before - lower_32_bits(before) + b->ref));
-	retpool_put(b);
+	kretprobe_pool_put(b);
 	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), 2 * nr_cpu_ids);
 	give_back(t, 2 * nr_cpu_ids);
-	retpool_destroy(t->rph);
+	kretprobe_pool_destroy(t->rph);
 }
 
 static long put_all(void *arg)
 {
-	struct retpool_test *t = arg;
+	struct kretprobe_pool_test *t = arg;
 
 	give_back(t, 10);
 	return 0;
@@ -207,7 +207,7 @@ static long take_all(void *arg)
 /* What comes back on one CPU can be had on all. */
 static void p_ret_30_other_cpus_lists(struct kunit *test)
 {
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	int giver, taker;
 
 	begin(test, 10, false);
@@ -219,10 +219,10 @@ static void p_ret_30_other_cpus_lists(struct kunit *test)
 		}
 	}
 	give_back(t, 10);
-	retpool_destroy(t->rph);
+	kretprobe_pool_destroy(t->rph);
 }
 
-static void wait_for_growth(struct retpool *pool)
+static void wait_for_growth(struct kretprobe_pool *pool)
 {
 	irq_work_sync(&pool->ask);
 	flush_work(&pool->grow);
@@ -230,52 +230,52 @@ static void wait_for_growth(struct retpool *pool)
 
 static void p_ret_02_growth(struct kunit *test)
 {
-	struct retpool_test *t = test->priv;
-	struct retpool *pool;
+	struct kretprobe_pool_test *t = test->priv;
+	struct kretprobe_pool *pool;
 	int n, want = 3, rounds = 0, odd = 0, i;
 
 	begin(test, want, true);
-	pool = to_retpool(t->rph);
-	for (n = 0; n < RETPOOL_CAP; rounds++) {
+	pool = to_kretprobe_pool(t->rph);
+	for (n = 0; n < KRETPROBE_POOL_CAP; rounds++) {
 		n = take(t, MAX_INSTANCES);
 		wait_for_growth(pool);
 		KUNIT_ASSERT_EQ(test, n, want);
 		give_back(t, n);
-		want = min(2 * want, RETPOOL_CAP);
+		want = min(2 * want, KRETPROBE_POOL_CAP);
 	}
 	KUNIT_EXPECT_EQ(test, rounds, 12);
 
 	/* Not beyond. */
 	n = take(t, MAX_INSTANCES);
 	wait_for_growth(pool);
-	KUNIT_EXPECT_NULL(test, retpool_get(t->rph));
+	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
 	for (i = 0; i < n; i++) {
 		odd += note_of(t->ri[i])->taken++;
-		odd += retpool_instance(pool, t->ri[i]->ref) != t->ri[i];
+		odd += kretprobe_pool_instance(pool, t->ri[i]->ref) != t->ri[i];
 	}
 	KUNIT_EXPECT_EQ(test, odd, 0);
 	give_back(t, n);
-	retpool_destroy(t->rph);
+	kretprobe_pool_destroy(t->rph);
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
 static void p_ret_01_no_growth_unless_asked_for(struct kunit *test)
 {
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	int n;
 
 	begin(test, 3, false);
 	n = take(t, MAX_INSTANCES);
-	wait_for_growth(to_retpool(t->rph));
-	KUNIT_EXPECT_NULL(test, retpool_get(t->rph));
+	wait_for_growth(to_kretprobe_pool(t->rph));
+	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
 	give_back(t, n);
-	retpool_destroy(t->rph);
+	kretprobe_pool_destroy(t->rph);
 }
 
 /* While it grows, or right after it has been told to. */
 static void destroyed_while_growing(struct kunit *test)
 {
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	int i, n;
 
 	for (i = 0; i < 50; i++) {
@@ -284,27 +284,27 @@ static void destroyed_while_growing(struct kunit *test)
 		give_back(t, n);
 		if (i % 2)
 			usleep_range(1, 50);
-		retpool_destroy(t->rph);
+		kretprobe_pool_destroy(t->rph);
 	}
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
 static void p_ret_15_destroyed_with_calls_in_flight(struct kunit *test)
 {
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	int i, n;
 
 	begin(test, 10, false);
 	n = take(t, 4);
 	KUNIT_EXPECT_EQ(test, n, 4);
-	retpool_destroy(t->rph);
+	kretprobe_pool_destroy(t->rph);
 
 	for (i = 0; i < n; i++) {
 		rcu_barrier();
 		msleep(2);
-		KUNIT_EXPECT_EQ(test, retpool_count(), t->pools + 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&to_retpool(t->rph)->left), n - i);
-		retpool_put(t->ri[i]);
+		KUNIT_EXPECT_EQ(test, kretprobe_pool_count(), t->pools + 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&to_kretprobe_pool(t->rph)->left), n - i);
+		kretprobe_pool_put(t->ri[i]);
 	}
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
@@ -315,7 +315,7 @@ static void p_ret_15_destroyed_with_calls_in_flight(struct kunit *test)
  */
 
 struct player {
-	struct retpool_test	*t;
+	struct kretprobe_pool_test	*t;
 	struct task_struct	*task;
 	struct hrtimer		timer;
 	struct rnd_state	rnd;
@@ -332,7 +332,7 @@ static void play(struct player *p, int keep)
 	int n;
 
 	for (n = 0; n < keep; n++) {
-		ri[n] = retpool_get(p->t->rph);
+		ri[n] = kretprobe_pool_get(p->t->rph);
 		if (!ri[n])
 			break;
 		if (xchg(&note_of(ri[n])->taken, 1))
@@ -341,7 +341,7 @@ static void play(struct player *p, int keep)
 	while (n--) {
 		if (xchg(&note_of(ri[n])->taken, 0) != 1)
 			atomic_inc(&p->stolen);
-		retpool_put(ri[n]);
+		kretprobe_pool_put(ri[n]);
 	}
 }
 
@@ -387,7 +387,7 @@ static bool played_enough(struct player *p, int nr)
 static void p_ret_08_p_ret_31_all_at_once(struct kunit *test)
 {
 	int nr_cpus = num_online_cpus(), cpu, i = 0, size = 4 * nr_cpus, n;
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	unsigned long end = jiffies + 60 * HZ;
 	struct player *p;
 	int stolen = 0;
@@ -400,7 +400,7 @@ static void p_ret_08_p_ret_31_all_at_once(struct kunit *test)
 		p[i].t = t;
 		prandom_seed_state(&p[i].rnd, i + 1);
 		init_completion(&p[i].ready);
-		p[i].task = kthread_create_on_cpu(play_in_thread, &p[i], cpu, "retpool/%u");
+		p[i].task = kthread_create_on_cpu(play_in_thread, &p[i], cpu, "kprobe_pool/%u");
 		if (IS_ERR(p[i].task))
 			break;
 		wake_up_process(p[i].task);
@@ -424,7 +424,7 @@ static void p_ret_08_p_ret_31_all_at_once(struct kunit *test)
 	n = take(t, MAX_INSTANCES);
 	KUNIT_EXPECT_EQ(test, n, size);
 	give_back(t, n);
-	retpool_destroy(t->rph);
+	kretprobe_pool_destroy(t->rph);
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
@@ -448,13 +448,13 @@ static void return_all(struct work_struct *work)
 	while (atomic_read(r->gate) > 0)
 		cpu_relax();
 	while (r->n--)
-		retpool_put(r->ri[r->n]);
+		kretprobe_pool_put(r->ri[r->n]);
 }
 
 static void p_ret_15_destroyed_while_calls_return(struct kunit *test)
 {
 	int nr_cpus = num_online_cpus(), cpu, i, round, each = 8;
-	struct retpool_test *t = test->priv;
+	struct kretprobe_pool_test *t = test->priv;
 	struct returner *r;
 	atomic_t gate;
 
@@ -477,17 +477,17 @@ static void p_ret_15_destroyed_while_calls_return(struct kunit *test)
 		while (atomic_read(&gate) > 0)
 			cond_resched();
 		ndelay(round * 50);
-		retpool_destroy(t->rph);
+		kretprobe_pool_destroy(t->rph);
 		while (i--)
 			flush_work(&r[i].work);
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, all_freed(t), "%d pools are left",
-			      retpool_count() - t->pools);
+			      kretprobe_pool_count() - t->pools);
 }
 
-static int retpool_test_init(struct kunit *test)
+static int kretprobe_pool_test_init(struct kunit *test)
 {
-	struct retpool_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct kretprobe_pool_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
 
 	if (!t)
 		return -ENOMEM;
@@ -499,11 +499,11 @@ static int retpool_test_init(struct kunit *test)
 	/* Those of others that are being freed are none of ours. */
 	rcu_barrier();
 	msleep(10);
-	t->pools = retpool_count();
+	t->pools = kretprobe_pool_count();
 	return 0;
 }
 
-static struct kunit_case retpool_testcases[] = {
+static struct kunit_case kretprobe_pool_testcases[] = {
 	KUNIT_CASE(as_many_as_asked_for),
 	KUNIT_CASE(data_belongs_to_the_user),
 	KUNIT_CASE(p_ret_03_absurd_sizes),
@@ -518,9 +518,9 @@ static struct kunit_case retpool_testcases[] = {
 	{}
 };
 
-static struct kunit_suite retpool_test_suite = {
-	.name		= "kprobes_retpool",
-	.init		= retpool_test_init,
-	.test_cases	= retpool_testcases,
+static struct kunit_suite kretprobe_pool_test_suite = {
+	.name		= "kprobes_pool",
+	.init		= kretprobe_pool_test_init,
+	.test_cases	= kretprobe_pool_testcases,
 };
-kunit_test_suites(&retpool_test_suite);
+kunit_test_suites(&kretprobe_pool_test_suite);

@@ -139,7 +139,7 @@ static nokprobe_inline void nesting_end(void)
 }
 
 /* Handlers of another probe are running: only the instruction is executed. */
-static void hit_missed(struct kprobe *p, struct pt_regs *regs)
+static void kprobe_hit_missed(struct kprobe *p, struct pt_regs *regs)
 {
 	kprobes_inc_nmissed_count(p);
 
@@ -154,7 +154,7 @@ static void hit_missed(struct kprobe *p, struct pt_regs *regs)
 		step_begin(p, regs, KPROBE_REENTER);
 	}
 }
-NOKPROBE_SYMBOL(hit_missed);
+NOKPROBE_SYMBOL(kprobe_hit_missed);
 
 static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 {
@@ -198,7 +198,7 @@ static nokprobe_inline void leave_copy(struct kprobe *p, struct pt_regs *regs)
 }
 
 /* Is it the breakpoint at the end of a step? */
-static int step_end(struct pt_regs *regs, unsigned long addr)
+static int kprobe_step_end(struct pt_regs *regs, unsigned long addr)
 {
 	struct kprobe *p = stepped_kprobe();
 
@@ -212,7 +212,7 @@ static int step_end(struct pt_regs *regs, unsigned long addr)
 		hit_end(p, regs);
 	return 1;
 }
-NOKPROBE_SYMBOL(step_end);
+NOKPROBE_SYMBOL(kprobe_step_end);
 
 /**
  * kprobe_int3_handler() - a breakpoint was executed
@@ -234,10 +234,10 @@ int kprobe_int3_handler(struct pt_regs *regs)
 
 	p = find_kprobe(addr);
 	if (unlikely(!p))
-		return step_end(regs, addr);
+		return kprobe_step_end(regs, addr);
 
 	if (unlikely(kprobe_running())) {
-		hit_missed(p, regs);
+		kprobe_hit_missed(p, regs);
 		return 1;
 	}
 

@@ -5,27 +5,27 @@
 
 #include <linux/cpumask.h>
 
-#include "retpool.h"
+#include "pool.h"
 
 /**
- * retpool_get_elsewhere() - take an instance from any CPU
+ * kretprobe_pool_get_remote() - take an instance from any CPU
  * @rph: the holder in the pool, of which this CPU's list is empty
  * @ri: set to the instance
  *
  * Context: hit path.
  * Return: false if no list had one; the pool may then grow.
  */
-bool retpool_get_elsewhere(struct kretprobe_holder *rph,
+bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 			   struct kretprobe_instance **ri)
 {
-	struct retpool *pool = to_retpool(rph);
+	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
 	unsigned int cpu = raw_smp_processor_id(), i;
 
 	for (i = 0; i < nr_cpu_ids; i++) {
 		if (++cpu >= nr_cpu_ids)
 			cpu = 0;
 		if (cpu_possible(cpu) &&
-		    retpool_get_from(pool, per_cpu_ptr(pool->heads, cpu), ri))
+		    kretprobe_pool_pop(pool, per_cpu_ptr(pool->heads, cpu), ri))
 			return true;
 	}
 
@@ -37,15 +37,15 @@ bool retpool_get_elsewhere(struct kretprobe_holder *rph,
 		irq_work_queue(&pool->ask);
 	return false;
 }
-NOKPROBE_SYMBOL(retpool_get_elsewhere);
+NOKPROBE_SYMBOL(kretprobe_pool_get_remote);
 
 /**
- * retpool_put_late() - an instance comes back to a pool that is closed
+ * kretprobe_pool_put_closed() - an instance comes back to a pool that is closed
  * @pool: the pool; it may be gone one grace period later
  *
  * Context: hit path, or where a dead task is cleaned up.
  */
-void retpool_put_late(struct retpool *pool)
+void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 {
 	if (!raw_atomic_dec_and_test(&pool->left))
 		return;
@@ -55,4 +55,4 @@ void retpool_put_late(struct retpool *pool)
 	irq_work_queue(&pool->gone);
 	kprobe_busy_end();
 }
-NOKPROBE_SYMBOL(retpool_put_late);
+NOKPROBE_SYMBOL(kretprobe_pool_put_closed);

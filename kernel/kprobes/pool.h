@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef _KERNEL_KPROBES_RETPOOL_H
-#define _KERNEL_KPROBES_RETPOOL_H
+#ifndef _KERNEL_KPROBES_POOL_H
+#define _KERNEL_KPROBES_POOL_H
 
 #include <linux/atomic.h>
 #include <linux/irq_work.h>
@@ -13,18 +13,18 @@
  * Where return probes take an instance for each call that they follow. A pool
  * outlives its kretprobe until the last instance in flight has come back.
  *
- * retpool_create() - a pool of @nr instances with @data_size bytes for the user
+ * kretprobe_pool_create() - a pool of @nr instances with @data_size bytes for the user
  *	each; if @grows, with more where they run out. -ENOMEM or another error.
- * retpool_has_default_size() - was it made to grow?
- * retpool_destroy() - no retpool_get_*() runs or comes any more: the pool goes
+ * kretprobe_pool_has_default_size() - was it made to grow?
+ * kretprobe_pool_destroy() - no kretprobe_pool_get_*() runs or comes any more: the pool goes
  *	as soon as nothing is in flight. May sleep.
- * retpool_get_here() - hit path: take an instance, false if there is none near.
- * retpool_get_elsewhere() - hit path: then look for one anywhere.
- * retpool_put() - hit path: give it back. The pool may be gone afterwards, for
+ * kretprobe_pool_get_local() - hit path: take an instance, false if there is none near.
+ * kretprobe_pool_get_remote() - hit path: then look for one anywhere.
+ * kretprobe_pool_put() - hit path: give it back. The pool may be gone afterwards, for
  *	whom RCU does not watch at once.
  */
-struct kretprobe_holder *retpool_create(int nr, size_t data_size, bool grows);
-void retpool_destroy(struct kretprobe_holder *rph);
+struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows);
+void kretprobe_pool_destroy(struct kretprobe_holder *rph);
 
 #ifdef CONFIG_KRETPROBE_POOL
 
@@ -47,21 +47,21 @@ void retpool_destroy(struct kretprobe_holder *rph);
  */
 
 /* What a head names when there is nothing on its list. */
-#define RETPOOL_EMPTY	0
-#define RETPOOL_CLOSED	1	/* and nothing may be added any more */
+#define KRETPROBE_POOL_EMPTY	0
+#define KRETPROBE_POOL_CLOSED	1	/* and nothing may be added any more */
 
-#define RETPOOL_TAG	BIT_ULL(32)
+#define KRETPROBE_POOL_TAG	BIT_ULL(32)
 
 /* In a name: units of the place, and where the chunk's number is. */
-#define RETPOOL_UNIT	8
-#define RETPOOL_SHIFT	28
-#define RETPOOL_CHUNKS	BIT(32 - RETPOOL_SHIFT)
+#define KRETPROBE_POOL_UNIT	8
+#define KRETPROBE_POOL_SHIFT	28
+#define KRETPROBE_POOL_CHUNKS	BIT(32 - KRETPROBE_POOL_SHIFT)
 
 /* The most instances a pool grows to. */
-#define RETPOOL_CAP	4096
+#define KRETPROBE_POOL_CAP	4096
 
 /**
- * struct retpool - the instances of a kretprobe
+ * struct kretprobe_pool - the instances of a kretprobe
  * @rph: what instances know of it
  * @heads: the lists of free instances
  * @chunk: of each chunk the address where a name of all zeroes would be
@@ -77,11 +77,11 @@ void retpool_destroy(struct kretprobe_holder *rph);
  * @gone: nothing left; starts @free, which the hit path cannot
  * @free: frees it
  */
-struct retpool {
+struct kretprobe_pool {
 	struct kretprobe_holder	rph;
 	u64 __percpu		*heads;
-	unsigned long		chunk[RETPOOL_CHUNKS];
-	void			*mem[RETPOOL_CHUNKS];
+	unsigned long		chunk[KRETPROBE_POOL_CHUNKS];
+	void			*mem[KRETPROBE_POOL_CHUNKS];
 	int			nr;
 	unsigned int		stride;
 	bool			by_default;
@@ -93,29 +93,29 @@ struct retpool {
 	struct rcu_work		free;
 };
 
-int retpool_count(void);
-bool retpool_get_elsewhere(struct kretprobe_holder *rph,
+int kretprobe_pool_count(void);
+bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 			   struct kretprobe_instance **ri);
-void retpool_put_late(struct retpool *pool);
+void kretprobe_pool_put_closed(struct kretprobe_pool *pool);
 
-static nokprobe_inline struct retpool *to_retpool(struct kretprobe_holder *rph)
+static nokprobe_inline struct kretprobe_pool *to_kretprobe_pool(struct kretprobe_holder *rph)
 {
-	return container_of(rph, struct retpool, rph);
+	return container_of(rph, struct kretprobe_pool, rph);
 }
 
-static inline bool retpool_has_default_size(struct kretprobe_holder *rph)
+static inline bool kretprobe_pool_has_default_size(struct kretprobe_holder *rph)
 {
-	return to_retpool(rph)->by_default;
+	return to_kretprobe_pool(rph)->by_default;
 }
 
 static nokprobe_inline struct kretprobe_instance *
-retpool_instance(struct retpool *pool, u32 ref)
+kretprobe_pool_instance(struct kretprobe_pool *pool, u32 ref)
 {
-	return (void *)(pool->chunk[ref >> RETPOOL_SHIFT] +
-			(unsigned long)ref * RETPOOL_UNIT);
+	return (void *)(pool->chunk[ref >> KRETPROBE_POOL_SHIFT] +
+			(unsigned long)ref * KRETPROBE_POOL_UNIT);
 }
 
-static nokprobe_inline bool retpool_get_from(struct retpool *pool, u64 *head,
+static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 *head,
 					     struct kretprobe_instance **ri)
 {
 	u64 old = READ_ONCE(*head);
@@ -123,12 +123,12 @@ static nokprobe_inline bool retpool_get_from(struct retpool *pool, u64 *head,
 	/*
 	 * An instance is never unmapped while its pool is used, so @next can
 	 * be read even if somebody else has just taken it; then the exchange
-	 * fails. The acquire pairs with the release of retpool_put_to().
+	 * fails. The acquire pairs with the release of kretprobe_pool_push().
 	 */
 	do {
-		if (unlikely((u32)old <= RETPOOL_CLOSED))
+		if (unlikely((u32)old <= KRETPROBE_POOL_CLOSED))
 			return false;
-		*ri = retpool_instance(pool, old);
+		*ri = kretprobe_pool_instance(pool, old);
 	} while (unlikely(!raw_try_cmpxchg64_acquire(head, &old, old +
 						     READ_ONCE((*ri)->next))));
 
@@ -139,57 +139,57 @@ static nokprobe_inline bool retpool_get_from(struct retpool *pool, u64 *head,
  * Give back instances that are linked up to @last, whose name is higher by
  * @span than that of the first. False if the list is closed.
  */
-static nokprobe_inline bool retpool_put_to(u64 *head,
+static nokprobe_inline bool kretprobe_pool_push(u64 *head,
 					   struct kretprobe_instance *last,
 					   u64 span)
 {
 	u64 old = READ_ONCE(*head), next;
 
 	do {
-		if (unlikely((u32)old == RETPOOL_CLOSED))
+		if (unlikely((u32)old == KRETPROBE_POOL_CLOSED))
 			return false;
 		next = (u32)old - last->ref;
 		WRITE_ONCE(last->next, next);
 	} while (unlikely(!raw_try_cmpxchg64_release(head, &old, old - next -
-						     span + RETPOOL_TAG)));
+						     span + KRETPROBE_POOL_TAG)));
 
 	return true;
 }
 
-static nokprobe_inline bool retpool_get_here(struct kretprobe_holder *rph,
+static nokprobe_inline bool kretprobe_pool_get_local(struct kretprobe_holder *rph,
 					     struct kretprobe_instance **ri)
 {
-	struct retpool *pool = to_retpool(rph);
+	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
 
-	return retpool_get_from(pool, raw_cpu_ptr(pool->heads), ri);
+	return kretprobe_pool_pop(pool, raw_cpu_ptr(pool->heads), ri);
 }
 
 /* To the list of the CPU where it is needed next, which may be this one. */
-static nokprobe_inline void retpool_put(struct kretprobe_instance *ri)
+static nokprobe_inline void kretprobe_pool_put(struct kretprobe_instance *ri)
 {
-	struct retpool *pool = to_retpool(ri->rph);
+	struct kretprobe_pool *pool = to_kretprobe_pool(ri->rph);
 
-	if (unlikely(!retpool_put_to(raw_cpu_ptr(pool->heads), ri, 0)))
-		retpool_put_late(pool);
+	if (unlikely(!kretprobe_pool_push(raw_cpu_ptr(pool->heads), ri, 0)))
+		kretprobe_pool_put_closed(pool);
 }
 
 #else /* !CONFIG_KRETPROBE_POOL */
 
 /**
- * struct retpool_late - instances whose kretprobe is gone
+ * struct kretprobe_pool_late - instances whose kretprobe is gone
  * @instances: that have come back on this CPU
  * @work: passes them to RCU, which the hit path cannot
  */
-struct retpool_late {
+struct kretprobe_pool_late {
 	struct llist_head	instances;
 	struct irq_work		work;
 };
 
-DECLARE_PER_CPU(struct retpool_late, retpool_late);
+DECLARE_PER_CPU(struct kretprobe_pool_late, kretprobe_pool_late);
 
-void retpool_put_late(struct kretprobe_instance *ri);
+void kretprobe_pool_put_closed(struct kretprobe_instance *ri);
 
-static nokprobe_inline bool retpool_get_here(struct kretprobe_holder *rph,
+static nokprobe_inline bool kretprobe_pool_get_local(struct kretprobe_holder *rph,
 					     struct kretprobe_instance **ri)
 {
 	*ri = objpool_pop(&rph->pool);
@@ -197,26 +197,26 @@ static nokprobe_inline bool retpool_get_here(struct kretprobe_holder *rph,
 }
 
 /* It does not grow. */
-static inline bool retpool_has_default_size(struct kretprobe_holder *rph)
+static inline bool kretprobe_pool_has_default_size(struct kretprobe_holder *rph)
 {
 	return false;
 }
 
 /* That was all. */
-static nokprobe_inline bool retpool_get_elsewhere(struct kretprobe_holder *rph,
+static nokprobe_inline bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 						  struct kretprobe_instance **ri)
 {
 	return false;
 }
 
-static nokprobe_inline void retpool_put(struct kretprobe_instance *ri)
+static nokprobe_inline void kretprobe_pool_put(struct kretprobe_instance *ri)
 {
 	if (likely(rcu_access_pointer(ri->rph->rp)))
 		objpool_push(ri, &ri->rph->pool);
 	else
-		retpool_put_late(ri);
+		kretprobe_pool_put_closed(ri);
 }
 
 #endif
 
-#endif /* _KERNEL_KPROBES_RETPOOL_H */
+#endif /* _KERNEL_KPROBES_POOL_H */
