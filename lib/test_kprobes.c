@@ -807,7 +807,7 @@ static void p_agg_04_register_twice(struct kunit *test)
 	struct kprobe *twice[2] = { &b->kp, &b->kp };
 	struct kprobe before;
 
-	pr_info("expect splat: kernel/kprobes.c:\n");
+	pr_info("expect splat: kernel/kprobes/register.c:\n");
 
 	/* The same one two times in one call. */
 	memcpy(&before, &b->kp, sizeof(before));
@@ -1662,7 +1662,7 @@ static void p_ret_14_register_twice(struct kunit *test)
 	struct sleeper *s;
 	int nr;
 
-	pr_info("expect splat: kernel/kprobes/kretprobe.c:\n");
+	pr_info("expect splat: kernel/kprobes/register.c:\n");
 	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	retprobe_at(&k->r[0], "kp_test_sleep");

@@ -1,51 +1,67 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The contract between the kprobes core and an architecture: what the
- * architecture supplies, what the core calls, and what it offers to hit paths.
+ * The hooks between the kprobes core and an architecture. They are documented
+ * here only. <linux/kprobes-hit.h> has what hit paths use, and
+ * <linux/kprobes-optimize.h> the hooks of jump optimization.
  *
- * Include <linux/kprobes.h>, which includes this file. Locks are abbreviated:
- * M = kprobe_mutex, C = CPU hotplug read lock, T = text_mutex.
+ * Include <linux/kprobes.h>, which includes this file.
  *
- * <asm/kprobes.h> has to supply, with CONFIG_KPROBES:
- *  - kprobe_opcode_t, struct arch_specific_insn, MAX_INSN_SIZE (opcodes);
- *  - struct prev_kprobe, and struct kprobe_ctlblk with kprobe_status and
- *    prev_kprobe in it;
+ * With CONFIG_KPROBES, <asm/kprobes.h> has to supply:
+ *  - kprobe_opcode_t, struct arch_specific_insn, MAX_INSN_SIZE (in opcodes);
+ *  - arch_remove_kprobe(), flush_insn_slot() and kprobe_fault_handler(), each as a
+ *    function or a macro;
+ *  - kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
+ *  - either KPROBE_MAX_NESTING, how many hits can be inside one another, and
+ *    struct arch_kprobe_step, what a step saves: the core then has the stack of
+ *    nested hits; or its own struct prev_kprobe, and struct kprobe_ctlblk with
+ *    kprobe_status and prev_kprobe in it.
+ *
+ * And where they apply:
  *  - with HAVE_KPROBE_FAULT_HANDLER, a kprobe_fault_handler() that calls
  *    kprobe_site_fault_handler() and kprobe_handler_fault();
- *  - arch_remove_kprobe(), flush_insn_slot(), kprobe_fault_handler(), each as
- *    function or macro;
- *  - kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
+ *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint
+ *    exceptions, from before the lookup of the probe until the hit is over;
  *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot(), and
  *    KPROBE_SLOT_REGION_SHIFT if its branches reach only a part of the kernel;
  *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
  *    arch_disarm_kprobes();
+ *  - KPROBE_MAX_PATCH, if a probe may change more bytes of text than the breakpoint
+ *    has, and then arch_kprobe_saved_text();
  *  - with OPTPROBES, struct arch_optimized_insn with insn, the detour, in it;
  *    MAX_OPTIMIZED_LENGTH, bytes of text that a jump may make unusable; and
  *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant;
- *  - __ARCH_WANT_KPROBES_FTRACE_ENTRY if its kprobe_ftrace_handler() asks
- *    kprobe_rcu_is_watching() before it looks the probe up, and then
- *    kprobe_ftrace_owns(), so that ftrace can call it directly;
- *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint
- *    exceptions, from before the probe is looked up until the hit is over.
+ *  - __ARCH_WANT_KPROBES_DETOUR if its detours call kprobe_detour_callback(), and
+ *    then arch_leave_detour() and an inline arch_detour_is_left(regs): true if
+ *    the end of the detour cannot restore @regs;
+ *  - arch_kprobe_ftrace_regs(fregs), the struct pt_regs of the traced code (ftrace
+ *    has saved all registers), and KPROBE_FTRACE_IP, the offset from the site that
+ *    handlers see as ip, if the core's kprobe_ftrace_handler() is to be used;
+ *  - kprobe_avoid_jump(regs) if its jumps replace more than one instruction. It moves
+ *    an ip that a handler has set out of the middle of such a jump.
+ *
  * It defines the per-CPU variables current_kprobe and kprobe_ctlblk.
  *
- * The struct kprobe that architecture code sees is never one of a user. It is
- * the core's own, one for each probed address: pre_handler is always set,
- * post_handler and fault_handler are NULL until the first user with such a
- * handler came and then stay, and flags has KPROBE_FLAG_DISABLED exactly when no user is enabled.
+ * The struct kprobe that architecture code sees never belongs to a user. It is the
+ * core's own, one for each probed address. Its pre_handler is always set. Its
+ * post_handler and fault_handler are NULL until the first user with such a handler
+ * comes, and then stay. It has KPROBE_FLAG_DISABLED exactly while no user is
+ * enabled.
  */
 #ifndef _LINUX_KPROBES_ARCH_H
 #define _LINUX_KPROBES_ARCH_H
 
-#include <linux/context_tracking_state.h>
-
 struct kprobe_site;
+struct optimized_kprobe;
 
-/* Values of kprobe_ctlblk.kprobe_status. */
-#define KPROBE_HIT_ACTIVE	0x01
-#define KPROBE_HIT_SS		0x02
-#define KPROBE_REENTER		0x04
-#define KPROBE_HIT_SSDONE	0x08
+#ifdef CONFIG_OPTPROBES
+#include <linux/kprobes-optimize.h>
+#else
+static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return false;
+}
+#endif
+#include <linux/kprobes-hit.h>
 
 /* Names of slot pages in /proc/kallsyms and in perf records. */
 #define KPROBE_INSN_PAGE_SYM	"kprobe_insn_page"
@@ -57,35 +73,29 @@ struct kprobe_site;
 #endif
 
 /*
- * Whether a task can be preempted inside an instruction slot and come back to
- * it later. A dirty slot is then used again only after a tasks-RCU grace
- * period, else after one of RCU.
+ * Whether a task can be preempted inside an instruction slot and continue there
+ * later. A dirty slot is then reused only after a grace period of tasks-RCU,
+ * otherwise after one of RCU.
  */
 #ifndef KPROBE_SLOT_IS_PREEMPTIBLE
 #define KPROBE_SLOT_IS_PREEMPTIBLE	0
 #endif
 
-/*
- * Bytes at the start of each page of detours that belong to the architecture. It
- * fills them when it allocates the page, with code that all detours of the page
- * share.
- */
-#ifndef KPROBE_OPTINSN_HEAD_SIZE
-#define KPROBE_OPTINSN_HEAD_SIZE	0
+/* The most bytes of text that one probe changes where it is. */
+#ifndef KPROBE_MAX_PATCH
+#define KPROBE_MAX_PATCH	sizeof(kprobe_opcode_t)
 #endif
 
-/*
- * Whether the entry code of the breakpoint exception makes RCU watch, whatever
- * was interrupted: irqentry_nmi_enter() does. Elsewhere each hit checks, and
- * before anything is freed that a hit may have found, the core waits until each
- * CPU has scheduled; see kprobe_table_sync().
- */
-#ifndef KPROBE_TRAP_IS_WATCHED
-#define KPROBE_TRAP_IS_WATCHED	0
+/* What handlers see as ip at a site of ftrace, counted from the site. */
+#ifndef KPROBE_FTRACE_IP
+#define KPROBE_FTRACE_IP	0
 #endif
 
-DECLARE_PER_CPU(struct kprobe *, current_kprobe);
-DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+#ifndef kprobe_avoid_jump
+static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
+{
+}
+#endif
 
 /*
  * Addresses
@@ -94,10 +104,10 @@ DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 /**
  * kprobe_lookup_name() - find the address that a symbol stands for
  * @name: the symbol, also as "module:symbol"
- * @offset: what will be added to it; only a hint, the result does not have it
+ * @offset: the offset that will be added; a hint, which is not in the result
  *
  * Context: any, does not sleep.
- * Return: the address, or NULL when there is no such symbol.
+ * Return: the address, or NULL if there is no such symbol.
  * Default: weak, kallsyms_lookup_name().
  */
 kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
@@ -105,22 +115,22 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
 /**
  * arch_adjust_kprobe_addr() - the address to probe for an offset in a symbol
  * @addr: start of the symbol
- * @offset: offset from there, inside the symbol
+ * @offset: offset inside the symbol
  * @on_func_entry: set to whether a probe there is on the function's entry
  *
- * Moves a probe behind a landing pad, or to the entry that calls go through.
- * The result must be a fixed point: it may be asked again with its own answer.
+ * Moves a probe past a landing pad, or to the entry point that callers use. The
+ * result must be a fixed point: the hook may be called again with its own answer.
  *
  * Context: process context.
- * Return: the address, or NULL when it cannot be read.
- * Default: weak, the sum; an entry when @offset is 0.
+ * Return: the address, or NULL if it cannot be read.
+ * Default: weak, the sum; an entry if @offset is 0.
  */
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 					 unsigned long offset,
 					 bool *on_func_entry);
 
 /**
- * arch_within_kprobe_blacklist() - text that the architecture keeps from probes
+ * arch_within_kprobe_blacklist() - must this text not be probed?
  * @addr: the address
  *
  * Context: any, does not sleep.
@@ -141,22 +151,59 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
  */
 int arch_populate_kprobe_blacklist(void);
 
-/* Offered to arch_populate_kprobe_blacklist(); documented at their bodies. */
+/* Offered to arch_populate_kprobe_blacklist(); documented at their definitions. */
 int kprobe_blacklist_names(const char * const *names, unsigned int nr);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 
-/* Offered to arch_prepare_kprobe(); documented at its body. */
+/*
+ * Text
+ */
+
+/**
+ * arch_kprobe_saved_text() - the original of the text that a probe may have changed
+ * @p: a probe that is or was prepared
+ * @len: set to the number of bytes, at most KPROBE_MAX_PATCH
+ *
+ * Context: kprobe_mutex held.
+ * Return: the bytes that were at p->addr.
+ * Default: weak, p->opcode.
+ */
+const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len);
+
+/**
+ * arch_kprobe_restore_text() - undo what probes changed elsewhere than at their address
+ * @buf: copy of the text, to be corrected
+ * @addr: address of the text
+ * @len: how many bytes there are
+ *
+ * Context: kprobe_mutex held.
+ * Default: weak, does nothing.
+ */
+void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len);
+
+/* Offered to code that reads text; documented at their definitions. */
+int kprobe_read_text(unsigned long addr, void *buf, unsigned int len);
+struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end);
 bool kprobe_in_livepatch(unsigned long addr);
+#ifdef CONFIG_JUMP_LABEL
+bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
+#else
+static inline bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
+{
+	return false;
+}
+#endif
 
 /*
  * Instruction slots
  */
 
 /**
- * alloc_insn_page() - get a page for instruction slots
+ * alloc_insn_page() - allocate a page for instruction slots
  *
- * Context: process context, a slot cache's mutex held, perhaps M, C and T.
+ * Context: process context; a slot cache's mutex held, perhaps also kprobe_mutex,
+ *	    the CPU hotplug read lock and text_mutex.
  * Return: PAGE_SIZE bytes of executable memory in reach of kernel text, or NULL.
  *	   The core frees it with execmem_free().
  * Default: weak, execmem_alloc(EXECMEM_KPROBES).
@@ -165,16 +212,16 @@ void *alloc_insn_page(void);
 
 #ifdef KPROBE_SLOT_REGION_SHIFT
 /**
- * alloc_insn_page_near() - get a page for the slots of one region
+ * alloc_insn_page_near() - allocate a page for the slots of one region
  * @start: first address of the region, which has 1 << KPROBE_SLOT_REGION_SHIFT
  *	   bytes
  *
- * Only for architectures whose branches cannot reach all of the kernel's address
+ * Only for architectures whose branches do not reach all of the kernel's address
  * space. get_insn_slot_near() takes slots from such pages.
  *
  * Context: as alloc_insn_page().
- * Return: PAGE_SIZE bytes of executable memory, of which each is in reach of each
- *	   address of the region, and vice versa; NULL if there is no such memory.
+ * Return: PAGE_SIZE bytes of executable memory, each of them in reach of each
+ *	   address of the region and vice versa; NULL if there is no such memory.
  *	   The core frees it like a page of alloc_insn_page().
  * Default: none.
  */
@@ -182,21 +229,23 @@ void *alloc_insn_page_near(unsigned long start);
 #endif
 
 /**
- * arch_sync_insn_slots() - used slots are about to be written to again
+ * arch_sync_insn_slots() - used slots are about to be overwritten
  *
- * All CPUs have to have left them also where RCU does not watch, and must not
- * have fetched from them what was there. The optimizer calls it, too, after it has
- * waited for tasks: for detours, and for the text that a jump will replace.
+ * On return all CPUs have left them, even where RCU does not watch, and none uses
+ * what it has fetched from them. After its wait for tasks, the optimizer calls
+ * this for detours and for the text that a jump will replace.
  *
- * Context: workqueue, a slot cache's mutex held; or process context.
+ * Context: workqueue with a slot cache's mutex held, or process context.
  * Default: weak, does nothing.
  */
 void arch_sync_insn_slots(void);
 
 /*
- * Offered: slots for copies of instructions. They do not wait and may be
- * called with M, C and T held; documented at their bodies.
+ * Offered: slots for copies of instructions. They do not wait, and may be called
+ * with kprobe_mutex, the CPU hotplug read lock and text_mutex held; documented at
+ * their definitions.
  */
+void kprobe_log_slot(const void *slot, const void *code, size_t size, bool in_use);
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 kprobe_opcode_t *get_insn_slot(void);
 kprobe_opcode_t *get_insn_slot_near(unsigned long addr);
@@ -209,27 +258,15 @@ static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
 }
 #endif
 
-#ifdef CONFIG_OPTPROBES
-kprobe_opcode_t *get_optinsn_slot(void);
-kprobe_opcode_t *get_optinsn_slot_near(unsigned long addr);
-void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
-bool is_kprobe_optinsn_slot(unsigned long addr);
-#else
-static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
-{
-	return false;
-}
-#endif
-
 /**
  * arch_kprobe_get_kallsym() - further symbols for /proc/kallsyms
- * @symnum: running number, 0 for the first; out: ignored
+ * @symnum: running number, 0 for the first
  * @value: set to the address
  * @type: set to the symbol type
  * @sym: set to the name, KSYM_NAME_LEN bytes
  *
  * Context: process context.
- * Return: 0, or -ERANGE when there is none with that number.
+ * Return: 0, or -ERANGE if there is none with that number.
  * Default: weak, -ERANGE.
  */
 int arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
@@ -252,11 +289,11 @@ int arch_init_kprobes(void);
 
 /**
  * arch_prepare_kprobe() - decode the instruction and make its copy
- * @p: addr is set; to be filled in: opcode and ainsn
+ * @p: addr is set; opcode and ainsn are to be filled in
  *
  * Must see the original instruction even where other probes are armed.
  *
- * Context: M, C and T held; may sleep.
+ * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
  * Return: 0, or with nothing kept: -EILSEQ not at an instruction boundary,
  *	   -EINVAL cannot be probed, -ENOMEM, other errors of the architecture.
  * Default: none.
@@ -268,7 +305,7 @@ int arch_prepare_kprobe(struct kprobe *p);
  * arch_prepare_kprobe_ftrace() - as arch_prepare_kprobe(), at an ftrace site
  * @p: addr is set
  *
- * Context: M held.
+ * Context: kprobe_mutex held.
  * Return: 0 or an error, with nothing kept.
  * Default: none.
  */
@@ -281,41 +318,18 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p);
  * @ops: which of the core's ftrace_ops
  * @fregs: state of the traced code
  *
- * Looks the probe up, and does for it what a breakpoint hit does. It returns
- * at once when there is no probe, or while kprobe_ftrace_disabled is set. RCU
- * watches, unless ftrace calls it directly; see kprobe_ftrace_miss_unwatched().
+ * Looks the probe up, and does what a breakpoint does for its hit. Returns at once
+ * if there is no probe, or while kprobe_ftrace_disabled is set.
  *
- * Context: ftrace callback.
- * Default: none.
+ * Context: ftrace callback. Where RCU does not watch, the core calls no handler of
+ *	    an architecture.
+ * Default: the core's, with arch_kprobe_ftrace_regs(); otherwise none.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
 
-/* ftrace found itself broken: nothing may touch it any more. */
+/* ftrace has found itself broken, and must not be touched any more. */
 extern bool kprobe_ftrace_disabled __read_mostly;
-
-/* Some hits are not to be handled: ftrace is broken, or sites are moving. */
-extern bool kprobe_ftrace_check_owner;
-bool __kprobe_ftrace_owns(struct kprobe *p, const struct ftrace_ops *ops);
-void kprobe_ftrace_miss_unwatched(unsigned long ip, const struct ftrace_ops *ops);
-
-/**
- * kprobe_ftrace_owns() - is this call of ftrace to be handled?
- * @p: the probe of the site
- * @ops: the ops through which ftrace calls
- *
- * Not if ftrace is broken. And a site that moves from one of the core's ops to
- * another is called by both, of which one counts.
- *
- * Context: hit path, preemption off.
- * Return: true if the hit is to be handled, false if it is to be ignored.
- */
-static nokprobe_inline bool
-kprobe_ftrace_owns(struct kprobe *p, const struct ftrace_ops *ops)
-{
-	return likely(!READ_ONCE(kprobe_ftrace_check_owner)) ||
-	       __kprobe_ftrace_owns(p, ops);
-}
 #else
 static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
 {
@@ -324,10 +338,10 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
 #endif
 
 /**
- * arch_arm_kprobe() - put the breakpoint into the text
+ * arch_arm_kprobe() - write the breakpoint
  * @p: a prepared probe
  *
- * Context: M, C and T held; may sleep.
+ * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
  * Default: none.
  */
 void arch_arm_kprobe(struct kprobe *p);
@@ -336,11 +350,11 @@ void arch_arm_kprobe(struct kprobe *p);
  * arch_disarm_kprobe() - put the original instruction back
  * @p: an armed probe
  *
- * On return new executions do not trap; CPUs that trapped before may still be
- * about to look the probe up. The core keeps it findable for one RCU grace
- * period after this.
+ * On return new executions do not trap. CPUs that trapped before may still be
+ * about to look the probe up; the core keeps it findable for one more grace period
+ * of RCU.
  *
- * Context: M, C and T held; may sleep.
+ * Context: as arch_arm_kprobe().
  * Default: none.
  */
 void arch_disarm_kprobe(struct kprobe *p);
@@ -351,7 +365,7 @@ void arch_disarm_kprobe(struct kprobe *p);
  *
  * For architectures that can patch many addresses with one synchronization.
  *
- * Context: M, C and T held; may sleep.
+ * Context: as arch_arm_kprobe().
  * Default: arch_arm_kprobe() for each, which is not needed otherwise.
  */
 void arch_arm_kprobes(struct list_head *kps);
@@ -360,7 +374,7 @@ void arch_arm_kprobes(struct list_head *kps);
  * arch_disarm_kprobes() - disarm many probes
  * @kps: armed probes, linked by their list
  *
- * Context: M, C and T held; may sleep.
+ * Context: as arch_arm_kprobe().
  * Default: arch_disarm_kprobe() for each, which is not needed otherwise.
  */
 void arch_disarm_kprobes(struct list_head *kps);
@@ -376,238 +390,11 @@ void arch_disarm_kprobes(struct list_head *kps);
 const char *arch_kprobe_mode(const struct kprobe *p);
 
 /*
- * arch_remove_kprobe(p), from <asm/kprobes.h>, gives back what was prepared.
- * Called with M held, no CPU in the probe's code any more; also for code that
- * does not exist any more, so it touches no text. It may sleep, and must accept
- * a probe for which nothing is left to give back.
+ * arch_remove_kprobe(p), from <asm/kprobes.h>, gives back what was prepared. It is
+ * called with kprobe_mutex held when no CPU is in the probe's code any more, also
+ * for code that no longer exists, so it touches no text. It may sleep, and must
+ * accept a probe for which nothing is left to give back.
  */
-
-#ifdef CONFIG_OPTPROBES
-/*
- * Jump optimization
- *
- * A detour is a piece of code that saves the registers, calls the handlers, and
- * executes copies of the instructions that the jump to it replaces. The core
- * decides when, kernel/kprobes/optimizer.c tells how.
- */
-
-/* Private bits of kprobe.flags that only architectures with detours look at. */
-#define KPROBE_FLAG_DETOUR	BIT(29)	/* hits go on in the detour's copies only */
-#define KPROBE_FLAG_JUMP	BIT(28)	/* the text may have a jump */
-
-/* Why there is no jump. */
-enum kprobe_noopt {
-	KPROBE_NOOPT_NONE,
-	/* The core says these. */
-	KPROBE_NOOPT_FTRACE,
-	KPROBE_NOOPT_DISARMED,
-	KPROBE_NOOPT_OFF,
-	KPROBE_NOOPT_POST,
-	KPROBE_NOOPT_FAULT,
-	KPROBE_NOOPT_NEIGHBOUR,
-	KPROBE_NOOPT_INIT,
-	KPROBE_NOOPT_LIVEPATCH,
-	KPROBE_NOOPT_NOMEM,
-	KPROBE_NOOPT_CHANGED,
-	/* Architectures say these, when they prepare. */
-	KPROBE_NOOPT_ARCH,
-	KPROBE_NOOPT_RANGE,
-	KPROBE_NOOPT_END,
-	KPROBE_NOOPT_INSN,
-	KPROBE_NOOPT_CALL,
-	KPROBE_NOOPT_EXTABLE,
-	KPROBE_NOOPT_PATCHED,
-	KPROBE_NOOPT_TARGET,
-	KPROBE_NOOPT_LANDING,
-	KPROBE_NOOPT_INDIRECT,
-	KPROBE_NOOPT_SEGMENT,
-	KPROBE_NOOPT_UNDECODED,
-	NR_KPROBE_NOOPTS,
-};
-
-/**
- * struct optimized_kprobe - a probe for which there may be a detour
- * @kp: the probe
- * @list: linked by the core
- * @optinsn: what the architecture keeps
- * @why: set by arch_prepare_optimized_kprobe() when it refuses
- * @why_at: what it refuses for is so far behind the probe
- * @why_transient: set besides when it would not refuse but for other probes near by
- *
- * It stays where it is for as long as a task may be in its detour.
- */
-struct optimized_kprobe {
-	struct kprobe			kp;
-	struct list_head		list;
-	struct arch_optimized_insn	optinsn;
-	u8				why;
-	u8				why_at;
-	bool				why_transient;
-};
-
-/* How far away, at most, a probe is that makes @why_transient true. */
-#define KPROBE_OPT_NEARBY	512
-
-/**
- * arch_optimizer_begin() - a probe is about to be prepared
- * @addr: its address
- *
- * For work that takes long and that many probes share. It is to be done in
- * pieces, between which others get kprobe_mutex.
- *
- * Context: M held; sleeps.
- * Return: true if there is more to be done.
- * Default: weak, false.
- */
-bool arch_optimizer_begin(unsigned long addr);
-
-/**
- * arch_optimizer_forget() - text is about to be freed
- * @start: where it begins
- * @end: where it ends
- *
- * What arch_optimizer_begin() has found out about it is not needed any more.
- *
- * Context: M held; sleeps.
- * Default: weak, does nothing.
- */
-void arch_optimizer_forget(unsigned long start, unsigned long end);
-
-/**
- * arch_prepare_optimized_kprobe() - make a detour
- * @op: the probe; why and why_at may be set when it is refused
- * @orig: &op->kp
- *
- * Context: M, C, the jump label lock and T held; sleeps.
- * Return: 0, or an error, with nothing kept.
- * Default: none.
- */
-int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
-				  struct kprobe *orig);
-
-/**
- * arch_optimizer_borrower() - does the jump of another probe use an address?
- * @addr: an address at which there is no probe
- *
- * A jump may need text somewhere else than where its probe is: that text must be of
- * no use to anything but a probe.
- *
- * Context: M held.
- * Return: the probe with that jump, or NULL.
- * Default: weak, NULL.
- */
-struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr);
-
-/**
- * arch_prepared_optinsn() - is there a detour?
- * @optinsn: of the probe
- *
- * Context: M held.
- * Return: non-zero if there is.
- * Default: none.
- */
-int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
-
-/**
- * arch_check_optimized_kprobe() - may other probes be hit by the jump?
- * @op: a probe with a detour
- *
- * Context: M held.
- * Return: negative if another one is armed in what the jump replaces, else 0.
- * Default: none.
- */
-int arch_check_optimized_kprobe(struct optimized_kprobe *op);
-
-/**
- * arch_within_optimized_kprobe() - does the jump replace an instruction?
- * @op: a probe with a detour
- * @addr: address of the instruction
- *
- * Context: M held.
- * Return: non-zero if @addr is in what the jump makes unusable.
- * Default: none.
- */
-int arch_within_optimized_kprobe(struct optimized_kprobe *op,
-				 kprobe_opcode_t *addr);
-
-/**
- * arch_optimize_kprobes() - breakpoints become jumps
- * @oplist: armed probes with a detour; what is done is taken off with
- *	    list_del_init(), what is left on it has a text that changed
- *
- * No task is in the text that is replaced, but for CPUs at the breakpoint.
- *
- * Context: M, C and T held; sleeps.
- * Default: none.
- */
-void arch_optimize_kprobes(struct list_head *oplist);
-
-/**
- * arch_unoptimize_kprobes() - jumps become breakpoints
- * @oplist: probes with a jump
- * @done_list: where each of them is moved to
- *
- * On return the original text is behind the breakpoints for all CPUs.
- *
- * Context: M, C and T held; sleeps.
- * Default: none.
- */
-void arch_unoptimize_kprobes(struct list_head *oplist,
-			     struct list_head *done_list);
-
-/**
- * arch_unoptimize_kprobe() - one jump becomes a breakpoint
- * @op: a probe with a jump
- *
- * The core does not call it: it is here for backends that do.
- *
- * Context: M, C and T held; sleeps.
- */
-void arch_unoptimize_kprobe(struct optimized_kprobe *op);
-
-/**
- * arch_remove_optimized_kprobe() - give the detour back
- * @op: a probe; no task is in its detour any more. It may have none
- *
- * Context: M held; sleeps. Touches no text of the probe, which may be gone.
- * Default: none.
- */
-void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
-
-/**
- * alloc_optinsn_page() - get a page for detours
- *
- * Context: as alloc_insn_page().
- * Return: as alloc_insn_page().
- * Default: weak, alloc_insn_page().
- */
-void *alloc_optinsn_page(void);
-
-#ifdef KPROBE_SLOT_REGION_SHIFT
-/**
- * alloc_optinsn_page_near() - get a page for the detours of one region
- * @start: first address of the region
- *
- * Context: as alloc_insn_page().
- * Return: as alloc_insn_page_near().
- * Default: none.
- */
-void *alloc_optinsn_page_near(unsigned long start);
-#endif
-
-/**
- * free_optinsn_page() - give such a page back
- * @page: the page
- *
- * Default: weak, execmem_free().
- */
-void free_optinsn_page(void *page);
-
-/* Offered for detours; documented at their bodies. */
-void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
-void kprobe_own_optinsn_slot(kprobe_opcode_t *slot, struct optimized_kprobe *op);
-struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr);
-#endif /* CONFIG_OPTPROBES */
 
 /**
  * kprobe_exceptions_notify() - hits of architectures that use the die chain
@@ -622,6 +409,10 @@ struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr);
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 			     void *data);
 
+/*
+ * Return probes
+ */
+
 #ifdef CONFIG_KRETPROBES
 extern struct kretprobe_blackpoint kretprobe_blacklist[];
 
@@ -629,12 +420,12 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * arch_trampoline_kprobe() - is this the probe on the return trampoline?
  * @p: the probe
  *
- * Such a probe stays armed when all are switched off, because calls in flight
- * still return through it.
+ * Such a probe stays armed when all probes are switched off, because calls in
+ * flight still return through it.
  *
- * Context: M held.
- * Default: none.
+ * Context: kprobe_mutex held.
  * Return: 1 if it is, otherwise 0.
+ * Default: none.
  */
 int arch_trampoline_kprobe(struct kprobe *p);
 #else
@@ -645,7 +436,7 @@ static inline int arch_trampoline_kprobe(struct kprobe *p)
 #endif
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
-/* Where hooked functions return to; assembly of the architecture. */
+/* The code that hooked functions return to; assembly of the architecture. */
 void __kretprobe_trampoline(void);
 
 static nokprobe_inline void *kretprobe_trampoline_addr(void)
@@ -655,21 +446,27 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
 
 #ifdef CONFIG_KRETPROBE_NATIVE
 /*
- * <asm/kretprobe.h> has to supply, inline because they are a large part of the
- * cost of a return probe:
+ * <asm/kretprobe.h> has to supply the following, inline because they are a large
+ * part of what a return probe costs. A frame is an opaque pointer that tells two
+ * frames of a task apart. Where the caller's address is on the stack at the entry,
+ * as on x86, it is the address of that slot, and a detour that saves no registers
+ * can pass it. Where the address is in a register (lr of arm64 and powerpc), it is
+ * the stack pointer at the entry, and the hooks that read or write the address need
+ * the registers: such an architecture passes @regs in place of the frame, and
+ * arch_kretprobe_note_return() stores the stack pointer from them in ri->fp.
  *
- * arch_kretprobe_entry_frame(regs) - at the entry of a function, which frame
- *	this is, and where its return address is found.
- * arch_kretprobe_note_return(ri, fp) - there, fill in ret_addr and fp.
- * arch_kretprobe_divert_return(fp) - replace the return address. In between,
+ * arch_kretprobe_entry_frame(regs) - at the entry of a function: its frame.
+ * arch_kretprobe_note_return(ri, fp) - there: fill in ret_addr and fp.
+ * arch_kretprobe_divert_return(fp) - there: replace the return address. In between,
  *	the instance is linked to the task, for unwinders in an NMI.
- * arch_kretprobe_frame(regs) - in the trampoline, which frame this is.
- * arch_kretprobe_restore_return(regs, ret_addr) - there, put the real address
- *	to where the trampoline takes it from, and unwinders find it.
+ * arch_kretprobe_frame(regs) - in the trampoline: the frame that has returned, as
+ *	arch_kretprobe_note_return() has stored it in fp.
+ * arch_kretprobe_restore_return(regs, ret_addr) - there: put the real address where
+ *	the trampoline takes it from, and where unwinders find it.
  *
- * The trampoline calls kretprobe_native_handler(). Where only return probes are,
- * which kretprobe_is_alone() tells when a detour is made, that may save less and
- * call kretprobe_native_entry() first.
+ * The trampoline calls kretprobe_native_handler(). A detour at a site for which
+ * kretprobe_is_alone() was true may save fewer registers, and call
+ * kretprobe_native_entry() first.
  */
 #include <asm/kretprobe.h>
 
@@ -679,10 +476,10 @@ bool kretprobe_is_alone(struct kprobe *kp);
 #else
 /**
  * arch_prepare_kretprobe() - divert the return of the function just entered
- * @ri: to be filled in: ret_addr and fp; already linked to the task
+ * @ri: ret_addr and fp are to be filled in; it is linked to the task
  * @regs: state at the function's entry
  *
- * Where unwinders look for hooks, the instance is complete before the return
+ * Where unwinders look for hooks, the instance must be complete before the return
  * address changes.
  *
  * Context: hit path.
@@ -701,231 +498,12 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
 void arch_kretprobe_fixup_return(struct pt_regs *regs,
 				 kprobe_opcode_t *correct_ret_addr);
 
-/* Offered to the trampoline; documented at their bodies. */
+/* Offered to the trampoline; documented at their definitions. */
 unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
 					     void *frame_pointer);
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
 					   void *frame_pointer);
 #endif
 #endif
-
-/*
- * Offered to hit paths, besides get_kprobe()
- */
-
-/**
- * kprobe_rcu_is_watching() - may structures of users be touched?
- *
- * As rcu_is_watching(), but not a function that could itself be probed.
- *
- * Context: hit path, preemption off.
- * Return: true if RCU watches this CPU.
- */
-static nokprobe_inline bool kprobe_rcu_is_watching(void)
-{
-#ifdef CONFIG_CONTEXT_TRACKING_IDLE
-	return __this_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
-#else
-	return true;
-#endif
-}
-
-/**
- * struct kprobe_table_entry - one place of the table
- * @addr: 0 if it was never used; else it keeps its address for good
- * @site: the site there, NULL after it was removed
- */
-struct kprobe_table_entry {
-	unsigned long		addr;
-	struct kprobe_site	*site;
-};
-
-/**
- * struct kprobe_table - open-addressed hash table from address to site
- * @mask: number of entries - 1
- * @shift: BITS_PER_LONG - log2 of the number
- * @used: entries with an address
- * @live: entries with a site
- * @rcu: to free it after it was replaced
- * @entry: the entries; at least one in eight has no address
- */
-struct kprobe_table {
-	unsigned long			mask;
-	unsigned int			shift;
-	unsigned int			used;
-	unsigned int			live;
-	struct rcu_head			rcu;
-	struct kprobe_table_entry	entry[];
-};
-
-extern struct kprobe_table __rcu *kprobe_table;
-
-/* Fibonacci hashing: the high bits of the product are the good ones. */
-static __always_inline unsigned long
-kprobe_table_home(const struct kprobe_table *t, unsigned long addr)
-{
-#if BITS_PER_LONG == 64
-	return (addr * 0x9e3779b97f4a7c15ul) >> t->shift;
-#else
-	return (addr * 0x9e3779b9ul) >> t->shift;
-#endif
-}
-
-/**
- * kprobe_table_find() - the site at an address
- * @addr: the address
- *
- * Context: any, also NMI. Preemption off, or kprobe_mutex held.
- * Return: the site, or NULL.
- */
-static __always_inline struct kprobe_site *kprobe_table_find(unsigned long addr)
-{
-	const struct kprobe_table *t = rcu_dereference_raw(kprobe_table);
-	const struct kprobe_table_entry *e = t->entry + kprobe_table_home(t, addr);
-	unsigned long key;
-
-	for (;;) {
-		/* Pairs with the release in kprobe_table_insert(). */
-		key = smp_load_acquire(&e->addr);
-		if (likely(key == addr))
-			return READ_ONCE(e->site);
-		/* Ends the walk: the table is never full. */
-		if (!key)
-			return NULL;
-		if (++e > t->entry + t->mask)
-			e = t->entry;
-	}
-}
-
-/**
- * find_kprobe() - get_kprobe() without a call
- * @addr: the address
- *
- * Context: as get_kprobe().
- * Return: as get_kprobe().
- */
-static __always_inline struct kprobe *find_kprobe(unsigned long addr)
-{
-	/* A site begins with its probe, which internal.h asserts. */
-	return (struct kprobe *)kprobe_table_find(addr);
-}
-
-/**
- * struct kprobe_head - what hit paths see of a site
- * @kp: the site's probe
- * @op: the same, with its detour
- * @sole: the one user with a handler to call, if that is a pre handler
- */
-struct kprobe_head {
-	union {
-		struct kprobe		kp;
-#ifdef CONFIG_OPTPROBES
-		struct optimized_kprobe	op;
-#endif
-	};
-	struct kprobe __rcu	*sole;
-};
-
-/* The handlers that a site's probe has; documented at their bodies. */
-int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs);
-void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
-			      unsigned long flags);
-int kprobe_site_fault_handler(struct kprobe *kp, struct pt_regs *regs,
-			      int trapnr);
-int kprobe_handler_fault(struct pt_regs *regs, int trapnr);
-
-/**
- * kprobe_call_pre() - kprobe_site_pre_handler(), with the usual case inline
- * @kp: the probe of a site
- * @regs: state of the probed code
- *
- * Context: hit path, where RCU watches.
- * Return: as kprobe_site_pre_handler().
- */
-static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *regs)
-{
-	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
-	struct kprobe *p = rcu_dereference_raw(head->sole);
-
-	/* With lockdep, handlers are checked. */
-	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
-		return kprobe_site_pre_handler(kp, regs);
-
-	return p->pre_handler(p, regs);
-}
-
-/**
- * kprobe_running() - the probe whose handlers or instruction run on this CPU
- *
- * Context: preemption off.
- * Return: the probe, or NULL.
- */
-static nokprobe_inline struct kprobe *kprobe_running(void)
-{
-	return __this_cpu_read(current_kprobe);
-}
-
-/**
- * reset_current_kprobe() - the hit on this CPU is over
- *
- * Context: preemption off.
- */
-static nokprobe_inline void reset_current_kprobe(void)
-{
-	__this_cpu_write(current_kprobe, NULL);
-}
-
-/**
- * get_kprobe_ctlblk() - this CPU's control block
- *
- * Context: preemption off.
- * Return: the control block.
- */
-static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
-{
-	return this_cpu_ptr(&kprobe_ctlblk);
-}
-
-/**
- * kprobe_hit_begin() - a probe becomes this CPU's current probe
- * @p: the probe
- *
- * The one order in which the two are published: whoever interrupts this sees no
- * current probe, or @p with KPROBE_HIT_ACTIVE; never @p with the status of an
- * earlier hit, which backends would take for a step of @p. Inside an outer hit it
- * may also see the outer probe with KPROBE_HIT_ACTIVE, which is always a safe
- * answer: that hit is not to be ended by a step or by a fault just now.
- *
- * An interrupt between the first two stores finds no current probe, so that its
- * own hits do not restore the status. Hence the third. From the second store on,
- * they do.
- *
- * Context: hit path, preemption off.
- */
-static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
-{
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-	/* The order is for interrupts and NMIs of this CPU only. */
-	barrier();
-	__this_cpu_write(current_kprobe, p);
-	barrier();
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-}
-
-/* Offered to those who read text; documented at its body. */
-struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end);
-
-#ifdef CONFIG_JUMP_LABEL
-bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
-#else
-static inline bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
-{
-	return false;
-}
-#endif
-
-void kprobes_inc_nmissed_count(struct kprobe *p);
-void kprobe_miss_unwatched(struct kprobe *kp);
-void dump_kprobe(struct kprobe *p);
 
 #endif /* _LINUX_KPROBES_ARCH_H */

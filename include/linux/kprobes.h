@@ -94,7 +94,9 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 
 /**
  * struct kprobe - a probe on one instruction
- * @hlist: unused, always unhashed
+ * @hlist: unhashed, unless the core uses the two fields that share its place
+ * @next: the core's: the next probe that an unregistration has taken out
+ * @call: the core's: the call that uses this structure
  * @list: linked exactly while the probe is registered
  * @nmissed: hits for which no handler could be called
  * @addr: address of the probe; after registration the one really used, which
@@ -116,7 +118,13 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  * clear @addr when @symbol_name is used, or set it anew when @offset is.
  */
 struct kprobe {
-	struct hlist_node		hlist;
+	union {
+		struct hlist_node	hlist;
+		struct {
+			struct kprobe		*next;
+			struct kprobe_call	*call;
+		};
+	};
 	struct list_head		list;
 	unsigned long			nmissed;
 	kprobe_opcode_t			*addr;
@@ -499,17 +507,20 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
  * Context: in a handler, or with RCU held some other way.
  * Return: the kretprobe, or NULL when it was unregistered meanwhile.
  */
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
 static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
-	/* Unregistering clears the handler first and the data never. */
+	/* Unregistration clears the handler first and the data never. */
 	if (!rcu_access_pointer(ri->node.rethook->handler))
 		return NULL;
 	return ri->node.rethook->data;
-#else
-	return rcu_dereference_check(ri->rph->rp, rcu_read_lock_any_held());
-#endif
 }
+#else
+static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	return rcu_dereference_check(ri->rph->rp, rcu_read_lock_any_held());
+}
+#endif
 
 /**
  * get_kretprobe_retaddr() - where the function will return to, or has

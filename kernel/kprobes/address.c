@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a probe goes, and whether it may. These are decisions only: nothing
- * is changed and no reference is taken.
+ * The address of a probe, and whether it may be probed. These are decisions only:
+ * nothing is changed and no reference is taken.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -30,7 +30,7 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
 }
 
 /**
- * kprobe_address_resolve() - from what the user gave to an address
+ * kprobe_address_resolve() - find the address that a user means
  * @addr: an address, or NULL
  * @symbol: a symbol, or NULL
  * @offset: to be added to either
@@ -90,8 +90,8 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 }
 
 /*
- * Preambles are data for a caller's type check, or padding in front of a
- * function: executed never, or only as part of the function's own patching.
+ * Preambles are the data of a caller's type check, or padding before a function. They
+ * are never executed, or only by the function's own patching.
  */
 static noinline_for_stack bool is_preamble(unsigned long addr)
 {
@@ -118,54 +118,56 @@ static bool any_near(const struct jump_entry *entry, const struct jump_entry *st
 	return false;
 }
 
-static bool near_jump_label(unsigned long start, unsigned long last)
+#ifdef CONFIG_MODULES
+static bool near_module_jump_label(unsigned long start, unsigned long last)
 {
-#ifdef CONFIG_MODULES
 	struct module *mod;
-#endif
 
-	if (any_near(__start___jump_table, __stop___jump_table, start, last))
-		return true;
-
-#ifdef CONFIG_MODULES
 	guard(preempt)();
 
 	mod = __module_text_address(start);
-	if (mod)
-		return any_near(mod->jump_entries,
-				mod->jump_entries + mod->num_jump_entries,
-				start, last);
-#endif
+	return mod && any_near(mod->jump_entries,
+			       mod->jump_entries + mod->num_jump_entries, start, last);
+}
+#else
+static bool near_module_jump_label(unsigned long start, unsigned long last)
+{
 	return false;
 }
+#endif
 
 /**
  * kprobe_jump_label_reserved() - is there a jump label in a range of text?
  * @start: first byte
  * @last: last byte, in the same module
  *
- * As jump_label_text_reserved(), which may have to decode the instruction of each
- * label there is. That is asked only if one is near.
+ * As jump_label_text_reserved(), which may have to decode the instruction of every
+ * label. This calls it only if a label is near.
  *
  * Context: jump_label_lock() held; the text does not go away.
  * Return: true if there is.
  */
 bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
 {
-	return near_jump_label(start, last) &&
-	       jump_label_text_reserved((void *)start, (void *)last);
+	bool near = any_near(__start___jump_table, __stop___jump_table, start, last) ||
+		    near_module_jump_label(start, last);
+
+	return near && jump_label_text_reserved((void *)start, (void *)last);
 }
 #endif
 
+#ifdef CONFIG_GENERIC_BUG
 static bool is_bug(unsigned long addr)
 {
-#ifdef CONFIG_GENERIC_BUG
-	/* The table is long, and in no order. Mostly the instruction is another one. */
+	/* The table is long and unsorted, and mostly the instruction is another. */
 	return is_valid_bugaddr(addr) && find_bug(addr);
-#else
-	return false;
-#endif
 }
+#else
+static bool is_bug(unsigned long addr)
+{
+	return false;
+}
+#endif
 
 /* Why the text at @addr cannot take a breakpoint, or NULL. */
 static const char *refusal(unsigned long addr)
@@ -183,25 +185,6 @@ static const char *refusal(unsigned long addr)
 	if (is_preamble(addr))
 		return "in a function's preamble";
 	return NULL;
-}
-
-/**
- * kprobe_in_livepatch() - is an address in the text of a livepatch?
- * @addr: the address
- *
- * Such text is relocated again whenever an object that it patches is loaded.
- *
- * Context: any.
- * Return: true if it is.
- */
-bool kprobe_in_livepatch(unsigned long addr)
-{
-	struct module *mod;
-
-	guard(preempt)();
-
-	mod = __module_text_address(addr);
-	return mod && is_livepatch_module(mod);
 }
 
 /**

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Text that must not be probed: what the hit path itself runs through, and
- * what would not survive it.
+ * Text that must not be probed: the hit path itself, and code in which an exception
+ * does harm.
  *
- * The entries are kept in the order in which they came. For lookups there is
- * a second array, sorted and merged, which RCU publishes; a lookup takes no
- * lock, since kgdb asks with all CPUs stopped.
+ * Entries are kept in the order of their arrival. Lookups use a second array, sorted
+ * and merged, which is published by RCU. They take no lock, as kgdb does them with
+ * all CPUs stopped.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -21,7 +21,7 @@
 
 #include "blacklist.h"
 
-/* What lookups see. */
+/* The array that lookups use. */
 struct range_array {
 	struct rcu_head		rcu;
 	unsigned int		nr;
@@ -35,13 +35,14 @@ static struct range_array __rcu *ranges;
 static struct kprobe_range *entries;
 static unsigned int nr_entries, max_entries;
 
-/* Set while entries come in bulk, to be published once; blacklist_mutex. */
+/* Set while many entries are added, to be published once; blacklist_mutex. */
 static bool publish_later = true;
 
 /*
- * A CPU that goes down runs these after RCU and the text synchronization have
- * stopped covering it, and one that comes up before: nothing would wait for its
- * hit. The two of RCU are where that begins and ends. Not all exist everywhere.
+ * A CPU that goes down runs these after RCU and the synchronization of text have
+ * stopped covering it, and a CPU that comes up runs them before they start: nothing
+ * would wait for its hit. Cover starts and stops in the two functions of RCU. Not all
+ * of these exist everywhere.
  */
 static const char * const offline_path[] __initconst = {
 	"acpi_idle_play_dead",
@@ -63,16 +64,16 @@ static const char * const offline_path[] __initconst = {
 };
 
 /*
- * Called by the hit path before it has said that a probe is running. The owners
- * of these have no reason of their own to mark them.
+ * Called by the hit path before it has set the current probe. Their own subsystems
+ * have no reason to mark them.
  */
 static const char * const hit_path[] __initconst = {
 	"rcu_is_watching",
 };
 
 /*
- * Templates that ftrace copies to make trampolines of them, with the labels in
- * them that are symbols, too. A breakpoint would be copied along.
+ * Templates that ftrace copies into its trampolines, and the labels in them that are
+ * symbols. A breakpoint would be copied as well.
  */
 static const char * const copied[] __initconst = {
 	"ftrace_call",
@@ -202,7 +203,7 @@ static long append_symbol(unsigned long entry)
 	return ret ?: size - offset;
 }
 
-/* Addresses that belong to no symbol are padding: step over them. */
+/* Addresses that belong to no symbol are padding, and are skipped. */
 static int append_area(unsigned long start, unsigned long end)
 {
 	long len;
@@ -240,7 +241,7 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 /**
  * kprobe_add_area_blacklist() - keep probes out of all functions in an area
  * @start: first byte
- * @end: byte behind the last
+ * @end: byte after the last
  *
  * Context: process context, sleeps.
  * Return: 0, or -ENOMEM.
@@ -269,8 +270,8 @@ static bool listed(unsigned long addr)
 }
 
 /*
- * The compiler splits functions and makes variants of them: name.cold,
- * name.part.0, name.constprop.0 and so on are as forbidden as name.
+ * Compilers split functions and clone them: what is true of name is true of name.cold,
+ * name.part.0, name.constprop.0 and so on.
  */
 static noinline_for_stack bool variant_of_listed(unsigned long addr)
 {
@@ -280,7 +281,7 @@ static noinline_for_stack bool variant_of_listed(unsigned long addr)
 	const char *sym;
 	size_t len;
 
-	/* Keeps the module's name, which is not copied, from going away. */
+	/* Keeps the module's name, which is not copied, from being freed. */
 	guard(preempt_notrace)();
 
 	sym = kallsyms_lookup(addr, &size, &offset, &modname, name);
@@ -309,8 +310,8 @@ static noinline_for_stack bool variant_of_listed(unsigned long addr)
  * within_kprobe_blacklist() - must there be no probe at an address?
  * @addr: the address
  *
- * Context: any, does not sleep; kgdb asks, too.
- * Return: true if it must not.
+ * Context: any, does not sleep; also called by kgdb.
+ * Return: true if there must be none.
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
@@ -351,9 +352,9 @@ static int visit_variant(void *data, const char *name, unsigned long addr)
 }
 
 /**
- * kprobe_blacklist_for_each() - go through the blacklist
- * @fn: called for each entry; non-zero ends it
- * @arg: given to @fn
+ * kprobe_blacklist_for_each() - call a function for each entry
+ * @fn: the function; a non-zero result ends the walk
+ * @arg: passed to @fn
  *
  * Entries in order of arrival, then the compiler's variants of them in the
  * kernel, which are found by their names and not stored.
@@ -405,7 +406,7 @@ static int append_module(struct module *mod)
 }
 
 /**
- * kprobe_blacklist_add_module() - add what a module marks, as it comes
+ * kprobe_blacklist_add_module() - add the functions that a module marks
  * @mod: the module
  *
  * Context: process context, sleeps.
@@ -427,10 +428,10 @@ void kprobe_blacklist_add_module(struct module *mod)
 }
 
 /**
- * kprobe_blacklist_remove_range() - forget what a module marked, as that goes
+ * kprobe_blacklist_remove_range() - remove the entries of memory that is freed
  * @mod: the module
  * @start: first byte of the memory that is about to be freed
- * @end: byte behind the last
+ * @end: byte after the last
  *
  * Context: process context, sleeps.
  */
@@ -450,8 +451,8 @@ void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 		return;
 
 	/*
-	 * Without memory lookups keep a range that belongs to nobody; whatever
-	 * is loaded there next is protected without need.
+	 * Without memory, lookups keep a range that is no longer in use. It protects
+	 * what is loaded there next without need.
 	 */
 	nr_entries = n;
 	if (blacklist_publish())
@@ -460,7 +461,7 @@ void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 
 #endif /* CONFIG_MODULES */
 
-/* Lives in init memory, so this is the only time it can be read. */
+/* In init memory, so it can be read only at boot. */
 extern unsigned long __start_kprobe_blacklist[];
 extern unsigned long __stop_kprobe_blacklist[];
 
@@ -491,7 +492,7 @@ static int __init append_marked(void)
  * @names: their names
  * @nr: how many
  *
- * Context: boot, for kprobe_blacklist_init() and what it calls.
+ * Context: boot, called by kprobe_blacklist_init() and by the architecture's hook.
  * Return: 0, or -ENOMEM.
  */
 int __init kprobe_blacklist_names(const char * const *names, unsigned int nr)
@@ -514,7 +515,7 @@ int __init kprobe_blacklist_names(const char * const *names, unsigned int nr)
  * kprobe_blacklist_init() - fill the blacklist at boot
  *
  * Context: early_initcall, sleeps.
- * Return: 0, or an error; what could be added is in force then, too.
+ * Return: 0, or an error; the entries that could be added are in force even then.
  */
 int __init kprobe_blacklist_init(void)
 {

@@ -15,7 +15,7 @@ void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 /**
  * struct kprobe_range - text without probes
  * @start: first byte
- * @end: byte behind the last
+ * @end: byte after the last
  */
 struct kprobe_range {
 	unsigned long	start;

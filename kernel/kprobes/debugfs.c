@@ -13,9 +13,10 @@
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
-#include "batch.h"
+#include "arm.h"
 #include "blacklist.h"
 #include "kretprobe.h"
+#include "names.h"
 #include "optimizer.h"
 #include "site.h"
 
@@ -93,12 +94,9 @@ static void show_user(struct seq_file *m, struct kprobe_site *site,
 	seq_putc(m, '\n');
 }
 
-/* All sites of the address of @v: at most one of them is not gone. */
+/* All sites at the address of @v: at most one of them is not gone. */
 #define for_each_site_of_record(site, v)				\
-	for (site = (v);						\
-	     site && kprobe_site_addr(site) ==				\
-		     kprobe_site_addr((struct kprobe_site *)(v));	\
-	     site = kprobe_site_next(site))
+	for_each_kprobe_site_in(site, kprobe_site_addr(v), kprobe_site_addr(v) + 1)
 
 static int list_show(struct seq_file *m, void *v)
 {
@@ -121,14 +119,6 @@ static const struct seq_operations list_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(list);
 
-static const char * const state_names[NR_KPROBE_SITE_STATES] = {
-	[KPROBE_SITE_NEW]	= "new",
-	[KPROBE_SITE_READY]	= "disarmed",
-	[KPROBE_SITE_ARMED]	= "armed",
-	[KPROBE_SITE_GONE]	= "gone",
-	[KPROBE_SITE_DEAD]	= "dead",
-};
-
 const char * __weak arch_kprobe_mode(const struct kprobe *p)
 {
 	return "breakpoint";
@@ -144,13 +134,7 @@ static const char *site_kind(const struct kprobe_site *site)
 	return site->prepared ? arch_kprobe_mode(&site->head.kp) : "breakpoint";
 }
 
-static const char * const miss_names[NR_KPROBE_MISSES] = {
-	[KPROBE_MISS_NESTED]	= "nested",
-	[KPROBE_MISS_POOL]	= "pool",
-	[KPROBE_MISS_RCU]	= "rcu",
-};
-
-/* Without a symbol, %pS would tell the address to everybody. */
+/* Without a symbol, %pS would show the address to everybody. */
 static void show_symbol(struct seq_file *m, unsigned long addr)
 {
 	guard(preempt)();
@@ -161,6 +145,23 @@ static void show_symbol(struct seq_file *m, unsigned long addr)
 		seq_printf(m, "0x%px", shown_addr(m, addr));
 }
 
+#ifdef CONFIG_OPTPROBES
+static void show_opt(struct seq_file *m, const struct kprobe_site *site)
+{
+	bool idle = site->opt == KPROBE_OPT_NONE || site->opt == KPROBE_OPT_PREPARED;
+	u8 why = idle ? site->opt_why : KPROBE_NOOPT_NONE;
+
+	seq_printf(m, " opt=%s why=%s", kprobe_opt_state_name(site->opt),
+		   kprobe_noopt_name(why));
+	if (why && why == site->head.op.why && site->head.op.why_at)
+		seq_printf(m, "+%u", site->head.op.why_at);
+}
+#else
+static void show_opt(struct seq_file *m, const struct kprobe_site *site)
+{
+}
+#endif
+
 static int sites_show(struct seq_file *m, void *v)
 {
 	struct kprobe_site *site;
@@ -170,11 +171,11 @@ static int sites_show(struct seq_file *m, void *v)
 		seq_printf(m, "%px ", shown_addr(m, kprobe_site_addr(site)));
 		show_symbol(m, kprobe_site_addr(site));
 		seq_printf(m, " kind=%s state=%s users=%u enabled=%u", site_kind(site),
-			   state_names[site->state], site->nr_users, site->nr_enabled);
+			   kprobe_site_state_name(site->state), site->nr_users, site->nr_enabled);
 		for (i = 0; i < NR_KPROBE_MISSES; i++)
-			seq_printf(m, " missed_%s=%lu", miss_names[i],
+			seq_printf(m, " missed_%s=%lu", kprobe_miss_name(i),
 				   atomic_long_read(&site->misses[i]));
-		kprobe_opt_show(m, site);
+		show_opt(m, site);
 		seq_putc(m, '\n');
 	}
 

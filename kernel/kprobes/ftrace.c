@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Arming through ftrace: which address is in the filter of which ftrace_ops.
- * Each site remembers the ops that armed it, so it is always disarmed there.
+ * Arming through ftrace: which address is in the filter of which ftrace_ops. Each
+ * site records the ops that armed it, and is disarmed there.
  *
- * All sites without a post handler share one ops. A post handler makes the
- * probe's claim on the function exclusive (IPMODIFY). Only the registration
- * of such an ops tells BPF trampolines on the function to make room, adding to
- * its filter later does not; so every batch of these sites gets an ops of its
- * own, which goes when the last of them is disarmed, or has lost its last post
- * handler and moved back to the shared ops.
+ * All sites without a post handler share one ops. A post handler makes the claim on the
+ * function exclusive (IPMODIFY). BPF trampolines on the function make room only
+ * when such an ops is registered, not when its filter grows later. So every batch
+ * of these sites gets an ops of its own. It is freed when the last of its sites is
+ * disarmed, or moves back to the shared ops because it has lost its last post
+ * handler.
  *
- * While an address is in two filters, kprobe_site.ftrace says which of the ops
- * counts. Hits look there only while kprobe_ftrace_check_owner is set.
+ * While an address is in two filters, kprobe_site.ftrace names the ops whose call
+ * counts. Hits check that only after kprobe_ftrace_set_check(true).
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -63,10 +63,10 @@ static bool claims_left;
 bool kprobe_ftrace_disabled __read_mostly;
 
 /**
- * kprobe_ftrace_kill() - ftrace found itself broken
+ * kprobe_ftrace_kill() - ftrace has found itself broken
  *
- * From now on nothing in here touches it: probes at its sites are dead, and
- * disarming them succeeds without doing anything.
+ * From now on nothing here touches ftrace. Probes at its sites are dead, and disarming
+ * them succeeds without doing anything.
  *
  * Context: any.
  */
@@ -74,12 +74,12 @@ void kprobe_ftrace_kill(void)
 {
 	/* Pairs with the barrier in kprobe_ftrace_check_owner_end(). */
 	smp_store_mb(kprobe_ftrace_disabled, true);
-	WRITE_ONCE(kprobe_ftrace_check_owner, true);
+	kprobe_ftrace_set_check(true);
 }
 
 /*
- * ftrace waits before it lets go of an ops, but not of one that it had refused
- * after all: another CPU may still be looking at it, where RCU does not watch.
+ * ftrace waits before it releases an ops, but not if it has refused the registration:
+ * another CPU may still use such an ops, even where RCU does not watch.
  */
 static void kprobe_ftrace_free_refused(struct work_struct *work)
 {
@@ -106,8 +106,8 @@ static struct kprobe_ftrace_ops *ipmodify_ops_alloc(void)
 }
 
 /*
- * Set for good once an address had to stay in a filter. A new site there may get its
- * hits through another ops, too: each has to say whose count.
+ * Set for good once an address had to stay in a filter. A new site there may be called
+ * through two ops, so every call has to be checked.
  */
 static bool had_stale;
 
@@ -119,7 +119,7 @@ static bool had_stale;
  * @remove: take them out instead of adding them
  * @reset: begin with an empty filter
  *
- * All or nothing. For tests to let it fail.
+ * All or nothing. A function of its own, so that tests can make it fail.
  *
  * Context: process context, sleeps.
  * Return: 0, or an error of ftrace.
@@ -132,10 +132,10 @@ int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
 }
 
 /*
- * ftrace goes through its ops one after another, with preemption off. One that
- * has looked at a filter may call us a moment later, when the address is no
- * longer in it. So calls are chosen for another grace period, a rude one, as this
- * may be where RCU does not watch.
+ * ftrace tests the filters of its ops one after another, with preemption off. A CPU that
+ * has tested a filter may call us a moment later, when the address is no longer in it.
+ * So calls are checked for another grace period. It has to be a rude one, as RCU may not
+ * watch that CPU.
  */
 static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 {
@@ -148,13 +148,14 @@ static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 
 	guard(mutex)(&kprobe_mutex);
 
-	/* A later move has queued this once more. */
+	/* A later move has queued this work again. */
 	if (seen != moves || nr_in_plain || had_stale)
 		return;
+	kprobe_ftrace_set_check(false);
 	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
-	smp_store_mb(kprobe_ftrace_check_owner, false);
+	smp_mb();
 	if (READ_ONCE(kprobe_ftrace_disabled))
-		WRITE_ONCE(kprobe_ftrace_check_owner, true);
+		kprobe_ftrace_set_check(true);
 }
 
 static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
@@ -162,7 +163,7 @@ static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
 static void move_begin(void)
 {
 	moves++;
-	WRITE_ONCE(kprobe_ftrace_check_owner, true);
+	kprobe_ftrace_set_check(true);
 }
 
 static void move_end(void)
@@ -170,7 +171,7 @@ static void move_end(void)
 	schedule_work(&check_owner_end_work);
 }
 
-/* Dead sites whose address has left the filter, or never will. */
+/* A dead site, whose address is in no filter any more, or does not exist any more. */
 static void stale_free(struct kprobe_site *site)
 {
 	list_del(&site->reap);
@@ -185,7 +186,7 @@ static void stale_free_all(struct kprobe_ftrace_ops *fo)
 		stale_free(site);
 }
 
-/* Another try for addresses that could not be removed for lack of memory. */
+/* Try again to remove addresses that were left for lack of memory. */
 static void stale_retry(struct kprobe_ftrace_ops *fo)
 {
 	struct kprobe_site *site, *tmp;
@@ -200,10 +201,10 @@ static void stale_retry(struct kprobe_ftrace_ops *fo)
 }
 
 /*
- * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves
- * the ops with what it has freed, and does not wait for those who still look at
- * it: only for an ops that is about to be freed, too. Resetting needs memory;
- * without it the addresses stay until the ops is registered again, see ops_add().
+ * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves pointers
+ * to freed memory in the ops and does not wait for CPUs that use them, so it is only
+ * for an ops that is about to be freed. A reset needs memory; without it the
+ * addresses stay until the ops is registered again, see ops_add().
  */
 static void drop_filter(struct kprobe_ftrace_ops *fo)
 {
@@ -214,13 +215,13 @@ static void drop_filter(struct kprobe_ftrace_ops *fo)
 }
 
 /*
- * The last address has gone. An empty filter would mean every function, so
- * the ops is unregistered first; emptying the filter then cannot fail.
+ * The last address is leaving. An empty filter would mean every function, so the ops is
+ * unregistered first.
  *
- * Unregistering an allocated ops waits for a grace period, with ftrace_lock
- * held by ftrace and kprobe_mutex by our caller. Only probes with a post
- * handler pay that; without kprobe_mutex, a new claim on the function could
- * be refused because of an old one that is about to go.
+ * The unregistration of an allocated ops waits for a grace period, with ftrace_lock held
+ * by ftrace and kprobe_mutex by our caller. Only probes with a post handler pay for
+ * that. Without kprobe_mutex, a new claim on the function could be refused because
+ * of an old one that is about to end.
  */
 static int retire_ops(struct kprobe_ftrace_ops *fo)
 {
@@ -248,8 +249,8 @@ static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 	stale_retry(fo);
 
 	/*
-	 * What an ops had before it was unregistered may still be in its filter,
-	 * and by now be armed by another ops: it must not come back.
+	 * An ops that was unregistered may still have old addresses in its filter. By
+	 * now they may be armed by another ops, so they must not come back.
 	 */
 	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 0, !fo->nr);
 	if (ret)
@@ -263,7 +264,7 @@ static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 	}
 	fo->nr += n;
 
-	/* What is in the filter on purpose again is not stale. */
+	/* An address that is armed again is not stale any more. */
 	for (i = 0; i < n && !list_empty(&fo->stale); i++) {
 		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
 			if (kprobe_site_addr(site) == ips[i])
@@ -272,7 +273,7 @@ static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 	}
 	return 0;
 out:
-	/* Not registered: the addresses must not stay for the next ones. */
+	/* It is not registered, and the next one must not find these addresses. */
 	if (!fo->nr && fo == &plain)
 		drop_filter(fo);
 	return ret;
@@ -410,7 +411,7 @@ int kprobe_ftrace_arm(struct list_head *kps)
 		return -ENODEV;
 	kprobe_ftrace_settle();
 
-	/* The claim first, as it is the likelier one to fail. */
+	/* The claim comes first, as it is more likely to fail. */
 	if (any_exclusive(kps)) {
 		fo = ipmodify_ops_alloc();
 		if (!fo)
@@ -471,13 +472,13 @@ static int disarm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 	struct kprobe *kp;
 	int ret = 0;
 
-	/* None may be left in a filter by which it is not armed. */
+	/* No address may be left in a filter that does not arm its site. */
 	if (!kprobe_ftrace_disabled)
 		ret = leave_plain(kps, fo) ?: remove_picked(kps, fo, is_armed_by, fo);
 	if (ret && !kprobe_ftrace_disabled)
 		return ret;
 
-	/* A broken ftrace may still know the ops: it is never freed. */
+	/* A broken ftrace may still use the ops, so it is never freed. */
 	list_for_each_entry(kp, kps, list) {
 		if (kprobe_to_site(kp)->ftrace == fo)
 			kprobe_to_site(kp)->ftrace = NULL;
@@ -505,7 +506,7 @@ int kprobe_ftrace_disarm(struct list_head *kps)
 	list_for_each_entry(kp, kps, list) {
 		struct kprobe_ftrace_ops *fo = kprobe_to_site(kp)->ftrace;
 
-		/* The first site of an ops does it for all of them. */
+		/* The first site of an ops is handled with all others of it. */
 		if (!fo || fo == failed)
 			continue;
 		ret = disarm_by(kps, fo);
@@ -526,6 +527,8 @@ int kprobe_ftrace_disarm(struct list_head *kps)
  */
 bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	return site->ftrace == &plain && kprobe_site_has_post(site);
 }
 
@@ -545,10 +548,10 @@ static int sites_move_stopped(void *arg)
 }
 
 /*
- * From here on, the hits come through @fo. A call that ftrace passes to both ops
- * must not find the one before this and the other one after it, or it would
- * count twice, or not at all, as the order of the ops has it. Preemption is off
- * from the first to the last: no CPU is in between while the machine is stopped.
+ * From here on, calls through @fo count. If ftrace calls both ops, one before this change
+ * and the other after it, the hit would count twice or not at all. ftrace has
+ * preemption off from the first call to the last, so no CPU is between two calls
+ * while the machine is stopped.
  */
 static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
@@ -576,8 +579,8 @@ static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
  * kprobe_ftrace_upgrade() - move armed sites to an ops of their own
  * @kps: sites for which kprobe_ftrace_outgrown() is true, linked by kp.list
  *
- * Each is in both filters for a moment, and says itself whose call counts. So
- * hits are not lost, and not delivered twice.
+ * Each is in both filters for a moment, and names the ops whose call counts. So no hit
+ * is lost or delivered twice.
  *
  * Context: kprobe_mutex held, sleeps.
  * Return: 0, or an error as of kprobe_ftrace_arm(), with the sites armed as
@@ -620,7 +623,7 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 	return ret;
 }
 
-/* A claim that no user of the site needs. Without users it goes by itself. */
+/* A claim that no user of the site needs. Without users, the site is disarmed anyway. */
 static bool is_overclaimed(const struct kprobe_site *site)
 {
 	return site->ftrace && site->ftrace != &plain && site->nr_enabled &&
@@ -644,8 +647,9 @@ void kprobe_ftrace_note_leave(const struct kprobe_site *site)
 }
 
 /*
- * Sites of @fo move to the shared ops: into its filter, over, and out of the filter
- * of @fo. When the last fails they move back, and stay in both filters.
+ * Sites of @fo move to the shared ops: they are added to its filter, change their owner,
+ * and leave the filter of @fo. If the last step fails they move back, and stay in
+ * both filters.
  */
 static int downgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
@@ -662,7 +666,7 @@ static int downgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 	ret = ops_add(&plain, ips, n);
 	if (!ret) {
 		list_for_each_entry(kp, kps, list) {
-			/* Those that stayed there have been counted before. */
+			/* Sites that had stayed in the filter were counted before. */
 			plain.nr -= kprobe_to_site(kp)->in_plain;
 			set_in_plain(kprobe_to_site(kp), true);
 		}
@@ -682,7 +686,7 @@ static int downgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 	return ret;
 }
 
-/* Those of the sites that @fo has armed which are in the wrong filter. */
+/* Correct the filters of sites that @fo has armed. */
 static int settle_ops(struct kprobe_ftrace_ops *fo)
 {
 	struct kprobe_site *site;
@@ -691,12 +695,12 @@ static int settle_ops(struct kprobe_ftrace_ops *fo)
 	LIST_HEAD(in_plain);
 	int ret = 0;
 
-	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
+	for_each_kprobe_site(site) {
 		if (site->ftrace != fo)
 			continue;
 		if (is_overclaimed(site))
 			list_move_tail(&site->head.kp.list, &overclaimed);
-		/* It was, but got another post handler meanwhile. */
+		/* It was overclaimed, but has a new post handler. */
 		else if (site->in_plain)
 			list_move_tail(&site->head.kp.list, &in_plain);
 	}
@@ -719,11 +723,11 @@ static int settle_ops(struct kprobe_ftrace_ops *fo)
 /**
  * kprobe_ftrace_settle() - give up claims that no post handler needs any more
  *
- * After users have left. What fails for lack of memory stays as it is, with the
- * hits counted right, until the next change.
+ * Called after users have left. What fails for lack of memory stays as it is until the
+ * next change; hits are counted correctly all the same.
  *
- * Context: kprobe_mutex held, sleeps; waits for a grace period if it gives the last
- *	    claim of an ops up. No site that is armed with a claim is on a list.
+ * Context: kprobe_mutex held, sleeps; waits for a grace period if it gives up the last
+ *	    claim of an ops. No site that is armed with a claim is on a list.
  */
 void kprobe_ftrace_settle(void)
 {
@@ -735,7 +739,7 @@ void kprobe_ftrace_settle(void)
 	if (likely(!claims_left && !nr_in_plain) || kprobe_ftrace_disabled)
 		return;
 
-	/* The shared ops may come and go meanwhile: always in front of the others. */
+	/* The shared ops may be registered or not meanwhile, always ahead of the others. */
 	if (plain.nr)
 		list_move(&plain.list, &all_ops);
 	list_for_each_entry_safe(fo, tmp, &all_ops, list) {
@@ -749,11 +753,11 @@ void kprobe_ftrace_settle(void)
 }
 
 /**
- * kprobe_ftrace_abandon() - a site dies, but its address stays in the filter
- * @site: a site that could not be disarmed, with no users left
+ * kprobe_ftrace_abandon() - take over a dead site whose address is still in a filter
+ * @site: a DEAD site that could not be disarmed
  *
- * Hits there find no site and are ignored. The next change of the filter takes
- * the address out.
+ * Hits there find no site and are ignored. The next change of the filter removes the
+ * address, and then the site is freed.
  *
  * Context: kprobe_mutex held, sleeps.
  */
@@ -764,31 +768,28 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 
 	had_stale = true;
-	WRITE_ONCE(kprobe_ftrace_check_owner, true);
+	kprobe_ftrace_set_check(true);
 	if (site->in_plain) {
-		/* There, too, until the filter is made anew. */
+		/* It is in that filter, too, until the next reset. */
 		set_in_plain(site, false);
 		if (!--plain.nr)
 			WARN_ON_ONCE(retire_ops(&plain) && !kprobe_ftrace_disabled);
 	}
 	site->ftrace = NULL;
-	kprobe_site_move(site, KPROBE_SITE_READY);
-	kprobe_site_move(site, KPROBE_SITE_DEAD);
-	kprobe_site_release(site);
 	list_move(&site->reap, &fo->stale);
 
-	/* Those that needed the memory may have left meanwhile: this does not. */
+	/* All other sites may have left meanwhile. */
 	if (!--fo->nr)
 		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
 }
 
 /**
- * kprobe_ftrace_purge() - the code of an area goes away
+ * kprobe_ftrace_purge() - the code of an area is about to be freed
  * @start: first byte
- * @end: byte behind the last
+ * @end: byte after the last
  *
- * Forgets addresses there that are still in a filter. ftrace drops its own
- * record of them, so a filter that could not be cleaned up names nothing.
+ * Forgets addresses there that are still in a filter. ftrace drops its own records of
+ * them, so an address that is left in a filter means nothing.
  *
  * Context: kprobe_mutex held, sleeps.
  */
@@ -809,8 +810,7 @@ void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 		}
 	}
 
-	for (site = kprobe_site_from(start);
-	     site && kprobe_site_addr(site) < end; site = kprobe_site_next(site)) {
+	for_each_kprobe_site_in(site, start, end) {
 		fo = site->ftrace;
 		if (!fo)
 			continue;

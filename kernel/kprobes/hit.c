@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The hit path of kprobes: finding the site, calling its users, counting what
- * was missed. Everything here runs in the exception of a breakpoint, in an
- * ftrace callback, or in NMI: no locks, no allocation, no printing, and
+ * The hit path of kprobes: find the site, call the handlers of its users, count
+ * misses. Everything here runs in the exception of a breakpoint, in an ftrace
+ * callback, in a detour, or in an NMI: no locks, no allocation, no printing, and
  * nothing that can itself be probed.
  */
 
@@ -59,8 +59,8 @@ static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * The users of a site. No RCU check: RCU watches where this is used, but lockdep
- * does not know that preemption is off for as long as an exception lasts.
+ * The users of a site. There is no RCU check: RCU watches where this is used, but
+ * lockdep does not know that preemption is off throughout an exception.
  */
 #define for_each_user(p, site) \
 	list_for_each_entry_lockless(p, &(site)->users, list)
@@ -80,13 +80,12 @@ static void kprobe_count_miss_of_users(struct kprobe_site *site, enum kprobe_mis
 NOKPROBE_SYMBOL(kprobe_count_miss_of_users);
 
 /*
- * Handlers are entitled to RCU, and their probes are freed by it. ftrace and
- * detours get here from where it does not watch, too; and on many architectures
- * so do breakpoints, as their exception leaves it as it was.
+ * Handlers may use RCU, and RCU frees their probes. Sites of ftrace and detours are
+ * also hit where RCU does not watch. So are breakpoints on architectures whose
+ * exception entry leaves RCU as it was.
  *
- * A return trampoline that is itself probed is the exception: without its handler it
- * would return to itself for ever. The handler is part of the kernel, and is never
- * freed.
+ * A return trampoline that is itself probed is exempt: without its handler it would
+ * return to itself for ever. The handler is part of the kernel and never freed.
  */
 static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 {
@@ -99,7 +98,8 @@ static nokprobe_inline bool may_call_users(struct kprobe_site *site)
  * @kp: the probe of a site
  * @regs: state of the probed code
  *
- * Newest first. The first that returns non-zero ends it.
+ * The newest user comes first. The first handler that returns non-zero is the last
+ * to be called.
  *
  * Context: hit path.
  * Return: what the last handler called returned.
@@ -115,9 +115,10 @@ int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 		return 0;
 	}
 
+	/* It is enabled, and has a pre handler and no fault handler. */
 	p = rcu_dereference_raw(site->head.sole);
-	if (likely(p))
-		return call_pre(p, regs);
+	if (likely(p) && !IS_ENABLED(CONFIG_PROVE_LOCKING))
+		return p->pre_handler(p, regs);
 
 	for_each_user(p, site) {
 		ret = call_pre(p, regs);
@@ -141,31 +142,10 @@ void kprobe_miss_unwatched(struct kprobe *kp)
 }
 NOKPROBE_SYMBOL(kprobe_miss_unwatched);
 
-#ifdef CONFIG_OPTPROBES
-/**
- * opt_pre_handler() - call the pre handlers of all users, in a detour
- * @kp: the probe of a site
- * @regs: state of the probed code
- *
- * For backends that cannot go on elsewhere: what handlers return is ignored.
- *
- * Context: hit path, preemption off.
- */
-void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
-{
-	/* powerpc probes its return trampoline, which may be optimized, too. */
-	if (likely(kprobe_rcu_is_watching() || kprobe_to_site(kp)->trampoline))
-		kprobe_site_pre_handler(kp, regs);
-	else
-		kprobe_miss_unwatched(kp);
-}
-NOKPROBE_SYMBOL(opt_pre_handler);
-#endif
-
 /**
  * kprobe_site_post_handler() - call the post handlers of all users
  * @kp: the probe of a site
- * @regs: state behind the probed instruction
+ * @regs: state after the probed instruction
  * @flags: unused
  *
  * Context: hit path.
@@ -185,8 +165,8 @@ void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
 NOKPROBE_SYMBOL(kprobe_site_post_handler);
 
 /*
- * What runs while somebody keeps probes out. Backends may look into it, so it
- * is a probe like the others; it is never hit.
+ * The current probe while kprobe_busy_begin() keeps probes out. Backends may look
+ * into it, so it is a probe like the others. It is never hit.
  */
 static struct kprobe kprobe_busy = {
 	.addr	= (void *)kprobe_busy_begin,
@@ -207,10 +187,10 @@ static nokprobe_inline int call_fault(struct kprobe *p, struct pt_regs *regs,
  * @regs: state at the fault
  * @trapnr: the architecture's number of it
  *
- * None is asked where RCU does not watch.
+ * None is called where RCU does not watch.
  *
  * Context: hit path.
- * Return: 1 if one of them settled it, else 0.
+ * Return: 1 if one of them handled it, else 0.
  */
 int kprobe_site_fault_handler(struct kprobe *kp, struct pt_regs *regs,
 			      int trapnr)
@@ -235,10 +215,11 @@ NOKPROBE_SYMBOL(kprobe_site_fault_handler);
  * @regs: state at the fault
  * @trapnr: the architecture's number of it
  *
- * Not the fault of an interrupt that came meanwhile; nor one of the fault handler.
+ * Faults of an interrupt of the handler are not offered, nor are those of the fault
+ * handler itself.
  *
  * Context: any exception; there is a current probe.
- * Return: 1 if it settled the fault; 0 if not, or if no handler is running.
+ * Return: 1 if it handled the fault; 0 if not, or if no handler is running.
  */
 int kprobe_handler_fault(struct pt_regs *regs, int trapnr)
 {
@@ -272,7 +253,7 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 }
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
-/* Sections inside which something else had already taken the CPU. */
+/* Nested sections, and sections inside a hit. */
 static DEFINE_PER_CPU(unsigned int, busy_inside);
 
 /**
@@ -285,12 +266,12 @@ static DEFINE_PER_CPU(unsigned int, busy_inside);
  */
 void kprobe_busy_begin(void)
 {
-	/* With debugging, the other one calls what may be probed, in a return, too. */
+	/* The tracing variant may call functions that have return probes. */
 	preempt_disable_notrace();
 
 	/*
-	 * An NMI between the test and the first store leaves things as it
-	 * found them, since it closes every section that it opens.
+	 * An NMI between the test and the first store closes every section that it
+	 * opens, so it leaves the state as it found it.
 	 */
 	if (kprobe_running()) {
 		__this_cpu_inc(busy_inside);
@@ -318,10 +299,10 @@ void kprobe_busy_end(void)
 NOKPROBE_SYMBOL(kprobe_busy_end);
 
 /**
- * dump_kprobe() - say which probe it was, before the architecture gives up
+ * dump_kprobe() - print which probe it was, before the architecture gives up
  * @kp: the probe
  *
- * Context: any; the only thing here that prints.
+ * Context: any; the only function here that prints.
  */
 void dump_kprobe(struct kprobe *kp)
 {

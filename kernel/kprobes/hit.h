@@ -10,9 +10,9 @@
 #include "internal.h"
 
 /*
- * Counters of misses are plain fields by interface; one atomic operation on
- * the field itself keeps them exact on any number of CPUs. The raw_ variants
- * do not call sanitizers, which could be probed.
+ * Counters of misses are plain fields of the API. An atomic operation on the field
+ * keeps them exact on any number of CPUs. The raw_ variants do not call sanitizers,
+ * which could be probed.
  */
 static nokprobe_inline void kprobe_count_miss(struct kprobe *p)
 {
@@ -31,9 +31,9 @@ static nokprobe_inline void kprobe_site_count_miss(struct kprobe_site *site,
 }
 
 /**
- * struct kprobe_rcu_state - RCU was made to watch for a moment
- * @flags: the interrupt flag before
- * @entered: RCU did not watch before
+ * struct kprobe_rcu_state - state before RCU was made to watch
+ * @flags: the interrupt flag
+ * @entered: RCU did not watch
  */
 struct kprobe_rcu_state {
 	unsigned long	flags;
@@ -41,10 +41,10 @@ struct kprobe_rcu_state {
 };
 
 /*
- * Grace periods take no notice of a CPU where RCU does not watch. So before
- * anything is looked up that they free, whether a table, a site, or a user,
- * RCU has to be made to watch. As in an NMI, since ct_irq_enter() may be probed
- * itself, and asks lockdep, which in the idle loop takes interrupts for enabled.
+ * Grace periods do not wait for a CPU where RCU does not watch. So RCU has to be made
+ * to watch before the lookup of anything that they free: a table, a site, or a user.
+ * This is done as in an NMI, because ct_irq_enter() may be probed itself and
+ * checks with lockdep, which considers interrupts enabled in the idle loop.
  */
 static nokprobe_inline struct kprobe_rcu_state kprobe_rcu_enter(void)
 {
@@ -66,8 +66,8 @@ static nokprobe_inline void kprobe_rcu_exit(struct kprobe_rcu_state w)
 }
 
 /*
- * Handlers must leave interrupts as they found them: the core and some
- * backends rely on it, and nothing else would notice.
+ * Handlers must leave interrupts as they found them. The core and some backends rely
+ * on it, and nothing else would notice a violation.
  */
 struct kprobe_irq_check {
 	bool	off;
@@ -92,9 +92,9 @@ static nokprobe_inline void kprobe_irq_check_end(struct kprobe_irq_check c,
 }
 
 /**
- * struct kprobe_fault_owner - whom faults on this CPU are told to
- * @user: a probe with a fault handler while another handler of it runs, or NULL
- * @context: where that runs; what interrupts it has faults of its own
+ * struct kprobe_fault_owner - the probe whose fault handler gets faults of this CPU
+ * @user: a probe with a fault handler while another of its handlers runs, or NULL
+ * @context: context that the handler runs in; an interrupt of it has its own faults
  */
 struct kprobe_fault_owner {
 	struct kprobe	*user;
@@ -109,8 +109,8 @@ static nokprobe_inline unsigned int kprobe_fault_context(void)
 }
 
 /*
- * An NMI in between finds a user that is still there, and itself in another
- * context than noted.
+ * An NMI between the two stores finds a user that still exists, and is itself in
+ * another context than the recorded one.
  */
 static nokprobe_inline void kprobe_set_fault_owner(struct kprobe_fault_owner owner)
 {
@@ -119,7 +119,7 @@ static nokprobe_inline void kprobe_set_fault_owner(struct kprobe_fault_owner own
 	__this_cpu_write(kprobe_fault_owner.user, owner.user);
 }
 
-/* Before a handler of @p is called, with nobody else's around it. */
+/* Before a handler of @p is called, outside of any other handler. */
 static nokprobe_inline void kprobe_own_faults(struct kprobe *p)
 {
 	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER) && unlikely(p->fault_handler))
@@ -129,59 +129,12 @@ static nokprobe_inline void kprobe_own_faults(struct kprobe *p)
 		});
 }
 
-/* And after it, before the hit ends and its probe may be freed. */
+/* After it, before the hit ends and its probe may be freed. */
 static nokprobe_inline void kprobe_disown_faults(void)
 {
-	/* To ask whether that is needed would take longer. */
+	/* Unconditional, as a test would cost more. */
 	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
 		__this_cpu_write(kprobe_fault_owner.user, NULL);
-}
-
-/**
- * struct kprobe_hit_state - which hit this CPU was in
- * @running: its current_kprobe
- * @status: its kprobe_status
- * @owner: whom its faults are told to
- */
-struct kprobe_hit_state {
-	struct kprobe			*running;
-	unsigned long			status;
-	struct kprobe_fault_owner	owner;
-};
-
-/* Return handlers run as a hit of @p, and perhaps inside one of another. */
-static nokprobe_inline struct kprobe_hit_state kprobe_hit_enter(struct kprobe *p)
-{
-	struct kprobe_hit_state outer = {
-		.running	= kprobe_running(),
-		.status		= __this_cpu_read(kprobe_ctlblk.kprobe_status),
-		.owner		= {
-			.user		= __this_cpu_read(kprobe_fault_owner.user),
-			.context	= __this_cpu_read(kprobe_fault_owner.context),
-		},
-	};
-
-	kprobe_hit_begin(p);
-	/* A hit of an NMI before this would have let go of it. */
-	barrier();
-	__this_cpu_write(kprobe_fault_owner.user, NULL);
-	kprobe_own_faults(p);
-	return outer;
-}
-
-static nokprobe_inline void kprobe_hit_leave(struct kprobe_hit_state outer)
-{
-	kprobe_set_fault_owner(outer.owner);
-	/* As there: until the hit is over, those of NMIs are missed and keep off. */
-	barrier();
-	/*
-	 * The reverse of kprobe_hit_begin(), for the same reason: the status of the
-	 * outer hit, which may be being stepped, is never seen with the probe of
-	 * this one.
-	 */
-	__this_cpu_write(current_kprobe, outer.running);
-	barrier();
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, outer.status);
 }
 
 #endif /* _KERNEL_KPROBES_HIT_H */

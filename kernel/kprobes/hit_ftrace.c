@@ -1,58 +1,110 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where ftrace calls the core; the architecture does the rest.
+ * The hit path of probes at the sites of ftrace.
  */
 
 #include <linux/ftrace.h>
 
 #include "hit.h"
 #include "hit_ftrace.h"
-#include "table.h"
 
-bool kprobe_ftrace_check_owner __read_mostly;
+/*
+ * Set while not every call of ftrace is to be handled: ftrace is broken, or a site
+ * moves from one of the core's ops to another and is called by both.
+ */
+static bool kprobe_ftrace_check_owner __read_mostly;
 
 /**
- * __kprobe_ftrace_owns() - is this call of ftrace one to be handled?
- * @p: the probe of the site
- * @ops: one of the core's ops
+ * kprobe_ftrace_set_check() - set whether calls have to come from the owner of a site
+ * @on: the new state
  *
- * Context: hit path, preemption off.
- * Return: true if ftrace works, and the site says that this ops counts.
+ * Context: any.
  */
-bool __kprobe_ftrace_owns(struct kprobe *p, const struct ftrace_ops *ops)
+void kprobe_ftrace_set_check(bool on)
+{
+	WRITE_ONCE(kprobe_ftrace_check_owner, on);
+}
+
+/* Does @ops own the site, so that its call is the one that counts? */
+static nokprobe_inline bool ops_owns(struct kprobe *p, const struct ftrace_ops *ops)
 {
 	/* A struct kprobe_ftrace_ops begins with its ops. */
-	return !kprobe_ftrace_disabled &&
-	       (const void *)READ_ONCE(kprobe_to_site(p)->ftrace) == ops;
+	return likely(!READ_ONCE(kprobe_ftrace_check_owner)) ||
+	       (!kprobe_ftrace_disabled &&
+		(const void *)READ_ONCE(kprobe_to_site(p)->ftrace) == ops);
 }
-NOKPROBE_SYMBOL(__kprobe_ftrace_owns);
 
-/**
- * kprobe_ftrace_miss_unwatched() - ftrace calls where RCU does not watch
- * @ip: address of the site
- * @ops: one of the core's ops
- *
- * Context: hit path, preemption off.
- */
-void kprobe_ftrace_miss_unwatched(unsigned long ip, const struct ftrace_ops *ops)
+/* ftrace calls where RCU does not watch. */
+static noinline void kprobe_ftrace_unwatched(unsigned long ip, const struct ftrace_ops *ops)
 {
-	struct kprobe_rcu_state w = kprobe_rcu_enter();
+	struct kprobe_rcu_state state = kprobe_rcu_enter();
 	struct kprobe *p = find_kprobe(ip);
 
-	if (p && kprobe_ftrace_owns(p, ops)) {
+	if (p && ops_owns(p, ops)) {
 		if (kprobe_running())
 			kprobes_inc_nmissed_count(p);
 		else
 			kprobe_miss_unwatched(p);
 	}
-	kprobe_rcu_exit(w);
+	kprobe_rcu_exit(state);
 }
-NOKPROBE_SYMBOL(kprobe_ftrace_miss_unwatched);
+NOKPROBE_SYMBOL(kprobe_ftrace_unwatched);
 
-#ifndef __ARCH_WANT_KPROBES_FTRACE_ENTRY
+#ifdef arch_kprobe_ftrace_regs
+static nokprobe_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long ip = (unsigned long)p->addr, next = instruction_pointer(regs);
+
+	/* Handlers see what they would see at a breakpoint. */
+	instruction_pointer_set(regs, ip + KPROBE_FTRACE_IP);
+	if (unlikely(kprobe_call_pre(p, regs))) {
+		kprobe_avoid_jump(regs);
+		return;
+	}
+
+	if (unlikely(READ_ONCE(p->post_handler))) {
+		instruction_pointer_set(regs, ip + MCOUNT_INSN_SIZE);
+		__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
+		kprobe_site_post_handler(p, regs, 0);
+	}
+	/* Which livepatch may have set to a function of its own. */
+	instruction_pointer_set(regs, next);
+}
+
+void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct pt_regs *regs = arch_kprobe_ftrace_regs(fregs);
+	struct kprobe *p;
+
+	preempt_disable_notrace();
+
+	/* Before the lookup: RCU frees tables and sites, too. */
+	if (unlikely(!kprobe_rcu_is_watching())) {
+		kprobe_ftrace_unwatched(ip, ops);
+		goto out;
+	}
+
+	p = find_kprobe(ip);
+	if (unlikely(!p) || !ops_owns(p, ops))
+		goto out;
+
+	/*
+	 * Handlers may call traced functions. The gate counts what those hit as missed,
+	 * so no other protection against recursion is needed.
+	 */
+	if (likely(kprobe_hit_enter(p, true))) {
+		ftrace_hit(p, regs);
+		reset_current_kprobe();
+	}
+out:
+	preempt_enable_notrace();
+}
+NOKPROBE_SYMBOL(kprobe_ftrace_handler);
+#else
 /*
- * Architectures look the probe up first of all. So they are not called where RCU
- * does not watch, as there the probe could be freed before they are done.
+ * Handlers of architectures look the probe up themselves. So they are not called where
+ * RCU does not watch: the probe could be freed before they are done.
  */
 static nokprobe_inline bool is_handled(unsigned long ip, const struct ftrace_ops *ops)
 {
@@ -61,14 +113,14 @@ static nokprobe_inline bool is_handled(unsigned long ip, const struct ftrace_ops
 	guard(preempt_notrace)();
 
 	if (unlikely(!kprobe_rcu_is_watching())) {
-		kprobe_ftrace_miss_unwatched(ip, ops);
+		kprobe_ftrace_unwatched(ip, ops);
 		return false;
 	}
 	if (likely(!READ_ONCE(kprobe_ftrace_check_owner)))
 		return true;
 
 	p = find_kprobe(ip);
-	return p && kprobe_ftrace_owns(p, ops);
+	return p && ops_owns(p, ops);
 }
 
 /**

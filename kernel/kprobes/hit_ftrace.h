@@ -4,7 +4,9 @@
 
 #include "internal.h"
 
-#ifdef __ARCH_WANT_KPROBES_FTRACE_ENTRY
+void kprobe_ftrace_set_check(bool on);
+
+#ifdef arch_kprobe_ftrace_regs
 #define kprobe_ftrace_entry	kprobe_ftrace_handler
 #else
 void kprobe_ftrace_entry(unsigned long ip, unsigned long parent_ip,

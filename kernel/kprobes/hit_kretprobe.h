@@ -5,18 +5,21 @@
 #include "hit.h"
 
 /*
- * get_kretprobe() without the check that RCU is held, which calls functions that
- * may be probed: their returns would come back here. Preemption is off, and RCU
+ * get_kretprobe() without the check that RCU is held, which calls functions that may
+ * be probed: their returns would end up here again. Preemption is off, and RCU
  * watches.
  */
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
 static nokprobe_inline struct kretprobe *kretprobe_of(struct kretprobe_instance *ri)
 {
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
 	return get_kretprobe(ri);
-#else
-	return rcu_dereference_raw(ri->rph->rp);
-#endif
 }
+#else
+static nokprobe_inline struct kretprobe *kretprobe_of(struct kretprobe_instance *ri)
+{
+	return rcu_dereference_raw(ri->rph->rp);
+}
+#endif
 
 static nokprobe_inline bool kretprobe_wants_return(struct kretprobe *rp,
 						   struct kretprobe_instance *ri,
@@ -29,7 +32,7 @@ static nokprobe_inline bool kretprobe_wants_return(struct kretprobe *rp,
 	return !rp->entry_handler || !rp->entry_handler(ri, regs);
 }
 
-/* The site that is being hit; a kretprobe is one of its users. */
+/* Charged to the site that is being hit, and to the kretprobe, one of its users. */
 static nokprobe_inline void kretprobe_miss_hit(struct kretprobe *rp,
 					       enum kprobe_miss cause)
 {
@@ -41,24 +44,71 @@ static nokprobe_inline void kretprobe_miss_hit(struct kretprobe *rp,
 }
 
 /*
- * A return where RCU does not watch. Whoever unregisters the kretprobe does not
- * wait for this CPU: so it is looked up again, with RCU watching.
+ * A return where RCU does not watch. Unregistration of the kretprobe does not wait for
+ * this CPU, so the kretprobe is looked up again with RCU watching.
  */
 static noinline void kretprobe_miss_unwatched(struct kretprobe_instance *ri)
 {
 	struct kprobe_rcu_state w = kprobe_rcu_enter();
 	struct kretprobe *rp = kretprobe_of(ri);
-	struct kprobe_site *site;
+	struct kprobe *kp;
 
 	if (rp) {
-		site = kprobe_table_find((unsigned long)rp->kp.addr);
-		if (site)
-			kprobe_site_count_miss(site, KPROBE_MISS_RCU);
+		kp = find_kprobe((unsigned long)rp->kp.addr);
+		if (kp)
+			kprobe_site_count_miss(kprobe_to_site(kp), KPROBE_MISS_RCU);
 		kretprobe_count_miss(rp);
 	}
 	kprobe_rcu_exit(w);
 }
 NOKPROBE_SYMBOL(kretprobe_miss_unwatched);
+
+/**
+ * struct kretprobe_outer_hit - the hit that a return handler interrupts
+ * @running: current_kprobe
+ * @status: kprobe_status
+ * @owner: the probe whose fault handler gets faults
+ */
+struct kretprobe_outer_hit {
+	struct kprobe			*running;
+	unsigned long			status;
+	struct kprobe_fault_owner	owner;
+};
+
+/* Return handlers run as a hit of @p, perhaps inside a hit of another probe. */
+static nokprobe_inline struct kretprobe_outer_hit kretprobe_hit_begin(struct kprobe *p)
+{
+	struct kretprobe_outer_hit outer = {
+		.running	= kprobe_running(),
+		.status		= __this_cpu_read(kprobe_ctlblk.kprobe_status),
+		.owner		= {
+			.user		= __this_cpu_read(kprobe_fault_owner.user),
+			.context	= __this_cpu_read(kprobe_fault_owner.context),
+		},
+	};
+
+	kprobe_hit_begin(p);
+	/* Before the hit has begun, one in an NMI would clear the owner. */
+	barrier();
+	__this_cpu_write(kprobe_fault_owner.user, NULL);
+	kprobe_own_faults(p);
+	return outer;
+}
+
+static nokprobe_inline void kretprobe_hit_end(struct kretprobe_outer_hit outer)
+{
+	kprobe_set_fault_owner(outer.owner);
+	/* Likewise: until the hit is over, hits in NMIs are missed. */
+	barrier();
+	/*
+	 * The reverse of kprobe_hit_begin(), for the same reason: the status of the
+	 * outer hit, which may be being stepped, is never seen with the probe of
+	 * this one.
+	 */
+	__this_cpu_write(current_kprobe, outer.running);
+	barrier();
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, outer.status);
+}
 
 /* One return, as a hit of its own: probes in the handler are missed. */
 static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,
@@ -66,7 +116,7 @@ static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,
 						   unsigned long ret_addr,
 						   struct pt_regs *regs)
 {
-	struct kprobe_hit_state outer;
+	struct kretprobe_outer_hit outer;
 	struct kprobe_irq_check check;
 
 	ri->ret_addr = (kprobe_opcode_t *)ret_addr;
@@ -74,14 +124,14 @@ static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,
 	if (!rp->handler)
 		return;
 
-	outer = kprobe_hit_enter(&rp->kp);
+	outer = kretprobe_hit_begin(&rp->kp);
 	check = kprobe_irq_check_begin();
 	rp->handler(ri, regs);
 	kprobe_irq_check_end(check, rp->handler);
-	kprobe_hit_leave(outer);
+	kretprobe_hit_end(outer);
 }
 
-/* The same where no other hit is going on and the fields are as they must be. */
+/* The same outside of any other hit, with ret_addr and rp of @ri already set. */
 static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
 							 struct kretprobe_instance *ri,
 							 struct pt_regs *regs)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pools of return probe instances on objpool, what the hit path does rarely.
+ * Pools of return probe instances on objpool: the rare cases of the hit path.
  */
 
 #include <linux/irqflags.h>
@@ -9,13 +9,13 @@
 #include "pool.h"
 
 /**
- * kretprobe_pool_put_closed() - an instance comes back when its kretprobe is gone
+ * kretprobe_pool_put_closed() - give an instance back after its kretprobe is gone
  * @ri: the instance; the pool may be gone one grace period later
  *
  * A return may be in an NMI, or inside RCU with its locks held, where call_rcu() is
- * not allowed. An interrupt of this CPU calls it.
+ * not allowed. An interrupt of this CPU calls it instead.
  *
- * Context: hit path, or where a dead task is cleaned up.
+ * Context: hit path, or the cleanup of a dead task.
  */
 void kretprobe_pool_put_closed(struct kretprobe_instance *ri)
 {
@@ -23,8 +23,8 @@ void kretprobe_pool_put_closed(struct kretprobe_instance *ri)
 	unsigned long flags;
 
 	/*
-	 * A return probe on what this calls would come back here. The interrupt
-	 * itself is to come later, as probes in it need not be missed.
+	 * Functions called here may have return probes, which would end up here again.
+	 * The interrupt itself has to come later: probes in it need not be missed.
 	 */
 	raw_local_irq_save(flags);
 	kprobe_busy_begin();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pools of return probe instances, what the hit path does rarely.
+ * Pools of return probe instances: the rare cases of the hit path.
  */
 
 #include <linux/cpumask.h>
@@ -30,8 +30,8 @@ bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 	}
 
 	/*
-	 * A CPU that goes down does what is pending as it stops being online, and
-	 * no more; who destroys the pool would wait for the rest for ever.
+	 * A CPU that goes down runs pending work when it stops being online, and none
+	 * afterwards. The end of the pool would wait for such work for ever.
 	 */
 	if (READ_ONCE(pool->grows) && cpu_online(raw_smp_processor_id()))
 		irq_work_queue(&pool->ask);
@@ -40,17 +40,17 @@ bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 NOKPROBE_SYMBOL(kretprobe_pool_get_remote);
 
 /**
- * kretprobe_pool_put_closed() - an instance comes back to a pool that is closed
+ * kretprobe_pool_put_closed() - give an instance back to a closed pool
  * @pool: the pool; it may be gone one grace period later
  *
- * Context: hit path, or where a dead task is cleaned up.
+ * Context: hit path, or the cleanup of a dead task.
  */
 void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 {
 	if (!raw_atomic_dec_and_test(&pool->left))
 		return;
 
-	/* A return probe on what this calls would come back here. */
+	/* Functions called here may have return probes, which would end up here again. */
 	kprobe_busy_begin();
 	irq_work_queue(&pool->gone);
 	kprobe_busy_end();

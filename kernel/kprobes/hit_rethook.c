@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The hit path of return probes on rethook, which diverts the return and
- * keeps the list of each task's calls in flight.
+ * The hit path of return probes on rethook, which diverts the return and keeps each
+ * task's list of calls in flight.
  */
 
 #include <linux/rethook.h>
@@ -43,11 +43,10 @@ int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(kretprobe_pre_handler);
 
 /**
- * kretprobe_rethook_handler() - a followed call returned
+ * kretprobe_rethook_handler() - a hooked function has returned
  * @node: its instance
- * @data: the kretprobe; where RCU watches, it is still registered or just being
- *	  unregistered
- * @ret_addr: where it returns to
+ * @data: the kretprobe; where RCU watches, it is registered or being unregistered
+ * @ret_addr: the real return address
  * @regs: state after the return
  *
  * Context: hit path, called by rethook with preemption off.

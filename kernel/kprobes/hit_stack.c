@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The hit path of return probes on architectures with a trampoline of their
- * own. Each task has a list of its calls in flight, newest first; it is local
- * to the task, and an interrupt that adds to it has taken its own entries off
- * again before the task goes on.
+ * The hit path of return probes on architectures with a trampoline of their own.
+ * Each task has a list of its calls in flight, newest first. The list is local to
+ * the task; an interrupt that adds to it removes its own entries before the task
+ * continues.
  */
 
 #include <linux/llist.h>
@@ -21,8 +21,8 @@ llist_to_instance(struct llist_node *node)
 
 #ifdef CONFIG_KRETPROBE_NATIVE
 /*
- * As soon as the trampoline is on the stack, an unwinder in an NMI may want to
- * look through it.
+ * From the moment when the trampoline is on the stack, an unwinder in an NMI may look
+ * the real return address up.
  */
 static nokprobe_inline void hook_frame(struct kretprobe_instance *ri, void *fp)
 {
@@ -39,7 +39,7 @@ static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
 	hook_frame(ri, arch_kretprobe_entry_frame(regs));
 }
 
-/* This is all; unwinders find the address on the stack from here on. */
+/* Nothing else to correct: unwinders now find the address on the stack. */
 static nokprobe_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
 							kprobe_opcode_t *correct_ret_addr)
 {
@@ -48,7 +48,7 @@ static nokprobe_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
 static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
 					struct pt_regs *regs)
 {
-	/* Nobody shall take it for an earlier call that it was used for. */
+	/* It must not be taken for an earlier call. */
 	ri->fp = NULL;
 	barrier();
 	__llist_add(&ri->llist, &current->kretprobe_instances);
@@ -56,7 +56,7 @@ static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
 	arch_prepare_kretprobe(ri, regs);
 }
 
-/* Other trampolines have one function for this, after the handlers. */
+/* Other trampolines correct all copies of the address after the handlers. */
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
 {
@@ -68,7 +68,7 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
 }
 #endif
 
-/* There is no instance near, or an entry handler to be asked. */
+/* This CPU has no free instance, or there is an entry handler to call. */
 static noinline int kretprobe_enter_slow(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri;
@@ -98,7 +98,7 @@ int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_instance *ri;
 
-	/* Calls nothing but in the end, so that nothing has to be saved. */
+	/* Only tail calls, so that no register has to be saved. */
 	if (rp->entry_handler || unlikely(!kretprobe_pool_get_local(rp->rph, &ri)))
 		return kretprobe_enter_slow(rp, regs);
 
@@ -109,13 +109,13 @@ int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kretprobe_pre_handler);
 
-/* Does the return address belong to an older hook of the same frame? */
+/* Is the return address the trampoline, for an older hook of the same frame? */
 static nokprobe_inline bool is_stacked(const struct kretprobe_instance *ri)
 {
 	return (void *)ri->ret_addr == kretprobe_trampoline_addr();
 }
 
-/* The instance with the real return address of the frame that @node is of. */
+/* The instance with the real return address of the frame that @node belongs to. */
 static nokprobe_inline struct llist_node *skip_stacked(struct llist_node *node)
 {
 	while (node && is_stacked(llist_to_instance(node)))
@@ -124,25 +124,28 @@ static nokprobe_inline struct llist_node *skip_stacked(struct llist_node *node)
 	return node;
 }
 
-/* It may be changing its list just now. */
+/* A running task may be changing its list. */
+#ifdef CONFIG_SMP
 static nokprobe_inline bool runs_elsewhere(struct task_struct *tsk)
 {
-#ifdef CONFIG_SMP
 	return tsk != current && READ_ONCE(tsk->on_cpu);
-#else
-	return false;
-#endif
 }
+#else
+static nokprobe_inline bool runs_elsewhere(struct task_struct *tsk)
+{
+	return false;
+}
+#endif
 
 /*
- * More calls than these are a loop: links change while another task's list is
- * read, and need not lead to its end.
+ * A longer list is a loop: the links of another task change while they are read, and may
+ * never reach the end.
  */
 #define KRETPROBE_MAX_WALK	THREAD_SIZE
 
 /*
- * Search from @node on for the hook of a frame, and note in @cur how far. It ends
- * at an instance that follows a call of another task by now.
+ * Search from @node on for the hook of a frame, and record the position in @cur. The
+ * search ends at an instance that belongs to another task by now.
  */
 static nokprobe_inline unsigned long find_hook(struct task_struct *tsk, void *fp,
 					       struct llist_node *node,
@@ -170,7 +173,7 @@ static nokprobe_inline unsigned long find_hook(struct task_struct *tsk, void *fp
 	return 0;
 }
 
-/* Where the search continues after @last, which is only compared. */
+/* The node after @last, which is only compared and not dereferenced. */
 static nokprobe_inline struct llist_node *node_after(struct task_struct *tsk,
 						     struct llist_node *last)
 {
@@ -198,10 +201,10 @@ static nokprobe_inline unsigned long nr_switches(struct task_struct *tsk)
 }
 
 /*
- * Another task may wake up at any moment, return from its calls, and make others.
- * The instances remain readable: a pool is freed only after a grace period, and
- * preemption is off. But nothing remains true of them, so the cursor of an earlier
- * call is not followed, and a result counts only if the task has not run meanwhile.
+ * Another task may wake up at any moment, return from its calls, and make others. The
+ * instances stay readable: a pool is freed only after a grace period, and preemption
+ * is off. But their contents change. So the cursor of an earlier call is not
+ * dereferenced, and a result counts only if the task has not run meanwhile.
  */
 static noinline unsigned long kretprobe_find_in_task(struct task_struct *tsk, void *fp,
 						 struct llist_node **cur)
@@ -219,16 +222,16 @@ static noinline unsigned long kretprobe_find_in_task(struct task_struct *tsk, vo
 	 * on_cpu is either still running at the second, or has another count.
 	 */
 	before = nr_switches(tsk);
-	/* Count before on_cpu: it is not that of a switch which is not over. */
+	/* The count before on_cpu, so that no switch in progress is counted. */
 	smp_rmb();
 	if (runs_elsewhere(tsk))
 		goto out;
-	/* Not one word of the list from before the first test, */
+	/* No word of the list is read before the first test, */
 	smp_rmb();
 
 	ret = find_hook(tsk, fp, node_after(tsk, last), &last);
 
-	/* nor from after the second; */
+	/* nor after the second; */
 	smp_rmb();
 	if (runs_elsewhere(tsk))
 		ret = 0;
@@ -245,12 +248,12 @@ out:
 NOKPROBE_SYMBOL(kretprobe_find_in_task);
 
 /**
- * kretprobe_find_ret_addr() - look through the trampoline, for unwinders
+ * kretprobe_find_ret_addr() - find a real return address, for unwinders
  * @tsk: current, or a task that does not run
- * @fp: frame as the architecture's arch_prepare_kretprobe() notes it
+ * @fp: frame, as the architecture stores it in the instance
  * @cur: cursor, NULL before the first frame of the task
  *
- * Another task may wake up nevertheless: its walk then ends with 0.
+ * If another task wakes up nevertheless, its walk ends with 0.
  *
  * Context: any.
  * Return: the return address of the frame, or 0 if it is not hooked or the
@@ -278,7 +281,7 @@ static nokprobe_inline void forget_calls(struct llist_node *end)
 	struct llist_head *calls = &current->kretprobe_instances;
 	struct llist_node *node = calls->first, *next;
 
-	/* An interrupt may use the list, but leaves it as it was. */
+	/* An interrupt may use the list, but restores it. */
 	WRITE_ONCE(calls->first, end);
 
 	for (; node != end; node = next) {
@@ -315,7 +318,7 @@ static nokprobe_inline void report_return(struct llist_node *node,
 		kretprobe_call_handler(rp, ri, ret_addr, regs);
 }
 
-/* The return of a frame with any number of hooks, and whatever is unusual. */
+/* The return of a frame with any number of hooks, and all unusual cases. */
 static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 					    void *frame_pointer)
 {
@@ -330,19 +333,16 @@ static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 	}
 
 	last = skip_stacked(node);
-	/* There is nowhere to return to. */
+	/* There is no address to return to. */
 	if (unlikely(!last))
-		panic("kprobes: a return was diverted that nobody knows of\n");
+		panic("kprobes: no instance for a diverted return\n");
 
 	end = last->next;
 	ret_addr = (unsigned long)llist_to_instance(last)->ret_addr;
 	instruction_pointer_set(regs, ret_addr);
 	arch_kretprobe_restore_return(regs, ret_addr);
 
-	/*
-	 * The instances stay linked for as long as handlers run: these may
-	 * take stack traces.
-	 */
+	/* The instances stay linked while handlers run, which may take stack traces. */
 	if (WARN_ONCE(!known, "kprobes: return from a frame that was not hooked\n"))
 		node = end;
 	for (; node != end; node = node->next) {
@@ -353,7 +353,7 @@ static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 	}
 
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
-	/* First where unwinders look, then where they would look it up. */
+	/* First the copies that unwinders read, then the instances that they look up. */
 	barrier();
 	forget_calls(end);
 
@@ -363,7 +363,7 @@ NOKPROBE_SYMBOL(kretprobe_return_slow);
 
 #ifdef CONFIG_KRETPROBE_NATIVE
 
-/* Does it need nothing but an instance, and the frame? */
+/* Does it need only an instance and the frame? */
 static nokprobe_inline bool is_plain(struct kprobe *p)
 {
 	return p && p->pre_handler == kretprobe_pre_handler &&
@@ -387,14 +387,14 @@ static nokprobe_inline bool follow_call(struct kprobe *p, void *fp)
 /**
  * kretprobe_native_entry() - a detour of a return probe was entered
  * @kp: the probe of the site
- * @fp: frame of the function, as arch_kretprobe_entry_frame() tells it
+ * @fp: frame of the function, as of arch_kretprobe_entry_frame()
  *
- * All that there usually is to do, without registers. That is no hit: nothing
- * that is called could be probed.
+ * Handles the usual case without registers. This is no hit: no function that is called
+ * can be probed.
  *
  * Context: any context, interrupts as they were.
- * Return: NULL if that was all; else @kp, and nothing has been done: its handlers
- *	   are to be called.
+ * Return: NULL if the call is hooked; otherwise @kp, nothing has been done, and the
+ *	   handlers are to be called.
  */
 __visible struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp)
 {
@@ -412,22 +412,22 @@ __visible struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp)
 NOKPROBE_SYMBOL(kretprobe_native_entry);
 
 /**
- * kretprobe_is_alone() - will kretprobe_native_entry() do?
- * @kp: the probe of a site
- *
- * As long as nobody else comes.
+ * kretprobe_is_alone() - does kretprobe_native_entry() handle the hits of a site?
+ * @kp: the probe of the site
  *
  * Context: kprobe_mutex held.
- * Return: true if it will.
+ * Return: true if it does, until the site gets another user.
  */
 bool kretprobe_is_alone(struct kprobe *kp)
 {
 	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
 
+	lockdep_assert_held(&kprobe_mutex);
+
 	return is_plain(rcu_dereference_raw(head->sole));
 }
 
-/* One hook on the frame, the one expected, and nothing to be put back later. */
+/* Exactly one hook on the frame, the newest one, and outside of any hit. */
 static nokprobe_inline bool is_plain_return(struct llist_node *node,
 					    struct pt_regs *regs)
 {
@@ -440,8 +440,8 @@ static nokprobe_inline bool is_plain_return(struct llist_node *node,
  * kretprobe_native_handler() - a hooked function has returned
  * @regs: state after the return
  *
- * Called by the trampoline of the architecture. Probes are kept out only while
- * a user's handler runs; nothing else that is called could be probed.
+ * Called by the trampoline of the architecture. Probes are kept out only while a user's
+ * handler runs; no other function that is called can be probed.
  *
  * Context: any.
  */
@@ -482,7 +482,7 @@ NOKPROBE_SYMBOL(kretprobe_native_handler);
 /**
  * __kretprobe_trampoline_handler() - a hooked function has returned
  * @regs: state after the return
- * @frame_pointer: the frame, as arch_prepare_kretprobe() notes it
+ * @frame_pointer: the frame, as arch_prepare_kretprobe() stores it
  *
  * For architectures whose trampoline is itself probed.
  *
@@ -499,10 +499,10 @@ NOKPROBE_SYMBOL(__kretprobe_trampoline_handler);
 /**
  * kretprobe_trampoline_handler() - a hooked function has returned
  * @regs: state after the return
- * @frame_pointer: the frame, as arch_prepare_kretprobe() notes it
+ * @frame_pointer: the frame, as arch_prepare_kretprobe() stores it
  *
- * For trampolines that call it directly. Probes are kept out only while a
- * user's handler runs; nothing else that is called could be probed.
+ * For trampolines that call it directly. Probes are kept out only while a user's handler
+ * runs; no other function that is called can be probed.
  *
  * Context: any.
  * Return: the real return address.

@@ -29,13 +29,34 @@
  *         cache mutex            slot pages
  *     blacklist mutex            changes of the blacklist
  *
- * No lock but opt_sysctl_mutex is held while a grace period is waited for, with
- * one exception that is ftrace's own: see retire_ops() in ftrace.c.
+ * No lock but opt_sysctl_mutex is held during a wait for a grace period, with one
+ * exception: ftrace waits with its own locks held, see retire_ops() in ftrace.c.
  *
- * Hit paths take no lock. To find a site and to walk its users it is enough
- * that preemption is off; both are freed only after a grace period of RCU.
+ * Hit paths take no lock. With preemption off, and where RCU watches, they can find a
+ * site and walk its users: both are freed only after a grace period of RCU.
+ *
+ * Rooms, from the lowest; each uses only those above it in this list, and has a header
+ * with its interface:
+ *
+ *   table       address to site, for hits
+ *   slots       executable memory; knows nothing of probes
+ *   site        sites and their users
+ *   text        original text, probes near an address
+ *   blacklist, address, module   whether and where a probe may be
+ *   hit, hit_*  the hit path
+ *   pool        instances of return probes
+ *   optimizer   jumps
+ *   ftrace      filters of ftrace
+ *   arm         arming and disarming, the global switch
+ *   call        structures that calls of the API use
+ *   register    registration and unregistration
+ *   kretprobe   return probes
+ *   debugfs, sysctl, names   text interfaces
  */
 extern struct mutex kprobe_mutex;
+
+/* The core is set up: probes can be registered. Set once, at early_initcall. */
+extern bool kprobes_initialized;
 
 /* What has to be held to change the text, in the order that ours nest. */
 DEFINE_LOCK_GUARD_0(kprobe_text,
@@ -45,23 +66,23 @@ DEFINE_LOCK_GUARD_0(kprobe_text,
 /**
  * DOC: kprobes sites
  *
- * A *site* is one probed address. It has the state of the text there and the
- * copy of the instruction, which architectures see as the struct kprobe in
- * it. What users register are never more than entries on a site's list.
+ * A *site* is one probed address. It has the state of the text there, and a struct
+ * kprobe with the copy of the instruction, which is the one that architectures see.
+ * The probes that users register are entries on the list of a site.
  *
  * States of a site::
  *
  *             prepared           armed
  *      NEW ------------> READY <========> ARMED
  *       |                 |  |  disarmed    |
- *       | undone          |  +----> GONE <--+  the code went away
+ *       | undone          |  +----> GONE <--+  the code is freed
  *       v                 v          |
  *      DEAD <------------------------+         last user left, drained
  *
- * All but DEAD sites are in the tree, READY and ARMED ones also in the table
- * where hits find them, and so are GONE ones for one more grace period. A READY
- * site without users drains: it stays findable until every CPU that may have
- * trapped on it has gone by. A user who comes in the meantime takes it over.
+ * All sites but DEAD ones are in the tree. READY and ARMED sites are also in the table
+ * where hits find them, and GONE sites for one more grace period. A READY site
+ * without users drains: it stays findable until every CPU that may have trapped on
+ * it is done. A user that comes in the meantime takes it over.
  */
 enum kprobe_site_state {
 	KPROBE_SITE_NEW,
@@ -72,13 +93,13 @@ enum kprobe_site_state {
 	NR_KPROBE_SITE_STATES,
 };
 
-/* How a hit at the site comes about. */
+/* What causes a hit at the site. */
 enum kprobe_site_kind {
 	KPROBE_SITE_BREAKPOINT,
 	KPROBE_SITE_FTRACE,
 };
 
-/* How far a site is on the way to a jump; optimizer.c has the transitions. */
+/* State of a site's jump; optimizer.c has the transitions. */
 enum kprobe_opt_state {
 	KPROBE_OPT_NONE,
 	KPROBE_OPT_PREPARED,
@@ -102,25 +123,26 @@ struct kprobe_ftrace_ops;
 
 /**
  * struct kprobe_site - one probed address
- * @head: what architectures and hit paths see; first, as find_kprobe() expects
+ * @head: what architectures and hit paths see
  * @users: all users, newest first; kprobe_mutex, hit path reads
  * @nr_users: length of @users; kprobe_mutex
  * @nr_enabled: those of them not disabled; kprobe_mutex
  * @state: only kprobe_site_move() changes it; kprobe_mutex
  * @kind: never changes
  * @trampoline: it is a return trampoline, whose handler does not depend on RCU; never
- *	changes
+ *		changes
  * @prepared: the architecture has resources for @kp; kprobe_mutex
  * @ftrace: the ops whose calls count, or NULL; kprobe_mutex, hit path reads
- * @in_plain: it is not the shared ops, but the address is also in its filter;
- *	      kprobe_mutex
- * @node: in the tree of sites, or in that of sites which tasks are still in the
- *	  detours of, by address; kprobe_mutex
+ * @in_plain: @ftrace is not the shared ops, but the address is also in the filter of
+ *	      that; kprobe_mutex
+ * @node: in the tree of sites, or in that of dead sites whose detours tasks may still
+ *	  be in, by address; kprobe_mutex
  * @reap: on the list of the batch that will free the site; kprobe_mutex
- * @opt: only the mover of optimizer.c changes it; kprobe_mutex
- * @opt_why: why it is not further, enum kprobe_noopt; kprobe_mutex
- * @opt_used: hits have been led into the detour; kprobe_mutex
- * @opt_left: when that ended: grace periods of tasks that had begun; kprobe_mutex
+ * @opt: only opt_move() of optimizer.c changes it; kprobe_mutex
+ * @opt_why: why there is no jump, enum kprobe_noopt; kprobe_mutex
+ * @opt_used: hits have entered the detour; kprobe_mutex
+ * @opt_left: how many grace periods of tasks-RCU had begun when that ended;
+ *	      kprobe_mutex
  * @misses: hits without handlers, by cause
  * @rcu: to free it
  */
@@ -153,12 +175,21 @@ struct kprobe_site {
  */
 #define KPROBE_FLAG_SITE	BIT(31)	/* embedded in a struct kprobe_site */
 
-static_assert(offsetof(struct kprobe_site, head) == 0);
-
 static nokprobe_inline struct kprobe_site *kprobe_to_site(struct kprobe *kp)
 {
 	return container_of(kp, struct kprobe_site, head.kp);
 }
+
+#ifdef CONFIG_OPTPROBES
+static inline void kprobe_site_init_opt(struct kprobe_site *site)
+{
+	INIT_LIST_HEAD(&site->head.op.list);
+}
+#else
+static inline void kprobe_site_init_opt(struct kprobe_site *site)
+{
+}
+#endif
 
 static inline unsigned long kprobe_site_addr(const struct kprobe_site *site)
 {

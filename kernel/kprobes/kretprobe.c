@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Return probes, the slow part: a kprobe on the entry of a function whose
- * handler diverts the return, and the pool of instances that remember where
- * to. How returns are diverted is not known here, see kretprobe.h.
+ * Return probes, the slow path: a kprobe on the entry of a function whose handler
+ * diverts the return, and a pool of instances that hold the real return addresses.
+ * How returns are diverted is left to the functions of kretprobe.h.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -10,14 +10,13 @@
 #include <linux/slab.h>
 
 #include "address.h"
-#include "batch.h"
 #include "kretprobe.h"
-#include "site.h"
+#include "register.h"
 
 #ifdef CONFIG_KRETPROBES
 
 /**
- * kretprobe_init() - look the architecture's forbidden functions up
+ * kretprobe_init() - look up the functions that the architecture excludes
  *
  * Context: early_initcall.
  */
@@ -35,7 +34,7 @@ void __init kretprobe_init(void)
 		if (!kprobe_address_resolve(NULL, point->name, 0, &where))
 			point->addr = (void *)where.addr;
 		else
-			pr_err("function %s, not to be return probed, does not exist\n",
+			pr_err("%s, which must not be return probed, does not exist\n",
 			       point->name);
 	}
 }
@@ -52,48 +51,24 @@ static bool is_blackpoint(unsigned long addr)
 	return false;
 }
 
-/*
- * May the kretprobe be registered at all? If so, @call takes it: its pool must not be
- * replaced while calls are in flight, nor by two registrations at the same time.
- */
-static int kretprobe_vet(struct kretprobe *rp, struct kprobe_call *call)
-{
-	struct kprobe *p = &rp->kp;
-	struct kprobe_where where;
-	int ret;
-
-	ret = kprobe_address_resolve(p->addr, p->symbol_name, p->offset, &where);
-	if (ret)
-		return ret;
-	if (!where.on_entry)
-		return -EINVAL;
-
-	if (is_blackpoint(where.addr))
-		return -EINVAL;
-	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
-		return -E2BIG;
-
-	guard(mutex)(&kprobe_mutex);
-
-	/* Registered, or in use by another call, or by this one for a second time. */
-	if (WARN_ON_ONCE((p->addr && kprobe_site_of_user(p)) || kprobe_call_of(p)))
-		return -EINVAL;
-
-	kprobe_call_take(call, p);
-	return 0;
-}
-
 static int kretprobe_nr_instances(const struct kretprobe *rp)
 {
 	return rp->maxactive > 0 ? rp->maxactive : kretprobe_default_instances();
 }
 
-static int kretprobe_prepare(struct kretprobe *rp)
+/* The pool of a kretprobe that is in use must not be replaced: @p is claimed. */
+static int kretprobe_vet(struct kprobe *p, const struct kprobe_where *where)
 {
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	int ret;
 
-	rp->kp.pre_handler = kretprobe_pre_handler;
-	rp->kp.post_handler = NULL;
+	if (!where->on_entry || is_blackpoint(where->addr))
+		return -EINVAL;
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
+		return -E2BIG;
+
+	p->pre_handler = kretprobe_pre_handler;
+	p->post_handler = NULL;
 	rp->nmissed = 0;
 
 	ret = kretprobe_attach_pool(rp, kretprobe_nr_instances(rp));
@@ -102,10 +77,29 @@ static int kretprobe_prepare(struct kretprobe *rp)
 	return ret;
 }
 
+static void kretprobe_registered(struct kprobe *p)
+{
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+
+	rp->maxactive = kretprobe_nr_instances(rp);
+}
+
 static void kretprobe_stop(struct kprobe *p)
 {
 	kretprobe_stop_handler(container_of(p, struct kretprobe, kp));
 }
+
+static void kretprobe_done(struct kprobe *p)
+{
+	kretprobe_detach_pool(container_of(p, struct kretprobe, kp));
+}
+
+static const struct kprobe_batch_ops kretprobe_batch_ops = {
+	.vet		= kretprobe_vet,
+	.registered	= kretprobe_registered,
+	.stop		= kretprobe_stop,
+	.done		= kretprobe_done,
+};
 
 /* Arrays of kretprobes are arrays of kprobes, too. */
 static_assert(offsetof(struct kretprobe, kp) == 0);
@@ -122,42 +116,10 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
-	int limit, taken, err = 0, ret, i;
-	DEFINE_KPROBE_CALL(call);
-
 	if (!rps || num <= 0)
 		return -EINVAL;
 
-	/* @limit is the first known to fail; @err is how. */
-	for (limit = 0; limit < num; limit++) {
-		err = rps[limit] ? kretprobe_vet(rps[limit], &call) : -EINVAL;
-		if (err)
-			break;
-	}
-	taken = limit;
-
-	for (i = 0; i < limit; i++)
-		kretprobe_forget_pool(rps[i]);
-
-	for (i = 0; i < limit; i++) {
-		ret = kretprobe_prepare(rps[i]);
-		if (ret) {
-			err = ret;
-			limit = i;
-		}
-	}
-
-	ret = kprobe_batch_register((struct kprobe **)rps, limit, err,
-				    kretprobe_stop, &call);
-	for (i = 0; i < limit; i++) {
-		if (ret)
-			kretprobe_detach_pool(rps[i]);
-		else
-			rps[i]->maxactive = kretprobe_nr_instances(rps[i]);
-	}
-
-	kprobe_call_end(&call, (struct kprobe **)rps, taken);
-	return ret;
+	return kprobe_batch_register((struct kprobe **)rps, num, &kretprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
 
@@ -190,11 +152,6 @@ int register_kretprobe(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
 
-static void kretprobe_free(struct kprobe *p)
-{
-	kretprobe_detach_pool(container_of(p, struct kretprobe, kp));
-}
-
 /**
  * unregister_kretprobe() - end a kretprobe
  * @rp: the kretprobe; if it is not registered, its kp.addr becomes NULL
@@ -220,8 +177,7 @@ EXPORT_SYMBOL_GPL(unregister_kretprobe);
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
 	if (rps)
-		kprobe_batch_unregister((struct kprobe **)rps, num,
-					kretprobe_stop, kretprobe_free);
+		kprobe_batch_unregister((struct kprobe **)rps, num, &kretprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
 

@@ -9,19 +9,16 @@
 #include "internal.h"
 
 /*
- * Between the API (kretprobe.c) and the mechanism that diverts returns: five
- * functions, for rethook here and in hit_rethook.c, for architectures with a
- * trampoline of their own in kretprobe_stack.c and hit_stack.c, whose pools
- * are in pool.h.
+ * The interface between the API (kretprobe.c) and the mechanism that diverts returns:
+ * rethook here and in hit_rethook.c, or for architectures with a trampoline of
+ * their own kretprobe_stack.c and hit_stack.c, with the pools of pool.h.
  *
- * kretprobe_forget_pool() - a kretprobe comes; what its pool pointer holds means
- *	nothing.
  * kretprobe_attach_pool() - give a kretprobe @nr instances; -ENOMEM or another
  *	error, with the kretprobe untouched.
- * kretprobe_stop_handler() - from a grace period after this on, no handler of the
- *	kretprobe is called.
- * kretprobe_detach_pool() - give the instances back, those in flight as they
- *	return; the grace period is over, or it was never registered.
+ * kretprobe_stop_handler() - one grace period after this, no handler of the
+ *	kretprobe is called any more.
+ * kretprobe_detach_pool() - give the instances back, those in flight when they
+ *	return; the grace period is over, or the kretprobe was never registered.
  * kretprobe_pre_handler() - entry of the function, a hit.
  */
 int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
@@ -31,22 +28,19 @@ static inline bool is_kretprobe(const struct kprobe *p)
 	return IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_pre_handler;
 }
 
-/* What maxactive becomes where the user has not set it. */
+/* What maxactive becomes if the user has not set it. */
 static inline int kretprobe_default_instances(void)
 {
 	return max(10u, 2 * num_possible_cpus());
 }
+
+void kretprobe_init(void);
 
 #ifdef CONFIG_KRETPROBES
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 
 void kretprobe_rethook_handler(struct rethook_node *node, void *data,
 			       unsigned long ret_addr, struct pt_regs *regs);
-
-static inline void kretprobe_forget_pool(struct kretprobe *rp)
-{
-	rp->rh = NULL;
-}
 
 static inline int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 {
@@ -73,11 +67,6 @@ static inline void kretprobe_detach_pool(struct kretprobe *rp)
 }
 
 #else
-
-static inline void kretprobe_forget_pool(struct kretprobe *rp)
-{
-	rp->rph = NULL;
-}
 
 int kretprobe_attach_pool(struct kretprobe *rp, int nr);
 void kretprobe_stop_handler(struct kretprobe *rp);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Return probes on architectures with a trampoline of their own: a kretprobe
- * and its pool, and tasks that die with calls in flight. The hit path is in
- * hit_stack.c.
+ * Return probes on architectures with a trampoline of their own: a kretprobe and its
+ * pool, and tasks that die with calls in flight. The hit path is in hit_stack.c.
  */
 
 #include <linux/sched.h>
@@ -12,7 +11,7 @@
 
 int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 {
-	/* Who asked for a number shall not get more. */
+	/* A pool whose size the user has chosen does not grow. */
 	struct kretprobe_holder *rph = kretprobe_pool_create(nr, rp->data_size,
 						      rp->maxactive <= 0);
 
@@ -32,9 +31,9 @@ void kretprobe_stop_handler(struct kretprobe *rp)
 void kretprobe_detach_pool(struct kretprobe *rp)
 {
 	/*
-	 * What register_kretprobes() has written there would be taken for the
-	 * user's number when the kretprobe is registered again, as kprobe events
-	 * of a module are, and such a pool does not grow.
+	 * When the kretprobe is registered again, as kprobe events of a module are,
+	 * what register_kretprobes() has written there would be taken for the user's
+	 * choice, and such a pool does not grow.
 	 */
 	if (kretprobe_pool_has_default_size(rp->rph) &&
 	    rp->maxactive == kretprobe_default_instances())
@@ -46,7 +45,7 @@ void kretprobe_detach_pool(struct kretprobe *rp)
 }
 
 /**
- * kprobe_flush_task() - a task is gone, and calls of it will never return
+ * kprobe_flush_task() - a task is dead, and its calls in flight will never return
  * @tsk: the dead task
  *
  * Context: RCU callback.
@@ -55,7 +54,7 @@ void kprobe_flush_task(struct task_struct *tsk)
 {
 	struct llist_node *node, *next;
 
-	/* Nothing was ever hooked: also true before the core is set up. */
+	/* The usual case, and the only one before the core is set up. */
 	if (likely(llist_empty(&tsk->kretprobe_instances)))
 		return;
 

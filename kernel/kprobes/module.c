@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Modules that come and go: their share of the blacklist, and their probes.
+ * Modules that are loaded and unloaded: their part of the blacklist, their probes, and
+ * the reference that a registration needs.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -9,15 +10,17 @@
 #include <linux/notifier.h>
 #include <linux/slab.h>
 
-#include "batch.h"
 #include "blacklist.h"
+#include "kill.h"
+#include "module.h"
+#include "internal.h"
 
 /*
- * Between complete_formation() and our notifier a module is COMING already, and
- * try_module_get() succeeds. But its blacklist is not known yet; and if livepatch
- * refuses it, or a notifier before ours, no GOING will tell that its text is freed.
- * And when a notifier after ours refuses it, it is still COMING after its GOING. So
- * there is a list of those between our COMING and our LIVE or GOING.
+ * From complete_formation() on a module is COMING, and try_module_get() succeeds. But
+ * until our notifier has run its blacklist is not known. If livepatch or a notifier
+ * before ours refuses the module, its text is freed without a GOING. And if a notifier
+ * after ours refuses it, it is still COMING after its GOING. So this is a list of the
+ * modules between our COMING and our LIVE or GOING.
  */
 struct coming_module {
 	struct list_head	list;
@@ -41,11 +44,11 @@ static struct coming_module *find_coming(const struct module *mod)
 }
 
 /**
- * kprobe_module_known() - has our notifier seen a module come, and not yet go?
+ * kprobe_module_known() - is a module between our notifiers of COMING and GOING?
  * @mod: the module; the caller has a reference
  *
- * A module becomes LIVE only when all notifiers have seen it come. There is none
- * before our notifier is registered, at early_initcall.
+ * A module becomes LIVE only after all notifiers of COMING. No module exists before
+ * our notifier is registered, at early_initcall.
  *
  * Context: kprobe_mutex held, which keeps the answer true.
  * Return: true if it has.
@@ -57,13 +60,48 @@ bool kprobe_module_known(const struct module *mod)
 	return READ_ONCE(mod->state) == MODULE_STATE_LIVE || find_coming(mod);
 }
 
+/**
+ * kprobe_module_pin() - keep the module that an address is in
+ * @addr: the address
+ * @pinned: set to the module, if it is kept; to be put with module_put()
+ *
+ * The module is needed until the probe is armed, no longer. Init text needs no
+ * reference: before it is freed, whether the module's or the kernel's, its probes
+ * are killed, which takes kprobe_mutex.
+ *
+ * Context: kprobe_mutex held, preemption off.
+ * Return: 0, also for an address in no module; -ENOENT if the module, or its init text,
+ *	   is on its way out, or if our notifier has not seen it yet.
+ */
+int kprobe_module_pin(unsigned long addr, struct module **pinned)
+{
+	struct module *mod = __module_text_address(addr);
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (!mod)
+		return 0;
+
+	if (!try_module_get(mod))
+		return -ENOENT;
+
+	if (!kprobe_module_known(mod) ||
+	    (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)) {
+		module_put(mod);
+		return -ENOENT;
+	}
+
+	*pinned = mod;
+	return 0;
+}
+
 static void module_comes(struct module *mod)
 {
 	struct coming_module *c = kmalloc(sizeof(*c), GFP_KERNEL);
 
 	kprobe_blacklist_add_module(mod);
 
-	/* Once it is LIVE nothing more is needed. */
+	/* A LIVE module can be probed without it. */
 	if (!c) {
 		pr_err("no probes in module %s while it is being loaded\n", mod->name);
 		return;
@@ -133,7 +171,7 @@ static struct notifier_block kprobe_module_nb = {
 };
 
 /**
- * kprobe_module_init() - begin to follow modules
+ * kprobe_module_init() - register the module notifier
  *
  * Context: early_initcall.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The optimizer: where it can, it lets a jump take the place of a breakpoint.
+ * The optimizer: replaces breakpoints with jumps where that is possible.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -9,14 +9,13 @@
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/sysctl.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <asm/sections.h>
 
+#include "names.h"
 #include "optimizer.h"
 #include "site.h"
 #include "slots.h"
@@ -24,21 +23,22 @@
 /**
  * DOC: kprobes optimizer
  *
- * The jump is longer than a breakpoint and overwrites instructions behind it,
- * in which a task may just have been interrupted. Nothing but a grace period of
- * tasks-RCU tells that all have left. It begins when hits go on in the detour
- * only, which leads around these instructions; so they have no way in any more.
+ * A jump is longer than a breakpoint, and overwrites instructions after it. A task may
+ * have been interrupted there. Only a grace period of tasks-RCU shows that all tasks
+ * have left. It begins after hits were diverted to the detour, which bypasses
+ * these instructions; from then on no task can enter them.
  *
- * A worker goes in rounds. In each it prepares detours for what is queued, closes
- * the ways in, waits for one grace period with no lock held, and then writes all
- * jumps for which nothing has changed meanwhile. What came during the wait is for
- * the next round. The same grace period serves detours that can be given back.
+ * A worker works in rounds. In each round it prepares detours for the sites in the
+ * queue, diverts their hits, waits for one grace period with no lock held, and then
+ * writes the jumps of all sites that have not changed. Sites that were queued during
+ * the wait are left to the next round. The same grace period serves detours that are
+ * to be given back.
  *
- * Taking a jump out needs no wait, so it is done at once by who wants it; all
- * that go together share their cross-CPU synchronizations.
+ * Reverting a jump needs no wait, so it is done synchronously. Jumps that are reverted
+ * together share their cross-CPU synchronizations.
  */
 
-/* Sites to be prepared, or to be patched, before others get at the text. */
+/* How many sites are prepared, or patched, before the text is unlocked for others. */
 #define PREPARE_CHUNK	32
 #define PATCH_CHUNK	256
 
@@ -49,64 +49,28 @@ static LIST_HEAD(opt_queue);		/* QUEUED, with one */
 static LIST_HEAD(opt_waiting);		/* WAITING */
 static LIST_HEAD(opt_reclaim);		/* RECLAIMING, for the next round */
 static struct rb_root opt_leaving = RB_ROOT;	/* RECLAIMING, by address */
-/* Sites that were refused a jump because of other probes, op.why_transient. */
+/* Sites without a jump because of other probes: op.why_transient. */
 static unsigned int opt_transient;
-/* Grace periods of tasks: how many began, and the last begun of those that are over. */
+/* Grace periods of tasks-RCU: how many began, and the latest of those that ended. */
 static u64 opt_begun, opt_over;
 
-/* The worker has something to do; set under kprobe_mutex, read without. */
+/* The worker has work; written under kprobe_mutex, read without. */
 static bool opt_busy;
 static DECLARE_WAIT_QUEUE_HEAD(opt_idle);
 
 static void kprobe_optimizer_round(struct work_struct *work);
 static DECLARE_WORK(opt_work, kprobe_optimizer_round);
 
-static const char * const state_names[NR_KPROBE_OPT_STATES] = {
-	[KPROBE_OPT_NONE]	= "none",
-	[KPROBE_OPT_PREPARED]	= "prepared",
-	[KPROBE_OPT_QUEUED]	= "queued",
-	[KPROBE_OPT_WAITING]	= "waiting",
-	[KPROBE_OPT_LIVE]	= "live",
-	[KPROBE_OPT_REVERTING]	= "reverting",
-	[KPROBE_OPT_RECLAIMING]	= "reclaiming",
-};
-
-static const char * const why_names[NR_KPROBE_NOOPTS] = {
-	[KPROBE_NOOPT_NONE]	= "-",
-	[KPROBE_NOOPT_FTRACE]	= "ftrace",
-	[KPROBE_NOOPT_DISARMED]	= "disarmed",
-	[KPROBE_NOOPT_OFF]	= "switched-off",
-	[KPROBE_NOOPT_POST]	= "post-handler",
-	[KPROBE_NOOPT_FAULT]	= "fault-handler",
-	[KPROBE_NOOPT_NEIGHBOUR]	= "other-probe",
-	[KPROBE_NOOPT_INIT]	= "init-text",
-	[KPROBE_NOOPT_LIVEPATCH]	= "livepatch",
-	[KPROBE_NOOPT_NOMEM]	= "no-memory",
-	[KPROBE_NOOPT_CHANGED]	= "text-changed",
-	[KPROBE_NOOPT_ARCH]	= "architecture",
-	[KPROBE_NOOPT_RANGE]	= "out-of-reach",
-	[KPROBE_NOOPT_END]	= "end-of-function",
-	[KPROBE_NOOPT_INSN]	= "instruction",
-	[KPROBE_NOOPT_CALL]	= "short-call",
-	[KPROBE_NOOPT_EXTABLE]	= "exception-table",
-	[KPROBE_NOOPT_PATCHED]	= "patched-text",
-	[KPROBE_NOOPT_TARGET]	= "jump-target",
-	[KPROBE_NOOPT_LANDING]	= "landing-pad",
-	[KPROBE_NOOPT_INDIRECT]	= "indirect-jump",
-	[KPROBE_NOOPT_SEGMENT]	= "segment",
-	[KPROBE_NOOPT_UNDECODED]	= "undecodable",
-};
-
 /*
  * States
  *
- *   NONE       nothing is prepared, or it was refused
- *   PREPARED   there is a detour, and nothing leads to it
+ *   NONE       no detour, or there can be none
+ *   PREPARED   there is a detour, which no hit enters
  *   QUEUED     for the next round
- *   WAITING    hits go on in the detour; a grace period is running
+ *   WAITING    hits continue in the detour; a grace period is running
  *   LIVE       the jump is in the text
- *   REVERTING  it is being taken out
- *   RECLAIMING the site is gone, but perhaps not all tasks from its detour
+ *   REVERTING  the jump is being removed
+ *   RECLAIMING the site is dead, but a task may still be in its detour
  *
  * Row = from, bit = to.
  */
@@ -127,7 +91,7 @@ static const u8 opt_moves[NR_KPROBE_OPT_STATES] = {
 
 static_assert(NR_KPROBE_OPT_STATES <= BITS_PER_BYTE);
 
-/* What is published of each state. */
+/* The flags that each state publishes. */
 #define FLAGS_OF_OPT	(KPROBE_FLAG_OPTIMIZED | KPROBE_FLAG_DETOUR | KPROBE_FLAG_JUMP)
 
 static const u32 opt_flags[NR_KPROBE_OPT_STATES] = {
@@ -149,7 +113,7 @@ bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to)
 	return opt_moves[from] & BIT(to);
 }
 
-/* The mover. Where op.list is linked is up to the caller. */
+/* The only function that changes the state. The caller links op.list. */
 static void opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 {
 	u32 was = opt_flags[site->opt];
@@ -165,13 +129,11 @@ static void opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 		site->opt_used = true;
 	else if (was & KPROBE_FLAG_DETOUR)
 		site->opt_left = opt_begun;
-	/* Hits read them: all at once. */
+	/* Hits read the flags, so they change in one store. */
 	WRITE_ONCE(kp->flags, (kp->flags & ~FLAGS_OF_OPT) | opt_flags[to]);
 }
 
-/*
- * Hits are led into the detour, or no grace period has both begun and ended since.
- */
+/* Hits enter the detour, or no grace period has both begun and ended since they did. */
 static bool tasks_may_be_in_detour(const struct kprobe_site *site)
 {
 	if (opt_flags[site->opt] & KPROBE_FLAG_DETOUR)
@@ -195,7 +157,7 @@ static bool has_detour(struct kprobe_site *site)
 	return arch_prepared_optinsn(&site->head.op.optinsn);
 }
 
-/* A running round looks at the queues again before it ends. */
+/* A running round checks the queues again before it ends. */
 static void opt_kick(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -213,7 +175,7 @@ static void opt_enqueue(struct kprobe_site *site)
 	opt_kick();
 }
 
-/* Not any more: the text has not been touched yet. */
+/* Gives the jump up before the text was changed. */
 static void opt_cancel(struct kprobe_site *site, enum kprobe_noopt why)
 {
 	list_del_init(&site->head.op.list);
@@ -221,7 +183,7 @@ static void opt_cancel(struct kprobe_site *site, enum kprobe_noopt why)
 	site->opt_why = why;
 }
 
-/* What stands against a jump, the first of it. */
+/* The first reason that prevents a jump. */
 static enum kprobe_noopt obstacle(struct kprobe_site *site)
 {
 	if (site->kind == KPROBE_SITE_FTRACE)
@@ -232,7 +194,7 @@ static enum kprobe_noopt obstacle(struct kprobe_site *site)
 		return KPROBE_NOOPT_POST;
 	if (kprobe_site_has_fault(site))
 		return KPROBE_NOOPT_FAULT;
-	/* What the architecture refused once. */
+	/* The architecture has refused before. */
 	if (site->head.op.why)
 		return site->head.op.why;
 	if (!opt_allowed)
@@ -243,16 +205,18 @@ static enum kprobe_noopt obstacle(struct kprobe_site *site)
 }
 
 /**
- * kprobe_opt_update() - something has changed that decides about the jump
- * @site: at this site
- * @revert: takes the site if its jump has to go, for kprobe_opt_revert(); NULL
- *	    if that cannot be
+ * kprobe_opt_update() - decide again whether a site is to have a jump
+ * @site: the site, after a change
+ * @revert: takes the site if its jump has to be removed, for kprobe_opt_revert(); NULL
+ *	    if the change cannot require that
  *
  * Context: kprobe_mutex held.
  */
 void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 {
 	enum kprobe_noopt why = obstacle(site);
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	switch (site->opt) {
 	case KPROBE_OPT_NONE:
@@ -267,7 +231,7 @@ void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 			opt_cancel(site, why);
 		return;
 	case KPROBE_OPT_LIVE:
-		/* Without @revert, it is about users who are just leaving. */
+		/* Without @revert, a user is leaving. */
 		if (!why || !revert)
 			return;
 		site->opt_why = why;
@@ -278,7 +242,7 @@ void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 	}
 }
 
-/* Not more at a time, so that others get at the text in between. */
+/* No more than a chunk, so that others can lock the text in between. */
 static void revert_some(struct list_head *ops)
 {
 	struct optimized_kprobe *op, *tmp;
@@ -295,7 +259,7 @@ static void revert_some(struct list_head *ops)
 	scoped_guard(kprobe_text)
 		arch_unoptimize_kprobes(&some, &done);
 
-	/* Only now may hits go on behind the breakpoint again. */
+	/* Only now may hits continue after the breakpoint again. */
 	list_for_each_entry_safe(op, tmp, &done, list) {
 		list_del_init(&op->list);
 		opt_move(op_to_site(op), KPROBE_OPT_PREPARED);
@@ -304,20 +268,22 @@ static void revert_some(struct list_head *ops)
 }
 
 /**
- * kprobe_opt_revert() - put breakpoints in place of jumps
- * @ops: LIVE sites, linked by op.list; none is left on it
+ * kprobe_opt_revert() - replace jumps with breakpoints
+ * @ops: LIVE sites, linked by op.list; it becomes empty
  *
  * Context: kprobe_mutex held, sleeps.
  */
 void kprobe_opt_revert(struct list_head *ops)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	while (!list_empty(ops)) {
 		revert_some(ops);
 		cond_resched();
 	}
 }
 
-/* Breakpoints go to where this site may have its jump. */
+/* Breakpoints will be written where this site may have its jump. */
 static void step_aside(struct kprobe_site *site, struct list_head *revert)
 {
 	switch (site->opt) {
@@ -334,19 +300,9 @@ static void step_aside(struct kprobe_site *site, struct list_head *revert)
 	}
 }
 
-/* Sites of a tree, in front of an address, that may reach it with their jump. */
-#define for_each_site_up_to(site, addr, first)				\
-	for (site = first((addr) - (MAX_OPTIMIZED_LENGTH - 1));		\
-	     site && kprobe_site_addr(site) < (addr);			\
-	     site = kprobe_site_next(site))
-
+/* Sites before an address that may reach it with their jump; see reaches(). */
 #define for_each_site_before(site, addr)				\
-	for_each_site_up_to(site, addr, kprobe_site_from)
-
-static struct kprobe_site *leaving_from(unsigned long addr)
-{
-	return kprobe_site_from_in(&opt_leaving, addr);
-}
+	for_each_kprobe_site_in(site, (addr) - (MAX_OPTIMIZED_LENGTH - 1), addr)
 
 static bool reaches(struct kprobe_site *site, unsigned long addr)
 {
@@ -355,13 +311,11 @@ static bool reaches(struct kprobe_site *site, unsigned long addr)
 }
 
 /**
- * kprobe_opt_revert_over() - breakpoints are about to be written
- * @kps: where, linked by their list
- *
- * No jump is over any of them on return.
+ * kprobe_opt_revert_over() - remove the jumps over breakpoints that will be written
+ * @kps: probes of the breakpoints, linked by their list
  *
  * Context: kprobe_mutex held, sleeps.
- * Return: true if tasks may still go around some of them in a detour, until
+ * Return: true if tasks in a detour may bypass some of the breakpoints, until
  *	   kprobe_opt_wait_for_tasks().
  */
 bool kprobe_opt_revert_over(struct list_head *kps)
@@ -370,6 +324,8 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 	LIST_HEAD(revert);
 	bool any = false;
 	struct kprobe *kp;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry(kp, kps, list) {
 		unsigned long addr = (unsigned long)kp->addr;
@@ -381,8 +337,9 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 			step_aside(site, &revert);
 		}
 
-		/* Nobody gets in there any more, but perhaps not all are out. */
-		for_each_site_up_to(site, addr, leaving_from)
+		/* No task enters these any more, but some may still be inside. */
+		for_each_kprobe_site_in_tree(site, &opt_leaving,
+					     addr - (MAX_OPTIMIZED_LENGTH - 1), addr)
 			any |= reaches(site, addr) && tasks_may_be_in_detour(site);
 	}
 
@@ -390,17 +347,15 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 	return any;
 }
 
-/* Probes that were refused because of what was near an address, which has gone. */
-static void look_again(unsigned long addr)
+/* Sites that had no jump because of a probe near an address, which is gone. */
+static void reconsider_nearby(unsigned long addr)
 {
 	struct kprobe_site *site;
 
 	if (!opt_transient)
 		return;
 
-	site = kprobe_site_from(addr - KPROBE_OPT_NEARBY);
-	for (; site && kprobe_site_addr(site) <= addr + KPROBE_OPT_NEARBY;
-	     site = kprobe_site_next(site)) {
+	for_each_kprobe_site_in(site, addr - KPROBE_OPT_NEARBY, addr + KPROBE_OPT_NEARBY + 1) {
 		struct optimized_kprobe *op = &site->head.op;
 
 		if (!op->why_transient || site->opt != KPROBE_OPT_NONE)
@@ -418,15 +373,38 @@ struct optimized_kprobe * __weak arch_optimizer_borrower(unsigned long addr)
 	return NULL;
 }
 
+int __weak arch_within_optimized_kprobe(struct optimized_kprobe *op,
+					kprobe_opcode_t *addr)
+{
+	return addr == op->kp.addr;
+}
+
+int __weak arch_check_optimized_kprobe(struct optimized_kprobe *op)
+{
+	unsigned long addr = (unsigned long)op->kp.addr;
+	struct kprobe_site *site;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	for_each_kprobe_site_in(site, addr + 1, addr + MAX_OPTIMIZED_LENGTH) {
+		if (site->kind == KPROBE_SITE_BREAKPOINT && site->nr_enabled &&
+		    (site->state == KPROBE_SITE_READY || site->state == KPROBE_SITE_ARMED) &&
+		    arch_within_optimized_kprobe(op, site->head.kp.addr))
+			return -EEXIST;
+	}
+
+	return 0;
+}
+
 /**
- * kprobe_opt_vacate() - a probe is about to come to an address
- * @addr: the address
+ * kprobe_opt_vacate() - make text usable for a probe
+ * @addr: address of the probe, which is being registered
  *
- * The jump of another probe may use the text there, elsewhere than at its own probe.
- * It gives way as if it had come later, and is prepared anew.
+ * The jump of another probe may use text there, away from its own address. It is
+ * removed, and that probe is prepared again as if it had come later.
  *
  * Context: kprobe_mutex held, sleeps.
- * Return: true if tasks may still be in that text: to be called again after
+ * Return: true if tasks may still be in that text: call it again after
  *	   kprobe_opt_wait_for_tasks(), until it returns false.
  */
 bool kprobe_opt_vacate(unsigned long addr)
@@ -441,24 +419,22 @@ bool kprobe_opt_vacate(unsigned long addr)
 
 		step_aside(site, &revert);
 		kprobe_opt_revert(&revert);
-		/* The worker gives back what a leaving site has. */
+		/* The worker gives back the detours of dead sites. */
 		if (site->opt == KPROBE_OPT_RECLAIMING || tasks_may_be_in_detour(site))
 			return true;
 
 		arch_remove_optimized_kprobe(op);
 		opt_move(site, KPROBE_OPT_NONE);
 		kprobe_opt_update(site, NULL);
-		look_again(addr);
+		reconsider_nearby(addr);
 	}
 
 	return false;
 }
 
 /**
- * kprobe_opt_revert_at() - breakpoints are about to be removed
- * @kps: where, linked by their list
- *
- * These have no jump on return.
+ * kprobe_opt_revert_at() - remove the jumps of breakpoints that will be removed
+ * @kps: probes of the breakpoints, linked by their list
  *
  * Context: kprobe_mutex held, sleeps.
  */
@@ -466,6 +442,8 @@ void kprobe_opt_revert_at(struct list_head *kps)
 {
 	LIST_HEAD(revert);
 	struct kprobe *kp;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry(kp, kps, list) {
 		struct kprobe_site *site = kprobe_to_site(kp);
@@ -487,7 +465,7 @@ void kprobe_opt_revert_at(struct list_head *kps)
 }
 
 /**
- * kprobe_opt_site_changed() - a breakpoint was written or removed
+ * kprobe_opt_site_changed() - a breakpoint has been written or removed
  * @site: the site, in its new state
  *
  * Context: kprobe_mutex held.
@@ -500,7 +478,7 @@ void kprobe_opt_site_changed(struct kprobe_site *site)
 	if (site->state == KPROBE_SITE_ARMED)
 		return;
 
-	/* It was perhaps the last one in the way. */
+	/* It may have been the last one in the way of a jump. */
 	for_each_site_before(other, kprobe_site_addr(site)) {
 		if (other->opt == KPROBE_OPT_PREPARED &&
 		    reaches(other, kprobe_site_addr(site)))
@@ -509,8 +487,8 @@ void kprobe_opt_site_changed(struct kprobe_site *site)
 }
 
 /**
- * kprobe_opt_kill() - the code has gone away
- * @site: a site that is being killed; it has no jump
+ * kprobe_opt_kill() - a site is being killed
+ * @site: the site, which has no jump any more
  *
  * Context: kprobe_mutex held.
  */
@@ -532,20 +510,19 @@ void kprobe_opt_kill(struct kprobe_site *site)
 }
 
 /**
- * kprobe_opt_reclaim() - take over a site that is to be freed
+ * kprobe_opt_reclaim() - take over a dead site while a task may be in its detour
  * @site: a DEAD site
  *
  * Context: kprobe_mutex held, sleeps.
- * Return: true if the optimizer will release and free it, when no task can be
- *	   in its detour any more.
+ * Return: true if the optimizer will release and free it, false if the caller has to.
  */
 bool kprobe_opt_reclaim(struct kprobe_site *site)
 {
 	if (site->head.op.why_transient)
 		opt_transient--;
-	look_again(kprobe_site_addr(site));
+	reconsider_nearby(kprobe_site_addr(site));
 
-	/* One that was never armed, or that nobody disarmed as it was killed. */
+	/* It was never armed, or was killed before it had a detour. */
 	if (!has_detour(site)) {
 		WARN_ON_ONCE(site->opt != KPROBE_OPT_NONE);
 		return false;
@@ -579,10 +556,10 @@ void __weak arch_optimizer_forget(unsigned long start, unsigned long end)
 
 /**
  * kprobe_opt_forget() - text is about to be freed
- * @start: where it begins
- * @end: where it ends
+ * @start: first byte
+ * @end: byte after the last
  *
- * Context: kprobe_mutex held, the sites there have been dropped.
+ * Context: kprobe_mutex held; the sites there have been killed.
  */
 void kprobe_opt_forget(unsigned long start, unsigned long end)
 {
@@ -591,15 +568,15 @@ void kprobe_opt_forget(unsigned long start, unsigned long end)
 	arch_optimizer_forget(start, end);
 }
 
-static void nothing(struct work_struct *work)
+static void kprobe_opt_schedule(struct work_struct *work)
 {
 }
 
 /**
- * kprobe_opt_wait_for_tasks() - until all tasks have left what they were in
+ * kprobe_opt_wait_for_tasks() - wait until each task has left the text it was in
  *
- * Afterwards, text that no hit gets into may be written: what jumps replace, detours,
- * and what leads there.
+ * Afterwards, text that no hit enters may be overwritten: instructions that jumps
+ * replace, detours, and hops to them.
  *
  * Context: process context, no lock held.
  */
@@ -613,15 +590,16 @@ void kprobe_opt_wait_for_tasks(void)
 	synchronize_rcu_tasks();
 
 	/*
-	 * Without preemption, but with its counter, RCU takes any tick for the
-	 * end of what was interrupted. Let all CPUs schedule instead.
+	 * Without preemption, but with its counter, a tick anywhere counts as a
+	 * quiescent state of RCU. Let all CPUs schedule instead.
 	 */
 	if (!IS_ENABLED(CONFIG_PREEMPTION) && IS_ENABLED(CONFIG_PREEMPT_COUNT))
-		schedule_on_each_cpu(nothing);
+		schedule_on_each_cpu(kprobe_opt_schedule);
 
 	/*
-	 * RCU waits for no CPU that is idle, although it may be in a detour, or in the
-	 * middle of what a jump will replace, in the code that makes it so.
+	 * RCU does not wait for idle CPUs. But the code that makes a CPU idle can have
+	 * probes, so a CPU may be in a detour, or between instructions that a jump will
+	 * replace.
 	 */
 	arch_sync_insn_slots();
 
@@ -649,26 +627,29 @@ static bool in_init_text(unsigned long addr)
 }
 #endif
 
+#ifdef CONFIG_PPC
 /*
- * The base's backend of powerpc ends a detour with the stack pointer and the per-CPU
- * pointer that it began with, and may emulate a call without knowing where it is. So
- * no detour for what may set r1 or r13: these numbers in the places of operands.
+ * The detours of the powerpc backend restore the stack pointer and the per-CPU pointer
+ * that they began with, and emulate calls with a wrong return address. So there is no
+ * detour for calls, nor for instructions that may set r1 or r13.
  */
 static bool breaks_in_detour(const struct kprobe *p)
 {
-#ifdef CONFIG_PPC
 	u32 insn = p->opcode, rt = insn >> 21 & 31, ra = insn >> 16 & 31;
 
 	/* A branch: to link is bit 0. */
 	if (insn >> 26 == 18)
 		return insn & 1;
 	return rt == 1 || rt == 13 || ra == 1 || ra == 13;
-#else
-	return false;
-#endif
 }
+#else
+static bool breaks_in_detour(const struct kprobe *p)
+{
+	return false;
+}
+#endif
 
-/* Freed before long, or relocated again by somebody who looks at it. */
+/* Text that is freed soon, or that livepatch relocates again and checks before. */
 static enum kprobe_noopt why_text_changes(unsigned long addr)
 {
 	if (in_init_text(addr))
@@ -694,7 +675,7 @@ static enum kprobe_noopt make_detour(struct kprobe_site *site)
 		return KPROBE_NOOPT_NONE;
 	}
 	if (ret == -ENOMEM) {
-		/* What stood against one way to do it does not any more. */
+		/* A reason against one kind of jump does not hold for a later attempt. */
 		op->why = KPROBE_NOOPT_NONE;
 		op->why_transient = false;
 		return KPROBE_NOOPT_NOMEM;
@@ -703,7 +684,7 @@ static enum kprobe_noopt make_detour(struct kprobe_site *site)
 	if (!op->why)
 		op->why = ret == -ERANGE ? KPROBE_NOOPT_RANGE : KPROBE_NOOPT_ARCH;
 	pr_debug_ratelimited("no jump at %pS: %s+%u\n", op->kp.addr,
-			     why_names[op->why], op->why_at);
+			     kprobe_noopt_name(op->why), op->why_at);
 	return op->why;
 }
 
@@ -715,7 +696,7 @@ static void prepare_one(struct kprobe_site *site)
 		why = why_text_changes(kprobe_site_addr(site));
 	if (!why)
 		why = make_detour(site);
-	/* What it reaches is known only now. */
+	/* Which instructions it replaces is known only now. */
 	if (!why)
 		why = obstacle(site);
 	if (why)
@@ -725,8 +706,8 @@ static void prepare_one(struct kprobe_site *site)
 }
 
 /*
- * What the architecture has to know about the text that the next few are in. Returns
- * whether they are ready; if not, it is to be called again after others had the mutex.
+ * Lets the architecture examine the text around the next few sites. Returns whether they
+ * are ready; if not, it has to be called again after others had the mutex.
  */
 static bool begin_some(unsigned int *nr)
 {
@@ -770,7 +751,7 @@ static bool prepare_some(void)
 	return !list_empty(&opt_fresh);
 }
 
-/* From here on nobody gets into what the jumps will replace. */
+/* From here on no task enters the instructions that the jumps will replace. */
 static void close_queue(void)
 {
 	struct optimized_kprobe *op, *tmp;
@@ -783,7 +764,7 @@ static void close_queue(void)
 
 static void patch_some(void)
 {
-	/* Only the worker is here. */
+	/* Only the worker gets here. */
 	static struct kprobe_site *sites[PATCH_CHUNK];
 	unsigned int i, nr = 0;
 	LIST_HEAD(list);
@@ -832,7 +813,7 @@ static void free_reclaimed(struct list_head *list)
 		list_del_init(&op->list);
 		rb_erase(&site->node, &opt_leaving);
 		arch_remove_optimized_kprobe(op);
-		look_again(kprobe_site_addr(site));
+		reconsider_nearby(kprobe_site_addr(site));
 		opt_move(site, KPROBE_OPT_NONE);
 		kprobe_site_release(site);
 		kfree_rcu(site, rcu);
@@ -872,7 +853,7 @@ static void kprobe_optimizer_round(struct work_struct *work)
 }
 
 /**
- * wait_for_kprobe_optimizer() - until there is nothing to be done any more
+ * wait_for_kprobe_optimizer() - wait until the optimizer has no more work
  *
  * Context: process context, kprobe_mutex not held.
  */
@@ -886,10 +867,22 @@ void wait_for_kprobe_optimizer(void)
  */
 
 /**
+ * kprobe_opt_is_allowed() - is jump optimization switched on?
+ *
+ * Context: process context, sleeps.
+ * Return: true if it is.
+ */
+bool kprobe_opt_is_allowed(void)
+{
+	guard(mutex)(&kprobe_mutex);
+	return opt_allowed;
+}
+
+/**
  * kprobe_opt_allow() - switch jump optimization on or off
  * @on: the new state
  *
- * All jumps are out on return when it is off.
+ * When it is switched off, all jumps have been removed on return.
  *
  * Context: process context, sleeps.
  */
@@ -904,75 +897,21 @@ void kprobe_opt_allow(bool on)
 		return;
 
 	opt_allowed = on;
-	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
+	for_each_kprobe_site(site) {
 		if (site->state == KPROBE_SITE_ARMED)
 			kprobe_opt_update(site, &revert);
 	}
 	kprobe_opt_revert(&revert);
 }
 
-#ifdef CONFIG_SYSCTL
-/* Who writes last wins, whole. */
-static DEFINE_MUTEX(opt_sysctl_mutex);
-
-static int opt_sysctl(const struct ctl_table *table, int write, void *buffer,
-		      size_t *lenp, loff_t *ppos)
-{
-	struct ctl_table shown = *table;
-	int value, ret;
-	bool old;
-
-	guard(mutex)(&opt_sysctl_mutex);
-
-	scoped_guard(mutex, &kprobe_mutex)
-		old = opt_allowed;
-
-	value = old;
-	shown.data = &value;
-	ret = proc_dointvec_minmax(&shown, write, buffer, lenp, ppos);
-	if (ret || !write || !value == !old)
-		return ret;
-
-	kprobe_opt_allow(value);
-	if (!value)
-		wait_for_kprobe_optimizer();
-	pr_info("jump optimization is %s\n", value ? "enabled" : "disabled");
-	return 0;
-}
-
-static struct ctl_table opt_sysctls[] = {
-	{
-		.procname	= "kprobes-optimization",
-		.maxlen		= sizeof(int),
-		.mode		= 0644,
-		.proc_handler	= opt_sysctl,
-		.extra1		= SYSCTL_ZERO,
-		.extra2		= SYSCTL_ONE,
-	},
-};
-
-static void __init opt_sysctl_init(void)
-{
-	register_sysctl_init("debug", opt_sysctls);
-}
-#else
-static void __init opt_sysctl_init(void)
-{
-}
-#endif
-
-/* Not earlier: before there is ksoftirqd, grace periods of tasks do not end. */
+/* Not earlier: before ksoftirqd runs, grace periods of tasks-RCU do not end. */
 static int __init kprobe_opt_init(void)
 {
-	opt_sysctl_init();
+	kprobe_opt_sysctl_init();
 	kprobe_opt_allow(true);
 	return 0;
 }
 subsys_initcall(kprobe_opt_init);
-
-/*
- * For debugfs
- */
 
 /**
  * kprobe_opt_is_live() - is there a jump?
@@ -984,21 +923,4 @@ subsys_initcall(kprobe_opt_init);
 bool kprobe_opt_is_live(const struct kprobe_site *site)
 {
 	return site->opt == KPROBE_OPT_LIVE;
-}
-
-/**
- * kprobe_opt_show() - say how far a site is, and what is against more
- * @m: where to
- * @site: the site
- *
- * Context: kprobe_mutex held.
- */
-void kprobe_opt_show(struct seq_file *m, struct kprobe_site *site)
-{
-	bool idle = site->opt == KPROBE_OPT_NONE || site->opt == KPROBE_OPT_PREPARED;
-	u8 why = idle ? site->opt_why : KPROBE_NOOPT_NONE;
-
-	seq_printf(m, " opt=%s why=%s", state_names[site->opt], why_names[why]);
-	if (why && why == site->head.op.why && site->head.op.why_at)
-		seq_printf(m, "+%u", site->head.op.why_at);
 }

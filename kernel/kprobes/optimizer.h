@@ -4,16 +4,9 @@
 
 #include "internal.h"
 
-struct seq_file;
-
 #ifdef CONFIG_OPTPROBES
 
 bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to);
-
-static inline void kprobe_opt_init_site(struct kprobe_site *site)
-{
-	INIT_LIST_HEAD(&site->head.op.list);
-}
 
 bool kprobe_opt_revert_over(struct list_head *kps);
 bool kprobe_opt_vacate(unsigned long addr);
@@ -26,15 +19,11 @@ void kprobe_opt_forget(unsigned long start, unsigned long end);
 bool kprobe_opt_reclaim(struct kprobe_site *site);
 void kprobe_opt_wait_for_tasks(void);
 
+bool kprobe_opt_is_allowed(void);
 void kprobe_opt_allow(bool on);
 bool kprobe_opt_is_live(const struct kprobe_site *site);
-void kprobe_opt_show(struct seq_file *m, struct kprobe_site *site);
 
 #else
-
-static inline void kprobe_opt_init_site(struct kprobe_site *site)
-{
-}
 
 static inline bool kprobe_opt_revert_over(struct list_head *kps)
 {
@@ -89,9 +78,14 @@ static inline bool kprobe_opt_is_live(const struct kprobe_site *site)
 	return false;
 }
 
-static inline void kprobe_opt_show(struct seq_file *m, struct kprobe_site *site)
+#endif /* CONFIG_OPTPROBES */
+
+#if defined(CONFIG_OPTPROBES) && defined(CONFIG_SYSCTL)
+void kprobe_opt_sysctl_init(void);
+#else
+static inline void kprobe_opt_sysctl_init(void)
 {
 }
-
 #endif
+
 #endif /* _KERNEL_KPROBES_OPTIMIZER_H */

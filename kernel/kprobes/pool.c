@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pools of return probe instances, the slow part: their making, growth and
- * end. See pool.h for how they work.
+ * Pools of return probe instances, the slow path: creation, growth and end. pool.h
+ * describes how they work.
  */
 
 #include <linux/percpu.h>
@@ -13,9 +13,9 @@
 static atomic_t nr_pools = ATOMIC_INIT(0);
 
 /**
- * kretprobe_pool_count() - how many pools there are
+ * kretprobe_pool_count() - count the pools
  *
- * Also those of kretprobes that are gone, while calls are in flight. For tests.
+ * Includes those of kretprobes that are gone, while calls are in flight. For tests.
  *
  * Context: any.
  * Return: the number.
@@ -46,7 +46,7 @@ static void put_range(struct kretprobe_pool *pool, int chunk, int from, int to, 
 				     last->ref - first->ref));
 }
 
-/* Neighbours go to one CPU, for the sake of its caches. */
+/* Neighbours go to the same CPU, for the sake of its caches. */
 static void put_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 {
 	int nr_cpus = num_possible_cpus(), i = 0, from = 0, to, cpu;
@@ -61,7 +61,7 @@ static void put_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 
 static int add_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 {
-	/* Small names have a meaning of their own. */
+	/* Small names have a special meaning. */
 	u32 name = ((u32)chunk << KRETPROBE_POOL_SHIFT) + KRETPROBE_POOL_CLOSED + 1;
 	struct kretprobe_instance *ri;
 	size_t size;
@@ -90,8 +90,7 @@ static int add_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 }
 
 /*
- * Twice as many as before. Chunks double too, so there is always one left to
- * be added.
+ * Doubles the pool. Chunks double, too, so there is always a free one.
  */
 static void kretprobe_pool_grow(struct work_struct *work)
 {
@@ -101,7 +100,7 @@ static void kretprobe_pool_grow(struct work_struct *work)
 	while (pool->mem[chunk])
 		chunk++;
 
-	/* Without memory the next call that is missed asks again. */
+	/* Without memory, the next call that is missed raises it again. */
 	add_chunk(pool, chunk, min(pool->nr, KRETPROBE_POOL_CAP - pool->nr));
 	if (pool->nr >= KRETPROBE_POOL_CAP)
 		WRITE_ONCE(pool->grows, false);
@@ -128,7 +127,7 @@ static void kretprobe_pool_free(struct work_struct *work)
 	free_pool(container_of(to_rcu_work(work), struct kretprobe_pool, free));
 }
 
-/* Unwinders may still look at the instances: a grace period first. */
+/* Unwinders may still read the instances, so they are freed by RCU. */
 static void kretprobe_pool_gone(struct irq_work *work)
 {
 	queue_rcu_work(system_wq, &container_of(work, struct kretprobe_pool, gone)->free);
@@ -177,18 +176,18 @@ static u32 close_list(u64 *head)
 void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 {
 	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
-	/* The kretprobe goes. */
+	/* One for the kretprobe. */
 	int cpu, drained = 1;
 	u32 ref;
 
-	/* Nobody asks any more. */
+	/* No hit raises them any more. */
 	irq_work_sync(&pool->ask);
 	cancel_work_sync(&pool->grow);
 
 	/*
-	 * Of an instance that comes back either this finds it on a list, or
-	 * kretprobe_pool_put() finds the list closed and counts it. Who counts the
-	 * last one, in the end or now, has the pool for himself.
+	 * An instance that comes back is either found on a list here, or
+	 * kretprobe_pool_put() finds the list closed and counts it. The one that
+	 * counts the last instance, here or there, owns the pool.
 	 */
 	for_each_possible_cpu(cpu) {
 		ref = close_list(per_cpu_ptr(pool->heads, cpu));

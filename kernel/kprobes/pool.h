@@ -10,18 +10,20 @@
 #include "internal.h"
 
 /*
- * Where return probes take an instance for each call that they follow. A pool
+ * Pools of the instances that return probes need, one for each call in flight. A pool
  * outlives its kretprobe until the last instance in flight has come back.
  *
- * kretprobe_pool_create() - a pool of @nr instances with @data_size bytes for the user
- *	each; if @grows, with more where they run out. -ENOMEM or another error.
- * kretprobe_pool_has_default_size() - was it made to grow?
- * kretprobe_pool_destroy() - no kretprobe_pool_get_*() runs or comes any more: the pool goes
- *	as soon as nothing is in flight. May sleep.
- * kretprobe_pool_get_local() - hit path: take an instance, false if there is none near.
- * kretprobe_pool_get_remote() - hit path: then look for one anywhere.
- * kretprobe_pool_put() - hit path: give it back. The pool may be gone afterwards, for
- *	whom RCU does not watch at once.
+ * kretprobe_pool_create() - create a pool of @nr instances with @data_size bytes each
+ *	for the user; if @grows, it gets more when they run out. -ENOMEM or another
+ *	error.
+ * kretprobe_pool_has_default_size() - was it created to grow?
+ * kretprobe_pool_destroy() - no kretprobe_pool_get_*() runs or will run: free the pool
+ *	as soon as no instance is in flight. May sleep.
+ * kretprobe_pool_get_local() - hit path: take an instance from this CPU's list, false
+ *	if it is empty.
+ * kretprobe_pool_get_remote() - hit path: then take one from any list.
+ * kretprobe_pool_put() - hit path: give an instance back. The pool may be freed one
+ *	grace period later, or at once where RCU does not watch.
  */
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows);
 void kretprobe_pool_destroy(struct kretprobe_holder *rph);
@@ -31,28 +33,28 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph);
 /**
  * DOC: kprobes return pools
  *
- * Each CPU has a list of free instances. Its head is one 64-bit word, a tag in
- * the upper half and the name of the first instance in the lower half, so that
- * anybody can take from it and give to it by exchanging the word: an NMI that
- * interrupts just that, and another CPU that has run out of its own. Every
- * put changes the tag; a get that was interrupted after reading the head thus
- * notices that what it read as second may not be second any more.
+ * Each CPU has a list of free instances. Its head is one 64-bit word: a tag in the
+ * upper half, and the name of the first instance in the lower half. Any context can
+ * take an instance or give one back by exchanging the word: an NMI in the middle of
+ * such an exchange, or another CPU whose list is empty. Every put changes the tag.
+ * So a get that was interrupted after it has read the head notices that the second
+ * instance it saw may not be the second any more.
  *
- * Names instead of pointers leave room for the tag. A name tells the chunk in
- * its upper bits, and the place there in the others. A pool starts with one
- * chunk; chunks are added while it grows, and none is given back before all.
+ * Names instead of pointers leave room for the tag. The upper bits of a name give the
+ * chunk, the others the place in it. A pool starts with one chunk; it grows by adding
+ * chunks, and frees none before the end.
  *
- * An instance does not keep the name of the next one but the difference to it:
- * what to add to a head that names this one, whatever the tag.
+ * An instance does not store the name of the next one but the difference to it: the
+ * number to add to a head that names this instance, whatever its tag.
  */
 
-/* What a head names when there is nothing on its list. */
+/* Names in the head of a list without instances. */
 #define KRETPROBE_POOL_EMPTY	0
-#define KRETPROBE_POOL_CLOSED	1	/* and nothing may be added any more */
+#define KRETPROBE_POOL_CLOSED	1	/* none may be added any more */
 
 #define KRETPROBE_POOL_TAG	BIT_ULL(32)
 
-/* In a name: units of the place, and where the chunk's number is. */
+/* In a name: the unit of the place, and the position of the chunk's number. */
 #define KRETPROBE_POOL_UNIT	8
 #define KRETPROBE_POOL_SHIFT	28
 #define KRETPROBE_POOL_CHUNKS	BIT(32 - KRETPROBE_POOL_SHIFT)
@@ -64,18 +66,18 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph);
  * struct kretprobe_pool - the instances of a kretprobe
  * @rph: what instances know of it
  * @heads: the lists of free instances
- * @chunk: of each chunk the address where a name of all zeroes would be
+ * @chunk: for each chunk the address that a name of all zeroes would stand for
  * @mem: the chunks, to free them; only the worker adds to them
  * @nr: instances; only the worker changes it
  * @stride: bytes of one
- * @by_default: the user has not said how many instances there are to be
- * @grows: whether it is worth to ask for more
- * @left: what keeps it alive: the kretprobe and the instances, free or in
- *	  flight; once it is closed, only those in flight
- * @ask: runs out: starts the worker, which the hit path cannot
- * @grow: the worker
- * @gone: nothing left; starts @free, which the hit path cannot
- * @free: frees it
+ * @by_default: the user has not chosen the number of instances
+ * @grows: whether more can be added
+ * @left: references: the kretprobe and the instances, free or in flight; after it was
+ *	  closed, only those in flight
+ * @ask: raised when instances run out; queues @grow, which the hit path cannot
+ * @grow: adds a chunk
+ * @gone: raised when @left is zero; queues @free, which the hit path cannot
+ * @free: frees the pool
  */
 struct kretprobe_pool {
 	struct kretprobe_holder	rph;
@@ -121,8 +123,8 @@ static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 
 	u64 old = READ_ONCE(*head);
 
 	/*
-	 * An instance is never unmapped while its pool is used, so @next can
-	 * be read even if somebody else has just taken it; then the exchange
+	 * An instance is never unmapped while its pool is in use, so @next can be
+	 * read even if another context has just taken the instance; then the exchange
 	 * fails. The acquire pairs with the release of kretprobe_pool_push().
 	 */
 	do {
@@ -136,8 +138,8 @@ static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 
 }
 
 /*
- * Give back instances that are linked up to @last, whose name is higher by
- * @span than that of the first. False if the list is closed.
+ * Give back instances that are linked up to @last, whose name is higher than that of
+ * the first by @span. Returns false if the list is closed.
  */
 static nokprobe_inline bool kretprobe_pool_push(u64 *head,
 					   struct kretprobe_instance *last,
@@ -164,7 +166,7 @@ static nokprobe_inline bool kretprobe_pool_get_local(struct kretprobe_holder *rp
 	return kretprobe_pool_pop(pool, raw_cpu_ptr(pool->heads), ri);
 }
 
-/* To the list of the CPU where it is needed next, which may be this one. */
+/* To the list of this CPU, where it is likely to be needed next. */
 static nokprobe_inline void kretprobe_pool_put(struct kretprobe_instance *ri)
 {
 	struct kretprobe_pool *pool = to_kretprobe_pool(ri->rph);
@@ -177,7 +179,7 @@ static nokprobe_inline void kretprobe_pool_put(struct kretprobe_instance *ri)
 
 /**
  * struct kretprobe_pool_late - instances whose kretprobe is gone
- * @instances: that have come back on this CPU
+ * @instances: those that have come back on this CPU
  * @work: passes them to RCU, which the hit path cannot
  */
 struct kretprobe_pool_late {
@@ -202,7 +204,7 @@ static inline bool kretprobe_pool_has_default_size(struct kretprobe_holder *rph)
 	return false;
 }
 
-/* That was all. */
+/* There is only one list. */
 static nokprobe_inline bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 						  struct kretprobe_instance **ri)
 {

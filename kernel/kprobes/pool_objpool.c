@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pools of return probe instances where 64 bits cannot be exchanged at once:
- * the kernel's objpool, which does not grow.
+ * Pools of return probe instances where 64 bits cannot be exchanged atomically: the
+ * kernel's objpool, which does not grow.
  */
 
 #include <linux/objpool.h>
@@ -19,7 +19,7 @@ static void free_instance_rcu(struct rcu_head *head)
 	objpool_drop(ri, &ri->rph->pool);
 }
 
-/* Unwinders may still look at the instances: a grace period first. */
+/* Unwinders may still read the instances, so they are freed by RCU. */
 static void kretprobe_pool_free_late(struct irq_work *work)
 {
 	struct kretprobe_pool_late *late = container_of(work, struct kretprobe_pool_late, work);
@@ -31,8 +31,8 @@ static void kretprobe_pool_free_late(struct irq_work *work)
 }
 
 /*
- * They belong to the CPUs and not to the pools, since a pool may be gone before an
- * interrupt is over that was asked for twice.
+ * They are per CPU and not per pool, since a pool may be gone before an interrupt that
+ * was raised twice is over.
  */
 DEFINE_PER_CPU(struct kretprobe_pool_late, kretprobe_pool_late) = {
 	.work	= IRQ_WORK_INIT_HARD(kretprobe_pool_free_late),
@@ -71,7 +71,7 @@ struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool gr
 	return rph;
 }
 
-/* The holder itself goes with the last instance. */
+/* The holder is freed with the last instance. */
 void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 {
 	objpool_fini(&rph->pool);

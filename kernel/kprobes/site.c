@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sites: making and freeing them, finding them by address, and the users of
- * each. Which site is armed when is decided in kernel/kprobes.c.
+ * Sites: their creation and end, the search by address, and the users of each. arm.c
+ * arms them.
  */
 
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
 #include "hit.h"
-#include "optimizer.h"
 #include "site.h"
 #include "table.h"
 
@@ -61,7 +60,7 @@ void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
 	site->state = to;
 
 	if (from == KPROBE_SITE_NEW && to == KPROBE_SITE_READY)
-		kprobe_table_insert(kprobe_site_addr(site), site);
+		kprobe_table_insert(kprobe_site_addr(site), &site->head);
 
 	if (to == KPROBE_SITE_GONE) {
 		kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_GONE, true);
@@ -70,7 +69,7 @@ void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
 	}
 
 	if (to == KPROBE_SITE_DEAD) {
-		kprobe_table_remove(kprobe_site_addr(site), site);
+		kprobe_table_remove(kprobe_site_addr(site), &site->head);
 		rb_erase(&site->node, &kprobe_sites);
 	}
 }
@@ -120,7 +119,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr,
 	INIT_LIST_HEAD(&site->reap);
 	INIT_LIST_HEAD(&site->head.kp.list);
 	INIT_HLIST_NODE(&site->head.kp.hlist);
-	kprobe_opt_init_site(site);
+	kprobe_site_init_opt(site);
 	site->kind = kind;
 	site->head.kp.addr = (kprobe_opcode_t *)addr;
 	site->head.kp.pre_handler = kprobe_site_pre_handler;
@@ -144,7 +143,7 @@ void kprobe_site_release(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 
 	/* Of a GONE site; until now, traps that were taken before had to find it. */
-	kprobe_table_remove(kprobe_site_addr(site), site);
+	kprobe_table_remove(kprobe_site_addr(site), &site->head);
 
 	if (!site->prepared)
 		return;
@@ -156,23 +155,33 @@ void kprobe_site_release(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_destroy() - free a site without users
- * @site: a site that no CPU executes any more, in no ftrace filter
+ * kprobe_site_remove() - a site without users dies
+ * @site: a NEW or READY site without users
  *
- * Its memory stays for another grace period, for whoever has found it.
- *
- * Context: kprobe_mutex held, sleeps.
+ * Context: kprobe_mutex held; no hit uses the site any more.
  */
-void kprobe_site_destroy(struct kprobe_site *site)
+void kprobe_site_remove(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
-	WARN_ON_ONCE(site->nr_users || site->ftrace);
+	WARN_ON_ONCE(site->nr_users);
 
 	list_del_init(&site->reap);
 	kprobe_site_move(site, KPROBE_SITE_DEAD);
-	/* A task may be in its detour. */
-	if (kprobe_opt_reclaim(site))
-		return;
+}
+
+/**
+ * kprobe_site_free() - free a site
+ * @site: a DEAD site that no CPU executes any more, in no ftrace filter
+ *
+ * Its memory stays for another grace period, for hits that have found it.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_site_free(struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	WARN_ON_ONCE(site->ftrace);
+
 	kprobe_site_release(site);
 	kfree_rcu(site, rcu);
 }
@@ -232,33 +241,6 @@ struct kprobe_site *kprobe_site_next(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 
 	return node ? rb_entry(node, struct kprobe_site, node) : NULL;
-}
-
-/**
- * find_kprobe_in() - the first probe in a range of text
- * @addr: where it begins
- * @end: where it ends
- *
- * For those who read text and want to know what is not original in it. Of a batch
- * that is being registered there may be thousands that are not prepared yet: none
- * behind the range is looked at.
- *
- * Context: kprobe_mutex held.
- * Return: a probe that is or was prepared, with a breakpoint or a jump or neither,
- *	   or NULL.
- */
-struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end)
-{
-	struct kprobe_site *site = kprobe_site_from(addr);
-
-	for (; site && kprobe_site_addr(site) < end; site = kprobe_site_next(site)) {
-		if (site->kind == KPROBE_SITE_BREAKPOINT &&
-		    (site->state == KPROBE_SITE_READY ||
-		     site->state == KPROBE_SITE_ARMED))
-			return &site->head.kp;
-	}
-
-	return NULL;
 }
 
 /**

@@ -88,7 +88,7 @@ page_find(struct kprobe_slot_cache *cache, unsigned long addr)
 	if (likely(!READ_ONCE(cache->unaligned)))
 		return NULL;
 
-	/* It may begin in the page before. */
+	/* It may begin in the previous page. */
 	hlist_for_each_entry_rcu(page, page_bucket(cache, addr - PAGE_SIZE), by_addr,
 				 true) {
 		if (addr - (unsigned long)page->base < PAGE_SIZE)
@@ -136,7 +136,7 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache,
 		return NULL;
 	}
 
-	/* powerpc takes a piece of its text, which need not be aligned. */
+	/* powerpc uses a part of its text, which need not be aligned. */
 	if (!PAGE_ALIGNED(page->base))
 		WRITE_ONCE(cache->unaligned, true);
 
@@ -179,7 +179,7 @@ static void page_retire(struct slot_page *page)
 	list_del_rcu(&page->list);
 	hlist_del_rcu(&page->by_addr);
 
-	/* Lookups by address may still be looking at it. */
+	/* Lookups by address may still use it. */
 	INIT_RCU_WORK(&page->free_work, page_free_work);
 	queue_rcu_work(system_wq, &page->free_work);
 }
@@ -196,8 +196,8 @@ static void slot_clean(struct slot_page *page, unsigned int i)
 }
 
 /*
- * Each region keeps one empty page: a probe that is registered again and again
- * must not allocate a page each time.
+ * Each region keeps one empty page, so that a probe that is registered repeatedly does
+ * not allocate a page each time.
  */
 static void page_retire_surplus(struct slot_page *page)
 {
@@ -242,7 +242,7 @@ static struct kprobe_slot_region *region_find(struct kprobe_slot_cache *cache,
 	return NULL;
 }
 
-/* The first slot of a region. As it keeps an empty page, it stays for good. */
+/* The first slot of a region, which is never freed: it keeps an empty page. */
 static void *region_create(struct kprobe_slot_cache *cache, unsigned long start)
 {
 	struct kprobe_slot_region *region;
@@ -309,9 +309,38 @@ static void slots_grace_over(struct rcu_head *rcu)
 	schedule_work(&cache->work);
 }
 
+#ifdef CONFIG_TASKS_RCU
+static void slots_call_rcu(struct kprobe_slot_cache *cache)
+{
+	if (cache->tasks_rcu)
+		call_rcu_tasks(&cache->rcu, slots_grace_over);
+	else
+		call_rcu(&cache->rcu, slots_grace_over);
+}
+
+static void slots_barrier(struct kprobe_slot_cache *cache)
+{
+	if (cache->tasks_rcu)
+		rcu_barrier_tasks();
+	rcu_barrier();
+}
+#else
+static void slots_call_rcu(struct kprobe_slot_cache *cache)
+{
+	call_rcu(&cache->rcu, slots_grace_over);
+}
+
+static void slots_barrier(struct kprobe_slot_cache *cache)
+{
+	rcu_barrier();
+}
+#endif
+
 static void slots_begin_grace(struct kprobe_slot_cache *cache)
 {
 	struct slot_page *page;
+
+	lockdep_assert_held(&cache->mutex);
 
 	list_for_each_entry(page, &cache->dirty, dirty_list) {
 		bitmap_copy(waiting_map(page), dirty_map(page), page->nr_slots);
@@ -319,13 +348,7 @@ static void slots_begin_grace(struct kprobe_slot_cache *cache)
 	}
 
 	cache->waiting = true;
-#ifdef CONFIG_TASKS_RCU
-	if (cache->tasks_rcu) {
-		call_rcu_tasks(&cache->rcu, slots_grace_over);
-		return;
-	}
-#endif
-	call_rcu(&cache->rcu, slots_grace_over);
+	slots_call_rcu(cache);
 }
 
 void __weak arch_sync_insn_slots(void)
@@ -369,9 +392,9 @@ void kprobe_slots_work(struct work_struct *work)
 
 /**
  * kprobe_slot_free() - give a slot back
- * @cache: where it came from
+ * @cache: cache that it belongs to
  * @slot: the slot
- * @dirty: whether it may still be executed; else it can be used again at once
+ * @dirty: whether it may still be executed; otherwise it can be reused at once
  *
  * Context: process context, does not wait; kprobe_mutex and text_mutex may be
  *	    held.
@@ -408,10 +431,10 @@ void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty)
 }
 
 /**
- * kprobe_slot_own() - say who has a slot
- * @cache: where it came from, which is one that knows
+ * kprobe_slot_own() - set the owner of a slot
+ * @cache: cache that it belongs to, with @owned set
  * @slot: the slot
- * @owner: who; or NULL before the slot is freed
+ * @owner: its owner; NULL before the slot is freed
  *
  * Context: process context.
  */
@@ -431,12 +454,12 @@ void kprobe_slot_own(struct kprobe_slot_cache *cache, void *slot, void *owner)
 }
 
 /**
- * kprobe_slot_owner() - ask who has the slot at an address
- * @cache: the slots
- * @addr: an address in one of them, or not
+ * kprobe_slot_owner() - find the owner of the slot at an address
+ * @cache: the cache
+ * @addr: any address
  *
- * Context: any, also NMI; preemption off. The owner is freed after RCU.
- * Return: who, or NULL.
+ * Context: any, also NMI; preemption off. Owners are freed by RCU.
+ * Return: the owner, or NULL.
  */
 void *kprobe_slot_owner(struct kprobe_slot_cache *cache, unsigned long addr)
 {
@@ -454,7 +477,7 @@ NOKPROBE_SYMBOL(kprobe_slot_owner);
 
 /**
  * kprobe_slots_contain() - is an address in one of the pages?
- * @cache: the pages
+ * @cache: the cache
  * @addr: the address
  *
  * Context: any, also NMI, with RCU watching.
@@ -474,9 +497,8 @@ NOKPROBE_SYMBOL(kprobe_slots_contain);
 
 /**
  * kprobe_slots_kallsym() - describe the pages as symbols
- * @cache: the pages
- * @nr: number of the page asked for; reduced by the number of pages when
- *	there are not as many
+ * @cache: the cache
+ * @nr: number of the page; reduced by the number of pages if there are not so many
  * @value: set to its address
  * @type: set to the symbol type
  * @sym: set to the name, KSYM_NAME_LEN bytes
@@ -504,7 +526,7 @@ bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
 }
 
 /**
- * kprobe_slots_flush() - wait until all that was dirty is clean
+ * kprobe_slots_flush() - wait until no slot is dirty
  * @cache: the cache
  *
  * Context: process context, waits for grace periods. For tests.
@@ -514,15 +536,28 @@ void kprobe_slots_flush(struct kprobe_slot_cache *cache)
 	bool waiting;
 
 	do {
-#ifdef CONFIG_TASKS_RCU
-		if (cache->tasks_rcu)
-			rcu_barrier_tasks();
-#endif
-		rcu_barrier();
+		slots_barrier(cache);
 		flush_work(&cache->work);
 		scoped_guard(mutex, &cache->mutex)
 			waiting = cache->waiting;
 	} while (waiting);
+}
+
+/**
+ * kprobe_log_slot() - report to perf that the code in a slot is about to change
+ * @slot: the slot
+ * @code: its new code, or the old if the slot is given back
+ * @size: how many bytes
+ * @in_use: the slot is about to be used
+ *
+ * Context: process context.
+ */
+void kprobe_log_slot(const void *slot, const void *code, size_t size, bool in_use)
+{
+	if (in_use)
+		perf_event_text_poke(slot, NULL, 0, code, size);
+	else
+		perf_event_text_poke(slot, code, size, NULL, 0);
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
@@ -558,7 +593,7 @@ kprobe_opcode_t *get_insn_slot(void)
 
 /**
  * get_insn_slot_near() - allocate a slot for a copy that branches back
- * @addr: where the instruction is
+ * @addr: address of the instruction
  *
  * Context: as kprobe_slot_get().
  * Return: the slot, or NULL without memory in reach.
@@ -623,7 +658,7 @@ struct kprobe_slot_cache kprobe_optinsn_slots = {
 };
 
 /**
- * kprobe_optinsn_slots_init() - learn how large detours are
+ * kprobe_optinsn_slots_init() - set the size of a slot for detours
  *
  * Context: early_initcall.
  */
@@ -683,9 +718,9 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
 NOKPROBE_SYMBOL(is_kprobe_optinsn_slot);
 
 /**
- * kprobe_own_optinsn_slot() - say whose detour is in a slot
+ * kprobe_own_optinsn_slot() - set the probe whose detour is in a slot
  * @slot: the slot
- * @op: the probe; forgotten when the slot is freed
+ * @op: the probe, until the slot is freed
  *
  * Context: process context.
  */
@@ -695,10 +730,10 @@ void kprobe_own_optinsn_slot(kprobe_opcode_t *slot, struct optimized_kprobe *op)
 }
 
 /**
- * kprobe_optinsn_owner() - the probe whose detour is at an address
+ * kprobe_optinsn_owner() - find the probe whose detour is at an address
  * @addr: the address
  *
- * Context: any, also NMI; preemption off for as long as the probe is looked at.
+ * Context: any, also NMI; preemption off for as long as the probe is used.
  * Return: the probe, or NULL.
  */
 struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr)

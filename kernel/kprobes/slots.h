@@ -2,6 +2,7 @@
 #ifndef _KERNEL_KPROBES_SLOTS_H
 #define _KERNEL_KPROBES_SLOTS_H
 
+#include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -95,10 +96,40 @@ void kprobe_slots_flush(struct kprobe_slot_cache *cache);
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 extern struct kprobe_slot_cache kprobe_insn_slots;
+
+static inline bool kprobe_insn_slots_kallsym(unsigned int *nr, unsigned long *value,
+					     char *type, char *sym)
+{
+	return kprobe_slots_kallsym(&kprobe_insn_slots, nr, value, type, sym);
+}
+#else
+static inline bool kprobe_insn_slots_kallsym(unsigned int *nr, unsigned long *value,
+					     char *type, char *sym)
+{
+	return false;
+}
 #endif
+
 #ifdef CONFIG_OPTPROBES
 extern struct kprobe_slot_cache kprobe_optinsn_slots;
+
 void kprobe_optinsn_slots_init(void);
+
+static inline bool kprobe_optinsn_slots_kallsym(unsigned int *nr, unsigned long *value,
+						char *type, char *sym)
+{
+	return kprobe_slots_kallsym(&kprobe_optinsn_slots, nr, value, type, sym);
+}
+#else
+static inline void kprobe_optinsn_slots_init(void)
+{
+}
+
+static inline bool kprobe_optinsn_slots_kallsym(unsigned int *nr, unsigned long *value,
+						char *type, char *sym)
+{
+	return false;
+}
 #endif
 
 #endif /* _KERNEL_KPROBES_SLOTS_H */

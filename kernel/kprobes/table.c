@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The table in which a hit finds its site: open addressing, so that a lookup
- * touches one or two cache lines however many probes there are. Readers take
- * no lock; writers hold kprobe_mutex. The table grows by being copied.
+ * The table in which a hit finds its site. It uses open addressing, so a lookup
+ * touches one or two cache lines however many probes there are. Readers take no
+ * lock; writers hold kprobe_mutex. The table grows by being copied.
  *
- * An entry keeps its address for as long as its table lives, so a reader that
- * has seen the address cannot be sent to the site of another one. Removal
- * leaves a tombstone, which only the same address may use again.
+ * An entry keeps its address for as long as its table lives, so a reader that has
+ * seen the address cannot get the site of another one. Removal leaves a
+ * tombstone, which only the same address may use again.
  */
 
 #include <linux/log2.h>
@@ -78,7 +78,7 @@ static void table_copy(struct kprobe_table *to, const struct kprobe_table *from)
 	const struct kprobe_table_entry *e;
 
 	for (e = from->entry; e <= from->entry + from->mask; e++) {
-		if (!e->site)
+		if (!e->head)
 			continue;
 		*table_slot(to, e->addr) = *e;
 		to->live++;
@@ -87,34 +87,33 @@ static void table_copy(struct kprobe_table *to, const struct kprobe_table *from)
 }
 
 #if !KPROBE_TRAP_IS_WATCHED && defined(CONFIG_CONTEXT_TRACKING_IDLE)
-static int nothing(void *unused)
+static int kprobe_table_sync_cpu(void *unused)
 {
 	return 0;
 }
 
 /**
- * kprobe_table_sync() - wait for breakpoints that RCU does not know of
+ * kprobe_table_sync() - wait for hits of breakpoints that RCU does not watch
  *
- * Where the breakpoint exception does not make RCU watch, the architecture looks
- * the probe up, and uses it until its instruction has been executed, at times
- * unseen by grace periods: in the idle loop, and on the way from and to user
- * space. The core cannot make RCU watch there, as it hears of the hit later and
- * not of its end. But such a hit keeps preemption off, as its state is of the
- * CPU. So it is over when each CPU has run another thread.
+ * Where the breakpoint exception does not make RCU watch, grace periods do not wait
+ * for a hit in the idle loop, or on the way from and to user space: neither for the
+ * architecture's lookup, nor for its use of the probe until the instruction has been
+ * executed. The core cannot make RCU watch there, because it is called later and not
+ * at the end. But such a hit keeps preemption off, as its state is per CPU. So it
+ * is over when each CPU has run another thread.
  *
- * An interrupt on each CPU would not do: some architectures handle a breakpoint
- * with interrupts on. Nor would a grace period of RCU-tasks, which trusts idle
- * tasks; the rude one is not everywhere, and schedule_on_each_cpu() may lack the
- * memory.
+ * An interrupt on each CPU is not enough: some architectures handle a breakpoint with
+ * interrupts on. Nor is a grace period of RCU-tasks, which ignores idle tasks. Its
+ * rude variant is not always built, and schedule_on_each_cpu() needs memory.
  *
- * Together with a grace period of RCU this is enough before anything is freed
- * that the table has led to, and for a table that has been replaced.
+ * Together with a grace period of RCU this is enough before anything is freed that
+ * was in the table, and for a table that has been replaced.
  *
  * Context: process context, sleeps; kprobe_mutex may be held.
  */
 void kprobe_table_sync(void)
 {
-	stop_machine(nothing, NULL, cpu_online_mask);
+	stop_machine(kprobe_table_sync_cpu, NULL, cpu_online_mask);
 }
 #else
 void kprobe_table_sync(void)
@@ -123,11 +122,11 @@ void kprobe_table_sync(void)
 #endif
 
 /**
- * kprobe_table_reserve() - make sure that insertions will find room
+ * kprobe_table_reserve() - make sure that insertions will find a free entry
  * @nr: how many addresses will be inserted before kprobe_mutex is dropped
  *
- * Keeps at least half of the table free, which holds the walks short. When
- * there is no memory for that, the old table is used up to seven eighths.
+ * Keeps at least half of the table free, so that walks are short. Without memory for
+ * a larger table, the old one is filled up to seven eighths.
  *
  * Context: kprobe_mutex held, sleeps.
  * Return: 0, or -ENOMEM.
@@ -138,6 +137,8 @@ int kprobe_table_reserve(unsigned int nr)
 	unsigned long size = old->mask + 1;
 	unsigned long used = (unsigned long)old->used + nr;
 	struct kprobe_table *t;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	if (used <= size / 2)
 		return 0;
@@ -164,16 +165,18 @@ int kprobe_table_reserve(unsigned int nr)
 /**
  * kprobe_table_insert() - let hits at an address find their site
  * @addr: the address; it is not in the table
- * @site: its site
+ * @head: head of its site
  *
  * Context: kprobe_mutex held, after kprobe_table_reserve().
  */
-void kprobe_table_insert(unsigned long addr, struct kprobe_site *site)
+void kprobe_table_insert(unsigned long addr, struct kprobe_head *head)
 {
 	struct kprobe_table *t = current_table();
 	struct kprobe_table_entry *e = table_slot(t, addr);
 
-	if (WARN_ON_ONCE(e->site))
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (WARN_ON_ONCE(e->head))
 		return;
 
 	t->live++;
@@ -181,7 +184,7 @@ void kprobe_table_insert(unsigned long addr, struct kprobe_site *site)
 		t->used++;
 
 	/* In a tombstone, which has its address, this publishes the site. */
-	smp_store_release(&e->site, site);
+	smp_store_release(&e->head, head);
 	/* In a new entry this does; see the acquire in kprobe_table_find(). */
 	smp_store_release(&e->addr, addr);
 }
@@ -189,20 +192,22 @@ void kprobe_table_insert(unsigned long addr, struct kprobe_site *site)
 /**
  * kprobe_table_remove() - take a site out
  * @addr: its address
- * @site: the site; nothing happens when it is not in the table
+ * @head: head of the site; nothing happens if it is not in the table
  *
  * Readers may still have found it: it is freed after a grace period.
  *
  * Context: kprobe_mutex held.
  */
-void kprobe_table_remove(unsigned long addr, const struct kprobe_site *site)
+void kprobe_table_remove(unsigned long addr, const struct kprobe_head *head)
 {
 	struct kprobe_table *t = current_table();
 	struct kprobe_table_entry *e = table_slot(t, addr);
 
-	if (e->site != site)
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (e->head != head)
 		return;
 
-	WRITE_ONCE(e->site, NULL);
+	WRITE_ONCE(e->head, NULL);
 	t->live--;
 }

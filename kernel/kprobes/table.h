@@ -4,10 +4,10 @@
 
 #include <linux/kprobes.h>
 
-/* What hits need of it is in <linux/kprobes-arch.h>. */
+/* The lookup is in <linux/kprobes-hit.h>. */
 int kprobe_table_reserve(unsigned int nr);
-void kprobe_table_insert(unsigned long addr, struct kprobe_site *site);
-void kprobe_table_remove(unsigned long addr, const struct kprobe_site *site);
+void kprobe_table_insert(unsigned long addr, struct kprobe_head *head);
+void kprobe_table_remove(unsigned long addr, const struct kprobe_head *head);
 void kprobe_table_sync(void);
 
 #endif /* _KERNEL_KPROBES_TABLE_H */

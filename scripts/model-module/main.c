@@ -267,11 +267,11 @@ static void warn_once(void)
 	model_fill(0, T_TEXT, 0);
 	model_fill(MODEL_KPROBES, T_TEXT, 0);
 	register_kprobe(kp);
-	pr_info("expect splat: kernel/kprobes.c:\n");
+	pr_info("expect splat: kernel/kprobes/register.c:\n");
 	register_kprobe(kp);
 	unregister_kprobe(kp);
 	register_kretprobe(rp);
-	pr_info("expect splat: kernel/kprobes/kretprobe.c:\n");
+	pr_info("expect splat: kernel/kprobes/register.c:\n");
 	register_kretprobe(rp);
 	unregister_kretprobe(rp);
 }

@@ -20,7 +20,7 @@
 #endif
 
 #include "../address.h"
-#include "../batch.h"
+#include "../module.h"
 #include "weak.h"
 
 static noinline __noclone __used notrace int kp_addr_plain(int v)

@@ -12,7 +12,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 
-#include "../batch.h"
+#include "../register.h"
 #include "../site.h"
 
 /* Longer than any architecture's ftrace site. */
@@ -162,9 +162,23 @@ static void held_done(struct kprobe *p)
 	wait_for_completion_timeout(&now->release, AT_MOST);
 }
 
+static int vet_nothing(struct kprobe *p, const struct kprobe_where *where)
+{
+	return 0;
+}
+
+static void stop_nothing(struct kprobe *p)
+{
+}
+
+static const struct kprobe_batch_ops held_when_done = {
+	.stop	= stop_nothing,
+	.done	= held_done,
+};
+
 static int unregister_and_hold(struct conc_test *t)
 {
-	kprobe_batch_unregister(&t->kps[0], 1, NULL, held_done);
+	kprobe_batch_unregister(&t->kps[0], 1, &held_when_done);
 	return 0;
 }
 
@@ -244,7 +258,7 @@ static void concurrent_register_of_what_is_leaving(struct kunit *test)
 	struct kprobe *both[] = { &t->b, &t->a };
 	struct kprobe before;
 
-	expect_warning("kernel/kprobes.c:");
+	expect_warning("kernel/kprobes/register.c:");
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a), -EINVAL);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a), -EINVAL);
 
@@ -366,7 +380,7 @@ static void concurrent_register_of_what_failed(struct kunit *test)
 	struct conc_test *t = test->priv;
 	struct kprobe again;
 
-	expect_warning("kernel/kprobes.c:");
+	expect_warning("kernel/kprobes/register.c:");
 	set(&t->a, "kp_conc_one");
 	set(&t->b, "kp_conc_no_such_function");
 	hold_grace_periods(test);
@@ -392,18 +406,21 @@ static void concurrent_register_of_what_failed(struct kunit *test)
  * The first call is a registration that has done its work, but still uses the
  * structure. That is what register_kretprobes() does at its end.
  */
+static void held_registered(struct kprobe *p)
+{
+	complete(&now->held);
+	wait_for_completion_timeout(&now->release, AT_MOST);
+}
+
+static const struct kprobe_batch_ops held_when_registered = {
+	.vet		= vet_nothing,
+	.registered	= held_registered,
+	.stop		= stop_nothing,
+};
+
 static int register_and_hold(struct conc_test *t)
 {
-	DEFINE_KPROBE_CALL(call);
-	int ret;
-
-	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_call_take(&call, &t->a);
-	ret = kprobe_batch_register(t->kps, 1, 0, NULL, &call);
-	complete(&t->held);
-	wait_for_completion_timeout(&t->release, AT_MOST);
-	kprobe_call_end(&call, t->kps, 1);
-	return ret;
+	return kprobe_batch_register(t->kps, 1, &held_when_registered);
 }
 
 static void concurrent_unregister_of_what_is_being_registered(struct kunit *test)
@@ -486,7 +503,7 @@ static void concurrent_kretprobe_that_failed(struct kunit *test)
 {
 	struct conc_test *t = test->priv;
 
-	expect_warning("kernel/kprobes/kretprobe.c:");
+	expect_warning("kernel/kprobes/register.c:");
 	set_ret(&t->ra, "kp_conc_one");
 	set_ret(&t->rb, "kp_conc_no_such_function");
 	hold_grace_periods(test);
@@ -516,7 +533,7 @@ static void concurrent_kretprobe_that_is_leaving(struct kunit *test)
 	struct conc_test *t = test->priv;
 	struct kretprobe before;
 
-	expect_warning("kernel/kprobes/kretprobe.c:");
+	expect_warning("kernel/kprobes/register.c:");
 	set_ret(&t->ra, "kp_conc_one");
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&t->ra), 0);
 	hold_grace_periods(test);

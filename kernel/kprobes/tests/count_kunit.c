@@ -16,7 +16,8 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "../batch.h"
+#include "../arm.h"
+#include "../kill.h"
 #include "../optimizer.h"
 
 #define SMALL	8

@@ -10,7 +10,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 
-#include "../batch.h"
+#include "../arm.h"
 #include "../ftrace.h"
 #include "../internal.h"
 #include "../site.h"

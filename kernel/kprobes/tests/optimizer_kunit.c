@@ -28,7 +28,7 @@
 #include <asm/text-patching.h>
 #endif
 
-#include "../batch.h"
+#include "../arm.h"
 #include "../optimizer.h"
 #include "../site.h"
 #include "../slots.h"

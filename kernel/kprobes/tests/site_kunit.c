@@ -14,6 +14,12 @@
 #define FAKE_ADDR	0x20000ul
 #define NR_USERS	4
 
+static void destroy(struct kprobe_site *site)
+{
+	kprobe_site_remove(site);
+	kprobe_site_free(site);
+}
+
 struct site_user {
 	struct kprobe		kp;
 	struct site_test	*t;
@@ -203,7 +209,7 @@ static void site_gone_makes_room_for_another(struct kunit *test)
 	kprobe_site_del_user(old, &t->user[0].kp);
 
 	/* The death of the old one does not take the new one out of the table. */
-	kprobe_site_destroy(old);
+	destroy(old);
 	t->sites[0] = NULL;
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &new->head.kp);
 }
@@ -594,7 +600,7 @@ static void site_test_exit(struct kunit *test)
 	scoped_guard(mutex, &kprobe_mutex) {
 		for (i = 0; i < ARRAY_SIZE(t->sites); i++) {
 			if (t->sites[i])
-				kprobe_site_destroy(t->sites[i]);
+				destroy(t->sites[i]);
 		}
 	}
 	synchronize_rcu();

@@ -15,7 +15,7 @@
 #include <linux/kthread.h>
 #include <linux/slab.h>
 
-#include "../batch.h"
+#include "../arm.h"
 
 #define STRESS_TIME	(2 * HZ)
 #define POISON		0x5a

@@ -8,7 +8,8 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 
-#include "../batch.h"
+#include "../arm.h"
+#include "../kill.h"
 #include "../site.h"
 
 /*

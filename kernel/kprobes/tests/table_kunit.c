@@ -21,7 +21,7 @@
 #define NR_FAKES	6000
 
 struct table_test {
-	struct kprobe_site	*sites;
+	struct kprobe_head	*sites;
 	bool			in[NR_FAKES];
 	unsigned long		next;
 };
@@ -37,7 +37,7 @@ static struct kprobe_table *table(void)
 					 lockdep_is_held(&kprobe_mutex));
 }
 
-static struct kprobe_site *find(unsigned long addr)
+static struct kprobe_head *find(unsigned long addr)
 {
 	guard(preempt)();
 	return kprobe_table_find(addr);

@@ -307,7 +307,7 @@ static void *table_entry_of(struct kprobe *p)
 	i = kprobe_table_home(t, (unsigned long)p->addr);
 	while (t->entry[i].addr != (unsigned long)p->addr)
 		i = (i + 1) & t->mask;
-	return &t->entry[i].site;
+	return &t->entry[i].head;
 }
 
 static void unwatched_hits_touch_nothing_unseen(struct kunit *test)

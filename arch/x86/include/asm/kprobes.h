@@ -17,10 +17,14 @@ struct optimized_kprobe;
 
 typedef u8 kprobe_opcode_t;
 
-/* Slots, batches, and ftrace without a detour through the core. */
+/* Instruction slots, arming in batches, and the core's callback for detours. */
 #define __ARCH_WANT_KPROBES_INSN_SLOT
 #define __ARCH_WANT_KPROBES_BATCH
-#define __ARCH_WANT_KPROBES_FTRACE_ENTRY
+#define __ARCH_WANT_KPROBES_DETOUR
+
+/* At a site of ftrace, handlers see what they would see after a breakpoint. */
+#define arch_kprobe_ftrace_regs(fregs)	(&arch_ftrace_regs(fregs)->regs)
+#define KPROBE_FTRACE_IP		INT3_INSN_SIZE
 
 /*
  * A slot has two copies of the instruction, each large enough for any: one
@@ -43,6 +47,7 @@ extern const int kretprobe_blacklist_size;
  * room for their copies, which may be longer than they are.
  */
 #define KPROBE_MAX_REPLACED		JMP32_INSN_SIZE
+#define KPROBE_MAX_PATCH		JMP32_INSN_SIZE
 #define MAX_OPTIMIZED_LENGTH		(JMP32_INSN_SIZE - 1 + MAX_INSN_SIZE)
 #define MAX_OPTINSN_SIZE		192
 
@@ -103,36 +108,18 @@ struct arch_specific_insn {
 	u8		shift;
 };
 
-/**
- * struct prev_kprobe - a hit that another one interrupted
- * @kp: its probe
- * @status: its status
- * @saved_flags: its saved flags
- */
-struct prev_kprobe {
-	struct kprobe	*kp;
-	unsigned long	status;
-	unsigned long	saved_flags;
-};
-
 /*
- * A task, an interrupt of it and an NMI, each of them with a fault in its
- * step, and what the fault runs into: not more can be nested.
+ * A task, an interrupt and an NMI, each with a fault in its step and with a probe that
+ * the fault runs into: hits cannot be nested deeper.
  */
 #define KPROBE_MAX_NESTING	8
 
 /**
- * struct kprobe_ctlblk - the hit on this CPU
- * @kprobe_status: KPROBE_HIT_*, counts while there is a current_kprobe
- * @saved_flags: the interrupt flag, while an instruction is stepped
- * @depth: how many hits are interrupted
- * @prev_kprobe: those, outermost first
+ * struct arch_kprobe_step - what a step saves
+ * @flags: the interrupt flag of the program
  */
-struct kprobe_ctlblk {
-	unsigned long		kprobe_status;
-	unsigned long		saved_flags;
-	unsigned int		depth;
-	struct prev_kprobe	prev_kprobe[KPROBE_MAX_NESTING];
+struct arch_kprobe_step {
+	unsigned long	flags;
 };
 
 /**
@@ -151,6 +138,15 @@ struct kprobe_detour_place {
 
 bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place);
 #ifdef CONFIG_OPTPROBES
+void kprobe_avoid_jump(struct pt_regs *regs);
+#define kprobe_avoid_jump kprobe_avoid_jump
+
+/* The end of a detour restores no stack pointer. */
+static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
+{
+	return regs->sp != (unsigned long)(regs + 1);
+}
+
 struct optimized_kprobe *kprobe_hop_owner(unsigned long addr);
 bool kprobe_is_completion(unsigned long addr);
 

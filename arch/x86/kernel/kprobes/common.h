@@ -50,13 +50,12 @@
 #include "regs.h"
 
 /*
- * What happens with an instruction.
+ * How an instruction is executed.
  *
- * The first three are executed out of line; in place of an indirect call or jump
- * it is the push of its operand. All others are emulated. Up to POPF this is the
- * only way, as they depend on the instruction pointer or change what a step
- * relies on. The rest may be executed out of line, too; emulating them is cheaper
- * than the second trap of a step.
+ * The first three are stepped out of line; an indirect call or jump is replaced by the
+ * push of its operand. All others are emulated. Up to POPF this is the only way, as
+ * they depend on the instruction pointer or change what a step relies on. The rest
+ * could also be stepped, but emulation is cheaper than the second trap of a step.
  */
 enum kprobe_op {
 	KPROBE_OP_STEP,
@@ -107,7 +106,7 @@ static nokprobe_inline bool kprobe_op_is_emulated(u8 op)
 	return op > KPROBE_OP_STEP_JMP;
 }
 
-/* Nobody would be told of the end of a boosted copy, nor of its faults. */
+/* Neither the end of a boosted copy nor its faults could be reported to handlers. */
 static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 {
 	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
@@ -118,9 +117,9 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 extern char __static_call_text_start[], __static_call_text_end[];
 
 /**
- * struct kprobe_insn - an instruction as it stands in the text
+ * struct kprobe_insn - an instruction of the original text
  * @insn: decoded
- * @bytes: the bytes, without breakpoints
+ * @bytes: its bytes, without breakpoints
  */
 struct kprobe_insn {
 	struct insn	insn;
@@ -128,7 +127,6 @@ struct kprobe_insn {
 };
 
 int kprobe_decode(struct kprobe_insn *ki, int len);
-int kprobe_read_text(unsigned long addr, u8 *buf, unsigned int len);
 int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki);
 int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki);
 int kprobe_classify(struct kprobe_insn *ki, unsigned long addr,
@@ -144,7 +142,7 @@ extern bool kprobe_test_as_xen_pv;
 #endif
 
 #ifdef CONFIG_OPTPROBES
-/* Longest code that takes the place of one instruction: of a loop with prefixes. */
+/* The longest code that replaces one instruction, which is a loop with prefixes. */
 #define KPROBE_MAX_REENCODED	(MAX_INSN_SIZE + JMP8_INSN_SIZE + JMP32_INSN_SIZE)
 
 int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
@@ -158,7 +156,6 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken);
 int kprobe_hop_make(struct optimized_kprobe *op);
 void kprobe_hop_remove(struct optimized_kprobe *op);
 bool kprobe_hop_overlaps(unsigned long addr, unsigned int len);
-void kprobe_hop_restore(u8 *buf, unsigned long at, unsigned int len);
 
 /* Offsets in a template of template.S, which has these tables. */
 struct kprobe_detour_layout {
@@ -175,7 +172,6 @@ struct kprobe_detour_layout {
 extern const struct kprobe_detour_layout kprobe_detour_layout;
 void kprobe_detour_template(void);
 void kprobe_detour_leave(void);
-int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
 
 #ifdef KPROBE_DETOURS_OF_RETURNS
 extern const struct kprobe_detour_layout kretprobe_detour_layout;
@@ -195,19 +191,16 @@ kprobe_layout_of(const struct arch_optimized_insn *o)
 	return &kprobe_detour_layout;
 }
 
-void kprobe_avoid_jump(struct pt_regs *regs);
-
 static nokprobe_inline const struct arch_optimized_insn *
 kprobe_detour_of(const struct kprobe *p)
 {
-	/* A probe that is const has no container that is not. */
+	/* container_of() would discard the const. */
 	return &((const struct optimized_kprobe *)p)->optinsn;
 }
 
 /*
- * A jump is on its way to the probe's place, or from there: whoever has got here
- * must not go on in the text that it replaces. Returns if @regs are set to the
- * copies in the detour.
+ * While a jump at the probe is being written or removed, hits must not continue in the
+ * text that it replaces. Returns true if @regs now point to the copies in the detour.
  */
 static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
 						struct pt_regs *regs)
@@ -221,24 +214,16 @@ static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
 	return true;
 }
 #else
-static inline void kprobe_hop_restore(u8 *buf, unsigned long at, unsigned int len)
-{
-}
-
 static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
 						struct pt_regs *regs)
 {
 	return false;
 }
-
-static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
-{
-}
 #endif
 
 /*
- * With FRED, an exception saves whether the CPU has to find a landing pad next, as
- * after an indirect branch, and ERETS restores it; IRET clears it.
+ * With FRED, an exception saves whether the CPU expects a landing pad, as it does after
+ * an indirect branch. ERETS restores that state; IRET clears it.
  */
 #ifdef CONFIG_X86_64
 static nokprobe_inline void kprobe_forget_branch(struct pt_regs *regs)
@@ -253,7 +238,7 @@ static nokprobe_inline void kprobe_forget_branch(struct pt_regs *regs)
 #endif
 
 /*
- * A handler has set the instruction pointer. No indirect branch goes there, so it
+ * A handler has set the instruction pointer. This is no indirect branch, so the target
  * need not be a landing pad.
  */
 static nokprobe_inline void kprobe_redirect(struct pt_regs *regs)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Kernel probes on x86: preparing, arming and disarming. decode.c tells what is
- * to be done with an instruction, hit.c does it.
+ * Kernel probes on x86: preparing, arming and disarming. decode.c decides what is to be
+ * done with an instruction; int3.c does it.
  */
 
 #include <linux/execmem.h>
+#include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kexec.h>
 #include <linux/kprobes.h>
@@ -23,25 +24,14 @@
 
 #include "common.h"
 
-/* It leaves on another stack than it came. */
+/* It returns on another stack than it was called on. */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__switch_to", },
 };
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
-/**
- * arch_adjust_kprobe_addr() - the address to probe for an offset in a symbol
- * @addr: start of the symbol
- * @offset: offset from there
- * @on_func_entry: set to whether a probe there is on the function's entry
- *
- * A landing pad is what an indirect call has to hit first: the entry begins
- * behind it.
- *
- * Context: process context.
- * Return: the address, or NULL when it cannot be read.
- */
+/* Indirect calls have to hit a landing pad first: the entry is the instruction after it. */
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 					 unsigned long offset,
 					 bool *on_func_entry)
@@ -60,12 +50,7 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 	return (kprobe_opcode_t *)(addr + offset);
 }
 
-/**
- * alloc_insn_page() - get a page for instruction slots
- *
- * Context: process context, a slot cache's mutex held.
- * Return: a page of breakpoints, only text_poke() can write to it; or NULL.
- */
+/* A page of breakpoints, which only text_poke() can write to. */
 void *alloc_insn_page(void)
 {
 	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
@@ -82,23 +67,16 @@ void *alloc_insn_page(void)
 	return page;
 }
 
-/**
- * arch_sync_insn_slots() - used slots are about to be written to again
- *
- * Code that runs where RCU does not watch has interrupts off: a CPU that answers has
- * left it.
- *
- * Context: workqueue, a slot cache's mutex held; or process context.
- */
+/* Code that runs where RCU does not watch has interrupts off: a CPU that answers has left it. */
 void arch_sync_insn_slots(void)
 {
 	text_poke_sync();
 }
 
 /*
- * The trampoline of a static call is rewritten with the call's target, by
- * somebody who insists on what stands there. Those of the kernel have a
- * section of their own; elsewhere this mark is behind them.
+ * The trampoline of a static call is rewritten whenever the target changes, by code that
+ * checks the old bytes. Those of the kernel have a section of their own; those of
+ * modules are followed by this mark.
  */
 static bool is_static_call_trampoline(unsigned long addr)
 {
@@ -118,8 +96,8 @@ bool kprobe_test_as_xen_pv;
 #endif
 
 /*
- * What has xen_preemptible_hcall_begin() and xen_preemptible_hcall_end() in it, which
- * are inline; and what that may have been inlined to.
+ * Functions with xen_preemptible_hcall_begin() and xen_preemptible_hcall_end(), which are
+ * inline, and functions that these may have been inlined into.
  */
 static const char * const preemptible_hcalls[] = {
 	"irqfd_inject",
@@ -136,12 +114,12 @@ static const char * const preemptible_hcalls[] = {
  * kprobe_in_preemptible_hcall() - may a task be scheduled at any instruction here?
  * @addr: address of an instruction
  *
- * A Xen PV guest without PREEMPTION does so in interrupts that come during some
- * hypercalls. Grace periods, which end when a task is scheduled, then do not tell
- * that it has left a slot or a detour, so there must be none.
+ * A Xen PV guest without PREEMPTION schedules in interrupts that come during some
+ * hypercalls. A grace period of tasks-RCU, which ends when tasks are scheduled, then does
+ * not show that a task has left a slot or a detour. So there must be none.
  *
  * Context: process context.
- * Return: true if it may be.
+ * Return: true if it may.
  */
 bool kprobe_in_preemptible_hcall(unsigned long addr)
 {
@@ -152,7 +130,7 @@ bool kprobe_in_preemptible_hcall(unsigned long addr)
 	if (lookup_symbol_name(addr, name))
 		return true;
 
-	/* Parts that a compiler makes of functions have a suffix. */
+	/* Compilers split functions, and give the parts a suffix. */
 	*strchrnul(name, '.') = '\0';
 	return match_string(preemptible_hcalls, ARRAY_SIZE(preemptible_hcalls), name) >= 0;
 }
@@ -162,14 +140,6 @@ static void make_push(u8 *buf, struct insn *insn)
 {
 	buf[insn_offset_modrm(insn)] &= ~0x38;
 	buf[insn_offset_modrm(insn)] |= 6 << 3;
-}
-
-static void log_slot(void *slot, const u8 *buf, bool in_use)
-{
-	if (in_use)
-		perf_event_text_poke(slot, NULL, 0, buf, KPROBE_INSN_SLOT_SIZE);
-	else
-		perf_event_text_poke(slot, buf, KPROBE_INSN_SLOT_SIZE, NULL, 0);
 }
 
 static int fill_slot(struct kprobe *p, struct kprobe_insn *ki, u8 *slot)
@@ -202,7 +172,7 @@ static int fill_slot(struct kprobe *p, struct kprobe_insn *ki, u8 *slot)
 	if (a->op == KPROBE_OP_STEP_CALL || a->op == KPROBE_OP_STEP_JMP)
 		make_push(copy, &ki->insn);
 
-	log_slot(slot, buf, true);
+	kprobe_log_slot(slot, buf, sizeof(buf), true);
 	text_poke(slot, buf, sizeof(buf));
 	a->insn = slot;
 	return 0;
@@ -214,15 +184,9 @@ static bool needs_slot(const struct arch_specific_insn *a)
 	return a->boost || !kprobe_op_is_emulated(a->op);
 }
 
-/**
- * arch_prepare_kprobe() - decode the instruction and make its copies
- * @p: addr is set
- *
- * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
- * Return: 0, with opcode and ainsn filled in; -EILSEQ no instruction begins
- *	   there, or it is a trap; -EINVAL it cannot be executed elsewhere, or
- *	   the text belongs to somebody else; -EOPNOTSUPP a control transfer that
- *	   is not emulated; -ENOMEM.
+/*
+ * Further errors: -EILSEQ also for a trap, -EINVAL also for text that belongs to another
+ * user, -EOPNOTSUPP for a control transfer that is not emulated.
  */
 int arch_prepare_kprobe(struct kprobe *p)
 {
@@ -255,12 +219,6 @@ int arch_prepare_kprobe(struct kprobe *p)
 	return ret;
 }
 
-/**
- * arch_remove_kprobe() - give the slot back
- * @p: a probe that no CPU executes any more; may have no slot
- *
- * Context: kprobe_mutex held.
- */
 void arch_remove_kprobe(struct kprobe *p)
 {
 	kprobe_opcode_t *slot = p->ainsn.insn;
@@ -268,25 +226,42 @@ void arch_remove_kprobe(struct kprobe *p)
 	if (!slot)
 		return;
 
-	log_slot(slot, slot, false);
+	kprobe_log_slot(slot, slot, KPROBE_INSN_SLOT_SIZE, false);
 	/* Steps are over, but a boosted copy may have been preempted. */
 	free_insn_slot(slot, p->ainsn.boost);
 	p->ainsn.insn = NULL;
 }
 
-/**
- * arch_kprobe_mode() - how an instruction under a breakpoint is executed
- * @p: a prepared probe
- *
- * Context: kprobe_mutex held.
- * Return: "boosted", "emulated" or "stepped".
- */
 const char *arch_kprobe_mode(const struct kprobe *p)
 {
 	if (kprobe_is_boosted(p))
 		return "boosted";
 	return kprobe_op_is_emulated(p->ainsn.op) ? "emulated" : "stepped";
 }
+
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/* Nothing is copied: ftrace executes the instruction. */
+int arch_prepare_kprobe_ftrace(struct kprobe *p)
+{
+	p->ainsn = (struct arch_specific_insn) { .len = MCOUNT_INSN_SIZE };
+	return 0;
+}
+#endif
+
+#ifdef CONFIG_OPTPROBES
+const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
+{
+	const struct arch_optimized_insn *o = kprobe_detour_of(p);
+
+	if (p->flags & KPROBE_FLAG_JUMP) {
+		*len = o->jump;
+		return o->text;
+	}
+
+	*len = INT3_INSN_SIZE;
+	return &p->opcode;
+}
+#endif
 
 static void poke_all(struct list_head *kps, bool arm)
 {
@@ -315,24 +290,12 @@ static void log_all(struct list_head *kps, bool arm)
 				     arm ? &int3 : &p->opcode, 1);
 }
 
-/**
- * arch_arm_kprobes() - write breakpoints
- * @kps: prepared probes, linked by their list
- *
- * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
- */
 void arch_arm_kprobes(struct list_head *kps)
 {
 	poke_all(kps, true);
 	log_all(kps, true);
 }
 
-/**
- * arch_disarm_kprobes() - take breakpoints out
- * @kps: armed probes, linked by their list
- *
- * Context: as arch_arm_kprobes().
- */
 void arch_disarm_kprobes(struct list_head *kps)
 {
 	log_all(kps, false);
@@ -340,9 +303,9 @@ void arch_disarm_kprobes(struct list_head *kps)
 }
 
 /*
- * A CPU that comes up, or wakes up, runs these before it has its IDT and its per-CPU
- * data, or before RCU waits for it; and some as it goes. Hibernation copies some
- * elsewhere first. Not all exist everywhere.
+ * A CPU that comes up or wakes up runs these before it has its IDT and its per-CPU data,
+ * or before RCU covers it; it runs some of them when it goes down. Hibernation first
+ * copies some of them. Not all exist everywhere.
  */
 static const char * const waking_path[] __initconst = {
 	"common_startup_64",
@@ -375,17 +338,11 @@ static const char * const waking_path[] __initconst = {
 	"wakeup_pmode_return",
 };
 
-/**
- * arch_populate_kprobe_blacklist() - text in which a breakpoint is no good
- *
- * Context: early_initcall.
- * Return: 0, or -ENOMEM.
- */
 int __init arch_populate_kprobe_blacklist(void)
 {
 	int ret;
 
-	/* Stack and per-CPU base are not to be relied on there. */
+	/* Neither the stack nor the per-CPU base can be relied on there. */
 	ret = kprobe_add_area_blacklist((unsigned long)__entry_text_start,
 					(unsigned long)__entry_text_end);
 	if (ret)
@@ -403,7 +360,7 @@ int __init arch_populate_kprobe_blacklist(void)
 #endif
 
 #ifdef CONFIG_KEXEC_CORE
-	/* It is copied to where no exception is handled. */
+	/* It is copied, and the copy runs where no exception is handled. */
 	ret = kprobe_add_area_blacklist((unsigned long)relocate_kernel,
 					(unsigned long)relocate_kernel +
 					KEXEC_CONTROL_CODE_MAX_SIZE);
@@ -411,23 +368,12 @@ int __init arch_populate_kprobe_blacklist(void)
 	return ret;
 }
 
-/**
- * arch_init_kprobes() - nothing to set up
- *
- * Return: 0.
- */
 int __init arch_init_kprobes(void)
 {
 	return 0;
 }
 
 #ifdef CONFIG_KRETPROBES
-/**
- * arch_trampoline_kprobe() - no trampoline here is itself probed
- * @p: a probe
- *
- * Return: 0.
- */
 int arch_trampoline_kprobe(struct kprobe *p)
 {
 	return 0;

@@ -71,81 +71,6 @@ static bool is_reg_form(const struct insn *insn)
  * Fetching
  */
 
-/* Put the bytes that a probe has replaced back into a copy of the text. */
-static void restore_one(u8 *buf, unsigned long at, unsigned int len,
-			const struct kprobe *p)
-{
-	const u8 *text = &p->opcode;
-	unsigned int i, size = 1;
-	unsigned long offset;
-
-#ifdef CONFIG_OPTPROBES
-	if (p->flags & KPROBE_FLAG_JUMP) {
-		text = kprobe_detour_of(p)->text;
-		size = kprobe_detour_of(p)->jump;
-	}
-#endif
-	for (i = 0; i < size; i++) {
-		offset = (unsigned long)p->addr + i - at;
-		if (offset < len)
-			buf[offset] = text[i];
-	}
-}
-
-/* For who reads a piece of text bit by bit. */
-struct text_reader {
-	const struct kprobe	*next;	/* the first that may still be of interest */
-	unsigned long		end;	/* nothing behind it is read */
-};
-
-static struct text_reader text_reader(unsigned long at, unsigned long end)
-{
-	return (struct text_reader) {
-		.next	= find_kprobe_in(at - (JMP32_INSN_SIZE - 1), end),
-		.end	= end,
-	};
-}
-
-static const struct kprobe *probe_behind(const struct kprobe *p,
-					 const struct text_reader *r)
-{
-	return find_kprobe_in((unsigned long)p->addr + 1, r->end);
-}
-
-static void restore_text(u8 *buf, unsigned long at, unsigned int len,
-			 struct text_reader *r)
-{
-	const struct kprobe *p;
-
-	while (r->next && (unsigned long)r->next->addr + JMP32_INSN_SIZE <= at)
-		r->next = probe_behind(r->next, r);
-
-	for (p = r->next; p && (unsigned long)p->addr < at + len; p = probe_behind(p, r))
-		restore_one(buf, at, len, p);
-
-	kprobe_hop_restore(buf, at, len);
-}
-
-/**
- * kprobe_read_text() - read text as it is without probes
- * @addr: the address
- * @buf: where to
- * @len: how much
- *
- * Context: kprobe_mutex held.
- * Return: 0, or -EFAULT.
- */
-int kprobe_read_text(unsigned long addr, u8 *buf, unsigned int len)
-{
-	struct text_reader r = text_reader(addr, addr + len);
-
-	if (copy_from_kernel_nofault(buf, (void *)addr, len))
-		return -EFAULT;
-
-	restore_text(buf, addr, len, &r);
-	return 0;
-}
-
 /*
  * insn_decode() gets the length of some encodings wrong, which compilers do not
  * emit. Neither they nor what follows them can be trusted.
@@ -227,20 +152,25 @@ int kprobe_decode(struct kprobe_insn *ki, int len)
 	return length_is_known(&ki->insn) ? 0 : -EILSEQ;
 }
 
-static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki,
-		     struct text_reader *r)
+#ifdef CONFIG_KGDB
+static bool is_kgdb_breakpoint(unsigned long at, u8 opcode)
+{
+	return opcode == INT3_INSN_OPCODE && kgdb_has_hit_break(at);
+}
+#else
+static bool is_kgdb_breakpoint(unsigned long at, u8 opcode)
+{
+	return false;
+}
+#endif
+
+static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki)
 {
 	int len = min_t(unsigned long, end - at, MAX_INSN_SIZE);
 
-	/* Behind the last symbol of a module there may be no page any more. */
-	if (copy_from_kernel_nofault(ki->bytes, (void *)at, len))
+	/* After the last symbol of a module there may be no page. */
+	if (kprobe_read_text(at, ki->bytes, len) || is_kgdb_breakpoint(at, ki->bytes[0]))
 		return -EILSEQ;
-
-	restore_text(ki->bytes, at, len, r);
-#ifdef CONFIG_KGDB
-	if (ki->bytes[0] == INT3_INSN_OPCODE && kgdb_has_hit_break(at))
-		return -EILSEQ;
-#endif
 
 	return kprobe_decode(ki, len);
 }
@@ -256,9 +186,7 @@ static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki
  */
 int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki)
 {
-	struct text_reader r = text_reader(at, at + MAX_INSN_SIZE);
-
-	return fetch_one(at, end, ki, &r);
+	return fetch_one(at, end, ki);
 }
 
 /**
@@ -275,20 +203,18 @@ int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki)
 int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 {
 	unsigned long size, into, at;
-	struct text_reader r;
 	int ret;
 
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return -EINVAL;
 
-	r = text_reader(addr - into, addr + MAX_INSN_SIZE);
 	for (at = addr - into; at < addr; at += ki->insn.length) {
-		ret = fetch_one(at, addr - into + size, ki, &r);
+		ret = fetch_one(at, addr - into + size, ki);
 		if (ret)
 			return ret;
 	}
 
-	return at == addr ? fetch_one(at, addr - into + size, ki, &r) : -EILSEQ;
+	return at == addr ? fetch_one(at, addr - into + size, ki) : -EILSEQ;
 }
 
 /*

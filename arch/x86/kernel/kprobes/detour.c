@@ -60,7 +60,7 @@ static nokprobe_inline const void *template_of(const struct arch_optimized_insn 
 
 #endif
 
-/* If a jump was or will be written over @ip, where the same is done. */
+/* The copy of the instruction at @ip, which a jump replaces or will replace. */
 static nokprobe_inline unsigned long detour_of_ip(const struct kprobe *p,
 						  unsigned long ip)
 {
@@ -72,15 +72,15 @@ static nokprobe_inline unsigned long detour_of_ip(const struct kprobe *p,
 			return (unsigned long)o->insn + o->to[i];
 	}
 
-	/* No instruction begins there, so it is as wrong as it was. */
+	/* No instruction begins there: it was wrong before. */
 	return ip;
 }
 
 /**
- * kprobe_avoid_jump() - a handler has set the instruction pointer
- * @regs: with it
+ * kprobe_avoid_jump() - correct an instruction pointer that a handler has set
+ * @regs: registers with it
  *
- * It may lead to the middle of what an optimized probe near there replaces.
+ * It may point to the middle of the text that the jump of a nearby probe replaces.
  *
  * Context: hit path.
  */
@@ -99,10 +99,9 @@ void kprobe_avoid_jump(struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_avoid_jump);
 
-/* Not by the end of the detour: a handler has changed more than registers. */
-static noinline int kprobe_leave_detour(struct pt_regs *regs, bool redirected)
+int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool redirected)
 {
-	const struct arch_optimized_insn *o = kprobe_detour_of(kprobe_running());
+	const struct arch_optimized_insn *o = &op->optinsn;
 
 	if (redirected)
 		kprobe_avoid_jump(regs);
@@ -110,44 +109,7 @@ static noinline int kprobe_leave_detour(struct pt_regs *regs, bool redirected)
 		regs->ip = (unsigned long)o->insn + o->to[0];
 	return 1;
 }
-NOKPROBE_SYMBOL(kprobe_leave_detour);
-
-/**
- * kprobe_detour_callback() - a detour was entered
- * @op: its probe
- * @regs: state before the probed instruction
- *
- * Handlers see what they would see behind a breakpoint. They may take something
- * off the stack; what they would put on it has no room here.
- *
- * Context: hit path; any context, interrupts as they were.
- * Return: 0 to go on with the copies in the detour; else @regs tells where and
- *	   with which stack pointer.
- */
-__visible int kprobe_detour_callback(struct optimized_kprobe *op,
-				     struct pt_regs *regs)
-{
-	struct kprobe *p = &op->kp;
-	int ret = 0;
-
-	preempt_disable_notrace();
-
-	if (unlikely(kprobe_running())) {
-		kprobes_inc_nmissed_count(p);
-	} else if (unlikely(!kprobe_rcu_is_watching())) {
-		kprobe_miss_unwatched(p);
-	} else {
-		kprobe_hit_begin(p);
-		ret = kprobe_call_pre(p, regs);
-		if (unlikely(ret || regs->sp != (unsigned long)(regs + 1)))
-			ret = kprobe_leave_detour(regs, ret);
-		reset_current_kprobe();
-	}
-
-	preempt_enable_notrace();
-	return ret;
-}
-NOKPROBE_SYMBOL(kprobe_detour_callback);
+NOKPROBE_SYMBOL(arch_leave_detour);
 
 /* Which of the copies a place in a detour belongs to, and how far it has got. */
 static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,

@@ -60,13 +60,7 @@ bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
 	return xa_find(&hops, &index, addr + len - 1, XA_PRESENT);
 }
 
-/**
- * arch_optimizer_borrower() - whose hop is at an address?
- * @addr: the address
- *
- * Context: kprobe_mutex held.
- * Return: the probe, or NULL.
- */
+/* The probe whose hop is at the address. */
 struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr)
 {
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
@@ -74,27 +68,21 @@ struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr)
 	return xa_find(&hops, &index, addr, XA_PRESENT);
 }
 
-/**
- * kprobe_hop_restore() - put padding back into a copy of the text
- * @buf: the copy
- * @at: where the text stands
- * @len: how much of it there is
- *
- * Context: kprobe_mutex held.
- */
-void kprobe_hop_restore(u8 *buf, unsigned long at, unsigned int len)
+/* Puts the padding that hops have replaced back. */
+void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 {
 	struct optimized_kprobe *op;
 	unsigned long index;
 	unsigned int i;
+	u8 *text = buf;
 
 	if (xa_empty(&hops))
 		return;
 
-	xa_for_each_range(&hops, index, op, at - (JMP32_INSN_SIZE - 1), at + len - 1) {
+	xa_for_each_range(&hops, index, op, addr - (JMP32_INSN_SIZE - 1), addr + len - 1) {
 		for (i = 0; i < JMP32_INSN_SIZE; i++) {
-			if (index + i - at < len)
-				buf[index + i - at] = op->optinsn.padding[i];
+			if (index + i - addr < len)
+				text[index + i - addr] = op->optinsn.padding[i];
 		}
 	}
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The hit path of kprobes on x86: the breakpoint, the instruction under it, and
+ * The hit path of breakpoints on x86: the breakpoint, the instruction under it, and
  * the faults of both.
  *
- * An instruction is executed in the cheapest way that will do. A boosted copy
- * jumps back by itself; with somebody waiting for its end, an emulated one is
- * over in the same trap; the rest is stepped, with interrupts off, up to a
- * second breakpoint behind the copy.
+ * An instruction is executed in the cheapest way that is possible. A boosted copy
+ * jumps back by itself. With a post handler, an emulated instruction is done in the
+ * same trap. All others are stepped: their copy runs with interrupts off up to a
+ * second breakpoint after it.
  *
- * All state is of the CPU, and an NMI may come between any two accesses to it.
- * It leaves everything as it was; so each of these functions has only to keep
- * what is half written out of its sight.
+ * All state is per CPU, and an NMI may come between any two accesses to it. It restores
+ * everything that it changes, so these functions only have to hide from it what is
+ * half written.
  */
 
 #include <linux/extable.h>
@@ -44,7 +44,7 @@ static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
 static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 				       unsigned long status)
 {
-	__this_cpu_write(kprobe_ctlblk.saved_flags, regs->flags & X86_EFLAGS_IF);
+	__this_cpu_write(kprobe_ctlblk.step.flags, regs->flags & X86_EFLAGS_IF);
 	regs->flags &= ~X86_EFLAGS_IF;
 	regs->ip = step_addr(p);
 	barrier();
@@ -60,18 +60,18 @@ static nokprobe_inline struct kprobe *stepped_kprobe(void)
 }
 
 /**
- * kprobe_unwind_ip() - where an unwinder looks up what the stack is like
- * @ip: of registers that are on the current stack
+ * kprobe_unwind_ip() - the address whose unwind data describes the stack
+ * @ip: from registers that are on the current stack
  *
- * Those that handlers get have it behind the breakpoint. But the instruction there
- * has not been executed, and may be one of a single byte, such as PUSH.
+ * In the registers of a handler, ip is the address after the breakpoint. But the probed
+ * instruction has not been executed, and may have a single byte, such as PUSH.
  *
  * Context: any.
- * Return: the address of the instruction that is next.
+ * Return: the address of the next instruction.
  */
 unsigned long kprobe_unwind_ip(unsigned long ip)
 {
-	/* There is none where this could be preempted. */
+	/* Where this could be preempted there is no current probe. */
 	struct kprobe *p = raw_cpu_read(current_kprobe);
 
 	if (p && raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_ACTIVE &&
@@ -83,15 +83,15 @@ unsigned long kprobe_unwind_ip(unsigned long ip)
 NOKPROBE_SYMBOL(kprobe_unwind_ip);
 
 /**
- * kprobe_unwind_trap_ip() - the same for registers that a breakpoint has saved
- * @ip: of these registers
+ * kprobe_unwind_trap_ip() - kprobe_unwind_ip() for registers saved by a breakpoint
+ * @ip: from these registers
  *
- * An NMI may come before there is a current probe, and a hit inside another one
- * never becomes the current probe. A probe that does not emulate its instruction
- * leaves with the address of a copy, so @ip shows that it has not yet left.
+ * An NMI may come before there is a current probe, and a hit inside another one may never
+ * set it. A probe that does not emulate its instruction leaves with the address of a
+ * copy, so @ip shows that it has not left yet.
  *
  * Context: any; preemption off.
- * Return: the address of the instruction that is next.
+ * Return: the address of the next instruction.
  */
 unsigned long kprobe_unwind_trap_ip(unsigned long ip)
 {
@@ -104,45 +104,9 @@ unsigned long kprobe_unwind_trap_ip(unsigned long ip)
 }
 NOKPROBE_SYMBOL(kprobe_unwind_trap_ip);
 
-/*
- * A hit inside another one. The depth comes first and goes last: an NMI in
- * between uses the place above.
- */
-static nokprobe_inline void nesting_begin(struct kprobe *p)
+/* A hit inside another one, which has been counted: only execute the instruction. */
+static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth];
-
-	if (unlikely(kcb->depth == KPROBE_MAX_NESTING)) {
-		dump_kprobe(p);
-		BUG();
-	}
-
-	kcb->depth++;
-	barrier();
-	prev->kp = kprobe_running();
-	prev->status = kcb->kprobe_status;
-	prev->saved_flags = kcb->saved_flags;
-	__this_cpu_write(current_kprobe, p);
-}
-
-static nokprobe_inline void nesting_end(void)
-{
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth - 1];
-
-	kcb->kprobe_status = prev->status;
-	kcb->saved_flags = prev->saved_flags;
-	__this_cpu_write(current_kprobe, prev->kp);
-	barrier();
-	kcb->depth--;
-}
-
-/* Handlers of another probe are running: only the instruction is executed. */
-static void kprobe_hit_missed(struct kprobe *p, struct pt_regs *regs)
-{
-	kprobes_inc_nmissed_count(p);
-
 	if (kprobe_enter_copies(p, regs))
 		return;
 	if (p->ainsn.boost) {
@@ -150,15 +114,15 @@ static void kprobe_hit_missed(struct kprobe *p, struct pt_regs *regs)
 	} else if (kprobe_op_is_emulated(p->ainsn.op)) {
 		kprobe_emulate(p, regs);
 	} else {
-		nesting_begin(p);
+		kprobe_nesting_begin(p);
 		step_begin(p, regs, KPROBE_REENTER);
 	}
 }
-NOKPROBE_SYMBOL(kprobe_hit_missed);
+NOKPROBE_SYMBOL(kprobe_hit_nested);
 
 static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 {
-	/* A user may come meanwhile, but it stays: the site's own is sticky. */
+	/* Once it is set, the post handler of a site stays. */
 	if (READ_ONCE(p->post_handler)) {
 		set_status(KPROBE_HIT_SSDONE);
 		kprobe_site_post_handler(p, regs, 0);
@@ -166,7 +130,7 @@ static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 	reset_current_kprobe();
 }
 
-/* Executes the instruction, or sees to it that the CPU will. */
+/* Execute the instruction, or have the CPU do so. */
 static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 {
 	if (unlikely(kprobe_enter_copies(p, regs))) {
@@ -182,22 +146,22 @@ static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 	}
 }
 
-/* Where the program would be now, had the copy been the instruction itself. */
+/* The state of the program as if the instruction itself had been executed. */
 static nokprobe_inline void leave_copy(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long next = (unsigned long)p->addr + p->ainsn.len;
 
-	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_flags);
+	regs->flags |= __this_cpu_read(kprobe_ctlblk.step.flags);
 	regs->ip = next;
 
-	/* The target was pushed. */
+	/* The copy has pushed the target. */
 	if (p->ainsn.op == KPROBE_OP_STEP_CALL || p->ainsn.op == KPROBE_OP_STEP_JMP)
 		regs->ip = int3_emulate_pop(regs);
 	if (p->ainsn.op == KPROBE_OP_STEP_CALL)
 		int3_emulate_push(regs, next);
 }
 
-/* Is it the breakpoint at the end of a step? */
+/* Returns 1 if this is the breakpoint at the end of a step. */
 static int kprobe_step_end(struct pt_regs *regs, unsigned long addr)
 {
 	struct kprobe *p = stepped_kprobe();
@@ -207,7 +171,7 @@ static int kprobe_step_end(struct pt_regs *regs, unsigned long addr)
 
 	leave_copy(p, regs);
 	if (kprobe_status() == KPROBE_REENTER)
-		nesting_end();
+		kprobe_nesting_end();
 	else
 		hit_end(p, regs);
 	return 1;
@@ -216,13 +180,13 @@ NOKPROBE_SYMBOL(kprobe_step_end);
 
 /**
  * kprobe_int3_handler() - a breakpoint was executed
- * @regs: state behind it
+ * @regs: state after it
  *
- * A site stays in the table until all CPUs have passed its breakpoint, so what
- * is not found is not ours.
+ * A site stays in the table until all CPUs have left its breakpoint. So a breakpoint
+ * whose site is not found belongs to another subsystem.
  *
  * Context: the exception, interrupts off; also in NMI.
- * Return: 1 if it was a probe's, else 0.
+ * Return: 1 if it was that of a probe, else 0.
  */
 int kprobe_int3_handler(struct pt_regs *regs)
 {
@@ -236,13 +200,12 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	if (unlikely(!p))
 		return kprobe_step_end(regs, addr);
 
-	if (unlikely(kprobe_running())) {
-		kprobe_hit_missed(p, regs);
+	if (unlikely(!kprobe_hit_enter(p, true))) {
+		kprobe_hit_nested(p, regs);
 		return 1;
 	}
 
-	kprobe_hit_begin(p);
-	/* Non-zero: the handler has said where to go on. */
+	/* Non-zero: the handler has set where execution continues. */
 	if (unlikely(kprobe_call_pre(p, regs))) {
 		kprobe_redirect(regs);
 		reset_current_kprobe();
@@ -253,12 +216,12 @@ int kprobe_int3_handler(struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_int3_handler);
 
-/* As if the instruction had not begun; it will be hit again. */
+/* As if the instruction had not begun: it will be hit again. */
 static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
 {
-	regs->flags |= __this_cpu_read(kprobe_ctlblk.saved_flags);
+	regs->flags |= __this_cpu_read(kprobe_ctlblk.step.flags);
 	if (kprobe_status() == KPROBE_REENTER)
-		nesting_end();
+		kprobe_nesting_end();
 	else
 		reset_current_kprobe();
 }
@@ -266,16 +229,16 @@ static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
 /**
  * kprobe_fault_handler() - a fault while a probe is current
  * @regs: state at the fault
- * @trapnr: X86_TRAP_PF, before fixups; or another, for which the address of the
- *	    copy has none
+ * @trapnr: X86_TRAP_PF, before fixups; or another trap, for which the address of the copy
+ *	    has no fixup
  *
- * The fault of a copy becomes one of the instruction itself, which then has its
- * entry in the exception table. After the page is there, or the task has slept,
- * it is executed again, and its handlers are called again. But first it is for
- * fault handlers, as are faults in handlers.
+ * Fault handlers come first, for faults of the instruction and of handlers. Then the
+ * fault of a copy becomes one of the instruction itself, which may have an entry in the
+ * exception table. When the page is present, or after the task has slept, the
+ * instruction is executed again, and its handlers are called again.
  *
  * Context: the exception.
- * Return: 1 if a fault handler or a fixup settled it, else 0.
+ * Return: 1 if a fault handler or a fixup has handled it, else 0.
  */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
@@ -289,7 +252,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	}
 
 	if (kprobe_status() == KPROBE_HIT_SS && p->fault_handler) {
-		/* What faults in there is not a fault of the step. */
+		/* A fault in the fault handler is not a fault of the step. */
 		set_status(KPROBE_HIT_ACTIVE);
 		if (kprobe_site_fault_handler(p, regs, trapnr)) {
 			set_status(KPROBE_HIT_SS);
@@ -312,17 +275,17 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
 /**
- * kprobe_exceptions_notify() - a trap that is not reported to kprobes otherwise
+ * kprobe_exceptions_notify() - a trap that reaches kprobes on no other path
  * @self: the notifier block of the core
- * @val: what has come
+ * @val: kind of event
  * @data: struct die_args
  *
- * A copy or a handler may divide by zero, use an invalid opcode, or load a segment
- * that is not present, too. What a handler has a fixup for is not for its fault
- * handler, as with protection faults.
+ * A copy or a handler may also divide by zero, execute an invalid opcode, or load a
+ * segment that is not present. As with protection faults, a trap of a handler that has
+ * a fixup is not offered to its fault handler.
  *
  * Context: the exception.
- * Return: NOTIFY_STOP if it was settled, else NOTIFY_DONE.
+ * Return: NOTIFY_STOP if it was handled, else NOTIFY_DONE.
  */
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 			     void *data)
@@ -332,7 +295,7 @@ int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 
 	if (val != DIE_TRAP || user_mode(args->regs) || preemptible())
 		return NOTIFY_DONE;
-	/* Nothing can be resumed. */
+	/* After a double fault nothing can be resumed. */
 	if (!kprobe_running() || args->trapnr == X86_TRAP_DF)
 		return NOTIFY_DONE;
 

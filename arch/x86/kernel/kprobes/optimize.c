@@ -399,27 +399,6 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op,
 }
 
 /**
- * arch_check_optimized_kprobe() - is another probe in what the jump replaces?
- * @op: a probe with a detour
- *
- * Context: kprobe_mutex held.
- * Return: -EEXIST if one is armed, else 0.
- */
-int arch_check_optimized_kprobe(struct optimized_kprobe *op)
-{
-	unsigned long addr = (unsigned long)op->kp.addr, end = addr + op->optinsn.size;
-	struct kprobe *p;
-
-	for (p = find_kprobe_in(addr + 1, end); p;
-	     p = find_kprobe_in((unsigned long)p->addr + 1, end)) {
-		if (!kprobe_disabled(p))
-			return -EEXIST;
-	}
-
-	return 0;
-}
-
-/**
  * arch_remove_optimized_kprobe() - give the detour back
  * @op: a probe; no task is in its detour any more, if it has one
  *

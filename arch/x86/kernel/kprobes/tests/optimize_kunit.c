@@ -1797,13 +1797,13 @@ struct pt_regs kpo_given, kpo_found, kpo_got;
 #define SAVED	"rbx,rbp,r12,r13,r14,r15"
 #define RESTORED	"r15,r14,r13,r12,rbp,rbx"
 #define LAST_REG	di
-#define AT_FLAGS	144
+#define AT_EFLAGS	144
 #else
 #define REGS	"ebx,ecx,edx,esi,edi,ebp,eax"
 #define SAVED	"ebx,ebp,esi,edi"
 #define RESTORED	"edi,esi,ebp,ebx"
 #define LAST_REG	ax
-#define AT_FLAGS	56
+#define AT_EFLAGS	56
 #endif
 
 #define EACH_REG(insn)							\
@@ -1814,11 +1814,11 @@ struct pt_regs kpo_given, kpo_found, kpo_got;
 	"	.endr\n"
 #define STORE_REGS(what)	EACH_REG("mov %\\reg, " #what " + .Lkpo_at" RIP)
 #define LOAD_REGS(what)		EACH_REG("mov " #what " + .Lkpo_at" RIP ", %\\reg")
-#define FLAGS_OF(what)		#what " + " __stringify(AT_FLAGS) RIP
+#define FLAGS_OF(what)		#what " + " __stringify(AT_EFLAGS) RIP
 #define STORE_FLAGS(what)	"	pushf" Q "; pop" Q " " FLAGS_OF(what) "\n"
 
-static_assert(offsetof(struct pt_regs, flags) == AT_FLAGS);
-static_assert(offsetof(struct pt_regs, sp) == AT_FLAGS + sizeof(long));
+static_assert(offsetof(struct pt_regs, flags) == AT_EFLAGS);
+static_assert(offsetof(struct pt_regs, sp) == AT_EFLAGS + sizeof(long));
 
 asm(".pushsection .text\n"
 	".type kpo_entered, @function\n"
@@ -1826,7 +1826,7 @@ asm(".pushsection .text\n"
 	ASM_ENDBR
 	STORE_FLAGS(kpo_found)
 	STORE_REGS(kpo_found)
-	"	mov %" R "sp, kpo_found + " __stringify(AT_FLAGS) " + " WORD RIP "\n"
+	"	mov %" R "sp, kpo_found + " __stringify(AT_EFLAGS) " + " WORD RIP "\n"
 	"	add $1, %" R "ax\n"
 	ASM_RET
 	".size kpo_entered, . - kpo_entered\n"

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What hit paths use: the table of sites, the current probe, the gate that every
+ * hit passes, and the handlers of a site.
+ *
+ * Included by <linux/kprobes-arch.h>. Everything here runs with preemption off in
+ * the exception of a breakpoint, in an ftrace callback, in a detour, or in an NMI
+ * in the middle of these. Nothing here may be probed or instrumented.
+ */
+#ifndef _LINUX_KPROBES_HIT_H
+#define _LINUX_KPROBES_HIT_H
+
+#include <linux/context_tracking_state.h>
+#include <linux/hash.h>
+
+/* Values of kprobe_ctlblk.kprobe_status. */
+#define KPROBE_HIT_ACTIVE	0x01
+#define KPROBE_HIT_SS		0x02
+#define KPROBE_REENTER		0x04
+#define KPROBE_HIT_SSDONE	0x08
+
+/*
+ * Whether the entry code of the breakpoint exception makes RCU watch, whatever
+ * was interrupted, as irqentry_nmi_enter() does. Elsewhere each hit checks, and
+ * before the core frees what a hit may have found, it waits until each CPU has
+ * scheduled; see kprobe_table_sync().
+ */
+#ifndef KPROBE_TRAP_IS_WATCHED
+#define KPROBE_TRAP_IS_WATCHED	0
+#endif
+
+#ifdef KPROBE_MAX_NESTING
+/**
+ * struct prev_kprobe - a hit that another one interrupted
+ * @kp: its probe
+ * @status: its status
+ * @step: what the architecture saved for its step
+ */
+struct prev_kprobe {
+	struct kprobe			*kp;
+	unsigned long			status;
+	struct arch_kprobe_step		step;
+};
+
+/**
+ * struct kprobe_ctlblk - the hit on this CPU
+ * @kprobe_status: KPROBE_HIT_*; valid while there is a current_kprobe
+ * @step: what the architecture saves while an instruction is stepped
+ * @depth: how many hits are interrupted
+ * @prev_kprobe: those hits, outermost first
+ */
+struct kprobe_ctlblk {
+	unsigned long			kprobe_status;
+	struct arch_kprobe_step		step;
+	unsigned int			depth;
+	struct prev_kprobe		prev_kprobe[KPROBE_MAX_NESTING];
+};
+#endif
+
+DECLARE_PER_CPU(struct kprobe *, current_kprobe);
+DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+/**
+ * kprobe_rcu_is_watching() - may structures of users be touched?
+ *
+ * As rcu_is_watching(), but not a function that could itself be probed.
+ *
+ * Context: hit path, preemption off.
+ * Return: true if RCU watches this CPU.
+ */
+#ifdef CONFIG_CONTEXT_TRACKING_IDLE
+static nokprobe_inline bool kprobe_rcu_is_watching(void)
+{
+	return __this_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
+}
+#else
+static nokprobe_inline bool kprobe_rcu_is_watching(void)
+{
+	return true;
+}
+#endif
+
+/*
+ * Sites
+ */
+
+/**
+ * struct kprobe_head - what hit paths see of a site
+ * @kp: the probe of the site
+ * @op: the same probe with its detour
+ * @sole: the one enabled user, if it has a pre handler and no fault handler
+ */
+struct kprobe_head {
+	union {
+		struct kprobe		kp;
+#ifdef CONFIG_OPTPROBES
+		struct optimized_kprobe	op;
+#endif
+	};
+	struct kprobe __rcu	*sole;
+};
+
+/**
+ * struct kprobe_table_entry - one entry of the table
+ * @addr: 0 if the entry was never used, else an address that never changes
+ * @head: the site at @addr, NULL after its removal
+ */
+struct kprobe_table_entry {
+	unsigned long		addr;
+	struct kprobe_head	*head;
+};
+
+/**
+ * struct kprobe_table - open-addressed hash table from addresses to sites
+ * @mask: number of entries - 1
+ * @shift: BITS_PER_LONG - log2 of the number of entries
+ * @used: entries with an address
+ * @live: entries with a site
+ * @rcu: frees the table after it was replaced
+ * @entry: the entries; at least one in eight has no address
+ */
+struct kprobe_table {
+	unsigned long			mask;
+	unsigned int			shift;
+	unsigned int			used;
+	unsigned int			live;
+	struct rcu_head			rcu;
+	struct kprobe_table_entry	entry[];
+};
+
+extern struct kprobe_table __rcu *kprobe_table;
+
+/* Fibonacci hashing: the high bits of the product are well mixed. */
+static __always_inline unsigned long
+kprobe_table_home(const struct kprobe_table *t, unsigned long addr)
+{
+	return (addr * GOLDEN_RATIO_PRIME) >> t->shift;
+}
+
+/**
+ * kprobe_table_find() - find the site at an address
+ * @addr: the address
+ *
+ * Context: any, also NMI. Preemption off where RCU watches, or kprobe_mutex held.
+ * Return: the head of the site, or NULL.
+ */
+static __always_inline struct kprobe_head *kprobe_table_find(unsigned long addr)
+{
+	const struct kprobe_table *t = rcu_dereference_raw(kprobe_table);
+	const struct kprobe_table_entry *e = t->entry + kprobe_table_home(t, addr);
+	unsigned long key;
+
+	for (;;) {
+		/* Pairs with the release in kprobe_table_insert(). */
+		key = smp_load_acquire(&e->addr);
+		if (likely(key == addr))
+			return READ_ONCE(e->head);
+		/* Ends the walk: the table is never full. */
+		if (!key)
+			return NULL;
+		if (++e > t->entry + t->mask)
+			e = t->entry;
+	}
+}
+
+/**
+ * find_kprobe() - get_kprobe() without a call
+ * @addr: the address
+ *
+ * Context: as get_kprobe().
+ * Return: as get_kprobe().
+ */
+static __always_inline struct kprobe *find_kprobe(unsigned long addr)
+{
+	struct kprobe_head *head = kprobe_table_find(addr);
+
+	return head ? &head->kp : NULL;
+}
+
+/* Handlers of a site's probe; documented at their definitions. */
+int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
+			      unsigned long flags);
+int kprobe_site_fault_handler(struct kprobe *kp, struct pt_regs *regs,
+			      int trapnr);
+int kprobe_handler_fault(struct pt_regs *regs, int trapnr);
+
+/**
+ * kprobe_call_pre() - kprobe_site_pre_handler(), with the usual case inline
+ * @kp: the probe of a site
+ * @regs: state of the probed code
+ *
+ * Context: hit path, where RCU watches.
+ * Return: as kprobe_site_pre_handler().
+ */
+static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
+	struct kprobe *p = rcu_dereference_raw(head->sole);
+
+	/* Lockdep kernels check what handlers do to interrupts. */
+	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
+		return kprobe_site_pre_handler(kp, regs);
+
+	return p->pre_handler(p, regs);
+}
+
+void kprobes_inc_nmissed_count(struct kprobe *p);
+void kprobe_miss_unwatched(struct kprobe *kp);
+void dump_kprobe(struct kprobe *p);
+
+/*
+ * The current hit
+ */
+
+/**
+ * kprobe_running() - the probe whose handlers or instruction run on this CPU
+ *
+ * Context: preemption off.
+ * Return: the probe, or NULL.
+ */
+static nokprobe_inline struct kprobe *kprobe_running(void)
+{
+	return __this_cpu_read(current_kprobe);
+}
+
+/**
+ * reset_current_kprobe() - the hit on this CPU is over
+ *
+ * Context: preemption off.
+ */
+static nokprobe_inline void reset_current_kprobe(void)
+{
+	__this_cpu_write(current_kprobe, NULL);
+}
+
+/**
+ * get_kprobe_ctlblk() - this CPU's control block
+ *
+ * Context: preemption off.
+ * Return: the control block.
+ */
+static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
+{
+	return this_cpu_ptr(&kprobe_ctlblk);
+}
+
+/**
+ * kprobe_hit_begin() - a probe becomes the current probe of this CPU
+ * @p: the probe
+ *
+ * This is the one order in which the two are published. Whatever interrupts it
+ * sees either no current probe, or @p with KPROBE_HIT_ACTIVE. It never sees @p
+ * with the status of an earlier hit, which backends would take for a step of
+ * @p. Inside an outer hit it may see the outer probe with KPROBE_HIT_ACTIVE. That
+ * answer is always safe: neither a step nor a fault is to end that hit now.
+ *
+ * An interrupt between the first two stores finds no current probe, so its own
+ * hits do not restore the status: hence the third store. After the second one
+ * they do.
+ *
+ * Context: hit path, preemption off.
+ */
+static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
+{
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	/* The barriers order against interrupts and NMIs of this CPU only. */
+	barrier();
+	__this_cpu_write(current_kprobe, p);
+	barrier();
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+}
+
+/**
+ * kprobe_hit_enter() - the gate: may this hit call handlers?
+ * @p: the probe of the site that was hit
+ * @watched: RCU is known to watch, or the caller judges that later
+ *
+ * Not inside another hit, and not where RCU does not watch. Such a hit is counted
+ * as missed, and reset_current_kprobe() must not be called for it. @p itself must
+ * not depend on RCU unless @watched.
+ *
+ * A breakpoint passes true for @watched, as it has to execute the instruction in
+ * any case: kprobe_site_pre_handler() judges where the exception does not make
+ * RCU watch. ftrace passes true because it has checked before the lookup. Only
+ * detours, whose site outlives every task in them, have it checked here.
+ *
+ * Context: hit path, preemption off.
+ * Return: true if @p is the current probe now, and handlers are to be called.
+ */
+static nokprobe_inline bool kprobe_hit_enter(struct kprobe *p, bool watched)
+{
+	if (unlikely(kprobe_running())) {
+		kprobes_inc_nmissed_count(p);
+		return false;
+	}
+
+	if (!watched && unlikely(!kprobe_rcu_is_watching())) {
+		kprobe_miss_unwatched(p);
+		return false;
+	}
+
+	kprobe_hit_begin(p);
+	return true;
+}
+
+#ifdef KPROBE_MAX_NESTING
+/**
+ * kprobe_nesting_begin() - a hit inside another one is about to be stepped
+ * @p: the probe that was hit
+ *
+ * Saves the outer hit and makes @p current. The depth is counted first here, and
+ * last in kprobe_nesting_end(): an NMI in between uses the element above.
+ *
+ * Context: hit path, preemption off, interrupts off.
+ */
+static nokprobe_inline void kprobe_nesting_begin(struct kprobe *p)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth];
+
+	if (unlikely(kcb->depth == KPROBE_MAX_NESTING)) {
+		dump_kprobe(p);
+		BUG();
+	}
+
+	kcb->depth++;
+	barrier();
+	prev->kp = kprobe_running();
+	prev->status = kcb->kprobe_status;
+	prev->step = kcb->step;
+	__this_cpu_write(current_kprobe, p);
+}
+
+/**
+ * kprobe_nesting_end() - the inner hit is over, the outer one continues
+ *
+ * Context: as kprobe_nesting_begin().
+ */
+static nokprobe_inline void kprobe_nesting_end(void)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth - 1];
+
+	kcb->kprobe_status = prev->status;
+	kcb->step = prev->step;
+	__this_cpu_write(current_kprobe, prev->kp);
+	barrier();
+	kcb->depth--;
+}
+#endif
+
+#endif /* _LINUX_KPROBES_HIT_H */

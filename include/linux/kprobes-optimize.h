@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Jump optimization, between the core and an architecture with OPTPROBES.
+ *
+ * A detour saves the registers, calls the handlers, and executes copies of the
+ * instructions that the jump to it replaces. The architecture makes detours and
+ * writes jumps; kernel/kprobes/optimizer.c decides when.
+ *
+ * Included by <linux/kprobes-arch.h>.
+ */
+#ifndef _LINUX_KPROBES_OPTIMIZE_H
+#define _LINUX_KPROBES_OPTIMIZE_H
+
+/*
+ * Bytes at the start of each page of detours that belong to the architecture. It
+ * fills them when it allocates the page, with code that all detours of the page
+ * share.
+ */
+#ifndef KPROBE_OPTINSN_HEAD_SIZE
+#define KPROBE_OPTINSN_HEAD_SIZE	0
+#endif
+
+/* Private bits of kprobe.flags that only architectures with detours look at. */
+#define KPROBE_FLAG_DETOUR	BIT(29)	/* hits continue in the detour's copies */
+#define KPROBE_FLAG_JUMP	BIT(28)	/* the text may have a jump */
+
+/* Why there is no jump. */
+enum kprobe_noopt {
+	KPROBE_NOOPT_NONE,
+	/* Found by the core. */
+	KPROBE_NOOPT_FTRACE,
+	KPROBE_NOOPT_DISARMED,
+	KPROBE_NOOPT_OFF,
+	KPROBE_NOOPT_POST,
+	KPROBE_NOOPT_FAULT,
+	KPROBE_NOOPT_NEIGHBOUR,
+	KPROBE_NOOPT_INIT,
+	KPROBE_NOOPT_LIVEPATCH,
+	KPROBE_NOOPT_NOMEM,
+	KPROBE_NOOPT_CHANGED,
+	/* Found by arch_prepare_optimized_kprobe(). */
+	KPROBE_NOOPT_ARCH,
+	KPROBE_NOOPT_RANGE,
+	KPROBE_NOOPT_END,
+	KPROBE_NOOPT_INSN,
+	KPROBE_NOOPT_CALL,
+	KPROBE_NOOPT_EXTABLE,
+	KPROBE_NOOPT_PATCHED,
+	KPROBE_NOOPT_TARGET,
+	KPROBE_NOOPT_LANDING,
+	KPROBE_NOOPT_INDIRECT,
+	KPROBE_NOOPT_SEGMENT,
+	KPROBE_NOOPT_UNDECODED,
+	NR_KPROBE_NOOPTS,
+};
+
+/**
+ * struct optimized_kprobe - a probe that may have a detour
+ * @kp: the probe
+ * @list: linked by the core
+ * @optinsn: what the architecture keeps
+ * @why: enum kprobe_noopt; set by arch_prepare_optimized_kprobe() when it refuses
+ * @why_at: offset from the probe of what it refuses for
+ * @why_transient: set as well when only other probes nearby are in the way
+ *
+ * It stays where it is for as long as a task may be in its detour.
+ */
+struct optimized_kprobe {
+	struct kprobe			kp;
+	struct list_head		list;
+	struct arch_optimized_insn	optinsn;
+	u8				why;
+	u8				why_at;
+	bool				why_transient;
+};
+
+/* The largest distance of a probe that is a reason for @why_transient. */
+#define KPROBE_OPT_NEARBY	512
+
+/*
+ * Hooks
+ */
+
+/**
+ * arch_optimizer_begin() - a probe is about to be prepared
+ * @addr: its address
+ *
+ * For work that takes long and that many probes share. It is to be done in
+ * pieces, between which others get kprobe_mutex.
+ *
+ * Context: kprobe_mutex held; sleeps.
+ * Return: true if there is more to be done.
+ * Default: weak, false.
+ */
+bool arch_optimizer_begin(unsigned long addr);
+
+/**
+ * arch_optimizer_forget() - text is about to be freed
+ * @start: first byte
+ * @end: byte after the last
+ *
+ * What arch_optimizer_begin() has found out about the text is not needed any more.
+ *
+ * Context: kprobe_mutex held; sleeps.
+ * Default: weak, does nothing.
+ */
+void arch_optimizer_forget(unsigned long start, unsigned long end);
+
+/**
+ * arch_prepare_optimized_kprobe() - make a detour
+ * @op: the probe; why, why_at and why_transient may be set when it is refused
+ * @orig: &op->kp
+ *
+ * Context: kprobe_mutex, CPU hotplug read lock, jump label lock and text_mutex
+ *	    held; sleeps.
+ * Return: 0, or an error with nothing kept: -ENOMEM if a later attempt may succeed,
+ *	   -ERANGE if no memory for a detour is in reach, any other if there can
+ *	   be no detour.
+ * Default: none.
+ */
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
+				  struct kprobe *orig);
+
+/**
+ * arch_prepared_optinsn() - is there a detour?
+ * @optinsn: of the probe
+ *
+ * Context: kprobe_mutex held.
+ * Return: non-zero if there is one.
+ * Default: none.
+ */
+int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
+
+/**
+ * arch_check_optimized_kprobe() - could the jump be hit by other probes?
+ * @op: a probe with a detour
+ *
+ * Context: kprobe_mutex held.
+ * Return: negative if another probe is armed in the text that the jump replaces,
+ *	   else 0.
+ * Default: weak, looks for such probes with arch_within_optimized_kprobe(). It is
+ *	    enough for every architecture.
+ */
+int arch_check_optimized_kprobe(struct optimized_kprobe *op);
+
+/**
+ * arch_within_optimized_kprobe() - does the jump replace an instruction?
+ * @op: a probe with a detour
+ * @addr: address of the instruction
+ *
+ * Context: kprobe_mutex held.
+ * Return: non-zero if @addr is in the text that the jump makes unusable.
+ * Default: weak, the address of the probe alone, for jumps that replace one
+ *	    instruction.
+ */
+int arch_within_optimized_kprobe(struct optimized_kprobe *op,
+				 kprobe_opcode_t *addr);
+
+/**
+ * arch_optimizer_borrower() - does the jump of another probe use an address?
+ * @addr: an address at which there is no probe
+ *
+ * A jump may need text elsewhere than at its probe. That text must be of no use to
+ * anything but a probe.
+ *
+ * Context: kprobe_mutex held.
+ * Return: the probe with that jump, or NULL.
+ * Default: weak, NULL.
+ */
+struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr);
+
+/**
+ * arch_optimize_kprobes() - turn breakpoints into jumps
+ * @oplist: armed probes with a detour. Those that get their jump are taken off
+ *	    with list_del_init(); those whose text has changed are left on it
+ *
+ * No task is in the text that is replaced, except for CPUs at the breakpoint.
+ *
+ * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; sleeps.
+ * Default: none.
+ */
+void arch_optimize_kprobes(struct list_head *oplist);
+
+/**
+ * arch_unoptimize_kprobes() - turn jumps into breakpoints
+ * @oplist: probes with a jump
+ * @done_list: list that each of them is moved to
+ *
+ * On return all CPUs see the original text after the breakpoints.
+ *
+ * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; sleeps.
+ * Default: none.
+ */
+void arch_unoptimize_kprobes(struct list_head *oplist,
+			     struct list_head *done_list);
+
+/**
+ * arch_unoptimize_kprobe() - turn one jump into a breakpoint
+ * @op: a probe with a jump
+ *
+ * The core does not call it; backends may.
+ *
+ * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; sleeps.
+ */
+void arch_unoptimize_kprobe(struct optimized_kprobe *op);
+
+/**
+ * arch_remove_optimized_kprobe() - give the detour back
+ * @op: a probe; it may have no detour, and no task is in the one that it has
+ *
+ * Context: kprobe_mutex held; sleeps. Touches no text of the probe, which may be
+ *	    gone.
+ * Default: none.
+ */
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
+
+/**
+ * arch_leave_detour() - leave a detour other than by its end
+ * @op: the probe of the detour
+ * @regs: state after the handlers
+ * @redirected: a handler has set the instruction pointer
+ *
+ * kprobe_detour_callback() calls it when a handler has returned non-zero, or when
+ * kprobe_detour_is_left() says that the end of the detour cannot restore @regs.
+ *
+ * Context: hit path; @op is the current probe.
+ * Return: what kprobe_detour_callback() returns to the detour.
+ * Default: none; only for architectures whose detours call
+ *	    kprobe_detour_callback().
+ */
+int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs,
+		      bool redirected);
+
+/**
+ * alloc_optinsn_page() - allocate a page for detours
+ *
+ * Context: as alloc_insn_page().
+ * Return: as alloc_insn_page().
+ * Default: weak, alloc_insn_page().
+ */
+void *alloc_optinsn_page(void);
+
+#ifdef KPROBE_SLOT_REGION_SHIFT
+/**
+ * alloc_optinsn_page_near() - allocate a page for the detours of one region
+ * @start: first address of the region
+ *
+ * Context: as alloc_insn_page().
+ * Return: as alloc_insn_page_near().
+ * Default: none.
+ */
+void *alloc_optinsn_page_near(unsigned long start);
+#endif
+
+/**
+ * free_optinsn_page() - free a page of detours
+ * @page: the page
+ *
+ * Context: as alloc_insn_page().
+ * Default: weak, execmem_free().
+ */
+void free_optinsn_page(void *page);
+
+/*
+ * Offered to architectures; documented at their definitions.
+ */
+kprobe_opcode_t *get_optinsn_slot(void);
+kprobe_opcode_t *get_optinsn_slot_near(unsigned long addr);
+void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
+bool is_kprobe_optinsn_slot(unsigned long addr);
+void kprobe_own_optinsn_slot(kprobe_opcode_t *slot, struct optimized_kprobe *op);
+struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr);
+
+int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
+void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
+
+#endif /* _LINUX_KPROBES_OPTIMIZE_H */

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Arming and disarming, always of many sites at a time, and the global switch.
+ * Breakpoints cannot fail. ftrace can: for lack of memory, or because another
+ * user has claimed a function.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/memory.h>
+#include <linux/sched.h>
+
+#include "arm.h"
+#include "ftrace.h"
+#include "optimizer.h"
+#include "site.h"
+
+/* The global switch; kprobe_mutex. */
+static bool kprobes_all_disarmed;
+
+#ifndef __ARCH_WANT_KPROBES_BATCH
+void arch_arm_kprobes(struct list_head *kps)
+{
+	struct kprobe *kp;
+
+	lockdep_assert_held(&text_mutex);
+
+	list_for_each_entry(kp, kps, list) {
+		arch_arm_kprobe(kp);
+		cond_resched();
+	}
+}
+
+void arch_disarm_kprobes(struct list_head *kps)
+{
+	struct kprobe *kp;
+
+	lockdep_assert_held(&text_mutex);
+
+	list_for_each_entry(kp, kps, list) {
+		arch_disarm_kprobe(kp);
+		cond_resched();
+	}
+}
+#endif
+
+/**
+ * kprobe_arm_add() - put a site on the list of its kind
+ * @lists: the lists
+ * @site: the site; it may be on one of them
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_arm_add(struct kprobe_arm_lists *lists, struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_move_tail(&site->head.kp.list, site->kind == KPROBE_SITE_FTRACE ?
+					    &lists->ftrace : &lists->text);
+}
+
+/**
+ * kprobe_arm_wanted() - should a site be armed?
+ * @site: the site
+ *
+ * Context: kprobe_mutex held.
+ * Return: true if a user is enabled and probes are not switched off.
+ */
+bool kprobe_arm_wanted(const struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return site->nr_enabled && !kprobes_all_disarmed;
+}
+
+/* All sites of a list have reached a new state. */
+static void set_state(struct list_head *kps, enum kprobe_site_state to)
+{
+	struct kprobe *kp, *tmp;
+
+	list_for_each_entry_safe(kp, tmp, kps, list) {
+		list_del_init(&kp->list);
+		kprobe_site_move(kprobe_to_site(kp), to);
+		kprobe_opt_site_changed(kprobe_to_site(kp));
+	}
+}
+
+static void unlink_all(struct list_head *kps)
+{
+	struct kprobe *kp, *tmp;
+
+	list_for_each_entry_safe(kp, tmp, kps, list)
+		list_del_init(&kp->list);
+}
+
+/**
+ * kprobe_arm_text() - write breakpoints
+ * @lists: READY sites on the list of text, which becomes empty
+ *
+ * Jumps of other probes over these breakpoints are reverted first.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_arm_text(struct kprobe_arm_lists *lists)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (list_empty(&lists->text))
+		return;
+
+	lists->bypassed |= kprobe_opt_revert_over(&lists->text);
+	scoped_guard(kprobe_text)
+		arch_arm_kprobes(&lists->text);
+	set_state(&lists->text, KPROBE_SITE_ARMED);
+}
+
+/**
+ * kprobe_disarm_text() - remove breakpoints, and the jumps in their place
+ * @lists: ARMED sites on the list of text, which becomes empty
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_disarm_text(struct kprobe_arm_lists *lists)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (list_empty(&lists->text))
+		return;
+
+	kprobe_opt_revert_at(&lists->text);
+	scoped_guard(kprobe_text)
+		arch_disarm_kprobes(&lists->text);
+	set_state(&lists->text, KPROBE_SITE_READY);
+}
+
+/**
+ * kprobe_arm_ftrace() - arm sites of ftrace, all or none
+ * @lists: READY sites on the list of ftrace, which becomes empty
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or an error as of kprobe_ftrace_arm().
+ */
+int kprobe_arm_ftrace(struct kprobe_arm_lists *lists)
+{
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	ret = kprobe_ftrace_arm(&lists->ftrace);
+	if (ret)
+		unlink_all(&lists->ftrace);
+	else
+		set_state(&lists->ftrace, KPROBE_SITE_ARMED);
+	return ret;
+}
+
+/**
+ * kprobe_disarm_ftrace() - disarm as many sites of ftrace as possible
+ * @lists: sites on the list of ftrace, which becomes empty
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or an error as of kprobe_ftrace_disarm(); some sites are still ARMED
+ *	   then.
+ */
+int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
+{
+	struct kprobe *kp, *tmp;
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	ret = kprobe_ftrace_disarm(&lists->ftrace);
+	list_for_each_entry_safe(kp, tmp, &lists->ftrace, list) {
+		if (kprobe_to_site(kp)->ftrace)
+			list_del_init(&kp->list);
+	}
+	set_state(&lists->ftrace, KPROBE_SITE_READY);
+	return ret;
+}
+
+/**
+ * kprobe_arm_update() - arm or disarm one site, as its users want it
+ * @site: the site
+ * @lists: empty lists
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or an error of ftrace, and the site is as before.
+ */
+int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site)) {
+		kprobe_arm_add(lists, site);
+		kprobe_arm_text(lists);
+		return kprobe_arm_ftrace(lists);
+	}
+
+	if (site->state == KPROBE_SITE_ARMED && !kprobe_arm_wanted(site)) {
+		kprobe_arm_add(lists, site);
+		kprobe_disarm_text(lists);
+		return kprobe_disarm_ftrace(lists);
+	}
+
+	return 0;
+}
+
+/**
+ * kprobe_arm_leave() - a user has left a site
+ * @site: the site
+ * @lists: takes the site if it is to be disarmed
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_ftrace_note_leave(site);
+	if (site->state == KPROBE_SITE_ARMED && !site->nr_enabled)
+		kprobe_arm_add(lists, site);
+	else if (site->state == KPROBE_SITE_ARMED)
+		/* The only post handler may have left. */
+		kprobe_opt_update(site, NULL);
+	else if (site->state == KPROBE_SITE_READY && !site->nr_enabled)
+		/* It was to be armed, and prevented jumps of others. */
+		kprobe_opt_site_changed(site);
+}
+
+/**
+ * kprobe_arm_finish() - wait until no task bypasses a new breakpoint
+ * @lists: what the sites were armed with
+ *
+ * Context: process context; kprobe_mutex not held. Waits for a grace period of
+ *	    tasks-RCU if a jump of another probe had to be reverted.
+ */
+void kprobe_arm_finish(const struct kprobe_arm_lists *lists)
+{
+	if (lists->bypassed)
+		kprobe_opt_wait_for_tasks();
+}
+
+/*
+ * The global switch
+ */
+
+/**
+ * kprobes_are_armed() - state of the global switch
+ *
+ * Context: any.
+ * Return: true unless all probes are switched off.
+ */
+bool kprobes_are_armed(void)
+{
+	return !READ_ONCE(kprobes_all_disarmed);
+}
+
+/*
+ * Arm as many of @kps as possible. If ftrace refuses sites together, it may accept
+ * each half, so a few refusals cost the logarithm of the number of sites. The
+ * recursion is no deeper than that.
+ */
+static int arm_ftrace_halves(struct list_head *kps, unsigned int *failed)
+{
+	struct list_head *middle = kps;
+	unsigned int half;
+	LIST_HEAD(front);
+	int ret, err;
+
+	ret = kprobe_ftrace_arm(kps);
+	if (!ret) {
+		set_state(kps, KPROBE_SITE_ARMED);
+		return 0;
+	}
+
+	if (list_is_singular(kps)) {
+		unlink_all(kps);
+		++*failed;
+		return ret;
+	}
+
+	for (half = list_count_nodes(kps) / 2; half; half--)
+		middle = middle->next;
+	list_cut_position(&front, kps, middle);
+	err = arm_ftrace_halves(&front, failed);
+	ret = arm_ftrace_halves(kps, failed);
+	return ret ?: err;
+}
+
+/*
+ * ftrace has refused to arm all sites together. Mostly that is because another
+ * user has claimed a function, which does not concern sites without a post handler.
+ */
+static int arm_ftrace_rest(unsigned int *failed)
+{
+	LIST_HEAD(exclusive);
+	struct kprobe_site *site;
+	LIST_HEAD(shared);
+	int err, ret;
+
+	for_each_kprobe_site(site) {
+		if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site) &&
+		    site->kind == KPROBE_SITE_FTRACE)
+			list_move_tail(&site->head.kp.list, kprobe_site_has_post(site) ?
+							    &exclusive : &shared);
+	}
+
+	err = arm_ftrace_halves(&shared, failed);
+	ret = arm_ftrace_halves(&exclusive, failed);
+	return ret ?: err;
+}
+
+/* What ftrace has refused to disarm together, it may disarm one by one. */
+static int disarm_ftrace_rest(unsigned int *failed)
+{
+	DEFINE_KPROBE_ARM_LISTS(lists);
+	struct kprobe_site *site;
+	int err = 0, ret;
+
+	for_each_kprobe_site(site) {
+		if (site->state != KPROBE_SITE_ARMED ||
+		    site->kind != KPROBE_SITE_FTRACE)
+			continue;
+		ret = kprobe_arm_update(site, &lists);
+		if (!ret)
+			continue;
+		++*failed;
+		err = ret;
+	}
+
+	return err;
+}
+
+/*
+ * Arm or disarm every site that the switch concerns. A site may be armed without an
+ * enabled user if disarming it has failed before; it gets another try.
+ */
+static int update_all(bool on, struct kprobe_arm_lists *lists, unsigned int *total,
+		      unsigned int *failed)
+{
+	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
+	struct kprobe_site *site;
+
+	for_each_kprobe_site(site) {
+		if (site->state != from || (on && !site->nr_enabled))
+			continue;
+		/* Calls in flight still return through these. */
+		if (!on && site->trampoline)
+			continue;
+		kprobe_arm_add(lists, site);
+		++*total;
+	}
+
+	if (on) {
+		kprobe_arm_text(lists);
+		return kprobe_arm_ftrace(lists) ? arm_ftrace_rest(failed) : 0;
+	}
+
+	kprobe_disarm_text(lists);
+	return kprobe_disarm_ftrace(lists) ? disarm_ftrace_rest(failed) : 0;
+}
+
+static int switch_all(bool on, struct kprobe_arm_lists *lists)
+{
+	unsigned int total = 0, failed = 0;
+	int ret;
+
+	guard(mutex)(&kprobe_mutex);
+
+	if (kprobes_all_disarmed == !on)
+		return 0;
+
+	WRITE_ONCE(kprobes_all_disarmed, !on);
+	ret = update_all(on, lists, &total, &failed);
+
+	if (failed)
+		pr_warn("Kprobes globally %s, but %u of %u failed\n",
+			on ? "enabled" : "disabled", failed, total);
+	else
+		pr_info("Kprobes globally %s\n", on ? "enabled" : "disabled");
+	return ret;
+}
+
+/**
+ * kprobes_arm_all() - switch all probes on or off
+ * @on: the new state
+ *
+ * Continues after an error. Which probes are disabled does not change.
+ *
+ * Context: process context, sleeps; see kprobe_arm_finish() for what it waits for.
+ * Return: 0, or the last error.
+ */
+int kprobes_arm_all(bool on)
+{
+	DEFINE_KPROBE_ARM_LISTS(lists);
+	int ret = switch_all(on, &lists);
+
+	kprobe_arm_finish(&lists);
+	return ret;
+}

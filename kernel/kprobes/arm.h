@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_ARM_H
+#define _KERNEL_KPROBES_ARM_H
+
+#include "internal.h"
+
+/**
+ * struct kprobe_arm_lists - sites to be armed or disarmed together
+ * @ftrace: sites of ftrace, linked by kp.list
+ * @text: sites with a breakpoint, linked by kp.list
+ * @bypassed: set if tasks in a detour may still bypass breakpoints that were written,
+ *	      until kprobe_opt_wait_for_tasks()
+ */
+struct kprobe_arm_lists {
+	struct list_head	ftrace;
+	struct list_head	text;
+	bool			bypassed;
+};
+
+#define DEFINE_KPROBE_ARM_LISTS(name) struct kprobe_arm_lists name = {	\
+	.ftrace = LIST_HEAD_INIT((name).ftrace),			\
+	.text = LIST_HEAD_INIT((name).text),				\
+}
+
+void kprobe_arm_add(struct kprobe_arm_lists *lists, struct kprobe_site *site);
+bool kprobe_arm_wanted(const struct kprobe_site *site);
+void kprobe_arm_text(struct kprobe_arm_lists *lists);
+void kprobe_disarm_text(struct kprobe_arm_lists *lists);
+int kprobe_arm_ftrace(struct kprobe_arm_lists *lists);
+int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists);
+int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists);
+void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists);
+void kprobe_arm_finish(const struct kprobe_arm_lists *lists);
+
+bool kprobes_are_armed(void);
+int kprobes_arm_all(bool on);
+
+#endif /* _KERNEL_KPROBES_ARM_H */

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The hit path of jump-optimized probes: what detours call.
+ */
+
+#include "hit.h"
+
+/**
+ * opt_pre_handler() - call the pre handlers of all users, in a detour
+ * @kp: the probe of a site
+ * @regs: state of the probed code
+ *
+ * For backends whose detours do their own part of a hit, and cannot continue
+ * elsewhere: what handlers return is ignored.
+ *
+ * Context: hit path, preemption off.
+ */
+void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	/* A return trampoline that is itself probed may be optimized, too. */
+	if (likely(kprobe_rcu_is_watching() || kprobe_to_site(kp)->trampoline))
+		kprobe_site_pre_handler(kp, regs);
+	else
+		kprobe_miss_unwatched(kp);
+}
+NOKPROBE_SYMBOL(opt_pre_handler);
+
+#ifdef __ARCH_WANT_KPROBES_DETOUR
+/**
+ * kprobe_detour_callback() - a detour was entered
+ * @op: its probe
+ * @regs: state before the probed instruction, with the ip that handlers see
+ *
+ * Handlers may remove something from the stack; the detour leaves no room for what
+ * they would push.
+ *
+ * Context: hit path; any context, interrupts as they were.
+ * Return: 0 to continue with the copies at the end of the detour; otherwise what
+ *	   arch_leave_detour() has returned.
+ */
+__visible int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs)
+{
+	int ret = 0;
+
+	preempt_disable_notrace();
+
+	if (likely(kprobe_hit_enter(&op->kp, false))) {
+		ret = kprobe_call_pre(&op->kp, regs);
+		if (unlikely(ret || arch_detour_is_left(regs)))
+			ret = arch_leave_detour(op, regs, ret);
+		reset_current_kprobe();
+	}
+
+	preempt_enable_notrace();
+	return ret;
+}
+NOKPROBE_SYMBOL(kprobe_detour_callback);
+#endif

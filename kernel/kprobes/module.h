@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_MODULE_H
+#define _KERNEL_KPROBES_MODULE_H
+
+#include <linux/types.h>
+
+struct module;
+
+#ifdef CONFIG_MODULES
+
+void kprobe_module_init(void);
+bool kprobe_module_known(const struct module *mod);
+int kprobe_module_pin(unsigned long addr, struct module **pinned);
+
+#else
+
+static inline void kprobe_module_init(void)
+{
+}
+
+static inline int kprobe_module_pin(unsigned long addr, struct module **pinned)
+{
+	return 0;
+}
+
+#endif
+
+#endif /* _KERNEL_KPROBES_MODULE_H */

@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Registration and unregistration. Everything is a batch, and one probe is a batch
+ * of one.
+ *
+ * A batch is resolved, vetted, prepared, published and armed, each for all its
+ * probes before the next; if one of them fails, all are undone. So thousands of
+ * probes share the cross-CPU synchronizations and the grace periods that a single
+ * one needs.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/jump_label.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "arm.h"
+#include "call.h"
+#include "ftrace.h"
+#include "module.h"
+#include "optimizer.h"
+#include "register.h"
+#include "site.h"
+#include "table.h"
+
+/* Preparing may decode whole functions: let others at the text in between. */
+#define PREPARE_CHUNK	256
+
+/**
+ * kprobe_wait_for_hits() - wait until hits that have begun are over
+ *
+ * Afterwards no CPU runs a handler or a step of them, and no trap that was taken
+ * before the text changed has still to find its site.
+ *
+ * Context: process context, waits for a grace period; kprobe_mutex not held.
+ */
+void kprobe_wait_for_hits(void)
+{
+	synchronize_rcu_expedited();
+	/* RCU does not know of breakpoints where it does not watch. */
+	kprobe_table_sync();
+}
+
+/*
+ * Leaving
+ */
+
+static void reap_site(struct kprobe_site *site)
+{
+	/* ftrace could not disarm it: its address stays in a filter. */
+	if (site->ftrace) {
+		kprobe_site_move(site, KPROBE_SITE_READY);
+		kprobe_site_remove(site);
+		kprobe_site_release(site);
+		kprobe_ftrace_abandon(site);
+		return;
+	}
+
+	kprobe_site_remove(site);
+	/* A task may be in its detour. */
+	if (!kprobe_opt_reclaim(site))
+		kprobe_site_free(site);
+}
+
+/*
+ * Sites on @reap have had a grace period since their last user left. Those that
+ * found a new user in the meantime are no longer on it.
+ */
+static void reap_sites(struct list_head *reap)
+{
+	struct kprobe_site *site, *tmp;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry_safe(site, tmp, reap, reap)
+		reap_site(site);
+}
+
+/*
+ * A user leaves. Sites to be disarmed are collected in @lists, those to be freed one
+ * grace period later in @reap.
+ */
+static void user_leaves(struct kprobe_site *site, struct kprobe *p,
+			const struct kprobe_batch_ops *ops,
+			struct kprobe_arm_lists *lists, struct list_head *reap)
+{
+	kprobe_site_del_user(site, p);
+	if (!site->nr_users)
+		list_move_tail(&site->reap, reap);
+	kprobe_arm_leave(site, lists);
+	if (ops)
+		ops->stop(p);
+}
+
+static void disarm_left(struct kprobe_arm_lists *lists)
+{
+	int ret = kprobe_disarm_ftrace(lists);
+
+	if (ret)
+		pr_warn_ratelimited("probes stay in ftrace for now: %d\n", ret);
+	kprobe_ftrace_settle();
+	kprobe_disarm_text(lists);
+}
+
+/* Takes all of them out, and returns which left: a chain through kprobe.next. */
+static struct kprobe *take_out(struct kprobe **kps, int num,
+			       const struct kprobe_batch_ops *ops,
+			       struct kprobe_call *call, u64 *others,
+			       struct list_head *reap)
+{
+	DEFINE_KPROBE_ARM_LISTS(lists);
+	struct kprobe *left = NULL, *p;
+	struct kprobe_call *other;
+	struct kprobe_site *site;
+	int i;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	for (i = 0; i < num; i++) {
+		p = kps[i];
+		if (!p)
+			continue;
+		site = kprobe_site_of_user(p);
+		other = kprobe_call_of(p);
+		/* It is ours if @p is in the array twice. */
+		if (other && other != call)
+			*others = max(*others, other->nr);
+		if (!site) {
+			if (!other)
+				p->addr = NULL;
+			continue;
+		}
+
+		user_leaves(site, p, ops, &lists, reap);
+		kprobe_call_claim(call, p);
+		p->next = left;
+		left = p;
+	}
+	disarm_left(&lists);
+
+	return left;
+}
+
+/**
+ * kprobe_batch_unregister() - end many probes with one grace period
+ * @kps: the probes; one that is not registered gets addr = NULL
+ * @num: how many
+ * @ops: what is particular about these probes, or NULL
+ *
+ * If another call still uses one of the structures, this waits for its end.
+ *
+ * Context: process context, waits for a grace period.
+ */
+void kprobe_batch_unregister(struct kprobe **kps, int num,
+			     const struct kprobe_batch_ops *ops)
+{
+	struct kprobe *left, *p;
+	DEFINE_KPROBE_CALL(call);
+	LIST_HEAD(reap);
+	u64 others = 0;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		left = take_out(kps, num, ops, &call, &others, &reap);
+
+	if (left) {
+		kprobe_wait_for_hits();
+		for (p = left; p && ops; p = p->next)
+			ops->done(p);
+
+		guard(mutex)(&kprobe_mutex);
+		for (p = left; p; p = p->next)
+			INIT_LIST_HEAD(&p->list);
+		reap_sites(&reap);
+		/* From here on the structures belong to their users again. */
+		kprobe_call_end(&call, kps, num);
+	}
+	kprobe_call_wait(others);
+}
+
+/*
+ * Coming
+ */
+
+/**
+ * struct kprobe_reg - one probe of a batch that is being registered
+ * @p: the user's probe
+ * @where: where it will be
+ * @site: the site there
+ * @mod: the module it is in, pinned, or NULL
+ * @flags: flags of @p before the call
+ * @nmissed: nmissed of @p before the call
+ * @addr: addr of @p before the call
+ * @vetted: it has passed kprobe_batch_ops.vet
+ * @creator: @site was made for this probe
+ * @linked: @p is a user of @site
+ */
+struct kprobe_reg {
+	struct kprobe		*p;
+	struct kprobe_where	where;
+	struct kprobe_site	*site;
+	struct module		*mod;
+	u32			flags;
+	unsigned long		nmissed;
+	kprobe_opcode_t		*addr;
+	bool			vetted;
+	bool			creator;
+	bool			linked;
+};
+
+/**
+ * struct kprobe_batch - probes that are being registered
+ * @reg: one for each probe
+ * @num: how many
+ * @limit: the first probe that failed; later ones do not matter any more
+ * @err: its error
+ * @ops: what is particular about these probes, or NULL
+ * @call: claims the structures
+ * @lists: what is armed
+ */
+struct kprobe_batch {
+	struct kprobe_reg		*reg;
+	int				num;
+	int				limit;
+	int				err;
+	const struct kprobe_batch_ops	*ops;
+	struct kprobe_call		*call;
+	struct kprobe_arm_lists		*lists;
+};
+
+/*
+ * Each phase goes through all probes, but the batch is to fail as if each probe had
+ * gone through all phases in its turn. So a failure counts only if it is further
+ * to the front than the one known.
+ */
+static void batch_fail(struct kprobe_batch *b, int i, int err)
+{
+	if (i >= b->limit)
+		return;
+	b->limit = i;
+	b->err = err;
+}
+
+#define for_each_reg(i, r, b) \
+	for ((i) = 0, (r) = (b)->reg; (i) < (b)->limit; (i)++, (r)++)
+
+static int resolve(struct kprobe_reg *r)
+{
+	struct kprobe *p = r->p;
+	int ret;
+
+	if (!p)
+		return -EINVAL;
+
+	ret = kprobe_address_resolve(p->addr, p->symbol_name, p->offset, &r->where);
+	if (ret)
+		return ret;
+
+	if (p->fault_handler && !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* Registered already, or by an earlier element of this array, or in use elsewhere. */
+static bool is_used(struct kprobe *p, const struct kprobe_call *by,
+		    const struct kprobe_call *us)
+{
+	return (p->addr && kprobe_site_of_user(p)) || (by && by != us);
+}
+
+/*
+ * Probes with ops have resources, which must not be replaced while hits use them, nor
+ * by two registrations at a time. So they are claimed before they are vetted.
+ */
+static void batch_claim(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	int i;
+
+	guard(mutex)(&kprobe_mutex);
+
+	for_each_reg(i, r, b) {
+		struct kprobe_call *by = kprobe_call_of(r->p);
+
+		if (WARN_ON_ONCE(by || is_used(r->p, by, b->call)))
+			batch_fail(b, i, -EINVAL);
+		else
+			kprobe_call_claim(b->call, r->p);
+	}
+}
+
+static void batch_vet_probes(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	int i, ret;
+
+	batch_claim(b);
+	for_each_reg(i, r, b) {
+		ret = b->ops->vet(r->p, &r->where);
+		if (ret)
+			batch_fail(b, i, ret);
+		else
+			r->vetted = true;
+	}
+}
+
+static int vet_address(struct kprobe_reg *r)
+{
+	int ret;
+
+	jump_label_lock();
+	preempt_disable();
+
+	/* First, as the vetting of the address looks the module up more than once. */
+	ret = kprobe_module_pin(r->where.addr, &r->mod);
+	if (!ret)
+		ret = kprobe_address_vet(&r->where);
+	if (ret && r->mod) {
+		module_put(r->mod);
+		r->mod = NULL;
+	}
+
+	preempt_enable();
+	jump_label_unlock();
+	return ret;
+}
+
+static void batch_vet_addresses(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	int i, ret;
+
+	for_each_reg(i, r, b) {
+		ret = vet_address(r);
+		if (ret)
+			batch_fail(b, i, ret);
+		cond_resched();
+	}
+}
+
+static int find_or_create_site(struct kprobe_reg *r)
+{
+	r->site = kprobe_site_at(r->where.addr);
+	if (!r->site) {
+		r->site = kprobe_site_create(r->where.addr, r->where.kind);
+		if (!r->site)
+			return -ENOMEM;
+
+		if (r->where.on_entry)
+			kprobe_publish_flag(&r->site->head.kp, KPROBE_FLAG_ON_FUNC_ENTRY,
+					    true);
+		r->creator = true;
+	}
+
+	/* A backend may want to know before it makes the copy. */
+	if (r->site->state == KPROBE_SITE_NEW)
+		kprobe_site_note_handlers(r->site, r->p);
+	return 0;
+}
+
+static int prepare(struct kprobe_site *site)
+{
+	struct kprobe *kp = &site->head.kp;
+	int ret;
+
+	if (site->kind == KPROBE_SITE_FTRACE) {
+		ret = arch_prepare_kprobe_ftrace(kp);
+	} else {
+		ret = arch_prepare_kprobe(kp);
+		if (!ret)
+			flush_insn_slot(kp);
+	}
+
+	site->prepared = !ret;
+	if (ret)
+		pr_debug_ratelimited("cannot prepare a probe at %pS: %d\n",
+				     kp->addr, ret);
+	return ret;
+}
+
+static void batch_prepare(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	int i, ret, end;
+
+	for_each_reg(i, r, b) {
+		ret = find_or_create_site(r);
+		if (ret)
+			batch_fail(b, i, ret);
+	}
+
+	for (i = 0; i < b->limit; i = end) {
+		end = min(i + PREPARE_CHUNK, b->limit);
+
+		guard(kprobe_text)();
+		for (r = b->reg + i; r < b->reg + min(end, b->limit); r++) {
+			ret = r->creator ? prepare(r->site) : 0;
+			if (ret)
+				batch_fail(b, r - b->reg, ret);
+		}
+	}
+}
+
+static void batch_publish(struct kprobe_batch *b)
+{
+	int i, first = 0, new = 0;
+	struct kprobe_call *call;
+	struct kprobe_reg *r;
+
+	for_each_reg(i, r, b) {
+		if (r->creator && !new++)
+			first = i;
+	}
+	if (new && kprobe_table_reserve(new))
+		batch_fail(b, first, -ENOMEM);
+
+	for_each_reg(i, r, b) {
+		call = kprobe_call_of(r->p);
+		if (WARN_ON_ONCE(is_used(r->p, call, b->call))) {
+			batch_fail(b, i, -EINVAL);
+			break;
+		}
+
+		r->flags = r->p->flags;
+		r->nmissed = r->p->nmissed;
+		r->addr = r->p->addr;
+		kprobe_site_add_user(r->site, r->p);
+		/* That has cleared the field. */
+		if (call)
+			kprobe_call_claim(call, r->p);
+		r->linked = true;
+		if (r->site->state == KPROBE_SITE_NEW)
+			kprobe_site_move(r->site, KPROBE_SITE_READY);
+	}
+}
+
+/*
+ * It is known why a batch of ftrace sites failed, but not because of which site: all
+ * of them had passed everything else, and ftrace has few reasons to refuse.
+ */
+static void batch_arm_ftrace(struct kprobe_batch *b)
+{
+	struct kprobe *kp, *tmp;
+	LIST_HEAD(outgrown);
+	struct kprobe_reg *r;
+	int i, ret, first = b->limit;
+
+	for_each_reg(i, r, b) {
+		struct kprobe_site *site = r->site;
+
+		if (site->kind != KPROBE_SITE_FTRACE)
+			continue;
+		if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site))
+			kprobe_arm_add(b->lists, site);
+		else if (site->state == KPROBE_SITE_ARMED && kprobe_ftrace_outgrown(site))
+			list_move_tail(&site->head.kp.list, &outgrown);
+		else
+			continue;
+		first = min(first, i);
+	}
+
+	ret = kprobe_ftrace_upgrade(&outgrown);
+	list_for_each_entry_safe(kp, tmp, &outgrown, list)
+		list_del_init(&kp->list);
+	if (!ret)
+		ret = kprobe_arm_ftrace(b->lists);
+	if (!ret)
+		return;
+
+	list_for_each_entry_safe(kp, tmp, &b->lists->ftrace, list)
+		list_del_init(&kp->list);
+	pr_debug_ratelimited("cannot arm %pS, or another of its batch: %d\n",
+			     b->reg[first].site->head.kp.addr, ret);
+	batch_fail(b, first, ret);
+}
+
+/* What can fail comes first; breakpoints cannot. */
+static void batch_arm(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	LIST_HEAD(revert);
+	int i;
+
+	batch_arm_ftrace(b);
+
+	/* A batch that will be undone needs no breakpoints. */
+	if (b->limit < b->num)
+		return;
+
+	for_each_reg(i, r, b) {
+		if (r->site->kind == KPROBE_SITE_BREAKPOINT &&
+		    r->site->state == KPROBE_SITE_READY && kprobe_arm_wanted(r->site))
+			kprobe_arm_add(b->lists, r->site);
+		/* A new post handler, for example, rules a jump out. */
+		else if (r->site->state == KPROBE_SITE_ARMED)
+			kprobe_opt_update(r->site, &revert);
+	}
+	kprobe_opt_revert(&revert);
+	kprobe_arm_text(b->lists);
+}
+
+/* Returns whether hits may have seen any of it. */
+static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
+{
+	DEFINE_KPROBE_ARM_LISTS(lists);
+	bool seen = false;
+	struct kprobe_reg *r;
+
+	for (r = b->reg + b->num - 1; r >= b->reg; r--) {
+		seen |= r->linked;
+		if (r->linked) {
+			user_leaves(r->site, r->p, b->ops, &lists, reap);
+			kprobe_call_claim(b->call, r->p);
+		} else if (r->creator && r->site->state == KPROBE_SITE_NEW) {
+			/* No hit can have found it, and no other user may. */
+			reap_site(r->site);
+		}
+	}
+	disarm_left(&lists);
+	return seen;
+}
+
+static void batch_restore_users(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	for (r = b->reg; r < b->reg + b->num; r++) {
+		if (!r->linked)
+			continue;
+		INIT_LIST_HEAD(&r->p->list);
+		r->p->nmissed = r->nmissed;
+		WRITE_ONCE(r->p->flags, r->flags);
+		r->p->addr = r->addr;
+	}
+}
+
+/* Returns whether tasks have to be waited for, with the mutex dropped. */
+static bool batch_vacate(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	bool wait = false;
+	int i;
+
+	for_each_reg(i, r, b) {
+		if (r->where.kind == KPROBE_SITE_BREAKPOINT)
+			wait |= kprobe_opt_vacate(r->where.addr);
+	}
+
+	return wait;
+}
+
+/* Returns whether hits may have seen any of it, which was undone then. */
+static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
+{
+	bool seen = false;
+	int i;
+
+	mutex_lock(&kprobe_mutex);
+	/* From here to the publication of the sites no other jump can come there. */
+	while (batch_vacate(b)) {
+		mutex_unlock(&kprobe_mutex);
+		kprobe_opt_wait_for_tasks();
+		mutex_lock(&kprobe_mutex);
+	}
+	batch_vet_addresses(b);
+	batch_prepare(b);
+	batch_publish(b);
+	batch_arm(b);
+	if (b->limit < b->num)
+		seen = batch_undo(b, reap);
+	/* Before a module whose init fails can go: its notifier needs the mutex. */
+	for (i = 0; i < b->num; i++)
+		module_put(b->reg[i].mod);
+	mutex_unlock(&kprobe_mutex);
+
+	kprobe_arm_finish(b->lists);
+	return seen;
+}
+
+static int batch_register(struct kprobe_batch *b)
+{
+	struct kprobe_reg *r;
+	LIST_HEAD(reap);
+	int i, ret;
+
+	for_each_reg(i, r, b) {
+		ret = resolve(r);
+		if (ret)
+			batch_fail(b, i, ret);
+	}
+
+	if (b->ops)
+		batch_vet_probes(b);
+
+	if (batch_try(b, &reap))
+		kprobe_wait_for_hits();
+	if (b->limit == b->num) {
+		for (i = 0; i < b->num && b->ops; i++)
+			b->ops->registered(b->reg[i].p);
+		return 0;
+	}
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		batch_restore_users(b);
+		reap_sites(&reap);
+	}
+
+	for (r = b->reg; r < b->reg + b->num; r++) {
+		if (r->vetted)
+			b->ops->done(r->p);
+	}
+	return b->err;
+}
+
+/**
+ * kprobe_batch_register() - register many probes, all or none
+ * @kps: the probes
+ * @num: how many
+ * @ops: what is particular about these probes, or NULL
+ *
+ * Context: process context, sleeps; waits for a grace period on failure, and while
+ *	    tasks in a detour may bypass a breakpoint.
+ * Return: 0, or the error of the first probe that fails, with all of them as they
+ *	   were before; -EAGAIN too early at boot; -ENOMEM.
+ */
+int kprobe_batch_register(struct kprobe **kps, int num,
+			  const struct kprobe_batch_ops *ops)
+{
+	DEFINE_KPROBE_ARM_LISTS(lists);
+	struct kprobe_reg few[2] = {};
+	DEFINE_KPROBE_CALL(call);
+	struct kprobe_batch b = {
+		.reg	= few,
+		.num	= num,
+		.limit	= num,
+		.ops	= ops,
+		.call	= &call,
+		.lists	= &lists,
+	};
+	int i, ret;
+
+	if (!kprobes_initialized)
+		return -EAGAIN;
+
+	if (num > ARRAY_SIZE(few)) {
+		b.reg = kvcalloc(num, sizeof(*b.reg), GFP_KERNEL);
+		if (!b.reg)
+			return -ENOMEM;
+	}
+
+	for (i = 0; i < num; i++)
+		b.reg[i].p = kps[i];
+
+	ret = batch_register(&b);
+
+	if (call.nr) {
+		guard(mutex)(&kprobe_mutex);
+		kprobe_call_end(&call, kps, num);
+	}
+	if (b.reg != few)
+		kvfree(b.reg);
+	return ret;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Reading text as it is without probes, and finding the probes near an address.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "site.h"
+
+const void * __weak arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
+{
+	*len = sizeof(p->opcode);
+	return &p->opcode;
+}
+
+void __weak arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
+{
+}
+
+static bool changes_text(const struct kprobe_site *site)
+{
+	return site->kind == KPROBE_SITE_BREAKPOINT &&
+	       (site->state == KPROBE_SITE_READY || site->state == KPROBE_SITE_ARMED);
+}
+
+/* Copy the part of @text, which belongs at @at, that is inside the buffer. */
+static void overlay(u8 *buf, unsigned long addr, unsigned int len,
+		    const u8 *text, unsigned long at, unsigned int size)
+{
+	unsigned long from = max(addr, at), to = min(addr + len, at + size);
+
+	if (from < to)
+		memcpy(buf + (from - addr), text + (from - at), to - from);
+}
+
+/**
+ * kprobe_read_text() - read text as it is without probes
+ * @addr: address of the text
+ * @buf: buffer for the text
+ * @len: how many bytes
+ *
+ * Context: kprobe_mutex held; and text_mutex, if the text is to stay as it is.
+ * Return: 0, or -EFAULT.
+ */
+int kprobe_read_text(unsigned long addr, void *buf, unsigned int len)
+{
+	struct kprobe_site *site;
+	unsigned int size;
+	const void *text;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (copy_from_kernel_nofault(buf, (void *)addr, len))
+		return -EFAULT;
+
+	for_each_kprobe_site_in(site, addr - (KPROBE_MAX_PATCH - 1), addr + len) {
+		if (!changes_text(site))
+			continue;
+		text = arch_kprobe_saved_text(&site->head.kp, &size);
+		overlay(buf, addr, len, text, kprobe_site_addr(site), size);
+	}
+
+	arch_kprobe_restore_text(buf, addr, len);
+	return 0;
+}
+
+/**
+ * find_kprobe_in() - find the first probe in a range of text
+ * @addr: first byte
+ * @end: byte after the last
+ *
+ * For code that reads text and has to know what in it is not original. It looks at
+ * no probe after the range: a batch that is being registered may have thousands
+ * that are not prepared yet.
+ *
+ * Context: kprobe_mutex held.
+ * Return: a probe that is or was prepared, with a breakpoint or a jump or neither; or
+ *	   NULL.
+ */
+struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end)
+{
+	struct kprobe_site *site;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	for_each_kprobe_site_in(site, addr, end) {
+		if (changes_text(site))
+			return &site->head.kp;
+	}
+
+	return NULL;
+}
+
+/**
+ * kprobe_in_livepatch() - is an address in the text of a livepatch?
+ * @addr: the address
+ *
+ * Such text is relocated again whenever an object that it patches is loaded.
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool kprobe_in_livepatch(unsigned long addr)
+{
+	struct module *mod;
+
+	guard(preempt)();
+
+	mod = __module_text_address(addr);
+	return mod && is_livepatch_module(mod);
+}
