@@ -76,17 +76,17 @@ lock() {
 # this lock covers the machine, not just one output directory.
 BUILD_LOCK=${TMPDIR:-/tmp}/kprobes-linux-build.lock
 
-# kernel_line NAME - read the line of NAME in scripts/kernels into the variables
+# kernel_line NAME - read the line of NAME in scripts/build/kernels into the variables
 # arch, cross, targets and fragments.
 kernel_line() {
 	# shellcheck disable=SC2034 # used by the caller
 	read -r _ arch cross targets fragments < <(
-		grep "^${1#base-} " "$SCRIPTS/kernels") ||
-		die "no kernel '$1' in scripts/kernels"
+		grep "^${1#base-} " "$SCRIPTS/build/kernels") ||
+		die "no kernel '$1' in scripts/build/kernels"
 	[ "$cross" != - ] || cross=
 }
 
-# client SOURCE FILE - build a program of scripts/clients, which needs no library.
+# client SOURCE FILE - build a program of scripts/test/clients, which needs no library.
 client() {
 	local nolibc=$OUT/base/tools/include/nolibc
 	gcc -Wall -Wextra -Werror -Os -static -nostdlib -fno-stack-protector \
