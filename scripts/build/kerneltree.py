@@ -26,14 +26,14 @@ EDITS = "series/edits"
 STRIPPED_CONFIGS = ["KPROBES", "OPTPROBES", "KPROBES_ON_FTRACE", "KRETPROBES",
                     "KRETPROBE_ON_RETHOOK"]
 MAINTAINERS_ENTRY = "KPROBES"
-# Files of the base that have nobody to build them once we have the other one.
+# Files of the base that no Makefile builds once the named file is ours.
 STRIPPED_FILES = {
     "arch/x86/kernel/kprobes/opt.c": "arch/x86/kernel/kprobes/core.c",
 }
 
 
 class Refused(Exception):
-    """The base or the repository is not what it must be; says why."""
+    """The base or the repository is not as it must be; the message says why."""
 
 
 def read(path):
@@ -53,7 +53,7 @@ def base_version(base):
         raise Refused(f"{base} is not a kernel tree")
     v = [int(m.group(1)) for m in v]
     if v[:2] != [6, 12] or v[2] < 117:
-        raise Refused("the base is Linux {}.{}.{}, wanted is 6.12.117 or a "
+        raise Refused("the base is Linux {}.{}.{}, but must be 6.12.117 or a "
                       "later 6.12.y".format(*v))
     return "{}.{}.{}".format(*v)
 
@@ -169,7 +169,7 @@ class Tree:
             self.files[part] = read(os.path.join(TOP, part))
 
     def apply(self, name):
-        """Apply one edit, exactly: offsets are fine, fuzz is not."""
+        """Apply one edit exactly: with offsets, but without fuzz."""
         paths = edited_files(name)
         with tempfile.TemporaryDirectory() as tmp:
             for path in paths:
@@ -179,9 +179,9 @@ class Tree:
                 os.makedirs(os.path.dirname(os.path.join(tmp, path)), exist_ok=True)
                 with open(os.path.join(tmp, path), "wb") as f:
                     f.write(data)
-            # git apply and not patch(1): it is there before any set-up. The
-            # ceiling keeps it from taking a repository above for its own. Edits
-            # are written by hand, so line counts are taken from their text.
+            # git apply, not patch(1): git is installed before any set-up. The
+            # ceiling keeps it from using a repository in a parent directory.
+            # Edits are written by hand, so their line counts are recounted.
             r = subprocess.run(
                 ["git", "apply", "--recount", "--whitespace=nowarn",
                  os.path.join(TOP, EDITS, name)], cwd=tmp,
@@ -197,13 +197,13 @@ class Tree:
                 self.files[path] = read(full) if os.path.exists(full) else None
 
 
-# Written into the made tree: what was put there, to know what to take back
-# when it leaves the overlay.
+# Written into the tree: which files were put there, so that those that have left
+# the overlay can be removed.
 STATE = ".kprobes-tree"
 
 
 def load_state(folder):
-    """The state of the folder; None when it is still to be made."""
+    """The state of the folder; None if it has not been made yet."""
     try:
         return json.loads(read(os.path.join(folder, STATE)))
     except FileNotFoundError:
@@ -225,8 +225,8 @@ def copy_base(base, folder, fresh):
     """Bring the folder to the state of the base."""
     os.makedirs(folder, exist_ok=True)
     if fresh:
-        # A first copy keeps the old times. Later nothing may get an older time
-        # than objects built from its former contents.
+        # A first copy keeps the old times. Later, no file may get a time older
+        # than that of objects built from its former contents.
         how = ["-a"]
     else:
         how = ["-rlpc", "--delete"]
@@ -235,7 +235,7 @@ def copy_base(base, folder, fresh):
 
 
 def put(folder, path, data, mode):
-    """Write one file unless it is so already. True when something changed."""
+    """Write one file unless it is so already; True if something changed."""
     full = os.path.join(folder, path)
     if data is None:
         if not os.path.lexists(full):
@@ -271,8 +271,8 @@ def write_tree(tree, folder):
         save_state(folder, None, known | set(tree.files))
         copy_base(tree.base, folder, state is None)
     gone = (set(state["files"]) if state else set()) - set(tree.files)
-    # Remember what may be there before it is: an interrupted run then still
-    # knows what to take back.
+    # Recorded before the files are written, so that the run after an interrupted
+    # one still knows what to remove.
     save_state(folder, base_id, gone | set(tree.files))
 
     changed = 0

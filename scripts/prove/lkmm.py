@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A small judge of litmus tests, for where herd7 is not: all executions of a test, by the
-axioms of the base's tools/memory-model/linux-kernel.cat.
+"""A small judge of litmus tests, for machines without herd7: checks all executions of a
+test against the axioms of the base's tools/memory-model/linux-kernel.cat.
 
-Only what our tests use is known: marked loads and stores, cmpxchg in its four orders,
+It supports only what our tests use: marked loads and stores, cmpxchg in its four orders,
 fences, RCU, registers, and "if (r == V)" or "if (r != V)". No locks, no plain accesses.
 """
 import itertools
@@ -10,7 +10,7 @@ import re
 
 
 class Unknown(Exception):
-    """The test has something that is not known here."""
+    """The test uses something that is not supported here."""
 
 
 LOADS = {"READ_ONCE": "once", "rcu_dereference": "once", "smp_load_acquire": "acquire"}
@@ -58,7 +58,8 @@ class Test:
             m = re.match(r"if \((\w+)(?: (==|!=) (\w+))?\)( \{)?$", t)
             if m:
                 inner = self.block(tokens) if m.group(4) else self.block([tokens.pop(0)])
-                found.append(("if", m.group(1), m.group(2) or "!=", value(m.group(3) or "0"), inner))
+                found.append(("if", m.group(1), m.group(2) or "!=", value(m.group(3) or "0"),
+                              inner))
             elif not re.match(r"int \*?\w+;$", t):
                 found.append(self.statement(t))
         return found
@@ -91,7 +92,7 @@ class Test:
         return lambda regs, last: eval(code, {"value": value}, {"regs": regs, "last": last})
 
     def values(self):
-        """All that a location may hold."""
+        """All values that a location may hold."""
         found = {0, *self.init.values()}
 
         def collect(block):
@@ -117,7 +118,7 @@ class Event:
 
 
 def traces(test, nr, values):
-    """Yields (events, registers) for everything that the loads of a thread may read."""
+    """Yields (events, registers) for all combinations of values that a thread may load."""
     def run(todo, events, regs, ctrl):
         if not todo:
             yield events, {r: v for r, (v, _) in regs.items()}
@@ -337,7 +338,7 @@ def executions(test):
 
 
 def judge(text):
-    """Never, Sometimes or Always, for a test of which this is the text."""
+    """Never, Sometimes or Always, for the text of a test."""
     test = Test(text)
     held = [bool(test.exists(regs, last)) for regs, last in executions(test)]
     if not held:

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a guest's console says about the tests it ran.
+"""Parses the console of a guest for the results of its tests.
 
-As a program: results.py CONSOLE - judge a userland run (lines "ok NAME"), print
-what is wrong, one line each; exit status 1 if something is.
+As a program: results.py CONSOLE - judge a userland run (lines "ok NAME") and print
+its problems, one line each; exit status 1 if there is one.
 """
 import re
 import sys
 
-# A kernel in trouble. Result lines of tests are exempt, so a test may have such
-# a word in its name.
+# Reports of a kernel in trouble. Result lines of tests are exempt, so that the name of
+# a test may contain such a word.
 SPLAT = re.compile(
     r"WARNING:|BUG:|\bOops\b|cut here|[Uu]nexpected|Kernel panic|KASAN:|KCSAN:|"
     r"UBSAN:|DEBUG_LOCKS_WARN_ON|general protection|Internal error:|"
@@ -18,8 +18,8 @@ SPLAT = re.compile(
     r"lock(?:ing|dep).*(?:detected|turned off)|possible .* deadlock")
 RESULT = re.compile(r"^(?P<indent> *)(?P<ok>ok|not ok) (?:(?P<nr>\d+) )?(?:- )?(?P<name>.*?)"
                     r"(?P<skip> # SKIP.*)?$")
-# One test may provoke one warning on purpose. It announces it with a line
-# "expect splat: TEXT"; the next splat whose lines contain TEXT is forgiven.
+# A test that provokes a warning on purpose announces it with a line
+# "expect splat: TEXT"; the next splat whose lines contain TEXT is then ignored.
 EXPECT = re.compile(r"expect splat: (.+)$")
 
 
@@ -43,7 +43,7 @@ class Console:
         return 1
 
     def splats(self):
-        """One line for each splat nobody announced, and each announced one missing."""
+        """One line for each splat that was not announced, or was but is missing."""
         bad, expected = [], []
         last = -100
         for i, l in enumerate(self.lines):
@@ -53,7 +53,7 @@ class Console:
                 continue
             if RESULT.match(l) or l.lstrip().startswith("#") or not SPLAT.search(l):
                 continue
-            # The lines of one report belong together.
+            # The TEXT may be in any of the first lines of a report.
             near = " ".join(self.lines[i:i + 4])
             hit = next((e for e in expected if e in near), None)
             if hit:
@@ -65,7 +65,7 @@ class Console:
                     what = self.lines[i + 1].strip()
                 bad.append("kernel complained: " + what[:150])
                 last = i
-        return bad + [f"announced splat did not come: {e}" for e in expected]
+        return bad + [f"announced splat is missing: {e}" for e in expected]
 
     def guest_results(self):
         """[(name, 'passed' | 'failed' | 'skipped')] of a userland run."""
@@ -79,22 +79,22 @@ class Console:
     def marks(self, what):
         """Names of the scripts that began, or ended.
 
-        Such lines come twice, since a message of the kernel may be in one of them.
+        Such lines are printed twice, as a kernel message may interrupt one of them.
         """
         found = (re.fullmatch(rf"guest: {what} ([\w./-]+)", l) for l in self.lines)
         return {m.group(1) for m in found if m}
 
     def guest_problems(self):
-        """What else is wrong with a userland run."""
+        """Other problems of a userland run."""
         begun, ended = self.marks("begin"), self.marks("end")
-        bad = [f"{n} did not come to its end" for n in sorted(begun - ended)]
+        bad = [f"{n} did not finish" for n in sorted(begun - ended)]
         if not begun:
             bad.append("the guest ran nothing")
-        # A message of the kernel may have torn the line of a result.
+        # A kernel message may have interrupted a result line.
         seen = sum(o == "failed" for _, o in self.guest_results())
         failed = max((int(n) for n in self.marks("failed") if n.isdigit()), default=0)
         if failed > seen:
-            bad.append(f"{failed} checks failed, but only {seen} of them can be read here")
+            bad.append(f"{failed} checks failed, but the console shows only {seen} of them")
         return bad
 
 
@@ -133,13 +133,13 @@ class Kunit:
                 continue
             depth, name = len(m.group("indent")) // 4, m.group("name")
             if depth > 1:
-                # Parameters of a case, or deeper: each counts by itself.
+                # Parameters of a case, or deeper: each counts on its own.
                 pending.append((name, outcome(m)))
             elif depth == 1:
                 cases += 1
                 if pending:
                     leaves += [(f"{name}: {n}", o) for n, o in pending]
-                    # A case can fail by itself although no parameter did.
+                    # A case can fail although none of its parameters did.
                     if outcome(m) == "failed" and all(o != "failed" for _, o in pending):
                         leaves.append((name, "failed"))
                 else:
@@ -148,7 +148,7 @@ class Kunit:
             else:
                 finished += 1
                 if suite != name:
-                    self.problems.append(f"suite {name} has a result but did not begin")
+                    self.problems.append(f"suite {name} has a result but no start")
                 elif suite_plan is None:
                     self.problems.append(f"suite {name} printed no plan")
                 elif suite_plan != cases:
@@ -163,7 +163,7 @@ class Kunit:
         if plan is None:
             self.problems.append("no KUnit plan on the console")
         elif finished != plan:
-            self.problems.append(f"{finished} of {plan} suites came to an end")
+            self.problems.append(f"{finished} of {plan} suites finished")
 
     def count(self, what):
         return sum(o == what for s in self.suites.values() for _, o in s)
@@ -179,7 +179,7 @@ def main():
     bad = [f"failed: {n}" for n, o in results if o == "failed"]
     bad += console.guest_problems() + console.splats()
     if not console.ended_orderly():
-        bad.append("the guest did not power off in an orderly way")
+        bad.append("the guest did not power off cleanly")
     if not any(o == "passed" for _, o in results):
         bad.append("no check passed")
     if bad:

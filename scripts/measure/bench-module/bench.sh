@@ -15,14 +15,14 @@ if [ -e $optimization ]; then
 	check "rmmod" rmmod kprobe_bench
 fi
 
-# In hundredths of a second since boot.
+# Time since boot, in hundredths of a second.
 now()
 {
 	read -r up rest </proc/uptime
 	echo "${up%.*}${up#*.}"
 }
 
-# row NAME REPEATED COMMAND... - what it takes each time, in nanoseconds
+# row NAME TIMES COMMAND... - run it so often, print how long it takes each time, in ns
 row()
 {
 	local row=$1 repeat=$2 start

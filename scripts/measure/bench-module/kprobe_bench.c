@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What probes cost on x86_64, in guest instructions.
+ * The cost of probes on x86_64, in guest instructions.
  *
  * Meant for QEMU's "-icount shift=0", where the time stamp counter advances by
- * one for each instruction the guest executes. Uses nothing but the API that
- * the base has, too. Each measured row is one line "kprobe_bench: row NAME N".
+ * one for each instruction that the guest executes. Uses only API that the base
+ * has, too. Each result is one line "kprobe_bench: row NAME N".
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -42,7 +42,7 @@ MODULE_PARM_DESC(hold, "measure nothing; register as many probes, disabled, and 
 
 static bool traced;
 module_param(traced, bool, 0444);
-MODULE_PARM_DESC(traced, "measure nothing; wait before each hit for scripts/measure/bench-where");
+MODULE_PARM_DESC(traced, "measure nothing; wait for scripts/measure/bench-where before each hit");
 
 struct target {
 	const char	*symbol;
@@ -53,7 +53,7 @@ struct target {
 #include "targets.h"
 
 /*
- * No ENDBR counts as the first instruction, so the probe goes behind it.
+ * An ENDBR does not count as the first instruction, so the probe is after it.
  * BT with an immediate bit number is a common form that the base steps.
  */
 #define BENCH_FUNCTION(name, insn)					\
@@ -73,7 +73,7 @@ BENCH_FUNCTION(bench_stepped, "btl $3, %eax");
 /* Room for a jump, so that it can be optimized as well. */
 BENCH_FUNCTION(bench_boosted, "mov %rdi, %rax; nop; nop; nop; nop");
 
-/* Starts with the call of ftrace. */
+/* Starts with an ftrace site. */
 static noinline void bench_ftrace(void)
 {
 	barrier();
@@ -98,7 +98,7 @@ static int ignore_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Instructions of LOOPS calls, undisturbed. */
+/* The cost of LOOPS calls, without interrupts. */
 static noinline notrace u64 loop_cost(void (*fn)(void))
 {
 	u64 best = U64_MAX, start, cost;
@@ -140,13 +140,13 @@ static int hit_row(const char *name, void (*fn)(void), u64 bare)
 
 static int go;
 
-/* Whoever follows one hit wants to know where it starts, and sets go. */
+/* The debugger learns where the hit starts, and sets go when it is ready. */
 static int traced_hit(const char *name, void (*fn)(void), void *handler)
 {
 	int i;
 
 	WRITE_ONCE(go, 0);
-	/* What is slow only the first time. */
+	/* Warm up. */
 	for (i = 0; i < 3; i++)
 		fn();
 	pr_info("trace %s %px %px %px\n", name, fn, handler, &go);
@@ -156,7 +156,7 @@ static int traced_hit(const char *name, void (*fn)(void), void *handler)
 	return 0;
 }
 
-/* Is there a jump where the probe was asked for? Waits for the optimizer. */
+/* Is there a jump at the address of the probe? Waits for the optimizer. */
 static bool __init jump_at(void *addr)
 {
 	int i;
@@ -178,7 +178,7 @@ static void __init clean(struct kprobe *kp, void *addr, u32 flags)
 	kp->pre_handler = ignore_pre;
 }
 
-/* The addresses stay what they are, whatever the kernel does with them. */
+/* Restores the addresses, which the kernel may clear or move. */
 static u64 __init unregister_many(struct kprobe **kps, int nr)
 {
 	void **addrs = kvcalloc(nr, sizeof(*addrs), GFP_KERNEL);
@@ -212,7 +212,7 @@ static int __init register_many(struct kprobe **kps, int nr, u32 flags, u64 *cos
 	return ret;
 }
 
-/* Others, to be registered behind each probe that is measured. */
+/* Other probes, to be registered after each probe that is measured. */
 static struct kprobe **crowd;
 static int crowd_size;
 static u32 crowd_flags;
@@ -286,7 +286,7 @@ static int __init r_row(const char *name, void (*fn)(void))
 
 /*
  * Which of the targets this kernel accepts: try each, without arming it.
- * Returns how many of @kps are then filled in, at most @max.
+ * Returns how many of @kps were filled in, at most @max.
  */
 static int __init accepted(struct kprobe **kps, int max,
 			   const struct target *targets, int nr, bool ftrace)
@@ -316,7 +316,7 @@ static int __init accepted(struct kprobe **kps, int max,
 	return n;
 }
 
-/* Rows in nanoseconds for each probe. */
+/* Rows in nanoseconds per probe. */
 static int __init registration_rows(struct kprobe **kps, const char *what, int nr)
 {
 	char name[48];
@@ -375,7 +375,7 @@ static struct ftrace_ops bench_ops = {
 	.flags	= FTRACE_OPS_FL_SAVE_REGS,
 };
 
-/* How much of that is ftrace's: one more function, and one more ... */
+/* The share of ftrace: adding functions to a filter one by one, and removing them. */
 static int __init filter_rows(struct kprobe **kps, int nr)
 {
 	u64 start, come, go;
@@ -415,7 +415,7 @@ static u64 __init free_bytes_now(void)
 	return (u64)info.freeram * info.mem_unit;
 }
 
-/* When all is freed that is freed later: for a second, nothing is any more. */
+/* Waits for deferred freeing: until nothing has been freed for a second. */
 static u64 __init free_bytes(void)
 {
 	u64 now, last = free_bytes_now();
@@ -430,14 +430,14 @@ static u64 __init free_bytes(void)
 	return last;
 }
 
-/* Memory for each probe, besides the struct kprobe itself, in bytes. */
+/* Bytes of memory per probe, without the struct kprobe itself. */
 static int __init memory_row(struct kprobe **kps, const char *what, int nr)
 {
 	u64 before, after, cost;
 	char name[48];
 	int ret;
 
-	/* What is kept for later is there already. */
+	/* Fill the caches first. */
 	ret = register_many(kps, nr, 0, &cost);
 	if (ret)
 		return ret;
@@ -461,7 +461,7 @@ static struct kprobe **__init kprobes_alloc(int nr)
 	struct kprobe **kps = vcalloc(nr, sizeof(*kps));
 	int i;
 
-	/* Freed with the guest. */
+	/* Never freed; the guest powers off soon. */
 	for (i = 0; kp && kps && i < nr; i++)
 		kps[i] = &kp[i];
 
@@ -507,8 +507,8 @@ static int __init crowd_row(const char *name, struct kprobe **kps, int nr)
 }
 
 /*
- * Several CPUs at one probe. The clock counts the instructions of all, so that
- * what they do for each other shows.
+ * Several CPUs hit one probe. The clock counts the instructions of all of them, so
+ * that work which they cause each other is included.
  */
 
 #define TOGETHER_LOOPS	20000
@@ -588,8 +588,8 @@ static int __init max_targets(void)
 }
 
 /*
- * Optimization: cross-CPU synchronizations and grace periods of tasks until all
- * is done, counted by probes at ftrace sites.
+ * Optimization: cross-CPU synchronizations and grace periods of tasks until it is
+ * complete, counted by probes on ftrace sites.
  */
 
 static unsigned long sync_fn;
@@ -622,7 +622,7 @@ static unsigned long __init address_of(const char *symbol)
 		return 0;
 	addr = (unsigned long)kp.addr;
 	unregister_kprobe(&kp);
-	/* It may stand behind a landing pad. */
+	/* The probe may be after a landing pad. */
 	return addr & ~0xful;
 }
 
@@ -638,7 +638,7 @@ static int __init jumps_at(struct kprobe **kps, int nr)
 	return n;
 }
 
-/* Until there is nothing new for a second. */
+/* Waits until no jump has been added for a second. */
 static int __init wait_for_jumps(struct kprobe **kps, int nr)
 {
 	int now, last = -1, same = 0;
@@ -689,7 +689,7 @@ static int __init optimizer(void)
 	ret = register_kprobe(&counters[0]);
 	ret = ret ?: register_kprobe(&counters[1]);
 	if (ret == -ENOENT) {
-		/* Without preemption they are the same. */
+		/* Without preemption, both kinds of grace periods are the same. */
 		counters[1].symbol_name = "synchronize_rcu";
 		ret = register_kprobe(&counters[1]);
 	}
@@ -701,7 +701,7 @@ static int __init optimizer(void)
 	return ret;
 }
 
-/* What is held, for as long as the module is there. */
+/* Probes that are held until the module is removed. */
 static struct kprobe **held;
 
 static int __init hold_many(void)
@@ -754,7 +754,7 @@ static int __init many(void)
 	ret = ret ?: memory_row(kps, "mid", 3000);
 	ret = ret ?: crowd_row("k-stepped-1000", kps, 1000);
 	ret = ret ?: crowd_row("k-stepped-3000", kps, 3000);
-	/* Of so many, the base would take too long to arm each. */
+	/* The base would take too long to arm so many. */
 	crowd_flags = KPROBE_FLAG_DISABLED;
 	return ret ?: crowd_row(NULL, kps, mid);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Comes and goes, while there are many probes elsewhere.
+ * A module without probes, to be loaded and unloaded while there are many elsewhere.
  */
 #include <linux/init.h>
 #include <linux/module.h>

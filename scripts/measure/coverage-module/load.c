@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module to be probed while it works: the kernel's compression. Writing a number
- * to the parameter "rounds" compresses and expands as often, and fails if what
- * comes out is not what went in.
+ * A module to be probed while it works: the kernel's compression. Writing N to the
+ * parameter "rounds" compresses and expands data N times, and fails if the data then
+ * differ.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>

@@ -2,9 +2,9 @@
 /*
  * Probes on many instructions, batch after batch, while the guest works.
  *
- * The addresses are in targets[], made by scripts/measure/sweep and scripts/measure/coverage.
+ * scripts/measure/sweep and scripts/measure/coverage generate targets[], the addresses.
  * Writing a number to the parameter "batch" registers that batch, -1 unregisters
- * it and says what became of it.
+ * it and reports its outcome.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -12,18 +12,18 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-/* In a module, by its symbol "MODULE:SYMBOL" and what to add; else an address. */
+/* An address or, in a module, the symbol "MODULE:SYMBOL" and an offset. */
 struct sweep_target {
 	const char	*symbol;
 	unsigned long	addr;
 };
 
-/* targets[], in batches. */
+/* targets[], in the order of their batches. */
 #include "targets.h"
 
 static int size = 500;
 module_param(size, int, 0444);
-MODULE_PARM_DESC(size, "addresses of a batch");
+MODULE_PARM_DESC(size, "addresses per batch");
 
 static bool watched;
 module_param(watched, bool, 0444);
@@ -35,11 +35,11 @@ MODULE_PARM_DESC(returns, "return probes");
 
 static bool each;
 module_param(each, bool, 0444);
-MODULE_PARM_DESC(each, "say of each address what became of it");
+MODULE_PARM_DESC(each, "report the outcome of each address");
 
 static int nr_batches;
 module_param(nr_batches, int, 0444);
-MODULE_PARM_DESC(nr_batches, "how many there are");
+MODULE_PARM_DESC(nr_batches, "number of batches");
 
 static unsigned long accepted, hit_addrs, misses;
 static atomic_long_t hits;
@@ -59,14 +59,14 @@ static DEFINE_MUTEX(sweep_mutex);
 
 static int sweep_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	/* About how many is enough. */
+	/* An approximate count is enough. */
 	container_of(p, struct sweep_probe, rp.kp)->hits++;
 	return 0;
 }
 
 static int sweep_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	/* NULL from the start of unregistering on. The base has no other way to it. */
+	/* NULL once unregistering has started. The base has no other way to find it. */
 	struct kretprobe *rp = get_kretprobe(ri);
 
 	if (rp)
@@ -121,7 +121,7 @@ static void batch_end(void)
 	nr_kps = 0;
 }
 
-/* Which addresses of the batch are accepted; their probes are set and listed. */
+/* Finds out which addresses of the batch are accepted, and sets up their probes. */
 static void choose(int nr)
 {
 	int i, ret, end = min_t(int, (nr + 1) * size, ARRAY_SIZE(targets));
@@ -155,7 +155,7 @@ static void batch_begin(int nr)
 {
 	int ret;
 
-	/* The last line of a guest that dies names the batch that did it. */
+	/* If the guest dies, its last such line names the batch. */
 	pr_info("batch %d\n", nr);
 	choose(nr);
 	if (returns)

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs in the guest of scripts/measure/sweep: a load whose results are known, and batch
-# after batch of probes under it.
+# Runs in the guest of scripts/measure/sweep: a load with known results, and one batch
+# of probes after the other under it.
 . /guest/lib.sh
 
 module=/sys/module/kprobe_sweep/parameters
-# A module that is probed, too.
+# A module that is also probed.
 zlib=/sys/module/kprobe_zlib/parameters/rounds
-# One that comes and goes.
+# A module that is loaded and unloaded repeatedly.
 coming=trace-printk
 grep -q "/$coming.ko" "/lib/modules/$(uname -r)/modules.dep" || coming=
 
-# What is worked on: 256 KiB that are the same each time.
+# The data of the load: 256 KiB, the same each time.
 seq 1 40000 | head -c 262144 >/tmp/data
 sum=$(md5sum </tmp/data)
 sorted=$(sort -n -r /tmp/data | md5sum)
 
-# Files, pipes, processes, signals, timers, page faults, modules.
+# The load: files, pipes, processes, signals, timers, page faults, modules.
 work() {
 	cp /tmp/data /tmp/copy.$1 &&
 		[ "$(cat /tmp/copy.$1 | md5sum)" = "$sum" ] &&
@@ -32,7 +32,7 @@ work() {
 		echo "wrong $coming" >>/tmp/wrong
 }
 
-# What became of the probes: how many were optimized, and why others were not.
+# Collects the outcome of the probes: how many are optimized, and why others are not.
 fates() {
 	if [ ! -e $KPROBES/sites ]; then
 		sed -n 's/.*\[\(OPTIMIZED\|FTRACE\)\]$/\1/p' $KPROBES/list >>/tmp/counted
@@ -45,7 +45,7 @@ fates() {
 	grep -v ' \(optimized\|ftrace\) [a-z]* [^ ]*$' /tmp/sites >>/tmp/others
 }
 
-# What is free if nothing is kept for later, in KiB.
+# Free memory without caches, in KiB.
 memory() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
@@ -64,7 +64,7 @@ check "the load works without probes" [ ! -s /tmp/wrong ]
 # shellcheck disable=SC2046 # several words
 check "the module loads" insmod /bin/kprobe_sweep.ko $(cat /bin/sweep.param)
 before=$(slots)
-# What was done before may still be on its way back.
+# Earlier work may still be freeing memory.
 free=0
 t=0
 while [ "$(memory)" -gt $((free + 256)) ] && [ $t -lt 10 ]; do
@@ -99,9 +99,9 @@ while [ "$(slots)" -gt $((before + 1)) ] && [ $t -lt 30 ]; do
 	sleep 1
 	t=$((t + 1))
 done
-# The base keeps some.
+# The base keeps some slots.
 [ ! -e $KPROBES/sites ] || check "no slot is left" [ "$(slots)" -le $((before + 1)) ]
-# So is memory, but for what others keep. Files are memory, too.
+# Memory must be freed, too, except for what others keep. Files occupy memory.
 rm -f /tmp/counted /tmp/others /tmp/sites
 least=$((free - 4096 - $(kept)))
 t=0

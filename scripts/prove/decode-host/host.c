@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The program of scripts/prove/decode-check: asks the kernel's decode.c, which is included,
- * about instructions of all opcode maps, and writes those that it accepts.
+ * The host program of scripts/prove/decode-check: passes the instructions of all opcode
+ * maps to the kernel's decode.c, which is included, and writes those that it accepts.
  *
  *	host CODE LENGTHS [all]
  *
- * CODE becomes 16 bytes for each: the instruction, and a NOP that fills the rest.
- * LENGTHS becomes one byte for each, its length. The number of instructions that were
- * tried, of those accepted, and of refusals by error go to standard output.
+ * CODE gets 16 bytes for each: the instruction, and a NOP that fills the rest. LENGTHS
+ * gets one byte for each, its length. The numbers of instructions that were tried, of
+ * those accepted, and of refusals by error go to standard output.
  */
 #include <decode.c>
 #include <kernel/arch/x86/lib/inat.c>
 #include <kernel/arch/x86/lib/insn.c>
 
 /*
- * The system: this is linked without a library, as there is none for 32 bit on a
- * machine of 64.
+ * System calls: this is linked without a library, as a 64-bit machine may have none for
+ * 32-bit programs.
  */
 
 #ifdef __x86_64__
@@ -46,7 +46,8 @@ static long syscall3(long nr, long a, long b, long c)
 	return ret;
 }
 
-asm(".globl _start; _start: mov %esp, %eax; and $-16, %esp; sub $12, %esp; push %eax; call start; hlt");
+asm(".globl _start; _start: mov %esp, %eax; and $-16, %esp; sub $12, %esp; push %eax; "
+    "call start; hlt");
 #endif
 
 /* The compiler may call these. */
@@ -122,7 +123,7 @@ static void out_number(struct out *o, const char *what, unsigned long n)
 }
 
 /*
- * Asking.
+ * Decoding one instruction.
  */
 
 #define RECORD		16
@@ -187,7 +188,7 @@ static void ask(const u8 *head, unsigned int size)
 }
 
 /*
- * Enumerating.
+ * Enumeration of instructions.
  */
 
 static bool all;
@@ -204,7 +205,7 @@ static void put(struct bytes *to, u8 byte)
 
 static void ask_with_sib(struct bytes head, u8 modrm)
 {
-	/* A base, none, an index and none, no index and a base that is special. */
+	/* With and without base and index, and a special base without index. */
 	static const u8 sibs[] = { 0x01, 0x0d, 0x24, 0x25, 0xe4 };
 	unsigned int i;
 
@@ -228,7 +229,7 @@ static void ask_with_sib(struct bytes head, u8 modrm)
 /* How many of the 256 ModRM bytes are tried after an opcode. */
 enum extent { FEW, MANY, EVERY };
 
-/* In 16-bit addresses, 6 means what 5 does elsewhere. */
+/* In 16-bit addresses, rm 6 means what 5 does elsewhere. */
 static bool wanted(unsigned int modrm, enum extent extent)
 {
 	unsigned int mod = modrm >> 6, reg = modrm >> 3 & 7, rm = modrm & 7;
@@ -255,7 +256,7 @@ static void ask_map(const struct bytes *head, enum extent extent)
 	}
 }
 
-/* All maps of opcodes of one, two and three bytes. */
+/* All maps of one-, two- and three-byte opcodes. */
 static void ask_legacy(struct bytes head, enum extent extent)
 {
 	ask_map(&head, extent);
@@ -291,8 +292,8 @@ static void ask_prefixes(void)
 }
 
 /*
- * The last byte has W, vvvv, L and pp. Of vvvv all ones, and something else; in 32 bit
- * its top bit is one.
+ * The last byte has W, vvvv, L and pp. vvvv is tried with all ones and with another
+ * value; its top bit is 1 in 32-bit mode.
  */
 static void ask_vex(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What decode.c and the base's decoder need of the kernel, for a program of the host.
- * scripts/prove/decode-check makes each header that they include, but for those that define
- * instructions, an empty one that includes this file.
+ * What decode.c and the base's decoder need from the kernel, for a host program.
+ * scripts/prove/decode-check replaces each header that they include by one that only
+ * includes this file, except for headers that define instructions.
  */
 #ifndef _DECODE_HOST_SHIM_H
 #define _DECODE_HOST_SHIM_H
@@ -82,7 +82,7 @@ static inline int kallsyms_lookup_size_offset(unsigned long addr, unsigned long 
 
 #include <asm/extable_fixup_types.h>
 
-/* Nothing about the place keeps an instruction from being probed. */
+/* The address of an instruction never prevents a probe. */
 struct exception_table_entry {
 	int data;
 };

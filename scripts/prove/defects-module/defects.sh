@@ -6,7 +6,7 @@ echo 1 >/sys/kernel/rcu_expedited
 before=$(pages)
 insmod /bin/kprobe_defects.ko "defect=$defect"
 rmmod kprobe_defects
-# Some are kept for the next who wants one.
+# Some pages are kept for later allocations.
 if [ "$defect" = twice ] && [ "$(pages)" -gt $((before + 2)) ]; then
 	echo "kprobe_defects: twice wrong: $(pages) pages of slots, before $before" >/dev/console
 fi

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the base does wrong on x86_64, one defect each time the module is loaded.
+ * Tests for defects of the base on x86_64, one each time the module is loaded.
  *
- * Uses nothing but the API that the base has, too, and says "NAME right" or
- * "NAME wrong". The names are those of scripts/prove/defects, which knows what the
- * base is to be caught with.
+ * Uses only API that the base has, too, and prints "NAME right" or "NAME wrong". The
+ * names are those of scripts/prove/defects, which knows the expected outcomes.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,7 +19,7 @@
 
 static char *defect = "";
 module_param(defect, charp, 0444);
-MODULE_PARM_DESC(defect, "which one");
+MODULE_PARM_DESC(defect, "name of the defect to test for");
 
 #define wrong(fmt, ...)							\
 ({									\
@@ -28,7 +27,7 @@ MODULE_PARM_DESC(defect, "which one");
 	1;								\
 })
 
-/* Zero, and quiet, if two values are the same. */
+/* Returns 0 without a message if both values are the same. */
 #define expect(what, want)						\
 ({									\
 	long __is = (long)(what), __want = (long)(want);		\
@@ -38,7 +37,7 @@ MODULE_PARM_DESC(defect, "which one");
 })
 
 /*
- * Code to be probed. Without a type, objtool leaves it alone.
+ * Code to be probed. objtool ignores symbols without a type.
  */
 
 #define CODE(name, text)						\
@@ -87,7 +86,7 @@ CODE(popf16,
      "	sub %rsp, %rax\n"
      "	mov %r8, %rsp\n");
 
-/* Who comes back one byte too early adds, and loops to the next instruction. */
+/* A call that returns one byte too early executes other instructions. */
 CODE(cs_call,
      PROBED(cs_call) ".byte 0x2e; call 2f\n"
      "1:	.byte 0xc0, 0xe0, 0x00\n"		/* shl $0, %al */
@@ -101,7 +100,7 @@ CODE(vex,
      PROBED(vex) "vpshufd $0, %xmm0, %xmm0\n"
      "	pextrd $1, %xmm0, %eax\n");
 
-/* At an address that no CPU has. */
+/* Loads from an address that is not canonical. */
 CODE(fixup,
      "	movabs $0x8000000000000000, %rcx\n"
      "	xor %eax, %eax\n"
@@ -114,7 +113,7 @@ CODE(fixup,
 CODE(hlt, PROBED(hlt) "hlt\n");
 CODE(swapgs, PROBED(swapgs) "swapgs\n");
 
-/* Long enough to become a jump. */
+/* Long enough for a jump. */
 CODE(plain, PROBED(plain) "mov %rdi, %rax\n" ".skip 13, 0x90\n");
 
 static noinline long traced_f(void)
@@ -152,8 +151,8 @@ static struct kprobe probe_on(void *addr)
  */
 
 /*
- * What a piece of code returns with a probe, which has to be hit. With a post
- * handler, nothing is left to the CPU that can be emulated.
+ * Passes on what the code returns with a probe, which must be hit. With a post
+ * handler, the CPU does not execute what can be emulated.
  */
 static int with_probe(void *at, long (*fn)(long), long arg, long *result)
 {
@@ -246,7 +245,7 @@ static int switch_all(const char *value)
 	return call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
 }
 
-/* Enabled while all are switched off. */
+/* A probe is enabled while all are switched off. */
 static int enable(void)
 {
 	struct kprobe kp = probe_on(defects_plain_at);
@@ -260,7 +259,7 @@ static int enable(void)
 	return ret ? wrong("no switch") : expect(atomic_read(&hits), 1);
 }
 
-/* Post handlers come and go at an entry; then one elsewhere has to be called. */
+/* After a post handler at one entry has come and gone, one elsewhere must be called. */
 static int mixed_post(void)
 {
 	struct kprobe a = probe_on(traced_f), b = probe_on(traced_f);
@@ -279,7 +278,7 @@ static int mixed_post(void)
 	return expect(atomic_read(&posts), 1);
 }
 
-/* The guest's script looks for what was not given back. */
+/* The guest's script checks for slots that were not freed. */
 static int twice(void)
 {
 	int i;
@@ -319,13 +318,13 @@ static bool gets_jump(void *addr)
 	return has_jump(addr);
 }
 
-/* It is in use again while the optimizer still has to free what was there. */
+/* A probe is registered again while the optimizer still has to free the old one. */
 static int again(void)
 {
 	struct kprobe a = probe_on(defects_plain_at);
 	struct kprobe b = probe_on(defects_plain_at);
 
-	/* The address itself would make a target of it. */
+	/* A reference to the address itself would make it a branch target. */
 	b.offset = 3;
 	if (register_kprobe(&a) || !gets_jump(defects_plain_at))
 		return wrong("not optimized");
@@ -349,7 +348,7 @@ static void notrace leave_alone(unsigned long ip, unsigned long parent,
 {
 }
 
-/* A probe that failed to come leaves nothing behind with the one that is there. */
+/* A failed registration must not affect the probe that is already there. */
 static int failed_post(void)
 {
 	static struct ftrace_ops ops = {
@@ -391,7 +390,7 @@ static int spin(void *data)
 	return 0;
 }
 
-/* Somebody spins, so the optimizer waits; others shall not wait for it. */
+/* A thread spins, so the optimizer waits; other registrations must not wait for it. */
 static int waits(void)
 {
 	struct kprobe a = probe_on(defects_plain_at), b = probe_on(defects_loop_at);
@@ -411,7 +410,7 @@ static int waits(void)
 
 	if (register_kprobe(&a))
 		return wrong("no probe");
-	/* It has begun by now. */
+	/* The optimizer has started by now. */
 	msleep(500);
 	start = jiffies;
 	if (register_kprobe(&b))
@@ -429,7 +428,7 @@ static int call_plain(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* A hit that is missed is one for those who wanted it. */
+/* A missed hit counts only for probes that are enabled. */
 static int missed(void)
 {
 	struct kprobe on = probe_on(defects_plain_at), off = probe_on(defects_plain_at);

@@ -5,16 +5,16 @@
  *
  *   client call               what getsid(0) returns, negative if it failed
  *   client perf [OPTIONS] FN  count calls of FN by a perf event
- *   client bpf [OPTIONS] FN   ditto, by a BPF program, which also tells FN's address
+ *   client bpf [OPTIONS] FN   ditto, by a BPF program, which also reports FN's address
  *   client churn FN SECONDS   open and close such events while others call FN
- *   client pokes -a ADDRESS   what perf records of the text while one comes and goes
- *   client crash-load KERNEL INITRD CMDLINE   to boot after a panic
+ *   client pokes -a ADDRESS   text changes that perf records as an event comes and goes
+ *   client crash-load KERNEL INITRD CMDLINE   load the kernel to boot after a panic
  *   client nomem NTH write FILE TEXT   the NTH allocation of the write fails
  *   client nomem NTH unload MODULE     ditto, as a module is removed
  *
- * Options: -r on return; -o BYTES offset; -a FN is an address; -e ERR the
- * program makes FN return it; -n CALLS how often getsid() is called; -c CPU where,
- * by default the one on which events count.
+ * Options: -r probe the return; -o BYTES offset; -a FN is an address; -e ERR the
+ * program makes FN return ERR; -n CALLS how often getsid() is called; -c CPU where,
+ * by default on the CPU on which events count.
  */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -39,7 +39,7 @@ static int call(void)
 	return ret < 0 ? -errno : ret;
 }
 
-/* The first number in a file, behind what is not a digit. */
+/* The first number in a file, after any other characters. */
 static int number_in(const char *path)
 {
 	char buf[64] = "", *s = buf;
@@ -55,7 +55,7 @@ static int number_in(const char *path)
 
 #define PMU "/sys/bus/event_source/devices/kprobe/"
 
-/* A perf event on the probe that was asked for, or -1. */
+/* Opens a perf event on the probe that the options describe; -1 on failure. */
 static int open_event(void)
 {
 	struct perf_event_attr attr = {
@@ -98,7 +98,7 @@ static int new_map(void)
 #define MOV(dst, src)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, (dst), (src), 0, 0)
 #define SET(dst, imm)	INSN(BPF_ALU64 | BPF_MOV | BPF_K, (dst), 0, 0, (imm))
 
-/* map[0] = { hits, address of the function }; FN returns opt.error if it is set. */
+/* map[0] = { hits, address of the function }; FN returns opt.error unless it is 0. */
 static int new_program(int map)
 {
 	static char log[16384];
@@ -128,7 +128,7 @@ static int new_program(int map)
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_KPROBE,
 		.insns = (unsigned long)prog,
-		/* The verifier does not like what is never reached. */
+		/* The verifier rejects unreachable code. */
 		.insn_cnt = opt.error ? sizeof(prog) / sizeof(prog[0]) : 15,
 		.license = (unsigned long)"GPL",
 		.log_buf = (unsigned long)log,
@@ -144,7 +144,7 @@ static int new_program(int map)
 	return fd;
 }
 
-/* Calls what is counted. */
+/* Calls getsid() opt.calls times. */
 static int calls(void)
 {
 	int ret = 0, i;
@@ -165,7 +165,7 @@ static void perf(void)
 	if (read(fd, &count, sizeof(count)) != sizeof(count))
 		die("read");
 	close(fd);
-	/* Nobody is counting any more. */
+	/* These must not be counted any more. */
 	calls();
 	printf("%lu\n", (unsigned long)count);
 }
@@ -191,7 +191,7 @@ static void with_bpf(void)
 	printf("%lu %lx %d\n", (unsigned long)value[0], (unsigned long)value[1], ret);
 }
 
-/* Probes come and go; the caller has somebody else call FN. */
+/* Probes come and go while another process calls FN. */
 static void churn(const char *seconds)
 {
 	struct timeval now, end;
@@ -214,7 +214,7 @@ static void churn(const char *seconds)
 
 #define RING_PAGES	16
 
-/* Records of this CPU, which is the one that registers and unregisters. */
+/* Prints the records of this CPU, which registers and unregisters. */
 static void print_pokes(struct perf_event_mmap_page *ring)
 {
 	char *data = (char *)ring + 4096, *end = data + ring->data_head;
@@ -279,13 +279,13 @@ static void crash_load(const char *kernel, const char *initrd, const char *cmdli
 	int kernel_fd = open(kernel, O_RDONLY), initrd_fd = open(initrd, O_RDONLY);
 	long len = strlen(cmdline) + 1;
 
-	/* Not one call within the other: they take the same registers. */
+	/* Not nested in another syscall(): both would use the same registers. */
 	if (syscall(__NR_kexec_file_load, kernel_fd, initrd_fd, len, cmdline,
 		    KEXEC_FILE_ON_CRASH))
 		die("kexec_file_load");
 }
 
-/* All files are open before it begins, since that needs memory, too. */
+/* All files are opened first, as that allocates memory, too. */
 static void nomem(const char *nth, const char *arg, const char *text)
 {
 	int set = open("/proc/self/fail-nth", O_WRONLY), get = open("/proc/self/fail-nth", O_RDONLY);
@@ -301,7 +301,7 @@ static void nomem(const char *nth, const char *arg, const char *text)
 	else
 		ret = syscall(__NR_delete_module, arg, O_NONBLOCK);
 	err = ret < 0 ? errno : 0;
-	/* What is left to be counted; zero if one has failed. */
+	/* How many allocations are left until the failure; 0 if it has happened. */
 	if (read(get, left, sizeof(left) - 1) <= 0 || write(set, "0", 1) < 0)
 		die("fail-nth");
 	printf("error=%d failed=%d\n", err, !atoi(left));

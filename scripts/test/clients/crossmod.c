@@ -2,15 +2,15 @@
 /*
  * Is it the emulator, or the kernel? One thread rewrites functions as the kernel
  * rewrites its text: a breakpoint, the rest, the first byte, and after each of these
- * steps all CPUs are made to serialize. Another thread calls these functions. No
- * code of the kernel is changed, and nothing of it is used but membarrier().
+ * steps all CPUs are made to serialize. Another thread calls these functions. The
+ * kernel is not involved, except for membarrier().
  *
  *   crossmod SECONDS [FUNCTIONS [PER_PAGE]]   built against tools/include/nolibc
  *
- * Prints how often a function was rewritten, called, met its breakpoint, and how
- * often a call that began after a change was complete, and ended before the next
- * one, executed what was there before, such as the breakpoint (stale), or any call
- * what had never been there (wrong).
+ * Prints how often functions were rewritten, called, and hit their breakpoint. A call
+ * is stale if it executed old code, such as the breakpoint, although it began after
+ * one change was complete and ended before the next one. It is wrong if it executed
+ * what had never been there.
  */
 #include <sys/syscall.h>
 
@@ -27,7 +27,7 @@
 static unsigned char *code;
 static int nr_functions = MAX_FUNCTIONS, distance = PAGE / MAX_PER_PAGE;
 static volatile int stop, apart = 1;
-/* Odd while the function is being changed; half of it is what it returns. */
+/* Odd while the function is being changed; the function returns half of it. */
 static volatile unsigned int version[MAX_FUNCTIONS];
 static volatile unsigned long calls, traps, stale, wrong;
 
@@ -72,7 +72,7 @@ static void call_one(int nr)
 		wrong += got != TRAPPED && got > version[nr] / 2 + 1;
 }
 
-/* On one CPU together they would prove nothing. */
+/* Both threads on one CPU would prove nothing. */
 static void run_on(int cpu)
 {
 	unsigned long mask = 1ul << cpu;
@@ -93,7 +93,7 @@ static void caller(void)
 	syscall(__NR_exit, 0);
 }
 
-/* Behind the breakpoint, as if the instruction had been another one. */
+/* Continues after the breakpoint, as if another instruction had been there. */
 static void on_trap(int sig __attribute__((unused)), void *info __attribute__((unused)),
 		    unsigned long *context)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Is this a machine on which code may be rewritten while another CPU executes it?
-# What a kernel on it does means nothing otherwise. "crossmod=" on the command line
-# says for how many seconds each; scripts/test/clients/crossmod.c what is tried.
+# May code be rewritten on this machine while another CPU executes it? Otherwise results
+# of a kernel on it mean nothing. "crossmod=" on the command line is how many seconds
+# each run of scripts/test/clients/crossmod.c takes.
 . /guest/lib.sh
 
 seconds=$(sed -n 's/.*crossmod=\([0-9]*\).*/\1/p' /proc/cmdline)
