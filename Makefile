@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Every target is a script of the same name, which documents itself. Build products
-# are kept outside this directory (see README.md).
+# Every target runs one script, which documents itself; scripts/README lists them.
+# Build products are kept outside this directory (see README.md).
 
-targets := run test selftests shell series check bench sweep coverage adversary stress coherence mutants gcov decode-check litmus model defects pitfalls test-arches test-debug test-matrix
+# Targets that are scripts of the same name, by folder.
+test := selftests shell stress pitfalls test-arches test-debug test-matrix
+measure := bench sweep coverage coherence gcov
+prove := check adversary litmus model defects decode-check
 
 help:
 	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work'
@@ -30,13 +33,28 @@ help:
 	@echo 'make test-matrix  KUnit with other preemption, unwinders, mitigations, compiler'
 	@echo 'make clean        remove everything that was made'
 
-run test selftests shell check bench sweep coverage adversary stress coherence mutants gcov decode-check litmus model defects pitfalls test-arches test-debug test-matrix:
-	@scripts/$@
+run:
+	@scripts/test/demo
+
+test:
+	@scripts/test/run
+
+mutants:
+	@scripts/prove/mutate
+
+$(test):
+	@scripts/test/$@
+
+$(measure):
+	@scripts/measure/$@
+
+$(prove):
+	@scripts/prove/$@
 
 series:
-	@scripts/series $(DIR) $(if $(VERIFY),--verify) $(if $(BUILD),--build)
+	@scripts/build/series $(DIR) $(if $(VERIFY),--verify) $(if $(BUILD),--build)
 
 clean:
-	@scripts/clean
+	@scripts/build/clean
 
-.PHONY: help clean $(targets)
+.PHONY: help run test mutants series clean $(test) $(measure) $(prove)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Shared by all scripts here: where things are kept, and how progress and
+# Shared by all shell scripts here: where things are kept, and how progress and
 # failures are shown. Source it, do not run it.
 set -euo pipefail
 
-# What "make test ARCH=... V=1" hands down is meant for us, not for kbuild; and
-# messages are read by scripts.
+# The variables of "make test ARCH=... V=1" are meant for us, not for kbuild; and
+# scripts parse messages, so these must not be translated.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 export LC_ALL=C
 
@@ -13,7 +13,7 @@ export LC_ALL=C
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 SCRIPTS=$TOP/scripts
 
-# All products live outside the work tree, so that a fresh clone finds what an
+# All products are kept outside the work tree, so that a fresh clone reuses what an
 # earlier one has built.
 OUT=${KPROBES_OUT:-${XDG_CACHE_HOME:-$HOME/.cache}/kprobes-linux}
 LOGS=$OUT/logs
@@ -22,26 +22,27 @@ export OUT
 
 say() { printf '%s\n' "$*"; }
 
-# die CAUSE [LOG] - one line: who, why, and where to read more.
+# die CAUSE [LOG] - exit with one line: which script, why, and where to read more.
 die() {
 	printf '%s: %s%s\n' "${0##*/}" "$1" "${2:+ (log: $2)}" >&2
 	exit 1
 }
 
-# cause LOG - the line of LOG that most likely says why. What make says is only
-# that something failed.
+# cause LOG - the line of LOG that most likely names the cause. The lines of make
+# itself only say that something failed.
 cause() {
-	local line
+	local line words
+	words='[Ee]rror|ERROR|fatal|FAILED|undefined reference|No space left|No such file'
 	line=$(grep -v -E '^(make(\[[0-9]+\])?:|[[:space:]]*$)' "$1" |
-		grep -m1 -E '(^|[^_[:alnum:]])([Ee]rror|ERROR|fatal|FAILED|undefined reference|No space left|No such file)') ||
+		grep -m1 -E "(^|[^_[:alnum:]])($words)") ||
 	line=$(grep -m1 -E '^make.*(No rule to make|No such file)' "$1") ||
 	line=$(grep -v '^[[:space:]]*$' "$1" | tail -n 1) || true
 	printf '%s' "${line:-no output}" | cut -c1-200
 }
 
-# step TEXT CMD... - say what is done, do it with the output in a log, and say
-# how many seconds it took, or on the same line what went wrong. Lines "note: ..."
-# of the command are shown. CMD may be a function; it stops at its first error.
+# step TEXT CMD... - print TEXT, run CMD with its output in a log, and print how many
+# seconds it took or, on the same line, what went wrong. Lines "note: ..." of the
+# output are shown. CMD may be a function; it stops at its first error.
 step() {
 	local text=$1 log start=$SECONDS rc=0
 	shift
@@ -61,8 +62,8 @@ step() {
 	grep '^note: ' "$log" || true
 }
 
-# lock FILE - hold an exclusive lock until this script ends. Says so when it
-# has to wait. Opened for reading: the file may belong to another user.
+# lock FILE - hold an exclusive lock until this script ends; prints a note if it has
+# to wait. FILE is opened for reading, as it may belong to another user.
 lock() {
 	local fd
 	[ -e "$1" ] || (umask 0; : >>"$1") 2>/dev/null || true
@@ -72,21 +73,21 @@ lock() {
 	flock "$fd"
 }
 
-# Two kernel builds at a time on a small machine only slow each other down, so
-# this lock covers the machine, not just one output directory.
+# Two kernel builds at a time only slow each other down on a small machine, so this
+# lock covers the machine, not just one output directory.
 BUILD_LOCK=${TMPDIR:-/tmp}/kprobes-linux-build.lock
 
-# kernel_line NAME - read the line of NAME in scripts/kernels into the variables
+# kernel_line NAME - read the line of NAME in scripts/build/kernels into the variables
 # arch, cross, targets and fragments.
 kernel_line() {
 	# shellcheck disable=SC2034 # used by the caller
 	read -r _ arch cross targets fragments < <(
-		grep "^${1#base-} " "$SCRIPTS/kernels") ||
-		die "no kernel '$1' in scripts/kernels"
+		grep "^${1#base-} " "$SCRIPTS/build/kernels") ||
+		die "no kernel '$1' in scripts/build/kernels"
 	[ "$cross" != - ] || cross=
 }
 
-# client SOURCE FILE - build a program of scripts/clients, which needs no library.
+# client SOURCE FILE - build a program of scripts/test/clients; they use no library.
 client() {
 	local nolibc=$OUT/base/tools/include/nolibc
 	gcc -Wall -Wextra -Werror -Os -static -nostdlib -fno-stack-protector \

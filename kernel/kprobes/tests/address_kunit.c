@@ -383,7 +383,7 @@ static void address_kind_of_a_plain_function(struct kunit *test)
 #ifdef CONFIG_MODULES
 /*
  * The decision only, of a module that no notifier has been told about. What loads
- * and refuses real ones is scripts/guest/module.sh.
+ * and refuses real ones is scripts/test/guest/module.sh.
  */
 static void address_module_that_comes(struct kunit *test)
 {

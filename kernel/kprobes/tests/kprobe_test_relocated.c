@@ -3,7 +3,7 @@
  * A livepatch for kprobe_test_target, which has operands that are relocated when
  * that module is loaded. Reading the parameter "result" executes them.
  *
- * The assembler cannot make the section with the relocations: scripts/livepatch-rela
+ * The assembler cannot make the section with the relocations: scripts/build/livepatch-rela
  * makes one of what is in its place here. Without that they are never applied.
  */
 

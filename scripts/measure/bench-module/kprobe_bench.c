@@ -1,0 +1,789 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The cost of probes on x86_64, in guest instructions.
+ *
+ * Meant for QEMU's "-icount shift=0", where the time stamp counter advances by
+ * one for each instruction that the guest executes. Uses only API that the base
+ * has, too. Each result is one line "kprobe_bench: row NAME N".
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <asm/msr.h>
+
+#define LOOPS	1000
+#define RUNS	7
+
+static bool big;
+module_param(big, bool, 0444);
+MODULE_PARM_DESC(big, "also register 10,000 in one call, and 1,000 one by one");
+
+static bool optimized;
+module_param(optimized, bool, 0444);
+MODULE_PARM_DESC(optimized, "measure nothing but optimized probes");
+
+static bool together;
+module_param(together, bool, 0444);
+MODULE_PARM_DESC(together, "measure nothing but CPUs that hit at the same time");
+
+static int hold;
+module_param(hold, int, 0444);
+MODULE_PARM_DESC(hold, "measure nothing; register as many probes, disabled, and keep them");
+
+static bool traced;
+module_param(traced, bool, 0444);
+MODULE_PARM_DESC(traced, "measure nothing; wait for scripts/measure/bench-where before each hit");
+
+struct target {
+	const char	*symbol;
+	unsigned int	offset;
+};
+
+/* entry_targets[] and mid_targets[], made by scripts/measure/bench. */
+#include "targets.h"
+
+/*
+ * An ENDBR does not count as the first instruction, so the probe is after it.
+ * BT with an immediate bit number is a common form that the base steps.
+ */
+#define BENCH_FUNCTION(name, insn)					\
+asm(".pushsection .text, \"ax\", @progbits\n"				\
+    ".balign 16\n"							\
+    ".globl " #name "\n"						\
+    ".type " #name ", @function\n"					\
+    #name ":\n"								\
+    "	endbr64\n"							\
+    "	" insn "\n"							\
+    "	ret\n"								\
+    ".size " #name ", . - " #name "\n"					\
+    ".popsection\n");							\
+void name(void)
+
+BENCH_FUNCTION(bench_stepped, "btl $3, %eax");
+/* Room for a jump, so that it can be optimized as well. */
+BENCH_FUNCTION(bench_boosted, "mov %rdi, %rax; nop; nop; nop; nop");
+
+/* Starts with an ftrace site. */
+static noinline void bench_ftrace(void)
+{
+	barrier();
+}
+
+static unsigned long hits;
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	hits++;
+	return 0;
+}
+
+static int ignore_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* The cost of LOOPS calls, without interrupts. */
+static noinline notrace u64 loop_cost(void (*fn)(void))
+{
+	u64 best = U64_MAX, start, cost;
+	unsigned long flags;
+	int run, i;
+
+	for (run = 0; run < RUNS; run++) {
+		local_irq_save(flags);
+		start = rdtsc();
+		for (i = 0; i < LOOPS; i++)
+			fn();
+		cost = rdtsc() - start;
+		local_irq_restore(flags);
+		best = min(best, cost);
+	}
+
+	return best;
+}
+
+static void row(const char *name, u64 value)
+{
+	pr_info("row %s %llu\n", name, value);
+}
+
+static int hit_row(const char *name, void (*fn)(void), u64 bare)
+{
+	u64 cost;
+
+	hits = 0;
+	cost = loop_cost(fn) - bare;
+	if (hits != RUNS * LOOPS) {
+		pr_err("%s: %lu hits of %d\n", name, hits, RUNS * LOOPS);
+		return -EINVAL;
+	}
+
+	row(name, DIV_ROUND_CLOSEST_ULL(cost, LOOPS));
+	return 0;
+}
+
+static int go;
+
+/* The debugger learns where the hit starts, and sets go when it is ready. */
+static int traced_hit(const char *name, void (*fn)(void), void *handler)
+{
+	int i;
+
+	WRITE_ONCE(go, 0);
+	/* Warm up. */
+	for (i = 0; i < 3; i++)
+		fn();
+	pr_info("trace %s %px %px %px\n", name, fn, handler, &go);
+	while (!READ_ONCE(go))
+		cpu_relax();
+	fn();
+	return 0;
+}
+
+/* Is there a jump at the address of the probe? Waits for the optimizer. */
+static bool __init jump_at(void *addr)
+{
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		if (*(u8 *)addr == 0xe9)
+			return true;
+		msleep(20);
+	}
+
+	return false;
+}
+
+static void __init clean(struct kprobe *kp, void *addr, u32 flags)
+{
+	memset(kp, 0, sizeof(*kp));
+	kp->addr = addr;
+	kp->flags = flags;
+	kp->pre_handler = ignore_pre;
+}
+
+/* Restores the addresses, which the kernel may clear or move. */
+static u64 __init unregister_many(struct kprobe **kps, int nr)
+{
+	void **addrs = kvcalloc(nr, sizeof(*addrs), GFP_KERNEL);
+	u64 start, cost;
+	int i;
+
+	for (i = 0; addrs && i < nr; i++)
+		addrs[i] = kps[i]->addr;
+	start = rdtsc();
+	unregister_kprobes(kps, nr);
+	cost = rdtsc() - start;
+	for (i = 0; addrs && i < nr; i++)
+		kps[i]->addr = addrs[i];
+	kvfree(addrs);
+	return cost;
+}
+
+static int __init register_many(struct kprobe **kps, int nr, u32 flags, u64 *cost)
+{
+	u64 start;
+	int i, ret;
+
+	for (i = 0; i < nr; i++)
+		clean(kps[i], kps[i]->addr, flags);
+	start = rdtsc();
+	ret = register_kprobes(kps, nr);
+	*cost = rdtsc() - start;
+	if (ret)
+		pr_err("registration of %d failed: %d\n", nr, ret);
+
+	return ret;
+}
+
+/* Other probes, to be registered after each probe that is measured. */
+static struct kprobe **crowd;
+static int crowd_size;
+static u32 crowd_flags;
+
+static int __init crowded_row(const char *name, void (*fn)(void), u64 bare)
+{
+	u64 cost;
+	int ret;
+
+	if (!crowd)
+		return hit_row(name, fn, bare);
+
+	ret = register_many(crowd, crowd_size, crowd_flags, &cost);
+	if (!ret) {
+		ret = hit_row(name, fn, bare);
+		unregister_many(crowd, crowd_size);
+	}
+	return ret;
+}
+
+static int __init k_row(const char *name, void (*fn)(void), unsigned int offset)
+{
+	struct kprobe *kp = kzalloc(sizeof(*kp), GFP_KERNEL);
+	u64 bare = loop_cost(fn);
+	int ret;
+
+	if (!kp)
+		return -ENOMEM;
+
+	kp->addr = (void *)fn;
+	kp->offset = offset;
+	kp->pre_handler = count_pre;
+	ret = register_kprobe(kp);
+	if (ret) {
+		pr_err("%s: registration failed: %d\n", name, ret);
+		kfree(kp);
+		return ret;
+	}
+
+	if (!optimized || jump_at(kp->addr))
+		ret = traced ? traced_hit(name, fn, count_pre) : crowded_row(name, fn, bare);
+	unregister_kprobe(kp);
+	kfree(kp);
+	return ret;
+}
+
+static int __init r_row(const char *name, void (*fn)(void))
+{
+	struct kretprobe *rp = kzalloc(sizeof(*rp), GFP_KERNEL);
+	u64 bare = loop_cost(fn);
+	int ret;
+
+	if (!rp)
+		return -ENOMEM;
+
+	rp->kp.addr = (void *)fn;
+	rp->handler = count_return;
+	ret = register_kretprobe(rp);
+	if (ret) {
+		pr_err("%s: registration failed: %d\n", name, ret);
+		kfree(rp);
+		return ret;
+	}
+
+	if (!optimized || jump_at(rp->kp.addr))
+		ret = traced ? traced_hit(name, fn, count_return) : crowded_row(name, fn, bare);
+	unregister_kretprobe(rp);
+	kfree(rp);
+	return ret;
+}
+
+/*
+ * Which of the targets this kernel accepts: try each, without arming it.
+ * Returns how many of @kps were filled in, at most @max.
+ */
+static int __init accepted(struct kprobe **kps, int max,
+			   const struct target *targets, int nr, bool ftrace)
+{
+	int i, n = 0, refused = 0;
+	struct kprobe *kp;
+
+	for (i = 0; i < nr && n < max; i++) {
+		kp = kps[n];
+		clean(kp, NULL, KPROBE_FLAG_DISABLED);
+		kp->symbol_name = targets[i].symbol;
+		kp->offset = targets[i].offset;
+		if (register_kprobe(kp)) {
+			refused++;
+			continue;
+		}
+		if (!!(kp->flags & KPROBE_FLAG_FTRACE) != ftrace) {
+			unregister_kprobe(kp);
+			refused++;
+			continue;
+		}
+		n++;
+	}
+
+	unregister_many(kps, n);
+	pr_info("%d targets, %d others passed over\n", n, refused);
+	return n;
+}
+
+/* Rows in nanoseconds per probe. */
+static int __init registration_rows(struct kprobe **kps, const char *what, int nr)
+{
+	char name[48];
+	u64 cost;
+	int ret;
+
+	ret = register_many(kps, nr, 0, &cost);
+	if (ret)
+		return ret;
+
+	scnprintf(name, sizeof(name), "reg-%s-%d", what, nr);
+	row(name, div_u64(cost, nr));
+	cost = unregister_many(kps, nr);
+	scnprintf(name, sizeof(name), "unreg-%s-%d", what, nr);
+	row(name, div_u64(cost, nr));
+	return 0;
+}
+
+/* The same one by one, as tracers do it. */
+static int __init single_rows(struct kprobe **kps, const char *what, int nr)
+{
+	char name[48];
+	u64 start, cost;
+	int i, ret;
+
+	for (i = 0; i < nr; i++)
+		clean(kps[i], kps[i]->addr, 0);
+	start = rdtsc();
+	for (i = 0; i < nr; i++) {
+		ret = register_kprobe(kps[i]);
+		if (ret) {
+			pr_err("registration at %pS failed: %d\n", kps[i]->addr, ret);
+			unregister_many(kps, i);
+			return ret;
+		}
+	}
+	cost = rdtsc() - start;
+	scnprintf(name, sizeof(name), "reg-%s-single-%d", what, nr);
+	row(name, div_u64(cost, nr));
+
+	cost = 0;
+	for (i = 0; i < nr; i++)
+		cost += unregister_many(kps + i, 1);
+	scnprintf(name, sizeof(name), "unreg-%s-single-%d", what, nr);
+	row(name, div_u64(cost, nr));
+	return 0;
+}
+
+static void notrace ignore_call(unsigned long ip, unsigned long parent,
+				struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+}
+
+static struct ftrace_ops bench_ops = {
+	.func	= ignore_call,
+	.flags	= FTRACE_OPS_FL_SAVE_REGS,
+};
+
+/* The share of ftrace: adding functions to a filter one by one, and removing them. */
+static int __init filter_rows(struct kprobe **kps, int nr)
+{
+	u64 start, come, go;
+	int i, ret;
+
+	ret = ftrace_set_filter_ip(&bench_ops, (unsigned long)kps[0]->addr, 0, 0);
+	ret = ret ?: register_ftrace_function(&bench_ops);
+	if (ret) {
+		pr_err("no function tracing: %d\n", ret);
+		return ret;
+	}
+
+	start = rdtsc();
+	for (i = 1; i < nr && !ret; i++)
+		ret = ftrace_set_filter_ip(&bench_ops, (unsigned long)kps[i]->addr, 0, 0);
+	come = rdtsc() - start;
+	start = rdtsc();
+	for (i = 1; i < nr && !ret; i++)
+		ret = ftrace_set_filter_ip(&bench_ops, (unsigned long)kps[i]->addr, 1, 0);
+	go = rdtsc() - start;
+
+	unregister_ftrace_function(&bench_ops);
+	ftrace_free_filter(&bench_ops);
+	if (ret)
+		return ret;
+	row("filter-entry-single-100", div_u64(come, nr - 1));
+	row("unfilter-entry-single-100", div_u64(go, nr - 1));
+	return 0;
+}
+
+static u64 __init free_bytes_now(void)
+{
+	struct sysinfo info;
+
+	rcu_barrier();
+	si_meminfo(&info);
+	return (u64)info.freeram * info.mem_unit;
+}
+
+/* Waits for deferred freeing: until nothing has been freed for a second. */
+static u64 __init free_bytes(void)
+{
+	u64 now, last = free_bytes_now();
+	int same = 0, i;
+
+	for (i = 0; i < 100 && same < 5; i++) {
+		msleep(200);
+		now = free_bytes_now();
+		same = now > last ? 0 : same + 1;
+		last = now;
+	}
+	return last;
+}
+
+/* Bytes of memory per probe, without the struct kprobe itself. */
+static int __init memory_row(struct kprobe **kps, const char *what, int nr)
+{
+	u64 before, after, cost;
+	char name[48];
+	int ret;
+
+	/* Fill the caches first. */
+	ret = register_many(kps, nr, 0, &cost);
+	if (ret)
+		return ret;
+	unregister_many(kps, nr);
+
+	before = free_bytes();
+	ret = register_many(kps, nr, 0, &cost);
+	if (ret)
+		return ret;
+	after = free_bytes();
+	unregister_many(kps, nr);
+
+	scnprintf(name, sizeof(name), "memory-%s-%d", what, nr);
+	row(name, before > after ? div_u64(before - after, nr) : 0);
+	return 0;
+}
+
+static struct kprobe **__init kprobes_alloc(int nr)
+{
+	struct kprobe *kp = vcalloc(nr, sizeof(*kp));
+	struct kprobe **kps = vcalloc(nr, sizeof(*kps));
+	int i;
+
+	/* Never freed; the guest powers off soon. */
+	for (i = 0; kp && kps && i < nr; i++)
+		kps[i] = &kp[i];
+
+	return kp ? kps : NULL;
+}
+
+static const struct {
+	const char	*name, *crowded;
+	void		(*fn)(void);
+	unsigned int	offset;
+	bool		returns;
+} hit_rows[] __initconst = {
+	{ "k-stepped", "k-stepped-10000", bench_stepped, 4 },
+	{ "k-boosted", "k-boosted-10000", bench_boosted, 4 },
+	{ "k-ftrace", "k-ftrace-10000", bench_ftrace, 0 },
+	{ "r-boosted", "r-boosted-10000", bench_boosted, 0, true },
+	{ "r-ftrace", "r-ftrace-10000", bench_ftrace, 0, true },
+};
+
+static int __init measure_hits(void)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(hit_rows) && !ret; i++) {
+		const char *name = crowd ? hit_rows[i].crowded : hit_rows[i].name;
+
+		ret = hit_rows[i].returns ? r_row(name, hit_rows[i].fn) :
+		      k_row(name, hit_rows[i].fn, hit_rows[i].offset);
+	}
+
+	return ret;
+}
+
+static int __init crowd_row(const char *name, struct kprobe **kps, int nr)
+{
+	int ret;
+
+	crowd = kps;
+	crowd_size = nr;
+	ret = name ? k_row(name, bench_stepped, 4) : measure_hits();
+	crowd = NULL;
+	return ret;
+}
+
+/*
+ * Several CPUs hit one probe. The clock counts the instructions of all of them, so
+ * that work which they cause each other is included.
+ */
+
+#define TOGETHER_LOOPS	20000
+
+static DECLARE_COMPLETION(together_go);
+static DECLARE_COMPLETION(together_done);
+
+static int together_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static int together_thread(void *unused)
+{
+	int i;
+
+	wait_for_completion(&together_go);
+	for (i = 0; i < TOGETHER_LOOPS; i++)
+		bench_boosted();
+	complete(&together_done);
+	return 0;
+}
+
+static u64 __init together_cost(int cpus)
+{
+	struct task_struct *task;
+	u64 start;
+	int i;
+
+	reinit_completion(&together_go);
+	reinit_completion(&together_done);
+	for (i = 0; i < cpus; i++) {
+		task = kthread_create(together_thread, NULL, "kprobe_bench/%d", i);
+		if (IS_ERR(task))
+			return 0;
+		kthread_bind(task, i);
+		wake_up_process(task);
+	}
+	msleep(100);
+
+	start = rdtsc();
+	complete_all(&together_go);
+	for (i = 0; i < cpus; i++)
+		wait_for_completion(&together_done);
+	return div_u64(rdtsc() - start, cpus * TOGETHER_LOOPS);
+}
+
+static int __init together_rows(void)
+{
+	static const int cpus[] = { 1, 4 };
+	struct kretprobe rp = {
+		.kp.addr	= (void *)bench_boosted,
+		.handler	= together_return,
+		.maxactive	= 16,
+	};
+	char name[48];
+	int i, ret;
+
+	if (num_online_cpus() < 4)
+		return -ENODEV;
+	ret = register_kretprobe(&rp);
+	if (ret)
+		return ret;
+
+	for (i = 0; i < ARRAY_SIZE(cpus); i++) {
+		scnprintf(name, sizeof(name), "r-together-%d", cpus[i]);
+		row(name, together_cost(cpus[i]));
+	}
+	unregister_kretprobe(&rp);
+	return rp.nmissed ? -EBUSY : 0;
+}
+
+
+static int __init max_targets(void)
+{
+	return ARRAY_SIZE(entry_targets) + ARRAY_SIZE(mid_targets);
+}
+
+/*
+ * Optimization: cross-CPU synchronizations and grace periods of tasks until it is
+ * complete, counted by probes on ftrace sites.
+ */
+
+static unsigned long sync_fn;
+static atomic_t syncs, tasks_waits;
+
+static int count_sync(struct kprobe *p, struct pt_regs *regs)
+{
+	if (regs->si == sync_fn)
+		atomic_inc(&syncs);
+	return 0;
+}
+
+static int count_wait(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&tasks_waits);
+	return 0;
+}
+
+static struct kprobe counters[] = {
+	{ .symbol_name = "on_each_cpu_cond_mask", .pre_handler = count_sync },
+	{ .symbol_name = "synchronize_rcu_tasks", .pre_handler = count_wait },
+};
+
+static unsigned long __init address_of(const char *symbol)
+{
+	struct kprobe kp = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
+	unsigned long addr;
+
+	if (register_kprobe(&kp))
+		return 0;
+	addr = (unsigned long)kp.addr;
+	unregister_kprobe(&kp);
+	/* The probe may be after a landing pad. */
+	return addr & ~0xful;
+}
+
+static int __init jumps_at(struct kprobe **kps, int nr)
+{
+	int i, n = 0;
+
+	for (i = 0; i < nr; i++) {
+		u8 first = READ_ONCE(*(u8 *)kps[i]->addr);
+
+		n += first == 0xe9 || first == 0xeb;
+	}
+	return n;
+}
+
+/* Waits until no jump has been added for a second. */
+static int __init wait_for_jumps(struct kprobe **kps, int nr)
+{
+	int now, last = -1, same = 0;
+
+	while (same < 10) {
+		msleep(100);
+		now = jumps_at(kps, nr);
+		same = now == last ? same + 1 : 0;
+		last = now;
+	}
+	return last;
+}
+
+static int __init optimizer_rows(struct kprobe **kps, int nr)
+{
+	char name[48];
+	int ret, n;
+	u64 cost;
+
+	atomic_set(&syncs, 0);
+	atomic_set(&tasks_waits, 0);
+	ret = register_many(kps, nr, 0, &cost);
+	if (ret)
+		return ret;
+	n = wait_for_jumps(kps, nr);
+	scnprintf(name, sizeof(name), "optimized-of-%d", nr);
+	row(name, n);
+	scnprintf(name, sizeof(name), "rounds-%d", nr);
+	row(name, atomic_read(&tasks_waits));
+	scnprintf(name, sizeof(name), "syncs-%d", nr);
+	row(name, atomic_read(&syncs));
+	atomic_set(&syncs, 0);
+	unregister_many(kps, nr);
+	scnprintf(name, sizeof(name), "unsyncs-%d", nr);
+	row(name, atomic_read(&syncs));
+	return 0;
+}
+
+static int __init optimizer(void)
+{
+	struct kprobe **kps = kprobes_alloc(5000);
+	int i, nr, ret = 0;
+
+	sync_fn = address_of("do_sync_core");
+	if (!kps || !sync_fn)
+		return -ENOMEM;
+	nr = accepted(kps, 5000, mid_targets, ARRAY_SIZE(mid_targets), false);
+	ret = register_kprobe(&counters[0]);
+	ret = ret ?: register_kprobe(&counters[1]);
+	if (ret == -ENOENT) {
+		/* Without preemption, both kinds of grace periods are the same. */
+		counters[1].symbol_name = "synchronize_rcu";
+		ret = register_kprobe(&counters[1]);
+	}
+	ret = ret ?: nr < 5000 ? -ENOENT : 0;
+	ret = ret ?: optimizer_rows(kps, 1000);
+	ret = ret ?: optimizer_rows(kps, 5000);
+	for (i = 0; i < ARRAY_SIZE(counters); i++)
+		unregister_kprobe(&counters[i]);
+	return ret;
+}
+
+/* Probes that are held until the module is removed. */
+static struct kprobe **held;
+
+static int __init hold_many(void)
+{
+	int nr;
+	u64 cost;
+
+	held = kprobes_alloc(max_targets());
+	if (!held)
+		return -ENOMEM;
+
+	nr = accepted(held, hold, entry_targets, ARRAY_SIZE(entry_targets), true);
+	nr += accepted(held + nr, hold - nr, mid_targets, ARRAY_SIZE(mid_targets), false);
+	if (nr < hold) {
+		pr_err("only %d of %d targets\n", nr, hold);
+		return -ENOENT;
+	}
+	return register_many(held, nr, KPROBE_FLAG_DISABLED, &cost);
+}
+
+static int __init many(void)
+{
+	struct kprobe **kps = kprobes_alloc(max_targets());
+	int ret, nr, mid;
+
+	if (!kps)
+		return -ENOMEM;
+
+	nr = accepted(kps, big ? 10000 : 1000, entry_targets,
+		      ARRAY_SIZE(entry_targets), true);
+	ret = nr < 1000 ? -ENOENT : 0;
+	ret = ret ?: registration_rows(kps, "entry", 100);
+	ret = ret ?: registration_rows(kps, "entry", 1000);
+	if (nr >= 10000)
+		ret = ret ?: registration_rows(kps, "entry", 10000);
+	ret = ret ?: single_rows(kps, "entry", 100);
+	if (big)
+		ret = ret ?: single_rows(kps, "entry", 1000);
+	ret = ret ?: filter_rows(kps, 100);
+	ret = ret ?: memory_row(kps, "entry", 1000);
+
+	mid = accepted(kps, 10000, mid_targets, ARRAY_SIZE(mid_targets), false);
+	ret = ret ?: mid < 10000 ? -ENOENT : 0;
+	ret = ret ?: registration_rows(kps, "mid", 100);
+	ret = ret ?: registration_rows(kps, "mid", 1000);
+	ret = ret ?: registration_rows(kps, "mid", 3000);
+	ret = ret ?: single_rows(kps, "mid", 100);
+	if (big)
+		ret = ret ?: single_rows(kps, "mid", 1000);
+	ret = ret ?: memory_row(kps, "mid", 3000);
+	ret = ret ?: crowd_row("k-stepped-1000", kps, 1000);
+	ret = ret ?: crowd_row("k-stepped-3000", kps, 3000);
+	/* The base would take too long to arm so many. */
+	crowd_flags = KPROBE_FLAG_DISABLED;
+	return ret ?: crowd_row(NULL, kps, mid);
+}
+
+static int __init kprobe_bench_init(void)
+{
+	int ret;
+
+	if (optimized) {
+		ret = k_row("k-optimized", bench_boosted, 4);
+		ret = ret ?: r_row("r-optimized", bench_boosted);
+		return ret ?: traced ? 0 : optimizer();
+	}
+	if (together)
+		return together_rows();
+	if (hold)
+		return hold_many();
+
+	ret = measure_hits();
+	return ret ?: traced ? 0 : many();
+}
+module_init(kprobe_bench_init);
+
+static void __exit kprobe_bench_exit(void)
+{
+	if (held)
+		unregister_kprobes(held, hold);
+}
+module_exit(kprobe_bench_exit);
+
+MODULE_DESCRIPTION("What probes cost");
+MODULE_LICENSE("GPL");

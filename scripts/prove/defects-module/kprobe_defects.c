@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests for defects of the base on x86_64, one each time the module is loaded.
+ *
+ * Uses only API that the base has, too, and prints "NAME right" or "NAME wrong". The
+ * names are those of scripts/prove/defects, which knows the expected outcomes.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/ftrace.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/umh.h>
+#include <asm/asm.h>
+#include <asm/fpu/api.h>
+
+static char *defect = "";
+module_param(defect, charp, 0444);
+MODULE_PARM_DESC(defect, "name of the defect to test for");
+
+#define wrong(fmt, ...)							\
+({									\
+	pr_info("%s wrong: " fmt "\n", defect, ##__VA_ARGS__);		\
+	1;								\
+})
+
+/* Returns 0 without a message if both values are the same. */
+#define expect(what, want)						\
+({									\
+	long __is = (long)(what), __want = (long)(want);		\
+									\
+	__is == __want ? 0 :						\
+		wrong(#what " is %#lx, not %#lx", __is, __want);	\
+})
+
+/*
+ * Code to be probed. objtool ignores symbols without a type.
+ */
+
+#define CODE(name, text)						\
+	long defects_##name(long arg);					\
+	extern u8 defects_##name##_at[];				\
+	asm(".pushsection .text, \"ax\", @progbits\n"			\
+	    ".balign 16\n"						\
+	    "defects_" #name ":\n"					\
+	    text							\
+	    "	ret\n"							\
+	    "	.skip 16, 0xcc\n"					\
+	    ".popsection\n")
+
+/* The instruction that gets the probe. */
+#define PROBED(name)	"defects_" #name "_at: "
+
+CODE(loop,
+     "	mov $5, %ecx\n"
+     "	xor %eax, %eax\n"
+     "1:	inc %eax\n"
+     PROBED(loop) "loop 1b\n");
+
+CODE(loop32,
+     "	movabs $0x100000002, %rcx\n"
+     PROBED(loop32) "addr32 loop 1f\n"
+     "1:	mov %rcx, %rax\n");
+
+CODE(ret_imm,
+     "	mov %rsp, %r8\n"
+     "	push $0\n"
+     "	push $0\n"
+     "	call 1f\n"
+     "	mov %r8, %rax\n"
+     "	sub %rsp, %rax\n"
+     "	mov %r8, %rsp\n"
+     "	ret\n"
+     "1:\n"
+     PROBED(ret_imm) "ret $16\n");
+
+CODE(popf16,
+     "	mov %rsp, %r8\n"
+     "	pushfq\n"
+     "	pushfw\n"
+     PROBED(popf16) "popfw\n"
+     "	mov %r8, %rax\n"
+     "	sub %rsp, %rax\n"
+     "	mov %r8, %rsp\n");
+
+/* A call that returns one byte too early executes other instructions. */
+CODE(cs_call,
+     PROBED(cs_call) ".byte 0x2e; call 2f\n"
+     "1:	.byte 0xc0, 0xe0, 0x00\n"		/* shl $0, %al */
+     "	lea 1b(%rip), %rcx\n"
+     "	sub %rcx, %rax\n"
+     "	ret\n"
+     "2:	mov (%rsp), %rax\n");
+
+CODE(vex,
+     "	movd %edi, %xmm0\n"
+     PROBED(vex) "vpshufd $0, %xmm0, %xmm0\n"
+     "	pextrd $1, %xmm0, %eax\n");
+
+/* Loads from an address that is not canonical. */
+CODE(fixup,
+     "	movabs $0x8000000000000000, %rcx\n"
+     "	xor %eax, %eax\n"
+     PROBED(fixup) "mov (%rcx), %rcx\n"
+     "	mov $1, %eax\n"
+     "1:\n"
+     _ASM_EXTABLE(defects_fixup_at, 1b));
+
+/* Never executed. */
+CODE(hlt, PROBED(hlt) "hlt\n");
+CODE(swapgs, PROBED(swapgs) "swapgs\n");
+
+/* Long enough for a jump. */
+CODE(plain, PROBED(plain) "mov %rdi, %rax\n" ".skip 13, 0x90\n");
+
+static noinline long traced_f(void)
+{
+	barrier();
+	return 1;
+}
+
+static noinline long traced_g(void)
+{
+	barrier();
+	return 2;
+}
+
+static atomic_t hits, posts;
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&hits);
+	return 0;
+}
+
+static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	atomic_inc(&posts);
+}
+
+static struct kprobe probe_on(void *addr)
+{
+	return (struct kprobe) { .addr = addr, .pre_handler = count_pre };
+}
+
+/*
+ * Instructions
+ */
+
+/*
+ * Passes on what the code returns with a probe, which must be hit. With a post
+ * handler, the CPU does not execute what can be emulated.
+ */
+static int with_probe(void *at, long (*fn)(long), long arg, long *result)
+{
+	struct kprobe kp = probe_on(at);
+	int ret;
+
+	kp.post_handler = count_post;
+	ret = register_kprobe(&kp);
+	if (ret)
+		return wrong("no probe: %d", ret);
+	*result = fn(arg);
+	unregister_kprobe(&kp);
+	return atomic_read(&hits) ? 0 : wrong("no hit");
+}
+
+#define INSN_TEST(name, arg, want)					\
+static int name(void)							\
+{									\
+	long result;							\
+									\
+	return with_probe(defects_##name##_at, defects_##name, arg, &result) ?: \
+	       expect(result, want);					\
+}
+
+INSN_TEST(loop, 0, 5)
+INSN_TEST(loop32, 0, 1)
+INSN_TEST(ret_imm, 0, 0)
+INSN_TEST(popf16, 0, 8)
+INSN_TEST(cs_call, 0, 0)
+INSN_TEST(fixup, 0, 0)
+
+static int vex(void)
+{
+	struct kprobe kp = probe_on(defects_vex_at);
+	long result;
+
+	if (!boot_cpu_has(X86_FEATURE_AVX))
+		return wrong("the CPU has no AVX");
+	if (register_kprobe(&kp))
+		return wrong("no probe");
+	kernel_fpu_begin();
+	result = defects_vex(0x1234);
+	kernel_fpu_end();
+	unregister_kprobe(&kp);
+	return expect(result, 0x1234);
+}
+
+static int refused(void *at)
+{
+	struct kprobe kp = probe_on(at);
+	int ret = register_kprobe(&kp);
+
+	if (!ret)
+		unregister_kprobe(&kp);
+	return ret ? 0 : wrong("accepted at %pS", at);
+}
+
+static int privileged(void)
+{
+	return refused(defects_hlt_at) ?: refused(defects_swapgs_at);
+}
+
+static int trampoline(void)
+{
+	struct kprobe kp = {
+		.symbol_name	= "__SCT__x86_pmu_handle_irq",
+		.flags		= KPROBE_FLAG_DISABLED,
+	};
+	int ret = register_kprobe(&kp);
+
+	if (ret == -ENOENT)
+		return wrong("there is no static call of that name");
+	if (!ret)
+		unregister_kprobe(&kp);
+	return ret ? 0 : wrong("accepted");
+}
+
+/*
+ * The core
+ */
+
+static int switch_all(const char *value)
+{
+	char command[64];
+	char *argv[] = { "/bin/sh", "-c", command, NULL };
+	char *envp[] = { "PATH=/bin", NULL };
+
+	snprintf(command, sizeof(command),
+		 "echo %s >/sys/kernel/debug/kprobes/enabled", value);
+	return call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
+}
+
+/* A probe is enabled while all are switched off. */
+static int enable(void)
+{
+	struct kprobe kp = probe_on(defects_plain_at);
+	int ret;
+
+	if (register_kprobe(&kp) || disable_kprobe(&kp))
+		return wrong("no probe");
+	ret = switch_all("0") || enable_kprobe(&kp) || switch_all("1");
+	defects_plain(1);
+	unregister_kprobe(&kp);
+	return ret ? wrong("no switch") : expect(atomic_read(&hits), 1);
+}
+
+/* After a post handler at one entry has come and gone, one elsewhere must be called. */
+static int mixed_post(void)
+{
+	struct kprobe a = probe_on(traced_f), b = probe_on(traced_f);
+	struct kprobe c = probe_on(traced_g);
+
+	b.post_handler = count_post;
+	c.post_handler = count_post;
+	if (register_kprobe(&a) || register_kprobe(&b))
+		return wrong("no probe");
+	unregister_kprobe(&b);
+	unregister_kprobe(&a);
+	if (register_kprobe(&c))
+		return wrong("none any more");
+	traced_g();
+	unregister_kprobe(&c);
+	return expect(atomic_read(&posts), 1);
+}
+
+/* The guest's script checks for slots that were not freed. */
+static int twice(void)
+{
+	int i;
+
+	for (i = 0; i < 1500; i++) {
+		struct kprobe kp = probe_on(defects_plain_at);
+		struct kprobe *both[] = { &kp, &kp };
+
+		if (register_kprobe(&kp))
+			return wrong("no probe");
+		unregister_kprobes(both, 2);
+	}
+	return 0;
+}
+
+#ifdef CONFIG_KRETPROBES
+static int unregistered(void)
+{
+	struct kretprobe rp = { .kp.addr = (void *)traced_f };
+
+	unregister_kretprobe(&rp);
+	return 0;
+}
+#endif
+
+static bool has_jump(void *addr)
+{
+	return READ_ONCE(*(u8 *)addr) == 0xe9;
+}
+
+static bool gets_jump(void *addr)
+{
+	unsigned long end = jiffies + 5 * HZ;
+
+	while (!has_jump(addr) && time_before(jiffies, end))
+		msleep(20);
+	return has_jump(addr);
+}
+
+/* A probe is registered again while the optimizer still has to free the old one. */
+static int again(void)
+{
+	struct kprobe a = probe_on(defects_plain_at);
+	struct kprobe b = probe_on(defects_plain_at);
+
+	/* A reference to the address itself would make it a branch target. */
+	b.offset = 3;
+	if (register_kprobe(&a) || !gets_jump(defects_plain_at))
+		return wrong("not optimized");
+	unregister_kprobe(&a);
+	if (register_kprobe(&b))
+		return wrong("no second probe");
+	unregister_kprobe(&b);
+	a = probe_on(defects_plain_at);
+	if (register_kprobe(&a))
+		return wrong("no third probe");
+	gets_jump(defects_plain_at);
+	atomic_set(&hits, 0);
+	defects_plain(1);
+	unregister_kprobe(&a);
+	return expect(atomic_read(&hits), 1) ?:
+	       has_jump(defects_plain_at) ? wrong("a jump is left") : 0;
+}
+
+static void notrace leave_alone(unsigned long ip, unsigned long parent,
+				struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+}
+
+/* A failed registration must not affect the probe that is already there. */
+static int failed_post(void)
+{
+	static struct ftrace_ops ops = {
+		.func	= leave_alone,
+		.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
+	};
+	struct kprobe a = probe_on(traced_f), b = probe_on(traced_f);
+	int ret;
+
+	b.post_handler = count_post;
+	if (register_kprobe(&a))
+		return wrong("no probe");
+	ret = ftrace_set_filter_ip(&ops, (unsigned long)a.addr, 0, 0);
+	ret = ret ?: register_ftrace_function(&ops);
+	if (ret)
+		return wrong("no function tracing: %d", ret);
+	if (!register_kprobe(&b)) {
+		unregister_kprobe(&b);
+		unregister_kprobe(&a);
+		unregister_ftrace_function(&ops);
+		return wrong("there is no conflict");
+	}
+
+	ret = disable_kprobe(&a);
+	ret = ret ?: enable_kprobe(&a);
+	traced_f();
+	unregister_kprobe(&a);
+	unregister_ftrace_function(&ops);
+	return expect(ret, 0) ?: expect(atomic_read(&hits), 1);
+}
+
+static int spin(void *data)
+{
+	unsigned long end = jiffies + 4 * HZ;
+
+	WRITE_ONCE(*(bool *)data, true);
+	while (time_before(jiffies, end))
+		cpu_relax();
+	return 0;
+}
+
+/* A thread spins, so the optimizer waits; other registrations must not wait for it. */
+static int waits(void)
+{
+	struct kprobe a = probe_on(defects_plain_at), b = probe_on(defects_loop_at);
+	bool spins = false;
+	unsigned long start;
+	struct task_struct *task;
+
+	set_cpus_allowed_ptr(current, cpumask_of(0));
+	task = kthread_create(spin, &spins, "defects");
+	if (IS_ERR(task) || num_online_cpus() < 2)
+		return wrong("no thread on another CPU");
+	get_task_struct(task);
+	kthread_bind(task, 1);
+	wake_up_process(task);
+	while (!READ_ONCE(spins))
+		msleep(1);
+
+	if (register_kprobe(&a))
+		return wrong("no probe");
+	/* The optimizer has started by now. */
+	msleep(500);
+	start = jiffies;
+	if (register_kprobe(&b))
+		return wrong("no second probe");
+	start = jiffies - start;
+	kthread_stop_put(task);
+	unregister_kprobe(&a);
+	unregister_kprobe(&b);
+	return start < HZ / 2 ? 0 : wrong("a registration took %lu of %d ticks", start, HZ);
+}
+
+static int call_plain(struct kprobe *p, struct pt_regs *regs)
+{
+	defects_plain(1);
+	return 0;
+}
+
+/* A missed hit counts only for probes that are enabled. */
+static int missed(void)
+{
+	struct kprobe on = probe_on(defects_plain_at), off = probe_on(defects_plain_at);
+	struct kprobe outer = { .addr = defects_loop_at, .pre_handler = call_plain };
+
+	if (register_kprobe(&on) || register_kprobe(&off) || disable_kprobe(&off) ||
+	    register_kprobe(&outer))
+		return wrong("no probe");
+	defects_loop(1);
+	unregister_kprobe(&outer);
+	unregister_kprobe(&off);
+	unregister_kprobe(&on);
+	if (!on.nmissed)
+		return wrong("nothing was missed");
+	return expect(off.nmissed, 0);
+}
+
+static const struct {
+	const char	*name;
+	int		(*test)(void);
+} tests[] = {
+	{ "loop", loop }, { "loop32", loop32 }, { "ret_imm", ret_imm },
+	{ "popf16", popf16 }, { "cs_call", cs_call }, { "vex", vex },
+	{ "fixup", fixup }, { "privileged", privileged }, { "trampoline", trampoline },
+	{ "enable", enable }, { "mixed_post", mixed_post }, { "twice", twice },
+#ifdef CONFIG_KRETPROBES
+	{ "unregistered", unregistered },
+#endif
+	{ "again", again }, { "failed_post", failed_post }, { "waits", waits },
+	{ "missed", missed },
+};
+
+static int __init kprobe_defects_init(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		if (strcmp(tests[i].name, defect))
+			continue;
+		if (!tests[i].test())
+			pr_info("%s right\n", defect);
+		return 0;
+	}
+
+	return -EINVAL;
+}
+module_init(kprobe_defects_init);
+
+static void __exit kprobe_defects_exit(void)
+{
+}
+module_exit(kprobe_defects_exit);
+
+MODULE_DESCRIPTION("Defects of the base's kprobes");
+MODULE_LICENSE("GPL");

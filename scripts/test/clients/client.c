@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Users of kprobes outside the kernel, for scripts/test/guest/clients.sh; built
+ * against the kernel's tools/include/nolibc.
+ *
+ *   client call               what getsid(0) returns, negative if it failed
+ *   client perf [OPTIONS] FN  count calls of FN by a perf event
+ *   client bpf [OPTIONS] FN   ditto, by a BPF program, which also reports FN's address
+ *   client churn FN SECONDS   open and close such events while others call FN
+ *   client pokes -a ADDRESS   text changes that perf records as an event comes and goes
+ *   client crash-load KERNEL INITRD CMDLINE   load the kernel to boot after a panic
+ *   client nomem NTH write FILE TEXT   the NTH allocation of the write fails
+ *   client nomem NTH unload MODULE     ditto, as a module is removed
+ *
+ * Options: -r probe the return; -o BYTES offset; -a FN is an address; -e ERR the
+ * program makes FN return ERR; -n CALLS how often getsid() is called; -c CPU where,
+ * by default on the CPU on which events count.
+ */
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+
+static struct {
+	const char *fn;
+	unsigned long offset, address;
+	int on_return, error, calls;
+} opt = { .calls = 100 };
+
+static void die(const char *what)
+{
+	printf("%s: error %d\n", what, errno);
+	exit(1);
+}
+
+static int call(void)
+{
+	int ret = syscall(__NR_getsid, 0);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* The first number in a file, after any other characters. */
+static int number_in(const char *path)
+{
+	char buf[64] = "", *s = buf;
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0 || read(fd, buf, sizeof(buf) - 1) <= 0)
+		die(path);
+	close(fd);
+	while (*s && !isdigit(*s))
+		s++;
+	return atoi(s);
+}
+
+#define PMU "/sys/bus/event_source/devices/kprobe/"
+
+/* Opens a perf event on the probe that the options describe; -1 on failure. */
+static int open_event(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = number_in(PMU "type"),
+		.kprobe_func = opt.address ? 0 : (unsigned long)opt.fn,
+		.probe_offset = opt.address ? opt.address : opt.offset,
+		.sample_period = 1,
+	};
+
+	if (opt.on_return)
+		attr.config = 1ull << number_in(PMU "format/retprobe");
+	/* Any process, on CPU 0, where main() stays. */
+	return syscall(__NR_perf_event_open, &attr, -1, 0, -1, 0);
+}
+
+static int bpf(int cmd, union bpf_attr *attr)
+{
+	return syscall(__NR_bpf, cmd, attr, sizeof(*attr));
+}
+
+static int new_map(void)
+{
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY,
+		.key_size = 4,
+		.value_size = 16,
+		.max_entries = 1,
+	};
+	int fd = bpf(BPF_MAP_CREATE, &attr);
+
+	if (fd < 0)
+		die("BPF_MAP_CREATE");
+	return fd;
+}
+
+#define INSN(c, d, s, o, i) \
+	((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) })
+#define CALL(helper)	INSN(BPF_JMP | BPF_CALL, 0, 0, 0, (helper))
+#define MOV(dst, src)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, (dst), (src), 0, 0)
+#define SET(dst, imm)	INSN(BPF_ALU64 | BPF_MOV | BPF_K, (dst), 0, 0, (imm))
+
+/* map[0] = { hits, address of the function }; FN returns opt.error unless it is 0. */
+static int new_program(int map)
+{
+	static char log[16384];
+	struct bpf_insn prog[] = {
+		MOV(6, 1),
+		CALL(BPF_FUNC_get_func_ip),
+		MOV(7, 0),
+		/* r0 = &map[0] */
+		INSN(BPF_ST | BPF_MEM | BPF_W, 10, 0, -4, 0),
+		INSN(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map),
+		INSN(0, 0, 0, 0, 0),
+		MOV(2, 10),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
+		CALL(BPF_FUNC_map_lookup_elem),
+		INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3, 0),
+		SET(1, 1),
+		INSN(BPF_STX | BPF_ATOMIC | BPF_DW, 0, 1, 0, BPF_ADD),
+		INSN(BPF_STX | BPF_MEM | BPF_DW, 0, 7, 8, 0),
+		/* Two insns, which return before the next two if there is no error. */
+		SET(0, 0),
+		opt.error ? SET(2, opt.error) : INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+		MOV(1, 6),
+		CALL(BPF_FUNC_override_return),
+		SET(0, 0),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.insns = (unsigned long)prog,
+		/* The verifier rejects unreachable code. */
+		.insn_cnt = opt.error ? sizeof(prog) / sizeof(prog[0]) : 15,
+		.license = (unsigned long)"GPL",
+		.log_buf = (unsigned long)log,
+		.log_size = sizeof(log),
+		.log_level = 1,
+	};
+	int fd = bpf(BPF_PROG_LOAD, &attr);
+
+	if (fd < 0) {
+		printf("%s\n", log);
+		die("BPF_PROG_LOAD");
+	}
+	return fd;
+}
+
+/* Calls getsid() opt.calls times. */
+static int calls(void)
+{
+	int ret = 0, i;
+
+	for (i = 0; i < opt.calls; i++)
+		ret = call();
+	return ret;
+}
+
+static void perf(void)
+{
+	unsigned long long count = 0;
+	int fd = open_event();
+
+	if (fd < 0)
+		die("perf_event_open");
+	calls();
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		die("read");
+	close(fd);
+	/* These must not be counted any more. */
+	calls();
+	printf("%lu\n", (unsigned long)count);
+}
+
+static void with_bpf(void)
+{
+	unsigned long long value[2];
+	int map = new_map(), prog = new_program(map), fd = open_event(), ret, key = 0;
+	union bpf_attr attr = {
+		.map_fd = map,
+		.key = (unsigned long)&key,
+		.value = (unsigned long)value,
+	};
+
+	if (fd < 0)
+		die("perf_event_open");
+	if (syscall(__NR_ioctl, fd, PERF_EVENT_IOC_SET_BPF, prog))
+		die("PERF_EVENT_IOC_SET_BPF");
+	ret = calls();
+	close(fd);
+	if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
+		die("BPF_MAP_LOOKUP_ELEM");
+	printf("%lu %lx %d\n", (unsigned long)value[0], (unsigned long)value[1], ret);
+}
+
+/* Probes come and go while another process calls FN. */
+static void churn(const char *seconds)
+{
+	struct timeval now, end;
+	unsigned long rounds = 0;
+	int fd;
+
+	gettimeofday(&end, NULL);
+	end.tv_sec += atoi(seconds);
+	do {
+		opt.on_return = rounds++ & 1;
+		fd = open_event();
+		if (fd < 0)
+			die("perf_event_open");
+		calls();
+		close(fd);
+		gettimeofday(&now, NULL);
+	} while (now.tv_sec < end.tv_sec);
+	printf("%lu\n", rounds);
+}
+
+#define RING_PAGES	16
+
+/* Prints the records of this CPU, which registers and unregisters. */
+static void print_pokes(struct perf_event_mmap_page *ring)
+{
+	char *data = (char *)ring + 4096, *end = data + ring->data_head;
+	struct perf_event_header *h;
+
+	for (; data < end; data += h->size) {
+		struct ksymbol {
+			struct perf_event_header h;
+			unsigned long long addr;
+			unsigned int len;
+			unsigned short type, flags;
+			char name[];
+		} *k = (void *)data;
+		struct poke {
+			struct perf_event_header h;
+			unsigned long long addr;
+			unsigned short old, new;
+			unsigned char bytes[];
+		} *p = (void *)data;
+
+		h = (void *)data;
+		if (h->type == PERF_RECORD_KSYMBOL)
+			printf("ksymbol %s %d\n", k->name, k->flags);
+		else if (h->type != PERF_RECORD_TEXT_POKE)
+			continue;
+		else if (p->addr == opt.address)
+			printf("site %x>%x\n", p->bytes[0], p->bytes[p->old]);
+		else if (!p->old || !p->new)
+			printf("slot %d>%d\n", !!p->old, !!p->new);
+	}
+}
+
+static void pokes(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.ksymbol = 1,
+		.text_poke = 1,
+	};
+	int fd = syscall(__NR_perf_event_open, &attr, -1, 0, -1, 0), probe;
+	void *ring;
+
+	if (fd < 0)
+		die("perf_event_open");
+	ring = mmap(NULL, (1 + RING_PAGES) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		die("mmap");
+	probe = open_event();
+	if (probe < 0)
+		die("perf_event_open");
+	calls();
+	close(probe);
+	print_pokes(ring);
+}
+
+#define KEXEC_FILE_ON_CRASH	2
+
+static void crash_load(const char *kernel, const char *initrd, const char *cmdline)
+{
+	int kernel_fd = open(kernel, O_RDONLY), initrd_fd = open(initrd, O_RDONLY);
+	long len = strlen(cmdline) + 1;
+
+	/* Not nested in another syscall(): both would use the same registers. */
+	if (syscall(__NR_kexec_file_load, kernel_fd, initrd_fd, len, cmdline,
+		    KEXEC_FILE_ON_CRASH))
+		die("kexec_file_load");
+}
+
+/* All files are opened first, as that allocates memory, too. */
+static void nomem(const char *nth, const char *arg, const char *text)
+{
+	int set = open("/proc/self/fail-nth", O_WRONLY), get = open("/proc/self/fail-nth", O_RDONLY);
+	int file = text ? open(arg, O_WRONLY) : -1, ret, err;
+	char left[16] = "";
+
+	if (set < 0 || get < 0 || (text && file < 0))
+		die("open");
+	if (write(set, nth, strlen(nth)) < 0)
+		die("fail-nth");
+	if (text)
+		ret = write(file, text, strlen(text));
+	else
+		ret = syscall(__NR_delete_module, arg, O_NONBLOCK);
+	err = ret < 0 ? errno : 0;
+	/* How many allocations are left until the failure; 0 if it has happened. */
+	if (read(get, left, sizeof(left) - 1) <= 0 || write(set, "0", 1) < 0)
+		die("fail-nth");
+	printf("error=%d failed=%d\n", err, !atoi(left));
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long cpu = 0;
+	int i;
+
+	for (i = 2; i < argc && argv[i][0] == '-'; i++) {
+		switch (argv[i][1]) {
+		case 'r':
+			opt.on_return = 1;
+			break;
+		case 'a':
+			opt.address = 1;
+			break;
+		case 'o':
+			opt.offset = atol(argv[++i]);
+			break;
+		case 'e':
+			opt.error = atoi(argv[++i]);
+			break;
+		case 'n':
+			opt.calls = atoi(argv[++i]);
+			break;
+		case 'c':
+			cpu = atol(argv[++i]);
+			break;
+		}
+	}
+	cpu = 1ul << cpu;
+	syscall(__NR_sched_setaffinity, 0, sizeof(cpu), &cpu);
+	opt.fn = i < argc ? argv[i] : NULL;
+	if (opt.address)
+		opt.address = strtoul(opt.fn, NULL, 16) + opt.offset;
+
+	if (argc > 1 && !strcmp(argv[1], "call"))
+		printf("%d\n", call());
+	else if (argc > 2 && !strcmp(argv[1], "perf"))
+		perf();
+	else if (argc > 2 && !strcmp(argv[1], "bpf"))
+		with_bpf();
+	else if (argc == 4 && !strcmp(argv[1], "churn"))
+		churn(argv[3]);
+	else if (argc > 2 && !strcmp(argv[1], "pokes"))
+		pokes();
+	else if (argc == 5 && !strcmp(argv[1], "crash-load"))
+		crash_load(argv[2], argv[3], argv[4]);
+	else if (argc == 6 && !strcmp(argv[1], "nomem") && !strcmp(argv[3], "write"))
+		nomem(argv[2], argv[4], argv[5]);
+	else if (argc == 5 && !strcmp(argv[1], "nomem") && !strcmp(argv[3], "unload"))
+		nomem(argv[2], argv[4], NULL);
+	else
+		return 2;
+	return 0;
+}

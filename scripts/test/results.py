@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Parses the console of a guest for the results of its tests.
+
+As a program: results.py CONSOLE - judge a userland run (lines "ok NAME") and print
+its problems, one line each; exit status 1 if there is one.
+"""
+import re
+import sys
+
+# Reports of a kernel in trouble. Result lines of tests are exempt, so that the name of
+# a test may contain such a word.
+SPLAT = re.compile(
+    r"WARNING:|BUG:|\bOops\b|cut here|[Uu]nexpected|Kernel panic|KASAN:|KCSAN:|"
+    r"UBSAN:|DEBUG_LOCKS_WARN_ON|general protection|Internal error:|"
+    r"Unable to handle kernel|invalid opcode|INFO: task .* blocked|"
+    r"rcu.*(?:stall|starved)|refcount_t:|unchecked MSR|suspicious RCU|"
+    r"lock(?:ing|dep).*(?:detected|turned off)|possible .* deadlock")
+RESULT = re.compile(r"^(?P<indent> *)(?P<ok>ok|not ok) (?:(?P<nr>\d+) )?(?:- )?(?P<name>.*?)"
+                    r"(?P<skip> # SKIP.*)?$")
+# A test that provokes a warning on purpose announces it with a line
+# "expect splat: TEXT"; the next splat whose lines contain TEXT is then ignored.
+EXPECT = re.compile(r"expect splat: (.+)$")
+
+
+class Console:
+    """The saved console of one guest."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8", errors="replace") as f:
+            text = f.read()
+        text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+        self.lines = [l.rstrip("\r") for l in text.split("\n")]
+
+    def ended_orderly(self):
+        return any("reboot: Power down" in l for l in self.lines)
+
+    def cpus(self):
+        for l in self.lines:
+            m = re.search(r"Brought up \d+ nodes?, (\d+) CPUs?", l)
+            if m:
+                return int(m.group(1))
+        return 1
+
+    def splats(self):
+        """One line for each splat that was not announced, or was but is missing."""
+        bad, expected = [], []
+        last = -100
+        for i, l in enumerate(self.lines):
+            m = EXPECT.search(l)
+            if m:
+                expected.append(m.group(1).strip())
+                continue
+            if RESULT.match(l) or l.lstrip().startswith("#") or not SPLAT.search(l):
+                continue
+            # The TEXT may be in any of the first lines of a report.
+            near = " ".join(self.lines[i:i + 4])
+            hit = next((e for e in expected if e in near), None)
+            if hit:
+                expected.remove(hit)
+                last = i
+            elif i - last > 3:
+                what = l.strip()
+                if "cut here" in what and i + 1 < len(self.lines):
+                    what = self.lines[i + 1].strip()
+                bad.append("kernel complained: " + what[:150])
+                last = i
+        return bad + [f"announced splat is missing: {e}" for e in expected]
+
+    def guest_results(self):
+        """[(name, 'passed' | 'failed' | 'skipped')] of a userland run."""
+        out = []
+        for l in self.lines:
+            m = RESULT.match(l)
+            if m and not m.group("indent"):
+                out.append((m.group("name"), outcome(m)))
+        return out
+
+    def marks(self, what):
+        """Names of the scripts that began, or ended.
+
+        Such lines are printed twice, as a kernel message may interrupt one of them.
+        """
+        found = (re.fullmatch(rf"guest: {what} ([\w./-]+)", l) for l in self.lines)
+        return {m.group(1) for m in found if m}
+
+    def guest_problems(self):
+        """Other problems of a userland run."""
+        begun, ended = self.marks("begin"), self.marks("end")
+        bad = [f"{n} did not finish" for n in sorted(begun - ended)]
+        if not begun:
+            bad.append("the guest ran nothing")
+        # A kernel message may have interrupted a result line.
+        seen = sum(o == "failed" for _, o in self.guest_results())
+        failed = max((int(n) for n in self.marks("failed") if n.isdigit()), default=0)
+        if failed > seen:
+            bad.append(f"{failed} checks failed, but the console shows only {seen} of them")
+        return bad
+
+
+def outcome(m):
+    if m.group("skip"):
+        return "skipped"
+    return "passed" if m.group("ok") == "ok" else "failed"
+
+
+class Kunit:
+    """The KTAP of one boot: suites, their plans and their leaf results."""
+
+    def __init__(self, console):
+        self.suites = {}        # name -> [(case, outcome)]
+        self.problems = []
+        plan = None             # number of suites
+        finished = 0
+        suite, suite_plan, cases, leaves, pending = None, None, 0, [], []
+        for l in console.lines:
+            m = re.match(r"^( *)# Subtest: (\S+)", l)
+            if m and len(m.group(1)) == 4:
+                if suite:
+                    self.problems.append(f"suite {suite} has no result")
+                    self.suites[suite] = leaves + pending
+                suite, suite_plan, cases, leaves, pending = m.group(2), None, 0, [], []
+                continue
+            m = re.match(r"^( *)1\.\.(\d+)$", l)
+            if m:
+                if len(m.group(1)) == 0:
+                    plan = int(m.group(2))
+                elif len(m.group(1)) == 4:
+                    suite_plan = int(m.group(2))
+                continue
+            m = RESULT.match(l)
+            if not m or not m.group("nr") or plan is None:
+                continue
+            depth, name = len(m.group("indent")) // 4, m.group("name")
+            if depth > 1:
+                # Parameters of a case, or deeper: each counts on its own.
+                pending.append((name, outcome(m)))
+            elif depth == 1:
+                cases += 1
+                if pending:
+                    leaves += [(f"{name}: {n}", o) for n, o in pending]
+                    # A case can fail although none of its parameters did.
+                    if outcome(m) == "failed" and all(o != "failed" for _, o in pending):
+                        leaves.append((name, "failed"))
+                else:
+                    leaves.append((name, outcome(m)))
+                pending = []
+            else:
+                finished += 1
+                if suite != name:
+                    self.problems.append(f"suite {name} has a result but no start")
+                elif suite_plan is None:
+                    self.problems.append(f"suite {name} printed no plan")
+                elif suite_plan != cases:
+                    self.problems.append(f"suite {name} ran {cases} of {suite_plan} cases")
+                if outcome(m) == "failed" and all(o != "failed" for _, o in leaves):
+                    leaves.append((name, "failed"))
+                self.suites[name] = leaves
+                suite, suite_plan, cases, leaves, pending = None, None, 0, [], []
+        if suite:
+            self.problems.append(f"suite {suite} has no result")
+            self.suites[suite] = leaves + pending
+        if plan is None:
+            self.problems.append("no KUnit plan on the console")
+        elif finished != plan:
+            self.problems.append(f"{finished} of {plan} suites finished")
+
+    def count(self, what):
+        return sum(o == what for s in self.suites.values() for _, o in s)
+
+    def ran(self, suite):
+        """How many cases of a suite ran and were not skipped."""
+        return sum(o != "skipped" for _, o in self.suites.get(suite, []))
+
+
+def main():
+    console = Console(sys.argv[1])
+    results = console.guest_results()
+    bad = [f"failed: {n}" for n, o in results if o == "failed"]
+    bad += console.guest_problems() + console.splats()
+    if not console.ended_orderly():
+        bad.append("the guest did not power off cleanly")
+    if not any(o == "passed" for _, o in results):
+        bad.append("no check passed")
+    if bad:
+        print("\n".join(bad))
+        return 1
+    print(f"{len(results)} checks passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
