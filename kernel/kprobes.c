@@ -999,6 +999,9 @@ static int change_enabled(struct kprobe *p, bool on, bool *bypassed)
 		return 0;
 
 	kprobe_site_enable_user(site, p, on);
+	/* Arming may have been refused before: no reason for @p to stay enabled. */
+	if (!on && site_to_be_armed(site))
+		return 0;
 	ret = site_follow(site, bypassed);
 	if (ret)
 		kprobe_site_enable_user(site, p, !on);

@@ -410,6 +410,34 @@ static void ftrace_p_sys_08_switched_on_but_for_one(struct kunit *test)
 	unregister_kprobe(&f->plain.kp);
 }
 
+/* Two users of a site that could not be armed: either can still be disabled. */
+static void ftrace_disable_where_arming_was_refused(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->post, "kp_ft_one", true);
+	set(&f->plain, "kp_ft_one", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->plain.kp));
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->post.kp));
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), -EBUSY);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->plain.kp));
+
+	foreign_release(f);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->post, 0);
+	unregister_kprobe(&f->plain.kp);
+	unregister_kprobe(&f->post.kp);
+}
+
 static void ftrace_survives_tracers_of_others(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
@@ -778,6 +806,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_p_agg_08_enable_is_refused),
 	KUNIT_CASE(ftrace_p_agg_07_batch_is_refused),
 	KUNIT_CASE(ftrace_p_sys_08_switched_on_but_for_one),
+	KUNIT_CASE(ftrace_disable_where_arming_was_refused),
 	KUNIT_CASE(ftrace_survives_tracers_of_others),
 	KUNIT_CASE(ftrace_claim_goes_with_the_last_post_handler),
 	KUNIT_CASE(ftrace_claim_goes_from_a_shared_ops),
