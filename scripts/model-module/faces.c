@@ -42,6 +42,12 @@ int model_faces_init(void)
 		kvfree(text);
 		return user_memory;
 	}
+	/* Page faults must not be where an operation's allocation fails. */
+	if (clear_user((void __user *)user_memory, TEXT_SIZE)) {
+		vm_munmap(user_memory, TEXT_SIZE);
+		kvfree(text);
+		return -EFAULT;
+	}
 	for (i = 0; i < NR_FACES; i++) {
 		files[i] = filp_open(paths[i], i == ENABLED ? O_RDWR : O_RDONLY, 0);
 		if (IS_ERR(files[i])) {

@@ -152,8 +152,9 @@ void model_filled(struct model_state *s, unsigned int p, u8 where, u8 variant)
  * Registering
  */
 
-/* The error of the i-th probe alone, before anything is armed. */
-static int item_error(const struct model_state *s, const struct model_op *op, int i)
+/* The error of the i-th probe alone, before anything is armed. @loaded: the module. */
+static int item_error(const struct model_state *s, const struct model_op *op, int i,
+		      bool loaded)
 {
 	const struct model_item *item = &op->item[i];
 	const struct model_target *t = &model_targets[item->where];
@@ -169,7 +170,7 @@ static int item_error(const struct model_state *s, const struct model_op *op, in
 		return -EINVAL;
 	if (u->symbol == addr)
 		return -EINVAL;
-	if (t->err == -ENOENT || (t->coming && !s->loaded))
+	if (t->err == -ENOENT || (t->coming && !loaded))
 		return -ENOENT;
 	if (op->returns && !t->entry)
 		return -EINVAL;
@@ -196,8 +197,10 @@ static void add_user(struct model_state *s, const struct model_item *item)
 	u->slop = 0;
 }
 
-static bool register_allowed(const struct model_op *op, const struct model_overlap *over,
-			     int expected, enum model_maybe busy)
+/* The first @good probes are users already. */
+static bool register_allowed(const struct model_state *s, const struct model_op *op,
+			     const struct model_overlap *over, int good, int expected,
+			     enum model_maybe busy)
 {
 	int i;
 
@@ -212,7 +215,11 @@ static bool register_allowed(const struct model_op *op, const struct model_overl
 			continue;
 		if (op->err == -EINVAL && (over->leaving | over->coming) & BIT(item->probe))
 			return true;
-		if (op->err == -ENOENT && over->module && model_targets[item->where].coming)
+		if (!op->err || !over->module || !model_targets[item->where].coming)
+			continue;
+		/* Symbols of a module outlive its probes. */
+		if (op->err == -ENOENT ||
+		    (i >= good && op->err == item_error(s, op, i, true)))
 			return true;
 	}
 	return false;
@@ -231,7 +238,7 @@ static bool predict_register(struct model_state *s, const struct model_op *op,
 				     op->item[i].variant);
 	}
 	for (k = 0; k < op->n && !err; k++) {
-		err = item_error(s, op, k);
+		err = item_error(s, op, k, s->loaded);
 		if (err)
 			break;
 		before[k] = s->user[op->item[k].probe];
@@ -244,7 +251,7 @@ static bool predict_register(struct model_state *s, const struct model_op *op,
 	if (busy == YES)
 		err = -EBUSY;
 
-	if (!register_allowed(op, over, err, busy))
+	if (!register_allowed(s, op, over, k, err, busy))
 		return because(why, "registering should return %d, not %d", err, op->err);
 
 	if (op->err) {
