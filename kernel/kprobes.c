@@ -1121,7 +1121,10 @@ static int arm_ftrace_rest(unsigned int *failed)
 	return ret ?: err;
 }
 
-/* Arms or disarms what is to change, and returns how many did not. */
+/*
+ * Arms or disarms what is to change, and counts how many did not. A site may be armed
+ * for no enabled user, if disarming it has failed before: it gets another try.
+ */
 static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 {
 	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
@@ -1132,7 +1135,7 @@ static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 	bool bypassed = false;
 
 	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
-		if (site->state != from || !site->nr_enabled)
+		if (site->state != from || (on && !site->nr_enabled))
 			continue;
 		/* Calls in flight still return through these. */
 		if (!on && arch_trampoline_kprobe(&site->head.kp))
@@ -1151,8 +1154,7 @@ static int follow_all(bool on, unsigned int *total, unsigned int *failed)
 
 	/* What ftrace did not let go of together, it may let go of one by one. */
 	for (site = kprobe_site_from(0); site; site = kprobe_site_next(site)) {
-		if (site->state != from || !site->nr_enabled ||
-		    site->kind != KPROBE_SITE_FTRACE)
+		if (site->state != from || site->kind != KPROBE_SITE_FTRACE)
 			continue;
 		ret = site_follow(site, &bypassed);
 		if (!ret)
