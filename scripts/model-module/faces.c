@@ -293,8 +293,9 @@ static bool lines_right(const struct model_state *s, const struct model_seen *se
 		if (model_targets[t].traced)
 			byte |= LINE_FTRACE;
 		if (n >= seen->lines[t] || seen->line[t][n] != byte)
-			return because(why, "line %u of %s+%u is not of probe %d", n,
-				       model_targets[t].symbol, model_targets[t].offset, p);
+			return because(why, "line %u of %s+%u should be of probe %d (%#x), not %#x",
+				       n, model_targets[t].symbol, model_targets[t].offset, p,
+				       byte, n < seen->lines[t] ? seen->line[t][n] : 0xff);
 		n++;
 	}
 	*users = n;

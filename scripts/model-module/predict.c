@@ -38,16 +38,22 @@ static bool used(const struct model_state *s, enum model_where t)
 	return false;
 }
 
-/* Does a site have an enabled user, with the global switch on? */
-bool model_wanted(const struct model_state *s, enum model_where t)
+/* Does a site have an enabled user? */
+static bool has_enabled(const struct model_state *s, enum model_where t)
 {
 	unsigned int p;
 
-	for (p = 0; p < MODEL_PROBES && s->on; p++) {
+	for (p = 0; p < MODEL_PROBES; p++) {
 		if (uses(s, p, t) && model_enabled(s, p))
 			return true;
 	}
 	return false;
+}
+
+/* ... with the global switch on? */
+bool model_wanted(const struct model_state *s, enum model_where t)
+{
+	return s->on && has_enabled(s, t);
 }
 
 /* Does a site have a post handler, which claims the function while it is armed? */
@@ -98,7 +104,10 @@ static void follow(struct model_state *s, enum model_where t, bool arming, bool 
 
 	if (t == T_INNER && !used(s, t))
 		s->inner_missed = 0;
-	if (!model_wanted(s, t))
+	if (!model_wanted(s, t) && s->armed[t] != NO && (arming || has_enabled(s, t)))
+		/* Disarming it failed before; this operation need not try again. */
+		s->armed[t] = MAYBE;
+	else if (!model_wanted(s, t))
 		s->armed[t] = NO;
 	else if (arming)
 		s->armed[t] = YES;
@@ -383,6 +392,8 @@ static bool predict_switch(struct model_state *s, const struct model_op *op, cha
 
 		busy = max(busy, no);
 		claims += model_claims(s, t);
+		if (!s->on)
+			s->armed[t] = NO;
 		follow(s, t, no == NO, op->failed);
 		if (no != NO && s->armed[t] == YES)
 			s->armed[t] = MAYBE;
