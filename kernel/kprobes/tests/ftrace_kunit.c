@@ -410,6 +410,34 @@ static void ftrace_p_sys_08_switched_on_but_for_one(struct kunit *test)
 	unregister_kprobe(&f->plain.kp);
 }
 
+/* Two users of a site that could not be armed: either can still be disabled. */
+static void ftrace_disable_where_arming_was_refused(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->post, "kp_ft_one", true);
+	set(&f->plain, "kp_ft_one", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
+
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->plain.kp));
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->post.kp));
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), -EBUSY);
+	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->plain.kp));
+
+	foreign_release(f);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->post, 0);
+	unregister_kprobe(&f->plain.kp);
+	unregister_kprobe(&f->post.kp);
+}
+
 static void ftrace_survives_tracers_of_others(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
@@ -567,6 +595,42 @@ static void ftrace_nomem_old_address_does_not_come_back(struct kunit *test)
 	EXPECT_HITS(test, &f->other, 3);
 	unregister_kprobe(&f->post.kp);
 	unregister_kprobe(&f->other.kp);
+}
+
+static bool is_armed(const struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return kprobe_site_at((unsigned long)p->addr)->state == KPROBE_SITE_ARMED;
+}
+
+/* A site that stayed armed for no enabled user is disarmed by the global switch. */
+static void ftrace_nomem_switched_off_later(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->more, "kp_ft_one", false);
+	f->more.kp.flags = KPROBE_FLAG_DISABLED;
+	/* So that the filter does not become empty. */
+	set(&f->other, "kp_ft_two", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	fail_filters(test, ~0ul);
+	unregister_kprobe(&f->plain.kp);
+	fail_no_filters(test);
+	KUNIT_EXPECT_TRUE(test, is_armed(&f->more.kp));
+
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
+	EXPECT_HITS(test, &f->more, 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->more.kp), 0);
+	EXPECT_HITS(test, &f->more, 3);
+	unregister_kprobe(&f->other.kp);
+	unregister_kprobe(&f->more.kp);
 }
 
 /* Whatever changes of filters fail, each call is seen once. */
@@ -778,11 +842,13 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_p_agg_08_enable_is_refused),
 	KUNIT_CASE(ftrace_p_agg_07_batch_is_refused),
 	KUNIT_CASE(ftrace_p_sys_08_switched_on_but_for_one),
+	KUNIT_CASE(ftrace_disable_where_arming_was_refused),
 	KUNIT_CASE(ftrace_survives_tracers_of_others),
 	KUNIT_CASE(ftrace_claim_goes_with_the_last_post_handler),
 	KUNIT_CASE(ftrace_claim_goes_from_a_shared_ops),
 	KUNIT_CASE(ftrace_claim_goes_with_a_batch_that_fails),
 	KUNIT_CASE(ftrace_nomem_old_address_does_not_come_back),
+	KUNIT_CASE(ftrace_nomem_switched_off_later),
 	KUNIT_CASE(ftrace_nomem_upgrade),
 	KUNIT_CASE(ftrace_nomem_downgrade),
 	KUNIT_CASE(ftrace_late_call_of_the_old_ops),

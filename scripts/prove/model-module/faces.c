@@ -42,6 +42,12 @@ int model_faces_init(void)
 		kvfree(text);
 		return user_memory;
 	}
+	/* Page faults must not be where an operation's allocation fails. */
+	if (clear_user((void __user *)user_memory, TEXT_SIZE)) {
+		vm_munmap(user_memory, TEXT_SIZE);
+		kvfree(text);
+		return -EFAULT;
+	}
 	for (i = 0; i < NR_FACES; i++) {
 		files[i] = filp_open(paths[i], i == ENABLED ? O_RDWR : O_RDONLY, 0);
 		if (IS_ERR(files[i])) {
@@ -287,8 +293,9 @@ static bool lines_right(const struct model_state *s, const struct model_seen *se
 		if (model_targets[t].traced)
 			byte |= LINE_FTRACE;
 		if (n >= seen->lines[t] || seen->line[t][n] != byte)
-			return because(why, "line %u of %s+%u is not of probe %d", n,
-				       model_targets[t].symbol, model_targets[t].offset, p);
+			return because(why, "line %u of %s+%u should be of probe %d (%#x), not %#x",
+				       n, model_targets[t].symbol, model_targets[t].offset, p,
+				       byte, n < seen->lines[t] ? seen->line[t][n] : 0xff);
 		n++;
 	}
 	*users = n;

@@ -38,16 +38,22 @@ static bool used(const struct model_state *s, enum model_where t)
 	return false;
 }
 
-/* Does a site have an enabled user, with the global switch on? */
-bool model_wanted(const struct model_state *s, enum model_where t)
+/* Does a site have an enabled user? */
+static bool has_enabled(const struct model_state *s, enum model_where t)
 {
 	unsigned int p;
 
-	for (p = 0; p < MODEL_PROBES && s->on; p++) {
+	for (p = 0; p < MODEL_PROBES; p++) {
 		if (uses(s, p, t) && model_enabled(s, p))
 			return true;
 	}
 	return false;
+}
+
+/* ... with the global switch on? */
+bool model_wanted(const struct model_state *s, enum model_where t)
+{
+	return s->on && has_enabled(s, t);
 }
 
 /* Does a site have a post handler, which claims the function while it is armed? */
@@ -98,7 +104,10 @@ static void follow(struct model_state *s, enum model_where t, bool arming, bool 
 
 	if (t == T_INNER && !used(s, t))
 		s->inner_missed = 0;
-	if (!model_wanted(s, t))
+	if (!model_wanted(s, t) && s->armed[t] != NO && (arming || has_enabled(s, t)))
+		/* Disarming it failed before; this operation need not try again. */
+		s->armed[t] = MAYBE;
+	else if (!model_wanted(s, t))
 		s->armed[t] = NO;
 	else if (arming)
 		s->armed[t] = YES;
@@ -152,8 +161,9 @@ void model_filled(struct model_state *s, unsigned int p, u8 where, u8 variant)
  * Registering
  */
 
-/* The error of the i-th probe alone, before anything is armed. */
-static int item_error(const struct model_state *s, const struct model_op *op, int i)
+/* The error of the i-th probe alone, before anything is armed. @loaded: the module. */
+static int item_error(const struct model_state *s, const struct model_op *op, int i,
+		      bool loaded)
 {
 	const struct model_item *item = &op->item[i];
 	const struct model_target *t = &model_targets[item->where];
@@ -169,7 +179,7 @@ static int item_error(const struct model_state *s, const struct model_op *op, in
 		return -EINVAL;
 	if (u->symbol == addr)
 		return -EINVAL;
-	if (t->err == -ENOENT || (t->coming && !s->loaded))
+	if (t->err == -ENOENT || (t->coming && !loaded))
 		return -ENOENT;
 	if (op->returns && !t->entry)
 		return -EINVAL;
@@ -196,8 +206,10 @@ static void add_user(struct model_state *s, const struct model_item *item)
 	u->slop = 0;
 }
 
-static bool register_allowed(const struct model_op *op, const struct model_overlap *over,
-			     int expected, enum model_maybe busy)
+/* The first @good probes are users already. */
+static bool register_allowed(const struct model_state *s, const struct model_op *op,
+			     const struct model_overlap *over, int good, int expected,
+			     enum model_maybe busy)
 {
 	int i;
 
@@ -212,7 +224,11 @@ static bool register_allowed(const struct model_op *op, const struct model_overl
 			continue;
 		if (op->err == -EINVAL && (over->leaving | over->coming) & BIT(item->probe))
 			return true;
-		if (op->err == -ENOENT && over->module && model_targets[item->where].coming)
+		if (!op->err || !over->module || !model_targets[item->where].coming)
+			continue;
+		/* Symbols of a module outlive its probes. */
+		if (op->err == -ENOENT ||
+		    (i >= good && op->err == item_error(s, op, i, true)))
 			return true;
 	}
 	return false;
@@ -231,7 +247,7 @@ static bool predict_register(struct model_state *s, const struct model_op *op,
 				     op->item[i].variant);
 	}
 	for (k = 0; k < op->n && !err; k++) {
-		err = item_error(s, op, k);
+		err = item_error(s, op, k, s->loaded);
 		if (err)
 			break;
 		before[k] = s->user[op->item[k].probe];
@@ -244,7 +260,7 @@ static bool predict_register(struct model_state *s, const struct model_op *op,
 	if (busy == YES)
 		err = -EBUSY;
 
-	if (!register_allowed(op, over, err, busy))
+	if (!register_allowed(s, op, over, k, err, busy))
 		return because(why, "registering should return %d, not %d", err, op->err);
 
 	if (op->err) {
@@ -376,6 +392,8 @@ static bool predict_switch(struct model_state *s, const struct model_op *op, cha
 
 		busy = max(busy, no);
 		claims += model_claims(s, t);
+		if (!s->on)
+			s->armed[t] = NO;
 		follow(s, t, no == NO, op->failed);
 		if (no != NO && s->armed[t] == YES)
 			s->armed[t] = MAYBE;
