@@ -189,6 +189,12 @@ static int blacklist_append(unsigned long start, unsigned long end)
 	return 0;
 }
 
+/* The code of a function that is given by its symbol, or by a pointer to it. */
+static unsigned long function_entry(unsigned long fn)
+{
+	return (unsigned long)dereference_symbol_descriptor((void *)fn);
+}
+
 /* Returns the bytes from @entry to the end of its symbol, or an error. */
 static long append_symbol(unsigned long entry)
 {
@@ -303,7 +309,7 @@ static noinline_for_stack bool variant_of_listed(unsigned long addr)
 	}
 
 	base = kallsyms_lookup_name(name);
-	return base && listed(base);
+	return base && listed(function_entry(base));
 }
 
 /**
@@ -390,7 +396,7 @@ static int append_module(struct module *mod)
 	int ret;
 
 	for (i = 0; i < mod->num_kprobe_blacklist; i++) {
-		long len = append_symbol(mod->kprobe_blacklist[i]);
+		long len = append_symbol(function_entry(mod->kprobe_blacklist[i]));
 
 		if (len == -ENOMEM)
 			return len;
@@ -471,8 +477,7 @@ static int __init append_marked(void)
 	int ret;
 
 	for (fn = __start_kprobe_blacklist; fn < __stop_kprobe_blacklist; fn++) {
-		long len = append_symbol((unsigned long)
-				dereference_symbol_descriptor((void *)*fn));
+		long len = append_symbol(function_entry(*fn));
 
 		if (len == -ENOMEM)
 			return len;
@@ -504,7 +509,7 @@ int __init kprobe_blacklist_names(const char * const *names, unsigned int nr)
 
 	for (i = 0; i < nr; i++) {
 		addr = kallsyms_lookup_name(names[i]);
-		if (addr && append_symbol(addr) == -ENOMEM)
+		if (addr && append_symbol(function_entry(addr)) == -ENOMEM)
 			return -ENOMEM;
 	}
 
