@@ -16,7 +16,7 @@
  * Return: false if no list had one; the pool may then grow.
  */
 bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
-			   struct kretprobe_instance **ri)
+			       struct kretprobe_instance **ri)
 {
 	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
 	unsigned int cpu = raw_smp_processor_id(), i;

@@ -207,7 +207,7 @@ static nokprobe_inline unsigned long nr_switches(struct task_struct *tsk)
  * dereferenced, and a result counts only if the task has not run meanwhile.
  */
 static noinline unsigned long kretprobe_find_in_task(struct task_struct *tsk, void *fp,
-						 struct llist_node **cur)
+						     struct llist_node **cur)
 {
 	struct llist_node *last = *cur;
 	unsigned long ret = 0, before;
@@ -320,7 +320,7 @@ static nokprobe_inline void report_return(struct llist_node *node,
 
 /* The return of a frame with any number of hooks, and all unusual cases. */
 static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
-					    void *frame_pointer)
+						    void *frame_pointer)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
 	struct llist_node *last, *end;

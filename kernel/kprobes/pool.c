@@ -43,7 +43,7 @@ static void put_range(struct kretprobe_pool *pool, int chunk, int from, int to, 
 
 	/* Only a pool that is gone has closed lists. */
 	WARN_ON_ONCE(!kretprobe_pool_push(per_cpu_ptr(pool->heads, cpu), last,
-				     last->ref - first->ref));
+					  last->ref - first->ref));
 }
 
 /* Neighbours go to the same CPU, for the sake of its caches. */

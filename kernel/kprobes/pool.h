@@ -97,7 +97,7 @@ struct kretprobe_pool {
 
 int kretprobe_pool_count(void);
 bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
-			   struct kretprobe_instance **ri);
+			       struct kretprobe_instance **ri);
 void kretprobe_pool_put_closed(struct kretprobe_pool *pool);
 
 static nokprobe_inline struct kretprobe_pool *to_kretprobe_pool(struct kretprobe_holder *rph)
@@ -118,7 +118,7 @@ kretprobe_pool_instance(struct kretprobe_pool *pool, u32 ref)
 }
 
 static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 *head,
-					     struct kretprobe_instance **ri)
+					       struct kretprobe_instance **ri)
 {
 	u64 old = READ_ONCE(*head);
 
@@ -142,8 +142,8 @@ static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 
  * the first by @span. Returns false if the list is closed.
  */
 static nokprobe_inline bool kretprobe_pool_push(u64 *head,
-					   struct kretprobe_instance *last,
-					   u64 span)
+						struct kretprobe_instance *last,
+						u64 span)
 {
 	u64 old = READ_ONCE(*head), next;
 
@@ -159,7 +159,7 @@ static nokprobe_inline bool kretprobe_pool_push(u64 *head,
 }
 
 static nokprobe_inline bool kretprobe_pool_get_local(struct kretprobe_holder *rph,
-					     struct kretprobe_instance **ri)
+						     struct kretprobe_instance **ri)
 {
 	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
 
@@ -192,7 +192,7 @@ DECLARE_PER_CPU(struct kretprobe_pool_late, kretprobe_pool_late);
 void kretprobe_pool_put_closed(struct kretprobe_instance *ri);
 
 static nokprobe_inline bool kretprobe_pool_get_local(struct kretprobe_holder *rph,
-					     struct kretprobe_instance **ri)
+						     struct kretprobe_instance **ri)
 {
 	*ri = objpool_pop(&rph->pool);
 	return *ri;
@@ -206,7 +206,7 @@ static inline bool kretprobe_pool_has_default_size(struct kretprobe_holder *rph)
 
 /* There is only one list. */
 static nokprobe_inline bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
-						  struct kretprobe_instance **ri)
+						      struct kretprobe_instance **ri)
 {
 	return false;
 }
