@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The program of scripts/decode-check: asks the kernel's decode.c, which is included,
- * about instructions of all opcode maps, and writes those that it accepts.
+ * The program of scripts/decode-check: asks the kernel's decode.c and insn.c, which are
+ * included, about instructions of all opcode maps, and writes those that they accept.
  *
  *	host CODE LENGTHS [all]
  *
@@ -10,6 +10,7 @@
  * tried, of those accepted, and of refusals by error go to standard output.
  */
 #include <decode.c>
+#include <insn.c>
 #include <kernel/arch/x86/lib/inat.c>
 #include <kernel/arch/x86/lib/insn.c>
 

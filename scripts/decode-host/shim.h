@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What decode.c and the base's decoder need of the kernel, for a program of the host.
- * scripts/decode-check makes each header that they include, but for those that define
- * instructions, an empty one that includes this file.
+ * What decode.c, insn.c and the base's decoder need of the kernel, for a program of the
+ * host. scripts/decode-check makes each header that they include, except for those that
+ * define instructions, an empty one that includes this file.
  */
 #ifndef _DECODE_HOST_SHIM_H
 #define _DECODE_HOST_SHIM_H
@@ -33,6 +33,7 @@ typedef __SIZE_TYPE__ size_t;
 #define min_t(t, a, b)	((t)(a) < (t)(b) ? (t)(a) : (t)(b))
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define barrier()
+#define lockdep_assert_held(lock)
 #define __this_cpu_write(var, value)
 #define BUILD_BUG()	__builtin_trap()
 #define le16_to_cpu(x)	(x)
@@ -55,8 +56,10 @@ typedef __SIZE_TYPE__ size_t;
 /* Text */
 #define INT3_INSN_OPCODE	0xcc
 #define INT3_INSN_SIZE		1
+#define RET_INSN_OPCODE		0xc3
 #define CALL_INSN_OPCODE	0xe8
 #define JMP32_INSN_OPCODE	0xe9
+#define JMP8_INSN_OPCODE	0xeb
 #define JMP8_INSN_SIZE		2
 #define JMP32_INSN_SIZE		5
 
