@@ -8,6 +8,8 @@
 #include <linux/cfi.h>
 #include <linux/extable.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
 
@@ -547,6 +549,8 @@ int kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
 	unsigned long next = addr + insn->length;
 	bool vex = insn_has_vex(insn);
 	int ret = 0;
+
+	lockdep_assert_held(&text_mutex);
 
 	*a = (struct arch_specific_insn) {
 		.op	= KPROBE_OP_STEP,

@@ -16,8 +16,10 @@
  * detours are. kprobe_mutex and text_mutex protect changes of hops.
  */
 
+#include <linux/cpu.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
@@ -231,6 +233,8 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 	unsigned long from = addr + JMP8_INSN_SIZE;
 	unsigned long at, start, end, size, into, hop, stop;
 
+	lockdep_assert_held(&text_mutex);
+
 	for (at = from - BACK; at <= from + FORTH; at = end) {
 		if (!core_kernel_text(at) ||
 		    !kallsyms_lookup_size_offset(at, &size, &into))
@@ -268,6 +272,9 @@ int kprobe_hop_make(struct optimized_kprobe *op)
 	long disp = (unsigned long)o->insn - (o->hop + JMP32_INSN_SIZE);
 	u8 jump[JMP32_INSN_SIZE];
 	int ret;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
 
 	if (disp != (s32)disp)
 		return -ERANGE;

@@ -7,6 +7,8 @@
 #include <linux/kallsyms.h>
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -376,6 +378,8 @@ int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki)
 {
 	struct text_reader r;
 
+	lockdep_assert_held(&text_mutex);
+
 	r = text_reader(at, at + MAX_INSN_SIZE);
 	return fetch_one(at, end, ki, &r);
 }
@@ -396,6 +400,8 @@ int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 	unsigned long size, into, at;
 	struct text_reader r;
 	int ret;
+
+	lockdep_assert_held(&text_mutex);
 
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return -EINVAL;

@@ -6,12 +6,14 @@
  * the detour calls detour.c.
  */
 
+#include <linux/cpu.h>
 #include <linux/cpufeature.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/static_call.h>
@@ -229,6 +231,8 @@ bool kprobe_is_patched(unsigned long addr, unsigned int size)
 {
 	void *start = (void *)addr, *last = (void *)(addr + size - 1);
 
+	lockdep_assert_held(&text_mutex);
+
 	return ftrace_text_reserved(start, last) ||
 	       kprobe_jump_label_reserved(addr, addr + size - 1) ||
 	       static_call_text_reserved(start, last) ||
@@ -366,6 +370,9 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	u8 why, at;
 	int ret;
 
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
 	/* The symbol may be gone since the probe was registered. */
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return refuse(op, KPROBE_NOOPT_UNDECODED, 0);
@@ -496,6 +503,9 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	u8 jump[JMP32_INSN_SIZE];
 	LIST_HEAD(changed);
 
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
 	list_for_each_entry_safe(op, tmp, oplist, list) {
 		if (!text_is_as_copied(op)) {
 			list_move(&op->list, &changed);
@@ -529,6 +539,9 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	static const u8 int3 = INT3_INSN_OPCODE;
 	struct optimized_kprobe *op;
 	u8 jump[JMP32_INSN_SIZE];
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
 
 	list_for_each_entry(op, oplist, list)
 		text_poke(op->kp.addr, &int3, 1);

@@ -20,6 +20,8 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -508,6 +510,8 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 	struct kprobe_insn ki;
 	unsigned long at;
 
+	lockdep_assert_held(&text_mutex);
+
 	for (at = start; at < end; at += ki.insn.length) {
 		if (kprobe_fetch_at(at, end, &ki))
 			return is_tail(at, end) ? found : KPROBE_SWEPT_UNDECODED;
@@ -691,6 +695,8 @@ u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 	struct kprobe_targets *t = find_targets(addr);
 	unsigned int i;
 	u8 why;
+
+	lockdep_assert_held(&text_mutex);
 
 	*at = 0;
 	if (!t || !t->ready)
