@@ -283,7 +283,9 @@ static void scan_module_tables(struct kprobe_targets *t)
 	scan_module_jump_labels(t);
 }
 
-static unsigned long lookup_in_module(const struct kprobe_targets *t, const char *name)
+/* Its buffer is large, and so is that of its caller. */
+static noinline_for_stack unsigned long lookup_in_module(const struct kprobe_targets *t,
+							 const char *name)
 {
 	char of_module[MODULE_NAME_LEN + KSYM_NAME_LEN];
 
