@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The host program of scripts/prove/decode-check: passes the instructions of all opcode
- * maps to the kernel's decode.c, which is included, and writes those that it accepts.
+ * maps to the kernel's decode.c and insn.c, which are included, and writes those that
+ * they accept.
  *
  *	host CODE LENGTHS [all]
  *
@@ -10,6 +11,7 @@
  * those accepted, and of refusals by error go to standard output.
  */
 #include <decode.c>
+#include <insn.c>
 #include <kernel/arch/x86/lib/inat.c>
 #include <kernel/arch/x86/lib/insn.c>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What decode.c and the base's decoder need from the kernel, for a host program.
+ * What decode.c, insn.c and the base's decoder need from the kernel, for a host program.
  * scripts/prove/decode-check replaces each header that they include by one that only
  * includes this file, except for headers that define instructions.
  */
@@ -33,6 +33,7 @@ typedef __SIZE_TYPE__ size_t;
 #define min_t(t, a, b)	((t)(a) < (t)(b) ? (t)(a) : (t)(b))
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define barrier()
+#define lockdep_assert_held(lock)
 #define __this_cpu_write(var, value)
 #define BUILD_BUG()	__builtin_trap()
 #define le16_to_cpu(x)	(x)
@@ -55,8 +56,10 @@ typedef __SIZE_TYPE__ size_t;
 /* Text */
 #define INT3_INSN_OPCODE	0xcc
 #define INT3_INSN_SIZE		1
+#define RET_INSN_OPCODE		0xc3
 #define CALL_INSN_OPCODE	0xe8
 #define JMP32_INSN_OPCODE	0xe9
+#define JMP8_INSN_OPCODE	0xeb
 #define JMP8_INSN_SIZE		2
 #define JMP32_INSN_SIZE		5
 
@@ -123,9 +126,13 @@ static inline bool kprobe_in_livepatch(unsigned long addr)
 	return false;
 }
 
-static inline struct kprobe *find_kprobe_in(unsigned long start, unsigned long end)
+static inline void kprobe_avoid_jump(struct pt_regs *regs)
 {
-	return NULL;
+}
+
+static inline int kprobe_read_text(unsigned long addr, void *buf, unsigned int len)
+{
+	return -1;
 }
 
 #endif /* _DECODE_HOST_SHIM_H */

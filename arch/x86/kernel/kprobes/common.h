@@ -47,6 +47,7 @@
 
 #include <linux/kprobes.h>
 
+#include "insn.h"
 #include "regs.h"
 
 /*
@@ -91,6 +92,8 @@ enum kprobe_op {
 enum kprobe_alu {
 	KPROBE_ALU_ADD	= 0,
 	KPROBE_ALU_OR	= 1,
+	KPROBE_ALU_ADC	= 2,	/* not emulated */
+	KPROBE_ALU_SBB	= 3,	/* not emulated */
 	KPROBE_ALU_AND	= 4,
 	KPROBE_ALU_SUB	= 5,
 	KPROBE_ALU_XOR	= 6,
@@ -116,23 +119,8 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 /* From the linker script: the trampolines of all static calls. */
 extern char __static_call_text_start[], __static_call_text_end[];
 
-/**
- * struct kprobe_insn - an instruction of the original text
- * @insn: decoded
- * @bytes: its bytes, without breakpoints
- */
-struct kprobe_insn {
-	struct insn	insn;
-	u8		bytes[MAX_INSN_SIZE];
-};
-
-int kprobe_decode(struct kprobe_insn *ki, int len);
-int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki);
-int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki);
-int kprobe_classify(struct kprobe_insn *ki, unsigned long addr,
+int kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
 		    struct arch_specific_insn *a);
-int kprobe_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
-		unsigned long to);
 void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs);
 bool kprobe_in_preemptible_hcall(unsigned long addr);
 
@@ -145,7 +133,7 @@ extern bool kprobe_test_as_xen_pv;
 /* The longest code that replaces one instruction, which is a loop with prefixes. */
 #define KPROBE_MAX_REENCODED	(MAX_INSN_SIZE + JMP8_INSN_SIZE + JMP32_INSN_SIZE)
 
-int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
+int kprobe_reencode(u8 *buf, const struct kprobe_insn *ki,
 		    const struct arch_specific_insn *a,
 		    unsigned long from, unsigned long to);
 u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,

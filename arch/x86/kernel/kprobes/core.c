@@ -80,7 +80,7 @@ void arch_sync_insn_slots(void)
  */
 static bool is_static_call_trampoline(unsigned long addr)
 {
-	static const u8 mark[] = { 0x0f, 0xb9, 0xcc };
+	static const u8 mark[] = { OP_ESCAPE, OP2_UD1, INT3_INSN_OPCODE };
 	u8 behind[sizeof(mark)];
 
 	return !copy_from_kernel_nofault(behind, (void *)addr + CALL_INSN_SIZE,
@@ -136,10 +136,9 @@ bool kprobe_in_preemptible_hcall(unsigned long addr)
 }
 
 /* A jump through memory is stepped as a push of the target. */
-static void make_push(u8 *buf, struct insn *insn)
+static void make_push(u8 *buf, const struct insn *insn)
 {
-	buf[insn_offset_modrm(insn)] &= ~0x38;
-	buf[insn_offset_modrm(insn)] |= 6 << 3;
+	modrm_set_reg(buf + insn_modrm_offset(insn), GRP5_PUSH);
 }
 
 static int fill_slot(struct kprobe *p, struct kprobe_insn *ki, u8 *slot)

@@ -123,8 +123,8 @@ static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,
 		i--;
 
 	place->ip = (unsigned long)op->kp.addr + o->from[i];
-	/* Only of a call the first of two instructions is a push like this. */
-	if (o->insn[o->to[i]] == 0x68 && offset >= o->to[i] + 5)
+	/* Only the copy of a call begins with such a push; a jump follows it. */
+	if (o->insn[o->to[i]] == OP_PUSH_I32 && offset >= o->to[i] + PUSH_I32_INSN_SIZE)
 		place->pushed = sizeof(long);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Instructions that are emulated: those that cannot be executed out of line,
- * and those for which that would be too slow. Part of the hit path.
+ * Emulates instructions: those that cannot be executed out of line, and those for
+ * which that would be too slow. Part of the hit path.
  */
 
 #include <linux/kprobes.h>
@@ -32,7 +32,7 @@ static nokprobe_inline void reg_write(struct pt_regs *regs,
 	*reg_at(regs, a->dst) = a->width == 4 ? (u32)value : value;
 }
 
-/* The CPU knows best what its instructions do to the flags. */
+/* The CPU itself computes the flags. */
 #define ALU(insn, dst, src, flags)					\
 	asm(insn " %[s], %[d]\n\tpushf\n\tpop %[f]"			\
 	    : [d] "+r" (dst), [f] "=r" (flags)				\
@@ -70,6 +70,9 @@ alu##width(u8 sub, unsigned long a, unsigned long b, unsigned long *flags) \
 DEFINE_ALU(32, u32, "l")
 #ifdef CONFIG_X86_64
 DEFINE_ALU(64, u64, "q")
+#else
+/* No operand is that wide. */
+#define alu64	alu32
 #endif
 
 static nokprobe_inline void emulate_alu(const struct arch_specific_insn *a,
@@ -77,11 +80,9 @@ static nokprobe_inline void emulate_alu(const struct arch_specific_insn *a,
 {
 	unsigned long dst = *reg_at(regs, a->dst), flags = 0;
 
-#ifdef CONFIG_X86_64
-	if (a->width == 8)
+	if (IS_ENABLED(CONFIG_X86_64) && a->width == 8)
 		dst = alu64(a->sub, dst, src, &flags);
 	else
-#endif
 		dst = alu32(a->sub, dst, src, &flags);
 
 	regs->flags = (regs->flags & ~ARITHMETIC_FLAGS) | (flags & ARITHMETIC_FLAGS);
@@ -101,7 +102,7 @@ static nokprobe_inline unsigned long lea(const struct arch_specific_insn *a,
 	return ea;
 }
 
-/* Counts down and tells whether the loop goes on; the flags stay. */
+/* Decrements the counter; true if the loop continues. The flags do not change. */
 static nokprobe_inline bool loops(const struct arch_specific_insn *a,
 				  struct pt_regs *regs)
 {
@@ -170,12 +171,12 @@ static nokprobe_inline void emulate_popf(const struct arch_specific_insn *a,
 }
 
 /**
- * kprobe_emulate() - do what a probed instruction does
+ * kprobe_emulate() - emulate a probed instruction
  * @p: its probe; kprobe_op_is_emulated() is true for it
- * @regs: the state in which it is to be executed; on return the one behind it
+ * @regs: the state before the instruction; on return, the state after it
  *
- * Context: hit path, in the exception of the breakpoint: the stack has room for
- *	    one word that is pushed.
+ * Context: hit path, in the breakpoint exception, which has left room on the stack
+ *	    for one word to be pushed.
  */
 void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs)
 {

@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hops. Where something leads into what a jump to the detour would overwrite, a
- * short jump often has room: it overwrites only one byte more than a breakpoint.
- * It goes to padding behind some function near by, and from there a long one,
- * the hop, goes on to the detour.
+ * Hops. If some branch targets bytes that the jump to a detour would overwrite, a
+ * short jump often fits: it overwrites only one byte more than a breakpoint does. It
+ * leads to padding after some function nearby. There a long jump, the hop, leads to
+ * the detour.
  *
- * Padding is what stands between an instruction behind which nothing goes on and
- * the next symbol, as long as there are only NOPs and breakpoints. So nobody gets
- * there, which is asked of the map of entries besides. A hop is as much in use as
- * its detour is: it is written before anything leads there, and the padding is
- * put back when no task can be in it any more. A probe that comes to the padding
+ * Padding consists of the NOPs and breakpoints between the last instruction of a
+ * function, if execution does not continue after it, and the next symbol. So it is
+ * never executed; the map of branch targets is checked as well. A hop lives as long
+ * as its detour: it is written before the short jump is, and the padding is restored
+ * when no task can be in the hop any more. A probe that is registered in the padding
  * later takes precedence: see arch_optimizer_borrower().
  *
- * All this in the kernel only: the text of a module may be gone before its detours
- * are. Changes of hops need kprobe_mutex and text_mutex.
+ * There are hops in the kernel only: the text of a module may be freed before its
+ * detours are. kprobe_mutex and text_mutex protect changes of hops.
  */
 
+#include <linux/cpu.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/string.h>
 #include <linux/xarray.h>
 
 #include "common.h"
+#include "insn.h"
 
-/* How far a short jump goes, from its end. */
+/* How far a short jump reaches, from its end. */
 #define FORTH	127
 #define BACK	128
 
-/* By their address: the probe whose detour a hop leads to. */
+/* Indexed by the address of the hop: the probe whose detour it leads to. */
 static DEFINE_XARRAY(hops);
 
 /**
- * kprobe_hop_owner() - the probe of which there is a hop at an address
+ * kprobe_hop_owner() - find the probe that has a hop at an address
  * @addr: the address
  *
- * Context: any, also NMI; preemption off for as long as the probe is looked at.
+ * Context: any, including NMI; preemption off as long as the probe is used.
  * Return: the probe, or NULL.
  */
 struct optimized_kprobe *kprobe_hop_owner(unsigned long addr)
@@ -47,7 +50,7 @@ NOKPROBE_SYMBOL(kprobe_hop_owner);
 
 /**
  * kprobe_hop_overlaps() - is there a hop in a range of text?
- * @addr: where it begins
+ * @addr: start of the range
  * @len: its length
  *
  * Context: kprobe_mutex held.
@@ -89,67 +92,45 @@ void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 
 static bool is_filler(const struct insn *insn)
 {
-	u8 opcode = insn->opcode.bytes[0];
-
-	if (insn_is_avx((struct insn *)insn))
-		return false;
-
-	/* Not XCHG with another register. */
-	return opcode == INT3_INSN_OPCODE ||
-	       (opcode == 0x90 && !insn->rex_prefix.nbytes) ||
-	       (opcode == 0x0f && insn->opcode.bytes[1] == 0x1f);
+	return insn_is_int3(insn) || insn_is_nop(insn);
 }
 
-/* A trap is none: behind some of them it goes on. */
+/* Traps do not count: execution continues after some of them. */
 static bool is_final(const struct insn *insn)
 {
-	u8 opcode = insn->opcode.bytes[0];
-
-	if (insn_is_avx((struct insn *)insn))
-		return false;
-
-	switch (opcode) {
-	case RET_INSN_OPCODE:
-	case JMP32_INSN_OPCODE:
-	case JMP8_INSN_OPCODE:
-		return true;
-	case 0xff:
-		return X86_MODRM_REG(insn->modrm.value) == 4;
-	}
-
-	return false;
+	return insn_is_ret(insn) || insn_is_jmp(insn) || insn_is_jmp_indirect(insn);
 }
 
-/* What is in front of a function may be its own. */
+/* The padding before a function may belong to that function. */
 static unsigned long end_of_padding(unsigned long next)
 {
-#if defined(CONFIG_CALL_PADDING) || defined(CONFIG_CFI_CLANG)
 	char name[KSYM_NAME_LEN];
+
+	if (!IS_ENABLED(CONFIG_CALL_PADDING) && !IS_ENABLED(CONFIG_CFI_CLANG))
+		return next;
 
 	if (lookup_symbol_name(next, name))
 		return 0;
 	if (!strstarts(name, "__pfx_") && !strstarts(name, "__cfi_"))
 		return next - CONFIG_FUNCTION_PADDING_BYTES;
-#endif
 	return next;
 }
 
 /*
- * How long the last instruction was built. At boot, jumps to thunks may have become
- * shorter ones, and breakpoints; for the unwinder these are still the instruction.
+ * The length that the last instruction was built with. At boot, jumps to thunks may
+ * have been replaced by shorter branches and breakpoints. The unwinder still takes all
+ * of these bytes for the instruction.
  */
 static unsigned int built_length(const struct insn *insn)
 {
-	u8 opcode = insn->opcode.bytes[0];
-
-	if ((IS_ENABLED(CONFIG_MITIGATION_RETHUNK) && opcode == RET_INSN_OPCODE) ||
-	    (IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && opcode == 0xff))
+	if ((IS_ENABLED(CONFIG_MITIGATION_RETHUNK) && insn_is_ret(insn)) ||
+	    (IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && insn_is_jmp_indirect(insn)))
 		return max_t(unsigned int, insn->length, JMP32_INSN_SIZE);
 
 	return insn->length;
 }
 
-/* Where the padding behind a function begins; its end if there is none. */
+/* Where the padding after a function begins; the function's end if there is none. */
 static unsigned long padding_of(unsigned long start, unsigned long end)
 {
 	unsigned long at, last = start, padding = end;
@@ -166,17 +147,17 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 		final = is_final(&ki.insn);
 	}
 
-	/* It must stay what it is. */
+	/* The last instruction must not change. */
 	if (!final || kprobe_is_patched(last, padding - last))
 		return end;
-	/* Nor shall it be speculated behind a return, or an indirect jump. */
+	/* A trap that stops speculation after a return or an indirect jump stays. */
 	if (padding < end && !kprobe_fetch_at(padding, end, &ki) &&
-	    ki.insn.opcode.bytes[0] == INT3_INSN_OPCODE)
+	    insn_is_int3(&ki.insn))
 		padding++;
 	return padding;
 }
 
-/* Return thunks and the like: mitigations depend on what stands around them. */
+/* Return thunks and the like: mitigations depend on the bytes around them. */
 static bool place_matters(unsigned long addr)
 {
 	static const char * const prefixes[] = {
@@ -196,7 +177,7 @@ static bool place_matters(unsigned long addr)
 	return false;
 }
 
-/* Another probe there, or so near that its jump would overwrite it? */
+/* Is there another probe, or one so near that its jump would overwrite the hop? */
 static bool has_probe(unsigned long hop, unsigned long own)
 {
 	unsigned long end = hop + JMP32_INSN_SIZE;
@@ -211,7 +192,7 @@ static bool has_probe(unsigned long hop, unsigned long own)
 	return false;
 }
 
-/* Sets @taken if it would be free but for what other probes have there. */
+/* Sets @taken if only other probes or their hops are in the way. */
 static bool is_free(unsigned long hop, unsigned long own, unsigned long start,
 		    unsigned long end, bool *taken)
 {
@@ -229,16 +210,18 @@ static bool is_free(unsigned long hop, unsigned long own, unsigned long start,
 
 /**
  * kprobe_hop_find() - look for room for a hop
- * @addr: of the probe
- * @taken: set to true if there would be some but for other probes
+ * @addr: address of the probe
+ * @taken: set to true if there is room that other probes use
  *
  * Context: kprobe_mutex, text_mutex and the jump label lock held; sleeps.
- * Return: where a hop can be, or 0.
+ * Return: the address for a hop, or 0.
  */
 unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 {
 	unsigned long from = addr + JMP8_INSN_SIZE;
 	unsigned long at, start, end, size, into, hop, stop;
+
+	lockdep_assert_held(&text_mutex);
 
 	for (at = from - BACK; at <= from + FORTH; at = end) {
 		if (!core_kernel_text(at) ||
@@ -265,10 +248,11 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 
 /**
  * kprobe_hop_make() - write a hop
- * @op: a probe with a detour, and where its hop shall be; nothing leads there yet
+ * @op: a probe with a detour, and the address of its hop, which is not in use yet
  *
  * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
- * Return: 0, -ERANGE, -EFAULT or -ENOMEM.
+ * Return: 0; -ERANGE if the detour is out of reach; -EFAULT if the padding cannot be
+ *	   read; -ENOMEM.
  */
 int kprobe_hop_make(struct optimized_kprobe *op)
 {
@@ -276,6 +260,9 @@ int kprobe_hop_make(struct optimized_kprobe *op)
 	long disp = (unsigned long)o->insn - (o->hop + JMP32_INSN_SIZE);
 	u8 jump[JMP32_INSN_SIZE];
 	int ret;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
 
 	if (disp != (s32)disp)
 		return -ERANGE;
@@ -292,7 +279,7 @@ int kprobe_hop_make(struct optimized_kprobe *op)
 }
 
 /**
- * kprobe_hop_remove() - make padding of a hop again
+ * kprobe_hop_remove() - restore the padding that a hop has overwritten
  * @op: a probe with a detour; no task is in that any more
  *
  * Context: kprobe_mutex held; sleeps.

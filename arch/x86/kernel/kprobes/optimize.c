@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Jump optimization on x86: whether instructions can be replaced by a jump, the
- * detour that it leads to, and the switching between breakpoint and jump. What
- * leads into the instructions is found out in targets.c, how they are copied is
- * in reencode.c, and detour.c is what runs.
+ * Jump optimization on x86: decides whether a jump can replace the instructions at a
+ * probe, makes the detour that the jump leads to, and switches between breakpoint and
+ * jump. targets.c finds branches into these instructions, reencode.c copies them, and
+ * the detour calls detour.c.
  */
 
+#include <linux/cpu.h>
 #include <linux/cpufeature.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/static_call.h>
 #include <linux/unaligned.h>
 
 #include <asm/alternative.h>
-#include <asm/ibt.h>
 
 #include "common.h"
+#include "insn.h"
 
 /* A detour that is being made. */
 struct detour_draft {
 	struct arch_optimized_insn	o;
-	unsigned int			jump;	/* length of the one that leads there */
-	bool				ends;	/* nothing goes on behind it */
+	unsigned int			jump;	/* length of the jump that leads there */
+	bool				ends;	/* execution does not continue after it */
 	u8				code[MAX_OPTINSN_SIZE];
 };
 
@@ -44,14 +46,14 @@ static bool is_call(u8 kind)
 	       kind == KPROBE_OP_STEP_CALL;
 }
 
-/* Nothing goes on behind it. */
+/* Execution does not continue after it. */
 static bool is_end(u8 kind)
 {
 	return kind == KPROBE_OP_JMP || kind == KPROBE_OP_JMP_REG ||
 	       kind == KPROBE_OP_STEP_JMP || kind == KPROBE_OP_RET;
 }
 
-/* One instruction, @at behind the probe. */
+/* One instruction, @at bytes after the probe. */
 static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 		      unsigned int at, unsigned long end, unsigned long slot)
 {
@@ -64,17 +66,17 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	if (kprobe_fetch_at(addr + at, end, &ki))
 		return refuse(op, KPROBE_NOOPT_UNDECODED, at);
 	/*
-	 * An indirect branch has to find a landing pad, not a jump. At the probed
-	 * address itself it may find a breakpoint, see is_nop() in decode.c.
+	 * An indirect branch must find a landing pad, not a jump. At the probed
+	 * address itself it may find a breakpoint, see insn_is_nop().
 	 */
-	if (is_endbr(*(u32 *)ki.bytes))
+	if (kprobe_insn_is_landing_pad(&ki))
 		return refuse(op, KPROBE_NOOPT_LANDING, at);
-	/* Faults in a detour are not those of the instruction. */
+	/* A fault in the copy would not find the instruction's fixup. */
 	if (search_exception_tables(addr + at))
 		return refuse(op, KPROBE_NOOPT_EXTABLE, at);
 	if (kprobe_classify(&ki, addr + at, &a))
 		return refuse(op, KPROBE_NOOPT_INSN, at);
-	/* The callee must not return to where the jump is. */
+	/* The callee must not return into the jump. */
 	if (is_call(a.op) && at + a.len < d->jump)
 		return refuse(op, KPROBE_NOOPT_CALL, at);
 	if (o->end + KPROBE_MAX_REENCODED + JMP32_INSN_SIZE > sizeof(d->code))
@@ -94,16 +96,19 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	return a.len;
 }
 
+#ifdef KPROBE_DETOURS_OF_RETURNS
 static bool is_of_return(struct optimized_kprobe *op)
 {
-#ifdef KPROBE_DETOURS_OF_RETURNS
 	return kretprobe_is_alone(&op->kp);
-#else
-	return false;
-#endif
 }
+#else
+static bool is_of_return(struct optimized_kprobe *op)
+{
+	return false;
+}
+#endif
 
-/* All instructions that the jump replaces, as they would be at @slot. */
+/* Copies all instructions that the jump replaces for a detour at @slot. */
 static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
 			unsigned long end, unsigned long slot)
 {
@@ -127,7 +132,7 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
 		at += len;
 	}
 
-	/* What follows an end, and nothing leads to, is not needed. */
+	/* Text after such an instruction is no branch target, and needs no copy. */
 	d->o.size = max(at, d->jump);
 	return 0;
 }
@@ -144,20 +149,34 @@ static int put_branch(u8 *code, unsigned int at, unsigned int len,
 	return 0;
 }
 
-/* A copy of a template, and what it calls and jumps to. */
+/* Copies a template and fills in the targets of its call and its jump. */
 static int draft_template(struct detour_draft *d, const void *template,
 			  const void *callback, const void *leave, unsigned long slot)
 {
 	const struct kprobe_detour_layout *l = kprobe_layout_of(&d->o);
 
-	/* objtool does not like what a compiler makes of label and constant. */
+	/* objtool rejects the code that compilers make of a label plus a constant. */
 	OPTIMIZER_HIDE_VAR(template);
 	OPTIMIZER_HIDE_VAR(leave);
 
 	memcpy(d->code, template, l->size);
 	return put_branch(d->code, l->call, CALL_INSN_SIZE, slot, (unsigned long)callback) ?:
-	       put_branch(d->code, l->leave, 6, slot, (unsigned long)leave);
+	       put_branch(d->code, l->leave, JCC32_INSN_SIZE, slot, (unsigned long)leave);
 }
+
+#ifdef KPROBE_DETOURS_OF_RETURNS
+static int draft_of_return(struct detour_draft *d, unsigned long slot)
+{
+	return draft_template(d, kretprobe_detour_template, kretprobe_native_entry,
+			      kretprobe_detour_complete, slot);
+}
+#else
+static int draft_of_return(struct detour_draft *d, unsigned long slot)
+{
+	/* See is_of_return(). */
+	return -EINVAL;
+}
+#endif
 
 static int draft_kind(struct detour_draft *d, struct optimized_kprobe *op,
 		      unsigned long slot)
@@ -165,24 +184,22 @@ static int draft_kind(struct detour_draft *d, struct optimized_kprobe *op,
 	u32 *ip = (u32 *)(d->code + kprobe_detour_layout.ip);
 	int ret;
 
-#ifdef KPROBE_DETOURS_OF_RETURNS
 	if (d->o.of_return)
-		return draft_template(d, kretprobe_detour_template, kretprobe_native_entry,
-				      kretprobe_detour_complete, slot);
-#endif
+		return draft_of_return(d, slot);
+
 	ret = draft_template(d, kprobe_detour_template, kprobe_detour_callback,
 			     kprobe_detour_leave, slot);
 	put_unaligned((u32)((unsigned long)op->kp.addr + INT3_INSN_SIZE), ip);
 	return ret;
 }
 
-/* What comes before the copies, and behind them. */
+/* The code before and after the copies. */
 static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 		       unsigned long slot)
 {
 	const struct kprobe_detour_layout *l = kprobe_layout_of(&d->o);
 	unsigned long addr = (unsigned long)op->kp.addr;
-	static const u8 clac[] = { 0x0f, 0x01, 0xca };
+	static const u8 clac[] = { OP_ESCAPE, OP2_GRP7, MODRM_CLAC };
 	u8 *code = d->code;
 	int ret;
 
@@ -190,7 +207,7 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 	if (ret)
 		return ret;
 
-	code[l->regs] = 0xfc;
+	code[l->regs] = OP_CLD;
 	put_unaligned((unsigned long)op, (unsigned long *)(code + l->op));
 	if (boot_cpu_has(X86_FEATURE_SMAP))
 		memcpy(code + l->clac, clac, sizeof(clac));
@@ -203,9 +220,9 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 }
 
 /**
- * kprobe_is_patched() - do others change text while the kernel runs?
- * @addr: where it begins
- * @size: how much of it
+ * kprobe_is_patched() - do other subsystems change text at run time?
+ * @addr: start of the text
+ * @size: its length
  *
  * Context: text_mutex and the jump label lock held.
  * Return: true if they do.
@@ -213,6 +230,8 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 bool kprobe_is_patched(unsigned long addr, unsigned int size)
 {
 	void *start = (void *)addr, *last = (void *)(addr + size - 1);
+
+	lockdep_assert_held(&text_mutex);
 
 	return ftrace_text_reserved(start, last) ||
 	       kprobe_jump_label_reserved(addr, addr + size - 1) ||
@@ -271,7 +290,7 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	return ret;
 }
 
-/* All but the detour: what it would have copies of, and may have, for this jump. */
+/* Everything except the detour: can a jump of this length replace the text? */
 static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op,
 		       unsigned long start, unsigned long end, unsigned int jump)
 {
@@ -282,7 +301,7 @@ static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	if (end - addr < jump)
 		return refuse(op, KPROBE_NOOPT_END, 0);
 
-	/* Where all is within reach, to see if anything else is wrong. */
+	/* Draft it where everything is within reach, to find all other obstacles. */
 	*d = (struct detour_draft) { .jump = jump };
 	ret = draft_copies(d, op, end, addr);
 	if (ret)
@@ -300,7 +319,7 @@ static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	return why ? refuse(op, why, at + 1) : 0;
 }
 
-/* With a short jump, if there is anything that it can go to. */
+/* With a short jump, if there is room for a hop. */
 static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
 			 unsigned long start, unsigned long end)
 {
@@ -318,26 +337,30 @@ static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
 }
 
 /*
- * What a detour calls at its end, when it is time to: from a detour at its beginning
- * it would call itself, and so on.
+ * A detour calls this function at its end if the task is to be preempted. A detour in
+ * the function itself would recurse without end.
  */
+#ifdef CONFIG_PREEMPTION
 static bool ends_detours(unsigned long start)
 {
-#ifdef CONFIG_PREEMPTION
 	return start == (unsigned long)preempt_schedule_notrace;
-#else
-	return false;
-#endif
 }
+#else
+static bool ends_detours(unsigned long start)
+{
+	return false;
+}
+#endif
 
 /**
  * arch_prepare_optimized_kprobe() - make a detour, if a jump to it is safe
- * @op: the probe; why and why_at are set when it is refused
+ * @op: the probe; why and why_at are set if it is refused
  * @orig: &op->kp
  *
  * Context: kprobe_mutex, CPU hotplug lock, the jump label lock and text_mutex
  *	    held; sleeps.
- * Return: 0, or an error.
+ * Return: 0; -EILSEQ if the probe is refused; -ENOMEM without memory; -ERANGE if the
+ *	   detour is out of reach; -EFAULT if the text cannot be read.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
@@ -347,7 +370,10 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	u8 why, at;
 	int ret;
 
-	/* The symbol may have been hidden since it was found. */
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	/* The symbol may be gone since the probe was registered. */
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return refuse(op, KPROBE_NOOPT_UNDECODED, 0);
 	start = addr - into;
@@ -361,7 +387,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		why = op->why;
 		at = op->why_at;
 		ret = plan_with_hop(&d, op, start, end);
-		/* What speaks against the long one is what is of interest. */
+		/* Report the obstacle to the long jump. */
 		if (ret)
 			return ret == -ENOMEM ? ret : refuse(op, why, at);
 		op->why = KPROBE_NOOPT_NONE;
@@ -374,7 +400,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 
 /**
  * arch_prepared_optinsn() - is there a detour?
- * @optinsn: of the probe
+ * @optinsn: the detour of a probe, which may be empty
  *
  * Context: kprobe_mutex held.
  * Return: 1 if there is, else 0.
@@ -390,7 +416,7 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
  * @addr: address of the instruction
  *
  * Context: kprobe_mutex held.
- * Return: 1 if @addr is in what the detour has copies of, else 0.
+ * Return: 1 if the detour has a copy of the instruction, else 0.
  */
 int arch_within_optimized_kprobe(struct optimized_kprobe *op,
 				 kprobe_opcode_t *addr)
@@ -399,7 +425,7 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op,
 }
 
 /**
- * arch_remove_optimized_kprobe() - give the detour back
+ * arch_remove_optimized_kprobe() - free the detour
  * @op: a probe; no task is in its detour any more, if it has one
  *
  * Context: kprobe_mutex held.
@@ -418,9 +444,8 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 }
 
 /*
- * Switching. All hits go on in the detour meanwhile, through the breakpoint that
- * is there before and behind, so a list of any length needs two synchronizations
- * of the CPUs.
+ * Switching. In between, there is a breakpoint, and each hit of it continues in the
+ * detour. So two synchronizations of the CPUs are enough for a list of any length.
  */
 
 static u8 *make_jump(u8 *buf, const struct optimized_kprobe *op)
@@ -445,9 +470,9 @@ static bool text_is_as_copied(const struct optimized_kprobe *op)
 }
 
 /**
- * arch_optimize_kprobes() - breakpoints become jumps
- * @oplist: armed probes with a detour; those that are left on it have a text
- *	    that is not what was copied
+ * arch_optimize_kprobes() - replace breakpoints by jumps
+ * @oplist: armed probes with a detour; the ones left on it were not optimized, as
+ *	    their text differs from the text that was copied
  *
  * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
  */
@@ -456,6 +481,9 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	struct optimized_kprobe *op, *tmp;
 	u8 jump[JMP32_INSN_SIZE];
 	LIST_HEAD(changed);
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
 
 	list_for_each_entry_safe(op, tmp, oplist, list) {
 		if (!text_is_as_copied(op)) {
@@ -479,9 +507,9 @@ void arch_optimize_kprobes(struct list_head *oplist)
 }
 
 /**
- * arch_unoptimize_kprobes() - jumps become breakpoints
+ * arch_unoptimize_kprobes() - replace jumps by breakpoints
  * @oplist: probes with a jump
- * @done_list: where they are moved to
+ * @done_list: the list that they are moved to
  *
  * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
  */
@@ -490,6 +518,9 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	static const u8 int3 = INT3_INSN_OPCODE;
 	struct optimized_kprobe *op;
 	u8 jump[JMP32_INSN_SIZE];
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
 
 	list_for_each_entry(op, oplist, list)
 		text_poke(op->kp.addr, &int3, 1);

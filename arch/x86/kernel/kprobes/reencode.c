@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Copies of instructions for detours. They run far from where they were written
- * for, and nobody corrects anything behind them: what depends on the place is
- * encoded in another way. Nothing here changes anything.
+ * Makes copies of instructions for detours. A copy runs far from the address that it
+ * was written for, and nothing is fixed up after it. So an instruction that depends
+ * on its address is encoded in another way. Changes nothing.
  */
 
 #include <linux/cpufeature.h>
@@ -12,11 +12,9 @@
 #include <asm/nospec-branch.h>
 
 #include "common.h"
+#include "insn.h"
 
-#define PUSH_IMM32	0x68
-#define PUSH_IMM32_SIZE	5
-
-/* A displacement of 32 bits is the last part of the @len bytes at @to. */
+/* The last part of the @len bytes at @to is a displacement of 32 bits. */
 static int put_disp(u8 *buf, int len, unsigned long to, unsigned long target)
 {
 	long disp = target - (to + len);
@@ -36,13 +34,13 @@ static int put_jmp(u8 *buf, unsigned long to, unsigned long target)
 
 static int put_jcc(u8 *buf, u8 condition, unsigned long to, unsigned long target)
 {
-	buf[0] = 0x0f;
-	buf[1] = 0x80 | condition;
-	return put_disp(buf, 6, to, target);
+	buf[0] = OP_ESCAPE;
+	buf[1] = OP2_JCC32 | condition;
+	return put_disp(buf, JCC32_INSN_SIZE, to, target);
 }
 
-/* These have only short forms: they hop over the jump that is not taken. */
-static int put_loop(u8 *buf, struct kprobe_insn *ki, unsigned long to,
+/* These have only short forms, which skip the jump that is not taken. */
+static int put_loop(u8 *buf, const struct kprobe_insn *ki, unsigned long to,
 		    unsigned long target)
 {
 	int len = ki->insn.length, ret;
@@ -58,17 +56,17 @@ static int put_loop(u8 *buf, struct kprobe_insn *ki, unsigned long to,
 }
 
 /*
- * The callee may sleep, which ends the grace periods that detours wait for; and
- * unwinders look at what it returns to. So that is the program's own text.
+ * A call returns to the program's own text: the callee may sleep, so grace periods
+ * would not keep the detour for its return, and unwinders look at the address.
  */
 static int put_return_address(u8 *buf, unsigned long next)
 {
 	if ((long)next != (s32)next)
 		return -ERANGE;
 
-	buf[0] = PUSH_IMM32;
+	buf[0] = OP_PUSH_I32;
 	put_unaligned((s32)next, (s32 *)(buf + 1));
-	return PUSH_IMM32_SIZE;
+	return PUSH_I32_INSN_SIZE;
 }
 
 static int put_call(u8 *buf, unsigned long next, unsigned long to,
@@ -83,26 +81,25 @@ static int put_call(u8 *buf, unsigned long next, unsigned long to,
 	return ret < 0 ? ret : len + ret;
 }
 
-/* Where they may stand is known only to who made thunks of them. */
+/* Mitigations that use thunks determine where indirect branches may be. */
 static bool indirect_needs_place(void)
 {
 	return cpu_feature_enabled(X86_FEATURE_RETPOLINE) ||
 	       cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS);
 }
 
-/* Does an operand mean the stack pointer, from which a push takes a word? */
+/* Does the operand use the stack pointer, which a push would change first? */
 static bool operand_has_sp(const struct insn *insn)
 {
-	u8 rex = insn->rex_prefix.nbytes ? insn->rex_prefix.bytes[0] : 0;
-	u8 modrm = insn->modrm.value;
+	BUILD_BUG_ON(RM_SIB != REG_SP);
 
-	if (X86_REX_B(rex) || X86_MODRM_RM(modrm) != 4)
+	if (X86_REX_B(insn_rex(insn)) || insn_modrm_rm(insn) != REG_SP)
 		return false;
 
-	return X86_MODRM_MOD(modrm) == 3 || X86_SIB_BASE(insn->sib.value) == 4;
+	return insn_is_reg_form(insn) || X86_SIB_BASE(insn->sib.value) == REG_SP;
 }
 
-static int put_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
+static int put_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		    unsigned long to)
 {
 	int ret = kprobe_copy(buf, ki, from, to);
@@ -110,11 +107,10 @@ static int put_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
 	return ret < 0 ? -ERANGE : ret;
 }
 
-static int put_call_indirect(u8 *buf, struct kprobe_insn *ki, unsigned long from,
+static int put_call_indirect(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 			     unsigned long to)
 {
 	int len, ret;
-	u8 *modrm;
 
 	if (operand_has_sp(&ki->insn))
 		return -EINVAL;
@@ -126,36 +122,34 @@ static int put_call_indirect(u8 *buf, struct kprobe_insn *ki, unsigned long from
 	if (ret < 0)
 		return ret;
 
-	/* The call becomes a jump: /2, /4. */
-	modrm = buf + len + insn_offset_modrm(&ki->insn);
-	*modrm = (*modrm & ~0x38) | 4 << 3;
+	modrm_set_reg(buf + len + insn_modrm_offset(&ki->insn), GRP5_JMP);
 	return len + ret;
 }
 
-static int put_ret(u8 *buf, struct kprobe_insn *ki, unsigned long from,
+static int put_ret(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		   unsigned long to)
 {
 	if (!cpu_wants_rethunk_at((void *)to))
 		return put_copy(buf, ki, from, to);
 
-	/* The thunk takes nothing but the address off the stack. */
-	if (ki->insn.opcode.bytes[0] != RET_INSN_OPCODE)
+	/* The thunk pops nothing but the return address. */
+	if (!insn_is_ret(&ki->insn))
 		return -EINVAL;
 	return put_jmp(buf, to, (unsigned long)x86_return_thunk);
 }
 
 /**
- * kprobe_reencode() - make what does in a detour what an instruction does
+ * kprobe_reencode() - make code that has the effect of an instruction in a detour
  * @buf: where it is assembled, KPROBE_MAX_REENCODED bytes
  * @ki: the instruction
- * @a: as it was classified
- * @from: where it stands
- * @to: where @buf will
+ * @a: set by kprobe_classify() for it
+ * @from: address of the instruction
+ * @to: address of the code
  *
- * Return: its length; -ERANGE if something is too far away; -EINVAL if there is
- *	   no such thing.
+ * Return: the length of the code; -ERANGE if an operand is out of reach; -EINVAL if
+ *	   there is no such code.
  */
-int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
+int kprobe_reencode(u8 *buf, const struct kprobe_insn *ki,
 		    const struct arch_specific_insn *a,
 		    unsigned long from, unsigned long to)
 {

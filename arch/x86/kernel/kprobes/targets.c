@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where code is entered from elsewhere. The bytes behind the first one of a jump
- * must not be: there is no instruction any more.
+ * Finds branch targets. No branch may target the bytes after the first one of a jump
+ * to a detour: no instruction begins there any more.
  *
- * For a region of text, a bit for each byte tells that something may lead there.
- * Rather too many bits are set than too few: what has a displacement of 32 bits
- * is found by its bytes, at any offset, as if an instruction could begin
- * everywhere, so that nothing depends on where decoding begins, or on what
- * stands between the functions. Short jumps are too frequent for this; but they
- * come from near by, so the functions around are decoded for them, once each.
+ * For each byte of a region of text, one bit tells that it may be a target. The map
+ * errs on the side of too many bits. Branches with a displacement of 32 bits are
+ * searched for at each offset, as if an instruction could begin at any byte. So the
+ * result depends neither on where decoding begins nor on the bytes between functions.
+ * Short branches are too frequent for this. But their targets are near, so the
+ * functions around a probe are decoded for them, once each.
  *
  * A map is made when the first probe in its region is to be optimized: in pieces,
- * with no lock held but kprobe_mutex. The kernel's stays, a module's goes with the
- * module. Its size is 5/32 of that of the text.
+ * with no lock held except kprobe_mutex. The map of the kernel is kept, that of a
+ * module is freed with the module. Its size is 5/32 of the size of the text.
  */
 
 #include <linux/bitmap.h>
 #include <linux/extable.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
-#include <linux/kgdb.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -31,14 +32,15 @@
 #include <asm/sections.h>
 
 #include "common.h"
+#include "insn.h"
 #include "targets.h"
 
-/* Text is read in pieces, with what an instruction may extend behind them. */
+/* Text is read in pieces, each with the bytes that its last instruction may extend to. */
 #define PIECE		1024
 #define OVERHANG	16
 #define PIECES_AT_ONCE	64
 
-/* Bytes of text to a bit of kprobe_targets.swept. Most functions are aligned to more. */
+/* Bytes of text per bit of kprobe_targets.swept. Most functions are aligned to more. */
 #define GRANULE		4
 
 /* From the linker script. */
@@ -47,13 +49,13 @@ extern const struct exception_table_entry __stop___ex_table[];
 
 static struct kprobe_targets kernel_targets;
 
-/* The maps of modules; kprobe_mutex. */
+/* The maps of modules. Protected by kprobe_mutex. */
 static LIST_HEAD(module_targets);
 
 /**
- * kprobe_targets_mark() - something may lead to an address
+ * kprobe_targets_mark() - note that an address may be a branch target
  * @t: the map
- * @addr: the address; it may be elsewhere
+ * @addr: the address; ignored if it is not in the region
  */
 void kprobe_targets_mark(struct kprobe_targets *t, unsigned long addr)
 {
@@ -77,31 +79,33 @@ static void scan_byte(struct kprobe_targets *t, const u8 *p, unsigned long addr)
 	unsigned int k;
 
 	switch (p[0]) {
-	case 0xe8: case 0xe9:		/* call, jmp */
+	case CALL_INSN_OPCODE:
+	case JMP32_INSN_OPCODE:
 		mark_relative(t, p + 1, addr + 1);
 		break;
-	case 0x0f:			/* jcc */
-		if ((p[1] & 0xf0) == 0x80)
+	case OP_ESCAPE:
+		if (bytes_are_jcc32(p))
 			mark_relative(t, p + 2, addr + 2);
 		break;
-	case 0x8d:			/* lea */
+	case OP_LEA:
 		if (IS_ENABLED(CONFIG_X86_32)) {
 			mark_absolute(t, p + 2);
 			mark_absolute(t, p + 3);
-		} else if ((p[1] & 0xc7) == 0x05) {
+		} else if ((p[1] & MODRM_RIP_MASK) == MODRM_RIP) {
 			mark_relative(t, p + 2, addr + 2);
 		}
 		break;
-	case 0x9a: case 0xea:		/* far call, far jmp */
+	case OP_CALL_FAR:
+	case OP_JMP_FAR:
 		if (IS_ENABLED(CONFIG_X86_32))
 			mark_absolute(t, p + 1);
 		break;
-	case 0x68:			/* push */
-	case 0xb8 ... 0xbf:		/* mov to a register */
+	case OP_PUSH_I32:
+	case OP_MOV_RI ... OP_MOV_RI | OP_REG:
 		mark_absolute(t, p + 1);
 		break;
-	case 0xc7:			/* mov; xbegin */
-		if (p[1] == 0xf8)
+	case OP_GRP11:
+		if (p[1] == MODRM_RTM)
 			mark_relative(t, p + 2, addr + 2);
 		for (k = 2; k <= 7; k++)
 			mark_absolute(t, p + k);
@@ -110,20 +114,21 @@ static void scan_byte(struct kprobe_targets *t, const u8 *p, unsigned long addr)
 }
 
 /*
- * The debugger keeps the byte that its breakpoint has replaced to itself, so it may
- * have been any opcode: one of each kind is tried.
+ * The debugger does not tell which byte its breakpoint has replaced. It may be any
+ * opcode, so one of each kind is tried.
  */
 static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long addr)
 {
-#ifdef CONFIG_KGDB
-	static const u8 opcodes[] = { 0xe8, 0x0f, 0x8d, 0xea, 0x68, 0xc7 };
+	static const u8 opcodes[] = {
+		CALL_INSN_OPCODE, OP_ESCAPE, OP_LEA, OP_JMP_FAR, OP_PUSH_I32, OP_GRP11,
+	};
 	u8 insn[1 + OVERHANG];
 	unsigned int i;
 
-	/* Padding, which there is much of; with this after it, no opcode makes sense. */
+	/* Padding is frequent. No opcode makes sense with breakpoints as its operand. */
 	if (get_unaligned((const u32 *)(p + 1)) == 0x01010101u * INT3_INSN_OPCODE)
 		return;
-	if (!kgdb_has_hit_break(addr))
+	if (!kprobe_is_kgdb_breakpoint(addr))
 		return;
 
 	memcpy(insn, p, sizeof(insn));
@@ -131,18 +136,17 @@ static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long
 		insn[0] = opcodes[i];
 		scan_byte(t, insn, addr);
 	}
-#endif
 }
 
 /**
- * kprobe_targets_scan_text() - mark what code leads to, but for short jumps
+ * kprobe_targets_scan_text() - mark branch targets of code, except for short branches
  * @t: the map
  * @text: the code, and OVERHANG bytes more
- * @len: its length
- * @addr: where it stands
+ * @len: length of the code
+ * @addr: its address
  *
- * That is calls, jumps, addresses that are loaded relative to the instruction pointer,
- * and constants.
+ * These are the targets of calls and jumps, addresses that are computed relative to
+ * the instruction pointer, and constants.
  */
 void kprobe_targets_scan_text(struct kprobe_targets *t, const u8 *text,
 			      unsigned int len, unsigned long addr)
@@ -179,7 +183,7 @@ static void scan_fixups(struct kprobe_targets *t,
 }
 
 #ifdef CONFIG_JUMP_LABEL
-/* Those that are a NOP now may be a jump tomorrow. */
+/* A label that is a NOP now may become a jump at any time. */
 static void scan_jump_labels(struct kprobe_targets *t, struct jump_entry *start,
 			     struct jump_entry *stop)
 {
@@ -188,6 +192,30 @@ static void scan_jump_labels(struct kprobe_targets *t, struct jump_entry *start,
 	for (e = start; e < stop; e++)
 		kprobe_targets_mark(t, jump_entry_target(e));
 }
+
+static void scan_kernel_jump_labels(struct kprobe_targets *t)
+{
+	scan_jump_labels(t, __start___jump_table, __stop___jump_table);
+}
+
+#ifdef CONFIG_MODULES
+static void scan_module_jump_labels(struct kprobe_targets *t)
+{
+	struct module *mod = t->mod;
+
+	scan_jump_labels(t, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
+}
+#endif
+#else
+static void scan_kernel_jump_labels(struct kprobe_targets *t)
+{
+}
+
+#ifdef CONFIG_MODULES
+static void scan_module_jump_labels(struct kprobe_targets *t)
+{
+}
+#endif
 #endif
 
 static void targets_free(struct kprobe_targets *t)
@@ -213,7 +241,7 @@ static int targets_alloc(struct kprobe_targets *t, unsigned long start,
 	return -ENOMEM;
 }
 
-/* A piece of text without probes. What cannot be read is no code. */
+/* Reads a piece of text without probes. Unreadable memory is not code. */
 static void read_piece(unsigned long addr, unsigned long end, u8 *buf,
 		       unsigned int len)
 {
@@ -237,9 +265,7 @@ static void scan_kernel_tables(struct kprobe_targets *t)
 	scan_words(t, __start_rodata, __end_rodata);
 	scan_words(t, _sdata, _edata);
 	scan_fixups(t, __start___ex_table, __stop___ex_table);
-#ifdef CONFIG_JUMP_LABEL
-	scan_jump_labels(t, __start___jump_table, __stop___jump_table);
-#endif
+	scan_kernel_jump_labels(t);
 }
 
 #ifdef CONFIG_MODULES
@@ -247,19 +273,19 @@ static void scan_module_tables(struct kprobe_targets *t)
 {
 	struct module *mod = t->mod;
 
-	/* The data of its init may just be freed, and leads to its init only. */
+	/* Init data may be freed concurrently, and refers to init text only. */
 	for_class_mod_mem_type(type, core_data) {
 		const struct module_memory *mem = &mod->mem[type];
 
 		scan_words(t, mem->base, mem->base + mem->size);
 	}
 	scan_fixups(t, mod->extable, mod->extable + mod->num_exentries);
-#ifdef CONFIG_JUMP_LABEL
-	scan_jump_labels(t, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
-#endif
+	scan_module_jump_labels(t);
 }
 
-static unsigned long lookup_in_module(const struct kprobe_targets *t, const char *name)
+/* Its buffer is large, and so is that of its caller. */
+static noinline_for_stack unsigned long lookup_in_module(const struct kprobe_targets *t,
+							 const char *name)
 {
 	char of_module[MODULE_NAME_LEN + KSYM_NAME_LEN];
 
@@ -267,7 +293,7 @@ static unsigned long lookup_in_module(const struct kprobe_targets *t, const char
 	return kallsyms_lookup_name(of_module);
 }
 
-/* The module does not go away before arch_optimizer_forget(). */
+/* The module is not freed before arch_optimizer_forget(). */
 static struct kprobe_targets *make_module_targets(unsigned long addr)
 {
 	struct kprobe_targets *t;
@@ -319,7 +345,7 @@ static struct kprobe_targets *make_targets(unsigned long addr)
 	return targets_alloc(&kernel_targets, start, end) ? NULL : &kernel_targets;
 }
 
-/* The map of a region, complete or not; NULL if it has not been begun. */
+/* The map of a region, complete or not; NULL if there is none yet. */
 static struct kprobe_targets *find_targets(unsigned long addr)
 {
 	struct kprobe_targets *t = &kernel_targets;
@@ -336,14 +362,14 @@ static struct kprobe_targets *find_targets(unsigned long addr)
 }
 
 /**
- * arch_optimizer_begin() - make the map of the region that an address is in
- * @addr: of a probe that is to be optimized
+ * arch_optimizer_begin() - make the map of the region that contains an address
+ * @addr: address of a probe that is to be optimized
  *
- * Between the pieces, text may be changed by jump labels, static calls and
- * ftrace; but these lead to places that are known otherwise.
+ * Between two pieces, jump labels, static calls and ftrace may change the text. But
+ * their targets are found otherwise.
  *
  * Context: kprobe_mutex held; sleeps. Without memory, no probe is optimized.
- * Return: true if it is to be called again.
+ * Return: true if it must be called again.
  */
 bool arch_optimizer_begin(unsigned long addr)
 {
@@ -377,7 +403,7 @@ bool arch_optimizer_begin(unsigned long addr)
 /**
  * arch_optimizer_forget() - free the map of a module
  * @start: start of its text, which is about to be freed
- * @end: end of it
+ * @end: end of its text
  *
  * Context: kprobe_mutex held.
  */
@@ -395,10 +421,13 @@ void arch_optimizer_forget(unsigned long start, unsigned long end)
 }
 
 /*
- * Short jumps
+ * Short branches
  */
 
-/* A jump there is one to an address in a register. Some thunks are no text. */
+/*
+ * Is it a thunk that jumps to an address in a register? Some of them do not count as
+ * kernel text.
+ */
 static bool is_thunk(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN];
@@ -410,8 +439,8 @@ static bool is_thunk(unsigned long addr)
 }
 
 /*
- * Whether each indirect branch ends at a landing pad. For the kernel objtool has seen
- * to it. Of a module it is not known who built it, and whether the CPU enforces it.
+ * Is each target of an indirect branch a landing pad? In the kernel, objtool ensures
+ * it. Modules may have been built otherwise, and the CPU may not enforce it.
  */
 static bool has_landing_pads(const struct kprobe_targets *t)
 {
@@ -419,60 +448,47 @@ static bool has_landing_pads(const struct kprobe_targets *t)
 }
 
 /*
- * A jump to an address in a register. Such an address may have been computed
- * from words that are relative to something. Absolute ones have been seen.
+ * Does the instruction jump to an address in a register? The address may have been
+ * computed from a relative offset. Absolute addresses are found by the scan.
  */
-static bool is_computed_jump(const struct insn *insn, unsigned long next,
+static bool is_computed_jump(const struct insn *insn, unsigned long addr,
 			     unsigned long start, unsigned long end)
 {
-	u8 opcode = insn->opcode.bytes[0], second = insn->opcode.bytes[1];
-	unsigned long target = next + insn->immediate.value;
+	unsigned long target = insn_target(insn, addr);
 
-	if (insn_is_avx((struct insn *)insn))
-		return false;
-	if (opcode == 0xff)
-		return X86_MODRM_REG(insn->modrm.value) == 4 &&
-		       X86_MODRM_MOD(insn->modrm.value) == 3;
-	if (opcode == JMP32_INSN_OPCODE ||
-	    (opcode == 0x0f && (second & 0xf0) == 0x80))
+	if (insn_is_jmp_indirect(insn))
+		return insn_is_reg_form(insn);
+	if (insn_op(insn) == JMP32_INSN_OPCODE || insn_is_jcc32(insn))
 		return (target < start || target >= end) && is_thunk(target);
 	return false;
 }
 
-static bool is_short_jump(const struct insn *insn)
-{
-	u8 opcode = insn->opcode.bytes[0];
-
-	if (insn_is_avx((struct insn *)insn))
-		return false;
-
-	return opcode == JMP8_INSN_OPCODE || (opcode & 0xf0) == 0x70 ||
-	       (opcode & 0xfc) == 0xe0;
-}
-
 /*
- * On 32 bit, handlers find all data through segments, and those of the CPU through
- * one of its own. A breakpoint loads them; a detour takes what there is.
+ * On 32 bit, handlers access all data through segments, and per-CPU data through a
+ * special one. A breakpoint loads them; a detour runs with the current ones.
  */
 static bool loads_segment(const struct insn *insn)
 {
-	if (IS_ENABLED(CONFIG_X86_64) || insn_is_avx((struct insn *)insn))
+	if (IS_ENABLED(CONFIG_X86_64))
 		return false;
 
-	switch (insn->opcode.bytes[0]) {
-	case 0x07: case 0x1f:			/* pop %es, pop %ds */
-	case 0xc4: case 0xc5:			/* les, lds */
+	switch (insn_op(insn)) {
+	case OP_POP_ES:
+	case OP_POP_DS:
+	case OP_LES:
+	case OP_LDS:
+	case OP_0F(OP2_POP_FS):
+	case OP_0F(OP2_LFS):
 		return true;
-	case 0x8e:				/* mov; gs is nobody's */
-		return X86_MODRM_REG(insn->modrm.value) != 5;
-	case 0x0f:				/* pop %fs, lfs */
-		return insn->opcode.bytes[1] == 0xa1 || insn->opcode.bytes[1] == 0xb4;
+	case OP_MOV_SREG:
+		/* The kernel does not use GS. */
+		return insn_modrm_reg(insn) != SREG_GS;
 	}
 
 	return false;
 }
 
-/* Behind the last function of a module there are zeros, perhaps half of a pair. */
+/* Zeros follow the last function of a module; the last one may be half an instruction. */
 static bool is_tail(unsigned long at, unsigned long end)
 {
 	u8 byte = 0;
@@ -481,13 +497,13 @@ static bool is_tail(unsigned long at, unsigned long end)
 }
 
 /**
- * kprobe_targets_sweep() - mark what the short jumps of a function lead to
+ * kprobe_targets_sweep() - mark the targets of short branches in a function
  * @t: the map
  * @start: start of the function
  * @end: its end
  *
  * Context: kprobe_mutex and text_mutex held.
- * Return: KPROBE_SWEPT_*
+ * Return: what the function does, enum kprobe_swept.
  */
 enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long start,
 				       unsigned long end)
@@ -496,19 +512,18 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 	struct kprobe_insn ki;
 	unsigned long at;
 
-	for (at = start; at < end; at += ki.insn.length) {
-		unsigned long next;
+	lockdep_assert_held(&text_mutex);
 
+	for (at = start; at < end; at += ki.insn.length) {
 		if (kprobe_fetch_at(at, end, &ki))
 			return is_tail(at, end) ? found : KPROBE_SWEPT_UNDECODED;
 
-		next = at + ki.insn.length;
-		if (is_short_jump(&ki.insn))
-			kprobe_targets_mark(t, next + ki.insn.immediate.value);
+		if (insn_is_short_branch(&ki.insn))
+			kprobe_targets_mark(t, insn_target(&ki.insn, at));
 		else if (loads_segment(&ki.insn))
 			found = KPROBE_SWEPT_SEGMENTS;
 		else if (!has_landing_pads(t) &&
-			 is_computed_jump(&ki.insn, next, start, end))
+			 is_computed_jump(&ki.insn, at, start, end))
 			found = max(found, KPROBE_SWEPT_COMPUTED);
 	}
 
@@ -516,8 +531,8 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 }
 
 /*
- * What was found is remembered in the first three of a function's bits. It is not
- * for the few functions that are shorter, or begin in between.
+ * The first three bits of a function store the result. The few functions that are
+ * shorter or not aligned are decoded each time.
  */
 static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long start,
 				    unsigned long end)
@@ -540,12 +555,12 @@ static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long star
 	return found;
 }
 
-/* From how far a short jump can come. */
+/* The largest distance of a short branch from its target. */
 #define REACH	(128 + JMP8_INSN_SIZE)
 
 /*
- * The function that an address belongs to. In front of the first symbol of a
- * module there may be padding: taken for one, too.
+ * The function that contains an address. Padding before the first symbol of a module
+ * counts as a function, too.
  */
 static bool function_at(struct kprobe_targets *t, unsigned long addr,
 			unsigned long *start, unsigned long *end)
@@ -567,7 +582,7 @@ static bool function_at(struct kprobe_targets *t, unsigned long addr,
 	return false;
 }
 
-/* All functions from which a short jump can come to @addr and @len behind it. */
+/* Decodes all functions whose short branches may reach @len bytes from @addr on. */
 static u8 sweep_around(struct kprobe_targets *t, unsigned long addr,
 		       unsigned int len, unsigned long own)
 {
@@ -595,12 +610,13 @@ static u8 sweep_around(struct kprobe_targets *t, unsigned long addr,
 	return KPROBE_NOOPT_NONE;
 }
 
+/* The other parts of a function that was split. */
 struct rest {
 	struct kprobe_targets	*t;
 	bool			found, computed;
 };
 
-static int sweep_rest(void *data, unsigned long addr)
+static int kprobe_sweep_rest(void *data, unsigned long addr)
 {
 	struct rest *r = data;
 	unsigned long size, into;
@@ -613,22 +629,22 @@ static int sweep_rest(void *data, unsigned long addr)
 	return 0;
 }
 
-/* All that have the name: each may be the one. */
+/* Each symbol of that name may be the one. */
 static void sweep_named(struct rest *r, const char *name)
 {
 	unsigned long addr;
 
 	if (!r->t->mod) {
-		kallsyms_on_each_match_symbol(sweep_rest, name, r);
+		kallsyms_on_each_match_symbol(kprobe_sweep_rest, name, r);
 		return;
 	}
 
 	addr = lookup_in_module(r->t, name);
 	if (addr)
-		sweep_rest(r, addr);
+		kprobe_sweep_rest(r, addr);
 }
 
-/* Parts that were split off are jumped to and from by the rest of the function. */
+/* A part that was split off a function, and the rest of it, jump to each other. */
 static bool rest_has_computed_jump(struct kprobe_targets *t, unsigned long start)
 {
 	char name[KSYM_NAME_LEN], *dot;
@@ -656,7 +672,7 @@ static bool is_symbol(unsigned long addr)
 	return kallsyms_lookup_size_offset(addr, &size, &into) && !into;
 }
 
-/* Where an indirect branch may come, by the rules of the CPU. */
+/* The CPU may allow indirect branches to this address. */
 static bool is_landing_pad(unsigned long addr)
 {
 	u32 word;
@@ -665,15 +681,15 @@ static bool is_landing_pad(unsigned long addr)
 }
 
 /**
- * kprobe_find_entry() - does anything lead to an address in a range?
- * @addr: first of the range
- * @len: length of the range
- * @start: start of the function it is in
+ * kprobe_find_entry() - is there a branch target in a range?
+ * @addr: start of the range
+ * @len: its length
+ * @start: start of the function that contains it
  * @end: end of the function
- * @at: set to the offset in the range
+ * @at: set to the offset of the target in the range
  *
  * Context: kprobe_mutex, text_mutex and the jump label lock held; sleeps.
- * Return: KPROBE_NOOPT_NONE if nothing does, else what speaks against it.
+ * Return: KPROBE_NOOPT_NONE if there is none, else the reason against a jump there.
  */
 u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at)
@@ -681,6 +697,8 @@ u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 	struct kprobe_targets *t = find_targets(addr);
 	unsigned int i;
 	u8 why;
+
+	lockdep_assert_held(&text_mutex);
 
 	*at = 0;
 	if (!t || !t->ready)

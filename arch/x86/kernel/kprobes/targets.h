@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where code is entered from elsewhere; for the optimizer and its tests.
+ * Branch targets; for the optimizer and its tests.
  */
 #ifndef _X86_KERNEL_KPROBES_TARGETS_H
 #define _X86_KERNEL_KPROBES_TARGETS_H
@@ -11,15 +11,15 @@
 struct module;
 
 /**
- * struct kprobe_targets - where code of a region is entered
- * @start: where the region begins
- * @size: bytes of it
- * @map: one bit for each, set if something may lead there
- * @swept: the functions that were decoded, and what was found; see sweep_once()
+ * struct kprobe_targets - branch targets in a region of text
+ * @start: start of the region
+ * @size: its size in bytes
+ * @map: one bit for each byte, set if it may be a target
+ * @swept: the functions that were decoded, and the results; see sweep_once()
  * @next: text from here on has not been scanned yet
- * @ready: all that is not found by decoding is in @map
+ * @ready: @map is complete except for what decoding finds
  * @mod: the module, or NULL for the kernel
- * @list: of the maps of modules
+ * @list: links the maps of modules
  */
 struct kprobe_targets {
 	unsigned long		start;
@@ -32,11 +32,11 @@ struct kprobe_targets {
 	struct list_head	list;
 };
 
-/* What decoding has found in a function. */
+/* The result of decoding a function. */
 enum kprobe_swept {
 	KPROBE_SWEPT_PLAIN = 1,
-	KPROBE_SWEPT_COMPUTED,	/* a jump to an address in a register */
-	KPROBE_SWEPT_SEGMENTS,	/* not those that handlers rely on */
+	KPROBE_SWEPT_COMPUTED,	/* jumps to an address in a register */
+	KPROBE_SWEPT_SEGMENTS,	/* loads segments that handlers rely on */
 	KPROBE_SWEPT_UNDECODED,
 };
 

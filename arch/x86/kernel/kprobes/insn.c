@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Reads, decodes and copies instructions as they were before there were probes.
+ * Changes nothing.
+ */
+
+#include <linux/kallsyms.h>
+#include <linux/kgdb.h>
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/unaligned.h>
+
+#include "common.h"
+#include "insn.h"
+
+/**
+ * insn_has_prefix() - does an instruction have a legacy prefix?
+ * @insn: the decoded instruction
+ * @wanted: the prefix
+ *
+ * Return: true if it does.
+ */
+bool insn_has_prefix(const struct insn *insn, u8 wanted)
+{
+	insn_byte_t prefix;
+	int i;
+
+	for_each_insn_prefix(insn, i, prefix) {
+		if (prefix == wanted)
+			return true;
+	}
+
+	return false;
+}
+
+/**
+ * insn_op() - the opcode as one number
+ * @insn: the decoded instruction
+ *
+ * Return: its bytes, the first one uppermost, so that an opcode of one byte is
+ *	   OP_* and one of two bytes is OP_0F(OP2_*); OP_OTHER if the opcode belongs
+ *	   to a map of VEX or EVEX.
+ */
+u32 insn_op(const struct insn *insn)
+{
+	const insn_byte_t *bytes = insn->opcode.bytes;
+	u32 op = 0;
+	int i;
+
+	if (insn_has_vex(insn))
+		return OP_OTHER;
+	/* This prefix has a bit that stands for the first byte. */
+	if (insn_has_rex2(insn) && X86_REX2_M(insn->rex_prefix.bytes[1]))
+		return OP_0F(bytes[0]);
+
+	for (i = 0; i < insn->opcode.nbytes; i++)
+		op = op << 8 | bytes[i];
+
+	return op;
+}
+
+/**
+ * insn_is_nop() - does an instruction do nothing?
+ * @insn: the decoded instruction
+ *
+ * Landing pads are not among them.
+ *
+ * After an indirect branch, a CPU that enforces IBT waits for ENDBR, and raises #CP
+ * for anything else but INT3. So a breakpoint on ENDBR is hit like any other. Without
+ * FRED, the exception ends the waiting. With FRED, returning from it resumes the
+ * waiting (see ibt_clear_fred_wfe()), and only an ENDBR ends it: the copy of the
+ * probed one does. If it were emulated, the next instruction would raise #CP.
+ *
+ * Return: true if it does nothing.
+ */
+bool insn_is_nop(const struct insn *insn)
+{
+	switch (insn_op(insn)) {
+	case OP_NOP:
+		/* With REX.B it exchanges two registers. */
+		return !insn_has_rex2(insn) && !X86_REX_B(insn_rex(insn));
+	case OP_0F(OP2_NOP):
+		return true;
+	}
+
+	return false;
+}
+
+/**
+ * insn_is_short_branch() - is it a jump with a displacement of 8 bits?
+ * @insn: the decoded instruction
+ *
+ * Return: true if it is, also if it is conditional or counts.
+ */
+bool insn_is_short_branch(const struct insn *insn)
+{
+	switch (insn_op(insn)) {
+	case JMP8_INSN_OPCODE:
+	case OP_JCC8 ... OP_JCC8 | OP_CC:
+	case OP_LOOPNE:
+	case OP_LOOPE:
+	case OP_LOOP:
+	case OP_JCXZ:
+		return true;
+	}
+
+	return false;
+}
+
+/**
+ * insn_is_invalid() - is the opcode invalid in 64-bit mode?
+ * @insn: the decoded instruction
+ *
+ * insn_decode() accepts it in both modes.
+ *
+ * Return: true if it is, and this is a 64-bit kernel.
+ */
+bool insn_is_invalid(const struct insn *insn)
+{
+	switch (insn_op(insn)) {
+	case OP_PUSH_ES:
+	case OP_POP_ES:
+	case OP_PUSH_CS:
+	case OP_PUSH_SS:
+	case OP_POP_SS:
+	case OP_PUSH_DS:
+	case OP_POP_DS:
+	case OP_DAA:
+	case OP_DAS:
+	case OP_AAA:
+	case OP_AAS:
+	case OP_PUSHA:
+	case OP_POPA:
+	case OP_GRP1_INVALID:
+	case OP_AAM:
+	case OP_SALC:
+		return IS_ENABLED(CONFIG_X86_64);
+	}
+
+	return false;
+}
+
+/*
+ * Lengths
+ *
+ * insn_decode() gets the length of some encodings wrong, which compilers do not
+ * emit. Neither such an instruction nor what follows it can be trusted.
+ */
+
+/* CPUs disagree on whether this shortens the displacement in 64-bit mode. */
+static bool is_branch16(const struct insn *insn)
+{
+	return insn->x86_64 && insn_has_prefix(insn, PREFIX_OPND);
+}
+
+static bool length_is_known_0f(const struct insn *insn)
+{
+	switch (insn->opcode.bytes[1]) {
+	case OP2_SYSCALL ... OP2_WBINVD:
+	case OP2_UD2:
+	case OP2_FEMMS:
+	case OP2_WRMSR ... OP2_SYSEXIT:
+	case OP2_GETSEC:
+	case OP2_EMMS:
+	case OP2_PUSH_FS ... OP2_CPUID:
+	case OP2_PUSH_GS ... OP2_RSM:
+	case OP2_BSWAP ... OP2_BSWAP | OP_REG:
+		/* These have no ModRM byte; all others but branches have one. */
+		return true;
+	case OP2_JCC32 ... OP2_JCC32 | OP_CC:
+		return !is_branch16(insn);
+	case OP2_MOV_R_CR ... OP2_MOV_DR_R:
+		/* Moves from and to control registers ignore mod. */
+		return insn_is_reg_form(insn);
+	case OP2_GRP12 ... OP2_GRP14:
+		return insn->immediate.nbytes;
+	case OP2_VMREAD:
+		/* With a prefix these are EXTRQ and INSERTQ, which have immediates. */
+		return !insn_has_prefix(insn, PREFIX_OPND) &&
+		       !insn_has_prefix(insn, PREFIX_REPNE);
+	}
+
+	return insn->modrm.nbytes;
+}
+
+/*
+ * For an opcode that is not in its tables, insn_decode() reports no error, but takes
+ * the opcode alone for the instruction. It looks SSE opcodes up by the last prefix,
+ * so it does not find them if their mandatory prefix precedes another one.
+ */
+static bool length_is_known(const struct insn *insn)
+{
+	/* These are checked against the map, and the map is complete. */
+	if (insn_has_vex(insn) || insn_has_rex2(insn))
+		return true;
+
+	switch (insn->opcode.nbytes) {
+	case 1:
+		switch (insn->opcode.bytes[0]) {
+		case OP_GRP1A:
+			/* Anything else is XOP. */
+			return insn_modrm_reg(insn) == GRP1A_POP;
+		case CALL_INSN_OPCODE:
+		case JMP32_INSN_OPCODE:
+			return !is_branch16(insn);
+		}
+		/* A fifth prefix, or one after REX, is taken for the opcode. */
+		if (insn->x86_64 && (inat_is_rex_prefix(insn->attr) ||
+				     inat_is_rex2_prefix(insn->attr)))
+			return false;
+		return !inat_is_legacy_prefix(insn->attr);
+	case 2:
+		return length_is_known_0f(insn);
+	default:
+		return insn->modrm.nbytes;
+	}
+}
+
+/**
+ * kprobe_decode() - decode an instruction
+ * @ki: bytes is set, insn is filled in
+ * @len: number of valid bytes
+ *
+ * Context: any.
+ * Return: 0, or -EILSEQ if the bytes are no instruction, or if its length is not
+ *	   certain.
+ */
+int kprobe_decode(struct kprobe_insn *ki, int len)
+{
+	if (insn_decode(&ki->insn, ki->bytes, len, INSN_MODE_KERN))
+		return -EILSEQ;
+
+	return length_is_known(&ki->insn) ? 0 : -EILSEQ;
+}
+
+/*
+ * Text
+ */
+
+#ifdef CONFIG_KGDB
+/**
+ * kprobe_is_kgdb_breakpoint() - is there a breakpoint of the kernel debugger?
+ * @addr: address of an INT3
+ *
+ * The debugger does not tell which byte it has replaced.
+ *
+ * Context: any.
+ * Return: true if there is.
+ */
+bool kprobe_is_kgdb_breakpoint(unsigned long addr)
+{
+	return kgdb_has_hit_break(addr);
+}
+#endif
+
+/* Text is read in larger pieces than an instruction, which is cheaper. */
+struct text_window {
+	unsigned long	start;
+	unsigned long	end;
+	u8		text[8 * MAX_INSN_SIZE];
+};
+
+static int window_read(struct text_window *w, unsigned long at, unsigned int len)
+{
+	w->start = at;
+	w->end = at;
+	if (kprobe_read_text(at, w->text, len))
+		return -EFAULT;
+
+	w->end = at + len;
+	return 0;
+}
+
+static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki,
+		     struct text_window *w)
+{
+	unsigned int len = min_t(unsigned long, end - at, MAX_INSN_SIZE);
+	unsigned int more = min_t(unsigned long, end - at, sizeof(w->text));
+
+	/* After the last symbol of a module there may be no page any more. */
+	if ((at < w->start || at + len > w->end) &&
+	    window_read(w, at, more) && window_read(w, at, len))
+		return -EILSEQ;
+
+	memcpy(ki->bytes, w->text + (at - w->start), len);
+	if (ki->bytes[0] == INT3_INSN_OPCODE && kprobe_is_kgdb_breakpoint(at))
+		return -EILSEQ;
+
+	return kprobe_decode(ki, len);
+}
+
+/**
+ * kprobe_fetch_at() - read and decode an instruction whose start is known
+ * @at: its address
+ * @end: end of its function
+ * @ki: set to the instruction, as it was before there were probes
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: 0, or -EILSEQ if there is none.
+ */
+int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki)
+{
+	struct text_window w = {};
+
+	lockdep_assert_held(&text_mutex);
+
+	return fetch_one(at, min_t(unsigned long, end, at + MAX_INSN_SIZE), ki, &w);
+}
+
+/**
+ * kprobe_fetch() - read and decode the instruction at an address
+ * @addr: the address
+ * @ki: set to the instruction
+ *
+ * Decodes the function from its start: only there is an instruction known to begin.
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: 0, -EINVAL if it belongs to no symbol, -EILSEQ if no instruction
+ *	   begins there.
+ */
+int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
+{
+	unsigned long size, into, at;
+	struct text_window w = {};
+	int ret;
+
+	lockdep_assert_held(&text_mutex);
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &into))
+		return -EINVAL;
+
+	for (at = addr - into; at < addr; at += ki->insn.length) {
+		ret = fetch_one(at, addr - into + size, ki, &w);
+		if (ret)
+			return ret;
+	}
+
+	return at == addr ? fetch_one(at, addr - into + size, ki, &w) : -EILSEQ;
+}
+
+/**
+ * kprobe_copy() - make a copy of an instruction for another place
+ * @buf: where the copy is assembled
+ * @ki: the instruction
+ * @from: its address
+ * @to: the address of the copy
+ *
+ * Return: its length, or -EINVAL if its operand is out of reach.
+ */
+int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
+		unsigned long to)
+{
+	const struct insn *insn = &ki->insn;
+	long disp;
+
+	memcpy(buf, ki->bytes, insn->length);
+	if (insn_is_rip_relative(insn)) {
+		disp = insn->displacement.value + (long)(from - to);
+		if (disp != (s32)disp)
+			return -EINVAL;
+		put_unaligned((s32)disp, (s32 *)(buf + insn_disp_offset(insn)));
+	}
+
+	return insn->length;
+}
