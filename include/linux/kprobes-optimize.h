@@ -20,6 +20,15 @@
 #define KPROBE_OPTINSN_HEAD_SIZE	0
 #endif
 
+/*
+ * Whether a jump replaces more than the instruction of its probe. If not, no task can
+ * be inside the text that it replaces, and it is written without a grace period.
+ * Detours are reused after one in any case.
+ */
+#ifndef KPROBE_JUMP_IS_LONG
+#define KPROBE_JUMP_IS_LONG	(MAX_OPTIMIZED_LENGTH > sizeof(kprobe_opcode_t))
+#endif
+
 /* Private bits of kprobe.flags that only architectures with detours look at. */
 #define KPROBE_FLAG_DETOUR	BIT(29)	/* hits continue in the detour's copies */
 #define KPROBE_FLAG_JUMP	BIT(28)	/* the text may have a jump */

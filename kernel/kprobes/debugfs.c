@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The text face in debugfs. The lines of "list" and "blacklist" are parsed by
- * tools: what is new goes to "sites".
+ * The files in debugfs. Tools parse the lines of "list" and "blacklist", so anything new
+ * goes to "sites".
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -21,8 +21,8 @@
 #include "site.h"
 
 /*
- * Position 0 is the start, any other the address to go on from: addresses
- * order the sites, and finding one takes the same time everywhere.
+ * Position 0 is the start, any other position the address to continue from. Sites are
+ * ordered by address, and finding one takes the same time everywhere.
  */
 static void *sites_start(struct seq_file *m, loff_t *pos)
 {
@@ -54,10 +54,7 @@ static void sites_stop(struct seq_file *m, void *v)
 	mutex_unlock(&kprobe_mutex);
 }
 
-/*
- * Addresses only for those who may see them; to others, zeros. It is the
- * opener who counts.
- */
+/* Zero unless the opener of the file may see addresses. */
 static void *shown_addr(struct seq_file *m, unsigned long addr)
 {
 	return kallsyms_show_value(m->file->f_cred) ? (void *)addr : NULL;
@@ -72,7 +69,7 @@ static void show_user(struct seq_file *m, struct kprobe_site *site,
 	const char *sym;
 	char *modname;
 
-	/* The module of a probe that is gone is not kept by anything else. */
+	/* Nothing else keeps the module of a probe that is gone. */
 	guard(preempt)();
 
 	sym = kallsyms_lookup(addr, &size, &offset, &modname, name);
@@ -130,7 +127,7 @@ static const char *site_kind(const struct kprobe_site *site)
 		return "ftrace";
 	if (kprobe_opt_is_live(site))
 		return "optimized";
-	/* What the architecture knew is gone with the code. */
+	/* For code that is gone the architecture has no data any more. */
 	return site->prepared ? arch_kprobe_mode(&site->head.kp) : "breakpoint";
 }
 

@@ -28,7 +28,7 @@ void __init kretprobe_init(void)
 	for (i = 0; i < kretprobe_blacklist_size; i++) {
 		struct kretprobe_blackpoint *point = &kretprobe_blacklist[i];
 
-		/* Some arrays are terminated and count that. */
+		/* Some arrays count their terminator. */
 		if (!point->name)
 			continue;
 		if (!kprobe_address_resolve(NULL, point->name, 0, &where))
@@ -127,10 +127,10 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * register_kretprobe() - probe the return of a function
  * @rp: the kretprobe; kp, handler and what else the user wants are filled in
  *
- * kp.pre_handler and kp.post_handler are overwritten. A @rp->maxactive of 0 or
- * less becomes the default, twice the number of possible CPUs and at least 10;
- * with KRETPROBE_POOL, more calls than that can be followed after a while, and
- * unregistration sets it to 0 again.
+ * kp.pre_handler and kp.post_handler are overwritten. A @rp->maxactive of 0 or less
+ * becomes the default, twice the number of possible CPUs and at least 10. With
+ * KRETPROBE_POOL the number of instances then grows when they run out, and
+ * unregistration sets @rp->maxactive to 0 again.
  * After an unregistration, clear kp.flags, and kp.addr if a symbol is given,
  * before registering again; and without KRETPROBE_POOL @rp->maxactive, for the
  * default.
@@ -187,7 +187,7 @@ void __init kretprobe_init(void)
 {
 }
 
-/* The architecture has no return probes: none can be registered. */
+/* The architecture has no return probes. */
 int register_kretprobe(struct kretprobe *rp)
 {
 	return -EOPNOTSUPP;

@@ -32,7 +32,7 @@
  * queue, diverts their hits, waits for one grace period with no lock held, and then
  * writes the jumps of all sites that have not changed. Sites that were queued during
  * the wait are left to the next round. The same grace period serves detours that are
- * to be given back.
+ * to be given back. A jump that replaces only the probed instruction needs no wait.
  *
  * Reverting a jump needs no wait, so it is done synchronously. Jumps that are reverted
  * together share their cross-CPU synchronizations.
@@ -474,6 +474,8 @@ void kprobe_opt_site_changed(struct kprobe_site *site)
 {
 	struct kprobe_site *other;
 
+	lockdep_assert_held(&kprobe_mutex);
+
 	kprobe_opt_update(site, NULL);
 	if (site->state == KPROBE_SITE_ARMED)
 		return;
@@ -518,6 +520,8 @@ void kprobe_opt_kill(struct kprobe_site *site)
  */
 bool kprobe_opt_reclaim(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	if (site->head.op.why_transient)
 		opt_transient--;
 	reconsider_nearby(kprobe_site_addr(site));
@@ -830,6 +834,8 @@ static void kprobe_optimizer_round(struct work_struct *work)
 
 	scoped_guard(mutex, &kprobe_mutex) {
 		close_queue();
+		if (!KPROBE_JUMP_IS_LONG)
+			patch_waiting();
 		list_splice_init(&opt_reclaim, &reclaim);
 		wait = !list_empty(&opt_waiting) || !list_empty(&reclaim);
 	}
@@ -922,5 +928,7 @@ subsys_initcall(kprobe_opt_init);
  */
 bool kprobe_opt_is_live(const struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	return site->opt == KPROBE_OPT_LIVE;
 }

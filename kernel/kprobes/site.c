@@ -27,7 +27,7 @@ static const u8 site_moves[NR_KPROBE_SITE_STATES] = {
 static_assert(NR_KPROBE_SITE_STATES <= BITS_PER_BYTE);
 
 /**
- * kprobe_site_may_move() - is this change of state a legal one?
+ * kprobe_site_may_move() - is this change of state legal?
  * @from: state now
  * @to: state wanted
  *
@@ -43,7 +43,7 @@ bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to
  * @site: the site
  * @to: its new state
  *
- * Keeps table, tree and the published flag in step with it.
+ * Updates the table, the tree and the published flag as well.
  *
  * Context: kprobe_mutex held. To READY from NEW: after kprobe_table_reserve().
  */
@@ -85,7 +85,7 @@ static bool site_before(struct rb_node *a, const struct rb_node *b)
  * @root: sites by address
  * @site: one that is in no other tree
  *
- * Behind its equals: sites that went away stay with their users.
+ * After its equals: sites whose code is gone stay until their users leave.
  *
  * Context: kprobe_mutex held.
  */
@@ -97,9 +97,9 @@ void kprobe_site_add_to(struct rb_root *root, struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_create() - make a site for an address that has none
+ * kprobe_site_create() - create a site for an address that has none
  * @addr: the address
- * @kind: how hits will come about
+ * @kind: what will cause hits
  *
  * Context: kprobe_mutex held, sleeps.
  * Return: a NEW site, or NULL without memory.
@@ -142,13 +142,13 @@ void kprobe_site_release(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	/* Of a GONE site; until now, traps that were taken before had to find it. */
+	/* A GONE site is in the table until now, for traps that were taken before. */
 	kprobe_table_remove(kprobe_site_addr(site), &site->head);
 
 	if (!site->prepared)
 		return;
 
-	/* ftrace sites have nothing but cleared fields. */
+	/* At ftrace sites the architecture has no resources. */
 	if (site->kind == KPROBE_SITE_BREAKPOINT)
 		arch_remove_kprobe(&site->head.kp);
 	site->prepared = false;
@@ -187,7 +187,7 @@ void kprobe_site_free(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_from_in() - first site of a tree at or behind an address
+ * kprobe_site_from_in() - find the first site of a tree at or after an address
  * @root: sites by address
  * @addr: the address
  *
@@ -216,7 +216,7 @@ struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr
 }
 
 /**
- * kprobe_site_from() - first site at or behind an address
+ * kprobe_site_from() - find the first site at or after an address
  * @addr: the address
  *
  * Context: kprobe_mutex held.
@@ -224,12 +224,14 @@ struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr
  */
 struct kprobe_site *kprobe_site_from(unsigned long addr)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	return kprobe_site_from_in(&kprobe_sites, addr);
 }
 
 /**
- * kprobe_site_next() - the site behind another one
- * @site: the site to go on from
+ * kprobe_site_next() - find the site after another one
+ * @site: the other one
  *
  * Context: kprobe_mutex held.
  * Return: the next by address, which may be the same address; or NULL.
@@ -244,7 +246,7 @@ struct kprobe_site *kprobe_site_next(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_at() - the site of an address whose code exists
+ * kprobe_site_at() - find the site of an address whose code exists
  * @addr: the address
  *
  * Context: kprobe_mutex held.
@@ -252,9 +254,11 @@ struct kprobe_site *kprobe_site_next(struct kprobe_site *site)
  */
 struct kprobe_site *kprobe_site_at(unsigned long addr)
 {
-	struct kprobe_site *site = kprobe_site_from(addr);
+	struct kprobe_site *site;
 
-	for (; site && kprobe_site_addr(site) == addr; site = kprobe_site_next(site)) {
+	lockdep_assert_held(&kprobe_mutex);
+
+	for_each_kprobe_site_in(site, addr, addr + 1) {
 		if (site->state != KPROBE_SITE_GONE)
 			return site;
 	}
@@ -263,10 +267,10 @@ struct kprobe_site *kprobe_site_at(unsigned long addr)
 }
 
 /**
- * kprobe_site_of_user() - the site a user's probe is registered at
+ * kprobe_site_of_user() - find the site that a user's probe is registered at
  * @p: a probe, registered or not
  *
- * Believes nothing in @p but the address.
+ * Relies only on the address in @p.
  *
  * Context: kprobe_mutex held.
  * Return: the site, or NULL when @p is not registered.
@@ -274,10 +278,12 @@ struct kprobe_site *kprobe_site_at(unsigned long addr)
 struct kprobe_site *kprobe_site_of_user(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
-	struct kprobe_site *site = kprobe_site_from(addr);
+	struct kprobe_site *site;
 	struct kprobe *user;
 
-	for (; site && kprobe_site_addr(site) == addr; site = kprobe_site_next(site)) {
+	lockdep_assert_held(&kprobe_mutex);
+
+	for_each_kprobe_site_in(site, addr, addr + 1) {
 		list_for_each_entry(user, &site->users, list) {
 			if (user == p)
 				return site;
@@ -288,8 +294,8 @@ struct kprobe_site *kprobe_site_of_user(struct kprobe *p)
 }
 
 /*
- * The only enabled user, if hits can call its pre handler and be done: faults in
- * there are nobody's business.
+ * The only enabled user, if a hit only has to call its pre handler: without a fault
+ * handler, faults need no owner.
  */
 static struct kprobe *sole_user(struct kprobe_site *site)
 {
@@ -306,7 +312,7 @@ static struct kprobe *sole_user(struct kprobe_site *site)
 	return NULL;
 }
 
-/* What follows from who is there and who is enabled. */
+/* Update what depends on the users and on which of them are enabled. */
 static void site_update(struct kprobe_site *site)
 {
 	rcu_assign_pointer(site->head.sole, sole_user(site));
@@ -314,12 +320,12 @@ static void site_update(struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_note_handlers() - let the architecture know what a user has
+ * kprobe_site_note_handlers() - give a site the handlers that a user needs
  * @site: the site
  * @p: the probe of the user
  *
- * Once there is a post handler or a fault handler the site keeps its own for
- * good: backends test the pointer and call it later.
+ * Once a site has a post handler or a fault handler it keeps it: backends test the
+ * pointer first and call it later.
  *
  * Context: kprobe_mutex held.
  */
@@ -334,9 +340,9 @@ void kprobe_site_note_handlers(struct kprobe_site *site, const struct kprobe *p)
 }
 
 /**
- * kprobe_site_add_user() - let a probe take part in a site
+ * kprobe_site_add_user() - add a probe to the users of a site
  * @site: the site, which may be draining
- * @p: the probe; KPROBE_FLAG_DISABLED in it is honoured
+ * @p: the probe, enabled unless it has KPROBE_FLAG_DISABLED
  *
  * Context: kprobe_mutex held.
  */
@@ -344,7 +350,7 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	/* It need not be freed any more. */
+	/* The site must not be freed any more. */
 	list_del_init(&site->reap);
 
 	p->addr = site->head.kp.addr;
@@ -362,12 +368,12 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 }
 
 /**
- * kprobe_site_del_user() - end a probe's part in a site
+ * kprobe_site_del_user() - remove a probe from the users of a site
  * @site: the site
  * @p: one of its users
  *
- * Hits may still be calling @p: the caller waits for a grace period, then
- * makes the list node fit for use again.
+ * Hits may still be calling @p: the caller waits for a grace period, and then
+ * initializes the list node again.
  *
  * Context: kprobe_mutex held.
  */
@@ -384,7 +390,7 @@ void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p)
 }
 
 /**
- * kprobe_site_enable_user() - switch one user on or off
+ * kprobe_site_enable_user() - enable or disable one user
  * @site: the site
  * @p: one of its users, in the other state
  * @on: the new state
@@ -404,7 +410,7 @@ void kprobe_site_enable_user(struct kprobe_site *site, struct kprobe *p, bool on
  * kprobe_site_has_post() - does a user have a post handler?
  * @site: the site
  *
- * Unlike kp.post_handler this becomes false when the last such user leaves.
+ * Unlike the post handler of the site, this is not sticky.
  *
  * Context: kprobe_mutex held.
  * Return: true if one does.
