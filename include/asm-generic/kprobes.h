@@ -3,9 +3,8 @@
 #define _ASM_GENERIC_KPROBES_H
 
 /*
- * Marks for code that must never carry a probe because the probe's own hit
- * path runs through it. With CONFIG_KPROBES off they vanish, so that nobody
- * has to guard them.
+ * Marks for code that must not be probed because it is part of the hit path. Without
+ * CONFIG_KPROBES they are empty, so that their users need no #ifdef.
  */
 #if defined(__KERNEL__) && !defined(__ASSEMBLY__)
 

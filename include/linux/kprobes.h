@@ -2,9 +2,9 @@
 /*
  * Kernel probes: run a handler at almost any instruction of the kernel.
  *
- * This header is what users of probes see, and what other subsystems may ask.
- * Between the core and an architecture stands <linux/kprobes-arch.h>, which is
- * pulled in at the end so that architecture code needs only this one.
+ * This header is the interface for users of probes and for other subsystems. The
+ * interface between the core and an architecture is <linux/kprobes-arch.h>, which is
+ * included at the end, so that architecture code needs only this header.
  *
  * Documentation/trace/kprobes.rst is the manual.
  */
@@ -29,7 +29,7 @@
 #ifndef CONFIG_KPROBES
 #include <asm-generic/kprobes.h>
 
-/* Only so that the structures below are complete without probes, too. */
+/* These complete the structures below without probes. */
 typedef int kprobe_opcode_t;
 struct arch_specific_insn {
 	int dummy;
@@ -47,9 +47,9 @@ struct task_struct;
  * @p: the probe as it was registered
  * @regs: state of the interrupted code; it may be changed
  *
- * Return: 0 to go on with the probed instruction. Non-zero means that @regs
- * says where to go on: the instruction is not executed, later handlers at
- * this address and post handlers are not called.
+ * Return: 0 to continue with the probed instruction. Non-zero means that execution
+ * continues at the instruction pointer in @regs: the probed instruction is not
+ * executed, and neither later handlers at this address nor post handlers are called.
  */
 typedef int (*kprobe_pre_handler_t)(struct kprobe *p, struct pt_regs *regs);
 
@@ -63,13 +63,13 @@ typedef void (*kprobe_post_handler_t)(struct kprobe *p, struct pt_regs *regs,
 				      unsigned long flags);
 
 /**
- * typedef kprobe_fault_handler_t - called for a fault that the probe caused
+ * typedef kprobe_fault_handler_t - called for a fault of the instruction or a handler
  * @p: the probe as it was registered
  * @regs: state at the fault
  * @trapnr: the architecture's number of the fault
  *
- * Return: 1 when the handler repaired the cause or set a new instruction
- * pointer, 0 to let the fault be handled as if there were no probe.
+ * Return: 1 if the handler has repaired the cause or set a new instruction pointer, 0 to
+ * have the fault handled as if there were no probe.
  */
 typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
 				      int trapnr);
@@ -79,8 +79,8 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
  * @ri: this call of the function
  * @regs: state at entry, or after the return with the return value in place
  *
- * Return: as an entry handler, non-zero asks not to see this call's return.
- * As a return handler the value is ignored.
+ * Return: for an entry handler, 0 to have the return of this call reported, non-zero not
+ * to. For a return handler, the value is ignored.
  */
 typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 				   struct pt_regs *regs);
@@ -99,8 +99,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  * @call: the core's: the call that uses this structure
  * @list: linked exactly while the probe is registered
  * @nmissed: hits for which no handler could be called
- * @addr: address of the probe; after registration the one really used, which
- *	  may lie behind a landing pad at the start of the function
+ * @addr: address of the probe; after registration the one in use, which may be
+ *	  after a landing pad at the start of the function
  * @symbol_name: name to look up instead of @addr; exactly one of both is given
  * @offset: added to the symbol or to @addr
  * @pre_handler: called before the instruction, may be NULL
@@ -139,11 +139,11 @@ struct kprobe {
 };
 
 /**
- * kprobe_gone() - the probed code does not exist any more
+ * kprobe_gone() - has the probed code been freed?
  * @p: the probe
  *
  * Context: any.
- * Return: true if it does not.
+ * Return: true if it has.
  */
 static inline bool kprobe_gone(struct kprobe *p)
 {
@@ -151,7 +151,7 @@ static inline bool kprobe_gone(struct kprobe *p)
 }
 
 /**
- * kprobe_disabled() - the probe is switched off or gone
+ * kprobe_disabled() - is the probe disabled or gone?
  * @p: the probe
  *
  * Context: any.
@@ -163,8 +163,8 @@ static inline bool kprobe_disabled(struct kprobe *p)
 }
 
 /**
- * kprobe_optimized() - a jump is, or is about to be, in place
- * @p: the core's probe, as get_kprobe() returns it; users' do not tell
+ * kprobe_optimized() - does the probe have a jump, or is it about to get one?
+ * @p: the core's probe, as get_kprobe() returns it; not that of a user
  *
  * Context: any.
  * Return: true if it is.
@@ -175,7 +175,7 @@ static inline bool kprobe_optimized(struct kprobe *p)
 }
 
 /**
- * kprobe_ftrace() - the probe is called by ftrace
+ * kprobe_ftrace() - is the probe called by ftrace?
  * @p: the probe
  *
  * Context: any.
@@ -190,12 +190,12 @@ static inline bool kprobe_ftrace(struct kprobe *p)
 #define KRETPROBE_MAX_DATA_SIZE		4096
 
 /**
- * struct kretprobe_holder - what calls in flight keep of their kretprobe
- * @rp: the kretprobe, NULL once it is unregistered
- * @pool: its instances; with KRETPROBE_POOL, they and the holder are part of one
- *	  structure of the core, and this is not there
+ * struct kretprobe_holder - reference of calls in flight to their kretprobe
+ * @rp: the kretprobe, NULL after its unregistration
+ * @pool: its instances. With KRETPROBE_POOL, holder and instances are part of a
+ *	  structure of the core, and this field does not exist
  *
- * Outlives the kretprobe until the last probed call has returned.
+ * It outlives the kretprobe until the last call in flight has returned.
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;
@@ -210,11 +210,11 @@ struct kretprobe_holder {
  *	register_kretprobe()
  * @handler: called when the function has returned, may be NULL
  * @entry_handler: called at its entry, may be NULL
- * @maxactive: calls that can be in flight at once, on all CPUs together; 0 or
- *	       less takes a default, which is written back, and where the pool
- *	       is the core's own, lets it grow
- * @nmissed: calls not followed because too many were in flight, and returns
- *	     not reported because RCU did not watch
+ * @maxactive: how many calls can be in flight, on all CPUs together; 0 or less for a
+ *	       default, which is written back. With KRETPROBE_POOL, the pool can then
+ *	       grow
+ * @nmissed: calls that were not hooked because too many were in flight, and returns
+ *	     that were not reported because RCU did not watch
  * @data_size: bytes of user data in each instance
  * @rh: instance pool (KRETPROBE_ON_RETHOOK)
  * @rph: instance pool (otherwise)
@@ -234,21 +234,21 @@ struct kretprobe {
 };
 
 /**
- * struct kretprobe_instance - one followed call of a probed function
+ * struct kretprobe_instance - one hooked call of a probed function
  * @node: link to the task (KRETPROBE_ON_RETHOOK)
  * @llist: link to the task (otherwise)
  * @rph: the pool it belongs to
- * @fp: what the architecture uses to recognise the stack frame
+ * @fp: the stack frame, in a form that the architecture chooses
  * @ref: its name in the pool (KRETPROBE_POOL)
- * @next: how to get to the next free one there (KRETPROBE_POOL)
- * @rcu: to free it after its kretprobe has gone (otherwise)
- * @ret_addr: the return address; in the entry handler not known yet
+ * @next: difference to the next free one in the pool (KRETPROBE_POOL)
+ * @rcu: frees it after its kretprobe is gone (otherwise)
+ * @ret_addr: the return address; unknown in the entry handler
  * @rp: the kretprobe
  * @task: the task that made the call
  * @data: @kretprobe.data_size bytes for the user, kept from entry to return
  *
- * @ret_addr, @rp and @task are for the handlers, while they run. What they call
- * uses get_kretprobe() and, at the return, get_kretprobe_retaddr().
+ * @ret_addr, @rp and @task are for handlers, while they run. Functions that handlers call
+ * use get_kretprobe() and, at the return, get_kretprobe_retaddr().
  */
 struct kretprobe_instance {
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
@@ -294,7 +294,7 @@ void unregister_kretprobe(struct kretprobe *rp);
 int register_kretprobes(struct kretprobe **rps, int num);
 void unregister_kretprobes(struct kretprobe **rps, int num);
 
-/* For code built into the kernel; the contexts are told at the functions. */
+/* For code built into the kernel; documented at their definitions. */
 struct kprobe *get_kprobe(void *addr);
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset);
@@ -377,7 +377,7 @@ static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	return 0;
 }
 
-/* Nothing says what is safe to break into, so nothing is. */
+/* Without a list of text that must not be probed, none may be. */
 static inline bool within_kprobe_blacklist(unsigned long addr)
 {
 	return true;
@@ -422,10 +422,10 @@ static inline void kprobe_ftrace_kill(void)
 #endif
 
 /**
- * disable_kretprobe() - stop following new calls
+ * disable_kretprobe() - stop hooking new calls
  * @rp: a registered kretprobe
  *
- * Calls that are already followed still reach the handler.
+ * Returns of calls in flight are still reported to the handler.
  *
  * Context: as disable_kprobe().
  * Return: as disable_kprobe().
@@ -436,7 +436,7 @@ static inline int disable_kretprobe(struct kretprobe *rp)
 }
 
 /**
- * enable_kretprobe() - follow calls again
+ * enable_kretprobe() - hook calls again
  * @rp: a registered kretprobe
  *
  * Context: as enable_kprobe().
@@ -452,11 +452,10 @@ static inline int enable_kretprobe(struct kretprobe *rp)
 #endif
 
 /*
- * Return hooks as unwinders and tracers see them. is_kretprobe_trampoline()
- * tells a return address that was replaced; kretprobe_find_ret_addr() finds
- * the real ones of a task's hooked frames, newest first. @cur is the caller's
- * cursor and starts as NULL. Only for current or for a task that does not
- * run; any context. 0 means there is none.
+ * Return probes for unwinders and tracers. is_kretprobe_trampoline() recognizes a return
+ * address that was replaced. kretprobe_find_ret_addr() finds the real addresses of a
+ * task's hooked frames, newest first: @cur is the cursor of the caller, NULL at first.
+ * The task is current or does not run. Any context; 0 means there is none.
  */
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 
@@ -501,11 +500,11 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 #ifdef CONFIG_KRETPROBES
 
 /**
- * get_kretprobe() - the kretprobe an instance belongs to
+ * get_kretprobe() - find the kretprobe that an instance belongs to
  * @ri: the instance
  *
  * Context: in a handler, or with RCU held some other way.
- * Return: the kretprobe, or NULL when it was unregistered meanwhile.
+ * Return: the kretprobe, or NULL after its unregistration.
  */
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
@@ -523,7 +522,7 @@ static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 #endif
 
 /**
- * get_kretprobe_retaddr() - where the function will return to, or has
+ * get_kretprobe_retaddr() - the real return address of a call
  * @ri: the instance
  *
  * Context: in the return handler, where it is the real address even when
@@ -548,14 +547,14 @@ static inline void kprobe_flush_task(struct task_struct *tsk)
 #endif
 
 /**
- * kprobe_page_fault() - give a probe its chance at a kernel fault
+ * kprobe_page_fault() - offer a kernel fault to the current probe
  * @regs: state at the fault
  * @trap: the architecture's number of the fault
  *
  * Called early in fault handlers. Handlers and out-of-line steps run with
  * preemption off, so a preemptible context cannot be one of them.
  *
- * Return: true when the fault is settled.
+ * Return: true if the fault was handled.
  */
 static nokprobe_inline bool kprobe_page_fault(struct pt_regs *regs,
 					      unsigned int trap)

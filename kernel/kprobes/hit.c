@@ -132,7 +132,7 @@ NOKPROBE_SYMBOL(kprobe_site_pre_handler);
 
 /**
  * kprobe_miss_unwatched() - a probe was hit where RCU does not watch
- * @kp: the probe of a site, which does not depend on RCU just now
+ * @kp: the probe of a site, which does not depend on RCU at this moment
  *
  * Context: hit path.
  */

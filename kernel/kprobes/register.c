@@ -352,7 +352,7 @@ static int find_or_create_site(struct kprobe_reg *r)
 		r->creator = true;
 	}
 
-	/* A backend may want to know before it makes the copy. */
+	/* Before preparation, as a backend may depend on it. */
 	if (r->site->state == KPROBE_SITE_NEW)
 		kprobe_site_note_handlers(r->site, r->p);
 	return 0;

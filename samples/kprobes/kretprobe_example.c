@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A probe on the return of a function: tells what it returned and how long it
+ * A probe on the return of a function: reports what it returned and how long it
  * took. The time of entry travels with the call, in the instance's data.
  *
  *	insmod kretprobe_example.ko func=vfs_read

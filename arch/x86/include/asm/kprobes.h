@@ -55,15 +55,15 @@ extern const int kretprobe_blacklist_size;
  * struct arch_optimized_insn - a detour
  * @insn: the detour, NULL if there is none
  * @text: the original text
- * @size: how much of it there is: all instructions that are replaced
+ * @size: length of all instructions that the jump replaces
  * @nr: how many of them have a copy
- * @from: where each of these begins, behind the probe
- * @to: where its copy begins in the detour
- * @end: where the copies end there
- * @jump: length of the jump: a short one, of two bytes, goes by a hop
- * @of_return: it has been made for a return probe
- * @hop: where the jump to the detour is that it goes to; 0 if it goes there itself
- * @padding: the original text there
+ * @from: offset of each of these from the probe
+ * @to: offset of its copy in the detour
+ * @end: offset of the end of the copies
+ * @jump: length of the jump: two bytes if it goes to a hop
+ * @of_return: the detour has been made for a return probe
+ * @hop: address of the hop, which is a jump to the detour; 0 if there is none
+ * @padding: the original text at the hop
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t	*insn;
@@ -83,16 +83,16 @@ struct arch_optimized_insn {
  * struct arch_specific_insn - a decoded instruction
  * @insn: its slot; NULL if it is only ever emulated
  * @value: constant operand: the target of a branch, an immediate, a
- *	   displacement, or what a return takes off the stack
- * @op: what to do, enum kprobe_op
+ *	   displacement, or the number of bytes that a return pops
+ * @op: how it is executed, enum kprobe_op
  * @len: its length
  * @boost: the slot has a copy that jumps back
  * @width: bytes of the operand, or of the counter
  * @sub: condition code, or number of the ALU operation
- * @dst: destination, as all registers by its offset in struct pt_regs
+ * @dst: destination; registers are offsets in struct pt_regs
  * @src: source, or base of an address
  * @index: index of an address
- * @shift: by how much the index is shifted
+ * @shift: log2 of the scale of the index
  */
 struct arch_specific_insn {
 	kprobe_opcode_t	*insn;
@@ -124,10 +124,10 @@ struct arch_kprobe_step {
 
 /**
  * struct kprobe_detour_place - an address in a detour, for unwinders
- * @regs: there is a struct pt_regs at the stack pointer; else
- * @ip: it is in the middle of what is done at this place of the program,
- * @pushed: with so many bytes more on the stack;
- * @template: or with so many as at this place, if not 0
+ * @regs: there is a struct pt_regs at the stack pointer; otherwise
+ * @ip: the address of the program that the place in the detour corresponds to
+ * @pushed: bytes that are on the stack in addition to those at @ip
+ * @template: or, if not 0, an address of a template with the same stack
  */
 struct kprobe_detour_place {
 	bool		regs;

@@ -81,11 +81,11 @@ void arch_sync_insn_slots(void)
 static bool is_static_call_trampoline(unsigned long addr)
 {
 	static const u8 mark[] = { OP_ESCAPE, OP2_UD1, INT3_INSN_OPCODE };
-	u8 behind[sizeof(mark)];
+	u8 after[sizeof(mark)];
 
-	return !copy_from_kernel_nofault(behind, (void *)addr + CALL_INSN_SIZE,
-					 sizeof(behind)) &&
-	       !memcmp(behind, mark, sizeof(mark));
+	return !copy_from_kernel_nofault(after, (void *)addr + CALL_INSN_SIZE,
+					 sizeof(after)) &&
+	       !memcmp(after, mark, sizeof(mark));
 }
 
 #if IS_ENABLED(CONFIG_KPROBES_KUNIT_TEST)

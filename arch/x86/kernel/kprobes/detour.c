@@ -10,9 +10,9 @@
 
 #ifdef KPROBE_DETOURS_OF_RETURNS
 /**
- * kretprobe_detour_callback() - kretprobe_native_entry() was not enough
+ * kretprobe_detour_callback() - handle what kretprobe_native_entry() could not
  * @op: the probe
- * @regs: state before the probed instruction; set to where to go on
+ * @regs: state before the probed instruction; ip is set to where execution continues
  *
  * Context: as kprobe_detour_callback().
  */
@@ -27,13 +27,13 @@ __visible void kretprobe_detour_callback(struct optimized_kprobe *op,
 NOKPROBE_SYMBOL(kretprobe_detour_callback);
 
 /**
- * kprobe_is_completion() - is the frame of a detour being completed here?
+ * kprobe_is_completion() - does code at an address complete the frame of a detour?
  * @addr: a text address
  *
- * For unwinders: the probed function has been left, and nothing on the stack
- * names it yet.
+ * For unwinders: the probed function has been left, and the stack does not name it yet.
  *
- * Return: true if it is.
+ * Context: any.
+ * Return: true if it does.
  */
 bool kprobe_is_completion(unsigned long addr)
 {
@@ -129,9 +129,9 @@ static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,
 }
 
 /**
- * kprobe_detour_place() - what an address in a detour means
- * @ip: the address, perhaps in a detour
- * @place: set to what it means
+ * kprobe_detour_place() - find what an address in a detour corresponds to
+ * @ip: any address
+ * @place: set to the corresponding place
  *
  * Context: any, also NMI; preemption off.
  * Return: true if it is in a detour.
@@ -147,10 +147,10 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 		op = kprobe_hop_owner(ip);
 		if (!op)
 			return false;
-		/* As at the beginning of the detour. */
+		/* Like the beginning of the detour. */
 		ip = (unsigned long)READ_ONCE(op->optinsn.insn);
 	}
-	/* It may just be given back. */
+	/* It may be given back at this moment. */
 	slot = READ_ONCE(op->optinsn.insn);
 	offset = ip - (unsigned long)slot;
 	if (!slot || offset >= MAX_OPTINSN_SIZE)

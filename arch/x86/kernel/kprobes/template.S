@@ -156,7 +156,7 @@ SYM_START(kretprobe_detour_complete, SYM_L_GLOBAL, SYM_A_NONE)
 	movq	%rcx, PTREGS_ip(%rsp)
 	movq	$-1, PTREGS_orig_ax(%rsp)
 	/*
-	 * Without signal=1: the saved ip is as behind a breakpoint, and unwinders
+	 * Without signal=1: the saved ip is that after a breakpoint, and unwinders
 	 * must look up the byte before it. The instruction there, which may be of
 	 * one byte, has not been executed.
 	 */
