@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of where a probe goes, and whether it may. Only where nobody passes by
- * is one placed here.
+ * Tests of where a probe is placed, and whether it may be. Probes are registered only
+ * on code that never runs.
  */
 
 #include <kunit/test.h>
@@ -10,12 +10,13 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/module.h>
 #include <linux/objtool.h>
 #include <linux/static_call.h>
 #include <linux/vmalloc.h>
 #include <asm/sections.h>
-#ifdef CONFIG_X86_VSYSCALL_EMULATION
+#if KPROBES_TEST_HAS_GATE_AREA
 #include <asm/vsyscall.h>
 #endif
 
@@ -109,7 +110,7 @@ static const struct error_case error_cases[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(error, error_cases, name);
 
-static void address_p_reg_01_p_reg_03_addr_and_symbol(struct kunit *test)
+static void address_is_given_by_address_or_symbol(struct kunit *test)
 {
 	const struct error_case *c = test->param_value;
 	void *addr = c->addr ? (void *)fn_addr(kp_addr_plain) : NULL;
@@ -132,25 +133,27 @@ static void address_symbol_and_address_agree(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, resolve(NULL, "kp_addr_plain", 0, &a), 0);
 	KUNIT_EXPECT_TRUE(test, a.on_entry);
 
-	/* The answer is one that gives itself. */
+	/* The result resolves to itself. */
 	KUNIT_ASSERT_EQ(test, resolve((void *)a.addr, NULL, 0, &b), 0);
 	KUNIT_EXPECT_EQ(test, a.addr, b.addr);
 	KUNIT_EXPECT_EQ(test, a.on_entry, b.on_entry);
 
 	KUNIT_ASSERT_EQ(test, resolve((void *)fn_addr(kp_addr_plain), NULL, 0, &b), 0);
 	KUNIT_EXPECT_TRUE(test, b.on_entry);
-	if (!IS_ENABLED(CONFIG_PPC64))
+	if (KPROBES_TEST_HAS_SINGLE_ENTRY)
 		KUNIT_EXPECT_EQ(test, a.addr, b.addr);
 }
 
-static void address_p_reg_11_landing_pad_is_skipped(struct kunit *test)
+static void address_landing_pad_is_skipped(struct kunit *test)
 {
-#ifdef CONFIG_X86_KERNEL_IBT
 	unsigned long fn = fn_addr(kp_addr_plain);
 	struct kprobe_where w;
 	int i;
 
-	/* objtool need not follow where this points. */
+	if (!KPROBES_TEST_HAS_LANDING_PADS)
+		kunit_skip(test, "needs landing pads");
+
+	/* objtool must not follow where this points. */
 	OPTIMIZER_HIDE_VAR(fn);
 	for (i = 0; i <= 4; i++) {
 		KUNIT_ASSERT_EQ(test, resolve((void *)fn, NULL, i, &w), 0);
@@ -159,12 +162,9 @@ static void address_p_reg_11_landing_pad_is_skipped(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(NULL, "kp_addr_plain", i),
 				i == 0 || i == 4 ? 0 : -EINVAL);
 	}
-#else
-	kunit_skip(test, "no landing pads");
-#endif
 }
 
-static void address_p_reg_04_offset_into_the_next_symbol(struct kunit *test)
+static void address_offset_into_the_next_symbol(struct kunit *test)
 {
 	unsigned long fn = fn_addr(kp_addr_plain), size;
 	struct kprobe_where a, b;
@@ -178,7 +178,7 @@ static void address_p_reg_04_offset_into_the_next_symbol(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, b.on_entry);
 }
 
-static void address_p_ret_13_entry_or_not(struct kunit *test)
+static void address_knows_entries(struct kunit *test)
 {
 	unsigned long size;
 
@@ -213,7 +213,7 @@ static void address_of_text(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vet(w.addr), 0);
 }
 
-static void address_p_reg_12_not_text(struct kunit *test)
+static void address_refuses_what_is_not_text(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, vet((unsigned long)&kp_addr_data), -EINVAL);
 	KUNIT_EXPECT_EQ(test, vet((unsigned long)&error_cases), -EINVAL);
@@ -223,16 +223,19 @@ static void address_p_reg_12_not_text(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vet(~0ul), -EINVAL);
 }
 
-static void address_p_blk_06_gate_area(struct kunit *test)
+#if KPROBES_TEST_HAS_GATE_AREA
+static void address_refuses_gate_area(struct kunit *test)
 {
-#ifdef CONFIG_X86_VSYSCALL_EMULATION
 	KUNIT_EXPECT_EQ(test, vet(VSYSCALL_ADDR), -EINVAL);
-#else
-	kunit_skip(test, "no gate area");
-#endif
 }
+#else
+static void address_refuses_gate_area(struct kunit *test)
+{
+	kunit_skip(test, "needs a gate area");
+}
+#endif
 
-static void address_p_blk_07_warning(struct kunit *test)
+static void address_refuses_warnings(struct kunit *test)
 {
 	unsigned long fn = fn_addr(kp_addr_warns), size, i;
 	unsigned int found = 0;
@@ -247,14 +250,16 @@ static void address_p_blk_07_warning(struct kunit *test)
 		found++;
 		KUNIT_EXPECT_EQ(test, vet(fn + i), -EINVAL);
 	}
-	/* The compiler may have moved it to a part of its own. */
+	/*
+	 * The compiler may have moved the warning to a separate part of the function.
+	 */
 	if (!found)
 		kunit_skip(test, "no warning inside the symbol");
 }
 
-static void address_p_blk_10_jump_label(struct kunit *test)
-{
 #ifdef CONFIG_JUMP_LABEL
+static void address_refuses_jump_labels(struct kunit *test)
+{
 	unsigned long fn = fn_addr(kp_addr_branches), size, i;
 	unsigned int found = 0;
 	void *at;
@@ -271,12 +276,15 @@ static void address_p_blk_10_jump_label(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, found, 1);
 	KUNIT_EXPECT_EQ(test, vet(fn + i), -EINVAL);
 	KUNIT_EXPECT_EQ(test, vet(fn + i + 1), -EINVAL);
-#else
-	kunit_skip(test, "needs JUMP_LABEL");
-#endif
 }
+#else
+static void address_refuses_jump_labels(struct kunit *test)
+{
+	kunit_skip(test, "needs JUMP_LABEL");
+}
+#endif
 
-/* In kernels whose functions have no preambles, as one would look. */
+/* Searched the same way in kernels whose functions have no preambles. */
 asm(".pushsection .text\n"
 	"	.balign 16\n"
 	"__pfx_kp_addr_made:\n"
@@ -286,13 +294,13 @@ asm(".pushsection .text\n"
 	"	.popsection\n");
 extern char kp_addr_made[] asm("__pfx_kp_addr_made");
 
-static void address_p_reg_09_preamble(struct kunit *test)
+static void address_preamble(struct kunit *test)
 {
 	unsigned long pfx = kallsyms_lookup_name("__pfx_kp_addr_plain");
 	unsigned long cfi = kallsyms_lookup_name("__cfi_kp_addr_plain");
 	unsigned long made = (unsigned long)kp_addr_made;
 
-	/* Otherwise objtool sees a pointer into the middle of a function. */
+	/* Keep objtool from seeing a pointer into the middle of a function. */
 	OPTIMIZER_HIDE_VAR(made);
 	if (kallsyms_lookup_name("__pfx_kp_addr_made"))
 		KUNIT_EXPECT_EQ(test, vet(made), -EINVAL);
@@ -304,8 +312,8 @@ static void address_p_reg_09_preamble(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, vet(cfi), -EINVAL);
 }
 
-/* Refused or not, it must do no harm, neither to the one that has won. */
-static void address_p_reg_07_weak_function_that_lost(struct kunit *test)
+/* Refused or not, it must do no harm, not even to the function that has won. */
+static void address_weak_function_that_lost(struct kunit *test)
 {
 	int (*volatile winner)(int v) = kp_addr_weak;
 	unsigned long at, left = kp_addr_leftover;
@@ -334,7 +342,7 @@ static void address_p_reg_07_weak_function_that_lost(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, after, before, sizeof(before));
 }
 
-static void address_p_blk_11_ftrace_site(struct kunit *test)
+static void address_decides_on_ftrace_site(struct kunit *test)
 {
 	struct kprobe_where w = {};
 	unsigned long site;
@@ -357,8 +365,8 @@ static void address_p_blk_11_ftrace_site(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ret, -EINVAL);
 	}
 
-	/* Inside the patched instruction of architectures with long ones. */
-	if (ftrace_location(site + 1) == site && IS_ENABLED(CONFIG_X86)) {
+	/* Inside the patched instruction, where that is longer than one unit. */
+	if (ftrace_location(site + 1) == site && KPROBES_TEST_HAS_VARIABLE_INSNS) {
 		struct kprobe p = { .addr = (void *)(site + 1) };
 
 		KUNIT_EXPECT_NE(test, register_kprobe(&p), 0);
@@ -382,8 +390,8 @@ static void address_kind_of_a_plain_function(struct kunit *test)
 
 #ifdef CONFIG_MODULES
 /*
- * The decision only, of a module that no notifier has been told about. What loads
- * and refuses real ones is scripts/test/guest/module.sh.
+ * Only the decision, for a module that no notifier knows about.
+ * scripts/test/guest/module.sh loads real modules and refuses them.
  */
 static void address_module_that_comes(struct kunit *test)
 {
@@ -403,20 +411,20 @@ static void address_module_that_comes(struct kunit *test)
 #endif
 
 static struct kunit_case address_cases[] = {
-	KUNIT_CASE_PARAM(address_p_reg_01_p_reg_03_addr_and_symbol, error_gen_params),
+	KUNIT_CASE_PARAM(address_is_given_by_address_or_symbol, error_gen_params),
 	KUNIT_CASE(address_symbol_and_address_agree),
-	KUNIT_CASE(address_p_reg_11_landing_pad_is_skipped),
-	KUNIT_CASE(address_p_reg_04_offset_into_the_next_symbol),
-	KUNIT_CASE(address_p_ret_13_entry_or_not),
+	KUNIT_CASE(address_landing_pad_is_skipped),
+	KUNIT_CASE(address_offset_into_the_next_symbol),
+	KUNIT_CASE(address_knows_entries),
 	KUNIT_CASE(address_without_symbol),
 	KUNIT_CASE(address_of_text),
-	KUNIT_CASE(address_p_reg_12_not_text),
-	KUNIT_CASE(address_p_blk_06_gate_area),
-	KUNIT_CASE(address_p_blk_07_warning),
-	KUNIT_CASE(address_p_blk_10_jump_label),
-	KUNIT_CASE(address_p_reg_09_preamble),
-	KUNIT_CASE(address_p_reg_07_weak_function_that_lost),
-	KUNIT_CASE(address_p_blk_11_ftrace_site),
+	KUNIT_CASE(address_refuses_what_is_not_text),
+	KUNIT_CASE(address_refuses_gate_area),
+	KUNIT_CASE(address_refuses_warnings),
+	KUNIT_CASE(address_refuses_jump_labels),
+	KUNIT_CASE(address_preamble),
+	KUNIT_CASE(address_weak_function_that_lost),
+	KUNIT_CASE(address_decides_on_ftrace_site),
 	KUNIT_CASE(address_kind_of_a_plain_function),
 #ifdef CONFIG_MODULES
 	KUNIT_CASE(address_module_that_comes),

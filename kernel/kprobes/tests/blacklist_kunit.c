@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the blacklist: the arithmetic on ranges, and whether what must not
- * be probed is really refused.
+ * Tests of the blacklist: the arithmetic on ranges, and whether everything that must
+ * not be probed is refused.
  */
 
 #include <kunit/test.h>
@@ -91,7 +91,7 @@ static void blacklist_normalise(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, nr, c->nr_out);
 	KUNIT_EXPECT_MEMEQ(test, r, c->out, nr * sizeof(*r));
 
-	/* A search in the result says the same as a look at all of the input. */
+	/* A search in the result agrees with a scan of the whole input. */
 	for (addr = 0; addr < 100; addr++) {
 		inside = false;
 		for (i = 0; i < c->nr_in; i++)
@@ -118,10 +118,10 @@ static void blacklist_search_of_many(struct kunit *test)
 }
 
 /*
- * Functions for the tests. The compiler is not asked to make variants of them:
- * two with names as it would give them are made by hand.
+ * Functions for the tests. Variants of them, named like the compiler would name them,
+ * are written by hand.
  */
-/* The least time of some attempts: what else goes on does not count. */
+/* The minimum of several attempts, so that interruptions do not count. */
 static u64 time_of_lookups(const struct kprobe_range *r, unsigned int nr)
 {
 	u64 least = U64_MAX, start;
@@ -136,8 +136,8 @@ static u64 time_of_lookups(const struct kprobe_range *r, unsigned int nr)
 	return max(least, 1);
 }
 
-/* A hundred times as many take nearly the same time. */
-static void blacklist_p_scl_08_is_searched_not_walked(struct kunit *test)
+/* A hundred times as many ranges take nearly the same time. */
+static void blacklist_is_searched_not_walked(struct kunit *test)
 {
 	unsigned int few = 500, many = 100 * few, i;
 	struct kprobe_range *r = kvcalloc(many, sizeof(*r), GFP_KERNEL);
@@ -236,7 +236,7 @@ static void blacklist_marked_function(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, p.addr, (kprobe_opcode_t *)fn_addr(kp_bl_marked));
 }
 
-static void blacklist_p_reg_08_variants(struct kunit *test)
+static void blacklist_covers_variants(struct kunit *test)
 {
 	unsigned long addr = (unsigned long)marked_variant;
 	unsigned long split = kallsyms_lookup_name("kp_bl_marked.cold");
@@ -244,7 +244,7 @@ static void blacklist_p_reg_08_variants(struct kunit *test)
 	if (!kallsyms_lookup_name("kp_bl_marked.isra.0.cold"))
 		kunit_skip(test, "kallsyms does not know the variant");
 
-	/* Otherwise objtool sees a pointer into the middle of a function. */
+	/* Keep objtool from seeing a pointer into the middle of a function. */
 	OPTIMIZER_HIDE_VAR(addr);
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(addr + 3));
@@ -306,7 +306,7 @@ static void blacklist_add_function(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(fn_addr(kp_bl_free)));
 }
 
-/* Of a function that is named by an address inside, all is meant. */
+/* An address inside a function adds all of the function. */
 static void blacklist_add_from_the_middle(struct kunit *test)
 {
 	unsigned long addr = fn_addr(kp_bl_middle), size;
@@ -319,7 +319,7 @@ static void blacklist_add_from_the_middle(struct kunit *test)
 }
 
 #ifdef CONFIG_MODULES
-/* What a module marks comes and goes with it; here all of it is in the kernel. */
+/* What a module marks comes and goes with it. Here, all of it is in the kernel. */
 static void blacklist_of_a_module(struct kunit *test)
 {
 	unsigned long marked[] = { fn_addr(kp_bl_module), (unsigned long)&normalise_cases };
@@ -333,7 +333,7 @@ static void blacklist_of_a_module(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, mod);
 	strscpy(mod->name, "kp_bl");
 
-	/* Nothing: nothing happens. */
+	/* An empty range changes nothing. */
 	kprobe_blacklist_add_module(mod);
 	kprobe_blacklist_remove_range(mod, addr, addr + size);
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
@@ -343,14 +343,14 @@ static void blacklist_of_a_module(struct kunit *test)
 	kprobe_blacklist_add_module(mod);
 	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
 
-	/* Others' memory goes, up to its first byte and from behind its last. */
+	/* A range that is freed is cut out, up to its first byte and after its last. */
 	kprobe_blacklist_remove_range(mod, addr - 1, addr);
 	kprobe_blacklist_remove_range(mod, addr + 1, addr + size);
 	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
 	kprobe_blacklist_remove_range(mod, addr, addr + size);
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
 
-	/* Sections, too. */
+	/* Whole sections, too. */
 	mod->num_kprobe_blacklist = 0;
 	mod->kprobes_text_start = (void *)addr;
 	mod->kprobes_text_size = 1;
@@ -380,12 +380,12 @@ static void blacklist_add_area(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr, addr + 1), 0);
 	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
 
-	/* Nothing, and the wrong way round. */
+	/* Empty, and the wrong way round. */
 	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr, addr), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr + 1, addr), 0);
 }
 
-static void blacklist_p_blk_04_add_what_is_no_text(struct kunit *test)
+static void blacklist_refuses_what_is_not_text(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)test), -EINVAL);
@@ -394,24 +394,30 @@ static void blacklist_p_blk_04_add_what_is_no_text(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist((unsigned long)test));
 }
 
-/* Breakpoints of the debugger are refused at the same places. */
+/* The debugger's breakpoints are refused at the same places. */
+#ifdef CONFIG_KGDB_HONOUR_BLOCKLIST
 static void blacklist_of_kgdb(struct kunit *test)
 {
-#ifdef CONFIG_KGDB_HONOUR_BLOCKLIST
 	KUNIT_EXPECT_EQ(test, kgdb_validate_break_address(fn_addr(kp_bl_marked)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kgdb_validate_break_address(fn_addr(kp_bl_free)), 0);
-#else
-	kunit_skip(test, "needs KGDB_HONOUR_BLOCKLIST");
-#endif
 }
+#else
+static void blacklist_of_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB_HONOUR_BLOCKLIST");
+}
+#endif
 
 #define ON(option)	IS_ENABLED(CONFIG_##option)
 
 #define OWN_RETURNS	(ON(KRETPROBES) && !ON(KRETPROBE_ON_RETHOOK))
-/* Pieces of detours that are for return probes only. */
+/* Parts of detours that are only for return probes. */
 #define RETURN_DETOURS	(ON(X86_64) && ON(KRETPROBES) && ON(OPTPROBES) && !ON(FRAME_POINTER))
 
-/* What a breakpoint goes through before the recursion guard, and where there is such a thing. */
+/*
+ * What runs before the recursion guard of a breakpoint, and whether this kernel has
+ * it.
+ */
 struct hit_function {
 	const char	*name;
 	bool		exists;
@@ -439,7 +445,7 @@ static const struct hit_function hit_path[] = {
 	{ "kretprobe_find_ret_addr",		OWN_RETURNS },
 	{ "kretprobe_trampoline_handler",	OWN_RETURNS && !ON(KRETPROBE_NATIVE) },
 	{ "__kretprobe_trampoline_handler",	OWN_RETURNS && !ON(KRETPROBE_NATIVE) },
-#ifdef CONFIG_KRETPROBE_NATIVE	/* others have a probe on it, or do not protect it */
+#ifdef CONFIG_KRETPROBE_NATIVE	/* elsewhere it is probed itself, or not protected */
 	{ "__kretprobe_trampoline",		true },
 #endif
 	{ "kretprobe_native_handler",		ON(KRETPROBE_NATIVE) },
@@ -460,20 +466,20 @@ static const struct hit_function hit_path[] = {
 	{ "ct_nmi_enter",			ON(CONTEXT_TRACKING_IDLE) },
 	{ "ct_nmi_exit",			ON(CONTEXT_TRACKING_IDLE) },
 	{ "rcu_is_watching",			ON(TREE_RCU) },
-	/* Copied by ftrace, breakpoints and all. */
+	/* Copied by ftrace, including any breakpoints. */
 	{ "ftrace_caller",			ON(DYNAMIC_FTRACE) },
 	{ "ftrace_caller_op_ptr",		ON(DYNAMIC_FTRACE) && ON(X86_64) },
 	{ "ftrace_call",			ON(DYNAMIC_FTRACE) && !ON(ARM64) },
 	{ "ftrace_regs_caller",			ON(DYNAMIC_FTRACE_WITH_REGS) },
 	{ "ftrace_regs_caller_op_ptr",		ON(DYNAMIC_FTRACE_WITH_REGS) && ON(X86_64) },
 	{ "ftrace_regs_call",			ON(DYNAMIC_FTRACE_WITH_REGS) },
-#ifdef CONFIG_X86	/* elsewhere a probe itself, or not protected by the base */
+#ifdef CONFIG_X86	/* elsewhere it is a probe itself, or not protected by the base */
 	{ "arch_rethook_trampoline",		ON(RETHOOK) },
 #endif
 	{ "arch_rethook_trampoline_callback",	ON(RETHOOK) && !ON(PPC) },
 };
 
-static void blacklist_p_blk_01_p_ret_26_hit_path(struct kunit *test)
+static void blacklist_covers_hit_path(struct kunit *test)
 {
 	const struct hit_function *f;
 	unsigned long addr;
@@ -488,7 +494,7 @@ static void blacklist_p_blk_01_p_ret_26_hit_path(struct kunit *test)
 	}
 }
 
-/* All entries, copied: the walk holds a lock that registering needs, too. */
+/* A copy of all entries: the walk holds a lock that registering needs, too. */
 struct copy {
 	struct kprobe_range	*r;
 	unsigned int		nr, max;
@@ -516,7 +522,7 @@ static int vet(unsigned long addr)
 	return ret;
 }
 
-static void blacklist_p_blk_01_every_entry_is_refused(struct kunit *test)
+static void blacklist_every_entry_is_refused(struct kunit *test)
 {
 	struct copy c = {};
 	unsigned int i;
@@ -540,7 +546,7 @@ static void blacklist_p_blk_01_every_entry_is_refused(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, vet(c.r[i].end - 1), -EINVAL, "%pS",
 				    (void *)c.r[i].end - 1);
 
-		/* The long way for a sample of them. */
+		/* The full way, for a sample of them. */
 		if (i % 64 == 0)
 			KUNIT_EXPECT_NE_MSG(test, register_kprobe(&p), 0, "%pS", p.addr);
 	}
@@ -567,9 +573,9 @@ static void blacklist_sections(struct kunit *test)
 static struct kunit_case blacklist_cases[] = {
 	KUNIT_CASE_PARAM(blacklist_normalise, normalise_gen_params),
 	KUNIT_CASE(blacklist_search_of_many),
-	KUNIT_CASE(blacklist_p_scl_08_is_searched_not_walked),
+	KUNIT_CASE(blacklist_is_searched_not_walked),
 	KUNIT_CASE(blacklist_marked_function),
-	KUNIT_CASE(blacklist_p_reg_08_variants),
+	KUNIT_CASE(blacklist_covers_variants),
 	KUNIT_CASE(blacklist_shows_all),
 	KUNIT_CASE(blacklist_add_function),
 	KUNIT_CASE(blacklist_add_from_the_middle),
@@ -577,10 +583,10 @@ static struct kunit_case blacklist_cases[] = {
 	KUNIT_CASE(blacklist_of_a_module),
 #endif
 	KUNIT_CASE(blacklist_add_area),
-	KUNIT_CASE(blacklist_p_blk_04_add_what_is_no_text),
+	KUNIT_CASE(blacklist_refuses_what_is_not_text),
 	KUNIT_CASE(blacklist_of_kgdb),
-	KUNIT_CASE(blacklist_p_blk_01_p_ret_26_hit_path),
-	KUNIT_CASE(blacklist_p_blk_01_every_entry_is_refused),
+	KUNIT_CASE(blacklist_covers_hit_path),
+	KUNIT_CASE(blacklist_every_entry_is_refused),
 	KUNIT_CASE(blacklist_sections),
 	{}
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of two calls at the same time that are about the same structure. One of them
- * is held at a known point; the test then looks at what the other one does.
+ * Tests of two concurrent calls with the same structure. One of them is held at a
+ * known point, and the test then checks what the other one does.
  */
 
 #include <kunit/test.h>
@@ -14,9 +14,7 @@
 
 #include "../register.h"
 #include "../site.h"
-
-/* Longer than any architecture's ftrace site. */
-#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+#include "helpers.h"
 
 static noinline __noclone notrace u32 kp_conc_one(u32 v)
 {
@@ -36,19 +34,19 @@ static u32 (* const volatile call_one)(u32 v) = kp_conc_one;
 
 /* Much longer than what is waited for takes. */
 #define AT_MOST		(20 * HZ)
-/* Much longer than a call takes that does not wait for the one that is held. */
+/* Much longer than a call takes that does not wait for the held one. */
 #define A_WHILE		(HZ / 5)
 
 struct conc_test;
 
-/* A call in a thread of its own. */
+/* A call in a separate thread. */
 struct caller {
 	struct conc_test	*t;
 	int			(*call)(struct conc_test *t);
 	struct task_struct	*task;
 	struct completion	done;
 	int			ret;
-	bool			clean;	/* as it ended, the other call was done */
+	bool			clean;	/* the other call was done when this one ended */
 };
 
 struct conc_test {
@@ -94,14 +92,14 @@ static bool registered(struct kprobe *p)
 	return kprobe_site_of_user(p);
 }
 
-/* What warns once does so again. That is for whoever reads the console. */
+/* Make warnings that are printed once be printed again. */
 static void expect_warning(const char *where)
 {
 	generic_bug_clear_once();
 	pr_info("expect splat: %s\n", where);
 }
 
-/* Until the call that takes @p out no longer holds the mutex. */
+/* Wait until the call that unregisters @p has dropped the mutex. */
 static void wait_until_taken_out(struct kunit *test, struct kprobe *p)
 {
 	unsigned long end = jiffies + AT_MOST;
@@ -117,7 +115,7 @@ static int caller_thread(void *data)
 	struct conc_test *t = c->t;
 
 	c->ret = c->call(t);
-	/* What the other call does at its end. */
+	/* The last thing that the other call does. */
 	c->clean = list_empty(&t->a.list) && list_empty(&t->ra.kp.list);
 	if (c == &t->first)
 		WRITE_ONCE(t->first_over, true);
@@ -134,7 +132,7 @@ static void start(struct kunit *test, struct caller *c, int (*call)(struct conc_
 	c->task = kthread_create(caller_thread, c, "kp_conc_caller");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(c->task));
 	get_task_struct(c->task);
-	/* What holds up a grace period has the last CPU. */
+	/* The thread that holds up a grace period has the last CPU. */
 	kthread_bind(c->task, cpumask_first(cpu_online_mask));
 	wake_up_process(c->task);
 }
@@ -146,15 +144,13 @@ static void finish(struct kunit *test, struct caller *c)
 	put_task_struct(c->task);
 }
 
-/* The second call has not come back, and does not before the first one has. */
+/* The second call must not return before the first one has. */
 static void expect_waits(struct kunit *test, struct caller *c)
 {
 	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&c->done, A_WHILE), 0);
 }
 
-/*
- * The first call is held where it gives structures back, after its grace period.
- */
+/* The first call is held where it frees structures, after its grace period. */
 static void held_done(struct kprobe *p)
 {
 	now->done_calls++;
@@ -206,7 +202,7 @@ static void end_held_unregister(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
 }
 
-/* @b comes before @a, twice, and is a probe of its own. */
+/* @b precedes @a, is listed twice, and is a separate probe. */
 static int unregister_both(struct conc_test *t)
 {
 	struct kprobe *kps[] = { &t->b, &t->a, &t->b, &t->a };
@@ -228,7 +224,7 @@ static void concurrent_unregister_waits_for_the_other(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, t->second.clean);
 	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->b.hlist));
 
-	/* Each is usable again. */
+	/* Each can be used again. */
 	set(&t->a, "kp_conc_one");
 	set(&t->b, "kp_conc_two");
 	KUNIT_EXPECT_EQ(test, register_kprobes(t->kps, 2), 0);
@@ -237,7 +233,7 @@ static void concurrent_unregister_waits_for_the_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hits(), 0);
 }
 
-/* What others do in the meantime is not held up. */
+/* Calls for other probes are not held up meanwhile. */
 static void concurrent_unregister_of_others_does_not_wait(struct kunit *test)
 {
 	struct conc_test *t = begin_held_unregister(test);
@@ -266,7 +262,7 @@ static void concurrent_register_of_what_is_leaving(struct kunit *test)
 	memcpy(&before, &t->a, sizeof(before));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), -EINVAL);
 	KUNIT_EXPECT_MEMEQ(test, &t->a, &before, sizeof(before));
-	/* Among others, which are fine, and are then as before. */
+	/* In a batch with good ones, which stay as they were. */
 	unregister_kprobe(&t->b);
 	set(&t->b, "kp_conc_two");
 	KUNIT_EXPECT_EQ(test, register_kprobes(both, 2), -EINVAL);
@@ -281,8 +277,8 @@ static void concurrent_register_of_what_is_leaving(struct kunit *test)
 }
 
 /*
- * The first call is a registration that has failed, and is held while it waits for
- * the hits there may have been.
+ * The first call is a registration that has failed. It is held while it waits for
+ * possible hits.
  */
 static int holder_thread(void *data)
 {
@@ -308,7 +304,7 @@ static void hold_grace_periods(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t->holder));
 	get_task_struct(t->holder);
 	kthread_bind(t->holder, cpumask_last(cpu_online_mask));
-	/* We stay where it is not. */
+	/* Stay on another CPU. */
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 	wake_up_process(t->holder);
 	wait_for_completion(&t->held);
@@ -329,7 +325,7 @@ static void wait_until_failed(struct kunit *test, struct kprobe *p)
 {
 	unsigned long end = jiffies + AT_MOST;
 
-	/* Its address was found, and it is taken out again. */
+	/* Its address was resolved, and is cleared again. */
 	while (time_before(jiffies, end)) {
 		scoped_guard(mutex, &kprobe_mutex) {
 			if (p->addr && !kprobe_site_of_user(p))
@@ -387,7 +383,7 @@ static void concurrent_register_of_what_failed(struct kunit *test)
 	start(test, &t->first, register_in_vain);
 	wait_until_failed(test, &t->a);
 
-	/* By address: with both it would be refused for that. */
+	/* By address: having both would be an error of its own. */
 	t->a.symbol_name = NULL;
 	memcpy(&again, &t->a, sizeof(again));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), -EINVAL);
@@ -403,8 +399,8 @@ static void concurrent_register_of_what_failed(struct kunit *test)
 }
 
 /*
- * The first call is a registration that has done its work, but still uses the
- * structure. That is what register_kretprobes() does at its end.
+ * The first call is a registration that has succeeded, but still uses the structure,
+ * as register_kretprobes() does at its end.
  */
 static void held_registered(struct kprobe *p)
 {
@@ -451,7 +447,7 @@ static int unregister_forth(struct conc_test *t)
 	return 0;
 }
 
-/* Neither waits for the other for ever. */
+/* They must not wait for each other forever. */
 static void concurrent_unregister_in_opposite_order(struct kunit *test)
 {
 	struct conc_test *t = test->priv;
@@ -498,7 +494,7 @@ static int unregister_ret(struct conc_test *t)
 	return 0;
 }
 
-/* The pool of a registration that fails is not that of another one meanwhile. */
+/* A registration that fails must not free the pool of another one. */
 static void concurrent_kretprobe_that_failed(struct kunit *test)
 {
 	struct conc_test *t = test->priv;
@@ -576,7 +572,7 @@ static int concurrent_test_init(struct kunit *test)
 	return 0;
 }
 
-/* Other suites have warnings to expect, too. */
+/* Other suites expect warnings, too. */
 static void concurrent_test_exit(struct kunit *test)
 {
 	generic_bug_clear_once();

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a batch of probes costs in grace periods and in changes of the whole
- * text, counted outside of kprobes: by probes on the functions that do these
- * things. The cost must have a bound, and must not depend on the batch's size.
+ * What a batch of probes costs in grace periods and in changes of the whole text,
+ * counted from outside of kprobes: by probes on the functions that do these things.
+ * The cost must be bounded, and must not depend on the size of the batch.
  *
- * Only what the test itself calls is counted, not what others do meanwhile.
+ * Only calls made by the test itself are counted.
  */
 
 #include <kunit/test.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/log2.h>
 #include <linux/objtool.h>
 #include <linux/sched.h>
@@ -23,7 +24,7 @@
 #define SMALL	8
 #define LARGE	64
 
-/* LARGE functions, none like another. */
+/* LARGE functions, all different. */
 #define FN(n)								\
 	static noinline __noclone u32 kp_count_fn_##n(u32 v)		\
 	{								\
@@ -72,14 +73,14 @@ static void call_everything(void)
 }
 
 /*
- * The counters.
+ * Counters
  */
 
 enum {
 	GRACE,		/* grace periods of RCU, waited for */
 	GRACE_TASKS,	/* those of RCU-tasks */
 	FILTER,		/* changes of an ftrace filter */
-	TEXT,		/* ftrace went over the kernel's text */
+	TEXT,		/* updates of the kernel text by ftrace */
 	NR_COSTS,
 };
 
@@ -97,7 +98,7 @@ struct counter {
 	unsigned int	hits;
 };
 
-/* Probed by name: which of them exist depends on the configuration. */
+/* Probed by name; which of them exist depends on the configuration. */
 static const struct counter counter_table[] = {
 	{ "synchronize_rcu",			GRACE },
 	{ "synchronize_rcu_expedited",		GRACE },
@@ -169,7 +170,8 @@ static struct costs costs_since(const struct costs *then)
 }
 
 /*
- * What is done with a batch. Each measures two halves: coming and going.
+ * What is done with a batch. Each function measures two halves: registering and
+ * unregistering.
  */
 
 struct batch_case {
@@ -187,7 +189,7 @@ static void fill_entries(struct count_test *t, int nr)
 		char name[KSYM_NAME_LEN];
 
 		t->kp[i] = (struct kprobe){ .pre_handler = hit_pre };
-		/* By name, since only that is sure to give the real entry. */
+		/* By name, since only that is certain to give the real entry. */
 		snprintf(name, sizeof(name), "kp_count_fn_%o%o", i / 8, i % 8);
 		t->kp[i].addr = kprobe_lookup_name(name, 0);
 	}
@@ -234,8 +236,8 @@ static void fill_mixed(struct count_test *t, int nr)
 }
 
 /*
- * The last one is no text. The others may be armed for a while, since one of
- * them might be refused, too, and it is the first whose error counts.
+ * The last address is not text. The others may be armed for a while, since one of them
+ * might be refused as well, and the error of the first one counts.
  */
 static void fill_bad_last(struct count_test *t, int nr)
 {
@@ -243,7 +245,7 @@ static void fill_bad_last(struct count_test *t, int nr)
 	t->kp[nr - 1].addr = (void *)&counter_table;
 }
 
-/* Refused when all have been prepared: somebody else claims the last one. */
+/* Refused when all have been prepared: another user has claimed the last one. */
 static void fill_busy_last(struct count_test *t, int nr)
 {
 	fill_entries(t, nr);
@@ -324,7 +326,10 @@ static void run_batch(struct kunit *test, const struct batch_case *c, int nr,
 	struct costs then;
 	int ret;
 
-	/* Who comes to where jumps have just been waits for those in their detours. */
+	/*
+	 * A batch that follows jumps in the same place waits for tasks in their
+	 * detours.
+	 */
 	wait_for_kprobe_optimizer();
 
 	c->fill(t, nr);
@@ -357,14 +362,14 @@ static void nop_tracer(unsigned long ip, unsigned long parent_ip,
 {
 }
 
-/* Another claims the last function, so that ftrace refuses a batch with it. */
+/* Another user claims the last function, so ftrace refuses a batch with it. */
 static void claim_last(struct kunit *test)
 {
 	struct count_test *t = test->priv;
 	unsigned long ip;
 
 	ip = ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0));
-	/* ftrace_free_filter() leaves in it what it has freed. */
+	/* ftrace_free_filter() does not clear the pointers to what it has freed. */
 	memset(&t->ops, 0, sizeof(t->ops));
 	t->ops.func = nop_tracer;
 	t->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
@@ -389,7 +394,7 @@ static void release_last(struct kunit *test)
 }
 #endif
 
-static void count_p_scl_01_p_scl_02_p_scl_05_batches(struct kunit *test)
+static void count_of_a_batch_is_bounded(struct kunit *test)
 {
 	const struct batch_case *c = test->param_value;
 	struct costs come[3], go[3];
@@ -404,7 +409,7 @@ static void count_p_scl_01_p_scl_02_p_scl_05_batches(struct kunit *test)
 	if (busy)
 		claim_last(test);
 
-	/* The first time pays for pages and for what is made only once. */
+	/* The first round pays for pages, and for what is made only once. */
 	run_batch(test, c, LARGE, &come[0], &go[0]);
 	run_batch(test, c, SMALL, &come[1], &go[1]);
 	run_batch(test, c, LARGE, &come[2], &go[2]);
@@ -417,8 +422,8 @@ static void count_p_scl_01_p_scl_02_p_scl_05_batches(struct kunit *test)
 }
 
 /*
- * The global switch. It moves the counters, too: so only grace periods and
- * filters are looked at, which are called without a counter in the way.
+ * The global switch affects the counters, too. So only grace periods and filters are
+ * compared, whose counters are still active when they are called.
  */
 static void count_global_switch(struct kunit *test)
 {
@@ -433,9 +438,9 @@ static void count_global_switch(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, nr), 0);
 
 		/*
-		 * Counters at breakpoints are off before the filters change,
-		 * those at ftrace sites when it has. What is left is enough to
-		 * see a cost that is linear.
+		 * Counters at breakpoints are off before the filters change, those at
+		 * ftrace sites afterwards. What remains is enough to detect a linear
+		 * cost.
 		 */
 		then = costs_now();
 		start[i] = jiffies;
@@ -464,8 +469,8 @@ static void count_global_switch(struct kunit *test)
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 /*
- * Switched on while another claims the last function. The others cost no more than
- * without it, or, if each of them claims its function, little more.
+ * Switched on while another user claims the last function. The others cost no more
+ * than without it; or, if each of them claims its function, little more.
  */
 static void count_switched_on_but_for_one(struct kunit *test)
 {
@@ -558,7 +563,7 @@ static void count_kretprobes(struct kunit *test)
 #endif
 
 /*
- * What else must not grow with the number of probes.
+ * Other costs that must not grow with the number of probes
  */
 
 static void count_calls(struct kunit *test, struct counter *c)
@@ -569,21 +574,21 @@ static void count_calls(struct kunit *test, struct counter *c)
 }
 
 /*
- * Where instructions have no fixed size, the way to one leads through the
- * function from its start on. Each probe goes it not much more than once, and
- * does not look at every jump label of the kernel.
+ * Where instructions differ in length, finding one means decoding the function from
+ * its start. Each probe does so little more than once, and does not search all jump
+ * labels of the kernel.
  */
-static void count_p_reg_19_decoded_instructions(struct kunit *test)
+static void count_decoded_instructions(struct kunit *test)
 {
 	struct counter decode = { .symbol = "insn_decode" };
 	struct count_test *t = test->priv;
-	/* And those of the compiler. */
+	/* Plus the instructions of the compiler. */
 	unsigned int of_function = LARGE + 32;
 
-	if (!IS_ENABLED(CONFIG_X86))
+	if (!KPROBES_TEST_HAS_VARIABLE_INSNS)
 		kunit_skip(test, "instructions have a fixed size");
 
-	/* The optimizer decodes, too, at its leisure. */
+	/* The optimizer decodes, too, whenever its worker runs. */
 	kprobe_opt_allow(false);
 	wait_for_kprobe_optimizer();
 	count_calls(test, &decode);
@@ -596,8 +601,8 @@ static void count_p_reg_19_decoded_instructions(struct kunit *test)
 	unregister_kprobe(&decode.kp);
 }
 
-/* The sites of a module are found by their addresses, not by looking at all. */
-static void count_p_mod_11_p_scl_09_a_module_goes(struct kunit *test)
+/* The sites of a module are found by address, without a walk over all sites. */
+static void count_a_module_goes(struct kunit *test)
 {
 	struct counter step = { .symbol = "rb_next" };
 	struct count_test *t = test->priv;
@@ -609,12 +614,12 @@ static void count_p_mod_11_p_scl_09_a_module_goes(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, LARGE), 0);
 	step.hits = 0;
 	kprobe_kill_range(nowhere, nowhere + sizeof(counter_table));
-	/* Some are those of interrupts. */
+	/* Some calls are from interrupts. */
 	KUNIT_EXPECT_LT(test, step.hits, LARGE / 2);
 
 	unregister_kprobes(t->kps, LARGE);
 
-	/* It does count. Nothing is armed, since that takes steps, too. */
+	/* The counter works. Nothing is armed, since that takes steps, too. */
 	fill_middle(t, LARGE);
 	for (i = 0; i < LARGE; i++)
 		t->kp[i].flags = KPROBE_FLAG_DISABLED;
@@ -630,15 +635,15 @@ static void count_p_mod_11_p_scl_09_a_module_goes(struct kunit *test)
 	KUNIT_EXPECT_LT(test, in_all, LARGE / 2);
 }
 
-/* All probes of a module are taken out of its text together. */
-static void count_p_mod_11_killed_together(struct kunit *test)
+/* All probes of a module are removed from its text together. */
+static void count_killed_together(struct kunit *test)
 {
 	struct counter sync = { .symbol = "text_poke_sync" };
 	struct count_test *t = test->priv;
 	unsigned int syncs[2], i, nr;
 	struct costs then, kill[2];
 
-	if (!IS_ENABLED(CONFIG_X86))
+	if (!KPROBES_TEST_HAS_TEXT_POKE)
 		kunit_skip(test, "breakpoints are removed one by one");
 
 	count_calls(test, &sync);
@@ -666,7 +671,7 @@ static void count_p_mod_11_killed_together(struct kunit *test)
 	KUNIT_EXPECT_LE(test, kill[1].n[GRACE], 2);
 }
 
-/* The counters themselves work, or all of the above would mean nothing. */
+/* The counters themselves work; otherwise the rest would prove nothing. */
 static void count_counts(struct kunit *test)
 {
 	struct costs then = costs_now(), c;
@@ -718,17 +723,17 @@ static void count_test_exit(struct kunit *test)
 
 static struct kunit_case count_cases[] = {
 	KUNIT_CASE(count_counts),
-	KUNIT_CASE_PARAM(count_p_scl_01_p_scl_02_p_scl_05_batches, batch_gen_params),
+	KUNIT_CASE_PARAM(count_of_a_batch_is_bounded, batch_gen_params),
 	KUNIT_CASE(count_global_switch),
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	KUNIT_CASE(count_switched_on_but_for_one),
 #endif
-	KUNIT_CASE(count_p_mod_11_killed_together),
+	KUNIT_CASE(count_killed_together),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(count_kretprobes),
 #endif
-	KUNIT_CASE(count_p_reg_19_decoded_instructions),
-	KUNIT_CASE(count_p_mod_11_p_scl_09_a_module_goes),
+	KUNIT_CASE(count_decoded_instructions),
+	KUNIT_CASE(count_a_module_goes),
 	{}
 };
 

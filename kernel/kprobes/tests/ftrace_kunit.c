@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of probes at call sites of ftrace: who claims a function for himself,
- * and that no order of coming and going confuses the filters.
+ * Tests of probes at ftrace call sites: which user claims a function, and that no
+ * order of registering and unregistering confuses the filters.
  */
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/kthread.h>
 
 #include "../arm.h"
@@ -46,7 +47,7 @@ struct ftrace_test {
 	struct ftrace_ops	ops;
 	unsigned int		foreign;
 	u32			(*divert)(u32 v);
-	/* A call that ftrace makes late, see ftrace_late_call(). */
+	/* A call that ftrace makes late, see ftrace_late_call_of_the_old_ops(). */
 	struct ftrace_ops	*late;
 	struct kprobe_site	*site;
 	bool			held, make_it, made;
@@ -84,7 +85,7 @@ static void call_all(unsigned int times)
 	}
 }
 
-/* Each call is seen exactly once by each handler. */
+/* Each handler sees each call exactly once. */
 #define EXPECT_HITS(test, p, n) do {					\
 	unsigned int __pre = (p)->pre, __post = (p)->post;		\
 									\
@@ -116,14 +117,14 @@ static const struct order_case order_cases[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(order, order_cases, name);
 
-static void ftrace_p_base_09_mixed_post_handlers(struct kunit *test)
+static void ftrace_mixed_post_handlers(struct kunit *test)
 {
 	const struct order_case *c = test->param_value;
 	struct ftrace_test *f = test->priv;
 	struct probe *first = &f->plain, *second = &f->post, *swap;
 	int round;
 
-	/* More than once: a counter may be wrong by only one. */
+	/* Twice, since a counter may be off by only one. */
 	for (round = 0; round < 3; round++) {
 		set(&f->plain, "kp_ft_one", false);
 		set(&f->post, "kp_ft_one", true);
@@ -157,7 +158,7 @@ static void ftrace_p_base_09_mixed_post_handlers(struct kunit *test)
 	}
 }
 
-/* The first user of the site is disabled when the one with the claim comes. */
+/* The first user of the site is disabled when the one with the claim arrives. */
 static void ftrace_claim_on_a_disabled_site(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
@@ -204,7 +205,7 @@ static void ftrace_batch_of_both_kinds(struct kunit *test)
 	EXPECT_HITS(test, &f->more, 3);
 	EXPECT_HITS(test, &f->other, 3);
 
-	/* Half of those that share an ops go, the others stay armed. */
+	/* Half of the users of an ops leave, the others stay armed. */
 	unregister_kprobes(kps + 2, 2);
 	EXPECT_HITS(test, &f->plain, 3);
 	EXPECT_HITS(test, &f->post, 3);
@@ -231,7 +232,7 @@ static unsigned long site_addr(u32 (*fn)(u32 v))
 	return ftrace_location((unsigned long)dereference_symbol_descriptor(fn));
 }
 
-/* Somebody else, like livepatch, claims a function for himself. */
+/* Another subsystem, such as livepatch, claims a function. */
 static int foreign_claim_on(struct ftrace_test *f, u32 (*fn)(u32 v))
 {
 	unsigned long ip = site_addr(fn);
@@ -255,7 +256,7 @@ static void foreign_release(struct ftrace_test *f)
 	memset(&f->ops, 0, sizeof(f->ops));
 }
 
-static void ftrace_p_agg_08_claimed_by_another(struct kunit *test)
+static void ftrace_claimed_by_another(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
@@ -265,12 +266,12 @@ static void ftrace_p_agg_08_claimed_by_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), -EBUSY);
 	expect_untouched(test, &f->post);
 
-	/* A probe that claims nothing gets along with it. */
+	/* A probe without a claim coexists with it. */
 	set(&f->plain, "kp_ft_one", false);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
 	EXPECT_HITS(test, &f->plain, 3);
 
-	/* And does not suffer when another one is refused. */
+	/* It is not affected when another one is refused. */
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), -EBUSY);
 	expect_untouched(test, &f->post);
 	EXPECT_HITS(test, &f->plain, 3);
@@ -290,8 +291,8 @@ static void ftrace_p_agg_08_claimed_by_another(struct kunit *test)
 	foreign_release(f);
 }
 
-/* Who is called first depends on who came first. */
-static void ftrace_p_agg_08_diverted_by_another(struct kunit *test)
+/* The order of calls depends on the order of registration. */
+static void ftrace_diverted_by_another(struct kunit *test)
 {
 	u32 (*volatile one)(u32 v) = kp_ft_one;
 	struct ftrace_test *f = test->priv;
@@ -311,7 +312,7 @@ static void ftrace_p_agg_08_diverted_by_another(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, one(1), 6);
 		KUNIT_EXPECT_EQ(test, f->plain.pre, 1);
 
-		/* In either order they go, too. */
+		/* Unregistering works in either order, too. */
 		if (round & 2)
 			unregister_kprobe(&f->plain.kp);
 		else
@@ -325,7 +326,7 @@ static void ftrace_p_agg_08_diverted_by_another(struct kunit *test)
 	}
 }
 
-static void ftrace_p_agg_08_enable_is_refused(struct kunit *test)
+static void ftrace_enable_is_refused(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
@@ -346,7 +347,7 @@ static void ftrace_p_agg_08_enable_is_refused(struct kunit *test)
 	unregister_kprobe(&f->post.kp);
 }
 
-static void ftrace_p_agg_07_batch_is_refused(struct kunit *test)
+static void ftrace_batch_is_refused(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 	struct kprobe *kps[] = { &f->plain.kp, &f->post.kp, &f->other.kp };
@@ -355,7 +356,7 @@ static void ftrace_p_agg_07_batch_is_refused(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, foreign_claim(f), 0);
 
-	/* Whichever place the refused one has. */
+	/* At each position of the refused one. */
 	for (i = 0; i < 3; i++) {
 		set(&f->plain, "kp_ft_two", true);
 		set(&f->post, "kp_ft_one", true);
@@ -375,8 +376,8 @@ static void ftrace_p_agg_07_batch_is_refused(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, site);
 }
 
-/* One of three cannot be switched on again. */
-static void ftrace_p_sys_08_switched_on_but_for_one(struct kunit *test)
+/* One of three cannot be enabled again. */
+static void ftrace_switched_on_but_for_one(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
@@ -395,7 +396,7 @@ static void ftrace_p_sys_08_switched_on_but_for_one(struct kunit *test)
 	EXPECT_HITS(test, &f->post, 0);
 	EXPECT_HITS(test, &f->plain, 3);
 	EXPECT_HITS(test, &f->other, 3);
-	/* It is as it was for those who look at it. */
+	/* Its flags and counters are as before. */
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
 
 	foreign_release(f);
@@ -448,7 +449,7 @@ static void ftrace_survives_tracers_of_others(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
 
-	/* One that claims nothing, on all three. */
+	/* One without a claim, on all three. */
 	f->ops.func = foreign_func;
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&f->ops, "kp_ft_*", 7, 1), 0);
 	KUNIT_EXPECT_EQ(test, register_ftrace_function(&f->ops), 0);
@@ -466,7 +467,7 @@ static void ftrace_survives_tracers_of_others(struct kunit *test)
 	unregister_kprobe(&f->post.kp);
 }
 
-/* While one of ours claims the function, nobody else can. */
+/* While a probe has the claim, no other subsystem gets it. */
 static bool is_claimed(struct ftrace_test *f, u32 (*fn)(u32 v))
 {
 	int ret = foreign_claim_on(f, fn);
@@ -493,7 +494,7 @@ static void ftrace_claim_goes_with_the_last_post_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
 
-	/* Not with the first. */
+	/* The claim does not go with the first of them. */
 	unregister_kprobe(&f->post.kp);
 	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
 
@@ -552,7 +553,7 @@ static void ftrace_claim_goes_with_a_batch_that_fails(struct kunit *test)
 	EXPECT_HITS(test, &f->plain, 0);
 }
 
-/* Which changes of a filter find no memory. */
+/* Which changes of a filter fail for lack of memory. */
 static unsigned long filter_fails;
 static unsigned int filter_changes;
 
@@ -633,7 +634,7 @@ static void ftrace_nomem_switched_off_later(struct kunit *test)
 	unregister_kprobe(&f->more.kp);
 }
 
-/* Whatever changes of filters fail, each call is seen once. */
+/* Whichever changes of filters fail, each call is seen once. */
 static void ftrace_nomem_upgrade(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
@@ -671,7 +672,7 @@ static void ftrace_nomem_upgrade(struct kunit *test)
 
 enum next { ANOTHER_COMES, ANOTHER_GOES, POST_COMES, ALL_GO, NR_NEXT };
 
-/* One that stays claimed is counted, and tried again at the next change. */
+/* One that stays claimed is counted, and retried at the next change. */
 static void ftrace_nomem_downgrade(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
@@ -686,7 +687,7 @@ static void ftrace_nomem_downgrade(struct kunit *test)
 			set(&f->post, "kp_ft_one", true);
 			set(&f->more, "kp_ft_three", false);
 			set(&f->other, "kp_ft_two", true);
-			/* So that the filter of neither ops becomes empty. */
+			/* Keeps the filters of both ops from becoming empty. */
 			KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
 			KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
 			if (next != ANOTHER_COMES)
@@ -730,9 +731,9 @@ static void ftrace_nomem_downgrade(struct kunit *test)
 }
 
 /*
- * ftrace is going through its ops, with preemption off. It has called the new one of
- * a site that has moved; that it looked at the old filter before the address left it,
- * and calls the old one only now, is acted here.
+ * Simulates ftrace iterating over its ops with preemption disabled: it has called the
+ * new ops of a site that has moved, has looked at the old filter before the address
+ * was removed, and calls the old ops only now.
  */
 static void late_func(unsigned long ip, unsigned long parent_ip,
 		      struct ftrace_ops *ops, struct ftrace_regs *fregs)
@@ -758,7 +759,7 @@ static int late_thread(void *data)
 	u32 (*volatile one)(u32 v) = kp_ft_one;
 	struct ftrace_test *f = data;
 
-	/* With the next call it waits until it is made. */
+	/* The next call waits until this one has been made. */
 	while (!kthread_should_stop() && !READ_ONCE(f->made)) {
 		f->plain.pre = 0;
 		one(1);
@@ -780,9 +781,9 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 
 	if (cpu >= nr_cpu_ids)
 		kunit_skip(test, "needs a second CPU");
-	/* It would wait for the one that waits. */
-	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64) && !IS_ENABLED(CONFIG_PPC))
-		kunit_skip(test, "ftrace stops the machine here");
+	/* stop_machine() would wait for the CPU that waits here. */
+	if (!KPROBES_TEST_HAS_LIVE_FTRACE)
+		kunit_skip(test, "ftrace needs stop_machine()");
 
 	set(&f->plain, "kp_ft_one", false);
 	set(&f->post, "kp_ft_one", true);
@@ -809,7 +810,7 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 			cond_resched();
 		kthread_stop_put(task);
 		KUNIT_EXPECT_TRUE(test, upgrade_held);
-		/* By the new one, and not by the old one, too. */
+		/* By the new ops, not by the old one as well. */
 		KUNIT_EXPECT_EQ(test, f->plain.pre, 1);
 		unregister_kprobe(&f->post.kp);
 	}
@@ -834,14 +835,14 @@ static void ftrace_nothing(struct kunit *test)
 
 static struct kunit_case ftrace_cases[] = {
 #ifdef CONFIG_KPROBES_ON_FTRACE
-	KUNIT_CASE_PARAM(ftrace_p_base_09_mixed_post_handlers, order_gen_params),
+	KUNIT_CASE_PARAM(ftrace_mixed_post_handlers, order_gen_params),
 	KUNIT_CASE(ftrace_claim_on_a_disabled_site),
 	KUNIT_CASE(ftrace_batch_of_both_kinds),
-	KUNIT_CASE(ftrace_p_agg_08_claimed_by_another),
-	KUNIT_CASE(ftrace_p_agg_08_diverted_by_another),
-	KUNIT_CASE(ftrace_p_agg_08_enable_is_refused),
-	KUNIT_CASE(ftrace_p_agg_07_batch_is_refused),
-	KUNIT_CASE(ftrace_p_sys_08_switched_on_but_for_one),
+	KUNIT_CASE(ftrace_claimed_by_another),
+	KUNIT_CASE(ftrace_diverted_by_another),
+	KUNIT_CASE(ftrace_enable_is_refused),
+	KUNIT_CASE(ftrace_batch_is_refused),
+	KUNIT_CASE(ftrace_switched_on_but_for_one),
 	KUNIT_CASE(ftrace_disable_where_arming_was_refused),
 	KUNIT_CASE(ftrace_survives_tracers_of_others),
 	KUNIT_CASE(ftrace_claim_goes_with_the_last_post_handler),

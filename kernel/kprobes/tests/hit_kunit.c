@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the hit path as the rest of the kernel sees it: which probe is
- * running, and how handlers are kept off a CPU.
+ * Tests of the hit path as the rest of the kernel sees it: which probe is running, and
+ * how handlers are kept off a CPU.
  */
 
 #include <kunit/test.h>
@@ -21,12 +21,7 @@
 #endif
 #include "../site.h"
 #include "../slots.h"
-
-/*
- * Some architectures look for an ftrace site in the first bytes of a function,
- * without asking where it ends. So these have some more.
- */
-#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+#include "helpers.h"
 
 /* Two functions with breakpoints, and one with an ftrace site if there are any. */
 static noinline __noclone notrace u32 kp_hit_plain(u32 v)
@@ -100,7 +95,7 @@ struct hit_test {
 	unsigned long		outside, inside;
 };
 
-/* Handlers have no better way to the fixture of their case. */
+/* Handlers have no other way to the fixture of their case. */
 static struct hit_test *now;
 
 static void look(struct view *v)
@@ -156,7 +151,7 @@ static struct kprobe *running_now(void)
 	return kprobe_running();
 }
 
-static void hit_p_agg_13_running_in_kprobe_handlers(struct kunit *test)
+static void hit_running_in_kprobe_handlers(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
@@ -176,14 +171,14 @@ static void hit_p_agg_13_running_in_kprobe_handlers(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, running_now());
 }
 
-/* P-BASE-07: a backend that has stepped says so before post handlers run. */
-static void hit_p_base_07_status_in_post_handler(struct kunit *test)
+/* A backend that has stepped sets the status before post handlers run. */
+static void hit_status_in_post_handler(struct kunit *test)
 {
 	const struct target *t = &targets[0];
 	struct hit_test *h = test->priv;
 
-	if (IS_ENABLED(CONFIG_PPC))
-		kunit_skip(test, "not so in the base's backend");
+	if (!KPROBES_TEST_HAS_STATUS_IN_POST)
+		kunit_skip(test, "the backend sets no such status");
 
 	h->kp.symbol_name = t->symbol;
 	h->kp.post_handler = look_post;
@@ -209,9 +204,9 @@ static int look_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 }
 #endif
 
-static void hit_p_agg_13_running_in_kretprobe_handlers(struct kunit *test)
-{
 #ifdef CONFIG_KRETPROBES
+static void hit_running_in_kretprobe_handlers(struct kunit *test)
+{
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 
@@ -227,31 +222,34 @@ static void hit_p_agg_13_running_in_kretprobe_handlers(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, h->ret.running, &h->rp.kp);
 	KUNIT_EXPECT_EQ(test, h->ret.status, KPROBE_HIT_ACTIVE);
 	KUNIT_EXPECT_NULL(test, running_now());
-#else
-	kunit_skip(test, "needs KRETPROBES");
-#endif
 }
+#else
+static void hit_running_in_kretprobe_handlers(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBES");
+}
+#endif
 
 /*
- * Backends take the current probe for one that is being stepped if the status says
- * so, and some stop the kernel when that cannot be. So it is looked at from outside:
- * while a return handler's probe is current, or the one that keeps others off, the
- * status is never that of an earlier hit.
+ * Backends take the current probe to be in a step if the status says so, and some
+ * panic when that is impossible. So the status is checked from outside: while the
+ * probe of a return handler is current, or the one that keeps handlers off, it must
+ * never be that of an earlier hit.
  */
 #ifdef CONFIG_KRETPROBES
 struct sampler {
 	struct hrtimer	timer;
 	unsigned int	ticks;
-	unsigned int	samples;	/* with a probe to be looked at */
+	unsigned int	samples;	/* with a probe to be checked */
 	unsigned int	wrong;
-	unsigned long	status;		/* the last that was wrong */
+	unsigned long	status;		/* the last wrong one */
 };
 
 static struct sampler sampler;
 
 /*
- * Long enough for an emulated CPU to get on with its work in between: on QEMU an
- * interrupt takes up to 100 us. And not always the same.
+ * Long enough for an emulated CPU to make progress in between: in QEMU an interrupt
+ * takes up to 100 us. Varies, so that samples do not repeat.
  */
 static ktime_t sampling_period(void)
 {
@@ -281,7 +279,7 @@ static enum hrtimer_restart sample_in_irq(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* So that many samples fall into it. */
+/* Long, so that many samples fall into it. */
 static void linger(void)
 {
 	int i;
@@ -297,7 +295,7 @@ static int linger_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* The hits of the one with a post handler leave another status. */
+/* Hits of the probe with a post handler leave a different status. */
 static int register_sampled(struct hit_test *h, struct kretprobe *second)
 {
 	int ret;
@@ -310,7 +308,7 @@ static int register_sampled(struct hit_test *h, struct kretprobe *second)
 	ret = ret ?: register_kretprobe(&h->rp);
 	if (!second)
 		return ret;
-	/* Two on one frame are not the usual case, for which there is less to do. */
+	/* Two on one frame are an uncommon case, with a longer path. */
 	second->kp.symbol_name = "kp_hit_plain";
 	second->handler = linger_return;
 	return ret ?: register_kretprobe(second);
@@ -331,15 +329,18 @@ static void call_sampled(void)
 	other(1);
 	call(&targets[0], 1);
 	other(1);
-	/* Some architectures call return handlers with interrupts off, but not this. */
+	/*
+	 * Some architectures call return handlers with interrupts off, but not this
+	 * function.
+	 */
 	kprobe_busy_begin();
 	linger();
 	kprobe_busy_end();
 }
 
 /*
- * From a timer. On QEMU, interrupts come only where a block of translated code
- * ends, so a wrong order of two stores is seen on hardware; or by a watchpoint.
+ * From a timer. In QEMU, interrupts arrive only at the end of a block of translated
+ * code. So only hardware, or a watchpoint, shows two stores in the wrong order.
  */
 static void hit_status_of_a_return_handler_by_timer(struct kunit *test)
 {
@@ -356,7 +357,7 @@ static void hit_status_of_a_return_handler_by_timer(struct kunit *test)
 		memset(&h->rp, 0, sizeof(h->rp));
 		KUNIT_EXPECT_EQ(test, register_sampled(h, round ? second : NULL), 0);
 
-		/* On the CPU on which the hits are. */
+		/* On the CPU that takes the hits. */
 		migrate_disable();
 		hrtimer_init(&sampler.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 		sampler.timer.function = sample_in_irq;
@@ -382,8 +383,7 @@ static void hit_status_of_a_return_handler_by_timer(struct kunit *test)
 }
 #endif
 
-/* Only on x86 does the trap come after the access, and nobody has to step over it. */
-#if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_HW_BREAKPOINT) && defined(CONFIG_X86)
+#if defined(CONFIG_KRETPROBES) && KPROBES_TEST_HAS_LATE_WATCHPOINTS
 static void sample_by_watchpoint(struct perf_event *bp, struct perf_sample_data *data,
 				 struct pt_regs *regs)
 {
@@ -402,7 +402,7 @@ static struct perf_event * __percpu *watch(void *addr)
 	return register_wide_hw_breakpoint(&attr, sample_by_watchpoint, NULL);
 }
 
-/* Behind each of the stores: what could be seen by whoever comes there. */
+/* After each of the stores: what an interrupt could see there. */
 static void hit_status_of_a_return_handler_by_watchpoint(struct kunit *test)
 {
 	struct perf_event * __percpu *on_current, * __percpu *on_status;
@@ -442,7 +442,7 @@ static void hit_status_of_a_return_handler_by_watchpoint(struct kunit *test)
 }
 #endif
 
-static void hit_p_ret_34_busy_keeps_handlers_off(struct kunit *test)
+static void hit_busy_keeps_handlers_off(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
@@ -474,7 +474,7 @@ static void hit_p_ret_34_busy_keeps_handlers_off(struct kunit *test)
 	unregister_kprobe(&h->kp);
 }
 
-static void hit_p_ret_34_busy_nests_in_a_handler(struct kunit *test)
+static void hit_busy_nests_in_a_handler(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
@@ -515,9 +515,9 @@ static int return_calls_other(struct kretprobe_instance *ri, struct pt_regs *reg
 }
 #endif
 
-static void hit_p_ret_35_outer_hit_survives_a_nested_one(struct kunit *test)
-{
 #ifdef CONFIG_KRETPROBES
+static void hit_outer_hit_survives_a_nested_one(struct kunit *test)
+{
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 
@@ -531,20 +531,23 @@ static void hit_p_ret_35_outer_hit_survives_a_nested_one(struct kunit *test)
 	unregister_kprobe(&h->kp);
 	unregister_kretprobe(&h->rp);
 
-	/* The inner entry is missed, so there is no return to be seen. */
+	/* The inner entry is missed, so there is no return to see. */
 	KUNIT_EXPECT_EQ(test, h->pre.hits, 1);
 	KUNIT_EXPECT_EQ(test, h->ret.hits, 0);
 	KUNIT_EXPECT_EQ(test, h->rp.kp.nmissed, 1);
 	KUNIT_EXPECT_PTR_EQ(test, h->after_nested, h->pre.running);
 	KUNIT_EXPECT_NULL(test, running_now());
-#else
-	kunit_skip(test, "needs KRETPROBES");
-#endif
 }
-
-static void hit_p_hit_01_nested_in_a_return_handler(struct kunit *test)
+#else
+static void hit_outer_hit_survives_a_nested_one(struct kunit *test)
 {
+	kunit_skip(test, "needs KRETPROBES");
+}
+#endif
+
 #ifdef CONFIG_KRETPROBES
+static void hit_nested_in_a_return_handler(struct kunit *test)
+{
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 
@@ -563,12 +566,15 @@ static void hit_p_hit_01_nested_in_a_return_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h->inner.nmissed, 1);
 	KUNIT_EXPECT_PTR_EQ(test, h->after_nested, h->ret.running);
 	KUNIT_EXPECT_NULL(test, running_now());
-#else
-	kunit_skip(test, "needs KRETPROBES");
-#endif
 }
+#else
+static void hit_nested_in_a_return_handler(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBES");
+}
+#endif
 
-/* The probe of the core that stands for the site, not the user's. */
+/* The probe in the core that stands for the site, not the user's. */
 static void hit_core_knows_its_own_probe(struct kunit *test)
 {
 	const struct target *t = target_of(test);
@@ -598,8 +604,8 @@ static void hit_core_knows_its_own_probe(struct kunit *test)
 }
 
 /*
- * Probes on what everybody calls, the tests and the core among them: string
- * functions, locks, and the ways to say something.
+ * Probes on functions that everything calls, including the tests and the core: string
+ * functions, locks, tracing and printing.
  */
 
 struct common {
@@ -608,21 +614,21 @@ struct common {
 };
 
 static const struct common commons[] = {
-	{ "p_hit_25_strings", {
+	{ "strings", {
 		"memcpy", "memset", "memmove", "memcmp", "strlen", "strcmp", "strnlen",
 		"strscpy", "__memcpy", "__memset", "__memmove",
 	} },
-	{ "p_hit_26_locks", {
+	{ "locks", {
 		"_raw_spin_lock", "_raw_spin_unlock", "_raw_spin_lock_irqsave",
 		"_raw_spin_unlock_irqrestore", "_raw_spin_lock_irq", "mutex_lock",
 		"mutex_unlock", "down_read", "up_read", "rcu_note_context_switch",
 	} },
-	{ "p_blk_17_stop_machine", {
+	{ "stop_machine", {
 		"multi_cpu_stop", "stop_machine_cpuslocked", "cpu_stopper_thread",
 		"cpu_stop_queue_work", "stop_machine", "smp_call_function_many_cond",
 		"generic_smp_call_function_single_interrupt",
 	} },
-	{ "p_hit_26_tracing_and_printing", {
+	{ "tracing_and_printing", {
 		"_printk", "vprintk_emit", "preempt_count_add", "preempt_count_sub",
 		"ring_buffer_lock_reserve", "ring_buffer_unlock_commit", "schedule",
 		"update_rq_clock", "ktime_get", "kmem_cache_alloc_noprof",
@@ -642,7 +648,7 @@ static int common_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Handlers do as the core does: call them. */
+/* Handlers call the same functions as the core does. */
 static int calling_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	char buf[32];
@@ -679,16 +685,14 @@ static void work(struct kunit *test)
 }
 
 /*
- * On riscv, mutex_lock() begins with a load-reserved. Its backend takes a probe on
- * it, and after each trap the store-conditional fails, so that it tries for ever.
- * On arm, an undefined instruction takes a lock to find out whose it is; so if one
- * is in the way to this lock, there is no end to them.
+ * mutex_lock() may begin with a load-reserved. And where a trap takes a lock to find
+ * its owner, a probe on the functions of that lock would trap again, without end.
  */
 static bool never_ends(const char *symbol)
 {
-	if (IS_ENABLED(CONFIG_RISCV))
+	if (!KPROBES_TEST_HAS_SAFE_ATOMICS)
 		return !strcmp(symbol, "mutex_lock");
-	if (IS_ENABLED(CONFIG_ARM))
+	if (!KPROBES_TEST_HAS_LOCKLESS_TRAPS)
 		return !strcmp(symbol, "_raw_spin_lock_irqsave") ||
 		       !strcmp(symbol, "_raw_spin_unlock_irqrestore");
 	return false;
@@ -710,7 +714,7 @@ static void hit_common_functions(struct kunit *test)
 		kps[nr].symbol_name = c->symbols[i];
 		kps[nr].pre_handler = common_pre;
 		kps[nr].post_handler = i % 2 ? NULL : common_post;
-		/* Not all of them are functions everywhere, or may be probed. */
+		/* Not all of them are functions everywhere, or can be probed. */
 		if (!register_kprobe(&kps[nr]))
 			nr++;
 		else
@@ -721,15 +725,15 @@ static void hit_common_functions(struct kunit *test)
 	for (i = 0; i < nr; i++)
 		unregister_kprobe(&kps[i]);
 	if (!nr && !IS_ENABLED(CONFIG_SMP))
-		kunit_skip(test, "one CPU needs none of them");
+		kunit_skip(test, "needs SMP");
 	KUNIT_EXPECT_GT(test, nr, 0);
 	KUNIT_EXPECT_GT(test, atomic_read(&common_hits), 0);
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 /*
- * Probes that are twice in the array they are unregistered with. Each has a slot, or
- * most have: instructions like these are nowhere emulated.
+ * Probes that appear twice in the array they are unregistered with. Most of them have
+ * a slot, since no architecture emulates these instructions.
  */
 static noinline __noclone notrace __used u32 kp_hit_slots(u32 v)
 {
@@ -771,7 +775,7 @@ static void find_instructions(struct twice *t)
 
 	if (!kallsyms_lookup_size_offset(fn, &size, NULL))
 		return;
-	/* Behind the padding. */
+	/* After the padding. */
 	for (offset = 9 * sizeof(kprobe_opcode_t); offset < size && t->nr < MAX_TWICE;
 	     offset += sizeof(kprobe_opcode_t)) {
 		struct kprobe kp = { .addr = (kprobe_opcode_t *)(fn + offset) };
@@ -794,7 +798,7 @@ static unsigned int sites_left(const struct twice *t)
 	return left;
 }
 
-/* When all are back that will be. */
+/* When all slots that will come back have done so. */
 static size_t slot_pages(void)
 {
 	kprobe_slots_flush(&kprobe_insn_slots);
@@ -804,7 +808,7 @@ static size_t slot_pages(void)
 	return list_count_nodes(&kprobe_insn_slots.pages);
 }
 
-static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
+static void hit_twice_in_one_call_loses_no_slots(struct kunit *test)
 {
 	unsigned int slots = 4 * PAGE_SIZE / kprobe_insn_slots.slot_size, i, left = 0;
 	struct twice *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -814,7 +818,7 @@ static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
 	bool slow = false;
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
-	/* Those with a jump are not what this is about, and take their time. */
+	/* Sites with jumps are not the subject here, and take long. */
 	kprobe_opt_allow(false);
 	find_instructions(t);
 	KUNIT_EXPECT_GE(test, t->nr, 8);
@@ -830,27 +834,23 @@ static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, left, 0);
 	KUNIT_EXPECT_TRUE(test, slow || i >= slots);
-	/* One that is empty may be kept. */
+	/* An empty page may be kept. */
 	KUNIT_EXPECT_LE(test, slot_pages(), pages + 1);
 	kprobe_opt_allow(true);
 	if (slow)
-		kunit_skip(test, "only %u of %u slots in the time there was", i, slots);
+		kunit_skip(test, "only %u of %u slots in the time available", i, slots);
 }
 #else
-static void hit_p_base_10_twice_in_one_call_loses_no_slots(struct kunit *test)
+static void hit_twice_in_one_call_loses_no_slots(struct kunit *test)
 {
 	kunit_skip(test, "the architecture has no instruction slots");
 }
 #endif
 
-/*
- * What a hit costs of the stack, which may be one of interrupts, and nearly used
- * up.
- */
+/* How much stack a hit uses. It may be an interrupt stack, and nearly full. */
 
-/* Behind what the CPU and the entry code save. Frames of powerpc are larger. */
-#define FRAMES_OF_HIT	(IS_ENABLED(CONFIG_KASAN) ? 2048 : IS_ENABLED(CONFIG_PPC) ? 1280 : 768)
-#define STACK_OF_HIT	(sizeof(struct pt_regs) + FRAMES_OF_HIT)
+/* In addition to what the CPU and the entry code save. */
+#define STACK_OF_HIT	(sizeof(struct pt_regs) + KPROBES_TEST_STACK_OF_HIT)
 
 static int stack_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -876,7 +876,7 @@ static void expect_little_stack(struct kunit *test)
 	h->outside = 0;
 }
 
-static void hit_p_hit_22_stack_of_a_hit(struct kunit *test)
+static void hit_uses_little_stack(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
@@ -889,8 +889,7 @@ static void hit_p_hit_22_stack_of_a_hit(struct kunit *test)
 	expect_little_stack(test);
 
 #ifdef CONFIG_KRETPROBES
-	/* Arm's trampoline saves no stack pointer, unless there are frame pointers. */
-	if (IS_ENABLED(CONFIG_ARM) && !IS_ENABLED(CONFIG_FRAME_POINTER))
+	if (!KPROBES_TEST_HAS_RETURN_SP)
 		return;
 
 	h->rp.kp.symbol_name = t->symbol;
@@ -903,10 +902,10 @@ static void hit_p_hit_22_stack_of_a_hit(struct kunit *test)
 }
 
 /*
- * A hit writes to what belongs to its CPU, and nowhere else: so that no line is
- * shared with those that hit the same probe. The optimizer is kept away.
+ * A hit writes only to data of its own CPU, so that no cache line is shared with other
+ * CPUs that hit the same probe. The optimizer is kept away.
  */
-static void hit_p_scl_10_shares_nothing_written(struct kunit *test)
+static void hit_shares_nothing_written(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
@@ -919,7 +918,7 @@ static void hit_p_scl_10_shares_nothing_written(struct kunit *test)
 	h->kp.symbol_name = t->symbol;
 	h->kp.pre_handler = stack_pre;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
-	/* Some backends note at the first hit how they execute the instruction. */
+	/* Some backends record at the first hit how they execute the instruction. */
 	call(t, 0);
 	scoped_guard(mutex, &kprobe_mutex) {
 		site = kprobe_to_site(get_kprobe(h->kp.addr));
@@ -934,9 +933,9 @@ static void hit_p_scl_10_shares_nothing_written(struct kunit *test)
 	KUNIT_EXPECT_NE(test, h->outside, 0);
 }
 
-static void hit_p_scl_10_shares_nothing_written_on_return(struct kunit *test)
-{
 #ifdef CONFIG_KRETPROBE_POOL
+static void hit_shares_nothing_written_on_return(struct kunit *test)
+{
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 	struct kretprobe_pool *pool, *copy;
@@ -960,10 +959,13 @@ static void hit_p_scl_10_shares_nothing_written_on_return(struct kunit *test)
 	}
 	unregister_kretprobe(&h->rp);
 	KUNIT_EXPECT_NE(test, h->outside, 0);
-#else
-	kunit_skip(test, "needs KRETPROBE_POOL");
-#endif
 }
+#else
+static void hit_shares_nothing_written_on_return(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBE_POOL");
+}
+#endif
 
 static int hit_test_init(struct kunit *test)
 {
@@ -973,21 +975,21 @@ static int hit_test_init(struct kunit *test)
 }
 
 static struct kunit_case hit_cases[] = {
-	KUNIT_CASE_PARAM(hit_p_agg_13_running_in_kprobe_handlers, target_gen_params),
-	KUNIT_CASE(hit_p_base_07_status_in_post_handler),
-	KUNIT_CASE_PARAM(hit_p_agg_13_running_in_kretprobe_handlers, target_gen_params),
+	KUNIT_CASE_PARAM(hit_running_in_kprobe_handlers, target_gen_params),
+	KUNIT_CASE(hit_status_in_post_handler),
+	KUNIT_CASE_PARAM(hit_running_in_kretprobe_handlers, target_gen_params),
 	KUNIT_CASE(hit_status_of_a_return_handler_by_timer),
 	KUNIT_CASE(hit_status_of_a_return_handler_by_watchpoint),
-	KUNIT_CASE_PARAM(hit_p_ret_34_busy_keeps_handlers_off, target_gen_params),
-	KUNIT_CASE_PARAM(hit_p_ret_34_busy_nests_in_a_handler, target_gen_params),
-	KUNIT_CASE_PARAM(hit_p_ret_35_outer_hit_survives_a_nested_one, target_gen_params),
-	KUNIT_CASE_PARAM(hit_p_hit_01_nested_in_a_return_handler, target_gen_params),
+	KUNIT_CASE_PARAM(hit_busy_keeps_handlers_off, target_gen_params),
+	KUNIT_CASE_PARAM(hit_busy_nests_in_a_handler, target_gen_params),
+	KUNIT_CASE_PARAM(hit_outer_hit_survives_a_nested_one, target_gen_params),
+	KUNIT_CASE_PARAM(hit_nested_in_a_return_handler, target_gen_params),
 	KUNIT_CASE_PARAM(hit_core_knows_its_own_probe, target_gen_params),
 	KUNIT_CASE_PARAM(hit_common_functions, common_gen_params),
-	KUNIT_CASE(hit_p_base_10_twice_in_one_call_loses_no_slots),
-	KUNIT_CASE_PARAM(hit_p_hit_22_stack_of_a_hit, target_gen_params),
-	KUNIT_CASE_PARAM(hit_p_scl_10_shares_nothing_written, target_gen_params),
-	KUNIT_CASE_PARAM(hit_p_scl_10_shares_nothing_written_on_return, target_gen_params),
+	KUNIT_CASE(hit_twice_in_one_call_loses_no_slots),
+	KUNIT_CASE_PARAM(hit_uses_little_stack, target_gen_params),
+	KUNIT_CASE_PARAM(hit_shares_nothing_written, target_gen_params),
+	KUNIT_CASE_PARAM(hit_shares_nothing_written_on_return, target_gen_params),
 	{}
 };
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Probed functions that are called when the notifiers have been told that their
- * code goes away, but before it does: by functions that async_schedule() left
- * behind. The module loader waits for these after the notifiers. The module has
- * its own probes in it, so that it can see when they are gone. The kernel log says
- * what happened.
+ * Probed functions that are called after the notifiers have announced that their code
+ * goes away, but before it does: by functions that async_schedule() left behind. The
+ * module loader waits for these after the notifiers. The module registers the probes
+ * itself, so that it can see when they are gone. The kernel log says what happened.
  *
  * Writing to the parameter "call" calls the functions whose code stays.
  */
@@ -16,8 +15,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
-/* Longer than what takes the place of a breakpoint. */
-#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+#include "helpers.h"
 
 noinline int kprobe_test_async_traced(int v);
 noinline int kprobe_test_async_plain(int v);
@@ -73,7 +71,7 @@ static void post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 }
 
-/* The first three stay as long as the module. */
+/* The first three exist as long as the module. */
 #define NR_STAY		3
 static struct kprobe probes[] = {
 	{ .symbol_name = "kprobe_test_async_traced" },

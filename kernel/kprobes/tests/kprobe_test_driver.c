@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Puts one probe where it is told, for tests of probes in modules. Writing a
- * symbol to the parameter "register" registers it, and fails as that does;
- * anything written to "unregister" or "enable" does what they say. "hits" and
- * "gone" tell about the probe. With "post" set it gets a post handler, too,
- * whose calls are "post_hits". With "oops" set its handler writes to where there
- * is nothing.
+ * Registers one probe, for tests of probes in modules. Writing a symbol to the
+ * parameter "register" registers a probe there, and fails as the registration does;
+ * anything written to "unregister" or "enable" does what the name says. "hits" and
+ * "gone" show the state of the probe. With "post" set, it gets a post handler as well,
+ * whose calls are "post_hits". With "oops" set, its handler writes to an unmapped
+ * address.
  *
  * A number written to "hold" keeps the last CPU busy for so many milliseconds, in
- * which no grace period ends; 0 lets go.
+ * which no grace period ends; 0 ends that.
  *
  * Anything written to "kill_ftrace" makes ftrace believe that it is broken.
  *
- * "on_coming" is a symbol that is probed as soon as a module with that symbol
- * comes, before its init function runs. "on_going" is one that somebody tries to
- * probe when its module has been taken leave of; "going_error" is what came of it.
- *
- * "on_early" is a symbol on which a probe is registered as its module comes, but
+ * "on_coming" is a symbol that is probed as soon as a module with that symbol is
+ * coming, before its init function runs. "on_going" is one that is to be probed when
+ * all notifiers have been told that its module is going; "going_error" is the result.
+ * "on_early" is a symbol on which a probe is registered as its module is coming, but
  * before any other notifier has seen the module; "early_error" is the result. While
- * "hold_coming" is set, a module that comes is held at that point, which
- * "coming_held" shows. With "refuse_coming" set the last notifier refuses modules.
+ * "hold_coming" is set, a module that is coming is held at that point, which
+ * "coming_held" shows. With "refuse_coming" set, the last notifier refuses modules.
  */
 
 #include <linux/completion.h>
@@ -34,7 +33,7 @@
 
 #define NAME_LEN	128
 
-/* A probe and the name of what it is on. */
+/* A probe and the symbol it is on. */
 struct probe {
 	struct kprobe	kp;
 	char		name[NAME_LEN];
@@ -118,7 +117,7 @@ static int enable_set(const char *val, const struct kernel_param *kp)
 	return by_hand.registered ? enable_kprobe(&by_hand.kp) : -ENOENT;
 }
 
-/* Not exported: a probe finds out where it is. */
+/* Not exported; a probe finds its address. */
 static int kill_ftrace_set(const char *val, const struct kernel_param *kp)
 {
 	struct kprobe p = { .symbol_name = "ftrace_kill" };
@@ -133,7 +132,7 @@ static int kill_ftrace_set(const char *val, const struct kernel_param *kp)
 	return 0;
 }
 
-/* Keeps the last CPU busy; writes to parameters are serialized. */
+/* Keeps the last CPU busy. Writes to parameters are serialized. */
 static struct task_struct *holder;
 static unsigned int hold_ms;
 
@@ -259,7 +258,7 @@ static int module_event(struct notifier_block *nb, unsigned long event, void *mo
 {
 	if (event == MODULE_STATE_COMING && on_coming.name[0])
 		probe_register(&on_coming);
-	/* This notifier comes after the core's own. */
+	/* This notifier runs after the core's. */
 	if (event == MODULE_STATE_GOING && on_going.name[0]) {
 		going_error = probe_register(&on_going);
 		probe_unregister(&on_going);

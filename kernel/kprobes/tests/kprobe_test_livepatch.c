@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A livepatch for kprobe_test_target that is never applied. When the target comes,
- * livepatch calls before_patch() before any module notifier has run. It registers
- * a probe in the target; "error" is the result. While "refuse" is set it fails
- * then, so the target is not loaded, and no notifier hears of it.
+ * A livepatch for kprobe_test_target that is never applied. When the target is loaded,
+ * livepatch calls before_patch() before any module notifier has run. It registers a
+ * probe in the target; "error" is the result. While "refuse" is set, it then fails, so
+ * the target is not loaded, and no notifier learns about it.
  */
 
 #include <linux/kprobes.h>
@@ -27,7 +27,9 @@ static int before_patch(struct klp_object *obj)
 	if (registered)
 		unregister_kprobe(&probe);
 
-	/* At a breakpoint: ftrace forgets its own sites in a module that is refused. */
+	/*
+	 * At a breakpoint: ftrace forgets its call sites in a module that is refused.
+	 */
 	probe = (struct kprobe){ .symbol_name = "kprobe_test_target:kprobe_test_no_trace" };
 	error = register_kprobe(&probe);
 	registered = !error;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What becomes of probes when there is no memory for them. Writing the name of
- * a case to the parameter "run" registers its probes again and again, each time
- * with the next allocation failing, until none fails any more. "failures" is
- * how often that made the registration fail, "survived" how often it did not. The
- * case "leaving" lets allocations of an unregistration fail, which never does;
- * "enabling", "disabling" and "upgrading" do the same with what else may need memory.
+ * What happens to probes when there is no memory for them. Writing the name of a case
+ * to the parameter "run" registers its probes again and again, each time with the next
+ * allocation failing, until none fails any more. "failures" is how often that made the
+ * registration fail, "survived" how often it did not. The case "leaving" makes
+ * allocations of an unregistration fail, which itself never does; "enabling",
+ * "disabling" and "upgrading" do the same with the other operations that may need
+ * memory.
  *
- * Which allocations can fail is up to failslab and fail_page_alloc in debugfs.
+ * failslab and fail_page_alloc in debugfs decide which allocations can fail.
  */
 
 #include <linux/cleanup.h>
@@ -39,7 +40,7 @@ static noinline __noclone int kp_nomem_traced_too(int v)
 	return v + 9;
 }
 
-/* Nops, many more than probes: they begin somewhere behind the prologue. */
+/* Many more nops than probes: they start somewhere after the prologue. */
 static noinline __noclone notrace int kp_nomem_nops(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);
@@ -90,7 +91,7 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* All that a case may need. */
+/* Everything that a case may need. */
 struct probes {
 	struct kprobe		k[NR_BATCH];
 	struct kretprobe	r[3];
@@ -151,7 +152,7 @@ static int one_with_post_handler(struct probes *s)
 
 static int many(struct probes *s)
 {
-	/* Of each kind one. */
+	/* One of each kind. */
 	kprobe_on(&s->k[0], "kp_nomem_plain", 0);
 	kprobe_on(&s->k[1], "kp_nomem_traced", 0);
 	return register_kprobes(s->kps, NR_BATCH);
@@ -188,11 +189,11 @@ static const char *try_upgrading(struct probes *s, unsigned int nth, bool *more)
 
 static const struct nomem_case {
 	const char	*name;
-	/* A registration whose allocations fail, or something else. */
+	/* A registration whose allocations fail, or another operation. */
 	int		(*add)(struct probes *s);
-	/* How many probes that are, and whether they are return probes. */
+	/* The number of probes, and whether they are return probes. */
 	int		nr, nr_ret;
-	/* What one call of each function makes them count. */
+	/* How much one call of each function adds to their counters. */
 	unsigned int	hits;
 	const char	*(*other)(struct probes *s, unsigned int nth, bool *more);
 } cases[] = {
@@ -216,7 +217,7 @@ static void take_back(const struct nomem_case *c, struct probes *s)
 	unregister_kretprobes(s->rps, c->nr_ret);
 }
 
-/* Nothing of them is left: neither in the text nor in what the user handed in. */
+/* Nothing of them is left: neither in the text nor in the user's structures. */
 static const char *what_is_left(const struct nomem_case *c, struct probes *s, const u8 *text)
 {
 	int i;
@@ -243,18 +244,21 @@ static void fail_begin(unsigned int nth)
 #endif
 }
 
-/* Returns whether there were so many allocations. */
+/* Returns whether there were that many allocations. */
+#ifdef CONFIG_FAULT_INJECTION
 static bool fail_end(void)
 {
-#ifdef CONFIG_FAULT_INJECTION
 	bool failed = !READ_ONCE(current->fail_nth);
 
 	WRITE_ONCE(current->fail_nth, 0);
 	return failed;
-#else
-	return false;
-#endif
 }
+#else
+static bool fail_end(void)
+{
+	return false;
+}
+#endif
 
 /* NULL if all is well; fails the nth allocation, *more tells whether there was one. */
 static const char *try(const struct nomem_case *c, struct probes *s, unsigned int nth,
@@ -282,8 +286,8 @@ static const char *try(const struct nomem_case *c, struct probes *s, unsigned in
 }
 
 /*
- * One of two leaves. Its address may have to stay in ftrace's filter, but that is
- * all; the last one in there takes it along.
+ * One of two leaves. At most, its address stays in ftrace's filter; the last one in
+ * there removes it as well.
  */
 static const char *leave_once(struct probes *s, unsigned int nth, bool comes_back,
 			      bool *more)
@@ -304,7 +308,10 @@ static const char *leave_once(struct probes *s, unsigned int nth, bool comes_bac
 	if (hits_of_calls() != 1)
 		why = "a wrong number of hits of the other one";
 
-	/* It can come back, even if its old address cannot be taken out before, or not. */
+	/*
+	 * It can be registered again, whether or not its old address can be removed
+	 * first.
+	 */
 	s->k[0] = (struct kprobe) {};
 	kprobe_on(&s->k[0], "kp_nomem_traced", 0);
 	for (i = 1; comes_back && ret && i < 50; i++) {
@@ -339,7 +346,7 @@ static const char *judge(int ret, bool failed)
 
 #define NR_TWO	2
 
-/* Two probes on what ftrace calls, one of them with a post handler, and a breakpoint. */
+/* Two probes at ftrace sites, one of them with a post handler, and a breakpoint. */
 static int three_kinds(struct probes *s, unsigned int flags)
 {
 	int i;
@@ -383,7 +390,7 @@ static const char *switch_one(struct probes *s, struct kprobe *p, bool on,
 	return why ?: hit_as_they_say(s, "a wrong number of hits in the end");
 }
 
-/* Each of them in turn. More allocations than the first one needs are not its own. */
+/* Each of them in turn. Allocations beyond what the first one needs are not its own. */
 static const char *switch_each(struct probes *s, bool on, unsigned int nth, bool *more)
 {
 	const char *why = NULL;
@@ -412,8 +419,9 @@ static const char *try_disabling(struct probes *s, unsigned int nth, bool *more)
 }
 
 /*
- * Users with post handlers come to sites that have none: the sites move to another
- * ops of ftrace. If that fails, the old users stay and are called as before.
+ * Users with post handlers are registered at sites that have none, which moves the
+ * sites to another ftrace_ops. If that fails, the old users stay and are called as
+ * before.
  */
 static const char *try_upgrading(struct probes *s, unsigned int nth, bool *more)
 {

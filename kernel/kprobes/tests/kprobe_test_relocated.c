@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A livepatch for kprobe_test_target, which has operands that are relocated when
- * that module is loaded. Reading the parameter "result" executes them.
+ * A livepatch for kprobe_test_target, with operands that are relocated when that
+ * module is loaded. Reading the parameter "result" executes them.
  *
- * The assembler cannot make the section with the relocations: scripts/build/livepatch-rela
- * makes one of what is in its place here. Without that they are never applied.
+ * The assembler cannot make the section with the relocations. scripts/build/livepatch-rela
+ * makes it out of the placeholder here; otherwise they are never applied.
  */
 
 #include <linux/linkage.h>
@@ -21,9 +21,9 @@
 #define SYMBOL		"\".klp.sym.kprobe_test_target.kprobe_test_fn,0\""
 
 /*
- * A function with one instruction that is relocated, at kprobe_test_klp_at_NAME:
- * @opcode is what comes before the field, of @size bytes. @end gets what is
- * relative to the end of the field.
+ * A function with one relocated instruction, at kprobe_test_klp_at_NAME: @opcode is
+ * what precedes the field of @size bytes. @end receives what is relative to the end of
+ * the field.
  */
 #define RELOCATED(name, opcode, size, type, end)			\
 asm(".pushsection " SECTION ", \"ax\"\n"				\
@@ -92,8 +92,9 @@ static struct klp_patch patch = {
 };
 
 /*
- * What the call returns, whether the others agree on an address, and what has no
- * relocation. While the target is not there, the call is one of what follows it.
+ * What the call returns, whether the others agree on an address, and an operand
+ * without a relocation. While the target is not loaded, the call goes to the next
+ * instruction.
  */
 static int result_get(char *buf, const struct kernel_param *kp)
 {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Puts probes of all kinds on the functions that the parameter "symbols" names,
- * and takes them away again, from as many threads as "threads" says, until the
- * module goes. Somebody else has to see to it that these functions are called.
- *
- * "rounds" are the registrations that went well, "busy" those that ftrace refused
- * since another probe had the function for itself, "errors" all other ones.
- * "hits", "returns" and "missed" are those of all probes together, "ghosts" calls
- * of a handler whose probe is not registered: of these there must be none.
+ * Registers probes of all kinds on the functions that the parameter "symbols" names,
+ * and unregisters them, in as many threads as "threads" says, until the module is
+ * unloaded. Something else has to call these functions. "rounds" counts successful
+ * registrations, "busy" those that ftrace refused since another probe had claimed the
+ * function, "errors" all other failures. "hits", "returns" and "missed" are totals of
+ * all probes; "ghosts" counts calls of a handler whose probe is not registered, of
+ * which there must be none.
  */
 
 #include <linux/atomic.h>
@@ -37,7 +36,7 @@ static atomic_long_t rounds, busy, errors, hits, returns, missed, ghosts;
 
 enum { ALIVE = 0x600d, DEAD = 0xdead };
 
-/* One probe of either kind; it knows whether it may be called. */
+/* One probe of either kind, which records whether it may be called. */
 struct spot {
 	union {
 		struct kprobe	 kp;
@@ -52,7 +51,7 @@ struct spots {
 	struct kretprobe	*rps[BATCH];
 };
 
-/* Called by handlers, and probed for as long as the module is there. */
+/* Called by handlers, and probed as long as the module is loaded. */
 static noinline __noclone notrace unsigned int stress_nested(unsigned int v)
 {
 	asm volatile("	.rept 8\n	nop\n	.endr\n" : "+r" (v));
@@ -81,7 +80,7 @@ static void stress_post(struct kprobe *p, struct pt_regs *regs, unsigned long fl
 static int stress_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	called(container_of(ri->rp, struct spot, rp), &hits);
-	/* Now and then somebody does not want to see the return. */
+	/* Sometimes decline to follow the return. */
 	return atomic_long_read(&hits) % 16 == 0;
 }
 
@@ -141,7 +140,7 @@ static void disable_and_enable(struct spots *s, int nr)
 	for (i = 0; i < nr; i++)
 		disable_kprobe(s->kps[i]);
 	stay();
-	/* With its post handler it may be in the way of another one by now. */
+	/* With its post handler it may conflict with another one by now. */
 	for (i = 0; i < nr; i++)
 		enable_kprobe(s->kps[i]);
 }
@@ -169,7 +168,7 @@ static void one_round(struct spots *s)
 		atomic_long_inc(&rounds);
 	}
 
-	/* From here on a call of a handler shows. */
+	/* From here on, a call of a handler is an error. */
 	for (i = 0; i < nr; i++) {
 		WRITE_ONCE(s->spot[i].state, DEAD);
 		atomic_long_add(s->kps[i]->nmissed + (returning ? s->rps[i]->nmissed : 0),
@@ -182,7 +181,7 @@ static int stress_thread(void *unused)
 	struct spots *s;
 
 	while (!kthread_should_stop()) {
-		/* A new one each time, so that KASAN knows the old one. */
+		/* A new one each time, so that KASAN detects uses of the old one. */
 		s = kmalloc(sizeof(*s), GFP_KERNEL);
 		if (s)
 			one_round(s);

@@ -28,7 +28,7 @@ noinline __noclone int kprobe_test_nokprobe(int v)
 }
 NOKPROBE_SYMBOL(kprobe_test_nokprobe);
 
-/* A variant of it, as the compiler would name one. */
+/* A variant of it, named like the compiler would. */
 asm(".pushsection .text\n"
 	"	.balign 16\n"
 	"kprobe_test_nokprobe.isra.0:\n"
@@ -63,8 +63,8 @@ noinline __noclone int kprobe_test_patched(int v)
 #include <asm/nospec-branch.h>
 
 /*
- * Something leads to the second instruction, as told by @from; where there is a
- * first one that is just one byte long.
+ * A branch to the second instruction, as given by @from. The first one is a single
+ * byte, where there is such an instruction.
  */
 #define ENTERED(name, from)						\
 asm(".pushsection .text\n"						\
@@ -118,7 +118,7 @@ void kprobe_test_large(void);
 STACK_FRAME_NON_STANDARD(kprobe_test_large);
 #endif
 
-/* Changes its text when the parameter "key" is written to. */
+/* Its text changes when the parameter "key" is written to. */
 static DEFINE_STATIC_KEY_FALSE(key);
 
 noinline __noclone int kprobe_test_keyed(int v)
@@ -146,7 +146,7 @@ static int keyed_set(const char *val, const struct kernel_param *kp)
 	return 0;
 }
 
-/* Whether the function does what the key says. */
+/* Does the function do what the key says? */
 static int keyed_get(char *buf, const struct kernel_param *kp)
 {
 	bool on = static_key_enabled(&key);
@@ -168,7 +168,7 @@ static const struct kernel_param_ops key_ops = {
 module_param_cb(key, &key_ops, NULL, 0600);
 MODULE_PARM_DESC(key, "a static key; read it to call a function that has it");
 
-/* Somebody might look at it: so the calls are made. */
+/* Volatile, so that the calls are made. */
 static int result;
 
 static int call_set(const char *val, const struct kernel_param *kp)
@@ -190,7 +190,7 @@ static const struct kernel_param_ops call_ops = {
 module_param_cb(call, &call_ops, NULL, 0200);
 MODULE_PARM_DESC(call, "written to: calls the functions once");
 
-/* In text that is freed when the module has been loaded. */
+/* In text that is freed once the module is loaded. */
 static noinline __noclone int __init kprobe_test_init_fn(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);

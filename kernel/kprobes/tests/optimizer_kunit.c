@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the optimizer: the states of a site, and everything that can happen
- * to it in each of them.
+ * Tests of the optimizer: the states of a site, and everything that can happen to it
+ * in each of them.
  */
 
 #include <kunit/test.h>
@@ -12,10 +12,9 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
-#include <linux/hash.h>
 #include <linux/jump_label.h>
-#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/kthread.h>
 #include <linux/memory.h>
 #include <linux/mount.h>
@@ -24,7 +23,7 @@
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
-#ifdef CONFIG_X86
+#if KPROBES_TEST_HAS_TEXT_POKE
 #include <asm/text-patching.h>
 #endif
 
@@ -32,25 +31,36 @@
 #include "../optimizer.h"
 #include "../site.h"
 #include "../slots.h"
+#include "helpers.h"
+#include "optimizer_helpers.h"
 
-static noinline __noclone notrace u32 kp_opt_first(u32 v)
+/**
+ * kp_opt_first() - a function to be probed
+ * @v: any number
+ *
+ * Context: any.
+ * Return: @v + 3.
+ */
+noinline __noclone notrace u32 kp_opt_first(u32 v)
 {
-	asm volatile("	.rept 8\n	nop\n	.endr\n");
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 3;
 }
 
-static noinline __noclone notrace __used u32 kp_opt_second(u32 v)
+/**
+ * kp_opt_second() - a function to be probed
+ * @v: any number
+ *
+ * Context: any.
+ * Return: @v + 5.
+ */
+noinline __noclone notrace u32 kp_opt_second(u32 v)
 {
-	asm volatile("	.rept 8\n	nop\n	.endr\n");
+	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 5;
 }
-
-struct opt_probe {
-	struct kprobe	kp;
-	atomic_t	pre;
-};
 
 struct opt_test {
 	struct opt_probe	a, b;
@@ -60,7 +70,15 @@ struct opt_test {
 	bool			may_go;
 };
 
-static int count_pre(struct kprobe *p, struct pt_regs *regs)
+/**
+ * kp_opt_count_pre() - pre handler of a struct opt_probe
+ * @p: its probe
+ * @regs: registers of the hit
+ *
+ * Context: that of a hit.
+ * Return: 0.
+ */
+int kp_opt_count_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	atomic_inc(&container_of(p, struct opt_probe, kp)->pre);
 	return 0;
@@ -77,11 +95,11 @@ static struct opt_test *begin(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, t);
 	t->a.kp = (struct kprobe) {
 		.symbol_name	= "kp_opt_first",
-		.pre_handler	= count_pre,
+		.pre_handler	= kp_opt_count_pre,
 	};
 	t->b.kp = (struct kprobe) {
 		.symbol_name	= "kp_opt_second",
-		.pre_handler	= count_pre,
+		.pre_handler	= kp_opt_count_pre,
 	};
 	t->post = (struct kprobe) {
 		.symbol_name	= "kp_opt_first",
@@ -89,27 +107,6 @@ static struct opt_test *begin(struct kunit *test)
 	};
 	init_completion(&t->holds);
 	return t;
-}
-
-static struct kprobe_site *site_of(struct kprobe *p)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	return kprobe_site_at((unsigned long)p->addr);
-}
-
-static enum kprobe_opt_state state_of(struct kprobe *p)
-{
-	guard(mutex)(&kprobe_mutex);
-
-	return site_of(p)->opt;
-}
-
-static u8 why_of(struct kprobe *p)
-{
-	guard(mutex)(&kprobe_mutex);
-
-	return site_of(p)->opt_why;
 }
 
 static bool says_optimized(struct kprobe *p)
@@ -131,10 +128,10 @@ static void expect_hits(struct kunit *test, struct opt_test *t)
 }
 
 /*
- * The states
+ * States
  */
 
-static void optimizer_moves(struct kunit *test)
+static void optimizer_moves_are_the_legal_ones(struct kunit *test)
 {
 	static const struct {
 		enum kprobe_opt_state from, to;
@@ -170,7 +167,7 @@ static void optimizer_goes_live(struct kunit *test)
 	struct opt_test *t = begin(test);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	/* P-OPT: tools look for it at once. */
+	/* Tools look for the flag at once. */
 	KUNIT_EXPECT_TRUE(test, says_optimized(&t->a.kp));
 	expect_hits(test, t);
 	wait_for_kprobe_optimizer();
@@ -190,7 +187,7 @@ static void optimizer_goes_live(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
-/* What is there now: the instruction, the breakpoint or the jump. */
+/* What the text holds now: the instruction, the breakpoint or the jump. */
 static kprobe_opcode_t text_of(struct kunit *test, struct kprobe *p)
 {
 	kprobe_opcode_t text = 0;
@@ -199,7 +196,10 @@ static kprobe_opcode_t text_of(struct kunit *test, struct kprobe *p)
 	return text;
 }
 
-/* Not only the state says so. Where there is no breakpoint, hits take the detour. */
+/*
+ * The text has changed, not only the state. Without a breakpoint, hits take the
+ * detour.
+ */
 static void optimizer_jump_in_the_text(struct kunit *test)
 {
 	kprobe_opcode_t insn, breakpoint, jump;
@@ -248,7 +248,7 @@ static ssize_t read_seq_file(struct file *file, char *buf, size_t size)
 	return ret ?: size - iov_iter_count(&to);
 }
 
-/* Debugfs is mounted nowhere yet. Who is NULL, is who we are. */
+/* Debugfs is not mounted yet. NULL credentials are those of the caller. */
 static ssize_t read_debugfs_of(const struct cred *opener, const struct cred *reader,
 			       const char *name, char *buf, size_t size)
 {
@@ -278,7 +278,7 @@ static ssize_t read_debugfs_of(const struct cred *opener, const struct cred *rea
 		ret = read_seq_file(file, buf, size);
 		if (reader)
 			revert_creds(old);
-		/* Closed before the mount goes. */
+		/* Close the file before the mount goes away. */
 		__fput_sync(file);
 	}
 	kern_unmount(mnt);
@@ -290,14 +290,14 @@ static ssize_t read_debugfs(const char *name, char *buf, size_t size)
 	return read_debugfs_of(NULL, NULL, name, buf, size);
 }
 
-/* Whether a line of the file has both of them. */
+/* Does a line of the file contain both? */
 static bool file_says(struct kunit *test, const char *name, const char *who,
 		      const char *what)
 {
 	char *buf, *rest, *line;
 	bool found = false;
 
-	/* Far more than there is of probes now. */
+	/* Far more than there are probes now. */
 	buf = kunit_kzalloc(test, SZ_16K, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	KUNIT_ASSERT_GT(test, read_debugfs(name, buf, SZ_16K - 1), 0);
@@ -343,7 +343,7 @@ static struct cred *creds_without_syslog(struct kunit *test)
 	return cred;
 }
 
-/* The address that a file tells of the first function. */
+/* The address that a file shows for the first function. */
 static unsigned long told_to(struct kunit *test, const struct cred *opener,
 			     const struct cred *reader, const char *name)
 {
@@ -361,7 +361,7 @@ static unsigned long told_to(struct kunit *test, const struct cred *opener,
 	return addr;
 }
 
-/* Of all that is on the blacklist, is any address told? */
+/* Does the blacklist show any address? */
 static bool blacklist_tells(struct kunit *test, const struct cred *opener)
 {
 	unsigned long start, end, told = 0;
@@ -379,8 +379,11 @@ static bool blacklist_tells(struct kunit *test, const struct cred *opener)
 	return told;
 }
 
-/* Addresses are for who may see them as he opens the file; who reads it does not matter. */
-static void optimizer_p_sys_06_addresses_in_files(struct kunit *test)
+/*
+ * Addresses are shown if whoever opens the file may see them; who reads it does not
+ * matter.
+ */
+static void optimizer_addresses_in_files(struct kunit *test)
 {
 	static const char * const files[] = { "kprobes/list", "kprobes/sites" };
 	struct opt_test *t = begin(test);
@@ -402,7 +405,7 @@ static void optimizer_p_sys_06_addresses_in_files(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, blacklist_tells(test, NULL));
 	KUNIT_EXPECT_FALSE(test, blacklist_tells(test, low));
-	/* To nobody. */
+	/* Shown to nobody. */
 	kptr_restrict = 2;
 	for (i = 0; i < ARRAY_SIZE(files); i++)
 		KUNIT_EXPECT_EQ(test, told_to(test, NULL, NULL, files[i]), 0);
@@ -412,7 +415,7 @@ static void optimizer_p_sys_06_addresses_in_files(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
-static void optimizer_p_opt_19_global_switch(struct kunit *test)
+static void optimizer_follows_global_switch(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 	int before;
@@ -432,7 +435,7 @@ static void optimizer_p_opt_19_global_switch(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
-static void optimizer_p_opt_20_switched_off(struct kunit *test)
+static void optimizer_reverts_when_switched_off(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 
@@ -444,7 +447,7 @@ static void optimizer_p_opt_20_switched_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
 	expect_hits(test, t);
 
-	/* One that comes meanwhile. */
+	/* A probe that is registered meanwhile. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->b.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_NONE);
@@ -459,7 +462,7 @@ static void optimizer_p_opt_20_switched_off(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
-static void optimizer_post_handler(struct kunit *test)
+static void optimizer_reverts_for_post_handler(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 
@@ -468,7 +471,7 @@ static void optimizer_post_handler(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_NONE);
 	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_POST);
-	/* Whether it is disabled does not matter. */
+	/* Being disabled makes no difference. */
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->post), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_POST);
@@ -480,7 +483,7 @@ static void optimizer_post_handler(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
-/* Nothing that would be against a jump is left at the site. */
+/* Nothing that prevents a jump is left at the site. */
 static void expect_live_again(struct kunit *test, struct opt_test *t)
 {
 	wait_for_kprobe_optimizer();
@@ -494,8 +497,8 @@ static void expect_live_again(struct kunit *test, struct opt_test *t)
 	expect_hits(test, t);
 }
 
-/* An error undoes what a batch has done to others. */
-static void optimizer_p_base_13_failed_batch(struct kunit *test)
+/* An error undoes what a batch has done to other probes. */
+static void optimizer_failed_batch(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 	struct kprobe bad = { .addr = (kprobe_opcode_t *)&bad };
@@ -520,7 +523,7 @@ static void claiming_func(unsigned long ip, unsigned long parent_ip,
 {
 }
 
-/* Somebody else claims kp_opt_claimed() for himself; a probe that will be refused there. */
+/* Another user claims kp_opt_claimed(), so a probe there will be refused. */
 struct claim {
 	struct ftrace_ops	ops;
 	struct kprobe		refused;
@@ -548,8 +551,8 @@ static void disclaim(struct claim *c)
 	ftrace_free_filter(&c->ops);
 }
 
-/* Only arming fails: until then, the post handler was among the users of the site. */
-static void optimizer_p_base_13_failed_arming(struct kunit *test)
+/* Only arming fails: until then, the post handler was a user of the site. */
+static void optimizer_failed_arming(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 	struct claim *c = claim(test);
@@ -563,12 +566,12 @@ static void optimizer_p_base_13_failed_arming(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
-/* A neighbour that comes to nothing is in nobody's way any more. */
-static void optimizer_p_base_13_failed_neighbour(struct kunit *test)
+/* A neighbour whose registration fails no longer blocks a jump. */
+static void optimizer_failed_neighbour(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 	struct claim *c = claim(test);
-	/* Taken out from the end: when the second goes, the first is still there. */
+	/* Unregistered from the end: when the second goes, the first is still there. */
 	struct kprobe *kps[] = { &t->b.kp, &t->post, &c->refused };
 	int i;
 
@@ -576,7 +579,7 @@ static void optimizer_p_base_13_failed_neighbour(struct kunit *test)
 	t->b.kp.symbol_name = NULL;
 	t->b.kp.addr = t->a.kp.addr + 1;
 	for (i = 0; i < 5; i++) {
-		/* Over a jump that is there, and over one that is to come. */
+		/* Over an existing jump, and over one that is to come. */
 		wait_for_kprobe_optimizer();
 		KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EBUSY);
 		kprobe_opt_allow(false);
@@ -590,20 +593,18 @@ static void optimizer_p_base_13_failed_neighbour(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 #else
-static void optimizer_p_base_13_failed_arming(struct kunit *test)
+static void optimizer_failed_arming(struct kunit *test)
 {
 	kunit_skip(test, "needs KPROBES_ON_FTRACE");
 }
 
-static void optimizer_p_base_13_failed_neighbour(struct kunit *test)
+static void optimizer_failed_neighbour(struct kunit *test)
 {
 	kunit_skip(test, "needs KPROBES_ON_FTRACE");
 }
 #endif
 
-/*
- * While a grace period runs. A thread that does not leave the CPU holds it up.
- */
+/* While a grace period runs. A thread that does not leave its CPU holds it up. */
 
 static int holder_thread(void *data)
 {
@@ -616,11 +617,8 @@ static int holder_thread(void *data)
 	return READ_ONCE(t->may_go) ? 0 : -ETIMEDOUT;
 }
 
-/* Returns when a site of the test is WAITING, and stays. */
-static void hold_waiting(struct kunit *test, struct opt_test *t)
+static void hold_grace_periods(struct kunit *test, struct opt_test *t)
 {
-	unsigned long end = jiffies + 8 * HZ;
-
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
 
@@ -629,15 +627,31 @@ static void hold_waiting(struct kunit *test, struct opt_test *t)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t->holder));
 	get_task_struct(t->holder);
 	kthread_bind(t->holder, cpumask_last(cpu_online_mask));
-	/* We stay where it is not. */
+	/* Stay on another CPU. */
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 	wake_up_process(t->holder);
 	wait_for_completion(&t->holds);
+}
 
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
-	while (state_of(&t->a.kp) != KPROBE_OPT_WAITING && time_before(jiffies, end))
+static void expect_state_soon(struct kunit *test, struct opt_test *t,
+			      enum kprobe_opt_state state)
+{
+	unsigned long end = jiffies + 8 * HZ;
+
+	while (state_of(&t->a.kp) != state && time_before(jiffies, end))
 		schedule_timeout_uninterruptible(1);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_WAITING);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), state);
+}
+
+/* Returns when a site of the test is WAITING, and keeps it there. */
+static void hold_waiting(struct kunit *test, struct opt_test *t)
+{
+	if (!KPROBE_JUMP_IS_LONG)
+		kunit_skip(test, "jumps of one instruction do not wait");
+
+	hold_grace_periods(test, t);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
+	expect_state_soon(test, t, KPROBE_OPT_WAITING);
 }
 
 static void release(struct kunit *test, struct opt_test *t)
@@ -650,9 +664,24 @@ static void release(struct kunit *test, struct opt_test *t)
 	wait_for_kprobe_optimizer();
 }
 
+/* A jump that replaces only the probed instruction is written at once. */
+static void optimizer_waits_for_long_jumps_only(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	hold_grace_periods(test, t);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
+	expect_state_soon(test, t, KPROBE_JUMP_IS_LONG ? KPROBE_OPT_WAITING : KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	release(test, t);
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+}
+
 static DEFINE_STATIC_KEY_FALSE(opt_key);
 
-/* What a registration, a static key, a module and tracing need. */
+/* The locks that a registration, a static key, a module and tracing need. */
 static void take_all_locks(struct kunit *test)
 {
 	static_branch_enable(&opt_key);
@@ -666,8 +695,8 @@ static void take_all_locks(struct kunit *test)
 	mutex_unlock(&text_mutex);
 }
 
-/* And hits find their way in the meantime. */
-static void optimizer_p_base_14_p_sys_11_nobody_waits(struct kunit *test)
+/* Hits are handled meanwhile. */
+static void optimizer_makes_nobody_wait(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 
@@ -690,7 +719,7 @@ static void optimizer_p_base_14_p_sys_11_nobody_waits(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
-static void optimizer_p_opt_01_cancel_waiting(struct kunit *test)
+static void optimizer_cancel_waiting(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 
@@ -757,8 +786,8 @@ static void optimizer_global_switch_while_waiting(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
-#ifdef CONFIG_X86
-/* Another one-byte instruction that the function can do without, or the nop again. */
+#if KPROBES_TEST_HAS_TEXT_POKE
+/* Another one-byte instruction that does not change the result, or the nop again. */
 static void poke_byte(struct opt_test *t, unsigned int offset, u8 byte)
 {
 	guard(mutex)(&text_mutex);
@@ -767,8 +796,8 @@ static void poke_byte(struct opt_test *t, unsigned int offset, u8 byte)
 }
 
 /*
- * The detour has copies of instructions that others may patch in the meantime: then
- * there is no jump, which would execute the old ones.
+ * The detour has copies of instructions that other code may patch meanwhile. Then
+ * there must be no jump, which would execute the old ones.
  */
 static void optimizer_text_changed_while_waiting(struct kunit *test)
 {
@@ -795,7 +824,7 @@ static void optimizer_text_changed_while_waiting(struct kunit *test)
 }
 #endif
 
-/* The site, its detour and the worker part in good order. */
+/* The site, its detour and the worker are released in the right order. */
 static void optimizer_unregister_at_once(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
@@ -814,8 +843,8 @@ static void optimizer_unregister_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
 }
 
-/* Not even by hits that come after disable_kprobe() and before the text changes. */
-static void optimizer_p_opt_24_disabled(struct kunit *test)
+/* Not even hits after disable_kprobe() and before the text changes. */
+static void optimizer_reverts_disabled_probe(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 	struct opt_probe other = t->a;
@@ -826,7 +855,7 @@ static void optimizer_p_opt_24_disabled(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
 
-	/* One of two: it is still a jump. */
+	/* One of two users: it is still a jump. */
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&other.kp), 0);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
 	before = atomic_read(&other.pre);
@@ -854,8 +883,8 @@ static void settle(void)
 	kprobe_slots_flush(&kprobe_optinsn_slots);
 }
 
-/* Those that are refused, that are not used, and that are. */
-static void optimizer_p_opt_25_no_slot_leaks(struct kunit *test)
+/* Slots of sites that are refused, that are not used, and that are. */
+static void optimizer_no_slot_leaks(struct kunit *test)
 {
 	int rounds = 3 * PAGE_SIZE / kprobe_optinsn_slots.slot_size;
 	struct opt_test *t = begin(test);
@@ -874,7 +903,7 @@ static void optimizer_p_opt_25_no_slot_leaks(struct kunit *test)
 		t->a.kp.flags = 0;
 		t->post.addr = NULL;
 		t->post.flags = 0;
-		/* After the first one the caches have what they keep. */
+		/* After the first round the caches hold the pages that they keep. */
 		if (!i) {
 			settle();
 			before = detour_pages();
@@ -892,7 +921,7 @@ static void *alloc_nothing(void)
 	return NULL;
 }
 
-/* All slots that there are, so that the next one would need a page. */
+/* Take all free slots, so that the next one would need a page. */
 static unsigned int take_all_slots(struct kunit *test, kprobe_opcode_t **slot, unsigned int max)
 {
 	unsigned int nr = 0;
@@ -915,8 +944,8 @@ static void give_back_slots(kprobe_opcode_t **slot, unsigned int nr)
 		free_optinsn_slot(slot[--nr], 0);
 }
 
-/* It stays a breakpoint, for as long as it takes. */
-static void optimizer_p_mem_12_no_slot(struct kunit *test)
+/* It stays a breakpoint, however long it takes. */
+static void optimizer_does_without_slot(struct kunit *test)
 {
 	unsigned int max = 4 * PAGE_SIZE / kprobe_optinsn_slots.slot_size, nr;
 	struct opt_test *t = begin(test);
@@ -945,309 +974,18 @@ static void optimizer_p_mem_12_no_slot(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
-/*
- * While it is called
+/**
+ * kp_opt_init() - init function of the suites of the optimizer
+ * @test: the case
+ *
+ * If the architecture cannot optimize these functions, there is nothing to test.
+ *
+ * Context: process context, sleeps.
+ * Return: 0, or -EINVAL if the probe is refused.
  */
-
-struct caller {
-	struct task_struct	*task;
-	int			calls;
-	int			wrong;
-};
-
-static int caller_thread(void *data)
+int kp_opt_init(struct kunit *test)
 {
-	struct caller *c = data;
-
-	while (!kthread_should_stop()) {
-		if (kp_opt_first(c->calls) != c->calls + 3)
-			c->wrong++;
-		/* Preemption is not enough for those who wait for tasks. */
-		if (!(++c->calls % 64))
-			cond_resched_tasks_rcu_qs();
-	}
-
-	return 0;
-}
-
-/* By way of breakpoint and slot, of breakpoint and detour, or of the jump. */
-static void optimizer_p_opt_02_p_opt_22_each_call_is_a_hit(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-	struct caller callers[3] = {};
-	int i, calls = 0;
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	for (i = 0; i < ARRAY_SIZE(callers); i++) {
-		callers[i].task = kthread_run(caller_thread, &callers[i], "kp_opt/%d", i);
-		KUNIT_ASSERT_FALSE(test, IS_ERR(callers[i].task));
-	}
-
-	for (i = 0; i < 40; i++) {
-		kprobe_opt_allow(false);
-		if (i % 4 == 1)
-			schedule_timeout_uninterruptible(1);
-		kprobe_opt_allow(true);
-		if (i % 4 == 2)
-			schedule_timeout_uninterruptible(1);
-		if (i % 4 == 3)
-			wait_for_kprobe_optimizer();
-	}
-
-	for (i = 0; i < ARRAY_SIZE(callers); i++) {
-		kthread_stop(callers[i].task);
-		KUNIT_EXPECT_EQ(test, callers[i].wrong, 0);
-		calls += callers[i].calls;
-	}
-	KUNIT_EXPECT_GT(test, calls, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&t->a.pre), calls);
-	KUNIT_EXPECT_EQ(test, t->a.kp.nmissed, 0);
-	unregister_kprobe(&t->a.kp);
-}
-
-struct kicker {
-	struct task_struct	*task;
-	const char		*symbol;
-	int			errors;
-};
-
-static int kicker_thread(void *data)
-{
-	struct kicker *k = data;
-	int i;
-
-	for (i = 0; i < 50; i++) {
-		struct opt_probe p = {
-			.kp = { .symbol_name = k->symbol, .pre_handler = count_pre },
-		};
-
-		if (register_kprobe(&p.kp)) {
-			k->errors++;
-			continue;
-		}
-		if (i % 3)
-			schedule_timeout_uninterruptible(i % 3 - 1);
-		unregister_kprobe(&p.kp);
-	}
-
-	return 0;
-}
-
-/* However many want it to work, it works, and comes to an end. */
-static void optimizer_p_opt_03_many_kick_it(struct kunit *test)
-{
-	struct kicker kickers[4] = {};
-	struct opt_test *t = begin(test);
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(kickers); i++) {
-		kickers[i].symbol = i % 2 ? "kp_opt_first" : "kp_opt_second";
-		kickers[i].task = kthread_create(kicker_thread, &kickers[i], "kp_opt/%d", i);
-		KUNIT_ASSERT_FALSE(test, IS_ERR(kickers[i].task));
-		get_task_struct(kickers[i].task);
-		wake_up_process(kickers[i].task);
-	}
-
-	for (i = 0; i < 10; i++) {
-		kprobe_opt_allow(i % 2);
-		schedule_timeout_uninterruptible(2);
-	}
-	for (i = 0; i < ARRAY_SIZE(kickers); i++) {
-		kthread_stop(kickers[i].task);
-		put_task_struct(kickers[i].task);
-		KUNIT_EXPECT_EQ(test, kickers[i].errors, 0);
-	}
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->b.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_LIVE);
-	unregister_kprobe(&t->b.kp);
-	unregister_kprobe(&t->a.kp);
-}
-
-#ifndef CONFIG_HAVE_OPTPROBES_RANGE
-/*
- * Where a jump takes the place of one instruction, all instructions of a function
- * can have theirs. It must not matter which of them do.
- */
-
-#define WORK_ITEMS	64
-
-/* Loops, branches, a call; and no constant that would be data in the text. */
-static noinline __noclone notrace u32 kp_opt_work(const u32 *item, unsigned int nr)
-{
-	u32 sum = 7;
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		u32 v = item[i];
-
-		if (v & 1)
-			sum = (sum << 5 | sum >> 27) ^ v;
-		else if (v & 2)
-			sum += kp_opt_second(v);
-		else
-			sum = sum * 3 - v;
-		if (!(sum & 63))
-			break;
-	}
-
-	return sum + i;
-}
-
-struct work {
-	u32			item[WORK_ITEMS];
-	struct opt_probe	*probe;
-	int			*once;
-	unsigned int		nr;
-};
-
-static u32 do_work(struct work *w)
-{
-	u32 (*volatile fn)(const u32 *item, unsigned int nr) = kp_opt_work;
-
-	return fn(w->item, WORK_ITEMS);
-}
-
-/* Some the architecture may refuse. */
-static void probe_all_of_it(struct kunit *test, struct work *w)
-{
-	unsigned long addr, size, offset;
-
-	addr = (unsigned long)dereference_symbol_descriptor(kp_opt_work);
-	KUNIT_ASSERT_NE(test, kallsyms_lookup_size_offset(addr, &size, &offset), 0);
-	w->probe = kunit_kcalloc(test, size / sizeof(kprobe_opcode_t),
-				 sizeof(*w->probe), GFP_KERNEL);
-	w->once = kunit_kcalloc(test, size / sizeof(kprobe_opcode_t),
-				sizeof(*w->once), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, w->probe);
-	KUNIT_ASSERT_NOT_NULL(test, w->once);
-
-	for (offset = 0; offset < size; offset += sizeof(kprobe_opcode_t)) {
-		struct opt_probe *p = &w->probe[w->nr];
-
-		p->kp.addr = (kprobe_opcode_t *)(addr + offset);
-		p->kp.pre_handler = count_pre;
-		if (!register_kprobe(&p->kp))
-			w->nr++;
-	}
-	kunit_info(test, "%u probes in %lu bytes\n", w->nr, size);
-}
-
-/* Of its sites, those with a jump. */
-static unsigned int count_live(struct kunit *test, struct work *w)
-{
-	unsigned int i, live = 0;
-
-	for (i = 0; i < w->nr; i++) {
-		struct kprobe *p = &w->probe[i].kp;
-
-		if (state_of(p) == KPROBE_OPT_LIVE)
-			live++;
-		else
-			kunit_info(test, "no jump at %pS: %u\n", p->addr, why_of(p));
-	}
-
-	return live;
-}
-
-static void optimizer_whole_function(struct kunit *test)
-{
-	struct work *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
-	unsigned int i, reached = 0;
-	u32 want;
-
-	KUNIT_ASSERT_NOT_NULL(test, w);
-	for (i = 0; i < WORK_ITEMS; i++)
-		w->item[i] = hash_32(i + 1, 32);
-	want = do_work(w);
-
-	/* First by breakpoints, ... */
-	kprobe_opt_allow(false);
-	probe_all_of_it(test, w);
-	KUNIT_EXPECT_EQ(test, do_work(w), want);
-	for (i = 0; i < w->nr; i++) {
-		w->once[i] = atomic_read(&w->probe[i].pre);
-		reached += !!w->once[i];
-	}
-	KUNIT_EXPECT_GT(test, reached, w->nr / 2);
-
-	/* ... then as many times by detours. */
-	kprobe_opt_allow(true);
-	wait_for_kprobe_optimizer();
-	/* Powerpc has no detours for loads and stores. */
-	KUNIT_EXPECT_GT(test, count_live(test, w), w->nr / 4);
-	KUNIT_EXPECT_EQ(test, do_work(w), want);
-	for (i = 0; i < w->nr; i++) {
-		struct opt_probe *p = &w->probe[i];
-
-		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&p->pre), 2 * w->once[i],
-				    "%pS", p->kp.addr);
-		KUNIT_EXPECT_EQ(test, p->kp.nmissed, 0);
-		unregister_kprobe(&p->kp);
-	}
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, do_work(w), want);
-}
-#endif
-
-/*
- * While the kernel boots. There must be no grace period of tasks to wait for yet
- * when the first probes come.
- */
-
-static struct opt_probe early_probe = {
-	.kp = { .symbol_name = "kp_opt_early", .pre_handler = count_pre },
-};
-
-/* Of the registration; until then an error. */
-static int early_err = -EAGAIN;
-static enum kprobe_opt_state early_state, late_state;
-
-static noinline __noclone notrace __used u32 kp_opt_early(u32 v)
-{
-	asm volatile("	.rept 8\n	nop\n	.endr\n");
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 7;
-}
-
-static int __init register_early(void)
-{
-	early_err = register_kprobe(&early_probe.kp);
-	if (!early_err)
-		early_state = state_of(&early_probe.kp);
-	return 0;
-}
-core_initcall(register_early);
-
-static int __init look_late(void)
-{
-	if (early_err)
-		return 0;
-
-	kp_opt_early(1);
-	wait_for_kprobe_optimizer();
-	late_state = state_of(&early_probe.kp);
-	kp_opt_early(1);
-	unregister_kprobe(&early_probe.kp);
-	return 0;
-}
-late_initcall(look_late);
-
-static void optimizer_p_opt_05_early_probe(struct kunit *test)
-{
-	KUNIT_ASSERT_EQ(test, early_err, 0);
-	KUNIT_EXPECT_EQ(test, early_state, KPROBE_OPT_NONE);
-	KUNIT_EXPECT_EQ(test, late_state, KPROBE_OPT_LIVE);
-	KUNIT_EXPECT_EQ(test, atomic_read(&early_probe.pre), 2);
-}
-
-/* What the architecture cannot do with these functions, it cannot be tested for. */
-static int optimizer_init(struct kunit *test)
-{
-	struct kprobe p = { .symbol_name = "kp_opt_first", .pre_handler = count_pre };
+	struct kprobe p = { .symbol_name = "kp_opt_first", .pre_handler = kp_opt_count_pre };
 	struct opt_probe probe = { .kp = p };
 	u8 why;
 
@@ -1262,41 +1000,36 @@ static int optimizer_init(struct kunit *test)
 }
 
 static struct kunit_case optimizer_cases[] = {
-	KUNIT_CASE(optimizer_moves),
+	KUNIT_CASE(optimizer_moves_are_the_legal_ones),
 	KUNIT_CASE(optimizer_goes_live),
 	KUNIT_CASE(optimizer_jump_in_the_text),
 	KUNIT_CASE(optimizer_files_say_so),
-	KUNIT_CASE_SLOW(optimizer_p_sys_06_addresses_in_files),
-	KUNIT_CASE(optimizer_p_opt_19_global_switch),
-	KUNIT_CASE(optimizer_p_opt_20_switched_off),
-	KUNIT_CASE(optimizer_post_handler),
-	KUNIT_CASE(optimizer_p_base_13_failed_batch),
-	KUNIT_CASE(optimizer_p_base_13_failed_arming),
-	KUNIT_CASE(optimizer_p_base_13_failed_neighbour),
-	KUNIT_CASE(optimizer_p_base_14_p_sys_11_nobody_waits),
-	KUNIT_CASE(optimizer_p_opt_01_cancel_waiting),
+	KUNIT_CASE_SLOW(optimizer_addresses_in_files),
+	KUNIT_CASE(optimizer_follows_global_switch),
+	KUNIT_CASE(optimizer_reverts_when_switched_off),
+	KUNIT_CASE(optimizer_reverts_for_post_handler),
+	KUNIT_CASE(optimizer_failed_batch),
+	KUNIT_CASE(optimizer_failed_arming),
+	KUNIT_CASE(optimizer_failed_neighbour),
+	KUNIT_CASE(optimizer_waits_for_long_jumps_only),
+	KUNIT_CASE(optimizer_makes_nobody_wait),
+	KUNIT_CASE(optimizer_cancel_waiting),
 	KUNIT_CASE(optimizer_post_handler_while_waiting),
 	KUNIT_CASE(optimizer_switched_off_while_waiting),
 	KUNIT_CASE(optimizer_global_switch_while_waiting),
-#ifdef CONFIG_X86
+#if KPROBES_TEST_HAS_TEXT_POKE
 	KUNIT_CASE(optimizer_text_changed_while_waiting),
 #endif
 	KUNIT_CASE(optimizer_unregister_at_once),
-	KUNIT_CASE(optimizer_p_opt_24_disabled),
-	KUNIT_CASE(optimizer_p_opt_25_no_slot_leaks),
-	KUNIT_CASE(optimizer_p_mem_12_no_slot),
-	KUNIT_CASE(optimizer_p_opt_02_p_opt_22_each_call_is_a_hit),
-	KUNIT_CASE(optimizer_p_opt_03_many_kick_it),
-	KUNIT_CASE(optimizer_p_opt_05_early_probe),
-#ifndef CONFIG_HAVE_OPTPROBES_RANGE
-	KUNIT_CASE(optimizer_whole_function),
-#endif
+	KUNIT_CASE(optimizer_reverts_disabled_probe),
+	KUNIT_CASE(optimizer_no_slot_leaks),
+	KUNIT_CASE(optimizer_does_without_slot),
 	{}
 };
 
 static struct kunit_suite optimizer_suite = {
 	.name		= "kprobes_optimizer",
-	.init		= optimizer_init,
+	.init		= kp_opt_init,
 	.test_cases	= optimizer_cases,
 };
 kunit_test_suite(optimizer_suite);

@@ -19,7 +19,7 @@
 
 #include "../pool.h"
 
-/* What the tests keep in an instance. */
+/* What the tests store in an instance. */
 struct note {
 	int	taken;
 	u8	pattern[20];
@@ -38,7 +38,9 @@ static struct kretprobe_instance *kretprobe_pool_get(struct kretprobe_holder *rp
 {
 	struct kretprobe_instance *ri;
 
-	return kretprobe_pool_get_local(rph, &ri) || kretprobe_pool_get_remote(rph, &ri) ? ri : NULL;
+	if (kretprobe_pool_get_local(rph, &ri) || kretprobe_pool_get_remote(rph, &ri))
+		return ri;
+	return NULL;
 }
 
 static struct note *note_of(struct kretprobe_instance *ri)
@@ -74,7 +76,7 @@ static void give_back(struct kretprobe_pool_test *t, int n)
 		kretprobe_pool_put(t->ri[n]);
 }
 
-/* Pools are freed by a worker after a grace period. */
+/* A worker frees pools after a grace period. */
 static bool all_freed(struct kretprobe_pool_test *t)
 {
 	unsigned long end = jiffies + 20 * HZ;
@@ -127,7 +129,7 @@ static void data_belongs_to_the_user(struct kunit *test)
 		memset(note_of(t->ri[i])->pattern, i + 1, sizeof(struct note) - sizeof(int));
 	give_back(t, n);
 	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), n);
-	/* All patterns are still there, each as a whole. */
+	/* All patterns are intact. */
 	for (i = 0; i < n; i++)
 		odd += !!memchr_inv(note_of(t->ri[i])->pattern,
 				    note_of(t->ri[i])->pattern[0],
@@ -137,7 +139,7 @@ static void data_belongs_to_the_user(struct kunit *test)
 	kretprobe_pool_destroy(t->rph);
 }
 
-static void p_ret_03_absurd_sizes(struct kunit *test)
+static void absurd_sizes_are_refused(struct kunit *test)
 {
 	static const int sizes[] = { INT_MAX, INT_MAX / 2, 1 << 26, 1 << 20 };
 	struct kretprobe_pool_test *t = test->priv;
@@ -154,11 +156,11 @@ static void p_ret_03_absurd_sizes(struct kunit *test)
 }
 
 /*
- * Somebody reads the head, and is interrupted by one who takes the first
- * instance and the second, and puts the first back. The head names the same
- * instance as before, but what had been read as its successor is in use.
+ * A reader of the head is interrupted by one that takes the first instance and the
+ * second, and puts the first back. The head names the same instance as before, but the
+ * successor that was read is in use.
  */
-static void p_ret_31_aba(struct kunit *test)
+static void pool_head_has_no_aba_problem(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	struct kretprobe_instance *a, *b;
@@ -182,7 +184,7 @@ static void p_ret_31_aba(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	KUNIT_EXPECT_EQ(test, lower_32_bits(before), lower_32_bits(after));
 	KUNIT_EXPECT_NE(test, before, after);
-	/* So the exchange that was interrupted fails. */
+	/* So the interrupted exchange fails. */
 	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(head, &before,
 					       before - lower_32_bits(before) + b->ref));
 	kretprobe_pool_put(b);
@@ -204,8 +206,8 @@ static long take_all(void *arg)
 	return take(arg, MAX_INSTANCES);
 }
 
-/* What comes back on one CPU can be had on all. */
-static void p_ret_30_other_cpus_lists(struct kunit *test)
+/* Instances that are put back on one CPU are available on all. */
+static void instances_of_other_cpus_are_found(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	int giver, taker;
@@ -228,7 +230,7 @@ static void wait_for_growth(struct kretprobe_pool *pool)
 	flush_work(&pool->grow);
 }
 
-static void p_ret_02_growth(struct kunit *test)
+static void pool_grows_when_it_runs_out(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	struct kretprobe_pool *pool;
@@ -245,7 +247,7 @@ static void p_ret_02_growth(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, rounds, 12);
 
-	/* Not beyond. */
+	/* Not beyond the limit. */
 	n = take(t, MAX_INSTANCES);
 	wait_for_growth(pool);
 	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
@@ -259,7 +261,7 @@ static void p_ret_02_growth(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
-static void p_ret_01_no_growth_unless_asked_for(struct kunit *test)
+static void no_growth_unless_asked_for(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	int n;
@@ -272,7 +274,7 @@ static void p_ret_01_no_growth_unless_asked_for(struct kunit *test)
 	kretprobe_pool_destroy(t->rph);
 }
 
-/* While it grows, or right after it has been told to. */
+/* While it grows, or right after growth was requested. */
 static void destroyed_while_growing(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
@@ -289,7 +291,7 @@ static void destroyed_while_growing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
-static void p_ret_15_destroyed_with_calls_in_flight(struct kunit *test)
+static void destroyed_with_calls_in_flight(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	int i, n;
@@ -310,8 +312,8 @@ static void p_ret_15_destroyed_with_calls_in_flight(struct kunit *test)
 }
 
 /*
- * Everybody at once: on each CPU a thread, and a timer that interrupts it
- * anywhere, take instances and give them back.
+ * All at once: on each CPU a thread, and a timer that interrupts it anywhere, take
+ * instances and put them back.
  */
 
 struct player {
@@ -325,7 +327,7 @@ struct player {
 	bool			stop;
 };
 
-/* Nobody else may have it meanwhile. */
+/* Nobody else may have it at the same time. */
 static void play(struct player *p, int keep)
 {
 	struct kretprobe_instance *ri[4];
@@ -384,7 +386,7 @@ static bool played_enough(struct player *p, int nr)
 	return rounds > 1000 && ticks > 100;
 }
 
-static void p_ret_08_p_ret_31_all_at_once(struct kunit *test)
+static void all_at_once(struct kunit *test)
 {
 	int nr_cpus = num_online_cpus(), cpu, i = 0, size = 4 * nr_cpus, n;
 	struct kretprobe_pool_test *t = test->priv;
@@ -407,7 +409,7 @@ static void p_ret_08_p_ret_31_all_at_once(struct kunit *test)
 		i++;
 	}
 	KUNIT_EXPECT_EQ(test, i, nr_cpus);
-	/* A machine that others load gives little of it in a second. */
+	/* On a loaded machine, little happens in a second. */
 	do {
 		msleep(1000);
 	} while (!played_enough(p, i) && time_before(jiffies, end));
@@ -418,9 +420,9 @@ static void p_ret_08_p_ret_31_all_at_once(struct kunit *test)
 		wait_for_completion(&p[i].ready);
 		stolen += atomic_read(&p[i].stolen);
 	}
-	KUNIT_EXPECT_EQ_MSG(test, stolen, 0, "instances in two hands");
+	KUNIT_EXPECT_EQ_MSG(test, stolen, 0, "an instance was handed out twice");
 
-	/* None got lost, and none is there twice. */
+	/* None is lost, and none is there twice. */
 	n = take(t, MAX_INSTANCES);
 	KUNIT_EXPECT_EQ(test, n, size);
 	give_back(t, n);
@@ -429,8 +431,8 @@ static void p_ret_08_p_ret_31_all_at_once(struct kunit *test)
 }
 
 /*
- * Instances come back on all CPUs while the pool is destroyed: each is counted
- * exactly once, by whoever finds it.
+ * Instances are put back on all CPUs while the pool is destroyed. Each is counted
+ * exactly once, whoever finds it.
  */
 
 struct returner {
@@ -451,7 +453,7 @@ static void return_all(struct work_struct *work)
 		kretprobe_pool_put(r->ri[r->n]);
 }
 
-static void p_ret_15_destroyed_while_calls_return(struct kunit *test)
+static void destroyed_while_calls_return(struct kunit *test)
 {
 	int nr_cpus = num_online_cpus(), cpu, i, round, each = 8;
 	struct kretprobe_pool_test *t = test->priv;
@@ -496,7 +498,7 @@ static int kretprobe_pool_test_init(struct kunit *test)
 		return -ENOMEM;
 
 	test->priv = t;
-	/* Those of others that are being freed are none of ours. */
+	/* Pools of other users that are being freed do not count. */
 	rcu_barrier();
 	msleep(10);
 	t->pools = kretprobe_pool_count();
@@ -506,15 +508,15 @@ static int kretprobe_pool_test_init(struct kunit *test)
 static struct kunit_case kretprobe_pool_testcases[] = {
 	KUNIT_CASE(as_many_as_asked_for),
 	KUNIT_CASE(data_belongs_to_the_user),
-	KUNIT_CASE(p_ret_03_absurd_sizes),
-	KUNIT_CASE(p_ret_31_aba),
-	KUNIT_CASE(p_ret_30_other_cpus_lists),
-	KUNIT_CASE(p_ret_02_growth),
-	KUNIT_CASE(p_ret_01_no_growth_unless_asked_for),
+	KUNIT_CASE(absurd_sizes_are_refused),
+	KUNIT_CASE(pool_head_has_no_aba_problem),
+	KUNIT_CASE(instances_of_other_cpus_are_found),
+	KUNIT_CASE(pool_grows_when_it_runs_out),
+	KUNIT_CASE(no_growth_unless_asked_for),
 	KUNIT_CASE(destroyed_while_growing),
-	KUNIT_CASE(p_ret_15_destroyed_with_calls_in_flight),
-	KUNIT_CASE(p_ret_08_p_ret_31_all_at_once),
-	KUNIT_CASE(p_ret_15_destroyed_while_calls_return),
+	KUNIT_CASE(destroyed_with_calls_in_flight),
+	KUNIT_CASE(all_at_once),
+	KUNIT_CASE(destroyed_while_calls_return),
 	{}
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of sites: their states, their users, and what the dispatcher makes of
- * both. The addresses are none of the kernel's, nothing is ever armed.
+ * Tests of sites: their states, their users, and how the dispatcher treats both. The
+ * addresses are outside of the kernel, and nothing is ever armed.
  */
 
 #include <kunit/test.h>
@@ -27,7 +27,7 @@ struct site_user {
 	int			ret;
 };
 
-/* What is needed by one case. Handlers log who was called. */
+/* The fixture of a case. Handlers log their calls. */
 struct site_test {
 	struct kprobe_site	*sites[4];
 	struct site_user		user[NR_USERS];
@@ -57,7 +57,7 @@ static void log_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags
 	site_test_log(u->t, u->id + 'A' - 'a');
 }
 
-/* What the dispatcher called since the last time. */
+/* What the dispatcher has called since the last time. */
 static const char *dispatched_pre(struct site_test *t, struct kprobe_site *site)
 {
 	memset(t->log, 0, sizeof(t->log));
@@ -76,7 +76,7 @@ static const char *dispatched_post(struct site_test *t, struct kprobe_site *site
 	return t->log;
 }
 
-/* The READY site of a case; kprobe_mutex is held. */
+/* A READY site for a case; kprobe_mutex is held. */
 static struct kprobe_site *ready_site(struct kunit *test)
 {
 	struct site_test *t = test->priv;
@@ -93,7 +93,7 @@ static struct kprobe_site *ready_site(struct kunit *test)
 	return site;
 }
 
-/* Written down once more, from the picture and not from the table. */
+/* Written again from the diagram, not copied from the table. */
 static const struct {
 	enum kprobe_site_state from, to;
 } legal_moves[] = {
@@ -187,12 +187,12 @@ static void site_gone_makes_room_for_another(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&t->user[0].kp));
 	KUNIT_EXPECT_NULL(test, kprobe_site_at(FAKE_ADDR));
 	KUNIT_EXPECT_PTR_EQ(test, kprobe_site_of_user(&t->user[0].kp), old);
-	/* For hits that had begun; a grace period later it is released. */
+	/* For hits that had begun; released a grace period later. */
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &old->head.kp);
 	kprobe_site_release(old);
 	KUNIT_EXPECT_NULL(test, get_kprobe((void *)FAKE_ADDR));
 
-	/* The code came back: the address has a site with a life of its own. */
+	/* The code came back: the address gets a new site with its own life cycle. */
 	new = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_BREAKPOINT);
 	KUNIT_EXPECT_NOT_NULL(test, new);
 	t->sites[1] = new;
@@ -208,7 +208,7 @@ static void site_gone_makes_room_for_another(struct kunit *test)
 	}
 	kprobe_site_del_user(old, &t->user[0].kp);
 
-	/* The death of the old one does not take the new one out of the table. */
+	/* The end of the old site does not remove the new one from the table. */
 	destroy(old);
 	t->sites[0] = NULL;
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &new->head.kp);
@@ -297,7 +297,7 @@ static void site_counts_its_users(struct kunit *test)
 #undef EXPECT_USERS
 }
 
-static void site_p_agg_09_takes_only_the_disabled_flag(struct kunit *test)
+static void site_takes_only_the_disabled_flag(struct kunit *test)
 {
 	struct site_test *t = test->priv;
 	struct kprobe *p = &t->user[0].kp;
@@ -358,7 +358,10 @@ static int log_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	return u->ret;
 }
 
-/* Faults in a handler belong to its probe: such a user is not called directly. */
+/*
+ * Faults in a handler are reported to its probe, so such a user is not called
+ * directly.
+ */
 static void site_fault_handler_stays(struct kunit *test)
 {
 	struct site_test *t = test->priv;
@@ -389,7 +392,7 @@ static void site_fault_handler_stays(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kprobe_site_has_fault(site));
 }
 
-/* What the dispatcher called for a fault, and whether it was settled. */
+/* What the dispatcher called for a fault, and whether it was handled. */
 static const char *dispatched_fault(struct site_test *t, struct kprobe_site *site,
 				    int *settled)
 {
@@ -400,7 +403,7 @@ static const char *dispatched_fault(struct site_test *t, struct kprobe_site *sit
 	return t->log;
 }
 
-/* All that are enabled are asked, newest first, until one settles it. */
+/* All enabled users are asked, newest first, until one handles it. */
 static void site_dispatches_faults(struct kunit *test)
 {
 	struct site_test *t = test->priv;
@@ -426,7 +429,7 @@ static void site_dispatches_faults(struct kunit *test)
 		kprobe_site_del_user(site, &t->user[i].kp);
 }
 
-/* Only breakpoints that are, or may become, part of the text are in a range of it. */
+/* Only breakpoints that are, or may become, part of the text count. */
 static void site_first_in_a_range(struct kunit *test)
 {
 	struct site_test *t = test->priv;
@@ -449,7 +452,10 @@ static void site_first_in_a_range(struct kunit *test)
 	kprobe_site_move(t->sites[0], KPROBE_SITE_READY);
 	kprobe_site_move(ready, KPROBE_SITE_READY);
 
-	/* The call of ftrace is not the core's, and the NEW one is not prepared. */
+	/*
+	 * An ftrace call does not belong to the core, and the NEW site is not
+	 * prepared.
+	 */
 	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &ready->head.kp);
 	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 24));
 	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 25), &ready->head.kp);
@@ -467,7 +473,7 @@ static void site_first_in_a_range(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR + 17, FAKE_ADDR + 100));
 }
 
-static void site_p_agg_01_dispatches_newest_first(struct kunit *test)
+static void site_dispatches_newest_first(struct kunit *test)
 {
 	struct site_test *t = test->priv;
 	struct kprobe_site *site;
@@ -487,7 +493,7 @@ static void site_p_agg_01_dispatches_newest_first(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "cba");
 	KUNIT_EXPECT_STREQ(test, dispatched_post(t, site), "CBA");
 
-	/* Non-zero ends it, and is what the backend gets. */
+	/* A non-zero result ends the walk, and is returned to the backend. */
 	t->user[1].ret = 1;
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "cb");
 	scoped_guard(preempt)
@@ -498,7 +504,7 @@ static void site_p_agg_01_dispatches_newest_first(struct kunit *test)
 		i = kprobe_site_pre_handler(&site->head.kp, &t->regs);
 	KUNIT_EXPECT_EQ(test, i, 0);
 
-	/* Who is disabled, or has no handler, is passed over. */
+	/* Users that are disabled, or have no handler, are skipped. */
 	kprobe_site_enable_user(site, &t->user[2].kp, false);
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "ba");
 	KUNIT_EXPECT_STREQ(test, dispatched_post(t, site), "BA");
@@ -507,7 +513,7 @@ static void site_p_agg_01_dispatches_newest_first(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "a");
 	KUNIT_EXPECT_STREQ(test, dispatched_post(t, site), "B");
 
-	/* One user: the short way. */
+	/* A single user: the fast path. */
 	kprobe_site_del_user(site, &t->user[2].kp);
 	kprobe_site_del_user(site, &t->user[1].kp);
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "a");
@@ -516,7 +522,7 @@ static void site_p_agg_01_dispatches_newest_first(struct kunit *test)
 	kprobe_site_del_user(site, &t->user[0].kp);
 }
 
-static void site_p_base_16_only_enabled_users_are_charged(struct kunit *test)
+static void site_only_enabled_users_are_charged(struct kunit *test)
 {
 	struct site_test *t = test->priv;
 	struct kprobe_site *site;
@@ -540,7 +546,7 @@ static void site_p_base_16_only_enabled_users_are_charged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&site->misses[KPROBE_MISS_NESTED]), 5);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&site->misses[KPROBE_MISS_POOL]), 0);
 
-	/* A backend may know a probe of its own. */
+	/* A backend may have a probe of its own. */
 	kprobes_inc_nmissed_count(&alone);
 	KUNIT_EXPECT_EQ(test, alone.nmissed, 1);
 
@@ -563,7 +569,7 @@ static void site_draining_takes_a_new_user(struct kunit *test)
 	kprobe_site_del_user(site, &t->user[0].kp);
 	list_move_tail(&site->reap, &reap);
 
-	/* Still found by those who trapped before. */
+	/* Still found by hits that trapped before. */
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &site->head.kp);
 
 	kprobe_site_add_user(site, &t->user[1].kp);
@@ -613,13 +619,13 @@ static struct kunit_case site_cases[] = {
 	KUNIT_CASE(site_gone_makes_room_for_another),
 	KUNIT_CASE(site_walk_is_in_order_of_addresses),
 	KUNIT_CASE(site_counts_its_users),
-	KUNIT_CASE(site_p_agg_09_takes_only_the_disabled_flag),
+	KUNIT_CASE(site_takes_only_the_disabled_flag),
 	KUNIT_CASE(site_post_handler_stays),
 	KUNIT_CASE(site_fault_handler_stays),
 	KUNIT_CASE(site_dispatches_faults),
 	KUNIT_CASE(site_first_in_a_range),
-	KUNIT_CASE(site_p_agg_01_dispatches_newest_first),
-	KUNIT_CASE(site_p_base_16_only_enabled_users_are_charged),
+	KUNIT_CASE(site_dispatches_newest_first),
+	KUNIT_CASE(site_only_enabled_users_are_charged),
 	KUNIT_CASE(site_draining_takes_a_new_user),
 	{}
 };

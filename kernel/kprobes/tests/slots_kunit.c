@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the instruction slots, on a cache of their own with pages that
- * nobody executes.
+ * Tests of the instruction slots, on caches of their own with pages that are never
+ * executed.
  */
 
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/gfp.h>
+#include <linux/kprobes-test.h>
 #include <linux/kallsyms.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
@@ -24,9 +25,8 @@
 #define NR_SLOTS	(NR_PAGES * SLOTS_PER_PAGE)
 
 /*
- * The caches are never destroyed, so they and the one page that each of them
- * keeps live here and not in a fixture. Every case begins and ends without a
- * slot in use.
+ * The caches are never destroyed. So they and the one page that each of them keeps are
+ * static, not in a fixture. Every case begins and ends without a slot in use.
  */
 static atomic_t pages_out;
 static bool no_memory;
@@ -63,7 +63,9 @@ static struct kprobe_slot_cache tasks_cache = {
 	.tasks_rcu	= true,
 };
 
-/* What an architecture sets aside in its text need not begin with a page. */
+/*
+ * Regions that an architecture reserves in its text need not start at a page boundary.
+ */
 #define CROOKED		100
 
 static void *crooked_page_alloc(void)
@@ -88,7 +90,7 @@ static struct kprobe_slot_cache crooked_cache = {
 };
 
 /*
- * Regions of 1 MiB that exist only as numbers. Each page starts with a head, and
+ * Regions of 1 MiB that exist only as numbers. Each page starts with a header that
  * records the region it was allocated for.
  */
 #define REGION_SHIFT	20
@@ -143,7 +145,7 @@ static void give_all_back(struct slots_test *t, bool dirty)
 		kprobe_slot_free(t->cache, (void *)t->slot[--t->nr], dirty);
 }
 
-/* Pages go back some time after a grace period. */
+/* Pages are freed some time after a grace period. */
 static void wait_for_pages(int nr)
 {
 	int i;
@@ -240,7 +242,7 @@ static void let_go(struct holder *h)
 	kthread_stop(h->task);
 }
 
-/* It was dirty, and can be had when all grace periods are over. */
+/* It was dirty, and is available after all grace periods. */
 static void expect_again(struct kunit *test, unsigned long dirty)
 {
 	struct slots_test *t = test->priv;
@@ -248,10 +250,10 @@ static void expect_again(struct kunit *test, unsigned long dirty)
 	kprobe_slots_flush(t->cache);
 	while (t->nr < NR_SLOTS && take(t, 1) && t->slot[t->nr - 1] != dirty)
 		;
-	KUNIT_EXPECT_EQ_MSG(test, t->slot[t->nr - 1], dirty, "it is lost");
+	KUNIT_EXPECT_EQ_MSG(test, t->slot[t->nr - 1], dirty, "the slot is lost");
 }
 
-static void slots_p_mem_03_dirty_one_waits_for_a_grace_period(struct kunit *test)
+static void slots_dirty_one_waits_for_a_grace_period(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 	unsigned long dirty;
@@ -278,7 +280,7 @@ static void slots_p_mem_03_dirty_one_waits_for_a_grace_period(struct kunit *test
 }
 
 #ifdef CONFIG_TASKS_RCU
-/* As if preempted in a slot: not a reader, and it does not schedule. */
+/* As if preempted in a slot: not a reader, and not scheduling. */
 static int hold_tasks(void *data)
 {
 	struct holder *h = data;
@@ -291,9 +293,9 @@ static int hold_tasks(void *data)
 }
 #endif
 
-static void slots_p_mem_03_p_hit_29_dirty_one_waits_for_tasks(struct kunit *test)
-{
 #ifdef CONFIG_TASKS_RCU
+static void slots_dirty_one_waits_for_tasks(struct kunit *test)
+{
 	struct slots_test *t = test->priv;
 	struct holder h = {};
 	unsigned long dirty;
@@ -308,7 +310,7 @@ static void slots_p_mem_03_p_hit_29_dirty_one_waits_for_tasks(struct kunit *test
 
 	dirty = t->slot[--t->nr];
 	kprobe_slot_free(t->cache, (void *)dirty, true);
-	/* All that could bring it back but the grace period of tasks. */
+	/* Everything that could free it, except the grace period of tasks. */
 	synchronize_rcu();
 	rcu_barrier();
 	flush_work(&t->cache->work);
@@ -317,24 +319,35 @@ static void slots_p_mem_03_p_hit_29_dirty_one_waits_for_tasks(struct kunit *test
 	let_go(&h);
 	KUNIT_EXPECT_FALSE_MSG(test, again, "a task may still be in it");
 	expect_again(test, dirty);
-#else
-	kunit_skip(test, "needs TASKS_RCU");
-#endif
 }
-
-/* On x86 a step with a jump at its end has interrupts on; others cannot be preempted. */
-static void slots_p_hit_29_those_of_the_kernel_wait_for_tasks(struct kunit *test)
+#else
+static void slots_dirty_one_waits_for_tasks(struct kunit *test)
 {
+	kunit_skip(test, "needs TASKS_RCU");
+}
+#endif
+
+/* The caches of the kernel, or NULL. */
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
-	KUNIT_EXPECT_EQ(test, kprobe_insn_slots.tasks_rcu,
-			IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_PREEMPTION));
+static struct kprobe_slot_cache *const insn_slots = &kprobe_insn_slots;
+#else
+static struct kprobe_slot_cache *const insn_slots;
 #endif
 #ifdef CONFIG_OPTPROBES
-	KUNIT_EXPECT_TRUE(test, kprobe_optinsn_slots.tasks_rcu);
+static struct kprobe_slot_cache *const optinsn_slots = &kprobe_optinsn_slots;
+#else
+static struct kprobe_slot_cache *const optinsn_slots;
 #endif
-#if !defined(__ARCH_WANT_KPROBES_INSN_SLOT) && !defined(CONFIG_OPTPROBES)
-	kunit_skip(test, "the architecture has no slots");
-#endif
+
+/* Only a boosted copy can be preempted; steps run with interrupts off. */
+static void slots_those_of_the_kernel_wait_for_tasks(struct kunit *test)
+{
+	if (!insn_slots && !optinsn_slots)
+		kunit_skip(test, "the architecture has no slots");
+	if (insn_slots)
+		KUNIT_EXPECT_EQ(test, insn_slots->tasks_rcu, KPROBES_TEST_HAS_PREEMPTIBLE_STEPS);
+	if (optinsn_slots)
+		KUNIT_EXPECT_TRUE(test, optinsn_slots->tasks_rcu);
 }
 
 static void check_dirty_ones_come_back(struct kunit *test)
@@ -357,7 +370,7 @@ static void slots_dirty_ones_come_back(struct kunit *test)
 	check_dirty_ones_come_back(test);
 }
 
-static void slots_p_mem_03_p_hit_29_dirty_ones_come_back_after_rcu_tasks(struct kunit *test)
+static void slots_dirty_ones_come_back_after_rcu_tasks(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 
@@ -365,7 +378,7 @@ static void slots_p_mem_03_p_hit_29_dirty_ones_come_back_after_rcu_tasks(struct 
 	check_dirty_ones_come_back(test);
 }
 
-/* Some that were dirty when a grace period began, and some later. */
+/* Some became dirty before a grace period began, and some later. */
 static void slots_dirty_ones_of_two_grace_periods(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
@@ -397,17 +410,17 @@ static void check_pages_are_given_back(struct kunit *test, bool dirty)
 	KUNIT_EXPECT_LE(test, atomic_read(&pages_out), max(t->pages_before, 1));
 }
 
-static void slots_p_mem_04_pages_are_given_back(struct kunit *test)
+static void slots_pages_are_given_back(struct kunit *test)
 {
 	check_pages_are_given_back(test, false);
 }
 
-static void slots_p_mem_04_dirty_pages_are_given_back(struct kunit *test)
+static void slots_dirty_pages_are_given_back(struct kunit *test)
 {
 	check_pages_are_given_back(test, true);
 }
 
-/* A probe that comes and goes does not cost a page each time. */
+/* Registering and unregistering a probe does not cost a page each time. */
 static void slots_last_page_is_kept(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
@@ -446,7 +459,7 @@ static void slots_know_their_addresses(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(t->cache, page));
 }
 
-static void slots_p_mem_07_are_symbols(struct kunit *test)
+static void slots_are_symbols(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 	unsigned long pages[2 * NR_PAGES], value;
@@ -467,7 +480,7 @@ static void slots_p_mem_07_are_symbols(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, i, NR_PAGES);
 	KUNIT_EXPECT_LE(test, i, NR_PAGES + 1);
-	KUNIT_EXPECT_EQ_MSG(test, nr, 0, "the rest that is for the next owner");
+	KUNIT_EXPECT_EQ_MSG(test, nr, 0, "what is left for the next owner");
 
 	/* Each slot is in exactly one of the symbols. */
 	for (k = 0; k < NR_SLOTS; k++) {
@@ -489,14 +502,14 @@ static void slots_without_memory(struct kunit *test)
 	no_memory = true;
 	nr = take(t, NR_SLOTS);
 	no_memory = false;
-	/* What pages there were could still be used. */
+	/* The existing pages are still usable. */
 	KUNIT_EXPECT_LE(test, nr, SLOTS_PER_PAGE);
 	KUNIT_EXPECT_EQ(test, take(t, NR_SLOTS - nr), NR_SLOTS);
 }
 
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 static void slots_of_the_kernel_are_text(struct kunit *test)
 {
-#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 	kprobe_opcode_t *slot = get_insn_slot();
 
 	KUNIT_ASSERT_NOT_NULL(test, slot);
@@ -504,15 +517,18 @@ static void slots_of_the_kernel_are_text(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kernel_text_address((unsigned long)slot));
 	KUNIT_EXPECT_FALSE(test, is_kprobe_insn_slot((unsigned long)test));
 	free_insn_slot(slot, 0);
-#else
-	kunit_skip(test, "the architecture has no instruction slots");
-#endif
 }
-
-/* Who gets the page next can write to it. */
-static void slots_p_mem_02_pages_are_writable_when_free(struct kunit *test)
+#else
+static void slots_of_the_kernel_are_text(struct kunit *test)
 {
+	kunit_skip(test, "the architecture has no instruction slots");
+}
+#endif
+
+/* The next owner of the page can write to it. */
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+static void slots_pages_are_writable_when_free(struct kunit *test)
+{
 	unsigned int i, nr = 4 * PAGE_SIZE / kprobe_insn_slots.slot_size;
 	struct page *pages[2 * 4] = {};
 	unsigned int nr_pages = 0, nr_freed = 0, waits;
@@ -526,7 +542,7 @@ static void slots_p_mem_02_pages_are_writable_when_free(struct kunit *test)
 		if (!slot[i] || !is_vmalloc_or_module_addr(slot[i]) ||
 		    nr_pages == ARRAY_SIZE(pages))
 			continue;
-		/* In the order of the slots, many of which are on one page. */
+		/* In the order of the slots, many of which share a page. */
 		pages[nr_pages] = vmalloc_to_page(slot[i]);
 		if (!nr_pages || pages[nr_pages] != pages[nr_pages - 1])
 			get_page(pages[nr_pages++]);
@@ -537,7 +553,7 @@ static void slots_p_mem_02_pages_are_writable_when_free(struct kunit *test)
 	}
 	kprobe_slots_flush(&kprobe_insn_slots);
 
-	/* All but one, which is kept; and one that others have slots on. */
+	/* All but one, which is kept, and one in which other users have slots. */
 	for (i = 0, waits = 0; i < nr_pages; i++) {
 		while (page_count(pages[i]) > 1 && waits++ < 500)
 			msleep(10);
@@ -555,12 +571,15 @@ static void slots_p_mem_02_pages_are_writable_when_free(struct kunit *test)
 		KUNIT_EXPECT_GE(test, nr_freed + 2, nr_pages);
 	else
 		kunit_skip(test, "slots are not in pages of their own");
-#else
-	kunit_skip(test, "the architecture has no instruction slots");
-#endif
 }
+#else
+static void slots_pages_are_writable_when_free(struct kunit *test)
+{
+	kunit_skip(test, "the architecture has no instruction slots");
+}
+#endif
 
-/* Both halves of what is in two pages are found, and who has the slots. */
+/* Both halves of two pages are found, and the owners of their slots. */
 static void slots_in_crooked_pages(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
@@ -655,11 +674,11 @@ static void slots_no_page_fails_that_region_only(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kprobe_slot_get_near(&region_cache, NO_MEMORY + 5));
 	KUNIT_EXPECT_TRUE(test, take_near(t, NO_MEMORY - 1));
 	KUNIT_EXPECT_TRUE(test, take_near(t, NO_MEMORY + (1 << REGION_SHIFT)));
-	/* A slot that may be anywhere is still to be had, and not from a region. */
+	/* A slot without a region is still available, and not from a region. */
 	KUNIT_ASSERT_EQ(test, take(t, 1), 3);
 	KUNIT_EXPECT_EQ(test, region_of(t->slot[2]), 0);
 	KUNIT_EXPECT_NE(test, t->slot[2] & PAGE_MASK, t->slot[0] & PAGE_MASK);
-	/* Another attempt, which must not find a trace of the first one. */
+	/* Another attempt, which must find no trace of the first one. */
 	KUNIT_EXPECT_NULL(test, kprobe_slot_get_near(&region_cache, NO_MEMORY));
 	give_all_back(t, false);
 	t->pages_before += 3;
@@ -727,14 +746,14 @@ static void slots_test_exit(struct kunit *test)
 static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_are_unique_aligned_and_apart),
 	KUNIT_CASE(slots_clean_one_is_used_again_at_once),
-	KUNIT_CASE(slots_p_mem_03_dirty_one_waits_for_a_grace_period),
-	KUNIT_CASE(slots_p_mem_03_p_hit_29_dirty_one_waits_for_tasks),
-	KUNIT_CASE(slots_p_hit_29_those_of_the_kernel_wait_for_tasks),
+	KUNIT_CASE(slots_dirty_one_waits_for_a_grace_period),
+	KUNIT_CASE(slots_dirty_one_waits_for_tasks),
+	KUNIT_CASE(slots_those_of_the_kernel_wait_for_tasks),
 	KUNIT_CASE(slots_dirty_ones_come_back),
-	KUNIT_CASE(slots_p_mem_03_p_hit_29_dirty_ones_come_back_after_rcu_tasks),
+	KUNIT_CASE(slots_dirty_ones_come_back_after_rcu_tasks),
 	KUNIT_CASE(slots_dirty_ones_of_two_grace_periods),
-	KUNIT_CASE(slots_p_mem_04_pages_are_given_back),
-	KUNIT_CASE(slots_p_mem_04_dirty_pages_are_given_back),
+	KUNIT_CASE(slots_pages_are_given_back),
+	KUNIT_CASE(slots_dirty_pages_are_given_back),
 	KUNIT_CASE(slots_last_page_is_kept),
 	KUNIT_CASE(slots_know_their_addresses),
 	KUNIT_CASE(slots_in_crooked_pages),
@@ -743,10 +762,10 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_no_page_fails_that_region_only),
 	KUNIT_CASE(slots_the_head_of_a_page_has_no_owner),
 	KUNIT_CASE(slots_near_without_regions_are_anywhere),
-	KUNIT_CASE(slots_p_mem_07_are_symbols),
+	KUNIT_CASE(slots_are_symbols),
 	KUNIT_CASE(slots_without_memory),
 	KUNIT_CASE(slots_of_the_kernel_are_text),
-	KUNIT_CASE(slots_p_mem_02_pages_are_writable_when_free),
+	KUNIT_CASE(slots_pages_are_writable_when_free),
 	{}
 };
 

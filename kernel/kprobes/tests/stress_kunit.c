@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Probes come and go for some seconds while all CPUs call the functions. When
- * it is over, all counters have to add up, and no handler may have run on a
- * probe that was unregistered.
+ * Probes come and go for some seconds while all CPUs call the functions. In the end,
+ * all counters have to add up, and no handler may have run for a probe that was
+ * unregistered.
  */
 
 #include <kunit/test.h>
@@ -16,15 +16,10 @@
 #include <linux/slab.h>
 
 #include "../arm.h"
+#include "helpers.h"
 
 #define STRESS_TIME	(2 * HZ)
 #define POISON		0x5a
-
-/*
- * Some architectures look for an ftrace site in the first bytes of a function,
- * without asking where it ends. So these have some more.
- */
-#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
 
 static noinline __noclone notrace u32 kp_stress_plain(u32 v)
 {
@@ -39,7 +34,7 @@ static noinline __noclone u32 kp_stress_traced(u32 v)
 	return v + 5;
 }
 
-/* Called by handlers: each hit is a nested one. */
+/* Called by handlers, so each hit is nested. */
 static noinline __noclone notrace u32 kp_stress_nested(u32 v)
 {
 	KP_PADDING;
@@ -57,7 +52,7 @@ static const char * const symbols[] = { "kp_stress_plain", "kp_stress_traced" };
 
 enum { ALIVE = 0x600d, DEAD = 0xdead };
 
-/* A probe that knows whether it may be called. */
+/* A probe that records whether it may be called. */
 struct probe {
 	struct kprobe	kp;
 #ifdef CONFIG_KRETPROBES
@@ -94,7 +89,7 @@ static void stress_post(struct kprobe *kp, struct pt_regs *regs, unsigned long f
 #ifdef CONFIG_KRETPROBES
 static int stress_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	/* Not get_kretprobe(), which is NULL from the start of unregistering on. */
+	/* Not get_kretprobe(), which returns NULL from the start of unregistering. */
 	struct probe *p = container_of(ri->rp, struct probe, rp);
 
 	if (READ_ONCE(p->state) != ALIVE)
@@ -114,7 +109,7 @@ static int stress_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 }
 #endif
 
-/* Threads that run until they are told, and say how it went. */
+/* Threads that run until they are stopped, and report the result. */
 struct worker {
 	struct task_struct	*task;
 	bool			*stop;
@@ -132,7 +127,7 @@ static int calling_thread(void *data)
 	while (!READ_ONCE(*w->stop)) {
 		w->wrong += plain(w->rounds) != (u32)w->rounds + 3;
 		w->wrong += traced(w->rounds) != (u32)w->rounds + 5;
-		/* The others must come to their turn. */
+		/* Let the others run, too. */
 		if (++w->rounds % 64 == 0)
 			usleep_range(20, 50);
 	}
@@ -170,7 +165,7 @@ static bool register_round(struct worker *w, struct probe *p)
 	if (kind % 2)
 		p->kp.post_handler = stress_post;
 	ret = register_kprobe(&p->kp);
-	/* At an ftrace site of another one with a post handler. */
+	/* At an ftrace site that another probe with a post handler has claimed. */
 	if (ret == -EBUSY)
 		return true;
 	if (ret)
@@ -189,7 +184,7 @@ static bool register_round(struct worker *w, struct probe *p)
 #ifdef CONFIG_KRETPROBES
 out:
 #endif
-	/* From here on a call of a handler shows. */
+	/* From here on, a call of a handler is an error. */
 	WRITE_ONCE(p->state, DEAD);
 	memset(&p->kp, POISON, sizeof(p->kp));
 	return true;
@@ -234,7 +229,7 @@ static int hotplug_thread(void *data)
 
 	while (!READ_ONCE(*w->stop)) {
 		w->errors += !!remove_cpu(cpu);
-		/* No hit was cut off there. */
+		/* No hit was lost there. */
 		w->wrong += !!per_cpu(current_kprobe, cpu);
 		w->errors += !!add_cpu(cpu);
 		w->rounds++;
@@ -312,7 +307,7 @@ static void expect_all_well(struct kunit *test, struct crew *c)
 			    "a handler ran after its probe was unregistered");
 }
 
-/* A probe that stays, to be compared with what was called. */
+/* A probe that stays, to be compared with the number of calls. */
 static void stay(struct kunit *test, struct probe *p, const char *symbol)
 {
 	p->state = ALIVE;
@@ -327,7 +322,7 @@ static int count_nested(struct kprobe *kp, struct pt_regs *regs)
 	return 0;
 }
 
-static void stress_p_hit_08_p_agg_12_come_and_go(struct kunit *test)
+static void stress_probes_come_and_go(struct kunit *test)
 {
 	struct crew *c = crew_of_callers(test);
 	struct probe *inner;
@@ -345,13 +340,13 @@ static void stress_p_hit_08_p_agg_12_come_and_go(struct kunit *test)
 
 	expect_all_well(test, c);
 	KUNIT_EXPECT_GT(test, atomic_read(&nested_calls), 0);
-	/* P-BASE-16: each nested hit is counted, whatever CPU it was on. */
+	/* Each nested hit is counted, whatever CPU it was on. */
 	KUNIT_EXPECT_EQ(test, inner->kp.nmissed, atomic_read(&nested_calls));
 	KUNIT_EXPECT_EQ(test, atomic_read(&inner->hits), 0);
 }
 
-/* Those who stay see every call, whoever comes and goes at their site. */
-static void stress_p_agg_03_one_stays(struct kunit *test)
+/* Probes that stay see every call, whatever comes and goes at their site. */
+static void stress_one_stays(struct kunit *test)
 {
 	struct crew *c = crew_of_callers(test);
 	unsigned long calls, i;
@@ -359,7 +354,7 @@ static void stress_p_agg_03_one_stays(struct kunit *test)
 
 	p = kunit_kcalloc(test, 2, sizeof(*p), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, p);
-	/* Stop and start again, to have it registered for all of the calls. */
+	/* Stop and restart the callers, so that it is registered for all calls. */
 	WRITE_ONCE(c->stop, true);
 	for (i = 0; i < c->nr; i++)
 		kthread_stop(c->w[i].task);
@@ -377,7 +372,7 @@ static void stress_p_agg_03_one_stays(struct kunit *test)
 	KUNIT_EXPECT_GE(test, atomic_read(&p[0].hits) + p[0].kp.nmissed, calls);
 }
 
-static void stress_p_ret_27_global_switch(struct kunit *test)
+static void stress_global_switch_flips(struct kunit *test)
 {
 	struct crew *c = crew_of_callers(test);
 
@@ -388,9 +383,9 @@ static void stress_p_ret_27_global_switch(struct kunit *test)
 	expect_all_well(test, c);
 }
 
-static void stress_p_sys_02_cpu_comes_and_goes(struct kunit *test)
-{
 #ifdef CONFIG_HOTPLUG_CPU
+static void stress_cpu_comes_and_goes(struct kunit *test)
+{
 	struct crew *c;
 
 	if (num_online_cpus() < 2)
@@ -400,16 +395,19 @@ static void stress_p_sys_02_cpu_comes_and_goes(struct kunit *test)
 	hire(c, hotplug_thread, some_cpu(0));
 	work(c);
 	expect_all_well(test, c);
-#else
-	kunit_skip(test, "needs HOTPLUG_CPU");
-#endif
 }
+#else
+static void stress_cpu_comes_and_goes(struct kunit *test)
+{
+	kunit_skip(test, "needs HOTPLUG_CPU");
+}
+#endif
 
 static struct kunit_case stress_cases[] = {
-	KUNIT_CASE_SLOW(stress_p_hit_08_p_agg_12_come_and_go),
-	KUNIT_CASE_SLOW(stress_p_agg_03_one_stays),
-	KUNIT_CASE_SLOW(stress_p_ret_27_global_switch),
-	KUNIT_CASE_SLOW(stress_p_sys_02_cpu_comes_and_goes),
+	KUNIT_CASE_SLOW(stress_probes_come_and_go),
+	KUNIT_CASE_SLOW(stress_one_stays),
+	KUNIT_CASE_SLOW(stress_global_switch_flips),
+	KUNIT_CASE_SLOW(stress_cpu_comes_and_goes),
 	{}
 };
 

@@ -11,12 +11,7 @@
 #include "../arm.h"
 #include "../kill.h"
 #include "../site.h"
-
-/*
- * Some architectures look for an ftrace site in the first bytes of a function,
- * without asking where it ends. So these have some more.
- */
-#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+#include "helpers.h"
 
 static noinline __noclone notrace u32 kp_switch_plain(u32 v)
 {
@@ -115,7 +110,7 @@ static void switch_off_and_on(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kprobes_are_armed());
 	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_READY);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
-	/* What each user wants does not change. */
+	/* What each user has asked for does not change. */
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&s->a.kp));
 	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&s->b.kp));
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
@@ -132,7 +127,7 @@ static void switch_off_and_on(struct kunit *test)
 	unregister_kprobe(&s->b.kp);
 }
 
-static void switch_p_base_08_enable_while_off(struct kunit *test)
+static void switch_enable_while_off(struct kunit *test)
 {
 	struct switch_test *s = begin(test);
 
@@ -146,7 +141,7 @@ static void switch_p_base_08_enable_while_off(struct kunit *test)
 	unregister_kprobe(&s->a.kp);
 }
 
-static void switch_p_base_08_enable_shared_while_off(struct kunit *test)
+static void switch_enable_shared_while_off(struct kunit *test)
 {
 	struct switch_test *s = begin(test);
 
@@ -203,7 +198,7 @@ static void switch_unregister_while_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
 }
 
-/* A site that is not armed gets its first user with a post handler. */
+/* A disarmed site gets its first user with a post handler. */
 static void switch_post_handler_comes_while_off(struct kunit *test)
 {
 	struct switch_test *s = begin(test);
@@ -223,8 +218,8 @@ static void switch_post_handler_comes_while_off(struct kunit *test)
 }
 
 /*
- * Code that goes away may still be executed for a while after its probes are gone:
- * it is as if they had never been there. @post keeps jumps away.
+ * Code that goes away may still be executed for a while after its probes have gone. It
+ * must run as if it had never been probed. @post prevents jumps.
  */
 static void kill_range(struct kunit *test, bool post)
 {
@@ -247,7 +242,7 @@ static void kill_range(struct kunit *test, bool post)
 	KUNIT_ASSERT_MEMEQ(test, (void *)addr, before, sizeof(before));
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
 
-	/* It is not armed again, and another one is at the same address. */
+	/* It is not armed again, and another site takes its address. */
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), -EINVAL);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
@@ -260,12 +255,12 @@ static void kill_range(struct kunit *test, bool post)
 	unregister_kprobe(&s->b.kp);
 }
 
-static void switch_p_mod_01_text_whose_probes_are_gone(struct kunit *test)
+static void switch_text_whose_probes_are_gone(struct kunit *test)
 {
 	kill_range(test, true);
 }
 
-static void switch_p_mod_09_text_whose_jumps_are_gone(struct kunit *test)
+static void switch_text_whose_jumps_are_gone(struct kunit *test)
 {
 	kill_range(test, false);
 }
@@ -274,28 +269,10 @@ static void switch_p_mod_09_text_whose_jumps_are_gone(struct kunit *test)
 
 #define NR_SLEEPERS	3
 
-struct sleeper {
-	struct task_struct	*task;
-	struct completion	inside;
-	struct completion	*leave;
-	u32			returned;
-};
-
-static noinline __noclone notrace u32 kp_switch_sleeps(struct sleeper *s)
+static noinline __noclone notrace u32 kp_switch_sleeps(struct kp_sleeper *s)
 {
 	KP_PADDING;
-	complete(&s->inside);
-	wait_for_completion(s->leave);
-	return 0x5eed;
-}
-
-static int sleeper_thread(void *data)
-{
-	u32 (*volatile fn)(struct sleeper *s) = kp_switch_sleeps;
-	struct sleeper *s = data;
-
-	s->returned = fn(s);
-	return 0;
+	return kp_sleep(s);
 }
 
 static atomic_t returns;
@@ -306,11 +283,10 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* Also on architectures whose return trampoline is itself a probe. */
-static void switch_p_ret_26_p_ret_27_off_with_calls_in_flight(struct kunit *test)
+/* Also on architectures whose return trampoline is itself probed. */
+static void switch_off_with_calls_in_flight(struct kunit *test)
 {
-	DECLARE_COMPLETION_ONSTACK(leave);
-	struct sleeper *s;
+	struct kp_sleeper *s;
 	struct kretprobe *rp;
 	int i;
 
@@ -325,25 +301,15 @@ static void switch_p_ret_26_p_ret_27_off_with_calls_in_flight(struct kunit *test
 	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
 
 	for (i = 0; i < NR_SLEEPERS; i++) {
-		init_completion(&s[i].inside);
-		s[i].leave = &leave;
-		s[i].task = kthread_create(sleeper_thread, &s[i], "kp_switch/%d", i);
-		if (IS_ERR(s[i].task))
+		if (kp_sleeper_start(&s[i], kp_switch_sleeps))
 			break;
-		get_task_struct(s[i].task);
-		wake_up_process(s[i].task);
-		wait_for_completion(&s[i].inside);
 	}
 	KUNIT_EXPECT_EQ(test, i, NR_SLEEPERS);
 
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	complete_all(&leave);
-	while (i--) {
-		kthread_stop(s[i].task);
-		put_task_struct(s[i].task);
-		KUNIT_EXPECT_EQ(test, s[i].returned, 0x5eed);
-	}
-	/* They were followed before the switch went off. */
+	while (i--)
+		KUNIT_EXPECT_EQ(test, kp_sleeper_wake(&s[i]), KP_SLEEPER_RETURNS);
+	/* They were entered before the switch went off. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&returns), NR_SLEEPERS);
 
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
@@ -364,16 +330,16 @@ static void switch_test_exit(struct kunit *test)
 
 static struct kunit_case switch_cases[] = {
 	KUNIT_CASE_PARAM(switch_off_and_on, target_gen_params),
-	KUNIT_CASE_PARAM(switch_p_base_08_enable_while_off, target_gen_params),
-	KUNIT_CASE_PARAM(switch_p_base_08_enable_shared_while_off, target_gen_params),
+	KUNIT_CASE_PARAM(switch_enable_while_off, target_gen_params),
+	KUNIT_CASE_PARAM(switch_enable_shared_while_off, target_gen_params),
 	KUNIT_CASE_PARAM(switch_disable_while_off, target_gen_params),
 	KUNIT_CASE_PARAM(switch_register_while_off, target_gen_params),
 	KUNIT_CASE_PARAM(switch_unregister_while_off, target_gen_params),
 	KUNIT_CASE_PARAM(switch_post_handler_comes_while_off, target_gen_params),
-	KUNIT_CASE_PARAM(switch_p_mod_01_text_whose_probes_are_gone, target_gen_params),
-	KUNIT_CASE_PARAM(switch_p_mod_09_text_whose_jumps_are_gone, target_gen_params),
+	KUNIT_CASE_PARAM(switch_text_whose_probes_are_gone, target_gen_params),
+	KUNIT_CASE_PARAM(switch_text_whose_jumps_are_gone, target_gen_params),
 #ifdef CONFIG_KRETPROBES
-	KUNIT_CASE(switch_p_ret_26_p_ret_27_off_with_calls_in_flight),
+	KUNIT_CASE(switch_off_with_calls_in_flight),
 #endif
 	{}
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Tests of the table in which hits find their site. The sites here are never
- * looked into, and their addresses are none of the kernel's, so nobody else
- * can find them.
+ * dereferenced, and their addresses are outside of the kernel, so no hit can find
+ * them.
  */
 
 #include <kunit/test.h>
@@ -43,7 +43,7 @@ static struct kprobe_head *find(unsigned long addr)
 	return kprobe_table_find(addr);
 }
 
-/* Fakes [from, to) come, with one reservation for all of them. */
+/* Insert the fakes [from, to), with one reservation for all of them. */
 static int insert_fakes(struct table_test *t, unsigned int from, unsigned int to)
 {
 	unsigned int i;
@@ -73,7 +73,7 @@ static void remove_fakes(struct table_test *t, unsigned int from, unsigned int t
 	}
 }
 
-/* Fakes whose lookup does not give what it should. */
+/* Count the fakes whose lookup gives the wrong result. */
 static unsigned int count_wrong(struct table_test *t)
 {
 	unsigned int i, wrong = 0;
@@ -118,7 +118,7 @@ static void table_removal_leaves_the_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
 }
 
-/* A tombstone serves its own address again and does not become another entry. */
+/* A tombstone is reused for its own address, and does not become another entry. */
 static void table_tombstone_is_used_again(struct kunit *test)
 {
 	struct table_test *t = test->priv;
@@ -145,8 +145,8 @@ static void table_tombstone_is_used_again(struct kunit *test)
 }
 
 /*
- * One address after another comes and goes, until the tombstones make the table
- * be copied. None is used twice.
+ * One address after another comes and goes, until the tombstones make the table be
+ * copied. None is used twice.
  */
 static int churn_until_copied(struct table_test *t)
 {
@@ -165,7 +165,7 @@ static int churn_until_copied(struct table_test *t)
 	return table() == old ? -EAGAIN : ret;
 }
 
-/* Coming and going for ever does not make it larger and larger. */
+/* Coming and going forever does not make it grow without bound. */
 static void table_does_not_fill_with_tombstones(struct kunit *test)
 {
 	struct table_test *t = test->priv;
@@ -199,7 +199,7 @@ static void table_grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
 }
 
-/* A table that cannot grow stays as it is, and a small reservation still fits. */
+/* A table that cannot grow is unchanged, and a small reservation still fits. */
 static void table_without_memory(struct kunit *test)
 {
 	struct table_test *t = test->priv;
@@ -212,14 +212,14 @@ static void table_without_memory(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, 100), 0);
 	old = table();
-	/* A gigabyte on 64 bit; as much as kmalloc() never gives on 32. */
+	/* A gigabyte on 64 bit; on 32 bit, more than kmalloc() ever gives. */
 	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1 << 24), -ENOMEM);
 	KUNIT_EXPECT_PTR_EQ(test, table(), old);
 	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
 }
 
-/* Addresses that all want the same place. */
+/* Addresses that all hash to the same position. */
 static void table_survives_collisions(struct kunit *test)
 {
 	unsigned long addr = FAKE_BASE, home, same[32];
@@ -241,7 +241,7 @@ static void table_survives_collisions(struct kunit *test)
 	for (i = 0; i < n; i++)
 		KUNIT_EXPECT_PTR_EQ(test, find(same[i]), &t->sites[i]);
 
-	/* Out in the middle of the walk: those behind are still found. */
+	/* Remove one in the middle of the walk: those after it are still found. */
 	for (i = 0; i < n; i += 2)
 		kprobe_table_remove(same[i], &t->sites[i]);
 	for (i = 0; i < n; i++)
@@ -251,7 +251,7 @@ static void table_survives_collisions(struct kunit *test)
 		kprobe_table_remove(same[i], &t->sites[i]);
 }
 
-/* Entries that a lookup of @addr touches. */
+/* How many entries does a lookup of @addr touch? */
 static unsigned int walk_length(unsigned long addr)
 {
 	struct kprobe_table *t = table();
@@ -265,7 +265,7 @@ static unsigned int walk_length(unsigned long addr)
 	return n;
 }
 
-static void table_p_scl_03_walks_stay_short(struct kunit *test)
+static void table_walks_stay_short(struct kunit *test)
 {
 	struct table_test *t = test->priv;
 	unsigned int i, n, total = 0, longest = 0;
@@ -383,7 +383,7 @@ static struct kunit_case table_cases[] = {
 	KUNIT_CASE(table_grows),
 	KUNIT_CASE(table_without_memory),
 	KUNIT_CASE(table_survives_collisions),
-	KUNIT_CASE(table_p_scl_03_walks_stay_short),
+	KUNIT_CASE(table_walks_stay_short),
 	KUNIT_CASE_SLOW(table_lookups_never_miss_while_it_grows),
 	{}
 };

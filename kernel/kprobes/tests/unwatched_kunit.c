@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of hits where RCU does not watch, as in the idle loop: no handler is
- * called, each hit is counted, and nothing is touched that RCU may have freed.
+ * Tests of hits while RCU is not watching, as in the idle loop: no handler is called,
+ * each hit is counted, and nothing is accessed that RCU may have freed.
  */
 
 #include <kunit/test.h>
@@ -17,12 +17,10 @@
 #include "../internal.h"
 #include "../optimizer.h"
 #include "../site.h"
+#include "helpers.h"
 
-/* RCU_EQS_DEBUG wants interrupts and lockdep as in the idle task itself. */
+/* RCU_EQS_DEBUG requires the interrupt and lockdep state of the idle task. */
 #if defined(CONFIG_CONTEXT_TRACKING_IDLE) && !defined(CONFIG_RCU_EQS_DEBUG)
-
-/* For those who look for an ftrace site without asking where the function ends. */
-#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
 
 static noinline __noclone notrace u32 kp_unw_plain(u32 v)
 {
@@ -37,7 +35,7 @@ static noinline __noclone u32 kp_unw_traced(u32 v)
 	return v + 5;
 }
 
-/* Entered where RCU watches, left where it does not. */
+/* Entered while RCU is watching, left while it is not. */
 static noinline __noclone notrace u32 kp_unw_leaves(u32 v)
 {
 	KP_PADDING;
@@ -46,7 +44,7 @@ static noinline __noclone notrace u32 kp_unw_leaves(u32 v)
 	return v + 7;
 }
 
-/* As from the idle loop; nothing in between may need RCU. */
+/* Like the idle loop; nothing in between may need RCU. */
 static noinline notrace u32 call_unwatched(u32 (*fn)(u32 v), u32 v)
 {
 	unsigned long flags;
@@ -92,7 +90,7 @@ struct unwatched_test {
 	unsigned int		returns;
 	/* What a watchpoint has seen. */
 	unsigned int		touched, unseen;
-	/* The thread that RCU does not watch. */
+	/* The thread while RCU is not watching it. */
 	struct completion	ready;
 	int			cpu;
 	bool			inside, go, over;
@@ -134,16 +132,19 @@ static long misses_of(struct kprobe *p, enum kprobe_miss cause)
 	return site ? atomic_long_read(&site->misses[cause]) : -1;
 }
 
+#ifdef CONFIG_OPTPROBES
 static bool is_live(struct kprobe *p)
 {
-#ifdef CONFIG_OPTPROBES
 	guard(mutex)(&kprobe_mutex);
 
 	return kprobe_opt_is_live(kprobe_site_at((unsigned long)p->addr));
-#else
-	return false;
-#endif
 }
+#else
+static bool is_live(struct kprobe *p)
+{
+	return false;
+}
+#endif
 
 static void skip_if_absent(struct kunit *test, const struct target *t)
 {
@@ -196,7 +197,7 @@ static void unwatched_hits_are_missed(struct kunit *test)
 	for (i = 0; i < CALLS; i++)
 		KUNIT_EXPECT_EQ(test, call_unwatched(t->fn, i), i + t->add);
 	misses = misses_of(&u->user[0].kp, KPROBE_MISS_RCU);
-	/* And it is over at once when RCU watches again. */
+	/* The effect ends as soon as RCU watches again. */
 	KUNIT_EXPECT_EQ(test, t->fn(1), 1 + t->add);
 	unregister_users(test, t);
 
@@ -237,7 +238,7 @@ static void unwatched_returns_are_missed(struct kunit *test)
 	struct unwatched_test *u = test->priv;
 	int i;
 
-	/* The base's trampolines there ask lockdep whether RCU watches. */
+	/* Some of the base's trampolines ask lockdep whether RCU is watching. */
 	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE) && IS_ENABLED(CONFIG_PROVE_RCU))
 		kunit_skip(test, "needs KRETPROBE_NATIVE");
 
@@ -247,7 +248,7 @@ static void unwatched_returns_are_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, misses_of(&u->rp.kp, KPROBE_MISS_RCU), u->rp.nmissed);
 	unregister_kretprobe(&u->rp);
 	KUNIT_EXPECT_EQ(test, u->returns + u->rp.nmissed, CALLS);
-	/* Where the trampoline is a breakpoint, that may make RCU watch. */
+	/* If the trampoline is a breakpoint, that may make RCU watch. */
 	if (IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
 		KUNIT_EXPECT_EQ(test, u->returns, 0);
 }
@@ -259,21 +260,20 @@ static void unwatched_returns_are_missed(struct kunit *test)
 #endif
 
 /*
- * What is touched, with RCU not watching, may have been freed. A watchpoint sees
- * each access, and whether RCU watched the code that did it. Only on x86 does the
- * trap come after the access, so that nobody has to step over it.
+ * Anything accessed while RCU is not watching may have been freed. A watchpoint sees
+ * each access, and whether RCU was watching the code that made it.
  */
-#if defined(CONFIG_HAVE_HW_BREAKPOINT) && defined(CONFIG_X86)
+#if KPROBES_TEST_HAS_LATE_WATCHPOINTS
 static void look(struct perf_event *bp, struct perf_sample_data *data,
 		 struct pt_regs *regs)
 {
 	now->touched++;
-	/* The entry of this very exception has made RCU watch. */
+	/* The entry code of this very exception has made RCU watch. */
 	now->unseen += ct_nmi_nesting() == 1;
 }
 NOKPROBE_SYMBOL(look);
 
-/* @times accesses at least are to be seen while the function is called so often. */
+/* The watchpoint has to see at least @times accesses in that many calls. */
 static void watch_calls(struct kunit *test, void *addr, u32 (*fn)(u32 v),
 			unsigned int times)
 {
@@ -317,10 +317,10 @@ static void unwatched_hits_touch_nothing_unseen(struct kunit *test)
 
 	skip_if_absent(test, t);
 	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, false), 0);
-	/* A detour knows its site. */
+	/* A detour has a pointer to its site. */
 	if (t->kind != DETOUR)
 		watch_calls(test, table_entry_of(&u->user[0].kp), t->fn, CALLS);
-	/* Hits on x86 make RCU watch, and then nothing is missed. */
+	/* Breakpoints on x86 make RCU watch, and then nothing is missed. */
 	if (t->kind != BREAKPOINT)
 		watch_calls(test, &u->user[0].kp.nmissed, t->fn, CALLS);
 	unregister_users(test, t);
@@ -360,18 +360,21 @@ static void unwatched_nested_hits_touch_nothing_unseen(struct kunit *test)
 	unregister_users(test, t);
 }
 
+#ifdef CONFIG_KRETPROBES
 static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
 {
-#ifdef CONFIG_KRETPROBES
 	struct unwatched_test *u = test->priv;
 
 	KUNIT_ASSERT_EQ(test, register_return(test), 0);
 	watch_calls(test, &u->rp.nmissed, kp_unw_leaves, CALLS);
 	unregister_kretprobe(&u->rp);
-#else
-	kunit_skip(test, "needs KRETPROBES");
-#endif
 }
+#else
+static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBES");
+}
+#endif
 #else
 static void unwatched_hits_touch_nothing_unseen(struct kunit *test)
 {
@@ -390,8 +393,8 @@ static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
 #endif
 
 /*
- * A CPU where RCU does not watch, as it would be in a breakpoint that has just been
- * looked up: one of two users leaves, and the text does not change.
+ * A CPU on which RCU is not watching, as in a breakpoint that has just looked up its
+ * site: one of two users is unregistered, and the text does not change.
  */
 static int unwatched_thread(void *data)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of walks over the calls that return probes follow in another task, which
- * may wake up, return and call again while its stack is looked at.
+ * Tests of walks over the calls that return probes follow in another task, which may
+ * wake up, return and call again while its stack is examined.
  */
 
 #include <kunit/test.h>
@@ -16,23 +16,17 @@
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
 
-/* Unwinders that know which words of a stack are return addresses. */
-static const bool exact_traces = IS_ENABLED(CONFIG_KRETPROBE_NATIVE) &&
-				 (IS_ENABLED(CONFIG_UNWINDER_ORC) ||
-				  IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER));
+#include "helpers.h"
 
 /*
- * A thread that calls two functions, and sleeps in the inner one. Each turn it
- * returns from both, and sleeps outside of them unless it is free to run.
+ * A thread that calls two functions, and sleeps in the inner one. In each round it
+ * returns from both, and sleeps outside of them unless it may run freely.
  */
 struct walker {
 	struct task_struct	*task;
 	struct completion	call, inside, leave, outside;
 	bool			free, stop;
 };
-
-/* Room for the breakpoint or the ftrace site of architectures that look there. */
-#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
 
 static noinline __noclone notrace u32 kp_walk_inner(struct walker *w)
 {
@@ -118,19 +112,19 @@ static void walker_stop(struct kunit *test, struct walker *w)
 }
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
-static void p_ret_19_cursor_of_a_call_that_is_over(struct kunit *test)
+static void cursor_of_a_call_that_is_over(struct kunit *test)
 {
-	kunit_skip(test, "walks of rethook are the base's");
+	kunit_skip(test, "rethook has its own walk");
 }
 
-static void p_ret_19_calls_of_another_task(struct kunit *test)
+static void calls_of_another_task(struct kunit *test)
 {
-	kunit_skip(test, "walks of rethook are the base's");
+	kunit_skip(test, "rethook has its own walk");
 }
 
-static void p_ret_19_walk_while_it_wakes(struct kunit *test)
+static void walk_while_it_wakes(struct kunit *test)
 {
-	kunit_skip(test, "walks of rethook are the base's");
+	kunit_skip(test, "rethook has its own walk");
 }
 #else
 /* A probe on one of the two functions, and the last call that it followed. */
@@ -152,7 +146,7 @@ static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* The only instance of each pool goes from one task to the next. */
+/* The only instance of each pool moves from one task to the next. */
 static int follow(struct followed *f, const char *symbol)
 {
 	memset(f, 0, sizeof(*f));
@@ -172,11 +166,11 @@ static bool within(unsigned long addr, void *fn)
 }
 
 /*
- * A walk is interrupted after its first frame. The task returns from both calls,
- * and another task gets the two instances: what the cursor points to is not a
- * call of the first task any more.
+ * A walk is interrupted after its first frame. The task returns from both calls, and
+ * another task gets the two instances: the cursor no longer points to a call of the
+ * first task.
  */
-static void p_ret_19_cursor_of_a_call_that_is_over(struct kunit *test)
+static void cursor_of_a_call_that_is_over(struct kunit *test)
 {
 	struct followed inner, outer;
 	struct llist_node *cur = NULL;
@@ -215,8 +209,8 @@ static void p_ret_19_cursor_of_a_call_that_is_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&outer.returns), 2);
 }
 
-/* What a walk may see of a list whose instances are being used again. */
-static void p_ret_19_calls_of_another_task(struct kunit *test)
+/* What a walk may see of a list whose instances are being reused. */
+static void calls_of_another_task(struct kunit *test)
 {
 	struct llist_node *cur = NULL, stale;
 	struct followed inner, outer;
@@ -227,13 +221,13 @@ static void p_ret_19_calls_of_another_task(struct kunit *test)
 	walker_start(test, &w, false);
 	walker_goes_inside(&w);
 
-	/* The cursor is of a call that is over, whatever it is now. */
+	/* The cursor belongs to a call that has returned, whatever it is now. */
 	stale.next = &outer.ri->llist;
 	cur = &stale;
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
 	cur = NULL;
 
-	/* The older call is of another task. */
+	/* The older call belongs to another task. */
 	outer.ri->task = current;
 	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur),
 				       kp_walk_outer));
@@ -242,7 +236,9 @@ static void p_ret_19_calls_of_another_task(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur),
 				       call_outer));
 
-	/* The walk does not end by itself, neither from the start nor from a cursor. */
+	/*
+	 * The walk would not end by itself, neither from the start nor from a cursor.
+	 */
 	outer.ri->llist.next = &inner.ri->llist;
 	cur = NULL;
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, &cur, &cur), 0);
@@ -273,11 +269,11 @@ static int come_and_go(void *data)
 }
 
 /*
- * Traces of a task that wakes up and sleeps all the time in what is probed, while
- * one of the probes comes and goes. A trace is what it is, but it has no trampoline
- * in it, and no return address is found that was not one.
+ * Traces of a task that wakes up and sleeps all the time inside probed functions,
+ * while one of the probes comes and goes. A trace may be of any moment, but it
+ * contains no trampoline, and no return address that was not one.
  */
-static void p_ret_19_walk_while_it_wakes(struct kunit *test)
+static void walk_while_it_wakes(struct kunit *test)
 {
 	unsigned long end, entries[32], addr, found = 0, walks = 0, wrong = 0, hooks = 0;
 	struct followed inner, outer = {};
@@ -303,7 +299,7 @@ static void p_ret_19_walk_while_it_wakes(struct kunit *test)
 			wrong += addr && !within(addr, kp_walk_outer);
 		}
 		n = stack_trace_save_tsk(w.task, entries, ARRAY_SIZE(entries), 0);
-		for (i = 0; exact_traces && i < n; i++)
+		for (i = 0; KPROBES_TEST_HAS_EXACT_TRACES && i < n; i++)
 			hooks += is_kretprobe_trampoline(entries[i]);
 		if (!(walks % 16))
 			cond_resched();
@@ -322,9 +318,7 @@ static void p_ret_19_walk_while_it_wakes(struct kunit *test)
 }
 #endif
 
-/*
- * The very return address at which a trace of a blocked task begins.
- */
+/* The very return address at which a trace of a blocked task begins. */
 
 static struct task_struct *switched;
 static atomic_t nr_switched;
@@ -341,7 +335,7 @@ static int note_switched(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void p_ret_18_trace_of_a_task_switched_away(struct kunit *test)
+static void trace_of_a_task_switched_away(struct kunit *test)
 {
 	struct kretprobe rp = {
 		.kp.symbol_name	= "__switch_to_asm",
@@ -353,8 +347,8 @@ static void p_ret_18_trace_of_a_task_switched_away(struct kunit *test)
 	unsigned int nr_plain, nr;
 	struct walker w;
 
-	if (!IS_ENABLED(CONFIG_X86) || !exact_traces)
-		kunit_skip(test, "for x86 with an exact unwinder");
+	if (!KPROBES_TEST_HAS_EXACT_TRACES)
+		kunit_skip(test, "needs an exact unwinder");
 
 	walker_start(test, &w, false);
 	walker_goes_inside(&w);
@@ -380,10 +374,10 @@ static void p_ret_18_trace_of_a_task_switched_away(struct kunit *test)
 }
 
 static struct kunit_case walk_testcases[] = {
-	KUNIT_CASE(p_ret_19_cursor_of_a_call_that_is_over),
-	KUNIT_CASE(p_ret_19_calls_of_another_task),
-	KUNIT_CASE(p_ret_19_walk_while_it_wakes),
-	KUNIT_CASE(p_ret_18_trace_of_a_task_switched_away),
+	KUNIT_CASE(cursor_of_a_call_that_is_over),
+	KUNIT_CASE(calls_of_another_task),
+	KUNIT_CASE(walk_while_it_wakes),
+	KUNIT_CASE(trace_of_a_task_switched_away),
 	{}
 };
 

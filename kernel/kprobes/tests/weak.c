@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A weak function that loses against the one of address_kunit.c. Its code stays
- * in the kernel, without a symbol, and perhaps with a place for ftrace.
+ * A weak function that loses against the one in address_kunit.c. Its code stays in the
+ * kernel, without a symbol, and possibly with an ftrace call site.
  */
 
 #include <linux/compiler.h>
@@ -29,7 +29,7 @@ noinline int __weak kp_addr_weak(int v)
 	return v + 1;
 }
 
-/* For objtool, which wants to see where the rest ends. */
+/* Shows objtool where the rest ends. */
 noinline int kp_addr_behind_weak(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);

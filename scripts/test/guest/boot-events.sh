@@ -11,22 +11,22 @@ EVENTS=$TRACING/events/kprobes
 gone() { [ "$(grep -c GONE $KPROBES/list)" -eq 1 ]; }
 in_trace() { grep -q "$1: (" $TRACING/trace; }
 
-check "p_opt_06 both events are defined" sh -c "[ -d $EVENTS/boot_init ] && [ -d $EVENTS/boot_text ]"
-check "p_mod_06 the one in init text was hit" in_trace boot_init
-check "p_mod_06 it is gone" gone
-check "p_mod_06 the other one is not" sh -c "grep getsid $KPROBES/list | grep -qv GONE"
+check "both events are defined" sh -c "[ -d $EVENTS/boot_init ] && [ -d $EVENTS/boot_text ]"
+check "the one in init text was hit" in_trace boot_init
+check "it is gone" gone
+check "the other one is not" sh -c "grep getsid $KPROBES/list | grep -qv GONE"
 client call
 check "the other one is hit" in_trace boot_text
 # Nobody writes to the freed memory, which would fault.
-check "p_mod_06 the global switch leaves it alone" sh -c \
+check "the global switch leaves it alone" sh -c \
 	"echo 0 >$KPROBES/enabled && echo 1 >$KPROBES/enabled"
-check "p_mod_06 so do those of its event" sh -c "cd $EVENTS &&
+check "so do those of its event" sh -c "cd $EVENTS &&
 	echo 0 >boot_init/enable && echo 1 >boot_init/enable && echo 0 >enable"
 check "the other one can be switched on" sh -c \
 	"echo 1 >$EVENTS/boot_text/enable && echo >$TRACING/trace"
 client call
 check "and is hit again" in_trace boot_text
-check "p_reg_03 p_reg_12 no new one in what is freed" sh -c \
+check "no new one in what is freed" sh -c \
 	"! echo 'p:again console_on_rootfs' >>$TRACING/kprobe_events"
 check "all are removed" sh -c \
 	"echo 0 >$EVENTS/enable; echo >$TRACING/kprobe_events"

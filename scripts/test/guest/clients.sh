@@ -52,11 +52,11 @@ check "perf does not probe what must not be probed" \
 check "perf does not probe a return in the middle" \
 	says "perf_event_open: error 22" client perf -r -o $MID $FN
 
-check "p_agg_13 BPF sees each call, and the function's address" \
+check "BPF sees each call, and the function's address" \
 	says "100 $ADDR $sid" client bpf $FN
-check "p_agg_13 BPF sees each return, and the function's address" \
+check "BPF sees each return, and the function's address" \
 	says "100 $ADDR $sid" client bpf -r $FN
-check "p_sys_10 BPF runs in the middle of the function, too" \
+check "BPF runs in the middle of the function, too" \
 	says "100 0 $sid" client bpf -o $MID $FN
 check "BPF makes the function fail" says "100 $ADDR -12" client bpf -e -12 $FN
 check "which only goes at the entry" \
@@ -66,29 +66,29 @@ check "and only where it is allowed" \
 check "after which it succeeds again" says "$sid" client call
 check "all of it is gone" no_probes
 
-# P-MEM-06: those who decode a trace of the processor have to know all text.
+# Those who decode a trace of the processor have to know all text.
 echo 0 >/proc/sys/debug/kprobes-optimization
 client pokes -a -o $MID "$ADDR" >/tmp/pokes
 sed 's/^/    /' /tmp/pokes
-check "p_mem_06 the breakpoint comes and goes" sh -c \
+check "the breakpoint comes and goes" sh -c \
 	"awk '/^site/ { n++; if (n == 1) first = \$2; if (n == 2) second = \$2 }
 	      END { split(first, a, \">\"); split(second, b, \">\");
 		    exit !(n == 2 && a[2] == \"cc\" && a[1] == b[2] && b[1] == \"cc\") }' /tmp/pokes"
-check "p_mem_06 the copy is there before" sh -c \
+check "the copy is there before" sh -c \
 	"awk '/^slot 0>1/ { copy = NR } /^site/ && !site { site = NR }
 	      END { exit !(copy && copy < site) }' /tmp/pokes"
-check "p_mem_06 its page is a symbol" sh -c \
+check "its page is a symbol" sh -c \
 	"grep -q 'ksymbol kprobe_insn_page 0' /tmp/pokes || grep -q kprobe_insn_page /proc/kallsyms"
 echo 1 >/proc/sys/debug/kprobes-optimization
 
-# P-MOD-12: an event is complete before its first hit.
+# An event is complete before its first hit.
 (while :; do client perf -n 1000 $FN; done) >/dev/null &
 caller=$!
-check "p_mod_12 events come and go while the function is called" \
+check "events come and go while the function is called" \
 	sh -c "[ \$(client churn $FN 5) -ge 20 ]"
 kill $caller
 wait $caller 2>/dev/null
-check "p_mod_12 nothing is left" wait_for 20 no_probes
+check "nothing is left" wait_for 20 no_probes
 
 cd /sys/kernel/debug/fail_function || exit
 check "fail_function takes the function" sh -c "echo $FN >inject && grep -q '^$FN' inject"
@@ -115,11 +115,11 @@ at_work() {
 unpatched() { grep -q guest= /proc/cmdline; }
 check "livepatch is at work" says "$patched" cat /proc/cmdline
 echo 1 >$DRIVER/post
-check "p_agg_08 no probe with a post handler on a patched function" \
+check "no probe with a post handler on a patched function" \
 	refused $DRIVER/register cmdline_proc_show busy
 echo 0 >$DRIVER/post
 check "a probe without one is fine" sh -c "echo cmdline_proc_show >$DRIVER/register"
-check "p_hit_16 the patch still is at work, and so is the probe" at_work hits
+check "the patch still is at work, and so is the probe" at_work hits
 unpatch() {
 	local patch=/sys/kernel/livepatch/livepatch_sample
 	echo 0 >$patch/enabled && wait_for 30 [ ! -e $patch ] && rmmod livepatch_sample
@@ -127,18 +127,18 @@ unpatch() {
 check "livepatch goes while the probe stays" unpatch
 check "the function is itself again" unpatched
 check "livepatch comes where such a probe is" modprobe livepatch-sample
-check "p_hit_16 both are at work" at_work hits
+check "both are at work" at_work hits
 check "it goes" unpatch
 echo 1 >$DRIVER/unregister
 
 echo 1 >$DRIVER/post
 check "a probe with a post handler" sh -c "echo cmdline_proc_show >$DRIVER/register"
-check "p_agg_08 livepatch does not come where one is" sh -c "! modprobe livepatch-sample"
+check "livepatch does not come where one is" sh -c "! modprobe livepatch-sample"
 check "the function is itself" unpatched
 check "both of its handlers are called" sh -c \
 	"[ \$(cat $DRIVER/hits) -gt 0 ] && [ \$(cat $DRIVER/hits) -eq \$(cat $DRIVER/post_hits) ]"
 check "the probe goes" sh -c "echo 1 >$DRIVER/unregister"
-check "p_agg_08 then livepatch comes" modprobe livepatch-sample
+check "then livepatch comes" modprobe livepatch-sample
 check "and is at work" says "$patched" cat /proc/cmdline
 check "and goes" unpatch
 check "the driver goes" rmmod kprobe_test_driver

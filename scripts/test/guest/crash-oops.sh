@@ -9,13 +9,13 @@
 DRIVER=/sys/module/kprobe_test_driver/parameters
 TARGET=/sys/module/kprobe_test_target/parameters
 
-kernel_after crash-oops "p_sys_05 the report names the handler" yes 'RIP: 0010[:]count_hit[+]0x' \
-	"p_sys_05 and the probed function" yes 'kprobe_test_no_trace[+]0x' \
+kernel_after crash-oops "the report names the handler" yes 'RIP: 0010[:]count_hit[+]0x' \
+	"and the probed function" yes 'kprobe_test_no_trace[+]0x' \
 	"no handler ran within that one" no 'before machine_crash_shutdown[+]0x'
 # In a detour, it would be the end of a process only.
 echo 0 >/proc/sys/debug/kprobes-optimization
 check "the modules load" sh -c "modprobe kprobe_test_driver && modprobe kprobe_test_target"
-check "p_sys_05 a breakpoint" sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
+check "a breakpoint" sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
 check "another one on the way of the crash" modprobe kprobe_example symbol=machine_crash_shutdown
 echo 1 >$DRIVER/oops
 on_console

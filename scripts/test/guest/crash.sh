@@ -9,7 +9,7 @@
 # Said early, since what the kernel says does not wait for it.
 echo "expect splat: Kernel panic"
 
-kernel_after crash "p_sys_04 a handler ran on the way" yes 'before machine_crash_shutdown[+]0x' \
+kernel_after crash "a handler ran on the way" yes 'before machine_crash_shutdown[+]0x' \
 	"after its instruction, too" yes 'after machine_crash_shutdown[+]0x'
 events=$TRACING/kprobe_events
 nr=0
@@ -19,7 +19,7 @@ for fn in panic sysrq_handle_crash crash_kexec __crash_kexec crash_smp_send_stop
 	echo "p:crash/p_$nr $fn" 2>/dev/null >>$events && nr=$((nr + 1))
 	echo "r:crash/r_$nr $fn" 2>/dev/null >>$events && nr=$((nr + 1))
 done
-check "p_sys_04 probes on the way of a crash ($nr)" [ $nr -ge 8 ]
+check "probes on the way of a crash ($nr)" [ $nr -ge 8 ]
 check "they are enabled" sh -c "echo 1 >$TRACING/events/crash/enable"
 check "one that prints" modprobe kprobe_example symbol=machine_crash_shutdown
 # What it says does not come to the console any more.

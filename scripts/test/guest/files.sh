@@ -20,7 +20,7 @@ counts() {
 }
 
 for file in list sites blacklist; do
-	check "p_sys_06 only root reads $file" mode_is 400 $file
+	check "only root reads $file" mode_is 400 $file
 done
 check "only root writes enabled" mode_is 600 enabled
 
@@ -29,24 +29,24 @@ check "and enabled" sh -c "echo 1 >$TRACING/events/kprobes/files_probe/enable"
 before=$(cat $KPTR)
 for file in list sites blacklist; do
 	echo 0 >$KPTR
-	check "p_sys_06 $file shows addresses" addresses $file
+	check "$file shows addresses" addresses $file
 	echo 2 >$KPTR
-	check "p_sys_06 $file shows none where nobody may see any" zeros $file
+	check "$file shows none where nobody may see any" zeros $file
 done
 echo "$before" >$KPTR
 
 check "the probe is at work" counts -gt
 for junk in "" junk 2 -1 +1 enabled; do
-	check "p_sys_08 '$junk' is refused" refused "$junk"
-	check "p_sys_08 '$junk' changes nothing" enabled_is 1
+	check "'$junk' is refused" refused "$junk"
+	check "'$junk' changes nothing" enabled_is 1
 done
 for off in 0 n N off f; do
-	check "p_sys_08 '$off' switches off" sh -c "echo $off >$KPROBES/enabled"
-	check "p_sys_08 '$off' is off" enabled_is 0
-	check "p_sys_08 junk changes nothing then, either" refused junk
-	check "p_sys_08 '$off': no hits" counts -eq
-	check "p_sys_08 on again" sh -c "echo y >$KPROBES/enabled"
-	check "p_sys_08 is on" enabled_is 1
+	check "'$off' switches off" sh -c "echo $off >$KPROBES/enabled"
+	check "'$off' is off" enabled_is 0
+	check "junk changes nothing then, either" refused junk
+	check "'$off': no hits" counts -eq
+	check "on again" sh -c "echo y >$KPROBES/enabled"
+	check "is on" enabled_is 1
 done
 check "the probe is at work again" counts -gt
 
@@ -55,14 +55,14 @@ hides_addresses() {
 	! dmesg | grep -i 'kprobe' | grep -v 'Command line' |
 		grep -E '(^|[^0-9a-z])(0x)?ffff[0-9a-f]{12}([^0-9a-z]|$)'
 }
-check "p_sys_07 there are messages" sh -c "dmesg | grep -q 'kprobes: '"
-check "p_sys_07 none shows an address" hides_addresses
+check "there are messages" sh -c "dmesg | grep -q 'kprobes: '"
+check "none shows an address" hides_addresses
 
 echo 0 >$TRACING/events/kprobes/files_probe/enable
 check "the probe goes" sh -c "echo >$TRACING/kprobe_events"
 check "the list is empty" no_probes
 
-# P-SCL-07: each line costs the same, however many there are: one look-up of a
+# Each line costs the same, however many there are: one look-up of a
 # symbol, and at times another one, when a buffer was full.
 lookups() { awk '$1 == "look_ups" { print $2 }' $TRACING/kprobe_profile; }
 events=$TRACING/kprobe_events
@@ -85,8 +85,8 @@ per_line() {
 }
 for nr in 60 240; do
 	per_line $nr
-	check "p_scl_07 there are $nr probes" [ "$lines" -ge $nr ]
-	check "p_scl_07 each of $nr lines is made once" \
+	check "there are $nr probes" [ "$lines" -ge $nr ]
+	check "each of $nr lines is made once" \
 		sh -c "[ $looked -ge $lines ] && [ $looked -le $((lines + lines / 10 + 2)) ]"
 done
 check "the long list is empty again" no_probes

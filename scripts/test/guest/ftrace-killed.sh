@@ -19,22 +19,22 @@ echo 1 >$TARGET/call
 check "it is hit" is hits 1
 check "ftrace is killed" sh -c "echo 1 >$DRIVER/kill_ftrace"
 
-check "p_mod_07 the target goes with the probe in it" rmmod kprobe_test_target
-check "p_mod_07 the probe is gone" is gone 1
-check "p_mod_07 the target comes again" modprobe kprobe_test_target
+check "the target goes with the probe in it" rmmod kprobe_test_target
+check "the probe is gone" is gone 1
+check "the target comes again" modprobe kprobe_test_target
 echo 1 >$TARGET/call
 check "it is unregistered" sh -c "echo 1 >$DRIVER/unregister"
 before=$(warnings)
-check "p_mod_07 no probe on an ftrace site any more" refused kernel_clone
-check "p_mod_08 which is no reason to warn" [ "$(warnings)" -eq "$before" ]
-check "p_mod_07 nothing is left of it" no_probes
+check "no probe on an ftrace site any more" refused kernel_clone
+check "which is no reason to warn" [ "$(warnings)" -eq "$before" ]
+check "nothing is left of it" no_probes
 # What ftrace does not know in a module that came later can be anything.
 add kprobe_test_target:kprobe_test_fn
 echo 1 >$TARGET/call
 echo 1 >$DRIVER/unregister
-check "p_mod_07 but on others" add kprobe_test_target:kprobe_test_no_trace
+check "but on others" add kprobe_test_target:kprobe_test_no_trace
 echo 1 >$TARGET/call
 check "which are hit" is hits 1
-check "p_mod_07 the target goes again" rmmod kprobe_test_target
+check "the target goes again" rmmod kprobe_test_target
 check "and the driver" rmmod kprobe_test_driver
 check "the list is empty" no_probes

@@ -40,14 +40,14 @@ behind() {
 # At the entry it is ftrace that is used, behind it a breakpoint.
 for place in $FN "$(behind)"; do
 	for round in 1 2 3; do
-		check "p_sys_01 $place $round: the CPU goes" cpu 0
-		check "p_sys_01 $place $round: a probe comes" set_probe $place
-		check "p_sys_01 $place $round: the CPU comes" cpu 1
-		check "p_sys_01 $place $round: it knows of the probe" hits_on_1
-		check "p_sys_01 $place $round: it goes again" cpu 0
-		check "p_sys_01 $place $round: the probe goes" drop_probe
-		check "p_sys_01 $place $round: the CPU comes" cpu 1
-		check "p_sys_01 $place $round: it knows of no probe" no_hits
+		check "$place $round: the CPU goes" cpu 0
+		check "$place $round: a probe comes" set_probe $place
+		check "$place $round: the CPU comes" cpu 1
+		check "$place $round: it knows of the probe" hits_on_1
+		check "$place $round: it goes again" cpu 0
+		check "$place $round: the probe goes" drop_probe
+		check "$place $round: the CPU comes" cpu 1
+		check "$place $round: it knows of no probe" no_hits
 	done
 done
 check "the list is empty" no_probes
@@ -70,14 +70,14 @@ for fn in start_secondary cr4_init cpu_init_exception_handling load_current_idt 
 done
 nr=$(grep -c . $KPROBES/list)
 echo "    $nr probes"
-check "p_sys_01 some of what a CPU runs as it comes can be probed" [ "$nr" -ge 10 ]
-check "p_blk_01 what it runs first cannot" sh -c \
+check "some of what a CPU runs as it comes can be probed" [ "$nr" -ge 10 ]
+check "what it runs first cannot" sh -c \
 	"! grep -q 'start_secondary\|cr4_init\|secondary_startup\|early_setup_idt' $KPROBES/list"
-check "p_blk_01 nor what it runs while RCU does not cover it" sh -c \
+check "nor what it runs while RCU does not cover it" sh -c \
 	"! grep -q 'rcutree_report\|cpuhp_report_idle_dead' $KPROBES/list"
 for round in 1 2; do
-	check "p_sys_01 $round: the CPU goes with these" cpu 0
-	check "p_sys_01 $round: and comes" cpu 1
+	check "$round: the CPU goes with these" cpu 0
+	check "$round: and comes" cpu 1
 done
 echo 0 >$TRACING/events/up/enable
 echo >$TRACING/kprobe_events

@@ -19,15 +19,15 @@ no_probe() { echo 1 >$DRIVER/unregister; }
 
 check "the driver loads" modprobe kprobe_test_driver
 check "there is no lockdown" is_at none
-check "p_mem_11 integrity" lock_down integrity
-check "p_mem_11 events are allowed" event
+check "integrity" lock_down integrity
+check "events are allowed" event
 stat /init >/dev/null
-check "p_mem_11 and hit" grep -q 'locked: (' $TRACING/trace
-check "p_mem_11 and go" no_event
-check "p_mem_11 probes of modules, too" probe
-check "p_mem_11 and go" no_probe
-check "p_mem_11 confidentiality" lock_down confidentiality
-check "p_mem_11 no event any more" sh -c "! echo p:locked $FN >$TRACING/kprobe_events"
-check "p_mem_11 probes of modules are allowed still" probe
-check "p_mem_11 and go" no_probe
+check "and hit" grep -q 'locked: (' $TRACING/trace
+check "and go" no_event
+check "probes of modules, too" probe
+check "and go" no_probe
+check "confidentiality" lock_down confidentiality
+check "no event any more" sh -c "! echo p:locked $FN >$TRACING/kprobe_events"
+check "probes of modules are allowed still" probe
+check "and go" no_probe
 check "the list is empty" no_probes

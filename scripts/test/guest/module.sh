@@ -16,7 +16,7 @@ if ! modprobe kprobe_test_driver 2>/dev/null; then
 	return 0 2>/dev/null || exit 0
 fi
 
-check "p_reg_03 a symbol of a module that is not there is refused" \
+check "a symbol of a module that is not there is refused" \
 	refused register kprobe_test_target:kprobe_test_fn
 listed=$(wc -l <$KPROBES/blacklist)
 check "the target loads" modprobe kprobe_test_target
@@ -26,43 +26,43 @@ call
 call
 check "it is hit" is hits 2
 check "it is not gone" is gone 0
-check "p_blk_05 NOKPROBE_SYMBOL() of the module is refused" sh -c \
+check "NOKPROBE_SYMBOL() of the module is refused" sh -c \
 	". /guest/lib.sh; echo 1 >$DRIVER/unregister;
 	 ! echo kprobe_test_target:kprobe_test_nokprobe >$DRIVER/register"
-check "p_reg_08 the module has a variant of it" \
+check "the module has a variant of it" \
 	grep -q 'kprobe_test_nokprobe.isra.0.*kprobe_test_target' /proc/kallsyms
-check "p_reg_08 it is refused, too" \
+check "it is refused, too" \
 	refused register kprobe_test_target:kprobe_test_nokprobe.isra.0
-check "p_blk_05 __kprobes of the module is refused" \
+check "__kprobes of the module is refused" \
 	refused register kprobe_test_target:kprobe_test_in_section
-check "p_blk_05 the blacklist shows both" sh -c \
+check "the blacklist shows both" sh -c \
 	"[ \$(grep -cE 'kprobe_test_(nokprobe|in_section)' $KPROBES/blacklist) -eq 2 ]"
 # Nor a third that had been there for its init text: this has no name any more.
-check "p_blk_05 and no more than both" \
+check "and no more than both" \
 	[ $(($(wc -l <$KPROBES/blacklist) - listed)) -eq 2 ]
-check "p_mod_02 init text of a loaded module is refused" \
+check "init text of a loaded module is refused" \
 	refused register kprobe_test_target:kprobe_test_init_fn
 if [ -e $TRACING/kprobe_events ]; then
-	check "p_blk_12 no event in what must not be traced" sh -c \
+	check "no event in what must not be traced" sh -c \
 		"! echo p:untraced kprobe_test_target:kprobe_test_no_trace >$TRACING/kprobe_events"
-	check "p_blk_12 but one in what may be" sh -c \
+	check "but one in what may be" sh -c \
 		"echo p:traced kprobe_test_target:kprobe_test_fn >$TRACING/kprobe_events"
 	echo >$TRACING/kprobe_events
 fi
-check "p_blk_12 a probe in what must not be traced" \
+check "a probe in what must not be traced" \
 	sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
 call
-check "p_blk_12 is hit" is hits 1
+check "is hit" is hits 1
 echo 1 >$DRIVER/unregister
 
 check "the probe registers again" \
 	sh -c "echo kprobe_test_fn >$DRIVER/register"
 call
 check "it is hit again" is hits 1
-check "p_mod_01 the module goes with the probe in it" rmmod kprobe_test_target
-check "p_mod_01 the probe is gone" is gone 1
-check "p_mod_01 the list says so" sh -c "grep -q 'GONE' $KPROBES/list"
-check "p_mod_01 it cannot be enabled" refused enable 1
+check "the module goes with the probe in it" rmmod kprobe_test_target
+check "the probe is gone" is gone 1
+check "the list says so" sh -c "grep -q 'GONE' $KPROBES/list"
+check "it cannot be enabled" refused enable 1
 # Its symbol is gone, but that is no reason to tell its address instead.
 echo 2 >/proc/sys/kernel/kptr_restrict
 for file in list sites; do
@@ -70,11 +70,11 @@ for file in list sites; do
 		"grep -q . $KPROBES/$file && ! grep -q 'ffffffff[0-9a-f]' $KPROBES/$file"
 done
 echo 0 >/proc/sys/kernel/kptr_restrict
-check "p_blk_05 the blacklist has forgotten the module" sh -c \
+check "the blacklist has forgotten the module" sh -c \
 	"! grep -qE 'kprobe_test_(nokprobe|in_section)' $KPROBES/blacklist &&
 	 [ \$(wc -l <$KPROBES/blacklist) -eq $listed ]"
 
-# P-MOD-03: again and again, so that addresses are used a second time.
+# Again and again, so that addresses are used a second time.
 ok=y
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	modprobe kprobe_test_target || ok=
@@ -86,16 +86,16 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 	rmmod kprobe_test_target || ok=
 	is gone 1 || ok=
 done
-check "p_mod_03 p_mod_04 ten reloads with the probe registered" [ "$ok" ]
+check "ten reloads with the probe registered" [ "$ok" ]
 check "unregistered when it is long gone" sh -c \
 	"echo 1 >$DRIVER/unregister && ! grep -q GONE $KPROBES/list"
 
-check "p_mod_02 init text can be probed as the module comes" sh -c \
+check "init text can be probed as the module comes" sh -c \
 	"echo kprobe_test_target:kprobe_test_init_fn >$DRIVER/on_coming &&
 	 modprobe kprobe_test_target"
-check "p_mod_02 it was hit once" is coming_hits 1
-check "p_mod_02 it is gone when the module is live" is coming_gone 1
-check "p_mod_04 it dies only once" rmmod kprobe_test_target
+check "it was hit once" is coming_hits 1
+check "it is gone when the module is live" is coming_gone 1
+check "it dies only once" rmmod kprobe_test_target
 echo none >$DRIVER/on_coming
 
 # A new probe where one is gone and still registered.
@@ -113,8 +113,8 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 	rmmod kprobe_test_target || ok=
 	echo 1 >$DRIVER/unregister || ok=
 done 2>/dev/null
-check "p_mod_03 a new probe where one is gone is hit" [ "$ok" ]
-check "p_mod_03 some were at its address" [ $same -ge 1 ]
+check "a new probe where one is gone is hit" [ "$ok" ]
+check "some were at its address" [ $same -ge 1 ]
 echo none >$DRIVER/on_coming
 
 event_dies() {
@@ -126,17 +126,17 @@ on_and_off() {
 	echo 1 >$TRACING/events/kprobes/off/enable && echo 0 >$TRACING/events/kprobes/off/enable
 }
 for what in true on_and_off; do
-	check "p_mod_05 a probe that is switched off dies with its module ($what)" event_dies $what
+	check "a probe that is switched off dies with its module ($what)" event_dies $what
 	echo >$TRACING/kprobe_events
 done
-check "p_mod_05 so does one when all are switched off" sh -c \
+check "so does one when all are switched off" sh -c \
 	"modprobe kprobe_test_target &&
 	 echo kprobe_test_target:kprobe_test_fn >$DRIVER/register &&
 	 echo 0 >$KPROBES/enabled && rmmod kprobe_test_target &&
 	 echo 1 >$KPROBES/enabled && grep -q 1 $DRIVER/gone"
 
 # Its text is not yet freed, but the core has forgotten it.
-check "p_agg_05 no probe in a module that is going" sh -c \
+check "no probe in a module that is going" sh -c \
 	"modprobe kprobe_test_target && echo 1 >$DRIVER/unregister &&
 	 echo kprobe_test_target:kprobe_test_fn >$DRIVER/on_going &&
 	 echo 1 >$DRIVER/going_error && rmmod kprobe_test_target &&
@@ -149,7 +149,7 @@ modprobe kprobe_test_target && rmmod kprobe_test_target
 echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/on_early
 echo 1 >$DRIVER/early_error
 check "the target loads past a notifier that wants a probe in it" modprobe kprobe_test_target
-check "p_agg_05 no probe before the core has seen the module" is early_error -2
+check "no probe before the core has seen the module" is early_error -2
 rmmod kprobe_test_target
 echo none >$DRIVER/on_early
 
@@ -158,7 +158,7 @@ echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/on_going
 echo 1 >$DRIVER/going_error
 echo 1 >$DRIVER/refuse_coming
 check "a notifier refuses the target" sh -c "! modprobe kprobe_test_target"
-check "p_agg_05 no probe in a module that is refused" is going_error -2
+check "no probe in a module that is refused" is going_error -2
 echo 0 >$DRIVER/refuse_coming
 echo none >$DRIVER/on_going
 
@@ -203,11 +203,11 @@ unpatch() {
 }
 if modprobe kprobe_test_livepatch 2>/dev/null; then
 	check "livepatch refuses the target" sh -c "! modprobe kprobe_test_target"
-	check "p_agg_05 no probe in what livepatch refuses" grep -qx -e -2 $PATCH/error
+	check "no probe in what livepatch refuses" grep -qx -e -2 $PATCH/error
 	check "it can be refused again" sh -c "! modprobe kprobe_test_target"
 	echo 0 >$PATCH/refuse
 	check "livepatch takes the target" modprobe kprobe_test_target
-	check "p_agg_05 no probe before livepatch has seen to it" grep -qx -e -2 $PATCH/error
+	check "no probe before livepatch has seen to it" grep -qx -e -2 $PATCH/error
 	check "but afterwards" sh -c \
 		"echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
 	call
@@ -216,7 +216,7 @@ if modprobe kprobe_test_livepatch 2>/dev/null; then
 	echo 1 >$DRIVER/unregister
 	check "the livepatch goes" unpatch
 else
-	skip "p_agg_05 no probe in what livepatch refuses" "no CONFIG_LIVEPATCH"
+	skip "no probe in what livepatch refuses" "no CONFIG_LIVEPATCH"
 fi
 
 # What async_schedule() left behind runs code whose probes are gone already.
@@ -224,17 +224,17 @@ check "a module that calls its init functions late loads" modprobe kprobe_test_a
 settle
 show grep kprobe_test_async $KPROBES/sites
 check "its probes are hit" sh -c "echo 1 >/sys/module/kprobe_test_async/parameters/call"
-check "p_mod_01 its init text is itself when its probes are gone" sh -c \
+check "its init text is itself when its probes are gone" sh -c \
 	"dmesg | grep -q 'kprobe_test_async: after init: right, 0 hits'"
 check "one of them has a jump, where there are any" sh -c \
 	"[ ! -e /proc/sys/debug/kprobes-optimization ] ||
 	 grep -q 'kprobe_test_async_plain.*opt=live' $KPROBES/sites"
 check "the module goes" rmmod kprobe_test_async
-check "p_mod_01 p_mod_09 so is the text of a module that goes" sh -c \
+check "so is the text of a module that goes" sh -c \
 	"dmesg | grep -q 'kprobe_test_async: after exit: right, 0 hits'"
 check "its probes are gone" no_probes
 
-# P-AGG-05, P-BLK-03: the module and its part of the blacklist come and go while
+# The module and its part of the blacklist come and go while
 # a probe is registered on its function, and is sometimes right.
 rmmod kprobe_test_target 2>/dev/null
 echo 1 >$DRIVER/unregister
@@ -253,7 +253,7 @@ done 2>/dev/null
 kill $loop
 wait $loop 2>/dev/null
 echo "    the module was there $there times, and $away times not"
-check "p_agg_05 p_blk_03 register while the module comes and goes" \
+check "register while the module comes and goes" \
 	[ $there -ge 20 -a $away -ge 20 ]
 rmmod kprobe_test_target 2>/dev/null
 check "all is taken back" rmmod kprobe_test_driver

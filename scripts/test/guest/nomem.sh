@@ -20,22 +20,20 @@ check "the module loads" modprobe kprobe_test_nomem
 echo many >$NOMEM/run
 [ ! -e $LEAKS ] || echo clear >$LEAKS
 for what in plain traced post many mixed return return_traced many_returns; do
-	row=p_mem_12
-	case $what in *return*) row=p_ret_29 ;; esac
-	check "$row $what: each failure is clean" sh -c "echo $what >$NOMEM/run"
+	check "$what: each failure is clean" sh -c "echo $what >$NOMEM/run"
 	echo "    $(cat $NOMEM/failures) failed, $(cat $NOMEM/survived) did without"
-	check "$row $what: there were some" [ "$(cat $NOMEM/failures)" -ge 1 ]
-	check "$row $what: the list is empty" no_probes
+	check "$what: there were some" [ "$(cat $NOMEM/failures)" -ge 1 ]
+	check "$what: the list is empty" no_probes
 done
-check "p_mem_12 leaving: nobody notices" sh -c "echo leaving >$NOMEM/run"
-check "p_mem_12 leaving: it was tried" [ "$(cat $NOMEM/survived)" -ge 1 ]
-check "p_mem_12 leaving: the list is empty" no_probes
+check "leaving: nobody notices" sh -c "echo leaving >$NOMEM/run"
+check "leaving: it was tried" [ "$(cat $NOMEM/survived)" -ge 1 ]
+check "leaving: the list is empty" no_probes
 for what in enabling disabling upgrading; do
-	check "p_mem_12 $what: each failure is clean" sh -c "echo $what >$NOMEM/run"
+	check "$what: each failure is clean" sh -c "echo $what >$NOMEM/run"
 	echo "    $(cat $NOMEM/failures) failed, $(cat $NOMEM/survived) did without"
-	check "p_mem_12 $what: it was tried" \
+	check "$what: it was tried" \
 		[ $(($(cat $NOMEM/failures) + $(cat $NOMEM/survived))) -ge 1 ]
-	check "p_mem_12 $what: the list is empty" no_probes
+	check "$what: the list is empty" no_probes
 done
 
 # The global switch, with an allocation failing at each place in turn. What did not
@@ -82,8 +80,8 @@ done
 check "they are enabled" sh -c "echo 1 >$TRACING/events/nomem/enable"
 full=$(hits_of_call)
 check "it is hit" [ "$full" -ge 1 ]
-check "p_mem_12 switching off: each failure is made up for" switch_each 0 0
-check "p_mem_12 switching on: each failure is made up for" switch_each 1 "$full"
+check "switching off: each failure is made up for" switch_each 0 0
+check "switching on: each failure is made up for" switch_each 1 "$full"
 check "it is hit as before" [ "$(hits_of_call)" -eq "$full" ]
 
 # The module goes with a probe in it.
@@ -115,7 +113,7 @@ for post in 0 1; do
 	echo $post >$DRIVER/post
 	check "a probe on the target, with post=$post" \
 		sh -c "echo kprobe_test_target:kprobe_test_fn >$DRIVER/register"
-	check "p_mem_12 killing: no failure is seen, post=$post" kill_each
+	check "killing: no failure is seen, post=$post" kill_each
 done
 echo 1 >$DRIVER/unregister
 echo 0 >$DRIVER/post
@@ -138,7 +136,7 @@ leave_and_kill_each() {
 	echo "    $tried allocations failed, $bad times something was wrong"
 	[ $tried -ge 1 ] && [ $nth -lt 200 ] && [ $bad -eq 0 ]
 }
-check "p_mem_12 leaving a module that goes: no failure is seen" leave_and_kill_each
+check "leaving a module that goes: no failure is seen" leave_and_kill_each
 
 # From here on, all allocations below one function fail, also those that are made
 # instead of others.
@@ -177,8 +175,8 @@ DETOURS='arch_prepare_optimized_kprobe arch_optimizer_begin arch_remove_optimize
 rmmod kprobe_test_target 2>/dev/null
 if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	check "allocations for a module's blacklist fail" fail_in kprobe_blacklist_add_module
-	check "p_mem_12 the module comes" modprobe kprobe_test_target
-	check "p_mem_12 what is not protected is reported" \
+	check "the module comes" modprobe kprobe_test_target
+	check "what is not protected is reported" \
 		says 'functions of module kprobe_test_target are not protected: -12'
 	fail_in none
 	rmmod kprobe_test_target
@@ -186,13 +184,13 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	check "its functions are protected again" \
 		sh -c "! echo kprobe_test_target:kprobe_test_nokprobe >$DRIVER/register"
 	check "allocations fail as they are forgotten" fail_in kprobe_blacklist_remove_range
-	check "p_mem_12 the module goes" rmmod kprobe_test_target
-	check "p_mem_12 what stays is reported" \
+	check "the module goes" rmmod kprobe_test_target
+	check "what stays is reported" \
 		says 'ranges of module kprobe_test_target stay on the blacklist'
 	fail_in none
 
 	check "allocations for return probes fail" fail_in register_kretprobe
-	check "p_ret_29 a return probe is refused" sh -c \
+	check "a return probe is refused" sh -c \
 		"! echo r:nomem/ret __x64_sys_getsid >>$TRACING/kprobe_events"
 	fail_in none
 	check "with memory it is not" traced "r:nomem/ret __x64_sys_getsid"
@@ -202,7 +200,7 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	check "allocations fail as probes are switched off" fail_in $FTRACE_ROOM
 	echo 0 >$KPROBES/enabled
 	fail_in none
-	check "p_mem_12 that is reported" says 'Kprobes globally disabled, but [0-9]* of [0-9]* failed'
+	check "that is reported" says 'Kprobes globally disabled, but [0-9]* of [0-9]* failed'
 	echo 1 >$KPROBES/enabled
 
 	# A jump in a module needs to know where the module's branches lead.
@@ -213,8 +211,8 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 		check "a breakpoint is made all the same" \
 			sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
 		settle
-		check "p_mem_12 there is no jump" [ "$(live)" -eq "$before" ]
-		check "p_mem_12 but hits" [ "$(hits_of_call)" -ge 1 ]
+		check "there is no jump" [ "$(live)" -eq "$before" ]
+		check "but hits" [ "$(hits_of_call)" -ge 1 ]
 		fail_in none
 		echo 1 >$DRIVER/unregister
 		check "with memory" \
@@ -228,7 +226,7 @@ echo 0 >$TRACING/events/nomem/enable
 echo >$TRACING/kprobe_events
 check "the driver goes" rmmod kprobe_test_driver
 rmmod kprobe_test_target 2>/dev/null
-check "p_mem_12 the list is empty after all that" no_probes
+check "the list is empty after all that" no_probes
 
 before=$(awk '/^Slab:/ { print $2 }' /proc/meminfo)
 for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -237,6 +235,6 @@ for i in 1 2 3 4 5 6 7 8 9 10; do
 done
 after=$(awk '/^Slab:/ { print $2 }' /proc/meminfo)
 echo "    slabs: $before kB, ten times later $after kB"
-check "p_mem_12 p_ret_29 nothing leaks" [ $((after - before)) -lt $((1000 + $(kept))) ]
+check "nothing leaks" [ $((after - before)) -lt $((1000 + $(kept))) ]
 check_leaks
 check "the module goes" rmmod kprobe_test_nomem

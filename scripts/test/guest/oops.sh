@@ -26,13 +26,13 @@ check "its handler is called" counts 1 1
 echo 1 >$DRIVER/oops
 client call -c 1
 echo 0 >$DRIVER/oops
-check "p_sys_05 the whole report was printed" sh -c "dmesg | grep -q 'end trace'"
-check "p_sys_05 with the handler in its trace" sh -c "dmesg | grep -q 'RIP:.*count_hit'"
-check "p_sys_05 other CPUs go on" counts 0 1
+check "the whole report was printed" sh -c "dmesg | grep -q 'end trace'"
+check "with the handler in its trace" sh -c "dmesg | grep -q 'RIP:.*count_hit'"
+check "other CPUs go on" counts 0 1
 # Its hit never ends.
-check "p_sys_05 this one has no hits any more" counts 1 0
-check "p_sys_05 but counts them" grep -q 'missed_nested=[1-9]' $KPROBES/sites
-check "p_sys_05 the probe goes" sh -c "echo 1 >$DRIVER/unregister"
-check "p_sys_05 another one comes" sh -c "echo vfs_statx >$DRIVER/register"
-check "p_sys_05 and goes" sh -c "echo 1 >$DRIVER/unregister"
+check "this one has no hits any more" counts 1 0
+check "but counts them" grep -q 'missed_nested=[1-9]' $KPROBES/sites
+check "the probe goes" sh -c "echo 1 >$DRIVER/unregister"
+check "another one comes" sh -c "echo vfs_statx >$DRIVER/register"
+check "and goes" sh -c "echo 1 >$DRIVER/unregister"
 check "the list is empty" no_probes

@@ -42,18 +42,18 @@ off
 check "one of them gets its jump" event_with_jump one vfs_read
 check "list says so" grep -q 'OPTIMIZED' $KPROBES/list
 check "sites says so" grep -q 'kind=optimized.*opt=live why=-' $KPROBES/sites
-check "p_opt_20 2 is refused" sh -c "! echo 2 >$SWITCH"
-check "p_opt_20 and changes nothing" grep -qx 1 $SWITCH
-check "p_opt_20 it is switched off" sh -c "echo 0 >$SWITCH"
-check "p_opt_20 no jump is left" [ "$(live)" -eq 0 ]
-check "p_opt_20 sites knows why" grep -q 'opt=prepared why=switched-off' $KPROBES/sites
-check "p_opt_20 reading changes nothing" sh -c "grep -qx 0 $SWITCH && grep -qx 0 $SWITCH"
+check "2 is refused" sh -c "! echo 2 >$SWITCH"
+check "and changes nothing" grep -qx 1 $SWITCH
+check "it is switched off" sh -c "echo 0 >$SWITCH"
+check "no jump is left" [ "$(live)" -eq 0 ]
+check "sites knows why" grep -q 'opt=prepared why=switched-off' $KPROBES/sites
+check "reading changes nothing" sh -c "grep -qx 0 $SWITCH && grep -qx 0 $SWITCH"
 echo 1 >$SWITCH
-check "p_opt_20 the jump comes back" until_live 1
+check "the jump comes back" until_live 1
 echo 0 >$KPROBES/enabled
-check "p_opt_19 not when all are switched off" [ "$(live)" -eq 0 ]
+check "not when all are switched off" [ "$(live)" -eq 0 ]
 echo 1 >$KPROBES/enabled
-check "p_opt_19 but afterwards" until_live 1
+check "but afterwards" until_live 1
 check "the pages have a symbol" grep -q kprobe_optinsn_page /proc/kallsyms
 
 # The same function with a tracer on it, which changes the text in front.
@@ -66,15 +66,15 @@ live_and_hit() {
 echo vfs_read >$TRACING/set_ftrace_filter
 for round in 1 2 3 4; do
 	echo function >$TRACING/current_tracer
-	check "p_opt_32 $round: with the tracer" live_and_hit
+	check "$round: with the tracer" live_and_hit
 	echo nop >$TRACING/current_tracer
-	check "p_opt_32 $round: without" live_and_hit
+	check "$round: without" live_and_hit
 done
 echo >$TRACING/set_ftrace_filter
 off
 
-# while_doing NAME... - these go on in the background until stop_doing, which checks
-# for ROW that each of them got around.
+# while_doing NAME... - repeat these in the background until stop_doing, which checks
+# that each of them completed at least once.
 while_doing() {
 	local what
 	touch /tmp/go
@@ -88,7 +88,7 @@ stop_doing() {
 	rm /tmp/go
 	wait
 	for what in $doing; do
-		check "$1 meanwhile: $what" [ -s /tmp/laps.$what ]
+		check "meanwhile: $what" [ -s /tmp/laps.$what ]
 	done
 }
 probe_comes_and_goes() {
@@ -107,18 +107,18 @@ LINE='^[0-9a-f]* [^ ]*+0x[0-9a-f]*/0x[0-9a-f]* kind=[a-z]* state=[a-z]* .* opt=[
 readers() { cat $KPROBES/sites | grep -v "$LINE" >>/tmp/bad; cat $KPROBES/list | grep .; }
 : >/tmp/bad
 while_doing readers
-check "p_opt_30 probes come and go while sites are read" probe_comes_and_goes 10
-stop_doing p_opt_30
+check "probes come and go while sites are read" probe_comes_and_goes 10
+stop_doing
 show cat /tmp/bad
-check "p_opt_30 each line was whole" [ ! -s /tmp/bad ]
+check "each line was whole" [ ! -s /tmp/bad ]
 
 hotplug() { echo 0 >/sys/devices/system/cpu/cpu1/online && echo 1 >/sys/devices/system/cpu/cpu1/online; }
 tracepoints() { echo 1 >$TRACING/events/sched/enable && echo 0 >$TRACING/events/sched/enable; }
 tracer() { echo function >$TRACING/current_tracer && echo nop >$TRACING/current_tracer; }
 modules() { modprobe kprobe_test_target && rmmod kprobe_test_target; }
 while_doing hotplug tracepoints tracer modules
-check "p_opt_04 probes come and go while all else changes the text" probe_comes_and_goes 4
-stop_doing p_opt_04
+check "probes come and go while all else changes the text" probe_comes_and_goes 4
+stop_doing
 hotplug
 check "no probe is left" no_probes
 
@@ -135,7 +135,7 @@ while [ $i -lt 48 ]; do
 			got=$((got + 1))
 			at=$i
 			rmmod kprobe_test_target
-			check "p_mod_01 the module goes with a jump in it ($got)" \
+			check "the module goes with a jump in it ($got)" \
 				grep -q GONE $KPROBES/list
 			off
 			modprobe kprobe_test_target
@@ -174,9 +174,9 @@ while [ $i -lt 24 ]; do
 	i=$((i + 1))
 done
 show sh -c "sort /tmp/states | uniq -c"
-check "p_mod_09 the module goes before the jump is there" [ "$ok" ]
-check "p_mod_09 some were on a queue" grep -q 'queued\|waiting' /tmp/states
-check "p_mod_09 and some were not" grep -q live /tmp/states
+check "the module goes before the jump is there" [ "$ok" ]
+check "some were on a queue" grep -q 'queued\|waiting' /tmp/states
+check "and some were not" grep -q live /tmp/states
 settle
 # They are given back after a grace period.
 i=0
@@ -184,7 +184,7 @@ while [ "$(pages)" -gt "$pages" ] && [ $i -lt 500 ]; do
 	usleep 20000
 	i=$((i + 1))
 done
-check "p_mod_09 no page is left ($pages)" [ "$(pages)" -le "$pages" ]
+check "no page is left ($pages)" [ "$(pages)" -le "$pages" ]
 taskset -p 3 $$ >/dev/null
 rmmod kprobe_test_driver
 [ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target

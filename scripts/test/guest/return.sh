@@ -23,22 +23,22 @@ killed=$!
 /bin/busybox sleep 1
 if [ -e /proc/$inside/stack ]; then
 	check "a process sleeps in the probed function" sleeping $inside
-	check "p_ret_18 its stack shows real addresses" unwound $inside
-	check "p_ret_18 so does that of one that came before the probe" unwound $before
+	check "its stack shows real addresses" unwound $inside
+	check "so does that of one that came before the probe" unwound $before
 else
-	skip "p_ret_18 stacks" "no /proc/PID/stack"
+	skip "stacks" "no /proc/PID/stack"
 fi
 check "the sleep that is over was reported" [ "$(said "$FUNC returned")" -eq 1 ]
 kill -9 $killed
 wait $killed
-check "p_ret_06 so was the one that was killed" [ "$(said "$FUNC returned")" -eq 2 ]
+check "so was the one that was killed" [ "$(said "$FUNC returned")" -eq 2 ]
 
-check "p_ret_16 the module goes while a call is in flight" rmmod kretprobe_example
+check "the module goes while a call is in flight" rmmod kretprobe_example
 if [ -e /proc/$inside/stack ]; then
-	check "p_ret_18 the stack shows real addresses still" unwound $inside
+	check "the stack shows real addresses still" unwound $inside
 fi
-check "p_ret_15 the call returns as usual" wait $inside
-check "p_ret_16 no handler was called for it" [ "$(said "$FUNC returned")" -eq 2 ]
+check "the call returns as usual" wait $inside
+check "no handler was called for it" [ "$(said "$FUNC returned")" -eq 2 ]
 kill -9 $before
 
 # The stack of a process that wakes up and sleeps again in the probed function,
@@ -62,10 +62,10 @@ if [ -e /proc/self/stack ] && [ -e $TRACING/kprobe_events ]; then
 	wait
 	rounds=$(wc -l </tmp/rounds)
 	echo "    $walks stacks inside the function, the probe came $rounds times"
-	check "p_ret_19 stacks are read while the probe comes and goes" \
+	check "stacks are read while the probe comes and goes" \
 		[ $walks -ge 20 -a "$rounds" -ge 5 ]
-	check "p_ret_19 and show real addresses" [ $wrong -eq 0 ]
+	check "and show real addresses" [ $wrong -eq 0 ]
 else
-	skip "p_ret_19 stacks while the probe comes and goes" "no /proc/PID/stack or kprobe events"
+	skip "stacks while the probe comes and goes" "no /proc/PID/stack or kprobe events"
 fi
 check "the list is empty" no_probes

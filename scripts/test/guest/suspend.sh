@@ -44,27 +44,27 @@ while [ $round -le 3 ] || { [ $round -le 15 ] && ! grep -q '[1-9]' /tmp/pending;
 	# Until it is frozen: then one is queued, or waits.
 	touch /tmp/go
 	while [ -e /tmp/go ]; do echo 0 >$OPT/queued/enable; echo 1 >$OPT/queued/enable; done &
-	check "p_sys_03 $round: the machine sleeps, and wakes up" sleep_once mem
+	check "$round: the machine sleeps, and wakes up" sleep_once mem
 	rm /tmp/go
 	wait
-	check "p_sys_03 $round: with both CPUs" grep -qx 0-1 /sys/devices/system/cpu/online
+	check "$round: with both CPUs" grep -qx 0-1 /sys/devices/system/cpu/online
 	settle
 	states >/tmp/after
-	check "p_sys_03 $round: each probe is what it was" cmp /tmp/before /tmp/after
-	check "p_sys_03 $round: each is hit" each_is_hit "$names"
+	check "$round: each probe is what it was" cmp /tmp/before /tmp/after
+	check "$round: each is hit" each_is_hit "$names"
 	round=$((round + 1))
 done
 show cat /tmp/pending
-check "p_sys_03 the optimizer had still to see to some" grep -q '[1-9]' /tmp/pending
+check "the optimizer had still to see to some" grep -q '[1-9]' /tmp/pending
 # On its way down it is watched.
-check "p_sys_03 what suspends can be probed" sh -c "echo 'p:opt/suspend suspend_devices_and_enter' >>$EVENTS &&
+check "what suspends can be probed" sh -c "echo 'p:opt/suspend suspend_devices_and_enter' >>$EVENTS &&
 	echo 'p:opt/cpus freeze_secondary_cpus' >>$EVENTS &&
 	echo 'r:opt/core syscore_suspend' >>$EVENTS &&
 	for e in suspend cpus core; do echo 1 >$OPT/\$e/enable || exit 1; done"
 echo >$TRACING/trace
-check "p_sys_03 and it sleeps" sleep_once mem
+check "and it sleeps" sleep_once mem
 for name in suspend cpus core; do
-	check "p_sys_03 a handler ran in it: $name" grep -q " $name: (" $TRACING/trace
+	check "a handler ran in it: $name" grep -q " $name: (" $TRACING/trace
 done
 show states
 echo 0 >$OPT/enable

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Random functions (gen_adversary.c), with an optimized probe on each of their
- * instructions in turn: registers, flags and memory have to be as without.
+ * instructions in turn. Registers, flags and memory have to be the same as without.
  */
 
 #include <kunit/test.h>
@@ -20,13 +20,13 @@
 /* How often each function is called, each time with other registers. */
 #define NR_RUNS		4
 
-/* Those that nobody has to restore come first, then the others; no sp. */
+/* Caller-saved ones first, then the others; no sp. */
 #define NR_REGS		15
 #define REG_DI		5
 #define REG_R15		14
 #define NR_WORDS	(NR_REGS + 1)
 
-/* What is defined of the flags. */
+/* The flags with defined values. */
 #define FLAGS		0xcd5
 
 #define DATA_SIZE	256
@@ -46,12 +46,12 @@ extern void (*kpa_fn)(void);
 extern u8 kpa_data[];
 void kpa_call(void);
 
-/* Registers, and behind them the flags; of one call at a time. */
+/* Registers, followed by the flags; of one call at a time. */
 u64 kpa_state[NR_WORDS];
 void (*kpa_fn)(void);
 u8 kpa_data[DATA_SIZE];
 
-/* What the functions find in di. */
+/* The data that di points to. */
 static u8 data[DATA_SIZE];
 
 #define EACH_REG(op)							\
@@ -89,7 +89,7 @@ struct probe {
 	unsigned int	hits;
 };
 
-/* Of each function. */
+/* One for each function. */
 struct subject {
 	struct result	want[NR_RUNS];
 	struct probe	probe;
@@ -101,7 +101,7 @@ struct adversary {
 	struct subject	*subjects;
 	struct kprobe	**kps;
 	unsigned int	nr;
-	/* Instructions that were probed, and with which end. */
+	/* Instructions that were probed, and the outcome. */
 	unsigned int	all, live, short_jumps, across_lines, across_pages;
 };
 
@@ -120,14 +120,14 @@ static void fill(unsigned int fn, unsigned int run)
 	prandom_bytes_state(&rnd, data, sizeof(data));
 	prandom_bytes_state(&rnd, kpa_data, sizeof(kpa_data));
 
-	/* Small ones are compared with equal luck. */
+	/* Half of the values are small, so that comparisons go either way. */
 	for (i = 0; i < NR_REGS; i++) {
 		if (run % 2)
 			kpa_state[i] = (s8)kpa_state[i];
 	}
 	kpa_state[REG_DI] = (unsigned long)data;
 	kpa_state[REG_R15] %= 4;
-	/* Not that of the direction. */
+	/* Not the direction flag. */
 	kpa_state[NR_REGS] &= FLAGS & ~X86_EFLAGS_DF;
 	kpa_state[NR_REGS] |= X86_EFLAGS_FIXED | X86_EFLAGS_IF;
 }
@@ -143,7 +143,7 @@ static void call(unsigned int fn, unsigned int run, struct result *got)
 	got->kpa_data = crc32(0, kpa_data, sizeof(kpa_data));
 }
 
-/* All functions, and what the result has to be. */
+/* Calls all functions and compares with the expected results. */
 static void call_all(struct kunit *test, struct adversary *a, const char *when)
 {
 	struct result got;
@@ -232,7 +232,7 @@ static unsigned int choose(struct adversary *a, unsigned int n, kprobe_post_hand
 	return a->nr;
 }
 
-/* As often as they are executed. */
+/* Once for each execution. */
 static void count_hits(struct kunit *test, struct adversary *a, unsigned int n)
 {
 	unsigned int fn;
@@ -245,7 +245,7 @@ static void count_hits(struct kunit *test, struct adversary *a, unsigned int n)
 	unregister_kprobes(a->kps, a->nr);
 }
 
-/* What a jump is, and where it may not be written at once. */
+/* Whether it is a jump, and one that cannot be written atomically. */
 static void count_jump(struct adversary *a, unsigned long addr)
 {
 	u8 opcode = *(u8 *)addr;
@@ -300,14 +300,14 @@ static u32 text_sum(void)
 	return sum;
 }
 
-static void adversary_p_opt_10_random_functions(struct kunit *test)
+static void adversary_random_functions(struct kunit *test)
 {
 	struct adversary a = {};
 	unsigned int fn, run, n;
 	u32 sum = text_sum();
 
 	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
-		kunit_skip(test, "returns change flags, which the functions go on with");
+		kunit_skip(test, "return thunks change flags that the functions depend on");
 
 	a.subjects = vcalloc(nr_functions(), sizeof(*a.subjects));
 	a.kps = kunit_kcalloc(test, nr_functions(), sizeof(*a.kps), GFP_KERNEL);
@@ -326,22 +326,24 @@ static void adversary_p_opt_10_random_functions(struct kunit *test)
 			break;
 	}
 
-	/* Also what is between the instructions that were probed. */
+	/* Including the bytes between the probed instructions. */
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, text_sum(), sum);
-	kunit_info(test, "%u functions: of %u probes %u were optimized, %u of them with a short jump\n",
+	kunit_info(test, "%u functions: of %u probes %u were optimized, %u with a short jump\n",
 		   nr_functions(), a.all, a.live, a.short_jumps);
 	kunit_info(test, "jumps across cache lines: %u, across pages: %u\n",
 		   a.across_lines, a.across_pages);
 	KUNIT_EXPECT_GT(test, a.all, 10 * nr_functions());
 	KUNIT_EXPECT_GT(test, a.live, a.all / 2);
-	/* Whether any is across pages is for the linker; optimize_across_pages() is. */
+	/*
+	 * Whether any spans two pages depends on the linker; jump_across_pages() does.
+	 */
 	KUNIT_EXPECT_GT(test, a.across_lines, 0);
 	vfree(a.subjects);
 }
 
 static struct kunit_case adversary_cases[] = {
-	KUNIT_CASE_SLOW(adversary_p_opt_10_random_functions),
+	KUNIT_CASE_SLOW(adversary_random_functions),
 	{}
 };
 

@@ -5,13 +5,13 @@
 
 #include <kunit/test.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/memory.h>
 #include <linux/sizes.h>
 #include <linux/unaligned.h>
 #include <linux/vmalloc.h>
 
 #include "../common.h"
-#include "internal.h"
 
 #define BITS_32		1
 #define BITS_64		2
@@ -58,18 +58,18 @@ struct row {
 	  .sub = s, .width = w, .check = true, .bytes = { __VA_ARGS__ } }
 
 static const struct row rows[] = {
-	/* No instructions to be executed. */
-	REFUSE(BITS_ANY, EILSEQ, "p_blk_08 int3", 0xcc),
-	REFUSE(BITS_ANY, EILSEQ, "p_blk_08 int $0x80", 0xcd, 0x80),
-	REFUSE(BITS_ANY, EILSEQ, "p_blk_08 int1", 0xf1),
-	REFUSE(BITS_32, EILSEQ, "p_blk_08 into", 0xce),
-	REFUSE(BITS_ANY, EILSEQ, "p_blk_08 ud2", 0x0f, 0x0b),
-	REFUSE(BITS_ANY, EILSEQ, "p_blk_08 ud1", 0x0f, 0xb9, 0xc0),
-	REFUSE(BITS_ANY, EILSEQ, "p_blk_08 ud0", 0x0f, 0xff, 0xc0),
+	/* Undefined instructions. */
+	REFUSE(BITS_ANY, EILSEQ, "int3", 0xcc),
+	REFUSE(BITS_ANY, EILSEQ, "int $0x80", 0xcd, 0x80),
+	REFUSE(BITS_ANY, EILSEQ, "int1", 0xf1),
+	REFUSE(BITS_32, EILSEQ, "into", 0xce),
+	REFUSE(BITS_ANY, EILSEQ, "ud2", 0x0f, 0x0b),
+	REFUSE(BITS_ANY, EILSEQ, "ud1", 0x0f, 0xb9, 0xc0),
+	REFUSE(BITS_ANY, EILSEQ, "ud0", 0x0f, 0xff, 0xc0),
 	REFUSE(BITS_64, EILSEQ, "(push %es)", 0x06),
 	REFUSE(BITS_64, EILSEQ, "(daa)", 0x27),
 
-	/* The base's decoder does not know where they end. */
+	/* The base's decoder does not know their length. */
 	REFUSE(BITS_ANY, EILSEQ, "(nop, 0f 19)", 0x0f, 0x19, 0xc0),
 	REFUSE(BITS_ANY, EILSEQ, "(nop, 0f 1d)", 0x0f, 0x1d, 0x00),
 	REFUSE(BITS_ANY, EILSEQ, "(nop, 66 0f 19)", 0x66, 0x0f, 0x19, 0xc0),
@@ -109,8 +109,8 @@ static const struct row rows[] = {
 	REFUSE(BITS_64, EILSEQ, "rex before rex", 0x48, 0x41, 0x89, 0xc0),
 	REFUSE(BITS_ANY, EILSEQ, "five prefixes", 0x2e, 0x66, 0x67, 0xf3, 0x26, 0x90),
 
-	/* They have to run where they stand, or not with interrupts off. */
-	REFUSE(BITS_ANY, EINVAL, "p_x86_14 hlt", 0xf4),
+	/* They have to run in place, or not with interrupts off. */
+	REFUSE(BITS_ANY, EINVAL, "hlt", 0xf4),
 	REFUSE(BITS_ANY, EINVAL, "sti before hlt", 0xfb, 0xf4),
 	REFUSE(BITS_ANY, EINVAL, "sti before mwait", 0xfb, 0x0f, 0x01, 0xc9),
 	REFUSE(BITS_ANY, EINVAL, "sti before mwaitx", 0xfb, 0x0f, 0x01, 0xfb),
@@ -118,15 +118,15 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, EINVAL, "mwaitx", 0x0f, 0x01, 0xfb),
 	REFUSE(BITS_ANY, EINVAL, "umwait", 0xf2, 0x0f, 0xae, 0xf0),
 	REFUSE(BITS_ANY, EINVAL, "tpause", 0x66, 0x0f, 0xae, 0xf1),
-	REFUSE(BITS_ANY, EINVAL, "p_blk_18 mov %eax,%ss", 0x8e, 0xd0),
-	REFUSE(BITS_64, EINVAL, "p_x86_14 mov %eax,%gs", 0x8e, 0xe8),
-	REFUSE(BITS_32, EINVAL, "p_x86_14 mov %eax,%fs", 0x8e, 0xe0),
-	REFUSE(BITS_32, EINVAL, "p_blk_18 pop %ss", 0x17),
+	REFUSE(BITS_ANY, EINVAL, "mov %eax,%ss", 0x8e, 0xd0),
+	REFUSE(BITS_64, EINVAL, "mov %eax,%gs", 0x8e, 0xe8),
+	REFUSE(BITS_32, EINVAL, "mov %eax,%fs", 0x8e, 0xe0),
+	REFUSE(BITS_32, EINVAL, "pop %ss", 0x17),
 	REFUSE(BITS_64, EINVAL, "pop %gs", 0x0f, 0xa9),
 	REFUSE(BITS_32, EINVAL, "pop %fs", 0x0f, 0xa1),
 	REFUSE(BITS_ANY, EINVAL, "lss", 0x0f, 0xb2, 0x00),
 	REFUSE(BITS_64, EINVAL, "lgs", 0x0f, 0xb5, 0x00),
-	REFUSE(BITS_64, EINVAL, "p_x86_14 swapgs", 0x0f, 0x01, 0xf8),
+	REFUSE(BITS_64, EINVAL, "swapgs", 0x0f, 0x01, 0xf8),
 	REFUSE(BITS_64, EINVAL, "wrgsbase %rax", 0xf3, 0x48, 0x0f, 0xae, 0xd8),
 	REFUSE(BITS_ANY, EINVAL, "lgdt", 0x0f, 0x01, 0x10),
 	REFUSE(BITS_ANY, EINVAL, "lidt", 0x0f, 0x01, 0x18),
@@ -134,25 +134,25 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, EINVAL, "lmsw (%eax)", 0x0f, 0x01, 0x30),
 	REFUSE(BITS_ANY, EINVAL, "lldt %ax", 0x0f, 0x00, 0xd0),
 	REFUSE(BITS_ANY, EINVAL, "ltr %ax", 0x0f, 0x00, 0xd8),
-	REFUSE(BITS_ANY, EINVAL, "p_x86_14 mov %eax,%cr0", 0x0f, 0x22, 0xc0),
-	REFUSE(BITS_ANY, EINVAL, "p_x86_14 mov %eax,%cr3", 0x0f, 0x22, 0xd8),
+	REFUSE(BITS_ANY, EINVAL, "mov %eax,%cr0", 0x0f, 0x22, 0xc0),
+	REFUSE(BITS_ANY, EINVAL, "mov %eax,%cr3", 0x0f, 0x22, 0xd8),
 	REFUSE(BITS_ANY, EINVAL, "vmlaunch", 0x0f, 0x01, 0xc2),
 	REFUSE(BITS_ANY, EINVAL, "vmrun", 0x0f, 0x01, 0xd8),
-	REFUSE(BITS_ANY, EINVAL, "p_blk_09 Xen prefix", 0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2),
+	REFUSE(BITS_ANY, EINVAL, "Xen prefix", 0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2),
 	REFUSE(BITS_64, EINVAL, "mov 8(%eip),%eax", 0x67, 0x8b, 0x05, 8, 0, 0, 0),
 
-	/* Control transfers that nobody emulates. */
-	REFUSE(BITS_ANY, EOPNOTSUPP, "p_x86_06 iret", 0xcf),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "p_x86_06 lret", 0xcb),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "p_x86_06 lret $8", 0xca, 8, 0),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "p_x86_06 lcall *(%eax)", 0xff, 0x18),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "p_x86_06 ljmp *(%eax)", 0xff, 0x28),
-	REFUSE(BITS_32, EOPNOTSUPP, "p_x86_06 lcall", 0x9a, 0, 0, 0, 0, 0x10, 0),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "p_x86_14 syscall", 0x0f, 0x05),
+	/* Control transfers that are not emulated. */
+	REFUSE(BITS_ANY, EOPNOTSUPP, "iret", 0xcf),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "lret", 0xcb),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "lret $8", 0xca, 8, 0),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "lcall *(%eax)", 0xff, 0x18),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "ljmp *(%eax)", 0xff, 0x28),
+	REFUSE(BITS_32, EOPNOTSUPP, "lcall", 0x9a, 0, 0, 0, 0, 0x10, 0),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "syscall", 0x0f, 0x05),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "sysret", 0x0f, 0x07),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "sysexit", 0x0f, 0x35),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "rsm", 0x0f, 0xaa),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "p_x86_14 xbegin", 0xc7, 0xf8, 0, 0, 0, 0),
+	REFUSE(BITS_ANY, EOPNOTSUPP, "xbegin", 0xc7, 0xf8, 0, 0, 0, 0),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "xabort", 0xc6, 0xf8, 0),
 	REFUSE(BITS_64, EOPNOTSUPP, "eretu", 0xf3, 0x0f, 0x01, 0xca),
 	REFUSE(BITS_32, EOPNOTSUPP, "callw", 0x66, 0xe8, 0, 0),
@@ -161,18 +161,20 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, EOPNOTSUPP, "retw", 0x66, 0xc3),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "callw *%ax", 0x66, 0xff, 0xd0),
 
-	/* Opcodes of AVX are not those of branches and flags. */
-	STEP(BITS_64, "p_x86_13 vpsubd", 0xc5, 0xf9, 0xfa, 0xc0),
+	/*
+	 * AVX opcodes that differ from the branches and flag operations they resemble.
+	 */
+	STEP(BITS_64, "vpsubd", 0xc5, 0xf9, 0xfa, 0xc0),
 	STEP(BITS_64, "vpsubq", 0xc5, 0xf9, 0xfb, 0xc0),
-	STEP(BITS_64, "p_x86_13 vpor", 0xc5, 0xf9, 0xeb, 0xc0),
+	STEP(BITS_64, "vpor", 0xc5, 0xf9, 0xeb, 0xc0),
 	STEP(BITS_64, "vpsubsb", 0xc5, 0xf9, 0xe8, 0xc0),
 	STEP(BITS_64, "vcmpeqps", 0xc5, 0xf8, 0xc2, 0xc0, 0),
 	STEP(BITS_64, "vpshufd", 0xc5, 0xf9, 0x70, 0xc0, 0),
 	STEP(BITS_64, "vpavgb", 0xc5, 0xf9, 0xe0, 0xc0),
 	STEP(BITS_64, "vpmulhuw", 0xc5, 0xf9, 0xe4, 0xc0),
-	STEP(BITS_64, "p_x86_13 vmovdqu32 (EVEX)", 0x62, 0xf1, 0x7e, 0x48, 0x6f, 0xc0),
+	STEP(BITS_64, "vmovdqu32 (EVEX)", 0x62, 0xf1, 0x7e, 0x48, 0x6f, 0xc0),
 
-	/* Relatives of those whose length is not known. */
+	/* Relatives of those with unknown length. */
 	STEP(BITS_ANY, "nop (0f 1c)", 0x0f, 0x1c, 0xc0),
 	STEP(BITS_ANY, "cmov %ax", 0x66, 0x0f, 0x44, 0xc8),
 	STEP(BITS_ANY, "sete", 0x0f, 0x94, 0xc0),
@@ -184,7 +186,7 @@ static const struct row rows[] = {
 	STEP(BITS_ANY, "pshufb", 0x0f, 0x38, 0x00, 0xc0),
 	STEP(BITS_ANY, "palignr", 0x0f, 0x3a, 0x0f, 0xc0, 0),
 	STEP(BITS_ANY, "four prefixes", 0x2e, 0x36, 0x3e, 0x64, 0x01, 0x00),
-	/* EVEX, which the emulator does not have; displacements are scaled. */
+	/* EVEX, which the emulator does not support; displacements are scaled. */
 	STEP(BITS_64, "vaddps %zmm1,%zmm2,%zmm3{%k1}", 0x62, 0xf1, 0x6c, 0x49, 0x58, 0xd9),
 	STEP(BITS_64, "vmovups 0x40(%rbx),%zmm1", 0x62, 0xf1, 0x7c, 0x48, 0x10, 0x4b, 1),
 	STEP(BITS_64, "vpternlogd", 0x62, 0xf3, 0x6d, 0x48, 0x25, 0xd9, 0xca),
@@ -197,8 +199,8 @@ static const struct row rows[] = {
 
 	/* Harmless wherever they run. */
 	STEP(BITS_ANY, "cpuid", 0x0f, 0xa2),
-	STEP(BITS_ANY, "p_x86_14 wrmsr", 0x0f, 0x30),
-	STEP(BITS_ANY, "p_x86_14 clac", 0x0f, 0x01, 0xca),
+	STEP(BITS_ANY, "wrmsr", 0x0f, 0x30),
+	STEP(BITS_ANY, "clac (privileged)", 0x0f, 0x01, 0xca),
 	STEP(BITS_ANY, "popcnt", 0xf3, 0x0f, 0xb8, 0xc0),
 	STEP(BITS_ANY, "bt $5,%eax", 0x0f, 0xba, 0xe0, 5),
 	STEP(BITS_ANY, "lfence", 0x0f, 0xae, 0xe8),
@@ -207,7 +209,7 @@ static const struct row rows[] = {
 	STEP(BITS_64, "rdgsbase %rax", 0xf3, 0x48, 0x0f, 0xae, 0xc8),
 	STEP(BITS_ANY, "clac", 0x0f, 0x01, 0xca),
 	STEP(BITS_ANY, "fnstsw", 0xdf, 0xe0),
-	STEP(BITS_ANY, "p_x86_13 crc32b (3-byte map)", 0xf2, 0x0f, 0x38, 0xf0, 0xc0),
+	STEP(BITS_ANY, "crc32b (3-byte map)", 0xf2, 0x0f, 0x38, 0xf0, 0xc0),
 	STEP(BITS_ANY, "mov (%eax),%eax", 0x8b, 0x00),
 	STEP(BITS_ANY, "adc %eax,%eax", 0x11, 0xc0),
 	STEP(BITS_ANY, "neg %eax", 0xf7, 0xd8),
@@ -218,8 +220,8 @@ static const struct row rows[] = {
 	STEP(BITS_ANY, "push %ax", 0x66, 0x50),
 	STEP(BITS_64, "xchg %eax,%r8d", 0x41, 0x90),
 	STEP(BITS_64, "rdsspd %eax", 0xf3, 0x0f, 0x1e, 0xc8),
-	/* A CPU that waits for one has to execute it. */
-	STEP(BITS_ANY, "p_x86_14 endbr64", 0xf3, 0x0f, 0x1e, 0xfa),
+	/* A CPU that waits for a landing pad has to execute it. */
+	STEP(BITS_ANY, "endbr64", 0xf3, 0x0f, 0x1e, 0xfa),
 	STEP(BITS_ANY, "endbr32", 0xf3, 0x0f, 0x1e, 0xfb),
 	STEP(BITS_64, "lea (%eax),%eax", 0x67, 0x8d, 0x00),
 	STEP(BITS_32, "pop %esp", 0x5c),
@@ -227,7 +229,7 @@ static const struct row rows[] = {
 	STEP(BITS_32, "mov %ebp,%esp", 0x89, 0xec),
 	STEP(BITS_32, "lea -8(%ebp),%esp", 0x8d, 0x65, 0xf8),
 
-	/* Emulated when somebody waits for the end. */
+	/* Emulated if there is a post handler. */
 	FAST(BITS_ANY, NOP, "nop", 0x90),
 	FAST(BITS_ANY, NOP, "xchg %ax,%ax", 0x66, 0x90),
 	FAST(BITS_ANY, NOP, "pause", 0xf3, 0x90),
@@ -252,7 +254,7 @@ static const struct row rows[] = {
 	EXACT(BITS_ANY, ALU_IMM, false, KPROBE_ALU_TEST, 4, "test $1,%eax",
 	      0xf7, 0xc0, 1, 0, 0, 0),
 
-	/* Emulated always. */
+	/* Always emulated. */
 	EXACT(BITS_ANY, JCC, true, 4, sizeof(long), "je", 0x74, 5),
 	EXACT(BITS_ANY, JCC, true, 0xf, sizeof(long), "jg near", 0x0f, 0x8f, 0, 1, 0, 0),
 	ONLY(BITS_ANY, JMP, "jmp", 0xeb, 5),
@@ -283,7 +285,7 @@ static void row_desc(const struct row *r, char *desc)
 }
 KUNIT_ARRAY_PARAM(row, rows, row_desc);
 
-/* As it is on entry to kprobe_classify(). */
+/* The state on entry to kprobe_classify(). */
 static int classify(const u8 *bytes, struct kprobe_insn *ki,
 		    struct arch_specific_insn *a)
 {
@@ -307,7 +309,7 @@ static void decode_classify(struct kunit *test)
 	int ret;
 
 	if (!(r->bits & BITS_HERE))
-		kunit_skip(test, "does not exist here");
+		kunit_skip(test, "does not exist in this mode");
 
 	ret = classify(r->bytes, &ki, &a);
 	KUNIT_ASSERT_EQ(test, ret, r->err);
@@ -326,7 +328,7 @@ static void decode_classify(struct kunit *test)
 	}
 }
 
-/* Targets count from the end of the instruction, with all its prefixes. */
+/* Targets are relative to the end of the instruction, including its prefixes. */
 static void decode_targets(struct kunit *test)
 {
 	static const u8 call[MAX_BYTES] = { 0x2e, 0xe8, 0x10, 0, 0, 0 };
@@ -346,10 +348,10 @@ static void decode_targets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a.value, 0xffff);
 }
 
-/* The copy refers to what the instruction did, or there is none. */
+/* The copy refers to the same address, or there is none. */
 static void decode_copy(struct kunit *test)
 {
-	/* cmpl $0x11223344, 0x1000(%rip): the displacement is not the last. */
+	/* cmpl $0x11223344, 0x1000(%rip): the displacement is not the last field. */
 	static const u8 cmp[MAX_BYTES] = {
 		0x81, 0x3d, 0x00, 0x10, 0, 0, 0x44, 0x33, 0x22, 0x11,
 	};
@@ -416,7 +418,7 @@ static void decode_copy_vectors(struct kunit *test)
 	}
 }
 
-/* Behind the text there is nothing, and what is no text has no function around it. */
+/* There is nothing after the text; and outside of text, no function. */
 static void decode_what_cannot_be_read(struct kunit *test)
 {
 	unsigned long nothing = -PAGE_SIZE;
@@ -427,14 +429,14 @@ static void decode_what_cannot_be_read(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, data);
 
-	mutex_lock(&kprobe_mutex);
+	kprobe_test_lock();
 	mutex_lock(&text_mutex);
 	KUNIT_EXPECT_EQ(test, kprobe_read_text(nothing, &byte, 1), -EFAULT);
 	KUNIT_EXPECT_EQ(test, kprobe_fetch_at(nothing, nothing + 16, &ki), -EILSEQ);
 	KUNIT_EXPECT_EQ(test, kprobe_fetch(nothing, &ki), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kprobe_fetch((unsigned long)data, &ki), -EINVAL);
 	mutex_unlock(&text_mutex);
-	mutex_unlock(&kprobe_mutex);
+	kprobe_test_unlock();
 	vfree(data);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The differential test of what interrupts an instruction: it faults, perhaps after some
- * of its work is done, or it touches what a debug register watches. As in the main test,
- * each row of differential_faults.S is executed without a probe and with probes of all
- * kinds, from the same random states.
+ * The differential test of interrupted instructions: they fault, possibly after part
+ * of their work is done, or they access what a debug register watches. As in the main
+ * test, each row of differential_faults.S is executed without a probe and with probes
+ * of all kinds, from the same random states.
  */
 
 #define pr_fmt(fmt) "kprobes_x86_differential_fault: " fmt
@@ -13,6 +13,7 @@
 #include <linux/hash.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/perf_event.h>
 #include <linux/random.h>
 #include <linux/vmalloc.h>
@@ -23,7 +24,6 @@
 #include "../common.h"
 #include "differential_faults.h"
 #include "differential_insn.h"
-#include "optimizer.h"
 
 #define ROUNDS		8
 #define STACK_WORDS	64
@@ -39,13 +39,13 @@ extern const struct form kpd_watched[], kpd_watched_end[];
 extern unsigned long kpd_watch[WATCHED_WORDS];
 unsigned long kpd_watch[WATCHED_WORDS] __aligned(64);
 
-/* Below the words that count, there is room for exceptions. */
+/* Below the words that are compared, there is room for exceptions. */
 static struct {
 	u8		room[16384];
 	unsigned long	words[STACK_WORDS];
 } stack __aligned(64);
 
-/* All that an instruction can change. */
+/* Everything that an instruction can change. */
 struct outcome {
 	struct kpd_machine	m;
 	unsigned long		stack[STACK_WORDS / 2];
@@ -58,7 +58,7 @@ struct outcome {
 static struct {
 	u64			seed;
 	int			cpu;
-	u8			*page;		/* nothing is on either side */
+	u8			*page;		/* unmapped on both sides */
 	u8			*read_only;
 	struct page		*read_only_page;
 	struct outcome		*native;	/* of one row in each round */
@@ -72,7 +72,7 @@ static unsigned long random_below(struct rnd_state *rnd, u32 ceil)
 }
 
 /*
- * A state to start from.
+ * A random state to start from
  */
 
 /* Some of the first rounds fault, whatever the size of the operand, and some do not. */
@@ -94,7 +94,7 @@ static void fault_state(struct rnd_state *rnd, unsigned int round, u32 with,
 	if (with & NO_DIVISOR)
 		m->r[REG_CX] = 0;
 
-	/* What strings do not fault on is in the middle. */
+	/* The operand of a string instruction that does not fault is in the middle. */
 	if (with & (SI_END | SI_START | DI_END | DI_START | DI_READ_ONLY)) {
 		m->r[REG_SI] = (unsigned long)d.page + PAGE_SIZE / 2;
 		m->r[REG_DI] = m->r[REG_SI] + 512;
@@ -121,12 +121,12 @@ static void fault_state(struct rnd_state *rnd, unsigned int round, u32 with,
 			if (i != REG_SP)
 				m->r[i] = random_below(rnd, 0x3000);
 		}
-		/* This is where user space would be; it says that this is known. */
+		/* These are user addresses; AC makes the access a permitted one. */
 		m->flags |= X86_EFLAGS_AC;
 	}
 	if (with & REPEATS) {
 		m->r[REG_CX] = 32 + random_below(rnd, 16);
-		/* Comparisons go on for a while, or to the end. */
+		/* Comparisons continue for a while, or to the end. */
 		if (round) {
 			memset(d.page, 0x5a, PAGE_SIZE);
 			m->r[REG_AX] = 0x5a * REPEAT_BYTE(1);
@@ -164,7 +164,7 @@ static void set_state(const struct form *f, unsigned int round)
 }
 
 /*
- * Running a row, with or without probes.
+ * Running a row, with or without probes
  */
 
 enum inside {
@@ -309,7 +309,7 @@ static void unregister_all(const struct mode *m, struct probes *p)
 }
 
 /*
- * Judging.
+ * Comparing
  */
 
 static void judge(struct kunit *test, const struct form *f, unsigned int round,
@@ -337,7 +337,7 @@ static void judge(struct kunit *test, const struct form *f, unsigned int round,
 	KUNIT_EXPECT_EQ_MSG(test, got->balance, 0, "%s", f->text);
 }
 
-/* After a fault there is no end of the instruction, so no post handler is called. */
+/* After a fault the instruction has not ended, so no post handler is called. */
 static void judge_hits(struct kunit *test, const struct form *f, const struct mode *m,
 		       const struct probes *p, const struct outcome *want)
 {
@@ -356,12 +356,12 @@ static void judge_hits(struct kunit *test, const struct form *f, const struct mo
 	KUNIT_EXPECT_EQ(test, outer_runs, !hit);
 }
 
-/* One row in one mode; returns in how many rounds it has not come to its end. */
+/* One row in one mode; returns the number of rounds in which it did not complete. */
 static unsigned int run_and_judge(struct kunit *test, const struct form *f,
 				  const struct mode *m)
 {
 	struct probes *p __free(kfree) = kzalloc(sizeof(*p), GFP_KERNEL);
-	/* Every other state has interrupts on, which handlers must not have. */
+	/* Every other state has interrupts on; handlers must have them off. */
 	unsigned int round, u, faulted = 0, step = m->inside == NOT_INSIDE ? 1 : 2;
 
 	KUNIT_ASSERT_NOT_NULL(test, p);
@@ -387,7 +387,7 @@ static unsigned int run_and_judge(struct kunit *test, const struct form *f,
 	return faulted;
 }
 
-/* Where an instruction faults, what is done of it is done once, and handlers know. */
+/* When an instruction faults, its partial work is done once, and handlers see it. */
 static void differential_faults(struct kunit *test)
 {
 	const struct mode *m = test->param_value;
@@ -410,7 +410,7 @@ static void on_watchpoint(struct perf_event *event, struct perf_sample_data *dat
 	WRITE_ONCE(d.watchpoints, d.watchpoints + 1);
 }
 
-/* A debug exception between a copy and what is behind it disturbs neither. */
+/* A debug exception between a copy and the jump after it disturbs neither. */
 static void differential_watchpoints(struct kunit *test)
 {
 	const struct mode *m = test->param_value;
@@ -433,13 +433,13 @@ static void differential_watchpoints(struct kunit *test)
 			seen += d.native[round].watchpoints;
 	}
 	unregister_wide_hw_breakpoint(watchpoint);
-	/* All but one touch it. */
+	/* All but one access it. */
 	KUNIT_EXPECT_GE(test, seen, ROUNDS * (kpd_watched_end - kpd_watched - 1));
 }
 
 static void fault_exit(struct kunit_suite *suite)
 {
-	kprobe_opt_allow(true);
+	kprobe_test_allow_optimization(true);
 	if (d.read_only)
 		vunmap(d.read_only);
 	if (d.read_only_page)
@@ -450,8 +450,8 @@ static void fault_exit(struct kunit_suite *suite)
 
 static int fault_init(struct kunit_suite *suite)
 {
-	/* None of the modes is that of a jump, which would come in the middle. */
-	kprobe_opt_allow(false);
+	/* None of the modes uses a jump, which would be set up in the middle. */
+	kprobe_test_allow_optimization(false);
 	memset(&d, 0, sizeof(d));
 	d.seed = get_random_u32();
 	pr_info("seed %llu\n", d.seed);

@@ -50,7 +50,7 @@ SYM_DATA_START(kpd_faults)
 #define ADDRESS	ebx
 #endif
 
-/* Reading. */
+/* Reads. */
 .irp reg, ADDRESS
 	faulting "movl (%\reg), %ecx", with=AT_END
 	faulting "movb 1(%\reg), %cl", with=AT_END
@@ -64,7 +64,7 @@ SYM_DATA_START(kpd_faults)
 	faulting "lodsb", with=SI_END
 	faulting "lodsl", with=SI_END
 
-/* Writing, to what is not there and to what is only to be read. */
+/* Writes to unmapped and to read-only memory. */
 .irp reg, ADDRESS
 	faulting "movl %ecx, (%\reg)", with=AT_END
 	faulting "movb %cl, 2(%\reg)", with=READ_ONLY
@@ -81,7 +81,7 @@ SYM_DATA_START(kpd_faults)
 	faulting "stosb", with=DI_END
 	faulting "stosl", with=DI_READ_ONLY
 
-/* Some of it is done: counters and pointers say how far. */
+/* Partially executed: counters and pointers show how far. */
 .irp size, b, w, l
 	faulting "rep movs\size", with=SI_END|REPEATS
 	faulting "rep movs\size", with=DI_END|REPEATS
@@ -98,7 +98,7 @@ SYM_DATA_START(kpd_faults)
 	faulting ".byte 0x67; lodsb", with=LOW
 	faulting ".byte 0x67; stosl", with=LOW
 
-/* Traps that are no page faults. */
+/* Traps other than page faults. */
 	faulting "divl %ecx", with=NO_DIVISOR
 	faulting "idivb %cl", with=NO_DIVISOR
 
@@ -111,7 +111,7 @@ SYM_DATA_START(kpd_faults)
 	faulting "rep stosq", with=DI_END|REPEATS
 	faulting "rep movsq", with=SI_START|REPEATS
 	faulting "rep movsb %fs:(%rsi), %es:(%rdi)", with=SI_END|REPEATS
-	/* There is nothing in front of the kernel's text. */
+	/* Nothing is mapped below the kernel's text. */
 	faulting "movl _text-0x10000(%rip), %ecx"
 	faulting "movq _text-0x10000(%rip), %r9"
 	faulting "addq %rcx, _text-0x10000(%rip)"

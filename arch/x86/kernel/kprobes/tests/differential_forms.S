@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The instructions of the differential test, one in a row:
+ * The instructions of the differential test, one per row:
  *
  *	KIND "instruction" [, with=...] [, cpu=...]
  *
  * KIND is how it has to be executed under a probe (DIFF_* in differential.h): fast,
- * plain, emulated or stepped. "1f" in it is a place further on and "0b" one before;
- * with= is what it needs of the state, cpu= a feature without which it is left out.
+ * plain, emulated or stepped. "1f" in it is a label after it, "0b" one before it;
+ * with= is what it requires of the state, cpu= a feature without which it is skipped.
  *
  * All registers, the stack and kpd_data are random. Registers that address memory
  * point to the middle of kpd_data, indices are small; branches through registers,
@@ -26,9 +26,9 @@
 #include "differential_macros.S"
 
 /*
- * Runs kpd_machine.code in the state of kpd_machine, and saves what has become
- * of it. Nothing between the load of the flags and their store changes them, and
- * with all registers in use, the state can only be addressed absolutely.
+ * Runs kpd_machine.code in the state of kpd_machine, and saves the resulting state.
+ * Nothing between the load of the flags and their store changes them. With all
+ * registers in use, the state can only be addressed absolutely.
  */
 #ifdef CONFIG_X86_64
 #define STATE(field)		kpd_machine + field(%rip)
@@ -57,7 +57,7 @@
 	\op 4, %_ASM_SP
 .endm
 
-/* What a function must leave as it was. */
+/* Callee-saved registers. */
 #ifdef CONFIG_X86_64
 #define CALLEE_SAVED		rbx, rbp, r12, r13, r14, r15
 #define CALLEE_SAVED_BACK	r15, r14, r13, r12, rbp, rbx
@@ -112,10 +112,10 @@ SYM_INNER_LABEL(kpd_taken, SYM_L_GLOBAL)
 .endr
 	RET
 SYM_FUNC_END(kpd_run)
-/* It goes through states that nothing could describe. */
+/* Its intermediate states cannot be described to the unwinder. */
 STACK_FRAME_NON_STANDARD kpd_run
 
-/* Something to be inside of: its NOP is probed. */
+/* A function to be inside of: its NOP is probed. */
 SYM_FUNC_START(kpd_outer)
 SYM_INNER_LABEL(kpd_outer_insn, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR
@@ -129,8 +129,8 @@ SYM_DATA_START(kpd_forms)
 	.popsection
 
 /*
- * Between two registers, assemblers take the opcodes that store. These are those
- * that load, of a word, or one less of a byte; not all know what they are called.
+ * Between two registers, assemblers choose the opcodes that store. These are the ones
+ * that load a word; one less loads a byte. Not all assemblers have a syntax for them.
  */
 .Lload_add = 0x03
 .Lload_or  = 0x0b
@@ -145,7 +145,7 @@ SYM_DATA_START(kpd_forms)
 #include "differential_forms_32.S"
 #else
 /*
- * Arithmetic: in registers it is emulated, but for operations with carry.
+ * Arithmetic: emulated between registers, except for operations with carry.
  */
 .irp op, add, or, and, sub, xor, cmp
 	fast "\op\()l %eax, %edx"
@@ -263,7 +263,7 @@ SYM_DATA_START(kpd_forms)
 	plain "shrdl $5, %eax, %edx"
 	plain "shrdq %cl, %rax, (%rbx)"
 
-/* With a lock, and what goes together with memory at once. */
+/* With a lock prefix, and other atomic operations. */
 .irp op, add, or, adc, sbb, and, sub, xor
 	plain "lock \op\()l %ecx, (%rbx)"
 	plain "lock \op\()q $1, 8(%rbx)"
@@ -414,7 +414,7 @@ SYM_DATA_START(kpd_forms)
 	plain "xchgl %eax, %r8d"
 	plain ".byte 0x0f, 0x1e, 0xc8"
 
-/* A function that is traced; the compiler has made it. */
+/* A traced function, made by the compiler. */
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	row_of_form "call __fentry__", DIFF_FTRACE, TRACED, X86_FEATURE_ALWAYS, \
 		kpd_back, kpd_traced, kpd_taken, 4*HAS_KERNEL_IBT, 5
@@ -590,7 +590,7 @@ SYM_DATA_START(kpd_forms)
 	plain "repe scasq", with=STRING
 
 /*
- * The system.
+ * System instructions.
  */
 	plain "cpuid", with=ZEROS
 	plain "rdmsr", with=MSR
@@ -618,8 +618,8 @@ SYM_DATA_START(kpd_forms)
 	plain "lsll %ecx, %edx", with=ZEROS
 
 /*
- * Floating point and vectors. AVX opcodes are chosen that in the other maps are
- * those of branches, of flags, or of what is refused.
+ * Floating point and vectors. In other maps, the AVX opcodes chosen are branches, flag
+ * operations, or refused.
  */
 	plain "movups (%rbx), %xmm1", with=FPU
 	plain "movups %xmm2, 16(%rbx)", with=FPU
@@ -716,7 +716,7 @@ SYM_DATA_START(kpd_forms)
 	plain "vfmadd213pd kpd_data(%rip), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
 
 /*
- * Many prefixes, up to the longest instruction there may be.
+ * Many prefixes, up to the maximum length of an instruction.
  */
 	plain ".byte 0x26, 0x3e, 0x66, 0xf0; addl %ecx, (%rbx)"
 	plain ".byte 0x64, 0x2e, 0xf3, 0x67; addq %rcx, %rdx"
@@ -735,7 +735,7 @@ SYM_DATA_START(kpd_forms)
 	stepped ".byte 0x3e; call *8(%rsp)", with=INDIRECT
 
 /*
- * Segments, and strings elsewhere than usual.
+ * Segment overrides, also of string instructions.
  */
 	plain "movl %fs:(%rbx), %ecx"
 	plain "addq %rcx, %fs:8(%rbx)"
@@ -761,7 +761,7 @@ SYM_DATA_START(kpd_forms)
 	plain ".byte 0x67; repe cmpsl", with=ZEROS
 
 /*
- * Ports, clocks and registers of models.
+ * Ports, clocks and model-specific registers.
  */
 	plain "outb %al, $0x80"
 	plain "outl %eax, $0x80"
@@ -801,7 +801,7 @@ SYM_DATA_START(kpd_forms)
 	plain "fprem", with=FPU
 	plain "fxam", with=FPU
 
-/* An index that is a vector; the masks are random, and cleared. */
+/* Vector indices; the masks are random, and cleared by the instruction. */
 	plain "vgatherdps %ymm1, (%rbx,%ymm2,4), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
 	plain "vgatherqps %xmm1, (%rbx,%xmm2,4), %xmm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
 	plain "vgatherdpd %ymm1, 8(%rbx,%xmm2,4), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2

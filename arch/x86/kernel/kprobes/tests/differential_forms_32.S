@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The instructions of the differential test on 32 bit, for differential_forms.S,
- * which tells what the rows mean. What changes the stack pointer is not emulated,
+ * which explains the rows. What changes the stack pointer is not emulated,
  * as the exception returns through a frame that is built below it. There is no
  * function that is traced: the tracer's entry code changes the flags.
  */
 
 /*
- * Arithmetic: in registers it is emulated, but for operations with carry.
+ * Arithmetic: emulated between registers, except for operations with carry.
  */
 .irp op, add, or, and, sub, xor, cmp
 	fast "\op\()l %eax, %edx"
@@ -118,7 +118,7 @@
 	plain "shrdl $5, %eax, %edx"
 	plain "shrdl %cl, %eax, (%ebx)"
 
-/* With a lock, and what goes together with memory at once. */
+/* With a lock prefix, and other atomic operations. */
 .irp op, add, or, adc, sbb, and, sub, xor
 	plain "lock \op\()l %ecx, (%ebx)"
 	plain "lock \op\()l $1, 8(%ebx)"
@@ -410,7 +410,7 @@
 	plain "repe scasl", with=STRING
 
 /*
- * The system.
+ * System instructions.
  */
 	plain "cpuid", with=ZEROS
 	plain "rdmsr", with=MSR
@@ -487,7 +487,7 @@
 	plain "vfmadd213pd kpd_data, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
 
 /*
- * Many prefixes, up to the longest instruction there may be.
+ * Many prefixes, up to the maximum length of an instruction.
  */
 	plain ".byte 0x26, 0x3e, 0x66, 0xf0; addl %ecx, (%ebx)"
 	plain ".byte 0x64, 0x2e, 0xf3, 0x67; adcl %ecx, %edx"
@@ -503,7 +503,7 @@
 	stepped ".byte 0x3e; call *8(%esp)", with=INDIRECT
 
 /*
- * Segments, bounds, and strings elsewhere than usual.
+ * Segment overrides, also of string instructions, and bounds.
  */
 	plain "lesl (%ebx), %ecx", with=SELECTOR
 	plain "lgsl (%ebx), %ecx", with=SELECTOR
@@ -526,7 +526,7 @@
 	plain ".byte 0x67; rep stosl", with=ZEROS
 	plain ".byte 0x67; repne scasb", with=ZEROS
 
-/* Addresses of 16 bits, which lead nowhere: they are only computed. */
+/* Addresses of 16 bits, which are only computed. */
 	plain "leal (%bx,%si), %ecx"
 	plain "leal -2(%bp,%di), %ecx"
 	plain "leal 0x1234(%bp,%si), %ecx"
@@ -537,7 +537,7 @@
 	fast ".byte 0x67, 0x0f, 0x1f, 0x06, 0x34, 0x12"
 
 /*
- * Ports, clocks and registers of models.
+ * Ports, clocks and model-specific registers.
  */
 	plain "outb %al, $0x80"
 	plain "outl %eax, $0x80"

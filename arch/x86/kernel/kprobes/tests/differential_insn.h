@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shared by what runs the instructions of the differential tests: their rows, the state
- * that they run in, and what is known of one from its bytes.
+ * Shared by the code that runs the instructions of the differential tests: their rows,
+ * the state that they run in, and what their bytes say about them.
  */
 #ifndef _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_INSN_H
 #define _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_INSN_H
@@ -50,7 +50,7 @@ struct form {
 	u8		len;
 } __aligned(8);
 
-/* Loaded and saved by kpd_run(); the order of registers is that of encoding. */
+/* Loaded and saved by kpd_run(); registers are in the order of their encoding. */
 struct kpd_machine {
 	unsigned long	r[NR_REGS];
 	unsigned long	flags;
@@ -76,7 +76,7 @@ asmlinkage void kpd_run(void);
 asmlinkage void kpd_outer(void);
 extern u8 kpd_outer_insn[];
 
-/* Values at the edges come more often than chance would have it. */
+/* Values at the edges are more frequent than chance would make them. */
 static inline unsigned long random_value(struct rnd_state *rnd)
 {
 	static const unsigned long edges[] = {
@@ -94,9 +94,9 @@ struct form_info {
 	struct insn	insn;
 	int		base;		/* register that addresses memory, or -1 */
 	int		index;
-	bool		memory;		/* it is not only an address */
+	bool		memory;		/* it is accessed, not only computed */
 	bool		usable;		/* on this CPU */
-	unsigned int	modes;		/* in which it has been judged */
+	unsigned int	modes;		/* in which it was compared */
 	unsigned int	wrong;
 };
 
@@ -142,14 +142,14 @@ static inline void decode_address(struct form_info *info)
 		if (index != REG_SP)
 			info->index = index;
 	}
-	/* Without a displacement this means: only a displacement. */
+	/* Without a displacement this encodes a displacement only. */
 	if (base != REG_BP || X86_MODRM_MOD(insn->modrm.value))
 		info->base = base | (X86_REX_B(rex) ? 8 : 0);
 }
 
 /*
- * Which form it is. Two rows that differ in nothing of this are the same one: which
- * of the ordinary registers are used does not count, nor do constants.
+ * Identifies a form. Two rows that agree in all of this are the same: which of the
+ * ordinary registers are used does not count, nor do constants.
  */
 struct form_key {
 	const struct form *form;
@@ -167,7 +167,7 @@ struct form_key {
 
 #define KEY_BYTES	(sizeof(struct form_key) - offsetof(struct form_key, prefixes))
 
-/* Stack and frame pointers are encoded, and behave, like no others. */
+/* Stack and frame pointers are encoded, and behave, differently from all others. */
 static inline u8 reg_class(u8 reg)
 {
 	switch (reg) {
@@ -206,7 +206,7 @@ static inline u16 prefix_bit(u8 prefix)
 	}
 }
 
-/* The field names an operation, or a register of a kind of its own. */
+/* The field encodes an operation, or a register of a different file. */
 static inline bool reg_is_opcode(struct insn *insn)
 {
 	u8 first = insn->opcode.bytes[0];

@@ -17,6 +17,7 @@
 #include <linux/hash.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/linkage.h>
 #include <linux/moduleparam.h>
 #include <linux/objtool.h>
@@ -34,7 +35,6 @@
 #include "../common.h"
 #include "differential.h"
 #include "differential_insn.h"
-#include "optimizer.h"
 
 #undef MODULE_PARAM_PREFIX
 #define MODULE_PARAM_PREFIX "kprobes."
@@ -48,7 +48,7 @@ module_param_named(differential_rounds, rounds, uint, 0400);
 MODULE_PARM_DESC(differential_rounds, "States in which each instruction is executed");
 
 #define MIN_FORMS	300
-/* Firmware writes to it what it is at; else it is of use for the time this takes. */
+/* Firmware writes its progress to this port; otherwise a write only takes time. */
 #define QUIET_PORT	0x80
 
 #define STACK_WORDS	64
@@ -72,7 +72,7 @@ DEFINE_PER_CPU(unsigned long, kpd_percpu);
 extern u8 kpd_taken[], kpd_back[];
 
 #if defined(CONFIG_KPROBES_ON_FTRACE) && defined(CONFIG_X86_64)
-/* All that it has is what the compiler puts in front of it, for the tracer. */
+/* Its only content is what the compiler puts at the start, for the tracer. */
 __attribute__((naked)) void kpd_traced(void);
 __attribute__((naked)) void kpd_traced(void)
 {
@@ -82,20 +82,20 @@ __attribute__((naked)) void kpd_traced(void)
 STACK_FRAME_NON_STANDARD(kpd_traced);
 #endif
 
-/* Below the words that count, there is room for exceptions. */
+/* Below the words that are compared, there is room for exceptions. */
 static struct {
 	u8		room[16384];
 	unsigned long	words[STACK_WORDS];
 } stack __aligned(64);
 
-/* The part of the XSAVE area that has a fixed place: x87, SSE, and AVX. */
+/* The part of the XSAVE area with a fixed layout: x87, SSE, and AVX. */
 struct fpu_image {
 	struct fxregs_state	fx;
 	struct xstate_header	header;
 	u8			ymm_high[256];
 } __aligned(64);
 
-/* All that an instruction can change. */
+/* Everything that an instruction can change. */
 struct outcome {
 	struct kpd_machine	m;
 	unsigned long		stack[STACK_WORDS];
@@ -106,14 +106,14 @@ struct outcome {
 };
 
 /*
- * The suite's state.
+ * State of the suite
  */
 
 static struct {
-	int			cpu;		/* some registers are its own */
+	int			cpu;		/* some registers belong to it */
 	unsigned int		nr_forms;
 	struct form_info	*info;
-	unsigned int		*usable;	/* numbers of the forms that are */
+	unsigned int		*usable;	/* numbers of the forms in use */
 	unsigned int		nr_usable;
 	struct outcome		*native;	/* of each form in each round */
 	struct outcome		probed;
@@ -124,7 +124,7 @@ static struct {
 	struct fpu_image	fpu_in;
 	bool			trapped;	/* the trap flag is set while a form runs */
 	unsigned long		traps;
-	struct outcome		wanted;		/* from it, then */
+	struct outcome		wanted;		/* the random state, then */
 } d;
 
 static struct outcome *native_outcome(unsigned int i, unsigned int round)
@@ -133,7 +133,7 @@ static struct outcome *native_outcome(unsigned int i, unsigned int round)
 }
 
 /*
- * A state to start from.
+ * A random state to start from
  */
 
 static void random_bytes(struct rnd_state *rnd, void *buf, size_t size)
@@ -150,7 +150,7 @@ static u32 random_below(struct rnd_state *rnd, u32 ceil)
 	return prandom_u32_state(rnd) % ceil;
 }
 
-/* Small indices, be they of 32 or of 64 bits. */
+/* Small indices, whether of 32 or of 64 bits. */
 static void small_indices(struct rnd_state *rnd)
 {
 	int i;
@@ -188,7 +188,7 @@ static u8 *data_middle(void)
 	return &kpd_data[DIFF_DATA_SIZE / 2];
 }
 
-/* Where the operand in memory is, with the registers set. */
+/* The address of the operand in memory, once the registers are set. */
 static void *operand(const struct form *f, struct form_info *info,
 		     const struct kpd_machine *m)
 {
@@ -204,7 +204,7 @@ static void *operand(const struct form *f, struct form_info *info,
 	return (void *)addr;
 }
 
-/* Branches that are not told where to go get told here. */
+/* Gives indirect branches their target. */
 static void aim(const struct form *f, struct form_info *info,
 		struct kpd_machine *m)
 {
@@ -226,7 +226,7 @@ static void string_state(struct rnd_state *rnd, struct kpd_machine *m)
 	m->r[REG_SI] = (unsigned long)data_middle() + random_below(rnd, 32) - 16;
 	m->r[REG_DI] = (unsigned long)data_middle() + random_below(rnd, 32) - 16;
 	m->r[REG_CX] = random_below(rnd, 9);
-	/* Comparisons that go on for a while. */
+	/* Comparisons that continue for a while. */
 	if (random_below(rnd, 2)) {
 		memset(kpd_data, filling, sizeof(kpd_data));
 		m->r[REG_AX] = filling * REPEAT_BYTE(1);
@@ -245,7 +245,7 @@ static void equal_state(const struct form *f, struct form_info *info,
 							       *(u32 *)(mem + 4);
 }
 
-/* The first rounds are such that every condition is seen to hold and not to. */
+/* In the first rounds, every condition is seen to hold and not to hold. */
 static void condition_state(unsigned int round, const struct form *f,
 			    struct kpd_machine *m)
 {
@@ -301,7 +301,7 @@ static void special_state(struct rnd_state *rnd, const struct form *f,
 	if (f->with & AREA) {
 		m->r[REG_BX] = (unsigned long)kpd_data;
 		memcpy(kpd_data, &d.fpu_in, offsetof(struct fpu_image, ymm_high));
-		/* FP and SSE, for those that ask what to save. */
+		/* FP and SSE, for instructions that have a mask of what to save. */
 		m->r[REG_AX] = XFEATURE_MASK_FPSSE;
 		m->r[REG_DX] = 0;
 	}
@@ -330,7 +330,7 @@ static void special_state(struct rnd_state *rnd, const struct form *f,
 	}
 }
 
-/* The same for the same form and round, always. Every other one has interrupts on. */
+/* Always the same for a given form and round. Every other one has interrupts on. */
 static void set_state(unsigned int i, unsigned int round)
 {
 	struct form_info *info = &d.info[i];
@@ -350,14 +350,14 @@ static void set_state(unsigned int i, unsigned int round)
 	if (round & 1)
 		m->flags |= X86_EFLAGS_IF;
 	m->code = (unsigned long)f->entry;
-	/* Strings need it on 32 bit. */
+	/* String instructions need it on 32 bit. */
 	m->es = IS_ENABLED(CONFIG_X86_64) ? 0 : __USER_DS;
 	__this_cpu_write(kpd_percpu, random_value(&rnd));
 	random_fpu(&rnd);
 
 	if (info->memory) {
 		index = random_below(&rnd, 8);
-		/* What is below the stack pointer is anybody's. */
+		/* Nothing is defined below the stack pointer. */
 		if (info->base != REG_SP)
 			index -= random_below(&rnd, 8);
 		if (info->index >= 0)
@@ -370,9 +370,7 @@ static void set_state(unsigned int i, unsigned int round)
 	memcpy(d.before, stack.words, sizeof(stack.words));
 }
 
-/*
- * Handlers. They are shown a state each, which is judged later.
- */
+/* Handlers. Each is shown a state, which is compared later. */
 
 enum inside {
 	NOT_INSIDE,
@@ -441,7 +439,7 @@ static int on_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	return 0;
 }
 
-/* Somebody steps through the kernel, as a debugger would. */
+/* Single-stepping, as a debugger would do. */
 static int on_debug(struct notifier_block *nb, unsigned long why, void *data)
 {
 	if (why != DIE_DEBUG || !d.trapped)
@@ -468,7 +466,7 @@ static void outer_post(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 }
 
 /*
- * Running a form, with or without probes.
+ * Running a form, with or without probes
  */
 
 #ifdef CONFIG_X86_64
@@ -489,10 +487,10 @@ static void save_fpu(struct fpu_image *image)
 	memset(image, 0, sizeof(*image));
 	asm volatile(XSAVE " %0" : "+m" (*image)
 		     : "a" ((u32)XFEATURE_MASK_FPSSE | XFEATURE_MASK_YMM), "d" (0));
-	/* Where the last instruction of the x87 was: in the copy. */
+	/* The address of the last x87 instruction, which is in the copy. */
 	image->fx.rip = 0;
 	image->fx.rdp = 0;
-	/* Which parts were in use is up to the CPU, and so is the rest. */
+	/* Which parts were in use depends on the CPU, and so does the rest. */
 	memset(&image->header, 0, sizeof(image->header));
 	memset(image->fx.padding, 0, sizeof(image->fx.padding));
 	memset(image->fx.sw_reserved, 0, sizeof(image->fx.sw_reserved));
@@ -528,7 +526,7 @@ static void run(unsigned int i, unsigned int round, enum inside inside,
 	out->m = kpd_machine;
 	memcpy(out->stack, stack.words, sizeof(out->stack));
 	memcpy(out->data, kpd_data, sizeof(out->data));
-	/* As in save_fpu(); the same bytes are among those of FNSAVE. */
+	/* As in save_fpu(); the same bytes are part of what FNSAVE stores. */
 	if (kpd_forms[i].with & AREA)
 		memset(out->data + offsetof(struct fxregs_state, rip), 0, 16);
 	out->percpu = __this_cpu_read(kpd_percpu);
@@ -536,7 +534,7 @@ static void run(unsigned int i, unsigned int round, enum inside inside,
 }
 
 /*
- * Judging.
+ * Comparing
  */
 
 struct judge {
@@ -546,7 +544,7 @@ struct judge {
 	unsigned int	wrong;
 };
 
-/* Enough is enough: a broken kind of forms fails in hundreds of ways. */
+/* Limit the output: a broken kind of form fails in hundreds of ways. */
 #define MAX_COMPLAINTS	20
 
 static void __printf(2, 3) complain(struct judge *j, const char *fmt, ...)
@@ -586,7 +584,7 @@ static const struct {
 #endif
 };
 
-/* No two runs have the same in it. */
+/* It differs from run to run. */
 static bool shows_clock(const struct form *f, int reg)
 {
 	return f->with & CLOCK && (reg == REG_AX || reg == REG_DX);
@@ -611,7 +609,7 @@ static void same_shown(struct judge *j, const struct form *f, const char *handle
 			 regs->flags, m->flags);
 	if (regs->cs != __KERNEL_CS)
 		complain(j, "the %s handler is shown cs = %x", handler, regs->cs);
-	/* The tracer keeps something of its own there. */
+	/* The tracer stores something of its own there. */
 	if (f->kind != DIFF_FTRACE && regs->orig_ax != -1)
 		complain(j, "the %s handler is shown orig_ax = %lx", handler, regs->orig_ax);
 	d.shown++;
@@ -630,8 +628,8 @@ static int exit_of(const struct form *f, unsigned long ip)
 }
 
 /*
- * What is below the stack pointer has been used by exceptions, and interrupts. What
- * was below it before counts if the form wrote to it.
+ * What is below the stack pointer has been overwritten by exceptions and interrupts.
+ * What was below it before counts if the form wrote to it.
  */
 static void same_stack(struct judge *j, const struct form *f,
 		       const struct outcome *got, const struct outcome *want,
@@ -647,19 +645,19 @@ static void same_stack(struct judge *j, const struct form *f,
 			continue;
 		if (at < start->r[REG_SP] && (!clean || want->stack[i] == d.before[i]))
 			continue;
-		/* Of a word in which the stack pointer is, only the upper part. */
+		/* Of a word that the stack pointer points into, only the upper part. */
 		shift = at < sp ? BITS_PER_BYTE * (sp - at) : 0;
 		same(j, "the stack", got->stack[i] >> shift, want->stack[i] >> shift);
 	}
 }
 
-/* The tracer does not restore R11, which at an entry is nobody's. */
+/* The tracer does not restore R11, which is undefined on entry to a function. */
 static bool is_kept(const struct form *f, int reg)
 {
 	return !shows_clock(f, reg) && (f->kind != DIFF_FTRACE || reg != 11);
 }
 
-/* It fills halves of 32 bits, and on 64 bit clears what is above. */
+/* It writes halves of 32 bits, and on 64 bit clears the upper part. */
 static u64 clock_of(const struct kpd_machine *m)
 {
 	return (u64)m->r[REG_DX] << 32 | m->r[REG_AX];
@@ -678,7 +676,7 @@ static void same_outcome(struct judge *j, const struct form *f,
 	if (f->with & CLOCK && clock_of(&got->m) <= clock_of(&want->m))
 		complain(j, "the clock is %llx, which was before %llx", clock_of(&got->m),
 			 clock_of(&want->m));
-	/* Nor are the flags, which a return thunk that counts the depth changes. */
+	/* The flags neither, which a return thunk that counts the depth changes. */
 	if (f->kind != DIFF_FTRACE || !cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		same(j, "flags", got->m.flags, want->m.flags);
 	same(j, "es", got->m.es, want->m.es);
@@ -722,7 +720,7 @@ static void same_hits(struct judge *j, const struct form *f, const struct mode *
 }
 
 /*
- * Probes on all forms at once.
+ * Probes on all forms at once
  */
 
 struct probes {
@@ -733,8 +731,8 @@ struct probes {
 };
 
 /*
- * In handlers, interrupts must not come on. The trap flag is part of what PUSHF and
- * POPF move, and a tracer would be stepped through.
+ * Handlers run with interrupts off, and must not enable them. PUSHF and POPF would
+ * show the trap flag, and it would step through a tracer.
  */
 static bool applies(const struct mode *m, const struct form *f)
 {
@@ -784,7 +782,7 @@ static void register_all(struct kunit *test, const struct mode *m, struct probes
 		}
 	}
 
-	/* One user after the other: the later ones find what the first have made. */
+	/* One user after the other: later ones join the site of the first. */
 	for (u = 0; u < m->users; u++) {
 		ret = register_kprobes(p->kps + u * d.nr_usable, d.nr_usable);
 		if (ret)
@@ -808,7 +806,7 @@ static void unregister_all(const struct mode *m, struct probes *p)
 	unregister_kprobes(p->kps, p->nr);
 }
 
-/* What the "sites" file says. */
+/* What the "sites" file shows. */
 static const char *kind_of_site(const struct form *f)
 {
 	const struct kprobe *p = get_kprobe(insn_addr(f));
@@ -858,7 +856,7 @@ static void run_and_judge(struct judge *j, const struct mode *m, unsigned int i)
 	d.info[i].wrong += j->wrong - before;
 }
 
-/* All forms in one mode are as they were without a probe. */
+/* All forms in one mode give the same result as without a probe. */
 static void differential(struct kunit *test)
 {
 	const struct mode *m = test->param_value;
@@ -894,7 +892,7 @@ static void differential(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, missed, m->inside == NOT_INSIDE ? 0 : m->users * nr_runs);
 	KUNIT_EXPECT_EQ(test, j.wrong, 0);
 	KUNIT_EXPECT_GE(test, nr_forms, MIN_FORMS);
-	/* One of the form, and one of what each register is loaded with. */
+	/* One of the form, and one for each register that is loaded. */
 	KUNIT_EXPECT_GE(test, d.traps, m->trapped ? nr_runs * NR_REGS : 0);
 	kunit_info(test, "%s: %lu forms, %lu runs\n", m->name, nr_forms, nr_runs);
 }
@@ -920,10 +918,7 @@ static const struct mode modes[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(mode, modes, name);
 
-/*
- * What has gone wrong elsewhere has rows of its own in the list of pitfalls. Here
- * the forms that each of them is about are judged by what all modes have shown.
- */
+/* Pitfalls that concern some of the forms: these are checked in all modes. */
 
 struct group {
 	const char	*name;
@@ -935,22 +930,22 @@ struct group {
 #define LEAST(wide, narrow)	(IS_ENABLED(CONFIG_X86_64) ? (wide) : (narrow))
 
 static const struct group groups[] = {
-	{ "p_x86_01_conditions", is_jcc, 32 },
-	{ "p_x86_02_displacements", is_relative, 40 },
-	{ "p_x86_03_calls_of_any_length", is_call, 5 },
-	{ "p_x86_04_branches_through_registers", is_indirect_reg, 7 },
-	{ "p_x86_05_branches_through_memory", is_indirect_mem, LEAST(15, 13) },
-	{ "p_x86_07_p_base_01_p_base_02_counters", is_counted, 10 },
-	{ "p_x86_08_p_base_04_flags", is_flags, 6 },
-	{ "p_x86_09_p_base_03_returns", is_ret, 4 },
+	{ "conditions", is_jcc, 32 },
+	{ "displacements", is_relative, 40 },
+	{ "calls_of_any_length", is_call, 5 },
+	{ "branches_through_registers", is_indirect_reg, 7 },
+	{ "branches_through_memory", is_indirect_mem, LEAST(15, 13) },
+	{ "counters", is_counted, 10 },
+	{ "flags_of_all_kinds", is_flags, 6 },
+	{ "returns", is_ret, 4 },
 #ifdef CONFIG_X86_64
-	{ "p_x86_10_relative_addresses", is_rip_relative, 30 },
+	{ "relative_addresses", is_rip_relative, 30 },
 #endif
-	{ "p_x86_11_prefixes", has_prefixes, 80 },
-	{ "p_x86_12_groups", is_group, 150 },
-	{ "p_x86_13_maps", is_of_another_map, LEAST(40, 30) },
-	{ "p_x86_16_longest", is_longest, 1 },
-	{ "p_hit_20_strings_in_either_direction", is_string, LEAST(25, 20) },
+	{ "prefixes", has_prefixes, 80 },
+	{ "groups", is_group, 150 },
+	{ "maps", is_of_another_map, LEAST(40, 30) },
+	{ "longest", is_longest, 1 },
+	{ "strings_in_either_direction", is_string, LEAST(25, 20) },
 };
 KUNIT_ARRAY_PARAM_DESC(group, groups, name);
 
@@ -971,25 +966,25 @@ static void differential_group(struct kunit *test)
 	KUNIT_EXPECT_GE(test, nr, g->least);
 }
 
-/* Registers and flags are as the program has them, whatever mode it is. */
-static void p_hit_17_shown_to_handlers(struct kunit *test)
+/* Registers and flags are those of the program, whatever the mode. */
+static void shown_to_handlers(struct kunit *test)
 {
 	KUNIT_EXPECT_GT(test, d.shown, MIN_FORMS * rounds);
 	KUNIT_EXPECT_EQ(test, d.shown_wrong, 0);
 }
 
-/* Whatever the mode, preemption is as it was, and no probe is current. */
-static void p_hit_28_nothing_is_left(struct kunit *test)
+/* Whatever the mode, preemption is as before, and no probe is current. */
+static void nothing_is_left(struct kunit *test)
 {
 	KUNIT_EXPECT_GT(test, d.shown, MIN_FORMS * rounds);
 	KUNIT_EXPECT_EQ(test, d.unbalanced, 0);
 }
 
 /*
- * Handlers that write to registers.
+ * Handlers that write to registers
  */
 
-/* Nothing but registers matters to it. */
+/* Its result depends only on registers. */
 static bool takes_anything(const struct form *f, struct form_info *info)
 {
 	return !f->with && !info->memory && !insn_rip_relative(&info->insn) &&
@@ -998,7 +993,7 @@ static bool takes_anything(const struct form *f, struct form_info *info)
 
 static void change(struct kpd_machine *m)
 {
-	/* Not the same for all of 64 bits. */
+	/* Not the same for all of the 64 bits. */
 	const unsigned long other = 0x4b5a6978UL * (ULONG_MAX / U32_MAX) ^ 0x01020304;
 	int i;
 
@@ -1053,8 +1048,8 @@ static void change_and_judge(struct kunit *test, struct judge *j, struct kprobe 
 	same(j, "number of hits", seen.pre[0], 1);
 }
 
-/* What a handler has written is what the instruction then finds. */
-static void p_hit_18_handlers_write_registers(struct kunit *test)
+/* The instruction sees what a handler has written. */
+static void handlers_write_registers(struct kunit *test)
 {
 	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
 	unsigned int i, kinds[NR_DIFF_KINDS] = {};
@@ -1063,7 +1058,7 @@ static void p_hit_18_handlers_write_registers(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, kp);
 	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(d.cpu)), 0);
 
-	/* Some of them will do. */
+	/* Some of them suffice. */
 	for (i = 0; i < d.nr_usable; i += 4) {
 		const struct form *f = &kpd_forms[d.usable[i]];
 
@@ -1080,7 +1075,7 @@ static void p_hit_18_handlers_write_registers(struct kunit *test)
 	KUNIT_EXPECT_GT(test, kinds[DIFF_EMULATED], 0);
 }
 
-/* Each row is one instruction, and no two are of the same form. */
+/* Each row is one instruction, and no two have the same form. */
 static void differential_forms(struct kunit *test)
 {
 	unsigned int i, kinds[NR_DIFF_KINDS] = {}, distinct = 1;
@@ -1112,12 +1107,12 @@ static void differential_forms(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, distinct, MIN_FORMS);
 	KUNIT_EXPECT_EQ(test, distinct, d.nr_forms);
-	kunit_info(test, "%u forms, %u of them for this CPU: %u fast, %u plain, %u emulated, %u stepped, %u traced\n",
+	kunit_info(test, "%u forms, %u usable: %u fast, %u plain, %u emulated, %u stepped, %u traced\n",
 		   d.nr_forms, d.nr_usable, kinds[DIFF_FAST], kinds[DIFF_PLAIN],
 		   kinds[DIFF_EMULATED], kinds[DIFF_STEPPED], kinds[DIFF_FTRACE]);
 }
 
-/* The states are varied enough: every condition was seen to hold and not to. */
+/* The states are diverse: every condition was seen to hold and not to hold. */
 static void differential_branches(struct kunit *test)
 {
 	unsigned int i, round, taken;
@@ -1160,8 +1155,8 @@ static u32 ways_out(unsigned int i)
 	return taken;
 }
 
-/* Each condition, in both lengths, with all flags that there are to it. */
-static void p_x86_01_all_flags(struct kunit *test)
+/* Each condition, in both lengths, with all combinations of flags it depends on. */
+static void all_flags_of_conditional_jumps(struct kunit *test)
 {
 	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
 	unsigned int i, nr = 0;
@@ -1199,7 +1194,7 @@ static void free_all(void)
 	memset(&d, 0, sizeof(d));
 }
 
-/* Decode a form and see what it does without probes. */
+/* Decode a form and record what it does without probes. */
 static int learn(unsigned int i)
 {
 	unsigned int round;
@@ -1227,7 +1222,7 @@ static int learn(unsigned int i)
 static void differential_exit(struct kunit_suite *suite)
 {
 	unregister_die_notifier(&debug_notifier);
-	kprobe_opt_allow(true);
+	kprobe_test_allow_optimization(true);
 	free_all();
 }
 
@@ -1236,11 +1231,11 @@ static int differential_init(struct kunit_suite *suite)
 	unsigned int i;
 	int ret = 0;
 
-	/* None of the modes is that of a jump, which would come in the middle. */
-	kprobe_opt_allow(false);
+	/* None of the modes uses a jump, which would be set up in the middle. */
+	kprobe_test_allow_optimization(false);
 	if (!seed)
 		seed = get_random_u32();
-	/* The first few are needed. */
+	/* The first few are required. */
 	rounds = max(rounds, 4u);
 	pr_info("seed %llu, %u rounds\n", seed, rounds);
 
@@ -1267,7 +1262,7 @@ static int differential_init(struct kunit_suite *suite)
 	return ret;
 
 out_allow:
-	kprobe_opt_allow(true);
+	kprobe_test_allow_optimization(true);
 	return ret;
 }
 
@@ -1276,10 +1271,10 @@ static struct kunit_case differential_cases[] = {
 	KUNIT_CASE(differential_branches),
 	KUNIT_CASE_PARAM(differential, mode_gen_params),
 	KUNIT_CASE_PARAM(differential_group, group_gen_params),
-	KUNIT_CASE(p_x86_01_all_flags),
-	KUNIT_CASE(p_hit_17_shown_to_handlers),
-	KUNIT_CASE(p_hit_28_nothing_is_left),
-	KUNIT_CASE(p_hit_18_handlers_write_registers),
+	KUNIT_CASE(all_flags_of_conditional_jumps),
+	KUNIT_CASE(shown_to_handlers),
+	KUNIT_CASE(nothing_is_left),
+	KUNIT_CASE(handlers_write_registers),
 	{}
 };
 

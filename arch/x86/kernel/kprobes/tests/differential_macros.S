@@ -16,8 +16,8 @@
 #include "differential.h"
 
 /*
- * Each form is a function, as only from the start of one it is known where
- * instructions begin. Whatever is reached indirectly has a landing pad.
+ * Each form is a function, since instruction boundaries are only known from the start
+ * of one. All targets of indirect branches have a landing pad.
  */
 .macro form kind:req insn:req with=0 cpu=X86_FEATURE_ALWAYS
 	.pushsection .text, "ax"

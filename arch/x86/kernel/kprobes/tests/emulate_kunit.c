@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The emulator against the CPU: each instruction is executed natively and
- * emulated, both from the same random state, and what comes out is compared:
- * registers, flags, stack, and where it goes on.
+ * The emulator against the CPU: each instruction is executed natively and emulated,
+ * both from the same random state, and the results are compared: registers, flags,
+ * stack, and the address where execution continues.
  *
  * The instructions run on a stack of their own, with interrupts off.
  */
@@ -34,7 +34,7 @@ struct machine {
 	unsigned long	flags;
 };
 
-/* Set by the assembly below, read by it and by the tests. */
+/* Set by the assembly below; read by it and by the tests. */
 extern struct machine kp_emu_state;
 extern unsigned long kp_emu_code, kp_emu_sp;
 extern u32 kp_emu_taken;
@@ -122,8 +122,8 @@ asm(".pushsection .text\n"
 #endif
 
 /*
- * FORM(name, instruction): "1f" in it is where a branch goes. Of the stub, the
- * entry is for an indirect jump, the instruction is behind a landing pad.
+ * FORM(name, instruction): "1f" in it is the target of a branch. The entry of the stub
+ * is for an indirect jump, so the instruction follows a landing pad.
  */
 #define FORMS_ANY(FORM)							\
 	FORM(nop, "nop")						\
@@ -231,7 +231,7 @@ asm(".pushsection .text\n"
 	FORM(ret_8, ".byte 0xc2, 8, 0")					\
 	FORM(rep_ret, ".byte 0xf3, 0xc3")
 
-/* Some flags must not be played with here: these get an image that is safe. */
+/* Some flags must not be random here: these get a safe image. */
 #define FORMS_POPF(FORM)						\
 	FORM(popf, "popf")						\
 	FORM(popfw, "popfw")
@@ -246,7 +246,7 @@ asm(".pushsection .text\n"
 	ASM_ENDBR							\
 	"	jmp kp_emu_target\n"
 
-#ifndef __CHECKER__	/* sparse takes no string of this length */
+#ifndef __CHECKER__	/* sparse does not accept strings of this length */
 asm(".pushsection .text\n"
 	".globl kp_emu_stubs\n"
 	".type kp_emu_stubs, @function\n"
@@ -262,7 +262,7 @@ asm(".pushsection .text\n"
 	".popsection\n");
 #endif
 
-/* What it does to the stack is nothing that objtool could follow. */
+/* objtool cannot follow what it does to the stack. */
 asmlinkage void kp_emu_stubs(void);
 STACK_FRAME_NON_STANDARD(kp_emu_run);
 STACK_FRAME_NON_STANDARD(kp_emu_stubs);
@@ -329,7 +329,7 @@ static unsigned long *reg(struct pt_regs *regs, int i)
 
 #define ARITHMETIC	(X86_EFLAGS_CF | X86_EFLAGS_PF | X86_EFLAGS_AF |	\
 			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF)
-/* Set in all images: the bit that always is. */
+/* Set in all images: the bit that is always set. */
 #define FLAGS_SAFE	(ARITHMETIC | X86_EFLAGS_DF | X86_EFLAGS_ID)
 
 #define STACK_WORDS	128
@@ -342,7 +342,7 @@ struct emulate_test {
 	struct rnd_state	rnd;
 };
 
-/* Values at the edges come more often than chance would have it. */
+/* Values at the edges are more frequent than chance would make them. */
 static unsigned long random_value(struct rnd_state *rnd)
 {
 	static const unsigned long edges[] = {
@@ -482,7 +482,7 @@ static void emulate_form(struct kunit *test)
 	for (i = 0; i < ROUNDS; i++)
 		one_round(test, t, f, &p, &taken);
 
-	/* A branch on a condition was seen to go both ways. */
+	/* A conditional branch was seen to go both ways. */
 	switch (p.ainsn.op) {
 	case KPROBE_OP_JCC:
 	case KPROBE_OP_LOOP:
@@ -494,7 +494,10 @@ static void emulate_form(struct kunit *test)
 	}
 }
 
-/* Interrupts cannot come while another stack is in use: these by hand. */
+/*
+ * Interrupts cannot be enabled while another stack is in use, so these cases are
+ * separate.
+ */
 static void emulate_interrupt_flag(struct kunit *test)
 {
 	struct pt_regs regs = { .flags = X86_EFLAGS_FIXED | X86_EFLAGS_CF };
@@ -511,7 +514,7 @@ static void emulate_interrupt_flag(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.flags, X86_EFLAGS_FIXED | X86_EFLAGS_CF);
 }
 
-/* POPF keeps what belongs to the CPU's mode, but for RF. */
+/* POPF keeps what belongs to the CPU's mode, except for RF. */
 static void emulate_popf_sticky(struct kunit *test)
 {
 	unsigned long stack[2] = {
@@ -532,7 +535,7 @@ static void emulate_popf_sticky(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.sp, (unsigned long)&stack[1]);
 }
 
-/* What PUSHF stores is never in the middle of anything. */
+/* PUSHF never stores RF or VM. */
 static void emulate_pushf_image(struct kunit *test)
 {
 	unsigned long stack[2] = {};
@@ -553,8 +556,8 @@ static void emulate_pushf_image(struct kunit *test)
 }
 
 /*
- * CALL *%rsp goes to where the stack pointer was before it pushes. The stack cannot be
- * executed, so this is compared with what the manuals say.
+ * CALL *%rsp branches to the value of the stack pointer before the push. The stack is
+ * not executable, so the result is compared with the manuals.
  */
 static void emulate_call_through_stack_pointer(struct kunit *test)
 {

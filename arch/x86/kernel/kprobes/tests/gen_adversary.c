@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs on the host: gen_adversary SEED COUNT prints so many random functions, as
+ * Runs on the host: gen_adversary SEED COUNT prints that many random functions, in
  * assembly, which adversary_kunit.c calls with and without probes.
  *
- * A function is a row of steps with a label in front of each, to which others
- * jump. It takes whatever is in the registers but for di, which points to data,
- * and r15, which counts the rounds of loops; it may do anything to the others and
- * to the flags, to the data and to kpa_data.
+ * A function is a sequence of steps with a label before each, to which others jump. It
+ * takes any values in the registers, except for di, which points to data, and r15,
+ * which counts the iterations of loops. It may change the other registers, the flags,
+ * the data and kpa_data.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static uint64_t state;
 
 static unsigned int chance(unsigned int below)
 {
-	/* Knuth's MMIX; the low bits are not good. */
+	/* Knuth's MMIX generator; its low bits are poor. */
 	state = state * 6364136223846793005ull + 1442695040888963407ull;
 	return (state >> 33) % below;
 }
@@ -66,7 +66,7 @@ static unsigned int later(unsigned int most)
 	return step + 1 + chance(left < most ? left : most);
 }
 
-/* One instruction, or some that belong together, without branches. */
+/* One instruction, or several that belong together, without branches. */
 static void straight(void)
 {
 	const char *a = PICK(regs64), *b = PICK(regs64);
@@ -119,7 +119,7 @@ static void straight(void)
 		printf("\timul %s, %s\n", a, b);
 		break;
 	case 20:
-		/* What BT leaves undefined is not looked at. */
+		/* What BT leaves undefined is not compared. */
 		printf("\tbt $%u, %s\n\tadc $0, %s\n", chance(32), c, c);
 		break;
 	case 21:
@@ -198,7 +198,7 @@ static void loop(void)
 		return;
 	}
 
-	/* Who gets in from aside ends it, too. */
+	/* A branch into it ends it, too. */
 	printf("\tmov $%u, %%r15d\n8:\n", 1 + chance(4));
 	some_straight(3);
 	printf("\tdec %%r15d\n\tjg 8b\n");
@@ -219,7 +219,7 @@ static void jump_table(void)
 	for (i = 0; i < 4; i++) {
 		printf(".Lkpa_case_%u_%u_%u:\n\tENDBR\n", fn, table, i);
 		some_straight(2);
-		/* The last one is there already. */
+		/* The last one is already there. */
 		if (i < 3)
 			printf("\tjmp 7f\n");
 	}
@@ -284,7 +284,7 @@ static void one_step(void)
 			       chance(9));
 		break;
 	case 15:
-		/* It faults: there is nothing at the end of the address space. */
+		/* It faults: nothing is mapped at the end of the address space. */
 		printf("\tmov $-4000, %%rdx\n5:\tmov (%%rdx), %%ecx\n6:\tinc %%ecx\n"
 		       "\t_ASM_EXTABLE(5b, 6b)\n");
 		break;
@@ -326,7 +326,7 @@ static void function(void)
 		       "\tSTACK_FRAME_NON_STANDARD kpa_fn%u.cold\n", fn, fn, fn, fn);
 	}
 
-	/* No addresses but of the beginning: these would be taken for entries. */
+	/* Only the start: other addresses would be taken for branch targets. */
 	printf("\n\t.section .rodata.kpa_functions, \"a\"\n"
 	       "\t.quad kpa_fn%u\n\t.long .Lkpa_end_%u - kpa_fn%u\n", fn, fn, fn);
 	if (nr_colds)
@@ -356,7 +356,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < 4; i++)
 		printf("\t.quad kpa_callee%u\n", i);
 
-	/* They look at where they will return to. */
+	/* They read their return address. */
 	for (i = 0; i < 4; i++)
 		printf("\n\t.text\n\t.type kpa_callee%u, @function\nkpa_callee%u:\n\tENDBR\n"
 		       "\tmov (%%rsp), %%r%u\n\t%s $%u, %%eax\n\tRET\n"

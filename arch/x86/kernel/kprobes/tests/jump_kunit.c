@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who is in the way of a jump when it comes or goes: tasks that are stopped in
- * what it will replace or in its detour, other probes, other patches. Optimized
+ * What may be in the way of a jump when it comes or goes: tasks that are stopped in
+ * the code that it replaces or in its detour, other probes, other patches. Optimized
  * code itself is tested in optimize_kunit.c.
  */
 
@@ -10,6 +10,7 @@
 #include <linux/interrupt.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/kthread.h>
 #include <linux/linkage.h>
 #include <linux/memory.h>
@@ -25,26 +26,23 @@
 #include <asm/irq_regs.h>
 
 #include "../common.h"
-#include "optimizer.h"
+#include "helpers.h"
 
-/* The probed instruction is behind the label 777, AT(name). */
-#define PLACE(name)							\
+/*
+ * Marks the probed instruction, which follows the label 777, as AT(name). The
+ * functions are in C, see KP_PLACE() for those in assembly.
+ */
+#define MARK(name)							\
 	".pushsection .rodata\n"					\
 	".balign 4\n"							\
-	".globl kpj_off_" #name "\n"					\
-	"kpj_off_" #name ": .long 777b - kpj_" #name "\n"		\
+	".globl kpj_" #name "_off\n"					\
+	"kpj_" #name "_off: .long 777b - kpj_" #name "\n"		\
 	".popsection\n"
 
-extern const u32 kpj_off_fill, kpj_off_nops, kpj_off_push, kpj_off_static_call, kpj_off_many;
-extern const u32 kpj_off_bad_load;
+extern const u32 kpj_fill_off, kpj_nops_off, kpj_push_off, kpj_static_call_off, kpj_many_off;
+extern const u32 kpj_bad_load_off;
 
-/* No constant, which would be something that leads there. */
-static noinline u8 *at(void *fn, u32 offset)
-{
-	return fn + offset;
-}
-
-#define AT(name)	at(kpj_##name, kpj_off_##name)
+#define AT(name)	kp_at(&(struct kp_place){ (void *)kpj_##name, &kpj_##name##_off })
 
 /* Takes its time in the second of the instructions that a jump replaces. */
 static noinline __noclone notrace void kpj_fill(void *buf, unsigned long len)
@@ -52,45 +50,25 @@ static noinline __noclone notrace void kpj_fill(void *buf, unsigned long len)
 	asm volatile("777:	nop\n"
 		     "	rep stosb\n"
 		     "	nop\n	nop\n	nop\n"
-		     PLACE(fill)
+		     MARK(fill)
 		     : "+D" (buf), "+c" (len) : "a" (0x55) : "memory");
 }
 
 static noinline __noclone notrace int kpj_nops(int v)
 {
 	asm volatile("777:	.rept 12\n	nop\n	.endr\n"
-		     PLACE(nops) : "+r" (v));
+		     MARK(nops) : "+r" (v));
 	return v + 3;
 }
 
-/* Survives a fault, and then returns what it was given. */
+/* Survives a fault, and then returns its argument. */
 static noinline __noclone notrace long kpj_bad_load(long v, unsigned long from)
 {
 	asm volatile("777:	mov (%1), %0\n"
 		     "1:\n"
 		     _ASM_EXTABLE(777b, 1b)
-		     PLACE(bad_load) : "+r" (v) : "r" (from));
+		     MARK(bad_load) : "+r" (v) : "r" (from));
 	return v;
-}
-
-struct jump_probe {
-	struct kprobe	kp;
-	atomic_t	hits;
-};
-
-static int count_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	atomic_inc(&container_of(p, struct jump_probe, kp)->hits);
-	return 0;
-}
-
-static void nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
-static struct optimized_kprobe *op_at(u8 *addr)
-{
-	return container_of(get_kprobe(addr), struct optimized_kprobe, kp);
 }
 
 static bool has_flag(u8 *addr, u32 flag)
@@ -98,14 +76,9 @@ static bool has_flag(u8 *addr, u32 flag)
 	return READ_ONCE(op_at(addr)->kp.flags) & flag;
 }
 
-static u8 first_byte(u8 *addr)
-{
-	return READ_ONCE(*addr);
-}
-
 /*
- * A thread that is stopped where the test wants it: by an interrupt that takes
- * long, or preempted by another thread.
+ * A thread that is stopped where the test wants it: by an interrupt that takes long,
+ * or because another thread preempts it.
  */
 struct stopped {
 	struct task_struct	*runner;
@@ -127,7 +100,7 @@ static int runner_thread(void *data)
 
 	while (!kthread_should_stop()) {
 		kpj_fill(buf, FILL_SIZE);
-		/* Preemption is not enough for those who wait for tasks. */
+		/* Tasks-RCU does not count preemption as a quiescent state. */
 		cond_resched_tasks_rcu_qs();
 	}
 
@@ -167,7 +140,7 @@ static int hog_thread(void *data)
 
 #define CATCH_NS	(50 * NSEC_PER_USEC)
 
-/* What stops the thread comes when this interrupt ends. */
+/* The thread is stopped when this interrupt ends. */
 static enum hrtimer_restart catch_it(struct hrtimer *timer)
 {
 	struct stopped *s = container_of(timer, struct stopped, timer);
@@ -222,7 +195,7 @@ static struct stopped *stopped_begin(struct kunit *test, bool preempt)
 
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
-	/* What there still is to be done would wait for the thread, too. */
+	/* Earlier work would wait for the thread as well. */
 	wait_for_kprobe_optimizer();
 	s->cpu = cpumask_last(cpu_online_mask);
 	hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
@@ -283,7 +256,7 @@ static bool in_copies(unsigned long ip)
 	       first_byte((u8 *)ip) == 0xf3;	/* rep */
 }
 
-/* How long the optimizer gets to do what it must not. */
+/* How long the optimizer has the chance to do what it must not. */
 static void give_it_time(void)
 {
 	schedule_timeout_uninterruptible(HZ / 4);
@@ -291,7 +264,7 @@ static void give_it_time(void)
 
 static void task_is_in_the_way(struct kunit *test, bool preempted)
 {
-	struct jump_probe p = { .kp = { .addr = AT(fill), .pre_handler = count_pre } };
+	struct kp_watch p = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
 	struct stopped *s = stopped_begin(test, preempted);
 
 	stop_it(test, s, in_what_is_replaced);
@@ -309,19 +282,19 @@ static void task_is_in_the_way(struct kunit *test, bool preempted)
 	unregister_kprobe(&p.kp);
 }
 
-static void jump_p_opt_16_interrupted_inside(struct kunit *test)
+static void jump_interrupted_inside(struct kunit *test)
 {
 	task_is_in_the_way(test, false);
 }
 
-static void jump_p_opt_16_preempted_inside(struct kunit *test)
+static void jump_preempted_inside(struct kunit *test)
 {
 	task_is_in_the_way(test, true);
 }
 
-static void jump_p_opt_17_preempted_in_detour(struct kunit *test)
+static void jump_preempted_in_detour(struct kunit *test)
 {
-	struct jump_probe p = { .kp = { .addr = AT(fill), .pre_handler = count_pre } };
+	struct kp_watch p = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
 	struct stopped *s = stopped_begin(test, true);
 	u8 *slot, *copy;
 
@@ -348,19 +321,19 @@ static void jump_p_opt_17_preempted_in_detour(struct kunit *test)
 }
 
 /*
- * A second probe behind the first, in what its jump replaces
+ * A second probe after the first, in what its jump replaces
  */
 
-static void expect_both(struct kunit *test, struct jump_probe *a, struct jump_probe *b)
+static void expect_both(struct kunit *test, struct kp_watch *a, struct kp_watch *b)
 {
-	int hits_a = atomic_read(&a->hits), hits_b = atomic_read(&b->hits);
+	int hits_a = atomic_read(&a->pre), hits_b = atomic_read(&b->pre);
 
 	KUNIT_EXPECT_EQ(test, kpj_nops(4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&a->hits), hits_a + 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b->hits), hits_b + 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a->pre), hits_a + 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->pre), hits_b + 1);
 }
 
-static void add_second(struct kunit *test, struct jump_probe *a, struct jump_probe *b)
+static void add_second(struct kunit *test, struct kp_watch *a, struct kp_watch *b)
 {
 	KUNIT_ASSERT_EQ(test, register_kprobe(&b->kp), 0);
 	/* Not a byte of the jump. */
@@ -372,18 +345,18 @@ static void add_second(struct kunit *test, struct jump_probe *a, struct jump_pro
 	expect_both(test, a, b);
 
 	unregister_kprobe(&b->kp);
-	b->kp = (struct kprobe) { .addr = AT(nops) + 3, .pre_handler = count_pre };
+	b->kp = (struct kprobe) { .addr = AT(nops) + 3, .pre_handler = kp_watch_pre };
 }
 
-static void jump_p_opt_09_second_in_range(struct kunit *test)
+static void jump_second_probe_in_range(struct kunit *test)
 {
-	struct jump_probe a = { .kp = { .addr = AT(nops), .pre_handler = count_pre } };
-	struct jump_probe b = { .kp = { .addr = AT(nops) + 3, .pre_handler = count_pre } };
-	struct kprobe post = { .addr = AT(nops), .post_handler = nothing_post };
+	struct kp_watch a = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
+	struct kp_watch b = { .kp = { .addr = AT(nops) + 3, .pre_handler = kp_watch_pre } };
+	struct kprobe post = { .addr = AT(nops), .post_handler = kp_nothing_post };
 	u8 text[16];
 
 	memcpy(text, AT(nops), sizeof(text));
-	/* Queued, if the worker is not quicker. */
+	/* Queued, unless the worker is faster. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
 	add_second(test, &a, &b);
 
@@ -392,7 +365,7 @@ static void jump_p_opt_09_second_in_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, first_byte(AT(nops)), JMP32_INSN_OPCODE);
 	add_second(test, &a, &b);
 
-	/* There was one. */
+	/* There was a jump. */
 	wait_for_kprobe_optimizer();
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
 	KUNIT_EXPECT_EQ(test, first_byte(AT(nops)), INT3_INSN_OPCODE);
@@ -402,12 +375,12 @@ static void jump_p_opt_09_second_in_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(text, AT(nops), sizeof(text)), 0);
 }
 
-/* It waits until nobody goes around it, and the first is not optimized after. */
-static void jump_p_opt_09_second_while_waiting(struct kunit *test)
+/* It waits until no task is in the detour, and the first is not optimized again. */
+static void jump_second_probe_while_waiting(struct kunit *test)
 {
-	struct jump_probe fill = { .kp = { .addr = AT(fill), .pre_handler = count_pre } };
-	struct jump_probe a = { .kp = { .addr = AT(nops), .pre_handler = count_pre } };
-	struct jump_probe b = { .kp = { .addr = AT(nops) + 3, .pre_handler = count_pre } };
+	struct kp_watch fill = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
+	struct kp_watch a = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
+	struct kp_watch b = { .kp = { .addr = AT(nops) + 3, .pre_handler = kp_watch_pre } };
 	struct kprobe *kps[] = { &fill.kp, &a.kp };
 	struct stopped *s = stopped_begin(test, false);
 
@@ -436,13 +409,13 @@ static int unregister(struct kprobe *p)
 }
 
 /*
- * The first one has gone, but not the task that was led into its detour: that goes
- * on in there, past what has a probe now.
+ * The first one has gone, but not the task that entered its detour: it continues in
+ * there, past the instruction that now has a probe.
  */
 static void second_after(struct kunit *test, int (*leave)(struct kprobe *p), bool preempt)
 {
-	struct jump_probe a = { .kp = { .addr = AT(fill), .pre_handler = count_pre } };
-	struct jump_probe b = { .kp = { .addr = AT(fill) + 3, .pre_handler = count_pre } };
+	struct kp_watch a = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
+	struct kp_watch b = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre } };
 	struct stopped *s = stopped_begin(test, preempt);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&a.kp), 0);
@@ -458,19 +431,19 @@ static void second_after(struct kunit *test, int (*leave)(struct kprobe *p), boo
 	unregister_kprobe(&a.kp);
 }
 
-static void jump_p_opt_09_second_after_disabling(struct kunit *test)
+static void jump_second_probe_after_disabling(struct kunit *test)
 {
 	second_after(test, disable, false);
 }
 
-static void jump_p_opt_09_second_after_the_first(struct kunit *test)
+static void jump_second_probe_after_the_first(struct kunit *test)
 {
 	second_after(test, unregister, true);
 }
 
 #ifdef CONFIG_UNWINDER_ORC
 /*
- * Stack traces from registers that have ip behind a PUSH, before it
+ * Stack traces from registers whose ip follows a PUSH that has not been executed
  */
 
 asm(".pushsection .text\n"
@@ -484,7 +457,7 @@ asm(".pushsection .text\n"
 	ASM_RET
 	".size kpj_push, . - kpj_push\n"
 	".popsection\n"
-	PLACE(push));
+	MARK(push));
 void kpj_push(void);
 
 static noinline __noclone notrace void kpj_call_push(void)
@@ -505,7 +478,7 @@ static int trace_pre(struct kprobe *p, struct pt_regs *regs)
 	struct trace_probe *t = container_of(p, struct trace_probe, kp);
 
 	t->nr = stack_trace_save_regs(regs, t->entries, ARRAY_SIZE(t->entries), 0);
-	/* Behind a breakpoint it looks like an NMI. */
+	/* The handler of a breakpoint runs in the context of an NMI. */
 	t->trapped = in_nmi();
 	return 0;
 }
@@ -525,7 +498,7 @@ static void expect_caller(struct kunit *test, struct trace_probe *t, bool trappe
 static void jump_traces_before_push(struct kunit *test)
 {
 	struct trace_probe t = { .kp = { .addr = AT(push), .pre_handler = trace_pre } };
-	struct kprobe post = { .addr = AT(push), .post_handler = nothing_post };
+	struct kprobe post = { .addr = AT(push), .post_handler = kp_nothing_post };
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
@@ -538,7 +511,7 @@ static void jump_traces_before_push(struct kunit *test)
 #endif
 
 /*
- * Others who change the text
+ * Other code that patches the text
  */
 
 static int kpj_called = 5;
@@ -555,18 +528,18 @@ static void second_callee(void)
 
 DEFINE_STATIC_CALL(kpj_call, first_callee);
 
-/* It is a call that stands right behind the probe. */
+/* The call follows the probed instruction immediately. */
 static noinline __noclone notrace void kpj_static_call(void)
 {
-	asm volatile("777:	nop\n" PLACE(static_call));
+	asm volatile("777:	nop\n" MARK(static_call));
 	static_call(kpj_call)();
 	asm volatile("");
 }
 
-static void jump_p_opt_13_static_call(struct kunit *test)
+static void jump_over_static_call(struct kunit *test)
 {
-	struct jump_probe p = {
-		.kp = { .addr = AT(static_call), .pre_handler = count_pre },
+	struct kp_watch p = {
+		.kp = { .addr = AT(static_call), .pre_handler = kp_watch_pre },
 	};
 
 	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
@@ -581,16 +554,16 @@ static void jump_p_opt_13_static_call(struct kunit *test)
 	static_call_update(kpj_call, second_callee);
 	kpj_static_call();
 	KUNIT_EXPECT_EQ(test, kpj_called, 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&p.hits), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p.pre), 2);
 	static_call_update(kpj_call, first_callee);
 	unregister_kprobe(&p.kp);
 }
 
-/* Whoever rewrites it insists on what is there. */
-static void jump_p_blk_10_inside_static_call(struct kunit *test)
+/* static_call_update() insists on the bytes that it expects. */
+static void jump_not_inside_static_call(struct kunit *test)
 {
 	u8 *call = AT(static_call) + 1, text[CALL_INSN_SIZE];
-	struct jump_probe p = {};
+	struct kp_watch p = {};
 	int i, ret;
 
 	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
@@ -599,7 +572,7 @@ static void jump_p_blk_10_inside_static_call(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, first_byte(call), CALL_INSN_OPCODE);
 	memcpy(text, call, sizeof(text));
 	for (i = 0; i < CALL_INSN_SIZE; i++) {
-		p.kp = (struct kprobe) { .addr = call + i, .pre_handler = count_pre };
+		p.kp = (struct kprobe) { .addr = call + i, .pre_handler = kp_watch_pre };
 		ret = register_kprobe(&p.kp);
 		KUNIT_EXPECT_EQ_MSG(test, ret, -EINVAL, "byte %d", i);
 		KUNIT_EXPECT_EQ(test, memcmp(call, text, sizeof(text)), 0);
@@ -607,25 +580,25 @@ static void jump_p_blk_10_inside_static_call(struct kunit *test)
 			unregister_kprobe(&p.kp);
 	}
 
-	/* What is behind it is nobody's. */
-	p.kp = (struct kprobe) { .addr = call + CALL_INSN_SIZE, .pre_handler = count_pre };
+	/* Padding after it belongs to nobody. */
+	p.kp = (struct kprobe) { .addr = call + CALL_INSN_SIZE, .pre_handler = kp_watch_pre };
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
 	static_call_update(kpj_call, second_callee);
 	kpj_static_call();
 	KUNIT_EXPECT_EQ(test, kpj_called, 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&p.hits), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p.pre), 1);
 	unregister_kprobe(&p.kp);
 	static_call_update(kpj_call, first_callee);
 	KUNIT_EXPECT_EQ(test, memcmp(call, text, sizeof(text)), 0);
 }
 
 /*
- * Many
+ * Many at once
  */
 
 #define MANY		256
 #define MANY_SIZE	8
-/* More than what is patched at a time. */
+/* More than are patched at a time. */
 #define MANY_PIECES	600
 #define PIECE_MAX	256
 
@@ -641,11 +614,11 @@ asm(".pushsection .text\n"
 	ASM_RET
 	".size kpj_many, . - kpj_many\n"
 	".popsection\n"
-	PLACE(many));
+	MARK(many));
 void kpj_many(void);
 STACK_FRAME_NON_STANDARD(kpj_many);
 
-/* At all of them; but some bytes in this kernel may look like a jump to one. */
+/* At all of them; but some bytes in this kernel may look like a branch to one. */
 static void expect_jumps(struct kunit *test, struct kprobe **kps)
 {
 	int i, refused = 0;
@@ -659,9 +632,9 @@ static void expect_jumps(struct kunit *test, struct kprobe **kps)
 	KUNIT_EXPECT_LE(test, refused, MANY / 100);
 }
 
-static void jump_p_opt_31_p_opt_33_many_come_and_go(struct kunit *test)
+static void jump_many_come_and_go(struct kunit *test)
 {
-	struct jump_probe *p = kunit_kcalloc(test, MANY, sizeof(*p), GFP_KERNEL);
+	struct kp_watch *p = kunit_kcalloc(test, MANY, sizeof(*p), GFP_KERNEL);
 	struct kprobe **kps = kunit_kcalloc(test, MANY, sizeof(*kps), GFP_KERNEL);
 	u8 *text = kunit_kzalloc(test, MANY * MANY_SIZE, GFP_KERNEL);
 	unsigned long start;
@@ -676,7 +649,7 @@ static void jump_p_opt_31_p_opt_33_many_come_and_go(struct kunit *test)
 		for (i = 0; i < MANY; i++) {
 			memset(&p[i], 0, sizeof(p[i]));
 			p[i].kp.addr = AT(many) + i * MANY_SIZE;
-			p[i].kp.pre_handler = count_pre;
+			p[i].kp.pre_handler = kp_watch_pre;
 			kps[i] = &p[i].kp;
 		}
 		start = jiffies;
@@ -691,14 +664,17 @@ static void jump_p_opt_31_p_opt_33_many_come_and_go(struct kunit *test)
 		unregister_kprobes(kps, MANY);
 		KUNIT_EXPECT_EQ(test, memcmp(text, AT(many), MANY * MANY_SIZE), 0);
 		wait_for_kprobe_optimizer();
-		/* The kernel's own tests sleep for so long, and then look. */
+		/* The kernel's own tests sleep for this long, and then check. */
 		if (!IS_ENABLED(CONFIG_KCSAN))
 			KUNIT_EXPECT_LT(test, jiffies - start, 5UL * HZ);
 		KUNIT_EXPECT_EQ(test, memcmp(text, AT(many), MANY * MANY_SIZE), 0);
 	}
 }
 
-/* What the thread of the test does to the text: until it lets others do so, at most. */
+/*
+ * How much the thread of the test writes to the text before it lets others do so, at
+ * most.
+ */
 struct text_watch {
 	struct kprobe		poke, sync, unlock;
 	struct task_struct	*task;
@@ -736,10 +712,10 @@ static int watch_unlock(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Others who want to change the text need not wait until all jumps are out. */
+/* Others that change the text need not wait until all jumps are removed. */
 static void jump_many_go_in_pieces(struct kunit *test)
 {
-	struct jump_probe *p = kunit_kcalloc(test, MANY_PIECES, sizeof(*p), GFP_KERNEL);
+	struct kp_watch *p = kunit_kcalloc(test, MANY_PIECES, sizeof(*p), GFP_KERNEL);
 	struct kprobe **kps = kunit_kcalloc(test, MANY_PIECES, sizeof(*kps), GFP_KERNEL);
 	struct text_watch w = {
 		.poke	= { .symbol_name = "text_poke", .pre_handler = watch_poke },
@@ -753,7 +729,7 @@ static void jump_many_go_in_pieces(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, kps);
 	for (i = 0; i < MANY_PIECES; i++) {
 		p[i].kp.addr = AT(many) + i * MANY_SIZE;
-		p[i].kp.pre_handler = count_pre;
+		p[i].kp.pre_handler = kp_watch_pre;
 		kps[i] = &p[i].kp;
 	}
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, MANY_PIECES), 0);
@@ -764,14 +740,14 @@ static void jump_many_go_in_pieces(struct kunit *test)
 	KUNIT_EXPECT_GT(test, jumps, 2 * PIECE_MAX);
 
 	w.task = current;
-	kprobe_opt_allow(false);
+	kprobe_test_allow_optimization(false);
 	w.task = NULL;
 	for (i = 0; i < MANY_PIECES; i++)
 		left += first_byte((u8 *)kps[i]->addr) != INT3_INSN_OPCODE;
 	KUNIT_EXPECT_EQ(test, left, 0);
 	kunit_info(test, "%u writes, at most %u at a time, %u synchronizations\n",
 		   w.pokes, w.max_held, w.syncs);
-	/* Of each jump its head and its tail. */
+	/* Head and tail of each jump. */
 	KUNIT_EXPECT_GE(test, w.pokes, 2 * jumps);
 	KUNIT_EXPECT_LE(test, w.max_held, 2 * PIECE_MAX);
 	/* The watches may have had a jump, too. */
@@ -779,7 +755,7 @@ static void jump_many_go_in_pieces(struct kunit *test)
 	KUNIT_EXPECT_GE(test, w.syncs, 2);
 	KUNIT_EXPECT_LE(test, w.syncs, 2 * rounds);
 
-	kprobe_opt_allow(true);
+	kprobe_test_allow_optimization(true);
 	unregister_kprobes(watches, ARRAY_SIZE(watches));
 	unregister_kprobes(kps, MANY_PIECES);
 	wait_for_kprobe_optimizer();
@@ -796,7 +772,7 @@ static noinline __noclone int faulting_pre(struct kprobe *p, struct pt_regs *reg
 		     ANNOTATE_NOENDBR
 		     : "+r" (v) : "r" (-PAGE_SIZE));
 	load_left_out = v == 1;
-	return count_pre(p, regs);
+	return kp_watch_pre(p, regs);
 }
 
 extern char kpj_behind_fault[];
@@ -807,11 +783,11 @@ static int leave_load_out(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	return 1;
 }
 
-/* A handler whose fault is settled continues where its fault handler says. */
+/* A handler whose fault is handled continues where its fault handler says. */
 static void jump_fault_of_handler_is_settled(struct kunit *test)
 {
 	int (*volatile fn)(int v) = kpj_nops;
-	struct jump_probe j = {
+	struct kp_watch j = {
 		.kp = {
 			.addr = AT(nops),
 			.pre_handler = faulting_pre,
@@ -823,10 +799,10 @@ static void jump_fault_of_handler_is_settled(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&j.kp), 0);
 	KUNIT_EXPECT_EQ(test, fn(1), 4);
 	KUNIT_EXPECT_TRUE(test, load_left_out);
-	KUNIT_EXPECT_EQ(test, atomic_read(&j.hits), 1);
-	/* And no hit is left open. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&j.pre), 1);
+	/* No hit is left open. */
 	KUNIT_EXPECT_EQ(test, fn(2), 5);
-	KUNIT_EXPECT_EQ(test, atomic_read(&j.hits), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&j.pre), 2);
 	KUNIT_EXPECT_EQ(test, j.kp.nmissed, 0);
 	unregister_kprobe(&j.kp);
 }
@@ -838,18 +814,21 @@ static int load_in_handler(struct kprobe *p, struct pt_regs *regs)
 	long (*volatile fn)(long v, unsigned long from) = kpj_bad_load;
 
 	loaded = fn(17, -PAGE_SIZE);
-	return count_pre(p, regs);
+	return kp_watch_pre(p, regs);
 }
 
-/* The step of a probe that is hit inside a handler faults: that hit ends, this goes on. */
+/*
+ * The step of a probe that is hit inside a handler faults. That hit ends, the outer
+ * one continues.
+ */
 static void jump_fault_of_nested_step(struct kunit *test)
 {
 	int (*volatile fn)(int v) = kpj_nops;
-	struct jump_probe outer = {
+	struct kp_watch outer = {
 		.kp = { .addr = AT(nops), .pre_handler = load_in_handler },
 	};
-	struct jump_probe inner = {
-		.kp = { .addr = AT(bad_load), .pre_handler = count_pre },
+	struct kp_watch inner = {
+		.kp = { .addr = AT(bad_load), .pre_handler = kp_watch_pre },
 	};
 	int i;
 
@@ -859,33 +838,33 @@ static void jump_fault_of_nested_step(struct kunit *test)
 		loaded = 0;
 		KUNIT_EXPECT_EQ(test, fn(i), i + 3);
 		KUNIT_EXPECT_EQ(test, loaded, 17);
-		KUNIT_EXPECT_EQ(test, atomic_read(&outer.hits), i);
-		KUNIT_EXPECT_EQ(test, atomic_read(&inner.hits), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&outer.pre), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&inner.pre), 0);
 		KUNIT_EXPECT_EQ(test, inner.kp.nmissed, i);
 	}
 	unregister_kprobe(&outer.kp);
 	/* No hit is left open. */
 	KUNIT_EXPECT_EQ(test, kpj_bad_load(18, -PAGE_SIZE), 18);
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.hits), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.pre), 1);
 	unregister_kprobe(&inner.kp);
 }
 
 static struct kunit_case jump_cases[] = {
-	KUNIT_CASE(jump_p_opt_16_interrupted_inside),
-	KUNIT_CASE(jump_p_opt_16_preempted_inside),
-	KUNIT_CASE(jump_p_opt_17_preempted_in_detour),
-	KUNIT_CASE(jump_p_opt_09_second_in_range),
-	KUNIT_CASE(jump_p_opt_09_second_while_waiting),
-	KUNIT_CASE(jump_p_opt_09_second_after_disabling),
-	KUNIT_CASE(jump_p_opt_09_second_after_the_first),
+	KUNIT_CASE(jump_interrupted_inside),
+	KUNIT_CASE(jump_preempted_inside),
+	KUNIT_CASE(jump_preempted_in_detour),
+	KUNIT_CASE(jump_second_probe_in_range),
+	KUNIT_CASE(jump_second_probe_while_waiting),
+	KUNIT_CASE(jump_second_probe_after_disabling),
+	KUNIT_CASE(jump_second_probe_after_the_first),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(jump_traces_before_push),
 #endif
-	KUNIT_CASE(jump_p_opt_13_static_call),
-	KUNIT_CASE(jump_p_blk_10_inside_static_call),
+	KUNIT_CASE(jump_over_static_call),
+	KUNIT_CASE(jump_not_inside_static_call),
 	KUNIT_CASE(jump_fault_of_handler_is_settled),
 	KUNIT_CASE(jump_fault_of_nested_step),
-	KUNIT_CASE(jump_p_opt_31_p_opt_33_many_come_and_go),
+	KUNIT_CASE(jump_many_come_and_go),
 	KUNIT_CASE(jump_many_go_in_pieces),
 	{}
 };

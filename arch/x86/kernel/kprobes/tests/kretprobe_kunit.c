@@ -13,11 +13,7 @@
 #include <asm/irqflags.h>
 #include <asm/processor-flags.h>
 
-#ifdef CONFIG_X86_64
-#define R	"r"
-#else
-#define R	"e"
-#endif
+#include "helpers.h"
 
 /*
  * kpr_under_ac() calls kpr_followed() with AC=1, as between STAC and CLAC, and
@@ -68,8 +64,8 @@ static int look_for_ac(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* An instance is still in flight, or there are two: the slow way. */
-static void kretprobe_p_hit_19_handler_without_ac(struct kunit *test)
+/* With another instance in flight, or two on the same frame: the slow path. */
+static void kretprobe_handler_runs_with_ac_clear(struct kunit *test)
 {
 	struct returns r[2] = {};
 	int i;
@@ -98,7 +94,7 @@ static void kretprobe_p_hit_19_handler_without_ac(struct kunit *test)
 }
 
 static struct kunit_case kretprobe_testcases[] = {
-	KUNIT_CASE(kretprobe_p_hit_19_handler_without_ac),
+	KUNIT_CASE(kretprobe_handler_runs_with_ac_clear),
 	{}
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of how instructions are copied for detours, and of what is found out
- * about where code leads.
+ * Tests of how instructions are copied for detours, and of the search for branch
+ * targets.
  */
 
 #include <kunit/test.h>
@@ -16,7 +16,7 @@
 #include "../../../../../kernel/debug/debug_core.h"
 #endif
 
-/* Where the instructions are said to stand, and where their copies. */
+/* Where the instructions and their copies are supposed to be. */
 #ifdef CONFIG_X86_64
 #define FROM	0xffffffff81001000ul
 #define TO	0xffffffffa0000040ul
@@ -30,11 +30,11 @@ struct form {
 	const char	*name;
 	u8		code[MAX_INSN_SIZE];
 	u8		len;
-	/* What is to come out of it; 0xdd in the places of @disp. */
+	/* The expected copy; 0xdd in place of @disp. */
 	u8		want[KPROBE_MAX_REENCODED];
 	int		ret;
 	u8		disp_at;	/* a displacement, 0 if there is none */
-	unsigned long	target;		/* and what it leads to */
+	unsigned long	target;		/* and the address it refers to */
 };
 
 static const struct form forms[] = {
@@ -131,7 +131,7 @@ static void reencode_forms(struct kunit *test)
 
 	if (cpu_feature_enabled(X86_FEATURE_RETPOLINE) ||
 	    cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS))
-		kunit_skip(test, "indirect branches stay where they are");
+		kunit_skip(test, "indirect branches are not copied");
 
 	memcpy(ki.bytes, f->code, sizeof(ki.bytes));
 	KUNIT_ASSERT_EQ(test, insn_decode(&ki.insn, ki.bytes, sizeof(ki.bytes),
@@ -141,7 +141,7 @@ static void reencode_forms(struct kunit *test)
 	expect_code(test, f, code, kprobe_reencode(code, &ki, &a, FROM, TO));
 }
 
-/* Further than a displacement reaches; with 32 bits, nothing is. */
+/* Out of the reach of a displacement; with 32 bits, nothing is. */
 static void reencode_too_far(struct kunit *test)
 {
 	static const u8 jmp[MAX_INSN_SIZE] = { 0xe9, 0, 0, 0, 0x80 };
@@ -158,9 +158,7 @@ static void reencode_too_far(struct kunit *test)
 			IS_ENABLED(CONFIG_X86_64) ? -ERANGE : 5);
 }
 
-/*
- * What code leads to: each of these, at any offset, to TARGET.
- */
+/* References in code: each of these, at any offset, refers to TARGET. */
 #define REGION_SIZE	0x1000
 #define TARGET		(FROM + 0x234)
 #define AT		0x100
@@ -168,7 +166,7 @@ static void reencode_too_far(struct kunit *test)
 struct lead {
 	const char	*name;
 	u8		code[8];
-	u8		disp_at;	/* where the target is told */
+	u8		disp_at;	/* offset of the field with the target */
 	bool		absolute;
 };
 
@@ -227,8 +225,8 @@ static noinline __noclone notrace __used void kpr_break(void)
 }
 
 /*
- * A breakpoint of kgdb has taken the place of the opcode. What stood there is not
- * known, so it may have been each of them.
+ * A breakpoint of kgdb has replaced the opcode. The original byte is not known, so it
+ * may have been any of them.
  */
 static void targets_scan_under_kgdb(struct kunit *test)
 {
@@ -240,7 +238,7 @@ static void targets_scan_under_kgdb(struct kunit *test)
 
 	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, t.map);
-	/* With a prefix it is this that the breakpoint replaces. */
+	/* With a prefix, that is what the breakpoint replaces. */
 	if ((l->code[0] & 0xf0) == 0x40)
 		kunit_skip(test, "its opcode is not the first byte");
 
@@ -268,7 +266,7 @@ static void targets_scan_under_kgdb(struct kunit *test)
 }
 #endif
 
-/* What is elsewhere is not of interest, at either end. */
+/* References to other places are ignored, at either end. */
 static void targets_bounds(struct kunit *test)
 {
 	struct kprobe_targets t = { .start = FROM, .size = REGION_SIZE };

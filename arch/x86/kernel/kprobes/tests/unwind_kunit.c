@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of unwinding from where a probe interrupts a function at an instruction
- * of one byte: the saved instruction pointer is that of the next instruction,
- * while the stack is still as before. An NMI finds that, and whoever looks at a
- * task that was preempted there.
+ * Tests of unwinding from a probe on an instruction of one byte: the saved instruction
+ * pointer is that of the next instruction, while the stack is still as before. This is
+ * what an NMI sees, or another task that unwinds a task that was preempted there.
  */
 
 #include <kunit/test.h>
@@ -23,9 +22,9 @@
 #include <asm/unwind.h>
 
 #include "../common.h"
-#include "internal.h"
+#include "helpers.h"
 
-/* Known to objtool. The probed instructions are those that have a label. */
+/* Known to objtool. The probed instructions have a label. */
 asm(".pushsection .text\n"
 	".globl kpu_fn\n"
 	".type kpu_fn, @function\n"
@@ -67,7 +66,7 @@ static const struct place places[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(place, places, name);
 
-/* A stack of our own, part of the one of a task. */
+/* A stack of the test, inside the stack of a task. */
 struct fake {
 	struct task_struct	*task;
 	unsigned long		words[80];
@@ -75,64 +74,21 @@ struct fake {
 	struct fake		*copy;
 };
 
-/* What the function returns to. */
+/* The return address of the function. */
 static unsigned long somewhere(void)
 {
 	return (unsigned long)kretprobe_find_ret_addr + 8;
 }
 
-static bool within(unsigned long addr, void *fn)
-{
-	unsigned long size, into;
-
-	return kallsyms_lookup_size_offset(addr, &size, &into) &&
-	       addr - into == (unsigned long)fn;
-}
-
-/* The first address on the stack that is neither @ip nor of the function. */
 static unsigned long caller_of(struct kunit *test, struct fake *f, unsigned long ip,
 			       void *sp)
 {
-	struct pt_regs regs = {
-		.ip	= ip,
-		.sp	= (unsigned long)sp,
-		.cs	= __KERNEL_CS,
-		.flags	= X86_EFLAGS_FIXED,
-	};
-	struct unwind_state state;
-	unsigned long addr = 0;
-
-	for (unwind_start(&state, f->task, &regs, NULL); !unwind_done(&state);
-	     unwind_next_frame(&state)) {
-		addr = unwind_get_return_address(&state);
-		/* The label of the pop is a symbol of its own. */
-		if (addr != ip &&
-		    (addr < (unsigned long)kpu_fn || addr >= (unsigned long)kpu_end))
-			break;
-	}
-
-	KUNIT_EXPECT_FALSE(test, state.error);
-	return addr;
+	/* More than the symbol of the function: the label of the pop is another one. */
+	return kp_unwound_caller(test, f->task, ip, sp, (unsigned long)kpu_fn,
+				 (unsigned long)kpu_end);
 }
 
-/* What an instruction does to the stack pointer, in bytes. */
-static int pushes(const struct insn *insn)
-{
-	u8 opcode = insn->opcode.bytes[0];
-
-	switch (opcode) {
-	case 0x50 ... 0x57: case 0x68: case 0x6a: case 0x9c:
-		return 8;
-	case 0x58 ... 0x5f: case 0x9d:
-		return -8;
-	case 0x8d:
-		return insn->modrm.value == 0x64 ? -insn->displacement.value : 0;
-	}
-
-	return 0;
-}
-
-/* Where the function's return address is; below come its own words and regs. */
+/* The return address of the function; its own words and regs are below. */
 static unsigned long *top_of(struct fake *f)
 {
 	return f->words + 72;
@@ -150,13 +106,7 @@ static void fill_stack(struct fake *f, const struct kprobe *p, const struct plac
 	regs->sp = (unsigned long)sp;
 }
 
-static struct optimized_kprobe *op_at(void *addr)
-{
-	guard(preempt)();
-	return container_of(get_kprobe(addr), struct optimized_kprobe, kp);
-}
-
-/* Everywhere in the detour, template and copies. */
+/* From everywhere in the detour, template and copies. */
 static void unwind_detour(struct kunit *test, struct fake *f, const struct kprobe *p,
 			  const struct place *at)
 {
@@ -174,7 +124,7 @@ static void unwind_detour(struct kunit *test, struct fake *f, const struct kprob
 		KUNIT_EXPECT_EQ_MSG(test, caller_of(test, f, (unsigned long)o->insn + i,
 						    (void *)top_of(f) - depth),
 				    somewhere(), "at %u of %u, depth %d", i, o->to[0], depth);
-		depth += pushes(&insn);
+		depth += kp_pushed_by(&insn);
 	}
 	KUNIT_EXPECT_GT(test, nr, 30);
 }
@@ -186,7 +136,7 @@ static int sleeper(void *data)
 	f->copy = &mine;
 	complete(&f->ready);
 	wait_for_completion(&f->done);
-	/* The stack of the test has to be there until then. */
+	/* Until then, the stack of the test has to exist. */
 	while (!kthread_should_stop())
 		schedule_timeout_uninterruptible(1);
 	return 0;
@@ -230,7 +180,7 @@ static void begin(struct kunit *test, struct kprobe *p, const struct place *at)
 	KUNIT_EXPECT_EQ(test, kpu_fn(5), 7);
 }
 
-static void unwind_p_opt_18_one_byte_in_detour(struct kunit *test)
+static void unwind_one_byte_in_detour(struct kunit *test)
 {
 	const struct place *at = test->param_value;
 	struct kprobe p;
@@ -259,12 +209,12 @@ static void unwind_completion(struct kunit *test, struct fake *f, const struct k
 			break;
 		}
 		opcode = insn.opcode.bytes[0];
-		depth += opcode == 0x8d ? 0 : pushes(&insn);
+		depth += opcode == 0x8d ? 0 : kp_pushed_by(&insn);
 		ip += insn.length;
 	}
 }
 
-static void unwind_p_opt_18_one_byte_in_completion(struct kunit *test)
+static void unwind_one_byte_in_completion(struct kunit *test)
 {
 	struct kretprobe rp = { .kp.symbol_name = "kpu_fn" };
 
@@ -283,13 +233,14 @@ static void unwind_breakpoint(struct kunit *test, struct fake *f, const struct k
 	u8 *start = (u8 *)asm_exc_int3, *ip;
 	void *regs = (void *)top_of(f) - at->depth - sizeof(struct pt_regs);
 	struct insn insn;
+	unsigned long target;
 	int nr = 0;
 
-	/* Calls of C code there have the registers on the top of the stack. */
+	/* Calls of C code there have the registers on top of the stack. */
 	for (ip = start; ip < start + 128 && !insn_decode_kernel(&insn, ip);
 	     ip += insn.length) {
-		if (insn.opcode.bytes[0] != CALL_INSN_OPCODE ||
-		    !within((unsigned long)ip + CALL_INSN_SIZE + insn.immediate.value, exc_int3))
+		target = (unsigned long)ip + CALL_INSN_SIZE + insn.immediate.value;
+		if (insn.opcode.bytes[0] != CALL_INSN_OPCODE || !kp_is_within(target, exc_int3))
 			continue;
 		KUNIT_EXPECT_EQ(test, caller_of(test, f, (unsigned long)ip, regs), somewhere());
 		nr++;
@@ -297,14 +248,14 @@ static void unwind_breakpoint(struct kunit *test, struct fake *f, const struct k
 	KUNIT_EXPECT_GE(test, nr, 1);
 }
 
-static void unwind_p_opt_18_one_byte_at_breakpoint(struct kunit *test)
+static void unwind_one_byte_at_breakpoint(struct kunit *test)
 {
 	const struct place *at = test->param_value;
 	struct fake f = { .task = current };
 	struct kprobe p;
 
 	if (cpu_feature_enabled(X86_FEATURE_FRED))
-		kunit_skip(test, "FRED has another entry");
+		kunit_skip(test, "FRED has a different entry path");
 	begin(test, &p, at);
 	fill_stack(&f, &p, at);
 	unwind_breakpoint(test, &f, &p, at);
@@ -312,11 +263,11 @@ static void unwind_p_opt_18_one_byte_at_breakpoint(struct kunit *test)
 }
 
 static struct kunit_case unwind_testcases[] = {
-	KUNIT_CASE_PARAM(unwind_p_opt_18_one_byte_in_detour, place_gen_params),
+	KUNIT_CASE_PARAM(unwind_one_byte_in_detour, place_gen_params),
 #ifdef KPROBE_DETOURS_OF_RETURNS
-	KUNIT_CASE(unwind_p_opt_18_one_byte_in_completion),
+	KUNIT_CASE(unwind_one_byte_in_completion),
 #endif
-	KUNIT_CASE_PARAM(unwind_p_opt_18_one_byte_at_breakpoint, place_gen_params),
+	KUNIT_CASE_PARAM(unwind_one_byte_at_breakpoint, place_gen_params),
 	{}
 };
 

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What handlers that are called from a detour see, and what they may change.
+ */
+
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/rcupdate.h>
+
+#include <asm/asm.h>
+#include <asm/segment.h>
+
+#include "detours.h"
+
+static void handler_changes_registers(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(mov), .pre_handler = kpo_change_ax };
+	unsigned long want = kp_run(kpo_mov, 1005);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_mov, 5), want);
+	unregister_kprobe(&p);
+}
+
+/* As error injection does. */
+static int return_at_once(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)kpo_callee;
+	regs->ax = 77;
+	return 1;
+}
+
+static void handler_redirects(struct kunit *test)
+{
+	struct kp_watch second = { .kp = { .addr = AT(mov), .pre_handler = kp_watch_pre } };
+	struct kprobe p = { .addr = AT(mov), .pre_handler = return_at_once };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&second.kp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_mov, 5), 177);
+	/* It was called first, and ended the walk. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&second.pre), 0);
+	unregister_kprobe(&p);
+
+	memset(&p, 0, sizeof(p));
+	p.addr = AT(mov);
+	p.pre_handler = kpo_pop_return;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_mov, 5), 55);
+	unregister_kprobe(&p);
+	unregister_kprobe(&second.kp);
+}
+
+/* Drop one word of the stack, and continue with the copies. */
+static int raise_sp(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->sp += sizeof(long);
+	return 0;
+}
+
+/* Through breakpoint or jump, and while one replaces the other. */
+static void redirection_never_flips(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(mov), .pre_handler = return_at_once };
+	struct kprobe post = { .addr = AT(mov), .post_handler = kp_nothing_post };
+	unsigned int wrong = 0, turns = 0, n = 0, want = 10000;
+	unsigned long end = jiffies + 20 * HZ;
+	bool live = false, posted = false;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	do {
+		if (is_live(p.addr) != live) {
+			live = !live;
+			turns++;
+			n = 0;
+		}
+		wrong += kp_run(kpo_mov, 5) != 177;
+		n++;
+
+		/* The jump has to become a breakpoint, and a jump again. */
+		if (turns == 1 && n == want)
+			posted = !register_kprobe(&post);
+		if (turns == 2 && n == want) {
+			unregister_kprobe(&post);
+			posted = false;
+		}
+		/* The optimizer waits for a quiescent state of all tasks. */
+		cond_resched_tasks_rcu_qs();
+	} while ((turns < 3 || n < want) && time_before(jiffies, end));
+
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, turns, 3);
+	KUNIT_EXPECT_GE(test, n, want);
+	if (posted)
+		unregister_kprobe(&post);
+	unregister_kprobe(&p);
+}
+
+/* A handler must not access user memory by accident. */
+static atomic_t with_ac;
+
+static int look_for_ac(struct kprobe *p, struct pt_regs *regs)
+{
+	if (native_save_fl() & X86_EFLAGS_AC || !(regs->flags & X86_EFLAGS_AC))
+		atomic_inc(&with_ac);
+	return 0;
+}
+
+static void handler_runs_with_ac_clear(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(under_ac), .pre_handler = look_for_ac };
+	unsigned long before = native_save_fl() & X86_EFLAGS_AC;
+
+	if (!boot_cpu_has(X86_FEATURE_SMAP))
+		kunit_skip(test, "needs SMAP");
+	KUNIT_ASSERT_NE(test, kp_run(kpo_under_ac, 1) & X86_EFLAGS_AC, 0);
+
+	atomic_set(&with_ac, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	KUNIT_EXPECT_NE(test, kp_run(kpo_under_ac, 1) & X86_EFLAGS_AC, 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_NE(test, kp_run(kpo_under_ac, 1) & X86_EFLAGS_AC, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&with_ac), 0);
+	KUNIT_EXPECT_EQ(test, native_save_fl() & X86_EFLAGS_AC, before);
+	unregister_kprobe(&p);
+}
+
+/* C code requires DF clear, whatever the probed code uses. */
+static atomic_t wrong_df;
+
+static int look_for_df(struct kprobe *p, struct pt_regs *regs)
+{
+	if (native_save_fl() & X86_EFLAGS_DF || !(regs->flags & X86_EFLAGS_DF))
+		atomic_inc(&wrong_df);
+	return kp_watch_pre(p, regs);
+}
+
+static void handler_runs_with_df_clear(struct kunit *test)
+{
+	struct kp_watch w = { .kp = { .addr = AT(under_df), .pre_handler = look_for_df } };
+
+	KUNIT_ASSERT_NE(test, kp_run(kpo_under_df, 1) & X86_EFLAGS_DF, 0);
+
+	atomic_set(&wrong_df, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_NE(test, kp_run(kpo_under_df, 1) & X86_EFLAGS_DF, 0);
+	KUNIT_EXPECT_TRUE(test, w.trapped);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong_df), 0);
+
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_NE(test, kp_run(kpo_under_df, 1) & X86_EFLAGS_DF, 0);
+	KUNIT_EXPECT_FALSE(test, w.trapped);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&wrong_df), 0);
+	KUNIT_EXPECT_EQ(test, native_save_fl() & X86_EFLAGS_DF, 0);
+	unregister_kprobe(&w.kp);
+}
+
+static void handler_changes_stack_pointer(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(two_words), .pre_handler = raise_sp };
+
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_two_words, 5), 7);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_two_words, 5), 5);
+	unregister_kprobe(&p);
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_two_words, 5), 7);
+}
+
+/* What a handler learns about its context. */
+struct insider {
+	struct kprobe	kp;
+	struct kprobe	*running;
+	void		*addr;
+	unsigned long	status;
+	unsigned int	hits;
+	bool		preemptible;
+	bool		trapped;
+};
+
+static int look_and_write_ip(struct kprobe *p, struct pt_regs *regs)
+{
+	struct insider *s = container_of(p, struct insider, kp);
+
+	s->hits++;
+	s->preemptible = preemptible();
+	s->trapped = in_nmi();
+	s->running = kprobe_running();
+	s->addr = s->running ? s->running->addr : NULL;
+	s->status = get_kprobe_ctlblk()->kprobe_status;
+	regs->ip = (unsigned long)kpo_callee;
+	return 0;
+}
+
+/* Drop one word of the stack; ip points after the POP, if it counted. */
+static int write_sp_and_ip(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->sp += sizeof(long);
+	regs->ip = (unsigned long)AT(two_words) + 6;
+	regs->ax = 9;
+	return 0;
+}
+
+static void handler_sees_its_probe_and_cannot_move_ip(struct kunit *test)
+{
+	struct kprobe sp = { .addr = AT(two_words), .pre_handler = write_sp_and_ip };
+	unsigned long want = kp_run(kpo_mov, 5);
+	struct insider s[2] = {};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(s); i++) {
+		s[i].kp.addr = AT(mov);
+		s[i].kp.pre_handler = look_and_write_ip;
+		KUNIT_ASSERT_EQ(test, register_kprobe(&s[i].kp), 0);
+	}
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(AT(mov)));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_mov, 5), want);
+
+	for (i = 0; i < ARRAY_SIZE(s); i++) {
+		KUNIT_EXPECT_EQ(test, s[i].hits, 1);
+		KUNIT_EXPECT_FALSE(test, s[i].trapped);
+		KUNIT_EXPECT_FALSE(test, s[i].preemptible);
+		KUNIT_EXPECT_PTR_EQ(test, s[i].running, get_kprobe(AT(mov)));
+		KUNIT_EXPECT_PTR_EQ(test, s[i].addr, (void *)AT(mov));
+		KUNIT_EXPECT_EQ(test, s[i].status, KPROBE_HIT_ACTIVE);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+	for (i = 0; i < ARRAY_SIZE(s); i++)
+		unregister_kprobe(&s[i].kp);
+
+	/* The stack pointer counts nevertheless. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&sp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(sp.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_two_words, 5), 5);
+	unregister_kprobe(&sp);
+}
+
+/* Redirect into the instructions that a jump has replaced. */
+static int go_to_second(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->ip = (unsigned long)AT(mov) + 2;
+	regs->cx = 40;
+	return 1;
+}
+
+static void redirection_into_replaced_instructions(struct kunit *test)
+{
+	struct kprobe target = { .addr = AT(mov), .pre_handler = kpo_change_ax };
+	struct kprobe p = { .addr = AT(nops), .pre_handler = go_to_second };
+	struct kprobe post = { .addr = AT(nops), .post_handler = kp_nothing_post };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&target), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(target.addr));
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), 43);
+
+	/* The same from a breakpoint. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_FALSE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), 43);
+	unregister_kprobe(&post);
+	unregister_kprobe(&p);
+	unregister_kprobe(&target);
+}
+
+/* The same from the fault handler of another probe's step. */
+FUNCTION(bad_load, "777: mov (%" R "ax), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
+	 _ASM_EXTABLE(777b, 1b));
+
+static int fault_to_second(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	return go_to_second(p, regs);
+}
+
+static void fault_redirection_into_replaced_instructions(struct kunit *test)
+{
+	struct kprobe target = { .addr = AT(mov), .pre_handler = kpo_change_ax };
+	struct kprobe p = {
+		.addr		= AT(bad_load),
+		.post_handler	= kp_nothing_post,
+		.fault_handler	= fault_to_second,
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&target), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(target.addr));
+	/* Nothing is ever mapped there. */
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_bad_load, -PAGE_SIZE), 43);
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+	unregister_kprobe(&p);
+	unregister_kprobe(&target);
+	KUNIT_EXPECT_EQ(test, (int)kp_run(kpo_bad_load, -PAGE_SIZE), -EFAULT);
+}
+
+static int call_again(struct kprobe *p, struct pt_regs *regs)
+{
+	kp_run(kpo_mov, 1);
+	return 0;
+}
+
+static void nested_hit_is_missed(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(mov), .pre_handler = call_again };
+	unsigned long want = kp_run(kpo_mov, 5);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_mov, 5), want);
+	KUNIT_EXPECT_EQ(test, p.nmissed, 1);
+	unregister_kprobe(&p);
+}
+
+static struct kunit_case handlers_cases[] = {
+	KUNIT_CASE(handler_changes_registers),
+	KUNIT_CASE(handler_redirects),
+	KUNIT_CASE(redirection_never_flips),
+	KUNIT_CASE(handler_runs_with_ac_clear),
+	KUNIT_CASE(handler_runs_with_df_clear),
+	KUNIT_CASE(handler_changes_stack_pointer),
+	KUNIT_CASE(handler_sees_its_probe_and_cannot_move_ip),
+	KUNIT_CASE(redirection_into_replaced_instructions),
+	KUNIT_CASE(fault_redirection_into_replaced_instructions),
+	KUNIT_CASE(nested_hit_is_missed),
+	{}
+};
+
+static struct kunit_suite handlers_suite = {
+	.name		= "kprobes_x86_handlers",
+	.test_cases	= handlers_cases,
+};
+kunit_test_suite(handlers_suite);
+
+MODULE_DESCRIPTION("KUnit tests of handlers called from detours on x86");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What several suites share.
+ */
+
+#include <kunit/test.h>
+#include <linux/hardirq.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+
+#include <asm/nospec-branch.h>
+#include <asm/segment.h>
+#include <asm/unwind.h>
+
+#include "helpers.h"
+
+#ifdef CONFIG_X86_64
+#define MORE_CLOBBERS	, "r8", "r9", "r10", "r11"
+#else
+#define MORE_CLOBBERS
+#endif
+
+/**
+ * kp_run() - call a function written with KP_FUNCTION()
+ * @fn: the function
+ * @arg: its argument
+ *
+ * Context: any, as far as @fn allows it.
+ * Return: the result of @fn.
+ */
+noinline unsigned long kp_run(void (*fn)(void), unsigned long arg)
+{
+	asm volatile(CALL_NOSPEC
+		     : "+a" (arg), ASM_CALL_CONSTRAINT
+		     : [thunk_target] "D" (fn)
+		     : "cx", "dx", "si", "cc", "memory" MORE_CLOBBERS);
+	return arg;
+}
+
+/**
+ * kp_watch_pre() - pre handler of a struct kp_watch
+ * @p: its probe
+ * @regs: registers of the hit
+ *
+ * Context: that of a hit.
+ * Return: 0.
+ */
+int kp_watch_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kp_watch *w = container_of(p, struct kp_watch, kp);
+
+	WRITE_ONCE(w->ip, regs->ip);
+	/* The handler of a breakpoint runs in the context of an NMI. */
+	WRITE_ONCE(w->trapped, in_nmi());
+	atomic_inc(&w->pre);
+	return 0;
+}
+
+/**
+ * kp_watch_post() - post handler of a struct kp_watch
+ * @p: its probe
+ * @regs: registers after the probed instruction
+ * @flags: always 0
+ *
+ * Context: that of a hit.
+ */
+void kp_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	struct kp_watch *w = container_of(p, struct kp_watch, kp);
+
+	WRITE_ONCE(w->post_ip, regs->ip);
+	atomic_inc(&w->post);
+}
+
+/**
+ * kp_watch_fault() - fault handler of a struct kp_watch
+ * @p: its probe
+ * @regs: registers of the fault
+ * @trapnr: number of the trap
+ *
+ * Context: that of the fault.
+ * Return: 0, the fault is not handled.
+ */
+int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	struct kp_watch *w = container_of(p, struct kp_watch, kp);
+
+	w->trapnr = trapnr;
+	atomic_inc(&w->faults);
+	return 0;
+}
+
+/**
+ * kp_nothing_post() - a post handler that does nothing
+ * @p: the probe
+ * @regs: registers after the probed instruction
+ * @flags: always 0
+ *
+ * A post handler keeps a probe from being optimized.
+ *
+ * Context: that of a hit.
+ */
+void kp_nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/**
+ * kp_is_within() - does an address belong to a function?
+ * @addr: the address
+ * @fn: start of the function
+ *
+ * Context: any.
+ * Return: true if @fn is the symbol that @addr belongs to.
+ */
+bool kp_is_within(unsigned long addr, void *fn)
+{
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) &&
+	       addr - into == (unsigned long)fn;
+}
+
+/**
+ * kp_pushed_by() - how far does an instruction move the stack pointer?
+ * @insn: a push, a pop, or a lea that adjusts the stack pointer; others do not
+ *	  move it
+ *
+ * Context: any.
+ * Return: the number of bytes pushed, negative for a pop.
+ */
+int kp_pushed_by(const struct insn *insn)
+{
+	u8 opcode = insn->opcode.bytes[0];
+
+	switch (opcode) {
+	case 0x50 ... 0x57: case 0x68: case 0x6a: case 0x9c:
+		return 8;
+	case 0x58 ... 0x5f: case 0x9d:
+		return -8;
+	case 0x8d:
+		return insn->modrm.value == 0x64 ? -insn->displacement.value : 0;
+	}
+
+	return 0;
+}
+
+#ifdef CONFIG_UNWINDER_ORC
+/**
+ * kp_unwound_caller() - to which caller does the unwinder get?
+ * @test: the case, which fails if the unwinder reports an error
+ * @task: the task whose stack it is
+ * @ip: where the task would be interrupted
+ * @sp: its stack pointer then
+ * @start: start of the code that does not count as a caller
+ * @end: its end
+ *
+ * Context: process context.
+ * Return: the first address on the stack that is neither @ip nor in that code.
+ */
+unsigned long kp_unwound_caller(struct kunit *test, struct task_struct *task,
+				unsigned long ip, void *sp, unsigned long start,
+				unsigned long end)
+{
+	struct pt_regs regs = {
+		.ip	= ip,
+		.sp	= (unsigned long)sp,
+		.cs	= __KERNEL_CS,
+		.flags	= X86_EFLAGS_FIXED,
+	};
+	struct unwind_state state;
+	unsigned long addr = 0;
+
+	for (unwind_start(&state, task, &regs, NULL); !unwind_done(&state);
+	     unwind_next_frame(&state)) {
+		addr = unwind_get_return_address(&state);
+		if (addr != ip && (addr < start || addr >= end))
+			break;
+	}
+
+	KUNIT_EXPECT_FALSE(test, state.error);
+	return addr;
+}
+#endif

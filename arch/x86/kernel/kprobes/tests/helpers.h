@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What several suites share: functions to be probed, written in assembly, and
+ * probes that record their hits.
+ */
+#ifndef _X86_KERNEL_KPROBES_TESTS_HELPERS_H
+#define _X86_KERNEL_KPROBES_TESTS_HELPERS_H
+
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/kprobes.h>
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <linux/preempt.h>
+
+#include <asm/asm.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+
+struct kunit;
+
+/* Names of address-sized registers, and how operands of that size are written. */
+#ifdef CONFIG_X86_64
+#define R	"r"
+#define Q	"q"
+#define RIP	"(%rip)"
+#define JRCXZ	"jrcxz"
+#define JECXZ	"jecxz"
+#else
+#define R	"e"
+#define Q	"l"
+#define RIP	""
+#define JRCXZ	"jecxz"
+#define JECXZ	"jcxz"
+#endif
+#define WORD	__stringify(__SIZEOF_LONG__)
+
+/*
+ * KP_FUNCTION(symbol, before, code, after): a function that takes its argument in
+ * ax and returns its result there. The probed instruction follows the label 777;
+ * KP_AT(symbol) is its address. @before and @after surround the function.
+ */
+#define KP_FUNCTION(symbol, before, code, after)			\
+asm(".pushsection .text\n"						\
+	before "\n"							\
+	".globl " #symbol "\n"						\
+	".type " #symbol ", @function\n"				\
+	#symbol ":\n"							\
+	ASM_ENDBR							\
+	code "\n"							\
+	ASM_RET								\
+	".size " #symbol ", . - " #symbol "\n"				\
+	after "\n"							\
+	".popsection\n"							\
+	".pushsection .rodata\n"					\
+	".balign 4\n"							\
+	".globl " #symbol "_off\n"					\
+	#symbol "_off: .long 777b - " #symbol "\n"			\
+	".popsection\n");						\
+KP_DECLARE(symbol);							\
+STACK_FRAME_NON_STANDARD(symbol)
+
+#define KP_DECLARE(symbol)						\
+void symbol(void);							\
+extern const u32 symbol##_off
+
+/*
+ * A relocation to the probed instruction would be a reference into the function,
+ * and a reason not to optimize it. So tables hold the start and the offset.
+ */
+struct kp_place {
+	void		(*fn)(void);
+	const u32	*offset;
+};
+
+#define KP_PLACE(symbol)	{ symbol, &symbol##_off }
+#define KP_AT(symbol)		kp_at(&(struct kp_place)KP_PLACE(symbol))
+
+static inline u8 *kp_at(const struct kp_place *p)
+{
+	unsigned long start = (unsigned long)p->fn;
+
+	OPTIMIZER_HIDE_VAR(start);
+	return (u8 *)start + *p->offset;
+}
+
+unsigned long kp_run(void (*fn)(void), unsigned long arg);
+
+/**
+ * struct kp_watch - a probe that records its hits
+ * @kp: the probe
+ * @pre: calls of kp_watch_pre()
+ * @post: calls of kp_watch_post()
+ * @faults: calls of kp_watch_fault()
+ * @ip: the instruction pointer that the last pre handler saw
+ * @post_ip: that of the last post handler
+ * @trapnr: the trap that the last fault handler was called for
+ * @trapped: whether the last hit came through a breakpoint
+ */
+struct kp_watch {
+	struct kprobe	kp;
+	atomic_t	pre, post, faults;
+	unsigned long	ip;
+	unsigned long	post_ip;
+	int		trapnr;
+	bool		trapped;
+};
+
+int kp_watch_pre(struct kprobe *p, struct pt_regs *regs);
+void kp_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
+void kp_nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+
+bool kp_is_within(unsigned long addr, void *fn);
+int kp_pushed_by(const struct insn *insn);
+
+#ifdef CONFIG_UNWINDER_ORC
+unsigned long kp_unwound_caller(struct kunit *test, struct task_struct *task,
+				unsigned long ip, void *sp, unsigned long start,
+				unsigned long end);
+#endif
+
+#ifdef CONFIG_OPTPROBES
+static inline struct optimized_kprobe *op_at(void *addr)
+{
+	struct kprobe *p;
+
+	/* The site itself stays, since the caller has a probe there. */
+	scoped_guard(preempt)
+		p = get_kprobe(addr);
+	return p ? container_of(p, struct optimized_kprobe, kp) : NULL;
+}
+
+static inline bool is_live(void *addr)
+{
+	return READ_ONCE(op_at(addr)->kp.flags) & KPROBE_FLAG_JUMP;
+}
+#endif
+
+/* The byte in the text, whatever a probe hides. */
+static inline u8 first_byte(void *addr)
+{
+	return READ_ONCE(*(u8 *)addr);
+}
+
+#endif /* _X86_KERNEL_KPROBES_TESTS_HELPERS_H */

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hops: where a probe has no room for a long jump, a short one leads to padding that
+ * holds the long one. How padding is found, shared, returned, and synchronized.
+ */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/rcupdate.h>
+
+#include "detours.h"
+
+static void hop_is_taken_back(struct kunit *test)
+{
+	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kprobe post = { .addr = AT(hop_target_2), .post_handler = kp_nothing_post };
+	struct kprobe in_padding = { .pre_handler = kp_watch_pre };
+	unsigned long want = kp_run(kpo_hop_target_2, 5), hop;
+	u8 padding[JMP32_INSN_SIZE], *text;
+
+	skip_without_padding(test);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
+	hop = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_ASSERT_NE(test, hop, 0);
+	text = (u8 *)hop;
+	KUNIT_EXPECT_EQ(test, *text, JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_hop_owner(hop), op_at(w.kp.addr));
+
+	/* Readers of the original text still see padding. */
+	scoped_guard(kprobe_test)
+		KUNIT_EXPECT_EQ(test, kprobe_read_text(hop, padding, sizeof(padding)), 0);
+	KUNIT_EXPECT_EQ(test, padding[0] == 0x90 || padding[0] == INT3_INSN_OPCODE, true);
+
+	/* The hop exists as long as the detour. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, *text, JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
+	unregister_kprobe(&post);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), JMP8_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, memcmp(text, padding, sizeof(padding)), 0);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_hop_owner(hop), NULL);
+	in_padding = (struct kprobe) { .addr = text, .pre_handler = kp_watch_pre };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&in_padding), 0);
+	unregister_kprobe(&in_padding);
+}
+
+/* Some bytes in this kernel may look like a branch into one of them. */
+static bool has_hop_alone(void *addr)
+{
+	struct kp_watch w = { .kp = { .addr = addr, .pre_handler = kp_watch_pre } };
+	bool hop;
+
+	if (register_kprobe(&w.kp))
+		return false;
+	wait_for_kprobe_optimizer();
+	hop = is_live(addr) && op_at(addr)->optinsn.hop;
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+	return hop;
+}
+
+static void hops_are_not_shared(struct kunit *test)
+{
+	static const struct kp_place places[] = {
+		PLACE(hop_target_2), PLACE(hop_target_4), PLACE(hop_shared), PLACE(hop_shares),
+	};
+	struct kp_watch w[ARRAY_SIZE(places)] = {};
+	struct kprobe *kps[ARRAY_SIZE(places)];
+	unsigned long hops[ARRAY_SIZE(places)], want[ARRAY_SIZE(places)];
+	int i, k;
+
+	skip_without_padding(test);
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		want[i] = kp_run(places[i].fn, 5);
+		w[i].kp.addr = kp_at(&places[i]);
+		w[i].kp.pre_handler = kp_watch_pre;
+		kps[i] = &w[i].kp;
+		if (!has_hop_alone(w[i].kp.addr))
+			kunit_skip(test, "place %d has no hop even on its own", i);
+	}
+
+	KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		KUNIT_EXPECT_TRUE_MSG(test, is_live(kps[i]->addr), "%d: why %u", i,
+				      op_at(kps[i]->addr)->why);
+		hops[i] = op_at(kps[i]->addr)->optinsn.hop;
+		KUNIT_EXPECT_NE(test, hops[i], 0);
+		for (k = 0; k < i; k++)
+			KUNIT_EXPECT_GE(test, abs((long)(hops[i] - hops[k])), JMP32_INSN_SIZE);
+	}
+	if (test->status != KUNIT_FAILURE) {
+		for (i = 0; i < ARRAY_SIZE(places); i++) {
+			KUNIT_EXPECT_EQ(test, kp_run(places[i].fn, 5), want[i]);
+			KUNIT_EXPECT_EQ(test, atomic_read(&w[i].pre), 1);
+		}
+	}
+	unregister_kprobes(kps, ARRAY_SIZE(kps));
+	wait_for_kprobe_optimizer();
+}
+
+/* To a probe that was registered before. */
+static void hop_avoids_registered_probe(struct kunit *test)
+{
+	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch last = { .kp = { .pre_handler = kp_watch_pre } };
+	unsigned long hop;
+
+	skip_without_padding(test);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	hop = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_ASSERT_NE(test, hop, 0);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+
+	last.kp.addr = (u8 *)hop + 1;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&last.kp), 0);
+	w = (struct kp_watch) { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_GE(test, abs((long)(op_at(w.kp.addr)->optinsn.hop -
+					 (unsigned long)last.kp.addr)), JMP32_INSN_SIZE);
+	unregister_kprobe(&last.kp);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+}
+
+/* To a probe that is registered later, which sees the text without the hop. */
+static void hop_moves_out_for_new_probe(struct kunit *test)
+{
+	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	/* Its post handler prevents a jump, which would be longer. */
+	struct kp_watch in_padding = {
+		.kp = { .pre_handler = kp_watch_pre, .post_handler = kp_nothing_post },
+	};
+	unsigned long want = kp_run(kpo_hop_target_2, 5), hop, other;
+	u8 padding[JMP32_INSN_SIZE];
+	int i, ret;
+
+	skip_without_padding(test);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
+	hop = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_ASSERT_NE(test, hop, 0);
+	scoped_guard(kprobe_test)
+		KUNIT_EXPECT_EQ(test, kprobe_read_text(hop, padding, sizeof(padding)), 0);
+
+	in_padding.kp.addr = (u8 *)hop + 1;
+	ret = register_kprobe(&in_padding.kp);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	if (ret) {
+		unregister_kprobe(&w.kp);
+		return;
+	}
+
+	/* The bytes of the hop are gone, down to the last one. */
+	KUNIT_EXPECT_EQ(test, get_kprobe(in_padding.kp.addr)->opcode, padding[1]);
+	for (i = 0; i < sizeof(padding); i++)
+		KUNIT_EXPECT_EQ(test, first_byte((u8 *)hop + i),
+				i == 1 ? INT3_INSN_OPCODE : padding[i]);
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	other = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_EXPECT_NE(test, other, 0);
+	KUNIT_EXPECT_GE(test, abs((long)(other - (unsigned long)in_padding.kp.addr)),
+			JMP32_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&in_padding.pre), 0);
+	unregister_kprobe(&in_padding.kp);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+}
+
+/*
+ * Use up all room for hops near hop_target_2: each time, a disabled probe occupies the
+ * place that was found.
+ */
+static int take_all_room(struct kunit *test, struct kprobe *takers, int max)
+{
+	int nr = 0;
+
+	for (; nr < max; nr++) {
+		struct kp_watch w = { .kp = { .addr = AT(hop_target_2),
+					   .pre_handler = kp_watch_pre } };
+		unsigned long hop;
+		bool live;
+
+		KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+		wait_for_kprobe_optimizer();
+		live = is_live(w.kp.addr);
+		hop = op_at(w.kp.addr)->optinsn.hop;
+		unregister_kprobe(&w.kp);
+		wait_for_kprobe_optimizer();
+		if (!live)
+			break;
+
+		takers[nr] = (struct kprobe) {
+			.addr		= (u8 *)hop,
+			.flags		= KPROBE_FLAG_DISABLED,
+			.pre_handler	= kp_watch_pre,
+		};
+		KUNIT_ASSERT_EQ(test, register_kprobe(&takers[nr]), 0);
+	}
+
+	return nr;
+}
+
+/*
+ * All padding is occupied, and later released. The probe need not be registered again.
+ */
+static void hop_is_found_once_padding_is_free(struct kunit *test)
+{
+	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	unsigned long want = kp_run(kpo_hop_target_2, 5);
+	struct kprobe *takers;
+	int nr;
+
+	skip_without_padding(test);
+	takers = kunit_kcalloc(test, 128, sizeof(*takers), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, takers);
+	nr = take_all_room(test, takers, 128);
+	KUNIT_ASSERT_GT(test, nr, 0);
+	KUNIT_ASSERT_LT(test, nr, 128);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_TARGET);
+
+	while (nr--)
+		unregister_kprobe(&takers[nr]);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+}
+
+/* The same, with the hop of another probe in the only place that is left. */
+static void hop_is_found_once_another_is_gone(struct kunit *test)
+{
+	struct kp_watch a = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch b = { .kp = { .addr = AT(hop_back), .pre_handler = kp_watch_pre } };
+	unsigned long want = kp_run(kpo_hop_back, 5);
+	struct kprobe *takers;
+	int nr, i;
+
+	skip_without_padding(test);
+	takers = kunit_kcalloc(test, 128, sizeof(*takers), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, takers);
+	nr = take_all_room(test, takers, 128);
+	KUNIT_ASSERT_GT(test, nr, 0);
+	/* Both can reach the place that was found first. */
+	unregister_kprobe(&takers[0]);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
+	KUNIT_ASSERT_EQ(test, register_kprobe(&b.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, is_live(b.kp.addr));
+
+	unregister_kprobe(&a.kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_back, 5), want);
+	unregister_kprobe(&b.kp);
+	for (i = 1; i < nr; i++)
+		unregister_kprobe(&takers[i]);
+	wait_for_kprobe_optimizer();
+}
+
+/*
+ * The state of the text when the CPUs are synchronized for the first time after the
+ * optimizer has waited for tasks.
+ */
+#ifdef CONFIG_TASKS_RCU
+#define WAITS_FOR_TASKS	"synchronize_rcu_tasks"
+#else
+#define WAITS_FOR_TASKS	"synchronize_rcu"
+#endif
+
+struct sync_watch {
+	struct kretprobe	wait;
+	struct kprobe		sync;
+	struct task_struct	*waited;
+	u8			*tail;
+	u8			*hop;
+	u8			*slot;
+	u8			tail_then;
+	u8			hop_then;
+	bool			owned_then;
+	unsigned int		nr;
+};
+
+static int sync_watch_waited(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct sync_watch *w = container_of(get_kretprobe(ri), struct sync_watch, wait);
+
+	WRITE_ONCE(w->waited, current);
+	return 0;
+}
+
+static int sync_watch_sync(struct kprobe *p, struct pt_regs *regs)
+{
+	struct sync_watch *w = container_of(p, struct sync_watch, sync);
+
+	/* Freeing instruction slots synchronizes as well, but in another task. */
+	if (READ_ONCE(w->waited) != current)
+		return 0;
+
+	WRITE_ONCE(w->waited, NULL);
+	w->tail_then = READ_ONCE(*w->tail);
+	if (w->hop) {
+		w->hop_then = READ_ONCE(*w->hop);
+		w->owned_then = kprobe_optinsn_owner((unsigned long)w->slot);
+	}
+	w->nr++;
+	return 0;
+}
+
+/*
+ * CPUs that tasks-RCU does not wait for may be inside what a jump will replace, in a
+ * detour or in a hop. None of these may be written before all CPUs have been
+ * interrupted once. Such a CPU cannot be arranged in QEMU, so the order of the steps
+ * is checked.
+ */
+static void text_is_written_after_cpus_synchronize(struct kunit *test)
+{
+	struct kp_watch p = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct sync_watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	u8 tail = first_byte(AT(hop_target_2) + 1);
+
+	skip_without_padding(test);
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	w->wait.kp.symbol_name = WAITS_FOR_TASKS;
+	w->wait.handler = sync_watch_waited;
+	w->sync.symbol_name = "text_poke_sync";
+	w->sync.pre_handler = sync_watch_sync;
+	w->tail = AT(hop_target_2) + 1;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&w->wait), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w->sync), 0);
+	wait_for_kprobe_optimizer();
+
+	w->nr = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(p.kp.addr));
+	KUNIT_EXPECT_EQ(test, w->nr, 1);
+	KUNIT_EXPECT_EQ(test, w->tail_then, tail);
+	KUNIT_EXPECT_NE(test, first_byte(w->tail), tail);
+
+	w->hop = (u8 *)op_at(p.kp.addr)->optinsn.hop;
+	w->slot = op_at(p.kp.addr)->optinsn.insn;
+	w->nr = 0;
+	unregister_kprobe(&p.kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, w->nr, 1);
+	KUNIT_EXPECT_EQ(test, w->hop_then, JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_NE(test, first_byte(w->hop), JMP32_INSN_OPCODE);
+	KUNIT_EXPECT_TRUE(test, w->owned_then);
+
+	unregister_kprobe(&w->sync);
+	unregister_kretprobe(&w->wait);
+	wait_for_kprobe_optimizer();
+}
+
+static struct kunit_case hop_cases[] = {
+	KUNIT_CASE(hop_is_taken_back),
+	KUNIT_CASE(hops_are_not_shared),
+	KUNIT_CASE(hop_avoids_registered_probe),
+	KUNIT_CASE(hop_moves_out_for_new_probe),
+	KUNIT_CASE(hop_is_found_once_padding_is_free),
+	KUNIT_CASE(hop_is_found_once_another_is_gone),
+	KUNIT_CASE(text_is_written_after_cpus_synchronize),
+	{}
+};
+
+static struct kunit_suite hop_suite = {
+	.name		= "kprobes_x86_hop",
+	.test_cases	= hop_cases,
+};
+kunit_test_suite(hop_suite);
+
+MODULE_DESCRIPTION("KUnit tests of hops on x86");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * NMIs, sent by another CPU, that hit probes wherever this CPU is: in handlers, in
+ * steps, and in between.
+ */
+
+#include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+
+#include <asm/apic.h>
+#include <asm/irq_vectors.h>
+#include <asm/nmi.h>
+#include <asm/nospec-branch.h>
+
+#include "breakpoints.h"
+
+#define NMI_ROUNDS	20000
+#define NMI_SECONDS	60
+
+/* Inside another hit, one is boosted, the other has to be stepped. */
+FUNCTION(in_nmi, "777: bt $2, %eax; sbb %eax, %eax");
+FUNCTION(call_mem_nmi, ANNOTATE_RETPOLINE_SAFE
+	 "777: call *" PTR(kpx_pointer) "; add $2, %eax");
+
+static atomic_t nmis, nmis_wrong;
+static unsigned int nmi_target;
+
+static void (*work_in_nmi)(void);
+
+static int on_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	work_in_nmi();
+	atomic_inc(&nmis);
+	/* Other users that wait for an NMI are asked, too. */
+	return NMI_DONE;
+}
+
+/* Hits during a step, and during the step of a missed probe. */
+static atomic_t in_step, third_level;
+
+static void hit_in_nmi(void)
+{
+	if (kprobe_running() && get_kprobe_ctlblk()->kprobe_status == KPROBE_HIT_SS)
+		atomic_inc(&in_step);
+	if ((int)kp_run(kpx_in_nmi, 4) != -1 || (int)kp_run(kpx_in_nmi, 1) != 0 ||
+	    kp_run(kpx_call_mem_nmi, 1) != 103)
+		atomic_inc(&nmis_wrong);
+}
+
+/*
+ * While the sender sleeps, the target runs, and is interrupted at a random place. If
+ * the next NMI were sent without delay, it would hit where the target waits for it; or
+ * where an emulator that runs both CPUs in turn switches, which is hardly ever useful.
+ */
+static int send_nmis(void *unused)
+{
+	while (!kthread_should_stop()) {
+		int before = atomic_read(&nmis);
+
+		__apic_send_IPI(nmi_target, NMI_VECTOR);
+		while (atomic_read(&nmis) == before && !kthread_should_stop()) {
+			cpu_relax();
+			cond_resched();
+		}
+		usleep_range(20, 60);
+	}
+	return 0;
+}
+
+/* No other handler claims these NMIs, so the kernel would complain. */
+static int claim_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	return NMI_HANDLED;
+}
+
+/* To be called before anything is registered. */
+static void need_two_cpus(struct kunit *test)
+{
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+}
+
+/* Run @body on this CPU, while another one sends NMIs to it. */
+static void under_nmis(struct kunit *test, void (*in_them)(void),
+		       void (*body)(struct kunit *test))
+{
+	struct task_struct *sender;
+
+	atomic_set(&nmis, 0);
+	atomic_set(&nmis_wrong, 0);
+	work_in_nmi = in_them;
+	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kprobes_test"), 0);
+	KUNIT_EXPECT_EQ(test, register_nmi_handler(NMI_LOCAL, claim_nmi, 0,
+						   "kprobes_test_claim"), 0);
+
+	migrate_disable();
+	nmi_target = smp_processor_id();
+	sender = kthread_create(send_nmis, NULL, "kprobes_nmi");
+	KUNIT_EXPECT_FALSE(test, IS_ERR(sender));
+	if (!IS_ERR(sender)) {
+		kthread_bind(sender, cpumask_any_but(cpu_online_mask, nmi_target));
+		wake_up_process(sender);
+		body(test);
+		kthread_stop(sender);
+	}
+	migrate_enable();
+
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_test_claim");
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_test");
+	KUNIT_EXPECT_GT(test, atomic_read(&nmis), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nmis_wrong), 0);
+}
+
+static struct kp_watch in_nmi, here;
+
+static void hit_under_nmis(struct kunit *test)
+{
+	unsigned long end = jiffies + NMI_SECONDS * HZ;
+	unsigned int wrong = 0;
+	int i;
+
+	/* Some must arrive during a step. */
+	for (i = 0; time_before(jiffies, end); i++) {
+		if (i >= NMI_ROUNDS && atomic_read(&nmis) >= 1000 && atomic_read(&in_step) >= 3)
+			break;
+		wrong += (int)kp_run(kpx_bt, 8) != -1 || irqs_disabled();
+		if (i % 64 == 0)
+			cond_resched();
+	}
+
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_GE(test, atomic_read(&in_step), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&here.pre), i);
+	KUNIT_EXPECT_EQ(test, atomic_read(&here.post), i);
+}
+
+static void nmi_hits_run_or_are_missed(struct kunit *test)
+{
+	struct kp_watch stepped = {
+		.kp = { .addr = AT(call_mem_nmi), .pre_handler = kp_watch_pre,
+			.post_handler = kp_watch_post },
+	};
+	int hits;
+
+	need_two_cpus(test);
+	kpx_pointer = (unsigned long)kpx_callee;
+	atomic_set(&in_step, 0);
+	in_nmi = (struct kp_watch) {
+		.kp = { .addr = AT(in_nmi), .pre_handler = kp_watch_pre,
+			.post_handler = kp_watch_post },
+	};
+	here = (struct kp_watch) {
+		.kp = { .addr = AT(bt), .pre_handler = kp_watch_pre,
+			.post_handler = kp_watch_post },
+	};
+	KUNIT_ASSERT_EQ(test, (int)kp_run(kpx_bt, 8), -1);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&in_nmi.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&stepped.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&here.kp), 0);
+
+	under_nmis(test, hit_in_nmi, hit_under_nmis);
+
+	/* Both hits of an NMI were either handled or counted as missed. */
+	hits = atomic_read(&in_nmi.pre) + in_nmi.kp.nmissed;
+	KUNIT_EXPECT_EQ(test, hits, 2 * atomic_read(&nmis));
+	KUNIT_EXPECT_GT(test, in_nmi.kp.nmissed, 0);
+	hits = atomic_read(&stepped.pre) + stepped.kp.nmissed;
+	KUNIT_EXPECT_EQ(test, hits, atomic_read(&nmis));
+	unregister_kprobe(&here.kp);
+	unregister_kprobe(&stepped.kp);
+	unregister_kprobe(&in_nmi.kp);
+}
+
+/*
+ * Three levels: in a handler, another probe is missed and stepped. During that step an
+ * NMI hits a third probe, which has to be stepped as well.
+ */
+
+static atomic_t nested_wrong;
+
+static void third_in_nmi(void)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	unsigned int depth = kcb->depth;
+
+	if (kprobe_running() && kcb->kprobe_status == KPROBE_REENTER)
+		atomic_inc(&third_level);
+	if (kp_run(kpx_call_mem_nmi, 1) != 103 || kcb->depth != depth)
+		atomic_inc(&nmis_wrong);
+}
+
+static int nested_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(p, struct kp_watch, kp)->pre);
+	if (kp_run(kpx_call_mem, 1) != 102)
+		atomic_inc(&nested_wrong);
+	return 0;
+}
+
+static void nest_under_nmis(struct kunit *test)
+{
+	unsigned long end = jiffies + NMI_SECONDS * HZ;
+	int i;
+
+	for (i = 0; time_before(jiffies, end) && atomic_read(&third_level) < 3; i++) {
+		kp_run(kpx_nop, 1);
+		if (i % 64 == 0)
+			cond_resched();
+	}
+	KUNIT_EXPECT_GE(test, atomic_read(&third_level), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&here.pre), i);
+}
+
+static void third_level_is_stepped(struct kunit *test)
+{
+	struct kp_watch missed = { .kp = { .addr = AT(call_mem), .pre_handler = kp_watch_pre } };
+
+	need_two_cpus(test);
+	in_nmi = (struct kp_watch) {
+		.kp = { .addr = AT(call_mem_nmi), .pre_handler = kp_watch_pre },
+	};
+	here = (struct kp_watch) { .kp = { .addr = AT(nop), .pre_handler = nested_pre } };
+	kpx_pointer = (unsigned long)kpx_callee;
+	atomic_set(&third_level, 0);
+	atomic_set(&nested_wrong, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&in_nmi.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&missed.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&here.kp), 0);
+
+	under_nmis(test, third_in_nmi, nest_under_nmis);
+
+	KUNIT_EXPECT_EQ(test, atomic_read(&nested_wrong), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&missed.pre), 0);
+	KUNIT_EXPECT_EQ(test, missed.kp.nmissed, atomic_read(&here.pre));
+	KUNIT_EXPECT_EQ(test, atomic_read(&in_nmi.pre) + in_nmi.kp.nmissed, atomic_read(&nmis));
+	unregister_kprobe(&here.kp);
+	unregister_kprobe(&missed.kp);
+	unregister_kprobe(&in_nmi.kp);
+}
+
+#ifdef CONFIG_KRETPROBES
+/* Returns: NMIs call the same function, also while its entry or return is handled. */
+
+static struct kretprobe followed;
+static atomic_t nr_followed;
+static unsigned int nr_calls;
+
+static int follow_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	if (regs_return_value(regs) != 101)
+		atomic_inc(&nmis_wrong);
+	atomic_inc(&nr_followed);
+	return 0;
+}
+
+/* Does this task have calls that have not returned? */
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+static bool some_in_flight(void)
+{
+	return current->rethooks.first;
+}
+#else
+static bool some_in_flight(void)
+{
+	return current->kretprobe_instances.first;
+}
+#endif
+
+static void call_in_nmi(void)
+{
+	if (kp_run(kpx_callee, 1) != 101)
+		atomic_inc(&nmis_wrong);
+}
+
+static void call_under_nmis(struct kunit *test)
+{
+	unsigned long end = jiffies + NMI_SECONDS * HZ;
+	unsigned int wrong = 0;
+
+	for (nr_calls = 0; time_before(jiffies, end); nr_calls++) {
+		/* Some must arrive during a hit. */
+		if (nr_calls >= NMI_ROUNDS && atomic_read(&nmis) >= 1000 &&
+		    READ_ONCE(followed.kp.nmissed) >= 3)
+			break;
+		wrong += kp_run(kpx_callee, 1) != 101 || some_in_flight();
+		if (nr_calls % 64 == 0)
+			cond_resched();
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_GE(test, followed.kp.nmissed, 3);
+}
+
+static void nmi_calls_are_followed_or_missed(struct kunit *test)
+{
+	unsigned long accounted;
+
+	need_two_cpus(test);
+	followed = (struct kretprobe) {
+		.kp.symbol_name	= "kpx_callee",
+		.handler	= follow_return,
+		.maxactive	= 4,
+	};
+	atomic_set(&nr_followed, 0);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&followed), 0);
+
+	under_nmis(test, call_in_nmi, call_under_nmis);
+
+	/* Each call was either followed or counted as missed. */
+	accounted = atomic_read(&nr_followed) + followed.kp.nmissed + followed.nmissed;
+	KUNIT_EXPECT_EQ(test, accounted, nr_calls + atomic_read(&nmis));
+	KUNIT_EXPECT_GT(test, atomic_read(&nr_followed), nr_calls);
+	unregister_kretprobe(&followed);
+	KUNIT_EXPECT_EQ(test, kp_run(kpx_callee, 1), 101);
+}
+#endif
+
+static struct kunit_case nmi_cases[] = {
+	KUNIT_CASE_SLOW(nmi_hits_run_or_are_missed),
+	KUNIT_CASE_SLOW(third_level_is_stepped),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_SLOW(nmi_calls_are_followed_or_missed),
+#endif
+	{}
+};
+
+static struct kunit_suite nmi_suite = {
+	.name		= "kprobes_x86_nmi",
+	.suite_init	= breakpoints_init,
+	.suite_exit	= breakpoints_exit,
+	.test_cases	= nmi_cases,
+};
+kunit_test_suite(nmi_suite);
+
+MODULE_DESCRIPTION("KUnit tests of probes in NMIs on x86");
+MODULE_LICENSE("GPL");

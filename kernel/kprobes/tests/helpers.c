@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What several suites share.
+ */
+
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+
+#include "helpers.h"
+
+static int sleeper_thread(void *data)
+{
+	struct kp_sleeper *s = data;
+
+	s->returned = s->fn(s);
+	return 0;
+}
+
+/**
+ * kp_sleeper_start() - put a thread to sleep inside a function
+ * @s: the sleeper, which need not be initialized
+ * @fn: the function, which calls kp_sleep()
+ *
+ * On success, the thread sleeps in @fn on return. It has to be ended with
+ * kp_sleeper_wake().
+ *
+ * Context: process context, sleeps.
+ * Return: 0, or the error of kthread_create().
+ */
+int kp_sleeper_start(struct kp_sleeper *s, u32 (*fn)(struct kp_sleeper *s))
+{
+	s->fn = fn;
+	init_completion(&s->inside);
+	init_completion(&s->leave);
+	s->task = kthread_create(sleeper_thread, s, "kp_sleeper");
+	if (IS_ERR(s->task))
+		return PTR_ERR(s->task);
+
+	get_task_struct(s->task);
+	wake_up_process(s->task);
+	wait_for_completion(&s->inside);
+	/* It may be preempted before it sleeps. */
+	while (!wait_task_inactive(s->task, TASK_UNINTERRUPTIBLE))
+		msleep(1);
+	return 0;
+}
+
+/**
+ * kp_sleeper_wake() - let the function return, and the thread end
+ * @s: a sleeper that was started
+ *
+ * Context: process context, sleeps.
+ * Return: what the function has returned, KP_SLEEPER_RETURNS if nothing changed it.
+ */
+u32 kp_sleeper_wake(struct kp_sleeper *s)
+{
+	complete(&s->leave);
+	kthread_stop(s->task);
+	put_task_struct(s->task);
+	return s->returned;
+}
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static bool is_graph_trampoline(unsigned long addr)
+{
+	return addr == (unsigned long)dereference_kernel_function_descriptor(return_to_handler);
+}
+#else
+static bool is_graph_trampoline(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/**
+ * kp_is_return_hook() - is an address where diverted returns go to?
+ * @addr: the address
+ *
+ * Context: any.
+ * Return: true if @addr is the trampoline of kretprobes, of rethook or of function
+ *	   graph.
+ */
+bool kp_is_return_hook(unsigned long addr)
+{
+	if (is_kretprobe_trampoline(addr))
+		return true;
+	if (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr))
+		return true;
+	return is_graph_trampoline(addr);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What several suites share.
+ */
+#ifndef _KERNEL_KPROBES_TESTS_HELPERS_H
+#define _KERNEL_KPROBES_TESTS_HELPERS_H
+
+#include <linux/completion.h>
+#include <linux/ftrace.h>
+#include <linux/kconfig.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
+#include <linux/rethook.h>
+
+/*
+ * Some architectures look for an ftrace site in the first bytes of a function,
+ * without checking where it ends. So target functions have to be longer.
+ */
+#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
+#define KP_SLEEPER_RETURNS	0x5eed
+
+/**
+ * struct kp_sleeper - a thread that sleeps inside a function
+ * @task: the thread
+ * @fn: the function, which calls kp_sleep()
+ * @inside: the thread is in the function
+ * @leave: the thread may return
+ * @returned: what the function has returned
+ */
+struct kp_sleeper {
+	struct task_struct	*task;
+	u32			(*fn)(struct kp_sleeper *s);
+	struct completion	inside, leave;
+	u32			returned;
+};
+
+int kp_sleeper_start(struct kp_sleeper *s, u32 (*fn)(struct kp_sleeper *s));
+u32 kp_sleeper_wake(struct kp_sleeper *s);
+
+/* The body of the function that a sleeper sleeps in. */
+static __always_inline u32 kp_sleep(struct kp_sleeper *s)
+{
+	complete(&s->inside);
+	wait_for_completion(&s->leave);
+	return KP_SLEEPER_RETURNS;
+}
+
+bool kp_is_return_hook(unsigned long addr);
+
+#endif /* _KERNEL_KPROBES_TESTS_HELPERS_H */

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What test suites outside of the core need of its private state; see
+ * include/linux/kprobes-test.h.
+ */
+
+#include <linux/kprobes-test.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+
+#include "../hit.h"
+#include "../internal.h"
+#include "../optimizer.h"
+
+/**
+ * kprobe_test_lock() - exclude all changes of probes
+ *
+ * Hooks of architectures are called with this lock held. Tests that call them
+ * directly have to hold it, too.
+ *
+ * Context: process context, may sleep. Acquires kprobe_mutex; text_mutex nests
+ *	    inside.
+ */
+void kprobe_test_lock(void)
+{
+	mutex_lock(&kprobe_mutex);
+}
+
+/**
+ * kprobe_test_unlock() - undo kprobe_test_lock()
+ *
+ * Context: process context. Releases kprobe_mutex.
+ */
+void kprobe_test_unlock(void)
+{
+	mutex_unlock(&kprobe_mutex);
+}
+
+/**
+ * kprobe_test_allow_optimization() - switch jump optimization on or off
+ * @allow: what the sysctl debug.kprobes-optimization would be set to
+ *
+ * For suites that need every hit to come through a breakpoint. Once it is off, no
+ * jump is left on return. Without CONFIG_OPTPROBES, does nothing.
+ *
+ * Context: process context, may sleep. Acquires kprobe_mutex.
+ */
+void kprobe_test_allow_optimization(bool allow)
+{
+	kprobe_opt_allow(allow);
+}
+
+/**
+ * kprobe_test_fault_owner() - whose fault handler would a CPU call now?
+ * @cpu: the CPU
+ *
+ * Context: any.
+ * Return: the probe whose handler is running there and that has a fault handler, or
+ *	   NULL.
+ */
+const struct kprobe *kprobe_test_fault_owner(int cpu)
+{
+	return per_cpu(kprobe_fault_owner.user, cpu);
+}
