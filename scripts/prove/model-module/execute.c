@@ -549,15 +549,30 @@ void model_execute(struct model_op *op)
 	op->pokes = atomic_read(&pokes) - before;
 }
 
-/* Calls each function once, while no operation is running. */
-void model_call_all(struct model_op *calls, unsigned int slot)
+/*
+ * Calls each function once, and tries a claim, while no operation is running. Returns
+ * how many checks these are. The claim waits for grace periods: not in each round.
+ */
+unsigned int model_check(struct model_op *checks, unsigned int round, unsigned int slot)
 {
+	static const enum model_where claimable[] = { T_F0, T_F1, T_F2 };
+	struct model_op *last = &checks[NR_FNS];
 	int fn;
 
 	for (fn = 0; fn < NR_FNS; fn++) {
-		calls[fn] = (struct model_op) { .kind = OP_CALL, .arg = fn };
-		calls[fn].err = call(&calls[fn], slot);
+		checks[fn] = (struct model_op) { .kind = OP_CALL, .arg = fn };
+		checks[fn].err = call(&checks[fn], slot);
 	}
+	if (round % 4)
+		return NR_FNS;
+	*last = (struct model_op) {
+		.kind = OP_CLAIM,
+		.arg = claimable[round / 4 % ARRAY_SIZE(claimable)],
+	};
+	last->err = claim(last->arg);
+	if (!last->err)
+		release(last->arg);
+	return MODEL_CHECKS;
 }
 
 /* Undoes whatever a sequence has left. */

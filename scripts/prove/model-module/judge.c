@@ -18,8 +18,8 @@
 /* The round that is being judged. */
 static struct {
 	struct model_op			*ops;
-	unsigned int			n;
-	const struct model_op		*calls;
+	unsigned int			n, nr_checks;
+	const struct model_op		*checks;
 	const struct model_seen		*seen;
 	/* Before the first operation, and after each of an order. */
 	struct model_state		*states;
@@ -157,16 +157,20 @@ static bool end_is_right(void)
 {
 	static const struct model_overlap none;
 	struct model_state *s = &judge->states[judge->n];
-	int fn;
+	bool held[NR_SITES];
+	unsigned int i;
 
 	if (!model_looks_right(s, judge->seen, judge->last))
 		return false;
 	model_adopt(s, judge->seen);
-	for (fn = 0; fn < NR_FNS; fn++) {
+	memcpy(held, s->held, sizeof(held));
+	for (i = 0; i < judge->nr_checks; i++) {
 		/* Misses in these calls are compared after the next round. */
-		if (!model_predict(s, &judge->calls[fn], &none, judge->last))
+		if (!model_predict(s, &judge->checks[i], &none, judge->last))
 			return false;
 	}
+	/* The claim has been released. */
+	memcpy(s->held, held, sizeof(held));
 	return true;
 }
 
@@ -217,13 +221,15 @@ static void sort_by_end(struct model_op *ops, unsigned int n)
  * @state: the state before the operations; becomes the state after them
  * @ops: the operations of a round with their results
  * @n: how many
- * @calls: a call of each function after them
- * @seen: what was seen between @ops and @calls
+ * @checks: of model_check(), after them
+ * @nr_checks: how many
+ * @seen: what was seen between @ops and @checks
  *
  * Return: false if there is none; then the round is printed.
  */
 bool model_judge(struct model_state *state, struct model_op *ops, unsigned int n,
-		 const struct model_op *calls, const struct model_seen *seen)
+		 const struct model_op *checks, unsigned int nr_checks,
+		 const struct model_seen *seen)
 {
 	unsigned int i;
 
@@ -231,7 +237,8 @@ bool model_judge(struct model_state *state, struct model_op *ops, unsigned int n
 	sort_by_end(ops, n);
 	judge->ops = ops;
 	judge->n = n;
-	judge->calls = calls;
+	judge->checks = checks;
+	judge->nr_checks = nr_checks;
 	judge->seen = seen;
 	judge->tries = 0;
 	judge->deepest = 0;

@@ -40,7 +40,7 @@ bool model_alone;
  * Threads
  */
 
-static struct model_op ops[MODEL_ROUND], calls[NR_FNS];
+static struct model_op ops[MODEL_ROUND], checks[MODEL_CHECKS];
 static unsigned int nr_kept;
 
 static DECLARE_WAIT_QUEUE_HEAD(round_wait);
@@ -145,8 +145,8 @@ static void generate_round(unsigned int nr)
 static bool run_round(unsigned int nr)
 {
 	struct model_seen *seen __free(kfree) = kmalloc(sizeof(*seen), GFP_KERNEL);
+	unsigned int i, nr_checks;
 	char why[MODEL_WHY];
-	unsigned int i;
 
 	generate_round(nr);
 	if (!nr_kept || !seen)
@@ -165,8 +165,8 @@ static bool run_round(unsigned int nr)
 			model_print_op(&ops[i]);
 		return false;
 	}
-	model_call_all(calls, MODEL_THREADS);
-	return model_judge(&state, ops, nr_kept, calls, seen);
+	nr_checks = model_check(checks, nr, MODEL_THREADS);
+	return model_judge(&state, ops, nr_kept, checks, nr_checks, seen);
 }
 
 static void first_state(void)

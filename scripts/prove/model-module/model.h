@@ -31,6 +31,8 @@
 #define MODEL_SHARED	3
 #define MODEL_KPROBES	15
 #define MODEL_PROBES	22
+/* Operations that only look: a call of each function, and a claim that is released. */
+#define MODEL_CHECKS	(NR_FNS + 1)
 /* A large batch of kprobes on function entries of its own. */
 #define MODEL_CROWD	40
 
@@ -178,7 +180,7 @@ void model_execute_exit(void);
 void model_slot_set(unsigned int slot, struct task_struct *task);
 void model_fill(unsigned int p, u8 where, u8 variant);
 void model_execute(struct model_op *op);
-void model_call_all(struct model_op *calls, unsigned int slot);
+unsigned int model_check(struct model_op *checks, unsigned int round, unsigned int slot);
 int model_unload(void);
 void model_take_back(void);
 
@@ -321,6 +323,7 @@ int model_write(bool sysctl, bool on, unsigned int slot);
 int model_judge_init(void);
 void model_judge_exit(void);
 bool model_judge(struct model_state *state, struct model_op *ops, unsigned int n,
-		 const struct model_op *calls, const struct model_seen *seen);
+		 const struct model_op *checks, unsigned int nr_checks,
+		 const struct model_seen *seen);
 
 #endif /* _MODEL_H */

@@ -15,6 +15,9 @@ done
 	echo 0 >/sys/kernel/debug/fail_page_alloc/min-order
 }
 
+# A thread that loops in a corrupted list would take until the guest's timeout.
+echo 1 >/proc/sys/kernel/panic_on_rcu_stall
+
 run() {
 	echo "$1" >$PARAM/seed
 	echo "$2" >$PARAM/ops

@@ -94,8 +94,8 @@ static void forget_stale(struct model_state *s)
 
 /*
  * Update a site after a change of its users. With @arming, a wanted site becomes
- * armed; otherwise a wanted site keeps its state. A site that is not wanted is
- * disarmed.
+ * armed; otherwise a wanted site keeps its state, also if arming it was refused before.
+ * A site that is not wanted is disarmed.
  */
 static void follow(struct model_state *s, enum model_where t, bool arming, bool failed)
 {
@@ -111,9 +111,6 @@ static void follow(struct model_state *s, enum model_where t, bool arming, bool 
 		s->armed[t] = NO;
 	else if (arming)
 		s->armed[t] = YES;
-	else if (s->armed[t] == NO)
-		/* Arming it was refused before; this operation may try again. */
-		s->armed[t] = model_claims(s, t) && s->held[t] ? NO : MAYBE;
 	if (model_claims(s, t))
 		s->claimed[t] = s->armed[t];
 	else if (s->armed[t] == NO || s->claimed[t] != MAYBE)
@@ -395,7 +392,7 @@ static bool predict_switch(struct model_state *s, const struct model_op *op, cha
 		if (!s->on)
 			s->armed[t] = NO;
 		follow(s, t, no == NO, op->failed);
-		if (no != NO && s->armed[t] == YES)
+		if (no == MAYBE || (no == YES && s->armed[t] == YES))
 			s->armed[t] = MAYBE;
 	}
 	s->crowd_armed = s->crowd && s->on ? YES : NO;
