@@ -16,283 +16,17 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <kunit/static_stub.h>
 #include <linux/ftrace.h>
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
-#include <linux/workqueue.h>
 
 #include "ftrace.h"
+#include "ftrace_ops.h"
 #include "hit_ftrace.h"
 #include "site.h"
 
-/**
- * struct kprobe_ftrace_ops - a filter and what is in it
- * @ops: the filter; registered exactly while @nr is not 0
- * @nr: sites armed by it, and those with kprobe_site.in_plain
- * @stale: sites that are dead, but whose address is still in the filter
- * @list: in all_ops
- * @free: to free it after a registration that failed
- */
-struct kprobe_ftrace_ops {
-	struct ftrace_ops	ops;
-	unsigned int		nr;
-	struct list_head	stale;
-	struct list_head	list;
-	struct work_struct	free;
-};
-
-static struct kprobe_ftrace_ops plain = {
-	.ops = {
-		.func	= kprobe_ftrace_entry,
-		.flags	= FTRACE_OPS_FL_SAVE_REGS,
-	},
-	.stale = LIST_HEAD_INIT(plain.stale),
-};
-
-/* kprobe_mutex */
-static LIST_HEAD(all_ops);
-
-/* How often sites began to move from one ops to another; kprobe_mutex. */
-static unsigned int moves;
-/* Sites with in_plain; kprobe_mutex. */
-static unsigned int nr_in_plain;
 /* A site may have a claim that none of its users needs; kprobe_mutex. */
 static bool claims_left;
-
-bool kprobe_ftrace_disabled __read_mostly;
-
-/**
- * kprobe_ftrace_kill() - ftrace has found itself broken
- *
- * From now on nothing here touches ftrace. Probes at its sites are dead, and disarming
- * them succeeds without doing anything.
- *
- * Context: any.
- */
-void kprobe_ftrace_kill(void)
-{
-	/* Pairs with the barrier in kprobe_ftrace_check_owner_end(). */
-	smp_store_mb(kprobe_ftrace_disabled, true);
-	kprobe_ftrace_set_check(true);
-}
-
-/*
- * ftrace waits before it releases an ops, but not if it has refused the registration:
- * another CPU may still use such an ops, even where RCU does not watch.
- */
-static void kprobe_ftrace_free_refused(struct work_struct *work)
-{
-	struct kprobe_ftrace_ops *fo = container_of(work, struct kprobe_ftrace_ops,
-						    free);
-
-	synchronize_rcu_tasks_rude();
-	ftrace_free_filter(&fo->ops);
-	kfree(fo);
-}
-
-static struct kprobe_ftrace_ops *ipmodify_ops_alloc(void)
-{
-	struct kprobe_ftrace_ops *fo = kzalloc(sizeof(*fo), GFP_KERNEL);
-
-	if (!fo)
-		return NULL;
-
-	fo->ops.func = kprobe_ftrace_entry;
-	fo->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
-	INIT_LIST_HEAD(&fo->stale);
-	INIT_WORK(&fo->free, kprobe_ftrace_free_refused);
-	return fo;
-}
-
-/*
- * Set for good once an address had to stay in a filter. A new site there may be called
- * through two ops, so every call has to be checked.
- */
-static bool had_stale;
-
-/**
- * kprobe_ftrace_filter() - change the filter of an ops
- * @ops: the ops
- * @ips: addresses, or NULL
- * @n: how many
- * @remove: take them out instead of adding them
- * @reset: begin with an empty filter
- *
- * All or nothing. A function of its own, so that tests can make it fail.
- *
- * Context: process context, sleeps.
- * Return: 0, or an error of ftrace.
- */
-int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
-			 unsigned int n, int remove, int reset)
-{
-	KUNIT_STATIC_STUB_REDIRECT(kprobe_ftrace_filter, ops, ips, n, remove, reset);
-	return ftrace_set_filter_ips(ops, ips, n, remove, reset);
-}
-
-/*
- * ftrace tests the filters of its ops one after another, with preemption off. A CPU that
- * has tested a filter may call us a moment later, when the address is no longer in it.
- * So calls are checked for another grace period. It has to be a rude one, as RCU may not
- * watch that CPU.
- */
-static void kprobe_ftrace_check_owner_end(struct work_struct *work)
-{
-	unsigned int seen;
-
-	scoped_guard(mutex, &kprobe_mutex)
-		seen = moves;
-
-	synchronize_rcu_tasks_rude();
-
-	guard(mutex)(&kprobe_mutex);
-
-	/* A later move has queued this work again. */
-	if (seen != moves || nr_in_plain || had_stale)
-		return;
-	kprobe_ftrace_set_check(false);
-	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
-	smp_mb();
-	if (READ_ONCE(kprobe_ftrace_disabled))
-		kprobe_ftrace_set_check(true);
-}
-
-static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
-
-static void move_begin(void)
-{
-	moves++;
-	kprobe_ftrace_set_check(true);
-}
-
-static void move_end(void)
-{
-	schedule_work(&check_owner_end_work);
-}
-
-/* A dead site, whose address is in no filter any more, or does not exist any more. */
-static void stale_free(struct kprobe_site *site)
-{
-	list_del(&site->reap);
-	kfree_rcu(site, rcu);
-}
-
-static void stale_free_all(struct kprobe_ftrace_ops *fo)
-{
-	struct kprobe_site *site, *tmp;
-
-	list_for_each_entry_safe(site, tmp, &fo->stale, reap)
-		stale_free(site);
-}
-
-/* Try again to remove addresses that were left for lack of memory. */
-static void stale_retry(struct kprobe_ftrace_ops *fo)
-{
-	struct kprobe_site *site, *tmp;
-	unsigned long ip;
-
-	list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
-		ip = kprobe_site_addr(site);
-		if (kprobe_ftrace_filter(&fo->ops, &ip, 1, 1, 0) == -ENOMEM)
-			break;
-		stale_free(site);
-	}
-}
-
-/*
- * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves pointers
- * to freed memory in the ops and does not wait for CPUs that use them, so it is only
- * for an ops that is about to be freed. A reset needs memory; without it the
- * addresses stay until the ops is registered again, see ops_add().
- */
-static void drop_filter(struct kprobe_ftrace_ops *fo)
-{
-	if (fo == &plain)
-		kprobe_ftrace_filter(&fo->ops, NULL, 0, 0, 1);
-	else
-		ftrace_free_filter(&fo->ops);
-}
-
-/*
- * The last address is leaving. An empty filter would mean every function, so the ops is
- * unregistered first.
- *
- * The unregistration of an allocated ops waits for a grace period, with ftrace_lock held
- * by ftrace and kprobe_mutex by our caller. Only probes with a post handler pay for
- * that. Without kprobe_mutex, a new claim on the function could be refused because
- * of an old one that is about to end.
- */
-static int retire_ops(struct kprobe_ftrace_ops *fo)
-{
-	int ret = unregister_ftrace_function(&fo->ops);
-
-	if (ret)
-		return ret;
-
-	drop_filter(fo);
-	stale_free_all(fo);
-	list_del(&fo->list);
-	fo->nr = 0;
-	if (fo != &plain)
-		kfree(fo);
-	return 0;
-}
-
-static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
-		   unsigned int n)
-{
-	struct kprobe_site *site, *tmp;
-	unsigned int i;
-	int ret;
-
-	stale_retry(fo);
-
-	/*
-	 * An ops that was unregistered may still have old addresses in its filter. By
-	 * now they may be armed by another ops, so they must not come back.
-	 */
-	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 0, !fo->nr);
-	if (ret)
-		goto out;
-
-	if (!fo->nr) {
-		ret = register_ftrace_function(&fo->ops);
-		if (ret)
-			goto out;
-		list_add(&fo->list, &all_ops);
-	}
-	fo->nr += n;
-
-	/* An address that is armed again is not stale any more. */
-	for (i = 0; i < n && !list_empty(&fo->stale); i++) {
-		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
-			if (kprobe_site_addr(site) == ips[i])
-				stale_free(site);
-		}
-	}
-	return 0;
-out:
-	/* It is not registered, and the next one must not find these addresses. */
-	if (!fo->nr && fo == &plain)
-		drop_filter(fo);
-	return ret;
-}
-
-static int ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
-		      unsigned int n)
-{
-	int ret;
-
-	if (n == fo->nr)
-		return retire_ops(fo);
-
-	stale_retry(fo);
-	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 1, 0);
-	if (!ret)
-		fo->nr -= n;
-	return ret;
-}
 
 /*
  * Addresses of the sites of @kps for which @pick is true. One fits into
@@ -351,7 +85,7 @@ static bool is_also_in_plain(const struct kprobe_site *site, const void *fo)
 
 static void set_in_plain(struct kprobe_site *site, bool on)
 {
-	nr_in_plain += on - site->in_plain;
+	kprobe_ftrace_nr_in_plain += on - site->in_plain;
 	site->in_plain = on;
 }
 
@@ -367,7 +101,7 @@ static int arm_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
 	if (!ips)
 		return -ENOMEM;
 
-	ret = n ? ops_add(fo, ips, n) : 0;
+	ret = n ? kprobe_ftrace_ops_add(fo, ips, n) : 0;
 	ips_put(ips, &single);
 	if (ret)
 		return ret;
@@ -413,7 +147,7 @@ int kprobe_ftrace_arm(struct list_head *kps)
 
 	/* The claim comes first, as it is more likely to fail. */
 	if (any_exclusive(kps)) {
-		fo = ipmodify_ops_alloc();
+		fo = kprobe_ftrace_ops_alloc();
 		if (!fo)
 			return -ENOMEM;
 		ret = arm_picked(kps, fo, is_exclusive);
@@ -423,13 +157,13 @@ int kprobe_ftrace_arm(struct list_head *kps)
 		}
 	}
 
-	ret = arm_picked(kps, &plain, is_shared);
+	ret = arm_picked(kps, &kprobe_ftrace_plain, is_shared);
 	if (ret && fo) {
 		struct kprobe *kp;
 
 		list_for_each_entry(kp, kps, list)
 			kprobe_to_site(kp)->ftrace = NULL;
-		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
+		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
 	}
 	return ret;
 }
@@ -446,7 +180,7 @@ static int remove_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
 	ips = ips_get(kps, &single, &n, pick, arg);
 	if (!ips)
 		return -ENOMEM;
-	ret = n ? ops_remove(fo, ips, n) : 0;
+	ret = n ? kprobe_ftrace_ops_remove(fo, ips, n) : 0;
 	ips_put(ips, &single);
 	return ret;
 }
@@ -454,7 +188,7 @@ static int remove_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
 /* Sites of @fo leave the filter of the shared ops. */
 static int leave_plain(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
-	int ret = remove_picked(kps, &plain, is_also_in_plain, fo);
+	int ret = remove_picked(kps, &kprobe_ftrace_plain, is_also_in_plain, fo);
 	struct kprobe *kp;
 
 	if (ret)
@@ -529,7 +263,7 @@ bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	return site->ftrace == &plain && kprobe_site_has_post(site);
+	return site->ftrace == &kprobe_ftrace_plain && kprobe_site_has_post(site);
 }
 
 struct sites_move {
@@ -563,15 +297,15 @@ static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
 		   unsigned long *ips, unsigned int n)
 {
-	int ret = ops_add(fo, ips, n);
+	int ret = kprobe_ftrace_ops_add(fo, ips, n);
 
 	if (ret)
 		return ret;
 
 	sites_move_to(kps, fo);
-	ret = ops_remove(&plain, ips, n);
+	ret = kprobe_ftrace_ops_remove(&kprobe_ftrace_plain, ips, n);
 	if (ret)
-		sites_move_to(kps, &plain);
+		sites_move_to(kps, &kprobe_ftrace_plain);
 	return ret;
 }
 
@@ -601,23 +335,23 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 		return -ENODEV;
 
 	kprobe_ftrace_settle();
-	ips = ips_get(kps, &single, &n, is_armed_by, &plain);
+	ips = ips_get(kps, &single, &n, is_armed_by, &kprobe_ftrace_plain);
 	if (!ips)
 		return -ENOMEM;
 
-	fo = ipmodify_ops_alloc();
+	fo = kprobe_ftrace_ops_alloc();
 	if (!fo) {
 		ips_put(ips, &single);
 		return -ENOMEM;
 	}
 
-	move_begin();
+	kprobe_ftrace_move_begin();
 	ret = upgrade(kps, fo, ips, n);
 	if (ret && fo->nr)
-		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
+		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
 	else if (ret)
 		schedule_work(&fo->free);
-	move_end();
+	kprobe_ftrace_move_end();
 
 	ips_put(ips, &single);
 	return ret;
@@ -626,7 +360,7 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 /* A claim that no user of the site needs. Without users, the site is disarmed anyway. */
 static bool is_overclaimed(const struct kprobe_site *site)
 {
-	return site->ftrace && site->ftrace != &plain && site->nr_enabled &&
+	return site->ftrace && site->ftrace != &kprobe_ftrace_plain && site->nr_enabled &&
 	       !kprobe_site_has_post(site);
 }
 
@@ -662,17 +396,17 @@ static int downgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 	if (!ips)
 		return -ENOMEM;
 
-	move_begin();
-	ret = ops_add(&plain, ips, n);
+	kprobe_ftrace_move_begin();
+	ret = kprobe_ftrace_ops_add(&kprobe_ftrace_plain, ips, n);
 	if (!ret) {
 		list_for_each_entry(kp, kps, list) {
 			/* Sites that had stayed in the filter were counted before. */
-			plain.nr -= kprobe_to_site(kp)->in_plain;
+			kprobe_ftrace_plain.nr -= kprobe_to_site(kp)->in_plain;
 			set_in_plain(kprobe_to_site(kp), true);
 		}
 
-		sites_move_to(kps, &plain);
-		ret = ops_remove(fo, ips, n);
+		sites_move_to(kps, &kprobe_ftrace_plain);
+		ret = kprobe_ftrace_ops_remove(fo, ips, n);
 		if (ret)
 			sites_move_to(kps, fo);
 	}
@@ -680,7 +414,7 @@ static int downgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 		list_for_each_entry(kp, kps, list)
 			set_in_plain(kprobe_to_site(kp), false);
 	}
-	move_end();
+	kprobe_ftrace_move_end();
 
 	ips_put(ips, &single);
 	return ret;
@@ -706,9 +440,9 @@ static int settle_ops(struct kprobe_ftrace_ops *fo)
 	}
 
 	if (!list_empty(&in_plain)) {
-		move_begin();
+		kprobe_ftrace_move_begin();
 		ret = leave_plain(&in_plain, fo);
-		move_end();
+		kprobe_ftrace_move_end();
 	}
 	/* May free @fo. */
 	if (!list_empty(&overclaimed))
@@ -736,14 +470,14 @@ void kprobe_ftrace_settle(void)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (likely(!claims_left && !nr_in_plain) || kprobe_ftrace_disabled)
+	if (likely(!claims_left && !kprobe_ftrace_nr_in_plain) || kprobe_ftrace_disabled)
 		return;
 
 	/* The shared ops may be registered or not meanwhile, always ahead of the others. */
-	if (plain.nr)
-		list_move(&plain.list, &all_ops);
-	list_for_each_entry_safe(fo, tmp, &all_ops, list) {
-		if (fo != &plain)
+	if (kprobe_ftrace_plain.nr)
+		list_move(&kprobe_ftrace_plain.list, &kprobe_ftrace_all);
+	list_for_each_entry_safe(fo, tmp, &kprobe_ftrace_all, list) {
+		if (fo != &kprobe_ftrace_plain)
 			ret = settle_ops(fo) ?: ret;
 	}
 
@@ -767,20 +501,20 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	had_stale = true;
+	kprobe_ftrace_had_stale = true;
 	kprobe_ftrace_set_check(true);
 	if (site->in_plain) {
 		/* It is in that filter, too, until the next reset. */
 		set_in_plain(site, false);
-		if (!--plain.nr)
-			WARN_ON_ONCE(retire_ops(&plain) && !kprobe_ftrace_disabled);
+		if (!--kprobe_ftrace_plain.nr)
+			WARN_ON_ONCE(kprobe_ftrace_ops_retire(&kprobe_ftrace_plain) && !kprobe_ftrace_disabled);
 	}
 	site->ftrace = NULL;
 	list_move(&site->reap, &fo->stale);
 
 	/* All other sites may have left meanwhile. */
 	if (!--fo->nr)
-		WARN_ON_ONCE(retire_ops(fo) && !kprobe_ftrace_disabled);
+		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
 }
 
 /**
@@ -800,13 +534,13 @@ void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	list_for_each_entry(fo, &all_ops, list) {
+	list_for_each_entry(fo, &kprobe_ftrace_all, list) {
 		if (!list_empty(&fo->stale))
-			stale_retry(fo);
+			kprobe_ftrace_stale_retry(fo);
 		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
 			if (kprobe_site_addr(site) >= start &&
 			    kprobe_site_addr(site) < end)
-				stale_free(site);
+				kprobe_ftrace_stale_free(site);
 		}
 	}
 
@@ -816,11 +550,11 @@ void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 			continue;
 		site->ftrace = NULL;
 		if (!--fo->nr)
-			WARN_ON_ONCE(!kprobe_ftrace_disabled && retire_ops(fo));
+			WARN_ON_ONCE(!kprobe_ftrace_disabled && kprobe_ftrace_ops_retire(fo));
 		if (!site->in_plain)
 			continue;
 		set_in_plain(site, false);
-		if (!--plain.nr)
-			WARN_ON_ONCE(!kprobe_ftrace_disabled && retire_ops(&plain));
+		if (!--kprobe_ftrace_plain.nr)
+			WARN_ON_ONCE(!kprobe_ftrace_disabled && kprobe_ftrace_ops_retire(&kprobe_ftrace_plain));
 	}
 }

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The optimizer: replaces breakpoints with jumps where that is possible.
+ * The optimizer: replaces breakpoints with jumps where that is possible. This is the
+ * state machine; optimizer_round.c has the worker.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/init.h>
-#include <linux/jump_label.h>
 #include <linux/kprobes.h>
-#include <linux/module.h>
-#include <linux/slab.h>
-#include <linux/wait.h>
-#include <linux/workqueue.h>
 
-#include <asm/sections.h>
-
-#include "names.h"
-#include "optimizer.h"
+#include "optimizer_internal.h"
 #include "site.h"
-#include "slots.h"
 
 /**
  * DOC: kprobes optimizer
@@ -38,28 +30,13 @@
  * together share their cross-CPU synchronizations.
  */
 
-/* How many sites are prepared, or patched, before the text is unlocked for others. */
-#define PREPARE_CHUNK	32
-#define PATCH_CHUNK	256
+/* How many jumps are reverted before the text is unlocked for others. */
+#define REVERT_CHUNK	256
 
-/* All of these: kprobe_mutex. */
+/* kprobe_mutex */
 static bool opt_allowed;
-static LIST_HEAD(opt_fresh);		/* QUEUED, without a detour yet */
-static LIST_HEAD(opt_queue);		/* QUEUED, with one */
-static LIST_HEAD(opt_waiting);		/* WAITING */
-static LIST_HEAD(opt_reclaim);		/* RECLAIMING, for the next round */
-static struct rb_root opt_leaving = RB_ROOT;	/* RECLAIMING, by address */
-/* Sites without a jump because of other probes: op.why_transient. */
-static unsigned int opt_transient;
-/* Grace periods of tasks-RCU: how many began, and the latest of those that ended. */
-static u64 opt_begun, opt_over;
-
-/* The worker has work; written under kprobe_mutex, read without. */
-static bool opt_busy;
-static DECLARE_WAIT_QUEUE_HEAD(opt_idle);
-
-static void kprobe_optimizer_round(struct work_struct *work);
-static DECLARE_WORK(opt_work, kprobe_optimizer_round);
+struct rb_root kprobe_opt_leaving = RB_ROOT;
+unsigned int kprobe_opt_transient;
 
 /*
  * States
@@ -113,8 +90,14 @@ bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to)
 	return opt_moves[from] & BIT(to);
 }
 
-/* The only function that changes the state. The caller links op.list. */
-static void opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
+/**
+ * kprobe_opt_move() - change the state of a site's jump
+ * @site: the site; the caller links op.list
+ * @to: the new state
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 {
 	u32 was = opt_flags[site->opt];
 	struct kprobe *kp = &site->head.kp;
@@ -128,7 +111,7 @@ static void opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 	if (opt_flags[to] & KPROBE_FLAG_DETOUR)
 		site->opt_used = true;
 	else if (was & KPROBE_FLAG_DETOUR)
-		site->opt_left = opt_begun;
+		site->opt_left = kprobe_opt_begun;
 	/* Hits read the flags, so they change in one store. */
 	WRITE_ONCE(kp->flags, (kp->flags & ~FLAGS_OF_OPT) | opt_flags[to]);
 }
@@ -139,53 +122,41 @@ static bool tasks_may_be_in_detour(const struct kprobe_site *site)
 	if (opt_flags[site->opt] & KPROBE_FLAG_DETOUR)
 		return true;
 
-	return site->opt_used && site->opt_left >= opt_over;
-}
-
-static struct kprobe_site *op_to_site(struct optimized_kprobe *op)
-{
-	return container_of(op, struct kprobe_site, head.op);
-}
-
-static struct kprobe_site *first_site(struct list_head *list)
-{
-	return op_to_site(list_first_entry(list, struct optimized_kprobe, list));
-}
-
-static bool has_detour(struct kprobe_site *site)
-{
-	return arch_prepared_optinsn(&site->head.op.optinsn);
-}
-
-/* A running round checks the queues again before it ends. */
-static void opt_kick(void)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	if (opt_busy)
-		return;
-	WRITE_ONCE(opt_busy, true);
-	queue_work(system_unbound_wq, &opt_work);
+	return site->opt_used && site->opt_left >= kprobe_opt_over;
 }
 
 static void opt_enqueue(struct kprobe_site *site)
 {
-	opt_move(site, KPROBE_OPT_QUEUED);
-	list_move_tail(&site->head.op.list, has_detour(site) ? &opt_queue : &opt_fresh);
-	opt_kick();
+	kprobe_opt_move(site, KPROBE_OPT_QUEUED);
+	list_move_tail(&site->head.op.list, kprobe_has_detour(site) ? &kprobe_opt_queue : &kprobe_opt_fresh);
+	kprobe_opt_kick();
 }
 
-/* Gives the jump up before the text was changed. */
-static void opt_cancel(struct kprobe_site *site, enum kprobe_noopt why)
+/**
+ * kprobe_opt_cancel() - give a jump up before the text has been changed
+ * @site: a QUEUED or WAITING site
+ * @why: why there is no jump
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_opt_cancel(struct kprobe_site *site, enum kprobe_noopt why)
 {
 	list_del_init(&site->head.op.list);
-	opt_move(site, has_detour(site) ? KPROBE_OPT_PREPARED : KPROBE_OPT_NONE);
+	kprobe_opt_move(site, kprobe_has_detour(site) ? KPROBE_OPT_PREPARED : KPROBE_OPT_NONE);
 	site->opt_why = why;
 }
 
-/* The first reason that prevents a jump. */
-static enum kprobe_noopt obstacle(struct kprobe_site *site)
+/**
+ * kprobe_opt_obstacle() - find the first reason that prevents a jump
+ * @site: the site
+ *
+ * Context: kprobe_mutex held.
+ * Return: the reason, or KPROBE_NOOPT_NONE.
+ */
+enum kprobe_noopt kprobe_opt_obstacle(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	if (site->kind == KPROBE_SITE_FTRACE)
 		return KPROBE_NOOPT_FTRACE;
 	if (site->state != KPROBE_SITE_ARMED)
@@ -199,7 +170,7 @@ static enum kprobe_noopt obstacle(struct kprobe_site *site)
 		return site->head.op.why;
 	if (!opt_allowed)
 		return KPROBE_NOOPT_OFF;
-	if (has_detour(site) && arch_check_optimized_kprobe(&site->head.op) < 0)
+	if (kprobe_has_detour(site) && arch_check_optimized_kprobe(&site->head.op) < 0)
 		return KPROBE_NOOPT_NEIGHBOUR;
 	return KPROBE_NOOPT_NONE;
 }
@@ -214,7 +185,7 @@ static enum kprobe_noopt obstacle(struct kprobe_site *site)
  */
 void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 {
-	enum kprobe_noopt why = obstacle(site);
+	enum kprobe_noopt why = kprobe_opt_obstacle(site);
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -228,7 +199,7 @@ void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 	case KPROBE_OPT_QUEUED:
 	case KPROBE_OPT_WAITING:
 		if (why)
-			opt_cancel(site, why);
+			kprobe_opt_cancel(site, why);
 		return;
 	case KPROBE_OPT_LIVE:
 		/* Without @revert, a user is leaving. */
@@ -250,9 +221,9 @@ static void revert_some(struct list_head *ops)
 	LIST_HEAD(some);
 	LIST_HEAD(done);
 
-	while (nr++ < PATCH_CHUNK && !list_empty(ops)) {
+	while (nr++ < REVERT_CHUNK && !list_empty(ops)) {
 		op = list_first_entry(ops, struct optimized_kprobe, list);
-		opt_move(op_to_site(op), KPROBE_OPT_REVERTING);
+		kprobe_opt_move(kprobe_op_to_site(op), KPROBE_OPT_REVERTING);
 		list_move_tail(&op->list, &some);
 	}
 
@@ -262,7 +233,7 @@ static void revert_some(struct list_head *ops)
 	/* Only now may hits continue after the breakpoint again. */
 	list_for_each_entry_safe(op, tmp, &done, list) {
 		list_del_init(&op->list);
-		opt_move(op_to_site(op), KPROBE_OPT_PREPARED);
+		kprobe_opt_move(kprobe_op_to_site(op), KPROBE_OPT_PREPARED);
 	}
 	WARN_ON_ONCE(!list_empty(&some));
 }
@@ -289,7 +260,7 @@ static void step_aside(struct kprobe_site *site, struct list_head *revert)
 	switch (site->opt) {
 	case KPROBE_OPT_QUEUED:
 	case KPROBE_OPT_WAITING:
-		opt_cancel(site, KPROBE_NOOPT_NEIGHBOUR);
+		kprobe_opt_cancel(site, KPROBE_NOOPT_NEIGHBOUR);
 		break;
 	case KPROBE_OPT_LIVE:
 		site->opt_why = KPROBE_NOOPT_NEIGHBOUR;
@@ -306,7 +277,7 @@ static void step_aside(struct kprobe_site *site, struct list_head *revert)
 
 static bool reaches(struct kprobe_site *site, unsigned long addr)
 {
-	return site->state != KPROBE_SITE_GONE && has_detour(site) &&
+	return site->state != KPROBE_SITE_GONE && kprobe_has_detour(site) &&
 	       arch_within_optimized_kprobe(&site->head.op, (kprobe_opcode_t *)addr);
 }
 
@@ -338,7 +309,7 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 		}
 
 		/* No task enters these any more, but some may still be inside. */
-		for_each_kprobe_site_in_tree(site, &opt_leaving,
+		for_each_kprobe_site_in_tree(site, &kprobe_opt_leaving,
 					     addr - (MAX_OPTIMIZED_LENGTH - 1), addr)
 			any |= reaches(site, addr) && tasks_may_be_in_detour(site);
 	}
@@ -347,12 +318,19 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 	return any;
 }
 
-/* Sites that had no jump because of a probe near an address, which is gone. */
-static void reconsider_nearby(unsigned long addr)
+/**
+ * kprobe_opt_reconsider() - a probe that prevented jumps may be gone
+ * @addr: the address of the probe, or of what its jump used
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_opt_reconsider(unsigned long addr)
 {
 	struct kprobe_site *site;
 
-	if (!opt_transient)
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (!kprobe_opt_transient)
 		return;
 
 	for_each_kprobe_site_in(site, addr - KPROBE_OPT_NEARBY, addr + KPROBE_OPT_NEARBY + 1) {
@@ -363,7 +341,7 @@ static void reconsider_nearby(unsigned long addr)
 		op->why = KPROBE_NOOPT_NONE;
 		op->why_at = 0;
 		op->why_transient = false;
-		opt_transient--;
+		kprobe_opt_transient--;
 		kprobe_opt_update(site, NULL);
 	}
 }
@@ -414,7 +392,7 @@ bool kprobe_opt_vacate(unsigned long addr)
 	lockdep_assert_held(&kprobe_mutex);
 
 	while ((op = arch_optimizer_borrower(addr))) {
-		struct kprobe_site *site = op_to_site(op);
+		struct kprobe_site *site = kprobe_op_to_site(op);
 		LIST_HEAD(revert);
 
 		step_aside(site, &revert);
@@ -424,9 +402,9 @@ bool kprobe_opt_vacate(unsigned long addr)
 			return true;
 
 		arch_remove_optimized_kprobe(op);
-		opt_move(site, KPROBE_OPT_NONE);
+		kprobe_opt_move(site, KPROBE_OPT_NONE);
 		kprobe_opt_update(site, NULL);
-		reconsider_nearby(addr);
+		kprobe_opt_reconsider(addr);
 	}
 
 	return false;
@@ -451,7 +429,7 @@ void kprobe_opt_revert_at(struct list_head *kps)
 		switch (site->opt) {
 		case KPROBE_OPT_QUEUED:
 		case KPROBE_OPT_WAITING:
-			opt_cancel(site, KPROBE_NOOPT_DISARMED);
+			kprobe_opt_cancel(site, KPROBE_NOOPT_DISARMED);
 			break;
 		case KPROBE_OPT_LIVE:
 			list_move_tail(&site->head.op.list, &revert);
@@ -501,7 +479,7 @@ void kprobe_opt_kill(struct kprobe_site *site)
 	switch (site->opt) {
 	case KPROBE_OPT_QUEUED:
 	case KPROBE_OPT_WAITING:
-		opt_cancel(site, KPROBE_NOOPT_DISARMED);
+		kprobe_opt_cancel(site, KPROBE_NOOPT_DISARMED);
 		return;
 	case KPROBE_OPT_LIVE:
 		WARN_ON_ONCE(1);
@@ -523,354 +501,27 @@ bool kprobe_opt_reclaim(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 
 	if (site->head.op.why_transient)
-		opt_transient--;
-	reconsider_nearby(kprobe_site_addr(site));
+		kprobe_opt_transient--;
+	kprobe_opt_reconsider(kprobe_site_addr(site));
 
 	/* It was never armed, or was killed before it had a detour. */
-	if (!has_detour(site)) {
+	if (!kprobe_has_detour(site)) {
 		WARN_ON_ONCE(site->opt != KPROBE_OPT_NONE);
 		return false;
 	}
 
 	if (!tasks_may_be_in_detour(site)) {
 		arch_remove_optimized_kprobe(&site->head.op);
-		opt_move(site, KPROBE_OPT_NONE);
+		kprobe_opt_move(site, KPROBE_OPT_NONE);
 		return false;
 	}
 
-	opt_move(site, KPROBE_OPT_RECLAIMING);
-	list_add_tail(&site->head.op.list, &opt_reclaim);
-	kprobe_site_add_to(&opt_leaving, site);
-	opt_kick();
+	kprobe_opt_move(site, KPROBE_OPT_RECLAIMING);
+	list_add_tail(&site->head.op.list, &kprobe_opt_reclaimed);
+	kprobe_site_add_to(&kprobe_opt_leaving, site);
+	kprobe_opt_kick();
 	return true;
 }
-
-/*
- * Rounds
- */
-
-bool __weak arch_optimizer_begin(unsigned long addr)
-{
-	return false;
-}
-
-void __weak arch_optimizer_forget(unsigned long start, unsigned long end)
-{
-}
-
-/**
- * kprobe_opt_forget() - text is about to be freed
- * @start: first byte
- * @end: byte after the last
- *
- * Context: kprobe_mutex held; the sites there have been killed.
- */
-void kprobe_opt_forget(unsigned long start, unsigned long end)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	arch_optimizer_forget(start, end);
-}
-
-static void kprobe_opt_schedule(struct work_struct *work)
-{
-}
-
-/**
- * kprobe_opt_wait_for_tasks() - wait until each task has left the text it was in
- *
- * Afterwards, text that no hit enters may be overwritten: instructions that jumps
- * replace, detours, and hops to them.
- *
- * Context: process context, no lock held.
- */
-void kprobe_opt_wait_for_tasks(void)
-{
-	u64 mine;
-
-	scoped_guard(mutex, &kprobe_mutex)
-		mine = ++opt_begun;
-
-	synchronize_rcu_tasks();
-
-	/*
-	 * Without preemption, but with its counter, a tick anywhere counts as a
-	 * quiescent state of RCU. Let all CPUs schedule instead.
-	 */
-	if (!IS_ENABLED(CONFIG_PREEMPTION) && IS_ENABLED(CONFIG_PREEMPT_COUNT))
-		schedule_on_each_cpu(kprobe_opt_schedule);
-
-	/*
-	 * RCU does not wait for idle CPUs. But the code that makes a CPU idle can have
-	 * probes, so a CPU may be in a detour, or between instructions that a jump will
-	 * replace.
-	 */
-	arch_sync_insn_slots();
-
-	guard(mutex)(&kprobe_mutex);
-	opt_over = max(opt_over, mine);
-}
-
-#ifdef CONFIG_MODULES
-static bool in_init_text(unsigned long addr)
-{
-	struct module *mod;
-
-	if (is_kernel_inittext(addr))
-		return true;
-
-	guard(preempt)();
-
-	mod = __module_text_address(addr);
-	return mod && within_module_init(addr, mod);
-}
-#else
-static bool in_init_text(unsigned long addr)
-{
-	return is_kernel_inittext(addr);
-}
-#endif
-
-#ifdef CONFIG_PPC
-/*
- * The detours of the powerpc backend restore the stack pointer and the per-CPU pointer
- * that they began with, and emulate calls with a wrong return address. So there is no
- * detour for calls, nor for instructions that may set r1 or r13.
- */
-static bool breaks_in_detour(const struct kprobe *p)
-{
-	u32 insn = p->opcode, rt = insn >> 21 & 31, ra = insn >> 16 & 31;
-
-	/* A branch: to link is bit 0. */
-	if (insn >> 26 == 18)
-		return insn & 1;
-	return rt == 1 || rt == 13 || ra == 1 || ra == 13;
-}
-#else
-static bool breaks_in_detour(const struct kprobe *p)
-{
-	return false;
-}
-#endif
-
-/* Text that is freed soon, or that livepatch relocates again and checks before. */
-static enum kprobe_noopt why_text_changes(unsigned long addr)
-{
-	if (in_init_text(addr))
-		return KPROBE_NOOPT_INIT;
-	if (kprobe_in_livepatch(addr))
-		return KPROBE_NOOPT_LIVEPATCH;
-	return KPROBE_NOOPT_NONE;
-}
-
-static enum kprobe_noopt make_detour(struct kprobe_site *site)
-{
-	struct optimized_kprobe *op = &site->head.op;
-	int ret;
-
-	if (breaks_in_detour(&op->kp)) {
-		op->why = KPROBE_NOOPT_INSN;
-		return op->why;
-	}
-
-	ret = arch_prepare_optimized_kprobe(op, &op->kp);
-	if (has_detour(site)) {
-		kprobe_own_optinsn_slot(op->optinsn.insn, op);
-		return KPROBE_NOOPT_NONE;
-	}
-	if (ret == -ENOMEM) {
-		/* A reason against one kind of jump does not hold for a later attempt. */
-		op->why = KPROBE_NOOPT_NONE;
-		op->why_transient = false;
-		return KPROBE_NOOPT_NOMEM;
-	}
-	opt_transient += op->why_transient;
-	if (!op->why)
-		op->why = ret == -ERANGE ? KPROBE_NOOPT_RANGE : KPROBE_NOOPT_ARCH;
-	pr_debug_ratelimited("no jump at %pS: %s+%u\n", op->kp.addr,
-			     kprobe_noopt_name(op->why), op->why_at);
-	return op->why;
-}
-
-static void prepare_one(struct kprobe_site *site)
-{
-	enum kprobe_noopt why = obstacle(site);
-
-	if (!why)
-		why = why_text_changes(kprobe_site_addr(site));
-	if (!why)
-		why = make_detour(site);
-	/* Which instructions it replaces is known only now. */
-	if (!why)
-		why = obstacle(site);
-	if (why)
-		opt_cancel(site, why);
-	else
-		list_move_tail(&site->head.op.list, &opt_queue);
-}
-
-/*
- * Lets the architecture examine the text around the next few sites. Returns whether they
- * are ready; if not, it has to be called again after others had the mutex.
- */
-static bool begin_some(unsigned int *nr)
-{
-	struct optimized_kprobe *op;
-
-	*nr = 0;
-	list_for_each_entry(op, &opt_fresh, list) {
-		unsigned long addr = (unsigned long)op->kp.addr;
-
-		if (*nr == PREPARE_CHUNK)
-			break;
-		if (!why_text_changes(addr) && arch_optimizer_begin(addr))
-			return false;
-		++*nr;
-	}
-
-	return true;
-}
-
-/* Returns whether there are more. */
-static bool prepare_some(void)
-{
-	unsigned int nr;
-
-	guard(mutex)(&kprobe_mutex);
-
-	if (list_empty(&opt_fresh))
-		return false;
-	if (!begin_some(&nr))
-		return true;
-
-	cpus_read_lock();
-	jump_label_lock();
-	mutex_lock(&text_mutex);
-	while (nr--)
-		prepare_one(first_site(&opt_fresh));
-	mutex_unlock(&text_mutex);
-	jump_label_unlock();
-	cpus_read_unlock();
-
-	return !list_empty(&opt_fresh);
-}
-
-/* From here on no task enters the instructions that the jumps will replace. */
-static void close_queue(void)
-{
-	struct optimized_kprobe *op, *tmp;
-
-	list_for_each_entry_safe(op, tmp, &opt_queue, list) {
-		opt_move(op_to_site(op), KPROBE_OPT_WAITING);
-		list_move_tail(&op->list, &opt_waiting);
-	}
-}
-
-static void patch_some(void)
-{
-	/* Only the worker gets here. */
-	static struct kprobe_site *sites[PATCH_CHUNK];
-	unsigned int i, nr = 0;
-	LIST_HEAD(list);
-
-	while (nr < PATCH_CHUNK && !list_empty(&opt_waiting)) {
-		struct kprobe_site *site = first_site(&opt_waiting);
-		enum kprobe_noopt why = obstacle(site);
-
-		if (WARN_ON_ONCE(why)) {
-			opt_cancel(site, why);
-			continue;
-		}
-		list_move_tail(&site->head.op.list, &list);
-		sites[nr++] = site;
-	}
-
-	if (!nr)
-		return;
-
-	scoped_guard(kprobe_text)
-		arch_optimize_kprobes(&list);
-
-	for (i = 0; i < nr; i++) {
-		if (list_empty(&sites[i]->head.op.list))
-			opt_move(sites[i], KPROBE_OPT_LIVE);
-		else
-			opt_cancel(sites[i], KPROBE_NOOPT_CHANGED);
-	}
-}
-
-static void patch_waiting(void)
-{
-	while (!list_empty(&opt_waiting)) {
-		patch_some();
-		cond_resched();
-	}
-}
-
-static void free_reclaimed(struct list_head *list)
-{
-	struct optimized_kprobe *op, *tmp;
-
-	list_for_each_entry_safe(op, tmp, list, list) {
-		struct kprobe_site *site = op_to_site(op);
-
-		list_del_init(&op->list);
-		rb_erase(&site->node, &opt_leaving);
-		arch_remove_optimized_kprobe(op);
-		reconsider_nearby(kprobe_site_addr(site));
-		opt_move(site, KPROBE_OPT_NONE);
-		kprobe_site_release(site);
-		kfree_rcu(site, rcu);
-	}
-}
-
-static void kprobe_optimizer_round(struct work_struct *work)
-{
-	LIST_HEAD(reclaim);
-	bool wait;
-
-	while (prepare_some())
-		cond_resched();
-
-	scoped_guard(mutex, &kprobe_mutex) {
-		close_queue();
-		if (!KPROBE_JUMP_IS_LONG)
-			patch_waiting();
-		list_splice_init(&opt_reclaim, &reclaim);
-		wait = !list_empty(&opt_waiting) || !list_empty(&reclaim);
-	}
-
-	if (wait)
-		kprobe_opt_wait_for_tasks();
-
-	guard(mutex)(&kprobe_mutex);
-
-	patch_waiting();
-	free_reclaimed(&reclaim);
-
-	if (!list_empty(&opt_fresh) || !list_empty(&opt_queue) ||
-	    !list_empty(&opt_reclaim)) {
-		queue_work(system_unbound_wq, &opt_work);
-		return;
-	}
-
-	WRITE_ONCE(opt_busy, false);
-	wake_up_all(&opt_idle);
-}
-
-/**
- * wait_for_kprobe_optimizer() - wait until the optimizer has no more work
- *
- * Context: process context, kprobe_mutex not held.
- */
-void wait_for_kprobe_optimizer(void)
-{
-	wait_event(opt_idle, !READ_ONCE(opt_busy));
-}
-
-/*
- * The switch
- */
 
 /**
  * kprobe_opt_is_allowed() - is jump optimization switched on?

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The core's ftrace_ops: their filters, their registration, and addresses that had to
+ * stay in a filter. See the overview in ftrace.c.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <kunit/static_stub.h>
+#include <linux/ftrace.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "ftrace.h"
+#include "ftrace_ops.h"
+#include "hit_ftrace.h"
+
+struct kprobe_ftrace_ops kprobe_ftrace_plain = {
+	.ops = {
+		.func	= kprobe_ftrace_entry,
+		.flags	= FTRACE_OPS_FL_SAVE_REGS,
+	},
+	.stale = LIST_HEAD_INIT(kprobe_ftrace_plain.stale),
+};
+
+LIST_HEAD(kprobe_ftrace_all);
+
+/* How often sites began to move from one ops to another; kprobe_mutex. */
+static unsigned int moves;
+unsigned int kprobe_ftrace_nr_in_plain;
+
+bool kprobe_ftrace_disabled __read_mostly;
+
+/**
+ * kprobe_ftrace_kill() - ftrace has found itself broken
+ *
+ * From now on nothing here touches ftrace. Probes at its sites are dead, and disarming
+ * them succeeds without doing anything.
+ *
+ * Context: any.
+ */
+void kprobe_ftrace_kill(void)
+{
+	/* Pairs with the barrier in kprobe_ftrace_check_owner_end(). */
+	smp_store_mb(kprobe_ftrace_disabled, true);
+	kprobe_ftrace_set_check(true);
+}
+
+/*
+ * ftrace waits before it releases an ops, but not if it has refused the registration:
+ * another CPU may still use such an ops, even where RCU does not watch.
+ */
+static void kprobe_ftrace_free_refused(struct work_struct *work)
+{
+	struct kprobe_ftrace_ops *fo = container_of(work, struct kprobe_ftrace_ops,
+						    free);
+
+	synchronize_rcu_tasks_rude();
+	ftrace_free_filter(&fo->ops);
+	kfree(fo);
+}
+
+/**
+ * kprobe_ftrace_ops_alloc() - allocate an ops with an exclusive claim
+ *
+ * Context: process context, sleeps.
+ * Return: the ops, not registered, or NULL without memory.
+ */
+struct kprobe_ftrace_ops *kprobe_ftrace_ops_alloc(void)
+{
+	struct kprobe_ftrace_ops *fo = kzalloc(sizeof(*fo), GFP_KERNEL);
+
+	if (!fo)
+		return NULL;
+
+	fo->ops.func = kprobe_ftrace_entry;
+	fo->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	INIT_LIST_HEAD(&fo->stale);
+	INIT_WORK(&fo->free, kprobe_ftrace_free_refused);
+	return fo;
+}
+
+bool kprobe_ftrace_had_stale;
+
+/**
+ * kprobe_ftrace_filter() - change the filter of an ops
+ * @ops: the ops
+ * @ips: addresses, or NULL
+ * @n: how many
+ * @remove: take them out instead of adding them
+ * @reset: begin with an empty filter
+ *
+ * All or nothing. A function of its own, so that tests can make it fail.
+ *
+ * Context: process context, sleeps.
+ * Return: 0, or an error of ftrace.
+ */
+int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
+			 unsigned int n, int remove, int reset)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_ftrace_filter, ops, ips, n, remove, reset);
+	return ftrace_set_filter_ips(ops, ips, n, remove, reset);
+}
+
+/*
+ * ftrace tests the filters of its ops one after another, with preemption off. A CPU that
+ * has tested a filter may call us a moment later, when the address is no longer in it.
+ * So calls are checked for another grace period. It has to be a rude one, as RCU may not
+ * watch that CPU.
+ */
+static void kprobe_ftrace_check_owner_end(struct work_struct *work)
+{
+	unsigned int seen;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		seen = moves;
+
+	synchronize_rcu_tasks_rude();
+
+	guard(mutex)(&kprobe_mutex);
+
+	/* A later move has queued this work again. */
+	if (seen != moves || kprobe_ftrace_nr_in_plain || kprobe_ftrace_had_stale)
+		return;
+	kprobe_ftrace_set_check(false);
+	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
+	smp_mb();
+	if (READ_ONCE(kprobe_ftrace_disabled))
+		kprobe_ftrace_set_check(true);
+}
+
+static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
+
+/**
+ * kprobe_ftrace_move_begin() - sites are about to move from one ops to another
+ *
+ * Until after kprobe_ftrace_move_end(), calls are checked for the owner of the site.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_ftrace_move_begin(void)
+{
+	moves++;
+	kprobe_ftrace_set_check(true);
+}
+
+/**
+ * kprobe_ftrace_move_end() - sites have moved
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_ftrace_move_end(void)
+{
+	schedule_work(&check_owner_end_work);
+}
+
+/**
+ * kprobe_ftrace_stale_free() - free a dead site
+ * @site: the site, whose address is in no filter any more, or does not exist any more
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_ftrace_stale_free(struct kprobe_site *site)
+{
+	list_del(&site->reap);
+	kfree_rcu(site, rcu);
+}
+
+static void stale_free_all(struct kprobe_ftrace_ops *fo)
+{
+	struct kprobe_site *site, *tmp;
+
+	list_for_each_entry_safe(site, tmp, &fo->stale, reap)
+		kprobe_ftrace_stale_free(site);
+}
+
+/**
+ * kprobe_ftrace_stale_retry() - try again to remove addresses
+ * @fo: an ops with addresses that were left in its filter for lack of memory
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_ftrace_stale_retry(struct kprobe_ftrace_ops *fo)
+{
+	struct kprobe_site *site, *tmp;
+	unsigned long ip;
+
+	list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
+		ip = kprobe_site_addr(site);
+		if (kprobe_ftrace_filter(&fo->ops, &ip, 1, 1, 0) == -ENOMEM)
+			break;
+		kprobe_ftrace_stale_free(site);
+	}
+}
+
+/*
+ * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves pointers
+ * to freed memory in the ops and does not wait for CPUs that use them, so it is only
+ * for an ops that is about to be freed. A reset needs memory; without it the
+ * addresses stay until the ops is registered again, see kprobe_ftrace_ops_add().
+ */
+static void drop_filter(struct kprobe_ftrace_ops *fo)
+{
+	if (fo == &kprobe_ftrace_plain)
+		kprobe_ftrace_filter(&fo->ops, NULL, 0, 0, 1);
+	else
+		ftrace_free_filter(&fo->ops);
+}
+
+/**
+ * kprobe_ftrace_ops_retire() - unregister an ops whose last address is leaving
+ * @fo: the ops; freed unless it is the shared one
+ *
+ * An empty filter would mean every function, so the ops is unregistered first.
+ *
+ * The unregistration of an allocated ops waits for a grace period, with ftrace_lock held
+ * by ftrace and kprobe_mutex by our caller. Only probes with a post handler pay for
+ * that. Without kprobe_mutex, a new claim on the function could be refused because
+ * of an old one that is about to end.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or an error of ftrace.
+ */
+int kprobe_ftrace_ops_retire(struct kprobe_ftrace_ops *fo)
+{
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	ret = unregister_ftrace_function(&fo->ops);
+
+	if (ret)
+		return ret;
+
+	drop_filter(fo);
+	stale_free_all(fo);
+	list_del(&fo->list);
+	fo->nr = 0;
+	if (fo != &kprobe_ftrace_plain)
+		kfree(fo);
+	return 0;
+}
+
+/**
+ * kprobe_ftrace_ops_add() - add addresses to the filter of an ops
+ * @fo: the ops, which is registered if it had none
+ * @ips: the addresses
+ * @n: how many
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or an error of ftrace, with nothing added.
+ */
+int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
+			  unsigned int n)
+{
+	struct kprobe_site *site, *tmp;
+	unsigned int i;
+	int ret;
+
+	kprobe_ftrace_stale_retry(fo);
+
+	/*
+	 * An ops that was unregistered may still have old addresses in its filter. By
+	 * now they may be armed by another ops, so they must not come back.
+	 */
+	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 0, !fo->nr);
+	if (ret)
+		goto out;
+
+	if (!fo->nr) {
+		ret = register_ftrace_function(&fo->ops);
+		if (ret)
+			goto out;
+		list_add(&fo->list, &kprobe_ftrace_all);
+	}
+	fo->nr += n;
+
+	/* An address that is armed again is not stale any more. */
+	for (i = 0; i < n && !list_empty(&fo->stale); i++) {
+		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
+			if (kprobe_site_addr(site) == ips[i])
+				kprobe_ftrace_stale_free(site);
+		}
+	}
+	return 0;
+out:
+	/* It is not registered, and the next one must not find these addresses. */
+	if (!fo->nr && fo == &kprobe_ftrace_plain)
+		drop_filter(fo);
+	return ret;
+}
+
+/**
+ * kprobe_ftrace_ops_remove() - remove addresses from the filter of an ops
+ * @fo: the ops, which is retired if these are all that it has
+ * @ips: the addresses
+ * @n: how many
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or an error of ftrace, with nothing removed.
+ */
+int kprobe_ftrace_ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
+			     unsigned int n)
+{
+	int ret;
+
+	if (n == fo->nr)
+		return kprobe_ftrace_ops_retire(fo);
+
+	kprobe_ftrace_stale_retry(fo);
+	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 1, 0);
+	if (!ret)
+		fo->nr -= n;
+	return ret;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_FTRACE_OPS_H
+#define _KERNEL_KPROBES_FTRACE_OPS_H
+
+#include <linux/ftrace.h>
+#include <linux/workqueue.h>
+
+#include "internal.h"
+
+/**
+ * struct kprobe_ftrace_ops - a filter and what is in it
+ * @ops: the filter; registered exactly while @nr is not 0
+ * @nr: sites armed by it, and those with kprobe_site.in_plain
+ * @stale: sites that are dead, but whose address is still in the filter
+ * @list: in kprobe_ftrace_all
+ * @free: to free it after a registration that failed
+ */
+struct kprobe_ftrace_ops {
+	struct ftrace_ops	ops;
+	unsigned int		nr;
+	struct list_head	stale;
+	struct list_head	list;
+	struct work_struct	free;
+};
+
+/* The ops of all sites without a post handler. */
+extern struct kprobe_ftrace_ops kprobe_ftrace_plain;
+
+/* All registered ops; kprobe_mutex. */
+extern struct list_head kprobe_ftrace_all;
+
+/* How many sites have in_plain set; kprobe_mutex. */
+extern unsigned int kprobe_ftrace_nr_in_plain;
+
+/*
+ * Set for good once an address had to stay in a filter. A new site there may be called
+ * through two ops, so every call has to be checked; kprobe_mutex.
+ */
+extern bool kprobe_ftrace_had_stale;
+
+struct kprobe_ftrace_ops *kprobe_ftrace_ops_alloc(void);
+int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
+			  unsigned int n);
+int kprobe_ftrace_ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
+			     unsigned int n);
+int kprobe_ftrace_ops_retire(struct kprobe_ftrace_ops *fo);
+
+void kprobe_ftrace_stale_retry(struct kprobe_ftrace_ops *fo);
+void kprobe_ftrace_stale_free(struct kprobe_site *site);
+
+void kprobe_ftrace_move_begin(void);
+void kprobe_ftrace_move_end(void);
+
+#endif /* _KERNEL_KPROBES_FTRACE_OPS_H */

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The worker of the optimizer, and the waits for tasks. See the overview in optimizer.c.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include <asm/sections.h>
+
+#include "names.h"
+#include "optimizer_internal.h"
+#include "site.h"
+#include "slots.h"
+
+/* How many sites are prepared, or patched, before the text is unlocked for others. */
+#define PREPARE_CHUNK	32
+#define PATCH_CHUNK	256
+
+/* All of these: kprobe_mutex. */
+LIST_HEAD(kprobe_opt_fresh);
+LIST_HEAD(kprobe_opt_queue);
+LIST_HEAD(kprobe_opt_reclaimed);
+static LIST_HEAD(kprobe_opt_waiting);
+u64 kprobe_opt_begun, kprobe_opt_over;
+
+/* The worker has work; written under kprobe_mutex, read without. */
+static bool opt_busy;
+static DECLARE_WAIT_QUEUE_HEAD(opt_idle);
+
+static void kprobe_optimizer_round(struct work_struct *work);
+static DECLARE_WORK(opt_work, kprobe_optimizer_round);
+
+/**
+ * kprobe_opt_kick() - start the worker
+ *
+ * A running round checks the queues again before it ends.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_opt_kick(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (opt_busy)
+		return;
+	WRITE_ONCE(opt_busy, true);
+	queue_work(system_unbound_wq, &opt_work);
+}
+
+static struct kprobe_site *first_site(struct list_head *list)
+{
+	return kprobe_op_to_site(list_first_entry(list, struct optimized_kprobe, list));
+}
+
+bool __weak arch_optimizer_begin(unsigned long addr)
+{
+	return false;
+}
+
+void __weak arch_optimizer_forget(unsigned long start, unsigned long end)
+{
+}
+
+/**
+ * kprobe_opt_forget() - text is about to be freed
+ * @start: first byte
+ * @end: byte after the last
+ *
+ * Context: kprobe_mutex held; the sites there have been killed.
+ */
+void kprobe_opt_forget(unsigned long start, unsigned long end)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	arch_optimizer_forget(start, end);
+}
+
+static void kprobe_opt_schedule(struct work_struct *work)
+{
+}
+
+/**
+ * kprobe_opt_wait_for_tasks() - wait until each task has left the text it was in
+ *
+ * Afterwards, text that no hit enters may be overwritten: instructions that jumps
+ * replace, detours, and hops to them.
+ *
+ * Context: process context, no lock held.
+ */
+void kprobe_opt_wait_for_tasks(void)
+{
+	u64 mine;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		mine = ++kprobe_opt_begun;
+
+	synchronize_rcu_tasks();
+
+	/*
+	 * Without preemption, but with its counter, a tick anywhere counts as a
+	 * quiescent state of RCU. Let all CPUs schedule instead.
+	 */
+	if (!IS_ENABLED(CONFIG_PREEMPTION) && IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		schedule_on_each_cpu(kprobe_opt_schedule);
+
+	/*
+	 * RCU does not wait for idle CPUs. But the code that makes a CPU idle can have
+	 * probes, so a CPU may be in a detour, or between instructions that a jump will
+	 * replace.
+	 */
+	arch_sync_insn_slots();
+
+	guard(mutex)(&kprobe_mutex);
+	kprobe_opt_over = max(kprobe_opt_over, mine);
+}
+
+#ifdef CONFIG_MODULES
+static bool in_init_text(unsigned long addr)
+{
+	struct module *mod;
+
+	if (is_kernel_inittext(addr))
+		return true;
+
+	guard(preempt)();
+
+	mod = __module_text_address(addr);
+	return mod && within_module_init(addr, mod);
+}
+#else
+static bool in_init_text(unsigned long addr)
+{
+	return is_kernel_inittext(addr);
+}
+#endif
+
+#ifdef CONFIG_PPC
+/*
+ * The detours of the powerpc backend restore the stack pointer and the per-CPU pointer
+ * that they began with, and emulate calls with a wrong return address. So there is no
+ * detour for calls, nor for instructions that may set r1 or r13.
+ */
+static bool breaks_in_detour(const struct kprobe *p)
+{
+	u32 insn = p->opcode, rt = insn >> 21 & 31, ra = insn >> 16 & 31;
+
+	/* A branch: to link is bit 0. */
+	if (insn >> 26 == 18)
+		return insn & 1;
+	return rt == 1 || rt == 13 || ra == 1 || ra == 13;
+}
+#else
+static bool breaks_in_detour(const struct kprobe *p)
+{
+	return false;
+}
+#endif
+
+/* Text that is freed soon, or that livepatch relocates again and checks before. */
+static enum kprobe_noopt why_text_changes(unsigned long addr)
+{
+	if (in_init_text(addr))
+		return KPROBE_NOOPT_INIT;
+	if (kprobe_in_livepatch(addr))
+		return KPROBE_NOOPT_LIVEPATCH;
+	return KPROBE_NOOPT_NONE;
+}
+
+static enum kprobe_noopt make_detour(struct kprobe_site *site)
+{
+	struct optimized_kprobe *op = &site->head.op;
+	int ret;
+
+	if (breaks_in_detour(&op->kp)) {
+		op->why = KPROBE_NOOPT_INSN;
+		return op->why;
+	}
+
+	ret = arch_prepare_optimized_kprobe(op, &op->kp);
+	if (kprobe_has_detour(site)) {
+		kprobe_own_optinsn_slot(op->optinsn.insn, op);
+		return KPROBE_NOOPT_NONE;
+	}
+	if (ret == -ENOMEM) {
+		/* A reason against one kind of jump does not hold for a later attempt. */
+		op->why = KPROBE_NOOPT_NONE;
+		op->why_transient = false;
+		return KPROBE_NOOPT_NOMEM;
+	}
+	kprobe_opt_transient += op->why_transient;
+	if (!op->why)
+		op->why = ret == -ERANGE ? KPROBE_NOOPT_RANGE : KPROBE_NOOPT_ARCH;
+	pr_debug_ratelimited("no jump at %pS: %s+%u\n", op->kp.addr,
+			     kprobe_noopt_name(op->why), op->why_at);
+	return op->why;
+}
+
+static void prepare_one(struct kprobe_site *site)
+{
+	enum kprobe_noopt why = kprobe_opt_obstacle(site);
+
+	if (!why)
+		why = why_text_changes(kprobe_site_addr(site));
+	if (!why)
+		why = make_detour(site);
+	/* Which instructions it replaces is known only now. */
+	if (!why)
+		why = kprobe_opt_obstacle(site);
+	if (why)
+		kprobe_opt_cancel(site, why);
+	else
+		list_move_tail(&site->head.op.list, &kprobe_opt_queue);
+}
+
+/*
+ * Lets the architecture examine the text around the next few sites. Returns whether they
+ * are ready; if not, it has to be called again after others had the mutex.
+ */
+static bool begin_some(unsigned int *nr)
+{
+	struct optimized_kprobe *op;
+
+	*nr = 0;
+	list_for_each_entry(op, &kprobe_opt_fresh, list) {
+		unsigned long addr = (unsigned long)op->kp.addr;
+
+		if (*nr == PREPARE_CHUNK)
+			break;
+		if (!why_text_changes(addr) && arch_optimizer_begin(addr))
+			return false;
+		++*nr;
+	}
+
+	return true;
+}
+
+/* Returns whether there are more. */
+static bool prepare_some(void)
+{
+	unsigned int nr;
+
+	guard(mutex)(&kprobe_mutex);
+
+	if (list_empty(&kprobe_opt_fresh))
+		return false;
+	if (!begin_some(&nr))
+		return true;
+
+	cpus_read_lock();
+	jump_label_lock();
+	mutex_lock(&text_mutex);
+	while (nr--)
+		prepare_one(first_site(&kprobe_opt_fresh));
+	mutex_unlock(&text_mutex);
+	jump_label_unlock();
+	cpus_read_unlock();
+
+	return !list_empty(&kprobe_opt_fresh);
+}
+
+/* From here on no task enters the instructions that the jumps will replace. */
+static void close_queue(void)
+{
+	struct optimized_kprobe *op, *tmp;
+
+	list_for_each_entry_safe(op, tmp, &kprobe_opt_queue, list) {
+		kprobe_opt_move(kprobe_op_to_site(op), KPROBE_OPT_WAITING);
+		list_move_tail(&op->list, &kprobe_opt_waiting);
+	}
+}
+
+static void patch_some(void)
+{
+	/* Only the worker gets here. */
+	static struct kprobe_site *sites[PATCH_CHUNK];
+	unsigned int i, nr = 0;
+	LIST_HEAD(list);
+
+	while (nr < PATCH_CHUNK && !list_empty(&kprobe_opt_waiting)) {
+		struct kprobe_site *site = first_site(&kprobe_opt_waiting);
+		enum kprobe_noopt why = kprobe_opt_obstacle(site);
+
+		if (WARN_ON_ONCE(why)) {
+			kprobe_opt_cancel(site, why);
+			continue;
+		}
+		list_move_tail(&site->head.op.list, &list);
+		sites[nr++] = site;
+	}
+
+	if (!nr)
+		return;
+
+	scoped_guard(kprobe_text)
+		arch_optimize_kprobes(&list);
+
+	for (i = 0; i < nr; i++) {
+		if (list_empty(&sites[i]->head.op.list))
+			kprobe_opt_move(sites[i], KPROBE_OPT_LIVE);
+		else
+			kprobe_opt_cancel(sites[i], KPROBE_NOOPT_CHANGED);
+	}
+}
+
+static void patch_waiting(void)
+{
+	while (!list_empty(&kprobe_opt_waiting)) {
+		patch_some();
+		cond_resched();
+	}
+}
+
+static void free_reclaimed(struct list_head *list)
+{
+	struct optimized_kprobe *op, *tmp;
+
+	list_for_each_entry_safe(op, tmp, list, list) {
+		struct kprobe_site *site = kprobe_op_to_site(op);
+
+		list_del_init(&op->list);
+		rb_erase(&site->node, &kprobe_opt_leaving);
+		arch_remove_optimized_kprobe(op);
+		kprobe_opt_reconsider(kprobe_site_addr(site));
+		kprobe_opt_move(site, KPROBE_OPT_NONE);
+		kprobe_site_release(site);
+		kfree_rcu(site, rcu);
+	}
+}
+
+static void kprobe_optimizer_round(struct work_struct *work)
+{
+	LIST_HEAD(reclaim);
+	bool wait;
+
+	while (prepare_some())
+		cond_resched();
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		close_queue();
+		if (!KPROBE_JUMP_IS_LONG)
+			patch_waiting();
+		list_splice_init(&kprobe_opt_reclaimed, &reclaim);
+		wait = !list_empty(&kprobe_opt_waiting) || !list_empty(&reclaim);
+	}
+
+	if (wait)
+		kprobe_opt_wait_for_tasks();
+
+	guard(mutex)(&kprobe_mutex);
+
+	patch_waiting();
+	free_reclaimed(&reclaim);
+
+	if (!list_empty(&kprobe_opt_fresh) || !list_empty(&kprobe_opt_queue) ||
+	    !list_empty(&kprobe_opt_reclaimed)) {
+		queue_work(system_unbound_wq, &opt_work);
+		return;
+	}
+
+	WRITE_ONCE(opt_busy, false);
+	wake_up_all(&opt_idle);
+}
+
+/**
+ * wait_for_kprobe_optimizer() - wait until the optimizer has no more work
+ *
+ * Context: process context, kprobe_mutex not held.
+ */
+void wait_for_kprobe_optimizer(void)
+{
+	wait_event(opt_idle, !READ_ONCE(opt_busy));
+}
+
+/*
+ * The switch
+ */
