@@ -486,6 +486,13 @@ void kprobe_ftrace_settle(void)
 		pr_warn_ratelimited("functions stay claimed for now: %d\n", ret);
 }
 
+/* An address leaves an ops without its filter being changed. */
+static void ops_drop(struct kprobe_ftrace_ops *fo)
+{
+	if (!--fo->nr && !kprobe_ftrace_disabled)
+		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
+}
+
 /**
  * kprobe_ftrace_abandon() - take over a dead site whose address is still in a filter
  * @site: a DEAD site that could not be disarmed
@@ -506,15 +513,13 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 	if (site->in_plain) {
 		/* It is in that filter, too, until the next reset. */
 		set_in_plain(site, false);
-		if (!--kprobe_ftrace_plain.nr)
-			WARN_ON_ONCE(kprobe_ftrace_ops_retire(&kprobe_ftrace_plain) && !kprobe_ftrace_disabled);
+		ops_drop(&kprobe_ftrace_plain);
 	}
 	site->ftrace = NULL;
 	list_move(&site->reap, &fo->stale);
 
 	/* All other sites may have left meanwhile. */
-	if (!--fo->nr)
-		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
+	ops_drop(fo);
 }
 
 /**
@@ -549,12 +554,10 @@ void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 		if (!fo)
 			continue;
 		site->ftrace = NULL;
-		if (!--fo->nr)
-			WARN_ON_ONCE(!kprobe_ftrace_disabled && kprobe_ftrace_ops_retire(fo));
+		ops_drop(fo);
 		if (!site->in_plain)
 			continue;
 		set_in_plain(site, false);
-		if (!--kprobe_ftrace_plain.nr)
-			WARN_ON_ONCE(!kprobe_ftrace_disabled && kprobe_ftrace_ops_retire(&kprobe_ftrace_plain));
+		ops_drop(&kprobe_ftrace_plain);
 	}
 }

@@ -128,7 +128,8 @@ static bool tasks_may_be_in_detour(const struct kprobe_site *site)
 static void opt_enqueue(struct kprobe_site *site)
 {
 	kprobe_opt_move(site, KPROBE_OPT_QUEUED);
-	list_move_tail(&site->head.op.list, kprobe_has_detour(site) ? &kprobe_opt_queue : &kprobe_opt_fresh);
+	list_move_tail(&site->head.op.list, kprobe_has_detour(site) ?
+					    &kprobe_opt_queue : &kprobe_opt_fresh);
 	kprobe_opt_kick();
 }
 
