@@ -205,56 +205,6 @@ int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 	return 0;
 }
 
-/**
- * kprobe_arm_leave() - a user has left a site
- * @site: the site
- * @lists: takes the site if it is to be disarmed
- *
- * Context: kprobe_mutex held.
- */
-void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_ftrace_note_leave(site);
-	if (site->state == KPROBE_SITE_ARMED && !site->nr_enabled)
-		kprobe_arm_add(lists, site);
-	else if (site->state == KPROBE_SITE_ARMED)
-		/* The only post handler may have left. */
-		kprobe_opt_update(site, NULL);
-	else if (site->state == KPROBE_SITE_READY && !site->nr_enabled)
-		/* It was to be armed, and prevented jumps of others. */
-		kprobe_opt_site_changed(site);
-}
-
-/**
- * kprobe_arm_finish() - wait until no task bypasses a new breakpoint
- * @lists: what the sites were armed with
- *
- * Context: process context; kprobe_mutex not held. Waits for a grace period of
- *	    tasks-RCU if a jump of another probe had to be reverted.
- */
-void kprobe_arm_finish(const struct kprobe_arm_lists *lists)
-{
-	if (lists->bypassed)
-		kprobe_opt_wait_for_tasks();
-}
-
-/*
- * The global switch
- */
-
-/**
- * kprobes_are_armed() - state of the global switch
- *
- * Context: any.
- * Return: true unless all probes are switched off.
- */
-bool kprobes_are_armed(void)
-{
-	return !READ_ONCE(kprobes_all_disarmed);
-}
-
 /*
  * Arm as many of @kps as possible. If ftrace refuses sites together, it may accept
  * each half, so a few refusals cost the logarithm of the number of sites. The
@@ -285,6 +235,91 @@ static int arm_ftrace_halves(struct list_head *kps, unsigned int *failed)
 	err = arm_ftrace_halves(&front, failed);
 	ret = arm_ftrace_halves(kps, failed);
 	return ret ?: err;
+}
+
+/*
+ * Arming was refused when all probes were switched on, because another user claims the
+ * function. That concerns only post handlers, and the last of them may have left.
+ */
+static bool was_refused(const struct kprobe_site *site)
+{
+	return site->state == KPROBE_SITE_READY && site->kind == KPROBE_SITE_FTRACE &&
+	       kprobe_arm_wanted(site) && !kprobe_site_has_post(site);
+}
+
+/**
+ * kprobe_arm_leave() - a user has left a site
+ * @site: the site
+ * @lists: takes the site if it is to be disarmed, or armed
+ *
+ * kprobe_arm_refused() is to follow, after claims were given up.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_ftrace_note_leave(site);
+	if (site->state == KPROBE_SITE_ARMED && !site->nr_enabled) {
+		kprobe_arm_add(lists, site);
+	} else if (site->state == KPROBE_SITE_ARMED) {
+		/* The only post handler may have left. */
+		kprobe_opt_update(site, NULL);
+	} else if (site->state == KPROBE_SITE_READY && !site->nr_enabled) {
+		/* Another user may have left before, in the same call. */
+		list_del_init(&site->head.kp.list);
+		/* It was to be armed, and prevented jumps of others. */
+		kprobe_opt_site_changed(site);
+	} else if (was_refused(site)) {
+		list_move_tail(&site->head.kp.list, &lists->refused);
+	}
+}
+
+/**
+ * kprobe_arm_refused() - arm sites that are still wanted after users have left
+ * @lists: what kprobe_arm_leave() has collected; its list of refused sites becomes
+ *	   empty
+ *
+ * Those that ftrace refuses again stay READY.
+ *
+ * Context: kprobe_mutex held, sleeps.
+ */
+void kprobe_arm_refused(struct kprobe_arm_lists *lists)
+{
+	unsigned int failed = 0;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	arm_ftrace_halves(&lists->refused, &failed);
+}
+
+/**
+ * kprobe_arm_finish() - wait until no task bypasses a new breakpoint
+ * @lists: what the sites were armed with
+ *
+ * Context: process context; kprobe_mutex not held. Waits for a grace period of
+ *	    tasks-RCU if a jump of another probe had to be reverted.
+ */
+void kprobe_arm_finish(const struct kprobe_arm_lists *lists)
+{
+	if (lists->bypassed)
+		kprobe_opt_wait_for_tasks();
+}
+
+/*
+ * The global switch
+ */
+
+/**
+ * kprobes_are_armed() - state of the global switch
+ *
+ * Context: any.
+ * Return: true unless all probes are switched off.
+ */
+bool kprobes_are_armed(void)
+{
+	return !READ_ONCE(kprobes_all_disarmed);
 }
 
 /*

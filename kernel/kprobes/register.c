@@ -100,6 +100,7 @@ static void disarm_left(struct kprobe_arm_lists *lists)
 	if (ret)
 		pr_warn_ratelimited("probes stay in ftrace for now: %d\n", ret);
 	kprobe_ftrace_settle();
+	kprobe_arm_refused(lists);
 	kprobe_disarm_text(lists);
 }
 

@@ -13,6 +13,7 @@
  * the page so that each of its slots can reach each address of the region.
  */
 
+#include <kunit/static_stub.h>
 #include <linux/bitmap.h>
 #include <linux/execmem.h>
 #include <linux/hash.h>
@@ -309,15 +310,30 @@ static void slots_grace_over(struct rcu_head *rcu)
 	schedule_work(&cache->work);
 }
 
-#ifdef CONFIG_TASKS_RCU
+/**
+ * kprobe_slots_call_rcu_tasks() - call a function after a grace period of tasks-RCU
+ * @rcu: in the cache
+ * @func: the function
+ *
+ * Like call_rcu_tasks(). A function of its own, so that tests can delay it.
+ *
+ * Context: any in which the cache's mutex may be held.
+ */
+void kprobe_slots_call_rcu_tasks(struct rcu_head *rcu, rcu_callback_t func)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_slots_call_rcu_tasks, rcu, func);
+	call_rcu_tasks(rcu, func);
+}
+
 static void slots_call_rcu(struct kprobe_slot_cache *cache)
 {
 	if (cache->tasks_rcu)
-		call_rcu_tasks(&cache->rcu, slots_grace_over);
+		kprobe_slots_call_rcu_tasks(&cache->rcu, slots_grace_over);
 	else
 		call_rcu(&cache->rcu, slots_grace_over);
 }
 
+#ifdef CONFIG_TASKS_RCU
 static void slots_barrier(struct kprobe_slot_cache *cache)
 {
 	if (cache->tasks_rcu)
@@ -325,11 +341,6 @@ static void slots_barrier(struct kprobe_slot_cache *cache)
 	rcu_barrier();
 }
 #else
-static void slots_call_rcu(struct kprobe_slot_cache *cache)
-{
-	call_rcu(&cache->rcu, slots_grace_over);
-}
-
 static void slots_barrier(struct kprobe_slot_cache *cache)
 {
 	rcu_barrier();

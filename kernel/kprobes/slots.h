@@ -91,6 +91,7 @@ void *kprobe_slot_owner(struct kprobe_slot_cache *cache, unsigned long addr);
 bool kprobe_slots_contain(struct kprobe_slot_cache *cache, unsigned long addr);
 bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
 			  unsigned long *value, char *type, char *sym);
+void kprobe_slots_call_rcu_tasks(struct rcu_head *rcu, rcu_callback_t func);
 void kprobe_slots_work(struct work_struct *work);
 void kprobe_slots_flush(struct kprobe_slot_cache *cache);
 

@@ -38,6 +38,15 @@ static noinline __noclone notrace u32 kp_hit_other(u32 v)
 	return v + 5;
 }
 
+/* Returns after a hit of another probe. */
+static noinline __noclone notrace u32 kp_hit_around(u32 v)
+{
+	u32 (*volatile other)(u32 v) = kp_hit_other;
+
+	KP_PADDING;
+	return other(v) + 1;
+}
+
 static noinline __noclone u32 kp_hit_traced(u32 v)
 {
 	OPTIMIZER_HIDE_VAR(v);
@@ -302,14 +311,14 @@ static int register_sampled(struct hit_test *h, struct kretprobe *second)
 
 	h->kp.symbol_name = "kp_hit_other";
 	h->kp.post_handler = look_post;
-	h->rp.kp.symbol_name = "kp_hit_plain";
+	h->rp.kp.symbol_name = "kp_hit_around";
 	h->rp.handler = linger_return;
 	ret = register_kprobe(&h->kp);
 	ret = ret ?: register_kretprobe(&h->rp);
 	if (!second)
 		return ret;
 	/* Two on one frame are an uncommon case, with a longer path. */
-	second->kp.symbol_name = "kp_hit_plain";
+	second->kp.symbol_name = "kp_hit_around";
 	second->handler = linger_return;
 	return ret ?: register_kretprobe(second);
 }
@@ -324,10 +333,11 @@ static void unregister_sampled(struct hit_test *h, struct kretprobe *second)
 
 static void call_sampled(void)
 {
+	u32 (*volatile around)(u32 v) = kp_hit_around;
 	u32 (*volatile other)(u32 v) = kp_hit_other;
 
 	other(1);
-	call(&targets[0], 1);
+	around(1);
 	other(1);
 	/*
 	 * Some architectures call return handlers with interrupts off, but not this

@@ -4,6 +4,7 @@
  * executed.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -276,6 +277,44 @@ static void slots_dirty_one_waits_for_a_grace_period(struct kunit *test)
 	}
 	let_go(&h);
 	KUNIT_EXPECT_EQ_MSG(test, again, 0, "a dirty slot was handed out");
+	expect_again(test, dirty);
+}
+
+/* A grace period of tasks-RCU that ends when the test says so. */
+static struct {
+	struct rcu_head	*rcu;
+	rcu_callback_t	func;
+} tasks_grace;
+
+static void begin_tasks_grace(struct rcu_head *rcu, rcu_callback_t func)
+{
+	tasks_grace.rcu = rcu;
+	tasks_grace.func = func;
+}
+
+/* Also without preemption, where tasks-RCU is RCU. */
+static void slots_dirty_one_waits_for_the_right_rcu(struct kunit *test)
+{
+	struct slots_test *t = test->priv;
+	unsigned long dirty;
+
+	t->cache = &tasks_cache;
+	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
+	memset(&tasks_grace, 0, sizeof(tasks_grace));
+	kunit_activate_static_stub(test, kprobe_slots_call_rcu_tasks, begin_tasks_grace);
+	dirty = t->slot[--t->nr];
+	kprobe_slot_free(t->cache, (void *)dirty, true);
+	kunit_deactivate_static_stub(test, kprobe_slots_call_rcu_tasks);
+	KUNIT_EXPECT_PTR_EQ(test, tasks_grace.rcu, &t->cache->rcu);
+
+	/* Everything that could free it, except that grace period. */
+	synchronize_rcu();
+	rcu_barrier();
+	flush_work(&t->cache->work);
+	take(t, 1);
+	KUNIT_EXPECT_NE_MSG(test, t->slot[t->nr - 1], dirty, "a task may still be in it");
+	if (tasks_grace.func)
+		tasks_grace.func(tasks_grace.rcu);
 	expect_again(test, dirty);
 }
 
@@ -631,7 +670,7 @@ static void slots_of_two_regions_never_share_a_page(struct kunit *test)
 	struct slots_test *t = test->priv;
 
 	for (i = 0; i < nr; i++)
-		take_near(t, i & 1 ? REGION(2) + i : REGION(1) - 1 - i);
+		take_near(t, i & 1 ? REGION(2) + i - 1 : REGION(1) - 1 - i);
 	KUNIT_ASSERT_EQ(test, t->nr, nr);
 
 	for (i = 0; i < nr; i++) {
@@ -747,6 +786,7 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_are_unique_aligned_and_apart),
 	KUNIT_CASE(slots_clean_one_is_used_again_at_once),
 	KUNIT_CASE(slots_dirty_one_waits_for_a_grace_period),
+	KUNIT_CASE(slots_dirty_one_waits_for_the_right_rcu),
 	KUNIT_CASE(slots_dirty_one_waits_for_tasks),
 	KUNIT_CASE(slots_those_of_the_kernel_wait_for_tasks),
 	KUNIT_CASE(slots_dirty_ones_come_back),

@@ -8,8 +8,11 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/cpumask.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/kprobes-test.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
+#include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 
@@ -265,22 +268,43 @@ static unsigned int walk_length(unsigned long addr)
 	return n;
 }
 
-static void table_walks_stay_short(struct kunit *test)
+/*
+ * Addresses at a distance of @step. Functions are aligned, and the probes of a batch may
+ * all be at the same offset in their pages.
+ */
+static void expect_short_walks(struct kunit *test, unsigned long step)
 {
 	struct table_test *t = test->priv;
 	unsigned int i, n, total = 0, longest = 0;
+	int ret = kprobe_table_reserve(NR_FAKES);
 
-	guard(mutex)(&kprobe_mutex);
-
-	KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, NR_FAKES), 0);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	if (ret)
+		return;
+	for (i = 0; i < NR_FAKES; i++)
+		kprobe_table_insert(FAKE_BASE + i * step, &t->sites[i]);
 	for (i = 0; i < NR_FAKES; i++) {
-		n = walk_length(fake_addr(i));
+		n = walk_length(FAKE_BASE + i * step);
 		total += n;
 		longest = max(longest, n);
 	}
+	for (i = 0; i < NR_FAKES; i++)
+		kprobe_table_remove(FAKE_BASE + i * step, &t->sites[i]);
+
 	KUNIT_EXPECT_LE_MSG(test, total, 2 * NR_FAKES,
-			    "more than two entries for a lookup on average");
-	KUNIT_EXPECT_LE(test, longest, 64);
+			    "more than two entries for a lookup on average, step %lu", step);
+	KUNIT_EXPECT_LE_MSG(test, longest, 64, "step %lu", step);
+}
+
+static void table_walks_stay_short(struct kunit *test)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	expect_short_walks(test, 1);
+	expect_short_walks(test, FAKE_STEP);
+	expect_short_walks(test, 64);
+	expect_short_walks(test, SZ_4K);
+	expect_short_walks(test, SZ_64K);
 }
 
 struct reader {
@@ -350,6 +374,60 @@ static void table_lookups_never_miss_while_it_grows(struct kunit *test)
 	}
 }
 
+#if KPROBES_TEST_HAS_LATE_WATCHPOINTS
+/* What an NMI sees that comes right after a table was published. */
+static struct {
+	struct table_test	*t;
+	unsigned int		published;
+	unsigned int		missed;
+} seen;
+
+static void look_for_stable(struct perf_event *bp, struct perf_sample_data *data,
+			    struct pt_regs *regs)
+{
+	unsigned int i;
+
+	seen.published++;
+	for (i = 0; i < NR_STABLE; i++)
+		seen.missed += kprobe_table_find(fake_addr(i)) != &seen.t->sites[i];
+}
+NOKPROBE_SYMBOL(look_for_stable);
+
+static void table_is_complete_when_published(struct kunit *test)
+{
+	struct table_test *t = test->priv;
+	struct perf_event * __percpu *bp;
+	struct perf_event_attr attr;
+	int ret, i;
+
+	memset(&seen, 0, sizeof(seen));
+	seen.t = t;
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, NR_STABLE), 0);
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = (unsigned long)&kprobe_table;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	attr.bp_type = HW_BREAKPOINT_W;
+	bp = register_wide_hw_breakpoint(&attr, look_for_stable, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_PCPU(bp));
+	for (i = 0; i < 3; i++) {
+		scoped_guard(mutex, &kprobe_mutex)
+			ret = churn_until_copied(t);
+		KUNIT_EXPECT_EQ(test, ret, 0);
+	}
+	unregister_wide_hw_breakpoint(bp);
+
+	KUNIT_EXPECT_EQ(test, seen.published, 3);
+	KUNIT_EXPECT_EQ(test, seen.missed, 0);
+}
+#else
+static void table_is_complete_when_published(struct kunit *test)
+{
+	kunit_skip(test, "needs watchpoints that trap after the access");
+}
+#endif
+
 static int table_test_init(struct kunit *test)
 {
 	struct table_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -384,6 +462,7 @@ static struct kunit_case table_cases[] = {
 	KUNIT_CASE(table_without_memory),
 	KUNIT_CASE(table_survives_collisions),
 	KUNIT_CASE(table_walks_stay_short),
+	KUNIT_CASE(table_is_complete_when_published),
 	KUNIT_CASE_SLOW(table_lookups_never_miss_while_it_grows),
 	{}
 };

@@ -118,6 +118,23 @@ static u8 random_variant(u64 *state)
 	return variant;
 }
 
+static const u8 claimable[] = { T_F0, T_F1, T_F2 };
+
+/*
+ * Post handlers on traced entries, each of which claims its function. If one of them is
+ * refused, the claims of the others have to go as well.
+ */
+static void claim_all(struct model_op *op, u64 *state)
+{
+	int i;
+
+	for (i = 0; i < op->n; i++) {
+		op->item[i].where = claimable[below(state, ARRAY_SIZE(claimable))];
+		op->item[i].variant |= V_POST;
+		op->item[i].variant &= ~V_BOTH;
+	}
+}
+
 static void generate_items(struct model_op *op, u64 *state, unsigned int threads)
 {
 	bool one = op->kind == OP_ENABLE || op->kind == OP_DISABLE;
@@ -137,6 +154,8 @@ static void generate_items(struct model_op *op, u64 *state, unsigned int threads
 		if (op->batch && chance(state, 2))
 			item->probe = MODEL_NO_PROBE;
 	}
+	if (op->kind == OP_REGISTER && op->batch && !op->returns && chance(state, 30))
+		claim_all(op, state);
 }
 
 static enum model_kind random_kind(u64 *state)
@@ -171,8 +190,6 @@ static bool allowed(const struct model_op *op, unsigned int threads)
 
 static u8 random_arg(const struct model_op *op, u64 *state)
 {
-	static const u8 claimable[] = { T_F0, T_F1, T_F2 };
-
 	switch (op->kind) {
 	case OP_SWITCH:
 	case OP_SYSCTL:

@@ -94,7 +94,7 @@ static void forget_stale(struct model_state *s)
 
 /*
  * Update a site after a change of its users. With @arming, a wanted site becomes
- * armed; otherwise a wanted site keeps its state, also if arming it was refused before.
+ * armed; otherwise a wanted site keeps its state.
  * A site that is not wanted is disarmed.
  */
 static void follow(struct model_state *s, enum model_where t, bool arming, bool failed)
@@ -122,6 +122,15 @@ static void follow(struct model_state *s, enum model_where t, bool arming, bool 
 		s->stale[t] = true;
 	}
 	forget_stale(s);
+}
+
+/* A site that was refused because of its post handlers is armed once they have left. */
+static void arm_refused(struct model_state *s, enum model_where t, bool failed)
+{
+	if (t >= NR_SITES || !model_targets[t].traced || failed)
+		return;
+	if (s->armed[t] == NO && model_wanted(s, t) && !model_claims(s, t))
+		s->armed[t] = YES;
 }
 
 /*
@@ -311,6 +320,7 @@ static bool predict_unregister(struct model_state *s, const struct model_op *op,
 			u->registered = false;
 			u->flags |= KPROBE_FLAG_DISABLED;
 			follow(s, item->where, false, op->failed);
+			arm_refused(s, item->where, op->failed);
 		} else if (!item_is_second(op, i)) {
 			u->addr = (over->leaving | over->coming) & BIT(item->probe) &&
 				  u->addr ? MAYBE : NO;

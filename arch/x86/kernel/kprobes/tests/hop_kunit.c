@@ -11,6 +11,12 @@
 
 #include "detours.h"
 
+#ifdef CONFIG_TASKS_RCU
+#define WAITS_FOR_TASKS	"synchronize_rcu_tasks"
+#else
+#define WAITS_FOR_TASKS	"synchronize_rcu"
+#endif
+
 static void hop_is_taken_back(struct kunit *test)
 {
 	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
@@ -137,6 +143,22 @@ static void hop_avoids_registered_probe(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
+/* How often a task waits for others while a hop is in the text. */
+struct wait_watch {
+	struct kprobe		kp;
+	struct task_struct	*by;
+	u8			*hop;
+	unsigned int		nr;
+};
+
+static int wait_watch_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct wait_watch *w = container_of(p, struct wait_watch, kp);
+
+	w->nr += current == w->by && READ_ONCE(*w->hop) == JMP32_INSN_OPCODE;
+	return 0;
+}
+
 /* To a probe that is registered later, which sees the text without the hop. */
 static void hop_moves_out_for_new_probe(struct kunit *test)
 {
@@ -144,6 +166,9 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 	/* Its post handler prevents a jump, which would be longer. */
 	struct kp_watch in_padding = {
 		.kp = { .pre_handler = kp_watch_pre, .post_handler = kp_nothing_post },
+	};
+	struct wait_watch wait = {
+		.kp = { .symbol_name = WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
 	};
 	unsigned long want = kp_run(kpo_hop_target_2, 5), hop, other;
 	u8 padding[JMP32_INSN_SIZE];
@@ -158,9 +183,15 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 	scoped_guard(kprobe_test)
 		KUNIT_EXPECT_EQ(test, kprobe_read_text(hop, padding, sizeof(padding)), 0);
 
+	wait.by = current;
+	wait.hop = (u8 *)hop;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&wait.kp), 0);
 	in_padding.kp.addr = (u8 *)hop + 1;
 	ret = register_kprobe(&in_padding.kp);
+	unregister_kprobe(&wait.kp);
 	KUNIT_EXPECT_EQ(test, ret, 0);
+	/* A task may be in the hop. */
+	KUNIT_EXPECT_GT(test, wait.nr, 0);
 	if (ret) {
 		unregister_kprobe(&w.kp);
 		return;
@@ -291,12 +322,6 @@ static void hop_is_found_once_another_is_gone(struct kunit *test)
  * The state of the text when the CPUs are synchronized for the first time after the
  * optimizer has waited for tasks.
  */
-#ifdef CONFIG_TASKS_RCU
-#define WAITS_FOR_TASKS	"synchronize_rcu_tasks"
-#else
-#define WAITS_FOR_TASKS	"synchronize_rcu"
-#endif
-
 struct sync_watch {
 	struct kretprobe	wait;
 	struct kprobe		sync;
