@@ -14,6 +14,7 @@
 
 #include <asm/sections.h>
 
+#include "kprobes/address.h"
 #include "kprobes/arm.h"
 #include "kprobes/blacklist.h"
 #include "kprobes/ftrace.h"
@@ -23,10 +24,7 @@
 #include "kprobes/optimizer.h"
 #include "kprobes/register.h"
 #include "kprobes/site.h"
-#include "kprobes/slots.h"
-
-/* What it protects, and its place among the locks: kprobes/internal.h. */
-DEFINE_MUTEX(kprobe_mutex);
+#include "kprobes/insn_slots.h"
 
 /* See internal.h. */
 bool kprobes_initialized __ro_after_init;
@@ -197,6 +195,71 @@ int enable_kprobe(struct kprobe *p)
 	return set_enabled(p, true);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
+
+/*
+ * Addresses
+ */
+
+/**
+ * kprobe_on_func_entry() - is this the entry of a function?
+ * @addr: an address, or NULL
+ * @sym: a symbol, or NULL
+ * @offset: to be added to either
+ *
+ * Context: process context.
+ * Return: 0 if it is, -EINVAL if it is not or the arguments make no sense,
+ *	   -ENOENT if there is no such symbol.
+ */
+int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
+			 unsigned long offset)
+{
+	struct kprobe_where where;
+	int ret;
+
+	ret = kprobe_address_resolve(addr, sym, offset, &where);
+	if (ret)
+		return ret;
+
+	return where.on_entry ? 0 : -EINVAL;
+}
+
+/**
+ * within_kprobe_blacklist() - must there be no probe at an address?
+ * @addr: the address
+ *
+ * Context: any, does not sleep; also called by kgdb.
+ * Return: true if there must be none.
+ */
+bool within_kprobe_blacklist(unsigned long addr)
+{
+	return kprobe_blacklist_contains(addr);
+}
+
+/**
+ * kprobe_add_ksym_blacklist() - keep probes out of a function
+ * @entry: its address
+ *
+ * Context: process context, sleeps.
+ * Return: the bytes from @entry to its end (0 for an alias without size),
+ *	   -EINVAL if that is not kernel text or has no symbol, -ENOMEM.
+ */
+int kprobe_add_ksym_blacklist(unsigned long entry)
+{
+	return kprobe_blacklist_add_symbol(entry);
+}
+
+/**
+ * kprobe_add_area_blacklist() - keep probes out of all functions in an area
+ * @start: first byte
+ * @end: byte after the last
+ *
+ * Context: process context, sleeps.
+ * Return: 0, or -ENOMEM.
+ */
+int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
+{
+	return kprobe_blacklist_add_area(start, end);
+}
 
 /*
  * Code that is freed

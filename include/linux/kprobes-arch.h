@@ -186,14 +186,7 @@ void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len);
 int kprobe_read_text(unsigned long addr, void *buf, unsigned int len);
 struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end);
 bool kprobe_in_livepatch(unsigned long addr);
-#ifdef CONFIG_JUMP_LABEL
 bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
-#else
-static inline bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
-{
-	return false;
-}
-#endif
 
 /*
  * Instruction slots

@@ -11,23 +11,13 @@
 #define _LINUX_KPROBES_HIT_H
 
 #include <linux/context_tracking_state.h>
-#include <linux/hash.h>
+#include <linux/kprobes-table.h>
 
 /* Values of kprobe_ctlblk.kprobe_status. */
 #define KPROBE_HIT_ACTIVE	0x01
 #define KPROBE_HIT_SS		0x02
 #define KPROBE_REENTER		0x04
 #define KPROBE_HIT_SSDONE	0x08
-
-/*
- * Whether the entry code of the breakpoint exception makes RCU watch, whatever
- * was interrupted, as irqentry_nmi_enter() does. Elsewhere each hit checks, and
- * before the core frees what a hit may have found, it waits until each CPU has
- * scheduled; see kprobe_table_sync().
- */
-#ifndef KPROBE_TRAP_IS_WATCHED
-#define KPROBE_TRAP_IS_WATCHED	0
-#endif
 
 #ifdef KPROBE_MAX_NESTING
 /**
@@ -99,69 +89,6 @@ struct kprobe_head {
 	};
 	struct kprobe __rcu	*sole;
 };
-
-/**
- * struct kprobe_table_entry - one entry of the table
- * @addr: 0 if the entry was never used, else an address that never changes
- * @head: the site at @addr, NULL after its removal
- */
-struct kprobe_table_entry {
-	unsigned long		addr;
-	struct kprobe_head	*head;
-};
-
-/**
- * struct kprobe_table - open-addressed hash table from addresses to sites
- * @mask: number of entries - 1
- * @shift: BITS_PER_LONG - log2 of the number of entries
- * @used: entries with an address
- * @live: entries with a site
- * @rcu: frees the table after it was replaced
- * @entry: the entries; at least one in eight has no address
- */
-struct kprobe_table {
-	unsigned long			mask;
-	unsigned int			shift;
-	unsigned int			used;
-	unsigned int			live;
-	struct rcu_head			rcu;
-	struct kprobe_table_entry	entry[];
-};
-
-extern struct kprobe_table __rcu *kprobe_table;
-
-/* Fibonacci hashing: the high bits of the product are well mixed. */
-static __always_inline unsigned long
-kprobe_table_home(const struct kprobe_table *t, unsigned long addr)
-{
-	return (addr * GOLDEN_RATIO_PRIME) >> t->shift;
-}
-
-/**
- * kprobe_table_find() - find the site at an address
- * @addr: the address
- *
- * Context: any, also NMI. Preemption off where RCU watches, or kprobe_mutex held.
- * Return: the head of the site, or NULL.
- */
-static __always_inline struct kprobe_head *kprobe_table_find(unsigned long addr)
-{
-	const struct kprobe_table *t = rcu_dereference_raw(kprobe_table);
-	const struct kprobe_table_entry *e = t->entry + kprobe_table_home(t, addr);
-	unsigned long key;
-
-	for (;;) {
-		/* Pairs with the release in kprobe_table_insert(). */
-		key = smp_load_acquire(&e->addr);
-		if (likely(key == addr))
-			return READ_ONCE(e->head);
-		/* Ends the walk: the table is never full. */
-		if (!key)
-			return NULL;
-		if (++e > t->entry + t->mask)
-			e = t->entry;
-	}
-}
 
 /**
  * find_kprobe() - get_kprobe() without a call

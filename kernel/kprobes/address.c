@@ -9,12 +9,14 @@
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
+#include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/static_call.h>
 #include <linux/string.h>
 
 #include "address.h"
+#include "blacklist.h"
 
 kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offset)
 {
@@ -66,29 +68,6 @@ int kprobe_address_resolve(const void *addr, const char *symbol,
 	return where->addr ? 0 : -EINVAL;
 }
 
-/**
- * kprobe_on_func_entry() - is this the entry of a function?
- * @addr: an address, or NULL
- * @sym: a symbol, or NULL
- * @offset: to be added to either
- *
- * Context: process context.
- * Return: 0 if it is, -EINVAL if it is not or the arguments make no sense,
- *	   -ENOENT if there is no such symbol.
- */
-int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
-			 unsigned long offset)
-{
-	struct kprobe_where where;
-	int ret;
-
-	ret = kprobe_address_resolve(addr, sym, offset, &where);
-	if (ret)
-		return ret;
-
-	return where.on_entry ? 0 : -EINVAL;
-}
-
 /*
  * Preambles are the data of a caller's type check, or padding before a function. They
  * are never executed, or only by the function's own patching.
@@ -136,6 +115,20 @@ static bool near_module_jump_label(unsigned long start, unsigned long last)
 }
 #endif
 
+static bool jump_label_reserved(unsigned long start, unsigned long last)
+{
+	bool near = any_near(__start___jump_table, __stop___jump_table, start, last) ||
+		    near_module_jump_label(start, last);
+
+	return near && jump_label_text_reserved((void *)start, (void *)last);
+}
+#else
+static bool jump_label_reserved(unsigned long start, unsigned long last)
+{
+	return false;
+}
+#endif
+
 /**
  * kprobe_jump_label_reserved() - is there a jump label in a range of text?
  * @start: first byte
@@ -149,12 +142,8 @@ static bool near_module_jump_label(unsigned long start, unsigned long last)
  */
 bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
 {
-	bool near = any_near(__start___jump_table, __stop___jump_table, start, last) ||
-		    near_module_jump_label(start, last);
-
-	return near && jump_label_text_reserved((void *)start, (void *)last);
+	return jump_label_reserved(start, last);
 }
-#endif
 
 #ifdef CONFIG_GENERIC_BUG
 static bool is_bug(unsigned long addr)
@@ -174,7 +163,7 @@ static const char *refusal(unsigned long addr)
 {
 	if (in_gate_area_no_mm(addr))
 		return "in the gate area";
-	if (within_kprobe_blacklist(addr))
+	if (kprobe_blacklist_contains(addr))
 		return "on the blacklist";
 	if (kprobe_jump_label_reserved(addr, addr))
 		return "a jump label";

@@ -4,7 +4,11 @@
 
 #include <linux/types.h>
 
-#include "internal.h"
+/* What causes a hit at the site. */
+enum kprobe_site_kind {
+	KPROBE_SITE_BREAKPOINT,
+	KPROBE_SITE_FTRACE,
+};
 
 /**
  * struct kprobe_where - where a probe is to be
@@ -21,5 +25,6 @@ struct kprobe_where {
 int kprobe_address_resolve(const void *addr, const char *symbol,
 			   unsigned long offset, struct kprobe_where *where);
 int kprobe_address_vet(struct kprobe_where *where);
+bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
 
 #endif /* _KERNEL_KPROBES_ADDRESS_H */

@@ -225,14 +225,14 @@ static int append_area(unsigned long start, unsigned long end)
 }
 
 /**
- * kprobe_add_ksym_blacklist() - keep probes out of a function
+ * kprobe_blacklist_add_symbol() - keep probes out of a function
  * @entry: its address
  *
  * Context: process context, sleeps.
  * Return: the bytes from @entry to its end (0 for an alias without size),
  *	   -EINVAL if that is not kernel text or has no symbol, -ENOMEM.
  */
-int kprobe_add_ksym_blacklist(unsigned long entry)
+int kprobe_blacklist_add_symbol(unsigned long entry)
 {
 	long len;
 
@@ -245,14 +245,14 @@ int kprobe_add_ksym_blacklist(unsigned long entry)
 }
 
 /**
- * kprobe_add_area_blacklist() - keep probes out of all functions in an area
+ * kprobe_blacklist_add_area() - keep probes out of all functions in an area
  * @start: first byte
  * @end: byte after the last
  *
  * Context: process context, sleeps.
  * Return: 0, or -ENOMEM.
  */
-int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
+int kprobe_blacklist_add_area(unsigned long start, unsigned long end)
 {
 	guard(mutex)(&blacklist_mutex);
 
@@ -313,13 +313,13 @@ static noinline_for_stack bool variant_of_listed(unsigned long addr)
 }
 
 /**
- * within_kprobe_blacklist() - must there be no probe at an address?
+ * kprobe_blacklist_contains() - must there be no probe at an address?
  * @addr: the address
  *
  * Context: any, does not sleep; also called by kgdb.
  * Return: true if there must be none.
  */
-bool within_kprobe_blacklist(unsigned long addr)
+bool kprobe_blacklist_contains(unsigned long addr)
 {
 	return listed(addr) || variant_of_listed(addr);
 }

@@ -8,6 +8,9 @@ struct module;
 struct seq_file;
 
 int kprobe_blacklist_init(void);
+bool kprobe_blacklist_contains(unsigned long addr);
+int kprobe_blacklist_add_symbol(unsigned long entry);
+int kprobe_blacklist_add_area(unsigned long start, unsigned long end);
 void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 				   unsigned long end);

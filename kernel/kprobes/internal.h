@@ -1,39 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shared by the rooms of the kprobes core; neither for architectures nor for
- * modules. Each room says in its own header what it offers.
- */
-#ifndef _KERNEL_KPROBES_INTERNAL_H
-#define _KERNEL_KPROBES_INTERNAL_H
-
-#include <linux/cleanup.h>
-#include <linux/cpu.h>
-#include <linux/kprobes.h>
-#include <linux/lockdep.h>
-#include <linux/memory.h>
-#include <linux/mutex.h>
-#include <linux/rbtree.h>
-
-/**
- * DOC: kprobes locking
- *
- * Outer to inner::
- *
- *   opt_sysctl_mutex             writers of the sysctl, one at a time
- *   kprobe_mutex                 sites, their users, arming, the global switch
- *     direct_mutex, regex_lock,
- *       ftrace_lock              inside ftrace, when an ftrace site is armed
- *     cpu_hotplug_lock (read)    always before text_mutex
- *       jump_label_mutex         while reserved text is asked for
- *       text_mutex               any change of kernel text
- *         cache mutex            slot pages
- *     blacklist mutex            changes of the blacklist
- *
- * No lock but opt_sysctl_mutex is held during a wait for a grace period, with one
- * exception: ftrace waits with its own locks held, see retire_ops() in ftrace.c.
- *
- * Hit paths take no lock. With preemption off, and where RCU watches, they can find a
- * site and walk its users: both are freed only after a grace period of RCU.
+ * Shared by the rooms of the kprobes core; neither for architectures nor for modules.
  *
  * Rooms, from the lowest; each uses only those above it in this list, and has a header
  * with its interface:
@@ -53,15 +20,19 @@
  *   kretprobe   return probes
  *   debugfs, sysctl, names   text interfaces
  */
-extern struct mutex kprobe_mutex;
+#ifndef _KERNEL_KPROBES_INTERNAL_H
+#define _KERNEL_KPROBES_INTERNAL_H
+
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/mutex.h>
+#include <linux/rbtree.h>
+
+#include "address.h"
+#include "lock.h"
 
 /* The core is set up: probes can be registered. Set once, at early_initcall. */
 extern bool kprobes_initialized;
-
-/* What has to be held to change the text, in the order that ours nest. */
-DEFINE_LOCK_GUARD_0(kprobe_text,
-		    ({ cpus_read_lock(); mutex_lock(&text_mutex); }),
-		    ({ mutex_unlock(&text_mutex); cpus_read_unlock(); }))
 
 /**
  * DOC: kprobes sites
@@ -91,12 +62,6 @@ enum kprobe_site_state {
 	KPROBE_SITE_GONE,
 	KPROBE_SITE_DEAD,
 	NR_KPROBE_SITE_STATES,
-};
-
-/* What causes a hit at the site. */
-enum kprobe_site_kind {
-	KPROBE_SITE_BREAKPOINT,
-	KPROBE_SITE_FTRACE,
 };
 
 /* State of a site's jump; optimizer.c has the transitions. */

@@ -17,7 +17,6 @@
 #include "names.h"
 #include "optimizer_internal.h"
 #include "site.h"
-#include "slots.h"
 
 /* How many sites are prepared, or patched, before the text is unlocked for others. */
 #define PREPARE_CHUNK	32

@@ -2,7 +2,6 @@
 #ifndef _KERNEL_KPROBES_SLOTS_H
 #define _KERNEL_KPROBES_SLOTS_H
 
-#include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -33,6 +32,7 @@ struct kprobe_slot_region {
  * @alloc_near: the same for the region that starts at an address; only with
  *	@region_shift
  * @free: frees a page of either kind
+ * @sync: called before used slots are overwritten, or NULL
  * @symbol: name of the pages in kallsyms and perf
  * @slot_size: bytes of one slot
  * @head_size: bytes at the start of each page that the architecture fills when
@@ -55,6 +55,7 @@ struct kprobe_slot_cache {
 	void			*(*alloc)(void);
 	void			*(*alloc_near)(unsigned long start);
 	void			(*free)(void *page);
+	void			(*sync)(void);
 	const char		*symbol;
 	size_t			slot_size;
 	size_t			head_size;
@@ -94,43 +95,5 @@ bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
 void kprobe_slots_call_rcu_tasks(struct rcu_head *rcu, rcu_callback_t func);
 void kprobe_slots_work(struct work_struct *work);
 void kprobe_slots_flush(struct kprobe_slot_cache *cache);
-
-#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
-extern struct kprobe_slot_cache kprobe_insn_slots;
-
-static inline bool kprobe_insn_slots_kallsym(unsigned int *nr, unsigned long *value,
-					     char *type, char *sym)
-{
-	return kprobe_slots_kallsym(&kprobe_insn_slots, nr, value, type, sym);
-}
-#else
-static inline bool kprobe_insn_slots_kallsym(unsigned int *nr, unsigned long *value,
-					     char *type, char *sym)
-{
-	return false;
-}
-#endif
-
-#ifdef CONFIG_OPTPROBES
-extern struct kprobe_slot_cache kprobe_optinsn_slots;
-
-void kprobe_optinsn_slots_init(void);
-
-static inline bool kprobe_optinsn_slots_kallsym(unsigned int *nr, unsigned long *value,
-						char *type, char *sym)
-{
-	return kprobe_slots_kallsym(&kprobe_optinsn_slots, nr, value, type, sym);
-}
-#else
-static inline void kprobe_optinsn_slots_init(void)
-{
-}
-
-static inline bool kprobe_optinsn_slots_kallsym(unsigned int *nr, unsigned long *value,
-						char *type, char *sym)
-{
-	return false;
-}
-#endif
 
 #endif /* _KERNEL_KPROBES_SLOTS_H */

@@ -13,10 +13,13 @@
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
 
-#include "internal.h"
+#include "lock.h"
 #include "table.h"
 
 #define FIRST_SIZE	64
+
+/* The lock of the table and of all that it leads to; see lock.h. */
+DEFINE_MUTEX(kprobe_mutex);
 
 /*
  * Usable before anything is initialised: architectures register the probe on

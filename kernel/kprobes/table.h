@@ -2,9 +2,8 @@
 #ifndef _KERNEL_KPROBES_TABLE_H
 #define _KERNEL_KPROBES_TABLE_H
 
-#include <linux/kprobes.h>
+#include <linux/kprobes-table.h>
 
-/* The lookup is in <linux/kprobes-hit.h>. */
 int kprobe_table_reserve(unsigned int nr);
 void kprobe_table_insert(unsigned long addr, struct kprobe_head *head);
 void kprobe_table_remove(unsigned long addr, const struct kprobe_head *head);

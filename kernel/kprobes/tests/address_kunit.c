@@ -21,6 +21,7 @@
 #endif
 
 #include "../address.h"
+#include "../lock.h"
 #include "../module.h"
 #include "weak.h"
 

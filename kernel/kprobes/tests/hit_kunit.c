@@ -20,7 +20,7 @@
 #include "../pool.h"
 #endif
 #include "../site.h"
-#include "../slots.h"
+#include "../insn_slots.h"
 #include "helpers.h"
 
 /* Two functions with breakpoints, and one with an ftrace site if there are any. */

@@ -30,7 +30,7 @@
 #include "../arm.h"
 #include "../optimizer.h"
 #include "../site.h"
-#include "../slots.h"
+#include "../insn_slots.h"
 #include "helpers.h"
 #include "optimizer_helpers.h"
 

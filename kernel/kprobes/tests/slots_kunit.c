@@ -18,7 +18,7 @@
 #include <linux/vmalloc.h>
 
 #include "../internal.h"
-#include "../slots.h"
+#include "../insn_slots.h"
 
 #define SLOT_SIZE	48
 #define SLOTS_PER_PAGE	(PAGE_SIZE / SLOT_SIZE)

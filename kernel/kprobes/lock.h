@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _KERNEL_KPROBES_LOCK_H
+#define _KERNEL_KPROBES_LOCK_H
+
+#include <linux/cleanup.h>
+#include <linux/cpu.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
+#include <linux/mutex.h>
+
+/**
+ * DOC: kprobes locking
+ *
+ * Outer to inner::
+ *
+ *   opt_sysctl_mutex             writers of the sysctl, one at a time
+ *   kprobe_mutex                 sites, their users, arming, the global switch
+ *     direct_mutex, regex_lock,
+ *       ftrace_lock              inside ftrace, when an ftrace site is armed
+ *     cpu_hotplug_lock (read)    always before text_mutex
+ *       jump_label_mutex         while reserved text is asked for
+ *       text_mutex               any change of kernel text
+ *         cache mutex            slot pages
+ *     blacklist mutex            changes of the blacklist
+ *
+ * No lock but opt_sysctl_mutex is held during a wait for a grace period, with one
+ * exception: ftrace waits with its own locks held, see kprobe_ftrace_ops_retire().
+ *
+ * Hit paths take no lock. With preemption off, and where RCU watches, they can find a
+ * site and walk its users: both are freed only after a grace period of RCU.
+ */
+extern struct mutex kprobe_mutex;
+
+/* What has to be held to change the text, in the order that ours nest. */
+DEFINE_LOCK_GUARD_0(kprobe_text,
+		    ({ cpus_read_lock(); mutex_lock(&text_mutex); }),
+		    ({ mutex_unlock(&text_mutex); cpus_read_unlock(); }))
+
+#endif /* _KERNEL_KPROBES_LOCK_H */
