@@ -289,11 +289,6 @@ void unregister_kprobes(struct kprobe **kps, int num);
 int enable_kprobe(struct kprobe *p);
 int disable_kprobe(struct kprobe *p);
 
-int register_kretprobe(struct kretprobe *rp);
-void unregister_kretprobe(struct kretprobe *rp);
-int register_kretprobes(struct kretprobe **rps, int num);
-void unregister_kretprobes(struct kretprobe **rps, int num);
-
 /* For code built into the kernel; documented at their definitions. */
 struct kprobe *get_kprobe(void *addr);
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
@@ -342,24 +337,6 @@ static inline int enable_kprobe(struct kprobe *p)
 static inline int disable_kprobe(struct kprobe *p)
 {
 	return -EOPNOTSUPP;
-}
-
-static inline int register_kretprobe(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kretprobe(struct kretprobe *rp)
-{
-}
-
-static inline int register_kretprobes(struct kretprobe **rps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kretprobes(struct kretprobe **rps, int num)
-{
 }
 
 static inline struct kprobe *get_kprobe(void *addr)
@@ -412,6 +389,35 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 }
 
 #endif /* CONFIG_KPROBES */
+
+#ifdef CONFIG_KRETPROBES
+
+int register_kretprobe(struct kretprobe *rp);
+void unregister_kretprobe(struct kretprobe *rp);
+int register_kretprobes(struct kretprobe **rps, int num);
+void unregister_kretprobes(struct kretprobe **rps, int num);
+
+#else
+
+static inline int register_kretprobe(struct kretprobe *rp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kretprobe(struct kretprobe *rp)
+{
+}
+
+static inline int register_kretprobes(struct kretprobe **rps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_kretprobes(struct kretprobe **rps, int num)
+{
+}
+
+#endif /* CONFIG_KRETPROBES */
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 void kprobe_ftrace_kill(void);

@@ -13,8 +13,6 @@
 #include "kretprobe.h"
 #include "register.h"
 
-#ifdef CONFIG_KRETPROBES
-
 /**
  * kretprobe_init() - look up the functions that the architecture excludes
  *
@@ -180,34 +178,3 @@ void unregister_kretprobes(struct kretprobe **rps, int num)
 		kprobe_batch_unregister((struct kprobe **)rps, num, &kretprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);
-
-#else /* !CONFIG_KRETPROBES */
-
-void __init kretprobe_init(void)
-{
-}
-
-/* The architecture has no return probes. */
-int register_kretprobe(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
-EXPORT_SYMBOL_GPL(register_kretprobe);
-
-int register_kretprobes(struct kretprobe **rps, int num)
-{
-	return -EOPNOTSUPP;
-}
-EXPORT_SYMBOL_GPL(register_kretprobes);
-
-void unregister_kretprobe(struct kretprobe *rp)
-{
-}
-EXPORT_SYMBOL_GPL(unregister_kretprobe);
-
-void unregister_kretprobes(struct kretprobe **rps, int num)
-{
-}
-EXPORT_SYMBOL_GPL(unregister_kretprobes);
-
-#endif /* CONFIG_KRETPROBES */

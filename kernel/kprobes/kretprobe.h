@@ -34,9 +34,10 @@ static inline int kretprobe_default_instances(void)
 	return max(10u, 2 * num_possible_cpus());
 }
 
+#ifdef CONFIG_KRETPROBES
+
 void kretprobe_init(void);
 
-#ifdef CONFIG_KRETPROBES
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 
 void kretprobe_rethook_handler(struct rethook_node *node, void *data,
@@ -73,6 +74,13 @@ void kretprobe_stop_handler(struct kretprobe *rp);
 void kretprobe_detach_pool(struct kretprobe *rp);
 
 #endif
+
+#else /* !CONFIG_KRETPROBES */
+
+static inline void kretprobe_init(void)
+{
+}
+
 #endif /* CONFIG_KRETPROBES */
 
 #endif /* _KERNEL_KPROBES_KRETPROBE_H */
