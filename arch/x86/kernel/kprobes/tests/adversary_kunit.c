@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Random functions (gen_adversary.c), with an optimized probe on each of their
- * instructions in turn. Registers, flags and memory have to be the same as without.
+ * The adversary of x86: random functions (gen_adversary.c), with an optimized probe on
+ * each of their instructions in turn. Registers, flags and memory have to be the same
+ * as without. kernel/kprobes/tests/adversary.c has the engine.
  */
 
 #include <kunit/test.h>
+#include <linux/cache.h>
 #include <linux/crc32.h>
-#include <linux/kprobes.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <linux/prandom.h>
-#include <linux/vmalloc.h>
+#include <linux/string.h>
 
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
 
 #include "../common.h"
-
-/* How often each function is called, each time with other registers. */
-#define NR_RUNS		4
+#include "adversary.h"
 
 /* Caller-saved ones first, then the others; no sp. */
 #define NR_REGS		15
@@ -32,14 +31,6 @@
 #define DATA_SIZE	256
 
 /* From gen_adversary.c. */
-struct kpa_function {
-	void		(*fn)(void);
-	u32		size;
-	s32		cold;		/* relative to itself, 0 if there is none */
-	u32		cold_size;
-	u32		unused;
-};
-
 extern const struct kpa_function kpa_functions[], kpa_functions_end[];
 extern u64 kpa_state[];
 extern void (*kpa_fn)(void);
@@ -79,50 +70,30 @@ asm(".pushsection .text\n"
 	".popsection\n");
 STACK_FRAME_NON_STANDARD(kpa_call);
 
-struct result {
+/* What a function leaves behind. */
+struct kpa_result {
 	u64	state[NR_WORDS];
 	u32	data, kpa_data;
 };
 
-struct probe {
-	struct kprobe	kp;
-	unsigned int	hits;
-};
-
-/* One for each function. */
-struct subject {
-	struct result	want[NR_RUNS];
-	struct probe	probe;
-	bool		probed;
-	unsigned int	hits;		/* of a breakpoint, in all runs */
-};
-
-struct adversary {
-	struct subject	*subjects;
-	struct kprobe	**kps;
-	unsigned int	nr;
-	/* Instructions that were probed, and the outcome. */
+/* Instructions that were probed without a post handler, and the outcome. */
+static struct {
 	unsigned int	all, live, short_jumps, across_lines, across_pages;
-};
+} counts;
 
-static unsigned int nr_functions(void)
-{
-	return kpa_functions_end - kpa_functions;
-}
-
-static void fill(unsigned int fn, unsigned int run)
+static void fill(u64 seed, unsigned int round)
 {
 	struct rnd_state rnd;
 	unsigned int i;
 
-	prandom_seed_state(&rnd, fn * NR_RUNS + run + 1);
+	prandom_seed_state(&rnd, seed);
 	prandom_bytes_state(&rnd, kpa_state, sizeof(kpa_state));
 	prandom_bytes_state(&rnd, data, sizeof(data));
 	prandom_bytes_state(&rnd, kpa_data, sizeof(kpa_data));
 
 	/* Half of the values are small, so that comparisons go either way. */
 	for (i = 0; i < NR_REGS; i++) {
-		if (run % 2)
+		if (round % 2)
 			kpa_state[i] = (s8)kpa_state[i];
 	}
 	kpa_state[REG_DI] = (unsigned long)data;
@@ -132,10 +103,10 @@ static void fill(unsigned int fn, unsigned int run)
 	kpa_state[NR_REGS] |= X86_EFLAGS_FIXED | X86_EFLAGS_IF;
 }
 
-static void call(unsigned int fn, unsigned int run, struct result *got)
+static void call(void (*fn)(void), u64 seed, unsigned int round, struct kpa_result *got)
 {
-	fill(fn, run);
-	kpa_fn = kpa_functions[fn].fn;
+	fill(seed, round);
+	kpa_fn = fn;
 	kpa_call();
 	memcpy(got->state, kpa_state, sizeof(kpa_state));
 	got->state[NR_REGS] &= FLAGS;
@@ -143,48 +114,19 @@ static void call(unsigned int fn, unsigned int run, struct result *got)
 	got->kpa_data = crc32(0, kpa_data, sizeof(kpa_data));
 }
 
-/* Calls all functions and compares with the expected results. */
-static void call_all(struct kunit *test, struct adversary *a, const char *when)
+static void complain(struct kunit *test, const char *what, const struct kpa_result *got,
+		     const struct kpa_result *want)
 {
-	struct result got;
-	unsigned int fn, run, i;
+	unsigned int i;
 
-	for (fn = 0; fn < nr_functions(); fn++) {
-		struct subject *s = &a->subjects[fn];
-
-		if (!s->probed)
-			continue;
-		for (run = 0; run < NR_RUNS; run++) {
-			call(fn, run, &got);
-			if (!memcmp(&got, &s->want[run], sizeof(got)))
-				continue;
-			for (i = 0; i < NR_WORDS; i++)
-				KUNIT_EXPECT_EQ_MSG(test, got.state[i], s->want[run].state[i],
-						    "%s: %pS, run %u, word %u", when,
-						    s->probe.kp.addr, run, i);
-			KUNIT_EXPECT_EQ_MSG(test, got.data, s->want[run].data, "%s: %pS, run %u",
-					    when, s->probe.kp.addr, run);
-			KUNIT_EXPECT_EQ_MSG(test, got.kpa_data, s->want[run].kpa_data,
-					    "%s: %pS, run %u", when, s->probe.kp.addr, run);
-		}
-		cond_resched();
-	}
+	for (i = 0; i < NR_WORDS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, got->state[i], want->state[i], "%s, word %u", what, i);
+	KUNIT_EXPECT_EQ_MSG(test, got->data, want->data, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, got->kpa_data, want->kpa_data, "%s", what);
 }
 
-static int probe_pre(struct kprobe *p, struct pt_regs *regs)
+static u8 *nth_insn(u8 *at, u8 *end, unsigned int *n)
 {
-	container_of(p, struct probe, kp)->hits++;
-	return 0;
-}
-
-static void probe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
-/* The nth instruction from an address on, or NULL. */
-static u8 *nth_insn(u8 *at, u32 size, unsigned int *n)
-{
-	u8 *end = at + size;
 	struct insn insn;
 
 	for (; at < end; at += insn.length) {
@@ -199,147 +141,52 @@ static u8 *nth_insn(u8 *at, u32 size, unsigned int *n)
 	return NULL;
 }
 
-static u8 *insn_of(unsigned int fn, unsigned int n)
-{
-	const struct kpa_function *f = &kpa_functions[fn];
-	u8 *at = nth_insn((u8 *)f->fn, f->size, &n);
-
-	if (at || !f->cold)
-		return at;
-	return nth_insn((u8 *)&f->cold + f->cold, f->cold_size, &n);
-}
-
-/* One probe in each function. */
-static unsigned int choose(struct adversary *a, unsigned int n, kprobe_post_handler_t post)
-{
-	unsigned int fn;
-
-	a->nr = 0;
-	for (fn = 0; fn < nr_functions(); fn++) {
-		struct subject *s = &a->subjects[fn];
-		u8 *at = insn_of(fn, n);
-
-		s->probed = at;
-		if (!at)
-			continue;
-		memset(&s->probe, 0, sizeof(s->probe));
-		s->probe.kp.addr = at;
-		s->probe.kp.pre_handler = probe_pre;
-		s->probe.kp.post_handler = post;
-		a->kps[a->nr++] = &s->probe.kp;
-	}
-
-	return a->nr;
-}
-
-/* Once for each execution. */
-static void count_hits(struct kunit *test, struct adversary *a, unsigned int n)
-{
-	unsigned int fn;
-
-	choose(a, n, probe_post);
-	KUNIT_ASSERT_EQ(test, register_kprobes(a->kps, a->nr), 0);
-	call_all(test, a, "breakpoint");
-	for (fn = 0; fn < nr_functions(); fn++)
-		a->subjects[fn].hits = a->subjects[fn].probe.hits;
-	unregister_kprobes(a->kps, a->nr);
-}
-
 /* Whether it is a jump, and one that cannot be written atomically. */
-static void count_jump(struct adversary *a, unsigned long addr)
+static void count_jump(const u8 *at)
 {
-	u8 opcode = *(u8 *)addr;
-	unsigned long last = addr + JMP32_INSN_SIZE - 1;
+	unsigned long addr = (unsigned long)at, last = addr + JMP32_INSN_SIZE - 1;
 
-	a->all++;
-	if (opcode == INT3_INSN_OPCODE)
+	counts.all++;
+	if (*at == INT3_INSN_OPCODE)
 		return;
 
-	a->live++;
-	if (opcode == JMP8_INSN_OPCODE) {
-		a->short_jumps++;
+	counts.live++;
+	if (*at == JMP8_INSN_OPCODE) {
+		counts.short_jumps++;
 		return;
 	}
-	a->across_lines += addr / SMP_CACHE_BYTES != last / SMP_CACHE_BYTES;
-	a->across_pages += addr / PAGE_SIZE != last / PAGE_SIZE;
+	counts.across_lines += addr / SMP_CACHE_BYTES != last / SMP_CACHE_BYTES;
+	counts.across_pages += addr / PAGE_SIZE != last / PAGE_SIZE;
 }
 
-static void optimize_and_compare(struct kunit *test, struct adversary *a, unsigned int n)
-{
-	unsigned int fn;
-
-	choose(a, n, NULL);
-	KUNIT_ASSERT_EQ(test, register_kprobes(a->kps, a->nr), 0);
-	wait_for_kprobe_optimizer();
-	for (fn = 0; fn < nr_functions(); fn++) {
-		struct subject *s = &a->subjects[fn];
-
-		if (s->probed)
-			count_jump(a, (unsigned long)s->probe.kp.addr);
-	}
-
-	call_all(test, a, "optimized");
-	for (fn = 0; fn < nr_functions(); fn++) {
-		struct subject *s = &a->subjects[fn];
-
-		if (!s->probed)
-			continue;
-		KUNIT_EXPECT_EQ_MSG(test, s->probe.hits, s->hits, "%pS", s->probe.kp.addr);
-		KUNIT_EXPECT_EQ_MSG(test, s->probe.kp.nmissed, 0, "%pS", s->probe.kp.addr);
-	}
-	unregister_kprobes(a->kps, a->nr);
-}
-
-static u32 text_sum(void)
-{
-	u32 sum = 0;
-	unsigned int fn;
-
-	for (fn = 0; fn < nr_functions(); fn++)
-		sum = crc32(sum, kpa_functions[fn].fn, kpa_functions[fn].size);
-	return sum;
-}
+static const struct kpa_arch adversary_arch = {
+	.functions	= kpa_functions,
+	.end		= kpa_functions_end,
+	.result_size	= sizeof(struct kpa_result),
+	.call		= call,
+	.complain	= complain,
+	.insn		= nth_insn,
+	.count		= count_jump,
+};
 
 static void adversary_random_functions(struct kunit *test)
 {
-	struct adversary a = {};
-	unsigned int fn, run, n;
-	u32 sum = text_sum();
+	unsigned int nr = kpa_nr_functions(&adversary_arch);
 
 	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		kunit_skip(test, "return thunks change flags that the functions depend on");
 
-	a.subjects = vcalloc(nr_functions(), sizeof(*a.subjects));
-	a.kps = kunit_kcalloc(test, nr_functions(), sizeof(*a.kps), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, a.subjects);
-	KUNIT_ASSERT_NOT_NULL(test, a.kps);
-
-	for (fn = 0; fn < nr_functions(); fn++) {
-		for (run = 0; run < NR_RUNS; run++)
-			call(fn, run, &a.subjects[fn].want[run]);
-	}
-
-	for (n = 0; choose(&a, n, NULL); n++) {
-		count_hits(test, &a, n);
-		optimize_and_compare(test, &a, n);
-		if (test->status == KUNIT_FAILURE)
-			break;
-	}
-
-	/* Including the bytes between the probed instructions. */
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, text_sum(), sum);
+	memset(&counts, 0, sizeof(counts));
+	KUNIT_EXPECT_GT(test, kpa_run(test, &adversary_arch), 10 * nr);
 	kunit_info(test, "%u functions: of %u probes %u were optimized, %u with a short jump\n",
-		   nr_functions(), a.all, a.live, a.short_jumps);
+		   nr, counts.all, counts.live, counts.short_jumps);
 	kunit_info(test, "jumps across cache lines: %u, across pages: %u\n",
-		   a.across_lines, a.across_pages);
-	KUNIT_EXPECT_GT(test, a.all, 10 * nr_functions());
-	KUNIT_EXPECT_GT(test, a.live, a.all / 2);
+		   counts.across_lines, counts.across_pages);
+	KUNIT_EXPECT_GT(test, counts.live, counts.all / 2);
 	/*
 	 * Whether any spans two pages depends on the linker; jump_across_pages() does.
 	 */
-	KUNIT_EXPECT_GT(test, a.across_lines, 0);
-	vfree(a.subjects);
+	KUNIT_EXPECT_GT(test, counts.across_lines, 0);
 }
 
 static struct kunit_case adversary_cases[] = {

@@ -4,7 +4,7 @@
  *
  *	KIND "instruction" [, with=...] [, cpu=...]
  *
- * KIND is how it has to be executed under a probe (DIFF_* in differential.h): fast,
+ * KIND is how it has to be executed under a probe (DIFF_* in differential_forms.h): fast,
  * plain, emulated or stepped. "1f" in it is a label after it, "0b" one before it;
  * with= is what it requires of the state, cpu= a feature without which it is skipped.
  *
@@ -22,7 +22,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/percpu.h>
 
-#include "differential.h"
+#include "differential_forms.h"
 #include "differential_macros.S"
 
 /*

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shared by the code that runs the instructions of the differential tests: their rows,
- * the state that they run in, and what their bytes say about them.
+ * Shared by the suites of the differential test: the registers of a state, and what the
+ * bytes of an instruction say about it.
  */
 #ifndef _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_INSN_H
 #define _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_INSN_H
 
-#include <linux/limits.h>
-#include <linux/linkage.h>
-#include <linux/prandom.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
 #include <asm/insn.h>
 
 #include "differential.h"
+#include "differential_forms.h"
 
 #define NR_REGS		DIFF_NR_REGS
 #define REG_AX		0
@@ -25,30 +23,6 @@
 #define REG_BP		5
 #define REG_SI		6
 #define REG_DI		7
-
-/**
- * struct form - a row of differential_forms.S, which lays it out
- * @text: the instruction
- * @back: where its "0b" is
- * @entry: the way in
- * @taken: where its "1f" is
- * @with: what it needs of the state
- * @cpu: what it needs of the CPU
- * @kind: how it has to be executed
- * @skip: from @entry to the instruction
- * @len: of the instruction
- */
-struct form {
-	const char	*text;
-	u8		*back;
-	u8		*entry;
-	u8		*taken;
-	u32		with;
-	u16		cpu;
-	u8		kind;
-	u8		skip;
-	u8		len;
-} __aligned(8);
 
 /* Loaded and saved by kpd_run(); registers are in the order of their encoding. */
 struct kpd_machine {
@@ -72,38 +46,12 @@ static_assert(offsetof(struct kpd_machine, host_es) == DIFF_HOST_ES);
 extern struct kpd_machine kpd_machine;
 extern u8 kpd_data[DIFF_DATA_SIZE];
 
-asmlinkage void kpd_run(void);
-asmlinkage void kpd_outer(void);
-extern u8 kpd_outer_insn[];
-
-/* Values at the edges are more frequent than chance would make them. */
-static inline unsigned long random_value(struct rnd_state *rnd)
-{
-	static const unsigned long edges[] = {
-		0, 1, 2, -1, 0x7fffffff, 0x80000000, 0xffffffff, LONG_MAX,
-		LONG_MIN, 0x10000, 0xffff, 0x10, 0x80, 0x7f,
-	};
-	u64 v = (u64)prandom_u32_state(rnd) << 32 | prandom_u32_state(rnd);
-
-	if (v % 3 == 0)
-		return edges[(v >> 8) % ARRAY_SIZE(edges)];
-	return v;
-}
-
 struct form_info {
 	struct insn	insn;
 	int		base;		/* register that addresses memory, or -1 */
 	int		index;
 	bool		memory;		/* it is accessed, not only computed */
-	bool		usable;		/* on this CPU */
-	unsigned int	modes;		/* in which it was compared */
-	unsigned int	wrong;
 };
-
-static inline u8 *insn_addr(const struct form *f)
-{
-	return f->entry + f->skip;
-}
 
 static inline bool opcode_is(struct insn *insn, u8 byte)
 {
@@ -152,7 +100,7 @@ static inline void decode_address(struct form_info *info)
  * ordinary registers are used does not count, nor do constants.
  */
 struct form_key {
-	const struct form *form;
+	const struct kpd_form *form;
 	u16	prefixes;
 	u8	map;
 	u8	opcode;
@@ -229,7 +177,7 @@ static inline u8 insn_vex_l(struct insn *insn)
 	return !!(insn->vex_prefix.bytes[insn->vex_prefix.nbytes == 2 ? 1 : 2] & BIT(2));
 }
 
-static inline void make_key(struct form_key *key, const struct form *f,
+static inline void make_key(struct form_key *key, const struct kpd_form *f,
 			    struct form_info *info)
 {
 	struct insn copy = info->insn, *insn = &copy;

@@ -13,7 +13,7 @@
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
 
-#include "differential.h"
+#include "differential_forms.h"
 
 /*
  * Each form is a function, since instruction boundaries are only known from the start

@@ -3,8 +3,8 @@
  * Shared by the two halves of the differential test: the instructions, in assembly,
  * and the code that runs them.
  */
-#ifndef _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_H
-#define _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_H
+#ifndef _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_FORMS_H
+#define _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_FORMS_H
 
 /* How a probed instruction is executed: with a pre handler, and with a post handler. */
 #define DIFF_FAST		0	/* boosted, emulated */
@@ -63,4 +63,4 @@
 /* Bytes that memory operands refer to; their base register points to the middle. */
 #define DIFF_DATA_SIZE		640
 
-#endif /* _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_H */
+#endif /* _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_FORMS_H */
