@@ -439,42 +439,6 @@ static void ftrace_disable_where_arming_was_refused(struct kunit *test)
 	unregister_kprobe(&f->post.kp);
 }
 
-/* The claim of the other user concerns only the post handler. */
-static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	struct kprobe *both[] = { &f->post.kp, &f->plain.kp };
-
-	set(&f->post, "kp_ft_one", true);
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->more, "kp_ft_one", false);
-	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
-	EXPECT_HITS(test, &f->plain, 0);
-
-	/* The post handler is still there. */
-	unregister_kprobe(&f->more.kp);
-	EXPECT_HITS(test, &f->plain, 0);
-	unregister_kprobe(&f->post.kp);
-	EXPECT_HITS(test, &f->plain, 3);
-
-	/* They leave together, and nobody else wants the site. */
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	set(&f->post, "kp_ft_one", true);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
-	unregister_kprobes(both, 2);
-	EXPECT_HITS(test, &f->plain, 0);
-	foreign_release(f);
-	set(&f->plain, "kp_ft_one", false);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 3);
-	unregister_kprobe(&f->plain.kp);
-}
-
 static void ftrace_survives_tracers_of_others(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
@@ -611,6 +575,45 @@ static void fail_filters(struct kunit *test, unsigned long which)
 static void fail_no_filters(struct kunit *test)
 {
 	kunit_deactivate_static_stub(test, kprobe_ftrace_filter);
+}
+
+/* The claim of the other user concerns only the post handler. */
+static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	struct kprobe *both[] = { &f->post.kp, &f->plain.kp };
+
+	set(&f->post, "kp_ft_one", true);
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->more, "kp_ft_one", false);
+	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
+	EXPECT_HITS(test, &f->plain, 0);
+
+	/* The post handler is still there. */
+	unregister_kprobe(&f->more.kp);
+	EXPECT_HITS(test, &f->plain, 0);
+	unregister_kprobe(&f->post.kp);
+	EXPECT_HITS(test, &f->plain, 3);
+
+	/* They leave together, and nobody else wants the site. */
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	set(&f->post, "kp_ft_one", true);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
+	fail_filters(test, 0);
+	unregister_kprobes(both, 2);
+	fail_no_filters(test);
+	KUNIT_EXPECT_EQ(test, filter_changes, 0);
+	EXPECT_HITS(test, &f->plain, 0);
+	foreign_release(f);
+	set(&f->plain, "kp_ft_one", false);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 3);
+	unregister_kprobe(&f->plain.kp);
 }
 
 /* An address that is left in a filter is not armed by it when it is used again. */
@@ -880,11 +883,11 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_batch_is_refused),
 	KUNIT_CASE(ftrace_switched_on_but_for_one),
 	KUNIT_CASE(ftrace_disable_where_arming_was_refused),
-	KUNIT_CASE(ftrace_armed_once_the_refused_post_handler_leaves),
 	KUNIT_CASE(ftrace_survives_tracers_of_others),
 	KUNIT_CASE(ftrace_claim_goes_with_the_last_post_handler),
 	KUNIT_CASE(ftrace_claim_goes_from_a_shared_ops),
 	KUNIT_CASE(ftrace_claim_goes_with_a_batch_that_fails),
+	KUNIT_CASE(ftrace_armed_once_the_refused_post_handler_leaves),
 	KUNIT_CASE(ftrace_nomem_old_address_does_not_come_back),
 	KUNIT_CASE(ftrace_nomem_switched_off_later),
 	KUNIT_CASE(ftrace_nomem_upgrade),

@@ -167,6 +167,7 @@ static void switch_disable_while_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->a.kp), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_READY);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), 0);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of how a batch is registered: when it calls the operations of its probes, and
+ * what readers of text see of it.
+ */
+
+#include <kunit/test.h>
+#include <linux/kprobes.h>
+#include <linux/string.h>
+
+#include "../call.h"
+#include "../register.h"
+#include "../site.h"
+#include "helpers.h"
+
+/* It begins with bytes that differ. */
+static noinline __noclone notrace u32 kp_reg_one(u32 v)
+{
+	v *= 0x12345678;
+	asm volatile("" : "+r" (v));
+	KP_PADDING;
+	return v + 3;
+}
+
+static noinline __noclone __used notrace u32 kp_reg_two(u32 v)
+{
+	KP_PADDING;
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 5;
+}
+
+#define TEXT_LEN	32
+
+struct reg_test {
+	struct kprobe	a, b;
+	struct kprobe	*kps[2];
+	struct kprobe	*refused;
+	unsigned int	hits;
+	/* One letter for each operation, and one for its probe. */
+	char		log[32], seen[32];
+	unsigned int	unclaimed;
+	u8		text[TEXT_LEN];
+	u8		buf[TEXT_LEN + 2];
+};
+
+/* Operations and handlers have no other way to the fixture. */
+static struct reg_test *now;
+
+static int count_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	now->hits++;
+	return 0;
+}
+
+static void note(char what, struct kprobe *p)
+{
+	char step[] = { what, p == &now->a ? 'a' : 'b', '\0' };
+
+	strlcat(now->log, step, sizeof(now->log));
+}
+
+/* What was called since the last time. */
+static const char *logged(struct reg_test *t)
+{
+	strscpy(t->seen, t->log);
+	t->log[0] = '\0';
+	return t->seen;
+}
+
+static int vet(struct kprobe *p, const struct kprobe_where *where)
+{
+	note('v', p);
+	scoped_guard(mutex, &kprobe_mutex)
+		now->unclaimed += !kprobe_call_of(p);
+	return p == now->refused ? -E2BIG : 0;
+}
+
+static void registered(struct kprobe *p)
+{
+	u32 (*volatile fn)(u32 v) = kp_reg_one;
+
+	note('r', p);
+	fn(1);
+}
+
+static void stop(struct kprobe *p)
+{
+	note('s', p);
+}
+
+static void done(struct kprobe *p)
+{
+	note('d', p);
+}
+
+static const struct kprobe_batch_ops ops = {
+	.vet		= vet,
+	.registered	= registered,
+	.stop		= stop,
+	.done		= done,
+};
+
+static void register_operations_of_a_batch(struct kunit *test)
+{
+	struct reg_test *t = test->priv;
+
+	KUNIT_ASSERT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), 0);
+	KUNIT_EXPECT_STREQ(test, logged(t), "vavbrarb");
+	/* Nobody else can register the same structure meanwhile. */
+	KUNIT_EXPECT_EQ(test, t->unclaimed, 0);
+	/* Hits are possible from the first operation after arming. */
+	KUNIT_EXPECT_EQ(test, t->hits, 2);
+
+	kprobe_batch_unregister(t->kps, 2, &ops);
+	KUNIT_EXPECT_STREQ(test, logged(t), "sasbdbda");
+}
+
+static void register_operations_if_one_is_refused(struct kunit *test)
+{
+	struct reg_test *t = test->priv;
+
+	t->refused = &t->b;
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -E2BIG);
+	/* The first has been vetted, and was linked until the batch was undone. */
+	KUNIT_EXPECT_STREQ(test, logged(t), "vavbsada");
+	KUNIT_EXPECT_EQ(test, t->hits, 0);
+
+	/* Both have been vetted, but the first is on the blacklist. */
+	t->refused = NULL;
+	t->a.symbol_name = "get_kprobe";
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -EINVAL);
+	KUNIT_EXPECT_STREQ(test, logged(t), "vavbdadb");
+}
+
+static void register_operations_before_a_bad_one(struct kunit *test)
+{
+	struct reg_test *t = test->priv;
+
+	t->b.symbol_name = "kp_reg_no_such_function";
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -ENOENT);
+	/* Nothing is done with a probe after the first that fails. */
+	KUNIT_EXPECT_STREQ(test, logged(t), "vasada");
+	KUNIT_EXPECT_EQ(test, t->hits, 0);
+}
+
+/* Whichever part of the text is read, it is as it was, and not a byte more. */
+static void expect_text(struct kunit *test, const u8 *at)
+{
+	unsigned int from, len, wrong = 0, beyond = 0;
+	struct reg_test *t = test->priv;
+
+	guard(mutex)(&kprobe_mutex);
+
+	for (from = 0; from < TEXT_LEN; from++) {
+		for (len = 1; len <= TEXT_LEN - from; len++) {
+			memset(t->buf, 0xa5, sizeof(t->buf));
+			wrong += !!kprobe_read_text((unsigned long)at + from, t->buf + 1, len);
+			wrong += !!memcmp(t->buf + 1, t->text + from, len);
+			beyond += t->buf[0] != 0xa5 || t->buf[len + 1] != 0xa5;
+		}
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_EQ(test, beyond, 0);
+}
+
+static void register_text_is_read_without_probes(struct kunit *test)
+{
+	const u8 *at = (u8 *)kprobe_lookup_name("kp_reg_one", 0);
+	struct reg_test *t = test->priv;
+
+	memcpy(t->text, at, TEXT_LEN);
+	expect_text(test, at);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_MEMNEQ(test, at, t->text, TEXT_LEN);
+	expect_text(test, at);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a), 0);
+	expect_text(test, at);
+	unregister_kprobe(&t->a);
+	expect_text(test, at);
+}
+
+static int register_test_init(struct kunit *test)
+{
+	struct reg_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	if (!t)
+		return -ENOMEM;
+	t->a.symbol_name = "kp_reg_one";
+	t->b.symbol_name = "kp_reg_two";
+	t->a.pre_handler = count_pre;
+	t->b.pre_handler = count_pre;
+	t->kps[0] = &t->a;
+	t->kps[1] = &t->b;
+	test->priv = t;
+	now = t;
+	return 0;
+}
+
+static struct kunit_case register_cases[] = {
+	KUNIT_CASE(register_operations_of_a_batch),
+	KUNIT_CASE(register_operations_if_one_is_refused),
+	KUNIT_CASE(register_operations_before_a_bad_one),
+	KUNIT_CASE(register_text_is_read_without_probes),
+	{}
+};
+
+static struct kunit_suite register_suite = {
+	.name		= "kprobes_register",
+	.init		= register_test_init,
+	.test_cases	= register_cases,
+};
+kunit_test_suite(register_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the registration of probes");
+MODULE_LICENSE("GPL");
