@@ -532,6 +532,8 @@ static void concurrent_kretprobe_that_is_leaving(struct kunit *test)
 	expect_warning("kernel/kprobes/register.c:");
 	set_ret(&t->ra, "kp_conc_one");
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&t->ra), 0);
+	/* To disarm it, some architectures stop the machine, which waits for the holder. */
+	KUNIT_ASSERT_EQ(test, disable_kretprobe(&t->ra), 0);
 	hold_grace_periods(test);
 	start(test, &t->first, unregister_ret);
 	wait_until_taken_out(test, &t->ra.kp);
