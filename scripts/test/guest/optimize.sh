@@ -192,7 +192,7 @@ rmmod kprobe_test_driver
 # Into the middle of what a jump would overwrite.
 if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	modprobe kprobe_test_driver
-	for what in text rodata data fixup table split whole whole.cold nothing; do
+	for what in text rodata data fixup table split whole.cold whole nothing; do
 		echo kprobe_test_into_$what >/sys/module/kprobe_test_driver/parameters/register
 		settle
 		case $what in
