@@ -13,6 +13,7 @@
 
 #include "../arm.h"
 #include "../ftrace.h"
+#include "../ftrace_ops.h"
 #include "../internal.h"
 #include "../site.h"
 
@@ -770,6 +771,151 @@ static void ftrace_nomem_downgrade(struct kunit *test)
 }
 
 /*
+ * Leaves the site of @plain with a claim that it no longer needs, in the filters of both
+ * ops: the second of the two changes fails.
+ */
+static void stay_in_both_filters(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	struct kprobe *both[] = { &f->post.kp, &f->other.kp };
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_one", true);
+	/* Keeps the filter of the claiming ops from becoming empty. */
+	set(&f->other, "kp_ft_two", true);
+	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+
+	fail_filters(test, BIT(1));
+	unregister_kprobe(&f->post.kp);
+	fail_no_filters(test);
+	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
+}
+
+/* A new post handler needs the claim, so the site leaves the shared filter instead. */
+static void ftrace_nomem_claim_is_needed_again(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	unsigned long which;
+
+	for (which = 0; which < 4; which++) {
+		set(&f->more, "kp_ft_three", false);
+		KUNIT_ASSERT_EQ(test, register_kprobe(&f->more.kp), 0);
+		stay_in_both_filters(test);
+		set(&f->post, "kp_ft_one", true);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+
+		fail_filters(test, which);
+		unregister_kprobe(&f->more.kp);
+		fail_no_filters(test);
+		KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
+		EXPECT_HITS(test, &f->plain, 3);
+		EXPECT_HITS(test, &f->post, 3);
+		EXPECT_HITS(test, &f->other, 3);
+
+		unregister_kprobe(&f->post.kp);
+		KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
+		EXPECT_HITS(test, &f->plain, 3);
+		unregister_kprobe(&f->plain.kp);
+		unregister_kprobe(&f->other.kp);
+	}
+}
+
+/* The last user leaves, and neither filter can be changed. */
+static void ftrace_nomem_dead_in_both_filters(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	bool shared;
+
+	for (shared = false; ; shared = true) {
+		set(&f->more, "kp_ft_three", false);
+		if (shared)
+			KUNIT_ASSERT_EQ(test, register_kprobe(&f->more.kp), 0);
+		stay_in_both_filters(test);
+
+		fail_filters(test, ~0ul);
+		unregister_kprobe(&f->plain.kp);
+		fail_no_filters(test);
+		EXPECT_HITS(test, &f->plain, 0);
+		EXPECT_HITS(test, &f->other, 3);
+		EXPECT_HITS(test, &f->more, shared ? 3 : 0);
+
+		set(&f->plain, "kp_ft_one", false);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+		EXPECT_HITS(test, &f->plain, 3);
+		unregister_kprobe(&f->plain.kp);
+		EXPECT_HITS(test, &f->plain, 0);
+		unregister_kprobe(&f->other.kp);
+		if (!shared)
+			continue;
+		unregister_kprobe(&f->more.kp);
+		break;
+	}
+}
+
+/* An address is left in a filter when its code is freed. */
+static void ftrace_nomem_purge(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	unsigned long addr;
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->more, "kp_ft_three", false);
+	/* So that the filter does not become empty. */
+	set(&f->other, "kp_ft_two", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	addr = (unsigned long)f->plain.kp.addr;
+
+	fail_filters(test, ~0ul);
+	unregister_kprobe(&f->plain.kp);
+	unregister_kprobe(&f->more.kp);
+	scoped_guard(mutex, &kprobe_mutex) {
+		KUNIT_EXPECT_EQ(test, list_count_nodes(&kprobe_ftrace_plain.stale), 2);
+		kprobe_ftrace_purge(addr, addr + 1);
+		KUNIT_EXPECT_EQ(test, list_count_nodes(&kprobe_ftrace_plain.stale), 1);
+	}
+	fail_no_filters(test);
+
+	EXPECT_HITS(test, &f->other, 3);
+	set(&f->plain, "kp_ft_one", false);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 3);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_TRUE(test, list_empty(&kprobe_ftrace_plain.stale));
+	unregister_kprobe(&f->plain.kp);
+	EXPECT_HITS(test, &f->plain, 0);
+	unregister_kprobe(&f->other.kp);
+}
+
+/* Sites that were not armed do not matter when the others are disarmed one by one. */
+static void ftrace_nomem_switched_off_one_by_one(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->more, "kp_ft_three", false);
+	f->more.kp.flags = KPROBE_FLAG_DISABLED;
+	set(&f->other, "kp_ft_two", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+
+	fail_filters(test, BIT(0));
+	kprobes_arm_all(false);
+	fail_no_filters(test);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->more, 0);
+	EXPECT_HITS(test, &f->other, 3);
+	unregister_kprobe(&f->other.kp);
+	unregister_kprobe(&f->more.kp);
+	unregister_kprobe(&f->plain.kp);
+}
+
+/*
  * Simulates ftrace iterating over its ops with preemption disabled: it has called the
  * new ops of a site that has moved, has looked at the old filter before the address
  * was removed, and calls the old ops only now.
@@ -892,6 +1038,10 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_nomem_switched_off_later),
 	KUNIT_CASE(ftrace_nomem_upgrade),
 	KUNIT_CASE(ftrace_nomem_downgrade),
+	KUNIT_CASE(ftrace_nomem_claim_is_needed_again),
+	KUNIT_CASE(ftrace_nomem_dead_in_both_filters),
+	KUNIT_CASE(ftrace_nomem_purge),
+	KUNIT_CASE(ftrace_nomem_switched_off_one_by_one),
 	KUNIT_CASE(ftrace_late_call_of_the_old_ops),
 #else
 	KUNIT_CASE(ftrace_nothing),

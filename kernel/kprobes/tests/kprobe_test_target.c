@@ -104,6 +104,26 @@ ENTERED(table, "lea .Lkprobe_test_table(%rip), %rcx\n"
 	".Lkprobe_test_table: .long .Lkprobe_test_in_table - .Lkprobe_test_table\n"
 	".popsection");
 
+/*
+ * Parts split off functions, named as by the compiler. The only computed jump of "split"
+ * is in such a part; "whole" and its part have none.
+ */
+#define COLD(name, insns)						\
+asm(".pushsection .text.unlikely\n"					\
+	".balign 16\n"							\
+	".type kprobe_test_into_" #name ".cold, @function\n"		\
+	"kprobe_test_into_" #name ".cold:\n"				\
+	"	.nops 12, 1\n"						\
+	insns "\n"							\
+	ASM_RET								\
+	".size kprobe_test_into_" #name ".cold, . - kprobe_test_into_" #name ".cold\n" \
+	".popsection\n")
+
+ENTERED(split, "");
+COLD(split, ANNOTATE_RETPOLINE_SAFE "	jmp *%rax");
+ENTERED(whole, "");
+COLD(whole, "");
+
 /* More text than the optimizer scans at a time. */
 asm(".pushsection .text\n"
 	".globl kprobe_test_large\n"

@@ -192,11 +192,14 @@ rmmod kprobe_test_driver
 # Into the middle of what a jump would overwrite.
 if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	modprobe kprobe_test_driver
-	for what in text rodata data fixup table nothing; do
+	for what in text rodata data fixup table split whole.cold whole nothing; do
 		echo kprobe_test_into_$what >/sys/module/kprobe_test_driver/parameters/register
 		settle
 		case $what in
 		nothing) check "nothing leads there in the module" [ "$(live)" -eq 1 ] ;;
+		whole*)	check "nothing leads to $what, which was split" [ "$(live)" -eq 1 ] ;;
+		split)	check "the part split off may lead there" \
+				grep -q 'kprobe_test_into.*why=indirect-jump' $KPROBES/sites ;;
 		table)	check "the module's jump table may lead there" \
 				grep -q 'kprobe_test_into.*why=indirect-jump' $KPROBES/sites ;;
 		*)	check "the module's $what leads there" \

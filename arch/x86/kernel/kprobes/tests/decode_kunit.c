@@ -82,6 +82,7 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, EILSEQ, "repz pmovmskb", 0xf3, 0x0f, 0xd7, 0xc0),
 	REFUSE(BITS_ANY, EILSEQ, "xop", 0x8f, 0xe8, 0x78, 0xc0, 0xc0, 0),
 	REFUSE(BITS_ANY, EILSEQ, "(pop, reg 1)", 0x8f, 0x08),
+	REFUSE(BITS_ANY, EILSEQ, "(push, ff /7)", 0xff, 0xf8),
 	REFUSE(BITS_ANY, EILSEQ, "mov %cr0,%esp (mod 0)", 0x0f, 0x20, 0x04),
 	REFUSE(BITS_ANY, EILSEQ, "mov %dr0,%eax (mod 1)", 0x0f, 0x21, 0x40),
 	REFUSE(BITS_ANY, EILSEQ, "mov %eax,%cr4 (mod 2)", 0x0f, 0x22, 0xa0),

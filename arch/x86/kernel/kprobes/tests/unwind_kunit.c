@@ -170,6 +170,10 @@ static int nothing(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
+static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static void begin(struct kunit *test, struct kprobe *p, const struct place *at)
 {
 	*p = (struct kprobe) { .addr = at->addr, .pre_handler = nothing };
@@ -262,12 +266,38 @@ static void unwind_one_byte_at_breakpoint(struct kunit *test)
 	unregister_kprobe(&p);
 }
 
+/*
+ * Without a current probe. Only a probe that emulates its instruction may have left with
+ * the address after the breakpoint. With a post handler, the POP is emulated.
+ */
+static void unwind_trap_ip(struct kunit *test)
+{
+	struct kprobe boosted = { .addr = kpu_pop, .pre_handler = nothing };
+	struct kprobe emulated = { .addr = kpu_pop, .post_handler = nothing_after };
+	unsigned long pop = (unsigned long)kpu_pop, after;
+
+	/* As a constant, the address after the breakpoint would count as a branch target. */
+	OPTIMIZER_HIDE_VAR(pop);
+	after = pop + INT3_INSN_SIZE;
+
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after), after);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&boosted), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after), pop);
+	unregister_kprobe(&boosted);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&emulated), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after), after);
+	unregister_kprobe(&emulated);
+}
+
 static struct kunit_case unwind_testcases[] = {
 	KUNIT_CASE_PARAM(unwind_one_byte_in_detour, place_gen_params),
 #ifdef KPROBE_DETOURS_OF_RETURNS
 	KUNIT_CASE(unwind_one_byte_in_completion),
 #endif
 	KUNIT_CASE_PARAM(unwind_one_byte_at_breakpoint, place_gen_params),
+	KUNIT_CASE(unwind_trap_ip),
 	{}
 };
 
