@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * What kprobes promise their users, from end to end: one test for each promise. Only
  * the exported interface is used, so this can be a module; tests of internals are in

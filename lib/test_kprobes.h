@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by test_kprobes.c and test_kretprobes.c. Each may be a module of its own, so
  * all of it is static.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The hooks between the kprobes core and an architecture. They are documented
  * here only. <linux/kprobes-hit.h> has what hit paths use, and

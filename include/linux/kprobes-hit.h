@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What hit paths use: the table of sites, the current probe, the gate that every
  * hit passes, and the handlers of a site.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the kprobes core offers to test suites, including those of
  * architectures, which cannot see its private state. Only with

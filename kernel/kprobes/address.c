@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The address of a probe, and whether it may be probed. These are decisions only:
  * nothing is changed and no reference is taken.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Arming and disarming, always of many sites at a time, and the global switch.
  * Breakpoints cannot fail. ftrace can: for lack of memory, or because another

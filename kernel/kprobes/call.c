@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Calls of the API that use structures of their users after they have dropped
  * kprobe_mutex. While they do, another call on the same structure has to wait, or

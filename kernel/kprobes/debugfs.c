@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The files in debugfs. Tools parse the lines of "list" and "blacklist", so anything new
  * goes to "sites".

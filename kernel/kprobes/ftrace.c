@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Arming through ftrace: which address is in the filter of which ftrace_ops. Each
  * site records the ops that armed it, and is disarmed there.

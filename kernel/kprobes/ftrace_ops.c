@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The core's ftrace_ops: their filters, their registration, and addresses that had to
  * stay in a filter. See the overview in ftrace.c.

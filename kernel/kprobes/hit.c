@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hit path of kprobes: find the site, call the handlers of its users, count
  * misses. Everything here runs in the exception of a breakpoint, in an ftrace

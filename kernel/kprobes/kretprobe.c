@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Return probes, the slow path: a kprobe on the entry of a function whose handler
  * diverts the return, and a pool of instances that hold the real return addresses.

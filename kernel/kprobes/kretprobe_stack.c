@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Return probes on architectures with a trampoline of their own: a kretprobe and its
  * pool, and tasks that die with calls in flight. The hit path is in hit_stack.c.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Modules that are loaded and unloaded: their part of the blacklist, their probes, and
  * the reference that a registration needs.

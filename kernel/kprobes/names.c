@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Names of states, reasons and causes, as debugfs and messages show them. Tools
  * parse them: names are added, not changed.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The optimizer: replaces breakpoints with jumps where that is possible. This is the
  * state machine; optimizer_round.c has the worker.

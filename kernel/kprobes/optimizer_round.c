@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The worker of the optimizer, and the waits for tasks. See the overview in optimizer.c.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _KERNEL_KPROBES_POOL_H
 #define _KERNEL_KPROBES_POOL_H
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Pools of return probe instances where 64 bits cannot be exchanged atomically: the
  * kernel's objpool, which does not grow.

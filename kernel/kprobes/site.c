@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Sites: their creation and end, the search by address, and the users of each. arm.c
  * arms them.

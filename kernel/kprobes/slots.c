@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Instruction slots: small pieces of executable memory for copies of probed
  * instructions. This room knows nothing of probes.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The table in which a hit finds its site. It uses open addressing, so a lookup
  * touches one or two cache lines however many probes there are. Readers take no

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of where a probe is placed, and whether it may be. Probes are registered only
  * on code that never runs.

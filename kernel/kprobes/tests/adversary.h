@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The engine of adversaries: random functions, made by a program of the architecture,
  * with a probe on each of their instructions in turn.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the blacklist: the arithmetic on ranges, and whether everything that must
  * not be probed is refused.

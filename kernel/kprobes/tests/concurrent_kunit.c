@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of two concurrent calls with the same structure. One of them is held at a
  * known point, and the test then checks what the other one does.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a batch of probes costs in grace periods and in changes of the whole text,
  * counted from outside of kprobes: by probes on the functions that do these things.

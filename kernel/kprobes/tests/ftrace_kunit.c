@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of probes at ftrace call sites: which user claims a function, and that no
  * order of registering and unregistering confuses the filters.
@@ -889,32 +889,6 @@ static void ftrace_nomem_purge(struct kunit *test)
 	unregister_kprobe(&f->other.kp);
 }
 
-/* Sites that were not armed do not matter when the others are disarmed one by one. */
-static void ftrace_nomem_switched_off_one_by_one(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->more, "kp_ft_three", false);
-	f->more.kp.flags = KPROBE_FLAG_DISABLED;
-	set(&f->other, "kp_ft_two", false);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
-
-	fail_filters(test, BIT(0));
-	kprobes_arm_all(false);
-	fail_no_filters(test);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->more, 0);
-	EXPECT_HITS(test, &f->other, 3);
-	unregister_kprobe(&f->other.kp);
-	unregister_kprobe(&f->more.kp);
-	unregister_kprobe(&f->plain.kp);
-}
-
 /*
  * Simulates ftrace iterating over its ops with preemption disabled: it has called the
  * new ops of a site that has moved, has looked at the old filter before the address
@@ -1041,7 +1015,6 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_nomem_claim_is_needed_again),
 	KUNIT_CASE(ftrace_nomem_dead_in_both_filters),
 	KUNIT_CASE(ftrace_nomem_purge),
-	KUNIT_CASE(ftrace_nomem_switched_off_one_by_one),
 	KUNIT_CASE(ftrace_late_call_of_the_old_ops),
 #else
 	KUNIT_CASE(ftrace_nothing),

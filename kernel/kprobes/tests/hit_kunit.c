@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the hit path as the rest of the kernel sees it: which probe is running, and
  * how handlers are kept off a CPU.

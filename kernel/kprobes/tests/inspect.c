@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * What test suites outside of the core need of its private state; see
  * include/linux/kprobes-test.h.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Probed functions that are called after the notifiers have announced that their code
  * goes away, but before it does: by functions that async_schedule() left behind. The

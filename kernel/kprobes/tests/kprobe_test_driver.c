@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Registers one probe, for tests of probes in modules. Writing a symbol to the
  * parameter "register" registers a probe there, and fails as the registration does;

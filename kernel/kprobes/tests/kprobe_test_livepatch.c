@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * A livepatch for kprobe_test_target that is never applied. When the target is loaded,
  * livepatch calls before_patch() before any module notifier has run. It registers a

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * What happens to probes when there is no memory for them. Writing the name of a case
  * to the parameter "run" registers its probes again and again, each time with the next

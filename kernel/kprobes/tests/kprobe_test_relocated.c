@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * A livepatch for kprobe_test_target, with operands that are relocated when that
  * module is loaded. Reading the parameter "result" executes them.

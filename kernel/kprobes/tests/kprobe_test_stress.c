@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Registers probes of all kinds on the functions that the parameter "symbols" names,
  * and unregisters them, in as many threads as "threads" says, until the module is

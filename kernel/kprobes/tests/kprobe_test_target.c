@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Functions in a module, to be probed by kprobe_test_driver. Writing to the
  * parameter "call" calls them.

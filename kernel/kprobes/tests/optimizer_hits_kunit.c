@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hits while the optimizer is at work: each call has to be exactly one hit, whatever
  * the text holds at that moment.

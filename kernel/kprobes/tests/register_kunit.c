@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of how a batch is registered: when it calls the operations of its probes, and
  * what readers of text see of it.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Calls that kretprobes follow: where their return address is, tasks that die or
  * move to another CPU inside, stacks that are rewound, pools that run out.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Stack traces through hooked returns: kretprobes, fprobes and function graph
  * tracers on the same functions, in every order, coming and going while calls are

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of sites: their states, their users, and how the dispatcher treats both. The
  * addresses are outside of the kernel, and nothing is ever armed.

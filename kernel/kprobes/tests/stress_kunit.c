@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Probes come and go for some seconds while all CPUs call the functions. In the end,
  * all counters have to add up, and no handler may have run for a probe that was

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of the table in which hits find their site. The sites here are never
  * dereferenced, and their addresses are outside of the kernel, so no hit can find

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of hits while RCU is not watching, as in the idle loop: no handler is called,
  * each hit is counted, and nothing is accessed that RCU may have freed.

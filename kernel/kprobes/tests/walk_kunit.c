@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of walks over the calls that return probes follow in another task, which may
  * wake up, return and call again while its stack is examined.

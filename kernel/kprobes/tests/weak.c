@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * A weak function that loses against the one in address_kunit.c. Its code stays in the
  * kernel, without a symbol, and possibly with an ftrace call site.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the x86 backend of kprobes, and with arch/x86/kernel/rethook.c,
  * which takes the macros that save and restore the registers.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Kernel probes on x86: preparing, arming and disarming. decode.c decides what is to be
  * done with an instruction; int3.c does it.

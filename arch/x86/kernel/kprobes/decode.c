@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Decides which instructions can be probed, and how a probed one is executed.
  * Changes nothing.

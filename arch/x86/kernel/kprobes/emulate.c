@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Emulates instructions: those that cannot be executed out of line, and those for
  * which that would be too slow. Part of the hit path.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hops. If some branch targets bytes that the jump to a detour would overwrite, a
  * short jump often fits: it overwrites only one byte more than a breakpoint does. It

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Reads, decodes and copies instructions as they were before there were probes.
  * Changes nothing.

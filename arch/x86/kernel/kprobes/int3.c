@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hit path of breakpoints on x86: the breakpoint, the instruction under it, and
  * the faults of both.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Jump optimization on x86: decides whether a jump can replace the instructions at a
  * probe, makes the detour that the jump leads to, and switches between breakpoint and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes copies of instructions for detours. A copy runs far from the address that it
  * was written for, and nothing is fixed up after it. So an instruction that depends

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 #ifndef _X86_KERNEL_KPROBES_REGS_H
 #define _X86_KERNEL_KPROBES_REGS_H
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Finds branch targets. No branch may target the bytes after the first one of a jump
  * to a detour: no instruction begins there any more.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Templates of detours on x86. Each detour starts with a copy of a template in which
  * optimize.c has filled in the blanks; copies of the program's instructions follow.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The return trampoline of x86: probed functions return to it instead of to their
  * caller. It saves the registers and calls the core.

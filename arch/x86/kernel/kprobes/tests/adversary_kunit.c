@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The adversary of x86: random functions (gen_adversary.c), with an optimized probe on
  * each of their instructions in turn. Registers, flags and memory have to be the same

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the suites of jump optimization share. The functions are defined in
  * optimize_kunit.c, unless noted otherwise.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The differential test of x86, for interrupted instructions: they fault, possibly
  * after part of their work is done, or they access what a debug register watches. The

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the two halves of the differential test: the instructions, in assembly,
  * and the code that runs them.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The instructions of the differential test on 32 bit, for differential_forms.S,
  * which explains the rows. What changes the stack pointer is not emulated,

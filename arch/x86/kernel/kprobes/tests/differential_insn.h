@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Shared by the suites of the differential test: the registers of a state, and what the
  * bytes of an instruction say about it.

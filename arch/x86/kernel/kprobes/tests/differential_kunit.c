@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The differential test of x86: how the instructions of differential_forms.S are run,
  * and what has to be the same with and without a probe. Registers, flags, stack,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * The emulator against the CPU: each instruction is executed natively and emulated,
  * both from the same random state, and the results are compared: registers, flags,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs on the host: gen_adversary SEED COUNT prints that many random functions, in
  * assembly, which adversary_kunit.c calls with and without probes.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hops: where a probe has no room for a long jump, a short one leads to padding that
  * holds the long one. How padding is found, shared, returned, and synchronized.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * What may be in the way of a jump when it comes or goes: tasks that are stopped in
  * the code that it replaces or in its detour, other probes, other patches. Optimized

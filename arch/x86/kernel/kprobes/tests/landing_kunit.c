@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Probes on landing pads, with IBT and FRED: the exception of a breakpoint that an
  * indirect branch has reached saves that the CPU waits for a landing pad. QEMU has no

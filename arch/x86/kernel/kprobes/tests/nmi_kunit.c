@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * NMIs, sent by another CPU, that hit probes wherever this CPU is: in handlers, in
  * steps, and in between.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Jump optimization from end to end: what is optimized and what is refused, with the
  * same results as without, also while jumps come and go. Functions that other suites

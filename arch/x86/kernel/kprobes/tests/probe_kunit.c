@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Probes on single instructions, from end to end: each in every mode that it has, and
  * those that are refused. Functions shared with other suites are declared in

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * All registers, from the call of a function to its return: through a detour that
  * saves all of them and shows them to handlers, and through detours of return probes,

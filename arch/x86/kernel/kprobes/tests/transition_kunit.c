@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Jumps that come and go: because of a post handler, because of other probes inside
  * the instructions that they replace, and in large numbers.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of unwinding from a probe on an instruction of one byte: the saved instruction
  * pointer is that of the next instruction, while the stack is still as before. This is
