@@ -13,11 +13,12 @@
 
 #include "../arm.h"
 #include "../ftrace.h"
-#include "../ftrace_ops.h"
 #include "../internal.h"
 #include "../site.h"
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
+
+#include "../ftrace_ops.h"
 
 static noinline __noclone u32 kp_ft_one(u32 v)
 {

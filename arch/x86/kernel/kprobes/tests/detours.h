@@ -43,7 +43,7 @@ void kpo_callee(void);
 extern unsigned long kpo_pointer, kpo_word, kpo_returns_to;
 
 /* Arguments that functions are called with, to compare their results. */
-static const unsigned long kpo_args[] = { 0, 1, 5, 8, 0x7fffffff, 0x12345678 };
+static const unsigned long kpo_args[] __maybe_unused = { 0, 1, 5, 8, 0x7fffffff, 0x12345678 };
 
 /* Padding after functions belongs to the next one, or is too short. */
 static inline void skip_without_padding(struct kunit *test)
