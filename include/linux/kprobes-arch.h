@@ -167,7 +167,8 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
  *
  * Context: kprobe_mutex held.
  * Return: the bytes that were at p->addr.
- * Default: weak, p->opcode.
+ * Default: weak, a copy of as many bytes as kprobe_opcode_t has, made before
+ *	    arch_prepare_kprobe().
  */
 const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len);
 

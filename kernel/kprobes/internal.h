@@ -96,6 +96,7 @@ struct kprobe_ftrace_ops;
  * @kind: never changes
  * @trampoline: it is a return trampoline, whose handler does not depend on RCU; never
  *		changes
+ * @saved: the text at the address, as it was before preparation; kprobe_mutex
  * @prepared: the architecture has resources for @kp; kprobe_mutex
  * @ftrace: the ops whose calls count, or NULL; kprobe_mutex, hit path reads
  * @in_plain: @ftrace is not the shared ops, but the address is also in the filter of
@@ -120,6 +121,7 @@ struct kprobe_site {
 	enum kprobe_site_kind		kind;
 	bool				trampoline;
 	bool				prepared;
+	kprobe_opcode_t			saved;
 	bool				in_plain;
 	struct kprobe_ftrace_ops	*ftrace;
 	struct rb_node			node;

@@ -359,6 +359,23 @@ static int find_or_create_site(struct kprobe_reg *r)
 	return 0;
 }
 
+/*
+ * p->opcode is a value, not a copy of text: where instructions differ in length (arm's
+ * Thumb, riscv, csky), it has the halfwords in another order or lacks the second.
+ */
+static void save_text(struct kprobe_site *site)
+{
+	unsigned long addr = kprobe_site_addr(site);
+	u8 *to = (u8 *)&site->saved;
+	unsigned int i;
+
+	/* One by one, as text may end after a short instruction. */
+	for (i = 0; i < sizeof(site->saved); i++) {
+		if (kprobe_read_text(addr + i, to + i, 1))
+			return;
+	}
+}
+
 static int prepare(struct kprobe_site *site)
 {
 	struct kprobe *kp = &site->head.kp;
@@ -367,6 +384,7 @@ static int prepare(struct kprobe_site *site)
 	if (site->kind == KPROBE_SITE_FTRACE) {
 		ret = arch_prepare_kprobe_ftrace(kp);
 	} else {
+		save_text(site);
 		ret = arch_prepare_kprobe(kp);
 		if (!ret)
 			flush_insn_slot(kp);

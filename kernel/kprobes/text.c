@@ -12,8 +12,10 @@
 
 const void * __weak arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
 {
-	*len = sizeof(p->opcode);
-	return &p->opcode;
+	const struct kprobe_site *site = container_of(p, struct kprobe_site, head.kp);
+
+	*len = sizeof(site->saved);
+	return &site->saved;
 }
 
 void __weak arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
