@@ -2,13 +2,13 @@
 #ifndef _ASM_X86_KPROBES_H
 #define _ASM_X86_KPROBES_H
 
+#include <linux/types.h>
 #include <asm-generic/kprobes.h>
 
 #ifdef CONFIG_KPROBES
 
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
-#include <linux/types.h>
 #include <asm/insn.h>
 #include <asm/text-patching.h>
 
@@ -137,6 +137,7 @@ struct kprobe_detour_place {
 };
 
 bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place);
+
 #ifdef CONFIG_OPTPROBES
 void kprobe_avoid_jump(struct pt_regs *regs);
 #define kprobe_avoid_jump kprobe_avoid_jump
@@ -146,7 +147,23 @@ static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
 {
 	return regs->sp != (unsigned long)(regs + 1);
 }
+#endif
 
+unsigned long kprobe_unwind_ip(unsigned long ip);
+unsigned long kprobe_unwind_trap_ip(unsigned long ip);
+int kprobe_int3_handler(struct pt_regs *regs);
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+void arch_remove_kprobe(struct kprobe *p);
+
+/* Text that is written by text_poke() needs no flush. */
+static inline void flush_insn_slot(struct kprobe *p)
+{
+}
+
+#endif /* CONFIG_KPROBES */
+
+/* For unwinders, with or without probes. */
+#ifdef CONFIG_OPTPROBES
 struct optimized_kprobe *kprobe_hop_owner(unsigned long addr);
 bool kprobe_is_completion(unsigned long addr);
 
@@ -166,16 +183,5 @@ static inline bool kprobe_is_completion(unsigned long addr)
 	return false;
 }
 #endif
-unsigned long kprobe_unwind_ip(unsigned long ip);
-unsigned long kprobe_unwind_trap_ip(unsigned long ip);
-int kprobe_int3_handler(struct pt_regs *regs);
-int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
-void arch_remove_kprobe(struct kprobe *p);
 
-/* Text that is written by text_poke() needs no flush. */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
-
-#endif /* CONFIG_KPROBES */
 #endif /* _ASM_X86_KPROBES_H */
