@@ -96,6 +96,7 @@ struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end)
 	return NULL;
 }
 
+#ifdef CONFIG_MODULES
 /**
  * kprobe_in_livepatch() - is an address in the text of a livepatch?
  * @addr: the address
@@ -114,3 +115,9 @@ bool kprobe_in_livepatch(unsigned long addr)
 	mod = __module_text_address(addr);
 	return mod && is_livepatch_module(mod);
 }
+#else
+bool kprobe_in_livepatch(unsigned long addr)
+{
+	return false;
+}
+#endif
