@@ -3,6 +3,7 @@
  * Pools of return probe instances on objpool: the rare cases of the hit path.
  */
 
+#include <linux/cpumask.h>
 #include <linux/irqflags.h>
 #include <linux/percpu.h>
 
@@ -30,7 +31,13 @@ void kretprobe_pool_put_closed(struct kretprobe_instance *ri)
 	kprobe_busy_begin();
 	late = this_cpu_ptr(&kretprobe_pool_late);
 	/* Pairs with llist_del_all() in kretprobe_pool_free_late(). */
-	if (llist_add(&ri->llist, &late->instances))
+	llist_add(&ri->llist, &late->instances);
+	/*
+	 * Work that is queued while a CPU goes down, after it has run its last, would
+	 * stay pending, and later work with it. The instance waits for the next one that
+	 * comes late on this CPU.
+	 */
+	if (cpu_online(raw_smp_processor_id()))
 		irq_work_queue(&late->work);
 	kprobe_busy_end();
 	raw_local_irq_restore(flags);
