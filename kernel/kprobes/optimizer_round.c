@@ -9,6 +9,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/stop_machine.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -81,8 +82,9 @@ void kprobe_opt_forget(unsigned long start, unsigned long end)
 	arch_optimizer_forget(start, end);
 }
 
-static void kprobe_opt_schedule(struct work_struct *work)
+static int kprobe_opt_schedule(void *unused)
 {
+	return 0;
 }
 
 /**
@@ -104,10 +106,11 @@ void kprobe_opt_wait_for_tasks(void)
 
 	/*
 	 * Without preemption, but with its counter, a tick anywhere counts as a
-	 * quiescent state of RCU. Let all CPUs schedule instead.
+	 * quiescent state of RCU. Let all CPUs schedule instead, to their stoppers:
+	 * schedule_on_each_cpu() needs memory.
 	 */
 	if (!IS_ENABLED(CONFIG_PREEMPTION) && IS_ENABLED(CONFIG_PREEMPT_COUNT))
-		schedule_on_each_cpu(kprobe_opt_schedule);
+		stop_machine(kprobe_opt_schedule, NULL, cpu_online_mask);
 
 	/*
 	 * RCU does not wait for idle CPUs. But the code that makes a CPU idle can have
