@@ -16,7 +16,9 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <kunit/static_stub.h>
 #include <linux/ftrace.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
 
@@ -284,14 +286,36 @@ static int sites_move_stopped(void *arg)
 /*
  * From here on, calls through @fo count. If ftrace calls both ops, one before this change
  * and the other after it, the hit would count twice or not at all. ftrace has
- * preemption off from the first call to the last, so no CPU is between two calls
- * while the machine is stopped.
+ * preemption off from the first of several calls to the last, so no CPU is between two
+ * calls while the machine is stopped.
  */
-static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+static void sites_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
 	struct sites_move m = { .kps = kps, .fo = fo };
 
 	stop_machine(sites_move_stopped, &m, NULL);
+}
+
+/**
+ * kprobe_ftrace_wait_for_tasks() - wait until no task is on its way to the only ops of a site
+ *
+ * Where a function has one ops, its trampoline calls that ops directly, with preemption
+ * on. A task that is preempted there does not know of an ops that was added meanwhile.
+ *
+ * Context: process context, sleeps; kprobe_mutex may be held.
+ */
+void kprobe_ftrace_wait_for_tasks(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_ftrace_wait_for_tasks);
+	if (IS_ENABLED(CONFIG_PREEMPTION))
+		synchronize_rcu_tasks();
+}
+
+/* Both ops have the sites in their filters, and calls of the other have counted so far. */
+static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+{
+	kprobe_ftrace_wait_for_tasks();
+	sites_change_owner(kps, fo);
 }
 
 static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
@@ -305,7 +329,7 @@ static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
 	sites_move_to(kps, fo);
 	ret = kprobe_ftrace_ops_remove(&kprobe_ftrace_plain, ips, n);
 	if (ret)
-		sites_move_to(kps, &kprobe_ftrace_plain);
+		sites_change_owner(kps, &kprobe_ftrace_plain);
 	return ret;
 }
 
@@ -408,7 +432,7 @@ static int downgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 		sites_move_to(kps, &kprobe_ftrace_plain);
 		ret = kprobe_ftrace_ops_remove(fo, ips, n);
 		if (ret)
-			sites_move_to(kps, fo);
+			sites_change_owner(kps, fo);
 	}
 	if (!ret) {
 		list_for_each_entry(kp, kps, list)
