@@ -179,6 +179,23 @@ int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
 }
 
 /**
+ * kprobe_arm_join() - another user relies on a site that is armed
+ * @site: the site
+ * @lists: notes whether kprobe_arm_finish() has to wait
+ *
+ * The call that armed the site may still be waiting for tasks that bypass its breakpoint.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *lists)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (site->kind == KPROBE_SITE_BREAKPOINT && !lists->bypassed)
+		lists->bypassed = kprobe_opt_is_bypassed(kprobe_site_addr(site));
+}
+
+/**
  * kprobe_arm_update() - arm or disarm one site, as its users want it
  * @site: the site
  * @lists: empty lists

@@ -10,7 +10,7 @@
  * @text: sites with a breakpoint, linked by kp.list
  * @refused: sites of ftrace that a user has left, and that ftrace may accept now
  * @bypassed: set if tasks in a detour may still bypass breakpoints that were written,
- *	      until kprobe_opt_wait_for_tasks()
+ *	      or that a user has joined, until kprobe_opt_wait_for_tasks()
  */
 struct kprobe_arm_lists {
 	struct list_head	ftrace;
@@ -31,6 +31,7 @@ void kprobe_arm_text(struct kprobe_arm_lists *lists);
 void kprobe_disarm_text(struct kprobe_arm_lists *lists);
 int kprobe_arm_ftrace(struct kprobe_arm_lists *lists);
 int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists);
+void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *lists);
 int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists);
 void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists);
 void kprobe_arm_refused(struct kprobe_arm_lists *lists);

@@ -283,12 +283,42 @@ static bool reaches(struct kprobe_site *site, unsigned long addr)
 }
 
 /**
+ * kprobe_opt_is_bypassed() - may tasks execute a copy of an instruction?
+ * @addr: the address of a breakpoint
+ *
+ * Until kprobe_opt_wait_for_tasks() they may: in a detour that has copies of several
+ * instructions, and whose jump has been removed because of the breakpoint.
+ *
+ * Context: kprobe_mutex held.
+ * Return: true if they may, and bypass the breakpoint.
+ */
+bool kprobe_opt_is_bypassed(unsigned long addr)
+{
+	struct kprobe_site *site;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	for_each_site_before(site, addr) {
+		if (reaches(site, addr) && tasks_may_be_in_detour(site))
+			return true;
+	}
+
+	/* No task enters these any more, but some may still be inside. */
+	for_each_kprobe_site_in_tree(site, &kprobe_opt_leaving,
+				     addr - (MAX_OPTIMIZED_LENGTH - 1), addr) {
+		if (reaches(site, addr) && tasks_may_be_in_detour(site))
+			return true;
+	}
+
+	return false;
+}
+
+/**
  * kprobe_opt_revert_over() - remove the jumps over breakpoints that will be written
  * @kps: probes of the breakpoints, linked by their list
  *
  * Context: kprobe_mutex held, sleeps.
- * Return: true if tasks in a detour may bypass some of the breakpoints, until
- *	   kprobe_opt_wait_for_tasks().
+ * Return: true if kprobe_opt_is_bypassed() for some of the breakpoints.
  */
 bool kprobe_opt_revert_over(struct list_head *kps)
 {
@@ -302,17 +332,11 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 	list_for_each_entry(kp, kps, list) {
 		unsigned long addr = (unsigned long)kp->addr;
 
+		any = any || kprobe_opt_is_bypassed(addr);
 		for_each_site_before(site, addr) {
-			if (!reaches(site, addr))
-				continue;
-			any |= tasks_may_be_in_detour(site);
-			step_aside(site, &revert);
+			if (reaches(site, addr))
+				step_aside(site, &revert);
 		}
-
-		/* No task enters these any more, but some may still be inside. */
-		for_each_kprobe_site_in_tree(site, &kprobe_opt_leaving,
-					     addr - (MAX_OPTIMIZED_LENGTH - 1), addr)
-			any |= reaches(site, addr) && tasks_may_be_in_detour(site);
 	}
 
 	kprobe_opt_revert(&revert);
@@ -376,39 +400,62 @@ int __weak arch_check_optimized_kprobe(struct optimized_kprobe *op)
 }
 
 /**
- * kprobe_opt_vacate() - make text usable for a probe
- * @addr: address of the probe, which is being registered
+ * kprobe_opt_evict() - end the use of an address by the jump of another probe
+ * @addr: address of a probe, which is being registered
  *
- * The jump of another probe may use text there, away from its own address. It is
- * removed, and that probe is prepared again as if it had come later.
+ * A jump may use text away from its own address. No hit enters that text any more, but
+ * the text stays as it is until kprobe_opt_vacate().
  *
  * Context: kprobe_mutex held, sleeps.
  * Return: true if tasks may still be in that text: call it again after
  *	   kprobe_opt_wait_for_tasks(), until it returns false.
  */
-bool kprobe_opt_vacate(unsigned long addr)
+bool kprobe_opt_evict(unsigned long addr)
 {
 	struct optimized_kprobe *op;
+	struct kprobe_site *site;
+	LIST_HEAD(revert);
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	while ((op = arch_optimizer_borrower(addr))) {
-		struct kprobe_site *site = kprobe_op_to_site(op);
-		LIST_HEAD(revert);
+	op = arch_optimizer_borrower(addr);
+	if (!op)
+		return false;
 
-		step_aside(site, &revert);
-		kprobe_opt_revert(&revert);
-		/* The worker gives back the detours of dead sites. */
-		if (site->opt == KPROBE_OPT_RECLAIMING || tasks_may_be_in_detour(site))
-			return true;
+	site = kprobe_op_to_site(op);
+	step_aside(site, &revert);
+	kprobe_opt_revert(&revert);
+	/* The worker gives back the detours of dead sites. */
+	return site->opt == KPROBE_OPT_RECLAIMING || tasks_may_be_in_detour(site);
+}
 
-		arch_remove_optimized_kprobe(op);
-		kprobe_opt_move(site, KPROBE_OPT_NONE);
-		kprobe_opt_update(site, NULL);
-		kprobe_opt_reconsider(addr);
-	}
+/**
+ * kprobe_opt_vacate() - make text usable for a probe
+ * @addr: address of the probe, for which kprobe_opt_evict() has returned false
+ *
+ * The probe whose jump used the address is prepared again, as if it had come later.
+ * Until the new probe has been published, the same address may be chosen for it. So
+ * the caller holds the mutex until then, and has evicted all others of its batch
+ * before.
+ *
+ * Context: kprobe_mutex held, not dropped since kprobe_opt_evict().
+ */
+void kprobe_opt_vacate(unsigned long addr)
+{
+	struct optimized_kprobe *op;
+	struct kprobe_site *site;
 
-	return false;
+	lockdep_assert_held(&kprobe_mutex);
+
+	op = arch_optimizer_borrower(addr);
+	if (!op)
+		return;
+
+	site = kprobe_op_to_site(op);
+	arch_remove_optimized_kprobe(op);
+	kprobe_opt_move(site, KPROBE_OPT_NONE);
+	kprobe_opt_update(site, NULL);
+	kprobe_opt_reconsider(addr);
 }
 
 /**

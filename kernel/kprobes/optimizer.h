@@ -8,8 +8,10 @@
 
 bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to);
 
+bool kprobe_opt_is_bypassed(unsigned long addr);
 bool kprobe_opt_revert_over(struct list_head *kps);
-bool kprobe_opt_vacate(unsigned long addr);
+bool kprobe_opt_evict(unsigned long addr);
+void kprobe_opt_vacate(unsigned long addr);
 void kprobe_opt_revert_at(struct list_head *kps);
 void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert);
 void kprobe_opt_site_changed(struct kprobe_site *site);
@@ -25,14 +27,23 @@ bool kprobe_opt_is_live(const struct kprobe_site *site);
 
 #else
 
+static inline bool kprobe_opt_is_bypassed(unsigned long addr)
+{
+	return false;
+}
+
 static inline bool kprobe_opt_revert_over(struct list_head *kps)
 {
 	return false;
 }
 
-static inline bool kprobe_opt_vacate(unsigned long addr)
+static inline bool kprobe_opt_evict(unsigned long addr)
 {
 	return false;
+}
+
+static inline void kprobe_opt_vacate(unsigned long addr)
+{
 }
 
 static inline void kprobe_opt_revert_at(struct list_head *kps)

@@ -508,11 +508,13 @@ static void batch_arm(struct kprobe_batch *b)
 
 	for_each_reg(i, r, b) {
 		if (r->site->kind == KPROBE_SITE_BREAKPOINT &&
-		    r->site->state == KPROBE_SITE_READY && kprobe_arm_wanted(r->site))
+		    r->site->state == KPROBE_SITE_READY && kprobe_arm_wanted(r->site)) {
 			kprobe_arm_add(b->lists, r->site);
-		/* A new post handler, for example, rules a jump out. */
-		else if (r->site->state == KPROBE_SITE_ARMED)
+		} else if (r->site->state == KPROBE_SITE_ARMED) {
+			kprobe_arm_join(r->site, b->lists);
+			/* A new post handler, for example, rules a jump out. */
 			kprobe_opt_update(r->site, &revert);
+		}
 	}
 	kprobe_opt_revert(&revert);
 	kprobe_arm_text(b->lists);
@@ -555,7 +557,11 @@ static void batch_restore_users(struct kprobe_batch *b)
 	}
 }
 
-/* Returns whether tasks have to be waited for, with the mutex dropped. */
+/*
+ * Returns whether tasks have to be waited for, with the mutex dropped. No jump that used
+ * one of the addresses is prepared again before all of them have been evicted: while the
+ * mutex is dropped, it would take the same address again.
+ */
 static bool batch_vacate(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
@@ -564,10 +570,17 @@ static bool batch_vacate(struct kprobe_batch *b)
 
 	for_each_reg(i, r, b) {
 		if (r->where.kind == KPROBE_SITE_BREAKPOINT)
-			wait |= kprobe_opt_vacate(r->where.addr);
+			wait |= kprobe_opt_evict(r->where.addr);
+	}
+	if (wait)
+		return true;
+
+	for_each_reg(i, r, b) {
+		if (r->where.kind == KPROBE_SITE_BREAKPOINT)
+			kprobe_opt_vacate(r->where.addr);
 	}
 
-	return wait;
+	return false;
 }
 
 /* Returns whether hits may have seen any of it, which was undone then. */
