@@ -131,6 +131,7 @@ EXPORT_SYMBOL_GPL(unregister_kprobes);
 static int change_enabled(struct kprobe *p, bool on, struct kprobe_arm_lists *lists)
 {
 	struct kprobe_site *site;
+	bool was_on;
 	int ret;
 
 	guard(mutex)(&kprobe_mutex);
@@ -140,13 +141,19 @@ static int change_enabled(struct kprobe *p, bool on, struct kprobe_arm_lists *li
 		return -EINVAL;
 	if (site->state == KPROBE_SITE_GONE)
 		return on ? -EINVAL : 0;
-	if (!(p->flags & KPROBE_FLAG_DISABLED) == on)
+	was_on = !(p->flags & KPROBE_FLAG_DISABLED);
+	if (was_on && on)
+		/* ftrace may have refused the site when all probes were switched on. */
+		return kprobe_arm_update(site, lists);
+	if (was_on == on)
 		return 0;
 
 	kprobe_site_enable_user(site, p, on);
 	/* Arming may have been refused before: no reason for @p to stay enabled. */
 	if (!on && kprobe_arm_wanted(site))
 		return 0;
+	if (on && site->state == KPROBE_SITE_ARMED)
+		kprobe_arm_join(site, lists);
 	ret = kprobe_arm_update(site, lists);
 	if (ret)
 		kprobe_site_enable_user(site, p, !on);
@@ -183,12 +190,13 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  * enable_kprobe() - switch a probe on
  * @p: the probe
  *
- * While all probes are switched off this is remembered.
+ * While all probes are switched off this is remembered. ftrace may have refused an
+ * enabled probe when all were switched on again: this tries once more.
  *
  * Context: process context, sleeps, and may wait for a grace period of tasks-RCU.
  *	    Not from a handler.
  * Return: 0; -EINVAL if it is not registered or gone; or an error of ftrace,
- *	   and it is still disabled.
+ *	   and it is not armed, and disabled if it was.
  */
 int enable_kprobe(struct kprobe *p)
 {
