@@ -510,11 +510,12 @@ static void batch_arm(struct kprobe_batch *b)
 		if (r->site->kind == KPROBE_SITE_BREAKPOINT &&
 		    r->site->state == KPROBE_SITE_READY && kprobe_arm_wanted(r->site)) {
 			kprobe_arm_add(b->lists, r->site);
-		} else if (r->site->state == KPROBE_SITE_ARMED) {
-			kprobe_arm_join(r->site, b->lists);
-			/* A new post handler, for example, rules a jump out. */
-			kprobe_opt_update(r->site, &revert);
+			continue;
 		}
+		if (r->site->state == KPROBE_SITE_ARMED && !kprobe_disabled(r->p))
+			kprobe_arm_join(r->site, b->lists);
+		/* A new post handler, for example, rules a jump out. */
+		kprobe_opt_update(r->site, &revert);
 	}
 	kprobe_opt_revert(&revert);
 	kprobe_arm_text(b->lists);

@@ -5,7 +5,7 @@
 
 #include <kunit/resource.h>
 #include <kunit/test.h>
-#include <linux/crc32.h>
+#include <linux/jhash.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/overflow.h>
@@ -179,9 +179,9 @@ static u32 text_sum(const struct kpa_arch *arch)
 	u32 sum = 0;
 
 	for (f = arch->functions; f < arch->end; f++) {
-		sum = crc32(sum, (u8 *)f->fn, f->size);
+		sum = jhash(f->fn, f->size, sum);
 		if (f->cold)
-			sum = crc32(sum, (u8 *)&f->cold + f->cold, f->cold_size);
+			sum = jhash((u8 *)&f->cold + f->cold, f->cold_size, sum);
 	}
 
 	return sum;

@@ -579,6 +579,50 @@ static void fail_no_filters(struct kunit *test)
 	kunit_deactivate_static_stub(test, kprobe_ftrace_filter);
 }
 
+/* What a site that moves looked like when tasks were waited for. */
+static struct kprobe_ftrace_ops *owner_in_wait;
+static unsigned int waits;
+static bool was_in_both;
+
+static void watch_wait(void)
+{
+	waits++;
+	owner_in_wait = kprobe_site_at(site_addr(kp_ft_one))->ftrace;
+	/* There is only this site, so each is registered because of it. */
+	was_in_both = list_count_nodes(&kprobe_ftrace_all) == 2;
+}
+
+/*
+ * A task that is preempted on its way to the only ops of a function does not call the
+ * one that was added meanwhile. Its call counts: the owner changes after a wait, which
+ * comes when later calls reach both.
+ */
+static void ftrace_waits_before_the_owner_changes(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	waits = 0;
+	kunit_activate_static_stub(test, kprobe_ftrace_wait_for_tasks, watch_wait);
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_one", true);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, waits, 0);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	KUNIT_EXPECT_EQ(test, waits, 1);
+	KUNIT_EXPECT_TRUE(test, was_in_both);
+	KUNIT_EXPECT_PTR_EQ(test, owner_in_wait, &kprobe_ftrace_plain);
+
+	unregister_kprobe(&f->post.kp);
+	KUNIT_EXPECT_EQ(test, waits, 2);
+	KUNIT_EXPECT_TRUE(test, was_in_both);
+	KUNIT_EXPECT_PTR_NE(test, owner_in_wait, &kprobe_ftrace_plain);
+	kunit_deactivate_static_stub(test, kprobe_ftrace_wait_for_tasks);
+
+	EXPECT_HITS(test, &f->plain, 3);
+	unregister_kprobe(&f->plain.kp);
+}
+
 /* The claim of the other user concerns only the post handler. */
 static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test)
 {
@@ -594,6 +638,20 @@ static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test
 	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
 	EXPECT_HITS(test, &f->plain, 0);
+
+	/* It is enabled, and still refused; others of the site as well. */
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), -EBUSY);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), -EBUSY);
+	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
+	foreign_release(f);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, &f->post, 3);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, &f->plain, 0);
+	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
 
 	/* The post handler is still there. */
 	unregister_kprobe(&f->more.kp);
@@ -1008,6 +1066,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_claim_goes_with_the_last_post_handler),
 	KUNIT_CASE(ftrace_claim_goes_from_a_shared_ops),
 	KUNIT_CASE(ftrace_claim_goes_with_a_batch_that_fails),
+	KUNIT_CASE(ftrace_waits_before_the_owner_changes),
 	KUNIT_CASE(ftrace_armed_once_the_refused_post_handler_leaves),
 	KUNIT_CASE(ftrace_nomem_old_address_does_not_come_back),
 	KUNIT_CASE(ftrace_nomem_switched_off_later),

@@ -7,7 +7,7 @@
 
 #include <kunit/test.h>
 #include <linux/cache.h>
-#include <linux/crc32.h>
+#include <linux/jhash.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <linux/prandom.h>
@@ -110,8 +110,8 @@ static void call(void (*fn)(void), u64 seed, unsigned int round, struct kpa_resu
 	kpa_call();
 	memcpy(got->state, kpa_state, sizeof(kpa_state));
 	got->state[NR_REGS] &= FLAGS;
-	got->data = crc32(0, data, sizeof(data));
-	got->kpa_data = crc32(0, kpa_data, sizeof(kpa_data));
+	got->data = jhash(data, sizeof(data), 0);
+	got->kpa_data = jhash(kpa_data, sizeof(kpa_data), 0);
 }
 
 static void complain(struct kunit *test, const char *what, const struct kpa_result *got,

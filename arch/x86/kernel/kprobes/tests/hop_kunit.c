@@ -5,7 +5,10 @@
  */
 
 #include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/err.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/memory.h>
 #include <linux/rcupdate.h>
 
@@ -143,7 +146,7 @@ static void hop_avoids_registered_probe(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
-/* How often a task waits for others while a hop is in the text. */
+/* How often a task waits for others; with @hop, only while that is in the text. */
 struct wait_watch {
 	struct kprobe		kp;
 	struct task_struct	*by;
@@ -155,7 +158,7 @@ static int wait_watch_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	struct wait_watch *w = container_of(p, struct wait_watch, kp);
 
-	w->nr += current == w->by && READ_ONCE(*w->hop) == JMP32_INSN_OPCODE;
+	w->nr += current == w->by && (!w->hop || READ_ONCE(*w->hop) == JMP32_INSN_OPCODE);
 	return 0;
 }
 
@@ -217,6 +220,130 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 	unregister_kprobe(&in_padding.kp);
 	unregister_kprobe(&w.kp);
 	wait_for_kprobe_optimizer();
+}
+
+struct batch {
+	struct kprobe		*kps[2];
+	struct completion	done;
+	int			ret;
+};
+
+static int batch_thread(void *data)
+{
+	struct batch *b = data;
+
+	b->ret = register_kprobes(b->kps, ARRAY_SIZE(b->kps));
+	complete_all(&b->done);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/* No grace period of tasks-RCU ends for a while. */
+static int holding_thread(void *data)
+{
+	unsigned long end = jiffies + HZ / 10;
+
+	complete_all(data);
+	while (time_before(jiffies, end))
+		cpu_relax();
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static struct task_struct *hold_grace_periods(struct kunit *test)
+{
+	DECLARE_COMPLETION_ONSTACK(holds);
+	struct task_struct *task = kthread_create(holding_thread, &holds, "kpo_holder");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpumask_last(cpu_online_mask));
+	wake_up_process(task);
+	wait_for_completion(&holds);
+	return task;
+}
+
+/*
+ * A batch wants the padding of two hops. One is in use when it comes, the other is being
+ * prepared meanwhile. They must not come back in turns while the batch waits for tasks.
+ */
+static void hops_move_out_for_a_batch(struct kunit *test)
+{
+	struct kp_watch live = { .kp = { .addr = AT(hop_target_4), .pre_handler = kp_watch_pre } };
+	struct kp_watch fresh = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct wait_watch wait = {
+		.kp = { .symbol_name = WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
+	};
+	struct kp_watch in[2] = {};
+	unsigned long hop[2];
+	int i, round;
+
+	skip_without_padding(test);
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_ASSERT_EQ(test, register_kprobe(&live.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_EQ(test, register_kprobe(&fresh.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, register_kprobe(&wait.kp), 0);
+	hop[0] = op_at(fresh.kp.addr)->optinsn.hop;
+	hop[1] = op_at(live.kp.addr)->optinsn.hop;
+	unregister_kprobe(&fresh.kp);
+	wait_for_kprobe_optimizer();
+
+	for (round = 0; round < 5 && hop[0] && hop[1]; round++) {
+		struct batch b = { .kps = { &in[0].kp, &in[1].kp } };
+		struct task_struct *task, *holder;
+		unsigned long left;
+
+		init_completion(&b.done);
+		for (i = 0; i < ARRAY_SIZE(in); i++)
+			in[i].kp = (struct kprobe) {
+				.addr		= (u8 *)hop[i],
+				.pre_handler	= kp_watch_pre,
+				.post_handler	= kp_nothing_post,
+			};
+		fresh.kp = (struct kprobe) { .addr = AT(hop_target_2),
+					     .pre_handler = kp_watch_pre };
+		holder = hold_grace_periods(test);
+		task = kthread_create(batch_thread, &b, "kpo_batch");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+		wait.nr = 0;
+		wait.by = task;
+		wake_up_process(task);
+		/* It has to wait for the tasks in the detour of the first. */
+		while (is_live(live.kp.addr) && !completion_done(&b.done))
+			schedule_timeout_uninterruptible(1);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&fresh.kp), 0);
+		left = wait_for_completion_timeout(&b.done, 5 * HZ);
+		KUNIT_EXPECT_NE(test, left, 0);
+		/* Once for each hop. */
+		KUNIT_EXPECT_LE(test, wait.nr, 2);
+		unregister_kprobe(&fresh.kp);
+		wait_for_completion(&b.done);
+		kthread_stop(task);
+		kthread_stop(holder);
+		KUNIT_EXPECT_EQ(test, b.ret, 0);
+		unregister_kprobes(b.kps, ARRAY_SIZE(b.kps));
+		wait_for_kprobe_optimizer();
+		/* It may have found other padding. */
+		KUNIT_EXPECT_TRUE(test, is_live(live.kp.addr));
+		unregister_kprobe(&live.kp);
+		wait_for_kprobe_optimizer();
+		live.kp = (struct kprobe) { .addr = AT(hop_target_4),
+					    .pre_handler = kp_watch_pre };
+		KUNIT_EXPECT_EQ(test, register_kprobe(&live.kp), 0);
+		wait_for_kprobe_optimizer();
+		if (!left)
+			break;
+	}
+
+	unregister_kprobe(&wait.kp);
+	unregister_kprobe(&live.kp);
+	wait_for_kprobe_optimizer();
+	if (!hop[0] || !hop[1])
+		kunit_skip(test, "not both have a hop");
 }
 
 /*
@@ -412,6 +539,7 @@ static struct kunit_case hop_cases[] = {
 	KUNIT_CASE(hops_are_not_shared),
 	KUNIT_CASE(hop_avoids_registered_probe),
 	KUNIT_CASE(hop_moves_out_for_new_probe),
+	KUNIT_CASE(hops_move_out_for_a_batch),
 	KUNIT_CASE(hop_is_found_once_padding_is_free),
 	KUNIT_CASE(hop_is_found_once_another_is_gone),
 	KUNIT_CASE(text_is_written_after_cpus_synchronize),

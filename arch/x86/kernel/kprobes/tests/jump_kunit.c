@@ -441,6 +441,73 @@ static void jump_second_probe_after_the_first(struct kunit *test)
 	second_after(test, unregister, true);
 }
 
+/* Another thread registers a probe, which takes long. */
+struct registration {
+	struct kprobe		*p;
+	struct task_struct	*task;
+	int			ret;
+};
+
+static int registering_thread(void *data)
+{
+	struct registration *r = data;
+
+	r->ret = register_kprobe(r->p);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return r->ret;
+}
+
+/*
+ * A task is in the detour of the first, and the call that has registered the second is
+ * still waiting for it. A third, at the same address as the second, waits as well.
+ */
+static void third_joins(struct kunit *test, int (*join)(struct kprobe *p), u32 flags)
+{
+	struct kp_watch a = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
+	struct kp_watch b = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre } };
+	struct kp_watch c = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre,
+				      .flags = flags } };
+	struct stopped *s = stopped_begin(test, false);
+	struct registration r = { .p = &b.kp };
+	unsigned long end = jiffies + 4 * HZ;
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, has_flag(AT(fill), KPROBE_FLAG_JUMP));
+	stop_it(test, s, in_copies);
+
+	r.task = make_thread(test, registering_thread, &r, cpumask_first(cpu_online_mask));
+	wake_up_process(r.task);
+	while (first_byte(b.kp.addr) != INT3_INSN_OPCODE && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_EQ(test, first_byte(b.kp.addr), INT3_INSN_OPCODE);
+
+	/* A user that wants no hits yet has nothing to wait for. */
+	if (flags & KPROBE_FLAG_DISABLED)
+		KUNIT_EXPECT_EQ(test, register_kprobe(&c.kp), 0);
+	KUNIT_EXPECT_FALSE(test, s->may_go);
+	schedule_delayed_work(&s->later, HZ / 10);
+	KUNIT_EXPECT_EQ(test, join(&c.kp), 0);
+	KUNIT_EXPECT_TRUE(test, s->may_go);
+
+	stopped_end(s);
+	KUNIT_EXPECT_EQ(test, kthread_stop(r.task), 0);
+	unregister_kprobe(&c.kp);
+	unregister_kprobe(&b.kp);
+	unregister_kprobe(&a.kp);
+}
+
+static void jump_third_probe_is_registered(struct kunit *test)
+{
+	third_joins(test, register_kprobe, 0);
+}
+
+static void jump_third_probe_is_enabled(struct kunit *test)
+{
+	third_joins(test, enable_kprobe, KPROBE_FLAG_DISABLED);
+}
+
 #ifdef CONFIG_UNWINDER_ORC
 /*
  * Stack traces from registers whose ip follows a PUSH that has not been executed
@@ -857,6 +924,8 @@ static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(jump_second_probe_while_waiting),
 	KUNIT_CASE(jump_second_probe_after_disabling),
 	KUNIT_CASE(jump_second_probe_after_the_first),
+	KUNIT_CASE(jump_third_probe_is_registered),
+	KUNIT_CASE(jump_third_probe_is_enabled),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(jump_traces_before_push),
 #endif
