@@ -91,15 +91,15 @@ struct kprobe_head {
 };
 
 /**
- * find_kprobe() - get_kprobe() without a call
+ * get_kprobe() - find the probe at an address
  * @addr: the address
  *
- * Context: as get_kprobe().
- * Return: as get_kprobe().
+ * Context: any, also NMI; preemption off, or kprobe_mutex held.
+ * Return: the core's probe there, also when it is disabled; else NULL.
  */
-static __always_inline struct kprobe *find_kprobe(unsigned long addr)
+static nokprobe_inline struct kprobe *get_kprobe(void *addr)
 {
-	struct kprobe_head *head = kprobe_table_find(addr);
+	struct kprobe_head *head = kprobe_table_find((unsigned long)addr);
 
 	return head ? &head->kp : NULL;
 }

@@ -13,19 +13,6 @@
 #include "hit.h"
 #include "table.h"
 
-/**
- * get_kprobe() - find the probe at an address
- * @addr: the address
- *
- * Context: any, also NMI; preemption off, or kprobe_mutex held.
- * Return: the core's probe there, also when it is disabled; else NULL.
- */
-struct kprobe *get_kprobe(void *addr)
-{
-	return find_kprobe((unsigned long)addr);
-}
-NOKPROBE_SYMBOL(get_kprobe);
-
 DEFINE_PER_CPU(struct kprobe_fault_owner, kprobe_fault_owner);
 
 static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
