@@ -19,6 +19,14 @@
 #define KPROBE_REENTER		0x04
 #define KPROBE_HIT_SSDONE	0x08
 
+/*
+ * Whether RCU watches at least while a breakpoint exception is handled, and so in handlers.
+ * Unlike with KPROBE_TRAP_IS_WATCHED, it need not watch while the instruction is stepped
+ * in between, after the exception has returned.
+ */
+#define KPROBE_HANDLERS_ARE_WATCHED \
+	(KPROBE_TRAP_IS_WATCHED || IS_ENABLED(CONFIG_KPROBES_WATCHED_HANDLERS))
+
 #ifdef KPROBE_MAX_NESTING
 /**
  * struct prev_kprobe - a hit that another one interrupted
