@@ -15,7 +15,7 @@ help:
 	@echo 'make shell        a shell in the booted x86_64 kernel'
 	@echo 'make series       patches for git am (DIR=where; VERIFY=1 applies, BUILD=1 builds each)'
 	@echo 'make check        checkpatch, sparse, W=1, kernel-doc on our files'
-	@echo 'make bench        what a probe costs, base and ours side by side'
+	@echo 'make bench        what a probe costs, base and ours side by side (ARCH=arm64: hits)'
 	@echo 'make sweep        probes on every 20th instruction of the kernel, under load (EVERY=, SEED=)'
 	@echo 'make coverage     how many probes are optimized, and why others are not (SAMPLE=, ALL=1)'
 	@echo 'make adversary    optimized probes in thousands of random functions (SEEDS=, FUNCTIONS=)'

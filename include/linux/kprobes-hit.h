@@ -19,6 +19,14 @@
 #define KPROBE_REENTER		0x04
 #define KPROBE_HIT_SSDONE	0x08
 
+/*
+ * Whether RCU watches at least while a breakpoint exception is handled, and so in handlers.
+ * Unlike with KPROBE_TRAP_IS_WATCHED, it need not watch while the instruction is stepped
+ * in between, after the exception has returned.
+ */
+#define KPROBE_HANDLERS_ARE_WATCHED \
+	(KPROBE_TRAP_IS_WATCHED || IS_ENABLED(CONFIG_KPROBES_WATCHED_HANDLERS))
+
 #ifdef KPROBE_MAX_NESTING
 /**
  * struct prev_kprobe - a hit that another one interrupted
@@ -91,15 +99,15 @@ struct kprobe_head {
 };
 
 /**
- * find_kprobe() - get_kprobe() without a call
+ * get_kprobe() - find the probe at an address
  * @addr: the address
  *
- * Context: as get_kprobe().
- * Return: as get_kprobe().
+ * Context: any, also NMI; preemption off, or kprobe_mutex held.
+ * Return: the core's probe there, also when it is disabled; else NULL.
  */
-static __always_inline struct kprobe *find_kprobe(unsigned long addr)
+static nokprobe_inline struct kprobe *get_kprobe(void *addr)
 {
-	struct kprobe_head *head = kprobe_table_find(addr);
+	struct kprobe_head *head = kprobe_table_find((unsigned long)addr);
 
 	return head ? &head->kp : NULL;
 }

@@ -36,6 +36,8 @@ struct kprobe_table_entry {
 /**
  * struct kprobe_table - open-addressed hash table from addresses to sites
  * @mask: number of entries - 1
+ * @factor: GOLDEN_RATIO_PRIME; many architectures need more instructions to build the
+ *	    constant than to load it from here
  * @shift: BITS_PER_LONG - log2 of the number of entries
  * @used: entries with an address
  * @live: entries with a site
@@ -44,7 +46,8 @@ struct kprobe_table_entry {
  */
 struct kprobe_table {
 	unsigned long			mask;
-	unsigned int			shift;
+	unsigned long			factor;
+	unsigned long			shift;
 	unsigned int			used;
 	unsigned int			live;
 	struct rcu_head			rcu;
@@ -57,7 +60,7 @@ extern struct kprobe_table __rcu *kprobe_table;
 static __always_inline unsigned long
 kprobe_table_home(const struct kprobe_table *t, unsigned long addr)
 {
-	return (addr * GOLDEN_RATIO_PRIME) >> t->shift;
+	return (addr * t->factor) >> t->shift;
 }
 
 /**

@@ -290,7 +290,6 @@ int enable_kprobe(struct kprobe *p);
 int disable_kprobe(struct kprobe *p);
 
 /* For code built into the kernel; documented at their definitions. */
-struct kprobe *get_kprobe(void *addr);
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset);
 bool within_kprobe_blacklist(unsigned long addr);

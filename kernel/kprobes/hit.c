@@ -13,19 +13,6 @@
 #include "hit.h"
 #include "table.h"
 
-/**
- * get_kprobe() - find the probe at an address
- * @addr: the address
- *
- * Context: any, also NMI; preemption off, or kprobe_mutex held.
- * Return: the core's probe there, also when it is disabled; else NULL.
- */
-struct kprobe *get_kprobe(void *addr)
-{
-	return find_kprobe((unsigned long)addr);
-}
-NOKPROBE_SYMBOL(get_kprobe);
-
 DEFINE_PER_CPU(struct kprobe_fault_owner, kprobe_fault_owner);
 
 static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
@@ -79,6 +66,13 @@ static void kprobe_count_miss_of_users(struct kprobe_site *site, enum kprobe_mis
 }
 NOKPROBE_SYMBOL(kprobe_count_miss_of_users);
 
+/* A constant where all sites are breakpoints. */
+static nokprobe_inline bool is_breakpoint(struct kprobe_site *site)
+{
+	return (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && !IS_ENABLED(CONFIG_OPTPROBES)) ||
+	       site->kind == KPROBE_SITE_BREAKPOINT;
+}
+
 /*
  * Handlers may use RCU, and RCU frees their probes. Sites of ftrace and detours are
  * also hit where RCU does not watch. So are breakpoints on architectures whose
@@ -89,8 +83,53 @@ NOKPROBE_SYMBOL(kprobe_count_miss_of_users);
  */
 static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 {
-	return (KPROBE_TRAP_IS_WATCHED && site->kind == KPROBE_SITE_BREAKPOINT) ||
+	return (KPROBE_HANDLERS_ARE_WATCHED && is_breakpoint(site)) ||
 	       kprobe_rcu_is_watching() || site->trampoline;
+}
+
+/* Users cannot be called, or are several, or lockdep is to check what they do. */
+static noinline int kprobe_site_pre_slow(struct kprobe_site *site, struct pt_regs *regs)
+{
+	struct kprobe *p;
+	int ret;
+
+	if (unlikely(!may_call_users(site))) {
+		kprobe_count_miss_of_users(site, KPROBE_MISS_RCU);
+		return 0;
+	}
+
+	for_each_user(p, site) {
+		ret = call_pre(p, regs);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+NOKPROBE_SYMBOL(kprobe_site_pre_slow);
+
+static noinline void kprobe_site_post_slow(struct kprobe_site *site, struct pt_regs *regs)
+{
+	struct kprobe *p;
+
+	if (unlikely(!may_call_users(site)))
+		return;
+
+	for_each_user(p, site)
+		call_post(p, regs);
+}
+NOKPROBE_SYMBOL(kprobe_site_post_slow);
+
+/*
+ * The one user that can be called without further tests, or NULL: it is enabled, and has
+ * a pre handler and no fault handler.
+ */
+static nokprobe_inline struct kprobe *callable_sole(struct kprobe_site *site)
+{
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING) || unlikely(!may_call_users(site)))
+		return NULL;
+
+	return rcu_dereference_raw(site->head.sole);
 }
 
 /**
@@ -107,26 +146,13 @@ static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_site *site = kprobe_to_site(kp);
-	struct kprobe *p;
-	int ret;
+	struct kprobe *p = callable_sole(site);
 
-	if (unlikely(!may_call_users(site))) {
-		kprobe_count_miss_of_users(site, KPROBE_MISS_RCU);
-		return 0;
-	}
-
-	/* It is enabled, and has a pre handler and no fault handler. */
-	p = rcu_dereference_raw(site->head.sole);
-	if (likely(p) && !IS_ENABLED(CONFIG_PROVE_LOCKING))
+	/* Only tail calls, so that no register has to be saved. */
+	if (likely(p))
 		return p->pre_handler(p, regs);
 
-	for_each_user(p, site) {
-		ret = call_pre(p, regs);
-		if (ret)
-			return ret;
-	}
-
-	return 0;
+	return kprobe_site_pre_slow(site, regs);
 }
 NOKPROBE_SYMBOL(kprobe_site_pre_handler);
 
@@ -146,7 +172,7 @@ NOKPROBE_SYMBOL(kprobe_miss_unwatched);
  * kprobe_site_post_handler() - call the post handlers of all users
  * @kp: the probe of a site
  * @regs: state after the probed instruction
- * @flags: unused
+ * @flags: passed on; 0 for all architectures
  *
  * Context: hit path.
  */
@@ -154,13 +180,12 @@ void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
 			      unsigned long flags)
 {
 	struct kprobe_site *site = kprobe_to_site(kp);
-	struct kprobe *p;
+	struct kprobe *p = callable_sole(site);
 
-	if (unlikely(!may_call_users(site)))
-		return;
-
-	for_each_user(p, site)
-		call_post(p, regs);
+	if (unlikely(!p))
+		kprobe_site_post_slow(site, regs);
+	else if (likely(p->post_handler))
+		p->post_handler(p, regs, flags);
 }
 NOKPROBE_SYMBOL(kprobe_site_post_handler);
 

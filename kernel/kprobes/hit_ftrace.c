@@ -38,7 +38,7 @@ static nokprobe_inline bool ops_owns(struct kprobe *p, const struct ftrace_ops *
 static noinline void kprobe_ftrace_unwatched(unsigned long ip, const struct ftrace_ops *ops)
 {
 	struct kprobe_rcu_state state = kprobe_rcu_enter();
-	struct kprobe *p = find_kprobe(ip);
+	struct kprobe *p = get_kprobe((void *)ip);
 
 	if (p && ops_owns(p, ops)) {
 		if (kprobe_running())
@@ -85,7 +85,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		goto out;
 	}
 
-	p = find_kprobe(ip);
+	p = get_kprobe((void *)ip);
 	if (unlikely(!p) || !ops_owns(p, ops))
 		goto out;
 
@@ -119,7 +119,7 @@ static nokprobe_inline bool is_handled(unsigned long ip, const struct ftrace_ops
 	if (likely(!READ_ONCE(kprobe_ftrace_check_owner)))
 		return true;
 
-	p = find_kprobe(ip);
+	p = get_kprobe((void *)ip);
 	return p && ops_owns(p, ops);
 }
 

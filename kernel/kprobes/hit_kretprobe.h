@@ -54,7 +54,7 @@ static noinline void kretprobe_miss_unwatched(struct kretprobe_instance *ri)
 	struct kprobe *kp;
 
 	if (rp) {
-		kp = find_kprobe((unsigned long)rp->kp.addr);
+		kp = get_kprobe(rp->kp.addr);
 		if (kp)
 			kprobe_site_count_miss(kprobe_to_site(kp), KPROBE_MISS_RCU);
 		kretprobe_count_miss(rp);

@@ -361,6 +361,43 @@ static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 }
 NOKPROBE_SYMBOL(kretprobe_return_slow);
 
+/* Exactly one hook on the frame, the newest one, and outside of any hit. */
+static nokprobe_inline bool is_plain_return(struct llist_node *node, void *fp)
+{
+	return node && llist_to_instance(node)->fp == fp &&
+	       !is_stacked(llist_to_instance(node)) &&
+	       !kprobe_running() && kprobe_rcu_is_watching();
+}
+
+/* A return to the trampoline, perhaps inside a hit. Preemption is off. */
+static nokprobe_inline unsigned long kretprobe_return(struct pt_regs *regs, void *fp)
+{
+	struct llist_node *node = current->kretprobe_instances.first;
+	struct kretprobe_instance *ri;
+	unsigned long ret_addr;
+	struct kretprobe *rp;
+
+	if (unlikely(!is_plain_return(node, fp)))
+		return kretprobe_return_slow(regs, fp);
+
+	ri = llist_to_instance(node);
+	ret_addr = (unsigned long)ri->ret_addr;
+	instruction_pointer_set(regs, ret_addr);
+	arch_kretprobe_restore_return(regs, ret_addr);
+
+	rp = kretprobe_of(ri);
+	if (likely(rp && rp->handler))
+		kretprobe_call_handler_alone(rp, ri, regs);
+
+	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
+	/* First the copies that unwinders read, then the instance that they look up. */
+	barrier();
+	WRITE_ONCE(current->kretprobe_instances.first, node->next);
+	kretprobe_pool_put(ri);
+
+	return ret_addr;
+}
+
 #ifdef CONFIG_KRETPROBE_NATIVE
 
 /* Does it need only an instance and the frame? */
@@ -427,15 +464,6 @@ bool kretprobe_is_alone(struct kprobe *kp)
 	return is_plain(rcu_dereference_raw(head->sole));
 }
 
-/* Exactly one hook on the frame, the newest one, and outside of any hit. */
-static nokprobe_inline bool is_plain_return(struct llist_node *node,
-					    struct pt_regs *regs)
-{
-	return node && llist_to_instance(node)->fp == arch_kretprobe_frame(regs) &&
-	       !is_stacked(llist_to_instance(node)) &&
-	       !kprobe_running() && kprobe_rcu_is_watching();
-}
-
 /**
  * kretprobe_native_handler() - a hooked function has returned
  * @regs: state after the return
@@ -447,32 +475,8 @@ static nokprobe_inline bool is_plain_return(struct llist_node *node,
  */
 void kretprobe_native_handler(struct pt_regs *regs)
 {
-	struct kretprobe_instance *ri;
-	struct llist_node *node;
-	unsigned long ret_addr;
-	struct kretprobe *rp;
-
 	preempt_disable_notrace();
-	node = current->kretprobe_instances.first;
-
-	if (likely(is_plain_return(node, regs))) {
-		ri = llist_to_instance(node);
-		ret_addr = (unsigned long)ri->ret_addr;
-		instruction_pointer_set(regs, ret_addr);
-		arch_kretprobe_restore_return(regs, ret_addr);
-
-		rp = kretprobe_of(ri);
-		if (likely(rp && rp->handler))
-			kretprobe_call_handler_alone(rp, ri, regs);
-
-		/* The address is back on the stack. */
-		barrier();
-		WRITE_ONCE(current->kretprobe_instances.first, node->next);
-		kretprobe_pool_put(ri);
-	} else {
-		kretprobe_return_slow(regs, arch_kretprobe_frame(regs));
-	}
-
+	kretprobe_return(regs, arch_kretprobe_frame(regs));
 	preempt_enable_notrace();
 }
 NOKPROBE_SYMBOL(kretprobe_native_handler);
@@ -513,7 +517,7 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
 	unsigned long ret_addr;
 
 	preempt_disable_notrace();
-	ret_addr = kretprobe_return_slow(regs, frame_pointer);
+	ret_addr = kretprobe_return(regs, frame_pointer);
 	preempt_enable_notrace();
 
 	return ret_addr;

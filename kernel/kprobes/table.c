@@ -31,6 +31,7 @@ static union {
 } first = {
 	.t = {
 		.mask	= FIRST_SIZE - 1,
+		.factor	= GOLDEN_RATIO_PRIME,
 		.shift	= BITS_PER_LONG - ilog2(FIRST_SIZE),
 	},
 };
@@ -60,6 +61,7 @@ static struct kprobe_table *table_alloc(unsigned long size)
 		return NULL;
 
 	t->mask = size - 1;
+	t->factor = GOLDEN_RATIO_PRIME;
 	t->shift = BITS_PER_LONG - ilog2(size);
 	return t;
 }

@@ -278,7 +278,7 @@ static void blacklist_shows_all(struct kunit *test)
 			fn_addr(kp_bl_marked),
 			(unsigned long)marked_variant,
 			(unsigned long)free_variant,
-			fn_addr(get_kprobe),
+			fn_addr(kprobe_busy_begin),
 		},
 	};
 
@@ -424,7 +424,6 @@ struct hit_function {
 };
 
 static const struct hit_function hit_path[] = {
-	{ "get_kprobe",				true },
 	{ "kprobe_site_pre_handler",		true },
 	{ "kprobe_site_post_handler",		true },
 	{ "kprobe_site_fault_handler",		true },

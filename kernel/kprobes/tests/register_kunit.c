@@ -127,7 +127,7 @@ static void register_operations_if_one_is_refused(struct kunit *test)
 
 	/* Both have been vetted, but the first is on the blacklist. */
 	t->refused = NULL;
-	t->a.symbol_name = "get_kprobe";
+	t->a.symbol_name = "kprobe_busy_begin";
 	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -EINVAL);
 	KUNIT_EXPECT_STREQ(test, logged(t), "vavbdadb");
 }

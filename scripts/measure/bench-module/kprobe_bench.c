@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cost of probes on x86_64, in guest instructions.
+ * The cost of probes, in guest instructions.
  *
- * Meant for QEMU's "-icount shift=0", where the time stamp counter advances by
- * one for each instruction that the guest executes. Uses only API that the base
- * has, too. Each result is one line "kprobe_bench: row NAME N".
+ * Meant for QEMU's "-icount shift=0", where the clock advances by one for each
+ * instruction that the guest executes. Uses only API that the base has, too. Each
+ * result is one line "kprobe_bench: row NAME N".
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,7 +19,8 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
-#include <asm/msr.h>
+
+#include "arch.h"
 
 #define LOOPS	1000
 #define RUNS	7
@@ -27,6 +28,10 @@
 static bool big;
 module_param(big, bool, 0444);
 MODULE_PARM_DESC(big, "also register 10,000 in one call, and 1,000 one by one");
+
+static bool hits_only;
+module_param(hits_only, bool, 0444);
+MODULE_PARM_DESC(hits_only, "no registrations, and nothing else that is specific to x86");
 
 static bool optimized;
 module_param(optimized, bool, 0444);
@@ -52,26 +57,21 @@ struct target {
 /* entry_targets[] and mid_targets[], made by scripts/measure/bench. */
 #include "targets.h"
 
-/*
- * An ENDBR does not count as the first instruction, so the probe is after it.
- * BT with an immediate bit number is a common form that the base steps.
- */
 #define BENCH_FUNCTION(name, insn)					\
-asm(".pushsection .text, \"ax\", @progbits\n"				\
+asm(".pushsection .text, \"ax\"\n"					\
     ".balign 16\n"							\
     ".globl " #name "\n"						\
-    ".type " #name ", @function\n"					\
+    ".type " #name ", %function\n"					\
     #name ":\n"								\
-    "	endbr64\n"							\
+    "	" BENCH_LANDING "\n"						\
     "	" insn "\n"							\
     "	ret\n"								\
     ".size " #name ", . - " #name "\n"					\
     ".popsection\n");							\
 void name(void)
 
-BENCH_FUNCTION(bench_stepped, "btl $3, %eax");
-/* Room for a jump, so that it can be optimized as well. */
-BENCH_FUNCTION(bench_boosted, "mov %rdi, %rax; nop; nop; nop; nop");
+BENCH_FUNCTION(bench_stepped, BENCH_STEPPED);
+BENCH_FUNCTION(bench_quick, BENCH_QUICK);
 
 /* Starts with an ftrace site. */
 static noinline void bench_ftrace(void)
@@ -93,6 +93,10 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
+static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static int ignore_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	return 0;
@@ -107,10 +111,10 @@ static noinline notrace u64 loop_cost(void (*fn)(void))
 
 	for (run = 0; run < RUNS; run++) {
 		local_irq_save(flags);
-		start = rdtsc();
+		start = bench_clock();
 		for (i = 0; i < LOOPS; i++)
 			fn();
-		cost = rdtsc() - start;
+		cost = bench_clock() - start;
 		local_irq_restore(flags);
 		best = min(best, cost);
 	}
@@ -162,7 +166,7 @@ static bool __init jump_at(void *addr)
 	int i;
 
 	for (i = 0; i < 100; i++) {
-		if (*(u8 *)addr == 0xe9)
+		if (bench_is_jump(addr))
 			return true;
 		msleep(20);
 	}
@@ -187,9 +191,9 @@ static u64 __init unregister_many(struct kprobe **kps, int nr)
 
 	for (i = 0; addrs && i < nr; i++)
 		addrs[i] = kps[i]->addr;
-	start = rdtsc();
+	start = bench_clock();
 	unregister_kprobes(kps, nr);
-	cost = rdtsc() - start;
+	cost = bench_clock() - start;
 	for (i = 0; addrs && i < nr; i++)
 		kps[i]->addr = addrs[i];
 	kvfree(addrs);
@@ -203,9 +207,9 @@ static int __init register_many(struct kprobe **kps, int nr, u32 flags, u64 *cos
 
 	for (i = 0; i < nr; i++)
 		clean(kps[i], kps[i]->addr, flags);
-	start = rdtsc();
+	start = bench_clock();
 	ret = register_kprobes(kps, nr);
-	*cost = rdtsc() - start;
+	*cost = bench_clock() - start;
 	if (ret)
 		pr_err("registration of %d failed: %d\n", nr, ret);
 
@@ -233,7 +237,8 @@ static int __init crowded_row(const char *name, void (*fn)(void), u64 bare)
 	return ret;
 }
 
-static int __init k_row(const char *name, void (*fn)(void), unsigned int offset)
+static int __init k_row(const char *name, void (*fn)(void), unsigned int offset,
+			kprobe_post_handler_t post)
 {
 	struct kprobe *kp = kzalloc(sizeof(*kp), GFP_KERNEL);
 	u64 bare = loop_cost(fn);
@@ -245,6 +250,7 @@ static int __init k_row(const char *name, void (*fn)(void), unsigned int offset)
 	kp->addr = (void *)fn;
 	kp->offset = offset;
 	kp->pre_handler = count_pre;
+	kp->post_handler = post;
 	ret = register_kprobe(kp);
 	if (ret) {
 		pr_err("%s: registration failed: %d\n", name, ret);
@@ -344,7 +350,7 @@ static int __init single_rows(struct kprobe **kps, const char *what, int nr)
 
 	for (i = 0; i < nr; i++)
 		clean(kps[i], kps[i]->addr, 0);
-	start = rdtsc();
+	start = bench_clock();
 	for (i = 0; i < nr; i++) {
 		ret = register_kprobe(kps[i]);
 		if (ret) {
@@ -353,7 +359,7 @@ static int __init single_rows(struct kprobe **kps, const char *what, int nr)
 			return ret;
 		}
 	}
-	cost = rdtsc() - start;
+	cost = bench_clock() - start;
 	scnprintf(name, sizeof(name), "reg-%s-single-%d", what, nr);
 	row(name, div_u64(cost, nr));
 
@@ -388,14 +394,14 @@ static int __init filter_rows(struct kprobe **kps, int nr)
 		return ret;
 	}
 
-	start = rdtsc();
+	start = bench_clock();
 	for (i = 1; i < nr && !ret; i++)
 		ret = ftrace_set_filter_ip(&bench_ops, (unsigned long)kps[i]->addr, 0, 0);
-	come = rdtsc() - start;
-	start = rdtsc();
+	come = bench_clock() - start;
+	start = bench_clock();
 	for (i = 1; i < nr && !ret; i++)
 		ret = ftrace_set_filter_ip(&bench_ops, (unsigned long)kps[i]->addr, 1, 0);
-	go = rdtsc() - start;
+	go = bench_clock() - start;
 
 	unregister_ftrace_function(&bench_ops);
 	ftrace_free_filter(&bench_ops);
@@ -469,16 +475,45 @@ static struct kprobe **__init kprobes_alloc(int nr)
 }
 
 static const struct {
-	const char	*name, *crowded;
-	void		(*fn)(void);
-	unsigned int	offset;
-	bool		returns;
+	const char		*name, *crowded;
+	void			(*fn)(void);
+	unsigned int		offset;
+	bool			ftrace, returns;
+	kprobe_post_handler_t	post;
 } hit_rows[] __initconst = {
-	{ "k-stepped", "k-stepped-10000", bench_stepped, 4 },
-	{ "k-boosted", "k-boosted-10000", bench_boosted, 4 },
-	{ "k-ftrace", "k-ftrace-10000", bench_ftrace, 0 },
-	{ "r-boosted", "r-boosted-10000", bench_boosted, 0, true },
-	{ "r-ftrace", "r-ftrace-10000", bench_ftrace, 0, true },
+	{
+		.name	= "k-stepped",
+		.crowded = "k-stepped-10000",
+		.fn	= bench_stepped,
+		.offset	= BENCH_LANDING_SIZE,
+	}, {
+		.name	= "k-" BENCH_QUICK_NAME,
+		.crowded = "k-" BENCH_QUICK_NAME "-10000",
+		.fn	= bench_quick,
+		.offset	= BENCH_LANDING_SIZE,
+	}, {
+		.name	= "k-post",
+		.crowded = "k-post-10000",
+		.fn	= bench_stepped,
+		.offset	= BENCH_LANDING_SIZE,
+		.post	= ignore_post,
+	}, {
+		.name	= "k-ftrace",
+		.crowded = "k-ftrace-10000",
+		.fn	= bench_ftrace,
+		.ftrace	= true,
+	}, {
+		.name	= "r-" BENCH_RETURN_NAME,
+		.crowded = "r-" BENCH_RETURN_NAME "-10000",
+		.fn	= bench_quick,
+		.returns = true,
+	}, {
+		.name	= "r-ftrace",
+		.crowded = "r-ftrace-10000",
+		.fn	= bench_ftrace,
+		.ftrace	= true,
+		.returns = true,
+	},
 };
 
 static int __init measure_hits(void)
@@ -488,8 +523,10 @@ static int __init measure_hits(void)
 	for (i = 0; i < ARRAY_SIZE(hit_rows) && !ret; i++) {
 		const char *name = crowd ? hit_rows[i].crowded : hit_rows[i].name;
 
+		if (hit_rows[i].ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+			continue;
 		ret = hit_rows[i].returns ? r_row(name, hit_rows[i].fn) :
-		      k_row(name, hit_rows[i].fn, hit_rows[i].offset);
+		      k_row(name, hit_rows[i].fn, hit_rows[i].offset, hit_rows[i].post);
 	}
 
 	return ret;
@@ -501,7 +538,7 @@ static int __init crowd_row(const char *name, struct kprobe **kps, int nr)
 
 	crowd = kps;
 	crowd_size = nr;
-	ret = name ? k_row(name, bench_stepped, 4) : measure_hits();
+	ret = name ? k_row(name, bench_stepped, BENCH_LANDING_SIZE, NULL) : measure_hits();
 	crowd = NULL;
 	return ret;
 }
@@ -527,7 +564,7 @@ static int together_thread(void *unused)
 
 	wait_for_completion(&together_go);
 	for (i = 0; i < TOGETHER_LOOPS; i++)
-		bench_boosted();
+		bench_quick();
 	complete(&together_done);
 	return 0;
 }
@@ -549,18 +586,18 @@ static u64 __init together_cost(int cpus)
 	}
 	msleep(100);
 
-	start = rdtsc();
+	start = bench_clock();
 	complete_all(&together_go);
 	for (i = 0; i < cpus; i++)
 		wait_for_completion(&together_done);
-	return div_u64(rdtsc() - start, cpus * TOGETHER_LOOPS);
+	return div_u64(bench_clock() - start, cpus * TOGETHER_LOOPS);
 }
 
 static int __init together_rows(void)
 {
 	static const int cpus[] = { 1, 4 };
 	struct kretprobe rp = {
-		.kp.addr	= (void *)bench_boosted,
+		.kp.addr	= (void *)bench_quick,
 		.handler	= together_return,
 		.maxactive	= 16,
 	};
@@ -597,7 +634,8 @@ static atomic_t syncs, tasks_waits;
 
 static int count_sync(struct kprobe *p, struct pt_regs *regs)
 {
-	if (regs->si == sync_fn)
+	/* The second argument. */
+	if (regs_get_kernel_argument(regs, 1) == sync_fn)
 		atomic_inc(&syncs);
 	return 0;
 }
@@ -630,11 +668,8 @@ static int __init jumps_at(struct kprobe **kps, int nr)
 {
 	int i, n = 0;
 
-	for (i = 0; i < nr; i++) {
-		u8 first = READ_ONCE(*(u8 *)kps[i]->addr);
-
-		n += first == 0xe9 || first == 0xeb;
-	}
+	for (i = 0; i < nr; i++)
+		n += bench_is_jump(kps[i]->addr);
 	return n;
 }
 
@@ -759,14 +794,30 @@ static int __init many(void)
 	return ret ?: crowd_row(NULL, kps, mid);
 }
 
+static int __init crowded_hits(void)
+{
+	struct kprobe **kps = kprobes_alloc(max_targets());
+	int nr;
+
+	if (!kps)
+		return -ENOMEM;
+
+	nr = accepted(kps, 10000, mid_targets, ARRAY_SIZE(mid_targets), false);
+	if (nr < 10000)
+		return -ENOENT;
+
+	crowd_flags = KPROBE_FLAG_DISABLED;
+	return crowd_row(NULL, kps, nr);
+}
+
 static int __init kprobe_bench_init(void)
 {
 	int ret;
 
 	if (optimized) {
-		ret = k_row("k-optimized", bench_boosted, 4);
-		ret = ret ?: r_row("r-optimized", bench_boosted);
-		return ret ?: traced ? 0 : optimizer();
+		ret = k_row("k-optimized", bench_quick, BENCH_LANDING_SIZE, NULL);
+		ret = ret ?: r_row("r-optimized", bench_quick);
+		return ret ?: traced || hits_only ? 0 : optimizer();
 	}
 	if (together)
 		return together_rows();
@@ -774,7 +825,9 @@ static int __init kprobe_bench_init(void)
 		return hold_many();
 
 	ret = measure_hits();
-	return ret ?: traced ? 0 : many();
+	if (ret || traced)
+		return ret;
+	return hits_only ? crowded_hits() : many();
 }
 module_init(kprobe_bench_init);
 

@@ -48,7 +48,7 @@ check "perf counts in the middle of the function" says 100 client perf -o $MID $
 check "perf does not probe what is not there" \
 	says "perf_event_open: error 2" client perf no_such_function
 check "perf does not probe what must not be probed" \
-	says "perf_event_open: error 22" client perf get_kprobe
+	says "perf_event_open: error 22" client perf kprobe_busy_begin
 check "perf does not probe a return in the middle" \
 	says "perf_event_open: error 22" client perf -r -o $MID $FN
 

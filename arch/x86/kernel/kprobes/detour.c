@@ -89,7 +89,7 @@ void kprobe_avoid_jump(struct pt_regs *regs)
 	unsigned int i;
 
 	for (i = 1; i < JMP32_INSN_SIZE; i++) {
-		struct kprobe *p = find_kprobe(regs->ip - i);
+		struct kprobe *p = get_kprobe((void *)(regs->ip - i));
 
 		if (p && READ_ONCE(p->flags) & KPROBE_FLAG_DETOUR) {
 			regs->ip = detour_of_ip(p, regs->ip);

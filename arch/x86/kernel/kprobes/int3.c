@@ -95,7 +95,7 @@ NOKPROBE_SYMBOL(kprobe_unwind_ip);
  */
 unsigned long kprobe_unwind_trap_ip(unsigned long ip)
 {
-	struct kprobe *p = find_kprobe(ip - INT3_INSN_SIZE);
+	struct kprobe *p = get_kprobe((void *)(ip - INT3_INSN_SIZE));
 
 	if (p && (kprobe_is_boosted(p) || !kprobe_op_is_emulated(p->ainsn.op)))
 		return (unsigned long)p->addr;
@@ -196,7 +196,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	if (user_mode(regs))
 		return 0;
 
-	p = find_kprobe(addr);
+	p = get_kprobe((void *)addr);
 	if (unlikely(!p))
 		return kprobe_step_end(regs, addr);
 

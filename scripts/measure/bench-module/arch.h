@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the benchmark needs to know of an architecture:
+ *
+ * bench_clock()	advances by one for each guest instruction under "-icount shift=0"
+ * bench_is_jump()	is there the jump of an optimized probe?
+ * BENCH_LANDING	what each function starts with, not counted as its first
+ *			instruction, and its size
+ * BENCH_STEPPED	an instruction that the base steps
+ * BENCH_QUICK		one that it need not step, with room for an optimized probe, and
+ *			what it does instead: the names of rows
+ * BENCH_RETURN		what it does with the instruction at the entry of BENCH_QUICK,
+ *			where the return probe is
+ */
+#ifndef _KPROBE_BENCH_ARCH_H
+#define _KPROBE_BENCH_ARCH_H
+
+#include <linux/types.h>
+
+#if defined(CONFIG_X86_64)
+
+#include <asm/msr.h>
+
+#define BENCH_LANDING		"endbr64"
+#define BENCH_LANDING_SIZE	4
+/* With an immediate bit number, a common form that the base steps. */
+#define BENCH_STEPPED		"btl $3, %eax"
+#define BENCH_QUICK		"mov %rdi, %rax; nop; nop; nop; nop"
+#define BENCH_QUICK_NAME	"boosted"
+/* The base moves the probe to after the landing pad. */
+#define BENCH_RETURN_NAME	"boosted"
+
+static inline u64 bench_clock(void)
+{
+	return rdtsc();
+}
+
+static inline bool bench_is_jump(void *addr)
+{
+	u8 first = READ_ONCE(*(u8 *)addr);
+
+	return first == 0xe9 || first == 0xeb;
+}
+
+#elif defined(CONFIG_ARM64)
+
+#include <linux/timekeeping.h>
+
+#define BENCH_LANDING		"bti c"
+#define BENCH_LANDING_SIZE	4
+#define BENCH_STEPPED		"add x0, x0, #1"
+#define BENCH_QUICK		"adr x0, ."
+#define BENCH_QUICK_NAME	"simulated"
+/* The landing pad itself. */
+#define BENCH_RETURN_NAME	"stepped"
+
+/* The counter is coarser; calls of a loop make up for that. */
+static inline u64 bench_clock(void)
+{
+	return ktime_get_raw_fast_ns();
+}
+
+/* There are no optimized probes. */
+static inline bool bench_is_jump(void *addr)
+{
+	return false;
+}
+
+#endif
+
+#endif /* _KPROBE_BENCH_ARCH_H */
