@@ -477,6 +477,18 @@ static const struct hit_function hit_path[] = {
 	{ "arch_rethook_trampoline",		ON(RETHOOK) },
 #endif
 	{ "arch_rethook_trampoline_callback",	ON(RETHOOK) && !ON(PPC) },
+	/* Returns of the hit path itself go through one of these. */
+	{ "__x86_return_thunk",			ON(X86) },
+	{ "its_return_thunk",			ON(MITIGATION_ITS) },
+	{ "call_depth_return_thunk",		ON(MITIGATION_CALL_DEPTH_TRACKING) },
+	{ "retbleed_return_thunk",		ON(MITIGATION_UNRET_ENTRY) },
+	{ "retbleed_untrain_ret",		ON(MITIGATION_UNRET_ENTRY) },
+	{ "srso_return_thunk",			ON(MITIGATION_SRSO) },
+	{ "srso_safe_ret",			ON(MITIGATION_SRSO) },
+	{ "srso_untrain_ret",			ON(MITIGATION_SRSO) },
+	{ "srso_alias_return_thunk",		ON(MITIGATION_SRSO) },
+	{ "srso_alias_safe_ret",		ON(MITIGATION_SRSO) },
+	{ "srso_alias_untrain_ret",		ON(MITIGATION_RETHUNK) },
 };
 
 static void blacklist_covers_hit_path(struct kunit *test)

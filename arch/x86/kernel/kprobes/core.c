@@ -302,6 +302,25 @@ void arch_disarm_kprobes(struct list_head *kps)
 }
 
 /*
+ * Returns are patched at boot to go through one of these, also those of the hit path
+ * itself before it has set the current probe. Others overlap them. Not all of these are
+ * marked in retpoline.S, and not all exist everywhere.
+ */
+static const char * const return_thunks[] __initconst = {
+	"__x86_return_thunk",
+	"call_depth_return_thunk",
+	"its_return_thunk",
+	"retbleed_return_thunk",
+	"retbleed_untrain_ret",
+	"srso_alias_return_thunk",
+	"srso_alias_safe_ret",
+	"srso_alias_untrain_ret",
+	"srso_return_thunk",
+	"srso_safe_ret",
+	"srso_untrain_ret",
+};
+
+/*
  * A CPU that comes up or wakes up runs these before it has its IDT and its per-CPU data,
  * or before RCU covers it; it runs some of them when it goes down. Hibernation first
  * copies some of them. Not all exist everywhere.
@@ -347,7 +366,8 @@ int __init arch_populate_kprobe_blacklist(void)
 	if (ret)
 		return ret;
 
-	ret = kprobe_blacklist_names(waking_path, ARRAY_SIZE(waking_path));
+	ret = kprobe_blacklist_names(return_thunks, ARRAY_SIZE(return_thunks)) ?:
+	      kprobe_blacklist_names(waking_path, ARRAY_SIZE(waking_path));
 	if (ret)
 		return ret;
 
