@@ -323,37 +323,65 @@ static const char * const return_thunks[] __initconst = {
 /*
  * A CPU that comes up or wakes up runs these before it has its IDT and its per-CPU data,
  * or before RCU covers it; it runs some of them when it goes down. Hibernation first
- * copies some of them. Not all exist everywhere.
+ * copies some of them. Inline functions are called out of line as the native variants of
+ * hypervisors' hooks. Not all exist everywhere.
  */
 static const char * const waking_path[] __initconst = {
+	"__restore_processor_state",
 	"common_startup_64",
 	"core_restore_code",
 	"cpu_init",
 	"cpu_init_exception_handling",
+	"cpu_init_fred_exceptions",
+	"cpu_init_fred_rsps",
 	"cpuhp_ap_sync_alive",
 	"cr4_init",
+	"cr4_update_irqsoff",
 	"do_suspend_lowlevel",
+	"do_trace_read_msr",
+	"do_trace_write_msr",
 	"early_setup_idt",
 	"fpu__init_cpu",
 	"fpu__init_cpu_generic",
 	"fpu__init_cpu_xstate",
+	"idt_invalidate",
 	"load_current_idt",
 	"load_direct_gdt",
 	"load_ucode_ap",
+	"native_load_gdt",
+	"native_load_idt",
+	"native_load_tr_desc",
+	"native_read_msr",
+	"native_write_cr0",
+	"native_write_cr3",
+	"native_write_cr4",
+	"native_write_gdt_entry",
+	"native_write_msr",
 	"restore_image",
 	"restore_processor_state",
 	"restore_registers",
 	"ret_point",
 	"secondary_startup_64",
 	"secondary_startup_64_no_verify",
+	"setup_ghcb",
 	"sev_verify_cbit",
+	"snp_register_ghcb_early",
+	"snp_register_per_cpu_ghcb",
 	"soft_restart_cpu",
 	"start_secondary",
 	"startup_32_smp",
+	"startup_64_load_idt",
 	"tboot_shutdown",
 	"verify_cpu",
 	"wakeup_long64",
 	"wakeup_pmode_return",
+#ifdef CONFIG_X86_32
+	"__flush_tlb_all",
+	"__flush_tlb_global",
+	"flush_tlb_local",
+	"native_flush_tlb_global",
+	"native_flush_tlb_local",
+#endif
 };
 
 int __init arch_populate_kprobe_blacklist(void)

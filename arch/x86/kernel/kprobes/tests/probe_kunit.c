@@ -304,6 +304,51 @@ static void probe_area_is_blacklisted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
 }
 
+/*
+ * What a CPU calls before it has loaded its IDT, and whether this kernel has it. Some of
+ * these are inlined, unless they are the default of a hypervisor's hook.
+ */
+static const struct waking {
+	const char	*name;
+	bool		exists;
+} waking[] = {
+	{ "native_write_cr4",		true },
+	{ "native_write_cr0",		true },
+	{ "cr4_update_irqsoff",		true },
+	{ "get_cpu_entry_area",		true },
+	{ "load_current_idt",		true },
+	{ "do_trace_write_msr",		IS_ENABLED(CONFIG_TRACEPOINTS) },
+	{ "restore_processor_state",	IS_ENABLED(CONFIG_PM_SLEEP) },
+	{ "__restore_processor_state",	false },
+	{ "native_write_msr",		IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "native_write_cr3",		IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "native_load_idt",		IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "native_load_tr_desc",	IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "native_write_gdt_entry",	IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "cpu_init_fred_exceptions",	IS_ENABLED(CONFIG_X86_FRED) },
+	{ "setup_ghcb",			IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) },
+#ifdef CONFIG_X86_32
+	{ "__flush_tlb_all",		true },
+	{ "native_flush_tlb_global",	false },
+	{ "native_flush_tlb_local",	false },
+#endif
+};
+
+static void probe_keeps_off_waking_path(struct kunit *test)
+{
+	const struct waking *w;
+	unsigned long addr;
+
+	for (w = waking; w < waking + ARRAY_SIZE(waking); w++) {
+		addr = kallsyms_lookup_name(w->name);
+		if (w->exists)
+			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", w->name);
+		if (addr)
+			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s",
+					      w->name);
+	}
+}
+
 /* Of two, the second is never checked. */
 static int failing_thread(void *data)
 {
@@ -721,6 +766,7 @@ static struct kunit_case probe_cases[] = {
 #endif
 	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
 	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
+	KUNIT_CASE(probe_keeps_off_waking_path),
 	KUNIT_CASE(probe_beside_failures),
 	KUNIT_CASE(probe_steps_without_trap_flag),
 	KUNIT_CASE(probe_after_padding),
