@@ -64,11 +64,19 @@ static const char * const offline_path[] __initconst = {
 };
 
 /*
- * Called by the hit path before it has set the current probe. Their own subsystems
- * have no reason to mark them.
+ * Called on the way to the hit path, before it has set the current probe, or on the way
+ * back, after it has reset it. Their own subsystems have no reason to mark them.
  */
 static const char * const hit_path[] __initconst = {
+	"__kgdb_notify",
+	"kgdb_handle_exception",
+	"kgdb_has_hit_break",
+	"kgdb_ll_trap",
 	"rcu_is_watching",
+	"sched_clock",
+	"trace_clock_local",
+	"trace_hwlat_callback",
+	"trace_osnoise_callback",
 };
 
 /*

@@ -466,6 +466,12 @@ static const struct hit_function hit_path[] = {
 	{ "ct_nmi_enter",			ON(CONTEXT_TRACKING_IDLE) },
 	{ "ct_nmi_exit",			ON(CONTEXT_TRACKING_IDLE) },
 	{ "rcu_is_watching",			ON(TREE_RCU) },
+	/* Called for each NMI or breakpoint, before the handler or after it. */
+	{ "trace_hwlat_callback",		ON(HWLAT_TRACER) },
+	{ "trace_osnoise_callback",		ON(OSNOISE_TRACER) },
+	{ "trace_clock_local",			ON(TRACE_CLOCK) },
+	{ "sched_clock",			true },
+	{ "kgdb_ll_trap",			ON(X86) && ON(KGDB) },
 	/* Copied by ftrace, including any breakpoints. */
 	{ "ftrace_caller",			ON(DYNAMIC_FTRACE) },
 	{ "ftrace_caller_op_ptr",		ON(DYNAMIC_FTRACE) && ON(X86_64) },
