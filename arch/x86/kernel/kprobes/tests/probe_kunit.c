@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 #include <linux/cfi.h>
 #include <linux/fs.h>
+#include <linux/ftrace.h>
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
@@ -15,6 +16,7 @@
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/memory.h>
 #include <linux/pgtable.h>
 
 #include <asm/asm.h>
@@ -511,6 +513,68 @@ static void probe_passes_on_foreign_breakpoints(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
 }
 
+/* A breakpoint at an ftrace site: ftrace calls the probe, so it is not the probe's. */
+#ifdef CONFIG_KPROBES_ON_FTRACE
+static void poke_byte(unsigned long addr, u8 byte)
+{
+	guard(mutex)(&text_mutex);
+	text_poke((void *)addr, &byte, 1);
+	text_poke_sync();
+}
+
+static noinline __noclone int kpx_traced(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3;
+}
+
+static unsigned long traced_site;
+
+/* As if the call of ftrace had returned. */
+static int skip_traced_site(struct notifier_block *nb, unsigned long why, void *data)
+{
+	struct die_args *args = data;
+
+	if (why != DIE_INT3 || args->regs->ip != traced_site + INT3_INSN_SIZE)
+		return NOTIFY_DONE;
+	args->regs->ip = traced_site + MCOUNT_INSN_SIZE;
+	atomic_inc(&debug_traps);
+	return NOTIFY_STOP;
+}
+
+static void probe_leaves_breakpoints_at_ftrace_sites(struct kunit *test)
+{
+	struct notifier_block nb = { .notifier_call = skip_traced_site };
+	struct kp_watch w = {
+		.kp = { .symbol_name = "kpx_traced", .pre_handler = kp_watch_pre },
+	};
+	u8 byte;
+
+	atomic_set(&debug_traps, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_ASSERT_TRUE(test, kprobe_ftrace(&w.kp));
+	KUNIT_EXPECT_EQ(test, kpx_traced(2), 6);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+
+	traced_site = (unsigned long)w.kp.addr;
+	byte = *w.kp.addr;
+	KUNIT_EXPECT_EQ(test, register_die_notifier(&nb), 0);
+	poke_byte(traced_site, INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, kpx_traced(3), 9);
+	/* For unwinders, too, it is not the breakpoint of a probe. */
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(traced_site + INT3_INSN_SIZE),
+			traced_site + INT3_INSN_SIZE);
+	poke_byte(traced_site, byte);
+	unregister_die_notifier(&nb);
+
+	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_EQ(test, kpx_traced(4), 12);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	unregister_kprobe(&w.kp);
+}
+#endif
+
 /* Copies are executed, and never written in place. */
 static void probe_slot_is_read_only(struct kunit *test)
 {
@@ -667,8 +731,55 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_bt, 8), want);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
 }
+
+/* In place of the no-op, which needs no emulation. */
+static int claim_nop(struct notifier_block *nb, unsigned long why, void *data)
+{
+	struct die_args *args = data;
+
+	if (why != DIE_INT3 || args->regs->ip != (unsigned long)AT(nop) + INT3_INSN_SIZE)
+		return NOTIFY_DONE;
+	atomic_inc(&debug_traps);
+	return NOTIFY_STOP;
+}
+
+/* Where a disabled probe has no breakpoint, a breakpoint is that of kgdb. */
+static void probe_leaves_kgdb_its_breakpoint(struct kunit *test)
+{
+	struct notifier_block nb = { .notifier_call = claim_nop };
+	struct kp_watch w = {
+		.kp = {
+			.addr		= AT(nop),
+			.pre_handler	= kp_watch_pre,
+			.flags		= KPROBE_FLAG_DISABLED,
+		},
+	};
+	unsigned long addr = (unsigned long)AT(nop);
+
+	atomic_set(&debug_traps, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_die_notifier(&nb), 0);
+	KUNIT_EXPECT_EQ(test, dbg_set_sw_break(addr), 0);
+	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	KUNIT_EXPECT_EQ(test, kp_run(kpx_nop, 1), 2);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(addr), 0);
+	unregister_die_notifier(&nb);
+	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 1);
+
+	/* Without it, the probe works as ever. */
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_run(kpx_nop, 1), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+}
 #else
 static void probe_shares_text_with_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB");
+}
+
+static void probe_leaves_kgdb_its_breakpoint(struct kunit *test)
 {
 	kunit_skip(test, "needs KGDB");
 }
@@ -771,10 +882,14 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_steps_without_trap_flag),
 	KUNIT_CASE(probe_after_padding),
 	KUNIT_CASE(probe_passes_on_foreign_breakpoints),
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	KUNIT_CASE(probe_leaves_breakpoints_at_ftrace_sites),
+#endif
 	KUNIT_CASE(probe_slot_is_read_only),
 	KUNIT_CASE(probe_slots_reach_kernel_and_modules),
 	KUNIT_CASE(probe_keeps_off_cfi_check),
 	KUNIT_CASE(probe_shares_text_with_kgdb),
+	KUNIT_CASE(probe_leaves_kgdb_its_breakpoint),
 	KUNIT_CASE(probe_next_to_armed_probe),
 	KUNIT_CASE(probe_only_where_instructions_start),
 	{}
