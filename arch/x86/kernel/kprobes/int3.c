@@ -123,6 +123,10 @@ unsigned long kprobe_unwind_trap_ip(unsigned long ip)
 {
 	struct kprobe *p = find_breakpoint(ip - INT3_INSN_SIZE);
 
+	/* In a post handler, @ip is that of the next instruction, even after a step. */
+	if (p && p == raw_cpu_read(current_kprobe) &&
+	    raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_SSDONE)
+		return ip;
 	if (p && (kprobe_is_boosted(p) || !kprobe_op_is_emulated(p->ainsn.op)))
 		return (unsigned long)p->addr;
 
