@@ -269,6 +269,10 @@ FUNCTION_AND(hop_shares, ENTERED_AT_2,
 
 FAR_FROM_OTHERS(hops);
 
+/* A probe in the only padding nearby, less than a hop from its end. */
+FUNCTION_AND(hop_own, "777: add $3, %eax", ".skip 8, 0x90");
+FAR_FROM_OTHERS(hop_own);
+
 /* Too short; entered by a branch; and possibly reached from above. */
 FUNCTION_AND(no_hop_short, ENTERED_AT_2,
 	     ".skip 4, 0x90");
