@@ -532,7 +532,8 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 
 /*
  * The first three bits of a function store the result. The few functions that are
- * shorter or not aligned are decoded each time.
+ * shorter or not aligned are decoded each time, and so are those that cannot be decoded:
+ * a breakpoint of the debugger may be the reason, which will not stay.
  */
 static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long start,
 				    unsigned long end)
@@ -546,7 +547,7 @@ static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long star
 		       2 * test_bit(bit + 2, t->swept);
 
 	found = kprobe_targets_sweep(t, start, end);
-	if (fits) {
+	if (fits && found != KPROBE_SWEPT_UNDECODED) {
 		BUILD_BUG_ON(KPROBE_SWEPT_UNDECODED - KPROBE_SWEPT_PLAIN > 3);
 		__set_bit(bit, t->swept);
 		__assign_bit(bit + 1, t->swept, (found - KPROBE_SWEPT_PLAIN) & 1);
