@@ -88,6 +88,16 @@ static bool is_static_call_trampoline(unsigned long addr)
 	       !memcmp(after, mark, sizeof(mark));
 }
 
+/* One that does nothing, or returns 0, may have several instructions. */
+static bool in_static_call_trampoline(unsigned long addr)
+{
+	unsigned long size, into;
+
+	return is_static_call_trampoline(addr) ||
+	       (kallsyms_lookup_size_offset(addr, &size, &into) && into < CALL_INSN_SIZE &&
+		is_static_call_trampoline(addr - into));
+}
+
 #if IS_ENABLED(CONFIG_KPROBES_KUNIT_TEST)
 bool kprobe_test_as_xen_pv;
 #define is_xen_pv()	(READ_ONCE(kprobe_test_as_xen_pv) || xen_pv_domain())
@@ -197,7 +207,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 	ret = kprobe_fetch(addr, &ki);
 	if (ret)
 		return ret;
-	if (is_static_call_trampoline(addr))
+	if (in_static_call_trampoline(addr))
 		return -EINVAL;
 	ret = kprobe_classify(&ki, addr, &p->ainsn);
 	if (ret)

@@ -277,6 +277,41 @@ static void probe_is_refused(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe(addr), NULL);
 }
 
+/*
+ * The trampoline of a static call of a module, which does nothing yet; but objtool would
+ * not accept the return that it begins with.
+ */
+asm(".pushsection .text\n"
+	".balign 16\n"
+	".globl __SCT__kpx_null\n"
+	".type __SCT__kpx_null, @function\n"
+	"__SCT__kpx_null:\n"
+	ANNOTATE_NOENDBR
+	"	nop; int3; nop; nop; nop\n"
+	"	.byte 0x0f, 0xb9, 0xcc\n"
+	".size __SCT__kpx_null, . - __SCT__kpx_null\n"
+	".popsection\n");
+void __SCT__kpx_null(void);
+STACK_FRAME_NON_STANDARD(__SCT__kpx_null);
+
+/* A call will replace all of its instructions, not only the first one. */
+static void probe_keeps_off_static_call(struct kunit *test)
+{
+	static const u8 offsets[] = { 0, 2, 3, 4 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+		unsigned long addr = (unsigned long)__SCT__kpx_null;
+		struct kprobe kp = { .pre_handler = kp_watch_pre };
+
+		OPTIMIZER_HIDE_VAR(addr);
+		kp.addr = (kprobe_opcode_t *)(addr + offsets[i]);
+		KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&kp), -EINVAL, "at %u", offsets[i]);
+		if (get_kprobe((void *)(addr + offsets[i])))
+			unregister_kprobe(&kp);
+	}
+}
+
 /* Text in which this architecture allows no probes. */
 static const struct area {
 	const char	*name;
@@ -876,6 +911,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_tail_call_returns_once),
 #endif
 	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
+	KUNIT_CASE(probe_keeps_off_static_call),
 	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
 	KUNIT_CASE(probe_keeps_off_waking_path),
 	KUNIT_CASE(probe_beside_failures),
