@@ -46,7 +46,9 @@ static bool publish_later = true;
  */
 static const char * const offline_path[] __initconst = {
 	"acpi_idle_play_dead",
+	"acpi_mp_play_dead",
 	"arch_cpu_idle_dead",
+	"asm_acpi_mp_play_dead",
 	"cpu_die",
 	"cpuhp_ap_report_dead",
 	"cpuhp_report_idle_dead",
@@ -60,15 +62,27 @@ static const char * const offline_path[] __initconst = {
 	"pseries_cpu_offline_self",
 	"rcutree_report_cpu_dead",
 	"rcutree_report_cpu_starting",
+	"resume_play_dead",
+	"sev_es_ap_hlt_loop",
+	"sev_es_play_dead",
 	"smp_cpu_play_dead",
+	"xen_pv_play_dead",
 };
 
 /*
- * Called by the hit path before it has set the current probe. Their own subsystems
- * have no reason to mark them.
+ * Called on the way to the hit path, before it has set the current probe, or on the way
+ * back, after it has reset it. Their own subsystems have no reason to mark them.
  */
 static const char * const hit_path[] __initconst = {
+	"__kgdb_notify",
+	"kgdb_handle_exception",
+	"kgdb_has_hit_break",
+	"kgdb_ll_trap",
 	"rcu_is_watching",
+	"sched_clock",
+	"trace_clock_local",
+	"trace_hwlat_callback",
+	"trace_osnoise_callback",
 };
 
 /*

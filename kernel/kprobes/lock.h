@@ -21,6 +21,7 @@
  *       jump_label_mutex         while reserved text is asked for
  *       text_mutex               any change of kernel text
  *         cache mutex            slot pages
+ *         module_mutex           while the symbols of a module are searched, on x86
  *     blacklist mutex            changes of the blacklist
  *
  * No lock but opt_sysctl_mutex is held during a wait for a grace period, with one

@@ -9,6 +9,7 @@
  * tombstone, which only the same address may use again.
  */
 
+#include <linux/cpu.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
@@ -121,8 +122,15 @@ void kprobe_table_sync(void)
 	stop_machine(kprobe_table_sync_cpu, NULL, cpu_online_mask);
 }
 #else
+/*
+ * A CPU that comes up can handle breakpoints before it is online and before RCU covers it,
+ * so neither the synchronization of text nor a grace period waits for its hits. But it
+ * comes up while the lock is held for writing. stop_machine() above takes the lock, too.
+ */
 void kprobe_table_sync(void)
 {
+	cpus_read_lock();
+	cpus_read_unlock();
 }
 #endif
 

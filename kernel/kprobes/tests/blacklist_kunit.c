@@ -465,6 +465,12 @@ static const struct hit_function hit_path[] = {
 	{ "ct_nmi_enter",			ON(CONTEXT_TRACKING_IDLE) },
 	{ "ct_nmi_exit",			ON(CONTEXT_TRACKING_IDLE) },
 	{ "rcu_is_watching",			ON(TREE_RCU) },
+	/* Called for each NMI or breakpoint, before the handler or after it. */
+	{ "trace_hwlat_callback",		ON(HWLAT_TRACER) },
+	{ "trace_osnoise_callback",		ON(OSNOISE_TRACER) },
+	{ "trace_clock_local",			ON(TRACE_CLOCK) },
+	{ "sched_clock",			true },
+	{ "kgdb_ll_trap",			ON(X86) && ON(KGDB) },
 	/* Copied by ftrace, including any breakpoints. */
 	{ "ftrace_caller",			ON(DYNAMIC_FTRACE) },
 	{ "ftrace_caller_op_ptr",		ON(DYNAMIC_FTRACE) && ON(X86_64) },
@@ -476,6 +482,18 @@ static const struct hit_function hit_path[] = {
 	{ "arch_rethook_trampoline",		ON(RETHOOK) },
 #endif
 	{ "arch_rethook_trampoline_callback",	ON(RETHOOK) && !ON(PPC) },
+	/* Returns of the hit path itself go through one of these. */
+	{ "__x86_return_thunk",			ON(X86) },
+	{ "its_return_thunk",			ON(MITIGATION_ITS) },
+	{ "call_depth_return_thunk",		ON(MITIGATION_CALL_DEPTH_TRACKING) },
+	{ "retbleed_return_thunk",		ON(MITIGATION_UNRET_ENTRY) },
+	{ "retbleed_untrain_ret",		ON(MITIGATION_UNRET_ENTRY) },
+	{ "srso_return_thunk",			ON(MITIGATION_SRSO) },
+	{ "srso_safe_ret",			ON(MITIGATION_SRSO) },
+	{ "srso_untrain_ret",			ON(MITIGATION_SRSO) },
+	{ "srso_alias_return_thunk",		ON(MITIGATION_SRSO) },
+	{ "srso_alias_safe_ret",		ON(MITIGATION_SRSO) },
+	{ "srso_alias_untrain_ret",		ON(MITIGATION_RETHUNK) },
 };
 
 static void blacklist_covers_hit_path(struct kunit *test)

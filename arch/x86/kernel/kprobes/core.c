@@ -88,6 +88,16 @@ static bool is_static_call_trampoline(unsigned long addr)
 	       !memcmp(after, mark, sizeof(mark));
 }
 
+/* One that does nothing, or returns 0, may have several instructions. */
+static bool in_static_call_trampoline(unsigned long addr)
+{
+	unsigned long size, into;
+
+	return is_static_call_trampoline(addr) ||
+	       (kallsyms_lookup_size_offset(addr, &size, &into) && into < CALL_INSN_SIZE &&
+		is_static_call_trampoline(addr - into));
+}
+
 #if IS_ENABLED(CONFIG_KPROBES_KUNIT_TEST)
 bool kprobe_test_as_xen_pv;
 #define is_xen_pv()	(READ_ONCE(kprobe_test_as_xen_pv) || xen_pv_domain())
@@ -197,7 +207,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 	ret = kprobe_fetch(addr, &ki);
 	if (ret)
 		return ret;
-	if (is_static_call_trampoline(addr))
+	if (in_static_call_trampoline(addr))
 		return -EINVAL;
 	ret = kprobe_classify(&ki, addr, &p->ainsn);
 	if (ret)
@@ -302,39 +312,86 @@ void arch_disarm_kprobes(struct list_head *kps)
 }
 
 /*
+ * Returns are patched at boot to go through one of these, also those of the hit path
+ * itself before it has set the current probe. Others overlap them. Not all of these are
+ * marked in retpoline.S, and not all exist everywhere.
+ */
+static const char * const return_thunks[] __initconst = {
+	"__x86_return_thunk",
+	"call_depth_return_thunk",
+	"its_return_thunk",
+	"retbleed_return_thunk",
+	"retbleed_untrain_ret",
+	"srso_alias_return_thunk",
+	"srso_alias_safe_ret",
+	"srso_alias_untrain_ret",
+	"srso_return_thunk",
+	"srso_safe_ret",
+	"srso_untrain_ret",
+};
+
+/*
  * A CPU that comes up or wakes up runs these before it has its IDT and its per-CPU data,
  * or before RCU covers it; it runs some of them when it goes down. Hibernation first
- * copies some of them. Not all exist everywhere.
+ * copies some of them. Inline functions are called out of line as the native variants of
+ * hypervisors' hooks. Not all exist everywhere.
  */
 static const char * const waking_path[] __initconst = {
+	"__restore_processor_state",
 	"common_startup_64",
 	"core_restore_code",
 	"cpu_init",
 	"cpu_init_exception_handling",
+	"cpu_init_fred_exceptions",
+	"cpu_init_fred_rsps",
 	"cpuhp_ap_sync_alive",
 	"cr4_init",
+	"cr4_update_irqsoff",
 	"do_suspend_lowlevel",
+	"do_trace_read_msr",
+	"do_trace_write_msr",
 	"early_setup_idt",
 	"fpu__init_cpu",
 	"fpu__init_cpu_generic",
 	"fpu__init_cpu_xstate",
+	"idt_invalidate",
 	"load_current_idt",
 	"load_direct_gdt",
 	"load_ucode_ap",
+	"native_load_gdt",
+	"native_load_idt",
+	"native_load_tr_desc",
+	"native_read_msr",
+	"native_write_cr0",
+	"native_write_cr3",
+	"native_write_cr4",
+	"native_write_gdt_entry",
+	"native_write_msr",
 	"restore_image",
 	"restore_processor_state",
 	"restore_registers",
 	"ret_point",
 	"secondary_startup_64",
 	"secondary_startup_64_no_verify",
+	"setup_ghcb",
 	"sev_verify_cbit",
+	"snp_register_ghcb_early",
+	"snp_register_per_cpu_ghcb",
 	"soft_restart_cpu",
 	"start_secondary",
 	"startup_32_smp",
+	"startup_64_load_idt",
 	"tboot_shutdown",
 	"verify_cpu",
 	"wakeup_long64",
 	"wakeup_pmode_return",
+#ifdef CONFIG_X86_32
+	"__flush_tlb_all",
+	"__flush_tlb_global",
+	"flush_tlb_local",
+	"native_flush_tlb_global",
+	"native_flush_tlb_local",
+#endif
 };
 
 int __init arch_populate_kprobe_blacklist(void)
@@ -347,7 +404,8 @@ int __init arch_populate_kprobe_blacklist(void)
 	if (ret)
 		return ret;
 
-	ret = kprobe_blacklist_names(waking_path, ARRAY_SIZE(waking_path));
+	ret = kprobe_blacklist_names(return_thunks, ARRAY_SIZE(return_thunks)) ?:
+	      kprobe_blacklist_names(waking_path, ARRAY_SIZE(waking_path));
 	if (ret)
 		return ret;
 

@@ -113,6 +113,7 @@ NOKPROBE_SYMBOL(arch_leave_detour);
 
 /* Which of the copies a place in a detour belongs to, and how far it has got. */
 static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,
+					    const kprobe_opcode_t *slot,
 					    unsigned int offset,
 					    struct kprobe_detour_place *place)
 {
@@ -124,7 +125,7 @@ static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,
 
 	place->ip = (unsigned long)op->kp.addr + o->from[i];
 	/* Only the copy of a call begins with such a push; a jump follows it. */
-	if (o->insn[o->to[i]] == OP_PUSH_I32 && offset >= o->to[i] + PUSH_I32_INSN_SIZE)
+	if (slot[o->to[i]] == OP_PUSH_I32 && offset >= o->to[i] + PUSH_I32_INSN_SIZE)
 		place->pushed = sizeof(long);
 }
 
@@ -162,7 +163,7 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 	if (offset >= op->optinsn.end)
 		place->ip += op->optinsn.size;
 	else if (offset >= l->size)
-		place_in_copies(op, offset, place);
+		place_in_copies(op, slot, offset, place);
 	else if (!op->optinsn.of_return && offset >= l->regs && offset <= l->restore)
 		place->regs = true;
 	else

@@ -177,6 +177,12 @@ static bool place_matters(unsigned long addr)
 	return false;
 }
 
+/* Would a hop overwrite the short jump that leads to it, from padding nearby? */
+static bool is_own_place(unsigned long hop, unsigned long own)
+{
+	return hop < own + JMP8_INSN_SIZE && own < hop + JMP32_INSN_SIZE;
+}
+
 /* Is there another probe, or one so near that its jump would overwrite the hop? */
 static bool has_probe(unsigned long hop, unsigned long own)
 {
@@ -198,7 +204,8 @@ static bool is_free(unsigned long hop, unsigned long own, unsigned long start,
 {
 	u8 at;
 
-	if (within_kprobe_blacklist(hop) || kprobe_is_patched(hop, JMP32_INSN_SIZE) ||
+	if (is_own_place(hop, own) || within_kprobe_blacklist(hop) ||
+	    kprobe_is_patched(hop, JMP32_INSN_SIZE) ||
 	    kprobe_find_entry(hop, JMP32_INSN_SIZE, start, end, &at) != KPROBE_NOOPT_NONE)
 		return false;
 	if (!has_probe(hop, own) && !kprobe_hop_overlaps(hop, JMP32_INSN_SIZE))

@@ -255,6 +255,7 @@ bool kprobe_is_kgdb_breakpoint(unsigned long addr)
 {
 	return kgdb_has_hit_break(addr);
 }
+NOKPROBE_SYMBOL(kprobe_is_kgdb_breakpoint);
 #endif
 
 /* Text is read in larger pieces than an instruction, which is cheaper. */

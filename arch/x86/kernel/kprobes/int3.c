@@ -35,6 +35,32 @@ static nokprobe_inline void set_status(unsigned long status)
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, status);
 }
 
+/*
+ * ftrace calls the probe of an ftrace site. A disabled probe usually has no breakpoint;
+ * it may still be hit by a CPU that trapped before.
+ */
+static bool kprobe_is_foreign(const struct kprobe *p, u32 flags)
+{
+	return flags & KPROBE_FLAG_FTRACE || kprobe_is_kgdb_breakpoint((unsigned long)p->addr);
+}
+NOKPROBE_SYMBOL(kprobe_is_foreign);
+
+/* The probe that owns the breakpoint at an address. */
+static nokprobe_inline struct kprobe *find_breakpoint(unsigned long addr)
+{
+	struct kprobe *p = get_kprobe((void *)addr);
+	u32 flags;
+
+	if (!p)
+		return NULL;
+
+	flags = READ_ONCE(p->flags);
+	if (unlikely(flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_DISABLED)) &&
+	    kprobe_is_foreign(p, flags))
+		return NULL;
+	return p;
+}
+
 static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
 {
 	return (unsigned long)p->ainsn.insn + KPROBE_STEP_OFFSET;
@@ -95,8 +121,12 @@ NOKPROBE_SYMBOL(kprobe_unwind_ip);
  */
 unsigned long kprobe_unwind_trap_ip(unsigned long ip)
 {
-	struct kprobe *p = get_kprobe((void *)(ip - INT3_INSN_SIZE));
+	struct kprobe *p = find_breakpoint(ip - INT3_INSN_SIZE);
 
+	/* In a post handler, @ip is that of the next instruction, even after a step. */
+	if (p && p == raw_cpu_read(current_kprobe) &&
+	    raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_SSDONE)
+		return ip;
 	if (p && (kprobe_is_boosted(p) || !kprobe_op_is_emulated(p->ainsn.op)))
 		return (unsigned long)p->addr;
 
@@ -183,7 +213,8 @@ NOKPROBE_SYMBOL(kprobe_step_end);
  * @regs: state after it
  *
  * A site stays in the table until all CPUs have left its breakpoint. So a breakpoint
- * whose site is not found belongs to another subsystem.
+ * whose site is not found belongs to another subsystem, as does one at a site that has no
+ * breakpoint of its own.
  *
  * Context: the exception, interrupts off; also in NMI.
  * Return: 1 if it was that of a probe, else 0.
@@ -196,7 +227,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	if (user_mode(regs))
 		return 0;
 
-	p = get_kprobe((void *)addr);
+	p = find_breakpoint(addr);
 	if (unlikely(!p))
 		return kprobe_step_end(regs, addr);
 

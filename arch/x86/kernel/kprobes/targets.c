@@ -283,16 +283,6 @@ static void scan_module_tables(struct kprobe_targets *t)
 	scan_module_jump_labels(t);
 }
 
-/* Its buffer is large, and so is that of its caller. */
-static noinline_for_stack unsigned long lookup_in_module(const struct kprobe_targets *t,
-							 const char *name)
-{
-	char of_module[MODULE_NAME_LEN + KSYM_NAME_LEN];
-
-	snprintf(of_module, sizeof(of_module), "%s:%s", t->mod->name, name);
-	return kallsyms_lookup_name(of_module);
-}
-
 /* The module is not freed before arch_optimizer_forget(). */
 static struct kprobe_targets *make_module_targets(unsigned long addr)
 {
@@ -322,11 +312,6 @@ static struct kprobe_targets *make_module_targets(unsigned long addr)
 #else
 static void scan_module_tables(struct kprobe_targets *t)
 {
-}
-
-static unsigned long lookup_in_module(const struct kprobe_targets *t, const char *name)
-{
-	return 0;
 }
 
 static struct kprobe_targets *make_module_targets(unsigned long addr)
@@ -532,7 +517,8 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 
 /*
  * The first three bits of a function store the result. The few functions that are
- * shorter or not aligned are decoded each time.
+ * shorter or not aligned are decoded each time, and so are those that cannot be decoded:
+ * a breakpoint of the debugger may be the reason, which will not stay.
  */
 static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long start,
 				    unsigned long end)
@@ -546,7 +532,7 @@ static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long star
 		       2 * test_bit(bit + 2, t->swept);
 
 	found = kprobe_targets_sweep(t, start, end);
-	if (fits) {
+	if (fits && found != KPROBE_SWEPT_UNDECODED) {
 		BUILD_BUG_ON(KPROBE_SWEPT_UNDECODED - KPROBE_SWEPT_PLAIN > 3);
 		__set_bit(bit, t->swept);
 		__assign_bit(bit + 1, t->swept, (found - KPROBE_SWEPT_PLAIN) & 1);
@@ -610,9 +596,10 @@ static u8 sweep_around(struct kprobe_targets *t, unsigned long addr,
 	return KPROBE_NOOPT_NONE;
 }
 
-/* The other parts of a function that was split. */
+/* The other parts of a function that was split, and their name. */
 struct rest {
 	struct kprobe_targets	*t;
+	const char		*name;
 	bool			found, computed;
 };
 
@@ -629,26 +616,27 @@ static int kprobe_sweep_rest(void *data, unsigned long addr)
 	return 0;
 }
 
-/* Each symbol of that name may be the one. */
-static void sweep_named(struct rest *r, const char *name)
+static int kprobe_sweep_if_named(void *data, const char *name, unsigned long addr)
 {
-	unsigned long addr;
+	struct rest *r = data;
 
-	if (!r->t->mod) {
-		kallsyms_on_each_match_symbol(kprobe_sweep_rest, name, r);
-		return;
-	}
+	return strcmp(name, r->name) ? 0 : kprobe_sweep_rest(r, addr);
+}
 
-	addr = lookup_in_module(r->t, name);
-	if (addr)
-		kprobe_sweep_rest(r, addr);
+/* Each symbol of that name may be the one: static functions may share it. */
+static void sweep_named(struct rest *r)
+{
+	if (r->t->mod)
+		module_kallsyms_on_each_symbol(r->t->mod->name, kprobe_sweep_if_named, r);
+	else
+		kallsyms_on_each_match_symbol(kprobe_sweep_rest, r->name, r);
 }
 
 /* A part that was split off a function, and the rest of it, jump to each other. */
 static bool rest_has_computed_jump(struct kprobe_targets *t, unsigned long start)
 {
 	char name[KSYM_NAME_LEN], *dot;
-	struct rest r = { .t = t };
+	struct rest r = { .t = t, .name = name };
 
 	if (has_landing_pads(t))
 		return false;
@@ -661,7 +649,7 @@ static bool rest_has_computed_jump(struct kprobe_targets *t, unsigned long start
 	else if (strlcat(name, ".cold", sizeof(name)) >= sizeof(name))
 		return true;
 
-	sweep_named(&r, name);
+	sweep_named(&r);
 	return r.computed || (dot && !r.found);
 }
 

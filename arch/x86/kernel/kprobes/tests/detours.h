@@ -35,6 +35,7 @@ KP_DECLARE(kpo_hop_target_2);
 KP_DECLARE(kpo_hop_target_4);
 KP_DECLARE(kpo_hop_shared);
 KP_DECLARE(kpo_hop_shares);
+KP_DECLARE(kpo_hop_own);
 
 /* Adds 100 to its argument, and stores what it returns to in kpo_returns_to. */
 void kpo_callee(void);

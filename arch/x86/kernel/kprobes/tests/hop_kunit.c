@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/err.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/memory.h>
@@ -144,6 +145,33 @@ static void hop_avoids_registered_probe(struct kunit *test)
 	unregister_kprobe(&last.kp);
 	unregister_kprobe(&w.kp);
 	wait_for_kprobe_optimizer();
+}
+
+/* A hop must not overwrite the jump that leads to it. */
+static void hop_avoids_its_own_probe(struct kunit *test)
+{
+	struct kp_watch w = { .kp = { .pre_handler = kp_watch_pre } };
+	unsigned long start = (unsigned long)kpo_hop_own, size, into, i;
+	u8 padding[8];
+
+	skip_without_padding(test);
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
+	start += size - sizeof(padding);
+	memcpy(padding, (void *)start, sizeof(padding));
+	KUNIT_ASSERT_EQ(test, padding[0], 0x90);
+
+	/* Too near to the end for a jump, and to the start for a hop before it. */
+	w.kp.addr = (u8 *)start + 4;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_END);
+	for (i = 0; i < sizeof(padding); i++)
+		KUNIT_EXPECT_EQ(test, first_byte((u8 *)start + i),
+				i == 4 ? INT3_INSN_OPCODE : padding[i]);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, memcmp((void *)start, padding, sizeof(padding)), 0);
 }
 
 /* How often a task waits for others; with @hop, only while that is in the text. */
@@ -538,6 +566,7 @@ static struct kunit_case hop_cases[] = {
 	KUNIT_CASE(hop_is_taken_back),
 	KUNIT_CASE(hops_are_not_shared),
 	KUNIT_CASE(hop_avoids_registered_probe),
+	KUNIT_CASE(hop_avoids_its_own_probe),
 	KUNIT_CASE(hop_moves_out_for_new_probe),
 	KUNIT_CASE(hops_move_out_for_a_batch),
 	KUNIT_CASE(hop_is_found_once_padding_is_free),

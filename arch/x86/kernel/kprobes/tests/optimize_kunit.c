@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
+#include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/linkage.h>
@@ -23,6 +24,9 @@
 
 #include "detours.h"
 #include "../targets.h"
+#ifdef CONFIG_KGDB
+#include "../../../../../kernel/debug/debug_core.h"
+#endif
 
 /* Longer than the reach of short jumps. */
 #define FAR_FROM_OTHERS(name)						\
@@ -268,6 +272,10 @@ FUNCTION_AND(hop_shares, ENTERED_AT_2,
 	     PADDING "; " PADDING);
 
 FAR_FROM_OTHERS(hops);
+
+/* A probe in the only padding nearby, less than a hop from its end. */
+FUNCTION_AND(hop_own, "777: add $3, %eax", ".skip 8, 0x90");
+FAR_FROM_OTHERS(hop_own);
 
 /* Too short; entered by a branch; and possibly reached from above. */
 FUNCTION_AND(no_hop_short, ENTERED_AT_2,
@@ -603,6 +611,52 @@ static void sweep_reports_computed_jumps_of_modules(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, found, KPROBE_SWEPT_COMPUTED);
 }
 
+/* Nothing else is within the reach of its short branches. */
+#ifdef CONFIG_KGDB
+KP_FUNCTION(kpo_by_kgdb,
+	    ".skip 300, 0xcc\n"
+	    ".globl kpo_kgdb_break\n"
+	    ".type kpo_kgdb_break, @function\n"
+	    "kpo_kgdb_break:\n"
+	    ASM_ENDBR
+	    ".rept 8\n	nop\n	.endr\n"
+	    ASM_RET
+	    ".size kpo_kgdb_break, . - kpo_kgdb_break",
+	    "777: add $3, %eax; nop; nop; nop", ".skip 300, 0xcc");
+void kpo_kgdb_break(void);
+STACK_FRAME_NON_STANDARD(kpo_kgdb_break);
+
+/* A breakpoint of the debugger hides an instruction, but only as long as it is there. */
+static void sweep_is_repeated_after_kgdb(struct kunit *test)
+{
+	struct kp_watch w = { .kp = { .addr = AT(by_kgdb), .pre_handler = kp_watch_pre } };
+	unsigned long addr = (unsigned long)kpo_kgdb_break;
+
+	OPTIMIZER_HIDE_VAR(addr);
+	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(addr), 0);
+	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_UNDECODED);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(addr), 0);
+	unregister_kprobe(&w.kp);
+
+	w.kp = (struct kprobe) { .addr = AT(by_kgdb), .pre_handler = kp_watch_pre };
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_NONE);
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_by_kgdb, 5), 8);
+	unregister_kprobe(&w.kp);
+}
+#else
+static void sweep_is_repeated_after_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB");
+}
+#endif
+
 /*
  * Xen
  */
@@ -816,6 +870,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(static_keys_flip_under_probes),
 #endif
 	KUNIT_CASE(sweep_reports_computed_jumps_of_modules),
+	KUNIT_CASE(sweep_is_repeated_after_kgdb),
 	KUNIT_CASE(no_jump_in_preemptible_hypercalls),
 	KUNIT_CASE(no_jump_over_trap),
 	KUNIT_CASE(no_jump_in_what_ends_detours),

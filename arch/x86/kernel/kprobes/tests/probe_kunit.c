@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 #include <linux/cfi.h>
 #include <linux/fs.h>
+#include <linux/ftrace.h>
 #include <linux/jiffies.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
@@ -15,6 +16,7 @@
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/memory.h>
 #include <linux/pgtable.h>
 
 #include <asm/asm.h>
@@ -275,6 +277,41 @@ static void probe_is_refused(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe(addr), NULL);
 }
 
+/*
+ * The trampoline of a static call of a module, which does nothing yet; but objtool would
+ * not accept the return that it begins with.
+ */
+asm(".pushsection .text\n"
+	".balign 16\n"
+	".globl __SCT__kpx_null\n"
+	".type __SCT__kpx_null, @function\n"
+	"__SCT__kpx_null:\n"
+	ANNOTATE_NOENDBR
+	"	nop; int3; nop; nop; nop\n"
+	"	.byte 0x0f, 0xb9, 0xcc\n"
+	".size __SCT__kpx_null, . - __SCT__kpx_null\n"
+	".popsection\n");
+void __SCT__kpx_null(void);
+STACK_FRAME_NON_STANDARD(__SCT__kpx_null);
+
+/* A call will replace all of its instructions, not only the first one. */
+static void probe_keeps_off_static_call(struct kunit *test)
+{
+	static const u8 offsets[] = { 0, 2, 3, 4 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+		unsigned long addr = (unsigned long)__SCT__kpx_null;
+		struct kprobe kp = { .pre_handler = kp_watch_pre };
+
+		OPTIMIZER_HIDE_VAR(addr);
+		kp.addr = (kprobe_opcode_t *)(addr + offsets[i]);
+		KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&kp), -EINVAL, "at %u", offsets[i]);
+		if (get_kprobe((void *)(addr + offsets[i])))
+			unregister_kprobe(&kp);
+	}
+}
+
 /* Text in which this architecture allows no probes. */
 static const struct area {
 	const char	*name;
@@ -302,6 +339,51 @@ static void probe_area_is_blacklisted(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start + (end - start) / 2));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(end - 1));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
+}
+
+/*
+ * What a CPU calls before it has loaded its IDT, and whether this kernel has it. Some of
+ * these are inlined, unless they are the default of a hypervisor's hook.
+ */
+static const struct waking {
+	const char	*name;
+	bool		exists;
+} waking[] = {
+	{ "native_write_cr4",		true },
+	{ "native_write_cr0",		true },
+	{ "cr4_update_irqsoff",		true },
+	{ "get_cpu_entry_area",		true },
+	{ "load_current_idt",		true },
+	{ "do_trace_write_msr",		IS_ENABLED(CONFIG_TRACEPOINTS) },
+	{ "restore_processor_state",	IS_ENABLED(CONFIG_PM_SLEEP) },
+	{ "__restore_processor_state",	false },
+	{ "native_write_msr",		IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "native_write_cr3",		IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "native_load_idt",		IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "native_load_tr_desc",	IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "native_write_gdt_entry",	IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+	{ "cpu_init_fred_exceptions",	IS_ENABLED(CONFIG_X86_FRED) },
+	{ "setup_ghcb",			IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) },
+#ifdef CONFIG_X86_32
+	{ "__flush_tlb_all",		true },
+	{ "native_flush_tlb_global",	false },
+	{ "native_flush_tlb_local",	false },
+#endif
+};
+
+static void probe_keeps_off_waking_path(struct kunit *test)
+{
+	const struct waking *w;
+	unsigned long addr;
+
+	for (w = waking; w < waking + ARRAY_SIZE(waking); w++) {
+		addr = kallsyms_lookup_name(w->name);
+		if (w->exists)
+			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", w->name);
+		if (addr)
+			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s",
+					      w->name);
+	}
 }
 
 /* Of two, the second is never checked. */
@@ -466,6 +548,68 @@ static void probe_passes_on_foreign_breakpoints(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
 }
 
+/* A breakpoint at an ftrace site: ftrace calls the probe, so it is not the probe's. */
+#ifdef CONFIG_KPROBES_ON_FTRACE
+static void poke_byte(unsigned long addr, u8 byte)
+{
+	guard(mutex)(&text_mutex);
+	text_poke((void *)addr, &byte, 1);
+	text_poke_sync();
+}
+
+static noinline __noclone int kpx_traced(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3;
+}
+
+static unsigned long traced_site;
+
+/* As if the call of ftrace had returned. */
+static int skip_traced_site(struct notifier_block *nb, unsigned long why, void *data)
+{
+	struct die_args *args = data;
+
+	if (why != DIE_INT3 || args->regs->ip != traced_site + INT3_INSN_SIZE)
+		return NOTIFY_DONE;
+	args->regs->ip = traced_site + MCOUNT_INSN_SIZE;
+	atomic_inc(&debug_traps);
+	return NOTIFY_STOP;
+}
+
+static void probe_leaves_breakpoints_at_ftrace_sites(struct kunit *test)
+{
+	struct notifier_block nb = { .notifier_call = skip_traced_site };
+	struct kp_watch w = {
+		.kp = { .symbol_name = "kpx_traced", .pre_handler = kp_watch_pre },
+	};
+	u8 byte;
+
+	atomic_set(&debug_traps, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_ASSERT_TRUE(test, kprobe_ftrace(&w.kp));
+	KUNIT_EXPECT_EQ(test, kpx_traced(2), 6);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+
+	traced_site = (unsigned long)w.kp.addr;
+	byte = *w.kp.addr;
+	KUNIT_EXPECT_EQ(test, register_die_notifier(&nb), 0);
+	poke_byte(traced_site, INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, kpx_traced(3), 9);
+	/* For unwinders, too, it is not the breakpoint of a probe. */
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(traced_site + INT3_INSN_SIZE),
+			traced_site + INT3_INSN_SIZE);
+	poke_byte(traced_site, byte);
+	unregister_die_notifier(&nb);
+
+	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_EQ(test, kpx_traced(4), 12);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	unregister_kprobe(&w.kp);
+}
+#endif
+
 /* Copies are executed, and never written in place. */
 static void probe_slot_is_read_only(struct kunit *test)
 {
@@ -622,8 +766,55 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_bt, 8), want);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
 }
+
+/* In place of the no-op, which needs no emulation. */
+static int claim_nop(struct notifier_block *nb, unsigned long why, void *data)
+{
+	struct die_args *args = data;
+
+	if (why != DIE_INT3 || args->regs->ip != (unsigned long)AT(nop) + INT3_INSN_SIZE)
+		return NOTIFY_DONE;
+	atomic_inc(&debug_traps);
+	return NOTIFY_STOP;
+}
+
+/* Where a disabled probe has no breakpoint, a breakpoint is that of kgdb. */
+static void probe_leaves_kgdb_its_breakpoint(struct kunit *test)
+{
+	struct notifier_block nb = { .notifier_call = claim_nop };
+	struct kp_watch w = {
+		.kp = {
+			.addr		= AT(nop),
+			.pre_handler	= kp_watch_pre,
+			.flags		= KPROBE_FLAG_DISABLED,
+		},
+	};
+	unsigned long addr = (unsigned long)AT(nop);
+
+	atomic_set(&debug_traps, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_die_notifier(&nb), 0);
+	KUNIT_EXPECT_EQ(test, dbg_set_sw_break(addr), 0);
+	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	KUNIT_EXPECT_EQ(test, kp_run(kpx_nop, 1), 2);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(addr), 0);
+	unregister_die_notifier(&nb);
+	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 1);
+
+	/* Without it, the probe works as ever. */
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_run(kpx_nop, 1), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+}
 #else
 static void probe_shares_text_with_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB");
+}
+
+static void probe_leaves_kgdb_its_breakpoint(struct kunit *test)
 {
 	kunit_skip(test, "needs KGDB");
 }
@@ -720,15 +911,21 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_tail_call_returns_once),
 #endif
 	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
+	KUNIT_CASE(probe_keeps_off_static_call),
 	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
+	KUNIT_CASE(probe_keeps_off_waking_path),
 	KUNIT_CASE(probe_beside_failures),
 	KUNIT_CASE(probe_steps_without_trap_flag),
 	KUNIT_CASE(probe_after_padding),
 	KUNIT_CASE(probe_passes_on_foreign_breakpoints),
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	KUNIT_CASE(probe_leaves_breakpoints_at_ftrace_sites),
+#endif
 	KUNIT_CASE(probe_slot_is_read_only),
 	KUNIT_CASE(probe_slots_reach_kernel_and_modules),
 	KUNIT_CASE(probe_keeps_off_cfi_check),
 	KUNIT_CASE(probe_shares_text_with_kgdb),
+	KUNIT_CASE(probe_leaves_kgdb_its_breakpoint),
 	KUNIT_CASE(probe_next_to_armed_probe),
 	KUNIT_CASE(probe_only_where_instructions_start),
 	{}

@@ -291,6 +291,60 @@ static void unwind_trap_ip(struct kunit *test)
 	unregister_kprobe(&emulated);
 }
 
+/* Its instruction of one byte cannot be emulated. */
+asm(".pushsection .text\n"
+	".globl kpu_framed\n"
+	".type kpu_framed, @function\n"
+	"kpu_framed:\n"
+	ASM_ENDBR
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	lea 2(%rdi), %rax\n"
+	".globl kpu_leave\n"
+	"kpu_leave:\n"
+	ANNOTATE_NOENDBR
+	"	leave\n"
+	ASM_RET
+	".size kpu_framed, . - kpu_framed\n"
+	".popsection\n");
+asmlinkage long kpu_framed(long v);
+extern u8 kpu_leave[];
+
+/* What kprobe_unwind_trap_ip() makes of the registers before and after the step. */
+static unsigned long ip_before, ip_after, unwound_before, unwound_after;
+
+static int note_before(struct kprobe *p, struct pt_regs *regs)
+{
+	ip_before = regs->ip;
+	unwound_before = kprobe_unwind_trap_ip(regs->ip);
+	return 0;
+}
+
+static void note_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	ip_after = regs->ip;
+	unwound_after = kprobe_unwind_trap_ip(regs->ip);
+}
+
+/* In the post handler, the instruction has been executed. */
+static void unwind_trap_ip_after_step(struct kunit *test)
+{
+	struct kprobe p = {
+		.addr = kpu_leave, .pre_handler = note_before, .post_handler = note_after,
+	};
+	unsigned long leave = (unsigned long)kpu_leave;
+
+	OPTIMIZER_HIDE_VAR(leave);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(kpu_leave)), "stepped");
+	KUNIT_EXPECT_EQ(test, kpu_framed(5), 7);
+	KUNIT_EXPECT_EQ(test, ip_before, leave + INT3_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, unwound_before, leave);
+	KUNIT_EXPECT_EQ(test, ip_after, leave + 1);
+	KUNIT_EXPECT_EQ(test, unwound_after, leave + 1);
+	unregister_kprobe(&p);
+}
+
 static struct kunit_case unwind_testcases[] = {
 	KUNIT_CASE_PARAM(unwind_one_byte_in_detour, place_gen_params),
 #ifdef KPROBE_DETOURS_OF_RETURNS
@@ -298,6 +352,7 @@ static struct kunit_case unwind_testcases[] = {
 #endif
 	KUNIT_CASE_PARAM(unwind_one_byte_at_breakpoint, place_gen_params),
 	KUNIT_CASE(unwind_trap_ip),
+	KUNIT_CASE(unwind_trap_ip_after_step),
 	{}
 };
 
