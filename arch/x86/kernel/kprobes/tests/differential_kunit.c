@@ -202,16 +202,18 @@ static void equal_state(const struct kpd_form *f, struct form_info *info,
 							       *(u32 *)(mem + 4);
 }
 
+/* Some are others in fewer bits. */
+static const unsigned long counts[] = {
+	0, 2, 1, -1, 0xffff0001, 0xffff0000,
+#ifdef CONFIG_X86_64
+	0xffffffff00000001, 0xffffffff00000000,
+#endif
+};
+
 /* In the first rounds, every condition is seen to hold and not to hold. */
 static void condition_state(unsigned int round, const struct kpd_form *f,
 			    struct kpd_machine *m)
 {
-	static const unsigned long counts[] = {
-		0, 2, 1, -1, 0xffff0001, 0xffff0000,
-#ifdef CONFIG_X86_64
-		0xffffffff00000001, 0xffffffff00000000,
-#endif
-	};
 	static const unsigned long flags[] = { 0, ARITHMETIC, X86_EFLAGS_SF };
 
 	if (round < ARRAY_SIZE(flags))
