@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shared by the Python scripts: where the others are, and how to import them.
+"""Shared by the Python scripts: where the others are, how to import them, and what they
+know about an architecture.
 
 Importing this makes the modules of scripts/build and scripts/test importable.
 """
@@ -19,3 +20,33 @@ def load(name):
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
+
+
+def chosen_kernel():
+    """The kernel that KERNEL=, or else ARCH=, names; by default x86_64."""
+    return os.environ.get("KERNEL") or os.environ.get("ARCH") or "x86_64"
+
+
+def kernel_line(kernel):
+    """(architecture, prefix of its tools) of a kernel of scripts/build/kernels."""
+    with open(os.path.join(SCRIPTS, "build/kernels")) as f:
+        for l in f:
+            words = l.split()
+            if words[:1] == [kernel.removeprefix("base-")]:
+                return words[1], words[2] if words[2] != "-" and words[2].endswith("-") else ""
+    sys.exit(f"{os.path.basename(sys.argv[0])}: no kernel '{kernel}' in scripts/build/kernels")
+
+
+def architecture(kernel, part):
+    """The class "part" in the file of scripts/arch for the architecture of a kernel.
+
+    Its attribute "tools" is the prefix of binutils. Exits if the file does not have it.
+    """
+    arch, tools = kernel_line(kernel)
+    name = f"arch/{'x86' if arch in ('i386', 'x86_64') else arch}.py"
+    found = getattr(load(name), part, None) if os.path.exists(os.path.join(SCRIPTS, name)) else None
+    if not found:
+        sys.exit(f"{os.path.basename(sys.argv[0])}: not for the architecture of {kernel}: "
+                 f"there is no class {part} in scripts/{name}; see scripts/arch/README")
+    found.tools = tools
+    return found

@@ -66,6 +66,7 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
 					kprobe_opcode_t *correct_ret_addr)
 {
 }
+NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 #endif
 
 /* This CPU has no free instance, or there is an entry handler to call. */

@@ -10,8 +10,10 @@
 #define pr_fmt(fmt) "kprobes_differential: " fmt
 
 #include <kunit/test.h>
+#include <linux/cleanup.h>
 #include <linux/cpumask.h>
 #include <linux/hash.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
 #include <linux/limits.h>
@@ -115,6 +117,10 @@ static const struct kpd_mode modes[] = {
 	  .inside = KPD_IN_PRE_HANDLER },
 	{ "with the trap flag", 1, .pre = 1, .trapped = true },
 	{ "watched, with the trap flag", 1, .pre = 1, .post = 1, .trapped = true },
+	{ "optimized", 1, .pre = 1, .jumps = true },
+	{ "two users, optimized", 2, .pre = 3, .jumps = true },
+	{ "return", .returns = true },
+	{ "return, optimized", .returns = true, .jumps = true },
 	{ "no probe any more" },
 };
 KUNIT_ARRAY_PARAM_DESC(mode, modes, name);
@@ -167,6 +173,10 @@ static const char *skip_mode(const struct kpd *d, const struct kpd_mode *m)
 {
 	if (m->trapped && !d->arch->trap)
 		return "no debug exceptions after each instruction";
+	if (m->jumps && !d->arch->min_jumps)
+		return "no probe gets a jump";
+	if (m->returns && !(IS_ENABLED(CONFIG_KRETPROBES) && d->arch->calls))
+		return "no return probes";
 	if (m->fault && d->arch->faulted && !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
 		return "fault handlers are not called";
 	return NULL;
@@ -416,6 +426,11 @@ void kpd_same(struct kpd_judge *j, const char *what, unsigned long got, unsigned
 		kpd_complain(j, "%s is %lx, not %lx", what, got, want);
 }
 
+static bool calls_callee(const struct kpd *d, const struct kpd_form *f)
+{
+	return d->arch->calls && d->arch->calls(f);
+}
+
 static void same_shown(struct kpd_judge *j, struct pt_regs *regs, bool post,
 		       const struct kpd_state *want)
 {
@@ -446,10 +461,12 @@ static void same_hits(struct kpd_judge *j, const struct kpd_mode *m,
 	}
 	kpd_same(j, "number of hits of other forms", seen->strange, 0);
 	kpd_same(j, "number of outer hits", seen->outer, !hit);
+	kpd_same(j, "number of returns", seen->returns, m->returns);
 
 	if (hit && m->pre)
 		same_shown(j, &seen->at_pre, false, j->d->start);
-	if (hit && m->post && !faulted)
+	/* After a call, it is shown the start of the callee. */
+	if (hit && m->post && !faulted && !calls_callee(j->d, j->f))
 		same_shown(j, &seen->at_post, true, want);
 }
 
@@ -516,6 +533,63 @@ static void register_outer(struct kunit *test, struct kpd *d, const struct kpd_m
 	KUNIT_ASSERT_EQ(test, register_kprobe(&d->outer), 0);
 }
 
+#ifdef CONFIG_OPTPROBES
+static bool has_jump(void *addr)
+{
+	struct kprobe *p;
+
+	guard(preempt)();
+	p = get_kprobe(addr);
+	return p && READ_ONCE(p->flags) & KPROBE_FLAG_JUMP;
+}
+#else
+static bool has_jump(void *addr)
+{
+	return false;
+}
+#endif
+
+#ifdef CONFIG_KRETPROBES
+static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct kretprobe *rp = get_kretprobe(ri);
+
+	/* NULL as soon as it is being unregistered, when no form is executed. */
+	if (rp)
+		container_of(rp, struct kpd, callee)->seen.returns++;
+	return 0;
+}
+
+static void register_callee(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
+{
+	if (!m->returns)
+		return;
+
+	memset(&d->callee, 0, sizeof(d->callee));
+	d->callee.kp.addr = (kprobe_opcode_t *)dereference_symbol_descriptor(kpd_callee);
+	d->callee.handler = on_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&d->callee), 0);
+}
+
+static void unregister_callee(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
+{
+	if (!m->returns)
+		return;
+
+	KUNIT_EXPECT_EQ(test, has_jump(d->callee.kp.addr), m->jumps);
+	unregister_kretprobe(&d->callee);
+	KUNIT_EXPECT_EQ(test, d->callee.nmissed, 0);
+}
+#else
+static void register_callee(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
+{
+}
+
+static void unregister_callee(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
+{
+}
+#endif
+
 static void register_all(struct kunit *test, struct kpd *d, const struct kpd_mode *m,
 			 struct probes *p)
 {
@@ -524,8 +598,10 @@ static void register_all(struct kunit *test, struct kpd *d, const struct kpd_mod
 	int ret;
 
 	memset(p, 0, sizeof(*p));
+	kprobe_test_allow_optimization(m->jumps);
+	register_callee(test, d, m);
 	if (!m->users)
-		return;
+		goto out;
 
 	p->users = kunit_kcalloc(test, d->nr_usable * m->users, sizeof(*p->users), GFP_KERNEL);
 	p->kps = kunit_kcalloc(test, d->nr_usable * m->users, sizeof(*p->kps), GFP_KERNEL);
@@ -553,10 +629,16 @@ static void register_all(struct kunit *test, struct kpd *d, const struct kpd_mod
 		KUNIT_ASSERT_EQ(test, ret, 0);
 	}
 	register_outer(test, d, m);
+out:
+	if (m->jumps)
+		wait_for_kprobe_optimizer();
 }
 
-static void unregister_all(struct kpd *d, const struct kpd_mode *m, struct probes *p)
+static void unregister_all(struct kunit *test, struct kpd *d, const struct kpd_mode *m,
+			   struct probes *p)
 {
+	unregister_callee(test, d, m);
+	kprobe_test_allow_optimization(false);
 	if (m->inside != KPD_NOT_INSIDE)
 		unregister_kprobe(&d->outer);
 	unregister_kprobes(p->kps, p->nr);
@@ -582,6 +664,24 @@ static void same_kind(struct kpd_judge *j, const struct kpd_mode *m)
 		want = j->d->arch->executed(j->f, is_watched(m));
 	if (strcmp(got, want))
 		kpd_complain(j, "the site is %s, not %s", got, want);
+}
+
+/* Whether the form is executed in the mode, once all probes are registered. */
+static bool is_compared(const struct kpd *d, const struct kpd_form *f,
+			const struct kpd_mode *m)
+{
+	if (d->arch->applies && !d->arch->applies(f, m))
+		return false;
+	if (m->returns)
+		return calls_callee(d, f);
+	return !m->jumps || has_jump(kpd_insn(f));
+}
+
+static unsigned int least_forms(const struct kpd *d, const struct kpd_mode *m)
+{
+	if (m->returns)
+		return 1;
+	return m->jumps ? d->arch->min_jumps : d->arch->min_forms;
 }
 
 /* Handlers run with interrupts off and must not enable them, as odd rounds would. */
@@ -627,7 +727,7 @@ void kpd_compare(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
 	d->traps = 0;
 	for (n = 0; n < d->nr_usable; n++) {
 		j.f = kpd_usable(d, n);
-		if (d->arch->applies && !d->arch->applies(j.f, m))
+		if (!is_compared(d, j.f, m))
 			continue;
 		same_kind(&j, m);
 		for (j.round = 0; j.round < d->rounds; j.round += step_of(m)) {
@@ -638,13 +738,13 @@ void kpd_compare(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
 		nr_compared++;
 		cond_resched();
 	}
-	unregister_all(d, m, &p);
+	unregister_all(test, d, m, &p);
 
 	for (n = 0; n < p.nr; n++)
 		missed += p.users[n].kp.nmissed;
 	KUNIT_EXPECT_EQ(test, missed, m->inside == KPD_NOT_INSIDE ? 0 : m->users * nr_runs);
 	KUNIT_EXPECT_EQ(test, j.wrong, 0);
-	KUNIT_EXPECT_GE(test, nr_compared, d->arch->min_forms);
+	KUNIT_EXPECT_GE(test, nr_compared, least_forms(d, m));
 	KUNIT_EXPECT_GE(test, d->traps, m->trapped ? nr_runs * d->arch->min_traps : 0);
 	kunit_info(test, "%s: %lu forms, %lu runs\n", m->name, nr_compared, nr_runs);
 }
@@ -826,8 +926,8 @@ static int allocate(struct kpd *d)
  * kpd_init() - start a differential test
  * @d: the test; all but what the suite sets has to be 0
  *
- * Executes all forms without probes. Until kpd_exit(), no probe is optimized, as none
- * of the modes uses a jump, which would be set up in the middle.
+ * Executes all forms without probes. Until kpd_exit(), no probe is optimized but in
+ * modes that want it, as a jump would be set up in the middle.
  *
  * Context: process context, may sleep.
  * Return: 0, or -ENOMEM. After an error, there is nothing to undo.

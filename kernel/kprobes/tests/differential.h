@@ -9,7 +9,8 @@
  * An architecture provides
  *
  *  - the forms, an array of struct kpd_form that its assembly lays out;
- *  - the entry stub: kpd_run(), kpd_outer() and kpd_outer_insn, also in assembly;
+ *  - the entry stub: kpd_run(), kpd_outer(), kpd_outer_insn and kpd_callee(), also in
+ *    assembly;
  *  - struct kpd_state: everything that a form can change, and where it continues;
  *  - struct kpd_arch: how a state is made up, loaded, saved and compared.
  *
@@ -63,10 +64,12 @@ static inline void *kpd_insn(const struct kpd_form *f)
 /*
  * The entry stub. kpd_run() loads the state that &kpd_arch.load has set up, executes a
  * form and stores the resulting state. kpd_outer() is a function to be inside of: the
- * instruction at kpd_outer_insn does nothing, and is probed.
+ * instruction at kpd_outer_insn does nothing, and is probed. kpd_callee() is a function
+ * to be called by forms: it changes nothing, and has room for a jump.
  */
 asmlinkage void kpd_run(void);
 asmlinkage void kpd_outer(void);
+asmlinkage void kpd_callee(void);
 extern kprobe_opcode_t kpd_outer_insn[];
 
 /* Whether a form is executed by the test itself, or by a handler of another probe. */
@@ -84,6 +87,8 @@ enum kpd_inside {
  * @post: bit mask of the users with a post handler
  * @fault: bit mask of the users with a fault handler
  * @trapped: a debugger steps: there is a debug exception after each instruction
+ * @jumps: only forms whose probes get a jump are executed
+ * @returns: only forms that call kpd_callee() are executed, and it has a return probe
  * @inside: the form is executed in the handler of another probe, so that these miss
  */
 struct kpd_mode {
@@ -93,6 +98,8 @@ struct kpd_mode {
 	unsigned int	post;
 	unsigned int	fault;
 	bool		trapped;
+	bool		jumps;
+	bool		returns;
 	enum kpd_inside	inside;
 };
 
@@ -126,10 +133,13 @@ void kpd_same(struct kpd_judge *j, const char *what, unsigned long got, unsigned
  * struct kpd_arch - what the engine does not know about an architecture
  * @state_size: size of a struct kpd_state
  * @min_forms: each mode has to apply to that many forms
+ * @min_jumps: that many of them have to get a jump; 0 if the architecture has none
  * @min_traps: debug exceptions in each run while @trap is in effect, at least
  * @skip: why a form cannot be executed on this CPU, or NULL if it can; optional
  * @applies: whether a form can be executed in a mode; with &kpd_mode.inside, it must not
  *	enable interrupts, for example. Optional.
+ * @calls: whether a form calls kpd_callee(), and continues after itself. Without it,
+ *	modes with return probes are skipped.
  * @executed: how a form has to be executed under probes, in the words of
  *	arch_kprobe_mode(), or "ftrace". The second argument is true if one of the
  *	probes has a post or a fault handler. Optional.
@@ -162,10 +172,12 @@ void kpd_same(struct kpd_judge *j, const char *what, unsigned long got, unsigned
 struct kpd_arch {
 	size_t		state_size;
 	unsigned int	min_forms;
+	unsigned int	min_jumps;
 	unsigned int	min_traps;
 
 	const char	*(*skip)(const struct kpd_form *f);
 	bool		(*applies)(const struct kpd_form *f, const struct kpd_mode *m);
+	bool		(*calls)(const struct kpd_form *f);
 	const char	*(*executed)(const struct kpd_form *f, bool watched);
 
 	void		(*fill)(const struct kpd_form *f, unsigned int round,
@@ -206,6 +218,7 @@ struct kpd_record {
  * @faults: calls of their fault handlers
  * @strange: hits of another form
  * @outer: runs from inside a handler
+ * @returns: calls of the handler of the return probe
  * @at_pre: what the last pre handler was shown
  * @at_post: what the last post handler was shown
  */
@@ -216,6 +229,7 @@ struct kpd_seen {
 	unsigned int	faults[KPD_MAX_USERS];
 	unsigned int	strange;
 	unsigned int	outer;
+	unsigned int	returns;
 	struct pt_regs	at_pre;
 	struct pt_regs	at_post;
 };
@@ -240,6 +254,7 @@ struct kpd_seen {
  * @balance: what the last run has left of preemption, or of the current probe
  * @seen: what handlers have recorded in the last run
  * @outer: the probe whose handlers execute forms
+ * @callee: the return probe of kpd_callee()
  * @trapped: debug exceptions after each instruction are expected
  * @traps: number of debug exceptions, counted by the suite
  * @shown: states that handlers were shown
@@ -264,6 +279,9 @@ struct kpd {
 	long			balance;
 	struct kpd_seen		seen;
 	struct kprobe		outer;
+#ifdef CONFIG_KRETPROBES
+	struct kretprobe	callee;
+#endif
 	bool			trapped;
 	unsigned long		traps;
 

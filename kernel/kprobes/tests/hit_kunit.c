@@ -741,6 +741,15 @@ static void hit_common_functions(struct kunit *test)
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+static __always_inline u32 scramble(u32 v, u32 factor)
+{
+	v ^= v << 13;
+	v *= factor;
+	v ^= v >> 17;
+	OPTIMIZER_HIDE_VAR(v);
+	return v;
+}
+
 /*
  * Probes that appear twice in the array they are unregistered with. Most of them have
  * a slot, since no architecture emulates these instructions.
@@ -748,12 +757,10 @@ static void hit_common_functions(struct kunit *test)
 static noinline __noclone notrace __used u32 kp_hit_slots(u32 v)
 {
 	KP_PADDING;
-#define STEP(k)	do { v ^= v << 13; v *= (k); v ^= v >> 17; OPTIMIZER_HIDE_VAR(v); } while (0)
-	STEP(0x9e3779b1);
-	STEP(0x85ebca6b);
-	STEP(0xc2b2ae35);
-	STEP(0x27d4eb2f);
-#undef STEP
+	v = scramble(v, 0x9e3779b1);
+	v = scramble(v, 0x85ebca6b);
+	v = scramble(v, 0xc2b2ae35);
+	v = scramble(v, 0x27d4eb2f);
 	return v;
 }
 
@@ -869,13 +876,6 @@ static int stack_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-#ifdef CONFIG_KRETPROBES
-static int stack_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return stack_pre(NULL, regs);
-}
-#endif
-
 static void expect_little_stack(struct kunit *test)
 {
 	struct hit_test *h = test->priv;
@@ -885,6 +885,32 @@ static void expect_little_stack(struct kunit *test)
 	kunit_info(test, "%lu bytes\n", h->outside - h->inside);
 	h->outside = 0;
 }
+
+#ifdef CONFIG_KRETPROBES
+static int stack_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return stack_pre(NULL, regs);
+}
+
+static void return_uses_little_stack(struct kunit *test, const struct target *t)
+{
+	struct hit_test *h = test->priv;
+
+	if (!KPROBES_TEST_HAS_RETURN_SP)
+		return;
+
+	h->rp.kp.symbol_name = t->symbol;
+	h->rp.handler = stack_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
+	call(t, 10);
+	unregister_kretprobe(&h->rp);
+	expect_little_stack(test);
+}
+#else
+static void return_uses_little_stack(struct kunit *test, const struct target *t)
+{
+}
+#endif
 
 static void hit_uses_little_stack(struct kunit *test)
 {
@@ -898,17 +924,7 @@ static void hit_uses_little_stack(struct kunit *test)
 	unregister_kprobe(&h->kp);
 	expect_little_stack(test);
 
-#ifdef CONFIG_KRETPROBES
-	if (!KPROBES_TEST_HAS_RETURN_SP)
-		return;
-
-	h->rp.kp.symbol_name = t->symbol;
-	h->rp.handler = stack_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
-	call(t, 10);
-	unregister_kretprobe(&h->rp);
-	expect_little_stack(test);
-#endif
+	return_uses_little_stack(test, t);
 }
 
 /*

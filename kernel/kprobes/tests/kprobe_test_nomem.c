@@ -237,15 +237,13 @@ static const char *what_is_left(const struct nomem_case *c, struct probes *s, co
 	return hits_of_calls() ? "a handler ran" : NULL;
 }
 
+#ifdef CONFIG_FAULT_INJECTION
 static void fail_begin(unsigned int nth)
 {
-#ifdef CONFIG_FAULT_INJECTION
 	WRITE_ONCE(current->fail_nth, nth);
-#endif
 }
 
 /* Returns whether there were that many allocations. */
-#ifdef CONFIG_FAULT_INJECTION
 static bool fail_end(void)
 {
 	bool failed = !READ_ONCE(current->fail_nth);
@@ -254,6 +252,10 @@ static bool fail_end(void)
 	return failed;
 }
 #else
+static void fail_begin(unsigned int nth)
+{
+}
+
 static bool fail_end(void)
 {
 	return false;

@@ -243,6 +243,13 @@ static void site_walk_is_in_order_of_addresses(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kprobe_site_at(FAKE_ADDR + 0x101));
 }
 
+#define EXPECT_USERS(site, users, enabled, the_sole) do {				\
+	KUNIT_EXPECT_EQ(test, (site)->nr_users, users);					\
+	KUNIT_EXPECT_EQ(test, (site)->nr_enabled, enabled);				\
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer((site)->head.sole), the_sole);	\
+	KUNIT_EXPECT_EQ(test, kprobe_disabled(&(site)->head.kp), !(enabled));		\
+} while (0)
+
 static void site_counts_its_users(struct kunit *test)
 {
 	struct site_test *t = test->priv;
@@ -255,46 +262,38 @@ static void site_counts_its_users(struct kunit *test)
 	if (!site)
 		return;
 
-#define EXPECT_USERS(users, enabled, the_sole) do {				\
-	KUNIT_EXPECT_EQ(test, site->nr_users, users);				\
-	KUNIT_EXPECT_EQ(test, site->nr_enabled, enabled);			\
-	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(site->head.sole), the_sole);	\
-	KUNIT_EXPECT_EQ(test, kprobe_disabled(&site->head.kp), !(enabled));		\
-} while (0)
-
-	EXPECT_USERS(0, 0, NULL);
+	EXPECT_USERS(site, 0, 0, NULL);
 	kprobe_site_add_user(site, a);
-	EXPECT_USERS(1, 1, a);
+	EXPECT_USERS(site, 1, 1, a);
 
 	b->flags = KPROBE_FLAG_DISABLED;
 	kprobe_site_add_user(site, b);
-	EXPECT_USERS(2, 1, a);
+	EXPECT_USERS(site, 2, 1, a);
 	kprobe_site_add_user(site, c);
-	EXPECT_USERS(3, 2, NULL);
+	EXPECT_USERS(site, 3, 2, NULL);
 
 	kprobe_site_enable_user(site, a, false);
 	kprobe_site_enable_user(site, c, false);
-	EXPECT_USERS(3, 0, NULL);
+	EXPECT_USERS(site, 3, 0, NULL);
 	kprobe_site_enable_user(site, b, true);
-	EXPECT_USERS(3, 1, b);
+	EXPECT_USERS(site, 3, 1, b);
 
 	kprobe_site_del_user(site, a);
-	EXPECT_USERS(2, 1, b);
+	EXPECT_USERS(site, 2, 1, b);
 	kprobe_site_del_user(site, b);
-	EXPECT_USERS(1, 0, NULL);
+	EXPECT_USERS(site, 1, 0, NULL);
 	KUNIT_EXPECT_TRUE(test, kprobe_disabled(b));
 	KUNIT_EXPECT_NULL(test, kprobe_site_of_user(b));
 	/* Without a pre handler there is nothing to call directly. */
 	kprobe_site_enable_user(site, c, true);
-	EXPECT_USERS(1, 1, c);
+	EXPECT_USERS(site, 1, 1, c);
 	kprobe_site_del_user(site, c);
-	EXPECT_USERS(0, 0, NULL);
+	EXPECT_USERS(site, 0, 0, NULL);
 	c->pre_handler = NULL;
 	c->flags = 0;
 	kprobe_site_add_user(site, c);
-	EXPECT_USERS(1, 1, NULL);
+	EXPECT_USERS(site, 1, 1, NULL);
 	kprobe_site_del_user(site, c);
-#undef EXPECT_USERS
 }
 
 static void site_takes_only_the_disabled_flag(struct kunit *test)

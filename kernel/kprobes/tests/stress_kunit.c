@@ -63,6 +63,21 @@ struct probe {
 	atomic_t	entries, returns;
 };
 
+/* Threads that run until they are stopped, and report the result. */
+struct worker {
+	struct task_struct	*task;
+	bool			*stop;
+	unsigned int		nr;
+	unsigned long		rounds;
+	unsigned long		errors;
+	unsigned long		wrong;
+	unsigned long		hits;
+};
+
+/* Kinds of probes; the last ones are return probes, where there are any. */
+#define NR_KINDS	8
+#define RETURN_KINDS	(IS_ENABLED(CONFIG_KRETPROBES) ? 6 : NR_KINDS)
+
 static atomic_t ghosts;
 static atomic_t nested_calls;
 
@@ -107,18 +122,52 @@ static int stress_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	atomic_inc(&p->returns);
 	return 0;
 }
+
+static bool register_return(struct worker *w, struct probe *p, const char *symbol)
+{
+	p->rp.kp.symbol_name = symbol;
+	p->rp.entry_handler = stress_entry;
+	p->rp.handler = stress_return;
+	if (register_kretprobe(&p->rp))
+		return false;
+	plain(1);
+	traced(1);
+	unregister_kretprobe(&p->rp);
+	w->hits += atomic_read(&p->entries);
+	return true;
+}
+#else
+static bool register_return(struct worker *w, struct probe *p, const char *symbol)
+{
+	return true;
+}
 #endif
 
-/* Threads that run until they are stopped, and report the result. */
-struct worker {
-	struct task_struct	*task;
-	bool			*stop;
-	unsigned int		nr;
-	unsigned long		rounds;
-	unsigned long		errors;
-	unsigned long		wrong;
-	unsigned long		hits;
-};
+static bool register_one(struct worker *w, struct probe *p, const char *symbol,
+			 unsigned int kind)
+{
+	struct kprobe *twice[] = { &p->kp, &p->kp };
+	int ret;
+
+	p->kp.symbol_name = symbol;
+	p->kp.pre_handler = stress_pre;
+	if (kind % 2)
+		p->kp.post_handler = stress_post;
+	ret = register_kprobe(&p->kp);
+	/* At an ftrace site that another probe with a post handler has claimed. */
+	if (ret)
+		return ret == -EBUSY;
+	if (kind == 4) {
+		disable_kprobe(&p->kp);
+		plain(1);
+		enable_kprobe(&p->kp);
+	}
+	plain(1);
+	traced(1);
+	unregister_kprobes(twice, kind == 2 ? 2 : 1);
+	w->hits += atomic_read(&p->hits);
+	return true;
+}
 
 static int calling_thread(void *data)
 {
@@ -138,56 +187,21 @@ static int calling_thread(void *data)
 
 static bool register_round(struct worker *w, struct probe *p)
 {
-	unsigned int kind = (w->rounds + w->nr) % 8;
 	const char *symbol = symbols[w->rounds % NR_SYMBOLS];
-	struct kprobe *twice[2];
-	int ret;
+	unsigned int kind = (w->rounds + w->nr) % NR_KINDS;
+	bool done;
 
 	memset(p, 0, sizeof(*p));
 	WRITE_ONCE(p->state, ALIVE);
-	p->kp.symbol_name = symbol;
-	p->kp.pre_handler = stress_pre;
-#ifdef CONFIG_KRETPROBES
-	if (kind >= 6) {
-		p->rp.kp.symbol_name = symbol;
-		p->rp.entry_handler = stress_entry;
-		p->rp.handler = stress_return;
-		ret = register_kretprobe(&p->rp);
-		if (ret)
-			return false;
-		plain(1);
-		traced(1);
-		unregister_kretprobe(&p->rp);
-		w->hits += atomic_read(&p->entries);
-		goto out;
-	}
-#endif
-	if (kind % 2)
-		p->kp.post_handler = stress_post;
-	ret = register_kprobe(&p->kp);
-	/* At an ftrace site that another probe with a post handler has claimed. */
-	if (ret == -EBUSY)
-		return true;
-	if (ret)
-		return false;
-	if (kind == 4) {
-		disable_kprobe(&p->kp);
-		plain(1);
-		enable_kprobe(&p->kp);
-	}
-	plain(1);
-	traced(1);
-	twice[0] = &p->kp;
-	twice[1] = &p->kp;
-	unregister_kprobes(twice, kind == 2 ? 2 : 1);
-	w->hits += atomic_read(&p->hits);
-#ifdef CONFIG_KRETPROBES
-out:
-#endif
+	if (kind >= RETURN_KINDS)
+		done = register_return(w, p, symbol);
+	else
+		done = register_one(w, p, symbol, kind);
+
 	/* From here on, a call of a handler is an error. */
 	WRITE_ONCE(p->state, DEAD);
 	memset(&p->kp, POISON, sizeof(p->kp));
-	return true;
+	return done;
 }
 
 static int registering_thread(void *data)

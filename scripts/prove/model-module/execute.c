@@ -264,24 +264,29 @@ void model_fill(unsigned int nr, u8 where, u8 variant)
  * Allocations that fail
  */
 
+#ifdef CONFIG_FAULT_INJECTION
 static void fail_begin(unsigned int nth)
 {
-#ifdef CONFIG_FAULT_INJECTION
 	WRITE_ONCE(current->fail_nth, nth);
-#endif
 }
 
 static bool fail_end(unsigned int nth)
 {
-#ifdef CONFIG_FAULT_INJECTION
 	bool failed = nth && !READ_ONCE(current->fail_nth);
 
 	WRITE_ONCE(current->fail_nth, 0);
 	return failed;
-#else
-	return false;
-#endif
 }
+#else
+static void fail_begin(unsigned int nth)
+{
+}
+
+static bool fail_end(unsigned int nth)
+{
+	return false;
+}
+#endif
 
 /*
  * Other users of ftrace

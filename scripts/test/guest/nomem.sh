@@ -142,11 +142,13 @@ check "leaving a module that goes: no failure is seen" leave_and_kill_each
 # instead of others.
 
 # fail_in FUNCTION... - fail allocations in these functions and in all that are linked
-# between them, as the compiler may have inlined one or left it by a jump. Or none.
+# between them, as the compiler may have inlined one. Or none. A function that ends with
+# a call is no longer on the stack then, so the one that it calls has to be named, too.
 fail_in() {
 	local kind range
 	range=$(awk -v names=" $* " '
 		found { end = $1; found = 0 }
+		{ sub(/\..*/, "", $3) }
 		index(names, " " $3 " ") && $2 ~ /^[Tt]$/ {
 			if (!start)
 				start = $1
@@ -168,9 +170,11 @@ fail_in() {
 }
 
 says() { dmesg | grep -q "$1"; }
+armed() { grep -c 'state=armed' $KPROBES/sites; }
 traced() { echo "$1" >>$TRACING/kprobe_events; }
 
-FTRACE_ROOM='kprobe_ftrace_kill kprobe_ftrace_arm kprobe_ftrace_disarm kprobe_ftrace_purge'
+FTRACE_ROOM='kprobe_ftrace_kill kprobe_ftrace_arm kprobe_ftrace_disarm kprobe_ftrace_purge
+	arm_picked remove_picked'
 DETOURS='arch_prepare_optimized_kprobe arch_optimizer_begin arch_remove_optimized_kprobe'
 rmmod kprobe_test_target 2>/dev/null
 if [ -e /sys/kernel/debug/failslab/require-start ]; then
@@ -202,6 +206,16 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	fail_in none
 	check "that is reported" says 'Kprobes globally disabled, but [0-9]* of [0-9]* failed'
 	echo 1 >$KPROBES/enabled
+	echo 0 >$KPROBES/enabled
+	check "none is armed then" [ "$(armed)" -eq 0 ]
+	check "allocations fail as probes are switched on" fail_in $FTRACE_ROOM
+	echo 1 >$KPROBES/enabled
+	fail_in none
+	check "that is reported, too" says 'Kprobes globally enabled, but [0-9]* of [0-9]* failed'
+	check "none has been armed" [ "$(armed)" -eq 0 ]
+	echo 0 >$KPROBES/enabled
+	echo 1 >$KPROBES/enabled
+	check "with memory all are" [ "$(armed)" -eq 2 ]
 
 	# A jump in a module needs to know where the module's branches lead.
 	check "the module comes for a jump" modprobe kprobe_test_target

@@ -167,17 +167,19 @@ extern const u32 kretprobe_detour_complete_size;
 void kretprobe_detour_template(void);
 void kretprobe_detour_complete(void);
 void kretprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
-#endif
 
 static nokprobe_inline const struct kprobe_detour_layout *
 kprobe_layout_of(const struct arch_optimized_insn *o)
 {
-#ifdef KPROBE_DETOURS_OF_RETURNS
-	if (o->of_return)
-		return &kretprobe_detour_layout;
-#endif
+	return o->of_return ? &kretprobe_detour_layout : &kprobe_detour_layout;
+}
+#else
+static nokprobe_inline const struct kprobe_detour_layout *
+kprobe_layout_of(const struct arch_optimized_insn *o)
+{
 	return &kprobe_detour_layout;
 }
+#endif
 
 static nokprobe_inline const struct arch_optimized_insn *
 kprobe_detour_of(const struct kprobe *p)

@@ -394,6 +394,35 @@ static const char * const waking_path[] __initconst = {
 #endif
 };
 
+#ifdef CONFIG_HAVE_STATIC_CALL
+/* Static calls verify their trampolines before they rewrite them. */
+static int __init blacklist_static_calls(void)
+{
+	return kprobe_add_area_blacklist((unsigned long)__static_call_text_start,
+					 (unsigned long)__static_call_text_end);
+}
+#else
+static int __init blacklist_static_calls(void)
+{
+	return 0;
+}
+#endif
+
+#ifdef CONFIG_KEXEC_CORE
+/* It is copied, and the copy runs where no exception is handled. */
+static int __init blacklist_kexec(void)
+{
+	return kprobe_add_area_blacklist((unsigned long)relocate_kernel,
+					 (unsigned long)relocate_kernel +
+					 KEXEC_CONTROL_CODE_MAX_SIZE);
+}
+#else
+static int __init blacklist_kexec(void)
+{
+	return 0;
+}
+#endif
+
 int __init arch_populate_kprobe_blacklist(void)
 {
 	int ret;
@@ -406,23 +435,8 @@ int __init arch_populate_kprobe_blacklist(void)
 
 	ret = kprobe_blacklist_names(return_thunks, ARRAY_SIZE(return_thunks)) ?:
 	      kprobe_blacklist_names(waking_path, ARRAY_SIZE(waking_path));
-	if (ret)
-		return ret;
-
-#ifdef CONFIG_HAVE_STATIC_CALL
-	ret = kprobe_add_area_blacklist((unsigned long)__static_call_text_start,
-					(unsigned long)__static_call_text_end);
-	if (ret)
-		return ret;
-#endif
-
-#ifdef CONFIG_KEXEC_CORE
-	/* It is copied, and the copy runs where no exception is handled. */
-	ret = kprobe_add_area_blacklist((unsigned long)relocate_kernel,
-					(unsigned long)relocate_kernel +
-					KEXEC_CONTROL_CODE_MAX_SIZE);
-#endif
-	return ret;
+	ret = ret ?: blacklist_static_calls();
+	return ret ?: blacklist_kexec();
 }
 
 int __init arch_init_kprobes(void)

@@ -123,6 +123,14 @@ SYM_INNER_LABEL(kpd_outer_insn, SYM_L_GLOBAL)
 	RET
 SYM_FUNC_END(kpd_outer)
 
+/* A function to be called by a form: its NOPs are room for a jump. */
+SYM_FUNC_START(kpd_callee)
+.rept 5
+	nop
+.endr
+	RET
+SYM_FUNC_END(kpd_callee)
+
 	.pushsection .rodata, "a"
 	.balign 8
 SYM_DATA_START(kpd_forms)
@@ -504,6 +512,7 @@ SYM_DATA_START(kpd_forms)
 	emulated "call 1f"
 	emulated ".byte 0x2e; call 1f"
 	emulated ".byte 0x2e, 0x2e; call kpd_back"
+	emulated ".byte 0x2e, 0x3e; call kpd_callee", with=CALLEE
 	emulated ".byte 0xf2; call 1f"
 	emulated ".byte 0x48; call 1f"
 	emulated "call *%rax", with=INDIRECT

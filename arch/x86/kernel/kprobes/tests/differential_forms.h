@@ -38,6 +38,7 @@
 #define PERCPU			1048576	/* bx and si address kpd_percpu */
 #define GATHER			2097152	/* the indices in the vector 2 are small */
 #define SAME_MSR		4194304	/* cx names one, and ax and dx are its value */
+#define CALLEE			8388608	/* it calls kpd_callee() */
 
 /* Where execution continues after the form. */
 #define DIFF_NEXT		0

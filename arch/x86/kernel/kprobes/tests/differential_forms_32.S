@@ -318,6 +318,7 @@
 	emulated "call 1f"
 	emulated ".byte 0x2e; call 1f"
 	emulated ".byte 0x2e, 0x2e; call kpd_back"
+	emulated ".byte 0x2e, 0x3e; call kpd_callee", with=CALLEE
 	emulated ".byte 0xf2; call 1f"
 	emulated ".byte 0x3e; call 1f"
 	emulated "call *%eax", with=INDIRECT

@@ -202,16 +202,18 @@ static void equal_state(const struct kpd_form *f, struct form_info *info,
 							       *(u32 *)(mem + 4);
 }
 
+/* Some are others in fewer bits. */
+static const unsigned long counts[] = {
+	0, 2, 1, -1, 0xffff0001, 0xffff0000,
+#ifdef CONFIG_X86_64
+	0xffffffff00000001, 0xffffffff00000000,
+#endif
+};
+
 /* In the first rounds, every condition is seen to hold and not to hold. */
 static void condition_state(unsigned int round, const struct kpd_form *f,
 			    struct kpd_machine *m)
 {
-	static const unsigned long counts[] = {
-		0, 2, 1, -1, 0xffff0001, 0xffff0000,
-#ifdef CONFIG_X86_64
-		0xffffffff00000001, 0xffffffff00000000,
-#endif
-	};
 	static const unsigned long flags[] = { 0, ARITHMETIC, X86_EFLAGS_SF };
 
 	if (round < ARRAY_SIZE(flags))
@@ -513,7 +515,8 @@ static void same(struct kpd_judge *j, const struct kpd_state *got,
 		kpd_complain(j, "the clock is %llx, which was before %llx", clock_of(&got->m),
 			     clock_of(&want->m));
 	/* The flags neither, which a return thunk that counts the depth changes. */
-	if (f->kind != DIFF_FTRACE || !cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
+	if ((f->kind != DIFF_FTRACE && !(f->with & CALLEE)) ||
+	    !cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		kpd_same(j, "flags", got->m.flags, want->m.flags);
 	kpd_same(j, "es", got->m.es, want->m.es);
 	kpd_same(j, "the exit", got->m.exit, want->m.exit);
@@ -553,6 +556,11 @@ static bool applies(const struct kpd_form *f, const struct kpd_mode *m)
 	if (m->trapped && (f->with & TRACED || is_flags(&info_of(f)->insn)))
 		return false;
 	return m->inside == KPD_NOT_INSIDE || !(f->with & IRQ_ON);
+}
+
+static bool calls(const struct kpd_form *f)
+{
+	return f->with & CALLEE;
 }
 
 static const char *executed(const struct kpd_form *f, bool watched)
@@ -618,10 +626,12 @@ static void change_regs(struct pt_regs *regs)
 static const struct kpd_arch differential_arch = {
 	.state_size	= sizeof(struct kpd_state),
 	.min_forms	= MIN_FORMS,
+	.min_jumps	= IS_ENABLED(CONFIG_OPTPROBES) ? MIN_FORMS : 0,
 	/* One of the form, and one for each register that is loaded. */
 	.min_traps	= NR_REGS,
 	.skip		= skip,
 	.applies	= applies,
+	.calls		= calls,
 	.executed	= executed,
 	.fill		= fill,
 	.load		= load,

@@ -28,6 +28,8 @@ kpd_form_\@:
 	jmp	kpd_back
 .Lentry_\@:
 	ENDBR
+	/* So that no table has the address of the form, which a jump would have to spare. */
+	nop
 	.if (\with) & INDIRECT
 	ANNOTATE_RETPOLINE_SAFE
 	.endif

@@ -356,15 +356,17 @@ static unsigned long random_value(struct rnd_state *rnd)
 	return v;
 }
 
+/* Counters that are about to end, in all widths. */
+static const unsigned long last_counts[] = {
+	0, 1, 2, -1, 0xffff0001,
+#ifdef CONFIG_X86_64
+	0xffffffff00000001, 0xffffffff00000000,
+#endif
+};
+
 static void random_machine(struct emulate_test *t, const struct form *f,
 			   struct machine *m)
 {
-	static const unsigned long last_counts[] = {
-		0, 1, 2, -1, 0xffff0001,
-#ifdef CONFIG_X86_64
-		0xffffffff00000001, 0xffffffff00000000,
-#endif
-	};
 	unsigned long *sp = &t->stack[STACK_WORDS / 2];
 	int i;
 
@@ -372,7 +374,6 @@ static void random_machine(struct emulate_test *t, const struct form *f,
 		t->stack[i] = random_value(&t->rnd);
 	for (i = 0; i < NR_REGS; i++)
 		m->r[i] = random_value(&t->rnd);
-	/* Counters that are about to end, in all widths. */
 	if (m->r[REG_CX] & 4)
 		m->r[REG_CX] = last_counts[m->r[REG_CX] % ARRAY_SIZE(last_counts)];
 	m->r[REG_SP] = (unsigned long)sp;

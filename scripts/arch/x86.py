@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What scripts have to know about x86; see README."""
+import os
+import re
+import struct
+import subprocess
+
+from kerneltree import OUT
+
+
+class Hitpath:
+    ROOTS = ["irqentry_nmi_enter", "irqentry_nmi_exit", "kprobe_int3_handler",
+             "kretprobe_native_entry", "kretprobe_native_handler", "__kretprobe_trampoline"]
+    EXCUSED = {
+        "fixup_exception": "the step has been abandoned",
+        "__fentry__": "a no-op, or ftrace, which has a guard of its own",
+    }
+    INDIRECT = {"kprobe_int3_handler", "kretprobe_native_handler"}
+    AREAS = ["entry_text"]
+    BRANCH = (r"\t(?:\w+ )*(?:call|jmp|j[a-z]+) +"
+              r"(?:(\*)|[0-9a-f]+ <([^+>]+)(?:\+0x)?)")
+    THUNK = "indirect_thunk"
+    # At boot, each jump to the first is replaced by one to another of them.
+    RETURNS = ["__x86_return_thunk", "call_depth_return_thunk", "its_return_thunk",
+               "retbleed_return_thunk", "srso_return_thunk", "srso_alias_return_thunk"]
+    LISTS = ["offline_path", "hit_path", "copied", "return_thunks", "waking_path"]
+    WAKING = ["early_setup_idt", "start_secondary", "restore_processor_state"]
+    WAKING_EXCUSED = {
+        "__SCT__tp_func_write_msr": "only while that event is traced, by whatever traces it",
+        "__SCT__tp_func_read_msr": "only while that event is traced, by whatever traces it",
+    }
+    READY = r"\tlidt"
+
+
+class Text:
+    IMAGE = "bzImage"
+    SETUP = "run"
+    # Breakpoints are padding.
+    PADDING = {"int3", "(bad)"}
+    # A probe on a landing pad moves to the instruction after it.
+    MOVED = {"endbr64", "endbr32"}
+
+
+class Coverage:
+    LEAST = 90
+    # A jump affects up to 18 bytes.
+    APART = 20
+    # Trampolines of static calls, whose text is verified before it is rewritten; code of
+    # CPUs that are going offline or have no exception handling yet; code that kexec
+    # copies elsewhere; and loads whose fixup parses the text.
+    WRONG = (r"__SCT__|\w*play_dead|idle_task_exit$|cpuhp_ap_report_dead$|cpu_init$|"
+             r"cpu_init_exception_handling$|cpuhp_ap_sync_alive$|cr4_init$|early_setup_idt$|"
+             r"fpu__init_cpu|load_current_idt$|load_direct_gdt$|load_ucode_ap$|"
+             r"secondary_startup_64|sev_verify_cbit$|start_secondary$|soft_restart_cpu$|"
+             r"startup_32_smp$|common_startup_64$|verify_cpu$|\w*restore_processor_state$|"
+             r"do_suspend_lowlevel$|wakeup_|restore_(image|registers)$|core_restore_code$|"
+             r"rcutree_report_cpu_|relocate_(kernel|range)$|identity_mapped$|virtual_mapped$|"
+             r"swap_pages$")
+    WRONG_FIXUPS = ("ZEROPAD", "WRMSR_IN_MCE", "RDMSR_IN_MCE", "DEFAULT_MCE_SAFE",
+                    "FAULT_MCE_SAFE", "ERETU")
+
+    @classmethod
+    def harmful(cls, vmlinux):
+        """Addresses of instructions with one of WRONG_FIXUPS."""
+        header = os.path.join(OUT, "base/arch/x86/include/asm/extable_fixup_types.h")
+        with open(header) as f:
+            types = dict(re.findall(r"#define\s+EX_TYPE_(\w+)\s+(\d+)", f.read()))
+        wrong = {int(types[t]) for t in cls.WRONG_FIXUPS}
+
+        def output(*cmd):
+            return subprocess.run(cmd, check=True, stdout=subprocess.PIPE).stdout
+        m = re.search(rb"__ex_table +\S+ +(\S+)", output("objdump", "-h", vmlinux))
+        start = int(m.group(1), 16)
+        table = output("objcopy", "-O", "binary", "--only-section=__ex_table", vmlinux,
+                       "/dev/stdout")
+        return {start + 12 * i + insn for i, (insn, _, data)
+                in enumerate(struct.iter_unpack("<iii", table)) if data & 0xff in wrong}
+
+
+class Defects:
+    HEADER = "arch-x86.h"
+    # None of the core's defects is hidden.
+    NOT_SEEN = set()
+    # Each: name, what goes wrong, and the outcome on the base.
+    DEFECTS = [
+        ("loop", "LOOP branches on the count before the decrement", "wrong"),
+        ("loop32", "LOOP of 32 bits keeps the upper half of the counter", "wrong"),
+        ("ret_imm", "RET with an operand does not release the stack", "wrong"),
+        ("popf16", "POPF of 16 bits pops a whole word", "wrong"),
+        ("cs_call", "a call with a prefix returns to a wrong address", "wrong"),
+        ("vex", "a VEX opcode is taken for that of the other map", "wrong"),
+        ("fixup", "a fault in the copy does not reach its fixup", "dies"),
+        ("privileged", "HLT and SWAPGS are accepted", "wrong"),
+        ("trampoline", "the trampoline of a static call is accepted", "wrong"),
+    ]
