@@ -379,7 +379,3 @@ void wait_for_kprobe_optimizer(void)
 {
 	wait_event(opt_idle, !READ_ONCE(opt_busy));
 }
-
-/*
- * The switch
- */
