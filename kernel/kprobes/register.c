@@ -37,6 +37,10 @@
  */
 void kprobe_wait_for_hits(void)
 {
+	/*
+	 * Expedited: thousands of one-by-one unregistrations would take minutes;
+	 * nohz_full users boot with rcupdate.rcu_normal=1.
+	 */
 	synchronize_rcu_expedited();
 	/* RCU does not know of breakpoints where it does not watch. */
 	kprobe_table_sync();
