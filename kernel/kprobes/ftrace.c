@@ -137,7 +137,7 @@ static bool any_exclusive(struct list_head *kps)
 int kprobe_ftrace_arm(struct list_head *kps)
 {
 	struct kprobe_ftrace_ops *fo = NULL;
-	int ret;
+	int ret, err;
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -165,7 +165,8 @@ int kprobe_ftrace_arm(struct list_head *kps)
 
 		list_for_each_entry(kp, kps, list)
 			kprobe_to_site(kp)->ftrace = NULL;
-		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
+		err = kprobe_ftrace_ops_retire(fo);
+		WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
 	}
 	return ret;
 }
@@ -349,7 +350,7 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 	struct kprobe_ftrace_ops *fo;
 	unsigned long single, *ips;
 	unsigned int n;
-	int ret;
+	int ret, err;
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -371,10 +372,12 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 
 	kprobe_ftrace_move_begin();
 	ret = upgrade(kps, fo, ips, n);
-	if (ret && fo->nr)
-		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
-	else if (ret)
+	if (ret && fo->nr) {
+		err = kprobe_ftrace_ops_retire(fo);
+		WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
+	} else if (ret) {
 		schedule_work(&fo->free);
+	}
 	kprobe_ftrace_move_end();
 
 	ips_put(ips, &single);
@@ -513,8 +516,13 @@ void kprobe_ftrace_settle(void)
 /* An address leaves an ops without its filter being changed. */
 static void ops_drop(struct kprobe_ftrace_ops *fo)
 {
-	if (!--fo->nr && !kprobe_ftrace_disabled)
-		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
+	int ret;
+
+	if (--fo->nr || kprobe_ftrace_disabled)
+		return;
+
+	ret = kprobe_ftrace_ops_retire(fo);
+	WARN_ON_ONCE(ret && !kprobe_ftrace_disabled);
 }
 
 /**
