@@ -140,6 +140,8 @@ static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
  */
 void kprobe_ftrace_move_begin(void)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	moves++;
 	kprobe_ftrace_set_check(true);
 }
@@ -151,6 +153,8 @@ void kprobe_ftrace_move_begin(void)
  */
 void kprobe_ftrace_move_end(void)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	schedule_work(&check_owner_end_work);
 }
 
@@ -162,6 +166,8 @@ void kprobe_ftrace_move_end(void)
  */
 void kprobe_ftrace_stale_free(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	list_del(&site->reap);
 	kfree_rcu(site, rcu);
 }
@@ -184,6 +190,8 @@ void kprobe_ftrace_stale_retry(struct kprobe_ftrace_ops *fo)
 {
 	struct kprobe_site *site, *tmp;
 	unsigned long ip;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
 		ip = kprobe_site_addr(site);
@@ -257,6 +265,8 @@ int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 	unsigned int i;
 	int ret;
 
+	lockdep_assert_held(&kprobe_mutex);
+
 	kprobe_ftrace_stale_retry(fo);
 
 	/*
@@ -303,6 +313,8 @@ int kprobe_ftrace_ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 			     unsigned int n)
 {
 	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	if (n == fo->nr)
 		return kprobe_ftrace_ops_retire(fo);

@@ -142,6 +142,8 @@ static void opt_enqueue(struct kprobe_site *site)
  */
 void kprobe_opt_cancel(struct kprobe_site *site, enum kprobe_noopt why)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	list_del_init(&site->head.op.list);
 	kprobe_opt_move(site, kprobe_has_detour(site) ? KPROBE_OPT_PREPARED : KPROBE_OPT_NONE);
 	site->opt_why = why;
@@ -186,10 +188,11 @@ enum kprobe_noopt kprobe_opt_obstacle(struct kprobe_site *site)
  */
 void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 {
-	enum kprobe_noopt why = kprobe_opt_obstacle(site);
+	enum kprobe_noopt why;
 
 	lockdep_assert_held(&kprobe_mutex);
 
+	why = kprobe_opt_obstacle(site);
 	switch (site->opt) {
 	case KPROBE_OPT_NONE:
 	case KPROBE_OPT_PREPARED:

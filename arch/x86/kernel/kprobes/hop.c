@@ -60,6 +60,8 @@ bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
 {
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
 
+	kprobe_assert_locked();
+
 	return xa_find(&hops, &index, addr + len - 1, XA_PRESENT);
 }
 
@@ -295,6 +297,8 @@ void kprobe_hop_remove(struct optimized_kprobe *op)
 {
 	struct arch_optimized_insn *o = &op->optinsn;
 	u8 jump[JMP32_INSN_SIZE];
+
+	kprobe_assert_locked();
 
 	if (!o->hop)
 		return;

@@ -407,6 +407,8 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
  */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 {
+	kprobe_assert_locked();
+
 	return !!optinsn->insn;
 }
 
@@ -421,6 +423,8 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 int arch_within_optimized_kprobe(struct optimized_kprobe *op,
 				 kprobe_opcode_t *addr)
 {
+	kprobe_assert_locked();
+
 	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
 }
 
@@ -433,6 +437,8 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op,
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
 	kprobe_opcode_t *slot = op->optinsn.insn;
+
+	kprobe_assert_locked();
 
 	if (!slot)
 		return;

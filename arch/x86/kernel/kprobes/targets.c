@@ -358,10 +358,13 @@ static struct kprobe_targets *find_targets(unsigned long addr)
  */
 bool arch_optimizer_begin(unsigned long addr)
 {
-	struct kprobe_targets *t = find_targets(addr);
+	struct kprobe_targets *t;
 	unsigned int i;
 	u8 *buf;
 
+	kprobe_assert_locked();
+
+	t = find_targets(addr);
 	if (!t)
 		t = make_targets(addr);
 	if (!t || t->ready)
@@ -395,6 +398,8 @@ bool arch_optimizer_begin(unsigned long addr)
 void arch_optimizer_forget(unsigned long start, unsigned long end)
 {
 	struct kprobe_targets *t, *tmp;
+
+	kprobe_assert_locked();
 
 	list_for_each_entry_safe(t, tmp, &module_targets, list) {
 		if (t->start < start || t->start >= end)
@@ -682,13 +687,15 @@ static bool is_landing_pad(unsigned long addr)
 u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at)
 {
-	struct kprobe_targets *t = find_targets(addr);
+	struct kprobe_targets *t;
 	unsigned int i;
 	u8 why;
 
+	kprobe_assert_locked();
 	lockdep_assert_held(&text_mutex);
 
 	*at = 0;
+	t = find_targets(addr);
 	if (!t || !t->ready)
 		return KPROBE_NOOPT_NOMEM;
 
