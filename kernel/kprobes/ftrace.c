@@ -16,9 +16,7 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <kunit/static_stub.h>
 #include <linux/ftrace.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
 
@@ -295,21 +293,6 @@ static void sites_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *
 	struct sites_move m = { .kps = kps, .fo = fo };
 
 	stop_machine(sites_move_stopped, &m, NULL);
-}
-
-/**
- * kprobe_ftrace_wait_for_tasks() - wait until no task is on its way to the only ops of a site
- *
- * Where a function has one ops, its trampoline calls that ops directly, with preemption
- * on. A task that is preempted there does not know of an ops that was added meanwhile.
- *
- * Context: process context, sleeps; kprobe_mutex may be held.
- */
-void kprobe_ftrace_wait_for_tasks(void)
-{
-	KUNIT_STATIC_STUB_REDIRECT(kprobe_ftrace_wait_for_tasks);
-	if (IS_ENABLED(CONFIG_PREEMPTION))
-		synchronize_rcu_tasks();
 }
 
 /* Both ops have the sites in their filters, and calls of the other have counted so far. */

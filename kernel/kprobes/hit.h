@@ -7,7 +7,7 @@
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 
-#include "internal.h"
+#include "site.h"
 
 /*
  * Counters of misses are plain fields of the API. An atomic operation on the field

@@ -615,7 +615,6 @@ void kprobe_opt_allow(bool on)
 /* Not earlier: before ksoftirqd runs, grace periods of tasks-RCU do not end. */
 static int __init kprobe_opt_init(void)
 {
-	kprobe_opt_sysctl_init();
 	kprobe_opt_allow(true);
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
-#include "hit.h"
 #include "site.h"
 #include "table.h"
 

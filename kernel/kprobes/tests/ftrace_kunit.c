@@ -13,7 +13,7 @@
 
 #include "../arm.h"
 #include "../ftrace.h"
-#include "../internal.h"
+#include "../ftrace_ops.h"
 #include "../site.h"
 
 #ifdef CONFIG_KPROBES_ON_FTRACE

@@ -17,8 +17,8 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "../internal.h"
 #include "../insn_slots.h"
+#include "../site.h"
 
 #define SLOT_SIZE	48
 #define SLOTS_PER_PAGE	(PAGE_SIZE / SLOT_SIZE)

@@ -16,7 +16,7 @@
 #include <linux/sched.h>
 #include <linux/sizes.h>
 
-#include "../internal.h"
+#include "../site.h"
 #include "../table.h"
 
 #define FAKE_BASE	0x10000ul
