@@ -274,7 +274,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
  */
 
 /* @writable: the text can still be changed, and may still be executed. */
-static void kill_range(unsigned long start, unsigned long end, bool writable)
+static void kprobe_kill_text(unsigned long start, unsigned long end, bool writable)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe_site *site;
@@ -327,7 +327,7 @@ static void kill_range(unsigned long start, unsigned long end, bool writable)
  */
 void kprobe_kill_range(unsigned long start, unsigned long end)
 {
-	kill_range(start, end, true);
+	kprobe_kill_text(start, end, true);
 }
 
 /**
@@ -340,7 +340,7 @@ void kprobe_kill_range(unsigned long start, unsigned long end)
  */
 void kprobe_free_init_mem(void)
 {
-	kill_range((unsigned long)__init_begin, (unsigned long)__init_end, false);
+	kprobe_kill_text((unsigned long)__init_begin, (unsigned long)__init_end, false);
 }
 
 /**

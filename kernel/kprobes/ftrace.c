@@ -302,8 +302,9 @@ static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 	sites_change_owner(kps, fo);
 }
 
-static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
-		   unsigned long *ips, unsigned int n)
+static int kprobe_ftrace_upgrade_ops(struct list_head *kps,
+				     struct kprobe_ftrace_ops *fo,
+				     unsigned long *ips, unsigned int n)
 {
 	int ret = kprobe_ftrace_ops_add(fo, ips, n);
 
@@ -354,7 +355,7 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 	}
 
 	kprobe_ftrace_move_begin();
-	ret = upgrade(kps, fo, ips, n);
+	ret = kprobe_ftrace_upgrade_ops(kps, fo, ips, n);
 	if (ret && fo->nr) {
 		err = kprobe_ftrace_ops_retire(fo);
 		WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
@@ -395,7 +396,8 @@ void kprobe_ftrace_note_leave(const struct kprobe_site *site)
  * and leave the filter of @fo. If the last step fails they move back, and stay in
  * both filters.
  */
-static int downgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+static int kprobe_ftrace_downgrade_ops(struct list_head *kps,
+				       struct kprobe_ftrace_ops *fo)
 {
 	unsigned long single, *ips;
 	struct kprobe *kp;
@@ -456,7 +458,7 @@ static int settle_ops(struct kprobe_ftrace_ops *fo)
 	}
 	/* May free @fo. */
 	if (!list_empty(&overclaimed))
-		ret = downgrade(&overclaimed, fo) ?: ret;
+		ret = kprobe_ftrace_downgrade_ops(&overclaimed, fo) ?: ret;
 
 	list_splice(&in_plain, &overclaimed);
 	list_for_each_entry_safe(kp, tmp, &overclaimed, list)

@@ -275,11 +275,11 @@ static void step_aside(struct kprobe_site *site, struct list_head *revert)
 	}
 }
 
-/* Sites before an address that may reach it with their jump; see reaches(). */
+/* Sites before an address whose jump may cover it; see jump_covers(). */
 #define for_each_site_before(site, addr)				\
 	for_each_kprobe_site_in(site, (addr) - (MAX_OPTIMIZED_LENGTH - 1), addr)
 
-static bool reaches(struct kprobe_site *site, unsigned long addr)
+static bool jump_covers(struct kprobe_site *site, unsigned long addr)
 {
 	return site->state != KPROBE_SITE_GONE && kprobe_has_detour(site) &&
 	       arch_within_optimized_kprobe(&site->head.op, (kprobe_opcode_t *)addr);
@@ -302,14 +302,14 @@ bool kprobe_opt_is_bypassed(unsigned long addr)
 	lockdep_assert_held(&kprobe_mutex);
 
 	for_each_site_before(site, addr) {
-		if (reaches(site, addr) && tasks_may_be_in_detour(site))
+		if (jump_covers(site, addr) && tasks_may_be_in_detour(site))
 			return true;
 	}
 
 	/* No task enters these any more, but some may still be inside. */
 	for_each_kprobe_site_in_tree(site, &kprobe_opt_leaving,
 				     addr - (MAX_OPTIMIZED_LENGTH - 1), addr) {
-		if (reaches(site, addr) && tasks_may_be_in_detour(site))
+		if (jump_covers(site, addr) && tasks_may_be_in_detour(site))
 			return true;
 	}
 
@@ -337,7 +337,7 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 
 		any = any || kprobe_opt_is_bypassed(addr);
 		for_each_site_before(site, addr) {
-			if (reaches(site, addr))
+			if (jump_covers(site, addr))
 				step_aside(site, &revert);
 		}
 	}
@@ -512,7 +512,7 @@ void kprobe_opt_site_changed(struct kprobe_site *site)
 	/* It may have been the last one in the way of a jump. */
 	for_each_site_before(other, kprobe_site_addr(site)) {
 		if (other->opt == KPROBE_OPT_PREPARED &&
-		    reaches(other, kprobe_site_addr(site)))
+		    jump_covers(other, kprobe_site_addr(site)))
 			kprobe_opt_update(other, NULL);
 	}
 }

@@ -50,7 +50,7 @@ void kprobe_wait_for_hits(void)
  * Leaving
  */
 
-static void reap_site(struct kprobe_site *site)
+static void kprobe_site_reap(struct kprobe_site *site)
 {
 	/* ftrace could not disarm it: its address stays in a filter. */
 	if (site->ftrace) {
@@ -78,7 +78,7 @@ static void reap_sites(struct list_head *reap)
 	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry_safe(site, tmp, reap, reap)
-		reap_site(site);
+		kprobe_site_reap(site);
 }
 
 /*
@@ -109,10 +109,10 @@ static void disarm_left(struct kprobe_arm_lists *lists)
 }
 
 /* Takes all of them out, and returns which left: a chain through kprobe.next. */
-static struct kprobe *take_out(struct kprobe **kps, int num,
-			       const struct kprobe_batch_ops *ops,
-			       struct kprobe_call *call, u64 *others,
-			       struct list_head *reap)
+static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
+					  const struct kprobe_batch_ops *ops,
+					  struct kprobe_call *call, u64 *others,
+					  struct list_head *reap)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe *left = NULL, *p;
@@ -166,7 +166,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 	u64 others = 0;
 
 	scoped_guard(mutex, &kprobe_mutex)
-		left = take_out(kps, num, ops, &call, &others, &reap);
+		left = kprobe_batch_detach(kps, num, ops, &call, &others, &reap);
 
 	if (left) {
 		kprobe_wait_for_hits();
@@ -249,7 +249,7 @@ static void batch_fail(struct kprobe_batch *b, int i, int err)
 #define for_each_reg(i, r, b) \
 	for ((i) = 0, (r) = (b)->reg; (i) < (b)->limit; (i)++, (r)++)
 
-static int resolve(struct kprobe_reg *r)
+static int kprobe_reg_resolve(struct kprobe_reg *r)
 {
 	struct kprobe *p = r->p;
 	int ret;
@@ -380,7 +380,7 @@ static void save_text(struct kprobe_site *site)
 	}
 }
 
-static int prepare(struct kprobe_site *site)
+static int kprobe_reg_prepare(struct kprobe_site *site)
 {
 	struct kprobe *kp = &site->head.kp;
 	int ret;
@@ -417,7 +417,7 @@ static void batch_prepare(struct kprobe_batch *b)
 
 		guard(kprobe_text)();
 		for (r = b->reg + i; r < b->reg + min(end, b->limit); r++) {
-			ret = r->creator ? prepare(r->site) : 0;
+			ret = r->creator ? kprobe_reg_prepare(r->site) : 0;
 			if (ret)
 				batch_fail(b, r - b->reg, ret);
 		}
@@ -539,7 +539,7 @@ static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 			kprobe_call_claim(b->call, r->p);
 		} else if (r->creator && r->site->state == KPROBE_SITE_NEW) {
 			/* No hit can have found it, and no other user may. */
-			reap_site(r->site);
+			kprobe_site_reap(r->site);
 		}
 	}
 	disarm_left(&lists);
@@ -623,7 +623,7 @@ static int batch_register(struct kprobe_batch *b)
 	int i, ret;
 
 	for_each_reg(i, r, b) {
-		ret = resolve(r);
+		ret = kprobe_reg_resolve(r);
 		if (ret)
 			batch_fail(b, i, ret);
 	}
