@@ -69,7 +69,7 @@ enum kprobe_noopt {
  * @list: linked by the core
  * @optinsn: what the architecture keeps
  * @why: enum kprobe_noopt; set by arch_prepare_optimized_kprobe() when it refuses
- * @why_at: offset from the probe of what it refuses for
+ * @why_at: offset of the obstacle from the probe
  * @why_transient: set as well when only other probes nearby are in the way
  *
  * It stays where it is for as long as a task may be in its detour.

@@ -130,7 +130,7 @@ static bool any_exclusive(struct list_head *kps)
  *
  * Context: kprobe_mutex held, sleeps.
  * Return: 0, -EBUSY if another claims a function for itself, -ENODEV if ftrace
- *	   is broken, -ENOMEM, or what else ftrace says.
+ *	   is broken, -ENOMEM, or another error of ftrace.
  */
 int kprobe_ftrace_arm(struct list_head *kps)
 {
@@ -485,7 +485,7 @@ void kprobe_ftrace_settle(void)
 	if (likely(!claims_left && !kprobe_ftrace_nr_in_plain) || kprobe_ftrace_disabled)
 		return;
 
-	/* The shared ops may be registered or not meanwhile, always ahead of the others. */
+	/* The shared ops may be registered or unregistered in this loop, so keep it first. */
 	if (kprobe_ftrace_plain.nr)
 		list_move(&kprobe_ftrace_plain.list, &kprobe_ftrace_all);
 	list_for_each_entry_safe(fo, tmp, &kprobe_ftrace_all, list) {
@@ -495,7 +495,7 @@ void kprobe_ftrace_settle(void)
 
 	claims_left = ret;
 	if (ret)
-		pr_warn_ratelimited("functions stay claimed for now: %d\n", ret);
+		pr_warn_ratelimited("IPMODIFY claims not released, retried later: %d\n", ret);
 }
 
 /* An address leaves an ops without its filter being changed. */

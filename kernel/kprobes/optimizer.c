@@ -83,6 +83,7 @@ static const u32 opt_flags[NR_KPROBE_OPT_STATES] = {
  * @from: state now
  * @to: state wanted
  *
+ * Context: any.
  * Return: true if it is.
  */
 bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to)

@@ -30,8 +30,8 @@
 /**
  * kprobe_wait_for_hits() - wait until hits that have begun are over
  *
- * Afterwards no CPU runs a handler or a step of them, and no trap that was taken
- * before the text changed has still to find its site.
+ * Afterwards no CPU runs a handler or a step of them, and no CPU that trapped before
+ * the text changed still has to look up its site.
  *
  * Context: process context, waits for a grace period; kprobe_mutex not held.
  */
@@ -47,7 +47,7 @@ void kprobe_wait_for_hits(void)
 }
 
 /*
- * Leaving
+ * Unregistration
  */
 
 static void kprobe_site_reap(struct kprobe_site *site)
@@ -102,13 +102,13 @@ static void disarm_left(struct kprobe_arm_lists *lists)
 	int ret = kprobe_disarm_ftrace(lists);
 
 	if (ret)
-		pr_warn_ratelimited("probes stay in ftrace for now: %d\n", ret);
+		pr_warn_ratelimited("ftrace sites not disarmed, retried later: %d\n", ret);
 	kprobe_ftrace_settle();
 	kprobe_arm_refused(lists);
 	kprobe_disarm_text(lists);
 }
 
-/* Takes all of them out, and returns which left: a chain through kprobe.next. */
+/* Detach all users; returns them as a chain through kprobe.next. */
 static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 					  const struct kprobe_batch_ops *ops,
 					  struct kprobe_call *call, u64 *others,
@@ -184,7 +184,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 }
 
 /*
- * Coming
+ * Registration
  */
 
 /**
@@ -457,10 +457,7 @@ static void batch_publish(struct kprobe_batch *b)
 	}
 }
 
-/*
- * It is known why a batch of ftrace sites failed, but not because of which site: all
- * of them had passed everything else, and ftrace has few reasons to refuse.
- */
+/* ftrace reports an error for the batch, not for a site; blame the first one. */
 static void batch_arm_ftrace(struct kprobe_batch *b)
 {
 	struct kprobe *kp, *tmp;
@@ -531,8 +528,10 @@ static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	bool seen = false;
 	struct kprobe_reg *r;
+	int i;
 
-	for (r = b->reg + b->num - 1; r >= b->reg; r--) {
+	for (i = b->num - 1; i >= 0; i--) {
+		r = &b->reg[i];
 		seen |= r->linked;
 		if (r->linked) {
 			user_leaves(r->site, r->p, b->ops, &lists, reap);
