@@ -122,9 +122,10 @@ void arch_optimizer_forget(unsigned long start, unsigned long end);
  *
  * Context: kprobe_mutex, CPU hotplug read lock, jump label lock and text_mutex
  *	    held; sleeps.
- * Return: 0, or an error with nothing kept: -ENOMEM if a later attempt may succeed,
- *	   -ERANGE if no memory for a detour is in reach, any other if there can
- *	   be no detour.
+ * Return: 0, or with nothing kept: -ENOMEM if a later attempt may succeed, -ERANGE if
+ *	   no memory for a detour is in reach, any other error if there can be no
+ *	   detour. Without @why, the core takes -ERANGE for KPROBE_NOOPT_RANGE and any
+ *	   other error but -ENOMEM for KPROBE_NOOPT_ARCH.
  * Default: none.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,

@@ -305,18 +305,10 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 }
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
-/**
- * kprobe_exceptions_notify() - a trap that reaches kprobes on no other path
- * @self: the notifier block of the core
- * @val: kind of event
- * @data: struct die_args
- *
+/*
  * A copy or a handler may also divide by zero, execute an invalid opcode, or load a
  * segment that is not present. As with protection faults, a trap of a handler that has
  * a fixup is not offered to its fault handler.
- *
- * Context: the exception.
- * Return: NOTIFY_STOP if it was handled, else NOTIFY_DONE.
  */
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 			     void *data)

@@ -352,16 +352,6 @@ static bool ends_detours(unsigned long start)
 }
 #endif
 
-/**
- * arch_prepare_optimized_kprobe() - make a detour, if a jump to it is safe
- * @op: the probe; why and why_at are set if it is refused
- * @orig: &op->kp
- *
- * Context: kprobe_mutex, CPU hotplug lock, the jump label lock and text_mutex
- *	    held; sleeps.
- * Return: 0; -EILSEQ if the probe is refused; -ENOMEM without memory; -ERANGE if the
- *	   detour is out of reach; -EFAULT if the text cannot be read.
- */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	unsigned long addr = (unsigned long)op->kp.addr, size, into, end;
@@ -398,13 +388,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	return ret ?: make_detour(&d, op, end);
 }
 
-/**
- * arch_prepared_optinsn() - is there a detour?
- * @optinsn: the detour of a probe, which may be empty
- *
- * Context: kprobe_mutex held.
- * Return: 1 if there is, else 0.
- */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 {
 	kprobe_assert_locked();
@@ -412,14 +395,6 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 	return !!optinsn->insn;
 }
 
-/**
- * arch_within_optimized_kprobe() - does the jump replace an instruction?
- * @op: a probe with a detour
- * @addr: address of the instruction
- *
- * Context: kprobe_mutex held.
- * Return: 1 if the detour has a copy of the instruction, else 0.
- */
 int arch_within_optimized_kprobe(struct optimized_kprobe *op,
 				 kprobe_opcode_t *addr)
 {
@@ -428,12 +403,6 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op,
 	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
 }
 
-/**
- * arch_remove_optimized_kprobe() - free the detour
- * @op: a probe; no task is in its detour any more, if it has one
- *
- * Context: kprobe_mutex held.
- */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
 	kprobe_opcode_t *slot = op->optinsn.insn;
@@ -475,13 +444,6 @@ static bool text_is_as_copied(const struct optimized_kprobe *op)
 	       !memcmp(text, op->optinsn.text, op->optinsn.size);
 }
 
-/**
- * arch_optimize_kprobes() - replace breakpoints by jumps
- * @oplist: armed probes with a detour; the ones left on it were not optimized, as
- *	    their text differs from the text that was copied
- *
- * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
- */
 void arch_optimize_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op, *tmp;
@@ -512,13 +474,6 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	list_splice(&changed, oplist);
 }
 
-/**
- * arch_unoptimize_kprobes() - replace jumps by breakpoints
- * @oplist: probes with a jump
- * @done_list: the list that they are moved to
- *
- * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
- */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	static const u8 int3 = INT3_INSN_OPCODE;

@@ -346,15 +346,10 @@ static struct kprobe_targets *find_targets(unsigned long addr)
 	return NULL;
 }
 
-/**
- * arch_optimizer_begin() - make the map of the region that contains an address
- * @addr: address of a probe that is to be optimized
- *
+/*
  * Between two pieces, jump labels, static calls and ftrace may change the text. But
- * their targets are found otherwise.
- *
- * Context: kprobe_mutex held; sleeps. Without memory, no probe is optimized.
- * Return: true if it must be called again.
+ * their targets are found otherwise. Without memory there is no map, and
+ * kprobe_find_entry() refuses the probe.
  */
 bool arch_optimizer_begin(unsigned long addr)
 {
@@ -388,13 +383,6 @@ bool arch_optimizer_begin(unsigned long addr)
 	return false;
 }
 
-/**
- * arch_optimizer_forget() - free the map of a module
- * @start: start of its text, which is about to be freed
- * @end: end of its text
- *
- * Context: kprobe_mutex held.
- */
 void arch_optimizer_forget(unsigned long start, unsigned long end)
 {
 	struct kprobe_targets *t, *tmp;
