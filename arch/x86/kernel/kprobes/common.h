@@ -182,8 +182,7 @@ kprobe_layout_of(const struct arch_optimized_insn *o)
 static nokprobe_inline const struct arch_optimized_insn *
 kprobe_detour_of(const struct kprobe *p)
 {
-	/* container_of() would discard the const. */
-	return &((const struct optimized_kprobe *)p)->optinsn;
+	return &container_of_const(p, struct optimized_kprobe, kp)->optinsn;
 }
 
 /*

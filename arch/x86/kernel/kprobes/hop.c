@@ -273,7 +273,7 @@ int kprobe_hop_make(struct optimized_kprobe *op)
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&text_mutex);
 
-	if (disp != (s32)disp)
+	if (!kprobe_is_rel32(disp))
 		return -ERANGE;
 	if (kprobe_read_text(o->hop, o->padding, sizeof(o->padding)))
 		return -EFAULT;

@@ -361,7 +361,7 @@ int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 	memcpy(buf, ki->bytes, insn->length);
 	if (insn_is_rip_relative(insn)) {
 		disp = insn->displacement.value + (long)(from - to);
-		if (disp != (s32)disp)
+		if (!kprobe_is_rel32(disp))
 			return -EINVAL;
 		put_unaligned((s32)disp, (s32 *)(buf + insn_disp_offset(insn)));
 	}

@@ -9,6 +9,7 @@
 #ifndef _X86_KERNEL_KPROBES_INSN_H
 #define _X86_KERNEL_KPROBES_INSN_H
 
+#include <linux/errno.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
 
@@ -325,6 +326,25 @@ static inline bool kprobe_insn_is_landing_pad(const struct kprobe_insn *ki)
 static inline bool bytes_are_jcc32(const u8 *p)
 {
 	return p[0] == OP_ESCAPE && (p[1] & ~OP_CC) == OP2_JCC32;
+}
+
+/* Can it be a displacement of 32 bits? */
+static inline bool kprobe_is_rel32(long disp)
+{
+	return disp == (s32)disp;
+}
+
+/* The last part of the @len bytes of code for @addr is the displacement of @target. */
+static inline int kprobe_put_rel32(u8 *code, unsigned int len, unsigned long addr,
+				   unsigned long target)
+{
+	long disp = target - (addr + len);
+
+	if (!kprobe_is_rel32(disp))
+		return -ERANGE;
+
+	put_unaligned((s32)disp, (s32 *)(code + len - sizeof(s32)));
+	return 0;
 }
 
 /* Make it another instruction of its group. */

@@ -137,16 +137,11 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
 	return 0;
 }
 
-static int put_branch(u8 *code, unsigned int at, unsigned int len,
+/* Fills the target of a branch in that is @at bytes after the start of a detour. */
+static int put_branch(struct detour_draft *d, unsigned int at, unsigned int len,
 		      unsigned long slot, unsigned long target)
 {
-	long disp = target - (slot + at + len);
-
-	if (disp != (s32)disp)
-		return -ERANGE;
-
-	put_unaligned((s32)disp, (s32 *)(code + at + len - sizeof(s32)));
-	return 0;
+	return kprobe_put_rel32(d->code + at, len, slot + at, target);
 }
 
 /* Copies a template and fills in the targets of its call and its jump. */
@@ -160,8 +155,8 @@ static int draft_template(struct detour_draft *d, const void *template,
 	OPTIMIZER_HIDE_VAR(leave);
 
 	memcpy(d->code, template, l->size);
-	return put_branch(d->code, l->call, CALL_INSN_SIZE, slot, (unsigned long)callback) ?:
-	       put_branch(d->code, l->leave, JCC32_INSN_SIZE, slot, (unsigned long)leave);
+	return put_branch(d, l->call, CALL_INSN_SIZE, slot, (unsigned long)callback) ?:
+	       put_branch(d, l->leave, JCC32_INSN_SIZE, slot, (unsigned long)leave);
 }
 
 #ifdef KPROBE_DETOURS_OF_RETURNS
@@ -216,7 +211,7 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 		return 0;
 
 	code[d->o.end] = JMP32_INSN_OPCODE;
-	return put_branch(code, d->o.end, JMP32_INSN_SIZE, slot, addr + d->o.size);
+	return put_branch(d, d->o.end, JMP32_INSN_SIZE, slot, addr + d->o.size);
 }
 
 /**
@@ -239,21 +234,6 @@ bool kprobe_is_patched(unsigned long addr, unsigned int size)
 	       alternatives_text_reserved(start, last + 1);
 }
 
-static void log_detour(void *slot, const u8 *code, bool in_use)
-{
-	if (in_use)
-		perf_event_text_poke(slot, NULL, 0, code, MAX_OPTINSN_SIZE);
-	else
-		perf_event_text_poke(slot, code, MAX_OPTINSN_SIZE, NULL, 0);
-}
-
-static bool reaches(const void *from, const void *to)
-{
-	long disp = to - (from + JMP32_INSN_SIZE);
-
-	return disp == (s32)disp;
-}
-
 static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 		       unsigned long end)
 {
@@ -263,7 +243,8 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	if (!slot)
 		return -ENOMEM;
 
-	ret = reaches(op->kp.addr, slot) ? 0 : -ERANGE;
+	/* The jump at the probe. */
+	ret = kprobe_is_rel32(slot - (op->kp.addr + JMP32_INSN_SIZE)) ? 0 : -ERANGE;
 	if (!ret)
 		ret = draft_copies(d, op, end, (unsigned long)slot);
 	if (!ret)
@@ -275,7 +256,7 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 		return ret;
 	}
 
-	log_detour(slot, d->code, true);
+	kprobe_log_slot(slot, d->code, sizeof(d->code), true);
 	text_poke(slot, d->code, sizeof(d->code));
 	d->o.insn = slot;
 	op->optinsn = d->o;
@@ -413,7 +394,7 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 		return;
 
 	kprobe_hop_remove(op);
-	log_detour(slot, slot, false);
+	kprobe_log_slot(slot, slot, MAX_OPTINSN_SIZE, false);
 	op->optinsn.insn = NULL;
 	free_optinsn_slot(slot, 0);
 }

@@ -14,29 +14,17 @@
 #include "common.h"
 #include "insn.h"
 
-/* The last part of the @len bytes at @to is a displacement of 32 bits. */
-static int put_disp(u8 *buf, int len, unsigned long to, unsigned long target)
-{
-	long disp = target - (to + len);
-
-	if (disp != (s32)disp)
-		return -ERANGE;
-
-	put_unaligned((s32)disp, (s32 *)(buf + len - sizeof(s32)));
-	return len;
-}
-
 static int put_jmp(u8 *buf, unsigned long to, unsigned long target)
 {
 	buf[0] = JMP32_INSN_OPCODE;
-	return put_disp(buf, JMP32_INSN_SIZE, to, target);
+	return kprobe_put_rel32(buf, JMP32_INSN_SIZE, to, target) ?: JMP32_INSN_SIZE;
 }
 
 static int put_jcc(u8 *buf, u8 condition, unsigned long to, unsigned long target)
 {
 	buf[0] = OP_ESCAPE;
 	buf[1] = OP2_JCC32 | condition;
-	return put_disp(buf, JCC32_INSN_SIZE, to, target);
+	return kprobe_put_rel32(buf, JCC32_INSN_SIZE, to, target) ?: JCC32_INSN_SIZE;
 }
 
 /* These have only short forms, which skip the jump that is not taken. */
