@@ -8,7 +8,7 @@
 #include <kunit/test.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
 
 #include "../arm.h"

@@ -14,7 +14,7 @@
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
 #include <linux/memory.h>
 #include <linux/mount.h>

@@ -9,7 +9,7 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>

@@ -10,6 +10,7 @@
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <asm/insn.h>
+#include <asm/kprobes-test.h>
 #include <asm/text-patching.h>
 
 struct kprobe;
