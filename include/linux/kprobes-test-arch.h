@@ -54,7 +54,7 @@
 #define KPROBES_TEST_HAS_LIVE_FTRACE		(IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_PPC))
 #endif
 
-/* Watchpoints trap after the access, so nobody has to step over it. */
+/* Watchpoints trap after the access, so the handler need not step over it. */
 #ifndef KPROBES_TEST_HAS_LATE_WATCHPOINTS
 #define KPROBES_TEST_HAS_LATE_WATCHPOINTS	0
 #endif

@@ -284,7 +284,7 @@ static void poke_all(struct list_head *kps, bool arm)
 
 	/*
 	 * Breakpoints are handled with interrupts off: when all CPUs have
-	 * answered, no one is left that trapped before.
+	 * answered, no CPU is still handling an old breakpoint.
 	 */
 	text_poke_sync();
 }

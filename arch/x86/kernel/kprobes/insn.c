@@ -22,6 +22,7 @@
  * @insn: the decoded instruction
  * @wanted: the prefix
  *
+ * Context: any.
  * Return: true if it does.
  */
 bool insn_has_prefix(const struct insn *insn, u8 wanted)
@@ -41,6 +42,7 @@ bool insn_has_prefix(const struct insn *insn, u8 wanted)
  * insn_op() - the opcode as one number
  * @insn: the decoded instruction
  *
+ * Context: any.
  * Return: its bytes, the first one uppermost, so that an opcode of one byte is
  *	   OP_* and one of two bytes is OP_0F(OP2_*); OP_OTHER if the opcode belongs
  *	   to a map of VEX or EVEX.
@@ -75,6 +77,7 @@ u32 insn_op(const struct insn *insn)
  * waiting (see ibt_clear_fred_wfe()), and only an ENDBR ends it: the copy of the
  * probed one does. If it were emulated, the next instruction would raise #CP.
  *
+ * Context: any.
  * Return: true if it does nothing.
  */
 bool insn_is_nop(const struct insn *insn)
@@ -94,6 +97,7 @@ bool insn_is_nop(const struct insn *insn)
  * insn_is_short_branch() - is it a jump with a displacement of 8 bits?
  * @insn: the decoded instruction
  *
+ * Context: any.
  * Return: true if it is, also if it is conditional or counts.
  */
 bool insn_is_short_branch(const struct insn *insn)
@@ -117,6 +121,7 @@ bool insn_is_short_branch(const struct insn *insn)
  *
  * insn_decode() accepts it in both modes.
  *
+ * Context: any.
  * Return: true if it is, and this is a 64-bit kernel.
  */
 bool insn_is_invalid(const struct insn *insn)
@@ -246,7 +251,7 @@ int kprobe_decode(struct kprobe_insn *ki, int len)
  * kprobe_is_kgdb_breakpoint() - is there a breakpoint of the kernel debugger?
  * @addr: address of an INT3
  *
- * The debugger does not tell which byte it has replaced.
+ * kgdb does not expose the byte it replaced.
  *
  * Context: any.
  * Return: true if there is.
@@ -350,6 +355,7 @@ int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
  * @from: its address
  * @to: the address of the copy
  *
+ * Context: any.
  * Return: its length, or -EINVAL if its operand is out of reach.
  */
 int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,

@@ -305,6 +305,7 @@ static inline bool insn_is_jcc32(const struct insn *insn)
  * @insn: a direct jump, call or conditional branch
  * @addr: the address of the instruction
  *
+ * Context: any.
  * Return: the address of the target.
  */
 static inline unsigned long insn_target(const struct insn *insn, unsigned long addr)

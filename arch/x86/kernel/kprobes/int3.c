@@ -3,7 +3,7 @@
  * The hit path of breakpoints on x86: the breakpoint, the instruction under it, and
  * the faults of both.
  *
- * An instruction is executed in the cheapest way that is possible. A boosted copy
+ * Instructions are executed in the cheapest possible way. A boosted copy
  * jumps back by itself. With a post handler, an emulated instruction is done in the
  * same trap. All others are stepped: their copy runs with interrupts off up to a
  * second breakpoint after it.

@@ -134,6 +134,7 @@ static int put_ret(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
  * @from: address of the instruction
  * @to: address of the code
  *
+ * Context: any.
  * Return: the length of the code; -ERANGE if an operand is out of reach; -EINVAL if
  *	   there is no such code.
  */

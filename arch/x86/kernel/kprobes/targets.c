@@ -3,7 +3,7 @@
  * Finds branch targets. No branch may target the bytes after the first one of a jump
  * to a detour: no instruction begins there any more.
  *
- * For each byte of a region of text, one bit tells that it may be a target. The map
+ * For each byte of a region of text, one bit is set if it may be a target. The map
  * errs on the side of too many bits. Branches with a displacement of 32 bits are
  * searched for at each offset, as if an instruction could begin at any byte. So the
  * result depends neither on where decoding begins nor on the bytes between functions.
@@ -56,6 +56,8 @@ static LIST_HEAD(module_targets);
  * kprobe_targets_mark() - note that an address may be a branch target
  * @t: the map
  * @addr: the address; ignored if it is not in the region
+ *
+ * Context: process context; the map is not used concurrently.
  */
 void kprobe_targets_mark(struct kprobe_targets *t, unsigned long addr)
 {
@@ -114,7 +116,7 @@ static void scan_byte(struct kprobe_targets *t, const u8 *p, unsigned long addr)
 }
 
 /*
- * The debugger does not tell which byte its breakpoint has replaced. It may be any
+ * kgdb does not expose the byte that its breakpoint has replaced. It may be any
  * opcode, so one of each kind is tried.
  */
 static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long addr)
@@ -147,6 +149,8 @@ static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long
  *
  * These are the targets of calls and jumps, addresses that are computed relative to
  * the instruction pointer, and constants.
+ *
+ * Context: as kprobe_targets_mark().
  */
 void kprobe_targets_scan_text(struct kprobe_targets *t, const u8 *text,
 			      unsigned int len, unsigned long addr)
