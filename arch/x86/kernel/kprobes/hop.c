@@ -94,13 +94,14 @@ void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 
 static bool is_filler(const struct insn *insn)
 {
-	return insn_is_int3(insn) || insn_is_nop(insn);
+	return kprobe_insn_is_int3(insn) || kprobe_insn_is_nop(insn);
 }
 
 /* Traps do not count: execution continues after some of them. */
 static bool is_final(const struct insn *insn)
 {
-	return insn_is_ret(insn) || insn_is_jmp(insn) || insn_is_jmp_indirect(insn);
+	return kprobe_insn_is_ret(insn) || kprobe_insn_is_jmp(insn) ||
+	       kprobe_insn_is_jmp_indirect(insn);
 }
 
 /* The padding before a function may belong to that function. */
@@ -125,8 +126,8 @@ static unsigned long end_of_padding(unsigned long next)
  */
 static unsigned int built_length(const struct insn *insn)
 {
-	if ((IS_ENABLED(CONFIG_MITIGATION_RETHUNK) && insn_is_ret(insn)) ||
-	    (IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && insn_is_jmp_indirect(insn)))
+	if ((IS_ENABLED(CONFIG_MITIGATION_RETHUNK) && kprobe_insn_is_ret(insn)) ||
+	    (IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && kprobe_insn_is_jmp_indirect(insn)))
 		return max_t(unsigned int, insn->length, JMP32_INSN_SIZE);
 
 	return insn->length;
@@ -154,7 +155,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 		return end;
 	/* A trap that stops speculation after a return or an indirect jump stays. */
 	if (padding < end && !kprobe_fetch_at(padding, end, &ki) &&
-	    insn_is_int3(&ki.insn))
+	    kprobe_insn_is_int3(&ki.insn))
 		padding++;
 	return padding;
 }

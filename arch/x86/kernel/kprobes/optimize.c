@@ -67,7 +67,7 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 		return refuse(op, KPROBE_NOOPT_UNDECODED, at);
 	/*
 	 * An indirect branch must find a landing pad, not a jump. At the probed
-	 * address itself it may find a breakpoint, see insn_is_nop().
+	 * address itself it may find a breakpoint, see kprobe_insn_is_nop().
 	 */
 	if (kprobe_insn_is_landing_pad(&ki))
 		return refuse(op, KPROBE_NOOPT_LANDING, at);

@@ -81,10 +81,10 @@ static bool operand_has_sp(const struct insn *insn)
 {
 	BUILD_BUG_ON(RM_SIB != REG_SP);
 
-	if (X86_REX_B(insn_rex(insn)) || insn_modrm_rm(insn) != REG_SP)
+	if (X86_REX_B(kprobe_insn_rex(insn)) || kprobe_insn_modrm_rm(insn) != REG_SP)
 		return false;
 
-	return insn_is_reg_form(insn) || X86_SIB_BASE(insn->sib.value) == REG_SP;
+	return kprobe_insn_is_reg_form(insn) || X86_SIB_BASE(insn->sib.value) == REG_SP;
 }
 
 static int put_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
@@ -110,7 +110,7 @@ static int put_call_indirect(u8 *buf, const struct kprobe_insn *ki, unsigned lon
 	if (ret < 0)
 		return ret;
 
-	modrm_set_reg(buf + len + insn_modrm_offset(&ki->insn), GRP5_JMP);
+	modrm_set_reg(buf + len + kprobe_insn_modrm_offset(&ki->insn), GRP5_JMP);
 	return len + ret;
 }
 
@@ -121,7 +121,7 @@ static int put_ret(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		return put_copy(buf, ki, from, to);
 
 	/* The thunk pops nothing but the return address. */
-	if (!insn_is_ret(&ki->insn))
+	if (!kprobe_insn_is_ret(&ki->insn))
 		return -EINVAL;
 	return put_jmp(buf, to, (unsigned long)x86_return_thunk);
 }

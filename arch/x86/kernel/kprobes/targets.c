@@ -436,11 +436,11 @@ static bool has_landing_pads(const struct kprobe_targets *t)
 static bool is_computed_jump(const struct insn *insn, unsigned long addr,
 			     unsigned long start, unsigned long end)
 {
-	unsigned long target = insn_target(insn, addr);
+	unsigned long target = kprobe_insn_target(insn, addr);
 
-	if (insn_is_jmp_indirect(insn))
-		return insn_is_reg_form(insn);
-	if (insn_op(insn) == JMP32_INSN_OPCODE || insn_is_jcc32(insn))
+	if (kprobe_insn_is_jmp_indirect(insn))
+		return kprobe_insn_is_reg_form(insn);
+	if (kprobe_insn_op(insn) == JMP32_INSN_OPCODE || kprobe_insn_is_jcc32(insn))
 		return (target < start || target >= end) && is_thunk(target);
 	return false;
 }
@@ -454,7 +454,7 @@ static bool loads_segment(const struct insn *insn)
 	if (IS_ENABLED(CONFIG_X86_64))
 		return false;
 
-	switch (insn_op(insn)) {
+	switch (kprobe_insn_op(insn)) {
 	case OP_POP_ES:
 	case OP_POP_DS:
 	case OP_LES:
@@ -464,7 +464,7 @@ static bool loads_segment(const struct insn *insn)
 		return true;
 	case OP_MOV_SREG:
 		/* The kernel does not use GS. */
-		return insn_modrm_reg(insn) != SREG_GS;
+		return kprobe_insn_modrm_reg(insn) != SREG_GS;
 	}
 
 	return false;
@@ -500,8 +500,8 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 		if (kprobe_fetch_at(at, end, &ki))
 			return is_tail(at, end) ? found : KPROBE_SWEPT_UNDECODED;
 
-		if (insn_is_short_branch(&ki.insn))
-			kprobe_targets_mark(t, insn_target(&ki.insn, at));
+		if (kprobe_insn_is_short_branch(&ki.insn))
+			kprobe_targets_mark(t, kprobe_insn_target(&ki.insn, at));
 		else if (loads_segment(&ki.insn))
 			found = KPROBE_SWEPT_SEGMENTS;
 		else if (!has_landing_pads(t) &&
