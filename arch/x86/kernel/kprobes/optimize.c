@@ -137,7 +137,7 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
 	return 0;
 }
 
-/* Fills the target of a branch in that is @at bytes after the start of a detour. */
+/* Fills in the target of the branch that is @at bytes after the start of a detour. */
 static int put_branch(struct detour_draft *d, unsigned int at, unsigned int len,
 		      unsigned long slot, unsigned long target)
 {

@@ -36,7 +36,7 @@
 #define RESTORE_REGS_STRING						\
 	"	popl %ebx; popl %ecx; popl %edx; popl %esi\n"		\
 	"	popl %edi; popl %ebp; popl %eax\n"			\
-	/* The callback changes neither ds, es, fs nor gs. */				\
+	/* The callback changes neither ds, es, fs nor gs. */		\
 	"	leal 28(%esp), %esp\n"
 #endif
 
