@@ -2,8 +2,8 @@
 /*
  * Kernel probes: the API, code that is freed, and boot.
  *
- * Its rooms are in kernel/kprobes/; internal.h says how they fit together,
- * and Documentation/trace/kprobes.rst what probes are for.
+ * Its components are in kernel/kprobes/; internal.h says how they fit together, and
+ * Documentation/trace/kprobes.rst what probes are for.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -26,7 +26,7 @@
 #include "kprobes/site.h"
 #include "kprobes/insn_slots.h"
 
-/* See internal.h. */
+/* Probes can be registered; set once at early_initcall. */
 bool kprobes_initialized __ro_after_init;
 
 /*
@@ -43,25 +43,24 @@ bool kprobes_initialized __ro_after_init;
  * it is gone then, and has still to be unregistered.
  *
  * Context: process context, sleeps, and may wait for grace periods of RCU and of
- *	    tasks-RCU. Not from a handler, and with none of the locks below
- *	    kprobe_mutex held.
- * Return: 0 with addr set to the address really used, else @p is as before and
- *	   the error is
- *	   -EINVAL not exactly one of symbol_name and addr, an address that
- *	   cannot be probed, or @p is registered already, or another call has
- *	   not returned that registers or unregisters it (both warn, once);
- *	   -ENOENT no such symbol, no symbol at the address, a module (or its
- *	   init text) that is going away, or one that is being loaded and whose
- *	   notifier has not run yet;
- *	   -EILSEQ not at the start of an instruction, where the architecture
- *	   can tell;
- *	   -EBUSY a post handler, and another claims the function for itself,
- *	   such as livepatch;
- *	   -ENODEV ftrace is broken;
- *	   -EOPNOTSUPP a fault handler, and the architecture has none;
- *	   -EAGAIN too early at boot, or a post handler and a BPF trampoline on
- *	   the function is just being changed;
- *	   -ENOMEM, or another error of the architecture or of ftrace.
+ *	    tasks-RCU. Not from a handler; text_mutex, cpu_hotplug_lock and
+ *	    jump_label_mutex not held.
+ * Return: 0 with addr set to the address really used, else @p is as before:
+ *
+ * * %-EINVAL - not exactly one of symbol_name and addr is given, or the address cannot
+ *   be probed; or, with a warning, @p is registered already, or another call that
+ *   registers or unregisters it has not returned
+ * * %-ENOENT - no such symbol, no symbol at the address, a module (or its init text)
+ *   that is going away, or one that is being loaded and whose notifier has not run yet
+ * * %-EILSEQ - not at the start of an instruction, where the architecture can tell
+ * * %-EBUSY - a post handler, and another user such as livepatch has claimed the
+ *   function
+ * * %-ENODEV - ftrace is broken
+ * * %-EOPNOTSUPP - a fault handler, and the architecture has none
+ * * %-EAGAIN - too early at boot; or a post handler, and a BPF trampoline on the
+ *   function is just being changed
+ * * %-ENOMEM - no memory
+ * * another error of the architecture or of ftrace
  */
 int register_kprobe(struct kprobe *p)
 {
@@ -232,11 +231,11 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 }
 
 /**
- * within_kprobe_blacklist() - must there be no probe at an address?
+ * within_kprobe_blacklist() - is an address blacklisted?
  * @addr: the address
  *
  * Context: any, does not sleep; also called by kgdb.
- * Return: true if there must be none.
+ * Return: true if it is, and no probe may be there.
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
@@ -274,7 +273,7 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
  */
 
 /* @writable: the text can still be changed, and may still be executed. */
-static void kill_range(unsigned long start, unsigned long end, bool writable)
+static void kprobe_kill_text(unsigned long start, unsigned long end, bool writable)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe_site *site;
@@ -327,7 +326,7 @@ static void kill_range(unsigned long start, unsigned long end, bool writable)
  */
 void kprobe_kill_range(unsigned long start, unsigned long end)
 {
-	kill_range(start, end, true);
+	kprobe_kill_text(start, end, true);
 }
 
 /**
@@ -340,7 +339,7 @@ void kprobe_kill_range(unsigned long start, unsigned long end)
  */
 void kprobe_free_init_mem(void)
 {
-	kill_range((unsigned long)__init_begin, (unsigned long)__init_end, false);
+	kprobe_kill_text((unsigned long)__init_begin, (unsigned long)__init_end, false);
 }
 
 /**
@@ -351,7 +350,7 @@ void kprobe_free_init_mem(void)
  * @sym: set to its name, KSYM_NAME_LEN bytes
  *
  * Context: process context.
- * Return: 0, or -ERANGE if there are not so many.
+ * Return: 0, or -ERANGE if @symnum is out of range.
  */
 int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 		       char *sym)
@@ -380,7 +379,7 @@ int __weak kprobe_exceptions_notify(struct notifier_block *self,
 }
 NOKPROBE_SYMBOL(kprobe_exceptions_notify);
 
-/* Ahead of every debugger: the trap of a probe belongs to no other user. */
+/* Runs before debuggers: a breakpoint of a probe is never theirs. */
 static struct notifier_block kprobe_exceptions_nb = {
 	.notifier_call	= kprobe_exceptions_notify,
 	.priority	= INT_MAX,
@@ -392,7 +391,7 @@ static int __init kprobes_init(void)
 
 	ret = kprobe_blacklist_init();
 	if (ret)
-		pr_err("the blacklist is not complete: %d\n", ret);
+		pr_err("blacklist is incomplete: %d\n", ret);
 
 	kretprobe_init();
 	kprobe_optinsn_slots_init();

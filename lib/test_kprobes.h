@@ -12,20 +12,14 @@
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
 #include <linux/objtool.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
 
-/*
- * Target functions. Probes find them by name, so each suite defines its own.
- *
- * Some architectures look for an ftrace site in the first bytes of a function,
- * without checking where it ends. So those without one have to be longer.
- */
-#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+/* Target functions. Probes find them by name, so each suite defines its own. */
 
 /* A function that is hit through a breakpoint. */
 #define KP_TEST_PLAIN(name, add)					\

@@ -160,6 +160,15 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
  * Text
  */
 
+/* Offered to hooks that are called with kprobe_mutex held, which they cannot see. */
+#ifdef CONFIG_LOCKDEP
+void kprobe_assert_locked(void);
+#else
+static inline void kprobe_assert_locked(void)
+{
+}
+#endif
+
 /**
  * arch_kprobe_saved_text() - the original of the text that a probe may have changed
  * @p: a probe that is or was prepared

@@ -3,9 +3,12 @@
  * What hit paths use: the table of sites, the current probe, the gate that every
  * hit passes, and the handlers of a site.
  *
- * Included by <linux/kprobes-arch.h>. Everything here runs with preemption off in
- * the exception of a breakpoint, in an ftrace callback, in a detour, or in an NMI
- * in the middle of these. Nothing here may be probed or instrumented.
+ * For the hit paths of architectures and of the core; kernel/kprobes/hit.h has what only
+ * the core needs. Included by <linux/kprobes-arch.h>.
+ *
+ * Everything here runs with preemption off in the exception of a breakpoint, in an
+ * ftrace callback, in a detour, or in an NMI in the middle of these. Nothing here may be
+ * probed or instrumented.
  */
 #ifndef _LINUX_KPROBES_HIT_H
 #define _LINUX_KPROBES_HIT_H

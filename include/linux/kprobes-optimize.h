@@ -69,7 +69,7 @@ enum kprobe_noopt {
  * @list: linked by the core
  * @optinsn: what the architecture keeps
  * @why: enum kprobe_noopt; set by arch_prepare_optimized_kprobe() when it refuses
- * @why_at: offset from the probe of what it refuses for
+ * @why_at: offset of the obstacle from the probe
  * @why_transient: set as well when only other probes nearby are in the way
  *
  * It stays where it is for as long as a task may be in its detour.
@@ -122,9 +122,10 @@ void arch_optimizer_forget(unsigned long start, unsigned long end);
  *
  * Context: kprobe_mutex, CPU hotplug read lock, jump label lock and text_mutex
  *	    held; sleeps.
- * Return: 0, or an error with nothing kept: -ENOMEM if a later attempt may succeed,
- *	   -ERANGE if no memory for a detour is in reach, any other if there can
- *	   be no detour.
+ * Return: 0, or with nothing kept: -ENOMEM if a later attempt may succeed, -ERANGE if
+ *	   no memory for a detour is in reach, any other error if there can be no
+ *	   detour. Without @why, the core takes -ERANGE for KPROBE_NOOPT_RANGE and any
+ *	   other error but -ENOMEM for KPROBE_NOOPT_ARCH.
  * Default: none.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,

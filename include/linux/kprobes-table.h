@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table in which hits find the site of an address; kernel/kprobes/table.c fills it.
+ * The table in which hits find the site of an address: the lookup, for hit paths of the
+ * core and of architectures. kernel/kprobes/table.h has what changes the table, for the
+ * core only.
  */
 #ifndef _LINUX_KPROBES_TABLE_H
 #define _LINUX_KPROBES_TABLE_H

@@ -94,14 +94,14 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 
 /**
  * struct kprobe - a probe on one instruction
- * @hlist: unhashed, unless the core uses the two fields that share its place
+ * @hlist: not linked; shares its storage with @next and @call
  * @next: the core's: the next probe that an unregistration has taken out
  * @call: the core's: the call that uses this structure
  * @list: linked exactly while the probe is registered
  * @nmissed: hits for which no handler could be called
  * @addr: address of the probe; after registration the one in use, which may be
  *	  after a landing pad at the start of the function
- * @symbol_name: name to look up instead of @addr; exactly one of both is given
+ * @symbol_name: symbol to probe; set either this or @addr, not both
  * @offset: added to the symbol or to @addr
  * @pre_handler: called before the instruction, may be NULL
  * @post_handler: called after it, may be NULL. A probe that has one is never
@@ -239,8 +239,8 @@ struct kretprobe {
  * @llist: link to the task (otherwise)
  * @rph: the pool it belongs to
  * @fp: the stack frame, in a form that the architecture chooses
- * @ref: its name in the pool (KRETPROBE_POOL)
- * @next: difference to the next free one in the pool (KRETPROBE_POOL)
+ * @ref: index of this instance in the pool (KRETPROBE_POOL)
+ * @next: offset to the next free instance (KRETPROBE_POOL)
  * @rcu: frees it after its kretprobe is gone (otherwise)
  * @ret_addr: the return address; unknown in the entry handler
  * @rp: the kretprobe
@@ -559,6 +559,7 @@ static inline void kprobe_flush_task(struct task_struct *tsk)
  * Called early in fault handlers. Handlers and out-of-line steps run with
  * preemption off, so a preemptible context cannot be one of them.
  *
+ * Context: exception.
  * Return: true if the fault was handled.
  */
 static nokprobe_inline bool kprobe_page_fault(struct pt_regs *regs,

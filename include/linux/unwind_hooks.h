@@ -26,7 +26,7 @@ struct unwind_hooks {
 	struct llist_node	*kretprobe;
 };
 
-/* A return address that was replaced more often than this is taken for a loop. */
+/* More replacements than this at one return address mean a loop. */
 #define UNWIND_MAX_HOOKS	32
 
 #ifdef CONFIG_RETHOOK
@@ -73,7 +73,7 @@ static inline bool unwind_is_kretprobe(unsigned long addr)
  * @addr: return address of the frame, which may have been replaced
  * @retp: location of the return address, as function graph tracing stores it
  * @fp: the frame, as rethook and return probes store it
- * @error: set to true if there is no end of replacements
+ * @error: set to true if the hooks form a loop
  *
  * Context: any.
  * Return: the real address; 0 if one of the lists does not have it.

@@ -25,6 +25,5 @@ struct kprobe_where {
 int kprobe_address_resolve(const void *addr, const char *symbol,
 			   unsigned long offset, struct kprobe_where *where);
 int kprobe_address_vet(struct kprobe_where *where);
-bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
 
 #endif /* _KERNEL_KPROBES_ADDRESS_H */

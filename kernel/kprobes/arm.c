@@ -387,8 +387,8 @@ static int disarm_ftrace_rest(unsigned int *failed)
  * Arm or disarm every site that the switch concerns. A site may be armed without an
  * enabled user if disarming it has failed before; it gets another try.
  */
-static int update_all(bool on, struct kprobe_arm_lists *lists, unsigned int *total,
-		      unsigned int *failed)
+static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
+			     unsigned int *total, unsigned int *failed)
 {
 	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
 	struct kprobe_site *site;
@@ -412,7 +412,7 @@ static int update_all(bool on, struct kprobe_arm_lists *lists, unsigned int *tot
 	return kprobe_disarm_ftrace(lists) ? disarm_ftrace_rest(failed) : 0;
 }
 
-static int switch_all(bool on, struct kprobe_arm_lists *lists)
+static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 {
 	unsigned int total = 0, failed = 0;
 	int ret;
@@ -423,7 +423,7 @@ static int switch_all(bool on, struct kprobe_arm_lists *lists)
 		return 0;
 
 	WRITE_ONCE(kprobes_all_disarmed, !on);
-	ret = update_all(on, lists, &total, &failed);
+	ret = kprobe_update_all(on, lists, &total, &failed);
 
 	if (failed)
 		pr_warn("Kprobes globally %s, but %u of %u failed\n",
@@ -445,7 +445,7 @@ static int switch_all(bool on, struct kprobe_arm_lists *lists)
 int kprobes_arm_all(bool on)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
-	int ret = switch_all(on, &lists);
+	int ret = kprobe_switch_all(on, &lists);
 
 	kprobe_arm_finish(&lists);
 	return ret;

@@ -115,6 +115,7 @@ static int range_cmp(const void *a, const void *b)
  * @r: the ranges, in any order; changed in place
  * @nr: how many
  *
+ * Context: any.
  * Return: how many are left; empty ones are dropped.
  */
 unsigned int kprobe_ranges_normalise(struct kprobe_range *r, unsigned int nr)
@@ -151,6 +152,7 @@ static int addr_cmp(const void *key, const void *elt)
  * @nr: how many
  * @addr: the address
  *
+ * Context: any.
  * Return: true if it is.
  */
 bool kprobe_ranges_contain(const struct kprobe_range *r, unsigned int nr,

@@ -16,9 +16,7 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <kunit/static_stub.h>
 #include <linux/ftrace.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
 
@@ -132,12 +130,12 @@ static bool any_exclusive(struct list_head *kps)
  *
  * Context: kprobe_mutex held, sleeps.
  * Return: 0, -EBUSY if another claims a function for itself, -ENODEV if ftrace
- *	   is broken, -ENOMEM, or what else ftrace says.
+ *	   is broken, -ENOMEM, or another error of ftrace.
  */
 int kprobe_ftrace_arm(struct list_head *kps)
 {
 	struct kprobe_ftrace_ops *fo = NULL;
-	int ret;
+	int ret, err;
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -165,7 +163,8 @@ int kprobe_ftrace_arm(struct list_head *kps)
 
 		list_for_each_entry(kp, kps, list)
 			kprobe_to_site(kp)->ftrace = NULL;
-		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
+		err = kprobe_ftrace_ops_retire(fo);
+		WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
 	}
 	return ret;
 }
@@ -296,21 +295,6 @@ static void sites_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *
 	stop_machine(sites_move_stopped, &m, NULL);
 }
 
-/**
- * kprobe_ftrace_wait_for_tasks() - wait until no task is on its way to the only ops of a site
- *
- * Where a function has one ops, its trampoline calls that ops directly, with preemption
- * on. A task that is preempted there does not know of an ops that was added meanwhile.
- *
- * Context: process context, sleeps; kprobe_mutex may be held.
- */
-void kprobe_ftrace_wait_for_tasks(void)
-{
-	KUNIT_STATIC_STUB_REDIRECT(kprobe_ftrace_wait_for_tasks);
-	if (IS_ENABLED(CONFIG_PREEMPTION))
-		synchronize_rcu_tasks();
-}
-
 /* Both ops have the sites in their filters, and calls of the other have counted so far. */
 static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
@@ -318,8 +302,9 @@ static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 	sites_change_owner(kps, fo);
 }
 
-static int upgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo,
-		   unsigned long *ips, unsigned int n)
+static int kprobe_ftrace_upgrade_ops(struct list_head *kps,
+				     struct kprobe_ftrace_ops *fo,
+				     unsigned long *ips, unsigned int n)
 {
 	int ret = kprobe_ftrace_ops_add(fo, ips, n);
 
@@ -349,7 +334,7 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 	struct kprobe_ftrace_ops *fo;
 	unsigned long single, *ips;
 	unsigned int n;
-	int ret;
+	int ret, err;
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -370,11 +355,13 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 	}
 
 	kprobe_ftrace_move_begin();
-	ret = upgrade(kps, fo, ips, n);
-	if (ret && fo->nr)
-		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
-	else if (ret)
+	ret = kprobe_ftrace_upgrade_ops(kps, fo, ips, n);
+	if (ret && fo->nr) {
+		err = kprobe_ftrace_ops_retire(fo);
+		WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
+	} else if (ret) {
 		schedule_work(&fo->free);
+	}
 	kprobe_ftrace_move_end();
 
 	ips_put(ips, &single);
@@ -409,7 +396,8 @@ void kprobe_ftrace_note_leave(const struct kprobe_site *site)
  * and leave the filter of @fo. If the last step fails they move back, and stay in
  * both filters.
  */
-static int downgrade(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+static int kprobe_ftrace_downgrade_ops(struct list_head *kps,
+				       struct kprobe_ftrace_ops *fo)
 {
 	unsigned long single, *ips;
 	struct kprobe *kp;
@@ -470,7 +458,7 @@ static int settle_ops(struct kprobe_ftrace_ops *fo)
 	}
 	/* May free @fo. */
 	if (!list_empty(&overclaimed))
-		ret = downgrade(&overclaimed, fo) ?: ret;
+		ret = kprobe_ftrace_downgrade_ops(&overclaimed, fo) ?: ret;
 
 	list_splice(&in_plain, &overclaimed);
 	list_for_each_entry_safe(kp, tmp, &overclaimed, list)
@@ -497,7 +485,7 @@ void kprobe_ftrace_settle(void)
 	if (likely(!claims_left && !kprobe_ftrace_nr_in_plain) || kprobe_ftrace_disabled)
 		return;
 
-	/* The shared ops may be registered or not meanwhile, always ahead of the others. */
+	/* The shared ops may be registered or unregistered in this loop, so keep it first. */
 	if (kprobe_ftrace_plain.nr)
 		list_move(&kprobe_ftrace_plain.list, &kprobe_ftrace_all);
 	list_for_each_entry_safe(fo, tmp, &kprobe_ftrace_all, list) {
@@ -507,14 +495,19 @@ void kprobe_ftrace_settle(void)
 
 	claims_left = ret;
 	if (ret)
-		pr_warn_ratelimited("functions stay claimed for now: %d\n", ret);
+		pr_warn_ratelimited("IPMODIFY claims not released, retried later: %d\n", ret);
 }
 
 /* An address leaves an ops without its filter being changed. */
 static void ops_drop(struct kprobe_ftrace_ops *fo)
 {
-	if (!--fo->nr && !kprobe_ftrace_disabled)
-		WARN_ON_ONCE(kprobe_ftrace_ops_retire(fo) && !kprobe_ftrace_disabled);
+	int ret;
+
+	if (--fo->nr || kprobe_ftrace_disabled)
+		return;
+
+	ret = kprobe_ftrace_ops_retire(fo);
+	WARN_ON_ONCE(ret && !kprobe_ftrace_disabled);
 }
 
 /**

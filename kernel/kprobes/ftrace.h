@@ -6,8 +6,6 @@
 
 #include "internal.h"
 
-struct ftrace_ops;
-
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
 int kprobe_ftrace_arm(struct list_head *kps);
@@ -16,11 +14,8 @@ bool kprobe_ftrace_outgrown(const struct kprobe_site *site);
 int kprobe_ftrace_upgrade(struct list_head *kps);
 void kprobe_ftrace_note_leave(const struct kprobe_site *site);
 void kprobe_ftrace_settle(void);
-void kprobe_ftrace_wait_for_tasks(void);
 void kprobe_ftrace_abandon(struct kprobe_site *site);
 void kprobe_ftrace_purge(unsigned long start, unsigned long end);
-int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
-			 unsigned int n, int remove, int reset);
 
 #else
 

@@ -8,12 +8,13 @@
 
 #include <kunit/static_stub.h>
 #include <linux/ftrace.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "ftrace.h"
 #include "ftrace_ops.h"
 #include "hit_ftrace.h"
+#include "site.h"
 
 struct kprobe_ftrace_ops kprobe_ftrace_plain = {
 	.ops = {
@@ -25,9 +26,12 @@ struct kprobe_ftrace_ops kprobe_ftrace_plain = {
 
 LIST_HEAD(kprobe_ftrace_all);
 
-/* How often sites began to move from one ops to another; kprobe_mutex. */
-static unsigned int moves;
+/* See ftrace_ops.h. */
 unsigned int kprobe_ftrace_nr_in_plain;
+bool kprobe_ftrace_had_stale;
+
+/* Number of moves between ops so far; kprobe_mutex. */
+static unsigned int moves;
 
 bool kprobe_ftrace_disabled __read_mostly;
 
@@ -79,8 +83,6 @@ struct kprobe_ftrace_ops *kprobe_ftrace_ops_alloc(void)
 	INIT_WORK(&fo->free, kprobe_ftrace_free_refused);
 	return fo;
 }
-
-bool kprobe_ftrace_had_stale;
 
 /**
  * kprobe_ftrace_filter() - change the filter of an ops
@@ -140,6 +142,8 @@ static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
  */
 void kprobe_ftrace_move_begin(void)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	moves++;
 	kprobe_ftrace_set_check(true);
 }
@@ -151,7 +155,24 @@ void kprobe_ftrace_move_begin(void)
  */
 void kprobe_ftrace_move_end(void)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	schedule_work(&check_owner_end_work);
+}
+
+/**
+ * kprobe_ftrace_wait_for_tasks() - wait until no task is on its way to the only ops of a site
+ *
+ * Where a function has one ops, its trampoline calls that ops directly, with preemption
+ * on. A task that is preempted there does not know of an ops that was added meanwhile.
+ *
+ * Context: process context, sleeps; kprobe_mutex may be held.
+ */
+void kprobe_ftrace_wait_for_tasks(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_ftrace_wait_for_tasks);
+	if (IS_ENABLED(CONFIG_PREEMPTION))
+		synchronize_rcu_tasks();
 }
 
 /**
@@ -162,6 +183,8 @@ void kprobe_ftrace_move_end(void)
  */
 void kprobe_ftrace_stale_free(struct kprobe_site *site)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	list_del(&site->reap);
 	kfree_rcu(site, rcu);
 }
@@ -184,6 +207,8 @@ void kprobe_ftrace_stale_retry(struct kprobe_ftrace_ops *fo)
 {
 	struct kprobe_site *site, *tmp;
 	unsigned long ip;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
 		ip = kprobe_site_addr(site);
@@ -257,6 +282,8 @@ int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 	unsigned int i;
 	int ret;
 
+	lockdep_assert_held(&kprobe_mutex);
+
 	kprobe_ftrace_stale_retry(fo);
 
 	/*
@@ -303,6 +330,8 @@ int kprobe_ftrace_ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 			     unsigned int n)
 {
 	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	if (n == fo->nr)
 		return kprobe_ftrace_ops_retire(fo);

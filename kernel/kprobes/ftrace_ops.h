@@ -50,5 +50,9 @@ void kprobe_ftrace_stale_free(struct kprobe_site *site);
 
 void kprobe_ftrace_move_begin(void);
 void kprobe_ftrace_move_end(void);
+void kprobe_ftrace_wait_for_tasks(void);
+
+int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
+			 unsigned int n, int remove, int reset);
 
 #endif /* _KERNEL_KPROBES_FTRACE_OPS_H */

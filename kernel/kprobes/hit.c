@@ -278,7 +278,7 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 }
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
-/* Nested sections, and sections inside a hit. */
+/* Depth of busy sections opened inside a hit or another section. */
 static DEFINE_PER_CPU(unsigned int, busy_inside);
 
 /**

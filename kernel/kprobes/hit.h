@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The hit path inside the core. <linux/kprobes-hit.h> has what architectures use, too.
+ */
 #ifndef _KERNEL_KPROBES_HIT_H
 #define _KERNEL_KPROBES_HIT_H
 
@@ -7,7 +10,7 @@
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 
-#include "internal.h"
+#include "site.h"
 
 /*
  * Counters of misses are plain fields of the API. An atomic operation on the field

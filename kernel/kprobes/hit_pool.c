@@ -9,7 +9,7 @@
 
 /**
  * kretprobe_pool_get_remote() - take an instance from any CPU
- * @rph: the holder in the pool, of which this CPU's list is empty
+ * @rph: the holder; this CPU's list is empty
  * @ri: set to the instance
  *
  * Context: hit path.
@@ -50,7 +50,7 @@ void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 	if (!raw_atomic_dec_and_test(&pool->left))
 		return;
 
-	/* Functions called here may have return probes, which would end up here again. */
+	/* Callees may have return probes, which would recurse here. */
 	kprobe_busy_begin();
 	irq_work_queue(&pool->gone);
 	kprobe_busy_end();

@@ -408,7 +408,7 @@ static nokprobe_inline bool is_plain(struct kprobe *p)
 	       !container_of(p, struct kretprobe, kp)->entry_handler;
 }
 
-static nokprobe_inline bool follow_call(struct kprobe *p, void *fp)
+static nokprobe_inline bool kretprobe_hook_call(struct kprobe *p, void *fp)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_instance *ri;
@@ -441,7 +441,7 @@ __visible struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp)
 
 	preempt_disable_notrace();
 	if (likely(!kprobe_running() && kprobe_rcu_is_watching()) &&
-	    likely(follow_call(rcu_dereference_raw(head->sole), fp)))
+	    likely(kretprobe_hook_call(rcu_dereference_raw(head->sole), fp)))
 		left = NULL;
 	preempt_enable_notrace();
 

@@ -32,8 +32,7 @@ void __init kretprobe_init(void)
 		if (!kprobe_address_resolve(NULL, point->name, 0, &where))
 			point->addr = (void *)where.addr;
 		else
-			pr_err("%s, which must not be return probed, does not exist\n",
-			       point->name);
+			pr_err("no symbol %s on the return probe blacklist\n", point->name);
 	}
 }
 
@@ -134,15 +133,16 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * default.
  *
  * Context: process context, sleeps. No spinlock, not from a handler.
- * Return: 0, else the kretprobe can be registered again as it is and the error is
- *	   -EINVAL not a function's entry, a function whose return cannot be
- *	   diverted, @rp is registered already, or another call has not
- *	   returned that registers or unregisters it (both warn, once);
- *	   -ENOENT no such symbol;
- *	   -E2BIG data_size is above KRETPROBE_MAX_DATA_SIZE;
- *	   -ENOMEM no memory for the instances;
- *	   -EOPNOTSUPP the architecture has no return probes;
- *	   or what register_kprobe() returns.
+ * Return: 0, else the kretprobe can be registered again as it is:
+ *
+ * * %-EINVAL - not the entry of a function, or a function whose return cannot be
+ *   diverted; or, with a warning, @rp is registered already, or another call that
+ *   registers or unregisters it has not returned
+ * * %-ENOENT - no such symbol
+ * * %-E2BIG - data_size is above KRETPROBE_MAX_DATA_SIZE
+ * * %-ENOMEM - no memory for the instances
+ * * %-EOPNOTSUPP - the architecture has no return probes
+ * * another error of register_kprobe()
  */
 int register_kretprobe(struct kretprobe *rp)
 {

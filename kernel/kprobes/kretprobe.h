@@ -11,15 +11,8 @@
 /*
  * The interface between the API (kretprobe.c) and the mechanism that diverts returns:
  * rethook here and in hit_rethook.c, or for architectures with a trampoline of
- * their own kretprobe_stack.c and hit_stack.c, with the pools of pool.h.
- *
- * kretprobe_attach_pool() - give a kretprobe @nr instances; -ENOMEM or another
- *	error, with the kretprobe untouched.
- * kretprobe_stop_handler() - one grace period after this, no handler of the
- *	kretprobe is called any more.
- * kretprobe_detach_pool() - give the instances back, those in flight when they
- *	return; the grace period is over, or the kretprobe was never registered.
- * kretprobe_pre_handler() - entry of the function, a hit.
+ * their own kretprobe_stack.c and hit_stack.c, with the pools of pool.h. The functions
+ * are documented in these two.
  */
 int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
 

@@ -9,6 +9,14 @@
 #include "kretprobe.h"
 #include "pool.h"
 
+/**
+ * kretprobe_attach_pool() - give a kretprobe its instances
+ * @rp: the kretprobe, which no hit uses
+ * @nr: how many
+ *
+ * Context: process context, sleeps.
+ * Return: 0, or -ENOMEM or an error of objpool_init(), with the kretprobe untouched.
+ */
 int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 {
 	/* A pool whose size the user has chosen does not grow. */
@@ -23,11 +31,27 @@ int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 	return 0;
 }
 
+/**
+ * kretprobe_stop_handler() - call no handler of a kretprobe any more
+ * @rp: the kretprobe
+ *
+ * Calls that have begun are over after one grace period.
+ *
+ * Context: kprobe_mutex held.
+ */
 void kretprobe_stop_handler(struct kretprobe *rp)
 {
 	rcu_assign_pointer(rp->rph->rp, NULL);
 }
 
+/**
+ * kretprobe_detach_pool() - give the instances of a kretprobe back
+ * @rp: the kretprobe, which was stopped a grace period ago, or never registered
+ *
+ * Instances in flight are freed when their calls return.
+ *
+ * Context: process context, sleeps.
+ */
 void kretprobe_detach_pool(struct kretprobe *rp)
 {
 	/*

@@ -180,5 +180,5 @@ void __init kprobe_module_init(void)
 	int ret = register_module_notifier(&kprobe_module_nb);
 
 	if (ret)
-		pr_err("cannot follow modules: %d\n", ret);
+		pr_err("cannot register the module notifier: %d\n", ret);
 }

@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_NAMES_H
 #define _KERNEL_KPROBES_NAMES_H
 
-#include "internal.h"
+#include "site.h"
 
 const char *kprobe_site_state_name(enum kprobe_site_state state);
 const char *kprobe_miss_name(enum kprobe_miss cause);

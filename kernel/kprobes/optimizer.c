@@ -83,6 +83,7 @@ static const u32 opt_flags[NR_KPROBE_OPT_STATES] = {
  * @from: state now
  * @to: state wanted
  *
+ * Context: any.
  * Return: true if it is.
  */
 bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to)
@@ -142,6 +143,8 @@ static void opt_enqueue(struct kprobe_site *site)
  */
 void kprobe_opt_cancel(struct kprobe_site *site, enum kprobe_noopt why)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	list_del_init(&site->head.op.list);
 	kprobe_opt_move(site, kprobe_has_detour(site) ? KPROBE_OPT_PREPARED : KPROBE_OPT_NONE);
 	site->opt_why = why;
@@ -186,10 +189,11 @@ enum kprobe_noopt kprobe_opt_obstacle(struct kprobe_site *site)
  */
 void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 {
-	enum kprobe_noopt why = kprobe_opt_obstacle(site);
+	enum kprobe_noopt why;
 
 	lockdep_assert_held(&kprobe_mutex);
 
+	why = kprobe_opt_obstacle(site);
 	switch (site->opt) {
 	case KPROBE_OPT_NONE:
 	case KPROBE_OPT_PREPARED:
@@ -272,11 +276,11 @@ static void step_aside(struct kprobe_site *site, struct list_head *revert)
 	}
 }
 
-/* Sites before an address that may reach it with their jump; see reaches(). */
+/* Sites before an address whose jump may cover it; see jump_covers(). */
 #define for_each_site_before(site, addr)				\
 	for_each_kprobe_site_in(site, (addr) - (MAX_OPTIMIZED_LENGTH - 1), addr)
 
-static bool reaches(struct kprobe_site *site, unsigned long addr)
+static bool jump_covers(struct kprobe_site *site, unsigned long addr)
 {
 	return site->state != KPROBE_SITE_GONE && kprobe_has_detour(site) &&
 	       arch_within_optimized_kprobe(&site->head.op, (kprobe_opcode_t *)addr);
@@ -299,14 +303,14 @@ bool kprobe_opt_is_bypassed(unsigned long addr)
 	lockdep_assert_held(&kprobe_mutex);
 
 	for_each_site_before(site, addr) {
-		if (reaches(site, addr) && tasks_may_be_in_detour(site))
+		if (jump_covers(site, addr) && tasks_may_be_in_detour(site))
 			return true;
 	}
 
 	/* No task enters these any more, but some may still be inside. */
 	for_each_kprobe_site_in_tree(site, &kprobe_opt_leaving,
 				     addr - (MAX_OPTIMIZED_LENGTH - 1), addr) {
-		if (reaches(site, addr) && tasks_may_be_in_detour(site))
+		if (jump_covers(site, addr) && tasks_may_be_in_detour(site))
 			return true;
 	}
 
@@ -334,7 +338,7 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 
 		any = any || kprobe_opt_is_bypassed(addr);
 		for_each_site_before(site, addr) {
-			if (reaches(site, addr))
+			if (jump_covers(site, addr))
 				step_aside(site, &revert);
 		}
 	}
@@ -509,7 +513,7 @@ void kprobe_opt_site_changed(struct kprobe_site *site)
 	/* It may have been the last one in the way of a jump. */
 	for_each_site_before(other, kprobe_site_addr(site)) {
 		if (other->opt == KPROBE_OPT_PREPARED &&
-		    reaches(other, kprobe_site_addr(site)))
+		    jump_covers(other, kprobe_site_addr(site)))
 			kprobe_opt_update(other, NULL);
 	}
 }
@@ -612,7 +616,6 @@ void kprobe_opt_allow(bool on)
 /* Not earlier: before ksoftirqd runs, grace periods of tasks-RCU do not end. */
 static int __init kprobe_opt_init(void)
 {
-	kprobe_opt_sysctl_init();
 	kprobe_opt_allow(true);
 	return 0;
 }

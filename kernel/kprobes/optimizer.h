@@ -2,7 +2,7 @@
 #ifndef _KERNEL_KPROBES_OPTIMIZER_H
 #define _KERNEL_KPROBES_OPTIMIZER_H
 
-#include "internal.h"
+#include "site.h"
 
 #ifdef CONFIG_OPTPROBES
 
@@ -90,13 +90,5 @@ static inline bool kprobe_opt_is_live(const struct kprobe_site *site)
 }
 
 #endif /* CONFIG_OPTPROBES */
-
-#if defined(CONFIG_OPTPROBES) && defined(CONFIG_SYSCTL)
-void kprobe_opt_sysctl_init(void);
-#else
-static inline void kprobe_opt_sysctl_init(void)
-{
-}
-#endif
 
 #endif /* _KERNEL_KPROBES_OPTIMIZER_H */

@@ -20,7 +20,7 @@
 #include "site.h"
 
 /* How many sites are prepared, or patched, before the text is unlocked for others. */
-#define PREPARE_CHUNK	32
+#define DETOUR_CHUNK	32
 #define PATCH_CHUNK	256
 
 /* All of these: kprobe_mutex. */
@@ -233,7 +233,7 @@ static bool begin_some(unsigned int *nr)
 	list_for_each_entry(op, &kprobe_opt_fresh, list) {
 		unsigned long addr = (unsigned long)op->kp.addr;
 
-		if (*nr == PREPARE_CHUNK)
+		if (*nr == DETOUR_CHUNK)
 			break;
 		if (!why_text_changes(addr) && arch_optimizer_begin(addr))
 			return false;
@@ -244,7 +244,7 @@ static bool begin_some(unsigned int *nr)
 }
 
 /* Returns whether there are more. */
-static bool prepare_some(void)
+static bool kprobe_opt_prepare_some(void)
 {
 	unsigned int nr;
 
@@ -278,7 +278,7 @@ static void close_queue(void)
 	}
 }
 
-static void patch_some(void)
+static void kprobe_opt_patch_some(void)
 {
 	/* Only the worker gets here. */
 	static struct kprobe_site *sites[PATCH_CHUNK];
@@ -314,7 +314,7 @@ static void patch_some(void)
 static void patch_waiting(void)
 {
 	while (!list_empty(&kprobe_opt_waiting)) {
-		patch_some();
+		kprobe_opt_patch_some();
 		cond_resched();
 	}
 }
@@ -341,7 +341,7 @@ static void kprobe_optimizer_round(struct work_struct *work)
 	LIST_HEAD(reclaim);
 	bool wait;
 
-	while (prepare_some())
+	while (kprobe_opt_prepare_some())
 		cond_resched();
 
 	scoped_guard(mutex, &kprobe_mutex) {
@@ -379,7 +379,3 @@ void wait_for_kprobe_optimizer(void)
 {
 	wait_event(opt_idle, !READ_ONCE(opt_busy));
 }
-
-/*
- * The switch
- */

@@ -46,7 +46,7 @@ static void put_range(struct kretprobe_pool *pool, int chunk, int from, int to, 
 					  last->ref - first->ref));
 }
 
-/* Neighbours go to the same CPU, for the sake of its caches. */
+/* Adjacent instances go to one CPU, for cache locality. */
 static void put_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 {
 	int nr_cpus = num_possible_cpus(), i = 0, from = 0, to, cpu;
@@ -133,6 +133,15 @@ static void kretprobe_pool_gone(struct irq_work *work)
 	queue_rcu_work(system_wq, &container_of(work, struct kretprobe_pool, gone)->free);
 }
 
+/**
+ * kretprobe_pool_create() - create a pool
+ * @nr: number of instances
+ * @data_size: bytes of each for the user
+ * @grows: whether it gets more instances when they run out
+ *
+ * Context: process context, sleeps.
+ * Return: the holder in the pool, or ERR_PTR: -ENOMEM.
+ */
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows)
 {
 	struct kretprobe_pool *pool = kzalloc(sizeof(*pool), GFP_KERNEL);
@@ -173,6 +182,12 @@ static u32 close_list(u64 *head)
 	return old;
 }
 
+/**
+ * kretprobe_pool_destroy() - free a pool as soon as no instance is in flight
+ * @rph: the holder in the pool; no kretprobe_pool_get_*() runs or will run
+ *
+ * Context: process context, sleeps.
+ */
 void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 {
 	struct kretprobe_pool *pool = to_kretprobe_pool(rph);

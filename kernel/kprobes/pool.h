@@ -13,12 +13,8 @@
  * Pools of the instances that return probes need, one for each call in flight. A pool
  * outlives its kretprobe until the last instance in flight has come back.
  *
- * kretprobe_pool_create() - create a pool of @nr instances with @data_size bytes each
- *	for the user; if @grows, it gets more when they run out. -ENOMEM or another
- *	error.
+ * kretprobe_pool_create(), kretprobe_pool_destroy() - see pool.c.
  * kretprobe_pool_has_default_size() - was it created to grow?
- * kretprobe_pool_destroy() - no kretprobe_pool_get_*() runs or will run: free the pool
- *	as soon as no instance is in flight. May sleep.
  * kretprobe_pool_get_local() - hit path: take an instance from this CPU's list, false
  *	if it is empty.
  * kretprobe_pool_get_remote() - hit path: then take one from any list.

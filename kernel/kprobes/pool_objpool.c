@@ -52,6 +52,15 @@ static int free_holder(struct objpool_head *head, void *context)
 	return 0;
 }
 
+/**
+ * kretprobe_pool_create() - create a pool
+ * @nr: number of instances
+ * @data_size: bytes of each for the user
+ * @grows: ignored: these pools have a fixed size
+ *
+ * Context: process context, sleeps.
+ * Return: the holder in the pool, or ERR_PTR: -ENOMEM, or an error of objpool_init().
+ */
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows)
 {
 	struct kretprobe_holder *rph = kzalloc(sizeof(*rph), GFP_KERNEL);
@@ -71,7 +80,14 @@ struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool gr
 	return rph;
 }
 
-/* The holder is freed with the last instance. */
+/**
+ * kretprobe_pool_destroy() - free a pool as soon as no instance is in flight
+ * @rph: the holder in the pool; no kretprobe_pool_get_*() runs or will run
+ *
+ * The holder is freed with the last instance.
+ *
+ * Context: process context, sleeps.
+ */
 void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 {
 	objpool_fini(&rph->pool);

@@ -30,23 +30,27 @@
 /**
  * kprobe_wait_for_hits() - wait until hits that have begun are over
  *
- * Afterwards no CPU runs a handler or a step of them, and no trap that was taken
- * before the text changed has still to find its site.
+ * Afterwards no CPU runs a handler or a step of them, and no CPU that trapped before
+ * the text changed still has to look up its site.
  *
  * Context: process context, waits for a grace period; kprobe_mutex not held.
  */
 void kprobe_wait_for_hits(void)
 {
+	/*
+	 * Expedited: thousands of one-by-one unregistrations would take minutes;
+	 * nohz_full users boot with rcupdate.rcu_normal=1.
+	 */
 	synchronize_rcu_expedited();
 	/* RCU does not know of breakpoints where it does not watch. */
 	kprobe_table_sync();
 }
 
 /*
- * Leaving
+ * Unregistration
  */
 
-static void reap_site(struct kprobe_site *site)
+static void kprobe_site_reap(struct kprobe_site *site)
 {
 	/* ftrace could not disarm it: its address stays in a filter. */
 	if (site->ftrace) {
@@ -74,7 +78,7 @@ static void reap_sites(struct list_head *reap)
 	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry_safe(site, tmp, reap, reap)
-		reap_site(site);
+		kprobe_site_reap(site);
 }
 
 /*
@@ -98,17 +102,17 @@ static void disarm_left(struct kprobe_arm_lists *lists)
 	int ret = kprobe_disarm_ftrace(lists);
 
 	if (ret)
-		pr_warn_ratelimited("probes stay in ftrace for now: %d\n", ret);
+		pr_warn_ratelimited("ftrace sites not disarmed, retried later: %d\n", ret);
 	kprobe_ftrace_settle();
 	kprobe_arm_refused(lists);
 	kprobe_disarm_text(lists);
 }
 
-/* Takes all of them out, and returns which left: a chain through kprobe.next. */
-static struct kprobe *take_out(struct kprobe **kps, int num,
-			       const struct kprobe_batch_ops *ops,
-			       struct kprobe_call *call, u64 *others,
-			       struct list_head *reap)
+/* Detach all users; returns them as a chain through kprobe.next. */
+static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
+					  const struct kprobe_batch_ops *ops,
+					  struct kprobe_call *call, u64 *others,
+					  struct list_head *reap)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe *left = NULL, *p;
@@ -162,7 +166,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 	u64 others = 0;
 
 	scoped_guard(mutex, &kprobe_mutex)
-		left = take_out(kps, num, ops, &call, &others, &reap);
+		left = kprobe_batch_detach(kps, num, ops, &call, &others, &reap);
 
 	if (left) {
 		kprobe_wait_for_hits();
@@ -180,7 +184,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 }
 
 /*
- * Coming
+ * Registration
  */
 
 /**
@@ -245,7 +249,7 @@ static void batch_fail(struct kprobe_batch *b, int i, int err)
 #define for_each_reg(i, r, b) \
 	for ((i) = 0, (r) = (b)->reg; (i) < (b)->limit; (i)++, (r)++)
 
-static int resolve(struct kprobe_reg *r)
+static int kprobe_reg_resolve(struct kprobe_reg *r)
 {
 	struct kprobe *p = r->p;
 	int ret;
@@ -376,7 +380,7 @@ static void save_text(struct kprobe_site *site)
 	}
 }
 
-static int prepare(struct kprobe_site *site)
+static int kprobe_reg_prepare(struct kprobe_site *site)
 {
 	struct kprobe *kp = &site->head.kp;
 	int ret;
@@ -413,7 +417,7 @@ static void batch_prepare(struct kprobe_batch *b)
 
 		guard(kprobe_text)();
 		for (r = b->reg + i; r < b->reg + min(end, b->limit); r++) {
-			ret = r->creator ? prepare(r->site) : 0;
+			ret = r->creator ? kprobe_reg_prepare(r->site) : 0;
 			if (ret)
 				batch_fail(b, r - b->reg, ret);
 		}
@@ -453,10 +457,7 @@ static void batch_publish(struct kprobe_batch *b)
 	}
 }
 
-/*
- * It is known why a batch of ftrace sites failed, but not because of which site: all
- * of them had passed everything else, and ftrace has few reasons to refuse.
- */
+/* ftrace reports an error for the batch, not for a site; blame the first one. */
 static void batch_arm_ftrace(struct kprobe_batch *b)
 {
 	struct kprobe *kp, *tmp;
@@ -527,15 +528,17 @@ static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	bool seen = false;
 	struct kprobe_reg *r;
+	int i;
 
-	for (r = b->reg + b->num - 1; r >= b->reg; r--) {
+	for (i = b->num - 1; i >= 0; i--) {
+		r = &b->reg[i];
 		seen |= r->linked;
 		if (r->linked) {
 			user_leaves(r->site, r->p, b->ops, &lists, reap);
 			kprobe_call_claim(b->call, r->p);
 		} else if (r->creator && r->site->state == KPROBE_SITE_NEW) {
 			/* No hit can have found it, and no other user may. */
-			reap_site(r->site);
+			kprobe_site_reap(r->site);
 		}
 	}
 	disarm_left(&lists);
@@ -619,7 +622,7 @@ static int batch_register(struct kprobe_batch *b)
 	int i, ret;
 
 	for_each_reg(i, r, b) {
-		ret = resolve(r);
+		ret = kprobe_reg_resolve(r);
 		if (ret)
 			batch_fail(b, i, ret);
 	}

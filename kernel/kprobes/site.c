@@ -7,7 +7,6 @@
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
-#include "hit.h"
 #include "site.h"
 #include "table.h"
 
@@ -31,6 +30,7 @@ static_assert(NR_KPROBE_SITE_STATES <= BITS_PER_BYTE);
  * @from: state now
  * @to: state wanted
  *
+ * Context: any.
  * Return: true if it is.
  */
 bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to)

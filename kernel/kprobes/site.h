@@ -2,7 +2,149 @@
 #ifndef _KERNEL_KPROBES_SITE_H
 #define _KERNEL_KPROBES_SITE_H
 
-#include "internal.h"
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/rbtree.h>
+
+#include "address.h"
+#include "lock.h"
+
+/**
+ * DOC: kprobes sites
+ *
+ * A *site* is one probed address. It has the state of the text there, and a struct
+ * kprobe with the copy of the instruction, which is the one that architectures see.
+ * The probes that users register are entries on the list of a site.
+ *
+ * States of a site::
+ *
+ *             prepared           armed
+ *      NEW ------------> READY <========> ARMED
+ *       |                 |  |  disarmed    |
+ *       | undone          |  +----> GONE <--+  the code is freed
+ *       v                 v          |
+ *      DEAD <------------------------+         last user left, drained
+ *
+ * All sites but DEAD ones are in the tree. READY and ARMED sites are also in the table
+ * where hits find them, and GONE sites for one more grace period. A READY site
+ * without users drains: it stays findable until every CPU that may have trapped on
+ * it is done. A user that comes in the meantime takes it over.
+ */
+enum kprobe_site_state {
+	KPROBE_SITE_NEW,
+	KPROBE_SITE_READY,
+	KPROBE_SITE_ARMED,
+	KPROBE_SITE_GONE,
+	KPROBE_SITE_DEAD,
+	NR_KPROBE_SITE_STATES,
+};
+
+/* State of a site's jump; optimizer.c has the transitions. */
+enum kprobe_opt_state {
+	KPROBE_OPT_NONE,
+	KPROBE_OPT_PREPARED,
+	KPROBE_OPT_QUEUED,
+	KPROBE_OPT_WAITING,
+	KPROBE_OPT_LIVE,
+	KPROBE_OPT_REVERTING,
+	KPROBE_OPT_RECLAIMING,
+	NR_KPROBE_OPT_STATES,
+};
+
+/* Why a hit called no handler. */
+enum kprobe_miss {
+	KPROBE_MISS_NESTED,	/* inside a handler or a step of another probe */
+	KPROBE_MISS_POOL,	/* no free instance of a kretprobe */
+	KPROBE_MISS_RCU,	/* where RCU does not watch */
+	NR_KPROBE_MISSES,
+};
+
+struct kprobe_ftrace_ops;
+
+/**
+ * struct kprobe_site - one probed address
+ * @head: what architectures and hit paths see
+ * @users: all users, newest first; kprobe_mutex, hit path reads
+ * @nr_users: length of @users; kprobe_mutex
+ * @nr_enabled: those of them not disabled; kprobe_mutex
+ * @state: only kprobe_site_move() changes it; kprobe_mutex
+ * @kind: never changes
+ * @trampoline: it is a return trampoline, whose handler does not depend on RCU; never
+ *		changes
+ * @saved: the text at the address, as it was before preparation; kprobe_mutex
+ * @prepared: the architecture has resources for @kp; kprobe_mutex
+ * @ftrace: the ops whose calls count, or NULL; kprobe_mutex, hit path reads
+ * @in_plain: @ftrace is not the shared ops, but the address is also in the filter of
+ *	      that; kprobe_mutex
+ * @node: in the tree of sites, or in that of dead sites whose detours tasks may still
+ *	  be in, by address; kprobe_mutex
+ * @reap: on the list of the batch that will free the site; kprobe_mutex
+ * @opt: only opt_move() of optimizer.c changes it; kprobe_mutex
+ * @opt_why: why there is no jump, enum kprobe_noopt; kprobe_mutex
+ * @opt_used: hits have entered the detour; kprobe_mutex
+ * @opt_left: how many grace periods of tasks-RCU had begun when that ended;
+ *	      kprobe_mutex
+ * @misses: hits without handlers, by cause
+ * @rcu: to free it
+ */
+struct kprobe_site {
+	struct kprobe_head		head;
+	struct list_head		users;
+	unsigned int			nr_users;
+	unsigned int			nr_enabled;
+	enum kprobe_site_state		state;
+	enum kprobe_site_kind		kind;
+	bool				trampoline;
+	bool				prepared;
+	kprobe_opcode_t			saved;
+	bool				in_plain;
+	struct kprobe_ftrace_ops	*ftrace;
+	struct rb_node			node;
+	struct list_head		reap;
+#ifdef CONFIG_OPTPROBES
+	enum kprobe_opt_state		opt;
+	u8				opt_why;
+	bool				opt_used;
+	u64				opt_left;
+#endif
+	atomic_long_t			misses[NR_KPROBE_MISSES];
+	struct rcu_head			rcu;
+};
+
+/*
+ * Private bits of kprobe.flags, far from the public ones. Architectures see
+ * two more of them: KPROBE_FLAG_DETOUR and KPROBE_FLAG_JUMP, bits 29 and 28.
+ */
+#define KPROBE_FLAG_SITE	BIT(31)	/* embedded in a struct kprobe_site */
+
+static nokprobe_inline struct kprobe_site *kprobe_to_site(struct kprobe *kp)
+{
+	return container_of(kp, struct kprobe_site, head.kp);
+}
+
+#ifdef CONFIG_OPTPROBES
+static inline void kprobe_site_init_opt(struct kprobe_site *site)
+{
+	INIT_LIST_HEAD(&site->head.op.list);
+}
+#else
+static inline void kprobe_site_init_opt(struct kprobe_site *site)
+{
+}
+#endif
+
+static inline unsigned long kprobe_site_addr(const struct kprobe_site *site)
+{
+	return (unsigned long)site->head.kp.addr;
+}
+
+/* Flags are read without kprobe_mutex by hit paths and tracers. */
+static inline void kprobe_publish_flag(struct kprobe *p, u32 flag, bool on)
+{
+	lockdep_assert_held(&kprobe_mutex);
+	WRITE_ONCE(p->flags, on ? p->flags | flag : p->flags & ~flag);
+}
 
 bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to);
 void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Instruction slots: small pieces of executable memory for copies of probed
- * instructions. This room knows nothing of probes.
+ * instructions. This component knows nothing of probes.
  *
  * A slot that some CPU may still execute is freed as dirty, and is reused only
  * after a grace period. Dirty slots are collected while one grace period runs and

@@ -49,12 +49,9 @@ static struct ctl_table opt_sysctls[] = {
 	},
 };
 
-/**
- * kprobe_opt_sysctl_init() - register the sysctl
- *
- * Context: subsys_initcall.
- */
-void __init kprobe_opt_sysctl_init(void)
+static int __init kprobe_opt_sysctl_init(void)
 {
 	register_sysctl_init("debug", opt_sysctls);
+	return 0;
 }
+subsys_initcall(kprobe_opt_sysctl_init);

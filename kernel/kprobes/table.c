@@ -19,7 +19,7 @@
 
 #define FIRST_SIZE	64
 
-/* The lock of the table and of all that it leads to; see lock.h. */
+/* Protects the table, the sites and their users; see lock.h. */
 DEFINE_MUTEX(kprobe_mutex);
 
 /*

@@ -10,6 +10,18 @@
 
 #include "site.h"
 
+#ifdef CONFIG_LOCKDEP
+/**
+ * kprobe_assert_locked() - assert that kprobe_mutex is held
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_assert_locked(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+}
+#endif
+
 const void * __weak arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
 {
 	const struct kprobe_site *site = container_of(p, struct kprobe_site, head.kp);

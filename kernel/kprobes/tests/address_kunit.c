@@ -10,7 +10,7 @@
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/module.h>
 #include <linux/objtool.h>
 #include <linux/static_call.h>

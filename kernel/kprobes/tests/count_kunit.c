@@ -11,7 +11,7 @@
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/log2.h>
 #include <linux/objtool.h>
 #include <linux/sched.h>

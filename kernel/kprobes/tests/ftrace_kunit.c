@@ -8,12 +8,12 @@
 #include <kunit/test.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
 
 #include "../arm.h"
 #include "../ftrace.h"
-#include "../internal.h"
+#include "../ftrace_ops.h"
 #include "../site.h"
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -1044,7 +1044,7 @@ static int ftrace_test_init(struct kunit *test)
 
 #else /* !CONFIG_KPROBES_ON_FTRACE */
 
-static void ftrace_nothing(struct kunit *test)
+static void ftrace_not_configured(struct kunit *test)
 {
 	kunit_skip(test, "needs KPROBES_ON_FTRACE");
 }
@@ -1077,7 +1077,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_nomem_purge),
 	KUNIT_CASE(ftrace_late_call_of_the_old_ops),
 #else
-	KUNIT_CASE(ftrace_nothing),
+	KUNIT_CASE(ftrace_not_configured),
 #endif
 	{}
 };

@@ -9,14 +9,8 @@
 #include <linux/ftrace.h>
 #include <linux/kconfig.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/rethook.h>
-
-/*
- * Some architectures look for an ftrace site in the first bytes of a function,
- * without checking where it ends. So target functions have to be longer.
- */
-#define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
 
 #define KP_SLEEPER_RETURNS	0x5eed
 

@@ -14,8 +14,8 @@
 #include <linux/stop_machine.h>
 
 #include "../hit.h"
-#include "../internal.h"
 #include "../optimizer.h"
+#include "../site.h"
 #ifdef CONFIG_KRETPROBE_POOL
 #include "../pool.h"
 #endif

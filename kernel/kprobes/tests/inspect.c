@@ -9,8 +9,8 @@
 #include <linux/percpu.h>
 
 #include "../hit.h"
-#include "../internal.h"
 #include "../optimizer.h"
+#include "../site.h"
 
 /**
  * kprobe_test_lock() - exclude all changes of probes

@@ -13,8 +13,8 @@
  * Anything written to "kill_ftrace" makes ftrace believe that it is broken.
  *
  * "on_coming" is a symbol that is probed as soon as a module with that symbol is
- * coming, before its init function runs. "on_going" is one that is to be probed when
- * all notifiers have been told that its module is going; "going_error" is the result.
+ * coming, before its init function runs. "on_going" is one that is to be probed after
+ * all notifiers have seen its module go; "going_error" is the result.
  * "on_early" is a symbol on which a probe is registered as its module is coming, but
  * before any other notifier has seen the module; "early_error" is the result. While
  * "hold_coming" is set, a module that is coming is held at that point, which
@@ -330,5 +330,5 @@ static void __exit kprobe_test_driver_exit(void)
 
 module_init(kprobe_test_driver_init);
 module_exit(kprobe_test_driver_exit);
-MODULE_DESCRIPTION("One probe, put where it is told");
+MODULE_DESCRIPTION("Registers one probe at a given symbol");
 MODULE_LICENSE("GPL");

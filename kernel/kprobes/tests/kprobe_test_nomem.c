@@ -262,7 +262,7 @@ static bool fail_end(void)
 }
 #endif
 
-/* NULL if all is well; fails the nth allocation, *more tells whether there was one. */
+/* NULL if all is well; fails the nth allocation, *more reports whether there was one. */
 static const char *try(const struct nomem_case *c, struct probes *s, unsigned int nth,
 		       const u8 *text, bool *more)
 {

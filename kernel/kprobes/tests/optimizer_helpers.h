@@ -11,7 +11,6 @@
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 
-#include "../internal.h"
 #include "../site.h"
 
 u32 kp_opt_first(u32 v);

@@ -14,7 +14,7 @@
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
 #include <linux/memory.h>
 #include <linux/mount.h>
@@ -344,8 +344,8 @@ static struct cred *creds_without_syslog(struct kunit *test)
 }
 
 /* The address that a file shows for the first function. */
-static unsigned long told_to(struct kunit *test, const struct cred *opener,
-			     const struct cred *reader, const char *name)
+static unsigned long shown_address(struct kunit *test, const struct cred *opener,
+				   const struct cred *reader, const char *name)
 {
 	unsigned long addr = 1;
 	char *buf, *rest, *line;
@@ -364,7 +364,7 @@ static unsigned long told_to(struct kunit *test, const struct cred *opener,
 /* Does the blacklist show any address? */
 static bool blacklist_tells(struct kunit *test, const struct cred *opener)
 {
-	unsigned long start, end, told = 0;
+	unsigned long start, end, reported = 0;
 	char *buf, *rest, *line;
 
 	buf = kunit_kzalloc(test, SZ_16K, GFP_KERNEL);
@@ -373,10 +373,10 @@ static bool blacklist_tells(struct kunit *test, const struct cred *opener)
 					      SZ_16K - 1), 0);
 	for (rest = buf; (line = strsep(&rest, "\n")); ) {
 		if (sscanf(line, "0x%lx-0x%lx", &start, &end) == 2)
-			told |= start | end;
+			reported |= start | end;
 	}
 	kunit_kfree(test, buf);
-	return told;
+	return reported;
 }
 
 /*
@@ -399,16 +399,16 @@ static void optimizer_addresses_in_files(struct kunit *test)
 	low = creds_without_syslog(test);
 	kptr_restrict = 1;
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
-		KUNIT_EXPECT_EQ(test, told_to(test, NULL, NULL, files[i]), addr);
-		KUNIT_EXPECT_EQ(test, told_to(test, low, NULL, files[i]), 0);
-		KUNIT_EXPECT_EQ(test, told_to(test, NULL, low, files[i]), addr);
+		KUNIT_EXPECT_EQ(test, shown_address(test, NULL, NULL, files[i]), addr);
+		KUNIT_EXPECT_EQ(test, shown_address(test, low, NULL, files[i]), 0);
+		KUNIT_EXPECT_EQ(test, shown_address(test, NULL, low, files[i]), addr);
 	}
 	KUNIT_EXPECT_TRUE(test, blacklist_tells(test, NULL));
 	KUNIT_EXPECT_FALSE(test, blacklist_tells(test, low));
-	/* Shown to nobody. */
+	/* Shown to no reader. */
 	kptr_restrict = 2;
 	for (i = 0; i < ARRAY_SIZE(files); i++)
-		KUNIT_EXPECT_EQ(test, told_to(test, NULL, NULL, files[i]), 0);
+		KUNIT_EXPECT_EQ(test, shown_address(test, NULL, NULL, files[i]), 0);
 	KUNIT_EXPECT_FALSE(test, blacklist_tells(test, NULL));
 	kptr_restrict = restrict_before;
 	abort_creds(low);

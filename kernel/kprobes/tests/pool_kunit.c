@@ -90,7 +90,7 @@ static bool all_freed(struct kretprobe_pool_test *t)
 	return true;
 }
 
-static void as_many_as_asked_for(struct kunit *test)
+static void pool_as_many_as_asked_for(struct kunit *test)
 {
 	static const int sizes[] = { 1, 2, 3, 7, 10, 64, 1000 };
 	struct kretprobe_pool_test *t = test->priv;
@@ -118,7 +118,7 @@ static void as_many_as_asked_for(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
-static void data_belongs_to_the_user(struct kunit *test)
+static void pool_data_belongs_to_the_user(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	int n, i, odd = 0;
@@ -139,7 +139,7 @@ static void data_belongs_to_the_user(struct kunit *test)
 	kretprobe_pool_destroy(t->rph);
 }
 
-static void absurd_sizes_are_refused(struct kunit *test)
+static void pool_absurd_sizes_are_refused(struct kunit *test)
 {
 	static const int sizes[] = { INT_MAX, INT_MAX / 2, 1 << 26, 1 << 20 };
 	struct kretprobe_pool_test *t = test->priv;
@@ -207,7 +207,7 @@ static long take_all(void *arg)
 }
 
 /* Instances that are put back on one CPU are available on all. */
-static void instances_of_other_cpus_are_found(struct kunit *test)
+static void pool_instances_of_other_cpus_are_found(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	int giver, taker;
@@ -261,7 +261,7 @@ static void pool_grows_when_it_runs_out(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
-static void no_growth_unless_asked_for(struct kunit *test)
+static void pool_no_growth_unless_asked_for(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	int n;
@@ -275,7 +275,7 @@ static void no_growth_unless_asked_for(struct kunit *test)
 }
 
 /* While it grows, or right after growth was requested. */
-static void destroyed_while_growing(struct kunit *test)
+static void pool_destroyed_while_growing(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	int i, n;
@@ -291,7 +291,7 @@ static void destroyed_while_growing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
-static void destroyed_with_calls_in_flight(struct kunit *test)
+static void pool_destroyed_with_calls_in_flight(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	int i, n;
@@ -386,7 +386,7 @@ static bool played_enough(struct player *p, int nr)
 	return rounds > 1000 && ticks > 100;
 }
 
-static void all_at_once(struct kunit *test)
+static void pool_all_at_once(struct kunit *test)
 {
 	int nr_cpus = num_online_cpus(), cpu, i = 0, size = 4 * nr_cpus, n;
 	struct kretprobe_pool_test *t = test->priv;
@@ -453,7 +453,7 @@ static void return_all(struct work_struct *work)
 		kretprobe_pool_put(r->ri[r->n]);
 }
 
-static void destroyed_while_calls_return(struct kunit *test)
+static void pool_destroyed_while_calls_return(struct kunit *test)
 {
 	int nr_cpus = num_online_cpus(), cpu, i, round, each = 8;
 	struct kretprobe_pool_test *t = test->priv;
@@ -506,17 +506,17 @@ static int kretprobe_pool_test_init(struct kunit *test)
 }
 
 static struct kunit_case kretprobe_pool_testcases[] = {
-	KUNIT_CASE(as_many_as_asked_for),
-	KUNIT_CASE(data_belongs_to_the_user),
-	KUNIT_CASE(absurd_sizes_are_refused),
+	KUNIT_CASE(pool_as_many_as_asked_for),
+	KUNIT_CASE(pool_data_belongs_to_the_user),
+	KUNIT_CASE(pool_absurd_sizes_are_refused),
 	KUNIT_CASE(pool_head_has_no_aba_problem),
-	KUNIT_CASE(instances_of_other_cpus_are_found),
+	KUNIT_CASE(pool_instances_of_other_cpus_are_found),
 	KUNIT_CASE(pool_grows_when_it_runs_out),
-	KUNIT_CASE(no_growth_unless_asked_for),
-	KUNIT_CASE(destroyed_while_growing),
-	KUNIT_CASE(destroyed_with_calls_in_flight),
-	KUNIT_CASE(all_at_once),
-	KUNIT_CASE(destroyed_while_calls_return),
+	KUNIT_CASE(pool_no_growth_unless_asked_for),
+	KUNIT_CASE(pool_destroyed_while_growing),
+	KUNIT_CASE(pool_destroyed_with_calls_in_flight),
+	KUNIT_CASE(pool_all_at_once),
+	KUNIT_CASE(pool_destroyed_while_calls_return),
 	{}
 };
 

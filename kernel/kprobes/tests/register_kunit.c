@@ -106,7 +106,7 @@ static void register_operations_of_a_batch(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), 0);
 	KUNIT_EXPECT_STREQ(test, logged(t), "vavbrarb");
-	/* Nobody else can register the same structure meanwhile. */
+	/* No other call can register the same structure in the meantime. */
 	KUNIT_EXPECT_EQ(test, t->unclaimed, 0);
 	/* Hits are possible from the first operation after arming. */
 	KUNIT_EXPECT_EQ(test, t->hits, 2);

@@ -167,7 +167,7 @@ static bool one_is_back(struct one *o)
 	return false;
 }
 
-static void task_dies_inside(struct kunit *test)
+static void return_task_dies_inside(struct kunit *test)
 {
 	DECLARE_COMPLETION_ONSTACK(done);
 	struct task_struct *task;
@@ -217,7 +217,7 @@ static int counted_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void probes_where_dead_tasks_are_flushed(struct kunit *test)
+static void return_probes_where_dead_tasks_are_flushed(struct kunit *test)
 {
 	DECLARE_COMPLETION_ONSTACK(done);
 	struct task_struct *task;
@@ -266,7 +266,7 @@ static void probes_where_dead_tasks_are_flushed(struct kunit *test)
 }
 
 /* Also unregistered while the tasks are dying. */
-static void many_die_and_the_probe_goes(struct kunit *test)
+static void return_many_die_and_the_probe_goes(struct kunit *test)
 {
 	struct completion done[8];
 	struct one *o;
@@ -329,7 +329,7 @@ static noinline __noclone notrace u32 kp_ret_fork(struct family *f)
 	return 9;
 }
 
-static void child_inherits_no_hooks(struct kunit *test)
+static void return_child_inherits_no_hooks(struct kunit *test)
 {
 	struct one *parent, *clone, *child;
 	struct family f;
@@ -374,7 +374,7 @@ static int moving_thread(void *data)
 	return 0;
 }
 
-static void returns_on_another_cpu(struct kunit *test)
+static void return_on_another_cpu(struct kunit *test)
 {
 	struct task_struct *task;
 	struct one *o;
@@ -425,7 +425,7 @@ static int missed_of(struct kunit *test, struct one *o, int nr)
 	return missed;
 }
 
-static void default_pool_grows(struct kunit *test)
+static void return_default_pool_grows(struct kunit *test)
 {
 	int nr_default = max(10u, 2 * num_possible_cpus());
 	struct one *o;
@@ -452,7 +452,7 @@ static void register_again(struct kunit *test, struct one *o)
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&o->rp), 0);
 }
 
-static void default_is_still_one_later(struct kunit *test)
+static void return_default_is_still_one_later(struct kunit *test)
 {
 	int nr_default = max(10u, 2 * num_possible_cpus());
 	struct one *o;
@@ -506,7 +506,7 @@ static int late_call_rcu(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void late_return_does_not_call_rcu(struct kunit *test)
+static void return_late_return_does_not_call_rcu(struct kunit *test)
 {
 	struct kp_sleeper s;
 	struct kprobe p = { .symbol_name = "call_rcu", .pre_handler = late_call_rcu };
@@ -533,7 +533,7 @@ static void late_return_does_not_call_rcu(struct kunit *test)
 	late.ri = NULL;
 }
 #else
-static void late_return_does_not_call_rcu(struct kunit *test)
+static void return_late_return_does_not_call_rcu(struct kunit *test)
 {
 	kunit_skip(test, "needs objpool and access to function arguments");
 }
@@ -561,7 +561,7 @@ static int measure_depth(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return one_entry(ri, regs);
 }
 
-static void returns_of_checks_for_rcu(struct kunit *test)
+static void return_of_checks_for_rcu(struct kunit *test)
 {
 	struct one *o[ARRAY_SIZE(rcu_checks)], *plain;
 	int i;
@@ -587,7 +587,7 @@ static void returns_of_checks_for_rcu(struct kunit *test)
 	KUNIT_EXPECT_LE(test, deepest, 4);
 }
 #else
-static void returns_of_checks_for_rcu(struct kunit *test)
+static void return_of_checks_for_rcu(struct kunit *test)
 {
 	kunit_skip(test, "needs PROVE_RCU");
 }
@@ -615,7 +615,7 @@ static noinline notrace u32 call_unwatched(u32 v)
 	return ret;
 }
 
-static void rcu_does_not_watch_the_return(struct kunit *test)
+static void return_rcu_does_not_watch_the_return(struct kunit *test)
 {
 	struct one *o, *exit;
 	int i;
@@ -638,7 +638,7 @@ static void rcu_does_not_watch_the_return(struct kunit *test)
 	unregister_kretprobe(&o->rp);
 }
 #else
-static void rcu_does_not_watch_the_return(struct kunit *test)
+static void return_rcu_does_not_watch_the_return(struct kunit *test)
 {
 	kunit_skip(test, "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG");
 }
@@ -682,7 +682,7 @@ static int jump(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-static void stack_is_rewound(struct kunit *test)
+static void return_stack_is_rewound(struct kunit *test)
 {
 	struct kprobe from = {
 		.addr		= (kprobe_opcode_t *)kp_ret_jump_from,
@@ -710,7 +710,7 @@ static void stack_is_rewound(struct kunit *test)
 	unregister_kretprobe(&jumped->rp);
 }
 #else
-static void stack_is_rewound(struct kunit *test)
+static void return_stack_is_rewound(struct kunit *test)
 {
 	kunit_skip(test, "needs assembly code for this architecture");
 }
@@ -718,17 +718,17 @@ static void stack_is_rewound(struct kunit *test)
 
 static struct kunit_case return_cases[] = {
 	KUNIT_CASE_PARAM(return_address_is_replaced_in_its_slot, entry_gen_params),
-	KUNIT_CASE(task_dies_inside),
-	KUNIT_CASE(probes_where_dead_tasks_are_flushed),
-	KUNIT_CASE(many_die_and_the_probe_goes),
-	KUNIT_CASE(child_inherits_no_hooks),
-	KUNIT_CASE(returns_on_another_cpu),
-	KUNIT_CASE(default_pool_grows),
-	KUNIT_CASE(default_is_still_one_later),
-	KUNIT_CASE(late_return_does_not_call_rcu),
-	KUNIT_CASE(returns_of_checks_for_rcu),
-	KUNIT_CASE(rcu_does_not_watch_the_return),
-	KUNIT_CASE(stack_is_rewound),
+	KUNIT_CASE(return_task_dies_inside),
+	KUNIT_CASE(return_probes_where_dead_tasks_are_flushed),
+	KUNIT_CASE(return_many_die_and_the_probe_goes),
+	KUNIT_CASE(return_child_inherits_no_hooks),
+	KUNIT_CASE(return_on_another_cpu),
+	KUNIT_CASE(return_default_pool_grows),
+	KUNIT_CASE(return_default_is_still_one_later),
+	KUNIT_CASE(return_late_return_does_not_call_rcu),
+	KUNIT_CASE(return_of_checks_for_rcu),
+	KUNIT_CASE(return_rcu_does_not_watch_the_return),
+	KUNIT_CASE(return_stack_is_rewound),
 	{}
 };
 

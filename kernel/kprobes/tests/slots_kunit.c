@@ -9,7 +9,7 @@
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/gfp.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kallsyms.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
@@ -17,8 +17,8 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "../internal.h"
 #include "../insn_slots.h"
+#include "../site.h"
 
 #define SLOT_SIZE	48
 #define SLOTS_PER_PAGE	(PAGE_SIZE / SLOT_SIZE)

@@ -9,14 +9,14 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 
-#include "../internal.h"
+#include "../site.h"
 #include "../table.h"
 
 #define FAKE_BASE	0x10000ul

@@ -14,7 +14,6 @@
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 
-#include "../internal.h"
 #include "../optimizer.h"
 #include "../site.h"
 #include "helpers.h"

@@ -112,12 +112,12 @@ static void walker_stop(struct kunit *test, struct walker *w)
 }
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
-static void cursor_of_a_call_that_is_over(struct kunit *test)
+static void walk_cursor_of_a_call_that_is_over(struct kunit *test)
 {
 	kunit_skip(test, "rethook has its own walk");
 }
 
-static void calls_of_another_task(struct kunit *test)
+static void walk_calls_of_another_task(struct kunit *test)
 {
 	kunit_skip(test, "rethook has its own walk");
 }
@@ -170,7 +170,7 @@ static bool within(unsigned long addr, void *fn)
  * another task gets the two instances: the cursor no longer points to a call of the
  * first task.
  */
-static void cursor_of_a_call_that_is_over(struct kunit *test)
+static void walk_cursor_of_a_call_that_is_over(struct kunit *test)
 {
 	struct followed inner, outer;
 	struct llist_node *cur = NULL;
@@ -210,7 +210,7 @@ static void cursor_of_a_call_that_is_over(struct kunit *test)
 }
 
 /* What a walk may see of a list whose instances are being reused. */
-static void calls_of_another_task(struct kunit *test)
+static void walk_calls_of_another_task(struct kunit *test)
 {
 	struct llist_node *cur = NULL, stale;
 	struct followed inner, outer;
@@ -335,7 +335,7 @@ static int note_switched(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static void trace_of_a_task_switched_away(struct kunit *test)
+static void walk_trace_of_a_task_switched_away(struct kunit *test)
 {
 	struct kretprobe rp = {
 		.kp.symbol_name	= "__switch_to_asm",
@@ -374,10 +374,10 @@ static void trace_of_a_task_switched_away(struct kunit *test)
 }
 
 static struct kunit_case walk_testcases[] = {
-	KUNIT_CASE(cursor_of_a_call_that_is_over),
-	KUNIT_CASE(calls_of_another_task),
+	KUNIT_CASE(walk_cursor_of_a_call_that_is_over),
+	KUNIT_CASE(walk_calls_of_another_task),
 	KUNIT_CASE(walk_while_it_wakes),
-	KUNIT_CASE(trace_of_a_task_switched_away),
+	KUNIT_CASE(walk_trace_of_a_task_switched_away),
 	{}
 };
 

@@ -10,6 +10,7 @@
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <asm/insn.h>
+#include <asm/kprobes-test.h>
 #include <asm/text-patching.h>
 
 struct kprobe;
@@ -124,7 +125,7 @@ struct arch_kprobe_step {
 
 /**
  * struct kprobe_detour_place - an address in a detour, for unwinders
- * @regs: there is a struct pt_regs at the stack pointer; otherwise
+ * @regs: a struct pt_regs is at the stack pointer; the other fields are unused
  * @ip: the address of the program that the place in the detour corresponds to
  * @pushed: bytes that are on the stack in addition to those at @ip
  * @template: or, if not 0, an address of a template with the same stack

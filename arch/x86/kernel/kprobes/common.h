@@ -1,51 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by the x86 backend of kprobes, and with arch/x86/kernel/rethook.c,
- * which takes the macros that save and restore the registers.
+ * Shared by the x86 backend of kprobes.
  */
 #ifndef _X86_KERNEL_KPROBES_COMMON_H
 #define _X86_KERNEL_KPROBES_COMMON_H
 
-#include <asm/asm.h>
-#include <asm/frame.h>
-#include <asm/insn.h>
-
-/*
- * With ss, sp and flags on the stack, SAVE_REGS_STRING completes a struct
- * pt_regs; cs, ip and orig_ax in it, and gs on 32 bit, are left unset.
- * RESTORE_REGS_STRING takes all of it off again, up to flags.
- */
-#ifdef CONFIG_X86_64
-#define SAVE_REGS_STRING						\
-	"	leaq -24(%rsp), %rsp\n"					\
-	"	pushq %rdi; pushq %rsi; pushq %rdx; pushq %rcx\n"	\
-	"	pushq %rax; pushq %r8; pushq %r9; pushq %r10\n"		\
-	"	pushq %r11; pushq %rbx; pushq %rbp; pushq %r12\n"	\
-	"	pushq %r13; pushq %r14; pushq %r15\n"			\
-	ENCODE_FRAME_POINTER
-#define RESTORE_REGS_STRING						\
-	"	popq %r15; popq %r14; popq %r13; popq %r12\n"		\
-	"	popq %rbp; popq %rbx; popq %r11; popq %r10\n"		\
-	"	popq %r9; popq %r8; popq %rax; popq %rcx\n"		\
-	"	popq %rdx; popq %rsi; popq %rdi\n"			\
-	"	leaq 24(%rsp), %rsp\n"
-#else
-#define SAVE_REGS_STRING						\
-	"	leal -16(%esp), %esp\n"					\
-	"	pushl %fs; pushl %es; pushl %ds\n"			\
-	"	pushl %eax; pushl %ebp; pushl %edi; pushl %esi\n"	\
-	"	pushl %edx; pushl %ecx; pushl %ebx\n"			\
-	ENCODE_FRAME_POINTER
-#define RESTORE_REGS_STRING						\
-	"	popl %ebx; popl %ecx; popl %edx; popl %esi\n"		\
-	"	popl %edi; popl %ebp; popl %eax\n"			\
-	/* Nobody changes ds, es, fs and gs. */				\
-	"	leal 28(%esp), %esp\n"
-#endif
-
-#ifdef CONFIG_KPROBES
-
 #include <linux/kprobes.h>
+
+#include <asm/asm.h>
+#include <asm/insn.h>
 
 #include "insn.h"
 #include "regs.h"
@@ -184,8 +147,7 @@ kprobe_layout_of(const struct arch_optimized_insn *o)
 static nokprobe_inline const struct arch_optimized_insn *
 kprobe_detour_of(const struct kprobe *p)
 {
-	/* container_of() would discard the const. */
-	return &((const struct optimized_kprobe *)p)->optinsn;
+	return &container_of_const(p, struct optimized_kprobe, kp)->optinsn;
 }
 
 /*
@@ -237,5 +199,4 @@ static nokprobe_inline void kprobe_redirect(struct pt_regs *regs)
 	kprobe_avoid_jump(regs);
 }
 
-#endif /* CONFIG_KPROBES */
 #endif /* _X86_KERNEL_KPROBES_COMMON_H */

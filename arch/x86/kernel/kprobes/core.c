@@ -148,7 +148,7 @@ bool kprobe_in_preemptible_hcall(unsigned long addr)
 /* A jump through memory is stepped as a push of the target. */
 static void make_push(u8 *buf, const struct insn *insn)
 {
-	modrm_set_reg(buf + insn_modrm_offset(insn), GRP5_PUSH);
+	modrm_set_reg(buf + kprobe_insn_modrm_offset(insn), GRP5_PUSH);
 }
 
 static int fill_slot(struct kprobe *p, struct kprobe_insn *ki, u8 *slot)
@@ -284,7 +284,7 @@ static void poke_all(struct list_head *kps, bool arm)
 
 	/*
 	 * Breakpoints are handled with interrupts off: when all CPUs have
-	 * answered, no one is left that trapped before.
+	 * answered, no CPU is still handling an old breakpoint.
 	 */
 	text_poke_sync();
 }

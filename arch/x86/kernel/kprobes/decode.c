@@ -38,20 +38,20 @@ static const u8 reg_offset[] = {
 /* Offsets of the registers that the instruction names. */
 static u8 reg_of_reg(const struct insn *insn)
 {
-	return reg_offset[insn_modrm_reg(insn) |
-			  (X86_REX_R(insn_rex(insn)) ? REX_EXTENDS : 0)];
+	return reg_offset[kprobe_insn_modrm_reg(insn) |
+			  (X86_REX_R(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0)];
 }
 
 static u8 reg_of_rm(const struct insn *insn)
 {
-	return reg_offset[insn_modrm_rm(insn) |
-			  (X86_REX_B(insn_rex(insn)) ? REX_EXTENDS : 0)];
+	return reg_offset[kprobe_insn_modrm_rm(insn) |
+			  (X86_REX_B(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0)];
 }
 
 static u8 reg_of_opcode(const struct insn *insn)
 {
 	return reg_offset[(insn->opcode.bytes[0] & OP_REG) |
-			  (X86_REX_B(insn_rex(insn)) ? REX_EXTENDS : 0)];
+			  (X86_REX_B(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0)];
 }
 
 /*
@@ -68,11 +68,11 @@ static int classify_branch(const struct insn *insn, struct arch_specific_insn *a
 			   unsigned long addr)
 {
 	/* CPUs disagree on what this does, or it truncates the instruction pointer. */
-	if (insn_has_prefix(insn, PREFIX_OPND))
+	if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
 		return -EOPNOTSUPP;
 
 	a->op = op;
-	a->value = insn_target(insn, addr);
+	a->value = kprobe_insn_target(insn, addr);
 	a->width = insn->addr_bytes;
 	return 0;
 }
@@ -80,11 +80,11 @@ static int classify_branch(const struct insn *insn, struct arch_specific_insn *a
 static int classify_indirect(const struct insn *insn, struct arch_specific_insn *a,
 			     u8 op_reg, u8 op_step)
 {
-	if (insn_has_prefix(insn, PREFIX_OPND))
+	if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
 		return -EOPNOTSUPP;
 
-	a->op = insn_is_reg_form(insn) ? op_reg : op_step;
-	if (insn_is_reg_form(insn))
+	a->op = kprobe_insn_is_reg_form(insn) ? op_reg : op_step;
+	if (kprobe_insn_is_reg_form(insn))
 		a->src = reg_of_rm(insn);
 	return 0;
 }
@@ -106,7 +106,7 @@ static bool sleeps_at(unsigned long next)
 /* Group 5: indirect branches, among others. */
 static int classify_grp5(const struct insn *insn, struct arch_specific_insn *a)
 {
-	switch (insn_modrm_reg(insn)) {
+	switch (kprobe_insn_modrm_reg(insn)) {
 	case GRP5_CALL:
 		return classify_indirect(insn, a, KPROBE_OP_CALL_REG, KPROBE_OP_STEP_CALL);
 	case GRP5_JMP:
@@ -127,7 +127,7 @@ static int classify_one_byte(const struct insn *insn, struct arch_specific_insn 
 {
 	u8 opcode = insn->opcode.bytes[0];
 
-	if (insn_is_invalid(insn))
+	if (kprobe_insn_is_invalid(insn))
 		return -EILSEQ;
 
 	switch (opcode) {
@@ -153,7 +153,7 @@ static int classify_one_byte(const struct insn *insn, struct arch_specific_insn 
 	case OP_RET_I16:
 	case RET_INSN_OPCODE:
 		a->value = opcode == OP_RET_I16 ? (u16)insn->immediate.value : 0;
-		if (insn_has_prefix(insn, PREFIX_OPND))
+		if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
 			return -EOPNOTSUPP;
 		a->op = KPROBE_OP_RET;
 		return 0;
@@ -176,12 +176,13 @@ static int classify_one_byte(const struct insn *insn, struct arch_specific_insn 
 	case OP_PUSHF:
 	case OP_POPF:
 		a->op = opcode == OP_PUSHF ? KPROBE_OP_PUSHF : KPROBE_OP_POPF;
-		a->width = insn_has_prefix(insn, PREFIX_OPND) ? sizeof(u16) : sizeof(long);
+		a->width = kprobe_insn_has_prefix(insn, PREFIX_OPND) ? sizeof(u16) : sizeof(long);
 		return 0;
 	case OP_HLT:	/* interrupts are off in a step */
 		return -EINVAL;
 	case OP_MOV_SREG:
-		if (insn_modrm_reg(insn) == SREG_SS || insn_modrm_reg(insn) == SREG_PERCPU)
+		if (kprobe_insn_modrm_reg(insn) == SREG_SS ||
+		    kprobe_insn_modrm_reg(insn) == SREG_PERCPU)
 			return -EINVAL;
 		return 0;
 	case OP_POP_SS:
@@ -197,8 +198,8 @@ static int classify_one_byte(const struct insn *insn, struct arch_specific_insn 
 /* Group 7: system instructions that have nothing in common. */
 static int classify_grp7(const struct insn *insn)
 {
-	if (!insn_is_reg_form(insn)) {
-		switch (insn_modrm_reg(insn)) {
+	if (!kprobe_insn_is_reg_form(insn)) {
+		switch (kprobe_insn_modrm_reg(insn)) {
 		case GRP7_LGDT:
 		case GRP7_LIDT:
 		case GRP7_LMSW:
@@ -218,24 +219,26 @@ static int classify_grp7(const struct insn *insn)
 		return -EINVAL;
 	case MODRM_CLAC:	/* else ERETS, ERETU */
 	case MODRM_UIRET:
-		if (insn_has_prefix(insn, PREFIX_REP) || insn_has_prefix(insn, PREFIX_REPNE))
+		if (kprobe_insn_has_prefix(insn, PREFIX_REP) ||
+		    kprobe_insn_has_prefix(insn, PREFIX_REPNE))
 			return -EOPNOTSUPP;
 		return 0;
 	}
 
-	return insn_modrm_reg(insn) == GRP7_LMSW ? -EINVAL : 0;
+	return kprobe_insn_modrm_reg(insn) == GRP7_LMSW ? -EINVAL : 0;
 }
 
 static int classify_grp15(const struct insn *insn)
 {
-	if (!insn_is_reg_form(insn))
+	if (!kprobe_insn_is_reg_form(insn))
 		return 0;
 
-	switch (insn_modrm_reg(insn)) {
+	switch (kprobe_insn_modrm_reg(insn)) {
 	case GRP15_WRGSBASE:
-		return insn_has_prefix(insn, PREFIX_REP) ? -EINVAL : 0;
+		return kprobe_insn_has_prefix(insn, PREFIX_REP) ? -EINVAL : 0;
 	case GRP15_WAIT:
-		if (insn_has_prefix(insn, PREFIX_OPND) || insn_has_prefix(insn, PREFIX_REPNE))
+		if (kprobe_insn_has_prefix(insn, PREFIX_OPND) ||
+		    kprobe_insn_has_prefix(insn, PREFIX_REPNE))
 			return -EINVAL;
 		break;
 	}
@@ -246,7 +249,7 @@ static int classify_grp15(const struct insn *insn)
 static int classify_0f(const struct insn *insn, struct arch_specific_insn *a,
 		       unsigned long addr)
 {
-	u8 opcode = insn->opcode.bytes[1], reg = insn_modrm_reg(insn);
+	u8 opcode = insn->opcode.bytes[1], reg = kprobe_insn_modrm_reg(insn);
 
 	switch (opcode) {
 	case OP2_UD2:
@@ -267,7 +270,7 @@ static int classify_0f(const struct insn *insn, struct arch_specific_insn *a,
 	case OP2_GRP7:
 		return classify_grp7(insn);
 	case OP2_MOV_CR_R:
-		if (X86_REX_R(insn_rex(insn)))
+		if (X86_REX_R(kprobe_insn_rex(insn)))
 			return 0;
 		return reg == CR_0 || reg == CR_3 ? -EINVAL : 0;
 	case OP2_GRP15:
@@ -347,13 +350,13 @@ static void fast_mov_imm(struct arch_specific_insn *a, u8 dst, long value)
 static void fast_lea(const struct insn *insn, struct arch_specific_insn *a,
 		     unsigned long next)
 {
-	u8 sib = insn->sib.value, base = insn_modrm_rm(insn);
+	u8 sib = insn->sib.value, base = kprobe_insn_modrm_rm(insn);
 	u8 dst = reg_of_reg(insn);
 
-	if (insn_is_reg_form(insn) || insn->addr_bytes != sizeof(long))
+	if (kprobe_insn_is_reg_form(insn) || insn->addr_bytes != sizeof(long))
 		return;
 
-	if (insn_is_rip_relative(insn)) {
+	if (kprobe_insn_is_rip_relative(insn)) {
 		fast_mov_imm(a, dst, next + insn->displacement.value);
 		return;
 	}
@@ -361,16 +364,17 @@ static void fast_lea(const struct insn *insn, struct arch_specific_insn *a,
 	a->src = reg_of_rm(insn);
 	a->index = KPROBE_NO_REG;
 	if (insn->sib.nbytes) {
-		u8 index = X86_SIB_INDEX(sib) | (X86_REX_X(insn_rex(insn)) ? REX_EXTENDS : 0);
+		u8 index = X86_SIB_INDEX(sib) |
+			   (X86_REX_X(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0);
 
 		base = X86_SIB_BASE(sib);
-		a->src = reg_offset[base | (X86_REX_B(insn_rex(insn)) ? REX_EXTENDS : 0)];
+		a->src = reg_offset[base | (X86_REX_B(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0)];
 		if (index != SIB_NO_INDEX)
 			a->index = reg_offset[index];
 		a->shift = X86_SIB_SCALE(sib);
 	}
 	/* The base of SIB has this special value, too. */
-	if (base == RM_DISP32 && insn_modrm_mod(insn) == MOD_INDIRECT)
+	if (base == RM_DISP32 && kprobe_insn_modrm_mod(insn) == MOD_INDIRECT)
 		a->src = KPROBE_NO_REG;
 
 	if (!may_write(dst))
@@ -409,10 +413,10 @@ static void classify_fast_modrm(const struct insn *insn, struct arch_specific_in
 		return;
 	case OP_GRP1_I32:
 	case OP_GRP1_I8:
-		fast_alu_imm(a, insn_modrm_reg(insn), rm, insn->immediate.value);
+		fast_alu_imm(a, kprobe_insn_modrm_reg(insn), rm, insn->immediate.value);
 		return;
 	case OP_GRP3:
-		if (insn_modrm_reg(insn) == GRP3_TEST)
+		if (kprobe_insn_modrm_reg(insn) == GRP3_TEST)
 			fast_alu_imm(a, KPROBE_ALU_TEST, rm, insn->immediate.value);
 		return;
 	case OP_MOV_MR:
@@ -422,7 +426,7 @@ static void classify_fast_modrm(const struct insn *insn, struct arch_specific_in
 		fast_mov(a, reg, rm);
 		return;
 	case OP_GRP11:
-		if (insn_modrm_reg(insn) == GRP11_MOV)
+		if (kprobe_insn_modrm_reg(insn) == GRP11_MOV)
 			fast_mov_imm(a, rm, insn->immediate.value);
 		return;
 	}
@@ -433,8 +437,9 @@ static void classify_fast(const struct insn *insn, struct arch_specific_insn *a,
 {
 	u8 opcode = insn->opcode.bytes[0];
 
-	if (insn_has_prefix(insn, PREFIX_LOCK) || insn_has_prefix(insn, PREFIX_REPNE) ||
-	    insn_has_prefix(insn, PREFIX_REP) || insn_has_prefix(insn, PREFIX_OPND))
+	if (kprobe_insn_has_prefix(insn, PREFIX_LOCK) ||
+	    kprobe_insn_has_prefix(insn, PREFIX_REPNE) ||
+	    kprobe_insn_has_prefix(insn, PREFIX_REP) || kprobe_insn_has_prefix(insn, PREFIX_OPND))
 		return;
 
 	a->width = insn->opnd_bytes;
@@ -464,7 +469,7 @@ static void classify_fast(const struct insn *insn, struct arch_specific_insn *a,
 		return;
 	}
 
-	if (insn->modrm.nbytes && insn_is_reg_form(insn))
+	if (insn->modrm.nbytes && kprobe_insn_is_reg_form(insn))
 		classify_fast_modrm(insn, a);
 }
 
@@ -482,7 +487,7 @@ static bool is_cfi_check(const struct insn *insn, unsigned long addr)
 	if (!IS_ENABLED(CONFIG_CFI_CLANG))
 		return false;
 
-	switch (insn_op(insn)) {
+	switch (kprobe_insn_op(insn)) {
 	case OP_MOV_RI | 2:
 		return is_cfi_trap(addr + 12);
 	case OP_ALU_RM:
@@ -547,7 +552,7 @@ int kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
 	const struct exception_table_entry *fixup;
 	const struct insn *insn = &ki->insn;
 	unsigned long next = addr + insn->length;
-	bool vex = insn_has_vex(insn);
+	bool vex = kprobe_insn_has_vex(insn);
 	int ret = 0;
 
 	lockdep_assert_held(&text_mutex);
@@ -568,7 +573,7 @@ int kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
 	if (is_relocated_later(insn, addr))
 		return -EINVAL;
 	/* No compiler emits this prefix yet, and it makes one opcode a jump. */
-	if (insn_has_rex2(insn))
+	if (kprobe_insn_has_rex2(insn))
 		return -EOPNOTSUPP;
 
 	if (!vex && insn->opcode.nbytes == 1)
@@ -578,13 +583,13 @@ int kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
 	if (ret)
 		return ret;
 
-	if (insn_is_rip_relative(insn) && insn->addr_bytes != sizeof(long))
+	if (kprobe_insn_is_rip_relative(insn) && insn->addr_bytes != sizeof(long))
 		return -EINVAL;
 	if (a->op != KPROBE_OP_STEP || fixup)
 		return 0;
 
 	a->boost = may_boost();
-	if (insn_is_nop(insn))
+	if (kprobe_insn_is_nop(insn))
 		a->op = KPROBE_OP_NOP;
 	else if (!vex && insn->opcode.nbytes == 1)
 		classify_fast(insn, a, next);

@@ -151,7 +151,7 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 		/* Like the beginning of the detour. */
 		ip = (unsigned long)READ_ONCE(op->optinsn.insn);
 	}
-	/* It may be given back at this moment. */
+	/* The slot may be freed concurrently. */
 	slot = READ_ONCE(op->optinsn.insn);
 	offset = ip - (unsigned long)slot;
 	if (!slot || offset >= MAX_OPTINSN_SIZE)

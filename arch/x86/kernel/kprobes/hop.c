@@ -60,6 +60,8 @@ bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
 {
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
 
+	kprobe_assert_locked();
+
 	return xa_find(&hops, &index, addr + len - 1, XA_PRESENT);
 }
 
@@ -92,13 +94,14 @@ void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 
 static bool is_filler(const struct insn *insn)
 {
-	return insn_is_int3(insn) || insn_is_nop(insn);
+	return kprobe_insn_is_int3(insn) || kprobe_insn_is_nop(insn);
 }
 
 /* Traps do not count: execution continues after some of them. */
 static bool is_final(const struct insn *insn)
 {
-	return insn_is_ret(insn) || insn_is_jmp(insn) || insn_is_jmp_indirect(insn);
+	return kprobe_insn_is_ret(insn) || kprobe_insn_is_jmp(insn) ||
+	       kprobe_insn_is_jmp_indirect(insn);
 }
 
 /* The padding before a function may belong to that function. */
@@ -123,8 +126,8 @@ static unsigned long end_of_padding(unsigned long next)
  */
 static unsigned int built_length(const struct insn *insn)
 {
-	if ((IS_ENABLED(CONFIG_MITIGATION_RETHUNK) && insn_is_ret(insn)) ||
-	    (IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && insn_is_jmp_indirect(insn)))
+	if ((IS_ENABLED(CONFIG_MITIGATION_RETHUNK) && kprobe_insn_is_ret(insn)) ||
+	    (IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && kprobe_insn_is_jmp_indirect(insn)))
 		return max_t(unsigned int, insn->length, JMP32_INSN_SIZE);
 
 	return insn->length;
@@ -152,7 +155,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 		return end;
 	/* A trap that stops speculation after a return or an indirect jump stays. */
 	if (padding < end && !kprobe_fetch_at(padding, end, &ki) &&
-	    insn_is_int3(&ki.insn))
+	    kprobe_insn_is_int3(&ki.insn))
 		padding++;
 	return padding;
 }
@@ -271,7 +274,7 @@ int kprobe_hop_make(struct optimized_kprobe *op)
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&text_mutex);
 
-	if (disp != (s32)disp)
+	if (!kprobe_is_rel32(disp))
 		return -ERANGE;
 	if (kprobe_read_text(o->hop, o->padding, sizeof(o->padding)))
 		return -EFAULT;
@@ -295,6 +298,8 @@ void kprobe_hop_remove(struct optimized_kprobe *op)
 {
 	struct arch_optimized_insn *o = &op->optinsn;
 	u8 jump[JMP32_INSN_SIZE];
+
+	kprobe_assert_locked();
 
 	if (!o->hop)
 		return;

@@ -18,13 +18,14 @@
 #include "insn.h"
 
 /**
- * insn_has_prefix() - does an instruction have a legacy prefix?
+ * kprobe_insn_has_prefix() - does an instruction have a legacy prefix?
  * @insn: the decoded instruction
  * @wanted: the prefix
  *
+ * Context: any.
  * Return: true if it does.
  */
-bool insn_has_prefix(const struct insn *insn, u8 wanted)
+bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted)
 {
 	insn_byte_t prefix;
 	int i;
@@ -38,23 +39,24 @@ bool insn_has_prefix(const struct insn *insn, u8 wanted)
 }
 
 /**
- * insn_op() - the opcode as one number
+ * kprobe_insn_op() - the opcode as one number
  * @insn: the decoded instruction
  *
+ * Context: any.
  * Return: its bytes, the first one uppermost, so that an opcode of one byte is
  *	   OP_* and one of two bytes is OP_0F(OP2_*); OP_OTHER if the opcode belongs
  *	   to a map of VEX or EVEX.
  */
-u32 insn_op(const struct insn *insn)
+u32 kprobe_insn_op(const struct insn *insn)
 {
 	const insn_byte_t *bytes = insn->opcode.bytes;
 	u32 op = 0;
 	int i;
 
-	if (insn_has_vex(insn))
+	if (kprobe_insn_has_vex(insn))
 		return OP_OTHER;
 	/* This prefix has a bit that stands for the first byte. */
-	if (insn_has_rex2(insn) && X86_REX2_M(insn->rex_prefix.bytes[1]))
+	if (kprobe_insn_has_rex2(insn) && X86_REX2_M(insn->rex_prefix.bytes[1]))
 		return OP_0F(bytes[0]);
 
 	for (i = 0; i < insn->opcode.nbytes; i++)
@@ -64,7 +66,7 @@ u32 insn_op(const struct insn *insn)
 }
 
 /**
- * insn_is_nop() - does an instruction do nothing?
+ * kprobe_insn_is_nop() - does an instruction do nothing?
  * @insn: the decoded instruction
  *
  * Landing pads are not among them.
@@ -75,14 +77,15 @@ u32 insn_op(const struct insn *insn)
  * waiting (see ibt_clear_fred_wfe()), and only an ENDBR ends it: the copy of the
  * probed one does. If it were emulated, the next instruction would raise #CP.
  *
+ * Context: any.
  * Return: true if it does nothing.
  */
-bool insn_is_nop(const struct insn *insn)
+bool kprobe_insn_is_nop(const struct insn *insn)
 {
-	switch (insn_op(insn)) {
+	switch (kprobe_insn_op(insn)) {
 	case OP_NOP:
 		/* With REX.B it exchanges two registers. */
-		return !insn_has_rex2(insn) && !X86_REX_B(insn_rex(insn));
+		return !kprobe_insn_has_rex2(insn) && !X86_REX_B(kprobe_insn_rex(insn));
 	case OP_0F(OP2_NOP):
 		return true;
 	}
@@ -91,14 +94,15 @@ bool insn_is_nop(const struct insn *insn)
 }
 
 /**
- * insn_is_short_branch() - is it a jump with a displacement of 8 bits?
+ * kprobe_insn_is_short_branch() - is it a jump with a displacement of 8 bits?
  * @insn: the decoded instruction
  *
+ * Context: any.
  * Return: true if it is, also if it is conditional or counts.
  */
-bool insn_is_short_branch(const struct insn *insn)
+bool kprobe_insn_is_short_branch(const struct insn *insn)
 {
-	switch (insn_op(insn)) {
+	switch (kprobe_insn_op(insn)) {
 	case JMP8_INSN_OPCODE:
 	case OP_JCC8 ... OP_JCC8 | OP_CC:
 	case OP_LOOPNE:
@@ -112,16 +116,17 @@ bool insn_is_short_branch(const struct insn *insn)
 }
 
 /**
- * insn_is_invalid() - is the opcode invalid in 64-bit mode?
+ * kprobe_insn_is_invalid() - is the opcode invalid in 64-bit mode?
  * @insn: the decoded instruction
  *
  * insn_decode() accepts it in both modes.
  *
+ * Context: any.
  * Return: true if it is, and this is a 64-bit kernel.
  */
-bool insn_is_invalid(const struct insn *insn)
+bool kprobe_insn_is_invalid(const struct insn *insn)
 {
-	switch (insn_op(insn)) {
+	switch (kprobe_insn_op(insn)) {
 	case OP_PUSH_ES:
 	case OP_POP_ES:
 	case OP_PUSH_CS:
@@ -154,7 +159,7 @@ bool insn_is_invalid(const struct insn *insn)
 /* CPUs disagree on whether this shortens the displacement in 64-bit mode. */
 static bool is_branch16(const struct insn *insn)
 {
-	return insn->x86_64 && insn_has_prefix(insn, PREFIX_OPND);
+	return insn->x86_64 && kprobe_insn_has_prefix(insn, PREFIX_OPND);
 }
 
 static bool length_is_known_0f(const struct insn *insn)
@@ -175,13 +180,13 @@ static bool length_is_known_0f(const struct insn *insn)
 		return !is_branch16(insn);
 	case OP2_MOV_R_CR ... OP2_MOV_DR_R:
 		/* Moves from and to control registers ignore mod. */
-		return insn_is_reg_form(insn);
+		return kprobe_insn_is_reg_form(insn);
 	case OP2_GRP12 ... OP2_GRP14:
 		return insn->immediate.nbytes;
 	case OP2_VMREAD:
 		/* With a prefix these are EXTRQ and INSERTQ, which have immediates. */
-		return !insn_has_prefix(insn, PREFIX_OPND) &&
-		       !insn_has_prefix(insn, PREFIX_REPNE);
+		return !kprobe_insn_has_prefix(insn, PREFIX_OPND) &&
+		       !kprobe_insn_has_prefix(insn, PREFIX_REPNE);
 	}
 
 	return insn->modrm.nbytes;
@@ -195,7 +200,7 @@ static bool length_is_known_0f(const struct insn *insn)
 static bool length_is_known(const struct insn *insn)
 {
 	/* These are checked against the map, and the map is complete. */
-	if (insn_has_vex(insn) || insn_has_rex2(insn))
+	if (kprobe_insn_has_vex(insn) || kprobe_insn_has_rex2(insn))
 		return true;
 
 	switch (insn->opcode.nbytes) {
@@ -203,7 +208,7 @@ static bool length_is_known(const struct insn *insn)
 		switch (insn->opcode.bytes[0]) {
 		case OP_GRP1A:
 			/* Anything else is XOP. */
-			return insn_modrm_reg(insn) == GRP1A_POP;
+			return kprobe_insn_modrm_reg(insn) == GRP1A_POP;
 		case CALL_INSN_OPCODE:
 		case JMP32_INSN_OPCODE:
 			return !is_branch16(insn);
@@ -246,7 +251,7 @@ int kprobe_decode(struct kprobe_insn *ki, int len)
  * kprobe_is_kgdb_breakpoint() - is there a breakpoint of the kernel debugger?
  * @addr: address of an INT3
  *
- * The debugger does not tell which byte it has replaced.
+ * kgdb does not expose the byte it replaced.
  *
  * Context: any.
  * Return: true if there is.
@@ -350,6 +355,7 @@ int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
  * @from: its address
  * @to: the address of the copy
  *
+ * Context: any.
  * Return: its length, or -EINVAL if its operand is out of reach.
  */
 int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
@@ -359,11 +365,11 @@ int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 	long disp;
 
 	memcpy(buf, ki->bytes, insn->length);
-	if (insn_is_rip_relative(insn)) {
+	if (kprobe_insn_is_rip_relative(insn)) {
 		disp = insn->displacement.value + (long)(from - to);
-		if (disp != (s32)disp)
+		if (!kprobe_is_rel32(disp))
 			return -EINVAL;
-		put_unaligned((s32)disp, (s32 *)(buf + insn_disp_offset(insn)));
+		put_unaligned((s32)disp, (s32 *)(buf + kprobe_insn_disp_offset(insn)));
 	}
 
 	return insn->length;

@@ -9,6 +9,7 @@
 #ifndef _X86_KERNEL_KPROBES_INSN_H
 #define _X86_KERNEL_KPROBES_INSN_H
 
+#include <linux/errno.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
 
@@ -208,105 +209,107 @@ int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
  * be, so they cannot take a pointer to const; the ones here require kprobe_decode().
  */
 
-/* The opcode of a two-byte instruction, as insn_op() returns it. */
+/* The opcode of a two-byte instruction, as kprobe_insn_op() returns it. */
 #define OP_0F(op2)	(OP_ESCAPE << 8 | (op2))
 /* The opcode belongs to another map. */
 #define OP_OTHER	(~0u)
 
-bool insn_has_prefix(const struct insn *insn, u8 wanted);
-u32 insn_op(const struct insn *insn);
-bool insn_is_nop(const struct insn *insn);
-bool insn_is_invalid(const struct insn *insn);
-bool insn_is_short_branch(const struct insn *insn);
+bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted);
+u32 kprobe_insn_op(const struct insn *insn);
+bool kprobe_insn_is_nop(const struct insn *insn);
+bool kprobe_insn_is_invalid(const struct insn *insn);
+bool kprobe_insn_is_short_branch(const struct insn *insn);
 
 /* VEX and EVEX: their opcodes are counted in maps of their own. */
-static inline bool insn_has_vex(const struct insn *insn)
+static inline bool kprobe_insn_has_vex(const struct insn *insn)
 {
 	return insn->vex_prefix.nbytes;
 }
 
-static inline bool insn_has_rex2(const struct insn *insn)
+static inline bool kprobe_insn_has_rex2(const struct insn *insn)
 {
 	return insn->rex_prefix.nbytes == 2;
 }
 
-static inline u8 insn_rex(const struct insn *insn)
+static inline u8 kprobe_insn_rex(const struct insn *insn)
 {
 	return insn->rex_prefix.nbytes ? insn->rex_prefix.bytes[0] : 0;
 }
 
-static inline u8 insn_modrm_mod(const struct insn *insn)
+static inline u8 kprobe_insn_modrm_mod(const struct insn *insn)
 {
 	return X86_MODRM_MOD(insn->modrm.value);
 }
 
-static inline u8 insn_modrm_reg(const struct insn *insn)
+static inline u8 kprobe_insn_modrm_reg(const struct insn *insn)
 {
 	return X86_MODRM_REG(insn->modrm.value);
 }
 
-static inline u8 insn_modrm_rm(const struct insn *insn)
+static inline u8 kprobe_insn_modrm_rm(const struct insn *insn)
 {
 	return X86_MODRM_RM(insn->modrm.value);
 }
 
-static inline unsigned int insn_modrm_offset(const struct insn *insn)
+static inline unsigned int kprobe_insn_modrm_offset(const struct insn *insn)
 {
 	return insn->prefixes.nbytes + insn->rex_prefix.nbytes + insn->vex_prefix.nbytes +
 	       insn->opcode.nbytes;
 }
 
-static inline unsigned int insn_disp_offset(const struct insn *insn)
+static inline unsigned int kprobe_insn_disp_offset(const struct insn *insn)
 {
-	return insn_modrm_offset(insn) + insn->modrm.nbytes + insn->sib.nbytes;
+	return kprobe_insn_modrm_offset(insn) + insn->modrm.nbytes + insn->sib.nbytes;
 }
 
 /* Does ModRM name two registers, and no memory? */
-static inline bool insn_is_reg_form(const struct insn *insn)
+static inline bool kprobe_insn_is_reg_form(const struct insn *insn)
 {
-	return insn_modrm_mod(insn) == MOD_REG;
+	return kprobe_insn_modrm_mod(insn) == MOD_REG;
 }
 
-static inline bool insn_is_rip_relative(const struct insn *insn)
+static inline bool kprobe_insn_is_rip_relative(const struct insn *insn)
 {
 	return insn->x86_64 && insn->modrm.nbytes &&
 	       (insn->modrm.value & MODRM_RIP_MASK) == MODRM_RIP;
 }
 
-static inline bool insn_is_int3(const struct insn *insn)
+static inline bool kprobe_insn_is_int3(const struct insn *insn)
 {
-	return insn_op(insn) == INT3_INSN_OPCODE;
+	return kprobe_insn_op(insn) == INT3_INSN_OPCODE;
 }
 
 /* Without an operand: the return that mitigations replace. */
-static inline bool insn_is_ret(const struct insn *insn)
+static inline bool kprobe_insn_is_ret(const struct insn *insn)
 {
-	return insn_op(insn) == RET_INSN_OPCODE;
+	return kprobe_insn_op(insn) == RET_INSN_OPCODE;
 }
 
-static inline bool insn_is_jmp(const struct insn *insn)
+static inline bool kprobe_insn_is_jmp(const struct insn *insn)
 {
-	return insn_op(insn) == JMP32_INSN_OPCODE || insn_op(insn) == JMP8_INSN_OPCODE;
+	return kprobe_insn_op(insn) == JMP32_INSN_OPCODE ||
+	       kprobe_insn_op(insn) == JMP8_INSN_OPCODE;
 }
 
-static inline bool insn_is_jmp_indirect(const struct insn *insn)
+static inline bool kprobe_insn_is_jmp_indirect(const struct insn *insn)
 {
-	return insn_op(insn) == OP_GRP5 && insn_modrm_reg(insn) == GRP5_JMP;
+	return kprobe_insn_op(insn) == OP_GRP5 && kprobe_insn_modrm_reg(insn) == GRP5_JMP;
 }
 
-static inline bool insn_is_jcc32(const struct insn *insn)
+static inline bool kprobe_insn_is_jcc32(const struct insn *insn)
 {
-	return (insn_op(insn) & ~OP_CC) == OP_0F(OP2_JCC32);
+	return (kprobe_insn_op(insn) & ~OP_CC) == OP_0F(OP2_JCC32);
 }
 
 /**
- * insn_target() - where a near branch goes
+ * kprobe_insn_target() - where a near branch goes
  * @insn: a direct jump, call or conditional branch
  * @addr: the address of the instruction
  *
+ * Context: any.
  * Return: the address of the target.
  */
-static inline unsigned long insn_target(const struct insn *insn, unsigned long addr)
+static inline unsigned long kprobe_insn_target(const struct insn *insn, unsigned long addr)
 {
 	return addr + insn->length + insn->immediate.value;
 }
@@ -325,6 +328,25 @@ static inline bool kprobe_insn_is_landing_pad(const struct kprobe_insn *ki)
 static inline bool bytes_are_jcc32(const u8 *p)
 {
 	return p[0] == OP_ESCAPE && (p[1] & ~OP_CC) == OP2_JCC32;
+}
+
+/* Can it be a displacement of 32 bits? */
+static inline bool kprobe_is_rel32(long disp)
+{
+	return disp == (s32)disp;
+}
+
+/* The last part of the @len bytes of code for @addr is the displacement of @target. */
+static inline int kprobe_put_rel32(u8 *code, unsigned int len, unsigned long addr,
+				   unsigned long target)
+{
+	long disp = target - (addr + len);
+
+	if (!kprobe_is_rel32(disp))
+		return -ERANGE;
+
+	put_unaligned((s32)disp, (s32 *)(code + len - sizeof(s32)));
+	return 0;
 }
 
 /* Make it another instruction of its group. */

@@ -3,7 +3,7 @@
  * The hit path of breakpoints on x86: the breakpoint, the instruction under it, and
  * the faults of both.
  *
- * An instruction is executed in the cheapest way that is possible. A boosted copy
+ * Instructions are executed in the cheapest possible way. A boosted copy
  * jumps back by itself. With a post handler, an emulated instruction is done in the
  * same trap. All others are stepped: their copy runs with interrupts off up to a
  * second breakpoint after it.
@@ -305,18 +305,10 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 }
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
-/**
- * kprobe_exceptions_notify() - a trap that reaches kprobes on no other path
- * @self: the notifier block of the core
- * @val: kind of event
- * @data: struct die_args
- *
+/*
  * A copy or a handler may also divide by zero, execute an invalid opcode, or load a
  * segment that is not present. As with protection faults, a trap of a handler that has
  * a fixup is not offered to its fault handler.
- *
- * Context: the exception.
- * Return: NOTIFY_STOP if it was handled, else NOTIFY_DONE.
  */
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 			     void *data)

@@ -67,7 +67,7 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 		return refuse(op, KPROBE_NOOPT_UNDECODED, at);
 	/*
 	 * An indirect branch must find a landing pad, not a jump. At the probed
-	 * address itself it may find a breakpoint, see insn_is_nop().
+	 * address itself it may find a breakpoint, see kprobe_insn_is_nop().
 	 */
 	if (kprobe_insn_is_landing_pad(&ki))
 		return refuse(op, KPROBE_NOOPT_LANDING, at);
@@ -137,16 +137,11 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
 	return 0;
 }
 
-static int put_branch(u8 *code, unsigned int at, unsigned int len,
+/* Fills in the target of the branch that is @at bytes after the start of a detour. */
+static int put_branch(struct detour_draft *d, unsigned int at, unsigned int len,
 		      unsigned long slot, unsigned long target)
 {
-	long disp = target - (slot + at + len);
-
-	if (disp != (s32)disp)
-		return -ERANGE;
-
-	put_unaligned((s32)disp, (s32 *)(code + at + len - sizeof(s32)));
-	return 0;
+	return kprobe_put_rel32(d->code + at, len, slot + at, target);
 }
 
 /* Copies a template and fills in the targets of its call and its jump. */
@@ -160,8 +155,8 @@ static int draft_template(struct detour_draft *d, const void *template,
 	OPTIMIZER_HIDE_VAR(leave);
 
 	memcpy(d->code, template, l->size);
-	return put_branch(d->code, l->call, CALL_INSN_SIZE, slot, (unsigned long)callback) ?:
-	       put_branch(d->code, l->leave, JCC32_INSN_SIZE, slot, (unsigned long)leave);
+	return put_branch(d, l->call, CALL_INSN_SIZE, slot, (unsigned long)callback) ?:
+	       put_branch(d, l->leave, JCC32_INSN_SIZE, slot, (unsigned long)leave);
 }
 
 #ifdef KPROBE_DETOURS_OF_RETURNS
@@ -216,7 +211,7 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 		return 0;
 
 	code[d->o.end] = JMP32_INSN_OPCODE;
-	return put_branch(code, d->o.end, JMP32_INSN_SIZE, slot, addr + d->o.size);
+	return put_branch(d, d->o.end, JMP32_INSN_SIZE, slot, addr + d->o.size);
 }
 
 /**
@@ -239,21 +234,6 @@ bool kprobe_is_patched(unsigned long addr, unsigned int size)
 	       alternatives_text_reserved(start, last + 1);
 }
 
-static void log_detour(void *slot, const u8 *code, bool in_use)
-{
-	if (in_use)
-		perf_event_text_poke(slot, NULL, 0, code, MAX_OPTINSN_SIZE);
-	else
-		perf_event_text_poke(slot, code, MAX_OPTINSN_SIZE, NULL, 0);
-}
-
-static bool reaches(const void *from, const void *to)
-{
-	long disp = to - (from + JMP32_INSN_SIZE);
-
-	return disp == (s32)disp;
-}
-
 static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 		       unsigned long end)
 {
@@ -263,7 +243,8 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	if (!slot)
 		return -ENOMEM;
 
-	ret = reaches(op->kp.addr, slot) ? 0 : -ERANGE;
+	/* The jump at the probe. */
+	ret = kprobe_is_rel32(slot - (op->kp.addr + JMP32_INSN_SIZE)) ? 0 : -ERANGE;
 	if (!ret)
 		ret = draft_copies(d, op, end, (unsigned long)slot);
 	if (!ret)
@@ -275,7 +256,7 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 		return ret;
 	}
 
-	log_detour(slot, d->code, true);
+	kprobe_log_slot(slot, d->code, sizeof(d->code), true);
 	text_poke(slot, d->code, sizeof(d->code));
 	d->o.insn = slot;
 	op->optinsn = d->o;
@@ -352,16 +333,6 @@ static bool ends_detours(unsigned long start)
 }
 #endif
 
-/**
- * arch_prepare_optimized_kprobe() - make a detour, if a jump to it is safe
- * @op: the probe; why and why_at are set if it is refused
- * @orig: &op->kp
- *
- * Context: kprobe_mutex, CPU hotplug lock, the jump label lock and text_mutex
- *	    held; sleeps.
- * Return: 0; -EILSEQ if the probe is refused; -ENOMEM without memory; -ERANGE if the
- *	   detour is out of reach; -EFAULT if the text cannot be read.
- */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	unsigned long addr = (unsigned long)op->kp.addr, size, into, end;
@@ -398,47 +369,32 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	return ret ?: make_detour(&d, op, end);
 }
 
-/**
- * arch_prepared_optinsn() - is there a detour?
- * @optinsn: the detour of a probe, which may be empty
- *
- * Context: kprobe_mutex held.
- * Return: 1 if there is, else 0.
- */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
 {
+	kprobe_assert_locked();
+
 	return !!optinsn->insn;
 }
 
-/**
- * arch_within_optimized_kprobe() - does the jump replace an instruction?
- * @op: a probe with a detour
- * @addr: address of the instruction
- *
- * Context: kprobe_mutex held.
- * Return: 1 if the detour has a copy of the instruction, else 0.
- */
 int arch_within_optimized_kprobe(struct optimized_kprobe *op,
 				 kprobe_opcode_t *addr)
 {
+	kprobe_assert_locked();
+
 	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
 }
 
-/**
- * arch_remove_optimized_kprobe() - free the detour
- * @op: a probe; no task is in its detour any more, if it has one
- *
- * Context: kprobe_mutex held.
- */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
 	kprobe_opcode_t *slot = op->optinsn.insn;
+
+	kprobe_assert_locked();
 
 	if (!slot)
 		return;
 
 	kprobe_hop_remove(op);
-	log_detour(slot, slot, false);
+	kprobe_log_slot(slot, slot, MAX_OPTINSN_SIZE, false);
 	op->optinsn.insn = NULL;
 	free_optinsn_slot(slot, 0);
 }
@@ -469,13 +425,6 @@ static bool text_is_as_copied(const struct optimized_kprobe *op)
 	       !memcmp(text, op->optinsn.text, op->optinsn.size);
 }
 
-/**
- * arch_optimize_kprobes() - replace breakpoints by jumps
- * @oplist: armed probes with a detour; the ones left on it were not optimized, as
- *	    their text differs from the text that was copied
- *
- * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
- */
 void arch_optimize_kprobes(struct list_head *oplist)
 {
 	struct optimized_kprobe *op, *tmp;
@@ -506,13 +455,6 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	list_splice(&changed, oplist);
 }
 
-/**
- * arch_unoptimize_kprobes() - replace jumps by breakpoints
- * @oplist: probes with a jump
- * @done_list: the list that they are moved to
- *
- * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
- */
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
 	static const u8 int3 = INT3_INSN_OPCODE;

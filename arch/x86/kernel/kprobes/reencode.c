@@ -14,29 +14,17 @@
 #include "common.h"
 #include "insn.h"
 
-/* The last part of the @len bytes at @to is a displacement of 32 bits. */
-static int put_disp(u8 *buf, int len, unsigned long to, unsigned long target)
-{
-	long disp = target - (to + len);
-
-	if (disp != (s32)disp)
-		return -ERANGE;
-
-	put_unaligned((s32)disp, (s32 *)(buf + len - sizeof(s32)));
-	return len;
-}
-
 static int put_jmp(u8 *buf, unsigned long to, unsigned long target)
 {
 	buf[0] = JMP32_INSN_OPCODE;
-	return put_disp(buf, JMP32_INSN_SIZE, to, target);
+	return kprobe_put_rel32(buf, JMP32_INSN_SIZE, to, target) ?: JMP32_INSN_SIZE;
 }
 
 static int put_jcc(u8 *buf, u8 condition, unsigned long to, unsigned long target)
 {
 	buf[0] = OP_ESCAPE;
 	buf[1] = OP2_JCC32 | condition;
-	return put_disp(buf, JCC32_INSN_SIZE, to, target);
+	return kprobe_put_rel32(buf, JCC32_INSN_SIZE, to, target) ?: JCC32_INSN_SIZE;
 }
 
 /* These have only short forms, which skip the jump that is not taken. */
@@ -93,10 +81,10 @@ static bool operand_has_sp(const struct insn *insn)
 {
 	BUILD_BUG_ON(RM_SIB != REG_SP);
 
-	if (X86_REX_B(insn_rex(insn)) || insn_modrm_rm(insn) != REG_SP)
+	if (X86_REX_B(kprobe_insn_rex(insn)) || kprobe_insn_modrm_rm(insn) != REG_SP)
 		return false;
 
-	return insn_is_reg_form(insn) || X86_SIB_BASE(insn->sib.value) == REG_SP;
+	return kprobe_insn_is_reg_form(insn) || X86_SIB_BASE(insn->sib.value) == REG_SP;
 }
 
 static int put_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
@@ -122,7 +110,7 @@ static int put_call_indirect(u8 *buf, const struct kprobe_insn *ki, unsigned lon
 	if (ret < 0)
 		return ret;
 
-	modrm_set_reg(buf + len + insn_modrm_offset(&ki->insn), GRP5_JMP);
+	modrm_set_reg(buf + len + kprobe_insn_modrm_offset(&ki->insn), GRP5_JMP);
 	return len + ret;
 }
 
@@ -133,7 +121,7 @@ static int put_ret(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		return put_copy(buf, ki, from, to);
 
 	/* The thunk pops nothing but the return address. */
-	if (!insn_is_ret(&ki->insn))
+	if (!kprobe_insn_is_ret(&ki->insn))
 		return -EINVAL;
 	return put_jmp(buf, to, (unsigned long)x86_return_thunk);
 }
@@ -146,6 +134,7 @@ static int put_ret(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
  * @from: address of the instruction
  * @to: address of the code
  *
+ * Context: any.
  * Return: the length of the code; -ERANGE if an operand is out of reach; -EINVAL if
  *	   there is no such code.
  */

@@ -3,7 +3,7 @@
  * Finds branch targets. No branch may target the bytes after the first one of a jump
  * to a detour: no instruction begins there any more.
  *
- * For each byte of a region of text, one bit tells that it may be a target. The map
+ * For each byte of a region of text, one bit is set if it may be a target. The map
  * errs on the side of too many bits. Branches with a displacement of 32 bits are
  * searched for at each offset, as if an instruction could begin at any byte. So the
  * result depends neither on where decoding begins nor on the bytes between functions.
@@ -56,6 +56,8 @@ static LIST_HEAD(module_targets);
  * kprobe_targets_mark() - note that an address may be a branch target
  * @t: the map
  * @addr: the address; ignored if it is not in the region
+ *
+ * Context: process context; the map is not used concurrently.
  */
 void kprobe_targets_mark(struct kprobe_targets *t, unsigned long addr)
 {
@@ -114,7 +116,7 @@ static void scan_byte(struct kprobe_targets *t, const u8 *p, unsigned long addr)
 }
 
 /*
- * The debugger does not tell which byte its breakpoint has replaced. It may be any
+ * kgdb does not expose the byte that its breakpoint has replaced. It may be any
  * opcode, so one of each kind is tried.
  */
 static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long addr)
@@ -147,6 +149,8 @@ static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long
  *
  * These are the targets of calls and jumps, addresses that are computed relative to
  * the instruction pointer, and constants.
+ *
+ * Context: as kprobe_targets_mark().
  */
 void kprobe_targets_scan_text(struct kprobe_targets *t, const u8 *text,
 			      unsigned int len, unsigned long addr)
@@ -346,22 +350,20 @@ static struct kprobe_targets *find_targets(unsigned long addr)
 	return NULL;
 }
 
-/**
- * arch_optimizer_begin() - make the map of the region that contains an address
- * @addr: address of a probe that is to be optimized
- *
+/*
  * Between two pieces, jump labels, static calls and ftrace may change the text. But
- * their targets are found otherwise.
- *
- * Context: kprobe_mutex held; sleeps. Without memory, no probe is optimized.
- * Return: true if it must be called again.
+ * their targets are found otherwise. Without memory there is no map, and
+ * kprobe_find_entry() refuses the probe.
  */
 bool arch_optimizer_begin(unsigned long addr)
 {
-	struct kprobe_targets *t = find_targets(addr);
+	struct kprobe_targets *t;
 	unsigned int i;
 	u8 *buf;
 
+	kprobe_assert_locked();
+
+	t = find_targets(addr);
 	if (!t)
 		t = make_targets(addr);
 	if (!t || t->ready)
@@ -385,16 +387,11 @@ bool arch_optimizer_begin(unsigned long addr)
 	return false;
 }
 
-/**
- * arch_optimizer_forget() - free the map of a module
- * @start: start of its text, which is about to be freed
- * @end: end of its text
- *
- * Context: kprobe_mutex held.
- */
 void arch_optimizer_forget(unsigned long start, unsigned long end)
 {
 	struct kprobe_targets *t, *tmp;
+
+	kprobe_assert_locked();
 
 	list_for_each_entry_safe(t, tmp, &module_targets, list) {
 		if (t->start < start || t->start >= end)
@@ -439,11 +436,11 @@ static bool has_landing_pads(const struct kprobe_targets *t)
 static bool is_computed_jump(const struct insn *insn, unsigned long addr,
 			     unsigned long start, unsigned long end)
 {
-	unsigned long target = insn_target(insn, addr);
+	unsigned long target = kprobe_insn_target(insn, addr);
 
-	if (insn_is_jmp_indirect(insn))
-		return insn_is_reg_form(insn);
-	if (insn_op(insn) == JMP32_INSN_OPCODE || insn_is_jcc32(insn))
+	if (kprobe_insn_is_jmp_indirect(insn))
+		return kprobe_insn_is_reg_form(insn);
+	if (kprobe_insn_op(insn) == JMP32_INSN_OPCODE || kprobe_insn_is_jcc32(insn))
 		return (target < start || target >= end) && is_thunk(target);
 	return false;
 }
@@ -457,7 +454,7 @@ static bool loads_segment(const struct insn *insn)
 	if (IS_ENABLED(CONFIG_X86_64))
 		return false;
 
-	switch (insn_op(insn)) {
+	switch (kprobe_insn_op(insn)) {
 	case OP_POP_ES:
 	case OP_POP_DS:
 	case OP_LES:
@@ -467,7 +464,7 @@ static bool loads_segment(const struct insn *insn)
 		return true;
 	case OP_MOV_SREG:
 		/* The kernel does not use GS. */
-		return insn_modrm_reg(insn) != SREG_GS;
+		return kprobe_insn_modrm_reg(insn) != SREG_GS;
 	}
 
 	return false;
@@ -503,8 +500,8 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 		if (kprobe_fetch_at(at, end, &ki))
 			return is_tail(at, end) ? found : KPROBE_SWEPT_UNDECODED;
 
-		if (insn_is_short_branch(&ki.insn))
-			kprobe_targets_mark(t, insn_target(&ki.insn, at));
+		if (kprobe_insn_is_short_branch(&ki.insn))
+			kprobe_targets_mark(t, kprobe_insn_target(&ki.insn, at));
 		else if (loads_segment(&ki.insn))
 			found = KPROBE_SWEPT_SEGMENTS;
 		else if (!has_landing_pads(t) &&
@@ -682,13 +679,15 @@ static bool is_landing_pad(unsigned long addr)
 u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at)
 {
-	struct kprobe_targets *t = find_targets(addr);
+	struct kprobe_targets *t;
 	unsigned int i;
 	u8 why;
 
+	kprobe_assert_locked();
 	lockdep_assert_held(&text_mutex);
 
 	*at = 0;
+	t = find_targets(addr);
 	if (!t || !t->ready)
 		return KPROBE_NOOPT_NOMEM;
 

@@ -5,8 +5,8 @@
  *	faulting "instruction" [, with=...]
  *	watched "instruction" [, with=...]
  *
- * Where the first kind faults, the program goes on at a fixup. with= is what of the
- * state makes it fault, or brings it to the watched word.
+ * Where the first kind faults, execution continues at a fixup. with= selects the part
+ * of the state that makes it fault, or leads it to the watched word.
  */
 
 #include "differential_macros.S"

@@ -755,9 +755,10 @@ static void differential_forms(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, distinct, MIN_FORMS);
 	KUNIT_EXPECT_EQ(test, distinct, nr_forms);
-	kunit_info(test, "%u forms, %u usable: %u fast, %u plain, %u emulated, %u stepped, %u traced\n",
-		   nr_forms, d.nr_usable, kinds[DIFF_FAST], kinds[DIFF_PLAIN],
-		   kinds[DIFF_EMULATED], kinds[DIFF_STEPPED], kinds[DIFF_FTRACE]);
+	kunit_info(test, "%u forms, %u usable\n", nr_forms, d.nr_usable);
+	kunit_info(test, "%u fast, %u plain, %u emulated, %u stepped, %u traced\n",
+		   kinds[DIFF_FAST], kinds[DIFF_PLAIN], kinds[DIFF_EMULATED],
+		   kinds[DIFF_STEPPED], kinds[DIFF_FTRACE]);
 }
 
 static bool is_conditional(const struct kpd_form *f)

@@ -357,11 +357,11 @@ static void handler_trap_goes_to_its_probe(struct kunit *test)
 }
 
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
-static atomic_t told, own_faults, irq_faults;
+static atomic_t reported, own_faults, irq_faults;
 
-static int count_told(struct kprobe *p, struct pt_regs *regs, int trapnr)
+static int count_reported(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
-	atomic_inc(&told);
+	atomic_inc(&reported);
 	return 0;
 }
 
@@ -396,7 +396,7 @@ static int interrupted_return(struct kretprobe_instance *ri, struct pt_regs *reg
 static void interrupt_fault_is_not_the_handlers(struct kunit *test)
 {
 	struct kretprobe rp = {
-		.kp = { .symbol_name = "kpx_callee", .fault_handler = count_told },
+		.kp = { .symbol_name = "kpx_callee", .fault_handler = count_reported },
 		.handler = interrupted_return,
 	};
 	int cpu;
@@ -404,7 +404,7 @@ static void interrupt_fault_is_not_the_handlers(struct kunit *test)
 	if (!arch_irq_work_has_interrupt())
 		kunit_skip(test, "needs irq_work with an interrupt");
 
-	atomic_set(&told, 0);
+	atomic_set(&reported, 0);
 	atomic_set(&own_faults, 0);
 	atomic_set(&irq_faults, 0);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
@@ -412,7 +412,7 @@ static void interrupt_fault_is_not_the_handlers(struct kunit *test)
 	unregister_kretprobe(&rp);
 	KUNIT_EXPECT_EQ(test, atomic_read(&irq_faults), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&own_faults), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&told), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&reported), 1);
 	for_each_possible_cpu(cpu)
 		KUNIT_EXPECT_NULL(test, kprobe_test_fault_owner(cpu));
 }

@@ -647,7 +647,7 @@ static void jump_not_inside_static_call(struct kunit *test)
 			unregister_kprobe(&p.kp);
 	}
 
-	/* Padding after it belongs to nobody. */
+	/* Padding after it belongs to no function. */
 	p.kp = (struct kprobe) { .addr = call + CALL_INSN_SIZE, .pre_handler = kp_watch_pre };
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
 	static_call_update(kpj_call, second_callee);

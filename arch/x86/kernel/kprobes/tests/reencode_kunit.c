@@ -43,7 +43,7 @@ static const struct form forms[] = {
 #ifdef CONFIG_X86_64
 	{ "rip relative", { 0x8b, 0x05, 0, 1, 0, 0 }, 6, { 0x8b, 0x05 }, 6, 2,
 	  NEXT(6) + 0x100 },
-	{ "rip relative, immediate behind",
+	{ "rip relative, immediate after it",
 	  { 0x81, 0x3d, 0, 1, 0, 0, 9, 8, 7, 6 }, 10,
 	  { 0x81, 0x3d, 0, 0, 0, 0, 9, 8, 7, 6 }, 10, 2, NEXT(10) + 0x100 },
 	{ "call *rip relative", { 0xff, 0x15, 0, 1, 0, 0 }, 6,
@@ -161,7 +161,7 @@ static void reencode_too_far(struct kunit *test)
 /* References in code: each of these, at any offset, refers to TARGET. */
 #define REGION_SIZE	0x1000
 #define TARGET		(FROM + 0x234)
-#define AT		0x100
+#define CODE_AT		0x100
 
 struct lead {
 	const char	*name;
@@ -198,7 +198,7 @@ static void targets_scan(struct kunit *test)
 	struct kprobe_targets t = { .start = FROM, .size = REGION_SIZE };
 	u8 text[64 + 16];
 	unsigned int shift;
-	s32 told;
+	s32 disp;
 
 	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, t.map);
@@ -206,12 +206,12 @@ static void targets_scan(struct kunit *test)
 	for (shift = 0; shift < 8; shift++) {
 		memset(text, 0x90, sizeof(text));
 		memcpy(text + shift, l->code, l->disp_at);
-		told = l->absolute ? (s32)TARGET :
-		       (s32)(TARGET - (FROM + AT + shift + l->disp_at + sizeof(told)));
-		memcpy(text + shift + l->disp_at, &told, sizeof(told));
+		disp = l->absolute ? (s32)TARGET :
+		       (s32)(TARGET - (FROM + CODE_AT + shift + l->disp_at + sizeof(disp)));
+		memcpy(text + shift + l->disp_at, &disp, sizeof(disp));
 
 		bitmap_zero(t.map, REGION_SIZE);
-		kprobe_targets_scan_text(&t, text, 64, FROM + AT);
+		kprobe_targets_scan_text(&t, text, 64, FROM + CODE_AT);
 		KUNIT_EXPECT_TRUE_MSG(test, test_bit(TARGET - FROM, t.map),
 				      "shifted by %u", shift);
 	}
@@ -234,7 +234,7 @@ static void targets_scan_under_kgdb(struct kunit *test)
 	unsigned long addr = (unsigned long)kpr_break, target = addr + 0x234;
 	struct kprobe_targets t = { .start = addr - 0x400, .size = REGION_SIZE };
 	u8 text[1 + 16];
-	s32 told;
+	s32 disp;
 
 	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, t.map);
@@ -244,8 +244,8 @@ static void targets_scan_under_kgdb(struct kunit *test)
 
 	memset(text, 0x90, sizeof(text));
 	memcpy(text, l->code, l->disp_at);
-	told = l->absolute ? (s32)target : (s32)(target - (addr + l->disp_at + sizeof(told)));
-	memcpy(text + l->disp_at, &told, sizeof(told));
+	disp = l->absolute ? (s32)target : (s32)(target - (addr + l->disp_at + sizeof(disp)));
+	memcpy(text + l->disp_at, &disp, sizeof(disp));
 	text[0] = INT3_INSN_OPCODE;
 
 	/* Any other breakpoint is padding. */

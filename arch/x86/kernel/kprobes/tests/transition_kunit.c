@@ -45,10 +45,10 @@ struct neighbour {
 };
 
 static const struct neighbour neighbours[] = {
-	{ "1 behind", 1 },
-	{ "2 behind", 2 },
-	{ "3 behind", 3 },
-	{ "4 behind", 4 },
+	{ "1 after", 1 },
+	{ "2 after", 2 },
+	{ "3 after", 3 },
+	{ "4 after", 4 },
 };
 KUNIT_ARRAY_PARAM_DESC(neighbour, neighbours, name);
 
