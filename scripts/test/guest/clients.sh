@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Others who use probes: perf, BPF, error injection, livepatch; by means of
-# scripts/test/clients/client.c, which says what it prints.
+# Other users of probes: perf, BPF, error injection and livepatch, by means of
+# scripts/test/clients/client.c, which describes its output.
 # needs: CONFIG_BPF_KPROBE_OVERRIDE CONFIG_FAIL_FUNCTION CONFIG_SAMPLE_LIVEPATCH CONFIG_KPROBES_TEST_MODULES
 . /guest/lib.sh
 
 DRIVER=/sys/module/kprobe_test_driver/parameters
-# What "client" calls. The instruction behind its ENDBR and its ftrace site is
-# where a probe needs a breakpoint.
+# The function that "client" calls. At the instruction after its ENDBR and its ftrace
+# site, a probe needs a breakpoint.
 FN=__x64_sys_getsid
 MID=9
 ADDR=$(awk -v fn=$FN '$3 == fn { print $1 }' /proc/kallsyms | sed 's/^0*//')
@@ -20,14 +20,14 @@ says() {
 	echo "'$got', not '$wanted'"
 	return 1
 }
-# refused FILE TEXT ERROR - writing TEXT fails so.
+# refused FILE TEXT ERROR - writing TEXT fails with that error.
 refused() {
 	local said
 	! said=$(echo "$2" 2>&1 >"$1") && echo "$said" | grep -q "$3" && return
 	echo "said: $said"
 	return 1
 }
-# wait_for SECONDS CMD... - until CMD succeeds.
+# wait_for SECONDS CMD... - wait until CMD succeeds.
 wait_for() {
 	local left=$(($1 * 10))
 	shift
@@ -66,7 +66,7 @@ check "and only where it is allowed" \
 check "after which it succeeds again" says "$sid" client call
 check "all of it is gone" no_probes
 
-# Those who decode a trace of the processor have to know all text.
+# A tool that decodes a processor trace has to know all text.
 echo 0 >/proc/sys/debug/kprobes-optimization
 client pokes -a -o $MID "$ADDR" >/tmp/pokes
 sed 's/^/    /' /tmp/pokes
@@ -102,11 +102,11 @@ check "until it is taken back" sh -c "echo '!$FN' >inject && ! grep -q . inject"
 check "it succeeds again" says "$sid" client call
 cd /
 
-# Both want to be the only one who sends the function elsewhere.
+# Both claim the exclusive right to redirect the function.
 check "the driver loads" modprobe kprobe_test_driver
 check "livepatch loads" modprobe livepatch-sample
 patched="this has been live patched"
-# at_work COUNTER - the function is patched, and its call is counted.
+# at_work COUNTER - the function is patched, and its calls are counted.
 at_work() {
 	local before
 	before=$(cat "$DRIVER/$1")

@@ -37,7 +37,7 @@ check "__kprobes of the module is refused" \
 	refused register kprobe_test_target:kprobe_test_in_section
 check "the blacklist shows both" sh -c \
 	"[ \$(grep -cE 'kprobe_test_(nokprobe|in_section)' $KPROBES/blacklist) -eq 2 ]"
-# Nor a third that had been there for its init text: this has no name any more.
+# Nor a third one for its init text, which has no name any more.
 check "and no more than both" \
 	[ $(($(wc -l <$KPROBES/blacklist) - listed)) -eq 2 ]
 check "init text of a loaded module is refused" \
@@ -63,7 +63,7 @@ check "the module goes with the probe in it" rmmod kprobe_test_target
 check "the probe is gone" is gone 1
 check "the list says so" sh -c "grep -q 'GONE' $KPROBES/list"
 check "it cannot be enabled" refused enable 1
-# Its symbol is gone, but that is no reason to tell its address instead.
+# Its symbol is gone, but its address must not be shown instead.
 echo 2 >/proc/sys/kernel/kptr_restrict
 for file in list sites; do
 	check "its address is not in $file either" sh -c \
@@ -98,7 +98,7 @@ check "it is gone when the module is live" is coming_gone 1
 check "it dies only once" rmmod kprobe_test_target
 echo none >$DRIVER/on_coming
 
-# A new probe where one is gone and still registered.
+# A new probe at an address where one is gone but still registered.
 echo kprobe_test_target:kprobe_test_fn >$DRIVER/on_coming
 modprobe kprobe_test_target
 rmmod kprobe_test_target
@@ -135,7 +135,7 @@ check "so does one when all are switched off" sh -c \
 	 echo 0 >$KPROBES/enabled && rmmod kprobe_test_target &&
 	 echo 1 >$KPROBES/enabled && grep -q 1 $DRIVER/gone"
 
-# Its text is not yet freed, but the core has forgotten it.
+# The text is not freed yet, but the core has already removed the module's probes.
 check "no probe in a module that is going" sh -c \
 	"modprobe kprobe_test_target && echo 1 >$DRIVER/unregister &&
 	 echo kprobe_test_target:kprobe_test_fn >$DRIVER/on_going &&
@@ -143,8 +143,8 @@ check "no probe in a module that is going" sh -c \
 	 [ \$(cat $DRIVER/going_error) -eq -2 ]"
 echo none >$DRIVER/on_going
 
-# Before the core has seen a module its blacklist is not known, and nobody says so
-# if the module is refused.
+# Before the core's notifier has run, the blacklist of a module is not known; and the
+# core is not notified if the module is refused.
 modprobe kprobe_test_target && rmmod kprobe_test_target
 echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/on_early
 echo 1 >$DRIVER/early_error
@@ -153,7 +153,7 @@ check "no probe before the core has seen the module" is early_error -2
 rmmod kprobe_test_target
 echo none >$DRIVER/on_early
 
-# Nor when it has seen the module go, which is COMING all the time.
+# Nor after the core has handled MODULE_STATE_GOING of a module that is still COMING.
 echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/on_going
 echo 1 >$DRIVER/going_error
 echo 1 >$DRIVER/refuse_coming
@@ -162,7 +162,7 @@ check "no probe in a module that is refused" is going_error -2
 echo 0 >$DRIVER/refuse_coming
 echo none >$DRIVER/on_going
 
-# wait_for SECONDS CMD... - until CMD succeeds.
+# wait_for SECONDS CMD... - wait until CMD succeeds.
 wait_for() {
 	local left=$(($1 * 10))
 	shift
@@ -219,7 +219,7 @@ else
 	skip "no probe in what livepatch refuses" "no CONFIG_LIVEPATCH"
 fi
 
-# What async_schedule() left behind runs code whose probes are gone already.
+# Functions passed to async_schedule() run code whose probes are already gone.
 check "a module that calls its init functions late loads" modprobe kprobe_test_async
 settle
 show grep kprobe_test_async $KPROBES/sites
@@ -235,7 +235,7 @@ check "so is the text of a module that goes" sh -c \
 check "its probes are gone" no_probes
 
 # The module and its part of the blacklist come and go while
-# a probe is registered on its function, and is sometimes right.
+# a probe is registered on its function, which sometimes succeeds.
 rmmod kprobe_test_target 2>/dev/null
 echo 1 >$DRIVER/unregister
 (while :; do modprobe kprobe_test_target; usleep 1000; rmmod kprobe_test_target; done) 2>/dev/null &

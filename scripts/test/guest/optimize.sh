@@ -7,7 +7,7 @@
 SWITCH=/proc/sys/debug/kprobes-optimization
 EVENTS=$TRACING/kprobe_events
 
-# until_live COUNT - so many sites have their jump when the optimizer is done.
+# until_live COUNT - that many sites have a jump when the optimizer is idle.
 until_live() {
 	settle
 	[ "$(live)" -eq "$1" ]
@@ -37,7 +37,7 @@ probe_all vfs_read a >/tmp/nr
 echo "    $(cat /tmp/nr) probes"
 show cat $KPROBES/sites
 check "several instructions can be probed" [ "$(cat /tmp/nr)" -ge 8 ]
-# All are in each other's way.
+# Each is in the range of another one's jump.
 off
 check "one of them gets its jump" event_with_jump one vfs_read
 check "list says so" grep -q 'OPTIMIZED' $KPROBES/list
@@ -56,7 +56,7 @@ echo 1 >$KPROBES/enabled
 check "but afterwards" until_live 1
 check "the pages have a symbol" grep -q kprobe_optinsn_page /proc/kallsyms
 
-# The same function with a tracer on it, which changes the text in front.
+# The same function with a tracer on it, which changes the text before the probe.
 PLACE=$(cat /tmp/place)
 live_and_hit() {
 	echo >$TRACING/trace
@@ -122,7 +122,7 @@ stop_doing
 hotplug
 check "no probe is left" no_probes
 
-# Every instruction of a function in a module, and the module goes.
+# Every instruction of a function in a module, which is then unloaded.
 modprobe kprobe_test_target
 i=0 got=0 total=0
 while [ $i -lt 48 ]; do
@@ -146,8 +146,8 @@ while [ $i -lt 48 ]; do
 done 2>/dev/null
 check "probes in the module were optimized" [ $got -ge 1 ]
 
-# It goes before the jump is there: while its probe is on a queue, as no grace period
-# ends; and at other times by chance.
+# The module is unloaded before the jump is written: while its probe is queued, because
+# no grace period ends; and at other, random times.
 HOLD=/sys/module/kprobe_test_driver/parameters/hold
 modprobe kprobe_test_driver
 taskset -p 1 $$ >/dev/null
@@ -161,11 +161,11 @@ while [ $i -lt 24 ]; do
 		echo 1 >$TRACING/events/opt/one/enable || ok=
 	[ $((i % 4)) -eq 0 ] || usleep $((i % 12 * 10000))
 	sed -n 's/.* opt=\([a-z]*\) .*/\1/p' $KPROBES/sites >>/tmp/states
-	# Before the module, or behind it.
+	# Before the module, or after it.
 	[ $((i % 4)) -ne 3 ] || off
 	rmmod kprobe_test_target || ok=
 	[ $((i % 4)) -eq 3 ] || grep -q GONE $KPROBES/list || ok=
-	# What the worker would do to it, or to those who now have its memory.
+	# Let the worker run, which must not touch the memory that was the module's.
 	[ $((i % 3)) -ne 0 ] || settle
 	[ $((i % 2)) -ne 0 ] || modprobe kprobe_test_target
 	off
@@ -178,7 +178,7 @@ check "the module goes before the jump is there" [ "$ok" ]
 check "some were on a queue" grep -q 'queued\|waiting' /tmp/states
 check "and some were not" grep -q live /tmp/states
 settle
-# They are given back after a grace period.
+# Pages are freed after a grace period.
 i=0
 while [ "$(pages)" -gt "$pages" ] && [ $i -lt 500 ]; do
 	usleep 20000
@@ -189,7 +189,7 @@ taskset -p 3 $$ >/dev/null
 rmmod kprobe_test_driver
 [ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target
 
-# Into the middle of what a jump would overwrite.
+# Branches into the middle of what a jump would overwrite.
 if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	modprobe kprobe_test_driver
 	for what in text rodata data fixup table split whole.cold whole nothing; do
@@ -209,7 +209,7 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	done
 
 	# The text of a module is scanned in pieces, once while the module is loaded.
-	# map_of COUNT_FILE - optimizes a probe in the module; how often text was scanned.
+	# map_of NAME - optimize a probe in the module, and count how often text was scanned.
 	map_of() {
 		echo >$TRACING/trace
 		echo kprobe_test_into_nothing >/sys/module/kprobe_test_driver/parameters/register
@@ -239,7 +239,7 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	rmmod kprobe_test_driver
 fi
 
-# Every instruction of a function with a static key, which is switched meanwhile.
+# Every instruction of a function with a static key, which is switched in the meantime.
 key=/sys/module/kprobe_test_target/parameters/key
 wrong=0 total=0 got=0 i=0
 while [ $i -lt 96 ]; do
@@ -248,7 +248,7 @@ while [ $i -lt 96 ]; do
 		echo "p:opt/one kprobe_test_target:kprobe_test_keyed+$i" 2>/dev/null >$EVENTS &&
 			echo 1 2>/dev/null >$TRACING/events/opt/one/enable || { off; continue; }
 		total=$((total + 1))
-		# While it waits, and when it has got its jump.
+		# While it waits, and when it has a jump.
 		echo $((1 - first)) >$key
 		[ "$(cat $key)" = "$(echo off on | cut -d ' ' -f $((2 - first)))" ] || wrong=$((wrong + 1))
 		settle
