@@ -38,7 +38,8 @@ if grep -q kprobe_batch_example "/lib/modules/$(uname -r)/modules.dep"; then
 	work
 	check "it unloads" rmmod kprobe_batch_example
 	check "only that function was counted" sh -c \
-		"[ \$(dmesg | grep -c '[0-9]* calls, ') -eq 1 ] && dmesg | grep -q 'vfs_read: [1-9]'"
+		"[ \$(dmesg | grep -c '[0-9]* calls, ') -eq 1 ] &&
+		 dmesg | grep -q 'vfs_read: [1-9]'"
 fi
 
 echo "-- $KPROBES/list"

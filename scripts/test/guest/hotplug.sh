@@ -70,10 +70,10 @@ for fn in start_secondary cr4_init cpu_init_exception_handling load_current_idt 
 done
 nr=$(grep -c . $KPROBES/list)
 echo "    $nr probes"
-check "some of what a CPU runs as it comes can be probed" [ "$nr" -ge 10 ]
+check "some of what a CPU runs on its way up can be probed" [ "$nr" -ge 10 ]
 check "what it runs first cannot" sh -c \
 	"! grep -q 'start_secondary\|cr4_init\|secondary_startup\|early_setup_idt' $KPROBES/list"
-check "nor what it runs while RCU does not cover it" sh -c \
+check "nor what it runs while RCU is not watching" sh -c \
 	"! grep -q 'rcutree_report\|cpuhp_report_idle_dead' $KPROBES/list"
 for round in 1 2; do
 	check "$round: the CPU goes with these" cpu 0
