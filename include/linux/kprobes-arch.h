@@ -5,8 +5,27 @@
  * <linux/kprobes-optimize.h> the hooks of jump optimization.
  *
  * Include <linux/kprobes.h>, which includes this file.
+ */
+#ifndef _LINUX_KPROBES_ARCH_H
+#define _LINUX_KPROBES_ARCH_H
+
+/**
+ * DOC: kprobes porting
+ *
+ * An architecture selects HAVE_KPROBES, and what else it has:
+ *
+ *  - HAVE_KRETPROBES if it has a return trampoline for kretprobes alone, or
+ *    HAVE_RETHOOK if it uses that of fprobe. HAVE_KRETPROBE_NATIVE, in addition to both,
+ *    if it has its own beside that of rethook, and its unwinders undo both;
+ *  - HAVE_KPROBES_ON_FTRACE if ftrace saves all registers at function entries;
+ *  - HAVE_OPTPROBES if it replaces breakpoints with jumps, and HAVE_OPTPROBES_RANGE if
+ *    a jump overwrites more than one instruction;
+ *  - HAVE_KPROBE_FAULT_HANDLER if it reports faults to the fault handlers of probes.
+ *
+ * The smallest backend is arch/parisc/kernel/kprobes.c.
  *
  * With CONFIG_KPROBES, <asm/kprobes.h> has to supply:
+ *
  *  - kprobe_opcode_t, struct arch_specific_insn, MAX_INSN_SIZE (in opcodes);
  *  - arch_remove_kprobe(), flush_insn_slot() and kprobe_fault_handler(), each as a
  *    function or a macro;
@@ -17,6 +36,7 @@
  *    kprobe_status and prev_kprobe in it.
  *
  * And where they apply:
+ *
  *  - with HAVE_KPROBE_FAULT_HANDLER, a kprobe_fault_handler() that calls
  *    kprobe_site_fault_handler() and kprobe_handler_fault();
  *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint
@@ -32,7 +52,7 @@
  *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant;
  *  - __ARCH_WANT_KPROBES_DETOUR if its detours call kprobe_detour_callback(), and
  *    then arch_leave_detour() and an inline arch_detour_is_left(regs): true if
- *    the end of the detour cannot restore @regs;
+ *    the end of the detour cannot restore regs;
  *  - arch_kprobe_ftrace_regs(fregs), the struct pt_regs of the traced code (ftrace
  *    has saved all registers), and KPROBE_FTRACE_IP, the offset from the site that
  *    handlers see as ip, if the core's kprobe_ftrace_handler() is to be used;
@@ -47,8 +67,6 @@
  * comes, and then stay. It has KPROBE_FLAG_DISABLED exactly while no user is
  * enabled.
  */
-#ifndef _LINUX_KPROBES_ARCH_H
-#define _LINUX_KPROBES_ARCH_H
 
 struct kprobe_site;
 struct optimized_kprobe;

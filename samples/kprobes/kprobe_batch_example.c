@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Many probes in one call: counts the calls of a list of functions. The batch
- * costs about as much as a single probe, in cross-CPU synchronization and in
- * waiting, and it is all or nothing.
+ * needs about as many cross-CPU synchronizations and grace periods as a single
+ * probe, and succeeds or fails as a whole.
  *
  *	insmod kprobe_batch_example.ko symbols=vfs_read,vfs_write,vfs_open
  *	rmmod kprobe_batch_example
@@ -17,7 +17,7 @@
 #define MAX_PROBES	32
 
 static char *symbols[MAX_PROBES] = { "vfs_read", "vfs_write", "vfs_open" };
-static int nr_symbols;
+static unsigned int nr_symbols = 3;
 module_param_array(symbols, charp, &nr_symbols, 0444);
 MODULE_PARM_DESC(symbols, "functions whose calls are counted");
 
@@ -28,11 +28,11 @@ struct counter {
 
 static struct counter counters[MAX_PROBES];
 static struct kprobe *probes[MAX_PROBES];
-static int nr_probes;
+static unsigned int nr_probes;
 
 static int count(struct kprobe *p, struct pt_regs *regs)
 {
-	/* Preemption is off: a plain per-CPU increment is enough. */
+	/* Handlers may run in any context: this_cpu_inc() is safe there. */
 	this_cpu_inc(*container_of(p, struct counter, kp)->hits);
 	return 0;
 }
@@ -50,7 +50,7 @@ static unsigned long sum(const struct counter *c)
 
 static void free_counters(void)
 {
-	int i;
+	unsigned int i;
 
 	for (i = 0; i < nr_probes; i++)
 		free_percpu(counters[i].hits);
@@ -60,7 +60,7 @@ static int __init kprobe_batch_example_init(void)
 {
 	int ret;
 
-	while (nr_probes < MAX_PROBES && symbols[nr_probes]) {
+	while (nr_probes < nr_symbols) {
 		struct counter *c = &counters[nr_probes];
 
 		c->hits = alloc_percpu(unsigned long);
@@ -75,19 +75,19 @@ static int __init kprobe_batch_example_init(void)
 
 	ret = register_kprobes(probes, nr_probes);
 	if (ret) {
-		pr_err("cannot probe all of %d functions: %d\n", nr_probes, ret);
+		pr_err("cannot register %u probes: %d\n", nr_probes, ret);
 		free_counters();
 		return ret;
 	}
 
-	pr_info("counting the calls of %d functions\n", nr_probes);
+	pr_info("probes registered: %u\n", nr_probes);
 	return 0;
 }
 module_init(kprobe_batch_example_init);
 
 static void __exit kprobe_batch_example_exit(void)
 {
-	int i;
+	unsigned int i;
 
 	unregister_kprobes(probes, nr_probes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A probe on one instruction: says who gets there, and what the instruction
- * pointer is before and after.
+ * A probe on one instruction: logs the task that hits it, and the instruction
+ * pointer before and after.
  *
  *	insmod kprobe_example.ko symbol=vfs_open offset=0
  *	rmmod kprobe_example
@@ -23,15 +23,15 @@ MODULE_PARM_DESC(offset, "offset of the instruction in the function");
 
 static bool post = true;
 module_param(post, bool, 0444);
-MODULE_PARM_DESC(post, "have a post handler, too");
+MODULE_PARM_DESC(post, "also register a post handler");
 
-/* Preemption is off here, and perhaps interrupts: look, and do not wait. */
+/* Preemption is off, and interrupts may be: do not sleep. */
 static int before(struct kprobe *p, struct pt_regs *regs)
 {
 	pr_info("before %pS: %s[%d], ip %pS\n", p->addr, current->comm,
 		task_pid_nr(current), (void *)instruction_pointer(regs));
 
-	/* Go on with the instruction. */
+	/* Execute the probed instruction. */
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A probe on the return of a function: reports what it returned and how long it
- * took. The time of entry travels with the call, in the instance's data.
+ * A probe on the return of a function: logs what it returned and how long it took.
+ * The entry time is kept in the per-call data of the instance.
  *
  *	insmod kretprobe_example.ko func=vfs_read
  *	rmmod kretprobe_example
@@ -22,12 +22,12 @@ struct call {
 	ktime_t	entered;
 };
 
-/* Non-zero means: the return of this call does not interest us. */
+/* Return non-zero to ignore the return of this call. */
 static int on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct call *call = (struct call *)ri->data;
 
-	/* No memory map of its own: a kernel thread. */
+	/* Ignore kernel threads, which have no user address space. */
 	if (!current->mm)
 		return 1;
 
@@ -54,7 +54,7 @@ static struct kretprobe probe = {
 	.entry_handler	= on_entry,
 	.handler	= on_return,
 	.data_size	= sizeof(struct call),
-	/* As many calls as this can be followed at the same time. */
+	/* How many calls can be followed at the same time. */
 	.maxactive	= 20,
 };
 

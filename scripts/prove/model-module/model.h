@@ -6,7 +6,7 @@
  *   execute.c	executes them and records their results
  *   predict.c	the model: result and effect of an operation in a given state
  *   judge.c	searches an order of concurrent operations that the model explains
- *   faces.c	compares what debugfs shows with the model
+ *   faces.c	compares the files in debugfs with the model
  *   main.c	threads, rounds, parameters
  *
  * The model is written from the manual, not from the core.
@@ -31,7 +31,7 @@
 #define MODEL_SHARED	3
 #define MODEL_KPROBES	15
 #define MODEL_PROBES	22
-/* Operations that only look: a call of each function, and a claim that is released. */
+/* Operations that only check: a call of each function, and a claim that is released. */
 #define MODEL_CHECKS	(NR_FNS + 1)
 /* A large batch of kprobes on function entries of its own. */
 #define MODEL_CROWD	40
@@ -53,11 +53,11 @@ enum model_where {
  * struct model_target - a place for probes
  * @symbol: its function
  * @offset: of the instruction in there; 0 for an entry
- * @fn: which call gets there
+ * @fn: the function whose call reaches it
  * @entry: a function's entry
  * @traced: a call site of ftrace
- * @coming: in the module that comes and goes
- * @err: a kprobe there is refused so
+ * @coming: in the module that is loaded and unloaded
+ * @err: the error with which a kprobe there is refused
  */
 struct model_target {
 	const char	*symbol;
@@ -84,7 +84,7 @@ unsigned long model_target_addr(enum model_where t);
 /* Of return probes. */
 #define V_SKIP		BIT(3)	/* an entry handler that does not want the return */
 #define V_ENTRY		BIT(4)	/* an entry handler */
-#define V_BIG		BIT(5)	/* too much data_size */
+#define V_BIG		BIT(5)	/* data_size is too large */
 
 struct model_probe {
 	struct kretprobe	rp;
@@ -135,7 +135,7 @@ struct model_item {
 };
 
 /**
- * struct model_op - an operation and what came of it
+ * struct model_op - an operation and its result
  * @nr: its number in the sequence
  * @kind: what it is
  * @thread: who does it
@@ -194,7 +194,7 @@ enum model_maybe { NO, YES, MAYBE };
  * @addr: its addr is set
  * @where: its target
  * @variant: its properties
- * @flags: public ones
+ * @flags: the public flags
  * @age: when it was registered
  * @missed: nmissed, at least
  * @slop: how much more it may be
@@ -209,11 +209,11 @@ struct model_user {
 };
 
 /**
- * struct model_state - all that the model knows
+ * struct model_state - everything that the model knows
  * @user: of each probe
- * @armed: of each target, whether there is a breakpoint or the like
+ * @armed: of each target, whether it is armed
  * @claimed: whether our claim on the function is in force
- * @held: somebody else's is
+ * @held: another user's claim is in force
  * @stale: an allocation failed: ours may be in force longer than needed
  * @on: the global switch
  * @jumps: the sysctl
@@ -290,7 +290,8 @@ void model_filled(struct model_state *s, unsigned int p, u8 where, u8 variant);
  * @on_the_way: to a jump
  * @missed: hits that called no handler
  * @gone: lines of kprobes, and of return probes, that are gone
- * @crowd: lines of the crowd, and @crowd_armed: its sites that are armed
+ * @crowd: lines of the crowd
+ * @crowd_armed: its sites that are armed
  * @on: the switch
  * @probe: what is in the structures
  */

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Others who use probes: perf, BPF, error injection, livepatch; by means of
-# scripts/test/clients/client.c, which says what it prints.
+# Other users of probes: perf, BPF, error injection and livepatch, by means of
+# scripts/test/clients/client.c, which describes its output.
 # needs: CONFIG_BPF_KPROBE_OVERRIDE CONFIG_FAIL_FUNCTION CONFIG_SAMPLE_LIVEPATCH CONFIG_KPROBES_TEST_MODULES
 . /guest/lib.sh
 
 DRIVER=/sys/module/kprobe_test_driver/parameters
-# What "client" calls. The instruction behind its ENDBR and its ftrace site is
-# where a probe needs a breakpoint.
+# The function that "client" calls. At the instruction after its ENDBR and its ftrace
+# site, a probe needs a breakpoint.
 FN=__x64_sys_getsid
 MID=9
 ADDR=$(awk -v fn=$FN '$3 == fn { print $1 }' /proc/kallsyms | sed 's/^0*//')
@@ -20,14 +20,14 @@ says() {
 	echo "'$got', not '$wanted'"
 	return 1
 }
-# refused FILE TEXT ERROR - writing TEXT fails so.
+# refused FILE TEXT ERROR - writing TEXT fails with that error.
 refused() {
 	local said
 	! said=$(echo "$2" 2>&1 >"$1") && echo "$said" | grep -q "$3" && return
 	echo "said: $said"
 	return 1
 }
-# wait_for SECONDS CMD... - until CMD succeeds.
+# wait_for SECONDS CMD... - wait until CMD succeeds.
 wait_for() {
 	local left=$(($1 * 10))
 	shift
@@ -45,28 +45,28 @@ check "perf counts each call" says 100 client perf $FN
 check "perf counts each return" says 100 client perf -r $FN
 check "perf counts by address" says 100 client perf -a "$ADDR"
 check "perf counts in the middle of the function" says 100 client perf -o $MID $FN
-check "perf does not probe what is not there" \
+check "perf does not probe an unknown symbol" \
 	says "perf_event_open: error 2" client perf no_such_function
-check "perf does not probe what must not be probed" \
+check "perf does not probe a function on the blacklist" \
 	says "perf_event_open: error 22" client perf kprobe_busy_begin
-check "perf does not probe a return in the middle" \
+check "perf does not accept a return probe in the middle" \
 	says "perf_event_open: error 22" client perf -r -o $MID $FN
 
 check "BPF sees each call, and the function's address" \
 	says "100 $ADDR $sid" client bpf $FN
 check "BPF sees each return, and the function's address" \
 	says "100 $ADDR $sid" client bpf -r $FN
-check "BPF runs in the middle of the function, too" \
+check "BPF also runs in the middle of the function" \
 	says "100 0 $sid" client bpf -o $MID $FN
 check "BPF makes the function fail" says "100 $ADDR -12" client bpf -e -12 $FN
-check "which only goes at the entry" \
+check "only at the entry" \
 	says "PERF_EVENT_IOC_SET_BPF: error 22" client bpf -e -12 -o $MID $FN
-check "and only where it is allowed" \
+check "and only in functions that allow it" \
 	says "PERF_EVENT_IOC_SET_BPF: error 22" client bpf -e -12 kernel_clone
-check "after which it succeeds again" says "$sid" client call
-check "all of it is gone" no_probes
+check "afterwards it succeeds again" says "$sid" client call
+check "no probe is left" no_probes
 
-# Those who decode a trace of the processor have to know all text.
+# A tool that decodes a processor trace has to know all text.
 echo 0 >/proc/sys/debug/kprobes-optimization
 client pokes -a -o $MID "$ADDR" >/tmp/pokes
 sed 's/^/    /' /tmp/pokes
@@ -74,7 +74,7 @@ check "the breakpoint comes and goes" sh -c \
 	"awk '/^site/ { n++; if (n == 1) first = \$2; if (n == 2) second = \$2 }
 	      END { split(first, a, \">\"); split(second, b, \">\");
 		    exit !(n == 2 && a[2] == \"cc\" && a[1] == b[2] && b[1] == \"cc\") }' /tmp/pokes"
-check "the copy is there before" sh -c \
+check "the copy is written first" sh -c \
 	"awk '/^slot 0>1/ { copy = NR } /^site/ && !site { site = NR }
 	      END { exit !(copy && copy < site) }' /tmp/pokes"
 check "its page is a symbol" sh -c \
@@ -97,49 +97,49 @@ echo -1 >./times
 echo 0 >verbose
 check "and a value" sh -c "printf %#x -12 >$FN/retval"
 check "which it then returns" says -12 client call
-check "beside a probe that counts" says "100" client perf $FN
-check "until it is taken back" sh -c "echo '!$FN' >inject && ! grep -q . inject"
+check "together with a probe that counts" says "100" client perf $FN
+check "the injection is removed" sh -c "echo '!$FN' >inject && ! grep -q . inject"
 check "it succeeds again" says "$sid" client call
 cd /
 
-# Both want to be the only one who sends the function elsewhere.
+# Both claim the exclusive right to redirect the function.
 check "the driver loads" modprobe kprobe_test_driver
 check "livepatch loads" modprobe livepatch-sample
 patched="this has been live patched"
-# at_work COUNTER - the function is patched, and its call is counted.
+# at_work COUNTER - the function is patched, and its calls are counted.
 at_work() {
 	local before
 	before=$(cat "$DRIVER/$1")
 	says "$patched" cat /proc/cmdline && says $((before + 1)) cat "$DRIVER/$1"
 }
 unpatched() { grep -q guest= /proc/cmdline; }
-check "livepatch is at work" says "$patched" cat /proc/cmdline
+check "the livepatch is in effect" says "$patched" cat /proc/cmdline
 echo 1 >$DRIVER/post
 check "no probe with a post handler on a patched function" \
 	refused $DRIVER/register cmdline_proc_show busy
 echo 0 >$DRIVER/post
 check "a probe without one is fine" sh -c "echo cmdline_proc_show >$DRIVER/register"
-check "the patch still is at work, and so is the probe" at_work hits
+check "the patch is still in effect, and so is the probe" at_work hits
 unpatch() {
 	local patch=/sys/kernel/livepatch/livepatch_sample
 	echo 0 >$patch/enabled && wait_for 30 [ ! -e $patch ] && rmmod livepatch_sample
 }
-check "livepatch goes while the probe stays" unpatch
-check "the function is itself again" unpatched
-check "livepatch comes where such a probe is" modprobe livepatch-sample
-check "both are at work" at_work hits
-check "it goes" unpatch
+check "the livepatch is removed, the probe stays" unpatch
+check "the original function is executed again" unpatched
+check "livepatch loads although there is such a probe" modprobe livepatch-sample
+check "both are in effect" at_work hits
+check "it is removed" unpatch
 echo 1 >$DRIVER/unregister
 
 echo 1 >$DRIVER/post
 check "a probe with a post handler" sh -c "echo cmdline_proc_show >$DRIVER/register"
-check "livepatch does not come where one is" sh -c "! modprobe livepatch-sample"
-check "the function is itself" unpatched
+check "livepatch does not load where there is one" sh -c "! modprobe livepatch-sample"
+check "the original function is executed" unpatched
 check "both of its handlers are called" sh -c \
 	"[ \$(cat $DRIVER/hits) -gt 0 ] && [ \$(cat $DRIVER/hits) -eq \$(cat $DRIVER/post_hits) ]"
-check "the probe goes" sh -c "echo 1 >$DRIVER/unregister"
-check "then livepatch comes" modprobe livepatch-sample
-check "and is at work" says "$patched" cat /proc/cmdline
-check "and goes" unpatch
-check "the driver goes" rmmod kprobe_test_driver
+check "the probe is removed" sh -c "echo 1 >$DRIVER/unregister"
+check "then livepatch loads" modprobe livepatch-sample
+check "and is in effect" says "$patched" cat /proc/cmdline
+check "and is removed" unpatch
+check "the driver unloads" rmmod kprobe_test_driver
 check "the list is empty" no_probes

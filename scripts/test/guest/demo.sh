@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The demonstration of "make run": the sample modules plant probes on functions
-# of the running kernel, and each effect is shown and checked.
+# The demonstration of "make run": the sample modules put probes on functions of the
+# running kernel, and each effect is shown and checked.
 . /guest/lib.sh
 
-# Handlers speak through the kernel log; a file is easier to ask than a console.
+# The handlers print to the kernel log, which is easier to search than the console.
 mark() { dmesg -c >/dev/null; }
 said() { dmesg | grep -c "$1"; }
 work() { for i in 1 2 3 4 5; do /bin/busybox true; done; }
 listed() { grep -q "$1" $KPROBES/list; }
 
-echo "-- A probe on kernel_clone(), planted by the sample module kprobe_example"
+echo "-- A probe on kernel_clone(), registered by the sample module kprobe_example"
 mark
 check "kprobe_example loads" modprobe kprobe_example
 work
@@ -31,6 +31,15 @@ if grep -q kprobe_batch_example "/lib/modules/$(uname -r)/modules.dep"; then
 	check "kprobe_batch_example unloads" rmmod kprobe_batch_example
 	show sh -c 'dmesg | grep kprobe_batch_example | head -n 6'
 	check "it has counted calls" [ "$(said '[1-9][0-9]* calls')" -ge 1 ]
+	mark
+	check "it loads for one function" modprobe kprobe_batch_example symbols=vfs_read
+	check "and probes only that" [ "$(grep -c ' k ' $KPROBES/list)" -eq 2 ]
+	check "and says so" [ "$(said 'probes registered: 1$')" -eq 1 ]
+	work
+	check "it unloads" rmmod kprobe_batch_example
+	check "only that function was counted" sh -c \
+		"[ \$(dmesg | grep -c '[0-9]* calls, ') -eq 1 ] &&
+		 dmesg | grep -q 'vfs_read: [1-9]'"
 fi
 
 echo "-- $KPROBES/list"
@@ -51,8 +60,8 @@ mark
 work
 after=$(said kernel_clone)
 echo "    handler lines for the same work: on $before, off $off, on $after"
-check "enabled=0 silences every probe" [ "$off" -eq 0 ]
-check "enabled=1 brings them back" [ "$after" -ge 5 ]
+check "enabled=0 switches every probe off" [ "$off" -eq 0 ]
+check "enabled=1 switches them on again" [ "$after" -ge 5 ]
 
 echo "-- Kprobe events through $TRACING/kprobe_events"
 cd $TRACING || exit

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Probes come and go while a CPU is not there.
+# Probes come and go while a CPU is offline.
 # needs: CONFIG_HOTPLUG_CPU
 . /guest/lib.sh
 
@@ -24,8 +24,8 @@ no_hits() {
 	! grep -q hotplug_probe $TRACING/trace
 }
 
-# The instruction behind the ftrace site, with or without a landing pad.
-behind() {
+# The instruction after the ftrace site, with or without a landing pad.
+after_site() {
 	local at
 	for at in 5 9; do
 		if echo "p:hotplug_probe $FN+$at" >$TRACING/kprobe_events; then
@@ -37,8 +37,8 @@ behind() {
 	echo $FN+nothing
 }
 
-# At the entry it is ftrace that is used, behind it a breakpoint.
-for place in $FN "$(behind)"; do
+# At the entry ftrace calls the probe; after it there is a breakpoint.
+for place in $FN "$(after_site)"; do
 	for round in 1 2 3; do
 		check "$place $round: the CPU goes" cpu 0
 		check "$place $round: a probe comes" set_probe $place
@@ -52,8 +52,8 @@ for place in $FN "$(behind)"; do
 done
 check "the list is empty" no_probes
 
-# What a CPU runs as it comes, and as it goes: it cannot be probed, or may be hit. By
-# breakpoints only, since in a detour nothing needs an IDT.
+# Code that a CPU runs on its way up and down: each probe is refused, or can be hit.
+# With breakpoints only, because a detour does not need an IDT.
 echo 0 >/proc/sys/debug/kprobes-optimization 2>/dev/null
 for fn in start_secondary cr4_init cpu_init_exception_handling load_current_idt load_ucode_ap \
 	  cpuhp_ap_sync_alive cpu_init fpu__init_cpu rcutree_report_cpu_starting ap_starting \
@@ -71,11 +71,11 @@ for fn in start_secondary cr4_init cpu_init_exception_handling load_current_idt 
 done
 nr=$(grep -c . $KPROBES/list)
 echo "    $nr probes"
-check "some of what a CPU runs as it comes can be probed" [ "$nr" -ge 10 ]
+check "some of what a CPU runs on its way up can be probed" [ "$nr" -ge 10 ]
 check "what it runs first cannot" sh -c \
 	"! grep -q 'start_secondary\|cr4_init\|secondary_startup\|early_setup_idt\|native_write_cr' \
 		$KPROBES/list"
-check "nor what it runs while RCU does not cover it" sh -c \
+check "nor what it runs while RCU is not watching" sh -c \
 	"! grep -q 'rcutree_report\|cpuhp_report_idle_dead' $KPROBES/list"
 for round in 1 2; do
 	check "$round: the CPU goes with these" cpu 0

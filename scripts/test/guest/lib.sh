@@ -17,7 +17,7 @@ check() {
 	fi
 }
 
-# Files of debugfs have no size: what is in them has to be read.
+# Files of debugfs have no size, so they have to be read.
 no_probes() { [ -z "$(cat $KPROBES/list)" ]; }
 
 skip() {
@@ -29,10 +29,10 @@ show() {
 	"$@" 2>&1 | sed 's/^/    /'
 }
 
-# How many sites have their jump.
+# How many sites have a jump.
 live() { grep -c 'opt=live' $KPROBES/sites; }
 
-# settle - until the optimizer has seen to all.
+# settle - wait until the optimizer is idle.
 settle() {
 	local t=0
 	while grep -q 'opt=queued\|opt=waiting' $KPROBES/sites && [ $t -lt 500 ]; do
@@ -42,7 +42,7 @@ settle() {
 }
 
 # event_with_jump NAME FUNCTION - an event opt/NAME on the first instruction of the
-# function, behind its entry, that gets a jump; /tmp/place says which that is.
+# function, after its entry, that gets a jump; its place is written to /tmp/place.
 event_with_jump() {
 	local at=9 enable=$TRACING/events/opt/$1/enable before
 	before=$(live)
@@ -61,7 +61,7 @@ event_with_jump() {
 	return 1
 }
 
-# How many KiB of what was freed are kept, at most: by KASAN, a 32nd of all memory.
+# How many KiB of freed memory are kept, at most. KASAN keeps a 32nd of all memory.
 kept() {
 	if grep -q ' kasan_report$' /proc/kallsyms; then
 		awk '/^MemTotal:/ { print int($2 / 32) }' /proc/meminfo
@@ -70,11 +70,11 @@ kept() {
 	fi
 }
 
-# check_leaks - where somebody can tell.
+# check_leaks - if the kernel has kmemleak.
 check_leaks() {
 	local leaks=/sys/kernel/debug/kmemleak
 	[ -e $leaks ] || return 0
-	# What is young may still be in a register.
+	# The pointer to a new object may still be in a register.
 	sleep 6
 	echo scan >$leaks
 	sleep 6
@@ -82,13 +82,13 @@ check_leaks() {
 	check "kmemleak finds nothing of ours" sh -c "cat $leaks; ! grep -q kprobe $leaks"
 }
 
-# on_console - what was written to the console is there.
+# on_console - wait until everything written to the console has been printed.
 on_console() { stty -F /dev/console cs8; }
 
-# kernel_after SCRIPT [NAME yes|no PATTERN]... - loads the kernel that comes after a
-# crash. That one ends SCRIPT, after it has checked for each NAME whether a line in
-# the memory of the crashed kernel matches, or none. The patterns are in that memory,
-# too: write them such that they do not match themselves, as in "[+]".
+# kernel_after SCRIPT [NAME yes|no PATTERN]... - load the kernel that is booted after a
+# crash. It ends SCRIPT, after checking for each NAME whether a line in the memory of
+# the crashed kernel matches PATTERN, or none does. The patterns are in that memory,
+# too: write them so that they do not match themselves, as in "[+]".
 kernel_after() {
 	local script=$1
 	shift
@@ -106,7 +106,7 @@ kernel_after() {
 	export PATH=/bin
 	mount -t proc proc /proc
 	echo "ok the kernel after the crash has come"
-	# Where the kernel and its log are; once, since this takes a while.
+	# The kernel and its log are in there. Once, because this takes a while.
 	head -c 50331648 /proc/vmcore | strings -n 12 | grep -f /patterns >/said
 	while read -r wanted name <&3 && read -r pattern <&4; do
 		found=no

@@ -37,7 +37,7 @@ check "__kprobes of the module is refused" \
 	refused register kprobe_test_target:kprobe_test_in_section
 check "the blacklist shows both" sh -c \
 	"[ \$(grep -cE 'kprobe_test_(nokprobe|in_section)' $KPROBES/blacklist) -eq 2 ]"
-# Nor a third that had been there for its init text: this has no name any more.
+# Nor a third one for its init text, which has no name any more.
 check "and no more than both" \
 	[ $(($(wc -l <$KPROBES/blacklist) - listed)) -eq 2 ]
 check "init text of a loaded module is refused" \
@@ -59,11 +59,11 @@ check "the probe registers again" \
 	sh -c "echo kprobe_test_fn >$DRIVER/register"
 call
 check "it is hit again" is hits 1
-check "the module goes with the probe in it" rmmod kprobe_test_target
+check "the module unloads with the probe in it" rmmod kprobe_test_target
 check "the probe is gone" is gone 1
 check "the list says so" sh -c "grep -q 'GONE' $KPROBES/list"
 check "it cannot be enabled" refused enable 1
-# Its symbol is gone, but that is no reason to tell its address instead.
+# Its symbol is gone, but its address must not be shown instead.
 echo 2 >/proc/sys/kernel/kptr_restrict
 for file in list sites; do
 	check "its address is not in $file either" sh -c \
@@ -95,10 +95,10 @@ check "init text can be probed as the module comes" sh -c \
 	 modprobe kprobe_test_target"
 check "it was hit once" is coming_hits 1
 check "it is gone when the module is live" is coming_gone 1
-check "it dies only once" rmmod kprobe_test_target
+check "it is killed only once" rmmod kprobe_test_target
 echo none >$DRIVER/on_coming
 
-# A new probe where one is gone and still registered.
+# A new probe at an address where one is gone but still registered.
 echo kprobe_test_target:kprobe_test_fn >$DRIVER/on_coming
 modprobe kprobe_test_target
 rmmod kprobe_test_target
@@ -135,7 +135,7 @@ check "so does one when all are switched off" sh -c \
 	 echo 0 >$KPROBES/enabled && rmmod kprobe_test_target &&
 	 echo 1 >$KPROBES/enabled && grep -q 1 $DRIVER/gone"
 
-# Its text is not yet freed, but the core has forgotten it.
+# The text is not freed yet, but the core has already removed the module's probes.
 check "no probe in a module that is going" sh -c \
 	"modprobe kprobe_test_target && echo 1 >$DRIVER/unregister &&
 	 echo kprobe_test_target:kprobe_test_fn >$DRIVER/on_going &&
@@ -143,17 +143,17 @@ check "no probe in a module that is going" sh -c \
 	 [ \$(cat $DRIVER/going_error) -eq -2 ]"
 echo none >$DRIVER/on_going
 
-# Before the core has seen a module its blacklist is not known, and nobody says so
-# if the module is refused.
+# Before the core's notifier has run, the blacklist of a module is not known; and the
+# core is not notified if the module is refused.
 modprobe kprobe_test_target && rmmod kprobe_test_target
 echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/on_early
 echo 1 >$DRIVER/early_error
-check "the target loads past a notifier that wants a probe in it" modprobe kprobe_test_target
-check "no probe before the core has seen the module" is early_error -2
+check "the target loads although an early notifier tries to probe it" modprobe kprobe_test_target
+check "no probe before the core's notifier has run" is early_error -2
 rmmod kprobe_test_target
 echo none >$DRIVER/on_early
 
-# Nor when it has seen the module go, which is COMING all the time.
+# Nor after the core has handled MODULE_STATE_GOING of a module that is still COMING.
 echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/on_going
 echo 1 >$DRIVER/going_error
 echo 1 >$DRIVER/refuse_coming
@@ -162,7 +162,7 @@ check "no probe in a module that is refused" is going_error -2
 echo 0 >$DRIVER/refuse_coming
 echo none >$DRIVER/on_going
 
-# wait_for SECONDS CMD... - until CMD succeeds.
+# wait_for SECONDS CMD... - wait until CMD succeeds.
 wait_for() {
 	local left=$(($1 * 10))
 	shift
@@ -180,11 +180,11 @@ if [ -e $TRACING/kprobe_events ]; then
 	modprobe kprobe_test_target &
 	check "the target is held as it comes" wait_for 20 is coming_held Y
 	echo p:early kprobe_test_target:kprobe_test_fn 2>/tmp/said >>$TRACING/kprobe_events
-	check "no event is created in a module that the core has not seen" \
+	check "no event is created before the core's notifier has run" \
 		grep -q 'No such file' /tmp/said
 	echo 0 >$DRIVER/hold_coming
 	wait $!
-	check "it is afterwards" sh -c \
+	check "it is created afterwards" sh -c \
 		"echo p:early kprobe_test_target:kprobe_test_fn >>$TRACING/kprobe_events"
 	call
 	check "one that was there before has its hit" grep -q 'waits: ' $TRACING/trace
@@ -206,8 +206,8 @@ if modprobe kprobe_test_livepatch 2>/dev/null; then
 	check "no probe in what livepatch refuses" grep -qx -e -2 $PATCH/error
 	check "it can be refused again" sh -c "! modprobe kprobe_test_target"
 	echo 0 >$PATCH/refuse
-	check "livepatch takes the target" modprobe kprobe_test_target
-	check "no probe before livepatch has seen to it" grep -qx -e -2 $PATCH/error
+	check "livepatch accepts the target" modprobe kprobe_test_target
+	check "no probe before livepatch has patched it" grep -qx -e -2 $PATCH/error
 	check "but afterwards" sh -c \
 		"echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
 	call
@@ -219,23 +219,23 @@ else
 	skip "no probe in what livepatch refuses" "no CONFIG_LIVEPATCH"
 fi
 
-# What async_schedule() left behind runs code whose probes are gone already.
+# Functions passed to async_schedule() run code whose probes are already gone.
 check "a module that calls its init functions late loads" modprobe kprobe_test_async
 settle
 show grep kprobe_test_async $KPROBES/sites
 check "its probes are hit" sh -c "echo 1 >/sys/module/kprobe_test_async/parameters/call"
-check "its init text is itself when its probes are gone" sh -c \
+check "its init text is the original when its probes are gone" sh -c \
 	"dmesg | grep -q 'kprobe_test_async: after init: right, 0 hits'"
-check "one of them has a jump, where there are any" sh -c \
+check "one of them has a jump, if there are jumps" sh -c \
 	"[ ! -e /proc/sys/debug/kprobes-optimization ] ||
 	 grep -q 'kprobe_test_async_plain.*opt=live' $KPROBES/sites"
-check "the module goes" rmmod kprobe_test_async
-check "so is the text of a module that goes" sh -c \
+check "the module unloads" rmmod kprobe_test_async
+check "so is the text of a module that is unloaded" sh -c \
 	"dmesg | grep -q 'kprobe_test_async: after exit: right, 0 hits'"
 check "its probes are gone" no_probes
 
 # The module and its part of the blacklist come and go while
-# a probe is registered on its function, and is sometimes right.
+# a probe is registered on its function, which sometimes succeeds.
 rmmod kprobe_test_target 2>/dev/null
 echo 1 >$DRIVER/unregister
 (while :; do modprobe kprobe_test_target; usleep 1000; rmmod kprobe_test_target; done) 2>/dev/null &
@@ -256,5 +256,5 @@ echo "    the module was there $there times, and $away times not"
 check "register while the module comes and goes" \
 	[ $there -ge 20 -a $away -ge 20 ]
 rmmod kprobe_test_target 2>/dev/null
-check "all is taken back" rmmod kprobe_test_driver
+check "the driver unloads" rmmod kprobe_test_driver
 check "the list is empty" no_probes

@@ -7,7 +7,7 @@
 SWITCH=/proc/sys/debug/kprobes-optimization
 EVENTS=$TRACING/kprobe_events
 
-# until_live COUNT - so many sites have their jump when the optimizer is done.
+# until_live COUNT - that many sites have a jump when the optimizer is idle.
 until_live() {
 	settle
 	[ "$(live)" -eq "$1" ]
@@ -37,26 +37,26 @@ probe_all vfs_read a >/tmp/nr
 echo "    $(cat /tmp/nr) probes"
 show cat $KPROBES/sites
 check "several instructions can be probed" [ "$(cat /tmp/nr)" -ge 8 ]
-# All are in each other's way.
+# Each is in the range of another one's jump.
 off
-check "one of them gets its jump" event_with_jump one vfs_read
-check "list says so" grep -q 'OPTIMIZED' $KPROBES/list
-check "sites says so" grep -q 'kind=optimized.*opt=live why=-' $KPROBES/sites
+check "one of them gets a jump" event_with_jump one vfs_read
+check "list shows it" grep -q 'OPTIMIZED' $KPROBES/list
+check "sites shows it" grep -q 'kind=optimized.*opt=live why=-' $KPROBES/sites
 check "2 is refused" sh -c "! echo 2 >$SWITCH"
 check "and changes nothing" grep -qx 1 $SWITCH
 check "it is switched off" sh -c "echo 0 >$SWITCH"
 check "no jump is left" [ "$(live)" -eq 0 ]
-check "sites knows why" grep -q 'opt=prepared why=switched-off' $KPROBES/sites
+check "sites shows the reason" grep -q 'opt=prepared why=switched-off' $KPROBES/sites
 check "reading changes nothing" sh -c "grep -qx 0 $SWITCH && grep -qx 0 $SWITCH"
 echo 1 >$SWITCH
 check "the jump comes back" until_live 1
 echo 0 >$KPROBES/enabled
-check "not when all are switched off" [ "$(live)" -eq 0 ]
+check "there is none while all probes are switched off" [ "$(live)" -eq 0 ]
 echo 1 >$KPROBES/enabled
-check "but afterwards" until_live 1
+check "it comes back afterwards" until_live 1
 check "the pages have a symbol" grep -q kprobe_optinsn_page /proc/kallsyms
 
-# The same function with a tracer on it, which changes the text in front.
+# The same function with a tracer on it, which changes the text before the probe.
 PLACE=$(cat /tmp/place)
 live_and_hit() {
 	echo >$TRACING/trace
@@ -110,19 +110,20 @@ while_doing readers
 check "probes come and go while sites are read" probe_comes_and_goes 10
 stop_doing
 show cat /tmp/bad
-check "each line was whole" [ ! -s /tmp/bad ]
+check "each line was complete" [ ! -s /tmp/bad ]
 
-hotplug() { echo 0 >/sys/devices/system/cpu/cpu1/online && echo 1 >/sys/devices/system/cpu/cpu1/online; }
+CPU=/sys/devices/system/cpu/cpu1/online
+hotplug() { echo 0 >$CPU && echo 1 >$CPU; }
 tracepoints() { echo 1 >$TRACING/events/sched/enable && echo 0 >$TRACING/events/sched/enable; }
 tracer() { echo function >$TRACING/current_tracer && echo nop >$TRACING/current_tracer; }
 modules() { modprobe kprobe_test_target && rmmod kprobe_test_target; }
 while_doing hotplug tracepoints tracer modules
-check "probes come and go while all else changes the text" probe_comes_and_goes 4
+check "probes come and go while the text is changed by others" probe_comes_and_goes 4
 stop_doing
 hotplug
 check "no probe is left" no_probes
 
-# Every instruction of a function in a module, and the module goes.
+# Every instruction of a function in a module, which is then unloaded.
 modprobe kprobe_test_target
 i=0 got=0 total=0
 while [ $i -lt 48 ]; do
@@ -146,8 +147,8 @@ while [ $i -lt 48 ]; do
 done 2>/dev/null
 check "probes in the module were optimized" [ $got -ge 1 ]
 
-# It goes before the jump is there: while its probe is on a queue, as no grace period
-# ends; and at other times by chance.
+# The module is unloaded before the jump is written: while its probe is queued, because
+# no grace period ends; and at other, random times.
 HOLD=/sys/module/kprobe_test_driver/parameters/hold
 modprobe kprobe_test_driver
 taskset -p 1 $$ >/dev/null
@@ -161,11 +162,11 @@ while [ $i -lt 24 ]; do
 		echo 1 >$TRACING/events/opt/one/enable || ok=
 	[ $((i % 4)) -eq 0 ] || usleep $((i % 12 * 10000))
 	sed -n 's/.* opt=\([a-z]*\) .*/\1/p' $KPROBES/sites >>/tmp/states
-	# Before the module, or behind it.
+	# Before the module, or after it.
 	[ $((i % 4)) -ne 3 ] || off
 	rmmod kprobe_test_target || ok=
 	[ $((i % 4)) -eq 3 ] || grep -q GONE $KPROBES/list || ok=
-	# What the worker would do to it, or to those who now have its memory.
+	# Let the worker run, which must not touch the memory that was the module's.
 	[ $((i % 3)) -ne 0 ] || settle
 	[ $((i % 2)) -ne 0 ] || modprobe kprobe_test_target
 	off
@@ -174,11 +175,11 @@ while [ $i -lt 24 ]; do
 	i=$((i + 1))
 done
 show sh -c "sort /tmp/states | uniq -c"
-check "the module goes before the jump is there" [ "$ok" ]
-check "some were on a queue" grep -q 'queued\|waiting' /tmp/states
-check "and some were not" grep -q live /tmp/states
+check "the module unloads before the jump is written" [ "$ok" ]
+check "some probes were queued" grep -q 'queued\|waiting' /tmp/states
+check "and some had a jump" grep -q live /tmp/states
 settle
-# They are given back after a grace period.
+# Pages are freed after a grace period.
 i=0
 while [ "$(pages)" -gt "$pages" ] && [ $i -lt 500 ]; do
 	usleep 20000
@@ -189,15 +190,16 @@ taskset -p 3 $$ >/dev/null
 rmmod kprobe_test_driver
 [ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target
 
-# Into the middle of what a jump would overwrite.
+# Branches into the middle of what a jump would overwrite.
 if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	modprobe kprobe_test_driver
 	for what in text rodata data fixup table split whole.cold whole nothing; do
 		echo kprobe_test_into_$what >/sys/module/kprobe_test_driver/parameters/register
 		settle
 		case $what in
-		nothing) check "nothing leads there in the module" [ "$(live)" -eq 1 ] ;;
-		whole*)	check "nothing leads to $what, which was split" [ "$(live)" -eq 1 ] ;;
+		nothing) check "no branch in the module leads there" [ "$(live)" -eq 1 ] ;;
+		whole*)	check "nothing leads to $what, which was split" \
+				[ "$(live)" -eq 1 ] ;;
 		split)	check "the part split off may lead there" \
 				grep -q 'kprobe_test_into.*why=indirect-jump' $KPROBES/sites ;;
 		table)	check "the module's jump table may lead there" \
@@ -209,7 +211,7 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	done
 
 	# The text of a module is scanned in pieces, once while the module is loaded.
-	# map_of COUNT_FILE - optimizes a probe in the module; how often text was scanned.
+	# map_of NAME - optimize a probe in the module, and count how often text was scanned.
 	map_of() {
 		echo >$TRACING/trace
 		echo kprobe_test_into_nothing >/sys/module/kprobe_test_driver/parameters/register
@@ -219,7 +221,7 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 		grep -c ' scan: ' /tmp/map.$1 >/tmp/scans.$1 || :
 	}
 	reload() { rmmod kprobe_test_target && modprobe kprobe_test_target; }
-	check "the module comes again" reload
+	check "the module is reloaded" reload
 	echo 'p:map/scan kprobe_targets_scan_text locked=@text_mutex:x64' >>$EVENTS
 	echo 'r:map/begin arch_optimizer_begin again=$retval:u8' >>$EVENTS
 	echo 1 >$TRACING/events/map/enable
@@ -230,7 +232,7 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 		"grep ' scan: ' /tmp/map.first >/tmp/held && ! grep -v 'locked=0x0' /tmp/held"
 	map_of second
 	check "the next jump needs no scan" [ "$(cat /tmp/scans.second)" -eq 0 ]
-	check "the module comes once more" reload
+	check "the module is reloaded again" reload
 	map_of third
 	check "a module that was reloaded is scanned anew" \
 		cmp /tmp/scans.first /tmp/scans.third
@@ -239,8 +241,10 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	rmmod kprobe_test_driver
 fi
 
-# Every instruction of a function with a static key, which is switched meanwhile.
+# Every instruction of a function with a static key, which is switched in the meantime.
 key=/sys/module/kprobe_test_target/parameters/key
+# shows 0|1 - the function returns what the key is set to.
+shows() { [ "$(cat $key)" = "$(echo off on | cut -d ' ' -f $(($1 + 1)))" ]; }
 wrong=0 total=0 got=0 i=0
 while [ $i -lt 96 ]; do
 	for first in 0 1; do
@@ -248,14 +252,14 @@ while [ $i -lt 96 ]; do
 		echo "p:opt/one kprobe_test_target:kprobe_test_keyed+$i" 2>/dev/null >$EVENTS &&
 			echo 1 2>/dev/null >$TRACING/events/opt/one/enable || { off; continue; }
 		total=$((total + 1))
-		# While it waits, and when it has got its jump.
+		# While it waits, and when it has a jump.
 		echo $((1 - first)) >$key
-		[ "$(cat $key)" = "$(echo off on | cut -d ' ' -f $((2 - first)))" ] || wrong=$((wrong + 1))
+		shows $((1 - first)) || wrong=$((wrong + 1))
 		settle
 		got=$((got + $(live)))
 		for on in $first $((1 - first)); do
 			echo $on >$key
-			[ "$(cat $key)" = "$(echo off on | cut -d ' ' -f $((on + 1)))" ] || wrong=$((wrong + 1))
+			shows $on || wrong=$((wrong + 1))
 		done
 		off
 		[ "$(cat $key)" != wrong ] || wrong=$((wrong + 1))
