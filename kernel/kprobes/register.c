@@ -11,6 +11,7 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <kunit/static_stub.h>
 #include <linux/jump_label.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -37,6 +38,8 @@
  */
 void kprobe_wait_for_hits(void)
 {
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_wait_for_hits);
+
 	synchronize_rcu_expedited();
 	/* RCU does not know of breakpoints where it does not watch. */
 	kprobe_table_sync();
