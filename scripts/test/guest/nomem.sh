@@ -172,7 +172,7 @@ fail_in() {
 says() { dmesg | grep -q "$1"; }
 traced() { echo "$1" >>$TRACING/kprobe_events; }
 
-two_filters() {
+claim_and_kill_each() {
 	local nth=1 tried=0 bad=0
 	while [ $nth -lt 100 ]; do
 		modprobe kprobe_test_target
@@ -231,22 +231,28 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	check "with memory it is not" traced "r:nomem/ret __x64_sys_getsid"
 	check "it goes" traced "-:nomem/ret"
 
-	# Several at once: their addresses are collected first.
+	# Several at once: their addresses are collected first. Breakpoints cannot fail.
+	modprobe kprobe_test_target
+	check "a breakpoint, too" \
+		sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
 	check "allocations fail as probes are switched off" fail_in $FTRACE_ROOM
 	echo 0 >$KPROBES/enabled
 	fail_in none
 	check "that is reported" says 'Kprobes globally disabled, but [0-9]* of [0-9]* failed'
+	check "the breakpoint is off" [ "$(hits_of_call)" -eq 0 ]
 	echo 1 >$KPROBES/enabled
+	check "and on again" [ "$(hits_of_call)" -ge 1 ]
+	echo 1 >$DRIVER/unregister
 
-	# A user with a claim on the function leaves, its address stays in both filters,
-	# and then the module goes.
+	# A user with a claim on the function leaves, which cannot always be given up, and
+	# then the module goes.
 	rmmod kprobe_test_target 2>/dev/null
 	modprobe kprobe_test_target
 	check "an event in the module" traced "p:nomem/both kprobe_test_target:kprobe_test_fn"
 	check "it is enabled" sh -c "echo 1 >$TRACING/events/nomem/both/enable"
 	rmmod kprobe_test_target
 	echo 1 >$DRIVER/post
-	check "leaving with a claim, and the module goes: no failure is seen" two_filters
+	check "leaving with a claim, and the module goes: no failure is seen" claim_and_kill_each
 	echo 0 >$DRIVER/post
 	modprobe kprobe_test_target
 	check "nothing is called there" [ "$(hits_of_call)" -eq 0 ]
