@@ -58,7 +58,7 @@ struct kprobe_call *kprobe_call_of(const struct kprobe *p)
 
 /**
  * kprobe_call_end() - a call has no more use for its structures
- * @call: the call, which may have claimed none
+ * @call: the call, which has claimed at least one
  * @kps: structures that it may have claimed
  * @num: how many
  *
@@ -70,9 +70,6 @@ void kprobe_call_end(struct kprobe_call *call, struct kprobe **kps, int num)
 	int i;
 
 	lockdep_assert_held(&kprobe_mutex);
-
-	if (!call->nr)
-		return;
 
 	for (i = 0; i < num; i++) {
 		if (kps[i] && kps[i]->call == call)

@@ -14,26 +14,36 @@
 #include "register.h"
 
 /**
+ * kretprobe_resolve_blackpoints() - look up functions that the architecture excludes
+ * @points: the functions, of which the names are known
+ * @nr: how many
+ *
+ * Context: process context.
+ */
+void kretprobe_resolve_blackpoints(struct kretprobe_blackpoint *points, int nr)
+{
+	struct kprobe_where where;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		/* Some arrays count their terminator. */
+		if (!points[i].name)
+			continue;
+		if (!kprobe_address_resolve(NULL, points[i].name, 0, &where))
+			points[i].addr = (void *)where.addr;
+		else
+			pr_err("no symbol %s on the return probe blacklist\n", points[i].name);
+	}
+}
+
+/**
  * kretprobe_init() - look up the functions that the architecture excludes
  *
  * Context: early_initcall.
  */
 void __init kretprobe_init(void)
 {
-	struct kprobe_where where;
-	int i;
-
-	for (i = 0; i < kretprobe_blacklist_size; i++) {
-		struct kretprobe_blackpoint *point = &kretprobe_blacklist[i];
-
-		/* Some arrays count their terminator. */
-		if (!point->name)
-			continue;
-		if (!kprobe_address_resolve(NULL, point->name, 0, &where))
-			point->addr = (void *)where.addr;
-		else
-			pr_err("no symbol %s on the return probe blacklist\n", point->name);
-	}
+	kretprobe_resolve_blackpoints(kretprobe_blacklist, kretprobe_blacklist_size);
 }
 
 static bool is_blackpoint(unsigned long addr)

@@ -30,6 +30,7 @@ static inline int kretprobe_default_instances(void)
 #ifdef CONFIG_KRETPROBES
 
 void kretprobe_init(void);
+void kretprobe_resolve_blackpoints(struct kretprobe_blackpoint *points, int nr);
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 

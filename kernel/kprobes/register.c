@@ -11,6 +11,7 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <kunit/static_stub.h>
 #include <linux/jump_label.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -37,6 +38,8 @@
  */
 void kprobe_wait_for_hits(void)
 {
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_wait_for_hits);
+
 	/*
 	 * Expedited: thousands of one-by-one unregistrations would take minutes;
 	 * nohz_full users boot with rcupdate.rcu_normal=1.
@@ -235,13 +238,11 @@ struct kprobe_batch {
 
 /*
  * Each phase goes through all probes, but the batch is to fail as if each probe had
- * gone through all phases in its turn. So a failure counts only if it is further
- * to the front than the one known.
+ * gone through all phases in its turn. So after a failure, only the probes before it
+ * are looked at: a later failure is always further to the front.
  */
 static void batch_fail(struct kprobe_batch *b, int i, int err)
 {
-	if (i >= b->limit)
-		return;
 	b->limit = i;
 	b->err = err;
 }
@@ -536,7 +537,7 @@ static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 		if (r->linked) {
 			user_leaves(r->site, r->p, b->ops, &lists, reap);
 			kprobe_call_claim(b->call, r->p);
-		} else if (r->creator && r->site->state == KPROBE_SITE_NEW) {
+		} else if (r->creator) {
 			/* No hit can have found it, and no other user may. */
 			kprobe_site_reap(r->site);
 		}
@@ -572,17 +573,14 @@ static bool batch_vacate(struct kprobe_batch *b)
 	bool wait = false;
 	int i;
 
-	for_each_reg(i, r, b) {
-		if (r->where.kind == KPROBE_SITE_BREAKPOINT)
-			wait |= kprobe_opt_evict(r->where.addr);
-	}
+	/* The kind of a site is known only after its address has been vetted. */
+	for_each_reg(i, r, b)
+		wait |= kprobe_opt_evict(r->where.addr);
 	if (wait)
 		return true;
 
-	for_each_reg(i, r, b) {
-		if (r->where.kind == KPROBE_SITE_BREAKPOINT)
-			kprobe_opt_vacate(r->where.addr);
-	}
+	for_each_reg(i, r, b)
+		kprobe_opt_vacate(r->where.addr);
 
 	return false;
 }

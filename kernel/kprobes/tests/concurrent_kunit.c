@@ -4,10 +4,10 @@
  * known point, and the test then checks what the other one does.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/bug.h>
 #include <linux/completion.h>
-#include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -55,9 +55,10 @@ struct conc_test {
 	struct kretprobe	ra, rb;
 	struct kretprobe	*rps[2];
 	struct caller		first, second;
-	struct task_struct	*holder;
 	struct completion	held, release;
-	bool			may_go, first_over;
+	struct kunit		*test;
+	bool			holds;		/* the first call, in held_wait() */
+	bool			first_over;
 	unsigned int		hits, done_calls;
 };
 
@@ -114,6 +115,9 @@ static int caller_thread(void *data)
 	struct caller *c = data;
 	struct conc_test *t = c->t;
 
+	/* Stubs are in force for threads of the test only. */
+	if (c == &t->first && t->holds)
+		current->kunit_test = t->test;
 	c->ret = c->call(t);
 	/* The last thing that the other call does. */
 	c->clean = list_empty(&t->a.list) && list_empty(&t->ra.kp.list);
@@ -132,8 +136,6 @@ static void start(struct kunit *test, struct caller *c, int (*call)(struct conc_
 	c->task = kthread_create(caller_thread, c, "kp_conc_caller");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(c->task));
 	get_task_struct(c->task);
-	/* The thread that holds up a grace period has the last CPU. */
-	kthread_bind(c->task, cpumask_first(cpu_online_mask));
 	wake_up_process(c->task);
 }
 
@@ -277,63 +279,43 @@ static void concurrent_register_of_what_is_leaving(struct kunit *test)
 }
 
 /*
- * The first call is a registration that has failed. It is held while it waits for
- * possible hits.
+ * The first call is a registration that has failed, or one that unregisters. It is held
+ * before it waits for possible hits, with no lock held.
  */
-static int holder_thread(void *data)
+static void held_wait(void)
 {
-	struct conc_test *t = data;
-	unsigned long end = jiffies + AT_MOST;
-
-	preempt_disable();
-	complete(&t->held);
-	while (!READ_ONCE(t->may_go) && time_before(jiffies, end))
-		cpu_relax();
-	preempt_enable();
-	return 0;
+	complete(&now->held);
+	wait_for_completion_timeout(&now->release, AT_MOST);
+	kprobe_wait_for_hits();
 }
 
-static void hold_grace_periods(struct kunit *test)
+/* Start the first call, and return when it is held. */
+static void start_held(struct kunit *test, int (*call)(struct conc_test *t))
 {
 	struct conc_test *t = test->priv;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
-
-	t->holder = kthread_create(holder_thread, t, "kp_conc_holder");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(t->holder));
-	get_task_struct(t->holder);
-	kthread_bind(t->holder, cpumask_last(cpu_online_mask));
-	/* Stay on another CPU. */
-	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
-	wake_up_process(t->holder);
-	wait_for_completion(&t->held);
+	kunit_activate_static_stub(test, kprobe_wait_for_hits, held_wait);
+	t->holds = true;
+	start(test, &t->first, call);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&t->held, AT_MOST), 0);
+	/* All other waits are real ones. */
+	kunit_deactivate_static_stub(test, kprobe_wait_for_hits);
 }
 
-static void let_grace_periods_end(struct kunit *test)
+static void end_held(struct kunit *test)
 {
 	struct conc_test *t = test->priv;
 
-	WRITE_ONCE(t->may_go, true);
-	kthread_stop(t->holder);
-	put_task_struct(t->holder);
-	t->holder = NULL;
-	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(t->first_over));
+	complete(&t->release);
+	finish(test, &t->first);
 }
 
-static void wait_until_failed(struct kunit *test, struct kprobe *p)
+/* Its address was resolved, and will be cleared again; the site has no user any more. */
+static void expect_failed(struct kunit *test, struct kprobe *p)
 {
-	unsigned long end = jiffies + AT_MOST;
-
-	/* Its address was resolved, and is cleared again. */
-	while (time_before(jiffies, end)) {
-		scoped_guard(mutex, &kprobe_mutex) {
-			if (p->addr && !kprobe_site_of_user(p))
-				return;
-		}
-		schedule_timeout_uninterruptible(1);
-	}
-	KUNIT_FAIL(test, "the registration has not failed");
+	KUNIT_EXPECT_NOT_NULL(test, p->addr);
+	KUNIT_EXPECT_FALSE(test, registered(p));
 }
 
 static int register_in_vain(struct conc_test *t)
@@ -353,16 +335,12 @@ static void concurrent_unregister_of_what_failed(struct kunit *test)
 
 	set(&t->a, "kp_conc_one");
 	set(&t->b, "kp_conc_no_such_function");
-	hold_grace_periods(test);
-	start(test, &t->first, register_in_vain);
-	wait_until_failed(test, &t->a);
+	start_held(test, register_in_vain);
+	expect_failed(test, &t->a);
 
 	start(test, &t->second, unregister_a);
 	expect_waits(test, &t->second);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(t->first_over));
-
-	let_grace_periods_end(test);
-	finish(test, &t->first);
+	end_held(test);
 	finish(test, &t->second);
 	KUNIT_EXPECT_EQ(test, t->first.ret, -ENOENT);
 	KUNIT_EXPECT_TRUE(test, t->second.clean);
@@ -379,9 +357,8 @@ static void concurrent_register_of_what_failed(struct kunit *test)
 	expect_warning("kernel/kprobes/register.c:");
 	set(&t->a, "kp_conc_one");
 	set(&t->b, "kp_conc_no_such_function");
-	hold_grace_periods(test);
-	start(test, &t->first, register_in_vain);
-	wait_until_failed(test, &t->a);
+	start_held(test, register_in_vain);
+	expect_failed(test, &t->a);
 
 	/* By address: having both would be an error of its own. */
 	t->a.symbol_name = NULL;
@@ -389,8 +366,7 @@ static void concurrent_register_of_what_failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), -EINVAL);
 	KUNIT_EXPECT_MEMEQ(test, &t->a, &again, sizeof(again));
 
-	let_grace_periods_end(test);
-	finish(test, &t->first);
+	end_held(test);
 	KUNIT_EXPECT_EQ(test, t->first.ret, -ENOENT);
 	set(&t->a, "kp_conc_one");
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), 0);
@@ -502,17 +478,15 @@ static void concurrent_kretprobe_that_failed(struct kunit *test)
 	expect_warning("kernel/kprobes/register.c:");
 	set_ret(&t->ra, "kp_conc_one");
 	set_ret(&t->rb, "kp_conc_no_such_function");
-	hold_grace_periods(test);
-	start(test, &t->first, register_ret_in_vain);
-	wait_until_failed(test, &t->ra.kp);
+	start_held(test, register_ret_in_vain);
+	expect_failed(test, &t->ra.kp);
 
 	t->ra.kp.symbol_name = NULL;
 	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), -EINVAL);
 	start(test, &t->second, unregister_ret);
 	expect_waits(test, &t->second);
 
-	let_grace_periods_end(test);
-	finish(test, &t->first);
+	end_held(test);
 	finish(test, &t->second);
 	KUNIT_EXPECT_EQ(test, t->first.ret, -ENOENT);
 	KUNIT_EXPECT_TRUE(test, t->second.clean);
@@ -532,11 +506,8 @@ static void concurrent_kretprobe_that_is_leaving(struct kunit *test)
 	expect_warning("kernel/kprobes/register.c:");
 	set_ret(&t->ra, "kp_conc_one");
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&t->ra), 0);
-	/* To disarm it, some architectures stop the machine, which waits for the holder. */
-	KUNIT_ASSERT_EQ(test, disable_kretprobe(&t->ra), 0);
-	hold_grace_periods(test);
-	start(test, &t->first, unregister_ret);
-	wait_until_taken_out(test, &t->ra.kp);
+	start_held(test, unregister_ret);
+	KUNIT_EXPECT_FALSE(test, registered(&t->ra.kp));
 
 	t->ra.kp.addr = NULL;
 	t->ra.kp.flags = 0;
@@ -544,8 +515,7 @@ static void concurrent_kretprobe_that_is_leaving(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), -EINVAL);
 	KUNIT_EXPECT_MEMEQ(test, &t->ra, &before, sizeof(before));
 
-	let_grace_periods_end(test);
-	finish(test, &t->first);
+	end_held(test);
 	set_ret(&t->ra, "kp_conc_one");
 	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
@@ -569,6 +539,7 @@ static int concurrent_test_init(struct kunit *test)
 	t->rps[1] = &t->rb;
 	init_completion(&t->held);
 	init_completion(&t->release);
+	t->test = test;
 	test->priv = t;
 	now = t;
 	return 0;

@@ -843,6 +843,45 @@ static void optimizer_unregister_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
 }
 
+/*
+ * Init text is freed without being disarmed first. A probe there that has just been
+ * registered is in the queue.
+ */
+static void optimizer_kills_what_is_queued(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+	struct kprobe_site *site;
+	LIST_HEAD(revert);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+
+	/* With the mutex held, the worker cannot get at it. */
+	scoped_guard(mutex, &kprobe_mutex) {
+		site = site_of(&t->a.kp);
+		KUNIT_EXPECT_EQ(test, site->opt, KPROBE_OPT_LIVE);
+		list_move_tail(&site->head.op.list, &revert);
+		kprobe_opt_revert(&revert);
+		KUNIT_EXPECT_EQ(test, site->opt, KPROBE_OPT_PREPARED);
+		kprobe_opt_update(site, NULL);
+		KUNIT_EXPECT_EQ(test, site->opt, KPROBE_OPT_QUEUED);
+
+		kprobe_opt_kill(site);
+		KUNIT_EXPECT_EQ(test, site->opt, KPROBE_OPT_PREPARED);
+		KUNIT_EXPECT_EQ(test, site->opt_why, KPROBE_NOOPT_DISARMED);
+		KUNIT_EXPECT_TRUE(test, list_empty(&site->head.op.list));
+		/* Nothing is left to be cancelled. */
+		kprobe_opt_kill(site);
+		KUNIT_EXPECT_EQ(test, site->opt, KPROBE_OPT_PREPARED);
+		kprobe_opt_update(site, NULL);
+	}
+
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+}
+
 /* Not even hits after disable_kprobe() and before the text changes. */
 static void optimizer_reverts_disabled_probe(struct kunit *test)
 {
@@ -1021,6 +1060,7 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_text_changed_while_waiting),
 #endif
 	KUNIT_CASE(optimizer_unregister_at_once),
+	KUNIT_CASE(optimizer_kills_what_is_queued),
 	KUNIT_CASE(optimizer_reverts_disabled_probe),
 	KUNIT_CASE(optimizer_no_slot_leaks),
 	KUNIT_CASE(optimizer_does_without_slot),

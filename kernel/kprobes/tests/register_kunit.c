@@ -197,11 +197,36 @@ static int register_test_init(struct kunit *test)
 	return 0;
 }
 
+/* One backend unregisters what get_kprobe() has returned, which is nobody's probe. */
+static void register_keeps_sites_from_backends(struct kunit *test)
+{
+	struct reg_test *t = test->priv;
+	u32 (*volatile fn)(u32 v) = kp_reg_two;
+	struct kprobe *site;
+
+	t->a.symbol_name = "kp_reg_two";
+	t->a.pre_handler = count_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a), 0);
+	scoped_guard(preempt)
+		site = get_kprobe(t->a.addr);
+	KUNIT_EXPECT_PTR_NE(test, site, &t->a);
+
+	unregister_kprobe(NULL);
+	unregister_kprobe(site);
+	KUNIT_EXPECT_PTR_EQ(test, site->addr, t->a.addr);
+	KUNIT_EXPECT_EQ(test, fn(1), 6);
+	KUNIT_EXPECT_EQ(test, t->hits, 1);
+	unregister_kprobe(&t->a);
+	KUNIT_EXPECT_EQ(test, fn(1), 6);
+	KUNIT_EXPECT_EQ(test, t->hits, 1);
+}
+
 static struct kunit_case register_cases[] = {
 	KUNIT_CASE(register_operations_of_a_batch),
 	KUNIT_CASE(register_operations_if_one_is_refused),
 	KUNIT_CASE(register_operations_before_a_bad_one),
 	KUNIT_CASE(register_text_is_read_without_probes),
+	KUNIT_CASE(register_keeps_sites_from_backends),
 	{}
 };
 

@@ -19,7 +19,9 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
+#include "../kretprobe.h"
 #include "helpers.h"
 
 struct one {
@@ -716,6 +718,101 @@ static void return_stack_is_rewound(struct kunit *test)
 }
 #endif
 
+/*
+ * A function that calls itself more often than there are instances, also those of other
+ * CPUs. No entry handler, so that the shortest path is taken as long as there are some.
+ */
+
+static noinline __noclone notrace u32 kp_ret_deep(u32 left)
+{
+	u32 (*volatile fn)(u32 v) = kp_ret_deep;
+
+	KP_PADDING;
+	return left ? fn(left - 1) + 1 : 0;
+}
+
+#define DEPTH	10
+
+static const char * const deep_modes[] = { "breakpoint", "jump" };
+
+static void mode_to_desc(const char * const *mode, char *desc)
+{
+	strscpy(desc, *mode, KUNIT_PARAM_DESC_SIZE);
+}
+KUNIT_ARRAY_PARAM(deep_mode, deep_modes, mode_to_desc);
+
+static void return_deeper_than_the_pool(struct kunit *test)
+{
+	bool jump = test->param_value == &deep_modes[1];
+	struct one *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+	unsigned int missed, returns;
+	u32 first, second;
+
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	kprobe_test_allow_optimization(jump);
+	o->rp.kp.symbol_name = "kp_ret_deep";
+	o->rp.handler = one_return;
+	o->rp.maxactive = DEPTH - 2;
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&o->rp), 0);
+	wait_for_kprobe_optimizer();
+	scoped_guard(preempt) {
+		first = kp_ret_deep(DEPTH - 1);
+		missed = o->rp.nmissed;
+		/* All instances are free again. */
+		second = kp_ret_deep(DEPTH - 1);
+	}
+	returns = atomic_read(&o->returns);
+	unregister_kretprobe(&o->rp);
+	kprobe_test_allow_optimization(true);
+
+	KUNIT_EXPECT_EQ(test, first, DEPTH - 1);
+	KUNIT_EXPECT_EQ(test, second, DEPTH - 1);
+	KUNIT_EXPECT_EQ(test, o->rp.nmissed, 2 * missed);
+	KUNIT_EXPECT_EQ(test, returns, 2 * (DEPTH - missed));
+	/* Other pools have more instances than they were asked for. */
+	if (IS_ENABLED(CONFIG_KRETPROBE_POOL))
+		KUNIT_EXPECT_EQ(test, missed, 2);
+	else
+		KUNIT_EXPECT_LE(test, missed, 2);
+}
+
+/* Nobody looks at its returns. The other one's are reported as usual. */
+static void return_without_a_handler(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.symbol_name = "kp_ret_plain", .maxactive = 4 };
+	u32 (*volatile fn)(u32 v) = kp_ret_plain;
+	struct one *o = probe_one(test, "kp_ret_plain", 4);
+
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, fn(5), 17);
+	KUNIT_EXPECT_EQ(test, fn(6), 20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 2);
+	unregister_kretprobe(&o->rp);
+	KUNIT_EXPECT_EQ(test, fn(5), 17);
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 2);
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, rp.nmissed + o->rp.nmissed, 0);
+}
+
+/* The array of an architecture may have a terminator, and functions that are not built. */
+static void return_excluded_functions_are_looked_up(struct kunit *test)
+{
+	struct kretprobe_blackpoint points[] = {
+		{ "kp_ret_no_such_function" },
+		{ NULL },
+		{ "kp_ret_plain" },
+	};
+	struct kretprobe rp = { .kp.symbol_name = "kp_ret_plain" };
+
+	kretprobe_resolve_blackpoints(points, ARRAY_SIZE(points));
+	KUNIT_EXPECT_NULL(test, points[0].addr);
+	KUNIT_EXPECT_NULL(test, points[1].addr);
+	/* The address that a probe of it gets. */
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_PTR_EQ(test, points[2].addr, (void *)rp.kp.addr);
+	unregister_kretprobe(&rp);
+}
+
 static struct kunit_case return_cases[] = {
 	KUNIT_CASE_PARAM(return_address_is_replaced_in_its_slot, entry_gen_params),
 	KUNIT_CASE(return_task_dies_inside),
@@ -729,6 +826,9 @@ static struct kunit_case return_cases[] = {
 	KUNIT_CASE(return_of_checks_for_rcu),
 	KUNIT_CASE(return_rcu_does_not_watch_the_return),
 	KUNIT_CASE(return_stack_is_rewound),
+	KUNIT_CASE_PARAM(return_deeper_than_the_pool, deep_mode_gen_params),
+	KUNIT_CASE(return_without_a_handler),
+	KUNIT_CASE(return_excluded_functions_are_looked_up),
 	{}
 };
 

@@ -34,6 +34,8 @@ struct trace {
 enum inner_job { LOOK, LOOK_FROM_REGS, SLEEP };
 
 struct call {
+	/* The outermost of the three, or another function. */
+	u32			(*fn)(struct call *c);
 	enum inner_job		job;
 	unsigned long		*slot;
 	struct trace		trace;
@@ -100,7 +102,7 @@ static void * const nest_fn[] = { kp_ret_inner, kp_ret_middle, kp_ret_outer };
 
 static noinline u32 do_call(struct call *c)
 {
-	u32 (*volatile fn)(struct call *c) = kp_ret_outer;
+	u32 (*volatile fn)(struct call *c) = c->fn ?: kp_ret_outer;
 
 	return fn(c) + 1000;
 }
@@ -663,6 +665,108 @@ static void hooks_go_and_come_in_flight(struct kunit *test)
 	switch_in_flight(test, kinds, true);
 }
 
+/*
+ * One frame, and one return address, that is replaced three times: functions that end
+ * with a jump to the next one, hooked by a kretprobe, by function graph, and by another
+ * kretprobe. The frame alone does not tell which of the two kretprobes is meant.
+ */
+static noinline __noclone notrace u32 kp_ret_last(struct call *c)
+{
+	KP_PADDING;
+	return kp_ret_inner(c) + 10;
+}
+
+static noinline __noclone u32 kp_ret_next(struct call *c)
+{
+	return kp_ret_last(c);
+}
+
+static noinline __noclone notrace u32 kp_ret_first(struct call *c)
+{
+	KP_PADDING;
+	return kp_ret_next(c);
+}
+
+#define TAILS_RETURN	1011
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static int hook_tails(struct hook *h)
+{
+	struct kretprobe *rps[] = { &h->rp[0], &h->rp[1] };
+	int i, ret;
+
+	memset(h, 0, sizeof(*h));
+	h->rp[0].kp.symbol_name = "kp_ret_first";
+	h->rp[1].kp.symbol_name = "kp_ret_last";
+	for (i = 0; i < ARRAY_SIZE(rps); i++)
+		rps[i]->handler = k_return;
+	h->graph.entryfunc = g_entry;
+	h->graph.retfunc = g_return;
+	ret = ftrace_set_filter_ip(&h->graph.ops, ftrace_location((unsigned long)kp_ret_next),
+				   0, 0);
+	ret = ret ?: register_ftrace_graph(&h->graph);
+	return ret ?: register_kretprobes(rps, ARRAY_SIZE(rps));
+}
+
+static void unhook_tails(struct hook *h)
+{
+	struct kretprobe *rps[] = { &h->rp[0], &h->rp[1] };
+
+	unregister_kretprobes(rps, ARRAY_SIZE(rps));
+	g_off(h);
+}
+#else
+static int hook_tails(struct hook *h)
+{
+	return -EOPNOTSUPP;
+}
+
+static void unhook_tails(struct hook *h)
+{
+}
+#endif
+
+static void trace_of_one_frame(struct kunit *test)
+{
+	struct return_test *t = test->priv;
+	struct trace *asleep = &seen.at_entry[0], *now = &seen.at_entry[1];
+	unsigned int n;
+
+	if (!KPROBES_TEST_HAS_EXACT_TRACES || !kind_exists('g'))
+		kunit_skip(test, "needs KRETPROBE_NATIVE, an exact unwinder and function graph");
+
+	t->call.fn = kp_ret_last;
+	KUNIT_EXPECT_EQ(test, one_call(test, LOOK), TAILS_RETURN);
+	n = t->call.trace.n;
+	t->call.fn = kp_ret_first;
+	KUNIT_EXPECT_EQ(test, one_call(test, LOOK), TAILS_RETURN);
+	t->plain = t->call.trace;
+	if (t->plain.n != n)
+		kunit_skip(test, "the compiler has made no tail calls");
+	put_to_sleep(test, t);
+	look_at(t->task, asleep);
+	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), TAILS_RETURN);
+
+	KUNIT_ASSERT_EQ(test, hook_tails(&t->hook[0]), 0);
+	KUNIT_EXPECT_EQ(test, one_call(test, LOOK), TAILS_RETURN);
+	KUNIT_EXPECT_STREQ(test, seen.go, "kgk");
+	KUNIT_EXPECT_TRUE(test, same(&t->plain, &t->call.trace));
+	if (!same(&t->plain, &t->call.trace)) {
+		show(test, "without hooks", &t->plain);
+		show(test, "with hooks", &t->call.trace);
+	}
+
+	put_to_sleep(test, t);
+	look_at(t->task, now);
+	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), TAILS_RETURN);
+	unhook_tails(&t->hook[0]);
+	KUNIT_EXPECT_TRUE(test, same(asleep, now));
+	if (!same(asleep, now)) {
+		show(test, "asleep without hooks", asleep);
+		show(test, "asleep with hooks", now);
+	}
+}
+
 /* A running task is not unwound, since its stack changes. */
 static int busy_thread(void *data)
 {
@@ -722,6 +826,7 @@ static struct kunit_case return_trace_cases[] = {
 	KUNIT_CASE_PARAM(trace_from_the_trampoline, order_gen_params),
 	KUNIT_CASE_PARAM(trace_of_a_sleeping_task, order_gen_params),
 	KUNIT_CASE_PARAM(hooks_go_and_come_in_flight, order_gen_params),
+	KUNIT_CASE(trace_of_one_frame),
 	KUNIT_CASE(trace_of_a_running_task),
 	{}
 };

@@ -127,6 +127,27 @@ static void switch_off_and_on(struct kunit *test)
 	unregister_kprobe(&s->b.kp);
 }
 
+/* Calls in flight return through a trampoline that is itself probed. */
+static void switch_leaves_trampolines_on(struct kunit *test)
+{
+	struct switch_test *s = begin(test);
+	struct kprobe_site *site;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	scoped_guard(mutex, &kprobe_mutex) {
+		site = kprobe_site_at((unsigned long)s->a.kp.addr);
+		site->trampoline = true;
+	}
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+	scoped_guard(mutex, &kprobe_mutex)
+		site->trampoline = false;
+	unregister_kprobe(&s->a.kp);
+}
+
 static void switch_enable_while_off(struct kunit *test)
 {
 	struct switch_test *s = begin(test);
@@ -266,6 +287,30 @@ static void switch_text_whose_jumps_are_gone(struct kunit *test)
 	kill_range(test, false);
 }
 
+/* There is nothing to be removed from the text. And it may be freed in two parts. */
+static void switch_text_of_disabled_probes(struct kunit *test)
+{
+	struct switch_test *s = begin(test);
+	unsigned long addr;
+
+	s->a.kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_READY);
+	addr = (unsigned long)s->a.kp.addr;
+	kprobe_kill_range(addr, addr + 1);
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&s->a.kp));
+	kprobe_kill_range(addr, addr + 1);
+	KUNIT_EXPECT_TRUE(test, kprobe_gone(&s->a.kp));
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), -EINVAL);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
+	unregister_kprobe(&s->a.kp);
+	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
+	unregister_kprobe(&s->b.kp);
+	KUNIT_EXPECT_EQ(test, s->a.pre, 0);
+}
+
 #ifdef CONFIG_KRETPROBES
 
 #define NR_SLEEPERS	3
@@ -331,6 +376,8 @@ static void switch_test_exit(struct kunit *test)
 
 static struct kunit_case switch_cases[] = {
 	KUNIT_CASE_PARAM(switch_off_and_on, target_gen_params),
+	KUNIT_CASE_PARAM(switch_leaves_trampolines_on, target_gen_params),
+	KUNIT_CASE_PARAM(switch_text_of_disabled_probes, target_gen_params),
 	KUNIT_CASE_PARAM(switch_enable_while_off, target_gen_params),
 	KUNIT_CASE_PARAM(switch_enable_shared_while_off, target_gen_params),
 	KUNIT_CASE_PARAM(switch_disable_while_off, target_gen_params),

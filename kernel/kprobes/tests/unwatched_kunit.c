@@ -77,7 +77,7 @@ KUNIT_ARRAY_PARAM_DESC(target, targets, name);
 
 struct site_user {
 	struct kprobe	kp;
-	unsigned int	pre, post;
+	unsigned int	pre, post, faults;
 	unsigned int	unwatched;
 };
 
@@ -87,6 +87,9 @@ struct unwatched_test {
 	struct kretprobe	rp;
 #endif
 	unsigned int		returns;
+	/* The site of the users, and what a fault handler has returned. */
+	struct kprobe		*site;
+	int			handled;
 	/* What a watchpoint has seen. */
 	unsigned int		touched, unseen;
 	/* The thread while RCU is not watching it. */
@@ -216,6 +219,123 @@ static void unwatched_hits_are_missed(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, misses, 0);
 }
 
+/* Backends call these without knowing whether RCU is watching. */
+static notrace u32 call_handlers(u32 v)
+{
+	struct pt_regs regs = {};
+
+	kprobe_site_pre_handler(now->site, &regs);
+	kprobe_site_post_handler(now->site, &regs, 0);
+	now->handled = kprobe_site_fault_handler(now->site, &regs, 0);
+	return v;
+}
+
+static int count_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	struct site_user *u = container_of(p, struct site_user, kp);
+
+	u->faults++;
+	u->unwatched += !rcu_is_watching();
+	return 1;
+}
+
+static struct kprobe *site_probe(struct kprobe *p)
+{
+	/* The site stays while @p is registered. */
+	guard(preempt)();
+
+	return get_kprobe(p->addr);
+}
+
+/* Without its handler, a probed return trampoline would return to itself for ever. */
+static void as_trampoline(struct kprobe *p, bool on)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	kprobe_site_at((unsigned long)p->addr)->trampoline = on;
+}
+
+static void handlers_are_called_where_rcu_watches(struct kunit *test)
+{
+	const struct target *t = &targets[FTRACE];
+	struct unwatched_test *u = test->priv;
+	struct site_user *p = &u->user[1];
+
+	skip_if_absent(test, t);
+	if (!IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
+		kunit_skip(test, "needs fault handlers");
+	p->kp.fault_handler = count_fault;
+	KUNIT_ASSERT_EQ(test, register_users(test, t, 2, true), 0);
+	u->site = site_probe(&p->kp);
+
+	KUNIT_EXPECT_EQ(test, call_unwatched(call_handlers, 7), 7);
+	KUNIT_EXPECT_EQ(test, p->pre + p->post + p->faults, 0);
+	KUNIT_EXPECT_EQ(test, u->handled, 0);
+	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
+	KUNIT_EXPECT_EQ(test, misses_of(&p->kp, KPROBE_MISS_RCU), 1);
+
+	scoped_guard(preempt)
+		call_handlers(7);
+	KUNIT_EXPECT_EQ(test, p->pre, 1);
+	KUNIT_EXPECT_EQ(test, p->post, 1);
+	KUNIT_EXPECT_EQ(test, p->faults, 1);
+	KUNIT_EXPECT_EQ(test, u->handled, 1);
+	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
+	KUNIT_EXPECT_EQ(test, p->unwatched, 0);
+
+	as_trampoline(&p->kp, true);
+	KUNIT_EXPECT_EQ(test, call_unwatched(call_handlers, 7), 7);
+	as_trampoline(&p->kp, false);
+	KUNIT_EXPECT_EQ(test, p->pre, 2);
+	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
+	KUNIT_EXPECT_EQ(test, p->unwatched, 3);
+	unregister_users(test, t);
+}
+
+#ifdef CONFIG_OPTPROBES
+static notrace u32 call_opt_pre_handler(u32 v)
+{
+	struct pt_regs regs = {};
+
+	opt_pre_handler(now->site, &regs);
+	return v;
+}
+
+/* Detours that cannot redirect call this. */
+static void opt_handlers_are_called_where_rcu_watches(struct kunit *test)
+{
+	const struct target *t = &targets[DETOUR];
+	struct unwatched_test *u = test->priv;
+	struct site_user *p = &u->user[0];
+
+	KUNIT_ASSERT_EQ(test, register_users(test, t, 2, false), 0);
+	u->site = site_probe(&p->kp);
+
+	KUNIT_EXPECT_EQ(test, call_unwatched(call_opt_pre_handler, 7), 7);
+	KUNIT_EXPECT_EQ(test, p->pre, 0);
+	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
+	KUNIT_EXPECT_EQ(test, misses_of(&p->kp, KPROBE_MISS_RCU), 1);
+
+	scoped_guard(preempt)
+		call_opt_pre_handler(7);
+	KUNIT_EXPECT_EQ(test, p->pre, 1);
+	KUNIT_EXPECT_EQ(test, u->user[1].pre, 1);
+	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
+
+	as_trampoline(&p->kp, true);
+	KUNIT_EXPECT_EQ(test, call_unwatched(call_opt_pre_handler, 7), 7);
+	as_trampoline(&p->kp, false);
+	KUNIT_EXPECT_EQ(test, p->pre, 2);
+	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
+	unregister_users(test, t);
+}
+#else
+static void opt_handlers_are_called_where_rcu_watches(struct kunit *test)
+{
+	kunit_skip(test, "needs OPTPROBES");
+}
+#endif
+
 #ifdef CONFIG_KRETPROBES
 static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -251,10 +371,126 @@ static void unwatched_returns_are_missed(struct kunit *test)
 	if (IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
 		KUNIT_EXPECT_EQ(test, u->returns, 0);
 }
+/* If the site has a jump, the short cut of its detour has to notice. */
+static void unwatched_entries_are_missed(struct kunit *test)
+{
+	struct unwatched_test *u = test->priv;
+	int i;
+
+	u->rp.kp.symbol_name = "kp_unw_plain";
+	u->rp.handler = count_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&u->rp), 0);
+	wait_for_kprobe_optimizer();
+	if (!is_live(&u->rp.kp)) {
+		unregister_kretprobe(&u->rp);
+		kunit_skip(test, "needs a jump");
+	}
+	for (i = 0; i < CALLS; i++)
+		KUNIT_EXPECT_EQ(test, call_unwatched(kp_unw_plain, i), i + 3);
+	KUNIT_EXPECT_EQ(test, misses_of(&u->rp.kp, KPROBE_MISS_RCU), CALLS);
+	KUNIT_EXPECT_EQ(test, u->rp.kp.nmissed + u->rp.nmissed, CALLS);
+	KUNIT_EXPECT_EQ(test, u->returns, 0);
+	KUNIT_EXPECT_EQ(test, kp_unw_plain(1), 4);
+	KUNIT_EXPECT_EQ(test, u->returns, 1);
+	unregister_kretprobe(&u->rp);
+}
+
+/* Its probe leaves before it returns, while RCU is not watching. */
+static noinline __noclone notrace u32 kp_unw_forgotten(u32 v)
+{
+	KP_PADDING;
+	unregister_kretprobe(&now->rp);
+	local_irq_disable();
+	ct_idle_enter();
+	return v + 9;
+}
+
+static void unwatched_returns_of_nobody(struct kunit *test)
+{
+	u32 (*volatile fn)(u32 v) = kp_unw_forgotten;
+	struct unwatched_test *u = test->priv;
+	u32 ret;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
+		kunit_skip(test, "needs KRETPROBE_NATIVE");
+
+	u->rp.kp.symbol_name = "kp_unw_forgotten";
+	u->rp.handler = count_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&u->rp), 0);
+	ret = fn(1);
+	ct_idle_exit();
+	local_irq_enable();
+	KUNIT_EXPECT_EQ(test, ret, 10);
+	KUNIT_EXPECT_EQ(test, u->returns + u->rp.nmissed, 0);
+}
 #else
 static void unwatched_returns_are_missed(struct kunit *test)
 {
 	kunit_skip(test, "needs KRETPROBES");
+}
+
+static void unwatched_entries_are_missed(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBES");
+}
+
+static void unwatched_returns_of_nobody(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBES");
+}
+#endif
+
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+static noinline __noclone notrace u32 kp_unw_sleeps(struct kp_sleeper *s)
+{
+	KP_PADDING;
+	return kp_sleep(s);
+}
+
+/* A call that another task is in. */
+static struct task_struct *walked;
+static struct kretprobe_instance *walked_ri;
+static unsigned long walked_ret;
+
+static int note_instance(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	walked_ri = ri;
+	return 0;
+}
+
+static notrace u32 walk(u32 v)
+{
+	struct llist_node *cur = NULL;
+
+	walked_ret = kretprobe_find_ret_addr(walked, walked_ri->fp, &cur);
+	return v + !!cur;
+}
+
+/* The instances of another task may be freed. */
+static void unwatched_walk_finds_nothing(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp.symbol_name	= "kp_unw_sleeps",
+		.entry_handler	= note_instance,
+		.maxactive	= 1,
+	};
+	struct kp_sleeper s;
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_ASSERT_EQ(test, kp_sleeper_start(&s, kp_unw_sleeps), 0);
+	walked = s.task;
+	KUNIT_EXPECT_EQ(test, call_unwatched(walk, 7), 7);
+	KUNIT_EXPECT_EQ(test, walked_ret, 0);
+	KUNIT_EXPECT_EQ(test, walk(7), 8);
+	KUNIT_EXPECT_NE(test, walked_ret, 0);
+	KUNIT_EXPECT_FALSE(test, kp_is_return_hook(walked_ret));
+	KUNIT_EXPECT_EQ(test, kp_sleeper_wake(&s), KP_SLEEPER_RETURNS);
+	unregister_kretprobe(&rp);
+}
+#else
+static void unwatched_walk_finds_nothing(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBES, and not on rethook");
 }
 #endif
 
@@ -455,7 +691,12 @@ static int unwatched_test_init(struct kunit *test)
 
 static struct kunit_case unwatched_cases[] = {
 	KUNIT_CASE_PARAM(unwatched_hits_are_missed, target_gen_params),
+	KUNIT_CASE(handlers_are_called_where_rcu_watches),
+	KUNIT_CASE(opt_handlers_are_called_where_rcu_watches),
 	KUNIT_CASE(unwatched_returns_are_missed),
+	KUNIT_CASE(unwatched_entries_are_missed),
+	KUNIT_CASE(unwatched_returns_of_nobody),
+	KUNIT_CASE(unwatched_walk_finds_nothing),
 	KUNIT_CASE_PARAM(unwatched_hits_touch_nothing_unseen, target_gen_params),
 	KUNIT_CASE_PARAM(unwatched_nested_hits_touch_nothing_unseen, target_gen_params),
 	KUNIT_CASE(unwatched_returns_touch_nothing_unseen),

@@ -225,6 +225,14 @@ static void walk_calls_of_another_task(struct kunit *test)
 	stale.next = &outer.ri->llist;
 	cur = &stale;
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
+
+	/* The newest call belongs to another task, so the walk does not get to the cursor. */
+	cur = &inner.ri->llist;
+	inner.ri->task = current;
+	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
+	inner.ri->task = w.task;
+	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur),
+				       call_outer));
 	cur = NULL;
 
 	/* The older call belongs to another task. */

@@ -144,6 +144,8 @@ check "leaving a module that goes: no failure is seen" leave_and_kill_each
 # fail_in FUNCTION... - fail allocations in these functions and in all that are linked
 # between them, as the compiler may have inlined one. Or none. A function that ends with
 # a call is no longer on the stack then, so the one that it calls has to be named, too.
+# KINDS selects which kinds of allocations.
+KINDS='failslab fail_page_alloc'
 fail_in() {
 	local kind range
 	range=$(awk -v names=" $* " '
@@ -158,7 +160,7 @@ fail_in() {
 	for kind in failslab fail_page_alloc; do
 		cd /sys/kernel/debug/$kind || return 1
 		echo 0 >probability
-		if [ "$1" != none ]; then
+		if [ "$1" != none ] && [ -z "${KINDS##*$kind*}" ]; then
 			echo -1 >./times
 			echo "${range% *}" >require-start
 			echo "${range#* }" >require-end
@@ -170,8 +172,30 @@ fail_in() {
 }
 
 says() { dmesg | grep -q "$1"; }
-armed() { grep -c 'state=armed' $KPROBES/sites; }
+# Those of ftrace, since breakpoints cannot fail.
+armed() { grep -c 'kind=ftrace state=armed' $KPROBES/sites; }
 traced() { echo "$1" >>$TRACING/kprobe_events; }
+
+claim_and_kill_each() {
+	local nth=1 tried=0 bad=0
+	while [ $nth -lt 100 ]; do
+		modprobe kprobe_test_target
+		[ "$(hits_of_call)" -eq 0 ] || bad=$((bad + 1))
+		echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || bad=$((bad + 1))
+		[ "$(hits_of_call)" -eq "$full" ] || bad=$((bad + 1))
+		nth_fails $nth write $DRIVER/unregister 1 || break
+		tried=$((tried + 1))
+		# If the write itself failed, the driver has not seen it.
+		echo 1 >$DRIVER/unregister
+		fail_in $FTRACE_ROOM || bad=$((bad + 1))
+		rmmod kprobe_test_target
+		fail_in none
+		nth=$((nth + 1))
+	done
+	rmmod kprobe_test_target
+	echo "    $tried allocations failed, $bad times something was wrong"
+	[ $tried -ge 1 ] && [ $nth -lt 100 ] && [ $bad -eq 0 ]
+}
 
 FTRACE_ROOM='kprobe_ftrace_kill kprobe_ftrace_arm kprobe_ftrace_disarm kprobe_ftrace_purge
 	arm_picked remove_picked'
@@ -193,6 +217,18 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 		says 'ranges of module kprobe_test_target stay on the blacklist'
 	fail_in none
 
+	# Until it is live, the module is on a list of those that are coming.
+	check "allocations fail as the module comes" fail_in kprobe_module_event
+	check "it comes all the same" modprobe kprobe_test_target
+	check "that it cannot be probed meanwhile is reported" \
+		says 'no probes in module kprobe_test_target while it is being loaded'
+	fail_in none
+	check "it can be probed now" \
+		sh -c "echo kprobe_test_target:kprobe_test_fn >$DRIVER/register"
+	check "the probe is hit" [ "$(hits_of_call)" -ge 1 ]
+	echo 1 >$DRIVER/unregister
+	check "it goes as usual" rmmod kprobe_test_target
+
 	check "allocations for return probes fail" fail_in register_kretprobe
 	check "a return probe is refused" sh -c \
 		"! echo r:nomem/ret __x64_sys_getsid >>$TRACING/kprobe_events"
@@ -200,11 +236,15 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	check "with memory it is not" traced "r:nomem/ret __x64_sys_getsid"
 	check "it goes" traced "-:nomem/ret"
 
-	# Several at once: their addresses are collected first.
+	# Several at once: their addresses are collected first. Breakpoints cannot fail.
+	modprobe kprobe_test_target
+	check "a breakpoint, too" \
+		sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
 	check "allocations fail as probes are switched off" fail_in $FTRACE_ROOM
 	echo 0 >$KPROBES/enabled
 	fail_in none
 	check "that is reported" says 'Kprobes globally disabled, but [0-9]* of [0-9]* failed'
+	check "the breakpoint is off" [ "$(hits_of_call)" -eq 0 ]
 	echo 1 >$KPROBES/enabled
 	echo 0 >$KPROBES/enabled
 	check "none is armed then" [ "$(armed)" -eq 0 ]
@@ -215,7 +255,25 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	check "none has been armed" [ "$(armed)" -eq 0 ]
 	echo 0 >$KPROBES/enabled
 	echo 1 >$KPROBES/enabled
-	check "with memory all are" [ "$(armed)" -eq 2 ]
+	check "with memory all are" [ "$(armed)" -eq "$(grep -c kind=ftrace $KPROBES/sites)" ]
+	check "and on again" [ "$(hits_of_call)" -ge 1 ]
+	echo 1 >$DRIVER/unregister
+
+	# A user with a claim on the function leaves, which cannot always be given up, and
+	# then the module goes.
+	rmmod kprobe_test_target 2>/dev/null
+	modprobe kprobe_test_target
+	check "an event in the module" traced "p:nomem/both kprobe_test_target:kprobe_test_fn"
+	check "it is enabled" sh -c "echo 1 >$TRACING/events/nomem/both/enable"
+	rmmod kprobe_test_target
+	echo 1 >$DRIVER/post
+	check "leaving with a claim, and the module goes: no failure is seen" claim_and_kill_each
+	echo 0 >$DRIVER/post
+	modprobe kprobe_test_target
+	check "nothing is called there" [ "$(hits_of_call)" -eq 0 ]
+	rmmod kprobe_test_target
+	check "the event goes" sh -c "echo 0 >$TRACING/events/nomem/both/enable"
+	check "it is removed" traced "-:nomem/both"
 
 	# A jump in a module needs to know where the module's branches lead.
 	check "the module comes for a jump" modprobe kprobe_test_target
@@ -227,6 +285,17 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 		settle
 		check "there is no jump" [ "$(live)" -eq "$before" ]
 		check "but hits" [ "$(hits_of_call)" -ge 1 ]
+		fail_in none
+		echo 1 >$DRIVER/unregister
+
+		# Small objects can be had, but not the pages of a map.
+		KINDS=fail_page_alloc
+		check "pages for a jump fail" fail_in $DETOURS
+		KINDS='failslab fail_page_alloc'
+		check "again a breakpoint" \
+			sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
+		settle
+		check "and no jump" [ "$(live)" -eq "$before" ]
 		fail_in none
 		echo 1 >$DRIVER/unregister
 		check "with memory" \

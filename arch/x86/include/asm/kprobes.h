@@ -151,7 +151,7 @@ static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
 #endif
 
 unsigned long kprobe_unwind_ip(unsigned long ip);
-unsigned long kprobe_unwind_trap_ip(unsigned long ip);
+unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 void arch_remove_kprobe(struct kprobe *p);

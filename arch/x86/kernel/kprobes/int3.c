@@ -108,29 +108,43 @@ unsigned long kprobe_unwind_ip(unsigned long ip)
 }
 NOKPROBE_SYMBOL(kprobe_unwind_ip);
 
+/*
+ * A value of orig_ax, which the entry of a breakpoint sets to -1 and nothing else uses: ip
+ * is where the program continues. Before that, it is the address after the breakpoint,
+ * which is the same address if the instruction has a single byte.
+ */
+#define ORIG_AX_CONTINUES	0x6b700cc3
+
+static nokprobe_inline void set_continues(struct pt_regs *regs)
+{
+	regs->orig_ax = ORIG_AX_CONTINUES;
+}
+
 /**
  * kprobe_unwind_trap_ip() - kprobe_unwind_ip() for registers saved by a breakpoint
  * @ip: from these registers
+ * @regs: the registers, or NULL while the entry of the exception has not completed them
  *
- * An NMI may come before there is a current probe, and a hit inside another one may never
- * set it. A probe that does not emulate its instruction leaves with the address of a
- * copy, so @ip shows that it has not left yet.
+ * An NMI may come before there is a current probe, or when there is none any more. And a
+ * hit inside another one may never be the current one.
  *
  * Context: any; preemption off.
  * Return: the address of the next instruction.
  */
-unsigned long kprobe_unwind_trap_ip(unsigned long ip)
+unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs)
 {
-	struct kprobe *p = find_breakpoint(ip - INT3_INSN_SIZE);
+	struct kprobe *p;
 
-	/* In a post handler, @ip is that of the next instruction, even after a step. */
-	if (p && p == raw_cpu_read(current_kprobe) &&
-	    raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_SSDONE)
+	if (regs && READ_ONCE(regs->orig_ax) == ORIG_AX_CONTINUES)
 		return ip;
-	if (p && (kprobe_is_boosted(p) || !kprobe_op_is_emulated(p->ainsn.op)))
-		return (unsigned long)p->addr;
 
-	return kprobe_unwind_ip(ip);
+	p = find_breakpoint(ip - INT3_INSN_SIZE);
+	/* Or its post handlers are running, which are to see the registers as they were. */
+	if (!p || (p == raw_cpu_read(current_kprobe) &&
+		   raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_SSDONE))
+		return ip;
+
+	return (unsigned long)p->addr;
 }
 NOKPROBE_SYMBOL(kprobe_unwind_trap_ip);
 
@@ -143,6 +157,7 @@ static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
 		regs->ip = (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET;
 	} else if (kprobe_op_is_emulated(p->ainsn.op)) {
 		kprobe_emulate(p, regs);
+		set_continues(regs);
 	} else {
 		kprobe_nesting_begin(p);
 		step_begin(p, regs, KPROBE_REENTER);
@@ -157,6 +172,7 @@ static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 		set_status(KPROBE_HIT_SSDONE);
 		kprobe_site_post_handler(p, regs, 0);
 	}
+	set_continues(regs);
 	reset_current_kprobe();
 }
 
@@ -200,10 +216,12 @@ static int kprobe_step_end(struct pt_regs *regs, unsigned long addr)
 		return 0;
 
 	leave_copy(p, regs);
-	if (kprobe_status() == KPROBE_REENTER)
+	if (kprobe_status() == KPROBE_REENTER) {
+		set_continues(regs);
 		kprobe_nesting_end();
-	else
+	} else {
 		hit_end(p, regs);
+	}
 	return 1;
 }
 NOKPROBE_SYMBOL(kprobe_step_end);
@@ -239,6 +257,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	/* Non-zero: the handler has set where execution continues. */
 	if (unlikely(kprobe_call_pre(p, regs))) {
 		kprobe_redirect(regs);
+		set_continues(regs);
 		reset_current_kprobe();
 	} else {
 		resume(p, regs);

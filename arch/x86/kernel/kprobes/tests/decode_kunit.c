@@ -93,6 +93,7 @@ static const struct row rows[] = {
 	REFUSE(BITS_64, EILSEQ, "callw", 0x66, 0xe8, 0, 0, 0, 0),
 	REFUSE(BITS_64, EILSEQ, "jmpw", 0x66, 0xe9, 0, 0, 0, 0),
 	REFUSE(BITS_64, EILSEQ, "jew near", 0x66, 0x0f, 0x84, 0, 0, 0, 0),
+	REFUSE(BITS_ANY, EILSEQ, "insertq", 0xf2, 0x0f, 0x78, 0xc1, 1, 2),
 	REFUSE(BITS_ANY, EILSEQ, "nop (0f 19)", 0x0f, 0x19, 0x40, 8),
 	REFUSE(BITS_ANY, EILSEQ, "nop (0f 1d)", 0x0f, 0x1d, 0x40, 8),
 	REFUSE(BITS_ANY, EILSEQ, "repnz cmovne (%eax),%eax", 0xf2, 0x0f, 0x45, 0x00),
@@ -156,6 +157,7 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, EOPNOTSUPP, "xbegin", 0xc7, 0xf8, 0, 0, 0, 0),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "xabort", 0xc6, 0xf8, 0),
 	REFUSE(BITS_64, EOPNOTSUPP, "eretu", 0xf3, 0x0f, 0x01, 0xca),
+	REFUSE(BITS_64, EOPNOTSUPP, "erets", 0xf2, 0x0f, 0x01, 0xca),
 	REFUSE(BITS_32, EOPNOTSUPP, "callw", 0x66, 0xe8, 0, 0),
 	REFUSE(BITS_64, EOPNOTSUPP, "rex2", 0xd5, 0x08, 0x01, 0xc0),
 	REFUSE(BITS_ANY, EOPNOTSUPP, "jew", 0x66, 0x74, 0),
@@ -276,6 +278,8 @@ static const struct row rows[] = {
 	ONLY(BITS_ANY, STEP_JMP, "jmp *8(%eax)", 0xff, 0x60, 8),
 	ONLY(BITS_ANY, CLI, "cli", 0xfa),
 	ONLY(BITS_ANY, STI, "sti", 0xfb, 0x90),
+	ONLY(BITS_ANY, STI, "sti before syscall", 0xfb, 0x0f, 0x05),
+	ONLY(BITS_ANY, STI, "sti before clac", 0xfb, 0x0f, 0x01, 0xca),
 	EXACT(BITS_ANY, PUSHF, true, 0, sizeof(long), "pushf", 0x9c),
 	EXACT(BITS_ANY, POPF, true, 0, 2, "popfw", 0x66, 0x9d),
 };
@@ -419,6 +423,32 @@ static void decode_copy_vectors(struct kunit *test)
 	}
 }
 
+/* REX2 has the first byte of the opcode in a bit. No kernel is compiled with it yet. */
+static void decode_rex2(struct kunit *test)
+{
+	static const struct {
+		u8	bytes[4];
+		u32	op;
+	} rows[] = {
+		{ { 0xd5, 0x08, 0x01, 0xc0 }, 0x01 },
+		{ { 0xd5, 0x88, 0xaf, 0xc0 }, OP_0F(0xaf) },
+		{ { 0xd5, 0x10, 0x90, 0x90 }, OP_NOP },
+	};
+	struct kprobe_insn ki;
+	int i;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "needs 64 bits");
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		memcpy(ki.bytes, rows[i].bytes, sizeof(rows[i].bytes));
+		KUNIT_ASSERT_EQ(test, kprobe_decode(&ki, sizeof(rows[i].bytes)), 0);
+		KUNIT_EXPECT_EQ(test, insn_op(&ki.insn), rows[i].op);
+		/* The last one exchanges two registers. */
+		KUNIT_EXPECT_FALSE(test, insn_is_nop(&ki.insn));
+	}
+}
+
 /* There is nothing after the text; and outside of text, no function. */
 static void decode_what_cannot_be_read(struct kunit *test)
 {
@@ -446,6 +476,7 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(decode_targets),
 	KUNIT_CASE(decode_copy),
 	KUNIT_CASE(decode_copy_vectors),
+	KUNIT_CASE(decode_rex2),
 	KUNIT_CASE(decode_what_cannot_be_read),
 	{}
 };

@@ -16,6 +16,7 @@
 #include <asm/segment.h>
 #include <asm/unwind.h>
 
+#include "../insn.h"
 #include "detours.h"
 
 struct trace {
@@ -90,12 +91,18 @@ static void stack_trace_in_handler(struct kunit *test)
 }
 
 #ifdef CONFIG_UNWINDER_ORC
-static unsigned long caller_of(struct kunit *test, unsigned long ip, void *sp)
+static unsigned long caller_of_fn(struct kunit *test, void *fn, unsigned long ip, void *sp)
 {
-	unsigned long start = (unsigned long)kpo_traced, size, into;
+	unsigned long start = (unsigned long)fn, size, into;
 
 	KUNIT_EXPECT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
+	start -= into;
 	return kp_unwound_caller(test, current, ip, sp, start, start + size);
+}
+
+static unsigned long caller_of(struct kunit *test, unsigned long ip, void *sp)
+{
+	return caller_of_fn(test, kpo_traced, ip, sp);
 }
 
 /* Stands for the frame of the test. */
@@ -122,18 +129,22 @@ static unsigned int unwind_detour(struct kunit *test, const struct kprobe *p,
 	const struct arch_optimized_insn *o = &op_at(p->addr)->optinsn;
 	unsigned int at, nr = 0;
 	struct insn insn;
-	int depth = 0;
+	/* Below the frame of the function: saved registers, and a copied call's push. */
+	int depth = 0, pushed = 0;
 
 	for (at = 0; at < o->end + JMP32_INSN_SIZE; at += insn.length, nr++) {
 		if (insn_decode_kernel(&insn, o->insn + at)) {
 			KUNIT_FAIL(test, "no instruction at %u", at);
 			break;
 		}
-		KUNIT_EXPECT_EQ_MSG(test, caller_of(test, (unsigned long)o->insn + at,
-						    (void *)top - depth),
+		KUNIT_EXPECT_EQ_MSG(test, caller_of_fn(test, p->addr,
+						       (unsigned long)o->insn + at,
+						       (void *)top - depth - pushed),
 				    somewhere(), "at %u", at);
 		if (at < o->to[0])
 			depth += kp_pushed_by(&insn);
+		else
+			pushed = insn.opcode.bytes[0] == OP_PUSH_I32 ? sizeof(long) : 0;
 	}
 	KUNIT_EXPECT_EQ(test, depth, 0);
 	return nr;
@@ -150,6 +161,42 @@ static void unwinds_from_every_instruction(struct kunit *test)
 	fill_stack(top, &p);
 	KUNIT_EXPECT_GT(test, unwind_detour(test, &p, top), 40);
 	unregister_kprobe(&p);
+}
+
+/* Known to objtool. The copy of the call pushes what it returns to, and jumps. */
+asm(".pushsection .text\n"
+	".globl kpo_calling\n"
+	".type kpo_calling, @function\n"
+	"kpo_calling:\n"
+	ASM_ENDBR
+	"	lea 1(%rax), %rax\n"
+	"	call kpo_callee\n"
+	ASM_RET
+	".size kpo_calling, . - kpo_calling\n"
+	".popsection\n");
+void kpo_calling(void);
+STACK_FRAME_NON_STANDARD_FP(kpo_calling);
+
+static void unwinds_from_copied_call(struct kunit *test)
+{
+	struct kp_watch w = {
+		.kp = { .symbol_name = "kpo_calling", .pre_handler = kp_watch_pre },
+	};
+	unsigned long stack[64] = {}, *top = stack + 48;
+	struct kprobe_detour_place place;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_calling, 5), 106);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	fill_stack(top, &w.kp);
+	KUNIT_EXPECT_GT(test, unwind_detour(test, &w.kp, top), 40);
+
+	/* The text itself is no detour. */
+	scoped_guard(preempt)
+		KUNIT_EXPECT_FALSE(test, kprobe_detour_place((unsigned long)w.kp.addr, &place));
+	unregister_kprobe(&w.kp);
 }
 
 /* Known to objtool, and with something on its stack at the jump. */
@@ -264,6 +311,7 @@ static struct kunit_case detour_trace_cases[] = {
 	KUNIT_CASE(stack_trace_in_handler),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(unwinds_from_every_instruction),
+	KUNIT_CASE(unwinds_from_copied_call),
 	KUNIT_CASE(unwinds_from_hop),
 	KUNIT_CASE(trace_is_not_reliable),
 #ifdef KPROBE_DETOURS_OF_RETURNS

@@ -5,6 +5,7 @@
 
 #include <kunit/test.h>
 #include <linux/irq_work.h>
+#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/mman.h>
 #include <linux/pgtable.h>
@@ -12,6 +13,7 @@
 
 #include <asm/alternative.h>
 #include <asm/asm.h>
+#include <asm/segment.h>
 #include <asm/smap.h>
 #include <asm/trapnr.h>
 
@@ -356,6 +358,79 @@ static void handler_trap_goes_to_its_probe(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
 }
 
+/* Of what the die chain reports, only a trap of kernel code in a hit is for a handler. */
+struct offered {
+	const char	*name;
+	unsigned long	val;
+	int		trapnr;
+	bool		user;
+	int		ret;
+};
+
+static const struct offered offers[] = {
+	{ "divide error",		DIE_TRAP,  X86_TRAP_DE, false, NOTIFY_STOP },
+	{ "no trap",			DIE_DEBUG, X86_TRAP_DE, false, NOTIFY_DONE },
+	{ "trap of a program",		DIE_TRAP,  X86_TRAP_DE, true,  NOTIFY_DONE },
+	{ "double fault",		DIE_TRAP,  X86_TRAP_DF, false, NOTIFY_DONE },
+};
+KUNIT_ARRAY_PARAM_DESC(offered, offers, name);
+
+static const struct offered *offer;
+static int offer_ret;
+
+/* A handler that divides by zero at an address without a fixup, as far as one can tell. */
+static int offer_trap(const struct pt_regs *now)
+{
+	struct pt_regs regs = *now;
+	struct die_args args = { .regs = &regs, .trapnr = offer->trapnr };
+
+	if (offer->user)
+		regs.cs = __USER_CS;
+	return kprobe_exceptions_notify(NULL, offer->val, &args);
+}
+
+static int offering_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	offer_ret = offer_trap(regs);
+	return 0;
+}
+
+static int settle_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	atomic_inc(&container_of(p, struct kp_watch, kp)->faults);
+	return 1;
+}
+
+static void only_traps_of_hits_are_offered(struct kunit *test)
+{
+	struct kp_watch w = {
+		.kp = {
+			.addr = AT(mov),
+			.pre_handler = offering_pre,
+			.fault_handler = settle_fault,
+		},
+	};
+	struct pt_regs regs = { .cs = __KERNEL_CS, .ip = (unsigned long)w.kp.addr };
+
+	offer = test->param_value;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_run(kpx_mov, 4), 7);
+	KUNIT_EXPECT_EQ(test, offer_ret, offer->ret);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), offer->ret == NOTIFY_STOP);
+
+	/* Outside of a hit, and in the handler of nothing. */
+	KUNIT_EXPECT_EQ(test, offer_trap(&regs), NOTIFY_DONE);
+	scoped_guard(preempt)
+		offer_ret = offer_trap(&regs);
+	KUNIT_EXPECT_EQ(test, offer_ret, NOTIFY_DONE);
+	kprobe_busy_begin();
+	offer_ret = offer_trap(&regs);
+	kprobe_busy_end();
+	KUNIT_EXPECT_EQ(test, offer_ret, NOTIFY_DONE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), offer->ret == NOTIFY_STOP);
+	unregister_kprobe(&w.kp);
+}
+
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
 static atomic_t reported, own_faults, irq_faults;
 
@@ -425,6 +500,7 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_handler_of_step, fault_action_gen_params),
 	KUNIT_CASE(handler_fault_goes_to_its_probe),
 	KUNIT_CASE_PARAM(handler_trap_goes_to_its_probe, handler_trap_gen_params),
+	KUNIT_CASE_PARAM(only_traps_of_hits_are_offered, offered_gen_params),
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
 	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
 #endif

@@ -279,6 +279,51 @@ static void redirection_into_replaced_instructions(struct kunit *test)
 	unregister_kprobe(&target);
 }
 
+static unsigned long avoided(unsigned long ip)
+{
+	struct pt_regs regs = { .ip = ip };
+
+	guard(preempt)();
+
+	kprobe_avoid_jump(&regs);
+	return regs.ip;
+}
+
+/* Only where the jump has replaced an instruction is there a copy to be executed. */
+static void redirection_near_a_jump(struct kunit *test)
+{
+	struct kprobe p = { .addr = AT(mov), .pre_handler = kpo_change_ax };
+	struct kprobe post = { .addr = AT(mov), .post_handler = kp_nothing_post };
+	const struct arch_optimized_insn *o;
+	unsigned long addr = (unsigned long)p.addr;
+	unsigned int i, next = 1;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(p.addr));
+	o = &op_at(p.addr)->optinsn;
+	KUNIT_EXPECT_GT(test, o->nr, 1);
+	KUNIT_EXPECT_GT(test, o->from[1], 1);
+
+	KUNIT_EXPECT_EQ(test, avoided(addr), addr);
+	for (i = 1; i < o->jump; i++) {
+		bool starts = next < o->nr && o->from[next] == i;
+
+		KUNIT_EXPECT_EQ(test, avoided(addr + i),
+				starts ? (unsigned long)o->insn + o->to[next] : addr + i);
+		next += starts;
+	}
+	KUNIT_EXPECT_EQ(test, avoided(addr + o->jump), addr + o->jump);
+
+	/* After a breakpoint the instructions are still in place. */
+	KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_FALSE(test, is_live(p.addr));
+	for (i = 0; i <= JMP32_INSN_SIZE; i++)
+		KUNIT_EXPECT_EQ(test, avoided(addr + i), addr + i);
+	unregister_kprobe(&post);
+	unregister_kprobe(&p);
+}
+
 /* The same from the fault handler of another probe's step. */
 FUNCTION(bad_load, "777: mov (%" R "ax), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
 	 _ASM_EXTABLE(777b, 1b));
@@ -337,6 +382,7 @@ static struct kunit_case handlers_cases[] = {
 	KUNIT_CASE(handler_changes_stack_pointer),
 	KUNIT_CASE(handler_sees_its_probe_and_cannot_move_ip),
 	KUNIT_CASE(redirection_into_replaced_instructions),
+	KUNIT_CASE(redirection_near_a_jump),
 	KUNIT_CASE(fault_redirection_into_replaced_instructions),
 	KUNIT_CASE(nested_hit_is_missed),
 	{}

@@ -16,10 +16,12 @@
 #include <linux/objtool.h>
 #include <linux/prandom.h>
 #include <linux/rcupdate.h>
+#include <linux/unaligned.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
+#include <asm/sections.h>
 #include <asm/segment.h>
 
 #include "detours.h"
@@ -658,6 +660,101 @@ static void sweep_is_repeated_after_kgdb(struct kunit *test)
 #endif
 
 /*
+ * Code that no compiler emits, and that is never executed. Initialized data is between the
+ * text and the init text of the kernel, and branches of 32 bits reach both.
+ */
+static u8 swept_code[16] = { 0x90 };
+
+enum swept_target { NO_TARGET, INSIDE, BEFORE, BEHIND, NO_TEXT, THUNK };
+
+struct swept_case {
+	const char		*name;
+	u8			code[3];
+	u8			len;
+	enum swept_target	target;		/* its displacement follows the code */
+	bool			last;		/* the code is the end of the function */
+	enum kprobe_swept	want;
+};
+
+static const struct swept_case swept_cases[] = {
+	{ "jmp inside", { 0xe9 }, 1, INSIDE, false, KPROBE_SWEPT_PLAIN },
+	{ "jmp to a function before", { 0xe9 }, 1, BEFORE, false, KPROBE_SWEPT_PLAIN },
+	{ "jmp to a function after", { 0xe9 }, 1, BEHIND, false, KPROBE_SWEPT_PLAIN },
+	{ "jmp out of the text", { 0xe9 }, 1, NO_TEXT, false, KPROBE_SWEPT_COMPUTED },
+	{ "jmp to a thunk", { 0xe9 }, 1, THUNK, false, KPROBE_SWEPT_COMPUTED },
+	{ "je inside", { 0x0f, 0x84 }, 2, INSIDE, false, KPROBE_SWEPT_PLAIN },
+	{ "je to a function", { 0x0f, 0x84 }, 2, BEFORE, false, KPROBE_SWEPT_PLAIN },
+	{ "je to a thunk", { 0x0f, 0x84 }, 2, THUNK, false, KPROBE_SWEPT_COMPUTED },
+	{ "call of a thunk", { 0xe8 }, 1, THUNK, false, KPROBE_SWEPT_PLAIN },
+	{ "jmp *%eax", { 0xff, 0xe0 }, 2, NO_TARGET, false, KPROBE_SWEPT_COMPUTED },
+	{ "jmp *(%eax)", { 0xff, 0x20 }, 2, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	{ "zero at the end", { 0x00 }, 1, NO_TARGET, true, KPROBE_SWEPT_PLAIN },
+	{ "two bytes of one at the end", { 0x90, 0x81, 0x00 }, 3, NO_TARGET, true,
+	  KPROBE_SWEPT_UNDECODED },
+	{ "one byte of one at the end", { 0xe9 }, 1, NO_TARGET, true,
+	  KPROBE_SWEPT_UNDECODED },
+};
+KUNIT_ARRAY_PARAM_DESC(swept_case, swept_cases, name);
+
+#ifdef CONFIG_MITIGATION_RETPOLINE
+static unsigned long thunk(struct kunit *test)
+{
+	return (unsigned long)__x86_indirect_thunk_array;
+}
+#else
+static unsigned long thunk(struct kunit *test)
+{
+	kunit_skip(test, "needs MITIGATION_RETPOLINE");
+	return 0;
+}
+#endif
+
+static unsigned long swept_target(struct kunit *test, enum swept_target target)
+{
+	switch (target) {
+	case BEFORE:
+		return (unsigned long)kpo_callee;
+	case BEHIND:
+		if (system_state >= SYSTEM_FREEING_INITMEM)
+			kunit_skip(test, "the init text has been freed");
+		return (unsigned long)_sinittext;
+	case NO_TEXT:
+		return (unsigned long)(swept_code + sizeof(swept_code));
+	case THUNK:
+		return thunk(test);
+	default:
+		return (unsigned long)swept_code;
+	}
+}
+
+/* As if it were the text of a module that was built without landing pads. */
+static void sweep_judges_branches(struct kunit *test)
+{
+	const struct swept_case *c = test->param_value;
+	unsigned long start = (unsigned long)swept_code, end = start + sizeof(swept_code), at;
+	struct kprobe_targets t = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
+	enum kprobe_swept found;
+
+	t.map = kunit_kzalloc(test, t.size / BITS_PER_BYTE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	memset(swept_code, 0x90, sizeof(swept_code));
+	memcpy(swept_code, c->code, c->len);
+	at = start + c->len;
+	if (c->target != NO_TARGET)
+		put_unaligned((s32)(swept_target(test, c->target) - (at + sizeof(s32))),
+			      (s32 *)at);
+	if (c->last)
+		end = at;
+
+	kprobe_test_lock();
+	mutex_lock(&text_mutex);
+	found = kprobe_targets_sweep(&t, start, end);
+	mutex_unlock(&text_mutex);
+	kprobe_test_unlock();
+	KUNIT_EXPECT_EQ(test, found, c->want);
+}
+
+/*
  * Xen
  */
 
@@ -708,7 +805,10 @@ static void no_jump_in_preemptible_hypercalls(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
 	wait_for_kprobe_optimizer();
+	/* Code without a name may belong to any function. */
+	KUNIT_EXPECT_TRUE(test, kprobe_in_preemptible_hcall((unsigned long)&w));
 	WRITE_ONCE(kprobe_test_as_xen_pv, false);
+	KUNIT_EXPECT_FALSE(test, kprobe_in_preemptible_hcall((unsigned long)&w));
 	KUNIT_EXPECT_FALSE(test, op_at(w.kp.addr)->kp.ainsn.boost);
 	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_ARCH);
@@ -871,6 +971,7 @@ static struct kunit_case optimize_cases[] = {
 #endif
 	KUNIT_CASE(sweep_reports_computed_jumps_of_modules),
 	KUNIT_CASE(sweep_is_repeated_after_kgdb),
+	KUNIT_CASE_PARAM(sweep_judges_branches, swept_case_gen_params),
 	KUNIT_CASE(no_jump_in_preemptible_hypercalls),
 	KUNIT_CASE(no_jump_over_trap),
 	KUNIT_CASE(no_jump_in_what_ends_detours),

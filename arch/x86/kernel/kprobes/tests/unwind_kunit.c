@@ -13,6 +13,7 @@
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <linux/sched.h>
+#include <linux/stacktrace.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -44,15 +45,41 @@ asm(".pushsection .text\n"
 	"	nop; nop; nop; nop\n"
 	ASM_RET
 	".size kpu_fn, . - kpu_fn\n"
+	".globl kpu_more\n"
+	".type kpu_more, @function\n"
+	"kpu_more:\n"
+	ASM_ENDBR
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	".globl kpu_pushf\n"
+	"kpu_pushf:\n"
+	ANNOTATE_NOENDBR
+	"	pushf\n"
+	".globl kpu_popf\n"
+	"kpu_popf:\n"
+	ANNOTATE_NOENDBR
+	"	popf\n"
+	"	lea 2(%rdi), %rax\n"
+	".globl kpu_leave\n"
+	"kpu_leave:\n"
+	ANNOTATE_NOENDBR
+	"	leave\n"
+	ASM_RET
+	".size kpu_more, . - kpu_more\n"
 	".globl kpu_end\n"
 	"kpu_end:\n"
 	ANNOTATE_NOENDBR
 	"	int3\n"
 	".popsection\n");
 asmlinkage long kpu_fn(long v);
+asmlinkage long kpu_more(long v);
 extern u8 kpu_pop[];
+extern u8 kpu_pushf[];
+extern u8 kpu_popf[];
+extern u8 kpu_leave[];
 extern u8 kpu_end[];
 STACK_FRAME_NON_STANDARD_FP(kpu_fn);
+STACK_FRAME_NON_STANDARD_FP(kpu_more);
 
 struct place {
 	const char	*name;
@@ -170,10 +197,6 @@ static int nothing(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static void begin(struct kunit *test, struct kprobe *p, const struct place *at)
 {
 	*p = (struct kprobe) { .addr = at->addr, .pre_handler = nothing };
@@ -267,82 +290,167 @@ static void unwind_one_byte_at_breakpoint(struct kunit *test)
 }
 
 /*
- * Without a current probe. Only a probe that emulates its instruction may have left with
- * the address after the breakpoint. With a post handler, the POP is emulated.
+ * Without a current probe. INT3 saves the address after it, whatever becomes of the hit,
+ * and the stack pointer of the instruction it replaces. If that is emulated, the same
+ * address remains, with another stack pointer.
  */
 static void unwind_trap_ip(struct kunit *test)
 {
 	struct kprobe boosted = { .addr = kpu_pop, .pre_handler = nothing };
-	struct kprobe emulated = { .addr = kpu_pop, .post_handler = nothing_after };
+	struct kprobe emulated = { .addr = kpu_pop, .post_handler = kp_nothing_post };
 	unsigned long pop = (unsigned long)kpu_pop, after;
+	struct pt_regs regs = { .orig_ax = -1 };
 
 	/* As a constant, the address after the breakpoint would count as a branch target. */
 	OPTIMIZER_HIDE_VAR(pop);
 	after = pop + INT3_INSN_SIZE;
 
-	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after), after);
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after, &regs), after);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&boosted), 0);
-	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after), pop);
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after, &regs), pop);
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after, NULL), pop);
 	unregister_kprobe(&boosted);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&emulated), 0);
-	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after), after);
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after, &regs), pop);
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after, NULL), pop);
 	unregister_kprobe(&emulated);
 }
 
-/* Its instruction of one byte cannot be emulated. */
-asm(".pushsection .text\n"
-	".globl kpu_framed\n"
-	".type kpu_framed, @function\n"
-	"kpu_framed:\n"
-	ASM_ENDBR
-	"	push %rbp\n"
-	"	mov %rsp, %rbp\n"
-	"	lea 2(%rdi), %rax\n"
-	".globl kpu_leave\n"
-	"kpu_leave:\n"
-	ANNOTATE_NOENDBR
-	"	leave\n"
-	ASM_RET
-	".size kpu_framed, . - kpu_framed\n"
-	".popsection\n");
-asmlinkage long kpu_framed(long v);
-extern u8 kpu_leave[];
-
-/* What kprobe_unwind_trap_ip() makes of the registers before and after the step. */
-static unsigned long ip_before, ip_after, unwound_before, unwound_after;
-
-static int note_before(struct kprobe *p, struct pt_regs *regs)
+static int redirect_past_it(struct kprobe *p, struct pt_regs *regs)
 {
-	ip_before = regs->ip;
-	unwound_before = kprobe_unwind_trap_ip(regs->ip);
+	regs->ip = (unsigned long)p->addr + INT3_INSN_SIZE;
+	return 1;
+}
+
+/* A breakpoint whose registers the test provides. */
+static void breakpoint(struct kunit *test, struct kprobe *p, struct pt_regs *regs,
+		       unsigned long *sp)
+{
+	unsigned long flags;
+
+	*regs = (struct pt_regs) {
+		.ip		= (unsigned long)p->addr + INT3_INSN_SIZE,
+		.cs		= __KERNEL_CS,
+		.sp		= (unsigned long)sp,
+		.orig_ax	= -1,
+	};
+	local_irq_save(flags);
+	KUNIT_EXPECT_EQ(test, kprobe_int3_handler(regs), 1);
+	local_irq_restore(flags);
+}
+
+/* When the exception returns, there is no current probe any more. */
+static void unwind_trap_ip_after_the_hit(struct kunit *test)
+{
+	struct kprobe emulated = { .addr = kpu_pop, .post_handler = kp_nothing_post };
+	struct kprobe redirected = { .addr = kpu_pop, .pre_handler = redirect_past_it };
+	unsigned long stack[2] = {}, pop = (unsigned long)kpu_pop, after;
+	struct pt_regs regs;
+
+	OPTIMIZER_HIDE_VAR(pop);
+	after = pop + INT3_INSN_SIZE;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&emulated), 0);
+	breakpoint(test, &emulated, &regs, stack);
+	unregister_kprobe(&emulated);
+	KUNIT_EXPECT_EQ(test, regs.ip, after);
+	KUNIT_EXPECT_EQ(test, regs.sp, (unsigned long)(stack + 1));
+	KUNIT_ASSERT_EQ(test, register_kprobe(&redirected), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after, &regs), after);
+
+	breakpoint(test, &redirected, &regs, stack);
+	KUNIT_EXPECT_EQ(test, regs.ip, after);
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(after, &regs), after);
+	unregister_kprobe(&redirected);
+}
+
+/* What the handlers of a probe see. */
+struct traced {
+	struct kprobe	kp;
+	unsigned long	pre[32], post[32];
+	unsigned int	nr_pre, nr_post;
+	/* What kprobe_unwind_ip() makes of the address after the breakpoint. */
+	unsigned long	ip_pre, ip_post, other_ip;
+};
+
+static int trace_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct traced *t = container_of(p, struct traced, kp);
+
+	t->nr_pre = stack_trace_save(t->pre, ARRAY_SIZE(t->pre), 0);
+	t->ip_pre = kprobe_unwind_ip((unsigned long)p->addr + INT3_INSN_SIZE);
+	t->other_ip = kprobe_unwind_ip((unsigned long)p->addr + 2);
 	return 0;
 }
 
-static void note_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static void trace_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
-	ip_after = regs->ip;
-	unwound_after = kprobe_unwind_trap_ip(regs->ip);
+	struct traced *t = container_of(p, struct traced, kp);
+
+	t->nr_post = stack_trace_save(t->post, ARRAY_SIZE(t->post), 0);
+	t->ip_post = kprobe_unwind_ip((unsigned long)p->addr + INT3_INSN_SIZE);
 }
 
-/* In the post handler, the instruction has been executed. */
-static void unwind_trap_ip_after_step(struct kunit *test)
-{
-	struct kprobe p = {
-		.addr = kpu_leave, .pre_handler = note_before, .post_handler = note_after,
-	};
-	unsigned long leave = (unsigned long)kpu_leave;
+struct handled {
+	const char	*name;
+	asmlinkage long	(*fn)(long v);
+	u8		*addr;		/* NULL: the entry */
+	const char	*mode;
+};
 
-	OPTIMIZER_HIDE_VAR(leave);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(kpu_leave)), "stepped");
-	KUNIT_EXPECT_EQ(test, kpu_framed(5), 7);
-	KUNIT_EXPECT_EQ(test, ip_before, leave + INT3_INSN_SIZE);
-	KUNIT_EXPECT_EQ(test, unwound_before, leave);
-	KUNIT_EXPECT_EQ(test, ip_after, leave + 1);
-	KUNIT_EXPECT_EQ(test, unwound_after, leave + 1);
-	unregister_kprobe(&p);
+static const struct handled handled[] = {
+	{ "push",	kpu_fn,		NULL,		"emulated" },
+	{ "pop",	kpu_fn,		kpu_pop,	"emulated" },
+	{ "pushf",	kpu_more,	kpu_pushf,	"emulated" },
+	{ "popf",	kpu_more,	kpu_popf,	"emulated" },
+	{ "leave",	kpu_more,	kpu_leave,	"stepped" },
+};
+KUNIT_ARRAY_PARAM_DESC(handled, handled, name);
+
+static noinline long call_handled(const struct handled *h)
+{
+	asmlinkage long (*volatile fn)(long v) = h->fn;
+
+	return fn(5) + 1;
+}
+
+/* The probed function is followed by its caller. */
+static void expect_caller(struct kunit *test, const unsigned long *entries, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (entries[i] >= (unsigned long)kpu_fn && entries[i] < (unsigned long)kpu_end)
+			break;
+	}
+	KUNIT_ASSERT_LT(test, i + 2, nr);
+	KUNIT_EXPECT_TRUE_MSG(test, kp_is_within(entries[i + 1], call_handled), "%pS after %pS",
+			      (void *)entries[i + 1], (void *)entries[i]);
+}
+
+static void unwind_one_byte_in_handlers(struct kunit *test)
+{
+	const struct handled *h = test->param_value;
+	struct traced *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	t->kp.addr = h->addr;
+	if (!h->addr)
+		t->kp.symbol_name = "kpu_fn";
+	t->kp.pre_handler = trace_pre;
+	t->kp.post_handler = trace_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t->kp), 0);
+	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(&op_at(t->kp.addr)->kp), h->mode);
+	KUNIT_EXPECT_EQ(test, call_handled(h), 8);
+	KUNIT_EXPECT_EQ(test, t->ip_pre, (unsigned long)t->kp.addr);
+	KUNIT_EXPECT_EQ(test, t->other_ip, (unsigned long)t->kp.addr + 2);
+	KUNIT_EXPECT_EQ(test, t->ip_post, (unsigned long)t->kp.addr + INT3_INSN_SIZE);
+	unregister_kprobe(&t->kp);
+
+	expect_caller(test, t->pre, t->nr_pre);
+	expect_caller(test, t->post, t->nr_post);
 }
 
 static struct kunit_case unwind_testcases[] = {
@@ -352,7 +460,8 @@ static struct kunit_case unwind_testcases[] = {
 #endif
 	KUNIT_CASE_PARAM(unwind_one_byte_at_breakpoint, place_gen_params),
 	KUNIT_CASE(unwind_trap_ip),
-	KUNIT_CASE(unwind_trap_ip_after_step),
+	KUNIT_CASE(unwind_trap_ip_after_the_hit),
+	KUNIT_CASE_PARAM(unwind_one_byte_in_handlers, handled_gen_params),
 	{}
 };
 
