@@ -80,18 +80,6 @@ static enum model_maybe conflicts(const struct model_state *s, enum model_where 
 	return model_wanted(s, t) ? YES : NO;
 }
 
-/* A failed allocation can leave a claim in force until the last post handler leaves. */
-static void forget_stale(struct model_state *s)
-{
-	enum model_where t;
-
-	for (t = 0; t < NR_SITES; t++) {
-		if (model_claims(s, t))
-			return;
-	}
-	memset(s->stale, 0, sizeof(s->stale));
-}
-
 /*
  * Update a site after a change of its users. With @arming, a wanted site becomes
  * armed; otherwise a wanted site keeps its state.
@@ -120,8 +108,8 @@ static void follow(struct model_state *s, enum model_where t, bool arming, bool 
 		s->armed[t] = MAYBE;
 		s->claimed[t] = MAYBE;
 		s->stale[t] = true;
+		s->left[t] = true;
 	}
-	forget_stale(s);
 }
 
 /* A site that was refused because of its post handlers is armed once they have left. */
@@ -145,10 +133,10 @@ static void pass_by(struct model_state *s, enum model_where t, bool failed)
 		s->armed[t] = MAYBE;
 		s->claimed[t] = MAYBE;
 		s->stale[t] = true;
+		s->left[t] = true;
 	} else if ((s->armed[t] == YES) != model_wanted(s, t)) {
 		s->armed[t] = MAYBE;
 	}
-	forget_stale(s);
 }
 
 /* The user has filled in a structure that is not registered. */
@@ -302,6 +290,7 @@ static bool item_is_second(const struct model_op *op, int i)
 static bool predict_unregister(struct model_state *s, const struct model_op *op,
 			       const struct model_overlap *over, char *why)
 {
+	bool leaves = false;
 	int i;
 
 	for (i = 0; i < op->n; i++) {
@@ -321,11 +310,16 @@ static bool predict_unregister(struct model_state *s, const struct model_op *op,
 			u->flags |= KPROBE_FLAG_DISABLED;
 			follow(s, item->where, false, op->failed);
 			arm_refused(s, item->where, op->failed);
+			leaves = true;
 		} else if (!item_is_second(op, i)) {
 			u->addr = (over->leaving | over->coming) & BIT(item->probe) &&
 				  u->addr ? MAYBE : NO;
 		}
 	}
+
+	/* Claims that an allocation that failed has left end when the next user leaves. */
+	if (leaves && !op->failed)
+		memset(s->stale, 0, sizeof(s->stale));
 	return true;
 }
 
