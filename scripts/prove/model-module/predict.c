@@ -161,12 +161,13 @@ static int item_error(const struct model_state *s, const struct model_op *op, in
 {
 	const struct model_item *item = &op->item[i];
 	const struct model_target *t = &model_targets[item->where];
-	const struct model_user *u = &s->user[item->probe];
+	const struct model_user *u;
 	bool addr;
 
 	if (item->probe == MODEL_NO_PROBE)
 		return -EINVAL;
 
+	u = &s->user[item->probe];
 	addr = u->addr == YES || (u->addr == MAYBE && op->err != -EINVAL);
 	/* It is in this array for the second time. */
 	if (u->age == s->age + 1 && u->registered)
@@ -295,11 +296,13 @@ static bool predict_unregister(struct model_state *s, const struct model_op *op,
 
 	for (i = 0; i < op->n; i++) {
 		const struct model_item *item = &op->item[i];
-		struct model_user *u = &s->user[item->probe];
-		bool again = over->coming & BIT(item->probe);
+		struct model_user *u;
+		bool again;
 
 		if (item->probe == MODEL_NO_PROBE)
 			continue;
+		u = &s->user[item->probe];
+		again = over->coming & BIT(item->probe);
 		if (item->linked && !again)
 			return because(why, "probe %u is in use after unregistering", item->probe);
 		if (item->running && !again)
