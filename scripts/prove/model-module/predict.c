@@ -81,6 +81,20 @@ static enum model_maybe conflicts(const struct model_state *s, enum model_where 
 }
 
 /*
+ * Claims that an allocation that failed has left end when the next user leaves, but for
+ * sites that could not be disarmed.
+ */
+static void forget_stale(struct model_state *s)
+{
+	enum model_where t;
+
+	for (t = 0; t < NR_SITES; t++) {
+		if (s->armed[t] == NO || model_wanted(s, t))
+			s->stale[t] = false;
+	}
+}
+
+/*
  * Update a site after a change of its users. With @arming, a wanted site becomes
  * armed; otherwise a wanted site keeps its state.
  * A site that is not wanted is disarmed.
@@ -136,6 +150,8 @@ static void pass_by(struct model_state *s, enum model_where t, bool failed)
 		s->left[t] = true;
 	} else if ((s->armed[t] == YES) != model_wanted(s, t)) {
 		s->armed[t] = MAYBE;
+		if (model_claims(s, t))
+			s->claimed[t] = MAYBE;
 	}
 }
 
@@ -201,6 +217,13 @@ static void add_user(struct model_state *s, const struct model_item *item)
 	u->slop = 0;
 }
 
+/* Without memory, a claim that was left before cannot be given up and refuses a new one. */
+static bool refused_by_stale(const struct model_state *s, const struct model_op *op,
+			     enum model_where t)
+{
+	return op->failed && op->err == -EBUSY && t < NR_SITES && s->stale[t];
+}
+
 /* The first @good probes are users already. */
 static bool register_allowed(const struct model_state *s, const struct model_op *op,
 			     const struct model_overlap *over, int good, int expected,
@@ -218,6 +241,8 @@ static bool register_allowed(const struct model_state *s, const struct model_op 
 		if (item->probe == MODEL_NO_PROBE)
 			continue;
 		if (op->err == -EINVAL && (over->leaving | over->coming) & BIT(item->probe))
+			return true;
+		if (refused_by_stale(s, op, item->where))
 			return true;
 		if (!op->err || !over->module || !model_targets[item->where].coming)
 			continue;
@@ -320,9 +345,8 @@ static bool predict_unregister(struct model_state *s, const struct model_op *op,
 		}
 	}
 
-	/* Claims that an allocation that failed has left end when the next user leaves. */
 	if (leaves && !op->failed)
-		memset(s->stale, 0, sizeof(s->stale));
+		forget_stale(s);
 	return true;
 }
 
@@ -348,7 +372,7 @@ static bool predict_enable(struct model_state *s, const struct model_op *op,
 	if (busy == YES)
 		err = -EBUSY;
 	if (op->err != err && !(busy == MAYBE && op->err == -EBUSY) &&
-	    !(op->failed && op->err == -ENOMEM))
+	    !(op->failed && op->err == -ENOMEM) && !refused_by_stale(s, op, u->where))
 		return because(why, "enabling should return %d, not %d", err, op->err);
 
 	if (op->err)
@@ -394,13 +418,17 @@ static bool predict_switch(struct model_state *s, const struct model_op *op, cha
 	for (t = 0; t < NR_SITES; t++) {
 		enum model_maybe no = s->on ? conflicts(s, t) : NO;
 
+		if (refused_by_stale(s, op, t))
+			busy = max(busy, MAYBE);
 		busy = max(busy, no);
 		claims += model_claims(s, t);
 		if (!s->on)
 			s->armed[t] = NO;
 		follow(s, t, no == NO, op->failed);
-		if (no == MAYBE || (no == YES && s->armed[t] == YES))
+		if (no == MAYBE || (no == YES && s->armed[t] == YES)) {
 			s->armed[t] = MAYBE;
+			s->claimed[t] = MAYBE;
+		}
 	}
 	s->crowd_armed = s->crowd && s->on ? YES : NO;
 	if (op->failed)
