@@ -358,15 +358,15 @@ static bool predict_enable(struct model_state *s, const struct model_op *op,
 			   const struct model_overlap *over, char *why)
 {
 	struct model_user *u = &s->user[op->item[0].probe];
+	u32 disabled = u->flags & KPROBE_FLAG_DISABLED;
 	enum model_maybe busy;
 	int err = 0;
 
 	if (!u->registered || u->flags & KPROBE_FLAG_GONE)
-		err = -EINVAL;
-	if (err || !(u->flags & KPROBE_FLAG_DISABLED))
-		return op->err == err ? true :
-		       because(why, "enabling should return %d, not %d", err, op->err);
+		return op->err == -EINVAL ? true :
+		       because(why, "enabling should return %d, not %d", -EINVAL, op->err);
 
+	/* Where an enabled one was refused before, this tries again. */
 	u->flags &= ~KPROBE_FLAG_DISABLED;
 	busy = conflicts(s, u->where);
 	if (busy == YES)
@@ -376,7 +376,7 @@ static bool predict_enable(struct model_state *s, const struct model_op *op,
 		return because(why, "enabling should return %d, not %d", err, op->err);
 
 	if (op->err)
-		u->flags |= KPROBE_FLAG_DISABLED;
+		u->flags |= disabled;
 	follow(s, u->where, !op->err, op->failed);
 	return true;
 }
