@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What debugfs shows, and what it should show. Its files can be read and written
- * through user memory only, so the process that runs the model maps some.
+ * What debugfs and ftrace show, and what they should show. Their files can be read and
+ * written through user memory only, so the process that runs the model maps some.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,12 +17,13 @@
 
 #define TEXT_SIZE	(128 * 1024)
 
-enum face { LIST, SITES, ENABLED, NR_FACES };
+enum face { LIST, SITES, ENABLED, TRACED, NR_FACES };
 
 static const char * const paths[NR_FACES] = {
 	[LIST]		= "/sys/kernel/debug/kprobes/list",
 	[SITES]		= "/sys/kernel/debug/kprobes/sites",
 	[ENABLED]	= "/sys/kernel/debug/kprobes/enabled",
+	[TRACED]	= "/sys/kernel/tracing/enabled_functions",
 };
 
 static struct file *files[NR_FACES];
@@ -212,6 +213,30 @@ static bool see_site(struct model_seen *seen, const char *line, char *why)
 	return true;
 }
 
+/* A function that ftrace patches: its name, "(OPS)", and flags. */
+static bool see_traced(struct model_seen *seen, const char *line, char *why)
+{
+	const char *at = strstr(line, " (");
+	enum model_where t;
+	unsigned int ops;
+
+	for (t = 0; t < NR_SITES; t++) {
+		size_t len = strlen(model_targets[t].symbol);
+
+		if (model_targets[t].traced && !strncmp(line, model_targets[t].symbol, len) &&
+		    line[len] == ' ')
+			break;
+	}
+	if (t == NR_SITES)
+		return true;
+	if (!at || sscanf(at, " (%u)", &ops) != 1)
+		return because(why, "enabled_functions: %s", line);
+	seen->ops[t] = ops;
+	/* The flags precede a tab. */
+	seen->exclusive[t] = strnstr(at, " I", strcspn(at, "\t"));
+	return true;
+}
+
 static bool see_lines(struct model_seen *seen, enum face face, char *why,
 		      bool (*see)(struct model_seen *, const char *, char *))
 {
@@ -240,7 +265,7 @@ bool model_see(struct model_seen *seen, char *why)
 
 	memset(seen, 0, sizeof(*seen));
 	if (!see_lines(seen, LIST, why, see_line) || !see_lines(seen, SITES, why, see_site) ||
-	    !read_face(ENABLED, why))
+	    !see_lines(seen, TRACED, why, see_traced) || !read_face(ENABLED, why))
 		return false;
 	seen->on = text[0] == '1';
 	for (p = 0; p < MODEL_PROBES; p++) {
@@ -342,6 +367,26 @@ static bool jump_right(const struct model_state *s, const struct model_seen *see
 	return true;
 }
 
+/*
+ * Is the function in exactly the filters that need it, and is it claimed only if needed?
+ * More is accepted while an allocation that failed may have left something behind.
+ */
+static bool filters_right(const struct model_state *s, const struct model_seen *seen,
+			  enum model_where t, char *why)
+{
+	const char *name = model_targets[t].symbol;
+	unsigned int ops = seen->armed[t] + s->held[t];
+	bool claim = s->held[t] || (seen->armed[t] && model_claims(s, t));
+
+	if (!model_targets[t].traced)
+		return true;
+	if (seen->ops[t] < ops || (seen->ops[t] > ops && !s->left[t]))
+		return because(why, "%s is in %u filters, not %u", name, seen->ops[t], ops);
+	if (claim != seen->exclusive[t] && (claim || !s->stale[t]))
+		return because(why, "%s should %sbe claimed", name, claim ? "" : "not ");
+	return true;
+}
+
 static bool site_right(const struct model_state *s, const struct model_seen *seen,
 		       enum model_where t, char *why)
 {
@@ -361,7 +406,7 @@ static bool site_right(const struct model_state *s, const struct model_seen *see
 	if (users && s->armed[t] != MAYBE && (s->armed[t] == YES) != seen->armed[t])
 		return because(why, "%s+%u should %sbe armed", model_targets[t].symbol,
 			       model_targets[t].offset, seen->armed[t] ? "not " : "");
-	return jump_right(s, seen, t, why);
+	return filters_right(s, seen, t, why) && jump_right(s, seen, t, why);
 }
 
 /* The structure itself. */
@@ -436,8 +481,10 @@ void model_adopt(struct model_state *s, const struct model_seen *seen)
 
 	for (t = 0; t < NR_SITES; t++) {
 		s->armed[t] = seen->armed[t] ? YES : NO;
-		if (s->claimed[t] == MAYBE && s->armed[t] == NO && !s->stale[t])
-			s->claimed[t] = NO;
+		s->claimed[t] = seen->exclusive[t] && !s->held[t] ? YES : NO;
+		s->stale[t] &= s->claimed[t] == YES &&
+			       !(seen->armed[t] && model_claims(s, t));
+		s->left[t] &= seen->ops[t] != seen->armed[t] + s->held[t];
 	}
 	for (p = 0; p < MODEL_PROBES; p++) {
 		s->user[p].addr = seen->probe[p].addr ? YES : NO;

@@ -151,8 +151,10 @@ static void generate_items(struct model_op *op, u64 *state, unsigned int threads
 		item->variant = model_fit_variant(item->probe, item->where,
 						  random_variant(state));
 		item->fresh = chance(state, 80) && item->probe >= MODEL_SHARED;
-		if (op->batch && chance(state, 2))
+		if (op->batch && chance(state, 2)) {
 			item->probe = MODEL_NO_PROBE;
+			item->fresh = false;
+		}
 	}
 	if (op->kind == OP_REGISTER && op->batch && !op->returns && chance(state, 30))
 		claim_all(op, state);

@@ -9,11 +9,26 @@
 #include <linux/kernel.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 #include <linux/string.h>
 
 #include "model.h"
 
 #define MAX_TRIES	200000
+#define MAX_REASONS	8
+
+/**
+ * struct model_reason - why orders were rejected
+ * @depth: how many operations were explained before
+ * @nr: the operation that differs, or -1 for what was seen after all of them
+ * @orders: how many orders were rejected so
+ * @why: what differs
+ */
+struct model_reason {
+	unsigned int	depth, orders;
+	int		nr;
+	char		why[MODEL_WHY];
+};
 
 /* The round that is being judged. */
 static struct {
@@ -24,10 +39,11 @@ static struct {
 	/* Before the first operation, and after each of an order. */
 	struct model_state		*states;
 	struct model_overlap		over[MODEL_ROUND];
-	unsigned int			tries, deepest;
-	/* The first difference of the order that explained most. */
-	char				why[MODEL_WHY], last[MODEL_WHY];
-	int				wrong;
+	unsigned int			tries;
+	/* Why orders were rejected: those that explained most operations. */
+	struct model_reason		reasons[MAX_REASONS];
+	unsigned int			nr_reasons;
+	char				last[MODEL_WHY];
 } *judge;
 
 int model_judge_init(void)
@@ -143,13 +159,53 @@ static void find_overlaps(const struct model_state *s)
  * The search for an order
  */
 
-static void note_why(unsigned int depth, int wrong)
+/* An order explains @depth operations, and differs at number @nr. */
+static void note_why(unsigned int depth, int nr)
 {
-	if (depth < judge->deepest)
+	struct model_reason *r, *least = judge->reasons;
+
+	for (r = judge->reasons; r < judge->reasons + judge->nr_reasons; r++) {
+		if (r->depth == depth && r->nr == nr && !strcmp(r->why, judge->last)) {
+			r->orders++;
+			return;
+		}
+		if (r->depth < least->depth)
+			least = r;
+	}
+
+	if (judge->nr_reasons < MAX_REASONS)
+		least = &judge->reasons[judge->nr_reasons++];
+	else if (least->depth >= depth)
 		return;
-	judge->deepest = depth;
-	judge->wrong = wrong;
-	strscpy(judge->why, judge->last, sizeof(judge->why));
+	least->depth = depth;
+	least->orders = 1;
+	least->nr = nr;
+	strscpy(least->why, judge->last, sizeof(least->why));
+}
+
+static int deeper(const void *a, const void *b)
+{
+	const struct model_reason *x = a, *y = b;
+
+	return (int)y->depth - (int)x->depth;
+}
+
+/* The deepest come first, although one of the others may be the true one. */
+static void print_reasons(void)
+{
+	unsigned int i;
+
+	sort(judge->reasons, judge->nr_reasons, sizeof(judge->reasons[0]), deeper, NULL);
+	for (i = 0; i < judge->nr_reasons; i++) {
+		const struct model_reason *r = &judge->reasons[i];
+
+		if (r->nr < 0)
+			pr_err("difference after the round: %s (orders: %u)\n", r->why,
+			       r->orders);
+		else
+			pr_err("difference at %d, after %u others: %s (orders: %u)\n", r->nr,
+			       r->depth, r->why, r->orders);
+	}
 }
 
 /* Compare the state after the last operation with what was seen. */
@@ -241,7 +297,7 @@ bool model_judge(struct model_state *state, struct model_op *ops, unsigned int n
 	judge->nr_checks = nr_checks;
 	judge->seen = seen;
 	judge->tries = 0;
-	judge->deepest = 0;
+	judge->nr_reasons = 0;
 	judge->states[0] = *state;
 	find_overlaps(state);
 
@@ -252,10 +308,7 @@ bool model_judge(struct model_state *state, struct model_op *ops, unsigned int n
 
 	if (judge->tries == MAX_TRIES)
 		pr_err("no order found in %u tries\n", MAX_TRIES);
-	if (judge->wrong >= 0)
-		pr_err("difference at %d: %s\n", judge->wrong, judge->why);
-	else
-		pr_err("difference after the round: %s\n", judge->why);
+	print_reasons();
 	for (i = 0; i < n; i++)
 		model_print_op(&ops[i]);
 	return false;

@@ -6,7 +6,7 @@
  *   execute.c	executes them and records their results
  *   predict.c	the model: result and effect of an operation in a given state
  *   judge.c	searches an order of concurrent operations that the model explains
- *   faces.c	compares the files in debugfs with the model
+ *   faces.c	compares what debugfs and ftrace show with the model
  *   main.c	threads, rounds, parameters
  *
  * The model is written from the manual, not from the core.
@@ -215,6 +215,7 @@ struct model_user {
  * @claimed: whether our claim on the function is in force
  * @held: another user's claim is in force
  * @stale: an allocation failed: ours may be in force longer than needed
+ * @left: an allocation failed: the address may be in more filters than needed
  * @on: the global switch
  * @jumps: the sysctl
  * @loaded: the module is there
@@ -226,7 +227,7 @@ struct model_user {
 struct model_state {
 	struct model_user	user[MODEL_PROBES];
 	enum model_maybe	armed[NR_SITES], claimed[NR_SITES];
-	bool			held[NR_SITES], stale[NR_SITES];
+	bool			held[NR_SITES], stale[NR_SITES], left[NR_SITES];
 	bool			on, jumps, loaded, crowd;
 	unsigned long		inner_missed;
 	enum model_maybe	crowd_armed;
@@ -279,7 +280,7 @@ void model_filled(struct model_state *s, unsigned int p, u8 where, u8 variant);
 #define MODEL_LINES	MODEL_PROBES
 
 /**
- * struct model_seen - what debugfs shows while no operation is running
+ * struct model_seen - what debugfs and ftrace show while no operation is running
  * @line: lines of each target that is there, in their order
  * @lines: how many
  * @site: there is a line in "sites"
@@ -289,6 +290,7 @@ void model_filled(struct model_state *s, unsigned int p, u8 where, u8 variant);
  * @optimized: there is a jump
  * @on_the_way: to a jump
  * @missed: hits that called no handler
+ * @ops: how many ftrace_ops the function has, and @exclusive: one of them claims it
  * @gone: lines of kprobes, and of return probes, that are gone
  * @crowd: lines of the crowd
  * @crowd_armed: its sites that are armed
@@ -301,6 +303,8 @@ struct model_seen {
 	bool		site[NR_SITES], armed[NR_SITES];
 	unsigned int	users[NR_SITES], enabled[NR_SITES];
 	bool		optimized[NR_SITES], on_the_way[NR_SITES];
+	unsigned int	ops[NR_SITES];
+	bool		exclusive[NR_SITES];
 	unsigned long	missed[NR_SITES];
 	unsigned int	gone[2], crowd, crowd_armed;
 	bool		on;

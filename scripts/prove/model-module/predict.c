@@ -80,16 +80,18 @@ static enum model_maybe conflicts(const struct model_state *s, enum model_where 
 	return model_wanted(s, t) ? YES : NO;
 }
 
-/* A failed allocation can leave a claim in force until the last post handler leaves. */
+/*
+ * Claims that an allocation that failed has left end when the next user leaves, but for
+ * sites that could not be disarmed.
+ */
 static void forget_stale(struct model_state *s)
 {
 	enum model_where t;
 
 	for (t = 0; t < NR_SITES; t++) {
-		if (model_claims(s, t))
-			return;
+		if (s->armed[t] == NO || model_wanted(s, t))
+			s->stale[t] = false;
 	}
-	memset(s->stale, 0, sizeof(s->stale));
 }
 
 /*
@@ -120,8 +122,8 @@ static void follow(struct model_state *s, enum model_where t, bool arming, bool 
 		s->armed[t] = MAYBE;
 		s->claimed[t] = MAYBE;
 		s->stale[t] = true;
+		s->left[t] = true;
 	}
-	forget_stale(s);
 }
 
 /* A site that was refused because of its post handlers is armed once they have left. */
@@ -145,10 +147,12 @@ static void pass_by(struct model_state *s, enum model_where t, bool failed)
 		s->armed[t] = MAYBE;
 		s->claimed[t] = MAYBE;
 		s->stale[t] = true;
+		s->left[t] = true;
 	} else if ((s->armed[t] == YES) != model_wanted(s, t)) {
 		s->armed[t] = MAYBE;
+		if (model_claims(s, t))
+			s->claimed[t] = MAYBE;
 	}
-	forget_stale(s);
 }
 
 /* The user has filled in a structure that is not registered. */
@@ -173,12 +177,13 @@ static int item_error(const struct model_state *s, const struct model_op *op, in
 {
 	const struct model_item *item = &op->item[i];
 	const struct model_target *t = &model_targets[item->where];
-	const struct model_user *u = &s->user[item->probe];
+	const struct model_user *u;
 	bool addr;
 
 	if (item->probe == MODEL_NO_PROBE)
 		return -EINVAL;
 
+	u = &s->user[item->probe];
 	addr = u->addr == YES || (u->addr == MAYBE && op->err != -EINVAL);
 	/* It is in this array for the second time. */
 	if (u->age == s->age + 1 && u->registered)
@@ -212,6 +217,13 @@ static void add_user(struct model_state *s, const struct model_item *item)
 	u->slop = 0;
 }
 
+/* Without memory, a claim that was left before cannot be given up and refuses a new one. */
+static bool refused_by_stale(const struct model_state *s, const struct model_op *op,
+			     enum model_where t)
+{
+	return op->failed && op->err == -EBUSY && t < NR_SITES && s->stale[t];
+}
+
 /* The first @good probes are users already. */
 static bool register_allowed(const struct model_state *s, const struct model_op *op,
 			     const struct model_overlap *over, int good, int expected,
@@ -229,6 +241,8 @@ static bool register_allowed(const struct model_state *s, const struct model_op 
 		if (item->probe == MODEL_NO_PROBE)
 			continue;
 		if (op->err == -EINVAL && (over->leaving | over->coming) & BIT(item->probe))
+			return true;
+		if (refused_by_stale(s, op, item->where))
 			return true;
 		if (!op->err || !over->module || !model_targets[item->where].coming)
 			continue;
@@ -302,15 +316,18 @@ static bool item_is_second(const struct model_op *op, int i)
 static bool predict_unregister(struct model_state *s, const struct model_op *op,
 			       const struct model_overlap *over, char *why)
 {
+	bool leaves = false;
 	int i;
 
 	for (i = 0; i < op->n; i++) {
 		const struct model_item *item = &op->item[i];
-		struct model_user *u = &s->user[item->probe];
-		bool again = over->coming & BIT(item->probe);
+		struct model_user *u;
+		bool again;
 
 		if (item->probe == MODEL_NO_PROBE)
 			continue;
+		u = &s->user[item->probe];
+		again = over->coming & BIT(item->probe);
 		if (item->linked && !again)
 			return because(why, "probe %u is in use after unregistering", item->probe);
 		if (item->running && !again)
@@ -321,11 +338,15 @@ static bool predict_unregister(struct model_state *s, const struct model_op *op,
 			u->flags |= KPROBE_FLAG_DISABLED;
 			follow(s, item->where, false, op->failed);
 			arm_refused(s, item->where, op->failed);
+			leaves = true;
 		} else if (!item_is_second(op, i)) {
 			u->addr = (over->leaving | over->coming) & BIT(item->probe) &&
 				  u->addr ? MAYBE : NO;
 		}
 	}
+
+	if (leaves && !op->failed)
+		forget_stale(s);
 	return true;
 }
 
@@ -337,25 +358,25 @@ static bool predict_enable(struct model_state *s, const struct model_op *op,
 			   const struct model_overlap *over, char *why)
 {
 	struct model_user *u = &s->user[op->item[0].probe];
+	u32 disabled = u->flags & KPROBE_FLAG_DISABLED;
 	enum model_maybe busy;
 	int err = 0;
 
 	if (!u->registered || u->flags & KPROBE_FLAG_GONE)
-		err = -EINVAL;
-	if (err || !(u->flags & KPROBE_FLAG_DISABLED))
-		return op->err == err ? true :
-		       because(why, "enabling should return %d, not %d", err, op->err);
+		return op->err == -EINVAL ? true :
+		       because(why, "enabling should return %d, not %d", -EINVAL, op->err);
 
+	/* Where an enabled one was refused before, this tries again. */
 	u->flags &= ~KPROBE_FLAG_DISABLED;
 	busy = conflicts(s, u->where);
 	if (busy == YES)
 		err = -EBUSY;
 	if (op->err != err && !(busy == MAYBE && op->err == -EBUSY) &&
-	    !(op->failed && op->err == -ENOMEM))
+	    !(op->failed && op->err == -ENOMEM) && !refused_by_stale(s, op, u->where))
 		return because(why, "enabling should return %d, not %d", err, op->err);
 
 	if (op->err)
-		u->flags |= KPROBE_FLAG_DISABLED;
+		u->flags |= disabled;
 	follow(s, u->where, !op->err, op->failed);
 	return true;
 }
@@ -397,13 +418,17 @@ static bool predict_switch(struct model_state *s, const struct model_op *op, cha
 	for (t = 0; t < NR_SITES; t++) {
 		enum model_maybe no = s->on ? conflicts(s, t) : NO;
 
+		if (refused_by_stale(s, op, t))
+			busy = max(busy, MAYBE);
 		busy = max(busy, no);
 		claims += model_claims(s, t);
 		if (!s->on)
 			s->armed[t] = NO;
 		follow(s, t, no == NO, op->failed);
-		if (no == MAYBE || (no == YES && s->armed[t] == YES))
+		if (no == MAYBE || (no == YES && s->armed[t] == YES)) {
 			s->armed[t] = MAYBE;
+			s->claimed[t] = MAYBE;
+		}
 	}
 	s->crowd_armed = s->crowd && s->on ? YES : NO;
 	if (op->failed)
