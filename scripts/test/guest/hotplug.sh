@@ -60,8 +60,7 @@ for fn in start_secondary cr4_init cpu_init_exception_handling load_current_idt 
 	  notify_cpu_starting smp_store_cpu_info identify_secondary_cpu check_tsc_sync_target \
 	  lapic_online setup_local_APIC cpu_startup_entry secondary_startup_64 early_setup_idt \
 	  set_cpu_sibling_map cpuhp_online_idle cpuhp_report_idle_dead rcutree_report_cpu_dead \
-	  sched_cpu_dying tick_cpu_dying native_cpu_disable do_idle native_write_cr4 \
-	  native_write_cr0 cr4_update_irqsoff get_cpu_entry_area; do
+	  sched_cpu_dying tick_cpu_dying native_cpu_disable do_idle; do
 	i=0
 	while [ $i -lt 24 ]; do
 		echo "p:up/${fn}_$i $fn+$i" && { echo 1 >$TRACING/events/up/${fn}_$i/enable ||
@@ -73,8 +72,7 @@ nr=$(grep -c . $KPROBES/list)
 echo "    $nr probes"
 check "some of what a CPU runs on its way up can be probed" [ "$nr" -ge 10 ]
 check "what it runs first cannot" sh -c \
-	"! grep -q 'start_secondary\|cr4_init\|secondary_startup\|early_setup_idt\|native_write_cr' \
-		$KPROBES/list"
+	"! grep -q 'start_secondary\|cr4_init\|secondary_startup\|early_setup_idt' $KPROBES/list"
 check "nor what it runs while RCU is not watching" sh -c \
 	"! grep -q 'rcutree_report\|cpuhp_report_idle_dead' $KPROBES/list"
 for round in 1 2; do
