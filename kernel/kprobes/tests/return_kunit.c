@@ -12,6 +12,7 @@
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/kthread.h>
 #include <linux/objtool.h>
 #include <linux/rcupdate.h>

@@ -5,7 +5,7 @@
 
 #define CODE(name)							\
 	long defects_##name(long arg);					\
-	extern u8 defects_##name##_at[];				\
+	extern kprobe_opcode_t defects_##name##_at[];			\
 	asm(".pushsection .text, \"ax\"\n"				\
 	    ".balign 16\n"						\
 	    "defects_" #name ":\n"					\
