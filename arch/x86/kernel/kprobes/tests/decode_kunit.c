@@ -443,9 +443,9 @@ static void decode_rex2(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		memcpy(ki.bytes, rows[i].bytes, sizeof(rows[i].bytes));
 		KUNIT_ASSERT_EQ(test, kprobe_decode(&ki, sizeof(rows[i].bytes)), 0);
-		KUNIT_EXPECT_EQ(test, insn_op(&ki.insn), rows[i].op);
+		KUNIT_EXPECT_EQ(test, kprobe_insn_op(&ki.insn), rows[i].op);
 		/* The last one exchanges two registers. */
-		KUNIT_EXPECT_FALSE(test, insn_is_nop(&ki.insn));
+		KUNIT_EXPECT_FALSE(test, kprobe_insn_is_nop(&ki.insn));
 	}
 }
 
