@@ -597,7 +597,7 @@ static void probe_leaves_breakpoints_at_ftrace_sites(struct kunit *test)
 	poke_byte(traced_site, INT3_INSN_OPCODE);
 	KUNIT_EXPECT_EQ(test, kpx_traced(3), 9);
 	/* For unwinders, too, it is not the breakpoint of a probe. */
-	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(traced_site + INT3_INSN_SIZE),
+	KUNIT_EXPECT_EQ(test, kprobe_unwind_trap_ip(traced_site + INT3_INSN_SIZE, NULL),
 			traced_site + INT3_INSN_SIZE);
 	poke_byte(traced_site, byte);
 	unregister_die_notifier(&nb);
