@@ -469,8 +469,8 @@ static int settle_ops(struct kprobe_ftrace_ops *fo)
 /**
  * kprobe_ftrace_settle() - give up claims that no post handler needs any more
  *
- * Called after users have left. What fails for lack of memory stays as it is until the
- * next change; hits are counted correctly all the same.
+ * Called after users have left, and before sites are armed. What fails for lack of memory
+ * stays as it is until the next change; hits are counted correctly all the same.
  *
  * Context: kprobe_mutex held, sleeps; waits for a grace period if it gives up the last
  *	    claim of an ops. No site that is armed with a claim is on a list.
@@ -482,7 +482,14 @@ void kprobe_ftrace_settle(void)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (likely(!claims_left && !kprobe_ftrace_nr_in_plain) || kprobe_ftrace_disabled)
+	if (kprobe_ftrace_disabled)
+		return;
+	/* An address of a dead site is claimed, too, if it is in the filter of a claiming ops. */
+	if (unlikely(kprobe_ftrace_had_stale)) {
+		list_for_each_entry(fo, &kprobe_ftrace_all, list)
+			kprobe_ftrace_stale_retry(fo);
+	}
+	if (likely(!claims_left && !kprobe_ftrace_nr_in_plain))
 		return;
 
 	/* The shared ops may be registered or unregistered in this loop, so keep it first. */
@@ -514,7 +521,7 @@ static void ops_drop(struct kprobe_ftrace_ops *fo)
  * kprobe_ftrace_abandon() - take over a dead site whose address is still in a filter
  * @site: a DEAD site that could not be disarmed
  *
- * Hits there find no site and are ignored. The next change of the filter removes the
+ * Hits there find no site and are ignored. The next change of any filter removes the
  * address, and then the site is freed.
  *
  * Context: kprobe_mutex held, sleeps.

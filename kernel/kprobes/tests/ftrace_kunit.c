@@ -912,6 +912,44 @@ static void ftrace_nomem_dead_in_both_filters(struct kunit *test)
 	}
 }
 
+/*
+ * The last user leaves, and its address stays in the filter of an ops with a claim.
+ * That claim ends at the next change, whichever ops that concerns.
+ */
+static void ftrace_nomem_claim_of_a_dead_site(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	struct kprobe *both[] = { &f->post.kp, &f->other.kp };
+	bool comes;
+
+	for (comes = false; ; comes = true) {
+		set(&f->post, "kp_ft_one", true);
+		/* Keeps the filter of the claiming ops from becoming empty. */
+		set(&f->other, "kp_ft_two", true);
+		set(&f->more, "kp_ft_three", false);
+		KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+		fail_filters(test, ~0ul);
+		unregister_kprobe(&f->post.kp);
+		fail_no_filters(test);
+		KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
+		EXPECT_HITS(test, &f->post, 0);
+
+		if (comes) {
+			set(&f->post, "kp_ft_one", true);
+			KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+			EXPECT_HITS(test, &f->post, 3);
+			unregister_kprobe(&f->post.kp);
+		}
+		unregister_kprobe(&f->more.kp);
+		KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
+		EXPECT_HITS(test, &f->other, 3);
+		unregister_kprobe(&f->other.kp);
+		if (comes)
+			break;
+	}
+}
+
 /* An address is left in a filter when its code is freed. */
 static void ftrace_nomem_purge(struct kunit *test)
 {
@@ -1074,6 +1112,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_nomem_downgrade),
 	KUNIT_CASE(ftrace_nomem_claim_is_needed_again),
 	KUNIT_CASE(ftrace_nomem_dead_in_both_filters),
+	KUNIT_CASE(ftrace_nomem_claim_of_a_dead_site),
 	KUNIT_CASE(ftrace_nomem_purge),
 	KUNIT_CASE(ftrace_late_call_of_the_old_ops),
 #else
