@@ -371,6 +371,7 @@ static void unwatched_returns_are_missed(struct kunit *test)
 	if (IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
 		KUNIT_EXPECT_EQ(test, u->returns, 0);
 }
+
 /* If the site has a jump, the short cut of its detour has to notice. */
 static void unwatched_entries_are_missed(struct kunit *test)
 {
