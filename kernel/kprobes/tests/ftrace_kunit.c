@@ -13,7 +13,6 @@
 
 #include "../arm.h"
 #include "../ftrace.h"
-#include "../ftrace_ops.h"
 #include "../site.h"
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
