@@ -43,7 +43,9 @@ void kretprobe_resolve_blackpoints(struct kretprobe_blackpoint *points, int nr)
  */
 void __init kretprobe_init(void)
 {
-	kretprobe_resolve_blackpoints(kretprobe_blacklist, kretprobe_blacklist_size);
+	/* Without names, there need not be an array. */
+	if (kretprobe_blacklist_size)
+		kretprobe_resolve_blackpoints(kretprobe_blacklist, kretprobe_blacklist_size);
 }
 
 static bool is_blackpoint(unsigned long addr)

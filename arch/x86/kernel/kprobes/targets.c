@@ -613,6 +613,7 @@ static int kprobe_sweep_rest(void *data, unsigned long addr)
 	return 0;
 }
 
+#ifdef CONFIG_MODULES
 static int kprobe_sweep_if_named(void *data, const char *name, unsigned long addr)
 {
 	struct rest *r = data;
@@ -620,11 +621,21 @@ static int kprobe_sweep_if_named(void *data, const char *name, unsigned long add
 	return strcmp(name, r->name) ? 0 : kprobe_sweep_rest(r, addr);
 }
 
+static void sweep_in_module(struct rest *r)
+{
+	module_kallsyms_on_each_symbol(r->t->mod->name, kprobe_sweep_if_named, r);
+}
+#else
+static void sweep_in_module(struct rest *r)
+{
+}
+#endif
+
 /* Each symbol of that name may be the one: static functions may share it. */
 static void sweep_named(struct rest *r)
 {
 	if (r->t->mod)
-		module_kallsyms_on_each_symbol(r->t->mod->name, kprobe_sweep_if_named, r);
+		sweep_in_module(r);
 	else
 		kallsyms_on_each_match_symbol(kprobe_sweep_rest, r->name, r);
 }
