@@ -1018,7 +1018,8 @@ static int late_thread(void *data)
 	while (!kthread_should_stop() && !READ_ONCE(f->made)) {
 		f->plain.pre = 0;
 		one(1);
-		cond_resched();
+		/* The site changes its owner after a grace period of tasks-RCU. */
+		cond_resched_tasks_rcu_qs();
 	}
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);

@@ -537,8 +537,10 @@ static void site_only_enabled_users_are_charged(struct kunit *test)
 		kprobe_site_add_user(site, &t->user[i].kp);
 	kprobe_site_enable_user(site, &t->user[1].kp, false);
 
-	for (i = 0; i < 5; i++)
-		kprobes_inc_nmissed_count(&site->head.kp);
+	scoped_guard(preempt) {
+		for (i = 0; i < 5; i++)
+			kprobes_inc_nmissed_count(&site->head.kp);
+	}
 	KUNIT_EXPECT_EQ(test, t->user[0].kp.nmissed, 5);
 	KUNIT_EXPECT_EQ(test, t->user[1].kp.nmissed, 0);
 	KUNIT_EXPECT_EQ(test, t->user[2].kp.nmissed, 5);
@@ -546,7 +548,8 @@ static void site_only_enabled_users_are_charged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&site->misses[KPROBE_MISS_POOL]), 0);
 
 	/* A backend may have a probe of its own. */
-	kprobes_inc_nmissed_count(&alone);
+	scoped_guard(preempt)
+		kprobes_inc_nmissed_count(&alone);
 	KUNIT_EXPECT_EQ(test, alone.nmissed, 1);
 
 	for (i = 0; i < 3; i++)
