@@ -613,15 +613,19 @@ static void sweep_reports_computed_jumps_of_modules(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, found, KPROBE_SWEPT_COMPUTED);
 }
 
-/* Nothing else is within the reach of its short branches. */
+/*
+ * Nothing else is within the reach of its short branches. It is aligned, and large enough
+ * that the result of its sweep is remembered.
+ */
 #ifdef CONFIG_KGDB
 KP_FUNCTION(kpo_by_kgdb,
 	    ".skip 300, 0xcc\n"
+	    ".balign 32, 0xcc\n"
 	    ".globl kpo_kgdb_break\n"
 	    ".type kpo_kgdb_break, @function\n"
 	    "kpo_kgdb_break:\n"
 	    ASM_ENDBR
-	    ".rept 8\n	nop\n	.endr\n"
+	    ".rept 128\n	nop\n	.endr\n"
 	    ASM_RET
 	    ".size kpo_kgdb_break, . - kpo_kgdb_break",
 	    "777: add $3, %eax; nop; nop; nop", ".skip 300, 0xcc");
