@@ -45,7 +45,8 @@ class Coverage:
     LEAST = 90
     # A jump affects up to 18 bytes.
     APART = 20
-    # Trampolines of static calls, whose text is verified before it is rewritten; code of
+    # What the breakpoint exception itself calls or returns through; trampolines of static
+    # calls, whose text is verified before it is rewritten; code of
     # CPUs that are going offline or have no exception handling yet; code that kexec
     # copies elsewhere; and loads whose fixup parses the text.
     WRONG = (r"__SCT__|\w*play_dead|idle_task_exit$|cpuhp_ap_report_dead$|cpu_init$|"
@@ -54,6 +55,11 @@ class Coverage:
              r"secondary_startup_64|sev_verify_cbit$|start_secondary$|soft_restart_cpu$|"
              r"startup_32_smp$|common_startup_64$|verify_cpu$|\w*restore_processor_state$|"
              r"do_suspend_lowlevel$|wakeup_|restore_(image|registers)$|core_restore_code$|"
+             r"(?:__restore_processor_state|native_(?:read_msr|write_(?:msr|cr[034]|gdt_entry)|"
+             r"load_(?:gdt|idt|tr_desc))|cr4_update_irqsoff|do_trace_(?:read|write)_msr)$|"
+             r"(?:__)?kgdb_(?:ll_trap|notify|handle_exception|has_hit_break)$|"
+             r"rcu_is_watching$|sched_clock$|trace_(?:clock_local|(?:hwlat|osnoise)_callback)$|"
+             r"\w*_return_thunk$|\w*(?:un)?train_ret$|srso_\w*safe_ret$|"
              r"rcutree_report_cpu_|relocate_(kernel|range)$|identity_mapped$|virtual_mapped$|"
              r"swap_pages$")
     WRONG_FIXUPS = ("ZEROPAD", "WRMSR_IN_MCE", "RDMSR_IN_MCE", "DEFAULT_MCE_SAFE",
