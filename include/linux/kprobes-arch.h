@@ -434,7 +434,6 @@ int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
  * Return probes
  */
 
-#ifdef CONFIG_KRETPROBES
 extern struct kretprobe_blackpoint kretprobe_blacklist[];
 
 /**
@@ -446,15 +445,9 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  *
  * Context: kprobe_mutex held.
  * Return: 1 if it is, otherwise 0.
- * Default: none.
+ * Default: none; not called without KRETPROBES.
  */
 int arch_trampoline_kprobe(struct kprobe *p);
-#else
-static inline int arch_trampoline_kprobe(struct kprobe *p)
-{
-	return 0;
-}
-#endif
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 /* The code that hooked functions return to; assembly of the architecture. */

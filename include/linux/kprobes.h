@@ -502,8 +502,6 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 
 #endif
 
-#ifdef CONFIG_KRETPROBES
-
 /**
  * get_kretprobe() - find the kretprobe that an instance belongs to
  * @ri: the instance
@@ -519,10 +517,15 @@ static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 		return NULL;
 	return ri->node.rethook->data;
 }
-#else
+#elif defined(CONFIG_KRETPROBES)
 static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
 	return rcu_dereference_check(ri->rph->rp, rcu_read_lock_any_held());
+}
+#else
+static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
+{
+	return NULL;
 }
 #endif
 
@@ -539,8 +542,6 @@ unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
 {
 	return (unsigned long)ri->ret_addr;
 }
-
-#endif /* CONFIG_KRETPROBES */
 
 /* Tasks die with calls in flight; rethook cleans up after itself. */
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)

@@ -124,7 +124,8 @@ struct kprobe_site *kprobe_site_create(unsigned long addr,
 	site->head.kp.addr = (kprobe_opcode_t *)addr;
 	site->head.kp.pre_handler = kprobe_site_pre_handler;
 	site->head.kp.flags = KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED;
-	site->trampoline = arch_trampoline_kprobe(&site->head.kp);
+	site->trampoline = IS_ENABLED(CONFIG_KRETPROBES) &&
+			   arch_trampoline_kprobe(&site->head.kp);
 	if (kind == KPROBE_SITE_FTRACE)
 		site->head.kp.flags |= KPROBE_FLAG_FTRACE;
 
