@@ -14,13 +14,13 @@
  *   site        sites and their users
  *   text        original text, probes near an address
  *   names       names of states, reasons and causes
- *   kill        the end of text with probes, which kernel/kprobes.c implements
- *   module      modules that come and go
  *   hit, hit_*  the hit path
  *   pool*, hit_pool, hit_objpool   instances of return probes
  *   optimizer*  jumps
  *   ftrace*     filters of ftrace
  *   arm         arming and disarming, the global switch
+ *   kill        the end of probes whose text is freed
+ *   module      modules that come and go
  *   call        structures that calls of the API use
  *   register    registration and unregistration
  *   kretprobe*, hit_kretprobe, hit_rethook, hit_stack   return probes

@@ -11,7 +11,6 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <kunit/static_stub.h>
 #include <linux/jump_label.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -27,27 +26,6 @@
 
 /* Preparing may decode whole functions: let others at the text in between. */
 #define PREPARE_CHUNK	256
-
-/**
- * kprobe_wait_for_hits() - wait until hits that have begun are over
- *
- * Afterwards no CPU runs a handler or a step of them, and no CPU that trapped before
- * the text changed still has to look up its site.
- *
- * Context: process context, waits for a grace period; kprobe_mutex not held.
- */
-void kprobe_wait_for_hits(void)
-{
-	KUNIT_STATIC_STUB_REDIRECT(kprobe_wait_for_hits);
-
-	/*
-	 * Expedited: thousands of one-by-one unregistrations would take minutes;
-	 * nohz_full users boot with rcupdate.rcu_normal=1.
-	 */
-	synchronize_rcu_expedited();
-	/* RCU does not know of breakpoints where it does not watch. */
-	kprobe_table_sync();
-}
 
 /*
  * Unregistration

@@ -26,7 +26,4 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 void kprobe_batch_unregister(struct kprobe **kps, int num,
 			     const struct kprobe_batch_ops *ops);
 
-/* Before anything that a hit may have found is freed or handed back. */
-void kprobe_wait_for_hits(void);
-
 #endif /* _KERNEL_KPROBES_REGISTER_H */

@@ -9,6 +9,7 @@
  * tombstone, which only the same address may use again.
  */
 
+#include <kunit/static_stub.h>
 #include <linux/cpu.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -133,6 +134,27 @@ void kprobe_table_sync(void)
 	cpus_read_unlock();
 }
 #endif
+
+/**
+ * kprobe_wait_for_hits() - wait until hits that have begun are over
+ *
+ * Afterwards no CPU runs a handler or a step of them, and no CPU that trapped before
+ * the text changed still has to look up its site.
+ *
+ * Context: process context, waits for a grace period; kprobe_mutex not held.
+ */
+void kprobe_wait_for_hits(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_wait_for_hits);
+
+	/*
+	 * Expedited: thousands of one-by-one unregistrations would take minutes;
+	 * nohz_full users boot with rcupdate.rcu_normal=1.
+	 */
+	synchronize_rcu_expedited();
+	/* RCU does not know of breakpoints where it does not watch. */
+	kprobe_table_sync();
+}
 
 /**
  * kprobe_table_reserve() - make sure that insertions will find a free entry

@@ -14,6 +14,7 @@
 
 #include "../register.h"
 #include "../site.h"
+#include "../table.h"
 #include "helpers.h"
 
 static noinline __noclone notrace u32 kp_conc_one(u32 v)
