@@ -210,36 +210,56 @@ static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
 }
 
 /**
- * kprobe_hit_enter() - the gate: may this hit call handlers?
- * @p: the probe of the site that was hit
- * @watched: RCU is known to watch, or the caller judges that later
- *
- * Not inside another hit, and not where RCU does not watch. Such a hit is counted
- * as missed, and reset_current_kprobe() must not be called for it. @p itself must
- * not depend on RCU unless @watched.
- *
- * A breakpoint passes true for @watched, as it has to execute the instruction in
- * any case: kprobe_site_pre_handler() judges where the exception does not make
- * RCU watch. ftrace passes true because it has checked before the lookup. Only
- * detours, whose site outlives every task in them, have it checked here.
+ * kprobe_hit_leave() - end a hit, which the gate or kprobe_hit_begin() has begun
  *
  * Context: hit path, preemption off.
- * Return: true if @p is the current probe now, and handlers are to be called.
  */
-static nokprobe_inline bool kprobe_hit_enter(struct kprobe *p, bool watched)
+static nokprobe_inline void kprobe_hit_leave(void)
+{
+	reset_current_kprobe();
+}
+
+/**
+ * kprobe_hit_enter() - the gate: may this hit call handlers?
+ * @p: the probe of the site that was hit
+ *
+ * Not inside another hit: that is counted as missed. Whether RCU watches is the
+ * caller's to judge. A breakpoint has to execute the instruction in any case, so
+ * where its exception does not make RCU watch, kprobe_site_pre_handler() judges.
+ * ftrace has judged before it looked @p up.
+ *
+ * Context: hit path, preemption off.
+ * Return: true if @p is the current probe now, handlers are to be called, and
+ *	   kprobe_hit_leave() after them.
+ */
+static nokprobe_inline bool kprobe_hit_enter(struct kprobe *p)
 {
 	if (unlikely(kprobe_running())) {
 		kprobes_inc_nmissed_count(p);
 		return false;
 	}
 
-	if (!watched && unlikely(!kprobe_rcu_is_watching())) {
+	kprobe_hit_begin(p);
+	return true;
+}
+
+/**
+ * kprobe_hit_enter_detour() - the gate of detours, which need no lookup
+ * @p: the probe of the site, which outlives every task in its detour without RCU
+ *
+ * As kprobe_hit_enter(). A hit where RCU does not watch is missed, too.
+ *
+ * Context: hit path, preemption off.
+ * Return: as kprobe_hit_enter().
+ */
+static nokprobe_inline bool kprobe_hit_enter_detour(struct kprobe *p)
+{
+	if (unlikely(!kprobe_rcu_is_watching()) && !kprobe_running()) {
 		kprobe_miss_unwatched(p);
 		return false;
 	}
 
-	kprobe_hit_begin(p);
-	return true;
+	return kprobe_hit_enter(p);
 }
 
 #ifdef KPROBE_MAX_NESTING

@@ -44,14 +44,14 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs
 
 	preempt_disable_notrace();
 
-	if (likely(kprobe_hit_enter(&op->kp, false))) {
+	if (likely(kprobe_hit_enter_detour(&op->kp))) {
 		ret = kprobe_call_pre(&op->kp, regs);
 		/* The probe is looked up again, which is cheaper than to keep it. */
 		if (unlikely(ret || arch_detour_is_left(regs)))
 			ret = arch_leave_detour(container_of(kprobe_running(),
 							     struct optimized_kprobe, kp),
 						regs, ret);
-		reset_current_kprobe();
+		kprobe_hit_leave();
 	}
 
 	preempt_enable_notrace();

@@ -93,9 +93,9 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	 * Handlers may call traced functions. The gate counts what those hit as missed,
 	 * so no other protection against recursion is needed.
 	 */
-	if (likely(kprobe_hit_enter(p, true))) {
+	if (likely(kprobe_hit_enter(p))) {
 		ftrace_hit(p, regs);
-		reset_current_kprobe();
+		kprobe_hit_leave();
 	}
 out:
 	preempt_enable_notrace();

@@ -144,7 +144,7 @@ static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
 	rp->handler(ri, regs);
 	kprobe_irq_check_end(check, rp->handler);
 	kprobe_disown_faults();
-	reset_current_kprobe();
+	kprobe_hit_leave();
 }
 
 #endif /* _KERNEL_KPROBES_HIT_KRETPROBE_H */

@@ -173,16 +173,16 @@ static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 		kprobe_site_post_handler(p, regs, 0);
 	}
 	set_continues(regs);
-	reset_current_kprobe();
+	kprobe_hit_leave();
 }
 
 /* Execute the instruction, or have the CPU do so. */
 static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 {
 	if (unlikely(kprobe_enter_copies(p, regs))) {
-		reset_current_kprobe();
+		kprobe_hit_leave();
 	} else if (likely(kprobe_is_boosted(p))) {
-		reset_current_kprobe();
+		kprobe_hit_leave();
 		regs->ip = (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET;
 	} else if (kprobe_op_is_emulated(p->ainsn.op)) {
 		kprobe_emulate(p, regs);
@@ -249,7 +249,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	if (unlikely(!p))
 		return kprobe_step_end(regs, addr);
 
-	if (unlikely(!kprobe_hit_enter(p, true))) {
+	if (unlikely(!kprobe_hit_enter(p))) {
 		kprobe_hit_nested(p, regs);
 		return 1;
 	}
@@ -258,7 +258,7 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	if (unlikely(kprobe_call_pre(p, regs))) {
 		kprobe_redirect(regs);
 		set_continues(regs);
-		reset_current_kprobe();
+		kprobe_hit_leave();
 	} else {
 		resume(p, regs);
 	}
@@ -273,7 +273,7 @@ static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
 	if (kprobe_status() == KPROBE_REENTER)
 		kprobe_nesting_end();
 	else
-		reset_current_kprobe();
+		kprobe_hit_leave();
 }
 
 /**
