@@ -68,4 +68,18 @@ static inline bool bench_is_jump(void *addr)
 
 #endif
 
+/* A function that consists of such an instruction, and returns. */
+#define BENCH_FUNCTION(name, insn)					\
+asm(".pushsection .text, \"ax\"\n"					\
+    ".balign 16\n"							\
+    ".globl " #name "\n"						\
+    ".type " #name ", %function\n"					\
+    #name ":\n"								\
+    "	" BENCH_LANDING "\n"						\
+    "	" insn "\n"							\
+    "	ret\n"								\
+    ".size " #name ", . - " #name "\n"					\
+    ".popsection\n");							\
+void name(void)
+
 #endif /* _KPROBE_BENCH_ARCH_H */

@@ -14,7 +14,6 @@
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -37,10 +36,6 @@ static bool optimized;
 module_param(optimized, bool, 0444);
 MODULE_PARM_DESC(optimized, "measure nothing but optimized probes");
 
-static bool together;
-module_param(together, bool, 0444);
-MODULE_PARM_DESC(together, "measure nothing but CPUs that hit at the same time");
-
 static int hold;
 module_param(hold, int, 0444);
 MODULE_PARM_DESC(hold, "measure nothing; register as many probes, disabled, and keep them");
@@ -56,19 +51,6 @@ struct target {
 
 /* entry_targets[] and mid_targets[], made by scripts/measure/bench. */
 #include "targets.h"
-
-#define BENCH_FUNCTION(name, insn)					\
-asm(".pushsection .text, \"ax\"\n"					\
-    ".balign 16\n"							\
-    ".globl " #name "\n"						\
-    ".type " #name ", %function\n"					\
-    #name ":\n"								\
-    "	" BENCH_LANDING "\n"						\
-    "	" insn "\n"							\
-    "	ret\n"								\
-    ".size " #name ", . - " #name "\n"					\
-    ".popsection\n");							\
-void name(void)
 
 BENCH_FUNCTION(bench_stepped, BENCH_STEPPED);
 BENCH_FUNCTION(bench_quick, BENCH_QUICK);
@@ -543,82 +525,6 @@ static int __init crowd_row(const char *name, struct kprobe **kps, int nr)
 	return ret;
 }
 
-/*
- * Several CPUs hit one probe. The clock counts the instructions of all of them, so
- * that work which they cause each other is included.
- */
-
-#define TOGETHER_LOOPS	20000
-
-static DECLARE_COMPLETION(together_go);
-static DECLARE_COMPLETION(together_done);
-
-static int together_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return 0;
-}
-
-static int together_thread(void *unused)
-{
-	int i;
-
-	wait_for_completion(&together_go);
-	for (i = 0; i < TOGETHER_LOOPS; i++)
-		bench_quick();
-	complete(&together_done);
-	return 0;
-}
-
-static u64 __init together_cost(int cpus)
-{
-	struct task_struct *task;
-	u64 start;
-	int i;
-
-	reinit_completion(&together_go);
-	reinit_completion(&together_done);
-	for (i = 0; i < cpus; i++) {
-		task = kthread_create(together_thread, NULL, "kprobe_bench/%d", i);
-		if (IS_ERR(task))
-			return 0;
-		kthread_bind(task, i);
-		wake_up_process(task);
-	}
-	msleep(100);
-
-	start = bench_clock();
-	complete_all(&together_go);
-	for (i = 0; i < cpus; i++)
-		wait_for_completion(&together_done);
-	return div_u64(bench_clock() - start, cpus * TOGETHER_LOOPS);
-}
-
-static int __init together_rows(void)
-{
-	static const int cpus[] = { 1, 4 };
-	struct kretprobe rp = {
-		.kp.addr	= (void *)bench_quick,
-		.handler	= together_return,
-		.maxactive	= 16,
-	};
-	char name[48];
-	int i, ret;
-
-	if (num_online_cpus() < 4)
-		return -ENODEV;
-	ret = register_kretprobe(&rp);
-	if (ret)
-		return ret;
-
-	for (i = 0; i < ARRAY_SIZE(cpus); i++) {
-		scnprintf(name, sizeof(name), "r-together-%d", cpus[i]);
-		row(name, together_cost(cpus[i]));
-	}
-	unregister_kretprobe(&rp);
-	return rp.nmissed ? -EBUSY : 0;
-}
-
-
 static int __init max_targets(void)
 {
 	return ARRAY_SIZE(entry_targets) + ARRAY_SIZE(mid_targets);
@@ -819,8 +725,6 @@ static int __init kprobe_bench_init(void)
 		ret = ret ?: r_row("r-optimized", bench_quick);
 		return ret ?: traced || hits_only ? 0 : optimizer();
 	}
-	if (together)
-		return together_rows();
 	if (hold)
 		return hold_many();
 

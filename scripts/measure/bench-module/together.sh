@@ -5,4 +5,4 @@
 optimization=/proc/sys/debug/kprobes-optimization
 
 [ ! -e $optimization ] || echo 0 >$optimization
-check "measured together" insmod /bin/kprobe_bench.ko together=1
+check "measured together" insmod /bin/kprobe_bench_together.ko
