@@ -15,6 +15,7 @@
 #include "ftrace_ops.h"
 #include "hit_ftrace.h"
 #include "site.h"
+#include "table.h"
 
 struct kprobe_ftrace_ops kprobe_ftrace_plain = {
 	.ops = {
@@ -59,7 +60,7 @@ static void kprobe_ftrace_free_refused(struct work_struct *work)
 	struct kprobe_ftrace_ops *fo = container_of(work, struct kprobe_ftrace_ops,
 						    free);
 
-	synchronize_rcu_tasks_rude();
+	kprobe_schedule_cpus();
 	ftrace_free_filter(&fo->ops);
 	kfree(fo);
 }
@@ -107,8 +108,8 @@ int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
 /*
  * ftrace tests the filters of its ops one after another, with preemption off. A CPU that
  * has tested a filter may call us a moment later, when the address is no longer in it.
- * So calls are checked for another grace period. It has to be a rude one, as RCU may not
- * watch that CPU.
+ * So calls are checked until each CPU has scheduled. A grace period would not be enough,
+ * as RCU may not watch that CPU.
  */
 static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 {
@@ -117,7 +118,7 @@ static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 	scoped_guard(mutex, &kprobe_mutex)
 		seen = moves;
 
-	synchronize_rcu_tasks_rude();
+	kprobe_schedule_cpus();
 
 	guard(mutex)(&kprobe_mutex);
 
@@ -164,7 +165,7 @@ void kprobe_ftrace_move_end(void)
  * kprobe_ftrace_wait_for_tasks() - wait until no task is on its way to the only ops of a site
  *
  * Where a function has one ops, its trampoline calls that ops directly, with preemption
- * on. A task that is preempted there does not know of an ops that was added meanwhile.
+ * on. A task that is preempted there does not know of an ops that was added in the meantime.
  *
  * Context: process context, sleeps; kprobe_mutex may be held.
  */
@@ -253,7 +254,6 @@ int kprobe_ftrace_ops_retire(struct kprobe_ftrace_ops *fo)
 	lockdep_assert_held(&kprobe_mutex);
 
 	ret = unregister_ftrace_function(&fo->ops);
-
 	if (ret)
 		return ret;
 

@@ -9,7 +9,6 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/stop_machine.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -18,6 +17,7 @@
 #include "names.h"
 #include "optimizer_internal.h"
 #include "site.h"
+#include "table.h"
 
 /* How many sites are prepared, or patched, before the text is unlocked for others. */
 #define DETOUR_CHUNK	32
@@ -82,11 +82,6 @@ void kprobe_opt_forget(unsigned long start, unsigned long end)
 	arch_optimizer_forget(start, end);
 }
 
-static int kprobe_opt_schedule(void *unused)
-{
-	return 0;
-}
-
 /**
  * kprobe_opt_wait_for_tasks() - wait until each task has left the text it was in
  *
@@ -106,11 +101,10 @@ void kprobe_opt_wait_for_tasks(void)
 
 	/*
 	 * Without preemption, but with its counter, a tick anywhere counts as a
-	 * quiescent state of RCU. Let all CPUs schedule instead, to their stoppers:
-	 * schedule_on_each_cpu() needs memory.
+	 * quiescent state of RCU.
 	 */
 	if (!IS_ENABLED(CONFIG_PREEMPTION) && IS_ENABLED(CONFIG_PREEMPT_COUNT))
-		stop_machine(kprobe_opt_schedule, NULL, cpu_online_mask);
+		kprobe_schedule_cpus();
 
 	/*
 	 * RCU does not wait for idle CPUs. But the code that makes a CPU idle can have

@@ -24,7 +24,7 @@
 DEFINE_MUTEX(kprobe_mutex);
 
 /*
- * Usable before anything is initialised: architectures register the probe on
+ * Usable before anything is initialized: architectures register the probe on
  * their return trampoline while the core itself is being set up.
  */
 static union {
@@ -93,12 +93,25 @@ static void table_copy(struct kprobe_table *to, const struct kprobe_table *from)
 	to->used = to->live;
 }
 
-#if !KPROBE_TRAP_IS_WATCHED && defined(CONFIG_CONTEXT_TRACKING_IDLE)
-static int kprobe_table_sync_cpu(void *unused)
+static int kprobe_nothing(void *unused)
 {
 	return 0;
 }
 
+/**
+ * kprobe_schedule_cpus() - let each CPU run another thread
+ *
+ * As synchronize_rcu_tasks_rude(), but that one uses schedule_on_each_cpu(), which needs
+ * memory, and does not say when there was none.
+ *
+ * Context: process context, sleeps; kprobe_mutex may be held.
+ */
+void kprobe_schedule_cpus(void)
+{
+	stop_machine(kprobe_nothing, NULL, cpu_online_mask);
+}
+
+#if !KPROBE_TRAP_IS_WATCHED && defined(CONFIG_CONTEXT_TRACKING_IDLE)
 /**
  * kprobe_table_sync() - wait for hits of breakpoints that RCU does not watch
  *
@@ -110,8 +123,7 @@ static int kprobe_table_sync_cpu(void *unused)
  * is over when each CPU has run another thread.
  *
  * An interrupt on each CPU is not enough: some architectures handle a breakpoint with
- * interrupts on. Nor is a grace period of RCU-tasks, which ignores idle tasks. Its
- * rude variant is not always built, and schedule_on_each_cpu() needs memory.
+ * interrupts on. Nor is a grace period of RCU-tasks, which ignores idle tasks.
  *
  * Together with a grace period of RCU this is enough before anything is freed that
  * was in the table, and for a table that has been replaced.
@@ -120,7 +132,7 @@ static int kprobe_table_sync_cpu(void *unused)
  */
 void kprobe_table_sync(void)
 {
-	stop_machine(kprobe_table_sync_cpu, NULL, cpu_online_mask);
+	kprobe_schedule_cpus();
 }
 #else
 /*
