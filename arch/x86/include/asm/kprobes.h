@@ -36,7 +36,7 @@ typedef u8 kprobe_opcode_t;
 #define KPROBE_INSN_SLOT_SIZE		40
 
 /* exc_int3() begins with irqentry_nmi_enter(). */
-#define KPROBE_TRAP_IS_WATCHED			1
+#define KPROBE_TRAP_IS_WATCHED	1
 
 /* Only the copies that jump back run with interrupts on. */
 #define KPROBE_SLOT_IS_PREEMPTIBLE	IS_ENABLED(CONFIG_PREEMPTION)
@@ -118,9 +118,11 @@ struct arch_specific_insn {
 /**
  * struct arch_kprobe_step - what a step saves
  * @flags: the interrupt flag of the program
+ * @post_regs: registers of the hit, while its post handlers run
  */
 struct arch_kprobe_step {
 	unsigned long	flags;
+	struct pt_regs	*post_regs;
 };
 
 /**

@@ -9,8 +9,8 @@
  * second breakpoint after it.
  *
  * All state is per CPU, and an NMI may come between any two accesses to it. It restores
- * everything that it changes, so these functions only have to hide from it what is
- * half written.
+ * everything that it changes, so these functions only have to hide half-written
+ * state from it.
  */
 
 #include <linux/extable.h>
@@ -36,8 +36,9 @@ static nokprobe_inline void set_status(unsigned long status)
 }
 
 /*
- * ftrace calls the probe of an ftrace site. A disabled probe usually has no breakpoint;
- * it may still be hit by a CPU that trapped before.
+ * Does a breakpoint at the address of @p belong to another subsystem? ftrace calls the
+ * probe of an ftrace site, so it has none. A disabled probe may still be hit by a CPU that
+ * trapped before.
  */
 static bool kprobe_is_foreign(const struct kprobe *p, u32 flags)
 {
@@ -138,13 +139,14 @@ unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs
 	if (regs && READ_ONCE(regs->orig_ax) == ORIG_AX_CONTINUES)
 		return ip;
 
-	p = find_breakpoint(ip - INT3_INSN_SIZE);
-	/* Or its post handlers are running, which are to see the registers as they were. */
-	if (!p || (p == raw_cpu_read(current_kprobe) &&
-		   raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_SSDONE))
+	/* Post handlers see orig_ax as it was. */
+	if (raw_cpu_read(current_kprobe) &&
+	    raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_SSDONE &&
+	    raw_cpu_read(kprobe_ctlblk.step.post_regs) == regs)
 		return ip;
 
-	return (unsigned long)p->addr;
+	p = find_breakpoint(ip - INT3_INSN_SIZE);
+	return p ? (unsigned long)p->addr : ip;
 }
 NOKPROBE_SYMBOL(kprobe_unwind_trap_ip);
 
@@ -169,6 +171,8 @@ static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 {
 	/* Once it is set, the post handler of a site stays. */
 	if (READ_ONCE(p->post_handler)) {
+		__this_cpu_write(kprobe_ctlblk.step.post_regs, regs);
+		barrier();
 		set_status(KPROBE_HIT_SSDONE);
 		kprobe_site_post_handler(p, regs, 0);
 	}

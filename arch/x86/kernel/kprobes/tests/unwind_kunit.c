@@ -366,6 +366,41 @@ static void unwind_trap_ip_after_the_hit(struct kunit *test)
 	unregister_kprobe(&redirected);
 }
 
+/* Never executed: where the jump goes, an instruction of one byte ends. */
+asm(".pushsection .text\n"
+	"kpu_jmp:\n"
+	"	jmp 1f\n"
+	"kpu_nop:\n"
+	"	nop\n"
+	"1:	" ASM_RET
+	".popsection\n");
+
+extern u8 kpu_jmp[], kpu_nop[];
+
+static unsigned long ip_in_post;
+
+static void note_trap_ip(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	ip_in_post = kprobe_unwind_trap_ip(regs->ip, regs);
+}
+
+/* While its post handlers run, the jump is over, and the other probe not hit. */
+static void unwind_trap_ip_beside_a_probe(struct kunit *test)
+{
+	struct kprobe jmp = { .addr = kpu_jmp, .post_handler = note_trap_ip };
+	struct kprobe nop = { .addr = kpu_nop };
+	unsigned long stack[2] = {};
+	struct pt_regs regs;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&nop), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&jmp), 0);
+	breakpoint(test, &jmp, &regs, stack);
+	unregister_kprobe(&jmp);
+	unregister_kprobe(&nop);
+	KUNIT_EXPECT_EQ(test, regs.ip, (unsigned long)nop.addr + 1);
+	KUNIT_EXPECT_EQ(test, ip_in_post, regs.ip);
+}
+
 /* What the handlers of a probe see. */
 struct traced {
 	struct kprobe	kp;
@@ -442,7 +477,7 @@ static void unwind_one_byte_in_handlers(struct kunit *test)
 	t->kp.pre_handler = trace_pre;
 	t->kp.post_handler = trace_post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->kp), 0);
-	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(&op_at(t->kp.addr)->kp), h->mode);
+	KUNIT_EXPECT_STREQ(test, kp_mode(t->kp.addr), h->mode);
 	KUNIT_EXPECT_EQ(test, call_handled(h), 8);
 	KUNIT_EXPECT_EQ(test, t->ip_pre, (unsigned long)t->kp.addr);
 	KUNIT_EXPECT_EQ(test, t->other_ip, (unsigned long)t->kp.addr + 2);
@@ -461,6 +496,7 @@ static struct kunit_case unwind_testcases[] = {
 	KUNIT_CASE_PARAM(unwind_one_byte_at_breakpoint, place_gen_params),
 	KUNIT_CASE(unwind_trap_ip),
 	KUNIT_CASE(unwind_trap_ip_after_the_hit),
+	KUNIT_CASE(unwind_trap_ip_beside_a_probe),
 	KUNIT_CASE_PARAM(unwind_one_byte_in_handlers, handled_gen_params),
 	{}
 };
