@@ -87,13 +87,14 @@ int register_kprobes(struct kprobe **kps, int num)
 EXPORT_SYMBOL_GPL(register_kprobes);
 
 /**
- * unregister_kprobe() - end a probe
+ * unregister_kprobe() - remove a probe
  * @p: the probe; if it is not registered, its addr becomes NULL
  *
  * On return no handler of @p runs or will run, and it may be freed. If another
  * call is unregistering it, or undoing its registration, this waits for that call.
  *
- * Context: process context, waits for a grace period. Not from a handler.
+ * Context: process context, waits for a grace period. Not from a handler; text_mutex,
+ *	    cpu_hotplug_lock and jump_label_mutex not held.
  */
 void unregister_kprobe(struct kprobe *p)
 {
@@ -109,7 +110,7 @@ void unregister_kprobe(struct kprobe *p)
 EXPORT_SYMBOL_GPL(unregister_kprobe);
 
 /**
- * unregister_kprobes() - end many probes with one grace period
+ * unregister_kprobes() - remove many probes with one grace period
  * @kps: the probes; one that is not registered gets addr = NULL
  * @num: how many; nothing happens when it is not positive
  *
@@ -136,25 +137,23 @@ static int change_enabled(struct kprobe *p, bool on, struct kprobe_arm_lists *li
 	if (site->state == KPROBE_SITE_GONE)
 		return on ? -EINVAL : 0;
 	was_on = !(p->flags & KPROBE_FLAG_DISABLED);
-	if (was_on && on)
-		/* ftrace may have refused the site when all probes were switched on. */
-		return kprobe_arm_update(site, lists);
-	if (was_on == on)
-		return 0;
-
-	kprobe_site_enable_user(site, p, on);
-	/* Arming may have been refused before: no reason for @p to stay enabled. */
-	if (!on && kprobe_arm_wanted(site))
+	if (was_on != on)
+		kprobe_site_enable_user(site, p, on);
+	/*
+	 * A site that stays as it is wanted is no reason to fail. But ftrace may have refused
+	 * it when all probes were switched on: enabling tries again.
+	 */
+	if (kprobe_arm_wanted(site) != on || (!was_on && !on))
 		return 0;
 	if (on && site->state == KPROBE_SITE_ARMED)
 		kprobe_arm_join(site, lists);
 	ret = kprobe_arm_update(site, lists);
-	if (ret)
-		kprobe_site_enable_user(site, p, !on);
+	if (ret && was_on != on)
+		kprobe_site_enable_user(site, p, was_on);
 	return ret;
 }
 
-static int set_enabled(struct kprobe *p, bool on)
+static int kprobe_set_enabled(struct kprobe *p, bool on)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	int ret = change_enabled(p, on, &lists);
@@ -169,14 +168,14 @@ static int set_enabled(struct kprobe *p, bool on)
  *
  * Handlers may still be running on return.
  *
- * Context: process context, sleeps; at function entries, the last post handler of
- *	    a batch waits for a grace period of tasks-RCU. Not from a handler.
+ * Context: as unregister_kprobe(); at function entries, the last post handler of a batch
+ *	    waits for a grace period of tasks-RCU.
  * Return: 0, also if it was disabled or is gone; -EINVAL if it is not
  *	   registered; or an error of ftrace, and it is still enabled.
  */
 int disable_kprobe(struct kprobe *p)
 {
-	return set_enabled(p, false);
+	return kprobe_set_enabled(p, false);
 }
 EXPORT_SYMBOL_GPL(disable_kprobe);
 
@@ -187,14 +186,13 @@ EXPORT_SYMBOL_GPL(disable_kprobe);
  * While all probes are switched off this is remembered. ftrace may have refused an
  * enabled probe when all were switched on again: this tries once more.
  *
- * Context: process context, sleeps, and may wait for a grace period of tasks-RCU.
- *	    Not from a handler.
+ * Context: as register_kprobe().
  * Return: 0; -EINVAL if it is not registered or gone; or an error of ftrace,
  *	   and it is not armed, and disabled if it was.
  */
 int enable_kprobe(struct kprobe *p)
 {
-	return set_enabled(p, true);
+	return kprobe_set_enabled(p, true);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
 

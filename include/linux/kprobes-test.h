@@ -15,6 +15,7 @@ struct kprobe;
 void kprobe_test_lock(void);
 void kprobe_test_unlock(void);
 void kprobe_test_allow_optimization(bool allow);
+int kprobe_test_switch(bool on);
 const struct kprobe *kprobe_test_fault_owner(int cpu);
 
 /* The core's lock, where it would call the architecture with it held. */

@@ -64,13 +64,14 @@ void kprobe_arm_add(struct kprobe_arm_lists *lists, struct kprobe_site *site)
  * @site: the site
  *
  * Context: kprobe_mutex held.
- * Return: true if a user is enabled and probes are not switched off.
+ * Return: true if a user is enabled and probes are not switched off. The switch does not
+ *	   concern return trampolines: calls in flight still return through these.
  */
 bool kprobe_arm_wanted(const struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	return site->nr_enabled && !kprobes_all_disarmed;
+	return site->nr_enabled && (!kprobes_all_disarmed || site->trampoline);
 }
 
 /* All sites of a list have reached a new state. */
@@ -85,9 +86,17 @@ static void set_state(struct list_head *kps, enum kprobe_site_state to)
 	}
 }
 
-static void unlink_all(struct list_head *kps)
+/**
+ * kprobe_arm_unlink() - empty a list of sites
+ * @kps: probes of sites, linked by kp.list
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_arm_unlink(struct list_head *kps)
 {
 	struct kprobe *kp, *tmp;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry_safe(kp, tmp, kps, list)
 		list_del_init(&kp->list);
@@ -138,7 +147,7 @@ void kprobe_disarm_text(struct kprobe_arm_lists *lists)
  * @lists: READY sites on the list of ftrace, which becomes empty
  *
  * Context: kprobe_mutex held, sleeps.
- * Return: 0, or an error as of kprobe_ftrace_arm().
+ * Return: 0, or an error as kprobe_ftrace_arm() returns it.
  */
 int kprobe_arm_ftrace(struct kprobe_arm_lists *lists)
 {
@@ -148,7 +157,7 @@ int kprobe_arm_ftrace(struct kprobe_arm_lists *lists)
 
 	ret = kprobe_ftrace_arm(&lists->ftrace);
 	if (ret)
-		unlink_all(&lists->ftrace);
+		kprobe_arm_unlink(&lists->ftrace);
 	else
 		set_state(&lists->ftrace, KPROBE_SITE_ARMED);
 	return ret;
@@ -227,7 +236,7 @@ int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
  * each half, so a few refusals cost the logarithm of the number of sites. The
  * recursion is no deeper than that.
  */
-static int arm_ftrace_halves(struct list_head *kps, unsigned int *failed)
+static int kprobe_arm_ftrace_halves(struct list_head *kps, unsigned int *failed)
 {
 	struct list_head *middle = kps;
 	unsigned int half;
@@ -241,7 +250,7 @@ static int arm_ftrace_halves(struct list_head *kps, unsigned int *failed)
 	}
 
 	if (list_is_singular(kps)) {
-		unlink_all(kps);
+		kprobe_arm_unlink(kps);
 		++*failed;
 		return ret;
 	}
@@ -249,8 +258,8 @@ static int arm_ftrace_halves(struct list_head *kps, unsigned int *failed)
 	for (half = list_count_nodes(kps) / 2; half; half--)
 		middle = middle->next;
 	list_cut_position(&front, kps, middle);
-	err = arm_ftrace_halves(&front, failed);
-	ret = arm_ftrace_halves(kps, failed);
+	err = kprobe_arm_ftrace_halves(&front, failed);
+	ret = kprobe_arm_ftrace_halves(kps, failed);
 	return ret ?: err;
 }
 
@@ -308,7 +317,7 @@ void kprobe_arm_refused(struct kprobe_arm_lists *lists)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	arm_ftrace_halves(&lists->refused, &failed);
+	kprobe_arm_ftrace_halves(&lists->refused, &failed);
 }
 
 /**
@@ -343,7 +352,7 @@ bool kprobes_are_armed(void)
  * ftrace has refused to arm all sites together. Mostly that is because another
  * user has claimed a function, which does not concern sites without a post handler.
  */
-static int arm_ftrace_rest(unsigned int *failed)
+static int kprobe_arm_ftrace_rest(unsigned int *failed)
 {
 	LIST_HEAD(exclusive);
 	struct kprobe_site *site;
@@ -357,13 +366,13 @@ static int arm_ftrace_rest(unsigned int *failed)
 							    &exclusive : &shared);
 	}
 
-	err = arm_ftrace_halves(&shared, failed);
-	ret = arm_ftrace_halves(&exclusive, failed);
+	err = kprobe_arm_ftrace_halves(&shared, failed);
+	ret = kprobe_arm_ftrace_halves(&exclusive, failed);
 	return ret ?: err;
 }
 
 /* What ftrace has refused to disarm together, it may disarm one by one. */
-static int disarm_ftrace_rest(unsigned int *failed)
+static int kprobe_disarm_ftrace_rest(unsigned int *failed)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe_site *site;
@@ -394,10 +403,7 @@ static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
 	struct kprobe_site *site;
 
 	for_each_kprobe_site(site) {
-		if (site->state != from || (on && !site->nr_enabled))
-			continue;
-		/* Calls in flight still return through these. */
-		if (!on && site->trampoline)
+		if (site->state != from || kprobe_arm_wanted(site) != on)
 			continue;
 		kprobe_arm_add(lists, site);
 		++*total;
@@ -405,11 +411,21 @@ static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
 
 	if (on) {
 		kprobe_arm_text(lists);
-		return kprobe_arm_ftrace(lists) ? arm_ftrace_rest(failed) : 0;
+		return kprobe_arm_ftrace(lists) ? kprobe_arm_ftrace_rest(failed) : 0;
 	}
 
 	kprobe_disarm_text(lists);
-	return kprobe_disarm_ftrace(lists) ? disarm_ftrace_rest(failed) : 0;
+	return kprobe_disarm_ftrace(lists) ? kprobe_disarm_ftrace_rest(failed) : 0;
+}
+
+static void kprobe_join_all(struct kprobe_arm_lists *lists)
+{
+	struct kprobe_site *site;
+
+	for_each_kprobe_site(site) {
+		if (site->state == KPROBE_SITE_ARMED)
+			kprobe_arm_join(site, lists);
+	}
 }
 
 static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
@@ -419,8 +435,12 @@ static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 
 	guard(mutex)(&kprobe_mutex);
 
-	if (kprobes_all_disarmed == !on)
+	if (kprobes_all_disarmed == !on) {
+		/* The call that has switched on may still be waiting. */
+		if (on)
+			kprobe_join_all(lists);
 		return 0;
+	}
 
 	WRITE_ONCE(kprobes_all_disarmed, !on);
 	ret = kprobe_update_all(on, lists, &total, &failed);

@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 
+#include "../arm.h"
 #include "../hit.h"
 #include "../optimizer.h"
 #include "../site.h"
@@ -48,6 +49,18 @@ void kprobe_test_unlock(void)
 void kprobe_test_allow_optimization(bool allow)
 {
 	kprobe_opt_allow(allow);
+}
+
+/**
+ * kprobe_test_switch() - switch all probes on or off
+ * @on: what the file "enabled" in debugfs would be set to
+ *
+ * Context: process context, may sleep. Acquires kprobe_mutex.
+ * Return: 0, or an error of ftrace.
+ */
+int kprobe_test_switch(bool on)
+{
+	return kprobes_arm_all(on);
 }
 
 /**

@@ -141,6 +141,19 @@ static void switch_leaves_trampolines_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
 	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+
+	/* Nor does another user, who comes and goes, switch it off. */
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
+	s->b.kp.addr = s->a.kp.addr;
+	s->b.kp.symbol_name = NULL;
+	s->b.kp.offset = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->b.kp), 0);
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
+	unregister_kprobe(&s->b.kp);
+	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
+
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
 	scoped_guard(mutex, &kprobe_mutex)

@@ -460,9 +460,10 @@ static int registering_thread(void *data)
 
 /*
  * A task is in the detour of the first, and the call that has registered the second is
- * still waiting for it. A third, at the same address as the second, waits as well.
+ * still waiting for it. Whatever relies on the second then, such as a third at the same
+ * address, waits as well.
  */
-static void third_joins(struct kunit *test, int (*join)(struct kprobe *p), u32 flags)
+static void joins(struct kunit *test, int (*join)(struct kprobe *b, struct kprobe *c), u32 flags)
 {
 	struct kp_watch a = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
 	struct kp_watch b = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre } };
@@ -488,7 +489,7 @@ static void third_joins(struct kunit *test, int (*join)(struct kprobe *p), u32 f
 		KUNIT_EXPECT_EQ(test, register_kprobe(&c.kp), 0);
 	KUNIT_EXPECT_FALSE(test, s->may_go);
 	schedule_delayed_work(&s->later, HZ / 10);
-	KUNIT_EXPECT_EQ(test, join(&c.kp), 0);
+	KUNIT_EXPECT_EQ(test, join(&b.kp, &c.kp), 0);
 	KUNIT_EXPECT_TRUE(test, s->may_go);
 
 	stopped_end(s);
@@ -498,14 +499,44 @@ static void third_joins(struct kunit *test, int (*join)(struct kprobe *p), u32 f
 	unregister_kprobe(&a.kp);
 }
 
+static int register_third(struct kprobe *b, struct kprobe *c)
+{
+	return register_kprobe(c);
+}
+
 static void jump_third_probe_is_registered(struct kunit *test)
 {
-	third_joins(test, register_kprobe, 0);
+	joins(test, register_third, 0);
+}
+
+static int enable_third(struct kprobe *b, struct kprobe *c)
+{
+	return enable_kprobe(c);
 }
 
 static void jump_third_probe_is_enabled(struct kunit *test)
 {
-	third_joins(test, enable_kprobe, KPROBE_FLAG_DISABLED);
+	joins(test, enable_third, KPROBE_FLAG_DISABLED);
+}
+
+static int enable_second(struct kprobe *b, struct kprobe *c)
+{
+	return enable_kprobe(b);
+}
+
+static void jump_second_probe_is_enabled_again(struct kunit *test)
+{
+	joins(test, enable_second, 0);
+}
+
+static int switch_on(struct kprobe *b, struct kprobe *c)
+{
+	return kprobe_test_switch(true);
+}
+
+static void jump_all_are_switched_on_again(struct kunit *test)
+{
+	joins(test, switch_on, 0);
 }
 
 #ifdef CONFIG_UNWINDER_ORC
@@ -926,6 +957,8 @@ static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(jump_second_probe_after_the_first),
 	KUNIT_CASE(jump_third_probe_is_registered),
 	KUNIT_CASE(jump_third_probe_is_enabled),
+	KUNIT_CASE(jump_second_probe_is_enabled_again),
+	KUNIT_CASE(jump_all_are_switched_on_again),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(jump_traces_before_push),
 #endif
