@@ -250,7 +250,7 @@ void *alloc_insn_page_near(unsigned long start);
 #endif
 
 /**
- * arch_sync_insn_slots() - used slots are about to be overwritten
+ * arch_sync_insn_slots() - wait until all CPUs have left used slots
  *
  * On return all CPUs have left them, even where RCU does not watch, and none uses
  * what it has fetched from them. After its wait for tasks, the optimizer calls

@@ -133,7 +133,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
 
 /**
  * arch_prepared_optinsn() - is there a detour?
- * @optinsn: of the probe
+ * @optinsn: the architecture's part of the probe
  *
  * Context: kprobe_mutex held.
  * Return: non-zero if there is one.
@@ -142,14 +142,14 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 
 /**
- * arch_check_optimized_kprobe() - could the jump be hit by other probes?
+ * arch_check_optimized_kprobe() - would the jump overwrite another armed probe?
  * @op: a probe with a detour
  *
  * Context: kprobe_mutex held.
  * Return: negative if another probe is armed in the text that the jump replaces,
  *	   else 0.
- * Default: weak, looks for such probes with arch_within_optimized_kprobe(). It is
- *	    enough for every architecture.
+ * Default: weak, looks for such probes with arch_within_optimized_kprobe(). No
+ *	    architecture needs its own.
  */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
@@ -216,7 +216,7 @@ void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
 /**
  * arch_remove_optimized_kprobe() - give the detour back
- * @op: a probe; it may have no detour, and no task is in the one that it has
+ * @op: a probe, with or without a detour; no task is in the detour
  *
  * Context: kprobe_mutex held; sleeps. Touches no text of the probe, which may be
  *	    gone.
@@ -231,7 +231,7 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
  * @redirected: a handler has set the instruction pointer
  *
  * kprobe_detour_callback() calls it when a handler has returned non-zero, or when
- * kprobe_detour_is_left() says that the end of the detour cannot restore @regs.
+ * arch_detour_is_left() says that the end of the detour cannot restore @regs.
  *
  * Context: hit path; @op is the current probe.
  * Return: what kprobe_detour_callback() returns to the detour.

@@ -95,8 +95,8 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 /**
  * struct kprobe - a probe on one instruction
  * @hlist: not linked; shares its storage with @next and @call
- * @next: the core's: the next probe that an unregistration has taken out
- * @call: the core's: the call that uses this structure
+ * @next: for the core: the next probe that the same call detaches
+ * @call: for the core: the call in progress that uses this structure
  * @list: linked exactly while the probe is registered
  * @nmissed: hits for which no handler could be called
  * @addr: address of the probe; after registration the one in use, which may be

@@ -105,8 +105,8 @@ unsigned long unwind_recover_hooks(struct task_struct *task, struct unwind_hooks
  * unwind_peek_hooks() - unwind_recover_hooks() outside of an ordered walk
  * @task: the task; it is current or does not run
  * @addr: a word of its stack, which may be a return address
- * @retp: as of unwind_recover_hooks()
- * @fp: as of unwind_recover_hooks()
+ * @retp: as for unwind_recover_hooks()
+ * @fp: as for unwind_recover_hooks()
  *
  * Context: any.
  * Return: the real address; @addr if it is none, or if it is in no list.

@@ -14,7 +14,7 @@ enum kprobe_site_kind {
  * struct kprobe_where - where a probe is to be
  * @addr: the address
  * @on_entry: it is the entry of a function
- * @kind: how hits will come about there
+ * @kind: what will cause hits there
  */
 struct kprobe_where {
 	unsigned long		addr;

@@ -92,11 +92,9 @@ static const char * const hit_path[] __initconst = {
 static const char * const copied[] __initconst = {
 	"ftrace_call",
 	"ftrace_caller",
-	"ftrace_caller_end",
 	"ftrace_caller_op_ptr",
 	"ftrace_regs_call",
 	"ftrace_regs_caller",
-	"ftrace_regs_caller_end",
 	"ftrace_regs_caller_jmp",
 	"ftrace_regs_caller_op_ptr",
 };
@@ -111,14 +109,14 @@ static int range_cmp(const void *a, const void *b)
 }
 
 /**
- * kprobe_ranges_normalise() - sort ranges and merge those that touch
+ * kprobe_ranges_normalize() - sort ranges and merge those that touch
  * @r: the ranges, in any order; changed in place
  * @nr: how many
  *
  * Context: any.
  * Return: how many are left; empty ones are dropped.
  */
-unsigned int kprobe_ranges_normalise(struct kprobe_range *r, unsigned int nr)
+unsigned int kprobe_ranges_normalize(struct kprobe_range *r, unsigned int nr)
 {
 	unsigned int i, n = 0;
 
@@ -148,7 +146,7 @@ static int addr_cmp(const void *key, const void *elt)
 
 /**
  * kprobe_ranges_contain() - is an address in one of the ranges?
- * @r: normalised ranges
+ * @r: normalized ranges
  * @nr: how many
  * @addr: the address
  *
@@ -175,7 +173,7 @@ static int blacklist_publish(void)
 		return -ENOMEM;
 
 	memcpy(new->range, entries, nr_entries * sizeof(*entries));
-	new->nr = kprobe_ranges_normalise(new->range, nr_entries);
+	new->nr = kprobe_ranges_normalize(new->range, nr_entries);
 
 	old = rcu_replace_pointer(ranges, new, lockdep_is_held(&blacklist_mutex));
 	if (old)

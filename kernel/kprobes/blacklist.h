@@ -27,7 +27,7 @@ struct kprobe_range {
 
 bool kprobe_ranges_contain(const struct kprobe_range *r, unsigned int nr,
 			   unsigned long addr);
-unsigned int kprobe_ranges_normalise(struct kprobe_range *r, unsigned int nr);
+unsigned int kprobe_ranges_normalize(struct kprobe_range *r, unsigned int nr);
 int kprobe_blacklist_for_each(int (*fn)(const struct kprobe_range *r, void *arg),
 			      void *arg);
 

@@ -124,6 +124,14 @@ static bool any_exclusive(struct list_head *kps)
 	return false;
 }
 
+/* It fails only if ftrace is broken, and then it is disabled. */
+static void retire_or_warn(struct kprobe_ftrace_ops *fo)
+{
+	int err = kprobe_ftrace_ops_retire(fo);
+
+	WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
+}
+
 /**
  * kprobe_ftrace_arm() - arm sites, all or none
  * @kps: READY ftrace sites, linked by kp.list
@@ -135,7 +143,7 @@ static bool any_exclusive(struct list_head *kps)
 int kprobe_ftrace_arm(struct list_head *kps)
 {
 	struct kprobe_ftrace_ops *fo = NULL;
-	int ret, err;
+	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -163,8 +171,7 @@ int kprobe_ftrace_arm(struct list_head *kps)
 
 		list_for_each_entry(kp, kps, list)
 			kprobe_to_site(kp)->ftrace = NULL;
-		err = kprobe_ftrace_ops_retire(fo);
-		WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
+		retire_or_warn(fo);
 	}
 	return ret;
 }
@@ -288,7 +295,7 @@ static int sites_move_stopped(void *arg)
  * preemption off from the first of several calls to the last, so no CPU is between two
  * calls while the machine is stopped.
  */
-static void sites_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
 	struct sites_move m = { .kps = kps, .fo = fo };
 
@@ -299,7 +306,7 @@ static void sites_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *
 static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
 	kprobe_ftrace_wait_for_tasks();
-	sites_change_owner(kps, fo);
+	kprobe_ftrace_change_owner(kps, fo);
 }
 
 static int kprobe_ftrace_upgrade_ops(struct list_head *kps,
@@ -314,7 +321,7 @@ static int kprobe_ftrace_upgrade_ops(struct list_head *kps,
 	sites_move_to(kps, fo);
 	ret = kprobe_ftrace_ops_remove(&kprobe_ftrace_plain, ips, n);
 	if (ret)
-		sites_change_owner(kps, &kprobe_ftrace_plain);
+		kprobe_ftrace_change_owner(kps, &kprobe_ftrace_plain);
 	return ret;
 }
 
@@ -325,8 +332,9 @@ static int kprobe_ftrace_upgrade_ops(struct list_head *kps,
  * Each is in both filters for a moment, and names the ops whose call counts. So no hit
  * is lost or delivered twice.
  *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or an error as of kprobe_ftrace_arm(), with the sites armed as
+ * Context: kprobe_mutex held, sleeps; with PREEMPTION, waits for a grace period of
+ *	    tasks-RCU.
+ * Return: 0, or an error as kprobe_ftrace_arm() returns it, with the sites armed as
  *	   before.
  */
 int kprobe_ftrace_upgrade(struct list_head *kps)
@@ -334,7 +342,7 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 	struct kprobe_ftrace_ops *fo;
 	unsigned long single, *ips;
 	unsigned int n;
-	int ret, err;
+	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -356,12 +364,10 @@ int kprobe_ftrace_upgrade(struct list_head *kps)
 
 	kprobe_ftrace_move_begin();
 	ret = kprobe_ftrace_upgrade_ops(kps, fo, ips, n);
-	if (ret && fo->nr) {
-		err = kprobe_ftrace_ops_retire(fo);
-		WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
-	} else if (ret) {
+	if (ret && fo->nr)
+		retire_or_warn(fo);
+	else if (ret)
 		schedule_work(&fo->free);
-	}
 	kprobe_ftrace_move_end();
 
 	ips_put(ips, &single);
@@ -420,7 +426,7 @@ static int kprobe_ftrace_downgrade_ops(struct list_head *kps,
 		sites_move_to(kps, &kprobe_ftrace_plain);
 		ret = kprobe_ftrace_ops_remove(fo, ips, n);
 		if (ret)
-			sites_change_owner(kps, fo);
+			kprobe_ftrace_change_owner(kps, fo);
 	}
 	if (!ret) {
 		list_for_each_entry(kp, kps, list)
@@ -433,7 +439,7 @@ static int kprobe_ftrace_downgrade_ops(struct list_head *kps,
 }
 
 /* Correct the filters of sites that @fo has armed. */
-static int settle_ops(struct kprobe_ftrace_ops *fo)
+static int kprobe_ftrace_settle_ops(struct kprobe_ftrace_ops *fo)
 {
 	struct kprobe_site *site;
 	LIST_HEAD(overclaimed);
@@ -472,8 +478,8 @@ static int settle_ops(struct kprobe_ftrace_ops *fo)
  * Called after users have left, and before sites are armed. What fails for lack of memory
  * stays as it is until the next change; hits are counted correctly all the same.
  *
- * Context: kprobe_mutex held, sleeps; waits for a grace period if it gives up the last
- *	    claim of an ops. No site that is armed with a claim is on a list.
+ * Context: kprobe_mutex held, sleeps; waits for grace periods of tasks-RCU if it
+ *	    gives up a claim. No site that is armed with a claim is on a list.
  */
 void kprobe_ftrace_settle(void)
 {
@@ -497,7 +503,7 @@ void kprobe_ftrace_settle(void)
 		list_move(&kprobe_ftrace_plain.list, &kprobe_ftrace_all);
 	list_for_each_entry_safe(fo, tmp, &kprobe_ftrace_all, list) {
 		if (fo != &kprobe_ftrace_plain)
-			ret = settle_ops(fo) ?: ret;
+			ret = kprobe_ftrace_settle_ops(fo) ?: ret;
 	}
 
 	claims_left = ret;
@@ -508,13 +514,10 @@ void kprobe_ftrace_settle(void)
 /* An address leaves an ops without its filter being changed. */
 static void ops_drop(struct kprobe_ftrace_ops *fo)
 {
-	int ret;
-
 	if (--fo->nr || kprobe_ftrace_disabled)
 		return;
 
-	ret = kprobe_ftrace_ops_retire(fo);
-	WARN_ON_ONCE(ret && !kprobe_ftrace_disabled);
+	retire_or_warn(fo);
 }
 
 /**
@@ -542,7 +545,7 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 	site->ftrace = NULL;
 	list_move(&site->reap, &fo->stale);
 
-	/* All other sites may have left meanwhile. */
+	/* All other sites may have left in the meantime. */
 	ops_drop(fo);
 }
 

@@ -79,7 +79,7 @@ static nokprobe_inline bool is_breakpoint(struct kprobe_site *site)
  * exception entry leaves RCU as it was.
  *
  * A return trampoline that is itself probed is exempt: without its handler it would
- * return to itself for ever. The handler is part of the kernel and never freed.
+ * return to itself forever. The handler is part of the kernel and never freed.
  */
 static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 {
@@ -317,7 +317,7 @@ void kprobe_busy_end(void)
 	if (__this_cpu_read(busy_inside))
 		__this_cpu_dec(busy_inside);
 	else
-		__this_cpu_write(current_kprobe, NULL);
+		kprobe_hit_leave();
 
 	preempt_enable_notrace();
 }

@@ -46,7 +46,7 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs
 
 	if (likely(kprobe_hit_enter_detour(&op->kp))) {
 		ret = kprobe_call_pre(&op->kp, regs);
-		/* The probe is looked up again, which is cheaper than to keep it. */
+		/* Reading the probe again is cheaper than keeping @op across the handler. */
 		if (unlikely(ret || arch_detour_is_left(regs)))
 			ret = arch_leave_detour(container_of(kprobe_running(),
 							     struct optimized_kprobe, kp),

@@ -33,8 +33,8 @@ void kretprobe_pool_put_closed(struct kretprobe_instance *ri)
 	/* Pairs with llist_del_all() in kretprobe_pool_free_late(). */
 	llist_add(&ri->llist, &late->instances);
 	/*
-	 * Work that is queued while a CPU goes down, after it has run its last, would
-	 * stay pending, and later work with it. The instance waits for the next one that
+	 * Work that is queued on a CPU going down, after it has run its last work, would
+	 * stay pending and block later work. The instance waits for the next one that
 	 * comes late on this CPU.
 	 */
 	if (cpu_online(raw_smp_processor_id()))

@@ -31,7 +31,7 @@ bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 
 	/*
 	 * A CPU that goes down runs pending work when it stops being online, and none
-	 * afterwards. The end of the pool would wait for such work for ever.
+	 * afterwards. The end of the pool would wait for such work forever.
 	 */
 	if (READ_ONCE(pool->grows) && cpu_online(raw_smp_processor_id()))
 		irq_work_queue(&pool->ask);

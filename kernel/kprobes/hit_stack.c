@@ -205,7 +205,7 @@ static nokprobe_inline unsigned long nr_switches(struct task_struct *tsk)
  * Another task may wake up at any moment, return from its calls, and make others. The
  * instances stay readable: a pool is freed only after a grace period, and preemption
  * is off. But their contents change. So the cursor of an earlier call is not
- * dereferenced, and a result counts only if the task has not run meanwhile.
+ * dereferenced, and a result counts only if the task has not run in the meantime.
  */
 static noinline unsigned long kretprobe_find_in_task(struct task_struct *tsk, void *fp,
 						     struct llist_node **cur)
@@ -227,16 +227,16 @@ static noinline unsigned long kretprobe_find_in_task(struct task_struct *tsk, vo
 	smp_rmb();
 	if (runs_elsewhere(tsk))
 		goto out;
-	/* No word of the list is read before the first test, */
+	/* Reads of the list come after the first test of on_cpu. */
 	smp_rmb();
 
 	ret = find_hook(tsk, fp, node_after(tsk, last), &last);
 
-	/* nor after the second; */
+	/* They come before the second test. */
 	smp_rmb();
 	if (runs_elsewhere(tsk))
 		ret = 0;
-	/* pairs with the release in finish_task(). */
+	/* Pairs with the release in finish_task(). */
 	smp_rmb();
 	if (nr_switches(tsk) != before)
 		ret = 0;
@@ -425,7 +425,7 @@ static nokprobe_inline bool kretprobe_hook_call(struct kprobe *p, void *fp)
 /**
  * kretprobe_native_entry() - a detour of a return probe was entered
  * @kp: the probe of the site
- * @fp: frame of the function, as of arch_kretprobe_entry_frame()
+ * @fp: frame of the function, as arch_kretprobe_entry_frame() returns it
  *
  * Handles the usual case without registers. This is no hit: no function that is called
  * can be probed.

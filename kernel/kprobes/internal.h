@@ -3,7 +3,8 @@
  * Shared by the components of the kprobes core; neither for architectures nor for modules.
  *
  * Components, from the lowest. Each uses only those above it in this list and those on
- * its own line, which scripts/prove/check enforces, and has a header with its interface:
+ * its own line, which scripts/prove/check enforces. Its interface is in its header; that
+ * of text is in <linux/kprobes-arch.h>.
  *
  *   lock        the locks and their order
  *   table       address to site, for hits

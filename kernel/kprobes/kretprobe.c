@@ -144,7 +144,7 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * before registering again; and without KRETPROBE_POOL @rp->maxactive, for the
  * default.
  *
- * Context: process context, sleeps. No spinlock, not from a handler.
+ * Context: as register_kprobe().
  * Return: 0, else the kretprobe can be registered again as it is:
  *
  * * %-EINVAL - not the entry of a function, or a function whose return cannot be
@@ -163,7 +163,7 @@ int register_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(register_kretprobe);
 
 /**
- * unregister_kretprobe() - end a kretprobe
+ * unregister_kretprobe() - remove a kretprobe
  * @rp: the kretprobe; if it is not registered, its kp.addr becomes NULL
  *
  * On return no handler runs or will run, and @rp may be freed. Calls that are
@@ -178,7 +178,7 @@ void unregister_kretprobe(struct kretprobe *rp)
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 
 /**
- * unregister_kretprobes() - end many kretprobes with one grace period
+ * unregister_kretprobes() - remove many kretprobes with one grace period
  * @rps: the kretprobes; one that is not registered gets kp.addr = NULL
  * @num: how many; nothing happens when it is not positive
  *

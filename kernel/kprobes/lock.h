@@ -24,8 +24,9 @@
  *         module_mutex           while the symbols of a module are searched, on x86
  *     blacklist mutex            changes of the blacklist
  *
- * No lock but opt_sysctl_mutex is held during a wait for a grace period, with one
- * exception: ftrace waits with its own locks held, see kprobe_ftrace_ops_retire().
+ * No lock but opt_sysctl_mutex is held during a wait for a grace period, with two
+ * exceptions, both under kprobe_mutex: kprobe_ftrace_wait_for_tasks(), and the wait
+ * inside ftrace, see kprobe_ftrace_ops_retire().
  *
  * Hit paths take no lock. With preemption off, and where RCU watches, they can find a
  * site and walk its users: both are freed only after a grace period of RCU.

@@ -51,7 +51,7 @@ static struct coming_module *find_coming(const struct module *mod)
  * our notifier is registered, at early_initcall.
  *
  * Context: kprobe_mutex held, which keeps the answer true.
- * Return: true if it has.
+ * Return: true if it is, or if it is LIVE.
  */
 bool kprobe_module_known(const struct module *mod)
 {
@@ -95,7 +95,7 @@ int kprobe_module_pin(unsigned long addr, struct module **pinned)
 	return 0;
 }
 
-static void module_comes(struct module *mod)
+static void kprobe_module_coming(struct module *mod)
 {
 	struct coming_module *c = kmalloc(sizeof(*c), GFP_KERNEL);
 
@@ -112,7 +112,7 @@ static void module_comes(struct module *mod)
 	list_add(&c->list, &coming_modules);
 }
 
-static void module_has_come(struct module *mod)
+static void kprobe_module_settled(struct module *mod)
 {
 	struct coming_module *c;
 
@@ -125,7 +125,7 @@ static void module_has_come(struct module *mod)
 	kfree(c);
 }
 
-static void forget_memory(struct module *mod, enum mod_mem_type type)
+static void kprobe_module_forget(struct module *mod, enum mod_mem_type type)
 {
 	const struct module_memory *mem = &mod->mem[type];
 	unsigned long start = (unsigned long)mem->base, end = start + mem->size;
@@ -144,17 +144,17 @@ static int kprobe_module_event(struct notifier_block *nb, unsigned long event,
 
 	switch (event) {
 	case MODULE_STATE_COMING:
-		module_comes(mod);
+		kprobe_module_coming(mod);
 		break;
 	case MODULE_STATE_LIVE:
-		module_has_come(mod);
-		forget_memory(mod, MOD_INIT_TEXT);
+		kprobe_module_settled(mod);
+		kprobe_module_forget(mod, MOD_INIT_TEXT);
 		break;
 	case MODULE_STATE_GOING:
 		/* First: nothing new is registered after this. */
-		module_has_come(mod);
-		forget_memory(mod, MOD_INIT_TEXT);
-		forget_memory(mod, MOD_TEXT);
+		kprobe_module_settled(mod);
+		kprobe_module_forget(mod, MOD_INIT_TEXT);
+		kprobe_module_forget(mod, MOD_TEXT);
 		break;
 	}
 

@@ -56,7 +56,7 @@ static const char * const opt_state_names[NR_KPROBE_OPT_STATES] = {
 };
 
 /**
- * kprobe_opt_state_name() - name of a site's state on the way to a jump
+ * kprobe_opt_state_name() - name of the state of a site's jump
  * @state: the state
  *
  * Context: any.

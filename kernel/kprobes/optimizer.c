@@ -219,7 +219,7 @@ void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 }
 
 /* No more than a chunk, so that others can lock the text in between. */
-static void revert_some(struct list_head *ops)
+static void kprobe_opt_revert_some(struct list_head *ops)
 {
 	struct optimized_kprobe *op, *tmp;
 	unsigned int nr = 0;
@@ -254,21 +254,22 @@ void kprobe_opt_revert(struct list_head *ops)
 	lockdep_assert_held(&kprobe_mutex);
 
 	while (!list_empty(ops)) {
-		revert_some(ops);
+		kprobe_opt_revert_some(ops);
 		cond_resched();
 	}
 }
 
 /* Breakpoints will be written where this site may have its jump. */
-static void step_aside(struct kprobe_site *site, struct list_head *revert)
+static void step_aside(struct kprobe_site *site, enum kprobe_noopt why,
+		       struct list_head *revert)
 {
 	switch (site->opt) {
 	case KPROBE_OPT_QUEUED:
 	case KPROBE_OPT_WAITING:
-		kprobe_opt_cancel(site, KPROBE_NOOPT_NEIGHBOUR);
+		kprobe_opt_cancel(site, why);
 		break;
 	case KPROBE_OPT_LIVE:
-		site->opt_why = KPROBE_NOOPT_NEIGHBOUR;
+		site->opt_why = why;
 		list_move_tail(&site->head.op.list, revert);
 		break;
 	default:
@@ -291,7 +292,9 @@ static bool jump_covers(struct kprobe_site *site, unsigned long addr)
  * @addr: the address of a breakpoint
  *
  * Until kprobe_opt_wait_for_tasks() they may: in a detour that has copies of several
- * instructions, and whose jump has been removed because of the breakpoint.
+ * instructions, and whose jump has been removed because of the breakpoint. A detour of
+ * an earlier probe at the same address does not count: tasks in it had reached the address
+ * before.
  *
  * Context: kprobe_mutex held.
  * Return: true if they may, and bypass the breakpoint.
@@ -339,7 +342,7 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 		any = any || kprobe_opt_is_bypassed(addr);
 		for_each_site_before(site, addr) {
 			if (jump_covers(site, addr))
-				step_aside(site, &revert);
+				step_aside(site, KPROBE_NOOPT_NEIGHBOUR, &revert);
 		}
 	}
 
@@ -377,6 +380,8 @@ void kprobe_opt_reconsider(unsigned long addr)
 
 struct optimized_kprobe * __weak arch_optimizer_borrower(unsigned long addr)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	return NULL;
 }
 
@@ -427,7 +432,7 @@ bool kprobe_opt_evict(unsigned long addr)
 		return false;
 
 	site = kprobe_op_to_site(op);
-	step_aside(site, &revert);
+	step_aside(site, KPROBE_NOOPT_NEIGHBOUR, &revert);
 	kprobe_opt_revert(&revert);
 	/* The worker gives back the detours of dead sites. */
 	return site->opt == KPROBE_OPT_RECLAIMING || tasks_may_be_in_detour(site);
@@ -475,21 +480,8 @@ void kprobe_opt_revert_at(struct list_head *kps)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	list_for_each_entry(kp, kps, list) {
-		struct kprobe_site *site = kprobe_to_site(kp);
-
-		switch (site->opt) {
-		case KPROBE_OPT_QUEUED:
-		case KPROBE_OPT_WAITING:
-			kprobe_opt_cancel(site, KPROBE_NOOPT_DISARMED);
-			break;
-		case KPROBE_OPT_LIVE:
-			list_move_tail(&site->head.op.list, &revert);
-			break;
-		default:
-			break;
-		}
-	}
+	list_for_each_entry(kp, kps, list)
+		step_aside(kprobe_to_site(kp), KPROBE_NOOPT_DISARMED, &revert);
 
 	kprobe_opt_revert(&revert);
 }

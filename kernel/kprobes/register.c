@@ -129,7 +129,7 @@ static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 }
 
 /**
- * kprobe_batch_unregister() - end many probes with one grace period
+ * kprobe_batch_unregister() - remove many probes with one grace period
  * @kps: the probes; one that is not registered gets addr = NULL
  * @num: how many
  * @ops: what is particular about these probes, or NULL
@@ -359,7 +359,7 @@ static void save_text(struct kprobe_site *site)
 	}
 }
 
-static int kprobe_reg_prepare(struct kprobe_site *site)
+static int kprobe_site_prepare(struct kprobe_site *site)
 {
 	struct kprobe *kp = &site->head.kp;
 	int ret;
@@ -380,7 +380,7 @@ static int kprobe_reg_prepare(struct kprobe_site *site)
 	return ret;
 }
 
-static void batch_prepare(struct kprobe_batch *b)
+static void kprobe_batch_prepare(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
 	int i, ret, end;
@@ -396,7 +396,7 @@ static void batch_prepare(struct kprobe_batch *b)
 
 		guard(kprobe_text)();
 		for (r = b->reg + i; r < b->reg + min(end, b->limit); r++) {
-			ret = r->creator ? kprobe_reg_prepare(r->site) : 0;
+			ret = r->creator ? kprobe_site_prepare(r->site) : 0;
 			if (ret)
 				batch_fail(b, r - b->reg, ret);
 		}
@@ -439,7 +439,6 @@ static void batch_publish(struct kprobe_batch *b)
 /* ftrace reports an error for the batch, not for a site; blame the first one. */
 static void batch_arm_ftrace(struct kprobe_batch *b)
 {
-	struct kprobe *kp, *tmp;
 	LIST_HEAD(outgrown);
 	struct kprobe_reg *r;
 	int i, ret, first = b->limit;
@@ -459,15 +458,13 @@ static void batch_arm_ftrace(struct kprobe_batch *b)
 	}
 
 	ret = kprobe_ftrace_upgrade(&outgrown);
-	list_for_each_entry_safe(kp, tmp, &outgrown, list)
-		list_del_init(&kp->list);
+	kprobe_arm_unlink(&outgrown);
 	if (!ret)
 		ret = kprobe_arm_ftrace(b->lists);
 	if (!ret)
 		return;
 
-	list_for_each_entry_safe(kp, tmp, &b->lists->ftrace, list)
-		list_del_init(&kp->list);
+	kprobe_arm_unlink(&b->lists->ftrace);
 	pr_debug_ratelimited("cannot arm %pS, or another of its batch: %d\n",
 			     b->reg[first].site->head.kp.addr, ret);
 	batch_fail(b, first, ret);
@@ -564,7 +561,7 @@ static bool batch_vacate(struct kprobe_batch *b)
 }
 
 /* Returns whether hits may have seen any of it, which was undone then. */
-static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
+static bool kprobe_batch_try(struct kprobe_batch *b, struct list_head *reap)
 {
 	bool seen = false;
 	int i;
@@ -577,7 +574,7 @@ static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
 		mutex_lock(&kprobe_mutex);
 	}
 	batch_vet_addresses(b);
-	batch_prepare(b);
+	kprobe_batch_prepare(b);
 	batch_publish(b);
 	batch_arm(b);
 	if (b->limit < b->num)
@@ -591,7 +588,7 @@ static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
 	return seen;
 }
 
-static int batch_register(struct kprobe_batch *b)
+static int kprobe_batch_do_register(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
 	LIST_HEAD(reap);
@@ -606,7 +603,7 @@ static int batch_register(struct kprobe_batch *b)
 	if (b->ops)
 		batch_vet_probes(b);
 
-	if (batch_try(b, &reap))
+	if (kprobe_batch_try(b, &reap))
 		kprobe_wait_for_hits();
 	if (b->limit == b->num) {
 		for (i = 0; i < b->num && b->ops; i++)
@@ -665,7 +662,7 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 	for (i = 0; i < num; i++)
 		b.reg[i].p = kps[i];
 
-	ret = batch_register(&b);
+	ret = kprobe_batch_do_register(&b);
 
 	if (call.nr) {
 		guard(mutex)(&kprobe_mutex);

@@ -73,14 +73,14 @@ struct kprobe_ftrace_ops;
  * @trampoline: it is a return trampoline, whose handler does not depend on RCU; never
  *		changes
  * @saved: the text at the address, as it was before preparation; kprobe_mutex
- * @prepared: the architecture has resources for @kp; kprobe_mutex
+ * @prepared: the architecture has resources for head.kp; kprobe_mutex
  * @ftrace: the ops whose calls count, or NULL; kprobe_mutex, hit path reads
  * @in_plain: @ftrace is not the shared ops, but the address is also in the filter of
  *	      that; kprobe_mutex
  * @node: in the tree of sites, or in that of dead sites whose detours tasks may still
  *	  be in, by address; kprobe_mutex
  * @reap: on the list of the batch that will free the site; kprobe_mutex
- * @opt: only opt_move() of optimizer.c changes it; kprobe_mutex
+ * @opt: only kprobe_opt_move() changes it; kprobe_mutex
  * @opt_why: why there is no jump, enum kprobe_noopt; kprobe_mutex
  * @opt_used: hits have entered the detour; kprobe_mutex
  * @opt_left: how many grace periods of tasks-RCU had begun when that ended;

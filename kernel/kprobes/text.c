@@ -26,6 +26,8 @@ const void * __weak arch_kprobe_saved_text(const struct kprobe *p, unsigned int 
 {
 	const struct kprobe_site *site = container_of(p, struct kprobe_site, head.kp);
 
+	lockdep_assert_held(&kprobe_mutex);
+
 	*len = sizeof(site->saved);
 	return &site->saved;
 }

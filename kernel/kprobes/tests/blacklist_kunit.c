@@ -21,7 +21,7 @@
 
 #define MAX_RANGES	6
 
-struct normalise_case {
+struct normalize_case {
 	const char		*name;
 	struct kprobe_range	in[MAX_RANGES];
 	unsigned int		nr_in;
@@ -29,7 +29,7 @@ struct normalise_case {
 	unsigned int		nr_out;
 };
 
-static const struct normalise_case normalise_cases[] = {
+static const struct normalize_case normalize_cases[] = {
 	{ .name = "none" },
 	{
 		.name = "one",
@@ -76,18 +76,18 @@ static const struct normalise_case normalise_cases[] = {
 		.out = { { 0, 1 }, { ~0ul - 1, ~0ul } }, .nr_out = 2,
 	},
 };
-KUNIT_ARRAY_PARAM_DESC(normalise, normalise_cases, name);
+KUNIT_ARRAY_PARAM_DESC(normalize, normalize_cases, name);
 
-static void blacklist_normalise(struct kunit *test)
+static void blacklist_normalize(struct kunit *test)
 {
-	const struct normalise_case *c = test->param_value;
+	const struct normalize_case *c = test->param_value;
 	struct kprobe_range r[MAX_RANGES];
 	unsigned int nr, i;
 	unsigned long addr;
 	bool inside;
 
 	memcpy(r, c->in, sizeof(r));
-	nr = kprobe_ranges_normalise(r, c->nr_in);
+	nr = kprobe_ranges_normalize(r, c->nr_in);
 	KUNIT_ASSERT_EQ(test, nr, c->nr_out);
 	KUNIT_EXPECT_MEMEQ(test, r, c->out, nr * sizeof(*r));
 
@@ -322,7 +322,7 @@ static void blacklist_add_from_the_middle(struct kunit *test)
 /* What a module marks comes and goes with it. Here, all of it is in the kernel. */
 static void blacklist_of_a_module(struct kunit *test)
 {
-	unsigned long marked[] = { fn_addr(kp_bl_module), (unsigned long)&normalise_cases };
+	unsigned long marked[] = { fn_addr(kp_bl_module), (unsigned long)&normalize_cases };
 	unsigned long addr = marked[0], size;
 	struct seen s = { .addr = { addr, fn_addr(kp_bl_marked) } };
 	struct module *mod;
@@ -389,7 +389,7 @@ static void blacklist_refuses_what_is_not_text(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)test), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)&normalise_cases),
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)&normalize_cases),
 			-EINVAL);
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist((unsigned long)test));
 }
@@ -588,7 +588,7 @@ static void blacklist_sections(struct kunit *test)
 }
 
 static struct kunit_case blacklist_cases[] = {
-	KUNIT_CASE_PARAM(blacklist_normalise, normalise_gen_params),
+	KUNIT_CASE_PARAM(blacklist_normalize, normalize_gen_params),
 	KUNIT_CASE(blacklist_search_of_many),
 	KUNIT_CASE(blacklist_is_searched_not_walked),
 	KUNIT_CASE(blacklist_marked_function),

@@ -236,7 +236,7 @@ static void concurrent_unregister_waits_for_the_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hits(), 0);
 }
 
-/* Calls for other probes are not held up meanwhile. */
+/* Calls for other probes are not held up in the meantime. */
 static void concurrent_unregister_of_others_does_not_wait(struct kunit *test)
 {
 	struct conc_test *t = begin_held_unregister(test);

@@ -647,8 +647,11 @@ static void unregister_all(struct kunit *test, struct kpd *d, const struct kpd_m
 /* What the "sites" file shows. */
 static const char *kind_of_site(const struct kpd_form *f)
 {
-	struct kprobe *p = get_kprobe(kpd_insn(f));
+	struct kprobe *p;
 
+	guard(kprobe_test)();
+
+	p = get_kprobe(kpd_insn(f));
 	if (!p)
 		return "nothing";
 	return kprobe_ftrace(p) ? "ftrace" : arch_kprobe_mode(p);

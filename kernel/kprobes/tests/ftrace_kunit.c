@@ -593,7 +593,7 @@ static void watch_wait(void)
 
 /*
  * A task that is preempted on its way to the only ops of a function does not call the
- * one that was added meanwhile. Its call counts: the owner changes after a wait, which
+ * one that was added in the meantime. Its call counts: the owner changes after a wait, which
  * comes when later calls reach both.
  */
 static void ftrace_waits_before_the_owner_changes(struct kunit *test)

@@ -19,7 +19,6 @@
 #ifdef CONFIG_KRETPROBE_POOL
 #include "../pool.h"
 #endif
-#include "../site.h"
 #include "../insn_slots.h"
 #include "helpers.h"
 

@@ -447,7 +447,7 @@ static void optimizer_reverts_when_switched_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
 	expect_hits(test, t);
 
-	/* A probe that is registered meanwhile. */
+	/* A probe that is registered in the meantime. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->b.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_NONE);
@@ -695,7 +695,7 @@ static void take_all_locks(struct kunit *test)
 	mutex_unlock(&text_mutex);
 }
 
-/* Hits are handled meanwhile. */
+/* Hits are handled in the meantime. */
 static void optimizer_makes_nobody_wait(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
@@ -796,7 +796,7 @@ static void poke_byte(struct opt_test *t, unsigned int offset, u8 byte)
 }
 
 /*
- * The detour has copies of instructions that other code may patch meanwhile. Then
+ * The detour has copies of instructions that other code may patch in the meantime. Then
  * there must be no jump, which would execute the old ones.
  */
 static void optimizer_text_changed_while_waiting(struct kunit *test)

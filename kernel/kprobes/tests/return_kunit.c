@@ -262,7 +262,7 @@ static void return_probes_where_dead_tasks_are_flushed(struct kunit *test)
 			   c[i].rp.nmissed);
 	}
 	KUNIT_EXPECT_GE(test, entries, 20);
-	/* The calls they were following meanwhile are not lost either. */
+	/* The calls they were following in the meantime are not lost either. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 20);
 	KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 40);
 	unregister_kretprobe(&o->rp);

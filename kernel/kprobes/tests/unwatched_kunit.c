@@ -247,7 +247,7 @@ static struct kprobe *site_probe(struct kprobe *p)
 	return get_kprobe(p->addr);
 }
 
-/* Without its handler, a probed return trampoline would return to itself for ever. */
+/* Without its handler, a probed return trampoline would return to itself forever. */
 static void as_trampoline(struct kprobe *p, bool on)
 {
 	guard(mutex)(&kprobe_mutex);

@@ -204,6 +204,9 @@ int arch_prepare_kprobe(struct kprobe *p)
 	u8 *slot;
 	int ret;
 
+	kprobe_assert_locked();
+	lockdep_assert_held(&text_mutex);
+
 	ret = kprobe_fetch(addr, &ki);
 	if (ret)
 		return ret;
@@ -243,6 +246,8 @@ void arch_remove_kprobe(struct kprobe *p)
 
 const char *arch_kprobe_mode(const struct kprobe *p)
 {
+	kprobe_assert_locked();
+
 	if (kprobe_is_boosted(p))
 		return "boosted";
 	return kprobe_op_is_emulated(p->ainsn.op) ? "emulated" : "stepped";
@@ -252,6 +257,8 @@ const char *arch_kprobe_mode(const struct kprobe *p)
 /* Nothing is copied: ftrace executes the instruction. */
 int arch_prepare_kprobe_ftrace(struct kprobe *p)
 {
+	kprobe_assert_locked();
+
 	p->ainsn = (struct arch_specific_insn) { .len = MCOUNT_INSN_SIZE };
 	return 0;
 }
@@ -261,6 +268,8 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
 {
 	const struct arch_optimized_insn *o = kprobe_detour_of(p);
+
+	kprobe_assert_locked();
 
 	if (p->flags & KPROBE_FLAG_JUMP) {
 		*len = o->jump;
@@ -276,6 +285,10 @@ static void poke_all(struct list_head *kps, bool arm)
 {
 	static const u8 int3 = INT3_INSN_OPCODE;
 	struct kprobe *p;
+
+	kprobe_assert_locked();
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
 
 	list_for_each_entry(p, kps, list) {
 		text_poke(p->addr, arm ? &int3 : &p->opcode, 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hops. If some branch targets bytes that the jump to a detour would overwrite, a
- * short jump often fits: it overwrites only one byte more than a breakpoint does. It
- * leads to padding after some function nearby. There a long jump, the hop, leads to
- * the detour.
+ * short jump often fits: it overwrites only one byte more than a breakpoint does. Its
+ * target is padding after a function nearby, which holds the hop: a long jump to the
+ * detour.
  *
  * Padding consists of the NOPs and breakpoints between the last instruction of a
  * function, if execution does not continue after it, and the next symbol. So it is
@@ -29,10 +29,10 @@
 #include "insn.h"
 
 /* How far a short jump reaches, from its end. */
-#define FORTH	127
-#define BACK	128
+#define SHORT_JUMP_FORWARD	127
+#define SHORT_JUMP_BACKWARD	128
 
-/* Indexed by the address of the hop: the probe whose detour it leads to. */
+/* The probes with a hop, indexed by its address. */
 static DEFINE_XARRAY(hops);
 
 /**
@@ -70,6 +70,8 @@ struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr)
 {
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
 
+	kprobe_assert_locked();
+
 	return xa_find(&hops, &index, addr, XA_PRESENT);
 }
 
@@ -80,6 +82,8 @@ void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 	unsigned long index;
 	unsigned int i;
 	u8 *text = buf;
+
+	kprobe_assert_locked();
 
 	if (xa_empty(&hops))
 		return;
@@ -180,7 +184,7 @@ static bool place_matters(unsigned long addr)
 	return false;
 }
 
-/* Would a hop overwrite the short jump that leads to it, from padding nearby? */
+/* Would a hop overwrite the short jump to it? A probe may be in padding itself. */
 static bool is_own_place(unsigned long hop, unsigned long own)
 {
 	return hop < own + JMP8_INSN_SIZE && own < hop + JMP32_INSN_SIZE;
@@ -233,7 +237,7 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 
 	lockdep_assert_held(&text_mutex);
 
-	for (at = from - BACK; at <= from + FORTH; at = end) {
+	for (at = from - SHORT_JUMP_BACKWARD; at <= from + SHORT_JUMP_FORWARD; at = end) {
 		if (!core_kernel_text(at) ||
 		    !kallsyms_lookup_size_offset(at, &size, &into))
 			return 0;
@@ -245,8 +249,8 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 		if (place_matters(start) || place_matters(end))
 			continue;
 
-		hop = max(padding_of(start, end), from - BACK);
-		stop = min(end_of_padding(end) - JMP32_INSN_SIZE, from + FORTH);
+		hop = max(padding_of(start, end), from - SHORT_JUMP_BACKWARD);
+		stop = min(end_of_padding(end) - JMP32_INSN_SIZE, from + SHORT_JUMP_FORWARD);
 		for (; hop <= stop; hop++) {
 			if (is_free(hop, addr, start, end, taken))
 				return hop;

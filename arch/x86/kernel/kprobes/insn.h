@@ -155,7 +155,7 @@
 #define GRP15_WRGSBASE	3	/* after PREFIX_REP */
 #define GRP15_WAIT	6	/* UMWAIT after PREFIX_REPNE, TPAUSE after PREFIX_OPND */
 
-/* There, or in the register forms of group 7, all of ModRM does. */
+/* In the register forms of groups 7 and 11, all of ModRM extends the opcode. */
 #define MODRM_VMLAUNCH	0xc2
 #define MODRM_VMRESUME	0xc3
 #define MODRM_MWAIT	0xc9

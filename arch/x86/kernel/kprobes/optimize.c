@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Jump optimization on x86: decides whether a jump can replace the instructions at a
- * probe, makes the detour that the jump leads to, and switches between breakpoint and
+ * probe, builds the detour that the jump targets, and switches between breakpoint and
  * jump. targets.c finds branches into these instructions, reencode.c copies them, and
  * the detour calls detour.c.
  */
@@ -24,10 +24,10 @@
 #include "common.h"
 #include "insn.h"
 
-/* A detour that is being made. */
+/* A detour that is being built. */
 struct detour_draft {
 	struct arch_optimized_insn	o;
-	unsigned int			jump;	/* length of the jump that leads there */
+	unsigned int			jump;	/* length of the jump to it */
 	bool				ends;	/* execution does not continue after it */
 	u8				code[MAX_OPTINSN_SIZE];
 };

@@ -63,7 +63,7 @@ static void fixup_is_applied(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, (int)kp_run(f->place.fn, f->bad), f->err);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(kp_at(&f->place))), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(kp_at(&f->place)), "stepped");
 	KUNIT_EXPECT_EQ(test, (int)kp_run(f->place.fn, f->bad), f->err);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 0);
@@ -92,7 +92,7 @@ static void instruction_with_fixup_is_not_boosted(struct kunit *test)
 
 	w.kp.addr = kp_at(&f->place);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(kp_at(&f->place))), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(kp_at(&f->place)), "stepped");
 	KUNIT_EXPECT_EQ(test, (int)kp_run(f->place.fn, f->bad), f->err);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	KUNIT_EXPECT_EQ(test, preempt_count(), balance);
@@ -143,7 +143,7 @@ static void page_fault_may_sleep(struct kunit *test)
 	faulting_task = current;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&page_in.kp), 0);
-	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(w.kp.addr)), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
 	KUNIT_EXPECT_EQ(test, (int)kp_run(kpx_user_load, page + PAGE_SIZE), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);

@@ -9,6 +9,7 @@
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <linux/preempt.h>
@@ -105,6 +106,14 @@ struct kp_watch {
 	int		trapnr;
 	bool		trapped;
 };
+
+/* How the instruction under the breakpoint at an address is executed. */
+static inline const char *kp_mode(void *addr)
+{
+	guard(kprobe_test)();
+
+	return arch_kprobe_mode(get_kprobe(addr));
+}
 
 int kp_watch_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);

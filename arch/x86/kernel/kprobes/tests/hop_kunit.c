@@ -294,7 +294,7 @@ static struct task_struct *hold_grace_periods(struct kunit *test)
 
 /*
  * A batch wants the padding of two hops. One is in use when it comes, the other is being
- * prepared meanwhile. They must not come back in turns while the batch waits for tasks.
+ * prepared in the meantime. They must not come back in turns while the batch waits for tasks.
  */
 static void hops_move_out_for_a_batch(struct kunit *test)
 {

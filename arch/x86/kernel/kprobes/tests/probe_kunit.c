@@ -151,13 +151,13 @@ static void probe_has_same_results_in_all_modes(struct kunit *test)
 		want[i] = kp_run(f->place.fn, args[i]);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&first.kp), 0);
-	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(kp_at(&f->place))),
+	KUNIT_EXPECT_STREQ(test, kp_mode(kp_at(&f->place)),
 			   boosts ? f->alone : f->watched);
 	expect_same(test, f, args, want, ARRAY_SIZE(args));
 	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), hits);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
-	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(kp_at(&f->place))), f->watched);
+	KUNIT_EXPECT_STREQ(test, kp_mode(kp_at(&f->place)), f->watched);
 	expect_same(test, f, args, want, ARRAY_SIZE(args));
 	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
 	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), hits);
@@ -478,7 +478,7 @@ static void probe_steps_without_trap_flag(struct kunit *test)
 	atomic_set(&debug_traps, 0);
 	atomic_set(&trap_flags, 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, arch_kprobe_mode(get_kprobe(AT(bt))), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(AT(bt)), "stepped");
 	KUNIT_EXPECT_EQ(test, register_die_notifier(&nb), 0);
 
 	preempt_disable();
