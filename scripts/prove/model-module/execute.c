@@ -127,7 +127,7 @@ unsigned long model_target_addr(enum model_where t)
 struct model_probe model_probes[MODEL_PROBES];
 
 static struct kprobe crowd[MODEL_CROWD];
-static atomic_t crowd_hits[MODEL_SLOTS];
+static atomic_t crowd_hits[MODEL_SLOTS], crowd_posts[MODEL_SLOTS];
 static struct task_struct *slot_tasks[MODEL_SLOTS];
 
 void model_slot_set(unsigned int slot, struct task_struct *task)
@@ -222,6 +222,11 @@ static int crowd_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	atomic_inc(&crowd_hits[this_slot()]);
 	return 0;
+}
+
+static void crowd_post(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+{
+	atomic_inc(&crowd_posts[this_slot()]);
 }
 
 /* Only for a structure that is not registered and that no other thread uses. */
@@ -336,16 +341,26 @@ static int release(enum model_where t)
 	return ret;
 }
 
-/* Counts how often the text is patched; each ftrace update does so at least once. */
-static atomic_t pokes;
+/*
+ * Each change of the text synchronizes all CPUs a few times, whatever the number of its sites,
+ * so this shows whether sites are armed in batches. A thread's count does not include what
+ * others do, such as the optimizer.
+ */
+static unsigned int syncs[MODEL_THREADS];
 
-static void notrace count_poke(unsigned long ip, unsigned long parent,
+static void notrace count_sync(unsigned long ip, unsigned long parent,
 			       struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	atomic_inc(&pokes);
+	unsigned int slot = this_slot();
+
+	if (slot < MODEL_THREADS)
+		syncs[slot]++;
 }
 
-static struct ftrace_ops poke_ops = { .func = count_poke };
+static struct ftrace_ops sync_ops = { .func = count_sync };
+
+/* on_each_cpu() and the like call it, and no operation changes its ftrace_ops. */
+#define SYNC_FUNCTION	"on_each_cpu_cond_mask"
 
 static int helper(char *program, char *arg)
 {
@@ -435,14 +450,10 @@ static void unregister_items(struct model_op *op, struct kprobe **kps)
 	}
 }
 
-static unsigned int count_crowd(unsigned int slot)
-{
-	return atomic_read(&crowd_hits[slot]);
-}
-
 static int call_crowd(struct model_op *op, unsigned int slot)
 {
-	unsigned int before = count_crowd(slot);
+	unsigned int hits = atomic_read(&crowd_hits[slot]);
+	unsigned int posts = atomic_read(&crowd_posts[slot]);
 	int i, wrong = 0;
 
 	for (i = 0; i < MODEL_CROWD; i++) {
@@ -450,7 +461,8 @@ static int call_crowd(struct model_op *op, unsigned int slot)
 
 		wrong += fn(i) != MODEL_RESULT(i);
 	}
-	op->crowd_hits = count_crowd(slot) - before;
+	op->crowd_hits = atomic_read(&crowd_hits[slot]) - hits;
+	op->crowd_posts = atomic_read(&crowd_posts[slot]) - posts;
 	return wrong ? -EIO : 0;
 }
 
@@ -484,7 +496,7 @@ static int call(struct model_op *op, unsigned int slot)
 
 static struct kprobe *crowd_kps[MODEL_CROWD];
 
-static int register_crowd(void)
+static int register_crowd(bool post)
 {
 	int i;
 
@@ -495,6 +507,7 @@ static int register_crowd(void)
 		crowd[i] = (struct kprobe) {
 			.addr = (void *)crowd_fns[i],
 			.pre_handler = crowd_pre,
+			.post_handler = post ? crowd_post : NULL,
 		};
 		INIT_LIST_HEAD(&crowd[i].list);
 	}
@@ -528,7 +541,7 @@ static int do_op(struct model_op *op, struct kprobe **kps)
 	case OP_CALL:
 		return call(op, op->thread);
 	case OP_CROWD:
-		return register_crowd();
+		return register_crowd(op->arg);
 	case OP_UNCROWD:
 		unregister_kprobes(crowd_kps, MODEL_CROWD);
 		return 0;
@@ -543,7 +556,7 @@ static atomic64_t model_clock;
 void model_execute(struct model_op *op)
 {
 	struct kprobe *kps[MODEL_BATCH];
-	unsigned int before = atomic_read(&pokes);
+	unsigned int before = syncs[op->thread];
 
 	take_items(op, kps);
 	op->begin = atomic64_inc_return(&model_clock);
@@ -551,7 +564,7 @@ void model_execute(struct model_op *op)
 	op->err = do_op(op, kps);
 	op->failed = fail_end(op->fail);
 	op->end = atomic64_inc_return(&model_clock);
-	op->pokes = atomic_read(&pokes) - before;
+	op->syncs = syncs[op->thread] - before;
 }
 
 /*
@@ -610,12 +623,12 @@ int model_execute_init(void)
 	for (i = 0; i < MODEL_PROBES; i++)
 		model_fill(i, T_TEXT, 0);
 
-	ret = ftrace_set_filter(&poke_ops, "text_poke_finish", strlen("text_poke_finish"), 1);
-	return ret ?: register_ftrace_function(&poke_ops);
+	ret = ftrace_set_filter(&sync_ops, SYNC_FUNCTION, strlen(SYNC_FUNCTION), 1);
+	return ret ?: register_ftrace_function(&sync_ops);
 }
 
 void model_execute_exit(void)
 {
-	unregister_ftrace_function(&poke_ops);
-	ftrace_free_filter(&poke_ops);
+	unregister_ftrace_function(&sync_ops);
+	ftrace_free_filter(&sync_ops);
 }

@@ -217,9 +217,18 @@ static bool see_site(struct model_seen *seen, const char *line, char *why)
 static bool see_traced(struct model_seen *seen, const char *line, char *why)
 {
 	const char *at = strstr(line, " (");
+	/* The flags precede a tab. */
+	bool exclusive = at && strnstr(at, " I", strcspn(at, "\t"));
 	enum model_where t;
 	unsigned int ops;
 
+	if (str_has_prefix(line, "model_crowd_")) {
+		if (!at || sscanf(at, " (%u)", &ops) != 1)
+			return because(why, "enabled_functions: %s", line);
+		seen->crowd_ops += ops;
+		seen->crowd_exclusive += exclusive;
+		return true;
+	}
 	for (t = 0; t < NR_SITES; t++) {
 		size_t len = strlen(model_targets[t].symbol);
 
@@ -232,8 +241,7 @@ static bool see_traced(struct model_seen *seen, const char *line, char *why)
 	if (!at || sscanf(at, " (%u)", &ops) != 1)
 		return because(why, "enabled_functions: %s", line);
 	seen->ops[t] = ops;
-	/* The flags precede a tab. */
-	seen->exclusive[t] = strnstr(at, " I", strcspn(at, "\t"));
+	seen->exclusive[t] = exclusive;
 	return true;
 }
 
@@ -432,6 +440,26 @@ static bool probe_right(const struct model_state *s, const struct model_seen *se
 	return true;
 }
 
+/* As filters_right(). */
+static bool crowd_left(const struct model_state *s, const struct model_seen *seen)
+{
+	return seen->crowd_ops != seen->crowd_armed ||
+	       seen->crowd_exclusive != (s->crowd_post ? seen->crowd_armed : 0);
+}
+
+static bool crowd_right(const struct model_state *s, const struct model_seen *seen, char *why)
+{
+	if (seen->crowd != (s->crowd ? MODEL_CROWD : 0))
+		return because(why, "%u lines of the crowd", seen->crowd);
+	if (s->crowd_armed != MAYBE &&
+	    seen->crowd_armed != (s->crowd_armed == YES ? MODEL_CROWD : 0))
+		return because(why, "%u of the crowd are armed", seen->crowd_armed);
+	if (!s->crowd_left && crowd_left(s, seen))
+		return because(why, "the crowd is in %u filters, %u of it claimed",
+			       seen->crowd_ops, seen->crowd_exclusive);
+	return true;
+}
+
 /**
  * model_looks_right() - compare a state with what was seen
  * @s: the state
@@ -459,11 +487,8 @@ bool model_looks_right(const struct model_state *s, const struct model_seen *see
 	if (gone[0] != seen->gone[0] || gone[1] != seen->gone[1])
 		return because(why, "%u and %u lines of what is gone, not %u and %u",
 			       seen->gone[0], seen->gone[1], gone[0], gone[1]);
-	if (seen->crowd != (s->crowd ? MODEL_CROWD : 0))
-		return because(why, "%u lines of the crowd", seen->crowd);
-	if (s->crowd_armed != MAYBE &&
-	    seen->crowd_armed != (s->crowd_armed == YES ? MODEL_CROWD : 0))
-		return because(why, "%u of the crowd are armed", seen->crowd_armed);
+	if (!crowd_right(s, seen, why))
+		return false;
 	if (seen->on != s->on)
 		return because(why, "the switch is %s", seen->on ? "on" : "off");
 	return true;
@@ -493,6 +518,7 @@ void model_adopt(struct model_state *s, const struct model_seen *seen)
 	}
 	if (seen->site[T_INNER])
 		s->inner_missed = seen->missed[T_INNER];
+	s->crowd_left &= crowd_left(s, seen);
 	if (!seen->crowd_armed || seen->crowd_armed == MODEL_CROWD)
 		s->crowd_armed = seen->crowd_armed ? YES : NO;
 }

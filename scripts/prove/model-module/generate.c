@@ -199,6 +199,8 @@ static u8 random_arg(const struct model_op *op, u64 *state)
 	case OP_CLAIM:
 	case OP_RELEASE:
 		return claimable[below(state, ARRAY_SIZE(claimable))];
+	case OP_CROWD:
+		return chance(state, 50);
 	default:
 		return below(state, NR_FNS);
 	}

@@ -132,6 +132,10 @@ static void add_overlap(const struct model_state *s, struct model_overlap *over,
 	case OP_UNCROWD:
 		over->fuzzy |= MODEL_FUZZY_CROWD;
 		break;
+	case OP_CLAIM:
+	case OP_RELEASE:
+		over->others |= BIT(op->arg);
+		break;
 	default:
 		break;
 	}

@@ -139,7 +139,8 @@ struct model_item {
  * @nr: its number in the sequence
  * @kind: what it is
  * @thread: who does it
- * @arg: the new state of a switch, the target of a claim, the function of a call
+ * @arg: the new state of a switch, the target of a claim, the function of a call,
+ *	 whether the crowd gets post handlers
  * @fail: fail this allocation, counted from 1; or 0
  * @batch: one call for an array, also if it is of one
  * @returns: of return probes
@@ -147,7 +148,7 @@ struct model_item {
  * @item: these
  * @err: what the call returned
  * @failed: an allocation has failed
- * @pokes: how often ftrace changed the text
+ * @syncs: how often the thread synchronized all CPUs meanwhile
  * @begin: when it began, and @end: when it had returned, on a common clock
  * @hits: of each probe, by this call of a function; for return probes, of the
  *	  return handler
@@ -161,10 +162,10 @@ struct model_op {
 	struct model_item	item[MODEL_BATCH];
 	int			err;
 	bool			failed;
-	unsigned int		pokes;
+	unsigned int		syncs;
 	u64			begin, end;
 	u8			hits[MODEL_PROBES], posts[MODEL_PROBES];
-	u8			crowd_hits;
+	u8			crowd_hits, crowd_posts;
 };
 
 /* generate.c */
@@ -222,15 +223,19 @@ struct model_user {
  * @inner_missed: hits that the site of FN_INNER has missed
  * @crowd: the crowd is registered
  * @crowd_armed: and armed
+ * @crowd_post: its probes have post handlers
+ * @crowd_ops: how many ftrace_ops may claim its functions, at most
+ * @crowd_left: an allocation failed: its functions may be in more filters than needed
  * @age: the newest of the probes
  */
 struct model_state {
 	struct model_user	user[MODEL_PROBES];
 	enum model_maybe	armed[NR_SITES], claimed[NR_SITES];
 	bool			held[NR_SITES], stale[NR_SITES], left[NR_SITES];
-	bool			on, jumps, loaded, crowd;
+	bool			on, jumps, loaded, crowd, crowd_post, crowd_left;
 	unsigned long		inner_missed;
 	enum model_maybe	crowd_armed;
+	unsigned int		crowd_ops;
 	u32			age;
 };
 
@@ -248,6 +253,8 @@ struct model_overlap {
 	bool	pinned;
 	/* Targets whose function may be claimed for a moment. */
 	u32	claims;
+	/* Targets whose function another user was claiming or releasing. */
+	u32	others;
 };
 
 /* In @fuzzy: the crowd. */
@@ -294,6 +301,8 @@ void model_filled(struct model_state *s, unsigned int p, u8 where, u8 variant);
  * @gone: lines of kprobes, and of return probes, that are gone
  * @crowd: lines of the crowd
  * @crowd_armed: its sites that are armed
+ * @crowd_ops: how many ftrace_ops its functions have together
+ * @crowd_exclusive: how many of its functions are claimed
  * @on: the switch
  * @probe: what is in the structures
  */
@@ -306,7 +315,7 @@ struct model_seen {
 	unsigned int	ops[NR_SITES];
 	bool		exclusive[NR_SITES];
 	unsigned long	missed[NR_SITES];
-	unsigned int	gone[2], crowd, crowd_armed;
+	unsigned int	gone[2], crowd, crowd_armed, crowd_ops, crowd_exclusive;
 	bool		on;
 	struct {
 		unsigned long	addr, nmissed;

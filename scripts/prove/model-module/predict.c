@@ -8,6 +8,7 @@
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/string.h>
 
 #include "model.h"
@@ -399,29 +400,87 @@ static bool predict_disable(struct model_state *s, const struct model_op *op, ch
 	return true;
 }
 
-/* Limit on text changes of a switch: it does not depend on the number of probes. */
-#define POKES		24
-#define POKES_OF_CLAIM	8
+/*
+ * Limits on how often a call synchronizes all CPUs. Sites are armed and disarmed in batches,
+ * so the number of sites does not matter.
+ */
+#define SYNCS		16
+/* For each ftrace_ops that is registered, refused or unregistered. */
+#define SYNCS_OF_OPS	6
 
-static bool predict_switch(struct model_state *s, const struct model_op *op, char *why)
+static bool syncs_right(const struct model_state *s, const struct model_op *op, char *why)
+{
+	unsigned int limit = SYNCS + SYNCS_OF_OPS * s->crowd_ops;
+	enum model_where t;
+
+	/* Without memory, sites are disarmed one by one, now or later. */
+	if (s->crowd_left || (op->failed && (op->kind == OP_UNCROWD || !s->on)))
+		return true;
+	for (t = 0; t < NR_SITES; t++) {
+		if (model_claims(s, t))
+			limit += SYNCS_OF_OPS;
+		if (s->left[t] || s->stale[t])
+			limit += 2 * SYNCS_OF_OPS;
+	}
+	return op->syncs <= limit ? true :
+	       because(why, "all CPUs were synchronized %u times, not up to %u times",
+		       op->syncs, limit);
+}
+
+/*
+ * At most how many ftrace_ops claim functions of the crowd after probes were switched on?
+ * All claims of a batch share one. If ftrace refuses some of them, the batch is halved,
+ * again and again, and each half that it accepts gets an ops of its own. An allocation
+ * that fails refuses a batch once.
+ */
+static unsigned int crowd_ops(const struct model_state *s, const struct model_op *op,
+			      const struct model_overlap *over)
+{
+	unsigned int n = MODEL_CROWD, refused = op->failed;
+	enum model_where t;
+
+	if (!s->crowd || !s->crowd_post)
+		return 0;
+	for (t = 0; t < NR_SITES; t++) {
+		if (!model_claims(s, t))
+			continue;
+		n++;
+		refused += s->held[t] || over->others & BIT(t);
+	}
+	return 1 + refused * order_base_2(n);
+}
+
+static bool switch_error_right(const struct model_op *op, enum model_maybe busy, char *why)
+{
+	int err = busy == YES ? -EBUSY : 0;
+
+	if (op->err == err || (busy == MAYBE && (!op->err || op->err == -EBUSY)) ||
+	    (op->failed && op->err == -ENOMEM))
+		return true;
+	return because(why, "switching should return %d, not %d", err, op->err);
+}
+
+static bool predict_switch(struct model_state *s, const struct model_op *op,
+			   const struct model_overlap *over, char *why)
 {
 	enum model_maybe busy = NO;
-	unsigned int claims = 0;
 	enum model_where t;
-	int err;
 
 	if (s->on == op->arg)
-		return !op->err || (op->failed && op->err == -ENOMEM) ? true :
-		       because(why, "switching should return 0, not %d", op->err);
+		return switch_error_right(op, NO, why);
 
 	s->on = op->arg;
+	if (s->on)
+		s->crowd_ops = crowd_ops(s, op, over);
+	if (!syncs_right(s, op, why))
+		return false;
+
 	for (t = 0; t < NR_SITES; t++) {
 		enum model_maybe no = s->on ? conflicts(s, t) : NO;
 
 		if (refused_by_stale(s, op, t))
 			busy = max(busy, MAYBE);
 		busy = max(busy, no);
-		claims += model_claims(s, t);
 		if (!s->on)
 			s->armed[t] = NO;
 		follow(s, t, no == NO, op->failed);
@@ -430,17 +489,14 @@ static bool predict_switch(struct model_state *s, const struct model_op *op, cha
 			s->claimed[t] = MAYBE;
 		}
 	}
+	if (op->failed && s->crowd_left)
+		busy = max(busy, MAYBE);
 	s->crowd_armed = s->crowd && s->on ? YES : NO;
-	if (op->failed)
+	if (op->failed) {
 		s->crowd_armed = MAYBE;
-
-	err = busy == YES ? -EBUSY : 0;
-	if (op->err != err && !(busy == MAYBE && (!op->err || op->err == -EBUSY)) &&
-	    !(op->failed && op->err == -ENOMEM))
-		return because(why, "switching should return %d, not %d", err, op->err);
-	if (op->pokes > POKES + POKES_OF_CLAIM * claims && model_alone && !op->failed)
-		return because(why, "switching changed the text %u times", op->pokes);
-	return true;
+		s->crowd_left |= s->crowd;
+	}
+	return switch_error_right(op, busy, why);
 }
 
 /*
@@ -552,11 +608,12 @@ static bool predict_call(struct model_state *s, const struct model_op *op,
 		return true;
 	if (op->arg == FN_CROWD) {
 		unsigned int hits = s->crowd_armed == YES ? MODEL_CROWD : 0;
+		unsigned int posts = s->crowd_post ? hits : 0;
 
 		return over->fuzzy & MODEL_FUZZY_CROWD || s->crowd_armed == MAYBE ||
-		       op->crowd_hits == hits ? true :
-		       because(why, "the crowd should be called %u times, not %u", hits,
-			       op->crowd_hits);
+		       (op->crowd_hits == hits && op->crowd_posts == posts) ? true :
+		       because(why, "the crowd should be called %u and %u times, not %u and %u",
+			       hits, posts, op->crowd_hits, op->crowd_posts);
 	}
 
 	for (p = 0; p < MODEL_PROBES; p++) {
@@ -575,16 +632,25 @@ static bool predict_crowd(struct model_state *s, const struct model_op *op, char
 	bool come = op->kind == OP_CROWD;
 	int err = come && s->crowd ? -EINVAL : 0;
 
-	if (op->failed && op->err == -ENOMEM) {
+	/* Claims that were left may not end without memory. */
+	if (op->failed && (op->err == -ENOMEM || (op->err == -EBUSY && s->crowd_left))) {
 		s->crowd_armed = s->crowd ? MAYBE : NO;
+		s->crowd_left = true;
 		return true;
 	}
 	if (op->err != err)
 		return because(why, "the crowd should return %d, not %d", err, op->err);
 	if (err)
 		return true;
+	if (come) {
+		s->crowd_post = op->arg;
+		s->crowd_ops = op->arg;
+	}
+	if (!syncs_right(s, op, why))
+		return false;
 	s->crowd = come;
 	s->crowd_armed = come && s->on ? YES : NO;
+	s->crowd_left |= op->failed;
 	return true;
 }
 
@@ -610,7 +676,7 @@ bool model_predict(struct model_state *s, const struct model_op *op,
 	case OP_DISABLE:
 		return predict_disable(s, op, why);
 	case OP_SWITCH:
-		return predict_switch(s, op, why);
+		return predict_switch(s, op, over, why);
 	case OP_SYSCTL:
 		s->jumps = op->arg;
 		return op->err ? because(why, "the sysctl returned %d", op->err) : true;
