@@ -206,6 +206,76 @@ static u8 random_arg(const struct model_op *op, u64 *state)
 	}
 }
 
+static void generate_any(struct model_op *op, u64 *state, unsigned int threads)
+{
+	op->kind = random_kind(state);
+	op->arg = random_arg(op, state);
+	if (!allowed(op, threads)) {
+		op->kind = OP_CALL;
+		op->arg = random_arg(op, state);
+	}
+	if (op->kind <= OP_DISABLE)
+		generate_items(op, state, threads);
+}
+
+/* A post handler on a traced entry, with a structure that no other thread uses. */
+static void claim_one(struct model_op *op, u8 where, u64 *state, unsigned int threads)
+{
+	struct model_item *item = &op->item[0];
+
+	op->kind = OP_REGISTER;
+	op->n = 1;
+	do {
+		item->probe = random_probe(state, op, threads);
+	} while (item->probe < MODEL_SHARED);
+	item->where = where;
+	item->variant = V_POST;
+	item->fresh = true;
+}
+
+/*
+ * About half of all blocks of this many operations contain a dispute: while probes are
+ * switched off, another user claims a function, and post handlers on it and the crowd
+ * are registered. When probes are switched on, ftrace refuses some of the sites.
+ */
+#define DISPUTE		64
+
+/*
+ * The operations of a dispute; random ones rarely amount to one. Its three steps are in
+ * three rounds, so they are in order with several threads, too. Return false for
+ * other operations.
+ */
+static bool generate_dispute(struct model_op *op, u64 seed, u64 *state, unsigned int threads)
+{
+	u64 of_block = seed * 0x100000001b3 - op->nr / DISPUTE - 1;
+	unsigned int step = op->nr % DISPUTE;
+	u8 where;
+
+	if (chance(&of_block, 50))
+		return false;
+
+	where = claimable[below(&of_block, ARRAY_SIZE(claimable))];
+	switch (step) {
+	case MODEL_ROUND - 1:
+	case 2 * MODEL_ROUND:
+		op->kind = OP_SWITCH;
+		op->arg = step > MODEL_ROUND;
+		return true;
+	case MODEL_ROUND ... MODEL_ROUND + MODEL_THREADS - 1:
+		op->kind = OP_CLAIM;
+		op->arg = where;
+		if (!allowed(op, threads) || step >= MODEL_ROUND + threads)
+			claim_one(op, where, state, threads);
+		return true;
+	case MODEL_ROUND + MODEL_THREADS:
+		op->kind = OP_CROWD;
+		op->arg = random_arg(op, state);
+		return allowed(op, threads);
+	default:
+		return false;
+	}
+}
+
 void model_generate(struct model_op *op, u64 seed, unsigned int nr, unsigned int threads)
 {
 	u64 state = seed * 0x100000001b3 + nr;
@@ -213,14 +283,8 @@ void model_generate(struct model_op *op, u64 seed, unsigned int nr, unsigned int
 	memset(op, 0, sizeof(*op));
 	op->nr = nr;
 	op->thread = nr % threads;
-	op->kind = random_kind(&state);
-	op->arg = random_arg(op, &state);
-	if (!allowed(op, threads)) {
-		op->kind = OP_CALL;
-		op->arg = random_arg(op, &state);
-	}
-	if (op->kind <= OP_DISABLE)
-		generate_items(op, &state, threads);
+	if (!generate_dispute(op, seed, &state, threads))
+		generate_any(op, &state, threads);
 	/* Small numbers more often: many operations allocate little. */
 	if ((op->kind <= OP_SWITCH || op->kind >= OP_CROWD) && chance(&state, 15))
 		op->fail = 1 + below(&state, 1 << (1 + below(&state, 5)));
