@@ -163,6 +163,21 @@ int kprobe_arm_ftrace(struct kprobe_arm_lists *lists)
 	return ret;
 }
 
+/* Those that ftrace does not disarm stay on the list. */
+static int disarm_some(struct list_head *kps)
+{
+	int ret = kprobe_ftrace_disarm(kps);
+	struct kprobe *kp, *tmp;
+	LIST_HEAD(done);
+
+	list_for_each_entry_safe(kp, tmp, kps, list) {
+		if (!kprobe_to_site(kp)->ftrace)
+			list_move_tail(&kp->list, &done);
+	}
+	set_state(&done, KPROBE_SITE_READY);
+	return ret;
+}
+
 /**
  * kprobe_disarm_ftrace() - disarm as many sites of ftrace as possible
  * @lists: sites on the list of ftrace, which becomes empty
@@ -173,17 +188,12 @@ int kprobe_arm_ftrace(struct kprobe_arm_lists *lists)
  */
 int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
 {
-	struct kprobe *kp, *tmp;
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	ret = kprobe_ftrace_disarm(&lists->ftrace);
-	list_for_each_entry_safe(kp, tmp, &lists->ftrace, list) {
-		if (kprobe_to_site(kp)->ftrace)
-			list_del_init(&kp->list);
-	}
-	set_state(&lists->ftrace, KPROBE_SITE_READY);
+	ret = disarm_some(&lists->ftrace);
+	kprobe_arm_unlink(&lists->ftrace);
 	return ret;
 }
 
@@ -231,23 +241,32 @@ int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 	return 0;
 }
 
+/* All or none. */
+static int arm_some(struct list_head *kps)
+{
+	int ret = kprobe_ftrace_arm(kps);
+
+	if (!ret)
+		set_state(kps, KPROBE_SITE_ARMED);
+	return ret;
+}
+
 /*
- * Arm as many of @kps as possible. If ftrace refuses sites together, it may accept
- * each half, so a few refusals cost the logarithm of the number of sites. The
- * recursion is no deeper than that.
+ * Arm or disarm as many of @kps as possible. What ftrace refuses together, it may accept
+ * in halves, so a few refusals cost the logarithm of the number of sites. The recursion
+ * is no deeper than that. @some unlinks those that it is done with.
  */
-static int kprobe_arm_ftrace_halves(struct list_head *kps, unsigned int *failed)
+static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_head *kps),
+				unsigned int *failed)
 {
 	struct list_head *middle = kps;
 	unsigned int half;
 	LIST_HEAD(front);
 	int ret, err;
 
-	ret = kprobe_ftrace_arm(kps);
-	if (!ret) {
-		set_state(kps, KPROBE_SITE_ARMED);
+	ret = some(kps);
+	if (!ret)
 		return 0;
-	}
 
 	if (list_is_singular(kps)) {
 		kprobe_arm_unlink(kps);
@@ -258,8 +277,8 @@ static int kprobe_arm_ftrace_halves(struct list_head *kps, unsigned int *failed)
 	for (half = list_count_nodes(kps) / 2; half; half--)
 		middle = middle->next;
 	list_cut_position(&front, kps, middle);
-	err = kprobe_arm_ftrace_halves(&front, failed);
-	ret = kprobe_arm_ftrace_halves(kps, failed);
+	err = kprobe_ftrace_halves(&front, some, failed);
+	ret = kprobe_ftrace_halves(kps, some, failed);
 	return ret ?: err;
 }
 
@@ -317,7 +336,7 @@ void kprobe_arm_refused(struct kprobe_arm_lists *lists)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	kprobe_arm_ftrace_halves(&lists->refused, &failed);
+	kprobe_ftrace_halves(&lists->refused, arm_some, &failed);
 }
 
 /**
@@ -366,30 +385,23 @@ static int kprobe_arm_ftrace_rest(unsigned int *failed)
 							    &exclusive : &shared);
 	}
 
-	err = kprobe_arm_ftrace_halves(&shared, failed);
-	ret = kprobe_arm_ftrace_halves(&exclusive, failed);
+	err = kprobe_ftrace_halves(&shared, arm_some, failed);
+	ret = kprobe_ftrace_halves(&exclusive, arm_some, failed);
 	return ret ?: err;
 }
 
-/* What ftrace has refused to disarm together, it may disarm one by one. */
+/* What ftrace has refused to disarm together. */
 static int kprobe_disarm_ftrace_rest(unsigned int *failed)
 {
-	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe_site *site;
-	int err = 0, ret;
+	LIST_HEAD(rest);
 
 	for_each_kprobe_site(site) {
-		if (site->state != KPROBE_SITE_ARMED ||
-		    site->kind != KPROBE_SITE_FTRACE)
-			continue;
-		ret = kprobe_arm_update(site, &lists);
-		if (!ret)
-			continue;
-		++*failed;
-		err = ret;
+		if (site->state == KPROBE_SITE_ARMED && site->kind == KPROBE_SITE_FTRACE)
+			list_move_tail(&site->head.kp.list, &rest);
 	}
 
-	return err;
+	return kprobe_ftrace_halves(&rest, disarm_some, failed);
 }
 
 /*

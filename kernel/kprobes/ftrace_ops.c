@@ -202,20 +202,41 @@ static void stale_free_all(struct kprobe_ftrace_ops *fo)
  * kprobe_ftrace_stale_retry() - try again to remove addresses
  * @fo: an ops with addresses that were left in its filter for lack of memory
  *
+ * Each change of the filter synchronizes all CPUs, so many addresses are removed at once.
+ *
  * Context: kprobe_mutex held, sleeps.
  */
 void kprobe_ftrace_stale_retry(struct kprobe_ftrace_ops *fo)
 {
 	struct kprobe_site *site, *tmp;
-	unsigned long ip;
+	unsigned int n, max = 32;
+	unsigned long ips[32];
+	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
-		ip = kprobe_site_addr(site);
-		if (kprobe_ftrace_filter(&fo->ops, &ip, 1, 1, 0) == -ENOMEM)
+	while (!list_empty(&fo->stale)) {
+		n = 0;
+		list_for_each_entry(site, &fo->stale, reap) {
+			ips[n++] = kprobe_site_addr(site);
+			if (n == max)
+				break;
+		}
+
+		ret = kprobe_ftrace_filter(&fo->ops, ips, n, 1, 0);
+		if (ret == -ENOMEM)
 			break;
-		kprobe_ftrace_stale_free(site);
+		/* ftrace refuses all if it does not know one of them. */
+		if (ret && n > 1) {
+			max = 1;
+			continue;
+		}
+
+		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
+			kprobe_ftrace_stale_free(site);
+			if (!--n)
+				break;
+		}
 	}
 }
 

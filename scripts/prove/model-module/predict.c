@@ -413,9 +413,11 @@ static bool syncs_right(const struct model_state *s, const struct model_op *op, 
 	unsigned int limit = SYNCS + SYNCS_OF_OPS * s->crowd_ops;
 	enum model_where t;
 
-	/* Without memory, sites are disarmed one by one, now or later. */
-	if (s->crowd_left || (op->failed && (op->kind == OP_UNCROWD || !s->on)))
-		return true;
+	/* Without memory, a batch is halved, and addresses stay in a filter until later. */
+	if (op->failed)
+		limit += 2 * SYNCS_OF_OPS;
+	if (s->crowd_left)
+		limit += 2 * SYNCS_OF_OPS * (1 + s->crowd_ops);
 	for (t = 0; t < NR_SITES; t++) {
 		if (model_claims(s, t))
 			limit += SYNCS_OF_OPS;
