@@ -672,7 +672,7 @@ static void count_killed_together(struct kunit *test)
 }
 
 /* The counters themselves work; otherwise the rest would prove nothing. */
-static void count_counts(struct kunit *test)
+static void count_sees_grace_periods(struct kunit *test)
 {
 	struct costs then = costs_now(), c;
 
@@ -722,7 +722,7 @@ static void count_test_exit(struct kunit *test)
 }
 
 static struct kunit_case count_cases[] = {
-	KUNIT_CASE(count_counts),
+	KUNIT_CASE(count_sees_grace_periods),
 	KUNIT_CASE_PARAM(count_of_a_batch_is_bounded, batch_gen_params),
 	KUNIT_CASE(count_global_switch),
 #ifdef CONFIG_KPROBES_ON_FTRACE

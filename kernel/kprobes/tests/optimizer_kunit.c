@@ -405,7 +405,7 @@ static void optimizer_addresses_in_files(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, blacklist_tells(test, NULL));
 	KUNIT_EXPECT_FALSE(test, blacklist_tells(test, low));
-	/* Shown to no reader. */
+	/* Hidden from every reader. */
 	kptr_restrict = 2;
 	for (i = 0; i < ARRAY_SIZE(files); i++)
 		KUNIT_EXPECT_EQ(test, shown_address(test, NULL, NULL, files[i]), 0);
@@ -696,7 +696,7 @@ static void take_all_locks(struct kunit *test)
 }
 
 /* Hits are handled in the meantime. */
-static void optimizer_makes_nobody_wait(struct kunit *test)
+static void optimizer_wait_holds_no_lock(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 
@@ -1051,7 +1051,7 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_failed_arming),
 	KUNIT_CASE(optimizer_failed_neighbour),
 	KUNIT_CASE(optimizer_waits_for_long_jumps_only),
-	KUNIT_CASE(optimizer_makes_nobody_wait),
+	KUNIT_CASE(optimizer_wait_holds_no_lock),
 	KUNIT_CASE(optimizer_cancel_waiting),
 	KUNIT_CASE(optimizer_post_handler_while_waiting),
 	KUNIT_CASE(optimizer_switched_off_while_waiting),

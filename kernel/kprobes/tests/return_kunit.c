@@ -777,7 +777,7 @@ static void return_deeper_than_the_pool(struct kunit *test)
 		KUNIT_EXPECT_LE(test, missed, 2);
 }
 
-/* Nobody looks at its returns. The other one's are reported as usual. */
+/* It has no handler. The returns of the other one are reported as usual. */
 static void return_without_a_handler(struct kunit *test)
 {
 	struct kretprobe rp = { .kp.symbol_name = "kp_ret_plain", .maxactive = 4 };

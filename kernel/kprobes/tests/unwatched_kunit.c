@@ -406,7 +406,7 @@ static noinline __noclone notrace u32 kp_unw_forgotten(u32 v)
 	return v + 9;
 }
 
-static void unwatched_returns_of_nobody(struct kunit *test)
+static void unwatched_returns_after_unregistration(struct kunit *test)
 {
 	u32 (*volatile fn)(u32 v) = kp_unw_forgotten;
 	struct unwatched_test *u = test->priv;
@@ -435,7 +435,7 @@ static void unwatched_entries_are_missed(struct kunit *test)
 	kunit_skip(test, "needs KRETPROBES");
 }
 
-static void unwatched_returns_of_nobody(struct kunit *test)
+static void unwatched_returns_after_unregistration(struct kunit *test)
 {
 	kunit_skip(test, "needs KRETPROBES");
 }
@@ -696,7 +696,7 @@ static struct kunit_case unwatched_cases[] = {
 	KUNIT_CASE(opt_handlers_are_called_where_rcu_watches),
 	KUNIT_CASE(unwatched_returns_are_missed),
 	KUNIT_CASE(unwatched_entries_are_missed),
-	KUNIT_CASE(unwatched_returns_of_nobody),
+	KUNIT_CASE(unwatched_returns_after_unregistration),
 	KUNIT_CASE(unwatched_walk_finds_nothing),
 	KUNIT_CASE_PARAM(unwatched_hits_touch_nothing_unseen, target_gen_params),
 	KUNIT_CASE_PARAM(unwatched_nested_hits_touch_nothing_unseen, target_gen_params),

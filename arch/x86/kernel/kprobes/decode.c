@@ -498,7 +498,7 @@ static bool is_cfi_check(const struct insn *insn, unsigned long addr)
 }
 
 /* Does a fixup look at the text, or serve a trap that kprobes do not see? */
-static bool fixup_needs_place(const struct exception_table_entry *e)
+static bool fixup_rules_out_copy(const struct exception_table_entry *e)
 {
 	switch (FIELD_GET(EX_DATA_TYPE_MASK, e->data)) {
 	case EX_TYPE_ZEROPAD:
@@ -568,7 +568,7 @@ int kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
 	if (alternatives_text_reserved((void *)addr, (void *)next))
 		return -EINVAL;
 	fixup = search_exception_tables(addr);
-	if (fixup && fixup_needs_place(fixup))
+	if (fixup && fixup_rules_out_copy(fixup))
 		return -EINVAL;
 	if (is_relocated_later(insn, addr))
 		return -EINVAL;

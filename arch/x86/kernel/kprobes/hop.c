@@ -165,7 +165,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 }
 
 /* Return thunks and the like: mitigations depend on the bytes around them. */
-static bool place_matters(unsigned long addr)
+static bool is_near_thunk(unsigned long addr)
 {
 	static const char * const prefixes[] = {
 		"__x86_", "its_", "retbleed_", "srso_", "entry_untrain_",
@@ -246,7 +246,7 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 		if (end <= at)
 			return 0;
 
-		if (place_matters(start) || place_matters(end))
+		if (is_near_thunk(start) || is_near_thunk(end))
 			continue;
 
 		hop = max(padding_of(start, end), from - SHORT_JUMP_BACKWARD);

@@ -70,7 +70,7 @@ static int put_call(u8 *buf, unsigned long next, unsigned long to,
 }
 
 /* Mitigations that use thunks determine where indirect branches may be. */
-static bool indirect_needs_place(void)
+static bool has_branch_thunks(void)
 {
 	return cpu_feature_enabled(X86_FEATURE_RETPOLINE) ||
 	       cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS);
@@ -156,12 +156,12 @@ int kprobe_reencode(u8 *buf, const struct kprobe_insn *ki,
 		return put_call(buf, from + a->len, to, a->value);
 	case KPROBE_OP_CALL_REG:
 	case KPROBE_OP_STEP_CALL:
-		if (indirect_needs_place())
+		if (has_branch_thunks())
 			return -EINVAL;
 		return put_call_indirect(buf, ki, from, to);
 	case KPROBE_OP_JMP_REG:
 	case KPROBE_OP_STEP_JMP:
-		if (indirect_needs_place())
+		if (has_branch_thunks())
 			return -EINVAL;
 		return put_copy(buf, ki, from, to);
 	case KPROBE_OP_RET:

@@ -202,7 +202,7 @@ static void equal_state(const struct kpd_form *f, struct form_info *info,
 							       *(u32 *)(mem + 4);
 }
 
-/* Some are others in fewer bits. */
+/* Truncated to 16 or 32 bits, some are equal to others. */
 static const unsigned long counts[] = {
 	0, 2, 1, -1, 0xffff0001, 0xffff0000,
 #ifdef CONFIG_X86_64

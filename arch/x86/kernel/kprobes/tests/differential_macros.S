@@ -28,7 +28,7 @@ kpd_form_\@:
 	jmp	kpd_back
 .Lentry_\@:
 	ENDBR
-	/* So that no table has the address of the form, which a jump would have to spare. */
+	/* No table of landing pads has the address of the form, which would keep jumps off it. */
 	nop
 	.if (\with) & INDIRECT
 	ANNOTATE_RETPOLINE_SAFE

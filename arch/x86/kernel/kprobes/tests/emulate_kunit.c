@@ -356,7 +356,7 @@ static unsigned long random_value(struct rnd_state *rnd)
 	return v;
 }
 
-/* Counters that are about to end, in all widths. */
+/* Counters that are about to reach zero, in all widths. */
 static const unsigned long last_counts[] = {
 	0, 1, 2, -1, 0xffff0001,
 #ifdef CONFIG_X86_64

@@ -378,7 +378,7 @@ KUNIT_ARRAY_PARAM_DESC(offered, offers, name);
 static const struct offered *offer;
 static int offer_ret;
 
-/* A handler that divides by zero at an address without a fixup, as far as one can tell. */
+/* As if the handler had divided by zero at an address without a fixup. */
 static int offer_trap(const struct pt_regs *now)
 {
 	struct pt_regs regs = *now;
@@ -418,7 +418,7 @@ static void only_traps_of_hits_are_offered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, offer_ret, offer->ret);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), offer->ret == NOTIFY_STOP);
 
-	/* Outside of a hit, and in the handler of nothing. */
+	/* Outside of a hit, and in a busy section, which has no handlers. */
 	KUNIT_EXPECT_EQ(test, offer_trap(&regs), NOTIFY_DONE);
 	scoped_guard(preempt)
 		offer_ret = offer_trap(&regs);

@@ -802,7 +802,7 @@ static void probe_leaves_kgdb_its_breakpoint(struct kunit *test)
 	unregister_die_notifier(&nb);
 	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 1);
 
-	/* Without it, the probe works as ever. */
+	/* Without it, the probe works as before. */
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_nop, 1), 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
