@@ -102,13 +102,19 @@ static int kprobe_nothing(void *unused)
  * kprobe_schedule_cpus() - let each CPU run another thread
  *
  * As synchronize_rcu_tasks_rude(), but that one uses schedule_on_each_cpu(), which needs
- * memory, and does not say when there was none.
+ * memory, and does not say when there was none. One CPU after the other, as a CPU that is
+ * late should not hold up the others.
  *
  * Context: process context, sleeps; kprobe_mutex may be held.
  */
 void kprobe_schedule_cpus(void)
 {
-	stop_machine(kprobe_nothing, NULL, cpu_online_mask);
+	int cpu;
+
+	guard(cpus_read_lock)();
+
+	for_each_online_cpu(cpu)
+		stop_one_cpu(cpu, kprobe_nothing, NULL);
 }
 
 #if !KPROBE_TRAP_IS_WATCHED && defined(CONFIG_CONTEXT_TRACKING_IDLE)
@@ -138,7 +144,7 @@ void kprobe_table_sync(void)
 /*
  * A CPU that comes up can handle breakpoints before it is online and before RCU covers it,
  * so neither the synchronization of text nor a grace period waits for its hits. But it
- * comes up while the lock is held for writing. stop_machine() above takes the lock, too.
+ * comes up while the lock is held for writing. kprobe_schedule_cpus() takes it, too.
  */
 void kprobe_table_sync(void)
 {
