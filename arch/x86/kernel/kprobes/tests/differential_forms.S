@@ -123,8 +123,14 @@ SYM_INNER_LABEL(kpd_outer_insn, SYM_L_GLOBAL)
 	RET
 SYM_FUNC_END(kpd_outer)
 
-/* A function to be called by a form: its NOPs are room for a jump. */
-SYM_FUNC_START(kpd_callee)
+/*
+ * A function to be called by a form: its NOPs are room for a jump. Before it there must be
+ * no room for what counts the depth of calls: the kernel would replace a call of five bytes,
+ * and that of the form has prefixes.
+ */
+	.balign 16, 0xcc
+	.skip 16, 0xcc
+SYM_FUNC_START_NOALIGN(kpd_callee)
 .rept 5
 	nop
 .endr
