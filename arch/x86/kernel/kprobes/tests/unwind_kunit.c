@@ -444,7 +444,7 @@ static const struct handled handled[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(handled, handled, name);
 
-static noinline long call_handled(const struct handled *h)
+static noinline __nocfi long call_handled(const struct handled *h)
 {
 	asmlinkage long (*volatile fn)(long v) = h->fn;
 
