@@ -168,8 +168,9 @@ static int kprobe_set_enabled(struct kprobe *p, bool on)
  *
  * Handlers may still be running on return.
  *
- * Context: as unregister_kprobe(); at function entries, the last post handler of a batch
- *	    waits for a grace period of tasks-RCU.
+ * Context: process context, sleeps; at function entries, the last post handler of
+ *	    a batch waits for a grace period of tasks-RCU. Not from a handler;
+ *	    text_mutex, cpu_hotplug_lock and jump_label_mutex not held.
  * Return: 0, also if it was disabled or is gone; -EINVAL if it is not
  *	   registered; or an error of ftrace, and it is still enabled.
  */
