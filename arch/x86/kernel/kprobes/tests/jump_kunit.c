@@ -85,9 +85,9 @@ struct stopped {
 	struct task_struct	*hog;
 	struct hrtimer		timer;
 	struct tasklet_struct	spin;
-	struct delayed_work	later;
 	bool			(*is_there)(unsigned long ip);
 	int			cpu;
+	unsigned long		go_at;		/* jiffies, or 0 */
 	bool			there;
 	bool			may_go;
 };
@@ -107,19 +107,34 @@ static int runner_thread(void *data)
 	return 0;
 }
 
-static void spin_until(bool *flag)
+static void let_go(struct stopped *s)
 {
-	unsigned long end = jiffies + 8 * HZ;
+	WRITE_ONCE(s->may_go, true);
+}
 
-	while (!READ_ONCE(*flag) && time_before(jiffies, end))
+/* Another CPU may be held up by stop_machine(), which waits for this one. */
+static void let_go_later(struct stopped *s)
+{
+	WRITE_ONCE(s->go_at, (jiffies + HZ / 10) | 1);
+}
+
+static void spin(struct stopped *s)
+{
+	unsigned long end = jiffies + 8 * HZ, at;
+
+	while (!READ_ONCE(s->may_go) && time_before(jiffies, end)) {
+		at = READ_ONCE(s->go_at);
+		if (at && time_after_eq(jiffies, at))
+			let_go(s);
 		cpu_relax();
+	}
 }
 
 static void spin_tasklet(struct tasklet_struct *tasklet)
 {
 	struct stopped *s = from_tasklet(s, tasklet, spin);
 
-	spin_until(&s->may_go);
+	spin(s);
 }
 
 static int hog_thread(void *data)
@@ -128,7 +143,7 @@ static int hog_thread(void *data)
 
 	while (!kthread_should_stop()) {
 		if (READ_ONCE(s->there))
-			spin_until(&s->may_go);
+			spin(s);
 		set_current_state(TASK_INTERRUPTIBLE);
 		if (!kthread_should_stop())
 			schedule();
@@ -166,13 +181,6 @@ static void start_timer(void *data)
 	hrtimer_start(&s->timer, CATCH_NS, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-static void let_go_work(struct work_struct *work)
-{
-	struct stopped *s = container_of(to_delayed_work(work), struct stopped, later);
-
-	WRITE_ONCE(s->may_go, true);
-}
-
 static struct task_struct *make_thread(struct kunit *test, int (*fn)(void *data),
 				       void *data, int cpu)
 {
@@ -201,7 +209,6 @@ static struct stopped *stopped_begin(struct kunit *test, bool preempt)
 	hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	s->timer.function = catch_it;
 	tasklet_setup(&s->spin, spin_tasklet);
-	INIT_DELAYED_WORK(&s->later, let_go_work);
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 
 	s->runner = make_thread(test, runner_thread, buf, s->cpu);
@@ -226,16 +233,10 @@ static void stop_it(struct kunit *test, struct stopped *s,
 	KUNIT_EXPECT_TRUE(test, s->there);
 }
 
-static void let_go(struct stopped *s)
-{
-	WRITE_ONCE(s->may_go, true);
-}
-
 static void stopped_end(struct stopped *s)
 {
 	let_go(s);
 	hrtimer_cancel(&s->timer);
-	flush_delayed_work(&s->later);
 	if (s->hog)
 		kthread_stop(s->hog);
 	tasklet_kill(&s->spin);
@@ -390,7 +391,7 @@ static void jump_second_probe_while_waiting(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, has_flag(AT(nops), KPROBE_FLAG_DETOUR));
 	KUNIT_EXPECT_FALSE(test, has_flag(AT(nops), KPROBE_FLAG_JUMP));
 
-	schedule_delayed_work(&s->later, HZ / 10);
+	let_go_later(s);
 	add_second(test, &a, &b);
 	KUNIT_EXPECT_TRUE(test, s->may_go);
 	stopped_end(s);
@@ -423,7 +424,7 @@ static void second_after(struct kunit *test, int (*leave)(struct kprobe *p), boo
 	KUNIT_EXPECT_TRUE(test, has_flag(AT(fill), KPROBE_FLAG_JUMP));
 	stop_it(test, s, in_copies);
 	KUNIT_EXPECT_EQ(test, leave(&a.kp), 0);
-	schedule_delayed_work(&s->later, HZ / 10);
+	let_go_later(s);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&b.kp), 0);
 	KUNIT_EXPECT_TRUE(test, s->may_go);
 	stopped_end(s);
@@ -488,7 +489,7 @@ static void joins(struct kunit *test, int (*join)(struct kprobe *b, struct kprob
 	if (flags & KPROBE_FLAG_DISABLED)
 		KUNIT_EXPECT_EQ(test, register_kprobe(&c.kp), 0);
 	KUNIT_EXPECT_FALSE(test, s->may_go);
-	schedule_delayed_work(&s->later, HZ / 10);
+	let_go_later(s);
 	KUNIT_EXPECT_EQ(test, join(&b.kp, &c.kp), 0);
 	KUNIT_EXPECT_TRUE(test, s->may_go);
 
