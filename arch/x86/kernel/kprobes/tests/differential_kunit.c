@@ -501,6 +501,16 @@ static u64 clock_of(const struct kpd_machine *m)
 	return (u64)m->r[REG_DX] << 32 | m->r[REG_AX];
 }
 
+/*
+ * A return thunk that counts the call depth changes the flags. ftrace and the callees of
+ * forms return through it, and so do copies of returns in a detour.
+ */
+static bool keeps_flags(const struct kpd_form *f)
+{
+	return !cpu_feature_enabled(X86_FEATURE_CALL_DEPTH) ||
+	       (f->kind != DIFF_FTRACE && !(f->with & CALLEE) && !is_ret(&info_of(f)->insn));
+}
+
 static void same(struct kpd_judge *j, const struct kpd_state *got,
 		 const struct kpd_state *want, const struct kpd_state *start)
 {
@@ -514,9 +524,7 @@ static void same(struct kpd_judge *j, const struct kpd_state *got,
 	if (f->with & CLOCK && clock_of(&got->m) <= clock_of(&want->m))
 		kpd_complain(j, "the clock is %llx, which was before %llx", clock_of(&got->m),
 			     clock_of(&want->m));
-	/* The flags neither, which a return thunk that counts the depth changes. */
-	if ((f->kind != DIFF_FTRACE && !(f->with & CALLEE)) ||
-	    !cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
+	if (keeps_flags(f))
 		kpd_same(j, "flags", got->m.flags, want->m.flags);
 	kpd_same(j, "es", got->m.es, want->m.es);
 	kpd_same(j, "the exit", got->m.exit, want->m.exit);

@@ -253,6 +253,17 @@ static void unwind_one_byte_in_completion(struct kunit *test)
 }
 #endif
 
+/*
+ * Where the call depth is counted, calls go to a copy of the counting code, in the padding
+ * before the function.
+ */
+static bool is_call_of(unsigned long target, void *fn)
+{
+	return kp_is_within(target, fn) ||
+	       (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH) &&
+		kp_is_within(target + CONFIG_FUNCTION_PADDING_BYTES, fn));
+}
+
 /* An NMI before the handler of a breakpoint is called, or when it is missed. */
 static void unwind_breakpoint(struct kunit *test, struct fake *f, const struct kprobe *p,
 			      const struct place *at)
@@ -267,7 +278,7 @@ static void unwind_breakpoint(struct kunit *test, struct fake *f, const struct k
 	for (ip = start; ip < start + 128 && !insn_decode_kernel(&insn, ip);
 	     ip += insn.length) {
 		target = (unsigned long)ip + CALL_INSN_SIZE + insn.immediate.value;
-		if (insn.opcode.bytes[0] != CALL_INSN_OPCODE || !kp_is_within(target, exc_int3))
+		if (insn.opcode.bytes[0] != CALL_INSN_OPCODE || !is_call_of(target, exc_int3))
 			continue;
 		KUNIT_EXPECT_EQ(test, caller_of(test, f, (unsigned long)ip, regs), somewhere());
 		nr++;
