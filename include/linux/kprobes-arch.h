@@ -15,9 +15,11 @@
  * An architecture selects HAVE_KPROBES, and what else it has:
  *
  *  - HAVE_KRETPROBES if it has a return trampoline for kretprobes alone, or
- *    HAVE_RETHOOK if it uses that of fprobe. HAVE_KRETPROBE_NATIVE, in addition to both,
- *    if it has its own beside that of rethook, and its unwinders undo both;
- *  - HAVE_KPROBES_ON_FTRACE if ftrace saves all registers at function entries;
+ *    HAVE_RETHOOK if it uses that of fprobe. HAVE_KRETPROBE_NATIVE, in addition to
+ *    either, if it has the hooks of <asm/kretprobe.h>, see below; with HAVE_RETHOOK, its
+ *    unwinders undo the hooks of both;
+ *  - HAVE_KPROBES_ON_FTRACE if ftrace saves all registers at function entries, which
+ *    needs DYNAMIC_FTRACE_WITH_REGS;
  *  - HAVE_OPTPROBES if it replaces breakpoints with jumps, and HAVE_OPTPROBES_RANGE if
  *    a jump overwrites more than one instruction;
  *  - HAVE_KPROBE_FAULT_HANDLER if it reports faults to the fault handlers of probes.
@@ -27,8 +29,11 @@
  * With CONFIG_KPROBES, <asm/kprobes.h> has to supply:
  *
  *  - kprobe_opcode_t, struct arch_specific_insn, MAX_INSN_SIZE (in opcodes);
- *  - arch_remove_kprobe(), flush_insn_slot() and kprobe_fault_handler(), each as a
- *    function or a macro;
+ *  - as functions or macros, arch_remove_kprobe(); kprobe_fault_handler(regs, trapnr),
+ *    which kprobe_page_fault() calls for faults of the kernel, and which returns
+ *    non-zero if the fault has been handled; and flush_insn_slot(p), called with the locks
+ *    of arch_prepare_kprobe() after it has succeeded, which lets all CPUs see the copy
+ *    of the instruction, if that has not been done yet;
  *  - kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
  *  - either KPROBE_MAX_NESTING, how many hits can be inside one another, and
  *    struct arch_kprobe_step, what a step saves: the core then has the stack of
@@ -42,7 +47,8 @@
  *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint
  *    exceptions, from before the lookup of the probe until the hit is over;
  *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot(), and
- *    KPROBE_SLOT_REGION_SHIFT if its branches reach only a part of the kernel;
+ *    KPROBE_SLOT_REGION_SHIFT if its branches reach only a part of the kernel. With
+ *    OPTPROBES but without the former, it needs its own alloc_optinsn_page();
  *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
  *    arch_disarm_kprobes();
  *  - KPROBE_MAX_PATCH, if a probe may change more bytes of text than the breakpoint
@@ -60,6 +66,33 @@
  *    an ip that a handler has set out of the middle of such a jump.
  *
  * It defines the per-CPU variables current_kprobe and kprobe_ctlblk.
+ *
+ * A breakpoint exception handles a hit in these steps, with preemption off until the hit
+ * is over. arch/x86/kernel/kprobes/int3.c is an example.
+ *
+ *  1. get_kprobe() finds the probe. A probe stays findable until all CPUs have left its
+ *     breakpoint. So a breakpoint without a probe is the end of a step, or belongs to
+ *     another subsystem.
+ *  2. kprobe_hit_enter() is the gate. If it returns false, this hit is inside another one
+ *     and has been counted. No handler is called, but the instruction has to be executed:
+ *     emulated, or stepped with the status KPROBE_REENTER, between
+ *     kprobe_nesting_begin() and kprobe_nesting_end().
+ *  3. kprobe_call_pre() calls the pre handlers; the status is KPROBE_HIT_ACTIVE. If
+ *     it returns non-zero, a handler has set the instruction pointer: the hit is over, with
+ *     kprobe_hit_leave().
+ *  4. The instruction is emulated, or its copy is stepped. The status is KPROBE_HIT_SS
+ *     during a step, so that a fault or trap can be attributed to it.
+ *  5. If the probe has a post_handler, kprobe_site_post_handler() is called with the
+ *     status KPROBE_HIT_SSDONE and the registers as after the instruction. The hit is
+ *     over, with kprobe_hit_leave().
+ *
+ * If a stepped copy faults, kprobe_fault_handler() offers the fault to
+ * kprobe_site_fault_handler(). If that does not handle it, the hit ends as if the
+ * instruction had not begun: the instruction pointer is the probed address again, and the
+ * fault is handled as one of that instruction. If a handler faults, kprobe_fault_handler() offers
+ * the fault to kprobe_handler_fault(). Neither applies without
+ * HAVE_KPROBE_FAULT_HANDLER, but the address of a faulting copy has to be corrected in
+ * any case.
  *
  * The struct kprobe that architecture code sees never belongs to a user. It is the
  * core's own, one for each probed address. Its pre_handler is always set. Its
@@ -469,19 +502,65 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
  * the registers: such an architecture passes @regs in place of the frame, and
  * arch_kretprobe_note_return() stores the stack pointer from them in ri->fp.
  *
- * arch_kretprobe_entry_frame(regs) - at the entry of a function: its frame.
- * arch_kretprobe_note_return(ri, fp) - there: fill in ret_addr and fp.
- * arch_kretprobe_divert_return(fp) - there: replace the return address. In between,
- *	the instance is linked to the task, for unwinders in an NMI.
- * arch_kretprobe_frame(regs) - in the trampoline: the frame that has returned, as
- *	arch_kretprobe_note_return() has stored it in fp.
- * arch_kretprobe_restore_return(regs, ret_addr) - there: put the real address where
- *	the trampoline takes it from, and where unwinders find it.
- *
  * The trampoline calls kretprobe_native_handler(). A detour at a site for which
  * kretprobe_is_alone() was true may save fewer registers, and call
  * kretprobe_native_entry() first.
  */
+
+/**
+ * arch_kretprobe_entry_frame() - the frame of a function that is being entered
+ * @regs: state at its entry
+ *
+ * Context: hit path.
+ * Return: the frame, for arch_kretprobe_note_return() and arch_kretprobe_divert_return().
+ * Default: none.
+ */
+static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs);
+
+/**
+ * arch_kretprobe_note_return() - save the return address
+ * @ri: ret_addr and fp are to be filled in
+ * @fp: the frame of the function
+ *
+ * Context: hit path. After it, the instance is linked to the task, so that unwinders in
+ *	    an NMI find it before the return address changes.
+ * Default: none.
+ */
+static nokprobe_inline void arch_kretprobe_note_return(struct kretprobe_instance *ri,
+						       void *fp);
+
+/**
+ * arch_kretprobe_divert_return() - replace the return address by the trampoline
+ * @fp: the frame of the function
+ *
+ * Context: hit path.
+ * Default: none.
+ */
+static nokprobe_inline void arch_kretprobe_divert_return(void *fp);
+
+/**
+ * arch_kretprobe_frame() - the frame of the function that has returned
+ * @regs: state in the trampoline
+ *
+ * Context: hit path.
+ * Return: the frame, as arch_kretprobe_note_return() has stored it in fp.
+ * Default: none.
+ */
+static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs);
+
+/**
+ * arch_kretprobe_restore_return() - put the real return address back
+ * @regs: state in the trampoline
+ * @ret_addr: the address
+ *
+ * Writes it where the trampoline reads it, and where unwinders look for it.
+ *
+ * Context: hit path.
+ * Default: none.
+ */
+static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
+							  unsigned long ret_addr);
+
 #include <asm/kretprobe.h>
 
 void kretprobe_native_handler(struct pt_regs *regs);

@@ -122,8 +122,9 @@ void arch_optimizer_forget(unsigned long start, unsigned long end);
  *
  * Context: kprobe_mutex, CPU hotplug read lock, jump label lock and text_mutex
  *	    held; sleeps.
- * Return: 0, or with nothing kept: -ENOMEM if a later attempt may succeed, -ERANGE if
- *	   no memory for a detour is in reach, any other error if there can be no
+ * Return: 0, or with nothing kept: -ENOMEM if a later attempt may succeed, also when
+ *	   get_optinsn_slot_near() has returned NULL, since memory in reach may become
+ *	   free; -ERANGE if the slot is out of reach; any other error if there can be no
  *	   detour. Without @why, the core takes -ERANGE for KPROBE_NOOPT_RANGE and any
  *	   other error but -ENOMEM for KPROBE_NOOPT_ARCH.
  * Default: none.
@@ -246,7 +247,7 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs,
  *
  * Context: as alloc_insn_page().
  * Return: as alloc_insn_page().
- * Default: weak, alloc_insn_page().
+ * Default: weak, alloc_insn_page(), which needs __ARCH_WANT_KPROBES_INSN_SLOT.
  */
 void *alloc_optinsn_page(void);
 

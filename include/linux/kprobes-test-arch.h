@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What generic test suites can expect of an architecture and its backend. All are 0 or
- * 1, so they can be used in C and in preprocessor conditionals. <asm/kprobes.h> may
- * define those that have a default here.
+ * 1, so they can be used in C and in preprocessor conditionals. <asm/kprobes-test.h> may
+ * define them; these are the defaults.
  */
 #ifndef _LINUX_KPROBES_TEST_ARCH_H
 #define _LINUX_KPROBES_TEST_ARCH_H
@@ -27,7 +27,9 @@
 #endif
 
 /* A function has one entry, not one for callers of its own module and one for others. */
+#ifndef KPROBES_TEST_HAS_SINGLE_ENTRY
 #define KPROBES_TEST_HAS_SINGLE_ENTRY		(!IS_ENABLED(CONFIG_PPC64))
+#endif
 
 /* A page at a kernel address belongs to user space. */
 #ifndef KPROBES_TEST_HAS_GATE_AREA
@@ -60,13 +62,17 @@
 #endif
 
 /* Handling a breakpoint takes no lock, so the functions of locks can be probed. */
+#ifndef KPROBES_TEST_HAS_LOCKLESS_TRAPS
 #define KPROBES_TEST_HAS_LOCKLESS_TRAPS		(!IS_ENABLED(CONFIG_ARM))
+#endif
 
 /*
  * Probes inside a load-reserved/store-conditional sequence are refused. Elsewhere the
  * trap makes the store fail, and the sequence is retried forever.
  */
+#ifndef KPROBES_TEST_HAS_SAFE_ATOMICS
 #define KPROBES_TEST_HAS_SAFE_ATOMICS		(!IS_ENABLED(CONFIG_RISCV))
+#endif
 
 /* A pre handler that returns 0 cannot redirect, whatever it does to the registers. */
 #ifndef KPROBES_TEST_HAS_IGNORED_IP
@@ -74,7 +80,9 @@
 #endif
 
 /* The status is KPROBE_HIT_SSDONE while post handlers run. */
+#ifndef KPROBES_TEST_HAS_STATUS_IN_POST
 #define KPROBES_TEST_HAS_STATUS_IN_POST		(!IS_ENABLED(CONFIG_PPC))
+#endif
 
 /* Probed instructions may be preempted while they execute out of line. */
 #ifndef KPROBES_TEST_HAS_PREEMPTIBLE_STEPS
@@ -87,8 +95,10 @@
 #endif
 
 /* ... at least the stack pointer. */
+#ifndef KPROBES_TEST_HAS_RETURN_SP
 #define KPROBES_TEST_HAS_RETURN_SP		\
 	(!IS_ENABLED(CONFIG_ARM) || IS_ENABLED(CONFIG_FRAME_POINTER))
+#endif
 
 /* There is regs_set_return_value(). */
 #ifndef KPROBES_TEST_HAS_SET_RETURN_VALUE
@@ -101,15 +111,22 @@
 #define KPROBES_TEST_HAS_REFUSED_SWITCH		0
 #endif
 
+/* The trampoline of rethook is on the blacklist. Elsewhere it is a probe, or unprotected. */
+#ifndef KPROBES_TEST_HAS_PROTECTED_RETHOOK
+#define KPROBES_TEST_HAS_PROTECTED_RETHOOK	0
+#endif
+
 /* return_kunit.c has assembly code that leaves a function as by longjmp(). */
 #ifndef KPROBES_TEST_HAS_LONGJMP
 #define KPROBES_TEST_HAS_LONGJMP		0
 #endif
 
 /* The unwinder knows exactly which words of a stack are return addresses. */
+#ifndef KPROBES_TEST_HAS_EXACT_TRACES
 #define KPROBES_TEST_HAS_EXACT_TRACES		\
 	(IS_ENABLED(CONFIG_KRETPROBE_NATIVE) && \
 	 (IS_ENABLED(CONFIG_UNWINDER_ORC) || IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER)))
+#endif
 
 /* ... and finds the caller before the function has set up its frame. */
 #ifndef KPROBES_TEST_HAS_CALLER_AT_ENTRY

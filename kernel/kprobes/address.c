@@ -137,7 +137,8 @@ static bool jump_label_reserved(unsigned long start, unsigned long last)
  * As jump_label_text_reserved(), which may have to decode the instruction of every
  * label. This calls it only if a label is near.
  *
- * Context: jump_label_lock() held; the text does not go away.
+ * Context: jump_label_lock() held, which cannot be asserted: its mutex is private. The
+ *	    text does not go away.
  * Return: true if there is.
  */
 bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)

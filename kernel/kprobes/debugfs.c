@@ -118,6 +118,8 @@ DEFINE_SEQ_ATTRIBUTE(list);
 
 const char * __weak arch_kprobe_mode(const struct kprobe *p)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	return "breakpoint";
 }
 

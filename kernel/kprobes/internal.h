@@ -4,7 +4,8 @@
  *
  * Components, from the lowest. Each uses only those above it in this list and those on
  * its own line, which scripts/prove/check enforces. Its interface is in its header; that
- * of text is in <linux/kprobes-arch.h>.
+ * of text is in <linux/kprobes-arch.h>. A site holds the addresses of the functions of
+ * the hit path that call its users, but does not call them.
  *
  *   lock        the locks and their order
  *   table       address to site, for hits

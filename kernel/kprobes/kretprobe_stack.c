@@ -41,6 +41,8 @@ int kretprobe_attach_pool(struct kretprobe *rp, int nr)
  */
 void kretprobe_stop_handler(struct kretprobe *rp)
 {
+	kprobe_assert_locked();
+
 	rcu_assign_pointer(rp->rph->rp, NULL);
 }
 

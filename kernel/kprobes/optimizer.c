@@ -388,6 +388,8 @@ struct optimized_kprobe * __weak arch_optimizer_borrower(unsigned long addr)
 int __weak arch_within_optimized_kprobe(struct optimized_kprobe *op,
 					kprobe_opcode_t *addr)
 {
+	lockdep_assert_held(&kprobe_mutex);
+
 	return addr == op->kp.addr;
 }
 

@@ -11,7 +11,7 @@
 
 #include "pool.h"
 
-static void free_instance_rcu(struct rcu_head *head)
+static void kretprobe_free_instance_rcu(struct rcu_head *head)
 {
 	struct kretprobe_instance *ri = container_of(head, struct kretprobe_instance,
 						     rcu);
@@ -27,7 +27,7 @@ static void kretprobe_pool_free_late(struct irq_work *work)
 
 	/* Pairs with llist_add() in kretprobe_pool_put_closed(). */
 	llist_for_each_entry_safe(ri, next, llist_del_all(&late->instances), llist)
-		call_rcu(&ri->rcu, free_instance_rcu);
+		call_rcu(&ri->rcu, kretprobe_free_instance_rcu);
 }
 
 /*

@@ -157,7 +157,7 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache,
 	return page;
 }
 
-static void page_free_work(struct work_struct *work)
+static void kprobe_slot_page_free_work(struct work_struct *work)
 {
 	struct slot_page *page = container_of(to_rcu_work(work),
 					      struct slot_page, free_work);
@@ -181,7 +181,7 @@ static void page_retire(struct slot_page *page)
 	hlist_del_rcu(&page->by_addr);
 
 	/* Lookups by address may still use it. */
-	INIT_RCU_WORK(&page->free_work, page_free_work);
+	INIT_RCU_WORK(&page->free_work, kprobe_slot_page_free_work);
 	queue_rcu_work(system_wq, &page->free_work);
 }
 
@@ -301,7 +301,7 @@ void *kprobe_slot_get_near(struct kprobe_slot_cache *cache, unsigned long addr)
 	return region ? region_get_slot(cache, region) : region_create(cache, start);
 }
 
-static void slots_grace_over(struct rcu_head *rcu)
+static void kprobe_slots_grace_over(struct rcu_head *rcu)
 {
 	struct kprobe_slot_cache *cache = container_of(rcu, struct kprobe_slot_cache,
 						       rcu);
@@ -328,9 +328,9 @@ void kprobe_slots_call_rcu_tasks(struct rcu_head *rcu, rcu_callback_t func)
 static void slots_call_rcu(struct kprobe_slot_cache *cache)
 {
 	if (cache->tasks_rcu)
-		kprobe_slots_call_rcu_tasks(&cache->rcu, slots_grace_over);
+		kprobe_slots_call_rcu_tasks(&cache->rcu, kprobe_slots_grace_over);
 	else
-		call_rcu(&cache->rcu, slots_grace_over);
+		call_rcu(&cache->rcu, kprobe_slots_grace_over);
 }
 
 #ifdef CONFIG_TASKS_RCU

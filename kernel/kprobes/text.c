@@ -34,6 +34,7 @@ const void * __weak arch_kprobe_saved_text(const struct kprobe *p, unsigned int 
 
 void __weak arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 {
+	lockdep_assert_held(&kprobe_mutex);
 }
 
 static bool changes_text(const struct kprobe_site *site)

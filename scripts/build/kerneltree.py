@@ -28,6 +28,7 @@ STRIPPED_CONFIGS = ["KPROBES", "OPTPROBES", "KPROBES_ON_FTRACE", "KRETPROBES",
 MAINTAINERS_ENTRY = "KPROBES"
 # Files of the base that no Makefile builds once the named file is ours.
 STRIPPED_FILES = {
+    "arch/x86/kernel/kprobes/ftrace.c": "arch/x86/kernel/kprobes/core.c",
     "arch/x86/kernel/kprobes/opt.c": "arch/x86/kernel/kprobes/core.c",
 }
 

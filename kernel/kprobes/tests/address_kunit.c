@@ -328,7 +328,7 @@ static void address_weak_function_that_lost(struct kunit *test)
 	KUNIT_EXPECT_GE(test, w.addr, fn);
 	KUNIT_EXPECT_LT(test, w.addr, fn + 16);
 	KUNIT_EXPECT_TRUE(test, left < fn || left > fn + 64);
-	KUNIT_EXPECT_EQ(test, kp_addr_behind_weak(1), 3);
+	KUNIT_EXPECT_EQ(test, kp_addr_after_weak(1), 3);
 
 	memcpy(before, (void *)(left - 32), sizeof(before));
 	for (at = left - 16; at <= left; at++) {

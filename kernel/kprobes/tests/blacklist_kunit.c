@@ -478,7 +478,7 @@ static const struct hit_function hit_path[] = {
 	{ "ftrace_regs_caller",			ON(DYNAMIC_FTRACE_WITH_REGS) },
 	{ "ftrace_regs_caller_op_ptr",		ON(DYNAMIC_FTRACE_WITH_REGS) && ON(X86_64) },
 	{ "ftrace_regs_call",			ON(DYNAMIC_FTRACE_WITH_REGS) },
-#ifdef CONFIG_X86	/* elsewhere it is a probe itself, or not protected by the base */
+#if KPROBES_TEST_HAS_PROTECTED_RETHOOK
 	{ "arch_rethook_trampoline",		ON(RETHOOK) },
 #endif
 	{ "arch_rethook_trampoline_callback",	ON(RETHOOK) && !ON(PPC) },

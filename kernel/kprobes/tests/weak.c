@@ -30,7 +30,7 @@ noinline int __weak kp_addr_weak(int v)
 }
 
 /* Shows objtool where the rest ends. */
-noinline int kp_addr_behind_weak(int v)
+noinline int kp_addr_after_weak(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 2;

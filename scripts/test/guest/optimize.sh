@@ -197,14 +197,14 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 		echo kprobe_test_into_$what >/sys/module/kprobe_test_driver/parameters/register
 		settle
 		case $what in
-		nothing) check "no branch in the module leads there" [ "$(live)" -eq 1 ] ;;
-		whole*)	check "nothing leads to $what, which was split" \
+		nothing) check "no branch in the module targets it" [ "$(live)" -eq 1 ] ;;
+		whole*)	check "no branch targets $what, which was split" \
 				[ "$(live)" -eq 1 ] ;;
-		split)	check "the part split off may lead there" \
+		split)	check "a jump of the part split off may target it" \
 				grep -q 'kprobe_test_into.*why=indirect-jump' $KPROBES/sites ;;
-		table)	check "the module's jump table may lead there" \
+		table)	check "the module's jump table may target it" \
 				grep -q 'kprobe_test_into.*why=indirect-jump' $KPROBES/sites ;;
-		*)	check "the module's $what leads there" \
+		*)	check "the module's $what targets it" \
 				grep -q 'kprobe_test_into.*why=jump-target+1' $KPROBES/sites ;;
 		esac
 		echo 1 >/sys/module/kprobe_test_driver/parameters/unregister

@@ -460,6 +460,8 @@ int __init arch_init_kprobes(void)
 #ifdef CONFIG_KRETPROBES
 int arch_trampoline_kprobe(struct kprobe *p)
 {
+	kprobe_assert_locked();
+
 	return 0;
 }
 #endif

@@ -346,7 +346,7 @@ int main(int argc, char **argv)
 	state = strtoull(argv[1], NULL, 0);
 	count = strtoul(argv[2], NULL, 0);
 
-	printf("/* SPDX-License-Identifier: GPL-2.0-or-later */\n"
+	printf("/* SPDX-License-Identifier: GPL-2.0-only */\n"
 	       "/* Made by gen_adversary, seed %s. */\n"
 	       "#include <linux/linkage.h>\n#include <linux/objtool.h>\n"
 	       "#include <asm/asm.h>\n#include <asm/ibt.h>\n#include <asm/nospec-branch.h>\n\n"

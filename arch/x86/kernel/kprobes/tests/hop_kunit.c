@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hops: where a probe has no room for a long jump, a short one leads to padding that
+ * Hops: where a probe has no room for a long jump, a short one goes to padding that
  * holds the long one. How padding is found, shared, returned, and synchronized.
  */
 
@@ -147,7 +147,7 @@ static void hop_avoids_registered_probe(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
-/* A hop must not overwrite the jump that leads to it. */
+/* A hop must not overwrite the jump that targets it. */
 static void hop_avoids_its_own_probe(struct kunit *test)
 {
 	struct kp_watch w = { .kp = { .pre_handler = kp_watch_pre } };

@@ -867,18 +867,18 @@ static noinline __noclone int faulting_pre(struct kprobe *p, struct pt_regs *reg
 	unsigned long v = 1;
 
 	asm volatile("	mov (%1), %0\n"
-		     "kpj_behind_fault:\n"
+		     "kpj_after_fault:\n"
 		     ANNOTATE_NOENDBR
 		     : "+r" (v) : "r" (-PAGE_SIZE));
 	load_left_out = v == 1;
 	return kp_watch_pre(p, regs);
 }
 
-extern char kpj_behind_fault[];
+extern char kpj_after_fault[];
 
 static int leave_load_out(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
-	regs->ip = (unsigned long)kpj_behind_fault;
+	regs->ip = (unsigned long)kpj_after_fault;
 	return 1;
 }
 

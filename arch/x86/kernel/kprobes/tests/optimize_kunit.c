@@ -124,7 +124,7 @@ FUNCTION(cli, "pushf; 777: cli; add $1, %eax; popf; nop");
 FUNCTION(std, "std; 777: lea 3(%" R "ax), %eax; cld; nop");
 FUNCTION(prefetch, "777: prefetcht0 kpo_word" RIP "; add $3, %eax");
 FUNCTION(bit_test, "777: btl $3, %eax; sbb %eax, %eax");
-FUNCTION(target_behind, "test %eax, %eax; je 1f; 777: add $3, %eax; nop; nop; 1: add $1, %eax");
+FUNCTION(target_after, "test %eax, %eax; je 1f; 777: add $3, %eax; nop; nop; 1: add $1, %eax");
 FUNCTION(target_self, "test %eax, %eax; je 777f; add $1, %eax; 777: add $3, %eax; nop; nop");
 FUNCTION(extable_elsewhere, "777: add $3, %eax; nop; nop\n"
 	 "1: mov (%" R "sp), %" R "cx; 2:\n" _ASM_EXTABLE(1b, 2b));
@@ -145,7 +145,7 @@ FUNCTION(short_call, "mov $kpo_callee, %" R "cx\n" ANNOTATE_RETPOLINE_SAFE
 FUNCTION(landing_at, "777: .byte 0xf3, 0x0f, 0x1e, 0xfa; add $3, %eax; nop; nop");
 FUNCTION(landing_sealed, "777: .byte 0x66, 0x0f, 0x1f, 0x00; add $3, %eax; nop; nop");
 FUNCTION(landing, "777: nop; .byte 0xf3, 0x0f, 0x1e, 0xfa; add $3, %eax");
-FUNCTION(landing_behind, "777: jmp 1f; .byte 0xf3, 0x0f, 0x1e, 0xfa; nop; 1: add $3, %eax");
+FUNCTION(landing_after, "777: jmp 1f; .byte 0xf3, 0x0f, 0x1e, 0xfa; nop; 1: add $3, %eax");
 FUNCTION(extable, "777: nop; 1: mov (%" R "sp), %" R "cx; nop; add $3, %eax; 2:\n"
 	 _ASM_EXTABLE(1b, 2b));
 FUNCTION(fixup, "1: mov (%" R "sp), %" R "cx; 777: nop; 2: add $3, %eax; nop; nop\n"
@@ -244,8 +244,8 @@ FUNCTION(label, "666:" JUMP_LABEL(label)
 FUNCTION(label_site, "777: nop; 666:" JUMP_LABEL(label_site)
 	 "add $7, %eax; .Lkpo_label_site: add $3, %eax");
 /* Next to all of it, but not in its way. */
-FUNCTION(label_behind, "666:" JUMP_LABEL(label_behind) "777: add $7, %eax; nop; nop\n"
-	 ".Lkpo_label_behind: add $3, %eax");
+FUNCTION(label_after, "666:" JUMP_LABEL(label_after) "777: add $7, %eax; nop; nop\n"
+	 ".Lkpo_label_after: add $3, %eax");
 FUNCTION(label_at, "666:" JUMP_LABEL(label_at)
 	 "add $7, %eax; .Lkpo_label_at: 777: add $3, %eax; nop; nop");
 #endif
@@ -353,7 +353,7 @@ static const struct form forms[] = {
 	LIVE(std, 1),
 	LIVE(prefetch, 1),
 	LIVE(bit_test, 1),
-	LIVE(target_behind, 0),
+	LIVE(target_after, 0),
 	LIVE(target_self, 1),
 	LIVE(extable_elsewhere, 1),
 #ifdef CONFIG_X86_64
@@ -374,7 +374,7 @@ static const struct form forms[] = {
 	REFUSED(landing_at, LANDING, 0),
 	REFUSED(landing_sealed, LANDING, 0),
 	REFUSED(landing, LANDING, 1),
-	REFUSED(landing_behind, LANDING, 2),
+	REFUSED(landing_after, LANDING, 2),
 #endif
 	REFUSED(extable, EXTABLE, 1),
 	REFUSED(fixup, TARGET, 1),
@@ -405,7 +405,7 @@ static const struct form forms[] = {
 #ifdef CONFIG_JUMP_LABEL
 	REFUSED(label, TARGET, 1),
 	REFUSED(label_site, PATCHED, 0),
-	LIVE(label_behind, 1),
+	LIVE(label_after, 1),
 	LIVE(label_at, 1),
 #endif
 	LIVE(hop_first, 1),
@@ -508,7 +508,7 @@ static void optimize_forms(struct kunit *test)
 static void static_keys_flip_under_probes(struct kunit *test)
 {
 	static const struct kp_place places[] = {
-		PLACE(label), PLACE(label_site), PLACE(label_behind), PLACE(label_at),
+		PLACE(label), PLACE(label_site), PLACE(label_after), PLACE(label_at),
 	};
 	unsigned long off[ARRAY_SIZE(places)], on[ARRAY_SIZE(places)];
 	struct kp_watch w[ARRAY_SIZE(places)] = {};
@@ -548,7 +548,7 @@ static void static_keys_flip_under_probes(struct kunit *test)
 		for (i = 0; i < ARRAY_SIZE(places); i++)
 			KUNIT_EXPECT_EQ_MSG(test, kp_run(places[i].fn, 1), off[i], "%pS",
 					    kps[i]->addr);
-		KUNIT_EXPECT_TRUE(test, is_live(AT(label_behind)));
+		KUNIT_EXPECT_TRUE(test, is_live(AT(label_after)));
 		KUNIT_EXPECT_TRUE(test, is_live(AT(label_at)));
 		static_branch_enable(&kpo_key);
 		for (i = 0; i < ARRAY_SIZE(places); i++)
@@ -671,7 +671,7 @@ static void sweep_is_repeated_after_kgdb(struct kunit *test)
  */
 static u8 swept_code[16] = { 0x90 };
 
-enum swept_target { NO_TARGET, INSIDE, BEFORE, BEHIND, NO_TEXT, THUNK };
+enum swept_target { NO_TARGET, INSIDE, BEFORE, AFTER, NO_TEXT, THUNK };
 
 struct swept_case {
 	const char		*name;
@@ -685,7 +685,7 @@ struct swept_case {
 static const struct swept_case swept_cases[] = {
 	{ "jmp inside", { 0xe9 }, 1, INSIDE, false, KPROBE_SWEPT_PLAIN },
 	{ "jmp to a function before", { 0xe9 }, 1, BEFORE, false, KPROBE_SWEPT_PLAIN },
-	{ "jmp to a function after", { 0xe9 }, 1, BEHIND, false, KPROBE_SWEPT_PLAIN },
+	{ "jmp to a function after", { 0xe9 }, 1, AFTER, false, KPROBE_SWEPT_PLAIN },
 	{ "jmp out of the text", { 0xe9 }, 1, NO_TEXT, false, KPROBE_SWEPT_COMPUTED },
 	{ "jmp to a thunk", { 0xe9 }, 1, THUNK, false, KPROBE_SWEPT_COMPUTED },
 	{ "je inside", { 0x0f, 0x84 }, 2, INSIDE, false, KPROBE_SWEPT_PLAIN },
@@ -720,7 +720,7 @@ static unsigned long swept_target(struct kunit *test, enum swept_target target)
 	switch (target) {
 	case BEFORE:
 		return (unsigned long)kpo_callee;
-	case BEHIND:
+	case AFTER:
 		if (system_state >= SYSTEM_FREEING_INITMEM)
 			kunit_skip(test, "the init text has been freed");
 		return (unsigned long)_sinittext;

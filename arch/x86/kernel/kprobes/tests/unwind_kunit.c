@@ -356,7 +356,12 @@ static void breakpoint(struct kunit *test, struct kprobe *p, struct pt_regs *reg
 static void unwind_trap_ip_after_the_hit(struct kunit *test)
 {
 	struct kprobe emulated = { .addr = kpu_pop, .post_handler = kp_nothing_post };
-	struct kprobe redirected = { .addr = kpu_pop, .pre_handler = redirect_past_it };
+	/* With a jump, the redirection would go to the copy in the detour. */
+	struct kprobe redirected = {
+		.addr		= kpu_pop,
+		.pre_handler	= redirect_past_it,
+		.post_handler	= kp_nothing_post,
+	};
 	unsigned long stack[2] = {}, pop = (unsigned long)kpu_pop, after;
 	struct pt_regs regs;
 
