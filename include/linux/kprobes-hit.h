@@ -188,10 +188,12 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
  * @p: the probe
  *
  * This is the one order in which the two are published. Whatever interrupts it
- * sees either no current probe, or @p with KPROBE_HIT_ACTIVE. It never sees @p
- * with the status of an earlier hit, which backends would take for a step of
- * @p. Inside an outer hit it may see the outer probe with KPROBE_HIT_ACTIVE. That
- * answer is always safe: neither a step nor a fault is to end that hit now.
+ * sees either no current probe, or @p with KPROBE_HIT_ACTIVE, but not @p with the
+ * status of an earlier hit, which backends would take for a step of @p. (There is one
+ * exception: if an interrupt after the first store has hits, and leaves their status,
+ * another interrupt after the second store sees that.) Inside an outer hit it may see the
+ * outer probe with KPROBE_HIT_ACTIVE. That answer is always safe: neither a step nor a
+ * fault is to end that hit now.
  *
  * An interrupt between the first two stores finds no current probe, so its own
  * hits do not restore the status: hence the third store. After the second one

@@ -7,6 +7,7 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <kunit/static_stub.h>
 #include <linux/memory.h>
 #include <linux/sched.h>
 
@@ -17,6 +18,9 @@
 
 /* The global switch; kprobe_mutex. */
 static bool kprobes_all_disarmed;
+
+/* ftrace may have failed to disarm sites that no user wants armed; kprobe_mutex. */
+static bool disarm_failed;
 
 #ifndef __ARCH_WANT_KPROBES_BATCH
 void arch_arm_kprobes(struct list_head *kps)
@@ -194,7 +198,34 @@ int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
 
 	ret = disarm_some(&lists->ftrace);
 	kprobe_arm_unlink(&lists->ftrace);
+	if (ret)
+		disarm_failed = true;
 	return ret;
+}
+
+/**
+ * kprobe_arm_retry() - add the sites of ftrace that could not be disarmed before
+ * @lists: takes them, for kprobe_disarm_ftrace()
+ *
+ * A site that no user wants armed may still claim its function.
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_arm_retry(struct kprobe_arm_lists *lists)
+{
+	struct kprobe_site *site;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (likely(!disarm_failed))
+		return;
+
+	disarm_failed = false;
+	for_each_kprobe_site(site) {
+		if (site->kind == KPROBE_SITE_FTRACE && site->state == KPROBE_SITE_ARMED &&
+		    !kprobe_arm_wanted(site))
+			kprobe_arm_add(lists, site);
+	}
 }
 
 /**
@@ -348,6 +379,7 @@ void kprobe_arm_refused(struct kprobe_arm_lists *lists)
  */
 void kprobe_arm_finish(const struct kprobe_arm_lists *lists)
 {
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_arm_finish, lists);
 	if (lists->bypassed)
 		kprobe_opt_wait_for_tasks();
 }

@@ -83,6 +83,13 @@ static const char * const hit_path[] __initconst = {
 	"trace_clock_local",
 	"trace_hwlat_callback",
 	"trace_osnoise_callback",
+#if defined(CONFIG_KRETPROBE_ON_RETHOOK) && defined(CONFIG_PROVE_RCU)
+	/* rethook asks them on each return, outside of any hit. */
+	"rcu_lockdep_current_cpu_online",
+	"rcu_read_lock_any_held",
+	"rcu_read_lock_held",
+	"rcu_read_lock_held_common",
+#endif
 };
 
 /*

@@ -12,6 +12,7 @@
 #include "address.h"
 #include "kretprobe.h"
 #include "register.h"
+#include "site.h"
 
 /**
  * kretprobe_resolve_blackpoints() - look up functions that the architecture excludes
@@ -86,11 +87,18 @@ static int kretprobe_vet(struct kprobe *p, const struct kprobe_where *where)
 	return ret;
 }
 
+/*
+ * Another call may be unregistering it already, and has then left maxactive as the next
+ * registration is to find it. That call takes it off its site under the mutex first.
+ */
 static void kretprobe_registered(struct kprobe *p)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 
-	rp->maxactive = kretprobe_nr_instances(rp);
+	guard(mutex)(&kprobe_mutex);
+
+	if (kprobe_site_of_user(p))
+		rp->maxactive = kretprobe_nr_instances(rp);
 }
 
 static void kretprobe_stop(struct kprobe *p)

@@ -350,6 +350,15 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 	return any;
 }
 
+/* What the architecture has found out does not hold any more. */
+static void forget_refusal(struct optimized_kprobe *op)
+{
+	kprobe_opt_transient -= op->why_transient;
+	op->why = KPROBE_NOOPT_NONE;
+	op->why_at = 0;
+	op->why_transient = false;
+}
+
 /**
  * kprobe_opt_reconsider() - a probe that prevented jumps may be gone
  * @addr: the address of the probe, or of what its jump used
@@ -370,10 +379,7 @@ void kprobe_opt_reconsider(unsigned long addr)
 
 		if (!op->why_transient || site->opt != KPROBE_OPT_NONE)
 			continue;
-		op->why = KPROBE_NOOPT_NONE;
-		op->why_at = 0;
-		op->why_transient = false;
-		kprobe_opt_transient--;
+		forget_refusal(op);
 		kprobe_opt_update(site, NULL);
 	}
 }
@@ -585,7 +591,9 @@ bool kprobe_opt_is_allowed(void)
  * kprobe_opt_allow() - switch jump optimization on or off
  * @on: the new state
  *
- * When it is switched off, all jumps have been removed on return.
+ * When it is switched off, all jumps have been removed on return. When it is switched on,
+ * all sites without a detour are examined again: a debugger, for example, may have
+ * removed breakpoints that made a function undecodable.
  *
  * Context: process context, sleeps.
  */
@@ -601,6 +609,8 @@ void kprobe_opt_allow(bool on)
 
 	opt_allowed = on;
 	for_each_kprobe_site(site) {
+		if (on && site->opt == KPROBE_OPT_NONE)
+			forget_refusal(&site->head.op);
 		if (site->state == KPROBE_SITE_ARMED)
 			kprobe_opt_update(site, &revert);
 	}

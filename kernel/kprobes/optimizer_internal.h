@@ -5,6 +5,8 @@
 #ifndef _KERNEL_KPROBES_OPTIMIZER_INTERNAL_H
 #define _KERNEL_KPROBES_OPTIMIZER_INTERNAL_H
 
+#include <linux/workqueue.h>
+
 #include "optimizer.h"
 
 /* Sites by their state, linked by op.list; kprobe_mutex. */
@@ -15,6 +17,9 @@ extern struct rb_root kprobe_opt_leaving;	/* RECLAIMING, by address */
 
 /* How many sites have no jump because of other probes, op.why_transient; kprobe_mutex. */
 extern unsigned int kprobe_opt_transient;
+
+/* Examines sites again that have no jump for a reason that may pass. */
+extern struct delayed_work kprobe_opt_retry_work;
 
 /* Grace periods of tasks-RCU: how many began, and the latest that ended; kprobe_mutex. */
 extern u64 kprobe_opt_begun, kprobe_opt_over;

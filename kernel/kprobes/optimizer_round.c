@@ -37,6 +37,49 @@ static DECLARE_WAIT_QUEUE_HEAD(opt_idle);
 static void kprobe_optimizer_round(struct work_struct *work);
 static DECLARE_WORK(opt_work, kprobe_optimizer_round);
 
+/*
+ * Memory may become free, and a debugger may remove a breakpoint that has changed text.
+ * Nothing notifies us, so these sites are examined again after a delay, which doubles
+ * while there are any.
+ */
+#define RETRY_FIRST	(10 * HZ)
+#define RETRY_LAST	(600 * HZ)
+
+static unsigned long opt_retry_delay = RETRY_FIRST;
+
+static bool is_passing(const struct kprobe_site *site)
+{
+	return site->opt_why == KPROBE_NOOPT_NOMEM || site->opt_why == KPROBE_NOOPT_CHANGED;
+}
+
+static void kprobe_opt_retry(struct work_struct *work)
+{
+	struct kprobe_site *site;
+	bool any = false;
+
+	guard(mutex)(&kprobe_mutex);
+
+	for_each_kprobe_site(site) {
+		if (!is_passing(site) ||
+		    (site->opt != KPROBE_OPT_NONE && site->opt != KPROBE_OPT_PREPARED))
+			continue;
+		any = true;
+		kprobe_opt_update(site, NULL);
+	}
+	opt_retry_delay = any ? min_t(unsigned long, 2 * opt_retry_delay, RETRY_LAST) :
+				RETRY_FIRST;
+}
+
+DECLARE_DELAYED_WORK(kprobe_opt_retry_work, kprobe_opt_retry);
+
+/* Cancel a jump for a reason that may pass. */
+static void cancel_for_now(struct kprobe_site *site, enum kprobe_noopt why)
+{
+	kprobe_opt_cancel(site, why);
+	if (is_passing(site))
+		queue_delayed_work(system_unbound_wq, &kprobe_opt_retry_work, opt_retry_delay);
+}
+
 /**
  * kprobe_opt_kick() - start the worker
  *
@@ -210,7 +253,7 @@ static void prepare_one(struct kprobe_site *site)
 	if (!why)
 		why = kprobe_opt_obstacle(site);
 	if (why)
-		kprobe_opt_cancel(site, why);
+		cancel_for_now(site, why);
 	else
 		list_move_tail(&site->head.op.list, &kprobe_opt_queue);
 }
@@ -301,7 +344,7 @@ static void kprobe_opt_patch_some(void)
 		if (list_empty(&sites[i]->head.op.list))
 			kprobe_opt_move(sites[i], KPROBE_OPT_LIVE);
 		else
-			kprobe_opt_cancel(sites[i], KPROBE_NOOPT_CHANGED);
+			cancel_for_now(sites[i], KPROBE_NOOPT_CHANGED);
 	}
 }
 

@@ -80,8 +80,10 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 
 static void disarm_left(struct kprobe_arm_lists *lists)
 {
-	int ret = kprobe_disarm_ftrace(lists);
+	int ret;
 
+	kprobe_arm_retry(lists);
+	ret = kprobe_disarm_ftrace(lists);
 	if (ret)
 		pr_warn_ratelimited("ftrace sites not disarmed, retried later: %d\n", ret);
 	kprobe_ftrace_settle();

@@ -9,7 +9,8 @@
  * struct kprobe_batch_ops - what a kind of probes adds to registration
  * @vet: called for each before anything is registered; a negative error refuses the
  *	 probe. The structure is claimed: no other call uses it. May sleep.
- * @registered: called for each when all are registered; still claimed
+ * @registered: called for each when all are registered; still claimed, but another call
+ *		may have begun to unregister it
  * @stop: called for each as it is detached, by unregistration or because a later
  *	  probe of its batch failed; kprobe_mutex held
  * @done: called for each probe that passed @vet, when no hit can use it any more

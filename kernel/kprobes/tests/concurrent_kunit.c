@@ -12,6 +12,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 
+#include "../arm.h"
 #include "../register.h"
 #include "../site.h"
 #include "../table.h"
@@ -471,6 +472,38 @@ static int unregister_ret(struct conc_test *t)
 	return 0;
 }
 
+static int register_ret(struct conc_test *t)
+{
+	return register_kretprobe(&t->ra);
+}
+
+/* A registration is held after it has dropped the mutex. */
+static void held_finish(const struct kprobe_arm_lists *lists)
+{
+	complete(&now->held);
+	wait_for_completion_timeout(&now->release, AT_MOST);
+}
+
+/* The default of maxactive must not be taken for a choice of the user later. */
+static void concurrent_kretprobe_unregistered_at_once(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+
+	set_ret(&t->ra, "kp_conc_one");
+	t->holds = true;
+	kunit_activate_static_stub(test, kprobe_arm_finish, held_finish);
+	start(test, &t->first, register_ret);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->held, AT_MOST), 0);
+	start(test, &t->second, unregister_ret);
+	wait_until_taken_out(test, &t->ra.kp);
+	expect_waits(test, &t->second);
+	complete(&t->release);
+	finish(test, &t->first);
+	finish(test, &t->second);
+	KUNIT_EXPECT_EQ(test, t->first.ret, 0);
+	KUNIT_EXPECT_EQ(test, t->ra.maxactive, 0);
+}
+
 /* A registration that fails must not free the pool of another one. */
 static void concurrent_kretprobe_that_failed(struct kunit *test)
 {
@@ -563,6 +596,7 @@ static struct kunit_case concurrent_cases[] = {
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(concurrent_kretprobe_that_failed),
 	KUNIT_CASE(concurrent_kretprobe_that_is_leaving),
+	KUNIT_CASE(concurrent_kretprobe_unregistered_at_once),
 #endif
 	{}
 };

@@ -732,6 +732,37 @@ static void ftrace_nomem_switched_off_later(struct kunit *test)
 	unregister_kprobe(&f->more.kp);
 }
 
+/* A site that could not be disarmed claims its function no longer than to the next change. */
+static void ftrace_nomem_claim_goes_later(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	struct kprobe *both[] = { &f->post.kp, &f->other.kp };
+
+	set(&f->post, "kp_ft_one", true);
+	set(&f->more, "kp_ft_one", false);
+	f->more.kp.flags = KPROBE_FLAG_DISABLED;
+	/* So that the filter does not become empty. */
+	set(&f->other, "kp_ft_two", true);
+	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+	fail_filters(test, ~0ul);
+	unregister_kprobe(&f->post.kp);
+	fail_no_filters(test);
+	KUNIT_EXPECT_TRUE(test, is_armed(&f->more.kp));
+	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
+
+	set(&f->plain, "kp_ft_three", false);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	unregister_kprobe(&f->plain.kp);
+	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
+	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
+	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_two));
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->more.kp), 0);
+	EXPECT_HITS(test, &f->more, 3);
+	unregister_kprobe(&f->other.kp);
+	unregister_kprobe(&f->more.kp);
+}
+
 /* Whichever changes of filters fail, each call is seen once. */
 static void ftrace_nomem_upgrade(struct kunit *test)
 {
@@ -1108,6 +1139,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_armed_once_the_refused_post_handler_leaves),
 	KUNIT_CASE(ftrace_nomem_old_address_does_not_come_back),
 	KUNIT_CASE(ftrace_nomem_switched_off_later),
+	KUNIT_CASE(ftrace_nomem_claim_goes_later),
 	KUNIT_CASE(ftrace_nomem_upgrade),
 	KUNIT_CASE(ftrace_nomem_downgrade),
 	KUNIT_CASE(ftrace_nomem_claim_is_needed_again),

@@ -28,7 +28,7 @@
 #endif
 
 #include "../arm.h"
-#include "../optimizer.h"
+#include "../optimizer_internal.h"
 #include "../site.h"
 #include "../insn_slots.h"
 #include "helpers.h"
@@ -953,6 +953,27 @@ static void optimizer_no_slot_leaks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, detour_pages(), before);
 }
 
+/* What the architecture has once found is found out again after 0 and 1 in the sysctl. */
+static void optimizer_examines_again_when_switched_on(struct kunit *test)
+{
+	struct opt_test *t = begin(test);
+
+	t->a.kp.flags = KPROBE_FLAG_DISABLED;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_site_of_user(&t->a.kp)->head.op.why = KPROBE_NOOPT_UNDECODED;
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_UNDECODED);
+
+	kprobe_opt_allow(false);
+	kprobe_opt_allow(true);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
+	expect_hits(test, t);
+	unregister_kprobe(&t->a.kp);
+}
+
 static void *(*real_alloc)(void);
 
 static void *alloc_nothing(void)
@@ -983,7 +1004,7 @@ static void give_back_slots(kprobe_opcode_t **slot, unsigned int nr)
 		free_optinsn_slot(slot[--nr], 0);
 }
 
-/* It stays a breakpoint, however long it takes. */
+/* It stays a breakpoint until slots are free again, and some time has passed. */
 static void optimizer_does_without_slot(struct kunit *test)
 {
 	unsigned int max = 4 * PAGE_SIZE / kprobe_optinsn_slots.slot_size, nr;
@@ -1005,8 +1026,9 @@ static void optimizer_does_without_slot(struct kunit *test)
 	expect_hits(test, t);
 
 	give_back_slots(slot, nr);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&kprobe_opt_retry_work));
+	mod_delayed_work(system_unbound_wq, &kprobe_opt_retry_work, 0);
+	flush_delayed_work(&kprobe_opt_retry_work);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
 	expect_hits(test, t);
@@ -1063,6 +1085,7 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_kills_what_is_queued),
 	KUNIT_CASE(optimizer_reverts_disabled_probe),
 	KUNIT_CASE(optimizer_no_slot_leaks),
+	KUNIT_CASE(optimizer_examines_again_when_switched_on),
 	KUNIT_CASE(optimizer_does_without_slot),
 	{}
 };

@@ -16,6 +16,7 @@
 
 #include "../optimizer.h"
 #include "../site.h"
+#include "../table.h"
 #include "helpers.h"
 
 /* RCU_EQS_DEBUG requires the interrupt and lockdep state of the idle task. */
@@ -96,6 +97,7 @@ struct unwatched_test {
 	struct completion	ready;
 	int			cpu;
 	bool			inside, go, over;
+	int			ret;
 };
 
 static struct unwatched_test *now;
@@ -649,35 +651,67 @@ static int unwatched_thread(void *data)
 	return 0;
 }
 
+static void need_unwatched_breakpoints(struct kunit *test)
+{
+	if (KPROBE_TRAP_IS_WATCHED)
+		kunit_skip(test, "RCU watches in all breakpoints");
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second CPU");
+}
+
+/* @waits has to wait for a CPU where RCU is not watching. */
+static void expect_wait(struct kunit *test, void (*waits)(struct unwatched_test *u))
+{
+	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	struct unwatched_test *u = test->priv;
+	struct task_struct *task;
+
+	task = kthread_create_on_cpu(unwatched_thread, u, cpu, "kp_unw/%u");
+	KUNIT_EXPECT_FALSE(test, IS_ERR(task));
+	if (IS_ERR(task))
+		return;
+
+	wake_up_process(task);
+	while (!READ_ONCE(u->inside))
+		cond_resched();
+	waits(u);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(u->over));
+	WRITE_ONCE(u->go, true);
+	wait_for_completion(&u->ready);
+}
+
+static void unregister_second(struct unwatched_test *u)
+{
+	unregister_kprobe(&u->user[1].kp);
+}
+
 static void unwatched_breakpoints_are_waited_for(struct kunit *test)
 {
 	const struct target *t = &targets[0];
-	struct unwatched_test *u = test->priv;
-	struct task_struct *task;
-	unsigned int cpu;
 
-	if (KPROBE_TRAP_IS_WATCHED)
-		kunit_skip(test, "RCU watches in all breakpoints");
+	need_unwatched_breakpoints(test);
 	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, false), 0);
-	cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
-	if (cpu < nr_cpu_ids) {
-		task = kthread_create_on_cpu(unwatched_thread, u, cpu, "kp_unw/%u");
-		KUNIT_EXPECT_FALSE(test, IS_ERR(task));
-	} else {
-		task = ERR_PTR(-ENODEV);
-	}
-	if (!IS_ERR(task)) {
-		wake_up_process(task);
-		while (!READ_ONCE(u->inside))
-			cond_resched();
-		unregister_kprobe(&u->user[1].kp);
-		KUNIT_EXPECT_TRUE(test, READ_ONCE(u->over));
-		WRITE_ONCE(u->go, true);
-		wait_for_completion(&u->ready);
-	}
+	expect_wait(test, unregister_second);
 	unregister_users(test, t);
-	if (cpu >= nr_cpu_ids)
-		kunit_skip(test, "needs a second CPU");
+}
+
+/* More than the table has room for, so that it is replaced. */
+static void replace_table(struct unwatched_test *u)
+{
+	scoped_guard(mutex, &kprobe_mutex)
+		u->ret = kprobe_table_reserve(60000);
+}
+
+static void unwatched_table_is_waited_for(struct kunit *test)
+{
+	struct unwatched_test *u = test->priv;
+
+	need_unwatched_breakpoints(test);
+	/* The first table is never freed, so nothing has to wait for it. */
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, kprobe_table_reserve(3000), 0);
+	expect_wait(test, replace_table);
+	KUNIT_EXPECT_EQ(test, u->ret, 0);
 }
 
 static int unwatched_test_init(struct kunit *test)
@@ -702,6 +736,7 @@ static struct kunit_case unwatched_cases[] = {
 	KUNIT_CASE_PARAM(unwatched_nested_hits_touch_nothing_unseen, target_gen_params),
 	KUNIT_CASE(unwatched_returns_touch_nothing_unseen),
 	KUNIT_CASE(unwatched_breakpoints_are_waited_for),
+	KUNIT_CASE(unwatched_table_is_waited_for),
 	{}
 };
 

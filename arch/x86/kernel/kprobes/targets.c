@@ -130,10 +130,15 @@ static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long
 	/* Padding is frequent. No opcode makes sense with breakpoints as its operand. */
 	if (get_unaligned((const u32 *)(p + 1)) == 0x01010101u * INT3_INSN_OPCODE)
 		return;
-	if (!kprobe_is_kgdb_breakpoint(addr))
-		return;
-
 	memcpy(insn, p, sizeof(insn));
+	if (!kprobe_is_kgdb_breakpoint(addr)) {
+		/* The debugger may have removed it since the text was read. */
+		if (IS_ENABLED(CONFIG_KGDB) && !kprobe_read_text(addr, insn, 1) &&
+		    insn[0] != INT3_INSN_OPCODE)
+			scan_byte(t, insn, addr);
+		return;
+	}
+
 	for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
 		insn[0] = opcodes[i];
 		scan_byte(t, insn, addr);

@@ -264,26 +264,74 @@ static bool is_call_of(unsigned long target, void *fn)
 		kp_is_within(target + CONFIG_FUNCTION_PADDING_BYTES, fn));
 }
 
+/*
+ * Finds the first call of @fn at or after @ip, in an entry that begins at @entry. Calls of C
+ * code there have the registers on top of the stack.
+ */
+static u8 *find_call(u8 *ip, void *entry, void *fn)
+{
+	struct insn insn;
+
+	for (; ip < (u8 *)entry + 128 && !insn_decode_kernel(&insn, ip); ip += insn.length) {
+		if (insn.opcode.bytes[0] == CALL_INSN_OPCODE &&
+		    is_call_of((unsigned long)ip + CALL_INSN_SIZE + insn.immediate.value, fn))
+			return ip;
+	}
+
+	return NULL;
+}
+
 /* An NMI before the handler of a breakpoint is called, or when it is missed. */
 static void unwind_breakpoint(struct kunit *test, struct fake *f, const struct kprobe *p,
 			      const struct place *at)
 {
-	u8 *start = (u8 *)asm_exc_int3, *ip;
 	void *regs = (void *)top_of(f) - at->depth - sizeof(struct pt_regs);
-	struct insn insn;
-	unsigned long target;
-	int nr = 0;
+	u8 *ip = find_call((u8 *)asm_exc_int3, asm_exc_int3, exc_int3);
 
-	/* Calls of C code there have the registers on top of the stack. */
-	for (ip = start; ip < start + 128 && !insn_decode_kernel(&insn, ip);
-	     ip += insn.length) {
-		target = (unsigned long)ip + CALL_INSN_SIZE + insn.immediate.value;
-		if (insn.opcode.bytes[0] != CALL_INSN_OPCODE || !is_call_of(target, exc_int3))
-			continue;
+	KUNIT_EXPECT_NOT_NULL(test, ip);
+	for (; ip; ip = find_call(ip + CALL_INSN_SIZE, asm_exc_int3, exc_int3))
 		KUNIT_EXPECT_EQ(test, caller_of(test, f, (unsigned long)ip, regs), somewhere());
-		nr++;
-	}
-	KUNIT_EXPECT_GE(test, nr, 1);
+}
+
+/* In a handler, what is found for a stack of the test. */
+static struct kunit *unwinding_test;
+static struct fake *unwound;
+static unsigned long unwound_caller;
+
+static int unwind_interrupt(struct kprobe *p, struct pt_regs *regs)
+{
+	void *below = (void *)(top_of(unwound) - 1) - sizeof(struct pt_regs);
+	u8 *ip = find_call((u8 *)asm_exc_page_fault, asm_exc_page_fault, exc_page_fault);
+
+	unwound_caller = caller_of(unwinding_test, unwound, (unsigned long)ip, below);
+	return 0;
+}
+
+/*
+ * The push has been emulated, and an interrupt comes before the next instruction. It hits
+ * the same probe, whose handler unwinds: that the push is pending is true of this hit
+ * only.
+ */
+static void unwind_interrupt_after_one_byte(struct kunit *test)
+{
+	struct kprobe p = {
+		.symbol_name	= "kpu_fn",
+		.pre_handler	= unwind_interrupt,
+		.post_handler	= kp_nothing_post,
+	};
+	static const struct place pushed = { "pushed", NULL, sizeof(long) };
+	struct fake f = { .task = current };
+
+	KUNIT_ASSERT_NOT_NULL(test, find_call((u8 *)asm_exc_page_fault, asm_exc_page_fault,
+					      exc_page_fault));
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	fill_stack(&f, &p, &pushed);
+	unwinding_test = test;
+	unwound = &f;
+	unwound_caller = 0;
+	KUNIT_EXPECT_EQ(test, kpu_fn(5), 7);
+	KUNIT_EXPECT_EQ(test, unwound_caller, somewhere());
+	unregister_kprobe(&p);
 }
 
 static void unwind_one_byte_at_breakpoint(struct kunit *test)
@@ -514,6 +562,7 @@ static struct kunit_case unwind_testcases[] = {
 	KUNIT_CASE(unwind_trap_ip_after_the_hit),
 	KUNIT_CASE(unwind_trap_ip_beside_a_probe),
 	KUNIT_CASE_PARAM(unwind_one_byte_in_handlers, handled_gen_params),
+	KUNIT_CASE(unwind_interrupt_after_one_byte),
 	{}
 };
 
