@@ -165,6 +165,9 @@ static bool run_round(unsigned int nr)
 			model_print_op(&ops[i]);
 		return false;
 	}
+	/* For the reader of a short sequence. */
+	for (i = 0; i < nr_kept && !all_kept; i++)
+		model_print_op(&ops[i]);
 	nr_checks = model_check(checks, nr, MODEL_THREADS);
 	return model_judge(&state, ops, nr_kept, checks, nr_checks, seen);
 }

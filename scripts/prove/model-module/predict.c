@@ -81,17 +81,28 @@ static enum model_maybe conflicts(const struct model_state *s, enum model_where 
 	return model_wanted(s, t) ? YES : NO;
 }
 
-/*
- * Claims that an allocation that failed has left end when the next user leaves, but for
- * sites that could not be disarmed.
- */
+/* Claims that an allocation that failed has left end when the next user leaves. */
 static void forget_stale(struct model_state *s)
 {
 	enum model_where t;
 
+	for (t = 0; t < NR_SITES; t++)
+		s->stale[t] = false;
+}
+
+/*
+ * Whatever detaches users disarms the sites again that ftrace has failed to disarm. A
+ * registration that fails does so, too.
+ */
+static void retry_disarming(struct model_state *s, bool failed)
+{
+	enum model_where t;
+
 	for (t = 0; t < NR_SITES; t++) {
-		if (s->armed[t] == NO || model_wanted(s, t))
-			s->stale[t] = false;
+		if (!model_targets[t].traced || model_wanted(s, t) || s->armed[t] == NO)
+			continue;
+		s->armed[t] = failed ? MAYBE : NO;
+		s->claimed[t] = s->armed[t];
 	}
 }
 
@@ -291,6 +302,7 @@ static bool predict_register(struct model_state *s, const struct model_op *op,
 			if (op->item[i].probe != MODEL_NO_PROBE)
 				pass_by(s, op->item[i].where, op->failed);
 		}
+		retry_disarming(s, op->failed);
 		return true;
 	}
 
@@ -346,6 +358,7 @@ static bool predict_unregister(struct model_state *s, const struct model_op *op,
 		}
 	}
 
+	retry_disarming(s, op->failed);
 	if (leaves && !op->failed)
 		forget_stale(s);
 	return true;
@@ -634,6 +647,8 @@ static bool predict_crowd(struct model_state *s, const struct model_op *op, char
 	bool come = op->kind == OP_CROWD;
 	int err = come && s->crowd ? -EINVAL : 0;
 
+	if (op->err || !come)
+		retry_disarming(s, op->failed);
 	/* Claims that were left may not end without memory. */
 	if (op->failed && (op->err == -ENOMEM || (op->err == -EBUSY && s->crowd_left))) {
 		s->crowd_armed = s->crowd ? MAYBE : NO;
