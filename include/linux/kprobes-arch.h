@@ -76,10 +76,12 @@
  *  2. kprobe_hit_enter() is the gate. If it returns false, this hit is inside another one
  *     and has been counted. No handler is called, but the instruction has to be executed:
  *     emulated, or stepped with the status KPROBE_REENTER, between
- *     kprobe_nesting_begin() and kprobe_nesting_end().
- *  3. kprobe_call_pre() calls the pre handlers; the status is KPROBE_HIT_ACTIVE. If
- *     it returns non-zero, a handler has set the instruction pointer: the hit is over, with
- *     kprobe_hit_leave().
+ *     kprobe_nesting_begin() and kprobe_nesting_end(), or what an architecture without
+ *     KPROBE_MAX_NESTING has in their place.
+ *  3. The pre_handler of the probe calls those of its users, if RCU watches; the status is
+ *     KPROBE_HIT_ACTIVE. Where RCU watches in each breakpoint, kprobe_call_pre() does the
+ *     same and is faster. If it returns non-zero, a handler has set the instruction
+ *     pointer: the hit is over, with kprobe_hit_leave().
  *  4. The instruction is emulated, or its copy is stepped. The status is KPROBE_HIT_SS
  *     during a step, so that a fault or trap can be attributed to it.
  *  5. If the probe has a post_handler, kprobe_site_post_handler() is called with the
@@ -87,7 +89,8 @@
  *     over, with kprobe_hit_leave().
  *
  * If a stepped copy faults, kprobe_fault_handler() offers the fault to
- * kprobe_site_fault_handler(). If that does not handle it, the hit ends as if the
+ * kprobe_site_fault_handler(), with the status KPROBE_HIT_ACTIVE meanwhile, but not if the
+ * hit is inside another one. If that does not handle it, the hit ends as if the
  * instruction had not begun: the instruction pointer is the probed address again, and the
  * fault is handled as one of that instruction. If a handler faults, kprobe_fault_handler() offers
  * the fault to kprobe_handler_fault(). Neither applies without

@@ -40,7 +40,7 @@ static DECLARE_WORK(opt_work, kprobe_optimizer_round);
 /*
  * Memory may become free, and a debugger may remove a breakpoint that has changed text.
  * Nothing notifies us, so these sites are examined again after a delay, which doubles
- * while there are any.
+ * until a run finds none of them.
  */
 #define RETRY_FIRST	(10 * HZ)
 #define RETRY_LAST	(600 * HZ)
@@ -50,6 +50,14 @@ static unsigned long opt_retry_delay = RETRY_FIRST;
 static bool is_passing(const struct kprobe_site *site)
 {
 	return site->opt_why == KPROBE_NOOPT_NOMEM || site->opt_why == KPROBE_NOOPT_CHANGED;
+}
+
+static void kprobe_opt_retry(struct work_struct *work);
+DECLARE_DELAYED_WORK(kprobe_opt_retry_work, kprobe_opt_retry);
+
+static void retry_later(void)
+{
+	queue_delayed_work(system_unbound_wq, &kprobe_opt_retry_work, opt_retry_delay);
 }
 
 static void kprobe_opt_retry(struct work_struct *work)
@@ -68,16 +76,17 @@ static void kprobe_opt_retry(struct work_struct *work)
 	}
 	opt_retry_delay = any ? min_t(unsigned long, 2 * opt_retry_delay, RETRY_LAST) :
 				RETRY_FIRST;
+	/* The next run shows whether this one was of use. */
+	if (any)
+		retry_later();
 }
-
-DECLARE_DELAYED_WORK(kprobe_opt_retry_work, kprobe_opt_retry);
 
 /* Cancel a jump for a reason that may pass. */
 static void cancel_for_now(struct kprobe_site *site, enum kprobe_noopt why)
 {
 	kprobe_opt_cancel(site, why);
 	if (is_passing(site))
-		queue_delayed_work(system_unbound_wq, &kprobe_opt_retry_work, opt_retry_delay);
+		retry_later();
 }
 
 /**

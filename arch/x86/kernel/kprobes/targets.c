@@ -25,6 +25,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <linux/unaligned.h>
 #include <linux/vmalloc.h>
 
@@ -133,7 +134,8 @@ static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long
 	memcpy(insn, p, sizeof(insn));
 	if (!kprobe_is_kgdb_breakpoint(addr)) {
 		/* The debugger may have removed it since the text was read. */
-		if (IS_ENABLED(CONFIG_KGDB) && !kprobe_read_text(addr, insn, 1) &&
+		if (IS_ENABLED(CONFIG_KGDB) &&
+		    !copy_from_kernel_nofault(insn, (void *)addr, 1) &&
 		    insn[0] != INT3_INSN_OPCODE)
 			scan_byte(t, insn, addr);
 		return;

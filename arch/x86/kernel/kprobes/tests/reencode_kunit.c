@@ -261,8 +261,28 @@ static void targets_scan_under_kgdb(struct kunit *test)
 	dbg_deactivate_sw_breakpoints();
 	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(addr), 0);
 }
+
+/* When the text was read, there was a breakpoint of kgdb. There is none any more. */
+static void targets_scan_after_kgdb(struct kunit *test)
+{
+	static u8 call = CALL_INSN_OPCODE;
+	unsigned long addr = (unsigned long)&call, target = addr + 0x234;
+	struct kprobe_targets t = { .start = addr - 0x400, .size = REGION_SIZE };
+	u8 text[1 + 16] = { INT3_INSN_OPCODE };
+
+	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	put_unaligned((s32)(target - (addr + CALL_INSN_SIZE)), (s32 *)(text + 1));
+	kprobe_targets_scan_text(&t, text, 1, addr);
+	KUNIT_EXPECT_TRUE(test, test_bit(target - t.start, t.map));
+}
 #else
 static void targets_scan_under_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB");
+}
+
+static void targets_scan_after_kgdb(struct kunit *test)
 {
 	kunit_skip(test, "needs KGDB");
 }
@@ -290,6 +310,7 @@ static struct kunit_case reencode_cases[] = {
 	KUNIT_CASE(reencode_too_far),
 	KUNIT_CASE_PARAM(targets_scan, lead_gen_params),
 	KUNIT_CASE_PARAM(targets_scan_under_kgdb, lead_gen_params),
+	KUNIT_CASE(targets_scan_after_kgdb),
 	KUNIT_CASE(targets_bounds),
 	{}
 };
