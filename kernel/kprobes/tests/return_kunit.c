@@ -208,15 +208,16 @@ struct counted {
 	bool			on;
 };
 
+/* Not get_kretprobe(): these are called by others, also during the unregistration. */
 static int counted_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	atomic_inc(&container_of(get_kretprobe(ri), struct counted, rp)->entries);
+	atomic_inc(&container_of(ri->rp, struct counted, rp)->entries);
 	return 0;
 }
 
 static int counted_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	atomic_inc(&container_of(get_kretprobe(ri), struct counted, rp)->returns);
+	atomic_inc(&container_of(ri->rp, struct counted, rp)->returns);
 	return 0;
 }
 

@@ -492,7 +492,8 @@ struct sync_watch {
 
 static int sync_watch_waited(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	struct sync_watch *w = container_of(get_kretprobe(ri), struct sync_watch, wait);
+	/* Not get_kretprobe(), as in return_kunit.c. */
+	struct sync_watch *w = container_of(ri->rp, struct sync_watch, wait);
 
 	WRITE_ONCE(w->waited, current);
 	return 0;
