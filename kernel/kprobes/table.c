@@ -118,8 +118,8 @@ void kprobe_schedule_cpus(void)
 }
 
 #if !KPROBE_TRAP_IS_WATCHED && defined(CONFIG_CONTEXT_TRACKING_IDLE)
-/**
- * kprobe_table_sync() - wait for hits of breakpoints that RCU does not watch
+/*
+ * Waits for hits of breakpoints that RCU does not watch.
  *
  * Where the breakpoint exception does not make RCU watch, grace periods do not wait
  * for a hit in the idle loop, or on the way from and to user space: neither for the
@@ -136,7 +136,7 @@ void kprobe_schedule_cpus(void)
  *
  * Context: process context, sleeps; kprobe_mutex may be held.
  */
-void kprobe_table_sync(void)
+static void kprobe_table_sync(void)
 {
 	kprobe_schedule_cpus();
 }
@@ -146,7 +146,7 @@ void kprobe_table_sync(void)
  * so neither the synchronization of text nor a grace period waits for its hits. But it
  * comes up while the lock is held for writing. kprobe_schedule_cpus() takes it, too.
  */
-void kprobe_table_sync(void)
+static void kprobe_table_sync(void)
 {
 	cpus_read_lock();
 	cpus_read_unlock();

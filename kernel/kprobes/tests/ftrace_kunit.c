@@ -696,6 +696,99 @@ static void ftrace_nomem_old_address_does_not_come_back(struct kunit *test)
 	unregister_kprobe(&f->other.kp);
 }
 
+static int failing_removal(struct ftrace_ops *ops, unsigned long *ips, unsigned int n,
+			   int remove, int reset)
+{
+	return remove ? -ENOMEM : ftrace_set_filter_ips(ops, ips, n, remove, reset);
+}
+
+/* It is armed again before the memory suffices to remove it. */
+static void ftrace_nomem_old_address_is_armed_again(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->plain, "kp_ft_one", false);
+	/* So that the filter does not become empty. */
+	set(&f->other, "kp_ft_two", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	fail_filters(test, ~0ul);
+	unregister_kprobe(&f->plain.kp);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, list_count_nodes(&kprobe_ftrace_plain.stale), 1);
+
+	fail_no_filters(test);
+	kunit_activate_static_stub(test, kprobe_ftrace_filter, failing_removal);
+	set(&f->plain, "kp_ft_one", false);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	fail_no_filters(test);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_TRUE(test, list_empty(&kprobe_ftrace_plain.stale));
+	EXPECT_HITS(test, &f->plain, 3);
+	unregister_kprobe(&f->other.kp);
+	EXPECT_HITS(test, &f->plain, 3);
+	unregister_kprobe(&f->plain.kp);
+	EXPECT_HITS(test, &f->plain, 0);
+}
+
+/* An address that ftrace does not know any more, and the last one that it removed. */
+static unsigned long unknown_ip, removed_ip;
+static unsigned int refusals;
+
+static int refusing_filter(struct ftrace_ops *ops, unsigned long *ips, unsigned int n,
+			   int remove, int reset)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (ips[i] == unknown_ip) {
+			refusals++;
+			return -EINVAL;
+		}
+	}
+	removed_ip = remove ? ips[0] : 0;
+	return ftrace_set_filter_ips(ops, ips, n, remove, reset);
+}
+
+/* It does not keep others from being removed. */
+static void ftrace_nomem_old_address_is_unknown(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->more, "kp_ft_three", false);
+	/* So that the filter does not become empty. */
+	set(&f->other, "kp_ft_two", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	unknown_ip = (unsigned long)f->plain.kp.addr;
+	removed_ip = 0;
+	refusals = 0;
+	fail_filters(test, ~0ul);
+	unregister_kprobe(&f->plain.kp);
+	unregister_kprobe(&f->more.kp);
+	fail_no_filters(test);
+
+	kunit_activate_static_stub(test, kprobe_ftrace_filter, refusing_filter);
+	scoped_guard(mutex, &kprobe_mutex) {
+		KUNIT_EXPECT_EQ(test, list_count_nodes(&kprobe_ftrace_plain.stale), 2);
+		kprobe_ftrace_stale_retry(&kprobe_ftrace_plain);
+		KUNIT_EXPECT_TRUE(test, list_empty(&kprobe_ftrace_plain.stale));
+	}
+	kunit_deactivate_static_stub(test, kprobe_ftrace_filter);
+	/* Together with the other, and alone. */
+	KUNIT_EXPECT_EQ(test, refusals, 2);
+	KUNIT_EXPECT_EQ(test, removed_ip, (unsigned long)f->more.kp.addr);
+	EXPECT_HITS(test, &f->other, 3);
+
+	/* It is known after all: take it out of the filter. */
+	set(&f->plain, "kp_ft_one", false);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	unregister_kprobe(&f->plain.kp);
+	unregister_kprobe(&f->other.kp);
+}
+
 static bool is_armed(const struct kprobe *p)
 {
 	guard(mutex)(&kprobe_mutex);
@@ -1138,6 +1231,8 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_waits_before_the_owner_changes),
 	KUNIT_CASE(ftrace_armed_once_the_refused_post_handler_leaves),
 	KUNIT_CASE(ftrace_nomem_old_address_does_not_come_back),
+	KUNIT_CASE(ftrace_nomem_old_address_is_armed_again),
+	KUNIT_CASE(ftrace_nomem_old_address_is_unknown),
 	KUNIT_CASE(ftrace_nomem_switched_off_later),
 	KUNIT_CASE(ftrace_nomem_claim_goes_later),
 	KUNIT_CASE(ftrace_nomem_upgrade),

@@ -25,7 +25,7 @@
 struct walker {
 	struct task_struct	*task;
 	struct completion	call, inside, leave, outside;
-	bool			free, stop;
+	bool			free, stop, spin;
 };
 
 static noinline __noclone notrace u32 kp_walk_inner(struct walker *w)
@@ -35,6 +35,8 @@ static noinline __noclone notrace u32 kp_walk_inner(struct walker *w)
 		schedule_timeout_uninterruptible(1);
 	} else {
 		complete(&w->inside);
+		while (READ_ONCE(w->spin))
+			cpu_relax();
 		wait_for_completion(&w->leave);
 	}
 	return 1;
@@ -80,6 +82,7 @@ static void walker_start(struct kunit *test, struct walker *w, bool free)
 	init_completion(&w->outside);
 	w->free = free;
 	w->stop = false;
+	w->spin = false;
 	w->task = kthread_run(walker_thread, w, "kp_walk");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, w->task);
 }
@@ -118,6 +121,11 @@ static void walk_cursor_of_a_call_that_is_over(struct kunit *test)
 }
 
 static void walk_calls_of_another_task(struct kunit *test)
+{
+	kunit_skip(test, "rethook has its own walk");
+}
+
+static void walk_while_it_runs(struct kunit *test)
 {
 	kunit_skip(test, "rethook has its own walk");
 }
@@ -276,6 +284,35 @@ static int come_and_go(void *data)
 	return n;
 }
 
+/* Its calls may end at any moment. */
+static void walk_while_it_runs(struct kunit *test)
+{
+	struct llist_node *cur = NULL;
+	struct followed inner, outer;
+	struct walker w;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second CPU");
+
+	KUNIT_ASSERT_EQ(test, follow(&inner, "kp_walk_inner"), 0);
+	KUNIT_EXPECT_EQ(test, follow(&outer, "kp_walk_outer"), 0);
+	walker_start(test, &w, false);
+	WRITE_ONCE(w.spin, true);
+	complete(&w.call);
+	wait_for_completion(&w.inside);
+	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur), 0);
+	KUNIT_EXPECT_PTR_EQ(test, cur, NULL);
+
+	WRITE_ONCE(w.spin, false);
+	wait_until_asleep(&w);
+	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur),
+				       kp_walk_outer));
+	walker_comes_out(&w);
+	walker_stop(test, &w);
+	unregister_kretprobe(&inner.rp);
+	unregister_kretprobe(&outer.rp);
+}
+
 /*
  * Traces of a task that wakes up and sleeps all the time inside probed functions,
  * while one of the probes comes and goes. A trace may be of any moment, but it
@@ -384,6 +421,7 @@ static void walk_trace_of_a_task_switched_away(struct kunit *test)
 static struct kunit_case walk_testcases[] = {
 	KUNIT_CASE(walk_cursor_of_a_call_that_is_over),
 	KUNIT_CASE(walk_calls_of_another_task),
+	KUNIT_CASE(walk_while_it_runs),
 	KUNIT_CASE(walk_while_it_wakes),
 	KUNIT_CASE(walk_trace_of_a_task_switched_away),
 	{}
