@@ -31,7 +31,7 @@ bool kprobes_initialized __ro_after_init;
 /**
  * register_kprobe() - put a probe on an instruction
  * @p: the probe; symbol_name or addr, offset and handlers are filled in, flags
- *     is 0 or KPROBE_FLAG_DISABLED
+ *     is 0 or some of KPROBE_FLAG_DISABLED and KPROBE_FLAG_UNIQUE
  *
  * Several probes may be at one address; their handlers are called newest
  * first. A probe does not keep the module that it is in from being unloaded:
@@ -47,6 +47,7 @@ bool kprobes_initialized __ro_after_init;
  *   registers or unregisters it has not returned
  * * %-ENOENT - no such symbol, no symbol at the address, a module (or its init text)
  *   that is going away, or one that is being loaded and whose notifier has not run yet
+ * * %-EADDRNOTAVAIL - KPROBE_FLAG_UNIQUE is set, and several symbols have the name
  * * %-EILSEQ - not at the start of an instruction, where the architecture can tell
  * * %-EBUSY - a post handler, and another user such as livepatch has claimed the
  *   function
@@ -59,9 +60,22 @@ bool kprobes_initialized __ro_after_init;
  */
 int register_kprobe(struct kprobe *p)
 {
-	return kprobe_batch_register(&p, 1, NULL);
+	return kprobe_batch_register(&p, 1, NULL, NULL);
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
+
+/**
+ * register_kprobe_why() - register_kprobe(), with the reason of a refusal
+ * @p: the probe
+ * @why: set to the reason, or to KPROBE_REFUSAL_NONE
+ *
+ * Context: as register_kprobe().
+ * Return: as register_kprobe().
+ */
+int register_kprobe_why(struct kprobe *p, enum kprobe_refusal *why)
+{
+	return kprobe_batch_register(&p, 1, NULL, why);
+}
 
 /**
  * register_kprobes() - register many probes, all or none
@@ -82,7 +96,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	if (!kps || num <= 0)
 		return -EINVAL;
 
-	return kprobe_batch_register(kps, num, NULL);
+	return kprobe_batch_register(kps, num, NULL, NULL);
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
 
@@ -214,14 +228,13 @@ EXPORT_SYMBOL_GPL(enable_kprobe);
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset)
 {
+	enum kprobe_refusal why;
 	struct kprobe_where where;
-	int ret;
 
-	ret = kprobe_address_resolve(addr, sym, offset, &where);
-	if (ret)
-		return ret;
-
-	return where.on_entry ? 0 : -EINVAL;
+	why = kprobe_address_resolve(addr, sym, offset, &where);
+	if (!why && !where.on_entry)
+		why = KPROBE_REFUSAL_NOT_ENTRY;
+	return kprobe_refusal_error(why);
 }
 
 /**
@@ -233,7 +246,7 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
  */
 bool within_kprobe_blacklist(unsigned long addr)
 {
-	return kprobe_blacklist_contains(addr);
+	return kprobe_blacklist_rule(addr);
 }
 
 /**

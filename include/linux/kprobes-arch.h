@@ -162,6 +162,7 @@ static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
  *
  * Context: any, does not sleep.
  * Return: the address, or NULL if there is no such symbol.
+ *
  * Default: weak, kallsyms_lookup_name().
  */
 kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
@@ -177,6 +178,7 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset);
  *
  * Context: process context.
  * Return: the address, or NULL if it cannot be read.
+ *
  * Default: weak, the sum; an entry if @offset is 0.
  */
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
@@ -189,6 +191,7 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
  *
  * Context: any, does not sleep.
  * Return: true if no probe may be there.
+ *
  * Default: weak, true inside .kprobes.text.
  */
 bool arch_within_kprobe_blacklist(unsigned long addr);
@@ -201,6 +204,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
  *
  * Context: early_initcall, no lock held.
  * Return: 0, or an error that is only logged.
+ *
  * Default: weak, does nothing.
  */
 int arch_populate_kprobe_blacklist(void);
@@ -230,8 +234,9 @@ static inline void kprobe_assert_locked(void)
  *
  * Context: kprobe_mutex held.
  * Return: the bytes that were at p->addr.
+ *
  * Default: weak, a copy of as many bytes as kprobe_opcode_t has, made before
- *	    arch_prepare_kprobe().
+ * arch_prepare_kprobe().
  */
 const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len);
 
@@ -242,6 +247,7 @@ const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len);
  * @len: how many bytes there are
  *
  * Context: kprobe_mutex held.
+ *
  * Default: weak, does nothing.
  */
 void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len);
@@ -263,6 +269,7 @@ bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
  *	    the CPU hotplug read lock and text_mutex.
  * Return: PAGE_SIZE bytes of executable memory in reach of kernel text, or NULL.
  *	   The core frees it with execmem_free().
+ *
  * Default: weak, execmem_alloc(EXECMEM_KPROBES).
  */
 void *alloc_insn_page(void);
@@ -280,6 +287,7 @@ void *alloc_insn_page(void);
  * Return: PAGE_SIZE bytes of executable memory, each of them in reach of each
  *	   address of the region and vice versa; NULL if there is no such memory.
  *	   The core frees it like a page of alloc_insn_page().
+ *
  * Default: none.
  */
 void *alloc_insn_page_near(unsigned long start);
@@ -293,6 +301,7 @@ void *alloc_insn_page_near(unsigned long start);
  * this for detours and for the text that a jump will replace.
  *
  * Context: workqueue with a slot cache's mutex held, or process context.
+ *
  * Default: weak, does nothing.
  */
 void arch_sync_insn_slots(void);
@@ -324,6 +333,7 @@ static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
  *
  * Context: process context.
  * Return: 0, or -ERANGE if there is none with that number.
+ *
  * Default: weak, -ERANGE.
  */
 int arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
@@ -340,6 +350,7 @@ int arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
  *
  * Context: early_initcall. Table, blacklist and slots are usable.
  * Return: 0, or an error: kprobes then stay off.
+ *
  * Default: none.
  */
 int arch_init_kprobes(void);
@@ -351,11 +362,30 @@ int arch_init_kprobes(void);
  * Must see the original instruction even where other probes are armed.
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
- * Return: 0, or with nothing kept: -EILSEQ not at an instruction boundary,
- *	   -EINVAL cannot be probed, -ENOMEM, other errors of the architecture.
+ * Return: 0, or with nothing kept: the result of kprobe_refuse(), -ENOMEM, or other
+ *	   errors of the architecture, which have no reason then.
+ *
  * Default: none.
  */
 int arch_prepare_kprobe(struct kprobe *p);
+
+/**
+ * arch_vet_kprobe() - decide what arch_prepare_kprobe() would decide
+ * @p: addr is set; opcode and ainsn may be filled in, for arch_kprobe_mode()
+ *
+ * Allocates nothing and writes no text: arch_prepare_kprobe() may still fail for lack
+ * of memory, or because memory in reach of the instruction cannot be found.
+ *
+ * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
+ * Return: the result of kprobe_refuse(), 0 if the instruction can be probed, or
+ *	   -EOPNOTSUPP without a reason if the architecture cannot tell.
+ *
+ * Default: weak, cannot tell.
+ */
+int arch_vet_kprobe(struct kprobe *p);
+
+/* Offered to the hooks above; documented at its definition. */
+int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why);
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 /**
@@ -364,6 +394,7 @@ int arch_prepare_kprobe(struct kprobe *p);
  *
  * Context: kprobe_mutex held.
  * Return: 0 or an error, with nothing kept.
+ *
  * Default: none.
  */
 int arch_prepare_kprobe_ftrace(struct kprobe *p);
@@ -380,6 +411,7 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p);
  *
  * Context: ftrace callback. Where RCU does not watch, the core calls no handler of
  *	    an architecture.
+ *
  * Default: the core's, with arch_kprobe_ftrace_regs(); otherwise none.
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
@@ -399,6 +431,7 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
  * @p: a prepared probe
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
+ *
  * Default: none.
  */
 void arch_arm_kprobe(struct kprobe *p);
@@ -412,6 +445,7 @@ void arch_arm_kprobe(struct kprobe *p);
  * of RCU.
  *
  * Context: as arch_arm_kprobe().
+ *
  * Default: none.
  */
 void arch_disarm_kprobe(struct kprobe *p);
@@ -423,6 +457,7 @@ void arch_disarm_kprobe(struct kprobe *p);
  * For architectures that can patch many addresses with one synchronization.
  *
  * Context: as arch_arm_kprobe().
+ *
  * Default: arch_arm_kprobe() for each, which is not needed otherwise.
  */
 void arch_arm_kprobes(struct list_head *kps);
@@ -432,6 +467,7 @@ void arch_arm_kprobes(struct list_head *kps);
  * @kps: armed probes, linked by their list
  *
  * Context: as arch_arm_kprobe().
+ *
  * Default: arch_disarm_kprobe() for each, which is not needed otherwise.
  */
 void arch_disarm_kprobes(struct list_head *kps);
@@ -442,6 +478,7 @@ void arch_disarm_kprobes(struct list_head *kps);
  *
  * Context: kprobe_mutex held.
  * Return: a word for the file "sites" in debugfs.
+ *
  * Default: weak, "breakpoint".
  */
 const char *arch_kprobe_mode(const struct kprobe *p);
@@ -461,6 +498,7 @@ const char *arch_kprobe_mode(const struct kprobe *p);
  *
  * Context: exception.
  * Return: NOTIFY_*.
+ *
  * Default: weak, NOTIFY_DONE.
  */
 int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
@@ -481,6 +519,7 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  *
  * Context: kprobe_mutex held.
  * Return: 1 if it is, otherwise 0.
+ *
  * Default: none; not called without KRETPROBES.
  */
 int arch_trampoline_kprobe(struct kprobe *p);
@@ -516,6 +555,7 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
  *
  * Context: hit path.
  * Return: the frame, for arch_kretprobe_note_return() and arch_kretprobe_divert_return().
+ *
  * Default: none.
  */
 static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs);
@@ -527,6 +567,7 @@ static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs);
  *
  * Context: hit path. After it, the instance is linked to the task, so that unwinders in
  *	    an NMI find it before the return address changes.
+ *
  * Default: none.
  */
 static nokprobe_inline void arch_kretprobe_note_return(struct kretprobe_instance *ri,
@@ -537,6 +578,7 @@ static nokprobe_inline void arch_kretprobe_note_return(struct kretprobe_instance
  * @fp: the frame of the function
  *
  * Context: hit path.
+ *
  * Default: none.
  */
 static nokprobe_inline void arch_kretprobe_divert_return(void *fp);
@@ -547,6 +589,7 @@ static nokprobe_inline void arch_kretprobe_divert_return(void *fp);
  *
  * Context: hit path.
  * Return: the frame, as arch_kretprobe_note_return() has stored it in fp.
+ *
  * Default: none.
  */
 static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs);
@@ -559,6 +602,7 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs);
  * Writes it where the trampoline reads it, and where unwinders look for it.
  *
  * Context: hit path.
+ *
  * Default: none.
  */
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
@@ -579,6 +623,7 @@ bool kretprobe_is_alone(struct kprobe *kp);
  * address changes.
  *
  * Context: hit path.
+ *
  * Default: none.
  */
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
@@ -589,6 +634,7 @@ void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs)
  * @correct_ret_addr: the real return address
  *
  * Context: hit path, after the handlers and before the hook is forgotten.
+ *
  * Default: weak, does nothing.
  */
 void arch_kretprobe_fixup_return(struct pt_regs *regs,
@@ -600,6 +646,43 @@ unsigned long __kretprobe_trampoline_handler(struct pt_regs *regs,
 unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
 					   void *frame_pointer);
 #endif
+#endif
+
+#ifdef CONFIG_JPROBES
+/*
+ * Jprobes
+ */
+
+/**
+ * arch_jprobe_call() - call the handler of a jprobe
+ * @entry: the handler
+ * @regs: state at the entry of the probed function
+ * @frame: set to what arch_jprobe_unwind() needs before @entry is called; an address on
+ *	   the stack, above all that @entry and its callees use
+ *
+ * The handler finds what a function with any parameters would find: the argument
+ * registers of @regs, and a copy of the stack above the return address. The copy is of
+ * 64 bytes, or up to the end of the stack, with zeros for the rest. It is not read with
+ * the checks of sanitizers, as the compiler knows of no such access.
+ *
+ * The handler need not be a legal target of indirect calls: nobody may have called it
+ * through a pointer, so the compiler or the kernel may have removed what shows that.
+ *
+ * Context: hit path.
+ * Default: none.
+ */
+void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame);
+
+/**
+ * arch_jprobe_unwind() - let arch_jprobe_call() return
+ * @frame: what that has set
+ *
+ * Whatever interrupts it finds a stack that can be unwound, from either side.
+ *
+ * Context: hit path, in a function that the handler has called; does not return.
+ * Default: none.
+ */
+void arch_jprobe_unwind(void *frame);
 #endif
 
 #endif /* _LINUX_KPROBES_ARCH_H */

@@ -63,6 +63,13 @@ enum kprobe_noopt {
 	NR_KPROBE_NOOPTS,
 };
 
+/* What arch_plan_optimized_kprobe() foresees. */
+enum kprobe_jump {
+	KPROBE_JUMP_UNKNOWN,
+	KPROBE_JUMP_SHORT,	/* to another jump nearby */
+	KPROBE_JUMP_LONG,
+};
+
 /**
  * struct optimized_kprobe - a probe that may have a detour
  * @kp: the probe
@@ -99,6 +106,7 @@ struct optimized_kprobe {
  *
  * Context: kprobe_mutex held; sleeps.
  * Return: true if there is more to be done.
+ *
  * Default: weak, false.
  */
 bool arch_optimizer_begin(unsigned long addr);
@@ -111,6 +119,7 @@ bool arch_optimizer_begin(unsigned long addr);
  * What arch_optimizer_begin() has found out about the text is not needed any more.
  *
  * Context: kprobe_mutex held; sleeps.
+ *
  * Default: weak, does nothing.
  */
 void arch_optimizer_forget(unsigned long start, unsigned long end);
@@ -127,10 +136,26 @@ void arch_optimizer_forget(unsigned long start, unsigned long end);
  *	   free; -ERANGE if the slot is out of reach; any other error if there can be no
  *	   detour. Without @why, the core takes -ERANGE for KPROBE_NOOPT_RANGE and any
  *	   other error but -ENOMEM for KPROBE_NOOPT_ARCH.
+ *
  * Default: none.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
 				  struct kprobe *orig);
+
+/**
+ * arch_plan_optimized_kprobe() - decide what arch_prepare_optimized_kprobe() would decide
+ * @op: a probe, which need not be registered; why, why_at and why_transient may be set
+ *	when it is refused. If it has a detour already, the answer is about that
+ *
+ * Allocates no slot and writes no text. arch_optimizer_begin() has been called as for
+ * a probe that is to be prepared.
+ *
+ * Context: as arch_prepare_optimized_kprobe().
+ * Return: enum kprobe_jump, or an error as arch_prepare_optimized_kprobe() returns it.
+ *
+ * Default: weak, KPROBE_JUMP_UNKNOWN.
+ */
+int arch_plan_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
  * arch_prepared_optinsn() - is there a detour?
@@ -138,6 +163,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
  *
  * Context: kprobe_mutex held.
  * Return: non-zero if there is one.
+ *
  * Default: none.
  */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
@@ -149,8 +175,9 @@ int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
  * Context: kprobe_mutex held.
  * Return: negative if another probe is armed in the text that the jump replaces,
  *	   else 0.
+ *
  * Default: weak, looks for such probes with arch_within_optimized_kprobe(). No
- *	    architecture needs its own.
+ * architecture needs its own.
  */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
@@ -161,8 +188,9 @@ int arch_check_optimized_kprobe(struct optimized_kprobe *op);
  *
  * Context: kprobe_mutex held.
  * Return: non-zero if @addr is in the text that the jump makes unusable.
+ *
  * Default: weak, the address of the probe alone, for jumps that replace one
- *	    instruction.
+ * instruction.
  */
 int arch_within_optimized_kprobe(struct optimized_kprobe *op,
 				 kprobe_opcode_t *addr);
@@ -176,6 +204,7 @@ int arch_within_optimized_kprobe(struct optimized_kprobe *op,
  *
  * Context: kprobe_mutex held.
  * Return: the probe with that jump, or NULL.
+ *
  * Default: weak, NULL.
  */
 struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr);
@@ -188,6 +217,7 @@ struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr);
  * No task is in the text that is replaced, except for CPUs at the breakpoint.
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; sleeps.
+ *
  * Default: none.
  */
 void arch_optimize_kprobes(struct list_head *oplist);
@@ -200,6 +230,7 @@ void arch_optimize_kprobes(struct list_head *oplist);
  * On return all CPUs see the original text after the breakpoints.
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; sleeps.
+ *
  * Default: none.
  */
 void arch_unoptimize_kprobes(struct list_head *oplist,
@@ -221,6 +252,7 @@ void arch_unoptimize_kprobe(struct optimized_kprobe *op);
  *
  * Context: kprobe_mutex held; sleeps. Touches no text of the probe, which may be
  *	    gone.
+ *
  * Default: none.
  */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
@@ -236,8 +268,9 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
  *
  * Context: hit path; @op is the current probe.
  * Return: what kprobe_detour_callback() returns to the detour.
+ *
  * Default: none; only for architectures whose detours call
- *	    kprobe_detour_callback().
+ * kprobe_detour_callback().
  */
 int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs,
 		      bool redirected);
@@ -247,6 +280,7 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs,
  *
  * Context: as alloc_insn_page().
  * Return: as alloc_insn_page().
+ *
  * Default: weak, alloc_insn_page(), which needs __ARCH_WANT_KPROBES_INSN_SLOT.
  */
 void *alloc_optinsn_page(void);
@@ -258,6 +292,7 @@ void *alloc_optinsn_page(void);
  *
  * Context: as alloc_insn_page().
  * Return: as alloc_insn_page_near().
+ *
  * Default: none.
  */
 void *alloc_optinsn_page_near(unsigned long start);
@@ -268,6 +303,7 @@ void *alloc_optinsn_page_near(unsigned long start);
  * @page: the page
  *
  * Context: as alloc_insn_page().
+ *
  * Default: weak, execmem_free().
  */
 void free_optinsn_page(void *page);

@@ -14,6 +14,7 @@
 #include <linux/bug.h>
 #include <linux/compiler.h>
 #include <linux/ftrace.h>
+#include <linux/kprobes-refusal.h>
 #include <linux/linkage.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -85,16 +86,19 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
 typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 				   struct pt_regs *regs);
 
-/* Bits of kprobe.flags. A caller may set only KPROBE_FLAG_DISABLED. */
+/* Bits of kprobe.flags. A caller may set KPROBE_FLAG_DISABLED and KPROBE_FLAG_UNIQUE. */
 #define KPROBE_FLAG_GONE		1
 #define KPROBE_FLAG_DISABLED		2
 #define KPROBE_FLAG_OPTIMIZED		4
 #define KPROBE_FLAG_FTRACE		8
 #define KPROBE_FLAG_ON_FUNC_ENTRY	16
+/* Refuse a symbol name that several symbols have; cleared by registration. */
+#define KPROBE_FLAG_UNIQUE		32
 
 /**
  * struct kprobe - a probe on one instruction
- * @hlist: not linked; shares its storage with @next and @call
+ * @hlist: not linked; shares its storage with @origin, @next and @call
+ * @origin: for the core: who has registered the probe
  * @next: for the core: the next probe that the same call detaches
  * @call: for the core: the call in progress that uses this structure
  * @list: linked exactly while the probe is registered
@@ -121,7 +125,10 @@ struct kprobe {
 	union {
 		struct hlist_node	hlist;
 		struct {
-			struct kprobe		*next;
+			union {
+				struct kprobe_origin	*origin;
+				struct kprobe		*next;
+			};
 			struct kprobe_call	*call;
 		};
 	};
@@ -283,6 +290,9 @@ struct kretprobe_blackpoint {
 #ifdef CONFIG_KPROBES
 
 int register_kprobe(struct kprobe *p);
+int register_kprobe_why(struct kprobe *p, enum kprobe_refusal *why);
+int kprobe_check(struct kprobe *p);
+int kretprobe_check(struct kretprobe *rp);
 void unregister_kprobe(struct kprobe *p);
 int register_kprobes(struct kprobe **kps, int num);
 void unregister_kprobes(struct kprobe **kps, int num);
@@ -292,6 +302,8 @@ int disable_kprobe(struct kprobe *p);
 /* For code built into the kernel; documented at their definitions. */
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset);
+int kprobe_for_each_symbol(const char *name, int (*fn)(unsigned long addr, void *data),
+			   void *data);
 bool within_kprobe_blacklist(unsigned long addr);
 int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 		       char *sym);
@@ -311,6 +323,16 @@ static inline void wait_for_kprobe_optimizer(void)
 #else /* !CONFIG_KPROBES */
 
 static inline int register_kprobe(struct kprobe *p)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int kprobe_check(struct kprobe *p)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int kretprobe_check(struct kretprobe *rp)
 {
 	return -EOPNOTSUPP;
 }
@@ -392,6 +414,7 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 #ifdef CONFIG_KRETPROBES
 
 int register_kretprobe(struct kretprobe *rp);
+int register_kretprobe_why(struct kretprobe *rp, enum kprobe_refusal *why);
 void unregister_kretprobe(struct kretprobe *rp);
 int register_kretprobes(struct kretprobe **rps, int num);
 void unregister_kretprobes(struct kretprobe **rps, int num);
@@ -400,6 +423,13 @@ void unregister_kretprobes(struct kretprobe **rps, int num);
 
 static inline int register_kretprobe(struct kretprobe *rp)
 {
+	return -EOPNOTSUPP;
+}
+
+static inline int register_kretprobe_why(struct kretprobe *rp, enum kprobe_refusal *why)
+{
+	if (why)
+		*why = KPROBE_REFUSAL_UNSUPPORTED;
 	return -EOPNOTSUPP;
 }
 
@@ -417,6 +447,56 @@ static inline void unregister_kretprobes(struct kretprobe **rps, int num)
 }
 
 #endif /* CONFIG_KRETPROBES */
+
+/**
+ * struct jprobe - a probe whose handler has the parameters of the probed function
+ * @kp: the probe on the entry; its pre and post handler are set by register_jprobe()
+ * @entry: the handler, which ends with jprobe_return()
+ *
+ * The handler sees its arguments in registers and, in a copy of 64 bytes, on the stack.
+ * What it changes is not seen by the probed function. It must not sleep.
+ */
+struct jprobe {
+	struct kprobe	kp;
+	void		*entry;
+};
+
+/* For initializers of jprobe.entry. */
+#define JPROBE_ENTRY(handler)	((void *)(handler))
+
+#ifdef CONFIG_JPROBES
+
+int register_jprobe(struct jprobe *jp);
+void unregister_jprobe(struct jprobe *jp);
+int register_jprobes(struct jprobe **jps, int num);
+void unregister_jprobes(struct jprobe **jps, int num);
+void jprobe_return(void);
+
+#else
+
+static inline int register_jprobe(struct jprobe *jp)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_jprobe(struct jprobe *jp)
+{
+}
+
+static inline int register_jprobes(struct jprobe **jps, int num)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void unregister_jprobes(struct jprobe **jps, int num)
+{
+}
+
+static inline void jprobe_return(void)
+{
+}
+
+#endif /* CONFIG_JPROBES */
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 void kprobe_ftrace_kill(void);
@@ -450,6 +530,30 @@ static inline int disable_kretprobe(struct kretprobe *rp)
 static inline int enable_kretprobe(struct kretprobe *rp)
 {
 	return enable_kprobe(&rp->kp);
+}
+
+/**
+ * disable_jprobe() - stop calling the handler
+ * @jp: a registered jprobe
+ *
+ * Context: as disable_kprobe().
+ * Return: as disable_kprobe().
+ */
+static inline int disable_jprobe(struct jprobe *jp)
+{
+	return disable_kprobe(&jp->kp);
+}
+
+/**
+ * enable_jprobe() - call the handler again
+ * @jp: a registered jprobe
+ *
+ * Context: as enable_kprobe().
+ * Return: as enable_kprobe().
+ */
+static inline int enable_jprobe(struct jprobe *jp)
+{
+	return enable_kprobe(&jp->kp);
 }
 
 #ifdef CONFIG_KPROBES

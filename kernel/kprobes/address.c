@@ -17,6 +17,7 @@
 
 #include "address.h"
 #include "blacklist.h"
+#include "refusal.h"
 
 kprobe_opcode_t * __weak kprobe_lookup_name(const char *name, unsigned int offset)
 {
@@ -42,30 +43,139 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
  * lies is what counts.
  *
  * Context: process context.
- * Return: 0, -EINVAL unless exactly one of @addr and @symbol is given or when
- *	   the architecture cannot read the address, -ENOENT when the symbol is
- *	   unknown or no symbol covers the address.
+ * Return: KPROBE_REFUSAL_NONE; KPROBE_REFUSAL_ARGUMENTS unless exactly one of @addr and
+ *	   @symbol is given; KPROBE_REFUSAL_NO_SYMBOL if the symbol is unknown or no
+ *	   symbol covers the address; KPROBE_REFUSAL_NOT_TEXT if the architecture cannot
+ *	   read the address.
  */
-int kprobe_address_resolve(const void *addr, const char *symbol,
-			   unsigned long offset, struct kprobe_where *where)
+enum kprobe_refusal kprobe_address_resolve(const void *addr, const char *symbol,
+					   unsigned long offset,
+					   struct kprobe_where *where)
 {
 	unsigned long sum, into;
 
 	if (!addr == !symbol)
-		return -EINVAL;
+		return KPROBE_REFUSAL_ARGUMENTS;
 
 	if (symbol)
 		addr = kprobe_lookup_name(symbol, offset);
 	if (!addr)
-		return -ENOENT;
+		return KPROBE_REFUSAL_NO_SYMBOL;
 
 	sum = (unsigned long)addr + offset;
 	if (!kallsyms_lookup_size_offset(sum, NULL, &into))
-		return -ENOENT;
+		return KPROBE_REFUSAL_NO_SYMBOL;
 
 	where->addr = (unsigned long)arch_adjust_kprobe_addr(sum - into, into,
 							     &where->on_entry);
-	return where->addr ? 0 : -EINVAL;
+	return where->addr ? KPROBE_REFUSAL_NONE : KPROBE_REFUSAL_NOT_TEXT;
+}
+
+/* Of one name. */
+struct named {
+	int	(*fn)(unsigned long addr, void *data);
+	void	*data;
+};
+
+static int visit_addr(void *data, unsigned long addr)
+{
+	struct named *n = data;
+
+	return n->fn(addr, n->data);
+}
+
+/* One module, or the modules if there is no colon. */
+struct named_in_module {
+	struct named	*named;
+	const char	*symbol;
+};
+
+static int visit_module_symbol(void *data, const char *symbol, unsigned long addr)
+{
+	struct named_in_module *m = data;
+
+	return strcmp(symbol, m->symbol) ? 0 : visit_addr(m->named, addr);
+}
+
+/**
+ * kprobe_for_each_module_symbol() - visit the symbols of modules
+ * @mod: the name of a module, or NULL for all
+ * @fn: called for each symbol; another value than 0 ends the visit
+ * @data: for @fn
+ *
+ * Context: as kprobe_for_each_symbol().
+ * Return: what @fn returned last, or 0 if there is no symbol, as without modules.
+ */
+int kprobe_for_each_module_symbol(const char *mod,
+				  int (*fn)(void *data, const char *name,
+					    unsigned long addr),
+				  void *data)
+{
+	if (!IS_ENABLED(CONFIG_MODULES))
+		return 0;
+	return module_kallsyms_on_each_symbol(mod, fn, data);
+}
+
+/**
+ * kprobe_for_each_symbol() - visit all symbols of one name
+ * @name: "symbol", in the kernel and in all modules, or "module:symbol"
+ * @fn: called with the address of each and with @data; another value than 0 ends the visit
+ * @data: for @fn
+ *
+ * Static functions of different files may have the same name. A probe by name is at the
+ * first of them, in the kernel before modules; this finds the others. Symbols of the kernel
+ * come first, those of a module follow each other.
+ *
+ * Context: process context, sleeps, no locks held. @fn must not load or unload modules, nor
+ *	    register probes.
+ * Return: what @fn returned last, or 0 if there is no such symbol.
+ */
+int kprobe_for_each_symbol(const char *name, int (*fn)(unsigned long addr, void *data),
+			   void *data)
+{
+	struct named named = { .fn = fn, .data = data };
+	struct named_in_module m = { .named = &named, .symbol = name };
+	const char *colon = strchr(name, ':');
+	char mod[MODULE_NAME_LEN];
+	int ret;
+
+	if (colon) {
+		/* No module has it. */
+		if (colon - name >= sizeof(mod))
+			return 0;
+		strscpy(mod, name, colon - name + 1);
+		m.symbol = colon + 1;
+	} else {
+		ret = kallsyms_on_each_match_symbol(visit_addr, name, &named);
+		if (ret)
+			return ret;
+	}
+
+	return kprobe_for_each_module_symbol(colon ? mod : NULL, visit_module_symbol, &m);
+}
+
+/* Data of the same name is no function that could be meant. */
+static int count_symbol(unsigned long addr, void *data)
+{
+	unsigned int *nr = data;
+
+	if (kernel_text_address(addr))
+		++*nr;
+	return *nr > 1;
+}
+
+/**
+ * kprobe_symbol_is_ambiguous() - do several functions have this name?
+ * @name: as for kprobe_for_each_symbol()
+ *
+ * Context: process context, sleeps, no locks held.
+ * Return: true if they do.
+ */
+bool kprobe_symbol_is_ambiguous(const char *name)
+{
+	unsigned int nr = 0;
+
+	return kprobe_for_each_symbol(name, count_symbol, &nr) > 0;
 }
 
 /*
@@ -159,22 +269,24 @@ static bool is_bug(unsigned long addr)
 }
 #endif
 
-/* Why the text at @addr cannot take a breakpoint, or NULL. */
-static const char *refusal(unsigned long addr)
+static enum kprobe_refusal vet_text(unsigned long addr)
 {
+	enum kprobe_refusal why;
+
 	if (in_gate_area_no_mm(addr))
-		return "in the gate area";
-	if (kprobe_blacklist_contains(addr))
-		return "on the blacklist";
+		return KPROBE_REFUSAL_NOT_TEXT;
+	why = kprobe_blacklist_rule(addr);
+	if (why)
+		return why;
 	if (kprobe_jump_label_reserved(addr, addr))
-		return "a jump label";
+		return KPROBE_REFUSAL_JUMP_LABEL;
 	if (static_call_text_reserved((void *)addr, (void *)addr))
-		return "a static call";
+		return KPROBE_REFUSAL_STATIC_CALL;
 	if (is_bug(addr))
-		return "a BUG or WARN";
+		return KPROBE_REFUSAL_BUG;
 	if (is_preamble(addr))
-		return "in a function's preamble";
-	return NULL;
+		return KPROBE_REFUSAL_PREAMBLE;
+	return KPROBE_REFUSAL_NONE;
 }
 
 /**
@@ -182,26 +294,20 @@ static const char *refusal(unsigned long addr)
  * @where: address; kind is set
  *
  * Context: jump_label_lock() held, preemption off.
- * Return: 0, or -EINVAL when it is not text that may be probed.
+ * Return: KPROBE_REFUSAL_NONE, or why not.
  */
-int kprobe_address_vet(struct kprobe_where *where)
+enum kprobe_refusal kprobe_address_vet(struct kprobe_where *where)
 {
 	unsigned long addr = where->addr;
-	const char *why;
 
 	where->kind = KPROBE_SITE_BREAKPOINT;
 	if (ftrace_location(addr) == addr)
 		where->kind = KPROBE_SITE_FTRACE;
 
+	if (!core_kernel_text(addr) && !__module_text_address(addr))
+		return KPROBE_REFUSAL_NOT_TEXT;
 	if (where->kind == KPROBE_SITE_FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		why = "a call site of ftrace";
-	else if (!core_kernel_text(addr) && !__module_text_address(addr))
-		why = "not kernel text";
-	else
-		why = refusal(addr);
-	if (!why)
-		return 0;
+		return KPROBE_REFUSAL_TRACED;
 
-	pr_debug_ratelimited("%pS cannot be probed: %s\n", (void *)addr, why);
-	return -EINVAL;
+	return vet_text(addr);
 }

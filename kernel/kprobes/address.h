@@ -2,6 +2,7 @@
 #ifndef _KERNEL_KPROBES_ADDRESS_H
 #define _KERNEL_KPROBES_ADDRESS_H
 
+#include <linux/kprobes-refusal.h>
 #include <linux/types.h>
 
 /* What causes a hit at the site. */
@@ -22,8 +23,14 @@ struct kprobe_where {
 	enum kprobe_site_kind	kind;
 };
 
-int kprobe_address_resolve(const void *addr, const char *symbol,
-			   unsigned long offset, struct kprobe_where *where);
-int kprobe_address_vet(struct kprobe_where *where);
+enum kprobe_refusal kprobe_address_resolve(const void *addr, const char *symbol,
+					   unsigned long offset,
+					   struct kprobe_where *where);
+int kprobe_for_each_module_symbol(const char *mod,
+				  int (*fn)(void *data, const char *name,
+					    unsigned long addr),
+				  void *data);
+bool kprobe_symbol_is_ambiguous(const char *name);
+enum kprobe_refusal kprobe_address_vet(struct kprobe_where *where);
 
 #endif /* _KERNEL_KPROBES_ADDRESS_H */

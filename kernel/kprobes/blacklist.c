@@ -112,13 +112,16 @@ static int range_cmp(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return 0;
+	/* A mark in the source says more than a list of areas. */
+	return (int)x->rule - (int)y->rule;
 }
 
 /**
  * kprobe_ranges_normalize() - sort ranges and merge those that touch
  * @r: the ranges, in any order; changed in place
  * @nr: how many
+ *
+ * Ranges of two rules are merged only if they overlap, and have the rule of the first then.
  *
  * Context: any.
  * Return: how many are left; empty ones are dropped.
@@ -132,7 +135,8 @@ unsigned int kprobe_ranges_normalize(struct kprobe_range *r, unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		if (r[i].start >= r[i].end)
 			continue;
-		if (n && r[i].start <= r[n - 1].end)
+		if (n && (r[i].start < r[n - 1].end ||
+			  (r[i].start == r[n - 1].end && r[i].rule == r[n - 1].rule)))
 			r[n - 1].end = max(r[n - 1].end, r[i].end);
 		else
 			r[n++] = r[i];
@@ -152,16 +156,16 @@ static int addr_cmp(const void *key, const void *elt)
 }
 
 /**
- * kprobe_ranges_contain() - is an address in one of the ranges?
+ * kprobe_ranges_find() - find the range that an address is in
  * @r: normalized ranges
  * @nr: how many
  * @addr: the address
  *
  * Context: any.
- * Return: true if it is.
+ * Return: the range, or NULL.
  */
-bool kprobe_ranges_contain(const struct kprobe_range *r, unsigned int nr,
-			   unsigned long addr)
+const struct kprobe_range *kprobe_ranges_find(const struct kprobe_range *r,
+					      unsigned int nr, unsigned long addr)
 {
 	return bsearch(&addr, r, nr, sizeof(*r), addr_cmp);
 }
@@ -188,7 +192,8 @@ static int blacklist_publish(void)
 	return 0;
 }
 
-static int blacklist_append(unsigned long start, unsigned long end)
+static int blacklist_append(unsigned long start, unsigned long end,
+			    enum kprobe_refusal rule)
 {
 	unsigned int max = max(2 * max_entries, 256u);
 	struct kprobe_range *more;
@@ -206,7 +211,7 @@ static int blacklist_append(unsigned long start, unsigned long end)
 		max_entries = max;
 	}
 
-	entries[nr_entries++] = (struct kprobe_range){ start, end };
+	entries[nr_entries++] = (struct kprobe_range){ start, end, rule };
 	return 0;
 }
 
@@ -217,7 +222,7 @@ static unsigned long function_entry(unsigned long fn)
 }
 
 /* Returns the bytes from @entry to the end of its symbol, or an error. */
-static long append_symbol(unsigned long entry)
+static long append_symbol(unsigned long entry, enum kprobe_refusal rule)
 {
 	unsigned long size, offset;
 	int ret;
@@ -226,17 +231,17 @@ static long append_symbol(unsigned long entry)
 	    !kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
 
-	ret = blacklist_append(entry - offset, entry - offset + size);
+	ret = blacklist_append(entry - offset, entry - offset + size, rule);
 	return ret ?: size - offset;
 }
 
 /* Addresses that belong to no symbol are padding, and are skipped. */
-static int append_area(unsigned long start, unsigned long end)
+static int append_area(unsigned long start, unsigned long end, enum kprobe_refusal rule)
 {
 	long len;
 
 	while (start < end) {
-		len = append_symbol(start);
+		len = append_symbol(start, rule);
 		if (len < 0 && len != -EINVAL)
 			return len;
 		start += max(len, 1L);
@@ -259,7 +264,7 @@ int kprobe_blacklist_add_symbol(unsigned long entry)
 
 	guard(mutex)(&blacklist_mutex);
 
-	len = append_symbol(entry);
+	len = append_symbol(entry, KPROBE_REFUSAL_ARCH_LISTED);
 	if (len < 0)
 		return len;
 	return blacklist_publish() ?: len;
@@ -277,23 +282,25 @@ int kprobe_blacklist_add_area(unsigned long start, unsigned long end)
 {
 	guard(mutex)(&blacklist_mutex);
 
-	return append_area(start, end) ?: blacklist_publish();
+	return append_area(start, end, KPROBE_REFUSAL_ARCH_LISTED) ?: blacklist_publish();
 }
 
-static bool listed(unsigned long addr)
+static enum kprobe_refusal listed(unsigned long addr)
 {
+	enum kprobe_refusal rule = KPROBE_REFUSAL_NONE;
+	const struct kprobe_range *range;
 	const struct range_array *r;
-	bool found;
-
-	if (arch_within_kprobe_blacklist(addr))
-		return true;
 
 	preempt_disable_notrace();
 	r = rcu_dereference_raw(ranges);
-	found = r && kprobe_ranges_contain(r->range, r->nr, addr);
+	range = r ? kprobe_ranges_find(r->range, r->nr, addr) : NULL;
+	if (range)
+		rule = range->rule;
 	preempt_enable_notrace();
 
-	return found;
+	if (!rule && arch_within_kprobe_blacklist(addr))
+		return KPROBE_REFUSAL_ARCH_LISTED;
+	return rule;
 }
 
 /*
@@ -334,15 +341,19 @@ static noinline_for_stack bool variant_of_listed(unsigned long addr)
 }
 
 /**
- * kprobe_blacklist_contains() - must there be no probe at an address?
+ * kprobe_blacklist_rule() - must there be no probe at an address?
  * @addr: the address
  *
  * Context: any, does not sleep; also called by kgdb.
- * Return: true if there must be none.
+ * Return: by which rule there must be none, or KPROBE_REFUSAL_NONE.
  */
-bool kprobe_blacklist_contains(unsigned long addr)
+enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr)
 {
-	return listed(addr) || variant_of_listed(addr);
+	enum kprobe_refusal rule = listed(addr);
+
+	if (!rule && variant_of_listed(addr))
+		return KPROBE_REFUSAL_VARIANT;
+	return rule;
 }
 
 bool __weak arch_within_kprobe_blacklist(unsigned long addr)
@@ -417,19 +428,20 @@ static int append_module(struct module *mod)
 	int ret;
 
 	for (i = 0; i < mod->num_kprobe_blacklist; i++) {
-		long len = append_symbol(function_entry(mod->kprobe_blacklist[i]));
+		long len = append_symbol(function_entry(mod->kprobe_blacklist[i]),
+					 KPROBE_REFUSAL_MARKED);
 
 		if (len == -ENOMEM)
 			return len;
 	}
 
 	start = (unsigned long)mod->kprobes_text_start;
-	ret = append_area(start, start + mod->kprobes_text_size);
+	ret = append_area(start, start + mod->kprobes_text_size, KPROBE_REFUSAL_MARKED);
 	if (ret)
 		return ret;
 
 	start = (unsigned long)mod->noinstr_text_start;
-	return append_area(start, start + mod->noinstr_text_size);
+	return append_area(start, start + mod->noinstr_text_size, KPROBE_REFUSAL_MARKED);
 }
 
 /**
@@ -498,30 +510,23 @@ static int __init append_marked(void)
 	int ret;
 
 	for (fn = __start_kprobe_blacklist; fn < __stop_kprobe_blacklist; fn++) {
-		long len = append_symbol(function_entry(*fn));
+		long len = append_symbol(function_entry(*fn), KPROBE_REFUSAL_MARKED);
 
 		if (len == -ENOMEM)
 			return len;
 	}
 
 	ret = append_area((unsigned long)__kprobes_text_start,
-			  (unsigned long)__kprobes_text_end);
+			  (unsigned long)__kprobes_text_end, KPROBE_REFUSAL_MARKED);
 	if (ret)
 		return ret;
 
 	return append_area((unsigned long)__noinstr_text_start,
-			   (unsigned long)__noinstr_text_end);
+			   (unsigned long)__noinstr_text_end, KPROBE_REFUSAL_MARKED);
 }
 
-/**
- * kprobe_blacklist_names() - keep probes out of functions that may not exist
- * @names: their names
- * @nr: how many
- *
- * Context: boot, called by kprobe_blacklist_init() and by the architecture's hook.
- * Return: 0, or -ENOMEM.
- */
-int __init kprobe_blacklist_names(const char * const *names, unsigned int nr)
+static int __init append_names(const char * const *names, unsigned int nr,
+			       enum kprobe_refusal rule)
 {
 	unsigned long addr;
 	unsigned int i;
@@ -530,11 +535,24 @@ int __init kprobe_blacklist_names(const char * const *names, unsigned int nr)
 
 	for (i = 0; i < nr; i++) {
 		addr = kallsyms_lookup_name(names[i]);
-		if (addr && append_symbol(function_entry(addr)) == -ENOMEM)
+		if (addr && append_symbol(function_entry(addr), rule) == -ENOMEM)
 			return -ENOMEM;
 	}
 
 	return 0;
+}
+
+/**
+ * kprobe_blacklist_names() - keep probes out of functions that may not exist
+ * @names: their names
+ * @nr: how many
+ *
+ * Context: boot, called by the architecture's hook.
+ * Return: 0, or -ENOMEM.
+ */
+int __init kprobe_blacklist_names(const char * const *names, unsigned int nr)
+{
+	return append_names(names, nr, KPROBE_REFUSAL_ARCH_LISTED);
 }
 
 /**
@@ -549,9 +567,9 @@ int __init kprobe_blacklist_init(void)
 
 	scoped_guard(mutex, &blacklist_mutex)
 		err = append_marked();
-	ret = kprobe_blacklist_names(offline_path, ARRAY_SIZE(offline_path)) ?:
-	      kprobe_blacklist_names(hit_path, ARRAY_SIZE(hit_path)) ?:
-	      kprobe_blacklist_names(copied, ARRAY_SIZE(copied));
+	ret = append_names(offline_path, ARRAY_SIZE(offline_path), KPROBE_REFUSAL_LISTED) ?:
+	      append_names(hit_path, ARRAY_SIZE(hit_path), KPROBE_REFUSAL_LISTED) ?:
+	      append_names(copied, ARRAY_SIZE(copied), KPROBE_REFUSAL_LISTED);
 	err = err ?: ret;
 
 	ret = arch_populate_kprobe_blacklist();

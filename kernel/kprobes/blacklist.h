@@ -2,13 +2,14 @@
 #ifndef _KERNEL_KPROBES_BLACKLIST_H
 #define _KERNEL_KPROBES_BLACKLIST_H
 
+#include <linux/kprobes-refusal.h>
 #include <linux/types.h>
 
 struct module;
 struct seq_file;
 
 int kprobe_blacklist_init(void);
-bool kprobe_blacklist_contains(unsigned long addr);
+enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr);
 int kprobe_blacklist_add_symbol(unsigned long entry);
 int kprobe_blacklist_add_area(unsigned long start, unsigned long end);
 void kprobe_blacklist_add_module(struct module *mod);
@@ -19,14 +20,16 @@ void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
  * struct kprobe_range - text without probes
  * @start: first byte
  * @end: byte after the last
+ * @rule: why there are none
  */
 struct kprobe_range {
-	unsigned long	start;
-	unsigned long	end;
+	unsigned long		start;
+	unsigned long		end;
+	enum kprobe_refusal	rule;
 };
 
-bool kprobe_ranges_contain(const struct kprobe_range *r, unsigned int nr,
-			   unsigned long addr);
+const struct kprobe_range *kprobe_ranges_find(const struct kprobe_range *r,
+					      unsigned int nr, unsigned long addr);
 unsigned int kprobe_ranges_normalize(struct kprobe_range *r, unsigned int nr);
 int kprobe_blacklist_for_each(int (*fn)(const struct kprobe_range *r, void *arg),
 			      void *arg);

@@ -73,7 +73,7 @@ void kprobe_call_end(struct kprobe_call *call, struct kprobe **kps, int num)
 
 	for (i = 0; i < num; i++) {
 		if (kps[i] && kps[i]->call == call)
-			INIT_HLIST_NODE(&kps[i]->hlist);
+			kps[i]->call = NULL;
 	}
 
 	list_del(&call->list);

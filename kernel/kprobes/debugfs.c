@@ -10,14 +10,19 @@
 #include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/kstrtox.h>
+#include <linux/pid_namespace.h>
 #include <linux/seq_file.h>
+#include <linux/string_helpers.h>
 #include <linux/uaccess.h>
 
 #include "arm.h"
 #include "blacklist.h"
+#include "debugfs.h"
+#include "jprobe.h"
 #include "kretprobe.h"
 #include "names.h"
 #include "optimizer.h"
+#include "origin.h"
 #include "site.h"
 
 /*
@@ -60,12 +65,18 @@ static void *shown_addr(struct seq_file *m, unsigned long addr)
 	return kallsyms_show_value(m->file->f_cred) ? (void *)addr : NULL;
 }
 
+static char type_of(const struct kprobe *p)
+{
+	if (is_kretprobe(p))
+		return 'r';
+	return is_jprobe(p) ? 'j' : 'k';
+}
+
 static void show_user(struct seq_file *m, struct kprobe_site *site,
 		      struct kprobe *p)
 {
 	unsigned long addr = kprobe_site_addr(site), size, offset;
 	char name[KSYM_NAME_LEN];
-	char type = is_kretprobe(p) ? 'r' : 'k';
 	const char *sym;
 	char *modname;
 
@@ -74,10 +85,10 @@ static void show_user(struct seq_file *m, struct kprobe_site *site,
 
 	sym = kallsyms_lookup(addr, &size, &offset, &modname, name);
 	if (sym)
-		seq_printf(m, "%px  %c  %s+0x%lx  %s ", shown_addr(m, addr), type,
+		seq_printf(m, "%px  %c  %s+0x%lx  %s ", shown_addr(m, addr), type_of(p),
 			   sym, offset, modname ?: " ");
 	else
-		seq_printf(m, "%px  %c  0x%px ", shown_addr(m, addr), type,
+		seq_printf(m, "%px  %c  0x%px ", shown_addr(m, addr), type_of(p),
 			   shown_addr(m, addr));
 
 	if (kprobe_gone(p))
@@ -189,6 +200,108 @@ static const struct seq_operations sites_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(sites);
 
+/* The function that the user wants to have called. */
+static void *handler_of(const struct kprobe *p)
+{
+	void *fn;
+
+	if (is_kretprobe(p))
+		fn = kretprobe_handler_of(p);
+	else if (is_jprobe(p))
+		fn = container_of(p, struct jprobe, kp)->entry;
+	else if (p->pre_handler)
+		fn = p->pre_handler;
+	else if (p->post_handler)
+		fn = p->post_handler;
+	else
+		fn = p->fault_handler;
+	return dereference_symbol_descriptor(fn);
+}
+
+static void show_handler(struct seq_file *m, const struct kprobe *p)
+{
+	unsigned long size, into, addr = (unsigned long)handler_of(p);
+	char name[KSYM_NAME_LEN];
+	const char *sym = NULL;
+	char *modname = NULL;
+
+	guard(preempt)();
+
+	if (addr)
+		sym = kallsyms_lookup(addr, &size, &into, &modname, name);
+	seq_printf(m, " handler=%s module=%s", sym ?: "-", modname ?: "-");
+}
+
+static const char *user_state(struct kprobe *p)
+{
+	if (kprobe_gone(p))
+		return "gone";
+	return kprobe_disabled(p) ? "disabled" : "enabled";
+}
+
+/* 0 if it has ended, when another process may get its number, or is in no namespace of @ns. */
+static pid_t process_nr(struct pid *pid, struct pid_namespace *ns)
+{
+	guard(rcu)();
+
+	return pid_task(pid, PIDTYPE_TGID) ? pid_nr_ns(pid, ns) : 0;
+}
+
+static int probes_show(struct seq_file *m, void *v)
+{
+	struct pid_namespace *ns = m->private;
+	struct kprobe_site *site;
+	struct kprobe *p;
+
+	for_each_site_of_record(site, v) {
+		list_for_each_entry(p, &site->users, list) {
+			seq_printf(m, "%px %c ", shown_addr(m, kprobe_site_addr(site)), type_of(p));
+			show_symbol(m, kprobe_site_addr(site));
+			show_handler(m, p);
+			seq_printf(m, " state=%s nmissed=%lu pid=%d comm=", user_state(p),
+				   p->nmissed + kretprobe_missed(p),
+				   process_nr(p->origin->pid, ns));
+			/* A process can give its thread any name. */
+			seq_escape_str(m, p->origin->comm, ESCAPE_ANY_NP | ESCAPE_APPEND, " \\");
+			seq_putc(m, '\n');
+		}
+	}
+
+	return 0;
+}
+
+static const struct seq_operations probes_sops = {
+	.start	= sites_start,
+	.next	= sites_next,
+	.stop	= sites_stop,
+	.show	= probes_show,
+};
+
+static int probes_open(struct inode *inode, struct file *file)
+{
+	int ret = seq_open(file, &probes_sops);
+	struct seq_file *m = file->private_data;
+
+	if (!ret)
+		m->private = get_pid_ns(task_active_pid_ns(current));
+	return ret;
+}
+
+static int probes_release(struct inode *inode, struct file *file)
+{
+	struct seq_file *m = file->private_data;
+
+	put_pid_ns(m->private);
+	return seq_release(inode, file);
+}
+
+static const struct file_operations probes_fops = {
+	.open		= probes_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= probes_release,
+};
+
 static int show_range(const struct kprobe_range *r, void *m)
 {
 	seq_printf(m, "0x%px-0x%px\t%ps\n", shown_addr(m, r->start),
@@ -235,8 +348,10 @@ static int __init kprobe_debugfs_init(void)
 
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
 	debugfs_create_file("sites", 0400, dir, NULL, &sites_fops);
+	debugfs_create_file("probes", 0400, dir, NULL, &probes_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
+	kprobe_debugfs_check_init(dir);
 	return 0;
 }
 late_initcall(kprobe_debugfs_init);

@@ -8,6 +8,12 @@
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
+/* ftrace has shut itself down, so nothing can be armed. */
+static inline bool kprobe_ftrace_is_dead(void)
+{
+	return READ_ONCE(kprobe_ftrace_disabled);
+}
+
 int kprobe_ftrace_arm(struct list_head *kps);
 int kprobe_ftrace_disarm(struct list_head *kps);
 bool kprobe_ftrace_outgrown(const struct kprobe_site *site);
@@ -18,6 +24,11 @@ void kprobe_ftrace_abandon(struct kprobe_site *site);
 void kprobe_ftrace_purge(unsigned long start, unsigned long end);
 
 #else
+
+static inline bool kprobe_ftrace_is_dead(void)
+{
+	return false;
+}
 
 static inline int kprobe_ftrace_arm(struct list_head *kps)
 {

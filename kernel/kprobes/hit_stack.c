@@ -308,6 +308,25 @@ static noinline bool kretprobe_rewind(void *frame_pointer)
 }
 NOKPROBE_SYMBOL(kretprobe_rewind);
 
+/*
+ * The return matches no recorded call of this task, so the stack or the list of calls has
+ * been changed. Execution continues at the newest call; its handler is not called.
+ */
+static noinline void kretprobe_report_mismatch(struct llist_node *node, unsigned long ret_addr)
+{
+	struct kretprobe *rp = NULL;
+
+	if (kprobe_rcu_is_watching())
+		rp = kretprobe_of(llist_to_instance(node));
+	if (rp)
+		WARN(1, "kretprobe BUG!: return from a frame that was not hooked, the newest call is of kretprobe %ps @ %pS, from %pS\n",
+		     rp->handler, rp->kp.addr, (void *)ret_addr);
+	else
+		WARN(1, "kretprobe BUG!: return from a frame that was not hooked, the newest call is from %pS\n",
+		     (void *)ret_addr);
+}
+NOKPROBE_SYMBOL(kretprobe_report_mismatch);
+
 static nokprobe_inline void report_return(struct llist_node *node,
 					  unsigned long ret_addr,
 					  struct pt_regs *regs)
@@ -336,7 +355,7 @@ static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 	last = skip_stacked(node);
 	/* There is no address to return to. */
 	if (unlikely(!last))
-		panic("kprobes: no instance for a diverted return\n");
+		panic("kretprobe BUG!: no instance for a diverted return\n");
 
 	end = last->next;
 	ret_addr = (unsigned long)llist_to_instance(last)->ret_addr;
@@ -344,8 +363,10 @@ static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 	arch_kretprobe_restore_return(regs, ret_addr);
 
 	/* The instances stay linked while handlers run, which may take stack traces. */
-	if (WARN_ONCE(!known, "kprobes: return from a frame that was not hooked\n"))
+	if (unlikely(!known)) {
+		DO_ONCE_LITE(kretprobe_report_mismatch, node, ret_addr);
 		node = end;
+	}
 	for (; node != end; node = node->next) {
 		if (likely(kprobe_rcu_is_watching()))
 			report_return(node, ret_addr, regs);

@@ -7,6 +7,7 @@
  * of text is in <linux/kprobes-arch.h>. A site holds the addresses of the functions of
  * the hit path that call its users, but does not call them.
  *
+ *   refusal     why probes are refused
  *   lock        the locks and their order
  *   table       address to site, for hits
  *   slots       executable memory; knows nothing of probes
@@ -23,10 +24,13 @@
  *   arm         arming and disarming, the global switch
  *   kill        the end of probes whose text is freed
  *   module      modules that come and go
+ *   origin      who has registered probes
  *   call        structures that calls of the API use
  *   register    registration and unregistration
  *   kretprobe*, hit_kretprobe, hit_rethook, hit_stack   return probes
- *   debugfs, sysctl   text interfaces
+ *   jprobe, hit_jprobe   jprobes
+ *   check       what registration would decide
+ *   debugfs*, sysctl   text interfaces
  */
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H

@@ -66,16 +66,36 @@ static int kretprobe_nr_instances(const struct kretprobe *rp)
 	return rp->maxactive > 0 ? rp->maxactive : kretprobe_default_instances();
 }
 
+/**
+ * kretprobe_refusal() - check whether a kretprobe is acceptable
+ * @rp: the kretprobe
+ * @where: the address of its probe
+ *
+ * Context: any.
+ * Return: KPROBE_REFUSAL_NONE, or why not.
+ */
+enum kprobe_refusal kretprobe_refusal(const struct kretprobe *rp,
+				      const struct kprobe_where *where)
+{
+	if (!where->on_entry)
+		return KPROBE_REFUSAL_NOT_ENTRY;
+	if (is_blackpoint(where->addr))
+		return KPROBE_REFUSAL_NO_RETURN;
+	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
+		return KPROBE_REFUSAL_DATA_SIZE;
+	return KPROBE_REFUSAL_NONE;
+}
+
 /* The pool of a kretprobe that is in use must not be replaced: @p is claimed. */
-static int kretprobe_vet(struct kprobe *p, const struct kprobe_where *where)
+static int kretprobe_vet(struct kprobe *p, const struct kprobe_where *where,
+			 enum kprobe_refusal *why)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	int ret;
 
-	if (!where->on_entry || is_blackpoint(where->addr))
-		return -EINVAL;
-	if (rp->data_size > KRETPROBE_MAX_DATA_SIZE)
-		return -E2BIG;
+	*why = kretprobe_refusal(rp, where);
+	if (*why)
+		return kprobe_refusal_error(*why);
 
 	p->pre_handler = kretprobe_pre_handler;
 	p->post_handler = NULL;
@@ -136,7 +156,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	if (!rps || num <= 0)
 		return -EINVAL;
 
-	return kprobe_batch_register((struct kprobe **)rps, num, &kretprobe_batch_ops);
+	return kprobe_batch_register((struct kprobe **)rps, num, &kretprobe_batch_ops, NULL);
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
 
@@ -169,6 +189,21 @@ int register_kretprobe(struct kretprobe *rp)
 	return register_kretprobes(&rp, 1);
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
+
+/**
+ * register_kretprobe_why() - register_kretprobe(), with the reason of a refusal
+ * @rp: the kretprobe
+ * @why: set to the reason, or to KPROBE_REFUSAL_NONE
+ *
+ * Context: as register_kretprobe().
+ * Return: as register_kretprobe().
+ */
+int register_kretprobe_why(struct kretprobe *rp, enum kprobe_refusal *why)
+{
+	struct kprobe *p = &rp->kp;
+
+	return kprobe_batch_register(&p, 1, &kretprobe_batch_ops, why);
+}
 
 /**
  * unregister_kretprobe() - remove a kretprobe

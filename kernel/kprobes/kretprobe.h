@@ -6,6 +6,7 @@
 #include <linux/err.h>
 #include <linux/minmax.h>
 
+#include "address.h"
 #include "internal.h"
 
 /*
@@ -21,6 +22,20 @@ static inline bool is_kretprobe(const struct kprobe *p)
 	return IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_pre_handler;
 }
 
+/* What the user of a kretprobe wants to have called, or NULL. */
+static inline void *kretprobe_handler_of(const struct kprobe *p)
+{
+	const struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+
+	return rp->handler ? rp->handler : rp->entry_handler;
+}
+
+/* Calls that were not followed for lack of instances. */
+static inline int kretprobe_missed(const struct kprobe *p)
+{
+	return is_kretprobe(p) ? container_of(p, struct kretprobe, kp)->nmissed : 0;
+}
+
 /* What maxactive becomes if the user has not set it. */
 static inline int kretprobe_default_instances(void)
 {
@@ -30,6 +45,8 @@ static inline int kretprobe_default_instances(void)
 #ifdef CONFIG_KRETPROBES
 
 void kretprobe_init(void);
+enum kprobe_refusal kretprobe_refusal(const struct kretprobe *rp,
+				      const struct kprobe_where *where);
 void kretprobe_resolve_blackpoints(struct kretprobe_blackpoint *points, int nr);
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK

@@ -70,29 +70,30 @@ bool kprobe_module_known(const struct module *mod)
  * are killed, which takes kprobe_mutex.
  *
  * Context: kprobe_mutex held, preemption off.
- * Return: 0, also for an address in no module; -ENOENT if the module, or its init text,
- *	   is on its way out, or if our notifier has not seen it yet.
+ * Return: KPROBE_REFUSAL_NONE, also for an address in no module; KPROBE_REFUSAL_MODULE if
+ *	   the module, or its init text, is on its way out, or if our notifier has not
+ *	   seen it yet.
  */
-int kprobe_module_pin(unsigned long addr, struct module **pinned)
+enum kprobe_refusal kprobe_module_pin(unsigned long addr, struct module **pinned)
 {
 	struct module *mod = __module_text_address(addr);
 
 	lockdep_assert_held(&kprobe_mutex);
 
 	if (!mod)
-		return 0;
+		return KPROBE_REFUSAL_NONE;
 
 	if (!try_module_get(mod))
-		return -ENOENT;
+		return KPROBE_REFUSAL_MODULE;
 
 	if (!kprobe_module_known(mod) ||
 	    (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)) {
 		module_put(mod);
-		return -ENOENT;
+		return KPROBE_REFUSAL_MODULE;
 	}
 
 	*pinned = mod;
-	return 0;
+	return KPROBE_REFUSAL_NONE;
 }
 
 static void kprobe_module_coming(struct module *mod)

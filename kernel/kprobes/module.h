@@ -2,6 +2,7 @@
 #ifndef _KERNEL_KPROBES_MODULE_H
 #define _KERNEL_KPROBES_MODULE_H
 
+#include <linux/kprobes-refusal.h>
 #include <linux/types.h>
 
 struct module;
@@ -10,7 +11,7 @@ struct module;
 
 void kprobe_module_init(void);
 bool kprobe_module_known(const struct module *mod);
-int kprobe_module_pin(unsigned long addr, struct module **pinned);
+enum kprobe_refusal kprobe_module_pin(unsigned long addr, struct module **pinned);
 
 #else
 
@@ -18,9 +19,10 @@ static inline void kprobe_module_init(void)
 {
 }
 
-static inline int kprobe_module_pin(unsigned long addr, struct module **pinned)
+static inline enum kprobe_refusal kprobe_module_pin(unsigned long addr,
+						    struct module **pinned)
 {
-	return 0;
+	return KPROBE_REFUSAL_NONE;
 }
 
 #endif

@@ -638,3 +638,17 @@ bool kprobe_opt_is_live(const struct kprobe_site *site)
 
 	return site->opt == KPROBE_OPT_LIVE;
 }
+
+/**
+ * kprobe_opt_has_detour() - is there a detour, whether or not hits enter it?
+ * @site: the site
+ *
+ * Context: kprobe_mutex held.
+ * Return: true if there is.
+ */
+bool kprobe_opt_has_detour(struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return kprobe_has_detour(site);
+}

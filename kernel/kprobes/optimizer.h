@@ -4,6 +4,18 @@
 
 #include "site.h"
 
+/**
+ * struct kprobe_forecast - whether there would be a jump at a probe
+ * @jump: the kind of jump, enum kprobe_jump, if @why is 0
+ * @why: why there would be none, enum kprobe_noopt
+ * @at: offset of the obstacle
+ */
+struct kprobe_forecast {
+	u8	jump;
+	u8	why;
+	u8	at;
+};
+
 #ifdef CONFIG_OPTPROBES
 
 bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to);
@@ -20,10 +32,12 @@ void kprobe_opt_kill(struct kprobe_site *site);
 void kprobe_opt_forget(unsigned long start, unsigned long end);
 bool kprobe_opt_reclaim(struct kprobe_site *site);
 void kprobe_opt_wait_for_tasks(void);
+int kprobe_opt_forecast(struct kprobe_site *site, struct kprobe_forecast *f);
 
 bool kprobe_opt_is_allowed(void);
 void kprobe_opt_allow(bool on);
 bool kprobe_opt_is_live(const struct kprobe_site *site);
+bool kprobe_opt_has_detour(struct kprobe_site *site);
 
 #else
 

@@ -289,6 +289,70 @@ static bool begin_some(unsigned int *nr)
 	return true;
 }
 
+static enum kprobe_noopt refusal_of(struct optimized_kprobe *op, int err)
+{
+	if (op->why)
+		return op->why;
+	switch (err) {
+	case -ENOMEM:
+		return KPROBE_NOOPT_NOMEM;
+	case -ERANGE:
+		return KPROBE_NOOPT_RANGE;
+	}
+
+	return KPROBE_NOOPT_ARCH;
+}
+
+int __weak arch_plan_optimized_kprobe(struct optimized_kprobe *op)
+{
+	lockdep_assert_held(&text_mutex);
+
+	return KPROBE_JUMP_UNKNOWN;
+}
+
+/**
+ * kprobe_opt_forecast() - would a probe get a jump, alone and with a pre handler only?
+ * @site: a site that nothing finds
+ * @f: set to the answer
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: 0, or -EAGAIN if the architecture has to examine more text first: call it again
+ *	   after others had the mutex.
+ */
+int kprobe_opt_forecast(struct kprobe_site *site, struct kprobe_forecast *f)
+{
+	unsigned long addr = kprobe_site_addr(site);
+	struct optimized_kprobe *op = &site->head.op;
+	int ret;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	*f = (struct kprobe_forecast){ };
+	f->why = site->kind == KPROBE_SITE_FTRACE ? KPROBE_NOOPT_FTRACE : why_text_changes(addr);
+	if (!f->why && breaks_in_detour(&op->kp))
+		f->why = KPROBE_NOOPT_INSN;
+	if (f->why)
+		return 0;
+	if (arch_optimizer_begin(addr))
+		return -EAGAIN;
+
+	cpus_read_lock();
+	jump_label_lock();
+	mutex_lock(&text_mutex);
+	ret = arch_plan_optimized_kprobe(op);
+	mutex_unlock(&text_mutex);
+	jump_label_unlock();
+	cpus_read_unlock();
+
+	if (ret >= 0) {
+		f->jump = ret;
+		return 0;
+	}
+	f->why = refusal_of(op, ret);
+	f->at = op->why ? op->why_at : 0;
+	return 0;
+}
+
 /* Returns whether there are more. */
 static bool kprobe_opt_prepare_some(void)
 {

@@ -20,6 +20,7 @@
 #include "ftrace.h"
 #include "module.h"
 #include "optimizer.h"
+#include "origin.h"
 #include "register.h"
 #include "site.h"
 #include "table.h"
@@ -71,6 +72,8 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_arm_lists *lists, struct list_head *reap)
 {
 	kprobe_site_del_user(site, p);
+	kprobe_origin_put(p->origin);
+	p->origin = NULL;
 	if (!site->nr_users)
 		list_move_tail(&site->reap, reap);
 	kprobe_arm_leave(site, lists);
@@ -143,7 +146,7 @@ static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 void kprobe_batch_unregister(struct kprobe **kps, int num,
 			     const struct kprobe_batch_ops *ops)
 {
-	struct kprobe *left, *p;
+	struct kprobe *left, *next, *p;
 	DEFINE_KPROBE_CALL(call);
 	LIST_HEAD(reap);
 	u64 others = 0;
@@ -157,8 +160,11 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 			ops->done(p);
 
 		guard(mutex)(&kprobe_mutex);
-		for (p = left; p; p = p->next)
+		for (p = left; p; p = next) {
 			INIT_LIST_HEAD(&p->list);
+			next = p->next;
+			p->next = NULL;
+		}
 		reap_sites(&reap);
 		/* From here on the structures belong to their users again. */
 		kprobe_call_end(&call, kps, num);
@@ -202,7 +208,9 @@ struct kprobe_reg {
  * @num: how many
  * @limit: the first probe that failed; later ones do not matter any more
  * @err: its error
+ * @why: the reason of that
  * @ops: what is particular about these probes, or NULL
+ * @origin: who registers them
  * @call: claims the structures
  * @lists: what is armed
  */
@@ -211,7 +219,9 @@ struct kprobe_batch {
 	int				num;
 	int				limit;
 	int				err;
+	enum kprobe_refusal		why;
 	const struct kprobe_batch_ops	*ops;
+	struct kprobe_origin		*origin;
 	struct kprobe_call		*call;
 	struct kprobe_arm_lists		*lists;
 };
@@ -221,30 +231,47 @@ struct kprobe_batch {
  * gone through all phases in its turn. So after a failure, only the probes before it
  * are looked at: a later failure is always further to the front.
  */
-static void batch_fail(struct kprobe_batch *b, int i, int err)
+static void batch_fail(struct kprobe_batch *b, int i, int err, enum kprobe_refusal why)
 {
 	b->limit = i;
 	b->err = err;
+	b->why = why;
+}
+
+static void batch_refuse(struct kprobe_batch *b, int i, enum kprobe_refusal why)
+{
+	batch_fail(b, i, kprobe_refusal_error(why), why);
 }
 
 #define for_each_reg(i, r, b) \
 	for ((i) = 0, (r) = (b)->reg; (i) < (b)->limit; (i)++, (r)++)
 
-static int kprobe_reg_resolve(struct kprobe_reg *r)
+/**
+ * kprobe_resolve() - find the address that a probe is to have
+ * @p: the probe, or NULL
+ * @where: set to the address
+ *
+ * Context: process context.
+ * Return: KPROBE_REFUSAL_NONE, or why the probe has no address or cannot be registered at
+ *	   all.
+ */
+enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *where)
 {
-	struct kprobe *p = r->p;
-	int ret;
+	enum kprobe_refusal why;
 
 	if (!p)
-		return -EINVAL;
+		return KPROBE_REFUSAL_ARGUMENTS;
 
-	ret = kprobe_address_resolve(p->addr, p->symbol_name, p->offset, &r->where);
-	if (ret)
-		return ret;
+	why = kprobe_address_resolve(p->addr, p->symbol_name, p->offset, where);
+	if (why)
+		return why;
 
+	if (p->symbol_name && p->flags & KPROBE_FLAG_UNIQUE &&
+	    kprobe_symbol_is_ambiguous(p->symbol_name))
+		return KPROBE_REFUSAL_AMBIGUOUS;
 	if (p->fault_handler && !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
-		return -EOPNOTSUPP;
-	return 0;
+		return KPROBE_REFUSAL_FAULT_HANDLER;
+	return KPROBE_REFUSAL_NONE;
 }
 
 /* Registered already, or by an earlier element of this array, or in use elsewhere. */
@@ -252,6 +279,20 @@ static bool is_used(struct kprobe *p, const struct kprobe_call *by,
 		    const struct kprobe_call *us)
 {
 	return (p->addr && kprobe_site_of_user(p)) || (by && by != us);
+}
+
+/**
+ * kprobe_is_used() - is a probe registered, or does a call use it?
+ * @p: the probe
+ *
+ * Context: kprobe_mutex held.
+ * Return: true if it cannot be registered now.
+ */
+bool kprobe_is_used(struct kprobe *p)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return is_used(p, kprobe_call_of(p), NULL);
 }
 
 /*
@@ -269,7 +310,7 @@ static void batch_claim(struct kprobe_batch *b)
 		struct kprobe_call *by = kprobe_call_of(r->p);
 
 		if (WARN_ON_ONCE(by || is_used(r->p, by, b->call)))
-			batch_fail(b, i, -EINVAL);
+			batch_refuse(b, i, KPROBE_REFUSAL_IN_USE);
 		else
 			kprobe_call_claim(b->call, r->p);
 	}
@@ -282,44 +323,57 @@ static void batch_vet_probes(struct kprobe_batch *b)
 
 	batch_claim(b);
 	for_each_reg(i, r, b) {
-		ret = b->ops->vet(r->p, &r->where);
+		enum kprobe_refusal why = KPROBE_REFUSAL_NONE;
+
+		ret = b->ops->vet(r->p, &r->where, &why);
 		if (ret)
-			batch_fail(b, i, ret);
+			batch_fail(b, i, ret, why ?: kprobe_refusal_of_error(ret));
 		else
 			r->vetted = true;
 	}
 }
 
-static int vet_address(struct kprobe_reg *r)
+/**
+ * kprobe_vet_where() - check whether an address may be probed
+ * @where: its address; kind is set
+ * @mod: NULL; set to the module that it is in, which is kept until module_put()
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: KPROBE_REFUSAL_NONE, or why not, and no module is kept.
+ */
+enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module **mod)
 {
-	int ret;
+	enum kprobe_refusal why;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	jump_label_lock();
 	preempt_disable();
 
 	/* First, as the vetting of the address looks the module up more than once. */
-	ret = kprobe_module_pin(r->where.addr, &r->mod);
-	if (!ret)
-		ret = kprobe_address_vet(&r->where);
-	if (ret && r->mod) {
-		module_put(r->mod);
-		r->mod = NULL;
+	why = kprobe_module_pin(where->addr, mod);
+	if (!why)
+		why = kprobe_address_vet(where);
+	if (why && *mod) {
+		module_put(*mod);
+		*mod = NULL;
 	}
 
 	preempt_enable();
 	jump_label_unlock();
-	return ret;
+	return why;
 }
 
 static void batch_vet_addresses(struct kprobe_batch *b)
 {
+	enum kprobe_refusal why;
 	struct kprobe_reg *r;
-	int i, ret;
+	int i;
 
 	for_each_reg(i, r, b) {
-		ret = vet_address(r);
-		if (ret)
-			batch_fail(b, i, ret);
+		why = kprobe_vet_where(&r->where, &r->mod);
+		if (why)
+			batch_refuse(b, i, why);
 		cond_resched();
 	}
 }
@@ -376,9 +430,6 @@ static int kprobe_site_prepare(struct kprobe_site *site)
 	}
 
 	site->prepared = !ret;
-	if (ret)
-		pr_debug_ratelimited("cannot prepare a probe at %pS: %d\n",
-				     kp->addr, ret);
 	return ret;
 }
 
@@ -388,9 +439,8 @@ static void kprobe_batch_prepare(struct kprobe_batch *b)
 	int i, ret, end;
 
 	for_each_reg(i, r, b) {
-		ret = find_or_create_site(r);
-		if (ret)
-			batch_fail(b, i, ret);
+		if (find_or_create_site(r))
+			batch_refuse(b, i, KPROBE_REFUSAL_NO_MEMORY);
 	}
 
 	for (i = 0; i < b->limit; i = end) {
@@ -400,7 +450,8 @@ static void kprobe_batch_prepare(struct kprobe_batch *b)
 		for (r = b->reg + i; r < b->reg + min(end, b->limit); r++) {
 			ret = r->creator ? kprobe_site_prepare(r->site) : 0;
 			if (ret)
-				batch_fail(b, r - b->reg, ret);
+				batch_fail(b, r - b->reg, ret,
+					   r->site->refusal ?: kprobe_refusal_of_error(ret));
 		}
 	}
 }
@@ -416,12 +467,12 @@ static void batch_publish(struct kprobe_batch *b)
 			first = i;
 	}
 	if (new && kprobe_table_reserve(new))
-		batch_fail(b, first, -ENOMEM);
+		batch_refuse(b, first, KPROBE_REFUSAL_NO_MEMORY);
 
 	for_each_reg(i, r, b) {
 		call = kprobe_call_of(r->p);
 		if (WARN_ON_ONCE(is_used(r->p, call, b->call))) {
-			batch_fail(b, i, -EINVAL);
+			batch_refuse(b, i, KPROBE_REFUSAL_IN_USE);
 			break;
 		}
 
@@ -429,6 +480,7 @@ static void batch_publish(struct kprobe_batch *b)
 		r->nmissed = r->p->nmissed;
 		r->addr = r->p->addr;
 		kprobe_site_add_user(r->site, r->p);
+		r->p->origin = kprobe_origin_get(b->origin);
 		/* That has cleared the field. */
 		if (call)
 			kprobe_call_claim(call, r->p);
@@ -436,6 +488,20 @@ static void batch_publish(struct kprobe_batch *b)
 		if (r->site->state == KPROBE_SITE_NEW)
 			kprobe_site_move(r->site, KPROBE_SITE_READY);
 	}
+}
+
+static enum kprobe_refusal refusal_of_ftrace(int err)
+{
+	switch (err) {
+	case -ENOMEM:
+		return KPROBE_REFUSAL_NO_MEMORY;
+	case -EBUSY:
+		return KPROBE_REFUSAL_CLAIMED;
+	case -EAGAIN:
+		return KPROBE_REFUSAL_CHANGING;
+	}
+
+	return KPROBE_REFUSAL_FTRACE;
 }
 
 /* ftrace reports an error for the batch, not for a site; blame the first one. */
@@ -467,9 +533,7 @@ static void batch_arm_ftrace(struct kprobe_batch *b)
 		return;
 
 	kprobe_arm_unlink(&b->lists->ftrace);
-	pr_debug_ratelimited("cannot arm %pS, or another of its batch: %d\n",
-			     b->reg[first].site->head.kp.addr, ret);
-	batch_fail(b, first, ret);
+	batch_fail(b, first, ret, refusal_of_ftrace(ret));
 }
 
 /* What can fail comes first; breakpoints cannot. */
@@ -592,14 +656,15 @@ static bool kprobe_batch_try(struct kprobe_batch *b, struct list_head *reap)
 
 static int kprobe_batch_do_register(struct kprobe_batch *b)
 {
+	enum kprobe_refusal why;
 	struct kprobe_reg *r;
 	LIST_HEAD(reap);
-	int i, ret;
+	int i;
 
 	for_each_reg(i, r, b) {
-		ret = kprobe_reg_resolve(r);
-		if (ret)
-			batch_fail(b, i, ret);
+		why = kprobe_resolve(r->p, &r->where);
+		if (why)
+			batch_refuse(b, i, why);
 	}
 
 	if (b->ops)
@@ -625,11 +690,29 @@ static int kprobe_batch_do_register(struct kprobe_batch *b)
 	return b->err;
 }
 
+static int refuse_all(enum kprobe_refusal refusal, enum kprobe_refusal *why)
+{
+	if (why)
+		*why = refusal;
+	return kprobe_refusal_error(refusal);
+}
+
+static void report_refusal(const struct kprobe_batch *b)
+{
+	const struct kprobe_reg *r = &b->reg[b->limit];
+
+	/* What has no address is obvious to the caller. */
+	if (r->where.addr)
+		pr_debug_ratelimited("refused at %pS: %s: %d\n", (void *)r->where.addr,
+				     kprobe_refusal_name(b->why), b->err);
+}
+
 /**
  * kprobe_batch_register() - register many probes, all or none
  * @kps: the probes
  * @num: how many
  * @ops: what is particular about these probes, or NULL
+ * @why: set to the reason of a refusal, or to KPROBE_REFUSAL_NONE; or NULL
  *
  * Context: process context, sleeps; waits for a grace period on failure, and while
  *	    tasks in a detour may bypass a breakpoint.
@@ -637,7 +720,7 @@ static int kprobe_batch_do_register(struct kprobe_batch *b)
  *	   were before; -EAGAIN too early at boot; -ENOMEM.
  */
 int kprobe_batch_register(struct kprobe **kps, int num,
-			  const struct kprobe_batch_ops *ops)
+			  const struct kprobe_batch_ops *ops, enum kprobe_refusal *why)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe_reg few[2] = {};
@@ -653,22 +736,34 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 	int i, ret;
 
 	if (!kprobes_initialized)
-		return -EAGAIN;
+		return refuse_all(KPROBE_REFUSAL_TOO_EARLY, why);
 
 	if (num > ARRAY_SIZE(few)) {
 		b.reg = kvcalloc(num, sizeof(*b.reg), GFP_KERNEL);
 		if (!b.reg)
-			return -ENOMEM;
+			return refuse_all(KPROBE_REFUSAL_NO_MEMORY, why);
+	}
+
+	b.origin = kprobe_origin_create();
+	if (!b.origin) {
+		if (b.reg != few)
+			kvfree(b.reg);
+		return refuse_all(KPROBE_REFUSAL_NO_MEMORY, why);
 	}
 
 	for (i = 0; i < num; i++)
 		b.reg[i].p = kps[i];
 
 	ret = kprobe_batch_do_register(&b);
+	if (why)
+		*why = b.why;
+	if (ret)
+		report_refusal(&b);
 
-	if (call.nr) {
-		guard(mutex)(&kprobe_mutex);
-		kprobe_call_end(&call, kps, num);
+	scoped_guard(mutex, &kprobe_mutex) {
+		if (call.nr)
+			kprobe_call_end(&call, kps, num);
+		kprobe_origin_put(b.origin);
 	}
 	if (b.reg != few)
 		kvfree(b.reg);

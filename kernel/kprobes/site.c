@@ -97,15 +97,15 @@ void kprobe_site_add_to(struct rb_root *root, struct kprobe_site *site)
 }
 
 /**
- * kprobe_site_create() - create a site for an address that has none
+ * kprobe_site_alloc() - allocate a site that nothing finds
  * @addr: the address
- * @kind: what will cause hits
+ * @kind: what would cause hits
  *
  * Context: kprobe_mutex held, sleeps.
- * Return: a NEW site, or NULL without memory.
+ * Return: a NEW site, which kfree() frees until it is prepared or added; NULL without
+ *	   memory.
  */
-struct kprobe_site *kprobe_site_create(unsigned long addr,
-				       enum kprobe_site_kind kind)
+struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind kind)
 {
 	struct kprobe_site *site;
 
@@ -128,8 +128,26 @@ struct kprobe_site *kprobe_site_create(unsigned long addr,
 			   arch_trampoline_kprobe(&site->head.kp);
 	if (kind == KPROBE_SITE_FTRACE)
 		site->head.kp.flags |= KPROBE_FLAG_FTRACE;
+	return site;
+}
 
-	kprobe_site_add_to(&kprobe_sites, site);
+/**
+ * kprobe_site_create() - create a site for an address that has none
+ * @addr: the address
+ * @kind: what will cause hits
+ *
+ * Context: kprobe_mutex held, sleeps.
+ * Return: a NEW site, or NULL without memory.
+ */
+struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind kind)
+{
+	struct kprobe_site *site;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	site = kprobe_site_alloc(addr, kind);
+	if (site)
+		kprobe_site_add_to(&kprobe_sites, site);
 	return site;
 }
 

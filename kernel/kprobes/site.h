@@ -9,6 +9,7 @@
 
 #include "address.h"
 #include "lock.h"
+#include "refusal.h"
 
 /**
  * DOC: kprobes sites
@@ -72,6 +73,7 @@ struct kprobe_ftrace_ops;
  * @kind: never changes
  * @trampoline: it is a return trampoline, whose handler does not depend on RCU; never
  *		changes
+ * @refusal: why the architecture refuses it, enum kprobe_refusal; kprobe_mutex
  * @saved: the text at the address, as it was before preparation; kprobe_mutex
  * @prepared: the architecture has resources for head.kp; kprobe_mutex
  * @ftrace: the ops whose calls count, or NULL; kprobe_mutex, hit path reads
@@ -97,6 +99,7 @@ struct kprobe_site {
 	enum kprobe_site_kind		kind;
 	bool				trampoline;
 	bool				prepared;
+	u8				refusal;
 	kprobe_opcode_t			saved;
 	bool				in_plain;
 	struct kprobe_ftrace_ops	*ftrace;
@@ -150,8 +153,8 @@ bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to
 void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to);
 
 void kprobe_site_add_to(struct rb_root *root, struct kprobe_site *site);
-struct kprobe_site *kprobe_site_create(unsigned long addr,
-				       enum kprobe_site_kind kind);
+struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind kind);
+struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind kind);
 void kprobe_site_release(struct kprobe_site *site);
 void kprobe_site_remove(struct kprobe_site *site);
 void kprobe_site_free(struct kprobe_site *site);

@@ -22,6 +22,22 @@ void kprobe_assert_locked(void)
 }
 #endif
 
+/**
+ * kprobe_refuse() - refuse a probe for a reason
+ * @p: the probe that the hook has been called for
+ * @why: the reason, or KPROBE_REFUSAL_NONE
+ *
+ * Context: kprobe_mutex held.
+ * Return: the error that stands for the reason, for the hook to return.
+ */
+int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_to_site(p)->refusal = why;
+	return kprobe_refusal_error(why);
+}
+
 const void * __weak arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
 {
 	const struct kprobe_site *site = container_of(p, struct kprobe_site, head.kp);

@@ -21,6 +21,7 @@
 #endif
 
 #include "../address.h"
+#include "../refusal.h"
 #include "../lock.h"
 #include "../module.h"
 #include "weak.h"
@@ -78,19 +79,19 @@ static int resolve(const void *addr, const char *sym, unsigned long offset,
 		   struct kprobe_where *w)
 {
 	memset(w, 0, sizeof(*w));
-	return kprobe_address_resolve(addr, sym, offset, w);
+	return kprobe_refusal_error(kprobe_address_resolve(addr, sym, offset, w));
 }
 
-static int vet(unsigned long addr)
+static enum kprobe_refusal vet(unsigned long addr)
 {
 	struct kprobe_where where = { .addr = addr };
-	int ret;
+	enum kprobe_refusal why;
 
 	jump_label_lock();
 	scoped_guard(preempt)
-		ret = kprobe_address_vet(&where);
+		why = kprobe_address_vet(&where);
 	jump_label_unlock();
-	return ret;
+	return why;
 }
 
 struct error_case {
@@ -216,18 +217,18 @@ static void address_of_text(struct kunit *test)
 
 static void address_refuses_what_is_not_text(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, vet((unsigned long)&kp_addr_data), -EINVAL);
-	KUNIT_EXPECT_EQ(test, vet((unsigned long)&error_cases), -EINVAL);
-	KUNIT_EXPECT_EQ(test, vet((unsigned long)test), -EINVAL);
-	KUNIT_EXPECT_EQ(test, vet(0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, vet(PAGE_SIZE), -EINVAL);
-	KUNIT_EXPECT_EQ(test, vet(~0ul), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vet((unsigned long)&kp_addr_data), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, vet((unsigned long)&error_cases), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, vet((unsigned long)test), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, vet(0), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, vet(PAGE_SIZE), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, vet(~0ul), KPROBE_REFUSAL_NOT_TEXT);
 }
 
 #if KPROBES_TEST_HAS_GATE_AREA
 static void address_refuses_gate_area(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, vet(VSYSCALL_ADDR), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vet(VSYSCALL_ADDR), KPROBE_REFUSAL_NOT_TEXT);
 }
 #else
 static void address_refuses_gate_area(struct kunit *test)
@@ -249,7 +250,7 @@ static void address_refuses_warnings(struct kunit *test)
 		if (!find_bug(fn + i))
 			continue;
 		found++;
-		KUNIT_EXPECT_EQ(test, vet(fn + i), -EINVAL);
+		KUNIT_EXPECT_EQ(test, vet(fn + i), KPROBE_REFUSAL_BUG);
 	}
 	/*
 	 * The compiler may have moved the warning to a separate part of the function.
@@ -275,8 +276,8 @@ static void address_refuses_jump_labels(struct kunit *test)
 			break;
 	}
 	KUNIT_ASSERT_EQ(test, found, 1);
-	KUNIT_EXPECT_EQ(test, vet(fn + i), -EINVAL);
-	KUNIT_EXPECT_EQ(test, vet(fn + i + 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, vet(fn + i), KPROBE_REFUSAL_JUMP_LABEL);
+	KUNIT_EXPECT_EQ(test, vet(fn + i + 1), KPROBE_REFUSAL_JUMP_LABEL);
 }
 #else
 static void address_refuses_jump_labels(struct kunit *test)
@@ -304,13 +305,13 @@ static void address_preamble(struct kunit *test)
 	/* Keep objtool from seeing a pointer into the middle of a function. */
 	OPTIMIZER_HIDE_VAR(made);
 	if (kallsyms_lookup_name("__pfx_kp_addr_made"))
-		KUNIT_EXPECT_EQ(test, vet(made), -EINVAL);
+		KUNIT_EXPECT_EQ(test, vet(made), KPROBE_REFUSAL_PREAMBLE);
 	else if (!pfx && !cfi)
 		kunit_skip(test, "kallsyms knows no preamble");
 	if (pfx)
-		KUNIT_EXPECT_EQ(test, vet(pfx), -EINVAL);
+		KUNIT_EXPECT_EQ(test, vet(pfx), KPROBE_REFUSAL_PREAMBLE);
 	if (cfi)
-		KUNIT_EXPECT_EQ(test, vet(cfi), -EINVAL);
+		KUNIT_EXPECT_EQ(test, vet(cfi), KPROBE_REFUSAL_PREAMBLE);
 }
 
 /* Refused or not, it must do no harm, not even to the function that has won. */
@@ -346,8 +347,8 @@ static void address_weak_function_that_lost(struct kunit *test)
 static void address_decides_on_ftrace_site(struct kunit *test)
 {
 	struct kprobe_where w = {};
+	enum kprobe_refusal why;
 	unsigned long site;
-	int ret;
 
 	site = ftrace_location(fn_addr(kp_addr_traced));
 	if (!site)
@@ -356,14 +357,14 @@ static void address_decides_on_ftrace_site(struct kunit *test)
 	w.addr = site;
 	jump_label_lock();
 	scoped_guard(preempt)
-		ret = kprobe_address_vet(&w);
+		why = kprobe_address_vet(&w);
 	jump_label_unlock();
 
 	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)) {
-		KUNIT_EXPECT_EQ(test, ret, 0);
+		KUNIT_EXPECT_EQ(test, why, KPROBE_REFUSAL_NONE);
 		KUNIT_EXPECT_EQ(test, w.kind, KPROBE_SITE_FTRACE);
 	} else {
-		KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+		KUNIT_EXPECT_EQ(test, why, KPROBE_REFUSAL_TRACED);
 	}
 
 	/* Inside the patched instruction, where that is longer than one unit. */
@@ -376,16 +377,16 @@ static void address_decides_on_ftrace_site(struct kunit *test)
 
 static void address_kind_of_a_plain_function(struct kunit *test)
 {
+	enum kprobe_refusal why;
 	struct kprobe_where w;
-	int ret;
 
 	KUNIT_ASSERT_EQ(test, resolve(NULL, "kp_addr_plain", 0, &w), 0);
 	w.kind = KPROBE_SITE_FTRACE;
 	jump_label_lock();
 	scoped_guard(preempt)
-		ret = kprobe_address_vet(&w);
+		why = kprobe_address_vet(&w);
 	jump_label_unlock();
-	KUNIT_EXPECT_EQ(test, ret, 0);
+	KUNIT_EXPECT_EQ(test, why, KPROBE_REFUSAL_NONE);
 	KUNIT_EXPECT_EQ(test, w.kind, KPROBE_SITE_BREAKPOINT);
 }
 

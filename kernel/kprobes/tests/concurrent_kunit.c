@@ -162,7 +162,8 @@ static void held_done(struct kprobe *p)
 	wait_for_completion_timeout(&now->release, AT_MOST);
 }
 
-static int vet_nothing(struct kprobe *p, const struct kprobe_where *where)
+static int vet_nothing(struct kprobe *p, const struct kprobe_where *where,
+		       enum kprobe_refusal *why)
 {
 	return 0;
 }
@@ -394,7 +395,7 @@ static const struct kprobe_batch_ops held_when_registered = {
 
 static int register_and_hold(struct conc_test *t)
 {
-	return kprobe_batch_register(t->kps, 1, &held_when_registered);
+	return kprobe_batch_register(t->kps, 1, &held_when_registered, NULL);
 }
 
 static void concurrent_unregister_of_what_is_being_registered(struct kunit *test)

@@ -67,7 +67,8 @@ static const char *logged(struct reg_test *t)
 	return t->seen;
 }
 
-static int vet(struct kprobe *p, const struct kprobe_where *where)
+static int vet(struct kprobe *p, const struct kprobe_where *where,
+	       enum kprobe_refusal *why)
 {
 	note('v', p);
 	scoped_guard(mutex, &kprobe_mutex)
@@ -104,7 +105,7 @@ static void register_operations_of_a_batch(struct kunit *test)
 {
 	struct reg_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), 0);
+	KUNIT_ASSERT_EQ(test, kprobe_batch_register(t->kps, 2, &ops, NULL), 0);
 	KUNIT_EXPECT_STREQ(test, logged(t), "vavbrarb");
 	/* No other call can register the same structure in the meantime. */
 	KUNIT_EXPECT_EQ(test, t->unclaimed, 0);
@@ -120,7 +121,7 @@ static void register_operations_if_one_is_refused(struct kunit *test)
 	struct reg_test *t = test->priv;
 
 	t->refused = &t->b;
-	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -E2BIG);
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops, NULL), -E2BIG);
 	/* The first has been vetted, and was linked until the batch was undone. */
 	KUNIT_EXPECT_STREQ(test, logged(t), "vavbsada");
 	KUNIT_EXPECT_EQ(test, t->hits, 0);
@@ -128,7 +129,7 @@ static void register_operations_if_one_is_refused(struct kunit *test)
 	/* Both have been vetted, but the first is on the blacklist. */
 	t->refused = NULL;
 	t->a.symbol_name = "kprobe_busy_begin";
-	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops, NULL), -EINVAL);
 	KUNIT_EXPECT_STREQ(test, logged(t), "vavbdadb");
 }
 
@@ -137,7 +138,7 @@ static void register_operations_before_a_bad_one(struct kunit *test)
 	struct reg_test *t = test->priv;
 
 	t->b.symbol_name = "kp_reg_no_such_function";
-	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -ENOENT);
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops, NULL), -ENOENT);
 	/* Nothing is done with a probe after the first that fails. */
 	KUNIT_EXPECT_STREQ(test, logged(t), "vasada");
 	KUNIT_EXPECT_EQ(test, t->hits, 0);

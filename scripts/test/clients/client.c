@@ -6,6 +6,8 @@
  *   client call               what getsid(0) returns, negative if it failed
  *   client perf [OPTIONS] FN  count calls of FN by a perf event
  *   client bpf [OPTIONS] FN   ditto, by a BPF program, which also reports FN's address
+ *   client bpf-multi [OPTIONS] FN FILE   ditto, attached by way of fprobe, while a number is
+ *                             written to FILE so often; only the count is printed
  *   client churn FN SECONDS   open and close such events while others call FN
  *   client pokes -a ADDRESS   text changes that perf records as an event comes and goes
  *   client crash-load KERNEL INITRD CMDLINE   load the kernel to boot after a panic
@@ -99,7 +101,7 @@ static int new_map(void)
 #define SET(dst, imm)	INSN(BPF_ALU64 | BPF_MOV | BPF_K, (dst), 0, 0, (imm))
 
 /* map[0] = { hits, address of the function }; FN returns opt.error unless it is 0. */
-static int new_program(int map)
+static int new_program(int map, int attach_type)
 {
 	static char log[16384];
 	struct bpf_insn prog[] = {
@@ -127,6 +129,7 @@ static int new_program(int map)
 	};
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.expected_attach_type = attach_type,
 		.insns = (unsigned long)prog,
 		/* The verifier rejects unreachable code. */
 		.insn_cnt = opt.error ? sizeof(prog) / sizeof(prog[0]) : 15,
@@ -173,7 +176,7 @@ static void perf(void)
 static void with_bpf(void)
 {
 	unsigned long long value[2];
-	int map = new_map(), prog = new_program(map), fd = open_event(), ret, key = 0;
+	int map = new_map(), prog = new_program(map, 0), fd = open_event(), ret, key = 0;
 	union bpf_attr attr = {
 		.map_fd = map,
 		.key = (unsigned long)&key,
@@ -189,6 +192,41 @@ static void with_bpf(void)
 	if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
 		die("BPF_MAP_LOOKUP_ELEM");
 	printf("%lu %lx %d\n", (unsigned long)value[0], (unsigned long)value[1], ret);
+}
+
+static void with_bpf_multi(const char *path)
+{
+	unsigned long long value[2];
+	int map = new_map(), prog = new_program(map, BPF_TRACE_KPROBE_MULTI), fd, key = 0, i;
+	union bpf_attr link = {
+		.link_create = {
+			.prog_fd = prog,
+			.attach_type = BPF_TRACE_KPROBE_MULTI,
+			.kprobe_multi = {
+				.flags = opt.on_return ? BPF_F_KPROBE_MULTI_RETURN : 0,
+				.cnt = 1,
+				.syms = (unsigned long)&opt.fn,
+			},
+		},
+	};
+	union bpf_attr lookup = {
+		.map_fd = map,
+		.key = (unsigned long)&key,
+		.value = (unsigned long)value,
+	};
+
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		die(path);
+	if (bpf(BPF_LINK_CREATE, &link) < 0)
+		die("BPF_LINK_CREATE");
+	for (i = 0; i < opt.calls; i++) {
+		if (write(fd, "9", 1) != 1)
+			die("write");
+	}
+	if (bpf(BPF_MAP_LOOKUP_ELEM, &lookup))
+		die("BPF_MAP_LOOKUP_ELEM");
+	printf("%lu\n", (unsigned long)value[0]);
 }
 
 /* Probes come and go while another process calls FN. */
@@ -346,6 +384,8 @@ int main(int argc, char **argv)
 		perf();
 	else if (argc > 2 && !strcmp(argv[1], "bpf"))
 		with_bpf();
+	else if (argc > 3 && !strcmp(argv[1], "bpf-multi"))
+		with_bpf_multi(argv[argc - 1]);
 	else if (argc == 4 && !strcmp(argv[1], "churn"))
 		churn(argv[3]);
 	else if (argc > 2 && !strcmp(argv[1], "pokes"))

@@ -19,7 +19,7 @@ counts() {
 	test "$(grep -c files_probe $TRACING/trace)" "$1" 0
 }
 
-for file in list sites blacklist; do
+for file in list sites probes blacklist; do
 	check "only root reads $file" mode_is 400 $file
 done
 check "only root writes enabled" mode_is 600 enabled
@@ -27,7 +27,7 @@ check "only root writes enabled" mode_is 600 enabled
 check "a probe is set" sh -c "echo p:files_probe $FN >$TRACING/kprobe_events"
 check "and enabled" sh -c "echo 1 >$TRACING/events/kprobes/files_probe/enable"
 before=$(cat $KPTR)
-for file in list sites blacklist; do
+for file in list sites probes blacklist; do
 	echo 0 >$KPTR
 	check "$file shows addresses" addresses $file
 	echo 2 >$KPTR

@@ -15,11 +15,22 @@ event() { echo "p:locked $FN" >$TRACING/kprobe_events && echo 1 >$TRACING/events
 no_event() { echo 0 >$TRACING/events/kprobes/locked/enable && echo >$TRACING/kprobe_events; }
 # In the middle of a function: the text of the kernel is written to.
 probe() { echo $FN >$DRIVER/register && stat /init && [ "$(cat $DRIVER/hits)" -ge 1 ]; }
+opens() { (exec 5<>"$KPROBES/$1"); }
+not_opened() { ! opens "$1" 2>/dev/null; }
 no_probe() { echo 1 >$DRIVER/unregister; }
 
 check "the driver loads" modprobe kprobe_test_driver
 check "there is no lockdown" is_at none
+check "the switch opens" opens enabled
+check "questions are answered" opens check
 check "integrity" lock_down integrity
+# debugfs: what can be written is closed, what can only be read is not.
+check "the switch does not open any more" not_opened enabled
+check "not even to be read" sh -c "! cat $KPROBES/enabled"
+check "no question is answered" not_opened check
+for file in list sites probes blacklist available; do
+	check "$file can be read" sh -c "cat $KPROBES/$file >/dev/null"
+done
 check "events are allowed" event
 stat /init >/dev/null
 check "and hit" grep -q 'locked: (' $TRACING/trace

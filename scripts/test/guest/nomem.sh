@@ -229,7 +229,7 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	echo 1 >$DRIVER/unregister
 	check "it goes as usual" rmmod kprobe_test_target
 
-	check "allocations for return probes fail" fail_in register_kretprobe
+	check "allocations for return probes fail" fail_in register_kretprobe_why
 	check "a return probe is refused" sh -c \
 		"! echo r:nomem/ret __x64_sys_getsid >>$TRACING/kprobe_events"
 	fail_in none

@@ -82,8 +82,8 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 /* From the linker script: the trampolines of all static calls. */
 extern char __static_call_text_start[], __static_call_text_end[];
 
-int kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
-		    struct arch_specific_insn *a);
+enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
+				    struct arch_specific_insn *a);
 void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs);
 bool kprobe_in_preemptible_hcall(unsigned long addr);
 

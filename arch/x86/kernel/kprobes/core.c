@@ -168,7 +168,7 @@ static int fill_slot(struct kprobe *p, struct kprobe_insn *ki, u8 *slot)
 		copy = buf + KPROBE_BOOST_OFFSET;
 		len = kprobe_copy(copy, ki, addr, (unsigned long)slot + KPROBE_BOOST_OFFSET);
 		if (len < 0)
-			return len;
+			return kprobe_refuse(p, KPROBE_REFUSAL_REACH);
 		__text_gen_insn(copy + len, JMP32_INSN_OPCODE,
 				slot + KPROBE_BOOST_OFFSET + len,
 				(void *)addr + len, JMP32_INSN_SIZE);
@@ -177,7 +177,7 @@ static int fill_slot(struct kprobe *p, struct kprobe_insn *ki, u8 *slot)
 	copy = buf + KPROBE_STEP_OFFSET;
 	len = kprobe_copy(copy, ki, addr, (unsigned long)slot + KPROBE_STEP_OFFSET);
 	if (len < 0)
-		return len;
+		return kprobe_refuse(p, KPROBE_REFUSAL_REACH);
 	if (a->op == KPROBE_OP_STEP_CALL || a->op == KPROBE_OP_STEP_JMP)
 		make_push(copy, &ki->insn);
 
@@ -193,13 +193,38 @@ static bool needs_slot(const struct arch_specific_insn *a)
 	return a->boost || !kprobe_op_is_emulated(a->op);
 }
 
-/*
- * Further errors: -EILSEQ also for a trap, -EINVAL also for text that belongs to another
- * user, -EOPNOTSUPP for a control transfer that is not emulated.
- */
-int arch_prepare_kprobe(struct kprobe *p)
+static enum kprobe_refusal decide(struct kprobe *p, struct kprobe_insn *ki)
 {
 	unsigned long addr = (unsigned long)p->addr;
+	enum kprobe_refusal why;
+
+	why = kprobe_fetch(addr, ki);
+	if (why)
+		return why;
+	if (in_static_call_trampoline(addr))
+		return KPROBE_REFUSAL_STATIC_CALL;
+	why = kprobe_classify(ki, addr, &p->ainsn);
+	if (why)
+		return why;
+	if (kprobe_in_preemptible_hcall(addr))
+		p->ainsn.boost = false;
+
+	p->opcode = ki->bytes[0];
+	return KPROBE_REFUSAL_NONE;
+}
+
+int arch_vet_kprobe(struct kprobe *p)
+{
+	struct kprobe_insn ki;
+
+	kprobe_assert_locked();
+	lockdep_assert_held(&text_mutex);
+
+	return kprobe_refuse(p, decide(p, &ki));
+}
+
+int arch_prepare_kprobe(struct kprobe *p)
+{
 	struct kprobe_insn ki;
 	u8 *slot;
 	int ret;
@@ -207,24 +232,13 @@ int arch_prepare_kprobe(struct kprobe *p)
 	kprobe_assert_locked();
 	lockdep_assert_held(&text_mutex);
 
-	ret = kprobe_fetch(addr, &ki);
-	if (ret)
+	ret = kprobe_refuse(p, decide(p, &ki));
+	if (ret || !needs_slot(&p->ainsn))
 		return ret;
-	if (in_static_call_trampoline(addr))
-		return -EINVAL;
-	ret = kprobe_classify(&ki, addr, &p->ainsn);
-	if (ret)
-		return ret;
-	if (kprobe_in_preemptible_hcall(addr))
-		p->ainsn.boost = false;
 
-	p->opcode = ki.bytes[0];
-	if (!needs_slot(&p->ainsn))
-		return 0;
-
-	slot = get_insn_slot_near(addr);
+	slot = get_insn_slot_near((unsigned long)p->addr);
 	if (!slot)
-		return -ENOMEM;
+		return kprobe_refuse(p, KPROBE_REFUSAL_NO_MEMORY);
 	ret = fill_slot(p, &ki, slot);
 	if (ret)
 		free_insn_slot(slot, 0);

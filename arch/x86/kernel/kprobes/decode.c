@@ -64,12 +64,13 @@ static u8 reg_of_opcode(const struct insn *insn)
 #define SREG_PERCPU	SREG_FS
 #endif
 
-static int classify_branch(const struct insn *insn, struct arch_specific_insn *a, u8 op,
-			   unsigned long addr)
+static enum kprobe_refusal classify_branch(const struct insn *insn,
+					   struct arch_specific_insn *a, u8 op,
+					   unsigned long addr)
 {
 	/* CPUs disagree on what this does, or it truncates the instruction pointer. */
 	if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
-		return -EOPNOTSUPP;
+		return KPROBE_REFUSAL_ENCODING;
 
 	a->op = op;
 	a->value = kprobe_insn_target(insn, addr);
@@ -77,11 +78,12 @@ static int classify_branch(const struct insn *insn, struct arch_specific_insn *a
 	return 0;
 }
 
-static int classify_indirect(const struct insn *insn, struct arch_specific_insn *a,
-			     u8 op_reg, u8 op_step)
+static enum kprobe_refusal classify_indirect(const struct insn *insn,
+					     struct arch_specific_insn *a,
+					     u8 op_reg, u8 op_step)
 {
 	if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
-		return -EOPNOTSUPP;
+		return KPROBE_REFUSAL_ENCODING;
 
 	a->op = kprobe_insn_is_reg_form(insn) ? op_reg : op_step;
 	if (kprobe_insn_is_reg_form(insn))
@@ -104,7 +106,8 @@ static bool sleeps_at(unsigned long next)
 }
 
 /* Group 5: indirect branches, among others. */
-static int classify_grp5(const struct insn *insn, struct arch_specific_insn *a)
+static enum kprobe_refusal classify_grp5(const struct insn *insn,
+					 struct arch_specific_insn *a)
 {
 	switch (kprobe_insn_modrm_reg(insn)) {
 	case GRP5_CALL:
@@ -113,29 +116,30 @@ static int classify_grp5(const struct insn *insn, struct arch_specific_insn *a)
 		return classify_indirect(insn, a, KPROBE_OP_JMP_REG, KPROBE_OP_STEP_JMP);
 	case GRP5_CALL_FAR:
 	case GRP5_JMP_FAR:
-		return -EOPNOTSUPP;
+		return KPROBE_REFUSAL_FAR;
 	case GRP5_INVALID:
-		return -EILSEQ;
+		return KPROBE_REFUSAL_INVALID;
 	}
 
 	return 0;
 }
 
 /* Control transfers, and whatever must not be executed out of line. */
-static int classify_one_byte(const struct insn *insn, struct arch_specific_insn *a,
-			     unsigned long addr)
+static enum kprobe_refusal classify_one_byte(const struct insn *insn,
+					     struct arch_specific_insn *a,
+					     unsigned long addr)
 {
 	u8 opcode = insn->opcode.bytes[0];
 
 	if (kprobe_insn_is_invalid(insn))
-		return -EILSEQ;
+		return KPROBE_REFUSAL_INVALID;
 
 	switch (opcode) {
 	case INT3_INSN_OPCODE:
 	case OP_INT:
 	case OP_INTO:
 	case OP_INT1:
-		return -EILSEQ;
+		return KPROBE_REFUSAL_TRAP;
 	case OP_JCC8 ... OP_JCC8 | OP_CC:
 		a->sub = opcode & OP_CC;
 		return classify_branch(insn, a, KPROBE_OP_JCC, addr);
@@ -154,7 +158,7 @@ static int classify_one_byte(const struct insn *insn, struct arch_specific_insn 
 	case RET_INSN_OPCODE:
 		a->value = opcode == OP_RET_I16 ? (u16)insn->immediate.value : 0;
 		if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
-			return -EOPNOTSUPP;
+			return KPROBE_REFUSAL_ENCODING;
 		a->op = KPROBE_OP_RET;
 		return 0;
 	case OP_CALL_FAR:
@@ -162,7 +166,7 @@ static int classify_one_byte(const struct insn *insn, struct arch_specific_insn 
 	case OP_RETF_I16:
 	case OP_RETF:
 	case OP_IRET:
-		return -EOPNOTSUPP;
+		return KPROBE_REFUSAL_FAR;
 	case OP_GRP5:
 		return classify_grp5(insn, a);
 	case OP_CLI:
@@ -170,7 +174,7 @@ static int classify_one_byte(const struct insn *insn, struct arch_specific_insn 
 		return 0;
 	case OP_STI:
 		if (sleeps_at(addr + insn->length))
-			return -EINVAL;
+			return KPROBE_REFUSAL_SLEEP;
 		a->op = KPROBE_OP_STI;
 		return 0;
 	case OP_PUSHF:
@@ -179,31 +183,32 @@ static int classify_one_byte(const struct insn *insn, struct arch_specific_insn 
 		a->width = kprobe_insn_has_prefix(insn, PREFIX_OPND) ? sizeof(u16) : sizeof(long);
 		return 0;
 	case OP_HLT:	/* interrupts are off in a step */
-		return -EINVAL;
+		return KPROBE_REFUSAL_SLEEP;
 	case OP_MOV_SREG:
 		if (kprobe_insn_modrm_reg(insn) == SREG_SS ||
 		    kprobe_insn_modrm_reg(insn) == SREG_PERCPU)
-			return -EINVAL;
+			return KPROBE_REFUSAL_SEGMENT;
 		return 0;
 	case OP_POP_SS:
-		return -EINVAL;
+		return KPROBE_REFUSAL_SEGMENT;
 	case OP_GRP11_BYTE:	/* XABORT */
 	case OP_GRP11:		/* XBEGIN */
-		return insn->modrm.value == MODRM_RTM ? -EOPNOTSUPP : 0;
+		return insn->modrm.value == MODRM_RTM ? KPROBE_REFUSAL_TRANSACTION : 0;
 	}
 
 	return 0;
 }
 
 /* Group 7: system instructions that have nothing in common. */
-static int classify_grp7(const struct insn *insn)
+static enum kprobe_refusal classify_grp7(const struct insn *insn)
 {
 	if (!kprobe_insn_is_reg_form(insn)) {
 		switch (kprobe_insn_modrm_reg(insn)) {
 		case GRP7_LGDT:
 		case GRP7_LIDT:
+			return KPROBE_REFUSAL_TABLE;
 		case GRP7_LMSW:
-			return -EINVAL;
+			return KPROBE_REFUSAL_CONTROL;
 		}
 		return 0;
 	}
@@ -213,41 +218,44 @@ static int classify_grp7(const struct insn *insn)
 	case MODRM_VMRESUME:
 	case MODRM_VMRUN:
 	case MODRM_VMLOAD:
+		return KPROBE_REFUSAL_GUEST;
 	case MODRM_SWAPGS:
+		return KPROBE_REFUSAL_SEGMENT;
 	case MODRM_MWAIT:
 	case MODRM_MWAITX:
-		return -EINVAL;
+		return KPROBE_REFUSAL_SLEEP;
 	case MODRM_CLAC:	/* else ERETS, ERETU */
 	case MODRM_UIRET:
 		if (kprobe_insn_has_prefix(insn, PREFIX_REP) ||
 		    kprobe_insn_has_prefix(insn, PREFIX_REPNE))
-			return -EOPNOTSUPP;
+			return KPROBE_REFUSAL_FAR;
 		return 0;
 	}
 
-	return kprobe_insn_modrm_reg(insn) == GRP7_LMSW ? -EINVAL : 0;
+	return kprobe_insn_modrm_reg(insn) == GRP7_LMSW ? KPROBE_REFUSAL_CONTROL : 0;
 }
 
-static int classify_grp15(const struct insn *insn)
+static enum kprobe_refusal classify_grp15(const struct insn *insn)
 {
 	if (!kprobe_insn_is_reg_form(insn))
 		return 0;
 
 	switch (kprobe_insn_modrm_reg(insn)) {
 	case GRP15_WRGSBASE:
-		return kprobe_insn_has_prefix(insn, PREFIX_REP) ? -EINVAL : 0;
+		return kprobe_insn_has_prefix(insn, PREFIX_REP) ? KPROBE_REFUSAL_SEGMENT : 0;
 	case GRP15_WAIT:
 		if (kprobe_insn_has_prefix(insn, PREFIX_OPND) ||
 		    kprobe_insn_has_prefix(insn, PREFIX_REPNE))
-			return -EINVAL;
+			return KPROBE_REFUSAL_SLEEP;
 		break;
 	}
 
 	return 0;
 }
 
-static int classify_0f(const struct insn *insn, struct arch_specific_insn *a,
-		       unsigned long addr)
+static enum kprobe_refusal classify_0f(const struct insn *insn,
+				       struct arch_specific_insn *a,
+				       unsigned long addr)
 {
 	u8 opcode = insn->opcode.bytes[1], reg = kprobe_insn_modrm_reg(insn);
 
@@ -255,7 +263,7 @@ static int classify_0f(const struct insn *insn, struct arch_specific_insn *a,
 	case OP2_UD2:
 	case OP2_UD1:
 	case OP2_UD0:
-		return -EILSEQ;
+		return KPROBE_REFUSAL_TRAP;
 	case OP2_JCC32 ... OP2_JCC32 | OP_CC:
 		a->sub = opcode & OP_CC;
 		return classify_branch(insn, a, KPROBE_OP_JCC, addr);
@@ -264,25 +272,25 @@ static int classify_0f(const struct insn *insn, struct arch_specific_insn *a,
 	case OP2_SYSENTER:
 	case OP2_SYSEXIT:
 	case OP2_RSM:
-		return -EOPNOTSUPP;
+		return KPROBE_REFUSAL_FAR;
 	case OP2_GRP6:
-		return reg == GRP6_LLDT || reg == GRP6_LTR ? -EINVAL : 0;
+		return reg == GRP6_LLDT || reg == GRP6_LTR ? KPROBE_REFUSAL_TABLE : 0;
 	case OP2_GRP7:
 		return classify_grp7(insn);
 	case OP2_MOV_CR_R:
 		if (X86_REX_R(kprobe_insn_rex(insn)))
 			return 0;
-		return reg == CR_0 || reg == CR_3 ? -EINVAL : 0;
+		return reg == CR_0 || reg == CR_3 ? KPROBE_REFUSAL_CONTROL : 0;
 	case OP2_GRP15:
 		return classify_grp15(insn);
 	case OP2_LSS:
-		return -EINVAL;
+		return KPROBE_REFUSAL_SEGMENT;
 	case OP2_POP_FS:
 	case OP2_LFS:
-		return IS_ENABLED(CONFIG_X86_32) ? -EINVAL : 0;
+		return IS_ENABLED(CONFIG_X86_32) ? KPROBE_REFUSAL_SEGMENT : 0;
 	case OP2_POP_GS:
 	case OP2_LGS:
-		return IS_ENABLED(CONFIG_X86_64) ? -EINVAL : 0;
+		return IS_ENABLED(CONFIG_X86_64) ? KPROBE_REFUSAL_SEGMENT : 0;
 	}
 
 	return 0;
@@ -542,18 +550,16 @@ static bool may_boost(void)
  * @a: filled in, except for the slot
  *
  * Context: kprobe_mutex and text_mutex held.
- * Return: 0, or why it cannot be probed: -EILSEQ it is no instruction, or a trap;
- *	   -EINVAL it must be executed in place, or the text belongs to another
- *	   subsystem; -EOPNOTSUPP it is a control transfer that is not emulated.
+ * Return: KPROBE_REFUSAL_NONE, or why the instruction cannot be probed.
  */
-int kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
-		    struct arch_specific_insn *a)
+enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
+				    struct arch_specific_insn *a)
 {
 	const struct exception_table_entry *fixup;
 	const struct insn *insn = &ki->insn;
 	unsigned long next = addr + insn->length;
 	bool vex = kprobe_insn_has_vex(insn);
-	int ret = 0;
+	enum kprobe_refusal why = KPROBE_REFUSAL_NONE;
 
 	lockdep_assert_held(&text_mutex);
 
@@ -562,29 +568,31 @@ int kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
 		.len	= insn->length,
 	};
 
-	if (insn->emulate_prefix_size || is_cfi_check(insn, addr))
-		return -EINVAL;
+	if (insn->emulate_prefix_size)
+		return KPROBE_REFUSAL_HYPERVISOR;
+	if (is_cfi_check(insn, addr))
+		return KPROBE_REFUSAL_TYPE_CHECK;
 	/* The first byte may change from DS to LOCK when a second CPU comes up. */
 	if (alternatives_text_reserved((void *)addr, (void *)next))
-		return -EINVAL;
+		return KPROBE_REFUSAL_PATCHED;
 	fixup = search_exception_tables(addr);
 	if (fixup && fixup_rules_out_copy(fixup))
-		return -EINVAL;
+		return KPROBE_REFUSAL_FIXUP;
 	if (is_relocated_later(insn, addr))
-		return -EINVAL;
+		return KPROBE_REFUSAL_LIVEPATCH;
 	/* No compiler emits this prefix yet, and it makes one opcode a jump. */
 	if (kprobe_insn_has_rex2(insn))
-		return -EOPNOTSUPP;
+		return KPROBE_REFUSAL_ENCODING;
 
 	if (!vex && insn->opcode.nbytes == 1)
-		ret = classify_one_byte(insn, a, addr);
+		why = classify_one_byte(insn, a, addr);
 	else if (!vex && insn->opcode.nbytes == 2)
-		ret = classify_0f(insn, a, addr);
-	if (ret)
-		return ret;
+		why = classify_0f(insn, a, addr);
+	if (why)
+		return why;
 
 	if (kprobe_insn_is_rip_relative(insn) && insn->addr_bytes != sizeof(long))
-		return -EINVAL;
+		return KPROBE_REFUSAL_REACH;
 	if (a->op != KPROBE_OP_STEP || fixup)
 		return 0;
 

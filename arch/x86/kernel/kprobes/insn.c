@@ -231,15 +231,16 @@ static bool length_is_known(const struct insn *insn)
  * @len: number of valid bytes
  *
  * Context: any.
- * Return: 0, or -EILSEQ if the bytes are no instruction, or if its length is not
- *	   certain.
+ * Return: KPROBE_REFUSAL_NONE, or KPROBE_REFUSAL_UNDECODED if the bytes are no
+ *	   instruction, or if its length is not certain.
  */
-int kprobe_decode(struct kprobe_insn *ki, int len)
+enum kprobe_refusal kprobe_decode(struct kprobe_insn *ki, int len)
 {
-	if (insn_decode(&ki->insn, ki->bytes, len, INSN_MODE_KERN))
-		return -EILSEQ;
+	if (insn_decode(&ki->insn, ki->bytes, len, INSN_MODE_KERN) ||
+	    !length_is_known(&ki->insn))
+		return KPROBE_REFUSAL_UNDECODED;
 
-	return length_is_known(&ki->insn) ? 0 : -EILSEQ;
+	return KPROBE_REFUSAL_NONE;
 }
 
 /*
@@ -281,8 +282,8 @@ static int window_read(struct text_window *w, unsigned long at, unsigned int len
 	return 0;
 }
 
-static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki,
-		     struct text_window *w)
+static enum kprobe_refusal fetch_one(unsigned long at, unsigned long end,
+				     struct kprobe_insn *ki, struct text_window *w)
 {
 	unsigned int len = min_t(unsigned long, end - at, MAX_INSN_SIZE);
 	unsigned int more = min_t(unsigned long, end - at, sizeof(w->text));
@@ -290,11 +291,11 @@ static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki
 	/* After the last symbol of a module there may be no page any more. */
 	if ((at < w->start || at + len > w->end) &&
 	    window_read(w, at, more) && window_read(w, at, len))
-		return -EILSEQ;
+		return KPROBE_REFUSAL_UNDECODED;
 
 	memcpy(ki->bytes, w->text + (at - w->start), len);
 	if (ki->bytes[0] == INT3_INSN_OPCODE && kprobe_is_kgdb_breakpoint(at))
-		return -EILSEQ;
+		return KPROBE_REFUSAL_DEBUGGER;
 
 	return kprobe_decode(ki, len);
 }
@@ -306,9 +307,10 @@ static int fetch_one(unsigned long at, unsigned long end, struct kprobe_insn *ki
  * @ki: set to the instruction, as it was before there were probes
  *
  * Context: kprobe_mutex and text_mutex held.
- * Return: 0, or -EILSEQ if there is none.
+ * Return: KPROBE_REFUSAL_NONE, or why there is none.
  */
-int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki)
+enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
+				    struct kprobe_insn *ki)
 {
 	struct text_window w = {};
 
@@ -325,27 +327,29 @@ int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki)
  * Decodes the function from its start: only there is an instruction known to begin.
  *
  * Context: kprobe_mutex and text_mutex held.
- * Return: 0, -EINVAL if it belongs to no symbol, -EILSEQ if no instruction
- *	   begins there.
+ * Return: KPROBE_REFUSAL_NONE, KPROBE_REFUSAL_NOT_TEXT if it belongs to no symbol, or
+ *	   why no instruction is known to begin there.
  */
-int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
+enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 {
 	unsigned long size, into, at;
 	struct text_window w = {};
-	int ret;
+	enum kprobe_refusal why;
 
 	lockdep_assert_held(&text_mutex);
 
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
-		return -EINVAL;
+		return KPROBE_REFUSAL_NOT_TEXT;
 
 	for (at = addr - into; at < addr; at += ki->insn.length) {
-		ret = fetch_one(at, addr - into + size, ki, &w);
-		if (ret)
-			return ret;
+		why = fetch_one(at, addr - into + size, ki, &w);
+		if (why)
+			return why;
 	}
 
-	return at == addr ? fetch_one(at, addr - into + size, ki, &w) : -EILSEQ;
+	if (at != addr)
+		return KPROBE_REFUSAL_BOUNDARY;
+	return fetch_one(at, addr - into + size, ki, &w);
 }
 
 /**

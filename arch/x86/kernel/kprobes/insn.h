@@ -198,9 +198,10 @@ struct kprobe_insn {
 	u8		bytes[MAX_INSN_SIZE];
 };
 
-int kprobe_decode(struct kprobe_insn *ki, int len);
-int kprobe_fetch_at(unsigned long at, unsigned long end, struct kprobe_insn *ki);
-int kprobe_fetch(unsigned long addr, struct kprobe_insn *ki);
+enum kprobe_refusal kprobe_decode(struct kprobe_insn *ki, int len);
+enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
+				    struct kprobe_insn *ki);
+enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki);
 int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		unsigned long to);
 

@@ -333,39 +333,67 @@ static bool ends_detours(unsigned long start)
 }
 #endif
 
-int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
+/* Everything except the detour; @end is set to the end of the function. */
+static int plan(struct detour_draft *d, struct optimized_kprobe *op, unsigned long *end)
 {
-	unsigned long addr = (unsigned long)op->kp.addr, size, into, end;
+	unsigned long addr = (unsigned long)op->kp.addr, size, into;
 	unsigned long start;
-	struct detour_draft d;
 	u8 why, at;
 	int ret;
-
-	lockdep_assert_cpus_held();
-	lockdep_assert_held(&text_mutex);
 
 	/* The symbol may be gone since the probe was registered. */
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return refuse(op, KPROBE_NOOPT_UNDECODED, 0);
 	start = addr - into;
-	end = start + size;
+	*end = start + size;
 
 	if (ends_detours(start) || kprobe_in_preemptible_hcall(addr))
 		return refuse(op, KPROBE_NOOPT_ARCH, 0);
 
-	ret = plan_detour(&d, op, start, end, JMP32_INSN_SIZE);
-	if (ret == -EILSEQ) {
-		why = op->why;
-		at = op->why_at;
-		ret = plan_with_hop(&d, op, start, end);
-		/* Report the obstacle to the long jump. */
-		if (ret)
-			return ret == -ENOMEM ? ret : refuse(op, why, at);
-		op->why = KPROBE_NOOPT_NONE;
-		op->why_at = 0;
-		op->why_transient = false;
-	}
+	ret = plan_detour(d, op, start, *end, JMP32_INSN_SIZE);
+	if (ret != -EILSEQ)
+		return ret;
 
+	why = op->why;
+	at = op->why_at;
+	ret = plan_with_hop(d, op, start, *end);
+	/* Report the obstacle to the long jump. */
+	if (ret)
+		return ret == -ENOMEM ? ret : refuse(op, why, at);
+	op->why = KPROBE_NOOPT_NONE;
+	op->why_at = 0;
+	op->why_transient = false;
+	return 0;
+}
+
+int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
+{
+	struct detour_draft d;
+	unsigned long end;
+	int ret;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	if (op->optinsn.insn)
+		return op->optinsn.hop ? KPROBE_JUMP_SHORT : KPROBE_JUMP_LONG;
+
+	ret = plan(&d, op, &end);
+	if (ret)
+		return ret;
+	return d.o.hop ? KPROBE_JUMP_SHORT : KPROBE_JUMP_LONG;
+}
+
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
+{
+	struct detour_draft d;
+	unsigned long end;
+	int ret;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	ret = plan(&d, op, &end);
 	return ret ?: make_detour(&d, op, end);
 }
 

@@ -24,7 +24,7 @@
  * struct row - an instruction and what is to become of it
  * @name: its assembly
  * @bits: in which kernels
- * @err: that it is refused with
+ * @why: it is refused
  * @op: otherwise, what is done
  * @stays: it must not be boosted
  * @sub: expected, if @check
@@ -35,7 +35,7 @@
 struct row {
 	const char	*name;
 	u8		bits;
-	int		err;
+	u8		why;
 	u8		op;
 	bool		stays;
 	u8		sub;
@@ -44,8 +44,8 @@ struct row {
 	u8		bytes[MAX_BYTES];
 };
 
-#define REFUSE(b, e, text, ...) \
-	{ .name = text, .bits = b, .err = -(e), .bytes = { __VA_ARGS__ } }
+#define REFUSE(b, reason, text, ...) \
+	{ .name = text, .bits = b, .why = KPROBE_REFUSAL_##reason, .bytes = { __VA_ARGS__ } }
 #define STEP(b, text, ...) \
 	{ .name = text, .bits = b, .op = KPROBE_OP_STEP, .bytes = { __VA_ARGS__ } }
 #define FAST(b, o, text, ...) \
@@ -59,110 +59,110 @@ struct row {
 
 static const struct row rows[] = {
 	/* Undefined instructions. */
-	REFUSE(BITS_ANY, EILSEQ, "int3", 0xcc),
-	REFUSE(BITS_ANY, EILSEQ, "int $0x80", 0xcd, 0x80),
-	REFUSE(BITS_ANY, EILSEQ, "int1", 0xf1),
-	REFUSE(BITS_32, EILSEQ, "into", 0xce),
-	REFUSE(BITS_ANY, EILSEQ, "ud2", 0x0f, 0x0b),
-	REFUSE(BITS_ANY, EILSEQ, "ud1", 0x0f, 0xb9, 0xc0),
-	REFUSE(BITS_ANY, EILSEQ, "ud0", 0x0f, 0xff, 0xc0),
-	REFUSE(BITS_64, EILSEQ, "(push %es)", 0x06),
-	REFUSE(BITS_64, EILSEQ, "(daa)", 0x27),
+	REFUSE(BITS_ANY, TRAP, "int3", 0xcc),
+	REFUSE(BITS_ANY, TRAP, "int $0x80", 0xcd, 0x80),
+	REFUSE(BITS_ANY, TRAP, "int1", 0xf1),
+	REFUSE(BITS_32, TRAP, "into", 0xce),
+	REFUSE(BITS_ANY, TRAP, "ud2", 0x0f, 0x0b),
+	REFUSE(BITS_ANY, TRAP, "ud1", 0x0f, 0xb9, 0xc0),
+	REFUSE(BITS_ANY, UNDECODED, "ud0", 0x0f, 0xff, 0xc0),
+	REFUSE(BITS_64, INVALID, "(push %es)", 0x06),
+	REFUSE(BITS_64, INVALID, "(daa)", 0x27),
 
 	/* The base's decoder does not know their length. */
-	REFUSE(BITS_ANY, EILSEQ, "(nop, 0f 19)", 0x0f, 0x19, 0xc0),
-	REFUSE(BITS_ANY, EILSEQ, "(nop, 0f 1d)", 0x0f, 0x1d, 0x00),
-	REFUSE(BITS_ANY, EILSEQ, "(nop, 66 0f 19)", 0x66, 0x0f, 0x19, 0xc0),
-	REFUSE(BITS_ANY, EILSEQ, "repnz cmovo", 0xf2, 0x0f, 0x41, 0xc8),
-	REFUSE(BITS_ANY, EILSEQ, "repz cmove", 0xf3, 0x0f, 0x44, 0xc8),
-	REFUSE(BITS_ANY, EILSEQ, "repnz seto", 0xf2, 0x0f, 0x90, 0xc0),
-	REFUSE(BITS_ANY, EILSEQ, "repz setns", 0xf3, 0x0f, 0x99, 0xc0),
-	REFUSE(BITS_ANY, EILSEQ, "movntsd", 0xf2, 0x0f, 0x2b, 0x00),
-	REFUSE(BITS_ANY, EILSEQ, "movntss", 0xf3, 0x0f, 0x2b, 0x00),
-	REFUSE(BITS_ANY, EILSEQ, "repz pmovmskb", 0xf3, 0x0f, 0xd7, 0xc0),
-	REFUSE(BITS_ANY, EILSEQ, "xop", 0x8f, 0xe8, 0x78, 0xc0, 0xc0, 0),
-	REFUSE(BITS_ANY, EILSEQ, "(pop, reg 1)", 0x8f, 0x08),
-	REFUSE(BITS_ANY, EILSEQ, "(push, ff /7)", 0xff, 0xf8),
-	REFUSE(BITS_ANY, EILSEQ, "mov %cr0,%esp (mod 0)", 0x0f, 0x20, 0x04),
-	REFUSE(BITS_ANY, EILSEQ, "mov %dr0,%eax (mod 1)", 0x0f, 0x21, 0x40),
-	REFUSE(BITS_ANY, EILSEQ, "mov %eax,%cr4 (mod 2)", 0x0f, 0x22, 0xa0),
-	REFUSE(BITS_ANY, EILSEQ, "mov %esp,%dr0 (mod 0)", 0x0f, 0x23, 0x04),
-	REFUSE(BITS_ANY, EILSEQ, "nop, five prefixes", 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x90),
-	REFUSE(BITS_64, EILSEQ, "nop, prefix after rex", 0x48, 0x66, 0x90),
-	REFUSE(BITS_64, EILSEQ, "nop, rex after rex", 0x40, 0x48, 0x90),
-	REFUSE(BITS_64, EILSEQ, "callw", 0x66, 0xe8, 0, 0, 0, 0),
-	REFUSE(BITS_64, EILSEQ, "jmpw", 0x66, 0xe9, 0, 0, 0, 0),
-	REFUSE(BITS_64, EILSEQ, "jew near", 0x66, 0x0f, 0x84, 0, 0, 0, 0),
-	REFUSE(BITS_ANY, EILSEQ, "insertq", 0xf2, 0x0f, 0x78, 0xc1, 1, 2),
-	REFUSE(BITS_ANY, EILSEQ, "nop (0f 19)", 0x0f, 0x19, 0x40, 8),
-	REFUSE(BITS_ANY, EILSEQ, "nop (0f 1d)", 0x0f, 0x1d, 0x40, 8),
-	REFUSE(BITS_ANY, EILSEQ, "repnz cmovne (%eax),%eax", 0xf2, 0x0f, 0x45, 0x00),
-	REFUSE(BITS_ANY, EILSEQ, "repnz seto (%eax)", 0xf2, 0x0f, 0x90, 0x00),
-	REFUSE(BITS_ANY, EILSEQ, "movntsd %xmm0,(%eax)", 0xf2, 0x0f, 0x2b, 0x00),
-	REFUSE(BITS_ANY, EILSEQ, "mov %cr2,%eax (mod 2)", 0x0f, 0x20, 0x90, 0, 0, 0, 0),
-	REFUSE(BITS_ANY, EILSEQ, "mov %eax,%db2 (mod 0)", 0x0f, 0x23, 0x10),
-	REFUSE(BITS_ANY, EILSEQ, "vprotb (XOP)", 0x8f, 0xe9, 0x78, 0x90, 0xc0),
-	REFUSE(BITS_ANY, EILSEQ, "punpcklqdq, 66 before 67", 0x66, 0x67, 0x0f, 0x6c, 0x00),
-	REFUSE(BITS_ANY, EILSEQ, "psrldq, 66 before 67", 0x66, 0x67, 0x0f, 0x73, 0xd8, 4),
-	REFUSE(BITS_ANY, EILSEQ, "extrq, 66 before 67", 0x66, 0x67, 0x0f, 0x78, 0xc0, 1, 2),
-	REFUSE(BITS_ANY, EILSEQ, "ptest, 66 before 67", 0x66, 0x67, 0x0f, 0x38, 0x17, 0x00),
-	REFUSE(BITS_ANY, EILSEQ, "pblendw, 66 before 67", 0x66, 0x67, 0x0f, 0x3a, 0x0e, 0x00, 1),
-	REFUSE(BITS_64, EILSEQ, "rex before cs", 0x48, 0x2e, 0x89, 0xc0),
-	REFUSE(BITS_64, EILSEQ, "rex before rex", 0x48, 0x41, 0x89, 0xc0),
-	REFUSE(BITS_ANY, EILSEQ, "five prefixes", 0x2e, 0x66, 0x67, 0xf3, 0x26, 0x90),
+	REFUSE(BITS_ANY, UNDECODED, "(nop, 0f 19)", 0x0f, 0x19, 0xc0),
+	REFUSE(BITS_ANY, UNDECODED, "(nop, 0f 1d)", 0x0f, 0x1d, 0x00),
+	REFUSE(BITS_ANY, UNDECODED, "(nop, 66 0f 19)", 0x66, 0x0f, 0x19, 0xc0),
+	REFUSE(BITS_ANY, UNDECODED, "repnz cmovo", 0xf2, 0x0f, 0x41, 0xc8),
+	REFUSE(BITS_ANY, UNDECODED, "repz cmove", 0xf3, 0x0f, 0x44, 0xc8),
+	REFUSE(BITS_ANY, UNDECODED, "repnz seto", 0xf2, 0x0f, 0x90, 0xc0),
+	REFUSE(BITS_ANY, UNDECODED, "repz setns", 0xf3, 0x0f, 0x99, 0xc0),
+	REFUSE(BITS_ANY, UNDECODED, "movntsd", 0xf2, 0x0f, 0x2b, 0x00),
+	REFUSE(BITS_ANY, UNDECODED, "movntss", 0xf3, 0x0f, 0x2b, 0x00),
+	REFUSE(BITS_ANY, UNDECODED, "repz pmovmskb", 0xf3, 0x0f, 0xd7, 0xc0),
+	REFUSE(BITS_ANY, UNDECODED, "xop", 0x8f, 0xe8, 0x78, 0xc0, 0xc0, 0),
+	REFUSE(BITS_ANY, UNDECODED, "(pop, reg 1)", 0x8f, 0x08),
+	REFUSE(BITS_ANY, INVALID, "(push, ff /7)", 0xff, 0xf8),
+	REFUSE(BITS_ANY, UNDECODED, "mov %cr0,%esp (mod 0)", 0x0f, 0x20, 0x04),
+	REFUSE(BITS_ANY, UNDECODED, "mov %dr0,%eax (mod 1)", 0x0f, 0x21, 0x40),
+	REFUSE(BITS_ANY, UNDECODED, "mov %eax,%cr4 (mod 2)", 0x0f, 0x22, 0xa0),
+	REFUSE(BITS_ANY, UNDECODED, "mov %esp,%dr0 (mod 0)", 0x0f, 0x23, 0x04),
+	REFUSE(BITS_ANY, UNDECODED, "nop, five prefixes", 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x90),
+	REFUSE(BITS_64, UNDECODED, "nop, prefix after rex", 0x48, 0x66, 0x90),
+	REFUSE(BITS_64, UNDECODED, "nop, rex after rex", 0x40, 0x48, 0x90),
+	REFUSE(BITS_64, UNDECODED, "callw", 0x66, 0xe8, 0, 0, 0, 0),
+	REFUSE(BITS_64, UNDECODED, "jmpw", 0x66, 0xe9, 0, 0, 0, 0),
+	REFUSE(BITS_64, UNDECODED, "jew near", 0x66, 0x0f, 0x84, 0, 0, 0, 0),
+	REFUSE(BITS_ANY, UNDECODED, "insertq", 0xf2, 0x0f, 0x78, 0xc1, 1, 2),
+	REFUSE(BITS_ANY, UNDECODED, "nop (0f 19)", 0x0f, 0x19, 0x40, 8),
+	REFUSE(BITS_ANY, UNDECODED, "nop (0f 1d)", 0x0f, 0x1d, 0x40, 8),
+	REFUSE(BITS_ANY, UNDECODED, "repnz cmovne (%eax),%eax", 0xf2, 0x0f, 0x45, 0x00),
+	REFUSE(BITS_ANY, UNDECODED, "repnz seto (%eax)", 0xf2, 0x0f, 0x90, 0x00),
+	REFUSE(BITS_ANY, UNDECODED, "movntsd %xmm0,(%eax)", 0xf2, 0x0f, 0x2b, 0x00),
+	REFUSE(BITS_ANY, UNDECODED, "mov %cr2,%eax (mod 2)", 0x0f, 0x20, 0x90, 0, 0, 0, 0),
+	REFUSE(BITS_ANY, UNDECODED, "mov %eax,%db2 (mod 0)", 0x0f, 0x23, 0x10),
+	REFUSE(BITS_ANY, UNDECODED, "vprotb (XOP)", 0x8f, 0xe9, 0x78, 0x90, 0xc0),
+	REFUSE(BITS_ANY, UNDECODED, "punpcklqdq, 66 before 67", 0x66, 0x67, 0x0f, 0x6c, 0x00),
+	REFUSE(BITS_ANY, UNDECODED, "psrldq, 66 before 67", 0x66, 0x67, 0x0f, 0x73, 0xd8, 4),
+	REFUSE(BITS_ANY, UNDECODED, "extrq, 66 before 67", 0x66, 0x67, 0x0f, 0x78, 0xc0, 1, 2),
+	REFUSE(BITS_ANY, UNDECODED, "ptest, 66 before 67", 0x66, 0x67, 0x0f, 0x38, 0x17, 0x00),
+	REFUSE(BITS_ANY, UNDECODED, "pblendw, 66 before 67", 0x66, 0x67, 0x0f, 0x3a, 0x0e, 0x00, 1),
+	REFUSE(BITS_64, UNDECODED, "rex before cs", 0x48, 0x2e, 0x89, 0xc0),
+	REFUSE(BITS_64, UNDECODED, "rex before rex", 0x48, 0x41, 0x89, 0xc0),
+	REFUSE(BITS_ANY, UNDECODED, "five prefixes", 0x2e, 0x66, 0x67, 0xf3, 0x26, 0x90),
 
 	/* They have to run in place, or not with interrupts off. */
-	REFUSE(BITS_ANY, EINVAL, "hlt", 0xf4),
-	REFUSE(BITS_ANY, EINVAL, "sti before hlt", 0xfb, 0xf4),
-	REFUSE(BITS_ANY, EINVAL, "sti before mwait", 0xfb, 0x0f, 0x01, 0xc9),
-	REFUSE(BITS_ANY, EINVAL, "sti before mwaitx", 0xfb, 0x0f, 0x01, 0xfb),
-	REFUSE(BITS_ANY, EINVAL, "mwait", 0x0f, 0x01, 0xc9),
-	REFUSE(BITS_ANY, EINVAL, "mwaitx", 0x0f, 0x01, 0xfb),
-	REFUSE(BITS_ANY, EINVAL, "umwait", 0xf2, 0x0f, 0xae, 0xf0),
-	REFUSE(BITS_ANY, EINVAL, "tpause", 0x66, 0x0f, 0xae, 0xf1),
-	REFUSE(BITS_ANY, EINVAL, "mov %eax,%ss", 0x8e, 0xd0),
-	REFUSE(BITS_64, EINVAL, "mov %eax,%gs", 0x8e, 0xe8),
-	REFUSE(BITS_32, EINVAL, "mov %eax,%fs", 0x8e, 0xe0),
-	REFUSE(BITS_32, EINVAL, "pop %ss", 0x17),
-	REFUSE(BITS_64, EINVAL, "pop %gs", 0x0f, 0xa9),
-	REFUSE(BITS_32, EINVAL, "pop %fs", 0x0f, 0xa1),
-	REFUSE(BITS_ANY, EINVAL, "lss", 0x0f, 0xb2, 0x00),
-	REFUSE(BITS_64, EINVAL, "lgs", 0x0f, 0xb5, 0x00),
-	REFUSE(BITS_64, EINVAL, "swapgs", 0x0f, 0x01, 0xf8),
-	REFUSE(BITS_64, EINVAL, "wrgsbase %rax", 0xf3, 0x48, 0x0f, 0xae, 0xd8),
-	REFUSE(BITS_ANY, EINVAL, "lgdt", 0x0f, 0x01, 0x10),
-	REFUSE(BITS_ANY, EINVAL, "lidt", 0x0f, 0x01, 0x18),
-	REFUSE(BITS_ANY, EINVAL, "lmsw %ax", 0x0f, 0x01, 0xf0),
-	REFUSE(BITS_ANY, EINVAL, "lmsw (%eax)", 0x0f, 0x01, 0x30),
-	REFUSE(BITS_ANY, EINVAL, "lldt %ax", 0x0f, 0x00, 0xd0),
-	REFUSE(BITS_ANY, EINVAL, "ltr %ax", 0x0f, 0x00, 0xd8),
-	REFUSE(BITS_ANY, EINVAL, "mov %eax,%cr0", 0x0f, 0x22, 0xc0),
-	REFUSE(BITS_ANY, EINVAL, "mov %eax,%cr3", 0x0f, 0x22, 0xd8),
-	REFUSE(BITS_ANY, EINVAL, "vmlaunch", 0x0f, 0x01, 0xc2),
-	REFUSE(BITS_ANY, EINVAL, "vmrun", 0x0f, 0x01, 0xd8),
-	REFUSE(BITS_ANY, EINVAL, "Xen prefix", 0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2),
-	REFUSE(BITS_64, EINVAL, "mov 8(%eip),%eax", 0x67, 0x8b, 0x05, 8, 0, 0, 0),
+	REFUSE(BITS_ANY, SLEEP, "hlt", 0xf4),
+	REFUSE(BITS_ANY, SLEEP, "sti before hlt", 0xfb, 0xf4),
+	REFUSE(BITS_ANY, SLEEP, "sti before mwait", 0xfb, 0x0f, 0x01, 0xc9),
+	REFUSE(BITS_ANY, SLEEP, "sti before mwaitx", 0xfb, 0x0f, 0x01, 0xfb),
+	REFUSE(BITS_ANY, SLEEP, "mwait", 0x0f, 0x01, 0xc9),
+	REFUSE(BITS_ANY, SLEEP, "mwaitx", 0x0f, 0x01, 0xfb),
+	REFUSE(BITS_ANY, SLEEP, "umwait", 0xf2, 0x0f, 0xae, 0xf0),
+	REFUSE(BITS_ANY, SLEEP, "tpause", 0x66, 0x0f, 0xae, 0xf1),
+	REFUSE(BITS_ANY, SEGMENT, "mov %eax,%ss", 0x8e, 0xd0),
+	REFUSE(BITS_64, SEGMENT, "mov %eax,%gs", 0x8e, 0xe8),
+	REFUSE(BITS_32, SEGMENT, "mov %eax,%fs", 0x8e, 0xe0),
+	REFUSE(BITS_32, SEGMENT, "pop %ss", 0x17),
+	REFUSE(BITS_64, SEGMENT, "pop %gs", 0x0f, 0xa9),
+	REFUSE(BITS_32, SEGMENT, "pop %fs", 0x0f, 0xa1),
+	REFUSE(BITS_ANY, SEGMENT, "lss", 0x0f, 0xb2, 0x00),
+	REFUSE(BITS_64, SEGMENT, "lgs", 0x0f, 0xb5, 0x00),
+	REFUSE(BITS_64, SEGMENT, "swapgs", 0x0f, 0x01, 0xf8),
+	REFUSE(BITS_64, SEGMENT, "wrgsbase %rax", 0xf3, 0x48, 0x0f, 0xae, 0xd8),
+	REFUSE(BITS_ANY, TABLE, "lgdt", 0x0f, 0x01, 0x10),
+	REFUSE(BITS_ANY, TABLE, "lidt", 0x0f, 0x01, 0x18),
+	REFUSE(BITS_ANY, CONTROL, "lmsw %ax", 0x0f, 0x01, 0xf0),
+	REFUSE(BITS_ANY, CONTROL, "lmsw (%eax)", 0x0f, 0x01, 0x30),
+	REFUSE(BITS_ANY, TABLE, "lldt %ax", 0x0f, 0x00, 0xd0),
+	REFUSE(BITS_ANY, TABLE, "ltr %ax", 0x0f, 0x00, 0xd8),
+	REFUSE(BITS_ANY, CONTROL, "mov %eax,%cr0", 0x0f, 0x22, 0xc0),
+	REFUSE(BITS_ANY, CONTROL, "mov %eax,%cr3", 0x0f, 0x22, 0xd8),
+	REFUSE(BITS_ANY, GUEST, "vmlaunch", 0x0f, 0x01, 0xc2),
+	REFUSE(BITS_ANY, GUEST, "vmrun", 0x0f, 0x01, 0xd8),
+	REFUSE(BITS_ANY, HYPERVISOR, "Xen prefix", 0x0f, 0x0b, 0x78, 0x65, 0x6e, 0x0f, 0xa2),
+	REFUSE(BITS_64, REACH, "mov 8(%eip),%eax", 0x67, 0x8b, 0x05, 8, 0, 0, 0),
 
 	/* Control transfers that are not emulated. */
-	REFUSE(BITS_ANY, EOPNOTSUPP, "iret", 0xcf),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "lret", 0xcb),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "lret $8", 0xca, 8, 0),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "lcall *(%eax)", 0xff, 0x18),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "ljmp *(%eax)", 0xff, 0x28),
-	REFUSE(BITS_32, EOPNOTSUPP, "lcall", 0x9a, 0, 0, 0, 0, 0x10, 0),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "syscall", 0x0f, 0x05),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "sysret", 0x0f, 0x07),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "sysexit", 0x0f, 0x35),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "rsm", 0x0f, 0xaa),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "xbegin", 0xc7, 0xf8, 0, 0, 0, 0),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "xabort", 0xc6, 0xf8, 0),
-	REFUSE(BITS_64, EOPNOTSUPP, "eretu", 0xf3, 0x0f, 0x01, 0xca),
-	REFUSE(BITS_64, EOPNOTSUPP, "erets", 0xf2, 0x0f, 0x01, 0xca),
-	REFUSE(BITS_32, EOPNOTSUPP, "callw", 0x66, 0xe8, 0, 0),
-	REFUSE(BITS_64, EOPNOTSUPP, "rex2", 0xd5, 0x08, 0x01, 0xc0),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "jew", 0x66, 0x74, 0),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "retw", 0x66, 0xc3),
-	REFUSE(BITS_ANY, EOPNOTSUPP, "callw *%ax", 0x66, 0xff, 0xd0),
+	REFUSE(BITS_ANY, FAR, "iret", 0xcf),
+	REFUSE(BITS_ANY, FAR, "lret", 0xcb),
+	REFUSE(BITS_ANY, FAR, "lret $8", 0xca, 8, 0),
+	REFUSE(BITS_ANY, FAR, "lcall *(%eax)", 0xff, 0x18),
+	REFUSE(BITS_ANY, FAR, "ljmp *(%eax)", 0xff, 0x28),
+	REFUSE(BITS_32, FAR, "lcall", 0x9a, 0, 0, 0, 0, 0x10, 0),
+	REFUSE(BITS_ANY, FAR, "syscall", 0x0f, 0x05),
+	REFUSE(BITS_ANY, FAR, "sysret", 0x0f, 0x07),
+	REFUSE(BITS_ANY, FAR, "sysexit", 0x0f, 0x35),
+	REFUSE(BITS_ANY, FAR, "rsm", 0x0f, 0xaa),
+	REFUSE(BITS_ANY, TRANSACTION, "xbegin", 0xc7, 0xf8, 0, 0, 0, 0),
+	REFUSE(BITS_ANY, TRANSACTION, "xabort", 0xc6, 0xf8, 0),
+	REFUSE(BITS_64, FAR, "eretu", 0xf3, 0x0f, 0x01, 0xca),
+	REFUSE(BITS_64, FAR, "erets", 0xf2, 0x0f, 0x01, 0xca),
+	REFUSE(BITS_32, ENCODING, "callw", 0x66, 0xe8, 0, 0),
+	REFUSE(BITS_64, ENCODING, "rex2", 0xd5, 0x08, 0x01, 0xc0),
+	REFUSE(BITS_ANY, ENCODING, "jew", 0x66, 0x74, 0),
+	REFUSE(BITS_ANY, ENCODING, "retw", 0x66, 0xc3),
+	REFUSE(BITS_ANY, ENCODING, "callw *%ax", 0x66, 0xff, 0xd0),
 
 	/*
 	 * AVX opcodes that differ from the branches and flag operations they resemble.
@@ -291,15 +291,15 @@ static void row_desc(const struct row *r, char *desc)
 KUNIT_ARRAY_PARAM(row, rows, row_desc);
 
 /* The state on entry to kprobe_classify(). */
-static int classify(const u8 *bytes, struct kprobe_insn *ki,
-		    struct arch_specific_insn *a)
+static enum kprobe_refusal classify(const u8 *bytes, struct kprobe_insn *ki,
+				    struct arch_specific_insn *a)
 {
-	int ret;
+	enum kprobe_refusal why;
 
 	memcpy(ki->bytes, bytes, MAX_INSN_SIZE);
-	ret = kprobe_decode(ki, MAX_INSN_SIZE);
-	if (ret)
-		return ret;
+	why = kprobe_decode(ki, MAX_INSN_SIZE);
+	if (why)
+		return why;
 
 	guard(mutex)(&text_mutex);
 	return kprobe_classify(ki, (unsigned long)bytes, a);
@@ -310,15 +310,15 @@ static void decode_classify(struct kunit *test)
 	const struct row *r = test->param_value;
 	struct arch_specific_insn a;
 	bool boosts = IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
+	enum kprobe_refusal why;
 	struct kprobe_insn ki;
-	int ret;
 
 	if (!(r->bits & BITS_HERE))
 		kunit_skip(test, "does not exist in this mode");
 
-	ret = classify(r->bytes, &ki, &a);
-	KUNIT_ASSERT_EQ(test, ret, r->err);
-	if (ret)
+	why = classify(r->bytes, &ki, &a);
+	KUNIT_ASSERT_EQ(test, why, r->why);
+	if (why)
 		return;
 
 	KUNIT_EXPECT_EQ(test, a.op, r->op);
@@ -463,9 +463,11 @@ static void decode_what_cannot_be_read(struct kunit *test)
 	kprobe_test_lock();
 	mutex_lock(&text_mutex);
 	KUNIT_EXPECT_EQ(test, kprobe_read_text(nothing, &byte, 1), -EFAULT);
-	KUNIT_EXPECT_EQ(test, kprobe_fetch_at(nothing, nothing + 16, &ki), -EILSEQ);
-	KUNIT_EXPECT_EQ(test, kprobe_fetch(nothing, &ki), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kprobe_fetch((unsigned long)data, &ki), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_fetch_at(nothing, nothing + 16, &ki),
+			KPROBE_REFUSAL_UNDECODED);
+	KUNIT_EXPECT_EQ(test, kprobe_fetch(nothing, &ki), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, kprobe_fetch((unsigned long)data, &ki),
+			KPROBE_REFUSAL_NOT_TEXT);
 	mutex_unlock(&text_mutex);
 	kprobe_test_unlock();
 	vfree(data);

@@ -149,7 +149,7 @@ static void kretprobe_return_from_unknown_frame(struct kunit *test)
 	stray.returns = 0;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&stray.rp), 0);
 	generic_bug_clear_once();
-	pr_info("expect splat: return from a frame that was not hooked\n");
+	pr_info("expect splat: not hooked, the newest call is of kretprobe count_return @ kpr_stray+0x\n");
 	KUNIT_EXPECT_EQ(test, fn(1), 2);
 	generic_bug_clear_once();
 	KUNIT_EXPECT_EQ(test, stray.returns, 0);

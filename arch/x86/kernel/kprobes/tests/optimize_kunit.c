@@ -446,17 +446,29 @@ static struct form as_mitigated(struct kunit *test)
 	return f;
 }
 
+/* What was foreseen is what has come. */
+static void expect_outcome(struct kunit *test, const struct optimized_kprobe *op, u8 jump,
+			   u8 why, u8 at)
+{
+	u8 want = op->optinsn.hop ? KPROBE_JUMP_SHORT : KPROBE_JUMP_LONG;
+
+	KUNIT_EXPECT_EQ(test, why, op->why);
+	KUNIT_EXPECT_EQ(test, at, op->why_at);
+	KUNIT_EXPECT_EQ(test, jump, op->why ? KPROBE_JUMP_UNKNOWN : want);
+}
+
 static void optimize_forms(struct kunit *test)
 {
 	const struct form form = as_mitigated(test), *f = &form;
 	struct kp_watch w = { .kp = { .addr = kp_at(&f->place), .pre_handler = kp_watch_pre } };
 	unsigned long want[ARRAY_SIZE(kpo_args)], return_to;
-	u8 text[MAX_OPTIMIZED_LENGTH];
+	u8 text[MAX_OPTIMIZED_LENGTH], jump, why, why_at;
 	unsigned int hits = 0;
 	int i;
 
 	/* Let hops of other cases nearby go away first. */
 	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_EQ(test, kprobe_test_forecast(w.kp.addr, &jump, &why, &why_at), 0);
 	kpo_pointer = (unsigned long)kpo_callee;
 	memcpy(text, kp_at(&f->place), sizeof(text));
 	for (i = 0; i < ARRAY_SIZE(kpo_args); i++)
@@ -475,6 +487,9 @@ static void optimize_forms(struct kunit *test)
 	if (!f->indirect || !f->why)
 		KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why_at, f->why_at);
 	KUNIT_EXPECT_EQ(test, is_live(w.kp.addr), !f->why);
+	expect_outcome(test, op_at(w.kp.addr), jump, why, why_at);
+	KUNIT_ASSERT_EQ(test, kprobe_test_forecast(w.kp.addr, &jump, &why, &why_at), 0);
+	expect_outcome(test, op_at(w.kp.addr), jump, why, why_at);
 	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr),
 			f->why ? INT3_INSN_OPCODE :
 			f->hop ? JMP8_INSN_OPCODE : JMP32_INSN_OPCODE);

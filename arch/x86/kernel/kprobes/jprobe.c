@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hit path of jprobes on x86: the arguments of the probed function, for a call of
+ * the handler by jprobe_call.S.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+
+#include <asm/ibt.h>
+#include <asm/stacktrace.h>
+
+#include "jprobe.h"
+
+#ifdef CONFIG_X86_64
+static nokprobe_inline bool find_stack(unsigned long sp, struct stack_info *info)
+{
+	return get_stack_info_noinstr((unsigned long *)sp, current, info);
+}
+
+static nokprobe_inline void copy_registers(struct jprobe_frame *f, const struct pt_regs *regs)
+{
+	f->ax = regs->ax;
+	f->dx = regs->dx;
+	f->cx = regs->cx;
+	f->si = regs->si;
+	f->di = regs->di;
+	f->r8 = regs->r8;
+	f->r9 = regs->r9;
+}
+#else
+static nokprobe_inline bool find_stack(unsigned long sp, struct stack_info *info)
+{
+	return !get_stack_info((unsigned long *)sp, current, info, NULL);
+}
+
+static nokprobe_inline void copy_registers(struct jprobe_frame *f, const struct pt_regs *regs)
+{
+	f->ax = regs->ax;
+	f->dx = regs->dx;
+	f->cx = regs->cx;
+}
+#endif
+
+/* The end of what can be read at a stack pointer, at most @want. */
+static nokprobe_inline unsigned long stack_end(unsigned long sp, unsigned long want)
+{
+	struct stack_info info;
+	unsigned long end;
+
+	/* Stacks consist of whole pages. */
+	if (likely(!((sp ^ (want - 1)) & PAGE_MASK)))
+		return want;
+
+	end = find_stack(sp, &info) ? (unsigned long)info.end : PAGE_ALIGN(sp + 1);
+	return min(end, want);
+}
+
+static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
+{
+	unsigned long *from = (unsigned long *)sp + 1;
+	unsigned long end = stack_end(sp, (unsigned long)(from + ARRAY_SIZE(f->stack)));
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(f->stack); i++)
+		f->stack[i] = (unsigned long)(from + i) < end ? READ_ONCE(from[i]) : 0;
+}
+
+/*
+ * Enter after the landing pad, which a RET does not need. Unwinders look up the return
+ * address minus one. They then find the landing pad, where the stack is as at the entry,
+ * and not the bytes before the function. Without a landing pad they find what is there,
+ * and a trace from within the RET may end.
+ */
+static nokprobe_inline unsigned long after_landing_pad(void *entry)
+{
+	return (unsigned long)entry + (is_endbr(*(u32 *)entry) ? ENDBR_INSN_SIZE : 0);
+}
+
+void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame)
+{
+	struct jprobe_frame f;
+
+	f.entry = after_landing_pad(entry);
+	copy_registers(&f, regs);
+	copy_stack(&f, regs->sp);
+	*frame = &f;
+	kprobe_jprobe_call(&f);
+}
+NOKPROBE_SYMBOL(arch_jprobe_call);
+
+void arch_jprobe_unwind(void *frame)
+{
+	struct jprobe_frame *f = frame;
+
+	kprobe_jprobe_unwind(f->sp, f);
+}
+NOKPROBE_SYMBOL(arch_jprobe_unwind);

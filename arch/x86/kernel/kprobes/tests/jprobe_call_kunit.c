@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of the call of a jprobe's handler on x86: registers and stack that the handler
+ * finds, those that are restored, what an NMI sees at each instruction, and the code that
+ * protects from speculation.
+ */
+
+#include <kunit/test.h>
+#include <linux/gfp.h>
+#include <linux/irqflags.h>
+#include <linux/kallsyms.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes-test-arch.h>
+#include <linux/notifier.h>
+#include <linux/sched/task_stack.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include <asm/cpufeature.h>
+#include <asm/debugreg.h>
+#include <asm/ibt.h>
+#include <asm/insn.h>
+#include <asm/nospec-branch.h>
+
+#include "../jprobe.h"
+#include "helpers.h"
+
+#define WORDS	(JPROBE_STACK_BYTES / sizeof(long))
+
+/* What kpj_handler() finds. */
+struct found {
+	unsigned long	reg[7];
+	unsigned long	entry;
+	unsigned long	stack[WORDS];
+};
+
+extern struct found kpj_found;
+extern unsigned long kpj_saved[6];
+extern struct jprobe_frame *kpj_leave;
+struct found kpj_found;
+unsigned long kpj_saved[6];
+struct jprobe_frame *kpj_leave;
+
+#ifdef CONFIG_X86_64
+#define STORE_ARGUMENTS							\
+	"	mov %rdi, kpj_found + 0 * 8(%rip)\n"			\
+	"	mov %rsi, kpj_found + 1 * 8(%rip)\n"			\
+	"	mov %rdx, kpj_found + 2 * 8(%rip)\n"			\
+	"	mov %rcx, kpj_found + 3 * 8(%rip)\n"			\
+	"	mov %r8, kpj_found + 4 * 8(%rip)\n"			\
+	"	mov %r9, kpj_found + 5 * 8(%rip)\n"			\
+	"	mov %rax, kpj_found + 6 * 8(%rip)\n"
+#define LEAVE								\
+	"	xor %ebx, %ebx; xor %ebp, %ebp; xor %r12d, %r12d\n"	\
+	"	xor %r13d, %r13d; xor %r14d, %r14d; xor %r15d, %r15d\n"	\
+	"	mov kpj_leave(%rip), %rsi\n"				\
+	"	mov (%rsi), %rdi\n"					\
+	"	jmp kprobe_jprobe_unwind\n"
+#define PUSH_SAVED							\
+	"	push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15\n"
+#define POP_SAVED							\
+	"	pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx\n"
+#define SET_SAVED							\
+	"	mov $0x101, %ebx; mov $0x102, %ebp; mov $0x103, %r12d\n"	\
+	"	mov $0x104, %r13d; mov $0x105, %r14d; mov $0x106, %r15d\n"
+#define STORE_SAVED							\
+	"	mov %rbx, kpj_saved + 0 * 8(%rip)\n"			\
+	"	mov %rbp, kpj_saved + 1 * 8(%rip)\n"			\
+	"	mov %r12, kpj_saved + 2 * 8(%rip)\n"			\
+	"	mov %r13, kpj_saved + 3 * 8(%rip)\n"			\
+	"	mov %r14, kpj_saved + 4 * 8(%rip)\n"			\
+	"	mov %r15, kpj_saved + 5 * 8(%rip)\n"
+#define NR_REGS		7
+#define NR_SAVED	6
+#else
+#define STORE_ARGUMENTS							\
+	"	mov %eax, kpj_found + 0 * 4\n"				\
+	"	mov %edx, kpj_found + 1 * 4\n"				\
+	"	mov %ecx, kpj_found + 2 * 4\n"
+#define LEAVE								\
+	"	xor %ebx, %ebx; xor %ebp, %ebp; xor %esi, %esi; xor %edi, %edi\n" \
+	"	mov kpj_leave, %edx\n"					\
+	"	mov (%edx), %eax\n"					\
+	"	jmp kprobe_jprobe_unwind\n"
+#define PUSH_SAVED	"	push %ebx; push %ebp; push %esi; push %edi\n"
+#define POP_SAVED	"	pop %edi; pop %esi; pop %ebp; pop %ebx\n"
+#define SET_SAVED							\
+	"	mov $0x101, %ebx; mov $0x102, %ebp; mov $0x103, %esi; mov $0x104, %edi\n"
+#define STORE_SAVED							\
+	"	mov %ebx, kpj_saved + 0 * 4\n"				\
+	"	mov %ebp, kpj_saved + 1 * 4\n"				\
+	"	mov %esi, kpj_saved + 2 * 4\n"				\
+	"	mov %edi, kpj_saved + 3 * 4\n"
+#define NR_REGS		3
+#define NR_SAVED	4
+#endif
+
+/*
+ * kpj_handler() stores what it finds. The word below its return address is where RET has
+ * taken its own address from. It leaves with all registers cleared if kpj_leave is set.
+ * kpj_poisoned() is the same, with a landing pad that has been made a NOP.
+ */
+#define HANDLER(name, landing_pad)					\
+	".globl " #name "\n"						\
+	".type " #name ", @function\n"					\
+	#name ":\n"							\
+	landing_pad							\
+	STORE_ARGUMENTS							\
+	".set i, 0\n"							\
+	".rept " __stringify(JPROBE_STACK_BYTES / __SIZEOF_LONG__) "\n"	\
+	"	mov (i + 1) * " WORD "(%" R "sp), %" R "ax\n"		\
+	"	mov %" R "ax, kpj_found + (i + 8) * " WORD RIP "\n"	\
+	".set i, i + 1\n"						\
+	".endr\n"							\
+	"	cmp" Q " $0, kpj_leave" RIP "\n"			\
+	"	jne 1f\n"						\
+	ASM_RET								\
+	"1:\n"								\
+	LEAVE								\
+	".size " #name ", . - " #name "\n"
+
+asm(".pushsection .text\n"
+	HANDLER(kpj_handler, ASM_ENDBR)
+	HANDLER(kpj_poisoned, ANNOTATE_NOENDBR ".byte 0x66, 0x0f, 0x1f, 0x00\n")
+	/* Stores where it was entered before anything else is on the stack. */
+	".globl kpj_where\n"
+	".type kpj_where, @function\n"
+	"kpj_where:\n"
+	ASM_ENDBR
+	"	mov -" WORD "(%" R "sp), %" R "ax\n"
+	"	mov %" R "ax, kpj_found + 7 * " WORD RIP "\n"
+	ASM_RET
+	".size kpj_where, . - kpj_where\n"
+	".globl kpj_where_poisoned\n"
+	".type kpj_where_poisoned, @function\n"
+	"kpj_where_poisoned:\n"
+	ANNOTATE_NOENDBR
+	"	.byte 0x66, 0x0f, 0x1f, 0x00\n"
+	"	mov -" WORD "(%" R "sp), %" R "ax\n"
+	"	mov %" R "ax, kpj_found + 7 * " WORD RIP "\n"
+	ASM_RET
+	".size kpj_where_poisoned, . - kpj_where_poisoned\n"
+	/* Calls kprobe_jprobe_call() and stores the registers that it preserves. */
+	".globl kpj_call\n"
+	".type kpj_call, @function\n"
+	"kpj_call:\n"
+	ASM_ENDBR
+	PUSH_SAVED
+	SET_SAVED
+	"	call kprobe_jprobe_call\n"
+	STORE_SAVED
+	POP_SAVED
+	ASM_RET
+	".size kpj_call, . - kpj_call\n"
+	".popsection\n");
+void kpj_handler(void);
+void kpj_poisoned(void);
+void kpj_where(void);
+void kpj_where_poisoned(void);
+void kpj_call(struct jprobe_frame *f);
+STACK_FRAME_NON_STANDARD(kpj_handler);
+STACK_FRAME_NON_STANDARD(kpj_poisoned);
+STACK_FRAME_NON_STANDARD(kpj_where);
+STACK_FRAME_NON_STANDARD(kpj_where_poisoned);
+STACK_FRAME_NON_STANDARD(kpj_call);
+
+/* Arguments of a call, in the order of kpj_found.reg. */
+static void set_regs(struct pt_regs *regs)
+{
+	*regs = (struct pt_regs) {
+#ifdef CONFIG_X86_64
+		.di = 0x11, .si = 0x12, .dx = 0x13, .cx = 0x14, .r8 = 0x15, .r9 = 0x16,
+		.ax = 0x17,
+#else
+		.ax = 0x11, .dx = 0x12, .cx = 0x13,
+#endif
+	};
+}
+
+/* Where kprobe_jprobe_enter() enters a function. Hidden from objtool, as is kp_at(). */
+static unsigned long entry_of(void (*fn)(void))
+{
+	unsigned long start = (unsigned long)fn;
+
+	OPTIMIZER_HIDE_VAR(start);
+	return start + (HAS_KERNEL_IBT ? ENDBR_INSN_SIZE : 0);
+}
+
+static void call_jprobe(void (*entry)(void), struct pt_regs *regs)
+{
+	unsigned long flags;
+	void *frame;
+
+	memset(&kpj_found, 0, sizeof(kpj_found));
+	/* Interrupts use the stack that has been left. */
+	local_irq_save(flags);
+	arch_jprobe_call(entry, regs, &frame);
+	local_irq_restore(flags);
+}
+
+static void jprobe_call_passes_arguments(struct kunit *test)
+{
+	void (*const handlers[])(void) = { kpj_handler, kpj_poisoned };
+	unsigned long words[1 + WORDS];
+	struct pt_regs regs;
+	int i, h;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		words[i] = 0x100 + i;
+	set_regs(&regs);
+	regs.sp = (unsigned long)words;
+
+	kpj_leave = NULL;
+	for (h = 0; h < ARRAY_SIZE(handlers); h++) {
+		call_jprobe(handlers[h], &regs);
+		for (i = 0; i < NR_REGS; i++)
+			KUNIT_EXPECT_EQ_MSG(test, kpj_found.reg[i], 0x11 + i, "register %d", i);
+		for (i = 0; i < WORDS; i++)
+			KUNIT_EXPECT_EQ_MSG(test, kpj_found.stack[i], 0x101 + i, "word %d", i);
+	}
+}
+
+static void jprobe_call_restores_registers(struct kunit *test)
+{
+	struct jprobe_frame f = {
+		.entry	= entry_of(kpj_handler),
+	};
+	int i, leave;
+
+	for (leave = 0; leave < 2; leave++) {
+		memset(kpj_saved, 0, sizeof(kpj_saved));
+		kpj_leave = leave ? &f : NULL;
+		kpj_call(&f);
+		for (i = 0; i < NR_SAVED; i++)
+			KUNIT_EXPECT_EQ_MSG(test, kpj_saved[i], 0x101 + i, "register %d", i);
+	}
+}
+
+/* At the end of a page, in the middle of a stack and at its end, or on no stack. */
+static void check_copy(struct kunit *test, void *end, unsigned int words, bool is_end)
+{
+	unsigned long *sp = (unsigned long *)end - words - 1, want;
+	struct pt_regs regs;
+	int i;
+
+	set_regs(&regs);
+	regs.sp = (unsigned long)sp;
+	kpj_leave = NULL;
+	call_jprobe(kpj_handler, &regs);
+	for (i = 0; i < WORDS; i++) {
+		want = is_end && i >= words ? 0 : READ_ONCE_NOCHECK(sp[i + 1]);
+		KUNIT_EXPECT_EQ_MSG(test, kpj_found.stack[i], want, "word %d after %u", i, words);
+	}
+}
+
+static void jprobe_call_reads_no_further_than_the_stack(struct kunit *test)
+{
+	void *stack = task_stack_page(current), *page;
+	unsigned int words;
+
+	/* A page that is followed by one that is not mapped. */
+	page = vmalloc(PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	memset(page, 0x55, PAGE_SIZE);
+	/* No function uses these. */
+	memset(stack + PAGE_SIZE - 256, 0x66, 512);
+	for (words = 0; words <= WORDS + 1; words++) {
+		check_copy(test, page + PAGE_SIZE, words, true);
+		check_copy(test, stack + THREAD_SIZE, words, true);
+		check_copy(test, stack + PAGE_SIZE, words, false);
+	}
+	vfree(page);
+}
+
+/* The landing pad is skipped whether it is one or not any more. */
+static void jprobe_call_skips_landing_pad(struct kunit *test)
+{
+	unsigned long words[1 + WORDS] = {};
+	struct pt_regs regs = { .sp = (unsigned long)words };
+
+	call_jprobe(kpj_where, &regs);
+	KUNIT_EXPECT_EQ(test, kpj_found.entry, entry_of(kpj_where));
+	call_jprobe(kpj_where_poisoned, &regs);
+	KUNIT_EXPECT_EQ(test, kpj_found.entry, entry_of(kpj_where_poisoned));
+}
+
+/* Nothing here can be executed where it would matter, so look at the code. */
+static void jprobe_enters_by_return(struct kunit *test)
+{
+	u8 *at = (u8 *)kprobe_jprobe_enter;
+	struct insn insn;
+
+	KUNIT_ASSERT_GE(test, insn_decode_kernel(&insn, at), 0);
+	KUNIT_EXPECT_EQ(test, insn.opcode.bytes[0], 0xff);
+	KUNIT_EXPECT_EQ(test, X86_MODRM_REG(insn.modrm.bytes[0]), 6);
+	at += insn.length;
+
+	if (cpu_feature_enabled(X86_FEATURE_RETHUNK)) {
+		KUNIT_EXPECT_EQ(test, *at, JMP32_INSN_OPCODE);
+		KUNIT_EXPECT_PTR_EQ(test, (void *)at + JMP32_INSN_SIZE + *(s32 *)(at + 1),
+				    (void *)x86_return_thunk);
+	} else {
+		KUNIT_EXPECT_EQ(test, *at, RET_INSN_OPCODE);
+	}
+}
+
+#ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
+static void jprobe_resets_call_depth(struct kunit *test)
+{
+	static const u8 bts[] = { 0x48, 0x0f, 0xba, 0xe8, 0x3f };
+	u8 *at = (u8 *)kprobe_jprobe_unwind;
+	bool found = false;
+	int i;
+
+	for (i = 0; i < 32; i++)
+		found |= !memcmp(at + i, bts, sizeof(bts));
+	KUNIT_EXPECT_EQ(test, found, boot_cpu_has(X86_FEATURE_CALL_DEPTH));
+}
+#endif
+
+#ifdef CONFIG_X86_32
+struct big {
+	long	v[4];
+};
+
+/* It pops the pointer to the structure, which the copy of the stack has. */
+asmlinkage struct big kpj_returns_structure(long a);
+asmlinkage noinline struct big kpj_returns_structure(long a)
+{
+	return (struct big) { { a, a + 1, a + 2, a + 3 } };
+}
+
+static void jprobe_handler_returns_structure(struct kunit *test)
+{
+	unsigned long words[1 + WORDS] = {}, before, after;
+	struct pt_regs regs = { .sp = (unsigned long)words };
+	struct big big = {};
+	void *frame;
+
+	words[1] = (unsigned long)&big;
+	words[2] = 7;
+	asm volatile("mov %%esp, %0" : "=r" (before));
+	arch_jprobe_call(kpj_returns_structure, &regs, &frame);
+	asm volatile("mov %%esp, %0" : "=r" (after));
+	KUNIT_EXPECT_EQ(test, before, after);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(big.v[0]), 7);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(big.v[3]), 10);
+}
+#endif
+
+/*
+ * A trap after each instruction, as an NMI could come there. The stack must be unwound
+ * past the call.
+ */
+
+static struct {
+	bool		on;
+	void		*frame;
+	int		traps, in_call, in_enter, in_unwind, lost;
+	unsigned long	lost_at;
+	unsigned long	trace[32];
+} step;
+
+static bool is_in(unsigned long addr, void *fn)
+{
+	unsigned long offset;
+
+	return kallsyms_lookup_size_offset(addr, NULL, &offset) &&
+	       addr - offset == (unsigned long)fn;
+}
+
+static noinline void step_and_unwind(void)
+{
+	arch_jprobe_unwind(step.frame);
+}
+
+static void step_handler(void)
+{
+	step_and_unwind();
+	step.lost += 1000;
+}
+
+static noinline void step_through(struct pt_regs *regs)
+{
+	asm volatile("pushf; or" Q " $" __stringify(X86_EFLAGS_TF) ", (%%" R "sp); popf"
+		     ::: "memory", "cc");
+	arch_jprobe_call(step_handler, regs, &step.frame);
+	asm volatile("pushf; and" Q " $~" __stringify(X86_EFLAGS_TF) ", (%%" R "sp); popf"
+		     ::: "memory", "cc");
+}
+
+static noinline void step_outer(struct pt_regs *regs)
+{
+	step_through(regs);
+	barrier();
+}
+
+static int on_step(struct notifier_block *nb, unsigned long why, void *data)
+{
+	struct die_args *args = data;
+	unsigned int i, n;
+
+	if (why != DIE_DEBUG || !step.on)
+		return NOTIFY_DONE;
+
+	step.traps++;
+	step.in_call += is_in(args->regs->ip, kprobe_jprobe_call);
+	step.in_enter += is_in(args->regs->ip, kprobe_jprobe_enter);
+	step.in_unwind += is_in(args->regs->ip, kprobe_jprobe_unwind);
+
+	n = stack_trace_save_regs(args->regs, step.trace, ARRAY_SIZE(step.trace), 0);
+	for (i = 0; i < n && !is_in(step.trace[i], step_outer); i++)
+		;
+	if (i == n) {
+		step.lost++;
+		step.lost_at = args->regs->ip;
+	}
+	return NOTIFY_STOP;
+}
+
+static struct notifier_block step_notifier = { .notifier_call = on_step };
+
+static void jprobe_unwinds_at_each_instruction(struct kunit *test)
+{
+	unsigned long words[1 + WORDS] = {};
+	struct pt_regs regs = { .sp = (unsigned long)words };
+	unsigned long flags;
+
+	if (!KPROBES_TEST_HAS_EXACT_TRACES)
+		kunit_skip(test, "needs exact stack traces");
+
+	memset(&step, 0, sizeof(step));
+	KUNIT_ASSERT_EQ(test, register_die_notifier(&step_notifier), 0);
+	local_irq_save(flags);
+	step.on = true;
+	step_outer(&regs);
+	step.on = false;
+	local_irq_restore(flags);
+	unregister_die_notifier(&step_notifier);
+
+	/* Those of kprobe_jprobe_landing() have a symbol of their own. */
+	KUNIT_EXPECT_GE(test, step.in_call, 20);
+	KUNIT_EXPECT_GE(test, step.in_enter, 2);
+	KUNIT_EXPECT_GE(test, step.in_unwind, 3);
+	KUNIT_EXPECT_EQ_MSG(test, step.lost, 0, "of %d, the last one at %pS", step.traps,
+			    (void *)step.lost_at);
+}
+
+static struct kunit_case jprobe_call_cases[] = {
+	KUNIT_CASE(jprobe_call_passes_arguments),
+	KUNIT_CASE(jprobe_call_restores_registers),
+	KUNIT_CASE(jprobe_call_reads_no_further_than_the_stack),
+	KUNIT_CASE(jprobe_call_skips_landing_pad),
+	KUNIT_CASE(jprobe_enters_by_return),
+#ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
+	KUNIT_CASE(jprobe_resets_call_depth),
+#endif
+#ifdef CONFIG_X86_32
+	KUNIT_CASE(jprobe_handler_returns_structure),
+#endif
+	KUNIT_CASE(jprobe_unwinds_at_each_instruction),
+	{}
+};
+
+static struct kunit_suite jprobe_call_suite = {
+	.name		= "kprobes_x86_jprobe",
+	.test_cases	= jprobe_call_cases,
+};
+kunit_test_suite(jprobe_call_suite);
+
+MODULE_DESCRIPTION("KUnit tests of calls of the handlers of jprobes on x86");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Why a probe is refused. Each reason has one word, one sentence and one error. Only
+ * "ftrace" and "architecture" pass on the error of ftrace or of the backend.
+ *
+ * Included by <linux/kprobes.h>.
+ */
+#ifndef _LINUX_KPROBES_REFUSAL_H
+#define _LINUX_KPROBES_REFUSAL_H
+
+/*
+ * kernel/kprobes/refusal.c says what each of them means. Tools see the words, so reasons
+ * may be added, but not renamed.
+ */
+enum kprobe_refusal {
+	KPROBE_REFUSAL_NONE,
+	/* The request. */
+	KPROBE_REFUSAL_ARGUMENTS,
+	KPROBE_REFUSAL_IN_USE,
+	KPROBE_REFUSAL_NO_SYMBOL,
+	KPROBE_REFUSAL_AMBIGUOUS,
+	KPROBE_REFUSAL_UNSUPPORTED,
+	KPROBE_REFUSAL_FAULT_HANDLER,
+	KPROBE_REFUSAL_TOO_EARLY,
+	KPROBE_REFUSAL_NO_MEMORY,
+	/* Return probes. */
+	KPROBE_REFUSAL_NOT_ENTRY,
+	KPROBE_REFUSAL_NO_RETURN,
+	KPROBE_REFUSAL_DATA_SIZE,
+	/* Jprobes. */
+	KPROBE_REFUSAL_HANDLER,
+	/* The address. */
+	KPROBE_REFUSAL_NOT_TEXT,
+	KPROBE_REFUSAL_MODULE,
+	KPROBE_REFUSAL_MARKED,
+	KPROBE_REFUSAL_LISTED,
+	KPROBE_REFUSAL_ARCH_LISTED,
+	KPROBE_REFUSAL_VARIANT,
+	KPROBE_REFUSAL_JUMP_LABEL,
+	KPROBE_REFUSAL_STATIC_CALL,
+	KPROBE_REFUSAL_BUG,
+	KPROBE_REFUSAL_PREAMBLE,
+	/* ftrace. */
+	KPROBE_REFUSAL_TRACED,
+	KPROBE_REFUSAL_CLAIMED,
+	KPROBE_REFUSAL_CHANGING,
+	KPROBE_REFUSAL_FTRACE,
+	/* The instruction; decided by the architecture. */
+	KPROBE_REFUSAL_BOUNDARY,
+	KPROBE_REFUSAL_UNDECODED,
+	KPROBE_REFUSAL_INVALID,
+	KPROBE_REFUSAL_TRAP,
+	KPROBE_REFUSAL_DEBUGGER,
+	KPROBE_REFUSAL_SLEEP,
+	KPROBE_REFUSAL_SEGMENT,
+	KPROBE_REFUSAL_TABLE,
+	KPROBE_REFUSAL_CONTROL,
+	KPROBE_REFUSAL_GUEST,
+	KPROBE_REFUSAL_FAR,
+	KPROBE_REFUSAL_TRANSACTION,
+	KPROBE_REFUSAL_ENCODING,
+	KPROBE_REFUSAL_HYPERVISOR,
+	KPROBE_REFUSAL_TYPE_CHECK,
+	KPROBE_REFUSAL_PATCHED,
+	KPROBE_REFUSAL_FIXUP,
+	KPROBE_REFUSAL_LIVEPATCH,
+	KPROBE_REFUSAL_REACH,
+	/* The architecture, which gives no reason but an error. */
+	KPROBE_REFUSAL_ARCH,
+	NR_KPROBE_REFUSALS,
+};
+
+/* Sentences without a full stop, one for each reason, for tracing_log_err(). */
+extern const char *kprobe_refusal_texts[];
+
+#endif /* _LINUX_KPROBES_REFUSAL_H */

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Files in debugfs that answer whether something may be probed: "check" for one address,
+ * "available" for the entries of all functions.
+ */
+
+#define pr_fmt(fmt) "kprobes: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/init.h>
+#include <linux/kallsyms.h>
+#include <linux/kstrtox.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/sched/signal.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "check.h"
+#include "debugfs.h"
+#include "names.h"
+
+/*
+ * One address
+ */
+
+#define MAX_QUERY	512
+#define MAX_ANSWER	(KSYM_SYMBOL_LEN + 256)
+
+/**
+ * struct query - the answer to what was written last
+ * @mutex: writers and readers of one open file
+ * @len: bytes of @answer
+ * @answer: "key=value", separated by blanks
+ */
+struct query {
+	struct mutex	mutex;	/* protects the others */
+	size_t		len;
+	char		answer[MAX_ANSWER];
+};
+
+/* "[r ][module:]symbol[+offset]" or "[r ]0xaddress"; the symbol stays in @text. */
+static int query_parse(char *text, struct kretprobe *rp, bool *is_return)
+{
+	unsigned long value;
+	char *plus;
+
+	text = strim(text);
+	*is_return = str_has_prefix(text, "r ");
+	if (*is_return)
+		text = skip_spaces(text + 2);
+	if (!*text || strpbrk(text, " \t\n"))
+		return -EINVAL;
+
+	if (str_has_prefix(text, "0x")) {
+		if (kstrtoul(text, 16, &value))
+			return -EINVAL;
+		rp->kp.addr = (kprobe_opcode_t *)value;
+		return 0;
+	}
+
+	plus = strchr(text, '+');
+	if (plus) {
+		*plus = '\0';
+		if (kstrtouint(plus + 1, 0, &rp->kp.offset))
+			return -EINVAL;
+	}
+	if (!*text)
+		return -EINVAL;
+	rp->kp.symbol_name = text;
+	return 0;
+}
+
+/* What lies far from a symbol differs with the place of the kernel, so it shows that place. */
+static bool shows_addresses(const struct kprobe *p)
+{
+	unsigned long addr, size;
+
+	if (p->addr)
+		return true;
+	if (!p->offset)
+		return false;
+	addr = kallsyms_lookup_name(p->symbol_name);
+	return addr && (!kallsyms_lookup_size_offset(addr, &size, NULL) || p->offset >= size);
+}
+
+#ifdef CONFIG_OPTPROBES
+static const char *jump_name(u8 jump)
+{
+	switch (jump) {
+	case KPROBE_JUMP_LONG:
+		return "jump";
+	case KPROBE_JUMP_SHORT:
+		return "short-jump";
+	}
+
+	return "unknown";
+}
+
+static int answer_jump(struct query *q, const struct kprobe_where *where)
+{
+	struct kprobe_forecast f;
+	int ret;
+
+	ret = kprobe_check_jump(where, &f);
+	if (ret)
+		return ret;
+
+	q->len += scnprintf(q->answer + q->len, sizeof(q->answer) - q->len, " jump=%s",
+			    f.why ? kprobe_noopt_name(f.why) : jump_name(f.jump));
+	if (f.why && f.at)
+		q->len += scnprintf(q->answer + q->len, sizeof(q->answer) - q->len, "+%u", f.at);
+	return 0;
+}
+#else
+static int answer_jump(struct query *q, const struct kprobe_where *where)
+{
+	return 0;
+}
+#endif
+
+static const char *verdict_name(const struct kprobe_verdict *v)
+{
+	if (v->why)
+		return "refused";
+	return v->known ? "accepted" : "unknown";
+}
+
+static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, bool may_see)
+{
+	struct kprobe_verdict v;
+	unsigned long shown;
+	int ret = 0;
+
+	if (is_return)
+		kprobe_check_return(rp, &v);
+	else
+		kprobe_check_probe(&rp->kp, &v);
+
+	shown = may_see ? v.where.addr : 0;
+	q->len = scnprintf(q->answer, sizeof(q->answer),
+			   "address=%px verdict=%s errno=%d reason=%s", (void *)shown,
+			   verdict_name(&v), kprobe_refusal_error(v.why),
+			   kprobe_refusal_name(v.why));
+	if (!v.why && v.known) {
+		q->len += scnprintf(q->answer + q->len, sizeof(q->answer) - q->len, " kind=%s",
+				    v.mode);
+		ret = answer_jump(q, &v.where);
+	}
+	q->len += scnprintf(q->answer + q->len, sizeof(q->answer) - q->len, "\n");
+	return ret;
+}
+
+static int check_open(struct inode *inode, struct file *file)
+{
+	struct query *q = kzalloc(sizeof(*q), GFP_KERNEL);
+
+	if (!q)
+		return -ENOMEM;
+
+	mutex_init(&q->mutex);
+	file->private_data = q;
+	return 0;
+}
+
+/* Called with the mutex of @q held. */
+static int query_write(struct query *q, const char __user *buf, size_t len, bool may_see)
+{
+	struct kretprobe *rp __free(kfree) = NULL;
+	char *text __free(kfree) = NULL;
+	bool is_return;
+	int ret;
+
+	if (!len || len > MAX_QUERY)
+		return -EINVAL;
+	text = memdup_user_nul(buf, len);
+	if (IS_ERR(text))
+		return PTR_ERR(no_free_ptr(text));
+	/* A byte of 0 would hide what follows. */
+	if (strlen(text) != len)
+		return -EINVAL;
+	rp = kzalloc(sizeof(*rp), GFP_KERNEL);
+	if (!rp)
+		return -ENOMEM;
+
+	ret = query_parse(text, rp, &is_return);
+	if (!ret && !may_see && shows_addresses(&rp->kp))
+		ret = -EPERM;
+	return ret ?: query_answer(q, rp, is_return, may_see);
+}
+
+static ssize_t check_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+{
+	struct query *q = file->private_data;
+	int ret;
+
+	if (mutex_lock_killable(&q->mutex))
+		return -EINTR;
+	/* A question that is refused has no answer, nor has the one before it any more. */
+	q->len = 0;
+	ret = query_write(q, buf, len, kallsyms_show_value(file->f_cred));
+	if (ret)
+		q->len = 0;
+	mutex_unlock(&q->mutex);
+
+	/* The answer is read from its start. */
+	*pos = 0;
+	return ret ?: len;
+}
+
+static ssize_t check_read(struct file *file, char __user *buf, size_t len, loff_t *pos)
+{
+	struct query *q = file->private_data;
+	ssize_t ret;
+
+	if (mutex_lock_killable(&q->mutex))
+		return -EINTR;
+	ret = simple_read_from_buffer(buf, len, pos, q->answer, q->len);
+	mutex_unlock(&q->mutex);
+	return ret;
+}
+
+static int check_release(struct inode *inode, struct file *file)
+{
+	kfree(file->private_data);
+	return 0;
+}
+
+static const struct file_operations check_fops = {
+	.open		= check_open,
+	.write		= check_write,
+	.read		= check_read,
+	.llseek		= default_llseek,
+	.release	= check_release,
+};
+
+/*
+ * All functions
+ */
+
+/* Addresses of functions at the time when the file was opened, in ascending order. */
+struct catalogue {
+	unsigned int	nr, max;
+	unsigned long	*addr;
+};
+
+static int catalogue_add(void *data, const char *name, unsigned long addr)
+{
+	struct catalogue *c = data;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (!kernel_text_address(addr))
+		return 0;
+	if (c->nr < c->max)
+		c->addr[c->nr] = addr;
+	c->nr++;
+	return 0;
+}
+
+static int catalogue_visit(struct catalogue *c)
+{
+	c->nr = 0;
+	return kallsyms_on_each_symbol(catalogue_add, c) ?:
+	       kprobe_for_each_module_symbol(NULL, catalogue_add, c);
+}
+
+static int addr_cmp(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Modules may come in between, so there is room for some more; those of later ones are not seen. */
+static int catalogue_fill(struct catalogue *c)
+{
+	unsigned int i, n = 0;
+	int ret;
+
+	ret = catalogue_visit(c);
+	if (ret)
+		return ret;
+
+	c->max = c->nr + c->nr / 8;
+	c->addr = kvmalloc_array(c->max, sizeof(*c->addr), GFP_KERNEL);
+	if (!c->addr)
+		return -ENOMEM;
+
+	ret = catalogue_visit(c);
+	if (ret)
+		return ret;
+	c->nr = min(c->nr, c->max);
+	sort(c->addr, c->nr, sizeof(*c->addr), addr_cmp, NULL);
+	for (i = 0; i < c->nr; i++) {
+		if (!n || c->addr[i] != c->addr[n - 1])
+			c->addr[n++] = c->addr[i];
+	}
+	c->nr = n;
+	return 0;
+}
+
+static void *available_start(struct seq_file *m, loff_t *pos)
+{
+	struct catalogue *c = m->private;
+
+	return *pos < c->nr ? &c->addr[*pos] : NULL;
+}
+
+static void *available_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return available_start(m, pos);
+}
+
+static void available_stop(struct seq_file *m, void *v)
+{
+}
+
+static int available_show(struct seq_file *m, void *v)
+{
+	struct kprobe p = { .addr = *(kprobe_opcode_t **)v };
+	unsigned long size, into;
+	struct kprobe_verdict verdict;
+	char name[KSYM_NAME_LEN];
+	const char *sym;
+	char *modname;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+
+	scoped_guard(preempt) {
+		sym = kallsyms_lookup(*(unsigned long *)v, &size, &into, &modname, name);
+		/* Its module is gone. */
+		if (!sym || into)
+			return SEQ_SKIP;
+		seq_puts(m, sym);
+		if (modname)
+			seq_printf(m, " [%s]", modname);
+	}
+
+	kprobe_check_probe(&p, &verdict);
+	if (verdict.why)
+		seq_printf(m, " - %s\n", kprobe_refusal_name(verdict.why));
+	else
+		seq_printf(m, " %s\n", verdict.known ? verdict.mode : "unknown");
+	return 0;
+}
+
+static const struct seq_operations available_sops = {
+	.start	= available_start,
+	.next	= available_next,
+	.stop	= available_stop,
+	.show	= available_show,
+};
+
+static int available_open(struct inode *inode, struct file *file)
+{
+	struct catalogue *c = __seq_open_private(file, &available_sops, sizeof(*c));
+	int ret;
+
+	if (!c)
+		return -ENOMEM;
+
+	ret = catalogue_fill(c);
+	if (!ret)
+		return 0;
+	kvfree(c->addr);
+	seq_release_private(inode, file);
+	return ret;
+}
+
+static int available_release(struct inode *inode, struct file *file)
+{
+	struct catalogue *c = ((struct seq_file *)file->private_data)->private;
+
+	kvfree(c->addr);
+	return seq_release_private(inode, file);
+}
+
+static const struct file_operations available_fops = {
+	.open		= available_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= available_release,
+};
+
+/**
+ * kprobe_debugfs_check_init() - make the files
+ * @dir: the directory of kprobes
+ *
+ * Context: boot.
+ */
+void __init kprobe_debugfs_check_init(struct dentry *dir)
+{
+	debugfs_create_file("check", 0600, dir, NULL, &check_fops);
+	debugfs_create_file("available", 0400, dir, NULL, &available_fops);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KERNEL_KPROBES_JPROBE_H
+#define _KERNEL_KPROBES_JPROBE_H
+
+#include "internal.h"
+
+/* Documented in hit_jprobe.c. */
+int jprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
+bool jprobe_may_return(void);
+
+static inline bool is_jprobe(const struct kprobe *p)
+{
+	return IS_ENABLED(CONFIG_JPROBES) && p->pre_handler == jprobe_pre_handler;
+}
+
+#endif /* _KERNEL_KPROBES_JPROBE_H */

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of the reasons of refusals, and of kprobe_check(): it has to say what
+ * registration does.
+ */
+
+#include <kunit/test.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+#include "../check.h"
+#include "../names.h"
+#include "../origin.h"
+#include "../refusal.h"
+#include "helpers.h"
+
+int kp_check_target(int v);
+
+/* With calls, branches and a warning, so that there is something to refuse. */
+noinline __noclone int kp_check_target(int v)
+{
+	KP_PADDING;
+	if (WARN_ON_ONCE(v == -1))
+		return 0;
+	while (v > 100)
+		v -= snprintf(NULL, 0, "%d", v);
+	return v + 1;
+}
+
+static int nothing(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void check_each_reason_is_described(struct kunit *test)
+{
+	enum kprobe_refusal i, k;
+
+	for (i = 0; i < NR_KPROBE_REFUSALS; i++) {
+		KUNIT_ASSERT_NOT_NULL_MSG(test, kprobe_refusal_name(i), "%d", i);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, kprobe_refusal_texts[i], "%d", i);
+		if (i)
+			KUNIT_EXPECT_LT_MSG(test, kprobe_refusal_error(i), 0, "%s",
+					    kprobe_refusal_name(i));
+		/* Tools split lines at blanks. */
+		KUNIT_EXPECT_NULL(test, strpbrk(kprobe_refusal_name(i), " \t="));
+		for (k = 0; k < i; k++) {
+			KUNIT_EXPECT_STRNEQ(test, kprobe_refusal_name(i),
+					    kprobe_refusal_name(k));
+			KUNIT_EXPECT_STRNEQ(test, kprobe_refusal_texts[i],
+					    kprobe_refusal_texts[k]);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, kprobe_refusal_error(KPROBE_REFUSAL_NONE), 0);
+}
+
+/* Returns the error of a registration, whose probe is gone again. */
+static int try(const struct kprobe *like, enum kprobe_refusal *why)
+{
+	struct kprobe p = *like;
+	int ret = register_kprobe_why(&p, why);
+
+	if (!ret)
+		unregister_kprobe(&p);
+	return ret;
+}
+
+static void expect_same(struct kunit *test, const struct kprobe *like)
+{
+	struct kprobe p = *like;
+	struct kprobe_verdict v;
+	enum kprobe_refusal why;
+	int ret, said;
+
+	said = kprobe_check(&p);
+	KUNIT_EXPECT_MEMEQ(test, &p, like, sizeof(p));
+	kprobe_check_probe(&p, &v);
+	ret = try(like, &why);
+	/* The architecture gives neither a reason nor an answer before. */
+	if (said == -ENODATA) {
+		KUNIT_EXPECT_FALSE(test, v.known);
+		return;
+	}
+	KUNIT_EXPECT_EQ_MSG(test, said, ret, "%s %pS+%x: %s, %s", like->symbol_name,
+			    like->addr, like->offset, kprobe_refusal_name(v.why),
+			    kprobe_refusal_name(why));
+	KUNIT_EXPECT_STREQ(test, kprobe_refusal_name(v.why), kprobe_refusal_name(why));
+}
+
+static void check_each_byte_of_a_function(struct kunit *test)
+{
+	unsigned long start = (unsigned long)dereference_symbol_descriptor(kp_check_target);
+	struct kprobe p = { .pre_handler = nothing };
+	unsigned long size, into, i;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
+	KUNIT_ASSERT_EQ(test, into, 0);
+	for (i = 0; i < size; i++) {
+		p.addr = (void *)(start + i);
+		expect_same(test, &p);
+	}
+}
+
+static int some_data;
+
+static void check_arguments(struct kunit *test)
+{
+	const struct kprobe probes[] = {
+		{ },
+		{ .symbol_name = "kp_check_target", .addr = (void *)kp_check_target },
+		{ .symbol_name = "kp_check_target" },
+		{ .symbol_name = "kp_check_target", .offset = 1 },
+		{ .symbol_name = "kp_check_no_such_function" },
+		{ .symbol_name = "no_module:kp_check_target" },
+		{ .symbol_name = "kprobe_busy_begin" },
+		{ .addr = (void *)&some_data },
+		{ .addr = (void *)PAGE_SIZE },
+		{ .addr = (void *)~0ul },
+		{ .symbol_name = "kp_check_target",
+		  .flags = KPROBE_FLAG_DISABLED },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		expect_same(test, &probes[i]);
+	KUNIT_EXPECT_EQ(test, kprobe_check(NULL), -EINVAL);
+}
+
+static void check_of_a_registered_probe(struct kunit *test)
+{
+	struct kprobe p = { .symbol_name = "kp_check_target", .pre_handler = nothing };
+	struct kprobe_verdict v;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	/* Both the symbol and the address are set now. */
+	KUNIT_EXPECT_EQ(test, kprobe_check(&p), -EINVAL);
+	p.symbol_name = NULL;
+	kprobe_check_probe(&p, &v);
+	KUNIT_EXPECT_EQ(test, v.why, KPROBE_REFUSAL_IN_USE);
+	KUNIT_EXPECT_EQ(test, kprobe_check(&p), -EINVAL);
+	unregister_kprobe(&p);
+}
+
+static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* What is said of an address is about a probe that is alone there. */
+static void check_beside_a_post_handler(struct kunit *test)
+{
+	struct kprobe asked = { .symbol_name = "kp_check_target" }, p;
+	struct kprobe_verdict before, after;
+
+	/* The first address where there would be a breakpoint. */
+	do {
+		asked.offset++;
+		kprobe_check_probe(&asked, &before);
+		KUNIT_ASSERT_LT(test, asked.offset, 64);
+	} while (before.why || before.where.kind != KPROBE_SITE_BREAKPOINT);
+	if (!before.known)
+		kunit_skip(test, "needs an architecture that can tell");
+	p = asked;
+	p.post_handler = nothing_after;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	kprobe_check_probe(&asked, &after);
+	unregister_kprobe(&p);
+	KUNIT_EXPECT_STREQ(test, before.mode, after.mode);
+}
+
+#ifdef CONFIG_KRETPROBES
+static int nothing_ret(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void check_returns(struct kunit *test)
+{
+	const struct kretprobe returns[] = {
+		{ .kp.symbol_name = "kp_check_target" },
+		{ .kp.symbol_name = "kp_check_target", .kp.offset = 32 },
+		{ .kp.symbol_name = "kp_check_target",
+		  .data_size = KRETPROBE_MAX_DATA_SIZE + 1 },
+		{ .kp.symbol_name = "kp_check_no_such_function" },
+		{ .kp.symbol_name = "kprobe_busy_begin" },
+	};
+	struct kretprobe checked, registered;
+	unsigned int i;
+	int said, ret;
+
+	for (i = 0; i < ARRAY_SIZE(returns); i++) {
+		checked = returns[i];
+		checked.handler = nothing_ret;
+		registered = checked;
+		said = kretprobe_check(&checked);
+		KUNIT_EXPECT_MEMEQ(test, &checked, &registered, sizeof(checked));
+		ret = register_kretprobe(&registered);
+		if (!ret)
+			unregister_kretprobe(&registered);
+		if (said != -ENODATA)
+			KUNIT_EXPECT_EQ_MSG(test, said, ret, "%u", i);
+	}
+}
+#else
+static void check_returns(struct kunit *test)
+{
+	kunit_skip(test, "needs KRETPROBES");
+}
+#endif
+
+/* helpers.c has another function of this name. */
+static noinline __noclone __used int kp_twin(int v)
+{
+	KP_PADDING;
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 1;
+}
+
+struct twins {
+	unsigned int	nr, stop_after;
+	unsigned long	addr[4];
+};
+
+static int note_twin(unsigned long addr, void *data)
+{
+	struct twins *t = data;
+
+	if (t->nr < ARRAY_SIZE(t->addr))
+		t->addr[t->nr] = addr;
+	return ++t->nr == t->stop_after ? 7 : 0;
+}
+
+static void check_symbols_of_one_name(struct kunit *test)
+{
+	unsigned long here = (unsigned long)dereference_symbol_descriptor(kp_twin);
+	char name[MODULE_NAME_LEN + 16];
+	struct twins t = { };
+
+	KUNIT_EXPECT_EQ(test, kprobe_for_each_symbol("kp_twin", note_twin, &t), 0);
+	KUNIT_ASSERT_EQ(test, t.nr, 2);
+	KUNIT_EXPECT_NE(test, t.addr[0], t.addr[1]);
+	KUNIT_EXPECT_TRUE(test, t.addr[0] == here || t.addr[1] == here);
+
+	t = (struct twins){ .stop_after = 1 };
+	KUNIT_EXPECT_EQ(test, kprobe_for_each_symbol("kp_twin", note_twin, &t), 7);
+	KUNIT_EXPECT_EQ(test, t.nr, 1);
+
+	t = (struct twins){ };
+	KUNIT_EXPECT_EQ(test, kprobe_for_each_symbol("kp_check_target", note_twin, &t), 0);
+	KUNIT_EXPECT_EQ(test, t.nr, 1);
+	KUNIT_EXPECT_EQ(test, kprobe_for_each_symbol("kp_no_such_twin", note_twin, &t), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_for_each_symbol("no_module:kp_twin", note_twin, &t), 0);
+	memset(name, 'm', sizeof(name));
+	strscpy(name + MODULE_NAME_LEN, ":kp_twin", sizeof(name) - MODULE_NAME_LEN);
+	KUNIT_EXPECT_EQ(test, kprobe_for_each_symbol(name, note_twin, &t), 0);
+	KUNIT_EXPECT_EQ(test, t.nr, 1);
+}
+
+static void check_unique_names(struct kunit *test)
+{
+	struct kprobe p = { .symbol_name = "kp_twin", .flags = KPROBE_FLAG_UNIQUE };
+	enum kprobe_refusal why;
+
+	KUNIT_EXPECT_EQ(test, kprobe_check(&p), -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, register_kprobe_why(&p, &why), -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, why, KPROBE_REFUSAL_AMBIGUOUS);
+	KUNIT_EXPECT_EQ(test, p.flags, KPROBE_FLAG_UNIQUE);
+	KUNIT_EXPECT_PTR_EQ(test, p.addr, NULL);
+
+	/* By default the first one is probed. */
+	p.flags = 0;
+	KUNIT_EXPECT_NE(test, kprobe_check(&p), -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	unregister_kprobe(&p);
+
+	p = (struct kprobe){
+		.symbol_name	= "kp_check_target",
+		.flags		= KPROBE_FLAG_UNIQUE | KPROBE_FLAG_DISABLED,
+	};
+	KUNIT_EXPECT_NE(test, kprobe_check(&p), -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	KUNIT_EXPECT_EQ(test, p.flags & (KPROBE_FLAG_UNIQUE | KPROBE_FLAG_DISABLED),
+			KPROBE_FLAG_DISABLED);
+	unregister_kprobe(&p);
+
+	/* An address is always unique. */
+	p = (struct kprobe){ .addr = (void *)kp_twin, .flags = KPROBE_FLAG_UNIQUE };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	unregister_kprobe(&p);
+}
+
+/* The probes of a call share a record of the caller, which goes with the last of them. */
+static void check_who_has_registered(struct kunit *test)
+{
+	struct kprobe a = { .symbol_name = "kp_check_target" }, b = a;
+	struct kprobe c = a, refused = { .symbol_name = "kp_no_such_function" };
+	struct kprobe *both[] = { &a, &b }, *bad[] = { &c, &refused };
+	struct kprobe_origin *origin;
+
+	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
+	origin = a.origin;
+	KUNIT_EXPECT_PTR_EQ(test, b.origin, origin);
+	KUNIT_EXPECT_EQ(test, origin->users, 2);
+	KUNIT_EXPECT_PTR_EQ(test, origin->pid, task_tgid(current));
+	KUNIT_EXPECT_STREQ(test, origin->comm, current->comm);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&c), 0);
+	KUNIT_EXPECT_PTR_NE(test, c.origin, origin);
+	unregister_kprobe(&c);
+	KUNIT_EXPECT_PTR_EQ(test, c.origin, NULL);
+	c = (struct kprobe){ .symbol_name = "kp_check_target" };
+	KUNIT_EXPECT_NE(test, register_kprobes(bad, 2), 0);
+	KUNIT_EXPECT_PTR_EQ(test, c.origin, NULL);
+
+	unregister_kprobe(&a);
+	KUNIT_EXPECT_PTR_EQ(test, a.origin, NULL);
+	KUNIT_EXPECT_EQ(test, origin->users, 1);
+	KUNIT_EXPECT_PTR_EQ(test, b.origin, origin);
+	unregister_kprobe(&b);
+}
+
+static struct kunit_case check_cases[] = {
+	KUNIT_CASE(check_each_reason_is_described),
+	KUNIT_CASE(check_each_byte_of_a_function),
+	KUNIT_CASE(check_arguments),
+	KUNIT_CASE(check_of_a_registered_probe),
+	KUNIT_CASE(check_beside_a_post_handler),
+	KUNIT_CASE(check_returns),
+	KUNIT_CASE(check_symbols_of_one_name),
+	KUNIT_CASE(check_unique_names),
+	KUNIT_CASE(check_who_has_registered),
+	{}
+};
+
+static struct kunit_suite check_suite = {
+	.name		= "kprobes_check",
+	.test_cases	= check_cases,
+};
+kunit_test_suite(check_suite);
+
+MODULE_DESCRIPTION("KUnit tests of what would become of a probe");
+MODULE_LICENSE("GPL");

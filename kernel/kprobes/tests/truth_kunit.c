@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The measure of truth: what is foreseen for an address is compared with what happens
+ * when there is a probe. A boot samples the text of the kernel; scripts/prove/truth covers
+ * each byte of it, and of a module.
+ */
+
+#include <kunit/test.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <asm/sections.h>
+
+#include "../check.h"
+#include "../names.h"
+#include "../optimizer.h"
+#include "../site.h"
+#include "helpers.h"
+
+/* So far apart, no jump and no hop of one probe is in the way of another. */
+#define DISTANCE	300
+#define MAX_COMPLAINTS	20
+
+/* The part of the addresses that are tried: pass FIRST of each PASSES. */
+static unsigned int first, passes = DISTANCE;
+module_param(first, uint, 0600);
+module_param(passes, uint, 0600);
+
+/* Only this many bytes at the start of the text, or 0. */
+static unsigned long bytes = 1 << 20;
+module_param(bytes, ulong, 0600);
+
+/* The module whose text is tried instead, or an empty string. */
+static char of_module[MODULE_NAME_LEN];
+module_param_string(module, of_module, sizeof(of_module), 0600);
+
+static noinline __noclone notrace u32 truth_target(u32 v)
+{
+	KP_PADDING;
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 1;
+}
+
+struct trial {
+	struct kprobe		p;
+	struct kprobe_verdict	v;
+	struct kprobe_forecast	f;
+};
+
+struct truth {
+	struct kunit		*test;
+	struct trial		*trial;
+	struct kprobe		**kps;
+	unsigned int		nr, accepted, refused, jumps, wrong;
+};
+
+static int nothing(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void __printf(2, 3) complain(struct truth *t, const char *fmt, ...)
+{
+	struct va_format vaf;
+	va_list args;
+
+	if (t->wrong++ >= MAX_COMPLAINTS)
+		return;
+
+	va_start(args, fmt);
+	vaf.fmt = fmt;
+	vaf.va = &args;
+	KUNIT_FAIL(t->test, "%pV", &vaf);
+	va_end(args);
+}
+
+/* An address that is not accepted must be refused for the same reason. */
+static void expect_refusal(struct truth *t, struct trial *r)
+{
+	enum kprobe_refusal why;
+	int ret = register_kprobe_why(&r->p, &why);
+
+	t->refused++;
+	if (!ret)
+		unregister_kprobe(&r->p);
+	if (why != r->v.why)
+		complain(t, "%pS: %s was said, and %s happened (%d)", r->p.addr,
+			 kprobe_refusal_name(r->v.why), kprobe_refusal_name(why), ret);
+}
+
+static const char *forecast_name(const struct kprobe_forecast *f)
+{
+	return f->why ? kprobe_noopt_name(f->why) : f->jump == KPROBE_JUMP_SHORT ?
+	       "short-jump" : "jump";
+}
+
+static void compare_site(struct truth *t, const struct trial *r)
+{
+	struct kprobe_site *site;
+	struct kprobe_forecast f;
+	const char *mode;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = kprobe_site_at((unsigned long)r->p.addr);
+	mode = site->kind == KPROBE_SITE_FTRACE ? "ftrace" : arch_kprobe_mode(&site->head.kp);
+	if (strcmp(mode, r->v.mode))
+		complain(t, "%pS: %s, not %s", r->p.addr, mode, r->v.mode);
+
+	f = (struct kprobe_forecast){ .why = site->opt_why, .at = site->head.op.why_at };
+	if (kprobe_opt_is_live(site)) {
+		f = (struct kprobe_forecast){ };
+		kprobe_opt_forecast(site, &f);
+		t->jumps++;
+	}
+	if (f.why != r->f.why || (!f.why && f.jump != r->f.jump))
+		complain(t, "%pS: %s, not %s", r->p.addr, forecast_name(&f),
+			 forecast_name(&r->f));
+}
+
+/* One probe in DISTANCE bytes, all at the same time. */
+static int try_pass(struct truth *t, unsigned long start, unsigned long end,
+		    unsigned int offset)
+{
+	unsigned long addr;
+	unsigned int i, n = 0;
+	int ret;
+
+	t->nr = 0;
+	for (addr = start + offset; addr < end; addr += DISTANCE) {
+		struct trial *r = &t->trial[t->nr++];
+
+		*r = (struct trial){ .p = { .addr = (void *)addr, .pre_handler = nothing } };
+		kprobe_check_probe(&r->p, &r->v);
+		/* Probes beside a landing pad may mean the same address. */
+		if (!r->v.why && r->v.where.addr != addr)
+			t->nr--;
+		else if (!r->v.why && kprobe_check_jump(&r->v.where, &r->f))
+			complain(t, "%pS: no forecast", (void *)addr);
+		cond_resched();
+	}
+
+	for (i = 0; i < t->nr; i++) {
+		if (t->trial[i].v.why)
+			expect_refusal(t, &t->trial[i]);
+		else
+			t->kps[n++] = &t->trial[i].p;
+		cond_resched();
+	}
+	if (!n)
+		return 0;
+
+	ret = register_kprobes(t->kps, n);
+	if (ret) {
+		complain(t, "of %u accepted addresses after %pS one is refused: %d", n,
+			 (void *)start + offset, ret);
+		return 0;
+	}
+	wait_for_kprobe_optimizer();
+	for (i = 0; i < t->nr; i++) {
+		if (!t->trial[i].v.why)
+			compare_site(t, &t->trial[i]);
+	}
+	t->accepted += n;
+	unregister_kprobes(t->kps, n);
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+#ifdef CONFIG_MODULES
+static bool find_module_text(unsigned long *start, unsigned long *end)
+{
+	struct module *mod;
+
+	guard(preempt)();
+
+	mod = find_module(of_module);
+	if (!mod)
+		return false;
+	*start = (unsigned long)mod->mem[MOD_TEXT].base;
+	*end = *start + mod->mem[MOD_TEXT].size;
+	return true;
+}
+#else
+static bool find_module_text(unsigned long *start, unsigned long *end)
+{
+	return false;
+}
+#endif
+
+static bool find_text(unsigned long *start, unsigned long *end)
+{
+	if (of_module[0])
+		return find_module_text(start, end);
+
+	*start = (unsigned long)_stext;
+	*end = (unsigned long)_etext;
+	return true;
+}
+
+/* It would have to say of everything that the architecture accepts that it does not know. */
+static bool backend_can_tell(void)
+{
+	struct kprobe p = { .addr = (void *)truth_target };
+
+	return kprobe_check(&p) != -ENODATA;
+}
+
+static void truth_is_foreseen(struct kunit *test)
+{
+	struct truth t = { .test = test };
+	unsigned long start, end;
+	unsigned int offset, max;
+
+	if (!backend_can_tell())
+		kunit_skip(test, "needs a backend that can be asked in advance");
+	KUNIT_ASSERT_TRUE(test, find_text(&start, &end));
+	if (bytes)
+		end = min(end, start + bytes);
+	max = DIV_ROUND_UP(end - start, DISTANCE);
+	t.trial = kvcalloc(max, sizeof(*t.trial), GFP_KERNEL);
+	t.kps = kvcalloc(max, sizeof(*t.kps), GFP_KERNEL);
+	KUNIT_EXPECT_TRUE(test, t.trial && t.kps);
+	for (offset = first; t.trial && t.kps && offset < DISTANCE; offset += passes) {
+		if (try_pass(&t, start, end, offset))
+			break;
+	}
+	kvfree(t.trial);
+	kvfree(t.kps);
+	kunit_info(test, "%u accepted, of these %u with a jump; %u refused; %u differences\n",
+		   t.accepted, t.jumps, t.refused, t.wrong);
+	KUNIT_EXPECT_GT(test, t.accepted, 0);
+	KUNIT_EXPECT_GT(test, t.refused, 0);
+	KUNIT_EXPECT_EQ(test, t.wrong, 0);
+}
+
+static struct kunit_case truth_cases[] = {
+	KUNIT_CASE_SLOW(truth_is_foreseen),
+	{}
+};
+
+static struct kunit_suite truth_suite = {
+	.name		= "kprobes_truth",
+	.test_cases	= truth_cases,
+};
+kunit_test_suite(truth_suite);
+
+MODULE_DESCRIPTION("KUnit test of what is foreseen for probes all over the kernel");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The files that answer whether something may be probed.
+# needs: CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBES_ON_FTRACE
+. /guest/lib.sh
+
+CHECK=$KPROBES/check
+KPTR=/proc/sys/kernel/kptr_restrict
+LOG=$TRACING/error_log
+
+# One open file: what is written to it determines what is read from it.
+ask() { exec 7<>$CHECK; echo "$1" >&7 && cat <&7; exec 7<&-; }
+field() { ask "$1" | tr ' ' '\n' | sed -n "s/^$2=//p"; }
+says() { [ "$(field "$1" "$2")" = "$3" ]; }
+junk() { ! echo "$1" >$CHECK; }
+long() { ! head -c "$1" /dev/zero | tr '\0' a >$CHECK; }
+mode_is() { [ "$(stat -c %a "$KPROBES/$2")" = "$1" ]; }
+
+check "only root asks" mode_is 600 check
+check "only root reads the catalogue" mode_is 400 available
+
+check "nothing is read before a question" sh -c "! grep -q . $CHECK"
+check "a function is accepted" says vfs_statx verdict accepted
+check "it has no error" says vfs_statx errno 0
+check "nor a reason" says vfs_statx reason -
+check "ftrace calls it" says vfs_statx kind ftrace
+check "so there is no jump" says vfs_statx jump ftrace
+check "a return is accepted" says "r vfs_statx" verdict accepted
+check "but not in the middle" says "r vfs_statx+0x20" verdict refused
+check "because that is no entry" says "r vfs_statx+0x20" reason not-entry
+check "an unknown function is refused" says no_such_function verdict refused
+check "as an unknown symbol" says no_such_function reason no-symbol
+check "with its error" says no_such_function errno -2
+check "a marked one is refused" says kprobe_busy_begin reason marked
+check "an unknown module is one, too" says nomod:vfs_statx reason no-symbol
+
+for what in "" " " "a b" "+4" "vfs_statx+" "vfs_statx+x" 0x "0xzz" "vfs_statx+-1"; do
+	check "'$what' is no question" junk "$what"
+done
+check "nor are 513 bytes" long 513
+check "nor is a page" long 5000
+check "512 bytes are" sh -c "head -c 512 /dev/zero | tr '\0' a >$CHECK"
+
+addr=$(grep ' t vfs_statx$' /proc/kallsyms | cut -d' ' -f1)
+before=$(cat $KPTR)
+echo 0 >$KPTR
+check "an address is accepted" says "0x$addr" verdict accepted
+check "a user's is refused" says 0x1000 reason no-symbol
+echo 2 >$KPTR
+check "not by one who may see none" junk "0x$addr"
+check "nor what is far from a symbol" junk vfs_statx+0x100000
+check "but what is in it" says vfs_statx+9 verdict accepted
+check "who is shown none" says vfs_statx address 0000000000000000
+echo "$before" >$KPTR
+
+# What is found by trying is what was said before.
+agrees() {
+	said=$(field "$1" errno)
+	if echo "p:tried $1" >$TRACING/kprobe_events; then
+		echo >$TRACING/kprobe_events
+		[ "$said" = 0 ]
+	else
+		[ "$said" != 0 ]
+	fi
+}
+for what in vfs_statx vfs_statx+1 vfs_statx+4 vfs_statx+9 vfs_statx+10 vfs_statx+11 \
+	    kprobe_busy_begin exc_int3 no_such_function; do
+	check "$what: said and done" agrees "$what"
+done
+
+# error_log says why.
+logged() { ! echo "p:tried $1" >$TRACING/kprobe_events && tail -n3 $LOG | grep -q "$2"; }
+echo >$LOG
+# A marked function that is traced; others are refused by the tracer.
+marked=$(sed -n 's/ - marked$//p' $KPROBES/available | grep -Fx -m1 -f - $TRACING/available_filter_functions)
+check "error_log knows marked functions" logged "$marked" "marked as one that"
+check "error_log knows middles" logged vfs_statx+2 "middle of an instruction"
+
+entries() { grep -c . $KPROBES/available; }
+check "the catalogue has all functions" test "$(entries)" -gt 10000
+check "each once" sh -c "! cut -d' ' -f1,2 $KPROBES/available | grep '\[' | sort | uniq -d | grep -q ."
+check "with their kind" grep -q '^vfs_statx ftrace$' $KPROBES/available
+check "or the reason of their refusal" grep -q '^kprobe_busy_begin - marked$' $KPROBES/available
+if modprobe kprobe_test_target; then
+	check "those of modules, too" \
+		grep -q '^kprobe_test_no_trace \[kprobe_test_target\] ' $KPROBES/available
+	check "which can be asked about" says kprobe_test_no_trace verdict accepted
+	# While modules come and go.
+	(for i in 1 2 3 4 5; do rmmod kprobe_test_target; modprobe kprobe_test_target; done) &
+	for i in 1 2 3; do cat $KPROBES/available >/dev/null & done
+	wait
+	check "they may go meanwhile" test "$(entries)" -gt 10000
+	rmmod kprobe_test_target
+	check "and are gone" sh -c "! grep -q '\[kprobe_test_target\]' $KPROBES/available"
+fi
+
+# Whose probe is that?
+PROBES=$KPROBES/probes
+KSYM=vfs_statx
+probe_of() { grep " $KSYM+0x[0-9a-f]*/" $PROBES; }
+shown() { probe_of | grep -q "$1"; }
+check "only root reads whose probes there are" mode_is 400 probes
+echo "p:whose/entry $KSYM" >$TRACING/kprobe_events
+echo "r:whose/ret $KSYM" >>$TRACING/kprobe_events
+check "an event and a return event are shown" [ "$(probe_of | wc -l)" = 2 ]
+check "disabled at first" [ "$(probe_of | grep -c ' state=disabled ')" = 2 ]
+echo 1 >$TRACING/events/whose/enable
+check "the kprobe with its handler" shown " k $KSYM.* handler=kprobe_dispatcher module=- "
+check "the return probe with its own" shown " r $KSYM.* handler=kretprobe_dispatcher module=- "
+check "their state" shown ' state=enabled nmissed=0 '
+check "and this shell" [ "$(probe_of | grep -c " pid=$$ comm=$(cat /proc/$$/comm)$")" = 2 ]
+echo 0 >$TRACING/events/whose/entry/enable
+check "only one of them is disabled again" shown " k $KSYM.* state=disabled "
+check "and not the other" shown " r $KSYM.* state=enabled "
+echo 0 >$TRACING/events/whose/enable
+echo >$TRACING/kprobe_events
+# A process may give itself any name. The driver registers for the writer.
+DRIVER=/sys/module/kprobe_test_driver/parameters
+modprobe kprobe_test_driver
+named() { sh -c "printf 'x y\\n\\\\' >/proc/self/comm; echo $KSYM >$DRIVER/register"; }
+check "a process with a strange name" named
+check "does not break the line" [ "$(probe_of | sed 's/.* comm=//')" = 'x\040y\n\\' ]
+check "the module of its handler is shown" shown 'module=kprobe_test_driver '
+check "it has ended" shown ' pid=0 comm='
+echo 1 >$DRIVER/unregister
+rmmod kprobe_test_driver
+check "nothing is registered" no_probes
