@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Every target runs one script, which documents itself; scripts/README lists them.
-# Build products are kept outside this directory (see README.md).
+# Every target runs one script, which documents itself; scripts/README.md lists them.
+# Build products are kept outside this directory (see scripts/README.md).
 
 # Targets that are scripts of the same name, by folder.
-test := selftests shell stress pitfalls test-arches test-debug test-matrix
-measure := bench sweep coverage coherence gcov
-prove := check adversary litmus model defects decode-check
+test := selftests shell stress examples systemtap pitfalls test-arches test-debug test-matrix
+measure := bench sweep coverage pictures coherence gcov
+prove := check adversary litmus model truth defects decode-check
 
 help:
 	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work'
@@ -13,11 +13,14 @@ help:
 	@echo '                  (ARCH=x86_64 and SUITE=kprobes_test narrow it, V=1 shows all)'
 	@echo 'make selftests    only the base'"'"'s own selftests of kprobe events'
 	@echo 'make shell        a shell in the booted x86_64 kernel'
+	@echo 'make examples     build and run the examples of the manual'
+	@echo 'make systemtap    a script of SystemTap on our kernel'
 	@echo 'make series       patches for git am (DIR=where; VERIFY=1 applies, BUILD=1 builds each)'
 	@echo 'make check        checkpatch, sparse, W=1, kernel-doc on our files'
 	@echo 'make bench        what a probe costs, base and ours side by side (ARCH=arm64: hits)'
 	@echo 'make sweep        probes on every 20th instruction of the kernel, under load (EVERY=, SEED=)'
 	@echo 'make coverage     how many probes are optimized, and why others are not (SAMPLE=, ALL=1)'
+	@echo 'make pictures     draw what bench and coverage have recorded (RECORD=1 make bench records)'
 	@echo 'make adversary    optimized probes in thousands of random functions (SEEDS=, FUNCTIONS=)'
 	@echo 'make stress       ten minutes of everything at once (MINUTES=, KERNEL=x86_64-lockdep)'
 	@echo 'make coherence    does QEMU execute code that another CPU has rewritten, or stale code?'
@@ -25,6 +28,7 @@ help:
 	@echo 'make gcov         which lines and branches of ours the tests execute (SUITE=, LIST=1, KEEP=1)'
 	@echo 'make decode-check compare instruction lengths of the x86 decoder with objdump'
 	@echo 'make model        random sequences of calls against a model of what they do (OPS=, SEED=, THREADS=)'
+	@echo 'make truth       what is said about each address, against what happens (PASSES=, KERNEL=)'
 	@echo 'make litmus       judge the litmus tests of lockless lookups'
 	@echo 'make defects      known defects of the base, shown in the base and absent in ours'
 	@echo 'make pitfalls     which test covers which known hard case'

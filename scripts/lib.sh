@@ -29,36 +29,98 @@ die() {
 }
 
 # cause LOG - the line of LOG that most likely names the cause. The lines of make
-# itself only say that something failed.
+# itself only say that something failed, or what is built.
 cause() {
 	local line words
 	words='[Ee]rror|ERROR|fatal|FAILED|undefined reference|No space left|No such file'
-	line=$(grep -v -E '^(make(\[[0-9]+\])?:|[[:space:]]*$)' "$1" |
+	line=$(grep -v -E '^(make(\[[0-9]+\])?:|  [A-Z]+ |[[:space:]]*$)' "$1" |
 		grep -m1 -E "(^|[^_[:alnum:]])($words)") ||
 	line=$(grep -m1 -E '^make.*(No rule to make|No such file)' "$1") ||
 	line=$(grep -v '^[[:space:]]*$' "$1" | tail -n 1) || true
 	printf '%s' "${line:-no output}" | cut -c1-200
 }
 
-# step TEXT CMD... - print TEXT, run CMD with its output in a log, and print how many
-# seconds it took or, on the same line, what went wrong. Lines "note: ..." of the
-# output are shown. CMD may be a function; it stops at its first error.
+# Is the output a terminal, on which a line can be overwritten?
+terminal() { [ -t 1 ] && [ "${TERM:-dumb}" != dumb ]; }
+
+# duration SECONDS - for humans.
+duration() {
+	if [ "$1" -lt 120 ]; then
+		printf '%d s' "$1"
+	else
+		printf '%d min' $((($1 + 30) / 60))
+	fi
+}
+
+# A step may set this to a function that prints, for the log so far, how much is done,
+# how much there is in all (0 if that is not known), and of what.
+step_progress=
+
+# watch TEXT LOG - say what a step is doing until we are killed: on a terminal in one
+# line that changes each second. Elsewhere a line is printed after 10 s, and then when
+# at least 20 s and a tenth of the work, or 2 minutes, have passed.
+watch() {
+	local text=$1 log=$2 start=$SECONDS never last=0 next=10 tenth=0 now columns=80 line
+	local begun='' first=0 made total unit
+	# Nothing is ever written to this pipe, so that reading from it is a sleep
+	# without a process, which would outlive us.
+	exec {never}<> <(:)
+	! terminal || columns=$(stty size </dev/tty 2>/dev/null | cut -d' ' -f2) || true
+	while kill -0 $$ 2>/dev/null; do
+		made='' total=0 unit='' line=
+		now=$((SECONDS - start))
+		[ -z "$step_progress" ] || read -r made total unit < <($step_progress "$log") || total=0
+		if [ -n "$made" ] && [ "$total" -gt 0 ]; then
+			[ -n "$begun" ] || begun=$now first=$made
+			[ "$made" -lt "$total" ] || made=$total
+			line="$made of $total $unit, $((100 * made / total)) %, "
+		elif [ -n "$made" ]; then
+			line="$made $unit, "
+		fi
+		line+=$(duration $now)
+		# An estimate needs some seconds and some work.
+		if [ -n "$begun" ] && [ $((now - begun)) -ge 5 ] && [ "$made" -gt "$first" ]; then
+			line+=", about $(duration $(((now - begun) * (total - made) / (made - first)))) left"
+		fi
+		if terminal; then
+			printf '\r\033[K%.*s' $((${columns:-80} - 1)) "$text: $line"
+		elif [ $now -ge $next ] && { [ $next -eq 10 ] || [ $now -ge $((last + 120)) ] ||
+		     { [ "$total" -gt 0 ] && [ $((10 * made / total)) -gt $tenth ]; }; }; then
+			printf '%s: %s\n' "$text" "$line"
+			last=$now next=$((now + 20))
+			[ "$total" -eq 0 ] || tenth=$((10 * made / total))
+		fi
+		read -r -t 1 -u "$never" _ || true
+	done
+}
+
+# step TEXT CMD... - run CMD with its output in a log, say what it is doing, and print
+# TEXT with the seconds it took or, on the same line, what went wrong. Lines "note: ..."
+# of the output are shown; after a line "nothing to do" TEXT is not printed at all. CMD
+# may be a function; it stops at its first error.
 step() {
-	local text=$1 log start=$SECONDS rc=0
+	local text=$1 log start=$SECONDS rc=0 watcher
 	shift
 	log=$LOGS/$(printf '%s' "$text" | tr -cs '[:alnum:]_.-' '-' | cut -c1-60).log
-	printf '%s ... ' "$text"
+	# shellcheck disable=SC2034 # CMD may read its own output
+	step_log=$log
+	: >"$log"
+	watch "$text" "$log" &
+	watcher=$!
 	# Not "if cmd": that would switch "set -e" off inside functions.
 	set +e
 	(set -e; "$@") >"$log" 2>&1 </dev/null
 	rc=$?
+	kill $watcher 2>/dev/null
+	wait $watcher 2>/dev/null
 	set -e
+	! terminal || printf '\r\033[K'
 	if [ $rc -ne 0 ]; then
-		printf 'FAILED after %d s: %s (log: %s)\n' $((SECONDS - start)) \
-			"$(cause "$log")" "$log"
+		printf '%s ... FAILED after %d s: %s (log: %s)\n' "$text" \
+			$((SECONDS - start)) "$(cause "$log")" "$log"
 		exit 1
 	fi
-	printf '%d s\n' $((SECONDS - start))
+	grep -qx 'nothing to do' "$log" || printf '%s ... %d s\n' "$text" $((SECONDS - start))
 	grep '^note: ' "$log" || true
 }
 

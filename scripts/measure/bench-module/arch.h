@@ -9,6 +9,8 @@
  * BENCH_STEPPED	an instruction that the base steps
  * BENCH_QUICK		one that it need not step, with room for an optimized probe, and
  *			what it does instead: the names of rows
+ * BENCH_KEPT		one that both kernels step
+ * BENCH_BOOSTS		is BENCH_QUICK boosted?
  * BENCH_RETURN		what it does with the instruction at the entry of BENCH_QUICK,
  *			where the return probe is
  */
@@ -19,6 +21,7 @@
 
 #if defined(CONFIG_X86_64)
 
+#include <asm/asm.h>
 #include <asm/msr.h>
 
 #define BENCH_LANDING		"endbr64"
@@ -27,6 +30,9 @@
 #define BENCH_STEPPED		"btl $3, %eax"
 #define BENCH_QUICK		"mov %rdi, %rax; nop; nop; nop; nop"
 #define BENCH_QUICK_NAME	"boosted"
+/* With a fixup, as accesses to user memory have it. */
+#define BENCH_KEPT		"1: mov (%rsp), %rax\n2:\n" _ASM_EXTABLE(1b, 2b)
+#define BENCH_BOOSTS		1
 /* The base moves the probe to after the landing pad. */
 #define BENCH_RETURN_NAME	"boosted"
 
@@ -49,7 +55,9 @@ static inline bool bench_is_jump(void *addr)
 #define BENCH_LANDING		"bti c"
 #define BENCH_LANDING_SIZE	4
 #define BENCH_STEPPED		"add x0, x0, #1"
+#define BENCH_KEPT		BENCH_STEPPED
 #define BENCH_QUICK		"adr x0, ."
+#define BENCH_BOOSTS		0
 #define BENCH_QUICK_NAME	"simulated"
 /* The landing pad itself. */
 #define BENCH_RETURN_NAME	"stepped"

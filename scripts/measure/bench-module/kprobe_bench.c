@@ -12,17 +12,13 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/ftrace.h>
-#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "arch.h"
-
-#define LOOPS	1000
-#define RUNS	7
+#include "loop.h"
 
 static bool big;
 module_param(big, bool, 0444);
@@ -82,31 +78,6 @@ static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long fl
 static int ignore_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	return 0;
-}
-
-/* The cost of LOOPS calls, without interrupts. */
-static noinline notrace u64 loop_cost(void (*fn)(void))
-{
-	u64 best = U64_MAX, start, cost;
-	unsigned long flags;
-	int run, i;
-
-	for (run = 0; run < RUNS; run++) {
-		local_irq_save(flags);
-		start = bench_clock();
-		for (i = 0; i < LOOPS; i++)
-			fn();
-		cost = bench_clock() - start;
-		local_irq_restore(flags);
-		best = min(best, cost);
-	}
-
-	return best;
-}
-
-static void row(const char *name, u64 value)
-{
-	pr_info("row %s %llu\n", name, value);
 }
 
 static int hit_row(const char *name, void (*fn)(void), u64 bare)
@@ -271,6 +242,75 @@ static int __init r_row(const char *name, void (*fn)(void))
 	kfree(rp);
 	return ret;
 }
+
+#ifdef CONFIG_JPROBES
+static void count_and_leave(void)
+{
+	hits++;
+	jprobe_return();
+}
+
+static int ignore_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* A jprobe, perhaps with a return probe on the same function. */
+static int __init j_row(const char *name, void (*fn)(void), bool returns)
+{
+	struct kretprobe *rp = kzalloc(sizeof(*rp), GFP_KERNEL);
+	struct jprobe *jp = kzalloc(sizeof(*jp), GFP_KERNEL);
+	u64 bare = loop_cost(fn);
+	int ret = -ENOMEM;
+
+	if (!rp || !jp)
+		goto out;
+
+	rp->kp.addr = jp->kp.addr = (void *)fn;
+	rp->handler = ignore_return;
+	jp->entry = JPROBE_ENTRY(count_and_leave);
+	ret = register_jprobe(jp);
+	if (!ret && returns) {
+		ret = register_kretprobe(rp);
+		if (ret)
+			unregister_jprobe(jp);
+	}
+	if (ret) {
+		pr_err("%s: registration failed: %d\n", name, ret);
+		goto out;
+	}
+
+	if (!optimized || jump_at(jp->kp.addr))
+		ret = hit_row(name, fn, bare);
+	if (returns)
+		unregister_kretprobe(rp);
+	unregister_jprobe(jp);
+out:
+	kfree(jp);
+	kfree(rp);
+	return ret;
+}
+
+static int __init measure_jprobes(void)
+{
+	int ret;
+
+	if (optimized) {
+		ret = j_row("j-optimized", bench_quick, false);
+		return ret ?: j_row("jr-optimized", bench_quick, true);
+	}
+
+	ret = j_row("j-" BENCH_QUICK_NAME, bench_quick, false);
+	ret = ret ?: j_row("jr-" BENCH_QUICK_NAME, bench_quick, true);
+	ret = ret ?: j_row("j-ftrace", bench_ftrace, false);
+	return ret ?: j_row("jr-ftrace", bench_ftrace, true);
+}
+#else
+static int __init measure_jprobes(void)
+{
+	return 0;
+}
+#endif
 
 /*
  * Which of the targets this kernel accepts: try each, without arming it.
@@ -697,6 +737,9 @@ static int __init many(void)
 	ret = ret ?: crowd_row("k-stepped-3000", kps, 3000);
 	/* The base would take too long to arm so many. */
 	crowd_flags = KPROBE_FLAG_DISABLED;
+	ret = ret ?: crowd_row("k-stepped-among-1000", kps, 1000);
+	ret = ret ?: crowd_row("k-stepped-among-2000", kps, 2000);
+	ret = ret ?: crowd_row("k-stepped-among-5000", kps, 5000);
 	return ret ?: crowd_row(NULL, kps, mid);
 }
 
@@ -723,6 +766,8 @@ static int __init kprobe_bench_init(void)
 	if (optimized) {
 		ret = k_row("k-optimized", bench_quick, BENCH_LANDING_SIZE, NULL);
 		ret = ret ?: r_row("r-optimized", bench_quick);
+		if (!traced)
+			ret = ret ?: measure_jprobes();
 		return ret ?: traced || hits_only ? 0 : optimizer();
 	}
 	if (hold)
@@ -730,6 +775,9 @@ static int __init kprobe_bench_init(void)
 
 	ret = measure_hits();
 	if (ret || traced)
+		return ret;
+	ret = measure_jprobes();
+	if (ret)
 		return ret;
 	return hits_only ? crowded_hits() : many();
 }

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The texts that scripts/measure/pictures makes of recorded numbers.
+
+In a text, they are between the comments "begin: NAME" and "end: NAME".
+"""
+import re
+
+from lib import load
+
+# The tables of the manual: the rows of scripts/measure/bench in each.
+PARTS = {
+    "hits": r"[kr]-(?!.*0$|together)",
+    "crowd": r"[kr]-.*0$|r-together",
+    "batch": r"(un)?reg-\w+-\d+$",
+    "single": r"(un)?reg-\w+-single|(un)?filter",
+    "optimizer": r"optimized-of|rounds|syncs|unsyncs",
+    "rest": r"memory|list|load",
+}
+
+
+def die(why):
+    raise SystemExit(f"pictures: {why}")
+
+
+def put(path, texts):
+    """Replace what is between the markers of each {name: text}."""
+    with open(path, encoding="utf-8") as f:
+        old = new = f.read()
+    for name, text in texts.items():
+        new, n = re.subn(rf"(?ms)^(\.\. begin: {name}|<!-- begin: {name} -->)\n.*?"
+                         rf"^(\.\. end: {name}|<!-- end: {name} -->)$",
+                         lambda m: f"{m[1]}\n\n{text.strip()}\n\n{m[2]}", new)
+        if n != 1:
+            die(f"{path} has {n} places for {name}")
+    if new != old:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(new)
+
+
+def number(value, unit):
+    if value is None:
+        return "n/a"
+    if unit.startswith("ns"):
+        return f"{value / 1000:,.1f}" if value < 1e6 else f"{value / 1000:,.0f}"
+    return f"{value:,.0f}"
+
+
+def grid(head, rows):
+    """A simple table of reStructuredText, numbers to the right."""
+    widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
+    rule = " ".join("=" * w for w in widths)
+    lines = [" ".join(c.ljust(w) if i == 0 else c.rjust(w)
+                      for i, (c, w) in enumerate(zip(r, widths))).rstrip() for r in [head, *rows]]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+
+
+def bench_table(bench, pattern):
+    """The rows of the table that scripts/measure/bench prints whose name matches."""
+    rows = []
+    for name, text, unit in load("measure/bench").ROWS:
+        if name not in bench or not re.match(pattern, name):
+            continue
+        x, y = bench.both(name)
+        measured = bench.rows[name]["unit"]
+        ratio = f"{y / x:.2g}" if unit and x and y is not None else "n/a"
+        text += {"us": ", us", "us each": ", us each", "bytes": ", bytes"}.get(unit, "")
+        # Three dots continue a row; at the start of a line they would be markup.
+        rows.append((text.replace("... ", "\\... "), number(x, measured), number(y, measured),
+                     ratio))
+    return grid(("", "base", "ours", "ratio"), rows)
+
+
+def served(cover, ours):
+    """Percentage of the accepted probes that have a jump or are called by ftrace."""
+    return 100 * sum(cover.both(r)[ours] for r in ("optimized", "ftrace")) / \
+        cover.both("accepted")[ours]
+
+
+def coverage_table(covers):
+    head = ("", "base", *(["ours"] * len(covers)))
+    first = next(iter(covers.values()))
+    rows = [("configuration", "x86_64", *covers)]
+
+    def row(text, key):
+        cells = []
+        for cover, ours in [(first, 0)] + [(c, 1) for c in covers.values()]:
+            n = cover.both(key)[ours] if key in cover else 0
+            cells.append(f"{100 * n / cover.both('addresses')[ours]:.2f} %" if n else "n/a")
+        rows.append((text, *cells))
+
+    row("accepted", "accepted")
+    row("called by ftrace", "ftrace")
+    row("optimized", "optimized")
+    row("not optimized", "not-optimized")
+    reasons = {r: c.both(r)[1] for c in reversed(covers.values()) for r in c.rows
+               if r.startswith("reason-")}
+    for reason in sorted(reasons, key=lambda r: -reasons[r]):
+        row(reason.removeprefix("reason-"), reason)
+    rows.append(("**of the accepted: ftrace or jump**", f"{served(first, 0):.1f} %",
+                 *(f"{served(c, 1):.1f} %" for c in covers.values())))
+    return grid(head, rows)
+
+
+def tables(path, bench, covers):
+    """The tables of the manual."""
+    texts = {name: bench_table(bench["x86_64"], pattern) for name, pattern in PARTS.items()}
+    if "arm64" in bench:
+        texts["arm64"] = bench_table(bench["arm64"], "[kr]-")
+    texts["coverage"] = coverage_table(covers)
+    runs = [b.what for b in bench.values()] + [c.what for c in covers.values()]
+    texts["runs"] = "\n".join(f"- ``{r.replace(', ', '``, ')}" for r in runs)
+    put(path, texts)
+
+
+def readme(path, bench, cover):
+    """The figures of the README."""
+    hit = bench.both("k-stepped-10000")
+    reg = [10000 * v / 1e9 for v in bench.both("reg-entry-10000")]
+    share = [served(cover, i) for i in (0, 1)]
+    put(path, {"numbers": f"""
+| x86_64 | base | ours |
+|---|---:|---:|
+| a breakpoint hit with 10,000 other probes, in instructions | {hit[0]:,.0f} | **{hit[1]:,.0f}** |
+| registering 10,000 function entries in one call | {reg[0]:.0f} s | **{reg[1]:.1f} s** |
+| probes that need no breakpoint: jump or ftrace | {share[0]:.0f} % | **{share[1]:.0f} %** |
+"""})
