@@ -44,16 +44,8 @@ static int jprobe_vet(struct kprobe *p, const struct kprobe_where *where,
 	return 0;
 }
 
-/* A jprobe has nothing that lives as long as its registration. */
-static void jprobe_nothing(struct kprobe *p)
-{
-}
-
 static const struct kprobe_batch_ops jprobe_batch_ops = {
-	.vet		= jprobe_vet,
-	.registered	= jprobe_nothing,
-	.stop		= jprobe_nothing,
-	.done		= jprobe_nothing,
+	.vet	= jprobe_vet,
 };
 
 /* Arrays of jprobes are arrays of kprobes, too. */

@@ -77,7 +77,7 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 	if (!site->nr_users)
 		list_move_tail(&site->reap, reap);
 	kprobe_arm_leave(site, lists);
-	if (ops)
+	if (ops && ops->stop)
 		ops->stop(p);
 }
 
@@ -156,7 +156,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 
 	if (left) {
 		kprobe_wait_for_hits();
-		for (p = left; p && ops; p = p->next)
+		for (p = left; p && ops && ops->done; p = p->next)
 			ops->done(p);
 
 		guard(mutex)(&kprobe_mutex);
@@ -673,7 +673,7 @@ static int kprobe_batch_do_register(struct kprobe_batch *b)
 	if (kprobe_batch_try(b, &reap))
 		kprobe_wait_for_hits();
 	if (b->limit == b->num) {
-		for (i = 0; i < b->num && b->ops; i++)
+		for (i = 0; i < b->num && b->ops && b->ops->registered; i++)
 			b->ops->registered(b->reg[i].p);
 		return 0;
 	}
@@ -684,7 +684,7 @@ static int kprobe_batch_do_register(struct kprobe_batch *b)
 	}
 
 	for (r = b->reg; r < b->reg + b->num; r++) {
-		if (r->vetted)
+		if (r->vetted && b->ops->done)
 			b->ops->done(r->p);
 	}
 	return b->err;

@@ -18,6 +18,8 @@ struct module;
  * @stop: called for each as it is detached, by unregistration or because a later
  *	  probe of its batch failed; kprobe_mutex held
  * @done: called for each probe that passed @vet, when no hit can use it any more
+ *
+ * All but @vet are optional.
  */
 struct kprobe_batch_ops {
 	int	(*vet)(struct kprobe *p, const struct kprobe_where *where,

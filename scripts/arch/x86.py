@@ -45,10 +45,10 @@ class Coverage:
     LEAST = 90
     # A jump affects up to 18 bytes.
     APART = 20
-    # What the breakpoint exception itself calls or returns through; trampolines of static
-    # calls, whose text is verified before it is rewritten; code of
-    # CPUs that are going offline or have no exception handling yet; code that kexec
-    # copies elsewhere; and loads whose fixup parses the text.
+    # What the breakpoint exception itself calls or returns through; ftrace's entries, which
+    # are copied; trampolines of static calls, whose text is verified before it is
+    # rewritten; code of CPUs that are going offline or have no exception handling yet;
+    # code that kexec copies elsewhere; and loads whose fixup parses the text.
     WRONG = (r"__SCT__|\w*play_dead|idle_task_exit$|cpuhp_ap_report_dead$|cpu_init$|"
              r"cpu_init_exception_handling$|cpuhp_ap_sync_alive$|cr4_init$|early_setup_idt$|"
              r"fpu__init_cpu|load_current_idt$|load_direct_gdt$|load_ucode_ap$|"
@@ -59,7 +59,8 @@ class Coverage:
              r"load_(?:gdt|idt|tr_desc))|cr4_update_irqsoff|do_trace_(?:read|write)_msr)$|"
              r"(?:__)?kgdb_(?:ll_trap|notify|handle_exception|has_hit_break)$|"
              r"rcu_is_watching$|sched_clock$|trace_(?:clock_local|(?:hwlat|osnoise)_callback)$|"
-             r"\w*_return_thunk$|\w*(?:un)?train_ret$|srso_\w*safe_ret$|"
+             r"ftrace_(?:regs_)?caller|\w*_return_thunk$|\w*(?:un)?train_ret$|"
+             r"srso_\w*safe_ret$|"
              r"rcutree_report_cpu_|relocate_(kernel|range)$|identity_mapped$|virtual_mapped$|"
              r"swap_pages$")
     WRONG_FIXUPS = ("ZEROPAD", "WRMSR_IN_MCE", "RDMSR_IN_MCE", "DEFAULT_MCE_SAFE",
@@ -67,7 +68,7 @@ class Coverage:
 
     @classmethod
     def harmful(cls, vmlinux):
-        """Addresses of instructions with one of WRONG_FIXUPS."""
+        """Addresses of instructions with one of WRONG_FIXUPS, or that write CR0 or CR3."""
         header = os.path.join(OUT, "base/arch/x86/include/asm/extable_fixup_types.h")
         with open(header) as f:
             types = dict(re.findall(r"#define\s+EX_TYPE_(\w+)\s+(\d+)", f.read()))
@@ -79,8 +80,11 @@ class Coverage:
         start = int(m.group(1), 16)
         table = output("objcopy", "-O", "binary", "--only-section=__ex_table", vmlinux,
                        "/dev/stdout")
-        return {start + 12 * i + insn for i, (insn, _, data)
-                in enumerate(struct.iter_unpack("<iii", table)) if data & 0xff in wrong}
+        control = re.findall(rb"^\s*(\w+):.*mov +%\w+,%cr[03]$",
+                             output("objdump", "-d", "--no-show-raw-insn", vmlinux), re.M)
+        return {int(a, 16) for a in control} | {
+            start + 12 * i + insn for i, (insn, _, data)
+            in enumerate(struct.iter_unpack("<iii", table)) if data & 0xff in wrong}
 
 
 class Defects:

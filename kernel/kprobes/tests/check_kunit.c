@@ -186,6 +186,8 @@ static void check_returns(struct kunit *test)
 		{ .kp.symbol_name = "kprobe_busy_begin" },
 	};
 	struct kretprobe checked, registered;
+	struct kprobe_verdict v;
+	enum kprobe_refusal why;
 	unsigned int i;
 	int said, ret;
 
@@ -194,12 +196,15 @@ static void check_returns(struct kunit *test)
 		checked.handler = nothing_ret;
 		registered = checked;
 		said = kretprobe_check(&checked);
+		kprobe_check_return(&checked, &v);
 		KUNIT_EXPECT_MEMEQ(test, &checked, &registered, sizeof(checked));
-		ret = register_kretprobe(&registered);
+		ret = register_kretprobe_why(&registered, &why);
 		if (!ret)
 			unregister_kretprobe(&registered);
-		if (said != -ENODATA)
-			KUNIT_EXPECT_EQ_MSG(test, said, ret, "%u", i);
+		if (said == -ENODATA)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, said, ret, "%u", i);
+		KUNIT_EXPECT_EQ_MSG(test, v.why, why, "%u", i);
 	}
 }
 #else

@@ -531,6 +531,12 @@ static noinline void keep_faults_off(void)
 	jprobe_return();
 }
 
+static noinline void keep_migration_off(void)
+{
+	migrate_disable();
+	jprobe_return();
+}
+
 static void call_inside(void)
 {
 	now.calls++;
@@ -560,7 +566,9 @@ static const struct state_case state_cases[] = {
 	{ "lock",		keep_lock,
 	  IS_ENABLED(CONFIG_LOCKDEP) ? "locks +1," : "preemption +1,",
 	  .unseen = !IS_ENABLED(CONFIG_LOCKDEP) && !IS_ENABLED(CONFIG_PREEMPT_COUNT) },
-	{ "page faults",	keep_faults_off,	"page faults +1", },
+	{ "page faults",	keep_faults_off,	"page faults +1,", },
+	{ "migration",		keep_migration_off,	"migration +1",
+	  .unseen = !IS_ENABLED(CONFIG_SMP) },
 };
 KUNIT_ARRAY_PARAM_DESC(state, state_cases, name);
 
@@ -568,6 +576,15 @@ static int lock_depth(void)
 {
 #ifdef CONFIG_LOCKDEP
 	return current->lockdep_depth;
+#else
+	return 0;
+#endif
+}
+
+static int migration_disabled(void)
+{
+#ifdef CONFIG_SMP
+	return current->migration_disabled;
 #else
 	return 0;
 #endif
@@ -620,6 +637,7 @@ static void jprobe_state_is_restored(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, lock_depth(), locks);
 		KUNIT_EXPECT_EQ(test, rcu_preempt_depth(), rcu);
 		KUNIT_EXPECT_EQ(test, pagefault_disabled(), 0);
+		KUNIT_EXPECT_EQ(test, migration_disabled(), 0);
 	}
 	KUNIT_EXPECT_EQ(test, now.calls, 2);
 	KUNIT_EXPECT_EQ(test, now.went_on, 0);
