@@ -29,6 +29,21 @@ noinline __noclone int kp_check_target(int v)
 	return v + 1;
 }
 
+/* Only the architecture decides about it, and accepts it. */
+static noinline __noclone notrace int kp_check_untraced(int v)
+{
+	KP_PADDING;
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 1;
+}
+
+static bool architecture_can_tell(void)
+{
+	struct kprobe p = { .addr = (void *)kp_check_untraced };
+
+	return kprobe_check(&p) != -ENODATA;
+}
+
 static int nothing(struct kprobe *p, struct pt_regs *regs)
 {
 	return 0;
@@ -81,6 +96,7 @@ static void expect_same(struct kunit *test, const struct kprobe *like)
 	/* The architecture gives neither a reason nor an answer before. */
 	if (said == -ENODATA) {
 		KUNIT_EXPECT_FALSE(test, v.known);
+		KUNIT_EXPECT_FALSE(test, architecture_can_tell());
 		return;
 	}
 	KUNIT_EXPECT_EQ_MSG(test, said, ret, "%s %pS+%x: %s, %s", like->symbol_name,

@@ -49,7 +49,7 @@ echo 2 >$KPTR
 check "not by one who may see none" junk "0x$addr"
 check "nor what is far from a symbol" junk vfs_statx+0x100000
 check "but what is in it" says vfs_statx+9 verdict accepted
-check "who is shown none" says vfs_statx address 0000000000000000
+check "who is shown none" sh -c "echo $(field vfs_statx address) | grep -q '^00000000'"
 echo "$before" >$KPTR
 
 # At an offset past its end a file ends, and an answer is still there at its start.

@@ -93,5 +93,5 @@ echo "expect splat: kernel BUG at"
 echo "expect splat: Oops:"
 mark
 (echo 1 >$DRIVER/outside) 2>/dev/null
-check "a call outside of a handler is a BUG" sh -c "dmesg | grep -q 'RIP:.*jprobe_return'"
+check "a call outside of a handler is a BUG" sh -c "dmesg | grep -q '[RE]IP:.*jprobe_return'"
 check "and nothing after it is executed" [ "$(said "$LEFT")" -eq 0 ]
