@@ -278,6 +278,28 @@ static void check_symbols_of_one_name(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t.nr, 1);
 }
 
+/* Only a guest script can load the module, and then runs this suite again. */
+static void check_names_in_a_module(struct kunit *test)
+{
+	struct kprobe p = {
+		.symbol_name	= "kprobe_test_target:kprobe_test_no_trace",
+		.flags		= KPROBE_FLAG_UNIQUE,
+	};
+	struct twins t = { };
+
+	KUNIT_EXPECT_EQ(test, kprobe_for_each_symbol(p.symbol_name, note_twin, &t), 0);
+	if (!t.nr) {
+		KUNIT_EXPECT_EQ(test, register_kprobe(&p), -ENOENT);
+		return;
+	}
+	kunit_info(test, "the module is there\n");
+	KUNIT_EXPECT_EQ(test, t.nr, 1);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	/* It may be after a landing pad. */
+	KUNIT_EXPECT_LT(test, (unsigned long)p.addr - t.addr[0], 16);
+	unregister_kprobe(&p);
+}
+
 static void check_unique_names(struct kunit *test)
 {
 	struct kprobe p = { .symbol_name = "kp_twin", .flags = KPROBE_FLAG_UNIQUE };
@@ -349,6 +371,7 @@ static struct kunit_case check_cases[] = {
 	KUNIT_CASE(check_beside_a_post_handler),
 	KUNIT_CASE(check_returns),
 	KUNIT_CASE(check_symbols_of_one_name),
+	KUNIT_CASE(check_names_in_a_module),
 	KUNIT_CASE(check_unique_names),
 	KUNIT_CASE(check_who_has_registered),
 	{}

@@ -62,6 +62,20 @@ static void count_post_hit(struct kprobe *kp, struct pt_regs *regs, unsigned lon
 	container_of(kp, struct probe, kp)->post_hits++;
 }
 
+/* Faults of the probed instruction are none of its business. */
+static int pass_fault(struct kprobe *kp, struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
+
+static bool with_pre_handler = true;
+module_param_named(pre, with_pre_handler, bool, 0600);
+MODULE_PARM_DESC(pre, "whether probes get a pre handler");
+
+static bool with_fault_handler;
+module_param_named(fault, with_fault_handler, bool, 0600);
+MODULE_PARM_DESC(fault, "whether probes get a fault handler");
+
 static bool with_post_handler;
 module_param_named(post, with_post_handler, bool, 0600);
 MODULE_PARM_DESC(post, "whether probes get a post handler");
@@ -75,7 +89,10 @@ static int probe_register(struct probe *p)
 
 	memset(&p->kp, 0, sizeof(p->kp));
 	p->kp.symbol_name = p->name;
-	p->kp.pre_handler = count_hit;
+	if (with_pre_handler)
+		p->kp.pre_handler = count_hit;
+	if (with_fault_handler)
+		p->kp.fault_handler = pass_fault;
 	if (with_post_handler)
 		p->kp.post_handler = count_post_hit;
 	p->hits = 0;

@@ -12,6 +12,7 @@
  *   client pokes -a ADDRESS   text changes that perf records as an event comes and goes
  *   client crash-load KERNEL INITRD CMDLINE   load the kernel to boot after a panic
  *   client nomem NTH write FILE TEXT   the NTH allocation of the write fails
+ *   client nomem NTH open FILE         ditto, as a file is opened for reading
  *   client nomem NTH unload MODULE     ditto, as a module is removed
  *
  * Options: -r probe the return; -o BYTES offset; -a FN is an address; -e ERR the
@@ -323,8 +324,8 @@ static void crash_load(const char *kernel, const char *initrd, const char *cmdli
 		die("kexec_file_load");
 }
 
-/* All files are opened first, as that allocates memory, too. */
-static void nomem(const char *nth, const char *arg, const char *text)
+/* All other files are opened first, as that allocates memory, too. */
+static void nomem(const char *nth, const char *what, const char *arg, const char *text)
 {
 	int set = open("/proc/self/fail-nth", O_WRONLY), get = open("/proc/self/fail-nth", O_RDONLY);
 	int file = text ? open(arg, O_WRONLY) : -1, ret, err;
@@ -336,6 +337,8 @@ static void nomem(const char *nth, const char *arg, const char *text)
 		die("fail-nth");
 	if (text)
 		ret = write(file, text, strlen(text));
+	else if (!strcmp(what, "open"))
+		ret = open(arg, O_RDONLY);
 	else
 		ret = syscall(__NR_delete_module, arg, O_NONBLOCK);
 	err = ret < 0 ? errno : 0;
@@ -393,9 +396,10 @@ int main(int argc, char **argv)
 	else if (argc == 5 && !strcmp(argv[1], "crash-load"))
 		crash_load(argv[2], argv[3], argv[4]);
 	else if (argc == 6 && !strcmp(argv[1], "nomem") && !strcmp(argv[3], "write"))
-		nomem(argv[2], argv[4], argv[5]);
-	else if (argc == 5 && !strcmp(argv[1], "nomem") && !strcmp(argv[3], "unload"))
-		nomem(argv[2], argv[4], NULL);
+		nomem(argv[2], argv[3], argv[4], argv[5]);
+	else if (argc == 5 && !strcmp(argv[1], "nomem") &&
+		 (!strcmp(argv[3], "open") || !strcmp(argv[3], "unload")))
+		nomem(argv[2], argv[3], argv[4], NULL);
 	else
 		return 2;
 	return 0;

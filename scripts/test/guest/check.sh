@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The files that answer whether something may be probed.
-# needs: CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBES_ON_FTRACE
+# needs: CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBES_ON_FTRACE CONFIG_KUNIT_DEBUGFS
+# append: kunit.enable=1 kunit.filter_glob=kprobes_check
 . /guest/lib.sh
 
 CHECK=$KPROBES/check
@@ -51,6 +52,30 @@ check "nor what is far from a symbol" junk vfs_statx+0x100000
 check "but what is in it" says vfs_statx+9 verdict accepted
 check "who is shown none" sh -c "echo $(field vfs_statx address) | grep -q '^00000000'"
 echo "$before" >$KPTR
+
+# The first instructions of functions have obstacles to a jump, or room for a short one.
+SYSCTL=/proc/sys/debug/kprobes-optimization
+finds() {
+	local fn at
+	for fn in $(sed -n 's/ ftrace$//p' $KPROBES/available | grep -v '\[' | awk 'NR % 37 == 1'); do
+		for at in 9 10 12 13 14 16 19 22; do
+			case $(field "$fn+$at" jump) in
+			$1)
+				echo "$fn+$at: $(field "$fn+$at" jump)"
+				return 0 ;;
+			esac
+		done
+	done
+	return 1
+}
+if [ -e $SYSCTL ]; then
+	check "a breakpoint would get a jump" says vfs_statx+9 jump jump
+	echo 0 >$SYSCTL
+	check "but not while that is switched off" says vfs_statx+9 jump switched-off
+	echo 1 >$SYSCTL
+	check "obstacles to a jump have an offset" finds '*+*'
+	check "there are short jumps" finds short-jump
+fi
 
 # At an offset past its end a file ends, and an answer is still there at its start.
 beyond() { [ "$(dd if="$1" bs=65536 skip=100000 count=1 2>/tmp/why | wc -c)" = 0 ]; }
@@ -115,7 +140,16 @@ check "the catalogue has all functions, each once" test "$(wc -l </tmp/built-in)
 echo "$before" >$KPTR
 check "with their kind" grep -q '^vfs_statx ftrace$' $KPROBES/available
 check "or the reason of their refusal" grep -q '^kprobe_busy_begin - marked$' $KPROBES/available
+# Names in a module, by the suite of this when it is run again.
+suite_finds_names() {
+	echo now >$SUITE/run
+	cat $SUITE/results
+	grep -q 'the module is there' $SUITE/results &&
+		grep -q '^ *ok .* check_names_in_a_module$' $SUITE/results
+}
+SUITE=/sys/kernel/debug/kunit/kprobes_check
 if modprobe kprobe_test_target; then
+	check "names in the module are found" suite_finds_names
 	check "those of modules, too" \
 		grep -q '^kprobe_test_no_trace \[kprobe_test_target\] ' $KPROBES/available
 	check "which can be asked about" says kprobe_test_no_trace verdict accepted
@@ -162,6 +196,18 @@ check "does not break the line" [ "$(probe_of | sed 's/.* comm=//')" = 'x\040y\n
 check "the module of its handler is shown" shown 'module=kprobe_test_driver '
 check "it has ended" shown ' pid=0 comm='
 echo 1 >$DRIVER/unregister
+echo 0 >$DRIVER/pre
+echo 1 >$DRIVER/post
+check "a probe with nothing but a post handler" sh -c "echo $KSYM >$DRIVER/register"
+check "is shown with that" shown ' handler=count_post_hit '
+echo 1 >$DRIVER/unregister
+echo 0 >$DRIVER/post
+echo 1 >$DRIVER/fault
+# Probes at ftrace sites have none.
+if echo do_sys_openat2 >$DRIVER/register || [ "$(uname -m)" = x86_64 ]; then
+	check "so is a fault handler" grep -q ' handler=pass_fault ' $PROBES
+	echo 1 >$DRIVER/unregister
+fi
 rmmod kprobe_test_driver
 
 # Readers while a module with a probe comes and goes.

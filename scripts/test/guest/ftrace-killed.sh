@@ -38,3 +38,5 @@ check "which are hit" is hits 1
 check "the target goes again" rmmod kprobe_test_target
 check "and the driver" rmmod kprobe_test_driver
 check "the list is empty" no_probes
+check "a question has the answer that ftrace is broken" sh -c \
+	"exec 7<>$KPROBES/check; echo vfs_statx >&7; grep -q 'verdict=refused .* reason=ftrace' <&7"

@@ -19,6 +19,7 @@ work
 show sh -c 'dmesg | grep "writes 9 bytes" | head -n 2'
 check "its handler sees the arguments" [ "$(said 'writes 9 bytes to written')" -ge 1 ]
 check "list shows a jprobe" listed ' j  *vfs_write'
+check "probes names its handler" grep -q 'j vfs_write.* handler=on_vfs_write module=jprobe_example ' $KPROBES/probes
 check "the call went on" grep -q 12345678 /tmp/written
 
 echo 0 >$KPROBES/enabled

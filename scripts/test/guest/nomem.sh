@@ -54,6 +54,22 @@ nth_fails() {
 	grep -q 'failed=1' /tmp/nomem.out
 }
 
+# Questions, and opening the files that answer.
+fails_each() {
+	local nth=1
+	while [ $nth -lt 100 ] && nth_fails $nth "$@"; do
+		nth=$((nth + 1))
+	done
+	echo "    $((nth - 1)) allocations failed"
+	[ $nth -gt 1 ] && [ $nth -lt 100 ]
+}
+check "a question: each failure is survived" fails_each write $KPROBES/check vfs_statx+9
+for file in check available probes sites list; do
+	check "opening $file: each failure is survived" fails_each open $KPROBES/$file
+done
+check "an answer, if there is memory" \
+	sh -c "exec 7<>$KPROBES/check; echo vfs_statx+9 >&7; grep -q verdict=accepted <&7"
+
 # switch_each STATE HITS - each failure while switching to STATE.
 switch_each() {
 	local nth=1 tried=0 bad=0
