@@ -59,6 +59,7 @@ finds() {
 	local fn at
 	for fn in $(sed -n 's/ ftrace$//p' $KPROBES/available | grep -v '\[' | awk 'NR % 37 == 1'); do
 		for at in 9 10 12 13 14 16 19 22; do
+			# shellcheck disable=SC2254 # a pattern
 			case $(field "$fn+$at" jump) in
 			$1)
 				echo "$fn+$at: $(field "$fn+$at" jump)"
