@@ -282,6 +282,18 @@ static int window_read(struct text_window *w, unsigned long at, unsigned int len
 	return 0;
 }
 
+/*
+ * Between two others, a breakpoint does not hide the start of an instruction, whoever it
+ * belongs to. Asking kgdb about each would take long.
+ */
+static bool is_in_padding(const struct text_window *w, unsigned long at)
+{
+	const u8 *text = w->text + (at - w->start);
+
+	return at > w->start && at + 1 < w->end &&
+	       text[-1] == INT3_INSN_OPCODE && text[1] == INT3_INSN_OPCODE;
+}
+
 static enum kprobe_refusal fetch_one(unsigned long at, unsigned long end,
 				     struct kprobe_insn *ki, struct text_window *w)
 {
@@ -294,7 +306,8 @@ static enum kprobe_refusal fetch_one(unsigned long at, unsigned long end,
 		return KPROBE_REFUSAL_UNDECODED;
 
 	memcpy(ki->bytes, w->text + (at - w->start), len);
-	if (ki->bytes[0] == INT3_INSN_OPCODE && kprobe_is_kgdb_breakpoint(at))
+	if (ki->bytes[0] == INT3_INSN_OPCODE && !is_in_padding(w, at) &&
+	    kprobe_is_kgdb_breakpoint(at))
 		return KPROBE_REFUSAL_DEBUGGER;
 
 	return kprobe_decode(ki, len);
@@ -319,6 +332,12 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
 	return fetch_one(at, min_t(unsigned long, end, at + MAX_INSN_SIZE), ki, &w);
 }
 
+/*
+ * After so many breakpoints in a row, a function is over. To kallsyms, the last one of the
+ * kernel includes the megabytes of padding up to the end of the text.
+ */
+#define MAX_PADDING	512
+
 /**
  * kprobe_fetch() - read and decode the instruction at an address
  * @addr: the address
@@ -333,6 +352,7 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
 enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 {
 	unsigned long size, into, at;
+	unsigned int padding = 0;
 	struct text_window w = {};
 	enum kprobe_refusal why;
 
@@ -345,6 +365,9 @@ enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 		why = fetch_one(at, addr - into + size, ki, &w);
 		if (why)
 			return why;
+		padding = ki->bytes[0] == INT3_INSN_OPCODE ? padding + 1 : 0;
+		if (padding > MAX_PADDING)
+			return KPROBE_REFUSAL_BOUNDARY;
 	}
 
 	if (at != addr)

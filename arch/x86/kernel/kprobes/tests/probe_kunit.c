@@ -312,6 +312,38 @@ static void probe_keeps_off_static_call(struct kunit *test)
 	}
 }
 
+asm(".pushsection .text\n"
+	".globl kpx_gap\n"
+	".type kpx_gap, @function\n"
+	"kpx_gap:\n"
+	ANNOTATE_NOENDBR
+	"	nop\n"
+	ASM_RET
+	"	.fill 600, 1, 0xcc\n"
+	"	nop\n"
+	ASM_RET
+	".size kpx_gap, . - kpx_gap\n"
+	".popsection\n");
+void kpx_gap(void);
+STACK_FRAME_NON_STANDARD(kpx_gap);
+
+/* Decoding all of a long padding would take long, and be of no use. */
+static void probe_does_not_look_after_a_gap(struct kunit *test)
+{
+	struct kprobe before = { .addr = (kprobe_opcode_t *)kpx_gap };
+	struct kprobe after = { };
+	u8 *at = (u8 *)kpx_gap;
+
+	while (memchr_inv(at, INT3_INSN_OPCODE, 16))
+		at++;
+	while (*at == INT3_INSN_OPCODE)
+		at++;
+	after.addr = (kprobe_opcode_t *)at;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&before), 0);
+	unregister_kprobe(&before);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&after), -EILSEQ);
+}
+
 /* Text in which this architecture allows no probes. */
 static const struct area {
 	const char	*name;
@@ -916,6 +948,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_beside_failures),
 	KUNIT_CASE(probe_steps_without_trap_flag),
 	KUNIT_CASE(probe_after_padding),
+	KUNIT_CASE(probe_does_not_look_after_a_gap),
 	KUNIT_CASE(probe_passes_on_foreign_breakpoints),
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	KUNIT_CASE(probe_leaves_breakpoints_at_ftrace_sites),
