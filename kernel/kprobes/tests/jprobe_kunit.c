@@ -96,7 +96,7 @@ static void no_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 }
 
-static long call_with(long a1)
+static noinline long call_with(long a1)
 {
 	long (*volatile fn)(PARAMETERS) = now.mode->fn;
 

@@ -78,12 +78,13 @@ SYM_FUNC_END(kprobe_jprobe_call)
  * Enter the handler by RET. It may have any type, and may not be a legal target of
  * indirect branches; and RET is subject to the mitigations for it that are in use.
  *
- * To unwinders, the RET looks as if the handler had called this.
+ * To unwinders, the RET looks as if this had interrupted the handler at its first
+ * instruction. If the handler had called this, they would look up the byte before.
  */
 SYM_START(kprobe_jprobe_enter, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
 	pushq	JPROBE_FRAME_entry(%rbx)
-	UNWIND_HINT_FUNC
+	UNWIND_HINT type=UNWIND_HINT_TYPE_CALL sp_reg=ORC_REG_SP sp_offset=8 signal=1
 	RET
 SYM_FUNC_END(kprobe_jprobe_enter)
 

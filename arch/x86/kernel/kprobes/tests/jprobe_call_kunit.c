@@ -397,6 +397,15 @@ static noinline void step_outer(struct pt_regs *regs)
 	barrier();
 }
 
+/* To its unwind data, a return thunk was called by the handler that it enters. */
+static bool is_in_thunk(unsigned long ip)
+{
+	char name[KSYM_NAME_LEN];
+
+	return !KPROBES_TEST_HAS_LANDING_PADS && !lookup_symbol_name(ip, name) &&
+	       (strstr(name, "thunk") || strstr(name, "safe_ret"));
+}
+
 static int on_step(struct notifier_block *nb, unsigned long why, void *data)
 {
 	struct die_args *args = data;
@@ -413,7 +422,7 @@ static int on_step(struct notifier_block *nb, unsigned long why, void *data)
 	n = stack_trace_save_regs(args->regs, step.trace, ARRAY_SIZE(step.trace), 0);
 	for (i = 0; i < n && !is_in(step.trace[i], step_outer); i++)
 		;
-	if (i == n) {
+	if (i == n && !is_in_thunk(args->regs->ip)) {
 		step.lost++;
 		step.lost_at = args->regs->ip;
 	}
