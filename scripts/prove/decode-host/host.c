@@ -8,7 +8,8 @@
  *
  * CODE gets 16 bytes for each: the instruction, and a NOP that fills the rest. LENGTHS
  * gets one byte for each, its length. The numbers of instructions that were tried, of
- * those accepted, and of refusals by error go to standard output.
+ * those accepted, of those with an unknown length and of those refused for other reasons
+ * go to standard output.
  */
 #include <decode.c>
 #include <insn.c>
@@ -132,7 +133,7 @@ static void out_number(struct out *o, const char *what, unsigned long n)
 #define OPERANDS	0x90
 
 static struct out code, lengths, report = { .fd = 1 };
-static unsigned long tried, accepted, undecoded, not_code, in_place, transfer, other;
+static unsigned long tried, accepted, undecoded, refused;
 
 /* The bytes of one NOP of 1 to 15 bytes. */
 static void put_nop(u8 *to, unsigned int len)
@@ -154,7 +155,6 @@ static void ask(const u8 *head, unsigned int size)
 	struct arch_specific_insn a;
 	u8 record[RECORD + 8];
 	struct kprobe_insn ki;
-	int ret;
 
 	tried++;
 	memset(record, OPERANDS, sizeof(record));
@@ -165,21 +165,8 @@ static void ask(const u8 *head, unsigned int size)
 		return;
 	}
 
-	ret = kprobe_classify(&ki, (unsigned long)record, &a);
-	switch (ret) {
-	case 0:
-		break;
-	case -EILSEQ:
-		not_code++;
-		return;
-	case -EINVAL:
-		in_place++;
-		return;
-	case -EOPNOTSUPP:
-		transfer++;
-		return;
-	default:
-		other++;
+	if (kprobe_classify(&ki, (unsigned long)record, &a)) {
+		refused++;
 		return;
 	}
 
@@ -382,10 +369,7 @@ __attribute__((used)) static void start(unsigned long *stack)
 	out_number(&report, "tried", tried);
 	out_number(&report, "accepted", accepted);
 	out_number(&report, "undecoded", undecoded);
-	out_number(&report, "EILSEQ", not_code);
-	out_number(&report, "EINVAL", in_place);
-	out_number(&report, "EOPNOTSUPP", transfer);
-	out_number(&report, "other", other);
+	out_number(&report, "refused", refused);
 	out_flush(&report);
 	die(0);
 }

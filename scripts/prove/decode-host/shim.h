@@ -49,8 +49,7 @@ typedef __SIZE_TYPE__ size_t;
 
 #define EFAULT		14
 #define EINVAL		22
-#define EILSEQ		84
-#define EOPNOTSUPP	95
+#define ERANGE		34
 #define ENODATA		61
 
 /* Text */
@@ -106,6 +105,7 @@ static inline int is_cfi_trap(unsigned long addr)
 }
 
 /* Probes */
+#include <ours/include/linux/kprobes-refusal.h>
 struct notifier_block;
 struct kprobe;
 #include <ours/arch/x86/include/asm/kprobes.h>
