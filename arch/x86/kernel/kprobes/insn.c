@@ -333,10 +333,11 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
 }
 
 /*
- * After so many breakpoints in a row, a function is over. To kallsyms, the last one of the
- * kernel includes the megabytes of padding up to the end of the text.
+ * After so many breakpoints in a row, a function is over. Inside a function, they may fill
+ * a page. To kallsyms, the last function of the kernel includes the megabytes of padding
+ * up to the end of the text.
  */
-#define MAX_PADDING	512
+#define MAX_PADDING	(2 * PAGE_SIZE)
 
 /**
  * kprobe_fetch() - read and decode the instruction at an address
@@ -352,7 +353,7 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
 enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 {
 	unsigned long size, into, at;
-	unsigned int padding = 0;
+	unsigned int padding = 0, len;
 	struct text_window w = {};
 	enum kprobe_refusal why;
 
@@ -361,11 +362,17 @@ enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return KPROBE_REFUSAL_NOT_TEXT;
 
-	for (at = addr - into; at < addr; at += ki->insn.length) {
-		why = fetch_one(at, addr - into + size, ki, &w);
-		if (why)
-			return why;
-		padding = ki->bytes[0] == INT3_INSN_OPCODE ? padding + 1 : 0;
+	for (at = addr - into; at < addr; at += len) {
+		if (is_in_padding(&w, at)) {
+			len = INT3_INSN_SIZE;
+			padding++;
+		} else {
+			why = fetch_one(at, addr - into + size, ki, &w);
+			if (why)
+				return why;
+			len = ki->insn.length;
+			padding = ki->bytes[0] == INT3_INSN_OPCODE ? padding + 1 : 0;
+		}
 		if (padding > MAX_PADDING)
 			return KPROBE_REFUSAL_BOUNDARY;
 	}

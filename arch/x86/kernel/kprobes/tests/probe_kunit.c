@@ -319,7 +319,7 @@ asm(".pushsection .text\n"
 	ANNOTATE_NOENDBR
 	"	nop\n"
 	ASM_RET
-	"	.fill 600, 1, 0xcc\n"
+	"	.fill 9000, 1, 0xcc\n"
 	"	nop\n"
 	ASM_RET
 	".size kpx_gap, . - kpx_gap\n"
