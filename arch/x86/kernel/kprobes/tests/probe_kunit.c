@@ -25,6 +25,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
 
+#include "../../../../../kernel/kprobes/insn_slots.h"
 #include "breakpoints.h"
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
@@ -342,6 +343,37 @@ static void probe_does_not_look_after_a_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&before), 0);
 	unregister_kprobe(&before);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&after), -EILSEQ);
+}
+
+static void *alloc_no_page(void)
+{
+	return NULL;
+}
+
+/* All free slots are taken, and there is no memory for more. */
+static void probe_needs_a_slot(struct kunit *test)
+{
+	void *(*alloc)(void) = kprobe_insn_slots.alloc;
+	struct kprobe p = { .addr = AT(mov), .pre_handler = kp_watch_pre };
+	unsigned int nr = 0, max = 4 * PAGE_SIZE / KPROBE_INSN_SLOT_SIZE;
+	kprobe_opcode_t **slot;
+
+	slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+
+	scoped_guard(mutex, &kprobe_insn_slots.mutex)
+		kprobe_insn_slots.alloc = alloc_no_page;
+	while (nr < max && (slot[nr] = get_insn_slot()))
+		nr++;
+	KUNIT_EXPECT_LT(test, nr, max);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), -ENOMEM);
+
+	while (nr)
+		free_insn_slot(slot[--nr], 0);
+	scoped_guard(mutex, &kprobe_insn_slots.mutex)
+		kprobe_insn_slots.alloc = alloc;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	unregister_kprobe(&p);
 }
 
 /* Text in which this architecture allows no probes. */
@@ -949,6 +981,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_steps_without_trap_flag),
 	KUNIT_CASE(probe_after_padding),
 	KUNIT_CASE(probe_does_not_look_after_a_gap),
+	KUNIT_CASE(probe_needs_a_slot),
 	KUNIT_CASE(probe_passes_on_foreign_breakpoints),
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	KUNIT_CASE(probe_leaves_breakpoints_at_ftrace_sites),
