@@ -174,6 +174,8 @@ static int try_pass(struct truth *t, unsigned long start, unsigned long end,
 	}
 	t->accepted += n;
 	unregister_kprobes(t->kps, n);
+	/* Until their detours have been freed, the next probes might find less room. */
+	wait_for_kprobe_optimizer();
 	return fatal_signal_pending(current) ? -EINTR : 0;
 }
 
