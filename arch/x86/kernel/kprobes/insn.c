@@ -283,15 +283,14 @@ static int window_read(struct text_window *w, unsigned long at, unsigned int len
 }
 
 /*
- * Between two others, a breakpoint does not hide the start of an instruction, whoever it
- * belongs to. Asking kgdb about each would take long.
+ * Are there only breakpoints, for as long as an instruction can be? One of them may be
+ * kgdb's, but the instruction that it hides then ends among the others, so that what
+ * follows them is decoded correctly. Asking kgdb about each would take long.
  */
 static bool is_in_padding(const struct text_window *w, unsigned long at)
 {
-	const u8 *text = w->text + (at - w->start);
-
-	return at > w->start && at + 1 < w->end &&
-	       text[-1] == INT3_INSN_OPCODE && text[1] == INT3_INSN_OPCODE;
+	return at >= w->start && at + MAX_INSN_SIZE <= w->end &&
+	       !memchr_inv(w->text + (at - w->start), INT3_INSN_OPCODE, MAX_INSN_SIZE);
 }
 
 static enum kprobe_refusal fetch_one(unsigned long at, unsigned long end,
@@ -374,7 +373,7 @@ enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 			padding = ki->bytes[0] == INT3_INSN_OPCODE ? padding + 1 : 0;
 		}
 		if (padding > MAX_PADDING)
-			return KPROBE_REFUSAL_BOUNDARY;
+			return KPROBE_REFUSAL_UNDECODED;
 	}
 
 	if (at != addr)

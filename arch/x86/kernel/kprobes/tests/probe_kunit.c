@@ -58,6 +58,7 @@ FUNCTION(jcc, "test %eax, %eax; 777: je 1f; add $7, %eax; 1:");
 FUNCTION(jmp, "777: jmp 1f; add $7, %eax; 1:");
 FUNCTION(padded, "cmp $5, %eax; je 1f; jmp 2f; int3; int3; 1: add $1, %eax\n"
 	 "777: add $2, %eax; 2:");
+FUNCTION(hidden, "jmp 1f; int3; int3; 777: or $0x100, %esp; 1: add $1, %eax");
 FUNCTION(call, "777: call kpx_callee; add $1, %eax");
 FUNCTION(call_cs, "777: .byte 0x2e; call kpx_callee; add $1, %eax");
 FUNCTION(call_reg, "mov $kpx_callee, %" _ASM_CX "\n" ANNOTATE_RETPOLINE_SAFE
@@ -809,6 +810,19 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 	dbg_deactivate_sw_breakpoints();
 	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(start), 0);
 	KUNIT_EXPECT_NE(test, *(u8 *)start, INT3_INSN_OPCODE);
+
+	/*
+	 * After padding, too, where the breakpoint hides an instruction whose second byte
+	 * looks like one more.
+	 */
+	memset(&w, 0, sizeof(w));
+	w.kp.addr = AT(hidden) + 2;
+	KUNIT_ASSERT_EQ(test, *(u8 *)(AT(hidden) + 1), INT3_INSN_OPCODE);
+	KUNIT_ASSERT_EQ(test, dbg_set_sw_break((unsigned long)AT(hidden)), 0);
+	KUNIT_ASSERT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), -EILSEQ);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break((unsigned long)AT(hidden)), 0);
 
 	/*
 	 * And the other way around: kgdb sets and removes a breakpoint where a probe
