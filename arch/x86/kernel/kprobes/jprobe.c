@@ -69,10 +69,10 @@ static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
 }
 
 /*
- * Enter after the landing pad, which a RET does not need. Unwinders look up the return
- * address minus one. They then find the landing pad, where the stack is as at the entry,
- * and not the bytes before the function. Without a landing pad they find what is there,
- * and a trace from within the RET may end.
+ * Enter after the landing pad, which a RET does not need. If the RET goes through a
+ * return thunk, unwinders look up the return address minus one. They then find the
+ * landing pad, where the stack is as at the entry, and not the bytes before the function.
+ * Without a landing pad they find what is there, and a trace from within the thunk may end.
  */
 static nokprobe_inline unsigned long after_landing_pad(void *entry)
 {

@@ -164,5 +164,7 @@ SYM_FUNC_END(kprobe_jprobe_unwind)
 #endif
 
 _ASM_NOKPROBE(kprobe_jprobe_call)
+/* Its second half, which is a symbol of its own. */
+_ASM_NOKPROBE(kprobe_jprobe_landing)
 _ASM_NOKPROBE(kprobe_jprobe_enter)
 _ASM_NOKPROBE(kprobe_jprobe_unwind)
