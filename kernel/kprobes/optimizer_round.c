@@ -221,6 +221,16 @@ static enum kprobe_noopt why_text_changes(unsigned long addr)
 	return KPROBE_NOOPT_NONE;
 }
 
+/* Without memory, what the architecture has found so far is not the reason. */
+static enum kprobe_noopt noopt_of(const struct optimized_kprobe *op, int err)
+{
+	if (err == -ENOMEM)
+		return KPROBE_NOOPT_NOMEM;
+	if (op->why)
+		return op->why;
+	return err == -ERANGE ? KPROBE_NOOPT_RANGE : KPROBE_NOOPT_ARCH;
+}
+
 static enum kprobe_noopt make_detour(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->head.op;
@@ -243,8 +253,7 @@ static enum kprobe_noopt make_detour(struct kprobe_site *site)
 		return KPROBE_NOOPT_NOMEM;
 	}
 	kprobe_opt_transient += op->why_transient;
-	if (!op->why)
-		op->why = ret == -ERANGE ? KPROBE_NOOPT_RANGE : KPROBE_NOOPT_ARCH;
+	op->why = noopt_of(op, ret);
 	pr_debug_ratelimited("no jump at %pS: %s+%u\n", op->kp.addr,
 			     kprobe_noopt_name(op->why), op->why_at);
 	return op->why;
@@ -287,20 +296,6 @@ static bool begin_some(unsigned int *nr)
 	}
 
 	return true;
-}
-
-static enum kprobe_noopt refusal_of(struct optimized_kprobe *op, int err)
-{
-	if (op->why)
-		return op->why;
-	switch (err) {
-	case -ENOMEM:
-		return KPROBE_NOOPT_NOMEM;
-	case -ERANGE:
-		return KPROBE_NOOPT_RANGE;
-	}
-
-	return KPROBE_NOOPT_ARCH;
 }
 
 int __weak arch_plan_optimized_kprobe(struct optimized_kprobe *op)
@@ -348,8 +343,8 @@ int kprobe_opt_forecast(struct kprobe_site *site, struct kprobe_forecast *f)
 		f->jump = ret;
 		return 0;
 	}
-	f->why = refusal_of(op, ret);
-	f->at = op->why ? op->why_at : 0;
+	f->why = noopt_of(op, ret);
+	f->at = f->why == op->why ? op->why_at : 0;
 	return 0;
 }
 
