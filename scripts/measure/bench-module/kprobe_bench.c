@@ -10,7 +10,6 @@
 
 #include <linux/completion.h>
 #include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -18,7 +17,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "loop.h"
+#include "hits.h"
 
 static bool big;
 module_param(big, bool, 0444);
@@ -57,41 +56,12 @@ static noinline void bench_ftrace(void)
 	barrier();
 }
 
-static unsigned long hits;
-
-static int count_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
-
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
-
 static void ignore_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 }
 
 static int ignore_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	return 0;
-}
-
-static int hit_row(const char *name, void (*fn)(void), u64 bare)
-{
-	u64 cost;
-
-	hits = 0;
-	cost = loop_cost(fn) - bare;
-	if (hits != RUNS * LOOPS) {
-		pr_err("%s: %lu hits of %d\n", name, hits, RUNS * LOOPS);
-		return -EINVAL;
-	}
-
-	row(name, DIV_ROUND_CLOSEST_ULL(cost, LOOPS));
 	return 0;
 }
 
@@ -111,20 +81,6 @@ static int traced_hit(const char *name, void (*fn)(void), void *handler)
 		cpu_relax();
 	fn();
 	return 0;
-}
-
-/* Is there a jump at the address of the probe? Waits for the optimizer. */
-static bool __init jump_at(void *addr)
-{
-	int i;
-
-	for (i = 0; i < 100; i++) {
-		if (bench_is_jump(addr))
-			return true;
-		msleep(20);
-	}
-
-	return false;
 }
 
 static void __init clean(struct kprobe *kp, void *addr, u32 flags)
@@ -180,11 +136,11 @@ static int __init crowded_row(const char *name, void (*fn)(void), u64 bare)
 	int ret;
 
 	if (!crowd)
-		return hit_row(name, fn, bare);
+		return hits_row(name, fn, bare, 1);
 
 	ret = register_many(crowd, crowd_size, crowd_flags, &cost);
 	if (!ret) {
-		ret = hit_row(name, fn, bare);
+		ret = hits_row(name, fn, bare, 1);
 		unregister_many(crowd, crowd_size);
 	}
 	return ret;
@@ -281,7 +237,7 @@ static int __init j_row(const char *name, void (*fn)(void), bool returns)
 	}
 
 	if (!optimized || jump_at(jp->kp.addr))
-		ret = hit_row(name, fn, bare);
+		ret = hits_row(name, fn, bare, 1);
 	if (returns)
 		unregister_kretprobe(rp);
 	unregister_jprobe(jp);

@@ -7,12 +7,10 @@
  */
 #define pr_fmt(fmt) "kprobe_bench: " fmt
 
-#include <linux/delay.h>
 #include <linux/kprobes.h>
-#include <linux/math64.h>
 #include <linux/module.h>
 
-#include "loop.h"
+#include "hits.h"
 
 static bool optimized;
 module_param(optimized, bool, 0444);
@@ -22,20 +20,6 @@ MODULE_PARM_DESC(optimized, "measure nothing but optimized probes");
 BENCH_FUNCTION(bench_kept, BENCH_KEPT);
 /* ... and that of this one is not. */
 BENCH_FUNCTION(bench_quick, BENCH_QUICK);
-
-static unsigned long hits;
-
-static int count_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
-
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	hits++;
-	return 0;
-}
 
 static struct kprobe kp;
 static struct kretprobe rp;
@@ -86,35 +70,6 @@ static void __init jprobe_off(void)
 
 #endif
 
-/* Is there a jump at the probe? Waits for the optimizer. */
-static bool __init jump_at(void *addr)
-{
-	int i;
-
-	for (i = 0; i < 100; i++) {
-		if (bench_is_jump(addr))
-			return true;
-		msleep(20);
-	}
-
-	return false;
-}
-
-static int __init measured(const char *name, void (*fn)(void), u64 bare, int probes)
-{
-	u64 cost;
-
-	hits = 0;
-	cost = loop_cost(fn) - bare;
-	if (hits != probes * RUNS * LOOPS) {
-		pr_err("%s: %lu hits of %d\n", name, hits, probes * RUNS * LOOPS);
-		return -EINVAL;
-	}
-
-	row(name, DIV_ROUND_CLOSEST_ULL(cost, LOOPS));
-	return 0;
-}
-
 /* @letters: which probes there are, of k, j and r; others only describe them. */
 static int __init letters_row(const char *name, const char *letters, void (*fn)(void))
 {
@@ -137,7 +92,7 @@ static int __init letters_row(const char *name, const char *letters, void (*fn)(
 
 	/* A row without a jump would be that of another kind. */
 	if (!optimized || jump_at(k ? kp.addr : rp.kp.addr))
-		ret = measured(name, fn, bare, k + j + r);
+		ret = hits_row(name, fn, bare, k + j + r);
 	else
 		ret = -EAGAIN;
 	if (r)
