@@ -28,7 +28,7 @@ help:
 	@echo 'make gcov         which lines and branches of ours the tests execute (SUITE=, LIST=1, KEEP=1)'
 	@echo 'make decode-check compare instruction lengths of the x86 decoder with objdump'
 	@echo 'make model        random sequences of calls against a model of what they do (OPS=, SEED=, THREADS=)'
-	@echo 'make truth       what is said about each address, against what happens (PASSES=, KERNEL=)'
+	@echo 'make truth        what is said about each address, against what happens (PASSES=, KERNEL=)'
 	@echo 'make litmus       judge the litmus tests of lockless lookups'
 	@echo 'make defects      known defects of the base, shown in the base and absent in ours'
 	@echo 'make pitfalls     which test covers which known hard case'

@@ -665,10 +665,11 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
  * 64 bytes, or up to the end of the stack, with zeros for the rest. It is not read with
  * the checks of sanitizers, as the compiler knows of no such access.
  *
- * The handler need not be a legal target of indirect calls: nobody may have called it
- * through a pointer, so the compiler or the kernel may have removed what shows that.
+ * The handler need not be a legal target of indirect calls: if no other code calls it
+ * through a pointer, the compiler or the kernel may have removed what makes it one.
  *
  * Context: hit path.
+ *
  * Default: none.
  */
 void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame);
@@ -680,6 +681,7 @@ void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame);
  * Whatever interrupts it finds a stack that can be unwound, from either side.
  *
  * Context: hit path, in a function that the handler has called; does not return.
+ *
  * Default: none.
  */
 void arch_jprobe_unwind(void *frame);

@@ -3,18 +3,13 @@
  * What would become of a probe: the decisions of registration, without its actions.
  */
 
-#define pr_fmt(fmt) "kprobes: " fmt
-
-#include <linux/jump_label.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "call.h"
 #include "check.h"
 #include "ftrace.h"
 #include "kretprobe.h"
-#include "module.h"
 #include "optimizer.h"
 #include "register.h"
 #include "site.h"
@@ -26,7 +21,7 @@ int __weak arch_vet_kprobe(struct kprobe *p)
 	return -EOPNOTSUPP;
 }
 
-/* For the architecture, which is asked about a probe of a site that nobody else sees. */
+/* The architecture is asked about the probe of a site that is in no list or table. */
 static void check_instruction(struct kprobe_site *site, struct kprobe_verdict *v)
 {
 	int ret;
@@ -168,7 +163,7 @@ static int forecast_at(struct kprobe_where *where, struct kprobe_forecast *f)
 	/* Its module may be gone by now. */
 	if (!kprobe_vet_where(where, &mod)) {
 		site = kprobe_site_at(where->addr);
-		/* Planning notes refusals in the site, so it is done for one that nobody sees. */
+		/* Planning notes refusals in the site, so it needs one of its own. */
 		if (!site || !kprobe_opt_has_detour(site)) {
 			made = kprobe_site_alloc(where->addr, where->kind);
 			site = made;

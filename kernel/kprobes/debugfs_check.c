@@ -4,8 +4,6 @@
  * "available" for the entries of all functions.
  */
 
-#define pr_fmt(fmt) "kprobes: " fmt
-
 #include <linux/debugfs.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>

@@ -172,8 +172,8 @@ static void softirqs_are_on(void)
 }
 
 /*
- * Locks themselves stay locked: nobody knows what they protect, and in which state that
- * was left. With PREEMPT_RT, softirqs stay disabled: they are a lock there.
+ * Locks themselves stay locked: what they protect may have been left in any state. With
+ * PREEMPT_RT, softirqs stay disabled: they are a lock there.
  */
 static noinline void jprobe_put_right(const struct jprobe_call *call,
 				      const struct jprobe_state *now)
@@ -250,7 +250,7 @@ static nokprobe_inline struct jprobe_hooks jprobe_hooks(void)
 	};
 }
 
-/* None is newer, unless somebody has ended the pause of graph tracing. */
+/* None is newer, unless the handler has ended the pause of graph tracing. */
 static nokprobe_inline void forget_graph(const struct jprobe_hooks *hooks)
 {
 	if (unlikely(current->curr_ret_stack > hooks->graph)) {

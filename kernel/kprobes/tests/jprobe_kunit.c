@@ -870,7 +870,7 @@ static void jprobe_with_graph(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, graph_entries, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&current->tracing_graph_pause), 0);
 
-	/* Outside, it goes on. */
+	/* Outside of the handler, calls are traced again. */
 	call_outside();
 	KUNIT_EXPECT_EQ(test, graph_entries, 1);
 	KUNIT_EXPECT_EQ(test, graph_returns, 1);
