@@ -40,6 +40,17 @@ typedef __SIZE_TYPE__ size_t;
 #define le32_to_cpu(x)	(x)
 #define memset		__builtin_memset
 #define memcpy		__builtin_memcpy
+
+static inline const void *memchr_inv(const void *p, int c, unsigned long n)
+{
+	const unsigned char *s = p;
+
+	while (n && *s == (unsigned char)c) {
+		s++;
+		n--;
+	}
+	return n ? s : (void *)0;
+}
 #define FIELD_GET(mask, v) (((v) & (mask)) / ((mask) & -(mask)))
 
 #define get_unaligned(p)						\
@@ -51,6 +62,8 @@ typedef __SIZE_TYPE__ size_t;
 #define EINVAL		22
 #define ERANGE		34
 #define ENODATA		61
+
+#define PAGE_SIZE	4096UL
 
 /* Text */
 #define INT3_INSN_OPCODE	0xcc
