@@ -22,14 +22,6 @@
 #define KPROBE_REENTER		0x04
 #define KPROBE_HIT_SSDONE	0x08
 
-/*
- * Whether RCU watches at least while a breakpoint exception is handled, and so in handlers.
- * Unlike with KPROBE_TRAP_IS_WATCHED, it need not watch while the instruction is stepped
- * in between, after the exception has returned.
- */
-#define KPROBE_HANDLERS_ARE_WATCHED \
-	(KPROBE_TRAP_IS_WATCHED || IS_ENABLED(CONFIG_KPROBES_WATCHED_HANDLERS))
-
 #ifdef KPROBE_MAX_NESTING
 /**
  * struct prev_kprobe - a hit that another one interrupted
@@ -151,6 +143,31 @@ void dump_kprobe(struct kprobe *p);
  * The current hit
  */
 
+/*
+ * kprobe_cpu_addr() gives the address of a variable of this CPU, for kprobe_cpu_read() and
+ * kprobe_cpu_write(). Most architectures would compute it again after each store.
+ * kprobe_cpu_kept() is for an address that is needed after a handler: a base and an offset
+ * would occupy two registers. Where one instruction accesses such a variable
+ * (KPROBE_CPU_DIRECT), it is only named.
+ */
+#ifdef KPROBE_CPU_DIRECT
+#define kprobe_cpu_addr(var)		(&(var))
+#define kprobe_cpu_kept(var)		(&(var))
+#define kprobe_cpu_read(addr)		__this_cpu_read(*(addr))
+#define kprobe_cpu_write(addr, value)	__this_cpu_write(*(addr), value)
+#else
+#define kprobe_cpu_addr(var)		raw_cpu_ptr(&(var))
+#define kprobe_cpu_kept(var)							\
+({										\
+	__auto_type __addr = kprobe_cpu_addr(var);				\
+										\
+	OPTIMIZER_HIDE_VAR(__addr);						\
+	__addr;									\
+})
+#define kprobe_cpu_read(addr)		READ_ONCE(*(addr))
+#define kprobe_cpu_write(addr, value)	WRITE_ONCE(*(addr), value)
+#endif
+
 /**
  * kprobe_running() - the probe whose handlers or instruction run on this CPU
  *
@@ -203,12 +220,15 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
  */
 static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
 {
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	__auto_type running = kprobe_cpu_addr(current_kprobe);
+	__auto_type status = kprobe_cpu_addr(kprobe_ctlblk.kprobe_status);
+
+	kprobe_cpu_write(status, KPROBE_HIT_ACTIVE);
 	/* The barriers order against interrupts and NMIs of this CPU only. */
 	barrier();
-	__this_cpu_write(current_kprobe, p);
+	kprobe_cpu_write(running, p);
 	barrier();
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	kprobe_cpu_write(status, KPROBE_HIT_ACTIVE);
 }
 
 /**

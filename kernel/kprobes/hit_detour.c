@@ -40,18 +40,20 @@ NOKPROBE_SYMBOL(opt_pre_handler);
  */
 __visible int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs)
 {
+	typeof(kprobe_cpu_addr(current_kprobe)) running;
 	int ret = 0;
 
 	preempt_disable_notrace();
 
+	running = kprobe_cpu_kept(current_kprobe);
 	if (likely(kprobe_hit_enter_detour(&op->kp))) {
 		ret = kprobe_call_pre(&op->kp, regs);
 		/* Reading the probe again is cheaper than keeping @op across the handler. */
 		if (unlikely(ret || arch_detour_is_left(regs)))
-			ret = arch_leave_detour(container_of(kprobe_running(),
+			ret = arch_leave_detour(container_of(kprobe_cpu_read(running),
 							     struct optimized_kprobe, kp),
 						regs, ret);
-		kprobe_hit_leave();
+		kprobe_cpu_write(running, NULL);
 	}
 
 	preempt_enable_notrace();

@@ -136,6 +136,8 @@ static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
 							 struct kretprobe_instance *ri,
 							 struct pt_regs *regs)
 {
+	__auto_type running = kprobe_cpu_kept(current_kprobe);
+	__auto_type owner = kprobe_cpu_kept(kprobe_fault_owner.user);
 	struct kprobe_irq_check check;
 
 	kprobe_hit_begin(&rp->kp);
@@ -143,8 +145,9 @@ static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
 	check = kprobe_irq_check_begin();
 	rp->handler(ri, regs);
 	kprobe_irq_check_end(check, rp->handler);
-	kprobe_disown_faults();
-	kprobe_hit_leave();
+	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
+		kprobe_cpu_write(owner, NULL);
+	kprobe_cpu_write(running, NULL);
 }
 
 #endif /* _KERNEL_KPROBES_HIT_KRETPROBE_H */

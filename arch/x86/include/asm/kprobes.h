@@ -109,6 +109,9 @@ struct arch_specific_insn {
 	u8		shift;
 };
 
+/* Variables of the CPU are addressed through its segment. */
+#define KPROBE_CPU_DIRECT
+
 /*
  * A task, an interrupt and an NMI, each with a fault in its step and with a probe that
  * the fault runs into: hits cannot be nested deeper.
