@@ -46,6 +46,7 @@ static const struct {
 	[KPROBE_REFUSAL_CHANGING]	= { -EAGAIN, "changing" },
 	[KPROBE_REFUSAL_FTRACE]	= { -ENODEV, "ftrace" },
 
+	[KPROBE_REFUSAL_ALIGNMENT]	= { -EINVAL, "alignment" },
 	[KPROBE_REFUSAL_BOUNDARY]	= { -EILSEQ, "boundary" },
 	[KPROBE_REFUSAL_UNDECODED]	= { -EILSEQ, "undecoded" },
 	[KPROBE_REFUSAL_INVALID]	= { -EILSEQ, "invalid" },
@@ -61,10 +62,13 @@ static const struct {
 	[KPROBE_REFUSAL_ENCODING]	= { -EOPNOTSUPP, "encoding" },
 	[KPROBE_REFUSAL_HYPERVISOR]	= { -EINVAL, "hypervisor" },
 	[KPROBE_REFUSAL_TYPE_CHECK]	= { -EINVAL, "type-check" },
+	[KPROBE_REFUSAL_ALTERNATIVE]	= { -EAGAIN, "alternative" },
 	[KPROBE_REFUSAL_PATCHED]	= { -EINVAL, "patched" },
 	[KPROBE_REFUSAL_FIXUP]	= { -EINVAL, "fixup" },
 	[KPROBE_REFUSAL_LIVEPATCH]	= { -EINVAL, "livepatch" },
 	[KPROBE_REFUSAL_REACH]	= { -EINVAL, "reach" },
+	[KPROBE_REFUSAL_SEQUENCE]	= { -EINVAL, "sequence" },
+	[KPROBE_REFUSAL_SYNDROME]	= { -EINVAL, "syndrome" },
 
 	[KPROBE_REFUSAL_ARCH]	= { -EINVAL, "architecture" },
 };
@@ -130,6 +134,8 @@ const char *kprobe_refusal_texts[NR_KPROBE_REFUSALS] = {
 	[KPROBE_REFUSAL_FTRACE] =
 		"ftrace has shut itself down, or has refused the function",
 
+	[KPROBE_REFUSAL_ALIGNMENT] =
+		"Instructions are aligned to their size, and the address is not",
 	[KPROBE_REFUSAL_BOUNDARY] =
 		"The address is in the middle of an instruction",
 	[KPROBE_REFUSAL_UNDECODED] =
@@ -160,6 +166,8 @@ const char *kprobe_refusal_texts[NR_KPROBE_REFUSALS] = {
 		"The instruction is marked for emulation by a hypervisor",
 	[KPROBE_REFUSAL_TYPE_CHECK] =
 		"The instruction is part of the type check of an indirect call",
+	[KPROBE_REFUSAL_ALTERNATIVE] =
+		"The instruction may still be replaced by an alternative",
 	[KPROBE_REFUSAL_PATCHED] =
 		"The instruction is patched at run time",
 	[KPROBE_REFUSAL_FIXUP] =
@@ -168,6 +176,10 @@ const char *kprobe_refusal_texts[NR_KPROBE_REFUSALS] = {
 		"The instruction is relocated when an object is livepatched",
 	[KPROBE_REFUSAL_REACH] =
 		"The operand of the instruction is out of reach of a copy",
+	[KPROBE_REFUSAL_SEQUENCE] =
+		"The instruction is part of a sequence that an exception would break",
+	[KPROBE_REFUSAL_SYNDROME] =
+		"The instruction reads a register that each exception overwrites",
 
 	[KPROBE_REFUSAL_ARCH] =
 		"The architecture cannot probe the instruction",
