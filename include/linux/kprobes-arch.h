@@ -44,6 +44,7 @@
  *
  *  - with HAVE_KPROBE_FAULT_HANDLER, a kprobe_fault_handler() that calls
  *    kprobe_site_fault_handler() and kprobe_handler_fault();
+ *  - KPROBE_CPU_DIRECT if one instruction can access a variable of the CPU;
  *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint
  *    exceptions, from before the lookup of the probe until the hit is over;
  *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot(), and
@@ -539,10 +540,10 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
  * part of what a return probe costs. A frame is an opaque pointer that tells two
  * frames of a task apart. Where the caller's address is on the stack at the entry,
  * as on x86, it is the address of that slot, and a detour that saves no registers
- * can pass it. Where the address is in a register (lr of arm64 and powerpc), it is
- * the stack pointer at the entry, and the hooks that read or write the address need
- * the registers: such an architecture passes @regs in place of the frame, and
- * arch_kretprobe_note_return() stores the stack pointer from them in ri->fp.
+ * can pass it. Where the address is in a register, it is the address of a copy, beside
+ * which there is something that tells frames apart: on arm64 the saved pair of x29 and
+ * x30, in struct pt_regs or where a detour has put it. arch_kretprobe_note_return() stores
+ * in ri->fp what arch_kretprobe_frame() finds when the function has returned.
  *
  * The trampoline calls kretprobe_native_handler(). A detour at a site for which
  * kretprobe_is_alone() was true may save fewer registers, and call
@@ -661,9 +662,10 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
  *	   the stack, above all that @entry and its callees use
  *
  * The handler finds what a function with any parameters would find: the argument
- * registers of @regs, and a copy of the stack above the return address. The copy is of
- * 64 bytes, or up to the end of the stack, with zeros for the rest. It is not read with
- * the checks of sanitizers, as the compiler knows of no such access.
+ * registers of @regs, and a copy of the stack where arguments begin, above the return
+ * address if calls push it. The copy is of 64 bytes, or up to the end of the stack, with
+ * zeros for the rest. It is not read with the checks of sanitizers, as the compiler knows
+ * of no such access.
  *
  * The handler need not be a legal target of indirect calls: if no other code calls it
  * through a pointer, the compiler or the kernel may have removed what makes it one.

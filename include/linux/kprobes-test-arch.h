@@ -51,6 +51,11 @@
 #define KPROBES_TEST_HAS_TEXT_POKE		0
 #endif
 
+/* Instructions are replaced while they are executed, and then all CPUs are kicked. */
+#ifndef KPROBES_TEST_HAS_KICKS
+#define KPROBES_TEST_HAS_KICKS			0
+#endif
+
 /* ftrace changes its call sites while other CPUs run, without stop_machine(). */
 #ifndef KPROBES_TEST_HAS_LIVE_FTRACE
 #define KPROBES_TEST_HAS_LIVE_FTRACE		(IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_PPC))
@@ -109,6 +114,11 @@
 /* The function that switches tasks refuses kretprobes, as it returns in another task. */
 #ifndef KPROBES_TEST_HAS_REFUSED_SWITCH
 #define KPROBES_TEST_HAS_REFUSED_SWITCH		0
+#endif
+
+/* The assembly that switches stacks accepts kretprobes: it returns in the same task. */
+#ifndef KPROBES_TEST_HAS_PROBED_SWITCH
+#define KPROBES_TEST_HAS_PROBED_SWITCH		0
 #endif
 
 /* The trampoline of rethook is on the blacklist. Elsewhere it is a probe, or unprotected. */

@@ -83,7 +83,7 @@ static nokprobe_inline bool is_breakpoint(struct kprobe_site *site)
  */
 static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 {
-	return (KPROBE_HANDLERS_ARE_WATCHED && is_breakpoint(site)) ||
+	return (KPROBE_TRAP_IS_WATCHED && is_breakpoint(site)) ||
 	       kprobe_rcu_is_watching() || site->trampoline;
 }
 

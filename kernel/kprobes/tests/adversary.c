@@ -8,7 +8,9 @@
 #include <linux/jhash.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/overflow.h>
+#include <linux/prandom.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -208,6 +210,16 @@ static void allocate(struct kunit *test, struct adversary *a)
 	KUNIT_ASSERT_NOT_NULL(test, a->kps);
 }
 
+static void record_wanted(struct adversary *a)
+{
+	unsigned int fn, run;
+
+	for (fn = 0; fn < kpa_nr_functions(a->arch); fn++) {
+		for (run = 0; run < KPA_NR_RUNS; run++)
+			call(a, fn, run, wanted(a, fn, run));
+	}
+}
+
 /**
  * kpa_run() - probe each instruction of all functions, and compare
  * @test: the case
@@ -222,15 +234,11 @@ static void allocate(struct kunit *test, struct adversary *a)
 unsigned int kpa_run(struct kunit *test, const struct kpa_arch *arch)
 {
 	struct adversary a = { .arch = arch };
-	unsigned int fn, run, n, probed = 0;
+	unsigned int n, probed = 0;
 	u32 sum = text_sum(arch);
 
 	allocate(test, &a);
-	for (fn = 0; fn < kpa_nr_functions(arch); fn++) {
-		for (run = 0; run < KPA_NR_RUNS; run++)
-			call(&a, fn, run, wanted(&a, fn, run));
-	}
-
+	record_wanted(&a);
 	for (n = 0; choose(&a, n, NULL); n++) {
 		probed += a.nr;
 		count_hits(test, &a, n);
@@ -243,4 +251,170 @@ unsigned int kpa_run(struct kunit *test, const struct kpa_arch *arch)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, text_sum(arch), sum);
 	return probed;
+}
+
+/*
+ * All CPUs at once
+ */
+
+/**
+ * struct caller - a task that calls all functions over and over
+ * @a: the functions, and what they have to give
+ * @task: the task
+ * @got: the result of a call
+ * @calls: how many were made
+ * @wrong: how many gave another result
+ * @fn: the function of the first of these
+ * @run: which of its runs that was
+ */
+struct caller {
+	struct adversary	*a;
+	struct task_struct	*task;
+	struct kpa_result	*got;
+	unsigned long		calls;
+	unsigned long		wrong;
+	unsigned int		fn;
+	unsigned int		run;
+};
+
+static void call_and_compare(struct caller *c, unsigned int fn, unsigned int run)
+{
+	call(c->a, fn, run, c->got);
+	c->calls++;
+	if (!memcmp(c->got, wanted(c->a, fn, run), c->a->arch->result_size))
+		return;
+	if (!c->wrong++) {
+		c->fn = fn;
+		c->run = run;
+	}
+}
+
+static int call_forever(void *arg)
+{
+	struct caller *c = arg;
+	unsigned int fn, run;
+
+	while (!kthread_should_stop()) {
+		for (fn = 0; fn < kpa_nr_functions(c->a->arch); fn++) {
+			for (run = 0; run < KPA_NR_RUNS; run++)
+				call_and_compare(c, fn, run);
+			cond_resched();
+		}
+		/* Grace periods, which probes wait for to go, would last for long. */
+		schedule_timeout_uninterruptible(1);
+	}
+	return 0;
+}
+
+static void stop_caller(void *arg)
+{
+	struct caller *c = arg;
+
+	kthread_stop(c->task);
+	c->task = NULL;
+}
+
+static void start_caller(struct kunit *test, struct adversary *a, struct caller *c, int cpu)
+{
+	c->a = a;
+	c->got = kunit_kzalloc(test, a->arch->result_size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c->got);
+	c->task = kthread_create_on_cpu(call_forever, c, cpu, "adversary/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(c->task));
+	wake_up_process(c->task);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stop_caller, c), 0);
+}
+
+static unsigned int nr_insns(const struct adversary *a, unsigned int fn)
+{
+	unsigned int n = 0;
+
+	while (insn_of(a, fn, n))
+		n++;
+	return n;
+}
+
+/* A probe on a random instruction of about half of the functions. */
+static void choose_random(struct adversary *a, struct rnd_state *rnd, const unsigned int *nr)
+{
+	struct subject *s;
+	unsigned int fn;
+
+	a->nr = 0;
+	for (fn = 0; fn < kpa_nr_functions(a->arch); fn++) {
+		s = &a->subjects[fn];
+		if (!nr[fn] || prandom_u32_state(rnd) % 2)
+			continue;
+		memset(&s->kp, 0, sizeof(s->kp));
+		s->kp.addr = (kprobe_opcode_t *)insn_of(a, fn, prandom_u32_state(rnd) % nr[fn]);
+		s->kp.pre_handler = probe_pre;
+		s->kp.post_handler = prandom_u32_state(rnd) % 4 ? NULL : probe_post;
+		a->kps[a->nr++] = &s->kp;
+	}
+}
+
+/**
+ * kpa_run_on_all_cpus() - compare while probes come and go
+ * @test: the case
+ * @arch: what the architecture provides
+ * @rounds: how often probes come and go
+ *
+ * One task on each CPU calls all functions meanwhile. On return, no probe is left, and the
+ * text is as before.
+ *
+ * Context: process context, may sleep.
+ */
+void kpa_run_on_all_cpus(struct kunit *test, const struct kpa_arch *arch, unsigned int rounds)
+{
+	unsigned long hits = 0, missed = 0, calls = 0;
+	unsigned int fn, i, cpu, nr_callers = 0, *nr;
+	u32 sum = text_sum(arch);
+	struct caller *callers;
+	struct adversary *a;
+	struct rnd_state rnd;
+
+	/* If the case is given up, the tasks still run for a moment. */
+	a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, a);
+	a->arch = arch;
+	allocate(test, a);
+	record_wanted(a);
+	nr = kunit_kcalloc(test, kpa_nr_functions(arch), sizeof(*nr), GFP_KERNEL);
+	callers = kunit_kcalloc(test, nr_cpu_ids, sizeof(*callers), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, nr);
+	KUNIT_ASSERT_NOT_NULL(test, callers);
+	for (fn = 0; fn < kpa_nr_functions(arch); fn++)
+		nr[fn] = nr_insns(a, fn);
+	for_each_online_cpu(cpu)
+		start_caller(test, a, &callers[nr_callers++], cpu);
+
+	prandom_seed_state(&rnd, 1);
+	for (i = 0; i < rounds; i++) {
+		choose_random(a, &rnd, nr);
+		KUNIT_ASSERT_EQ(test, register_kprobes(a->kps, a->nr), 0);
+		/* Some go while they have no jump yet, and some while they get one. */
+		if (i % 4 == 1)
+			wait_for_kprobe_optimizer();
+		schedule_timeout_uninterruptible(prandom_u32_state(&rnd) % 8);
+		unregister_kprobes(a->kps, a->nr);
+		for (fn = 0; fn < a->nr; fn++)
+			missed += a->kps[fn]->nmissed;
+	}
+
+	for (i = 0; i < nr_callers; i++) {
+		kunit_release_action(test, stop_caller, &callers[i]);
+		KUNIT_EXPECT_EQ_MSG(test, callers[i].wrong, 0, "first: %pS, run %u",
+				    arch->functions[callers[i].fn].fn, callers[i].run);
+		KUNIT_EXPECT_GT(test, callers[i].calls, KPA_NR_RUNS * kpa_nr_functions(arch));
+		calls += callers[i].calls;
+	}
+	for (fn = 0; fn < kpa_nr_functions(arch); fn++)
+		hits += a->subjects[fn].hits;
+	KUNIT_EXPECT_GT(test, hits, rounds);
+	KUNIT_EXPECT_EQ(test, missed, 0);
+	kunit_info(test, "%u rounds: %lu calls on %u CPUs, %lu hits\n", rounds, calls, nr_callers,
+		   hits);
+
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, text_sum(arch), sum);
 }

@@ -8,8 +8,10 @@
  * optimized, and must be hit as often. The functions have to give the same results as
  * without probes.
  *
- * An architecture provides the functions and a struct kpa_arch; its case is a call of
- * kpa_run().
+ * Probes also come and go on random instructions while each CPU calls the functions.
+ *
+ * An architecture provides the functions, made by a program that includes gen_adversary.h,
+ * and a struct kpa_arch; its cases are calls of kpa_run() and kpa_run_on_all_cpus().
  */
 #ifndef _KERNEL_KPROBES_TESTS_ADVERSARY_H
 #define _KERNEL_KPROBES_TESTS_ADVERSARY_H
@@ -47,7 +49,7 @@ struct kpa_result;
  * @result_size: size of a struct kpa_result
  * @call: call a function with random registers and memory, which are the same for the
  *	same seed and round, and store what it leaves there. Two results are the same if
- *	all their bytes are.
+ *	all their bytes are. For kpa_run_on_all_cpus(), several tasks may call it at once.
  * @complain: let the case fail, as two results are not the same; @what tells which
  *	instruction of which function is probed, and how
  * @insn: find the nth instruction that can be probed, starting at an address. Returns
@@ -69,5 +71,6 @@ struct kpa_arch {
 
 unsigned int kpa_nr_functions(const struct kpa_arch *arch);
 unsigned int kpa_run(struct kunit *test, const struct kpa_arch *arch);
+void kpa_run_on_all_cpus(struct kunit *test, const struct kpa_arch *arch, unsigned int rounds);
 
 #endif /* _KERNEL_KPROBES_TESTS_ADVERSARY_H */

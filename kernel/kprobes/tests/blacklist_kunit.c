@@ -10,6 +10,7 @@
 #include <linux/kgdb.h>
 #include <linux/sched/clock.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/module.h>
 #include <linux/objtool.h>
 #include <linux/slab.h>
@@ -458,20 +459,37 @@ static const struct hit_function hit_path[] = {
 #endif
 	{ "kretprobe_native_handler",		ON(KRETPROBE_NATIVE) },
 	{ "kretprobe_native_entry",		ON(KRETPROBE_NATIVE) },
-	{ "kprobe_detour_callback",		ON(X86) && ON(OPTPROBES) },
+	{ "kprobe_detour_callback",		(ON(X86) || ON(ARM64)) && ON(OPTPROBES) },
 	{ "kprobe_detour_template",		ON(X86) && ON(OPTPROBES) },
 	{ "kprobe_detour_leave",		ON(X86) && ON(OPTPROBES) },
 	{ "kretprobe_detour_callback",		RETURN_DETOURS },
 	{ "kretprobe_detour_template",		RETURN_DETOURS },
 	{ "kretprobe_detour_complete",		RETURN_DETOURS },
 	{ "kprobe_jprobe_call",			ON(JPROBES) },
-	{ "kprobe_jprobe_landing",		ON(JPROBES) },
-	{ "kprobe_jprobe_enter",		ON(JPROBES) },
+	{ "kprobe_jprobe_landing",		ON(X86) && ON(JPROBES) },
+	{ "kprobe_jprobe_enter",		ON(X86) && ON(JPROBES) },
 	{ "kprobe_jprobe_unwind",		ON(JPROBES) },
 	{ "kprobe_int3_handler",		ON(X86) },
 	{ "exc_int3",				ON(X86) },
 	{ "asm_exc_int3",			ON(X86) },
 	{ "kprobe_handler",			ON(PPC) },
+	{ "kprobe_brk_handler",			ON(ARM64) },
+	{ "kprobe_ss_brk_handler",		ON(ARM64) },
+	{ "kretprobe_brk_handler",		ON(ARM64) },
+	{ "kprobe_leave_slot",			ON(ARM64) },
+	{ "kprobe_unwind_pc",			ON(ARM64) },
+	{ "arch_leave_detour",			ON(ARM64) && ON(OPTPROBES) },
+	{ "kprobe_detour_far",			ON(ARM64) && ON(OPTPROBES) },
+	{ "kprobe_detour_near",			ON(ARM64) && ON(OPTPROBES) },
+	{ "kretprobe_detour_far",		ON(ARM64) && ON(OPTPROBES) },
+	{ "el1h_64_sync",			ON(ARM64) },
+	{ "el1h_64_sync_handler",		ON(ARM64) },
+	{ "el1_abort",				ON(ARM64) },
+	{ "el1_brk64",				ON(ARM64) },
+	{ "debug_exception_enter",		false },
+	{ "debug_exception_exit",		false },
+	{ "do_el1_brk64",			ON(ARM64) },
+	{ "call_el1_break_hook",		ON(ARM64) },
 	{ "kprobe_fault_handler",		true },
 	{ "notify_die",				true },
 	{ "notifier_call_chain",		true },

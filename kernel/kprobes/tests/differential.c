@@ -177,6 +177,8 @@ static const char *skip_mode(const struct kpd *d, const struct kpd_mode *m)
 		return "no probe gets a jump";
 	if (m->returns && !(IS_ENABLED(CONFIG_KRETPROBES) && d->arch->calls))
 		return "no return probes";
+	if (m->returns && m->jumps && d->arch->callee_jumps && !d->arch->callee_jumps())
+		return "no return probe gets a jump";
 	if (m->fault && d->arch->faulted && !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
 		return "fault handlers are not called";
 	return NULL;
@@ -314,6 +316,7 @@ void kpd_record_native(struct kpd *d)
 		f = kpd_usable(d, n);
 		for (round = 0; round < d->rounds; round++)
 			run(d, f, round, KPD_NOT_INSIDE, NULL, native_state(d, f, round));
+		cond_resched();
 	}
 }
 
@@ -669,6 +672,14 @@ static void same_kind(struct kpd_judge *j, const struct kpd_mode *m)
 		kpd_complain(j, "the site is %s, not %s", got, want);
 }
 
+/* Once all probes have got their jumps. */
+static void same_jump(struct kpd_judge *j, const struct kpd_mode *m)
+{
+	if (j->d->arch->jumps && m->users)
+		kpd_same(j, "presence of a jump", has_jump(kpd_insn(j->f)),
+			 m->jumps && j->d->arch->jumps(j->f));
+}
+
 /* Whether the form is executed in the mode, once all probes are registered. */
 static bool is_compared(const struct kpd *d, const struct kpd_form *f,
 			const struct kpd_mode *m)
@@ -730,6 +741,7 @@ void kpd_compare(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
 	d->traps = 0;
 	for (n = 0; n < d->nr_usable; n++) {
 		j.f = kpd_usable(d, n);
+		same_jump(&j, m);
 		if (!is_compared(d, j.f, m))
 			continue;
 		same_kind(&j, m);
@@ -756,7 +768,12 @@ void kpd_compare(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
  * Handlers that write to registers
  */
 
-static void change_and_judge(struct kpd_judge *j, struct probe_user *user)
+static void no_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+static void change_and_judge(struct kpd_judge *j, const struct kpd_mode *m,
+			     struct probe_user *user)
 {
 	struct kpd *d = j->d;
 
@@ -767,7 +784,12 @@ static void change_and_judge(struct kpd_judge *j, struct probe_user *user)
 	user->d = d;
 	user->kp.addr = kpd_insn(j->f);
 	user->kp.pre_handler = on_pre_change;
+	user->kp.post_handler = m->post ? no_post : NULL;
 	KUNIT_ASSERT_EQ(j->test, register_kprobe(&user->kp), 0);
+	if (m->jumps) {
+		wait_for_kprobe_optimizer();
+		kpd_same(j, "presence of a jump", has_jump(user->kp.addr), true);
+	}
 	run(d, j->f, j->round, KPD_NOT_INSIDE, NULL, d->got);
 	unregister_kprobe(&user->kp);
 
@@ -779,29 +801,37 @@ static void change_and_judge(struct kpd_judge *j, struct probe_user *user)
 
 /**
  * kpd_compare_changed() - does an instruction see what a handler has written?
- * @test: the case
+ * @test: the case; skipped if the architecture does not have such a mode
  * @d: the test, whose architecture has &kpd_arch.takes_any, change and change_regs
+ * @m: the mode, with one user that has a pre handler; perhaps with a post handler, too, or
+ *	with jumps, which all these forms have to get
  * @kinds: indexed by &kpd_form.kind, incremented for each form that was compared
  *
  * Context: process context, may sleep.
  */
-void kpd_compare_changed(struct kunit *test, struct kpd *d, unsigned int *kinds)
+void kpd_compare_changed(struct kunit *test, struct kpd *d, const struct kpd_mode *m,
+			 unsigned int *kinds)
 {
 	struct probe_user *user = kunit_kzalloc(test, sizeof(*user), GFP_KERNEL);
 	struct kpd_judge j = { .d = d, .test = test };
+	const char *skip = skip_mode(d, m);
 	unsigned int n;
 
 	KUNIT_ASSERT_NOT_NULL(test, user);
+	if (skip)
+		kunit_skip(test, "%s", skip);
 	kpd_pin(test, d);
+	kprobe_test_allow_optimization(m->jumps);
 
 	/* Some of them suffice. */
 	for (n = 0; n < d->nr_usable; n += 4) {
 		j.f = kpd_usable(d, n);
 		if (!d->arch->takes_any(j.f))
 			continue;
-		change_and_judge(&j, user);
+		change_and_judge(&j, m, user);
 		kinds[j.f->kind]++;
 	}
+	kprobe_test_allow_optimization(false);
 	KUNIT_EXPECT_EQ(test, j.wrong, 0);
 }
 

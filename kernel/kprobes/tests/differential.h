@@ -143,6 +143,9 @@ void kpd_same(struct kpd_judge *j, const char *what, unsigned long got, unsigned
  * @executed: how a form has to be executed under probes, in the words of
  *	arch_kprobe_mode(), or "ftrace". The second argument is true if one of the
  *	probes has a post or a fault handler. Optional.
+ * @jumps: whether a probe of a form has to get a jump; optional
+ * @callee_jumps: whether a return probe of kpd_callee() gets a jump; it does if this is
+ *	missing
  * @fill: make up a random state, the same for the same random numbers. Writes to the
  *	memory that forms access; registers are only recorded in the state, for @load.
  *	In odd rounds, interrupts are on.
@@ -179,6 +182,8 @@ struct kpd_arch {
 	bool		(*applies)(const struct kpd_form *f, const struct kpd_mode *m);
 	bool		(*calls)(const struct kpd_form *f);
 	const char	*(*executed)(const struct kpd_form *f, bool watched);
+	bool		(*jumps)(const struct kpd_form *f);
+	bool		(*callee_jumps)(void);
 
 	void		(*fill)(const struct kpd_form *f, unsigned int round,
 				struct rnd_state *rnd, struct kpd_state *start);
@@ -302,7 +307,8 @@ void kpd_record_native(struct kpd *d);
 
 void kpd_pin(struct kunit *test, const struct kpd *d);
 void kpd_compare(struct kunit *test, struct kpd *d, const struct kpd_mode *m);
-void kpd_compare_changed(struct kunit *test, struct kpd *d, unsigned int *kinds);
+void kpd_compare_changed(struct kunit *test, struct kpd *d, const struct kpd_mode *m,
+			 unsigned int *kinds);
 void kpd_check_branches(struct kunit *test, const struct kpd *d,
 			bool (*is_conditional)(const struct kpd_form *f));
 unsigned int kpd_check_group(struct kunit *test, const struct kpd *d,

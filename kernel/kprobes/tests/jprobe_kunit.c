@@ -27,7 +27,8 @@
 
 /*
  * On x86_64, six of the arguments are in registers, and the rest is all that is copied
- * of the stack.
+ * of the stack. On arm64, eight are in registers; the rest of the copy is in a suite of
+ * its own.
  */
 #define ARGS	14
 #define PARAMETERS							\

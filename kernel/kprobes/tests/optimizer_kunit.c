@@ -975,8 +975,14 @@ static void optimizer_examines_again_when_switched_on(struct kunit *test)
 }
 
 static void *(*real_alloc)(void);
+static void *(*real_alloc_near)(unsigned long start);
 
 static void *alloc_nothing(void)
+{
+	return NULL;
+}
+
+static void *alloc_nothing_near(unsigned long start)
 {
 	return NULL;
 }
@@ -988,9 +994,11 @@ static unsigned int take_all_slots(struct kunit *test, kprobe_opcode_t **slot, u
 
 	scoped_guard(mutex, &kprobe_optinsn_slots.mutex) {
 		real_alloc = kprobe_optinsn_slots.alloc;
+		real_alloc_near = kprobe_optinsn_slots.alloc_near;
 		kprobe_optinsn_slots.alloc = alloc_nothing;
+		kprobe_optinsn_slots.alloc_near = alloc_nothing_near;
 	}
-	while (nr < max && (slot[nr] = get_optinsn_slot()))
+	while (nr < max && (slot[nr] = get_optinsn_slot_near((unsigned long)kp_opt_first)))
 		nr++;
 	KUNIT_EXPECT_LT(test, nr, max);
 	return nr;
@@ -1000,6 +1008,7 @@ static void give_back_slots(kprobe_opcode_t **slot, unsigned int nr)
 {
 	scoped_guard(mutex, &kprobe_optinsn_slots.mutex)
 		kprobe_optinsn_slots.alloc = real_alloc;
+		kprobe_optinsn_slots.alloc_near = real_alloc_near;
 	while (nr)
 		free_optinsn_slot(slot[--nr], 0);
 }

@@ -654,35 +654,63 @@ void kp_ret_jumper(void);
 void kp_ret_jumped(void);
 extern char kp_ret_jump_from[], kp_ret_jump_to[];
 
+/* Calls, returns, and what a function that calls another one does around that. */
+#ifdef CONFIG_X86_64
+#define JUMPER_BEGIN	ANNOTATE_NOENDBR
+#define JUMPER_CALL	"	call kp_ret_jumped\n"
+#define JUMPER_END	""
+#define JUMPER_RET	ASM_RET
+#else
+#define JUMPER_BEGIN	""
+#define JUMPER_CALL	"	stp x29, x30, [sp, #-16]!\n"		\
+			"	mov x29, sp\n"				\
+			"	bl kp_ret_jumped\n"
+#define JUMPER_END	"	ldp x29, x30, [sp], #16\n"
+#define JUMPER_RET	"	ret\n"
+#endif
+
 asm(
 	".text\n"
-	".type kp_ret_jumped, @function\n"
+	".type kp_ret_jumped, %function\n"
 	"kp_ret_jumped:\n"
-	ANNOTATE_NOENDBR
+	JUMPER_BEGIN
 	".rept 8\n	nop\n	.endr\n"
 	"kp_ret_jump_from:\n"
-	ANNOTATE_NOENDBR
+	JUMPER_BEGIN
 	"	nop\n"
-	ASM_RET
+	JUMPER_RET
 	".size kp_ret_jumped, .-kp_ret_jumped\n"
-	".type kp_ret_jumper, @function\n"
+	".type kp_ret_jumper, %function\n"
 	"kp_ret_jumper:\n"
-	ANNOTATE_NOENDBR
+	JUMPER_BEGIN
 	".rept 8\n	nop\n	.endr\n"
-	"	call kp_ret_jumped\n"
+	JUMPER_CALL
 	"kp_ret_jump_to:\n"
-	ANNOTATE_NOENDBR
-	ASM_RET
+	JUMPER_BEGIN
+	JUMPER_END
+	JUMPER_RET
 	".size kp_ret_jumper, .-kp_ret_jumper\n"
 );
 STACK_FRAME_NON_STANDARD_FP(kp_ret_jumper);
 
 static struct one *jump_out_of;
 
-static int jump(struct kprobe *p, struct pt_regs *regs)
+#if KPROBES_TEST_HAS_PUSHED_RETURNS
+/* The return address of the function that is left. */
+static void kp_ret_pop(struct pt_regs *regs)
 {
 	regs->sp = (unsigned long)jump_out_of->slot;
-	regs->ip = (unsigned long)kp_ret_jump_to;
+}
+#else
+static void kp_ret_pop(struct pt_regs *regs)
+{
+}
+#endif
+
+static int jump(struct kprobe *p, struct pt_regs *regs)
+{
+	kp_ret_pop(regs);
+	instruction_pointer_set(regs, (unsigned long)kp_ret_jump_to);
 	return 1;
 }
 

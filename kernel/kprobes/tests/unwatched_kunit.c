@@ -219,7 +219,7 @@ static void unwatched_hits_are_missed(struct kunit *test)
 	/* A breakpoint may make RCU watch; nothing else does. */
 	if (t->kind != BREAKPOINT)
 		KUNIT_EXPECT_EQ(test, misses, CALLS);
-	else if (KPROBE_HANDLERS_ARE_WATCHED)
+	else if (KPROBE_TRAP_IS_WATCHED)
 		KUNIT_EXPECT_EQ(test, misses, 0);
 }
 

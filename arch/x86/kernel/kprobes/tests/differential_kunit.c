@@ -721,9 +721,10 @@ static void nothing_is_left(struct kunit *test)
 /* The instruction sees what a handler has written. */
 static void handlers_write_registers(struct kunit *test)
 {
+	static const struct kpd_mode mode = { "handlers that write", 1, .pre = 1 };
 	unsigned int kinds[NR_DIFF_KINDS] = {};
 
-	kpd_compare_changed(test, &d, kinds);
+	kpd_compare_changed(test, &d, &mode, kinds);
 	KUNIT_EXPECT_GT(test, kinds[DIFF_FAST], 0);
 	KUNIT_EXPECT_GT(test, kinds[DIFF_PLAIN], 0);
 	KUNIT_EXPECT_GT(test, kinds[DIFF_EMULATED], 0);

@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs on the host: gen_adversary SEED COUNT prints that many random functions, in
- * assembly, which adversary_kunit.c calls with and without probes.
+ * Runs on the host: registers and instructions of the random functions that
+ * adversary_kunit.c calls with and without probes. kernel/kprobes/tests/gen_adversary.h has
+ * their control flow.
  *
- * A function is a sequence of steps with a label before each, to which others jump. It
- * takes any values in the registers, except for di, which points to data, and r15,
- * which counts the iterations of loops. It may change the other registers, the flags,
+ * A function takes any values in the registers, except for di, which points to data, and
+ * r15, which counts the iterations of loops. It may change the other registers, the flags,
  * the data and kpa_data.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-static uint64_t state;
-
-static unsigned int chance(unsigned int below)
-{
-	/* Knuth's MMIX generator; its low bits are poor. */
-	state = state * 6364136223846793005ull + 1442695040888963407ull;
-	return (state >> 33) % below;
-}
-
-#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
-#define PICK(array)		((array)[chance(ARRAY_SIZE(array))])
+#include "gen_adversary.h"
 
 static const char * const regs64[] = {
 	"%rax", "%rcx", "%rdx", "%rbx", "%rbp", "%rsi",
@@ -48,23 +34,6 @@ static const char * const shifts[] = { "shl", "shr", "sar", "rol", "ror" };
 static const char * const bytes[] = {
 	"cwtl", "cltd", "cmc", "clc", "stc", "lahf", "sahf", "nop", "cld",
 };
-
-/* What is being printed. */
-static unsigned int fn, step, steps, nr_tables, nr_colds;
-
-struct cold {
-	const char	*condition;
-	unsigned int	back;
-};
-
-static struct cold colds[8];
-
-static unsigned int later(unsigned int most)
-{
-	unsigned int left = steps - step;
-
-	return step + 1 + chance(left < most ? left : most);
-}
 
 /* One instruction, or several that belong together, without branches. */
 static void straight(void)
@@ -134,14 +103,6 @@ static void straight(void)
 	}
 }
 
-static void some_straight(unsigned int most)
-{
-	unsigned int i, nr = chance(most + 1);
-
-	for (i = 0; i < nr; i++)
-		straight();
-}
-
 static void push_and_pop(void)
 {
 	switch (chance(4)) {
@@ -165,10 +126,8 @@ static void push_and_pop(void)
 	}
 }
 
-static void call(void)
+static void call(unsigned int callee)
 {
-	unsigned int callee = chance(4);
-
 	switch (chance(5)) {
 	case 0 ... 1:
 		printf("\tcall kpa_callee%u\n", callee);
@@ -204,170 +163,90 @@ static void loop(void)
 	printf("\tdec %%r15d\n\tjg 8b\n");
 }
 
-static void jump_table(void)
+static void use_table(const char *table)
 {
-	unsigned int i, table = nr_tables++;
-
 	printf("\tmov %s, %%edx\n\tand $3, %%edx\n", PICK(regs32));
 	if (chance(2))
-		printf("\tmov kpa_table_%u_%u(,%%rdx,8), %%rdx\n"
-		       "\tANNOTATE_RETPOLINE_SAFE\n\tjmp *%%rdx\n", fn, table);
+		printf("\tmov %s(,%%rdx,8), %%rdx\n"
+		       "\tANNOTATE_RETPOLINE_SAFE\n\tjmp *%%rdx\n", table);
 	else
-		printf("\tANNOTATE_RETPOLINE_SAFE\n\tjmp *kpa_table_%u_%u(,%%rdx,8)\n",
-		       fn, table);
+		printf("\tANNOTATE_RETPOLINE_SAFE\n\tjmp *%s(,%%rdx,8)\n", table);
 	printf("\tint3\n");
-	for (i = 0; i < 4; i++) {
-		printf(".Lkpa_case_%u_%u_%u:\n\tENDBR\n", fn, table, i);
-		some_straight(2);
-		/* The last one is already there. */
-		if (i < 3)
-			printf("\tjmp 7f\n");
-	}
-	printf("7:\tmov %%eax, %%edx\n"
-	       "\t.pushsection .rodata\n\t.balign 8\nkpa_table_%u_%u:\n", fn, table);
-	for (i = 0; i < 4; i++)
-		printf("\t.quad .Lkpa_case_%u_%u_%u\n", fn, table, i);
-	printf("\t.popsection\n");
 }
 
 static void branch(void)
 {
-	switch (chance(8)) {
-	case 0 ... 3:
-		printf("\t%sj%s .Lkpa_%u_%u\n", chance(4) ? "" : "{disp32} ",
-		       PICK(conditions), fn, later(4));
-		break;
-	case 4:
-		printf("\t%sjmp .Lkpa_%u_%u\n", chance(4) ? "" : "{disp32} ", fn, later(3));
-		if (chance(2))
-			printf("\t.skip %u, 0xcc\n", 1 + chance(3));
-		break;
-	case 5:
-		printf("\tand $1, %%ecx\n\t%s 6f\n", chance(2) ? "jrcxz" : "jecxz");
-		some_straight(2);
-		printf("6:\tinc %%ecx\n");
-		break;
-	case 6 ... 7:
-		if (nr_colds == ARRAY_SIZE(colds))
-			break;
-		colds[nr_colds].condition = PICK(conditions);
-		colds[nr_colds].back = later(2);
-		printf("\tj%s .Lkpa_cold_%u_%u\n", colds[nr_colds].condition, fn, nr_colds);
-		nr_colds++;
-		break;
-	}
+	printf("\t%sj%s .Lkpa_%u_%u\n", chance(4) ? "" : "{disp32} ", PICK(conditions), fn,
+	       later(4));
 }
 
-static void one_step(void)
+static void branch_always(void)
 {
-	switch (chance(16)) {
-	case 0 ... 6:
-		straight();
-		break;
-	case 7:
-		push_and_pop();
-		break;
-	case 8:
-		call();
-		break;
-	case 9:
-		loop();
-		break;
-	case 10 ... 13:
-		branch();
-		break;
-	case 14:
-		if (chance(2))
-			jump_table();
-		else
-			printf("\tpush %%rdi\n\tmov $%u, %%ecx\n\trep stosb\n\tpop %%rdi\n",
-			       chance(9));
-		break;
-	case 15:
-		/* It faults: nothing is mapped at the end of the address space. */
-		printf("\tmov $-4000, %%rdx\n5:\tmov (%%rdx), %%ecx\n6:\tinc %%ecx\n"
-		       "\t_ASM_EXTABLE(5b, 6b)\n");
-		break;
-	}
+	printf("\t%sjmp .Lkpa_%u_%u\n", chance(4) ? "" : "{disp32} ", fn, later(3));
+	if (chance(2))
+		printf("\t.skip %u, 0xcc\n", 1 + chance(3));
 }
 
-static void function(void)
+static void branch_counter(void)
 {
-	unsigned int i;
-
-	steps = 4 + chance(12);
-	nr_tables = 0;
-	nr_colds = 0;
-
-	printf("\n\t.text\n%s\t.globl kpa_fn%u\n\t.type kpa_fn%u, @function\nkpa_fn%u:\n\tENDBR\n",
-	       chance(2) ? "\t.balign 16\n" : "", fn, fn, fn);
-	for (step = 0; step < steps; step++) {
-		printf(".Lkpa_%u_%u:\n", fn, step);
-		one_step();
-	}
-	printf(".Lkpa_%u_%u:\n", fn, step);
-	if (chance(4))
-		printf("\tRET\n");
-	else
-		printf("\tjmp kpa_callee%u\n", chance(4));
-	printf(".Lkpa_end_%u:\n\t.size kpa_fn%u, . - kpa_fn%u\n"
-	       "\tSTACK_FRAME_NON_STANDARD kpa_fn%u\n", fn, fn, fn, fn);
-
-	if (nr_colds) {
-		printf("\n\t.section .text.unlikely, \"ax\"\n"
-		       "\t.type kpa_fn%u.cold, @function\nkpa_fn%u.cold:\n"
-		       "\tANNOTATE_NOENDBR\n", fn, fn);
-		for (i = 0; i < nr_colds; i++) {
-			printf(".Lkpa_cold_%u_%u:\n", fn, i);
-			straight();
-			printf("\tjmp .Lkpa_%u_%u\n", fn, colds[i].back);
-		}
-		printf(".Lkpa_cold_end_%u:\n\t.size kpa_fn%u.cold, . - kpa_fn%u.cold\n"
-		       "\tSTACK_FRAME_NON_STANDARD kpa_fn%u.cold\n", fn, fn, fn, fn);
-	}
-
-	/* Only the start: other addresses would be taken for branch targets. */
-	printf("\n\t.section .rodata.kpa_functions, \"a\"\n"
-	       "\t.quad kpa_fn%u\n\t.long .Lkpa_end_%u - kpa_fn%u\n", fn, fn, fn);
-	if (nr_colds)
-		printf("\t.long kpa_fn%u.cold - .\n\t.long .Lkpa_cold_end_%u - kpa_fn%u.cold\n",
-		       fn, fn, fn);
-	else
-		printf("\t.long 0\n\t.long 0\n");
-	printf("\t.long 0\n");
+	printf("\tand $1, %%ecx\n\t%s 6f\n", chance(2) ? "jrcxz" : "jecxz");
+	some_straight(2);
+	printf("6:\tinc %%ecx\n");
 }
 
-int main(int argc, char **argv)
+static const char *condition(void)
 {
-	unsigned int count, i;
+	static const char * const jumps[] = {
+		"jo", "jno", "jb", "jae", "je", "jne", "jbe", "ja",
+		"js", "jns", "jp", "jnp", "jl", "jge", "jle", "jg",
+	};
 
-	if (argc != 3)
-		return 1;
-	state = strtoull(argv[1], NULL, 0);
-	count = strtoul(argv[2], NULL, 0);
-
-	printf("/* SPDX-License-Identifier: GPL-2.0-only */\n"
-	       "/* Made by gen_adversary, seed %s. */\n"
-	       "#include <linux/linkage.h>\n#include <linux/objtool.h>\n"
-	       "#include <asm/asm.h>\n#include <asm/ibt.h>\n#include <asm/nospec-branch.h>\n\n"
-	       "\t.section .rodata.kpa_functions, \"a\"\n\t.balign 8\n"
-	       "\t.globl kpa_functions\nkpa_functions:\n"
-	       "\n\t.section .rodata\n\t.balign 8\nkpa_callees:\n", argv[1]);
-	for (i = 0; i < 4; i++)
-		printf("\t.quad kpa_callee%u\n", i);
-
-	/* They read their return address. */
-	for (i = 0; i < 4; i++)
-		printf("\n\t.text\n\t.type kpa_callee%u, @function\nkpa_callee%u:\n\tENDBR\n"
-		       "\tmov (%%rsp), %%r%u\n\t%s $%u, %%eax\n\tRET\n"
-		       "\t.size kpa_callee%u, . - kpa_callee%u\n"
-		       "\tSTACK_FRAME_NON_STANDARD kpa_callee%u\n",
-		       i, i, 8 + i, i % 2 ? "adc" : "xor", 3 * i + 1, i, i, i);
-
-	for (fn = 0; fn < count; fn++)
-		function();
-
-	printf("\n\t.section .rodata.kpa_functions, \"a\"\n"
-	       "\t.globl kpa_functions_end\nkpa_functions_end:\n");
-	return 0;
+	return PICK(jumps);
 }
+
+static void block(void)
+{
+	printf("\tpush %%rdi\n\tmov $%u, %%ecx\n\trep stosb\n\tpop %%rdi\n", chance(9));
+}
+
+/* Nothing is mapped at the end of the address space. */
+static void fault(void)
+{
+	printf("\tmov $-4000, %%rdx\n5:\tmov (%%rdx), %%ecx\n6:\tinc %%ecx\n"
+	       "\t_ASM_EXTABLE(5b, 6b)\n");
+}
+
+/* They read their return address. */
+static void callee(unsigned int i)
+{
+	printf("\tmov (%%rsp), %%r%u\n\t%s $%u, %%eax\n\tRET\n", 8 + i,
+	       i % 2 ? "adc" : "xor", 3 * i + 1);
+}
+
+static const struct gen_arch arch = {
+	.includes	= "#include <linux/linkage.h>\n#include <linux/objtool.h>\n"
+			  "#include <asm/asm.h>\n#include <asm/ibt.h>\n"
+			  "#include <asm/nospec-branch.h>\n",
+	.type		= "@function",
+	.pad		= "\tENDBR\n",
+	.no_pad		= "\tANNOTATE_NOENDBR\n",
+	.odd		= "\tSTACK_FRAME_NON_STANDARD %s\n",
+	.cold		= "\t.section .text.unlikely, \"ax\"\n",
+	.enter		= "",
+	.leave		= "",
+	.ret		= "\tRET\n",
+	.jump		= "jmp",
+	.case_end	= "\tmov %eax, %edx\n",
+	.callee		= callee,
+	.straight	= straight,
+	.stack		= push_and_pop,
+	.call		= call,
+	.loop		= loop,
+	.block		= block,
+	.fault		= fault,
+	.branch		= branch,
+	.branch_always	= branch_always,
+	.branch_counter	= branch_counter,
+	.condition	= condition,
+	.use_table	= use_table,
+};

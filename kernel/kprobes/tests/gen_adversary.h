@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * For programs of the host: gen_adversary SEED COUNT prints that many random functions, in
+ * assembly, which the adversary of an architecture calls with and without probes. Here is
+ * their control flow. The program of the architecture includes this, and has a struct
+ * gen_arch named arch, which provides registers and instructions.
+ *
+ * A function is a sequence of steps with a label before each, to which others jump. Parts
+ * of it are elsewhere, and it ends in a return or a tail call.
+ */
+#ifndef _KERNEL_KPROBES_TESTS_GEN_ADVERSARY_H
+#define _KERNEL_KPROBES_TESTS_GEN_ADVERSARY_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/**
+ * struct gen_arch - instructions
+ * @includes: lines at the start of the file
+ * @type: what the assembler calls the type of functions
+ * @pad: what begins functions and targets of indirect branches, a line or nothing
+ * @no_pad: what marks code that has no such beginning, a line or nothing
+ * @odd: a line, with the name of a function for %s, as it is not like those of C, or nothing
+ * @cold: what selects the section of the parts that are elsewhere, a line
+ * @enter: what a function does first, lines or nothing
+ * @leave: what it does last, lines or nothing
+ * @ret: a return, a line
+ * @jump: a branch, without its target
+ * @case_end: what a jump table leads to in the end, a line
+ * @callee: prints what a function to be called does, and its return
+ * @straight: prints one instruction, or several that belong together, without branches
+ * @stack: prints a use of the stack
+ * @call: prints a call of kpa_callee%u
+ * @loop: prints a loop
+ * @block: prints an access to more memory
+ * @fault: prints an access to memory that is not there, with a fixup
+ * @branch: prints a conditional branch to a later step
+ * @branch_always: prints an unconditional one
+ * @branch_counter: prints a conditional branch over something
+ * @condition: returns a random conditional branch, without its target
+ * @use_table: prints a branch through the jump table with that name, which has 4 entries
+ */
+struct gen_arch {
+	const char	*includes;
+	const char	*type;
+	const char	*pad;
+	const char	*no_pad;
+	const char	*odd;
+	const char	*cold;
+	const char	*enter;
+	const char	*leave;
+	const char	*ret;
+	const char	*jump;
+	const char	*case_end;
+
+	void		(*callee)(unsigned int n);
+	void		(*straight)(void);
+	void		(*stack)(void);
+	void		(*call)(unsigned int callee);
+	void		(*loop)(void);
+	void		(*block)(void);
+	void		(*fault)(void);
+	void		(*branch)(void);
+	void		(*branch_always)(void);
+	void		(*branch_counter)(void);
+	const char	*(*condition)(void);
+	void		(*use_table)(const char *table);
+};
+
+static const struct gen_arch arch;
+
+static uint64_t state;
+
+static unsigned int chance(unsigned int below)
+{
+	/* Knuth's MMIX generator; its low bits are poor. */
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (state >> 33) % below;
+}
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+#define PICK(array)		((array)[chance(ARRAY_SIZE(array))])
+
+/* What is being printed. */
+static unsigned int fn, step, steps, nr_tables, nr_colds;
+
+struct cold {
+	const char	*condition;
+	unsigned int	back;
+};
+
+static struct cold colds[8];
+
+static unsigned int later(unsigned int most)
+{
+	unsigned int left = steps - step;
+
+	return step + 1 + chance(left < most ? left : most);
+}
+
+static void some_straight(unsigned int most)
+{
+	unsigned int i, nr = chance(most + 1);
+
+	for (i = 0; i < nr; i++)
+		arch.straight();
+}
+
+static void jump_table(void)
+{
+	unsigned int i, table = nr_tables++;
+	char name[40];
+
+	snprintf(name, sizeof(name), "kpa_table_%u_%u", fn, table);
+	arch.use_table(name);
+	for (i = 0; i < 4; i++) {
+		printf(".Lkpa_case_%u_%u_%u:\n%s", fn, table, i, arch.pad);
+		some_straight(2);
+		/* The last one is already there. */
+		if (i < 3)
+			printf("\t%s 7f\n", arch.jump);
+	}
+	printf("7:%s\t.pushsection .rodata\n\t.balign 8\n%s:\n", arch.case_end, name);
+	for (i = 0; i < 4; i++)
+		printf("\t.quad .Lkpa_case_%u_%u_%u\n", fn, table, i);
+	printf("\t.popsection\n");
+}
+
+static void to_cold(void)
+{
+	if (nr_colds == ARRAY_SIZE(colds))
+		return;
+
+	colds[nr_colds].condition = arch.condition();
+	colds[nr_colds].back = later(2);
+	printf("\t%s .Lkpa_cold_%u_%u\n", colds[nr_colds].condition, fn, nr_colds);
+	nr_colds++;
+}
+
+static void one_branch(void)
+{
+	switch (chance(8)) {
+	case 0 ... 3:
+		arch.branch();
+		break;
+	case 4:
+		arch.branch_always();
+		break;
+	case 5:
+		arch.branch_counter();
+		break;
+	case 6 ... 7:
+		to_cold();
+		break;
+	}
+}
+
+static void one_step(void)
+{
+	switch (chance(16)) {
+	case 0 ... 6:
+		arch.straight();
+		break;
+	case 7:
+		arch.stack();
+		break;
+	case 8:
+		arch.call(chance(4));
+		break;
+	case 9:
+		arch.loop();
+		break;
+	case 10 ... 13:
+		one_branch();
+		break;
+	case 14:
+		if (chance(2))
+			jump_table();
+		else
+			arch.block();
+		break;
+	case 15:
+		arch.fault();
+		break;
+	}
+}
+
+static void start_of(const char *name)
+{
+	printf("\t.type %s, %s\n%s:\n", name, arch.type, name);
+}
+
+static void end_of(const char *name)
+{
+	printf("\t.size %s, . - %s\n", name, name);
+	if (*arch.odd)
+		printf(arch.odd, name);
+}
+
+static void print_colds(const char *name)
+{
+	unsigned int i;
+
+	printf("\n%s", arch.cold);
+	start_of(name);
+	printf("%s", arch.no_pad);
+	for (i = 0; i < nr_colds; i++) {
+		printf(".Lkpa_cold_%u_%u:\n", fn, i);
+		arch.straight();
+		printf("\t%s .Lkpa_%u_%u\n", arch.jump, fn, colds[i].back);
+	}
+	printf(".Lkpa_cold_end_%u:\n", fn);
+	end_of(name);
+}
+
+static void function(void)
+{
+	char name[20], cold[30];
+
+	snprintf(name, sizeof(name), "kpa_fn%u", fn);
+	snprintf(cold, sizeof(cold), "%s.cold", name);
+	steps = 4 + chance(12);
+	nr_tables = 0;
+	nr_colds = 0;
+
+	printf("\n\t.text\n%s\t.globl %s\n", chance(2) ? "\t.balign 16\n" : "", name);
+	start_of(name);
+	printf("%s%s", arch.pad, arch.enter);
+	for (step = 0; step < steps; step++) {
+		printf(".Lkpa_%u_%u:\n", fn, step);
+		one_step();
+	}
+	printf(".Lkpa_%u_%u:\n%s", fn, step, arch.leave);
+	if (chance(4))
+		printf("%s", arch.ret);
+	else
+		printf("\t%s kpa_callee%u\n", arch.jump, chance(4));
+	printf(".Lkpa_end_%u:\n", fn);
+	end_of(name);
+
+	if (nr_colds)
+		print_colds(cold);
+
+	/* Only the start: other addresses would be taken for branch targets. */
+	printf("\n\t.section .rodata.kpa_functions, \"a\"\n"
+	       "\t.quad %s\n\t.long .Lkpa_end_%u - %s\n", name, fn, name);
+	if (nr_colds)
+		printf("\t.long %s - .\n\t.long .Lkpa_cold_end_%u - %s\n", cold, fn, cold);
+	else
+		printf("\t.long 0\n\t.long 0\n");
+	printf("\t.long 0\n");
+}
+
+static void print_callee(unsigned int i)
+{
+	char name[20];
+
+	snprintf(name, sizeof(name), "kpa_callee%u", i);
+	printf("\n\t.text\n");
+	start_of(name);
+	printf("%s", arch.pad);
+	arch.callee(i);
+	end_of(name);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int count, i;
+
+	if (argc != 3)
+		return 1;
+	state = strtoull(argv[1], NULL, 0);
+	count = strtoul(argv[2], NULL, 0);
+
+	printf("/* SPDX-License-Identifier: GPL-2.0-only */\n"
+	       "/* Made by gen_adversary, seed %s. */\n"
+	       "%s\n"
+	       "\t.section .rodata.kpa_functions, \"a\"\n\t.balign 8\n"
+	       "\t.globl kpa_functions\nkpa_functions:\n"
+	       "\n\t.section .rodata\n\t.balign 8\nkpa_callees:\n", argv[1], arch.includes);
+	for (i = 0; i < 4; i++)
+		printf("\t.quad kpa_callee%u\n", i);
+	for (i = 0; i < 4; i++)
+		print_callee(i);
+
+	for (fn = 0; fn < count; fn++)
+		function();
+
+	printf("\n\t.section .rodata.kpa_functions, \"a\"\n"
+	       "\t.globl kpa_functions_end\nkpa_functions_end:\n");
+	return 0;
+}
+
+#endif /* _KERNEL_KPROBES_TESTS_GEN_ADVERSARY_H */
