@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ARM_KPROBES_H
+#define _ARM_KPROBES_H
+
+#include <linux/types.h>
+#include <asm-generic/kprobes.h>
+
+struct pt_regs;
+
+/*
+ * Breakpoints of the kernel by their immediate. The exception entry calls these under
+ * IS_ENABLED(), so they are declared in any configuration.
+ */
+int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
+int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr);
+int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
+
+#ifdef CONFIG_KPROBES
+
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <asm/kprobes-test.h>
+#include <asm/probes.h>
+
+struct kprobe;
+
+/* Instruction slots, and arming in batches. */
+#define __ARCH_WANT_KPROBES_INSN_SLOT
+#define __ARCH_WANT_KPROBES_BATCH
+
+#define MAX_INSN_SIZE			1
+
+/*
+ * A slot has two copies of the instruction: one that branches back by itself, and one
+ * that ends with a breakpoint. Slots are aligned to their size.
+ */
+#define KPROBE_BOOST_OFFSET		0
+#define KPROBE_STEP_OFFSET		8
+#define KPROBE_INSN_SLOT_SIZE		16
+
+/*
+ * A branch reaches 128 MiB. A page of slots serves one region of the address space, from
+ * where it can be for each instruction in it; see pages.c.
+ */
+#define KPROBE_SLOT_REGION_SHIFT	26
+
+/* el1_brk64() begins with arm64_enter_el1_dbg(). */
+#define KPROBE_TRAP_IS_WATCHED		1
+
+/* Only the copies that branch back run with interrupts as the program had them. */
+#define KPROBE_SLOT_IS_PREEMPTIBLE	IS_ENABLED(CONFIG_PREEMPTION)
+
+extern const int kretprobe_blacklist_size;
+
+/*
+ * A task, an interrupt and a pseudo-NMI, each with a fault in its step and with a probe
+ * that the fault runs into: hits cannot be nested deeper.
+ */
+#define KPROBE_MAX_NESTING		8
+
+/**
+ * struct arch_kprobe_step - what a step saves
+ * @daif: the interrupt masks of the program
+ * @pmr: its interrupt priority mask, with pseudo-NMI
+ */
+struct arch_kprobe_step {
+	unsigned long	daif;
+	unsigned long	pmr;
+};
+
+/*
+ * A detour has at most ten instructions and three literals. The end of a detour
+ * restores all registers but the stack pointer, which no handler can change.
+ */
+#define __ARCH_WANT_KPROBES_DETOUR
+#define MAX_OPTIMIZED_LENGTH		4
+#define MAX_OPTINSN_SIZE		16
+
+/**
+ * struct arch_optimized_insn - a detour
+ * @insn: the detour, NULL if there is none
+ */
+struct arch_optimized_insn {
+	kprobe_opcode_t	*insn;
+};
+
+static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
+{
+	return false;
+}
+
+int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
+void arch_remove_kprobe(struct kprobe *p);
+
+/* The breakpoint that leads to a slot synchronizes the context of its CPU. */
+static inline void flush_insn_slot(struct kprobe *p)
+{
+}
+
+#endif /* CONFIG_KPROBES */
+
+/* For faults and unwinders, with or without probes. */
+#ifdef CONFIG_KPROBES
+void kprobe_leave_slot(struct pt_regs *regs);
+unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs);
+#else
+static inline void kprobe_leave_slot(struct pt_regs *regs)
+{
+}
+
+static inline unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs)
+{
+	return pc;
+}
+#endif
+
+#endif /* _ARM_KPROBES_H */

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Decides which instructions can be probed, and what a copy of each needs. Reads and
+ * changes nothing. scripts/prove/decode-check compares the table with a disassembler.
+ */
+
+#include <linux/array_size.h>
+#include <linux/build_bug.h>
+#include <linux/kprobes-refusal.h>
+
+#include <asm/ptrace.h>
+
+#include "decode-insn.h"
+#include "simulate-insn.h"
+
+#define ROW(m, v, f, ...)						\
+	{ .mask = (m) + BUILD_BUG_ON_ZERO((v) & ~(m)), .value = (v),	\
+	  .form = PROBE_FORM_##f, __VA_ARGS__ }
+
+/* A copy has the effect anywhere. */
+#define COPY(m, v, ...)							\
+	ROW(m, v, COPY, .user = INSN_GOOD, ##__VA_ARGS__)
+#define QUICK(m, v, how)						\
+	COPY(m, v, NARROW, .nop = true, .simulate = probe_simulate_##how)
+/* It is simulated, unless a detour has something in its place. */
+#define SIMULATE(m, v, f, how)						\
+	ROW(m, v, f, .user = INSN_GOOD_NO_SLOT, .simulate = probe_simulate_##how)
+/*
+ * The same for kprobes only: uprobes must not follow addresses of user space, nor may
+ * user space change PSTATE.DAIF.
+ */
+#define KERNEL(m, v, f, how, ...)					\
+	ROW(m, v, f, .simulate = probe_simulate_##how, ##__VA_ARGS__)
+#define REJECT(m, v, why, ...)						\
+	ROW(m, v, REJECT, .refusal = KPROBE_REFUSAL_##why, ##__VA_ARGS__)
+/* Uprobes step over it with the help of the CPU, and then nothing is in the way. */
+#define STEP(m, v, why, ...)						\
+	REJECT(m, v, why, .user = INSN_GOOD, ##__VA_ARGS__)
+
+/* An exception from a row further down. */
+#define NARROW	.narrow = true
+
+/*
+ * The Arm ARM's chapter "A64 Instruction Set Encoding", in its order. What no row has is
+ * refused by the last one. That goes for all that is not allocated, but for vectors,
+ * whose encodings are sparse, and where nothing has ever depended on its own address.
+ */
+const struct probe_insn_row probe_insn_rows[] = {
+	/* Reserved: UDF, which data looks like, too. SME. */
+	REJECT(0x9e000000, 0x00000000, INVALID),
+	STEP(0x9e000000, 0x80000000, ENCODING),
+
+	/* SVE. Only some instructions may follow MOVPRFX: neither a branch nor a trap. */
+	STEP(0xfffffc00, 0x0420bc00, SEQUENCE, NARROW),
+	STEP(0xff3ee000, 0x04102000, SEQUENCE, NARROW),
+	COPY(0x1e000000, 0x04000000),
+
+	/*
+	 * Two groups that are not allocated. A program that executes one gets its signal with
+	 * an uprobe, too; tools put these on whatever is at the start of a file.
+	 */
+	STEP(0x1a000000, 0x02000000, ENCODING),
+
+	/*
+	 * Data processing, immediate.
+	 */
+
+	SIMULATE(0x9f000000, 0x10000000, ADR, adr),
+	SIMULATE(0x9f000000, 0x90000000, ADRP, adrp),
+	/* ADD, ADDS, SUB, SUBS */
+	COPY(0x1f800000, 0x11000000),
+	/* ADDG, SUBG */
+	COPY(0xbfc0c000, 0x91800000),
+	/* SMAX, UMAX, SMIN, UMIN */
+	COPY(0x7ff00000, 0x11c00000),
+	/* AND, ORR, EOR, ANDS: patterns that are all ones, or too wide for a W register */
+	REJECT(0x9fc00000, 0x12400000, INVALID, NARROW),
+	REJECT(0x9fc0fc00, 0x9240fc00, INVALID, NARROW),
+	REJECT(0x1fc0fc00, 0x12007c00, INVALID, NARROW),
+	REJECT(0x1fc0fc00, 0x1200bc00, INVALID, NARROW),
+	REJECT(0x1fc0fc00, 0x1200dc00, INVALID, NARROW),
+	REJECT(0x1fc0fc00, 0x1200ec00, INVALID, NARROW),
+	REJECT(0x1fc0fc00, 0x1200f400, INVALID, NARROW),
+	REJECT(0x1fc0f800, 0x1200f800, INVALID, NARROW),
+	COPY(0x1f800000, 0x12000000),
+	/* MOVN, MOVZ and MOVK of W and of X */
+	COPY(0xffc00000, 0x12800000),
+	COPY(0xdfc00000, 0x52800000),
+	COPY(0xff800000, 0x92800000),
+	COPY(0xdf800000, 0xd2800000),
+	/* SBFM and BFM, UBFM, of W and of X */
+	COPY(0xdfe08000, 0x13000000),
+	COPY(0xffe08000, 0x53000000),
+	COPY(0xdfc00000, 0x93400000),
+	COPY(0xffc00000, 0xd3400000),
+	/* EXTR of W and of X */
+	COPY(0xffe08000, 0x13800000),
+	COPY(0xffe00000, 0x93c00000),
+	/* AUTIASPPC, AUTIBSPPC: relative to themselves */
+	REJECT(0xffc0001f, 0xf380001f, ENCODING),
+
+	/*
+	 * Branches, exceptions, system instructions. This list is complete: whatever it
+	 * does not have may be a branch.
+	 */
+
+	SIMULATE(0xfc000000, 0x14000000, B, b),
+	SIMULATE(0xfc000000, 0x94000000, BL, bl),
+	SIMULATE(0xff000000, 0x54000000, BCOND, b_cond),
+	SIMULATE(0x7e000000, 0x34000000, CBZ, cbz),
+	SIMULATE(0x7e000000, 0x36000000, TBZ, tbz),
+	SIMULATE(0xfffffc1f, 0xd61f0000, BR, br),
+	SIMULATE(0xfffffc1f, 0xd63f0000, BLR, blr),
+	SIMULATE(0xfffffc1f, 0xd65f0000, RET, ret),
+	/* CB<cc>: compare and branch */
+	REJECT(0x7e000000, 0x74000000, ENCODING),
+	/* RETAASPPC, RETABSPPC; the latter with a register */
+	REJECT(0xffc0001f, 0x5500001f, ENCODING),
+	REJECT(0xfffffbe0, 0xd65f0be0, ENCODING),
+	/* BRAA, BLRAA and the like */
+	REJECT(0xfefff800, 0xd61f0800, ENCODING),
+	REJECT(0xfefff800, 0xd63f0800, ENCODING),
+	/* ERET, ERETAA, ERETAB, DRPS */
+	REJECT(0xffffffff, 0xd69f03e0, FAR),
+	REJECT(0xfffffbff, 0xd69f0bff, FAR),
+	REJECT(0xffffffff, 0xd6bf03e0, FAR),
+	/* TCANCEL; SVC, HVC, SMC, BRK, HLT, DCPS */
+	REJECT(0xffe0001f, 0xd4600000, TRANSACTION, NARROW),
+	REJECT(0xff000000, 0xd4000000, TRAP),
+	/* TSTART and TTEST, TCOMMIT */
+	REJECT(0xfffffee0, 0xd5233060, TRANSACTION),
+	REJECT(0xffffffff, 0xd503307f, TRANSACTION),
+	/* WFET and WFIT */
+	REJECT(0xffffffc0, 0xd5031000, SLEEP),
+
+	/* Hints: NOP; BTI; XPACLRI; PACIA1716, PACIB1716; PACIAZ, PACIASP, PACIBZ, PACIBSP */
+	QUICK(0xffffffff, 0xd503201f, nop),
+	QUICK(0xffffff3f, 0xd503241f, nop),
+	COPY(0xffffffff, 0xd50320ff, NARROW),
+	COPY(0xffffffbf, 0xd503211f, NARROW),
+	COPY(0xffffff9f, 0xd503231f, NARROW),
+	/* WFE and WFI. Others: some bind their neighbours, or authenticate. */
+	REJECT(0xffffffdf, 0xd503205f, SLEEP, NARROW),
+	REJECT(0xfffff01f, 0xd503201f, ENCODING),
+
+	/* Barriers: DSB nXS; CLREX; DSB, SSBB and PSSBB; DMB; ISB; SB */
+	COPY(0xfffff3ff, 0xd503323f),
+	COPY(0xfffff0ff, 0xd503305f),
+	COPY(0xfffff0ff, 0xd503309f),
+	COPY(0xfffff0ff, 0xd50330bf),
+	COPY(0xfffff0ff, 0xd50330df),
+	COPY(0xffffffff, 0xd50330ff),
+
+	/* PSTATE: CFINV, XAFLAG, AXFLAG; DAIFSet, DAIFClr; others */
+	COPY(0xffffffff, 0xd500401f, NARROW),
+	COPY(0xffffffff, 0xd500403f, NARROW),
+	COPY(0xffffffff, 0xd500405f, NARROW),
+	KERNEL(0xfffff0ff, 0xd50340df, CONTEXT, msr_daifset, NARROW),
+	KERNEL(0xfffff0ff, 0xd50340ff, CONTEXT, msr_daifclr, NARROW),
+	REJECT(0xfff8f01f, 0xd500401f, CONTROL),
+
+	/* SYS and SYSL: AT, DC, IC, TLBI and more */
+	COPY(0xffd80000, 0xd5080000),
+
+	/* MRS: DAIF; SPSR and ELR, ESR, FAR, each of EL1 and EL2; others */
+	KERNEL(0xffffffe0, 0xd53b4220, CONTEXT, mrs_daif, NARROW),
+	STEP(0xfffbffc0, 0xd5384000, SYNDROME, NARROW),
+	STEP(0xfffbffe0, 0xd5385200, SYNDROME, NARROW),
+	STEP(0xfffbffe0, 0xd5386000, SYNDROME, NARROW),
+	COPY(0xfff00000, 0xd5300000),
+	/* MSR: DAIF; others */
+	KERNEL(0xffffffe0, 0xd51b4220, CONTEXT, msr_daif, NARROW),
+	REJECT(0xfff00000, 0xd5100000, CONTROL),
+
+	/*
+	 * Loads and stores.
+	 */
+
+	/* LDXR, STXR and the like; LDXP, STXP and the like: an exception breaks them. */
+	REJECT(0x3fa00000, 0x08000000, SEQUENCE),
+	REJECT(0xbfa00000, 0x88200000, SEQUENCE),
+	/* LDAR, LDLAR, STLR, STLLR; CASP; CAS */
+	COPY(0x3fbf7c00, 0x089f7c00),
+	COPY(0xbfa17c01, 0x08207c00),
+	COPY(0x3fa07c00, 0x08a07c00),
+
+	/* LDAPUR, STLUR: all sizes; loads with sign extension */
+	COPY(0x3fa00c00, 0x19000000),
+	COPY(0xbfa00c00, 0x19800000),
+	COPY(0xffe00c00, 0x99800000),
+	/* The same of vector registers */
+	COPY(0x3f200c00, 0x1d000800),
+	/* CPY*, SET*: three in a row, and an exception may have to go back to the first */
+	REJECT(0xfb200c00, 0x19000400, SEQUENCE),
+	/* LDIAPP, STILP; LDAPR and STLR with an index */
+	COPY(0xbfa0ec00, 0x99000800),
+	COPY(0xbfbffc00, 0x99800800),
+	/* LDCLRP, LDSETP, SWPP; RCWCLRP, RCWSWPP and RCWSETP; RCWCAS, RCWCASP */
+	COPY(0xff20fc00, 0x19201000),
+	COPY(0xff20fc00, 0x19203000),
+	COPY(0xff20fc00, 0x19208000),
+	COPY(0xbf20fc00, 0x19209000),
+	COPY(0xbf20ec00, 0x1920a000),
+	COPY(0xbf20fc00, 0x19200800),
+	COPY(0xbf21fc01, 0x19200c00),
+
+	/* STG, STZG, ST2G, STZ2G with an index; without; LDG; STZGM; STGM, LDGM */
+	COPY(0xff200400, 0xd9200400),
+	COPY(0xff200c00, 0xd9200800),
+	COPY(0xffe00c00, 0xd9600000),
+	COPY(0xfffffc00, 0xd9200000),
+	COPY(0xffbffc00, 0xd9a00000),
+	/* GCSSTR, GCSSTTR */
+	COPY(0xffffec00, 0xd91f0c00),
+
+	/* LDR, LDRSW, PRFM (literal). A handler does not load vector registers. */
+	KERNEL(0xbf000000, 0x18000000, LDR_LIT, ldr_lit),
+	KERNEL(0xff000000, 0x98000000, LDRSW_LIT, ldrsw_lit),
+	SIMULATE(0xff000000, 0xd8000000, PRFM_LIT, nop),
+	REJECT(0xbf000000, 0x1c000000, REACH),
+	REJECT(0xff000000, 0x9c000000, REACH),
+
+	/* LDNP, STNP; LDP, STP; LDPSW, STGP */
+	COPY(0x7f800000, 0x28000000),
+	COPY(0x7f800000, 0x28800000),
+	COPY(0x7f000000, 0x29000000),
+	COPY(0xff800000, 0x68800000),
+	COPY(0xff000000, 0x69000000),
+	/* The same of vector registers */
+	COPY(0x3e000000, 0x2c000000),
+
+	/* LDR, STR, LDTR, STTR with an index: all sizes; loads with sign extension; PRFUM */
+	COPY(0x3fa00000, 0x38000000),
+	COPY(0xbfa00000, 0x38800000),
+	COPY(0xffe00000, 0xb8800000),
+	COPY(0xffe00c00, 0xf8800000),
+	/* With a register as offset; PRFM */
+	COPY(0x3fa04c00, 0x38204800),
+	COPY(0xbfa04c00, 0x38a04800),
+	COPY(0xffe04c00, 0xb8a04800),
+	COPY(0xffe04c00, 0xf8a04800),
+	/* With a positive offset; PRFM */
+	COPY(0x3f800000, 0x39000000),
+	COPY(0xbf800000, 0x39800000),
+	COPY(0xffc00000, 0xb9800000),
+	COPY(0xffc00000, 0xf9800000),
+	/* LDADD to LDUMIN; SWP; LDAPR; ST64B, LD64B; ST64BV, ST64BV0; RCWCLR, RCWSWP, RCWSET */
+	COPY(0x3f208c00, 0x38200000),
+	COPY(0x3f20fc00, 0x38208000),
+	COPY(0x3ffffc00, 0x38bfc000),
+	COPY(0xffffbc00, 0xf83f9000),
+	COPY(0xffe0ec00, 0xf820a000),
+	COPY(0xbf20fc00, 0x38209000),
+	COPY(0xbf20ec00, 0x3820a000),
+	/* LDRAA, LDRAB */
+	STEP(0xff200400, 0xf8200400, ENCODING),
+
+	/* Of vector registers: LD1 to LD4, ST1 to ST4; LDAP1, STL1; LDR, STR */
+	COPY(0xbfbf0000, 0x0c000000),
+	COPY(0xbfa00000, 0x0c800000),
+	COPY(0xbf9f0000, 0x0d000000),
+	COPY(0xbf800000, 0x0d800000),
+	COPY(0xbfbffc00, 0x0d018400),
+	COPY(0x3f200000, 0x3c000000),
+	COPY(0x3f200c00, 0x3c200800),
+	COPY(0x3f000000, 0x3d000000),
+
+	/*
+	 * Data processing, registers.
+	 */
+
+	/* AND to BICS, of W and of X; MOV, which is ORR with XZR */
+	QUICK(0xffe0ffe0, 0x2a0003e0, mov),
+	QUICK(0xffe0ffe0, 0xaa0003e0, mov),
+	COPY(0x9f008000, 0x0a000000),
+	COPY(0x9f000000, 0x8a000000),
+	/* ADD, ADDS, SUB, SUBS: shifted left or right, or as a signed number */
+	COPY(0x9fa08000, 0x0b000000),
+	COPY(0x9fe08000, 0x0b800000),
+	COPY(0x9fa00000, 0x8b000000),
+	COPY(0x9fe00000, 0x8b800000),
+	/* Extended, and shifted by at most 4 */
+	COPY(0x1fe01000, 0x0b200000),
+	COPY(0x1fe01c00, 0x0b201000),
+	/* ADC to SBCS; ADDPT, SUBPT; RMIF; SETF8, SETF16 */
+	COPY(0x1fe0fc00, 0x1a000000),
+	COPY(0xbfe0e000, 0x9a002000),
+	COPY(0xffe07c10, 0xba000400),
+	COPY(0xffffbc1f, 0x3a00080d),
+	/* CCMN, CCMP; CSEL to CSNEG */
+	COPY(0x3fe00410, 0x3a400000),
+	COPY(0x3fe00800, 0x1a800000),
+	/* UDIV, SDIV; LSLV to RORV; CRC32; SMAX to UMIN; SUBP, SUBPS; IRG, GMI; PACGA */
+	COPY(0x7fe0f800, 0x1ac00800),
+	COPY(0x7fe0f000, 0x1ac02000),
+	COPY(0xffe0e800, 0x1ac04000),
+	COPY(0xffe0ec00, 0x1ac04800),
+	COPY(0xffe0ec00, 0x9ac04c00),
+	COPY(0x7fe0f000, 0x1ac06000),
+	COPY(0xdfe0fc00, 0x9ac00000),
+	COPY(0xffe0f800, 0x9ac01000),
+	COPY(0xffe0fc00, 0x9ac03000),
+	/* RBIT, REV16; REV of W, REV32; REV; CLZ, CLS; CTZ, CNT; ABS */
+	COPY(0x7ffff800, 0x5ac00000),
+	COPY(0x7ffffc00, 0x5ac00800),
+	COPY(0xfffffc00, 0xdac00c00),
+	COPY(0x7ffff800, 0x5ac01000),
+	COPY(0x7ffff800, 0x5ac01800),
+	COPY(0x7ffffc00, 0x5ac02000),
+	/* PACIA to PACDB, PACIZA to PACDZB; AUTIA to AUTDB, AUTIZA to AUTDZB; XPACI, XPACD */
+	COPY(0xfffff000, 0xdac10000),
+	COPY(0xfffff3e0, 0xdac123e0),
+	STEP(0xfffff000, 0xdac11000, ENCODING),
+	STEP(0xfffff3e0, 0xdac133e0, ENCODING),
+	COPY(0xfffffbe0, 0xdac143e0),
+	/* MADD, MSUB; SMADDL, SMSUBL; SMULH; MADDPT, MSUBPT; UMADDL, UMSUBL; UMULH */
+	COPY(0x7fe00000, 0x1b000000),
+	COPY(0xffe00000, 0x9b200000),
+	COPY(0xffe08000, 0x9b400000),
+	COPY(0xffe00000, 0x9b600000),
+	COPY(0xffe00000, 0x9ba00000),
+	COPY(0xffe08000, 0x9bc00000),
+
+	/*
+	 * Vectors and floating point: both; scalars; floating point; cryptography.
+	 */
+
+	COPY(0x9e000000, 0x0e000000),
+	COPY(0xde000000, 0x5e000000),
+	COPY(0x7e000000, 0x1e000000),
+	COPY(0xff000000, 0xce000000),
+
+	/* Not allocated, or not known. */
+	REJECT(0x00000000, 0x00000000, ENCODING),
+};
+
+const unsigned int nr_probe_insn_rows = ARRAY_SIZE(probe_insn_rows);
+
+/**
+ * probe_insn_decode() - how an instruction can be probed
+ * @insn: the instruction, in the byte order of the CPU
+ *
+ * A kprobe is refused if the form is PROBE_FORM_REJECT. Otherwise the instruction is
+ * simulated if there is a way to, and copied if not. If @nop is set, both are possible.
+ *
+ * Context: any.
+ * Return: the first row that has the instruction, never NULL.
+ */
+const struct probe_insn_row *probe_insn_decode(u32 insn)
+{
+	const struct probe_insn_row *row = probe_insn_rows;
+
+	/* The last row has all of them. */
+	while ((insn & row->mask) != row->value)
+		row++;
+
+	return row;
+}
+
+/*
+ * Exclusive accesses have bit 23 clear; with it, they are LDAR, STLR or CAS. CASP has bit
+ * 23 clear, too, but is where bit 21 would ask for a pair of bytes or of halfwords.
+ */
+#define EXCLUSIVE_MASK		0x3fc00000
+#define EXCLUSIVE_LOAD		0x08400000
+#define EXCLUSIVE_STORE		0x08000000
+#define CASP_MASK		0x80200000
+#define CASP			0x00200000
+
+/* BTI with any targets; PACIASP, PACIBSP. */
+#define BTI_MASK		0xffffff3f
+#define BTI			0xd503241f
+#define PACISP_MASK		0xffffffbf
+#define PACISP			0xd503233f
+
+static bool is_exclusive(u32 insn, u32 value)
+{
+	return (insn & EXCLUSIVE_MASK) == value && (insn & CASP_MASK) != CASP;
+}
+
+/**
+ * probe_insn_is_load_exclusive() - does it begin an exclusive access?
+ * @insn: the instruction, in the byte order of the CPU
+ *
+ * An exception between this and the store ends the access: the store fails, each time
+ * that it is tried.
+ *
+ * Context: any.
+ * Return: true for LDXR, LDAXR, LDXP, LDAXP of any size.
+ */
+bool probe_insn_is_load_exclusive(u32 insn)
+{
+	return is_exclusive(insn, EXCLUSIVE_LOAD);
+}
+
+/**
+ * probe_insn_is_store_exclusive() - does it end an exclusive access?
+ * @insn: the instruction, in the byte order of the CPU
+ *
+ * Context: any.
+ * Return: true for STXR, STLXR, STXP, STLXP of any size.
+ */
+bool probe_insn_is_store_exclusive(u32 insn)
+{
+	return is_exclusive(insn, EXCLUSIVE_STORE);
+}
+
+/**
+ * probe_insn_is_prefix() - is it a part of the next instruction?
+ * @insn: the instruction, in the byte order of the CPU
+ *
+ * Context: any.
+ * Return: true for MOVPRFX.
+ */
+bool probe_insn_is_prefix(u32 insn)
+{
+	return (insn & 0xfffffc00) == 0x0420bc00 || (insn & 0xff3ee000) == 0x04102000;
+}
+
+/**
+ * probe_insn_literal_offset() - where a literal is, from the instruction that loads it
+ * @insn: LDR, LDRSW or PRFM (literal), in the byte order of the CPU; the bits that ADR
+ *	  and ADRP have in the same place
+ *
+ * Context: any.
+ * Return: the offset in bytes, a multiple of 4.
+ */
+long probe_insn_literal_offset(u32 insn)
+{
+	/* The upper 19 bits of the lower 24. */
+	return ((s32)(insn << 8) >> 13) * 4L;
+}
+
+/**
+ * probe_insn_is_landing_pad() - may an indirect branch go there?
+ * @insn: the instruction, in the byte order of the CPU
+ *
+ * In a kernel with such checks, there may be a breakpoint in its place, but no branch.
+ *
+ * Context: any.
+ * Return: true for BTI, even for one that no branch may go to, PACIASP and PACIBSP.
+ */
+bool probe_insn_is_landing_pad(u32 insn)
+{
+	return (insn & BTI_MASK) == BTI || (insn & PACISP_MASK) == PACISP;
+}
+
+/**
+ * arm_probe_decode_insn() - how uprobes execute an instruction
+ * @insn: the instruction, in the byte order of the CPU
+ * @api: gets the handler, which is NULL unless the instruction is to be simulated
+ *
+ * Context: any.
+ * Return: INSN_REJECTED, or INSN_GOOD_NO_SLOT if it is to be simulated, or INSN_GOOD if a
+ *	   copy is to be stepped over.
+ */
+enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api)
+{
+	const struct probe_insn_row *row = probe_insn_decode(insn);
+
+	api->handler = row->user == INSN_GOOD_NO_SLOT ? row->simulate : NULL;
+	return row->user;
+}

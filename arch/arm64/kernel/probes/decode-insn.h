@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which instructions can be probed, and what a copy of one needs. For kprobes and for
+ * uprobes; decode-insn.c has the table.
+ */
+#ifndef _ARM64_PROBES_DECODE_INSN_H
+#define _ARM64_PROBES_DECODE_INSN_H
+
+#include <linux/types.h>
+
+#include <asm/probes.h>
+
+/**
+ * enum probe_insn - what a probe does with an instruction
+ * @INSN_REJECTED: refuses it
+ * @INSN_GOOD_NO_SLOT: simulates it
+ * @INSN_GOOD: executes a copy of it
+ */
+enum probe_insn {
+	INSN_REJECTED,
+	INSN_GOOD_NO_SLOT,
+	INSN_GOOD,
+};
+
+/**
+ * enum probe_form - what a copy elsewhere needs to have the effect of the original
+ * @PROBE_FORM_REJECT: no copy can have it, or none is allowed
+ * @PROBE_FORM_COPY: nothing
+ * @PROBE_FORM_CONTEXT: the DAIF bits of the program, which an exception changes
+ * @PROBE_FORM_B: another offset
+ * @PROBE_FORM_BCOND: another offset; also BC.cond
+ * @PROBE_FORM_CBZ: another offset; also CBNZ
+ * @PROBE_FORM_TBZ: another offset; also TBNZ
+ * @PROBE_FORM_BL: another offset, and the return address of the original
+ * @PROBE_FORM_BR: nothing, but PSTATE.BTYPE must be the same
+ * @PROBE_FORM_BLR: the return address of the original
+ * @PROBE_FORM_RET: nothing, but control does not come back
+ * @PROBE_FORM_ADR: a constant in its place
+ * @PROBE_FORM_ADRP: a constant in its place
+ * @PROBE_FORM_LDR_LIT: a load of 32 or 64 bits from a constant address in its place
+ * @PROBE_FORM_LDRSW_LIT: a sign-extending load from a constant address in its place
+ * @PROBE_FORM_PRFM_LIT: nothing in its place
+ * @NR_PROBE_FORMS: the number of forms
+ */
+enum probe_form {
+	PROBE_FORM_REJECT,
+	PROBE_FORM_COPY,
+	PROBE_FORM_CONTEXT,
+	PROBE_FORM_B,
+	PROBE_FORM_BCOND,
+	PROBE_FORM_CBZ,
+	PROBE_FORM_TBZ,
+	PROBE_FORM_BL,
+	PROBE_FORM_BR,
+	PROBE_FORM_BLR,
+	PROBE_FORM_RET,
+	PROBE_FORM_ADR,
+	PROBE_FORM_ADRP,
+	PROBE_FORM_LDR_LIT,
+	PROBE_FORM_LDRSW_LIT,
+	PROBE_FORM_PRFM_LIT,
+	NR_PROBE_FORMS,
+};
+
+/**
+ * struct probe_insn_row - instructions that are treated alike
+ * @mask: the bits that tell them from others
+ * @value: these bits
+ * @form: enum probe_form
+ * @refusal: enum kprobe_refusal; why kprobes refuse them, KPROBE_REFUSAL_NONE if they
+ *	     do not
+ * @user: enum probe_insn; what uprobes do with them
+ * @nop: they change at most one general-purpose register, and access no memory. They
+ *	 can be copied as well as simulated, and the latter saves a second exception
+ *	 where a copy alone would end with one.
+ * @narrow: they are exceptions from a row further down, which has them, too
+ * @simulate: has the effect of one of them; NULL if there is only the copy
+ */
+struct probe_insn_row {
+	u32			mask;
+	u32			value;
+	u8			form;
+	u8			refusal;
+	u8			user;
+	bool			nop;
+	bool			narrow;
+	probes_handler_t	*simulate;
+};
+
+extern const struct probe_insn_row probe_insn_rows[];
+extern const unsigned int nr_probe_insn_rows;
+
+const struct probe_insn_row *probe_insn_decode(u32 insn);
+bool probe_insn_is_load_exclusive(u32 insn);
+bool probe_insn_is_store_exclusive(u32 insn);
+bool probe_insn_is_landing_pad(u32 insn);
+bool probe_insn_is_prefix(u32 insn);
+long probe_insn_literal_offset(u32 insn);
+enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api);
+
+#endif /* _ARM64_PROBES_DECODE_INSN_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Detours of arm64. Also for assembly.
+ */
+#ifndef _ARM64_KERNEL_PROBES_DETOUR_H
+#define _ARM64_KERNEL_PROBES_DETOUR_H
+
+/* What arch_leave_detour() returns to the code of a detour. */
+#define KPROBE_DETOUR_RETURN	1	/* to the caller of the probed function */
+#define KPROBE_DETOUR_REDIRECT	2	/* by an exception, to what the CPU has noted */
+
+#ifndef __ASSEMBLY__
+
+#include <linux/kprobes.h>
+
+/* detour_entry.S; those with _far are called through a register. */
+void kprobe_detour_far(void);
+void kprobe_detour_near(void);
+void kprobe_detour_framed(void);
+void kprobe_detour_restored(void);
+void kprobe_detour_unframed(void);
+void kprobe_detour_end(void);
+void kprobe_detour_brk(void);
+void kretprobe_detour_far(void);
+void kretprobe_detour_near(void);
+void kretprobe_detour_framed(void);
+void kretprobe_detour_restored(void);
+
+#ifdef CONFIG_OPTPROBES
+bool kprobe_detour_redirect(struct pt_regs *regs);
+
+/* reencode.c */
+struct kprobe_reencoded {
+	u32		insn[3];
+	unsigned int	nr;
+	u64		literal;
+	bool		has_literal;
+	bool		ends;
+};
+
+int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned long to,
+		    unsigned long literal);
+unsigned long kprobe_branch_target(const struct kprobe *p);
+#else
+static nokprobe_inline bool kprobe_detour_redirect(struct pt_regs *regs)
+{
+	return false;
+}
+#endif
+
+#endif /* !__ASSEMBLY__ */
+
+#endif /* _ARM64_KERNEL_PROBES_DETOUR_H */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What all detours of arm64 have in common. A detour itself, which optimize.c writes, makes
+ * room for a struct pt_regs, saves x0, x1, x29 and x30, loads the probe into x0, and calls
+ * this. After that it restores x30, x0 and x1, and executes the instruction. x29 is restored
+ * here, so that the frame record is never seen from within the detour, whose addresses
+ * already stand for the probe.
+ */
+
+#include <linux/linkage.h>
+
+#include <asm/brk-imm.h>
+
+#include "detour.h"
+#include "regs.h"
+
+	/* NOKPROBE() would end at the next symbol. */
+	.section .kprobes.text, "ax"
+
+/* From a detour that is too far away for BL. */
+.macro	FAR_ENTRY name:req, near:req
+SYM_CODE_START(\name)
+	bti	c
+SYM_INNER_LABEL(\near, SYM_L_GLOBAL)
+.endm
+
+/* As an exception would do: a frame record from which unwinders know the probed address. */
+.macro	make_record, tmp:req
+	ldr	\tmp, [x0, #OPTPROBE_ADDR]
+	stp	x29, \tmp, [sp, #S_STACKFRAME]
+	add	x29, sp, #S_STACKFRAME
+.endm
+
+FAR_ENTRY kprobe_detour_far, kprobe_detour_near
+	save_most_regs
+	make_record x1
+SYM_INNER_LABEL(kprobe_detour_framed, SYM_L_GLOBAL)
+	mrs	x2, nzcv
+.Lcomplete:
+	add	x3, sp, #PT_REGS_SIZE
+	stp	x3, x1, [sp, #S_SP]		// and the probed address in S_PC
+	pstate_from_nzcv x2, x3
+	stp	x2, x30, [sp, #S_PSTATE]	// and the address in the detour in orig_x0
+	save_pmr x2
+	tag_checks_on x1
+	user_access_off x1, x2
+
+	mov	x1, sp
+	bl	kprobe_detour_callback
+
+	/* After preemption is on again: the task may have got another ASID. */
+	user_access_restore x1, x2, x3
+	tag_checks_restore x1
+	cbnz	w0, .Lleave
+	ldp	x1, x30, [sp, #S_PSTATE]
+	msr	nzcv, x1
+	restore_most_regs
+	ldr	x29, [sp, #S_FP]
+SYM_INNER_LABEL(kprobe_detour_restored, SYM_L_GLOBAL)
+	ret
+
+/*
+ * A handler has set where execution continues. If that is the caller, x30 has the address.
+ * Else interrupts are masked, and the exception finds the address in a variable of the CPU.
+ */
+.Lleave:
+	ldr	x1, [sp, #S_PSTATE]
+	cmp	w0, #KPROBE_DETOUR_RETURN
+	b.ne	.Lredirect
+	msr	nzcv, x1
+	restore_most_regs
+	ldp	x29, x30, [sp, #S_FP]
+SYM_INNER_LABEL(kprobe_detour_unframed, SYM_L_GLOBAL)
+	pop_first_regs
+	ret
+SYM_INNER_LABEL(kprobe_detour_end, SYM_L_GLOBAL)
+
+.Lredirect:
+	msr	nzcv, x1
+	restore_most_regs
+	ldp	x29, x30, [sp, #S_FP]
+	pop_first_regs
+SYM_INNER_LABEL(kprobe_detour_brk, SYM_L_GLOBAL)
+	brk	#KPROBES_BRK_SS_IMM
+SYM_CODE_END(kprobe_detour_far)
+
+#ifdef CONFIG_KRETPROBE_NATIVE
+/*
+ * At the entry of a function that has only a return probe: save what C code may change. If
+ * that is not enough, save the rest as well, and call the handlers.
+ */
+FAR_ENTRY kretprobe_detour_far, kretprobe_detour_near
+	stp	x2, x3, [sp, #S_X2]
+	stp	x4, x5, [sp, #S_X4]
+	stp	x6, x7, [sp, #S_X6]
+	stp	x8, x9, [sp, #S_X8]
+	stp	x10, x11, [sp, #S_X10]
+	stp	x12, x13, [sp, #S_X12]
+	stp	x14, x15, [sp, #S_X14]
+	stp	x16, x17, [sp, #S_X16]
+	stp	x18, x19, [sp, #S_X18]		// C code keeps x19
+	make_record x1
+SYM_INNER_LABEL(kretprobe_detour_framed, SYM_L_GLOBAL)
+	mrs	x2, nzcv
+	stp	x2, x30, [sp, #S_PSTATE]	// and the address in the detour in orig_x0
+	user_access_off x1, x2
+	add	x1, sp, #S_FP
+	bl	kretprobe_native_entry
+	/* It may have been preempted at its end. */
+	user_access_restore x1, x2, x3
+	ldp	x2, x30, [sp, #S_PSTATE]
+	cbnz	x0, .Lincomplete
+	msr	nzcv, x2
+	ldp	x2, x3, [sp, #S_X2]
+	ldp	x4, x5, [sp, #S_X4]
+	ldp	x6, x7, [sp, #S_X6]
+	ldp	x8, x9, [sp, #S_X8]
+	ldp	x10, x11, [sp, #S_X10]
+	ldp	x12, x13, [sp, #S_X12]
+	ldp	x14, x15, [sp, #S_X14]
+	ldp	x16, x17, [sp, #S_X16]
+	ldr	x18, [sp, #S_X18]
+	ldr	x29, [sp, #S_FP]
+SYM_INNER_LABEL(kretprobe_detour_restored, SYM_L_GLOBAL)
+	ret
+
+.Lincomplete:
+	stp	x20, x21, [sp, #S_X20]
+	stp	x22, x23, [sp, #S_X22]
+	stp	x24, x25, [sp, #S_X24]
+	stp	x26, x27, [sp, #S_X26]
+	str	x28, [sp, #S_X28]
+	ldr	x1, [x0, #OPTPROBE_ADDR]
+	b	.Lcomplete
+SYM_CODE_END(kretprobe_detour_far)
+#endif

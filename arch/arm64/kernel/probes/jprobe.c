@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hit path of jprobes on arm64: the stack of the probed function, for a call of the
+ * handler by jprobe_call.S.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+
+#include <asm/memory.h>
+#include <asm/stacktrace.h>
+
+#include "jprobe.h"
+
+/* The stack pointer of an empty stack is the end of the stack. */
+static nokprobe_inline bool is_on(unsigned long sp, unsigned long low, unsigned long size)
+{
+	return sp - low <= size;
+}
+
+/*
+ * The end of what can be read at a stack pointer. With large pages, a page may have several
+ * stacks, and with small ones, a stack several pages. Of other stacks than those that most
+ * functions run on, no more than the page is read.
+ */
+static nokprobe_inline unsigned long stack_end(unsigned long sp)
+{
+	unsigned long low = (unsigned long)task_stack_page(current);
+
+	if (likely(is_on(sp, low, THREAD_SIZE)))
+		return low + THREAD_SIZE;
+
+	low = (unsigned long)raw_cpu_read(irq_stack_ptr);
+	if (is_on(sp, low, IRQ_STACK_SIZE))
+		return low + IRQ_STACK_SIZE;
+
+	return PAGE_ALIGN(sp);
+}
+
+static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
+{
+	unsigned long *from = (unsigned long *)sp;
+	unsigned long end = stack_end(sp);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(f->stack); i++)
+		f->stack[i] = (unsigned long)(from + i) < end ? READ_ONCE(from[i]) : 0;
+}
+
+void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame)
+{
+	/* Both halves of the call write all of it that is read. */
+	struct jprobe_frame f __uninitialized;
+
+	copy_stack(&f, regs->sp);
+	*frame = &f;
+	kprobe_jprobe_call(&f, entry, regs);
+}
+NOKPROBE_SYMBOL(arch_jprobe_call);
+
+void arch_jprobe_unwind(void *frame)
+{
+	kprobe_jprobe_unwind(frame);
+}
+NOKPROBE_SYMBOL(arch_jprobe_unwind);

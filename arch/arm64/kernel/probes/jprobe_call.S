@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Call the handler of a jprobe, and leave it from any depth.
+ */
+
+#include <linux/linkage.h>
+
+#include <asm/asm-offsets.h>
+
+#include "jprobe.h"
+
+/* What kprobe_jprobe_call() saves: a frame record, and x19 to x28. */
+#define SAVED_BYTES	96
+
+	/* NOKPROBE() would end at the next symbol. */
+	.section .kprobes.text, "ax"
+
+/*
+ * (struct jprobe_frame *f, void *entry, struct pt_regs *regs): returns when the handler
+ * does, or is made to return by kprobe_jprobe_unwind().
+ */
+SYM_FUNC_START(kprobe_jprobe_call)
+	stp	x29, x30, [sp, #-SAVED_BYTES]!
+	mov	x29, sp
+	stp	x19, x20, [sp, #16]
+	stp	x21, x22, [sp, #32]
+	stp	x23, x24, [sp, #48]
+	stp	x25, x26, [sp, #64]
+	stp	x27, x28, [sp, #80]
+
+	sub	sp, sp, #JPROBE_STACK_BYTES
+	.set	.Loffset, 0
+	.rept	JPROBE_STACK_BYTES / 16
+	ldp	x9, x10, [x0, #JPROBE_FRAME_stack + .Loffset]
+	stp	x9, x10, [sp, #.Loffset]
+	.set	.Loffset, .Loffset + 16
+	.endr
+
+	mov	x9, sp
+	str	x9, [x0, #JPROBE_FRAME_sp]
+#ifdef CONFIG_SHADOW_CALL_STACK
+	str	x18, [x0, #JPROBE_FRAME_scs]
+#endif
+
+	mov	x16, x1
+	mov	x9, x2
+	ldp	x0, x1, [x9, #S_X0]
+	ldp	x2, x3, [x9, #S_X2]
+	ldp	x4, x5, [x9, #S_X4]
+	ldp	x6, x7, [x9, #S_X6]
+	ldr	x8, [x9, #S_X8]
+	/*
+	 * Enter the handler by RET. It may have any type, and need not begin with a
+	 * landing pad: RET clears BTYPE. It returns to the next instruction.
+	 */
+	adr	x30, .Llanding
+	ret	x16
+
+.Llanding:
+	add	sp, sp, #JPROBE_STACK_BYTES
+	ldp	x19, x20, [sp, #16]
+	ldp	x21, x22, [sp, #32]
+	ldp	x23, x24, [sp, #48]
+	ldp	x25, x26, [sp, #64]
+	ldp	x27, x28, [sp, #80]
+	ldp	x29, x30, [sp], #SAVED_BYTES
+	ret
+SYM_FUNC_END(kprobe_jprobe_call)
+
+/*
+ * (struct jprobe_frame *f): go to where the handler would return to, with the stack
+ * pointers that it was entered with.
+ *
+ * An interrupt writes below sp. So first x29 leaves the frames of the handler and of what
+ * it calls, which are of no use to unwinders any more, and then sp. What is between sp
+ * and the frame record that x29 points to does not matter to them.
+ */
+SYM_FUNC_START(kprobe_jprobe_unwind)
+	ldr	x1, [x0, #JPROBE_FRAME_sp]
+	add	x29, x1, #JPROBE_STACK_BYTES
+	mov	sp, x1
+#ifdef CONFIG_SHADOW_CALL_STACK
+	ldr	x18, [x0, #JPROBE_FRAME_scs]
+#endif
+	b	.Llanding
+SYM_FUNC_END(kprobe_jprobe_unwind)

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernel probes on arm64: preparing, arming and disarming. decode-insn.c decides what is
+ * to be done with an instruction; hit.c does it.
+ */
+
+#include <kunit/static_stub.h>
+#include <linux/cpu.h>
+#include <linux/cpufeature.h>
+#include <linux/extable.h>
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/sizes.h>
+#include <linux/uaccess.h>
+
+#include <asm/alternative.h>
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+#include <asm/sections.h>
+#include <asm/virt.h>
+
+#include "common.h"
+
+/* Code that runs where RCU does not watch has interrupts off: a CPU that answers has left it. */
+void arch_sync_insn_slots(void)
+{
+	kprobe_sync_cpus();
+}
+
+/* The instruction at an address, without what probes have changed. */
+static int read_insn(unsigned long addr, u32 *insn)
+{
+	__le32 word;
+	int ret = kprobe_read_text(addr, &word, sizeof(word));
+
+	*insn = le32_to_cpu(word);
+	return ret;
+}
+
+/*
+ * An exception clears the monitor of the CPU, so a probe between an exclusive load and its
+ * store would make the store fail each time.
+ */
+#define MAX_EXCLUSIVE_SEQUENCE	SZ_128
+
+static bool is_in_exclusive_sequence(unsigned long addr)
+{
+	unsigned long size, into, at;
+	u32 insn;
+
+	if (!kallsyms_lookup_size_offset(addr, &size, &into))
+		return false;
+
+	into = min(into, MAX_EXCLUSIVE_SEQUENCE);
+	for (at = addr; at > addr - into;) {
+		at -= AARCH64_INSN_SIZE;
+		if (read_insn(at, &insn) || probe_insn_is_store_exclusive(insn))
+			return false;
+		if (probe_insn_is_load_exclusive(insn))
+			return true;
+	}
+	return false;
+}
+
+/* The Arm ARM permits only some instructions after MOVPRFX, and a breakpoint is none. */
+static bool is_after_prefix(unsigned long addr)
+{
+	unsigned long size, into;
+	u32 insn;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) && into &&
+	       !read_insn(addr - AARCH64_INSN_SIZE, &insn) && probe_insn_is_prefix(insn);
+}
+
+/*
+ * A simulated load would fault in the exception. What looks like a load from where there
+ * is nothing is data.
+ */
+static bool can_load_literal(const struct probe_insn_row *row, u32 insn, unsigned long addr)
+{
+	u32 word;
+
+	if (row->form != PROBE_FORM_LDR_LIT && row->form != PROBE_FORM_LDRSW_LIT)
+		return true;
+	return !get_kernel_nofault(word, (u32 *)(addr + probe_insn_literal_offset(insn)));
+}
+
+/*
+ * With CALL_OPS, each traced function is preceded by the address of its ftrace_ops, in two
+ * words which kallsyms counts to the function before it.
+ */
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
+static bool is_ftrace_data(unsigned long addr)
+{
+	unsigned long fn = ALIGN_DOWN(addr + sizeof(u64), sizeof(u64));
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(fn, &size, &into) && !into &&
+	       ftrace_location(fn) - fn <= 2 * AARCH64_INSN_SIZE;
+}
+#else
+static bool is_ftrace_data(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/**
+ * kprobe_alternatives_are_final() - have all alternatives of the kernel been applied?
+ *
+ * Context: any; a test may replace it.
+ * Return: true once they have.
+ */
+bool kprobe_alternatives_are_final(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_alternatives_are_final);
+
+	return system_capabilities_finalized();
+}
+
+/* What is or becomes the text: a breakpoint in the latter would be copied. */
+static bool belongs_to(const struct alt_instr *alt, unsigned long addr)
+{
+	unsigned long orig = (unsigned long)&alt->orig_offset + alt->orig_offset;
+	unsigned long new = (unsigned long)&alt->alt_offset + alt->alt_offset;
+
+	/* With a callback, alt_offset is that of a function. */
+	return addr - orig < alt->orig_len ||
+	       (!(alt->cpucap & ARM64_CB_BIT) && addr - new < alt->alt_len);
+}
+
+/* Alternatives are applied to modules before they can be probed. */
+static bool may_become_alternative(unsigned long addr)
+{
+	struct alt_instr *alt;
+
+	if (kprobe_alternatives_are_final())
+		return false;
+
+	for (alt = (struct alt_instr *)__alt_instructions;
+	     alt < (struct alt_instr *)__alt_instructions_end; alt++) {
+		if (belongs_to(alt, addr))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * kprobe_boosts() - may copies of instructions branch back by themselves?
+ *
+ * With PREEMPT_COUNT but without PREEMPTION, RCU takes any quiescent state of a CPU for the
+ * end of what it did before, also one inside a copy that takes a fault. Tests can redirect
+ * this function.
+ *
+ * Context: any.
+ * Return: true if they may.
+ */
+bool kprobe_boosts(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_boosts);
+	return IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
+}
+
+/**
+ * kprobe_decide() - decode the instruction of a probe
+ * @p: addr is set; opcode and ainsn are filled in, without a slot
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: KPROBE_REFUSAL_NONE, or why it cannot be probed.
+ */
+enum kprobe_refusal kprobe_decide(struct kprobe *p)
+{
+	const struct probe_insn_row *row;
+	unsigned long addr = (unsigned long)p->addr;
+	u32 insn;
+
+	if (!IS_ALIGNED(addr, AARCH64_INSN_SIZE))
+		return KPROBE_REFUSAL_ALIGNMENT;
+	if (read_insn(addr, &insn))
+		return KPROBE_REFUSAL_NOT_TEXT;
+	if (is_ftrace_data(addr))
+		return KPROBE_REFUSAL_PREAMBLE;
+	if (may_become_alternative(addr))
+		return KPROBE_REFUSAL_ALTERNATIVE;
+	if (search_exception_tables(addr))
+		return KPROBE_REFUSAL_FIXUP;
+
+	row = probe_insn_decode(insn);
+	if (row->form == PROBE_FORM_REJECT)
+		return row->refusal;
+	if (is_in_exclusive_sequence(addr) || is_after_prefix(addr))
+		return KPROBE_REFUSAL_SEQUENCE;
+	if (!can_load_literal(row, insn, addr))
+		return KPROBE_REFUSAL_INVALID;
+
+	p->opcode = insn;
+	p->ainsn.api.handler = row->simulate;
+	p->ainsn.form = row->form;
+	p->ainsn.boost = row->form == PROBE_FORM_COPY && kprobe_boosts();
+	return KPROBE_REFUSAL_NONE;
+}
+
+/* Emulated forms need a slot only if the copy that branches back is faster. */
+static bool needs_slot(const struct kprobe *p)
+{
+	return p->ainsn.boost || !kprobe_is_emulated(p);
+}
+
+static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
+{
+	unsigned long back = (unsigned long)slot + KPROBE_BOOST_OFFSET + AARCH64_INSN_SIZE;
+	u32 insns[KPROBE_INSN_SLOT_SIZE / AARCH64_INSN_SIZE] = {
+		p->opcode, AARCH64_BREAK_FAULT, p->opcode, BRK64_OPCODE_KPROBES_SS,
+	};
+
+	BUILD_BUG_ON(KPROBE_STEP_OFFSET != 2 * AARCH64_INSN_SIZE);
+
+	if (p->ainsn.boost)
+		insns[1] = aarch64_insn_gen_branch_imm(back,
+						       (unsigned long)p->addr + AARCH64_INSN_SIZE,
+						       AARCH64_INSN_BRANCH_NOLINK);
+
+	kprobe_log_slot(slot, insns, sizeof(insns), true);
+	return kprobe_write_slot(slot, insns, ARRAY_SIZE(insns));
+}
+
+int arch_vet_kprobe(struct kprobe *p)
+{
+	kprobe_assert_locked();
+	lockdep_assert_held(&text_mutex);
+
+	return kprobe_refuse(p, kprobe_decide(p));
+}
+
+int arch_prepare_kprobe(struct kprobe *p)
+{
+	kprobe_opcode_t *slot = NULL;
+	int ret;
+
+	kprobe_assert_locked();
+	lockdep_assert_held(&text_mutex);
+
+	ret = kprobe_refuse(p, kprobe_decide(p));
+	if (ret || !needs_slot(p))
+		return ret;
+
+	if (p->ainsn.boost)
+		slot = get_insn_slot_near((unsigned long)p->addr);
+	if (!slot) {
+		/* A copy that is stepped can be anywhere. */
+		p->ainsn.boost = false;
+		if (kprobe_is_emulated(p))
+			return 0;
+		slot = get_insn_slot();
+	}
+	if (!slot)
+		return kprobe_refuse(p, KPROBE_REFUSAL_NO_MEMORY);
+
+	ret = fill_slot(p, slot);
+	if (ret) {
+		free_insn_slot(slot, 0);
+		return ret;
+	}
+	p->ainsn.insn = slot;
+	return 0;
+}
+
+void arch_remove_kprobe(struct kprobe *p)
+{
+	kprobe_opcode_t *slot = p->ainsn.insn;
+
+	if (!slot)
+		return;
+
+	kprobe_log_slot(slot, slot, KPROBE_INSN_SLOT_SIZE, false);
+	/* Steps are over, but a boosted copy may have been preempted. */
+	free_insn_slot(slot, p->ainsn.boost);
+	p->ainsn.insn = NULL;
+}
+
+const char *arch_kprobe_mode(const struct kprobe *p)
+{
+	kprobe_assert_locked();
+
+	if (kprobe_is_boosted(p))
+		return "boosted";
+	return kprobe_is_emulated(p) ? "emulated" : "stepped";
+}
+
+/*
+ * Arming
+ */
+
+static struct {
+	void		*addr[KPROBE_PATCH_CHUNK];
+	u32		insn[KPROBE_PATCH_CHUNK];
+	unsigned int	nr;
+} stopped;	/* protected by text_mutex */
+
+static void patch_stopped(void)
+{
+	lockdep_assert_held(&text_mutex);
+
+	kprobe_patch_stopped(stopped.addr, stopped.insn, stopped.nr);
+	stopped.nr = 0;
+}
+
+static void patch_later(struct kprobe *p, u32 insn)
+{
+	stopped.addr[stopped.nr] = p->addr;
+	stopped.insn[stopped.nr] = insn;
+	if (++stopped.nr == KPROBE_PATCH_CHUNK)
+		patch_stopped();
+}
+
+/* All others are stopped only for instructions that cannot be replaced otherwise. */
+static void patch_all(struct list_head *kps, bool arm)
+{
+	struct kprobe *p;
+	bool live = false;
+	u32 old, new;
+
+	kprobe_assert_locked();
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	list_for_each_entry(p, kps, list) {
+		old = arm ? p->opcode : BRK64_OPCODE_KPROBES;
+		new = arm ? BRK64_OPCODE_KPROBES : p->opcode;
+		if (kprobe_insn_is_live(p->opcode)) {
+			WARN_ON_ONCE(kprobe_patch_live(p->addr, old, new));
+			live = true;
+		} else {
+			patch_later(p, new);
+		}
+		cond_resched();
+	}
+
+	patch_stopped();
+	if (live)
+		kprobe_sync_cpus();
+}
+
+void arch_arm_kprobes(struct list_head *kps)
+{
+	patch_all(kps, true);
+}
+
+void arch_disarm_kprobes(struct list_head *kps)
+{
+	patch_all(kps, false);
+}
+
+/*
+ * The blacklist
+ */
+
+/*
+ * A CPU that comes up or wakes up runs these before it has its stack, its vectors or RCU; one
+ * that goes down ends in them, when nobody waits for it any more. The firmware that they call
+ * may use x18, which the kernel's exceptions rely on with a shadow call stack. Not all
+ * exist everywhere.
+ */
+static const char * const waking_path[] __initconst = {
+	"__arm_smccc_hvc",
+	"__arm_smccc_smc",
+	"__cpu_try_die",
+	"__efi_rt_asm_recover",
+	"__efi_rt_asm_wrapper",
+	"__invoke_psci_fn_hvc",
+	"__invoke_psci_fn_smc",
+	"__psci_cpu_off",
+	"__secondary_switched",
+	"__secondary_too_slow",
+	"_cpu_resume",
+	"cpu_die",
+	"cpu_die_early",
+	"cpu_do_resume",
+	"cpu_psci_cpu_die",
+	"finalise_el2",
+	"init_gic_priority_masking",
+	"psci_0_1_cpu_off",
+	"psci_0_2_cpu_off",
+	"secondary_start_kernel",
+	"set_cpu_boot_mode_flag",
+};
+
+/*
+ * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs
+ * with other vectors, or with registers of the guest.
+ */
+static const char * const guest_path[] __initconst = {
+	"__bp_harden_hyp_vecs",
+	"__fpsimd_restore_state",
+	"__fpsimd_save_state",
+	"__guest_enter",
+	"__guest_exit",
+	"__guest_exit_panic",
+	"__guest_exit_restore_elr_and_panic",
+	"__kvm_adjust_pc",
+	"__kvm_hyp_vector",
+	"__sve_restore_state",
+	"__sve_save_state",
+	"abort_guest_exit_end",
+	"abort_guest_exit_start",
+	"el1_error",
+	"el1_irq",
+	"el1_sync",
+	"el1_trap",
+	"el2_error",
+	"el2_sync",
+	"kvm_hyp_handle_cp15_32",
+	"kvm_hyp_handle_cpacr_el1",
+	"kvm_hyp_handle_dabt_low",
+	"kvm_hyp_handle_eret",
+	"kvm_hyp_handle_fpsimd",
+	"kvm_hyp_handle_iabt_low",
+	"kvm_hyp_handle_mops",
+	"kvm_hyp_handle_ptrauth",
+	"kvm_hyp_handle_sysreg",
+	"kvm_hyp_handle_sysreg_vhe",
+	"kvm_hyp_handle_tlbi_el2",
+	"kvm_hyp_handle_watchpt_low",
+	"kvm_hyp_handle_zcr_el2",
+	"kvm_unexpected_el2_exception",
+};
+
+int __init arch_populate_kprobe_blacklist(void)
+{
+	int ret;
+
+	ret = kprobe_add_area_blacklist((unsigned long)__entry_text_start,
+					(unsigned long)__entry_text_end) ?:
+	      kprobe_add_area_blacklist((unsigned long)__irqentry_text_start,
+					(unsigned long)__irqentry_text_end) ?:
+	      kprobe_add_area_blacklist((unsigned long)__hyp_text_start,
+					(unsigned long)__hyp_text_end);
+	/* Without VHE, it runs at EL2, where no exception of the kernel is handled. */
+	if (!ret && !is_kernel_in_hyp_mode())
+		ret = kprobe_add_area_blacklist((unsigned long)__hyp_idmap_text_start,
+						(unsigned long)__hyp_idmap_text_end);
+	return ret ?: kprobe_blacklist_names(waking_path, ARRAY_SIZE(waking_path)) ?:
+	       kprobe_blacklist_names(guest_path, ARRAY_SIZE(guest_path));
+}
+
+/*
+ * The first one returns twice: once from itself, and once after the CPU has lost its state
+ * and come back. The functions that it calls to suspend the CPU do not return at all.
+ */
+struct kretprobe_blackpoint kretprobe_blacklist[] = {
+	{ "__cpu_suspend_enter", },
+	{ "psci_suspend_finisher", },
+	{ "psci_system_suspend", },
+	{ "psci_0_2_cpu_suspend", },
+};
+
+const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
+
+int __init arch_init_kprobes(void)
+{
+	return 0;
+}
+
+#ifdef CONFIG_KRETPROBES
+int arch_trampoline_kprobe(struct kprobe *p)
+{
+	kprobe_assert_locked();
+
+	return 0;
+}
+#endif

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jump optimization on arm64: builds the detour that a branch at the probe leads to, and
+ * switches between breakpoint and branch. detour_entry.S has what detours share, reencode.c
+ * makes the instruction that they execute.
+ *
+ * One branch replaces one instruction, so no other instruction is affected, and no task can be
+ * in the middle of what is replaced.
+ */
+
+#include <linux/cpu.h>
+#include <linux/cpufeature.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/sched.h>
+
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+#include <asm/patching.h>
+
+#include "common.h"
+#include "detour.h"
+
+/* A detour that is being built, with literals after its instructions. */
+struct detour_draft {
+	u32		insn[MAX_OPTINSN_SIZE];
+	unsigned int	nr;
+	unsigned long	slot;
+	u64		literal[3];
+	unsigned int	nr_literals;
+};
+
+/* Where the instruction after the next N ones will be. */
+static unsigned long draft_at(const struct detour_draft *d)
+{
+	return d->slot + d->nr * AARCH64_INSN_SIZE;
+}
+
+/* From the end of the slot downwards. */
+static unsigned long literal_at(const struct detour_draft *d, unsigned int i)
+{
+	return d->slot + sizeof(d->insn) - (i + 1) * sizeof(u64);
+}
+
+static void put(struct detour_draft *d, u32 insn)
+{
+	d->insn[d->nr++] = insn;
+}
+
+static void put_load_literal(struct detour_draft *d, enum aarch64_insn_register reg, u64 value)
+{
+	put(d, aarch64_insn_gen_load_literal(draft_at(d), literal_at(d, d->nr_literals), reg,
+					     true));
+	d->literal[d->nr_literals++] = value;
+}
+
+/* STP or LDP of 64 bits: with a signed offset, or one that the stack pointer changes by. */
+#define STP_OFFSET	0xa9000000
+#define STP_PRE		0xa9800000
+#define LDP_POST	0xa8c00000
+
+static void put_pair(struct detour_draft *d, u32 insn, enum aarch64_insn_register reg1,
+		     enum aarch64_insn_register reg2, int offset)
+{
+	put(d, insn | (offset / (int)sizeof(u64) & GENMASK(6, 0)) << 15 |
+	       reg2 << 10 | AARCH64_INSN_REG_SP << 5 | reg1);
+}
+
+/* With a struct pt_regs on the stack, whose first members are x0 and x1. */
+static void put_enter(struct detour_draft *d)
+{
+	int size = sizeof(struct pt_regs);
+
+	BUILD_BUG_ON(offsetof(struct pt_regs, regs[0]) || sizeof(struct pt_regs) > 504);
+
+	put_pair(d, STP_PRE, AARCH64_INSN_REG_0, AARCH64_INSN_REG_1, -size);
+	put_pair(d, STP_OFFSET, AARCH64_INSN_REG_29, AARCH64_INSN_REG_30,
+		 offsetof(struct pt_regs, regs[29]));
+}
+
+static void put_leave(struct detour_draft *d)
+{
+	put(d, aarch64_insn_gen_load_store_imm(AARCH64_INSN_REG_LR, AARCH64_INSN_REG_SP,
+					       offsetof(struct pt_regs, regs[30]),
+					       AARCH64_INSN_SIZE_64,
+					       AARCH64_INSN_LDST_LOAD_IMM_OFFSET));
+	put_pair(d, LDP_POST, AARCH64_INSN_REG_0, AARCH64_INSN_REG_1,
+		 sizeof(struct pt_regs));
+}
+
+#ifdef CONFIG_KRETPROBE_NATIVE
+static bool is_of_return(struct optimized_kprobe *op)
+{
+	return kretprobe_is_alone(&op->kp);
+}
+#else
+static bool is_of_return(struct optimized_kprobe *op)
+{
+	return false;
+}
+#endif
+
+#ifdef CONFIG_KRETPROBE_NATIVE
+static unsigned long common_code(bool of_return, bool far)
+{
+	if (of_return)
+		return (unsigned long)(far ? kretprobe_detour_far : kretprobe_detour_near);
+	return (unsigned long)(far ? kprobe_detour_far : kprobe_detour_near);
+}
+#else
+static unsigned long common_code(bool of_return, bool far)
+{
+	return (unsigned long)(far ? kprobe_detour_far : kprobe_detour_near);
+}
+#endif
+
+static void draft_call(struct detour_draft *d, bool of_return)
+{
+	unsigned long near = common_code(of_return, false);
+
+	if (kprobe_in_reach(draft_at(d), near)) {
+		put(d, aarch64_insn_gen_branch_imm(draft_at(d), near, AARCH64_INSN_BRANCH_LINK));
+		return;
+	}
+
+	put_load_literal(d, AARCH64_INSN_REG_1, common_code(of_return, true));
+	put(d, aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_1, AARCH64_INSN_BRANCH_LINK));
+}
+
+/* The code of a detour at @slot. */
+static int draft_detour(struct detour_draft *d, struct optimized_kprobe *op, unsigned long slot)
+{
+	struct kprobe_reencoded r;
+	unsigned int i;
+	int ret;
+
+	*d = (struct detour_draft){ .slot = slot };
+	put_enter(d);
+	put_load_literal(d, AARCH64_INSN_REG_0, (unsigned long)op);
+	draft_call(d, is_of_return(op));
+	put_leave(d);
+
+	ret = kprobe_reencode(&r, &op->kp, draft_at(d), literal_at(d, d->nr_literals));
+	if (ret)
+		return ret;
+	for (i = 0; i < r.nr; i++)
+		put(d, r.insn[i]);
+	if (r.has_literal)
+		d->literal[d->nr_literals++] = r.literal;
+
+	if (WARN_ON_ONCE(draft_at(d) > literal_at(d, d->nr_literals - 1)))
+		return -EILSEQ;
+	return 0;
+}
+
+static int write_detour(const struct detour_draft *d)
+{
+	unsigned int i;
+	int ret;
+
+	kprobe_log_slot((void *)d->slot, d->insn, sizeof(d->insn), true);
+	ret = kprobe_write_slot((void *)d->slot, d->insn, d->nr);
+	for (i = 0; i < d->nr_literals && !ret; i++)
+		ret = kprobe_write_literal((void *)literal_at(d, i), d->literal[i]);
+	return ret;
+}
+
+static int refuse(struct optimized_kprobe *op, enum kprobe_noopt why)
+{
+	op->why = why;
+	return -EILSEQ;
+}
+
+/* An indirect branch must find the landing pad, and a branch is none. */
+static bool may_be_landed_on(u32 insn)
+{
+	return system_supports_bti_kernel() && probe_insn_is_landing_pad(insn);
+}
+
+/*
+ * A detour calls this function at its end if the task is to be preempted. A detour in
+ * the function itself would recurse without end.
+ */
+#ifdef CONFIG_PREEMPTION
+static bool ends_detours(unsigned long addr)
+{
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) &&
+	       addr - into == (unsigned long)preempt_schedule_notrace;
+}
+#else
+static bool ends_detours(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/* Where branch targets are in reach of each page of slots that the address can get. */
+static bool is_near_region(unsigned long addr, unsigned long target)
+{
+	unsigned long region = ALIGN_DOWN(addr, BIT(KPROBE_SLOT_REGION_SHIFT));
+
+	return target - (region - SZ_32M) < SZ_128M;
+}
+
+/* Everything that does not depend on where the detour is. */
+static int plan(struct optimized_kprobe *op)
+{
+	unsigned long addr = (unsigned long)op->kp.addr;
+	unsigned long target = kprobe_branch_target(&op->kp);
+	struct detour_draft d;
+	int ret;
+
+	if (may_be_landed_on(op->kp.opcode))
+		return refuse(op, KPROBE_NOOPT_LANDING);
+	if (ends_detours(addr))
+		return refuse(op, KPROBE_NOOPT_ARCH);
+
+	/* Where everything is in reach, but perhaps the target. */
+	ret = draft_detour(&d, op, addr);
+	if (ret == -EILSEQ)
+		return refuse(op, KPROBE_NOOPT_INSN);
+	if (ret)
+		return ret;
+
+	return !target || is_near_region(addr, target) ? KPROBE_JUMP_LONG : KPROBE_JUMP_UNKNOWN;
+}
+
+int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
+{
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	if (op->optinsn.insn)
+		return KPROBE_JUMP_LONG;
+	/* It need not have been prepared. */
+	if (kprobe_decide(&op->kp))
+		return refuse(op, KPROBE_NOOPT_INSN);
+	return plan(op);
+}
+
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
+{
+	unsigned long addr = (unsigned long)op->kp.addr;
+	struct detour_draft d;
+	kprobe_opcode_t *slot;
+	int ret;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	ret = plan(op);
+	if (ret < 0)
+		return ret;
+
+	slot = get_optinsn_slot_near(addr);
+	if (!slot)
+		return -ENOMEM;
+
+	ret = draft_detour(&d, op, (unsigned long)slot) ?: write_detour(&d);
+	if (ret) {
+		free_optinsn_slot(slot, 0);
+		return ret;
+	}
+	op->optinsn.insn = slot;
+	return 0;
+}
+
+int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
+{
+	kprobe_assert_locked();
+
+	return !!optinsn->insn;
+}
+
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
+{
+	kprobe_opcode_t *slot = op->optinsn.insn;
+
+	kprobe_assert_locked();
+
+	if (!slot)
+		return;
+
+	kprobe_log_slot(slot, slot, MAX_OPTINSN_SIZE * sizeof(*slot), false);
+	op->optinsn.insn = NULL;
+	free_optinsn_slot(slot, 0);
+}
+
+/*
+ * Switching
+ */
+
+static u32 branch_of(const struct optimized_kprobe *op)
+{
+	return aarch64_insn_gen_branch_imm((unsigned long)op->kp.addr,
+					   (unsigned long)op->optinsn.insn,
+					   AARCH64_INSN_BRANCH_NOLINK);
+}
+
+void arch_optimize_kprobes(struct list_head *oplist)
+{
+	struct optimized_kprobe *op, *tmp;
+	int ret;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	/*
+	 * No exception leads to a detour, so a CPU might execute what was in the slot
+	 * before. A CPU that still executes a breakpoint afterwards does no harm.
+	 */
+	kprobe_sync_cpus();
+	list_for_each_entry_safe(op, tmp, oplist, list) {
+		ret = kprobe_patch_live(op->kp.addr, BRK64_OPCODE_KPROBES, branch_of(op));
+		WARN_ON_ONCE(ret == -EINVAL);
+		if (!ret)
+			list_del_init(&op->list);
+	}
+}
+
+void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
+{
+	struct optimized_kprobe *op;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	list_for_each_entry(op, oplist, list)
+		WARN_ON_ONCE(kprobe_patch_live(op->kp.addr, branch_of(op),
+					       BRK64_OPCODE_KPROBES));
+	kprobe_sync_cpus();
+
+	list_splice_tail_init(oplist, done_list);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Building a struct pt_regs on the stack of probed code, without an exception. For
+ * assembly.
+ */
+#ifndef _ARM64_KERNEL_PROBES_REGS_H
+#define _ARM64_KERNEL_PROBES_REGS_H
+
+#include <asm/alternative.h>
+#include <asm/asm-offsets.h>
+#include <asm/asm-uaccess.h>
+#include <asm/assembler.h>
+#include <asm/ptrace.h>
+#include <asm/sysreg.h>
+
+/*
+ * What exceptions of the kernel do not use, like orig_x0. Handlers may change the general
+ * registers, NZCV and pc; the other members belong to the code that has saved them.
+ */
+#define S_UACCESS	S_SDEI_TTBR1
+
+/* The first two registers are at the start, so that one instruction makes room, too. */
+.macro	push_first_regs
+	stp	x0, x1, [sp, #-PT_REGS_SIZE]!
+.endm
+
+.macro	pop_first_regs
+	ldp	x0, x1, [sp], #PT_REGS_SIZE
+.endm
+
+/* x2 to x28; x0, x1, x29 and x30 are saved by their own. */
+.macro	save_most_regs
+	stp	x2, x3, [sp, #S_X2]
+	stp	x4, x5, [sp, #S_X4]
+	stp	x6, x7, [sp, #S_X6]
+	stp	x8, x9, [sp, #S_X8]
+	stp	x10, x11, [sp, #S_X10]
+	stp	x12, x13, [sp, #S_X12]
+	stp	x14, x15, [sp, #S_X14]
+	stp	x16, x17, [sp, #S_X16]
+	stp	x18, x19, [sp, #S_X18]
+	stp	x20, x21, [sp, #S_X20]
+	stp	x22, x23, [sp, #S_X22]
+	stp	x24, x25, [sp, #S_X24]
+	stp	x26, x27, [sp, #S_X26]
+	str	x28, [sp, #S_X28]
+.endm
+
+.macro	restore_most_regs
+	ldp	x2, x3, [sp, #S_X2]
+	ldp	x4, x5, [sp, #S_X4]
+	ldp	x6, x7, [sp, #S_X6]
+	ldp	x8, x9, [sp, #S_X8]
+	ldp	x10, x11, [sp, #S_X10]
+	ldp	x12, x13, [sp, #S_X12]
+	ldp	x14, x15, [sp, #S_X14]
+	ldp	x16, x17, [sp, #S_X16]
+	ldp	x18, x19, [sp, #S_X18]
+	ldp	x20, x21, [sp, #S_X20]
+	ldp	x22, x23, [sp, #S_X22]
+	ldp	x24, x25, [sp, #S_X24]
+	ldp	x26, x27, [sp, #S_X26]
+	ldr	x28, [sp, #S_X28]
+.endm
+
+/*
+ * The state that an exception would have saved, as far as it can be read: NZCV, DAIF, the
+ * exception level and the stack pointer that it uses. The other bits are zero.
+ */
+.macro	pstate_from_nzcv, pstate:req, tmp:req
+	mrs	\tmp, daif
+	orr	\pstate, \pstate, \tmp
+alternative_if_not ARM64_HAS_VIRT_HOST_EXTN
+	add	\pstate, \pstate, #PSR_MODE_EL1h
+alternative_else
+	add	\pstate, \pstate, #PSR_MODE_EL2h
+alternative_endif
+.endm
+
+/* The interrupt priority mask, of which handlers see a copy, too. */
+.macro	save_pmr, tmp:req
+#ifdef CONFIG_ARM64_PSEUDO_NMI
+alternative_if ARM64_HAS_GIC_PRIO_MASKING
+	mrs_s	\tmp, SYS_ICC_PMR_EL1
+	str	\tmp, [sp, #S_PMR_SAVE]
+alternative_else_nop_endif
+#endif
+.endm
+
+/*
+ * Handlers are C code and must not inherit access to user memory, which an exception takes
+ * away. Neither is nested: TTBR0 has the reserved ASID while it is switched off.
+ */
+.macro	user_access_off, tmp1:req, tmp2:req
+#ifdef CONFIG_ARM64_PAN
+alternative_if ARM64_HAS_PAN
+	mrs_s	\tmp1, SYS_PSTATE_PAN
+	str	\tmp1, [sp, #S_UACCESS]
+	SET_PSTATE_PAN(1)
+alternative_else_nop_endif
+#endif
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+alternative_if_not ARM64_HAS_PAN
+	mrs	\tmp1, ttbr0_el1
+	and	\tmp1, \tmp1, #TTBR_ASID_MASK
+	str	\tmp1, [sp, #S_UACCESS]
+	cbz	\tmp1, .Loff\@
+	save_and_disable_irq \tmp2
+	__uaccess_ttbr0_disable \tmp1
+	restore_irq \tmp2
+.Loff\@:
+alternative_else_nop_endif
+#endif
+.endm
+
+/* An exception lets tags be checked, too, which a task that is preempted continues with. */
+#define S_TCO		(S_STACKFRAME + 16)
+#ifndef SYS_PSTATE_TCO
+#define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
+#endif
+
+.macro	tag_checks_on, tmp:req
+#ifdef CONFIG_ARM64_MTE
+alternative_if ARM64_MTE
+	mrs_s	\tmp, SYS_PSTATE_TCO
+	str	\tmp, [sp, #S_TCO]
+	SET_PSTATE_TCO(0)
+alternative_else_nop_endif
+#endif
+.endm
+
+.macro	tag_checks_restore, tmp:req
+#ifdef CONFIG_ARM64_MTE
+alternative_if ARM64_MTE
+	ldr	\tmp, [sp, #S_TCO]
+	msr_s	SYS_PSTATE_TCO, \tmp
+alternative_else_nop_endif
+#endif
+.endm
+
+/* The task may have got another ASID, so TTBR0 is that of its thread_info. */
+.macro	user_access_restore, tmp1:req, tmp2:req, tmp3:req
+#ifdef CONFIG_ARM64_PAN
+alternative_if ARM64_HAS_PAN
+	ldr	\tmp1, [sp, #S_UACCESS]
+	cbnz	\tmp1, .Lpan\@
+	SET_PSTATE_PAN(0)
+.Lpan\@:
+alternative_else_nop_endif
+#endif
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+alternative_if_not ARM64_HAS_PAN
+	ldr	\tmp1, [sp, #S_UACCESS]
+	cbz	\tmp1, .Lttbr\@
+	save_and_disable_irq \tmp3
+	__uaccess_ttbr0_enable \tmp1, \tmp2
+	restore_irq \tmp3
+.Lttbr\@:
+alternative_else_nop_endif
+#endif
+.endm
+
+#endif /* _ARM64_KERNEL_PROBES_REGS_H */

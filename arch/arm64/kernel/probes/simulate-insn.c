@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Simulates instructions that a copy elsewhere would not have the effect of, and a few
+ * for which a copy would be slower. Part of the hit path.
+ *
+ * PSTATE.BTYPE: an exception on a breakpoint saves the type of the branch that led
+ * there; any instruction but an indirect branch that is then executed leaves 0. So does
+ * the simulation of any, else what follows would need a landing pad. An indirect branch
+ * of a kernel that has landing pads sets its own type, so that its target is checked as
+ * if it had not been probed. This is exact, as all of the kernel's text is guarded then.
+ * In user space it is not known whether the page of the branch is guarded, which decides
+ * on the type of BR: there the type stays 0, and the target is not checked. Nor is it
+ * checked again whether the type that led to a simulated instruction is one that the
+ * instruction accepts: the breakpoint in its place accepted all of them.
+ */
+
+#include <linux/bitfield.h>
+#include <linux/bitops.h>
+#include <linux/bits.h>
+#include <linux/cpufeature.h>
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+#include <linux/unaligned.h>
+
+#include <asm/insn.h>
+#include <asm/ptrace.h>
+
+#include "simulate-insn.h"
+
+/* Fields of instructions. */
+#define INSN_RD		GENMASK(4, 0)
+#define INSN_RN		GENMASK(9, 5)
+#define INSN_RM		GENMASK(20, 16)
+#define INSN_COND	GENMASK(3, 0)
+#define INSN_CRM	GENMASK(11, 8)
+#define INSN_IMM26	GENMASK(25, 0)
+#define INSN_IMM19	GENMASK(23, 5)
+#define INSN_IMM14	GENMASK(18, 5)
+#define INSN_IMMHI	GENMASK(23, 5)
+#define INSN_IMMLO	GENMASK(30, 29)
+#define INSN_B40	GENMASK(23, 19)
+#define INSN_B5		BIT(31)
+#define INSN_SF		BIT(31)		/* 64 bits instead of 32 */
+#define INSN_LDR_X	BIT(30)		/* the same for LDR (literal) */
+#define INSN_NONZERO	BIT(24)		/* CBNZ, TBNZ */
+
+/* Where conditions, tested in pairs, are inverted. */
+#define COND_INVERTED	BIT(0)
+
+#define ADRP_PAGE_SHIFT	12
+
+/* MSR (immediate) has the bits of DAIF in this order. */
+#define PSTATE_DAIF	(PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT)
+
+/* Indirect branches through these may be those of a linker's veneer. */
+#define REG_IP0		16
+#define REG_IP1		17
+#define REG_LR		AARCH64_INSN_REG_LR
+
+static nokprobe_inline void go_to(struct pt_regs *regs, unsigned long pc, u64 btype)
+{
+	regs->pstate = (regs->pstate & ~(u64)PSR_BTYPE_MASK) | btype;
+	regs->pc = pc;
+}
+
+static nokprobe_inline void go_on(struct pt_regs *regs, long addr)
+{
+	go_to(regs, addr + AARCH64_INSN_SIZE, PSR_BTYPE_NONE);
+}
+
+static nokprobe_inline void go_indirectly(struct pt_regs *regs, unsigned long pc, u64 btype)
+{
+	bool checked = system_supports_bti_kernel() && !user_mode(regs);
+
+	go_to(regs, pc, checked ? btype : PSR_BTYPE_NONE);
+}
+
+/* The offset of a branch or a literal, in instructions. */
+#define insn_offset(opcode, field)						\
+	(sign_extend64(FIELD_GET(field, opcode), hweight32(field) - 1) * AARCH64_INSN_SIZE)
+
+static nokprobe_inline long insn_adr_offset(u32 opcode)
+{
+	u64 imm = FIELD_GET(INSN_IMMHI, opcode) << hweight32(INSN_IMMLO) |
+		  FIELD_GET(INSN_IMMLO, opcode);
+
+	return sign_extend64(imm, hweight32(INSN_IMMHI | INSN_IMMLO) - 1);
+}
+
+void __kprobes probe_simulate_b(u32 opcode, long addr, struct pt_regs *regs)
+{
+	go_to(regs, addr + insn_offset(opcode, INSN_IMM26), PSR_BTYPE_NONE);
+}
+
+void __kprobes probe_simulate_bl(u32 opcode, long addr, struct pt_regs *regs)
+{
+	pt_regs_write_reg(regs, REG_LR, addr + AARCH64_INSN_SIZE);
+	probe_simulate_b(opcode, addr, regs);
+}
+
+/*
+ * Conditions come in pairs of one and its opposite; "never" is the encoding only: it
+ * means "always", too.
+ */
+static nokprobe_inline bool condition_holds(u32 cond, u64 pstate)
+{
+	bool n = pstate & PSR_N_BIT, z = pstate & PSR_Z_BIT;
+	bool c = pstate & PSR_C_BIT, v = pstate & PSR_V_BIT;
+	bool holds;
+
+	switch (cond & ~COND_INVERTED) {
+	case AARCH64_INSN_COND_EQ:
+		holds = z;
+		break;
+	case AARCH64_INSN_COND_CS:
+		holds = c;
+		break;
+	case AARCH64_INSN_COND_MI:
+		holds = n;
+		break;
+	case AARCH64_INSN_COND_VS:
+		holds = v;
+		break;
+	case AARCH64_INSN_COND_HI:
+		holds = c && !z;
+		break;
+	case AARCH64_INSN_COND_GE:
+		holds = n == v;
+		break;
+	case AARCH64_INSN_COND_GT:
+		holds = n == v && !z;
+		break;
+	default:
+		return true;
+	}
+
+	return holds != (cond & COND_INVERTED);
+}
+
+static nokprobe_inline void branch_if(bool taken, long offset, long addr, struct pt_regs *regs)
+{
+	go_to(regs, addr + (taken ? offset : AARCH64_INSN_SIZE), PSR_BTYPE_NONE);
+}
+
+void __kprobes probe_simulate_b_cond(u32 opcode, long addr, struct pt_regs *regs)
+{
+	branch_if(condition_holds(FIELD_GET(INSN_COND, opcode), regs->pstate),
+		  insn_offset(opcode, INSN_IMM19), addr, regs);
+}
+
+void __kprobes probe_simulate_cbz(u32 opcode, long addr, struct pt_regs *regs)
+{
+	u64 value = pt_regs_read_reg(regs, FIELD_GET(INSN_RD, opcode));
+
+	if (!(opcode & INSN_SF))
+		value = (u32)value;
+
+	branch_if(!value != !!(opcode & INSN_NONZERO), insn_offset(opcode, INSN_IMM19), addr,
+		  regs);
+}
+
+void __kprobes probe_simulate_tbz(u32 opcode, long addr, struct pt_regs *regs)
+{
+	u64 value = pt_regs_read_reg(regs, FIELD_GET(INSN_RD, opcode));
+	unsigned int bit = FIELD_GET(INSN_B5, opcode) << hweight32(INSN_B40) |
+			   FIELD_GET(INSN_B40, opcode);
+
+	branch_if(!(value & BIT_ULL(bit)) != !!(opcode & INSN_NONZERO),
+		  insn_offset(opcode, INSN_IMM14), addr, regs);
+}
+
+void __kprobes probe_simulate_br(u32 opcode, long addr, struct pt_regs *regs)
+{
+	unsigned int rn = FIELD_GET(INSN_RN, opcode);
+
+	go_indirectly(regs, pt_regs_read_reg(regs, rn),
+		      rn == REG_IP0 || rn == REG_IP1 ? PSR_BTYPE_JC : PSR_BTYPE_J);
+}
+
+void __kprobes probe_simulate_blr(u32 opcode, long addr, struct pt_regs *regs)
+{
+	/* This may be the register that the return address is written to. */
+	unsigned long target = pt_regs_read_reg(regs, FIELD_GET(INSN_RN, opcode));
+
+	pt_regs_write_reg(regs, REG_LR, addr + AARCH64_INSN_SIZE);
+	go_indirectly(regs, target, PSR_BTYPE_C);
+}
+
+/* A return needs no landing pad. */
+void __kprobes probe_simulate_ret(u32 opcode, long addr, struct pt_regs *regs)
+{
+	go_to(regs, pt_regs_read_reg(regs, FIELD_GET(INSN_RN, opcode)), PSR_BTYPE_NONE);
+}
+
+void __kprobes probe_simulate_adr(u32 opcode, long addr, struct pt_regs *regs)
+{
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), addr + insn_adr_offset(opcode));
+	go_on(regs, addr);
+}
+
+void __kprobes probe_simulate_adrp(u32 opcode, long addr, struct pt_regs *regs)
+{
+	/* Pages of this instruction have 4 KiB, whatever those of the kernel have. */
+	long page = addr & ~(BIT(ADRP_PAGE_SHIFT) - 1);
+
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode),
+			  page + insn_adr_offset(opcode) * BIT(ADRP_PAGE_SHIFT));
+	go_on(regs, addr);
+}
+
+/*
+ * Literals have the byte order of data. Any multiple of 4 is good enough an address for
+ * 64 bits; READ_ONCE() may be a load-acquire, which would fault on it.
+ */
+void __kprobes probe_simulate_ldr_lit(u32 opcode, long addr, struct pt_regs *regs)
+{
+	unsigned long from = addr + insn_offset(opcode, INSN_IMM19);
+	u64 value;
+
+	if (opcode & INSN_LDR_X)
+		value = get_unaligned((const u64 *)from);
+	else
+		value = *(const u32 *)from;
+
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), value);
+	go_on(regs, addr);
+}
+
+void __kprobes probe_simulate_ldrsw_lit(u32 opcode, long addr, struct pt_regs *regs)
+{
+	unsigned long from = addr + insn_offset(opcode, INSN_IMM19);
+
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), (long)*(const s32 *)from);
+	go_on(regs, addr);
+}
+
+void __kprobes probe_simulate_mov(u32 opcode, long addr, struct pt_regs *regs)
+{
+	u64 value = pt_regs_read_reg(regs, FIELD_GET(INSN_RM, opcode));
+
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode),
+			  opcode & INSN_SF ? value : (u32)value);
+	go_on(regs, addr);
+}
+
+void __kprobes probe_simulate_mrs_daif(u32 opcode, long addr, struct pt_regs *regs)
+{
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), regs->pstate & PSTATE_DAIF);
+	go_on(regs, addr);
+}
+
+void __kprobes probe_simulate_msr_daif(u32 opcode, long addr, struct pt_regs *regs)
+{
+	u64 value = pt_regs_read_reg(regs, FIELD_GET(INSN_RD, opcode));
+
+	regs->pstate = (regs->pstate & ~(u64)PSTATE_DAIF) | (value & PSTATE_DAIF);
+	go_on(regs, addr);
+}
+
+void __kprobes probe_simulate_msr_daifset(u32 opcode, long addr, struct pt_regs *regs)
+{
+	regs->pstate |= FIELD_PREP(PSTATE_DAIF, FIELD_GET(INSN_CRM, opcode));
+	go_on(regs, addr);
+}
+
+void __kprobes probe_simulate_msr_daifclr(u32 opcode, long addr, struct pt_regs *regs)
+{
+	regs->pstate &= ~(u64)FIELD_PREP(PSTATE_DAIF, FIELD_GET(INSN_CRM, opcode));
+	go_on(regs, addr);
+}
+
+/* NOP, landing pads, and prefetches, which nothing depends on. */
+void __kprobes probe_simulate_nop(u32 opcode, long addr, struct pt_regs *regs)
+{
+	go_on(regs, addr);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Instructions whose effect the handler of a breakpoint has on the saved registers.
+ *
+ * All these functions take the instruction in the byte order of the CPU, the address
+ * that it was probed at, and the registers, whose program counter need not have that
+ * address. They set the program counter to that of the next instruction. Only those for
+ * loads access memory. Those for PSTATE.DAIF are for the kernel only.
+ *
+ * Context: any, also an exception with everything masked; none of them can be probed.
+ */
+#ifndef _ARM64_PROBES_SIMULATE_INSN_H
+#define _ARM64_PROBES_SIMULATE_INSN_H
+
+#include <asm/probes.h>
+
+probes_handler_t probe_simulate_b;
+probes_handler_t probe_simulate_bl;
+probes_handler_t probe_simulate_b_cond;
+probes_handler_t probe_simulate_cbz;
+probes_handler_t probe_simulate_tbz;
+probes_handler_t probe_simulate_br;
+probes_handler_t probe_simulate_blr;
+probes_handler_t probe_simulate_ret;
+probes_handler_t probe_simulate_adr;
+probes_handler_t probe_simulate_adrp;
+probes_handler_t probe_simulate_ldr_lit;
+probes_handler_t probe_simulate_ldrsw_lit;
+probes_handler_t probe_simulate_mov;
+probes_handler_t probe_simulate_mrs_daif;
+probes_handler_t probe_simulate_msr_daif;
+probes_handler_t probe_simulate_msr_daifset;
+probes_handler_t probe_simulate_msr_daifclr;
+probes_handler_t probe_simulate_nop;
+
+#endif /* _ARM64_PROBES_SIMULATE_INSN_H */
