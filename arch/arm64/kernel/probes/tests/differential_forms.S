@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The instructions of the differential test, one per row:
+ *
+ *	KIND "instruction" [, with=...] [, cpu=...] [, at_end=1]
+ *
+ * KIND is how it has to be executed under a probe (DIFF_* in differential_forms.h): plain,
+ * fast or emulated. "1f" in it is a label after it, "0b" one before it; with= is what it
+ * requires of the state, cpu= a feature without which it is skipped. Each row of the
+ * decoder's table that accepts instructions has at least one form.
+ *
+ * All registers, the stack and kpd_data are random. x1 addresses memory, if at all, and x2
+ * is the index. x18 belongs to the shadow call stack, so no form names it.
+ */
+
+#include <linux/linkage.h>
+
+#include <asm/assembler.h>
+
+#include "differential_forms.h"
+#include "differential_macros.S"
+
+/* Those that are written by name; others have their encoding. */
+	.arch	armv8.5-a+fp16+fp16fml+crypto+sha3+sm4+memtag+bf16+i8mm+sve
+
+/*
+ * Runs kpd_machine.code in the state of kpd_machine, and saves the resulting state. TPIDR_EL0
+ * is of no use to a task without user space, and frees a register. Interrupts use the stack
+ * of the state.
+ */
+	.text
+SYM_FUNC_START(kpd_run)
+	stp	x29, x30, [sp, -96]!
+	stp	x19, x20, [sp, 16]
+	stp	x21, x22, [sp, 32]
+	stp	x23, x24, [sp, 48]
+	stp	x25, x26, [sp, 64]
+	stp	x27, x28, [sp, 80]
+	adr_l	x16, kpd_machine
+	mrs	x0, daif
+	mov	x1, sp
+	str	x0, [x16, DIFF_HOST_DAIF]
+	str	x1, [x16, DIFF_HOST_SP]
+	ldr	x0, [x16, DIFF_SP]
+	ldr	x1, [x16, DIFF_NZCV]
+	ldr	x2, [x16, DIFF_DAIF]
+	mov	sp, x0
+	msr	nzcv, x1
+	msr	daif, x2
+	ldp	x0, x1, [x16, DIFF_REG(0)]
+	ldp	x2, x3, [x16, DIFF_REG(2)]
+	ldp	x4, x5, [x16, DIFF_REG(4)]
+	ldp	x6, x7, [x16, DIFF_REG(6)]
+	ldp	x8, x9, [x16, DIFF_REG(8)]
+	ldp	x10, x11, [x16, DIFF_REG(10)]
+	ldp	x12, x13, [x16, DIFF_REG(12)]
+	ldp	x14, x15, [x16, DIFF_REG(14)]
+	ldr	x17, [x16, DIFF_REG(17)]
+#ifndef CONFIG_SHADOW_CALL_STACK
+	ldr	x18, [x16, DIFF_REG(18)]
+#endif
+	ldp	x19, x20, [x16, DIFF_REG(19)]
+	ldp	x21, x22, [x16, DIFF_REG(21)]
+	ldp	x23, x24, [x16, DIFF_REG(23)]
+	ldp	x25, x26, [x16, DIFF_REG(25)]
+	ldp	x27, x28, [x16, DIFF_REG(27)]
+	ldp	x29, x30, [x16, DIFF_REG(29)]
+	ldr	x16, [x16, DIFF_CODE]
+	br	x16
+
+.macro leave exit:req
+	msr	tpidr_el0, x16
+	adr_l	x16, kpd_machine
+	str	x17, [x16, DIFF_REG(17)]
+	mov	x17, \exit
+	str	x17, [x16, DIFF_EXIT]
+.endm
+
+SYM_INNER_LABEL(kpd_next, SYM_L_GLOBAL)
+	leave	DIFF_NEXT
+	b	.Lstore
+SYM_INNER_LABEL(kpd_back, SYM_L_GLOBAL)
+	leave	DIFF_BACK
+	b	.Lstore
+SYM_INNER_LABEL(kpd_taken, SYM_L_GLOBAL)
+	leave	DIFF_TAKEN
+.Lstore:
+	stp	x0, x1, [x16, DIFF_REG(0)]
+	stp	x2, x3, [x16, DIFF_REG(2)]
+	stp	x4, x5, [x16, DIFF_REG(4)]
+	stp	x6, x7, [x16, DIFF_REG(6)]
+	stp	x8, x9, [x16, DIFF_REG(8)]
+	stp	x10, x11, [x16, DIFF_REG(10)]
+	stp	x12, x13, [x16, DIFF_REG(12)]
+	stp	x14, x15, [x16, DIFF_REG(14)]
+	mrs	x0, tpidr_el0
+	str	x0, [x16, DIFF_REG(16)]
+	stp	x18, x19, [x16, DIFF_REG(18)]
+	stp	x20, x21, [x16, DIFF_REG(20)]
+	stp	x22, x23, [x16, DIFF_REG(22)]
+	stp	x24, x25, [x16, DIFF_REG(24)]
+	stp	x26, x27, [x16, DIFF_REG(26)]
+	stp	x28, x29, [x16, DIFF_REG(28)]
+	mov	x0, sp
+	stp	x30, x0, [x16, DIFF_REG(30)]
+	mrs	x0, nzcv
+	mrs	x1, daif
+	stp	x0, x1, [x16, DIFF_NZCV]
+	ldr	x0, [x16, DIFF_HOST_SP]
+	ldr	x1, [x16, DIFF_HOST_DAIF]
+	mov	sp, x0
+	msr	daif, x1
+	ldp	x19, x20, [sp, 16]
+	ldp	x21, x22, [sp, 32]
+	ldp	x23, x24, [sp, 48]
+	ldp	x25, x26, [sp, 64]
+	ldp	x27, x28, [sp, 80]
+	ldp	x29, x30, [sp], 96
+	ret
+SYM_FUNC_END(kpd_run)
+
+/* A function to be inside of: its NOP is probed. */
+SYM_FUNC_START(kpd_outer)
+SYM_INNER_LABEL(kpd_outer_insn, SYM_L_GLOBAL)
+	nop
+	ret
+SYM_FUNC_END(kpd_outer)
+
+/* A function to be called by a form. With landing pads, it begins with one. */
+SYM_FUNC_START(kpd_callee)
+	nop
+	ret
+SYM_FUNC_END(kpd_callee)
+
+/*
+ * Functions to be called through a register while their first instructions are probed. A
+ * breakpoint is a landing pad of any kind, and they are not called otherwise. They return 0.
+ */
+.macro landing insn:vararg
+	.pushsection .text, "ax"
+	.balign 16
+	.type kpd_landing_\@, %function
+kpd_landing_\@:
+	\insn
+	mov	w0, 0
+	ret
+	.size kpd_landing_\@, . - kpd_landing_\@
+	.popsection
+	.quad	kpd_landing_\@
+.endm
+
+	.pushsection .rodata, "a"
+	.balign 8
+SYM_DATA_START(kpd_landings)
+	landing	nop
+	landing	mov x9, x30
+	landing	hint 34
+	landing	add x9, x9, 1
+	landing	stp x29, x30, [sp, -16]
+	landing	adr x9, .
+	landing	ldr w9, .+8
+	landing	mrs x9, daif
+	landing	b .+4
+	landing	b.eq .+4
+	landing	cbz x9, .+4
+	landing	tbnz x9, 63, .+4
+	landing	prfm pldl1keep, .
+SYM_DATA_END_LABEL(kpd_landings, SYM_L_GLOBAL, kpd_landings_end)
+	.popsection
+
+	.pushsection .rodata, "a"
+	.balign 8
+SYM_DATA_START(kpd_forms)
+	.popsection
+
+/*
+ * Data processing, immediate.
+ */
+	emulated "adr x0, 1f"
+	emulated "adr x30, 0b"
+	emulated "adr x1, ."
+	emulated "adr xzr, 1f"
+	emulated_word 0x10800000, "adr x0, .-1048576"
+	emulated_word 0x707fffe0, "adr x0, .+1048575"
+	emulated_word 0x70ffffe2, "adr x2, .-1"
+	emulated "adr x0, .+4", at_end=1
+	emulated "adr x0, .+8", at_end=1
+	emulated "adr x0, .-4092", at_end=1
+	emulated "adr x0, .-4096", at_end=1
+	emulated "adrp x0, kpd_machine"
+	emulated "adrp x0, kpd_run"
+	emulated "adrp xzr, kpd_run"
+	emulated_word 0x9000001e, "adrp x30, ."
+	emulated_word 0x9000001e, "adrp x30, ., at the end of a page", at_end=1
+	emulated_word 0xb0000000, "adrp x0, .+4096", at_end=1
+	emulated_word 0xf0ffffe0, "adrp x0, .-4096", at_end=1
+	emulated_word 0x90800000, "adrp x0, .-(1 << 32)"
+	emulated_word 0xf07fffe0, "adrp x0, .+(1 << 32)-4096"
+
+	plain "add w0, w1, 4095"
+	plain "add x0, x1, 1, lsl 12"
+	plain "add x30, x30, 1"
+	plain "adds x0, x1, 4095, lsl 12"
+	plain "cmn w1, 1"
+	plain "cmp x1, 5"
+	plain "subs w0, w1, 1"
+	plain "sub x0, sp, 16"
+	plain "mov x29, sp"
+	plain "add x29, sp, 64"
+	plain "mov sp, x1", with=STACK
+	plain "add sp, sp, 16"
+	plain "sub sp, sp, 48", with=ALLOCATES
+	plain "cmn sp, 5"
+	plain "addg x0, x1, 16, 1", cpu=CPU_MTE
+	plain "subg x0, x1, 32, 3", cpu=CPU_MTE
+	plain_word 0x91cffc20, "umin x0, x1, 255", cpu=CPU_CSSC
+	plain_word 0x11c3fc20, "smax w0, w1, -1", cpu=CPU_CSSC
+
+	plain "and x0, x1, 0xff00ff00ff00ff"
+	plain "and sp, x1, ~15", with=STACK
+	plain "tst w0, 1"
+	plain "ands x0, x1, 0x8000000000000000"
+	plain "orr x0, x1, 0x5555555555555555"
+	plain "orr w0, wzr, 0x3fc"
+	plain "eor w0, w1, 0x0f0f0f0f"
+	plain "mov w0, -1"
+	plain "mov x0, -2"
+	plain "movz w0, 1"
+	plain "movk w0, 0xffff, lsl 16"
+	plain "movz x0, 1, lsl 48"
+	plain "movk x30, 0x1234, lsl 32"
+	plain "sxtb w0, w1"
+	plain "sxtw x0, w1"
+	plain "asr x0, x1, 63"
+	plain "bfi w0, w1, 4, 4"
+	plain "bfi x0, x1, 4, 60"
+	plain "bfxil x0, x1, 8, 8"
+	plain "lsr w0, w1, 31"
+	plain "lsl x0, x1, 63"
+	plain "ubfx x0, x1, 5, 20"
+	plain "extr w0, w1, w2, 31"
+	plain "extr x0, x1, x2, 63"
+	plain "ror x0, x1, 1"
+
+/*
+ * Branches.
+ */
+	emulated "b 1f"
+	emulated "b 0b"
+	emulated "b .+4"
+	emulated "b 1f", at_end=1
+	emulated "b 0b", at_end=1
+	emulated "bl 1f"
+	emulated "bl 0b"
+	emulated "bl .+4"
+	emulated "bl 1f", at_end=1
+	emulated "bl kpd_callee", with=CALLEE
+	emulated "bl kpd_callee", with=CALLEE, at_end=1
+
+.irp cond, eq, ne, cs, cc, mi, pl, vs, vc, hi, ls, ge, lt, gt, le, al, nv
+	emulated "b.\cond 1f", with=CONDITION
+	emulated "b.\cond 0b", with=CONDITION
+.endr
+	emulated "b.ne 1f", with=CONDITION, at_end=1
+	emulated "b.ne .+4"
+	emulated_word 0x54000050, "bc.eq .+8", with=CONDITION, cpu=CPU_HBC
+
+.irp op, cbz, cbnz
+	emulated "\op w1, 1f", with=CONDITION
+	emulated "\op x1, 1f", with=CONDITION
+	emulated "\op w1, 0b", with=CONDITION
+	emulated "\op x1, 0b", with=CONDITION
+	emulated "\op w30, 1f", with=CONDITION
+	emulated "\op x16, 1f", with=CONDITION
+	emulated "\op x0, 0b", with=CONDITION
+	emulated "\op wzr, 1f"
+	emulated "\op xzr, 0b"
+	emulated "\op x29, 1f", with=CONDITION, at_end=1
+.endr
+
+.macro test_bits op:req, first:req
+.irp bit, 0, 1, 2, 3, 4, 5, 6, 7
+	emulated "\op x1, \first + \bit, 1f", with=CONDITION
+.endr
+.endm
+.irp first, 0, 8, 16, 24, 32, 40, 48, 56
+	test_bits tbz, \first
+	test_bits tbnz, \first
+.endr
+.irp op, tbz, tbnz
+	emulated "\op w1, 0, 0b", with=CONDITION
+	emulated "\op w30, 31, 0b", with=CONDITION
+	emulated "\op x30, 32, 0b", with=CONDITION
+	emulated "\op x16, 63, 0b", with=CONDITION
+	emulated "\op wzr, 31, 1f"
+	emulated "\op xzr, 63, 0b"
+	emulated "\op x0, 33, 1f", with=CONDITION, at_end=1
+.endr
+
+.irp reg, x0, x9, x16, x17, x19, x29, x30
+	emulated "br \reg", with=TARGET
+	emulated "ret \reg", with=TARGET
+.endr
+.irp reg, x0, x9, x16, x17, x29
+	emulated "blr \reg", with=TARGET|NO_JUMP_BTI
+	emulated "blr \reg", with=CALLEE|NO_JUMP_BTI
+.endr
+	emulated "blr x30", with=TARGET|NO_JUMP
+	emulated "blr x30", with=CALLEE|NO_JUMP
+	emulated "blr x1", with=CALLEE|NO_JUMP_BTI, at_end=1
+	emulated "br x1", with=TARGET, at_end=1
+
+/*
+ * Hints, barriers, PSTATE and system registers.
+ */
+	fast "nop"
+	fast "nop", at_end=1
+	fast "hint 32", "bti", with=NO_JUMP_BTI
+	fast "hint 34", "bti c", with=NO_JUMP_BTI
+	fast "hint 36", "bti j", with=NO_JUMP_BTI
+	fast "hint 38", "bti jc", with=NO_JUMP_BTI
+	plain "hint 7", "xpaclri"
+	plain "hint 8", "pacia1716"
+	plain "hint 10", "pacib1716"
+	plain "hint 24", "paciaz"
+	plain "hint 25", "paciasp", with=NO_JUMP_BTI
+	plain "hint 26", "pacibz"
+	plain "hint 27", "pacibsp", with=NO_JUMP_BTI
+	plain "isb"
+	plain "dsb sy"
+	plain "dsb ishst"
+	plain "dmb ishld"
+	plain "clrex"
+	plain_word 0xd503309f, "ssbb"
+	plain_word 0xd503349f, "pssbb"
+	plain_word 0xd5033a3f, "dsb ishnxs", cpu=CPU_XS
+	plain_word 0xd50330ff, "sb", cpu=CPU_SB
+
+	plain_word 0xd500401f, "cfinv", cpu=CPU_FLAGM
+	plain_word 0xd500403f, "xaflag", cpu=CPU_FLAGM2
+	plain_word 0xd500405f, "axflag", cpu=CPU_FLAGM2
+.irp mask, 0, 1, 2, 3, 4, 8, 9, 15
+	emulated "msr daifset, \mask"
+	emulated "msr daifclr, \mask", with=IRQ_ON
+.endr
+	emulated "mrs x0, daif"
+	emulated "mrs x30, daif"
+	emulated "mrs xzr, daif"
+	emulated "msr daif, x0", with=IRQ_ON
+	emulated "msr daif, x30", with=IRQ_ON
+	emulated "msr daif, xzr", with=IRQ_ON
+	emulated "mrs x0, daif", at_end=1
+
+	plain "mrs x0, nzcv"
+	plain "mrs x0, fpcr"
+	plain "mrs x0, fpsr"
+	plain "mrs x0, currentel"
+	plain "mrs x0, spsel"
+	plain "mrs x0, midr_el1"
+	plain "mrs x0, sp_el0"
+	plain "mrs x0, tpidr_el1"
+	plain "mrs x0, ttbr0_el1"
+	plain "mrs xzr, cntvct_el0"
+	plain "mrs x0, cntvct_el0", with=VARIES
+
+	plain "dc civac, x1", with=MEM
+	plain "dc cvau, x1", with=MEM
+	plain "dc zva, x1", with=MEM|FILLS
+	plain "ic ivau, x1", with=MEM
+	plain "ic iallu"
+	plain "tlbi vmalle1"
+	plain "tlbi vaae1is, x2"
+	plain "at s1e1r, x1", with=MEM
+
+/*
+ * Loads and stores.
+ */
+	plain "ldar x0, [x1]", with=MEM
+	plain "ldarb w0, [x1]", with=MEM|ODD
+	plain "ldarh w0, [x1]", with=MEM
+	plain "stlr w0, [x1]", with=MEM
+	plain "stlr x0, [sp]"
+	plain "stlrh wzr, [x1]", with=MEM
+	plain_word 0x88df7c20, "ldlar w0, [x1]", with=MEM, cpu=CPU_LOR
+	plain_word 0xc89f7c20, "stllr x0, [x1]", with=MEM, cpu=CPU_LOR
+	plain "casp x2, x3, x4, x5, [x1]", with=MEM|EQUAL, cpu=CPU_LSE
+	plain "caspal w2, w3, w4, w5, [x1]", with=MEM|EQUAL, cpu=CPU_LSE
+	plain "cas x2, x0, [x1]", with=MEM|EQUAL, cpu=CPU_LSE
+	plain "casal w2, w0, [x1]", with=MEM|EQUAL, cpu=CPU_LSE
+	plain "casab w2, w0, [x1]", with=MEM|ODD|EQUAL, cpu=CPU_LSE
+	plain "casl x2, xzr, [x1]", with=MEM|EQUAL, cpu=CPU_LSE
+	plain "caslh w2, w30, [x1]", with=MEM|EQUAL, cpu=CPU_LSE
+
+	plain_word 0xd9408020, "ldapur x0, [x1, 8]", with=MEM, cpu=CPU_LRCPC2
+	plain_word 0x191ff020, "stlurb w0, [x1, -1]", with=MEM, cpu=CPU_LRCPC2
+	plain_word 0x19800020, "ldapursb x0, [x1]", with=MEM|ODD, cpu=CPU_LRCPC2
+	plain_word 0x99800020, "ldapursw x0, [x1]", with=MEM, cpu=CPU_LRCPC2
+	plain_word 0x1dc00820, "ldapur q0, [x1]", with=MEM, cpu=CPU_LRCPC3
+	plain_word 0xd9421820, "ldiapp x0, x2, [x1]", with=MEM, cpu=CPU_LRCPC3
+	plain_word 0xd9c00820, "ldapr x0, [x1], 8", with=MEM, cpu=CPU_LRCPC3
+	plain_word 0x99800820, "stlr w0, [x1, -4]!", with=MEM, cpu=CPU_LRCPC3
+	plain_word 0x19e21020, "ldclrpal x0, x2, [x1]", with=MEM, cpu=CPU_LSE128
+	plain_word 0x19223020, "ldsetp x0, x2, [x1]", with=MEM, cpu=CPU_LSE128
+	plain_word 0x19a28020, "swppa x0, x2, [x1]", with=MEM, cpu=CPU_LSE128
+
+	plain_word 0xd9201c20, "stg x0, [x1, 16]!", with=MEM, cpu=CPU_MTE
+	plain_word 0xd9a02420, "st2g x0, [x1], 32", with=MEM, cpu=CPU_MTE
+	plain_word 0xd9601820, "stzg x0, [x1, 16]", with=MEM, cpu=CPU_MTE
+	plain_word 0xd9600020, "ldg x0, [x1]", with=MEM, cpu=CPU_MTE
+	plain_word 0xd9200020, "stzgm x0, [x1]", with=MEM|FILLS, cpu=CPU_MTE2
+	plain_word 0xd9a00020, "stgm x0, [x1]", with=MEM|FILLS, cpu=CPU_MTE2
+	plain_word 0xd9e00020, "ldgm x0, [x1]", with=MEM|FILLS, cpu=CPU_MTE2
+
+	emulated "ldr w0, 1f"
+	emulated "ldr w0, 0b"
+	emulated "ldr x0, 1f"
+	emulated "ldr x0, 1f + 4"
+	emulated "ldr x30, 0b"
+	emulated "ldr wzr, 1f"
+	emulated "ldr xzr, 0b"
+	emulated "ldr x29, 1f", at_end=1
+	emulated "ldr w16, 0b", at_end=1
+	emulated "ldrsw x0, 1f"
+	emulated "ldrsw x30, 0b"
+	emulated "ldrsw xzr, 1f"
+	emulated "ldrsw x0, 1f", at_end=1
+	emulated "prfm pldl1keep, 1f"
+	emulated "prfm pstl1strm, 0b"
+
+	plain "ldnp x0, x3, [x1]", with=MEM
+	plain "stnp w0, w3, [x1, -8]", with=MEM|ODD
+	plain "stp x29, x30, [sp, -16]!"
+	plain "stp x29, x30, [sp, -16]!", at_end=1
+	plain "stp x29, x30, [sp, -512]!"
+	plain "stp x19, x20, [sp, 16]"
+	plain "stp x0, xzr, [sp], 32"
+	plain "ldp x29, x30, [sp], 16"
+	plain "ldp x29, x30, [sp, 32]!"
+	plain "ldp x0, x1, [x1]", with=MEM|ODD
+	plain "stp w0, w2, [x1, -256]", with=MEM|ODD
+	plain "ldpsw x0, x2, [x1], 8", with=MEM|ODD
+	plain "ldpsw x0, x2, [x1, 8]", with=MEM
+	plain "stgp x0, x2, [x1, 16]!", with=MEM, cpu=CPU_MTE
+	plain "ldp q0, q1, [x1]", with=MEM
+	plain "stnp d0, d1, [x1]", with=MEM
+	plain "stp q2, q3, [sp, -32]!"
+
+	plain "ldr x0, [x1], 8", with=MEM|ODD
+	plain "ldr x30, [sp], 16"
+	plain "str x30, [sp, -16]!"
+	plain "str w0, [x1, -4]!", with=MEM|ODD
+	plain "strb wzr, [x1], 1", with=MEM|ODD
+	plain "ldur x0, [x1, -1]", with=MEM|ODD
+	plain "sturh w0, [x1, 3]", with=MEM|ODD
+	plain "ldrsb x0, [x1], 1", with=MEM|ODD
+	plain "ldursh w0, [x1, -2]", with=MEM|ODD
+	plain "ldursw x0, [x1, -4]", with=MEM|ODD
+	plain "ldrsw x0, [x1, 4]!", with=MEM|ODD
+	plain "prfum pldl1keep, [x1, -8]", with=MEM
+	plain "ldr x0, [x1, w2, sxtw 3]", with=MEM|INDEX
+	plain "ldr x0, [x1, w2, uxtw 3]", with=MEM|WINDEX
+	plain "ldr w0, [x1, x2, lsl 2]", with=MEM|INDEX
+	plain "strb wzr, [x1, x2]", with=MEM|INDEX
+	plain "strh w0, [x1, x2, sxtx 1]", with=MEM|INDEX
+	plain "str x1, [x1, x2]", with=MEM|INDEX
+	plain "ldrsh w0, [x1, x2]", with=MEM|INDEX
+	plain "ldrsb x2, [x1, x2]", with=MEM|INDEX
+	plain "ldrsw x0, [x1, x2, lsl 2]", with=MEM|INDEX
+	plain "prfm pldl1strm, [x1, x2]", with=MEM|INDEX
+	plain "ldr x0, [x1, 512]", with=MEM
+	plain "ldr x0, [sp, 64]"
+	plain "ldr x1, [x1]", with=MEM
+	plain "str xzr, [sp, 8]"
+	plain "ldrb w0, [x1, 511]", with=MEM
+	plain "strh w0, [x1, 2]", with=MEM
+	plain "ldrsb w0, [x1, 1]", with=MEM
+	plain "ldrsh x0, [x1, 2]", with=MEM
+	plain "ldrsw x0, [x1, 4]", with=MEM
+	plain "prfm pstl1strm, [x1]", with=MEM
+
+.irp op, ldadd, ldclr, ldeor, ldset, ldsmax, ldsmin, ldumax, ldumin, swp
+	plain "\op x0, x2, [x1]", with=MEM, cpu=CPU_LSE
+	plain "\op\()al w0, w2, [x1]", with=MEM, cpu=CPU_LSE
+	plain "\op\()ab w0, w30, [x1]", with=MEM|ODD, cpu=CPU_LSE
+	plain "\op\()lh w0, wzr, [x1]", with=MEM, cpu=CPU_LSE
+.endr
+	plain "stadd x0, [x1]", with=MEM, cpu=CPU_LSE
+	plain "ldadd x29, x30, [sp]", cpu=CPU_LSE
+	plain "ldapr w0, [x1]", with=MEM, cpu=CPU_LRCPC
+	plain "ldaprb w0, [x1]", with=MEM|ODD, cpu=CPU_LRCPC
+
+	plain "ld1 {v0.16b-v3.16b}, [x1]", with=MEM
+	plain "st4 {v0.4s-v3.4s}, [x1], 64", with=MEM
+	plain "ld3 {v5.8b-v7.8b}, [x1], x2", with=MEM|INDEX
+	plain "ld1 {v0.b}[15], [x1]", with=MEM|ODD
+	plain "st1 {v31.d}[1], [x1]", with=MEM
+	plain "ld2r {v0.2d, v1.2d}, [x1], 16", with=MEM
+	plain_word 0x4d418420, "ldap1 {v0.d}[1], [x1]", with=MEM, cpu=CPU_LRCPC3
+	plain "ldr q0, [x1], 16", with=MEM|ODD
+	plain "str q31, [sp, -16]!"
+	plain "stur d0, [x1, -8]", with=MEM|ODD
+	plain "ldr s0, [x1, x2]", with=MEM|INDEX
+	plain "str b7, [x1, x2]", with=MEM|INDEX
+	plain "str q0, [sp, 16]"
+	plain "ldr h3, [x1, 2]", with=MEM
+
+/*
+ * Data processing, registers.
+ */
+	fast "mov x9, x30"
+	fast "mov x0, x1"
+	fast "mov x30, x16"
+	fast "mov x0, xzr"
+	fast "mov xzr, x1"
+	fast "mov w0, w1"
+	fast "mov w1, w1"
+	fast "mov wzr, w1"
+	fast "mov x9, x30", at_end=1
+
+	plain "and w0, w1, w2"
+	plain "mvn w0, w1"
+	plain "bic x0, x1, x2, lsr 3"
+	plain "bics x0, x1, x2, ror 63"
+	plain "ands w0, w1, w2, asr 31"
+	plain "orr x0, xzr, x1, lsl 1"
+	plain "orn x0, x1, xzr"
+	plain "eor x0, x0, x0"
+	plain "eon w0, w1, w2"
+	plain "add w0, w1, w2, lsl 31"
+	plain "adds x0, x1, x2, lsr 63"
+	plain "sub w0, w1, w2, asr 31"
+	plain "subs x0, x1, x2"
+	plain "cmp x0, x1"
+	plain "cmp xzr, x1"
+	plain "neg x0, x1, asr 63"
+	plain "add x0, sp, w1, uxtb 3"
+	plain "add x0, x1, w2, sxtw 4"
+	plain "subs x0, sp, x1, sxtx 4"
+	plain "cmn w1, w2, sxth 2"
+.irp op, adc, adcs, sbc, sbcs
+	plain "\op x0, x1, x2"
+	plain "\op w0, wzr, w2"
+.endr
+	plain_word 0x9a022020, "addpt x0, x1, x2", cpu=CPU_CPA
+	plain_word 0xba008402, "rmif x0, 1, 2", cpu=CPU_FLAGM
+	plain_word 0x3a00080d, "setf8 w0", cpu=CPU_FLAGM
+	plain_word 0x3a00480d, "setf16 w0", cpu=CPU_FLAGM
+.irp cond, eq, ne, cs, cc, mi, pl, vs, vc, hi, ls, ge, lt, gt, le, al
+	plain "ccmp x0, x1, 15, \cond"
+	plain "csel x0, x1, x2, \cond"
+.endr
+	plain "ccmn w0, 31, 0, al"
+	plain "ccmp w0, wzr, 5, ne"
+	plain "cset w0, eq"
+	plain "csinc x0, x1, xzr, cs"
+	plain "csinv w0, w1, w2, mi"
+	plain "csneg x0, x1, x2, lt"
+	plain "udiv x0, x1, x2"
+	plain "udiv x0, x1, xzr"
+	plain "sdiv w0, w1, w2"
+	plain "lsl x0, x1, x2"
+	plain "ror w0, w1, w2"
+	plain "crc32b w0, w1, w2", cpu=CPU_CRC32
+	plain "crc32cw w0, w1, w2", cpu=CPU_CRC32
+	plain "crc32x w0, w1, x2", cpu=CPU_CRC32
+	plain_word 0x1ac26820, "smin w0, w1, w2", cpu=CPU_CSSC
+	plain "subp x0, x1, x2", cpu=CPU_MTE
+	plain "subps x0, x1, x2", cpu=CPU_MTE
+	plain "irg x0, x1", with=VARIES, cpu=CPU_MTE
+	plain "gmi x0, x1, x2", cpu=CPU_MTE
+	plain "pacga x0, x1, x2", cpu=CPU_PACGA
+	plain "rbit x0, x1"
+	plain "rev16 w0, w1"
+	plain "rev w0, w1"
+	plain "rev32 x0, x1"
+	plain "rev x0, x1"
+	plain "clz w0, w1"
+	plain "cls x0, x1"
+	plain_word 0xdac01c20, "cnt x0, x1", cpu=CPU_CSSC
+	plain_word 0x5ac02020, "abs w0, w1", cpu=CPU_CSSC
+	plain "pacia x0, x1", cpu=CPU_PAUTH
+	plain "pacdb x0, sp", cpu=CPU_PAUTH
+	plain "pacdzb x0", cpu=CPU_PAUTH
+	plain "xpaci x0", cpu=CPU_PAUTH
+	plain "xpacd x30", cpu=CPU_PAUTH
+	plain "madd w0, w1, w2, w3"
+	plain "msub x0, x1, x2, x3"
+	plain "mul x0, x1, xzr"
+	plain "smull x0, w1, w2"
+	plain "smsubl x0, w1, w2, x3"
+	plain "smulh x0, x1, x2"
+	plain_word 0x9b620c20, "maddpt x0, x1, x2, x3", cpu=CPU_CPA
+	plain "umaddl x0, w1, w2, x3"
+	plain "umsubl x0, w1, w2, x3"
+	plain "umulh x0, x1, x2"
+
+/*
+ * Vectors and floating point.
+ */
+	plain "add v0.16b, v1.16b, v2.16b"
+	plain "sqadd v0.8h, v1.8h, v2.8h"
+	plain "fmla v31.4s, v1.4s, v2.4s"
+	plain "tbl v0.16b, {v1.16b-v3.16b}, v4.16b"
+	plain "umov x0, v1.d[1]"
+	plain "ins v0.s[3], w1"
+	plain "dup v0.2d, x1"
+	plain "movi v0.2d, 0xff00ff00ff00ff00"
+	plain "sqrdmlah v0.4s, v1.4s, v2.4s", cpu=CPU_RDM
+	plain "udot v0.4s, v1.16b, v2.16b", cpu=CPU_DP
+	plain "aese v0.16b, v1.16b", cpu=CPU_AES
+	plain "pmull2 v0.1q, v1.2d, v2.2d", cpu=CPU_PMULL
+	plain "fadd v0.8h, v1.8h, v2.8h", cpu=CPU_FP16
+	plain "smmla v0.4s, v1.16b, v2.16b", cpu=CPU_I8MM
+	plain "bfdot v0.4s, v1.8h, v2.8h", cpu=CPU_BF16
+	plain "add d0, d1, d2"
+	plain "sqadd b0, b1, b2"
+	plain "fcvtas d0, d1"
+	plain "sha1h s0, s1", cpu=CPU_SHA1
+	plain "sha256h q0, q1, v2.4s", cpu=CPU_SHA2
+	plain "fadd d0, d1, d2"
+	plain "fdiv s0, s1, s2"
+	plain "fsqrt d31, d30"
+	plain "fmadd d0, d1, d2, d3"
+	plain "fcmp d0, d1"
+	plain "fccmp s0, s1, 5, lt"
+	plain "fcsel d0, d1, d2, hi"
+	plain "fcvtzs x0, d0"
+	plain "fjcvtzs w0, d0", cpu=CPU_JSCVT
+	plain "ucvtf d0, x1, 5"
+	plain "fmov x0, d0"
+	plain "fmov v0.d[1], x1"
+	plain "fmov s0, 1.5"
+	plain "frint64x d0, d1", cpu=CPU_FRINTTS
+	plain "eor3 v0.16b, v1.16b, v2.16b, v3.16b", cpu=CPU_SHA3
+	plain "sha512h q0, q1, v2.2d", cpu=CPU_SHA512
+	plain "sm3ss1 v0.4s, v1.4s, v2.4s, v3.4s", cpu=CPU_SM3
+	plain "sm4e v0.4s, v1.4s", cpu=CPU_SM4
+	plain "add z0.b, z1.b, z2.b", cpu=CPU_SVE
+	plain "rdvl x0, 1", cpu=CPU_SVE
+	plain "ldr z0, [x1]", with=MEM, cpu=CPU_SVE
+
+	.pushsection .rodata, "a"
+SYM_DATA_END_LABEL(kpd_forms, SYM_L_GLOBAL, kpd_forms_end)
+	.popsection

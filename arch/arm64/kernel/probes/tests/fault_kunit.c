@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Faults of probed instructions, of their copies, and of handlers.
+ */
+
+#include <kunit/test.h>
+#include <linux/irq_work.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/set_memory.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include <asm/asm-extable.h>
+#include <asm/daifflags.h>
+#include <asm/debug-monitors.h>
+#include <asm/esr.h>
+
+#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "helpers.h"
+
+/* Nothing is ever mapped there, and no user space has it. */
+#define BAD_ADDRESS	(-PAGE_SIZE)
+
+#define ANY_ESR		0x96000005
+
+/*
+ * Faults that only a fault handler can handle. The third one crosses 16 bytes, which no
+ * acquiring load may do.
+ */
+KPB_FUNCTION(bad_load, "777: ldr x0, [x0]");
+KPB_FUNCTION(bad_store, "777: str x0, [x0]\n ldr x0, [x0]");
+KPB_FUNCTION(bad_acquire, "777: ldar x0, [x0]");
+
+static u64 kpb_variable[4] __aligned(16);
+
+struct fault_form {
+	const char		*name;
+	struct kpb_place	place;
+	unsigned long		bad;	/* 0: the address of a page that is read-only */
+	unsigned int		fsc;
+};
+
+static const struct fault_form fault_forms[] = {
+	{ "translation fault", KPB_PLACE(bad_load), BAD_ADDRESS, ESR_ELx_FSC_FAULT },
+	{ "permission fault", KPB_PLACE(bad_store), 0, ESR_ELx_FSC_PERM },
+	{ "alignment fault", KPB_PLACE(bad_acquire), (unsigned long)kpb_variable + 13, 0x21 },
+};
+KUNIT_ARRAY_PARAM_DESC(fault_form, fault_forms, name);
+
+/* What fault handlers see, and whether their own faults are reported to them. */
+static struct {
+	bool		irqs_off;
+	unsigned long	pc, pstate;
+} seen;
+
+static int note_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	seen.irqs_off = irqs_disabled();
+	seen.pc = instruction_pointer(regs);
+	seen.pstate = regs->pstate;
+	return kpb_watch_fault(p, regs, trapnr);
+}
+
+static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	note_fault(p, regs, trapnr);
+	kpb_variable[0] = 0x1234567;
+	regs->regs[0] = (unsigned long)kpb_variable;
+	return 1;
+}
+
+static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	note_fault(p, regs, trapnr);
+	/* As if the branch here had been an indirect one. */
+	regs->pstate |= PSR_BTYPE_C;
+	instruction_pointer_set(regs, (unsigned long)kpb_callee);
+	regs->regs[0] = 1;
+	return 1;
+}
+
+static int repair_after_a_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	long v;
+
+	repair(p, regs, trapnr);
+	return !!get_kernel_nofault(v, (long *)BAD_ADDRESS);
+}
+
+struct fault_action {
+	const char		*name;
+	kprobe_fault_handler_t	handler;
+	long			result;
+	int			posts;
+};
+
+static const struct fault_action fault_actions[] = {
+	{ "repaired, the step continues", repair, 0x1234567, 1 },
+	{ "redirected, the step is abandoned", redirect, 101, 0 },
+	{ "its own fault is not reported", repair_after_a_fault, 0x1234567, 1 },
+};
+KUNIT_ARRAY_PARAM_DESC(fault_action, fault_actions, name);
+
+static void run_step(struct kunit *test, const struct fault_form *f,
+		     const struct fault_action *a, unsigned long bad)
+{
+	struct kpb_watch w = {
+		.kp = {
+			.addr = kpb_addr(&f->place),
+			.pre_handler = kpb_watch_pre,
+			.post_handler = kpb_watch_post,
+			.fault_handler = a->handler,
+		},
+	};
+	unsigned long good = (unsigned long)kpb_variable, result;
+	long want = a->result;
+
+	/* The store stores the address that it uses. */
+	if (f->place.fn == kpb_bad_store && a->handler != redirect)
+		want = good;
+
+	memset(&seen, 0, sizeof(seen));
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_EQ(test, kpb_run(f->place.fn, bad), want);
+	KUNIT_EXPECT_TRUE(test, seen.irqs_off);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
+	KUNIT_EXPECT_EQ(test, ESR_ELx_EC((u32)w.trapnr), ESR_ELx_EC_DABT_CUR);
+	KUNIT_EXPECT_EQ_MSG(test, (u32)w.trapnr & (f->fsc == 0x21 ? ESR_ELx_FSC :
+								   ESR_ELx_FSC_TYPE),
+			    f->fsc, "%x", w.trapnr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+
+	/* Nothing is left behind: no fault, no handler. */
+	kpb_variable[0] = 77;
+	result = kpb_run(f->place.fn, good);
+	KUNIT_EXPECT_EQ(test, result, f->place.fn == kpb_bad_store ? good : 77);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts + 1);
+	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
+	unregister_kprobe(&w.kp);
+}
+
+/* Whatever it is, the fault is reported to the fault handler, which can handle it. */
+static void fault_of_each_kind_is_reported(struct kunit *test)
+{
+	const struct fault_form *f = test->param_value;
+	void *page = NULL;
+
+	if (!f->bad) {
+		page = vmalloc(PAGE_SIZE);
+		KUNIT_ASSERT_NOT_NULL(test, page);
+		KUNIT_ASSERT_EQ(test, set_memory_ro((unsigned long)page, 1), 0);
+	}
+	run_step(test, f, &fault_actions[0], f->bad ?: (unsigned long)page);
+	if (page) {
+		KUNIT_EXPECT_EQ(test, set_memory_rw((unsigned long)page, 1), 0);
+		vfree(page);
+	}
+}
+
+static void fault_handler_of_step(struct kunit *test)
+{
+	run_step(test, &fault_forms[0], test->param_value, BAD_ADDRESS);
+}
+
+/* Without a handler that repairs it, a copy that branches back would fault for itself. */
+static void fault_handler_needs_a_step(struct kunit *test)
+{
+	struct kpb_watch w = {
+		.kp = {
+			.addr = KPB_AT(bad_load),
+			.pre_handler = kpb_watch_pre,
+		},
+	};
+	struct kpb_watch late = {
+		.kp = { .addr = KPB_AT(bad_load), .fault_handler = repair },
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), kprobe_boosts() ? "boosted" : "stepped");
+	KUNIT_ASSERT_EQ(test, register_kprobe(&late.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_bad_load, BAD_ADDRESS), 0x1234567);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late.faults), 1);
+	unregister_kprobe(&late.kp);
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Without such a handler, a fault is fatal. So these cases only pretend that there was one:
+ * they call what the exceptions call, with registers of their own.
+ */
+
+/* Masked as in the program, and flags that a step must not lose. */
+static const unsigned long states[] = {
+	PSR_MODE_EL1h,
+	PSR_MODE_EL1h | PSR_N_BIT | PSR_C_BIT,
+	PSR_MODE_EL1h | PSR_I_BIT | PSR_Z_BIT,
+	PSR_MODE_EL1h | PSR_I_BIT | PSR_F_BIT | PSR_V_BIT,
+	PSR_MODE_EL1h | PSR_A_BIT,
+	PSR_MODE_EL1h | PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT,
+};
+
+static void state_to_desc(const unsigned long *state, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "PSTATE %lx", *state);
+}
+KUNIT_ARRAY_PARAM(state, states, state_to_desc);
+
+struct stepped {
+	struct kpb_watch	w;
+	struct pt_regs		regs;
+	unsigned long		slot;
+};
+
+/*
+ * Inside another hit, a copy branches back whenever it can. So here it cannot, as if no slot
+ * had been in reach.
+ */
+static void step_always(struct kprobe *p)
+{
+	guard(kprobe_test)();
+	p->ainsn.boost = false;
+}
+
+static void prepare(struct kunit *test, struct stepped *s, kprobe_opcode_t *addr,
+		    unsigned long pstate)
+{
+	memset(s, 0, sizeof(*s));
+	s->w.kp.addr = addr;
+	s->w.kp.pre_handler = kpb_watch_pre;
+	s->w.kp.post_handler = kpb_watch_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->w.kp), 0);
+	step_always(get_kprobe(addr));
+	KUNIT_ASSERT_STREQ(test, kpb_mode(addr), "stepped");
+	s->slot = (unsigned long)get_kprobe(addr)->ainsn.insn + KPROBE_STEP_OFFSET;
+	s->regs.pstate = pstate;
+	s->regs.pc = (unsigned long)addr;
+}
+
+/* The breakpoint. */
+static void begin(struct kunit *test, struct stepped *s)
+{
+	unsigned long pstate = s->regs.pstate;
+
+	KUNIT_EXPECT_EQ(test, kprobe_brk_handler(&s->regs, 0), DBG_HOOK_HANDLED);
+	KUNIT_EXPECT_EQ(test, s->regs.pc, s->slot);
+	KUNIT_EXPECT_EQ(test, s->regs.pstate, pstate | DAIF_MASK);
+}
+
+/* The one after the copy. */
+static void end(struct kunit *test, struct stepped *s, unsigned long pstate)
+{
+	s->regs.pc += AARCH64_INSN_SIZE;
+	KUNIT_EXPECT_EQ(test, kprobe_ss_brk_handler(&s->regs, 0), DBG_HOOK_HANDLED);
+	KUNIT_EXPECT_EQ(test, s->regs.pc, (unsigned long)s->w.kp.addr + AARCH64_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, s->regs.pstate, pstate);
+}
+
+static void fault(struct kunit *test, struct stepped *s, unsigned long pstate)
+{
+	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&s->regs, ANY_ESR), 0);
+	KUNIT_EXPECT_EQ(test, s->regs.pc, (unsigned long)s->w.kp.addr);
+	KUNIT_EXPECT_EQ(test, s->regs.pstate, pstate);
+}
+
+/* Some other fault, of an NMI. */
+static void fault_elsewhere(struct kunit *test, unsigned long pc)
+{
+	struct pt_regs regs = { .pc = pc, .pstate = PSR_MODE_EL1h | PSR_I_BIT };
+
+	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&regs, ANY_ESR), 0);
+	KUNIT_EXPECT_EQ(test, regs.pc, pc);
+	KUNIT_EXPECT_EQ(test, regs.pstate, PSR_MODE_EL1h | PSR_I_BIT);
+}
+
+/* Reports on a fault are about the instruction, and interrupts are as it had them. */
+static void fault_of_step_is_one_of_the_instruction(struct kunit *test)
+{
+	const unsigned long *state = test->param_value;
+	struct stepped s;
+
+	prepare(test, &s, KPB_AT(add), *state);
+	scoped_guard(irqsave) {
+		begin(test, &s);
+		fault(test, &s, *state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+
+		/* Once there is a page, it is hit again. */
+		begin(test, &s);
+		end(test, &s, *state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
+	unregister_kprobe(&s.w.kp);
+}
+
+static void other_faults_are_not_the_steps(struct kunit *test)
+{
+	const unsigned long *state = test->param_value;
+	struct stepped s;
+
+	prepare(test, &s, KPB_AT(add), *state);
+	scoped_guard(irqsave) {
+		fault_elsewhere(test, s.slot);
+		begin(test, &s);
+		fault_elsewhere(test, (unsigned long)kpb_callee);
+		fault_elsewhere(test, (unsigned long)s.w.kp.addr);
+		fault_elsewhere(test, s.slot - KPROBE_STEP_OFFSET);
+		fault_elsewhere(test, s.slot + AARCH64_INSN_SIZE);
+		KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
+		end(test, &s, *state);
+		fault_elsewhere(test, s.slot);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
+	unregister_kprobe(&s.w.kp);
+}
+
+/* An NMI during a step hits another probe, whose step faults. */
+static void fault_of_nested_step(struct kunit *test)
+{
+	const unsigned long *state = test->param_value;
+	unsigned long inner_state = *state ^ PSR_I_BIT ^ PSR_Z_BIT;
+	struct stepped outer, inner;
+
+	prepare(test, &outer, KPB_AT(add), *state);
+	prepare(test, &inner, KPB_AT(load), inner_state);
+	scoped_guard(irqsave) {
+		begin(test, &outer);
+		begin(test, &inner);
+		fault_elsewhere(test, outer.slot);
+		fault(test, &inner, inner_state);
+
+		/* The outer step goes on, and the inner one begins again. */
+		fault_elsewhere(test, inner.slot);
+		begin(test, &inner);
+		end(test, &inner, inner_state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), get_kprobe(outer.w.kp.addr));
+		fault(test, &outer, *state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&outer.w.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&outer.w.post), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.pre), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.post), 0);
+	KUNIT_EXPECT_EQ(test, inner.w.kp.nmissed, 2);
+	unregister_kprobe(&inner.w.kp);
+	unregister_kprobe(&outer.w.kp);
+}
+
+KPB_FUNCTION(deep_1, "777: add x0, x0, #1");
+KPB_FUNCTION(deep_2, "777: add x0, x0, #2");
+KPB_FUNCTION(deep_3, "777: add x0, x0, #3");
+KPB_FUNCTION(deep_4, "777: add x0, x0, #4");
+KPB_FUNCTION(deep_5, "777: add x0, x0, #5");
+KPB_FUNCTION(deep_6, "777: add x0, x0, #6");
+KPB_FUNCTION(deep_7, "777: add x0, x0, #7");
+KPB_FUNCTION(deep_8, "777: add x0, x0, #8");
+
+/* The address that a report of a fault has. */
+static unsigned long left(unsigned long pc)
+{
+	struct pt_regs regs = { .pc = pc, .pstate = PSR_MODE_EL1h };
+
+	kprobe_leave_slot(&regs);
+	return regs.pc;
+}
+
+/* Even if it has a post handler, which is not called. */
+static void nested_copies_branch_back(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kpb_watch_post } };
+	struct pt_regs regs = { .pc = (unsigned long)KPB_AT(add), .pstate = PSR_MODE_EL1h };
+
+	if (!kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	scoped_guard(irqsave) {
+		kprobe_busy_begin();
+		KUNIT_EXPECT_EQ(test, kprobe_brk_handler(&regs, 0), DBG_HOOK_HANDLED);
+		kprobe_busy_end();
+	}
+	KUNIT_EXPECT_EQ(test, regs.pstate, PSR_MODE_EL1h);
+	KUNIT_EXPECT_EQ(test, regs.pc, (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn +
+				       KPROBE_BOOST_OFFSET);
+	KUNIT_EXPECT_EQ(test, left(regs.pc), (unsigned long)w.kp.addr);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 1);
+}
+
+/* Each of the hits that can be nested at most has interrupts as none of the others. */
+static void steps_nest(struct kunit *test)
+{
+	kprobe_opcode_t *addr[] = {
+		KPB_AT(add), KPB_AT(deep_1), KPB_AT(deep_2), KPB_AT(deep_3), KPB_AT(deep_4),
+		KPB_AT(deep_5), KPB_AT(deep_6), KPB_AT(deep_7), KPB_AT(deep_8),
+	};
+	struct stepped *s = kunit_kcalloc(test, ARRAY_SIZE(addr), sizeof(*s), GFP_KERNEL);
+	unsigned int i;
+
+	BUILD_BUG_ON(ARRAY_SIZE(addr) != KPROBE_MAX_NESTING + 1);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	for (i = 0; i < ARRAY_SIZE(addr); i++)
+		prepare(test, &s[i], addr[i], PSR_MODE_EL1h | i * PSR_F_BIT);
+
+	scoped_guard(irqsave) {
+		for (i = 0; i < ARRAY_SIZE(addr); i++)
+			begin(test, &s[i]);
+		/* Every second one faults. */
+		while (i--)
+			(i & 1 ? fault : end)(test, &s[i], PSR_MODE_EL1h | i * PSR_F_BIT);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+		KUNIT_EXPECT_EQ(test, get_kprobe_ctlblk()->depth, 0);
+	}
+
+	for (i = 0; i < ARRAY_SIZE(addr); i++) {
+		KUNIT_EXPECT_EQ(test, atomic_read(&s[i].w.pre), !i);
+		KUNIT_EXPECT_EQ(test, s[i].w.kp.nmissed, !!i);
+		unregister_kprobe(&s[i].w.kp);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&s[0].w.post), 1);
+}
+
+/* Where no handlers are called, an instruction is executed, in whatever way. */
+static void steps_nest_in_busy_sections(struct kunit *test)
+{
+	const unsigned long state = PSR_MODE_EL1h | PSR_I_BIT;
+	struct stepped inner;
+	struct kprobe *busy;
+
+	prepare(test, &inner, KPB_AT(load), state);
+	scoped_guard(irqsave) {
+		kprobe_busy_begin();
+		busy = kprobe_running();
+		begin(test, &inner);
+		fault(test, &inner, state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), busy);
+		begin(test, &inner);
+		end(test, &inner, state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), busy);
+		kprobe_busy_end();
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.pre) + atomic_read(&inner.w.post), 0);
+	KUNIT_EXPECT_EQ(test, inner.w.kp.nmissed, 2);
+	unregister_kprobe(&inner.w.kp);
+}
+
+/*
+ * A landing pad is checked only after an indirect branch, and execution that continues
+ * elsewhere has not come by one.
+ */
+static int go_elsewhere(struct kprobe *p, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)kpb_callee);
+	return 1;
+}
+
+static void redirection_is_no_indirect_branch(struct kunit *test)
+{
+	struct pt_regs regs = { .pstate = PSR_MODE_EL1h | PSR_BTYPE_C };
+	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = go_elsewhere };
+	struct stepped s;
+
+	regs.pc = (unsigned long)p.addr;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	scoped_guard(irqsave)
+		KUNIT_EXPECT_EQ(test, kprobe_brk_handler(&regs, 0), DBG_HOOK_HANDLED);
+	unregister_kprobe(&p);
+	KUNIT_EXPECT_EQ(test, regs.pc, (unsigned long)kpb_callee);
+	KUNIT_EXPECT_EQ(test, regs.pstate, PSR_MODE_EL1h);
+
+	/* But that of the instruction is checked where it is executed. */
+	prepare(test, &s, KPB_AT(add), PSR_MODE_EL1h | PSR_BTYPE_C);
+	scoped_guard(irqsave) {
+		begin(test, &s);
+		fault(test, &s, PSR_MODE_EL1h | PSR_BTYPE_C);
+	}
+	unregister_kprobe(&s.w.kp);
+
+	/* And that of a fault handler. */
+	prepare(test, &s, KPB_AT(add), PSR_MODE_EL1h | PSR_BTYPE_C);
+	unregister_kprobe(&s.w.kp);
+	memset(&s.w, 0, sizeof(s.w));
+	s.w.kp = (struct kprobe){ .addr = KPB_AT(add), .fault_handler = redirect };
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s.w.kp), 0);
+	s.slot = (unsigned long)get_kprobe(s.w.kp.addr)->ainsn.insn + KPROBE_STEP_OFFSET;
+	scoped_guard(irqsave) {
+		begin(test, &s);
+		KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&s.regs, ANY_ESR), 1);
+	}
+	unregister_kprobe(&s.w.kp);
+	KUNIT_EXPECT_EQ(test, s.regs.pc, (unsigned long)kpb_callee);
+	KUNIT_EXPECT_EQ(test, s.regs.pstate, PSR_MODE_EL1h);
+}
+
+/*
+ * Copies that branch back
+ */
+
+/* No probe is current there, so the slots are asked. */
+static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned long slot, at = (unsigned long)w.kp.addr;
+
+	if (!kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_ASSERT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	slot = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn;
+	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_BOOST_OFFSET), at);
+	KUNIT_EXPECT_EQ(test, left(at), at);
+	KUNIT_EXPECT_EQ(test, left((unsigned long)kpb_callee), (unsigned long)kpb_callee);
+	/* After the copy, and in the one that is stepped. */
+	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_BOOST_OFFSET + AARCH64_INSN_SIZE),
+			at + AARCH64_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_STEP_OFFSET), at);
+	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_STEP_OFFSET + AARCH64_INSN_SIZE),
+			at + AARCH64_INSN_SIZE);
+	/* Not a copy, nor memory that may be read. */
+	KUNIT_EXPECT_EQ(test, left(BAD_ADDRESS), BAD_ADDRESS);
+	KUNIT_EXPECT_EQ(test, left(0), 0);
+	unregister_kprobe(&w.kp);
+}
+
+#ifdef CONFIG_OPTPROBES
+static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned long at = (unsigned long)w.kp.addr, detour;
+
+	kprobe_test_allow_optimization(true);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
+	detour = at + aarch64_get_branch_offset(kpb_word(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, left(detour), at);
+	KUNIT_EXPECT_EQ(test, left(detour + 5 * AARCH64_INSN_SIZE), at);
+	KUNIT_EXPECT_NE(test, left(detour - AARCH64_INSN_SIZE), at);
+	unregister_kprobe(&w.kp);
+	kprobe_test_allow_optimization(false);
+}
+#else
+static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
+{
+	kunit_skip(test, "needs OPTPROBES");
+}
+#endif
+
+/*
+ * Faults of handlers
+ */
+
+/* Faults at a bad address, and survives. */
+static int faulting_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	long v;
+
+	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
+		atomic_inc(&container_of(p, struct kpb_watch, kp)->pre);
+	return 0;
+}
+
+static void faulting_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	faulting_pre(p, regs);
+}
+
+/* A handler's fault is reported to its own probe, not to others at the site. */
+static void handler_fault_goes_to_its_probe(struct kunit *test)
+{
+	struct kpb_watch other = {
+		.kp = {
+			.addr = KPB_AT(add),
+			.pre_handler = kpb_watch_pre,
+			.fault_handler = kpb_watch_fault,
+		},
+	};
+	struct kpb_watch w = {
+		.kp = {
+			.addr = KPB_AT(add),
+			.pre_handler = faulting_pre,
+			.post_handler = faulting_post,
+			.fault_handler = kpb_watch_fault,
+		},
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, ESR_ELx_EC((u32)w.trapnr), ESR_ELx_EC_DABT_CUR);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 4);
+	KUNIT_EXPECT_EQ(test, atomic_read(&other.faults), 0);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	unregister_kprobe(&other.kp);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+}
+
+#if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
+static atomic_t reported, own_faults, irq_faults;
+
+static int count_reported(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	atomic_inc(&reported);
+	return 0;
+}
+
+static void fault_in_irq(struct irq_work *work)
+{
+	long v;
+
+	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
+		atomic_inc(&irq_faults);
+}
+
+static struct irq_work faulting_work = IRQ_WORK_INIT_HARD(fault_in_irq);
+
+static int interrupted_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	unsigned int i;
+	long v;
+
+	irq_work_queue(&faulting_work);
+	for (i = 0; i < 100000000 && irq_work_is_busy(&faulting_work); i++)
+		cpu_relax();
+	/* This one belongs to the handler. */
+	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
+		atomic_inc(&own_faults);
+	return 0;
+}
+
+/* Faults of an interrupt are not the interrupted handler's. Later ones are no probe's. */
+static void interrupt_fault_is_not_the_handlers(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp = { .symbol_name = "kpb_callee", .fault_handler = count_reported },
+		.handler = interrupted_return,
+	};
+	int cpu;
+
+	if (!arch_irq_work_has_interrupt())
+		kunit_skip(test, "needs irq_work with an interrupt");
+
+	atomic_set(&reported, 0);
+	atomic_set(&own_faults, 0);
+	atomic_set(&irq_faults, 0);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&irq_faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&own_faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&reported), 1);
+	for_each_possible_cpu(cpu)
+		KUNIT_EXPECT_NULL(test, kprobe_test_fault_owner(cpu));
+}
+#endif
+
+static struct kunit_case fault_cases[] = {
+	KUNIT_CASE_PARAM(fault_of_each_kind_is_reported, fault_form_gen_params),
+	KUNIT_CASE_PARAM(fault_handler_of_step, fault_action_gen_params),
+	KUNIT_CASE(fault_handler_needs_a_step),
+	KUNIT_CASE_PARAM(fault_of_step_is_one_of_the_instruction, state_gen_params),
+	KUNIT_CASE_PARAM(other_faults_are_not_the_steps, state_gen_params),
+	KUNIT_CASE_PARAM(fault_of_nested_step, state_gen_params),
+	KUNIT_CASE(nested_copies_branch_back),
+	KUNIT_CASE(steps_nest),
+	KUNIT_CASE(steps_nest_in_busy_sections),
+	KUNIT_CASE(redirection_is_no_indirect_branch),
+	KUNIT_CASE(fault_of_boosted_copy_is_one_of_the_instruction),
+	KUNIT_CASE(fault_of_detour_is_one_of_the_instruction),
+	KUNIT_CASE(handler_fault_goes_to_its_probe),
+#if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
+	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
+#endif
+	{}
+};
+
+static struct kunit_suite fault_suite = {
+	.name		= "kprobes_arm64_fault",
+	.suite_init	= kpb_without_jumps,
+	.suite_exit	= kpb_with_jumps,
+	.test_cases	= fault_cases,
+};
+kunit_test_suite(fault_suite);
+
+MODULE_DESCRIPTION("KUnit tests of faults and probes on arm64");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What several suites share: functions to be probed, written in assembly, and probes
+ * that record their hits.
+ */
+#ifndef _ARM64_KERNEL_PROBES_TESTS_HELPERS_H
+#define _ARM64_KERNEL_PROBES_TESTS_HELPERS_H
+
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
+#include <linux/preempt.h>
+
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
+
+#include "../common.h"
+
+struct kunit_suite;
+
+/* BTI C, which assemblers know by this name only from some architecture version on. */
+#define KPB_LANDING_PAD		"	hint #34\n"
+
+/*
+ * KPB_FUNCTION(name, code): a function kpb_NAME() that takes its argument in x0 and
+ * returns its result there. The probed instruction follows the label kpb_NAME_at,
+ * which KPB_AT(name) is the address of.
+ */
+#define KPB_FUNCTION(name, code)					\
+asm(".pushsection .text\n"						\
+	".balign 16\n"							\
+	".globl kpb_" #name "\n"					\
+	".type kpb_" #name ", %function\n"				\
+	"kpb_" #name ":\n"						\
+	KPB_LANDING_PAD							\
+	code "\n"							\
+	"	ret\n"							\
+	".size kpb_" #name ", . - kpb_" #name "\n"			\
+	".popsection\n"							\
+	".pushsection .rodata\n"					\
+	".balign 8\n"							\
+	".globl kpb_" #name "_at\n"					\
+	"kpb_" #name "_at: .quad 777b\n"				\
+	".popsection\n");						\
+KPB_DECLARE(name)
+
+#define KPB_DECLARE(name)						\
+void kpb_##name(void);							\
+extern const unsigned long kpb_##name##_at
+
+#define KPB_AT(name)		((kprobe_opcode_t *)kpb_##name##_at)
+
+struct kpb_place {
+	void			(*fn)(void);
+	const unsigned long	*at;
+};
+
+#define KPB_PLACE(name)		{ kpb_##name, &kpb_##name##_at }
+
+static inline kprobe_opcode_t *kpb_addr(const struct kpb_place *p)
+{
+	return (kprobe_opcode_t *)*p->at;
+}
+
+/* Add 3 to their argument, in an instruction that is copied, and in a load. */
+KPB_DECLARE(add);
+KPB_DECLARE(load);
+/* Adds 100 to its argument. */
+KPB_DECLARE(callee);
+
+/* The operand of kpb_load(). */
+extern u64 kpb_data;
+
+unsigned long kpb_run(void (*fn)(void), unsigned long arg);
+
+/**
+ * struct kpb_watch - a probe that records its hits
+ * @kp: the probe
+ * @pre: calls of kpb_watch_pre()
+ * @post: calls of kpb_watch_post()
+ * @faults: calls of kpb_watch_fault()
+ * @pc: the address that the last pre handler saw
+ * @post_pc: that of the last post handler
+ * @trapnr: what the last fault handler was called for
+ */
+struct kpb_watch {
+	struct kprobe	kp;
+	atomic_t	pre, post, faults;
+	unsigned long	pc;
+	unsigned long	post_pc;
+	int		trapnr;
+};
+
+int kpb_watch_pre(struct kprobe *p, struct pt_regs *regs);
+void kpb_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+int kpb_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
+
+/* How the instruction under the breakpoint at an address is executed. */
+static inline const char *kpb_mode(void *addr)
+{
+	guard(kprobe_test)();
+
+	return arch_kprobe_mode(get_kprobe(addr));
+}
+
+/* The word in the text, whatever a probe hides. */
+static inline u32 kpb_word(const void *addr)
+{
+	return le32_to_cpu(READ_ONCE(*(const __le32 *)addr));
+}
+
+/* Is there a breakpoint of a probe, or a jump to a detour? */
+static inline bool kpb_has_breakpoint(const void *addr)
+{
+	return kpb_word(addr) == BRK64_OPCODE_KPROBES;
+}
+
+static inline bool kpb_has_jump(const void *addr)
+{
+	return aarch64_insn_is_b(kpb_word(addr));
+}
+
+/* Hits have to come through breakpoints, not through jumps. */
+int kpb_without_jumps(struct kunit_suite *suite);
+void kpb_with_jumps(struct kunit_suite *suite);
+
+#endif /* _ARM64_KERNEL_PROBES_TESTS_HELPERS_H */

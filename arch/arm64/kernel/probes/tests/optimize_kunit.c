@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jump optimization: each kind of instruction in a detour, what has to keep its breakpoint, and
+ * tasks that are stopped in a detour when its probe goes.
+ */
+
+#include <kunit/test.h>
+#include <linux/cpufeature.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/prandom.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+
+#include <asm/irq_regs.h>
+
+#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "forms.h"
+
+KUNIT_ARRAY_PARAM_DESC(form, kpb_forms, name);
+
+static void nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* Whether a jump may replace the instruction in this kernel. */
+static bool is_optimized(const struct kpb_form *f)
+{
+	u32 insn = kpb_word(kpb_addr(&f->place));
+
+	if (!system_supports_bti_kernel())
+		return true;
+	/* A landing pad, and a call that has to land on one. */
+	return !probe_insn_is_landing_pad(insn) && !aarch64_insn_is_blr(insn);
+}
+
+static void call_form(struct kunit *test, const struct kpb_form *f, const unsigned long *want)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
+		KUNIT_EXPECT_EQ_MSG(test, kpb_run(f->place.fn, kpb_args[i]), want[i],
+				    "argument %lx", kpb_args[i]);
+}
+
+/* The same results, also after a post handler has come and gone. */
+static void optimize_forms(struct kunit *test)
+{
+	const struct kpb_form *f = test->param_value;
+	void *at = kpb_addr(&f->place);
+	struct kpb_watch w = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
+	struct kprobe post = { .addr = at, .post_handler = nothing_post };
+	unsigned int i, hits = ARRAY_SIZE(kpb_args) * f->hits;
+	unsigned long want[ARRAY_SIZE(kpb_args)];
+	bool optimized = is_optimized(f);
+	u32 word = kpb_word(at);
+
+	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
+		want[i] = kpb_run(f->place.fn, kpb_args[i]);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(at), optimized);
+	KUNIT_EXPECT_EQ(test, kpb_has_breakpoint(at), !optimized);
+	call_form(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), hits);
+	KUNIT_EXPECT_EQ(test, w.pc, (unsigned long)at);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(at));
+	call_form(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2 * hits);
+
+	unregister_kprobe(&post);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(at), optimized);
+	call_form(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3 * hits);
+	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
+
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, kpb_word(at), word);
+	call_form(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3 * hits);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+}
+
+static void expect_reason(struct kunit *test, void *addr, u8 want)
+{
+	u8 jump = 0, why = 0, at = 0;
+
+	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(addr, &jump, &why, &at), 0);
+	KUNIT_EXPECT_EQ_MSG(test, why, want, "%pS", addr);
+}
+
+/* The link register would be overwritten before it is used. */
+KPB_FUNCTION(blr_x30, "mov x9, x30\n adrp x30, kpb_callee\n add x30, x30, :lo12:kpb_callee\n"
+	     "777: blr x30\n mov x30, x9\n add x0, x0, #1");
+
+static void no_jump_for_a_call_through_the_link(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(blr_x30), .pre_handler = kpb_watch_pre } };
+
+	expect_reason(test, KPB_AT(blr_x30), KPROBE_NOOPT_INSN);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_blr_x30, 1), 102);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+}
+
+/* Where indirect branches are checked, they must not find a jump. */
+static void no_jump_at_a_landing_pad(struct kunit *test)
+{
+	u8 want = system_supports_bti_kernel() ? KPROBE_NOOPT_LANDING : KPROBE_NOOPT_NONE;
+
+	expect_reason(test, KPB_AT(pad), want);
+	expect_reason(test, KPB_AT(sign), want);
+	expect_reason(test, kpb_add, want);
+	expect_reason(test, KPB_AT(add), KPROBE_NOOPT_NONE);
+	expect_reason(test, KPB_AT(blr), system_supports_bti_kernel() ? KPROBE_NOOPT_INSN :
+								       KPROBE_NOOPT_NONE);
+}
+
+/* It is what a detour ends with if the task is to be preempted. */
+#ifdef CONFIG_PREEMPTION
+static void no_jump_in_what_ends_detours(struct kunit *test)
+{
+	expect_reason(test, preempt_schedule_notrace, KPROBE_NOOPT_ARCH);
+	expect_reason(test, (void *)preempt_schedule_notrace + AARCH64_INSN_SIZE,
+		      KPROBE_NOOPT_ARCH);
+}
+#else
+static void no_jump_in_what_ends_detours(struct kunit *test)
+{
+	kunit_skip(test, "needs PREEMPTION");
+}
+#endif
+
+/*
+ * Access to user memory
+ */
+
+static unsigned int with_access, nr_looks;
+
+static bool has_user_access(void)
+{
+	if (system_uses_hw_pan())
+		return !(read_sysreg_s(SYS_PSTATE_PAN) & PSR_PAN_BIT);
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+	return read_sysreg(ttbr0_el1) & TTBR_ASID_MASK;
+#else
+	return true;
+#endif
+}
+
+static int look_for_access(struct kprobe *p, struct pt_regs *regs)
+{
+	nr_looks++;
+	with_access += has_user_access();
+	return 0;
+}
+
+static int look_on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return look_for_access(NULL, regs);
+}
+
+/* Handlers are C code, in which such an access would be an error. The program has it again. */
+static void handlers_have_no_user_access(struct kunit *test)
+{
+	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = look_for_access };
+	struct kretprobe rp = { .kp.symbol_name = "kpb_add", .handler = look_on_return };
+	unsigned int i, lost = 0;
+
+	if (!system_uses_hw_pan() && !system_uses_ttbr0_pan())
+		kunit_skip(test, "needs PAN");
+
+	with_access = 0;
+	nr_looks = 0;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	for (i = 0; i < 2; i++) {
+		uaccess_enable_privileged();
+		lost += !has_user_access();
+		kpb_run(kpb_add, 1);
+		lost += !has_user_access();
+		uaccess_disable_privileged();
+		kpb_run(kpb_add, 1);
+		lost += has_user_access();
+		/* At first by breakpoints. */
+		wait_for_kprobe_optimizer();
+	}
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(p.addr));
+	unregister_kprobe(&p);
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, nr_looks, 8);
+	KUNIT_EXPECT_EQ(test, with_access, 0);
+	KUNIT_EXPECT_EQ(test, lost, 0);
+}
+
+/*
+ * Tasks that are stopped in a detour: with interrupts off, an interrupt is requested. The
+ * probed instruction enables them, so the interrupt comes when its copy has been executed.
+ */
+
+KPB_FUNCTION(unmask, "777: msr daifclr, #3\n add x0, x0, #1");
+
+static struct stopped {
+	struct task_struct	*task, *hog;
+	struct irq_work		work;
+	struct tasklet_struct	spin;
+	struct completion	done;
+	bool			there, may_go, preempt;
+	unsigned long		pc, shown;
+	unsigned long		result;
+} stopped;
+
+static void wait_until_may_go(void)
+{
+	while (!READ_ONCE(stopped.may_go))
+		cpu_relax();
+}
+
+/* Interrupts are on again; the task is not. */
+static void spin_tasklet(struct tasklet_struct *t)
+{
+	WRITE_ONCE(stopped.there, true);
+	wait_until_may_go();
+}
+
+static int hog_thread(void *data)
+{
+	set_current_state(TASK_UNINTERRUPTIBLE);
+	if (!READ_ONCE(stopped.may_go))
+		schedule();
+	__set_current_state(TASK_RUNNING);
+	WRITE_ONCE(stopped.there, true);
+	wait_until_may_go();
+	return 0;
+}
+
+static void stop_here(struct irq_work *work)
+{
+	struct pt_regs *regs = get_irq_regs();
+
+	stopped.pc = instruction_pointer(regs);
+	stopped.shown = kprobe_unwind_pc(stopped.pc, regs);
+	if (stopped.preempt)
+		wake_up_process(stopped.hog);
+	else
+		tasklet_hi_schedule(&stopped.spin);
+}
+
+static int stopped_thread(void *data)
+{
+	local_irq_disable();
+	irq_work_queue(&stopped.work);
+	/* This enables them. */
+	stopped.result = kpb_run(kpb_unmask, 1);
+	complete(&stopped.done);
+	return 0;
+}
+
+static struct task_struct *make_thread(struct kunit *test, int (*fn)(void *data))
+{
+	struct task_struct *task = kthread_create(fn, NULL, "kpb");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, cpumask_last(cpu_online_mask));
+	return task;
+}
+
+static void stop_in_detour(struct kunit *test, struct kpb_watch *w, bool preempt)
+{
+	unsigned long end = jiffies + 8 * HZ;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	if (!arch_irq_work_has_interrupt())
+		kunit_skip(test, "needs irq_work with an interrupt");
+	if (preempt && !IS_ENABLED(CONFIG_PREEMPTION))
+		kunit_skip(test, "needs PREEMPTION");
+
+	*w = (struct kpb_watch){
+		.kp = { .addr = KPB_AT(unmask), .pre_handler = kpb_watch_pre },
+	};
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w->kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w->kp.addr));
+
+	memset(&stopped, 0, sizeof(stopped));
+	stopped.preempt = preempt;
+	stopped.work = IRQ_WORK_INIT_HARD(stop_here);
+	init_completion(&stopped.done);
+	tasklet_setup(&stopped.spin, spin_tasklet);
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+	if (preempt) {
+		stopped.hog = make_thread(test, hog_thread);
+		sched_set_fifo_low(stopped.hog);
+		wake_up_process(stopped.hog);
+	}
+	stopped.task = make_thread(test, stopped_thread);
+	wake_up_process(stopped.task);
+	while (!READ_ONCE(stopped.there) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_TRUE(test, stopped.there);
+	KUNIT_EXPECT_TRUE_MSG(test, is_kprobe_optinsn_slot(stopped.pc), "at %pS",
+			      (void *)stopped.pc);
+	KUNIT_EXPECT_EQ(test, stopped.shown, (unsigned long)KPB_AT(unmask));
+}
+
+static void let_go(struct kunit *test)
+{
+	WRITE_ONCE(stopped.may_go, true);
+	wait_for_completion(&stopped.done);
+	tasklet_kill(&stopped.spin);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	KUNIT_EXPECT_EQ(test, stopped.result, 2);
+}
+
+/* How long others have the chance to do what they must not. */
+static void give_it_time(void)
+{
+	schedule_timeout_uninterruptible(HZ / 4);
+}
+
+static void stopped_when_jumps_are_switched_off(struct kunit *test)
+{
+	u32 detour[MAX_OPTINSN_SIZE];
+	unsigned long start;
+	struct kpb_watch w;
+
+	stop_in_detour(test, &w, false);
+	start = (unsigned long)w.kp.addr + aarch64_get_branch_offset(kpb_word(w.kp.addr));
+	memcpy(detour, (void *)start, sizeof(detour));
+
+	kprobe_test_allow_optimization(false);
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
+	local_irq_disable();
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_unmask, 3), 4);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	give_it_time();
+	KUNIT_EXPECT_MEMEQ(test, (void *)start, detour, sizeof(detour));
+
+	let_go(test);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	kprobe_test_allow_optimization(true);
+	unregister_kprobe(&w.kp);
+}
+
+static void stopped_when_its_probe_goes(struct kunit *test)
+{
+	struct kpb_watch other = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	u32 detour[MAX_OPTINSN_SIZE];
+	unsigned long start;
+	struct kpb_watch w;
+
+	stop_in_detour(test, &w, true);
+	start = (unsigned long)w.kp.addr + aarch64_get_branch_offset(kpb_word(w.kp.addr));
+	memcpy(detour, (void *)start, sizeof(detour));
+
+	unregister_kprobe(&w.kp);
+	/* Another detour must not take its place. */
+	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
+	give_it_time();
+	KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot(start));
+	scoped_guard(preempt)
+		KUNIT_EXPECT_NOT_NULL(test, kprobe_optinsn_owner(start));
+	KUNIT_EXPECT_MEMEQ(test, (void *)start, detour, sizeof(detour));
+	unregister_kprobe(&other.kp);
+
+	let_go(test);
+	wait_for_kprobe_optimizer();
+	scoped_guard(preempt)
+		KUNIT_EXPECT_NULL(test, kprobe_optinsn_owner(start));
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+}
+
+/*
+ * Threads call all the functions all the time, while jumps come and go.
+ */
+
+struct storm {
+	struct task_struct	*task[4];
+	unsigned long		want[NR_KPB_FORMS][ARRAY_SIZE(kpb_args)];
+	atomic_t		wrong;
+};
+
+static int storm_thread(void *data)
+{
+	struct storm *s = data;
+	unsigned int i, k;
+
+	while (!kthread_should_stop()) {
+		for (i = 0; i < NR_KPB_FORMS; i++) {
+			for (k = 0; k < ARRAY_SIZE(kpb_args); k++) {
+				if (kpb_run(kpb_forms[i].place.fn, kpb_args[k]) != s->want[i][k])
+					atomic_inc(&s->wrong);
+			}
+		}
+		/* Tasks-RCU does not count preemption as a quiescent state. */
+		cond_resched_tasks_rcu_qs();
+	}
+
+	return 0;
+}
+
+static void storm_begin(struct kunit *test, struct storm *s)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < NR_KPB_FORMS; i++) {
+		for (k = 0; k < ARRAY_SIZE(kpb_args); k++)
+			s->want[i][k] = kpb_run(kpb_forms[i].place.fn, kpb_args[k]);
+	}
+
+	for (i = 0; i < ARRAY_SIZE(s->task); i++) {
+		s->task[i] = kthread_run(storm_thread, s, "kpb_storm/%u", i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(s->task[i]));
+	}
+}
+
+static void storm_end(struct kunit *test, struct storm *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(s->task); i++)
+		kthread_stop(s->task[i]);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->wrong), 0);
+}
+
+#define STORM_MS	2500
+
+static void results_while_jumps_come_and_go(struct kunit *test)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(STORM_MS);
+	struct storm *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	struct kpb_watch *w = kunit_kcalloc(test, NR_KPB_FORMS, sizeof(*w), GFP_KERNEL);
+	struct kprobe *kps[NR_KPB_FORMS];
+	unsigned int i, rounds = 0, live = 0;
+	struct rnd_state rnd;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	prandom_seed_state(&rnd, 42);
+	storm_begin(test, s);
+
+	while (time_before(jiffies, end)) {
+		struct kprobe post = {
+			.addr		= kpb_addr(&kpb_forms[rounds % NR_KPB_FORMS].place),
+			.post_handler	= nothing_post,
+		};
+
+		for (i = 0; i < NR_KPB_FORMS; i++) {
+			memset(&w[i], 0, sizeof(w[i]));
+			w[i].kp.addr = kpb_addr(&kpb_forms[i].place);
+			w[i].kp.pre_handler = kpb_watch_pre;
+			kps[i] = &w[i].kp;
+		}
+		KUNIT_ASSERT_EQ(test, register_kprobes(kps, NR_KPB_FORMS), 0);
+		if (prandom_u32_state(&rnd) % 4)
+			wait_for_kprobe_optimizer();
+		for (i = 0; i < NR_KPB_FORMS; i++)
+			live += kpb_has_jump(kps[i]->addr);
+
+		KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
+		for (i = 0; i < 8; i++) {
+			struct kprobe *p = kps[prandom_u32_state(&rnd) % NR_KPB_FORMS];
+
+			disable_kprobe(p);
+			if (prandom_u32_state(&rnd) % 2)
+				enable_kprobe(p);
+		}
+		unregister_kprobe(&post);
+		if (prandom_u32_state(&rnd) % 2)
+			wait_for_kprobe_optimizer();
+		unregister_kprobes(kps, NR_KPB_FORMS);
+		rounds++;
+	}
+
+	storm_end(test, s);
+	kunit_info(test, "%u rounds, %u jumps\n", rounds, live);
+	KUNIT_EXPECT_GT(test, live, 0);
+}
+
+static struct kunit_case optimize_cases[] = {
+	KUNIT_CASE_PARAM(optimize_forms, form_gen_params),
+	KUNIT_CASE(no_jump_for_a_call_through_the_link),
+	KUNIT_CASE(no_jump_at_a_landing_pad),
+	KUNIT_CASE(no_jump_in_what_ends_detours),
+	KUNIT_CASE(handlers_have_no_user_access),
+	KUNIT_CASE(stopped_when_jumps_are_switched_off),
+	KUNIT_CASE(stopped_when_its_probe_goes),
+	KUNIT_CASE_SLOW(results_while_jumps_come_and_go),
+	{}
+};
+
+static struct kunit_suite optimize_suite = {
+	.name		= "kprobes_arm64_optimize",
+	.test_cases	= optimize_cases,
+};
+kunit_test_suite(optimize_suite);
+
+MODULE_DESCRIPTION("KUnit tests of jump optimization on arm64");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,878 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes on single instructions, from end to end: each in every mode that it has, and
+ * those that are refused.
+ */
+
+#include <kunit/static_stub.h>
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/pgtable.h>
+#include <linux/vmalloc.h>
+
+#include <asm/alternative.h>
+#include <asm/asm-extable.h>
+#include <asm/debug-monitors.h>
+#include <asm/neon.h>
+#include <asm/sections.h>
+#include <asm/virt.h>
+
+#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "forms.h"
+#include "helpers.h"
+#ifdef CONFIG_KGDB
+#include "../../../../../kernel/debug/debug_core.h"
+#endif
+
+/* What exclusive accesses access. */
+u64 kpb_pointer;
+
+KUNIT_ARRAY_PARAM_DESC(form, kpb_forms, name);
+
+static void expect_same(struct kunit *test, const struct kpb_form *f, const unsigned long *want)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
+		KUNIT_EXPECT_EQ_MSG(test, kpb_run(f->place.fn, kpb_args[i]), want[i],
+				    "argument %lx", kpb_args[i]);
+}
+
+/* Same results without a probe, with a pre handler, and with a late post handler. */
+static void probe_has_same_results_in_all_modes(struct kunit *test)
+{
+	const struct kpb_form *f = test->param_value;
+	void *at = kpb_addr(&f->place);
+	struct kpb_watch first = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
+	struct kpb_watch late = { .kp = { .addr = at, .post_handler = kpb_watch_post } };
+	unsigned int i, hits = ARRAY_SIZE(kpb_args) * f->hits;
+	unsigned long want[ARRAY_SIZE(kpb_args)];
+	u32 word = kpb_word(at);
+
+	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
+		want[i] = kpb_run(f->place.fn, kpb_args[i]);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&first.kp), 0);
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(at));
+	KUNIT_EXPECT_STREQ(test, kpb_mode(at), kprobe_boosts() ? f->alone : f->watched);
+	expect_same(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), hits);
+	KUNIT_EXPECT_EQ(test, first.pc, (unsigned long)at);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(at), f->watched);
+	expect_same(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), hits);
+
+	unregister_kprobe(&late.kp);
+	unregister_kprobe(&first.kp);
+	KUNIT_EXPECT_EQ(test, kpb_word(at), word);
+	expect_same(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
+	KUNIT_EXPECT_EQ(test, first.kp.nmissed, 0);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+}
+
+struct next {
+	const char		*name;
+	struct kpb_place	place;
+	void			(*target)(void);	/* NULL: the next instruction */
+};
+
+static const struct next nexts[] = {
+	{ "after a step", KPB_PLACE(add) },
+	{ "after a move", KPB_PLACE(mov) },
+	{ "after a call", KPB_PLACE(bl), kpb_callee },
+	{ "after a jump", KPB_PLACE(br), kpb_callee },
+};
+KUNIT_ARRAY_PARAM_DESC(next, nexts, name);
+
+/* A post handler sees where execution continues. */
+static void probe_post_handler_sees_next_pc(struct kunit *test)
+{
+	const struct next *n = test->param_value;
+	struct kpb_watch w = {
+		.kp = { .addr = kpb_addr(&n->place), .post_handler = kpb_watch_post },
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	kpb_run(n->place.fn, 1);
+	KUNIT_EXPECT_EQ(test, w.post_pc, n->target ? (unsigned long)n->target :
+						     *n->place.at + AARCH64_INSN_SIZE);
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Refusals
+ */
+
+KPB_FUNCTION(refuse_udf, "b 1f\n 777: .inst 0x00000000\n1:");
+KPB_FUNCTION(refuse_unallocated, "b 1f\n 777: .inst 0x5ac0fc00\n1:");
+KPB_FUNCTION(refuse_svc, "b 1f\n 777: svc #0\n1:");
+KPB_FUNCTION(refuse_hvc, "b 1f\n 777: hvc #0\n1:");
+KPB_FUNCTION(refuse_brk, "b 1f\n 777: brk #0x123\n1:");
+KPB_FUNCTION(refuse_wfi, "b 1f\n 777: wfi\n1:");
+KPB_FUNCTION(refuse_eret, "b 1f\n 777: eret\n1:");
+KPB_FUNCTION(refuse_esr, "b 1f\n 777: mrs x1, esr_el1\n1:");
+KPB_FUNCTION(refuse_msr, "b 1f\n 777: msr tpidr_el0, x1\n1:");
+KPB_FUNCTION(refuse_ldr_q, "b 1f\n 777: .inst 0x9c000040\n1: ret\n .quad 0\n1:");
+KPB_FUNCTION(refuse_fixup, "777: ldr x0, [x0]\n1:\n" _ASM_EXTABLE_KACCESS(777b, 1b));
+
+struct refusal {
+	const char		*name;
+	struct kpb_place	place;
+	enum kprobe_refusal	why;
+	int			err;
+};
+
+#define REFUSED(name, why, err)	{ #name, KPB_PLACE(refuse_##name), KPROBE_REFUSAL_##why, err }
+
+static const struct refusal refusals[] = {
+	REFUSED(udf, INVALID, -EILSEQ),
+	REFUSED(unallocated, ENCODING, -EOPNOTSUPP),
+	REFUSED(svc, TRAP, -EILSEQ),
+	REFUSED(hvc, TRAP, -EILSEQ),
+	REFUSED(brk, TRAP, -EILSEQ),
+	REFUSED(wfi, SLEEP, -EINVAL),
+	REFUSED(eret, FAR, -EOPNOTSUPP),
+	REFUSED(esr, SYNDROME, -EINVAL),
+	REFUSED(msr, CONTROL, -EINVAL),
+	REFUSED(ldr_q, REACH, -EINVAL),
+	REFUSED(fixup, FIXUP, -EINVAL),
+};
+KUNIT_ARRAY_PARAM_DESC(refusal, refusals, name);
+
+static void expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refusal why,
+			   int err)
+{
+	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre };
+	enum kprobe_refusal reason = KPROBE_REFUSAL_NONE;
+	u32 before = kpb_word((void *)ALIGN_DOWN(addr, AARCH64_INSN_SIZE));
+
+	KUNIT_EXPECT_EQ_MSG(test, register_kprobe_why(&kp, &reason), err, "%pS", (void *)addr);
+	KUNIT_EXPECT_EQ_MSG(test, reason, why, "%pS", (void *)addr);
+	KUNIT_EXPECT_EQ(test, kpb_word((void *)ALIGN_DOWN(addr, AARCH64_INSN_SIZE)), before);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)addr), NULL);
+}
+
+static void expect_accepted(struct kunit *test, unsigned long addr)
+{
+	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre };
+
+	KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&kp), 0, "%pS", (void *)addr);
+	if (get_kprobe((void *)addr))
+		unregister_kprobe(&kp);
+}
+
+static void probe_is_refused(struct kunit *test)
+{
+	const struct refusal *r = test->param_value;
+
+	expect_refused(test, *r->place.at, r->why, r->err);
+}
+
+static void probe_needs_an_aligned_address(struct kunit *test)
+{
+	unsigned long addr = (unsigned long)KPB_AT(add);
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned int i;
+
+	for (i = 1; i < AARCH64_INSN_SIZE; i++)
+		expect_refused(test, addr + i, KPROBE_REFUSAL_ALIGNMENT, -EINVAL);
+
+	/* Beside a probe, too. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	for (i = 1; i < AARCH64_INSN_SIZE; i++)
+		expect_refused(test, addr + i, KPROBE_REFUSAL_ALIGNMENT, -EINVAL);
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Exclusive accesses: increments of what x1 points to. With a probe between them, the store
+ * would fail forever.
+ */
+KPB_FUNCTION(exclusive,
+	     "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_pointer\n"
+	     "777: ldxr x2, [x1]\n add x2, x2, #1\n nop\n stxr w3, x2, [x1]\n cbnz w3, 777b\n"
+	     "mov x0, x2");
+KPB_FUNCTION(exclusive_pair,
+	     "sub sp, sp, #16\n"
+	     "777: ldaxp x2, x3, [sp]\n add x2, x2, #1\n nop\n stlxp w4, x0, x3, [sp]\n"
+	     "cbnz w4, 777b\n add sp, sp, #16");
+/* As in the kernel's cmpxchg(): the store may be skipped. */
+KPB_FUNCTION(exclusive_byte,
+	     "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_pointer\n"
+	     "777: ldxrb w2, [x1]\n eor w4, w2, w2\n cbnz w4, 1f\n stxrb w3, w2, [x1]\n"
+	     "cbnz w3, 777b\n1:");
+
+static const struct kpb_place exclusives[] = {
+	KPB_PLACE(exclusive), KPB_PLACE(exclusive_pair), KPB_PLACE(exclusive_byte),
+};
+
+static void exclusive_to_desc(const struct kpb_place *p, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%ps", p->fn);
+}
+KUNIT_ARRAY_PARAM(exclusive, exclusives, exclusive_to_desc);
+
+static void probe_keeps_off_exclusive_sequences(struct kunit *test)
+{
+	const struct kpb_place *p = test->param_value;
+	unsigned long load = *p->at, addr;
+	unsigned int hits = 0;
+
+	/* The load, the two after it, and the store. */
+	for (addr = load; addr <= load + 3 * AARCH64_INSN_SIZE; addr += AARCH64_INSN_SIZE)
+		expect_refused(test, addr, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
+
+	/* What surrounds them can be probed, and the sequence ends. */
+	for (addr = (unsigned long)p->fn; addr <= load + 5 * AARCH64_INSN_SIZE;
+	     addr += AARCH64_INSN_SIZE) {
+		struct kpb_watch w = {
+			.kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre },
+		};
+
+		if (addr - load <= 3 * AARCH64_INSN_SIZE)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&w.kp), 0, "%pS", (void *)addr);
+		kpb_run(p->fn, 1);
+		hits += atomic_read(&w.pre);
+		if (get_kprobe((void *)addr))
+			unregister_kprobe(&w.kp);
+	}
+	KUNIT_EXPECT_GE(test, hits, 4);
+}
+
+/* What looks like an exclusive load belongs to another function, or is none. */
+KPB_FUNCTION(ends_with_load, "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_pointer\n"
+	     "ldaxr x2, [x1]\n clrex\n b 1f\n 777: ldaxr x2, [x1]\n1:");
+KPB_FUNCTION(acquires, "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_pointer\n"
+	     "ldar x2, [x1]\n 777: add x0, x0, #1\n stlr x2, [x1]");
+
+static void probe_after_a_load_acquire(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(acquires), .pre_handler = kpb_watch_pre } };
+	unsigned long addr;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_acquires, 1), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+
+	/* All of it, including what comes after another function's sequence. */
+	KUNIT_ASSERT_LT(test, (unsigned long)kpb_acquires - (unsigned long)KPB_AT(ends_with_load),
+			64);
+	for (addr = (unsigned long)kpb_acquires; addr <= (unsigned long)KPB_AT(acquires);
+	     addr += AARCH64_INSN_SIZE)
+		expect_accepted(test, addr);
+}
+
+/*
+ * Function entries
+ */
+
+static noinline __noclone int kpb_traced(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3;
+}
+
+#ifdef CONFIG_DYNAMIC_FTRACE
+static void probe_keeps_off_the_word_of_ftrace(struct kunit *test)
+{
+	unsigned long entry = (unsigned long)kpb_traced, site = ftrace_location(entry);
+	struct kpb_watch w = { .kp = { .addr = (void *)entry, .pre_handler = kpb_watch_pre } };
+
+	KUNIT_ASSERT_NE(test, site, 0);
+	KUNIT_ASSERT_LE(test, site - entry, 2 * AARCH64_INSN_SIZE);
+	expect_refused(test, site, KPROBE_REFUSAL_TRACED, -EINVAL);
+
+	/* The word before it is written only once, and stays. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, kpb_traced(2), 6);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+}
+#else
+static void probe_keeps_off_the_word_of_ftrace(struct kunit *test)
+{
+	kunit_skip(test, "needs DYNAMIC_FTRACE");
+}
+#endif
+
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
+/* The address of an ops, whose two words may look like instructions. */
+static void probe_keeps_off_the_ops_of_ftrace(struct kunit *test)
+{
+	unsigned long entry = (unsigned long)kpb_traced, into, size;
+	unsigned long before = *(unsigned long *)(entry - sizeof(long));
+
+	KUNIT_ASSERT_TRUE(test, IS_ALIGNED(entry, sizeof(long)));
+	expect_refused(test, entry - 8, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
+	expect_refused(test, entry - 4, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
+	KUNIT_EXPECT_EQ(test, *(unsigned long *)(entry - sizeof(long)), before);
+
+	/* For kallsyms, they belong to the function before. */
+	KUNIT_EXPECT_TRUE(test, kallsyms_lookup_size_offset(entry - 4, &size, &into));
+	KUNIT_EXPECT_NE(test, into, 0);
+
+	/* Before a function that is not traced, there are none. */
+	KUNIT_ASSERT_EQ(test, ftrace_location((unsigned long)kpb_mov), 0);
+	expect_accepted(test, (unsigned long)kpb_mov - AARCH64_INSN_SIZE);
+}
+#else
+static void probe_keeps_off_the_ops_of_ftrace(struct kunit *test)
+{
+	kunit_skip(test, "needs DYNAMIC_FTRACE_WITH_CALL_OPS");
+}
+#endif
+
+/* The first word of a function is a move. What follows takes a single exception. */
+static void probe_emulates_entries(struct kunit *test)
+{
+	unsigned long entry = (unsigned long)kpb_traced;
+	struct kpb_watch w = {
+		.kp = {
+			.addr = (void *)entry,
+			.pre_handler = kpb_watch_pre,
+			.post_handler = kpb_watch_post,
+		},
+	};
+
+	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
+		kunit_skip(test, "functions begin with other instructions");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "emulated");
+	KUNIT_EXPECT_EQ(test, kpb_traced(2), 6);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);
+	KUNIT_EXPECT_EQ(test, w.post_pc, entry + AARCH64_INSN_SIZE);
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Vector registers, which an exception leaves alone. In .inst, since the assembler is told
+ * that the kernel does not use them: LDR Q0 and UMOV.
+ */
+KPB_FUNCTION(vector, "adrp x1, kpb_data\n add x1, x1, :lo12:kpb_data\n"
+	     "777: .inst 0x3dc00020\n .inst 0x4e083c02\n add x0, x0, x2");
+
+#ifdef CONFIG_KERNEL_MODE_NEON
+static unsigned long run_with_vectors(void (*fn)(void), unsigned long arg)
+{
+	unsigned long ret;
+
+	kernel_neon_begin();
+	ret = kpb_run(fn, arg);
+	kernel_neon_end();
+	return ret;
+}
+
+static void probe_on_vector_loads(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(vector), .pre_handler = kpb_watch_pre } };
+	struct kpb_watch late = {
+		.kp = { .addr = KPB_AT(vector), .post_handler = kpb_watch_post },
+	};
+
+	KUNIT_ASSERT_EQ(test, run_with_vectors(kpb_vector, 1), 1 + kpb_data);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, run_with_vectors(kpb_vector, 2), 2 + kpb_data);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_EQ(test, run_with_vectors(kpb_vector, 3), 3 + kpb_data);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), 1);
+	unregister_kprobe(&late.kp);
+	unregister_kprobe(&w.kp);
+}
+#else
+static void probe_on_vector_loads(struct kunit *test)
+{
+	kunit_skip(test, "needs KERNEL_MODE_NEON");
+}
+#endif
+
+#ifdef CONFIG_KRETPROBES
+/*
+ * What compilers do with return addresses: sign them, PACIASP and AUTIASP, and keep them on a
+ * stack of their own, which x18 points to. Both begin after the entry, and so find the
+ * address of the trampoline.
+ */
+KPB_FUNCTION(signing, "777: hint #25\n stp x29, x30, [sp, #-16]!\n mov x29, sp\n"
+	     "bl kpb_callee\n ldp x29, x30, [sp], #16\n hint #29");
+#ifdef CONFIG_SHADOW_CALL_STACK
+#define SHADOW_STACK	""
+#else
+static unsigned long kpb_shadow_stack[2] __used;
+
+#define SHADOW_STACK	"adrp x18, kpb_shadow_stack\n add x18, x18, :lo12:kpb_shadow_stack\n"
+#endif
+KPB_FUNCTION(shadowed, SHADOW_STACK "777: str x30, [x18], #8\n"
+	     "stp x29, x30, [sp, #-16]!\n mov x29, sp\n mov x30, #0\n add x0, x0, #100\n"
+	     "ldp x29, x30, [sp], #16\n ldr x30, [x18, #-8]!");
+KPB_FUNCTION(leaf, "777: add x0, x0, #100");
+
+struct returning {
+	const char	*name;
+	void		(*fn)(void);
+};
+
+static const struct returning returnings[] = {
+	{ "kpb_signing", kpb_signing },
+	{ "kpb_shadowed", kpb_shadowed },
+	{ "kpb_leaf", kpb_leaf },
+};
+KUNIT_ARRAY_PARAM_DESC(returning, returnings, name);
+
+static unsigned int nr_returns;
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	nr_returns += regs->regs[0] == 101 && regs->regs[30] == instruction_pointer(regs);
+	return 0;
+}
+
+/* First by breakpoints, and then without any. */
+static void probe_returns_of_each_kind(struct kunit *test)
+{
+	const struct returning *r = test->param_value;
+	struct kretprobe rp = { .kp.symbol_name = r->name, .handler = count_return };
+	unsigned int i, round;
+
+	nr_returns = 0;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 1000; i++)
+			KUNIT_ASSERT_EQ(test, kpb_run(r->fn, 1), 101);
+		KUNIT_EXPECT_EQ(test, nr_returns, 1000 * (round + 1));
+		kprobe_test_allow_optimization(true);
+		wait_for_kprobe_optimizer();
+	}
+	unregister_kretprobe(&rp);
+	kprobe_test_allow_optimization(false);
+	KUNIT_EXPECT_EQ(test, kpb_run(r->fn, 1), 101);
+	KUNIT_EXPECT_EQ(test, nr_returns, 2000);
+	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
+}
+#endif
+
+/*
+ * Alternatives
+ */
+
+KPB_FUNCTION(alternative, "777:\n" ALTERNATIVE("nop", "add x0, x0, #1", ARM64_ALWAYS_SYSTEM)
+	     "\n add x0, x0, #2");
+
+static bool not_yet(void)
+{
+	return false;
+}
+
+/* Early in boot, as long as alternatives may be applied. */
+static void probe_waits_for_alternatives(struct kunit *test)
+{
+	unsigned long addr = (unsigned long)KPB_AT(alternative);
+
+	kunit_activate_static_stub(test, kprobe_alternatives_are_final, not_yet);
+	expect_refused(test, addr, KPROBE_REFUSAL_ALTERNATIVE, -EAGAIN);
+	expect_accepted(test, addr - AARCH64_INSN_SIZE);
+	expect_accepted(test, addr + AARCH64_INSN_SIZE);
+	kunit_deactivate_static_stub(test, kprobe_alternatives_are_final);
+
+	expect_accepted(test, addr);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_alternative, 1), 4);
+}
+
+/*
+ * Text in which this architecture allows no probes
+ */
+
+static const struct area {
+	const char	*name;
+	const char	*start, *end;
+} areas[] = {
+	{ "entry text", __entry_text_start, __entry_text_end },
+	{ "irqentry text", __irqentry_text_start, __irqentry_text_end },
+	{ "hyp text", __hyp_text_start, __hyp_text_end },
+	{ "hyp idmap text", __hyp_idmap_text_start, __hyp_idmap_text_end },
+};
+KUNIT_ARRAY_PARAM_DESC(area, areas, name);
+
+static void probe_area_is_blacklisted(struct kunit *test)
+{
+	const struct area *a = test->param_value;
+	unsigned long start = (unsigned long)a->start, end = (unsigned long)a->end;
+
+	if (start == end)
+		kunit_skip(test, "this kernel has none");
+	if (a->start == __hyp_idmap_text_start && is_kernel_in_hyp_mode())
+		kunit_skip(test, "the kernel runs at EL2");
+
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start + (end - start) / 2));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(end - 1));
+	expect_refused(test, start, KPROBE_REFUSAL_ARCH_LISTED, -EINVAL);
+}
+
+/* It is executed where it is mapped to itself, and is not text where the kernel is. */
+static void probe_keeps_off_the_idmap(struct kunit *test)
+{
+	KUNIT_ASSERT_LT(test, (unsigned long)__idmap_text_start,
+			(unsigned long)__idmap_text_end);
+	expect_refused(test, (unsigned long)__idmap_text_start, KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
+	expect_refused(test, (unsigned long)__idmap_text_end - AARCH64_INSN_SIZE,
+		       KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
+}
+
+/*
+ * What a CPU executes before exceptions can be handled, or when nobody waits for it any
+ * more, and whether this kernel has it. Some are inlined.
+ */
+static const struct waking {
+	const char	*name;
+	bool		exists;
+} waking[] = {
+	{ "__secondary_switched",	IS_ENABLED(CONFIG_SMP) },
+	{ "set_cpu_boot_mode_flag",	true },
+	{ "finalise_el2",		true },
+	{ "secondary_start_kernel",	IS_ENABLED(CONFIG_SMP) },
+	{ "init_gic_priority_masking",	false },
+	{ "_cpu_resume",		IS_ENABLED(CONFIG_CPU_PM) },
+	{ "cpu_do_resume",		IS_ENABLED(CONFIG_CPU_PM) },
+	{ "cpu_die",			IS_ENABLED(CONFIG_HOTPLUG_CPU) },
+	{ "cpu_die_early",		IS_ENABLED(CONFIG_SMP) },
+	{ "__cpu_try_die",		false },
+	{ "cpu_psci_cpu_die",		IS_ENABLED(CONFIG_HOTPLUG_CPU) },
+	{ "psci_0_1_cpu_off",		true },
+	{ "psci_0_2_cpu_off",		true },
+	{ "__psci_cpu_off",		false },
+	{ "__invoke_psci_fn_hvc",	true },
+	{ "__invoke_psci_fn_smc",	true },
+	{ "__arm_smccc_hvc",		true },
+	{ "__arm_smccc_smc",		true },
+	{ "__efi_rt_asm_wrapper",	IS_ENABLED(CONFIG_EFI) },
+	{ "__efi_rt_asm_recover",	IS_ENABLED(CONFIG_EFI) },
+};
+
+static void probe_keeps_off_waking_path(struct kunit *test)
+{
+	const struct waking *w;
+	unsigned long addr;
+
+	for (w = waking; w < waking + ARRAY_SIZE(waking); w++) {
+		addr = kallsyms_lookup_name(w->name);
+		if (w->exists)
+			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", w->name);
+		if (addr)
+			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s",
+					      w->name);
+	}
+}
+
+/*
+ * Slots
+ */
+
+/* What the allocators of the slots are replaced by, one or both. */
+struct starved {
+	void	*(*alloc)(void);
+	void	*(*alloc_near)(unsigned long start);
+};
+
+static void *no_page(void)
+{
+	return NULL;
+}
+
+static void *no_page_near(unsigned long start)
+{
+	return NULL;
+}
+
+static void starve(struct kprobe_slot_cache *cache, struct starved *s, bool near, bool far)
+{
+	/* Slots that are still waited for would come back in the meantime. */
+	kprobe_slots_flush(cache);
+	guard(mutex)(&cache->mutex);
+	*s = (struct starved){ cache->alloc, cache->alloc_near };
+	if (near)
+		cache->alloc_near = no_page_near;
+	if (far)
+		cache->alloc = no_page;
+}
+
+static void feed(struct kprobe_slot_cache *cache, const struct starved *s)
+{
+	guard(mutex)(&cache->mutex);
+	cache->alloc = s->alloc;
+	cache->alloc_near = s->alloc_near;
+}
+
+/* So that the next one needs a page. */
+static unsigned int take_all_slots(kprobe_opcode_t **slot, unsigned int max, unsigned long near)
+{
+	unsigned int nr = 0;
+
+	while (nr < max && (slot[nr] = near ? get_insn_slot_near(near) : get_insn_slot()))
+		nr++;
+	return nr;
+}
+
+static void give_slots_back(kprobe_opcode_t **slot, unsigned int nr)
+{
+	while (nr)
+		free_insn_slot(slot[--nr], 0);
+}
+
+#define MAX_SLOTS	(4 * PAGE_SIZE / KPROBE_INSN_SLOT_SIZE)
+
+static kprobe_opcode_t **array_of_slots(struct kunit *test)
+{
+	kprobe_opcode_t **slot = kunit_kcalloc(test, MAX_SLOTS, sizeof(*slot), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	return slot;
+}
+
+/* The copy cannot branch back, so it is stepped. */
+static void probe_without_a_slot_in_reach(struct kunit *test)
+{
+	kprobe_opcode_t **slot = array_of_slots(test);
+	unsigned long at = (unsigned long)KPB_AT(add);
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kpb_watch quick = { .kp = { .addr = KPB_AT(mov), .pre_handler = kpb_watch_pre } };
+	struct starved s;
+	unsigned int nr;
+
+	if (!kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+
+	starve(&kprobe_insn_slots, &s, true, false);
+	nr = take_all_slots(slot, MAX_SLOTS, at);
+	KUNIT_EXPECT_LT(test, nr, MAX_SLOTS);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+
+	/* This one needs no copy. */
+	KUNIT_EXPECT_EQ(test, register_kprobe(&quick.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(quick.kp.addr), "emulated");
+	KUNIT_EXPECT_NULL(test, get_kprobe(quick.kp.addr)->ainsn.insn);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_mov, 4), 6);
+	KUNIT_EXPECT_EQ(test, atomic_read(&quick.pre), 1);
+	unregister_kprobe(&quick.kp);
+	unregister_kprobe(&w.kp);
+
+	give_slots_back(slot, nr);
+	feed(&kprobe_insn_slots, &s);
+
+	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	unregister_kprobe(&w.kp);
+}
+
+static void probe_without_any_slot(struct kunit *test)
+{
+	kprobe_opcode_t **near = array_of_slots(test), **far = array_of_slots(test);
+	unsigned long at = (unsigned long)KPB_AT(add);
+	unsigned int nr_near = 0, nr_far;
+	struct starved s;
+
+	starve(&kprobe_insn_slots, &s, true, true);
+	nr_near = take_all_slots(near, MAX_SLOTS, at);
+	nr_far = take_all_slots(far, MAX_SLOTS, 0);
+	KUNIT_EXPECT_LT(test, nr_near, MAX_SLOTS);
+	KUNIT_EXPECT_LT(test, nr_far, MAX_SLOTS);
+
+	expect_refused(test, at, KPROBE_REFUSAL_NO_MEMORY, -ENOMEM);
+	expect_accepted(test, (unsigned long)KPB_AT(b));
+	expect_accepted(test, (unsigned long)KPB_AT(mov));
+
+	give_slots_back(near, nr_near);
+	give_slots_back(far, nr_far);
+	feed(&kprobe_insn_slots, &s);
+	expect_accepted(test, at);
+}
+
+#ifdef CONFIG_OPTPROBES
+static void probe_without_a_detour(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned int max = 4 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t)), nr = 0;
+	kprobe_opcode_t **slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
+	struct starved s;
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	kprobe_test_allow_optimization(true);
+	starve(&kprobe_optinsn_slots, &s, true, true);
+	while (nr < max && (slot[nr] = get_optinsn_slot_near(kpb_add_at)))
+		nr++;
+	KUNIT_EXPECT_LT(test, nr, max);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+
+	while (nr)
+		free_optinsn_slot(slot[--nr], 0);
+	feed(&kprobe_optinsn_slots, &s);
+
+	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	kprobe_test_allow_optimization(false);
+}
+#else
+static void probe_without_a_detour(struct kunit *test)
+{
+	kunit_skip(test, "needs OPTPROBES");
+}
+#endif
+
+static int copy_pte(pte_t *pte, unsigned long addr, void *data)
+{
+	*(pteval_t *)data = pte_val(ptep_get(pte));
+	return 0;
+}
+
+/* Copies are executed, and never written in place. */
+static void probe_slot_is_read_only(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kpb_watch_post } };
+	unsigned long page;
+	pteval_t pte = 0;
+	void *slot;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	slot = get_kprobe(w.kp.addr)->ainsn.insn;
+	page = ALIGN_DOWN((unsigned long)slot, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, apply_to_existing_page_range(&init_mm, page, PAGE_SIZE, copy_pte,
+							   &pte), 0);
+	KUNIT_EXPECT_TRUE(test, pte & PTE_VALID);
+	KUNIT_EXPECT_TRUE(test, pte & PTE_RDONLY);
+	KUNIT_EXPECT_FALSE(test, pte & PTE_WRITE);
+	KUNIT_EXPECT_FALSE(test, pte & PTE_PXN);
+	KUNIT_EXPECT_TRUE(test, is_vmalloc_or_module_addr(slot));
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Breakpoints of others
+ */
+
+/* By handlers that are called as by the exception. */
+static void expect_foreign(struct kunit *test, struct pt_regs *regs)
+{
+	unsigned long pc = regs->pc;
+
+	guard(preempt)();
+	KUNIT_EXPECT_EQ(test, kprobe_brk_handler(regs, 0), DBG_HOOK_ERROR);
+	KUNIT_EXPECT_EQ(test, kprobe_ss_brk_handler(regs, 0), DBG_HOOK_ERROR);
+	KUNIT_EXPECT_EQ(test, kretprobe_brk_handler(regs, 0), DBG_HOOK_ERROR);
+	KUNIT_EXPECT_EQ(test, regs->pc, pc);
+	KUNIT_EXPECT_EQ(test, regs->pstate, PSR_MODE_EL1h);
+}
+
+static void probe_passes_on_foreign_breakpoints(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kpb_watch_post } };
+	struct pt_regs regs = { .pstate = PSR_MODE_EL1h, .pc = (unsigned long)KPB_AT(nop) };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	expect_foreign(test, &regs);
+
+	/* That of a slot that this CPU does not execute. */
+	regs.pc = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn + KPROBE_STEP_OFFSET +
+		  AARCH64_INSN_SIZE;
+	expect_foreign(test, &regs);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre) + atomic_read(&w.post), 0);
+	unregister_kprobe(&w.kp);
+}
+
+#ifdef CONFIG_KGDB
+static void probe_shares_text_with_kgdb(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned long at = (unsigned long)KPB_AT(add);
+	u32 word = kpb_word(w.kp.addr);
+
+	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(at), 0);
+	KUNIT_ASSERT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	KUNIT_EXPECT_NE(test, kpb_word(w.kp.addr), word);
+	expect_refused(test, at, KPROBE_REFUSAL_TRAP, -EILSEQ);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(at), 0);
+	KUNIT_EXPECT_EQ(test, kpb_word(w.kp.addr), word);
+
+	/* And the other way around, where a probe is. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, dbg_set_sw_break(at), 0);
+	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(at), 0);
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, kpb_word(w.kp.addr), word);
+}
+#else
+static void probe_shares_text_with_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB");
+}
+#endif
+
+static struct kunit_case probe_cases[] = {
+	KUNIT_CASE_PARAM(probe_has_same_results_in_all_modes, form_gen_params),
+	KUNIT_CASE_PARAM(probe_post_handler_sees_next_pc, next_gen_params),
+	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
+	KUNIT_CASE(probe_needs_an_aligned_address),
+	KUNIT_CASE_PARAM(probe_keeps_off_exclusive_sequences, exclusive_gen_params),
+	KUNIT_CASE(probe_after_a_load_acquire),
+	KUNIT_CASE(probe_keeps_off_the_word_of_ftrace),
+	KUNIT_CASE(probe_keeps_off_the_ops_of_ftrace),
+	KUNIT_CASE(probe_emulates_entries),
+	KUNIT_CASE(probe_on_vector_loads),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_PARAM(probe_returns_of_each_kind, returning_gen_params),
+#endif
+	KUNIT_CASE(probe_waits_for_alternatives),
+	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
+	KUNIT_CASE(probe_keeps_off_the_idmap),
+	KUNIT_CASE(probe_keeps_off_waking_path),
+	KUNIT_CASE(probe_without_a_slot_in_reach),
+	KUNIT_CASE(probe_without_any_slot),
+	KUNIT_CASE(probe_without_a_detour),
+	KUNIT_CASE(probe_slot_is_read_only),
+	KUNIT_CASE(probe_passes_on_foreign_breakpoints),
+	KUNIT_CASE(probe_shares_text_with_kgdb),
+	{}
+};
+
+static struct kunit_suite probe_suite = {
+	.name		= "kprobes_arm64_probe",
+	.suite_init	= kpb_without_jumps,
+	.suite_exit	= kpb_with_jumps,
+	.test_cases	= probe_cases,
+};
+kunit_test_suite(probe_suite);
+
+MODULE_DESCRIPTION("KUnit tests of kernel probes on arm64");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stack traces out of detours and of the return trampoline: from handlers, from interrupts
+ * of handlers, and from each of their instructions.
+ *
+ * For the latter, a breakpoint of the CPU's debug hardware stops at one instruction after the
+ * other. Its handler takes a trace, and has the instruction executed elsewhere.
+ */
+
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/irq_work.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/perf_event.h>
+#include <linux/stacktrace.h>
+
+#include <asm/stacktrace.h>
+
+#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../detour.h"
+#include "helpers.h"
+
+#define MAX_ENTRIES	48
+
+struct trace {
+	unsigned long	entries[MAX_ENTRIES];
+	unsigned int	nr;
+};
+
+/*
+ * The probed instruction, where the function has a frame record; and one that is executed on
+ * return.
+ */
+extern u32 kpb_unwound_at[] asm(".Lkpb_unwound_at");
+extern u32 kpb_unwound_back[] asm(".Lkpb_unwound_back");
+
+static noinline __noclone unsigned long kpb_unwound(unsigned long v)
+{
+	/* x30 is clobbered, so that the function saves it first. */
+	asm volatile(".Lkpb_unwound_at:\n"
+		     "	add %0, %0, #1\n"
+		     : "+r" (v) : : "x30");
+	return v;
+}
+
+static noinline __noclone notrace unsigned long kpb_unwinding(unsigned long v)
+{
+	unsigned long (*volatile fn)(unsigned long v) = kpb_unwound;
+
+	v = fn(v);
+	asm volatile(".Lkpb_unwound_back:\n"
+		     "	add %0, %0, #1\n"
+		     : "+r" (v));
+	return v;
+}
+
+static bool is_within(unsigned long addr, void *fn)
+{
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) &&
+	       addr - into == (unsigned long)fn;
+}
+
+/* The index of the first entry within a function, or -1. */
+static int find(const struct trace *t, void *fn)
+{
+	int i;
+
+	for (i = 0; i < t->nr; i++) {
+		if (is_within(t->entries[i], fn))
+			return i;
+	}
+	return -1;
+}
+
+static void show(struct kunit *test, const char *what, const struct trace *t)
+{
+	int i;
+
+	kunit_info(test, "%s:", what);
+	for (i = 0; i < t->nr; i++)
+		kunit_info(test, "  %pS", (void *)t->entries[i]);
+}
+
+/* Each has the other one's entries from @fn up to the function that began it all, and more. */
+static bool same_from(const struct trace *a, const struct trace *b, void *fn, void *begun_by)
+{
+	int i = find(a, fn), k = find(b, fn), end = find(a, begun_by);
+
+	return i >= 0 && k >= 0 && end > i && a->nr > end + 1 && b->nr > end + 1 + k - i &&
+	       !memcmp(a->entries + i, b->entries + k, (end - i + 1) * sizeof(*a->entries));
+}
+
+/*
+ * From handlers
+ */
+
+struct traced {
+	struct kprobe		kp;
+	struct kretprobe	rp;
+	struct trace		pre, post, ret, irq;
+	struct irq_work		work;
+	bool			interrupt;
+};
+
+static void save(struct trace *t)
+{
+	t->nr = stack_trace_save(t->entries, MAX_ENTRIES, 0);
+}
+
+static void trace_irq(struct irq_work *work)
+{
+	save(&container_of(work, struct traced, work)->irq);
+}
+
+static void interrupted(struct traced *t)
+{
+	unsigned int i;
+
+	irq_work_queue(&t->work);
+	for (i = 0; i < 100000000 && irq_work_is_busy(&t->work); i++)
+		cpu_relax();
+}
+
+static int trace_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct traced *t = container_of(p, struct traced, kp);
+
+	save(&t->pre);
+	if (t->interrupt)
+		interrupted(t);
+	return 0;
+}
+
+static void trace_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	save(&container_of(p, struct traced, kp)->post);
+}
+
+static int trace_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	save(&container_of(get_kretprobe(ri), struct traced, rp)->pre);
+	return 0;
+}
+
+static int trace_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct traced *t = container_of(get_kretprobe(ri), struct traced, rp);
+
+	save(&t->ret);
+	if (t->interrupt)
+		interrupted(t);
+	return 0;
+}
+
+/* The probed function, and then its caller with nothing in between. */
+static void expect_caller(struct kunit *test, const char *what, const struct trace *t,
+			  unsigned long at)
+{
+	int probed = find(t, kpb_unwound), caller = find(t, kpb_unwinding);
+	bool bad = probed < 0 || t->entries[probed] != at || caller != probed + 1 ||
+		   t->nr <= caller + 1;
+
+	KUNIT_EXPECT_FALSE_MSG(test, bad, "%s", what);
+	if (bad)
+		show(test, what, t);
+}
+
+struct mode {
+	const char	*name;
+	bool		post, jump;
+};
+
+static const struct mode modes[] = {
+	{ "boosted", false, false },
+	{ "stepped", true, false },
+	{ "optimized", false, true },
+};
+KUNIT_ARRAY_PARAM_DESC(mode, modes, name);
+
+static void unwind_in_handlers(struct kunit *test)
+{
+	const struct mode *m = test->param_value;
+	unsigned long at = (unsigned long)kpb_unwound_at;
+	struct traced t = {
+		.kp = {
+			.addr = kpb_unwound_at,
+			.pre_handler = trace_pre,
+			.post_handler = m->post ? trace_post : NULL,
+		},
+		.work = IRQ_WORK_INIT_HARD(trace_irq),
+		/* Elsewhere, interrupts are masked in handlers. */
+		.interrupt = m->jump && arch_irq_work_has_interrupt(),
+	};
+
+	if (m->jump && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "needs OPTPROBES");
+	kprobe_test_allow_optimization(m->jump);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
+	if (m->jump)
+		wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(kpb_unwound_at), m->jump);
+	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
+
+	expect_caller(test, "pre handler", &t.pre, at);
+	/* Only a slot with a branch back shows where it belongs to. */
+	if (m->post && kprobe_boosts())
+		expect_caller(test, "post handler", &t.post, at + AARCH64_INSN_SIZE);
+	if (t.interrupt)
+		expect_caller(test, "interrupt", &t.irq, at);
+	unregister_kprobe(&t.kp);
+	kprobe_test_allow_optimization(true);
+}
+
+/* In a return handler, the function has returned. */
+static void unwind_in_return_handlers(struct kunit *test)
+{
+	const struct mode *m = test->param_value;
+	struct traced t = {
+		.rp = {
+			.kp.symbol_name = "kpb_unwound",
+			.entry_handler = trace_entry,
+			.handler = trace_return,
+		},
+		.work = IRQ_WORK_INIT_HARD(trace_irq),
+		.interrupt = arch_irq_work_has_interrupt(),
+	};
+
+	if (m->post)
+		kunit_skip(test, "a return probe has no post handler");
+	kprobe_test_allow_optimization(m->jump);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&t.rp), 0);
+	if (m->jump)
+		wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(t.rp.kp.addr), m->jump);
+	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
+
+	KUNIT_EXPECT_GE(test, find(&t.pre, kpb_unwound), 0);
+	KUNIT_EXPECT_EQ(test, find(&t.ret, kpb_unwound), -1);
+	KUNIT_EXPECT_GE(test, find(&t.ret, kpb_unwinding), 0);
+	if (t.interrupt)
+		KUNIT_EXPECT_TRUE(test, same_from(&t.ret, &t.irq, kpb_unwinding,
+						  unwind_in_return_handlers));
+	unregister_kretprobe(&t.rp);
+	kprobe_test_allow_optimization(true);
+}
+
+/*
+ * From each instruction
+ */
+
+static struct {
+	struct task_struct	*task;
+	unsigned long		addr;
+	u32			insn;
+	kprobe_opcode_t		*slot;
+	struct trace		trace;
+	unsigned int		hits;
+} stop;
+
+/* As a probe would do, but at an instruction that cannot be probed. */
+static void at_stop(struct perf_event *bp, struct perf_sample_data *data, struct pt_regs *regs)
+{
+	const struct probe_insn_row *row = probe_insn_decode(stop.insn);
+
+	if (current == stop.task && !stop.hits++)
+		stop.trace.nr = stack_trace_save_regs(regs, stop.trace.entries, MAX_ENTRIES, 0);
+
+	if (row->simulate)
+		row->simulate(stop.insn, stop.addr, regs);
+	else
+		instruction_pointer_set(regs, (unsigned long)stop.slot);
+}
+NOKPROBE_SYMBOL(at_stop);
+
+static void fill_slot(struct kunit *test)
+{
+	unsigned long back = (unsigned long)stop.slot + AARCH64_INSN_SIZE;
+	u32 insns[] = {
+		stop.insn,
+		aarch64_insn_gen_branch_imm(back, stop.addr + AARCH64_INSN_SIZE,
+					    AARCH64_INSN_BRANCH_NOLINK),
+	};
+
+	guard(mutex)(&text_mutex);
+	KUNIT_EXPECT_NE(test, insns[1], AARCH64_BREAK_FAULT);
+	KUNIT_EXPECT_EQ(test, kprobe_write_slot(stop.slot, insns, ARRAY_SIZE(insns)), 0);
+	kprobe_sync_cpus();
+}
+
+/* Calls the function with a breakpoint at one instruction; true if it was executed. */
+static noinline bool call_with_stop(struct kunit *test, unsigned long addr)
+{
+	struct perf_event * __percpu *bp;
+	struct perf_event_attr attr;
+
+	memset(&stop, 0, sizeof(stop));
+	stop.task = current;
+	stop.addr = addr;
+	stop.insn = kpb_word((void *)addr);
+	stop.slot = get_insn_slot_near(addr);
+	KUNIT_ASSERT_NOT_NULL(test, stop.slot);
+	fill_slot(test);
+
+	hw_breakpoint_init(&attr);
+	attr.bp_addr = addr;
+	attr.bp_len = HW_BREAKPOINT_LEN_4;
+	attr.bp_type = HW_BREAKPOINT_X;
+	bp = register_wide_hw_breakpoint(&attr, at_stop, NULL);
+	KUNIT_EXPECT_FALSE(test, IS_ERR_PCPU(bp));
+	if (!IS_ERR_PCPU(bp)) {
+		KUNIT_EXPECT_EQ_MSG(test, kpb_unwinding(1), 3, "at %pS", (void *)addr);
+		unregister_wide_hw_breakpoint(bp);
+	}
+	free_insn_slot(stop.slot, 0);
+	return stop.hits;
+}
+
+/* What a trace has from @fn on is the same at each instruction that is executed. */
+static unsigned int expect_same_from_each(struct kunit *test, const struct trace *want, void *fn,
+					  unsigned long start, unsigned long end)
+{
+	unsigned int nr = 0, wrong = 0;
+	unsigned long addr;
+
+	for (addr = start; addr < end; addr += AARCH64_INSN_SIZE) {
+		if (!call_with_stop(test, addr))
+			continue;
+		nr++;
+		KUNIT_EXPECT_EQ(test, stop.hits, 1);
+		if (same_from(&stop.trace, want, fn, call_with_stop))
+			continue;
+		KUNIT_FAIL(test, "at %pS, 0x%lx from its start: %08x", (void *)addr, addr - start,
+			   stop.insn);
+		if (!wrong++) {
+			show(test, "expected", want);
+			show(test, "found", &stop.trace);
+		}
+	}
+	return nr;
+}
+
+static void begin_stops(struct kunit *test, struct trace *in_it, struct trace *after)
+{
+	/* Without any probe. */
+	KUNIT_ASSERT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound_at));
+	*in_it = stop.trace;
+	KUNIT_ASSERT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound));
+	KUNIT_ASSERT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound_back));
+	*after = stop.trace;
+	KUNIT_ASSERT_EQ(test, find(in_it, kpb_unwound), 0);
+	KUNIT_ASSERT_EQ(test, find(in_it, kpb_unwinding), 1);
+	KUNIT_ASSERT_EQ(test, find(after, kpb_unwinding), 0);
+}
+
+static int nothing(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+#ifdef CONFIG_OPTPROBES
+static unsigned long detour_at(struct kunit *test, void *addr)
+{
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, kpb_has_jump(addr));
+	return (unsigned long)addr + aarch64_get_branch_offset(kpb_word(addr));
+}
+
+static void unwind_from_each_instruction_of_a_detour(struct kunit *test)
+{
+	struct kprobe p = { .addr = kpb_unwound_at, .pre_handler = nothing };
+	struct trace want, after;
+	unsigned long detour;
+	unsigned int nr;
+
+	begin_stops(test, &want, &after);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	detour = detour_at(test, kpb_unwound_at);
+	nr = expect_same_from_each(test, &want, kpb_unwound, detour,
+				   detour + MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
+	/* Three before the call, the call, two after it, the copy, and the branch back. */
+	KUNIT_EXPECT_GE(test, nr, 8);
+	nr = expect_same_from_each(test, &want, kpb_unwound, (unsigned long)kprobe_detour_far,
+				   (unsigned long)kprobe_detour_brk);
+	KUNIT_EXPECT_GE(test, nr, 40);
+	unregister_kprobe(&p);
+}
+#else
+static void unwind_from_each_instruction_of_a_detour(struct kunit *test)
+{
+	kunit_skip(test, "needs OPTPROBES");
+}
+#endif
+
+#if defined(CONFIG_OPTPROBES) && defined(CONFIG_KRETPROBE_NATIVE)
+static int return_55(struct kprobe *p, struct pt_regs *regs)
+{
+	regs->regs[0] = 2;
+	instruction_pointer_set(regs, regs->regs[30]);
+	return 1;
+}
+
+/* At the entry, where unwinders do not know the caller yet. */
+static void trace_at_entry(struct kunit *test, struct trace *want)
+{
+	KUNIT_ASSERT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound));
+	*want = stop.trace;
+	KUNIT_ASSERT_EQ(test, find(want, kpb_unwound), 0);
+}
+
+/* Of which the entry and the return are traced. */
+static void unwind_from_each_instruction_of_a_return(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.symbol_name = "kpb_unwound" };
+	struct trace in_it, after, entry;
+	unsigned long detour;
+	unsigned int nr;
+
+	begin_stops(test, &in_it, &after);
+	trace_at_entry(test, &entry);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	detour = detour_at(test, rp.kp.addr);
+	nr = expect_same_from_each(test, &entry, kpb_unwound, detour,
+				   detour + MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
+	KUNIT_EXPECT_GE(test, nr, 8);
+	/* Up to its return; what follows completes the registers, and is not needed. */
+	nr = expect_same_from_each(test, &entry, kpb_unwound, (unsigned long)kretprobe_detour_far,
+				   (unsigned long)kretprobe_detour_framed +
+				   20 * AARCH64_INSN_SIZE);
+	KUNIT_EXPECT_GE(test, nr, 20);
+	nr = expect_same_from_each(test, &after, kpb_unwinding,
+				   (unsigned long)__kretprobe_trampoline,
+				   (unsigned long)kretprobe_trampoline_end);
+	KUNIT_EXPECT_GE(test, nr, 40);
+
+	/* In the function, its caller is seen through the trampoline. */
+	KUNIT_EXPECT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound_at));
+	KUNIT_EXPECT_TRUE(test, same_from(&stop.trace, &in_it, kpb_unwound, call_with_stop));
+	unregister_kretprobe(&rp);
+}
+
+/* A handler returns from the function at once. */
+static void unwind_from_each_instruction_of_a_redirection(struct kunit *test)
+{
+	struct kprobe p = { .symbol_name = "kpb_unwound", .pre_handler = return_55 };
+	struct trace in_it, after;
+	unsigned int nr;
+
+	begin_stops(test, &in_it, &after);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	detour_at(test, p.addr);
+	nr = expect_same_from_each(test, &after, kpb_unwinding,
+				   (unsigned long)kprobe_detour_unframed,
+				   (unsigned long)kprobe_detour_end);
+	KUNIT_EXPECT_EQ(test, nr, 2);
+	unregister_kprobe(&p);
+}
+#else
+static void unwind_from_each_instruction_of_a_return(struct kunit *test)
+{
+	kunit_skip(test, "needs OPTPROBES and KRETPROBE_NATIVE");
+}
+
+static void unwind_from_each_instruction_of_a_redirection(struct kunit *test)
+{
+	kunit_skip(test, "needs OPTPROBES and KRETPROBE_NATIVE");
+}
+#endif
+
+static struct kunit_case unwind_cases[] = {
+	KUNIT_CASE_PARAM(unwind_in_handlers, mode_gen_params),
+	KUNIT_CASE_PARAM(unwind_in_return_handlers, mode_gen_params),
+	KUNIT_CASE(unwind_from_each_instruction_of_a_detour),
+	KUNIT_CASE(unwind_from_each_instruction_of_a_return),
+	KUNIT_CASE(unwind_from_each_instruction_of_a_redirection),
+	{}
+};
+
+static struct kunit_suite unwind_suite = {
+	.name		= "kprobes_arm64_unwind",
+	.test_cases	= unwind_cases,
+};
+kunit_test_suite(unwind_suite);
+
+MODULE_DESCRIPTION("KUnit tests of stack traces out of probes on arm64");
+MODULE_LICENSE("GPL");
