@@ -149,9 +149,12 @@ kernel_line() {
 	[ "$cross" != - ] || cross=
 }
 
-# client SOURCE FILE - build a program of scripts/test/clients; they use no library.
+# client SOURCE FILE [PREFIX KERNEL] - build a program of scripts/test/clients, for this
+# machine, or by the compiler with that prefix against the headers of that kernel. They
+# use no library.
 client() {
 	local nolibc=$OUT/base/tools/include/nolibc
-	gcc -Wall -Wextra -Werror -Os -static -nostdlib -fno-stack-protector \
-		-I "$nolibc" -include "$nolibc/nolibc.h" -o "$2" "$1" -lgcc
+	"${3:-}gcc" -Wall -Wextra -Werror -Os -static -nostdlib -fno-stack-protector \
+		-I "$nolibc" -include "$nolibc/nolibc.h" \
+		${4:+-isystem "$OUT/build/$4/usr/include"} -o "$2" "$1" -lgcc
 }

@@ -1,22 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What scripts have to know about arm64; see README."""
+import re
+import subprocess
 
 
 class Hitpath:
-    # These are the backend of the base.
-    ROOTS = ["kprobe_brk_handler", "kprobe_ss_brk_handler", "kretprobe_brk_handler",
-             "__kretprobe_trampoline"]
-    EXCUSED = {}
-    INDIRECT = set()
+    ROOTS = ["do_el1_brk64", "kprobe_brk_handler", "kprobe_ss_brk_handler",
+             "kretprobe_native_entry", "kretprobe_native_handler", "__kretprobe_trampoline",
+             "kprobe_detour_far", "kretprobe_detour_far",
+             # Called through a pointer to emulate an instruction.
+             *("probe_simulate_" + insn for insn in (
+                 "adr", "adrp", "b", "b_cond", "bl", "blr", "br", "cbz", "ldr_lit", "ldrsw_lit",
+                 "mov", "mrs_daif", "msr_daif", "msr_daifclr", "msr_daifset", "nop", "ret",
+                 "tbz"))]
+    EXCUSED = {
+        "bug_brk_handler": "the instruction is another breakpoint",
+        "reserved_fault_brk_handler": "the instruction is another breakpoint",
+        "cfi_brk_handler": "the instruction is another breakpoint",
+        "die": "the kernel is about to stop",
+    }
+    INDIRECT = {"kprobe_brk_handler", "kprobe_hit_nested", "kprobe_ss_brk_handler",
+                "kretprobe_native_handler"}
     AREAS = ["entry_text", "irqentry_text", "idmap_text", "hyp_text", "hyp_idmap_text"]
     BRANCH = (r"\t(?:(blr\w*|br(?:a[ab]z?)?)\t|"
               r"(?:bl?|bc?\.\w+|cbn?z|tbn?z)\t(?:[^<]*, )?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
     RETURNS = []
-    LISTS = []
-    WAKING = []
+    LISTS = ["offline_path", "hit_path", "waking_path"]
+    # It sets the vectors, and only then calls C.
+    WAKING = ["__secondary_switched"]
     WAKING_EXCUSED = {}
-    READY = r"^\b$"
+    READY = r"\tmsr\tvbar_el1"
 
 
 class Text:
@@ -28,21 +42,61 @@ class Text:
 
 
 class Coverage:
-    # There are no jumps and no ftrace sites.
-    LEAST = 0
+    LEAST = 97
     # A breakpoint affects one instruction.
     APART = 1
-    # Nothing is known that only the base accepts.
-    WRONG = r"^\b$"
+    # What a CPU runs on its way up, down and out of sleep: before it has its vectors, stack
+    # or RCU, and what calls the firmware, which may use x18.
+    WRONG = (r"__arm_smccc_(?:hvc|smc)$|__cpu_soft_restart$|__efi_rt_asm_\w+$|"
+             r"__invoke_psci_fn_\w+$|\w*psci_\w*cpu_off$|__secondary_switched$|_cpu_resume$|"
+             r"cpu_die_early$|cpu_psci_cpu_die$|finalise_el2$|init_gic_priority_masking$|"
+             r"secondary_start_kernel$|set_cpu_boot_mode_flag$|idle_task_exit$|"
+             r"cpuhp_ap_report_dead$|rcutree_report_cpu_|rcu_is_watching$|sched_clock$|"
+             r"trace_(?:clock_local|(?:hwlat|osnoise)_callback)$")
+    # Registers that the breakpoint itself has changed, and a load of a vector register from
+    # an address relative to the instruction.
+    WRONG_TEXT = re.compile(r"\tmrs\tx\d+, (?:spsr|elr|esr|far)_el1$|"
+                            r"\tldr\t[bhsdq]\d+, [0-9a-f]+ <")
 
-    @staticmethod
-    def harmful(vmlinux):
-        return set()
+    @classmethod
+    def harmful(cls, vmlinux, module):
+        """Addresses of such instructions, and of the data that ftrace owns before a function."""
+        return cls.harmful_in(vmlinux) | cls.harmful_in(module)
+
+    @classmethod
+    def harmful_in(cls, path):
+        found, last = set(), []
+        with subprocess.Popen(["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", "-j",
+                               ".text", path], stdout=subprocess.PIPE, text=True,
+                              errors="replace") as p:
+            for l in p.stdout:
+                m = re.match(r"([0-9a-f]+) <.*>:$", l)
+                if m:
+                    start = int(m.group(1), 16)
+                    # Until it is booted, there are two instructions that do nothing.
+                    if last[-2:] == [(start - 8, "nop"), (start - 4, "nop")]:
+                        found |= {start - 8, start - 4}
+                    continue
+                m = re.match(r" *([0-9a-f]+):\t(\S+)", l)
+                if m:
+                    last = last[-1:] + [(int(m.group(1), 16), m.group(2))]
+                    if cls.WRONG_TEXT.search(l.rstrip()):
+                        found.add(last[-1][0])
+        return found
 
 
 class Defects:
     HEADER = "arch-arm64.h"
-    # These need ftrace sites or jumps.
+    # These need ftrace sites or jumps, which the base does not have.
     NOT_SEEN = {"mixed_post", "again", "failed_post", "waits"}
-    # Those of the backend come with a backend of ours.
-    DEFECTS = []
+    # Those of the backend.
+    DEFECTS = [
+        ("literal", "LDR of a vector register from a literal reads beside the copy", "wrong"),
+        ("acquire", "LDAR is taken for an exclusive load", "wrong"),
+        ("exclusive", "STLR is taken for an exclusive store", "wrong"),
+        ("undefined", "a probe on UDF, which is no instruction", "wrong"),
+        ("branches", "newer branches are executed out of line", "wrong"),
+        ("exception", "MRS of what the breakpoint itself has changed", "wrong"),
+        ("call_ops", "a probe on the data of ftrace before a function", "wrong"),
+        ("nested_fault", "after a fault at a nested probe, interrupts stay masked", "wrong"),
+    ]

@@ -36,5 +36,5 @@ class Coverage:
     WRONG = r"^\b$"
 
     @staticmethod
-    def harmful(vmlinux):
+    def harmful(vmlinux, module):
         return set()

@@ -67,7 +67,7 @@ class Coverage:
                     "FAULT_MCE_SAFE", "ERETU")
 
     @classmethod
-    def harmful(cls, vmlinux):
+    def harmful(cls, vmlinux, module):
         """Addresses of instructions with one of WRONG_FIXUPS, or that write CR0 or CR3."""
         header = os.path.join(OUT, "base/arch/x86/include/asm/extable_fixup_types.h")
         with open(header) as f:

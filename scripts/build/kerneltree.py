@@ -30,6 +30,7 @@ MAINTAINERS_ENTRY = "KPROBES"
 STRIPPED_FILES = {
     "arch/x86/kernel/kprobes/ftrace.c": "arch/x86/kernel/kprobes/core.c",
     "arch/x86/kernel/kprobes/opt.c": "arch/x86/kernel/kprobes/core.c",
+    "arch/arm64/kernel/probes/kprobes_trampoline.S": "arch/arm64/kernel/probes/kprobes.c",
 }
 
 

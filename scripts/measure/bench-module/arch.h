@@ -10,9 +10,14 @@
  * BENCH_QUICK		one that it need not step, with room for an optimized probe, and
  *			what it does instead: the names of rows
  * BENCH_KEPT		one that both kernels step
- * BENCH_BOOSTS		is BENCH_QUICK boosted?
+ * BENCH_OPTIMIZED	which function has the optimized probe: bench_stepped or bench_quick
  * BENCH_RETURN		what it does with the instruction at the entry of BENCH_QUICK,
  *			where the return probe is
+ * BENCH_SYNC		the function that makes all CPUs serialize, as far as jumps need it
+ * BENCH_SYNC_ARGUMENT	only its calls with this function as the second argument count;
+ *			NULL if all do
+ * BENCH_STOP		the function that stops all CPUs while text is changed; NULL if there
+ *			is none
  */
 #ifndef _KPROBE_BENCH_ARCH_H
 #define _KPROBE_BENCH_ARCH_H
@@ -32,9 +37,13 @@
 #define BENCH_QUICK_NAME	"boosted"
 /* With a fixup, as accesses to user memory have it. */
 #define BENCH_KEPT		"1: mov (%rsp), %rax\n2:\n" _ASM_EXTABLE(1b, 2b)
-#define BENCH_BOOSTS		1
+#define BENCH_OPTIMIZED		bench_quick
 /* The base moves the probe to after the landing pad. */
 #define BENCH_RETURN_NAME	"boosted"
+
+#define BENCH_SYNC		"on_each_cpu_cond_mask"
+#define BENCH_SYNC_ARGUMENT	"do_sync_core"
+#define BENCH_STOP		NULL
 
 static inline u64 bench_clock(void)
 {
@@ -57,10 +66,14 @@ static inline bool bench_is_jump(void *addr)
 #define BENCH_STEPPED		"add x0, x0, #1"
 #define BENCH_KEPT		BENCH_STEPPED
 #define BENCH_QUICK		"adr x0, ."
-#define BENCH_BOOSTS		0
 #define BENCH_QUICK_NAME	"simulated"
+#define BENCH_OPTIMIZED		bench_stepped
 /* The landing pad itself. */
 #define BENCH_RETURN_NAME	"stepped"
+
+#define BENCH_SYNC		"kick_all_cpus_sync"
+#define BENCH_SYNC_ARGUMENT	NULL
+#define BENCH_STOP		"stop_machine_cpuslocked"
 
 /* The counter is coarser; calls of a loop make up for that. */
 static inline u64 bench_clock(void)
@@ -68,10 +81,10 @@ static inline u64 bench_clock(void)
 	return ktime_get_raw_fast_ns();
 }
 
-/* There are no optimized probes. */
+/* None of the functions that are probed has a branch there. */
 static inline bool bench_is_jump(void *addr)
 {
-	return false;
+	return (le32_to_cpu(READ_ONCE(*(__le32 *)addr)) & 0xfc000000) == 0x14000000;
 }
 
 #endif

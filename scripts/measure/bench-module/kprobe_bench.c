@@ -23,10 +23,6 @@ static bool big;
 module_param(big, bool, 0444);
 MODULE_PARM_DESC(big, "also register 10,000 in one call, and 1,000 one by one");
 
-static bool hits_only;
-module_param(hits_only, bool, 0444);
-MODULE_PARM_DESC(hits_only, "no registrations, and nothing else that is specific to x86");
-
 static bool optimized;
 module_param(optimized, bool, 0444);
 MODULE_PARM_DESC(optimized, "measure nothing but optimized probes");
@@ -287,7 +283,9 @@ static int __init accepted(struct kprobe **kps, int max,
 			refused++;
 			continue;
 		}
-		if (!!(kp->flags & KPROBE_FLAG_FTRACE) != ftrace) {
+		/* Without probes at ftrace sites, entries are like any other address. */
+		if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) &&
+		    !!(kp->flags & KPROBE_FLAG_FTRACE) != ftrace) {
 			unregister_kprobe(kp);
 			refused++;
 			continue;
@@ -527,6 +525,66 @@ static int __init max_targets(void)
 }
 
 /*
+ * How often, and for how long, all CPUs are stopped.
+ */
+
+static unsigned long stops;
+static u64 longest_stop;
+
+static int stop_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	*(u64 *)ri->data = bench_clock();
+	return 0;
+}
+
+/* Only one CPU at a time stops the others. */
+static int stop_ends(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	stops++;
+	longest_stop = max(longest_stop, bench_clock() - *(u64 *)ri->data);
+	return 0;
+}
+
+static struct kretprobe stopper = {
+	.kp.symbol_name	= BENCH_STOP,
+	.entry_handler	= stop_begins,
+	.handler	= stop_ends,
+	.data_size	= sizeof(u64),
+};
+
+static int __init stop_rows(struct kprobe **kps, const char *what, int nr)
+{
+	char name[48];
+	int ret;
+	u64 cost;
+
+	if (!stopper.kp.symbol_name)
+		return 0;
+	ret = register_kretprobe(&stopper);
+	if (ret) {
+		pr_err("no probe on %s: %d\n", stopper.kp.symbol_name, ret);
+		return ret;
+	}
+
+	stops = longest_stop = 0;
+	ret = register_many(kps, nr, 0, &cost);
+	if (!ret) {
+		scnprintf(name, sizeof(name), "stops-%s-%d", what, nr);
+		row(name, stops);
+		scnprintf(name, sizeof(name), "longest-stop-%s-%d", what, nr);
+		row(name, longest_stop);
+		stops = 0;
+		unregister_many(kps, nr);
+		scnprintf(name, sizeof(name), "unstops-%s-%d", what, nr);
+		row(name, stops);
+	}
+	unregister_kretprobe(&stopper);
+	stopper.kp.addr = NULL;
+	stopper.kp.flags = 0;
+	return ret;
+}
+
+/*
  * Optimization: cross-CPU synchronizations and grace periods of tasks until it is
  * complete, counted by probes on ftrace sites.
  */
@@ -536,8 +594,8 @@ static atomic_t syncs, tasks_waits;
 
 static int count_sync(struct kprobe *p, struct pt_regs *regs)
 {
-	/* The second argument. */
-	if (regs_get_kernel_argument(regs, 1) == sync_fn)
+	/* The second argument, if it matters. */
+	if (!BENCH_SYNC_ARGUMENT || regs_get_kernel_argument(regs, 1) == sync_fn)
 		atomic_inc(&syncs);
 	return 0;
 }
@@ -549,7 +607,7 @@ static int count_wait(struct kprobe *p, struct pt_regs *regs)
 }
 
 static struct kprobe counters[] = {
-	{ .symbol_name = "on_each_cpu_cond_mask", .pre_handler = count_sync },
+	{ .symbol_name = BENCH_SYNC, .pre_handler = count_sync },
 	{ .symbol_name = "synchronize_rcu_tasks", .pre_handler = count_wait },
 };
 
@@ -589,7 +647,8 @@ static int __init wait_for_jumps(struct kprobe **kps, int nr)
 	return last;
 }
 
-static int __init optimizer_rows(struct kprobe **kps, int nr)
+/* @what: "" for mid-function addresses */
+static int __init optimizer_rows(struct kprobe **kps, const char *what, int nr)
 {
 	char name[48];
 	int ret, n;
@@ -601,26 +660,27 @@ static int __init optimizer_rows(struct kprobe **kps, int nr)
 	if (ret)
 		return ret;
 	n = wait_for_jumps(kps, nr);
-	scnprintf(name, sizeof(name), "optimized-of-%d", nr);
+	scnprintf(name, sizeof(name), "optimized-of-%s%d", what, nr);
 	row(name, n);
-	scnprintf(name, sizeof(name), "rounds-%d", nr);
+	scnprintf(name, sizeof(name), "rounds-%s%d", what, nr);
 	row(name, atomic_read(&tasks_waits));
-	scnprintf(name, sizeof(name), "syncs-%d", nr);
+	scnprintf(name, sizeof(name), "syncs-%s%d", what, nr);
 	row(name, atomic_read(&syncs));
 	atomic_set(&syncs, 0);
 	unregister_many(kps, nr);
-	scnprintf(name, sizeof(name), "unsyncs-%d", nr);
+	scnprintf(name, sizeof(name), "unsyncs-%s%d", what, nr);
 	row(name, atomic_read(&syncs));
 	return 0;
 }
 
 static int __init optimizer(void)
 {
-	struct kprobe **kps = kprobes_alloc(5000);
+	struct kprobe **kps = kprobes_alloc(10000);
 	int i, nr, ret = 0;
 
-	sync_fn = address_of("do_sync_core");
-	if (!kps || !sync_fn)
+	if (BENCH_SYNC_ARGUMENT)
+		sync_fn = address_of(BENCH_SYNC_ARGUMENT);
+	if (!kps || (BENCH_SYNC_ARGUMENT && !sync_fn))
 		return -ENOMEM;
 	nr = accepted(kps, 5000, mid_targets, ARRAY_SIZE(mid_targets), false);
 	ret = register_kprobe(&counters[0]);
@@ -631,8 +691,12 @@ static int __init optimizer(void)
 		ret = register_kprobe(&counters[1]);
 	}
 	ret = ret ?: nr < 5000 ? -ENOENT : 0;
-	ret = ret ?: optimizer_rows(kps, 1000);
-	ret = ret ?: optimizer_rows(kps, 5000);
+	ret = ret ?: optimizer_rows(kps, "", 1000);
+	ret = ret ?: optimizer_rows(kps, "", 5000);
+	if (!ret && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)) {
+		nr = accepted(kps, 10000, entry_targets, ARRAY_SIZE(entry_targets), true);
+		ret = nr < 10000 ? -ENOENT : optimizer_rows(kps, "entry-", nr);
+	}
 	for (i = 0; i < ARRAY_SIZE(counters); i++)
 		unregister_kprobe(&counters[i]);
 	return ret;
@@ -672,12 +736,15 @@ static int __init many(void)
 	ret = nr < 1000 ? -ENOENT : 0;
 	ret = ret ?: registration_rows(kps, "entry", 100);
 	ret = ret ?: registration_rows(kps, "entry", 1000);
-	if (nr >= 10000)
+	if (nr >= 10000) {
 		ret = ret ?: registration_rows(kps, "entry", 10000);
+		ret = ret ?: stop_rows(kps, "entry", 10000);
+	}
 	ret = ret ?: single_rows(kps, "entry", 100);
 	if (big)
 		ret = ret ?: single_rows(kps, "entry", 1000);
-	ret = ret ?: filter_rows(kps, 100);
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		ret = ret ?: filter_rows(kps, 100);
 	ret = ret ?: memory_row(kps, "entry", 1000);
 
 	mid = accepted(kps, 10000, mid_targets, ARRAY_SIZE(mid_targets), false);
@@ -699,32 +766,16 @@ static int __init many(void)
 	return ret ?: crowd_row(NULL, kps, mid);
 }
 
-static int __init crowded_hits(void)
-{
-	struct kprobe **kps = kprobes_alloc(max_targets());
-	int nr;
-
-	if (!kps)
-		return -ENOMEM;
-
-	nr = accepted(kps, 10000, mid_targets, ARRAY_SIZE(mid_targets), false);
-	if (nr < 10000)
-		return -ENOENT;
-
-	crowd_flags = KPROBE_FLAG_DISABLED;
-	return crowd_row(NULL, kps, nr);
-}
-
 static int __init kprobe_bench_init(void)
 {
 	int ret;
 
 	if (optimized) {
-		ret = k_row("k-optimized", bench_quick, BENCH_LANDING_SIZE, NULL);
+		ret = k_row("k-optimized", BENCH_OPTIMIZED, BENCH_LANDING_SIZE, NULL);
 		ret = ret ?: r_row("r-optimized", bench_quick);
 		if (!traced)
 			ret = ret ?: measure_jprobes();
-		return ret ?: traced || hits_only ? 0 : optimizer();
+		return ret ?: traced ? 0 : optimizer();
 	}
 	if (hold)
 		return hold_many();
@@ -735,7 +786,7 @@ static int __init kprobe_bench_init(void)
 	ret = measure_jprobes();
 	if (ret)
 		return ret;
-	return hits_only ? crowded_hits() : many();
+	return many();
 }
 module_init(kprobe_bench_init);
 

@@ -134,8 +134,6 @@ static int __init kprobe_bench_letters_init(void)
 			continue;
 		if (strchr(rows[i].letters, 'j') && !IS_ENABLED(CONFIG_JPROBES))
 			continue;
-		if (rows[i].fn == bench_quick && !BENCH_BOOSTS)
-			continue;
 		ret = letters_row(rows[i].name, rows[i].letters, rows[i].fn);
 	}
 

@@ -37,6 +37,10 @@ static bool each;
 module_param(each, bool, 0444);
 MODULE_PARM_DESC(each, "report the outcome of each address");
 
+static long shift;
+module_param(shift, long, 0444);
+MODULE_PARM_DESC(shift, "how far the kernel is from where it was linked");
+
 static int nr_batches;
 module_param(nr_batches, int, 0444);
 MODULE_PARM_DESC(nr_batches, "number of batches");
@@ -86,7 +90,7 @@ static void set(struct sweep_probe *p, const struct sweep_target *target)
 		p->rp.kp.symbol_name = target->symbol;
 		p->rp.kp.offset = target->addr;
 	} else {
-		p->rp.kp.addr = (void *)target->addr;
+		p->rp.kp.addr = (void *)(target->addr + shift);
 	}
 	if (returns) {
 		p->rp.handler = sweep_return;

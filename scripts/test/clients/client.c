@@ -21,7 +21,7 @@
  */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
-#include <sys/syscall.h>
+#include <linux/unistd.h>
 
 static struct {
 	const char *fn;

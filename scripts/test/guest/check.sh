@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The files that answer whether something may be probed.
-# needs: CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBES_ON_FTRACE CONFIG_KUNIT_DEBUGFS
+# needs: CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES CONFIG_KUNIT_DEBUGFS
 # append: kunit.enable=1 kunit.filter_glob=kprobes_check
 . /guest/lib.sh
 
 CHECK=$KPROBES/check
+# Where a probe at an entry is a breakpoint, it may get a jump.
+KIND='\(boosted\|emulated\)' ENTRY=jump
+[ ! "$ON_FTRACE" ] || KIND=ftrace ENTRY=ftrace
+AFTER=vfs_statx+$(first_after vfs_statx)
+# What is executed when there is a breakpoint, and an address that no probe can have.
+HANDLER=exc_int3 MIDDLE="middle of an instruction"
+if [ "$(uname -m)" = aarch64 ]; then
+	HANDLER=el1h_64_sync_handler MIDDLE="aligned to their size"
+fi
 KPTR=/proc/sys/kernel/kptr_restrict
 LOG=$TRACING/error_log
 
@@ -23,8 +32,9 @@ check "nothing is read before a question" sh -c "! grep -q . $CHECK"
 check "a function is accepted" says vfs_statx verdict accepted
 check "it has no error" says vfs_statx errno 0
 check "nor a reason" says vfs_statx reason -
-check "ftrace calls it" says vfs_statx kind ftrace
-check "so there is no jump" says vfs_statx jump ftrace
+kind_is_known() { field vfs_statx kind | grep -qx "$KIND"; }
+check "its kind is known" kind_is_known
+check "and whether there would be a jump" says vfs_statx jump $ENTRY
 check "a return is accepted" says "r vfs_statx" verdict accepted
 check "but not in the middle" says "r vfs_statx+0x20" verdict refused
 check "because that is no entry" says "r vfs_statx+0x20" reason not-entry
@@ -49,7 +59,7 @@ check "a user's is refused" says 0x1000 reason no-symbol
 echo 2 >$KPTR
 check "not by one who may see none" junk "0x$addr"
 check "nor what is far from a symbol" junk vfs_statx+0x100000
-check "but what is in it" says vfs_statx+9 verdict accepted
+check "but what is in it" says "$AFTER" verdict accepted
 check "who is shown none" sh -c "echo $(field vfs_statx address) | grep -q '^00000000'"
 echo "$before" >$KPTR
 
@@ -70,12 +80,14 @@ finds() {
 	return 1
 }
 if [ -e $SYSCTL ]; then
-	check "a breakpoint would get a jump" says vfs_statx+9 jump jump
+	check "a breakpoint would get a jump" says "$AFTER" jump jump
 	echo 0 >$SYSCTL
-	check "but not while that is switched off" says vfs_statx+9 jump switched-off
+	check "but not while that is switched off" says "$AFTER" jump switched-off
 	echo 1 >$SYSCTL
-	check "obstacles to a jump have an offset" finds '*+*'
-	check "there are short jumps" finds short-jump
+	if [ "$(uname -m)" = x86_64 ]; then
+		check "obstacles to a jump have an offset" finds '*+*'
+		check "there are short jumps" finds short-jump
+	fi
 fi
 
 # At an offset past its end a file ends, and an answer is still there at its start.
@@ -115,7 +127,7 @@ agrees() {
 	[ "$said" = "$found" ]
 }
 for what in vfs_statx vfs_statx+1 vfs_statx+4 vfs_statx+9 vfs_statx+10 vfs_statx+11 \
-	    kprobe_busy_begin exc_int3; do
+	    kprobe_busy_begin $HANDLER; do
 	check "$what: said and done" agrees "$what"
 done
 
@@ -125,7 +137,7 @@ echo >$LOG
 # A marked function that is traced; others are refused by the tracer.
 marked=$(sed -n 's/ - marked$//p' $KPROBES/available | grep -Fx -m1 -f - $TRACING/available_filter_functions)
 check "error_log knows marked functions" logged "$marked" "marked as one that"
-check "error_log knows middles" logged vfs_statx+2 "middle of an instruction"
+check "error_log knows middles" logged vfs_statx+2 "$MIDDLE"
 
 # Built in are the addresses in the text that have a name.
 built_in() { grep -v '\[' $KPROBES/available; }
@@ -139,7 +151,7 @@ echo 0 >$KPTR
 built_in >/tmp/built-in
 check "the catalogue has all functions, each once" test "$(wc -l </tmp/built-in)" = "$(named)"
 echo "$before" >$KPTR
-check "with their kind" grep -q '^vfs_statx ftrace$' $KPROBES/available
+check "with their kind" grep -q "^vfs_statx $KIND\$" $KPROBES/available
 check "or the reason of their refusal" grep -q '^kprobe_busy_begin - marked$' $KPROBES/available
 # Names in a module, by the suite of this when it is run again.
 suite_finds_names() {

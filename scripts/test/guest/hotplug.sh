@@ -24,21 +24,8 @@ no_hits() {
 	! grep -q hotplug_probe $TRACING/trace
 }
 
-# The instruction after the ftrace site, with or without a landing pad.
-after_site() {
-	local at
-	for at in 5 9; do
-		if echo "p:hotplug_probe $FN+$at" >$TRACING/kprobe_events; then
-			echo >$TRACING/kprobe_events
-			echo $FN+$at
-			return
-		fi
-	done 2>/dev/null
-	echo $FN+nothing
-}
-
 # At the entry ftrace calls the probe; after it there is a breakpoint.
-for place in $FN "$(after_site)"; do
+for place in $FN "$FN+$(first_after $FN)"; do
 	for round in 1 2 3; do
 		check "$place $round: the CPU goes" cpu 0
 		check "$place $round: a probe comes" set_probe $place
@@ -60,7 +47,10 @@ for fn in start_secondary cr4_init cpu_init_exception_handling load_current_idt 
 	  notify_cpu_starting smp_store_cpu_info identify_secondary_cpu check_tsc_sync_target \
 	  lapic_online setup_local_APIC cpu_startup_entry secondary_startup_64 early_setup_idt \
 	  set_cpu_sibling_map cpuhp_online_idle cpuhp_report_idle_dead rcutree_report_cpu_dead \
-	  sched_cpu_dying tick_cpu_dying native_cpu_disable do_idle; do
+	  sched_cpu_dying tick_cpu_dying native_cpu_disable do_idle \
+	  secondary_start_kernel __secondary_switched set_cpu_boot_mode_flag finalise_el2 cpuinfo_store_cpu check_local_cpu_capabilities \
+	  numa_add_cpu init_gic_priority_masking cpu_psci_cpu_boot cpu_psci_cpu_die cpu_die \
+	  psci_0_2_cpu_off __cpu_disable gic_starting_cpu arch_timer_starting_cpu; do
 	i=0
 	while [ $i -lt 24 ]; do
 		echo "p:up/${fn}_$i $fn+$i" && { echo 1 >$TRACING/events/up/${fn}_$i/enable ||
@@ -72,7 +62,7 @@ nr=$(grep -c . $KPROBES/list)
 echo "    $nr probes"
 check "some of what a CPU runs on its way up can be probed" [ "$nr" -ge 10 ]
 check "what it runs first cannot" sh -c \
-	"! grep -q 'start_secondary\|cr4_init\|secondary_startup\|early_setup_idt' $KPROBES/list"
+	"! grep -q 'start_secondary\|cr4_init\|secondary_start\|secondary_switched\|set_cpu_boot\|finalise_el2\|early_setup_idt' $KPROBES/list"
 check "nor what it runs while RCU is not watching" sh -c \
 	"! grep -q 'rcutree_report\|cpuhp_report_idle_dead' $KPROBES/list"
 for round in 1 2; do

@@ -4,6 +4,37 @@
 KPROBES=/sys/kernel/debug/kprobes
 TRACING=/sys/kernel/tracing
 
+# What depends on the architecture: the prefix of the functions that are system calls, and
+# the offsets at which there may be the first instruction after an ftrace site, without
+# and with a landing pad.
+case $(uname -m) in
+aarch64)	SYS=__arm64_sys_ AFTER_SITE="8 12" ;;
+i?86)		SYS=__ia32_sys_ AFTER_SITE="5 9" ;;
+*)		SYS=__x64_sys_ AFTER_SITE="5 9" ;;
+esac
+
+# Do probes at the entries of functions use ftrace?
+ON_FTRACE=$(grep -m1 ' kprobe_ftrace_arm$' /proc/kallsyms)
+
+# How many more pages of slots there may be when no probe is left: one empty page of each
+# kind is kept, on arm64 for each region of 64 MiB, of which the kernel is in one, and its
+# modules are in two.
+KEPT_PAGES=1
+[ "$(uname -m)" != aarch64 ] || KEPT_PAGES=5
+
+# first_after FUNCTION - the offset of that instruction in a function that has a site.
+first_after() {
+	local at
+	for at in $AFTER_SITE; do
+		if echo "p:after_site $1+$at" >>$TRACING/kprobe_events; then
+			echo "-:after_site" >>$TRACING/kprobe_events
+			echo "$at"
+			return
+		fi
+	done 2>/dev/null
+	return 1
+}
+
 # check NAME CMD... - CMD succeeds.
 check() {
 	local name=$1

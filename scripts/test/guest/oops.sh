@@ -10,7 +10,7 @@ echo "expect splat: Oops:"
 
 DRIVER=/sys/module/kprobe_test_driver/parameters
 # Only who calls it holds nothing that others need.
-FN=__x64_sys_getsid
+FN=${SYS}getsid
 
 counts() {
 	local before

@@ -115,11 +115,14 @@ check "each line was complete" [ ! -s /tmp/bad ]
 CPU=/sys/devices/system/cpu/cpu1/online
 hotplug() { echo 0 >$CPU && echo 1 >$CPU; }
 tracepoints() { echo 1 >$TRACING/events/sched/enable && echo 0 >$TRACING/events/sched/enable; }
+# Without a filter, arm64 takes very long: it changes one call site at a time.
+[ "$(uname -m)" != aarch64 ] || echo '*vfs_*' >$TRACING/set_ftrace_filter
 tracer() { echo function >$TRACING/current_tracer && echo nop >$TRACING/current_tracer; }
 modules() { modprobe kprobe_test_target && rmmod kprobe_test_target; }
 while_doing hotplug tracepoints tracer modules
 check "probes come and go while the text is changed by others" probe_comes_and_goes 4
 stop_doing
+echo >$TRACING/set_ftrace_filter
 hotplug
 check "no probe is left" no_probes
 
@@ -176,7 +179,8 @@ while [ $i -lt 24 ]; do
 done
 show sh -c "sort /tmp/states | uniq -c"
 check "the module unloads before the jump is written" [ "$ok" ]
-check "some probes were queued" grep -q 'queued\|waiting' /tmp/states
+# A jump that replaces one instruction waits for no grace period.
+[ "$(uname -m)" = aarch64 ] || check "some probes were queued" grep -q 'queued\|waiting' /tmp/states
 check "and some had a jump" grep -q live /tmp/states
 settle
 # Pages are freed after a grace period.

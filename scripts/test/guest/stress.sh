@@ -102,13 +102,15 @@ events() {
 }
 
 slots() { grep -c 'kprobe_insn_page\|kprobe_optinsn_page' /proc/kallsyms; }
+MOST=$((2 + KEPT_PAGES))
 few_slots() {
 	local left=30
-	while [ "$(slots)" -gt 3 ] && [ $left -gt 0 ]; do
+	while [ "$(slots)" -gt $MOST ] && [ $left -gt 0 ]; do
 		sleep 1
 		left=$((left - 1))
 	done
-	[ "$(slots)" -le 3 ]
+	echo "$(slots) pages"
+	[ "$(slots)" -le $MOST ]
 }
 
 # Only what can be probed here.
