@@ -735,7 +735,7 @@ static void jprobe_handler_can_be_unwound(struct kunit *test)
  * Hooks of returns
  */
 
-#if IS_ENABLED(CONFIG_FPROBE) || IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER)
+#if IS_ENABLED(CONFIG_DYNAMIC_FTRACE) || IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER)
 static noinline __noclone void kpj_callee(void)
 {
 	if (now.inside)
@@ -751,7 +751,9 @@ static noinline __noclone void kpj_handler(void)
 	kpj_callee();
 	now.went_on++;
 }
+#endif
 
+#if IS_ENABLED(CONFIG_FPROBE) || IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER)
 static noinline __noclone void kpj_outside(void)
 {
 	now.others++;
@@ -1027,6 +1029,35 @@ static void jprobe_return_not_from_fault_handler(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, now.may[3]);
 }
 
+#ifdef CONFIG_DYNAMIC_FTRACE
+static void look_from_callback(unsigned long ip, unsigned long parent_ip,
+			       struct ftrace_ops *op, struct ftrace_regs *fregs)
+{
+	now.others++;
+	now.may[0] |= jprobe_may_return();
+}
+
+static void jprobe_return_not_from_callback_of_ftrace(struct kunit *test)
+{
+	struct ftrace_ops *ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ops);
+	ops->func = look_from_callback;
+	ops->flags = FTRACE_OPS_FL_RECURSION;
+	jprobe_on(test, test->param_value, kpj_handler);
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(ops, ftrace_location((unsigned long)kpj_callee),
+						   0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_function(ops), 0);
+	EXPECT_RESULT(test);
+	KUNIT_EXPECT_EQ(test, unregister_ftrace_function(ops), 0);
+	ftrace_free_filter(ops);
+
+	KUNIT_EXPECT_EQ(test, now.calls, 1);
+	KUNIT_EXPECT_EQ(test, now.others, 1);
+	KUNIT_EXPECT_FALSE(test, now.may[0]);
+}
+#endif
+
 static int jprobe_test_init(struct kunit *test)
 {
 	memset(&now, 0, sizeof(now));
@@ -1065,6 +1096,9 @@ static struct kunit_case jprobe_cases[] = {
 	KUNIT_CASE_PARAM(jprobe_return_only_inside, mode_gen_params),
 	KUNIT_CASE_PARAM(jprobe_return_not_from_interrupt_of_softirq, mode_gen_params),
 	KUNIT_CASE_PARAM(jprobe_return_not_from_fault_handler, mode_gen_params),
+#ifdef CONFIG_DYNAMIC_FTRACE
+	KUNIT_CASE_PARAM(jprobe_return_not_from_callback_of_ftrace, mode_gen_params),
+#endif
 	{}
 };
 
