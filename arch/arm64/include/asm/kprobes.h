@@ -44,7 +44,11 @@ struct kprobe;
  */
 #define KPROBE_SLOT_REGION_SHIFT	26
 
-/* el1_brk64() begins with arm64_enter_el1_dbg(). */
+/*
+ * el1_brk64() begins with arm64_enter_el1_dbg(). Between the two exceptions of a step, RCU may
+ * not watch. But the step runs with all interrupts masked, so that disarming, which
+ * interrupts or stops all CPUs, waits for it; and the second exception watches again.
+ */
 #define KPROBE_TRAP_IS_WATCHED		1
 
 /* Only the copies that branch back run with interrupts as the program had them. */
@@ -62,10 +66,12 @@ extern const int kretprobe_blacklist_size;
  * struct arch_kprobe_step - what a step saves
  * @daif: the interrupt masks of the program
  * @pmr: its interrupt priority mask, with pseudo-NMI
+ * @lockdep_hardirqs: did lockdep know that its interrupts were enabled?
  */
 struct arch_kprobe_step {
 	unsigned long	daif;
 	unsigned long	pmr;
+	u64		lockdep_hardirqs;
 };
 
 /*

@@ -12,7 +12,7 @@
 
 #include "decode-insn.h"
 
-/* So many probes are patched while all CPUs are stopped. */
+/* The number of probes that are patched per stop_machine(). */
 #define KPROBE_PATCH_CHUNK	256
 
 static nokprobe_inline bool kprobe_is_emulated(const struct kprobe *p)
@@ -29,7 +29,7 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 
 /*
  * PSTATE.BTYPE says that an indirect branch has led to an instruction, which then must be
- * a landing pad. Any other instruction clears it. So must whoever continues elsewhere.
+ * a landing pad. Any other instruction clears it. Code that changes the PC must clear it as well.
  */
 static nokprobe_inline void kprobe_forget_branch(struct pt_regs *regs)
 {

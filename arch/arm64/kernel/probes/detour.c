@@ -7,7 +7,9 @@
 #include <linux/cpufeature.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/minmax.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
 
 #include <asm/arch_gicv3.h>
@@ -23,7 +25,8 @@
  * @pmr: its interrupt priority mask, with pseudo-NMI
  *
  * Used with interrupts masked, from arch_leave_detour() to the exception at the end of
- * the detour. Only firmware can interrupt that, whose handlers have no probes.
+ * the detour. Only events of the firmware (SDEI) can interrupt that. They count as NMIs, so
+ * each level of NMIs has its own.
  */
 struct kprobe_redirection {
 	unsigned long	pc;
@@ -31,7 +34,17 @@ struct kprobe_redirection {
 	unsigned long	pmr;
 };
 
-static DEFINE_PER_CPU(struct kprobe_redirection, kprobe_redirection);
+/* None, a pseudo-NMI, and a normal and a critical event. */
+#define NR_LEVELS	4
+
+static DEFINE_PER_CPU(struct kprobe_redirection, kprobe_redirections[NR_LEVELS]);
+
+static nokprobe_inline struct kprobe_redirection *this_redirection(void)
+{
+	unsigned long level = (preempt_count() & NMI_MASK) >> NMI_SHIFT;
+
+	return this_cpu_ptr(&kprobe_redirections[min(level, NR_LEVELS - 1UL)]);
+}
 
 /* For the end of the callback, too, which must not reschedule. */
 static nokprobe_inline unsigned long mask_priorities(void)
@@ -48,6 +61,7 @@ static nokprobe_inline unsigned long mask_priorities(void)
 int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool redirected)
 {
 	unsigned long pc = instruction_pointer(regs), daif;
+	struct kprobe_redirection *r;
 
 	if (pc == regs->regs[30])
 		return KPROBE_DETOUR_RETURN;
@@ -55,9 +69,10 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool re
 	/* Not known to lockdep, as in an exception; it sees them on again after it. */
 	daif = read_sysreg(daif);
 	asm volatile("msr daifset, #0xf" ::: "memory");
-	__this_cpu_write(kprobe_redirection.pc, pc);
-	__this_cpu_write(kprobe_redirection.daif, daif & DAIF_MASK);
-	__this_cpu_write(kprobe_redirection.pmr, mask_priorities());
+	r = this_redirection();
+	r->pc = pc;
+	r->daif = daif & DAIF_MASK;
+	r->pmr = mask_priorities();
 	return KPROBE_DETOUR_REDIRECT;
 }
 NOKPROBE_SYMBOL(arch_leave_detour);
@@ -71,14 +86,16 @@ NOKPROBE_SYMBOL(arch_leave_detour);
  */
 bool kprobe_detour_redirect(struct pt_regs *regs)
 {
+	struct kprobe_redirection *r = this_redirection();
+
 	if (instruction_pointer(regs) != (unsigned long)kprobe_detour_brk)
 		return false;
 
-	instruction_pointer_set(regs, __this_cpu_read(kprobe_redirection.pc));
+	instruction_pointer_set(regs, r->pc);
 	regs->pstate &= ~DAIF_MASK;
-	regs->pstate |= __this_cpu_read(kprobe_redirection.daif);
+	regs->pstate |= r->daif;
 	if (system_uses_irq_prio_masking())
-		regs->pmr_save = __this_cpu_read(kprobe_redirection.pmr);
+		regs->pmr_save = r->pmr;
 	kprobe_forget_branch(regs);
 	return true;
 }

@@ -48,7 +48,7 @@ SYM_INNER_LABEL(kprobe_detour_framed, SYM_L_GLOBAL)
 	mov	x1, sp
 	bl	kprobe_detour_callback
 
-	/* After preemption is on again: the task may have got another ASID. */
+	/* After preemption is on again: the task may have been given a new ASID. */
 	user_access_restore x1, x2, x3
 	tag_checks_restore x1
 	cbnz	w0, .Lleave
@@ -103,11 +103,13 @@ FAR_ENTRY kretprobe_detour_far, kretprobe_detour_near
 SYM_INNER_LABEL(kretprobe_detour_framed, SYM_L_GLOBAL)
 	mrs	x2, nzcv
 	stp	x2, x30, [sp, #S_PSTATE]	// and the address in the detour in orig_x0
+	tag_checks_on x1
 	user_access_off x1, x2
 	add	x1, sp, #S_FP
 	bl	kretprobe_native_entry
 	/* It may have been preempted at its end. */
 	user_access_restore x1, x2, x3
+	tag_checks_restore x1
 	ldp	x2, x30, [sp, #S_PSTATE]
 	cbnz	x0, .Lincomplete
 	msr	nzcv, x2

@@ -10,7 +10,7 @@
  *
  * The exceptions mask interrupts. All state is per CPU, and a pseudo-NMI, or a fault with
  * its probes, may come between any two accesses to it. They restore everything that they
- * change, so these functions only have to hide half-written state from them.
+ * change, so the only requirement here is that they never see half-written state.
  */
 
 #include <linux/cpufeature.h>
@@ -53,6 +53,8 @@ static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 
 	kcb->step.daif = regs->pstate & DAIF_MASK;
+	if (IS_ENABLED(CONFIG_TRACE_IRQFLAGS))
+		kcb->step.lockdep_hardirqs = regs->lockdep_hardirqs;
 	regs->pstate |= DAIF_MASK;
 	if (system_uses_irq_prio_masking()) {
 		kcb->step.pmr = regs->pmr_save;
@@ -178,6 +180,12 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 		return kprobe_detour_redirect(regs) ? DBG_HOOK_HANDLED : DBG_HOOK_ERROR;
 
 	restore_masks(regs, kcb);
+	/*
+	 * A fault in the copy that was resolved has returned to masked interrupts, so lockdep
+	 * believes that they are off. The exit from this exception tells it what is true.
+	 */
+	if (IS_ENABLED(CONFIG_TRACE_IRQFLAGS))
+		regs->lockdep_hardirqs = kcb->step.lockdep_hardirqs;
 	instruction_pointer_set(regs, (unsigned long)p->addr + AARCH64_INSN_SIZE);
 	if (unlikely(kcb->kprobe_status == KPROBE_REENTER))
 		kprobe_nesting_end();

@@ -22,6 +22,7 @@
 #include <asm/virt.h>
 
 #include "common.h"
+#include "simulate-insn.h"
 
 /* Code that runs where RCU does not watch has interrupts off: a CPU that answers has left it. */
 void arch_sync_insn_slots(void)
@@ -75,16 +76,19 @@ static bool is_after_prefix(unsigned long addr)
 }
 
 /*
- * A simulated load would fault in the exception. What looks like a load from where there
- * is nothing is data.
+ * A simulated load would fault in the exception. A literal load from an unmapped address is
+ * data, not code.
  */
 static bool can_load_literal(const struct probe_insn_row *row, u32 insn, unsigned long addr)
 {
-	u32 word;
+	bool wide = row->form == PROBE_FORM_LDR_LIT && insn & BIT(30);
+	u64 literal;
 
 	if (row->form != PROBE_FORM_LDR_LIT && row->form != PROBE_FORM_LDRSW_LIT)
 		return true;
-	return !get_kernel_nofault(word, (u32 *)(addr + probe_insn_literal_offset(insn)));
+	return !copy_from_kernel_nofault(&literal,
+					 (void *)(addr + probe_insn_literal_offset(insn)),
+					 wide ? sizeof(u64) : sizeof(u32));
 }
 
 /*
@@ -120,7 +124,28 @@ bool kprobe_alternatives_are_final(void)
 	return system_capabilities_finalized();
 }
 
-/* What is or becomes the text: a breakpoint in the latter would be copied. */
+/*
+ * With kCFI, the type of a function precedes it. Calls through pointers compare it, so it must
+ * not change. Functions of which no pointer exists have none, and then the function before
+ * them may end there.
+ */
+#ifdef CONFIG_CFI_CLANG
+static bool is_type_hash(unsigned long addr, u32 insn)
+{
+	unsigned long size, into;
+
+	return insn != aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_LR,
+						   AARCH64_INSN_BRANCH_RETURN) &&
+	       kallsyms_lookup_size_offset(addr + AARCH64_INSN_SIZE, &size, &into) && !into;
+}
+#else
+static bool is_type_hash(unsigned long addr, u32 insn)
+{
+	return false;
+}
+#endif
+
+/* Both the original and the replacement: a breakpoint in the latter would be copied. */
 static bool belongs_to(const struct alt_instr *alt, unsigned long addr)
 {
 	unsigned long orig = (unsigned long)&alt->orig_offset + alt->orig_offset;
@@ -163,6 +188,12 @@ bool kprobe_boosts(void)
 	return IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
 }
 
+/* A copy that branches back reads it, but a step has another one. */
+static bool reads_priority_mask(u32 insn)
+{
+	return system_uses_irq_prio_masking() && (insn & 0xffffffe0) == 0xd5384600;
+}
+
 /**
  * kprobe_decide() - decode the instruction of a probe
  * @p: addr is set; opcode and ainsn are filled in, without a slot
@@ -180,7 +211,7 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 		return KPROBE_REFUSAL_ALIGNMENT;
 	if (read_insn(addr, &insn))
 		return KPROBE_REFUSAL_NOT_TEXT;
-	if (is_ftrace_data(addr))
+	if (is_ftrace_data(addr) || is_type_hash(addr, insn))
 		return KPROBE_REFUSAL_PREAMBLE;
 	if (may_become_alternative(addr))
 		return KPROBE_REFUSAL_ALTERNATIVE;
@@ -196,7 +227,7 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 		return KPROBE_REFUSAL_INVALID;
 
 	p->opcode = insn;
-	p->ainsn.api.handler = row->simulate;
+	p->ainsn.api.handler = reads_priority_mask(insn) ? probe_simulate_mrs_pmr : row->simulate;
 	p->ainsn.form = row->form;
 	p->ainsn.boost = row->form == PROBE_FORM_COPY && kprobe_boosts();
 	return KPROBE_REFUSAL_NONE;
@@ -214,6 +245,7 @@ static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 	u32 insns[KPROBE_INSN_SLOT_SIZE / AARCH64_INSN_SIZE] = {
 		p->opcode, AARCH64_BREAK_FAULT, p->opcode, BRK64_OPCODE_KPROBES_SS,
 	};
+	int ret;
 
 	BUILD_BUG_ON(KPROBE_STEP_OFFSET != 2 * AARCH64_INSN_SIZE);
 
@@ -222,8 +254,10 @@ static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 						       (unsigned long)p->addr + AARCH64_INSN_SIZE,
 						       AARCH64_INSN_BRANCH_NOLINK);
 
-	kprobe_log_slot(slot, insns, sizeof(insns), true);
-	return kprobe_write_slot(slot, insns, ARRAY_SIZE(insns));
+	ret = kprobe_write_slot(slot, insns, ARRAY_SIZE(insns));
+	if (!ret)
+		kprobe_log_slot(slot, slot, sizeof(insns), true);
+	return ret;
 }
 
 int arch_vet_kprobe(struct kprobe *p)
@@ -358,10 +392,10 @@ void arch_disarm_kprobes(struct list_head *kps)
  */
 
 /*
- * A CPU that comes up or wakes up runs these before it has its stack, its vectors or RCU; one
- * that goes down ends in them, when nobody waits for it any more. The firmware that they call
- * may use x18, which the kernel's exceptions rely on with a shadow call stack. Not all
- * exist everywhere.
+ * A CPU that comes up or wakes up runs these before it has its stack, its vectors or RCU. One
+ * that goes down ends in them, after the rest of the kernel has stopped waiting for it. The
+ * firmware that they call may use x18, which the kernel's exceptions rely on with a shadow call
+ * stack. Not all exist everywhere.
  */
 static const char * const waking_path[] __initconst = {
 	"__arm_smccc_hvc",
@@ -403,6 +437,8 @@ static const char * const guest_path[] __initconst = {
 	"__kvm_hyp_vector",
 	"__sve_restore_state",
 	"__sve_save_state",
+	"__vgic_v2_perform_cpuif_access",
+	"__vgic_v3_perform_cpuif_access",
 	"abort_guest_exit_end",
 	"abort_guest_exit_start",
 	"el1_error",
@@ -411,12 +447,17 @@ static const char * const guest_path[] __initconst = {
 	"el1_trap",
 	"el2_error",
 	"el2_sync",
+	"fixup_guest_exit",
+	"handle_ampere1_tcr",
+	"handle_tx2_tvm",
+	"kvm_hyp_handle_cntpct",
 	"kvm_hyp_handle_cp15_32",
 	"kvm_hyp_handle_cpacr_el1",
 	"kvm_hyp_handle_dabt_low",
 	"kvm_hyp_handle_eret",
 	"kvm_hyp_handle_fpsimd",
 	"kvm_hyp_handle_iabt_low",
+	"kvm_hyp_handle_memory_fault",
 	"kvm_hyp_handle_mops",
 	"kvm_hyp_handle_ptrauth",
 	"kvm_hyp_handle_sysreg",

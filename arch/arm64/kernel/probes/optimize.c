@@ -31,7 +31,7 @@ struct detour_draft {
 	unsigned int	nr_literals;
 };
 
-/* Where the instruction after the next N ones will be. */
+/* The address of the next instruction to be added. */
 static unsigned long draft_at(const struct detour_draft *d)
 {
 	return d->slot + d->nr * AARCH64_INSN_SIZE;
@@ -159,10 +159,11 @@ static int write_detour(const struct detour_draft *d)
 	unsigned int i;
 	int ret;
 
-	kprobe_log_slot((void *)d->slot, d->insn, sizeof(d->insn), true);
 	ret = kprobe_write_slot((void *)d->slot, d->insn, d->nr);
 	for (i = 0; i < d->nr_literals && !ret; i++)
 		ret = kprobe_write_literal((void *)literal_at(d, i), d->literal[i]);
+	if (!ret)
+		kprobe_log_slot((void *)d->slot, (void *)d->slot, sizeof(d->insn), true);
 	return ret;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Writing text for probes on arm64. All writes of the backend pass here.
  *
- * While other CPUs may execute an instruction, the architecture permits to replace it only
+ * While other CPUs may execute an instruction, the architecture permits its replacement only
  * if both the old and the new one are among B, BL, BRK, HVC, ISB, NOP, SMC and SVC ("Concurrent
  * modification and execution of instructions", Arm ARM, section B2). Each CPU then
  * executes either of them. To be sure that it executes the new one, it has to synchronize

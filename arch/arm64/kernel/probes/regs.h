@@ -14,7 +14,7 @@
 #include <asm/sysreg.h>
 
 /*
- * What exceptions of the kernel do not use, like orig_x0. Handlers may change the general
+ * Exceptions from EL1 use neither this member nor orig_x0. Handlers may change the general
  * registers, NZCV and pc; the other members belong to the code that has saved them.
  */
 #define S_UACCESS	S_SDEI_TTBR1
@@ -28,7 +28,7 @@
 	ldp	x0, x1, [sp], #PT_REGS_SIZE
 .endm
 
-/* x2 to x28; x0, x1, x29 and x30 are saved by their own. */
+/* x2 to x28; x0, x1, x29 and x30 are saved separately. */
 .macro	save_most_regs
 	stp	x2, x3, [sp, #S_X2]
 	stp	x4, x5, [sp, #S_X4]
@@ -138,7 +138,7 @@ alternative_else_nop_endif
 #endif
 .endm
 
-/* The task may have got another ASID, so TTBR0 is that of its thread_info. */
+/* The task may have been given a new ASID, so TTBR0 is that of its thread_info. */
 .macro	user_access_restore, tmp1:req, tmp2:req, tmp3:req
 #ifdef CONFIG_ARM64_PAN
 alternative_if ARM64_HAS_PAN

@@ -249,6 +249,13 @@ void __kprobes probe_simulate_mrs_daif(u32 opcode, long addr, struct pt_regs *re
 	go_on(regs, addr);
 }
 
+/* With pseudo-NMI, the exception has saved and changed it. */
+void __kprobes probe_simulate_mrs_pmr(u32 opcode, long addr, struct pt_regs *regs)
+{
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), regs->pmr_save);
+	go_on(regs, addr);
+}
+
 void __kprobes probe_simulate_msr_daif(u32 opcode, long addr, struct pt_regs *regs)
 {
 	u64 value = pt_regs_read_reg(regs, FIELD_GET(INSN_RD, opcode));

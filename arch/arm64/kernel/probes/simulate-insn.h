@@ -28,6 +28,7 @@ probes_handler_t probe_simulate_ldr_lit;
 probes_handler_t probe_simulate_ldrsw_lit;
 probes_handler_t probe_simulate_mov;
 probes_handler_t probe_simulate_mrs_daif;
+probes_handler_t probe_simulate_mrs_pmr;
 probes_handler_t probe_simulate_msr_daif;
 probes_handler_t probe_simulate_msr_daifset;
 probes_handler_t probe_simulate_msr_daifclr;

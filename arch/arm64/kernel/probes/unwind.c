@@ -91,9 +91,9 @@ static nokprobe_inline unsigned long unwind_detour(unsigned long pc, const struc
 #endif
 
 /*
- * A copy of an instruction stands for the instruction. If it can branch back, that branch
- * has the address; it also is in slots whose copy is stepped. No probe need be
- * current, and preemption may be on.
+ * An address in a slot stands for the probed instruction. The branch at the end of the boosted
+ * copy leads to the next one, also while the stepped copy runs. No probe need be current,
+ * and preemption may be on.
  */
 static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 {
@@ -106,7 +106,7 @@ static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 		return pc;
 
 	preempt_disable_notrace();
-	if (is_kprobe_insn_slot(pc)) {
+	if (kprobe_rcu_is_watching() && is_kprobe_insn_slot(pc)) {
 		insn = le32_to_cpu(READ_ONCE(*(__le32 *)back));
 		if (aarch64_insn_is_b(insn))
 			addr = back + sign_extend64((u64)(insn & GENMASK(25, 0)) << 2, 27);
