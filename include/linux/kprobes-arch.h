@@ -45,8 +45,9 @@
  *  - with HAVE_KPROBE_FAULT_HANDLER, a kprobe_fault_handler() that calls
  *    kprobe_site_fault_handler() and kprobe_handler_fault();
  *  - KPROBE_CPU_DIRECT if one instruction can access a variable of the CPU;
- *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint
- *    exceptions, from before the lookup of the probe until the hit is over;
+ *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint exceptions, from
+ *    its entry to its exit. Where a step lies between two exceptions, RCU need not watch it
+ *    if disarming waits for it otherwise, for example because interrupts are masked;
  *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot(), and
  *    KPROBE_SLOT_REGION_SHIFT if its branches reach only a part of the kernel. With
  *    OPTPROBES but without the former, it needs its own alloc_optinsn_page();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef _ARM_KPROBES_H
-#define _ARM_KPROBES_H
+#ifndef _ASM_ARM64_KPROBES_H
+#define _ASM_ARM64_KPROBES_H
 
 #include <linux/types.h>
 #include <asm-generic/kprobes.h>
@@ -21,6 +21,7 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 #include <linux/ptrace.h>
 #include <asm/kprobes-test.h>
 #include <asm/probes.h>
+#include <asm/sections.h>
 
 struct kprobe;
 
@@ -109,6 +110,13 @@ static inline void flush_insn_slot(struct kprobe *p)
 #ifdef CONFIG_KPROBES
 void kprobe_leave_slot(struct pt_regs *regs);
 unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs);
+
+/* Is it perhaps in the code of trampolines and detours that has no frame record? */
+static __always_inline bool kprobe_unwind_needs_regs(unsigned long pc)
+{
+	return pc - (unsigned long)__kprobes_text_start <
+	       (unsigned long)__kprobes_text_end - (unsigned long)__kprobes_text_start;
+}
 #else
 static inline void kprobe_leave_slot(struct pt_regs *regs)
 {
@@ -118,6 +126,11 @@ static inline unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_r
 {
 	return pc;
 }
+
+static inline bool kprobe_unwind_needs_regs(unsigned long pc)
+{
+	return false;
+}
 #endif
 
-#endif /* _ARM_KPROBES_H */
+#endif /* _ASM_ARM64_KPROBES_H */

@@ -3,8 +3,8 @@
  * What the decoder of probed instructions hands to kprobes and uprobes. It is needed
  * without CONFIG_KPROBES, too: <asm/uprobes.h> embeds struct arch_probe_insn.
  */
-#ifndef _ASM_PROBES_H
-#define _ASM_PROBES_H
+#ifndef _ASM_ARM64_PROBES_H
+#define _ASM_ARM64_PROBES_H
 
 #include <linux/types.h>
 
@@ -47,4 +47,4 @@ struct arch_specific_insn {
 
 #endif /* CONFIG_KPROBES */
 
-#endif /* _ASM_PROBES_H */
+#endif /* _ASM_ARM64_PROBES_H */

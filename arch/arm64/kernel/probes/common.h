@@ -31,7 +31,7 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
  * PSTATE.BTYPE says that an indirect branch has led to an instruction, which then must be
  * a landing pad. Any other instruction clears it. Code that changes the PC must clear it as well.
  */
-static nokprobe_inline void kprobe_forget_branch(struct pt_regs *regs)
+static nokprobe_inline void kprobe_clear_btype(struct pt_regs *regs)
 {
 	regs->pstate &= ~PSR_BTYPE_MASK;
 }

@@ -21,7 +21,7 @@
 #define COPY(m, v, ...)							\
 	ROW(m, v, COPY, .user = INSN_GOOD, ##__VA_ARGS__)
 #define QUICK(m, v, how)						\
-	COPY(m, v, NARROW, .nop = true, .simulate = probe_simulate_##how)
+	COPY(m, v, NARROW, .quick = true, .simulate = probe_simulate_##how)
 /* It is simulated, unless a detour has something in its place. */
 #define SIMULATE(m, v, f, how)						\
 	ROW(m, v, f, .user = INSN_GOOD_NO_SLOT, .simulate = probe_simulate_##how)
@@ -51,8 +51,8 @@ const struct probe_insn_row probe_insn_rows[] = {
 	STEP(0x9e000000, 0x80000000, ENCODING),
 
 	/* SVE. Only some instructions may follow MOVPRFX: neither a branch nor a trap. */
-	STEP(0xfffffc00, 0x0420bc00, SEQUENCE, NARROW),
-	STEP(0xff3ee000, 0x04102000, SEQUENCE, NARROW),
+	STEP(PROBE_INSN_MOVPRFX_MASK, PROBE_INSN_MOVPRFX, SEQUENCE, NARROW),
+	STEP(PROBE_INSN_MOVPRFX_P_MASK, PROBE_INSN_MOVPRFX_P, SEQUENCE, NARROW),
 	COPY(0x1e000000, 0x04000000),
 
 	/*
@@ -135,11 +135,14 @@ const struct probe_insn_row probe_insn_rows[] = {
 
 	/* Hints: NOP; BTI; XPACLRI; PACIA1716, PACIB1716; PACIAZ, PACIASP, PACIBZ, PACIBSP */
 	QUICK(0xffffffff, 0xd503201f, nop),
-	QUICK(0xffffff3f, 0xd503241f, nop),
+	QUICK(PROBE_INSN_BTI_MASK, PROBE_INSN_BTI, nop),
 	COPY(0xffffffff, 0xd50320ff, NARROW),
 	COPY(0xffffffbf, 0xd503211f, NARROW),
 	COPY(0xffffff9f, 0xd503231f, NARROW),
-	/* WFE and WFI. Others: some bind their neighbours, or authenticate. */
+	/* AUTIA1716, AUTIB1716; AUTIAZ, AUTIASP, AUTIBZ, AUTIBSP: their address is no input. */
+	ROW(0xffffffbf, 0xd503219f, COPY, NARROW),
+	ROW(0xffffff9f, 0xd503239f, COPY, NARROW),
+	/* WFE and WFI. Others: some bind their neighbours. */
 	REJECT(0xffffffdf, 0xd503205f, SLEEP, NARROW),
 	REJECT(0xfffff01f, 0xd503201f, ENCODING),
 
@@ -253,7 +256,7 @@ const struct probe_insn_row probe_insn_rows[] = {
 	COPY(0xbf20fc00, 0x38209000),
 	COPY(0xbf20ec00, 0x3820a000),
 	/* LDRAA, LDRAB */
-	STEP(0xff200400, 0xf8200400, ENCODING),
+	COPY(0xff200400, 0xf8200400),
 
 	/* Of vector registers: LD1 to LD4, ST1 to ST4; LDAP1, STL1; LDR, STR */
 	COPY(0xbfbf0000, 0x0c000000),
@@ -310,8 +313,8 @@ const struct probe_insn_row probe_insn_rows[] = {
 	/* PACIA to PACDB, PACIZA to PACDZB; AUTIA to AUTDB, AUTIZA to AUTDZB; XPACI, XPACD */
 	COPY(0xfffff000, 0xdac10000),
 	COPY(0xfffff3e0, 0xdac123e0),
-	STEP(0xfffff000, 0xdac11000, ENCODING),
-	STEP(0xfffff3e0, 0xdac133e0, ENCODING),
+	COPY(0xfffff000, 0xdac11000),
+	COPY(0xfffff3e0, 0xdac133e0),
 	COPY(0xfffffbe0, 0xdac143e0),
 	/* MADD, MSUB; SMADDL, SMSUBL; SMULH; MADDPT, MSUBPT; UMADDL, UMSUBL; UMULH */
 	COPY(0x7fe00000, 0x1b000000),
@@ -341,7 +344,7 @@ const unsigned int nr_probe_insn_rows = ARRAY_SIZE(probe_insn_rows);
  * @insn: the instruction, in the byte order of the CPU
  *
  * A kprobe is refused if the form is PROBE_FORM_REJECT. Otherwise the instruction is
- * simulated if there is a way to, and copied if not. If @nop is set, both are possible.
+ * simulated if there is a way to, and copied if not. If @quick is set, both are possible.
  *
  * Context: any.
  * Return: the first row that has the instruction, never NULL.
@@ -366,12 +369,6 @@ const struct probe_insn_row *probe_insn_decode(u32 insn)
 #define EXCLUSIVE_STORE		0x08000000
 #define CASP_MASK		0x80200000
 #define CASP			0x00200000
-
-/* BTI with any targets; PACIASP, PACIBSP. */
-#define BTI_MASK		0xffffff3f
-#define BTI			0xd503241f
-#define PACISP_MASK		0xffffffbf
-#define PACISP			0xd503233f
 
 static bool is_exclusive(u32 insn, u32 value)
 {
@@ -414,21 +411,8 @@ bool probe_insn_is_store_exclusive(u32 insn)
  */
 bool probe_insn_is_prefix(u32 insn)
 {
-	return (insn & 0xfffffc00) == 0x0420bc00 || (insn & 0xff3ee000) == 0x04102000;
-}
-
-/**
- * probe_insn_literal_offset() - where a literal is, from the instruction that loads it
- * @insn: LDR, LDRSW or PRFM (literal), in the byte order of the CPU; the bits that ADR
- *	  and ADRP have in the same place
- *
- * Context: any.
- * Return: the offset in bytes, a multiple of 4.
- */
-long probe_insn_literal_offset(u32 insn)
-{
-	/* The upper 19 bits of the lower 24. */
-	return ((s32)(insn << 8) >> 13) * 4L;
+	return (insn & PROBE_INSN_MOVPRFX_MASK) == PROBE_INSN_MOVPRFX ||
+	       (insn & PROBE_INSN_MOVPRFX_P_MASK) == PROBE_INSN_MOVPRFX_P;
 }
 
 /**
@@ -442,7 +426,8 @@ long probe_insn_literal_offset(u32 insn)
  */
 bool probe_insn_is_landing_pad(u32 insn)
 {
-	return (insn & BTI_MASK) == BTI || (insn & PACISP_MASK) == PACISP;
+	return (insn & PROBE_INSN_BTI_MASK) == PROBE_INSN_BTI ||
+	       (insn & PROBE_INSN_PACISP_MASK) == PROBE_INSN_PACISP;
 }
 
 /**

@@ -6,6 +6,7 @@
 #ifndef _ARM64_PROBES_DECODE_INSN_H
 #define _ARM64_PROBES_DECODE_INSN_H
 
+#include <linux/compiler.h>
 #include <linux/types.h>
 
 #include <asm/probes.h>
@@ -70,9 +71,9 @@ enum probe_form {
  * @refusal: enum kprobe_refusal; why kprobes refuse them, KPROBE_REFUSAL_NONE if they
  *	     do not
  * @user: enum probe_insn; what uprobes do with them
- * @nop: they change at most one general-purpose register, and access no memory. They
- *	 can be copied as well as simulated, and the latter saves a second exception
- *	 where a copy alone would end with one.
+ * @quick: they change at most one general-purpose register, and access no memory. They
+ *	   can be copied as well as simulated, and the latter saves a second exception
+ *	   where a copy alone would end with one.
  * @narrow: they are exceptions from a row further down, which has them, too
  * @simulate: has the effect of one of them; NULL if there is only the copy
  */
@@ -82,10 +83,48 @@ struct probe_insn_row {
 	u8			form;
 	u8			refusal;
 	u8			user;
-	bool			nop;
+	bool			quick;
 	bool			narrow;
 	probes_handler_t	*simulate;
 };
+
+/* BTI with any targets; PACIASP and PACIBSP, which are landing pads, too. */
+#define PROBE_INSN_BTI_MASK		0xffffff3f
+#define PROBE_INSN_BTI			0xd503241f
+#define PROBE_INSN_PACISP_MASK		0xffffffbf
+#define PROBE_INSN_PACISP		0xd503233f
+
+/* MOVPRFX: all of a register, and parts of it that a predicate selects. */
+#define PROBE_INSN_MOVPRFX_MASK		0xfffffc00
+#define PROBE_INSN_MOVPRFX		0x0420bc00
+#define PROBE_INSN_MOVPRFX_P_MASK	0xff3ee000
+#define PROBE_INSN_MOVPRFX_P		0x04102000
+
+/**
+ * probe_insn_literal_offset() - where a literal is, from the instruction that loads it
+ * @insn: LDR, LDRSW or PRFM (literal), in the byte order of the CPU
+ *
+ * Context: any.
+ * Return: the offset in bytes, a multiple of 4.
+ */
+static __always_inline long probe_insn_literal_offset(u32 insn)
+{
+	/* The upper 19 bits of the lower 24. */
+	return ((s32)(insn << 8) >> 13) * 4L;
+}
+
+/**
+ * probe_insn_adr_offset() - what ADR adds to its address, and ADRP in pages of 4 KiB
+ * @insn: the instruction, in the byte order of the CPU
+ *
+ * Context: any.
+ * Return: the offset.
+ */
+static __always_inline long probe_insn_adr_offset(u32 insn)
+{
+	/* Bits 29 and 30 are the lowest ones; the others are where a literal has them. */
+	return probe_insn_literal_offset(insn) | (insn >> 29 & 3);
+}
 
 extern const struct probe_insn_row probe_insn_rows[];
 extern const unsigned int nr_probe_insn_rows;
@@ -95,7 +134,6 @@ bool probe_insn_is_load_exclusive(u32 insn);
 bool probe_insn_is_store_exclusive(u32 insn);
 bool probe_insn_is_landing_pad(u32 insn);
 bool probe_insn_is_prefix(u32 insn);
-long probe_insn_literal_offset(u32 insn);
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api);
 
 #endif /* _ARM64_PROBES_DECODE_INSN_H */

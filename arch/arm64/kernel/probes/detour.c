@@ -46,7 +46,11 @@ static nokprobe_inline struct kprobe_redirection *this_redirection(void)
 	return this_cpu_ptr(&kprobe_redirections[min(level, NR_LEVELS - 1UL)]);
 }
 
-/* For the end of the callback, too, which must not reschedule. */
+/*
+ * The end of the callback enables preemption, and must not reschedule: with pseudo-NMI, it
+ * judges by the priority mask whether interrupts are off. The value is that of a handler of
+ * an exception.
+ */
 static nokprobe_inline unsigned long mask_priorities(void)
 {
 	unsigned long pmr = 0;
@@ -66,7 +70,11 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool re
 	if (pc == regs->regs[30])
 		return KPROBE_DETOUR_RETURN;
 
-	/* Not known to lockdep, as in an exception; it sees them on again after it. */
+	/*
+	 * local_daif_mask() would tell lockdep, which runs code that can be probed, and would
+	 * have to be told again at the end of the exception. So lockdep continues to believe that
+	 * interrupts are as the program had them, and after the exception they are.
+	 */
 	daif = read_sysreg(daif);
 	asm volatile("msr daifset, #0xf" ::: "memory");
 	r = this_redirection();
@@ -96,7 +104,7 @@ bool kprobe_detour_redirect(struct pt_regs *regs)
 	regs->pstate |= r->daif;
 	if (system_uses_irq_prio_masking())
 		regs->pmr_save = r->pmr;
-	kprobe_forget_branch(regs);
+	kprobe_clear_btype(regs);
 	return true;
 }
 NOKPROBE_SYMBOL(kprobe_detour_redirect);

@@ -29,14 +29,21 @@ void kretprobe_detour_restored(void);
 #ifdef CONFIG_OPTPROBES
 bool kprobe_detour_redirect(struct pt_regs *regs);
 
-/* reencode.c */
+/**
+ * struct kprobe_reencoded - what has the effect of a probed instruction elsewhere
+ * @insn: the instructions; control never runs past the last one
+ * @nr: how many
+ * @literal: a constant that they load, if @has_literal
+ * @has_literal: is there one?
+ */
 struct kprobe_reencoded {
 	u32		insn[3];
 	unsigned int	nr;
 	u64		literal;
 	bool		has_literal;
-	bool		ends;
 };
+
+/* reencode.c */
 
 int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned long to,
 		    unsigned long literal);

@@ -90,15 +90,7 @@ SYM_CODE_END(kprobe_detour_far)
  * that is not enough, save the rest as well, and call the handlers.
  */
 FAR_ENTRY kretprobe_detour_far, kretprobe_detour_near
-	stp	x2, x3, [sp, #S_X2]
-	stp	x4, x5, [sp, #S_X4]
-	stp	x6, x7, [sp, #S_X6]
-	stp	x8, x9, [sp, #S_X8]
-	stp	x10, x11, [sp, #S_X10]
-	stp	x12, x13, [sp, #S_X12]
-	stp	x14, x15, [sp, #S_X14]
-	stp	x16, x17, [sp, #S_X16]
-	stp	x18, x19, [sp, #S_X18]		// C code keeps x19
+	save_caller_regs
 	make_record x1
 SYM_INNER_LABEL(kretprobe_detour_framed, SYM_L_GLOBAL)
 	mrs	x2, nzcv
@@ -113,25 +105,13 @@ SYM_INNER_LABEL(kretprobe_detour_framed, SYM_L_GLOBAL)
 	ldp	x2, x30, [sp, #S_PSTATE]
 	cbnz	x0, .Lincomplete
 	msr	nzcv, x2
-	ldp	x2, x3, [sp, #S_X2]
-	ldp	x4, x5, [sp, #S_X4]
-	ldp	x6, x7, [sp, #S_X6]
-	ldp	x8, x9, [sp, #S_X8]
-	ldp	x10, x11, [sp, #S_X10]
-	ldp	x12, x13, [sp, #S_X12]
-	ldp	x14, x15, [sp, #S_X14]
-	ldp	x16, x17, [sp, #S_X16]
-	ldr	x18, [sp, #S_X18]
+	restore_caller_regs
 	ldr	x29, [sp, #S_FP]
 SYM_INNER_LABEL(kretprobe_detour_restored, SYM_L_GLOBAL)
 	ret
 
 .Lincomplete:
-	stp	x20, x21, [sp, #S_X20]
-	stp	x22, x23, [sp, #S_X22]
-	stp	x24, x25, [sp, #S_X24]
-	stp	x26, x27, [sp, #S_X26]
-	str	x28, [sp, #S_X28]
+	save_callee_regs
 	ldr	x1, [x0, #OPTPROBE_ADDR]
 	b	.Lcomplete
 SYM_CODE_END(kretprobe_detour_far)

@@ -27,6 +27,10 @@
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
+/* Where regs.h saves TCO, in a struct pt_regs that no exception has saved. */
+static_assert(offsetof(struct pt_regs, lockdep_hardirqs) ==
+	      offsetof(struct pt_regs, stackframe) + 16);
+
 static nokprobe_inline unsigned long kprobe_status(void)
 {
 	return __this_cpu_read(kprobe_ctlblk.kprobe_status);
@@ -43,9 +47,10 @@ static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
 }
 
 /*
- * Interrupts stay masked for the step, so that it stays on this CPU. With pseudo-NMI, a
- * fault of the step takes over the priority mask, by which the kernel then judges whether
- * interrupts are off.
+ * Interrupts stay masked for the step, so that it stays on this CPU. With pseudo-NMI, the
+ * kernel judges by the priority mask whether interrupts are off, and a fault of the step
+ * inherits it. So the mask is that of a handler of an exception: priorities are not masked,
+ * but PSTATE masks interrupts.
  */
 static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 				       unsigned long status)
@@ -152,7 +157,7 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 
 	/* Non-zero: the handler has set where execution continues. */
 	if (unlikely(kprobe_call_pre(p, regs))) {
-		kprobe_forget_branch(regs);
+		kprobe_clear_btype(regs);
 		kprobe_hit_leave();
 	} else {
 		resume(p, regs);
@@ -239,7 +244,7 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 	if (!is_step_of(p, get_kprobe_ctlblk()) || instruction_pointer(regs) != step_addr(p)) {
 		if (!kprobe_handler_fault(regs, esr))
 			return 0;
-		kprobe_forget_branch(regs);
+		kprobe_clear_btype(regs);
 		return 1;
 	}
 
@@ -250,7 +255,7 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 			set_status(KPROBE_HIT_SS);
 			if (instruction_pointer(regs) != step_addr(p)) {
 				abandon_step(p, regs);
-				kprobe_forget_branch(regs);
+				kprobe_clear_btype(regs);
 			}
 			return 1;
 		}

@@ -46,16 +46,12 @@ static int read_insn(unsigned long addr, u32 *insn)
  */
 #define MAX_EXCLUSIVE_SEQUENCE	SZ_128
 
-static bool is_in_exclusive_sequence(unsigned long addr)
+static bool is_in_exclusive_sequence(unsigned long addr, unsigned long into)
 {
-	unsigned long size, into, at;
+	unsigned long at, start = addr - min(into, MAX_EXCLUSIVE_SEQUENCE);
 	u32 insn;
 
-	if (!kallsyms_lookup_size_offset(addr, &size, &into))
-		return false;
-
-	into = min(into, MAX_EXCLUSIVE_SEQUENCE);
-	for (at = addr; at > addr - into;) {
+	for (at = addr; at > start;) {
 		at -= AARCH64_INSN_SIZE;
 		if (read_insn(at, &insn) || probe_insn_is_store_exclusive(insn))
 			return false;
@@ -66,13 +62,21 @@ static bool is_in_exclusive_sequence(unsigned long addr)
 }
 
 /* The Arm ARM permits only some instructions after MOVPRFX, and a breakpoint is none. */
-static bool is_after_prefix(unsigned long addr)
+static bool is_after_prefix(unsigned long addr, unsigned long into)
 {
-	unsigned long size, into;
 	u32 insn;
 
-	return kallsyms_lookup_size_offset(addr, &size, &into) && into &&
-	       !read_insn(addr - AARCH64_INSN_SIZE, &insn) && probe_insn_is_prefix(insn);
+	return into && !read_insn(addr - AARCH64_INSN_SIZE, &insn) &&
+	       probe_insn_is_prefix(insn);
+}
+
+/* Is the instruction bound to those before it in its function? */
+static bool is_in_sequence(unsigned long addr)
+{
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) &&
+	       (is_in_exclusive_sequence(addr, into) || is_after_prefix(addr, into));
 }
 
 /*
@@ -188,10 +192,13 @@ bool kprobe_boosts(void)
 	return IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
 }
 
-/* A copy that branches back reads it, but a step has another one. */
+/* MRS of ICC_PMR_EL1: a copy that branches back reads it, but a step has another one. */
+#define MRS_PMR_MASK	0xffffffe0
+#define MRS_PMR		0xd5384600
+
 static bool reads_priority_mask(u32 insn)
 {
-	return system_uses_irq_prio_masking() && (insn & 0xffffffe0) == 0xd5384600;
+	return system_uses_irq_prio_masking() && (insn & MRS_PMR_MASK) == MRS_PMR;
 }
 
 /**
@@ -221,7 +228,7 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 	row = probe_insn_decode(insn);
 	if (row->form == PROBE_FORM_REJECT)
 		return row->refusal;
-	if (is_in_exclusive_sequence(addr) || is_after_prefix(addr))
+	if (is_in_sequence(addr))
 		return KPROBE_REFUSAL_SEQUENCE;
 	if (!can_load_literal(row, insn, addr))
 		return KPROBE_REFUSAL_INVALID;

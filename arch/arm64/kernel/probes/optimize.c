@@ -55,17 +55,15 @@ static void put_load_literal(struct detour_draft *d, enum aarch64_insn_register 
 	d->literal[d->nr_literals++] = value;
 }
 
-/* STP or LDP of 64 bits: with a signed offset, or one that the stack pointer changes by. */
-#define STP_OFFSET	0xa9000000
-#define STP_PRE		0xa9800000
-#define LDP_POST	0xa8c00000
-
-static void put_pair(struct detour_draft *d, u32 insn, enum aarch64_insn_register reg1,
-		     enum aarch64_insn_register reg2, int offset)
+static u32 pair_at_sp(enum aarch64_insn_register reg1, enum aarch64_insn_register reg2,
+		      int offset, enum aarch64_insn_ldst_type type)
 {
-	put(d, insn | (offset / (int)sizeof(u64) & GENMASK(6, 0)) << 15 |
-	       reg2 << 10 | AARCH64_INSN_REG_SP << 5 | reg1);
+	return aarch64_insn_gen_load_store_pair(reg1, reg2, AARCH64_INSN_REG_SP, offset,
+						AARCH64_INSN_VARIANT_64BIT, type);
 }
+
+/* This bit tells an STP that also changes the stack pointer from one that does not. */
+#define STP_WRITEBACK	BIT(23)
 
 /* With a struct pt_regs on the stack, whose first members are x0 and x1. */
 static void put_enter(struct detour_draft *d)
@@ -74,9 +72,11 @@ static void put_enter(struct detour_draft *d)
 
 	BUILD_BUG_ON(offsetof(struct pt_regs, regs[0]) || sizeof(struct pt_regs) > 504);
 
-	put_pair(d, STP_PRE, AARCH64_INSN_REG_0, AARCH64_INSN_REG_1, -size);
-	put_pair(d, STP_OFFSET, AARCH64_INSN_REG_29, AARCH64_INSN_REG_30,
-		 offsetof(struct pt_regs, regs[29]));
+	put(d, pair_at_sp(AARCH64_INSN_REG_0, AARCH64_INSN_REG_1, -size,
+			  AARCH64_INSN_LDST_STORE_PAIR_PRE_INDEX));
+	put(d, pair_at_sp(AARCH64_INSN_REG_29, AARCH64_INSN_REG_30,
+			  offsetof(struct pt_regs, regs[29]),
+			  AARCH64_INSN_LDST_STORE_PAIR_PRE_INDEX) & ~STP_WRITEBACK);
 }
 
 static void put_leave(struct detour_draft *d)
@@ -85,8 +85,8 @@ static void put_leave(struct detour_draft *d)
 					       offsetof(struct pt_regs, regs[30]),
 					       AARCH64_INSN_SIZE_64,
 					       AARCH64_INSN_LDST_LOAD_IMM_OFFSET));
-	put_pair(d, LDP_POST, AARCH64_INSN_REG_0, AARCH64_INSN_REG_1,
-		 sizeof(struct pt_regs));
+	put(d, pair_at_sp(AARCH64_INSN_REG_0, AARCH64_INSN_REG_1, sizeof(struct pt_regs),
+			  AARCH64_INSN_LDST_LOAD_PAIR_POST_INDEX));
 }
 
 #ifdef CONFIG_KRETPROBE_NATIVE
@@ -94,14 +94,7 @@ static bool is_of_return(struct optimized_kprobe *op)
 {
 	return kretprobe_is_alone(&op->kp);
 }
-#else
-static bool is_of_return(struct optimized_kprobe *op)
-{
-	return false;
-}
-#endif
 
-#ifdef CONFIG_KRETPROBE_NATIVE
 static unsigned long common_code(bool of_return, bool far)
 {
 	if (of_return)
@@ -109,6 +102,11 @@ static unsigned long common_code(bool of_return, bool far)
 	return (unsigned long)(far ? kprobe_detour_far : kprobe_detour_near);
 }
 #else
+static bool is_of_return(struct optimized_kprobe *op)
+{
+	return false;
+}
+
 static unsigned long common_code(bool of_return, bool far)
 {
 	return (unsigned long)(far ? kprobe_detour_far : kprobe_detour_near);

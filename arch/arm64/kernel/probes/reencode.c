@@ -21,17 +21,6 @@ static u32 branch(unsigned long from, unsigned long to)
 	return aarch64_insn_gen_branch_imm(from, to, AARCH64_INSN_BRANCH_NOLINK);
 }
 
-static s64 adr_offset(u32 insn)
-{
-	return probe_insn_literal_offset(insn) | (insn >> 29 & GENMASK(1, 0));
-}
-
-/* LDR of 64 bits from a literal, whose distance is small. */
-static u32 load_literal(unsigned int reg, unsigned long from, unsigned long literal)
-{
-	return 0x58000000 | ((literal - from) / 4) << 5 | reg;
-}
-
 /* The literal whose address is in the register, and goes to the same register. */
 static u32 load_from(u32 insn, unsigned int reg)
 {
@@ -69,7 +58,8 @@ static void put(struct kprobe_reencoded *r, u32 insn)
 static void put_literal(struct kprobe_reencoded *r, unsigned int reg, unsigned long to,
 			unsigned long literal, u64 value)
 {
-	put(r, load_literal(reg, to + r->nr * AARCH64_INSN_SIZE, literal));
+	put(r, aarch64_insn_gen_load_literal(to + r->nr * AARCH64_INSN_SIZE, literal, reg,
+					     true));
 	r->literal = value;
 	r->has_literal = true;
 }
@@ -107,14 +97,12 @@ int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned
 	case PROBE_FORM_BR:
 	case PROBE_FORM_RET:
 		put(r, p->opcode);
-		r->ends = true;
 		return 0;
 	case PROBE_FORM_BL:
 		put_literal(r, LINK_REG, to, literal, next);
 		fallthrough;
 	case PROBE_FORM_B:
 		put(r, branch(to + r->nr * AARCH64_INSN_SIZE, target));
-		r->ends = true;
 		return 0;
 	case PROBE_FORM_BCOND:
 	case PROBE_FORM_CBZ:
@@ -122,7 +110,6 @@ int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned
 		put(r, aarch64_set_branch_offset(p->opcode, 2 * AARCH64_INSN_SIZE));
 		put(r, branch(to + AARCH64_INSN_SIZE, next));
 		put(r, branch(to + 2 * AARCH64_INSN_SIZE, target));
-		r->ends = true;
 		return 0;
 	case PROBE_FORM_BLR:
 		/* The link would overwrite the target; and where BTI is on, BR is no call. */
@@ -130,16 +117,16 @@ int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned
 			return -EILSEQ;
 		put_literal(r, LINK_REG, to, literal, next);
 		put(r, aarch64_insn_gen_branch_reg(rn, AARCH64_INSN_BRANCH_NOLINK));
-		r->ends = true;
 		return 0;
 	case PROBE_FORM_ADR:
 		if (rd != ZERO_REG)
-			put_literal(r, rd, to, literal, addr + adr_offset(p->opcode));
+			put_literal(r, rd, to, literal, addr + probe_insn_adr_offset(p->opcode));
 		break;
 	case PROBE_FORM_ADRP:
 		if (rd != ZERO_REG)
 			put_literal(r, rd, to, literal,
-				    ALIGN_DOWN(addr, SZ_4K) + adr_offset(p->opcode) * SZ_4K);
+				    ALIGN_DOWN(addr, SZ_4K) +
+				    probe_insn_adr_offset(p->opcode) * SZ_4K);
 		break;
 	case PROBE_FORM_LDR_LIT:
 	case PROBE_FORM_LDRSW_LIT:

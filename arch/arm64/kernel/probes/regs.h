@@ -28,8 +28,8 @@
 	ldp	x0, x1, [sp], #PT_REGS_SIZE
 .endm
 
-/* x2 to x28; x0, x1, x29 and x30 are saved separately. */
-.macro	save_most_regs
+/* What C code may change, and x19; x0, x1, x29 and x30 are saved separately. */
+.macro	save_caller_regs
 	stp	x2, x3, [sp, #S_X2]
 	stp	x4, x5, [sp, #S_X4]
 	stp	x6, x7, [sp, #S_X6]
@@ -39,6 +39,10 @@
 	stp	x14, x15, [sp, #S_X14]
 	stp	x16, x17, [sp, #S_X16]
 	stp	x18, x19, [sp, #S_X18]
+.endm
+
+/* What C code preserves, but x19. */
+.macro	save_callee_regs
 	stp	x20, x21, [sp, #S_X20]
 	stp	x22, x23, [sp, #S_X22]
 	stp	x24, x25, [sp, #S_X24]
@@ -46,7 +50,7 @@
 	str	x28, [sp, #S_X28]
 .endm
 
-.macro	restore_most_regs
+.macro	restore_caller_regs
 	ldp	x2, x3, [sp, #S_X2]
 	ldp	x4, x5, [sp, #S_X4]
 	ldp	x6, x7, [sp, #S_X6]
@@ -56,11 +60,25 @@
 	ldp	x14, x15, [sp, #S_X14]
 	ldp	x16, x17, [sp, #S_X16]
 	ldp	x18, x19, [sp, #S_X18]
+.endm
+
+.macro	restore_callee_regs
 	ldp	x20, x21, [sp, #S_X20]
 	ldp	x22, x23, [sp, #S_X22]
 	ldp	x24, x25, [sp, #S_X24]
 	ldp	x26, x27, [sp, #S_X26]
 	ldr	x28, [sp, #S_X28]
+.endm
+
+/* x2 to x28. */
+.macro	save_most_regs
+	save_caller_regs
+	save_callee_regs
+.endm
+
+.macro	restore_most_regs
+	restore_caller_regs
+	restore_callee_regs
 .endm
 
 /*
@@ -113,11 +131,13 @@ alternative_else_nop_endif
 #endif
 .endm
 
-/* An exception lets tags be checked, too, which a task that is preempted continues with. */
+/*
+ * An exception lets tags be checked, too, and a task that is preempted in a handler must
+ * continue so. Only the entry from an exception uses lockdep_hardirqs, where TCO is saved;
+ * hit.c asserts that it is here. The base has no name for the system register.
+ */
 #define S_TCO		(S_STACKFRAME + 16)
-#ifndef SYS_PSTATE_TCO
 #define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
-#endif
 
 .macro	tag_checks_on, tmp:req
 #ifdef CONFIG_ARM64_MTE

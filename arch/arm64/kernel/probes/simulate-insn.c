@@ -25,6 +25,7 @@
 #include <asm/insn.h>
 #include <asm/ptrace.h>
 
+#include "decode-insn.h"
 #include "simulate-insn.h"
 
 /* Fields of instructions. */
@@ -36,8 +37,6 @@
 #define INSN_IMM26	GENMASK(25, 0)
 #define INSN_IMM19	GENMASK(23, 5)
 #define INSN_IMM14	GENMASK(18, 5)
-#define INSN_IMMHI	GENMASK(23, 5)
-#define INSN_IMMLO	GENMASK(30, 29)
 #define INSN_B40	GENMASK(23, 19)
 #define INSN_B5		BIT(31)
 #define INSN_SF		BIT(31)		/* 64 bits instead of 32 */
@@ -75,17 +74,9 @@ static nokprobe_inline void go_indirectly(struct pt_regs *regs, unsigned long pc
 	go_to(regs, pc, checked ? btype : PSR_BTYPE_NONE);
 }
 
-/* The offset of a branch or a literal, in instructions. */
+/* The offset of a branch, in instructions. */
 #define insn_offset(opcode, field)						\
 	(sign_extend64(FIELD_GET(field, opcode), hweight32(field) - 1) * AARCH64_INSN_SIZE)
-
-static nokprobe_inline long insn_adr_offset(u32 opcode)
-{
-	u64 imm = FIELD_GET(INSN_IMMHI, opcode) << hweight32(INSN_IMMLO) |
-		  FIELD_GET(INSN_IMMLO, opcode);
-
-	return sign_extend64(imm, hweight32(INSN_IMMHI | INSN_IMMLO) - 1);
-}
 
 void __kprobes probe_simulate_b(u32 opcode, long addr, struct pt_regs *regs)
 {
@@ -194,7 +185,7 @@ void __kprobes probe_simulate_ret(u32 opcode, long addr, struct pt_regs *regs)
 
 void __kprobes probe_simulate_adr(u32 opcode, long addr, struct pt_regs *regs)
 {
-	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), addr + insn_adr_offset(opcode));
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), addr + probe_insn_adr_offset(opcode));
 	go_on(regs, addr);
 }
 
@@ -204,7 +195,7 @@ void __kprobes probe_simulate_adrp(u32 opcode, long addr, struct pt_regs *regs)
 	long page = addr & ~(BIT(ADRP_PAGE_SHIFT) - 1);
 
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode),
-			  page + insn_adr_offset(opcode) * BIT(ADRP_PAGE_SHIFT));
+			  page + probe_insn_adr_offset(opcode) * BIT(ADRP_PAGE_SHIFT));
 	go_on(regs, addr);
 }
 
@@ -214,7 +205,7 @@ void __kprobes probe_simulate_adrp(u32 opcode, long addr, struct pt_regs *regs)
  */
 void __kprobes probe_simulate_ldr_lit(u32 opcode, long addr, struct pt_regs *regs)
 {
-	unsigned long from = addr + insn_offset(opcode, INSN_IMM19);
+	unsigned long from = addr + probe_insn_literal_offset(opcode);
 	u64 value;
 
 	if (opcode & INSN_LDR_X)
@@ -228,7 +219,7 @@ void __kprobes probe_simulate_ldr_lit(u32 opcode, long addr, struct pt_regs *reg
 
 void __kprobes probe_simulate_ldrsw_lit(u32 opcode, long addr, struct pt_regs *regs)
 {
-	unsigned long from = addr + insn_offset(opcode, INSN_IMM19);
+	unsigned long from = addr + probe_insn_literal_offset(opcode);
 
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), (long)*(const s32 *)from);
 	go_on(regs, addr);
