@@ -23,7 +23,7 @@
  * @form: what a copy of it needs
  * @why: a kprobe is refused
  * @user: what uprobes do with it
- * @nop: it can be copied as well as simulated
+ * @quick: it can be copied as well as simulated
  */
 struct word {
 	const char	*name;
@@ -31,13 +31,13 @@ struct word {
 	u8		form;
 	u8		why;
 	u8		user;
-	bool		nop;
+	bool		quick;
 };
 
 #define COPY(i, text) \
 	{ .name = text, .insn = i, .form = PROBE_FORM_COPY, .user = INSN_GOOD }
-#define NOP(i, text) \
-	{ .name = text, .insn = i, .form = PROBE_FORM_COPY, .user = INSN_GOOD, .nop = true }
+#define QUICK(i, text) \
+	{ .name = text, .insn = i, .form = PROBE_FORM_COPY, .user = INSN_GOOD, .quick = true }
 #define SIMULATE(f, i, text) \
 	{ .name = text, .insn = i, .form = PROBE_FORM_##f, .user = INSN_GOOD_NO_SLOT }
 #define KERNEL(f, i, text) \
@@ -78,6 +78,9 @@ static const struct word words[] = {
 	COPY(0xd50320ff, "xpaclri"),
 	COPY(0xd503211f, "pacia1716"),
 	COPY(0xd503215f, "pacib1716"),
+	KERNEL(COPY, 0xd50323bf, "autiasp"),
+	KERNEL(COPY, 0xd503239f, "autiaz"),
+	KERNEL(COPY, 0xd50321df, "autib1716"),
 	COPY(0xd503231f, "paciaz"),
 	COPY(0xd503233f, "paciasp"),
 	COPY(0xd503235f, "pacibz"),
@@ -179,6 +182,8 @@ static const struct word words[] = {
 	COPY(0xf83fd020, "ld64b x0, [x1]"),
 	COPY(0xf820b022, "st64bv x0, x2, [x1]"),
 	COPY(0xf820a022, "st64bv0 x0, x2, [x1]"),
+	COPY(0xf8200420, "ldraa x0, [x1]"),
+	COPY(0xf8a01c20, "ldrab x0, [x1, 8]!"),
 	COPY(0x38209041, "rcwclr x0, x1, [x2]"),
 	COPY(0x3820a041, "rcwswp x0, x1, [x2]"),
 	COPY(0x4c402000, "ld1 {v0.16b-v3.16b}, [x0]"),
@@ -231,6 +236,8 @@ static const struct word words[] = {
 	COPY(0x5ac02020, "abs w0, w1"),
 	COPY(0xdac10020, "pacia x0, x1"),
 	COPY(0xdac12fe0, "pacdzb x0"),
+	COPY(0xdac11020, "autia x0, x1"),
+	COPY(0xdac13fe0, "autdzb x0"),
 	COPY(0xdac143e0, "xpaci x0"),
 	COPY(0x1b020c20, "madd w0, w1, w2, w3"),
 	COPY(0x9b227c20, "smull x0, w1, w2"),
@@ -254,15 +261,15 @@ static const struct word words[] = {
 	COPY(0x04bf5820, "rdsvl x0, 1"),
 
 	/* Executed by the handler where a copy would cost a second exception. */
-	NOP(0xd503201f, "nop"),
-	NOP(0xd503241f, "bti"),
-	NOP(0xd503245f, "bti c"),
-	NOP(0xd503249f, "bti j"),
-	NOP(0xd50324df, "bti jc"),
-	NOP(0xaa1e03e9, "mov x9, x30"),
-	NOP(0xaa1f03e0, "mov x0, xzr"),
-	NOP(0x2a0103e0, "mov w0, w1"),
-	NOP(0x2a0103ff, "mov wzr, w1"),
+	QUICK(0xd503201f, "nop"),
+	QUICK(0xd503241f, "bti"),
+	QUICK(0xd503245f, "bti c"),
+	QUICK(0xd503249f, "bti j"),
+	QUICK(0xd50324df, "bti jc"),
+	QUICK(0xaa1e03e9, "mov x9, x30"),
+	QUICK(0xaa1f03e0, "mov x0, xzr"),
+	QUICK(0x2a0103e0, "mov w0, w1"),
+	QUICK(0x2a0103ff, "mov wzr, w1"),
 
 	/* Executed by the handler. */
 	SIMULATE(ADR, 0x10800000, "adr x0, .-1048576"),
@@ -343,7 +350,7 @@ static const struct word words[] = {
 	REFUSE(SEQUENCE, 0x19c20420, "setp [x0]!, x1!, x2"),
 	REFUSE(SEQUENCE, 0x1dc28420, "setge [x0]!, x1!, x2"),
 
-	/* Refused: branches and literals of other kinds, and what authenticates. */
+	/* Refused: branches and literals of other kinds, and hints that bind neighbours. */
 	REFUSE(REACH, 0x1c000040, "ldr s0, .+8"),
 	REFUSE(REACH, 0x5c000040, "ldr d0, .+8"),
 	REFUSE(REACH, 0x9c000050, "ldr q16, .+8"),
@@ -358,8 +365,6 @@ static const struct word words[] = {
 	REFUSE(ENCODING, 0xf3a0003f, "autibsppc .-4"),
 	REFUSE(ENCODING, 0x74000000, "(cbgt w0, w0, .)"),
 	REFUSE(ENCODING, 0xf5400000, "(cblo x0, 0, .)"),
-	REFUSE(ENCODING, 0xd50323bf, "autiasp"),
-	REFUSE(ENCODING, 0xd50321df, "autib1716"),
 	REFUSE(ENCODING, 0xd503203f, "yield"),
 	REFUSE(ENCODING, 0xd503209f, "sev"),
 	REFUSE(ENCODING, 0xd50320bf, "sevl"),
@@ -391,10 +396,6 @@ static const struct word words[] = {
 	STEP(SYNDROME, 0xd53c6000, "mrs x0, far_el2"),
 	STEP(SEQUENCE, 0x0420bc20, "movprfx z0, z1"),
 	STEP(SEQUENCE, 0x04912460, "movprfx z0.s, p1/m, z3.s"),
-	STEP(ENCODING, 0xdac11020, "autia x0, x1"),
-	STEP(ENCODING, 0xdac13fe0, "autdzb x0"),
-	STEP(ENCODING, 0xf8200420, "ldraa x0, [x1]"),
-	STEP(ENCODING, 0xf8a01c20, "ldrab x0, [x1, 8]!"),
 	STEP(ENCODING, 0xc00800ff, "zero {za}"),
 	STEP(ENCODING, 0x464c457f, "(not allocated, the start of an ELF file)"),
 	STEP(ENCODING, 0x03ffffff, "(not allocated)"),
@@ -415,8 +416,8 @@ static void decode_verdict(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, row);
 	KUNIT_EXPECT_EQ(test, row->form, w->form);
 	KUNIT_EXPECT_EQ(test, row->refusal, w->why);
-	KUNIT_EXPECT_EQ(test, row->nop, w->nop);
-	if (w->nop || w->form > PROBE_FORM_COPY)
+	KUNIT_EXPECT_EQ(test, row->quick, w->quick);
+	if (w->quick || w->form > PROBE_FORM_COPY)
 		KUNIT_EXPECT_NOT_NULL(test, row->simulate);
 	else
 		KUNIT_EXPECT_NULL(test, row->simulate);

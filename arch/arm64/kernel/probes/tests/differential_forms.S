@@ -326,6 +326,12 @@ SYM_DATA_START(kpd_forms)
 	plain "hint 25", "paciasp", with=NO_JUMP_BTI
 	plain "hint 26", "pacibz"
 	plain "hint 27", "pacibsp", with=NO_JUMP_BTI
+	plain "hint 12", "autia1716", with=SIGNED
+	plain "hint 14", "autib1716", with=SIGNED
+	plain "hint 28", "autiaz", with=SIGNED
+	plain "hint 29", "autiasp", with=SIGNED
+	plain "hint 30", "autibz", with=SIGNED
+	plain "hint 31", "autibsp", with=SIGNED
 	plain "isb"
 	plain "dsb sy"
 	plain "dsb ishst"
@@ -486,6 +492,8 @@ SYM_DATA_START(kpd_forms)
 .endr
 	plain "stadd x0, [x1]", with=MEM, cpu=CPU_LSE
 	plain "ldadd x29, x30, [sp]", cpu=CPU_LSE
+	plain "ldraa x0, [x1]", with=MEM|SIGNED, cpu=CPU_PAUTH
+	plain "ldrab x0, [x1, 8]!", with=MEM|SIGNED, cpu=CPU_PAUTH
 	plain "ldapr w0, [x1]", with=MEM, cpu=CPU_LRCPC
 	plain "ldaprb w0, [x1]", with=MEM|ODD, cpu=CPU_LRCPC
 
@@ -581,6 +589,9 @@ SYM_DATA_START(kpd_forms)
 	plain "pacia x0, x1", cpu=CPU_PAUTH
 	plain "pacdb x0, sp", cpu=CPU_PAUTH
 	plain "pacdzb x0", cpu=CPU_PAUTH
+	plain "autia x0, x1", with=SIGNED, cpu=CPU_PAUTH
+	plain "autdb x0, sp", with=SIGNED, cpu=CPU_PAUTH
+	plain "autdza x0", with=SIGNED, cpu=CPU_PAUTH
 	plain "xpaci x0", cpu=CPU_PAUTH
 	plain "xpacd x30", cpu=CPU_PAUTH
 	plain "madd w0, w1, w2, w3"

@@ -28,6 +28,7 @@
 #define CONDITION		4096	/* what it tests is special in the first rounds */
 #define ALLOCATES		8192	/* it moves sp down over words that it does not write */
 #define FILLS			16384	/* it writes aligned blocks of memory */
+#define SIGNED			32768	/* the address that it authenticates is signed */
 
 /*
  * Features of the CPU without which a form is skipped: a field of an ID register, and the

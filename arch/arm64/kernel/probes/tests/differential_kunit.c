@@ -228,6 +228,54 @@ static void memory_state(struct rnd_state *rnd, const struct kpd_form *f,
 		equal_state(f, m);
 }
 
+/* The keys of pointer authentication, in the order of the encodings. */
+enum { KEY_IA, KEY_IB, KEY_DA, KEY_DB };
+
+static u64 sign(unsigned int key, u64 value, u64 modifier)
+{
+	register u64 x16 asm("x16") = modifier;
+	register u64 x17 asm("x17") = value;
+
+	switch (key) {
+	case KEY_IA:
+		asm("hint #8" : "+r" (x17) : "r" (x16));	/* pacia1716 */
+		break;
+	case KEY_IB:
+		asm("hint #10" : "+r" (x17) : "r" (x16));	/* pacib1716 */
+		break;
+	case KEY_DA:
+		asm(".inst 0xdac10a11" : "+r" (x17) : "r" (x16));	/* pacda x17, x16 */
+		break;
+	case KEY_DB:
+		asm(".inst 0xdac10e11" : "+r" (x17) : "r" (x16));	/* pacdb x17, x16 */
+		break;
+	}
+	return x17;
+}
+
+/* Where authentication fails, some CPUs raise an exception, which nothing survives. */
+static void sign_operand(const struct kpd_form *f, struct kpd_machine *m)
+{
+	u32 insn = word_of(f), op;
+	u64 addr = (unsigned long)kpd_data;
+
+	if (f->with & MEM) {
+		/* LDRAA, LDRAB */
+		m->r[1] = sign(insn & BIT(23) ? KEY_DB : KEY_DA, m->r[1], 0);
+	} else if (aarch64_insn_is_hint(insn)) {
+		op = FIELD_GET(GENMASK(11, 5), insn);
+		if (op < 16)
+			m->r[17] = sign(op & 2 ? KEY_IB : KEY_IA, addr, m->r[16]);
+		else
+			m->r[30] = sign(op & 2 ? KEY_IB : KEY_IA, addr, op & 1 ? m->sp : 0);
+	} else {
+		u64 modifier = rn_of(f) == AARCH64_INSN_REG_SP ? m->sp : m->r[rn_of(f)];
+
+		op = FIELD_GET(GENMASK(15, 10), insn);
+		m->r[rd_of(f)] = sign(op & 3, addr, op & 8 ? 0 : modifier);
+	}
+}
+
 static void fill(const struct kpd_form *f, unsigned int round, struct rnd_state *rnd,
 		 struct kpd_state *start)
 {
@@ -256,6 +304,8 @@ static void fill(const struct kpd_form *f, unsigned int round, struct rnd_state 
 		m->r[rn_of(f)] = (unsigned long)f->taken;
 	if (f->with & CALLEE && aarch64_insn_is_blr(word_of(f)))
 		m->r[rn_of(f)] = (unsigned long)kpd_callee;
+	if (f->with & SIGNED)
+		sign_operand(f, m);
 	memcpy(start->stack, stack.words, sizeof(stack.words));
 	memcpy(start->data, kpd_data, sizeof(kpd_data));
 }

@@ -98,10 +98,10 @@ static void check_region(struct kunit *test, const struct kind *k, unsigned long
 static void pages_are_in_reach(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
-	unsigned long region;
+	/* Where modules are, and the kernel. It may be far from the start of their space. */
+	unsigned long region = max(MODULES_VADDR, (unsigned long)_text - SZ_2G);
 
-	/* Where modules are, and the kernel. */
-	for (region = REGION_OF(MODULES_VADDR); region < (unsigned long)_end; region += REGION)
+	for (region = REGION_OF(region); region < (unsigned long)_end; region += REGION)
 		check_region(test, k, region);
 	check_region(test, k, REGION_OF(_text));
 	check_region(test, k, REGION_OF(_end));
