@@ -113,8 +113,24 @@ def tables(path, bench, covers):
     put(path, texts)
 
 
-def readme(path, bench, cover):
+def arm64_summary(bench, cover):
+    """The README's table of arm64."""
+    rows = [(text, *bench.both(name)) for text, name in (
+        ("a breakpoint hit, in instructions", "k-stepped"),
+        ("... with 10,000 other probes", "k-stepped-10000"),
+        ("a hit of an optimized probe", "k-optimized"),
+        ("a return probe, entered by a breakpoint", "r-stepped"),
+        ("a return probe, optimized", "r-optimized"))]
+    lines = [f"| {text} | {number(x, 'insns')} | **{number(y, 'insns')}** |" for text, x, y in rows]
+    lines += [f"| accepted probes of the kernel that are optimized, with KASLR | "
+              f"{served(cover, 0):.0f} % | **{served(cover, 1):.1f} %** |",
+              f"| ... of a module | n/a | **{cover.both('share-of-module')[1]:.1f} %** |"]
+    return "\n".join(["| arm64 | base | ours |", "|---|---:|---:|", *lines])
+
+
+def readme(path, benches, covers):
     """The figures of the README."""
+    bench, cover = benches["x86_64"], covers["x86_64"]
     hit = bench.both("k-stepped-10000")
     reg = [10000 * v / 1e9 for v in bench.both("reg-entry-10000")]
     share = [served(cover, i) for i in (0, 1)]
@@ -124,4 +140,4 @@ def readme(path, bench, cover):
 | a breakpoint hit with 10,000 other probes, in instructions | {hit[0]:,.0f} | **{hit[1]:,.0f}** |
 | registering 10,000 function entries in one call | {reg[0]:.0f} s | **{reg[1]:.1f} s** |
 | probes that need no breakpoint: jump or ftrace | {share[0]:.0f} % | **{share[1]:.0f} %** |
-"""})
+""", "arm64": arm64_summary(benches["arm64"], covers["arm64, KASLR"])})

@@ -43,7 +43,8 @@ EXCLUSIVE = r"lda?xr[bh]?\+load|lda?xp\+load|stl?xr[bh]?\+store|stl?xp\+store"
 MOPS = r"cpyf?[pme]\w*|setg?[pme](t|n|tn)?"
 RETURNS = r"mrs:(spsr|elr|esr|far)_el[12]"
 DAIF = r"m(rs|sr):daif(set|clr)?"
-AUTHENTICATES = r"aut\w+|(br|blr|ret|ldr)a[ab]\w*"
+# Of those that authenticate, only these branch or are relative to themselves.
+AUTHENTICATES = r"aut\w+pc\w*|(br|blr|ret)a[ab]\w*"
 # What a copy must not be, wherever in the table it is.
 HARMFUL = "|".join([
     r".*@", r"b", r"bl", r"bc?\.\w+", r"cbn?z", r"cb\w\w", r"tbn?z", r"br|blr|ret",
@@ -52,7 +53,7 @@ HARMFUL = "|".join([
     r"msr:.*|smstart|smstop|sysp|mrrs|msrr", r".*\+(load|store)", EXCLUSIVE, MOPS, RETURNS,
     DAIF, AUTHENTICATES, "movprfx"])
 # System instructions that may be copied: they are where HARMFUL ones are, too.
-SYSTEM = (r"nop|bti|xpaclri|paci[ab](1716|z|sp)|dsb|dmb|isb|sb|ssbb|pssbb|clrex|cfinv|[ax]{2}flag|"
+SYSTEM = (r"nop|bti|xpaclri|(pac|aut)i[ab](1716|z|sp)|dsb|dmb|isb|sb|ssbb|pssbb|clrex|cfinv|[ax]{2}flag|"
           r"mrs:\w+|sysl?|at|dc|ic|tlbi|cfp|cpp|dvp|brb|trcit")
 # What belongs in rows of each form, and in refused rows for each reason. The last row
 # gets what should have had another one; only words that break rules are left to it.
@@ -75,7 +76,7 @@ REFUSALS = {
 }
 LEFT = rf"(ld|st)l?l?ar[bh]?|stll?r[bh]?|m(rs|sr):s0_\w+|{UNKNOWN}"
 
-Row = collections.namedtuple("Row", "nr mask value form refusal user nop narrow simulate")
+Row = collections.namedtuple("Row", "nr mask value form refusal user quick narrow simulate")
 
 
 def has_vectors(row):
@@ -115,8 +116,8 @@ def run(*cmd, **kw):
 def table(host):
     rows = []
     for nr, line in enumerate(run(host, "rows")):
-        mask, value, form, refusal, user, nop, narrow, simulate = line.split()
-        rows.append(Row(nr, int(mask, 16), int(value, 16), form, refusal, user, int(nop),
+        mask, value, form, refusal, user, quick, narrow, simulate = line.split()
+        rows.append(Row(nr, int(mask, 16), int(value, 16), form, refusal, user, int(quick),
                         int(narrow), int(simulate)))
     return rows
 
@@ -149,7 +150,7 @@ def misplaced(rows):
     for r in rows:
         if (r.form == "reject") != (r.refusal != "-") or (r.form == "reject" and r.simulate):
             bad.append(f"{name(r)} is refused and is not")
-        if r.nop and not (r.form == "copy" and r.simulate):
+        if r.quick and not (r.form == "copy" and r.simulate):
             bad.append(f"{name(r)} is a nop, but not both copied and simulated")
         if r.form not in ("reject", "copy") and not r.simulate:
             bad.append(f"{name(r)} can neither be copied nor simulated")
@@ -177,7 +178,7 @@ def verdicts(rows, counts):
     """The lines of the file of counts."""
     total = collections.Counter()
     for r, n in zip(rows, counts):
-        how = "nop" if r.nop else r.form
+        how = "quick" if r.quick else r.form
         total[f"kprobes {how}{'' if r.refusal == '-' else ' ' + r.refusal}"] += n
         total[f"uprobes {r.user}"] += n
     return [f"{n:10} {what}" for what, n in sorted(total.items())]
@@ -234,7 +235,7 @@ def allowed(row, what, excused, last):
         return re.fullmatch(REFUSALS[row.refusal], what) or is_sme(row)
     if row.form != "copy":
         return re.fullmatch(FORMS[row.form], what)
-    if row.nop:
+    if row.quick:
         return re.fullmatch(r"nop|bti|mov", what)
     if re.fullmatch(UNKNOWN, what):
         return has_vectors(row) or (row.mask, row.value) in excused

@@ -74,7 +74,7 @@ static void print_rows(void)
 		    !refusals[r->refusal])
 			die("a row has a form or a refusal without a name");
 		printf("%08x %08x %s %s %s %d %d %d\n", r->mask, r->value, forms[r->form],
-		       refusals[r->refusal], users[r->user], r->nop, r->narrow, !!r->simulate);
+		       refusals[r->refusal], users[r->user], r->quick, r->narrow, !!r->simulate);
 	}
 }
 
