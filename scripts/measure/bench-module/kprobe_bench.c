@@ -654,6 +654,8 @@ static int __init optimizer_rows(struct kprobe **kps, const char *what, int nr)
 	int ret, n;
 	u64 cost;
 
+	/* Cleaning the slots of earlier probes takes synchronizations, too. */
+	msleep(1000);
 	atomic_set(&syncs, 0);
 	atomic_set(&tasks_waits, 0);
 	ret = register_many(kps, nr, 0, &cost);
