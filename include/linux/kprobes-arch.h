@@ -201,8 +201,8 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
 /**
  * arch_populate_kprobe_blacklist() - add the architecture's own text at boot
  *
- * Calls kprobe_add_area_blacklist(), kprobe_add_ksym_blacklist() and
- * kprobe_blacklist_names().
+ * Calls kprobe_add_area_blacklist(), kprobe_add_ksym_blacklist(),
+ * kprobe_blacklist_names() and kprobe_blacklist_clones().
  *
  * Context: early_initcall, no lock held.
  * Return: 0, or an error that is only logged.
@@ -213,6 +213,7 @@ int arch_populate_kprobe_blacklist(void);
 
 /* Offered to arch_populate_kprobe_blacklist(); documented at their definitions. */
 int kprobe_blacklist_names(const char * const *names, unsigned int nr);
+int kprobe_blacklist_clones(const char * const *names, unsigned int nr);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 

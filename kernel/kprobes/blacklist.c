@@ -555,6 +555,48 @@ int __init kprobe_blacklist_names(const char * const *names, unsigned int nr)
 	return append_names(names, nr, KPROBE_REFUSAL_ARCH_LISTED);
 }
 
+struct clones {
+	const char * const	*names;
+	unsigned int		nr;
+};
+
+/* Called for each symbol of the kernel. */
+static int __init append_clone(void *data, const char *symbol, unsigned long addr)
+{
+	const struct clones *c = data;
+	size_t len = strcspn(symbol, ".");
+	unsigned int i;
+
+	for (i = 0; i < c->nr; i++) {
+		if (!strncmp(c->names[i], symbol, len) && !c->names[i][len])
+			break;
+	}
+	if (i == c->nr || append_symbol(function_entry(addr), KPROBE_REFUSAL_ARCH_LISTED) != -ENOMEM)
+		return 0;
+	return -ENOMEM;
+}
+
+/**
+ * kprobe_blacklist_clones() - keep probes out of all functions of some names
+ * @names: the names
+ * @nr: how many
+ *
+ * Unlike kprobe_blacklist_names(), this finds each of several functions of a name, and
+ * name.isra.0 and the like even if nothing has the plain name. It looks at each symbol of
+ * the kernel.
+ *
+ * Context: boot, called by the architecture's hook.
+ * Return: 0, or -ENOMEM.
+ */
+int __init kprobe_blacklist_clones(const char * const *names, unsigned int nr)
+{
+	struct clones c = { .names = names, .nr = nr };
+
+	guard(mutex)(&blacklist_mutex);
+
+	return kallsyms_on_each_symbol(append_clone, &c);
+}
+
 /**
  * kprobe_blacklist_init() - fill the blacklist at boot
  *

@@ -40,8 +40,8 @@ struct kprobe;
 #define KPROBE_INSN_SLOT_SIZE		16
 
 /*
- * A branch reaches 128 MiB. A page of slots serves one region of the address space, from
- * where it can be for each instruction in it; see pages.c.
+ * A branch reaches 128 MiB. Each page of slots serves one region of 64 MiB, and lies within
+ * branch range of every instruction in that region; see pages.c.
  */
 #define KPROBE_SLOT_REGION_SHIFT	26
 
@@ -64,15 +64,23 @@ extern const int kretprobe_blacklist_size;
 #define KPROBE_MAX_NESTING		8
 
 /**
+ * struct kprobe_masks - the interrupt masks of a program
+ * @daif: those in PSTATE
+ * @pmr: the priority mask, with pseudo-NMI
+ */
+struct kprobe_masks {
+	unsigned long	daif;
+	unsigned long	pmr;
+};
+
+/**
  * struct arch_kprobe_step - what a step saves
- * @daif: the interrupt masks of the program
- * @pmr: its interrupt priority mask, with pseudo-NMI
+ * @masks: the interrupt masks of the program
  * @lockdep_hardirqs: did lockdep know that its interrupts were enabled?
  */
 struct arch_kprobe_step {
-	unsigned long	daif;
-	unsigned long	pmr;
-	u64		lockdep_hardirqs;
+	struct kprobe_masks	masks;
+	u64			lockdep_hardirqs;
 };
 
 /*

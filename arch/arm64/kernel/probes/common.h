@@ -5,9 +5,12 @@
 #ifndef _ARM64_KERNEL_PROBES_COMMON_H
 #define _ARM64_KERNEL_PROBES_COMMON_H
 
+#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 
+#include <asm/arch_gicv3.h>
+#include <asm/daifflags.h>
 #include <asm/insn.h>
 
 #include "decode-insn.h"
@@ -20,7 +23,10 @@ static nokprobe_inline bool kprobe_is_emulated(const struct kprobe *p)
 	return p->ainsn.api.handler;
 }
 
-/* Neither the end of a boosted copy nor its faults could be reported to handlers. */
+/*
+ * A boosted copy returns to the program by itself, so its end and its faults cannot be
+ * reported: probes with a post handler or a fault handler are stepped.
+ */
 static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 {
 	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
@@ -34,6 +40,26 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 static nokprobe_inline void kprobe_clear_btype(struct pt_regs *regs)
 {
 	regs->pstate &= ~PSR_BTYPE_MASK;
+}
+
+/*
+ * With pseudo-NMI, the priority mask of a handler of an exception: priorities are not masked,
+ * but PSTATE masks interrupts. By it, the kernel judges whether interrupts are off.
+ */
+#define KPROBE_PMR_MASKED	(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET)
+
+static nokprobe_inline void kprobe_restore_masks(struct pt_regs *regs,
+						 const struct kprobe_masks *masks)
+{
+	regs->pstate = (regs->pstate & ~DAIF_MASK) | masks->daif;
+	if (system_uses_irq_prio_masking())
+		regs->pmr_save = masks->pmr;
+}
+
+static nokprobe_inline bool kprobe_is_between(unsigned long pc, void (*start)(void),
+					      void (*end)(void))
+{
+	return pc - (unsigned long)start < (unsigned long)end - (unsigned long)start;
 }
 
 /* kprobes.c */
@@ -52,5 +78,34 @@ void kprobe_sync_cpus(void);
 /* pages.c */
 int kprobe_seal_page(void *page);
 bool kprobe_in_reach(unsigned long from, unsigned long to);
+bool kprobe_in_reach_of_region(unsigned long addr, unsigned long target);
+
+/* kretprobe.c */
+#ifdef CONFIG_KRETPROBE_NATIVE
+unsigned long kprobe_unwind_trampoline(unsigned long pc, const struct pt_regs *regs);
+#else
+static nokprobe_inline unsigned long kprobe_unwind_trampoline(unsigned long pc,
+							      const struct pt_regs *regs)
+{
+	return pc;
+}
+#endif
+
+/* detour.c */
+#ifdef CONFIG_OPTPROBES
+bool kprobe_detour_redirect(struct pt_regs *regs);
+unsigned long kprobe_unwind_detour(unsigned long pc, const struct pt_regs *regs);
+#else
+static nokprobe_inline bool kprobe_detour_redirect(struct pt_regs *regs)
+{
+	return false;
+}
+
+static nokprobe_inline unsigned long kprobe_unwind_detour(unsigned long pc,
+							  const struct pt_regs *regs)
+{
+	return pc;
+}
+#endif
 
 #endif /* _ARM64_KERNEL_PROBES_COMMON_H */

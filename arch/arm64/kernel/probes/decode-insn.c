@@ -41,9 +41,10 @@
 #define NARROW	.narrow = true
 
 /*
- * The Arm ARM's chapter "A64 Instruction Set Encoding", in its order. What no row has is
- * refused by the last one. That goes for all that is not allocated, but for vectors,
- * whose encodings are sparse, and where nothing has ever depended on its own address.
+ * In the order of the Arm ARM's chapter "A64 Instruction Set Encoding". Instructions without a
+ * row of their own match the last row and are refused. So are all unallocated encodings,
+ * except those among the vector instructions, which are too sparse to list; none of those
+ * depends on its own address.
  */
 const struct probe_insn_row probe_insn_rows[] = {
 	/* Reserved: UDF, which data looks like, too. SME. */
@@ -56,8 +57,8 @@ const struct probe_insn_row probe_insn_rows[] = {
 	COPY(0x1e000000, 0x04000000),
 
 	/*
-	 * Two groups that are not allocated. A program that executes one gets its signal with
-	 * an uprobe, too; tools put these on whatever is at the start of a file.
+	 * Two groups that are not allocated. Uprobes accept them: the program still gets its
+	 * signal, and tools place uprobes on the headers of files.
 	 */
 	STEP(0x1a000000, 0x02000000, ENCODING),
 
@@ -139,7 +140,10 @@ const struct probe_insn_row probe_insn_rows[] = {
 	COPY(0xffffffff, 0xd50320ff, NARROW),
 	COPY(0xffffffbf, 0xd503211f, NARROW),
 	COPY(0xffffff9f, 0xd503231f, NARROW),
-	/* AUTIA1716, AUTIB1716; AUTIAZ, AUTIASP, AUTIBZ, AUTIBSP: their address is no input. */
+	/*
+	 * AUTIA1716, AUTIB1716; AUTIAZ, AUTIASP, AUTIBZ, AUTIBSP. Their own address is no input,
+	 * so kprobes copy them. Uprobes refuse these hints, as ever.
+	 */
 	ROW(0xffffffbf, 0xd503219f, COPY, NARROW),
 	ROW(0xffffff9f, 0xd503239f, COPY, NARROW),
 	/* WFE and WFI. Others: some bind their neighbours. */

@@ -4,7 +4,6 @@
  * The code of detours is in detour_entry.S.
  */
 
-#include <linux/cpufeature.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
@@ -12,26 +11,21 @@
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 
-#include <asm/arch_gicv3.h>
-#include <asm/daifflags.h>
-
 #include "common.h"
 #include "detour.h"
 
 /**
  * struct kprobe_redirection - where a task continues that a handler has redirected
  * @pc: the address
- * @daif: the interrupt masks of the program
- * @pmr: its interrupt priority mask, with pseudo-NMI
+ * @masks: the interrupt masks of the program
  *
  * Used with interrupts masked, from arch_leave_detour() to the exception at the end of
  * the detour. Only events of the firmware (SDEI) can interrupt that. They count as NMIs, so
  * each level of NMIs has its own.
  */
 struct kprobe_redirection {
-	unsigned long	pc;
-	unsigned long	daif;
-	unsigned long	pmr;
+	unsigned long		pc;
+	struct kprobe_masks	masks;
 };
 
 /* None, a pseudo-NMI, and a normal and a critical event. */
@@ -46,18 +40,14 @@ static nokprobe_inline struct kprobe_redirection *this_redirection(void)
 	return this_cpu_ptr(&kprobe_redirections[min(level, NR_LEVELS - 1UL)]);
 }
 
-/*
- * The end of the callback enables preemption, and must not reschedule: with pseudo-NMI, it
- * judges by the priority mask whether interrupts are off. The value is that of a handler of
- * an exception.
- */
+/* The end of the callback enables preemption, and must see that interrupts are off. */
 static nokprobe_inline unsigned long mask_priorities(void)
 {
 	unsigned long pmr = 0;
 
 	if (system_uses_irq_prio_masking()) {
 		pmr = gic_read_pmr();
-		gic_write_pmr(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET);
+		gic_write_pmr(KPROBE_PMR_MASKED);
 	}
 	return pmr;
 }
@@ -79,8 +69,8 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool re
 	asm volatile("msr daifset, #0xf" ::: "memory");
 	r = this_redirection();
 	r->pc = pc;
-	r->daif = daif & DAIF_MASK;
-	r->pmr = mask_priorities();
+	r->masks.daif = daif & DAIF_MASK;
+	r->masks.pmr = mask_priorities();
 	return KPROBE_DETOUR_REDIRECT;
 }
 NOKPROBE_SYMBOL(arch_leave_detour);
@@ -100,11 +90,62 @@ bool kprobe_detour_redirect(struct pt_regs *regs)
 		return false;
 
 	instruction_pointer_set(regs, r->pc);
-	regs->pstate &= ~DAIF_MASK;
-	regs->pstate |= r->daif;
-	if (system_uses_irq_prio_masking())
-		regs->pmr_save = r->pmr;
+	kprobe_restore_masks(regs, &r->masks);
 	kprobe_clear_btype(regs);
 	return true;
 }
 NOKPROBE_SYMBOL(kprobe_detour_redirect);
+
+#ifdef CONFIG_KRETPROBE_NATIVE
+static nokprobe_inline bool is_unframed_lean(unsigned long pc)
+{
+	return kprobe_is_between(pc, kretprobe_detour_far, kretprobe_detour_framed) ||
+	       pc == (unsigned long)kretprobe_detour_restored;
+}
+#else
+static nokprobe_inline bool is_unframed_lean(unsigned long pc)
+{
+	return false;
+}
+#endif
+
+static nokprobe_inline bool is_unframed(unsigned long pc)
+{
+	return kprobe_is_between(pc, kprobe_detour_far, kprobe_detour_framed) ||
+	       pc == (unsigned long)kprobe_detour_restored || is_unframed_lean(pc);
+}
+
+/**
+ * kprobe_unwind_detour() - the part of kprobe_unwind_pc() for detours
+ * @pc: an address
+ * @regs: the registers that an exception there has saved, or NULL
+ *
+ * In a detour, the program is at the probe. Until what detours share has made a frame record
+ * with its address, and when x29 does not point to it any more, x30 has the address in the
+ * detour. After a redirection to the caller, x30 has the address of the caller.
+ *
+ * Where RCU does not watch, nothing keeps detours, and the address remains that of the detour.
+ *
+ * Context: any.
+ * Return: @pc, or the address of the program that it stands for.
+ */
+unsigned long kprobe_unwind_detour(unsigned long pc, const struct pt_regs *regs)
+{
+	struct optimized_kprobe *op = NULL;
+	unsigned long addr = pc;
+
+	preempt_disable_notrace();
+	if (regs && kprobe_is_between(pc, kprobe_detour_unframed, kprobe_detour_end))
+		addr = READ_ONCE(regs->regs[30]);
+	else if (!kprobe_rcu_is_watching())
+		;
+	else if (regs && is_unframed(pc))
+		op = kprobe_optinsn_owner(READ_ONCE(regs->regs[30]));
+	else if (!core_kernel_text(pc))
+		op = kprobe_optinsn_owner(pc);
+	if (op)
+		addr = (unsigned long)op->kp.addr;
+	preempt_enable_notrace();
+	return addr;
+}
+NOKPROBE_SYMBOL(kprobe_unwind_detour);

@@ -26,9 +26,6 @@ void kretprobe_detour_near(void);
 void kretprobe_detour_framed(void);
 void kretprobe_detour_restored(void);
 
-#ifdef CONFIG_OPTPROBES
-bool kprobe_detour_redirect(struct pt_regs *regs);
-
 /**
  * struct kprobe_reencoded - what has the effect of a probed instruction elsewhere
  * @insn: the instructions; control never runs past the last one
@@ -44,16 +41,9 @@ struct kprobe_reencoded {
 };
 
 /* reencode.c */
-
 int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned long to,
 		    unsigned long literal);
 unsigned long kprobe_branch_target(const struct kprobe *p);
-#else
-static nokprobe_inline bool kprobe_detour_redirect(struct pt_regs *regs)
-{
-	return false;
-}
-#endif
 
 #endif /* !__ASSEMBLY__ */
 

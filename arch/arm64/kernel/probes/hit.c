@@ -13,23 +13,15 @@
  * change, so the only requirement here is that they never see half-written state.
  */
 
-#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 
-#include <asm/arch_gicv3.h>
-#include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
 
 #include "common.h"
-#include "detour.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
-
-/* Where regs.h saves TCO, in a struct pt_regs that no exception has saved. */
-static_assert(offsetof(struct pt_regs, lockdep_hardirqs) ==
-	      offsetof(struct pt_regs, stackframe) + 16);
 
 static nokprobe_inline unsigned long kprobe_status(void)
 {
@@ -47,34 +39,25 @@ static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
 }
 
 /*
- * Interrupts stay masked for the step, so that it stays on this CPU. With pseudo-NMI, the
- * kernel judges by the priority mask whether interrupts are off, and a fault of the step
- * inherits it. So the mask is that of a handler of an exception: priorities are not masked,
- * but PSTATE masks interrupts.
+ * Interrupts stay masked for the step, so that it stays on this CPU. A fault of the step
+ * inherits the priority mask, so that has to agree.
  */
 static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 				       unsigned long status)
 {
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 
-	kcb->step.daif = regs->pstate & DAIF_MASK;
+	kcb->step.masks.daif = regs->pstate & DAIF_MASK;
 	if (IS_ENABLED(CONFIG_TRACE_IRQFLAGS))
 		kcb->step.lockdep_hardirqs = regs->lockdep_hardirqs;
 	regs->pstate |= DAIF_MASK;
 	if (system_uses_irq_prio_masking()) {
-		kcb->step.pmr = regs->pmr_save;
-		regs->pmr_save = GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET;
+		kcb->step.masks.pmr = regs->pmr_save;
+		regs->pmr_save = KPROBE_PMR_MASKED;
 	}
 	instruction_pointer_set(regs, step_addr(p));
 	barrier();
 	kcb->kprobe_status = status;
-}
-
-static nokprobe_inline void restore_masks(struct pt_regs *regs, const struct kprobe_ctlblk *kcb)
-{
-	regs->pstate = (regs->pstate & ~DAIF_MASK) | kcb->step.daif;
-	if (system_uses_irq_prio_masking())
-		regs->pmr_save = kcb->step.pmr;
 }
 
 /* Is the current probe being stepped on this CPU? */
@@ -110,10 +93,15 @@ NOKPROBE_SYMBOL(kprobe_hit_nested);
 
 static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 {
+	unsigned long pc = instruction_pointer(regs);
+
 	/* Once it is set, the post handler of a site stays. */
 	if (READ_ONCE(p->post_handler)) {
 		set_status(KPROBE_HIT_SSDONE);
 		kprobe_site_post_handler(p, regs, 0);
+		/* A simulated indirect branch would ask for a landing pad there. */
+		if (unlikely(instruction_pointer(regs) != pc))
+			kprobe_clear_btype(regs);
 	}
 	kprobe_hit_leave();
 }
@@ -133,8 +121,8 @@ static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 }
 
 /**
- * kprobe_brk_handler() - the breakpoint of a probe was executed
- * @regs: state at it
+ * kprobe_brk_handler() - handle the breakpoint of a probe
+ * @regs: registers at the breakpoint
  * @esr: syndrome of the exception
  *
  * A site stays in the table until all CPUs have left its breakpoint. So a breakpoint
@@ -167,9 +155,8 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 NOKPROBE_SYMBOL(kprobe_brk_handler);
 
 /**
- * kprobe_ss_brk_handler() - a breakpoint that is no probe was executed: after a stepped
- *			     copy, or after a detour
- * @regs: state at it
+ * kprobe_ss_brk_handler() - handle the breakpoint that ends a step or a redirected detour
+ * @regs: registers at the breakpoint
  * @esr: syndrome of the exception
  *
  * Context: the exception, interrupts masked.
@@ -184,7 +171,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 		     instruction_pointer(regs) != step_addr(p) + AARCH64_INSN_SIZE))
 		return kprobe_detour_redirect(regs) ? DBG_HOOK_HANDLED : DBG_HOOK_ERROR;
 
-	restore_masks(regs, kcb);
+	kprobe_restore_masks(regs, &kcb->step.masks);
 	/*
 	 * A fault in the copy that was resolved has returned to masked interrupts, so lockdep
 	 * believes that they are off. The exit from this exception tells it what is true.
@@ -201,8 +188,8 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
 
 /**
- * kretprobe_brk_handler() - a breakpoint that no return trampoline has
- * @regs: state at it
+ * kretprobe_brk_handler() - refuse a breakpoint that no return trampoline has
+ * @regs: registers at the breakpoint
  * @esr: syndrome of the exception
  *
  * Context: the exception.
@@ -219,7 +206,7 @@ static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 
-	restore_masks(regs, kcb);
+	kprobe_restore_masks(regs, &kcb->step.masks);
 	if (kcb->kprobe_status == KPROBE_REENTER)
 		kprobe_nesting_end();
 	else
@@ -264,6 +251,8 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 
 	abandon_step(p, regs);
 	instruction_pointer_set(regs, (unsigned long)p->addr);
+	/* What follows handles a fault of the program, which may end the task. */
+	local_daif_inherit(regs);
 	return 0;
 }
 NOKPROBE_SYMBOL(kprobe_fault_handler);
@@ -273,6 +262,9 @@ NOKPROBE_SYMBOL(kprobe_fault_handler);
  * @regs: state at the exception; the address of a copy in it becomes that of the probe
  *
  * A step ends here, too. Otherwise, all later hits on this CPU would be missed.
+ *
+ * If the task was in a detour, the other registers and the stack are still those of the
+ * detour. So @regs are for reports then; execution must not resume from them.
  *
  * Context: the exception, RCU watches.
  */
@@ -285,6 +277,7 @@ void kprobe_leave_slot(struct pt_regs *regs)
 	if (is_step_of(p, get_kprobe_ctlblk()) && instruction_pointer(regs) == step_addr(p)) {
 		abandon_step(p, regs);
 		instruction_pointer_set(regs, (unsigned long)p->addr);
+		local_daif_inherit(regs);
 	} else {
 		instruction_pointer_set(regs, kprobe_unwind_pc(instruction_pointer(regs), regs));
 	}

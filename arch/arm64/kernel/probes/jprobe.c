@@ -53,7 +53,7 @@ static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
 
 void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame)
 {
-	/* Both halves of the call write all of it that is read. */
+	/* copy_stack() and kprobe_jprobe_call() fill in every member that is read. */
 	struct jprobe_frame f __uninitialized;
 
 	copy_stack(&f, regs->sp);

@@ -24,7 +24,7 @@
 #include "common.h"
 #include "simulate-insn.h"
 
-/* Code that runs where RCU does not watch has interrupts off: a CPU that answers has left it. */
+/* Code that RCU does not watch runs with interrupts off, so a CPU that answers has left it. */
 void arch_sync_insn_slots(void)
 {
 	kprobe_sync_cpus();
@@ -179,8 +179,8 @@ static bool may_become_alternative(unsigned long addr)
 /**
  * kprobe_boosts() - may copies of instructions branch back by themselves?
  *
- * With PREEMPT_COUNT but without PREEMPTION, RCU takes any quiescent state of a CPU for the
- * end of what it did before, also one inside a copy that takes a fault. Tests can redirect
+ * With PREEMPT_COUNT but without PREEMPTION, a CPU may report a quiescent state of RCU while
+ * it handles a fault of the copy, and the slot could be freed too early. Tests can redirect
  * this function.
  *
  * Context: any.
@@ -404,7 +404,7 @@ void arch_disarm_kprobes(struct list_head *kps)
  * firmware that they call may use x18, which the kernel's exceptions rely on with a shadow call
  * stack. Not all exist everywhere.
  */
-static const char * const waking_path[] __initconst = {
+static const char * const fragile_path[] __initconst = {
 	"__arm_smccc_hvc",
 	"__arm_smccc_smc",
 	"__cpu_try_die",
@@ -430,22 +430,67 @@ static const char * const waking_path[] __initconst = {
 
 /*
  * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs
- * with other vectors, or with registers of the guest.
+ * with other vectors, or with registers of the guest. scripts/prove/guestpath of the
+ * repository from which this is taken follows the calls in the objects of KVM.
  */
 static const char * const guest_path[] __initconst = {
+	"__activate_cptr_traps",
 	"__bp_harden_hyp_vecs",
+	"__debug_restore_state",
+	"__debug_save_state",
+	"__debug_switch_to_guest",
+	"__debug_switch_to_host",
 	"__fpsimd_restore_state",
 	"__fpsimd_save_state",
+	"__get_fault_info",
+	"__gic_v3_get_lr",
+	"__gic_v3_set_lr",
 	"__guest_enter",
 	"__guest_exit",
 	"__guest_exit_panic",
 	"__guest_exit_restore_elr_and_panic",
+	"__is_be",
 	"__kvm_adjust_pc",
 	"__kvm_hyp_vector",
+	"__kvm_tlbi_s1e2",
 	"__sve_restore_state",
 	"__sve_save_state",
+	"__vcpu_el2_e2h_is_set",
 	"__vgic_v2_perform_cpuif_access",
+	"__vgic_v3_bump_eoicount",
+	"__vgic_v3_clear_active_lr",
+	"__vgic_v3_get_highest_active_priority",
+	"__vgic_v3_highest_priority_lr",
 	"__vgic_v3_perform_cpuif_access",
+	"__vgic_v3_read_ap0rn",
+	"__vgic_v3_read_ap1rn",
+	"__vgic_v3_read_apxr0",
+	"__vgic_v3_read_apxr1",
+	"__vgic_v3_read_apxr2",
+	"__vgic_v3_read_apxr3",
+	"__vgic_v3_read_bpr0",
+	"__vgic_v3_read_bpr1",
+	"__vgic_v3_read_ctlr",
+	"__vgic_v3_read_hppir",
+	"__vgic_v3_read_iar",
+	"__vgic_v3_read_igrpen0",
+	"__vgic_v3_read_igrpen1",
+	"__vgic_v3_read_pmr",
+	"__vgic_v3_read_rpr",
+	"__vgic_v3_write_ap0rn",
+	"__vgic_v3_write_ap1rn",
+	"__vgic_v3_write_apxr0",
+	"__vgic_v3_write_apxr1",
+	"__vgic_v3_write_apxr2",
+	"__vgic_v3_write_apxr3",
+	"__vgic_v3_write_bpr0",
+	"__vgic_v3_write_bpr1",
+	"__vgic_v3_write_ctlr",
+	"__vgic_v3_write_dir",
+	"__vgic_v3_write_eoir",
+	"__vgic_v3_write_igrpen0",
+	"__vgic_v3_write_igrpen1",
+	"__vgic_v3_write_pmr",
 	"abort_guest_exit_end",
 	"abort_guest_exit_start",
 	"el1_error",
@@ -454,9 +499,17 @@ static const char * const guest_path[] __initconst = {
 	"el1_trap",
 	"el2_error",
 	"el2_sync",
+	"enter_exception32",
+	"enter_exception64",
+	"enter_vmid_context",
+	"exit_vmid_context",
 	"fixup_guest_exit",
+	"get_timer_map",
 	"handle_ampere1_tcr",
 	"handle_tx2_tvm",
+	"is_hyp_ctxt",
+	"kvm_condition_valid32",
+	"kvm_get_running_vcpu",
 	"kvm_hyp_handle_cntpct",
 	"kvm_hyp_handle_cp15_32",
 	"kvm_hyp_handle_cpacr_el1",
@@ -466,13 +519,17 @@ static const char * const guest_path[] __initconst = {
 	"kvm_hyp_handle_iabt_low",
 	"kvm_hyp_handle_memory_fault",
 	"kvm_hyp_handle_mops",
-	"kvm_hyp_handle_ptrauth",
 	"kvm_hyp_handle_sysreg",
 	"kvm_hyp_handle_sysreg_vhe",
 	"kvm_hyp_handle_tlbi_el2",
 	"kvm_hyp_handle_watchpt_low",
 	"kvm_hyp_handle_zcr_el2",
+	"kvm_skip_instr32",
 	"kvm_unexpected_el2_exception",
+	"kvm_vcpu_sanitise_vncr_reg",
+	"vcpu_read_sys_reg",
+	"vcpu_write_sys_reg",
+	"wa_epilogue",
 };
 
 int __init arch_populate_kprobe_blacklist(void)
@@ -485,37 +542,15 @@ int __init arch_populate_kprobe_blacklist(void)
 					(unsigned long)__irqentry_text_end) ?:
 	      kprobe_add_area_blacklist((unsigned long)__hyp_text_start,
 					(unsigned long)__hyp_text_end);
-	/* Without VHE, it runs at EL2, where no exception of the kernel is handled. */
-	if (!ret && !is_kernel_in_hyp_mode())
-		ret = kprobe_add_area_blacklist((unsigned long)__hyp_idmap_text_start,
-						(unsigned long)__hyp_idmap_text_end);
-	return ret ?: kprobe_blacklist_names(waking_path, ARRAY_SIZE(waking_path)) ?:
-	       kprobe_blacklist_names(guest_path, ARRAY_SIZE(guest_path));
+	if (is_kernel_in_hyp_mode())
+		ret = ret ?: kprobe_blacklist_clones(guest_path, ARRAY_SIZE(guest_path));
+	else	/* It runs at EL2, where no exception of the kernel is handled. */
+		ret = ret ?: kprobe_add_area_blacklist((unsigned long)__hyp_idmap_text_start,
+						       (unsigned long)__hyp_idmap_text_end);
+	return ret ?: kprobe_blacklist_names(fragile_path, ARRAY_SIZE(fragile_path));
 }
-
-/*
- * The first one returns twice: once from itself, and once after the CPU has lost its state
- * and come back. The functions that it calls to suspend the CPU do not return at all.
- */
-struct kretprobe_blackpoint kretprobe_blacklist[] = {
-	{ "__cpu_suspend_enter", },
-	{ "psci_suspend_finisher", },
-	{ "psci_system_suspend", },
-	{ "psci_0_2_cpu_suspend", },
-};
-
-const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
 int __init arch_init_kprobes(void)
 {
 	return 0;
 }
-
-#ifdef CONFIG_KRETPROBES
-int arch_trampoline_kprobe(struct kprobe *p)
-{
-	kprobe_assert_locked();
-
-	return 0;
-}
-#endif

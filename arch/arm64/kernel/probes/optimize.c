@@ -62,7 +62,10 @@ static u32 pair_at_sp(enum aarch64_insn_register reg1, enum aarch64_insn_registe
 						AARCH64_INSN_VARIANT_64BIT, type);
 }
 
-/* This bit tells an STP that also changes the stack pointer from one that does not. */
+/*
+ * The base's library has no generator for an STP that leaves the stack pointer as it is. This
+ * bit tells the two apart.
+ */
 #define STP_WRITEBACK	BIT(23)
 
 /* With a struct pt_regs on the stack, whose first members are x0 and x1. */
@@ -196,14 +199,6 @@ static bool ends_detours(unsigned long addr)
 }
 #endif
 
-/* Where branch targets are in reach of each page of slots that the address can get. */
-static bool is_near_region(unsigned long addr, unsigned long target)
-{
-	unsigned long region = ALIGN_DOWN(addr, BIT(KPROBE_SLOT_REGION_SHIFT));
-
-	return target - (region - SZ_32M) < SZ_128M;
-}
-
 /* Everything that does not depend on where the detour is. */
 static int plan(struct optimized_kprobe *op)
 {
@@ -224,7 +219,8 @@ static int plan(struct optimized_kprobe *op)
 	if (ret)
 		return ret;
 
-	return !target || is_near_region(addr, target) ? KPROBE_JUMP_LONG : KPROBE_JUMP_UNKNOWN;
+	return !target || kprobe_in_reach_of_region(addr, target) ? KPROBE_JUMP_LONG :
+								    KPROBE_JUMP_UNKNOWN;
 }
 
 int arch_plan_optimized_kprobe(struct optimized_kprobe *op)

@@ -47,6 +47,21 @@ bool kprobe_in_reach(unsigned long from, unsigned long to)
 }
 
 /**
+ * kprobe_in_reach_of_region() - can a target be reached from every page of a region?
+ * @addr: an address in the region
+ * @target: the target of a branch
+ *
+ * Context: any.
+ * Return: true if a branch in any slot that @addr can get reaches @target.
+ */
+bool kprobe_in_reach_of_region(unsigned long addr, unsigned long target)
+{
+	unsigned long region = ALIGN_DOWN(addr, REGION_SIZE);
+
+	return target - (region - BESIDE_REGION) < SZ_128M;
+}
+
+/**
  * kprobe_seal_page() - make a page executable, and no longer writable
  * @page: a page of vmalloc memory
  *

@@ -13,8 +13,13 @@
 #include "common.h"
 #include "detour.h"
 
-#define LINK_REG	30
-#define ZERO_REG	31
+#define LINK_REG	AARCH64_INSN_REG_LR
+#define ZERO_REG	AARCH64_INSN_REG_ZR
+
+/* Loads from the address in a register, without an offset. */
+#define LDR_W		0xb9400000
+#define LDR_X		0xf9400000
+#define LDRSW_X		0xb9800000
 
 static u32 branch(unsigned long from, unsigned long to)
 {
@@ -25,8 +30,8 @@ static u32 branch(unsigned long from, unsigned long to)
 static u32 load_from(u32 insn, unsigned int reg)
 {
 	if (aarch64_insn_is_ldrsw_lit(insn))
-		return 0xb9800000 | reg << 5 | reg;
-	return (insn & BIT(30) ? 0xf9400000 : 0xb9400000) | reg << 5 | reg;
+		return LDRSW_X | reg << 5 | reg;
+	return (insn & BIT(30) ? LDR_X : LDR_W) | reg << 5 | reg;
 }
 
 /**

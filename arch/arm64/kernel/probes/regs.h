@@ -107,7 +107,8 @@ alternative_else_nop_endif
 
 /*
  * Handlers are C code and must not inherit access to user memory, which an exception takes
- * away. Neither is nested: TTBR0 has the reserved ASID while it is switched off.
+ * away. This does not nest. With software PAN, an ASID of 0 in TTBR0 shows that access was
+ * off already.
  */
 .macro	user_access_off, tmp1:req, tmp2:req
 #ifdef CONFIG_ARM64_PAN
@@ -133,10 +134,9 @@ alternative_else_nop_endif
 
 /*
  * An exception lets tags be checked, too, and a task that is preempted in a handler must
- * continue so. Only the entry from an exception uses lockdep_hardirqs, where TCO is saved;
- * hit.c asserts that it is here. The base has no name for the system register.
+ * continue so. TCO is saved where only the entry from an exception keeps something else.
  */
-#define S_TCO		(S_STACKFRAME + 16)
+#define S_TCO		S_LOCKDEP_HARDIRQS
 #define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
 
 .macro	tag_checks_on, tmp:req

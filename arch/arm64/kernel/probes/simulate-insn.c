@@ -89,10 +89,7 @@ void __kprobes probe_simulate_bl(u32 opcode, long addr, struct pt_regs *regs)
 	probe_simulate_b(opcode, addr, regs);
 }
 
-/*
- * Conditions come in pairs of one and its opposite; "never" is the encoding only: it
- * means "always", too.
- */
+/* Conditions come in pairs that differ in bit 0. AL and NV are the exception: both hold. */
 static nokprobe_inline bool condition_holds(u32 cond, u64 pstate)
 {
 	bool n = pstate & PSR_N_BIT, z = pstate & PSR_Z_BIT;
@@ -200,8 +197,8 @@ void __kprobes probe_simulate_adrp(u32 opcode, long addr, struct pt_regs *regs)
 }
 
 /*
- * Literals have the byte order of data. Any multiple of 4 is good enough an address for
- * 64 bits; READ_ONCE() may be a load-acquire, which would fault on it.
+ * Literals have the byte order of data. One of 64 bits is aligned to 4 bytes only. READ_ONCE()
+ * may be a load-acquire, which would fault on it.
  */
 void __kprobes probe_simulate_ldr_lit(u32 opcode, long addr, struct pt_regs *regs)
 {

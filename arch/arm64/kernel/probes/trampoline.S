@@ -12,10 +12,10 @@
 	.section .kprobes.text, "ax"
 
 /*
- * RET leads here, so no landing pad is needed. First comes a frame record with the address
- * of the trampoline, which unwinders look up. They take an address before its completion
- * for that of the trampoline, too. Where the record is not used any more, x30 has the real
- * return address; unwinders find it in the registers that an exception has saved.
+ * Entered by RET, so it needs no landing pad. First comes a frame record with the address of
+ * the trampoline, which unwinders look up. Until the record is complete, they treat any
+ * address here as the start of the trampoline. After x29 has been restored, they take the
+ * return address from x30 of the interrupted code.
  */
 SYM_CODE_START(__kretprobe_trampoline)
 	push_first_regs

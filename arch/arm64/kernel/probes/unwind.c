@@ -6,89 +6,26 @@
 #include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
 
 #include <asm/insn.h>
 
-#include "detour.h"
+#include "common.h"
 
-static nokprobe_inline bool is_between(unsigned long pc, void (*start)(void), void (*end)(void))
+/* A slot without a copy that branches back is executed only by the probe of a step. */
+static nokprobe_inline unsigned long unwind_step(unsigned long pc)
 {
-	return pc - (unsigned long)start < (unsigned long)end - (unsigned long)start;
-}
+	const struct kprobe *p = kprobe_running();
+	unsigned long into;
 
-#ifdef CONFIG_KRETPROBE_NATIVE
-
-/*
- * Before the trampoline has a frame record, its own address would be in the record, and is
- * looked up. When it has none any more, the hook has been forgotten, but x30 has the
- * return address.
- */
-static nokprobe_inline unsigned long unwind_trampoline(unsigned long pc,
-						       const struct pt_regs *regs)
-{
-	if (is_between(pc, __kretprobe_trampoline, kretprobe_trampoline_framed))
-		return (unsigned long)__kretprobe_trampoline;
-	if (regs && is_between(pc, kretprobe_trampoline_unframed, kretprobe_trampoline_end))
-		return READ_ONCE(regs->regs[30]);
-	return pc;
+	if (!p || !p->ainsn.insn)
+		return pc;
+	into = pc - (unsigned long)p->ainsn.insn;
+	if (into >= KPROBE_INSN_SLOT_SIZE)
+		return pc;
+	return (unsigned long)p->addr + into % KPROBE_STEP_OFFSET;
 }
-#else
-static nokprobe_inline unsigned long unwind_trampoline(unsigned long pc,
-						       const struct pt_regs *regs)
-{
-	return pc;
-}
-#endif
-
-#ifdef CONFIG_OPTPROBES
-#ifdef CONFIG_KRETPROBE_NATIVE
-static nokprobe_inline bool is_unframed_lean(unsigned long pc)
-{
-	return is_between(pc, kretprobe_detour_far, kretprobe_detour_framed) ||
-	       pc == (unsigned long)kretprobe_detour_restored;
-}
-#else
-static nokprobe_inline bool is_unframed_lean(unsigned long pc)
-{
-	return false;
-}
-#endif
-
-static nokprobe_inline bool is_unframed(unsigned long pc)
-{
-	return is_between(pc, kprobe_detour_far, kprobe_detour_framed) ||
-	       pc == (unsigned long)kprobe_detour_restored || is_unframed_lean(pc);
-}
-
-/*
- * In a detour, the program is at the probe. Until what detours share has made a frame record
- * with its address, and when x29 does not point to it any more, x30 has the address in the
- * detour. After a redirection to the caller, x30 has the address of the caller.
- */
-static nokprobe_inline unsigned long unwind_detour(unsigned long pc, const struct pt_regs *regs)
-{
-	struct optimized_kprobe *op = NULL;
-	unsigned long addr = pc;
-
-	preempt_disable_notrace();
-	if (regs && is_unframed(pc))
-		op = kprobe_optinsn_owner(READ_ONCE(regs->regs[30]));
-	else if (regs && is_between(pc, kprobe_detour_unframed, kprobe_detour_end))
-		addr = READ_ONCE(regs->regs[30]);
-	else if (!core_kernel_text(pc))
-		op = kprobe_optinsn_owner(pc);
-	if (op)
-		addr = (unsigned long)op->kp.addr;
-	preempt_enable_notrace();
-	return addr;
-}
-#else
-static nokprobe_inline unsigned long unwind_detour(unsigned long pc, const struct pt_regs *regs)
-{
-	return pc;
-}
-#endif
 
 /*
  * An address in a slot stands for the probed instruction. The branch at the end of the boosted
@@ -113,6 +50,8 @@ static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 		if (addr != pc && pc != back && pc != back + KPROBE_STEP_OFFSET)
 			addr -= AARCH64_INSN_SIZE;
 	}
+	if (addr == pc)
+		addr = unwind_step(pc);
 	preempt_enable_notrace();
 	return addr;
 }
@@ -120,8 +59,8 @@ static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 /**
  * kprobe_unwind_pc() - the address that a stack trace shows for another one
  * @pc: where the program was interrupted, or a return address
- * @regs: on a stack, where the registers would be if an exception had saved @pc, or NULL;
- *	  read without looking at the frame record, so they may be anything
+ * @regs: candidate registers around the frame record, or NULL; they may be anything, and are
+ *	  used only if their pc equals @pc
  *
  * The task may be running, and change them meanwhile.
  *
@@ -133,6 +72,6 @@ unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs)
 	if (regs && READ_ONCE(regs->pc) != pc)
 		regs = NULL;
 
-	return unwind_copy(unwind_detour(unwind_trampoline(pc, regs), regs));
+	return unwind_copy(kprobe_unwind_detour(kprobe_unwind_trampoline(pc, regs), regs));
 }
 NOKPROBE_SYMBOL(kprobe_unwind_pc);
