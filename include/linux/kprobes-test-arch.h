@@ -58,7 +58,7 @@
 
 /* ftrace changes its call sites while other CPUs run, without stop_machine(). */
 #ifndef KPROBES_TEST_HAS_LIVE_FTRACE
-#define KPROBES_TEST_HAS_LIVE_FTRACE		(IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_PPC))
+#define KPROBES_TEST_HAS_LIVE_FTRACE		IS_ENABLED(CONFIG_PPC)
 #endif
 
 /* Watchpoints trap after the access, so the handler need not step over it. */
@@ -96,7 +96,7 @@
 
 /* Return handlers see all registers, as they were at the return. */
 #ifndef KPROBES_TEST_HAS_RETURN_REGS
-#define KPROBES_TEST_HAS_RETURN_REGS		(IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_PPC))
+#define KPROBES_TEST_HAS_RETURN_REGS		IS_ENABLED(CONFIG_PPC)
 #endif
 
 /* ... at least the stack pointer. */
@@ -108,7 +108,7 @@
 /* There is regs_set_return_value(). */
 #ifndef KPROBES_TEST_HAS_SET_RETURN_VALUE
 #define KPROBES_TEST_HAS_SET_RETURN_VALUE	\
-	(IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_PPC) || IS_ENABLED(CONFIG_RISCV))
+	(IS_ENABLED(CONFIG_PPC) || IS_ENABLED(CONFIG_RISCV))
 #endif
 
 /* The function that switches tasks refuses kretprobes, as it returns in another task. */

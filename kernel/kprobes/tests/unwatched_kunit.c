@@ -9,10 +9,12 @@
 #include <linux/context_tracking_state.h>
 #include <linux/delay.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
+#include <linux/string.h>
 
 #include "../optimizer.h"
 #include "../site.h"
@@ -93,10 +95,15 @@ struct unwatched_test {
 	int			handled;
 	/* What a watchpoint has seen. */
 	unsigned int		touched, unseen;
-	/* The thread while RCU is not watching it. */
+	/* The thread while RCU is not watching it, and the handler in which it waits. */
 	struct completion	ready;
 	int			cpu;
 	bool			inside, go, over;
+	const struct step	*step;
+	/* The probe is gone; what its handlers have done after that. */
+	bool			gone;
+	unsigned int		late;
+	u32			result;
 	/* The table and the outcome of its replacement. */
 	unsigned long		size;
 	int			ret;
@@ -722,6 +729,134 @@ static void unwatched_table_is_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, u->ret, 0);
 }
 
+/*
+ * A step is two exceptions, in which RCU watches, and between them an instruction for which it
+ * may not: there, a grace period that has begun before can end. So it is something else that has
+ * to wait for the end of the hit.
+ */
+struct step {
+	const char	*name;
+	bool		post, shared;
+};
+
+static const struct step steps[] = {
+	{ "before the instruction" },
+	{ "after the instruction", .post = true },
+	{ "before the instruction, of two probes", .shared = true },
+	{ "after the instruction, of two probes", .post = true, .shared = true },
+};
+KUNIT_ARRAY_PARAM_DESC(step, steps, name);
+
+static void count_late(void)
+{
+	now->late += READ_ONCE(now->gone);
+}
+
+/* Until the probe is being unregistered, and then for longer than that takes. */
+static void stay(void)
+{
+	unsigned int ms;
+
+	count_late();
+	WRITE_ONCE(now->inside, true);
+	for (ms = 0; ms < 300 && !READ_ONCE(now->go); ms++)
+		mdelay(1);
+	mdelay(100);
+	count_late();
+}
+
+static int step_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	if (!now->step->post)
+		stay();
+	return count_pre(p, regs);
+}
+
+static void step_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	stay();
+	count_post(p, regs, flags);
+}
+
+static int step_thread(void *data)
+{
+	struct unwatched_test *u = data;
+
+	u->result = call_unwatched(kp_unw_plain, 1);
+	WRITE_ONCE(u->over, true);
+	complete(&u->ready);
+	return 0;
+}
+
+/* The first instruction that is executed by a step. */
+static kprobe_opcode_t *find_stepped(void)
+{
+	unsigned long start = (unsigned long)kp_unw_plain, size, into, at;
+	bool stepped;
+
+	if (!kallsyms_lookup_size_offset(start, &size, &into))
+		return NULL;
+	for (at = start; at < start + size; at++) {
+		struct kprobe kp = { .addr = (void *)at, .post_handler = step_post };
+
+		if (register_kprobe(&kp))
+			continue;
+		scoped_guard(mutex, &kprobe_mutex)
+			stepped = !strcmp(arch_kprobe_mode(get_kprobe(kp.addr)), "stepped");
+		unregister_kprobe(&kp);
+		if (stepped)
+			return kp.addr;
+	}
+	return NULL;
+}
+
+static void unwatched_steps_are_waited_for(struct kunit *test)
+{
+	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	struct unwatched_test *u = test->priv;
+	struct site_user *first = &u->user[0], *second = &u->user[1];
+	struct task_struct *task;
+
+	if (!KPROBE_TRAP_IS_WATCHED)
+		kunit_skip(test, "RCU does not watch in breakpoints");
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second CPU");
+
+	u->step = test->param_value;
+	second->kp.addr = find_stepped();
+	KUNIT_ASSERT_NOT_NULL(test, second->kp.addr);
+	second->kp.pre_handler = step_pre;
+	second->kp.post_handler = step_post;
+	first->kp.addr = second->kp.addr;
+	first->kp.pre_handler = count_pre;
+	first->kp.post_handler = count_post;
+	if (u->step->shared)
+		KUNIT_ASSERT_EQ(test, register_kprobe(&first->kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&second->kp), 0);
+
+	task = kthread_create_on_cpu(step_thread, u, cpu, "kp_unw/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	wake_up_process(task);
+	while (!READ_ONCE(u->inside) && !READ_ONCE(u->over))
+		cond_resched();
+	WRITE_ONCE(u->go, true);
+	unregister_kprobe(&second->kp);
+	WRITE_ONCE(u->gone, true);
+	wait_for_completion(&u->ready);
+
+	KUNIT_EXPECT_TRUE(test, u->inside);
+	KUNIT_EXPECT_EQ(test, u->late, 0);
+	KUNIT_EXPECT_EQ(test, u->result, 4);
+	KUNIT_EXPECT_EQ(test, second->pre, 1);
+	KUNIT_EXPECT_EQ(test, second->unwatched + first->unwatched, 0);
+	if (u->step->shared) {
+		KUNIT_EXPECT_EQ(test, first->pre, 1);
+		KUNIT_EXPECT_EQ(test, first->post, 1);
+		KUNIT_EXPECT_EQ(test, first->kp.nmissed, 0);
+		unregister_kprobe(&first->kp);
+	}
+}
+
 static int unwatched_test_init(struct kunit *test)
 {
 	now = kunit_kzalloc(test, sizeof(*now), GFP_KERNEL);
@@ -745,6 +880,7 @@ static struct kunit_case unwatched_cases[] = {
 	KUNIT_CASE(unwatched_returns_touch_nothing_unseen),
 	KUNIT_CASE(unwatched_breakpoints_are_waited_for),
 	KUNIT_CASE(unwatched_table_is_waited_for),
+	KUNIT_CASE_PARAM(unwatched_steps_are_waited_for, step_gen_params),
 	{}
 };
 

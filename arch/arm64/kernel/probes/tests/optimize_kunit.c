@@ -14,9 +14,13 @@
 #include <linux/prandom.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include <asm/arch_gicv3.h>
 #include <asm/irq_regs.h>
+#include <asm/sysreg.h>
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
 #include "forms.h"
@@ -143,10 +147,9 @@ static void no_jump_in_what_ends_detours(struct kunit *test)
 #endif
 
 /*
- * Access to user memory
+ * What an exception takes away from the program and its end gives back: access to user memory,
+ * and to memory with other tags. In handlers, which are C code, either would be an error.
  */
-
-static unsigned int with_access, nr_looks;
 
 static bool has_user_access(void)
 {
@@ -159,50 +162,311 @@ static bool has_user_access(void)
 #endif
 }
 
-static int look_for_access(struct kprobe *p, struct pt_regs *regs)
+static void set_user_access(bool on)
 {
-	nr_looks++;
-	with_access += has_user_access();
+	if (on)
+		uaccess_enable_privileged();
+	else
+		uaccess_disable_privileged();
+}
+
+static bool can_lose_user_access(void)
+{
+	return system_uses_hw_pan() || system_uses_ttbr0_pan();
+}
+
+#ifndef SYS_PSTATE_TCO
+#define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
+#endif
+
+static bool ignores_tags(void)
+{
+	return read_sysreg_s(SYS_PSTATE_TCO) & PSR_TCO_BIT;
+}
+
+static void set_ignores_tags(bool on)
+{
+	if (on)
+		asm volatile(SET_PSTATE_TCO(1));
+	else
+		asm volatile(SET_PSTATE_TCO(0));
+}
+
+static bool can_check_tags(void)
+{
+	return system_supports_mte();
+}
+
+static const struct privilege {
+	const char	*name;
+	bool		(*exists)(void);
+	bool		(*has)(void);
+	void		(*set)(bool on);
+	/* The CPU gives it to exceptions. Where it does not matter, they keep it. */
+	bool		of_exceptions;
+} privileges[] = {
+	{ "user access", can_lose_user_access, has_user_access, set_user_access },
+	{ "unchecked tags", can_check_tags, ignores_tags, set_ignores_tags, true },
+};
+KUNIT_ARRAY_PARAM_DESC(privilege, privileges, name);
+
+static struct privileged {
+	const struct privilege	*privilege;
+	unsigned int		looks, seen;
+	bool			exception;
+	/* What the program has lost or gained; and who has run in its place. */
+	unsigned int		lost, gained;
+	struct task_struct	*hog;
+	struct completion	done;
+	bool			ran, hog_has;
+	struct mm_struct	*mm;
+} privileged;
+
+static int look(struct kprobe *p, struct pt_regs *regs)
+{
+	privileged.looks++;
+	if (!privileged.exception || !privileged.privilege->of_exceptions)
+		privileged.seen += privileged.privilege->has();
 	return 0;
 }
 
+/* Behind the probed instruction. */
+static int look_and_skip(struct kprobe *p, struct pt_regs *regs)
+{
+	look(p, regs);
+	instruction_pointer_set(regs, (unsigned long)p->addr + AARCH64_INSN_SIZE);
+	return 1;
+}
+
+static int look_and_return(struct kprobe *p, struct pt_regs *regs)
+{
+	look(p, regs);
+	instruction_pointer_set(regs, regs->regs[30]);
+	return 1;
+}
+
+/* The trampoline is no exception. */
 static int look_on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	return look_for_access(NULL, regs);
+	privileged.looks++;
+	privileged.seen += privileged.privilege->has();
+	return 0;
 }
 
-/* Handlers are C code, in which such an access would be an error. The program has it again. */
-static void handlers_have_no_user_access(struct kunit *test)
+/* With software PAN, a task needs user memory to get access to it. */
+static void privileged_begin(struct kunit *test)
 {
-	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = look_for_access };
-	struct kretprobe rp = { .kp.symbol_name = "kpb_add", .handler = look_on_return };
-	unsigned int i, lost = 0;
-
-	if (!system_uses_hw_pan() && !system_uses_ttbr0_pan())
-		kunit_skip(test, "needs PAN");
-
-	with_access = 0;
-	nr_looks = 0;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	for (i = 0; i < 2; i++) {
-		uaccess_enable_privileged();
-		lost += !has_user_access();
-		kpb_run(kpb_add, 1);
-		lost += !has_user_access();
-		uaccess_disable_privileged();
-		kpb_run(kpb_add, 1);
-		lost += has_user_access();
-		/* At first by breakpoints. */
-		wait_for_kprobe_optimizer();
-	}
-	KUNIT_EXPECT_TRUE(test, kpb_has_jump(p.addr));
-	unregister_kprobe(&p);
-	unregister_kretprobe(&rp);
-	KUNIT_EXPECT_EQ(test, nr_looks, 8);
-	KUNIT_EXPECT_EQ(test, with_access, 0);
-	KUNIT_EXPECT_EQ(test, lost, 0);
+	memset(&privileged, 0, sizeof(privileged));
+	privileged.privilege = test->param_value;
+	init_completion(&privileged.done);
+	if (!privileged.privilege->exists())
+		kunit_skip(test, "needs a CPU and a kernel with PAN, or with MTE");
+	if (current->mm)
+		return;
+	privileged.mm = mm_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, privileged.mm);
+	kthread_use_mm(privileged.mm);
 }
+
+static void privileged_end(void)
+{
+	kprobe_test_allow_optimization(true);
+	if (!privileged.mm)
+		return;
+	kthread_unuse_mm(privileged.mm);
+	mmput(privileged.mm);
+}
+
+/* With and without the privilege. */
+static unsigned long privileged_call(void)
+{
+	const struct privilege *p = privileged.privilege;
+	unsigned long ret;
+
+	p->set(true);
+	privileged.lost += !p->has();
+	ret = kpb_run(kpb_add, 1);
+	privileged.lost += !p->has();
+	p->set(false);
+	ret += kpb_run(kpb_add, 1);
+	privileged.gained += p->has();
+	return ret;
+}
+
+static void privileged_expect(struct kunit *test, const char *how, unsigned int looks)
+{
+	KUNIT_EXPECT_EQ_MSG(test, privileged.looks, looks, "%s", how);
+	KUNIT_EXPECT_EQ_MSG(test, privileged.seen, 0, "%s", how);
+	KUNIT_EXPECT_EQ_MSG(test, privileged.lost, 0, "%s", how);
+	KUNIT_EXPECT_EQ_MSG(test, privileged.gained, 0, "%s", how);
+	privileged.looks = 0;
+	privileged.seen = 0;
+	privileged.lost = 0;
+	privileged.gained = 0;
+}
+
+/* Hits come through breakpoints, or through jumps. */
+static void privileged_jump(struct kunit *test, const struct kprobe *p, bool jump)
+{
+	privileged.exception = !jump;
+	kprobe_test_allow_optimization(jump);
+	wait_for_kprobe_optimizer();
+	/* The entry may have to stay a landing pad. */
+	if (p->addr != (kprobe_opcode_t *)kpb_add || !system_supports_bti_kernel())
+		KUNIT_EXPECT_EQ(test, kpb_has_jump(p->addr), jump);
+	else
+		privileged.exception = true;
+}
+
+/* In each way out of a detour. */
+static void handlers_have_no_privileges(struct kunit *test)
+{
+	static const struct {
+		const char		*name;
+		kprobe_pre_handler_t	pre;
+		unsigned long		result;
+	} ways[] = {
+		{ "to its end", look, 4 },
+		{ "redirected", look_and_skip, 1 },
+		{ "to the caller", look_and_return, 1 },
+	};
+	unsigned int i;
+
+	privileged_begin(test);
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct kprobe p = { .addr = KPB_AT(add), .pre_handler = ways[i].pre };
+
+		KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+		privileged_jump(test, &p, false);
+		KUNIT_EXPECT_EQ(test, privileged_call(), 2 * ways[i].result);
+		privileged_expect(test, "breakpoint", 2);
+		privileged_jump(test, &p, true);
+		KUNIT_EXPECT_EQ(test, privileged_call(), 2 * ways[i].result);
+		privileged_expect(test, ways[i].name, 2);
+		unregister_kprobe(&p);
+	}
+	privileged_end();
+}
+
+#ifdef CONFIG_KRETPROBES
+static int look_on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return look(NULL, regs);
+}
+
+/* A return probe alone has a detour that saves fewer registers, if no handler is called in it. */
+static void return_handlers_have_no_privileges(struct kunit *test)
+{
+	static const struct {
+		const char		*name;
+		kretprobe_handler_t	entry;
+		bool			join;
+	} ways[] = {
+		{ "alone", NULL, false },
+		{ "with an entry handler", look_on_entry, false },
+		{ "with a kprobe", look_on_entry, true },
+	};
+	unsigned int i, looks;
+
+	privileged_begin(test);
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct kprobe p = { .addr = (kprobe_opcode_t *)kpb_add, .pre_handler = look };
+		struct kretprobe rp = {
+			.kp.symbol_name	= "kpb_add",
+			.entry_handler	= ways[i].entry,
+			.handler	= look_on_return,
+		};
+
+		looks = 2 * (1 + !!ways[i].entry + ways[i].join);
+		KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+		if (ways[i].join)
+			KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+		privileged_jump(test, &rp.kp, false);
+		KUNIT_EXPECT_EQ(test, privileged_call(), 8);
+		privileged_expect(test, "breakpoint", looks);
+		privileged_jump(test, &rp.kp, true);
+		KUNIT_EXPECT_EQ(test, privileged_call(), 8);
+		privileged_expect(test, ways[i].name, looks);
+		if (ways[i].join)
+			unregister_kprobe(&p);
+		unregister_kretprobe(&rp);
+	}
+	privileged_end();
+}
+#endif
+
+#ifdef CONFIG_PREEMPTION
+static int privileged_hog(void *data)
+{
+	privileged.hog_has = privileged.privilege->has();
+	WRITE_ONCE(privileged.ran, true);
+	complete(&privileged.done);
+	return 0;
+}
+
+static void privileged_hog_begin(struct kunit *test)
+{
+	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
+	privileged.ran = false;
+	privileged.hog_has = false;
+	reinit_completion(&privileged.done);
+	privileged.hog = kthread_create(privileged_hog, NULL, "kpb_hog");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(privileged.hog));
+	kthread_bind(privileged.hog, raw_smp_processor_id());
+	sched_set_fifo_low(privileged.hog);
+}
+
+/* The end of the detour reschedules, as nothing else has done so before. */
+static void privileged_call_preempted(struct kunit *test, const char *how)
+{
+	const struct privilege *p = privileged.privilege;
+	bool early, ran;
+
+	privileged_hog_begin(test);
+	preempt_disable();
+	wake_up_process(privileged.hog);
+	p->set(true);
+	early = READ_ONCE(privileged.ran);
+	preempt_enable_no_resched();
+	kpb_run(kpb_add, 1);
+	privileged.lost = !p->has();
+	ran = READ_ONCE(privileged.ran);
+	p->set(false);
+	wait_for_completion(&privileged.done);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+
+	KUNIT_EXPECT_FALSE_MSG(test, early, "%s", how);
+	KUNIT_EXPECT_TRUE_MSG(test, ran, "%s", how);
+	KUNIT_EXPECT_FALSE_MSG(test, privileged.hog_has, "%s", how);
+	privileged_expect(test, how, 1);
+}
+
+/* Its privilege is not passed on to the other task, and is not lost. */
+static void privileges_of_a_preempted_task(struct kunit *test)
+{
+	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = look };
+	struct kretprobe rp = { .kp.symbol_name = "kpb_add", .handler = look_on_return };
+
+	privileged_begin(test);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	privileged_jump(test, &p, true);
+	privileged_call_preempted(test, "kprobe");
+	unregister_kprobe(&p);
+
+	if (IS_ENABLED(CONFIG_KRETPROBES)) {
+		KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+		privileged_jump(test, &rp.kp, true);
+		privileged_call_preempted(test, "return probe");
+		unregister_kretprobe(&rp);
+	}
+	privileged_end();
+}
+#else
+static void privileges_of_a_preempted_task(struct kunit *test)
+{
+	kunit_skip(test, "needs PREEMPTION");
+}
+#endif
 
 /*
  * Tasks that are stopped in a detour: with interrupts off, an interrupt is requested. The
@@ -210,6 +474,22 @@ static void handlers_have_no_user_access(struct kunit *test)
  */
 
 KPB_FUNCTION(unmask, "777: msr daifclr, #3\n add x0, x0, #1");
+
+/* Returns with interrupts on, which lockdep does not know before. */
+static unsigned long run_unmask(unsigned long arg, bool *masked)
+{
+	unsigned long ret;
+
+	if (system_uses_irq_prio_masking()) {
+		asm volatile("msr daifset, #3" ::: "memory");
+		gic_write_pmr(GIC_PRIO_IRQON);
+	}
+	ret = kpb_run(kpb_unmask, arg);
+	*masked = irqs_disabled();
+	raw_local_irq_disable();
+	local_irq_enable();
+	return ret;
+}
 
 static struct stopped {
 	struct task_struct	*task, *hog;
@@ -219,6 +499,7 @@ static struct stopped {
 	bool			there, may_go, preempt;
 	unsigned long		pc, shown;
 	unsigned long		result;
+	bool			masked;
 } stopped;
 
 static void wait_until_may_go(void)
@@ -262,7 +543,7 @@ static int stopped_thread(void *data)
 	local_irq_disable();
 	irq_work_queue(&stopped.work);
 	/* This enables them. */
-	stopped.result = kpb_run(kpb_unmask, 1);
+	stopped.result = run_unmask(1, &stopped.masked);
 	complete(&stopped.done);
 	return 0;
 }
@@ -322,6 +603,7 @@ static void let_go(struct kunit *test)
 	tasklet_kill(&stopped.spin);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 	KUNIT_EXPECT_EQ(test, stopped.result, 2);
+	KUNIT_EXPECT_FALSE(test, stopped.masked);
 }
 
 /* How long others have the chance to do what they must not. */
@@ -333,8 +615,9 @@ static void give_it_time(void)
 static void stopped_when_jumps_are_switched_off(struct kunit *test)
 {
 	u32 detour[MAX_OPTINSN_SIZE];
-	unsigned long start;
+	unsigned long start, result;
 	struct kpb_watch w;
+	bool masked;
 
 	stop_in_detour(test, &w, false);
 	start = (unsigned long)w.kp.addr + aarch64_get_branch_offset(kpb_word(w.kp.addr));
@@ -343,8 +626,9 @@ static void stopped_when_jumps_are_switched_off(struct kunit *test)
 	kprobe_test_allow_optimization(false);
 	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
 	local_irq_disable();
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_unmask, 3), 4);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	result = run_unmask(3, &masked);
+	KUNIT_EXPECT_EQ(test, result, 4);
+	KUNIT_EXPECT_FALSE(test, masked);
 	give_it_time();
 	KUNIT_EXPECT_MEMEQ(test, (void *)start, detour, sizeof(detour));
 
@@ -494,7 +778,11 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(no_jump_for_a_call_through_the_link),
 	KUNIT_CASE(no_jump_at_a_landing_pad),
 	KUNIT_CASE(no_jump_in_what_ends_detours),
-	KUNIT_CASE(handlers_have_no_user_access),
+	KUNIT_CASE_PARAM(handlers_have_no_privileges, privilege_gen_params),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_PARAM(return_handlers_have_no_privileges, privilege_gen_params),
+#endif
+	KUNIT_CASE_PARAM(privileges_of_a_preempted_task, privilege_gen_params),
 	KUNIT_CASE(stopped_when_jumps_are_switched_off),
 	KUNIT_CASE(stopped_when_its_probe_goes),
 	KUNIT_CASE_SLOW(results_while_jumps_come_and_go),

@@ -6,13 +6,16 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/cpufeature.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/memory.h>
 #include <linux/pgtable.h>
 #include <linux/vmalloc.h>
 
 #include <asm/alternative.h>
+#include <asm/arch_gicv3.h>
 #include <asm/asm-extable.h>
 #include <asm/debug-monitors.h>
 #include <asm/neon.h>
@@ -191,6 +194,55 @@ static void probe_needs_an_aligned_address(struct kunit *test)
 }
 
 /*
+ * Literals at the end of a mapping: how many bytes before the end they begin. Nothing is
+ * mapped after it.
+ */
+static const struct literal {
+	const char		*name;
+	u32			insn;
+	unsigned int		before;
+	enum kprobe_refusal	why;
+} literals[] = {
+	{ "8 bytes before the end", 0x58000001, 8, KPROBE_REFUSAL_NONE },
+	{ "8 bytes across the end", 0x58000001, 4, KPROBE_REFUSAL_INVALID },
+	{ "8 bytes after the end", 0x58000001, 0, KPROBE_REFUSAL_INVALID },
+	{ "4 bytes before the end", 0x18000001, 4, KPROBE_REFUSAL_NONE },
+	{ "4 bytes after the end", 0x18000001, 0, KPROBE_REFUSAL_INVALID },
+	{ "4 signed bytes before the end", 0x98000001, 4, KPROBE_REFUSAL_NONE },
+	{ "4 signed bytes after the end", 0x98000001, 0, KPROBE_REFUSAL_INVALID },
+	{ "a prefetch after the end", 0xd8000000, 0, KPROBE_REFUSAL_NONE },
+};
+KUNIT_ARRAY_PARAM_DESC(literal, literals, name);
+
+/* How far from the end the instruction is. */
+#define LITERAL_DISTANCE	64
+
+static enum kprobe_refusal decide(struct kprobe *p)
+{
+	guard(kprobe_test)();
+	guard(mutex)(&text_mutex);
+
+	return kprobe_decide(p);
+}
+
+/* The instruction would fault by itself; its simulation would fault in the exception. */
+static void probe_needs_all_of_a_literal(struct kunit *test)
+{
+	const struct literal *l = test->param_value;
+	struct kprobe kp = {};
+	__le32 *insn;
+	void *page;
+
+	page = vmalloc(PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	insn = page + PAGE_SIZE - LITERAL_DISTANCE;
+	*insn = cpu_to_le32(l->insn | (LITERAL_DISTANCE - l->before) / AARCH64_INSN_SIZE << 5);
+	kp.addr = (kprobe_opcode_t *)insn;
+	KUNIT_EXPECT_EQ(test, decide(&kp), l->why);
+	vfree(page);
+}
+
+/*
  * Exclusive accesses: increments of what x1 points to. With a probe between them, the store
  * would fail forever.
  */
@@ -330,6 +382,44 @@ static void probe_keeps_off_the_ops_of_ftrace(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_CFI_CLANG
+static noinline __noclone int kpb_traced_twin(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 5;
+}
+
+/* The RET of the first, which has 16 bytes, comes directly before the second. */
+KPB_FUNCTION(before_untyped, "777: add x0, x0, #1\n nop");
+KPB_FUNCTION(untyped, "777: add x0, x0, #2");
+
+static void probe_keeps_off_type_hashes(struct kunit *test)
+{
+	unsigned long entry = (unsigned long)kpb_traced, untyped = (unsigned long)kpb_untyped;
+	int (*fn)(int v) = kpb_traced;
+	unsigned long hash = entry - AARCH64_INSN_SIZE;
+	u32 before = kpb_word((void *)hash);
+
+	/* Functions of one type have the same. */
+	KUNIT_EXPECT_EQ(test, before,
+			kpb_word((void *)kpb_traced_twin - AARCH64_INSN_SIZE));
+	expect_refused(test, hash, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
+	expect_accepted(test, entry);
+	/* Calls through pointers compare it. */
+	OPTIMIZER_HIDE_VAR(fn);
+	KUNIT_EXPECT_EQ(test, fn(2), 6);
+
+	/* There is none before a function that has no type. */
+	KUNIT_ASSERT_EQ(test, untyped - (unsigned long)kpb_before_untyped, 4 * AARCH64_INSN_SIZE);
+	expect_accepted(test, untyped - AARCH64_INSN_SIZE);
+}
+#else
+static void probe_keeps_off_type_hashes(struct kunit *test)
+{
+	kunit_skip(test, "needs CFI_CLANG");
+}
+#endif
+
 /* The first word of a function is a move. What follows takes a single exception. */
 static void probe_emulates_entries(struct kunit *test)
 {
@@ -356,10 +446,10 @@ static void probe_emulates_entries(struct kunit *test)
 
 /*
  * Vector registers, which an exception leaves alone. In .inst, since the assembler is told
- * that the kernel does not use them: LDR Q0 and UMOV.
+ * that the kernel does not use them: LDR D0 and UMOV.
  */
 KPB_FUNCTION(vector, "adrp x1, kpb_data\n add x1, x1, :lo12:kpb_data\n"
-	     "777: .inst 0x3dc00020\n .inst 0x4e083c02\n add x0, x0, x2");
+	     "777: .inst 0xfd400020\n .inst 0x4e083c02\n add x0, x0, x2");
 
 #ifdef CONFIG_KERNEL_MODE_NEON
 static unsigned long run_with_vectors(void (*fn)(void), unsigned long arg)
@@ -396,6 +486,106 @@ static void probe_on_vector_loads(struct kunit *test)
 	kunit_skip(test, "needs KERNEL_MODE_NEON");
 }
 #endif
+
+/*
+ * With pseudo-NMI, interrupts are switched off by the mask that this reads: MRS X1,
+ * ICC_PMR_EL1. An exception has another one.
+ */
+KPB_FUNCTION(mrs_pmr, "777: .inst 0xd5384601\n mov x0, x1");
+
+static const struct pmr_reader {
+	const char	*name;
+	const char	*mode;		/* NULL: a jump */
+	bool		post, on_return;
+} pmr_readers[] = {
+	{ "boosted", "boosted" },
+	{ "with a post handler", "emulated", .post = true },
+	{ "optimized" },
+	{ "with a return probe", "boosted", .on_return = true },
+};
+KUNIT_ARRAY_PARAM_DESC(pmr_reader, pmr_readers, name);
+
+/* What handlers have seen, and how often. */
+static struct {
+	u64		pre, post, ret;
+	unsigned int	hits;
+} pmr_seen;
+
+static int pmr_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	pmr_seen.pre = regs->pmr_save;
+	pmr_seen.hits++;
+	return 0;
+}
+
+static void pmr_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	pmr_seen.post = regs->pmr_save;
+}
+
+static int pmr_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	pmr_seen.ret = regs->pmr_save;
+	return 0;
+}
+
+static void probe_reads_the_priority_mask(struct kunit *test)
+{
+	const struct pmr_reader *r = test->param_value;
+	struct kretprobe rp = { .kp.symbol_name = "kpb_mrs_pmr", .handler = pmr_return };
+	struct kprobe kp = {
+		.addr		= KPB_AT(mrs_pmr),
+		.pre_handler	= pmr_pre,
+		.post_handler	= r->post ? pmr_post : NULL,
+	};
+	u64 want[2], got, after;
+	unsigned int off;
+
+	if (!system_uses_irq_prio_masking())
+		kunit_skip(test, "needs pseudo-NMI");
+	if (!r->mode && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "needs OPTPROBES");
+	if (r->mode && !strcmp(r->mode, "boosted") && !kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+	if (r->on_return && !IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "needs KRETPROBES");
+
+	memset(&pmr_seen, 0, sizeof(pmr_seen));
+	kprobe_test_allow_optimization(!r->mode);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	if (r->on_return)
+		KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
+	if (r->mode) {
+		KUNIT_EXPECT_STREQ(test, kpb_mode(kp.addr), r->mode);
+	} else {
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_TRUE(test, kpb_has_jump(kp.addr));
+	}
+
+	for (off = 0; off < 2; off++) {
+		if (off)
+			local_irq_disable();
+		want[off] = gic_read_pmr();
+		got = kpb_run(kpb_mrs_pmr, 0);
+		after = gic_read_pmr();
+		if (off)
+			local_irq_enable();
+		KUNIT_EXPECT_EQ(test, got, want[off]);
+		KUNIT_EXPECT_EQ(test, after, want[off]);
+		KUNIT_EXPECT_EQ(test, pmr_seen.pre, want[off]);
+		if (r->post)
+			KUNIT_EXPECT_EQ(test, pmr_seen.post, want[off]);
+		if (r->on_return)
+			KUNIT_EXPECT_EQ(test, pmr_seen.ret, want[off]);
+		KUNIT_EXPECT_EQ(test, pmr_seen.hits, off + 1);
+	}
+	KUNIT_EXPECT_NE(test, want[0], want[1]);
+
+	if (r->on_return)
+		unregister_kretprobe(&rp);
+	unregister_kprobe(&kp);
+	kprobe_test_allow_optimization(false);
+}
 
 #ifdef CONFIG_KRETPROBES
 /*
@@ -844,12 +1034,15 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE_PARAM(probe_post_handler_sees_next_pc, next_gen_params),
 	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
 	KUNIT_CASE(probe_needs_an_aligned_address),
+	KUNIT_CASE_PARAM(probe_needs_all_of_a_literal, literal_gen_params),
 	KUNIT_CASE_PARAM(probe_keeps_off_exclusive_sequences, exclusive_gen_params),
 	KUNIT_CASE(probe_after_a_load_acquire),
 	KUNIT_CASE(probe_keeps_off_the_word_of_ftrace),
 	KUNIT_CASE(probe_keeps_off_the_ops_of_ftrace),
+	KUNIT_CASE(probe_keeps_off_type_hashes),
 	KUNIT_CASE(probe_emulates_entries),
 	KUNIT_CASE(probe_on_vector_loads),
+	KUNIT_CASE_PARAM(probe_reads_the_priority_mask, pmr_reader_gen_params),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE_PARAM(probe_returns_of_each_kind, returning_gen_params),
 #endif

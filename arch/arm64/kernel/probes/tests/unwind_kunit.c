@@ -7,6 +7,7 @@
  * other. Its handler takes a trace, and has the instruction executed elsewhere.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/ftrace.h>
 #include <linux/hw_breakpoint.h>
@@ -172,15 +173,21 @@ static void expect_caller(struct kunit *test, const char *what, const struct tra
 
 struct mode {
 	const char	*name;
-	bool		post, jump;
+	bool		post, jump, alone;
 };
 
 static const struct mode modes[] = {
-	{ "boosted", false, false },
-	{ "stepped", true, false },
-	{ "optimized", false, true },
+	{ "boosted" },
+	{ "stepped", .post = true },
+	{ "stepped, without a copy that branches back", .post = true, .alone = true },
+	{ "optimized", .jump = true },
 };
 KUNIT_ARRAY_PARAM_DESC(mode, modes, name);
+
+static bool never(void)
+{
+	return false;
+}
 
 static void unwind_in_handlers(struct kunit *test)
 {
@@ -200,6 +207,8 @@ static void unwind_in_handlers(struct kunit *test)
 	if (m->jump && !IS_ENABLED(CONFIG_OPTPROBES))
 		kunit_skip(test, "needs OPTPROBES");
 	kprobe_test_allow_optimization(m->jump);
+	if (m->alone)
+		kunit_activate_static_stub(test, kprobe_boosts, never);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
 	if (m->jump)
 		wait_for_kprobe_optimizer();
@@ -207,8 +216,7 @@ static void unwind_in_handlers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
 
 	expect_caller(test, "pre handler", &t.pre, at);
-	/* Only a slot with a branch back shows where it belongs to. */
-	if (m->post && kprobe_boosts())
+	if (m->post)
 		expect_caller(test, "post handler", &t.post, at + AARCH64_INSN_SIZE);
 	if (t.interrupt)
 		expect_caller(test, "interrupt", &t.irq, at);
