@@ -26,7 +26,7 @@ class Hitpath:
               r"(?:bl?|bc?\.\w+|cbn?z|tbn?z)\t(?:[^<]*, )?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
     RETURNS = []
-    LISTS = ["offline_path", "hit_path", "waking_path"]
+    LISTS = ["offline_path", "hit_path", "fragile_path"]
     # It sets the vectors, and only then calls C.
     WAKING = ["__secondary_switched"]
     WAKING_EXCUSED = {}

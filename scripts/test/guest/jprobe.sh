@@ -93,13 +93,11 @@ fi
 echo "expect splat: kernel BUG at"
 echo "expect splat: Oops"
 mark
-(echo 1 >$DRIVER/outside) 2>/dev/null
 # To arm64, the breakpoint of a BUG is an NMI until its exception returns, which it never
 # does. The next time that the CPU is idle, that is noticed.
-if [ "$(uname -m)" = aarch64 ]; then
-	echo "expect splat: ct_kernel_exit"
-	sleep 1
-fi
+[ "$(uname -m)" != aarch64 ] || echo "expect splat: ct_kernel_exit"
+(echo 1 >$DRIVER/outside) 2>/dev/null
+[ "$(uname -m)" != aarch64 ] || sleep 1
 check "a call outside of a handler is a BUG" \
 	sh -c "dmesg | grep -Eq '([RE]IP|pc ):.*jprobe_return'"
 check "and nothing after it is executed" [ "$(said "$LEFT")" -eq 0 ]
