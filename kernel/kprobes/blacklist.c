@@ -571,9 +571,12 @@ static int __init append_clone(void *data, const char *symbol, unsigned long add
 		if (!strncmp(c->names[i], symbol, len) && !c->names[i][len])
 			break;
 	}
-	if (i == c->nr || append_symbol(function_entry(addr), KPROBE_REFUSAL_ARCH_LISTED) != -ENOMEM)
+	if (i == c->nr)
 		return 0;
-	return -ENOMEM;
+
+	/* There may be no function at the symbol. */
+	return append_symbol(function_entry(addr), KPROBE_REFUSAL_ARCH_LISTED) == -ENOMEM ?
+	       -ENOMEM : 0;
 }
 
 /**
