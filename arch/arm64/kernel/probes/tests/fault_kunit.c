@@ -4,7 +4,6 @@
  */
 
 #include <kunit/test.h>
-#include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/set_memory.h>
@@ -17,10 +16,8 @@
 #include <asm/esr.h>
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
+#include "handler_faults.h"
 #include "helpers.h"
-
-/* Nothing is ever mapped there, and no user space has it. */
-#define BAD_ADDRESS	(-PAGE_SIZE)
 
 #define ANY_ESR		0x96000005
 
@@ -42,7 +39,7 @@ struct fault_form {
 };
 
 static const struct fault_form fault_forms[] = {
-	{ "translation fault", KPB_PLACE(bad_load), BAD_ADDRESS, ESR_ELx_FSC_FAULT },
+	{ "translation fault", KPB_PLACE(bad_load), KP_BAD_ADDRESS, ESR_ELx_FSC_FAULT },
 	{ "permission fault", KPB_PLACE(bad_store), 0, ESR_ELx_FSC_PERM },
 	{ "alignment fault", KPB_PLACE(bad_acquire), (unsigned long)kpb_variable + 13, 0x21 },
 };
@@ -85,7 +82,7 @@ static int repair_after_a_fault(struct kprobe *p, struct pt_regs *regs, int trap
 	long v;
 
 	repair(p, regs, trapnr);
-	return !!get_kernel_nofault(v, (long *)BAD_ADDRESS);
+	return !!get_kernel_nofault(v, (long *)KP_BAD_ADDRESS);
 }
 
 struct fault_action {
@@ -165,7 +162,7 @@ static void fault_of_each_kind_is_reported(struct kunit *test)
 
 static void fault_handler_of_step(struct kunit *test)
 {
-	run_step(test, &fault_forms[0], test->param_value, BAD_ADDRESS);
+	run_step(test, &fault_forms[0], test->param_value, KP_BAD_ADDRESS);
 }
 
 /* Without a handler that repairs it, a copy that branches back would fault for itself. */
@@ -185,7 +182,7 @@ static void fault_handler_needs_a_step(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), kprobe_boosts() ? "boosted" : "stepped");
 	KUNIT_ASSERT_EQ(test, register_kprobe(&late.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_bad_load, BAD_ADDRESS), 0x1234567);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_bad_load, KP_BAD_ADDRESS), 0x1234567);
 	KUNIT_EXPECT_EQ(test, atomic_read(&late.faults), 1);
 	unregister_kprobe(&late.kp);
 	unregister_kprobe(&w.kp);
@@ -528,7 +525,7 @@ static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_STEP_OFFSET + AARCH64_INSN_SIZE),
 			at + AARCH64_INSN_SIZE);
 	/* Not a copy, nor memory that may be read. */
-	KUNIT_EXPECT_EQ(test, left(BAD_ADDRESS), BAD_ADDRESS);
+	KUNIT_EXPECT_EQ(test, left(KP_BAD_ADDRESS), KP_BAD_ADDRESS);
 	KUNIT_EXPECT_EQ(test, left(0), 0);
 	unregister_kprobe(&w.kp);
 }
@@ -561,114 +558,28 @@ static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
  * Faults of handlers
  */
 
-/* Faults at a bad address, and survives. */
-static int faulting_pre(struct kprobe *p, struct pt_regs *regs)
+static void call_add(struct kunit *test)
 {
-	long v;
-
-	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
-		atomic_inc(&container_of(p, struct kpb_watch, kp)->pre);
-	return 0;
-}
-
-static void faulting_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	faulting_pre(p, regs);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
 }
 
 /* A handler's fault is reported to its own probe, not to others at the site. */
 static void handler_fault_goes_to_its_probe(struct kunit *test)
 {
-	struct kpb_watch other = {
-		.kp = {
-			.addr = KPB_AT(add),
-			.pre_handler = kpb_watch_pre,
-			.fault_handler = kpb_watch_fault,
-		},
-	};
-	struct kpb_watch w = {
-		.kp = {
-			.addr = KPB_AT(add),
-			.pre_handler = faulting_pre,
-			.post_handler = faulting_post,
-			.fault_handler = kpb_watch_fault,
-		},
-	};
+	u32 esr = kp_handler_fault_goes_to_its_probe(test, KPB_AT(add), call_add);
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	KUNIT_EXPECT_EQ(test, ESR_ELx_EC((u32)w.trapnr), ESR_ELx_EC_DABT_CUR);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 4);
-	KUNIT_EXPECT_EQ(test, atomic_read(&other.faults), 0);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	unregister_kprobe(&other.kp);
-	unregister_kprobe(&w.kp);
-	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+	KUNIT_EXPECT_EQ(test, ESR_ELx_EC(esr), ESR_ELx_EC_DABT_CUR);
 }
 
-#if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
-static atomic_t reported, own_faults, irq_faults;
-
-static int count_reported(struct kprobe *p, struct pt_regs *regs, int trapnr)
+static void call_callee(struct kunit *test)
 {
-	atomic_inc(&reported);
-	return 0;
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
 }
 
-static void fault_in_irq(struct irq_work *work)
-{
-	long v;
-
-	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
-		atomic_inc(&irq_faults);
-}
-
-static struct irq_work faulting_work = IRQ_WORK_INIT_HARD(fault_in_irq);
-
-static int interrupted_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	unsigned int i;
-	long v;
-
-	irq_work_queue(&faulting_work);
-	for (i = 0; i < 100000000 && irq_work_is_busy(&faulting_work); i++)
-		cpu_relax();
-	/* This one belongs to the handler. */
-	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
-		atomic_inc(&own_faults);
-	return 0;
-}
-
-/* Faults of an interrupt are not the interrupted handler's. Later ones are no probe's. */
 static void interrupt_fault_is_not_the_handlers(struct kunit *test)
 {
-	struct kretprobe rp = {
-		.kp = { .symbol_name = "kpb_callee", .fault_handler = count_reported },
-		.handler = interrupted_return,
-	};
-	int cpu;
-
-	if (!arch_irq_work_has_interrupt())
-		kunit_skip(test, "needs irq_work with an interrupt");
-
-	atomic_set(&reported, 0);
-	atomic_set(&own_faults, 0);
-	atomic_set(&irq_faults, 0);
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
-	unregister_kretprobe(&rp);
-	KUNIT_EXPECT_EQ(test, atomic_read(&irq_faults), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&own_faults), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&reported), 1);
-	for_each_possible_cpu(cpu)
-		KUNIT_EXPECT_NULL(test, kprobe_test_fault_owner(cpu));
+	kp_interrupt_fault_is_not_the_handlers(test, "kpb_callee", call_callee);
 }
-#endif
 
 static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_of_each_kind_is_reported, fault_form_gen_params),
@@ -684,9 +595,7 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(fault_of_boosted_copy_is_one_of_the_instruction),
 	KUNIT_CASE(fault_of_detour_is_one_of_the_instruction),
 	KUNIT_CASE(handler_fault_goes_to_its_probe),
-#if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
 	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
-#endif
 	{}
 };
 

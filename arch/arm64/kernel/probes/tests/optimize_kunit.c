@@ -5,10 +5,10 @@
  */
 
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/cpufeature.h>
-#include <linux/interrupt.h>
 #include <linux/irq_work.h>
-#include <linux/jiffies.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/prandom.h>
@@ -22,8 +22,9 @@
 #include <asm/irq_regs.h>
 #include <asm/sysreg.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
 #include "forms.h"
+#include "stopped.h"
+#include "storm.h"
 
 KUNIT_ARRAY_PARAM_DESC(form, kpb_forms, name);
 
@@ -491,137 +492,75 @@ static unsigned long run_unmask(unsigned long arg, bool *masked)
 	return ret;
 }
 
-static struct stopped {
-	struct task_struct	*task, *hog;
+static struct {
+	struct kp_stopped	stopped;
 	struct irq_work		work;
-	struct tasklet_struct	spin;
-	struct completion	done;
-	bool			there, may_go, preempt;
-	unsigned long		pc, shown;
+	unsigned long		shown;
 	unsigned long		result;
 	bool			masked;
-} stopped;
-
-static void wait_until_may_go(void)
-{
-	while (!READ_ONCE(stopped.may_go))
-		cpu_relax();
-}
-
-/* Interrupts are on again; the task is not. */
-static void spin_tasklet(struct tasklet_struct *t)
-{
-	WRITE_ONCE(stopped.there, true);
-	wait_until_may_go();
-}
-
-static int hog_thread(void *data)
-{
-	set_current_state(TASK_UNINTERRUPTIBLE);
-	if (!READ_ONCE(stopped.may_go))
-		schedule();
-	__set_current_state(TASK_RUNNING);
-	WRITE_ONCE(stopped.there, true);
-	wait_until_may_go();
-	return 0;
-}
+} unmasking;
 
 static void stop_here(struct irq_work *work)
 {
 	struct pt_regs *regs = get_irq_regs();
 
-	stopped.pc = instruction_pointer(regs);
-	stopped.shown = kprobe_unwind_pc(stopped.pc, regs);
-	if (stopped.preempt)
-		wake_up_process(stopped.hog);
-	else
-		tasklet_hi_schedule(&stopped.spin);
+	unmasking.shown = kprobe_unwind_pc(instruction_pointer(regs), regs);
+	kp_stopped_catch(&unmasking.stopped, is_kprobe_optinsn_slot);
 }
 
-static int stopped_thread(void *data)
+static int unmasking_thread(void *data)
 {
 	local_irq_disable();
-	irq_work_queue(&stopped.work);
+	irq_work_queue(&unmasking.work);
 	/* This enables them. */
-	stopped.result = run_unmask(1, &stopped.masked);
-	complete(&stopped.done);
+	unmasking.result = run_unmask(1, &unmasking.masked);
 	return 0;
-}
-
-static struct task_struct *make_thread(struct kunit *test, int (*fn)(void *data))
-{
-	struct task_struct *task = kthread_create(fn, NULL, "kpb");
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	kthread_bind(task, cpumask_last(cpu_online_mask));
-	return task;
 }
 
 static void stop_in_detour(struct kunit *test, struct kpb_watch *w, bool preempt)
 {
-	unsigned long end = jiffies + 8 * HZ;
-
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
 	if (!arch_irq_work_has_interrupt())
 		kunit_skip(test, "needs irq_work with an interrupt");
-	if (preempt && !IS_ENABLED(CONFIG_PREEMPTION))
-		kunit_skip(test, "needs PREEMPTION");
+	kp_stopped_begin(test, &unmasking.stopped, unmasking_thread, preempt);
 
 	*w = (struct kpb_watch){
 		.kp = { .addr = KPB_AT(unmask), .pre_handler = kpb_watch_pre },
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w->kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w->kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w->kp.addr));
 
-	memset(&stopped, 0, sizeof(stopped));
-	stopped.preempt = preempt;
-	stopped.work = IRQ_WORK_INIT_HARD(stop_here);
-	init_completion(&stopped.done);
-	tasklet_setup(&stopped.spin, spin_tasklet);
-	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
-	if (preempt) {
-		stopped.hog = make_thread(test, hog_thread);
-		sched_set_fifo_low(stopped.hog);
-		wake_up_process(stopped.hog);
-	}
-	stopped.task = make_thread(test, stopped_thread);
-	wake_up_process(stopped.task);
-	while (!READ_ONCE(stopped.there) && time_before(jiffies, end))
-		schedule_timeout_uninterruptible(1);
-	KUNIT_EXPECT_TRUE(test, stopped.there);
-	KUNIT_EXPECT_TRUE_MSG(test, is_kprobe_optinsn_slot(stopped.pc), "at %pS",
-			      (void *)stopped.pc);
-	KUNIT_EXPECT_EQ(test, stopped.shown, (unsigned long)KPB_AT(unmask));
+	unmasking.shown = 0;
+	unmasking.result = 0;
+	unmasking.work = IRQ_WORK_INIT_HARD(stop_here);
+	wake_up_process(unmasking.stopped.task);
+	kp_stopped_wait(test, &unmasking.stopped);
+	KUNIT_EXPECT_EQ(test, unmasking.shown, (unsigned long)KPB_AT(unmask));
 }
 
 static void let_go(struct kunit *test)
 {
-	WRITE_ONCE(stopped.may_go, true);
-	wait_for_completion(&stopped.done);
-	tasklet_kill(&stopped.spin);
-	set_cpus_allowed_ptr(current, cpu_possible_mask);
-	KUNIT_EXPECT_EQ(test, stopped.result, 2);
-	KUNIT_EXPECT_FALSE(test, stopped.masked);
+	kp_stopped_end(&unmasking.stopped);
+	KUNIT_EXPECT_EQ(test, unmasking.result, 2);
+	KUNIT_EXPECT_FALSE(test, unmasking.masked);
 }
 
-/* How long others have the chance to do what they must not. */
-static void give_it_time(void)
+static void *detour_of(const void *addr)
 {
-	schedule_timeout_uninterruptible(HZ / 4);
+	return (void *)addr + aarch64_get_branch_offset(kpb_word(addr));
 }
 
 static void stopped_when_jumps_are_switched_off(struct kunit *test)
 {
-	u32 detour[MAX_OPTINSN_SIZE];
-	unsigned long start, result;
+	u32 copy[MAX_OPTINSN_SIZE];
+	unsigned long result;
 	struct kpb_watch w;
+	void *detour;
 	bool masked;
 
 	stop_in_detour(test, &w, false);
-	start = (unsigned long)w.kp.addr + aarch64_get_branch_offset(kpb_word(w.kp.addr));
-	memcpy(detour, (void *)start, sizeof(detour));
+	detour = detour_of(w.kp.addr);
+	memcpy(copy, detour, sizeof(copy));
 
 	kprobe_test_allow_optimization(false);
 	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
@@ -629,8 +568,8 @@ static void stopped_when_jumps_are_switched_off(struct kunit *test)
 	result = run_unmask(3, &masked);
 	KUNIT_EXPECT_EQ(test, result, 4);
 	KUNIT_EXPECT_FALSE(test, masked);
-	give_it_time();
-	KUNIT_EXPECT_MEMEQ(test, (void *)start, detour, sizeof(detour));
+	kp_give_it_time();
+	KUNIT_EXPECT_MEMEQ(test, detour, copy, sizeof(copy));
 
 	let_go(test);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
@@ -641,136 +580,36 @@ static void stopped_when_jumps_are_switched_off(struct kunit *test)
 static void stopped_when_its_probe_goes(struct kunit *test)
 {
 	struct kpb_watch other = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
-	u32 detour[MAX_OPTINSN_SIZE];
-	unsigned long start;
 	struct kpb_watch w;
 
 	stop_in_detour(test, &w, true);
-	start = (unsigned long)w.kp.addr + aarch64_get_branch_offset(kpb_word(w.kp.addr));
-	memcpy(detour, (void *)start, sizeof(detour));
-
-	unregister_kprobe(&w.kp);
-	/* Another detour must not take its place. */
-	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
-	give_it_time();
-	KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot(start));
-	scoped_guard(preempt)
-		KUNIT_EXPECT_NOT_NULL(test, kprobe_optinsn_owner(start));
-	KUNIT_EXPECT_MEMEQ(test, (void *)start, detour, sizeof(detour));
-	unregister_kprobe(&other.kp);
-
+	kp_stopped_when_probe_goes(test, &unmasking.stopped, &w.kp, &other.kp,
+				   detour_of(w.kp.addr));
 	let_go(test);
-	wait_for_kprobe_optimizer();
-	scoped_guard(preempt)
-		KUNIT_EXPECT_NULL(test, kprobe_optinsn_owner(start));
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 }
 
-/*
- * Threads call all the functions all the time, while jumps come and go.
- */
+static kprobe_opcode_t *form_at(unsigned int n)
+{
+	return kpb_addr(&kpb_forms[n].place);
+}
 
-struct storm {
-	struct task_struct	*task[4];
-	unsigned long		want[NR_KPB_FORMS][ARRAY_SIZE(kpb_args)];
-	atomic_t		wrong;
+static unsigned long run_form(unsigned int n, unsigned long arg)
+{
+	return kpb_run(kpb_forms[n].place.fn, arg);
+}
+
+static const struct kp_storm_arch all_forms = {
+	.nr		= NR_KPB_FORMS,
+	.at		= form_at,
+	.call		= run_form,
+	.args		= kpb_args,
+	.nr_args	= ARRAY_SIZE(kpb_args),
 };
-
-static int storm_thread(void *data)
-{
-	struct storm *s = data;
-	unsigned int i, k;
-
-	while (!kthread_should_stop()) {
-		for (i = 0; i < NR_KPB_FORMS; i++) {
-			for (k = 0; k < ARRAY_SIZE(kpb_args); k++) {
-				if (kpb_run(kpb_forms[i].place.fn, kpb_args[k]) != s->want[i][k])
-					atomic_inc(&s->wrong);
-			}
-		}
-		/* Tasks-RCU does not count preemption as a quiescent state. */
-		cond_resched_tasks_rcu_qs();
-	}
-
-	return 0;
-}
-
-static void storm_begin(struct kunit *test, struct storm *s)
-{
-	unsigned int i, k;
-
-	for (i = 0; i < NR_KPB_FORMS; i++) {
-		for (k = 0; k < ARRAY_SIZE(kpb_args); k++)
-			s->want[i][k] = kpb_run(kpb_forms[i].place.fn, kpb_args[k]);
-	}
-
-	for (i = 0; i < ARRAY_SIZE(s->task); i++) {
-		s->task[i] = kthread_run(storm_thread, s, "kpb_storm/%u", i);
-		KUNIT_ASSERT_FALSE(test, IS_ERR(s->task[i]));
-	}
-}
-
-static void storm_end(struct kunit *test, struct storm *s)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(s->task); i++)
-		kthread_stop(s->task[i]);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->wrong), 0);
-}
-
-#define STORM_MS	2500
 
 static void results_while_jumps_come_and_go(struct kunit *test)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(STORM_MS);
-	struct storm *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
-	struct kpb_watch *w = kunit_kcalloc(test, NR_KPB_FORMS, sizeof(*w), GFP_KERNEL);
-	struct kprobe *kps[NR_KPB_FORMS];
-	unsigned int i, rounds = 0, live = 0;
-	struct rnd_state rnd;
-
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	KUNIT_ASSERT_NOT_NULL(test, w);
-	prandom_seed_state(&rnd, 42);
-	storm_begin(test, s);
-
-	while (time_before(jiffies, end)) {
-		struct kprobe post = {
-			.addr		= kpb_addr(&kpb_forms[rounds % NR_KPB_FORMS].place),
-			.post_handler	= nothing_post,
-		};
-
-		for (i = 0; i < NR_KPB_FORMS; i++) {
-			memset(&w[i], 0, sizeof(w[i]));
-			w[i].kp.addr = kpb_addr(&kpb_forms[i].place);
-			w[i].kp.pre_handler = kpb_watch_pre;
-			kps[i] = &w[i].kp;
-		}
-		KUNIT_ASSERT_EQ(test, register_kprobes(kps, NR_KPB_FORMS), 0);
-		if (prandom_u32_state(&rnd) % 4)
-			wait_for_kprobe_optimizer();
-		for (i = 0; i < NR_KPB_FORMS; i++)
-			live += kpb_has_jump(kps[i]->addr);
-
-		KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
-		for (i = 0; i < 8; i++) {
-			struct kprobe *p = kps[prandom_u32_state(&rnd) % NR_KPB_FORMS];
-
-			disable_kprobe(p);
-			if (prandom_u32_state(&rnd) % 2)
-				enable_kprobe(p);
-		}
-		unregister_kprobe(&post);
-		if (prandom_u32_state(&rnd) % 2)
-			wait_for_kprobe_optimizer();
-		unregister_kprobes(kps, NR_KPB_FORMS);
-		rounds++;
-	}
-
-	storm_end(test, s);
-	kunit_info(test, "%u rounds, %u jumps\n", rounds, live);
-	KUNIT_EXPECT_GT(test, live, 0);
+	kp_storm(test, &all_forms);
 }
 
 static struct kunit_case optimize_cases[] = {

@@ -21,9 +21,6 @@
 #define SP		"%" _ASM_SP
 #define PTR(sym)	#sym RIP
 
-/* Nothing is ever mapped there; the fixup of a user address would differ. */
-#define BAD_ADDRESS	(-PAGE_SIZE)
-
 KP_DECLARE(kpx_nop);
 KP_DECLARE(kpx_mov);
 KP_DECLARE(kpx_bt);

@@ -4,7 +4,6 @@
  */
 
 #include <kunit/test.h>
-#include <linux/irq_work.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/mman.h>
@@ -18,6 +17,7 @@
 #include <asm/trapnr.h>
 
 #include "breakpoints.h"
+#include "handler_faults.h"
 
 /* A page fault, a protection fault and other traps, each with a fixup. */
 FUNCTION(bad_load, "777: mov (" AX "), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
@@ -40,7 +40,7 @@ struct fault_form {
 };
 
 static const struct fault_form fault_forms[] = {
-	{ "page fault", PLACE(bad_load), BAD_ADDRESS, -EFAULT,
+	{ "page fault", PLACE(bad_load), KP_BAD_ADDRESS, -EFAULT,
 	  X86_TRAP_PF },
 	{ "protection fault", PLACE(bad_segment), 0xfff8, -EINVAL,
 	  X86_TRAP_GP },
@@ -185,7 +185,7 @@ static int fault_again(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	long v;
 
 	atomic_inc(&container_of(p, struct kp_watch, kp)->faults);
-	return !get_kernel_nofault(v, (long *)BAD_ADDRESS);
+	return !get_kernel_nofault(v, (long *)KP_BAD_ADDRESS);
 }
 
 struct fault_action {
@@ -216,7 +216,7 @@ static void fault_handler_of_step(struct kunit *test)
 
 	interrupts_in_step = false;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_EQ(test, (int)kp_run(kpx_bad_load, BAD_ADDRESS), a->result);
+	KUNIT_EXPECT_EQ(test, (int)kp_run(kpx_bad_load, KP_BAD_ADDRESS), a->result);
 	KUNIT_EXPECT_FALSE(test, interrupts_in_step);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
@@ -230,52 +230,16 @@ static void fault_handler_of_step(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
-/* Faults at a bad address, and survives. */
-static int faulting_pre(struct kprobe *p, struct pt_regs *regs)
+static void call_mov(struct kunit *test)
 {
-	long v;
-
-	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
-		atomic_inc(&container_of(p, struct kp_watch, kp)->pre);
-	return 0;
-}
-
-static void faulting_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	faulting_pre(p, regs);
+	KUNIT_EXPECT_EQ(test, kp_run(kpx_mov, 4), 7);
 }
 
 /* A handler's fault is reported to its own probe, not to others at the site. */
 static void handler_fault_goes_to_its_probe(struct kunit *test)
 {
-	struct kp_watch other = {
-		.kp = {
-			.addr = AT(mov),
-			.pre_handler = kp_watch_pre,
-			.fault_handler = kp_watch_fault,
-		},
-	};
-	struct kp_watch w = {
-		.kp = {
-			.addr = AT(mov),
-			.pre_handler = faulting_pre,
-			.post_handler = faulting_post,
-			.fault_handler = kp_watch_fault,
-		},
-	};
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_EQ(test, kp_run(kpx_mov, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	KUNIT_EXPECT_EQ(test, w.trapnr, X86_TRAP_PF);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
-	KUNIT_EXPECT_EQ(test, kp_run(kpx_mov, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 4);
-	KUNIT_EXPECT_EQ(test, atomic_read(&other.faults), 0);
-	unregister_kprobe(&other.kp);
-	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, kp_handler_fault_goes_to_its_probe(test, AT(mov), call_mov),
+			X86_TRAP_PF);
 }
 
 /*
@@ -431,67 +395,15 @@ static void only_traps_of_hits_are_offered(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
-#if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
-static atomic_t reported, own_faults, irq_faults;
-
-static int count_reported(struct kprobe *p, struct pt_regs *regs, int trapnr)
+static void call_callee(struct kunit *test)
 {
-	atomic_inc(&reported);
-	return 0;
+	KUNIT_EXPECT_EQ(test, kp_run(kpx_callee, 1), 101);
 }
 
-static void fault_in_irq(struct irq_work *work)
-{
-	long v;
-
-	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
-		atomic_inc(&irq_faults);
-}
-
-static struct irq_work faulting_work = IRQ_WORK_INIT_HARD(fault_in_irq);
-
-static int interrupted_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	unsigned int i;
-	long v;
-
-	irq_work_queue(&faulting_work);
-	for (i = 0; i < 100000000 && irq_work_is_busy(&faulting_work); i++)
-		cpu_relax();
-	/* This one belongs to the handler. */
-	if (get_kernel_nofault(v, (long *)BAD_ADDRESS))
-		atomic_inc(&own_faults);
-	return 0;
-}
-
-/*
- * Faults of an interrupt are not the interrupted handler's. Later ones belong to no
- * probe.
- */
 static void interrupt_fault_is_not_the_handlers(struct kunit *test)
 {
-	struct kretprobe rp = {
-		.kp = { .symbol_name = "kpx_callee", .fault_handler = count_reported },
-		.handler = interrupted_return,
-	};
-	int cpu;
-
-	if (!arch_irq_work_has_interrupt())
-		kunit_skip(test, "needs irq_work with an interrupt");
-
-	atomic_set(&reported, 0);
-	atomic_set(&own_faults, 0);
-	atomic_set(&irq_faults, 0);
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_EXPECT_EQ(test, kp_run(kpx_callee, 1), 101);
-	unregister_kretprobe(&rp);
-	KUNIT_EXPECT_EQ(test, atomic_read(&irq_faults), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&own_faults), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&reported), 1);
-	for_each_possible_cpu(cpu)
-		KUNIT_EXPECT_NULL(test, kprobe_test_fault_owner(cpu));
+	kp_interrupt_fault_is_not_the_handlers(test, "kpx_callee", call_callee);
 }
-#endif
 
 static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fixup_is_applied, fault_form_gen_params),
@@ -501,9 +413,7 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(handler_fault_goes_to_its_probe),
 	KUNIT_CASE_PARAM(handler_trap_goes_to_its_probe, handler_trap_gen_params),
 	KUNIT_CASE_PARAM(only_traps_of_hits_are_offered, offered_gen_params),
-#if defined(CONFIG_KRETPROBES) && defined(CONFIG_IRQ_WORK)
 	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
-#endif
 	{}
 };
 

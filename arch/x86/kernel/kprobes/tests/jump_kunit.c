@@ -7,7 +7,6 @@
 
 #include <kunit/test.h>
 #include <linux/hrtimer.h>
-#include <linux/interrupt.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
@@ -23,10 +22,10 @@
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
-#include <asm/irq_regs.h>
 
 #include "../common.h"
 #include "helpers.h"
+#include "stopped.h"
 
 /*
  * Marks the probed instruction, which follows the label 777, as AT(name). The
@@ -76,30 +75,23 @@ static bool has_flag(u8 *addr, u32 flag)
 	return READ_ONCE(op_at(addr)->kp.flags) & flag;
 }
 
-/*
- * A thread that is stopped where the test wants it: by an interrupt that takes long,
- * or because another thread preempts it.
- */
-struct stopped {
-	struct task_struct	*runner;
-	struct task_struct	*hog;
+/* A thread that fills memory all the time. A timer of its CPU stops it in there. */
+struct filler {
+	struct kp_stopped	stopped;
 	struct hrtimer		timer;
-	struct tasklet_struct	spin;
 	bool			(*is_there)(unsigned long ip);
-	int			cpu;
-	unsigned long		go_at;		/* jiffies, or 0 */
-	bool			there;
-	bool			may_go;
+	void			*buf;
 };
 
 #define FILL_SIZE	SZ_64K
+#define CATCH_NS	(50 * NSEC_PER_USEC)
 
-static int runner_thread(void *data)
+static int filler_thread(void *data)
 {
-	void *buf = data;
+	struct filler *f = container_of(data, struct filler, stopped);
 
 	while (!kthread_should_stop()) {
-		kpj_fill(buf, FILL_SIZE);
+		kpj_fill(f->buf, FILL_SIZE);
 		/* Tasks-RCU does not count preemption as a quiescent state. */
 		cond_resched_tasks_rcu_qs();
 	}
@@ -107,141 +99,50 @@ static int runner_thread(void *data)
 	return 0;
 }
 
-static void let_go(struct stopped *s)
-{
-	WRITE_ONCE(s->may_go, true);
-}
-
-/* Another CPU may be held up by stop_machine(), which waits for this one. */
-static void let_go_later(struct stopped *s)
-{
-	WRITE_ONCE(s->go_at, (jiffies + HZ / 10) | 1);
-}
-
-static void spin(struct stopped *s)
-{
-	unsigned long end = jiffies + 8 * HZ, at;
-
-	while (!READ_ONCE(s->may_go) && time_before(jiffies, end)) {
-		at = READ_ONCE(s->go_at);
-		if (at && time_after_eq(jiffies, at))
-			let_go(s);
-		cpu_relax();
-	}
-}
-
-static void spin_tasklet(struct tasklet_struct *tasklet)
-{
-	struct stopped *s = from_tasklet(s, tasklet, spin);
-
-	spin(s);
-}
-
-static int hog_thread(void *data)
-{
-	struct stopped *s = data;
-
-	while (!kthread_should_stop()) {
-		if (READ_ONCE(s->there))
-			spin(s);
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
-			schedule();
-		__set_current_state(TASK_RUNNING);
-	}
-
-	return 0;
-}
-
-#define CATCH_NS	(50 * NSEC_PER_USEC)
-
-/* The thread is stopped when this interrupt ends. */
 static enum hrtimer_restart catch_it(struct hrtimer *timer)
 {
-	struct stopped *s = container_of(timer, struct stopped, timer);
-	struct pt_regs *regs = get_irq_regs();
+	struct filler *f = container_of(timer, struct filler, timer);
 
-	if (current != s->runner || !regs || !s->is_there(regs->ip)) {
-		hrtimer_forward_now(timer, CATCH_NS);
-		return HRTIMER_RESTART;
-	}
-
-	WRITE_ONCE(s->there, true);
-	if (s->hog)
-		wake_up_process(s->hog);
-	else
-		tasklet_hi_schedule(&s->spin);
-	return HRTIMER_NORESTART;
+	if (kp_stopped_catch(&f->stopped, f->is_there))
+		return HRTIMER_NORESTART;
+	hrtimer_forward_now(timer, CATCH_NS);
+	return HRTIMER_RESTART;
 }
 
 static void start_timer(void *data)
 {
-	struct stopped *s = data;
+	struct filler *f = data;
 
-	hrtimer_start(&s->timer, CATCH_NS, HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&f->timer, CATCH_NS, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-static struct task_struct *make_thread(struct kunit *test, int (*fn)(void *data),
-				       void *data, int cpu)
+/* The thread runs, and is not stopped yet. */
+static struct filler *filler_begin(struct kunit *test, bool preempt)
 {
-	struct task_struct *task = kthread_create(fn, data, "kpj");
+	struct filler *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
 
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	kthread_bind(task, cpu);
-	return task;
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	f->buf = kunit_kzalloc(test, FILL_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->buf);
+	hrtimer_init(&f->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	f->timer.function = catch_it;
+	kp_stopped_begin(test, &f->stopped, filler_thread, preempt);
+	wake_up_process(f->stopped.task);
+	return f;
 }
 
-static struct stopped *stopped_begin(struct kunit *test, bool preempt)
+static void filler_stop(struct kunit *test, struct filler *f,
+			bool (*is_there)(unsigned long ip))
 {
-	struct stopped *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
-	void *buf = kunit_kzalloc(test, FILL_SIZE, GFP_KERNEL);
-
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
-	if (preempt && !IS_ENABLED(CONFIG_PREEMPTION))
-		kunit_skip(test, "needs PREEMPTION");
-
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	KUNIT_ASSERT_NOT_NULL(test, buf);
-	/* Earlier work would wait for the thread as well. */
-	wait_for_kprobe_optimizer();
-	s->cpu = cpumask_last(cpu_online_mask);
-	hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	s->timer.function = catch_it;
-	tasklet_setup(&s->spin, spin_tasklet);
-	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
-
-	s->runner = make_thread(test, runner_thread, buf, s->cpu);
-	if (preempt) {
-		s->hog = make_thread(test, hog_thread, s, s->cpu);
-		sched_set_fifo_low(s->hog);
-		wake_up_process(s->hog);
-	}
-	wake_up_process(s->runner);
-	return s;
+	f->is_there = is_there;
+	smp_call_function_single(f->stopped.cpu, start_timer, f, true);
+	kp_stopped_wait(test, &f->stopped);
 }
 
-static void stop_it(struct kunit *test, struct stopped *s,
-		    bool (*is_there)(unsigned long ip))
+static void filler_end(struct filler *f)
 {
-	unsigned long end = jiffies + 8 * HZ;
-
-	s->is_there = is_there;
-	smp_call_function_single(s->cpu, start_timer, s, true);
-	while (!READ_ONCE(s->there) && time_before(jiffies, end))
-		schedule_timeout_uninterruptible(1);
-	KUNIT_EXPECT_TRUE(test, s->there);
-}
-
-static void stopped_end(struct stopped *s)
-{
-	let_go(s);
-	hrtimer_cancel(&s->timer);
-	if (s->hog)
-		kthread_stop(s->hog);
-	tasklet_kill(&s->spin);
-	kthread_stop(s->runner);
-	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	hrtimer_cancel(&f->timer);
+	kp_stopped_end(&f->stopped);
 }
 
 static bool in_what_is_replaced(unsigned long ip)
@@ -257,29 +158,23 @@ static bool in_copies(unsigned long ip)
 	       first_byte((u8 *)ip) == 0xf3;	/* rep */
 }
 
-/* How long the optimizer has the chance to do what it must not. */
-static void give_it_time(void)
-{
-	schedule_timeout_uninterruptible(HZ / 4);
-}
-
 static void task_is_in_the_way(struct kunit *test, bool preempted)
 {
 	struct kp_watch p = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
-	struct stopped *s = stopped_begin(test, preempted);
+	struct filler *f = filler_begin(test, preempted);
 
-	stop_it(test, s, in_what_is_replaced);
+	filler_stop(test, f, in_what_is_replaced);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&p.kp), 0);
-	give_it_time();
+	kp_give_it_time();
 	KUNIT_EXPECT_TRUE(test, has_flag(AT(fill), KPROBE_FLAG_DETOUR));
 	KUNIT_EXPECT_FALSE(test, has_flag(AT(fill), KPROBE_FLAG_JUMP));
 	KUNIT_EXPECT_EQ(test, first_byte(AT(fill)), INT3_INSN_OPCODE);
 	KUNIT_EXPECT_EQ(test, first_byte(AT(fill) + 1), 0xf3);
 
-	let_go(s);
+	kp_let_go(&f->stopped);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, first_byte(AT(fill)), JMP32_INSN_OPCODE);
-	stopped_end(s);
+	filler_end(f);
 	unregister_kprobe(&p.kp);
 }
 
@@ -296,29 +191,16 @@ static void jump_preempted_inside(struct kunit *test)
 static void jump_preempted_in_detour(struct kunit *test)
 {
 	struct kp_watch p = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
-	struct stopped *s = stopped_begin(test, true);
-	u8 *slot, *copy;
+	struct kp_watch other = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
+	struct filler *f = filler_begin(test, true);
+	const u8 *slot;
 
-	copy = kunit_kzalloc(test, MAX_OPTINSN_SIZE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, copy);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
 	wait_for_kprobe_optimizer();
 	slot = op_at(AT(fill))->optinsn.insn;
-	memcpy(copy, slot, MAX_OPTINSN_SIZE);
-
-	stop_it(test, s, in_copies);
-	unregister_kprobe(&p.kp);
-	give_it_time();
-	KUNIT_EXPECT_TRUE(test, is_kprobe_optinsn_slot((unsigned long)slot));
-	scoped_guard(preempt)
-		KUNIT_EXPECT_NOT_NULL(test, kprobe_optinsn_owner((unsigned long)slot));
-	KUNIT_EXPECT_EQ(test, memcmp(copy, slot, MAX_OPTINSN_SIZE), 0);
-
-	let_go(s);
-	wait_for_kprobe_optimizer();
-	scoped_guard(preempt)
-		KUNIT_EXPECT_NULL(test, kprobe_optinsn_owner((unsigned long)slot));
-	stopped_end(s);
+	filler_stop(test, f, in_copies);
+	kp_stopped_when_probe_goes(test, &f->stopped, &p.kp, &other.kp, slot);
+	filler_end(f);
 }
 
 /*
@@ -383,18 +265,18 @@ static void jump_second_probe_while_waiting(struct kunit *test)
 	struct kp_watch a = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
 	struct kp_watch b = { .kp = { .addr = AT(nops) + 3, .pre_handler = kp_watch_pre } };
 	struct kprobe *kps[] = { &fill.kp, &a.kp };
-	struct stopped *s = stopped_begin(test, false);
+	struct filler *f = filler_begin(test, false);
 
-	stop_it(test, s, in_what_is_replaced);
+	filler_stop(test, f, in_what_is_replaced);
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, 2), 0);
-	give_it_time();
+	kp_give_it_time();
 	KUNIT_EXPECT_TRUE(test, has_flag(AT(nops), KPROBE_FLAG_DETOUR));
 	KUNIT_EXPECT_FALSE(test, has_flag(AT(nops), KPROBE_FLAG_JUMP));
 
-	let_go_later(s);
+	kp_let_go_later(&f->stopped);
 	add_second(test, &a, &b);
-	KUNIT_EXPECT_TRUE(test, s->may_go);
-	stopped_end(s);
+	KUNIT_EXPECT_TRUE(test, f->stopped.may_go);
+	filler_end(f);
 	unregister_kprobes(kps, 2);
 }
 
@@ -417,17 +299,17 @@ static void second_after(struct kunit *test, int (*leave)(struct kprobe *p), boo
 {
 	struct kp_watch a = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
 	struct kp_watch b = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre } };
-	struct stopped *s = stopped_begin(test, preempt);
+	struct filler *f = filler_begin(test, preempt);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&a.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_flag(AT(fill), KPROBE_FLAG_JUMP));
-	stop_it(test, s, in_copies);
+	filler_stop(test, f, in_copies);
 	KUNIT_EXPECT_EQ(test, leave(&a.kp), 0);
-	let_go_later(s);
+	kp_let_go_later(&f->stopped);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&b.kp), 0);
-	KUNIT_EXPECT_TRUE(test, s->may_go);
-	stopped_end(s);
+	KUNIT_EXPECT_TRUE(test, f->stopped.may_go);
+	filler_end(f);
 	unregister_kprobe(&b.kp);
 	unregister_kprobe(&a.kp);
 }
@@ -443,20 +325,9 @@ static void jump_second_probe_after_the_first(struct kunit *test)
 }
 
 /* Another thread registers a probe, which takes long. */
-struct registration {
-	struct kprobe		*p;
-	struct task_struct	*task;
-	int			ret;
-};
-
 static int registering_thread(void *data)
 {
-	struct registration *r = data;
-
-	r->ret = register_kprobe(r->p);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return r->ret;
+	return register_kprobe(data);
 }
 
 /*
@@ -470,17 +341,17 @@ static void joins(struct kunit *test, int (*join)(struct kprobe *b, struct kprob
 	struct kp_watch b = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre } };
 	struct kp_watch c = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre,
 				      .flags = flags } };
-	struct stopped *s = stopped_begin(test, false);
-	struct registration r = { .p = &b.kp };
+	struct filler *f = filler_begin(test, false);
 	unsigned long end = jiffies + 4 * HZ;
+	struct task_struct *task;
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&a.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_flag(AT(fill), KPROBE_FLAG_JUMP));
-	stop_it(test, s, in_copies);
+	filler_stop(test, f, in_copies);
 
-	r.task = make_thread(test, registering_thread, &r, cpumask_first(cpu_online_mask));
-	wake_up_process(r.task);
+	task = kp_bound_thread(test, registering_thread, &b.kp, cpumask_first(cpu_online_mask));
+	wake_up_process(task);
 	while (first_byte(b.kp.addr) != INT3_INSN_OPCODE && time_before(jiffies, end))
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_EQ(test, first_byte(b.kp.addr), INT3_INSN_OPCODE);
@@ -488,13 +359,13 @@ static void joins(struct kunit *test, int (*join)(struct kprobe *b, struct kprob
 	/* A user that wants no hits yet has nothing to wait for. */
 	if (flags & KPROBE_FLAG_DISABLED)
 		KUNIT_EXPECT_EQ(test, register_kprobe(&c.kp), 0);
-	KUNIT_EXPECT_FALSE(test, s->may_go);
-	let_go_later(s);
+	KUNIT_EXPECT_FALSE(test, f->stopped.may_go);
+	kp_let_go_later(&f->stopped);
 	KUNIT_EXPECT_EQ(test, join(&b.kp, &c.kp), 0);
-	KUNIT_EXPECT_TRUE(test, s->may_go);
+	KUNIT_EXPECT_TRUE(test, f->stopped.may_go);
 
-	stopped_end(s);
-	KUNIT_EXPECT_EQ(test, kthread_stop(r.task), 0);
+	filler_end(f);
+	KUNIT_EXPECT_EQ(test, kthread_stop_put(task), 0);
 	unregister_kprobe(&c.kp);
 	unregister_kprobe(&b.kp);
 	unregister_kprobe(&a.kp);

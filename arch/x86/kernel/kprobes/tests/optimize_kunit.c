@@ -10,12 +10,9 @@
 #include <linux/kallsyms.h>
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/linkage.h>
 #include <linux/memory.h>
 #include <linux/objtool.h>
-#include <linux/prandom.h>
-#include <linux/rcupdate.h>
 #include <linux/unaligned.h>
 
 #include <asm/asm.h>
@@ -25,6 +22,7 @@
 #include <asm/segment.h>
 
 #include "detours.h"
+#include "storm.h"
 #include "../targets.h"
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
@@ -880,109 +878,28 @@ static void jump_across_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_across_pages, 6), 9);
 }
 
-/* Threads call all the functions all the time while they are optimized. */
-struct storm {
-	struct task_struct	*task[4];
-	unsigned long		want[ARRAY_SIZE(forms)][ARRAY_SIZE(kpo_args)];
-	atomic_t		wrong;
+static kprobe_opcode_t *form_at(unsigned int n)
+{
+	return kp_at(&forms[n].place);
+}
+
+static unsigned long run_form(unsigned int n, unsigned long arg)
+{
+	return kp_run(forms[n].place.fn, arg);
+}
+
+static const struct kp_storm_arch all_forms = {
+	.nr		= ARRAY_SIZE(forms),
+	.at		= form_at,
+	.call		= run_form,
+	.args		= kpo_args,
+	.nr_args	= ARRAY_SIZE(kpo_args),
 };
-
-static int storm_thread(void *data)
-{
-	struct storm *s = data;
-	unsigned int i, k;
-
-	while (!kthread_should_stop()) {
-		for (i = 0; i < ARRAY_SIZE(forms); i++) {
-			for (k = 0; k < ARRAY_SIZE(kpo_args); k++) {
-				if (kp_run(forms[i].place.fn, kpo_args[k]) != s->want[i][k])
-					atomic_inc(&s->wrong);
-			}
-		}
-		/* Tasks-RCU does not count preemption as a quiescent state. */
-		cond_resched_tasks_rcu_qs();
-	}
-
-	return 0;
-}
-
-static void storm_begin(struct kunit *test, struct storm *s)
-{
-	unsigned int i, k;
-
-	kpo_pointer = (unsigned long)kpo_callee;
-	for (i = 0; i < ARRAY_SIZE(forms); i++) {
-		for (k = 0; k < ARRAY_SIZE(kpo_args); k++)
-			s->want[i][k] = kp_run(forms[i].place.fn, kpo_args[k]);
-	}
-
-	for (i = 0; i < ARRAY_SIZE(s->task); i++) {
-		s->task[i] = kthread_run(storm_thread, s, "kpo_storm/%u", i);
-		KUNIT_ASSERT_FALSE(test, IS_ERR(s->task[i]));
-	}
-}
-
-static void storm_end(struct kunit *test, struct storm *s)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(s->task); i++)
-		kthread_stop(s->task[i]);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->wrong), 0);
-}
-
-#define STORM_MS	2500
 
 static void results_while_jumps_come_and_go(struct kunit *test)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(STORM_MS);
-	struct storm *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
-	struct kp_watch *w = kunit_kcalloc(test, ARRAY_SIZE(forms), sizeof(*w), GFP_KERNEL);
-	struct kprobe *kps[ARRAY_SIZE(forms)];
-	struct rnd_state rnd;
-	unsigned int i, rounds = 0, live = 0;
-
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	KUNIT_ASSERT_NOT_NULL(test, w);
-	prandom_seed_state(&rnd, 42);
-	storm_begin(test, s);
-
-	while (time_before(jiffies, end)) {
-		struct kprobe post = {
-			.addr		= kp_at(&forms[rounds % ARRAY_SIZE(forms)].place),
-			.post_handler	= kp_nothing_post,
-		};
-
-		for (i = 0; i < ARRAY_SIZE(forms); i++) {
-			memset(&w[i], 0, sizeof(w[i]));
-			w[i].kp.addr = kp_at(&forms[i].place);
-			w[i].kp.pre_handler = kp_watch_pre;
-			kps[i] = &w[i].kp;
-		}
-		KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
-		if (prandom_u32_state(&rnd) % 4)
-			wait_for_kprobe_optimizer();
-		for (i = 0; i < ARRAY_SIZE(forms); i++)
-			live += is_live(kps[i]->addr);
-
-		KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
-		for (i = 0; i < 8; i++) {
-			struct kprobe *p = kps[prandom_u32_state(&rnd) % ARRAY_SIZE(kps)];
-
-			disable_kprobe(p);
-			if (prandom_u32_state(&rnd) % 2)
-				enable_kprobe(p);
-		}
-		unregister_kprobe(&post);
-		if (prandom_u32_state(&rnd) % 2)
-			wait_for_kprobe_optimizer();
-		unregister_kprobes(kps, ARRAY_SIZE(kps));
-		rounds++;
-	}
-
-	storm_end(test, s);
-	kunit_info(test, "%u rounds, %u jumps\n", rounds, live);
-	KUNIT_EXPECT_GT(test, live, 0);
+	kpo_pointer = (unsigned long)kpo_callee;
+	kp_storm(test, &all_forms);
 }
 
 static struct kunit_case optimize_cases[] = {
