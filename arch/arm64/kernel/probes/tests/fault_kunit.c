@@ -4,16 +4,20 @@
  */
 
 #include <kunit/test.h>
+#include <linux/cpufeature.h>
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/set_memory.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
+#include <asm/arch_gicv3.h>
 #include <asm/asm-extable.h>
 #include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
 #include <asm/esr.h>
+#include <asm/sysreg.h>
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
 #include "handler_faults.h"
@@ -237,6 +241,7 @@ static void prepare(struct kunit *test, struct stepped *s, kprobe_opcode_t *addr
 	KUNIT_ASSERT_STREQ(test, kpb_mode(addr), "stepped");
 	s->slot = (unsigned long)get_kprobe(addr)->ainsn.insn + KPROBE_STEP_OFFSET;
 	s->regs.pstate = pstate;
+	s->regs.pmr_save = system_uses_irq_prio_masking() ? GIC_PRIO_IRQON : 0;
 	s->regs.pc = (unsigned long)addr;
 }
 
@@ -259,9 +264,35 @@ static void end(struct kunit *test, struct stepped *s, unsigned long pstate)
 	KUNIT_EXPECT_EQ(test, s->regs.pstate, pstate);
 }
 
+/* A fault that ends a step takes over the masks of the program; these are the test's. */
+static struct kprobe_masks own_masks(void)
+{
+	return (struct kprobe_masks){
+		.daif	= read_sysreg(daif),
+		.pmr	= system_uses_irq_prio_masking() ? gic_read_pmr() : 0,
+	};
+}
+
+static void own_again(const struct kprobe_masks *own)
+{
+	if (system_uses_irq_prio_masking())
+		gic_write_pmr(own->pmr);
+	write_sysreg(own->daif, daif);
+	trace_hardirqs_off();
+}
+
 static void fault(struct kunit *test, struct stepped *s, unsigned long pstate)
 {
-	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&s->regs, ANY_ESR), 0);
+	struct kprobe_masks own = own_masks(), masks;
+	int ret;
+
+	ret = kprobe_fault_handler(&s->regs, ANY_ESR);
+	masks = own_masks();
+	own_again(&own);
+
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	KUNIT_EXPECT_EQ(test, masks.daif, pstate & DAIF_MASK);
+	KUNIT_EXPECT_EQ(test, masks.pmr, s->regs.pmr_save);
 	KUNIT_EXPECT_EQ(test, s->regs.pc, (unsigned long)s->w.kp.addr);
 	KUNIT_EXPECT_EQ(test, s->regs.pstate, pstate);
 }
@@ -364,8 +395,12 @@ KPB_FUNCTION(deep_8, "777: add x0, x0, #8");
 static unsigned long left(unsigned long pc)
 {
 	struct pt_regs regs = { .pc = pc, .pstate = PSR_MODE_EL1h };
+	struct kprobe_masks own = own_masks();
+	bool off = irqs_disabled();
 
 	kprobe_leave_slot(&regs);
+	if (off)
+		own_again(&own);
 	return regs.pc;
 }
 
