@@ -91,7 +91,7 @@ static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_hit_nested);
 
-static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
+static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs, bool simulated)
 {
 	unsigned long pc = instruction_pointer(regs);
 
@@ -100,7 +100,7 @@ static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 		set_status(KPROBE_HIT_SSDONE);
 		kprobe_site_post_handler(p, regs, 0);
 		/* A simulated indirect branch would ask for a landing pad there. */
-		if (unlikely(instruction_pointer(regs) != pc))
+		if (simulated && unlikely(instruction_pointer(regs) != pc))
 			kprobe_clear_btype(regs);
 	}
 	kprobe_hit_leave();
@@ -114,7 +114,7 @@ static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 		continue_in_slot(p, regs);
 	} else if (kprobe_is_emulated(p)) {
 		simulate(p, regs);
-		hit_end(p, regs);
+		hit_end(p, regs, true);
 	} else {
 		step_begin(p, regs, KPROBE_HIT_SS);
 	}
@@ -182,7 +182,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 	if (unlikely(kcb->kprobe_status == KPROBE_REENTER))
 		kprobe_nesting_end();
 	else
-		hit_end(p, regs);
+		hit_end(p, regs, false);
 	return DBG_HOOK_HANDLED;
 }
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
