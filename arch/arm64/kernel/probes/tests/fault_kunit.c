@@ -616,6 +616,36 @@ static void interrupt_fault_is_not_the_handlers(struct kunit *test)
 	kp_interrupt_fault_is_not_the_handlers(test, "kpb_callee", call_callee);
 }
 
+/* With VHE, the register may belong to a guest. The address is one of the kernel. */
+#define PAR_PATTERN	0xff00000012345000UL
+
+static int read_nowhere(struct kprobe *p, struct pt_regs *regs)
+{
+	struct kpb_watch *w = container_of(p, struct kpb_watch, kp);
+	long v;
+
+	atomic_add(!!get_kernel_nofault(v, (long *)(VMALLOC_END - PAGE_SIZE)), &w->pre);
+	return 0;
+}
+
+/* Whether a fault is spurious is found out by a translation. */
+static void handler_fault_leaves_the_result_of_a_translation(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = read_nowhere } };
+	u64 par = 0;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	scoped_guard(irqsave) {
+		write_sysreg(PAR_PATTERN, par_el1);
+		isb();
+		kpb_run(kpb_add, 1);
+		par = read_sysreg_par();
+	}
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_EQ(test, par, PAR_PATTERN);
+}
+
 static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_of_each_kind_is_reported, fault_form_gen_params),
 	KUNIT_CASE_PARAM(fault_handler_of_step, fault_action_gen_params),
@@ -630,6 +660,7 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(fault_of_boosted_copy_is_one_of_the_instruction),
 	KUNIT_CASE(fault_of_detour_is_one_of_the_instruction),
 	KUNIT_CASE(handler_fault_goes_to_its_probe),
+	KUNIT_CASE(handler_fault_leaves_the_result_of_a_translation),
 	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
 	{}
 };
