@@ -114,7 +114,7 @@ def tables(path, bench, covers):
 
 
 def arm64_summary(bench, cover):
-    """The README's table of arm64."""
+    """The README's table of arm64; cover is None if that has not been measured."""
     rows = [(text, *bench.both(name)) for text, name in (
         ("a breakpoint hit, in instructions", "k-stepped"),
         ("... with 10,000 other probes", "k-stepped-10000"),
@@ -122,9 +122,10 @@ def arm64_summary(bench, cover):
         ("a return probe, entered by a breakpoint", "r-stepped"),
         ("a return probe, optimized", "r-optimized"))]
     lines = [f"| {text} | {number(x, 'insns')} | **{number(y, 'insns')}** |" for text, x, y in rows]
-    lines += [f"| accepted probes of the kernel that are optimized, with KASLR | "
-              f"{served(cover, 0):.0f} % | **{served(cover, 1):.1f} %** |",
-              f"| ... of a module | n/a | **{cover.both('share-of-module')[1]:.1f} %** |"]
+    if cover:
+        lines += [f"| accepted probes of the kernel that are optimized, with KASLR | "
+                  f"{served(cover, 0):.0f} % | **{served(cover, 1):.1f} %** |",
+                  f"| ... of a module | n/a | **{cover.both('share-of-module')[1]:.1f} %** |"]
     return "\n".join(["| arm64 | base | ours |", "|---|---:|---:|", *lines])
 
 
@@ -140,4 +141,4 @@ def readme(path, benches, covers):
 | a breakpoint hit with 10,000 other probes, in instructions | {hit[0]:,.0f} | **{hit[1]:,.0f}** |
 | registering 10,000 function entries in one call | {reg[0]:.0f} s | **{reg[1]:.1f} s** |
 | probes that need no breakpoint: jump or ftrace | {share[0]:.0f} % | **{share[1]:.0f} %** |
-""", "arm64": arm64_summary(benches["arm64"], covers["arm64, KASLR"])})
+""", "arm64": arm64_summary(benches["arm64"], covers.get("arm64, KASLR"))})
