@@ -824,7 +824,9 @@ static void unwatched_steps_are_waited_for(struct kunit *test)
 
 	u->step = test->param_value;
 	second->kp.addr = find_stepped();
-	KUNIT_ASSERT_NOT_NULL(test, second->kp.addr);
+	/* Some backends have a way without a step for each instruction that is in there. */
+	if (!second->kp.addr)
+		kunit_skip(test, "no instruction of the function is stepped");
 	second->kp.pre_handler = step_pre;
 	second->kp.post_handler = step_post;
 	first->kp.addr = second->kp.addr;
