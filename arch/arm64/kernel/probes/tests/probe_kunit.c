@@ -719,15 +719,18 @@ static void probe_keeps_off_the_idmap(struct kunit *test)
 		       KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
 }
 
+struct protected {
+	const char	*name;
+	bool		exists;
+};
+
 /*
  * What a CPU executes before exceptions can be handled, or when nobody waits for it any
  * more, and whether this kernel has it. Some are inlined.
  */
-static const struct waking {
-	const char	*name;
-	bool		exists;
-} waking[] = {
+static const struct protected waking[] = {
 	{ "__secondary_switched",	IS_ENABLED(CONFIG_SMP) },
+	{ "__secondary_too_slow",	false },
 	{ "set_cpu_boot_mode_flag",	true },
 	{ "finalise_el2",		true },
 	{ "secondary_start_kernel",	IS_ENABLED(CONFIG_SMP) },
@@ -749,19 +752,49 @@ static const struct waking {
 	{ "__efi_rt_asm_recover",	IS_ENABLED(CONFIG_EFI) },
 };
 
-static void probe_keeps_off_waking_path(struct kunit *test)
+static void expect_protected(struct kunit *test, const struct protected *p, unsigned int nr)
 {
-	const struct waking *w;
 	unsigned long addr;
 
-	for (w = waking; w < waking + ARRAY_SIZE(waking); w++) {
-		addr = kallsyms_lookup_name(w->name);
-		if (w->exists)
-			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", w->name);
+	for (; nr--; p++) {
+		addr = kallsyms_lookup_name(p->name);
+		if (p->exists)
+			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", p->name);
 		if (addr)
 			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s",
-					      w->name);
+					      p->name);
 	}
+}
+
+static void probe_keeps_off_waking_path(struct kunit *test)
+{
+	expect_protected(test, waking, ARRAY_SIZE(waking));
+}
+
+/* What a hit executes before it is guarded against recursion, or in a detour. */
+static const struct protected hit_path[] = {
+	{ "kprobe_brk_handler",		true },
+	{ "kprobe_ss_brk_handler",	true },
+	{ "kretprobe_brk_handler",	true },
+	{ "kprobe_leave_slot",		true },
+	{ "kprobe_unwind_pc",		true },
+	{ "arch_leave_detour",		IS_ENABLED(CONFIG_OPTPROBES) },
+	{ "kprobe_detour_far",		IS_ENABLED(CONFIG_OPTPROBES) },
+	{ "kprobe_detour_near",		IS_ENABLED(CONFIG_OPTPROBES) },
+	{ "kretprobe_detour_far",	IS_ENABLED(CONFIG_OPTPROBES) },
+	{ "el1h_64_sync",		true },
+	{ "el1h_64_sync_handler",	true },
+	{ "el1_abort",			true },
+	{ "el1_brk64",			true },
+	{ "do_el1_brk64",		true },
+	{ "call_el1_break_hook",	true },
+	{ "debug_exception_enter",	false },
+	{ "debug_exception_exit",	false },
+};
+
+static void probe_keeps_off_hit_path(struct kunit *test)
+{
+	expect_protected(test, hit_path, ARRAY_SIZE(hit_path));
 }
 
 /*
@@ -1050,6 +1083,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
 	KUNIT_CASE(probe_keeps_off_the_idmap),
 	KUNIT_CASE(probe_keeps_off_waking_path),
+	KUNIT_CASE(probe_keeps_off_hit_path),
 	KUNIT_CASE(probe_without_a_slot_in_reach),
 	KUNIT_CASE(probe_without_any_slot),
 	KUNIT_CASE(probe_without_a_detour),
