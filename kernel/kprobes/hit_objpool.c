@@ -7,6 +7,7 @@
 #include <linux/irqflags.h>
 #include <linux/percpu.h>
 
+#include "hit.h"
 #include "pool.h"
 
 /**
@@ -21,6 +22,7 @@
 void kretprobe_pool_put_closed(struct kretprobe_instance *ri)
 {
 	struct kretprobe_pool_late *late;
+	struct kprobe_rcu_state w;
 	unsigned long flags;
 
 	/*
@@ -37,8 +39,11 @@ void kretprobe_pool_put_closed(struct kretprobe_instance *ri)
 	 * stay pending and block later work. The instance waits for the next one that
 	 * comes late on this CPU.
 	 */
-	if (cpu_online(raw_smp_processor_id()))
+	if (cpu_online(raw_smp_processor_id())) {
+		w = kprobe_rcu_enter();
 		irq_work_queue(&late->work);
+		kprobe_rcu_exit(w);
+	}
 	kprobe_busy_end();
 	raw_local_irq_restore(flags);
 }

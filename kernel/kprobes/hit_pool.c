@@ -5,6 +5,7 @@
 
 #include <linux/cpumask.h>
 
+#include "hit.h"
 #include "pool.h"
 
 /**
@@ -47,12 +48,19 @@ NOKPROBE_SYMBOL(kretprobe_pool_get_remote);
  */
 void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 {
+	struct kprobe_rcu_state w;
+
 	if (!raw_atomic_dec_and_test(&pool->left))
 		return;
 
-	/* Callees may have return probes, which would recurse here. */
+	/*
+	 * Callees may have return probes, which would recurse here, and some architectures
+	 * trace the interrupt that they send to themselves.
+	 */
 	kprobe_busy_begin();
+	w = kprobe_rcu_enter();
 	irq_work_queue(&pool->gone);
+	kprobe_rcu_exit(w);
 	kprobe_busy_end();
 }
 NOKPROBE_SYMBOL(kretprobe_pool_put_closed);
