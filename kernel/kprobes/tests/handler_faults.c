@@ -54,7 +54,7 @@ static int note_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 }
 
 /**
- * kp_handler_fault_goes_to_its_probe() - faults of handlers are reported to nobody else
+ * kp_handler_fault_goes_to_its_probe() - faults of handlers are reported to their own probe
  * @test: the case
  * @addr: where to place probes
  * @call: calls the function there once, and expects its usual result

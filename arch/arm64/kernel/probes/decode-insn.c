@@ -142,7 +142,7 @@ const struct probe_insn_row probe_insn_rows[] = {
 	COPY(0xffffff9f, 0xd503231f, NARROW),
 	/*
 	 * AUTIA1716, AUTIB1716; AUTIAZ, AUTIASP, AUTIBZ, AUTIBSP. Their own address is no input,
-	 * so kprobes copy them. Uprobes refuse these hints, as ever.
+	 * so kprobes copy them. Uprobes still refuse these hints.
 	 */
 	ROW(0xffffffbf, 0xd503219f, COPY, NARROW),
 	ROW(0xffffff9f, 0xd503239f, COPY, NARROW),

@@ -133,8 +133,9 @@ alternative_else_nop_endif
 .endm
 
 /*
- * An exception lets tags be checked, too, and a task that is preempted in a handler must
- * continue so. TCO is saved where only the entry from an exception keeps something else.
+ * Handlers run with tag checks, as C code may rely on them, and a task that is preempted in a
+ * handler must not pass TCO on. An exception clears it only where the kernel or the task uses
+ * tag checks. TCO is saved where only the entry from an exception keeps something else.
  */
 #define S_TCO		S_LOCKDEP_HARDIRQS
 #define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)

@@ -231,7 +231,7 @@ static int look(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Behind the probed instruction. */
+/* The program continues after the probed instruction. */
 static int look_and_skip(struct kprobe *p, struct pt_regs *regs)
 {
 	look(p, regs);
