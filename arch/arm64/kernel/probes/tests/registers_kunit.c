@@ -84,6 +84,13 @@ static_assert(offsetof(struct kpb_state, daif) == 264);
 	"	ldp x28, x29, [x0, #224]\n"				\
 	"	ldr x1, [x0, #8]\n"
 
+/* Before a function that is called through a pointer. */
+#ifdef CONFIG_CFI_CLANG
+#define TYPE_HASH(fn)	"	.4byte __kcfi_typeid_" #fn "\n"
+#else
+#define TYPE_HASH(fn)
+#endif
+
 /*
  * kpb_enter_NAME() calls kpb_entered_NAME() with everything set as in kpb_given. The function
  * begins with the probed instruction; a handler may continue at kpb_elsewhere_NAME instead.
@@ -109,6 +116,7 @@ asm(".pushsection .text\n"						\
 	"	add x0, x0, #16\n"					\
 	"	b 1b\n"							\
 	".size kpb_entered_" #name ", . - kpb_entered_" #name "\n"	\
+	TYPE_HASH(kpb_enter_##name)					\
 	".globl kpb_enter_" #name "\n"					\
 	".type kpb_enter_" #name ", %function\n"			\
 	"kpb_enter_" #name ":\n"					\
@@ -222,12 +230,6 @@ static void seer_post(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 	seer.post = *regs;
 }
 
-/* It is assembly, without the hash of a type. */
-static noinline __nocfi void enter(const struct how *how)
-{
-	how->enter();
-}
-
 static void look(struct kunit *test, const struct how *how, int (*then)(struct pt_regs *regs))
 {
 	memset(&seer, 0, sizeof(seer));
@@ -291,7 +293,7 @@ static void handlers_see_all_registers(struct kunit *test)
 		give(flags[i / 2]);
 		if (off)
 			local_irq_disable();
-		enter(how);
+		how->enter();
 		if (off)
 			local_irq_enable();
 		KUNIT_EXPECT_EQ(test, seer.hits, i + 1);
@@ -343,7 +345,7 @@ static void handlers_change_all_registers(struct kunit *test)
 
 	look(test, how, change_all);
 	give(PSR_Z_BIT | PSR_C_BIT);
-	enter(how);
+	how->enter();
 	kpb_given.regs[30] = kpb_way_back;
 	change(kpb_given.regs);
 	expect_regs(test, "in the function", kpb_found.regs, kpb_given.regs);
@@ -374,7 +376,7 @@ static void handlers_redirect(struct kunit *test)
 		give(PSR_Z_BIT | PSR_C_BIT);
 		if (off)
 			local_irq_disable();
-		enter(how);
+		how->enter();
 		KUNIT_EXPECT_EQ(test, irqs_disabled(), off);
 		if (off)
 			local_irq_enable();
@@ -413,7 +415,7 @@ static void handlers_return(struct kunit *test)
 		give(PSR_Z_BIT | PSR_C_BIT);
 		if (off)
 			local_irq_disable();
-		enter(how);
+		how->enter();
 		KUNIT_EXPECT_EQ(test, irqs_disabled(), off);
 		if (off)
 			local_irq_enable();

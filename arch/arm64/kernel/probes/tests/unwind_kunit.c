@@ -371,10 +371,14 @@ static int nothing(struct kprobe *p, struct pt_regs *regs)
 }
 
 #ifdef CONFIG_OPTPROBES
+/* 0 without a jump. The probe is on the stack, so the test must not end here. */
 static unsigned long detour_at(struct kunit *test, void *addr)
 {
 	wait_for_kprobe_optimizer();
-	KUNIT_ASSERT_TRUE(test, kpb_has_jump(addr));
+	if (!kpb_has_jump(addr)) {
+		KUNIT_FAIL(test, "no jump at %pS", addr);
+		return 0;
+	}
 	return (unsigned long)addr + aarch64_get_branch_offset(kpb_word(addr));
 }
 
@@ -388,6 +392,8 @@ static void unwind_from_each_instruction_of_a_detour(struct kunit *test)
 	begin_stops(test, &want, &after);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
 	detour = detour_at(test, kpb_unwound_at);
+	if (!detour)
+		goto out;
 	nr = expect_same_from_each(test, &want, kpb_unwound, detour,
 				   detour + MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
 	/* Three before the call, the call, two after it, the copy, and the branch back. */
@@ -395,6 +401,7 @@ static void unwind_from_each_instruction_of_a_detour(struct kunit *test)
 	nr = expect_same_from_each(test, &want, kpb_unwound, (unsigned long)kprobe_detour_far,
 				   (unsigned long)kprobe_detour_brk);
 	KUNIT_EXPECT_GE(test, nr, 40);
+out:
 	unregister_kprobe(&p);
 }
 #else
@@ -432,6 +439,8 @@ static void unwind_from_each_instruction_of_a_return(struct kunit *test)
 	trace_at_entry(test, &entry);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 	detour = detour_at(test, rp.kp.addr);
+	if (!detour)
+		goto out;
 	nr = expect_same_from_each(test, &entry, kpb_unwound, detour,
 				   detour + MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
 	KUNIT_EXPECT_GE(test, nr, 8);
@@ -448,6 +457,7 @@ static void unwind_from_each_instruction_of_a_return(struct kunit *test)
 	/* In the function, its caller is seen through the trampoline. */
 	KUNIT_EXPECT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound_at));
 	KUNIT_EXPECT_TRUE(test, same_from(&stop.trace, &in_it, kpb_unwound, call_with_stop));
+out:
 	unregister_kretprobe(&rp);
 }
 
@@ -460,11 +470,12 @@ static void unwind_from_each_instruction_of_a_redirection(struct kunit *test)
 
 	begin_stops(test, &in_it, &after);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	detour_at(test, p.addr);
-	nr = expect_same_from_each(test, &after, kpb_unwinding,
-				   (unsigned long)kprobe_detour_unframed,
-				   (unsigned long)kprobe_detour_end);
-	KUNIT_EXPECT_EQ(test, nr, 2);
+	if (detour_at(test, p.addr)) {
+		nr = expect_same_from_each(test, &after, kpb_unwinding,
+					   (unsigned long)kprobe_detour_unframed,
+					   (unsigned long)kprobe_detour_end);
+		KUNIT_EXPECT_EQ(test, nr, 2);
+	}
 	unregister_kprobe(&p);
 }
 #else
