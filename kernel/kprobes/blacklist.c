@@ -94,7 +94,8 @@ static const char * const hit_path[] __initconst = {
 
 /*
  * Templates that ftrace copies into its trampolines, and the labels in them that are
- * symbols. A breakpoint would be copied as well.
+ * symbols. A breakpoint would be copied as well. Where nothing is copied, calls in them
+ * are patched.
  */
 static const char * const copied[] __initconst = {
 	"ftrace_call",

@@ -21,7 +21,7 @@
  * @type: what the assembler calls the type of functions
  * @pad: what begins functions and targets of indirect branches, a line or nothing
  * @no_pad: what marks code that has no such beginning, a line or nothing
- * @odd: a line, with the name of a function for %s, as it is not like those of C, or nothing
+ * @odd: a line after a function, with its name for %s, as it is not like those of C; or nothing
  * @cold: what selects the section of the parts that are elsewhere, a line
  * @enter: what a function does first, lines or nothing
  * @leave: what it does last, lines or nothing

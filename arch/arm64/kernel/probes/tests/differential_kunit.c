@@ -955,6 +955,10 @@ static void indirect_branches_are_forgotten(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	for (i = 0; i < nr; i++) {
+		/* In this kernel, the branch may not lead to others. */
+		if (system_supports_bti_kernel() &&
+		    !probe_insn_is_landing_pad(le32_to_cpup((__le32 *)kpd_landings[i])))
+			continue;
 		land_on(test, l, kpd_landings[i], NULL, false);
 		land_on(test, l, kpd_landings[i], landing_post, false);
 		land_on(test, l, kpd_landings[i], NULL, true);

@@ -277,7 +277,8 @@ static const struct gen_arch arch = {
 	/* BTI of both kinds. */
 	.pad		= "\thint 38\n",
 	.no_pad		= "",
-	.odd		= "",
+	/* With kCFI, the word before a function may be its type, unless it is RET. */
+	.odd		= "\tnop\n",
 	/* In reach of conditional branches. */
 	.cold		= "\t.text 1\n",
 	.enter		= "\tstp x29, x30, [sp, -16]!\n\tmov x29, x0\n",

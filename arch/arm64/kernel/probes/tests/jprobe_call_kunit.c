@@ -570,6 +570,10 @@ static void add_steps(struct kunit *test, void *fn)
 		/* Up to the next function, there may be padding. */
 		if (!insn || insn == aarch64_insn_gen_nop())
 			continue;
+		/* With kCFI, the word before a function may be its type, unless it is RET. */
+		if (IS_ENABLED(CONFIG_CFI_CLANG) && at + AARCH64_INSN_SIZE == start + size &&
+		    !aarch64_insn_is_ret(insn))
+			continue;
 		KUNIT_ASSERT_LT(test, step.nr, MAX_STEPS);
 		step.kp[step.nr] = (struct kprobe) {
 			.addr		= (kprobe_opcode_t *)at,

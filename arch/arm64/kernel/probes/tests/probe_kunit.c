@@ -797,6 +797,19 @@ static void probe_keeps_off_hit_path(struct kunit *test)
 	expect_protected(test, hit_path, ARRAY_SIZE(hit_path));
 }
 
+/* Or else a probe in the tracer would be hit by its own hit, until the stack is full. */
+static void probe_hit_path_is_not_traced(struct kunit *test)
+{
+	const struct protected *p;
+	unsigned long addr;
+
+	for (p = hit_path; p < hit_path + ARRAY_SIZE(hit_path); p++) {
+		addr = kallsyms_lookup_name(p->name);
+		if (addr)
+			KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", p->name);
+	}
+}
+
 /*
  * Slots
  */
@@ -1084,6 +1097,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_keeps_off_the_idmap),
 	KUNIT_CASE(probe_keeps_off_waking_path),
 	KUNIT_CASE(probe_keeps_off_hit_path),
+	KUNIT_CASE(probe_hit_path_is_not_traced),
 	KUNIT_CASE(probe_without_a_slot_in_reach),
 	KUNIT_CASE(probe_without_any_slot),
 	KUNIT_CASE(probe_without_a_detour),
