@@ -101,4 +101,5 @@ class Defects:
         ("exception", "MRS of what the breakpoint itself has changed", "wrong"),
         ("call_ops", "a probe on the data of ftrace before a function", "wrong"),
         ("nested_fault", "after a fault at a nested probe, interrupts stay masked", "wrong"),
+        ("traced", "a breakpoint in a tracer is hit again by its own handlers", "dies"),
     ]

@@ -186,8 +186,39 @@ static int nested_fault(void)
 	return irqs_lost ? wrong("interrupts are masked") : expect(inner.nmissed > 0, 1);
 }
 
+/* A tracer of what handles breakpoints, with a breakpoint in it. */
+static void notrace tracer(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			   struct ftrace_regs *fregs)
+{
+	defects_other(1);
+}
+
+static int traced(void)
+{
+	static char handler[] = "do_el1_brk64";
+	struct kprobe in_tracer = { .addr = defects_other_at, .post_handler = count_post };
+	struct kprobe kp = probe_on(defects_plain_at);
+	static struct ftrace_ops ops = { .func = tracer };
+	int ret;
+
+	/* Functions that cannot be traced are not found. */
+	if (ftrace_set_filter(&ops, handler, strlen(handler), 1))
+		return 0;
+	ret = register_kprobe(&in_tracer);
+	ret = ret ?: register_kprobe(&kp);
+	ret = ret ?: register_ftrace_function(&ops);
+	if (ret)
+		return wrong("no probe or no tracer: %d", ret);
+	defects_plain(1);
+	unregister_ftrace_function(&ops);
+	unregister_kprobe(&kp);
+	unregister_kprobe(&in_tracer);
+	return expect(atomic_read(&hits), 1);
+}
+
 #define ARCH_TESTS							\
 	{ "literal", literal }, { "acquire", acquire },			\
 	{ "exclusive", exclusive }, { "undefined", undefined },		\
 	{ "branches", branches }, { "exception", exception },		\
-	{ "call_ops", call_ops }, { "nested_fault", nested_fault },
+	{ "call_ops", call_ops }, { "nested_fault", nested_fault },	\
+	{ "traced", traced },
