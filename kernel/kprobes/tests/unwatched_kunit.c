@@ -159,6 +159,14 @@ static bool is_live(struct kprobe *p)
 }
 #endif
 
+/* A jump would take away a landing pad. */
+static bool is_landing_pad(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return kprobe_site_at((unsigned long)p->addr)->opt_why == KPROBE_NOOPT_LANDING;
+}
+
 static void skip_if_absent(struct kunit *test, const struct target *t)
 {
 	if (t->kind == FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
@@ -205,7 +213,11 @@ static void unwatched_hits_are_missed(struct kunit *test)
 	int i;
 
 	skip_if_absent(test, t);
-	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, t->kind != DETOUR), 0);
+	KUNIT_ASSERT_EQ(test, register_users(test, t, 2, t->kind != DETOUR), 0);
+	if (t->kind == DETOUR && is_landing_pad(&u->user[0].kp)) {
+		unregister_users(test, t);
+		kunit_skip(test, "no jump replaces a landing pad");
+	}
 	KUNIT_EXPECT_EQ(test, is_live(&u->user[0].kp), t->kind == DETOUR);
 	for (i = 0; i < CALLS; i++)
 		KUNIT_EXPECT_EQ(test, call_unwatched(t->fn, i), i + t->add);
