@@ -17,7 +17,10 @@ class Hitpath:
         "bug_brk_handler": "the instruction is another breakpoint",
         "reserved_fault_brk_handler": "the instruction is another breakpoint",
         "cfi_brk_handler": "the instruction is another breakpoint",
+        "kgdb_brk_handler": "the instruction is another breakpoint",
+        "kgdb_compiled_brk_handler": "the instruction is another breakpoint",
         "die": "the kernel is about to stop",
+        "__memset": "inside the hit of a jprobe",
     }
     INDIRECT = {"kprobe_brk_handler", "kprobe_hit_nested", "kprobe_ss_brk_handler",
                 "kretprobe_native_handler"}
