@@ -20,7 +20,7 @@ class Hitpath:
         "kgdb_brk_handler": "the instruction is another breakpoint",
         "kgdb_compiled_brk_handler": "the instruction is another breakpoint",
         "die": "the kernel is about to stop",
-        "__memset": "inside the hit of a jprobe",
+        "jprobe_pre_handler > __memset": "inside the hit of a jprobe",
     }
     INDIRECT = {"kprobe_brk_handler", "kprobe_hit_nested", "kprobe_ss_brk_handler",
                 "kretprobe_native_handler"}

@@ -123,9 +123,10 @@ def arm64_summary(bench, cover):
         ("a return probe, optimized", "r-optimized"))]
     lines = [f"| {text} | {number(x, 'insns')} | **{number(y, 'insns')}** |" for text, x, y in rows]
     if cover:
-        lines += [f"| accepted probes of the kernel that are optimized, with KASLR | "
-                  f"{served(cover, 0):.0f} % | **{served(cover, 1):.1f} %** |",
-                  f"| ... of a module | n/a | **{cover.both('share-of-module')[1]:.1f} %** |"]
+        lines += [f"| {text} | {served(cover, 0):.0f} % | **{cover.both(row)[1]:.1f} %** |"
+                  for text, row in (
+                      ("addresses that the base accepts, optimized, with KASLR", "share-of-all"),
+                      ("... of a module", "share-of-module"))]
     return "\n".join(["| arm64 | base | ours |", "|---|---:|---:|", *lines])
 
 

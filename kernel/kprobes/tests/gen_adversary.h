@@ -21,7 +21,7 @@
  * @type: what the assembler calls the type of functions
  * @pad: what begins functions and targets of indirect branches, a line or nothing
  * @no_pad: what marks code that has no such beginning, a line or nothing
- * @odd: a line after a function, with its name for %s, as it is not like those of C; or nothing
+ * @after: a line after a function, with its name for %s, or nothing
  * @cold: what selects the section of the parts that are elsewhere, a line
  * @enter: what a function does first, lines or nothing
  * @leave: what it does last, lines or nothing
@@ -46,7 +46,7 @@ struct gen_arch {
 	const char	*type;
 	const char	*pad;
 	const char	*no_pad;
-	const char	*odd;
+	const char	*after;
 	const char	*cold;
 	const char	*enter;
 	const char	*leave;
@@ -194,8 +194,8 @@ static void start_of(const char *name)
 static void end_of(const char *name)
 {
 	printf("\t.size %s, . - %s\n", name, name);
-	if (*arch.odd)
-		printf(arch.odd, name);
+	if (*arch.after)
+		printf(arch.after, name);
 }
 
 static void print_colds(const char *name)

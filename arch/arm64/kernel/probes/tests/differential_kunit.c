@@ -951,7 +951,7 @@ static void __nocfi land_on(struct kunit *test, struct landing *l, int (*landing
 static void indirect_branches_are_forgotten(struct kunit *test)
 {
 	struct landing *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
-	unsigned int i, nr = kpd_landings_end - kpd_landings;
+	unsigned int i, landed = 0, nr = kpd_landings_end - kpd_landings;
 
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	for (i = 0; i < nr; i++) {
@@ -962,8 +962,9 @@ static void indirect_branches_are_forgotten(struct kunit *test)
 		land_on(test, l, kpd_landings[i], NULL, false);
 		land_on(test, l, kpd_landings[i], landing_post, false);
 		land_on(test, l, kpd_landings[i], NULL, true);
+		landed++;
 	}
-	KUNIT_EXPECT_GE(test, nr, 10);
+	KUNIT_EXPECT_GE(test, landed, system_supports_bti_kernel() ? 1 : 10);
 }
 
 static void differential_exit(struct kunit_suite *suite)

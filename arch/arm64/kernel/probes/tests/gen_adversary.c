@@ -278,7 +278,7 @@ static const struct gen_arch arch = {
 	.pad		= "\thint 38\n",
 	.no_pad		= "",
 	/* With kCFI, the word before a function may be its type, unless it is RET. */
-	.odd		= "\tnop\n",
+	.after		= "\tnop\n",
 	/* In reach of conditional branches. */
 	.cold		= "\t.text 1\n",
 	.enter		= "\tstp x29, x30, [sp, -16]!\n\tmov x29, x0\n",

@@ -803,6 +803,9 @@ static void probe_hit_path_is_not_traced(struct kunit *test)
 	const struct protected *p;
 	unsigned long addr;
 
+	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+		kunit_skip(test, "needs DYNAMIC_FTRACE");
+
 	for (p = hit_path; p < hit_path + ARRAY_SIZE(hit_path); p++) {
 		addr = kallsyms_lookup_name(p->name);
 		if (addr)

@@ -230,7 +230,8 @@ static const struct gen_arch arch = {
 	.type		= "@function",
 	.pad		= "\tENDBR\n",
 	.no_pad		= "\tANNOTATE_NOENDBR\n",
-	.odd		= "\tSTACK_FRAME_NON_STANDARD %s\n",
+	/* It is not like those of C. */
+	.after		= "\tSTACK_FRAME_NON_STANDARD %s\n",
 	.cold		= "\t.section .text.unlikely, \"ax\"\n",
 	.enter		= "",
 	.leave		= "",
