@@ -257,7 +257,7 @@ enum kprobe_refusal kprobe_decode(struct kprobe_insn *ki, int len)
  * Context: any.
  * Return: true if there is.
  */
-bool kprobe_is_kgdb_breakpoint(unsigned long addr)
+bool notrace kprobe_is_kgdb_breakpoint(unsigned long addr)
 {
 	return kgdb_has_hit_break(addr);
 }

@@ -436,6 +436,28 @@ static const struct waking {
 #endif
 };
 
+/* What an INT3 calls before a hit is known to be nested. */
+static const char * const int3_path[] = {
+	"asm_exc_int3", "exc_int3", "do_int3", "kgdb_ll_trap", "kprobe_int3_handler",
+	"kprobe_is_kgdb_breakpoint", "kgdb_has_hit_break",
+};
+
+/* Or else a probe in the tracer would be hit by its own hit, until the stack is full. */
+static void probe_hit_path_is_not_traced(struct kunit *test)
+{
+	unsigned long addr;
+	unsigned int i;
+
+	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+		kunit_skip(test, "needs DYNAMIC_FTRACE");
+
+	for (i = 0; i < ARRAY_SIZE(int3_path); i++) {
+		addr = kallsyms_lookup_name(int3_path[i]);
+		if (addr)
+			KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", int3_path[i]);
+	}
+}
+
 static void probe_keeps_off_waking_path(struct kunit *test)
 {
 	const struct waking *w;
@@ -991,6 +1013,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_keeps_off_static_call),
 	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
 	KUNIT_CASE(probe_keeps_off_waking_path),
+	KUNIT_CASE(probe_hit_path_is_not_traced),
 	KUNIT_CASE(probe_beside_failures),
 	KUNIT_CASE(probe_steps_without_trap_flag),
 	KUNIT_CASE(probe_after_padding),
