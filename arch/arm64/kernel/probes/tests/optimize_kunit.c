@@ -15,13 +15,16 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include <asm/arch_gicv3.h>
+#include <asm/insn.h>
 #include <asm/irq_regs.h>
 #include <asm/sysreg.h>
 
+#include "../detour.h"
 #include "forms.h"
 #include "stopped.h"
 #include "storm.h"
@@ -117,6 +120,35 @@ static void no_jump_for_a_call_through_the_link(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_blr_x30, 1), 102);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	unregister_kprobe(&w.kp);
+}
+
+/* What would write to register 31, which is sp in a load from it. */
+static const struct zero_form {
+	const char	*name;
+	u32		insn;
+	u8		form;
+} zero_forms[] = {
+	{ "adr xzr, .+8",	0x1000005f, PROBE_FORM_ADR },
+	{ "adrp xzr, .",	0x9000001f, PROBE_FORM_ADRP },
+	{ "ldr wzr, .+8",	0x1800005f, PROBE_FORM_LDR_LIT },
+	{ "ldr xzr, .+8",	0x5800005f, PROBE_FORM_LDR_LIT },
+	{ "ldrsw xzr, .+8",	0x9800005f, PROBE_FORM_LDRSW_LIT },
+	{ "prfm pldl1keep, .+8", 0xd8000040, PROBE_FORM_PRFM_LIT },
+};
+
+KUNIT_ARRAY_PARAM_DESC(zero, zero_forms, name);
+
+static void nothing_for_the_zero_register(struct kunit *test)
+{
+	const struct zero_form *f = test->param_value;
+	struct kprobe p = { .addr = KPB_AT(add), .opcode = f->insn, .ainsn.form = f->form };
+	unsigned long to = (unsigned long)p.addr + SZ_1M, next = (unsigned long)(p.addr + 1);
+	struct kprobe_reencoded r;
+
+	KUNIT_ASSERT_EQ(test, kprobe_reencode(&r, &p, to, to + SZ_4K), 0);
+	KUNIT_EXPECT_EQ(test, r.nr, 1);
+	KUNIT_EXPECT_EQ(test, to + aarch64_get_branch_offset(r.insn[0]), next);
+	KUNIT_EXPECT_FALSE(test, r.has_literal);
 }
 
 /* Where indirect branches are checked, they must not find a jump. */
@@ -615,6 +647,7 @@ static void results_while_jumps_come_and_go(struct kunit *test)
 static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(optimize_forms, form_gen_params),
 	KUNIT_CASE(no_jump_for_a_call_through_the_link),
+	KUNIT_CASE_PARAM(nothing_for_the_zero_register, zero_gen_params),
 	KUNIT_CASE(no_jump_at_a_landing_pad),
 	KUNIT_CASE(no_jump_in_what_ends_detours),
 	KUNIT_CASE_PARAM(handlers_have_no_privileges, privilege_gen_params),

@@ -455,8 +455,7 @@ static void unwind_from_each_instruction_of_a_return(struct kunit *test)
 	KUNIT_EXPECT_GE(test, nr, 8);
 	/* Up to its return; what follows completes the registers, and is not needed. */
 	nr = expect_same_from_each(test, &entry, kpb_unwound, (unsigned long)kretprobe_detour_far,
-				   (unsigned long)kretprobe_detour_framed +
-				   20 * AARCH64_INSN_SIZE);
+				   (unsigned long)kretprobe_detour_restored + AARCH64_INSN_SIZE);
 	KUNIT_EXPECT_GE(test, nr, 20);
 	nr = expect_same_from_each(test, &after, kpb_unwinding,
 				   (unsigned long)__kretprobe_trampoline,
