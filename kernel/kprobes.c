@@ -49,9 +49,9 @@ bool kprobes_initialized __ro_after_init;
  *   that is going away, or one that is being loaded and whose notifier has not run yet
  * * %-EADDRNOTAVAIL - KPROBE_FLAG_UNIQUE is set, and several symbols have the name
  * * %-EILSEQ - not at the start of an instruction, where the architecture can tell
- * * %-EBUSY - a post handler, and another user such as livepatch has claimed the
- *   function
- * * %-ENODEV - ftrace is broken
+ * * %-EBUSY - a post handler, and another user of ftrace such as livepatch has claimed
+ *   the function
+ * * %-ENODEV - ftrace, which is to call the probe, is broken
  * * %-EOPNOTSUPP - a fault handler, and the architecture has none
  * * %-EAGAIN - too early at boot; or a post handler, and a BPF trampoline on the
  *   function is just being changed
@@ -82,9 +82,9 @@ int register_kprobe_why(struct kprobe *p, enum kprobe_refusal *why)
  * @kps: the probes
  * @num: how many
  *
- * Much cheaper than one call for each. Only where the architecture patches text in
- * batches (today x86) is the number of cross-CPU synchronizations independent of
- * @num; elsewhere that is true of grace periods alone.
+ * Much cheaper than one call for each: all share the grace periods. On x86 they also
+ * share one interrupt of all CPUs, and on arm64 every 256 of them share one stop of all
+ * CPUs. Elsewhere each breakpoint is synchronized on its own.
  *
  * Context: as register_kprobe().
  * Return: 0, -EINVAL if there is no array, -ENOMEM, or the error of the

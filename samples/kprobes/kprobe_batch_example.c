@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Many probes in one call: counts the calls of a list of functions. The batch
- * needs about as many cross-CPU synchronizations and grace periods as a single
- * probe, and succeeds or fails as a whole.
+ * Many probes in one call: counts the calls of a list of functions. The batch needs
+ * as many grace periods as a single probe, and, on x86 and for these few probes on
+ * arm64, as many synchronizations of all CPUs. It succeeds or fails as a whole.
  *
  *	insmod kprobe_batch_example.ko symbols=vfs_read,vfs_write,vfs_open
  *	rmmod kprobe_batch_example
@@ -19,7 +19,7 @@
 static char *symbols[MAX_PROBES] = { "vfs_read", "vfs_write", "vfs_open" };
 static unsigned int nr_symbols = 3;
 module_param_array(symbols, charp, &nr_symbols, 0444);
-MODULE_PARM_DESC(symbols, "functions whose calls are counted");
+MODULE_PARM_DESC(symbols, "functions whose calls are counted, at most 32");
 
 struct counter {
 	struct kprobe		kp;

@@ -3,8 +3,11 @@
  * A probe on one instruction: logs the task that hits it, and the instruction
  * pointer before and after.
  *
- *	insmod kprobe_example.ko symbol=vfs_open offset=0
+ *	insmod kprobe_example.ko symbol=vfs_open offset=0 post=0
  *	rmmod kprobe_example
+ *
+ * By default there is a post handler, to show what it sees. It keeps the probe from
+ * being optimized, and where ftrace calls the probe, it claims the function exclusively.
  */
 
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -15,15 +18,15 @@
 
 static char symbol[KSYM_NAME_LEN] = "kernel_clone";
 module_param_string(symbol, symbol, sizeof(symbol), 0444);
-MODULE_PARM_DESC(symbol, "function to probe");
+MODULE_PARM_DESC(symbol, "function to probe, default kernel_clone");
 
 static unsigned int offset;
 module_param(offset, uint, 0444);
-MODULE_PARM_DESC(offset, "offset of the instruction in the function");
+MODULE_PARM_DESC(offset, "offset of the instruction in the function, default 0");
 
 static bool post = true;
 module_param(post, bool, 0444);
-MODULE_PARM_DESC(post, "also register a post handler");
+MODULE_PARM_DESC(post, "have a post handler, which rules out a jump, default Y");
 
 /* Preemption is off, and interrupts may be: do not sleep. */
 static int before(struct kprobe *p, struct pt_regs *regs)

@@ -16,7 +16,7 @@
 
 static char func[KSYM_NAME_LEN] = "kernel_clone";
 module_param_string(func, func, sizeof(func), 0444);
-MODULE_PARM_DESC(func, "function whose return is probed");
+MODULE_PARM_DESC(func, "function whose return is probed, default kernel_clone");
 
 struct call {
 	ktime_t	entered;
@@ -54,7 +54,10 @@ static struct kretprobe probe = {
 	.entry_handler	= on_entry,
 	.handler	= on_return,
 	.data_size	= sizeof(struct call),
-	/* How many calls can be followed at the same time. */
+	/*
+	 * Up to 20 calls are followed at the same time, and others are counted in nmissed.
+	 * With 0, the kernel chooses a number, and most kernels raise it when it is too low.
+	 */
 	.maxactive	= 20,
 };
 
