@@ -21,6 +21,7 @@
 #include <linux/notifier.h>
 #include <linux/objpool.h>
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/rethook.h>
 #include <linux/smp.h>
@@ -624,7 +625,12 @@ static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance
 #elif defined(CONFIG_KRETPROBES)
 static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)
 {
-	return rcu_dereference_check(ri->rph->rp, rcu_read_lock_any_held());
+	/*
+	 * In a handler, preemption is off. Then lockdep is not asked: it would complain about
+	 * interrupts that are masked without its knowledge, as inside of local_irq_save().
+	 */
+	return rcu_dereference_check(ri->rph->rp, (!preemptible() && rcu_is_watching()) ||
+						  rcu_read_lock_any_held());
 }
 #else
 static nokprobe_inline struct kretprobe *get_kretprobe(struct kretprobe_instance *ri)

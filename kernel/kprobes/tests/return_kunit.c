@@ -8,6 +8,7 @@
 #include <linux/completion.h>
 #include <linux/context_tracking.h>
 #include <linux/cpumask.h>
+#include <linux/debug_locks.h>
 #include <linux/delay.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
@@ -843,6 +844,41 @@ static void return_excluded_functions_are_looked_up(struct kunit *test)
 	unregister_kretprobe(&rp);
 }
 
+static bool finding_found;
+
+static int finding_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	finding_found = get_kretprobe(ri) == ri->rp;
+	return one_return(ri, regs);
+}
+
+/*
+ * Interrupts are masked, and lockdep does not know it. Handlers run like this where they are
+ * called without an exception. The first lock that one takes makes lockdep switch itself off.
+ */
+static void return_handler_finds_its_probe_without_locks(struct kunit *test)
+{
+	u32 (*volatile fn)(u32 v) = kp_ret_plain;
+	int locks = debug_locks;
+	unsigned long flags;
+	struct one *o;
+	u32 ret;
+
+	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
+		kunit_skip(test, "needs KRETPROBE_NATIVE");
+	o = probe_one(test, "kp_ret_plain", 1);
+	o->rp.handler = finding_return;
+	finding_found = false;
+	raw_local_irq_save(flags);
+	ret = fn(5);
+	raw_local_irq_restore(flags);
+	unregister_kretprobe(&o->rp);
+	KUNIT_EXPECT_EQ(test, ret, 17);
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 1);
+	KUNIT_EXPECT_TRUE(test, finding_found);
+	KUNIT_EXPECT_EQ(test, debug_locks, locks);
+}
+
 static struct kunit_case return_cases[] = {
 	KUNIT_CASE_PARAM(return_address_is_replaced_in_its_slot, entry_gen_params),
 	KUNIT_CASE(return_task_dies_inside),
@@ -858,6 +894,7 @@ static struct kunit_case return_cases[] = {
 	KUNIT_CASE(return_stack_is_rewound),
 	KUNIT_CASE_PARAM(return_deeper_than_the_pool, deep_mode_gen_params),
 	KUNIT_CASE(return_without_a_handler),
+	KUNIT_CASE(return_handler_finds_its_probe_without_locks),
 	KUNIT_CASE(return_excluded_functions_are_looked_up),
 	{}
 };

@@ -13,6 +13,7 @@
  * change, so the only requirement here is that they never see half-written state.
  */
 
+#include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
 
@@ -120,6 +121,19 @@ static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 	}
 }
 
+/*
+ * If lockdep believed before the exception that interrupts were on, the exit tells lockdep and
+ * tracers that they are on again. This calls functions that can be probed, with interrupts
+ * masked. Normally lockdep knows that, so that the exit from a breakpoint there does not call
+ * them again. But lockdep takes no note of interrupts while it runs itself, or after it has
+ * switched itself off. Then each exit would lead to the next breakpoint.
+ */
+static nokprobe_inline void end_at_unnoted_masks(struct pt_regs *regs)
+{
+	if (unlikely(lockdep_hardirqs_enabled()) && !interrupts_enabled(regs))
+		regs->lockdep_hardirqs = 0;
+}
+
 /**
  * kprobe_brk_handler() - handle the breakpoint of a probe
  * @regs: registers at the breakpoint
@@ -138,6 +152,7 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	if (unlikely(!p))
 		return DBG_HOOK_ERROR;
 
+	end_at_unnoted_masks(regs);
 	if (unlikely(!kprobe_hit_enter(p))) {
 		kprobe_hit_nested(p, regs);
 		return DBG_HOOK_HANDLED;

@@ -8,9 +8,12 @@
 #include <kunit/test.h>
 #include <linux/cpufeature.h>
 #include <linux/ftrace.h>
+#include <linux/irqflags.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/memory.h>
+#include <linux/percpu.h>
 #include <linux/pgtable.h>
 #include <linux/vmalloc.h>
 
@@ -1078,6 +1081,51 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_PROVE_LOCKING
+/* What the exit from an exception calls when it tells tracers and lockdep of interrupts. */
+static const char * const told_of_irqs[] = { "memset", "lockdep_hardirqs_on_prepare" };
+
+/* Like a function that lockdep calls: interrupts are masked, and it takes no note of them. */
+static unsigned long run_inside_lockdep(void)
+{
+	unsigned long flags, result;
+
+	raw_local_irq_save(flags);
+	__this_cpu_inc(lockdep_recursion);
+	result = kpb_run(kpb_add, 4);
+	__this_cpu_dec(lockdep_recursion);
+	raw_local_irq_restore(flags);
+	return result;
+}
+
+static void probe_inside_lockdep(struct kunit *test)
+{
+	struct kpb_watch on_add = {
+		.kp = { .symbol_name = "kpb_add", .pre_handler = kpb_watch_pre },
+	};
+	struct kpb_watch told[ARRAY_SIZE(told_of_irqs)] = {};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(told); i++) {
+		told[i].kp.symbol_name = told_of_irqs[i];
+		told[i].kp.pre_handler = kpb_watch_pre;
+		KUNIT_ASSERT_EQ(test, register_kprobe(&told[i].kp), 0);
+	}
+	KUNIT_ASSERT_EQ(test, register_kprobe(&on_add.kp), 0);
+	KUNIT_EXPECT_EQ(test, run_inside_lockdep(), 7);
+	unregister_kprobe(&on_add.kp);
+	for (i = 0; i < ARRAY_SIZE(told); i++)
+		unregister_kprobe(&told[i].kp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&on_add.pre), 1);
+	KUNIT_EXPECT_GT(test, atomic_read(&told[1].pre), 0);
+}
+#else
+static void probe_inside_lockdep(struct kunit *test)
+{
+	kunit_skip(test, "needs PROVE_LOCKING");
+}
+#endif
+
 static struct kunit_case probe_cases[] = {
 	KUNIT_CASE_PARAM(probe_has_same_results_in_all_modes, form_gen_params),
 	KUNIT_CASE_PARAM(probe_post_handler_sees_next_pc, next_gen_params),
@@ -1107,6 +1155,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_slot_is_read_only),
 	KUNIT_CASE(probe_passes_on_foreign_breakpoints),
 	KUNIT_CASE(probe_shares_text_with_kgdb),
+	KUNIT_CASE(probe_inside_lockdep),
 	{}
 };
 
