@@ -4,6 +4,7 @@
 Used by scripts/build/tree, which writes it, and by scripts/build/series, which turns it
 into patches.
 """
+import fnmatch
 import json
 import os
 import re
@@ -20,6 +21,7 @@ OUT = os.environ.get("KPROBES_OUT") or os.path.join(
 OVERLAY = ["include", "kernel", "arch", "lib", "samples", "Documentation",
            "Kconfig.kprobes"]
 EDITS = "series/edits"
+ORDER = "series/order"
 
 # Kconfig entries of arch/Kconfig that move to Kconfig.kprobes, which is
 # sourced where the first one stood.
@@ -96,12 +98,19 @@ def splice_maintainers(text, ours):
 
 
 def edits():
-    """Names of the edits that apply to this state of the repository.
+    """Names of the edits that apply to this state of the repository, in the order of
+    the series, so that each edit sees the lines of the earlier ones in every tree.
 
     A line "Needs: PATH" before the diff makes an edit wait until the file or
     directory PATH is part of the repository.
     """
     found = []
+    with open(os.path.join(TOP, ORDER)) as f:
+        globs = [l.strip() for l in f if l[0].isspace() and l.rstrip().endswith(".patch")]
+
+    def place(name):
+        return next((i for i, g in enumerate(globs) if fnmatch.fnmatch(name, g)), len(globs))
+
     folder = os.path.join(TOP, EDITS)
     for name in sorted(os.listdir(folder) if os.path.isdir(folder) else []):
         if not name.endswith(".patch"):
@@ -110,7 +119,7 @@ def edits():
         needs = re.findall(r"^Needs: (\S+)$", head, re.M)
         if all(os.path.exists(os.path.join(TOP, n)) for n in needs):
             found.append(name)
-    return found
+    return sorted(found, key=place)
 
 
 def edited_files(name):
