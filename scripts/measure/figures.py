@@ -106,15 +106,31 @@ def tables(path, bench, covers):
     texts = {name: bench_table(bench["x86_64"], pattern) for name, pattern in PARTS.items()}
     if "arm64" in bench:
         texts["arm64"] = bench_table(bench["arm64"],
-                                     r"[kr]-(?!.*0$)|.*entry-10000$|(optimized-of|(un)?syncs)-5000")
+                                     r"[kr]-(?!.*0$)|.*entry-10000$|"
+                                     r"(optimized-of|(un)?syncs)-(5000|10000)$")
     texts["coverage"] = coverage_table(covers)
     runs = [b.what for b in bench.values()] + [c.what for c in covers.values()]
     texts["runs"] = "\n".join(f"- ``{r.replace(', ', '``, ')}" for r in runs)
     put(path, texts)
 
 
-def arm64_summary(bench, cover):
-    """The README's table of arm64; cover is None if that has not been measured."""
+# Each pass of scripts/measure/sweep, and in whose place its probes are.
+PASSES = [("boosted", "instructions"), ("watched", "... the same, with post handlers"),
+          ("entries", "function entries"), ("returns", "returns of functions")]
+
+
+def sweep_summary(sweep):
+    """The README's table of a sweep."""
+    rows = [(text, int(sweep.rows[name]["probes"])) for name, text in PASSES]
+    # The oldest numbers have only the sum.
+    hits = sum(int(r["hits"]) for r in sweep.rows.values() if r["hits"] != "-")
+    return "\n".join(["| arm64, random sample | probes |", "|---|---:|",
+                      *(f"| {text} | {n:,} |" for text, n in rows),
+                      f"| hits, in all | {hits / 1e6:,.0f} million |"])
+
+
+def arm64_summary(bench, cover, sweep):
+    """The README's tables of arm64; cover and sweep are None if these have not been measured."""
     rows = [(text, *bench.both(name)) for text, name in (
         ("a breakpoint hit, in instructions", "k-stepped"),
         ("... with 10,000 other probes", "k-stepped-10000"),
@@ -127,10 +143,13 @@ def arm64_summary(bench, cover):
                   for text, row in (
                       ("addresses that the base accepts, optimized, with KASLR", "share-of-all"),
                       ("... of a module", "share-of-module"))]
-    return "\n".join(["| arm64 | base | ours |", "|---|---:|---:|", *lines])
+    table = "\n".join(["| arm64 | base | ours |", "|---|---:|---:|", *lines])
+    if sweep:
+        table += "\n\n" + sweep_summary(sweep)
+    return table
 
 
-def readme(path, benches, covers):
+def readme(path, benches, covers, sweep):
     """The figures of the README."""
     bench, cover = benches["x86_64"], covers["x86_64"]
     hit = bench.both("k-stepped-10000")
@@ -142,4 +161,4 @@ def readme(path, benches, covers):
 | a breakpoint hit with 10,000 other probes, in instructions | {hit[0]:,.0f} | **{hit[1]:,.0f}** |
 | registering 10,000 function entries in one call | {reg[0]:.0f} s | **{reg[1]:.1f} s** |
 | probes that need no breakpoint: jump or ftrace | {share[0]:.0f} % | **{share[1]:.0f} %** |
-""", "arm64": arm64_summary(benches["arm64"], covers.get("arm64, KASLR"))})
+""", "arm64": arm64_summary(benches["arm64"], covers.get("arm64, KASLR"), sweep)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The numbers that scripts/measure/bench and coverage have measured, in files.
+"""The numbers that scripts/measure/bench, coverage and sweep have measured, in files.
 
 A file has a comment that says what was measured, a line with the names of the columns, and
 one line for each row, with tabs between. "-" stands for a number that there is not.
