@@ -684,7 +684,7 @@ static int __init optimizer(void)
 		sync_fn = address_of(BENCH_SYNC_ARGUMENT);
 	if (!kps || (BENCH_SYNC_ARGUMENT && !sync_fn))
 		return -ENOMEM;
-	nr = accepted(kps, 5000, mid_targets, ARRAY_SIZE(mid_targets), false);
+	nr = accepted(kps, 10000, mid_targets, ARRAY_SIZE(mid_targets), false);
 	ret = register_kprobe(&counters[0]);
 	ret = ret ?: register_kprobe(&counters[1]);
 	if (ret == -ENOENT) {
@@ -692,12 +692,14 @@ static int __init optimizer(void)
 		counters[1].symbol_name = "synchronize_rcu";
 		ret = register_kprobe(&counters[1]);
 	}
-	ret = ret ?: nr < 5000 ? -ENOENT : 0;
+	ret = ret ?: nr < 10000 ? -ENOENT : 0;
 	ret = ret ?: optimizer_rows(kps, "", 1000);
 	ret = ret ?: optimizer_rows(kps, "", 5000);
+	/* Where entries have jumps, too, a limit has to be kept with so many. */
 	if (!ret && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)) {
+		ret = optimizer_rows(kps, "", 10000);
 		nr = accepted(kps, 10000, entry_targets, ARRAY_SIZE(entry_targets), true);
-		ret = nr < 10000 ? -ENOENT : optimizer_rows(kps, "entry-", nr);
+		ret = ret ?: nr < 10000 ? -ENOENT : optimizer_rows(kps, "entry-", nr);
 	}
 	for (i = 0; i < ARRAY_SIZE(counters); i++)
 		unregister_kprobe(&counters[i]);
