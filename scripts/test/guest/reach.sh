@@ -2,7 +2,7 @@
 # Jumps of probes in the kernel and in a module, wherever both are. "reach=near" or
 # "reach=far" on the command line says where the module has to be: in reach of a branch
 # from the kernel, or beyond it.
-# needs: CONFIG_RANDOMIZE_MODULE_REGION_FULL CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBE_EVENTS
+# needs: CONFIG_RANDOMIZE_BASE CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBE_EVENTS
 . /guest/lib.sh
 
 EVENTS=$TRACING/kprobe_events
