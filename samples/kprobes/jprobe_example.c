@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A jprobe: logs the arguments of a function, with a handler that has the same
- * parameters. New code should use a kprobe event, fprobe or BPF instead; see
- * Documentation/trace/kprobes.rst.
+ * parameters. New code should use a kprobe event, BPF or, where it exists, fprobe
+ * instead; see Documentation/trace/kprobes.rst.
  *
  *	insmod jprobe_example.ko
  *	rmmod jprobe_example
