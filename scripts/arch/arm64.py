@@ -5,13 +5,15 @@ import subprocess
 
 
 class Hitpath:
-    ROOTS = ["do_el1_brk64", "kprobe_brk_handler", "kprobe_ss_brk_handler",
+    ROOTS = ["el1_brk64", "kprobe_brk_handler", "kprobe_ss_brk_handler",
              "kretprobe_native_entry", "kretprobe_native_handler", "__kretprobe_trampoline",
              "kprobe_detour_far", "kretprobe_detour_far",
+             # Called by the unwinder, and as a task dies.
+             "kprobe_unwind_pc", "kprobe_leave_slot",
              # Called through a pointer to emulate an instruction.
              *("probe_simulate_" + insn for insn in (
                  "adr", "adrp", "b", "b_cond", "bl", "blr", "br", "cbz", "ldr_lit", "ldrsw_lit",
-                 "mov", "mrs_daif", "msr_daif", "msr_daifclr", "msr_daifset", "nop", "ret",
+                 "mov", "mrs_daif", "mrs_pmr", "msr_daif", "msr_daifclr", "msr_daifset", "nop", "ret",
                  "tbz"))]
     EXCUSED = {
         "bug_brk_handler": "the instruction is another breakpoint",
@@ -21,15 +23,23 @@ class Hitpath:
         "kgdb_compiled_brk_handler": "the instruction is another breakpoint",
         "die": "the kernel is about to stop",
         "jprobe_pre_handler > __memset": "inside the hit of a jprobe",
+        # Only in debug kernels.
+        "preempt_count_add > in_lock_functions": "not called again for a breakpoint inside of it",
+        "return_address": "not called again for a breakpoint inside of it",
+        "trace_irq_enable": "not called again for a breakpoint inside of it",
+        "kprobe_fault_handler > trace_hardirqs_on": "the step has been abandoned",
+        "kprobe_leave_slot > trace_hardirqs_on": "the step has been abandoned, and the task dies",
     }
     INDIRECT = {"kprobe_brk_handler", "kprobe_hit_nested", "kprobe_ss_brk_handler",
-                "kretprobe_native_handler"}
+                "kretprobe_native_handler",
+                # Tracepoints, which are not hit again for a breakpoint inside of them.
+                "trace_hardirqs_off"}
     AREAS = ["entry_text", "irqentry_text", "idmap_text", "hyp_text", "hyp_idmap_text"]
     BRANCH = (r"\t(?:(blr\w*|br(?:a[ab]z?)?)\t|"
               r"(?:bl?|bc?\.\w+|cbn?z|tbn?z)\t(?:[^<]*, )?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
     RETURNS = []
-    LISTS = ["offline_path", "hit_path", "fragile_path"]
+    LISTS = ["offline_path", "hit_path", "fragile_path", "not_inlined"]
     # It sets the vectors, and only then calls C.
     WAKING = ["__secondary_switched"]
     WAKING_EXCUSED = {}

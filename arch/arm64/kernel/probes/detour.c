@@ -141,7 +141,7 @@ unsigned long kprobe_unwind_detour(unsigned long pc, const struct pt_regs *regs)
 		;
 	else if (regs && is_unframed(pc))
 		op = kprobe_optinsn_owner(READ_ONCE(regs->regs[30]));
-	else if (!core_kernel_text(pc))
+	else if (!__is_kernel_text(pc))
 		op = kprobe_optinsn_owner(pc);
 	if (op)
 		addr = (unsigned long)op->kp.addr;

@@ -429,6 +429,16 @@ static const char * const fragile_path[] __initconst = {
 };
 
 /*
+ * With lockdep, the compiler may make functions of these, although code that must not be
+ * instrumented calls them on the way from a breakpoint to its handler and back.
+ */
+static const char * const not_inlined[] __initconst = {
+	"__kern_my_cpu_offset",
+	"arch_irqs_disabled_flags",
+	"arch_local_save_flags",
+};
+
+/*
  * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs
  * with other vectors, or with registers of the guest. scripts/prove/guestpath of the
  * repository from which this is taken follows the calls in the objects of KVM.
@@ -547,6 +557,8 @@ int __init arch_populate_kprobe_blacklist(void)
 	else	/* It runs at EL2, where no exception of the kernel is handled. */
 		ret = ret ?: kprobe_add_area_blacklist((unsigned long)__hyp_idmap_text_start,
 						       (unsigned long)__hyp_idmap_text_end);
+	if (IS_ENABLED(CONFIG_LOCKDEP))
+		ret = ret ?: kprobe_blacklist_clones(not_inlined, ARRAY_SIZE(not_inlined));
 	return ret ?: kprobe_blacklist_names(fragile_path, ARRAY_SIZE(fragile_path));
 }
 

@@ -39,7 +39,7 @@ static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 	unsigned long addr = pc;
 	u32 insn;
 
-	if (core_kernel_text(pc))
+	if (__is_kernel_text(pc))
 		return pc;
 
 	preempt_disable_notrace();

@@ -816,6 +816,31 @@ static void probe_hit_path_is_not_traced(struct kunit *test)
 	}
 }
 
+/* With lockdep, these may be functions after all, and several of each name. */
+static const char * const inlines[] = {
+	"__kern_my_cpu_offset", "arch_irqs_disabled_flags", "arch_local_save_flags",
+};
+
+static int expect_listed(void *data, unsigned long addr)
+{
+	struct kunit *test = data;
+
+	KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%pS", (void *)addr);
+	return 0;
+}
+
+/* Entry code calls them for each breakpoint. */
+static void probe_keeps_off_inline_functions(struct kunit *test)
+{
+	unsigned int i;
+
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		kunit_skip(test, "needs LOCKDEP");
+
+	for (i = 0; i < ARRAY_SIZE(inlines); i++)
+		kallsyms_on_each_match_symbol(expect_listed, inlines[i], test);
+}
+
 /*
  * Slots
  */
@@ -1149,6 +1174,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_keeps_off_waking_path),
 	KUNIT_CASE(probe_keeps_off_hit_path),
 	KUNIT_CASE(probe_hit_path_is_not_traced),
+	KUNIT_CASE(probe_keeps_off_inline_functions),
 	KUNIT_CASE(probe_without_a_slot_in_reach),
 	KUNIT_CASE(probe_without_any_slot),
 	KUNIT_CASE(probe_without_a_detour),
