@@ -12,6 +12,7 @@
 #include <linux/kasan.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/minmax.h>
 #include <linux/prandom.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -219,7 +220,10 @@ static void reach_of_branches(struct kunit *test)
 	}
 }
 
-/* Far from the probe, as its section is linked after all others of this kind. */
+/*
+ * Detours that branches at the probes reach, but from which the kernel's code of the section
+ * that is linked last is out of reach.
+ */
 asm(".pushsection .kprobes.text, \"ax\"\n"
 	".balign 16\n"
 	".globl kpb_far_target\n"
@@ -229,17 +233,33 @@ asm(".pushsection .kprobes.text, \"ax\"\n"
 	"	ret\n"
 	".size kpb_far_target, . - kpb_far_target\n"
 	".popsection\n");
-KPB_FUNCTION(far, "777: b kpb_far_target");
 void kpb_far_target(void);
 
-#define FAR_TARGET	((unsigned long)kpb_far_target)
+KPB_FUNCTION(far_add, "777: add x0, x0, #3");
+KPB_FUNCTION(far_b, "777: b kpb_far_target");
 
-/* A page that the probe reaches, but from no slot of which the target is in reach. */
-static void *page_too_far(unsigned long start)
+static const unsigned long far_text[] = {
+	(unsigned long)kpb_far_target, (unsigned long)kprobe_detour_near,
+#ifdef CONFIG_KRETPROBE_NATIVE
+	(unsigned long)kretprobe_detour_near,
+#endif
+};
+
+static unsigned long far_from(void)
+{
+	unsigned long first = far_text[0];
+	unsigned int i;
+
+	for (i = 1; i < ARRAY_SIZE(far_text); i++)
+		first = min(first, far_text[i]);
+	return first;
+}
+
+static void *page_far_away(unsigned long region)
 {
 	void *page = __vmalloc_node_range(PAGE_SIZE, PAGE_SIZE,
-					  ALIGN(kpb_far_at - SZ_128M, PAGE_SIZE),
-					  FAR_TARGET - SZ_128M, GFP_KERNEL, PAGE_KERNEL,
+					  ALIGN(kpb_far_b_at - SZ_128M, PAGE_SIZE),
+					  far_from() - SZ_128M, GFP_KERNEL, PAGE_KERNEL,
 					  VM_FLUSH_RESET_PERMS, NUMA_NO_NODE,
 					  __builtin_return_address(0));
 
@@ -250,76 +270,150 @@ static void *page_too_far(unsigned long start)
 	return page;
 }
 
-/* All slots for detours near the probe, and those of one more page. */
-struct taken {
-	kprobe_opcode_t	**slot;
-	unsigned int	nr, max;
+/* All slots for detours near the probes, so that the next ones are in such a page. */
+struct far_detours {
+	kprobe_opcode_t		**taken;
+	unsigned int		nr, max;
+	struct kpb_starved	allocators;
 };
 
-static void take_slots(struct taken *t, unsigned int most)
+static void take_slots(struct far_detours *f, unsigned int most)
 {
-	while (most-- && t->nr < t->max && (t->slot[t->nr] = get_optinsn_slot_near(kpb_far_at)))
-		t->nr++;
+	while (most-- && f->nr < f->max &&
+	       (f->taken[f->nr] = get_optinsn_slot_near(kpb_far_b_at)))
+		f->nr++;
+}
+
+static void far_detours_begin(struct kunit *test, struct far_detours *f)
+{
+	KUNIT_ASSERT_GE(test, far_from() - kpb_far_b_at, 4 * PAGE_SIZE);
+	f->nr = 0;
+	f->max = 4 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
+	f->taken = kunit_kcalloc(test, f->max, sizeof(*f->taken), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->taken);
+	wait_for_kprobe_optimizer();
+
+	kpb_starve(&kprobe_optinsn_slots, &f->allocators, true, false);
+	take_slots(f, f->max);
+	/* And those of one page more, which is the empty one that stays in the end. */
+	kpb_feed(&kprobe_optinsn_slots, &f->allocators);
+	take_slots(f, 1);
+	kpb_starve(&kprobe_optinsn_slots, &f->allocators, true, false);
+	take_slots(f, f->max);
+	KUNIT_EXPECT_LT(test, f->nr, f->max);
+	scoped_guard(mutex, &kprobe_optinsn_slots.mutex)
+		kprobe_optinsn_slots.alloc_near = page_far_away;
+}
+
+/* No probe has its detour there any more. */
+static void far_detours_end(struct kunit *test, struct far_detours *f)
+{
+	kprobe_opcode_t *last;
+
+	wait_for_kprobe_optimizer();
+	kprobe_slots_flush(&kprobe_optinsn_slots);
+	/* As long as this slot is in use, the page is not empty, and is not the one that stays. */
+	last = get_optinsn_slot_near(kpb_far_b_at);
+	KUNIT_EXPECT_NOT_NULL(test, last);
+	KUNIT_EXPECT_TRUE(test, kprobe_in_reach(kpb_far_b_at, (unsigned long)last));
+	KUNIT_EXPECT_FALSE(test, kprobe_in_reach((unsigned long)last, far_from()));
+
+	kpb_feed(&kprobe_optinsn_slots, &f->allocators);
+	while (f->nr)
+		free_optinsn_slot(f->taken[--f->nr], 0);
+	if (last)
+		free_optinsn_slot(last, 0);
+	last = get_optinsn_slot_near(kpb_far_b_at);
+	KUNIT_EXPECT_TRUE(test, kprobe_in_reach((unsigned long)last, far_from()));
+	if (last)
+		free_optinsn_slot(last, 0);
+}
+
+static bool far_site_says(struct kunit *test, const char *what)
+{
+	return !IS_ENABLED(CONFIG_DEBUG_FS) ||
+	       kp_file_says(test, "kprobes/sites", "kpb_far_b+", what);
 }
 
 static void no_jump_to_what_is_out_of_reach(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(far), .pre_handler = kpb_watch_pre } };
-	struct taken t = { .max = 4 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t)) };
-	u32 word = kpb_word(KPB_AT(far));
-	kprobe_opcode_t *too_far;
-	struct kpb_starved s;
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
+	struct far_detours f;
+	u32 word = kpb_word(w.kp.addr);
 
-	KUNIT_ASSERT_GE(test, FAR_TARGET - kpb_far_at, 4 * PAGE_SIZE);
-	t.slot = kunit_kcalloc(test, t.max, sizeof(*t.slot), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.slot);
-	wait_for_kprobe_optimizer();
-
-	/* When all is over, the page of the one slot stays, and the one too far away goes. */
-	kpb_starve(&kprobe_optinsn_slots, &s, true, false);
-	take_slots(&t, t.max);
-	kpb_feed(&kprobe_optinsn_slots, &s);
-	take_slots(&t, 1);
-	kpb_starve(&kprobe_optinsn_slots, &s, true, false);
-	take_slots(&t, t.max);
-	KUNIT_EXPECT_LT(test, t.nr, t.max);
-	scoped_guard(mutex, &kprobe_optinsn_slots.mutex)
-		kprobe_optinsn_slots.alloc_near = page_too_far;
-
+	far_detours_begin(test, &f);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
-	if (IS_ENABLED(CONFIG_DEBUG_FS)) {
-		KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kpb_far+",
-						     "kind=emulated "));
-		KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kpb_far+",
-						     " opt=none why=out-of-reach"));
-	}
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far, 4), 9);
+	KUNIT_EXPECT_TRUE(test, far_site_says(test, "kind=emulated "));
+	KUNIT_EXPECT_TRUE(test, far_site_says(test, " opt=none why=out-of-reach"));
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_b, 4), 9);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	unregister_kprobe(&w.kp);
+	far_detours_end(test, &f);
 
-	/* It was out of reach of the target, but not of the probe. */
-	too_far = get_optinsn_slot_near(kpb_far_at);
-	KUNIT_EXPECT_NOT_NULL(test, too_far);
-	KUNIT_EXPECT_TRUE(test, kprobe_in_reach(kpb_far_at, (unsigned long)too_far));
-	KUNIT_EXPECT_FALSE(test, kprobe_in_reach((unsigned long)too_far, FAR_TARGET));
-	kpb_feed(&kprobe_optinsn_slots, &s);
-	while (t.nr)
-		free_optinsn_slot(t.slot[--t.nr], 0);
-	if (too_far)
-		free_optinsn_slot(too_far, 0);
-
-	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(far), .pre_handler = kpb_watch_pre } };
+	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	/* The instruction is a branch as well. */
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
 	KUNIT_EXPECT_NE(test, kpb_word(w.kp.addr), word);
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far, 4), 9);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_b, 4), 9);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	unregister_kprobe(&w.kp);
 }
+
+static void expect_far_jump(struct kunit *test, void *addr)
+{
+	unsigned long to = (unsigned long)addr + aarch64_get_branch_offset(kpb_word(addr));
+
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(addr));
+	KUNIT_EXPECT_FALSE(test, kprobe_in_reach(to, far_from()));
+}
+
+/* As it may be in modules: these call what they share through a register. */
+static void detours_far_from_what_they_share(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_add), .pre_handler = kpb_watch_pre } };
+	struct far_detours f;
+
+	far_detours_begin(test, &f);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	expect_far_jump(test, w.kp.addr);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	far_detours_end(test, &f);
+}
+
+#ifdef CONFIG_KRETPROBES
+static unsigned int far_returns;
+
+static int count_far_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	far_returns += regs_return_value(regs) == 7;
+	return 0;
+}
+
+static void detour_of_a_return_far_from_what_it_shares(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.symbol_name = "kpb_far_add", .handler = count_far_return };
+	struct far_detours f;
+
+	if (system_supports_bti_kernel())
+		kunit_skip(test, "no jump replaces a landing pad");
+	far_returns = 0;
+	far_detours_begin(test, &f);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
+	wait_for_kprobe_optimizer();
+	expect_far_jump(test, rp.kp.addr);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, far_returns, 1);
+	unregister_kretprobe(&rp);
+	far_detours_end(test, &f);
+}
+#endif
 
 /* Where indirect branches are checked, they must not find a jump. */
 static void no_jump_at_a_landing_pad(struct kunit *test)
@@ -833,6 +927,10 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(nothing_for_the_zero_register, zero_gen_params),
 	KUNIT_CASE_PARAM(reach_of_branches, branch_gen_params),
 	KUNIT_CASE(no_jump_to_what_is_out_of_reach),
+	KUNIT_CASE(detours_far_from_what_they_share),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(detour_of_a_return_far_from_what_it_shares),
+#endif
 	KUNIT_CASE(no_jump_at_a_landing_pad),
 	KUNIT_CASE(no_jump_in_what_ends_detours),
 	KUNIT_CASE_PARAM(handlers_have_no_privileges, privilege_gen_params),
