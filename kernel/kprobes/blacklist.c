@@ -65,7 +65,6 @@ static const char * const offline_path[] __initconst = {
 	"resume_play_dead",
 	"sev_es_ap_hlt_loop",
 	"sev_es_play_dead",
-	"smp_cpu_play_dead",
 	"xen_pv_play_dead",
 };
 

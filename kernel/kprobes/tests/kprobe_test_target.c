@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Functions in a module, to be probed by kprobe_test_driver. Writing to the
- * parameter "call" calls them.
+ * parameter "call" calls them. Writing to "load" has threads load a word, one on each CPU;
+ * what they have loaded is "loaded". With "bad" set, the first one loads it from where
+ * nothing is mapped, which is the end of that thread.
  */
 
+#include <linux/completion.h>
+#include <linux/cpu.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/sched/task.h>
 
 noinline int kprobe_test_fn(int v);
 noinline int kprobe_test_nokprobe(int v);
@@ -14,6 +20,7 @@ noinline int kprobe_test_in_section(int v);
 noinline int kprobe_test_no_trace(int v);
 noinline int kprobe_test_keyed(int v);
 noinline int kprobe_test_patched(int v);
+noinline int kprobe_test_load(const int *from);
 
 noinline __noclone int kprobe_test_fn(int v)
 {
@@ -209,6 +216,76 @@ static const struct kernel_param_ops call_ops = {
 };
 module_param_cb(call, &call_ops, NULL, 0200);
 MODULE_PARM_DESC(call, "written to: calls the functions once");
+
+/* Its first instruction, after a landing pad, is the load. */
+noinline __noclone notrace int kprobe_test_load(const int *from)
+{
+	return READ_ONCE(*from);
+}
+
+static bool bad;
+module_param(bad, bool, 0600);
+MODULE_PARM_DESC(bad, "whether the first thread loads from where nothing is mapped");
+
+static int loaded;
+module_param(loaded, int, 0400);
+MODULE_PARM_DESC(loaded, "what threads have loaded, in all");
+
+/* The last page is never mapped. */
+#define NOWHERE		((const int *)-PAGE_SIZE)
+
+struct loader {
+	struct completion	begun;
+	const int		*from;
+};
+
+static int load_thread(void *data)
+{
+	struct loader *l = data;
+
+	complete(&l->begun);
+	loaded += kprobe_test_load(l->from);
+	return 0;
+}
+
+static int load_on(unsigned int cpu, const int *from)
+{
+	struct loader l = { .from = from };
+	struct task_struct *task;
+
+	init_completion(&l.begun);
+	task = kthread_create_on_cpu(load_thread, &l, cpu, "kprobe_test/%u");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	get_task_struct(task);
+	wake_up_process(task);
+	/* A thread that is stopped earlier does not begin at all. */
+	wait_for_completion(&l.begun);
+	kthread_stop_put(task);
+	return 0;
+}
+
+static int load_set(const char *val, const struct kernel_param *kp)
+{
+	static const int word = 1;
+	bool first = true;
+	unsigned int cpu;
+	int ret = 0;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		ret = ret ?: load_on(cpu, bad && first ? NOWHERE : &word);
+		first = false;
+	}
+	cpus_read_unlock();
+	return ret;
+}
+
+static const struct kernel_param_ops load_ops = {
+	.set	= load_set,
+};
+module_param_cb(load, &load_ops, NULL, 0200);
+MODULE_PARM_DESC(load, "written to: threads load a word");
 
 /* In text that is freed once the module is loaded. */
 static noinline __noclone int __init kprobe_test_init_fn(int v)

@@ -9,20 +9,15 @@
 #include <linux/completion.h>
 #include <linux/cred.h>
 #include <linux/err.h>
-#include <linux/file.h>
-#include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
 #include <linux/memory.h>
-#include <linux/mount.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/seq_file.h>
 #include <linux/uaccess.h>
-#include <linux/uio.h>
 #if KPROBES_TEST_HAS_TEXT_POKE
 #include <asm/text-patching.h>
 #endif
@@ -31,6 +26,7 @@
 #include "../optimizer_internal.h"
 #include "../site.h"
 #include "../insn_slots.h"
+#include "files.h"
 #include "helpers.h"
 #include "optimizer_helpers.h"
 
@@ -232,81 +228,6 @@ static void optimizer_jump_in_the_text(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
 }
 
-static ssize_t read_seq_file(struct file *file, char *buf, size_t size)
-{
-	struct kvec vec = { .iov_base = buf, .iov_len = size };
-	struct iov_iter to;
-	struct kiocb iocb;
-	ssize_t ret;
-
-	init_sync_kiocb(&iocb, file);
-	iov_iter_kvec(&to, ITER_DEST, &vec, 1, size);
-	do {
-		ret = seq_read_iter(&iocb, &to);
-	} while (ret > 0);
-
-	return ret ?: size - iov_iter_count(&to);
-}
-
-/* Debugfs is not mounted yet. NULL credentials are those of the caller. */
-static ssize_t read_debugfs_of(const struct cred *opener, const struct cred *reader,
-			       const char *name, char *buf, size_t size)
-{
-	struct file_system_type *type = get_fs_type("debugfs");
-	const struct cred *old = NULL;
-	struct vfsmount *mnt;
-	struct file *file;
-	ssize_t ret;
-
-	if (!type)
-		return -ENODEV;
-	mnt = kern_mount(type);
-	put_filesystem(type);
-	if (IS_ERR(mnt))
-		return PTR_ERR(mnt);
-
-	if (opener)
-		old = override_creds(opener);
-	file = file_open_root_mnt(mnt, name, O_RDONLY, 0);
-	if (opener)
-		revert_creds(old);
-	if (IS_ERR(file)) {
-		ret = PTR_ERR(file);
-	} else {
-		if (reader)
-			old = override_creds(reader);
-		ret = read_seq_file(file, buf, size);
-		if (reader)
-			revert_creds(old);
-		/* Close the file before the mount goes away. */
-		__fput_sync(file);
-	}
-	kern_unmount(mnt);
-	return ret;
-}
-
-static ssize_t read_debugfs(const char *name, char *buf, size_t size)
-{
-	return read_debugfs_of(NULL, NULL, name, buf, size);
-}
-
-/* Does a line of the file contain both? */
-static bool file_says(struct kunit *test, const char *name, const char *who,
-		      const char *what)
-{
-	char *buf, *rest, *line;
-	bool found = false;
-
-	/* Far more than there are probes now. */
-	buf = kunit_kzalloc(test, SZ_16K, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, buf);
-	KUNIT_ASSERT_GT(test, read_debugfs(name, buf, SZ_16K - 1), 0);
-	for (rest = buf; (line = strsep(&rest, "\n")); )
-		found |= strstr(line, who) && strstr(line, what);
-	kunit_kfree(test, buf);
-	return found;
-}
-
 /* Tools parse the tag. */
 static void optimizer_files_say_so(struct kunit *test)
 {
@@ -317,18 +238,18 @@ static void optimizer_files_say_so(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/list", "kp_opt_first+",
-					  "[OPTIMIZED]"));
-	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kp_opt_first+",
-					  "kind=optimized "));
-	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kp_opt_first+",
-					  " opt=live why=-"));
+	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/list", "kp_opt_first+",
+					     "[OPTIMIZED]"));
+	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kp_opt_first+",
+					     "kind=optimized "));
+	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kp_opt_first+",
+					     " opt=live why=-"));
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->post), 0);
-	KUNIT_EXPECT_FALSE(test, file_says(test, "kprobes/list", "kp_opt_first+",
-					   "[OPTIMIZED]"));
-	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kp_opt_first+",
-					  " opt=prepared why=post-handler"));
+	KUNIT_EXPECT_FALSE(test, kp_file_says(test, "kprobes/list", "kp_opt_first+",
+					      "[OPTIMIZED]"));
+	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kp_opt_first+",
+					     " opt=prepared why=post-handler"));
 	unregister_kprobe(&t->post);
 	unregister_kprobe(&t->a.kp);
 	wait_for_kprobe_optimizer();
@@ -350,9 +271,9 @@ static unsigned long shown_address(struct kunit *test, const struct cred *opener
 	unsigned long addr = 1;
 	char *buf, *rest, *line;
 
-	buf = kunit_kzalloc(test, SZ_16K, GFP_KERNEL);
+	buf = kunit_kzalloc(test, KP_FILE_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
-	KUNIT_EXPECT_GT(test, read_debugfs_of(opener, reader, name, buf, SZ_16K - 1), 0);
+	KUNIT_EXPECT_GT(test, kp_read_debugfs(opener, reader, name, buf, KP_FILE_SIZE - 1), 0);
 	for (rest = buf; (line = strsep(&rest, "\n")); ) {
 		if (strstr(line, "kp_opt_first+"))
 			KUNIT_EXPECT_EQ(test, sscanf(line, "%lx ", &addr), 1);
@@ -367,10 +288,10 @@ static bool blacklist_tells(struct kunit *test, const struct cred *opener)
 	unsigned long start, end, reported = 0;
 	char *buf, *rest, *line;
 
-	buf = kunit_kzalloc(test, SZ_16K, GFP_KERNEL);
+	buf = kunit_kzalloc(test, KP_FILE_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
-	KUNIT_EXPECT_GT(test, read_debugfs_of(opener, NULL, "kprobes/blacklist", buf,
-					      SZ_16K - 1), 0);
+	KUNIT_EXPECT_GT(test, kp_read_debugfs(opener, NULL, "kprobes/blacklist", buf,
+					      KP_FILE_SIZE - 1), 0);
 	for (rest = buf; (line = strsep(&rest, "\n")); ) {
 		if (sscanf(line, "0x%lx-0x%lx", &start, &end) == 2)
 			reported |= start | end;
@@ -1030,8 +951,8 @@ static void optimizer_does_without_slot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_NOMEM);
 	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
 	if (IS_ENABLED(CONFIG_DEBUG_FS))
-		KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kp_opt_first+",
-						  " opt=none why=no-memory"));
+		KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kp_opt_first+",
+						     " opt=none why=no-memory"));
 	expect_hits(test, t);
 
 	give_back_slots(slot, nr);

@@ -7,6 +7,7 @@
 #include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/uaccess.h>
 
 #define CODE(name, text)						\
 	long defects_##name(long arg);					\
@@ -54,10 +55,19 @@ CODE(exclusive,
 /* Never executed. */
 CODE(undefined,
      PROBED(undefined) ".inst 0x00001234\n");	/* udf #0x1234 */
+/* The same class of encodings, of which only SME is allocated, which the kernel does not use. */
+CODE(unallocated,
+     PROBED(unallocated) ".inst 0x00010000\n"
+     "	.inst 0x01234567\n"
+     "	.inst 0x60000000\n"
+     "	.inst 0x80800000\n");			/* fmopa, of SME */
 CODE(branches,
      PROBED(branches) ".inst 0x74000041\n"	/* cbgt w1, w0, . + 8 */
      "	.inst 0x5500001f\n"			/* retaasppc . */
      "	.inst 0xf380001f\n");			/* autiasppc . */
+CODE(waits,
+     PROBED(waits) ".inst 0xd5031000\n"	/* wfet x0 */
+     "	.inst 0xd5031020\n");			/* wfit x0 */
 CODE(exception,
      PROBED(exception) "mrs x0, spsr_el1\n"
      "	mrs x0, elr_el1\n"
@@ -72,6 +82,29 @@ CODE(user,
 static bool has_jump(void *addr)
 {
 	return (le32_to_cpu(READ_ONCE(*(__le32 *)addr)) & 0xfc000000) == 0x14000000;
+}
+
+/*
+ * Of @nr instructions, each must be refused. The base accepts each of them: if it does not,
+ * this says nothing, so neither is proven.
+ */
+static int all_refused(kprobe_opcode_t *at, unsigned int nr)
+{
+	unsigned int i, accepted = 0;
+
+	for (i = 0; i < nr; i++) {
+		struct kprobe kp = probe_on(at + i);
+
+		if (register_kprobe(&kp))
+			continue;
+		accepted++;
+		unregister_kprobe(&kp);
+	}
+	if (accepted == nr)
+		return wrong("accepted at %pS and after it, %u in all", at, nr);
+	if (accepted)
+		pr_info("%u of %u accepted at %pS\n", accepted, nr, at);
+	return accepted;
 }
 
 static int refused(void *at)
@@ -121,19 +154,24 @@ static int undefined(void)
 	return refused(defects_undefined_at);
 }
 
+static int unallocated(void)
+{
+	return all_refused(defects_unallocated_at, 4);
+}
+
 static int branches(void)
 {
-	return refused(defects_branches_at) ?: refused(defects_branches_at + 1) ?:
-	       refused(defects_branches_at + 2);
+	return all_refused(defects_branches_at, 3);
+}
+
+static int waits_until(void)
+{
+	return all_refused(defects_waits_at, 2);
 }
 
 static int exception(void)
 {
-	int i, bad = 0;
-
-	for (i = 0; i < 4; i++)
-		bad |= refused(defects_exception_at + i);
-	return bad;
+	return all_refused(defects_exception_at, 4);
 }
 
 /* Before a function there may be data that ftrace owns. */
@@ -186,6 +224,102 @@ static int nested_fault(void)
 	return irqs_lost ? wrong("interrupts are masked") : expect(inner.nmissed > 0, 1);
 }
 
+/*
+ * A load that is stepped faults, and then something else does, before the kernel asks for
+ * the probe of the first fault: a tracer of the function that handles both.
+ */
+static bool tracer_faults;
+static long tracer_read;
+
+static void notrace fault_in_tracer(unsigned long ip, unsigned long parent_ip,
+				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	char c;
+
+	if (!tracer_faults)
+		return;
+	tracer_faults = false;
+	/* Nothing is mapped there. */
+	tracer_read = copy_from_user_nofault(&c, (void __user *)(user_page + PAGE_SIZE), 1);
+}
+
+static int other_fault(void)
+{
+	static char handler[] = "do_mem_abort";
+	static struct ftrace_ops ops = { .func = fault_in_tracer };
+	struct kprobe kp = probe_on(defects_user_at);
+	int ret;
+
+	user_page = vm_mmap(NULL, 0, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, 0);
+	if (IS_ERR_VALUE(user_page) || vm_munmap(user_page + PAGE_SIZE, PAGE_SIZE))
+		return wrong("no page");
+	kp.post_handler = count_post;
+	ret = ftrace_set_filter(&ops, handler, strlen(handler), 1);
+	ret = ret ?: register_kprobe(&kp);
+	ret = ret ?: register_ftrace_function(&ops);
+	if (ret)
+		return wrong("no probe or no tracer: %d", ret);
+	tracer_faults = true;
+	defects_user(user_page);
+	unregister_ftrace_function(&ops);
+	unregister_kprobe(&kp);
+	vm_munmap(user_page, PAGE_SIZE);
+	/* The load is hit again after its fault. */
+	return expect(tracer_faults, false) ?: expect(tracer_read, -EFAULT) ?:
+	       expect(atomic_read(&posts), 1);
+}
+
+/*
+ * A handler redirects the landing pad of an indirect call. Where it goes is no landing pad,
+ * so PSTATE must not ask for one.
+ */
+static unsigned long pstate_of_call, pstate_of_target;
+
+static int go_to_other(struct kprobe *p, struct pt_regs *regs)
+{
+	pstate_of_call = regs->pstate;
+	instruction_pointer_set(regs, (unsigned long)defects_other_at);
+	return 1;
+}
+
+static int note_pstate(struct kprobe *p, struct pt_regs *regs)
+{
+	pstate_of_target = regs->pstate;
+	return 0;
+}
+
+static int btype(void)
+{
+	long (*volatile fn)(long arg) = defects_plain;
+	/* With post handlers, since jumps clear it. */
+	struct kprobe call = {
+		.addr = (void *)defects_plain,
+		.pre_handler = go_to_other,
+		.post_handler = count_post,
+	};
+	struct kprobe target = {
+		.addr = defects_other_at,
+		.pre_handler = note_pstate,
+		.post_handler = count_post,
+	};
+	int ret = register_kprobe(&call);
+
+	ret = ret ?: register_kprobe(&target);
+	if (ret)
+		return wrong("no probe: %d", ret);
+	fn(1);
+	unregister_kprobe(&target);
+	unregister_kprobe(&call);
+	/* Then this CPU has no BTI, and nothing is proven. */
+	if (!(pstate_of_call & PSR_BTYPE_MASK)) {
+		pr_info("no indirect call in %lx\n", pstate_of_call);
+		return 1;
+	}
+	return expect(pstate_of_target & PSR_BTYPE_MASK, 0) ?:
+	       expect(atomic_read(&posts), 1);
+}
+
 /* A tracer of what handles breakpoints, with a breakpoint in it. */
 static void notrace tracer(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 			   struct ftrace_regs *fregs)
@@ -219,6 +353,8 @@ static int traced(void)
 #define ARCH_TESTS							\
 	{ "literal", literal }, { "acquire", acquire },			\
 	{ "exclusive", exclusive }, { "undefined", undefined },		\
-	{ "branches", branches }, { "exception", exception },		\
+	{ "unallocated", unallocated }, { "branches", branches },	\
+	{ "waits_until", waits_until }, { "exception", exception },	\
 	{ "call_ops", call_ops }, { "nested_fault", nested_fault },	\
+	{ "other_fault", other_fault }, { "btype", btype },		\
 	{ "traced", traced },

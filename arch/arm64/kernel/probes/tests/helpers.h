@@ -16,6 +16,7 @@
 
 #include "../common.h"
 
+struct kprobe_slot_cache;
 struct kunit_suite;
 
 /* BTI C, which assemblers know by this name only from some architecture version on. */
@@ -119,6 +120,15 @@ static inline bool kpb_has_jump(const void *addr)
 {
 	return aarch64_insn_is_b(kpb_word(addr));
 }
+
+/* The allocators of a cache of slots, while others take their place. */
+struct kpb_starved {
+	void	*(*alloc)(void);
+	void	*(*alloc_near)(unsigned long start);
+};
+
+void kpb_starve(struct kprobe_slot_cache *cache, struct kpb_starved *s, bool near, bool far);
+void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s);
 
 /* Hits have to come through breakpoints, not through jumps. */
 int kpb_without_jumps(struct kunit_suite *suite);

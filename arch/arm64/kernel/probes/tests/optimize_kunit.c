@@ -9,8 +9,10 @@
 #include <linux/cpufeature.h>
 #include <linux/irq_work.h>
 #include <linux/irqflags.h>
+#include <linux/kasan.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/minmax.h>
 #include <linux/prandom.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -18,13 +20,16 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 
 #include <asm/arch_gicv3.h>
 #include <asm/insn.h>
 #include <asm/irq_regs.h>
 #include <asm/sysreg.h>
 
+#include "../../../../../kernel/kprobes/insn_slots.h"
 #include "../detour.h"
+#include "files.h"
 #include "forms.h"
 #include "stopped.h"
 #include "storm.h"
@@ -150,6 +155,265 @@ static void nothing_for_the_zero_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, to + aarch64_get_branch_offset(r.insn[0]), next);
 	KUNIT_EXPECT_FALSE(test, r.has_literal);
 }
+
+/*
+ * Branches reach 128 MiB, less one instruction forwards. A detour is not built if any of
+ * its instructions might have to be where the target is not in reach.
+ */
+static const struct branch {
+	const char	*name;
+	u32		insn;
+	u8		form;
+} branches[] = {
+	{ "b",		0x14000000, PROBE_FORM_B },
+	{ "bl",		0x94000000, PROBE_FORM_BL },
+	{ "b.eq",	0x54000000, PROBE_FORM_BCOND },
+	{ "cbz",	0xb4000000, PROBE_FORM_CBZ },
+	{ "tbz",	0x36000000, PROBE_FORM_TBZ },
+};
+
+KUNIT_ARRAY_PARAM_DESC(branch, branches, name);
+
+/* From the first of the instructions to the target. The last one may be two further. */
+static const struct distance {
+	long	from_first;
+	int	ret;
+} distances[] = {
+	{ SZ_128M - 12, 0 },
+	{ SZ_128M - 4, 0 },
+	{ SZ_128M, -ERANGE },
+	{ SZ_128M + 4, -ERANGE },
+	{ SZ_128M + 8, -ERANGE },
+	{ SZ_128M + 12, -ERANGE },
+	{ -SZ_128M + 12, 0 },
+	{ -SZ_128M + 8, 0 },
+	{ -SZ_128M + 4, -ERANGE },
+	{ -SZ_128M, -ERANGE },
+	{ -SZ_128M - 4, -ERANGE },
+};
+
+static void reach_of_branches(struct kunit *test)
+{
+	const struct branch *b = test->param_value;
+	const struct distance *d;
+
+	for (d = distances; d < distances + ARRAY_SIZE(distances); d++) {
+		/* What follows the probe is less far from the detour than the target. */
+		int offset = d->from_first > 0 ? 64 : -64;
+		struct kprobe p = {
+			.addr		= KPB_AT(add),
+			.opcode		= aarch64_set_branch_offset(b->insn, offset),
+			.ainsn.form	= b->form,
+		};
+		unsigned long target = (unsigned long)p.addr + offset, to = target - d->from_first;
+		struct kprobe_reencoded r;
+		unsigned long last;
+
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_reencode(&r, &p, to, to + SZ_4K), d->ret,
+				    "%lx", d->from_first);
+		if (d->ret || !r.nr)
+			continue;
+		last = to + (r.nr - 1) * AARCH64_INSN_SIZE;
+		KUNIT_EXPECT_TRUE(test, aarch64_insn_is_b(r.insn[r.nr - 1]));
+		KUNIT_EXPECT_EQ_MSG(test, last + aarch64_get_branch_offset(r.insn[r.nr - 1]),
+				    target, "%lx", d->from_first);
+	}
+}
+
+/*
+ * Detours that branches at the probes reach, but from which the kernel's code of the section
+ * that is linked last is out of reach.
+ */
+asm(".pushsection .kprobes.text, \"ax\"\n"
+	".balign 16\n"
+	".globl kpb_far_target\n"
+	".type kpb_far_target, %function\n"
+	"kpb_far_target:\n"
+	"	add x0, x0, #5\n"
+	"	ret\n"
+	".size kpb_far_target, . - kpb_far_target\n"
+	".popsection\n");
+void kpb_far_target(void);
+
+KPB_FUNCTION(far_add, "777: add x0, x0, #3");
+KPB_FUNCTION(far_b, "777: b kpb_far_target");
+
+static const unsigned long far_text[] = {
+	(unsigned long)kpb_far_target, (unsigned long)kprobe_detour_near,
+#ifdef CONFIG_KRETPROBE_NATIVE
+	(unsigned long)kretprobe_detour_near,
+#endif
+};
+
+static unsigned long far_from(void)
+{
+	unsigned long first = far_text[0];
+	unsigned int i;
+
+	for (i = 1; i < ARRAY_SIZE(far_text); i++)
+		first = min(first, far_text[i]);
+	return first;
+}
+
+static void *page_far_away(unsigned long region)
+{
+	void *page = __vmalloc_node_range(PAGE_SIZE, PAGE_SIZE,
+					  ALIGN(kpb_far_b_at - SZ_128M, PAGE_SIZE),
+					  far_from() - SZ_128M, GFP_KERNEL, PAGE_KERNEL,
+					  VM_FLUSH_RESET_PERMS, NUMA_NO_NODE,
+					  __builtin_return_address(0));
+
+	if (page && kprobe_seal_page(kasan_reset_tag(page))) {
+		vfree(page);
+		page = NULL;
+	}
+	return page;
+}
+
+/* All slots for detours near the probes, so that the next ones are in such a page. */
+struct far_detours {
+	kprobe_opcode_t		**taken;
+	unsigned int		nr, max;
+	struct kpb_starved	allocators;
+};
+
+static void take_slots(struct far_detours *f, unsigned int most)
+{
+	while (most-- && f->nr < f->max &&
+	       (f->taken[f->nr] = get_optinsn_slot_near(kpb_far_b_at)))
+		f->nr++;
+}
+
+static void far_detours_begin(struct kunit *test, struct far_detours *f)
+{
+	KUNIT_ASSERT_GE(test, far_from() - kpb_far_b_at, 4 * PAGE_SIZE);
+	f->nr = 0;
+	f->max = 4 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
+	f->taken = kunit_kcalloc(test, f->max, sizeof(*f->taken), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->taken);
+	wait_for_kprobe_optimizer();
+
+	kpb_starve(&kprobe_optinsn_slots, &f->allocators, true, false);
+	take_slots(f, f->max);
+	/* And those of one page more, which is the empty one that stays in the end. */
+	kpb_feed(&kprobe_optinsn_slots, &f->allocators);
+	take_slots(f, 1);
+	kpb_starve(&kprobe_optinsn_slots, &f->allocators, true, false);
+	take_slots(f, f->max);
+	KUNIT_EXPECT_LT(test, f->nr, f->max);
+	scoped_guard(mutex, &kprobe_optinsn_slots.mutex)
+		kprobe_optinsn_slots.alloc_near = page_far_away;
+}
+
+/* No probe has its detour there any more. */
+static void far_detours_end(struct kunit *test, struct far_detours *f)
+{
+	kprobe_opcode_t *last;
+
+	wait_for_kprobe_optimizer();
+	kprobe_slots_flush(&kprobe_optinsn_slots);
+	/* As long as this slot is in use, the page is not empty, and is not the one that stays. */
+	last = get_optinsn_slot_near(kpb_far_b_at);
+	KUNIT_EXPECT_NOT_NULL(test, last);
+	KUNIT_EXPECT_TRUE(test, kprobe_in_reach(kpb_far_b_at, (unsigned long)last));
+	KUNIT_EXPECT_FALSE(test, kprobe_in_reach((unsigned long)last, far_from()));
+
+	kpb_feed(&kprobe_optinsn_slots, &f->allocators);
+	while (f->nr)
+		free_optinsn_slot(f->taken[--f->nr], 0);
+	if (last)
+		free_optinsn_slot(last, 0);
+	last = get_optinsn_slot_near(kpb_far_b_at);
+	KUNIT_EXPECT_TRUE(test, kprobe_in_reach((unsigned long)last, far_from()));
+	if (last)
+		free_optinsn_slot(last, 0);
+}
+
+static bool far_site_says(struct kunit *test, const char *what)
+{
+	return !IS_ENABLED(CONFIG_DEBUG_FS) ||
+	       kp_file_says(test, "kprobes/sites", "kpb_far_b+", what);
+}
+
+static void no_jump_to_what_is_out_of_reach(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
+	struct far_detours f;
+	u32 word = kpb_word(w.kp.addr);
+
+	far_detours_begin(test, &f);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
+	KUNIT_EXPECT_TRUE(test, far_site_says(test, "kind=emulated "));
+	KUNIT_EXPECT_TRUE(test, far_site_says(test, " opt=none why=out-of-reach"));
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_b, 4), 9);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	far_detours_end(test, &f);
+
+	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	/* The instruction is a branch as well. */
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
+	KUNIT_EXPECT_NE(test, kpb_word(w.kp.addr), word);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_b, 4), 9);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+}
+
+static void expect_far_jump(struct kunit *test, void *addr)
+{
+	unsigned long to = (unsigned long)addr + aarch64_get_branch_offset(kpb_word(addr));
+
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(addr));
+	KUNIT_EXPECT_FALSE(test, kprobe_in_reach(to, far_from()));
+}
+
+/* As it may be in modules: these call what they share through a register. */
+static void detours_far_from_what_they_share(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_add), .pre_handler = kpb_watch_pre } };
+	struct far_detours f;
+
+	far_detours_begin(test, &f);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	expect_far_jump(test, w.kp.addr);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	far_detours_end(test, &f);
+}
+
+#ifdef CONFIG_KRETPROBES
+static unsigned int far_returns;
+
+static int count_far_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	far_returns += regs_return_value(regs) == 7;
+	return 0;
+}
+
+static void detour_of_a_return_far_from_what_it_shares(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.symbol_name = "kpb_far_add", .handler = count_far_return };
+	struct far_detours f;
+
+	if (system_supports_bti_kernel())
+		kunit_skip(test, "no jump replaces a landing pad");
+	far_returns = 0;
+	far_detours_begin(test, &f);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
+	wait_for_kprobe_optimizer();
+	expect_far_jump(test, rp.kp.addr);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, far_returns, 1);
+	unregister_kretprobe(&rp);
+	far_detours_end(test, &f);
+}
+#endif
 
 /* Where indirect branches are checked, they must not find a jump. */
 static void no_jump_at_a_landing_pad(struct kunit *test)
@@ -310,6 +574,13 @@ static void privileged_end(void)
 	mmput(privileged.mm);
 }
 
+/* The test must not end before privileged_end(). */
+static bool privileged_register(struct kunit *test, int ret)
+{
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	return !ret;
+}
+
 /* With and without the privilege. */
 static unsigned long privileged_call(void)
 {
@@ -369,7 +640,8 @@ static void handlers_have_no_privileges(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		struct kprobe p = { .addr = KPB_AT(add), .pre_handler = ways[i].pre };
 
-		KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+		if (!privileged_register(test, register_kprobe(&p)))
+			break;
 		privileged_jump(test, &p, false);
 		KUNIT_EXPECT_EQ(test, privileged_call(), 2 * ways[i].result);
 		privileged_expect(test, "breakpoint", 2);
@@ -411,7 +683,8 @@ static void return_handlers_have_no_privileges(struct kunit *test)
 		};
 
 		looks = 2 * (1 + !!ways[i].entry + ways[i].join);
-		KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+		if (!privileged_register(test, register_kretprobe(&rp)))
+			break;
 		if (ways[i].join)
 			KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
 		privileged_jump(test, &rp.kp, false);
@@ -437,16 +710,20 @@ static int privileged_hog(void *data)
 	return 0;
 }
 
-static void privileged_hog_begin(struct kunit *test)
+/* The caller has a probe on the stack, so the test must not end here. */
+static bool privileged_hog_begin(struct kunit *test)
 {
-	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 	privileged.ran = false;
 	privileged.hog_has = false;
 	reinit_completion(&privileged.done);
 	privileged.hog = kthread_create(privileged_hog, NULL, "kpb_hog");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(privileged.hog));
+	KUNIT_EXPECT_FALSE(test, IS_ERR(privileged.hog));
+	if (IS_ERR(privileged.hog))
+		return false;
+	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
 	kthread_bind(privileged.hog, raw_smp_processor_id());
 	sched_set_fifo_low(privileged.hog);
+	return true;
 }
 
 /* The end of the detour reschedules, as nothing else has done so before. */
@@ -455,7 +732,8 @@ static void privileged_call_preempted(struct kunit *test, const char *how)
 	const struct privilege *p = privileged.privilege;
 	bool early, ran;
 
-	privileged_hog_begin(test);
+	if (!privileged_hog_begin(test))
+		return;
 	preempt_disable();
 	wake_up_process(privileged.hog);
 	p->set(true);
@@ -481,13 +759,12 @@ static void privileges_of_a_preempted_task(struct kunit *test)
 	struct kretprobe rp = { .kp.symbol_name = "kpb_add", .handler = look_on_return };
 
 	privileged_begin(test);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	privileged_jump(test, &p, true);
-	privileged_call_preempted(test, "kprobe");
-	unregister_kprobe(&p);
-
-	if (IS_ENABLED(CONFIG_KRETPROBES)) {
-		KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	if (privileged_register(test, register_kprobe(&p))) {
+		privileged_jump(test, &p, true);
+		privileged_call_preempted(test, "kprobe");
+		unregister_kprobe(&p);
+	}
+	if (IS_ENABLED(CONFIG_KRETPROBES) && privileged_register(test, register_kretprobe(&rp))) {
 		privileged_jump(test, &rp.kp, true);
 		privileged_call_preempted(test, "return probe");
 		unregister_kretprobe(&rp);
@@ -648,6 +925,12 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(optimize_forms, form_gen_params),
 	KUNIT_CASE(no_jump_for_a_call_through_the_link),
 	KUNIT_CASE_PARAM(nothing_for_the_zero_register, zero_gen_params),
+	KUNIT_CASE_PARAM(reach_of_branches, branch_gen_params),
+	KUNIT_CASE(no_jump_to_what_is_out_of_reach),
+	KUNIT_CASE(detours_far_from_what_they_share),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(detour_of_a_return_far_from_what_it_shares),
+#endif
 	KUNIT_CASE(no_jump_at_a_landing_pad),
 	KUNIT_CASE(no_jump_in_what_ends_detours),
 	KUNIT_CASE_PARAM(handlers_have_no_privileges, privilege_gen_params),

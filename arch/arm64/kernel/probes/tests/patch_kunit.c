@@ -189,11 +189,15 @@ KUNIT_ARRAY_PARAM_DESC(batch, batches, name);
 static void patch_batches_stop_and_kick_so_often(struct kunit *test)
 {
 	const struct batch *b = test->param_value;
+	int ret;
 
 	fill(b->first, b->step, b->nr);
 	kprobe_test_allow_optimization(false);
 	count_from_now();
-	KUNIT_ASSERT_EQ(test, register_kprobes(many->kps, b->nr), 0);
+	ret = register_kprobes(many->kps, b->nr);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	if (ret)
+		goto out;
 	expect_counts(test, "armed", b->stops, b->kicks);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_many, 1), 1 + MANY);
 	KUNIT_EXPECT_EQ(test, many->hits, b->nr);
@@ -203,6 +207,7 @@ static void patch_batches_stop_and_kick_so_often(struct kunit *test)
 	expect_counts(test, "disarmed", b->stops, b->kicks);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_many, 1), 1 + MANY);
 	KUNIT_EXPECT_EQ(test, many->hits, b->nr);
+out:
 	kprobe_test_allow_optimization(true);
 }
 
@@ -211,10 +216,14 @@ static void patch_batches_stop_and_kick_so_often(struct kunit *test)
 static void patch_jumps_kick_so_often(struct kunit *test)
 {
 	unsigned int i, jumps = 0;
+	int ret;
 
 	fill(0, 2, MANY);
 	kprobe_test_allow_optimization(false);
-	KUNIT_ASSERT_EQ(test, register_kprobes(many->kps, MANY), 0);
+	ret = register_kprobes(many->kps, MANY);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	if (ret)
+		goto out;
 	count_from_now();
 	kprobe_test_allow_optimization(true);
 	wait_for_kprobe_optimizer();
@@ -231,6 +240,7 @@ static void patch_jumps_kick_so_often(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_many, 1), 1 + MANY);
 	KUNIT_EXPECT_EQ(test, many->hits, 2 * MANY);
 	unregister_kprobes(many->kps, MANY);
+out:
 	kprobe_test_allow_optimization(true);
 }
 #else
@@ -254,7 +264,18 @@ static int patch_suite_init(struct kunit_suite *suite)
 	kicks = (struct kprobe){
 		.symbol_name = "kick_all_cpus_sync", .pre_handler = count_kick,
 	};
-	ret = register_kprobe(&stops) ?: register_kprobe(&kicks);
+	ret = register_kprobe(&stops);
+	if (ret)
+		goto free;
+	ret = register_kprobe(&kicks);
+	if (ret)
+		goto unregister;
+	return 0;
+
+unregister:
+	unregister_kprobe(&stops);
+free:
+	kvfree(many);
 	return ret;
 }
 

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Everything that can be attached to the entry of a function at the same time: a kprobe, a
+ * return probe, a direct call of ftrace as BPF makes it, a function tracer and a tracer of
+ * function graph. Each must be called, whoever came first and whoever leaves first.
+ */
+
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
+
+#include "../optimizer.h"
+#include "../site.h"
+
+#if defined(CONFIG_X86_64)
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
+
+/* Called instead of ftrace, with two return addresses on the stack. */
+#define TRAMPOLINE_CODE			\
+	ASM_ENDBR			\
+	"	pushq %rbp\n"		\
+	"	movq %rsp, %rbp\n"	\
+	CALL_DEPTH_ACCOUNT		\
+	"	pushq %rdi\n"		\
+	"	call kp_direct_called\n"	\
+	"	popq %rdi\n"		\
+	"	leave\n"		\
+	ASM_RET
+#elif defined(CONFIG_ARM64)
+/* Called instead of ftrace: x30 leads back to the function, and x9 to its caller. */
+#define TRAMPOLINE_CODE			\
+	"	hint #34\n"		\
+	"	stp x29, x9, [sp, #-32]!\n" \
+	"	mov x29, sp\n"		\
+	"	stp x0, x30, [sp, #16]\n" \
+	"	bl kp_direct_called\n"	\
+	"	ldp x0, x10, [sp, #16]\n" \
+	"	ldp x29, x30, [sp], #32\n" \
+	"	ret x10\n"
+#endif
+
+#ifdef TRAMPOLINE_CODE
+
+asm(".pushsection .text, \"ax\"\n"
+	".balign 16\n"
+	".type kp_direct_trampoline, %function\n"
+	"kp_direct_trampoline:\n"
+	TRAMPOLINE_CODE
+	".size kp_direct_trampoline, . - kp_direct_trampoline\n"
+	".popsection\n");
+
+void kp_direct_trampoline(void);
+void kp_direct_called(unsigned long v);
+
+static noinline __noclone unsigned long kp_direct_fn(unsigned long v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3 + 1;
+}
+
+/* Calls of each user, and those in which something was wrong. */
+static unsigned int probed, entered, returned, called, traced, graph_entered, graph_returned;
+static unsigned int wrong;
+static unsigned long argument;
+
+/**
+ * kp_direct_called() - what the direct call calls
+ * @v: the argument of the function
+ *
+ * Context: process context.
+ */
+notrace void kp_direct_called(unsigned long v)
+{
+	called++;
+	wrong += v != argument;
+}
+
+static int count_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	probed++;
+	return 0;
+}
+
+static struct kprobe probe;
+
+static int probe_on(void)
+{
+	probe = (struct kprobe){ .symbol_name = "kp_direct_fn", .pre_handler = count_hit };
+	return register_kprobe(&probe);
+}
+
+static void probe_off(void)
+{
+	unregister_kprobe(&probe);
+}
+
+#ifdef CONFIG_KRETPROBES
+static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	entered++;
+	return 0;
+}
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returned++;
+	wrong += regs_return_value(regs) != argument * 3 + 1;
+	return 0;
+}
+
+static struct kretprobe return_probe;
+
+static int return_on(void)
+{
+	return_probe = (struct kretprobe){
+		.kp.symbol_name	= "kp_direct_fn",
+		.entry_handler	= count_entry,
+		.handler	= count_return,
+	};
+	return register_kretprobe(&return_probe);
+}
+
+static void return_off(void)
+{
+	unregister_kretprobe(&return_probe);
+	wrong += return_probe.nmissed;
+}
+#endif
+
+static unsigned long site_of_ftrace(void)
+{
+	return ftrace_location((unsigned long)kp_direct_fn);
+}
+
+static struct ftrace_ops direct;
+
+static int direct_on(void)
+{
+	/* ftrace does not forget the filters that it frees. */
+	direct = (struct ftrace_ops){};
+	return ftrace_set_filter_ip(&direct, site_of_ftrace(), 0, 0) ?:
+	       register_ftrace_direct(&direct, (unsigned long)kp_direct_trampoline);
+}
+
+static void direct_off(void)
+{
+	wrong += !!unregister_ftrace_direct(&direct, (unsigned long)kp_direct_trampoline, true);
+}
+
+static void notrace count_trace(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+				struct ftrace_regs *fregs)
+{
+	traced++;
+}
+
+static struct ftrace_ops tracer;
+
+static int tracer_on(void)
+{
+	tracer = (struct ftrace_ops){ .func = count_trace };
+	return ftrace_set_filter_ip(&tracer, site_of_ftrace(), 0, 0) ?:
+	       register_ftrace_function(&tracer);
+}
+
+static void tracer_off(void)
+{
+	wrong += !!unregister_ftrace_function(&tracer);
+	ftrace_free_filter(&tracer);
+}
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static int graph_entry(struct ftrace_graph_ent *ent, struct fgraph_ops *ops)
+{
+	graph_entered++;
+	return 1;
+}
+
+static void graph_return(struct ftrace_graph_ret *ret, struct fgraph_ops *ops)
+{
+	graph_returned++;
+}
+
+static struct fgraph_ops graph;
+
+static int graph_on(void)
+{
+	graph = (struct fgraph_ops){ .entryfunc = graph_entry, .retfunc = graph_return };
+	return ftrace_set_filter_ip(&graph.ops, site_of_ftrace(), 0, 0) ?:
+	       register_ftrace_graph(&graph);
+}
+
+static void graph_off(void)
+{
+	unregister_ftrace_graph(&graph);
+	ftrace_free_filter(&graph.ops);
+}
+#endif
+
+static struct user {
+	const char	*name;
+	int		(*on)(void);
+	void		(*off)(void);
+	/* What counts its calls; a return may have a counter of its own. */
+	unsigned int	*calls, *returns;
+	bool		attached;
+} users[] = {
+	{ "a kprobe", probe_on, probe_off, &probed },
+	{ "a direct call", direct_on, direct_off, &called },
+#ifdef CONFIG_KRETPROBES
+	{ "a return probe", return_on, return_off, &entered, &returned },
+#endif
+	{ "a function tracer", tracer_on, tracer_off, &traced },
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	{ "function graph", graph_on, graph_off, &graph_entered, &graph_returned },
+#endif
+};
+
+#define NR_USERS	ARRAY_SIZE(users)
+
+static bool has_jump(void)
+{
+	struct kprobe_site *site;
+
+	guard(mutex)(&kprobe_mutex);
+
+	site = kprobe_site_at((unsigned long)probe.addr);
+	return site && kprobe_opt_is_live(site);
+}
+
+/* Some probes go through ftrace; others may have to stay breakpoints. */
+static void expect_jump(struct kunit *test, bool jump)
+{
+	u8 kind = 0, why = 0, at = 0;
+
+	if (!IS_ENABLED(CONFIG_OPTPROBES))
+		return;
+	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(probe.addr, &kind, &why, &at), 0);
+	KUNIT_EXPECT_EQ(test, has_jump(), jump && !why);
+}
+
+/* Each of them is called once, and the function does what it does without them. */
+static void expect_all(struct kunit *test, const char *when, const struct user *who)
+{
+	unsigned long (*volatile fn)(unsigned long v) = kp_direct_fn;
+	struct user *u;
+
+	for (u = users; u < users + NR_USERS; u++) {
+		*u->calls = 0;
+		if (u->returns)
+			*u->returns = 0;
+	}
+	wrong = 0;
+	argument++;
+	KUNIT_EXPECT_EQ_MSG(test, fn(argument), argument * 3 + 1, "%s %s", when, who->name);
+	for (u = users; u < users + NR_USERS; u++) {
+		KUNIT_EXPECT_EQ_MSG(test, *u->calls, u->attached, "%s, %s %s", u->name, when,
+				    who->name);
+		if (u->returns)
+			KUNIT_EXPECT_EQ_MSG(test, *u->returns, u->attached, "%s, %s %s", u->name,
+					    when, who->name);
+	}
+	KUNIT_EXPECT_EQ_MSG(test, wrong, 0, "%s %s", when, who->name);
+}
+
+/* With jumps or breakpoints; who comes first, and who leaves first. */
+static const struct order {
+	const char	*name;
+	bool		jump;
+	unsigned int	first_on, first_off;
+	bool		backwards_on, backwards_off;
+} orders[] = {
+	{ "jump, in order; out in order", true, 0, 0, false, false },
+	{ "jump, in order; out backwards", true, 0, NR_USERS - 1, false, true },
+	{ "jump, backwards; out in order", true, NR_USERS - 1, 0, true, false },
+	{ "jump, backwards; out backwards", true, NR_USERS - 1, NR_USERS - 1, true, true },
+	{ "jump, from the third; out from the second", true, 2, 1, false, false },
+	{ "jump, back from the second; out from the third", true, 1, 2, true, false },
+	{ "breakpoint, in order; out in order", false, 0, 0, false, false },
+	{ "breakpoint, in order; out backwards", false, 0, NR_USERS - 1, false, true },
+	{ "breakpoint, backwards; out in order", false, NR_USERS - 1, 0, true, false },
+	{ "breakpoint, backwards; out backwards", false, NR_USERS - 1, NR_USERS - 1, true, true },
+	{ "breakpoint, from the third; out from the second", false, 2, 1, false, false },
+	{ "breakpoint, back from the second; out from the third", false, 1, 2, true, false },
+};
+KUNIT_ARRAY_PARAM_DESC(order, orders, name);
+
+static struct user *in_order(unsigned int i, unsigned int first, bool backwards)
+{
+	return &users[(first + (backwards ? NR_USERS - i : i)) % NR_USERS];
+}
+
+static void direct_beside_all_others(struct kunit *test)
+{
+	const struct order *o = test->param_value;
+	struct user *u;
+	unsigned int i;
+
+	kprobe_test_allow_optimization(o->jump);
+	for (i = 0; i < NR_USERS; i++) {
+		u = in_order(i, o->first_on, o->backwards_on);
+		u->attached = !u->on();
+		KUNIT_EXPECT_TRUE_MSG(test, u->attached, "%s", u->name);
+		expect_all(test, "right after", u);
+		wait_for_kprobe_optimizer();
+		expect_all(test, "after", u);
+	}
+	expect_jump(test, o->jump);
+
+	for (i = 0; i < NR_USERS; i++) {
+		u = in_order(i, o->first_off, o->backwards_off);
+		if (!u->attached)
+			continue;
+		wrong = 0;
+		u->off();
+		KUNIT_EXPECT_EQ_MSG(test, wrong, 0, "end of %s", u->name);
+		u->attached = false;
+		expect_all(test, "without", u);
+	}
+	kprobe_test_allow_optimization(true);
+}
+
+/* A jump comes and goes under the others. */
+static void direct_while_jumps_come_and_go(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_USERS; i++) {
+		users[i].attached = !users[i].on();
+		KUNIT_EXPECT_TRUE_MSG(test, users[i].attached, "%s", users[i].name);
+	}
+	for (i = 0; i < 4; i++) {
+		kprobe_test_allow_optimization(i & 1);
+		wait_for_kprobe_optimizer();
+		expect_jump(test, i & 1);
+		expect_all(test, i & 1 ? "by jump, like" : "by breakpoint, like", users);
+	}
+	for (i = 0; i < NR_USERS; i++) {
+		if (users[i].attached)
+			users[i].off();
+		users[i].attached = false;
+	}
+	kprobe_test_allow_optimization(true);
+	expect_all(test, "without", users);
+}
+
+static int direct_test_init(struct kunit *test)
+{
+	if (!site_of_ftrace())
+		kunit_skip(test, "the function has no ftrace site");
+	return 0;
+}
+
+static struct kunit_case direct_cases[] = {
+	KUNIT_CASE_PARAM(direct_beside_all_others, order_gen_params),
+	KUNIT_CASE(direct_while_jumps_come_and_go),
+	{}
+};
+
+static struct kunit_suite direct_suite = {
+	.name		= "kprobes_direct",
+	.init		= direct_test_init,
+	.test_cases	= direct_cases,
+};
+kunit_test_suite(direct_suite);
+
+#endif /* TRAMPOLINE_CODE */
+
+MODULE_DESCRIPTION("KUnit tests of probes beside direct calls of ftrace");
+MODULE_LICENSE("GPL");
