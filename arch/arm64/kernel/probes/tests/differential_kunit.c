@@ -72,13 +72,14 @@ u8 kpd_data[DIFF_DATA_SIZE] __aligned(DIFF_DATA_SIZE);
 
 /*
  * Below the words that are compared, there is room for exceptions. The bit of the stack
- * pointer that tells exceptions of an overflow is clear.
+ * pointer that tells exceptions of an overflow is clear. In .bss, so large an alignment would
+ * move the start of what KVM needs to be first there.
  */
 static struct {
 	u8	room[THREAD_SIZE - STACK_WORDS * sizeof(u64)];
 	u64	words[STACK_WORDS];
 	u8	beyond[THREAD_SIZE];
-} stack __aligned(2 * THREAD_SIZE);
+} stack __aligned(2 * THREAD_SIZE) __section(".data");
 
 /* Everything that an instruction can change. */
 struct kpd_state {
