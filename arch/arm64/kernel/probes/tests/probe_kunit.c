@@ -777,6 +777,30 @@ static void probe_keeps_off_waking_path(struct kunit *test)
 	expect_protected(test, waking, ARRAY_SIZE(waking));
 }
 
+/* What a kernel at EL2 executes near a guest; the list in the backend is longer. */
+static const struct protected guest_path[] = {
+	{ "__kvm_hyp_vector",			true },
+	{ "__guest_enter",			true },
+	{ "__guest_exit",			true },
+	{ "__guest_exit_panic",			true },
+	{ "__fpsimd_save_state",		true },
+	{ "__fpsimd_restore_state",		true },
+	{ "__debug_switch_to_guest",		true },
+	{ "__debug_switch_to_host",		true },
+	{ "__kvm_adjust_pc",			true },
+	{ "__vgic_v3_perform_cpuif_access",	true },
+	{ "kvm_unexpected_el2_exception",	false },
+	{ "fixup_guest_exit",			false },
+};
+
+static void probe_keeps_off_guest_path(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_KVM) || !is_kernel_in_hyp_mode())
+		kunit_skip(test, "needs KVM, and a kernel that runs at EL2");
+
+	expect_protected(test, guest_path, ARRAY_SIZE(guest_path));
+}
+
 /* What a hit executes before it is guarded against recursion, or in a detour. */
 static const struct protected hit_path[] = {
 	{ "kprobe_brk_handler",		true },
@@ -1154,6 +1178,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
 	KUNIT_CASE(probe_keeps_off_the_idmap),
 	KUNIT_CASE(probe_keeps_off_waking_path),
+	KUNIT_CASE(probe_keeps_off_guest_path),
 	KUNIT_CASE(probe_keeps_off_hit_path),
 	KUNIT_CASE(probe_hit_path_is_not_traced),
 	KUNIT_CASE(probe_keeps_off_inline_functions),

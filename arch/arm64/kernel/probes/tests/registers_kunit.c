@@ -231,6 +231,11 @@ static void seer_post(struct kprobe *p, struct pt_regs *regs, unsigned long flag
 	seer.post = *regs;
 }
 
+static u64 mode_of_kernel(void)
+{
+	return is_kernel_in_hyp_mode() ? PSR_MODE_EL2h : PSR_MODE_EL1h;
+}
+
 static void look(struct kunit *test, const struct how *how, int (*then)(struct pt_regs *regs))
 {
 	memset(&seer, 0, sizeof(seer));
@@ -307,8 +312,11 @@ static void handlers_see_all_registers(struct kunit *test)
 		/* With NMIs, the interrupt controller masks the others. */
 		KUNIT_EXPECT_EQ(test, !!(kpb_found.daif & PSR_I_BIT),
 				off && !system_uses_irq_prio_masking());
-		KUNIT_EXPECT_EQ(test, seer.regs.pstate & PSR_MODE_MASK,
-				is_kernel_in_hyp_mode() ? PSR_MODE_EL2h : PSR_MODE_EL1h);
+		KUNIT_EXPECT_EQ(test, seer.regs.pstate & PSR_MODE_MASK, mode_of_kernel());
+		/* Nothing else, although it may be set; see jumps_hide_fields(). */
+		if (!how->mode)
+			KUNIT_EXPECT_EQ(test, seer.regs.pstate,
+					flags[i / 2] | kpb_found.daif | mode_of_kernel());
 		/* A breakpoint masks interrupts, a jump does not. */
 		KUNIT_EXPECT_EQ(test, seer.irqs_off, off || how->mode);
 		if (how->post) {
@@ -473,11 +481,11 @@ static const struct entry entries[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(entry, entries, name);
 
-static void follow(struct kunit *test, const struct entry *e)
+static void follow(struct kunit *test, const struct entry *e, kretprobe_handler_t handler)
 {
 	memset(&returner, 0, sizeof(returner));
 	returner.rp.kp.symbol_name = "kpb_entered_copy";
-	returner.rp.handler = note_return;
+	returner.rp.handler = handler;
 	returner.rp.maxactive = 1;
 	kprobe_test_allow_optimization(e->jump);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&returner.rp), 0);
@@ -515,7 +523,7 @@ static void returns_keep_all_registers(struct kunit *test)
 	unsigned int i, off;
 	u64 back;
 
-	follow(test, e);
+	follow(test, e, note_return);
 	for (i = 0; i < 4; i++) {
 		off = i & 1;
 		give(i & 2 ? NZCV : PSR_C_BIT);
@@ -530,10 +538,8 @@ static void returns_keep_all_registers(struct kunit *test)
 		expect_regs(test, "in the return handler", returner.regs.regs, kpb_got.regs);
 		KUNIT_EXPECT_EQ(test, returner.regs.pc, back);
 		KUNIT_EXPECT_EQ(test, returner.regs.sp, kpb_got.sp);
-		KUNIT_EXPECT_EQ(test, returner.regs.pstate & NZCV, kpb_given.nzcv);
-		KUNIT_EXPECT_EQ(test, returner.regs.pstate & DAIF_MASK, kpb_got.daif);
-		KUNIT_EXPECT_EQ(test, returner.regs.pstate & PSR_MODE_MASK,
-				is_kernel_in_hyp_mode() ? PSR_MODE_EL2h : PSR_MODE_EL1h);
+		KUNIT_EXPECT_EQ(test, returner.regs.pstate,
+				kpb_given.nzcv | kpb_got.daif | mode_of_kernel());
 	}
 	if (e->join)
 		KUNIT_EXPECT_EQ(test, atomic_read(&returner.join.pre), 4);
@@ -546,7 +552,7 @@ static void return_handlers_change_registers(struct kunit *test)
 	const struct entry *e = test->param_value;
 	u64 back;
 
-	follow(test, e);
+	follow(test, e, note_return);
 	returner.changes = true;
 	give(PSR_Z_BIT | PSR_C_BIT);
 	kpb_enter_copy();
@@ -573,7 +579,7 @@ static void returns_that_are_missed_keep_registers(struct kunit *test)
 	const struct entry *e = test->param_value;
 	struct seer *s = &seer;
 
-	follow(test, e);
+	follow(test, e, note_return);
 	memset(s, 0, sizeof(*s));
 	s->kp.addr = KPB_AT(add);
 	s->kp.pre_handler = seer_pre;
@@ -589,6 +595,149 @@ static void returns_that_are_missed_keep_registers(struct kunit *test)
 }
 #endif
 
+/*
+ * Bits of PSTATE that are no flags. An exception saves them, and its end restores them, with
+ * what a handler has changed. Jumps and return probes show them as zero, and leave them alone.
+ */
+
+#define PSTATE_REG(op1, op2)	sys_reg(3, op1, 4, 2, op2)
+
+/* By the register, as not every assembler knows the names. */
+#define PSTATE_FIELD(name, reg)								\
+static u64 get_##name(void)								\
+{											\
+	return read_sysreg_s(reg);							\
+}											\
+											\
+static void set_##name(u64 value)							\
+{											\
+	write_sysreg_s(value, reg);							\
+}
+
+PSTATE_FIELD(pan, PSTATE_REG(0, 3))
+PSTATE_FIELD(uao, PSTATE_REG(0, 4))
+PSTATE_FIELD(dit, PSTATE_REG(3, 5))
+PSTATE_FIELD(ssbs, PSTATE_REG(3, 6))
+PSTATE_FIELD(tco, PSTATE_REG(3, 7))
+
+static u64 mmfr1(void)
+{
+	return read_sysreg_s(SYS_ID_AA64MMFR1_EL1);
+}
+
+static u64 mmfr2(void)
+{
+	return read_sysreg_s(SYS_ID_AA64MMFR2_EL1);
+}
+
+static u64 pfr0(void)
+{
+	return read_sysreg_s(SYS_ID_AA64PFR0_EL1);
+}
+
+static u64 pfr1(void)
+{
+	return read_sysreg_s(SYS_ID_AA64PFR1_EL1);
+}
+
+static const struct pstate_field {
+	const char	*name;
+	u64		bit;
+	u64		(*get)(void);
+	void		(*set)(u64 value);
+	/* Since when the CPU has it. */
+	u64		(*id)(void);
+	unsigned int	shift, least;
+} pstate_fields[] = {
+	{ "PAN", PSR_PAN_BIT, get_pan, set_pan, mmfr1, ID_AA64MMFR1_EL1_PAN_SHIFT, 1 },
+	{ "UAO", PSR_UAO_BIT, get_uao, set_uao, mmfr2, ID_AA64MMFR2_EL1_UAO_SHIFT, 1 },
+	{ "DIT", PSR_DIT_BIT, get_dit, set_dit, pfr0, ID_AA64PFR0_EL1_DIT_SHIFT, 1 },
+	{ "SSBS", PSR_SSBS_BIT, get_ssbs, set_ssbs, pfr1, ID_AA64PFR1_EL1_SSBS_SHIFT, 2 },
+	{ "TCO", PSR_TCO_BIT, get_tco, set_tco, pfr1, ID_AA64PFR1_EL1_MTE_SHIFT, 2 },
+};
+KUNIT_ARRAY_PARAM_DESC(pstate_field, pstate_fields, name);
+
+#define PSTATE_FIELDS	(PSR_PAN_BIT | PSR_UAO_BIT | PSR_DIT_BIT | PSR_SSBS_BIT | PSR_TCO_BIT)
+
+static int change_fields(struct pt_regs *regs)
+{
+	regs->pstate ^= PSTATE_FIELDS;
+	return 0;
+}
+
+/* The function runs with the field set or clear; returns what is left of it afterwards. */
+static u64 enter_with(const struct pstate_field *f, u64 value)
+{
+	u64 old = f->get(), left;
+
+	local_irq_disable();
+	f->set(value);
+	kpb_enter_copy();
+	left = f->get();
+	f->set(old);
+	local_irq_enable();
+	return left & f->bit;
+}
+
+static void need_field(struct kunit *test, const struct pstate_field *f)
+{
+	if (cpuid_feature_extract_unsigned_field(f->id(), f->shift) < f->least)
+		kunit_skip(test, "not for this CPU");
+}
+
+static void jumps_hide_fields(struct kunit *test)
+{
+	static const struct how by_exception = HOW("boosted", copy, "boosted", false);
+	static const struct how by_jump = HOW("optimized", copy, NULL, false);
+	const struct pstate_field *f = test->param_value;
+	unsigned int i;
+
+	need_field(test, f);
+	for (i = 0; i < 2; i++) {
+		u64 value = i ? f->bit : 0;
+
+		look(test, &by_exception, NULL);
+		KUNIT_EXPECT_EQ(test, enter_with(f, value), value);
+		KUNIT_EXPECT_EQ(test, seer.regs.pstate & f->bit, value);
+		look_away();
+
+		look(test, &by_jump, change_fields);
+		KUNIT_EXPECT_EQ(test, enter_with(f, value), value);
+		KUNIT_EXPECT_EQ(test, seer.hits, 1);
+		KUNIT_EXPECT_EQ(test, seer.regs.pstate & PSTATE_FIELDS, 0);
+		look_away();
+	}
+}
+
+#ifdef CONFIG_KRETPROBES
+static int change_fields_on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returner.regs = *regs;
+	returner.returns++;
+	return change_fields(regs);
+}
+
+static void returns_hide_fields(struct kunit *test)
+{
+	const struct pstate_field *f = test->param_value;
+	unsigned int i, k;
+
+	need_field(test, f);
+	for (i = 0; i < ARRAY_SIZE(entries); i++) {
+		follow(test, &entries[i], change_fields_on_return);
+		for (k = 0; k < 2; k++) {
+			u64 value = k ? f->bit : 0;
+
+			KUNIT_EXPECT_EQ_MSG(test, enter_with(f, value), value, "%s",
+					    entries[i].name);
+			KUNIT_EXPECT_EQ(test, returner.returns, k + 1);
+			KUNIT_EXPECT_EQ(test, returner.regs.pstate & PSTATE_FIELDS, 0);
+		}
+		unfollow(&entries[i]);
+	}
+}
+#endif
+
 static struct kunit_case registers_cases[] = {
 	KUNIT_CASE_PARAM(handlers_see_all_registers, how_gen_params),
 	KUNIT_CASE_PARAM(handlers_change_all_registers, how_gen_params),
@@ -598,6 +747,10 @@ static struct kunit_case registers_cases[] = {
 	KUNIT_CASE_PARAM(returns_keep_all_registers, entry_gen_params),
 	KUNIT_CASE_PARAM(return_handlers_change_registers, entry_gen_params),
 	KUNIT_CASE_PARAM(returns_that_are_missed_keep_registers, entry_gen_params),
+#endif
+	KUNIT_CASE_PARAM(jumps_hide_fields, pstate_field_gen_params),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_PARAM(returns_hide_fields, pstate_field_gen_params),
 #endif
 	{}
 };
