@@ -135,6 +135,24 @@ static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *re
 	return p->pre_handler(p, regs);
 }
 
+/**
+ * kprobe_call_post() - kprobe_site_post_handler(), with the usual case inline
+ * @kp: the probe of a site
+ * @regs: state after the probed instruction
+ *
+ * Context: hit path, where RCU watches.
+ */
+static nokprobe_inline void kprobe_call_post(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
+	struct kprobe *p = rcu_dereference_raw(head->sole);
+
+	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
+		kprobe_site_post_handler(kp, regs, 0);
+	else if (likely(p->post_handler))
+		p->post_handler(p, regs, 0);
+}
+
 void kprobes_inc_nmissed_count(struct kprobe *p);
 void kprobe_miss_unwatched(struct kprobe *kp);
 void dump_kprobe(struct kprobe *p);

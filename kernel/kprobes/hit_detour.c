@@ -53,7 +53,8 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs
 			ret = arch_leave_detour(container_of(kprobe_cpu_read(running),
 							     struct optimized_kprobe, kp),
 						regs, ret);
-		kprobe_cpu_write(running, NULL);
+		else
+			kprobe_cpu_write(running, NULL);
 	}
 
 	preempt_enable_notrace();

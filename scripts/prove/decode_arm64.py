@@ -7,6 +7,8 @@ Compiles decode-insn.c into a host program (scripts/prove/decode-host/arm64), an
    which stand before the row that they are exceptions from;
  - that the numbers of words with each verdict, of all that there are, are those of
    scripts/prove/decode-host/arm64/counts, and agree with masks and values;
+ - that what rows call a computation names registers only in the fields that they say, by
+   disassembling random words, and the same with other registers;
  - with random words of each row, and of all, that objdump finds in each row what belongs
    there. Above all, nothing is accepted for copying that branches, is relative to itself,
    raises an exception, is exclusive or part of a sequence, or is another system instruction
@@ -72,11 +74,17 @@ REFUSALS = {
     "encoding": rf"{AUTHENTICATES}|yield|sevl?|hint|esb|psb|tsb|csdb|clearbhb|{UNKNOWN}",
     "reach": rf"ldr@|{UNKNOWN}",
     "sequence": rf"{EXCLUSIVE}|{MOPS}|movprfx|{UNKNOWN}",
-    "syndrome": RETURNS,
+    "syndrome": rf"{RETURNS}|sys|gcs(push|popc?)x",
 }
 LEFT = rf"(ld|st)l?l?ar[bh]?|stll?r[bh]?|m(rs|sr):s0_\w+|{UNKNOWN}"
 
-Row = collections.namedtuple("Row", "nr mask value form refusal user quick narrow simulate")
+class Row(collections.namedtuple("Row", "nr mask value form refusal user computes narrow simulate")):
+    """A row of the table."""
+
+    @property
+    def quick(self):
+        """Both copied and simulated, whichever is quicker."""
+        return self.form == "copy" and self.simulate
 
 
 def has_vectors(row):
@@ -116,9 +124,9 @@ def run(*cmd, **kw):
 def table(host):
     rows = []
     for nr, line in enumerate(run(host, "rows")):
-        mask, value, form, refusal, user, quick, narrow, simulate = line.split()
-        rows.append(Row(nr, int(mask, 16), int(value, 16), form, refusal, user, int(quick),
-                        int(narrow), int(simulate)))
+        mask, value, form, refusal, user, computes, narrow, simulate = line.split()
+        rows.append(Row(nr, int(mask, 16), int(value, 16), form, refusal, user,
+                        int(computes, 16), int(narrow), int(simulate)))
     return rows
 
 
@@ -150,8 +158,8 @@ def misplaced(rows):
     for r in rows:
         if (r.form == "reject") != (r.refusal != "-") or (r.form == "reject" and r.simulate):
             bad.append(f"{name(r)} is refused and is not")
-        if r.quick and not (r.form == "copy" and r.simulate):
-            bad.append(f"{name(r)} is a nop, but not both copied and simulated")
+        if r.computes and (r.form != "copy" or r.simulate):
+            bad.append(f"{name(r)} computes, but is not copied, or is simulated as well")
         if r.form not in ("reject", "copy") and not r.simulate:
             bad.append(f"{name(r)} can neither be copied nor simulated")
         if r.user == "simulate" and not r.simulate or \
@@ -282,6 +290,55 @@ def compare(host, work, rows, everything, seed):
     return bad
 
 
+# Fields of instructions that compute, in the order of the bits in a row, and how many
+# random words of each such row are looked at.
+FIELDS = (0, 5, 16, 10)
+COMPUTATIONS = 1 << 12
+
+
+def fields(row, insn):
+    """{register: its number in the computation} of the fields that the row names."""
+    return {insn >> at & 31: nr for nr, at in enumerate(FIELDS) if row.computes >> nr & 1}
+
+
+def texts(path):
+    """What objdump calls the words of a file."""
+    lines = run(*OBJDUMP, path, env={**os.environ, "LC_ALL": "C"})
+    return [m.group(1) for m in (re.match(r" *[0-9a-f]+:\t(.*)", l) for l in lines) if m]
+
+
+def check_computations(host, work, rows, seed):
+    """Do rows that compute name their registers, and no others?"""
+    bad, nr = [], 0
+    path, to = (os.path.join(work, n) for n in ("computing", "computation"))
+    for r in rows:
+        if not r.computes:
+            continue
+        run(host, "words", path, str(seed), str(COMPUTATIONS), str(r.nr))
+        with open(path, "rb") as f:
+            data = f.read()
+        words = [int.from_bytes(data[at:at + 4], "little") for at in range(0, len(data), 4)]
+        # Registers that differ from each other, from those of the computation, and from the
+        # zero register, with which an instruction may have another name.
+        words = [w for w in words if len(fields(r, w)) == (r.computes & 15).bit_count() and
+                 not {0, 1, 2, 3, 31} & set(fields(r, w))]
+        with open(path, "wb") as f:
+            f.writelines(w.to_bytes(4, "little") for w in words)
+        run(host, "computations", path, to)
+        for insn, text, done in zip(words, texts(path), texts(to), strict=True):
+            named = fields(r, insn)
+            want = re.sub(r"\b([wx])(\d+)\b",
+                          lambda m: m.group(1) + str(named.get(int(m.group(2)), "?")), text)
+            if done != want:
+                bad.append(f"{name(r)}: the computation of '{text}' is '{done}'")
+            nr += 1
+        if not words:
+            bad.append(f"{name(r)}: no word with different registers")
+    print(f"decode-check arm64: {nr} computations of "
+          f"{sum(1 for r in rows if r.computes)} rows compared", flush=True)
+    return bad
+
+
 def check(everything, record):
     """All checks; returns the number of problems."""
     work = os.path.join(OUT, "decode-check/arm64")
@@ -292,7 +349,9 @@ def check(everything, record):
     bad = misplaced(rows)
     if not bad:
         bad = check_counts(host, rows, record)
-        bad += compare(host, work, rows, everything, int(os.environ.get("SEED") or 1))
+        seed = int(os.environ.get("SEED") or 1)
+        bad += check_computations(host, work, rows, seed)
+        bad += compare(host, work, rows, everything, seed)
     shutil.rmtree(work)
     for problem in bad[:40]:
         print(f"     {problem}")

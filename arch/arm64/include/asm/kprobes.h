@@ -33,7 +33,8 @@ struct kprobe;
 
 /*
  * A slot has two copies of the instruction: one that branches back by itself, and one
- * that ends with a breakpoint. Slots are aligned to their size.
+ * that returns to the handler of the breakpoint, or ends with another breakpoint if the
+ * handler cannot call it. Slots are aligned to their size.
  */
 #define KPROBE_BOOST_OFFSET		0
 #define KPROBE_STEP_OFFSET		8
@@ -58,8 +59,9 @@ struct kprobe;
 extern const int kretprobe_blacklist_size;
 
 /*
- * A task, an interrupt and a pseudo-NMI, each with a fault in its step and with a probe
- * that the fault runs into: hits cannot be nested deeper.
+ * A step masks interrupts and pseudo-NMIs. What nests in it is a fault of the step, whose
+ * handling may hit a probe that is stepped, and a normal and a critical event of the firmware
+ * (SDEI), each with the same. So there are at most six steps.
  */
 #define KPROBE_MAX_NESTING		8
 

@@ -45,9 +45,9 @@ static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 	regs->stackframe[1] = ret_addr;
 }
 
-/* The trampoline at the first of its instructions that has a frame record, and ... */
+/* The first instruction of the trampoline after its frame record is complete. */
 void kretprobe_trampoline_framed(void);
-/* ... at the first one that has none any more, and at its end. */
+/* The first instruction after x29 is restored, and the end. */
 void kretprobe_trampoline_unframed(void);
 void kretprobe_trampoline_end(void);
 

@@ -36,13 +36,15 @@ typedef u32 kprobe_opcode_t;
  * @api: how it is simulated
  * @insn: its slot; NULL if it is only ever simulated
  * @form: enum probe_form
- * @boost: the slot has a copy that branches back
+ * @boost: the first copy in the slot branches back
+ * @computes: the second copy is a function of registers
  */
 struct arch_specific_insn {
 	struct arch_probe_insn	api;
 	kprobe_opcode_t		*insn;
 	u8			form;
 	bool			boost;
+	bool			computes;
 };
 
 #endif /* CONFIG_KPROBES */

@@ -18,14 +18,15 @@
 /* The number of probes that are patched per stop_machine(). */
 #define KPROBE_PATCH_CHUNK	256
 
+/* Can the handler of the breakpoint execute the instruction? */
 static nokprobe_inline bool kprobe_is_emulated(const struct kprobe *p)
 {
-	return p->ainsn.api.handler;
+	return p->ainsn.api.handler || p->ainsn.computes;
 }
 
 /*
  * A boosted copy returns to the program by itself, so its end and its faults cannot be
- * reported: probes with a post handler or a fault handler are stepped.
+ * reported: probes with a post handler or a fault handler are emulated or stepped.
  */
 static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 {
@@ -56,6 +57,19 @@ static nokprobe_inline void kprobe_restore_masks(struct pt_regs *regs,
 		regs->pmr_save = masks->pmr;
 }
 
+/*
+ * If lockdep assumed before the exception that interrupts were on, the exit informs lockdep and
+ * tracers that they are on again. This calls functions that can be probed, with interrupts
+ * masked. Usually lockdep knows that they are masked, so that a breakpoint in these functions
+ * does not call them again. But lockdep ignores changes while it runs itself, and after it has
+ * disabled itself. Then each exit would run into the next breakpoint.
+ */
+static nokprobe_inline void kprobe_forget_unnoted_irqs(struct pt_regs *regs)
+{
+	if (unlikely(lockdep_hardirqs_enabled()) && !interrupts_enabled(regs))
+		regs->lockdep_hardirqs = 0;
+}
+
 static nokprobe_inline bool kprobe_is_between(unsigned long pc, void (*start)(void),
 					      void (*end)(void))
 {
@@ -69,6 +83,7 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p);
 
 /* patch.c */
 bool kprobe_insn_is_live(u32 insn);
+int kprobe_expect_insn(void *addr, u32 expected);
 int kprobe_patch_live(void *addr, u32 old, u32 new);
 void kprobe_patch_stopped(void **addrs, u32 *insns, unsigned int nr);
 int kprobe_write_slot(void *slot, const u32 *insns, unsigned int nr);
@@ -90,6 +105,9 @@ static nokprobe_inline unsigned long kprobe_unwind_trampoline(unsigned long pc,
 	return pc;
 }
 #endif
+
+/* optimize.c */
+void kprobe_common_detour(u32 *insns);
 
 /* detour.c */
 #ifdef CONFIG_OPTPROBES

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Decides which instructions can be probed, and what a copy of each needs. Reads and
- * changes nothing. scripts/prove/decode-check compares the table with a disassembler.
+ * changes nothing.
  */
 
 #include <linux/array_size.h>
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/kprobes-refusal.h>
 
@@ -20,8 +21,12 @@
 /* A copy has the effect anywhere. */
 #define COPY(m, v, ...)							\
 	ROW(m, v, COPY, .user = INSN_GOOD, ##__VA_ARGS__)
+/* The same; it computes a register. The last argument says which fields name registers. */
+#define COMPUTE(m, v, fields)						\
+	COPY(m, v, .computes = COMPUTES_##fields)
+/* Copied or simulated, whichever is quicker. */
 #define QUICK(m, v, how)						\
-	COPY(m, v, NARROW, .quick = true, .simulate = probe_simulate_##how)
+	COPY(m, v, NARROW, .simulate = probe_simulate_##how)
 /* It is simulated, unless a detour has something in its place. */
 #define SIMULATE(m, v, f, how)						\
 	ROW(m, v, f, .user = INSN_GOOD_NO_SLOT, .simulate = probe_simulate_##how)
@@ -36,6 +41,18 @@
 /* Uprobes step over it with the help of the CPU, and then nothing is in the way. */
 #define STEP(m, v, why, ...)						\
 	REJECT(m, v, why, .user = INSN_GOOD, ##__VA_ARGS__)
+
+#define COMPUTES_D	PROBE_COMPUTES_RD
+#define COMPUTES_DN	(PROBE_COMPUTES_RD | PROBE_COMPUTES_RN)
+#define COMPUTES_DNM	(COMPUTES_DN | PROBE_COMPUTES_RM)
+#define COMPUTES_DNMA	(COMPUTES_DNM | PROBE_COMPUTES_RA)
+/* "S" after a field: it may be the stack pointer. */
+#define COMPUTES_DNS	(COMPUTES_DN | PROBE_COMPUTES_RN_SP)
+#define COMPUTES_DNSM	(COMPUTES_DNM | PROBE_COMPUTES_RN_SP)
+/* ANDS, which is in the same row, has the zero register instead. It is rare. */
+#define COMPUTES_DSN	(COMPUTES_DN | PROBE_COMPUTES_RD_SP)
+#define COMPUTES_DSNS	(COMPUTES_DNS | PROBE_COMPUTES_RD_SP)
+#define COMPUTES_DSNSM	(COMPUTES_DNSM | PROBE_COMPUTES_RD_SP)
 
 /* An exception from a row further down. */
 #define NARROW	.narrow = true
@@ -68,8 +85,9 @@ const struct probe_insn_row probe_insn_rows[] = {
 
 	SIMULATE(0x9f000000, 0x10000000, ADR, adr),
 	SIMULATE(0x9f000000, 0x90000000, ADRP, adrp),
-	/* ADD, ADDS, SUB, SUBS */
-	COPY(0x1f800000, 0x11000000),
+	/* ADD and SUB; ADDS and SUBS */
+	COMPUTE(0x3f800000, 0x11000000, DSNS),
+	COMPUTE(0x3f800000, 0x31000000, DNS),
 	/* ADDG, SUBG */
 	COPY(0xbfc0c000, 0x91800000),
 	/* SMAX, UMAX, SMIN, UMIN */
@@ -83,20 +101,20 @@ const struct probe_insn_row probe_insn_rows[] = {
 	REJECT(0x1fc0fc00, 0x1200ec00, INVALID, NARROW),
 	REJECT(0x1fc0fc00, 0x1200f400, INVALID, NARROW),
 	REJECT(0x1fc0f800, 0x1200f800, INVALID, NARROW),
-	COPY(0x1f800000, 0x12000000),
+	COMPUTE(0x1f800000, 0x12000000, DSN),
 	/* MOVN, MOVZ and MOVK of W and of X */
-	COPY(0xffc00000, 0x12800000),
-	COPY(0xdfc00000, 0x52800000),
-	COPY(0xff800000, 0x92800000),
-	COPY(0xdf800000, 0xd2800000),
+	COMPUTE(0xffc00000, 0x12800000, D),
+	COMPUTE(0xdfc00000, 0x52800000, D),
+	COMPUTE(0xff800000, 0x92800000, D),
+	COMPUTE(0xdf800000, 0xd2800000, D),
 	/* SBFM and BFM, UBFM, of W and of X */
-	COPY(0xdfe08000, 0x13000000),
-	COPY(0xffe08000, 0x53000000),
-	COPY(0xdfc00000, 0x93400000),
-	COPY(0xffc00000, 0xd3400000),
+	COMPUTE(0xdfe08000, 0x13000000, DN),
+	COMPUTE(0xffe08000, 0x53000000, DN),
+	COMPUTE(0xdfc00000, 0x93400000, DN),
+	COMPUTE(0xffc00000, 0xd3400000, DN),
 	/* EXTR of W and of X */
-	COPY(0xffe08000, 0x13800000),
-	COPY(0xffe00000, 0x93c00000),
+	COMPUTE(0xffe08000, 0x13800000, DNM),
+	COMPUTE(0xffe00000, 0x93c00000, DNM),
 	/* AUTIASPPC, AUTIBSPPC: relative to themselves */
 	REJECT(0xffc0001f, 0xf380001f, ENCODING),
 
@@ -166,7 +184,9 @@ const struct probe_insn_row probe_insn_rows[] = {
 	KERNEL(0xfffff0ff, 0xd50340ff, CONTEXT, msr_daifclr, NARROW),
 	REJECT(0xfff8f01f, 0xd500401f, CONTROL),
 
-	/* SYS and SYSL: AT, DC, IC, TLBI and more */
+	/* GCSPUSHX and GCSPOPCX, GCSPOPX: they access ELR and SPSR. SYS, SYSL: AT, DC, IC, TLBI */
+	STEP(0xffffffc0, 0xd5087780, SYNDROME, NARROW),
+	STEP(0xffffffe0, 0xd50877c0, SYNDROME, NARROW),
 	COPY(0xffd80000, 0xd5080000),
 
 	/* MRS: DAIF; SPSR and ELR, ESR, FAR, each of EL1 and EL2; others */
@@ -279,27 +299,29 @@ const struct probe_insn_row probe_insn_rows[] = {
 	/* AND to BICS, of W and of X; MOV, which is ORR with XZR */
 	QUICK(0xffe0ffe0, 0x2a0003e0, mov),
 	QUICK(0xffe0ffe0, 0xaa0003e0, mov),
-	COPY(0x9f008000, 0x0a000000),
-	COPY(0x9f000000, 0x8a000000),
+	COMPUTE(0x9f008000, 0x0a000000, DNM),
+	COMPUTE(0x9f000000, 0x8a000000, DNM),
 	/* ADD, ADDS, SUB, SUBS: shifted left or right, or as a signed number */
-	COPY(0x9fa08000, 0x0b000000),
-	COPY(0x9fe08000, 0x0b800000),
-	COPY(0x9fa00000, 0x8b000000),
-	COPY(0x9fe00000, 0x8b800000),
-	/* Extended, and shifted by at most 4 */
-	COPY(0x1fe01000, 0x0b200000),
-	COPY(0x1fe01c00, 0x0b201000),
+	COMPUTE(0x9fa08000, 0x0b000000, DNM),
+	COMPUTE(0x9fe08000, 0x0b800000, DNM),
+	COMPUTE(0x9fa00000, 0x8b000000, DNM),
+	COMPUTE(0x9fe00000, 0x8b800000, DNM),
+	/* Extended, and shifted by at most 4: without, and with a change of the flags */
+	COMPUTE(0x3fe01000, 0x0b200000, DSNSM),
+	COMPUTE(0x3fe01c00, 0x0b201000, DSNSM),
+	COMPUTE(0x3fe01000, 0x2b200000, DNSM),
+	COMPUTE(0x3fe01c00, 0x2b201000, DNSM),
 	/* ADC to SBCS; ADDPT, SUBPT; RMIF; SETF8, SETF16 */
-	COPY(0x1fe0fc00, 0x1a000000),
+	COMPUTE(0x1fe0fc00, 0x1a000000, DNM),
 	COPY(0xbfe0e000, 0x9a002000),
 	COPY(0xffe07c10, 0xba000400),
 	COPY(0xffffbc1f, 0x3a00080d),
 	/* CCMN, CCMP; CSEL to CSNEG */
 	COPY(0x3fe00410, 0x3a400000),
-	COPY(0x3fe00800, 0x1a800000),
+	COMPUTE(0x3fe00800, 0x1a800000, DNM),
 	/* UDIV, SDIV; LSLV to RORV; CRC32; SMAX to UMIN; SUBP, SUBPS; IRG, GMI; PACGA */
-	COPY(0x7fe0f800, 0x1ac00800),
-	COPY(0x7fe0f000, 0x1ac02000),
+	COMPUTE(0x7fe0f800, 0x1ac00800, DNM),
+	COMPUTE(0x7fe0f000, 0x1ac02000, DNM),
 	COPY(0xffe0e800, 0x1ac04000),
 	COPY(0xffe0ec00, 0x1ac04800),
 	COPY(0xffe0ec00, 0x9ac04c00),
@@ -308,10 +330,10 @@ const struct probe_insn_row probe_insn_rows[] = {
 	COPY(0xffe0f800, 0x9ac01000),
 	COPY(0xffe0fc00, 0x9ac03000),
 	/* RBIT, REV16; REV of W, REV32; REV; CLZ, CLS; CTZ, CNT; ABS */
-	COPY(0x7ffff800, 0x5ac00000),
-	COPY(0x7ffffc00, 0x5ac00800),
-	COPY(0xfffffc00, 0xdac00c00),
-	COPY(0x7ffff800, 0x5ac01000),
+	COMPUTE(0x7ffff800, 0x5ac00000, DN),
+	COMPUTE(0x7ffffc00, 0x5ac00800, DN),
+	COMPUTE(0xfffffc00, 0xdac00c00, DN),
+	COMPUTE(0x7ffff800, 0x5ac01000, DN),
 	COPY(0x7ffff800, 0x5ac01800),
 	COPY(0x7ffffc00, 0x5ac02000),
 	/* PACIA to PACDB, PACIZA to PACDZB; AUTIA to AUTDB, AUTIZA to AUTDZB; XPACI, XPACD */
@@ -321,11 +343,11 @@ const struct probe_insn_row probe_insn_rows[] = {
 	COPY(0xfffff3e0, 0xdac133e0),
 	COPY(0xfffffbe0, 0xdac143e0),
 	/* MADD, MSUB; SMADDL, SMSUBL; SMULH; MADDPT, MSUBPT; UMADDL, UMSUBL; UMULH */
-	COPY(0x7fe00000, 0x1b000000),
-	COPY(0xffe00000, 0x9b200000),
+	COMPUTE(0x7fe00000, 0x1b000000, DNMA),
+	COMPUTE(0xffe00000, 0x9b200000, DNMA),
 	COPY(0xffe08000, 0x9b400000),
 	COPY(0xffe00000, 0x9b600000),
-	COPY(0xffe00000, 0x9ba00000),
+	COMPUTE(0xffe00000, 0x9ba00000, DNMA),
 	COPY(0xffe08000, 0x9bc00000),
 
 	/*
@@ -347,8 +369,8 @@ const unsigned int nr_probe_insn_rows = ARRAY_SIZE(probe_insn_rows);
  * probe_insn_decode() - how an instruction can be probed
  * @insn: the instruction, in the byte order of the CPU
  *
- * A kprobe is refused if the form is PROBE_FORM_REJECT. Otherwise the instruction is
- * simulated if there is a way to, and copied if not. If @quick is set, both are possible.
+ * A kprobe is refused if the form is PROBE_FORM_REJECT. Otherwise the instruction can be
+ * copied if the form is PROBE_FORM_COPY, and simulated if @simulate is set, or both.
  *
  * Context: any.
  * Return: the first row that has the instruction, never NULL.
@@ -362,6 +384,44 @@ const struct probe_insn_row *probe_insn_decode(u32 insn)
 		row++;
 
 	return row;
+}
+
+/* Where the fields of PROBE_COMPUTES_* are. */
+static const u8 register_fields[] = { 0, 5, 16, 10 };
+
+#define REGISTER_MASK	GENMASK(4, 0)
+
+/**
+ * probe_insn_computation() - the same computation with the first four registers
+ * @insn: an instruction, in the byte order of the CPU
+ *
+ * In the result, x0 stands for Rd, x1 for Rn, which may be the stack pointer, x2 for Rm, and
+ * x3 for Ra. The zero register stays what it is, also as Rd.
+ *
+ * Context: any.
+ * Return: the instruction; 0 if @insn does something else than compute, or if it changes the
+ *	   stack pointer.
+ */
+u32 probe_insn_computation(u32 insn)
+{
+	u8 computes = probe_insn_decode(insn)->computes;
+	unsigned int i, reg;
+
+	if (computes & PROBE_COMPUTES_RD_SP && (insn & REGISTER_MASK) == REGISTER_MASK)
+		return 0;
+
+	for (i = 0; i < ARRAY_SIZE(register_fields); i++) {
+		reg = insn >> register_fields[i] & REGISTER_MASK;
+		if (!(computes & BIT(i)))
+			continue;
+		if (reg == REGISTER_MASK &&
+		    !(BIT(i) == PROBE_COMPUTES_RN && computes & PROBE_COMPUTES_RN_SP))
+			continue;
+		insn &= ~(REGISTER_MASK << register_fields[i]);
+		insn |= i << register_fields[i];
+	}
+
+	return computes ? insn : 0;
 }
 
 /*

@@ -6,6 +6,7 @@
 #ifndef _ARM64_PROBES_DECODE_INSN_H
 #define _ARM64_PROBES_DECODE_INSN_H
 
+#include <linux/bits.h>
 #include <linux/compiler.h>
 #include <linux/types.h>
 
@@ -63,6 +64,18 @@ enum probe_form {
 	NR_PROBE_FORMS,
 };
 
+/*
+ * The registers of instructions that only compute: their result is one general-purpose
+ * register, perhaps the flags, and depends on nothing but other registers and the flags.
+ * Register 31 is the zero register, except where noted.
+ */
+#define PROBE_COMPUTES_RD	BIT(0)	/* bits 4 to 0 name a register, the result */
+#define PROBE_COMPUTES_RN	BIT(1)	/* bits 9 to 5 name one */
+#define PROBE_COMPUTES_RM	BIT(2)	/* bits 20 to 16 */
+#define PROBE_COMPUTES_RA	BIT(3)	/* bits 14 to 10 */
+#define PROBE_COMPUTES_RN_SP	BIT(4)	/* Rn may be the stack pointer, ... */
+#define PROBE_COMPUTES_RD_SP	BIT(5)	/* ... and so may Rd */
+
 /**
  * struct probe_insn_row - instructions that are treated alike
  * @mask: the bits that tell them from others
@@ -71,11 +84,10 @@ enum probe_form {
  * @refusal: enum kprobe_refusal; why kprobes refuse them, KPROBE_REFUSAL_NONE if they
  *	     do not
  * @user: enum probe_insn; what uprobes do with them
- * @quick: they change at most one general-purpose register, and access no memory. They
- *	   can be copied as well as simulated, and the latter saves a second exception
- *	   where a copy alone would end with one.
+ * @computes: PROBE_COMPUTES_*, their registers if they only compute; 0 for others
  * @narrow: they are exceptions from a row further down, which has them, too
- * @simulate: has the effect of one of them; NULL if there is only the copy
+ * @simulate: simulates one of them; NULL if that is not possible. With PROBE_FORM_COPY,
+ *	      simulation saves a second exception where a copy would end with one.
  */
 struct probe_insn_row {
 	u32			mask;
@@ -83,7 +95,7 @@ struct probe_insn_row {
 	u8			form;
 	u8			refusal;
 	u8			user;
-	bool			quick;
+	u8			computes;
 	bool			narrow;
 	probes_handler_t	*simulate;
 };
@@ -130,6 +142,7 @@ extern const struct probe_insn_row probe_insn_rows[];
 extern const unsigned int nr_probe_insn_rows;
 
 const struct probe_insn_row *probe_insn_decode(u32 insn);
+u32 probe_insn_computation(u32 insn);
 bool probe_insn_is_load_exclusive(u32 insn);
 bool probe_insn_is_store_exclusive(u32 insn);
 bool probe_insn_is_landing_pad(u32 insn);

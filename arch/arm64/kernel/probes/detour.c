@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hit path of optimized probes on arm64: how a detour is left other than by its end.
+ * The hit path of optimized probes on arm64: redirections from a detour, and unwinding in one.
  * The code of detours is in detour_entry.S.
  */
 
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
-#include <linux/minmax.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
@@ -19,26 +18,17 @@
  * @pc: the address
  * @masks: the interrupt masks of the program
  *
- * Used with interrupts masked, from arch_leave_detour() to the exception at the end of
- * the detour. Only events of the firmware (SDEI) can interrupt that. They count as NMIs, so
- * each level of NMIs has its own.
+ * Used from arch_leave_detour() to the breakpoint at the end of the detour. In between,
+ * interrupts are masked, so the task stays on its CPU. The hit ends at that breakpoint: the
+ * entry of the exception calls tracers, whose probes are missed until then. Hence no other
+ * handler can redirect on this CPU meanwhile, not even that of an NMI.
  */
 struct kprobe_redirection {
 	unsigned long		pc;
 	struct kprobe_masks	masks;
 };
 
-/* None, a pseudo-NMI, and a normal and a critical event. */
-#define NR_LEVELS	4
-
-static DEFINE_PER_CPU(struct kprobe_redirection, kprobe_redirections[NR_LEVELS]);
-
-static nokprobe_inline struct kprobe_redirection *this_redirection(void)
-{
-	unsigned long level = (preempt_count() & NMI_MASK) >> NMI_SHIFT;
-
-	return this_cpu_ptr(&kprobe_redirections[min(level, NR_LEVELS - 1UL)]);
-}
+static DEFINE_PER_CPU(struct kprobe_redirection, kprobe_redirection);
 
 /* The end of the callback enables preemption, and must see that interrupts are off. */
 static nokprobe_inline unsigned long mask_priorities(void)
@@ -57,17 +47,18 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool re
 	unsigned long pc = instruction_pointer(regs), daif;
 	struct kprobe_redirection *r;
 
-	if (pc == regs->regs[30])
+	if (pc == regs->regs[30]) {
+		kprobe_hit_leave();
 		return KPROBE_DETOUR_RETURN;
+	}
 
 	/*
-	 * local_daif_mask() would tell lockdep, which runs code that can be probed, and would
-	 * have to be told again at the end of the exception. So lockdep continues to believe that
-	 * interrupts are as the program had them, and after the exception they are.
+	 * local_daif_mask() would inform lockdep, which runs code that can be probed. The exit
+	 * from the exception restores the masks of the program, which lockdep still assumes.
 	 */
 	daif = read_sysreg(daif);
 	asm volatile("msr daifset, #0xf" ::: "memory");
-	r = this_redirection();
+	r = this_cpu_ptr(&kprobe_redirection);
 	r->pc = pc;
 	r->masks.daif = daif & DAIF_MASK;
 	r->masks.pmr = mask_priorities();
@@ -76,7 +67,7 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool re
 NOKPROBE_SYMBOL(arch_leave_detour);
 
 /**
- * kprobe_detour_redirect() - continue where a handler in a detour has said
+ * kprobe_detour_redirect() - resume at the address that a handler in a detour has set
  * @regs: state at a breakpoint
  *
  * Context: the exception, interrupts masked.
@@ -84,7 +75,7 @@ NOKPROBE_SYMBOL(arch_leave_detour);
  */
 bool kprobe_detour_redirect(struct pt_regs *regs)
 {
-	struct kprobe_redirection *r = this_redirection();
+	struct kprobe_redirection *r = this_cpu_ptr(&kprobe_redirection);
 
 	if (instruction_pointer(regs) != (unsigned long)kprobe_detour_brk)
 		return false;
@@ -92,27 +83,18 @@ bool kprobe_detour_redirect(struct pt_regs *regs)
 	instruction_pointer_set(regs, r->pc);
 	kprobe_restore_masks(regs, &r->masks);
 	kprobe_clear_btype(regs);
+	kprobe_forget_unnoted_irqs(regs);
+	kprobe_hit_leave();
 	return true;
 }
 NOKPROBE_SYMBOL(kprobe_detour_redirect);
 
-#ifdef CONFIG_KRETPROBE_NATIVE
-static nokprobe_inline bool is_unframed_lean(unsigned long pc)
-{
-	return kprobe_is_between(pc, kretprobe_detour_far, kretprobe_detour_framed) ||
-	       pc == (unsigned long)kretprobe_detour_restored;
-}
-#else
-static nokprobe_inline bool is_unframed_lean(unsigned long pc)
-{
-	return false;
-}
-#endif
-
 static nokprobe_inline bool is_unframed(unsigned long pc)
 {
 	return kprobe_is_between(pc, kprobe_detour_far, kprobe_detour_framed) ||
-	       pc == (unsigned long)kprobe_detour_restored || is_unframed_lean(pc);
+	       pc == (unsigned long)kprobe_detour_restored ||
+	       kprobe_is_between(pc, kretprobe_detour_far, kretprobe_detour_framed) ||
+	       pc == (unsigned long)kretprobe_detour_restored;
 }
 
 /**
@@ -120,11 +102,11 @@ static nokprobe_inline bool is_unframed(unsigned long pc)
  * @pc: an address
  * @regs: the registers that an exception there has saved, or NULL
  *
- * In a detour, the program is at the probe. Until what detours share has made a frame record
- * with its address, and when x29 does not point to it any more, x30 has the address in the
- * detour. After a redirection to the caller, x30 has the address of the caller.
+ * In a detour, the program is at the probe. x30 holds an address in the detour until the common
+ * code has built a frame record with the address of the probe, and again after x29 is restored.
+ * After a redirection to the caller, x30 holds the address of the caller.
  *
- * Where RCU does not watch, nothing keeps detours, and the address remains that of the detour.
+ * Where RCU does not watch, a detour could be freed meanwhile. There @pc is returned unchanged.
  *
  * Context: any.
  * Return: @pc, or the address of the program that it stands for.

@@ -11,7 +11,11 @@
 
 #ifndef __ASSEMBLY__
 
+#include <linux/build_bug.h>
 #include <linux/kprobes.h>
+
+/* The common code passes and receives either of them as the other. */
+static_assert(!offsetof(struct optimized_kprobe, kp));
 
 /* detour_entry.S; those with _far are called through a register. */
 void kprobe_detour_far(void);
@@ -27,7 +31,7 @@ void kretprobe_detour_framed(void);
 void kretprobe_detour_restored(void);
 
 /**
- * struct kprobe_reencoded - what has the effect of a probed instruction elsewhere
+ * struct kprobe_reencoded - the equivalent of a probed instruction at another address
  * @insn: the instructions; control never runs past the last one
  * @nr: how many
  * @literal: a constant that they load, if @has_literal

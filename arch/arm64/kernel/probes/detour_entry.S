@@ -84,7 +84,6 @@ SYM_INNER_LABEL(kprobe_detour_brk, SYM_L_GLOBAL)
 	brk	#KPROBES_BRK_SS_IMM
 SYM_CODE_END(kprobe_detour_far)
 
-#ifdef CONFIG_KRETPROBE_NATIVE
 /*
  * At the entry of a function that has only a return probe: save what C code may change. If
  * that is not enough, save the rest as well, and call the handlers.
@@ -115,4 +114,3 @@ SYM_INNER_LABEL(kretprobe_detour_restored, SYM_L_GLOBAL)
 	ldr	x1, [x0, #OPTPROBE_ADDR]
 	b	.Lcomplete
 SYM_CODE_END(kretprobe_detour_far)
-#endif

@@ -3,10 +3,11 @@
  * The hit path of breakpoints on arm64: the breakpoint, the instruction under it, and the
  * faults of both.
  *
- * A boosted copy of the instruction branches back by itself. Other instructions are
- * simulated in the same exception. With a post handler or a fault handler, or if no slot is
- * in reach, the copy is stepped: it runs with interrupts masked up to a second breakpoint
- * after it.
+ * A boosted copy of the instruction branches back by itself. Instructions that cannot be copied
+ * are simulated in the same exception. So are, with a post handler or a fault handler, or if
+ * no slot is in reach, those that only move registers; and a copy of those that only compute
+ * is called there. Copies of all others are stepped then: they run with interrupts masked up
+ * to a second breakpoint.
  *
  * The exceptions mask interrupts. All state is per CPU, and a pseudo-NMI, or a fault with
  * its probes, may come between any two accesses to it. They restore everything that they
@@ -40,8 +41,8 @@ static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
 }
 
 /*
- * Interrupts stay masked for the step, so that it stays on this CPU. A fault of the step
- * inherits the priority mask, so that has to agree.
+ * Interrupts stay masked during the step, so that it ends on this CPU. A fault in the step
+ * inherits the priority mask, which therefore has to mask interrupts as well.
  */
 static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 				       unsigned long status)
@@ -61,9 +62,9 @@ static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 	kcb->kprobe_status = status;
 }
 
-/* Is the current probe being stepped on this CPU? */
-static nokprobe_inline bool is_step_of(const struct kprobe *running,
-				       const struct kprobe_ctlblk *kcb)
+/* Is the current probe of this CPU being stepped? */
+static nokprobe_inline bool is_stepping(const struct kprobe *running,
+					const struct kprobe_ctlblk *kcb)
 {
 	return running && kcb->kprobe_status & (KPROBE_HIT_SS | KPROBE_REENTER);
 }
@@ -73,9 +74,63 @@ static nokprobe_inline void continue_in_slot(struct kprobe *p, struct pt_regs *r
 	instruction_pointer_set(regs, (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET);
 }
 
-static nokprobe_inline void simulate(struct kprobe *p, struct pt_regs *regs)
+#define FLAGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
+
+/*
+ * The stack pointer of the program. Handlers cannot change it, whatever they write to @regs,
+ * which the exception has put below it.
+ */
+static nokprobe_inline u64 program_sp(struct pt_regs *regs)
 {
-	p->ainsn.api.handler(p->opcode, (long)p->addr, regs);
+	return (unsigned long)(regs + 1);
+}
+
+/* Call a copy that computes: x0 from x0 to x3 and the flags. RET needs no landing pad there. */
+static nokprobe_inline u64 call_copy(unsigned long copy, u64 *flags, u64 d, u64 n, u64 m, u64 a)
+{
+	register u64 rd asm("x0") = d;
+	register u64 rn asm("x1") = n;
+	register u64 rm asm("x2") = m;
+	register u64 ra asm("x3") = a;
+
+	asm volatile("	msr	nzcv, %[flags]\n"
+		     "	adr	x30, 1f\n"
+		     "	ret	%[copy]\n"
+		     "1:	mrs	%[flags], nzcv\n"
+		     : "+r" (rd), [flags] "+&r" (*flags)
+		     : "r" (rn), "r" (rm), "r" (ra), [copy] "r" (copy)
+		     : "x30", "cc");
+	return rd;
+}
+
+/*
+ * See probe_insn_computation(). The registers are loaded from all fields that can name some. If
+ * a field contains something else, or names the zero register, the copy does not use what it
+ * was given for that field. So register 31 need not be told apart. Struct pt_regs has the stack
+ * pointer in its place.
+ */
+static nokprobe_inline void compute(struct kprobe *p, struct pt_regs *regs)
+{
+	u64 *file = (u64 *)&regs->user_regs, *result = &file[p->opcode & 31];
+	unsigned int n = p->opcode >> 5 & 31, m = p->opcode >> 16 & 31, a = p->opcode >> 10 & 31;
+	u64 flags = regs->pstate & FLAGS;
+
+	*result = call_copy(step_addr(p), &flags, *result,
+			    n == 31 ? program_sp(regs) : file[n], file[m], file[a]);
+	regs->pstate = (regs->pstate & ~(FLAGS | PSR_BTYPE_MASK)) | flags;
+	instruction_pointer_set(regs, (unsigned long)p->addr + AARCH64_INSN_SIZE);
+}
+
+/* Execute the instruction here, if that is possible. */
+static nokprobe_inline bool emulate(struct kprobe *p, struct pt_regs *regs)
+{
+	if (p->ainsn.api.handler)
+		p->ainsn.api.handler(p->opcode, (long)p->addr, regs);
+	else if (p->ainsn.computes)
+		compute(p, regs);
+	else
+		return false;
+	return true;
 }
 
 /* A hit inside another one, which has been counted: only execute the instruction. */
@@ -83,25 +138,24 @@ static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
 {
 	if (p->ainsn.boost) {
 		continue_in_slot(p, regs);
-	} else if (kprobe_is_emulated(p)) {
-		simulate(p, regs);
-	} else {
+	} else if (!emulate(p, regs)) {
 		kprobe_nesting_begin(p);
 		step_begin(p, regs, KPROBE_REENTER);
 	}
 }
 NOKPROBE_SYMBOL(kprobe_hit_nested);
 
-static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs, bool simulated)
+static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs, bool emulated)
 {
-	unsigned long pc = instruction_pointer(regs);
+	unsigned long pc;
 
 	/* Once it is set, the post handler of a site stays. */
 	if (READ_ONCE(p->post_handler)) {
+		pc = instruction_pointer(regs);
 		set_status(KPROBE_HIT_SSDONE);
-		kprobe_site_post_handler(p, regs, 0);
+		kprobe_call_post(p, regs);
 		/* A simulated indirect branch would ask for a landing pad there. */
-		if (simulated && unlikely(instruction_pointer(regs) != pc))
+		if (emulated && unlikely(instruction_pointer(regs) != pc))
 			kprobe_clear_btype(regs);
 	}
 	kprobe_hit_leave();
@@ -113,25 +167,11 @@ static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 	if (likely(kprobe_is_boosted(p))) {
 		kprobe_hit_leave();
 		continue_in_slot(p, regs);
-	} else if (kprobe_is_emulated(p)) {
-		simulate(p, regs);
+	} else if (emulate(p, regs)) {
 		hit_end(p, regs, true);
 	} else {
 		step_begin(p, regs, KPROBE_HIT_SS);
 	}
-}
-
-/*
- * If lockdep believed before the exception that interrupts were on, the exit tells lockdep and
- * tracers that they are on again. This calls functions that can be probed, with interrupts
- * masked. Normally lockdep knows that, so that the exit from a breakpoint there does not call
- * them again. But lockdep takes no note of interrupts while it runs itself, or after it has
- * switched itself off. Then each exit would lead to the next breakpoint.
- */
-static nokprobe_inline void end_at_unnoted_masks(struct pt_regs *regs)
-{
-	if (unlikely(lockdep_hardirqs_enabled()) && !interrupts_enabled(regs))
-		regs->lockdep_hardirqs = 0;
 }
 
 /**
@@ -139,8 +179,8 @@ static nokprobe_inline void end_at_unnoted_masks(struct pt_regs *regs)
  * @regs: registers at the breakpoint
  * @esr: syndrome of the exception
  *
- * A site stays in the table until all CPUs have left its breakpoint. So a breakpoint
- * whose site is not found is none of ours.
+ * A site stays in the table until all CPUs have left its breakpoint. Therefore a breakpoint
+ * without a site does not belong to kprobes.
  *
  * Context: the exception, interrupts masked.
  * Return: DBG_HOOK_HANDLED, or DBG_HOOK_ERROR if there is no probe.
@@ -152,7 +192,7 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	if (unlikely(!p))
 		return DBG_HOOK_ERROR;
 
-	end_at_unnoted_masks(regs);
+	kprobe_forget_unnoted_irqs(regs);
 	if (unlikely(!kprobe_hit_enter(p))) {
 		kprobe_hit_nested(p, regs);
 		return DBG_HOOK_HANDLED;
@@ -182,7 +222,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 	struct kprobe *p = kprobe_running();
 
-	if (unlikely(!is_step_of(p, kcb) ||
+	if (unlikely(!is_stepping(p, kcb) ||
 		     instruction_pointer(regs) != step_addr(p) + AARCH64_INSN_SIZE))
 		return kprobe_detour_redirect(regs) ? DBG_HOOK_HANDLED : DBG_HOOK_ERROR;
 
@@ -203,7 +243,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
 
 /**
- * kretprobe_brk_handler() - refuse a breakpoint that no return trampoline has
+ * kretprobe_brk_handler() - refuse the breakpoint of return trampolines, which have none
  * @regs: registers at the breakpoint
  * @esr: syndrome of the exception
  *
@@ -233,8 +273,8 @@ static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
  * @regs: state at the fault
  * @esr: syndrome of the exception, which fault handlers see as the trap number
  *
- * Fault handlers come first, for faults of the instruction and of handlers. Then the fault
- * of a copy becomes one of the instruction itself.
+ * Fault handlers are called first, for faults of the instruction and of handlers. Then a fault
+ * in a copy is attributed to the probed instruction.
  *
  * Context: the exception.
  * Return: 1 if a fault handler has handled it, else 0.
@@ -243,7 +283,7 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 {
 	struct kprobe *p = kprobe_running();
 
-	if (!is_step_of(p, get_kprobe_ctlblk()) || instruction_pointer(regs) != step_addr(p)) {
+	if (!is_stepping(p, get_kprobe_ctlblk()) || instruction_pointer(regs) != step_addr(p)) {
 		if (!kprobe_handler_fault(regs, esr))
 			return 0;
 		kprobe_clear_btype(regs);
@@ -289,7 +329,7 @@ void kprobe_leave_slot(struct pt_regs *regs)
 
 	preempt_disable_notrace();
 	p = kprobe_running();
-	if (is_step_of(p, get_kprobe_ctlblk()) && instruction_pointer(regs) == step_addr(p)) {
+	if (is_stepping(p, get_kprobe_ctlblk()) && instruction_pointer(regs) == step_addr(p)) {
 		abandon_step(p, regs);
 		instruction_pointer_set(regs, (unsigned long)p->addr);
 		local_daif_inherit(regs);

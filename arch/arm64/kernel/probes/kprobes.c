@@ -61,7 +61,7 @@ static bool is_in_exclusive_sequence(unsigned long addr, unsigned long into)
 	return false;
 }
 
-/* The Arm ARM permits only some instructions after MOVPRFX, and a breakpoint is none. */
+/* Only some instructions may follow MOVPRFX, and BRK is not one of them. */
 static bool is_after_prefix(unsigned long addr, unsigned long into)
 {
 	u32 insn;
@@ -192,7 +192,7 @@ bool kprobe_boosts(void)
 	return IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
 }
 
-/* MRS of ICC_PMR_EL1: a copy that branches back reads it, but a step has another one. */
+/* MRS of ICC_PMR_EL1: the priority mask is not that of the program during a step. */
 #define MRS_PMR_MASK	0xffffffe0
 #define MRS_PMR		0xd5384600
 
@@ -237,13 +237,14 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 	p->ainsn.api.handler = reads_priority_mask(insn) ? probe_simulate_mrs_pmr : row->simulate;
 	p->ainsn.form = row->form;
 	p->ainsn.boost = row->form == PROBE_FORM_COPY && kprobe_boosts();
+	p->ainsn.computes = probe_insn_computation(insn);
 	return KPROBE_REFUSAL_NONE;
 }
 
-/* Emulated forms need a slot only if the copy that branches back is faster. */
+/* What can be simulated needs a slot only because a copy that branches back is faster. */
 static bool needs_slot(const struct kprobe *p)
 {
-	return p->ainsn.boost || !kprobe_is_emulated(p);
+	return p->ainsn.boost || !p->ainsn.api.handler;
 }
 
 static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
@@ -252,6 +253,7 @@ static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 	u32 insns[KPROBE_INSN_SLOT_SIZE / AARCH64_INSN_SIZE] = {
 		p->opcode, AARCH64_BREAK_FAULT, p->opcode, BRK64_OPCODE_KPROBES_SS,
 	};
+	unsigned int second = KPROBE_STEP_OFFSET / AARCH64_INSN_SIZE;
 	int ret;
 
 	BUILD_BUG_ON(KPROBE_STEP_OFFSET != 2 * AARCH64_INSN_SIZE);
@@ -260,6 +262,11 @@ static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 		insns[1] = aarch64_insn_gen_branch_imm(back,
 						       (unsigned long)p->addr + AARCH64_INSN_SIZE,
 						       AARCH64_INSN_BRANCH_NOLINK);
+	if (p->ainsn.computes) {
+		insns[second] = probe_insn_computation(p->opcode);
+		insns[second + 1] = aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_LR,
+								AARCH64_INSN_BRANCH_RETURN);
+	}
 
 	ret = kprobe_write_slot(slot, insns, ARRAY_SIZE(insns));
 	if (!ret)
@@ -290,9 +297,9 @@ int arch_prepare_kprobe(struct kprobe *p)
 	if (p->ainsn.boost)
 		slot = get_insn_slot_near((unsigned long)p->addr);
 	if (!slot) {
-		/* A copy that is stepped can be anywhere. */
+		/* A copy that does not branch back can be anywhere. */
 		p->ainsn.boost = false;
-		if (kprobe_is_emulated(p))
+		if (!needs_slot(p))
 			return 0;
 		slot = get_insn_slot();
 	}
@@ -316,7 +323,7 @@ void arch_remove_kprobe(struct kprobe *p)
 		return;
 
 	kprobe_log_slot(slot, slot, KPROBE_INSN_SLOT_SIZE, false);
-	/* Steps are over, but a boosted copy may have been preempted. */
+	/* Hits are over, but a boosted copy may have been preempted. */
 	free_insn_slot(slot, p->ainsn.boost);
 	p->ainsn.insn = NULL;
 }
@@ -362,6 +369,7 @@ static void patch_all(struct list_head *kps, bool arm)
 	struct kprobe *p;
 	bool live = false;
 	u32 old, new;
+	int ret;
 
 	kprobe_assert_locked();
 	lockdep_assert_cpus_held();
@@ -371,11 +379,15 @@ static void patch_all(struct list_head *kps, bool arm)
 		old = arm ? p->opcode : BRK64_OPCODE_KPROBES;
 		new = arm ? BRK64_OPCODE_KPROBES : p->opcode;
 		if (kprobe_insn_is_live(p->opcode)) {
-			WARN_ON_ONCE(kprobe_patch_live(p->addr, old, new));
+			ret = kprobe_patch_live(p->addr, old, new);
 			live = true;
 		} else {
-			patch_later(p, new);
+			ret = kprobe_expect_insn(p->addr, old);
+			if (!ret)
+				patch_later(p, new);
 		}
+		/* Something else remains what it is. */
+		WARN_ON_ONCE(ret);
 		cond_resched();
 	}
 
@@ -440,8 +452,7 @@ static const char * const not_inlined[] __initconst = {
 
 /*
  * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs
- * with other vectors, or with registers of the guest. scripts/prove/guestpath of the
- * repository from which this is taken follows the calls in the objects of KVM.
+ * with other vectors, or with registers of the guest.
  */
 static const char * const guest_path[] __initconst = {
 	"__activate_cptr_traps",

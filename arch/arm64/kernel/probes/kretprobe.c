@@ -17,12 +17,13 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__cpu_suspend_enter", },
 	{ "psci_suspend_finisher", },
 	{ "psci_system_suspend", },
+	{ "psci_0_1_cpu_suspend", },
 	{ "psci_0_2_cpu_suspend", },
 };
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
-/* The trampoline is no probe. */
+/* The trampoline has no breakpoint, so there is no probe in it. */
 int arch_trampoline_kprobe(struct kprobe *p)
 {
 	kprobe_assert_locked();

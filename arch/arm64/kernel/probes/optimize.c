@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jump optimization on arm64: builds the detour that a branch at the probe leads to, and
- * switches between breakpoint and branch. detour_entry.S has what detours share, reencode.c
- * makes the instruction that they execute.
+ * Jump optimization on arm64: builds the detour of a probe, and switches between the breakpoint
+ * and a branch to the detour. detour_entry.S has the code that detours share, reencode.c
+ * builds the replacement for the probed instruction.
  *
  * One branch replaces one instruction, so no other instruction is affected, and no task can be
  * in the middle of what is replaced.
@@ -14,6 +14,7 @@
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/sched.h>
+#include <linux/string.h>
 
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
@@ -82,6 +83,21 @@ static void put_enter(struct detour_draft *d)
 			  AARCH64_INSN_LDST_STORE_PAIR_PRE_INDEX) & ~STP_WRITEBACK);
 }
 
+/**
+ * kprobe_common_detour() - what all detours have in common
+ * @insns: set to MAX_OPTINSN_SIZE instructions; those that differ are traps
+ *
+ * Context: any.
+ */
+void kprobe_common_detour(u32 *insns)
+{
+	struct detour_draft d = { };
+
+	put_enter(&d);
+	memset32(insns, AARCH64_BREAK_FAULT, MAX_OPTINSN_SIZE);
+	memcpy(insns, d.insn, d.nr * sizeof(*insns));
+}
+
 static void put_leave(struct detour_draft *d)
 {
 	put(d, aarch64_insn_gen_load_store_imm(AARCH64_INSN_REG_LR, AARCH64_INSN_REG_SP,
@@ -92,29 +108,12 @@ static void put_leave(struct detour_draft *d)
 			  AARCH64_INSN_LDST_LOAD_PAIR_POST_INDEX));
 }
 
-#ifdef CONFIG_KRETPROBE_NATIVE
-static bool is_of_return(struct optimized_kprobe *op)
-{
-	return kretprobe_is_alone(&op->kp);
-}
-
 static unsigned long common_code(bool of_return, bool far)
 {
 	if (of_return)
 		return (unsigned long)(far ? kretprobe_detour_far : kretprobe_detour_near);
 	return (unsigned long)(far ? kprobe_detour_far : kprobe_detour_near);
 }
-#else
-static bool is_of_return(struct optimized_kprobe *op)
-{
-	return false;
-}
-
-static unsigned long common_code(bool of_return, bool far)
-{
-	return (unsigned long)(far ? kprobe_detour_far : kprobe_detour_near);
-}
-#endif
 
 static void draft_call(struct detour_draft *d, bool of_return)
 {
@@ -139,7 +138,7 @@ static int draft_detour(struct detour_draft *d, struct optimized_kprobe *op, uns
 	*d = (struct detour_draft){ .slot = slot };
 	put_enter(d);
 	put_load_literal(d, AARCH64_INSN_REG_0, (unsigned long)op);
-	draft_call(d, is_of_return(op));
+	draft_call(d, kretprobe_is_alone(&op->kp));
 	put_leave(d);
 
 	ret = kprobe_reencode(&r, &op->kp, draft_at(d), literal_at(d, d->nr_literals));
@@ -174,7 +173,7 @@ static int refuse(struct optimized_kprobe *op, enum kprobe_noopt why)
 	return -EILSEQ;
 }
 
-/* An indirect branch must find the landing pad, and a branch is none. */
+/* An indirect branch must land on a landing pad, and B is not one. */
 static bool may_be_landed_on(u32 insn)
 {
 	return system_supports_bti_kernel() && probe_insn_is_landing_pad(insn);
@@ -212,7 +211,7 @@ static int plan(struct optimized_kprobe *op)
 	if (ends_detours(addr))
 		return refuse(op, KPROBE_NOOPT_ARCH);
 
-	/* Where everything is in reach, but perhaps the target. */
+	/* As if the detour were at the probe, from where only the target may be out of reach. */
 	ret = draft_detour(&d, op, addr);
 	if (ret == -EILSEQ)
 		return refuse(op, KPROBE_NOOPT_INSN);

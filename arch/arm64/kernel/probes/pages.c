@@ -13,6 +13,7 @@
  */
 
 #include <kunit/static_stub.h>
+#include <linux/array_size.h>
 #include <linux/cacheflush.h>
 #include <linux/kasan.h>
 #include <linux/kprobes.h>
@@ -22,6 +23,7 @@
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 
+#include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/memory.h>
 #include <asm/sections.h>
@@ -75,8 +77,12 @@ int kprobe_seal_page(void *page)
 	return set_memory_rox((unsigned long)page, 1);
 }
 
-/* A page of trapping instructions within [start, end), which only the patch functions write. */
-static void *page_alloc(unsigned long start, unsigned long end)
+/*
+ * A page within [start, end) which only the patch functions can write, full of slots that
+ * contain the same words.
+ */
+static void *page_alloc(unsigned long start, unsigned long end, const u32 *slot,
+			unsigned int nr)
 {
 	__le32 *page;
 	unsigned int i;
@@ -96,7 +102,7 @@ static void *page_alloc(unsigned long start, unsigned long end)
 	/* Addresses of code have no tag. */
 	page = kasan_reset_tag(page);
 	for (i = 0; i < PAGE_SIZE / sizeof(*page); i++)
-		page[i] = cpu_to_le32(AARCH64_BREAK_FAULT);
+		page[i] = cpu_to_le32(slot[i % nr]);
 	caches_clean_inval_pou((unsigned long)page, (unsigned long)page + PAGE_SIZE);
 
 	if (kprobe_seal_page(page)) {
@@ -106,17 +112,22 @@ static void *page_alloc(unsigned long start, unsigned long end)
 	return page;
 }
 
+/* What most slots end with; the rest traps. */
+static const u32 insn_slot[KPROBE_INSN_SLOT_SIZE / AARCH64_INSN_SIZE] = {
+	AARCH64_BREAK_FAULT, AARCH64_BREAK_FAULT, AARCH64_BREAK_FAULT, BRK64_OPCODE_KPROBES_SS,
+};
+
 /* For instructions whose copies need not branch to the program. */
 void *alloc_insn_page(void)
 {
-	return page_alloc(VMALLOC_START, VMALLOC_END);
+	return page_alloc(VMALLOC_START, VMALLOC_END, insn_slot, ARRAY_SIZE(insn_slot));
 }
 
 /*
  * Code in a region of modules branches to the kernel. So the first choice is the part of
  * the window from which all of the kernel is in reach, too.
  */
-static void *page_alloc_near(unsigned long region)
+static void *page_alloc_near(unsigned long region, const u32 *slot, unsigned int nr)
 {
 	unsigned long start = region - BESIDE_REGION;
 	unsigned long end = region + REGION_SIZE + BESIDE_REGION - PAGE_SIZE;
@@ -125,18 +136,21 @@ static void *page_alloc_near(unsigned long region)
 	void *page = NULL;
 
 	if (from < to)
-		page = page_alloc(from, to);
-	return page ?: page_alloc(start, end);
+		page = page_alloc(from, to, slot, nr);
+	return page ?: page_alloc(start, end, slot, nr);
 }
 
 void *alloc_insn_page_near(unsigned long start)
 {
-	return page_alloc_near(start);
+	return page_alloc_near(start, insn_slot, ARRAY_SIZE(insn_slot));
 }
 
 #ifdef CONFIG_OPTPROBES
 void *alloc_optinsn_page_near(unsigned long start)
 {
-	return page_alloc_near(start);
+	u32 detour[MAX_OPTINSN_SIZE];
+
+	kprobe_common_detour(detour);
+	return page_alloc_near(start, detour, ARRAY_SIZE(detour));
 }
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writing text for probes on arm64. All writes of the backend pass here.
+ * Writing text for probes on arm64. All text writes of the backend go through this file.
  *
  * While other CPUs may execute an instruction, the architecture permits its replacement only
  * if both the old and the new one are among B, BL, BRK, HVC, ISB, NOP, SMC and SVC ("Concurrent
@@ -39,6 +39,29 @@ bool kprobe_insn_is_live(u32 insn)
 }
 
 /**
+ * kprobe_expect_insn() - check that text is what it is believed to be
+ * @addr: the address of an instruction
+ * @expected: the instruction that should be there
+ *
+ * Kgdb, for one, writes breakpoints without text_mutex.
+ *
+ * Context: text_mutex held.
+ * Return: 0; -EAGAIN if something else is there; another error if it cannot be read.
+ */
+int kprobe_expect_insn(void *addr, u32 expected)
+{
+	u32 insn;
+	int ret;
+
+	lockdep_assert_held(&text_mutex);
+
+	ret = aarch64_insn_read(addr, &insn);
+	if (!ret && insn != expected)
+		ret = -EAGAIN;
+	return ret;
+}
+
+/**
  * kprobe_patch_live() - replace an instruction while CPUs may execute it
  * @addr: its address
  * @old: what is expected there
@@ -53,21 +76,10 @@ bool kprobe_insn_is_live(u32 insn)
  */
 int kprobe_patch_live(void *addr, u32 old, u32 new)
 {
-	u32 insn;
-	int ret;
-
-	lockdep_assert_held(&text_mutex);
-
 	if (!kprobe_insn_is_live(old) || !kprobe_insn_is_live(new))
 		return -EINVAL;
 
-	ret = aarch64_insn_read(addr, &insn);
-	if (ret)
-		return ret;
-	if (insn != old)
-		return -EAGAIN;
-
-	return aarch64_insn_patch_text_nosync(addr, new);
+	return kprobe_expect_insn(addr, old) ?: aarch64_insn_patch_text_nosync(addr, new);
 }
 
 /**
@@ -104,13 +116,17 @@ void kprobe_patch_stopped(void **addrs, u32 *insns, unsigned int nr)
  */
 int kprobe_write_slot(void *slot, const u32 *insns, unsigned int nr)
 {
+	__le32 *word = slot;
 	unsigned int i;
 	int ret = 0;
 
 	lockdep_assert_held(&text_mutex);
 
-	for (i = 0; i < nr && !ret; i++)
-		ret = aarch64_insn_patch_text_nosync(slot + i * AARCH64_INSN_SIZE, insns[i]);
+	for (i = 0; i < nr && !ret; i++) {
+		/* New pages contain what slots have in common. */
+		if (le32_to_cpu(word[i]) != insns[i])
+			ret = aarch64_insn_patch_text_nosync(&word[i], insns[i]);
+	}
 	return ret;
 }
 
@@ -139,7 +155,9 @@ int kprobe_write_literal(void *at, u64 value)
  */
 void kprobe_sync_cpus(void)
 {
+	/* The CPU that is not kicked has to be the one that executes the ISB. */
+	preempt_disable();
 	kick_all_cpus_sync();
-	/* For this CPU, which is not kicked. */
 	isb();
+	preempt_enable();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Instructions for another address: what a detour executes in place of the probed one.
+ * What a detour executes in place of the probed instruction: its equivalent at the address of
+ * the detour.
  */
 
 #include <linux/bits.h>
@@ -35,7 +36,7 @@ static u32 load_from(u32 insn, unsigned int reg)
 }
 
 /**
- * kprobe_branch_target() - where the probed instruction branches to
+ * kprobe_branch_target() - the branch target of a probed instruction
  * @p: a prepared probe
  *
  * Context: any.
@@ -70,7 +71,7 @@ static void put_literal(struct kprobe_reencoded *r, unsigned int reg, unsigned l
 }
 
 /**
- * kprobe_reencode() - what has the effect of the probed instruction elsewhere
+ * kprobe_reencode() - build the equivalent of the probed instruction at another address
  * @r: set to the instructions
  * @p: a prepared probe
  * @to: where they will be

@@ -106,9 +106,9 @@ alternative_else_nop_endif
 .endm
 
 /*
- * Handlers are C code and must not inherit access to user memory, which an exception takes
- * away. This does not nest. With software PAN, an ASID of 0 in TTBR0 shows that access was
- * off already.
+ * Handlers are C code and must not inherit access to user memory. The entry from an exception
+ * disables it, and so does this. It does not nest. With software PAN, an ASID of 0 in TTBR0
+ * shows that access was disabled already.
  */
 .macro	user_access_off, tmp1:req, tmp2:req
 #ifdef CONFIG_ARM64_PAN
@@ -134,8 +134,8 @@ alternative_else_nop_endif
 
 /*
  * Handlers run with tag checks, as C code may rely on them, and a task that is preempted in a
- * handler must not pass TCO on. An exception clears it only where the kernel or the task uses
- * tag checks. TCO is saved where only the entry from an exception keeps something else.
+ * handler must not pass TCO on. TCO is saved in a member that only the entry from an exception
+ * uses otherwise.
  */
 #define S_TCO		S_LOCKDEP_HARDIRQS
 #define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)

@@ -29,8 +29,8 @@ static nokprobe_inline unsigned long unwind_step(unsigned long pc)
 
 /*
  * An address in a slot stands for the probed instruction. The branch at the end of the boosted
- * copy leads to the next one, also while the stepped copy runs. No probe need be current,
- * and preemption may be on.
+ * copy identifies it, even while the other copy runs. There may be no current probe, and
+ * preemption may be on.
  */
 static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 {
@@ -57,7 +57,7 @@ static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 }
 
 /**
- * kprobe_unwind_pc() - the address that a stack trace shows for another one
+ * kprobe_unwind_pc() - map an address in the code of probes to the one to be reported
  * @pc: where the program was interrupted, or a return address
  * @regs: candidate registers around the frame record, or NULL; they may be anything, and are
  *	  used only if their pc equals @pc

@@ -7,6 +7,8 @@
  *	host counts			how many of all 2^32 words each row decides on
  *	host words FILE SEED N [ROW]	write N words to FILE: those that ROW decides on,
  *					which may be fewer, or else any
+ *	host computations FILE TO	write what probe_insn_computation() makes of the words
+ *					of FILE
  *	host tally FILE			read the disassembly of FILE from standard input;
  *					print how often each row got each mnemonic
  */
@@ -73,8 +75,9 @@ static void print_rows(void)
 		if (r->form >= NR_PROBE_FORMS || r->refusal >= NR_KPROBE_REFUSALS ||
 		    !refusals[r->refusal])
 			die("a row has a form or a refusal without a name");
-		printf("%08x %08x %s %s %s %d %d %d\n", r->mask, r->value, forms[r->form],
-		       refusals[r->refusal], users[r->user], r->quick, r->narrow, !!r->simulate);
+		printf("%08x %08x %s %s %s %x %d %d\n", r->mask, r->value, forms[r->form],
+		       refusals[r->refusal], users[r->user], r->computes, r->narrow,
+		       !!r->simulate);
 	}
 }
 
@@ -130,25 +133,27 @@ static u32 spread(u32 mask, u64 bits)
 	return out;
 }
 
+static void write_word(FILE *f, u32 insn)
+{
+	u8 bytes[4] = { insn, insn >> 8, insn >> 16, insn >> 24 };
+
+	if (fwrite(bytes, sizeof(bytes), 1, f) != 1)
+		die("cannot write words");
+}
+
 static void write_words(FILE *f, u64 seed, u64 n, const struct probe_insn_row *r)
 {
 	u32 mask = r ? r->mask : 0, value = r ? r->value : 0, insn;
 	u64 all = 1ULL << (WORD - hweight32(mask)), i;
 	/* The same words, wherever in the table the row is. */
 	u64 state = seed ^ (u64)mask << WORD ^ value;
-	u8 bytes[4];
 
 	for (i = 0; i < (all < n ? all : n); i++) {
 		insn = value | spread(mask, all <= n ? i : next_random(&state));
 		/* What a narrower row takes is not this row's. */
 		if (r && probe_insn_decode(insn) != r)
 			continue;
-		bytes[0] = insn;
-		bytes[1] = insn >> 8;
-		bytes[2] = insn >> 16;
-		bytes[3] = insn >> 24;
-		if (fwrite(bytes, sizeof(bytes), 1, f) != 1)
-			die("cannot write words");
+		write_word(f, insn);
 	}
 	if (fclose(f))
 		die("cannot write words");
@@ -261,6 +266,17 @@ static u32 *read_words(const char *path, u64 *nr)
 	return words;
 }
 
+static void write_computations(const char *path, FILE *to)
+{
+	u64 nr, i;
+	u32 *words = read_words(path, &nr);
+
+	for (i = 0; i < nr; i++)
+		write_word(to, probe_insn_computation(words[i]));
+	if (fclose(to))
+		die("cannot write words");
+}
+
 static void tally(const char *path)
 {
 	struct found **table = get_memory(BUCKETS * sizeof(*table)), *f;
@@ -303,6 +319,11 @@ int main(int argc, char **argv)
 			die("no such row");
 		write_words(f, strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10),
 			    argc == 6 ? probe_insn_rows + strtoul(argv[5], NULL, 10) : NULL);
+	} else if (!strcmp(what, "computations") && argc == 4) {
+		f = fopen(argv[3], "wb");
+		if (!f)
+			die("cannot write words");
+		write_computations(argv[2], f);
 	} else if (!strcmp(what, "tally") && argc == 3) {
 		tally(argv[2]);
 	} else {

@@ -206,6 +206,8 @@ static const struct word words[] = {
 	COPY(0xeb01001f, "cmp x0, x1"),
 	COPY(0xcb81ffe0, "neg x0, x1, asr 63"),
 	COPY(0x8b210fe0, "add x0, sp, w1, uxtb 3"),
+	COPY(0x8b2273ff, "add sp, sp, x2, uxtx 4"),
+	COPY(0x2b22a03f, "cmn w1, w2, sxth"),
 	COPY(0xeb21f3e0, "subs x0, sp, x1, sxtx 4"),
 	COPY(0xba020020, "adcs x0, x1, x2"),
 	COPY(0x9a022020, "addpt x0, x1, x2"),
@@ -394,6 +396,9 @@ static const struct word words[] = {
 	STEP(SYNDROME, 0xd53c4020, "mrs x0, elr_el2"),
 	STEP(SYNDROME, 0xd53c5200, "mrs x0, esr_el2"),
 	STEP(SYNDROME, 0xd53c6000, "mrs x0, far_el2"),
+	STEP(SYNDROME, 0xd508779f, "gcspushx"),
+	STEP(SYNDROME, 0xd50877bf, "gcspopcx"),
+	STEP(SYNDROME, 0xd50877df, "gcspopx"),
 	STEP(SEQUENCE, 0x0420bc20, "movprfx z0, z1"),
 	STEP(SEQUENCE, 0x04912460, "movprfx z0.s, p1/m, z3.s"),
 	STEP(ENCODING, 0xc00800ff, "zero {za}"),
@@ -416,7 +421,8 @@ static void decode_verdict(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, row);
 	KUNIT_EXPECT_EQ(test, row->form, w->form);
 	KUNIT_EXPECT_EQ(test, row->refusal, w->why);
-	KUNIT_EXPECT_EQ(test, row->quick, w->quick);
+	if (w->form != PROBE_FORM_COPY)
+		KUNIT_EXPECT_EQ(test, probe_insn_computation(w->insn), 0);
 	if (w->quick || w->form > PROBE_FORM_COPY)
 		KUNIT_EXPECT_NOT_NULL(test, row->simulate);
 	else
@@ -425,6 +431,85 @@ static void decode_verdict(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arm_probe_decode_insn(w->insn, &api), w->user);
 	KUNIT_EXPECT_PTR_EQ(test, api.handler,
 			    w->user == INSN_GOOD_NO_SLOT ? row->simulate : NULL);
+}
+
+/* What computes, with x0 for Rd, x1 for Rn, x2 for Rm and x3 for Ra; 0 for all else. */
+static const struct computation {
+	const char	*name;
+	u32		insn;
+	u32		computation;
+} computations[] = {
+	{ "add x9, x10, 4095", 0x913ffd49, 0x913ffc20 },
+	{ "sub w30, w29, 1, lsl 12", 0x514007be, 0x51400420 },
+	{ "mov x29, sp", 0x910003fd, 0x91000020 },
+	{ "sub x9, sp, 16", 0xd10043e9, 0xd1004020 },
+	{ "mov sp, x9", 0x9100013f, 0 },
+	{ "sub sp, sp, 48", 0xd100c3ff, 0 },
+	{ "cmp x9, 5", 0xf100153f, 0xf100143f },
+	{ "cmn sp, 5", 0xb10017ff, 0xb100143f },
+	{ "subs w9, w10, 1", 0x71000549, 0x71000420 },
+	{ "addg x9, x10, 16, 1", 0x91810549, 0 },
+	{ "and x9, x10, 0xff", 0x92401d49, 0x92401c20 },
+	{ "orr w9, wzr, 0x3fc", 0x321e1fe9, 0x321e1fe0 },
+	{ "and sp, x9, ~15", 0x927ced3f, 0 },
+	{ "tst w9, 1", 0x7200013f, 0 },
+	{ "mov w9, -1", 0x12800009, 0x12800000 },
+	{ "movz x9, 1, lsl 48", 0xd2e00029, 0xd2e00020 },
+	{ "movk w9, 0xffff, lsl 16", 0x72bfffe9, 0x72bfffe0 },
+	{ "movk x30, 0x1234, lsl 32", 0xf2c2469e, 0xf2c24680 },
+	{ "sxtb w9, w10", 0x13001d49, 0x13001c20 },
+	{ "lsr w9, w10, 31", 0x531f7d49, 0x531f7c20 },
+	{ "bfi x30, x29, 4, 60", 0xb37cefbe, 0xb37cec20 },
+	{ "ubfx x9, x10, 5, 20", 0xd3456149, 0xd3456020 },
+	{ "extr w9, w10, w11, 31", 0x138b7d49, 0x13827c20 },
+	{ "ror x9, x10, 1", 0x93ca0549, 0x93c20420 },
+	{ "bics x9, x10, x11, ror 63", 0xeaebfd49, 0xeae2fc20 },
+	{ "mvn w9, w10", 0x2a2a03e9, 0x2a2203e0 },
+	{ "tst x9, x10", 0xea0a013f, 0xea02003f },
+	{ "add w9, w10, w11, lsl 31", 0x0b0b7d49, 0x0b027c20 },
+	{ "sub w9, w10, w11, asr 31", 0x4b8b7d49, 0x4b827c20 },
+	{ "adds x9, x9, x9, lsr 63", 0xab49fd29, 0xab42fc20 },
+	{ "cmp xzr, x9, asr 1", 0xeb8907ff, 0xeb8207ff },
+	{ "add x9, sp, w10, uxtb 3", 0x8b2a0fe9, 0x8b220c20 },
+	{ "add x9, x10, wzr, sxtw 4", 0x8b3fd149, 0x8b3fd020 },
+	{ "add sp, sp, x9", 0x8b2963ff, 0 },
+	{ "sub sp, x9, x10, sxtx 4", 0xcb2af13f, 0 },
+	{ "cmp sp, x9", 0xeb2963ff, 0xeb22603f },
+	{ "subs x9, sp, x10, sxtx 4", 0xeb2af3e9, 0xeb22f020 },
+	{ "adcs x9, x10, x11", 0xba0b0149, 0xba020020 },
+	{ "ngc w9, w10", 0x5a0a03e9, 0x5a0203e0 },
+	{ "ccmp x9, x10, 15, ne", 0xfa4a112f, 0 },
+	{ "csel x9, x10, x11, lt", 0x9a8bb149, 0x9a82b020 },
+	{ "cset w9, eq", 0x1a9f17e9, 0x1a9f17e0 },
+	{ "udiv x9, x10, xzr", 0x9adf0949, 0x9adf0820 },
+	{ "ror w9, w10, w11", 0x1acb2d49, 0x1ac22c20 },
+	{ "crc32b w9, w10, w11", 0x1acb4149, 0 },
+	{ "rbit x9, x10", 0xdac00149, 0xdac00020 },
+	{ "rev16 w9, w10", 0x5ac00549, 0x5ac00420 },
+	{ "rev w9, w10", 0x5ac00949, 0x5ac00820 },
+	{ "rev32 x9, x10", 0xdac00949, 0xdac00820 },
+	{ "rev x9, x10", 0xdac00d49, 0xdac00c20 },
+	{ "clz w9, w10", 0x5ac01149, 0x5ac01020 },
+	{ "madd x9, x10, x11, x12", 0x9b0b3149, 0x9b020c20 },
+	{ "mul x9, x10, x11", 0x9b0b7d49, 0x9b027c20 },
+	{ "smsubl x9, w10, w11, x12", 0x9b2bb149, 0x9b228c20 },
+	{ "smulh x9, x10, x11", 0x9b4b7d49, 0 },
+	{ "umaddl x9, w10, w11, x12", 0x9bab3149, 0x9ba20c20 },
+	{ "mov x9, x10", 0xaa0a03e9, 0 },
+	{ "nop", 0xd503201f, 0 },
+	{ "b .", 0x14000000, 0 },
+	{ "ldr x9, [x10]", 0xf9400149, 0 },
+	{ "fmov x9, d1", 0x9e660029, 0 },
+	{ "mrs x9, tpidr_el0", 0xd53bd049, 0 },
+};
+KUNIT_ARRAY_PARAM_DESC(computation, computations, name);
+
+static void decode_computation(struct kunit *test)
+{
+	const struct computation *c = test->param_value;
+
+	KUNIT_EXPECT_EQ_MSG(test, probe_insn_computation(c->insn), c->computation, "%08x",
+			    probe_insn_computation(c->insn));
 }
 
 /* No row is there without a word above. */
@@ -995,6 +1080,7 @@ static void simulate_daif(struct kunit *test)
 
 static struct kunit_case decode_cases[] = {
 	KUNIT_CASE_PARAM(decode_verdict, word_gen_params),
+	KUNIT_CASE_PARAM(decode_computation, computation_gen_params),
 	KUNIT_CASE(decode_each_row),
 	KUNIT_CASE(decode_order),
 	KUNIT_CASE(decode_exclusive),

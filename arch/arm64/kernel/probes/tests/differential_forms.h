@@ -26,7 +26,7 @@
 #define VARIES			1024	/* what it writes to x0 */
 #define STACK			2048	/* x1 is an address in the stack */
 #define CONDITION		4096	/* what it tests is special in the first rounds */
-#define ALLOCATES		8192	/* it moves sp down over words that it does not write */
+#define ALLOCATES		8192	/* it may move sp down over words that it does not write */
 #define FILLS			16384	/* it writes aligned blocks of memory */
 #define SIGNED			32768	/* the address that it authenticates is signed */
 

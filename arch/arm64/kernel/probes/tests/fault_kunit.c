@@ -33,6 +33,17 @@ KPB_FUNCTION(bad_load, "777: ldr x0, [x0]");
 KPB_FUNCTION(bad_store, "777: str x0, [x0]\n ldr x0, [x0]");
 KPB_FUNCTION(bad_acquire, "777: ldar x0, [x0]");
 
+/* Copies of these are stepped, as they access memory. */
+KPB_FUNCTION(deep_0, "777: ldr x1, [sp]\n add x0, x0, #0");
+KPB_FUNCTION(deep_1, "777: ldr x1, [sp]\n add x0, x0, #1");
+KPB_FUNCTION(deep_2, "777: ldr x1, [sp]\n add x0, x0, #2");
+KPB_FUNCTION(deep_3, "777: ldr x1, [sp]\n add x0, x0, #3");
+KPB_FUNCTION(deep_4, "777: ldr x1, [sp]\n add x0, x0, #4");
+KPB_FUNCTION(deep_5, "777: ldr x1, [sp]\n add x0, x0, #5");
+KPB_FUNCTION(deep_6, "777: ldr x1, [sp]\n add x0, x0, #6");
+KPB_FUNCTION(deep_7, "777: ldr x1, [sp]\n add x0, x0, #7");
+KPB_FUNCTION(deep_8, "777: ldr x1, [sp]\n add x0, x0, #8");
+
 static u64 kpb_variable[4] __aligned(16);
 
 struct fault_form {
@@ -317,7 +328,7 @@ static void fault_of_step_is_one_of_the_instruction(struct kunit *test)
 	const unsigned long *state = test->param_value;
 	struct stepped s;
 
-	prepare(test, &s, KPB_AT(add), *state);
+	prepare(test, &s, KPB_AT(deep_0), *state);
 	scoped_guard(irqsave) {
 		begin(test, &s);
 		fault(test, &s, *state);
@@ -338,7 +349,7 @@ static void other_faults_are_not_the_steps(struct kunit *test)
 	const unsigned long *state = test->param_value;
 	struct stepped s;
 
-	prepare(test, &s, KPB_AT(add), *state);
+	prepare(test, &s, KPB_AT(deep_0), *state);
 	scoped_guard(irqsave) {
 		fault_elsewhere(test, s.slot);
 		begin(test, &s);
@@ -361,7 +372,7 @@ static void fault_of_nested_step(struct kunit *test)
 	unsigned long inner_state = *state ^ PSR_I_BIT ^ PSR_Z_BIT;
 	struct stepped outer, inner;
 
-	prepare(test, &outer, KPB_AT(add), *state);
+	prepare(test, &outer, KPB_AT(deep_0), *state);
 	prepare(test, &inner, KPB_AT(load), inner_state);
 	scoped_guard(irqsave) {
 		begin(test, &outer);
@@ -369,7 +380,7 @@ static void fault_of_nested_step(struct kunit *test)
 		fault_elsewhere(test, outer.slot);
 		fault(test, &inner, inner_state);
 
-		/* The outer step goes on, and the inner one begins again. */
+		/* The outer step continues; the inner one restarts. */
 		fault_elsewhere(test, inner.slot);
 		begin(test, &inner);
 		end(test, &inner, inner_state);
@@ -385,15 +396,6 @@ static void fault_of_nested_step(struct kunit *test)
 	unregister_kprobe(&inner.w.kp);
 	unregister_kprobe(&outer.w.kp);
 }
-
-KPB_FUNCTION(deep_1, "777: add x0, x0, #1");
-KPB_FUNCTION(deep_2, "777: add x0, x0, #2");
-KPB_FUNCTION(deep_3, "777: add x0, x0, #3");
-KPB_FUNCTION(deep_4, "777: add x0, x0, #4");
-KPB_FUNCTION(deep_5, "777: add x0, x0, #5");
-KPB_FUNCTION(deep_6, "777: add x0, x0, #6");
-KPB_FUNCTION(deep_7, "777: add x0, x0, #7");
-KPB_FUNCTION(deep_8, "777: add x0, x0, #8");
 
 /* The address that a report of a fault has. */
 static unsigned long left(unsigned long pc)
@@ -411,8 +413,8 @@ static unsigned long left(unsigned long pc)
 /* Even if it has a post handler, which is not called. */
 static void nested_copies_branch_back(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kpb_watch_post } };
-	struct pt_regs regs = { .pc = (unsigned long)KPB_AT(add), .pstate = PSR_MODE_EL1h };
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(deep_0), .post_handler = kpb_watch_post } };
+	struct pt_regs regs = { .pc = (unsigned long)KPB_AT(deep_0), .pstate = PSR_MODE_EL1h };
 
 	if (!kprobe_boosts())
 		kunit_skip(test, "no copy branches back");
@@ -436,7 +438,7 @@ static void nested_copies_branch_back(struct kunit *test)
 static void steps_nest(struct kunit *test)
 {
 	kprobe_opcode_t *addr[] = {
-		KPB_AT(add), KPB_AT(deep_1), KPB_AT(deep_2), KPB_AT(deep_3), KPB_AT(deep_4),
+		KPB_AT(deep_0), KPB_AT(deep_1), KPB_AT(deep_2), KPB_AT(deep_3), KPB_AT(deep_4),
 		KPB_AT(deep_5), KPB_AT(deep_6), KPB_AT(deep_7), KPB_AT(deep_8),
 	};
 	struct stepped *s = kunit_kcalloc(test, ARRAY_SIZE(addr), sizeof(*s), GFP_KERNEL);
@@ -503,7 +505,7 @@ static int go_elsewhere(struct kprobe *p, struct pt_regs *regs)
 static void redirection_is_no_indirect_branch(struct kunit *test)
 {
 	struct pt_regs regs = { .pstate = PSR_MODE_EL1h | PSR_BTYPE_C };
-	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = go_elsewhere };
+	struct kprobe p = { .addr = KPB_AT(deep_0), .pre_handler = go_elsewhere };
 	struct stepped s;
 
 	regs.pc = (unsigned long)p.addr;
@@ -515,7 +517,7 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.pstate, PSR_MODE_EL1h);
 
 	/* But that of the instruction is checked where it is executed. */
-	prepare(test, &s, KPB_AT(add), PSR_MODE_EL1h | PSR_BTYPE_C);
+	prepare(test, &s, KPB_AT(deep_0), PSR_MODE_EL1h | PSR_BTYPE_C);
 	scoped_guard(irqsave) {
 		begin(test, &s);
 		fault(test, &s, PSR_MODE_EL1h | PSR_BTYPE_C);
@@ -523,10 +525,10 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 	unregister_kprobe(&s.w.kp);
 
 	/* And that of a fault handler. */
-	prepare(test, &s, KPB_AT(add), PSR_MODE_EL1h | PSR_BTYPE_C);
+	prepare(test, &s, KPB_AT(deep_0), PSR_MODE_EL1h | PSR_BTYPE_C);
 	unregister_kprobe(&s.w.kp);
 	memset(&s.w, 0, sizeof(s.w));
-	s.w.kp = (struct kprobe){ .addr = KPB_AT(add), .fault_handler = redirect };
+	s.w.kp = (struct kprobe){ .addr = KPB_AT(deep_0), .fault_handler = redirect };
 	KUNIT_ASSERT_EQ(test, register_kprobe(&s.w.kp), 0);
 	s.slot = (unsigned long)get_kprobe(s.w.kp.addr)->ainsn.insn + KPROBE_STEP_OFFSET;
 	scoped_guard(irqsave) {

@@ -23,6 +23,8 @@
 #include <linux/vmalloc.h>
 
 #include <asm/arch_gicv3.h>
+#include <asm/daifflags.h>
+#include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/irq_regs.h>
 #include <asm/sysreg.h>
@@ -653,6 +655,48 @@ static void handlers_have_no_privileges(struct kunit *test)
 	privileged_end();
 }
 
+/*
+ * The exception at the end of a redirected detour calls tracers on its way. Their probes must
+ * not call handlers, which might redirect as well.
+ */
+static void redirection_ends_the_hit_at_its_breakpoint(struct kunit *test)
+{
+	struct kpb_watch other = { .kp = { .addr = KPB_AT(load), .pre_handler = kpb_watch_pre } };
+	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = look_and_skip };
+	struct optimized_kprobe *op;
+	struct pt_regs regs = {
+		.pc = (unsigned long)KPB_AT(add) + AARCH64_INSN_SIZE,
+		.pstate = PSR_MODE_EL1h | DAIF_MASK,
+	};
+	int left = 0, handled = 0;
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
+	op = container_of(get_kprobe(p.addr), struct optimized_kprobe, kp);
+
+	scoped_guard(irqsave) {
+		if (kprobe_hit_enter_detour(&op->kp)) {
+			left = arch_leave_detour(op, &regs, true);
+			KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), &op->kp);
+			KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 4), 4 + kpb_data);
+			regs.pc = (unsigned long)kprobe_detour_brk;
+			handled = kprobe_ss_brk_handler(&regs, 0);
+			KUNIT_EXPECT_NULL(test, kprobe_running());
+			if (system_uses_irq_prio_masking())
+				gic_write_pmr(regs.pmr_save);
+			write_sysreg(regs.pstate & DAIF_MASK, daif);
+		}
+		KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 4), 4 + kpb_data);
+	}
+	KUNIT_EXPECT_EQ(test, left, KPROBE_DETOUR_REDIRECT);
+	KUNIT_EXPECT_EQ(test, handled, DBG_HOOK_HANDLED);
+	KUNIT_EXPECT_EQ(test, regs.pc, (unsigned long)KPB_AT(add) + AARCH64_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&other.pre), 1);
+	unregister_kprobe(&other.kp);
+	unregister_kprobe(&p);
+	KUNIT_EXPECT_EQ(test, other.kp.nmissed, 1);
+}
+
 #ifdef CONFIG_KRETPROBES
 static int look_on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -938,6 +982,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(return_handlers_have_no_privileges, privilege_gen_params),
 #endif
 	KUNIT_CASE_PARAM(privileges_of_a_preempted_task, privilege_gen_params),
+	KUNIT_CASE(redirection_ends_the_hit_at_its_breakpoint),
 	KUNIT_CASE(stopped_when_jumps_are_switched_off),
 	KUNIT_CASE(stopped_when_its_probe_goes),
 	KUNIT_CASE_SLOW(results_while_jumps_come_and_go),

@@ -32,16 +32,21 @@ static bool reaches(const void *page, unsigned long start, unsigned long end)
 	return up < REACH && down < REACH;
 }
 
-/* The kind of a page, and how it is allocated. */
+/*
+ * The kind of a page: how it is allocated, the number of words in a slot, and which of them
+ * all slots have in common, as a bit mask.
+ */
 struct kind {
 	const char	*name;
 	void		*(*alloc_near)(unsigned long start);
+	unsigned int	words;
+	unsigned int	common;
 };
 
 static const struct kind kinds[] = {
-	{ "slots", alloc_insn_page_near },
+	{ "slots", alloc_insn_page_near, KPROBE_INSN_SLOT_SIZE / AARCH64_INSN_SIZE, BIT(3) },
 #ifdef CONFIG_OPTPROBES
-	{ "detours", alloc_optinsn_page_near },
+	{ "detours", alloc_optinsn_page_near, MAX_OPTINSN_SIZE, BIT(0) | BIT(1) },
 #endif
 };
 KUNIT_ARRAY_PARAM_DESC(kind, kinds, name);
@@ -56,13 +61,18 @@ static void expect_near(struct kunit *test, const void *page, unsigned long regi
 	KUNIT_EXPECT_LT(test, (unsigned long)page, VMALLOC_END);
 }
 
-static void expect_traps(struct kunit *test, const void *page)
+/* What is not common to all slots traps until it is written. */
+static void expect_traps(struct kunit *test, const struct kind *k, const void *page)
 {
 	const __le32 *word = page;
 	unsigned int i, wrong = 0;
 
-	for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
-		wrong += le32_to_cpu(word[i]) != AARCH64_BREAK_FAULT;
+	for (i = 0; i < PAGE_SIZE / sizeof(*word); i++) {
+		if (k->common & BIT(i % k->words))
+			wrong += word[i] != word[i % k->words];
+		wrong += (le32_to_cpu(word[i]) == AARCH64_BREAK_FAULT) !=
+			 !(k->common & BIT(i % k->words));
+	}
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
@@ -87,7 +97,7 @@ static void check_region(struct kunit *test, const struct kind *k, unsigned long
 	if (!page)
 		return;
 	expect_near(test, page, region);
-	expect_traps(test, page);
+	expect_traps(test, k, page);
 	if (may_reach_kernel(region))
 		KUNIT_EXPECT_TRUE_MSG(test, reaches(page, (unsigned long)_text,
 						    (unsigned long)_end),
@@ -222,7 +232,7 @@ static void pages_that_cannot_be_executable(struct kunit *test)
 
 	page = alloc_insn_page();
 	KUNIT_ASSERT_NOT_NULL(test, page);
-	expect_traps(test, page);
+	expect_traps(test, &kinds[0], page);
 	execmem_free(page);
 }
 

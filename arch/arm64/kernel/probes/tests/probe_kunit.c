@@ -817,7 +817,6 @@ static const struct protected hit_path[] = {
 	{ "el1_abort",			true },
 	{ "el1_brk64",			true },
 	{ "do_el1_brk64",		true },
-	{ "call_el1_break_hook",	true },
 	{ "debug_exception_enter",	true },
 	{ "debug_exception_exit",	true },
 };
@@ -905,12 +904,13 @@ static void expect_site(struct kunit *test, const char *who, const char *what)
 				      "%s: no %s", who, what);
 }
 
-/* The copy cannot branch back, so it is stepped. */
+/* The copy cannot branch back, so it is stepped, or called if it only computes. */
 static void probe_without_a_slot_in_reach(struct kunit *test)
 {
 	kprobe_opcode_t **slot = array_of_slots(test);
 	unsigned long at = (unsigned long)KPB_AT(add);
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(load), .pre_handler = kpb_watch_pre } };
+	struct kpb_watch add = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
 	struct kpb_watch quick = { .kp = { .addr = KPB_AT(mov), .pre_handler = kpb_watch_pre } };
 	struct kpb_starved s;
 	unsigned int nr;
@@ -924,10 +924,16 @@ static void probe_without_a_slot_in_reach(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
-	expect_site(test, "kpb_add+", "kind=stepped ");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	expect_site(test, "kpb_load+", "kind=stepped ");
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 4), 4 + kpb_data);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&add.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(add.kp.addr), "emulated");
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&add.pre), 1);
+	unregister_kprobe(&add.kp);
 
 	/* This one needs no copy. */
 	KUNIT_EXPECT_EQ(test, register_kprobe(&quick.kp), 0);
@@ -1113,10 +1119,16 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 #endif
 
 #ifdef CONFIG_PROVE_LOCKING
-/* What the exit from an exception calls when it tells tracers and lockdep of interrupts. */
+/* What the exit from an exception calls when it informs tracers and lockdep of interrupts. */
 static const char * const told_of_irqs[] = { "memset", "lockdep_hardirqs_on_prepare" };
 
-/* Like a function that lockdep calls: interrupts are masked, and it takes no note of them. */
+static int skip_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, (unsigned long)p->addr + AARCH64_INSN_SIZE);
+	return 1;
+}
+
+/* As in a function that lockdep calls: interrupts are masked, and lockdep ignores that. */
 static unsigned long run_inside_lockdep(void)
 {
 	unsigned long flags, result;
@@ -1134,6 +1146,7 @@ static void probe_inside_lockdep(struct kunit *test)
 	struct kpb_watch on_add = {
 		.kp = { .symbol_name = "kpb_add", .pre_handler = kpb_watch_pre },
 	};
+	struct kprobe redirects = { .addr = KPB_AT(add), .pre_handler = skip_pre };
 	struct kpb_watch told[ARRAY_SIZE(told_of_irqs)] = {};
 	struct kprobe *kps[ARRAY_SIZE(told) + 1];
 	unsigned int i;
@@ -1141,12 +1154,25 @@ static void probe_inside_lockdep(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(told); i++) {
 		told[i].kp.symbol_name = told_of_irqs[i];
 		told[i].kp.pre_handler = kpb_watch_pre;
+		/* So that it keeps its breakpoint. */
+		told[i].kp.post_handler = kpb_watch_post;
 		kps[i] = &told[i].kp;
 	}
 	kps[i] = &on_add.kp;
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
 	KUNIT_EXPECT_EQ(test, run_inside_lockdep(), 7);
-	unregister_kprobes(kps, ARRAY_SIZE(kps));
+	unregister_kprobe(&on_add.kp);
+
+	/* A redirected detour ends with an exception, too. */
+	kprobe_test_allow_optimization(true);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&redirects), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(redirects.addr) || !IS_ENABLED(CONFIG_OPTPROBES));
+	KUNIT_EXPECT_EQ(test, run_inside_lockdep(), 4);
+	unregister_kprobe(&redirects);
+	kprobe_test_allow_optimization(false);
+
+	unregister_kprobes(kps, ARRAY_SIZE(told));
 	KUNIT_EXPECT_EQ(test, atomic_read(&on_add.pre), 1);
 	KUNIT_EXPECT_GT(test, atomic_read(&told[1].pre), 0);
 }

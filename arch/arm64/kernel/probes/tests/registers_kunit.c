@@ -151,8 +151,9 @@ asm(".pushsection .text\n"						\
 void kpb_enter_##name(void);						\
 void kpb_elsewhere_##name(void)
 
-/* One that is copied, and one that has another form in a detour. */
+/* One that is copied and computes, one that is copied, and one that is simulated. */
 ENTERED(copy, "orr x1, x1, x1");
+ENTERED(access, "ldr xzr, [sp]");
 ENTERED(branch, "b 1f");
 
 asmlinkage void kpb_note_found(struct kpb_state *s)
@@ -200,7 +201,8 @@ struct how {
 
 static const struct how hows[] = {
 	HOW("boosted", copy, "boosted", false),
-	HOW("stepped", copy, "stepped", true),
+	HOW("stepped", access, "stepped", true),
+	HOW("emulated by a copy", copy, "emulated", true),
 	HOW("emulated", branch, "emulated", false),
 	HOW("emulated, with a post handler", branch, "emulated", true),
 	HOW("optimized", copy, NULL, false),

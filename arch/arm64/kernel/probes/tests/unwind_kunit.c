@@ -43,6 +43,7 @@ static noinline __noclone unsigned long kpb_unwound(unsigned long v)
 {
 	/* The function needs its frame, and x30 is clobbered: both are saved first. */
 	asm volatile(".Lkpb_unwound_at:\n"
+		     "	ldr xzr, [sp]\n"
 		     "	add %0, %0, #1\n"
 		     : "+r" (v) : "r" (__builtin_frame_address(0)) : "x30");
 	return v;
