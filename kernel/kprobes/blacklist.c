@@ -70,10 +70,49 @@ static const char * const offline_path[] __initconst = {
 
 /*
  * Called on the way to the hit path, before it has set the current probe, or on the way
- * back, after it has reset it. Their own subsystems have no reason to mark them.
+ * back, after it has reset it. Their own subsystems have no reason to mark them. Calls of
+ * some are inserted by the compiler.
  */
 static const char * const hit_path[] __initconst = {
+	"__asan_load1",
+	"__asan_load16",
+	"__asan_load2",
+	"__asan_load4",
+	"__asan_load8",
+	"__asan_loadN",
+	"__asan_store1",
+	"__asan_store16",
+	"__asan_store2",
+	"__asan_store4",
+	"__asan_store8",
+	"__asan_storeN",
+	"__hwasan_load16_noabort",
+	"__hwasan_load1_noabort",
+	"__hwasan_load2_noabort",
+	"__hwasan_load4_noabort",
+	"__hwasan_load8_noabort",
+	"__hwasan_loadN_noabort",
+	"__hwasan_store16_noabort",
+	"__hwasan_store1_noabort",
+	"__hwasan_store2_noabort",
+	"__hwasan_store4_noabort",
+	"__hwasan_store8_noabort",
+	"__hwasan_storeN_noabort",
 	"__kgdb_notify",
+	"__sanitizer_cov_trace_cmp1",
+	"__sanitizer_cov_trace_cmp2",
+	"__sanitizer_cov_trace_cmp4",
+	"__sanitizer_cov_trace_cmp8",
+	"__sanitizer_cov_trace_const_cmp1",
+	"__sanitizer_cov_trace_const_cmp2",
+	"__sanitizer_cov_trace_const_cmp4",
+	"__sanitizer_cov_trace_const_cmp8",
+	"__sanitizer_cov_trace_pc",
+	"__sanitizer_cov_trace_switch",
+	"canonicalize_ip",
+	"check_kcov_mode",
+	"ftrace_likely_update",
+	"kasan_check_range",
 	"kgdb_handle_exception",
 	"kgdb_has_hit_break",
 	"kgdb_ll_trap",
@@ -82,6 +121,7 @@ static const char * const hit_path[] __initconst = {
 	"trace_clock_local",
 	"trace_hwlat_callback",
 	"trace_osnoise_callback",
+	"write_comp_data",
 #if defined(CONFIG_KRETPROBE_ON_RETHOOK) && defined(CONFIG_PROVE_RCU)
 	/* rethook asks them on each return, outside of any hit. */
 	"rcu_lockdep_current_cpu_online",
@@ -100,6 +140,7 @@ static const char * const copied[] __initconst = {
 	"ftrace_call",
 	"ftrace_caller",
 	"ftrace_caller_op_ptr",
+	"ftrace_graph_call",
 	"ftrace_regs_call",
 	"ftrace_regs_caller",
 	"ftrace_regs_caller_jmp",

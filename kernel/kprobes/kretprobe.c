@@ -14,6 +14,19 @@
 #include "register.h"
 #include "site.h"
 
+/*
+ * What no architecture can have. Functions return to return_to_handler(), so that it has no
+ * return address of its own.
+ *
+ * At the end of a return, when no probe is current any more, kretprobe_native_handler() enables
+ * preemption. If the task is to be preempted, but interrupts are off, that calls
+ * preempt_schedule_notrace(), which returns at once. Its own return would end likewise.
+ */
+static struct kretprobe_blackpoint everywhere[] = {
+	{ "preempt_schedule_notrace", },
+	{ "return_to_handler", },
+};
+
 /**
  * kretprobe_resolve_blackpoints() - look up functions that the architecture excludes
  * @points: the functions, of which the names are known
@@ -33,32 +46,40 @@ void kretprobe_resolve_blackpoints(struct kretprobe_blackpoint *points, int nr)
 		if (!kprobe_address_resolve(NULL, points[i].name, 0, &where))
 			points[i].addr = (void *)where.addr;
 		else
-			pr_err("no symbol %s on the return probe blacklist\n", points[i].name);
+			pr_debug("no symbol %s on the return probe blacklist\n",
+				 points[i].name);
 	}
 }
 
 /**
- * kretprobe_init() - look up the functions that the architecture excludes
+ * kretprobe_init() - look up the functions that have no return probes
  *
  * Context: early_initcall.
  */
 void __init kretprobe_init(void)
 {
+	kretprobe_resolve_blackpoints(everywhere, ARRAY_SIZE(everywhere));
 	/* Without names, there need not be an array. */
 	if (kretprobe_blacklist_size)
 		kretprobe_resolve_blackpoints(kretprobe_blacklist, kretprobe_blacklist_size);
 }
 
-static bool is_blackpoint(unsigned long addr)
+static bool is_among(const struct kretprobe_blackpoint *points, int nr, unsigned long addr)
 {
 	int i;
 
-	for (i = 0; i < kretprobe_blacklist_size; i++) {
-		if ((unsigned long)kretprobe_blacklist[i].addr == addr)
+	for (i = 0; i < nr; i++) {
+		if ((unsigned long)points[i].addr == addr)
 			return true;
 	}
 
 	return false;
+}
+
+static bool is_blackpoint(unsigned long addr)
+{
+	return is_among(everywhere, ARRAY_SIZE(everywhere), addr) ||
+	       is_among(kretprobe_blacklist, kretprobe_blacklist_size, addr);
 }
 
 static int kretprobe_nr_instances(const struct kretprobe *rp)

@@ -12,6 +12,7 @@
 #include <linux/delay.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
 #include <linux/kthread.h>
@@ -844,6 +845,26 @@ static void return_excluded_functions_are_looked_up(struct kunit *test)
 	unregister_kretprobe(&rp);
 }
 
+/* On no architecture can these have a return probe, with which they would not come to an end. */
+static void return_excluded_everywhere(struct kunit *test)
+{
+	static const char * const names[] = { "preempt_schedule_notrace", "return_to_handler" };
+	unsigned int i, tried = 0;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		struct kretprobe rp = { .kp.symbol_name = names[i] };
+
+		if (!kallsyms_lookup_name(names[i]))
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, register_kretprobe(&rp), -EINVAL, "%s", names[i]);
+		tried++;
+	}
+	KUNIT_EXPECT_EQ(test, tried, IS_ENABLED(CONFIG_PREEMPTION) +
+				     IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER));
+	if (!tried)
+		kunit_skip(test, "needs PREEMPTION or FUNCTION_GRAPH_TRACER");
+}
+
 static bool finding_found;
 
 static int finding_return(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -896,6 +917,7 @@ static struct kunit_case return_cases[] = {
 	KUNIT_CASE(return_without_a_handler),
 	KUNIT_CASE(return_handler_finds_its_probe_without_locks),
 	KUNIT_CASE(return_excluded_functions_are_looked_up),
+	KUNIT_CASE(return_excluded_everywhere),
 	{}
 };
 
