@@ -9,7 +9,7 @@
  * BENCH_STEPPED	an instruction that the base steps
  * BENCH_QUICK		one that it need not step, with room for an optimized probe, and
  *			what it does instead: the names of rows
- * BENCH_KEPT		one that both kernels step
+ * BENCH_KEPT		one that both kernels step, if the probe has a post handler
  * BENCH_OPTIMIZED	which function has the optimized probe: bench_stepped or bench_quick
  * BENCH_RETURN		what it does with the instruction at the entry of BENCH_QUICK,
  *			where the return probe is
@@ -64,7 +64,7 @@ static inline bool bench_is_jump(void *addr)
 #define BENCH_LANDING		"bti c"
 #define BENCH_LANDING_SIZE	4
 #define BENCH_STEPPED		"add x0, x0, #1"
-#define BENCH_KEPT		BENCH_STEPPED
+#define BENCH_KEPT		"ldr xzr, [sp]"
 #define BENCH_QUICK		"adr x0, ."
 #define BENCH_QUICK_NAME	"simulated"
 #define BENCH_OPTIMIZED		bench_stepped

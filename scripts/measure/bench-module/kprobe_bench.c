@@ -45,6 +45,7 @@ struct target {
 
 BENCH_FUNCTION(bench_stepped, BENCH_STEPPED);
 BENCH_FUNCTION(bench_quick, BENCH_QUICK);
+BENCH_FUNCTION(bench_kept, BENCH_KEPT);
 
 /* Starts with an ftrace site. */
 static noinline void bench_ftrace(void)
@@ -474,6 +475,11 @@ static const struct {
 		.offset	= BENCH_LANDING_SIZE,
 		.post	= ignore_post,
 	}, {
+		.name	= "k-post-kept",
+		.fn	= bench_kept,
+		.offset	= BENCH_LANDING_SIZE,
+		.post	= ignore_post,
+	}, {
 		.name	= "k-ftrace",
 		.crowded = "k-ftrace-10000",
 		.fn	= bench_ftrace,
@@ -499,7 +505,7 @@ static int __init measure_hits(void)
 	for (i = 0; i < ARRAY_SIZE(hit_rows) && !ret; i++) {
 		const char *name = crowd ? hit_rows[i].crowded : hit_rows[i].name;
 
-		if (hit_rows[i].ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		if (!name || (hit_rows[i].ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)))
 			continue;
 		ret = hit_rows[i].returns ? r_row(name, hit_rows[i].fn) :
 		      k_row(name, hit_rows[i].fn, hit_rows[i].offset, hit_rows[i].post);
