@@ -2,7 +2,8 @@
 """Shared by the Python scripts: where the others are, how to import them, and what they
 know about an architecture.
 
-Importing this makes the modules of scripts, scripts/build and scripts/test importable.
+Importing this makes the modules of scripts, scripts/build, scripts/test and scripts/measure
+importable.
 """
 import importlib.machinery
 import importlib.util
@@ -10,7 +11,7 @@ import os
 import sys
 
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
-sys.path += [SCRIPTS] + [os.path.join(SCRIPTS, folder) for folder in ("build", "test")]
+sys.path += [SCRIPTS] + [os.path.join(SCRIPTS, folder) for folder in ("build", "test", "measure")]
 
 
 def load(name):

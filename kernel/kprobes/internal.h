@@ -3,9 +3,9 @@
  * Shared by the components of the kprobes core; neither for architectures nor for modules.
  *
  * Components, from the lowest. Each uses only those above it in this list and those on
- * its own line, which scripts/prove/check enforces. Its interface is in its header; that
- * of text is in <linux/kprobes-arch.h>. A site holds the addresses of the functions of
- * the hit path that call its users, but does not call them.
+ * its own line. Its interface is in its header; that of text is in
+ * <linux/kprobes-arch.h>. A site holds the addresses of the functions of the hit path
+ * that call its users, but does not call them.
  *
  *   refusal     why probes are refused
  *   lock        the locks and their order

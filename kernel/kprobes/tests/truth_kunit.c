@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The measure of truth: what is foreseen for an address is compared with what happens
- * when there is a probe. A boot samples the text of the kernel; scripts/prove/truth covers
- * each byte of it, and of a module.
+ * when there is a probe. A boot samples the text of the kernel. With other parameters, boots
+ * cover each byte of it, and of a module.
  */
 
 #include <kunit/test.h>
