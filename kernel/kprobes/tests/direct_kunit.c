@@ -198,7 +198,7 @@ static void graph_off(void)
 }
 #endif
 
-static struct user {
+static struct direct_user {
 	const char	*name;
 	int		(*on)(void);
 	void		(*off)(void);
@@ -241,10 +241,10 @@ static void expect_jump(struct kunit *test, bool jump)
 }
 
 /* Each of them is called once, and the function does what it does without them. */
-static void expect_all(struct kunit *test, const char *when, const struct user *who)
+static void expect_all(struct kunit *test, const char *when, const struct direct_user *who)
 {
 	unsigned long (*volatile fn)(unsigned long v) = kp_direct_fn;
-	struct user *u;
+	struct direct_user *u;
 
 	for (u = users; u < users + NR_USERS; u++) {
 		*u->calls = 0;
@@ -286,7 +286,7 @@ static const struct order {
 };
 KUNIT_ARRAY_PARAM_DESC(order, orders, name);
 
-static struct user *in_order(unsigned int i, unsigned int first, bool backwards)
+static struct direct_user *in_order(unsigned int i, unsigned int first, bool backwards)
 {
 	return &users[(first + (backwards ? NR_USERS - i : i)) % NR_USERS];
 }
@@ -294,7 +294,7 @@ static struct user *in_order(unsigned int i, unsigned int first, bool backwards)
 static void direct_beside_all_others(struct kunit *test)
 {
 	const struct order *o = test->param_value;
-	struct user *u;
+	struct direct_user *u;
 	unsigned int i;
 
 	kprobe_test_allow_optimization(o->jump);
