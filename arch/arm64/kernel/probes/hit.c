@@ -106,8 +106,8 @@ static nokprobe_inline u64 call_copy(unsigned long copy, u64 *flags, u64 d, u64 
 /*
  * See probe_insn_computation(). The registers are loaded from all fields that can name some. If
  * a field contains something else, or names the zero register, the copy does not use what it
- * was given for that field. So register 31 need not be told apart. Struct pt_regs has the stack
- * pointer in its place.
+ * was given for that field. So only the stack pointer is a special case. Struct pt_regs has it
+ * where register 31 would be.
  */
 static nokprobe_inline void compute(struct kprobe *p, struct pt_regs *regs)
 {
