@@ -212,8 +212,9 @@ static int return_pre(struct kprobe *p, struct pt_regs *regs)
 }
 
 static const struct nmi_kind kinds[] = {
-	{ "copied", KPB_PLACE(add), "boosted", "stepped", note_pre, false, 4, 4 },
-	{ "stepped", KPB_PLACE(adds), "boosted", "stepped", note_pre, true, 2, 2 },
+	{ "copied", KPB_PLACE(add), "boosted", "emulated", note_pre, false, 4, 4 },
+	{ "computed", KPB_PLACE(adds), "boosted", "emulated", note_pre, true, 2, 2 },
+	{ "stepped", KPB_PLACE(push), "boosted", "stepped", note_pre, true, 2, 2 },
 	{ "simulated", KPB_PLACE(cbz), "emulated", "emulated", note_pre, false, 8, 8 },
 	{ "call", KPB_PLACE(bl), "emulated", "emulated", note_pre, true, 102, 102 },
 	{ "redirected", KPB_PLACE(nop), "boosted", "emulated", skip_pre, false, 1, 2 },
