@@ -672,6 +672,8 @@ static u64 enter_with(const struct pstate_field *f, u64 value)
 {
 	u64 old = f->get(), left;
 
+	/* Among them is the pointer to the shadow call stack of this task. */
+	give(0);
 	local_irq_disable();
 	f->set(value);
 	kpb_enter_copy();
