@@ -6,9 +6,9 @@
 #include <linux/irqflags.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
-#include <linux/printk.h>
 
 #include "arch.h"
+#include "row.h"
 
 #define LOOPS	1000
 #define RUNS	7
@@ -31,11 +31,6 @@ static noinline notrace u64 loop_cost(void (*fn)(void))
 	}
 
 	return best;
-}
-
-static void row(const char *name, u64 value)
-{
-	pr_info("row %s %llu\n", name, value);
 }
 
 #endif /* _KPROBE_BENCH_LOOP_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of kprobe_bench.ko use of each other. */
+#ifndef _KPROBE_BENCH_H
+#define _KPROBE_BENCH_H
+
+#include <linux/kprobes.h>
+
+#include "row.h"
+
+/* main.c: the parameters of the module */
+extern bool big, optimized, traced;
+
+/* single.c */
+int measure_hits(void);
+int measure_optimized_hits(void);
+int measure_crowds(struct kprobe **kps, int nr);
+
+/* many.c */
+struct kprobe **kprobes_alloc(int nr);
+int max_targets(void);
+int accepted_entries(struct kprobe **kps, int max);
+int accepted_mids(struct kprobe **kps, int max);
+int register_many(struct kprobe **kps, int nr, u32 flags, u64 *cost);
+u64 unregister_many(struct kprobe **kps, int nr);
+int measure_many(void);
+
+/* optimizer.c */
+int stop_rows(struct kprobe **kps, const char *what, int nr);
+int measure_optimizer(void);
+
+#endif /* _KPROBE_BENCH_H */

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Many probes: what they cost to register and to unregister, and in memory. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "arch.h"
+#include "bench.h"
+
+struct target {
+	const char	*symbol;
+	unsigned int	offset;
+};
+
+/* entry_targets[] and mid_targets[], made by scripts/measure/bench. */
+#include "targets.h"
+
+static int ignore_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void __init clean(struct kprobe *kp, void *addr, u32 flags)
+{
+	memset(kp, 0, sizeof(*kp));
+	kp->addr = addr;
+	kp->flags = flags;
+	kp->pre_handler = ignore_pre;
+}
+
+/* Restores the addresses, which the kernel may clear or move. */
+u64 __init unregister_many(struct kprobe **kps, int nr)
+{
+	void **addrs = kvcalloc(nr, sizeof(*addrs), GFP_KERNEL);
+	u64 start, cost;
+	int i;
+
+	for (i = 0; addrs && i < nr; i++)
+		addrs[i] = kps[i]->addr;
+	start = bench_clock();
+	unregister_kprobes(kps, nr);
+	cost = bench_clock() - start;
+	for (i = 0; addrs && i < nr; i++)
+		kps[i]->addr = addrs[i];
+	kvfree(addrs);
+	return cost;
+}
+
+int __init register_many(struct kprobe **kps, int nr, u32 flags, u64 *cost)
+{
+	u64 start;
+	int i, ret;
+
+	for (i = 0; i < nr; i++)
+		clean(kps[i], kps[i]->addr, flags);
+	start = bench_clock();
+	ret = register_kprobes(kps, nr);
+	*cost = bench_clock() - start;
+	if (ret)
+		pr_err("registration of %d failed: %d\n", nr, ret);
+
+	return ret;
+}
+
+/*
+ * Which of the targets this kernel accepts: try each, without arming it.
+ * Returns how many of @kps were filled in, at most @max.
+ */
+static int __init accepted(struct kprobe **kps, int max,
+			   const struct target *targets, int nr, bool ftrace)
+{
+	int i, n = 0, refused = 0;
+	struct kprobe *kp;
+
+	for (i = 0; i < nr && n < max; i++) {
+		kp = kps[n];
+		clean(kp, NULL, KPROBE_FLAG_DISABLED);
+		kp->symbol_name = targets[i].symbol;
+		kp->offset = targets[i].offset;
+		if (register_kprobe(kp)) {
+			refused++;
+			continue;
+		}
+		/* Without probes at ftrace sites, entries are like any other address. */
+		if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) &&
+		    !!(kp->flags & KPROBE_FLAG_FTRACE) != ftrace) {
+			unregister_kprobe(kp);
+			refused++;
+			continue;
+		}
+		n++;
+	}
+
+	unregister_many(kps, n);
+	pr_info("%d targets, %d others passed over\n", n, refused);
+	return n;
+}
+
+int __init accepted_entries(struct kprobe **kps, int max)
+{
+	return accepted(kps, max, entry_targets, ARRAY_SIZE(entry_targets), true);
+}
+
+int __init accepted_mids(struct kprobe **kps, int max)
+{
+	return accepted(kps, max, mid_targets, ARRAY_SIZE(mid_targets), false);
+}
+
+/* Rows in nanoseconds per probe. */
+static int __init registration_rows(struct kprobe **kps, const char *what, int nr)
+{
+	char name[48];
+	u64 cost;
+	int ret;
+
+	ret = register_many(kps, nr, 0, &cost);
+	if (ret)
+		return ret;
+
+	scnprintf(name, sizeof(name), "reg-%s-%d", what, nr);
+	row(name, div_u64(cost, nr));
+	cost = unregister_many(kps, nr);
+	scnprintf(name, sizeof(name), "unreg-%s-%d", what, nr);
+	row(name, div_u64(cost, nr));
+	return 0;
+}
+
+/* The same one by one, as tracers do it. */
+static int __init single_rows(struct kprobe **kps, const char *what, int nr)
+{
+	char name[48];
+	u64 start, cost;
+	int i, ret;
+
+	for (i = 0; i < nr; i++)
+		clean(kps[i], kps[i]->addr, 0);
+	start = bench_clock();
+	for (i = 0; i < nr; i++) {
+		ret = register_kprobe(kps[i]);
+		if (ret) {
+			pr_err("registration at %pS failed: %d\n", kps[i]->addr, ret);
+			unregister_many(kps, i);
+			return ret;
+		}
+	}
+	cost = bench_clock() - start;
+	scnprintf(name, sizeof(name), "reg-%s-single-%d", what, nr);
+	row(name, div_u64(cost, nr));
+
+	cost = 0;
+	for (i = 0; i < nr; i++)
+		cost += unregister_many(kps + i, 1);
+	scnprintf(name, sizeof(name), "unreg-%s-single-%d", what, nr);
+	row(name, div_u64(cost, nr));
+	return 0;
+}
+
+static void notrace ignore_call(unsigned long ip, unsigned long parent,
+				struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+}
+
+static struct ftrace_ops bench_ops = {
+	.func	= ignore_call,
+	.flags	= FTRACE_OPS_FL_SAVE_REGS,
+};
+
+/* The share of ftrace: adding functions to a filter one by one, and removing them. */
+static int __init filter_rows(struct kprobe **kps, int nr)
+{
+	u64 start, come, go;
+	int i, ret;
+
+	ret = ftrace_set_filter_ip(&bench_ops, (unsigned long)kps[0]->addr, 0, 0);
+	ret = ret ?: register_ftrace_function(&bench_ops);
+	if (ret) {
+		pr_err("no function tracing: %d\n", ret);
+		return ret;
+	}
+
+	start = bench_clock();
+	for (i = 1; i < nr && !ret; i++)
+		ret = ftrace_set_filter_ip(&bench_ops, (unsigned long)kps[i]->addr, 0, 0);
+	come = bench_clock() - start;
+	start = bench_clock();
+	for (i = 1; i < nr && !ret; i++)
+		ret = ftrace_set_filter_ip(&bench_ops, (unsigned long)kps[i]->addr, 1, 0);
+	go = bench_clock() - start;
+
+	unregister_ftrace_function(&bench_ops);
+	ftrace_free_filter(&bench_ops);
+	if (ret)
+		return ret;
+	row("filter-entry-single-100", div_u64(come, nr - 1));
+	row("unfilter-entry-single-100", div_u64(go, nr - 1));
+	return 0;
+}
+
+static u64 __init free_bytes_now(void)
+{
+	struct sysinfo info;
+
+	rcu_barrier();
+	si_meminfo(&info);
+	return (u64)info.freeram * info.mem_unit;
+}
+
+/* Waits for deferred freeing: until nothing has been freed for a second. */
+static u64 __init free_bytes(void)
+{
+	u64 now, last = free_bytes_now();
+	int same = 0, i;
+
+	for (i = 0; i < 100 && same < 5; i++) {
+		msleep(200);
+		now = free_bytes_now();
+		same = now > last ? 0 : same + 1;
+		last = now;
+	}
+	return last;
+}
+
+/* Bytes of memory per probe, without the struct kprobe itself. */
+static int __init memory_row(struct kprobe **kps, const char *what, int nr)
+{
+	u64 before, after, cost;
+	char name[48];
+	int ret;
+
+	/* Fill the caches first. */
+	ret = register_many(kps, nr, 0, &cost);
+	if (ret)
+		return ret;
+	unregister_many(kps, nr);
+
+	before = free_bytes();
+	ret = register_many(kps, nr, 0, &cost);
+	if (ret)
+		return ret;
+	after = free_bytes();
+	unregister_many(kps, nr);
+
+	scnprintf(name, sizeof(name), "memory-%s-%d", what, nr);
+	row(name, before > after ? div_u64(before - after, nr) : 0);
+	return 0;
+}
+
+struct kprobe **__init kprobes_alloc(int nr)
+{
+	struct kprobe *kp = vcalloc(nr, sizeof(*kp));
+	struct kprobe **kps = vcalloc(nr, sizeof(*kps));
+	int i;
+
+	/* Never freed; the guest powers off soon. */
+	for (i = 0; kp && kps && i < nr; i++)
+		kps[i] = &kp[i];
+
+	return kp ? kps : NULL;
+}
+
+int __init max_targets(void)
+{
+	return ARRAY_SIZE(entry_targets) + ARRAY_SIZE(mid_targets);
+}
+
+int __init measure_many(void)
+{
+	struct kprobe **kps = kprobes_alloc(max_targets());
+	int ret, nr, mid;
+
+	if (!kps)
+		return -ENOMEM;
+
+	nr = accepted_entries(kps, big ? 10000 : 1000);
+	ret = nr < 1000 ? -ENOENT : 0;
+	ret = ret ?: registration_rows(kps, "entry", 100);
+	ret = ret ?: registration_rows(kps, "entry", 1000);
+	if (nr >= 10000) {
+		ret = ret ?: registration_rows(kps, "entry", 10000);
+		ret = ret ?: stop_rows(kps, "entry", 10000);
+	}
+	ret = ret ?: single_rows(kps, "entry", 100);
+	if (big)
+		ret = ret ?: single_rows(kps, "entry", 1000);
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		ret = ret ?: filter_rows(kps, 100);
+	ret = ret ?: memory_row(kps, "entry", 1000);
+
+	mid = accepted_mids(kps, 10000);
+	ret = ret ?: mid < 10000 ? -ENOENT : 0;
+	ret = ret ?: registration_rows(kps, "mid", 100);
+	ret = ret ?: registration_rows(kps, "mid", 1000);
+	ret = ret ?: registration_rows(kps, "mid", 3000);
+	ret = ret ?: single_rows(kps, "mid", 100);
+	if (big)
+		ret = ret ?: single_rows(kps, "mid", 1000);
+	ret = ret ?: memory_row(kps, "mid", 3000);
+	return ret ?: measure_crowds(kps, mid);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How often, and for how long, other CPUs are disturbed while many probes are armed. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+
+#include "arch.h"
+#include "bench.h"
+
+/*
+ * How often, and for how long, all CPUs are stopped.
+ */
+
+static unsigned long stops;
+static u64 longest_stop;
+
+static int stop_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	*(u64 *)ri->data = bench_clock();
+	return 0;
+}
+
+/* Only one CPU at a time stops the others. */
+static int stop_ends(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	stops++;
+	longest_stop = max(longest_stop, bench_clock() - *(u64 *)ri->data);
+	return 0;
+}
+
+static struct kretprobe stopper = {
+	.kp.symbol_name	= BENCH_STOP,
+	.entry_handler	= stop_begins,
+	.handler	= stop_ends,
+	.data_size	= sizeof(u64),
+};
+
+int __init stop_rows(struct kprobe **kps, const char *what, int nr)
+{
+	char name[48];
+	int ret;
+	u64 cost;
+
+	if (!stopper.kp.symbol_name)
+		return 0;
+	ret = register_kretprobe(&stopper);
+	if (ret) {
+		pr_err("no probe on %s: %d\n", stopper.kp.symbol_name, ret);
+		return ret;
+	}
+
+	stops = longest_stop = 0;
+	ret = register_many(kps, nr, 0, &cost);
+	if (!ret) {
+		scnprintf(name, sizeof(name), "stops-%s-%d", what, nr);
+		row(name, stops);
+		scnprintf(name, sizeof(name), "longest-stop-%s-%d", what, nr);
+		row(name, longest_stop);
+		stops = 0;
+		unregister_many(kps, nr);
+		scnprintf(name, sizeof(name), "unstops-%s-%d", what, nr);
+		row(name, stops);
+	}
+	unregister_kretprobe(&stopper);
+	stopper.kp.addr = NULL;
+	stopper.kp.flags = 0;
+	return ret;
+}
+
+/*
+ * Optimization: cross-CPU synchronizations and grace periods of tasks until it is
+ * complete, counted by probes on ftrace sites.
+ */
+
+static unsigned long sync_fn;
+static atomic_t syncs, tasks_waits;
+
+static int count_sync(struct kprobe *p, struct pt_regs *regs)
+{
+	/* The second argument, if it matters. */
+	if (!BENCH_SYNC_ARGUMENT || regs_get_kernel_argument(regs, 1) == sync_fn)
+		atomic_inc(&syncs);
+	return 0;
+}
+
+static int count_wait(struct kprobe *p, struct pt_regs *regs)
+{
+	atomic_inc(&tasks_waits);
+	return 0;
+}
+
+static struct kprobe counters[] = {
+	{ .symbol_name = BENCH_SYNC, .pre_handler = count_sync },
+	{ .symbol_name = "synchronize_rcu_tasks", .pre_handler = count_wait },
+};
+
+static unsigned long __init address_of(const char *symbol)
+{
+	struct kprobe kp = { .symbol_name = symbol, .flags = KPROBE_FLAG_DISABLED };
+	unsigned long addr;
+
+	if (register_kprobe(&kp))
+		return 0;
+	addr = (unsigned long)kp.addr;
+	unregister_kprobe(&kp);
+	/* The probe may be after a landing pad. */
+	return addr & ~0xful;
+}
+
+static int __init jumps_at(struct kprobe **kps, int nr)
+{
+	int i, n = 0;
+
+	for (i = 0; i < nr; i++)
+		n += bench_is_jump(kps[i]->addr);
+	return n;
+}
+
+/* Waits until no jump has been added for a second. */
+static int __init wait_for_jumps(struct kprobe **kps, int nr)
+{
+	int now, last = -1, same = 0;
+
+	while (same < 10) {
+		msleep(100);
+		now = jumps_at(kps, nr);
+		same = now == last ? same + 1 : 0;
+		last = now;
+	}
+	return last;
+}
+
+/* @what: "" for mid-function addresses */
+static int __init optimizer_rows(struct kprobe **kps, const char *what, int nr)
+{
+	char name[48];
+	int ret, n;
+	u64 cost;
+
+	/* Cleaning the slots of earlier probes takes synchronizations, too. */
+	msleep(1000);
+	atomic_set(&syncs, 0);
+	atomic_set(&tasks_waits, 0);
+	ret = register_many(kps, nr, 0, &cost);
+	if (ret)
+		return ret;
+	n = wait_for_jumps(kps, nr);
+	scnprintf(name, sizeof(name), "optimized-of-%s%d", what, nr);
+	row(name, n);
+	scnprintf(name, sizeof(name), "rounds-%s%d", what, nr);
+	row(name, atomic_read(&tasks_waits));
+	scnprintf(name, sizeof(name), "syncs-%s%d", what, nr);
+	row(name, atomic_read(&syncs));
+	atomic_set(&syncs, 0);
+	unregister_many(kps, nr);
+	scnprintf(name, sizeof(name), "unsyncs-%s%d", what, nr);
+	row(name, atomic_read(&syncs));
+	return 0;
+}
+
+int __init measure_optimizer(void)
+{
+	struct kprobe **kps = kprobes_alloc(10000);
+	int i, nr, ret = 0;
+
+	if (BENCH_SYNC_ARGUMENT)
+		sync_fn = address_of(BENCH_SYNC_ARGUMENT);
+	if (!kps || (BENCH_SYNC_ARGUMENT && !sync_fn))
+		return -ENOMEM;
+	nr = accepted_mids(kps, 10000);
+	ret = register_kprobe(&counters[0]);
+	ret = ret ?: register_kprobe(&counters[1]);
+	if (ret == -ENOENT) {
+		/* Without preemption, both kinds of grace periods are the same. */
+		counters[1].symbol_name = "synchronize_rcu";
+		ret = register_kprobe(&counters[1]);
+	}
+	ret = ret ?: nr < 10000 ? -ENOENT : 0;
+	ret = ret ?: optimizer_rows(kps, "", 1000);
+	ret = ret ?: optimizer_rows(kps, "", 5000);
+	/* Where entries have jumps, too, a limit has to be kept with so many. */
+	if (!ret && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)) {
+		ret = optimizer_rows(kps, "", 10000);
+		nr = accepted_entries(kps, 10000);
+		ret = ret ?: nr < 10000 ? -ENOENT : optimizer_rows(kps, "entry-", nr);
+	}
+	for (i = 0; i < ARRAY_SIZE(counters); i++)
+		unregister_kprobe(&counters[i]);
+	return ret;
+}
