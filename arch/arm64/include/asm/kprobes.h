@@ -47,9 +47,9 @@ struct kprobe;
 #define KPROBE_SLOT_REGION_SHIFT	26
 
 /*
- * el1_brk64() begins with arm64_enter_el1_dbg(). Between the two exceptions of a step, RCU may
- * not watch. But the step runs with all interrupts masked, so that disarming, which
- * interrupts or stops all CPUs, waits for it; and the second exception watches again.
+ * el1_brk64() begins with arm64_enter_el1_dbg(). Between the two exceptions of a step, RCU might
+ * not be watching. But the step runs with all interrupts masked, and disarming, which interrupts
+ * or stops all CPUs, waits for it. RCU watches again from the entry of the second exception on.
  */
 #define KPROBE_TRAP_IS_WATCHED		1
 
@@ -59,9 +59,10 @@ struct kprobe;
 extern const int kretprobe_blacklist_size;
 
 /*
- * A step masks interrupts and pseudo-NMIs. What nests in it is a fault of the step, whose
- * handling may hit a probe that is stepped, and a normal and a critical event of the firmware
- * (SDEI), each with the same. So there are at most six steps.
+ * A step masks interrupts and pseudo-NMIs. But it may fault, and handling the fault may step
+ * another probe. A normal event of the firmware (SDEI) may interrupt these two steps, and a
+ * critical event may interrupt that one; each may add two steps in the same way. So there are at
+ * most six steps.
  */
 #define KPROBE_MAX_NESTING		8
 
@@ -121,7 +122,7 @@ static inline void flush_insn_slot(struct kprobe *p)
 void kprobe_leave_slot(struct pt_regs *regs);
 unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs);
 
-/* Is it perhaps in the code of trampolines and detours that has no frame record? */
+/* Might it be in the part of a trampoline or detour that has no frame record? */
 static __always_inline bool kprobe_unwind_needs_regs(unsigned long pc)
 {
 	return pc - (unsigned long)__kprobes_text_start <

@@ -14,14 +14,14 @@ struct pt_regs;
 typedef u32 probe_opcode_t;
 
 /*
- * Has the effect of an instruction on the registers, including the program counter.
+ * Applies the effect of an instruction to the registers, including the program counter.
  * See arch/arm64/kernel/probes/simulate-insn.h.
  */
 typedef void (probes_handler_t)(u32 opcode, long addr, struct pt_regs *regs);
 
 /**
  * struct arch_probe_insn - how a probed instruction is executed
- * @handler: has its effect; NULL if a copy of it is executed
+ * @handler: simulates it; NULL if only a copy can be executed
  */
 struct arch_probe_insn {
 	probes_handler_t *handler;

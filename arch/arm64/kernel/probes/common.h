@@ -35,8 +35,8 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 }
 
 /*
- * PSTATE.BTYPE says that an indirect branch has led to an instruction, which then must be
- * a landing pad. Any other instruction clears it. Code that changes the PC must clear it as well.
+ * After an indirect branch, PSTATE.BTYPE is non-zero, and the branch target must be a landing pad.
+ * All other instructions clear it. Code that changes the PC must clear it as well.
  */
 static nokprobe_inline void kprobe_clear_btype(struct pt_regs *regs)
 {
@@ -44,8 +44,8 @@ static nokprobe_inline void kprobe_clear_btype(struct pt_regs *regs)
 }
 
 /*
- * With pseudo-NMI, the priority mask of a handler of an exception: priorities are not masked,
- * but PSTATE masks interrupts. By it, the kernel judges whether interrupts are off.
+ * With pseudo-NMIs, the priority mask in the handler of an exception. It masks no priority, but
+ * GIC_PRIO_PSR_I_SET records that PSTATE masks interrupts. irqs_disabled() looks only at this mask.
  */
 #define KPROBE_PMR_MASKED	(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET)
 
@@ -58,11 +58,11 @@ static nokprobe_inline void kprobe_restore_masks(struct pt_regs *regs,
 }
 
 /*
- * If lockdep assumed before the exception that interrupts were on, the exit informs lockdep and
- * tracers that they are on again. This calls functions that can be probed, with interrupts
- * masked. Usually lockdep knows that they are masked, so that a breakpoint in these functions
- * does not call them again. But lockdep ignores changes while it runs itself, and after it has
- * disabled itself. Then each exit would run into the next breakpoint.
+ * If lockdep regarded interrupts as enabled before the exception, the exit path notifies lockdep
+ * and the tracers that they are enabled again. It calls functions that can be probed. Normally
+ * lockdep has recorded that interrupts are masked by then, so a breakpoint in one of these
+ * functions does not call them again. But lockdep ignores changes while it is running itself, and
+ * after it has disabled itself. Then the exit from each breakpoint would hit the next one.
  */
 static nokprobe_inline void kprobe_forget_unnoted_irqs(struct pt_regs *regs)
 {

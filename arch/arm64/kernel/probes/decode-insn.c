@@ -18,7 +18,7 @@
 	{ .mask = (m) + BUILD_BUG_ON_ZERO((v) & ~(m)), .value = (v),	\
 	  .form = PROBE_FORM_##f, __VA_ARGS__ }
 
-/* A copy has the effect anywhere. */
+/* A copy has the same effect at any address. */
 #define COPY(m, v, ...)							\
 	ROW(m, v, COPY, .user = INSN_GOOD, ##__VA_ARGS__)
 /* The same; it computes a register. The last argument says which fields name registers. */
@@ -27,18 +27,18 @@
 /* Copied or simulated, whichever is quicker. */
 #define QUICK(m, v, how)						\
 	COPY(m, v, NARROW, .simulate = probe_simulate_##how)
-/* It is simulated, unless a detour has something in its place. */
+/* Simulated at a breakpoint. A detour executes an equivalent instead, if there is one. */
 #define SIMULATE(m, v, f, how)						\
 	ROW(m, v, f, .user = INSN_GOOD_NO_SLOT, .simulate = probe_simulate_##how)
 /*
- * The same for kprobes only: uprobes must not follow addresses of user space, nor may
- * user space change PSTATE.DAIF.
+ * The same for kprobes only: the kernel must not dereference the addresses of a user program, and
+ * user programs must not change PSTATE.DAIF.
  */
 #define KERNEL(m, v, f, how, ...)					\
 	ROW(m, v, f, .simulate = probe_simulate_##how, ##__VA_ARGS__)
 #define REJECT(m, v, why, ...)						\
 	ROW(m, v, REJECT, .refusal = KPROBE_REFUSAL_##why, ##__VA_ARGS__)
-/* Uprobes step over it with the help of the CPU, and then nothing is in the way. */
+/* Refused for kprobes. Uprobes single-step a copy in hardware, so the reason does not apply. */
 #define STEP(m, v, why, ...)						\
 	REJECT(m, v, why, .user = INSN_GOOD, ##__VA_ARGS__)
 
@@ -119,8 +119,8 @@ const struct probe_insn_row probe_insn_rows[] = {
 	REJECT(0xffc0001f, 0xf380001f, ENCODING),
 
 	/*
-	 * Branches, exceptions, system instructions. This list is complete: whatever it
-	 * does not have may be a branch.
+	 * Branches, exceptions, system instructions. This list is complete: any other encoding
+	 * may be a branch.
 	 */
 
 	SIMULATE(0xfc000000, 0x14000000, B, b),
@@ -425,8 +425,8 @@ u32 probe_insn_computation(u32 insn)
 }
 
 /*
- * Exclusive accesses have bit 23 clear; with it, they are LDAR, STLR or CAS. CASP has bit
- * 23 clear, too, but is where bit 21 would ask for a pair of bytes or of halfwords.
+ * Exclusive accesses have bit 23 clear. If it is set, the instruction is LDAR, STLR or CAS. CASP
+ * has bit 23 clear, too. It takes the encodings that would mean a pair of bytes or halfwords.
  */
 #define EXCLUSIVE_MASK		0x3fc00000
 #define EXCLUSIVE_LOAD		0x08400000
@@ -443,8 +443,8 @@ static bool is_exclusive(u32 insn, u32 value)
  * probe_insn_is_load_exclusive() - does it begin an exclusive access?
  * @insn: the instruction, in the byte order of the CPU
  *
- * An exception between this and the store ends the access: the store fails, each time
- * that it is tried.
+ * An exception between this and the store loses the reservation: the store fails, however often
+ * the sequence is retried.
  *
  * Context: any.
  * Return: true for LDXR, LDAXR, LDXP, LDAXP of any size.

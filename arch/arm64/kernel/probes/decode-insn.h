@@ -25,7 +25,7 @@ enum probe_insn {
 };
 
 /**
- * enum probe_form - what a copy elsewhere needs to have the effect of the original
+ * enum probe_form - what a copy elsewhere needs to behave like the original
  * @PROBE_FORM_REJECT: no copy can have it, or none is allowed
  * @PROBE_FORM_COPY: nothing
  * @PROBE_FORM_CONTEXT: the DAIF bits of the program, which an exception changes
@@ -65,9 +65,9 @@ enum probe_form {
 };
 
 /*
- * The registers of instructions that only compute: their result is one general-purpose
- * register, perhaps the flags, and depends on nothing but other registers and the flags.
- * Register 31 is the zero register, except where noted.
+ * The registers of instructions that only compute: they write one general-purpose register, and
+ * possibly the flags, and read only general-purpose registers and the flags. Register 31 is the
+ * zero register, except where noted.
  */
 #define PROBE_COMPUTES_RD	BIT(0)	/* bits 4 to 0 name a register, the result */
 #define PROBE_COMPUTES_RN	BIT(1)	/* bits 9 to 5 name one */
@@ -78,14 +78,14 @@ enum probe_form {
 
 /**
  * struct probe_insn_row - instructions that are treated alike
- * @mask: the bits that tell them from others
- * @value: these bits
+ * @mask: the bits that identify them
+ * @value: the value of these bits
  * @form: enum probe_form
  * @refusal: enum kprobe_refusal; why kprobes refuse them, KPROBE_REFUSAL_NONE if they
  *	     do not
  * @user: enum probe_insn; what uprobes do with them
  * @computes: PROBE_COMPUTES_*, their registers if they only compute; 0 for others
- * @narrow: they are exceptions from a row further down, which has them, too
+ * @narrow: they are exceptions to a later row, which would match them, too
  * @simulate: simulates one of them; NULL if that is not possible. With PROBE_FORM_COPY,
  *	      simulation saves a second exception where a copy would end with one.
  */
@@ -134,7 +134,7 @@ static __always_inline long probe_insn_literal_offset(u32 insn)
  */
 static __always_inline long probe_insn_adr_offset(u32 insn)
 {
-	/* Bits 29 and 30 are the lowest ones; the others are where a literal has them. */
+	/* Bits 30 and 29 are the low bits of the offset. Bits 23 to 5 are as in a literal load. */
 	return probe_insn_literal_offset(insn) | (insn >> 29 & 3);
 }
 

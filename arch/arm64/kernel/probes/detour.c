@@ -19,9 +19,9 @@
  * @masks: the interrupt masks of the program
  *
  * Used from arch_leave_detour() to the breakpoint at the end of the detour. In between,
- * interrupts are masked, so the task stays on its CPU. The hit ends at that breakpoint: the
- * entry of the exception calls tracers, whose probes are missed until then. Hence no other
- * handler can redirect on this CPU meanwhile, not even that of an NMI.
+ * interrupts are masked, so the task stays on its CPU. The hit ends only at that breakpoint, so
+ * that probes in the tracers that the exception entry calls are missed. Hence no other handler can
+ * redirect on this CPU in the meantime, not even one in an NMI.
  */
 struct kprobe_redirection {
 	unsigned long		pc;
@@ -30,7 +30,7 @@ struct kprobe_redirection {
 
 static DEFINE_PER_CPU(struct kprobe_redirection, kprobe_redirection);
 
-/* The end of the callback enables preemption, and must see that interrupts are off. */
+/* The callback ends by enabling preemption, which must see that interrupts are off. */
 static nokprobe_inline unsigned long mask_priorities(void)
 {
 	unsigned long pmr = 0;
@@ -53,8 +53,8 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool re
 	}
 
 	/*
-	 * local_daif_mask() would inform lockdep, which runs code that can be probed. The exit
-	 * from the exception restores the masks of the program, which lockdep still assumes.
+	 * local_daif_mask() would notify lockdep, which runs code that can be probed. Lockdep need
+	 * not know: the breakpoint handler restores the masks that it has on record.
 	 */
 	daif = read_sysreg(daif);
 	asm volatile("msr daifset, #0xf" ::: "memory");

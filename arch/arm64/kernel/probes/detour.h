@@ -7,14 +7,14 @@
 
 /* What arch_leave_detour() returns to the code of a detour. */
 #define KPROBE_DETOUR_RETURN	1	/* to the caller of the probed function */
-#define KPROBE_DETOUR_REDIRECT	2	/* by an exception, to what the CPU has noted */
+#define KPROBE_DETOUR_REDIRECT	2	/* by an exception, to the address saved for this CPU */
 
 #ifndef __ASSEMBLY__
 
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
 
-/* The common code passes and receives either of them as the other. */
+/* The common code converts between pointers to the two without an offset. */
 static_assert(!offsetof(struct optimized_kprobe, kp));
 
 /* detour_entry.S; those with _far are called through a register. */

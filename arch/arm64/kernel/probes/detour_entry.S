@@ -24,7 +24,7 @@ SYM_CODE_START(\name)
 SYM_INNER_LABEL(\near, SYM_L_GLOBAL)
 .endm
 
-/* As an exception would do: a frame record from which unwinders know the probed address. */
+/* As at the entry of an exception: a frame record that shows unwinders the probed address. */
 .macro	make_record, tmp:req
 	ldr	\tmp, [x0, #OPTPROBE_ADDR]
 	stp	x29, \tmp, [sp, #S_STACKFRAME]
@@ -60,8 +60,8 @@ SYM_INNER_LABEL(kprobe_detour_restored, SYM_L_GLOBAL)
 	ret
 
 /*
- * A handler has set where execution continues. If that is the caller, x30 has the address.
- * Else interrupts are masked, and the exception finds the address in a variable of the CPU.
+ * A handler has redirected execution. If the target is the caller, its address is in x30.
+ * Otherwise, interrupts are masked, and the handler of the BRK reads a per-CPU variable.
  */
 .Lleave:
 	ldr	x1, [sp, #S_PSTATE]

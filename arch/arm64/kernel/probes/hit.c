@@ -4,14 +4,16 @@
  * faults of both.
  *
  * A boosted copy of the instruction branches back by itself. Instructions that cannot be copied
- * are simulated in the same exception. So are, with a post handler or a fault handler, or if
- * no slot is in reach, those that only move registers; and a copy of those that only compute
- * is called there. Copies of all others are stepped then: they run with interrupts masked up
- * to a second breakpoint.
+ * are simulated in the exception.
  *
- * The exceptions mask interrupts. All state is per CPU, and a pseudo-NMI, or a fault with
- * its probes, may come between any two accesses to it. They restore everything that they
- * change, so the only requirement here is that they never see half-written state.
+ * With a post handler or a fault handler, or without a slot in reach, there is no boosted copy to
+ * use. In these cases, NOPs, landing pads and moves of registers are simulated as well. If the
+ * instruction only computes, the handler of the breakpoint calls a copy of it. Any other copy is
+ * stepped: it runs with interrupts masked, up to a second breakpoint.
+ *
+ * The exceptions mask interrupts and pseudo-NMIs. All state is per CPU. A firmware event (SDEI) or
+ * a fault may still come between any two accesses to it, and may hit probes. Both restore
+ * everything that they change, so they only must not find half-written state.
  */
 
 #include <linux/irqflags.h>
@@ -104,10 +106,10 @@ static nokprobe_inline u64 call_copy(unsigned long copy, u64 *flags, u64 d, u64 
 }
 
 /*
- * See probe_insn_computation(). The registers are loaded from all fields that can name some. If
- * a field contains something else, or names the zero register, the copy does not use what it
- * was given for that field. So only the stack pointer is a special case. Struct pt_regs has it
- * where register 31 would be.
+ * See probe_insn_computation(). Every field that can name a register provides an operand. The copy
+ * ignores the operand if the field encodes something else or names the zero register. Only the
+ * stack pointer is a special case. Struct pt_regs has it in place of register 31, but handlers may
+ * have written to that member.
  */
 static nokprobe_inline void compute(struct kprobe *p, struct pt_regs *regs)
 {
@@ -133,7 +135,7 @@ static nokprobe_inline bool emulate(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
-/* A hit inside another one, which has been counted: only execute the instruction. */
+/* A nested hit, already counted as missed: only execute the instruction. */
 static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
 {
 	if (p->ainsn.boost) {
@@ -228,8 +230,8 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 
 	kprobe_restore_masks(regs, &kcb->step.masks);
 	/*
-	 * A fault in the copy that was resolved has returned to masked interrupts, so lockdep
-	 * believes that they are off. The exit from this exception tells it what is true.
+	 * If a fault in the copy was resolved, it returned with interrupts masked, and lockdep
+	 * has recorded them as off. The exit from this exception corrects that.
 	 */
 	if (IS_ENABLED(CONFIG_TRACE_IRQFLAGS))
 		regs->lockdep_hardirqs = kcb->step.lockdep_hardirqs;
@@ -256,7 +258,7 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 }
 NOKPROBE_SYMBOL(kretprobe_brk_handler);
 
-/* As if the instruction had not begun: it will be hit again. */
+/* End a step as if its instruction had not started. If it is restarted, it is hit again. */
 static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
@@ -306,14 +308,14 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 
 	abandon_step(p, regs);
 	instruction_pointer_set(regs, (unsigned long)p->addr);
-	/* What follows handles a fault of the program, which may end the task. */
+	/* From here on, this is a fault of the program, which may kill the task: use its masks. */
 	local_daif_inherit(regs);
 	return 0;
 }
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
 /**
- * kprobe_leave_slot() - attribute the exception that ends a task to the instruction
+ * kprobe_leave_slot() - report a fatal exception at the probed instruction
  * @regs: state at the exception; the address of a copy in it becomes that of the probe
  *
  * A step ends here, too. Otherwise, all later hits on this CPU would be missed.

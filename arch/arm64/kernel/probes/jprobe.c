@@ -23,9 +23,9 @@ static nokprobe_inline bool is_on(unsigned long sp, unsigned long low, unsigned 
 }
 
 /*
- * The end of what can be read at a stack pointer. With large pages, a page may have several
- * stacks, and with small ones, a stack several pages. Of other stacks than those that most
- * functions run on, no more than the page is read.
+ * How far up from a stack pointer memory can be read. Depending on the page size, a page may hold
+ * several stacks, or a stack several pages. If this is neither the stack of the task nor that of
+ * interrupts, read only up to the end of the page.
  */
 static nokprobe_inline unsigned long stack_end(unsigned long sp)
 {

@@ -68,12 +68,12 @@ SYM_FUNC_START(kprobe_jprobe_call)
 SYM_FUNC_END(kprobe_jprobe_call)
 
 /*
- * (struct jprobe_frame *f): go to where the handler would return to, with the stack
+ * (struct jprobe_frame *f): continue at the return address of the handler, with the stack
  * pointers that it was entered with.
  *
- * An interrupt writes below sp. So first x29 leaves the frames of the handler and of what
- * it calls, which are of no use to unwinders any more, and then sp. What is between sp
- * and the frame record that x29 points to does not matter to them.
+ * An interrupt overwrites what is below sp. So x29 is moved first, out of the frames that are
+ * abandoned, and sp after it. In between, unwinders ignore what lies between sp and the frame
+ * record at x29.
  */
 SYM_FUNC_START(kprobe_jprobe_unwind)
 	ldr	x1, [x0, #JPROBE_FRAME_sp]

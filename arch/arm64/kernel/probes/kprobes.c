@@ -41,8 +41,8 @@ static int read_insn(unsigned long addr, u32 *insn)
 }
 
 /*
- * An exception clears the monitor of the CPU, so a probe between an exclusive load and its
- * store would make the store fail each time.
+ * The return from an exception clears the local exclusive monitor. So a probe between an exclusive
+ * load and its store would make the store fail each time.
  */
 #define MAX_EXCLUSIVE_SEQUENCE	SZ_128
 
@@ -70,7 +70,7 @@ static bool is_after_prefix(unsigned long addr, unsigned long into)
 	       probe_insn_is_prefix(insn);
 }
 
-/* Is the instruction bound to those before it in its function? */
+/* Must the instruction directly follow those before it, without an exception in between? */
 static bool is_in_sequence(unsigned long addr)
 {
 	unsigned long size, into;
@@ -129,9 +129,9 @@ bool kprobe_alternatives_are_final(void)
 }
 
 /*
- * With kCFI, the type of a function precedes it. Calls through pointers compare it, so it must
- * not change. Functions of which no pointer exists have none, and then the function before
- * them may end there.
+ * With kCFI, a hash of the type of a function precedes its entry. Indirect calls check it, so it
+ * must not change. Functions whose address is not taken have no hash. In front of these, there may
+ * be the last instruction of another function.
  */
 #ifdef CONFIG_CFI_CLANG
 static bool is_type_hash(unsigned long addr, u32 insn)
@@ -363,7 +363,7 @@ static void patch_later(struct kprobe *p, u32 insn)
 		patch_stopped();
 }
 
-/* All others are stopped only for instructions that cannot be replaced otherwise. */
+/* Stop all CPUs only for instructions that cannot be replaced while CPUs execute them. */
 static void patch_all(struct list_head *kps, bool arm)
 {
 	struct kprobe *p;
@@ -441,8 +441,8 @@ static const char * const fragile_path[] __initconst = {
 };
 
 /*
- * With lockdep, the compiler may make functions of these, although code that must not be
- * instrumented calls them on the way from a breakpoint to its handler and back.
+ * Inline functions of which the compiler may emit out-of-line copies in a kernel with lockdep. The
+ * entry and exit code of a breakpoint calls these copies, although it is noinstr.
  */
 static const char * const not_inlined[] __initconst = {
 	"__kern_my_cpu_offset",

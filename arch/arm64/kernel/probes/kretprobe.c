@@ -37,8 +37,8 @@ int arch_trampoline_kprobe(struct kprobe *p)
  * @regs: the registers that an exception there has saved, or NULL
  *
  * Until the trampoline has a frame record, any address in it stands for its start, which the
- * unwinder looks up. After it has given up the record, the hook has been forgotten, but x30
- * has the return address.
+ * unwinder looks up. Once x29 has been restored, the hook is no longer on record, but x30 holds
+ * the return address.
  *
  * Context: any.
  * Return: @pc, or the address that it stands for.

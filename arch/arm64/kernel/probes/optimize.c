@@ -64,8 +64,8 @@ static u32 pair_at_sp(enum aarch64_insn_register reg1, enum aarch64_insn_registe
 }
 
 /*
- * The base's library has no generator for an STP that leaves the stack pointer as it is. This
- * bit tells the two apart.
+ * aarch64_insn_gen_load_store_pair() cannot generate an STP with an offset and no writeback. It
+ * differs from the pre-indexed form only in this bit.
  */
 #define STP_WRITEBACK	BIT(23)
 
@@ -211,7 +211,7 @@ static int plan(struct optimized_kprobe *op)
 	if (ends_detours(addr))
 		return refuse(op, KPROBE_NOOPT_ARCH);
 
-	/* As if the detour were at the probe, from where only the target may be out of reach. */
+	/* A trial at the probed address, where only a branch target can be out of reach. */
 	ret = draft_detour(&d, op, addr);
 	if (ret == -EILSEQ)
 		return refuse(op, KPROBE_NOOPT_INSN);
@@ -303,8 +303,8 @@ void arch_optimize_kprobes(struct list_head *oplist)
 	lockdep_assert_held(&text_mutex);
 
 	/*
-	 * No exception leads to a detour, so a CPU might execute what was in the slot
-	 * before. A CPU that still executes a breakpoint afterwards does no harm.
+	 * A CPU enters a detour without an exception, so it might execute the former contents of
+	 * the slot. If a CPU still executes the breakpoint afterwards, that does no harm.
 	 */
 	kprobe_sync_cpus();
 	list_for_each_entry_safe(op, tmp, oplist, list) {

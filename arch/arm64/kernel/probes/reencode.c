@@ -27,7 +27,7 @@ static u32 branch(unsigned long from, unsigned long to)
 	return aarch64_insn_gen_branch_imm(from, to, AARCH64_INSN_BRANCH_NOLINK);
 }
 
-/* The literal whose address is in the register, and goes to the same register. */
+/* Load a literal into the register that holds its address. */
 static u32 load_from(u32 insn, unsigned int reg)
 {
 	if (aarch64_insn_is_ldrsw_lit(insn))
@@ -118,7 +118,7 @@ int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned
 		put(r, branch(to + 2 * AARCH64_INSN_SIZE, target));
 		return 0;
 	case PROBE_FORM_BLR:
-		/* The link would overwrite the target; and where BTI is on, BR is no call. */
+		/* Loading x30 destroys the target. With BTI, a target may accept only BLR. */
 		if (rn == LINK_REG || system_supports_bti_kernel())
 			return -EILSEQ;
 		put_literal(r, LINK_REG, to, literal, next);

@@ -133,9 +133,9 @@ alternative_else_nop_endif
 .endm
 
 /*
- * Handlers run with tag checks, as C code may rely on them, and a task that is preempted in a
- * handler must not pass TCO on. TCO is saved in a member that only the entry from an exception
- * uses otherwise.
+ * Handlers run with tag checks on, as C code may rely on them. The task may be preempted at the
+ * end of the callback, and must not pass TCO on to the next task. TCO is saved in a member of
+ * struct pt_regs that only the entry from an exception uses otherwise.
  */
 #define S_TCO		S_LOCKDEP_HARDIRQS
 #define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Simulates instructions that a copy elsewhere would not have the effect of, and a few
- * for which a copy would be slower. Part of the hit path.
+ * Simulates instructions that do not have the same effect at another address, and a few whose
+ * copies would be slower. Part of the hit path.
  *
- * PSTATE.BTYPE: an exception on a breakpoint saves the type of the branch that led
- * there; any instruction but an indirect branch that is then executed leaves 0. So does
- * the simulation of any, else what follows would need a landing pad. An indirect branch
- * of a kernel that has landing pads sets its own type, so that its target is checked as
- * if it had not been probed. This is exact, as all of the kernel's text is guarded then.
- * In user space it is not known whether the page of the branch is guarded, which decides
- * on the type of BR: there the type stays 0, and the target is not checked. Nor is it
- * checked again whether the type that led to a simulated instruction is one that the
- * instruction accepts: the breakpoint in its place accepted all of them.
+ * PSTATE.BTYPE: the exception of a breakpoint saves the type of the branch to it. Executing any
+ * instruction but an indirect branch sets the type to 0, and so does its simulation. Otherwise the
+ * next instruction would have to be a landing pad.
+ *
+ * In a kernel with landing pads, a simulated indirect branch sets its own type, so that its target
+ * is checked as if the branch had not been probed. This is exact, because all kernel text is
+ * guarded in such a kernel. In user space, the type of BR depends on whether its page is guarded,
+ * which is not known here. So the type stays 0, and the target is not checked.
+ *
+ * A simulated instruction does not check the type of the branch to it: the breakpoint in its place
+ * has accepted every type.
  */
 
 #include <linux/bitfield.h>

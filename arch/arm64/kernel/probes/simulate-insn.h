@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Instructions whose effect the handler of a breakpoint has on the saved registers.
+ * Simulation of instructions by the breakpoint handler, which applies them to saved registers.
  *
  * All these functions take the instruction in the byte order of the CPU, the address
  * that it was probed at, and the registers, whose program counter need not have that

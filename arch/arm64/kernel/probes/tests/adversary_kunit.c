@@ -147,7 +147,7 @@ static void complain(struct kunit *test, const char *what, const struct kpa_resu
 	KUNIT_EXPECT_EQ_MSG(test, got->data, want->data, "%s", what);
 }
 
-/* Neither what has a fixup nor what follows a branch and is no instruction. */
+/* Skip instructions with a fixup, and the zero words after some branches. */
 static u8 *nth_insn(u8 *at, u8 *end, unsigned int *n)
 {
 	for (; at < end; at += AARCH64_INSN_SIZE) {

@@ -623,7 +623,7 @@ static void decode_landing_pad(struct kunit *test)
 #define NZCV		(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
 #define DAIF		(PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT)
 
-/* Each register has another value; so do the fields behind them. */
+/* Every register has a different value, and so do the members after them. */
 static void fill(struct pt_regs *regs, u64 pc)
 {
 	unsigned int i;

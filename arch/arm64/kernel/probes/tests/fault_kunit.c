@@ -434,7 +434,7 @@ static void nested_copies_branch_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 1);
 }
 
-/* Each of the hits that can be nested at most has interrupts as none of the others. */
+/* As many hits as can be nested, each with different interrupt masks. */
 static void steps_nest(struct kunit *test)
 {
 	kprobe_opcode_t *addr[] = {

@@ -24,7 +24,7 @@
 
 #include "forms.h"
 
-/* So many cycles lie between an NMI and the next one. */
+/* The number of cycles between two NMIs. */
 #define NMI_PERIOD	200000
 
 #define NMI_ROUNDS	2000
