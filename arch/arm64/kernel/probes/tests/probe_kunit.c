@@ -996,7 +996,7 @@ static void probe_without_a_detour(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
-	expect_site(test, "kpb_add+", kprobe_boosts() ? "kind=boosted " : "kind=stepped ");
+	expect_site(test, "kpb_add+", kprobe_boosts() ? "kind=boosted " : "kind=emulated ");
 	expect_site(test, "kpb_add+", " opt=none why=no-memory");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
