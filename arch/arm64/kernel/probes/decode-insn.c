@@ -49,7 +49,7 @@
 /* "S" after a field: it may be the stack pointer. */
 #define COMPUTES_DNS	(COMPUTES_DN | PROBE_COMPUTES_RN_SP)
 #define COMPUTES_DNSM	(COMPUTES_DNM | PROBE_COMPUTES_RN_SP)
-/* ANDS, which is in the same row, has the zero register instead. It is rare. */
+/* For ANDS, which is in the same row, see probe_insn_computation(). */
 #define COMPUTES_DSN	(COMPUTES_DN | PROBE_COMPUTES_RD_SP)
 #define COMPUTES_DSNS	(COMPUTES_DNS | PROBE_COMPUTES_RD_SP)
 #define COMPUTES_DSNSM	(COMPUTES_DNSM | PROBE_COMPUTES_RD_SP)
@@ -370,7 +370,7 @@ const unsigned int nr_probe_insn_rows = ARRAY_SIZE(probe_insn_rows);
  * @insn: the instruction, in the byte order of the CPU
  *
  * A kprobe is refused if the form is PROBE_FORM_REJECT. Otherwise the instruction can be
- * copied if the form is PROBE_FORM_COPY, and simulated if @simulate is set, or both.
+ * copied if the form is PROBE_FORM_COPY, and simulated if the row has a handler, or both.
  *
  * Context: any.
  * Return: the first row that has the instruction, never NULL.
@@ -385,6 +385,10 @@ const struct probe_insn_row *probe_insn_decode(u32 insn)
 
 	return row;
 }
+
+/* The only logical instruction with an immediate whose Rd may be the zero register: ANDS. */
+#define ANDS_IMM_MASK	0x7f800000
+#define ANDS_IMM	0x72000000
 
 /* Where the fields of PROBE_COMPUTES_* are. */
 static const u8 register_fields[] = { 0, 5, 16, 10 };
@@ -407,6 +411,8 @@ u32 probe_insn_computation(u32 insn)
 	u8 computes = probe_insn_decode(insn)->computes;
 	unsigned int i, reg;
 
+	if ((insn & ANDS_IMM_MASK) == ANDS_IMM)
+		computes &= ~PROBE_COMPUTES_RD_SP;
 	if (computes & PROBE_COMPUTES_RD_SP && (insn & REGISTER_MASK) == REGISTER_MASK)
 		return 0;
 

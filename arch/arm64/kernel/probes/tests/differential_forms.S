@@ -221,7 +221,7 @@ SYM_DATA_START(kpd_forms)
 
 	fast "and x0, x1, 0xff00ff00ff00ff"
 	plain "and sp, x1, ~15", with=STACK|ALLOCATES
-	plain "tst w0, 1"
+	fast "tst w0, 1"
 	fast "ands x0, x1, 0x8000000000000000"
 	fast "orr x0, x1, 0x5555555555555555"
 	fast "orr w0, wzr, 0x3fc"
