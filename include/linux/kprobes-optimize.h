@@ -145,7 +145,8 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
 /**
  * arch_plan_optimized_kprobe() - decide what arch_prepare_optimized_kprobe() would decide
  * @op: a probe, which need not be registered; why, why_at and why_transient may be set
- *	when it is refused. If it has a detour already, the answer is about that
+ *	when it is refused. If it has a detour already, the answer is about that. Otherwise
+ *	it belongs to the caller alone: no hit finds it, and opcode and ainsn may change
  *
  * Allocates no slot and writes no text. arch_optimizer_begin() has been called as for
  * a probe that is to be prepared.

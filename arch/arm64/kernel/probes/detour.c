@@ -97,6 +97,17 @@ static nokprobe_inline bool is_unframed(unsigned long pc)
 	       pc == (unsigned long)kretprobe_detour_restored;
 }
 
+/* The probe in whose detour @pc is. The detour cannot be freed while RCU watches. */
+static nokprobe_inline struct optimized_kprobe *owner_of(unsigned long pc,
+							 const struct pt_regs *regs)
+{
+	if (!kprobe_rcu_is_watching())
+		return NULL;
+	if (regs && is_unframed(pc))
+		return kprobe_optinsn_owner(READ_ONCE(regs->regs[30]));
+	return __is_kernel_text(pc) ? NULL : kprobe_optinsn_owner(pc);
+}
+
 /**
  * kprobe_unwind_detour() - the part of kprobe_unwind_pc() for detours
  * @pc: an address
@@ -113,21 +124,16 @@ static nokprobe_inline bool is_unframed(unsigned long pc)
  */
 unsigned long kprobe_unwind_detour(unsigned long pc, const struct pt_regs *regs)
 {
-	struct optimized_kprobe *op = NULL;
-	unsigned long addr = pc;
+	struct optimized_kprobe *op;
+
+	if (regs && kprobe_is_between(pc, kprobe_detour_unframed, kprobe_detour_end))
+		return READ_ONCE(regs->regs[30]);
 
 	preempt_disable_notrace();
-	if (regs && kprobe_is_between(pc, kprobe_detour_unframed, kprobe_detour_end))
-		addr = READ_ONCE(regs->regs[30]);
-	else if (!kprobe_rcu_is_watching())
-		;
-	else if (regs && is_unframed(pc))
-		op = kprobe_optinsn_owner(READ_ONCE(regs->regs[30]));
-	else if (!__is_kernel_text(pc))
-		op = kprobe_optinsn_owner(pc);
+	op = owner_of(pc, regs);
 	if (op)
-		addr = (unsigned long)op->kp.addr;
+		pc = (unsigned long)op->kp.addr;
 	preempt_enable_notrace();
-	return addr;
+	return pc;
 }
 NOKPROBE_SYMBOL(kprobe_unwind_detour);

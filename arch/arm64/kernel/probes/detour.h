@@ -17,6 +17,10 @@
 /* The common code converts between pointers to the two without an offset. */
 static_assert(!offsetof(struct optimized_kprobe, kp));
 
+/* The common code stores these as pairs; orig_x0 keeps the address in the detour. */
+static_assert(offsetof(struct pt_regs, pc) == offsetof(struct pt_regs, sp) + 8);
+static_assert(offsetof(struct pt_regs, orig_x0) == offsetof(struct pt_regs, pstate) + 8);
+
 /* detour_entry.S; those with _far are called through a register. */
 void kprobe_detour_far(void);
 void kprobe_detour_near(void);

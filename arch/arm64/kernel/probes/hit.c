@@ -245,7 +245,7 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
 
 /**
- * kretprobe_brk_handler() - refuse the breakpoint of return trampolines, which have none
+ * kretprobe_brk_handler() - refuse KRETPROBES_BRK_IMM, as no return trampoline has a breakpoint
  * @regs: registers at the breakpoint
  * @esr: syndrome of the exception
  *

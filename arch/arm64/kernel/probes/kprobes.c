@@ -36,13 +36,17 @@ static int read_insn(unsigned long addr, u32 *insn)
 	__le32 word;
 	int ret = kprobe_read_text(addr, &word, sizeof(word));
 
-	*insn = le32_to_cpu(word);
+	if (!ret)
+		*insn = le32_to_cpu(word);
 	return ret;
 }
 
 /*
  * The return from an exception clears the local exclusive monitor. So a probe between an exclusive
- * load and its store would make the store fail each time.
+ * load and its store would make the store fail each time. The Arm ARM recommends that the two are
+ * at most 128 bytes apart.
+ *
+ * The search does not follow branches. So it also refuses what follows a load without a store.
  */
 #define MAX_EXCLUSIVE_SEQUENCE	SZ_128
 
@@ -250,18 +254,21 @@ static bool needs_slot(const struct kprobe *p)
 static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 {
 	unsigned long back = (unsigned long)slot + KPROBE_BOOST_OFFSET + AARCH64_INSN_SIZE;
+	/* Two copies. The first one branches back; the second one is stepped, or called. */
 	u32 insns[KPROBE_INSN_SLOT_SIZE / AARCH64_INSN_SIZE] = {
-		p->opcode, AARCH64_BREAK_FAULT, p->opcode, BRK64_OPCODE_KPROBES_SS,
+		AARCH64_BREAK_FAULT, AARCH64_BREAK_FAULT, p->opcode, BRK64_OPCODE_KPROBES_SS,
 	};
 	unsigned int second = KPROBE_STEP_OFFSET / AARCH64_INSN_SIZE;
 	int ret;
 
 	BUILD_BUG_ON(KPROBE_STEP_OFFSET != 2 * AARCH64_INSN_SIZE);
 
-	if (p->ainsn.boost)
+	if (p->ainsn.boost) {
+		insns[0] = p->opcode;
 		insns[1] = aarch64_insn_gen_branch_imm(back,
 						       (unsigned long)p->addr + AARCH64_INSN_SIZE,
 						       AARCH64_INSN_BRANCH_NOLINK);
+	}
 	if (p->ainsn.computes) {
 		insns[second] = probe_insn_computation(p->opcode);
 		insns[second + 1] = aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_LR,
@@ -452,7 +459,9 @@ static const char * const not_inlined[] __initconst = {
 
 /*
  * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs
- * with other vectors, or with registers of the guest.
+ * with other vectors, or with registers of the guest. These are all functions that
+ * __kvm_vcpu_run_vhe() or the vectors of the hypervisor reach by calls, jumps or pointers, and that
+ * no section or NOKPROBE_SYMBOL() protects.
  */
 static const char * const guest_path[] __initconst = {
 	"__activate_cptr_traps",

@@ -229,7 +229,9 @@ int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
 
 	if (op->optinsn.insn)
 		return KPROBE_JUMP_LONG;
-	/* It need not have been prepared. */
+	/* A site of the caller's own. Deciding would change how a live one continues after a hit. */
+	if (WARN_ON_ONCE(op->kp.ainsn.insn))
+		return -EINVAL;
 	if (kprobe_decide(&op->kp))
 		return refuse(op, KPROBE_NOOPT_INSN);
 	return plan(op);

@@ -88,7 +88,8 @@ int kprobe_patch_live(void *addr, u32 old, u32 new)
  * @insns: what replaces them
  * @nr: how many
  *
- * On return, all CPUs execute the new ones.
+ * On return, all CPUs execute the new ones. Text that is mapped can always be written, so a
+ * failure is a bug.
  *
  * Context: CPU hotplug read lock and text_mutex held; sleeps.
  */

@@ -58,22 +58,22 @@
 #define REG_IP1		17
 #define REG_LR		AARCH64_INSN_REG_LR
 
-static nokprobe_inline void go_to(struct pt_regs *regs, unsigned long pc, u64 btype)
+static nokprobe_inline void set_pc(struct pt_regs *regs, unsigned long pc, u64 btype)
 {
 	regs->pstate = (regs->pstate & ~(u64)PSR_BTYPE_MASK) | btype;
 	regs->pc = pc;
 }
 
-static nokprobe_inline void go_on(struct pt_regs *regs, long addr)
+static nokprobe_inline void skip_insn(struct pt_regs *regs, long addr)
 {
-	go_to(regs, addr + AARCH64_INSN_SIZE, PSR_BTYPE_NONE);
+	set_pc(regs, addr + AARCH64_INSN_SIZE, PSR_BTYPE_NONE);
 }
 
-static nokprobe_inline void go_indirectly(struct pt_regs *regs, unsigned long pc, u64 btype)
+static nokprobe_inline void branch_indirectly(struct pt_regs *regs, unsigned long pc, u64 btype)
 {
 	bool checked = system_supports_bti_kernel() && !user_mode(regs);
 
-	go_to(regs, pc, checked ? btype : PSR_BTYPE_NONE);
+	set_pc(regs, pc, checked ? btype : PSR_BTYPE_NONE);
 }
 
 /* The offset of a branch, in instructions. */
@@ -82,7 +82,7 @@ static nokprobe_inline void go_indirectly(struct pt_regs *regs, unsigned long pc
 
 void __kprobes probe_simulate_b(u32 opcode, long addr, struct pt_regs *regs)
 {
-	go_to(regs, addr + insn_offset(opcode, INSN_IMM26), PSR_BTYPE_NONE);
+	set_pc(regs, addr + insn_offset(opcode, INSN_IMM26), PSR_BTYPE_NONE);
 }
 
 void __kprobes probe_simulate_bl(u32 opcode, long addr, struct pt_regs *regs)
@@ -129,7 +129,7 @@ static nokprobe_inline bool condition_holds(u32 cond, u64 pstate)
 
 static nokprobe_inline void branch_if(bool taken, long offset, long addr, struct pt_regs *regs)
 {
-	go_to(regs, addr + (taken ? offset : AARCH64_INSN_SIZE), PSR_BTYPE_NONE);
+	set_pc(regs, addr + (taken ? offset : AARCH64_INSN_SIZE), PSR_BTYPE_NONE);
 }
 
 void __kprobes probe_simulate_b_cond(u32 opcode, long addr, struct pt_regs *regs)
@@ -163,8 +163,8 @@ void __kprobes probe_simulate_br(u32 opcode, long addr, struct pt_regs *regs)
 {
 	unsigned int rn = FIELD_GET(INSN_RN, opcode);
 
-	go_indirectly(regs, pt_regs_read_reg(regs, rn),
-		      rn == REG_IP0 || rn == REG_IP1 ? PSR_BTYPE_JC : PSR_BTYPE_J);
+	branch_indirectly(regs, pt_regs_read_reg(regs, rn),
+			  rn == REG_IP0 || rn == REG_IP1 ? PSR_BTYPE_JC : PSR_BTYPE_J);
 }
 
 void __kprobes probe_simulate_blr(u32 opcode, long addr, struct pt_regs *regs)
@@ -173,19 +173,19 @@ void __kprobes probe_simulate_blr(u32 opcode, long addr, struct pt_regs *regs)
 	unsigned long target = pt_regs_read_reg(regs, FIELD_GET(INSN_RN, opcode));
 
 	pt_regs_write_reg(regs, REG_LR, addr + AARCH64_INSN_SIZE);
-	go_indirectly(regs, target, PSR_BTYPE_C);
+	branch_indirectly(regs, target, PSR_BTYPE_C);
 }
 
 /* A return needs no landing pad. */
 void __kprobes probe_simulate_ret(u32 opcode, long addr, struct pt_regs *regs)
 {
-	go_to(regs, pt_regs_read_reg(regs, FIELD_GET(INSN_RN, opcode)), PSR_BTYPE_NONE);
+	set_pc(regs, pt_regs_read_reg(regs, FIELD_GET(INSN_RN, opcode)), PSR_BTYPE_NONE);
 }
 
 void __kprobes probe_simulate_adr(u32 opcode, long addr, struct pt_regs *regs)
 {
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), addr + probe_insn_adr_offset(opcode));
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 void __kprobes probe_simulate_adrp(u32 opcode, long addr, struct pt_regs *regs)
@@ -195,7 +195,7 @@ void __kprobes probe_simulate_adrp(u32 opcode, long addr, struct pt_regs *regs)
 
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode),
 			  page + probe_insn_adr_offset(opcode) * BIT(ADRP_PAGE_SHIFT));
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 /*
@@ -213,7 +213,7 @@ void __kprobes probe_simulate_ldr_lit(u32 opcode, long addr, struct pt_regs *reg
 		value = *(const u32 *)from;
 
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), value);
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 void __kprobes probe_simulate_ldrsw_lit(u32 opcode, long addr, struct pt_regs *regs)
@@ -221,7 +221,7 @@ void __kprobes probe_simulate_ldrsw_lit(u32 opcode, long addr, struct pt_regs *r
 	unsigned long from = addr + probe_insn_literal_offset(opcode);
 
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), (long)*(const s32 *)from);
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 void __kprobes probe_simulate_mov(u32 opcode, long addr, struct pt_regs *regs)
@@ -230,20 +230,20 @@ void __kprobes probe_simulate_mov(u32 opcode, long addr, struct pt_regs *regs)
 
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode),
 			  opcode & INSN_SF ? value : (u32)value);
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 void __kprobes probe_simulate_mrs_daif(u32 opcode, long addr, struct pt_regs *regs)
 {
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), regs->pstate & PSTATE_DAIF);
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 /* With pseudo-NMI, the exception has saved and changed it. */
 void __kprobes probe_simulate_mrs_pmr(u32 opcode, long addr, struct pt_regs *regs)
 {
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), regs->pmr_save);
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 void __kprobes probe_simulate_msr_daif(u32 opcode, long addr, struct pt_regs *regs)
@@ -251,23 +251,23 @@ void __kprobes probe_simulate_msr_daif(u32 opcode, long addr, struct pt_regs *re
 	u64 value = pt_regs_read_reg(regs, FIELD_GET(INSN_RD, opcode));
 
 	regs->pstate = (regs->pstate & ~(u64)PSTATE_DAIF) | (value & PSTATE_DAIF);
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 void __kprobes probe_simulate_msr_daifset(u32 opcode, long addr, struct pt_regs *regs)
 {
 	regs->pstate |= FIELD_PREP(PSTATE_DAIF, FIELD_GET(INSN_CRM, opcode));
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 void __kprobes probe_simulate_msr_daifclr(u32 opcode, long addr, struct pt_regs *regs)
 {
 	regs->pstate &= ~(u64)FIELD_PREP(PSTATE_DAIF, FIELD_GET(INSN_CRM, opcode));
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
 
 /* NOP, landing pads, and prefetches, which nothing depends on. */
 void __kprobes probe_simulate_nop(u32 opcode, long addr, struct pt_regs *regs)
 {
-	go_on(regs, addr);
+	skip_insn(regs, addr);
 }
