@@ -76,7 +76,7 @@ static nokprobe_inline void continue_in_slot(struct kprobe *p, struct pt_regs *r
 	instruction_pointer_set(regs, (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET);
 }
 
-#define FLAGS	(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
+#define FLAGS	((u64)(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT))
 
 /*
  * The stack pointer of the program. Handlers cannot change it, whatever they write to @regs,

@@ -461,7 +461,8 @@ static const char * const not_inlined[] __initconst = {
  * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs
  * with other vectors, or with registers of the guest. These are all functions that
  * __kvm_vcpu_run_vhe() or the vectors of the hypervisor reach by calls, jumps or pointers, and that
- * no section or NOKPROBE_SYMBOL() protects.
+ * no section or NOKPROBE_SYMBOL() protects, except for guests that have guests, which this kernel
+ * does not support yet.
  */
 static const char * const guest_path[] __initconst = {
 	"__activate_cptr_traps",

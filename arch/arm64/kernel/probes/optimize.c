@@ -128,6 +128,20 @@ static void draft_call(struct detour_draft *d, bool of_return)
 	put(d, aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_1, AARCH64_INSN_BRANCH_LINK));
 }
 
+/* MADD and its kin with 64-bit results. */
+#define MULTIPLY_ADD_MASK	0xff000000
+#define MULTIPLY_ADD		0x9b000000
+
+/*
+ * Erratum 835769 of Cortex-A53: directly after a memory access, such an instruction may compute
+ * a wrong result. Compilers can be told to separate the two, so a detour must not join them.
+ */
+static void put_separator(struct detour_draft *d, u32 insn)
+{
+	if ((insn & MULTIPLY_ADD_MASK) == MULTIPLY_ADD)
+		put(d, aarch64_insn_gen_nop());
+}
+
 /* The code of a detour at @slot. */
 static int draft_detour(struct detour_draft *d, struct optimized_kprobe *op, unsigned long slot)
 {
@@ -140,6 +154,7 @@ static int draft_detour(struct detour_draft *d, struct optimized_kprobe *op, uns
 	put_load_literal(d, AARCH64_INSN_REG_0, (unsigned long)op);
 	draft_call(d, kretprobe_is_alone(&op->kp));
 	put_leave(d);
+	put_separator(d, op->kp.opcode);
 
 	ret = kprobe_reencode(&r, &op->kp, draft_at(d), literal_at(d, d->nr_literals));
 	if (ret)

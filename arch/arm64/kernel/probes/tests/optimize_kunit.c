@@ -129,6 +129,29 @@ static void no_jump_for_a_call_through_the_link(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+KPB_FUNCTION(madd, "mov x1, #3\n 777: madd x0, x0, x1, x1");
+
+/* Its result may be wrong directly after a load, as at the end of a detour. */
+static void a_load_and_a_multiplication_are_separate(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(madd), .pre_handler = kpb_watch_pre } };
+	u32 insn = kpb_word(w.kp.addr);
+	__le32 *detour;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_TRUE(test, kpb_has_jump(w.kp.addr));
+	detour = (void *)w.kp.addr + aarch64_get_branch_offset(kpb_word(w.kp.addr));
+	for (i = 1; i < MAX_OPTINSN_SIZE && le32_to_cpu(detour[i]) != insn; i++)
+		;
+	KUNIT_ASSERT_LT(test, i, MAX_OPTINSN_SIZE);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(detour[i - 1]), aarch64_insn_gen_nop());
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_madd, 5), 18);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+}
+
 /* What would write to register 31, which is sp in a load from it. */
 static const struct zero_form {
 	const char	*name;
@@ -967,6 +990,7 @@ static void results_while_jumps_come_and_go(struct kunit *test)
 
 static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE_PARAM(optimize_forms, form_gen_params),
+	KUNIT_CASE(a_load_and_a_multiplication_are_separate),
 	KUNIT_CASE(no_jump_for_a_call_through_the_link),
 	KUNIT_CASE_PARAM(nothing_for_the_zero_register, zero_gen_params),
 	KUNIT_CASE_PARAM(reach_of_branches, branch_gen_params),
