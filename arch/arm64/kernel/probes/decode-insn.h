@@ -100,6 +100,8 @@ struct probe_insn_row {
 	probes_handler_t	*simulate;
 };
 
+#define PROBE_INSN_WFE			0xd503205f
+
 /* BTI with any targets; PACIASP and PACIBSP, which are landing pads, too. */
 #define PROBE_INSN_BTI_MASK		0xffffff3f
 #define PROBE_INSN_BTI			0xd503241f

@@ -46,7 +46,8 @@ static int read_insn(unsigned long addr, u32 *insn)
  * load and its store would make the store fail each time. The Arm ARM recommends that the two are
  * at most 128 bytes apart.
  *
- * The search does not follow branches. So it also refuses what follows a load without a store.
+ * The search does not follow branches. So it also refuses what follows a load without a store or
+ * a WFE.
  */
 #define MAX_EXCLUSIVE_SEQUENCE	SZ_128
 
@@ -57,7 +58,9 @@ static bool is_in_exclusive_sequence(unsigned long addr, unsigned long into)
 
 	for (at = addr; at > start;) {
 		at -= AARCH64_INSN_SIZE;
-		if (read_insn(at, &insn) || probe_insn_is_store_exclusive(insn))
+		/* What loads without a store waits for a change, by WFE. Nothing is stored after that. */
+		if (read_insn(at, &insn) || probe_insn_is_store_exclusive(insn) ||
+		    insn == PROBE_INSN_WFE)
 			return false;
 		if (probe_insn_is_load_exclusive(insn))
 			return true;
@@ -398,8 +401,10 @@ static void patch_all(struct list_head *kps, bool arm)
 		cond_resched();
 	}
 
-	patch_stopped();
-	if (live)
+	/* CPUs that were stopped need no other synchronization. */
+	if (stopped.nr)
+		patch_stopped();
+	else if (live)
 		kprobe_sync_cpus();
 }
 

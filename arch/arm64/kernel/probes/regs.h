@@ -119,7 +119,9 @@ alternative_if ARM64_HAS_PAN
 alternative_else_nop_endif
 #endif
 #ifdef CONFIG_ARM64_SW_TTBR0_PAN
-alternative_if_not ARM64_HAS_PAN
+alternative_if ARM64_HAS_PAN
+	b	.Loff\@
+alternative_else_nop_endif
 	mrs	\tmp1, ttbr0_el1
 	and	\tmp1, \tmp1, #TTBR_ASID_MASK
 	str	\tmp1, [sp, #S_UACCESS]
@@ -128,7 +130,6 @@ alternative_if_not ARM64_HAS_PAN
 	__uaccess_ttbr0_disable \tmp1
 	restore_irq \tmp2
 .Loff\@:
-alternative_else_nop_endif
 #endif
 .endm
 
@@ -170,14 +171,15 @@ alternative_if ARM64_HAS_PAN
 alternative_else_nop_endif
 #endif
 #ifdef CONFIG_ARM64_SW_TTBR0_PAN
-alternative_if_not ARM64_HAS_PAN
+alternative_if ARM64_HAS_PAN
+	b	.Lttbr\@
+alternative_else_nop_endif
 	ldr	\tmp1, [sp, #S_UACCESS]
 	cbz	\tmp1, .Lttbr\@
 	save_and_disable_irq \tmp3
 	__uaccess_ttbr0_enable \tmp1, \tmp2
 	restore_irq \tmp3
 .Lttbr\@:
-alternative_else_nop_endif
 #endif
 .endm
 

@@ -307,6 +307,9 @@ KPB_FUNCTION(ends_with_load, "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_point
 	     "ldaxr x2, [x1]\n clrex\n b 1f\n 777: ldaxr x2, [x1]\n1:");
 KPB_FUNCTION(acquires, "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_pointer\n"
 	     "ldar x2, [x1]\n 777: add x0, x0, #1\n stlr x2, [x1]");
+/* As in the kernel's cmpwait(), except that it never waits. */
+KPB_FUNCTION(waits, "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_pointer\n"
+	     "ldxr x2, [x1]\n cbz wzr, 1f\n wfe\n1: 777: add x0, x0, #1");
 
 static void probe_after_a_load_acquire(struct kunit *test)
 {
@@ -324,6 +327,18 @@ static void probe_after_a_load_acquire(struct kunit *test)
 	for (addr = (unsigned long)kpb_acquires; addr <= (unsigned long)KPB_AT(acquires);
 	     addr += AARCH64_INSN_SIZE)
 		expect_accepted(test, addr);
+}
+
+static void probe_after_a_wait(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(waits), .pre_handler = kpb_watch_pre } };
+	unsigned long at = (unsigned long)KPB_AT(waits);
+
+	expect_refused(test, at - 2 * AARCH64_INSN_SIZE, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_waits, 1), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
 }
 
 /*
@@ -1191,6 +1206,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE_PARAM(probe_needs_all_of_a_literal, literal_gen_params),
 	KUNIT_CASE_PARAM(probe_keeps_off_exclusive_sequences, exclusive_gen_params),
 	KUNIT_CASE(probe_after_a_load_acquire),
+	KUNIT_CASE(probe_after_a_wait),
 	KUNIT_CASE(probe_keeps_off_the_word_of_ftrace),
 	KUNIT_CASE(probe_keeps_off_the_ops_of_ftrace),
 	KUNIT_CASE(probe_keeps_off_type_hashes),
