@@ -58,7 +58,7 @@ static bool is_in_exclusive_sequence(unsigned long addr, unsigned long into)
 
 	for (at = addr; at > start;) {
 		at -= AARCH64_INSN_SIZE;
-		/* What loads without a store waits for a change, by WFE. Nothing is stored after that. */
+		/* A load without a store is for a WFE. Nothing is stored after that. */
 		if (read_insn(at, &insn) || probe_insn_is_store_exclusive(insn) ||
 		    insn == PROBE_INSN_WFE)
 			return false;

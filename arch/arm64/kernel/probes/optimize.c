@@ -244,7 +244,7 @@ int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
 
 	if (op->optinsn.insn)
 		return KPROBE_JUMP_LONG;
-	/* A site of the caller's own. Deciding would change how a live one continues after a hit. */
+	/* The caller's own site: to decide would change how a live one continues after a hit. */
 	if (WARN_ON_ONCE(op->kp.ainsn.insn))
 		return -EINVAL;
 	if (kprobe_decide(&op->kp))
