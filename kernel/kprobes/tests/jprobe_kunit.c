@@ -518,12 +518,17 @@ static noinline void keep_rcu_locked(void)
 	rcu_read_lock();
 	rcu_read_lock();
 	jprobe_return();
+	/* Not reached. */
+	__release(RCU);
+	__release(RCU);
 }
 
 static noinline void keep_lock(void)
 {
 	raw_spin_lock(&left_locked);
 	jprobe_return();
+	/* Not reached. */
+	__release(&left_locked);
 }
 
 static noinline void keep_faults_off(void)

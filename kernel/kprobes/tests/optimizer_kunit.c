@@ -927,9 +927,10 @@ static unsigned int take_all_slots(struct kunit *test, kprobe_opcode_t **slot, u
 
 static void give_back_slots(kprobe_opcode_t **slot, unsigned int nr)
 {
-	scoped_guard(mutex, &kprobe_optinsn_slots.mutex)
+	scoped_guard(mutex, &kprobe_optinsn_slots.mutex) {
 		kprobe_optinsn_slots.alloc = real_alloc;
 		kprobe_optinsn_slots.alloc_near = real_alloc_near;
+	}
 	while (nr)
 		free_optinsn_slot(slot[--nr], 0);
 }

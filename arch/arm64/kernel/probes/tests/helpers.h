@@ -96,6 +96,17 @@ int kpb_watch_pre(struct kprobe *p, struct pt_regs *regs);
 void kpb_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 int kpb_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
 
+/* What functions in assembly of probe_kunit.c and registers_kunit.c access. */
+struct kpb_state {
+	u64	regs[31];
+	u64	nzcv;
+	u64	sp;
+	u64	daif;
+};
+
+extern struct kpb_state kpb_given, kpb_found, kpb_got;
+extern u64 kpb_pointer, kpb_way_back;
+
 /* How the instruction under the breakpoint at an address is executed. */
 static inline const char *kpb_mode(void *addr)
 {

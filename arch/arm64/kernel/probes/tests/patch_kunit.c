@@ -182,7 +182,11 @@ static const struct batch batches[] = {
 	{ "one", 0, 1, 1, 1, 0 },
 	{ "instructions that can be replaced live", MANY, 1, MANY, 0, 1 },
 	{ "one of them", MANY, 1, 1, 0, 1 },
-	{ "half of each", 0, 2, MANY, DIV_ROUND_UP(MANY / 2, KPROBE_PATCH_CHUNK), 1 },
+	/* All CPUs are stopped after the last of them. */
+	{ "half of each", 0, 2, MANY, DIV_ROUND_UP(MANY / 2, KPROBE_PATCH_CHUNK), 0 },
+	/* And here before it. */
+	{ "some of them after all others", MANY - KPROBE_PATCH_CHUNK, 1, KPROBE_PATCH_CHUNK + 9,
+	  1, 1 },
 };
 KUNIT_ARRAY_PARAM_DESC(batch, batches, name);
 

@@ -378,9 +378,10 @@ static void probe_keeps_off_the_word_of_ftrace(struct kunit *test)
 /* The address of an ops, whose two words may look like instructions. */
 static void probe_keeps_off_the_ops_of_ftrace(struct kunit *test)
 {
-	unsigned long entry = (unsigned long)kpb_traced, into, size;
-	unsigned long before = *(unsigned long *)(entry - sizeof(long));
+	unsigned long entry = (unsigned long)kpb_traced, before, into, size;
 
+	OPTIMIZER_HIDE_VAR(entry);
+	before = *(unsigned long *)(entry - sizeof(long));
 	KUNIT_ASSERT_TRUE(test, IS_ALIGNED(entry, sizeof(long)));
 	expect_refused(test, entry - 8, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
 	expect_refused(test, entry - 4, KPROBE_REFUSAL_PREAMBLE, -EINVAL);

@@ -15,13 +15,6 @@
 #include "helpers.h"
 
 /* What the function is called with, what it sees, and what its caller gets back. */
-struct kpb_state {
-	u64	regs[31];
-	u64	nzcv;
-	u64	sp;
-	u64	daif;
-};
-
 struct kpb_state kpb_given, kpb_found, kpb_got;
 
 /* Where the function returns to even if a handler has changed x30; 0: to x30. */
