@@ -61,9 +61,10 @@ class Coverage:
     # What a CPU runs on its way up, down and out of sleep: before it has its vectors, stack
     # or RCU, and what calls the firmware, which may use x18. The base traces its breakpoint
     # handlers, so a hit in ftrace_caller causes the next one.
-    WRONG = (r"__arm_smccc_(?:hvc|smc)$|__cpu_soft_restart$|__efi_rt_asm_\w+$|"
-             r"__invoke_psci_fn_\w+$|\w*psci_\w*cpu_off$|__secondary_switched$|_cpu_resume$|"
-             r"cpu_die_early$|cpu_psci_cpu_die$|finalise_el2$|ftrace_caller$|"
+    WRONG = (r"__arm_smccc_(?:hvc|smc)$|__cpu_try_die$|__efi_rt_asm_\w+$|"
+             r"__invoke_psci_fn_\w+$|\w*psci_\w*cpu_off$|__secondary_(?:switched|too_slow)$|"
+             r"_cpu_resume$|cpu_die(?:_early)?$|cpu_do_resume$|cpu_psci_cpu_die$|"
+             r"finalise_el2$|ftrace_caller$|"
              r"init_gic_priority_masking$|"
              r"secondary_start_kernel$|set_cpu_boot_mode_flag$|idle_task_exit$|"
              r"cpuhp_ap_report_dead$|rcutree_report_cpu_|rcu_is_watching$|sched_clock$|"
