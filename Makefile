@@ -37,6 +37,12 @@ help:
 	@echo 'make test-matrix  KUnit with other preemption, unwinders, mitigations, page sizes, compilers'
 	@echo 'make clean        remove everything that was made'
 
+# Most scripts are in Python, which a minimal system lacks.
+python:
+	@command -v python3 >/dev/null || scripts/build/setup base
+
+run test mutants series $(test) $(measure) $(prove): python
+
 run:
 	@scripts/test/demo
 
@@ -61,4 +67,4 @@ series:
 clean:
 	@scripts/build/clean
 
-.PHONY: help run test mutants series clean $(test) $(measure) $(prove)
+.PHONY: help python run test mutants series clean $(test) $(measure) $(prove)
