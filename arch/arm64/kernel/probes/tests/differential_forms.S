@@ -443,7 +443,7 @@ SYM_DATA_START(kpd_forms)
 	plain "stnp w0, w3, [x1, -8]", with=MEM|ODD
 	plain "stp x29, x30, [sp, -16]!"
 	plain "stp x29, x30, [sp, -16]!", at_end=1
-	plain "stp x29, x30, [sp, -512]!"
+	plain "stp x29, x30, [sp, -512]!", with=ALLOCATES
 	plain "stp x19, x20, [sp, 16]"
 	plain "stp x0, xzr, [sp], 32"
 	plain "ldp x29, x30, [sp], 16"
@@ -459,7 +459,7 @@ SYM_DATA_START(kpd_forms)
 
 	plain "ldr x0, [x1], 8", with=MEM|ODD
 	plain "ldr x30, [sp], 16"
-	plain "str x30, [sp, -16]!"
+	plain "str x30, [sp, -16]!", with=ALLOCATES
 	plain "str w0, [x1, -4]!", with=MEM|ODD
 	plain "strb wzr, [x1], 1", with=MEM|ODD
 	plain "ldur x0, [x1, -1]", with=MEM|ODD
