@@ -34,9 +34,12 @@ static noinline __noclone notrace u32 kp_walk_inner(struct walker *w)
 	if (READ_ONCE(w->free)) {
 		schedule_timeout_uninterruptible(1);
 	} else {
+		/* While it spins, it is never switched away. */
+		preempt_disable();
 		complete(&w->inside);
 		while (READ_ONCE(w->spin))
 			cpu_relax();
+		preempt_enable();
 		wait_for_completion(&w->leave);
 	}
 	return 1;
