@@ -386,7 +386,7 @@ const struct probe_insn_row *probe_insn_decode(u32 insn)
 	return row;
 }
 
-/* The only logical instruction with an immediate whose Rd may be the zero register: ANDS. */
+/* ANDS is the only logical instruction with an immediate that may have the zero register as Rd. */
 #define ANDS_IMM_MASK	0x7f800000
 #define ANDS_IMM	0x72000000
 

@@ -134,7 +134,7 @@ static void draft_call(struct detour_draft *d, bool of_return)
 
 /*
  * Erratum 835769 of Cortex-A53: directly after a memory access, such an instruction may compute
- * a wrong result. Compilers can be told to separate the two, so a detour must not join them.
+ * a wrong result. Compilers have an option that separates the two. A detour must not join them.
  */
 static void put_separator(struct detour_draft *d, u32 insn)
 {
