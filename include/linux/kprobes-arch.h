@@ -153,6 +153,11 @@ static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
 }
 #endif
 
+/* A handler has redirected execution at a site of ftrace. */
+#ifndef arch_kprobe_ftrace_redirect
+#define arch_kprobe_ftrace_redirect(regs)	kprobe_avoid_jump(regs)
+#endif
+
 /*
  * Addresses
  */
@@ -270,8 +275,9 @@ bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
  *
  * Context: process context; a slot cache's mutex held, perhaps also kprobe_mutex,
  *	    the CPU hotplug read lock and text_mutex.
- * Return: PAGE_SIZE bytes of executable memory in reach of kernel text, or NULL.
- *	   The core frees it with execmem_free().
+ * Return: PAGE_SIZE bytes of executable memory, or NULL. Without
+ *	   KPROBE_SLOT_REGION_SHIFT, branches reach kernel text from it, and vice versa.
+ *	   The core frees it with free_insn_page().
  *
  * Default: weak, execmem_alloc(EXECMEM_KPROBES).
  */
@@ -295,6 +301,16 @@ void *alloc_insn_page(void);
  */
 void *alloc_insn_page_near(unsigned long start);
 #endif
+
+/**
+ * free_insn_page() - free a page of instruction slots
+ * @page: the page, of alloc_insn_page() or alloc_insn_page_near()
+ *
+ * Context: process context; sleeps.
+ *
+ * Default: weak, execmem_free().
+ */
+void free_insn_page(void *page);
 
 /**
  * arch_sync_insn_slots() - wait until all CPUs have left used slots
@@ -494,6 +510,41 @@ const char *arch_kprobe_mode(const struct kprobe *p);
  */
 
 /**
+ * arch_handlers_begin() - handlers are about to be called without an exception
+ * @regs: state of the program
+ *
+ * In a detour, a return trampoline or a callback of ftrace. Ends what handlers must not inherit from
+ * the program, such as access to user memory, and stores in @regs what is valid only while preemption
+ * is off.
+ *
+ * Context: hit path, preemption has just been disabled.
+ *
+ * Default: does nothing; a macro of the same name replaces it.
+ */
+#ifndef arch_handlers_begin
+static __always_inline void arch_handlers_begin(struct pt_regs *regs)
+{
+}
+#endif
+
+/**
+ * arch_handlers_end() - undo arch_handlers_begin()
+ * @regs: state with which the program continues
+ *
+ * Enabling preemption may switch to another task, which must not inherit anything of this one
+ * either. So this comes after it.
+ *
+ * Context: hit path, preemption has just been enabled, perhaps on another CPU.
+ *
+ * Default: does nothing; a macro of the same name replaces it.
+ */
+#ifndef arch_handlers_end
+static __always_inline void arch_handlers_end(struct pt_regs *regs)
+{
+}
+#endif
+
+/**
  * kprobe_exceptions_notify() - hits of architectures that use the die chain
  * @self: the core's notifier
  * @val: enum die_val
@@ -612,6 +663,36 @@ static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr);
 
 #include <asm/kretprobe.h>
+
+/**
+ * arch_kretprobe_entry_begin() - the return of a function is about to be hooked in a detour
+ * @fp: the frame of the function
+ *
+ * No handler is called, but the task may be preempted before arch_kretprobe_entry_end().
+ *
+ * Context: hit path, preemption has just been disabled.
+ *
+ * Default: does nothing; a macro of the same name replaces it.
+ */
+#ifndef arch_kretprobe_entry_begin
+static __always_inline void arch_kretprobe_entry_begin(void *fp)
+{
+}
+#endif
+
+/**
+ * arch_kretprobe_entry_end() - undo arch_kretprobe_entry_begin()
+ * @fp: the frame of the function
+ *
+ * Context: hit path, preemption has just been enabled, perhaps on another CPU.
+ *
+ * Default: does nothing; a macro of the same name replaces it.
+ */
+#ifndef arch_kretprobe_entry_end
+static __always_inline void arch_kretprobe_entry_end(void *fp)
+{
+}
+#endif
 
 void kretprobe_native_handler(struct pt_regs *regs);
 struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp);

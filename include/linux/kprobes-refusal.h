@@ -48,6 +48,7 @@ enum kprobe_refusal {
 	/* The instruction; decided by the architecture. */
 	KPROBE_REFUSAL_ALIGNMENT,
 	KPROBE_REFUSAL_BOUNDARY,
+	KPROBE_REFUSAL_SUFFIX,
 	KPROBE_REFUSAL_UNDECODED,
 	KPROBE_REFUSAL_INVALID,
 	KPROBE_REFUSAL_TRAP,
@@ -69,6 +70,7 @@ enum kprobe_refusal {
 	KPROBE_REFUSAL_REACH,
 	KPROBE_REFUSAL_SEQUENCE,
 	KPROBE_REFUSAL_SYNDROME,
+	KPROBE_REFUSAL_BRANCH,
 	/* The architecture, which gives no reason but an error. */
 	KPROBE_REFUSAL_ARCH,
 	NR_KPROBE_REFUSALS,

@@ -121,6 +121,11 @@
 #define KPROBES_TEST_HAS_PROBED_SWITCH		0
 #endif
 
+/* ... and this is its name. */
+#ifndef KPROBES_TEST_SWITCH
+#define KPROBES_TEST_SWITCH			"__switch_to_asm"
+#endif
+
 /* The trampoline of rethook is on the blacklist. Elsewhere it is a probe, or unprotected. */
 #ifndef KPROBES_TEST_HAS_PROTECTED_RETHOOK
 #define KPROBES_TEST_HAS_PROTECTED_RETHOOK	0

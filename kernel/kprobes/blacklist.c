@@ -575,8 +575,9 @@ static int __init append_names(const char * const *names, unsigned int nr,
 	guard(mutex)(&blacklist_mutex);
 
 	for (i = 0; i < nr; i++) {
-		addr = kallsyms_lookup_name(names[i]);
-		if (addr && append_symbol(function_entry(addr), rule) == -ENOMEM)
+		/* The code of the function, where its symbol is that of a descriptor. */
+		addr = (unsigned long)kprobe_lookup_name(names[i], 0);
+		if (addr && append_symbol(addr, rule) == -ENOMEM)
 			return -ENOMEM;
 	}
 
@@ -605,9 +606,12 @@ struct clones {
 static int __init append_clone(void *data, const char *symbol, unsigned long addr)
 {
 	const struct clones *c = data;
-	size_t len = strcspn(symbol, ".");
 	unsigned int i;
+	size_t len;
 
+	/* A leading dot marks the code of a function that has a descriptor. */
+	symbol += *symbol == '.';
+	len = strcspn(symbol, ".");
 	for (i = 0; i < c->nr; i++) {
 		if (!strncmp(c->names[i], symbol, len) && !c->names[i][len])
 			break;

@@ -44,6 +44,7 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs
 	int ret = 0;
 
 	preempt_disable_notrace();
+	arch_handlers_begin(regs);
 
 	running = kprobe_cpu_kept(current_kprobe);
 	if (likely(kprobe_hit_enter_detour(&op->kp))) {
@@ -58,6 +59,7 @@ __visible int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs
 	}
 
 	preempt_enable_notrace();
+	arch_handlers_end(regs);
 	return ret;
 }
 NOKPROBE_SYMBOL(kprobe_detour_callback);

@@ -58,7 +58,7 @@ static nokprobe_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 	/* Handlers see what they would see at a breakpoint. */
 	instruction_pointer_set(regs, ip + KPROBE_FTRACE_IP);
 	if (unlikely(kprobe_call_pre(p, regs))) {
-		kprobe_avoid_jump(regs);
+		arch_kprobe_ftrace_redirect(regs);
 		return;
 	}
 
@@ -78,6 +78,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	struct kprobe *p;
 
 	preempt_disable_notrace();
+	arch_handlers_begin(regs);
 
 	/* Before the lookup: RCU frees tables and sites, too. */
 	if (unlikely(!kprobe_rcu_is_watching())) {
@@ -99,6 +100,7 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	}
 out:
 	preempt_enable_notrace();
+	arch_handlers_end(regs);
 }
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);
 #else

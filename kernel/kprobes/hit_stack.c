@@ -461,10 +461,12 @@ __visible struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp)
 	struct kprobe *left = kp;
 
 	preempt_disable_notrace();
+	arch_kretprobe_entry_begin(fp);
 	if (likely(!kprobe_running() && kprobe_rcu_is_watching()) &&
 	    likely(kretprobe_hook_call(rcu_dereference_raw(head->sole), fp)))
 		left = NULL;
 	preempt_enable_notrace();
+	arch_kretprobe_entry_end(fp);
 
 	return left;
 }
@@ -498,8 +500,10 @@ bool kretprobe_is_alone(struct kprobe *kp)
 void kretprobe_native_handler(struct pt_regs *regs)
 {
 	preempt_disable_notrace();
+	arch_handlers_begin(regs);
 	kretprobe_return(regs, arch_kretprobe_frame(regs));
 	preempt_enable_notrace();
+	arch_handlers_end(regs);
 }
 NOKPROBE_SYMBOL(kretprobe_native_handler);
 

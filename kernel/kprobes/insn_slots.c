@@ -37,10 +37,15 @@ void * __weak alloc_insn_page(void)
 	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 }
 
+void __weak free_insn_page(void *page)
+{
+	execmem_free(page);
+}
+
 struct kprobe_slot_cache kprobe_insn_slots = {
 	KPROBE_SLOT_CACHE_INIT(kprobe_insn_slots),
 	.alloc		= alloc_insn_page,
-	.free		= execmem_free,
+	.free		= free_insn_page,
 	.sync		= arch_sync_insn_slots,
 	.symbol		= KPROBE_INSN_PAGE_SYM,
 	.slot_size	= KPROBE_INSN_SLOT_SIZE,

@@ -189,28 +189,6 @@ static bool in_init_text(unsigned long addr)
 }
 #endif
 
-#ifdef CONFIG_PPC
-/*
- * The detours of the powerpc backend restore the stack pointer and the per-CPU pointer
- * that they began with, and emulate calls with a wrong return address. So there is no
- * detour for calls, nor for instructions that may set r1 or r13.
- */
-static bool breaks_in_detour(const struct kprobe *p)
-{
-	u32 insn = p->opcode, rt = insn >> 21 & 31, ra = insn >> 16 & 31;
-
-	/* A branch: to link is bit 0. */
-	if (insn >> 26 == 18)
-		return insn & 1;
-	return rt == 1 || rt == 13 || ra == 1 || ra == 13;
-}
-#else
-static bool breaks_in_detour(const struct kprobe *p)
-{
-	return false;
-}
-#endif
-
 /* Text that is freed soon, or that livepatch relocates again and checks before. */
 static enum kprobe_noopt why_text_changes(unsigned long addr)
 {
@@ -235,11 +213,6 @@ static enum kprobe_noopt make_detour(struct kprobe_site *site)
 {
 	struct optimized_kprobe *op = &site->head.op;
 	int ret;
-
-	if (breaks_in_detour(&op->kp)) {
-		op->why = KPROBE_NOOPT_INSN;
-		return op->why;
-	}
 
 	ret = arch_prepare_optimized_kprobe(op, &op->kp);
 	if (kprobe_has_detour(site)) {
@@ -324,8 +297,6 @@ int kprobe_opt_forecast(struct kprobe_site *site, struct kprobe_forecast *f)
 
 	*f = (struct kprobe_forecast){ };
 	f->why = site->kind == KPROBE_SITE_FTRACE ? KPROBE_NOOPT_FTRACE : why_text_changes(addr);
-	if (!f->why && breaks_in_detour(&op->kp))
-		f->why = KPROBE_NOOPT_INSN;
 	if (f->why)
 		return 0;
 	if (arch_optimizer_begin(addr))

@@ -48,6 +48,7 @@ static const struct {
 
 	[KPROBE_REFUSAL_ALIGNMENT]	= { -EINVAL, "alignment" },
 	[KPROBE_REFUSAL_BOUNDARY]	= { -EILSEQ, "boundary" },
+	[KPROBE_REFUSAL_SUFFIX]	= { -EINVAL, "suffix" },
 	[KPROBE_REFUSAL_UNDECODED]	= { -EILSEQ, "undecoded" },
 	[KPROBE_REFUSAL_INVALID]	= { -EILSEQ, "invalid" },
 	[KPROBE_REFUSAL_TRAP]	= { -EILSEQ, "trap" },
@@ -69,6 +70,7 @@ static const struct {
 	[KPROBE_REFUSAL_REACH]	= { -EINVAL, "reach" },
 	[KPROBE_REFUSAL_SEQUENCE]	= { -EINVAL, "sequence" },
 	[KPROBE_REFUSAL_SYNDROME]	= { -EINVAL, "syndrome" },
+	[KPROBE_REFUSAL_BRANCH]	= { -EINVAL, "branch" },
 
 	[KPROBE_REFUSAL_ARCH]	= { -EINVAL, "architecture" },
 };
@@ -138,6 +140,8 @@ const char *kprobe_refusal_texts[NR_KPROBE_REFUSALS] = {
 		"Instructions are aligned to their size, and the address is not",
 	[KPROBE_REFUSAL_BOUNDARY] =
 		"The address is in the middle of an instruction",
+	[KPROBE_REFUSAL_SUFFIX] =
+		"The address is the second word of a prefixed instruction",
 	[KPROBE_REFUSAL_UNDECODED] =
 		"The length of the instruction, or of one before it, is not known",
 	[KPROBE_REFUSAL_INVALID] =
@@ -180,6 +184,8 @@ const char *kprobe_refusal_texts[NR_KPROBE_REFUSALS] = {
 		"The instruction is part of a sequence that an exception would break",
 	[KPROBE_REFUSAL_SYNDROME] =
 		"The instruction reads a register that each exception overwrites",
+	[KPROBE_REFUSAL_BRANCH] =
+		"The instruction depends on its address, and cannot be emulated",
 
 	[KPROBE_REFUSAL_ARCH] =
 		"The architecture cannot probe the instruction",

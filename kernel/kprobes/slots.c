@@ -86,16 +86,6 @@ page_find(struct kprobe_slot_cache *cache, unsigned long addr)
 			return page;
 	}
 
-	if (likely(!READ_ONCE(cache->unaligned)))
-		return NULL;
-
-	/* It may begin in the previous page. */
-	hlist_for_each_entry_rcu(page, page_bucket(cache, addr - PAGE_SIZE), by_addr,
-				 true) {
-		if (addr - (unsigned long)page->base < PAGE_SIZE)
-			return page;
-	}
-
 	return NULL;
 }
 
@@ -136,10 +126,6 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache,
 		kfree(page);
 		return NULL;
 	}
-
-	/* powerpc uses a part of its text, which need not be aligned. */
-	if (!PAGE_ALIGNED(page->base))
-		WRITE_ONCE(cache->unaligned, true);
 
 	page->cache = cache;
 	page->region = region;

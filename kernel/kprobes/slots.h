@@ -40,7 +40,6 @@ struct kprobe_slot_region {
  * @region_shift: log2 of a region's size; 0 if a slot serves any address
  * @tasks_rcu: tasks can be preempted in a slot
  * @owned: the cache records the owner of each slot
- * @unaligned: some pages do not start at a page boundary
  * @mutex: protects all fields below, except against readers of @by_addr
  * @pages: all pages, oldest first; RCU
  * @regions: regions that have a page
@@ -62,7 +61,6 @@ struct kprobe_slot_cache {
 	unsigned int		region_shift;
 	bool			tasks_rcu;
 	bool			owned;
-	bool			unaligned;
 	struct mutex		mutex;
 	struct list_head	pages;
 	struct list_head	regions;
