@@ -33,6 +33,9 @@ STRIPPED_FILES = {
     "arch/x86/kernel/kprobes/ftrace.c": "arch/x86/kernel/kprobes/core.c",
     "arch/x86/kernel/kprobes/opt.c": "arch/x86/kernel/kprobes/core.c",
     "arch/arm64/kernel/probes/kprobes_trampoline.S": "arch/arm64/kernel/probes/kprobes.c",
+    "arch/powerpc/kernel/kprobes-ftrace.c": "arch/powerpc/kernel/kprobes.c",
+    "arch/powerpc/kernel/optprobes.c": "arch/powerpc/kernel/kprobes.c",
+    "arch/powerpc/kernel/optprobes_head.S": "arch/powerpc/kernel/kprobes.c",
 }
 
 

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_POWERPC_KPROBES_H
+#define _ASM_POWERPC_KPROBES_H
+
+#include <asm-generic/kprobes.h>
+
+#ifdef __KERNEL__
+
+/* Other headers and files rely on these, also without CONFIG_KPROBES. */
+#include <linux/types.h>
+#include <linux/ptrace.h>
+#include <linux/percpu.h>
+#include <linux/module.h>
+#include <asm/probes.h>
+#include <asm/code-patching.h>
+
+struct kprobe;
+struct optimized_kprobe;
+
+#ifdef CONFIG_KPROBES
+
+#include <asm/kprobes-test.h>
+#include <asm/kup.h>
+
+typedef u32 kprobe_opcode_t;
+
+/* Instruction slots, and the core's callback for detours. */
+#define __ARCH_WANT_KPROBES_INSN_SLOT
+#define __ARCH_WANT_KPROBES_DETOUR
+
+/* A prefixed instruction has two words. */
+#define MAX_INSN_SIZE			2
+
+/*
+ * A slot has a copy of the instruction, and a branch back to the program. Slots are aligned to
+ * their size, so no prefixed copy crosses a boundary of 64 bytes.
+ */
+#ifdef CONFIG_PPC64
+#define KPROBE_INSN_SLOT_SIZE		16
+#else
+#define KPROBE_INSN_SLOT_SIZE		8
+#endif
+
+/*
+ * A branch reaches 32 MiB. Each page of slots serves one region of 16 MiB, and lies within branch
+ * range of every instruction in that region; see pages.c.
+ */
+#define KPROBE_SLOT_REGION_SHIFT	24
+
+/* A step masks interrupts. A copy that branches back runs with them as the program had them. */
+#define KPROBE_SLOT_IS_PREEMPTIBLE	IS_ENABLED(CONFIG_PREEMPTION)
+
+extern const int kretprobe_blacklist_size;
+
+/* At a site of ftrace, handlers see the address of the site, as they do at a breakpoint. */
+#define arch_kprobe_ftrace_regs(fregs)	(&arch_ftrace_regs(fregs)->regs)
+
+/*
+ * With livepatch, ftrace takes a changed nip for the address of a new function. It pushes LR and
+ * the TOC pointer on the livepatch stack, and pops them when that function returns. After a
+ * redirection to the caller, nothing returns there.
+ */
+#ifdef CONFIG_LIVEPATCH_64
+void arch_kprobe_ftrace_redirect(struct pt_regs *regs);
+#define arch_kprobe_ftrace_redirect arch_kprobe_ftrace_redirect
+#endif
+
+/*
+ * A non-maskable interrupt can interrupt a task, and a machine check both. Each of the three may
+ * step a probe, fault in the step, and step another probe while the fault is handled. So there are
+ * at most six steps.
+ */
+#define KPROBE_MAX_NESTING		8
+
+/**
+ * struct arch_kprobe_step - what a step saves
+ * @msr: the machine state of the program
+ * @softe: its soft interrupt mask, on 64 bits
+ */
+struct arch_kprobe_step {
+	unsigned long	msr;
+	unsigned long	softe;
+};
+
+/**
+ * struct arch_specific_insn - a decoded instruction
+ * @insn: its slot; NULL at a site of ftrace
+ * @suffix: its second word, if it is prefixed
+ * @len: its length in bytes
+ * @boost: the copy in the slot branches back
+ * @emulate: the handler of the breakpoint can execute it, unless it faults
+ * @soft_mask: the access to the soft interrupt mask that it is, enum kprobe_soft_mask
+ */
+struct arch_specific_insn {
+	kprobe_opcode_t	*insn;
+	u32		suffix;
+	u8		len;
+	bool		boost;
+	bool		emulate;
+	u8		soft_mask;
+};
+
+/*
+ * A branch replaces one word, which is all or the first half of an instruction. A detour has at
+ * most 14 words and the address of its probe.
+ */
+#define MAX_OPTIMIZED_LENGTH		4
+#define MAX_OPTINSN_SIZE		16
+
+/* The start of each page of detours has the code that they share; see detour_head.S. */
+#ifdef CONFIG_PPC64
+#define KPROBE_OPTINSN_HEAD_SIZE	1024
+#else
+#define KPROBE_OPTINSN_HEAD_SIZE	512
+#endif
+
+/**
+ * struct arch_optimized_insn - a detour
+ * @insn: the detour, NULL if there is none
+ * @copy: offset of the place in it where the instruction is executed
+ */
+struct arch_optimized_insn {
+	kprobe_opcode_t	*insn;
+	u8		copy;
+};
+
+/* A detour ends by adding a constant to r1, so it cannot set r1 as a handler has. */
+static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
+{
+	unsigned long frame = (unsigned long)regs - STACK_INT_FRAME_REGS;
+
+	return regs->gpr[1] != frame + STACK_INT_FRAME_SIZE;
+}
+
+/*
+ * A detour or a return trampoline may be entered between user_access_begin() and user_access_end().
+ * Handlers must not inherit the access, as they do not at a breakpoint, nor must a task that
+ * preempts this one; and accesses do not nest.
+ */
+static __always_inline void arch_handlers_begin(struct pt_regs *regs)
+{
+#ifdef CONFIG_PPC64
+	/* Until preemption was disabled, the task could migrate. */
+	regs->gpr[13] = (unsigned long)local_paca;
+#endif
+#ifdef CONFIG_PPC_KUAP
+	regs->kuap = prevent_user_access_return();
+#endif
+}
+
+#define arch_handlers_begin arch_handlers_begin
+
+static __always_inline void arch_handlers_end(struct pt_regs *regs)
+{
+#ifdef CONFIG_PPC_KUAP
+	restore_user_access(regs->kuap);
+#endif
+}
+
+#define arch_handlers_end arch_handlers_end
+
+int kprobe_handler(struct pt_regs *regs);
+int kprobe_post_handler(struct pt_regs *regs);
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
+bool kprobe_bad_page_fault(struct pt_regs *regs);
+void arch_remove_kprobe(struct kprobe *p);
+
+/* The return from the exception to a slot is context synchronizing. */
+static inline void flush_insn_slot(struct kprobe *p)
+{
+}
+
+#else /* !CONFIG_KPROBES */
+
+static inline int kprobe_handler(struct pt_regs *regs)
+{
+	return 0;
+}
+
+static inline int kprobe_post_handler(struct pt_regs *regs)
+{
+	return 0;
+}
+
+static inline bool kprobe_bad_page_fault(struct pt_regs *regs)
+{
+	return false;
+}
+
+#endif /* CONFIG_KPROBES */
+
+#endif /* __KERNEL__ */
+
+#endif /* _ASM_POWERPC_KPROBES_H */

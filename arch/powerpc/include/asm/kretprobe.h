@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_POWERPC_KRETPROBE_H
+#define _ASM_POWERPC_KRETPROBE_H
+
+/*
+ * Return probes of powerpc: where the return address is, and how it is replaced.
+ * Included by <linux/kprobes-arch.h>, which says what these are for.
+ *
+ * At the entry of a function, the return address is in LR. What tells frames apart is r1,
+ * which is the same when the function has returned. A frame is the struct pt_regs with both;
+ * a detour that saves only a few registers has these two at their places.
+ */
+
+static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs)
+{
+	return regs;
+}
+
+static nokprobe_inline void arch_kretprobe_note_return(struct kretprobe_instance *ri,
+						       void *fp)
+{
+	const struct pt_regs *regs = fp;
+
+	ri->fp = (void *)regs->gpr[1];
+	ri->ret_addr = (kprobe_opcode_t *)regs->link;
+}
+
+static nokprobe_inline void arch_kretprobe_divert_return(void *fp)
+{
+	struct pt_regs *regs = fp;
+
+	regs->link = (unsigned long)__kretprobe_trampoline;
+}
+
+static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs)
+{
+	return (void *)regs->gpr[1];
+}
+
+/*
+ * The trampoline returns to LR; unwinders read the slot in the frame of the caller, where the
+ * function has saved LR, or the trampoline on its behalf.
+ */
+static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
+							  unsigned long ret_addr)
+{
+	regs->link = ret_addr;
+	((unsigned long *)regs->gpr[1])[STACK_FRAME_LR_SAVE] = ret_addr;
+}
+
+#ifdef CONFIG_PREEMPTION
+/*
+ * The entry may be between two accesses to user memory. A task that is preempted at the end of
+ * kretprobe_native_entry() must not pass that on to the next one.
+ */
+static __always_inline void arch_kretprobe_entry_begin(void *fp)
+{
+	arch_handlers_begin(fp);
+}
+#define arch_kretprobe_entry_begin arch_kretprobe_entry_begin
+
+static __always_inline void arch_kretprobe_entry_end(void *fp)
+{
+	arch_handlers_end(fp);
+}
+#define arch_kretprobe_entry_end arch_kretprobe_entry_end
+#endif
+
+/* The end of the trampoline. */
+void kretprobe_trampoline_end(void);
+
+#endif /* _ASM_POWERPC_KRETPROBE_H */

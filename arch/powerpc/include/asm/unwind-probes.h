@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What unwinders find instead of a return address, because of probes and tracers.
+ */
+#ifndef _ASM_POWERPC_UNWIND_PROBES_H
+#define _ASM_POWERPC_UNWIND_PROBES_H
+
+#include <linux/unwind_hooks.h>
+
+#include <asm/code-patching.h>
+
+#ifdef CONFIG_OPTPROBES
+unsigned long kprobe_unwind_detour(struct task_struct *task, unsigned long addr,
+				   unsigned long sp);
+#else
+static inline unsigned long kprobe_unwind_detour(struct task_struct *task, unsigned long addr,
+						 unsigned long sp)
+{
+	return addr;
+}
+#endif
+
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+static inline bool unwind_is_graph(unsigned long addr)
+{
+	return addr == ppc_function_entry(return_to_handler);
+}
+#else
+static inline bool unwind_is_graph(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/**
+ * unwind_ret_addr() - find out where a function returns to
+ * @task: the task; it is current or does not run
+ * @hooks: positions after the newer frames of @task; zero before the first frame
+ * @addr: what is in the LR save slot of a frame, or in LR if the function may not have saved
+ *	  it yet
+ * @sp: the frame with the slot, that is r1 at the entry of the function
+ *
+ * Function graph tracing, rethook and return probes replace return addresses. All of them
+ * store r1 with the real one, so an address that was replaced in an earlier call, and that is
+ * still in the slot, is not mistaken for one of the present.
+ *
+ * Context: any.
+ * Return: the real address; 0 if @addr was replaced, but is not that of a call in progress, or
+ *	   if the task runs.
+ */
+static inline unsigned long unwind_ret_addr(struct task_struct *task,
+					    struct unwind_hooks *hooks, unsigned long addr,
+					    unsigned long sp)
+{
+	/* The searches for an address that is not found leave the positions at the end. */
+	struct unwind_hooks after = *hooks;
+	bool error = false;
+
+	addr = unwind_recover_hooks(task, &after, addr, (unsigned long *)sp, (void *)sp, &error);
+	if (!addr || error || unwind_is_graph(addr))
+		return 0;
+
+	*hooks = after;
+	return addr;
+}
+
+/**
+ * unwind_is_probe_code() - is this in the code of a probe?
+ * @addr: an address
+ *
+ * That of the program is not known reliably then.
+ *
+ * Context: any where RCU watches.
+ * Return: true in the slot of an instruction or in a detour.
+ */
+static inline bool unwind_is_probe_code(unsigned long addr)
+{
+	return is_kprobe_insn_slot(addr) || is_kprobe_optinsn_slot(addr);
+}
+
+#endif /* _ASM_POWERPC_UNWIND_PROBES_H */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Shared by the powerpc backend of kprobes.
+ */
+#ifndef _POWERPC_KERNEL_KPROBES_COMMON_H
+#define _POWERPC_KERNEL_KPROBES_COMMON_H
+
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+
+#include <asm/inst.h>
+
+/*
+ * Does an instruction access the soft interrupt mask of this CPU? In an exception, the mask of
+ * the program is in struct pt_regs.
+ */
+enum kprobe_soft_mask {
+	KPROBE_SOFT_MASK_NONE,
+	KPROBE_SOFT_MASK_READ,
+	KPROBE_SOFT_MASK_WRITE,
+};
+
+/* The instruction of a probe. */
+static nokprobe_inline ppc_inst_t kprobe_insn(const struct kprobe *p)
+{
+	return ppc_inst_prefix(p->opcode, p->ainsn.suffix);
+}
+
+static nokprobe_inline bool kprobe_is_prefixed(const struct kprobe *p)
+{
+	return ppc_inst_prefixed(ppc_inst(p->opcode));
+}
+
+/* The address of the next instruction. */
+static nokprobe_inline unsigned long kprobe_next(const struct kprobe *p)
+{
+	return (unsigned long)p->addr + p->ainsn.len;
+}
+
+/*
+ * A boosted copy returns to the program by itself, so its end and its faults cannot be
+ * reported: probes with a post handler or a fault handler are emulated or stepped.
+ */
+static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
+{
+	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
+	       !READ_ONCE(p->fault_handler);
+}
+
+/* kprobes.c */
+bool kprobe_boosts(void);
+enum kprobe_refusal kprobe_decide(struct kprobe *p);
+int kprobe_write_slot(void *slot, u32 *words, unsigned int nr);
+
+/* pages.c */
+bool kprobe_in_reach(unsigned long from, unsigned long to);
+bool kprobe_in_reach_of_region(unsigned long addr, unsigned long target);
+bool kprobe_is_in_image_pages(unsigned long addr);
+
+/* optimize.c */
+int kprobe_fill_head(void *page);
+
+#endif /* _POWERPC_KERNEL_KPROBES_COMMON_H */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What all detours of powerpc have in common. Each page of detours begins with a copy, since a
+ * module may be out of reach of the kernel. So this code is position independent.
+ *
+ * A detour itself, which optimize.c writes, makes a frame with a struct pt_regs below the red zone,
+ * saves r0, moves LR to r0, and calls the head of its page. After that it restores LR, r0 and r1,
+ * and executes the instruction.
+ */
+
+#include <linux/linkage.h>
+
+#include <asm/hw_irq.h>
+#include <asm/page.h>
+
+#ifdef CONFIG_PPC_BOOK3S_64
+#include <asm/exception-64s.h>
+#elif defined(CONFIG_PPC64)
+#include <asm/exception-64e.h>
+#endif
+
+#include "detour.h"
+#include "regs.h"
+
+	.section .kprobes.text, "ax"
+
+/* The data at the start of the page, from an address in one of its detours. */
+.macro	load_from_page reg:req, lr:req, offset:req
+#ifdef CONFIG_PPC64
+	clrrdi	\reg, \lr, PAGE_SHIFT
+#else
+	clrrwi	\reg, \lr, PAGE_SHIFT
+#endif
+	PPC_LL	\reg, \offset(\reg)
+.endm
+
+/*
+ * What C code may change. r31 keeps the return address, since C code preserves it. Leaves the
+ * program's r1 in r8, its MSR in r7, and the probe in r3.
+ */
+.macro	save_volatile
+	PPC_STL	r0, _LINK(r1)
+	save_caller_regs
+	SAVE_GPR(31, r1)
+	mflr	r31
+	save_special_regs
+	PPC_LL	r3, KPROBE_DETOUR_OP_OF_LR(r31)
+	mfmsr	r7
+	addi	r8, r1, INT_FRAME_SIZE
+	PPC_STL	r8, GPR1(r1)
+.endm
+
+/* On ppc64 without gpr[13]: arch_handlers_begin() stores it, once the task cannot migrate. */
+.macro	save_rest
+#ifdef CONFIG_PPC64
+	SAVE_GPRS(14, 30, r1)
+	lbz	r5, PACAIRQSOFTMASK(r13)
+	std	r5, SOFTE(r1)
+#else
+	SAVE_GPRS(13, 30, r1)
+#endif
+	PPC_LL	r9, OPTPROBE_ADDR(r3)
+	li	r10, INTERRUPT_PROGRAM
+	PPC_STL	r7, _MSR(r1)
+	PPC_STL	r9, _NIP(r1)
+	li	r6, 0
+	PPC_STL	r10, _TRAP(r1)
+	PPC_STL	r6, RESULT(r1)
+	PPC_STL	r6, ORIG_GPR3(r1)
+.endm
+
+.macro	restore_volatile
+	mtlr	r31
+	restore_special_regs
+	restore_caller_regs
+	REST_GPR(31, r1)
+.endm
+
+/*
+ * In real mode, neither the handlers nor the state of kprobes can be accessed, and without MSR[RI]
+ * no exception can return. On Book E, the bits mean something else.
+ */
+#define MSR_FOR_HANDLERS	(MSR_IR | MSR_DR | MSR_RI)
+
+.macro	skip_unless_safe label:req
+#ifndef CONFIG_BOOKE
+	andi.	r0, r7, MSR_FOR_HANDLERS
+	cmpwi	r0, MSR_FOR_HANDLERS
+	bne-	\label
+#endif
+.endm
+
+/* C code of the kernel, at the address in r12, with the probe in r3 and the registers. */
+.macro	call_c
+	load_kernel_regs
+	mtctr	r12
+	addi	r4, r1, STACK_INT_FRAME_REGS
+	bctrl
+.endm
+
+	.balign	8
+	.globl	kprobe_head
+kprobe_head:
+	save_volatile
+	skip_unless_safe .Lrestore
+.Lcomplete:
+	save_rest
+	load_from_page r12, r31, KPROBE_HEAD_CALLBACK
+	call_c
+	cmpwi	r3, 0
+	bne-	.Lleave
+#ifdef CONFIG_PPC64
+	REST_GPRS(14, 30, r1)
+#else
+	REST_GPRS(13, 30, r1)
+#endif
+.Lrestore:
+	restore_volatile
+	blr
+
+/* kprobe_detour_leave() may be out of reach of a page for modules. */
+.Lleave:
+	load_from_page r12, r31, KPROBE_HEAD_LEAVE
+	mtctr	r12
+	bctr
+
+/*
+ * At the entry of a function that has only a return probe: save what C code may change. If that
+ * is not enough, save the rest as well, and call the handlers.
+ */
+	.globl	kretprobe_head
+kretprobe_head:
+	save_volatile
+	skip_unless_safe .Lrestore
+	load_from_page r12, r31, KPROBE_HEAD_ENTRY
+	call_c
+	PPC_LCMPI r3, 0
+	beq+	.Lrestore
+	mfmsr	r7
+	b	.Lcomplete
+
+	.globl	kprobe_head_end
+kprobe_head_end:
+
+/* All registers of the program but r1. */
+.macro	restore_program
+	PPC_LL	r0, _LINK(r1)
+	mtlr	r0
+	restore_special_regs
+	restore_most_regs
+	REST_GPR(0, r1)
+.endm
+
+/*
+ * A handler has redirected execution, or changed the stack pointer. r1 is that of the detour, and
+ * r3 what arch_leave_detour() has returned.
+ *
+ * Only an interrupt can return to any address with all registers. SRR0 and SRR1 are live from when
+ * they are written, so interrupts are off, and so is MSR[RI]. The exit to user space must not
+ * trust the values that it has left in these registers. If an interrupt had to be masked in MSR[EE]
+ * in the meantime, it stays masked.
+ */
+_GLOBAL(kprobe_detour_leave)
+	cmpwi	r3, KPROBE_DETOUR_RETURN
+	bne	.Ljump
+	restore_program
+	close_regs_frame
+	blr
+
+.Ljump:
+	mfmsr	r12
+#ifdef CONFIG_PPC_BOOK3S_64
+	li	r11, 0
+	mtmsrd	r11, 1
+	stb	r11, PACASRR_VALID(r13)
+#else
+	LOAD_REG_IMMEDIATE(r11, MSR_EE | MSR_RI)
+	andc	r11, r12, r11
+	mtmsr	r11
+	isync
+#endif
+#ifdef CONFIG_PPC64
+	lbz	r10, PACAIRQHAPPENED(r13)
+	andi.	r10, r10, PACA_IRQ_HARD_DIS
+	beq	1f
+	LOAD_REG_IMMEDIATE(r10, MSR_EE)
+	andc	r12, r12, r10
+1:
+#endif
+	PPC_LL	r11, _NIP(r1)
+	mtspr	SPRN_SRR0, r11
+	mtspr	SPRN_SRR1, r12
+	restore_program
+	REST_GPR(1, r1)
+#ifdef CONFIG_PPC64
+	RFI_TO_KERNEL
+#else
+	rfi
+#endif
+	b	.

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hit path of breakpoints on powerpc: the trap, the instruction under it, and the faults of
+ * both.
+ *
+ * Instructions are executed in the cheapest possible way. A boosted copy branches back by itself.
+ * With a post handler, or where there is no such copy, lib/sstep.c emulates the instruction in the
+ * same trap. What it cannot do is stepped: the copy runs with interrupts masked, and a trace
+ * interrupt follows it.
+ *
+ * All state is per CPU, and a system reset or a machine check may come between any two accesses to
+ * it. Both restore everything that they change, so they only must not find half-written state.
+ */
+
+#include <linux/extable.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/preempt.h>
+#include <linux/ptrace.h>
+
+#include <asm/hw_irq.h>
+#include <asm/interrupt.h>
+#include <asm/probes.h>
+#include <asm/sstep.h>
+
+#include "common.h"
+#include "insn.h"
+
+DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+
+static nokprobe_inline unsigned long kprobe_status(void)
+{
+	return __this_cpu_read(kprobe_ctlblk.kprobe_status);
+}
+
+static nokprobe_inline void set_status(unsigned long status)
+{
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, status);
+}
+
+static nokprobe_inline unsigned long slot_addr(const struct kprobe *p)
+{
+	return (unsigned long)p->ainsn.insn;
+}
+
+/*
+ * A handler may have written nip without the accessor. The exit from the exception would then
+ * return with what is still in SRR0 and SRR1.
+ */
+static nokprobe_inline void honour_ip(struct pt_regs *regs)
+{
+	regs_set_return_ip(regs, regs->nip);
+}
+
+static nokprobe_inline void continue_in_slot(struct kprobe *p, struct pt_regs *regs)
+{
+	regs_set_return_ip(regs, slot_addr(p));
+}
+
+/*
+ * regs->softe is the soft interrupt mask of the program. If it enables interrupts, MSR[EE] must be
+ * set as well: the exit from the exception relies on that.
+ */
+#ifdef CONFIG_PPC64
+static nokprobe_inline unsigned long soft_mask(const struct pt_regs *regs)
+{
+	return regs->softe;
+}
+
+static nokprobe_inline void set_soft_mask(struct pt_regs *regs, unsigned long mask)
+{
+	regs->softe = mask;
+}
+
+static nokprobe_inline void mask_interrupts(struct pt_regs *regs)
+{
+	regs->softe = IRQS_ALL_DISABLED;
+}
+#else
+static nokprobe_inline unsigned long soft_mask(const struct pt_regs *regs)
+{
+	return 0;
+}
+
+static nokprobe_inline void set_soft_mask(struct pt_regs *regs, unsigned long mask)
+{
+}
+
+static nokprobe_inline void mask_interrupts(struct pt_regs *regs)
+{
+	regs_set_return_msr(regs, regs->msr & ~MSR_EE);
+}
+#endif
+
+/* What enable_single_step() and mask_interrupts() change. */
+#ifdef CONFIG_PPC_ADV_DEBUG_REGS
+#define STEP_MSR	(MSR_SINGLESTEP | MSR_EE | MSR_CE)
+#else
+#define STEP_MSR	(MSR_SINGLESTEP | MSR_EE)
+#endif
+
+/* Interrupts stay masked during the step, so that it ends on this CPU. */
+static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
+				       unsigned long status)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+
+	kcb->step.msr = regs->msr;
+	kcb->step.softe = soft_mask(regs);
+	mask_interrupts(regs);
+	enable_single_step(regs);
+	continue_in_slot(p, regs);
+	barrier();
+	kcb->kprobe_status = status;
+}
+
+/*
+ * On ppc64, an interrupt during the step may have cleared MSR[EE], and left it to the next one who
+ * enables interrupts to handle it. Restoring MSR[EE] here makes that the exit from this exception.
+ */
+static nokprobe_inline void step_end(struct pt_regs *regs)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+
+	set_soft_mask(regs, kcb->step.softe);
+	regs_set_return_msr(regs, (regs->msr & ~STEP_MSR) | (kcb->step.msr & STEP_MSR));
+}
+
+/* The probe that is being stepped on this CPU, or NULL. */
+static nokprobe_inline struct kprobe *stepped_kprobe(void)
+{
+	struct kprobe *p = kprobe_running();
+
+	return p && kprobe_status() & (KPROBE_HIT_SS | KPROBE_REENTER) ? p : NULL;
+}
+
+/*
+ * Execute the instruction here, if that is possible. lib/sstep.c would access the soft interrupt
+ * mask of this exception instead of the program's, so accesses to it are special.
+ */
+static nokprobe_inline bool emulate(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned int rt = get_rt(p->opcode);
+
+	if (!p->ainsn.emulate)
+		return false;
+	if (unlikely(regs->nip != (unsigned long)p->addr))
+		regs_set_return_ip(regs, (unsigned long)p->addr);
+
+	switch (p->ainsn.soft_mask) {
+	case KPROBE_SOFT_MASK_NONE:
+		return emulate_step(regs, kprobe_insn(p)) > 0;
+	case KPROBE_SOFT_MASK_READ:
+		regs->gpr[rt] = soft_mask(regs);
+		break;
+	case KPROBE_SOFT_MASK_WRITE:
+		/*
+		 * The last resort, without a copy that branches back. If this enables interrupts
+		 * while MSR[EE] is off, the exit from the exception warns.
+		 */
+		set_soft_mask(regs, regs->gpr[rt] & 0xff);
+		break;
+	}
+	regs_set_return_ip(regs, kprobe_next(p));
+	return true;
+}
+
+/* A nested hit, already counted as missed: only execute the instruction. */
+static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
+{
+	if (p->ainsn.boost) {
+		continue_in_slot(p, regs);
+	} else if (!emulate(p, regs)) {
+		kprobe_nesting_begin(p);
+		step_begin(p, regs, KPROBE_REENTER);
+	}
+}
+NOKPROBE_SYMBOL(kprobe_hit_nested);
+
+/*
+ * Masked interrupts already prevent preemption. Handlers expect it to be counted, too; the
+ * emulation of an instruction does not, as the instruction may access the count.
+ *
+ * RCU need not watch in this exception.
+ */
+static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	int ret;
+
+	preempt_disable_notrace();
+	ret = likely(kprobe_rcu_is_watching()) ? kprobe_call_pre(p, regs) :
+						 kprobe_site_pre_handler(p, regs);
+	preempt_enable_no_resched_notrace();
+	return ret;
+}
+
+static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long nip = regs->nip;
+
+	/* Once it is set, the post handler of a site stays. */
+	if (!READ_ONCE(p->post_handler))
+		return;
+
+	set_status(KPROBE_HIT_SSDONE);
+	preempt_disable_notrace();
+	if (likely(kprobe_rcu_is_watching()))
+		kprobe_call_post(p, regs);
+	else
+		kprobe_site_post_handler(p, regs, 0);
+	preempt_enable_no_resched_notrace();
+	if (unlikely(regs->nip != nip))
+		honour_ip(regs);
+}
+
+/*
+ * The handler cannot enable interrupts in the soft mask of the program: MSR[EE] may still be off
+ * there. So the CPU executes the store. It changes no register, so post handlers can come first.
+ */
+static nokprobe_inline bool post_before_store(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long next = kprobe_next(p);
+
+	if (likely(p->ainsn.soft_mask != KPROBE_SOFT_MASK_WRITE) || !p->ainsn.boost)
+		return false;
+
+	regs_set_return_ip(regs, next);
+	call_post(p, regs);
+	if (likely(regs->nip == next))
+		continue_in_slot(p, regs);
+	return true;
+}
+
+/* Execute the instruction, or have the CPU do so. */
+static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
+{
+	if (likely(kprobe_is_boosted(p))) {
+		kprobe_hit_leave();
+		continue_in_slot(p, regs);
+	} else if (post_before_store(p, regs)) {
+		kprobe_hit_leave();
+	} else if (emulate(p, regs)) {
+		call_post(p, regs);
+		kprobe_hit_leave();
+	} else {
+		step_begin(p, regs, KPROBE_HIT_SS);
+	}
+}
+
+/*
+ * In real mode, neither the handlers nor the state of kprobes can be accessed. On Book E, the bits
+ * select an address space instead.
+ */
+static nokprobe_inline bool is_translated(const struct pt_regs *regs)
+{
+	return IS_ENABLED(CONFIG_BOOKE) ||
+	       (regs->msr & (MSR_IR | MSR_DR)) == (MSR_IR | MSR_DR);
+}
+
+static nokprobe_inline void handle_hit(struct kprobe *p, struct pt_regs *regs)
+{
+	if (unlikely(!kprobe_hit_enter(p))) {
+		kprobe_hit_nested(p, regs);
+		return;
+	}
+
+	/* Non-zero: the handler has set where execution continues. */
+	if (unlikely(call_pre(p, regs))) {
+		honour_ip(regs);
+		kprobe_hit_leave();
+	} else {
+		resume(p, regs);
+	}
+}
+
+/**
+ * kprobe_handler() - handle the trap of a probe
+ * @regs: registers at the trap
+ *
+ * A site stays in the table until all CPUs have left its breakpoint. So a trap without a site, or
+ * at an ftrace site, is not the breakpoint of a probe. But it may be the end of a step: the word
+ * behind each copy is a trap, and a watchpoint that emulates the copy leaves no trace interrupt.
+ *
+ * Context: the exception, interrupts masked, which stands for preemption off.
+ * Return: 1 if it was that of a probe or the end of a step, else 0.
+ */
+int kprobe_handler(struct pt_regs *regs)
+{
+	struct kprobe *p;
+
+	if (user_mode(regs) || !is_translated(regs))
+		return 0;
+
+	p = get_kprobe((void *)regs->nip);
+	if (unlikely(!p || READ_ONCE(p->flags) & KPROBE_FLAG_FTRACE))
+		return kprobe_post_handler(regs);
+
+	handle_hit(p, regs);
+	return 1;
+}
+NOKPROBE_SYMBOL(kprobe_handler);
+
+/**
+ * kprobe_post_handler() - handle the trace interrupt after a step
+ * @regs: registers after the instruction
+ *
+ * Context: the exception, interrupts masked.
+ * Return: 1 if it was the end of a step, and no debugger waits for the same interrupt; else 0.
+ */
+int kprobe_post_handler(struct pt_regs *regs)
+{
+	struct kprobe *p;
+
+	if (user_mode(regs) || !is_translated(regs))
+		return 0;
+
+	p = stepped_kprobe();
+	if (unlikely(!p || regs->nip != slot_addr(p) + p->ainsn.len))
+		return 0;
+
+	step_end(regs);
+	regs_set_return_ip(regs, kprobe_next(p));
+	if (unlikely(kprobe_status() == KPROBE_REENTER)) {
+		kprobe_nesting_end();
+	} else {
+		call_post(p, regs);
+		kprobe_hit_leave();
+	}
+	return !(regs->msr & MSR_SINGLESTEP);
+}
+NOKPROBE_SYMBOL(kprobe_post_handler);
+
+/* End a step as if its instruction had not started. If it is restarted, it is hit again. */
+static nokprobe_inline void abandon_step(struct pt_regs *regs)
+{
+	step_end(regs);
+	if (kprobe_status() == KPROBE_REENTER)
+		kprobe_nesting_end();
+	else
+		kprobe_hit_leave();
+}
+
+/*
+ * A handler or an emulated instruction has faulted. It must not sleep, but without PREEMPT_COUNT
+ * the page fault handler could not tell. So apply the fixup at once.
+ */
+static nokprobe_inline int fix_up(struct pt_regs *regs)
+{
+	const struct exception_table_entry *entry = search_exception_tables(regs->nip);
+
+	if (!entry)
+		return 0;
+	regs_set_return_ip(regs, extable_fixup(entry));
+	return 1;
+}
+
+/**
+ * kprobe_fault_handler() - a fault while a probe is current
+ * @regs: state at the fault
+ * @trapnr: passed on to fault handlers
+ *
+ * Fault handlers are called first, for faults of the instruction and of handlers. Then a fault in a
+ * copy is attributed to the probed instruction.
+ *
+ * Context: the exception.
+ * Return: 1 if a fault handler or a fixup has handled it, else 0.
+ */
+int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
+{
+	struct kprobe *p = stepped_kprobe();
+
+	if (!p || regs->nip != slot_addr(p)) {
+		if (!kprobe_handler_fault(regs, trapnr))
+			return fix_up(regs);
+		honour_ip(regs);
+		return 1;
+	}
+
+	if (kprobe_status() == KPROBE_HIT_SS && p->fault_handler) {
+		/* A fault in the fault handler is not a fault of the step. */
+		set_status(KPROBE_HIT_ACTIVE);
+		if (kprobe_site_fault_handler(p, regs, trapnr)) {
+			set_status(KPROBE_HIT_SS);
+			if (regs->nip != slot_addr(p)) {
+				abandon_step(regs);
+				honour_ip(regs);
+			}
+			return 1;
+		}
+		set_status(KPROBE_HIT_SS);
+	}
+
+	abandon_step(regs);
+	regs_set_return_ip(regs, (unsigned long)p->addr);
+	return 0;
+}
+NOKPROBE_SYMBOL(kprobe_fault_handler);
+
+/*
+ * A boosted copy may run without a current probe; the branch behind it tells whose it is. The copy
+ * and the branch are moved by the same distance, so the offset of the branch leads from the copy
+ * to the probed instruction.
+ */
+static nokprobe_inline unsigned long ip_of_boosted(unsigned long nip)
+{
+	const u32 *word = (const u32 *)ALIGN_DOWN(nip, KPROBE_INSN_SLOT_SIZE);
+	const u32 *end = word + KPROBE_INSN_SLOT_SIZE / sizeof(*word);
+
+	word += ppc_inst_len(ppc_inst(*word)) / sizeof(*word);
+	if (word >= end || !kprobe_insn_is_b(*word))
+		return nip;
+	return nip + sign_extend32(*word & PPC_LI_MASK, 25);
+}
+
+/* The address of the program that an address in the code of probes stands for. */
+static unsigned long kprobe_program_ip(unsigned long nip)
+{
+	struct optimized_kprobe *op;
+
+	if (is_kprobe_insn_slot(nip))
+		return ip_of_boosted(nip);
+
+	guard(preempt_notrace)();
+
+	op = kprobe_optinsn_owner(nip);
+	return op ? (unsigned long)op->kp.addr : nip;
+}
+NOKPROBE_SYMBOL(kprobe_program_ip);
+
+/* Is it a fault of a copy that is being stepped? */
+static nokprobe_inline bool is_at_copy(const struct pt_regs *regs)
+{
+	const struct kprobe *p = stepped_kprobe();
+
+	return p && regs->nip == slot_addr(p);
+}
+
+/*
+ * Page faults have been offered to the probe when the exception began, except for those that the
+ * hypervisor has refused to resolve.
+ */
+static nokprobe_inline bool is_page_fault(const struct pt_regs *regs)
+{
+	return TRAP(regs) == INTERRUPT_DATA_STORAGE || TRAP(regs) == INTERRUPT_INST_STORAGE;
+}
+
+/**
+ * kprobe_bad_page_fault() - a fault that nothing has handled so far
+ * @regs: state at the fault; the address of a copy in it becomes that of the probe
+ *
+ * This sees not only page faults, but also faults of segments and of alignment, and bus errors.
+ *
+ * Context: the exception.
+ * Return: true if a fault handler has handled it; else the exception table is to be searched.
+ */
+bool kprobe_bad_page_fault(struct pt_regs *regs)
+{
+	unsigned long nip;
+	bool handled;
+
+	if (user_mode(regs))
+		return false;
+
+	preempt_disable_notrace();
+	handled = kprobe_running() && (!is_page_fault(regs) || is_at_copy(regs)) &&
+		  kprobe_fault_handler(regs, TRAP(regs));
+	preempt_enable_notrace();
+	if (handled)
+		return true;
+
+	nip = kprobe_program_ip(regs->nip);
+	if (nip != regs->nip)
+		regs_set_return_ip(regs, nip);
+	return false;
+}
+NOKPROBE_SYMBOL(kprobe_bad_page_fault);
+
+#ifdef CONFIG_LIVEPATCH_64
+/**
+ * arch_kprobe_ftrace_redirect() - let a redirection to the caller end as a return
+ * @regs: state at the ftrace site, which a handler has redirected
+ *
+ * ftrace_stub() is a bare blr. It returns to the caller, but through livepatch_handler, which
+ * pops what it has pushed.
+ *
+ * Context: hit path.
+ */
+void arch_kprobe_ftrace_redirect(struct pt_regs *regs)
+{
+	if (regs->nip == regs->link)
+		regs_set_return_ip(regs, ppc_function_entry(ftrace_stub));
+}
+NOKPROBE_SYMBOL(arch_kprobe_ftrace_redirect);
+#endif

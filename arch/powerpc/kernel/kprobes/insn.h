@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What kprobes have to know about an instruction of powerpc.
+ */
+#ifndef _POWERPC_KERNEL_KPROBES_INSN_H
+#define _POWERPC_KERNEL_KPROBES_INSN_H
+
+#include <linux/bits.h>
+#include <linux/kprobes.h>
+#include <linux/types.h>
+
+#include <asm/disassemble.h>
+#include <asm/inst.h>
+
+/* Primary opcodes. */
+#define INSN_OP_BC		16
+#define INSN_OP_B		18
+#define INSN_OP_19		19
+#define INSN_OP_31		31
+#define INSN_OP_LBZ		34
+#define INSN_OP_STB		38
+
+/* Extended opcodes under 19. */
+#define INSN_19_BCLR		16
+#define INSN_19_RFEBB		146
+#define INSN_19_BCCTR		528
+#define INSN_19_BCTAR		560
+#define INSN_19_ADDPCIS		2	/* a field of five bits */
+
+/* Branches: absolute target, link; the BO field of those that are always taken. */
+#define INSN_AA			BIT(1)
+#define INSN_LK			BIT(0)
+#define INSN_BO_ALWAYS		20
+
+/* The displacement of a conditional branch. */
+#define INSN_BD_MASK		0xfffc
+
+/* PC-relative prefixed instructions: the R bit, and the two parts of the displacement. */
+#define INSN_PREFIX_R		BIT(20)
+#define INSN_PREFIX_ODD_TYPE	BIT(24)
+#define INSN_PREFIX_D_MASK	GENMASK(17, 0)
+#define INSN_SUFFIX_D_MASK	GENMASK(15, 0)
+
+static nokprobe_inline bool kprobe_insn_is_bc(u32 word)
+{
+	return get_op(word) == INSN_OP_BC;
+}
+
+static nokprobe_inline bool kprobe_insn_is_b(u32 word)
+{
+	return get_op(word) == INSN_OP_B;
+}
+
+static nokprobe_inline bool kprobe_insn_is_bclr(u32 word)
+{
+	return get_op(word) == INSN_OP_19 && get_xop(word) == INSN_19_BCLR;
+}
+
+static nokprobe_inline bool kprobe_insn_is_bcctr(u32 word)
+{
+	return get_op(word) == INSN_OP_19 && get_xop(word) == INSN_19_BCCTR;
+}
+
+static nokprobe_inline bool kprobe_insn_is_addpcis(u32 word)
+{
+	return get_op(word) == INSN_OP_19 && (word >> 1 & 0x1f) == INSN_19_ADDPCIS;
+}
+
+static nokprobe_inline unsigned int kprobe_insn_bo(u32 word)
+{
+	return word >> 21 & 0x1f;
+}
+
+/* A branch that stores the address of the next instruction in LR. */
+static nokprobe_inline bool kprobe_insn_links(u32 word)
+{
+	return word & INSN_LK &&
+	       (kprobe_insn_is_b(word) || kprobe_insn_is_bc(word) ||
+		kprobe_insn_is_bclr(word) || kprobe_insn_is_bcctr(word));
+}
+
+/* Only prefixes of types 0 and 2 have an R bit; types 1 and 3 have something else there. */
+static nokprobe_inline bool kprobe_insn_is_pcrel(ppc_inst_t insn)
+{
+	u32 prefix = ppc_inst_val(insn);
+
+	return ppc_inst_prefixed(insn) && !(prefix & INSN_PREFIX_ODD_TYPE) &&
+	       prefix & INSN_PREFIX_R;
+}
+
+/* insn.c */
+enum kprobe_refusal kprobe_insn_refused(u32 word);
+bool kprobe_insn_is_load_reserve(u32 word);
+bool kprobe_insn_is_store_conditional(u32 word);
+bool kprobe_insn_hard_disables(u32 word);
+bool kprobe_insn_records_hard_disable(u32 word);
+bool kprobe_insn_sets_r13(ppc_inst_t insn, unsigned long addr);
+bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr);
+bool kprobe_insn_can_copy(ppc_inst_t insn);
+enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word);
+bool kprobe_insn_move(ppc_inst_t *insn, unsigned long from, unsigned long to);
+
+#endif /* _POWERPC_KERNEL_KPROBES_INSN_H */

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hit path of jprobes on powerpc: the stack of the probed function, for a call of the handler
+ * by jprobe_call.S.
+ */
+
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/smp.h>
+
+#include <asm/irq.h>
+#include <asm/processor.h>
+
+#include "jprobe.h"
+
+static nokprobe_inline bool is_on(unsigned long sp, const void *stack)
+{
+	return stack && sp - (unsigned long)stack < THREAD_SIZE;
+}
+
+/* How far up from a stack pointer memory can be read. */
+static nokprobe_inline unsigned long stack_end(unsigned long sp)
+{
+	const void *stack = task_stack_page(current);
+	int cpu = raw_smp_processor_id();
+
+	if (unlikely(!is_on(sp, stack)))
+		stack = hardirq_ctx[cpu];
+	if (unlikely(!is_on(sp, stack)))
+		stack = softirq_ctx[cpu];
+	/* Another one, of which nothing is known but that it is aligned. */
+	return is_on(sp, stack) ? (unsigned long)stack + THREAD_SIZE : PAGE_ALIGN(sp);
+}
+
+static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
+{
+	unsigned long *from = (unsigned long *)(sp + JPROBE_STACK_AT);
+	unsigned long end = stack_end(sp);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(f->stack); i++)
+		f->stack[i] = (unsigned long)(from + i) < end ? READ_ONCE(from[i]) : 0;
+}
+
+void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame)
+{
+	/* copy_stack() and kprobe_jprobe_call() fill in every member that is read. */
+	struct jprobe_frame f __uninitialized;
+
+	copy_stack(&f, regs->gpr[1]);
+	*frame = &f;
+	kprobe_jprobe_call(&f, entry, regs);
+}
+NOKPROBE_SYMBOL(arch_jprobe_call);
+
+void arch_jprobe_unwind(void *frame)
+{
+	kprobe_jprobe_unwind(frame);
+}
+NOKPROBE_SYMBOL(arch_jprobe_unwind);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Building a struct pt_regs on the stack of probed code, without an exception. For assembly,
+ * from one source for 32 and 64 bits.
+ *
+ * The frame is that of an exception, so that the offsets of <asm/asm-offsets.h> apply, and the
+ * red zone below the program's r1 is spared. It has no marker: the registers in it are not
+ * those of an interrupt, and unwinders go on with the back chain.
+ */
+#ifndef _POWERPC_KERNEL_KPROBES_REGS_H
+#define _POWERPC_KERNEL_KPROBES_REGS_H
+
+#include <asm/asm-offsets.h>
+#include <asm/feature-fixups.h>
+#include <asm/interrupt.h>
+#include <asm/ppc_asm.h>
+#include <asm/processor.h>
+#include <asm/ptrace.h>
+#include <asm/reg.h>
+
+.macro	open_regs_frame
+	PPC_STLU r1, -INT_FRAME_SIZE(r1)
+.endm
+
+.macro	close_regs_frame
+	addi	r1, r1, INT_FRAME_SIZE
+.endm
+
+/*
+ * What C code may change, but r0; r2 is the TOC pointer of the program, or on 32 bits current.
+ * The r13 of ppc64 is not part of the task's state and is never saved or restored here: the task
+ * may be on another CPU afterwards. arch_handlers_begin() sets regs->gpr[13] for handlers.
+ */
+.macro	save_caller_regs
+	SAVE_GPRS(2, 12, r1)
+.endm
+
+.macro	restore_caller_regs
+	REST_GPRS(2, 12, r1)
+.endm
+
+/* What C code preserves. */
+.macro	save_callee_regs
+	SAVE_NVGPRS(r1)
+.endm
+
+.macro	restore_callee_regs
+	REST_NVGPRS(r1)
+.endm
+
+/* r2 to r31. */
+.macro	save_most_regs
+#ifdef CONFIG_PPC32
+	stmw	r2, GPR2(r1)
+#else
+	save_caller_regs
+	save_callee_regs
+#endif
+.endm
+
+.macro	restore_most_regs
+#ifdef CONFIG_PPC32
+	lmw	r2, GPR2(r1)
+#else
+	restore_callee_regs
+	restore_caller_regs
+#endif
+.endm
+
+/* CTR, XER and CR, through r3 to r5, which have been saved. */
+.macro	save_special_regs
+	mfctr	r3
+	mfxer	r4
+	mfcr	r5
+	PPC_STL	r3, _CTR(r1)
+	PPC_STL	r4, _XER(r1)
+	PPC_STL	r5, _CCR(r1)
+.endm
+
+.macro	restore_special_regs
+	PPC_LL	r3, _CTR(r1)
+	PPC_LL	r4, _XER(r1)
+	PPC_LL	r5, _CCR(r1)
+	mtctr	r3
+	mtxer	r4
+	mtcr	r5
+.endm
+
+/*
+ * The rest, but nip: r1 before the frame, and what an exception would have saved, as far as
+ * there is such a thing. None of it is restored. It uses r3 to r6.
+ */
+.macro	describe_regs
+	addi	r3, r1, INT_FRAME_SIZE
+	mfmsr	r4
+	PPC_STL	r3, GPR1(r1)
+	PPC_STL	r4, _MSR(r1)
+#ifdef CONFIG_PPC64
+	lbz	r5, PACAIRQSOFTMASK(r13)
+	std	r5, SOFTE(r1)
+#endif
+	li	r6, INTERRUPT_PROGRAM
+	li	r3, 0
+	PPC_STL	r6, _TRAP(r1)
+	PPC_STL	r3, RESULT(r1)
+	PPC_STL	r3, ORIG_GPR3(r1)
+.endm
+
+/* Registers that C code of the kernel expects; the program may be a module. */
+.macro	load_kernel_regs
+#ifdef CONFIG_PPC64
+	LOAD_PACA_TOC()
+#endif
+.endm
+
+#endif /* _POWERPC_KERNEL_KPROBES_REGS_H */

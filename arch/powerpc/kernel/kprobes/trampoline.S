@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The return trampolines of powerpc: hooked functions return to one of them instead of to
+ * their caller. It saves the registers and calls the core of return probes, or rethook.
+ */
+
+#include <linux/linkage.h>
+
+#include "regs.h"
+
+	/* NOKPROBE() would end at the next symbol. */
+	.section .kprobes.text, "ax"
+
+/* The slot for LR in the frame of the caller. */
+#define CALLER_SLOT	(INT_FRAME_SIZE + LRSAVE)
+
+/*
+ * Functions return by blr, so LR is the address of the trampoline. It goes first to where the
+ * function would have saved it, if it was a leaf and has not: unwinders look it up there until
+ * the handler has stored the real one, also in regs->link. If it was a helper that compilers
+ * call before the caller has a frame of its own, such as _savegpr0_31(), the slot has the return
+ * address of the caller; so what was there is put back.
+ *
+ * Translation is on, because no function is hooked without, and those that switch it off are
+ * refused.
+ */
+.macro	return_trampoline handler:req
+	open_regs_frame
+	SAVE_GPR(0, r1)
+	PPC_LL	r0, CALLER_SLOT(r1)
+	PPC_STL	r0, _DAR(r1)
+	mflr	r0
+	PPC_STL	r0, CALLER_SLOT(r1)
+	PPC_STL	r0, _LINK(r1)
+	save_most_regs
+	save_special_regs
+	describe_regs
+	load_kernel_regs
+
+	addi	r3, r1, STACK_INT_FRAME_REGS
+	bl	CFUNC(\handler)
+
+	PPC_LL	r0, _LINK(r1)
+	mtlr	r0
+	restore_special_regs
+	restore_most_regs
+	PPC_LL	r0, _DAR(r1)
+	PPC_STL	r0, CALLER_SLOT(r1)
+	REST_GPR(0, r1)
+	close_regs_frame
+	blr
+.endm
+
+#ifdef CONFIG_KRETPROBE_NATIVE
+SYM_CODE_START(__kretprobe_trampoline)
+	return_trampoline kretprobe_native_handler
+SYM_INNER_LABEL(kretprobe_trampoline_end, SYM_L_GLOBAL)
+SYM_CODE_END(__kretprobe_trampoline)
+#endif
+
+#ifdef CONFIG_RETHOOK
+SYM_CODE_START(arch_rethook_trampoline)
+	return_trampoline arch_rethook_trampoline_callback
+SYM_CODE_END(arch_rethook_trampoline)
+#endif
