@@ -446,7 +446,7 @@ static const struct hit_function hit_path[] = {
 	{ "is_kprobe_insn_slot",		true },
 	{ "is_kprobe_optinsn_slot",		ON(OPTPROBES) },
 	{ "opt_pre_handler",			ON(OPTPROBES) },
-	{ "kprobe_ftrace_entry",		ON(KPROBES_ON_FTRACE) && !ON(X86) },
+	{ "kprobe_ftrace_entry",		ON(KPROBES_ON_FTRACE) && !ON(X86) && !ON(PPC) },
 	{ "kprobe_ftrace_handler",		ON(KPROBES_ON_FTRACE) },
 	{ "kretprobe_pre_handler",		ON(KRETPROBES) },
 	{ "kretprobe_rethook_handler",		ON(KRETPROBE_ON_RETHOOK) },
@@ -497,7 +497,7 @@ static const struct hit_function hit_path[] = {
 #if KPROBES_TEST_HAS_PROTECTED_RETHOOK
 	{ "arch_rethook_trampoline",		ON(RETHOOK) },
 #endif
-	{ "arch_rethook_trampoline_callback",	ON(RETHOOK) && !ON(PPC) },
+	{ "arch_rethook_trampoline_callback",	ON(RETHOOK) },
 	/* Returns of the hit path itself go through one of these. */
 	{ "__x86_return_thunk",			ON(X86) },
 	{ "its_return_thunk",			ON(MITIGATION_ITS) },

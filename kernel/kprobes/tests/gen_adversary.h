@@ -18,6 +18,7 @@
 /**
  * struct gen_arch - instructions
  * @includes: lines at the start of the file
+ * @pointer: what reserves the memory of an address; .quad if this is missing
  * @type: what the assembler calls the type of functions
  * @pad: what begins functions and targets of indirect branches, a line or nothing
  * @no_pad: what marks code that has no such beginning, a line or nothing
@@ -43,6 +44,7 @@
  */
 struct gen_arch {
 	const char	*includes;
+	const char	*pointer;
 	const char	*type;
 	const char	*pad;
 	const char	*no_pad;
@@ -99,6 +101,11 @@ static unsigned int later(unsigned int most)
 	return step + 1 + chance(left < most ? left : most);
 }
 
+static const char *pointer(void)
+{
+	return arch.pointer ? arch.pointer : ".quad";
+}
+
 static void some_straight(unsigned int most)
 {
 	unsigned int i, nr = chance(most + 1);
@@ -123,7 +130,7 @@ static void jump_table(void)
 	}
 	printf("7:%s\t.pushsection .rodata\n\t.balign 8\n%s:\n", arch.case_end, name);
 	for (i = 0; i < 4; i++)
-		printf("\t.quad .Lkpa_case_%u_%u_%u\n", fn, table, i);
+		printf("\t%s .Lkpa_case_%u_%u_%u\n", pointer(), fn, table, i);
 	printf("\t.popsection\n");
 }
 
@@ -244,7 +251,7 @@ static void function(void)
 
 	/* Only the start: other addresses would be taken for branch targets. */
 	printf("\n\t.section .rodata.kpa_functions, \"a\"\n"
-	       "\t.quad %s\n\t.long .Lkpa_end_%u - %s\n", name, fn, name);
+	       "\t%s %s\n\t.long .Lkpa_end_%u - %s\n", pointer(), name, fn, name);
 	if (nr_colds)
 		printf("\t.long %s - .\n\t.long .Lkpa_cold_end_%u - %s\n", cold, fn, cold);
 	else
@@ -280,7 +287,7 @@ int main(int argc, char **argv)
 	       "\t.globl kpa_functions\nkpa_functions:\n"
 	       "\n\t.section .rodata\n\t.balign 8\nkpa_callees:\n", argv[1], arch.includes);
 	for (i = 0; i < 4; i++)
-		printf("\t.quad kpa_callee%u\n", i);
+		printf("\t%s kpa_callee%u\n", pointer(), i);
 	for (i = 0; i < 4; i++)
 		print_callee(i);
 

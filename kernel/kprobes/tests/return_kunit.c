@@ -662,6 +662,16 @@ extern char kp_ret_jump_from[], kp_ret_jump_to[];
 #define JUMPER_CALL	"	call kp_ret_jumped\n"
 #define JUMPER_END	""
 #define JUMPER_RET	ASM_RET
+#elif defined(CONFIG_PPC)
+#define JUMPER_BEGIN	""
+#define JUMPER_CALL	"	mflr 0\n"						\
+			"	" PPC_STL " 0, " __stringify(PPC_LR_STKOFF) "(1)\n"	\
+			"	" PPC_STLU " 1, -" __stringify(PPC_MIN_STKFRM) "(1)\n"	\
+			"	bl kp_ret_jumped\n"
+#define JUMPER_END	"	addi 1, 1, " __stringify(PPC_MIN_STKFRM) "\n"		\
+			"	" PPC_LL " 0, " __stringify(PPC_LR_STKOFF) "(1)\n"	\
+			"	mtlr 0\n"
+#define JUMPER_RET	"	blr\n"
 #else
 #define JUMPER_BEGIN	""
 #define JUMPER_CALL	"	stp x29, x30, [sp, #-16]!\n"		\

@@ -37,6 +37,8 @@ struct call {
 	/* The outermost of the three, or another function. */
 	u32			(*fn)(struct call *c);
 	enum inner_job		job;
+	/* Function graph tracing is paused. */
+	bool			paused;
 	unsigned long		*slot;
 	struct trace		trace;
 	struct completion	inside, leave, done;
@@ -412,7 +414,11 @@ static int caller(void *data)
 {
 	struct call *c = data;
 
+	if (c->paused)
+		pause_graph_tracing();
 	c->returned = do_call(c);
+	if (c->paused)
+		unpause_graph_tracing();
 	complete(&c->done);
 	return 0;
 }
@@ -514,6 +520,35 @@ static void trace_in_the_function(struct kunit *test)
 		show(test, "with hooks", &t->call.trace);
 	}
 	expect_seen(test, strlen(kinds));
+	expect_reverse(test);
+}
+
+static int nr_of(const char *kinds, char kind)
+{
+	int n = 0;
+
+	for (; *kinds; kinds++)
+		n += *kinds == kind;
+	return n;
+}
+
+/* The function graph tracer is called, but leaves the hooks of others as they are. */
+static void hooks_stay_while_graph_is_paused(struct kunit *test)
+{
+	const char *kinds = order_of(test);
+	struct return_test *t = test->priv;
+
+	if (!nr_of(kinds, 'g'))
+		kunit_skip(test, "needs function graph");
+	t->call.paused = true;
+	plain_and_hooked_call(test, kinds, LOOK);
+	KUNIT_EXPECT_TRUE(test, same(&t->plain, &t->call.trace));
+	if (!same(&t->plain, &t->call.trace)) {
+		show(test, "without hooks", &t->plain);
+		show(test, "with hooks", &t->call.trace);
+	}
+	KUNIT_EXPECT_NULL(test, strchr(seen.come, 'g'));
+	expect_seen(test, strlen(kinds) - nr_of(kinds, 'g'));
 	expect_reverse(test);
 }
 
@@ -825,6 +860,7 @@ static void return_trace_exit(struct kunit *test)
 
 static struct kunit_case return_trace_cases[] = {
 	KUNIT_CASE_PARAM(trace_in_the_function, order_gen_params),
+	KUNIT_CASE_PARAM(hooks_stay_while_graph_is_paused, order_gen_params),
 	KUNIT_CASE_PARAM(trace_in_the_handlers, order_gen_params),
 	KUNIT_CASE_PARAM(trace_from_the_trampoline, order_gen_params),
 	KUNIT_CASE_PARAM(trace_of_a_sleeping_task, order_gen_params),

@@ -64,27 +64,10 @@ static struct kprobe_slot_cache tasks_cache = {
 	.tasks_rcu	= true,
 };
 
-/*
- * Regions that an architecture reserves in its text need not start at a page boundary.
- */
-#define CROOKED		100
-
-static void *crooked_page_alloc(void)
-{
-	unsigned long pages = __get_free_pages(GFP_KERNEL, 1);
-
-	return pages ? (void *)pages + CROOKED : NULL;
-}
-
-static void crooked_page_free(void *page)
-{
-	free_pages((unsigned long)page - CROOKED, 1);
-}
-
-static struct kprobe_slot_cache crooked_cache = {
-	KPROBE_SLOT_CACHE_INIT(crooked_cache),
-	.alloc		= crooked_page_alloc,
-	.free		= crooked_page_free,
+static struct kprobe_slot_cache owned_cache = {
+	KPROBE_SLOT_CACHE_INIT(owned_cache),
+	.alloc		= fake_page_alloc,
+	.free		= fake_page_free,
 	.symbol		= "kunit_slot_page",
 	.slot_size	= SLOT_SIZE,
 	.owned		= true,
@@ -94,8 +77,8 @@ static struct kprobe_slot_cache crooked_cache = {
  * Regions of 1 MiB that exist only as numbers. Each page starts with a header that
  * records the region it was allocated for.
  */
-#define REGION_SHIFT	20
-#define REGION(n)	((unsigned long)(n) << REGION_SHIFT)
+#define FAKE_REGION_SHIFT	20
+#define REGION(n)	((unsigned long)(n) << FAKE_REGION_SHIFT)
 #define NO_MEMORY	REGION(13)
 #define HEAD_SIZE	200
 #define SLOTS_AFTER_HEAD ((PAGE_SIZE - HEAD_SIZE) / SLOT_SIZE)
@@ -117,7 +100,7 @@ static struct kprobe_slot_cache region_cache = {
 	.symbol		= "kunit_slot_page",
 	.slot_size	= SLOT_SIZE,
 	.head_size	= HEAD_SIZE,
-	.region_shift	= REGION_SHIFT,
+	.region_shift	= FAKE_REGION_SHIFT,
 	.owned		= true,
 };
 
@@ -618,17 +601,16 @@ static void slots_pages_are_writable_when_free(struct kunit *test)
 }
 #endif
 
-/* Both halves of two pages are found, and the owners of their slots. */
-static void slots_in_crooked_pages(struct kunit *test)
+/* Every byte of a page is found, and nothing around it; and the owners of all slots. */
+static void slots_have_owners(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 	unsigned int i, lost = 0, strange = 0;
 	unsigned long page;
 
-	t->cache = &crooked_cache;
+	t->cache = &owned_cache;
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	page = t->slot[0];
-	KUNIT_EXPECT_EQ(test, offset_in_page(page), CROOKED);
 	for (i = 0; i < t->nr; i++)
 		kprobe_slot_own(t->cache, (void *)t->slot[i], &t->slot[i]);
 
@@ -712,7 +694,7 @@ static void slots_no_page_fails_that_region_only(struct kunit *test)
 
 	KUNIT_EXPECT_NULL(test, kprobe_slot_get_near(&region_cache, NO_MEMORY + 5));
 	KUNIT_EXPECT_TRUE(test, take_near(t, NO_MEMORY - 1));
-	KUNIT_EXPECT_TRUE(test, take_near(t, NO_MEMORY + (1 << REGION_SHIFT)));
+	KUNIT_EXPECT_TRUE(test, take_near(t, NO_MEMORY + (1 << FAKE_REGION_SHIFT)));
 	/* A slot without a region is still available, and not from a region. */
 	KUNIT_ASSERT_EQ(test, take(t, 1), 3);
 	KUNIT_EXPECT_EQ(test, region_of(t->slot[2]), 0);
@@ -796,7 +778,7 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_dirty_pages_are_given_back),
 	KUNIT_CASE(slots_last_page_is_kept),
 	KUNIT_CASE(slots_know_their_addresses),
-	KUNIT_CASE(slots_in_crooked_pages),
+	KUNIT_CASE(slots_have_owners),
 	KUNIT_CASE(slots_of_two_regions_never_share_a_page),
 	KUNIT_CASE(slots_each_region_keeps_an_empty_page),
 	KUNIT_CASE(slots_no_page_fails_that_region_only),

@@ -386,7 +386,7 @@ static int note_switched(struct kretprobe_instance *ri, struct pt_regs *regs)
 static void walk_trace_of_a_task_switched_away(struct kunit *test)
 {
 	struct kretprobe rp = {
-		.kp.symbol_name	= "__switch_to_asm",
+		.kp.symbol_name	= KPROBES_TEST_SWITCH,
 		.entry_handler	= only_switched,
 		.handler	= note_switched,
 		.maxactive	= 4,

@@ -1,0 +1,734 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Faults of probed instructions, of their copies, and of handlers.
+ */
+
+#include <kunit/test.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/set_memory.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include <asm/hw_irq.h>
+#include <asm/interrupt.h>
+#include <asm/reg.h>
+
+#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "handler_faults.h"
+#include "helpers.h"
+
+/* What kprobe_page_fault() is called with. */
+#define PAGE_FAULT	11
+
+/* Faults that only a fault handler can handle. */
+KPB_FUNCTION(bad_load, "777: " PPC_LL "3, 0(3)");
+KPB_FUNCTION(bad_store, "777: " PPC_STL "3, 0(3)\n " PPC_LL "3, 0(3)");
+
+/* Nothing emulates these. */
+#define PVR(add)	"777: mfspr 6, 287\n addi 3, 3, " #add
+KPB_FUNCTION(deep_0, PVR(0));
+KPB_FUNCTION(deep_1, PVR(1));
+KPB_FUNCTION(deep_2, PVR(2));
+KPB_FUNCTION(deep_3, PVR(3));
+KPB_FUNCTION(deep_4, PVR(4));
+KPB_FUNCTION(deep_5, PVR(5));
+KPB_FUNCTION(deep_6, PVR(6));
+KPB_FUNCTION(deep_7, PVR(7));
+KPB_FUNCTION(deep_8, PVR(8));
+
+static unsigned long kpb_variable;
+
+enum where {
+	AT_A_HOLE,
+	AT_A_READ_ONLY_PAGE,
+	AT_A_BAD_SEGMENT,
+};
+
+static const struct fault_form {
+	const char		*name;
+	struct kpb_place	place;
+	enum where		where;
+	int			trapnr;
+} fault_forms[] = {
+	{ "load from a hole", KPB_PLACE(bad_load), AT_A_HOLE, PAGE_FAULT },
+	{ "store to a hole", KPB_PLACE(bad_store), AT_A_HOLE, PAGE_FAULT },
+	{ "store to a read-only page", KPB_PLACE(bad_store), AT_A_READ_ONLY_PAGE, PAGE_FAULT },
+#ifdef CONFIG_PPC_BOOK3S_64
+	{ "load from a bad segment", KPB_PLACE(bad_load), AT_A_BAD_SEGMENT,
+	  INTERRUPT_DATA_SEGMENT },
+	{ "store to a bad segment", KPB_PLACE(bad_store), AT_A_BAD_SEGMENT,
+	  INTERRUPT_DATA_SEGMENT },
+#endif
+};
+KUNIT_ARRAY_PARAM_DESC(fault_form, fault_forms, name);
+
+/* What fault handlers see. */
+static struct {
+	bool		irqs_off;
+	unsigned long	nip, msr;
+} seen;
+
+static int note_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	seen.irqs_off = irqs_disabled();
+	seen.nip = regs->nip;
+	seen.msr = regs->msr;
+	return kpb_watch_fault(p, regs, trapnr);
+}
+
+static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	note_fault(p, regs, trapnr);
+	kpb_variable = 0x1234567;
+	regs->gpr[3] = (unsigned long)&kpb_variable;
+	return 1;
+}
+
+/* Without the accessors. */
+static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	note_fault(p, regs, trapnr);
+	regs->nip = kpb_code(kpb_callee);
+	regs->gpr[3] = 1;
+	return 1;
+}
+
+static int repair_after_a_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	long v;
+
+	repair(p, regs, trapnr);
+	return !!get_kernel_nofault(v, (long *)KP_BAD_ADDRESS);
+}
+
+static const struct fault_action {
+	const char		*name;
+	kprobe_fault_handler_t	handler;
+	unsigned long		result;
+	int			posts;
+} fault_actions[] = {
+	{ "repaired, the step continues", repair, 0x1234567, 1 },
+	{ "redirected, the step is abandoned", redirect, 101, 0 },
+	{ "its own fault is not reported", repair_after_a_fault, 0x1234567, 1 },
+};
+KUNIT_ARRAY_PARAM_DESC(fault_action, fault_actions, name);
+
+static unsigned long bad_address(enum where where, void *page)
+{
+	switch (where) {
+	case AT_A_HOLE:
+		return (unsigned long)page + PAGE_SIZE;
+	case AT_A_READ_ONLY_PAGE:
+		return (unsigned long)page;
+	case AT_A_BAD_SEGMENT:
+		break;
+	}
+	return (unsigned long)0x4000000000000000ULL;
+}
+
+static void expect_nothing_left(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KUNIT_EXPECT_TRUE(test, mfmsr() & MSR_EE);
+	KUNIT_EXPECT_FALSE(test, mfmsr() & MSR_SINGLESTEP);
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
+}
+
+static void run_step(struct kunit *test, const struct fault_form *f,
+		     const struct fault_action *a, bool off)
+{
+	void *page = vmalloc(PAGE_SIZE), *at = kpb_addr(&f->place);
+	unsigned long good = (unsigned long)&kpb_variable, result, want = a->result;
+	struct kpb_watch w = {
+		.kp = {
+			.addr = at,
+			.pre_handler = kpb_watch_pre,
+			.post_handler = kpb_watch_post,
+			.fault_handler = a->handler,
+		},
+	};
+	bool is_off;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	if (f->where == AT_A_READ_ONLY_PAGE)
+		KUNIT_ASSERT_EQ(test, set_memory_ro((unsigned long)page, 1), 0);
+	/* The store stores the address that it uses. */
+	if (f->place.fn == kpb_bad_store && a->handler != redirect)
+		want = good;
+
+	memset(&seen, 0, sizeof(seen));
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	/* In the exception, it would fault as well, which has to be reported only once. */
+	KUNIT_EXPECT_STREQ(test, kpb_mode(at), "emulated");
+	if (off)
+		local_irq_disable();
+	result = kpb_run(f->place.fn, bad_address(f->where, page));
+	is_off = irqs_disabled();
+	if (off)
+		local_irq_enable();
+	KUNIT_EXPECT_EQ(test, result, want);
+	KUNIT_EXPECT_EQ(test, is_off, off);
+	KUNIT_EXPECT_TRUE(test, seen.irqs_off);
+	KUNIT_EXPECT_EQ(test, seen.nip, (unsigned long)get_kprobe(at)->ainsn.insn);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
+	KUNIT_EXPECT_EQ(test, w.trapnr, f->trapnr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
+	expect_nothing_left(test);
+
+	/* No fault, no handler. */
+	kpb_variable = 77;
+	result = kpb_run(f->place.fn, good);
+	KUNIT_EXPECT_EQ(test, result, f->place.fn == kpb_bad_store ? good : 77);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts + 1);
+	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
+	unregister_kprobe(&w.kp);
+
+	if (f->where == AT_A_READ_ONLY_PAGE)
+		KUNIT_EXPECT_EQ(test, set_memory_rw((unsigned long)page, 1), 0);
+	vfree(page);
+}
+
+/* Whatever it is, the fault is reported to the fault handler, which can handle it. */
+static void fault_of_each_kind_is_reported(struct kunit *test)
+{
+	run_step(test, test->param_value, &fault_actions[0], false);
+	run_step(test, test->param_value, &fault_actions[0], true);
+}
+
+static void fault_handler_of_step(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(fault_forms); i++) {
+		run_step(test, &fault_forms[i], test->param_value, false);
+		run_step(test, &fault_forms[i], test->param_value, true);
+	}
+}
+
+/* Without a handler that repairs it, a copy that branches back would fault for itself. */
+static void fault_handler_needs_a_step(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(bad_load), .pre_handler = kpb_watch_pre } };
+	struct kpb_watch late = { .kp = { .addr = KPB_AT(bad_load), .fault_handler = repair } };
+	int err;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), kprobe_boosts() ? "boosted" : "emulated");
+	err = register_kprobe(&late.kp);
+	KUNIT_EXPECT_EQ(test, err, 0);
+	if (!err) {
+		KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "emulated");
+		KUNIT_EXPECT_EQ(test, kpb_run(kpb_bad_load, KP_BAD_ADDRESS), 0x1234567);
+		KUNIT_EXPECT_EQ(test, atomic_read(&late.faults), 1);
+		expect_nothing_left(test);
+		unregister_kprobe(&late.kp);
+	}
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Without such a handler, a fault is fatal. So these cases only pretend that there was one: they
+ * call what the exceptions call, with registers of their own.
+ */
+
+/* Masked as in the program, and what else a step must not lose. */
+static const struct state {
+	const char	*name;
+	unsigned long	msr;
+	unsigned long	softe;
+} states[] = {
+	{ "interrupts on", MSR_KERNEL | MSR_EE, 0 },
+#ifdef CONFIG_PPC64
+	{ "interrupts masked", MSR_KERNEL | MSR_EE, IRQS_DISABLED },
+	{ "all masked", MSR_KERNEL | MSR_EE, IRQS_ALL_DISABLED },
+	{ "hard masked", MSR_KERNEL, IRQS_ALL_DISABLED },
+#else
+	{ "interrupts masked", MSR_KERNEL, 0 },
+#endif
+	{ "floating point", MSR_KERNEL | MSR_EE | MSR_FP, 0 },
+};
+KUNIT_ARRAY_PARAM_DESC(state, states, name);
+
+#ifdef CONFIG_PPC64
+static void set_softe(struct pt_regs *regs, unsigned long softe)
+{
+	regs->softe = softe;
+}
+
+static unsigned long get_softe(const struct pt_regs *regs)
+{
+	return regs->softe;
+}
+
+static bool is_masked(const struct pt_regs *regs)
+{
+	return regs->softe == IRQS_ALL_DISABLED;
+}
+#else
+static void set_softe(struct pt_regs *regs, unsigned long softe)
+{
+}
+
+static unsigned long get_softe(const struct pt_regs *regs)
+{
+	return 0;
+}
+
+static bool is_masked(const struct pt_regs *regs)
+{
+	return !(regs->msr & MSR_EE);
+}
+#endif
+
+struct stepped {
+	struct kpb_watch	w;
+	struct pt_regs		regs;
+	unsigned long		slot;
+};
+
+/*
+ * Inside another hit, a copy branches back whenever it can. So here it cannot, as if no slot had
+ * been in reach.
+ */
+static void step_always(struct kprobe *p)
+{
+	guard(kprobe_test)();
+	p->ainsn.boost = false;
+}
+
+static void prepare(struct kunit *test, struct stepped *s, kprobe_opcode_t *addr,
+		    const struct state *state)
+{
+	memset(s, 0, sizeof(*s));
+	s->w.kp.addr = addr;
+	s->w.kp.pre_handler = kpb_watch_pre;
+	s->w.kp.post_handler = kpb_watch_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&s->w.kp), 0);
+	step_always(get_kprobe(addr));
+	KUNIT_EXPECT_STREQ(test, kpb_mode(addr), "stepped");
+	s->slot = (unsigned long)get_kprobe(addr)->ainsn.insn;
+	s->regs.msr = state->msr;
+	set_softe(&s->regs, state->softe);
+	s->regs.nip = (unsigned long)addr;
+}
+
+static void expect_state(struct kunit *test, struct stepped *s, const struct state *state,
+			 unsigned long nip)
+{
+	KUNIT_EXPECT_EQ(test, s->regs.nip, nip);
+	KUNIT_EXPECT_EQ(test, s->regs.msr, state->msr);
+	KUNIT_EXPECT_EQ(test, get_softe(&s->regs), state->softe);
+}
+
+/* On Book E, another register of this CPU says that it steps. */
+static void forget_steps(void)
+{
+#ifdef CONFIG_PPC_ADV_DEBUG_REGS
+	mtspr(SPRN_DBCR0, mfspr(SPRN_DBCR0) & ~DBCR0_IC);
+#endif
+}
+
+/* The trap. */
+static void begin(struct kunit *test, struct stepped *s)
+{
+	KUNIT_EXPECT_EQ(test, kprobe_handler(&s->regs), 1);
+	forget_steps();
+	KUNIT_EXPECT_EQ(test, s->regs.nip, s->slot);
+	KUNIT_EXPECT_TRUE(test, s->regs.msr & MSR_SINGLESTEP);
+	KUNIT_EXPECT_TRUE(test, is_masked(&s->regs));
+}
+
+/* The exception after the copy, which has switched off what is switched on for one step. */
+static void end(struct kunit *test, struct stepped *s, const struct state *state)
+{
+	s->regs.nip += sizeof(u32);
+	s->regs.msr &= ~MSR_SINGLESTEP;
+	KUNIT_EXPECT_EQ(test, kprobe_post_handler(&s->regs), 1);
+	expect_state(test, s, state, (unsigned long)s->w.kp.addr + sizeof(u32));
+}
+
+static void fault(struct kunit *test, struct stepped *s, const struct state *state)
+{
+	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&s->regs, PAGE_FAULT), 0);
+	expect_state(test, s, state, (unsigned long)s->w.kp.addr);
+}
+
+/* Some other fault, of something that is not masked. */
+static void fault_elsewhere(struct kunit *test, unsigned long nip)
+{
+	struct pt_regs regs = { .nip = nip, .msr = MSR_KERNEL };
+
+	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&regs, PAGE_FAULT), 0);
+	KUNIT_EXPECT_EQ(test, regs.nip, nip);
+	KUNIT_EXPECT_EQ(test, regs.msr, MSR_KERNEL);
+}
+
+/* Reports on a fault are about the instruction, and interrupts are as it had them. */
+static void fault_of_step_is_one_of_the_instruction(struct kunit *test)
+{
+	const struct state *state = test->param_value;
+	struct stepped s;
+
+	prepare(test, &s, KPB_AT(deep_0), state);
+	scoped_guard(irqsave) {
+		begin(test, &s);
+		fault(test, &s, state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+
+		/* Once there is a page, it is hit again. */
+		begin(test, &s);
+		end(test, &s, state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
+	unregister_kprobe(&s.w.kp);
+}
+
+/* An interrupt that cannot be masked softly clears MSR[EE], and its return leaves it so. */
+static void step_restores_what_an_interrupt_has_masked(struct kunit *test)
+{
+	const struct state *state = test->param_value;
+	struct stepped s;
+
+	prepare(test, &s, KPB_AT(deep_0), state);
+	scoped_guard(irqsave) {
+		begin(test, &s);
+		s.regs.msr &= ~MSR_EE;
+		end(test, &s, state);
+		s.regs.nip = (unsigned long)s.w.kp.addr;
+		begin(test, &s);
+		s.regs.msr &= ~MSR_EE;
+		fault(test, &s, state);
+	}
+	unregister_kprobe(&s.w.kp);
+}
+
+static void other_faults_are_not_the_steps(struct kunit *test)
+{
+	const struct state *state = test->param_value;
+	struct stepped s;
+
+	prepare(test, &s, KPB_AT(deep_0), state);
+	scoped_guard(irqsave) {
+		fault_elsewhere(test, s.slot);
+		begin(test, &s);
+		fault_elsewhere(test, kpb_code(kpb_callee));
+		fault_elsewhere(test, (unsigned long)s.w.kp.addr);
+		fault_elsewhere(test, s.slot - sizeof(u32));
+		fault_elsewhere(test, s.slot + sizeof(u32));
+		KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
+		end(test, &s, state);
+		fault_elsewhere(test, s.slot);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
+	unregister_kprobe(&s.w.kp);
+}
+
+/* Trace interrupts of a debugger, during a step. */
+static void other_steps_are_not_the_probes(struct kunit *test)
+{
+	struct pt_regs regs = { .nip = kpb_code(kpb_callee), .msr = MSR_KERNEL };
+	struct stepped s;
+
+	prepare(test, &s, KPB_AT(deep_0), &states[0]);
+	scoped_guard(irqsave) {
+		begin(test, &s);
+		KUNIT_EXPECT_EQ(test, kprobe_post_handler(&regs), 0);
+		regs.nip = s.slot;
+		KUNIT_EXPECT_EQ(test, kprobe_post_handler(&regs), 0);
+		regs.nip = s.slot + 2 * sizeof(u32);
+		KUNIT_EXPECT_EQ(test, kprobe_post_handler(&regs), 0);
+		KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
+		end(test, &s, &states[0]);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
+
+	/* One that steps over the probe, and so waits for the same interrupt. */
+	s.regs.nip = (unsigned long)s.w.kp.addr;
+	s.regs.msr = states[0].msr | MSR_SINGLESTEP;
+	scoped_guard(irqsave) {
+		KUNIT_EXPECT_EQ(test, kprobe_handler(&s.regs), 1);
+		forget_steps();
+		s.regs.nip += sizeof(u32);
+		s.regs.msr &= ~MSR_SINGLESTEP;
+		KUNIT_EXPECT_EQ(test, kprobe_post_handler(&s.regs), 0);
+	}
+	KUNIT_EXPECT_EQ(test, s.regs.nip, (unsigned long)s.w.kp.addr + sizeof(u32));
+	KUNIT_EXPECT_EQ(test, s.regs.msr, states[0].msr | MSR_SINGLESTEP);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 2);
+	unregister_kprobe(&s.w.kp);
+}
+
+/* Something that is not masked hits another probe during a step, whose step faults. */
+static void fault_of_nested_step(struct kunit *test)
+{
+	const struct state *state = test->param_value;
+	const struct state *inner_state = state == states ? states + 1 : states;
+	struct stepped outer, inner;
+
+	prepare(test, &outer, KPB_AT(deep_0), state);
+	prepare(test, &inner, KPB_AT(pvr), inner_state);
+	scoped_guard(irqsave) {
+		begin(test, &outer);
+		begin(test, &inner);
+		fault_elsewhere(test, outer.slot);
+		fault(test, &inner, inner_state);
+
+		/* The outer step continues; the inner one restarts. */
+		fault_elsewhere(test, inner.slot);
+		begin(test, &inner);
+		end(test, &inner, inner_state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), get_kprobe(outer.w.kp.addr));
+		fault(test, &outer, state);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&outer.w.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&outer.w.post), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.pre), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.post), 0);
+	KUNIT_EXPECT_EQ(test, inner.w.kp.nmissed, 2);
+	unregister_kprobe(&inner.w.kp);
+	unregister_kprobe(&outer.w.kp);
+}
+
+/* As many hits as can be nested, each with another state. */
+static void steps_nest(struct kunit *test)
+{
+	kprobe_opcode_t *addr[] = {
+		KPB_AT(deep_0), KPB_AT(deep_1), KPB_AT(deep_2), KPB_AT(deep_3), KPB_AT(deep_4),
+		KPB_AT(deep_5), KPB_AT(deep_6), KPB_AT(deep_7), KPB_AT(deep_8),
+	};
+	struct stepped *s = kunit_kcalloc(test, ARRAY_SIZE(addr), sizeof(*s), GFP_KERNEL);
+	unsigned int i;
+
+	BUILD_BUG_ON(ARRAY_SIZE(addr) != KPROBE_MAX_NESTING + 1);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	for (i = 0; i < ARRAY_SIZE(addr); i++)
+		prepare(test, &s[i], addr[i], &states[i % ARRAY_SIZE(states)]);
+
+	scoped_guard(irqsave) {
+		for (i = 0; i < ARRAY_SIZE(addr); i++)
+			begin(test, &s[i]);
+		/* Every second one faults. */
+		while (i--)
+			(i & 1 ? fault : end)(test, &s[i], &states[i % ARRAY_SIZE(states)]);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+		KUNIT_EXPECT_EQ(test, get_kprobe_ctlblk()->depth, 0);
+	}
+
+	for (i = 0; i < ARRAY_SIZE(addr); i++) {
+		KUNIT_EXPECT_EQ(test, atomic_read(&s[i].w.pre), !i);
+		KUNIT_EXPECT_EQ(test, s[i].w.kp.nmissed, !!i);
+		unregister_kprobe(&s[i].w.kp);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&s[0].w.post), 1);
+}
+
+/* Where no handlers are called, an instruction is executed, in whatever way. */
+static void steps_nest_in_busy_sections(struct kunit *test)
+{
+	struct stepped inner;
+	struct kprobe *busy;
+
+	prepare(test, &inner, KPB_AT(pvr), &states[1]);
+	scoped_guard(irqsave) {
+		kprobe_busy_begin();
+		busy = kprobe_running();
+		begin(test, &inner);
+		fault(test, &inner, &states[1]);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), busy);
+		begin(test, &inner);
+		end(test, &inner, &states[1]);
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), busy);
+		kprobe_busy_end();
+		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.pre) + atomic_read(&inner.w.post), 0);
+	KUNIT_EXPECT_EQ(test, inner.w.kp.nmissed, 2);
+	unregister_kprobe(&inner.w.kp);
+}
+
+/* The instruction has stepped in a handler: for real, and without its handlers. */
+static unsigned long stepped_inside;
+
+static int run_pvr(struct kprobe *p, struct pt_regs *regs)
+{
+	stepped_inside = kpb_run(kpb_pvr, 1);
+	return 0;
+}
+
+static void steps_in_handlers(struct kunit *test)
+{
+	struct kprobe outer = { .addr = KPB_AT(add), .pre_handler = run_pvr };
+	struct kpb_watch inner = { .kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post } };
+	unsigned long want = kpb_run(kpb_pvr, 1);
+	unsigned int round;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&outer), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&inner.kp), 0);
+	/* From a copy that branches back, and stepped. */
+	for (round = 0; round < 2; round++) {
+		stepped_inside = 0;
+		KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 1), 4);
+		KUNIT_EXPECT_EQ(test, stepped_inside, want);
+		expect_nothing_left(test);
+		step_always(get_kprobe(inner.kp.addr));
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.post), 0);
+	unregister_kprobe(&inner.kp);
+	unregister_kprobe(&outer);
+	KUNIT_EXPECT_EQ(test, inner.kp.nmissed, 2);
+}
+
+/*
+ * Copies that branch back, and detours
+ */
+
+/* The address that a report of a fault has, and that the exception table is searched for. */
+static unsigned long reported(unsigned long nip)
+{
+	struct pt_regs regs = {
+		.nip = nip, .msr = MSR_KERNEL, .trap = INTERRUPT_DATA_STORAGE,
+	};
+
+	guard(irqsave)();
+	if (kprobe_bad_page_fault(&regs))
+		return 1;
+	return regs.nip;
+}
+
+/* No probe is current there, so the slots are asked. */
+static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned long slot, at = kpb_add_at;
+
+	if (!kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	slot = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn;
+	KUNIT_EXPECT_EQ(test, reported(slot), at);
+	KUNIT_EXPECT_EQ(test, reported(at), at);
+	KUNIT_EXPECT_EQ(test, reported(kpb_code(kpb_callee)), kpb_code(kpb_callee));
+	/* After the copy. */
+	KUNIT_EXPECT_EQ(test, reported(slot + sizeof(u32)), at + sizeof(u32));
+	/* Not a copy, nor memory that may be read. */
+	KUNIT_EXPECT_EQ(test, reported(KP_BAD_ADDRESS), KP_BAD_ADDRESS);
+	KUNIT_EXPECT_EQ(test, reported(0), 0);
+	unregister_kprobe(&w.kp);
+}
+
+#ifdef CONFIG_OPTPROBES
+static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned long at = kpb_add_at, detour;
+
+	kprobe_test_allow_optimization(true);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	detour = (unsigned long)kpb_detour(w.kp.addr);
+	KUNIT_EXPECT_NE(test, detour, 0);
+	KUNIT_EXPECT_EQ(test, reported(detour), at);
+	KUNIT_EXPECT_EQ(test, reported(detour + 8 * sizeof(u32)), at);
+	KUNIT_EXPECT_NE(test, reported(detour - sizeof(u32)), at);
+	unregister_kprobe(&w.kp);
+	kprobe_test_allow_optimization(false);
+}
+
+/* As a load that is optimized faults: nothing but the detour knows whose copy it is. */
+static void fault_in_a_detour(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(bad_load), .pre_handler = kpb_watch_pre } };
+	struct optimized_kprobe *op;
+
+	kprobe_test_allow_optimization(true);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
+	op = container_of(get_kprobe(w.kp.addr), struct optimized_kprobe, kp);
+	KUNIT_EXPECT_EQ(test, reported((unsigned long)op->optinsn.insn + op->optinsn.copy),
+			kpb_bad_load_at);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_bad_load, (unsigned long)&kpb_data), KPB_VALUE);
+	unregister_kprobe(&w.kp);
+	kprobe_test_allow_optimization(false);
+}
+#else
+static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
+{
+	kunit_skip(test, "needs OPTPROBES");
+}
+
+static void fault_in_a_detour(struct kunit *test)
+{
+	kunit_skip(test, "needs OPTPROBES");
+}
+#endif
+
+/*
+ * Faults of handlers
+ */
+
+static void call_add(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+}
+
+/* A handler's fault is reported to its own probe, not to others at the site. */
+static void handler_fault_goes_to_its_probe(struct kunit *test)
+{
+	int trapnr = kp_handler_fault_goes_to_its_probe(test, KPB_AT(add), call_add);
+
+	KUNIT_EXPECT_EQ(test, trapnr, IS_ENABLED(CONFIG_PPC_BOOK3S_64) ? INTERRUPT_DATA_SEGMENT :
+									 PAGE_FAULT);
+}
+
+static void call_callee(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
+}
+
+static void interrupt_fault_is_not_the_handlers(struct kunit *test)
+{
+	kp_interrupt_fault_is_not_the_handlers(test, "kpb_callee", call_callee);
+}
+
+static struct kunit_case fault_cases[] = {
+	KUNIT_CASE_PARAM(fault_of_each_kind_is_reported, fault_form_gen_params),
+	KUNIT_CASE_PARAM(fault_handler_of_step, fault_action_gen_params),
+	KUNIT_CASE(fault_handler_needs_a_step),
+	KUNIT_CASE_PARAM(fault_of_step_is_one_of_the_instruction, state_gen_params),
+	KUNIT_CASE_PARAM(step_restores_what_an_interrupt_has_masked, state_gen_params),
+	KUNIT_CASE_PARAM(other_faults_are_not_the_steps, state_gen_params),
+	KUNIT_CASE(other_steps_are_not_the_probes),
+	KUNIT_CASE_PARAM(fault_of_nested_step, state_gen_params),
+	KUNIT_CASE(steps_nest),
+	KUNIT_CASE(steps_nest_in_busy_sections),
+	KUNIT_CASE(steps_in_handlers),
+	KUNIT_CASE(fault_of_boosted_copy_is_one_of_the_instruction),
+	KUNIT_CASE(fault_of_detour_is_one_of_the_instruction),
+	KUNIT_CASE(fault_in_a_detour),
+	KUNIT_CASE(handler_fault_goes_to_its_probe),
+	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
+	{}
+};
+
+static struct kunit_suite fault_suite = {
+	.name		= "kprobes_powerpc_fault",
+	.suite_init	= kpb_without_jumps,
+	.suite_exit	= kpb_with_jumps,
+	.test_cases	= fault_cases,
+};
+kunit_test_suite(fault_suite);
+
+MODULE_DESCRIPTION("KUnit tests of faults and probes on powerpc");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What several suites share: functions to be probed, written in assembly for all ABIs of powerpc,
+ * and probes that record their hits.
+ */
+#ifndef _POWERPC_KERNEL_KPROBES_TESTS_HELPERS_H
+#define _POWERPC_KERNEL_KPROBES_TESTS_HELPERS_H
+
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
+#include <linux/stringify.h>
+
+#include <asm/asm-compat.h>
+#include <asm/code-patching.h>
+#include <asm/disassemble.h>
+#include <asm/probes.h>
+#include <asm/reg.h>
+
+#include "../common.h"
+#include "../insn.h"
+
+struct kprobe_slot_cache;
+struct kunit;
+struct kunit_suite;
+
+/* The start of a function, and the name of its code for direct branches. */
+#ifdef CONFIG_PPC64_ELF_ABI_V1
+#define KPB_CODE(name)		".kpb_" __stringify(name)
+#define KPB_DESCRIPTOR(name)						\
+	".pushsection .opd, \"aw\"\n"					\
+	".balign 8\n"							\
+	".globl kpb_" __stringify(name) "\n"				\
+	"kpb_" __stringify(name) ": .quad " KPB_CODE(name) ", .TOC.@tocbase, 0\n" \
+	".popsection\n"
+#else
+#define KPB_CODE(name)		"kpb_" __stringify(name)
+#define KPB_DESCRIPTOR(name)	""
+#endif
+
+#define KPB_BEGIN(name)							\
+	".pushsection .text\n"						\
+	".balign 64\n"							\
+	KPB_DESCRIPTOR(name)						\
+	".globl " KPB_CODE(name) "\n"					\
+	".type " KPB_CODE(name) ", @function\n"				\
+	KPB_CODE(name) ":\n"
+
+#define KPB_END(name)							\
+	".size " KPB_CODE(name) ", . - " KPB_CODE(name) "\n"		\
+	".popsection\n"
+
+/*
+ * KPB_FUNCTION(name, code): a function kpb_NAME() that returns in r3. It has its argument in r3,
+ * the address of kpb_data in r4, and that of the code of kpb_callee() in r5; so it need not know
+ * how its ABI finds them. The probed instruction follows the label 777, whose address
+ * KPB_AT(name) is.
+ */
+#define KPB_FUNCTION(name, code)					\
+asm(KPB_BEGIN(name)							\
+	code "\n"							\
+	"	blr\n"							\
+	KPB_END(name)							\
+	".pushsection .rodata\n"					\
+	".balign 8\n"							\
+	".globl kpb_" #name "_at\n"					\
+	"kpb_" #name "_at: " PPC_LONG "777b\n"				\
+	".popsection\n");						\
+KPB_DECLARE(name)
+
+#define KPB_DECLARE(name)						\
+void kpb_##name(void);							\
+extern const unsigned long kpb_##name##_at
+
+#define KPB_AT(name)		((kprobe_opcode_t *)kpb_##name##_at)
+
+struct kpb_place {
+	void			(*fn)(void);
+	const unsigned long	*at;
+};
+
+#define KPB_PLACE(name)		{ kpb_##name, &kpb_##name##_at }
+
+static inline kprobe_opcode_t *kpb_addr(const struct kpb_place *p)
+{
+	return (kprobe_opcode_t *)*p->at;
+}
+
+/* The address of the first instruction. */
+static inline unsigned long kpb_code(void (*fn)(void))
+{
+	return ppc_function_entry(fn);
+}
+
+/* Add 3, or the first member of kpb_data, to their argument. */
+KPB_DECLARE(add);
+KPB_DECLARE(load);
+/* Adds its argument to the version of the processor, which nothing emulates. */
+KPB_DECLARE(pvr);
+/* Adds 100 to its argument. */
+KPB_DECLARE(callee);
+
+/**
+ * struct kpb_data - what functions find through r4
+ * @value: a constant, unless a test changes it
+ * @store: for stores
+ * @flag: what a function waits for
+ */
+struct kpb_data {
+	unsigned long	value;
+	unsigned long	store;
+	unsigned long	flag;
+};
+
+extern struct kpb_data kpb_data;
+
+#define KPB_VALUE	0x1234567
+
+unsigned long kpb_run(void (*fn)(void), unsigned long arg);
+
+/**
+ * struct kpb_watch - a probe that records its hits
+ * @kp: the probe
+ * @pre: calls of kpb_watch_pre()
+ * @post: calls of kpb_watch_post()
+ * @faults: calls of kpb_watch_fault()
+ * @nip: the address that the last pre handler saw
+ * @post_nip: that of the last post handler
+ * @trapnr: what the last fault handler was called for
+ */
+struct kpb_watch {
+	struct kprobe	kp;
+	atomic_t	pre, post, faults;
+	unsigned long	nip;
+	unsigned long	post_nip;
+	int		trapnr;
+};
+
+int kpb_watch_pre(struct kprobe *p, struct pt_regs *regs);
+void kpb_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+int kpb_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
+
+/* How the instruction under the breakpoint at an address is executed. */
+static inline const char *kpb_mode(void *addr)
+{
+	guard(kprobe_test)();
+
+	return arch_kprobe_mode(get_kprobe(addr));
+}
+
+/* The word in the text, whatever a probe hides. */
+static inline u32 kpb_word(const void *addr)
+{
+	return READ_ONCE(*(const u32 *)addr);
+}
+
+static inline bool kpb_has_breakpoint(const void *addr)
+{
+	return kpb_word(addr) == BREAKPOINT_INSTRUCTION;
+}
+
+/* The detour that the branch at an address leads to; NULL if it is none to a detour. */
+static inline void *kpb_detour(const void *addr)
+{
+#ifdef CONFIG_OPTPROBES
+	if (kprobe_insn_is_b(kpb_word(addr)) && is_kprobe_optinsn_slot(branch_target(addr)))
+		return (void *)branch_target(addr);
+#endif
+	return NULL;
+}
+
+static inline bool kpb_has_jump(const void *addr)
+{
+	return kpb_detour(addr);
+}
+
+void kpb_expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refusal why);
+void kpb_expect_accepted(struct kunit *test, unsigned long addr);
+void kpb_expect_site(struct kunit *test, const char *who, const char *what);
+
+/* The allocators of a cache of slots, while others take their place. */
+struct kpb_starved {
+	void	*(*alloc)(void);
+	void	*(*alloc_near)(unsigned long start);
+};
+
+void kpb_starve(struct kprobe_slot_cache *cache, struct kpb_starved *s, bool near, bool far);
+void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s);
+
+/* Hits have to come through breakpoints, not through jumps. */
+int kpb_without_jumps(struct kunit_suite *suite);
+void kpb_with_jumps(struct kunit_suite *suite);
+
+#endif /* _POWERPC_KERNEL_KPROBES_TESTS_HELPERS_H */

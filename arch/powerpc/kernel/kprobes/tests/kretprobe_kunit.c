@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of the return trampolines of powerpc, that of return probes and that of rethook: which
+ * registers handlers see and can change, access to user memory, and functions that have no
+ * return probes.
+ */
+
+#include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/kthread.h>
+#include <linux/mman.h>
+#include <linux/rethook.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+
+#include <asm/interrupt.h>
+#include <asm/kup.h>
+#include <asm/processor.h>
+
+#include "kretprobe_call.h"
+
+/*
+ * What diverts the return of a function: a return probe, or rethook, as an fprobe does.
+ */
+
+static struct {
+	/* At the entry and at the return. */
+	struct pt_regs	entry, regs;
+	unsigned long	paca, value;
+	unsigned int	entries, returns;
+	void		(*then)(struct pt_regs *regs);
+} seen;
+
+static void see_entry(struct pt_regs *regs)
+{
+	seen.entry = *regs;
+	seen.entries++;
+}
+
+static void see_return(struct pt_regs *regs)
+{
+	seen.regs = *regs;
+	seen.value = regs_return_value(regs);
+	seen.returns++;
+#ifdef CONFIG_PPC64
+	seen.paca = (unsigned long)local_paca;
+#endif
+	if (seen.then)
+		seen.then(regs);
+}
+
+static int rp_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	see_entry(regs);
+	return 0;
+}
+
+static int rp_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	see_return(regs);
+	return 0;
+}
+
+static struct kretprobe rp[2];
+
+static int rp_on(const char *symbol, int i)
+{
+	rp[i] = (struct kretprobe) {
+		.kp.symbol_name	= symbol,
+		.entry_handler	= rp_entry,
+		.handler	= rp_return,
+		.maxactive	= 4,
+	};
+	return register_kretprobe(&rp[i]);
+}
+
+static int one_rp_on(const char *symbol)
+{
+	return rp_on(symbol, 0);
+}
+
+static void one_rp_off(void)
+{
+	unregister_kretprobe(&rp[0]);
+}
+
+static int two_rps_on(const char *symbol)
+{
+	int ret = rp_on(symbol, 0);
+
+	if (ret)
+		return ret;
+	ret = rp_on(symbol, 1);
+	if (ret)
+		one_rp_off();
+	return ret;
+}
+
+static void two_rps_off(void)
+{
+	unregister_kretprobe(&rp[1]);
+	one_rp_off();
+}
+
+#ifdef CONFIG_RETHOOK
+static struct rethook *rh;
+
+static void rh_return(struct rethook_node *node, void *data, unsigned long ret_addr,
+		      struct pt_regs *regs)
+{
+	see_return(regs);
+}
+
+static int rh_entry(struct kprobe *p, struct pt_regs *regs)
+{
+	struct rethook_node *node = rethook_try_get(rh);
+
+	see_entry(regs);
+	if (node)
+		rethook_hook(node, regs, false);
+	return 0;
+}
+
+static struct kprobe rh_probe;
+
+static int rethook_on(const char *symbol)
+{
+	int ret;
+
+	rh = rethook_alloc(&rh_probe, rh_return, sizeof(struct rethook_node), 4);
+	if (IS_ERR(rh))
+		return PTR_ERR(rh);
+
+	rh_probe = (struct kprobe) {
+		.symbol_name	= symbol,
+		.pre_handler	= rh_entry,
+	};
+	ret = register_kprobe(&rh_probe);
+	if (ret)
+		rethook_free(rh);
+	return ret;
+}
+
+static void rethook_off(void)
+{
+	unregister_kprobe(&rh_probe);
+	rethook_free(rh);
+}
+#else
+#define rethook_on	NULL
+#define rethook_off	NULL
+#endif
+
+struct hook {
+	const char	*name;
+	int		(*on)(const char *symbol);
+	void		(*off)(void);
+	unsigned int	returns;
+};
+
+static const struct hook hooks[] = {
+	{ "return probe",	one_rp_on,	one_rp_off,	1 },
+	{ "two return probes",	two_rps_on,	two_rps_off,	2 },
+	{ "rethook",		rethook_on,	rethook_off,	1 },
+};
+KUNIT_ARRAY_PARAM_DESC(hook, hooks, name);
+
+static const struct hook *hook_on(struct kunit *test, const char *symbol)
+{
+	const struct hook *h = test->param_value;
+
+	if (!h->on)
+		kunit_skip(test, "needs RETHOOK");
+	memset(&seen, 0, sizeof(seen));
+	KUNIT_ASSERT_EQ(test, h->on(symbol), 0);
+	return h;
+}
+
+/*
+ * Registers
+ */
+
+/* SO and CA, which are the same everywhere. */
+#define GIVEN_XER	0xa0000000
+#define CHANGED_XER	0x40000000
+
+static void give(struct kpr_regs *given)
+{
+	int i;
+
+	memset(given, 0, sizeof(*given));
+	for (i = 0; i < ARRAY_SIZE(given->gpr); i++)
+		given->gpr[i] = 0x5eed0000 + 0x101 * i;
+	given->ctr = 0x1234567c;
+	given->xer = GIVEN_XER;
+	/* With SO in CR0, where only system calls return errors. */
+	given->cr = 0x99abcdef;
+}
+
+/* The others belong to the kernel. */
+static bool is_compared(int i)
+{
+	return i != 1 && i != 13 && (i != 2 || IS_ENABLED(CONFIG_PPC64));
+}
+
+static void expect_regs(struct kunit *test, const struct kpr_regs *found,
+			const struct kpr_regs *want)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(found->gpr); i++) {
+		if (is_compared(i))
+			KUNIT_EXPECT_EQ_MSG(test, found->gpr[i], want->gpr[i], "r%d", i);
+	}
+	KUNIT_EXPECT_EQ(test, found->ctr, want->ctr);
+	KUNIT_EXPECT_EQ(test, found->xer & (GIVEN_XER | CHANGED_XER), want->xer);
+	KUNIT_EXPECT_EQ(test, found->cr, want->cr);
+}
+
+static void expect_seen(struct kunit *test, const struct hook *h, const struct kpr_regs *given)
+{
+	const struct pt_regs *regs = &seen.regs;
+	struct kpr_regs found = {
+		.ctr	= regs->ctr,
+		.xer	= regs->xer,
+		.cr	= regs->ccr,
+	};
+
+	KUNIT_EXPECT_EQ(test, seen.entries, h->returns);
+	KUNIT_EXPECT_EQ(test, seen.returns, h->returns);
+	memcpy(found.gpr, regs->gpr, sizeof(found.gpr));
+	expect_regs(test, &found, given);
+	KUNIT_EXPECT_EQ(test, seen.value, given->gpr[3]);
+	KUNIT_EXPECT_EQ(test, regs->gpr[1], seen.entry.gpr[1]);
+	KUNIT_EXPECT_EQ(test, regs->nip, (unsigned long)kpr_back);
+	KUNIT_EXPECT_EQ(test, TRAP(regs), INTERRUPT_PROGRAM);
+	KUNIT_EXPECT_EQ(test, regs->result, 0);
+	KUNIT_EXPECT_EQ(test, regs->msr & (MSR_IR | MSR_DR | MSR_PR),
+			mfmsr() & (MSR_IR | MSR_DR | MSR_PR));
+#ifdef CONFIG_PPC64
+	KUNIT_EXPECT_EQ(test, regs->gpr[13], seen.paca);
+	KUNIT_EXPECT_EQ(test, regs->softe, IRQS_ENABLED);
+#endif
+}
+
+static void returns_keep_all_registers(struct kunit *test)
+{
+	const struct hook *h = hook_on(test, "kpr_followed");
+	struct kpr_regs given, found;
+
+	give(&given);
+	kpr_call(&given, &found);
+	h->off();
+
+	expect_seen(test, h, &given);
+	expect_regs(test, &found, &given);
+	KUNIT_EXPECT_EQ(test, found.elsewhere, 0);
+	KUNIT_EXPECT_EQ(test, found.link, (unsigned long)kpr_back);
+}
+
+static void change(struct pt_regs *regs)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(regs->gpr); i++) {
+		if (is_compared(i))
+			regs->gpr[i] = 0xc4a00000 + 0x33 * i;
+	}
+	regs->ctr = 0x77777778;
+	regs->xer = CHANGED_XER;
+	regs->ccr = 0x13572468;
+	/* These are not honoured, but their change does no harm. */
+	regs->gpr[1] ^= 0x10;
+	regs->gpr[13] = 0;
+	regs->msr = 0;
+	regs->nip = 0;
+}
+
+static void return_handlers_change_registers(struct kunit *test)
+{
+	const struct hook *h = test->param_value;
+	struct kpr_regs given, found, want = {
+		.ctr	= 0x77777778,
+		.xer	= CHANGED_XER,
+		.cr	= 0x13572468,
+	};
+	int i;
+
+	if (h->returns > 1)
+		kunit_skip(test, "the second handler would see what the first one has changed");
+	hook_on(test, "kpr_followed");
+	for (i = 0; i < ARRAY_SIZE(want.gpr); i++)
+		want.gpr[i] = 0xc4a00000 + 0x33 * i;
+	give(&given);
+	seen.then = change;
+	kpr_call(&given, &found);
+	h->off();
+
+	expect_seen(test, h, &given);
+	expect_regs(test, &found, &want);
+	KUNIT_EXPECT_EQ(test, found.elsewhere, 0);
+	KUNIT_EXPECT_EQ(test, found.link, (unsigned long)kpr_back);
+}
+
+static void go_elsewhere(struct pt_regs *regs)
+{
+	regs->link = (unsigned long)kpr_elsewhere;
+}
+
+static int nop_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static void return_handlers_change_the_address(struct kunit *test)
+{
+	const struct hook *h = test->param_value;
+	struct kpr_regs given, found;
+
+	/* Rethook sets it again after the handlers. */
+	if (h->on == rethook_on)
+		kunit_skip(test, "rethook has no way to do this");
+	hook_on(test, "kpr_followed");
+	give(&given);
+	seen.then = go_elsewhere;
+	kpr_call(&given, &found);
+	h->off();
+
+	expect_regs(test, &found, &given);
+	KUNIT_EXPECT_EQ(test, found.elsewhere, 1);
+	KUNIT_EXPECT_EQ(test, found.link, (unsigned long)kpr_elsewhere);
+}
+
+/* A call that is not followed, for lack of an instance. */
+static void returns_that_are_missed_keep_registers(struct kunit *test)
+{
+	struct kprobe p = { .symbol_name = "kpr_followed", .pre_handler = nop_pre };
+	struct kpr_regs given, found;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	give(&given);
+	kpr_call(&given, &found);
+	unregister_kprobe(&p);
+	expect_regs(test, &found, &given);
+	KUNIT_EXPECT_EQ(test, found.link, (unsigned long)kpr_back);
+}
+
+static void caller_without_a_frame_keeps_its_return(struct kunit *test)
+{
+	const struct hook *h = hook_on(test, "kpr_followed");
+	unsigned long (*volatile fn)(unsigned long v) = kpr_frameless;
+
+	KUNIT_EXPECT_EQ(test, fn(0x5eed), 0x5eed);
+	KUNIT_EXPECT_EQ(test, seen.returns, h->returns);
+	h->off();
+}
+
+/*
+ * Access to user memory
+ */
+
+#ifdef CONFIG_PPC_KUAP
+/* Whether it is locked, as prevent_user_access() has done it. */
+static bool user_access_is_locked(void)
+{
+#if defined(CONFIG_PPC_BOOK3S_64)
+	return mfspr(SPRN_AMR) == AMR_KUAP_BLOCKED;
+#elif defined(CONFIG_PPC_BOOK3S_32)
+	return current->thread.kuap == KUAP_NONE;
+#elif defined(CONFIG_BOOKE)
+	return !mfspr(SPRN_PID);
+#else
+	return mfspr(SPRN_MD_AP) == MD_APG_KUAP;
+#endif
+}
+
+static struct {
+	u32 __user	*word;
+	bool		locked;
+	long		copied;
+	u32		value;
+} user;
+
+static void read_user(struct pt_regs *regs)
+{
+	user.locked = user_access_is_locked();
+	user.copied = copy_from_user_nofault(&user.value, user.word + 1, sizeof(user.value));
+}
+
+/* Between two accesses, without a fault in either. */
+static noinline bool access_user_around(void)
+{
+	unsigned long (*volatile fn)(unsigned long v) = kpr_frameless;
+
+	if (!user_access_begin(user.word, 2 * sizeof(*user.word)))
+		return false;
+	unsafe_put_user(1, user.word, fault);
+	fn(0);
+	if (user_access_is_locked())
+		goto fault;
+	unsafe_put_user(2, user.word, fault);
+	user_access_end();
+	return true;
+fault:
+	user_access_end();
+	return false;
+}
+
+static unsigned long map_user_page(struct kunit *test)
+{
+	unsigned long addr = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+					   MAP_ANONYMOUS | MAP_PRIVATE, 0);
+
+	KUNIT_ASSERT_NE(test, addr, 0);
+	KUNIT_ASSERT_LT(test, addr, TASK_SIZE);
+	return addr;
+}
+
+static void handlers_run_with_user_access_locked(struct kunit *test)
+{
+	const struct hook *h = test->param_value;
+	u32 value = 0x5eed;
+
+	if (kuap_is_disabled())
+		kunit_skip(test, "needs an MMU with KUAP");
+	if (!h->on)
+		kunit_skip(test, "needs RETHOOK");
+	memset(&user, 0, sizeof(user));
+	user.word = (u32 __user *)map_user_page(test);
+	KUNIT_ASSERT_EQ(test, put_user(value, user.word + 1), 0);
+	KUNIT_ASSERT_EQ(test, put_user(0, user.word), 0);
+
+	hook_on(test, "kpr_followed");
+	seen.then = read_user;
+	KUNIT_EXPECT_TRUE(test, access_user_around());
+	h->off();
+	KUNIT_EXPECT_EQ(test, seen.returns, h->returns);
+	KUNIT_EXPECT_TRUE(test, user.locked);
+	KUNIT_EXPECT_EQ(test, user.copied, 0);
+	KUNIT_EXPECT_EQ(test, user.value, value);
+	KUNIT_EXPECT_EQ(test, get_user(value, user.word), 0);
+	KUNIT_EXPECT_EQ(test, value, 2);
+	KUNIT_EXPECT_TRUE(test, user_access_is_locked());
+}
+
+/*
+ * A detour that only hooks the return is left by preempt_enable(), which may switch to another
+ * task. The interrupt that usually wants this is replaced by a wake-up before.
+ */
+
+static struct {
+	struct task_struct	*task;
+	bool			ran, locked;
+} succ;
+
+static int successor(void *data)
+{
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule();
+		WRITE_ONCE(succ.locked, user_access_is_locked());
+		WRITE_ONCE(succ.ran, true);
+	}
+	return 0;
+}
+
+static void wait_until_it_sleeps(void)
+{
+	while (!wait_task_inactive(succ.task, TASK_INTERRUPTIBLE))
+		msleep(1);
+}
+
+/* True if access is still open afterwards. */
+static noinline bool call_and_be_preempted(void)
+{
+	unsigned long (*volatile fn)(unsigned long v) = kpr_frameless;
+	bool open;
+
+	preempt_disable();
+	wake_up_process(succ.task);
+	if (!user_access_begin(user.word, sizeof(*user.word))) {
+		preempt_enable();
+		return false;
+	}
+	preempt_enable_no_resched();
+	fn(0);
+	open = !user_access_is_locked();
+	user_access_end();
+	return open;
+}
+
+static void next_task_has_no_user_access(struct kunit *test)
+{
+	struct kretprobe one = { .kp.symbol_name = "kpr_followed" };
+	int i, cpu = raw_smp_processor_id();
+
+	if (!IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "needs PREEMPTION and OPTPROBES");
+	if (kuap_is_disabled())
+		kunit_skip(test, "needs an MMU with KUAP");
+	user.word = (u32 __user *)map_user_page(test);
+
+	succ.task = kthread_create_on_cpu(successor, NULL, cpu, "kpr_successor/%u");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, succ.task);
+	sched_set_fifo(succ.task);
+	wake_up_process(succ.task);
+	KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(cpu)), 0);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&one), 0);
+	wait_for_kprobe_optimizer();
+
+	for (i = 0; i < 20; i++) {
+		wait_until_it_sleeps();
+		WRITE_ONCE(succ.ran, false);
+		KUNIT_EXPECT_TRUE(test, call_and_be_preempted());
+		KUNIT_EXPECT_TRUE(test, READ_ONCE(succ.ran));
+		KUNIT_EXPECT_TRUE(test, READ_ONCE(succ.locked));
+	}
+
+	unregister_kretprobe(&one);
+	kthread_stop(succ.task);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+}
+#else
+static void handlers_run_with_user_access_locked(struct kunit *test)
+{
+	kunit_skip(test, "needs PPC_KUAP");
+}
+
+static void next_task_has_no_user_access(struct kunit *test)
+{
+	kunit_skip(test, "needs PPC_KUAP");
+}
+#endif
+
+/*
+ * Refusals
+ */
+
+static const char * const refused[] = {
+	"setjmp", "isa206_idle_insn_mayloss", "isa300_idle_stop_mayloss",
+	"isa300_idle_stop_noloss", "_mcount", "ftrace_caller", "ftrace_regs_caller",
+	"__kretprobe_trampoline", "arch_rethook_trampoline",
+};
+
+static void functions_that_return_otherwise_are_refused(struct kunit *test)
+{
+	int i, nr = 0, ret;
+
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
+		struct kretprobe one = {
+			.kp.symbol_name = refused[i],
+			.handler = rp_return,
+		};
+
+		ret = register_kretprobe(&one);
+		if (!ret)
+			unregister_kretprobe(&one);
+		nr += ret == -EINVAL;
+		/* Not all of them are part of each kernel. */
+		KUNIT_EXPECT_TRUE_MSG(test, ret == -EINVAL || ret == -ENOENT, "%s: %d",
+				      refused[i], ret);
+	}
+	KUNIT_EXPECT_GE(test, nr, 1);
+}
+
+static struct kunit_case kretprobe_testcases[] = {
+	KUNIT_CASE_PARAM(returns_keep_all_registers, hook_gen_params),
+	KUNIT_CASE_PARAM(return_handlers_change_registers, hook_gen_params),
+	KUNIT_CASE_PARAM(return_handlers_change_the_address, hook_gen_params),
+	KUNIT_CASE(returns_that_are_missed_keep_registers),
+	KUNIT_CASE_PARAM(caller_without_a_frame_keeps_its_return, hook_gen_params),
+	KUNIT_CASE_PARAM(handlers_run_with_user_access_locked, hook_gen_params),
+	KUNIT_CASE(next_task_has_no_user_access),
+	KUNIT_CASE(functions_that_return_otherwise_are_refused),
+	{}
+};
+
+static struct kunit_suite kretprobe_test_suite = {
+	.name		= "kprobes_powerpc_kretprobe",
+	.test_cases	= kretprobe_testcases,
+};
+kunit_test_suites(&kretprobe_test_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the return trampolines of powerpc");
+MODULE_LICENSE("GPL");

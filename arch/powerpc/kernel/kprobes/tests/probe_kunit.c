@@ -1,0 +1,1267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes on single instructions, from end to end: each in every mode that it has, those that are
+ * refused, and the entries of functions.
+ */
+
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/lockdep.h>
+#include <linux/memory.h>
+#include <linux/percpu.h>
+#include <linux/static_call.h>
+#include <linux/vmalloc.h>
+
+#include <asm/extable.h>
+#include <asm/feature-fixups.h>
+#include <asm/hw_irq.h>
+#include <asm/interrupt.h>
+#include <asm/sections.h>
+
+#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "forms.h"
+#ifdef CONFIG_KGDB
+#include "../../../../../kernel/debug/debug_core.h"
+#endif
+
+static void expect_same(struct kunit *test, const struct kpb_form *f, const unsigned long *want)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
+		KUNIT_EXPECT_EQ_MSG(test, kpb_run(f->place.fn, kpb_args[i]), want[i],
+				    "argument %lx", kpb_args[i]);
+}
+
+/* Same results without a probe, with a pre handler, and with a late post handler. */
+static void probe_has_same_results_in_all_modes(struct kunit *test)
+{
+	const struct kpb_form *f = test->param_value;
+	void *at = kpb_addr(&f->place);
+	struct kpb_watch first = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
+	struct kpb_watch late = { .kp = { .addr = at, .post_handler = kpb_watch_post } };
+	unsigned int i, hits = ARRAY_SIZE(kpb_args) * f->hits;
+	unsigned long want[ARRAY_SIZE(kpb_args)];
+	u32 word = kpb_word(at);
+
+	if (!kpb_cpu_has(f->isa))
+		kunit_skip(test, "not for this CPU");
+	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
+		want[i] = kpb_run(f->place.fn, kpb_args[i]);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&first.kp), 0);
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(at));
+	KUNIT_EXPECT_STREQ(test, kpb_mode(at), kprobe_boosts() ? f->alone : f->watched);
+	expect_same(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), hits);
+	KUNIT_EXPECT_EQ(test, first.nip, (unsigned long)at);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(at), f->watched);
+	expect_same(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), hits);
+
+	unregister_kprobe(&late.kp);
+	unregister_kprobe(&first.kp);
+	KUNIT_EXPECT_EQ(test, kpb_word(at), word);
+	expect_same(test, f, want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
+	KUNIT_EXPECT_EQ(test, first.kp.nmissed, 0);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+}
+
+/* A post handler joins a boosted site, and another one comes when it has gone. */
+static void probe_post_handler_joins_a_boosted_site(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(pvr), .pre_handler = kpb_watch_pre } };
+	unsigned long want = kpb_run(kpb_pvr, 1);
+	unsigned int round;
+
+	if (!kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	for (round = 0; round < 2; round++) {
+		struct kpb_watch late = {
+			.kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post },
+		};
+
+		KUNIT_EXPECT_EQ(test, kpb_run(kpb_pvr, 1), want);
+		KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
+		KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+		KUNIT_EXPECT_EQ(test, kpb_run(kpb_pvr, 1), want);
+		KUNIT_EXPECT_EQ(test, atomic_read(&late.post), 1);
+		KUNIT_EXPECT_EQ(test, late.post_nip, kpb_pvr_at + sizeof(u32));
+		unregister_kprobe(&late.kp);
+		/* It may still be called. */
+		KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 4);
+	unregister_kprobe(&w.kp);
+}
+
+struct next {
+	const char		*name;
+	struct kpb_place	place;
+	void			(*target)(void);	/* NULL: the next instruction */
+};
+
+static const struct next nexts[] = {
+	{ "after a step", KPB_PLACE(pvr) },
+	{ "after a store to the stack", KPB_PLACE(push) },
+	{ "after an emulation", KPB_PLACE(add) },
+	{ "after a call", KPB_PLACE(bl), kpb_callee },
+	{ "after a jump", KPB_PLACE(bctr), kpb_callee },
+};
+KUNIT_ARRAY_PARAM_DESC(next, nexts, name);
+
+/* A post handler sees where execution continues. */
+static void probe_post_handler_sees_next_nip(struct kunit *test)
+{
+	const struct next *n = test->param_value;
+	struct kpb_watch w = {
+		.kp = { .addr = kpb_addr(&n->place), .post_handler = kpb_watch_post },
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	kpb_run(n->place.fn, 1);
+	KUNIT_EXPECT_EQ(test, w.post_nip, n->target ? kpb_code(n->target) :
+						      *n->place.at + sizeof(u32));
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Fixups: loads from r3 that return -14 instead if they fault
+ */
+
+KPB_FUNCTION(fixed_load, "777: " PPC_LL "3, 0(3)\n b 2f\n1: li 3, -14\n2:\n"
+	     EX_TABLE(777b, 1b));
+KPB_FUNCTION(fixed_store, "777: " PPC_STL "4, 0(3)\n b 2f\n1: li 3, -14\n2:\n"
+	     EX_TABLE(777b, 1b));
+
+/* A page that is not there, and an address that is in no segment, or in none of the kernel. */
+#ifdef CONFIG_PPC64
+#define BAD_SEGMENT	0x4000000000000000UL
+#else
+#define BAD_SEGMENT	0xfffff000UL
+#endif
+
+static const struct fixup {
+	const char		*name;
+	struct kpb_place	place;
+	bool			post;
+	bool			step;
+} fixups[] = {
+	{ "load", KPB_PLACE(fixed_load) },
+	{ "load, with a post handler", KPB_PLACE(fixed_load), .post = true },
+	{ "load, stepped", KPB_PLACE(fixed_load), .step = true },
+	{ "load, stepped, with a post handler", KPB_PLACE(fixed_load), .post = true,
+	  .step = true },
+	{ "store", KPB_PLACE(fixed_store) },
+	{ "store, with a post handler", KPB_PLACE(fixed_store), .post = true },
+	{ "store, stepped", KPB_PLACE(fixed_store), .step = true },
+};
+KUNIT_ARRAY_PARAM_DESC(fixup, fixups, name);
+
+static void do_not_emulate(void *addr)
+{
+	guard(kprobe_test)();
+	get_kprobe(addr)->ainsn.emulate = false;
+}
+
+/* They are found by the address of the instruction, wherever it has faulted. */
+static void probe_finds_fixups(struct kunit *test)
+{
+	const struct fixup *f = test->param_value;
+	void *at = kpb_addr(&f->place), *page = vmalloc(PAGE_SIZE);
+	struct kpb_watch w = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
+	unsigned long bad[] = {
+		(unsigned long)page + PAGE_SIZE, BAD_SEGMENT,
+	};
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	if (f->post)
+		w.kp.post_handler = kpb_watch_post;
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		KUNIT_EXPECT_EQ(test, kpb_run(f->place.fn, bad[i]), -14UL);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	if (f->step)
+		do_not_emulate(at);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(at), f->step ? "stepped" : "emulated");
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, kpb_run(f->place.fn, bad[i]), -14UL, "%lx", bad[i]);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), i + 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 0);
+		KUNIT_EXPECT_FALSE(test, irqs_disabled());
+		KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+	}
+
+	/* With interrupts off, which has to stay so. */
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		unsigned long ret, off;
+
+		local_irq_disable();
+		ret = kpb_run(f->place.fn, bad[i]);
+		off = irqs_disabled();
+		local_irq_enable();
+		KUNIT_EXPECT_EQ_MSG(test, ret, -14UL, "%lx", bad[i]);
+		KUNIT_EXPECT_TRUE(test, off);
+	}
+
+	/* No fault, no fixup. */
+	kpb_data.value = KPB_VALUE;
+	kpb_run(f->place.fn, (unsigned long)&kpb_data.store);
+	if (f->place.fn == kpb_fixed_load)
+		KUNIT_EXPECT_EQ(test, kpb_run(f->place.fn, (unsigned long)&kpb_data.value),
+				KPB_VALUE);
+	else
+		KUNIT_EXPECT_EQ(test, kpb_data.store, (unsigned long)&kpb_data);
+	KUNIT_EXPECT_GT(test, atomic_read(&w.pre), 4);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), f->post ? atomic_read(&w.pre) - 4 : 0);
+	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
+	unregister_kprobe(&w.kp);
+	vfree(page);
+}
+
+/* Inside another hit, where no handlers are called. */
+static unsigned long inner_result;
+
+static int run_fixed_load(struct kprobe *p, struct pt_regs *regs)
+{
+	inner_result = kpb_run(kpb_fixed_load, BAD_SEGMENT);
+	return 0;
+}
+
+static void probe_finds_fixups_of_nested_hits(struct kunit *test)
+{
+	struct kprobe outer = { .addr = KPB_AT(add), .pre_handler = run_fixed_load };
+	struct kpb_watch w = {
+		.kp = { .addr = KPB_AT(fixed_load), .pre_handler = kpb_watch_pre },
+	};
+	unsigned int step;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&outer), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	for (step = 0; step < 2; step++) {
+		inner_result = 0;
+		KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 1), 4);
+		KUNIT_EXPECT_EQ(test, inner_result, -14UL);
+		do_not_emulate(w.kp.addr);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+	unregister_kprobe(&w.kp);
+	unregister_kprobe(&outer);
+	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 2);
+}
+
+/*
+ * Refusals
+ */
+
+KPB_FUNCTION(refuse_trap, "b 1f\n 777: trap\n1:");
+KPB_FUNCTION(refuse_sc, "b 1f\n 777: sc\n1:");
+KPB_FUNCTION(refuse_rfi, "b 1f\n 777: .long 0x4c000064\n1:");
+KPB_FUNCTION(refuse_mtmsr, "b 1f\n 777: mtmsr 3\n1:");
+KPB_FUNCTION(refuse_mfsrr0, "b 1f\n 777: mfspr 3, 26\n1:");
+KPB_FUNCTION(refuse_mtsrr1, "b 1f\n 777: mtspr 27, 3\n1:");
+KPB_FUNCTION(refuse_wait, "b 1f\n 777: .long 0x7c00003c\n1:");
+KPB_FUNCTION(refuse_bctar, "b 1f\n 777: .long 0x4e800460\n1:");
+KPB_FUNCTION(refuse_lwarx, "b 1f\n 777: lwarx 6, 0, 4\n1:");
+KPB_FUNCTION(refuse_stwcx, "b 1f\n 777: stwcx. 6, 0, 4\n1:");
+
+static const struct refusal {
+	const char		*name;
+	struct kpb_place	place;
+	enum kprobe_refusal	why;
+} refusals[] = {
+	{ "trap", KPB_PLACE(refuse_trap), KPROBE_REFUSAL_BUG },
+	{ "sc", KPB_PLACE(refuse_sc), KPROBE_REFUSAL_CONTROL },
+	{ "rfi", KPB_PLACE(refuse_rfi), KPROBE_REFUSAL_CONTROL },
+	{ "mtmsr", KPB_PLACE(refuse_mtmsr), KPROBE_REFUSAL_CONTROL },
+	{ "mfsrr0", KPB_PLACE(refuse_mfsrr0), KPROBE_REFUSAL_SYNDROME },
+	{ "mtsrr1", KPB_PLACE(refuse_mtsrr1), KPROBE_REFUSAL_SEQUENCE },
+	{ "wait", KPB_PLACE(refuse_wait), KPROBE_REFUSAL_SLEEP },
+	{ "bctar", KPB_PLACE(refuse_bctar), KPROBE_REFUSAL_BRANCH },
+	{ "lwarx", KPB_PLACE(refuse_lwarx), KPROBE_REFUSAL_SEQUENCE },
+	{ "stwcx.", KPB_PLACE(refuse_stwcx), KPROBE_REFUSAL_SEQUENCE },
+};
+KUNIT_ARRAY_PARAM_DESC(refusal, refusals, name);
+
+static void probe_is_refused(struct kunit *test)
+{
+	const struct refusal *r = test->param_value;
+
+	kpb_expect_refused(test, *r->place.at, r->why);
+}
+
+static void probe_needs_an_aligned_address(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned int i;
+
+	for (i = 1; i < sizeof(u32); i++)
+		kpb_expect_refused(test, kpb_add_at + i, KPROBE_REFUSAL_ALIGNMENT);
+
+	/* Beside a probe, too. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	for (i = 1; i < sizeof(u32); i++)
+		kpb_expect_refused(test, kpb_add_at + i, KPROBE_REFUSAL_ALIGNMENT);
+	unregister_kprobe(&w.kp);
+}
+
+/* With a probe between them, the store would fail forever. */
+KPB_FUNCTION(atomic, "addi 4, 4, " __stringify(BITS_PER_LONG / 8) "\n nop\n"
+	     "777: lwarx 6, 0, 4\n addi 6, 6, 1\n nop\n stwcx. 6, 0, 4\n bne- 777b\n nop");
+/* As in the kernel's cmpxchg(): the store may be skipped. */
+KPB_FUNCTION(compare, "addi 4, 4, " __stringify(BITS_PER_LONG / 8) "\n nop\n"
+	     "777: lwarx 6, 0, 4\n cmpw 6, 6\n bne- 1f\n stwcx. 6, 0, 4\n bne- 777b\n1: nop");
+
+static const struct kpb_place atomics[] = { KPB_PLACE(atomic), KPB_PLACE(compare) };
+
+static void atomic_to_desc(const struct kpb_place *p, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%ps", p->fn);
+}
+KUNIT_ARRAY_PARAM(atomic, atomics, atomic_to_desc);
+
+static void probe_keeps_off_atomics(struct kunit *test)
+{
+	const struct kpb_place *p = test->param_value;
+	unsigned long load = *p->at, addr;
+	unsigned int hits = 0;
+
+	/* The load, the two after it, and the store. */
+	for (addr = load; addr < load + 16; addr += 4)
+		kpb_expect_refused(test, addr, KPROBE_REFUSAL_SEQUENCE);
+
+	/* What surrounds them can be probed, also the branch back. */
+	for (addr = load - 8; addr <= load + 24; addr += 4) {
+		struct kpb_watch w = {
+			.kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre },
+		};
+
+		if (addr - load < 16)
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&w.kp), 0, "%pS", (void *)addr);
+		KUNIT_EXPECT_EQ(test, kpb_run(p->fn, 1), 1);
+		hits += atomic_read(&w.pre);
+		if (w.kp.addr && get_kprobe((void *)addr))
+			unregister_kprobe(&w.kp);
+	}
+	KUNIT_EXPECT_GE(test, hits, 5);
+}
+
+#ifdef CONFIG_PPC32
+static int kpb_static_target(int v)
+{
+	return v + 1;
+}
+
+DEFINE_STATIC_CALL(kpb_static, kpb_static_target);
+
+static void probe_keeps_off_static_calls(struct kunit *test)
+{
+	unsigned long tramp = (unsigned long)STATIC_CALL_TRAMP_ADDR(kpb_static);
+
+	kpb_expect_refused(test, tramp, KPROBE_REFUSAL_STATIC_CALL);
+	KUNIT_EXPECT_EQ(test, static_call(kpb_static)(1), 2);
+}
+#else
+static void probe_keeps_off_static_calls(struct kunit *test)
+{
+	kunit_skip(test, "not rewritten on 64 bits");
+}
+#endif
+
+/*
+ * Text that mitigations rewrite when they are switched
+ */
+
+struct patched {
+	const char	*name;
+	const long	*start, *stop;
+	unsigned int	words;
+};
+
+#define PATCHED(name, words)	{ #name, &__start___##name, &__stop___##name, words }
+
+static const struct patched patched[] = {
+#ifdef CONFIG_PPC_BOOK3S_64
+	PATCHED(stf_entry_barrier_fixup, 3),
+	PATCHED(stf_exit_barrier_fixup, 6),
+	PATCHED(uaccess_flush_fixup, 4),
+	PATCHED(entry_flush_fixup, 3),
+	PATCHED(scv_entry_flush_fixup, 3),
+	PATCHED(rfi_flush_fixup, 3),
+	PATCHED(barrier_nospec_fixup, 1),
+#elif defined(CONFIG_PPC_BARRIER_NOSPEC)
+	PATCHED(barrier_nospec_fixup, 2),
+#else
+	{ "none" },
+#endif
+};
+KUNIT_ARRAY_PARAM_DESC(patched, patched, name);
+
+static enum kprobe_refusal decide(unsigned long addr)
+{
+	struct kprobe p = { .addr = (kprobe_opcode_t *)addr };
+
+	guard(kprobe_test)();
+	guard(mutex)(&text_mutex);
+
+	return kprobe_decide(&p);
+}
+
+/* Whatever else would be said about it. */
+static void probe_keeps_off_mitigations(struct kunit *test)
+{
+	const struct patched *p = test->param_value;
+	unsigned int i, k, places = 0, accepted = 0;
+	unsigned long addr;
+
+	if (p->start == p->stop)
+		kunit_skip(test, "this kernel has none");
+
+	for (i = 0; i < p->stop - p->start; i++) {
+		addr = (unsigned long)(p->start + i) + p->start[i];
+		/* Not what is gone after boot. */
+		if (addr < (unsigned long)_stext || addr >= (unsigned long)_etext)
+			continue;
+		places++;
+		for (k = 0; k < p->words; k++)
+			KUNIT_EXPECT_EQ_MSG(test, decide(addr + 4 * k), KPROBE_REFUSAL_PATCHED,
+					    "%pS", (void *)addr);
+		accepted += decide(addr - 4) != KPROBE_REFUSAL_PATCHED;
+		accepted += decide(addr + 4 * k) != KPROBE_REFUSAL_PATCHED;
+		/* Enough of them. */
+		if (places == 20)
+			break;
+	}
+	KUNIT_EXPECT_GT(test, places, 0);
+	KUNIT_EXPECT_GT(test, accepted, 0);
+}
+
+/* The first place of ordinary code, by the way that users take. */
+static void probe_is_refused_at_a_mitigation(struct kunit *test)
+{
+#ifdef CONFIG_PPC_BARRIER_NOSPEC
+	const long *entry = &__start___barrier_nospec_fixup;
+	unsigned long addr;
+
+	for (; entry < &__stop___barrier_nospec_fixup; entry++) {
+		addr = (unsigned long)entry + *entry;
+		if (addr >= (unsigned long)_stext && addr < (unsigned long)_etext &&
+		    !within_kprobe_blacklist(addr)) {
+			kpb_expect_refused(test, addr, KPROBE_REFUSAL_PATCHED);
+			return;
+		}
+	}
+#endif
+	kunit_skip(test, "this kernel has none");
+}
+
+#ifdef CONFIG_PPC_BOOK3S_64
+/* The calls in the code that switches tasks. */
+static void probe_keeps_off_calls_of_a_mitigation(struct kunit *test)
+{
+	s32 *sites[] = {
+		&patch__call_flush_branch_caches1, &patch__call_flush_branch_caches2,
+		&patch__call_flush_branch_caches3,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sites); i++)
+		KUNIT_EXPECT_EQ_MSG(test, decide(patch_site_addr(sites[i])),
+				    KPROBE_REFUSAL_PATCHED, "%u", i + 1);
+	KUNIT_EXPECT_EQ(test, decide(patch_site_addr(sites[0]) - 4), KPROBE_REFUSAL_NONE);
+}
+#endif
+
+/*
+ * The soft interrupt mask
+ */
+
+#ifdef CONFIG_PPC64
+unsigned long kpb_read_mask(void);
+unsigned long kpb_write_mask(unsigned long mask);
+
+/*
+ * What a local_irq_restore() that finds nothing to replay goes through. The whole function is on
+ * the blacklist, but not because of this.
+ */
+static void probe_keeps_off_what_is_restarted(struct kunit *test)
+{
+	unsigned long start = ppc_function_entry(arch_local_irq_restore), size, into, addr;
+	unsigned int refused = 0, accepted = 0;
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
+	for (addr = start; addr < start - into + size; addr += 4) {
+		enum kprobe_refusal why = decide(addr);
+
+		if (search_kernel_restart_table(addr)) {
+			KUNIT_EXPECT_EQ_MSG(test, why, KPROBE_REFUSAL_SEQUENCE, "%pS",
+					    (void *)addr);
+			refused++;
+		}
+		accepted += !why;
+	}
+	/* Four words each, in as many copies as the compiler has made. */
+	KUNIT_EXPECT_GE(test, refused, 4);
+	KUNIT_EXPECT_EQ(test, refused % 4, 0);
+	KUNIT_EXPECT_GT(test, accepted, refused);
+}
+
+static const struct mask_user {
+	const char	*name;
+	const char	*mode;		/* NULL: a jump */
+	bool		post, on_return;
+} mask_users[] = {
+	{ "boosted", "boosted" },
+	{ "with a post handler", "emulated", .post = true },
+	{ "optimized" },
+	{ "with a return probe", "boosted", .on_return = true },
+};
+KUNIT_ARRAY_PARAM_DESC(mask_user, mask_users, name);
+
+/* What handlers have seen, and how often. */
+static struct {
+	unsigned long	pre, post, ret, post_nip;
+	unsigned int	hits, posts;
+} mask_seen;
+
+static int mask_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	mask_seen.pre = regs->softe;
+	mask_seen.hits++;
+	return 0;
+}
+
+static void mask_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	mask_seen.post = regs->softe;
+	mask_seen.post_nip = regs->nip;
+	mask_seen.posts++;
+}
+
+static int mask_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	mask_seen.ret = regs_return_value(regs);
+	return 0;
+}
+
+static void mask_begin(struct kunit *test, const struct mask_user *u, const char *symbol,
+		       struct kprobe *kp, struct kretprobe *rp)
+{
+	if (!u->mode && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "needs OPTPROBES");
+	if (u->mode && !strcmp(u->mode, "boosted") && !kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+
+	memset(&mask_seen, 0, sizeof(mask_seen));
+	*kp = (struct kprobe){
+		.symbol_name	= symbol,
+		.pre_handler	= mask_pre,
+		.post_handler	= u->post ? mask_post : NULL,
+	};
+	*rp = (struct kretprobe){ .kp.symbol_name = symbol, .handler = mask_return };
+	kprobe_test_allow_optimization(!u->mode);
+	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+	if (u->on_return)
+		KUNIT_EXPECT_EQ(test, register_kretprobe(rp), 0);
+	if (u->mode) {
+		KUNIT_EXPECT_STREQ(test, kpb_mode(kp->addr), u->mode);
+	} else {
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_TRUE(test, kpb_has_jump(kp->addr));
+	}
+}
+
+static void mask_end(const struct mask_user *u, struct kprobe *kp, struct kretprobe *rp)
+{
+	if (u->on_return)
+		unregister_kretprobe(rp);
+	unregister_kprobe(kp);
+	kprobe_test_allow_optimization(false);
+}
+
+/* An exception has another one. */
+static void probe_reads_the_soft_mask(struct kunit *test)
+{
+	const struct mask_user *u = test->param_value;
+	struct kretprobe rp;
+	struct kprobe kp;
+	unsigned long got;
+	unsigned int off;
+
+	mask_begin(test, u, "kpb_read_mask", &kp, &rp);
+	for (off = 0; off < 2; off++) {
+		unsigned long want = off ? IRQS_DISABLED : IRQS_ENABLED;
+
+		if (off)
+			local_irq_disable();
+		got = kpb_read_mask();
+		if (off)
+			local_irq_enable();
+		KUNIT_EXPECT_EQ(test, got, want);
+		KUNIT_EXPECT_EQ(test, mask_seen.pre, want);
+		if (u->post)
+			KUNIT_EXPECT_EQ(test, mask_seen.post, want);
+		if (u->on_return)
+			KUNIT_EXPECT_EQ(test, mask_seen.ret, want);
+		KUNIT_EXPECT_EQ(test, mask_seen.hits, off + 1);
+		KUNIT_EXPECT_EQ(test, mask_seen.posts, u->post ? off + 1 : 0);
+	}
+	mask_end(u, &kp, &rp);
+}
+
+/* As in arch_local_irq_restore(): MSR[EE] is switched on only after the mask. */
+static unsigned long write_enabled(void)
+{
+	unsigned long ret;
+
+	for (;;) {
+		local_irq_disable();
+		hard_irq_disable();
+		/* Interrupts that already wait have to be replayed. */
+		if (READ_ONCE(local_paca->irq_happened) == PACA_IRQ_HARD_DIS)
+			break;
+		local_irq_enable();
+	}
+	trace_hardirqs_on();
+	ret = kpb_write_mask(IRQS_ENABLED);
+	local_paca->irq_happened = 0;
+	__hard_irq_enable();
+	return ret;
+}
+
+static void probe_writes_the_soft_mask(struct kunit *test)
+{
+	const struct mask_user *u = test->param_value;
+	unsigned long ret, after;
+	struct kretprobe rp;
+	struct kprobe kp;
+
+	mask_begin(test, u, "kpb_write_mask", &kp, &rp);
+
+	/* As local_irq_save(). */
+	ret = kpb_write_mask(IRQS_DISABLED);
+	after = irq_soft_mask_return();
+	raw_local_irq_enable();
+	KUNIT_EXPECT_EQ(test, ret, IRQS_DISABLED);
+	KUNIT_EXPECT_EQ(test, after, IRQS_DISABLED);
+	KUNIT_EXPECT_EQ(test, mask_seen.pre, IRQS_ENABLED);
+
+	ret = write_enabled();
+	after = irq_soft_mask_return();
+	KUNIT_EXPECT_EQ(test, ret, IRQS_ENABLED);
+	KUNIT_EXPECT_EQ(test, after, IRQS_ENABLED);
+	KUNIT_EXPECT_TRUE(test, mfmsr() & MSR_EE);
+	KUNIT_EXPECT_NE(test, mask_seen.pre, IRQS_ENABLED);
+
+	KUNIT_EXPECT_EQ(test, mask_seen.hits, 2);
+	KUNIT_EXPECT_EQ(test, mask_seen.posts, u->post ? 2 : 0);
+	if (u->post)
+		KUNIT_EXPECT_EQ(test, mask_seen.post_nip, (unsigned long)kp.addr + sizeof(u32));
+	mask_end(u, &kp, &rp);
+}
+#endif /* CONFIG_PPC64 */
+
+/*
+ * Function entries
+ */
+
+/* The next one is close, and traced. Other code is not generated in this order. */
+static noinline __noclone __attribute__((no_reorder)) void kpb_empty(void)
+{
+	barrier();
+}
+
+static noinline __noclone notrace __attribute__((no_reorder)) void kpb_untraced_empty(void)
+{
+	barrier();
+}
+
+static noinline __noclone __attribute__((no_reorder)) int kpb_neighbour(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3;
+}
+
+/* It accesses data, and so sets up r2 for callers from elsewhere, if its ABI has that. */
+static noinline __noclone __attribute__((no_reorder)) long kpb_global(long v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3 + READ_ONCE(kpb_data.value);
+}
+
+/* Where callers of both kinds arrive; other ABIs have only one entry. */
+static unsigned long entry_of(void *fn)
+{
+	unsigned long code = (unsigned long)dereference_function_descriptor(fn), site = 0;
+
+	if (IS_ENABLED(CONFIG_PPC64_ELF_ABI_V2) && IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		site = ftrace_location(code);
+	return site ?: ppc_function_entry(fn);
+}
+
+static void expect_entry(struct kunit *test, const char *name, void *fn, void (*call)(void))
+{
+	struct kpb_watch w = { .kp = { .symbol_name = name, .pre_handler = kpb_watch_pre } };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, (unsigned long)w.kp.addr, entry_of(fn));
+	call();
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_EQ(test, w.nip, entry_of(fn));
+	unregister_kprobe(&w.kp);
+}
+
+/* Or else a call without an effect would be removed. */
+static long kpb_sink;
+
+static void call_neighbour(void)
+{
+	WRITE_ONCE(kpb_sink, kpb_neighbour(1));
+}
+
+static void call_global(void)
+{
+	WRITE_ONCE(kpb_sink, kpb_global(1));
+}
+
+/* The site of ftrace is in the function, not in the next one. */
+static void probe_is_not_in_the_next_function(struct kunit *test)
+{
+	unsigned long empty = (unsigned long)dereference_function_descriptor(kpb_empty);
+	unsigned long untraced = (unsigned long)dereference_function_descriptor(kpb_untraced_empty);
+	unsigned long next = entry_of(kpb_neighbour);
+
+	/* The distance that was once searched. */
+	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)) {
+		KUNIT_EXPECT_LE(test, untraced - empty, 16);
+		KUNIT_EXPECT_LE(test, next - untraced, 16);
+	}
+	expect_entry(test, "kpb_empty", kpb_empty, kpb_empty);
+	expect_entry(test, "kpb_untraced_empty", kpb_untraced_empty, kpb_untraced_empty);
+	expect_entry(test, "kpb_neighbour", kpb_neighbour, call_neighbour);
+}
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static int try_return_probe(unsigned long addr)
+{
+	struct kretprobe rp = { .kp.addr = (void *)addr, .handler = count_return };
+	int ret = register_kretprobe(&rp);
+
+	if (!ret)
+		unregister_kretprobe(&rp);
+	return ret;
+}
+
+/* The name of a function, and the address of its first instruction, mean the same. */
+static void probe_at_each_entry(struct kunit *test)
+{
+	unsigned long global = (unsigned long)dereference_function_descriptor(kpb_global), addr;
+	unsigned long entry = entry_of(kpb_global);
+	struct kpb_watch w = {
+		.kp = { .addr = (void *)global, .pre_handler = kpb_watch_pre },
+	};
+
+	expect_entry(test, "kpb_global", kpb_global, call_global);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, (unsigned long)w.kp.addr,
+			IS_ENABLED(CONFIG_PPC64_ELF_ABI_V2) ? entry : global);
+	call_global();
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+
+	/* On entry is what is not behind that place. */
+	for (addr = global; addr <= entry; addr += 4) {
+		int ret = IS_ENABLED(CONFIG_KRETPROBES) ? 0 : -EOPNOTSUPP;
+
+		KUNIT_EXPECT_EQ_MSG(test, try_return_probe(addr), ret, "%pS", (void *)addr);
+	}
+	if (IS_ENABLED(CONFIG_KRETPROBES))
+		KUNIT_EXPECT_EQ(test, try_return_probe(entry + 4), -EINVAL);
+}
+
+#ifdef CONFIG_PPC64_ELF_ABI_V2
+/* Only calls through pointers come by the first two instructions. */
+static void probe_at_the_global_entry(struct kunit *test)
+{
+	unsigned long global = (unsigned long)kpb_global;
+	struct kpb_watch second = {
+		.kp = { .addr = (void *)global + 4, .pre_handler = kpb_watch_pre },
+	};
+	struct kpb_watch local = {
+		.kp = { .addr = (void *)global + 8, .pre_handler = kpb_watch_pre },
+	};
+	long (*fn)(long v) = kpb_global;
+
+	if (ppc_function_entry(kpb_global) == global)
+		kunit_skip(test, "there is only one entry");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&second.kp), 0);
+	KUNIT_EXPECT_EQ(test, (unsigned long)second.kp.addr, global + 4);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&local.kp), 0);
+	KUNIT_EXPECT_EQ(test, (unsigned long)local.kp.addr, global + 8);
+
+	OPTIMIZER_HIDE_VAR(fn);
+	KUNIT_EXPECT_EQ(test, fn(1), 3 + KPB_VALUE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&second.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&local.pre), 1);
+	KUNIT_EXPECT_EQ(test, kpb_global(1), 3 + KPB_VALUE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&second.pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&local.pre), 2);
+
+	/* A probe hides what tells where the local entry is. */
+	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_lookup_name("kpb_global", 0),
+			entry_of(kpb_global));
+	unregister_kprobe(&local.kp);
+	unregister_kprobe(&second.kp);
+}
+#else
+static void probe_at_the_global_entry(struct kunit *test)
+{
+	kunit_skip(test, "there is only one entry");
+}
+#endif
+
+#ifdef CONFIG_PPC64_ELF_ABI_V1
+/* The name is that of the descriptor, and with a dot that of the code. */
+static void probe_by_both_names(struct kunit *test)
+{
+	unsigned long code = (unsigned long)dereference_function_descriptor(kpb_global);
+
+	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_lookup_name("kpb_global", 0), code);
+	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_lookup_name(".kpb_global", 0), code);
+	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_lookup_name("kpb_global", 4), code);
+	expect_entry(test, ".kpb_global", kpb_global, call_global);
+	/* The descriptor itself is data. */
+	KUNIT_EXPECT_NULL(test, kprobe_lookup_name("kpb_no_such_function", 0));
+	KUNIT_EXPECT_NULL(test, kprobe_lookup_name("no_such_module:kpb_global", 0));
+}
+#else
+static void probe_by_both_names(struct kunit *test)
+{
+	kunit_skip(test, "functions have one name");
+}
+#endif
+
+/*
+ * Text in which this architecture allows no probes
+ */
+
+extern char __kprobes_pages_start[], __kprobes_pages_end[];
+#ifdef CONFIG_PPC_BOOK3S_64
+extern char __end_soft_masked[];
+#endif
+
+static const struct area {
+	const char		*name;
+	const char		*start, *end;
+	enum kprobe_refusal	why;
+} areas[] = {
+	{ "vectors", _stext, __head_end, KPROBE_REFUSAL_ARCH_LISTED },
+#ifdef CONFIG_PPC_BOOK3S_64
+	/* Some of it is also marked. */
+	{ "what entries share", __head_end, __end_soft_masked },
+#endif
+	{ "kprobes text", __kprobes_text_start, __kprobes_text_end, KPROBE_REFUSAL_MARKED },
+	{ "pages for slots", __kprobes_pages_start, __kprobes_pages_end,
+	  KPROBE_REFUSAL_ARCH_LISTED },
+};
+KUNIT_ARRAY_PARAM_DESC(area, areas, name);
+
+static void probe_area_is_blacklisted(struct kunit *test)
+{
+	const struct area *a = test->param_value;
+	unsigned long start = (unsigned long)a->start, end = (unsigned long)a->end;
+
+	KUNIT_ASSERT_LT(test, start, end);
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start + (end - start) / 2));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(end - 4));
+	if (a->why)
+		kpb_expect_refused(test, start, a->why);
+}
+
+struct protected {
+	const char	*name;
+	bool		exists;
+};
+
+static void expect_protected(struct kunit *test, const struct protected *p, unsigned int nr)
+{
+	unsigned long addr;
+
+	for (; nr--; p++) {
+		addr = (unsigned long)kprobe_lookup_name(p->name, 0);
+		if (p->exists)
+			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", p->name);
+		if (addr)
+			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s", p->name);
+	}
+}
+
+/*
+ * What a CPU executes before exceptions can be handled, or when nobody waits for it any more, and
+ * whether this kernel must have it.
+ */
+static const struct protected waking[] = {
+	{ "start_secondary",		IS_ENABLED(CONFIG_SMP) },
+	{ "early_setup_secondary",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },
+	{ "start_secondary_prolog",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },
+	{ "generic_secondary_smp_init",	IS_ENABLED(CONFIG_PPC64) },
+	{ "pnv_cpu_offline_self",	false },
+	{ "pmac_cpu_offline_self",	false },
+	{ "smp_85xx_cpu_offline_self",	false },
+	{ "kexec_sequence",		IS_ENABLED(CONFIG_KEXEC_CORE) && IS_ENABLED(CONFIG_PPC64) },
+	{ "kexec_smp_wait",		false },
+	{ "relocate_new_kernel",	false },
+	{ "interrupt_exit_kernel_prepare", true },
+	{ "flush_branch_caches",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
+};
+
+static void probe_keeps_off_waking_path(struct kunit *test)
+{
+	expect_protected(test, waking, ARRAY_SIZE(waking));
+}
+
+/* What a hit executes before it is guarded against recursion, or in a detour. */
+static const struct protected hit_path[] = {
+	{ "kprobe_handler",		true },
+	{ "kprobe_post_handler",	true },
+	{ "kprobe_fault_handler",	true },
+	{ "kprobe_bad_page_fault",	true },
+	{ "kprobe_program_ip",		false },
+	{ "kprobe_hit_nested",		false },
+	{ "do_program_check",		false },
+	{ "__single_step_exception",	false },
+	{ "program_check_exception",	true },
+	{ "single_step_exception",	true },
+	{ "kprobe_head",		IS_ENABLED(CONFIG_OPTPROBES) },
+	{ "kretprobe_head",		IS_ENABLED(CONFIG_OPTPROBES) },
+	{ "kprobe_detour_leave",	IS_ENABLED(CONFIG_OPTPROBES) },
+	{ "arch_leave_detour",		IS_ENABLED(CONFIG_OPTPROBES) },
+	{ "kprobe_detour_callback",	IS_ENABLED(CONFIG_OPTPROBES) },
+	{ "__kretprobe_trampoline",	IS_ENABLED(CONFIG_KRETPROBES) },
+};
+
+static void probe_keeps_off_hit_path(struct kunit *test)
+{
+	expect_protected(test, hit_path, ARRAY_SIZE(hit_path));
+}
+
+/* Or else a probe in the tracer would be hit by its own hit, until the stack is full. */
+static void probe_hit_path_is_not_traced(struct kunit *test)
+{
+	const struct protected *p;
+	unsigned long addr;
+
+	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+		kunit_skip(test, "needs DYNAMIC_FTRACE");
+
+	for (p = hit_path; p < hit_path + ARRAY_SIZE(hit_path); p++) {
+		addr = (unsigned long)dereference_symbol_descriptor(
+					(void *)kallsyms_lookup_name(p->name));
+		if (addr)
+			KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", p->name);
+	}
+}
+
+/*
+ * Slots
+ */
+
+/* So that the next one needs a page. */
+static unsigned int take_all_slots(kprobe_opcode_t **slot, unsigned int max, unsigned long near)
+{
+	unsigned int nr = 0;
+
+	while (nr < max && (slot[nr] = near ? get_insn_slot_near(near) : get_insn_slot()))
+		nr++;
+	return nr;
+}
+
+static void give_slots_back(kprobe_opcode_t **slot, unsigned int nr)
+{
+	while (nr)
+		free_insn_slot(slot[--nr], 0);
+}
+
+#define MAX_SLOTS	(3 * PAGE_SIZE / KPROBE_INSN_SLOT_SIZE)
+
+static kprobe_opcode_t **array_of_slots(struct kunit *test)
+{
+	kprobe_opcode_t **slot = kunit_kcalloc(test, MAX_SLOTS, sizeof(*slot), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	return slot;
+}
+
+/* The copy cannot branch back, so it is stepped, if nothing emulates it. */
+static void probe_without_a_slot_in_reach(struct kunit *test)
+{
+	kprobe_opcode_t **slot = array_of_slots(test);
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(pvr), .pre_handler = kpb_watch_pre } };
+	struct kpb_watch add = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned long want = kpb_run(kpb_pvr, 4);
+	struct kpb_starved s;
+	unsigned int nr;
+
+	if (!kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+
+	kpb_starve(&kprobe_insn_slots, &s, true, false);
+	nr = take_all_slots(slot, MAX_SLOTS, kpb_add_at);
+	KUNIT_EXPECT_LT(test, nr, MAX_SLOTS);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	kpb_expect_site(test, "kpb_pvr+", "kind=stepped ");
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_pvr, 4), want);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&add.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(add.kp.addr), "emulated");
+	kpb_expect_site(test, "kpb_add+", "kind=emulated ");
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&add.pre), 1);
+	unregister_kprobe(&add.kp);
+	unregister_kprobe(&w.kp);
+
+	/* What is relative to its own address cannot be that far away. */
+	if (IS_ENABLED(CONFIG_PPC64))
+		kpb_expect_refused(test, kpb_pl_at, KPROBE_REFUSAL_REACH);
+
+	give_slots_back(slot, nr);
+	kpb_feed(&kprobe_insn_slots, &s);
+
+	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(pvr), .pre_handler = kpb_watch_pre } };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	kpb_expect_site(test, "kpb_pvr+", "kind=boosted ");
+	unregister_kprobe(&w.kp);
+	kpb_expect_accepted(test, kpb_pl_at);
+}
+
+static void probe_without_any_slot(struct kunit *test)
+{
+	kprobe_opcode_t **near = array_of_slots(test), **far = array_of_slots(test);
+	unsigned int nr_near, nr_far;
+	struct kpb_starved s;
+
+	kpb_starve(&kprobe_insn_slots, &s, true, true);
+	nr_near = take_all_slots(near, MAX_SLOTS, kpb_add_at);
+	nr_far = take_all_slots(far, MAX_SLOTS, 0);
+	KUNIT_EXPECT_LT(test, nr_near, MAX_SLOTS);
+	KUNIT_EXPECT_LT(test, nr_far, MAX_SLOTS);
+
+	kpb_expect_refused(test, kpb_pvr_at, KPROBE_REFUSAL_NO_MEMORY);
+	/* What has no copy. */
+	kpb_expect_accepted(test, kpb_b_at);
+	kpb_expect_accepted(test, kpb_bctrl_at);
+
+	give_slots_back(near, nr_near);
+	give_slots_back(far, nr_far);
+	kpb_feed(&kprobe_insn_slots, &s);
+	kpb_expect_accepted(test, kpb_pvr_at);
+}
+
+#ifdef CONFIG_OPTPROBES
+static void probe_without_a_detour(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	unsigned int max = 3 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t)), nr = 0;
+	kprobe_opcode_t **slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
+	struct kpb_starved s;
+
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	kprobe_test_allow_optimization(true);
+	kpb_starve(&kprobe_optinsn_slots, &s, true, true);
+	while (nr < max && (slot[nr] = get_optinsn_slot_near(kpb_add_at)))
+		nr++;
+	KUNIT_EXPECT_LT(test, nr, max);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
+	kpb_expect_site(test, "kpb_add+", kprobe_boosts() ? "kind=boosted " : "kind=emulated ");
+	kpb_expect_site(test, "kpb_add+", " opt=none why=no-memory");
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+
+	while (nr)
+		free_optinsn_slot(slot[--nr], 0);
+	kpb_feed(&kprobe_optinsn_slots, &s);
+
+	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
+	kpb_expect_site(test, "kpb_add+", "kind=optimized ");
+	kpb_expect_site(test, "kpb_add+", " opt=live why=-");
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	kprobe_test_allow_optimization(false);
+}
+#else
+static void probe_without_a_detour(struct kunit *test)
+{
+	kunit_skip(test, "needs OPTPROBES");
+}
+#endif
+
+/*
+ * Traps of others
+ */
+
+/* By handlers that are called as by the exceptions. */
+static void expect_foreign(struct kunit *test, unsigned long nip, unsigned long msr)
+{
+	struct pt_regs regs = { .nip = nip, .msr = msr };
+
+	guard(irqsave)();
+	KUNIT_EXPECT_EQ(test, kprobe_handler(&regs), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_post_handler(&regs), 0);
+	KUNIT_EXPECT_EQ(test, regs.nip, nip);
+	KUNIT_EXPECT_EQ(test, regs.msr, msr);
+}
+
+static void probe_passes_on_foreign_traps(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post } };
+	unsigned long slot;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	slot = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn;
+	expect_foreign(test, kpb_add_at, MSR_KERNEL);
+	/* That of a slot that this CPU does not execute. */
+	expect_foreign(test, slot, MSR_KERNEL);
+	expect_foreign(test, slot + 4, MSR_KERNEL);
+	/* At the address of the probe, but in user space or with translation off. */
+	expect_foreign(test, kpb_pvr_at, MSR_KERNEL | MSR_PR);
+#ifndef CONFIG_BOOKE
+	expect_foreign(test, kpb_pvr_at, MSR_KERNEL & ~(MSR_IR | MSR_DR));
+	expect_foreign(test, kpb_pvr_at, MSR_KERNEL & ~MSR_IR);
+	expect_foreign(test, kpb_pvr_at, MSR_KERNEL & ~MSR_DR);
+#endif
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 0);
+	unregister_kprobe(&w.kp);
+}
+
+/* ftrace calls the probes at its sites, where there is no trap of theirs. */
+static void probe_passes_on_traps_at_sites_of_ftrace(struct kunit *test)
+{
+	struct kpb_watch w = {
+		.kp = { .addr = (void *)entry_of(kpb_neighbour), .pre_handler = kpb_watch_pre },
+	};
+
+	if (!ftrace_location(entry_of(kpb_neighbour)) || !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kunit_skip(test, "functions have no site where they begin");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_FALSE(test, kpb_has_breakpoint(w.kp.addr));
+	expect_foreign(test, (unsigned long)w.kp.addr, MSR_KERNEL);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
+	call_neighbour();
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+}
+
+#ifdef CONFIG_KGDB
+static void probe_shares_text_with_kgdb(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	u32 word = kpb_word(w.kp.addr);
+
+	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(kpb_add_at), 0);
+	KUNIT_ASSERT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	KUNIT_EXPECT_NE(test, kpb_word(w.kp.addr), word);
+	kpb_expect_refused(test, kpb_add_at, KPROBE_REFUSAL_BUG);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(kpb_add_at), 0);
+	KUNIT_EXPECT_EQ(test, kpb_word(w.kp.addr), word);
+
+	/* And the other way around, where a probe is. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, dbg_set_sw_break(kpb_add_at), 0);
+	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(kpb_add_at), 0);
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, kpb_word(w.kp.addr), word);
+}
+#else
+static void probe_shares_text_with_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB");
+}
+#endif
+
+static struct kunit_case probe_cases[] = {
+	KUNIT_CASE_PARAM(probe_has_same_results_in_all_modes, kpb_form_gen_params),
+	KUNIT_CASE(probe_post_handler_joins_a_boosted_site),
+	KUNIT_CASE_PARAM(probe_post_handler_sees_next_nip, next_gen_params),
+	KUNIT_CASE_PARAM(probe_finds_fixups, fixup_gen_params),
+	KUNIT_CASE(probe_finds_fixups_of_nested_hits),
+	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
+	KUNIT_CASE(probe_needs_an_aligned_address),
+	KUNIT_CASE_PARAM(probe_keeps_off_atomics, atomic_gen_params),
+	KUNIT_CASE(probe_keeps_off_static_calls),
+	KUNIT_CASE_PARAM(probe_keeps_off_mitigations, patched_gen_params),
+	KUNIT_CASE(probe_is_refused_at_a_mitigation),
+#ifdef CONFIG_PPC_BOOK3S_64
+	KUNIT_CASE(probe_keeps_off_calls_of_a_mitigation),
+#endif
+#ifdef CONFIG_PPC64
+	KUNIT_CASE(probe_keeps_off_what_is_restarted),
+	KUNIT_CASE_PARAM(probe_reads_the_soft_mask, mask_user_gen_params),
+	KUNIT_CASE_PARAM(probe_writes_the_soft_mask, mask_user_gen_params),
+#endif
+	KUNIT_CASE(probe_is_not_in_the_next_function),
+	KUNIT_CASE(probe_at_each_entry),
+	KUNIT_CASE(probe_at_the_global_entry),
+	KUNIT_CASE(probe_by_both_names),
+	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
+	KUNIT_CASE(probe_keeps_off_waking_path),
+	KUNIT_CASE(probe_keeps_off_hit_path),
+	KUNIT_CASE(probe_hit_path_is_not_traced),
+	KUNIT_CASE(probe_without_a_slot_in_reach),
+	KUNIT_CASE(probe_without_any_slot),
+	KUNIT_CASE(probe_without_a_detour),
+	KUNIT_CASE(probe_passes_on_foreign_traps),
+	KUNIT_CASE(probe_passes_on_traps_at_sites_of_ftrace),
+	KUNIT_CASE(probe_shares_text_with_kgdb),
+	{}
+};
+
+static struct kunit_suite probe_suite = {
+	.name		= "kprobes_powerpc_probe",
+	.suite_init	= kpb_without_jumps,
+	.suite_exit	= kpb_with_jumps,
+	.test_cases	= probe_cases,
+};
+kunit_test_suite(probe_suite);
+
+MODULE_DESCRIPTION("KUnit tests of kernel probes on powerpc");
+MODULE_LICENSE("GPL");

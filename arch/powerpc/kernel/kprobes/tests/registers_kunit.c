@@ -1,0 +1,648 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * All registers, from the call of a function to its return: handlers see them, and may change
+ * all but r13 and MSR, whatever leads to them; and what a probe saves is restored.
+ */
+
+#include <kunit/test.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/string.h>
+
+#include <asm/hw_irq.h>
+#include <asm/interrupt.h>
+#include <asm/reg.h>
+#ifdef CONFIG_PPC64
+#include <asm/paca.h>
+#endif
+
+#include "entered.h"
+#include "helpers.h"
+
+/* What the function is called with, what it sees, and what its caller gets back. */
+static struct kpb_states s;
+
+/* Not for a test to play with: the stack, and what finds the data of this CPU. */
+#define IS_FIXED(i)	((i) == 1 || (i) == (IS_ENABLED(CONFIG_PPC64) ? 13 : 2))
+
+/* Carry, overflow and summary overflow. */
+#define XER_FLAGS	0xe0000000UL
+
+static const struct flags {
+	unsigned long	cr, xer;
+} flags[] = {
+	{ 0, 0 },
+	{ 0xffffffff, XER_FLAGS },
+	{ 0x84218421, 0x20000000 },
+	{ 0x12481248, 0x80000000 },
+};
+
+static void give(const struct flags *f)
+{
+	unsigned int i;
+
+	memset(&s, 0, sizeof(s));
+	for (i = 0; i < ARRAY_SIZE(s.given.gpr); i++)
+		s.given.gpr[i] = (unsigned long)0x1111222233334444ULL * (i + 1);
+	s.given.ctr = (unsigned long)0x0123456789abcdefULL;
+	s.given.cr = f->cr;
+	s.given.xer = f->xer;
+}
+
+struct how {
+	const char	*name;
+	const char	*symbol;
+	void		(*enter)(struct kpb_states *s);
+	void		(*elsewhere)(void);
+	const char	*mode;		/* NULL: a jump */
+	bool		post;
+	bool		sets_r0;	/* to the version of the processor */
+};
+
+#define HOW(name, which, mode, post, ...) {				\
+	name, "kpb_entered_" #which, kpb_enter_##which, kpb_elsewhere_##which, mode, post,	\
+	##__VA_ARGS__ }
+
+static const struct how hows[] = {
+	HOW("boosted", copy, "boosted", false),
+	HOW("stepped", step, "stepped", true, .sets_r0 = true),
+	HOW("emulated where a copy would do", copy, "emulated", true),
+	HOW("emulated", branch, "emulated", false),
+	HOW("emulated, with a post handler", branch, "emulated", true),
+	HOW("optimized", copy, NULL, false),
+	HOW("optimized branch", branch, NULL, false),
+};
+KUNIT_ARRAY_PARAM_DESC(how, hows, name);
+
+/* A probe that records all registers. */
+static struct seer {
+	struct kprobe		kp;
+	const struct how	*how;
+	int			(*then)(struct pt_regs *regs);
+	struct pt_regs		regs, post;
+	unsigned int		hits, posts;
+	bool			irqs_off, own_r13;
+} seer;
+
+static bool has_own_r13(const struct pt_regs *regs)
+{
+#ifdef CONFIG_PPC64
+	return regs->gpr[13] == (unsigned long)local_paca;
+#else
+	return true;
+#endif
+}
+
+static int seer_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	seer.regs = *regs;
+	seer.irqs_off = irqs_disabled();
+	seer.own_r13 &= has_own_r13(regs);
+	seer.hits++;
+	return seer.then ? seer.then(regs) : 0;
+}
+
+static void seer_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	seer.post = *regs;
+	seer.own_r13 &= has_own_r13(regs);
+	seer.posts++;
+}
+
+static void look(struct kunit *test, const struct how *how, int (*then)(struct pt_regs *regs))
+{
+	memset(&seer, 0, sizeof(seer));
+	seer.kp.symbol_name = how->symbol;
+	seer.kp.pre_handler = seer_pre;
+	seer.kp.post_handler = how->post ? seer_post : NULL;
+	seer.how = how;
+	seer.then = then;
+	seer.own_r13 = true;
+	if (!how->mode && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "needs OPTPROBES");
+	if (how->mode && !strcmp(how->mode, "boosted") && !kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+
+	kprobe_test_allow_optimization(!how->mode);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
+	if (how->mode) {
+		KUNIT_EXPECT_STREQ(test, kpb_mode(seer.kp.addr), how->mode);
+	} else {
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_TRUE(test, kpb_has_jump(seer.kp.addr));
+	}
+}
+
+static void look_away(void)
+{
+	unregister_kprobe(&seer.kp);
+	kprobe_test_allow_optimization(true);
+}
+
+static void expect_gprs(struct kunit *test, const char *what, const unsigned long *gpr,
+			const unsigned long *want)
+{
+	unsigned int i;
+
+	for (i = 0; i < 32; i++) {
+		if (!IS_FIXED(i))
+			KUNIT_EXPECT_EQ_MSG(test, gpr[i], want[i], "r%u %s", i, what);
+	}
+}
+
+static void expect_state(struct kunit *test, const char *what, const struct kpb_state *got,
+			 const struct kpb_state *want)
+{
+	expect_gprs(test, what, got->gpr, want->gpr);
+	KUNIT_EXPECT_EQ_MSG(test, got->cr, want->cr, "CR %s", what);
+	KUNIT_EXPECT_EQ_MSG(test, got->xer & XER_FLAGS, want->xer & XER_FLAGS, "XER %s", what);
+	KUNIT_EXPECT_EQ_MSG(test, got->ctr, want->ctr, "CTR %s", what);
+	KUNIT_EXPECT_EQ_MSG(test, got->lr, want->lr, "LR %s", what);
+}
+
+static void expect_regs(struct kunit *test, const char *what, const struct pt_regs *regs,
+			const struct kpb_state *want)
+{
+	expect_gprs(test, what, regs->gpr, want->gpr);
+	KUNIT_EXPECT_EQ_MSG(test, regs->gpr[1], s.found.gpr[1], "r1 %s", what);
+	KUNIT_EXPECT_EQ_MSG(test, regs->ccr, want->cr, "CR %s", what);
+	KUNIT_EXPECT_EQ_MSG(test, regs->xer & XER_FLAGS, want->xer & XER_FLAGS, "XER %s", what);
+	KUNIT_EXPECT_EQ_MSG(test, regs->ctr, want->ctr, "CTR %s", what);
+	KUNIT_EXPECT_EQ_MSG(test, regs->link, want->lr, "LR %s", what);
+}
+
+/* An exception adds the reason to others. */
+#define MSR_SEEN	(MSR_EE | MSR_PR | MSR_ME | MSR_IR | MSR_DR | MSR_RI)
+
+static unsigned long soft_mask(const struct pt_regs *regs)
+{
+#ifdef CONFIG_PPC64
+	return regs->softe;
+#else
+	return 0;
+#endif
+}
+
+static void handlers_see_all_registers(struct kunit *test)
+{
+	const struct how *how = test->param_value;
+	unsigned int i, off;
+
+	look(test, how, NULL);
+	for (i = 0; i < 2 * ARRAY_SIZE(flags); i++) {
+		off = i & 1;
+		give(&flags[i / 2]);
+		if (off)
+			local_irq_disable();
+		how->enter(&s);
+		if (off)
+			local_irq_enable();
+		KUNIT_EXPECT_EQ(test, seer.hits, i + 1);
+
+		/* LR is what the call has set. */
+		s.given.lr = s.found.lr;
+		expect_regs(test, "in the handler", &seer.regs, &s.given);
+		if (how->sets_r0)
+			s.given.gpr[0] = mfspr(SPRN_PVR);
+		expect_state(test, "in the function", &s.found, &s.given);
+		expect_state(test, "after it", &s.got, &s.given);
+		KUNIT_EXPECT_EQ(test, s.got.gpr[1], s.found.gpr[1]);
+		KUNIT_EXPECT_EQ(test, s.got.msr, s.found.msr);
+
+		KUNIT_EXPECT_EQ(test, seer.regs.nip, (unsigned long)seer.kp.addr);
+		KUNIT_EXPECT_EQ(test, seer.regs.msr & MSR_SEEN, s.found.msr & MSR_SEEN);
+		KUNIT_EXPECT_EQ(test, TRAP(&seer.regs), INTERRUPT_PROGRAM);
+		if (IS_ENABLED(CONFIG_PPC64))
+			KUNIT_EXPECT_EQ(test, soft_mask(&seer.regs), off);
+		else
+			KUNIT_EXPECT_EQ(test, !(seer.regs.msr & MSR_EE), off);
+		KUNIT_EXPECT_TRUE(test, seer.own_r13);
+		/* A breakpoint masks interrupts, a jump does not. */
+		KUNIT_EXPECT_EQ(test, seer.irqs_off, off || how->mode);
+
+		if (how->post) {
+			expect_regs(test, "in the post handler", &seer.post, &s.given);
+			KUNIT_EXPECT_EQ(test, seer.post.msr & MSR_SEEN, s.found.msr & MSR_SEEN);
+			KUNIT_EXPECT_EQ(test, seer.post.msr & MSR_SINGLESTEP, 0);
+			KUNIT_EXPECT_EQ(test, soft_mask(&seer.post), soft_mask(&seer.regs));
+		}
+	}
+	KUNIT_EXPECT_EQ(test, seer.posts, how->post ? seer.hits : 0);
+	look_away();
+}
+
+#define PATTERN		((unsigned long)0x0123456789abcdefULL)
+
+static void change_gprs(unsigned long *gpr)
+{
+	unsigned int i;
+
+	for (i = 0; i < 32; i++) {
+		if (!IS_FIXED(i))
+			gpr[i] ^= PATTERN;
+	}
+}
+
+static void change(struct pt_regs *regs)
+{
+	change_gprs(regs->gpr);
+	regs->ctr ^= PATTERN;
+	regs->xer ^= XER_FLAGS;
+	regs->ccr ^= 0xffffffff;
+}
+
+static void change_state(struct kpb_state *state)
+{
+	change_gprs(state->gpr);
+	state->ctr ^= PATTERN;
+	state->xer ^= XER_FLAGS;
+	state->cr ^= 0xffffffff;
+}
+
+static int change_all(struct pt_regs *regs)
+{
+	kpb_set_way_back(regs->gpr[1], regs->link);
+	change(regs);
+	regs->link ^= PATTERN;
+	/* Of no effect if the handler returns 0. */
+	regs->nip = kpb_code(seer.how->elsewhere);
+	return 0;
+}
+
+static void handlers_change_all_registers(struct kunit *test)
+{
+	const struct how *how = test->param_value;
+	unsigned int i;
+
+	look(test, how, change_all);
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		give(&flags[i]);
+		how->enter(&s);
+		change_state(&s.given);
+		s.given.lr = seer.regs.link ^ PATTERN;
+		if (how->sets_r0)
+			s.given.gpr[0] = mfspr(SPRN_PVR);
+		expect_state(test, "in the function", &s.found, &s.given);
+		KUNIT_EXPECT_EQ(test, s.found.gpr[1], seer.regs.gpr[1]);
+		KUNIT_EXPECT_EQ(test, seer.hits, i + 1);
+	}
+	look_away();
+}
+
+/* Without the accessors, and with everything else changed. */
+static int go_elsewhere(struct pt_regs *regs)
+{
+	kpb_set_way_back(regs->gpr[1], regs->link);
+	change(regs);
+	regs->link ^= PATTERN;
+	regs->nip = kpb_code(seer.how->elsewhere);
+	return 1;
+}
+
+/* Not where the program would have gone, but with the registers of the handler. */
+static void handlers_redirect(struct kunit *test)
+{
+	const struct how *how = test->param_value;
+	unsigned int off;
+
+	look(test, how, go_elsewhere);
+	for (off = 0; off < 2; off++) {
+		bool was_off;
+
+		give(&flags[2 + off]);
+		if (off)
+			local_irq_disable();
+		how->enter(&s);
+		was_off = irqs_disabled();
+		if (off)
+			local_irq_enable();
+		KUNIT_EXPECT_EQ(test, was_off, off);
+		change_state(&s.given);
+		s.given.gpr[3] += 16;
+		s.given.lr = seer.regs.link ^ PATTERN;
+		expect_state(test, "elsewhere", &s.found, &s.given);
+		KUNIT_EXPECT_EQ(test, s.found.gpr[1], seer.regs.gpr[1]);
+		KUNIT_EXPECT_EQ(test, s.found.msr & MSR_SEEN, seer.regs.msr & MSR_SEEN);
+		KUNIT_EXPECT_EQ(test, seer.hits, off + 1);
+	}
+	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
+	KUNIT_EXPECT_EQ(test, seer.posts, 0);
+	look_away();
+}
+
+static int return_at_once(struct pt_regs *regs)
+{
+	change(regs);
+	regs->nip = regs->link;
+	return 1;
+}
+
+/* As error injection does. */
+static void handlers_return(struct kunit *test)
+{
+	const struct how *how = test->param_value;
+	unsigned int off;
+
+	look(test, how, return_at_once);
+	for (off = 0; off < 2; off++) {
+		bool was_off;
+
+		give(&flags[2 + off]);
+		if (off)
+			local_irq_disable();
+		how->enter(&s);
+		was_off = irqs_disabled();
+		if (off)
+			local_irq_enable();
+		KUNIT_EXPECT_EQ(test, was_off, off);
+		change_state(&s.given);
+		s.given.lr = seer.regs.link;
+		expect_state(test, "after the call", &s.got, &s.given);
+		KUNIT_EXPECT_EQ(test, s.got.gpr[1], seer.regs.gpr[1]);
+		/* The function was not executed: a frame that nobody has written. */
+		KUNIT_EXPECT_NE(test, s.found.gpr[3], s.given.gpr[3]);
+		KUNIT_EXPECT_EQ(test, seer.hits, off + 1);
+	}
+	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
+	look_away();
+}
+
+/*
+ * The stack pointer
+ */
+
+/* They return by how much a handler has lowered it, and the second one calls a function. */
+KPB_FUNCTION(sp_nop, "mr 9, 1\n 777: nop\n subf 6, 1, 9\n mr 1, 9\n add 3, 3, 6");
+KPB_FUNCTION(sp_bl, "mr 9, 1\n mflr 8\n 777: bl " KPB_CODE(callee) "\n subf 6, 1, 9\n"
+	     "mr 1, 9\n mtlr 8\n add 3, 3, 6");
+KPB_FUNCTION(sp_pvr, "mr 9, 1\n 777: mfspr 6, 287\n subf 6, 1, 9\n mr 1, 9\n add 3, 3, 6");
+KPB_FUNCTION(sp_b, "mr 9, 1\n 777: b 1f\n nop\n1: subf 6, 1, 9\n mr 1, 9\n add 3, 3, 6");
+
+struct lowered {
+	const char		*name;
+	struct kpb_place	place;
+	const char		*mode;		/* NULL: a jump */
+	bool			post;
+	unsigned long		add;
+};
+
+static const struct lowered lowered[] = {
+	{ "boosted", KPB_PLACE(sp_nop), "boosted" },
+	{ "emulated", KPB_PLACE(sp_nop), "emulated", .post = true },
+	{ "emulated call", KPB_PLACE(sp_bl), "emulated", .add = 100 },
+	{ "stepped", KPB_PLACE(sp_pvr), "stepped", .post = true },
+	{ "optimized", KPB_PLACE(sp_nop) },
+	{ "optimized branch", KPB_PLACE(sp_b) },
+	{ "optimized call", KPB_PLACE(sp_bl), .add = 100 },
+};
+KUNIT_ARRAY_PARAM_DESC(lowered, lowered, name);
+
+#define LOWER	64
+
+static int lower_sp(struct kprobe *p, struct pt_regs *regs)
+{
+	container_of(p, struct seer, kp)->hits++;
+	regs->gpr[1] -= LOWER;
+	return 0;
+}
+
+static void handlers_change_the_stack_pointer(struct kunit *test)
+{
+	const struct lowered *l = test->param_value;
+
+	if (!l->mode && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "needs OPTPROBES");
+	if (l->mode && !strcmp(l->mode, "boosted") && !kprobe_boosts())
+		kunit_skip(test, "no copy branches back");
+	KUNIT_ASSERT_EQ(test, kpb_run(l->place.fn, 1), 1 + l->add);
+
+	memset(&seer, 0, sizeof(seer));
+	seer.kp.addr = kpb_addr(&l->place);
+	seer.kp.pre_handler = lower_sp;
+	seer.kp.post_handler = l->post ? seer_post : NULL;
+	kprobe_test_allow_optimization(!l->mode);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
+	if (l->mode) {
+		KUNIT_EXPECT_STREQ(test, kpb_mode(seer.kp.addr), l->mode);
+	} else {
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_TRUE(test, kpb_has_jump(seer.kp.addr));
+	}
+	KUNIT_EXPECT_EQ(test, kpb_run(l->place.fn, 1), 1 + l->add + LOWER);
+	KUNIT_EXPECT_EQ(test, seer.hits, 1);
+	KUNIT_EXPECT_EQ(test, seer.posts, l->post);
+	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
+	look_away();
+}
+
+/*
+ * Post handlers
+ */
+
+static void go_elsewhere_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	seer_post(p, regs, flags);
+	regs->nip = kpb_code(kpb_callee);
+}
+
+struct late {
+	const char		*name;
+	struct kpb_place	place;
+	const char		*mode;
+};
+
+static const struct late lates[] = {
+	{ "emulated", KPB_PLACE(add), "emulated" },
+	{ "stepped", KPB_PLACE(pvr), "stepped" },
+};
+KUNIT_ARRAY_PARAM_DESC(late, lates, name);
+
+static void post_handlers_redirect(struct kunit *test)
+{
+	const struct late *l = test->param_value;
+
+	memset(&seer, 0, sizeof(seer));
+	seer.kp.addr = kpb_addr(&l->place);
+	seer.kp.post_handler = go_elsewhere_post;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(seer.kp.addr), l->mode);
+	/* Instead of the rest of the function. */
+	KUNIT_EXPECT_EQ(test, kpb_run(l->place.fn, 1), l->place.fn == kpb_add ? 104 : 101);
+	KUNIT_EXPECT_EQ(test, seer.posts, 1);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	look_away();
+}
+
+/*
+ * Return probes
+ */
+
+#ifdef CONFIG_KRETPROBES
+static struct returner {
+	struct kretprobe	rp;
+	struct kpb_watch	join;
+	struct pt_regs		regs;
+	unsigned int		returns;
+	bool			changes, own_r13;
+} returner;
+
+static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	returner.regs = *regs;
+	returner.own_r13 &= has_own_r13(regs);
+	returner.returns++;
+	if (returner.changes)
+		change(regs);
+	return 0;
+}
+
+/* What leads to the entry, and whether a few registers are enough there. */
+static const struct entry {
+	const char	*name;
+	bool		jump, join;
+} entries[] = {
+	{ "by breakpoint", false, false },
+	{ "by jump", true, false },
+	{ "by jump, with a kprobe", true, true },
+};
+KUNIT_ARRAY_PARAM_DESC(entry, entries, name);
+
+static void follow(struct kunit *test, const struct entry *e)
+{
+	if (e->jump && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "needs OPTPROBES");
+
+	memset(&returner, 0, sizeof(returner));
+	returner.rp.kp.symbol_name = "kpb_entered_copy";
+	returner.rp.handler = note_return;
+	returner.rp.maxactive = 1;
+	returner.own_r13 = true;
+	kprobe_test_allow_optimization(e->jump);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&returner.rp), 0);
+	if (e->join) {
+		returner.join.kp.addr = returner.rp.kp.addr;
+		returner.join.kp.pre_handler = kpb_watch_pre;
+		KUNIT_EXPECT_EQ(test, register_kprobe(&returner.join.kp), 0);
+	}
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(returner.rp.kp.addr), e->jump);
+}
+
+static void unfollow(const struct entry *e)
+{
+	if (e->join)
+		unregister_kprobe(&returner.join.kp);
+	unregister_kretprobe(&returner.rp);
+	kprobe_test_allow_optimization(true);
+}
+
+/* The function finds the trampoline in LR; everything else is as without a probe. */
+static void expect_returned(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, is_kretprobe_trampoline(s.found.lr));
+	KUNIT_EXPECT_FALSE(test, is_kretprobe_trampoline(s.got.lr));
+	s.given.lr = s.found.lr;
+	expect_state(test, "in the function", &s.found, &s.given);
+	s.given.lr = s.got.lr;
+}
+
+static void returns_keep_all_registers(struct kunit *test)
+{
+	const struct entry *e = test->param_value;
+	unsigned int i, off;
+
+	follow(test, e);
+	for (i = 0; i < 2 * ARRAY_SIZE(flags); i++) {
+		off = i & 1;
+		give(&flags[i / 2]);
+		if (off)
+			local_irq_disable();
+		kpb_enter_copy(&s);
+		if (off)
+			local_irq_enable();
+		KUNIT_EXPECT_EQ(test, returner.returns, i + 1);
+		expect_returned(test);
+		expect_state(test, "after it", &s.got, &s.given);
+		KUNIT_EXPECT_EQ(test, s.got.gpr[1], s.found.gpr[1]);
+		expect_regs(test, "in the return handler", &returner.regs, &s.got);
+		KUNIT_EXPECT_EQ(test, returner.regs.msr & MSR_SEEN, s.got.msr & MSR_SEEN);
+		if (IS_ENABLED(CONFIG_PPC64))
+			KUNIT_EXPECT_EQ(test, soft_mask(&returner.regs), off);
+		KUNIT_EXPECT_TRUE(test, returner.own_r13);
+	}
+	if (e->join)
+		KUNIT_EXPECT_EQ(test, atomic_read(&returner.join.pre), 2 * ARRAY_SIZE(flags));
+	KUNIT_EXPECT_EQ(test, returner.rp.nmissed, 0);
+	unfollow(e);
+}
+
+static void return_handlers_change_registers(struct kunit *test)
+{
+	const struct entry *e = test->param_value;
+	unsigned int i;
+
+	follow(test, e);
+	returner.changes = true;
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		give(&flags[i]);
+		kpb_enter_copy(&s);
+		expect_returned(test);
+		change_state(&s.given);
+		expect_state(test, "after it", &s.got, &s.given);
+	}
+	unfollow(e);
+}
+
+/* Inside another hit, which is missed. */
+static int enter_again(struct pt_regs *regs)
+{
+	give(&flags[2]);
+	kpb_enter_copy(&s);
+	return 0;
+}
+
+static void returns_that_are_missed_keep_registers(struct kunit *test)
+{
+	const struct entry *e = test->param_value;
+
+	follow(test, e);
+	memset(&seer, 0, sizeof(seer));
+	seer.kp.addr = KPB_AT(add);
+	seer.kp.pre_handler = seer_pre;
+	seer.then = enter_again;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 1), 4);
+	KUNIT_EXPECT_EQ(test, seer.hits, 1);
+	KUNIT_EXPECT_EQ(test, returner.returns, 0);
+	KUNIT_EXPECT_EQ(test, returner.rp.kp.nmissed + returner.rp.nmissed, 1);
+	s.given.lr = s.found.lr;
+	expect_state(test, "in the function", &s.found, &s.given);
+	expect_state(test, "after it", &s.got, &s.given);
+	unregister_kprobe(&seer.kp);
+	unfollow(e);
+}
+#endif /* CONFIG_KRETPROBES */
+
+static struct kunit_case registers_cases[] = {
+	KUNIT_CASE_PARAM(handlers_see_all_registers, how_gen_params),
+	KUNIT_CASE_PARAM(handlers_change_all_registers, how_gen_params),
+	KUNIT_CASE_PARAM(handlers_redirect, how_gen_params),
+	KUNIT_CASE_PARAM(handlers_return, how_gen_params),
+	KUNIT_CASE_PARAM(handlers_change_the_stack_pointer, lowered_gen_params),
+	KUNIT_CASE_PARAM(post_handlers_redirect, late_gen_params),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_PARAM(returns_keep_all_registers, entry_gen_params),
+	KUNIT_CASE_PARAM(return_handlers_change_registers, entry_gen_params),
+	KUNIT_CASE_PARAM(returns_that_are_missed_keep_registers, entry_gen_params),
+#endif
+	{}
+};
+
+static struct kunit_suite registers_suite = {
+	.name		= "kprobes_powerpc_registers",
+	.test_cases	= registers_cases,
+};
+kunit_test_suite(registers_suite);
+
+MODULE_DESCRIPTION("KUnit tests of registers and probes on powerpc");
+MODULE_LICENSE("GPL");
