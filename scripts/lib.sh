@@ -153,8 +153,17 @@ kernel_line() {
 # machine, or by the compiler with that prefix against the headers of that kernel. They
 # use no library.
 client() {
-	local nolibc=$OUT/base/tools/include/nolibc
-	"${3:-}gcc" -Wall -Wextra -Werror -Os -static -nostdlib -fno-stack-protector \
+	local nolibc=$OUT/base/tools/include/nolibc obj=$OUT/build/${4:-} flags=(-Os) lib=(-lgcc)
+	case ${3:-} in
+	powerpc*)
+		# One compiler for all ABIs, with a libgcc for one of them. Without it, 32 bits
+		# need -O2: -Os saves registers by calls into libgcc.
+		flags=(-O2) lib=()
+		! grep -q '^CONFIG_PPC32=y' "$obj/.config" || flags+=(-m32 -mcpu=powerpc)
+		! grep -q '^CONFIG_PPC64_ELF_ABI_V2=y' "$obj/.config" || flags+=(-mabi=elfv2)
+		! grep -q '^CONFIG_CPU_LITTLE_ENDIAN=y' "$obj/.config" || flags+=(-mlittle-endian) ;;
+	esac
+	"${3:-}gcc" -Wall -Wextra -Werror "${flags[@]}" -static -nostdlib -fno-stack-protector \
 		-I "$nolibc" -include "$nolibc/nolibc.h" \
-		${4:+-isystem "$OUT/build/$4/usr/include"} -o "$2" "$1" -lgcc
+		${4:+-isystem "$obj/usr/include"} -o "$2" "$1" "${lib[@]}"
 }

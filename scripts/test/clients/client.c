@@ -256,7 +256,7 @@ static void churn(const char *seconds)
 /* Prints the records of this CPU, which registers and unregisters. */
 static void print_pokes(struct perf_event_mmap_page *ring)
 {
-	char *data = (char *)ring + 4096, *end = data + ring->data_head;
+	char *data = (char *)ring + ring->data_offset, *end = data + ring->data_head;
 	struct perf_event_header *h;
 
 	for (; data < end; data += h->size) {
@@ -300,7 +300,8 @@ static void pokes(void)
 
 	if (fd < 0)
 		die("perf_event_open");
-	ring = mmap(NULL, (1 + RING_PAGES) * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ring = mmap(NULL, (1 + RING_PAGES) * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fd, 0);
 	if (ring == MAP_FAILED)
 		die("mmap");
 	probe = open_event();

@@ -6,9 +6,11 @@ TRACING=/sys/kernel/tracing
 
 # What depends on the architecture: the prefix of the functions that are system calls, and
 # the offsets at which there may be the first instruction after an ftrace site, without
-# and with a landing pad.
+# and with a landing pad; on powerpc, with and without the two instructions of the global
+# entry.
 case $(uname -m) in
 aarch64)	SYS=__arm64_sys_ AFTER_SITE="8 12" ;;
+ppc*)		SYS=sys_ AFTER_SITE="16 8" ;;
 i?86)		SYS=__ia32_sys_ AFTER_SITE="5 9" ;;
 *)		SYS=__x64_sys_ AFTER_SITE="5 9" ;;
 esac
@@ -53,6 +55,14 @@ no_probes() { [ -z "$(cat $KPROBES/list)" ]; }
 
 skip() {
 	echo "ok $1 # SKIP $2"
+}
+
+# Is the init text of modules freed after it was run? On powerpc of 64 bits it is part of their
+# other text.
+frees_init() {
+	case $(uname -m) in
+	ppc64*)	return 1 ;;
+	esac
 }
 
 # show CMD... - its output, indented, for the reader.

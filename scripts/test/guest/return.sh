@@ -10,7 +10,7 @@ sleeping() { grep -q $FUNC "/proc/$1/stack"; }
 # Unwound to the end, and past the return address that was replaced.
 unwound() {
 	cat "/proc/$1/stack"
-	! grep -q trampoline "/proc/$1/stack" && grep -q syscall "/proc/$1/stack"
+	! grep -q trampoline "/proc/$1/stack" && grep -q "sys.*call" "/proc/$1/stack"
 }
 
 /bin/busybox sleep 1000 &
