@@ -267,6 +267,7 @@ static bool is_mitigation(unsigned long addr)
 }
 
 /* Calls that switching the mitigation of branch caches rewrites: in _switch() and around guests. */
+#ifdef CONFIG_PPC_BOOK3S_64
 #ifdef CONFIG_KVM_BOOK3S_HV_POSSIBLE
 static bool is_kvm_patch_site(unsigned long addr)
 {
@@ -280,7 +281,6 @@ static bool is_kvm_patch_site(unsigned long addr)
 }
 #endif
 
-#ifdef CONFIG_PPC_BOOK3S_64
 static bool is_patch_site(unsigned long addr)
 {
 	return addr == patch_site_addr(&patch__call_flush_branch_caches1) ||

@@ -427,10 +427,12 @@ static bool has_vrsave(void)
 	return IS_ENABLED(CONFIG_BOOKE) || cpu_has_feature(CPU_FTR_ALTIVEC);
 }
 
+#ifdef CONFIG_PPC64
 static bool has_tar(void)
 {
 	return IS_ENABLED(CONFIG_PPC_BOOK3S_64) && cpu_has_feature(CPU_FTR_ARCH_207S);
 }
+#endif
 
 static void write_special(const struct special_regs *special)
 {
