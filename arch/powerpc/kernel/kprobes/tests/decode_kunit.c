@@ -95,6 +95,13 @@ static const struct word words[] = {
 	STEP(0xf821ff81, "stdu r1,-128(r1)"),
 	STEP(0x7c21196a, "stdux r1,r1,r3"),
 #endif
+#ifdef CONFIG_PPC64
+	/* Data of this CPU, which the handler relies on. */
+	BOTH(0xe86d0008, "ld r3,8(r13)"),
+	STEP(0xf86d0008, "std r3,8(r13)"),
+	STEP(0x986d0008, "stb r3,8(r13)"),
+	STEP(0x7c6d292e, "stwx r3,r13,r5"),
+#endif
 	/* Their registers may be switched off in the exception. */
 	STEP(0xc8240000, "lfd f1,0(r4)"),
 	STEP(0xd8240000, "stfd f1,0(r4)"),
@@ -182,6 +189,9 @@ static const struct word words[] = {
 	{ "pld r6,16(r4)", 0x04000000, 0xe4c40010, 0, true, true, KPB_ISA_3_1 },
 	{ "pld r6,.+16", 0x04100000, 0xe4c00010, 0, true, true, KPB_ISA_3_1 },
 	{ "pstd r6,.+16", 0x04100000, 0xf4c00010, 0, true, true, KPB_ISA_3_1 },
+	/* Their emulation swaps the two registers. */
+	{ "plq r6,16(r4)", 0x04000000, 0xe0c40010, 0, true, false, KPB_ISA_3_1 },
+	{ "pstq r6,16(r4)", 0x04000000, 0xf0c40010, 0, true, false, KPB_ISA_3_1 },
 #endif
 };
 KUNIT_ARRAY_PARAM_DESC(word, words, name);
@@ -345,6 +355,36 @@ static void decode_soft_mask(struct kunit *test)
 }
 #endif
 
+/* What disables interrupts for the CPU, and what takes note of that. */
+static void decode_hard_disabling(struct kunit *test)
+{
+	const struct {
+		u32	word;
+		bool	disables, records;
+	} rows[] = {
+		{ 0x7c610164, .disables = true },			/* mtmsrd r3,1 */
+		{ 0x7c600164 },						/* mtmsrd r3 */
+		{ 0x7c600124 },						/* mtmsr r3 */
+		{ 0x7c600106, .disables = IS_ENABLED(CONFIG_BOOKE) },	/* wrtee r3 */
+		{ 0x7c000146, .disables = IS_ENABLED(CONFIG_BOOKE) },	/* wrteei 0 */
+		{ 0x4c610164 },
+#ifdef CONFIG_PPC64
+		{ STB(6, 13, offsetof(struct paca_struct, irq_happened)), .records = true },
+		{ STB(6, 12, offsetof(struct paca_struct, irq_happened)) },
+		{ STB(6, 13, SOFT_MASK) },
+		{ LBZ(6, 13, offsetof(struct paca_struct, irq_happened)) },
+#endif
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_insn_hard_disables(rows[i].word),
+				    rows[i].disables, "%08x", rows[i].word);
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_insn_records_hard_disable(rows[i].word),
+				    rows[i].records, "%08x", rows[i].word);
+	}
+}
+
 /*
  * Copies of what is relative to its own address
  */
@@ -419,8 +459,9 @@ static void decode_leaves_others_alone(struct kunit *test)
 	} rows[] = {
 		{ 0x60000000 }, { 0x80640000 }, { 0x48000008 }, { 0x4e800020 },
 #ifdef CONFIG_PPC64
-		/* Prefixed, but relative to r3 and to r4. */
+		/* Prefixed, but relative to r3 and to r4; kinds that have something else there. */
 		{ 0x06000000, 0x38c30001 }, { 0x04000000, 0xe4c40010 },
+		{ 0x05100000, 0x80000000 }, { 0x07100000, 0x00000000 },
 #endif
 	};
 	unsigned int i;
@@ -566,6 +607,29 @@ static void decide_on_sequences(struct kunit *test)
 	ACCEPTED(1);
 }
 
+#ifdef CONFIG_PPC_BOOK3S_64
+void kpb_hard_disables(void);
+
+/* In between, an exception would enable interrupts again; see entered.S. */
+static void decide_on_hard_disabling(struct kunit *test)
+{
+	unsigned long at = kpb_code(kpb_hard_disables);
+	struct kprobe p;
+	unsigned int i;
+
+	ACCEPTED(0);
+	KUNIT_EXPECT_EQ(test, decide(&p, at + 4), KPROBE_REFUSAL_CONTROL);
+	for (i = 2; i < 6; i++)
+		REFUSED(i);
+	ACCEPTED(6);
+	/* So far is searched: the store is not there. */
+	KUNIT_EXPECT_EQ(test, decide(&p, at + 4 * 7), KPROBE_REFUSAL_CONTROL);
+	for (i = 8; i < 20; i++)
+		REFUSED(i);
+	ACCEPTED(20);
+}
+#endif
+
 /* Not by a trap that a probe has put there. */
 static void decide_reads_through_probes(struct kunit *test)
 {
@@ -616,12 +680,16 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(decode_sequences),
 	KUNIT_CASE_PARAM(decode_writers_of_r13, r13_word_gen_params),
 	KUNIT_CASE(decode_soft_mask),
+	KUNIT_CASE(decode_hard_disabling),
 	KUNIT_CASE_PARAM(decode_moves_the_operand, moved_gen_params),
 	KUNIT_CASE(decode_leaves_others_alone),
 	KUNIT_CASE(decode_links),
 	KUNIT_CASE(decide_on_prefixed),
 	KUNIT_CASE(decide_on_a_probed_prefix),
 	KUNIT_CASE(decide_on_sequences),
+#ifdef CONFIG_PPC_BOOK3S_64
+	KUNIT_CASE(decide_on_hard_disabling),
+#endif
 	KUNIT_CASE(decide_reads_through_probes),
 	KUNIT_CASE(decide_on_other_places),
 	KUNIT_CASE(decide_needs_the_cpu),

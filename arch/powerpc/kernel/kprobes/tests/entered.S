@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Functions that need to know about the kernel's data: those that are called with all registers
- * set, and those that access the soft interrupt mask.
+ * set, and those that access what says whether interrupts are masked.
  */
 
 #include <linux/linkage.h>
 
 #include <asm/asm-offsets.h>
+#include <asm/hw_irq.h>
 #include <asm/ppc_asm.h>
 #include <asm/reg.h>
 
@@ -146,4 +147,21 @@ _GLOBAL(kpb_write_mask)
 	stb	r3, PACAIRQSOFTMASK(r13)
 	lbz	r3, PACAIRQSOFTMASK(r13)
 	blr
+#endif
+
+#ifdef CONFIG_PPC_BOOK3S_64
+/* Only for its instructions: interrupts are disabled, which is recorded or not. */
+_GLOBAL(kpb_hard_disables)
+	b	1f
+	mtmsrd	r3, 1
+	nop
+	lbz	r4, PACAIRQHAPPENED(r13)
+	ori	r4, r4, PACA_IRQ_HARD_DIS
+	stb	r4, PACAIRQHAPPENED(r13)
+	nop
+	mtmsrd	r3, 1
+	.rept	14
+	nop
+	.endr
+1:	blr
 #endif
