@@ -879,8 +879,8 @@ static int hog_thread(void *data)
 }
 
 /* The end of the detour reschedules, as nothing else has done so before. */
-static void call_preempted(struct kunit *test, const struct kprobe *p, void (*fn)(void),
-			   unsigned long want)
+static void call_preempted(struct kunit *test, const char *how, const struct kprobe *p,
+			   void (*fn)(void), unsigned long want)
 {
 	bool early, ran, mine;
 	unsigned long ret;
@@ -911,11 +911,11 @@ static void call_preempted(struct kunit *test, const struct kprobe *p, void (*fn
 	wait_for_completion(&accessing.done);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 
-	KUNIT_EXPECT_EQ(test, ret, want);
-	KUNIT_EXPECT_FALSE(test, early);
-	KUNIT_EXPECT_TRUE(test, ran);
-	KUNIT_EXPECT_TRUE(test, mine);
-	KUNIT_EXPECT_FALSE(test, accessing.hog_has);
+	KUNIT_EXPECT_EQ_MSG(test, ret, want, "%s", how);
+	KUNIT_EXPECT_FALSE_MSG(test, early, "%s", how);
+	KUNIT_EXPECT_TRUE_MSG(test, ran, "%s", how);
+	KUNIT_EXPECT_TRUE_MSG(test, mine, "%s", how);
+	KUNIT_EXPECT_FALSE_MSG(test, accessing.hog_has, "%s", how);
 }
 
 /* Access to user memory is not passed on to the other task, and is not lost. */
@@ -926,7 +926,7 @@ static void preempted_at_the_end(struct kunit *test)
 	init_completion(&accessing.done);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
-	call_preempted(test, &w.kp, kpb_add, 4);
+	call_preempted(test, "kprobe", &w.kp, kpb_add, 4);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	unregister_kprobe(&w.kp);
 
@@ -939,7 +939,7 @@ static void preempted_at_the_end(struct kunit *test)
 		nr_returns = 0;
 		KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 		wait_for_kprobe_optimizer();
-		call_preempted(test, &rp.kp, kpb_callee, 101);
+		call_preempted(test, "return probe", &rp.kp, kpb_callee, 101);
 		KUNIT_EXPECT_EQ(test, nr_returns, 1);
 		unregister_kretprobe(&rp);
 	}
