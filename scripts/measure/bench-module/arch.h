@@ -18,6 +18,14 @@
  *			NULL if all do
  * BENCH_STOP		the function that stops all CPUs while text is changed; NULL if there
  *			is none
+ *
+ * These have a default:
+ *
+ * BENCH_RET		the return from a function
+ * BENCH_OF_KERNEL	a function of the kernel that takes any arguments, does nothing with
+ *			memory, and whose probe is optimized by both kernels, also where
+ *			only one gives modules jumps
+ * BENCH_JUMPS_IN_MODULES	are probes in modules optimized?
  */
 #ifndef _KPROBE_BENCH_ARCH_H
 #define _KPROBE_BENCH_ARCH_H
@@ -87,6 +95,51 @@ static inline bool bench_is_jump(void *addr)
 	return (le32_to_cpu(READ_ONCE(*(__le32 *)addr)) & 0xfc000000) == 0x14000000;
 }
 
+#elif defined(CONFIG_PPC64)
+
+#include <asm/extable.h>
+#include <linux/timekeeping.h>
+
+#define BENCH_LANDING		""
+#define BENCH_LANDING_SIZE	0
+/* The base emulates what uses general registers only. */
+#define BENCH_STEPPED		"mfpvr 3"
+#define BENCH_QUICK		"addi 3, 3, 1"
+#define BENCH_QUICK_NAME	"boosted"
+/* With a fixup, as accesses to user memory have it. */
+#define BENCH_KEPT		"1: mfpvr 3\n2:\n" EX_TABLE(1b, 2b)
+#define BENCH_OPTIMIZED		bench_quick
+#define BENCH_RETURN_NAME	"boosted"
+#define BENCH_RET		"blr"
+/* Arithmetic, called by compiled code only. */
+extern void __bswapdi2(void);
+#define BENCH_OF_KERNEL		__bswapdi2
+/* The base has no memory for detours near modules. */
+#define BENCH_JUMPS_IN_MODULES	IS_ENABLED(CONFIG_KRETPROBE_NATIVE)
+
+#define BENCH_SYNC		"kick_all_cpus_sync"
+#define BENCH_SYNC_ARGUMENT	NULL
+#define BENCH_STOP		NULL
+
+/* The timebase is coarser; calls of a loop make up for that. */
+static inline u64 bench_clock(void)
+{
+	return ktime_get_raw_fast_ns();
+}
+
+/* None of the functions that are probed has a branch there. */
+static inline bool bench_is_jump(void *addr)
+{
+	return (READ_ONCE(*(u32 *)addr) & 0xfc000003) == 0x48000000;
+}
+
+#endif
+
+#ifndef BENCH_RET
+#define BENCH_RET		"ret"
+#endif
+#ifndef BENCH_JUMPS_IN_MODULES
+#define BENCH_JUMPS_IN_MODULES	true
 #endif
 
 /* A function that consists of such an instruction, and returns. */
@@ -98,7 +151,7 @@ asm(".pushsection .text, \"ax\"\n"					\
     #name ":\n"								\
     "	" BENCH_LANDING "\n"						\
     "	" insn "\n"							\
-    "	ret\n"								\
+    "	" BENCH_RET "\n"							\
     ".size " #name ", . - " #name "\n"					\
     ".popsection\n");							\
 void name(void)

@@ -93,7 +93,7 @@ static int __init letters_row(const char *name, const char *letters, void (*fn)(
 	/* A row without a jump would be that of another kind. */
 	if (!optimized || jump_at(k ? kp.addr : rp.kp.addr))
 		ret = hits_row(name, fn, bare, k + j + r);
-	else
+	else if (BENCH_JUMPS_IN_MODULES)
 		ret = -EAGAIN;
 	if (r)
 		unregister_kretprobe(&rp);
