@@ -56,6 +56,7 @@ class Text:
 
 class Coverage:
     LEAST = 97
+    DEADLY = False
     # A breakpoint affects one instruction.
     APART = 1
     # What a CPU runs on its way up, down and out of sleep: before it has its vectors, stack

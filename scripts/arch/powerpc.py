@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What scripts have to know about powerpc, of 64 bits; see README."""
+import re
+import struct
+import subprocess
 
 
 class Hitpath:
@@ -60,13 +63,89 @@ class Text:
 
 
 class Coverage:
-    # The backend of the base gives a jump to few instructions outside of its own test.
-    LEAST = 0
+    LEAST = 97
+    DEADLY = True
     # A jump replaces one instruction, but those with a prefix have two words.
     APART = 2
-    # Nothing is known that only the base accepts.
-    WRONG = r"^\b$"
+    # What the base accepts although a hit there does harm: what handles traps and returns from
+    # them; CPUs on their way up, down and to sleep; what replaces the segments of stacks; code
+    # that is rewritten when mitigations are switched; and code that kexec copies.
+    WRONG = (r"do_program_check$|__single_step_exception$|unrecoverable_exception$|"
+             r"check_return_regs_valid$|\w*interrupt_exit_\w+$|interrupt_return\w*$|"
+             r"syscall_exit_\w+$|ret_from_syscall$|arch_local_irq_restore$|do_(?:lq|stq)$|"
+             r"alloc_slb_index$|get_slice_psize$|pin_stack_slb$|preload_add(?:\.isra\.\d+)?$|"
+             r"slb_\w+$|switch_slb$|"
+             r"__machine_check_early_realmode_\w+$|__opal_call$|do_uaccess_flush$|"
+             r"flush_branch_caches$|tm_reclaim$|__tm_recheckpoint$|"
+             r"\w*_idle(?:_\w+)?$|check_and_cede_processor$|\w+_cede_loop$|prep_irq_for_idle$|"
+             r"plpar_hcall_norets_notrace$|"
+             r"__mmu_off$|__secondary_start\w*$|early_setup_secondary$|enable_64b_mode$|"
+             r"generic_secondary_\w+$|relative_toc$|smp_callin$|start_secondary\w*$|"
+             r"\w*offline(?:_self)?$|idle_task_exit$|cpuhp_ap_\w+$|rcutree_report_cpu_|"
+             r"copy_and_flush$|default_machine_kexec$|kexec_\w+$|real_mode$|relocate_new_kernel$|"
+             r"(?:__)?kgdb_\w+$|at_breakpoint$|in_breakpoint_table$|xmon_bpt$|ftrace_\w*call\w*$|"
+             r"rcu_is_watching$|sched_clock$|"
+             r"trace_(?:clock_local|(?:hwlat|osnoise)_callback)$")
+    # Text that mitigations rewrite: section of the table, number of words.
+    PATCHED = {
+        "__stf_entry_barrier_fixup": 3, "__stf_exit_barrier_fixup": 6,
+        "__uaccess_flush_fixup": 4, "__entry_flush_fixup": 3, "__scv_entry_flush_fixup": 3,
+        "__rfi_flush_fixup": 3, "__spec_barrier_fixup": 1,
+    }
+    # An atomic sequence, in which a hit makes each attempt fail; and what cannot be executed
+    # under a breakpoint, since that changes SRR0 and SRR1 and does not restore r13.
+    RESERVE = re.compile(r"l[bhwdq]arx$")
+    CONDITIONAL = re.compile(r"st[bhwdq]cx\.$")
+    WRONG_TEXT = re.compile(r"\tm[tf]srr[01]\t|\t(?:mr|l\w+|mf\w+|add\w*)\tr13,|\tbctar|\trfebb")
+    # Words between the load and the store.
+    LONGEST = 32
 
-    @staticmethod
-    def harmful(vmlinux, module):
-        return set()
+    @classmethod
+    def harmful(cls, vmlinux, module):
+        """Addresses of such text, and of what returns from exceptions, at the start of vmlinux."""
+        found = cls.harmful_in(vmlinux) | cls.harmful_in(module)
+        for section, words in cls.PATCHED.items():
+            found |= {a + 4 * i for a in cls.patched(vmlinux, section) for i in range(words)}
+        symbols = (l.split() for l in cls.output("nm", vmlinux).splitlines())
+        ends = {s[-1]: int(s[0], 16) for s in symbols if s[-1] in ("_stext", "__end_soft_masked")}
+        return found | set(range(ends["_stext"], ends.get("__end_soft_masked", 0), 4))
+
+    @classmethod
+    def harmful_in(cls, path):
+        found, since = set(), None
+        text = cls.output("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path)
+        for l in text.splitlines():
+            m = re.match(r" *([0-9a-f]+):\t(\S+)", l)
+            if not m:
+                # The next function.
+                since = None
+                continue
+            addr, mnemonic = int(m.group(1), 16), m.group(2)
+            if cls.WRONG_TEXT.search(l):
+                found.add(addr)
+            if cls.RESERVE.match(mnemonic):
+                since = addr
+            if since is not None and addr - since <= 4 * cls.LONGEST:
+                found.add(addr)
+            if cls.CONDITIONAL.match(mnemonic):
+                found.add(addr)
+                since = None
+        return found
+
+    @classmethod
+    def patched(cls, vmlinux, section):
+        """The addresses in a table: each entry has the distance from itself."""
+        m = re.search(rf" {section} +(\w+) +(\w+) ", cls.output("objdump", "-h", vmlinux))
+        if not m:
+            return []
+        start = int(m.group(2), 16)
+        text = cls.output("objcopy", "-O", "binary", f"--only-section={section}", vmlinux,
+                          "/dev/stdout", text=False)
+        order = "<" if "little" in cls.output("readelf", "-h", vmlinux) else ">"
+        return [start + 8 * i + distance for i, (distance,) in
+                enumerate(struct.iter_unpack(f"{order}q", text))]
+
+    @classmethod
+    def output(cls, tool, *args, text=True):
+        return subprocess.run([cls.tools + tool, *args], check=True, stdout=subprocess.PIPE,
+                              text=text, errors="replace" if text else None).stdout

@@ -43,6 +43,7 @@ class Text:
 
 class Coverage:
     LEAST = 90
+    DEADLY = False
     # A jump affects up to 18 bytes.
     APART = 20
     # What the breakpoint exception itself calls or returns through; ftrace's entries, which

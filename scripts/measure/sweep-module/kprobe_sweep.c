@@ -12,10 +12,14 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-/* An address or, in a module, the symbol "MODULE:SYMBOL" and an offset. */
+/*
+ * An address or, in a module, the symbol "MODULE:SYMBOL" and an offset. With @off, it is only found
+ * out whether a probe is accepted.
+ */
 struct sweep_target {
 	const char	*symbol;
 	unsigned long	addr;
+	bool		off;
 };
 
 /* targets[], in the order of their batches. */
@@ -148,10 +152,16 @@ static void choose(int nr)
 	}
 	unregister_all();
 
-	for (i = 0; i < nr_kps; i++) {
+	nr = nr_kps;
+	nr_kps = 0;
+	for (i = 0; i < nr; i++) {
 		struct sweep_probe *p = container_of(kps[i], struct sweep_probe, rp.kp);
 
 		set(p, p->target);
+		if (p->target->off)
+			continue;
+		rps[nr_kps] = &p->rp;
+		kps[nr_kps++] = &p->rp.kp;
 	}
 }
 

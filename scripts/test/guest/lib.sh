@@ -20,9 +20,12 @@ ON_FTRACE=$(grep -m1 ' kprobe_ftrace_arm$' /proc/kallsyms)
 
 # How many more pages of slots there may be when no probe is left: one empty page of each
 # kind is kept, on arm64 for each region of 64 MiB, of which the kernel is in one, and its
-# modules are in two.
+# modules are in two; on powerpc for each region of 16 MiB, of which each is in one.
 KEPT_PAGES=1
-[ "$(uname -m)" != aarch64 ] || KEPT_PAGES=5
+case $(uname -m) in
+aarch64)	KEPT_PAGES=5 ;;
+ppc*)		KEPT_PAGES=3 ;;
+esac
 
 # first_after FUNCTION - the offset of that instruction in a function that has a site.
 first_after() {
