@@ -149,3 +149,28 @@ class Coverage:
     def output(cls, tool, *args, text=True):
         return subprocess.run([cls.tools + tool, *args], check=True, stdout=subprocess.PIPE,
                               text=text, errors="replace" if text else None).stdout
+
+
+class Defects:
+    HEADER = "arch-powerpc.h"
+    # Modules have no jumps in the base.
+    NOT_SEEN = {"again", "waits"}
+    DEFECTS = [
+        ("mask_read", "LBZ of the soft interrupt mask reads that of the exception", "wrong"),
+        ("mask_write", "STB to the soft interrupt mask is undone by the exit", "wrong"),
+        ("reserved", "a probe between a load that reserves and its store", "wrong"),
+        ("tar", "BCTAR and RFEBB are executed out of line", "wrong"),
+        ("srr", "what the breakpoint itself has changed, or would change", "wrong"),
+        ("paca", "R13 is set, but not restored", "wrong"),
+        ("segment", "a segment fault in the copy does not reach its fixup", "dies"),
+        ("overflow", "with CR0[SO] set, the result of a function is negated", "wrong"),
+        ("saved", "a return probe where the return address has been saved", "wrong"),
+        ("next_function", "a probe by name is in the next function", "wrong"),
+        ("mitigation", "switching a mitigation removes the breakpoint", "wrong"),
+        ("graph", "function graph drops the return of a return probe", "wrong"),
+        ("vectors", "a probe where an exception cannot be recovered from", "dies"),
+        ("exits", "a probe in what each exception returns through", "dies"),
+        ("traps", "a probe in the handler of traps", "dies"),
+        ("steps", "a probe in the handler of steps", "dies"),
+        ("epilogue", "a jump instead of an instruction that moves the stack pointer", "dies"),
+    ]

@@ -9,7 +9,8 @@
  * arch.h is the header of the architecture. It has the functions defects_plain() and
  * defects_other(), which return their argument, with an instruction to be probed at
  * defects_plain_at and defects_other_at; has_jump(), whether the probe at an address
- * is optimized; and ARCH_TESTS, its own tests.
+ * is optimized; and ARCH_TESTS, its own tests. If the site of ftrace is not at the start of
+ * a function, it also has SITE_OF().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -70,7 +71,13 @@ static struct kprobe probe_on(void *addr)
 	return (struct kprobe) { .addr = addr, .pre_handler = count_pre };
 }
 
+static bool gets_jump(void *addr);
+
 #include "arch.h"
+
+#ifndef SITE_OF
+#define SITE_OF(fn)	((void *)(fn))
+#endif
 
 /*
  * The core
@@ -104,8 +111,8 @@ static int enable(void)
 /* After a post handler at one entry has come and gone, one elsewhere must be called. */
 static int mixed_post(void)
 {
-	struct kprobe a = probe_on(traced_f), b = probe_on(traced_f);
-	struct kprobe c = probe_on(traced_g);
+	struct kprobe a = probe_on(SITE_OF(traced_f)), b = probe_on(SITE_OF(traced_f));
+	struct kprobe c = probe_on(SITE_OF(traced_g));
 
 	b.post_handler = count_post;
 	c.post_handler = count_post;
@@ -139,7 +146,7 @@ static int twice(void)
 #ifdef CONFIG_KRETPROBES
 static int unregistered(void)
 {
-	struct kretprobe rp = { .kp.addr = (void *)traced_f };
+	struct kretprobe rp = { .kp.addr = SITE_OF(traced_f) };
 
 	unregister_kretprobe(&rp);
 	return 0;
@@ -192,7 +199,7 @@ static int failed_post(void)
 		.func	= leave_alone,
 		.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
 	};
-	struct kprobe a = probe_on(traced_f), b = probe_on(traced_f);
+	struct kprobe a = probe_on(SITE_OF(traced_f)), b = probe_on(SITE_OF(traced_f));
 	int ret;
 
 	b.post_handler = count_post;
