@@ -96,9 +96,14 @@ class Coverage:
     # under a breakpoint, since that changes SRR0 and SRR1 and does not restore r13.
     RESERVE = re.compile(r"l[bhwdq]arx$")
     CONDITIONAL = re.compile(r"st[bhwdq]cx\.$")
-    WRONG_TEXT = re.compile(r"\tm[tf]srr[01]\t|\t(?:mr|l\w+|mf\w+|add\w*)\tr13,|\tbctar|\trfebb")
-    # Words between the load and the store.
+    WRONG_TEXT = re.compile(r"\tm[tf]srr[01] |\t(?:mr|l\w+|mf\w+|add\w*) +r13,|\tbctar|\trfebb")
+    # Interrupts are disabled in MSR[EE], which is recorded soon; an exception in between would
+    # enable them again.
+    DISABLE = re.compile(r"\tmtmsrd +r\d+,1\b")
+    RECORD = re.compile(r"\tstb +r\d+,\d+\(r13\)")
+    # Words of the two kinds of sequences, at most.
     LONGEST = 32
+    LONGEST_DISABLING = 12
 
     @classmethod
     def harmful(cls, vmlinux, module):
@@ -112,13 +117,13 @@ class Coverage:
 
     @classmethod
     def harmful_in(cls, path):
-        found, since = set(), None
+        found, since, disabled = set(), None, None
         text = cls.output("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path)
         for l in text.splitlines():
             m = re.match(r" *([0-9a-f]+):\t(\S+)", l)
             if not m:
                 # The next function.
-                since = None
+                since = disabled = None
                 continue
             addr, mnemonic = int(m.group(1), 16), m.group(2)
             if cls.WRONG_TEXT.search(l):
@@ -130,6 +135,12 @@ class Coverage:
             if cls.CONDITIONAL.match(mnemonic):
                 found.add(addr)
                 since = None
+            if disabled is not None and addr - disabled <= 4 * cls.LONGEST_DISABLING:
+                found.add(addr)
+            if cls.RECORD.search(l):
+                disabled = None
+            if cls.DISABLE.search(l):
+                disabled = addr
         return found
 
     @classmethod
