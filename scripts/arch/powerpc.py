@@ -76,7 +76,7 @@ class Coverage:
              r"alloc_slb_index$|get_slice_psize$|pin_stack_slb$|preload_add(?:\.isra\.\d+)?$|"
              r"slb_\w+$|switch_slb$|"
              r"__machine_check_early_realmode_\w+$|__opal_call$|do_uaccess_flush$|"
-             r"flush_branch_caches$|tm_reclaim$|__tm_recheckpoint$|"
+             r"flush_branch_caches$|load_up_vsx$|tm_reclaim$|__tm_recheckpoint$|"
              r"\w*_idle(?:_\w+)?$|check_and_cede_processor$|\w+_cede_loop$|prep_irq_for_idle$|"
              r"plpar_hcall_norets_notrace$|"
              r"__mmu_off$|__secondary_start\w*$|early_setup_secondary$|enable_64b_mode$|"

@@ -133,6 +133,7 @@ static const char * const fragile_path[] __initconst = {
 	"_set_L2CR",
 	"_set_L3CR",
 	"hmi_exception_realmode",
+	"load_up_vsx",
 	"pseries_machine_check_realmode",
 	"real_205_readb",
 	"real_205_writeb",
