@@ -25,8 +25,6 @@
 #include "kprobes/common.h"
 #include "kprobes/insn.h"
 
-#define WORD	sizeof(u32)
-
 /*
  * Addresses
  */
@@ -57,10 +55,10 @@ static u32 original_word(unsigned long addr)
 static unsigned long local_entry(unsigned long sym)
 {
 	u32 first = original_word(sym) & OP_RT_RA_MASK;
-	u32 second = original_word(sym + WORD) & OP_RT_RA_MASK;
+	u32 second = original_word(sym + INSN_WORD) & OP_RT_RA_MASK;
 
 	if ((first == ADDIS_R2_R12 || first == LIS_R2) && second == ADDI_R2_R2)
-		return sym + 2 * WORD;
+		return sym + 2 * INSN_WORD;
 	return sym;
 }
 
@@ -136,7 +134,7 @@ static int read_insn(unsigned long addr, ppc_inst_t *insn)
 	if (!ppc_inst_prefixed(*insn))
 		return 0;
 
-	ret = kprobe_read_text(addr + WORD, &suffix, sizeof(suffix));
+	ret = kprobe_read_text(addr + INSN_WORD, &suffix, sizeof(suffix));
 	if (!ret)
 		*insn = ppc_inst_prefix(word, suffix);
 	return ret;
@@ -154,7 +152,7 @@ static bool is_suffix(unsigned long addr, unsigned long into)
 	u32 word;
 
 	return IS_ENABLED(CONFIG_PPC64) && into && addr % 64 &&
-	       read_word(addr - WORD, &word) && ppc_inst_prefixed(ppc_inst(word));
+	       read_word(addr - INSN_WORD, &word) && ppc_inst_prefixed(ppc_inst(word));
 }
 
 /*
@@ -168,7 +166,7 @@ static bool is_inside(unsigned long addr, unsigned long into, unsigned long most
 	u32 word;
 
 	for (at = addr; at > start;) {
-		at -= WORD;
+		at -= INSN_WORD;
 		if (!read_word(at, &word) || closes(word))
 			return false;
 		if (opens(word))
@@ -184,7 +182,7 @@ static bool is_inside(unsigned long addr, unsigned long into, unsigned long most
  */
 static bool is_reserved(unsigned long addr, unsigned long into)
 {
-	return is_inside(addr, into, 32 * WORD, kprobe_insn_is_load_reserve,
+	return is_inside(addr, into, 32 * INSN_WORD, kprobe_insn_is_load_reserve,
 			 kprobe_insn_is_store_conditional);
 }
 
@@ -195,7 +193,7 @@ static bool is_reserved(unsigned long addr, unsigned long into)
 static bool is_hard_disabling(unsigned long addr, unsigned long into)
 {
 	return IS_ENABLED(CONFIG_PPC64) &&
-	       is_inside(addr, into, 12 * WORD, kprobe_insn_hard_disables,
+	       is_inside(addr, into, 12 * INSN_WORD, kprobe_insn_hard_disables,
 			 kprobe_insn_records_hard_disable);
 }
 
@@ -232,7 +230,7 @@ static bool is_in_patched(const struct patched_text *t, unsigned long addr)
 	const long *entry;
 
 	for (entry = t->start; entry < t->stop; entry++) {
-		if (addr - ((unsigned long)entry + *entry) < t->words * WORD)
+		if (addr - ((unsigned long)entry + *entry) < t->words * INSN_WORD)
 			return true;
 	}
 	return false;
@@ -357,7 +355,7 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 	enum kprobe_refusal why;
 	ppc_inst_t insn;
 
-	if (!IS_ALIGNED(addr, WORD))
+	if (!IS_ALIGNED(addr, INSN_WORD))
 		return KPROBE_REFUSAL_ALIGNMENT;
 	if (read_insn(addr, &insn))
 		return KPROBE_REFUSAL_NOT_TEXT;
@@ -419,9 +417,9 @@ static bool needs_slot(const struct kprobe *p)
 static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 {
 	unsigned long addr = (unsigned long)p->addr;
-	u32 words[KPROBE_INSN_SLOT_SIZE / WORD];
+	u32 words[KPROBE_INSN_SLOT_SIZE / INSN_WORD];
 	ppc_inst_t insn = kprobe_insn(p), back;
-	unsigned int nr = p->ainsn.len / WORD;
+	unsigned int nr = p->ainsn.len / INSN_WORD;
 	int ret;
 
 	if (!kprobe_insn_move(&insn, addr, (unsigned long)slot))

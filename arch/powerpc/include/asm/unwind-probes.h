@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What unwinders find instead of a return address, because of probes and tracers.
+ * For unwinders: return addresses that probes and tracers have replaced.
  */
 #ifndef _ASM_POWERPC_UNWIND_PROBES_H
 #define _ASM_POWERPC_UNWIND_PROBES_H
@@ -40,9 +40,9 @@ static inline bool unwind_is_graph(unsigned long addr)
  *	  it yet
  * @sp: the frame with the slot, that is r1 at the entry of the function
  *
- * Function graph tracing, rethook and return probes replace return addresses. All of them
- * store r1 with the real one, so an address that was replaced in an earlier call, and that is
- * still in the slot, is not mistaken for one of the present.
+ * Function graph tracing, rethook and return probes replace return addresses. All of them store
+ * r1 with the real address. So a replaced address that an earlier call has left in the slot is not
+ * mistaken for that of a call in progress.
  *
  * Context: any.
  * Return: the real address; 0 if @addr was replaced, but is not that of a call in progress, or
@@ -52,7 +52,7 @@ static inline unsigned long unwind_ret_addr(struct task_struct *task,
 					    struct unwind_hooks *hooks, unsigned long addr,
 					    unsigned long sp)
 {
-	/* The searches for an address that is not found leave the positions at the end. */
+	/* A search that finds nothing leaves its position at the end. */
 	struct unwind_hooks after = *hooks;
 	bool error = false;
 
@@ -65,13 +65,13 @@ static inline unsigned long unwind_ret_addr(struct task_struct *task,
 }
 
 /**
- * unwind_is_probe_code() - is this in the code of a probe?
- * @addr: an address
+ * unwind_is_probe_code() - is an address in a slot or in a detour?
+ * @addr: the address
  *
- * That of the program is not known reliably then.
+ * From there, the address in the program is not known reliably.
  *
  * Context: any where RCU watches.
- * Return: true in the slot of an instruction or in a detour.
+ * Return: true if it is.
  */
 static inline bool unwind_is_probe_code(unsigned long addr)
 {

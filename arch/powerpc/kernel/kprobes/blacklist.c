@@ -24,10 +24,8 @@
 
 bool arch_within_kprobe_blacklist(unsigned long addr)
 {
-	if (addr >= (unsigned long)_stext && addr < (unsigned long)END_OF_VECTORS)
-		return true;
-	return (addr >= (unsigned long)__kprobes_text_start &&
-		addr < (unsigned long)__kprobes_text_end) ||
+	return kprobe_is_between(addr, _stext, END_OF_VECTORS) ||
+	       kprobe_is_between(addr, __kprobes_text_start, __kprobes_text_end) ||
 	       kprobe_is_in_image_pages(addr);
 }
 

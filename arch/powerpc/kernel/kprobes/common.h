@@ -20,15 +20,16 @@ enum kprobe_soft_mask {
 	KPROBE_SOFT_MASK_WRITE,
 };
 
+static nokprobe_inline bool kprobe_is_between(unsigned long addr, const void *start,
+					      const void *end)
+{
+	return addr >= (unsigned long)start && addr < (unsigned long)end;
+}
+
 /* The instruction of a probe. */
 static nokprobe_inline ppc_inst_t kprobe_insn(const struct kprobe *p)
 {
 	return ppc_inst_prefix(p->opcode, p->ainsn.suffix);
-}
-
-static nokprobe_inline bool kprobe_is_prefixed(const struct kprobe *p)
-{
-	return ppc_inst_prefixed(ppc_inst(p->opcode));
 }
 
 /* The address of the next instruction. */

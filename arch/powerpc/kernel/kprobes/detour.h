@@ -44,12 +44,10 @@ void kprobe_detour_leave(void);
  * struct kprobe_reencoded - the equivalent of a probed instruction at another address
  * @words: the instructions; control never runs past the last one
  * @nr: how many words
- * @links: LR has to be set to the next instruction first
  */
 struct kprobe_reencoded {
 	u32		words[8];
 	unsigned int	nr;
-	bool		links;
 };
 
 /* reencode.c */

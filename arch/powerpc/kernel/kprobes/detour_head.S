@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What all detours of powerpc have in common. Each page of detours begins with a copy, since a
- * module may be out of reach of the kernel. So this code is position independent.
+ * The code that all detours of powerpc share. Each page of detours begins with a copy, since a
+ * module may be out of branch range of the kernel. So the code is position independent.
  *
  * A detour itself, which optimize.c writes, makes a frame with a struct pt_regs below the red zone,
  * saves r0, moves LR to r0, and calls the head of its page. After that it restores LR, r0 and r1,
@@ -142,6 +142,9 @@ kretprobe_head:
 	.globl	kprobe_head_end
 kprobe_head_end:
 
+/* The bit of PACA_IRQ_HARD_DIS, counted from the right. */
+#define PACA_IRQ_HARD_DIS_LG	0
+
 /* All registers of the program but r1. */
 .macro	restore_program
 	PPC_LL	r0, _LINK(r1)
@@ -156,9 +159,12 @@ kprobe_head_end:
  * r3 what arch_leave_detour() has returned.
  *
  * Only an interrupt can return to any address with all registers. SRR0 and SRR1 are live from when
- * they are written, so interrupts are off, and so is MSR[RI]. The exit to user space must not
- * trust the values that it has left in these registers. If an interrupt had to be masked in MSR[EE]
- * in the meantime, it stays masked.
+ * they are written, so interrupts are off, and so is MSR[RI]: a non-maskable interrupt is fatal
+ * until the rfid, so that all but three registers are restored before. The exit to user space must
+ * not trust the values that it has left in SRR0 and SRR1.
+ *
+ * If an interrupt has been masked in MSR[EE], it stays masked. CR already is that of the program,
+ * so the bit in irq_happened is moved to that of MSR[EE] instead of being tested.
  */
 _GLOBAL(kprobe_detour_leave)
 	cmpwi	r3, KPROBE_DETOUR_RETURN
@@ -168,6 +174,8 @@ _GLOBAL(kprobe_detour_leave)
 	blr
 
 .Ljump:
+	restore_program
+	PPC_LL	r10, _NIP(r1)
 	mfmsr	r12
 #ifdef CONFIG_PPC_BOOK3S_64
 	li	r11, 0
@@ -180,17 +188,13 @@ _GLOBAL(kprobe_detour_leave)
 	isync
 #endif
 #ifdef CONFIG_PPC64
-	lbz	r10, PACAIRQHAPPENED(r13)
-	andi.	r10, r10, PACA_IRQ_HARD_DIS
-	beq	1f
-	LOAD_REG_IMMEDIATE(r10, MSR_EE)
-	andc	r12, r12, r10
-1:
+	lbz	r11, PACAIRQHAPPENED(r13)
+	rlwinm	r11, r11, MSR_EE_LG - PACA_IRQ_HARD_DIS_LG, MSR_EE
+	andc	r12, r12, r11
 #endif
-	PPC_LL	r11, _NIP(r1)
-	mtspr	SPRN_SRR0, r11
+	mtspr	SPRN_SRR0, r10
 	mtspr	SPRN_SRR1, r12
-	restore_program
+	REST_GPRS(10, 12, r1)
 	REST_GPR(1, r1)
 #ifdef CONFIG_PPC64
 	RFI_TO_KERNEL

@@ -58,10 +58,7 @@ static nokprobe_inline void continue_in_slot(struct kprobe *p, struct pt_regs *r
 	regs_set_return_ip(regs, slot_addr(p));
 }
 
-/*
- * regs->softe is the soft interrupt mask of the program. If it enables interrupts, MSR[EE] must be
- * set as well: the exit from the exception relies on that.
- */
+/* regs->softe is the soft interrupt mask of the program. */
 #ifdef CONFIG_PPC64
 static nokprobe_inline unsigned long soft_mask(const struct pt_regs *regs)
 {
@@ -77,6 +74,17 @@ static nokprobe_inline void mask_interrupts(struct pt_regs *regs)
 {
 	regs->softe = IRQS_ALL_DISABLED;
 }
+
+/*
+ * The program sets its own mask. If that enables interrupts, the exit from this exception handles
+ * those that were masked, as the program would, and expects MSR[EE] to be set.
+ */
+static nokprobe_inline void emulate_soft_mask(struct pt_regs *regs, u8 mask)
+{
+	regs->softe = mask;
+	if (!(mask & IRQS_DISABLED))
+		regs_set_return_msr(regs, regs->msr | MSR_EE);
+}
 #else
 static nokprobe_inline unsigned long soft_mask(const struct pt_regs *regs)
 {
@@ -90,6 +98,10 @@ static nokprobe_inline void set_soft_mask(struct pt_regs *regs, unsigned long ma
 static nokprobe_inline void mask_interrupts(struct pt_regs *regs)
 {
 	regs_set_return_msr(regs, regs->msr & ~MSR_EE);
+}
+
+static nokprobe_inline void emulate_soft_mask(struct pt_regs *regs, u8 mask)
+{
 }
 #endif
 
@@ -155,11 +167,7 @@ static nokprobe_inline bool emulate(struct kprobe *p, struct pt_regs *regs)
 		regs->gpr[rt] = soft_mask(regs);
 		break;
 	case KPROBE_SOFT_MASK_WRITE:
-		/*
-		 * The last resort, without a copy that branches back. If this enables interrupts
-		 * while MSR[EE] is off, the exit from the exception warns.
-		 */
-		set_soft_mask(regs, regs->gpr[rt] & 0xff);
+		emulate_soft_mask(regs, regs->gpr[rt]);
 		break;
 	}
 	regs_set_return_ip(regs, kprobe_next(p));
@@ -214,32 +222,12 @@ static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 		honour_ip(regs);
 }
 
-/*
- * The handler cannot enable interrupts in the soft mask of the program: MSR[EE] may still be off
- * there. So the CPU executes the store. It changes no register, so post handlers can come first.
- */
-static nokprobe_inline bool post_before_store(struct kprobe *p, struct pt_regs *regs)
-{
-	unsigned long next = kprobe_next(p);
-
-	if (likely(p->ainsn.soft_mask != KPROBE_SOFT_MASK_WRITE) || !p->ainsn.boost)
-		return false;
-
-	regs_set_return_ip(regs, next);
-	call_post(p, regs);
-	if (likely(regs->nip == next))
-		continue_in_slot(p, regs);
-	return true;
-}
-
 /* Execute the instruction, or have the CPU do so. */
 static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 {
 	if (likely(kprobe_is_boosted(p))) {
 		kprobe_hit_leave();
 		continue_in_slot(p, regs);
-	} else if (post_before_store(p, regs)) {
-		kprobe_hit_leave();
 	} else if (emulate(p, regs)) {
 		call_post(p, regs);
 		kprobe_hit_leave();

@@ -12,6 +12,9 @@
 #include <asm/disassemble.h>
 #include <asm/inst.h>
 
+/* Bytes of an instruction, or of half of a prefixed one. */
+#define INSN_WORD		sizeof(u32)
+
 /* Primary opcodes. */
 #define INSN_OP_BC		16
 #define INSN_OP_B		18

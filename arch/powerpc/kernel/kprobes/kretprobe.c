@@ -5,16 +5,19 @@
 
 #include <linux/kprobes.h>
 
-/*
- * The first one returns twice. The next ones return with translation off, in which the
- * trampoline cannot call C code. The others, which compilers and ftrace call in front of
- * functions, return through CTR, with the return address of the function in LR.
- */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
+	/* This returns twice. */
 	{ "setjmp", },
+
+	/* These return with translation off. The trampoline cannot call C code then. */
 	{ "isa206_idle_insn_mayloss", },
 	{ "isa300_idle_stop_mayloss", },
 	{ "isa300_idle_stop_noloss", },
+
+	/*
+	 * Compiled code and ftrace call these at the entry of a function. They return through
+	 * CTR, and LR has the return address of that function.
+	 */
 	{ "mcount", },
 	{ "_mcount", },
 	{ "ftrace_caller", },

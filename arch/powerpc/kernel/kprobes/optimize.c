@@ -26,8 +26,6 @@
 #include "detour.h"
 #include "insn.h"
 
-#define WORD	sizeof(u32)
-
 /*
  * The frame of a detour: that of an interrupt, with a struct pt_regs above a minimal frame.
  */
@@ -55,7 +53,7 @@ struct detour_draft {
 /* The address of the next instruction to be added. */
 static unsigned long draft_at(const struct detour_draft *d)
 {
-	return d->slot + d->nr * WORD;
+	return d->slot + d->nr * INSN_WORD;
 }
 
 static void put(struct detour_draft *d, u32 word)
@@ -71,7 +69,7 @@ static unsigned long head_addr(unsigned long slot, bool of_return)
 {
 	const u32 *head = of_return ? kretprobe_head : kprobe_head;
 
-	return ALIGN_DOWN(slot, PAGE_SIZE) + KPROBE_HEAD_CODE + (head - kprobe_head) * WORD;
+	return ALIGN_DOWN(slot, PAGE_SIZE) + KPROBE_HEAD_CODE + (head - kprobe_head) * INSN_WORD;
 }
 
 static int write_pointer(void *page, unsigned int at, void *fn)
@@ -102,7 +100,7 @@ static int write_return_pointer(void *page)
  */
 int kprobe_fill_head(void *page)
 {
-	size_t size = (kprobe_head_end - kprobe_head) * WORD;
+	size_t size = (kprobe_head_end - kprobe_head) * INSN_WORD;
 	int ret;
 
 	if (WARN_ON_ONCE(KPROBE_HEAD_CODE + size > KPROBE_OPTINSN_HEAD_SIZE))
@@ -140,7 +138,7 @@ static int put_enter(struct detour_draft *d, bool of_return)
  */
 static int put_link(struct detour_draft *d, unsigned long next)
 {
-	unsigned long differ = next ^ (d->slot + KPROBE_DETOUR_ENTER * WORD);
+	unsigned long differ = next ^ (d->slot + KPROBE_DETOUR_ENTER * INSN_WORD);
 
 	if (upper_32_bits(differ))
 		return -ERANGE;
@@ -167,7 +165,7 @@ static void put_probe(struct detour_draft *d, struct optimized_kprobe *op)
 {
 	unsigned long addr = (unsigned long)op;
 
-	memcpy(&d->word[KPROBE_DETOUR_OP / WORD], &addr, sizeof(addr));
+	memcpy(&d->word[KPROBE_DETOUR_OP / INSN_WORD], &addr, sizeof(addr));
 }
 
 /* The code of a detour at @slot. *copy is set to where it executes the instruction. */
@@ -186,11 +184,7 @@ static int draft_detour(struct detour_draft *d, struct optimized_kprobe *op, uns
 	if (ret)
 		return ret;
 
-	/* How long this is depends on the instruction, and where the instruction is on this. */
-	ret = kprobe_reencode(&r, &op->kp, slot);
-	if (ret == -EILSEQ)
-		return ret;
-	if (r.links) {
+	if (kprobe_insn_links(op->kp.opcode)) {
 		ret = put_link(d, kprobe_next(&op->kp));
 		if (ret)
 			return ret;
@@ -206,7 +200,7 @@ static int draft_detour(struct detour_draft *d, struct optimized_kprobe *op, uns
 	for (i = 0; i < r.nr; i++)
 		put(d, r.words[i]);
 
-	return WARN_ON_ONCE(d->nr > KPROBE_DETOUR_OP / WORD) ? -EILSEQ : 0;
+	return WARN_ON_ONCE(d->nr > KPROBE_DETOUR_OP / INSN_WORD) ? -EILSEQ : 0;
 }
 
 static int refuse(struct optimized_kprobe *op, enum kprobe_noopt why)
@@ -245,7 +239,7 @@ static int plan(struct optimized_kprobe *op)
 {
 	unsigned long addr = (unsigned long)op->kp.addr;
 	unsigned long target = kprobe_branch_target(&op->kp);
-	unsigned long near = ALIGN_DOWN(addr, MAX_OPTINSN_SIZE * WORD);
+	unsigned long near = ALIGN_DOWN(addr, MAX_OPTINSN_SIZE * INSN_WORD);
 	struct detour_draft d;
 	unsigned int copy;
 	int ret;
@@ -308,7 +302,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		return ret;
 	}
 	kprobe_log_slot(slot, slot, sizeof(d.word), true);
-	op->optinsn.copy = copy * WORD;
+	op->optinsn.copy = copy * INSN_WORD;
 	op->optinsn.insn = slot;
 	return 0;
 }
@@ -329,7 +323,7 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 	if (!slot)
 		return;
 
-	kprobe_log_slot(slot, slot, MAX_OPTINSN_SIZE * WORD, false);
+	kprobe_log_slot(slot, slot, MAX_OPTINSN_SIZE * INSN_WORD, false);
 	op->optinsn.insn = NULL;
 	free_optinsn_slot(slot, 0);
 }

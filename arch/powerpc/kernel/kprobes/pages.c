@@ -33,6 +33,7 @@
 #include <asm/sections.h>
 
 #include "common.h"
+#include "insn.h"
 
 #define REGION_SIZE	BIT(KPROBE_SLOT_REGION_SHIFT)
 #define BESIDE_REGION	(12 * SZ_1M)
@@ -97,10 +98,8 @@ static unsigned long image_page(unsigned int i)
 
 static bool is_image_page(unsigned long page)
 {
-	return (page >= (unsigned long)__kprobes_pages_start &&
-		page < (unsigned long)__kprobes_pages_end) ||
-	       (page >= (unsigned long)__kprobes_padding_start &&
-		page < (unsigned long)__kprobes_padding_end);
+	return kprobe_is_between(page, __kprobes_pages_start, __kprobes_pages_end) ||
+	       kprobe_is_between(page, __kprobes_padding_start, __kprobes_padding_end);
 }
 
 /* The part of a region that is text of the kernel; empty if *end is not above *start. */
@@ -113,10 +112,10 @@ static void clip_to_text(unsigned long *start, unsigned long *end)
 /* Both directions: slots branch back. */
 static bool page_reaches(unsigned long page, unsigned long start, unsigned long end)
 {
-	unsigned long last = page + PAGE_SIZE - sizeof(u32);
+	unsigned long last = page + PAGE_SIZE - INSN_WORD;
 
-	return kprobe_in_reach(page, end - sizeof(u32)) && kprobe_in_reach(last, start) &&
-	       kprobe_in_reach(start, last) && kprobe_in_reach(end - sizeof(u32), page);
+	return kprobe_in_reach(page, end - INSN_WORD) && kprobe_in_reach(last, start) &&
+	       kprobe_in_reach(start, last) && kprobe_in_reach(end - INSN_WORD, page);
 }
 
 static void *image_alloc(unsigned long start, unsigned long end)
@@ -225,7 +224,7 @@ bool kprobe_in_reach_of_region(unsigned long addr, unsigned long target)
 
 	/* All other pages are between the first and the last. */
 	return kprobe_in_reach(image_page(0), target) &&
-	       kprobe_in_reach(image_page(nr - 1) + PAGE_SIZE - sizeof(u32), target);
+	       kprobe_in_reach(image_page(nr - 1) + PAGE_SIZE - INSN_WORD, target);
 }
 
 /* For instructions whose copies need not branch to the program. */
@@ -271,6 +270,5 @@ void free_optinsn_page(void *page)
  */
 bool kprobe_is_in_image_pages(unsigned long addr)
 {
-	return addr >= (unsigned long)__kprobes_pages_start &&
-	       addr < (unsigned long)__kprobes_pages_end;
+	return kprobe_is_between(addr, __kprobes_pages_start, __kprobes_pages_end);
 }

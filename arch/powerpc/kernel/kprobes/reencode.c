@@ -22,7 +22,7 @@ static void put(struct kprobe_reencoded *r, u32 word)
 
 static int put_branch(struct kprobe_reencoded *r, unsigned long to, unsigned long target)
 {
-	unsigned long at = to + r->nr * sizeof(u32);
+	unsigned long at = to + r->nr * INSN_WORD;
 	ppc_inst_t insn;
 
 	if (create_branch(&insn, (u32 *)at, target, 0))
@@ -60,7 +60,7 @@ unsigned long kprobe_branch_target(const struct kprobe *p)
  */
 static int reencode_bc(struct kprobe_reencoded *r, const struct kprobe *p, unsigned long to)
 {
-	put(r, (p->opcode & ~(INSN_BD_MASK | INSN_AA | INSN_LK)) | 2 * sizeof(u32));
+	put(r, (p->opcode & ~(INSN_BD_MASK | INSN_AA | INSN_LK)) | 2 * INSN_WORD);
 	return put_back(r, p, to) ?: put_branch(r, to, kprobe_branch_target(p));
 }
 
@@ -116,7 +116,8 @@ static int reencode_copy(struct kprobe_reencoded *r, const struct kprobe *p, uns
  * @p: a probe whose instruction has been decoded
  * @to: where the instructions will be
  *
- * What sets LR may also have been optimized, so LR is set apart from the branch.
+ * An instruction that sets LR sets it to its own next address. So its replacement leaves LR alone,
+ * and the caller sets LR before; see kprobe_insn_links().
  *
  * Context: any.
  * Return: 0; -ERANGE if a target is out of reach; -EILSEQ if it cannot be expressed.
@@ -125,7 +126,7 @@ int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned
 {
 	u32 word = p->opcode;
 
-	*r = (struct kprobe_reencoded){ .links = kprobe_insn_links(word) };
+	r->nr = 0;
 
 	if (kprobe_insn_is_b(word))
 		return put_branch(r, to, kprobe_branch_target(p));

@@ -4,8 +4,8 @@
  * from one source for 32 and 64 bits.
  *
  * The frame is that of an exception, so that the offsets of <asm/asm-offsets.h> apply, and the
- * red zone below the program's r1 is spared. It has no marker: the registers in it are not
- * those of an interrupt, and unwinders go on with the back chain.
+ * red zone below the program's r1 is spared. It has no marker, since its registers are not those
+ * of an interrupt: unwinders continue with the back chain.
  */
 #ifndef _POWERPC_KERNEL_KPROBES_REGS_H
 #define _POWERPC_KERNEL_KPROBES_REGS_H
@@ -87,8 +87,8 @@
 .endm
 
 /*
- * The rest, but nip: r1 before the frame, and what an exception would have saved, as far as
- * there is such a thing. None of it is restored. It uses r3 to r6.
+ * The other members, except for nip: the program's r1, and what only an exception would save. None
+ * of them is restored. Clobbers r3 to r6.
  */
 .macro	describe_regs
 	addi	r3, r1, INT_FRAME_SIZE

@@ -528,7 +528,7 @@ static void decide_on_prefixed(struct kunit *test)
 	if (IS_ENABLED(CONFIG_PPC64)) {
 		KUNIT_EXPECT_EQ(test, p.ainsn.suffix, 0x38c30001);
 		KUNIT_EXPECT_EQ(test, p.ainsn.len, 8);
-		KUNIT_EXPECT_TRUE(test, kprobe_is_prefixed(&p));
+		KUNIT_EXPECT_TRUE(test, ppc_inst_prefixed(kprobe_insn(&p)));
 		KUNIT_EXPECT_EQ(test, kprobe_next(&p), at + 8);
 	}
 	KUNIT_EXPECT_EQ(test, decide(&p, at + 4), suffix);

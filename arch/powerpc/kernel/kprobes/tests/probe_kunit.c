@@ -669,8 +669,10 @@ static void probe_writes_the_soft_mask(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, mask_seen.hits, 2);
 	KUNIT_EXPECT_EQ(test, mask_seen.posts, u->post ? 2 : 0);
-	if (u->post)
+	if (u->post) {
+		KUNIT_EXPECT_EQ(test, mask_seen.post, IRQS_ENABLED);
 		KUNIT_EXPECT_EQ(test, mask_seen.post_nip, (unsigned long)kp.addr + sizeof(u32));
+	}
 	mask_end(u, &kp, &rp);
 }
 #endif /* CONFIG_PPC64 */
