@@ -50,7 +50,10 @@ for fn in start_secondary cr4_init cpu_init_exception_handling load_current_idt 
 	  sched_cpu_dying tick_cpu_dying native_cpu_disable do_idle \
 	  secondary_start_kernel __secondary_switched set_cpu_boot_mode_flag finalise_el2 cpuinfo_store_cpu check_local_cpu_capabilities \
 	  numa_add_cpu init_gic_priority_masking cpu_psci_cpu_boot cpu_psci_cpu_die cpu_die \
-	  psci_0_2_cpu_off __cpu_disable gic_starting_cpu arch_timer_starting_cpu; do
+	  psci_0_2_cpu_off __cpu_disable gic_starting_cpu arch_timer_starting_cpu \
+	  early_setup_secondary early_init_mmu_secondary secondary_cpu_time_init \
+	  add_cpu_to_masks smp_setup_cpu_maps xics_setup_cpu pseries_cpu_disable \
+	  pseries_cpu_offline_self smp_pSeries_kick_cpu arch_cpu_idle_dead; do
 	i=0
 	while [ $i -lt 24 ]; do
 		echo "p:up/${fn}_$i $fn+$i" && { echo 1 >$TRACING/events/up/${fn}_$i/enable ||
@@ -62,7 +65,7 @@ nr=$(grep -c . $KPROBES/list)
 echo "    $nr probes"
 check "some of what a CPU runs on its way up can be probed" [ "$nr" -ge 10 ]
 check "what it runs first cannot" sh -c \
-	"! grep -q 'start_secondary\|cr4_init\|secondary_start\|secondary_switched\|set_cpu_boot\|finalise_el2\|early_setup_idt' $KPROBES/list"
+	"! grep -q 'start_secondary\|cr4_init\|secondary_start\|secondary_switched\|set_cpu_boot\|finalise_el2\|early_setup_idt\|early_setup_sec\|offline_self' $KPROBES/list"
 check "nor what it runs while RCU is not watching" sh -c \
 	"! grep -q 'rcutree_report\|cpuhp_report_idle_dead' $KPROBES/list"
 for round in 1 2; do

@@ -15,6 +15,21 @@ i?86)		SYS=__ia32_sys_ AFTER_SITE="5 9" ;;
 *)		SYS=__x64_sys_ AFTER_SITE="5 9" ;;
 esac
 
+# How a report of the kernel begins the line that names the instruction, for grep and for
+# grep -E; on powerpc with its address.
+case $(uname -m) in
+aarch64)	IP="pc : " ;;
+ppc*)		IP="NIP \[[0-9a-f]*\] " ;;
+i?86)		IP="EIP: " ;;
+*)		IP="RIP: [0-9]*:" ;;
+esac
+
+# Are all instructions of one size, so that a jump replaces exactly one?
+case $(uname -m) in
+aarch64 | ppc*)	ONE_SIZE=yes ;;
+*)		ONE_SIZE='' ;;
+esac
+
 # Do probes at the entries of functions use ftrace?
 ON_FTRACE=$(grep -m1 ' kprobe_ftrace_arm$' /proc/kallsyms)
 
@@ -167,7 +182,7 @@ kernel_after() {
 	END
 	chmod 755 /tmp/after/init
 	(cd /tmp/after && find . | cpio -o -H newc) >/tmp/after.cpio 2>/dev/null
-	check "a kernel for after the crash is loaded" client crash-load /boot/bzImage \
-		/tmp/after.cpio "console=ttyS0 panic=-1 maxcpus=1 kunit.enable=0"
+	check "a kernel for after the crash is loaded" client crash-load /boot/kernel \
+		/tmp/after.cpio "$(grep -o 'console=[^ ]*' /proc/cmdline) panic=-1 maxcpus=1 kunit.enable=0"
 	check "it is there" grep -q 1 /sys/kernel/kexec_crash_loaded
 }

@@ -303,7 +303,7 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 
 	# A jump in a module of x86 needs to know where the module's branches lead.
 	check "the module comes for a jump" modprobe kprobe_test_target
-	if [ -e /proc/sys/debug/kprobes-optimization ] && [ "$(uname -m)" != aarch64 ]; then
+	if [ -e /proc/sys/debug/kprobes-optimization ] && [ ! "$ONE_SIZE" ]; then
 		before=$(live)
 		check "allocations for a jump fail" fail_in $DETOURS
 		check "a breakpoint is made all the same" \

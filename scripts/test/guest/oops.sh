@@ -5,7 +5,7 @@
 
 # Said early, since what the kernel says does not wait for it.
 # KASAN looks first, at an address that nobody has.
-grep -q ' kasan_report$' /proc/kallsyms || echo "expect splat: kernel NULL pointer dereference"
+grep -q ' kasan_report$' /proc/kallsyms || echo "expect splat: NULL pointer dereference"
 echo "expect splat: Oops:"
 
 DRIVER=/sys/module/kprobe_test_driver/parameters
@@ -27,7 +27,7 @@ echo 1 >$DRIVER/oops
 client call -c 1
 echo 0 >$DRIVER/oops
 check "the whole report was printed" sh -c "dmesg | grep -q 'end trace'"
-check "with the handler in its trace" sh -c "dmesg | grep -q 'RIP:.*count_hit'"
+check "with the handler in its trace" sh -c "dmesg | grep -q '$IP.*count_hit'"
 check "other CPUs go on" counts 0 1
 # Its hit never ends.
 check "this one has no hits any more" counts 1 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Jumps of probes in the kernel and in a module, wherever both are. "reach=near" or
 # "reach=far" on the command line says where the module has to be: in reach of a branch
-# from the kernel, or beyond it.
-# needs: CONFIG_RANDOMIZE_BASE CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBE_EVENTS
+# from the kernel, or beyond it, as it always is on 64-bit powerpc.
+# needs: CONFIG_RANDOMIZE_BASE|CONFIG_PPC64 CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBE_EVENTS
 . /guest/lib.sh
 
 EVENTS=$TRACING/kprobe_events

@@ -26,7 +26,7 @@ cases=$(cd $DIR/test.d && find kprobe dynevent -name '*.tc' | sort)
 for case in $cases; do
 	name=${case%.tc}
 	read -r wanted without why <<-END
-		$(sed -n "s|^$name  *||p" $TABLE)
+		$(sed -n "s|^$name\(:$(uname -m)\)\?  *||p" $TABLE | tail -n 1)
 	END
 	[ "$fprobe" ] || wanted=$without
 	if [ "$wanted" = SKIP ]; then
@@ -41,7 +41,7 @@ for case in $cases; do
 		echo "not ok selftest $name: ${got:-no outcome}, not ${wanted:-in the table}"
 	fi
 done
-for name in $(grep -v '^#' $TABLE | awk '{ print $1 }'); do
+for name in $(sed -n 's/^\([^#: ]*\)[: ].*/\1/p' $TABLE); do
 	[ -e "$DIR/test.d/$name.tc" ] || echo "not ok selftest $name: no such case"
 done
 check "the selftests leave no probe" no_probes
