@@ -5,6 +5,7 @@
  */
 
 #include <kunit/static_stub.h>
+#include <linux/cacheflush.h>
 #include <linux/cpu.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
@@ -16,7 +17,6 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include <asm/cacheflush.h>
 #include <asm/code-patching.h>
 #include <asm/interrupt.h>
 #include <asm/probes.h>

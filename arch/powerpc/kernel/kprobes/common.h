@@ -53,6 +53,10 @@ bool kprobe_boosts(void);
 enum kprobe_refusal kprobe_decide(struct kprobe *p);
 int kprobe_write_slot(void *slot, u32 *words, unsigned int nr);
 
+/* The linker script: pages at the end of the text, and before the text of init. */
+extern char __kprobes_pages_start[], __kprobes_pages_end[];
+extern char __kprobes_padding_start[], __kprobes_padding_end[];
+
 /* pages.c */
 bool kprobe_in_reach(unsigned long from, unsigned long to);
 bool kprobe_in_reach_of_region(unsigned long addr, unsigned long target);

@@ -8,6 +8,7 @@
  * middle of what is replaced.
  */
 
+#include <linux/cacheflush.h>
 #include <linux/cpu.h>
 #include <linux/extable.h>
 #include <linux/kallsyms.h>
@@ -17,7 +18,6 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
-#include <asm/cacheflush.h>
 #include <asm/code-patching.h>
 #include <asm/ppc-opcode.h>
 #include <asm/probes.h>

@@ -17,6 +17,7 @@
 
 #include <linux/align.h>
 #include <linux/bitmap.h>
+#include <linux/cacheflush.h>
 #include <linux/cleanup.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
@@ -26,7 +27,6 @@
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 
-#include <asm/cacheflush.h>
 #include <asm/code-patching.h>
 #include <asm/mmu.h>
 #include <asm/probes.h>
@@ -63,10 +63,6 @@ bool kprobe_in_reach(unsigned long from, unsigned long to)
 /*
  * Pages of the image
  */
-
-/* Defined by the linker script: at the end of the text, and before the text of init. */
-extern char __kprobes_pages_start[], __kprobes_pages_end[];
-extern char __kprobes_padding_start[], __kprobes_padding_end[];
 
 #define MAX_IMAGE_PAGES	((SZ_16M + SZ_512K) / PAGE_SIZE)
 
@@ -106,7 +102,7 @@ static bool is_image_page(unsigned long page)
 static void clip_to_text(unsigned long *start, unsigned long *end)
 {
 	*end = min(*start + REGION_SIZE, (unsigned long)_einittext);
-	*start = max(*start, (unsigned long)_stext);
+	*start = max_t(unsigned long, *start, _stext);
 }
 
 /* Both directions: slots branch back. */
@@ -154,8 +150,8 @@ static void *mapped_alloc(unsigned long start, unsigned long end)
 {
 	pgprot_t prot = strict_module_rwx_enabled() ? PAGE_KERNEL_ROX : PAGE_KERNEL_EXEC;
 
-	start = max(start, (unsigned long)EXEC_START);
-	end = min(end, (unsigned long)EXEC_END);
+	start = max_t(unsigned long, start, EXEC_START);
+	end = min_t(unsigned long, end, EXEC_END);
 	if (start >= end || end - start < PAGE_SIZE)
 		return NULL;
 
@@ -200,7 +196,7 @@ static void *page_alloc_near(unsigned long region)
 
 	/* On ppc32, the end of the last region, and of what is beside it, overflows. */
 	end = region + REGION_SIZE + BESIDE_REGION;
-	return page_fill(mapped_alloc(region - min(region, (unsigned long)BESIDE_REGION),
+	return page_fill(mapped_alloc(region - min_t(unsigned long, region, BESIDE_REGION),
 				      end > region ? end : ULONG_MAX));
 }
 

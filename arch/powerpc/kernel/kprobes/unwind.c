@@ -6,10 +6,10 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/preempt.h>
+#include <linux/processor.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 
-#include <asm/processor.h>
 #include <asm/unwind-probes.h>
 
 #include "detour.h"

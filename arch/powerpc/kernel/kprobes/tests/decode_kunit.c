@@ -392,7 +392,7 @@ static void decode_hard_disabling(struct kunit *test)
 #ifdef CONFIG_PPC64
 #define PREFIX(d)	(0x04100000 | ((d) >> 16 & 0x3ffff))
 #define SUFFIX(d)	(0xe4c00000 | ((d) & 0xffff))
-#define REACH		(1LL << 33)
+#define REACH		((s64)BIT_ULL(33))
 
 /* The operand of a PLD, from the start of the instruction. */
 static s64 displacement(ppc_inst_t insn)

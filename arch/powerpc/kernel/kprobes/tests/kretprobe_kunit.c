@@ -11,13 +11,13 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/mman.h>
+#include <linux/processor.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include <asm/interrupt.h>
 #include <asm/kup.h>
-#include <asm/processor.h>
 
 #include "kretprobe_call.h"
 

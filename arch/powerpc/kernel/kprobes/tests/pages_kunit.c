@@ -34,9 +34,6 @@
 #define EXEC_END	VMALLOC_END
 #endif
 
-extern char __kprobes_pages_start[], __kprobes_pages_end[];
-extern char __kprobes_padding_start[], __kprobes_padding_end[];
-
 /*
  * The kind of a page: how it is allocated and freed, and how long its head is.
  */
@@ -99,7 +96,7 @@ static void pages_of_the_kernel(struct kunit *test)
 	void *page;
 
 	for (; region < (unsigned long)_einittext; region += REGION) {
-		start = max(region, (unsigned long)_stext);
+		start = max_t(unsigned long, region, _stext);
 		end = min(region + REGION, (unsigned long)_einittext);
 		page = k->alloc_near(region);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, page, "region at %lx", region);
