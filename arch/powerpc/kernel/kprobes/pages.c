@@ -102,7 +102,7 @@ static bool is_image_page(unsigned long page)
 static void clip_to_text(unsigned long *start, unsigned long *end)
 {
 	*end = min(*start + REGION_SIZE, (unsigned long)_einittext);
-	*start = max_t(unsigned long, *start, _stext);
+	*start = max(*start, (unsigned long)_stext);
 }
 
 /* Both directions: slots branch back. */

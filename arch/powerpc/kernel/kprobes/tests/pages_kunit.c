@@ -96,7 +96,7 @@ static void pages_of_the_kernel(struct kunit *test)
 	void *page;
 
 	for (; region < (unsigned long)_einittext; region += REGION) {
-		start = max_t(unsigned long, region, _stext);
+		start = max(region, (unsigned long)_stext);
 		end = min(region + REGION, (unsigned long)_einittext);
 		page = k->alloc_near(region);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, page, "region at %lx", region);
