@@ -13,7 +13,7 @@ PARTS = {
     "crowd": r"[kr]-.*0$|r-together",
     "batch": r"(un)?reg-\w+-\d+$",
     "single": r"(un)?reg-\w+-single|(un)?filter",
-    "optimizer": r"optimized-of|rounds|syncs|unsyncs",
+    "optimizer": r"optimized-of|jumps|rounds|syncs|unsyncs",
     "rest": r"memory|list|load",
 }
 ARM64 = (r"[kr]-(?!.*0$)|k-stepped-10000$|.*entry-10000$|(un)?reg-entry-single-1000$|"

@@ -5,6 +5,8 @@
 #include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/kprobes.h>
+#include <linux/math64.h>
+#include <linux/stringify.h>
 
 #include "arch.h"
 #include "bench.h"
@@ -118,35 +120,42 @@ static int __init jumps_at(struct kprobe **kps, int nr)
 	return n;
 }
 
-/* Waits until no jump has been added for a second. */
-static int __init wait_for_jumps(struct kprobe **kps, int nr)
+/* Waits until no jump has been added for a second. @when: set to when the last one was */
+static int __init wait_for_jumps(struct kprobe **kps, int nr, u64 *when)
 {
-	int now, last = -1, same = 0;
+	int now, last = 0;
+	u64 clock;
 
-	while (same < 10) {
-		msleep(100);
+	*when = bench_clock();
+	do {
+		usleep_range(1000, 1000);
 		now = jumps_at(kps, nr);
-		same = now == last ? same + 1 : 0;
+		clock = bench_clock();
+		if (now != last)
+			*when = clock;
 		last = now;
-	}
+	} while (clock - *when < NSEC_PER_SEC);
 	return last;
 }
 
 /* @what: "" for mid-function addresses */
 static int __init optimizer_rows(struct kprobe **kps, const char *what, int nr)
 {
+	u64 cost, start, end;
 	char name[48];
 	int ret, n;
-	u64 cost;
 
 	/* Cleaning the slots of earlier probes takes synchronizations, too. */
 	msleep(1000);
 	atomic_set(&syncs, 0);
 	atomic_set(&tasks_waits, 0);
+	start = bench_clock();
 	ret = register_many(kps, nr, 0, &cost);
 	if (ret)
 		return ret;
-	n = wait_for_jumps(kps, nr);
+	n = wait_for_jumps(kps, nr, &end);
+	scnprintf(name, sizeof(name), "jumps-%s%d", what, nr);
+	row(name, div_u64(end - start, nr));
 	scnprintf(name, sizeof(name), "optimized-of-%s%d", what, nr);
 	row(name, n);
 	scnprintf(name, sizeof(name), "rounds-%s%d", what, nr);
@@ -158,6 +167,29 @@ static int __init optimizer_rows(struct kprobe **kps, const char *what, int nr)
 	scnprintf(name, sizeof(name), "unsyncs-%s%d", what, nr);
 	row(name, atomic_read(&syncs));
 	return 0;
+}
+
+/* A function of which each instruction gets a probe. */
+#define MANY	2000
+asm(".pushsection .text, \"ax\"\n"
+    ".balign 16\n"
+    "bench_many:\n"
+    ".rept " __stringify(MANY) "\n"
+    "	" BENCH_QUICK "\n"
+    ".endr\n"
+    "bench_many_end:\n"
+    "	" BENCH_RET "\n"
+    ".popsection\n");
+extern u8 bench_many[], bench_many_end[];
+
+static int __init module_rows(struct kprobe **kps)
+{
+	size_t size = (bench_many_end - bench_many) / MANY;
+	int i;
+
+	for (i = 0; i < MANY; i++)
+		kps[i]->addr = (kprobe_opcode_t *)(bench_many + i * size);
+	return optimizer_rows(kps, "module-", MANY);
 }
 
 int __init measure_optimizer(void)
@@ -178,6 +210,7 @@ int __init measure_optimizer(void)
 		ret = register_kprobe(&counters[1]);
 	}
 	ret = ret ?: nr < 10000 ? -ENOENT : 0;
+	ret = ret ?: optimizer_rows(kps, "", 100);
 	ret = ret ?: optimizer_rows(kps, "", 1000);
 	ret = ret ?: optimizer_rows(kps, "", 5000);
 	/* Where entries have jumps, too, a limit has to be kept with so many. */
@@ -186,6 +219,7 @@ int __init measure_optimizer(void)
 		nr = accepted_entries(kps, 10000);
 		ret = ret ?: nr < 10000 ? -ENOENT : optimizer_rows(kps, "entry-", nr);
 	}
+	ret = ret ?: module_rows(kps);
 	for (i = 0; i < ARRAY_SIZE(counters); i++)
 		unregister_kprobe(&counters[i]);
 	return ret;
