@@ -166,14 +166,16 @@ void dump_kprobe(struct kprobe *p);
  * kprobe_cpu_write(). Most architectures would compute it again after each store.
  * kprobe_cpu_kept() is for an address that is needed after a handler: a base and an offset
  * would occupy two registers. Where one instruction accesses such a variable
- * (KPROBE_CPU_DIRECT), it is only named.
+ * (KPROBE_CPU_DIRECT), it is only named. __kprobe_cpu says what kind of address it is.
  */
 #ifdef KPROBE_CPU_DIRECT
+#define __kprobe_cpu			__percpu
 #define kprobe_cpu_addr(var)		(&(var))
 #define kprobe_cpu_kept(var)		(&(var))
 #define kprobe_cpu_read(addr)		__this_cpu_read(*(addr))
 #define kprobe_cpu_write(addr, value)	__this_cpu_write(*(addr), value)
 #else
+#define __kprobe_cpu
 #define kprobe_cpu_addr(var)		raw_cpu_ptr(&(var))
 #define kprobe_cpu_kept(var)							\
 ({										\
@@ -219,7 +221,8 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 }
 
 /**
- * kprobe_hit_begin() - a probe becomes the current probe of this CPU
+ * kprobe_hit_begin_at() - a probe becomes the current probe of this CPU
+ * @running: address of current_kprobe on this CPU
  * @p: the probe
  *
  * This is the one order in which the two are published. Whatever interrupts it
@@ -236,9 +239,9 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
  *
  * Context: hit path, preemption off.
  */
-static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
+static nokprobe_inline void kprobe_hit_begin_at(struct kprobe *__kprobe_cpu *running,
+						struct kprobe *p)
 {
-	__auto_type running = kprobe_cpu_addr(current_kprobe);
 	__auto_type status = kprobe_cpu_addr(kprobe_ctlblk.kprobe_status);
 
 	kprobe_cpu_write(status, KPROBE_HIT_ACTIVE);
@@ -247,6 +250,17 @@ static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
 	kprobe_cpu_write(running, p);
 	barrier();
 	kprobe_cpu_write(status, KPROBE_HIT_ACTIVE);
+}
+
+/**
+ * kprobe_hit_begin() - kprobe_hit_begin_at(), where the address is not needed later
+ * @p: the probe
+ *
+ * Context: as kprobe_hit_begin_at().
+ */
+static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
+{
+	kprobe_hit_begin_at(kprobe_cpu_addr(current_kprobe), p);
 }
 
 /**
@@ -285,6 +299,7 @@ static nokprobe_inline bool kprobe_hit_enter(struct kprobe *p)
 
 /**
  * kprobe_hit_enter_detour() - the gate of detours, which need no lookup
+ * @running: address of current_kprobe on this CPU
  * @p: the probe of the site, which outlives every task in its detour without RCU
  *
  * As kprobe_hit_enter(). A hit where RCU does not watch is missed, too.
@@ -292,14 +307,20 @@ static nokprobe_inline bool kprobe_hit_enter(struct kprobe *p)
  * Context: hit path, preemption off.
  * Return: as kprobe_hit_enter().
  */
-static nokprobe_inline bool kprobe_hit_enter_detour(struct kprobe *p)
+static nokprobe_inline bool kprobe_hit_enter_detour(struct kprobe *__kprobe_cpu *running,
+						    struct kprobe *p)
 {
-	if (unlikely(!kprobe_rcu_is_watching()) && !kprobe_running()) {
+	if (unlikely(!kprobe_rcu_is_watching()) && !kprobe_cpu_read(running)) {
 		kprobe_miss_unwatched(p);
 		return false;
 	}
+	if (unlikely(kprobe_cpu_read(running))) {
+		kprobes_inc_nmissed_count(p);
+		return false;
+	}
 
-	return kprobe_hit_enter(p);
+	kprobe_hit_begin_at(running, p);
+	return true;
 }
 
 #ifdef KPROBE_MAX_NESTING

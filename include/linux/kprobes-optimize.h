@@ -268,7 +268,8 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
  * arch_detour_is_left() says that the end of the detour cannot restore @regs.
  *
  * It ends the hit by kprobe_hit_leave(), unless code that runs before the program continues
- * must not call handlers. Then that code ends the hit.
+ * must not call handlers. Then that code ends the hit. Instead of returning, it may enable
+ * preemption, call arch_handlers_end(), and continue with @regs.
  *
  * Context: hit path; @op is the current probe.
  * Return: what kprobe_detour_callback() returns to the detour.
@@ -322,7 +323,7 @@ bool is_kprobe_optinsn_slot(unsigned long addr);
 void kprobe_own_optinsn_slot(kprobe_opcode_t *slot, struct optimized_kprobe *op);
 struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr);
 
-int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
+long kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
 void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 
 #endif /* _LINUX_KPROBES_OPTIMIZE_H */

@@ -38,29 +38,30 @@ NOKPROBE_SYMBOL(opt_pre_handler);
  * Return: 0 to continue with the copies at the end of the detour; otherwise what
  *	   arch_leave_detour() has returned.
  */
-__visible int kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs)
+__visible long kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs)
 {
 	typeof(kprobe_cpu_addr(current_kprobe)) running;
-	int ret = 0;
+	long left = 0;
+	int ret;
 
 	preempt_disable_notrace();
 	arch_handlers_begin(regs);
 
 	running = kprobe_cpu_kept(current_kprobe);
-	if (likely(kprobe_hit_enter_detour(&op->kp))) {
+	if (likely(kprobe_hit_enter_detour(running, &op->kp))) {
 		ret = kprobe_call_pre(&op->kp, regs);
 		/* Reading the probe again is cheaper than keeping @op across the handler. */
 		if (unlikely(ret || arch_detour_is_left(regs)))
-			ret = arch_leave_detour(container_of(kprobe_cpu_read(running),
-							     struct optimized_kprobe, kp),
-						regs, ret);
+			left = arch_leave_detour(container_of(kprobe_cpu_read(running),
+							      struct optimized_kprobe, kp),
+						 regs, ret);
 		else
 			kprobe_cpu_write(running, NULL);
 	}
 
 	preempt_enable_notrace();
 	arch_handlers_end(regs);
-	return ret;
+	return left;
 }
 NOKPROBE_SYMBOL(kprobe_detour_callback);
 #endif

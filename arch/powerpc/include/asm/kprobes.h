@@ -117,19 +117,17 @@ struct arch_specific_insn {
 /**
  * struct arch_optimized_insn - a detour
  * @insn: the detour, NULL if there is none
- * @copy: offset of the place in it where the instruction is executed
+ * @call: the C code that its head calls
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t	*insn;
-	u8		copy;
+	unsigned long	call;
 };
 
-/* A detour ends by adding a constant to r1, so it cannot set r1 as a handler has. */
+/* The end of a detour restores all registers, also r1 as a handler has set it. */
 static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
 {
-	unsigned long frame = (unsigned long)regs - STACK_INT_FRAME_REGS;
-
-	return regs->gpr[1] != frame + STACK_INT_FRAME_SIZE;
+	return false;
 }
 
 /*

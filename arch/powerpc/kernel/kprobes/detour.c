@@ -5,28 +5,26 @@
  */
 
 #include <linux/kprobes.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
 
-#include "common.h"
 #include "detour.h"
-#include "insn.h"
 
-/*
- * If a handler has only changed the stack pointer, the instruction is still to be executed, from
- * its copy in the detour. A copy of a call expects the new value of LR.
- */
+/* The usual redirection is to the caller of the function, with the stack pointer unchanged. */
+static nokprobe_inline bool goes_to_caller(const struct pt_regs *regs)
+{
+	unsigned long frame = (unsigned long)regs - STACK_INT_FRAME_REGS;
+
+	return regs->nip == regs->link && regs->gpr[1] == frame + STACK_INT_FRAME_SIZE;
+}
+
+/* Does not return to the detour, so that detours need not test what it returns. */
 int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool redirected)
 {
-	bool stack_changed = arch_detour_is_left(regs);
-
-	if (!redirected) {
-		if (kprobe_insn_links(op->kp.opcode))
-			regs->link = kprobe_next(&op->kp);
-		regs->nip = (unsigned long)op->optinsn.insn + op->optinsn.copy;
-	}
 	kprobe_hit_leave();
-
-	return !stack_changed && regs->nip == regs->link ? KPROBE_DETOUR_RETURN :
-							   KPROBE_DETOUR_LEAVE;
+	preempt_enable_notrace();
+	arch_handlers_end(regs);
+	kprobe_detour_leave(goes_to_caller(regs) ? KPROBE_DETOUR_RETURN : KPROBE_DETOUR_LEAVE,
+			    regs);
 }
 NOKPROBE_SYMBOL(arch_leave_detour);

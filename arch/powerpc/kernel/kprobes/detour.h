@@ -5,7 +5,7 @@
 #ifndef _POWERPC_KERNEL_KPROBES_DETOUR_H
 #define _POWERPC_KERNEL_KPROBES_DETOUR_H
 
-/* What arch_leave_detour() returns to the code of a detour. */
+/* How kprobe_detour_leave() continues. */
 #define KPROBE_DETOUR_RETURN	1	/* to the caller of the probed function */
 #define KPROBE_DETOUR_LEAVE	2	/* to the address in regs->nip, with all registers */
 
@@ -22,11 +22,9 @@
 /* The same, from the return address in the detour. */
 #define KPROBE_DETOUR_OP_OF_LR	(KPROBE_DETOUR_OP - 4 * KPROBE_DETOUR_ENTER)
 
-/* At the start of each page: addresses that its heads need, of 8 or 4 bytes. */
-#define KPROBE_HEAD_CALLBACK	0	/* kprobe_detour_callback() */
-#define KPROBE_HEAD_ENTRY	8	/* kretprobe_native_entry() */
-#define KPROBE_HEAD_LEAVE	16	/* kprobe_detour_leave() */
-#define KPROBE_HEAD_CODE	32
+/* At the start of each page: the address of kprobe_detour_callback(), of 8 or 4 bytes. */
+#define KPROBE_HEAD_CALLBACK	0
+#define KPROBE_HEAD_CODE	8
 
 #ifndef __ASSEMBLY__
 
@@ -38,7 +36,7 @@ static_assert(!offsetof(struct optimized_kprobe, kp));
 
 /* detour_head.S */
 extern u32 kprobe_head[], kretprobe_head[], kprobe_head_end[];
-void kprobe_detour_leave(void);
+void __noreturn kprobe_detour_leave(int how, struct pt_regs *regs);
 
 /**
  * struct kprobe_reencoded - the equivalent of a probed instruction at another address

@@ -24,16 +24,6 @@
 
 	.section .kprobes.text, "ax"
 
-/* The data at the start of the page, from an address in one of its detours. */
-.macro	load_from_page reg:req, lr:req, offset:req
-#ifdef CONFIG_PPC64
-	clrrdi	\reg, \lr, PAGE_SHIFT
-#else
-	clrrwi	\reg, \lr, PAGE_SHIFT
-#endif
-	PPC_LL	\reg, \offset(\reg)
-.endm
-
 /*
  * What C code may change. r31 keeps the return address, since C code preserves it. Leaves the
  * program's r1 in r8, its MSR in r7, and the probe in r3.
@@ -50,7 +40,10 @@
 	PPC_STL	r8, GPR1(r1)
 .endm
 
-/* On ppc64 without gpr[13]: arch_handlers_begin() stores it, once the task cannot migrate. */
+/*
+ * On ppc64 without gpr[13]: arch_handlers_begin() stores it, once the task cannot migrate. And
+ * without what only system calls use, as at a site of ftrace.
+ */
 .macro	save_rest
 #ifdef CONFIG_PPC64
 	SAVE_GPRS(14, 30, r1)
@@ -63,10 +56,7 @@
 	li	r10, INTERRUPT_PROGRAM
 	PPC_STL	r7, _MSR(r1)
 	PPC_STL	r9, _NIP(r1)
-	li	r6, 0
 	PPC_STL	r10, _TRAP(r1)
-	PPC_STL	r6, RESULT(r1)
-	PPC_STL	r6, ORIG_GPR3(r1)
 .endm
 
 .macro	restore_volatile
@@ -103,12 +93,10 @@
 kprobe_head:
 	save_volatile
 	skip_unless_safe .Lrestore
+	PPC_LL	r12, OPTPROBE_CALL(r3)
 .Lcomplete:
 	save_rest
-	load_from_page r12, r31, KPROBE_HEAD_CALLBACK
 	call_c
-	cmpwi	r3, 0
-	bne-	.Lleave
 #ifdef CONFIG_PPC64
 	REST_GPRS(14, 30, r1)
 #else
@@ -118,12 +106,6 @@ kprobe_head:
 	restore_volatile
 	blr
 
-/* kprobe_detour_leave() may be out of reach of a page for modules. */
-.Lleave:
-	load_from_page r12, r31, KPROBE_HEAD_LEAVE
-	mtctr	r12
-	bctr
-
 /*
  * At the entry of a function that has only a return probe: save what C code may change. If that
  * is not enough, save the rest as well, and call the handlers.
@@ -132,11 +114,17 @@ kprobe_head:
 kretprobe_head:
 	save_volatile
 	skip_unless_safe .Lrestore
-	load_from_page r12, r31, KPROBE_HEAD_ENTRY
+	PPC_LL	r12, OPTPROBE_CALL(r3)
 	call_c
 	PPC_LCMPI r3, 0
 	beq+	.Lrestore
 	mfmsr	r7
+#ifdef CONFIG_PPC64
+	clrrdi	r12, r31, PAGE_SHIFT
+#else
+	clrrwi	r12, r31, PAGE_SHIFT
+#endif
+	PPC_LL	r12, KPROBE_HEAD_CALLBACK(r12)
 	b	.Lcomplete
 
 	.globl	kprobe_head_end
@@ -155,8 +143,8 @@ kprobe_head_end:
 .endm
 
 /*
- * A handler has redirected execution, or changed the stack pointer. r1 is that of the detour, and
- * r3 what arch_leave_detour() has returned.
+ * A handler has redirected execution. r3 says where to, and r4 is the address of the registers in
+ * the frame of the detour.
  *
  * Only an interrupt can return to any address with all registers. SRR0 and SRR1 are live from when
  * they are written, so interrupts are off, and so is MSR[RI]: a non-maskable interrupt is fatal
@@ -167,6 +155,7 @@ kprobe_head_end:
  * so the bit in irq_happened is moved to that of MSR[EE] instead of being tested.
  */
 _GLOBAL(kprobe_detour_leave)
+	subi	r1, r4, STACK_INT_FRAME_REGS
 	cmpwi	r3, KPROBE_DETOUR_RETURN
 	bne	.Ljump
 	restore_program

@@ -72,24 +72,15 @@ static unsigned long head_addr(unsigned long slot, bool of_return)
 	return ALIGN_DOWN(slot, PAGE_SIZE) + KPROBE_HEAD_CODE + (head - kprobe_head) * INSN_WORD;
 }
 
-static int write_pointer(void *page, unsigned int at, void *fn)
+/* The C code that it calls first. */
+static unsigned long head_call(bool of_return)
 {
-	unsigned long addr = ppc_function_entry(fn);
-
-	return patch_instructions(page + at, (u32 *)&addr, sizeof(addr), false);
-}
-
 #ifdef CONFIG_KRETPROBE_NATIVE
-static int write_return_pointer(void *page)
-{
-	return write_pointer(page, KPROBE_HEAD_ENTRY, kretprobe_native_entry);
-}
-#else
-static int write_return_pointer(void *page)
-{
-	return 0;
-}
+	if (of_return)
+		return ppc_function_entry(kretprobe_native_entry);
 #endif
+	return ppc_function_entry(kprobe_detour_callback);
+}
 
 /**
  * kprobe_fill_head() - write what the detours of a page share
@@ -101,14 +92,14 @@ static int write_return_pointer(void *page)
 int kprobe_fill_head(void *page)
 {
 	size_t size = (kprobe_head_end - kprobe_head) * INSN_WORD;
+	unsigned long callback = head_call(false);
 	int ret;
 
 	if (WARN_ON_ONCE(KPROBE_HEAD_CODE + size > KPROBE_OPTINSN_HEAD_SIZE))
 		return -E2BIG;
 
-	ret = write_pointer(page, KPROBE_HEAD_CALLBACK, kprobe_detour_callback) ?:
-	      write_pointer(page, KPROBE_HEAD_LEAVE, kprobe_detour_leave) ?:
-	      write_return_pointer(page) ?:
+	ret = patch_instructions(page + KPROBE_HEAD_CALLBACK, (u32 *)&callback, sizeof(callback),
+				 false) ?:
 	      patch_instructions(page + KPROBE_HEAD_CODE, kprobe_head, size, false);
 	flush_icache_range((unsigned long)page, (unsigned long)page + KPROBE_OPTINSN_HEAD_SIZE);
 	return ret;
@@ -158,7 +149,7 @@ static void put_restore_link(struct detour_draft *d)
 static void put_leave(struct detour_draft *d)
 {
 	put(d, RAW_LOAD(_R0, IN_FRAME(gpr[0])));
-	put(d, PPC_RAW_ADDI(_R1, _R1, FRAME_SIZE));
+	put(d, RAW_LOAD(_R1, IN_FRAME(gpr[1])));
 }
 
 static void put_probe(struct detour_draft *d, struct optimized_kprobe *op)
@@ -168,9 +159,8 @@ static void put_probe(struct detour_draft *d, struct optimized_kprobe *op)
 	memcpy(&d->word[KPROBE_DETOUR_OP / INSN_WORD], &addr, sizeof(addr));
 }
 
-/* The code of a detour at @slot. *copy is set to where it executes the instruction. */
-static int draft_detour(struct detour_draft *d, struct optimized_kprobe *op, unsigned long slot,
-			unsigned int *copy)
+/* The code of a detour at @slot. */
+static int draft_detour(struct detour_draft *d, struct optimized_kprobe *op, unsigned long slot)
 {
 	struct kprobe_reencoded r;
 	unsigned int i;
@@ -193,7 +183,6 @@ static int draft_detour(struct detour_draft *d, struct optimized_kprobe *op, uns
 	}
 	put_leave(d);
 
-	*copy = d->nr;
 	ret = kprobe_reencode(&r, &op->kp, draft_at(d));
 	if (ret)
 		return ret;
@@ -241,7 +230,6 @@ static int plan(struct optimized_kprobe *op)
 	unsigned long target = kprobe_branch_target(&op->kp);
 	unsigned long near = ALIGN_DOWN(addr, MAX_OPTINSN_SIZE * INSN_WORD);
 	struct detour_draft d;
-	unsigned int copy;
 	int ret;
 
 	/* A fault in the detour would not find the fixup, which belongs to the probed address. */
@@ -251,7 +239,7 @@ static int plan(struct optimized_kprobe *op)
 		return refuse(op, KPROBE_NOOPT_ARCH);
 
 	/* A trial near the probe, where only a branch target can be out of reach. */
-	ret = draft_detour(&d, op, near, &copy);
+	ret = draft_detour(&d, op, near);
 	if (ret == -EILSEQ)
 		return refuse(op, KPROBE_NOOPT_INSN);
 	if (ret)
@@ -281,7 +269,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	unsigned long addr = (unsigned long)op->kp.addr;
 	struct detour_draft d;
 	kprobe_opcode_t *slot;
-	unsigned int copy;
 	int ret;
 
 	lockdep_assert_cpus_held();
@@ -295,14 +282,14 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	if (!slot)
 		return -ENOMEM;
 
-	ret = draft_detour(&d, op, (unsigned long)slot, &copy) ?:
+	ret = draft_detour(&d, op, (unsigned long)slot) ?:
 	      kprobe_write_slot(slot, d.word, ARRAY_SIZE(d.word));
 	if (ret) {
 		free_optinsn_slot(slot, 0);
 		return ret;
 	}
 	kprobe_log_slot(slot, slot, sizeof(d.word), true);
-	op->optinsn.copy = copy * INSN_WORD;
+	op->optinsn.call = head_call(kretprobe_is_alone(&op->kp));
 	op->optinsn.insn = slot;
 	return 0;
 }

@@ -103,7 +103,6 @@
 	li	r3, 0
 	PPC_STL	r6, _TRAP(r1)
 	PPC_STL	r3, RESULT(r1)
-	PPC_STL	r3, ORIG_GPR3(r1)
 .endm
 
 /* Registers that C code of the kernel expects; the program may be a module. */

@@ -649,15 +649,12 @@ static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
 static void fault_in_a_detour(struct kunit *test)
 {
 	struct kpb_watch w = { .kp = { .addr = KPB_AT(bad_load), .pre_handler = kpb_watch_pre } };
-	struct optimized_kprobe *op;
 
 	kprobe_test_allow_optimization(true);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
-	op = container_of(get_kprobe(w.kp.addr), struct optimized_kprobe, kp);
-	KUNIT_EXPECT_EQ(test, reported((unsigned long)op->optinsn.insn + op->optinsn.copy),
-			kpb_bad_load_at);
+	KUNIT_EXPECT_EQ(test, reported((unsigned long)kpb_copy(w.kp.addr)), kpb_bad_load_at);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_bad_load, (unsigned long)&kpb_data), KPB_VALUE);
 	unregister_kprobe(&w.kp);
 	kprobe_test_allow_optimization(false);

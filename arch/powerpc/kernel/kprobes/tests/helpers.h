@@ -18,6 +18,9 @@
 #include <asm/reg.h>
 
 #include "../common.h"
+#ifdef CONFIG_OPTPROBES
+#include "../detour.h"
+#endif
 #include "../insn.h"
 
 struct kprobe_slot_cache;
@@ -168,6 +171,19 @@ static inline void *kpb_detour(const void *addr)
 #endif
 	return NULL;
 }
+
+/*
+ * Where a detour executes the instruction, if that does not set LR: after the call of the head, and
+ * after LR, r0 and r1 have been restored.
+ */
+#ifdef CONFIG_OPTPROBES
+static inline const u32 *kpb_copy(const void *addr)
+{
+	const u32 *detour = kpb_detour(addr);
+
+	return detour ? detour + KPROBE_DETOUR_ENTER + 4 : NULL;
+}
+#endif
 
 static inline bool kpb_has_jump(const void *addr)
 {

@@ -84,8 +84,6 @@ static void expect_content(struct kunit *test, const struct kind *k, const void 
 			   (kprobe_head_end - kprobe_head) * sizeof(u32));
 	KUNIT_EXPECT_EQ(test, *(unsigned long *)(page + KPROBE_HEAD_CALLBACK),
 			ppc_function_entry(kprobe_detour_callback));
-	KUNIT_EXPECT_EQ(test, *(unsigned long *)(page + KPROBE_HEAD_LEAVE),
-			ppc_function_entry(kprobe_detour_leave));
 #endif
 }
 
