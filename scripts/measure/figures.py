@@ -16,8 +16,14 @@ PARTS = {
     "optimizer": r"optimized-of|jumps|rounds|syncs|unsyncs",
     "rest": r"memory|list|load",
 }
-ARM64 = (r"[kr]-(?!.*0$)|k-stepped-10000$|.*entry-10000$|(un)?reg-entry-single-1000$|"
-         r"(optimized-of|(un)?syncs)-(5000|10000)$|memory")
+# For each other architecture, the rows of its one table.
+OTHERS = {
+    "arm64": (r"[kr]-(?!.*0$)|k-stepped-10000$|.*entry-10000$|(un)?reg-entry-single-1000$|"
+              r"(optimized-of|(un)?syncs)-(5000|10000)$|memory"),
+    "ppc64le": (r"[kr]-(?!.*0$)|k-stepped-10000$|(un)?reg-entry-10000$|(un)?reg-mid-3000$|"
+                r"(un)?reg-entry-single-1000$|"
+                r"(optimized-of|jumps|(un)?syncs)-(5000|module-2000)$|memory"),
+}
 
 
 def die(why):
@@ -56,12 +62,13 @@ def grid(head, rows):
     return "\n".join([rule, lines[0], rule, *lines[1:], rule])
 
 
-def bench_table(bench, pattern):
+def bench_table(arch, bench, pattern):
     """The rows of the table that scripts/measure/bench prints whose name matches."""
-    rows = []
-    for name, text, unit in load("measure/bench").ROWS:
+    printed, rows = load("measure/bench"), []
+    for name, text, unit in printed.ROWS:
         if name not in bench or not re.match(pattern, name):
             continue
+        text = printed.TEXTS.get(arch, {}).get(name, text)
         x, y = bench.both(name)
         measured = bench.rows[name]["unit"]
         ratio = f"{y / x:.2g}" if unit and x and y is not None else "n/a"
@@ -114,9 +121,10 @@ def coverage_table(covers):
 
 def tables(path, bench, covers):
     """The tables of the manual."""
-    texts = {name: bench_table(bench["x86_64"], pattern) for name, pattern in PARTS.items()}
-    if "arm64" in bench:
-        texts["arm64"] = bench_table(bench["arm64"], ARM64)
+    texts = {name: bench_table("x86_64", bench["x86_64"], pattern)
+             for name, pattern in PARTS.items()}
+    for arch in set(OTHERS) & set(bench):
+        texts[arch] = bench_table(arch, bench[arch], OTHERS[arch])
     texts["coverage"] = coverage_table(covers)
     runs = [b.what for b in bench.values()] + [c.what for c in covers.values()]
     texts["runs"] = "\n".join(f"- ``{r.replace(', ', '``, ')}" for r in runs)
@@ -128,37 +136,56 @@ PASSES = [("boosted", "instructions"), ("watched", "... the same, with post hand
           ("entries", "function entries"), ("returns", "returns of functions")]
 
 
-def sweep_summary(sweep):
+def sweep_summary(arch, sweep):
     """The README's table of a sweep."""
     rows = [(text, int(sweep.rows[name]["probes"])) for name, text in PASSES]
     # The oldest numbers have only the sum.
     hits = sum(int(r["hits"]) for r in sweep.rows.values() if r["hits"] != "-")
-    return "\n".join(["| arm64, random sample | probes |", "|---|---:|",
+    return "\n".join([f"| {arch}, random sample | probes |", "|---|---:|",
                       *(f"| {text} | {n:,} |" for text, n in rows),
                       f"| hits, in all | {hits / 1e6:,.0f} million |"])
 
 
-def arm64_summary(bench, cover, sweep):
-    """The README's tables of arm64; cover and sweep are None if these have not been measured."""
-    rows = [(text, *bench.both(name)) for text, name in (
-        ("a breakpoint hit, in instructions", "k-stepped"),
-        ("... with 10,000 other probes", "k-stepped-10000"),
-        ("a hit of an optimized probe", "k-optimized"),
-        ("a return probe, entered by a breakpoint", "r-stepped"),
-        ("a return probe, optimized", "r-optimized"))]
-    lines = [f"| {text} | {number(x, 'insns')} | **{number(y, 'insns')}** |" for text, x, y in rows]
+# The README's rows of each other architecture: the cost of hits, and what is optimized.
+SUMMARIES = {
+    "arm64": ((("a breakpoint hit, in instructions", "k-stepped"),
+               ("... with 10,000 other probes", "k-stepped-10000"),
+               ("a hit of an optimized probe", "k-optimized"),
+               ("a return probe, entered by a breakpoint", "r-stepped"),
+               ("a return probe, optimized", "r-optimized")),
+              "addresses that the base accepts, optimized, with KASLR"),
+    "ppc64le": ((("a breakpoint hit, in instructions, where the base steps", "k-stepped"),
+                 ("... with 10,000 other probes", "k-stepped-10000"),
+                 ("a breakpoint hit where the base emulates", "k-boosted"),
+                 ("a hit of an optimized probe in a module", "k-optimized"),
+                 ("... in the kernel itself", "k-optimized-kernel"),
+                 ("a return probe, entered by a breakpoint", "r-boosted"),
+                 ("a return probe in a module, optimized", "r-optimized"),
+                 ("... in the kernel itself", "r-optimized-kernel")),
+                "addresses that the base accepts, with a jump or called by ftrace"),
+}
+# Their coverage, as main() of scripts/measure/pictures names it.
+COVERED = {"arm64": "arm64, KASLR", "ppc64le": "ppc64le"}
+
+
+def summary(arch, bench, cover, sweep):
+    """The README's tables of an architecture; cover and sweep are None if not measured."""
+    hits, accepted = SUMMARIES[arch]
+    lines = [f"| {text} | {number(x, 'insns')} | **{number(y, 'insns')}** |"
+             for text, x, y in ((text, *bench.both(name)) for text, name in hits)]
     if cover:
-        lines += [f"| {text} | {served(cover, 0):.0f} % | **{cover.both(row)[1]:.1f} %** |"
-                  for text, row in (
-                      ("addresses that the base accepts, optimized, with KASLR", "share-of-all"),
-                      ("... of a module", "share-of-module"))]
-    table = "\n".join(["| arm64 | base | ours |", "|---|---:|---:|", *lines])
+        of_base = served(cover, 0)
+        # How many of them are in the module is not recorded for the base.
+        lines += [f"| {text} | {x} | **{cover.both(row)[1]:.1f} %** |" for text, x, row in (
+            (accepted, f"{of_base:.0f} %", "share-of-all"),
+            ("... of a module", "n/a" if of_base else "0 %", "share-of-module"))]
+    table = "\n".join([f"| {arch} | base | ours |", "|---|---:|---:|", *lines])
     if sweep:
-        table += "\n\n" + sweep_summary(sweep)
+        table += "\n\n" + sweep_summary(arch, sweep)
     return table
 
 
-def readme(path, benches, covers, sweep):
+def readme(path, benches, covers, sweeps):
     """The figures of the README."""
     bench, cover = benches["x86_64"], covers["x86_64"]
     hit = bench.both("k-stepped-10000")
@@ -170,4 +197,5 @@ def readme(path, benches, covers, sweep):
 | a breakpoint hit with 10,000 other probes, in instructions | {hit[0]:,.0f} | **{hit[1]:,.0f}** |
 | registering 10,000 function entries in one call | {reg[0]:.0f} s | **{reg[1]:.1f} s** |
 | probes that need no breakpoint: jump or ftrace | {share[0]:.0f} % | **{share[1]:.0f} %** |
-""", "arm64": arm64_summary(benches["arm64"], covers.get("arm64, KASLR"), sweep)})
+""", **{arch: summary(arch, benches[arch], covers.get(COVERED[arch]), sweeps.get(arch))
+        for arch in SUMMARIES if arch in benches}})
