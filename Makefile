@@ -8,12 +8,12 @@ measure := bench sweep coverage pictures coherence gcov
 prove := check adversary litmus model truth defects decode-check
 
 help:
-	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work (ARCH=arm64)'
-	@echo 'make test         KUnit on four architectures, userland tests on x86_64 and arm64'
+	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work (ARCH=arm64, ppc64le)'
+	@echo 'make test         KUnit on four architectures, userland tests on three of them'
 	@echo '                  (ARCH=x86_64 and SUITE=kprobes_test narrow it, V=1 shows all)'
 	@echo 'make selftests    only the base'"'"'s own selftests of kprobe events'
-	@echo 'make shell        a shell in the booted x86_64 kernel (ARCH=arm64)'
-	@echo 'make examples     build and run the examples of the manual (ARCH=arm64)'
+	@echo 'make shell        a shell in the booted x86_64 kernel (ARCH=arm64, ppc64le)'
+	@echo 'make examples     build and run the examples of the manual (ARCH=arm64, ppc64le)'
 	@echo 'make systemtap    a script of SystemTap on our kernel'
 	@echo 'make series       patches for git am (DIR=where; VERIFY=1 applies, BUILD=1 builds each)'
 	@echo 'make check        checkpatch, sparse, W=1, kernel-doc on our files'

@@ -149,6 +149,16 @@ kernel_line() {
 	[ "$cross" != - ] || cross=
 }
 
+# setup_for KERNEL - install what building and booting it needs, and unpack the base.
+setup_for() {
+	# "test" has cross compilers, and QEMU for other architectures.
+	local job='test'
+	kernel_line "$1" # arch
+	[ "$arch" != x86_64 ] || job=run
+	"$SCRIPTS/build/setup" $job
+	"$SCRIPTS/build/base"
+}
+
 # client SOURCE FILE [PREFIX KERNEL] - build a program of scripts/test/clients, for this
 # machine, or by the compiler with that prefix against the headers of that kernel. They
 # use no library.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Many probes in one call: counts the calls of a list of functions. The batch needs
- * as many grace periods as a single probe, and, on x86 and for these few probes on
- * arm64, as many synchronizations of all CPUs. It succeeds or fails as a whole.
+ * as many grace periods as a single probe, and, on x86, on powerpc, and for these few
+ * probes on arm64, as many synchronizations of all CPUs. It succeeds or fails as a whole.
  *
  *	insmod kprobe_batch_example.ko symbols=vfs_read,vfs_write,vfs_open
  *	rmmod kprobe_batch_example
