@@ -24,6 +24,8 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -134,17 +136,25 @@ static int enable_set(const char *val, const struct kernel_param *kp)
 	return by_hand.registered ? enable_kprobe(&by_hand.kp) : -ENOENT;
 }
 
-/* Not exported; a probe finds its address. */
+/*
+ * Not exported; a probe finds its address. On powerpc, the probe is behind the instructions that
+ * set up r2 for calls from modules.
+ */
 static int kill_ftrace_set(const char *val, const struct kernel_param *kp)
 {
 	struct kprobe p = { .symbol_name = "ftrace_kill" };
+	char where[KSYM_SYMBOL_LEN];
 	void (*ftrace_kill)(void);
+	unsigned int offset;
 	int ret = register_kprobe(&p);
 
 	if (ret)
 		return ret;
-	ftrace_kill = (void *)p.addr;
 	unregister_kprobe(&p);
+	sprint_symbol(where, (unsigned long)p.addr);
+	if (sscanf(where, "ftrace_kill+0x%x/", &offset) != 1)
+		return -EINVAL;
+	ftrace_kill = (void *)p.addr - offset;
 	ftrace_kill();
 	return 0;
 }

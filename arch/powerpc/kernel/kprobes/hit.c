@@ -330,13 +330,19 @@ static nokprobe_inline void abandon_step(struct pt_regs *regs)
 }
 
 /*
- * A handler or an emulated instruction has faulted. It must not sleep, but without PREEMPT_COUNT
- * the page fault handler could not tell. So apply the fixup at once.
+ * A handler or an emulated instruction has faulted under a breakpoint. It must not sleep, but
+ * without PREEMPT_COUNT the page fault handler could not tell. So apply the fixup at once.
+ *
+ * A handler that oopses takes its task with it, and the probe remains current. So a fault with
+ * interrupts on may be that of any task.
  */
 static nokprobe_inline int fix_up(struct pt_regs *regs)
 {
-	const struct exception_table_entry *entry = search_exception_tables(regs->nip);
+	const struct exception_table_entry *entry;
 
+	if (!arch_irq_disabled_regs(regs))
+		return 0;
+	entry = search_exception_tables(regs->nip);
 	if (!entry)
 		return 0;
 	regs_set_return_ip(regs, extable_fixup(entry));
