@@ -304,6 +304,58 @@ static bool is_restarted(unsigned long addr)
 }
 #endif
 
+/*
+ * A livepatch is relocated again whenever an object that it patches is loaded. That replaces the
+ * operands of instructions, and the nop after a call, without looking at what is there.
+ */
+#ifdef CONFIG_LIVEPATCH
+static bool is_relocated(const struct klp_modinfo *info, const Elf_Shdr *relocations,
+			 unsigned long addr)
+{
+	const Elf_Rela *rela = (void *)relocations->sh_addr;
+	const Elf_Rela *end = (void *)(relocations->sh_addr + relocations->sh_size);
+	unsigned long base = info->sechdrs[relocations->sh_info].sh_addr;
+
+	for (; rela < end; rela++) {
+		/* The operand may be the second half of the word. */
+		unsigned long word = ALIGN_DOWN(base + rela->r_offset, INSN_WORD);
+
+		if (addr == word || addr == word + INSN_WORD)
+			return true;
+	}
+	return false;
+}
+
+static bool is_relocated_later(unsigned long addr)
+{
+	const struct klp_modinfo *info;
+	struct module *mod;
+	unsigned int i;
+
+	guard(preempt)();
+
+	mod = __module_text_address(addr);
+	if (!mod || !is_livepatch_module(mod))
+		return false;
+	/* While it is being loaded, nothing is known yet. */
+	info = mod->klp_info;
+	if (!info)
+		return true;
+
+	for (i = 0; i < info->hdr.e_shnum; i++) {
+		if (info->sechdrs[i].sh_flags & SHF_RELA_LIVEPATCH &&
+		    is_relocated(info, &info->sechdrs[i], addr))
+			return true;
+	}
+	return false;
+}
+#else
+static bool is_relocated_later(unsigned long addr)
+{
+	return false;
+}
+#endif
+
 /**
  * kprobe_boosts() - may copies of instructions branch back by themselves?
  *
@@ -331,6 +383,8 @@ static enum kprobe_refusal address_refused(unsigned long addr)
 		return KPROBE_REFUSAL_PATCHED;
 	if (is_restarted(addr))
 		return KPROBE_REFUSAL_SEQUENCE;
+	if (is_relocated_later(addr))
+		return KPROBE_REFUSAL_LIVEPATCH;
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return KPROBE_REFUSAL_NONE;
 	if (is_suffix(addr, into))

@@ -10,15 +10,30 @@
 #include <linux/linkage.h>
 #include <linux/livepatch.h>
 #include <linux/module.h>
-#include <linux/objtool.h>
 #include <linux/stringify.h>
-
-#include <asm/ibt.h>
-#include <asm/nospec-branch.h>
 
 #define SECTION		".text.kprobe_test_relocated"
 #define RELOCATIONS	".klp.rela.kprobe_test_target." SECTION
 #define SYMBOL		"\".klp.sym.kprobe_test_target.kprobe_test_fn,0\""
+
+/* The relocation of the field at the label 555. */
+#define RELOCATION(type, addend)					\
+	".pushsection " RELOCATIONS ", \"a\"\n"				\
+	"	.balign 8\n"						\
+	"	.quad 555b - kprobe_test_klp_start, " #type ", " #addend "\n" \
+	".popsection\n"
+
+asm(".pushsection " SECTION ", \"ax\"\n"
+	"kprobe_test_klp_start:\n"
+	".popsection\n"
+	".globl " SYMBOL "\n"
+	".set " SYMBOL ", 0\n");
+
+#ifdef CONFIG_X86_64
+#include <linux/objtool.h>
+
+#include <asm/ibt.h>
+#include <asm/nospec-branch.h>
 
 /*
  * A function with one relocated instruction, at kprobe_test_klp_at_NAME: @opcode is
@@ -39,18 +54,9 @@ asm(".pushsection " SECTION ", \"ax\"\n"				\
 	ASM_RET								\
 	".size kprobe_test_klp_" #name ", . - kprobe_test_klp_" #name "\n" \
 	".popsection\n"							\
-	".pushsection " RELOCATIONS ", \"a\"\n"			\
-	"	.balign 8\n"						\
-	"	.quad 555b - kprobe_test_klp_start, " #type ", " #end "\n" \
-	".popsection\n");						\
+	RELOCATION(type, end));						\
 unsigned long kprobe_test_klp_##name(int v);				\
 STACK_FRAME_NON_STANDARD(kprobe_test_klp_##name)
-
-asm(".pushsection " SECTION ", \"ax\"\n"
-	"kprobe_test_klp_start:\n"
-	".popsection\n"
-	".globl " SYMBOL "\n"
-	".set " SYMBOL ", 0\n");
 
 /* R_X86_64_PLT32, _PC32, _32S and _64. */
 RELOCATED(call, "0xe8", 4, 4, -4);			/* call kprobe_test_fn */
@@ -70,6 +76,66 @@ asm(".pushsection " SECTION ", \"ax\"\n"
 	".popsection\n");
 unsigned long kprobe_test_klp_plain(int v);
 STACK_FRAME_NON_STANDARD(kprobe_test_klp_plain);
+
+/*
+ * What the call returns, whether the others agree on an address, and an operand
+ * without a relocation. While the target is not loaded, the call goes to the next
+ * instruction.
+ */
+static int print_results(char *buf)
+{
+	unsigned long addr = kprobe_test_klp_mov(0);
+
+	return sysfs_emit(buf, "%lu %d %lu\n", kprobe_test_klp_call(4),
+			  addr && kprobe_test_klp_lea(0) == addr &&
+			  kprobe_test_klp_movabs(0) == addr,
+			  kprobe_test_klp_plain(4));
+}
+
+#elif defined(CONFIG_PPC64)
+/*
+ * A call with a relocation, which also replaces the nop after it. Until then, the function that is
+ * called returns its argument.
+ */
+asm(".pushsection " SECTION ", \"ax\"\n"
+	".type kprobe_test_klp_unresolved, @function\n"
+	"kprobe_test_klp_unresolved:\n"
+	"	blr\n"
+	".size kprobe_test_klp_unresolved, . - kprobe_test_klp_unresolved\n"
+	".globl kprobe_test_klp_call\n"
+	".type kprobe_test_klp_call, @function\n"
+	"kprobe_test_klp_call:\n"
+	"	mflr 0\n"
+	"	std 0, 16(1)\n"
+	"	stdu 1, -32(1)\n"
+	".globl kprobe_test_klp_at_call\n"
+	"kprobe_test_klp_at_call:\n"
+	"555:	bl kprobe_test_klp_unresolved\n"
+	".globl kprobe_test_klp_at_nop\n"
+	"kprobe_test_klp_at_nop:\n"
+	"	nop\n"
+	"	addi 1, 1, 32\n"
+	"	ld 0, 16(1)\n"
+	"	mtlr 0\n"
+	"	blr\n"
+	".size kprobe_test_klp_call, . - kprobe_test_klp_call\n"
+	".globl kprobe_test_klp_plain\n"
+	".type kprobe_test_klp_plain, @function\n"
+	"kprobe_test_klp_plain:\n"
+	"	addi 3, 3, 5\n"
+	"	blr\n"
+	".size kprobe_test_klp_plain, . - kprobe_test_klp_plain\n"
+	".popsection\n"
+	RELOCATION(10, 0));			/* R_PPC_REL24 */
+unsigned long kprobe_test_klp_call(int v);
+unsigned long kprobe_test_klp_plain(int v);
+
+/* What the call returns, and an operand without a relocation. */
+static int print_results(char *buf)
+{
+	return sysfs_emit(buf, "%lu %lu\n", kprobe_test_klp_call(4), kprobe_test_klp_plain(4));
+}
+#endif
 
 static int patched(int v)
 {
@@ -91,19 +157,9 @@ static struct klp_patch patch = {
 	.objs = objs,
 };
 
-/*
- * What the call returns, whether the others agree on an address, and an operand
- * without a relocation. While the target is not loaded, the call goes to the next
- * instruction.
- */
 static int result_get(char *buf, const struct kernel_param *kp)
 {
-	unsigned long addr = kprobe_test_klp_mov(0);
-
-	return sysfs_emit(buf, "%lu %d %lu\n", kprobe_test_klp_call(4),
-			  addr && kprobe_test_klp_lea(0) == addr &&
-			  kprobe_test_klp_movabs(0) == addr,
-			  kprobe_test_klp_plain(4));
+	return print_results(buf);
 }
 
 static const struct kernel_param_ops result_ops = {

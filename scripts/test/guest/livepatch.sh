@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes in a livepatch, whose text is relocated when the module that it patches is
 # loaded: kprobe_test_relocated, for kprobe_test_target.
-# needs: CONFIG_LIVEPATCH CONFIG_KPROBES_TEST_MODULES CONFIG_X86_64
+# needs: CONFIG_LIVEPATCH CONFIG_KPROBES_TEST_MODULES CONFIG_X86_64|CONFIG_PPC64
 . /guest/lib.sh
 
 DRIVER=/sys/module/kprobe_test_driver/parameters
 RESULT=/sys/module/kprobe_test_relocated/parameters/result
 PATCH=/sys/kernel/livepatch/kprobe_test_relocated
+# What is relocated, and the results with operands that have been.
+case $(uname -m) in
+ppc*)	OPERANDS="call nop" RESULTS="7 9" ;;
+*)	OPERANDS="call lea mov movabs" RESULTS="7 1 9" ;;
+esac
 
 is() { [ "$(cat "$DRIVER/$1")" = "$2" ]; }
 add() { echo "kprobe_test_klp_$1" >$DRIVER/register; }
@@ -15,12 +20,11 @@ refused() {
 	local said
 	! said=$(add "$1" 2>&1) && echo "$said" | grep -qi invalid
 }
-# works CALL - the results are those of operands that have been relocated.
 works() {
 	local got
 	got=$(cat $RESULT)
-	[ "$got" = "7 1 9" ] && return
-	echo "'$got', not '7 1 9'"
+	[ "$got" = "$RESULTS" ] && return
+	echo "'$got', not '$RESULTS'"
 	return 1
 }
 gone() {
@@ -33,8 +37,8 @@ gone() {
 }
 
 check "the modules load" sh -c "modprobe kprobe_test_driver && modprobe kprobe_test_relocated"
-check "its operands are not relocated yet" sh -c "! grep -q '^7 1' $RESULT"
-for what in call lea mov movabs; do
+check "its operands are not relocated yet" sh -c "! grep -q '^7' $RESULT"
+for what in $OPERANDS; do
 	check "no probe on $what before it is relocated" refused at_$what
 	# Where one is: it is there when the relocation comes.
 	modprobe kprobe_test_target
