@@ -164,8 +164,19 @@ class Coverage:
 
 class Defects:
     HEADER = "arch-powerpc.h"
-    # Modules have no jumps in the base.
-    NOT_SEEN = {"again", "waits"}
+    # Modules have no jumps in the base, and pages of 64 KiB have more slots than the test leaks.
+    NOT_SEEN = {"again", "waits", "twice"}
+    # Defects of the base that ppc64le does not show in QEMU:
+    # - r13 of another CPU, after a task has been preempted in a detour or in a callback of
+    #   ftrace, needs PREEMPTION, and luck;
+    # - slots that cannot be executed after boot need book3s/32, and a limit of nine detours
+    #   needs pages of 4 KiB;
+    # - a prefixed load that is stepped beside its operand, and PLQ and PSTQ with swapped
+    #   registers, need POWER10;
+    # - WRTEE and WRTEEI without effect need Book E;
+    # - a fault of an interrupt during a step, and a third level of steps, need an interrupt
+    #   at one instruction;
+    # - the first address in the trace of a sleeping task is what happens to be in the slot.
     DEFECTS = [
         ("mask_read", "LBZ of the soft interrupt mask reads that of the exception", "wrong"),
         ("mask_write", "STB to the soft interrupt mask is undone by the exit", "wrong"),
@@ -174,14 +185,24 @@ class Defects:
         ("srr", "what the breakpoint itself has changed, or would change", "wrong"),
         ("paca", "R13 is set, but not restored", "wrong"),
         ("segment", "a segment fault in the copy does not reach its fixup", "dies"),
+        ("nested_fault", "the fault of a nested hit is that of the emulation", "dies"),
+        ("chain", "a hit in a post handler takes the back chain of a frame", "wrong"),
+        ("prefixed", "a probe leaves 0 in the second word of its instruction", "wrong"),
+        ("literal", "what follows a word like a prefix is refused", "wrong"),
+        ("unrecorded", "a hit enables interrupts that are not recorded as disabled", "wrong"),
         ("overflow", "with CR0[SO] set, the result of a function is negated", "wrong"),
         ("saved", "a return probe where the return address has been saved", "wrong"),
         ("next_function", "a probe by name is in the next function", "wrong"),
         ("mitigation", "switching a mitigation removes the breakpoint", "wrong"),
         ("graph", "function graph drops the return of a return probe", "wrong"),
-        ("vectors", "a probe where an exception cannot be recovered from", "dies"),
+        ("shown", "the stack of a task ends in a trampoline", "wrong"),
+        ("redirected", "each redirection stays on the stack of livepatch", "wrong"),
+        ("vectors", "a probe where an exception cannot be recovered from", "wrong"),
         ("exits", "a probe in what each exception returns through", "dies"),
         ("traps", "a probe in the handler of traps", "dies"),
-        ("steps", "a probe in the handler of steps", "dies"),
+        ("steps", "a probe in the handler of steps", "wrong"),
+        ("segments", "a probe in the handler of segment faults", "wrong"),
         ("epilogue", "a jump instead of an instruction that moves the stack pointer", "dies"),
+        ("detour", "a probe in a detour", "wrong"),
+        ("nested_call", "a call in a detour whose handler is not called", "dies"),
     ]

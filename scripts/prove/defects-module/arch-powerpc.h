@@ -4,6 +4,7 @@
  */
 
 #include <linux/irqflags.h>
+#include <linux/sched/debug.h>
 #include <linux/uaccess.h>
 
 #include <asm/extable.h>
@@ -30,6 +31,8 @@
 
 CODE(plain, PROBED(plain) "addi 3, 3, 0\n");
 CODE(other, PROBED(other) "addi 3, 3, 0\n");
+/* Nothing emulates it. */
+CODE(version, PROBED(version) "mfspr 4, 287\n");
 
 /* What irqs_disabled() reads and local_irq_save() stores. Offsets need the compiler. */
 extern kprobe_opcode_t defects_mask_read_at[] asm(".Ldefects_mask_read_at");
@@ -71,6 +74,43 @@ CODE(paca,
      PROBED(paca) "mr 13, 3\n"
      "	ld 13, 0(3)\n"
      "	mfspr 13, 277\n");			/* SPRG5 */
+
+/* Never executed. The two words of an instruction are within 64 bytes. */
+CODE(prefixed,
+     "	b 1f\n"
+     PROBED(prefixed) ".long 0x06000000, 0x38630001\n"	/* paddi 3, 3, 1 */
+     "1:\n");
+
+/* What is before its first instruction looks like the prefix of one, but belongs to nobody. */
+long defects_literal(long arg);
+asm(".pushsection .text, \"ax\"\n"
+    ".balign 16\n"
+    "	.long 0x06000000, 0x06000000, 0x06000000, 0x06000000\n"
+    ".type defects_literal, @function\n"
+    "defects_literal:\n"
+    "	nop\n"
+    "	blr\n"
+    ".size defects_literal, . - defects_literal\n"
+    ".popsection\n");
+
+/* Returns MSR[EE] after it has been switched off, before that is recorded in the paca. */
+CODE(unrecorded,
+     "	mfmsr 4\n"
+     "	li 5, 2\n"				/* MSR[RI] */
+     "	mtmsrd 5, 1\n"
+     PROBED(unrecorded) "nop\n"
+     "	mfmsr 3\n"
+     "	mtmsrd 4, 1\n"
+     "	andi. 3, 3, 0x8000\n");
+
+/* Returns how wrong the back chain is that it has stored. */
+CODE(chain,
+     "	li 4, 0\n"
+     "	std 4, -64(1)\n"
+     PROBED(chain) "stdu 1, -64(1)\n"
+     "	ld 4, 0(1)\n"
+     "	addi 1, 1, 64\n"
+     "	subf 3, 4, 1\n");
 
 /* Reads from an address; -1 if that fails. */
 CODE(load,
@@ -226,8 +266,82 @@ static int segment(void)
 	return expect(result, -1);
 }
 
-/* A handler of returns asks for the result. */
+/* The fault of a copy or of its emulation, inside another hit. */
 static long result_seen;
+
+static int load_from_nowhere(struct kprobe *p, struct pt_regs *regs)
+{
+	result_seen = defects_load(8);
+	return 0;
+}
+
+static int nested_fault(void)
+{
+	struct kprobe outer = { .addr = defects_plain_at, .pre_handler = load_from_nowhere };
+	struct kprobe inner = probe_on(defects_load_at);
+
+	if (register_kprobe(&inner) || register_kprobe(&outer))
+		return wrong("no probe");
+	defects_plain(1);
+	unregister_kprobe(&outer);
+	unregister_kprobe(&inner);
+	return expect(result_seen, -1);
+}
+
+/* A store that has to wait until the stack of the exception is not needed any more. */
+static void call_plain_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	defects_plain(1);
+}
+
+static int chain(void)
+{
+	struct kprobe outer = { .addr = defects_chain_at, .post_handler = call_plain_post };
+	struct kprobe inner = probe_on(defects_plain_at);
+	long off;
+
+	if (register_kprobe(&inner) || register_kprobe(&outer))
+		return wrong("no probe");
+	off = defects_chain(0);
+	unregister_kprobe(&outer);
+	unregister_kprobe(&inner);
+	return expect(off, 0);
+}
+
+static int prefixed(void)
+{
+	u32 suffix = READ_ONCE(defects_prefixed_at[1]);
+	struct kprobe kp = probe_on(defects_prefixed_at);
+
+	if (register_kprobe(&kp))
+		return wrong("no probe");
+	unregister_kprobe(&kp);
+	return expect(READ_ONCE(defects_prefixed_at[1]), suffix);
+}
+
+static int literal(void)
+{
+	struct kprobe kp = probe_on(defects_literal);
+	int ret = register_kprobe(&kp);
+
+	if (!ret)
+		unregister_kprobe(&kp);
+	return expect(ret, 0);
+}
+
+static int unrecorded(void)
+{
+	struct kprobe kp = probe_on(defects_unrecorded_at);
+	long on;
+
+	if (register_kprobe(&kp))
+		return 0;
+	on = defects_unrecorded(0);
+	unregister_kprobe(&kp);
+	return expect(on, 0);
+}
+
+/* A handler of returns asks for the result. */
 
 static int note_result(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -300,32 +414,82 @@ static int mitigation(void)
 	return expect(after, before);
 }
 
-/* A return that is diverted first, and then asked for by another tracer. */
 static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	atomic_inc(&hits);
 	return 0;
 }
 
+/* A return that is diverted first, and then asked for by a tracer that was there before. */
 static int graph(void)
 {
-	struct kretprobe before = { .kp.addr = SITE_OF(traced_f), .handler = count_return };
-	struct kretprobe after = { .kp.addr = SITE_OF(traced_g), .handler = count_return };
-	int ret = register_kretprobe(&before);
+	struct kretprobe rp = { .kp.addr = SITE_OF(traced_f), .handler = count_return };
+	int ret;
 
-	ret = ret ?: shell("mount -t tracefs none /sys/kernel/tracing; cd /sys/kernel/tracing && "
-			   "echo traced_f >set_graph_function && "
-			   "echo traced_g >>set_graph_function && "
-			   "echo function_graph >current_tracer");
-	ret = ret ?: register_kretprobe(&after);
+	ret = shell("mount -t tracefs none /sys/kernel/tracing; cd /sys/kernel/tracing && "
+		    "echo traced_f >set_graph_function && echo function_graph >current_tracer");
+	ret = ret ?: register_kretprobe(&rp);
 	if (ret)
-		return wrong("no probe or no tracer: %d", ret);
+		return wrong("no tracer or no probe: %d", ret);
 	traced_f();
-	traced_g();
 	shell("cd /sys/kernel/tracing && echo nop >current_tracer");
-	unregister_kretprobe(&before);
-	unregister_kretprobe(&after);
-	return expect(atomic_read(&hits), 2);
+	unregister_kretprobe(&rp);
+	return expect(atomic_read(&hits), 1);
+}
+
+/* The guest's script looks for the trampoline in the log. */
+static noinline long wait_for_stop(void)
+{
+	while (!kthread_should_stop())
+		schedule_timeout_uninterruptible(1);
+	return 0;
+}
+
+static int stay(void *data)
+{
+	long ret = wait_for_stop();
+
+	/* Not a tail call. */
+	barrier();
+	return ret;
+}
+
+static int shown(void)
+{
+	struct kretprobe rp = { .kp.symbol_name = "wait_for_stop", .handler = count_return };
+	struct task_struct *task;
+
+	if (register_kretprobe(&rp))
+		return wrong("no probe");
+	task = kthread_run(stay, NULL, "defects");
+	if (IS_ERR(task))
+		return wrong("no thread");
+	msleep(200);
+	sched_show_task(task);
+	kthread_stop(task);
+	unregister_kretprobe(&rp);
+	return expect(atomic_read(&hits), 1);
+}
+
+/* Each redirection at a site of ftrace leaves something on a stack that livepatch has. */
+static int to_caller(struct kprobe *p, struct pt_regs *regs)
+{
+	regs_set_return_ip(regs, regs->link);
+	return 1;
+}
+
+static int redirected(void)
+{
+	struct kprobe kp = { .addr = SITE_OF(traced_f), .pre_handler = to_caller };
+	unsigned long *used = current_thread_info()->livepatch_sp;
+	int i;
+
+	if (register_kprobe(&kp))
+		return wrong("no probe");
+	for (i = 0; i < 10; i++)
+		traced_f();
+	unregister_kprobe(&kp);
+	return expect(current_thread_info()->livepatch_sp, (long)used);
 }
 
 /*
@@ -335,7 +499,7 @@ static int by_symbol(const char *symbol, unsigned int offset)
 {
 	struct kprobe on = { .symbol_name = symbol, .offset = offset, .pre_handler = count_pre,
 			     .post_handler = count_post };
-	struct kprobe kp = probe_on(defects_plain_at);
+	struct kprobe kp = probe_on(defects_version_at);
 	int i, ret;
 
 	if (register_kprobe(&on))
@@ -343,7 +507,7 @@ static int by_symbol(const char *symbol, unsigned int offset)
 	kp.post_handler = count_post;
 	ret = register_kprobe(&kp);
 	for (i = 0; i < 10 && !ret; i++) {
-		defects_plain(1);
+		defects_version(1);
 		msleep(20);
 	}
 	if (!ret)
@@ -360,7 +524,7 @@ static int vectors(void)
 
 static int exits(void)
 {
-	return by_symbol("interrupt_exit_kernel_prepare", 4);
+	return by_symbol("interrupt_exit_kernel_prepare", 16);
 }
 
 static int traps(void)
@@ -373,39 +537,109 @@ static int steps(void)
 	return by_symbol("__single_step_exception", 16);
 }
 
-/* The end of a function that has a frame; only the text of the kernel has jumps in the base. */
-static int epilogue(void)
+/* Each process begins with segment faults of its own. */
+static int segments(void)
+{
+	struct kprobe kp = { .symbol_name = "slb_allocate_user", .offset = 16,
+			     .pre_handler = count_pre, .post_handler = count_post };
+
+	if (register_kprobe(&kp))
+		return 0;
+	shell("exit 0");
+	unregister_kprobe(&kp);
+	return wrong("accepted, %d hits", atomic_read(&hits));
+}
+
+/*
+ * Jumps, which only the text of the kernel has in the base
+ */
+
+/* A probe with a jump at the first such instruction of scnprintf(), which has a frame. */
+static bool jump_in_scnprintf(struct kprobe *kp, u32 mask, u32 insn)
 {
 	unsigned long addr = address_of("scnprintf");
+	int i;
+
+	for (i = 0; i < 200 && addr && (*(u32 *)addr & mask) != insn; i++)
+		addr += 4;
+	kp->addr = (void *)addr;
+	if (!addr || i == 200 || register_kprobe(kp)) {
+		wrong("no such instruction, or no probe");
+		return false;
+	}
+	if (gets_jump(kp->addr))
+		return true;
+
+	unregister_kprobe(kp);
+	pr_info("no jump at %pS\n", kp->addr);
+	return false;
+}
+
+static int epilogue(void)
+{
 	struct kprobe kp = { .pre_handler = count_pre };
 	char text[16];
-	int i, n = 0;
+	int n;
 
 	/* addi r1, r1, a positive constant */
-	for (i = 0; i < 200 && addr && (*(u32 *)addr & 0xffff8000) != 0x38210000; i++)
-		addr += 4;
-	if (!addr || i == 200)
-		return wrong("no such instruction");
-	kp.addr = (void *)addr;
-	if (register_kprobe(&kp))
-		return wrong("no probe");
-	if (!gets_jump(kp.addr)) {
-		unregister_kprobe(&kp);
-		pr_info("no jump\n");
+	if (!jump_in_scnprintf(&kp, 0xffff8000, 0x38210000))
 		return 0;
-	}
 	atomic_set(&hits, 0);
 	n = scnprintf(text, sizeof(text), "%d", 1234567);
 	unregister_kprobe(&kp);
 	return expect(n, 7) ?: expect(atomic_read(&hits) > 0, 1);
 }
 
+/* The code of a detour; its second instruction can be probed anywhere else. */
+static int detour(void)
+{
+	struct kprobe kp = { .pre_handler = count_pre };
+	int ret;
+
+	/* mr, between any two registers */
+	if (!jump_in_scnprintf(&kp, 0xfc0007ff, 0x7c000378))
+		return 0;
+	ret = refused((void *)kp.addr + sign_extend32(*kp.addr & 0x3fffffc, 25) + 4);
+	unregister_kprobe(&kp);
+	return ret;
+}
+
+/* A call inside another hit, where no handler runs. */
+static int print_number(struct kprobe *p, struct pt_regs *regs)
+{
+	char text[16];
+
+	result_seen = scnprintf(text, sizeof(text), "%d", 1234567);
+	return 0;
+}
+
+static int nested_call(void)
+{
+	struct kprobe outer = { .addr = defects_plain_at, .pre_handler = print_number };
+	struct kprobe call = { .pre_handler = count_pre };
+
+	if (!jump_in_scnprintf(&call, 0xfc000003, 0x48000001))
+		return 0;
+	if (register_kprobe(&outer))
+		return wrong("no probe");
+	defects_plain(1);
+	unregister_kprobe(&outer);
+	unregister_kprobe(&call);
+	return expect(result_seen, 7);
+}
+
 #define ARCH_TESTS							\
 	{ "mask_read", mask_read }, { "mask_write", mask_write },	\
 	{ "reserved", reserved }, { "tar", tar }, { "srr", srr },	\
 	{ "paca", paca }, { "segment", segment },			\
+	{ "nested_fault", nested_fault }, { "chain", chain },		\
+	{ "prefixed", prefixed }, { "literal", literal },		\
+	{ "unrecorded", unrecorded },					\
 	{ "overflow", overflow }, { "saved", saved },			\
 	{ "next_function", next_function },				\
 	{ "mitigation", mitigation }, { "graph", graph },		\
+	{ "shown", shown }, { "redirected", redirected },		\
 	{ "vectors", vectors }, { "exits", exits }, { "traps", traps },	\
-	{ "steps", steps }, { "epilogue", epilogue },
+	{ "steps", steps }, { "segments", segments },			\
+	{ "epilogue", epilogue }, { "detour", detour },			\
+	{ "nested_call", nested_call },
