@@ -11,6 +11,7 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
@@ -114,7 +115,7 @@ static inline void redirect_to(struct pt_regs *regs, u32 (*fn)(u32 v))
 #else
 static inline void redirect_to(struct pt_regs *regs, u32 (*fn)(u32 v))
 {
-	instruction_pointer_set(regs, (unsigned long)fn);
+	instruction_pointer_set(regs, (unsigned long)dereference_symbol_descriptor(fn));
 }
 #endif
 

@@ -77,11 +77,12 @@ struct named {
 	void	*data;
 };
 
+/* Where functions have descriptors, these have their names. */
 static int visit_addr(void *data, unsigned long addr)
 {
 	struct named *n = data;
 
-	return n->fn(addr, n->data);
+	return n->fn((unsigned long)dereference_symbol_descriptor((void *)addr), n->data);
 }
 
 /* One module, or the modules if there is no colon. */

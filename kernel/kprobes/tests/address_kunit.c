@@ -24,6 +24,7 @@
 #include "../refusal.h"
 #include "../lock.h"
 #include "../module.h"
+#include "helpers.h"
 #include "weak.h"
 
 static noinline __noclone __used notrace int kp_addr_plain(int v)
@@ -70,11 +71,6 @@ noinline __noclone int kp_addr_weak(int v)
 
 static int kp_addr_data = 1;
 
-static unsigned long fn_addr(void *fn)
-{
-	return (unsigned long)dereference_symbol_descriptor(fn);
-}
-
 static int resolve(const void *addr, const char *sym, unsigned long offset,
 		   struct kprobe_where *w)
 {
@@ -115,7 +111,7 @@ KUNIT_ARRAY_PARAM_DESC(error, error_cases, name);
 static void address_is_given_by_address_or_symbol(struct kunit *test)
 {
 	const struct error_case *c = test->param_value;
-	void *addr = c->addr ? (void *)fn_addr(kp_addr_plain) : NULL;
+	void *addr = c->addr ? (void *)kp_code(kp_addr_plain) : NULL;
 	struct kprobe p = { .addr = addr, .symbol_name = c->sym };
 	struct kprobe_where w;
 
@@ -140,7 +136,7 @@ static void address_symbol_and_address_agree(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a.addr, b.addr);
 	KUNIT_EXPECT_EQ(test, a.on_entry, b.on_entry);
 
-	KUNIT_ASSERT_EQ(test, resolve((void *)fn_addr(kp_addr_plain), NULL, 0, &b), 0);
+	KUNIT_ASSERT_EQ(test, resolve((void *)kp_code(kp_addr_plain), NULL, 0, &b), 0);
 	KUNIT_EXPECT_TRUE(test, b.on_entry);
 	if (KPROBES_TEST_HAS_SINGLE_ENTRY)
 		KUNIT_EXPECT_EQ(test, a.addr, b.addr);
@@ -148,7 +144,7 @@ static void address_symbol_and_address_agree(struct kunit *test)
 
 static void address_landing_pad_is_skipped(struct kunit *test)
 {
-	unsigned long fn = fn_addr(kp_addr_plain);
+	unsigned long fn = kp_code(kp_addr_plain);
 	struct kprobe_where w;
 	int i;
 
@@ -168,7 +164,7 @@ static void address_landing_pad_is_skipped(struct kunit *test)
 
 static void address_offset_into_the_next_symbol(struct kunit *test)
 {
-	unsigned long fn = fn_addr(kp_addr_plain), size;
+	unsigned long fn = kp_code(kp_addr_plain), size;
 	struct kprobe_where a, b;
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(fn, &size, NULL));
@@ -184,7 +180,7 @@ static void address_knows_entries(struct kunit *test)
 {
 	unsigned long size;
 
-	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(fn_addr(kp_addr_traced),
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(kp_code(kp_addr_traced),
 							   &size, NULL));
 	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(NULL, "kp_addr_traced", 0), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_on_func_entry(NULL, "kp_addr_traced", size - 1),
@@ -239,7 +235,7 @@ static void address_refuses_gate_area(struct kunit *test)
 
 static void address_refuses_warnings(struct kunit *test)
 {
-	unsigned long fn = fn_addr(kp_addr_warns), size, i;
+	unsigned long fn = kp_code(kp_addr_warns), size, i;
 	unsigned int found = 0;
 
 	if (!IS_ENABLED(CONFIG_BUG) || !IS_ENABLED(CONFIG_GENERIC_BUG))
@@ -262,7 +258,7 @@ static void address_refuses_warnings(struct kunit *test)
 #ifdef CONFIG_JUMP_LABEL
 static void address_refuses_jump_labels(struct kunit *test)
 {
-	unsigned long fn = fn_addr(kp_addr_branches), size, i;
+	unsigned long fn = kp_code(kp_addr_branches), size, i;
 	unsigned int found = 0;
 	void *at;
 
@@ -319,7 +315,7 @@ static void address_weak_function_that_lost(struct kunit *test)
 {
 	int (*volatile winner)(int v) = kp_addr_weak;
 	unsigned long at, left = kp_addr_leftover;
-	unsigned long fn = fn_addr(kp_addr_weak);
+	unsigned long fn = kp_code(kp_addr_weak);
 	struct kprobe_where w;
 	u8 before[64], after[64];
 	struct kprobe p;
@@ -350,7 +346,7 @@ static void address_decides_on_ftrace_site(struct kunit *test)
 	enum kprobe_refusal why;
 	unsigned long site;
 
-	site = ftrace_location(fn_addr(kp_addr_traced));
+	site = ftrace_location(kp_code(kp_addr_traced));
 	if (!site)
 		kunit_skip(test, "functions have no ftrace sites");
 

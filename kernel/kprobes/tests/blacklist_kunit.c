@@ -19,6 +19,7 @@
 
 #include "../address.h"
 #include "../blacklist.h"
+#include "helpers.h"
 
 #define MAX_RANGES	6
 
@@ -218,11 +219,6 @@ MADE_BY_HAND("kp_bl_free.isra.0.cold");
 extern char marked_variant[] asm("kp_bl_marked.isra.0.cold");
 extern char free_variant[] asm("kp_bl_free.isra.0.cold");
 
-static unsigned long fn_addr(void *fn)
-{
-	return (unsigned long)dereference_symbol_descriptor(fn);
-}
-
 static bool all_of_symbol_refused(unsigned long addr)
 {
 	unsigned long size, offset, i;
@@ -238,12 +234,12 @@ static bool all_of_symbol_refused(unsigned long addr)
 
 static void blacklist_marked_function(struct kunit *test)
 {
-	struct kprobe p = { .addr = (void *)fn_addr(kp_bl_marked) };
+	struct kprobe p = { .addr = (void *)kp_code(kp_bl_marked) };
 
-	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(fn_addr(kp_bl_marked)));
-	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(fn_addr(kp_bl_free)));
+	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(kp_code(kp_bl_marked)));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(kp_code(kp_bl_free)));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&p), -EINVAL);
-	KUNIT_EXPECT_PTR_EQ(test, p.addr, (kprobe_opcode_t *)fn_addr(kp_bl_marked));
+	KUNIT_EXPECT_PTR_EQ(test, p.addr, (kprobe_opcode_t *)kp_code(kp_bl_marked));
 }
 
 static void blacklist_covers_variants(struct kunit *test)
@@ -285,10 +281,10 @@ static void blacklist_shows_all(struct kunit *test)
 {
 	struct seen s = {
 		.addr = {
-			fn_addr(kp_bl_marked),
+			kp_code(kp_bl_marked),
 			(unsigned long)marked_variant,
 			(unsigned long)free_variant,
-			fn_addr(kprobe_busy_begin),
+			kp_code(kprobe_busy_begin),
 		},
 	};
 
@@ -306,20 +302,20 @@ static void blacklist_shows_all(struct kunit *test)
 
 static void blacklist_add_function(struct kunit *test)
 {
-	unsigned long addr = fn_addr(kp_bl_added), size;
+	unsigned long addr = kp_code(kp_bl_added), size;
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, NULL));
 	KUNIT_ASSERT_FALSE(test, within_kprobe_blacklist(addr));
 
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(addr), size);
 	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
-	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(fn_addr(kp_bl_free)));
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(kp_code(kp_bl_free)));
 }
 
 /* An address inside a function adds all of the function. */
 static void blacklist_add_from_the_middle(struct kunit *test)
 {
-	unsigned long addr = fn_addr(kp_bl_middle), size;
+	unsigned long addr = kp_code(kp_bl_middle), size;
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, NULL));
 	KUNIT_ASSERT_FALSE(test, within_kprobe_blacklist(addr));
@@ -332,9 +328,9 @@ static void blacklist_add_from_the_middle(struct kunit *test)
 /* What a module marks comes and goes with it. Here, all of it is in the kernel. */
 static void blacklist_of_a_module(struct kunit *test)
 {
-	unsigned long marked[] = { fn_addr(kp_bl_module), (unsigned long)&normalize_cases };
+	unsigned long marked[] = { kp_code(kp_bl_module), (unsigned long)&normalize_cases };
 	unsigned long addr = marked[0], size;
-	struct seen s = { .addr = { addr, fn_addr(kp_bl_marked) } };
+	struct seen s = { .addr = { addr, kp_code(kp_bl_marked) } };
 	struct module *mod;
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, NULL));
@@ -384,7 +380,7 @@ static void blacklist_of_a_module(struct kunit *test)
 
 static void blacklist_add_area(struct kunit *test)
 {
-	unsigned long addr = fn_addr(kp_bl_area);
+	unsigned long addr = kp_code(kp_bl_area);
 
 	KUNIT_ASSERT_FALSE(test, within_kprobe_blacklist(addr));
 	KUNIT_EXPECT_EQ(test, kprobe_add_area_blacklist(addr, addr + 1), 0);
@@ -408,8 +404,8 @@ static void blacklist_refuses_what_is_not_text(struct kunit *test)
 #ifdef CONFIG_KGDB_HONOUR_BLOCKLIST
 static void blacklist_of_kgdb(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, kgdb_validate_break_address(fn_addr(kp_bl_marked)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kgdb_validate_break_address(fn_addr(kp_bl_free)), 0);
+	KUNIT_EXPECT_EQ(test, kgdb_validate_break_address(kp_code(kp_bl_marked)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kgdb_validate_break_address(kp_code(kp_bl_free)), 0);
 }
 #else
 static void blacklist_of_kgdb(struct kunit *test)
@@ -518,7 +514,7 @@ static void blacklist_covers_hit_path(struct kunit *test)
 	unsigned long addr;
 
 	for (f = hit_path; f < hit_path + ARRAY_SIZE(hit_path); f++) {
-		addr = kallsyms_lookup_name(f->name);
+		addr = kp_code((void *)kallsyms_lookup_name(f->name));
 		if (f->exists)
 			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", f->name);
 		if (addr)

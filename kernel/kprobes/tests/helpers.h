@@ -7,6 +7,7 @@
 
 #include <linux/completion.h>
 #include <linux/ftrace.h>
+#include <linux/kallsyms.h>
 #include <linux/kconfig.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test-arch.h>
@@ -41,5 +42,11 @@ static __always_inline u32 kp_sleep(struct kp_sleeper *s)
 }
 
 bool kp_is_return_hook(unsigned long addr);
+
+/* The address of the code of a function, which may have a descriptor. */
+static inline unsigned long kp_code(void *fn)
+{
+	return (unsigned long)dereference_symbol_descriptor(fn);
+}
 
 #endif /* _KERNEL_KPROBES_TESTS_HELPERS_H */

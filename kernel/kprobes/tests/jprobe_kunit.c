@@ -715,7 +715,7 @@ static bool trace_has(void *fn)
 
 	for (i = 0; i < now.traced; i++) {
 		if (kallsyms_lookup_size_offset(now.trace[i], NULL, &offset) &&
-		    now.trace[i] - offset == (unsigned long)fn)
+		    now.trace[i] - offset == kp_code(fn))
 			return true;
 	}
 
@@ -851,9 +851,9 @@ static void graph_on(struct kunit *test)
 	/* Nothing of an earlier registration. */
 	graph = (struct fgraph_ops) { .entryfunc = graph_entry, .retfunc = graph_return };
 	for (i = 0; i < ARRAY_SIZE(fns); i++) {
-		ret = ftrace_set_filter_ip(&graph.ops,
-					   ftrace_location((unsigned long)fns[i]), 0, 0);
-		KUNIT_EXPECT_EQ(test, ret, 0);
+		ret = ftrace_set_filter_ip(&graph.ops, ftrace_location(kp_code(fns[i])), 0, 0);
+		/* Without a filter, all functions would be traced. */
+		KUNIT_ASSERT_EQ(test, ret, 0);
 	}
 	KUNIT_EXPECT_EQ(test, register_ftrace_graph(&graph), 0);
 }
@@ -1050,8 +1050,8 @@ static void jprobe_return_not_from_callback_of_ftrace(struct kunit *test)
 	ops->func = look_from_callback;
 	ops->flags = FTRACE_OPS_FL_RECURSION;
 	jprobe_on(test, test->param_value, kpj_handler);
-	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(ops, ftrace_location((unsigned long)kpj_callee),
-						   0, 0), 0);
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(ops, ftrace_location(kp_code(kpj_callee)), 0, 0),
+			0);
 	KUNIT_ASSERT_EQ(test, register_ftrace_function(ops), 0);
 	EXPECT_RESULT(test);
 	KUNIT_EXPECT_EQ(test, unregister_ftrace_function(ops), 0);

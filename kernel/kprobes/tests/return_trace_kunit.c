@@ -157,7 +157,7 @@ static int index_of(unsigned long ip)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(nest); i++) {
-		if (ip - (unsigned long)nest_fn[i] < 16)
+		if (ip - kp_code(nest_fn[i]) < 16)
 			return i;
 	}
 	return 0;
@@ -264,8 +264,8 @@ static int g_on(struct hook *h)
 	h->graph.entryfunc = g_entry;
 	h->graph.retfunc = g_return;
 	for (i = 0; i < ARRAY_SIZE(nest) && !ret; i++)
-		ret = ftrace_set_filter_ip(&h->graph.ops,
-					   ftrace_location((unsigned long)nest_fn[i]), 0, 0);
+		ret = ftrace_set_filter_ip(&h->graph.ops, ftrace_location(kp_code(nest_fn[i])),
+					   0, 0);
 	return ret ?: register_ftrace_graph(&h->graph);
 }
 
@@ -740,8 +740,7 @@ static int hook_tails(struct hook *h)
 		rps[i]->handler = k_return;
 	h->graph.entryfunc = g_entry;
 	h->graph.retfunc = g_return;
-	ret = ftrace_set_filter_ip(&h->graph.ops, ftrace_location((unsigned long)kp_ret_next),
-				   0, 0);
+	ret = ftrace_set_filter_ip(&h->graph.ops, ftrace_location(kp_code(kp_ret_next)), 0, 0);
 	ret = ret ?: register_ftrace_graph(&h->graph);
 	return ret ?: register_kretprobes(rps, ARRAY_SIZE(rps));
 }

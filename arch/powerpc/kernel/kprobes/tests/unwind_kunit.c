@@ -330,7 +330,7 @@ static noinline bool call_with_stop(struct kunit *test, unsigned long addr)
  */
 static void expect_callers_from_each(struct kunit *test, void *trampoline)
 {
-	unsigned long start = (unsigned long)dereference_function_descriptor(trampoline);
+	unsigned long start = (unsigned long)dereference_kernel_function_descriptor(trampoline);
 	unsigned long addr, size = 0, into = 1;
 	unsigned int nr = 0;
 
