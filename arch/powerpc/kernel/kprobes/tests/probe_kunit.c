@@ -927,6 +927,10 @@ static const struct protected waking[] = {
 	{ "early_setup_secondary",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },
 	{ "start_secondary_prolog",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },
 	{ "generic_secondary_smp_init",	IS_ENABLED(CONFIG_PPC64) },
+	{ "__restore_cpu_power8",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
+	{ "call_setup_cpu",		IS_ENABLED(CONFIG_PPC32) },
+	{ "__setup_cpu_e500mc",		IS_ENABLED(CONFIG_PPC_E500MC) },
+	{ "__setup_cpu_750",		IS_ENABLED(CONFIG_PPC_BOOK3S_32) },
 	{ "pnv_cpu_offline_self",	false },
 	{ "pmac_cpu_offline_self",	false },
 	{ "smp_85xx_cpu_offline_self",	false },
@@ -960,6 +964,9 @@ static const struct protected hit_path[] = {
 	{ "arch_leave_detour",		IS_ENABLED(CONFIG_OPTPROBES) },
 	{ "kprobe_detour_callback",	IS_ENABLED(CONFIG_OPTPROBES) },
 	{ "__kretprobe_trampoline",	IS_ENABLED(CONFIG_KRETPROBES) },
+#ifdef CONFIG_PPC32
+	{ "memset",			true },
+#endif
 };
 
 static void probe_keeps_off_hit_path(struct kunit *test)
