@@ -180,6 +180,9 @@ _GLOBAL(kprobe_detour_leave)
 	lbz	r11, PACAIRQHAPPENED(r13)
 	rlwinm	r11, r11, MSR_EE_LG - PACA_IRQ_HARD_DIS_LG, MSR_EE
 	andc	r12, r12, r11
+#else
+	/* In one page, as the miss of a TLB would overwrite SRR0 and SRR1. */
+	.balign	32
 #endif
 	mtspr	SPRN_SRR0, r10
 	mtspr	SPRN_SRR1, r12
