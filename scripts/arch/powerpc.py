@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What scripts have to know about powerpc, of 64 bits; see README."""
+"""What scripts have to know about powerpc, of 64 bits, and for hitpath also of 32; see README."""
 import re
 import struct
 import subprocess
@@ -7,9 +7,9 @@ import subprocess
 
 class Hitpath:
     ROOTS = ["program_check_exception", "single_step_exception",
-             "interrupt_exit_kernel_prepare", "interrupt_exit_kernel_restart",
-             "kprobe_handler", "kprobe_post_handler", "kprobe_bad_page_fault",
+             "interrupt_exit_kernel_prepare", "kprobe_handler", "kprobe_post_handler", "kprobe_bad_page_fault",
              "kretprobe_native_entry", "kretprobe_native_handler"]
+    ROOTS_64 = ["interrupt_exit_kernel_restart"]
     EXCUSED = {
         "do_program_check > emulate_instruction": "the trap is not that of a probe",
         "do_program_check > flush_fp_to_thread": "the trap is not that of a probe",
