@@ -468,6 +468,13 @@ static bool needs_slot(const struct kprobe *p)
 	return kprobe_insn_can_copy(kprobe_insn(p));
 }
 
+static void put_copy(u32 *words, ppc_inst_t insn)
+{
+	words[0] = ppc_inst_val(insn);
+	if (ppc_inst_prefixed(insn))
+		words[1] = ppc_inst_suffix(insn);
+}
+
 static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 {
 	unsigned long addr = (unsigned long)p->addr;
@@ -480,9 +487,8 @@ static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 		return kprobe_refuse(p, KPROBE_REFUSAL_REACH);
 
 	memset32(words, BREAKPOINT_INSTRUCTION, ARRAY_SIZE(words));
-	words[0] = ppc_inst_val(insn);
-	if (nr > 1)
-		words[1] = ppc_inst_suffix(insn);
+	put_copy(words, insn);
+	put_copy(words + KPROBE_STEP_OFFSET / INSN_WORD, insn);
 	if (p->ainsn.boost) {
 		ret = create_branch(&back, slot + nr, kprobe_next(p), 0);
 		if (WARN_ON_ONCE(ret))

@@ -32,13 +32,25 @@ typedef u32 kprobe_opcode_t;
 #define MAX_INSN_SIZE			2
 
 /*
- * A slot has a copy of the instruction, and a branch back to the program. Slots are aligned to
- * their size, so no prefixed copy crosses a boundary of 64 bytes.
+ * A copy of the instruction, and a branch back to the program or a trap. Copies are aligned to
+ * that, so no prefixed one crosses a boundary of 64 bytes.
  */
 #ifdef CONFIG_PPC64
-#define KPROBE_INSN_SLOT_SIZE		16
+#define KPROBE_INSN_COPY_SIZE		16
 #else
-#define KPROBE_INSN_SLOT_SIZE		8
+#define KPROBE_INSN_COPY_SIZE		8
+#endif
+
+/*
+ * On Book E, a step ends with the trap behind its copy. So a slot has two copies, and only the
+ * first one may branch back.
+ */
+#ifdef CONFIG_BOOKE
+#define KPROBE_INSN_SLOT_SIZE		(2 * KPROBE_INSN_COPY_SIZE)
+#define KPROBE_STEP_OFFSET		KPROBE_INSN_COPY_SIZE
+#else
+#define KPROBE_INSN_SLOT_SIZE		KPROBE_INSN_COPY_SIZE
+#define KPROBE_STEP_OFFSET		0
 #endif
 
 /*

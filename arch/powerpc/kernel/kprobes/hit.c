@@ -6,7 +6,7 @@
  * Instructions are executed in the cheapest possible way. A boosted copy branches back by itself.
  * With a post handler, or where there is no such copy, lib/sstep.c emulates the instruction in the
  * same trap. What it cannot do is stepped: the copy runs with interrupts masked, and a trace
- * interrupt follows it.
+ * interrupt follows it; on Book E, a trap.
  *
  * All state is per CPU, and a system reset or a machine check may come between any two accesses to
  * it. Both restore everything that they change, so they only must not find half-written state.
@@ -42,6 +42,12 @@ static nokprobe_inline void set_status(unsigned long status)
 static nokprobe_inline unsigned long slot_addr(const struct kprobe *p)
 {
 	return (unsigned long)p->ainsn.insn;
+}
+
+/* The copy for steps: it must not branch back. */
+static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
+{
+	return slot_addr(p) + KPROBE_STEP_OFFSET;
 }
 
 /*
@@ -105,11 +111,26 @@ static nokprobe_inline void emulate_soft_mask(struct pt_regs *regs, u8 mask)
 }
 #endif
 
-/* What enable_single_step() and mask_interrupts() change. */
-#ifdef CONFIG_PPC_ADV_DEBUG_REGS
-#define STEP_MSR	(MSR_SINGLESTEP | MSR_EE | MSR_CE)
+/*
+ * A trace interrupt ends a step, except on Book E, where the trap behind the copy does. A debug
+ * exception there would not do: it begins at the top of a stack of its own, even if the step is
+ * inside the post handler of another one, and its return does not restore the access to user
+ * memory. Moreover, DBCR0 is also that of debuggers.
+ */
+#ifdef CONFIG_BOOKE
+#define STEP_MSR	(MSR_DE | MSR_CE | MSR_EE)
+
+static nokprobe_inline void set_msr_of_step(struct pt_regs *regs)
+{
+	regs_set_return_msr(regs, regs->msr & ~STEP_MSR);
+}
 #else
-#define STEP_MSR	(MSR_SINGLESTEP | MSR_EE)
+#define STEP_MSR	(MSR_SE | MSR_EE)
+
+static nokprobe_inline void set_msr_of_step(struct pt_regs *regs)
+{
+	enable_single_step(regs);
+}
 #endif
 
 /* Interrupts stay masked during the step, so that it ends on this CPU. */
@@ -121,8 +142,8 @@ static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 	kcb->step.msr = regs->msr;
 	kcb->step.softe = soft_mask(regs);
 	mask_interrupts(regs);
-	enable_single_step(regs);
-	continue_in_slot(p, regs);
+	set_msr_of_step(regs);
+	regs_set_return_ip(regs, step_addr(p));
 	barrier();
 	kcb->kprobe_status = status;
 }
@@ -148,6 +169,15 @@ static nokprobe_inline struct kprobe *stepped_kprobe(void)
 }
 
 /*
+ * On Book E, the MSR in struct pt_regs is that of the program. lib/sstep.c leaves out what reports
+ * causes of exceptions on other processors; here, one of these bits is MSR[CE].
+ */
+static nokprobe_inline bool reads_whole_msr(const struct kprobe *p)
+{
+	return IS_ENABLED(CONFIG_BOOKE) && kprobe_insn_is_mfmsr(p->opcode);
+}
+
+/*
  * Execute the instruction here, if that is possible. lib/sstep.c would access the soft interrupt
  * mask of this exception instead of the program's, so accesses to it are special.
  */
@@ -159,6 +189,12 @@ static nokprobe_inline bool emulate(struct kprobe *p, struct pt_regs *regs)
 		return false;
 	if (unlikely(regs->nip != (unsigned long)p->addr))
 		regs_set_return_ip(regs, (unsigned long)p->addr);
+
+	if (reads_whole_msr(p)) {
+		regs->gpr[rt] = regs->msr;
+		regs_set_return_ip(regs, kprobe_next(p));
+		return true;
+	}
 
 	switch (p->ainsn.soft_mask) {
 	case KPROBE_SOFT_MASK_NONE:
@@ -262,13 +298,33 @@ static nokprobe_inline void handle_hit(struct kprobe *p, struct pt_regs *regs)
 	}
 }
 
+/* The copy has been executed. */
+static nokprobe_inline bool handle_end_of_step(struct pt_regs *regs)
+{
+	struct kprobe *p = stepped_kprobe();
+
+	if (unlikely(!p || regs->nip != step_addr(p) + p->ainsn.len))
+		return false;
+
+	step_end(regs);
+	regs_set_return_ip(regs, kprobe_next(p));
+	if (unlikely(kprobe_status() == KPROBE_REENTER)) {
+		kprobe_nesting_end();
+	} else {
+		call_post(p, regs);
+		kprobe_hit_leave();
+	}
+	return true;
+}
+
 /**
  * kprobe_handler() - handle the trap of a probe
  * @regs: registers at the trap
  *
  * A site stays in the table until all CPUs have left its breakpoint. So a trap without a site, or
  * at an ftrace site, is not the breakpoint of a probe. But it may be the end of a step: the word
- * behind each copy is a trap, and a watchpoint that emulates the copy leaves no trace interrupt.
+ * behind each copy that does not branch back is a trap. On Book E, all steps end so. Elsewhere, a
+ * watchpoint that emulates the copy leaves no trace interrupt.
  *
  * Context: the exception, interrupts masked, which stands for preemption off.
  * Return: 1 if it was that of a probe or the end of a step, else 0.
@@ -282,7 +338,7 @@ int kprobe_handler(struct pt_regs *regs)
 
 	p = get_kprobe((void *)regs->nip);
 	if (unlikely(!p || READ_ONCE(p->flags) & KPROBE_FLAG_FTRACE))
-		return kprobe_post_handler(regs);
+		return handle_end_of_step(regs);
 
 	handle_hit(p, regs);
 	return 1;
@@ -298,24 +354,10 @@ NOKPROBE_SYMBOL(kprobe_handler);
  */
 int kprobe_post_handler(struct pt_regs *regs)
 {
-	struct kprobe *p;
-
 	if (user_mode(regs) || !is_translated(regs))
 		return 0;
 
-	p = stepped_kprobe();
-	if (unlikely(!p || regs->nip != slot_addr(p) + p->ainsn.len))
-		return 0;
-
-	step_end(regs);
-	regs_set_return_ip(regs, kprobe_next(p));
-	if (unlikely(kprobe_status() == KPROBE_REENTER)) {
-		kprobe_nesting_end();
-	} else {
-		call_post(p, regs);
-		kprobe_hit_leave();
-	}
-	return !(regs->msr & MSR_SINGLESTEP);
+	return handle_end_of_step(regs) && !(regs->msr & MSR_SINGLESTEP);
 }
 NOKPROBE_SYMBOL(kprobe_post_handler);
 
@@ -364,7 +406,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
 	struct kprobe *p = stepped_kprobe();
 
-	if (!p || regs->nip != slot_addr(p)) {
+	if (!p || regs->nip != step_addr(p)) {
 		if (!kprobe_handler_fault(regs, trapnr))
 			return fix_up(regs);
 		honour_ip(regs);
@@ -376,7 +418,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 		set_status(KPROBE_HIT_ACTIVE);
 		if (kprobe_site_fault_handler(p, regs, trapnr)) {
 			set_status(KPROBE_HIT_SS);
-			if (regs->nip != slot_addr(p)) {
+			if (regs->nip != step_addr(p)) {
 				abandon_step(regs);
 				honour_ip(regs);
 			}
@@ -427,7 +469,7 @@ static nokprobe_inline bool is_at_copy(const struct pt_regs *regs)
 {
 	const struct kprobe *p = stepped_kprobe();
 
-	return p && regs->nip == slot_addr(p);
+	return p && regs->nip == step_addr(p);
 }
 
 /*

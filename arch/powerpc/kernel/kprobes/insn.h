@@ -23,6 +23,9 @@
 #define INSN_OP_LBZ		34
 #define INSN_OP_STB		38
 
+/* Extended opcodes under 31. */
+#define INSN_31_MFMSR		83
+
 /* Extended opcodes under 19. */
 #define INSN_19_BCLR		16
 #define INSN_19_RFEBB		146
@@ -67,6 +70,11 @@ static nokprobe_inline bool kprobe_insn_is_bcctr(u32 word)
 static nokprobe_inline bool kprobe_insn_is_addpcis(u32 word)
 {
 	return get_op(word) == INSN_OP_19 && (word >> 1 & 0x1f) == INSN_19_ADDPCIS;
+}
+
+static nokprobe_inline bool kprobe_insn_is_mfmsr(u32 word)
+{
+	return get_op(word) == INSN_OP_31 && get_xop(word) == INSN_31_MFMSR;
 }
 
 static nokprobe_inline unsigned int kprobe_insn_bo(u32 word)

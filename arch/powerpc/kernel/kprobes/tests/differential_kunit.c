@@ -54,6 +54,8 @@
 /* The bits of MSR that matter here. An exception replaces some others by its reason. */
 #ifdef CONFIG_PPC64
 #define MSR_COMPARED	(MSR_64BIT | MSR_HV | MSR_STATE)
+#elif defined(CONFIG_BOOKE)
+#define MSR_COMPARED	(MSR_CE | MSR_DE | MSR_STATE)
 #else
 #define MSR_COMPARED	MSR_STATE
 #endif

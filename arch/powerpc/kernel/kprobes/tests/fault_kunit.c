@@ -172,7 +172,7 @@ static void run_step(struct kunit *test, const struct fault_form *f,
 	KUNIT_EXPECT_EQ(test, result, want);
 	KUNIT_EXPECT_EQ(test, is_off, off);
 	KUNIT_EXPECT_TRUE(test, seen.irqs_off);
-	KUNIT_EXPECT_EQ(test, seen.nip, (unsigned long)get_kprobe(at)->ainsn.insn);
+	KUNIT_EXPECT_EQ(test, seen.nip, kpb_step_addr(at));
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
 	KUNIT_EXPECT_EQ(test, w.trapnr, f->trapnr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
@@ -289,7 +289,7 @@ static bool is_masked(const struct pt_regs *regs)
 struct stepped {
 	struct kpb_watch	w;
 	struct pt_regs		regs;
-	unsigned long		slot;
+	unsigned long		copy;
 };
 
 /*
@@ -312,7 +312,7 @@ static void prepare(struct kunit *test, struct stepped *s, kprobe_opcode_t *addr
 	KUNIT_ASSERT_EQ(test, register_kprobe(&s->w.kp), 0);
 	step_always(get_kprobe(addr));
 	KUNIT_EXPECT_STREQ(test, kpb_mode(addr), "stepped");
-	s->slot = (unsigned long)get_kprobe(addr)->ainsn.insn;
+	s->copy = kpb_step_addr(addr);
 	s->regs.msr = state->msr;
 	set_softe(&s->regs, state->softe);
 	s->regs.nip = (unsigned long)addr;
@@ -326,30 +326,31 @@ static void expect_state(struct kunit *test, struct stepped *s, const struct sta
 	KUNIT_EXPECT_EQ(test, get_softe(&s->regs), state->softe);
 }
 
-/* On Book E, another register of this CPU says that it steps. */
-static void forget_steps(void)
-{
-#ifdef CONFIG_PPC_ADV_DEBUG_REGS
-	mtspr(SPRN_DBCR0, mfspr(SPRN_DBCR0) & ~DBCR0_IC);
-#endif
-}
-
 /* The trap. */
 static void begin(struct kunit *test, struct stepped *s)
 {
 	KUNIT_EXPECT_EQ(test, kprobe_handler(&s->regs), 1);
-	forget_steps();
-	KUNIT_EXPECT_EQ(test, s->regs.nip, s->slot);
-	KUNIT_EXPECT_TRUE(test, s->regs.msr & MSR_SINGLESTEP);
+	KUNIT_EXPECT_EQ(test, s->regs.nip, s->copy);
+	KUNIT_EXPECT_EQ(test, !(s->regs.msr & MSR_SINGLESTEP), IS_ENABLED(CONFIG_BOOKE));
 	KUNIT_EXPECT_TRUE(test, is_masked(&s->regs));
 }
 
-/* The exception after the copy, which has switched off what is switched on for one step. */
+/*
+ * What follows a step: a trace interrupt, which has switched off what is switched on for one step;
+ * or a trap.
+ */
+static int after_step(struct pt_regs *regs)
+{
+	if (IS_ENABLED(CONFIG_BOOKE))
+		return kprobe_handler(regs);
+	regs->msr &= ~MSR_SINGLESTEP;
+	return kprobe_post_handler(regs);
+}
+
 static void end(struct kunit *test, struct stepped *s, const struct state *state)
 {
 	s->regs.nip += sizeof(u32);
-	s->regs.msr &= ~MSR_SINGLESTEP;
-	KUNIT_EXPECT_EQ(test, kprobe_post_handler(&s->regs), 1);
+	KUNIT_EXPECT_EQ(test, after_step(&s->regs), 1);
 	expect_state(test, s, state, (unsigned long)s->w.kp.addr + sizeof(u32));
 }
 
@@ -417,21 +418,21 @@ static void other_faults_are_not_the_steps(struct kunit *test)
 
 	prepare(test, &s, KPB_AT(deep_0), state);
 	scoped_guard(irqsave) {
-		fault_elsewhere(test, s.slot);
+		fault_elsewhere(test, s.copy);
 		begin(test, &s);
 		fault_elsewhere(test, kpb_code(kpb_callee));
 		fault_elsewhere(test, (unsigned long)s.w.kp.addr);
-		fault_elsewhere(test, s.slot - sizeof(u32));
-		fault_elsewhere(test, s.slot + sizeof(u32));
+		fault_elsewhere(test, s.copy - sizeof(u32));
+		fault_elsewhere(test, s.copy + sizeof(u32));
 		KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
 		end(test, &s, state);
-		fault_elsewhere(test, s.slot);
+		fault_elsewhere(test, s.copy);
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
 	unregister_kprobe(&s.w.kp);
 }
 
-/* Trace interrupts of a debugger, during a step. */
+/* Trace interrupts or traps of a debugger, during a step. */
 static void other_steps_are_not_the_probes(struct kunit *test)
 {
 	struct pt_regs regs = { .nip = kpb_code(kpb_callee), .msr = MSR_KERNEL };
@@ -440,25 +441,23 @@ static void other_steps_are_not_the_probes(struct kunit *test)
 	prepare(test, &s, KPB_AT(deep_0), &states[0]);
 	scoped_guard(irqsave) {
 		begin(test, &s);
-		KUNIT_EXPECT_EQ(test, kprobe_post_handler(&regs), 0);
-		regs.nip = s.slot;
-		KUNIT_EXPECT_EQ(test, kprobe_post_handler(&regs), 0);
-		regs.nip = s.slot + 2 * sizeof(u32);
-		KUNIT_EXPECT_EQ(test, kprobe_post_handler(&regs), 0);
+		KUNIT_EXPECT_EQ(test, after_step(&regs), 0);
+		regs.nip = s.copy;
+		KUNIT_EXPECT_EQ(test, after_step(&regs), 0);
+		regs.nip = s.copy + 2 * sizeof(u32);
+		KUNIT_EXPECT_EQ(test, after_step(&regs), 0);
 		KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
 		end(test, &s, &states[0]);
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
 
-	/* One that steps over the probe, and so waits for the same interrupt. */
+	/* One that steps over the probe, and so waits for the same interrupt, if there is one. */
 	s.regs.nip = (unsigned long)s.w.kp.addr;
 	s.regs.msr = states[0].msr | MSR_SINGLESTEP;
 	scoped_guard(irqsave) {
 		KUNIT_EXPECT_EQ(test, kprobe_handler(&s.regs), 1);
-		forget_steps();
 		s.regs.nip += sizeof(u32);
-		s.regs.msr &= ~MSR_SINGLESTEP;
-		KUNIT_EXPECT_EQ(test, kprobe_post_handler(&s.regs), 0);
+		KUNIT_EXPECT_EQ(test, after_step(&s.regs), IS_ENABLED(CONFIG_BOOKE));
 	}
 	KUNIT_EXPECT_EQ(test, s.regs.nip, (unsigned long)s.w.kp.addr + sizeof(u32));
 	KUNIT_EXPECT_EQ(test, s.regs.msr, states[0].msr | MSR_SINGLESTEP);
@@ -478,11 +477,11 @@ static void fault_of_nested_step(struct kunit *test)
 	scoped_guard(irqsave) {
 		begin(test, &outer);
 		begin(test, &inner);
-		fault_elsewhere(test, outer.slot);
+		fault_elsewhere(test, outer.copy);
 		fault(test, &inner, inner_state);
 
 		/* The outer step continues; the inner one restarts. */
-		fault_elsewhere(test, inner.slot);
+		fault_elsewhere(test, inner.copy);
 		begin(test, &inner);
 		end(test, &inner, inner_state);
 		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), get_kprobe(outer.w.kp.addr));
@@ -585,6 +584,75 @@ static void steps_in_handlers(struct kunit *test)
 	unregister_kprobe(&inner.kp);
 	unregister_kprobe(&outer);
 	KUNIT_EXPECT_EQ(test, inner.kp.nmissed, 2);
+}
+
+static void run_pvr_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	run_pvr(p, regs);
+}
+
+/*
+ * The end of one step is where another one happens. What the first one has still to restore must
+ * not be overwritten.
+ */
+static void steps_in_post_handlers_of_steps(struct kunit *test)
+{
+	struct kprobe outer = { .addr = KPB_AT(deep_3), .post_handler = run_pvr_after };
+	struct kpb_watch inner = { .kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post } };
+	unsigned long want = kpb_run(kpb_pvr, 1);
+	unsigned int i, wrong = 0;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&outer), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&inner.kp), 0);
+	step_always(get_kprobe(outer.addr));
+	step_always(get_kprobe(inner.kp.addr));
+	for (i = 0; i < 100; i++) {
+		stepped_inside = 0;
+		wrong += kpb_run(kpb_deep_3, i) != i + 3;
+		wrong += stepped_inside != want;
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	expect_nothing_left(test);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner.post), 0);
+	unregister_kprobe(&inner.kp);
+	unregister_kprobe(&outer);
+	KUNIT_EXPECT_EQ(test, inner.kp.nmissed, 100);
+}
+
+/*
+ * Access to user memory
+ */
+
+/* In the middle of several accesses, the exceptions of a step come and go. */
+static void steps_keep_user_access(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post } };
+	unsigned long want = kpb_run(kpb_pvr, 1);
+	u32 __user *word;
+	bool kept;
+	u32 value;
+
+	if (kuap_is_disabled())
+		kunit_skip(test, "needs an MMU with KUAP");
+	word = kpb_user_word(test);
+	KUNIT_ASSERT_EQ(test, put_user(0x5eed, word), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_TRUE(test, kpb_user_access_is_locked());
+
+	kpb_set_user_access(word, true);
+	want -= kpb_run(kpb_pvr, 1);
+	kept = !kpb_user_access_is_locked();
+	kpb_set_user_access(word, false);
+
+	KUNIT_EXPECT_EQ(test, want, 0);
+	KUNIT_EXPECT_TRUE(test, kept);
+	kpb_run(kpb_pvr, 1);
+	KUNIT_EXPECT_TRUE(test, kpb_user_access_is_locked());
+	KUNIT_EXPECT_EQ(test, get_user(value, word), 0);
+	KUNIT_EXPECT_EQ(test, value, 0x5eed);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 2);
+	unregister_kprobe(&w.kp);
 }
 
 /*
@@ -711,6 +779,8 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(steps_nest),
 	KUNIT_CASE(steps_nest_in_busy_sections),
 	KUNIT_CASE(steps_in_handlers),
+	KUNIT_CASE(steps_in_post_handlers_of_steps),
+	KUNIT_CASE(steps_keep_user_access),
 	KUNIT_CASE(fault_of_boosted_copy_is_one_of_the_instruction),
 	KUNIT_CASE(fault_of_detour_is_one_of_the_instruction),
 	KUNIT_CASE(fault_in_a_detour),

@@ -5,6 +5,8 @@
 
 #include <kunit/test.h>
 #include <linux/kprobes.h>
+#include <linux/mman.h>
+#include <linux/uaccess.h>
 
 #include "../../../../../kernel/kprobes/slots.h"
 #include "files.h"
@@ -229,4 +231,21 @@ int kpb_without_jumps(struct kunit_suite *suite)
 void kpb_with_jumps(struct kunit_suite *suite)
 {
 	kprobe_test_allow_optimization(true);
+}
+
+/**
+ * kpb_user_word() - a word of user memory, which is not mapped yet
+ * @test: the case, which gets an address space
+ *
+ * Context: process context, may sleep.
+ * Return: its address.
+ */
+u32 __user *kpb_user_word(struct kunit *test)
+{
+	unsigned long addr = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+					   MAP_ANONYMOUS | MAP_PRIVATE, 0);
+
+	KUNIT_ASSERT_NE(test, addr, 0);
+	KUNIT_ASSERT_LT(test, addr, TASK_SIZE);
+	return (u32 __user *)addr;
 }

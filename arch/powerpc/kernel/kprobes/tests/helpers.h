@@ -14,6 +14,7 @@
 #include <asm/asm-compat.h>
 #include <asm/code-patching.h>
 #include <asm/disassemble.h>
+#include <asm/kup.h>
 #include <asm/probes.h>
 #include <asm/reg.h>
 
@@ -151,6 +152,12 @@ static inline const char *kpb_mode(void *addr)
 	return arch_kprobe_mode(get_kprobe(addr));
 }
 
+/* The copy that a step at an address executes. */
+static inline unsigned long kpb_step_addr(void *addr)
+{
+	return (unsigned long)get_kprobe(addr)->ainsn.insn + KPROBE_STEP_OFFSET;
+}
+
 /* The word in the text, whatever a probe hides. */
 static inline u32 kpb_word(const void *addr)
 {
@@ -206,5 +213,34 @@ void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s);
 /* Hits have to come through breakpoints, not through jumps. */
 int kpb_without_jumps(struct kunit_suite *suite);
 void kpb_with_jumps(struct kunit_suite *suite);
+
+u32 __user *kpb_user_word(struct kunit *test);
+
+/* Access to user memory as between user_access_begin() and user_access_end(), or none. */
+static __always_inline void kpb_set_user_access(u32 __user *word, bool on)
+{
+#ifdef CONFIG_PPC_KUAP
+	if (on)
+		allow_user_access(word, word, sizeof(*word), KUAP_READ_WRITE);
+	else
+		prevent_user_access(KUAP_READ_WRITE);
+#endif
+}
+
+/* Whether it is locked, as prevent_user_access() has done it. */
+static inline bool kpb_user_access_is_locked(void)
+{
+#if !defined(CONFIG_PPC_KUAP)
+	return false;
+#elif defined(CONFIG_PPC_BOOK3S_64)
+	return mfspr(SPRN_AMR) == AMR_KUAP_BLOCKED;
+#elif defined(CONFIG_PPC_BOOK3S_32)
+	return current->thread.kuap == KUAP_NONE;
+#elif defined(CONFIG_BOOKE)
+	return !mfspr(SPRN_PID);
+#else
+	return mfspr(SPRN_MD_AP) == MD_APG_KUAP;
+#endif
+}
 
 #endif /* _POWERPC_KERNEL_KPROBES_TESTS_HELPERS_H */

@@ -11,7 +11,6 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/mman.h>
-#include <linux/processor.h>
 #include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -19,6 +18,7 @@
 #include <asm/interrupt.h>
 #include <asm/kup.h>
 
+#include "helpers.h"
 #include "kretprobe_call.h"
 
 /*
@@ -362,20 +362,6 @@ static void caller_without_a_frame_keeps_its_return(struct kunit *test)
  */
 
 #ifdef CONFIG_PPC_KUAP
-/* Whether it is locked, as prevent_user_access() has done it. */
-static bool user_access_is_locked(void)
-{
-#if defined(CONFIG_PPC_BOOK3S_64)
-	return mfspr(SPRN_AMR) == AMR_KUAP_BLOCKED;
-#elif defined(CONFIG_PPC_BOOK3S_32)
-	return current->thread.kuap == KUAP_NONE;
-#elif defined(CONFIG_BOOKE)
-	return !mfspr(SPRN_PID);
-#else
-	return mfspr(SPRN_MD_AP) == MD_APG_KUAP;
-#endif
-}
-
 static struct {
 	u32 __user	*word;
 	bool		locked;
@@ -385,7 +371,7 @@ static struct {
 
 static void read_user(struct pt_regs *regs)
 {
-	user.locked = user_access_is_locked();
+	user.locked = kpb_user_access_is_locked();
 	user.copied = copy_from_user_nofault(&user.value, user.word + 1, sizeof(user.value));
 }
 
@@ -398,7 +384,7 @@ static noinline bool access_user_around(void)
 		return false;
 	unsafe_put_user(1, user.word, fault);
 	fn(0);
-	if (user_access_is_locked())
+	if (kpb_user_access_is_locked())
 		goto fault;
 	unsafe_put_user(2, user.word, fault);
 	user_access_end();
@@ -406,16 +392,6 @@ static noinline bool access_user_around(void)
 fault:
 	user_access_end();
 	return false;
-}
-
-static unsigned long map_user_page(struct kunit *test)
-{
-	unsigned long addr = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
-					   MAP_ANONYMOUS | MAP_PRIVATE, 0);
-
-	KUNIT_ASSERT_NE(test, addr, 0);
-	KUNIT_ASSERT_LT(test, addr, TASK_SIZE);
-	return addr;
 }
 
 static void handlers_run_with_user_access_locked(struct kunit *test)
@@ -428,7 +404,7 @@ static void handlers_run_with_user_access_locked(struct kunit *test)
 	if (!h->on)
 		kunit_skip(test, "needs RETHOOK");
 	memset(&user, 0, sizeof(user));
-	user.word = (u32 __user *)map_user_page(test);
+	user.word = kpb_user_word(test);
 	KUNIT_ASSERT_EQ(test, put_user(value, user.word + 1), 0);
 	KUNIT_ASSERT_EQ(test, put_user(0, user.word), 0);
 
@@ -442,7 +418,7 @@ static void handlers_run_with_user_access_locked(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, user.value, value);
 	KUNIT_EXPECT_EQ(test, get_user(value, user.word), 0);
 	KUNIT_EXPECT_EQ(test, value, 2);
-	KUNIT_EXPECT_TRUE(test, user_access_is_locked());
+	KUNIT_EXPECT_TRUE(test, kpb_user_access_is_locked());
 }
 
 /*
@@ -460,7 +436,7 @@ static int successor(void *data)
 	while (!kthread_should_stop()) {
 		set_current_state(TASK_INTERRUPTIBLE);
 		schedule();
-		WRITE_ONCE(succ.locked, user_access_is_locked());
+		WRITE_ONCE(succ.locked, kpb_user_access_is_locked());
 		WRITE_ONCE(succ.ran, true);
 	}
 	return 0;
@@ -486,7 +462,7 @@ static noinline bool call_and_be_preempted(void)
 	}
 	preempt_enable_no_resched();
 	fn(0);
-	open = !user_access_is_locked();
+	open = !kpb_user_access_is_locked();
 	user_access_end();
 	return open;
 }
@@ -500,7 +476,7 @@ static void next_task_has_no_user_access(struct kunit *test)
 		kunit_skip(test, "needs PREEMPTION and OPTPROBES");
 	if (kuap_is_disabled())
 		kunit_skip(test, "needs an MMU with KUAP");
-	user.word = (u32 __user *)map_user_page(test);
+	user.word = kpb_user_word(test);
 
 	succ.task = kthread_create_on_cpu(successor, NULL, cpu, "kpr_successor/%u");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, succ.task);

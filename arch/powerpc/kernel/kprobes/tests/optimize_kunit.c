@@ -684,41 +684,8 @@ static void redirection_overwrites_srrs(struct kunit *test)
  * Handlers, which are C code, must not inherit it.
  */
 
-#if defined(CONFIG_PPC_KUAP) && defined(CONFIG_PPC_BOOK3S_64)
-static bool has_user_access(void)
-{
-	return mfspr(SPRN_AMR) != AMR_KUAP_BLOCKED;
-}
-
-static void set_user_access(bool on)
-{
-	if (on)
-		allow_user_access(NULL, NULL, 0, KUAP_READ_WRITE);
-	else
-		prevent_user_access(KUAP_READ_WRITE);
-}
-
-static bool can_lose_user_access(void)
-{
-	return mmu_has_feature(MMU_FTR_KUAP);
-}
-#else
-static bool has_user_access(void)
-{
-	return false;
-}
-
-static void set_user_access(bool on)
-{
-}
-
-static bool can_lose_user_access(void)
-{
-	return false;
-}
-#endif
-
 static struct accessing {
+	u32 __user		*word;
 	unsigned int		looks, seen;
 	/* What the program has lost or gained; and who has run in its place. */
 	unsigned int		lost, gained;
@@ -730,12 +697,12 @@ static struct accessing {
 /* It also reads user memory, or tries to. */
 static int look(struct kprobe *p, struct pt_regs *regs)
 {
-	long v;
+	u32 v;
 
 	accessing.looks++;
-	accessing.seen += has_user_access();
-	copy_from_user_nofault(&v, (void __user *)PAGE_SIZE, sizeof(v));
-	accessing.seen += has_user_access();
+	accessing.seen += !kpb_user_access_is_locked();
+	copy_from_user_nofault(&v, accessing.word, sizeof(v));
+	accessing.seen += !kpb_user_access_is_locked();
 	return 0;
 }
 
@@ -758,8 +725,9 @@ static void access_begin(struct kunit *test)
 {
 	memset(&accessing, 0, sizeof(accessing));
 	init_completion(&accessing.done);
-	if (!can_lose_user_access())
-		kunit_skip(test, "needs a kernel with KUAP, and the radix MMU");
+	if (kuap_is_disabled())
+		kunit_skip(test, "needs an MMU with KUAP");
+	accessing.word = kpb_user_word(test);
 }
 
 /* With access and without. */
@@ -767,13 +735,13 @@ static unsigned long access_call(void (*fn)(void))
 {
 	unsigned long ret;
 
-	set_user_access(true);
-	accessing.lost += !has_user_access();
+	kpb_set_user_access(accessing.word, true);
+	accessing.lost += kpb_user_access_is_locked();
 	ret = kpb_run(fn, 1);
-	accessing.lost += !has_user_access();
-	set_user_access(false);
+	accessing.lost += kpb_user_access_is_locked();
+	kpb_set_user_access(accessing.word, false);
 	ret += kpb_run(fn, 1);
-	accessing.gained += has_user_access();
+	accessing.gained += !kpb_user_access_is_locked();
 	return ret;
 }
 
@@ -869,7 +837,7 @@ static void return_handlers_have_no_user_access(struct kunit *test)
 #ifdef CONFIG_PREEMPTION
 static int hog_thread(void *data)
 {
-	accessing.hog_has = has_user_access();
+	accessing.hog_has = !kuap_is_disabled() && !kpb_user_access_is_locked();
 	WRITE_ONCE(accessing.ran, true);
 	complete(&accessing.done);
 	return 0;
@@ -896,15 +864,15 @@ static void call_preempted(struct kunit *test, const char *how, const struct kpr
 
 	preempt_disable();
 	wake_up_process(accessing.hog);
-	if (can_lose_user_access())
-		set_user_access(true);
+	if (!kuap_is_disabled())
+		kpb_set_user_access(accessing.word, true);
 	early = READ_ONCE(accessing.ran);
 	preempt_enable_no_resched();
 	ret = kpb_run(fn, 1);
-	mine = !can_lose_user_access() || has_user_access();
+	mine = kuap_is_disabled() || !kpb_user_access_is_locked();
 	ran = READ_ONCE(accessing.ran);
-	if (can_lose_user_access())
-		set_user_access(false);
+	if (!kuap_is_disabled())
+		kpb_set_user_access(accessing.word, false);
 	wait_for_completion(&accessing.done);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 
@@ -921,6 +889,7 @@ static void preempted_at_the_end(struct kunit *test)
 	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
 
 	init_completion(&accessing.done);
+	accessing.word = kpb_user_word(test);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	call_preempted(test, "kprobe", &w.kp, kpb_add, 4);
