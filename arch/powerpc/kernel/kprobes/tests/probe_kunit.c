@@ -1180,11 +1180,14 @@ static void probe_passes_on_foreign_traps(struct kunit *test)
 static void probe_passes_on_traps_at_sites_of_ftrace(struct kunit *test)
 {
 	struct kpb_watch w = {
-		.kp = { .addr = (void *)entry_of(kpb_neighbour), .pre_handler = kpb_watch_pre },
+		.kp = {
+			.addr = (void *)ftrace_location(entry_of(kpb_neighbour)),
+			.pre_handler = kpb_watch_pre,
+		},
 	};
 
-	if (!ftrace_location(entry_of(kpb_neighbour)) || !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "functions have no site where they begin");
+	if (!w.kp.addr || !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+		kunit_skip(test, "functions have no site that handlers are called from");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_FALSE(test, kpb_has_breakpoint(w.kp.addr));
