@@ -18,13 +18,17 @@
 static bool is_function(void *entry)
 {
 	unsigned long offset;
+	void *code;
 
 	if (!entry)
 		return false;
 
-	entry = dereference_symbol_descriptor(entry);
-	return kernel_text_address((unsigned long)entry) &&
-	       kallsyms_lookup_size_offset((unsigned long)entry, NULL, &offset) && !offset;
+	code = dereference_symbol_descriptor(entry);
+	/* With descriptors, the code itself is nothing that can be called. */
+	if (IS_ENABLED(CONFIG_HAVE_FUNCTION_DESCRIPTORS) && code == entry)
+		return false;
+	return kernel_text_address((unsigned long)code) &&
+	       kallsyms_lookup_size_offset((unsigned long)code, NULL, &offset) && !offset;
 }
 
 static int jprobe_vet(struct kprobe *p, const struct kprobe_where *where,
