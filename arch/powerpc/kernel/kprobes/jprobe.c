@@ -32,8 +32,8 @@ static nokprobe_inline unsigned long stack_end(unsigned long sp)
 		stack = hardirq_ctx[cpu];
 	if (unlikely(!is_on(sp, stack)))
 		stack = softirq_ctx[cpu];
-	/* Another one, of which nothing is known but that it is aligned. */
-	return is_on(sp, stack) ? (unsigned long)stack + THREAD_SIZE : PAGE_ALIGN(sp);
+	/* Another one, of which nothing is known but that it has a frame at the stack pointer. */
+	return is_on(sp, stack) ? (unsigned long)stack + THREAD_SIZE : PAGE_ALIGN(sp + 1);
 }
 
 static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
