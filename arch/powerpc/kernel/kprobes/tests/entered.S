@@ -137,6 +137,13 @@ ENTERED(copy, addi r4, r4, 0)
 ENTERED(step, mfspr r0, SPRN_PVR)
 ENTERED(branch, b 2f)
 
+#ifdef CONFIG_JPROBES
+_GLOBAL(kpb_enter_jprobe)
+	enter_body
+	bl	DOTSYM(kprobe_jprobe_call)
+	leave_body
+#endif
+
 #ifdef CONFIG_PPC64
 /* Both return what the soft interrupt mask is after the probed instruction, at their start. */
 _GLOBAL(kpb_read_mask)

@@ -75,6 +75,9 @@ KPB_ENTERED(copy);
 KPB_ENTERED(step);
 KPB_ENTERED(branch);
 
+/* Calls kprobe_jprobe_call() instead, so s->found is not set. */
+void kpb_enter_jprobe(struct kpb_states *s);
+
 /* Where kpb_entered_NAME() returns to even if a handler has changed LR; 0: to LR. */
 static inline void kpb_set_way_back(unsigned long sp, unsigned long addr)
 {

@@ -569,7 +569,7 @@ static void nested_hits_miss(struct kunit *test)
 }
 
 /*
- * With translation off
+ * With translation off, or where no exception can return
  */
 
 #ifdef CONFIG_PPC_BOOK3S_64
@@ -605,13 +605,27 @@ extern kprobe_opcode_t kpb_in_real_mode[];
 /* The kernel's data is where this is, also without translation. */
 static u8 real_mode_stack[SZ_4K] __aligned(16);
 
-/* Neither handlers nor the state of kprobes can be accessed then. */
-static void no_handler_in_real_mode(struct kunit *test)
+static unsigned long run_in_real_mode(void)
 {
-	struct kpb_watch w = {
-		.kp = { .addr = kpb_in_real_mode, .pre_handler = kpb_watch_pre },
-	};
 	void *stack = real_mode_stack + sizeof(real_mode_stack) - 512;
+	unsigned long ret = kpb_real_mode(1, stack);
+
+	srr_regs_clobbered();
+	return ret;
+}
+
+/* Adds 3 to its argument with MSR[RI] off. What follows MTMSRD at once could not be probed. */
+KPB_FUNCTION(unrecoverable, "mfmsr 6\n li 7, 0\n mtmsrd 7, 1\n .rept 12\n nop\n .endr\n"
+	     "777: addi 3, 3, 3\n mtmsrd 6, 1");
+
+static unsigned long run_unrecoverable(void)
+{
+	return kpb_run(kpb_unrecoverable, 1);
+}
+
+static void expect_no_handler(struct kunit *test, kprobe_opcode_t *at, unsigned long (*run)(void))
+{
+	struct kpb_watch w = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
 	unsigned long flags, ret = 0;
 	bool jump;
 
@@ -623,13 +637,24 @@ static void no_handler_in_real_mode(struct kunit *test)
 	if (jump) {
 		local_irq_save(flags);
 		hard_irq_disable();
-		ret = kpb_real_mode(1, stack);
-		srr_regs_clobbered();
+		ret = run();
 		local_irq_restore(flags);
 	}
 	KUNIT_EXPECT_EQ(test, ret, 4);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
 	unregister_kprobe(&w.kp);
+}
+
+/* Neither handlers nor the state of kprobes can be accessed then. */
+static void no_handler_in_real_mode(struct kunit *test)
+{
+	expect_no_handler(test, kpb_in_real_mode, run_in_real_mode);
+}
+
+/* An exception in a handler could not return. */
+static void no_handler_when_unrecoverable(struct kunit *test)
+{
+	expect_no_handler(test, KPB_AT(unrecoverable), run_unrecoverable);
 }
 
 /*
@@ -1131,6 +1156,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(nested_hits_miss),
 #ifdef CONFIG_PPC_BOOK3S_64
 	KUNIT_CASE(no_handler_in_real_mode),
+	KUNIT_CASE(no_handler_when_unrecoverable),
 	KUNIT_CASE(redirection_overwrites_srrs),
 #endif
 	KUNIT_CASE(handlers_have_no_user_access),

@@ -919,8 +919,8 @@ static void expect_protected(struct kunit *test, const struct protected *p, unsi
 }
 
 /*
- * What a CPU executes before exceptions can be handled, or when nobody waits for it any more, and
- * whether this kernel must have it.
+ * What a CPU executes before exceptions can be handled, or when nobody waits for it any more; what
+ * no exception can return to; and whether this kernel must have it.
  */
 static const struct protected waking[] = {
 	{ "start_secondary",		IS_ENABLED(CONFIG_SMP) },
@@ -934,6 +934,9 @@ static const struct protected waking[] = {
 	{ "kexec_smp_wait",		false },
 	{ "relocate_new_kernel",	false },
 	{ "interrupt_exit_kernel_prepare", true },
+	{ "arch_local_irq_restore",	IS_ENABLED(CONFIG_PPC64) },
+	{ "slb_allocate_user",		false },
+	{ "prep_irq_for_idle",		IS_ENABLED(CONFIG_PPC_PSERIES) },
 	{ "flush_branch_caches",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
 };
 

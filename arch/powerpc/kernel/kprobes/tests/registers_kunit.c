@@ -377,12 +377,15 @@ KPB_FUNCTION(sp_bl, "mr 9, 1\n mflr 8\n 777: bl " KPB_CODE(callee) "\n subf 6, 1
 	     "mr 1, 9\n mtlr 8\n add 3, 3, 6");
 KPB_FUNCTION(sp_pvr, "mr 9, 1\n 777: mfspr 6, 287\n subf 6, 1, 9\n mr 1, 9\n add 3, 3, 6");
 KPB_FUNCTION(sp_b, "mr 9, 1\n 777: b 1f\n nop\n1: subf 6, 1, 9\n mr 1, 9\n add 3, 3, 6");
+/* The handler returns to the caller, which is the function itself. */
+KPB_FUNCTION(sp_blr, "mr 9, 1\n mflr 8\n bl 1f\n subf 6, 1, 9\n mr 1, 9\n mtlr 8\n add 3, 3, 6\n"
+	     "blr\n1: 777: nop");
 
 struct lowered {
 	const char		*name;
 	struct kpb_place	place;
 	const char		*mode;		/* NULL: a jump */
-	bool			post;
+	bool			post, returns;
 	unsigned long		add;
 };
 
@@ -394,6 +397,8 @@ static const struct lowered lowered[] = {
 	{ "optimized", KPB_PLACE(sp_nop) },
 	{ "optimized branch", KPB_PLACE(sp_b) },
 	{ "optimized call", KPB_PLACE(sp_bl), .add = 100 },
+	{ "returning", KPB_PLACE(sp_blr), "boosted", .returns = true },
+	{ "optimized, returning", KPB_PLACE(sp_blr), .returns = true },
 };
 KUNIT_ARRAY_PARAM_DESC(lowered, lowered, name);
 
@@ -404,6 +409,13 @@ static int lower_sp(struct kprobe *p, struct pt_regs *regs)
 	container_of(p, struct seer, kp)->hits++;
 	regs->gpr[1] -= LOWER;
 	return 0;
+}
+
+static int lower_sp_and_return(struct kprobe *p, struct pt_regs *regs)
+{
+	lower_sp(p, regs);
+	regs->nip = regs->link;
+	return 1;
 }
 
 static void handlers_change_the_stack_pointer(struct kunit *test)
@@ -418,7 +430,7 @@ static void handlers_change_the_stack_pointer(struct kunit *test)
 
 	memset(&seer, 0, sizeof(seer));
 	seer.kp.addr = kpb_addr(&l->place);
-	seer.kp.pre_handler = lower_sp;
+	seer.kp.pre_handler = l->returns ? lower_sp_and_return : lower_sp;
 	seer.kp.post_handler = l->post ? seer_post : NULL;
 	kprobe_test_allow_optimization(!l->mode);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
@@ -623,6 +635,78 @@ static void returns_that_are_missed_keep_registers(struct kunit *test)
 }
 #endif /* CONFIG_KRETPROBES */
 
+/*
+ * Jprobes
+ */
+
+#ifdef CONFIG_JPROBES
+static unsigned int jprobe_calls;
+
+/* Leaves with wrong values in all that a function may change, and all that it preserves. */
+static noinline void destroy_and_leave(void)
+{
+	asm volatile("mtcr %0; mtxer %0; mtctr %0" : : "r" (0x5a5a5a5aUL) : "cr0", "cr1", "cr2",
+		     "cr3", "cr4", "cr5", "cr6", "cr7", "xer", "ctr");
+	asm volatile(".irp n, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+		     "	li \\n, 0\n"
+		     ".endr" : : : "r14", "r15", "r16", "r17", "r18", "r19", "r20", "r21", "r22",
+		     "r23", "r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31");
+	jprobe_return();
+}
+
+static void count_and_destroy(unsigned long a1, unsigned long a2, unsigned long a3,
+			      unsigned long a4, unsigned long a5, unsigned long a6,
+			      unsigned long a7, unsigned long a8)
+{
+	unsigned long args[] = { a1, a2, a3, a4, a5, a6, a7, a8 };
+
+	jprobe_calls += !memcmp(args, &s.given.gpr[3], sizeof(args));
+	destroy_and_leave();
+}
+
+static void jprobes_change_no_register(struct kunit *test)
+{
+	const struct how *how = test->param_value;
+	struct jprobe jp = {
+		.kp.symbol_name	= how->symbol,
+		.entry		= count_and_destroy,
+	};
+	unsigned int i, off;
+
+	look(test, how, NULL);
+	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(seer.kp.addr), !how->mode);
+
+	jprobe_calls = 0;
+	for (i = 0; i < 2 * ARRAY_SIZE(flags); i++) {
+		bool was_off;
+
+		off = i & 1;
+		give(&flags[i / 2]);
+		if (off)
+			local_irq_disable();
+		how->enter(&s);
+		was_off = irqs_disabled();
+		if (off)
+			local_irq_enable();
+		KUNIT_EXPECT_EQ(test, was_off, off);
+		KUNIT_EXPECT_EQ(test, jprobe_calls, i + 1);
+
+		s.given.lr = s.found.lr;
+		if (how->sets_r0)
+			s.given.gpr[0] = mfspr(SPRN_PVR);
+		expect_state(test, "in the function", &s.found, &s.given);
+		expect_state(test, "after it", &s.got, &s.given);
+		KUNIT_EXPECT_EQ(test, s.got.gpr[1], s.found.gpr[1]);
+		KUNIT_EXPECT_EQ(test, s.got.msr, s.found.msr);
+	}
+	KUNIT_EXPECT_EQ(test, seer.hits, 2 * ARRAY_SIZE(flags));
+	unregister_jprobe(&jp);
+	look_away();
+}
+#endif /* CONFIG_JPROBES */
+
 static struct kunit_case registers_cases[] = {
 	KUNIT_CASE_PARAM(handlers_see_all_registers, how_gen_params),
 	KUNIT_CASE_PARAM(handlers_change_all_registers, how_gen_params),
@@ -634,6 +718,9 @@ static struct kunit_case registers_cases[] = {
 	KUNIT_CASE_PARAM(returns_keep_all_registers, entry_gen_params),
 	KUNIT_CASE_PARAM(return_handlers_change_registers, entry_gen_params),
 	KUNIT_CASE_PARAM(returns_that_are_missed_keep_registers, entry_gen_params),
+#endif
+#ifdef CONFIG_JPROBES
+	KUNIT_CASE_PARAM(jprobes_change_no_register, how_gen_params),
 #endif
 	{}
 };

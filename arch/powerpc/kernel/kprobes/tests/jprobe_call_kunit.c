@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of the call of a jprobe's handler on powerpc: registers and stack that the handler finds,
+ * those that are restored, and stack traces from each instruction of the call. What the probed
+ * function finds after it is in registers_kunit.c.
+ */
+
+#include <kunit/test.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include <asm/code-patching.h>
+#include <asm/irq.h>
+#include <asm/ppc-opcode.h>
+#include <asm/ptrace.h>
+#include <asm/reg.h>
+
+#include "entered.h"
+#include "jprobe_called.h"
+#include "jprobe_steps.h"
+
+/* The first register that C code preserves. */
+#define FIRST_SAVED	(IS_ENABLED(CONFIG_PPC64) ? 14 : 13)
+
+static struct kpj_found found;
+
+/* Arguments for kpj_handler(), which leaves the call of @leave, unless it is NULL. */
+static void set_regs(struct pt_regs *regs, const void *sp, struct jprobe_frame *leave)
+{
+	int i;
+
+	memset(regs, 0, sizeof(*regs));
+	for (i = 3; i < 9; i++)
+		regs->gpr[i] = 0x10 + i;
+	regs->gpr[1] = (unsigned long)sp;
+	regs->gpr[9] = (unsigned long)leave;
+	regs->gpr[10] = (unsigned long)&found;
+}
+
+static void call_entry(void *entry, const void *sp)
+{
+	struct pt_regs regs;
+	void *frame;
+
+	set_regs(&regs, sp, NULL);
+	memset(&found, 0xff, sizeof(found));
+	arch_jprobe_call(entry, &regs, &frame);
+}
+
+static void call_handler(const void *sp)
+{
+	call_entry(kpj_handler, sp);
+}
+
+static void jprobe_call_passes_arguments(struct kunit *test)
+{
+	unsigned long words[JPROBE_STACK_AT / sizeof(long) + KPJ_WORDS];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		words[i] = 0x100 + i;
+	call_handler(words);
+
+	for (i = 3; i < 9; i++)
+		KUNIT_EXPECT_EQ_MSG(test, found.gpr[i], 0x10 + i, "r%u", i);
+	KUNIT_EXPECT_EQ(test, found.gpr[9], 0);
+	KUNIT_EXPECT_EQ(test, found.gpr[10], (unsigned long)&found);
+	for (i = 0; i < KPJ_WORDS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, found.stack[i],
+				    words[JPROBE_STACK_AT / sizeof(long) + i], "word %u", i);
+	KUNIT_EXPECT_EQ(test, found.gpr[1] & 15, 0);
+}
+
+/* How a function finds its data. On 32 bits, it does not need the register. */
+static void jprobe_call_passes_toc(struct kunit *test)
+{
+	unsigned long words[JPROBE_STACK_AT / sizeof(long) + KPJ_WORDS] = {};
+
+#ifdef CONFIG_PPC64_ELF_ABI_V1
+	/* As that of a function of a module; this one does not use it. */
+	struct func_desc desc = *(struct func_desc *)kpj_handler;
+
+	desc.toc = 0x7777888899990000;
+	call_entry(&desc, words);
+	KUNIT_EXPECT_EQ(test, found.gpr[2], desc.toc);
+#else
+	call_handler(words);
+	KUNIT_EXPECT_EQ(test, found.gpr[12], (unsigned long)kpj_handler);
+#endif
+}
+
+/* The handler returns, or destroys all registers and leaves. */
+static void jprobe_call_restores_registers(struct kunit *test)
+{
+	static struct kpb_states s;
+	struct jprobe_frame f = {};
+	struct pt_regs regs;
+	int i, leave;
+
+	for (leave = 0; leave < 2; leave++) {
+		memset(&s, 0, sizeof(s));
+		for (i = 0; i < ARRAY_SIZE(s.given.gpr); i++)
+			s.given.gpr[i] = (unsigned long)0x1111222233334444ULL * (i + 1);
+		s.given.cr = 0x5a5a5a5a;
+		s.given.gpr[3] = (unsigned long)&f;
+		s.given.gpr[4] = (unsigned long)kpj_handler;
+		s.given.gpr[5] = (unsigned long)&regs;
+		set_regs(&regs, NULL, leave ? &f : NULL);
+		kpb_enter_jprobe(&s);
+
+		for (i = FIRST_SAVED; i < ARRAY_SIZE(s.got.gpr); i++)
+			KUNIT_EXPECT_EQ_MSG(test, s.got.gpr[i], s.given.gpr[i], "r%d", i);
+		if (IS_ENABLED(CONFIG_PPC64))
+			KUNIT_EXPECT_EQ(test, s.got.gpr[2], s.given.gpr[2]);
+		/* CR2 to CR4 are those that C code preserves. */
+		KUNIT_EXPECT_EQ(test, s.got.cr & 0x00fff000, s.given.cr & 0x00fff000);
+		KUNIT_EXPECT_EQ(test, found.gpr[1], f.sp);
+	}
+}
+
+/*
+ * The copy of the stack
+ */
+
+/* @words of it before @end, which the copy ends at if it is the end of what can be read. */
+static void check_copy(struct kunit *test, void *end, unsigned int words, bool is_end)
+{
+	unsigned long *from = (unsigned long *)end - words, want[KPJ_WORDS] = {}, flags;
+	unsigned int i;
+
+	local_irq_save(flags);
+	call_handler((void *)from - JPROBE_STACK_AT);
+	for (i = 0; i < KPJ_WORDS && (i < words || !is_end); i++)
+		want[i] = READ_ONCE_NOCHECK(from[i]);
+	local_irq_restore(flags);
+
+	for (i = 0; i < KPJ_WORDS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, found.stack[i], want[i], "word %u of %u", i, words);
+}
+
+static void check_end(struct kunit *test, void *end)
+{
+	unsigned int words;
+
+	for (words = 0; words <= KPJ_WORDS + 1; words++)
+		check_copy(test, end, words, true);
+}
+
+/* A page that is followed by one that is not mapped. */
+static void jprobe_call_reads_no_further_than_the_page(struct kunit *test)
+{
+	void *page = vmalloc(PAGE_SIZE);
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	memset(page, 0x55, PAGE_SIZE);
+	check_end(test, page + PAGE_SIZE);
+	vfree(page);
+}
+
+/* The back chain of a frame is at the stack pointer, so the page that begins there is mapped. */
+static void jprobe_call_reads_the_page_that_begins(struct kunit *test)
+{
+	void *page = vmalloc(PAGE_SIZE);
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	memset(page, 0x55, PAGE_SIZE);
+	check_copy(test, page + JPROBE_STACK_AT + JPROBE_STACK_BYTES, KPJ_WORDS, false);
+	vfree(page);
+}
+
+static void jprobe_call_reads_no_further_than_the_stack(struct kunit *test)
+{
+	check_end(test, task_stack_page(current) + THREAD_SIZE);
+}
+
+/* Around the end of a page of the stack, deeper than any call here. */
+static void jprobe_call_reads_all_pages_of_the_stack(struct kunit *test)
+{
+	void *end = task_stack_page(current) + PAGE_SIZE;
+	unsigned int words;
+
+	if (THREAD_SIZE <= PAGE_SIZE)
+		kunit_skip(test, "needs a stack of several pages");
+
+	memset(end - 256, 0x66, 512);
+	for (words = 0; words <= KPJ_WORDS + 1; words++)
+		check_copy(test, end, words, false);
+}
+
+/* The stack pointer is on a stack of interrupts, which other memory follows. */
+static void check_irq_stack(struct kunit *test, void **ctx)
+{
+	unsigned int words;
+	unsigned long flags;
+	void *stack, *own;
+
+	/* Larger than THREAD_SIZE, which is the alignment of this allocation. */
+	stack = kunit_kzalloc(test, 2 * THREAD_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, stack);
+	memset(stack, 0x77, 2 * THREAD_SIZE);
+
+	for (words = 0; words <= KPJ_WORDS + 1; words++) {
+		/* Interrupts that come now find their own stack when they are handled. */
+		local_irq_save(flags);
+		own = ctx[smp_processor_id()];
+		ctx[smp_processor_id()] = stack;
+		check_copy(test, stack + THREAD_SIZE, words, true);
+		if (THREAD_SIZE > PAGE_SIZE)
+			check_copy(test, stack + PAGE_SIZE, words, false);
+		ctx[smp_processor_id()] = own;
+		local_irq_restore(flags);
+	}
+}
+
+static void jprobe_call_reads_no_further_than_irq_stacks(struct kunit *test)
+{
+	check_irq_stack(test, hardirq_ctx);
+	check_irq_stack(test, softirq_ctx);
+}
+
+/*
+ * Registration
+ */
+
+static int calls;
+
+static void count_and_leave(void)
+{
+	calls++;
+	jprobe_return();
+}
+
+/* What cannot be called through a pointer: a local entry, or code that is not a descriptor. */
+static void jprobe_handler_is_no_pointer_to_code(struct kunit *test)
+{
+	struct jprobe jp = {
+		.kp.symbol_name	= "kpb_entered_copy",
+		.entry		= (void *)ppc_function_entry(count_and_leave),
+	};
+	struct kpb_states s = {};
+
+	if (jp.entry == count_and_leave)
+		kunit_skip(test, "a function has one address");
+
+	KUNIT_EXPECT_EQ(test, register_jprobe(&jp), -EINVAL);
+
+	jp.entry = count_and_leave;
+	KUNIT_ASSERT_EQ(test, register_jprobe(&jp), 0);
+	calls = 0;
+	kpb_enter_copy(&s);
+	unregister_jprobe(&jp);
+	KUNIT_EXPECT_EQ(test, calls, 1);
+}
+
+/*
+ * Stack traces from each instruction
+ */
+
+static struct jprobe_frame *called;
+
+static noinline void call_copy(void *entry)
+{
+	struct jprobe_frame f = {};
+	struct pt_regs regs = {};
+
+	called = &f;
+	kpj_copied_call(&f, entry, &regs);
+	barrier();
+}
+
+static void unwind_copy(void)
+{
+	kpj_copied_unwind(called);
+}
+
+/* Up to the next function, there may be padding. */
+static bool is_insn(unsigned long addr, unsigned long end)
+{
+	u32 word = *(u32 *)addr;
+
+	return word && word != PPC_RAW_NOP();
+}
+
+static void jprobe_unwinds_at_each_instruction(struct kunit *test)
+{
+	const struct kp_jprobe_steps_arch arch = {
+		.call		= call_copy,
+		.unwind		= unwind_copy,
+		.code		= {
+			ppc_function_entry(kpj_copied_call), ppc_function_entry(kpj_copied_unwind),
+		},
+		.is_insn	= is_insn,
+	};
+	struct kp_jprobe_steps found;
+
+	kp_jprobe_steps(test, &arch, &found);
+	KUNIT_EXPECT_GE(test, found.nr, 80);
+	/* A handler that returns does not need the two instructions that unwind. */
+	KUNIT_EXPECT_EQ(test, found.hits, 2 * found.nr - 2);
+	/* As in any function, until it has saved LR in its second instruction. */
+	KUNIT_EXPECT_LE(test, found.without_caller, 2 * 2);
+}
+
+static struct kunit_case jprobe_call_cases[] = {
+	KUNIT_CASE(jprobe_call_passes_arguments),
+	KUNIT_CASE(jprobe_call_passes_toc),
+	KUNIT_CASE(jprobe_call_restores_registers),
+	KUNIT_CASE(jprobe_call_reads_no_further_than_the_page),
+	KUNIT_CASE(jprobe_call_reads_the_page_that_begins),
+	KUNIT_CASE(jprobe_call_reads_no_further_than_the_stack),
+	KUNIT_CASE(jprobe_call_reads_all_pages_of_the_stack),
+	KUNIT_CASE(jprobe_call_reads_no_further_than_irq_stacks),
+	KUNIT_CASE(jprobe_handler_is_no_pointer_to_code),
+	KUNIT_CASE(jprobe_unwinds_at_each_instruction),
+	{}
+};
+
+static struct kunit_suite jprobe_call_suite = {
+	.name		= "kprobes_powerpc_jprobe",
+	.test_cases	= jprobe_call_cases,
+};
+kunit_test_suite(jprobe_call_suite);
+
+MODULE_DESCRIPTION("KUnit tests of calls of the handlers of jprobes on powerpc");
+MODULE_LICENSE("GPL");
