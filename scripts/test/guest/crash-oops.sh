@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# A handler oopses in a breakpoint, which the kernel does not survive. The kernel
-# that comes after it ends this.
+# A handler oopses in a breakpoint, which the kernel does not survive; that of powerpc would,
+# unless it is told to panic. The kernel that comes after it ends this.
 # append: crashkernel=192M
 # timeout: 240
 # needs: CONFIG_CRASH_DUMP CONFIG_KEXEC_FILE CONFIG_PROC_VMCORE CONFIG_KPROBES_TEST_MODULES
@@ -9,7 +9,7 @@
 DRIVER=/sys/module/kprobe_test_driver/parameters
 TARGET=/sys/module/kprobe_test_target/parameters
 
-kernel_after crash-oops "the report names the handler" yes 'RIP: 0010[:]count_hit[+]0x' \
+kernel_after crash-oops "the report names the handler" yes "${IP}count_hit[+]0x" \
 	"and the probed function" yes 'kprobe_test_no_trace[+]0x' \
 	"no handler ran within that one" no 'before machine_crash_shutdown[+]0x'
 # In a detour, it would be the end of a process only.
@@ -17,6 +17,7 @@ echo 0 >/proc/sys/debug/kprobes-optimization
 check "the modules load" sh -c "modprobe kprobe_test_driver && modprobe kprobe_test_target"
 check "a breakpoint" sh -c "echo kprobe_test_target:kprobe_test_no_trace >$DRIVER/register"
 check "another one on the way of the crash" modprobe kprobe_example symbol=machine_crash_shutdown
+echo 1 >/proc/sys/kernel/panic_on_oops
 echo 1 >$DRIVER/oops
 on_console
 echo 1 >$TARGET/call

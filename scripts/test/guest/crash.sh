@@ -15,7 +15,9 @@ events=$TRACING/kprobe_events
 nr=0
 for fn in panic sysrq_handle_crash crash_kexec __crash_kexec crash_smp_send_stop \
 	  crash_setup_regs native_machine_crash_shutdown crash_save_vmcoreinfo machine_kexec \
-	  kmsg_dump_desc console_verbose lapic_shutdown disable_IO_APIC hpet_disable; do
+	  kmsg_dump_desc console_verbose lapic_shutdown disable_IO_APIC hpet_disable \
+	  default_machine_crash_shutdown crash_kexec_prepare crash_ipi_callback crash_save_cpu \
+	  crash_kexec_wait_realmode machine_kexec_mask_interrupts pseries_kexec_cpu_down; do
 	echo "p:crash/p_$nr $fn" 2>/dev/null >>$events && nr=$((nr + 1))
 	echo "r:crash/r_$nr $fn" 2>/dev/null >>$events && nr=$((nr + 1))
 done
