@@ -137,7 +137,7 @@ static int enable_set(const char *val, const struct kernel_param *kp)
 }
 
 /*
- * Not exported; a probe finds its address. On powerpc, the probe is behind the instructions that
+ * Not exported; a probe finds its address. On powerpc, the probe is after the instructions that
  * set up r2 for calls from modules.
  */
 static int kill_ftrace_set(const char *val, const struct kernel_param *kp)

@@ -42,7 +42,7 @@ typedef u32 kprobe_opcode_t;
 #endif
 
 /*
- * On Book E, a step ends with the trap behind its copy. So a slot has two copies, and only the
+ * On Book E, a step ends with the trap after its copy. So a slot has two copies, and only the
  * first one may branch back.
  */
 #ifdef CONFIG_BOOKE

@@ -112,7 +112,7 @@ static nokprobe_inline void emulate_soft_mask(struct pt_regs *regs, u8 mask)
 #endif
 
 /*
- * A trace interrupt ends a step, except on Book E, where the trap behind the copy does. A debug
+ * A trace interrupt ends a step, except on Book E, where the trap after the copy does. A debug
  * exception there would not do: it begins at the top of a stack of its own, even if the step is
  * inside the post handler of another one, and its return does not restore the access to user
  * memory. Moreover, DBCR0 is also that of debuggers.
@@ -323,7 +323,7 @@ static nokprobe_inline bool handle_end_of_step(struct pt_regs *regs)
  *
  * A site stays in the table until all CPUs have left its breakpoint. So a trap without a site, or
  * at an ftrace site, is not the breakpoint of a probe. But it may be the end of a step: the word
- * behind each copy that does not branch back is a trap. On Book E, all steps end so. Elsewhere, a
+ * after each copy that does not branch back is a trap. On Book E, all steps end there. Elsewhere, a
  * watchpoint that emulates the copy leaves no trace interrupt.
  *
  * Context: the exception, interrupts masked, which stands for preemption off.

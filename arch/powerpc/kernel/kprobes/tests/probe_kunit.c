@@ -919,7 +919,7 @@ static void expect_protected(struct kunit *test, const struct protected *p, unsi
 }
 
 /*
- * What a CPU executes before exceptions can be handled, or when nobody waits for it any more; what
+ * What a CPU executes before exceptions can be handled, or when no CPU waits for it any more; what
  * no exception can return to; and whether this kernel must have it.
  */
 static const struct protected waking[] = {
