@@ -336,6 +336,7 @@ kprobe_opcode_t *get_insn_slot(void);
 kprobe_opcode_t *get_insn_slot_near(unsigned long addr);
 void free_insn_slot(kprobe_opcode_t *slot, int dirty);
 bool is_kprobe_insn_slot(unsigned long addr);
+bool kprobe_boosts(void);
 #else
 static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
 {

@@ -3,6 +3,7 @@
  * Slots for copies of instructions, and for detours: what architectures call.
  */
 
+#include <kunit/static_stub.h>
 #include <linux/execmem.h>
 #include <linux/kprobes.h>
 #include <linux/perf_event.h>
@@ -31,6 +32,23 @@ void kprobe_log_slot(const void *slot, const void *code, size_t size, bool in_us
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+
+/**
+ * kprobe_boosts() - may a copy of an instruction branch back to the text by itself?
+ *
+ * Such a copy runs without a current probe and with interrupts as in the program. Nothing but
+ * the grace period of its slot keeps it from being freed. With PREEMPT_COUNT but without
+ * PREEMPTION, RCU takes any tick that hits the slot for a quiescent state, so the grace period
+ * could end too early. Tests can redirect this function.
+ *
+ * Context: any.
+ * Return: true if it may.
+ */
+bool kprobe_boosts(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_boosts);
+	return IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
+}
 
 void * __weak alloc_insn_page(void)
 {

@@ -4,7 +4,6 @@
  * can be done with an instruction; kprobes/hit.c does it.
  */
 
-#include <kunit/static_stub.h>
 #include <linux/cacheflush.h>
 #include <linux/cpu.h>
 #include <linux/extable.h>
@@ -355,22 +354,6 @@ static bool is_relocated_later(unsigned long addr)
 	return false;
 }
 #endif
-
-/**
- * kprobe_boosts() - may copies of instructions branch back by themselves?
- *
- * With PREEMPT_COUNT but without PREEMPTION, a CPU may report a quiescent state of RCU while
- * it handles a fault of the copy, and the slot could be freed too early. Tests can redirect
- * this function.
- *
- * Context: any.
- * Return: true if they may.
- */
-bool kprobe_boosts(void)
-{
-	KUNIT_STATIC_STUB_REDIRECT(kprobe_boosts);
-	return IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
-}
 
 /* What depends on the address rather than on the instruction there. */
 static enum kprobe_refusal address_refused(unsigned long addr)

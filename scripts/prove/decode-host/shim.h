@@ -139,6 +139,11 @@ static inline bool kprobe_in_livepatch(unsigned long addr)
 	return false;
 }
 
+static inline bool kprobe_boosts(void)
+{
+	return true;
+}
+
 static inline void kprobe_avoid_jump(struct pt_regs *regs)
 {
 }

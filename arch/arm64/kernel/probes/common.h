@@ -78,7 +78,6 @@ static nokprobe_inline bool kprobe_is_between(unsigned long pc, void (*start)(vo
 
 /* kprobes.c */
 bool kprobe_alternatives_are_final(void);
-bool kprobe_boosts(void);
 enum kprobe_refusal kprobe_decide(struct kprobe *p);
 
 /* patch.c */

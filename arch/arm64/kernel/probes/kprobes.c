@@ -183,22 +183,6 @@ static bool may_become_alternative(unsigned long addr)
 	return false;
 }
 
-/**
- * kprobe_boosts() - may copies of instructions branch back by themselves?
- *
- * With PREEMPT_COUNT but without PREEMPTION, a CPU may report a quiescent state of RCU while
- * it handles a fault of the copy, and the slot could be freed too early. Tests can redirect
- * this function.
- *
- * Context: any.
- * Return: true if they may.
- */
-bool kprobe_boosts(void)
-{
-	KUNIT_STATIC_STUB_REDIRECT(kprobe_boosts);
-	return IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
-}
-
 /* MRS of ICC_PMR_EL1: the priority mask is not that of the program during a step. */
 #define MRS_PMR_MASK	0xffffffe0
 #define MRS_PMR		0xd5384600

@@ -49,7 +49,6 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 }
 
 /* kprobes.c */
-bool kprobe_boosts(void);
 enum kprobe_refusal kprobe_decide(struct kprobe *p);
 int kprobe_write_slot(void *slot, u32 *words, unsigned int nr);
 

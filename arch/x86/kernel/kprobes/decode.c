@@ -533,16 +533,6 @@ static bool is_relocated_later(const struct insn *insn, unsigned long addr)
 		insn->immediate.nbytes >= sizeof(s32)) && kprobe_in_livepatch(addr);
 }
 
-/*
- * A boosted copy runs with interrupts on and without a current probe; its slot is
- * freed after a grace period. With PREEMPT_COUNT but without PREEMPTION, RCU takes any
- * tick in the slot for a quiescent state.
- */
-static bool may_boost(void)
-{
-	return IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
-}
-
 /**
  * kprobe_classify() - decide how a probed instruction is executed
  * @ki: the instruction
@@ -596,7 +586,7 @@ enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long 
 	if (a->op != KPROBE_OP_STEP || fixup)
 		return 0;
 
-	a->boost = may_boost();
+	a->boost = kprobe_boosts();
 	if (kprobe_insn_is_nop(insn))
 		a->op = KPROBE_OP_NOP;
 	else if (!vex && insn->opcode.nbytes == 1)
