@@ -93,12 +93,13 @@ class Coverage:
         "__rfi_flush_fixup": 3, "__spec_barrier_fixup": 1,
     }
     # An atomic sequence, in which a hit makes each attempt fail; what cannot be executed under a
-    # breakpoint, since that changes SRR0 and SRR1 and does not restore r13; and what moves r1,
-    # which the detours of the base use afterwards.
+    # breakpoint, since that changes SRR0 and SRR1 and does not restore r13; what moves r1, which
+    # the detours of the base use afterwards; and calls, which in these detours return to a random
+    # address if the hit is nested.
     RESERVE = re.compile(r"l[bhwdq]arx$")
     CONDITIONAL = re.compile(r"st[bhwdq]cx\.$")
     WRONG_TEXT = re.compile(r"\tm[tf]srr[01] |\t(?:mr|l\w+|mf\w+|add\w*) +r13,|\tbctar|\trfebb|"
-                            r"\t(?:mr|ld|add\w*|subf\w*) +r1,")
+                            r"\t(?:mr|ld|add\w*|subf\w*) +r1,|\tbl ")
     # Interrupts are disabled in MSR[EE], which is recorded soon; an exception in between would
     # enable them again.
     DISABLE = re.compile(r"\tmtmsrd +r\d+,1\b")

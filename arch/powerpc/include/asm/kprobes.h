@@ -123,7 +123,7 @@ struct arch_specific_insn {
 #ifdef CONFIG_PPC64
 #define KPROBE_OPTINSN_HEAD_SIZE	1024
 #else
-#define KPROBE_OPTINSN_HEAD_SIZE	512
+#define KPROBE_OPTINSN_HEAD_SIZE	576
 #endif
 
 /**

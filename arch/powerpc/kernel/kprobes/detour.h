@@ -25,6 +25,12 @@
 /* At the start of each page: the address of kprobe_detour_callback(), of 8 or 4 bytes. */
 #define KPROBE_HEAD_CALLBACK	0
 #define KPROBE_HEAD_CODE	8
+/* What both may have, as KPROBE_OPTINSN_HEAD_SIZE, which assembly cannot include. */
+#ifdef CONFIG_PPC64
+#define KPROBE_HEAD_SIZE	1024
+#else
+#define KPROBE_HEAD_SIZE	576
+#endif
 
 #ifndef __ASSEMBLY__
 
@@ -33,6 +39,7 @@
 
 /* The head converts between pointers to the two without an offset. */
 static_assert(!offsetof(struct optimized_kprobe, kp));
+static_assert(KPROBE_HEAD_SIZE == KPROBE_OPTINSN_HEAD_SIZE);
 
 /* detour_head.S */
 extern u32 kprobe_head[], kretprobe_head[], kprobe_head_end[];

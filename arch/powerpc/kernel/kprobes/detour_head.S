@@ -129,6 +129,9 @@ kretprobe_head:
 
 	.globl	kprobe_head_end
 kprobe_head_end:
+	.if	KPROBE_HEAD_CODE + kprobe_head_end - kprobe_head > KPROBE_HEAD_SIZE
+	.error	"the head of detours does not fit"
+	.endif
 
 /* The bit of PACA_IRQ_HARD_DIS, counted from the right. */
 #define PACA_IRQ_HARD_DIS_LG	0

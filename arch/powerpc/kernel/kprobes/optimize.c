@@ -95,9 +95,6 @@ int kprobe_fill_head(void *page)
 	unsigned long callback = head_call(false);
 	int ret;
 
-	if (WARN_ON_ONCE(KPROBE_HEAD_CODE + size > KPROBE_OPTINSN_HEAD_SIZE))
-		return -E2BIG;
-
 	ret = patch_instructions(page + KPROBE_HEAD_CALLBACK, (u32 *)&callback, sizeof(callback),
 				 false) ?:
 	      patch_instructions(page + KPROBE_HEAD_CODE, kprobe_head, size, false);
