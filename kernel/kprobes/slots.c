@@ -536,3 +536,22 @@ void kprobe_slots_flush(struct kprobe_slot_cache *cache)
 			waiting = cache->waiting;
 	} while (waiting);
 }
+
+/**
+ * kprobe_slots_taken() - how many slots are in use, or dirty
+ * @cache: the cache
+ *
+ * Context: process context, may sleep. For tests.
+ * Return: their number.
+ */
+unsigned int kprobe_slots_taken(struct kprobe_slot_cache *cache)
+{
+	struct slot_page *page;
+	unsigned int nr = 0;
+
+	guard(mutex)(&cache->mutex);
+
+	list_for_each_entry(page, &cache->pages, list)
+		nr += page->nr_taken;
+	return nr;
+}

@@ -93,5 +93,6 @@ bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
 void kprobe_slots_call_rcu_tasks(struct rcu_head *rcu, rcu_callback_t func);
 void kprobe_slots_work(struct work_struct *work);
 void kprobe_slots_flush(struct kprobe_slot_cache *cache);
+unsigned int kprobe_slots_taken(struct kprobe_slot_cache *cache);
 
 #endif /* _KERNEL_KPROBES_SLOTS_H */
