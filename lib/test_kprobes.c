@@ -56,8 +56,8 @@ static struct kprobes_test *begin(struct kunit *test)
 	int i;
 
 	k->t = test->param_value ?: &targets[0];
-	if (k->t->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (k->t->ftrace && !KPROBES_TEST_HAS_FTRACE_NAMES)
+		kunit_skip(test, "probes by name are not on ftrace sites");
 	for (i = 0; i < ARRAY_SIZE(k->p); i++)
 		probe_at(&k->p[i], k->t);
 	return k;

@@ -230,8 +230,8 @@ static inline struct lingerer *begin_lingering(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	l->t = test->param_value;
-	if (l->t->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (l->t->ftrace && !KPROBES_TEST_HAS_FTRACE_NAMES)
+		kunit_skip(test, "probes by name are not on ftrace sites");
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
 

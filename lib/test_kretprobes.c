@@ -223,8 +223,8 @@ static struct retprobes_test *begin_ret(struct kunit *test)
 	k = kunit_kzalloc(test, sizeof(*k), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, k);
 	k->t = test->param_value ?: &entries[0];
-	if (k->t->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (k->t->ftrace && !KPROBES_TEST_HAS_FTRACE_NAMES)
+		kunit_skip(test, "probes by name are not on ftrace sites");
 
 	for (i = 0; i < ARRAY_SIZE(k->r); i++) {
 		k->r[i].log = &k->log;

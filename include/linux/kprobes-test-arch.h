@@ -56,6 +56,11 @@
 #define KPROBES_TEST_HAS_KICKS			0
 #endif
 
+/* A probe by the name of a function is on its ftrace site, if it has one. */
+#ifndef KPROBES_TEST_HAS_FTRACE_NAMES
+#define KPROBES_TEST_HAS_FTRACE_NAMES		IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
+#endif
+
 /* ftrace changes its call sites while other CPUs run, without stop_machine(). */
 #ifndef KPROBES_TEST_HAS_LIVE_FTRACE
 #define KPROBES_TEST_HAS_LIVE_FTRACE		IS_ENABLED(CONFIG_PPC)

@@ -419,7 +419,7 @@ static void release_last(struct kunit *test)
 
 static bool entries_are_traced(void)
 {
-	return IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) &&
+	return KPROBES_TEST_HAS_FTRACE_NAMES &&
 	       ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0));
 }
 

@@ -69,6 +69,8 @@ static void set(struct probe *p, const char *symbol, bool post)
 {
 	memset(p, 0, sizeof(*p));
 	p->kp.symbol_name = symbol;
+	if (!KPROBES_TEST_HAS_FTRACE_NAMES)
+		p->kp.offset = MCOUNT_INSN_SIZE;
 	p->kp.pre_handler = count_pre;
 	p->kp.post_handler = post ? count_post : NULL;
 }

@@ -70,8 +70,8 @@ static const struct target *target_of(struct kunit *test)
 {
 	const struct target *t = test->param_value;
 
-	if (t->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (t->ftrace && !KPROBES_TEST_HAS_FTRACE_NAMES)
+		kunit_skip(test, "probes by name are not on ftrace sites");
 	return t;
 }
 

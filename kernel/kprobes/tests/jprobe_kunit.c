@@ -132,8 +132,8 @@ static void jprobe_on(struct kunit *test, const struct mode *mode, void *entry)
 	struct jprobe_test *t = test->priv;
 
 	now.mode = mode;
-	if (mode->hit == FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (mode->hit == FTRACE && !KPROBES_TEST_HAS_FTRACE_NAMES)
+		kunit_skip(test, "probes by name are not on ftrace sites");
 
 	/* A post handler rules a jump out. */
 	if (mode->hit == BREAKPOINT) {
@@ -171,7 +171,7 @@ static void jprobe_off(struct kunit *test)
 /* Outside of exceptions, if there is a way. */
 static const struct mode *quiet_mode(void)
 {
-	return IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) ? &modes[FTRACE] : &modes[DETOUR];
+	return KPROBES_TEST_HAS_FTRACE_NAMES ? &modes[FTRACE] : &modes[DETOUR];
 }
 
 extern char __start_once[], __end_once[];

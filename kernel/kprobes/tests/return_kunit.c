@@ -121,8 +121,8 @@ static void return_address_is_replaced_in_its_slot(struct kunit *test)
 	struct one *o;
 	int i;
 
-	if (c->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (c->ftrace && !KPROBES_TEST_HAS_FTRACE_NAMES)
+		kunit_skip(test, "probes by name are not on ftrace sites");
 
 	KUNIT_ASSERT_EQ(test, call_entry(c), c->want + 1000);
 	real = inside_returns_to;

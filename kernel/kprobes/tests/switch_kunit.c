@@ -66,8 +66,8 @@ static struct switch_test *begin(struct kunit *test)
 	struct switch_test *s = test->priv;
 
 	s->t = test->param_value;
-	if (s->t->ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (s->t->ftrace && !KPROBES_TEST_HAS_FTRACE_NAMES)
+		kunit_skip(test, "probes by name are not on ftrace sites");
 
 	s->a.kp.symbol_name = s->t->symbol;
 	s->a.kp.pre_handler = count_pre;

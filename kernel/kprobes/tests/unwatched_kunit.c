@@ -182,8 +182,8 @@ static bool is_landing_pad(struct kprobe *p)
 
 static void skip_if_absent(struct kunit *test, const struct target *t)
 {
-	if (t->kind == FTRACE && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+	if (t->kind == FTRACE && !KPROBES_TEST_HAS_FTRACE_NAMES)
+		kunit_skip(test, "probes by name are not on ftrace sites");
 	if (t->kind == DETOUR && !IS_ENABLED(CONFIG_OPTPROBES))
 		kunit_skip(test, "needs OPTPROBES");
 }

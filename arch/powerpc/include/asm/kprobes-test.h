@@ -17,6 +17,10 @@
 #define KPROBES_TEST_HAS_PROBED_SWITCH		1
 #define KPROBES_TEST_SWITCH			"_switch"
 
+/* On 32 bits, the site is the second instruction. */
+#define KPROBES_TEST_HAS_FTRACE_NAMES		(IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) &&	\
+						 !IS_ENABLED(CONFIG_PPC32))
+
 /* A function has a second entry for callers from other modules. */
 #define KPROBES_TEST_HAS_SINGLE_ENTRY		(!IS_ENABLED(CONFIG_PPC64_ELF_ABI_V2))
 
