@@ -79,7 +79,8 @@ class Coverage:
              r"flush_branch_caches$|load_up_vsx$|tm_reclaim$|__tm_recheckpoint$|"
              r"\w*_idle(?:_\w+)?$|check_and_cede_processor$|\w+_cede_loop$|prep_irq_for_idle$|"
              r"plpar_hcall_norets_notrace$|"
-             r"__mmu_off$|__secondary_start\w*$|early_setup_secondary$|enable_64b_mode$|"
+             r"__mmu_off$|__(?:setup|restore)_cpu_\w+$|__secondary_start\w*$|"
+             r"early_setup_secondary$|enable_64b_mode$|"
              r"generic_secondary_\w+$|relative_toc$|smp_callin$|start_secondary\w*$|"
              r"\w*offline(?:_self)?$|idle_task_exit$|cpuhp_ap_\w+$|rcutree_report_cpu_|"
              r"copy_and_flush$|default_machine_kexec$|kexec_\w+$|real_mode$|relocate_new_kernel$|"
@@ -94,12 +95,12 @@ class Coverage:
     }
     # An atomic sequence, in which a hit makes each attempt fail; what cannot be executed under a
     # breakpoint, since that changes SRR0 and SRR1 and does not restore r13; what moves r1, which
-    # the detours of the base use afterwards; and calls, which in these detours return to a random
-    # address if the hit is nested.
+    # the detours of the base use afterwards; calls, which in these detours return to a random
+    # address if the hit is nested; and what waits for an interrupt.
     RESERVE = re.compile(r"l[bhwdq]arx$")
     CONDITIONAL = re.compile(r"st[bhwdq]cx\.$")
     WRONG_TEXT = re.compile(r"\tm[tf]srr[01] |\t(?:mr|l\w+|mf\w+|add\w*) +r13,|\tbctar|\trfebb|"
-                            r"\t(?:mr|ld|add\w*|subf\w*) +r1,|\tbl ")
+                            r"\t(?:mr|ld|add\w*|subf\w*) +r1,|\tbl |\t(?:wait|pause_short)\b")
     # Interrupts are disabled in MSR[EE], which is recorded soon; an exception in between would
     # enable them again.
     DISABLE = re.compile(r"\tmtmsrd +r\d+,1\b")

@@ -27,6 +27,10 @@ linked() {
 	fi
 }
 
+# The backend of the base on powerpc has probes of its own.
+nr_probes() { wc -l <$KPROBES/list; }
+nr_before=$(nr_probes)
+
 # The data of the load: 256 KiB, the same each time.
 seq 1 40000 | head -c 262144 >/tmp/data
 sum=$(md5sum </tmp/data)
@@ -112,7 +116,7 @@ fi
 check "the last one is taken back" sh -c "echo -1 >$module/batch"
 check "the results are right" [ ! -s /tmp/wrong ]
 check "rmmod" rmmod kprobe_sweep
-check "no probe is left" no_probes
+check "no probe is left" [ "$(nr_probes)" -eq "$nr_before" ]
 # Slots are given back after a grace period.
 t=0
 while [ "$(slots)" -gt $((before + KEPT_PAGES)) ] && [ $t -lt 30 ]; do
