@@ -32,6 +32,13 @@
 
 #define MAX_ENTRIES	48
 
+/* The name of code is that of its descriptor after a dot. */
+#ifdef CONFIG_PPC64_ELF_ABI_V1
+#define CODE	"."
+#else
+#define CODE	""
+#endif
+
 struct trace {
 	unsigned long	entries[MAX_ENTRIES];
 	unsigned int	nr;
@@ -573,9 +580,9 @@ static void unwind_a_sleeping_task(struct kunit *test)
 	if (IS_ENABLED(CONFIG_PRINTK)) {
 		seq = log_position();
 		show_stack(task, NULL, KERN_INFO);
-		KUNIT_EXPECT_EQ(test, logged_since(seq, " (kpu_sleep+"), 1);
-		KUNIT_EXPECT_EQ(test, logged_since(seq, " (kpu_sleeping+"), 1);
-		KUNIT_EXPECT_EQ(test, logged_since(seq, " (sleeper_thread+"), 1);
+		KUNIT_EXPECT_EQ(test, logged_since(seq, " (" CODE "kpu_sleep+"), 1);
+		KUNIT_EXPECT_EQ(test, logged_since(seq, " (" CODE "kpu_sleeping+"), 1);
+		KUNIT_EXPECT_EQ(test, logged_since(seq, " (" CODE "sleeper_thread+"), 1);
 	}
 
 	complete(&s.leave);
