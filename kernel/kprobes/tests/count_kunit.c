@@ -507,7 +507,7 @@ static void count_switched_on_but_for_one(struct kunit *test)
 	struct costs on[2], then;
 	int i, kind, nr;
 
-	if (!ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0)))
+	if (!entries_are_traced())
 		kunit_skip(test, "needs KPROBES_ON_FTRACE");
 
 	for (kind = 0; kind < 2; kind++) {

@@ -154,13 +154,14 @@ static struct call *current_call;
 
 static int index_of(unsigned long ip)
 {
-	int i;
+	int i, last = 0;
 
-	for (i = 0; i < ARRAY_SIZE(nest); i++) {
-		if (ip - kp_code(nest_fn[i]) < 16)
-			return i;
+	/* The site of a tracer may be after the prologue. */
+	for (i = 1; i < ARRAY_SIZE(nest); i++) {
+		if (ip - kp_code(nest_fn[i]) < ip - kp_code(nest_fn[last]))
+			last = i;
 	}
-	return 0;
+	return last;
 }
 
 static void saw_entry(char kind, int i)
