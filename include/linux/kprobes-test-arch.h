@@ -56,6 +56,11 @@
 #define KPROBES_TEST_HAS_KICKS			0
 #endif
 
+/* Detours for the text of the kernel are in an area that a few thousand of them fill. */
+#ifndef KPROBES_TEST_HAS_FEW_DETOURS
+#define KPROBES_TEST_HAS_FEW_DETOURS		0
+#endif
+
 /* A probe by the name of a function is on its ftrace site, if it has one. */
 #ifndef KPROBES_TEST_HAS_FTRACE_NAMES
 #define KPROBES_TEST_HAS_FTRACE_NAMES		IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)
