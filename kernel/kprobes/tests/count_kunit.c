@@ -670,7 +670,7 @@ static const char *sync_symbol(void)
 {
 	if (KPROBES_TEST_HAS_TEXT_POKE)
 		return "text_poke_sync";
-	return KPROBES_TEST_HAS_KICKS ? "kick_all_cpus_sync" : NULL;
+	return KPROBES_TEST_HAS_KICKS && IS_ENABLED(CONFIG_SMP) ? "kick_all_cpus_sync" : NULL;
 }
 
 /* All probes of a module are removed from its text together. */
