@@ -457,7 +457,7 @@ static struct claim *claim(struct kunit *test)
 	struct claim *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
-	c->refused.symbol_name = "kp_opt_claimed";
+	c->refused.addr = (kprobe_opcode_t *)ip;
 	c->refused.post_handler = nothing_post;
 	c->ops.func = claiming_func;
 	c->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;

@@ -154,14 +154,14 @@ static struct call *current_call;
 
 static int index_of(unsigned long ip)
 {
-	int i, last = 0;
+	int i;
 
-	/* The site of a tracer may be after the prologue. */
-	for (i = 1; i < ARRAY_SIZE(nest); i++) {
-		if (ip - kp_code(nest_fn[i]) < ip - kp_code(nest_fn[last]))
-			last = i;
+	for (i = 0; i < ARRAY_SIZE(nest); i++) {
+		/* The site of a tracer may be after the prologue. */
+		if (ip - kp_code(nest_fn[i]) < 16 || ip == ftrace_location(kp_code(nest_fn[i])))
+			return i;
 	}
-	return last;
+	return 0;
 }
 
 static void saw_entry(char kind, int i)
