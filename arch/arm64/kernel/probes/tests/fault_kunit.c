@@ -20,16 +20,15 @@
 #include <asm/sysreg.h>
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
-#include "handler_faults.h"
 #include "helpers.h"
+#include "targets.h"
 
 #define ANY_ESR		0x96000005
 
 /*
- * Faults that only a fault handler can handle. The third one crosses 16 bytes, which no
- * acquiring load may do.
+ * Faults that only a fault handler can handle, as that of kpb_bad_load(). The second one
+ * crosses 16 bytes, which no acquiring load may do.
  */
-KPB_FUNCTION(bad_load, "777: ldr x0, [x0]");
 KPB_FUNCTION(bad_store, "777: str x0, [x0]\n ldr x0, [x0]");
 KPB_FUNCTION(bad_acquire, "777: ldar x0, [x0]");
 
@@ -60,23 +59,9 @@ static const struct fault_form fault_forms[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(fault_form, fault_forms, name);
 
-/* What fault handlers see, and whether their own faults are reported to them. */
-static struct {
-	bool		irqs_off;
-	unsigned long	pc, pstate;
-} seen;
-
-static int note_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	seen.irqs_off = irqs_disabled();
-	seen.pc = instruction_pointer(regs);
-	seen.pstate = regs->pstate;
-	return kpb_watch_fault(p, regs, trapnr);
-}
-
 static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
-	note_fault(p, regs, trapnr);
+	kp_watch_fault(p, regs, trapnr);
 	kpb_variable[0] = 0x1234567;
 	regs->regs[0] = (unsigned long)kpb_variable;
 	return 1;
@@ -84,7 +69,6 @@ static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
 
 static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
-	note_fault(p, regs, trapnr);
 	/* As if the branch here had been an indirect one. */
 	regs->pstate |= PSR_BTYPE_C;
 	instruction_pointer_set(regs, (unsigned long)kpb_callee);
@@ -92,119 +76,55 @@ static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	return 1;
 }
 
-static int repair_after_a_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+/* Whatever it is, the fault is reported to the fault handler, which can handle it. */
+static void fault_of_each_kind_is_reported(struct kunit *test)
 {
-	long v;
-
-	repair(p, regs, trapnr);
-	return !!get_kernel_nofault(v, (long *)KP_BAD_ADDRESS);
-}
-
-struct fault_action {
-	const char		*name;
-	kprobe_fault_handler_t	handler;
-	long			result;
-	int			posts;
-};
-
-static const struct fault_action fault_actions[] = {
-	{ "repaired, the step continues", repair, 0x1234567, 1 },
-	{ "redirected, the step is abandoned", redirect, 101, 0 },
-	{ "its own fault is not reported", repair_after_a_fault, 0x1234567, 1 },
-};
-KUNIT_ARRAY_PARAM_DESC(fault_action, fault_actions, name);
-
-static void run_step(struct kunit *test, const struct fault_form *f,
-		     const struct fault_action *a, unsigned long bad)
-{
-	struct kpb_watch w = {
+	const struct fault_form *f = test->param_value;
+	struct kp_watch w = {
 		.kp = {
 			.addr = kpb_addr(&f->place),
-			.pre_handler = kpb_watch_pre,
-			.post_handler = kpb_watch_post,
-			.fault_handler = a->handler,
+			.pre_handler = kp_watch_pre,
+			.post_handler = kp_watch_post,
+			.fault_handler = repair,
 		},
 	};
-	unsigned long good = (unsigned long)kpb_variable, result;
-	long want = a->result;
+	unsigned long good = (unsigned long)kpb_variable, bad = f->bad;
+	bool stores = f->place.fn == kpb_bad_store;
+	void *page = NULL;
+
+	if (!bad) {
+		page = vmalloc(PAGE_SIZE);
+		KUNIT_ASSERT_NOT_NULL(test, page);
+		KUNIT_ASSERT_EQ(test, set_memory_ro((unsigned long)page, 1), 0);
+		bad = (unsigned long)page;
+	}
 
 	/* The store stores the address that it uses. */
-	if (f->place.fn == kpb_bad_store && a->handler != redirect)
-		want = good;
-
-	memset(&seen, 0, sizeof(seen));
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
-	KUNIT_EXPECT_EQ(test, kpb_run(f->place.fn, bad), want);
-	KUNIT_EXPECT_TRUE(test, seen.irqs_off);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_EQ(test, kpb_run(f->place.fn, bad), stores ? good : 0x1234567);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
 	KUNIT_EXPECT_EQ(test, ESR_ELx_EC((u32)w.trapnr), ESR_ELx_EC_DABT_CUR);
 	KUNIT_EXPECT_EQ_MSG(test, (u32)w.trapnr & (f->fsc == 0x21 ? ESR_ELx_FSC :
 								   ESR_ELx_FSC_TYPE),
 			    f->fsc, "%x", w.trapnr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
 
 	/* Nothing is left behind: no fault, no handler. */
 	kpb_variable[0] = 77;
-	result = kpb_run(f->place.fn, good);
-	KUNIT_EXPECT_EQ(test, result, f->place.fn == kpb_bad_store ? good : 77);
+	KUNIT_EXPECT_EQ(test, kpb_run(f->place.fn, good), stores ? good : 77);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts + 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 2);
 	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
 	unregister_kprobe(&w.kp);
-}
 
-/* Whatever it is, the fault is reported to the fault handler, which can handle it. */
-static void fault_of_each_kind_is_reported(struct kunit *test)
-{
-	const struct fault_form *f = test->param_value;
-	void *page = NULL;
-
-	if (!f->bad) {
-		page = vmalloc(PAGE_SIZE);
-		KUNIT_ASSERT_NOT_NULL(test, page);
-		KUNIT_ASSERT_EQ(test, set_memory_ro((unsigned long)page, 1), 0);
-	}
-	run_step(test, f, &fault_actions[0], f->bad ?: (unsigned long)page);
 	if (page) {
 		KUNIT_EXPECT_EQ(test, set_memory_rw((unsigned long)page, 1), 0);
 		vfree(page);
 	}
-}
-
-static void fault_handler_of_step(struct kunit *test)
-{
-	run_step(test, &fault_forms[0], test->param_value, KP_BAD_ADDRESS);
-}
-
-/* Without a handler that repairs it, a copy that branches back would fault for itself. */
-static void fault_handler_needs_a_step(struct kunit *test)
-{
-	struct kpb_watch w = {
-		.kp = {
-			.addr = KPB_AT(bad_load),
-			.pre_handler = kpb_watch_pre,
-		},
-	};
-	struct kpb_watch late = {
-		.kp = { .addr = KPB_AT(bad_load), .fault_handler = repair },
-	};
-	int err;
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), kprobe_boosts() ? "boosted" : "stepped");
-	err = register_kprobe(&late.kp);
-	KUNIT_EXPECT_EQ(test, err, 0);
-	if (!err) {
-		KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
-		KUNIT_EXPECT_EQ(test, kpb_run(kpb_bad_load, KP_BAD_ADDRESS), 0x1234567);
-		KUNIT_EXPECT_EQ(test, atomic_read(&late.faults), 1);
-		unregister_kprobe(&late.kp);
-	}
-	unregister_kprobe(&w.kp);
 }
 
 /*
@@ -229,7 +149,7 @@ static void state_to_desc(const unsigned long *state, char *desc)
 KUNIT_ARRAY_PARAM(state, states, state_to_desc);
 
 struct stepped {
-	struct kpb_watch	w;
+	struct kp_watch	w;
 	struct pt_regs		regs;
 	unsigned long		slot;
 };
@@ -249,11 +169,11 @@ static void prepare(struct kunit *test, struct stepped *s, kprobe_opcode_t *addr
 {
 	memset(s, 0, sizeof(*s));
 	s->w.kp.addr = addr;
-	s->w.kp.pre_handler = kpb_watch_pre;
-	s->w.kp.post_handler = kpb_watch_post;
+	s->w.kp.pre_handler = kp_watch_pre;
+	s->w.kp.post_handler = kp_watch_post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&s->w.kp), 0);
 	step_always(get_kprobe(addr));
-	KUNIT_EXPECT_STREQ(test, kpb_mode(addr), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(addr), "stepped");
 	s->slot = (unsigned long)get_kprobe(addr)->ainsn.insn + KPROBE_STEP_OFFSET;
 	s->regs.pstate = pstate;
 	s->regs.pmr_save = system_uses_irq_prio_masking() ? GIC_PRIO_IRQON : 0;
@@ -413,14 +333,14 @@ static unsigned long left(unsigned long pc)
 /* Even if it has a post handler, which is not called. */
 static void nested_copies_branch_back(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(deep_0), .post_handler = kpb_watch_post } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(deep_0), .post_handler = kp_watch_post } };
 	struct pt_regs regs = { .pc = (unsigned long)KPB_AT(deep_0), .pstate = PSR_MODE_EL1h };
 
 	if (!kprobe_boosts())
 		kunit_skip(test, "no copy branches back");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
 	scoped_guard(irqsave) {
 		kprobe_busy_begin();
 		KUNIT_EXPECT_EQ(test, kprobe_brk_handler(&regs, 0), DBG_HOOK_HANDLED);
@@ -547,14 +467,14 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 /* No probe is current there, so the slots are asked. */
 static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
 	unsigned long slot, at = (unsigned long)w.kp.addr;
 
 	if (!kprobe_boosts())
 		kunit_skip(test, "no copy branches back");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
 	slot = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn;
 	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_BOOST_OFFSET), at);
 	KUNIT_EXPECT_EQ(test, left(at), at);
@@ -574,7 +494,7 @@ static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
 #ifdef CONFIG_OPTPROBES
 static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
 	unsigned long at = (unsigned long)w.kp.addr, detour;
 
 	kprobe_test_allow_optimization(true);
@@ -596,38 +516,15 @@ static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
 #endif
 
 /*
- * Faults of handlers
+ * A fault of a handler
  */
-
-static void call_add(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-}
-
-/* A handler's fault is reported to its own probe, not to others at the site. */
-static void handler_fault_goes_to_its_probe(struct kunit *test)
-{
-	u32 esr = kp_handler_fault_goes_to_its_probe(test, KPB_AT(add), call_add);
-
-	KUNIT_EXPECT_EQ(test, ESR_ELx_EC(esr), ESR_ELx_EC_DABT_CUR);
-}
-
-static void call_callee(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
-}
-
-static void interrupt_fault_is_not_the_handlers(struct kunit *test)
-{
-	kp_interrupt_fault_is_not_the_handlers(test, "kpb_callee", call_callee);
-}
 
 /* With VHE, the register may belong to a guest. The address is one of the kernel. */
 #define PAR_PATTERN	0xff00000012345000UL
 
 static int read_nowhere(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kpb_watch *w = container_of(p, struct kpb_watch, kp);
+	struct kp_watch *w = container_of(p, struct kp_watch, kp);
 	long v;
 
 	atomic_add(!!get_kernel_nofault(v, (long *)(VMALLOC_END - PAGE_SIZE)), &w->pre);
@@ -637,7 +534,7 @@ static int read_nowhere(struct kprobe *p, struct pt_regs *regs)
 /* Whether a fault is spurious is found out by a translation. */
 static void handler_fault_leaves_the_result_of_a_translation(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = read_nowhere } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = read_nowhere } };
 	u64 par = 0;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -654,8 +551,6 @@ static void handler_fault_leaves_the_result_of_a_translation(struct kunit *test)
 
 static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_of_each_kind_is_reported, fault_form_gen_params),
-	KUNIT_CASE_PARAM(fault_handler_of_step, fault_action_gen_params),
-	KUNIT_CASE(fault_handler_needs_a_step),
 	KUNIT_CASE_PARAM(fault_of_step_is_one_of_the_instruction, state_gen_params),
 	KUNIT_CASE_PARAM(other_faults_are_not_the_steps, state_gen_params),
 	KUNIT_CASE_PARAM(fault_of_nested_step, state_gen_params),
@@ -665,16 +560,14 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(redirection_is_no_indirect_branch),
 	KUNIT_CASE(fault_of_boosted_copy_is_one_of_the_instruction),
 	KUNIT_CASE(fault_of_detour_is_one_of_the_instruction),
-	KUNIT_CASE(handler_fault_goes_to_its_probe),
 	KUNIT_CASE(handler_fault_leaves_the_result_of_a_translation),
-	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
 	{}
 };
 
 static struct kunit_suite fault_suite = {
 	.name		= "kprobes_arm64_fault",
-	.suite_init	= kpb_without_jumps,
-	.suite_exit	= kpb_with_jumps,
+	.suite_init	= kp_without_jumps,
+	.suite_exit	= kp_with_jumps,
 	.test_cases	= fault_cases,
 };
 kunit_test_suite(fault_suite);

@@ -4,9 +4,12 @@
  * jumps.
  */
 
+#include <linux/array_size.h>
+#include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 
 #include "forms.h"
+#include "targets.h"
 
 /* What the copy of an instruction needs. */
 KPB_FUNCTION(nop, "777: nop\n add x0, x0, #1");
@@ -42,10 +45,10 @@ KPB_FUNCTION(msr_daifset, "mrs x1, daif\n 777: msr daifset, #3\n mrs x2, daif\n"
 	     "msr daif, x1\n add x0, x0, x2");
 KPB_FUNCTION(mrs, "777: mrs x1, tpidr_el0\n add x0, x0, x1");
 
-#define BOOSTED(name, watched)	{ #name, KPB_PLACE(name), "boosted", watched, 1 }
-#define EMULATED(name, hits)	{ #name, KPB_PLACE(name), "emulated", "emulated", hits }
+#define BOOSTED(name, watched)	{ #name, KPB_TARGET(name), "boosted", watched, 1 }
+#define EMULATED(name, hits)	{ #name, KPB_TARGET(name), "emulated", "emulated", hits }
 
-const struct kpb_form kpb_forms[NR_KPB_FORMS] = {
+const struct kp_form kp_forms[] = {
 	BOOSTED(nop, "emulated"),
 	BOOSTED(pad, "emulated"),
 	BOOSTED(mov, "emulated"),
@@ -75,3 +78,19 @@ const struct kpb_form kpb_forms[NR_KPB_FORMS] = {
 	EMULATED(msr_daif, 1),
 	EMULATED(msr_daifset, 1),
 };
+
+const unsigned int nr_kp_forms = ARRAY_SIZE(kp_forms);
+
+bool kp_form_exists(const struct kp_form *f)
+{
+	return true;
+}
+
+/* Where landing pads are needed, no jump replaces one, nor a call that has to land on one. */
+enum kp_form_jump kp_form_jump(const struct kp_form *f)
+{
+	if (system_supports_bti_kernel() &&
+	    (f->target.fn == kpb_pad || f->target.fn == kpb_sign || f->target.fn == kpb_blr))
+		return KP_FORM_NEVER_JUMPS;
+	return KP_FORM_ALWAYS_JUMPS;
+}

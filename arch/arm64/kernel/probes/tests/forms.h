@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions with a probed instruction of each kind. They are defined in forms.c.
+ * Functions with a probed instruction of each kind. They are defined in forms.c, as are
+ * kp_forms, which the generic suite of such functions uses.
  */
 #ifndef _ARM64_KERNEL_PROBES_TESTS_FORMS_H
 #define _ARM64_KERNEL_PROBES_TESTS_FORMS_H
 
 #include "helpers.h"
-
-/**
- * struct kpb_form - a function, and how its probed instruction is executed
- * @name: of the instruction
- * @place: the function
- * @alone: mode with a pre handler
- * @watched: mode with a post handler
- * @hits: of one call
- */
-struct kpb_form {
-	const char		*name;
-	struct kpb_place	place;
-	const char		*alone;
-	const char		*watched;
-	unsigned int		hits;
-};
-
-#define NR_KPB_FORMS	28
-
-extern const struct kpb_form kpb_forms[NR_KPB_FORMS];
-
-/* Arguments that functions are called with, to compare their results. */
-static const unsigned long kpb_args[] __maybe_unused = {
-	0, 1, 5, 8, 0x7fffffff, 0xfedcba9876543210,
-};
 
 KPB_DECLARE(nop);
 KPB_DECLARE(pad);

@@ -15,6 +15,7 @@ KPB_FUNCTION(add, "777: add x0, x0, #3");
 KPB_FUNCTION(load, "adrp x1, kpb_data\n add x1, x1, :lo12:kpb_data\n"
 	     "777: ldr x2, [x1]\n add x0, x0, x2");
 KPB_FUNCTION(callee, "777: add x0, x0, #100");
+KPB_FUNCTION(bad_load, "777: ldr x0, [x0]");
 
 /* Without a shadow call stack, it is a register like others. */
 #ifdef CONFIG_SHADOW_CALL_STACK
@@ -43,57 +44,6 @@ noinline notrace unsigned long kpb_run(void (*fn)(void), unsigned long arg)
 		       "x12", "x13", "x14", "x15", "x16", "x17", X18_CLOBBERED "x30", "cc",
 		       "memory");
 	return x0;
-}
-
-/**
- * kpb_watch_pre() - pre handler of a struct kpb_watch
- * @p: its probe
- * @regs: registers of the hit
- *
- * Context: that of a hit.
- * Return: 0.
- */
-int kpb_watch_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	struct kpb_watch *w = container_of(p, struct kpb_watch, kp);
-
-	WRITE_ONCE(w->pc, instruction_pointer(regs));
-	atomic_inc(&w->pre);
-	return 0;
-}
-
-/**
- * kpb_watch_post() - post handler of a struct kpb_watch
- * @p: its probe
- * @regs: registers after the probed instruction
- * @flags: always 0
- *
- * Context: that of a hit.
- */
-void kpb_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	struct kpb_watch *w = container_of(p, struct kpb_watch, kp);
-
-	WRITE_ONCE(w->post_pc, instruction_pointer(regs));
-	atomic_inc(&w->post);
-}
-
-/**
- * kpb_watch_fault() - fault handler of a struct kpb_watch
- * @p: its probe
- * @regs: registers of the fault
- * @trapnr: syndrome of the exception
- *
- * Context: that of the fault.
- * Return: 0, the fault is not handled.
- */
-int kpb_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	struct kpb_watch *w = container_of(p, struct kpb_watch, kp);
-
-	w->trapnr = trapnr;
-	atomic_inc(&w->faults);
-	return 0;
 }
 
 static void *no_page(void)
@@ -139,28 +89,4 @@ void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s)
 	guard(mutex)(&cache->mutex);
 	cache->alloc = s->alloc;
 	cache->alloc_near = s->alloc_near;
-}
-
-/**
- * kpb_without_jumps() - have all hits come through breakpoints
- * @suite: the suite that begins
- *
- * Context: process context, may sleep.
- * Return: 0.
- */
-int kpb_without_jumps(struct kunit_suite *suite)
-{
-	kprobe_test_allow_optimization(false);
-	return 0;
-}
-
-/**
- * kpb_with_jumps() - undo kpb_without_jumps()
- * @suite: the suite that ends
- *
- * Context: process context, may sleep.
- */
-void kpb_with_jumps(struct kunit_suite *suite)
-{
-	kprobe_test_allow_optimization(true);
 }

@@ -6,7 +6,6 @@
 #ifndef _ARM64_KERNEL_PROBES_TESTS_HELPERS_H
 #define _ARM64_KERNEL_PROBES_TESTS_HELPERS_H
 
-#include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
 #include <linux/preempt.h>
@@ -15,9 +14,9 @@
 #include <asm/insn.h>
 
 #include "../common.h"
+#include "watch.h"
 
 struct kprobe_slot_cache;
-struct kunit_suite;
 
 /* BTI C, which assemblers know by this name only from some architecture version on. */
 #define KPB_LANDING_PAD		"	hint #34\n"
@@ -57,6 +56,8 @@ struct kpb_place {
 };
 
 #define KPB_PLACE(name)		{ kpb_##name, &kpb_##name##_at }
+/* For generic suites. */
+#define KPB_TARGET(name)	{ kpb_##name, "kpb_" #name, &kpb_##name##_at }
 
 static inline kprobe_opcode_t *kpb_addr(const struct kpb_place *p)
 {
@@ -68,33 +69,13 @@ KPB_DECLARE(add);
 KPB_DECLARE(load);
 /* Adds 100 to its argument. */
 KPB_DECLARE(callee);
+/* Has an address, and loads 64 bits from it. */
+KPB_DECLARE(bad_load);
 
 /* The operand of kpb_load(). */
 extern u64 kpb_data;
 
 unsigned long kpb_run(void (*fn)(void), unsigned long arg);
-
-/**
- * struct kpb_watch - a probe that records its hits
- * @kp: the probe
- * @pre: calls of kpb_watch_pre()
- * @post: calls of kpb_watch_post()
- * @faults: calls of kpb_watch_fault()
- * @pc: the address that the last pre handler saw
- * @post_pc: that of the last post handler
- * @trapnr: what the last fault handler was called for
- */
-struct kpb_watch {
-	struct kprobe	kp;
-	atomic_t	pre, post, faults;
-	unsigned long	pc;
-	unsigned long	post_pc;
-	int		trapnr;
-};
-
-int kpb_watch_pre(struct kprobe *p, struct pt_regs *regs);
-void kpb_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
-int kpb_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
 
 /* What functions in assembly of probe_kunit.c and registers_kunit.c access. */
 struct kpb_state {
@@ -106,14 +87,6 @@ struct kpb_state {
 
 extern struct kpb_state kpb_given, kpb_found, kpb_got;
 extern u64 kpb_pointer, kpb_way_back;
-
-/* How the instruction under the breakpoint at an address is executed. */
-static inline const char *kpb_mode(void *addr)
-{
-	guard(kprobe_test)();
-
-	return arch_kprobe_mode(get_kprobe(addr));
-}
 
 /* The word in the text, whatever a probe hides. */
 static inline u32 kpb_word(const void *addr)
@@ -140,9 +113,5 @@ struct kpb_starved {
 
 void kpb_starve(struct kprobe_slot_cache *cache, struct kpb_starved *s, bool near, bool far);
 void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s);
-
-/* Hits have to come through breakpoints, not through jumps. */
-int kpb_without_jumps(struct kunit_suite *suite);
-void kpb_with_jumps(struct kunit_suite *suite);
 
 #endif /* _ARM64_KERNEL_PROBES_TESTS_HELPERS_H */

@@ -274,7 +274,7 @@ static void expect_mode(struct kunit *test, const struct nmi_probe *p, const str
 	KUNIT_EXPECT_EQ_MSG(test, kpb_has_jump(p->kp.addr), m->jumps && !p->kind->post, "%s",
 			    p->kind->name);
 	if (kpb_has_breakpoint(p->kp.addr))
-		KUNIT_EXPECT_STREQ_MSG(test, kpb_mode(p->kp.addr), want, "%s", p->kind->name);
+		KUNIT_EXPECT_STREQ_MSG(test, kp_mode(p->kp.addr), want, "%s", p->kind->name);
 }
 
 static void register_kinds(struct kunit *test, const struct nmi_mode *m)
@@ -386,7 +386,7 @@ static void nmi_hits_run_or_are_missed(struct kunit *test)
  */
 
 static struct {
-	struct kpb_watch	outer, jump, copy, in_nmi;
+	struct kp_watch	outer, jump, copy, in_nmi;
 	bool			inside;
 	/* NMIs that came in an inner hit: in a copy, and in a detour. */
 	unsigned int		in_copy, in_detour;
@@ -441,7 +441,7 @@ static void nest_under_nmis(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&nested.outer.pre), round);
 }
 
-static void watch(struct kunit *test, struct kpb_watch *w, kprobe_opcode_t *addr,
+static void watch(struct kunit *test, struct kp_watch *w, kprobe_opcode_t *addr,
 		  kprobe_pre_handler_t pre, kprobe_post_handler_t post)
 {
 	w->kp.addr = addr;
@@ -452,22 +452,22 @@ static void watch(struct kunit *test, struct kpb_watch *w, kprobe_opcode_t *addr
 
 static void third_level_is_stepped(struct kunit *test)
 {
-	struct kpb_watch *third = &nested.in_nmi;
+	struct kp_watch *third = &nested.in_nmi;
 
 	if (!IS_ENABLED(CONFIG_OPTPROBES))
 		kunit_skip(test, "needs OPTPROBES");
 
 	memset(&nested, 0, sizeof(nested));
 	watch(test, &nested.outer, KPB_AT(add), nesting_pre, NULL);
-	watch(test, &nested.jump, KPB_AT(cbz), kpb_watch_pre, NULL);
-	watch(test, &nested.copy, KPB_AT(adds), kpb_watch_pre, kpb_watch_post);
+	watch(test, &nested.jump, KPB_AT(cbz), kp_watch_pre, NULL);
+	watch(test, &nested.copy, KPB_AT(adds), kp_watch_pre, kp_watch_post);
 	kunit_activate_static_stub(test, kprobe_boosts, never);
-	watch(test, third, KPB_AT(load), kpb_watch_pre, kpb_watch_post);
+	watch(test, third, KPB_AT(load), kp_watch_pre, kp_watch_post);
 	kunit_deactivate_static_stub(test, kprobe_boosts);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(nested.outer.kp.addr));
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(nested.jump.kp.addr));
-	KUNIT_EXPECT_STREQ(test, kpb_mode(third->kp.addr), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(third->kp.addr), "stepped");
 
 	under_nmis(test, third_in_nmi, nest_under_nmis);
 

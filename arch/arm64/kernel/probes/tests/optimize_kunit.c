@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jump optimization: each kind of instruction in a detour, what has to keep its breakpoint, and
- * tasks that are stopped in a detour when its probe goes.
+ * Jump optimization: what has to keep its breakpoint, and what handlers in a detour must not
+ * inherit.
  */
 
 #include <kunit/test.h>
@@ -33,76 +33,6 @@
 #include "../detour.h"
 #include "files.h"
 #include "forms.h"
-#include "stopped.h"
-#include "storm.h"
-
-KUNIT_ARRAY_PARAM_DESC(form, kpb_forms, name);
-
-static void nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
-/* Whether a jump may replace the instruction in this kernel. */
-static bool is_optimized(const struct kpb_form *f)
-{
-	u32 insn = kpb_word(kpb_addr(&f->place));
-
-	if (!system_supports_bti_kernel())
-		return true;
-	/* A landing pad, and a call that has to land on one. */
-	return !probe_insn_is_landing_pad(insn) && !aarch64_insn_is_blr(insn);
-}
-
-static void call_form(struct kunit *test, const struct kpb_form *f, const unsigned long *want)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
-		KUNIT_EXPECT_EQ_MSG(test, kpb_run(f->place.fn, kpb_args[i]), want[i],
-				    "argument %lx", kpb_args[i]);
-}
-
-/* The same results, also after a post handler has come and gone. */
-static void optimize_forms(struct kunit *test)
-{
-	const struct kpb_form *f = test->param_value;
-	void *at = kpb_addr(&f->place);
-	struct kpb_watch w = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
-	struct kprobe post = { .addr = at, .post_handler = nothing_post };
-	unsigned int i, hits = ARRAY_SIZE(kpb_args) * f->hits;
-	unsigned long want[ARRAY_SIZE(kpb_args)];
-	bool optimized = is_optimized(f);
-	u32 word = kpb_word(at);
-
-	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
-		want[i] = kpb_run(f->place.fn, kpb_args[i]);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(at), optimized);
-	KUNIT_EXPECT_EQ(test, kpb_has_breakpoint(at), !optimized);
-	call_form(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), hits);
-	KUNIT_EXPECT_EQ(test, w.pc, (unsigned long)at);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(at));
-	call_form(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2 * hits);
-
-	unregister_kprobe(&post);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(at), optimized);
-	call_form(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3 * hits);
-	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
-
-	unregister_kprobe(&w.kp);
-	KUNIT_EXPECT_EQ(test, kpb_word(at), word);
-	call_form(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3 * hits);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-}
 
 static void expect_reason(struct kunit *test, void *addr, u8 want)
 {
@@ -118,7 +48,7 @@ KPB_FUNCTION(blr_x30, "mov x9, x30\n adrp x30, kpb_callee\n add x30, x30, :lo12:
 
 static void no_jump_for_a_call_through_the_link(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(blr_x30), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(blr_x30), .pre_handler = kp_watch_pre } };
 
 	expect_reason(test, KPB_AT(blr_x30), KPROBE_NOOPT_INSN);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -134,7 +64,7 @@ KPB_FUNCTION(madd, "mov x1, #3\n 777: madd x0, x0, x1, x1");
 /* Its result may be wrong directly after a load, as at the end of a detour. */
 static void a_load_and_a_multiplication_are_separate(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(madd), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(madd), .pre_handler = kp_watch_pre } };
 	u32 insn = kpb_word(w.kp.addr);
 	__le32 *detour;
 	unsigned int i;
@@ -362,7 +292,7 @@ static bool far_site_says(struct kunit *test, const char *what)
 
 static void no_jump_to_what_is_out_of_reach(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(far_b), .pre_handler = kp_watch_pre } };
 	struct far_detours f;
 	u32 word = kpb_word(w.kp.addr);
 
@@ -377,7 +307,7 @@ static void no_jump_to_what_is_out_of_reach(struct kunit *test)
 	unregister_kprobe(&w.kp);
 	far_detours_end(test, &f);
 
-	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
+	w = (struct kp_watch){ .kp = { .addr = KPB_AT(far_b), .pre_handler = kp_watch_pre } };
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	/* The instruction is a branch as well. */
@@ -399,7 +329,7 @@ static void expect_far_jump(struct kunit *test, void *addr)
 /* As it may be in modules: these call what they share through a register. */
 static void detours_far_from_what_they_share(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(far_add), .pre_handler = kp_watch_pre } };
 	struct far_detours f;
 
 	far_detours_begin(test, &f);
@@ -684,7 +614,7 @@ static void handlers_have_no_privileges(struct kunit *test)
  */
 static void redirection_ends_the_hit_at_its_breakpoint(struct kunit *test)
 {
-	struct kpb_watch other = { .kp = { .addr = KPB_AT(load), .pre_handler = kpb_watch_pre } };
+	struct kp_watch other = { .kp = { .addr = KPB_AT(load), .pre_handler = kp_watch_pre } };
 	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = look_and_skip };
 	struct optimized_kprobe *op;
 	struct pt_regs regs = {
@@ -846,8 +776,8 @@ static void privileges_of_a_preempted_task(struct kunit *test)
 #endif
 
 /*
- * Tasks that are stopped in a detour: with interrupts off, an interrupt is requested. The
- * probed instruction enables them, so the interrupt comes when its copy has been executed.
+ * An interrupt in a detour: it is requested with interrupts off. The probed instruction enables
+ * them, so the interrupt comes when its copy has been executed.
  */
 
 KPB_FUNCTION(unmask, "777: msr daifclr, #3\n add x0, x0, #1");
@@ -869,127 +799,46 @@ static unsigned long run_unmask(unsigned long arg, bool *masked)
 }
 
 static struct {
-	struct kp_stopped	stopped;
-	struct irq_work		work;
-	unsigned long		shown;
-	unsigned long		result;
-	bool			masked;
+	struct irq_work	work;
+	unsigned long	shown;
+	bool		in_detour;
 } unmasking;
 
-static void stop_here(struct irq_work *work)
+static void look_around(struct irq_work *work)
 {
 	struct pt_regs *regs = get_irq_regs();
 
+	unmasking.in_detour = is_kprobe_optinsn_slot(instruction_pointer(regs));
 	unmasking.shown = kprobe_unwind_pc(instruction_pointer(regs), regs);
-	kp_stopped_catch(&unmasking.stopped, is_kprobe_optinsn_slot);
 }
 
-static int unmasking_thread(void *data)
+static void interrupted_in_a_detour(struct kunit *test)
 {
-	local_irq_disable();
-	irq_work_queue(&unmasking.work);
-	/* This enables them. */
-	unmasking.result = run_unmask(1, &unmasking.masked);
-	return 0;
-}
-
-static void stop_in_detour(struct kunit *test, struct kpb_watch *w, bool preempt)
-{
-	if (!arch_irq_work_has_interrupt())
-		kunit_skip(test, "needs irq_work with an interrupt");
-	kp_stopped_begin(test, &unmasking.stopped, unmasking_thread, preempt);
-
-	*w = (struct kpb_watch){
-		.kp = { .addr = KPB_AT(unmask), .pre_handler = kpb_watch_pre },
-	};
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w->kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w->kp.addr));
-
-	unmasking.shown = 0;
-	unmasking.result = 0;
-	unmasking.work = IRQ_WORK_INIT_HARD(stop_here);
-	wake_up_process(unmasking.stopped.task);
-	kp_stopped_wait(test, &unmasking.stopped);
-	KUNIT_EXPECT_EQ(test, unmasking.shown, (unsigned long)KPB_AT(unmask));
-}
-
-static void let_go(struct kunit *test)
-{
-	kp_stopped_end(&unmasking.stopped);
-	KUNIT_EXPECT_EQ(test, unmasking.result, 2);
-	KUNIT_EXPECT_FALSE(test, unmasking.masked);
-}
-
-static void *detour_of(const void *addr)
-{
-	return (void *)addr + aarch64_get_branch_offset(kpb_word(addr));
-}
-
-static void stopped_when_jumps_are_switched_off(struct kunit *test)
-{
-	u32 copy[MAX_OPTINSN_SIZE];
+	struct kp_watch w = { .kp = { .addr = KPB_AT(unmask), .pre_handler = kp_watch_pre } };
 	unsigned long result;
-	struct kpb_watch w;
-	void *detour;
 	bool masked;
 
-	stop_in_detour(test, &w, false);
-	detour = detour_of(w.kp.addr);
-	memcpy(copy, detour, sizeof(copy));
+	if (!arch_irq_work_has_interrupt())
+		kunit_skip(test, "needs irq_work with an interrupt");
 
-	kprobe_test_allow_optimization(false);
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
+	memset(&unmasking, 0, sizeof(unmasking));
+	unmasking.work = IRQ_WORK_INIT_HARD(look_around);
 	local_irq_disable();
-	result = run_unmask(3, &masked);
-	KUNIT_EXPECT_EQ(test, result, 4);
-	KUNIT_EXPECT_FALSE(test, masked);
-	kp_give_it_time();
-	KUNIT_EXPECT_MEMEQ(test, detour, copy, sizeof(copy));
+	irq_work_queue(&unmasking.work);
+	result = run_unmask(1, &masked);
 
-	let_go(test);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	kprobe_test_allow_optimization(true);
+	KUNIT_EXPECT_EQ(test, result, 2);
+	KUNIT_EXPECT_FALSE(test, masked);
+	KUNIT_EXPECT_TRUE(test, unmasking.in_detour);
+	KUNIT_EXPECT_EQ(test, unmasking.shown, (unsigned long)KPB_AT(unmask));
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	unregister_kprobe(&w.kp);
 }
 
-static void stopped_when_its_probe_goes(struct kunit *test)
-{
-	struct kpb_watch other = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
-	struct kpb_watch w;
-
-	stop_in_detour(test, &w, true);
-	kp_stopped_when_probe_goes(test, &unmasking.stopped, &w.kp, &other.kp,
-				   detour_of(w.kp.addr));
-	let_go(test);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-}
-
-static kprobe_opcode_t *form_at(unsigned int n)
-{
-	return kpb_addr(&kpb_forms[n].place);
-}
-
-static unsigned long run_form(unsigned int n, unsigned long arg)
-{
-	return kpb_run(kpb_forms[n].place.fn, arg);
-}
-
-static const struct kp_storm_arch all_forms = {
-	.nr		= NR_KPB_FORMS,
-	.at		= form_at,
-	.call		= run_form,
-	.args		= kpb_args,
-	.nr_args	= ARRAY_SIZE(kpb_args),
-};
-
-static void results_while_jumps_come_and_go(struct kunit *test)
-{
-	kp_storm(test, &all_forms);
-}
-
 static struct kunit_case optimize_cases[] = {
-	KUNIT_CASE_PARAM(optimize_forms, form_gen_params),
 	KUNIT_CASE(a_load_and_a_multiplication_are_separate),
 	KUNIT_CASE(no_jump_for_a_call_through_the_link),
 	KUNIT_CASE_PARAM(nothing_for_the_zero_register, zero_gen_params),
@@ -1007,9 +856,7 @@ static struct kunit_case optimize_cases[] = {
 #endif
 	KUNIT_CASE_PARAM(privileges_of_a_preempted_task, privilege_gen_params),
 	KUNIT_CASE(redirection_ends_the_hit_at_its_breakpoint),
-	KUNIT_CASE(stopped_when_jumps_are_switched_off),
-	KUNIT_CASE(stopped_when_its_probe_goes),
-	KUNIT_CASE_SLOW(results_while_jumps_come_and_go),
+	KUNIT_CASE(interrupted_in_a_detour),
 	{}
 };
 

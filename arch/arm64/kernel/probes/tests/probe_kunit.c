@@ -36,53 +36,6 @@
 /* What exclusive accesses access. */
 u64 kpb_pointer;
 
-KUNIT_ARRAY_PARAM_DESC(form, kpb_forms, name);
-
-static void expect_same(struct kunit *test, const struct kpb_form *f, const unsigned long *want)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
-		KUNIT_EXPECT_EQ_MSG(test, kpb_run(f->place.fn, kpb_args[i]), want[i],
-				    "argument %lx", kpb_args[i]);
-}
-
-/* Same results without a probe, with a pre handler, and with a late post handler. */
-static void probe_has_same_results_in_all_modes(struct kunit *test)
-{
-	const struct kpb_form *f = test->param_value;
-	void *at = kpb_addr(&f->place);
-	struct kpb_watch first = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
-	struct kpb_watch late = { .kp = { .addr = at, .post_handler = kpb_watch_post } };
-	unsigned int i, hits = ARRAY_SIZE(kpb_args) * f->hits;
-	unsigned long want[ARRAY_SIZE(kpb_args)];
-	u32 word = kpb_word(at);
-
-	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
-		want[i] = kpb_run(f->place.fn, kpb_args[i]);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&first.kp), 0);
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(at));
-	KUNIT_EXPECT_STREQ(test, kpb_mode(at), kprobe_boosts() ? f->alone : f->watched);
-	expect_same(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), hits);
-	KUNIT_EXPECT_EQ(test, first.pc, (unsigned long)at);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(at), f->watched);
-	expect_same(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
-	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), hits);
-
-	unregister_kprobe(&late.kp);
-	unregister_kprobe(&first.kp);
-	KUNIT_EXPECT_EQ(test, kpb_word(at), word);
-	expect_same(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
-	KUNIT_EXPECT_EQ(test, first.kp.nmissed, 0);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-}
-
 struct next {
 	const char		*name;
 	struct kpb_place	place;
@@ -101,13 +54,13 @@ KUNIT_ARRAY_PARAM_DESC(next, nexts, name);
 static void probe_post_handler_sees_next_pc(struct kunit *test)
 {
 	const struct next *n = test->param_value;
-	struct kpb_watch w = {
-		.kp = { .addr = kpb_addr(&n->place), .post_handler = kpb_watch_post },
+	struct kp_watch w = {
+		.kp = { .addr = kpb_addr(&n->place), .post_handler = kp_watch_post },
 	};
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	kpb_run(n->place.fn, 1);
-	KUNIT_EXPECT_EQ(test, w.post_pc, n->target ? (unsigned long)n->target :
+	KUNIT_EXPECT_EQ(test, w.post_ip, n->target ? (unsigned long)n->target :
 						     *n->place.at + AARCH64_INSN_SIZE);
 	unregister_kprobe(&w.kp);
 }
@@ -155,7 +108,7 @@ KUNIT_ARRAY_PARAM_DESC(refusal, refusals, name);
 static void expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refusal why,
 			   int err)
 {
-	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre };
+	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kp_watch_pre };
 	enum kprobe_refusal reason = KPROBE_REFUSAL_NONE;
 	u32 before = kpb_word((void *)ALIGN_DOWN(addr, AARCH64_INSN_SIZE));
 
@@ -167,7 +120,7 @@ static void expect_refused(struct kunit *test, unsigned long addr, enum kprobe_r
 
 static void expect_accepted(struct kunit *test, unsigned long addr)
 {
-	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre };
+	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kp_watch_pre };
 
 	KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&kp), 0, "%pS", (void *)addr);
 	if (get_kprobe((void *)addr))
@@ -184,7 +137,7 @@ static void probe_is_refused(struct kunit *test)
 static void probe_needs_an_aligned_address(struct kunit *test)
 {
 	unsigned long addr = (unsigned long)KPB_AT(add);
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
 	unsigned int i;
 
 	for (i = 1; i < AARCH64_INSN_SIZE; i++)
@@ -287,8 +240,8 @@ static void probe_keeps_off_exclusive_sequences(struct kunit *test)
 	/* What surrounds them can be probed, and the sequence ends. */
 	for (addr = (unsigned long)p->fn; addr <= load + 5 * AARCH64_INSN_SIZE;
 	     addr += AARCH64_INSN_SIZE) {
-		struct kpb_watch w = {
-			.kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre },
+		struct kp_watch w = {
+			.kp = { .addr = (void *)addr, .pre_handler = kp_watch_pre },
 		};
 
 		if (addr - load <= 3 * AARCH64_INSN_SIZE)
@@ -313,7 +266,7 @@ KPB_FUNCTION(waits, "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_pointer\n"
 
 static void probe_after_a_load_acquire(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(acquires), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(acquires), .pre_handler = kp_watch_pre } };
 	unsigned long addr;
 
 	KUNIT_ASSERT_LT(test, (unsigned long)kpb_acquires - (unsigned long)KPB_AT(ends_with_load),
@@ -331,7 +284,7 @@ static void probe_after_a_load_acquire(struct kunit *test)
 
 static void probe_after_a_wait(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(waits), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(waits), .pre_handler = kp_watch_pre } };
 	unsigned long at = (unsigned long)KPB_AT(waits);
 
 	expect_refused(test, at - 2 * AARCH64_INSN_SIZE, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
@@ -355,7 +308,7 @@ static noinline __noclone int kpb_traced(int v)
 static void probe_keeps_off_the_word_of_ftrace(struct kunit *test)
 {
 	unsigned long entry = (unsigned long)kpb_traced, site = ftrace_location(entry);
-	struct kpb_watch w = { .kp = { .addr = (void *)entry, .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = (void *)entry, .pre_handler = kp_watch_pre } };
 
 	KUNIT_ASSERT_NE(test, site, 0);
 	KUNIT_ASSERT_LE(test, site - entry, 2 * AARCH64_INSN_SIZE);
@@ -444,11 +397,11 @@ static void probe_keeps_off_type_hashes(struct kunit *test)
 static void probe_emulates_entries(struct kunit *test)
 {
 	unsigned long entry = (unsigned long)kpb_traced;
-	struct kpb_watch w = {
+	struct kp_watch w = {
 		.kp = {
 			.addr = (void *)entry,
-			.pre_handler = kpb_watch_pre,
-			.post_handler = kpb_watch_post,
+			.pre_handler = kp_watch_pre,
+			.post_handler = kp_watch_post,
 		},
 	};
 
@@ -456,11 +409,11 @@ static void probe_emulates_entries(struct kunit *test)
 		kunit_skip(test, "functions begin with other instructions");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "emulated");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "emulated");
 	KUNIT_EXPECT_EQ(test, kpb_traced(2), 6);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);
-	KUNIT_EXPECT_EQ(test, w.post_pc, entry + AARCH64_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, w.post_ip, entry + AARCH64_INSN_SIZE);
 	unregister_kprobe(&w.kp);
 }
 
@@ -484,16 +437,16 @@ static unsigned long run_with_vectors(void (*fn)(void), unsigned long arg)
 
 static void probe_on_vector_loads(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(vector), .pre_handler = kpb_watch_pre } };
-	struct kpb_watch late = {
-		.kp = { .addr = KPB_AT(vector), .post_handler = kpb_watch_post },
+	struct kp_watch w = { .kp = { .addr = KPB_AT(vector), .pre_handler = kp_watch_pre } };
+	struct kp_watch late = {
+		.kp = { .addr = KPB_AT(vector), .post_handler = kp_watch_post },
 	};
 
 	KUNIT_ASSERT_EQ(test, run_with_vectors(kpb_vector, 1), 1 + kpb_data);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, run_with_vectors(kpb_vector, 2), 2 + kpb_data);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
 	KUNIT_EXPECT_EQ(test, run_with_vectors(kpb_vector, 3), 3 + kpb_data);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), 1);
@@ -576,7 +529,7 @@ static void probe_reads_the_priority_mask(struct kunit *test)
 	if (r->on_return)
 		KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
 	if (r->mode) {
-		KUNIT_EXPECT_STREQ(test, kpb_mode(kp.addr), r->mode);
+		KUNIT_EXPECT_STREQ(test, kp_mode(kp.addr), r->mode);
 	} else {
 		wait_for_kprobe_optimizer();
 		KUNIT_EXPECT_TRUE(test, kpb_has_jump(kp.addr));
@@ -925,9 +878,9 @@ static void probe_without_a_slot_in_reach(struct kunit *test)
 {
 	kprobe_opcode_t **slot = array_of_slots(test);
 	unsigned long at = (unsigned long)KPB_AT(add);
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(load), .pre_handler = kpb_watch_pre } };
-	struct kpb_watch add = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
-	struct kpb_watch quick = { .kp = { .addr = KPB_AT(mov), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(load), .pre_handler = kp_watch_pre } };
+	struct kp_watch add = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
+	struct kp_watch quick = { .kp = { .addr = KPB_AT(mov), .pre_handler = kp_watch_pre } };
 	struct kpb_starved s;
 	unsigned int nr;
 
@@ -939,21 +892,21 @@ static void probe_without_a_slot_in_reach(struct kunit *test)
 	KUNIT_EXPECT_LT(test, nr, MAX_SLOTS);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
 	expect_site(test, "kpb_load+", "kind=stepped ");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 4), 4 + kpb_data);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&add.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(add.kp.addr), "emulated");
+	KUNIT_EXPECT_STREQ(test, kp_mode(add.kp.addr), "emulated");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
 	KUNIT_EXPECT_EQ(test, atomic_read(&add.pre), 1);
 	unregister_kprobe(&add.kp);
 
 	/* This one needs no copy. */
 	KUNIT_EXPECT_EQ(test, register_kprobe(&quick.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(quick.kp.addr), "emulated");
+	KUNIT_EXPECT_STREQ(test, kp_mode(quick.kp.addr), "emulated");
 	expect_site(test, "kpb_mov+", "kind=emulated ");
 	KUNIT_EXPECT_NULL(test, get_kprobe(quick.kp.addr)->ainsn.insn);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_mov, 4), 6);
@@ -964,9 +917,9 @@ static void probe_without_a_slot_in_reach(struct kunit *test)
 	give_slots_back(slot, nr);
 	kpb_feed(&kprobe_insn_slots, &s);
 
-	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	w = (struct kp_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
 	expect_site(test, "kpb_add+", "kind=boosted ");
 	unregister_kprobe(&w.kp);
 }
@@ -997,7 +950,7 @@ static void probe_without_any_slot(struct kunit *test)
 #ifdef CONFIG_OPTPROBES
 static void probe_without_a_detour(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
 	unsigned int max = 4 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t)), nr = 0;
 	kprobe_opcode_t **slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
 	struct kpb_starved s;
@@ -1022,7 +975,7 @@ static void probe_without_a_detour(struct kunit *test)
 		free_optinsn_slot(slot[--nr], 0);
 	kpb_feed(&kprobe_optinsn_slots, &s);
 
-	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	w = (struct kp_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
@@ -1049,7 +1002,7 @@ static int copy_pte(pte_t *pte, unsigned long addr, void *data)
 /* Copies are executed, and never written in place. */
 static void probe_slot_is_read_only(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kpb_watch_post } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kp_watch_post } };
 	unsigned long page;
 	pteval_t pte = 0;
 	void *slot;
@@ -1086,7 +1039,7 @@ static void expect_foreign(struct kunit *test, struct pt_regs *regs)
 
 static void probe_passes_on_foreign_breakpoints(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kpb_watch_post } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kp_watch_post } };
 	struct pt_regs regs = { .pstate = PSR_MODE_EL1h, .pc = (unsigned long)KPB_AT(nop) };
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -1103,7 +1056,7 @@ static void probe_passes_on_foreign_breakpoints(struct kunit *test)
 #ifdef CONFIG_KGDB
 static void probe_shares_text_with_kgdb(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
 	unsigned long at = (unsigned long)KPB_AT(add);
 	u32 word = kpb_word(w.kp.addr);
 
@@ -1159,19 +1112,19 @@ static unsigned long run_inside_lockdep(void)
 
 static void probe_inside_lockdep(struct kunit *test)
 {
-	struct kpb_watch on_add = {
-		.kp = { .symbol_name = "kpb_add", .pre_handler = kpb_watch_pre },
+	struct kp_watch on_add = {
+		.kp = { .symbol_name = "kpb_add", .pre_handler = kp_watch_pre },
 	};
 	struct kprobe redirects = { .addr = KPB_AT(add), .pre_handler = skip_pre };
-	struct kpb_watch told[ARRAY_SIZE(told_of_irqs)] = {};
+	struct kp_watch told[ARRAY_SIZE(told_of_irqs)] = {};
 	struct kprobe *kps[ARRAY_SIZE(told) + 1];
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(told); i++) {
 		told[i].kp.symbol_name = told_of_irqs[i];
-		told[i].kp.pre_handler = kpb_watch_pre;
+		told[i].kp.pre_handler = kp_watch_pre;
 		/* So that it keeps its breakpoint. */
-		told[i].kp.post_handler = kpb_watch_post;
+		told[i].kp.post_handler = kp_watch_post;
 		kps[i] = &told[i].kp;
 	}
 	kps[i] = &on_add.kp;
@@ -1200,7 +1153,6 @@ static void probe_inside_lockdep(struct kunit *test)
 #endif
 
 static struct kunit_case probe_cases[] = {
-	KUNIT_CASE_PARAM(probe_has_same_results_in_all_modes, form_gen_params),
 	KUNIT_CASE_PARAM(probe_post_handler_sees_next_pc, next_gen_params),
 	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
 	KUNIT_CASE(probe_needs_an_aligned_address),
@@ -1237,8 +1189,8 @@ static struct kunit_case probe_cases[] = {
 
 static struct kunit_suite probe_suite = {
 	.name		= "kprobes_arm64_probe",
-	.suite_init	= kpb_without_jumps,
-	.suite_exit	= kpb_with_jumps,
+	.suite_init	= kp_without_jumps,
+	.suite_exit	= kp_with_jumps,
 	.test_cases	= probe_cases,
 };
 kunit_test_suite(probe_suite);

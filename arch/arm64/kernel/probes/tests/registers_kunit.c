@@ -247,7 +247,7 @@ static void look(struct kunit *test, const struct how *how, int (*then)(struct p
 	kprobe_test_allow_optimization(!how->mode);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
 	if (how->mode) {
-		KUNIT_EXPECT_STREQ(test, kpb_mode(seer.kp.addr), how->mode);
+		KUNIT_EXPECT_STREQ(test, kp_mode(seer.kp.addr), how->mode);
 	} else {
 		wait_for_kprobe_optimizer();
 		KUNIT_EXPECT_TRUE(test, kpb_has_jump(seer.kp.addr));
@@ -443,7 +443,7 @@ static void handlers_return(struct kunit *test)
 #ifdef CONFIG_KRETPROBES
 static struct returner {
 	struct kretprobe	rp;
-	struct kpb_watch	join;
+	struct kp_watch	join;
 	struct pt_regs		regs;
 	unsigned int		returns;
 	bool			changes;
@@ -486,7 +486,7 @@ static void follow(struct kunit *test, const struct entry *e, kretprobe_handler_
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&returner.rp), 0);
 	if (e->join) {
 		returner.join.kp.addr = returner.rp.kp.addr;
-		returner.join.kp.pre_handler = kpb_watch_pre;
+		returner.join.kp.pre_handler = kp_watch_pre;
 		KUNIT_EXPECT_EQ(test, register_kprobe(&returner.join.kp), 0);
 	}
 	wait_for_kprobe_optimizer();

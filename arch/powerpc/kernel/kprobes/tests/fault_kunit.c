@@ -16,14 +16,10 @@
 #include <asm/reg.h>
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
-#include "handler_faults.h"
 #include "helpers.h"
+#include "targets.h"
 
-/* What kprobe_page_fault() is called with. */
-#define PAGE_FAULT	11
-
-/* Faults that only a fault handler can handle. */
-KPB_FUNCTION(bad_load, "777: " PPC_LL "3, 0(3)");
+/* Faults that only a fault handler can handle, as that of kpb_bad_load(). */
 KPB_FUNCTION(bad_store, "777: " PPC_STL "3, 0(3)\n " PPC_LL "3, 0(3)");
 
 /* Nothing emulates these. */
@@ -52,9 +48,9 @@ static const struct fault_form {
 	enum where		where;
 	int			trapnr;
 } fault_forms[] = {
-	{ "load from a hole", KPB_PLACE(bad_load), AT_A_HOLE, PAGE_FAULT },
-	{ "store to a hole", KPB_PLACE(bad_store), AT_A_HOLE, PAGE_FAULT },
-	{ "store to a read-only page", KPB_PLACE(bad_store), AT_A_READ_ONLY_PAGE, PAGE_FAULT },
+	{ "load from a hole", KPB_PLACE(bad_load), AT_A_HOLE, KPB_PAGE_FAULT },
+	{ "store to a hole", KPB_PLACE(bad_store), AT_A_HOLE, KPB_PAGE_FAULT },
+	{ "store to a read-only page", KPB_PLACE(bad_store), AT_A_READ_ONLY_PAGE, KPB_PAGE_FAULT },
 #ifdef CONFIG_PPC_BOOK3S_64
 	{ "load from a bad segment", KPB_PLACE(bad_load), AT_A_BAD_SEGMENT,
 	  INTERRUPT_DATA_SEGMENT },
@@ -104,16 +100,15 @@ static int repair_after_a_fault(struct kprobe *p, struct pt_regs *regs, int trap
 }
 
 static const struct fault_action {
-	const char		*name;
 	kprobe_fault_handler_t	handler;
 	unsigned long		result;
 	int			posts;
 } fault_actions[] = {
-	{ "repaired, the step continues", repair, 0x1234567, 1 },
-	{ "redirected, the step is abandoned", redirect, 101, 0 },
-	{ "its own fault is not reported", repair_after_a_fault, 0x1234567, 1 },
+	{ repair, 0x1234567, 1 },
+	{ redirect, 101, 0 },
+	/* Its own fault is not reported. */
+	{ repair_after_a_fault, 0x1234567, 1 },
 };
-KUNIT_ARRAY_PARAM_DESC(fault_action, fault_actions, name);
 
 static unsigned long bad_address(enum where where, void *page)
 {
@@ -197,39 +192,12 @@ static void run_step(struct kunit *test, const struct fault_form *f,
 /* Whatever it is, the fault is reported to the fault handler, which can handle it. */
 static void fault_of_each_kind_is_reported(struct kunit *test)
 {
-	run_step(test, test->param_value, &fault_actions[0], false);
-	run_step(test, test->param_value, &fault_actions[0], true);
-}
-
-static void fault_handler_of_step(struct kunit *test)
-{
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(fault_forms); i++) {
-		run_step(test, &fault_forms[i], test->param_value, false);
-		run_step(test, &fault_forms[i], test->param_value, true);
+	for (i = 0; i < ARRAY_SIZE(fault_actions); i++) {
+		run_step(test, test->param_value, &fault_actions[i], false);
+		run_step(test, test->param_value, &fault_actions[i], true);
 	}
-}
-
-/* Without a handler that repairs it, a copy that branches back would fault for itself. */
-static void fault_handler_needs_a_step(struct kunit *test)
-{
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(bad_load), .pre_handler = kpb_watch_pre } };
-	struct kpb_watch late = { .kp = { .addr = KPB_AT(bad_load), .fault_handler = repair } };
-	int err;
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), kprobe_boosts() ? "boosted" : "emulated");
-	err = register_kprobe(&late.kp);
-	KUNIT_EXPECT_EQ(test, err, 0);
-	if (!err) {
-		KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "emulated");
-		KUNIT_EXPECT_EQ(test, kpb_run(kpb_bad_load, KP_BAD_ADDRESS), 0x1234567);
-		KUNIT_EXPECT_EQ(test, atomic_read(&late.faults), 1);
-		expect_nothing_left(test);
-		unregister_kprobe(&late.kp);
-	}
-	unregister_kprobe(&w.kp);
 }
 
 /*
@@ -356,7 +324,7 @@ static void end(struct kunit *test, struct stepped *s, const struct state *state
 
 static void fault(struct kunit *test, struct stepped *s, const struct state *state)
 {
-	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&s->regs, PAGE_FAULT), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&s->regs, KPB_PAGE_FAULT), 0);
 	expect_state(test, s, state, (unsigned long)s->w.kp.addr);
 }
 
@@ -365,7 +333,7 @@ static void fault_elsewhere(struct kunit *test, unsigned long nip)
 {
 	struct pt_regs regs = { .nip = nip, .msr = MSR_KERNEL };
 
-	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&regs, PAGE_FAULT), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&regs, KPB_PAGE_FAULT), 0);
 	KUNIT_EXPECT_EQ(test, regs.nip, nip);
 	KUNIT_EXPECT_EQ(test, regs.msr, MSR_KERNEL);
 }
@@ -739,38 +707,8 @@ static void fault_in_a_detour(struct kunit *test)
 }
 #endif
 
-/*
- * Faults of handlers
- */
-
-static void call_add(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-}
-
-/* A handler's fault is reported to its own probe, not to others at the site. */
-static void handler_fault_goes_to_its_probe(struct kunit *test)
-{
-	int trapnr = kp_handler_fault_goes_to_its_probe(test, KPB_AT(add), call_add);
-
-	KUNIT_EXPECT_EQ(test, trapnr, IS_ENABLED(CONFIG_PPC_BOOK3S_64) ? INTERRUPT_DATA_SEGMENT :
-									 PAGE_FAULT);
-}
-
-static void call_callee(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
-}
-
-static void interrupt_fault_is_not_the_handlers(struct kunit *test)
-{
-	kp_interrupt_fault_is_not_the_handlers(test, "kpb_callee", call_callee);
-}
-
 static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_of_each_kind_is_reported, fault_form_gen_params),
-	KUNIT_CASE_PARAM(fault_handler_of_step, fault_action_gen_params),
-	KUNIT_CASE(fault_handler_needs_a_step),
 	KUNIT_CASE_PARAM(fault_of_step_is_one_of_the_instruction, state_gen_params),
 	KUNIT_CASE_PARAM(step_restores_what_an_interrupt_has_masked, state_gen_params),
 	KUNIT_CASE_PARAM(other_faults_are_not_the_steps, state_gen_params),
@@ -784,15 +722,13 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE(fault_of_boosted_copy_is_one_of_the_instruction),
 	KUNIT_CASE(fault_of_detour_is_one_of_the_instruction),
 	KUNIT_CASE(fault_in_a_detour),
-	KUNIT_CASE(handler_fault_goes_to_its_probe),
-	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
 	{}
 };
 
 static struct kunit_suite fault_suite = {
 	.name		= "kprobes_powerpc_fault",
-	.suite_init	= kpb_without_jumps,
-	.suite_exit	= kpb_with_jumps,
+	.suite_init	= kp_without_jumps,
+	.suite_exit	= kp_with_jumps,
 	.test_cases	= fault_cases,
 };
 kunit_test_suite(fault_suite);

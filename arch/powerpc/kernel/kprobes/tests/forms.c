@@ -4,14 +4,13 @@
  * jumps. Assemblers that are told of an old CPU know some of them only as numbers.
  */
 
-#include <kunit/test.h>
 #include <linux/array_size.h>
 #include <linux/kprobes.h>
-#include <linux/string.h>
 
 #include <asm/cputable.h>
 
 #include "forms.h"
+#include "targets.h"
 
 #define SZL	__stringify(BITS_PER_LONG / 8)
 #ifdef CONFIG_PPC64
@@ -79,11 +78,11 @@ KPB_FUNCTION(pl, "777: .long 0x04100000, 0xe4c00010\n add 3, 3, 6\n blr\n"
 	     ".long 0x89abcdef, 0x01234567");
 
 #define BOOSTED(name, watched, ...) \
-	{ #name, KPB_PLACE(name), "boosted", watched, 1, __VA_ARGS__ }
+	{ #name, KPB_TARGET(name), "boosted", watched, 1, __VA_ARGS__ }
 #define EMULATED(name, hits, ...) \
-	{ #name, KPB_PLACE(name), "emulated", "emulated", hits, __VA_ARGS__ }
+	{ #name, KPB_TARGET(name), "emulated", "emulated", hits, __VA_ARGS__ }
 
-const struct kpb_form kpb_forms[] = {
+const struct kp_form kp_forms[] = {
 	BOOSTED(nop, "emulated"),
 	BOOSTED(add, "emulated"),
 	BOOSTED(carry, "emulated"),
@@ -99,14 +98,14 @@ const struct kpb_form kpb_forms[] = {
 	BOOSTED(pvr, "stepped"),
 	BOOSTED(load, "emulated"),
 	BOOSTED(load_up, "emulated"),
-	BOOSTED(store, "emulated"),
-	BOOSTED(store_up, "emulated"),
+	BOOSTED(store, "emulated", .shares_memory = true),
+	BOOSTED(store_up, "emulated", .shares_memory = true),
 	BOOSTED(push, "stepped"),
 #ifdef CONFIG_PPC64
 	BOOSTED(red_zone, "emulated"),
 #endif
 #ifdef CONFIG_CPU_BIG_ENDIAN
-	BOOSTED(load_multi, "emulated"),
+	BOOSTED(load_multi, "emulated", .shares_memory = true),
 #endif
 	EMULATED(b, 1),
 	EMULATED(b_back, 1),
@@ -123,7 +122,7 @@ const struct kpb_form kpb_forms[] = {
 	BOOSTED(blr, "emulated"),
 	BOOSTED(bclr, "emulated"),
 	BOOSTED(bdnzlr, "emulated"),
-	EMULATED(blrl, 1, .no_jump = true),
+	EMULATED(blrl, 1),
 #ifdef CONFIG_PPC64
 	EMULATED(addpcis, 1, .isa = KPB_ISA_3_0),
 	BOOSTED(pla, "emulated", .isa = KPB_ISA_3_1),
@@ -131,24 +130,17 @@ const struct kpb_form kpb_forms[] = {
 #endif
 };
 
-const unsigned int nr_kpb_forms = ARRAY_SIZE(kpb_forms);
+const unsigned int nr_kp_forms = ARRAY_SIZE(kp_forms);
 
-/**
- * kpb_form_gen_params() - the next form, for KUNIT_CASE_PARAM()
- * @prev: the one before, or NULL
- * @desc: set to its name
- *
- * Context: any.
- * Return: the form, or NULL if @prev is the last one.
- */
-const void *kpb_form_gen_params(const void *prev, char *desc)
+bool kp_form_exists(const struct kp_form *f)
 {
-	const struct kpb_form *f = prev ? prev + sizeof(*f) : kpb_forms;
+	return kpb_cpu_has(f->isa);
+}
 
-	if (f == kpb_forms + nr_kpb_forms)
-		return NULL;
-	strscpy(desc, f->name, KUNIT_PARAM_DESC_SIZE);
-	return f;
+/* The old value of LR is needed after the new one would be set. */
+enum kp_form_jump kp_form_jump(const struct kp_form *f)
+{
+	return f->target.fn == kpb_blrl ? KP_FORM_NEVER_JUMPS : KP_FORM_ALWAYS_JUMPS;
 }
 
 /**

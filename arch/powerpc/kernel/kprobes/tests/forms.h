@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Functions with a probed instruction of each kind. They are defined in forms.c.
+ * Functions with a probed instruction of each kind. They are defined in forms.c, as are kp_forms,
+ * which the generic suite of such functions uses.
  */
 #ifndef _POWERPC_KERNEL_KPROBES_TESTS_FORMS_H
 #define _POWERPC_KERNEL_KPROBES_TESTS_FORMS_H
@@ -14,36 +15,7 @@ enum kpb_isa {
 	KPB_ISA_3_1,
 };
 
-/**
- * struct kpb_form - a function, and how its probed instruction is executed
- * @name: of the instruction
- * @place: the function
- * @alone: mode with a pre handler
- * @watched: mode with a post handler
- * @hits: of one call
- * @isa: what the CPU must have
- * @no_jump: it cannot be optimized
- */
-struct kpb_form {
-	const char		*name;
-	struct kpb_place	place;
-	const char		*alone;
-	const char		*watched;
-	unsigned int		hits;
-	enum kpb_isa		isa;
-	bool			no_jump;
-};
-
-extern const struct kpb_form kpb_forms[];
-extern const unsigned int nr_kpb_forms;
-
-const void *kpb_form_gen_params(const void *prev, char *desc);
 bool kpb_cpu_has(enum kpb_isa isa);
-
-/* Arguments that functions are called with, to compare their results. */
-static const unsigned long kpb_args[] __maybe_unused = {
-	0, 1, 5, 8, 0x7fffffff, (unsigned long)0xfedcba9876543210ULL,
-};
 
 KPB_DECLARE(b);
 KPB_DECLARE(bl);

@@ -18,6 +18,7 @@ KPB_FUNCTION(add, "777: addi 3, 3, 3");
 KPB_FUNCTION(load, "777: " PPC_LL "6, 0(4)\n add 3, 3, 6");
 KPB_FUNCTION(pvr, "777: mfspr 6, 287\n add 3, 3, 6");
 KPB_FUNCTION(callee, "777: addi 3, 3, 100");
+KPB_FUNCTION(bad_load, "777: " PPC_LL "3, 0(3)");
 
 /*
  * Calls the code at @code with the other arguments, in a frame of its own: the compiler need not
@@ -207,30 +208,6 @@ void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s)
 	guard(mutex)(&cache->mutex);
 	cache->alloc = s->alloc;
 	cache->alloc_near = s->alloc_near;
-}
-
-/**
- * kpb_without_jumps() - have all hits come through breakpoints
- * @suite: the suite that begins
- *
- * Context: process context, may sleep.
- * Return: 0.
- */
-int kpb_without_jumps(struct kunit_suite *suite)
-{
-	kprobe_test_allow_optimization(false);
-	return 0;
-}
-
-/**
- * kpb_with_jumps() - undo kpb_without_jumps()
- * @suite: the suite that ends
- *
- * Context: process context, may sleep.
- */
-void kpb_with_jumps(struct kunit_suite *suite)
-{
-	kprobe_test_allow_optimization(true);
 }
 
 /**

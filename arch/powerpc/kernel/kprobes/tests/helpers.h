@@ -23,10 +23,10 @@
 #include "../detour.h"
 #endif
 #include "../insn.h"
+#include "watch.h"
 
 struct kprobe_slot_cache;
 struct kunit;
-struct kunit_suite;
 
 /* The start of a function, and the name of its code for direct branches. */
 #ifdef CONFIG_PPC64_ELF_ABI_V1
@@ -84,6 +84,8 @@ struct kpb_place {
 };
 
 #define KPB_PLACE(name)		{ kpb_##name, &kpb_##name##_at }
+/* For generic suites. */
+#define KPB_TARGET(name)	{ kpb_##name, "kpb_" #name, &kpb_##name##_at }
 
 static inline kprobe_opcode_t *kpb_addr(const struct kpb_place *p)
 {
@@ -103,6 +105,8 @@ KPB_DECLARE(load);
 KPB_DECLARE(pvr);
 /* Adds 100 to its argument. */
 KPB_DECLARE(callee);
+/* Has an address, and loads a long from it. */
+KPB_DECLARE(bad_load);
 
 /**
  * struct kpb_data - what functions find through r4
@@ -119,6 +123,9 @@ struct kpb_data {
 extern struct kpb_data kpb_data;
 
 #define KPB_VALUE	0x1234567
+
+/* What kprobe_page_fault() is called with. */
+#define KPB_PAGE_FAULT	11
 
 unsigned long kpb_run(void (*fn)(void), unsigned long arg);
 
@@ -197,6 +204,8 @@ static inline bool kpb_has_jump(const void *addr)
 	return kpb_detour(addr);
 }
 
+const u32 *kpb_called_head(const void *detour);
+
 void kpb_expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refusal why);
 void kpb_expect_accepted(struct kunit *test, unsigned long addr);
 void kpb_expect_site(struct kunit *test, const char *who, const char *what);
@@ -209,10 +218,6 @@ struct kpb_starved {
 
 void kpb_starve(struct kprobe_slot_cache *cache, struct kpb_starved *s, bool near, bool far);
 void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s);
-
-/* Hits have to come through breakpoints, not through jumps. */
-int kpb_without_jumps(struct kunit_suite *suite);
-void kpb_with_jumps(struct kunit_suite *suite);
 
 u32 __user *kpb_user_word(struct kunit *test);
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jump optimization: each kind of instruction in a detour, what has to keep its breakpoint, what
- * handlers in a detour must not inherit, and tasks that are stopped in one.
+ * Jump optimization: how an instruction is copied, what has to keep its breakpoint, and what
+ * handlers in a detour must not inherit.
  */
 
 #include <kunit/test.h>
 #include <linux/completion.h>
-#include <linux/hrtimer.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
@@ -29,66 +27,6 @@
 #include "../../../../../kernel/kprobes/insn_slots.h"
 #include "../detour.h"
 #include "forms.h"
-#include "stopped.h"
-#include "storm.h"
-
-static void nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
-static void call_form(struct kunit *test, const struct kpb_form *f, const unsigned long *want)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
-		KUNIT_EXPECT_EQ_MSG(test, kpb_run(f->place.fn, kpb_args[i]), want[i],
-				    "argument %lx", kpb_args[i]);
-}
-
-/* The same results, also after a post handler has come and gone. */
-static void optimize_forms(struct kunit *test)
-{
-	const struct kpb_form *f = test->param_value;
-	void *at = kpb_addr(&f->place);
-	struct kpb_watch w = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
-	struct kprobe post = { .addr = at, .post_handler = nothing_post };
-	unsigned int i, hits = ARRAY_SIZE(kpb_args) * f->hits;
-	unsigned long want[ARRAY_SIZE(kpb_args)];
-	bool optimized = !f->no_jump;
-	u32 word = kpb_word(at);
-
-	if (!kpb_cpu_has(f->isa))
-		kunit_skip(test, "not for this CPU");
-	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
-		want[i] = kpb_run(f->place.fn, kpb_args[i]);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(at), optimized);
-	KUNIT_EXPECT_EQ(test, kpb_has_breakpoint(at), !optimized);
-	call_form(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), hits);
-	KUNIT_EXPECT_EQ(test, w.nip, (unsigned long)at);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(at));
-	call_form(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2 * hits);
-
-	unregister_kprobe(&post);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(at), optimized);
-	call_form(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3 * hits);
-	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
-
-	unregister_kprobe(&w.kp);
-	KUNIT_EXPECT_EQ(test, kpb_word(at), word);
-	call_form(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3 * hits);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
-}
 
 /* Only its first word is replaced, and the copy does not cross 64 bytes. */
 static void optimize_a_prefix(struct kunit *test)
@@ -403,18 +341,6 @@ static void detour_has_prefixed(struct kunit *test)
 }
 #endif
 
-/* The head of a page that the detour at an address calls. */
-static const u32 *called_head(const void *addr)
-{
-	const u32 *call = kpb_detour(addr) + (KPROBE_DETOUR_ENTER - 1) * sizeof(u32);
-	const void *page;
-
-	if (!kpb_detour(addr) || !kprobe_insn_is_b(*call) || !(*call & INSN_LK))
-		return NULL;
-	page = (void *)ALIGN_DOWN((unsigned long)call, PAGE_SIZE);
-	return kprobe_head + ((void *)branch_target(call) - page - KPROBE_HEAD_CODE) / sizeof(u32);
-}
-
 /* The last bytes of a detour say whose it is. */
 static void detour_knows_its_probe(struct kunit *test)
 {
@@ -427,7 +353,7 @@ static void detour_knows_its_probe(struct kunit *test)
 	detour = kpb_detour(w.kp.addr);
 	op = container_of(get_kprobe(w.kp.addr), struct optimized_kprobe, kp);
 	KUNIT_EXPECT_PTR_EQ(test, detour, (void *)op->optinsn.insn);
-	KUNIT_EXPECT_PTR_EQ(test, called_head(w.kp.addr), (const u32 *)kprobe_head);
+	KUNIT_EXPECT_PTR_EQ(test, kpb_called_head(detour), (const u32 *)kprobe_head);
 	if (detour) {
 		KUNIT_EXPECT_PTR_EQ(test, *(void **)(detour + KPROBE_DETOUR_OP), (void *)op);
 		KUNIT_EXPECT_EQ(test, (unsigned long)detour % 64, 0);
@@ -435,137 +361,6 @@ static void detour_knows_its_probe(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, *kpb_copy(w.kp.addr), 0x38630003);
 	}
 	unregister_kprobe(&w.kp);
-}
-
-/*
- * Return probes that are alone at a function
- */
-
-#ifdef CONFIG_KRETPROBES
-static unsigned int nr_entries, nr_returns;
-
-static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	nr_entries += regs->gpr[3] == 1;
-	return 0;
-}
-
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	nr_returns += regs_return_value(regs) == 101;
-	return 0;
-}
-
-static const struct alone {
-	const char		*name;
-	kretprobe_handler_t	entry;
-	bool			join;
-	unsigned int		maxactive;
-} alones[] = {
-	{ "alone" },
-	{ "with an entry handler", count_entry },
-	{ "with a kprobe", NULL, true },
-	{ "with both", count_entry, true },
-};
-KUNIT_ARRAY_PARAM_DESC(alone, alones, name);
-
-static void return_probes_save_a_few_registers(struct kunit *test)
-{
-	const struct alone *a = test->param_value;
-	struct kpb_watch w = {
-		.kp = { .symbol_name = "kpb_callee", .pre_handler = kpb_watch_pre },
-	};
-	struct kretprobe rp = {
-		.kp.symbol_name	= "kpb_callee",
-		.entry_handler	= a->entry,
-		.handler	= count_return,
-	};
-	unsigned int i;
-
-	nr_entries = 0;
-	nr_returns = 0;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	if (a->join)
-		KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, kpb_has_jump(rp.kp.addr));
-	if (IS_ENABLED(CONFIG_KRETPROBE_NATIVE) && !a->entry && !a->join)
-		KUNIT_EXPECT_PTR_EQ(test, called_head(rp.kp.addr), (const u32 *)kretprobe_head);
-	for (i = 0; i < 10; i++)
-		KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
-	KUNIT_EXPECT_EQ(test, nr_returns, 10);
-	KUNIT_EXPECT_EQ(test, nr_entries, a->entry ? 10 : 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), a->join ? 10 : 0);
-
-	/* A user that comes later, and goes. */
-	if (!a->join) {
-		KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-		KUNIT_EXPECT_EQ(test, nr_returns, 11);
-	}
-	unregister_kprobe(&w.kp);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
-	KUNIT_EXPECT_EQ(test, nr_returns, a->join ? 11 : 12);
-	unregister_kretprobe(&rp);
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_callee, 1), 101);
-	KUNIT_EXPECT_EQ(test, nr_returns, a->join ? 11 : 12);
-	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
-}
-#endif
-
-/*
- * Hits inside of hits
- */
-
-static unsigned long inner_result;
-
-static int run_load(struct kprobe *p, struct pt_regs *regs)
-{
-	inner_result = kpb_run(kpb_load, 4);
-	return kpb_watch_pre(p, regs);
-}
-
-static void nested_hits_miss(struct kunit *test)
-{
-	struct kpb_watch outer = { .kp = { .addr = KPB_AT(add), .pre_handler = run_load } };
-	struct kpb_watch inner = { .kp = { .addr = KPB_AT(load), .pre_handler = kpb_watch_pre } };
-	unsigned int jumps;
-
-	/* Both by breakpoints, by a jump in a breakpoint, and both by jumps. */
-	for (jumps = 0; jumps < 3; jumps++) {
-		struct kprobe post = { .addr = KPB_AT(add), .post_handler = nothing_post };
-
-		kprobe_test_allow_optimization(jumps);
-		memset(&outer, 0, sizeof(outer));
-		memset(&inner, 0, sizeof(inner));
-		outer.kp.addr = KPB_AT(add);
-		outer.kp.pre_handler = run_load;
-		inner.kp.addr = KPB_AT(load);
-		inner.kp.pre_handler = kpb_watch_pre;
-		KUNIT_ASSERT_EQ(test, register_kprobe(&outer.kp), 0);
-		KUNIT_EXPECT_EQ(test, register_kprobe(&inner.kp), 0);
-		if (jumps == 1)
-			KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_EQ(test, kpb_has_jump(inner.kp.addr), jumps > 0);
-		KUNIT_EXPECT_EQ(test, kpb_has_jump(outer.kp.addr), jumps == 2);
-
-		KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 1), 4);
-		KUNIT_EXPECT_EQ(test, inner_result, 4 + KPB_VALUE);
-		KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 1), 1 + KPB_VALUE);
-		KUNIT_EXPECT_EQ(test, atomic_read(&outer.pre), 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&inner.pre), 1);
-		if (jumps == 1)
-			unregister_kprobe(&post);
-		unregister_kprobe(&inner.kp);
-		unregister_kprobe(&outer.kp);
-		KUNIT_EXPECT_EQ(test, inner.kp.nmissed, 1);
-		KUNIT_EXPECT_EQ(test, outer.kp.nmissed, 0);
-	}
-	kprobe_test_allow_optimization(true);
 }
 
 /*
@@ -908,6 +703,16 @@ static void call_preempted(struct kunit *test, const char *how, const struct kpr
 	KUNIT_EXPECT_FALSE_MSG(test, accessing.hog_has, "%s", how);
 }
 
+#ifdef CONFIG_KRETPROBES
+static unsigned int nr_returns;
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	nr_returns += regs_return_value(regs) == 101;
+	return 0;
+}
+#endif
+
 /* Access to user memory is not passed on to the other task, and is not lost. */
 static void preempted_at_the_end(struct kunit *test)
 {
@@ -943,174 +748,7 @@ static void preempted_at_the_end(struct kunit *test)
 }
 #endif
 
-/*
- * Tasks that are stopped in a detour: they loop, and nearly all that they execute is there. A
- * timer looks for them.
- */
-
-/* Until the flag in kpb_data is set. */
-KPB_FUNCTION(spin, "addi 4, 4, 2 * " __stringify(BITS_PER_LONG / 8) "\n"
-	     "1: 777: " PPC_LL "6, 0(4)\n " PPC_LCMPI "6, 0\n beq 1b\n addi 3, 3, 1");
-
-static struct spinner {
-	struct kp_stopped	stopped;
-	struct hrtimer		timer;
-	unsigned long		result;
-	bool			mistaken;
-	int			cpu;
-} spinner;
-
-#define CATCH_NS	(50 * NSEC_PER_USEC)
-
-static int spinning_thread(void *data)
-{
-	spinner.result = kpb_run(kpb_spin, 1);
-	/* As far as r13 tells. */
-	spinner.mistaken = current != spinner.stopped.task;
-	spinner.cpu = raw_smp_processor_id();
-	return 0;
-}
-
-static enum hrtimer_restart catch_it(struct hrtimer *timer)
-{
-	if (kp_stopped_catch(&spinner.stopped, is_kprobe_optinsn_slot))
-		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, CATCH_NS);
-	return HRTIMER_RESTART;
-}
-
-static void start_timer(void *data)
-{
-	hrtimer_start(&spinner.timer, CATCH_NS, HRTIMER_MODE_REL_PINNED_HARD);
-}
-
-static void stop_in_detour(struct kunit *test, struct kpb_watch *w, bool preempt)
-{
-	kp_stopped_begin(test, &spinner.stopped, spinning_thread, preempt);
-	hrtimer_init(&spinner.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	spinner.timer.function = catch_it;
-	spinner.result = 0;
-	kpb_data.flag = 0;
-
-	*w = (struct kpb_watch){
-		.kp = { .addr = KPB_AT(spin), .pre_handler = kpb_watch_pre },
-	};
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w->kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w->kp.addr));
-
-	wake_up_process(spinner.stopped.task);
-	smp_call_function_single(spinner.stopped.cpu, start_timer, NULL, true);
-	kp_stopped_wait(test, &spinner.stopped);
-	hrtimer_cancel(&spinner.timer);
-}
-
-static void let_go(struct kunit *test)
-{
-	WRITE_ONCE(kpb_data.flag, 1);
-	kp_stopped_end(&spinner.stopped);
-	KUNIT_EXPECT_EQ(test, spinner.result, 2);
-	KUNIT_EXPECT_FALSE(test, spinner.mistaken);
-}
-
-static void stopped_when_jumps_are_switched_off(struct kunit *test)
-{
-	u32 copy[MAX_OPTINSN_SIZE] = {};
-	struct kpb_watch w;
-	void *detour;
-
-	stop_in_detour(test, &w, false);
-	detour = kpb_detour(w.kp.addr) ?: copy;
-	memcpy(copy, detour, sizeof(copy));
-
-	kprobe_test_allow_optimization(false);
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
-	kp_give_it_time();
-	KUNIT_EXPECT_MEMEQ(test, detour, copy, sizeof(copy));
-
-	let_go(test);
-	/* It may have been stopped on its first way to the handler. */
-	KUNIT_EXPECT_GT(test, atomic_read(&w.pre), 0);
-	kprobe_test_allow_optimization(true);
-	unregister_kprobe(&w.kp);
-}
-
-static void stopped_when_its_probe_goes(struct kunit *test)
-{
-	struct kpb_watch other = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
-	struct kpb_watch w;
-
-	stop_in_detour(test, &w, true);
-	WRITE_ONCE(kpb_data.flag, 1);
-	kp_stopped_when_probe_goes(test, &spinner.stopped, &w.kp, &other.kp,
-				   kpb_detour(w.kp.addr));
-	let_go(test);
-}
-
-/* It goes on elsewhere, and with the data of that CPU. */
-static void moved_to_another_cpu(struct kunit *test)
-{
-	int to = cpumask_first(cpu_online_mask);
-	struct kpb_watch w;
-	unsigned long end;
-
-	stop_in_detour(test, &w, true);
-	end = jiffies + 4 * HZ;
-	KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(spinner.stopped.task, cpumask_of(to)), 0);
-	/* There, while the hog still has the other one. */
-	WRITE_ONCE(kpb_data.flag, 1);
-	while (!READ_ONCE(spinner.result) && time_before(jiffies, end))
-		schedule_timeout_uninterruptible(1);
-	KUNIT_EXPECT_FALSE(test, spinner.stopped.may_go);
-	let_go(test);
-	KUNIT_EXPECT_EQ(test, spinner.cpu, to);
-	unregister_kprobe(&w.kp);
-}
-
-/*
- * Jumps that come and go while functions are called
- */
-
-static const struct kpb_form *storm_forms[64];
-static unsigned int nr_storm_forms;
-
-static kprobe_opcode_t *form_at(unsigned int n)
-{
-	return kpb_addr(&storm_forms[n]->place);
-}
-
-static unsigned long run_form(unsigned int n, unsigned long arg)
-{
-	return kpb_run(storm_forms[n]->place.fn, arg);
-}
-
-/* Others use the same memory in each call, and these all run at once. */
-static bool shares_memory(const struct kpb_form *f)
-{
-	return !strncmp(f->name, "store", 5) || !strcmp(f->name, "load_multi");
-}
-
-static void results_while_jumps_come_and_go(struct kunit *test)
-{
-	struct kp_storm_arch arch = {
-		.at		= form_at,
-		.call		= run_form,
-		.args		= kpb_args,
-		.nr_args	= ARRAY_SIZE(kpb_args),
-	};
-	unsigned int i;
-
-	nr_storm_forms = 0;
-	for (i = 0; i < nr_kpb_forms && nr_storm_forms < ARRAY_SIZE(storm_forms); i++) {
-		if (kpb_cpu_has(kpb_forms[i].isa) && !shares_memory(&kpb_forms[i]))
-			storm_forms[nr_storm_forms++] = &kpb_forms[i];
-	}
-	arch.nr = nr_storm_forms;
-	kp_storm(test, &arch);
-}
-
 static struct kunit_case optimize_cases[] = {
-	KUNIT_CASE_PARAM(optimize_forms, kpb_form_gen_params),
 	KUNIT_CASE(optimize_a_prefix),
 	KUNIT_CASE_PARAM(no_jump, unoptimized_gen_params),
 	KUNIT_CASE(no_jump_in_what_ends_detours),
@@ -1119,10 +757,6 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(detour_has_a_constant),
 	KUNIT_CASE(detour_has_prefixed),
 	KUNIT_CASE(detour_knows_its_probe),
-#ifdef CONFIG_KRETPROBES
-	KUNIT_CASE_PARAM(return_probes_save_a_few_registers, alone_gen_params),
-#endif
-	KUNIT_CASE(nested_hits_miss),
 #ifdef CONFIG_PPC_BOOK3S_64
 	KUNIT_CASE(no_handler_in_real_mode),
 	KUNIT_CASE(no_handler_when_unrecoverable),
@@ -1133,10 +767,6 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(return_handlers_have_no_user_access),
 #endif
 	KUNIT_CASE(preempted_at_the_end),
-	KUNIT_CASE(stopped_when_jumps_are_switched_off),
-	KUNIT_CASE(stopped_when_its_probe_goes),
-	KUNIT_CASE(moved_to_another_cpu),
-	KUNIT_CASE_SLOW(results_while_jumps_come_and_go),
 	{}
 };
 

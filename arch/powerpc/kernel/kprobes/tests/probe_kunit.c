@@ -27,54 +27,6 @@
 #include "../../../../../kernel/debug/debug_core.h"
 #endif
 
-static void expect_same(struct kunit *test, const struct kpb_form *f, const unsigned long *want)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
-		KUNIT_EXPECT_EQ_MSG(test, kpb_run(f->place.fn, kpb_args[i]), want[i],
-				    "argument %lx", kpb_args[i]);
-}
-
-/* Same results without a probe, with a pre handler, and with a late post handler. */
-static void probe_has_same_results_in_all_modes(struct kunit *test)
-{
-	const struct kpb_form *f = test->param_value;
-	void *at = kpb_addr(&f->place);
-	struct kpb_watch first = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
-	struct kpb_watch late = { .kp = { .addr = at, .post_handler = kpb_watch_post } };
-	unsigned int i, hits = ARRAY_SIZE(kpb_args) * f->hits;
-	unsigned long want[ARRAY_SIZE(kpb_args)];
-	u32 word = kpb_word(at);
-
-	if (!kpb_cpu_has(f->isa))
-		kunit_skip(test, "not for this CPU");
-	for (i = 0; i < ARRAY_SIZE(kpb_args); i++)
-		want[i] = kpb_run(f->place.fn, kpb_args[i]);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&first.kp), 0);
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(at));
-	KUNIT_EXPECT_STREQ(test, kpb_mode(at), kprobe_boosts() ? f->alone : f->watched);
-	expect_same(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), hits);
-	KUNIT_EXPECT_EQ(test, first.nip, (unsigned long)at);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(at), f->watched);
-	expect_same(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
-	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), hits);
-
-	unregister_kprobe(&late.kp);
-	unregister_kprobe(&first.kp);
-	KUNIT_EXPECT_EQ(test, kpb_word(at), word);
-	expect_same(test, f, want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
-	KUNIT_EXPECT_EQ(test, first.kp.nmissed, 0);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
-}
-
 /* A post handler joins a boosted site, and another one comes when it has gone. */
 static void probe_post_handler_joins_a_boosted_site(struct kunit *test)
 {
@@ -1235,7 +1187,6 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 #endif
 
 static struct kunit_case probe_cases[] = {
-	KUNIT_CASE_PARAM(probe_has_same_results_in_all_modes, kpb_form_gen_params),
 	KUNIT_CASE(probe_post_handler_joins_a_boosted_site),
 	KUNIT_CASE_PARAM(probe_post_handler_sees_next_nip, next_gen_params),
 	KUNIT_CASE_PARAM(probe_finds_fixups, fixup_gen_params),
@@ -1273,8 +1224,8 @@ static struct kunit_case probe_cases[] = {
 
 static struct kunit_suite probe_suite = {
 	.name		= "kprobes_powerpc_probe",
-	.suite_init	= kpb_without_jumps,
-	.suite_exit	= kpb_with_jumps,
+	.suite_init	= kp_without_jumps,
+	.suite_exit	= kp_with_jumps,
 	.test_cases	= probe_cases,
 };
 kunit_test_suite(probe_suite);

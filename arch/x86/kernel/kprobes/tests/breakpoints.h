@@ -16,6 +16,7 @@
 #define FUNCTION(name, code)	KP_FUNCTION(kpx_##name, ".balign 16", code, "")
 #define PLACE(name)		KP_PLACE(kpx_##name)
 #define AT(name)		KP_AT(kpx_##name)
+#define TARGET(name)		{ kpx_##name, "kpx_" #name, &kpx_##name##_off }
 
 #define AX		"%" _ASM_AX
 #define SP		"%" _ASM_SP
@@ -32,17 +33,5 @@ void kpx_callee(void);
 
 /* Operands of the functions: a target of indirect branches, and data. */
 extern unsigned long kpx_pointer, kpx_data;
-
-/* Hits have to come through breakpoints, not through jumps. */
-static inline int breakpoints_init(struct kunit_suite *suite)
-{
-	kprobe_test_allow_optimization(false);
-	return 0;
-}
-
-static inline void breakpoints_exit(struct kunit_suite *suite)
-{
-	kprobe_test_allow_optimization(true);
-}
 
 #endif /* _X86_KERNEL_KPROBES_TESTS_BREAKPOINTS_H */

@@ -22,22 +22,6 @@ int kpo_change_ax(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/**
- * kpo_pop_return() - a pre handler that returns 55 from the probed function
- * @p: its probe
- * @regs: registers of the hit
- *
- * Context: that of a hit on the first instruction.
- * Return: 1, the hit is redirected.
- */
-int kpo_pop_return(struct kprobe *p, struct pt_regs *regs)
-{
-	regs->ip = *(unsigned long *)regs->sp;
-	regs->sp += sizeof(long);
-	regs->ax = 55;
-	return 1;
-}
-
 #ifdef KPROBE_DETOURS_OF_RETURNS
 /**
  * kpo_count_return() - return handler of a struct kpo_returns

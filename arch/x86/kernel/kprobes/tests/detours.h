@@ -54,7 +54,6 @@ static inline void skip_without_padding(struct kunit *test)
 }
 
 int kpo_change_ax(struct kprobe *p, struct pt_regs *regs);
-int kpo_pop_return(struct kprobe *p, struct pt_regs *regs);
 
 #ifdef KPROBE_DETOURS_OF_RETURNS
 /**

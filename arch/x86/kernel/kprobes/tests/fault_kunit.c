@@ -6,18 +6,13 @@
 #include <kunit/test.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
-#include <linux/mman.h>
-#include <linux/pgtable.h>
-#include <linux/uaccess.h>
 
-#include <asm/alternative.h>
 #include <asm/asm.h>
 #include <asm/segment.h>
-#include <asm/smap.h>
 #include <asm/trapnr.h>
 
 #include "breakpoints.h"
-#include "handler_faults.h"
+#include "targets.h"
 
 /* A page fault, a protection fault and other traps, each with a fixup. */
 FUNCTION(bad_load, "777: mov (" AX "), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
@@ -97,149 +92,6 @@ static void instruction_with_fixup_is_not_boosted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	KUNIT_EXPECT_EQ(test, preempt_count(), balance);
 	unregister_kprobe(&w.kp);
-}
-
-/* Reads from a user page, as get_user() does. */
-FUNCTION(user_load, ALTERNATIVE("", __ASM_STAC, X86_FEATURE_SMAP) "\n"
-	 "777: mov (" AX "), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
-	 ALTERNATIVE("", __ASM_CLAC, X86_FEATURE_SMAP) "\n"
-	 _ASM_EXTABLE(777b, 1b));
-
-static struct task_struct *faulting_task;
-
-/* The page is faulted in with interrupts on, and the fault may sleep. */
-static int page_in_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	struct kp_watch *w = container_of(p, struct kp_watch, kp);
-
-	if (current == faulting_task)
-		atomic_inc(regs->flags & X86_EFLAGS_IF ? &w->pre : &w->faults);
-	return 0;
-}
-
-/* The step ends with the fault, and starts again once there is a page. */
-static void page_fault_may_sleep(struct kunit *test)
-{
-	struct kp_watch w = {
-		.kp = {
-			.addr = AT(user_load),
-			.pre_handler = kp_watch_pre,
-			.post_handler = kp_watch_post,
-		},
-	};
-	struct kp_watch page_in = {
-		.kp = { .symbol_name = "handle_mm_fault", .pre_handler = page_in_pre },
-	};
-	unsigned long page;
-	int count = preempt_count();
-
-	page = kunit_vm_mmap(test, NULL, 0, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
-			     MAP_ANONYMOUS | MAP_PRIVATE, 0);
-	KUNIT_ASSERT_LT(test, page, TASK_SIZE);
-	KUNIT_ASSERT_NE(test, page, 0);
-	/* As without probes. */
-	KUNIT_ASSERT_EQ(test, (int)kp_run(kpx_user_load, page), 0);
-
-	faulting_task = current;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&page_in.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
-	KUNIT_EXPECT_EQ(test, (int)kp_run(kpx_user_load, page + PAGE_SIZE), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);
-	/* It was no longer inside a hit. */
-	KUNIT_EXPECT_EQ(test, atomic_read(&page_in.pre), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&page_in.faults), 0);
-	KUNIT_EXPECT_EQ(test, page_in.kp.nmissed, 0);
-	KUNIT_EXPECT_EQ(test, preempt_count(), count);
-	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
-
-	/* Now that the page is there, nothing faults. */
-	KUNIT_EXPECT_EQ(test, put_user(77, (int __user *)(page + PAGE_SIZE)), 0);
-	KUNIT_EXPECT_EQ(test, (int)kp_run(kpx_user_load, page + PAGE_SIZE), 77);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3);
-	unregister_kprobe(&page_in.kp);
-	unregister_kprobe(&w.kp);
-}
-
-static bool interrupts_in_step;
-
-static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	interrupts_in_step = regs->flags & X86_EFLAGS_IF;
-	atomic_inc(&container_of(p, struct kp_watch, kp)->faults);
-	regs->ax = (unsigned long)&kpx_data;
-	return 1;
-}
-
-static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	atomic_inc(&container_of(p, struct kp_watch, kp)->faults);
-	regs->ip = (unsigned long)kpx_callee;
-	regs->ax = 1;
-	return 1;
-}
-
-static int fault_again(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	long v;
-
-	atomic_inc(&container_of(p, struct kp_watch, kp)->faults);
-	return !get_kernel_nofault(v, (long *)KP_BAD_ADDRESS);
-}
-
-struct fault_action {
-	const char		*name;
-	kprobe_fault_handler_t	handler;
-	long			result;
-	int			posts;
-};
-
-static const struct fault_action fault_actions[] = {
-	{ "repaired, the step continues", repair, 0x1234567, 1 },
-	{ "redirected, the step is abandoned", redirect, 101, 0 },
-	{ "its own fault is not reported", fault_again, -EFAULT, 0 },
-};
-KUNIT_ARRAY_PARAM_DESC(fault_action, fault_actions, name);
-
-static void fault_handler_of_step(struct kunit *test)
-{
-	const struct fault_action *a = test->param_value;
-	struct kp_watch w = {
-		.kp = {
-			.addr = AT(bad_load),
-			.pre_handler = kp_watch_pre,
-			.post_handler = kp_watch_post,
-			.fault_handler = a->handler,
-		},
-	};
-
-	interrupts_in_step = false;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_EQ(test, (int)kp_run(kpx_bad_load, KP_BAD_ADDRESS), a->result);
-	KUNIT_EXPECT_FALSE(test, interrupts_in_step);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-
-	/* Nothing is left behind: no fault, no handler. */
-	KUNIT_EXPECT_EQ(test, (int)kp_run(kpx_bad_load, (unsigned long)&kpx_data), 0x1234567);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts + 1);
-	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
-	unregister_kprobe(&w.kp);
-}
-
-static void call_mov(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, kp_run(kpx_mov, 4), 7);
-}
-
-/* A handler's fault is reported to its own probe, not to others at the site. */
-static void handler_fault_goes_to_its_probe(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, kp_handler_fault_goes_to_its_probe(test, AT(mov), call_mov),
-			X86_TRAP_PF);
 }
 
 /*
@@ -395,32 +247,18 @@ static void only_traps_of_hits_are_offered(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
-static void call_callee(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, kp_run(kpx_callee, 1), 101);
-}
-
-static void interrupt_fault_is_not_the_handlers(struct kunit *test)
-{
-	kp_interrupt_fault_is_not_the_handlers(test, "kpx_callee", call_callee);
-}
-
 static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fixup_is_applied, fault_form_gen_params),
 	KUNIT_CASE_PARAM(instruction_with_fixup_is_not_boosted, fault_form_gen_params),
-	KUNIT_CASE(page_fault_may_sleep),
-	KUNIT_CASE_PARAM(fault_handler_of_step, fault_action_gen_params),
-	KUNIT_CASE(handler_fault_goes_to_its_probe),
 	KUNIT_CASE_PARAM(handler_trap_goes_to_its_probe, handler_trap_gen_params),
 	KUNIT_CASE_PARAM(only_traps_of_hits_are_offered, offered_gen_params),
-	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
 	{}
 };
 
 static struct kunit_suite fault_suite = {
 	.name		= "kprobes_x86_fault",
-	.suite_init	= breakpoints_init,
-	.suite_exit	= breakpoints_exit,
+	.suite_init	= kp_without_jumps,
+	.suite_exit	= kp_with_jumps,
 	.test_cases	= fault_cases,
 };
 kunit_test_suite(fault_suite);

@@ -6,7 +6,6 @@
 #ifndef _X86_KERNEL_KPROBES_TESTS_HELPERS_H
 #define _X86_KERNEL_KPROBES_TESTS_HELPERS_H
 
-#include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
@@ -17,6 +16,8 @@
 #include <asm/asm.h>
 #include <asm/ibt.h>
 #include <asm/insn.h>
+
+#include "watch.h"
 
 struct kunit;
 
@@ -65,6 +66,18 @@ STACK_FRAME_NON_STANDARD(symbol)
 void symbol(void);							\
 extern const u32 symbol##_off
 
+/* Longer than the reach of short jumps. */
+#define KP_FAR_FROM_OTHERS(symbol)					\
+asm(".pushsection .text\n"						\
+	".type " #symbol ", @function\n"				\
+	#symbol ":\n"							\
+	".rept 160\n	clc\n	.endr\n"					\
+	ASM_RET								\
+	".size " #symbol ", . - " #symbol "\n"				\
+	".popsection\n");						\
+void symbol(void);							\
+STACK_FRAME_NON_STANDARD(symbol)
+
 /*
  * A relocation to the probed instruction would be a reference into the function,
  * and a reason not to optimize it. So tables hold the start and the offset.
@@ -86,39 +99,6 @@ static inline u8 *kp_at(const struct kp_place *p)
 }
 
 unsigned long kp_run(void (*fn)(void), unsigned long arg);
-
-/**
- * struct kp_watch - a probe that records its hits
- * @kp: the probe
- * @pre: calls of kp_watch_pre()
- * @post: calls of kp_watch_post()
- * @faults: calls of kp_watch_fault()
- * @ip: the instruction pointer that the last pre handler saw
- * @post_ip: that of the last post handler
- * @trapnr: the trap that the last fault handler was called for
- * @trapped: whether the last hit came through a breakpoint
- */
-struct kp_watch {
-	struct kprobe	kp;
-	atomic_t	pre, post, faults;
-	unsigned long	ip;
-	unsigned long	post_ip;
-	int		trapnr;
-	bool		trapped;
-};
-
-/* How the instruction under the breakpoint at an address is executed. */
-static inline const char *kp_mode(void *addr)
-{
-	guard(kprobe_test)();
-
-	return arch_kprobe_mode(get_kprobe(addr));
-}
-
-int kp_watch_pre(struct kprobe *p, struct pt_regs *regs);
-void kp_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
-int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
-void kp_nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
 bool kp_is_within(unsigned long addr, void *fn);
 int kp_pushed_by(const struct insn *insn);

@@ -188,21 +188,6 @@ static void jump_preempted_inside(struct kunit *test)
 	task_is_in_the_way(test, true);
 }
 
-static void jump_preempted_in_detour(struct kunit *test)
-{
-	struct kp_watch p = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
-	struct kp_watch other = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
-	struct filler *f = filler_begin(test, true);
-	const u8 *slot;
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
-	wait_for_kprobe_optimizer();
-	slot = op_at(AT(fill))->optinsn.insn;
-	filler_stop(test, f, in_copies);
-	kp_stopped_when_probe_goes(test, &f->stopped, &p.kp, &other.kp, slot);
-	filler_end(f);
-}
-
 /*
  * A second probe after the first, in what its jump replaces
  */
@@ -822,7 +807,6 @@ static void jump_fault_of_nested_step(struct kunit *test)
 static struct kunit_case jump_cases[] = {
 	KUNIT_CASE(jump_interrupted_inside),
 	KUNIT_CASE(jump_preempted_inside),
-	KUNIT_CASE(jump_preempted_in_detour),
 	KUNIT_CASE(jump_second_probe_in_range),
 	KUNIT_CASE(jump_second_probe_while_waiting),
 	KUNIT_CASE(jump_second_probe_after_disabling),

@@ -127,8 +127,8 @@ static struct kunit_case landing_cases[] = {
 
 static struct kunit_suite landing_suite = {
 	.name		= "kprobes_x86_landing",
-	.suite_init	= breakpoints_init,
-	.suite_exit	= breakpoints_exit,
+	.suite_init	= kp_without_jumps,
+	.suite_exit	= kp_with_jumps,
 	.test_cases	= landing_cases,
 };
 kunit_test_suite(landing_suite);

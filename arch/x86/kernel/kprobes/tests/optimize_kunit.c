@@ -28,18 +28,6 @@
 #include "../../../../../kernel/debug/debug_core.h"
 #endif
 
-/* Longer than the reach of short jumps. */
-#define FAR_FROM_OTHERS(name)						\
-asm(".pushsection .text\n"						\
-	".type kpo_far_" #name ", @function\n"				\
-	"kpo_far_" #name ":\n"						\
-	".rept 160\n	clc\n	.endr\n"					\
-	ASM_RET								\
-	".size kpo_far_" #name ", . - kpo_far_" #name "\n"			\
-	".popsection\n");							\
-void kpo_far_##name(void);						\
-STACK_FRAME_NON_STANDARD(kpo_far_##name)
-
 /* A branch to .Lkpo_NAME, inside kpo_NAME, from a function far away. */
 #define FROM_AFAR(name, code)						\
 asm(".pushsection .text\n"						\
@@ -75,7 +63,7 @@ asm(".pushsection .text\n"
 	".popsection\n");
 void kpo_callee(void);
 
-FAR_FROM_OTHERS(begin);
+KP_FAR_FROM_OTHERS(kpo_far_begin);
 
 /* Optimized. */
 FUNCTION(mov, "777: mov %eax, %ecx; lea 3(%ecx), %eax; nop");
@@ -248,7 +236,7 @@ FUNCTION(label_at, "666:" JUMP_LABEL(label_at)
 	 "add $7, %eax; .Lkpo_label_at: 777: add $3, %eax; nop; nop");
 #endif
 
-FAR_FROM_OTHERS(end);
+KP_FAR_FROM_OTHERS(kpo_far_end);
 
 #define ENTERED_AT_2							\
 	"test %eax, %eax; je 1f; 777: .byte 0x66, 0x90; 1: add $3, %eax; nop"
@@ -271,16 +259,16 @@ FUNCTION(hop_shared, ENTERED_AT_2);
 FUNCTION_AND(hop_shares, ENTERED_AT_2,
 	     PADDING "; " PADDING);
 
-FAR_FROM_OTHERS(hops);
+KP_FAR_FROM_OTHERS(kpo_far_hops);
 
 /* A probe in the only padding nearby, less than a hop from its end. */
 FUNCTION_AND(hop_own, "777: add $3, %eax", ".skip 8, 0x90");
-FAR_FROM_OTHERS(hop_own);
+KP_FAR_FROM_OTHERS(kpo_far_hop_own);
 
 /* Too short; entered by a branch; and possibly reached from above. */
 FUNCTION_AND(no_hop_short, ENTERED_AT_2,
 	     ".skip 4, 0x90");
-FAR_FROM_OTHERS(no_hop_short);
+KP_FAR_FROM_OTHERS(kpo_far_no_hop_short);
 FUNCTION_AND(no_hop_entered, ENTERED_AT_2,
 	     ".skip 4, 0x90; .Lkpo_no_hop_entered: .skip 4, 0x90");
 FROM_AFAR(no_hop_entered, ".byte 0xe9; .long .Lkpo_no_hop_entered - . - 4");
@@ -298,7 +286,7 @@ asm(".pushsection .text\n"						\
 	".popsection\n");							\
 void kpo_open_##name(void);						\
 STACK_FRAME_NON_STANDARD(kpo_open_##name);				\
-FAR_FROM_OTHERS(name)
+KP_FAR_FROM_OTHERS(kpo_far_##name)
 
 OPEN_END(no_hop_trap, "ud2");
 OPEN_END(no_hop_call, "call kpo_callee");

@@ -27,11 +27,12 @@
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
 #include "breakpoints.h"
+#include "targets.h"
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
 #endif
 
-unsigned long kpx_pointer;
+unsigned long kpx_pointer = (unsigned long)kpx_callee;
 unsigned long kpx_data = 0x1234567;
 
 asm(".pushsection .text\n"
@@ -79,21 +80,13 @@ FUNCTION(rep_movs, "mov $kpx_data, %" _ASM_SI "; push %" _ASM_DI "; push %" _ASM
 	 "; mov " SP ", %" _ASM_DI "; mov $4, %ecx; 777: rep movsb; pop " AX
 	 "; pop %" _ASM_DI "; and $0xffffff, %eax");
 
-struct form {
-	const char	*name;
-	struct kp_place	place;
-	const char	*alone;		/* mode with a pre handler */
-	const char	*watched;	/* mode with a post handler */
-	unsigned int	hits;		/* of one call */
-};
+#define BOOSTED(name, watched) { #name, TARGET(name), "boosted", watched, 1 }
+#define ALWAYS(name, mode, hits) { #name, TARGET(name), mode, mode, hits }
 
-#define BOOSTED(name, watched) { #name, PLACE(name), "boosted", watched, 1 }
-#define ALWAYS(name, mode, hits) { #name, PLACE(name), mode, mode, hits }
-
-static const struct form forms[] = {
+const struct kp_form kp_forms[] = {
 	BOOSTED(nop, "emulated"),
 	BOOSTED(mov, "emulated"),
-	{ "push", PLACE(push), "boosted", "emulated", 1 },
+	BOOSTED(push, "emulated"),
 	BOOSTED(pop, "emulated"),
 	BOOSTED(sub, "emulated"),
 #ifdef CONFIG_X86_64
@@ -108,68 +101,18 @@ static const struct form forms[] = {
 	ALWAYS(jcc, "emulated", 1),
 	ALWAYS(jmp, "emulated", 1),
 	ALWAYS(call, "emulated", 1),
-	{ "call_cs", PLACE(call_cs), "emulated", "emulated", 1 },
+	ALWAYS(call_cs, "emulated", 1),
 	ALWAYS(call_reg, "emulated", 1),
 	ALWAYS(call_mem, "stepped", 1),
 	ALWAYS(jmp_mem, "stepped", 1),
-	{ "ret_imm", PLACE(ret_imm), "emulated", "emulated", 1 },
-	{ "loop", PLACE(loop), "emulated", "emulated", 4 },
+	ALWAYS(ret_imm, "emulated", 1),
+	ALWAYS(loop, "emulated", 4),
 	ALWAYS(pushf, "emulated", 1),
-	{ "popfw", PLACE(popfw), "emulated", "emulated", 1 },
+	ALWAYS(popfw, "emulated", 1),
 	ALWAYS(cli, "emulated", 1),
-	{ "endbr", PLACE(endbr), "boosted", "stepped", 1 },
+	BOOSTED(endbr, "stepped"),
 };
-KUNIT_ARRAY_PARAM_DESC(form, forms, name);
-
-static void expect_same(struct kunit *test, const struct form *f,
-			const unsigned long *args, const unsigned long *want,
-			unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		KUNIT_EXPECT_EQ_MSG(test, kp_run(f->place.fn, args[i]), want[i],
-				    "argument %lx", args[i]);
-}
-
-/* Same results without a probe, with a pre handler, and with a late post handler. */
-static void probe_has_same_results_in_all_modes(struct kunit *test)
-{
-	static const unsigned long args[] = { 0, 1, 5, 8, 0x7fffffff, 0x12345678 };
-	const struct form *f = test->param_value;
-	unsigned long want[ARRAY_SIZE(args)];
-	struct kp_watch first = {
-		.kp = { .addr = kp_at(&f->place), .pre_handler = kp_watch_pre },
-	};
-	struct kp_watch late = {
-		.kp = { .addr = kp_at(&f->place), .post_handler = kp_watch_post },
-	};
-	bool boosts = IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
-	unsigned int hits = ARRAY_SIZE(args) * f->hits;
-	int i;
-
-	kpx_pointer = (unsigned long)kpx_callee;
-	for (i = 0; i < ARRAY_SIZE(args); i++)
-		want[i] = kp_run(f->place.fn, args[i]);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&first.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(kp_at(&f->place)),
-			   boosts ? f->alone : f->watched);
-	expect_same(test, f, args, want, ARRAY_SIZE(args));
-	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), hits);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(kp_at(&f->place)), f->watched);
-	expect_same(test, f, args, want, ARRAY_SIZE(args));
-	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
-	KUNIT_EXPECT_EQ(test, atomic_read(&late.post), hits);
-
-	unregister_kprobe(&late.kp);
-	unregister_kprobe(&first.kp);
-	expect_same(test, f, args, want, ARRAY_SIZE(args));
-	KUNIT_EXPECT_EQ(test, atomic_read(&first.pre), 2 * hits);
-	KUNIT_EXPECT_EQ(test, first.kp.nmissed, 0);
-}
+const unsigned int nr_kp_forms = ARRAY_SIZE(kp_forms);
 
 /* A post handler sees where execution continues. */
 static void probe_post_handler_sees_next_ip(struct kunit *test)
@@ -1004,7 +947,6 @@ static void probe_only_where_instructions_start(struct kunit *test)
 }
 
 static struct kunit_case probe_cases[] = {
-	KUNIT_CASE_PARAM(probe_has_same_results_in_all_modes, form_gen_params),
 	KUNIT_CASE(probe_post_handler_sees_next_ip),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(probe_tail_call_returns_once),
@@ -1035,8 +977,8 @@ static struct kunit_case probe_cases[] = {
 
 static struct kunit_suite probe_suite = {
 	.name		= "kprobes_x86_probe",
-	.suite_init	= breakpoints_init,
-	.suite_exit	= breakpoints_exit,
+	.suite_init	= kp_without_jumps,
+	.suite_exit	= kp_with_jumps,
 	.test_cases	= probe_cases,
 };
 kunit_test_suite(probe_suite);

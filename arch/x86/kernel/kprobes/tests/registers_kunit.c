@@ -277,45 +277,6 @@ static void return_detour_shared_with_kprobes(struct kunit *test)
 	change(&want);
 	KUNIT_EXPECT_TRUE(test, same_registers(&kpo_found, &want));
 	unregister_kprobe(&s.kp);
-
-	/* It was called first, and ended the walk. */
-	join(test, &r, &s, kpo_pop_return);
-	enter();
-	KUNIT_EXPECT_EQ(test, r.nr, 2);
-	KUNIT_EXPECT_EQ(test, kpo_found.sp, 0);
-	KUNIT_EXPECT_EQ(test, kpo_got.ax, 55);
-	unregister_kprobe(&s.kp);
-
-	enter();
-	KUNIT_EXPECT_EQ(test, r.nr, 3);
-
-	/* The return probe leaves before the kprobe does. */
-	join(test, &r, &s, kpo_change_ax);
-	unregister_kretprobe(&r.rp);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, is_live(s.kp.addr));
-	enter();
-	KUNIT_EXPECT_EQ(test, r.nr, 3);
-	KUNIT_EXPECT_EQ(test, kpo_found.ax, kpo_given.ax + 1000);
-	KUNIT_EXPECT_EQ(test, kpo_got.ax, kpo_given.ax + 1001);
-	unregister_kprobe(&s.kp);
-}
-
-static int enter_again(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	kpo_enter();
-	return kpo_count_return(ri, regs);
-}
-
-static void return_in_handler_is_missed(struct kunit *test)
-{
-	struct kpo_returns r;
-
-	kpo_follow(test, &r, "kpo_entered");
-	r.rp.handler = enter_again;
-	enter();
-	KUNIT_EXPECT_EQ(test, r.nr, 1);
-	KUNIT_EXPECT_EQ(test, r.rp.kp.nmissed, 1);
 	unregister_kretprobe(&r.rp);
 }
 
@@ -350,42 +311,6 @@ static void trace_of_completion_is_not_reliable(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kprobe_is_completion(start - 1));
 	KUNIT_EXPECT_FALSE(test, kprobe_is_completion(start + kretprobe_detour_complete_size));
 }
-
-static int not_this_time(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return regs->ax != kpo_given.ax;
-}
-
-static void return_detour_asks_entry_handler(struct kunit *test)
-{
-	struct kpo_returns r = {
-		.rp = {
-			.kp.symbol_name	= "kpo_entered",
-			.handler	= kpo_count_return,
-			.entry_handler	= not_this_time,
-		},
-	};
-	struct seer s;
-
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&r.rp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, is_live(r.rp.kp.addr));
-	KUNIT_EXPECT_FALSE(test, op_at(r.rp.kp.addr)->optinsn.of_return);
-	enter();
-	KUNIT_EXPECT_EQ(test, r.nr, 1);
-	unregister_kretprobe(&r.rp);
-
-	/* With an entry handler that is set after the detour was made. */
-	kpo_follow(test, &r, "kpo_entered");
-	r.rp.entry_handler = not_this_time;
-	join(test, &r, &s, kpo_change_ax);
-	enter();
-	KUNIT_EXPECT_EQ(test, r.nr, 0);
-	unregister_kprobe(&s.kp);
-	enter();
-	KUNIT_EXPECT_EQ(test, r.nr, 1);
-	unregister_kretprobe(&r.rp);
-}
 #endif /* KPROBE_DETOURS_OF_RETURNS */
 
 static struct kunit_case registers_cases[] = {
@@ -393,8 +318,6 @@ static struct kunit_case registers_cases[] = {
 #ifdef KPROBE_DETOURS_OF_RETURNS
 	KUNIT_CASE(return_detour_keeps_registers),
 	KUNIT_CASE(return_detour_shared_with_kprobes),
-	KUNIT_CASE(return_in_handler_is_missed),
-	KUNIT_CASE(return_detour_asks_entry_handler),
 	KUNIT_CASE(trace_of_completion_is_not_reliable),
 #endif
 	{}

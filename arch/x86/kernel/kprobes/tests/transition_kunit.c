@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jumps that come and go: because of a post handler, because of other probes inside
- * the instructions that they replace, and in large numbers.
+ * Jumps that come and go: because of other probes inside the instructions that they
+ * replace, and in large numbers.
  */
 
 #include <kunit/test.h>
@@ -14,29 +14,6 @@
 #include <asm/ibt.h>
 
 #include "detours.h"
-
-static void post_handler_comes_and_goes(struct kunit *test)
-{
-	struct kp_watch w = { .kp = { .addr = AT(mov), .pre_handler = kp_watch_pre } };
-	struct kprobe post = { .addr = AT(mov), .post_handler = kp_nothing_post };
-	unsigned long want = kp_run(kpo_mov, 5);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), JMP32_INSN_OPCODE);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
-	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), INT3_INSN_OPCODE);
-	KUNIT_EXPECT_FALSE(test, kprobe_optimized(get_kprobe(w.kp.addr)));
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_mov, 5), want);
-
-	unregister_kprobe(&post);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), JMP32_INSN_OPCODE);
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_mov, 5), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	unregister_kprobe(&w.kp);
-}
 
 /* Inside the instructions that a jump at the first of the no-ops replaces. */
 struct neighbour {
@@ -391,7 +368,6 @@ static void batch_is_optimized_in_one_pass(struct kunit *test)
 }
 
 static struct kunit_case transition_cases[] = {
-	KUNIT_CASE(post_handler_comes_and_goes),
 	KUNIT_CASE_PARAM(jump_yields_to_new_neighbour, neighbour_gen_params),
 	KUNIT_CASE_PARAM(jump_waits_for_registered_neighbour, neighbour_gen_params),
 	KUNIT_CASE(reused_site_forgets_neighbour),

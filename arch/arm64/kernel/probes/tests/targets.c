@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What generic suites have to know about arm64; see kernel/kprobes/tests/targets.h.
+ */
+
+#include <linux/cpufeature.h>
+#include <linux/kprobes.h>
+#include <linux/ptrace.h>
+
+#include <asm/esr.h>
+#include <asm/insn.h>
+
+#ifdef CONFIG_OPTPROBES
+#include "../detour.h"
+#endif
+#include "helpers.h"
+#include "targets.h"
+
+extern unsigned long kpb_flag;
+unsigned long kpb_flag;
+
+KPB_FUNCTION(spin, "adrp x1, kpb_flag\n add x1, x1, :lo12:kpb_flag\n"
+	     "777: ldr x2, [x1]\n cbz x2, 777b\n add x0, x0, #1");
+
+const struct kp_target kp_target_add = KPB_TARGET(add);
+const struct kp_target kp_target_callee = KPB_TARGET(callee);
+const struct kp_target kp_target_load = KPB_TARGET(bad_load);
+const struct kp_target kp_target_spin = KPB_TARGET(spin);
+/* No probe is accepted there. */
+const struct kp_target kp_target_user_load = {};
+
+unsigned long *const kp_target_flag = &kpb_flag;
+
+unsigned long kp_target_run(const struct kp_target *t, unsigned long arg)
+{
+	return kpb_run(t->fn, arg);
+}
+
+kprobe_opcode_t *kp_target_addr(const struct kp_target *t)
+{
+	return kpb_addr(&(struct kpb_place) { t->fn, t->at });
+}
+
+unsigned long kp_target_value(const struct pt_regs *regs)
+{
+	return regs->regs[0];
+}
+
+void kp_target_set_value(struct pt_regs *regs, unsigned long value)
+{
+	regs->regs[0] = value;
+}
+
+void kp_target_go_to(struct pt_regs *regs, const struct kp_target *t)
+{
+	instruction_pointer_set(regs, (unsigned long)t->fn);
+}
+
+void kp_target_go_back(struct pt_regs *regs)
+{
+	instruction_pointer_set(regs, regs->regs[30]);
+}
+
+bool kp_target_has_irqs_on(const struct pt_regs *regs)
+{
+	return interrupts_enabled(regs);
+}
+
+bool kp_target_is_bad_load(int trapnr)
+{
+	return ESR_ELx_EC((u32)trapnr) == ESR_ELx_EC_DABT_CUR &&
+	       (trapnr & ESR_ELx_FSC_TYPE) == ESR_ELx_FSC_FAULT;
+}
+
+bool kp_target_has_breakpoint(const void *addr)
+{
+	return kpb_has_breakpoint(addr);
+}
+
+bool kp_target_optimizes_entries(void)
+{
+	return !system_supports_bti_kernel();
+}
+
+#ifdef CONFIG_OPTPROBES
+void *kp_target_detour(const void *addr)
+{
+	u32 insn = kpb_word(addr);
+	unsigned long to;
+
+	if (!aarch64_insn_is_b(insn))
+		return NULL;
+
+	to = (unsigned long)addr + aarch64_get_branch_offset(insn);
+	return is_kprobe_optinsn_slot(to) ? (void *)to : NULL;
+}
+#else
+void *kp_target_detour(const void *addr)
+{
+	return NULL;
+}
+#endif
+
+bool kp_target_has_return_detours(void)
+{
+	return IS_ENABLED(CONFIG_KRETPROBE_NATIVE);
+}
+
+#if defined(CONFIG_OPTPROBES) && defined(CONFIG_KRETPROBE_NATIVE)
+/* By the first call, of code that detours share. */
+bool kp_target_is_return_detour(const void *detour)
+{
+	const u32 *insn = detour;
+	unsigned int i;
+
+	for (i = 0; detour && i < MAX_OPTINSN_SIZE; i++) {
+		u32 word = kpb_word(&insn[i]);
+
+		if (aarch64_insn_is_bl(word))
+			return (unsigned long)&insn[i] + aarch64_get_branch_offset(word) ==
+			       (unsigned long)kretprobe_detour_near;
+	}
+	return false;
+}
+#else
+bool kp_target_is_return_detour(const void *detour)
+{
+	return false;
+}
+#endif
+
+bool kp_target_boosts(void)
+{
+	return kprobe_boosts();
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Faults of probed instructions and of handlers. How a fault in a copy becomes one of the
+ * instruction is up to the architectures' own suites.
+ */
+
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/cpumask.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
+#include <linux/mman.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "targets.h"
+#include "watch.h"
+
+/*
+ * Faults of steps
+ */
+
+#define GOOD_VALUE	0x1234567
+
+static unsigned long good;
+
+/* What fault handlers see. */
+static struct {
+	bool	irqs_off, step_has_irqs_on;
+} seen;
+
+static int note_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	seen.irqs_off = irqs_disabled();
+	seen.step_has_irqs_on = kp_target_has_irqs_on(regs);
+	return kp_watch_fault(p, regs, trapnr);
+}
+
+static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	note_fault(p, regs, trapnr);
+	kp_target_set_value(regs, (unsigned long)&good);
+	return 1;
+}
+
+static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	note_fault(p, regs, trapnr);
+	kp_target_set_value(regs, 1);
+	kp_target_go_to(regs, &kp_target_callee);
+	return 1;
+}
+
+/* Faults at a bad address, and survives. */
+static bool has_fault(void)
+{
+	long v;
+
+	return get_kernel_nofault(v, (long *)KP_BAD_ADDRESS);
+}
+
+static int repair_after_a_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	repair(p, regs, trapnr);
+	return has_fault();
+}
+
+static const struct action {
+	const char		*name;
+	kprobe_fault_handler_t	handler;
+	unsigned long		result;
+	int			posts;
+} actions[] = {
+	{ "repaired, the step continues", repair, GOOD_VALUE, 1 },
+	{ "redirected, the step is abandoned", redirect, 101, 0 },
+	{ "its own fault is not reported", repair_after_a_fault, GOOD_VALUE, 1 },
+};
+KUNIT_ARRAY_PARAM_DESC(action, actions, name);
+
+static unsigned long call_load(unsigned long from)
+{
+	return kp_target_run(&kp_target_load, from);
+}
+
+/* With interrupts on or off; returns whether this has stayed so. */
+static bool call_load_keeps_irqs(unsigned long from, bool off, unsigned long *result)
+{
+	bool is_off;
+
+	if (off)
+		local_irq_disable();
+	*result = call_load(from);
+	is_off = irqs_disabled();
+	if (off)
+		local_irq_enable();
+	return is_off == off;
+}
+
+static void expect_nothing_left(struct kunit *test)
+{
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
+	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
+}
+
+static void fault_handler_of_step(struct kunit *test)
+{
+	const struct action *a = test->param_value;
+	unsigned long result;
+	unsigned int off;
+
+	good = GOOD_VALUE;
+	for (off = 0; off < 2; off++) {
+		struct kp_watch w = {
+			.kp = {
+				.addr = kp_target_addr(&kp_target_load),
+				.pre_handler = kp_watch_pre,
+				.post_handler = kp_watch_post,
+				.fault_handler = a->handler,
+			},
+		};
+
+		memset(&seen, 0, sizeof(seen));
+		KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+		KUNIT_EXPECT_STRNEQ(test, kp_mode(w.kp.addr), "boosted");
+		KUNIT_EXPECT_TRUE(test, call_load_keeps_irqs(KP_BAD_ADDRESS, off, &result));
+		KUNIT_EXPECT_EQ(test, result, a->result);
+		KUNIT_EXPECT_TRUE(test, seen.irqs_off);
+		KUNIT_EXPECT_FALSE(test, seen.step_has_irqs_on);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
+		KUNIT_EXPECT_TRUE(test, kp_target_is_bad_load(w.trapnr));
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
+		expect_nothing_left(test);
+
+		/* No fault, no handler. */
+		KUNIT_EXPECT_TRUE(test, call_load_keeps_irqs((unsigned long)&good, off, &result));
+		KUNIT_EXPECT_EQ(test, result, GOOD_VALUE);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts + 1);
+		expect_nothing_left(test);
+		unregister_kprobe(&w.kp);
+		KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
+	}
+}
+
+/* A copy that branches back would fault for itself. */
+static void fault_handler_needs_a_step(struct kunit *test)
+{
+	void *addr = kp_target_addr(&kp_target_load);
+	struct kp_watch w = { .kp = { .addr = addr, .pre_handler = kp_watch_pre } };
+	struct kp_watch late = { .kp = { .addr = addr, .fault_handler = repair } };
+	int err;
+
+	good = GOOD_VALUE;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	err = register_kprobe(&late.kp);
+	KUNIT_EXPECT_EQ(test, err, 0);
+	if (!err) {
+		KUNIT_EXPECT_STRNEQ(test, kp_mode(addr), "boosted");
+		KUNIT_EXPECT_EQ(test, call_load(KP_BAD_ADDRESS), GOOD_VALUE);
+		KUNIT_EXPECT_EQ(test, atomic_read(&late.faults), 1);
+		expect_nothing_left(test);
+		unregister_kprobe(&late.kp);
+	}
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Faults that may sleep
+ */
+
+static struct {
+	struct task_struct	*task;
+	atomic_t		irqs_on, irqs_off;
+} page_in;
+
+/* ftrace does not mask interrupts, and its registers may not tell whether they are. */
+static int page_in_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	bool on = kprobe_ftrace(p) ? !irqs_disabled() : kp_target_has_irqs_on(regs);
+
+	if (current == page_in.task)
+		atomic_inc(on ? &page_in.irqs_on : &page_in.irqs_off);
+	return 0;
+}
+
+static int load_user(unsigned long from)
+{
+	return kp_target_run(&kp_target_user_load, from);
+}
+
+/*
+ * The step ends with the fault, and starts again once there is a page, which is brought in
+ * with interrupts on.
+ */
+static void page_fault_may_sleep(struct kunit *test)
+{
+	struct kprobe handler = { .symbol_name = "handle_mm_fault", .pre_handler = page_in_pre };
+	struct kp_watch w = {
+		.kp = { .pre_handler = kp_watch_pre, .post_handler = kp_watch_post },
+	};
+	unsigned long page;
+
+	if (!kp_target_user_load.fn)
+		kunit_skip(test, "instructions with a fixup are refused");
+
+	page = kunit_vm_mmap(test, NULL, 0, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_LT(test, page, TASK_SIZE);
+	KUNIT_ASSERT_NE(test, page, 0);
+	/* As without probes. */
+	KUNIT_ASSERT_EQ(test, load_user(page), 0);
+
+	memset(&page_in, 0, sizeof(page_in));
+	page_in.task = current;
+	w.kp.addr = kp_target_addr(&kp_target_user_load);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&handler), 0);
+	KUNIT_EXPECT_STRNEQ(test, kp_mode(w.kp.addr), "boosted");
+	KUNIT_EXPECT_EQ(test, load_user(page + PAGE_SIZE), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);
+	/* It was no longer inside a hit. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&page_in.irqs_on), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&page_in.irqs_off), 0);
+	expect_nothing_left(test);
+
+	/* Now that the page is there, nothing faults. */
+	KUNIT_EXPECT_EQ(test, put_user(77, (int __user *)(page + PAGE_SIZE)), 0);
+	KUNIT_EXPECT_EQ(test, load_user(page + PAGE_SIZE), 77);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 2);
+	/* But there is none outside of the mapping. */
+	KUNIT_EXPECT_EQ(test, load_user(0), -EFAULT);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 2);
+	unregister_kprobe(&handler);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, handler.nmissed, 0);
+}
+
+/*
+ * Faults of handlers
+ */
+
+struct faulting {
+	struct kprobe	kp;
+	unsigned int	survived, reported;
+	int		trapnr;
+};
+
+static int faulting_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	container_of(p, struct faulting, kp)->survived += has_fault();
+	return 0;
+}
+
+static void faulting_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	faulting_pre(p, regs);
+}
+
+static int nothing_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static int note_handler_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	struct faulting *f = container_of(p, struct faulting, kp);
+
+	f->reported++;
+	f->trapnr = trapnr;
+	return 0;
+}
+
+/* It is reported to its own probe, not to others at the site. */
+static void handler_fault_goes_to_its_probe(struct kunit *test)
+{
+	kprobe_opcode_t *addr = kp_target_addr(&kp_target_add);
+	struct faulting other = {
+		.kp = {
+			.addr = addr,
+			.pre_handler = nothing_pre,
+			.fault_handler = note_handler_fault,
+		},
+	};
+	struct faulting f = {
+		.kp = {
+			.addr = addr,
+			.pre_handler = faulting_pre,
+			.post_handler = faulting_post,
+			.fault_handler = note_handler_fault,
+		},
+	};
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f.kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, f.reported, 2);
+	KUNIT_EXPECT_EQ(test, f.survived, 2);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
+	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, f.reported, 4);
+	KUNIT_EXPECT_EQ(test, other.reported, 0);
+	KUNIT_EXPECT_TRUE(test, kp_target_is_bad_load(f.trapnr));
+	unregister_kprobe(&other.kp);
+	unregister_kprobe(&f.kp);
+	expect_nothing_left(test);
+}
+
+#ifdef CONFIG_KRETPROBES
+static atomic_t reported, own_faults, irq_faults;
+
+static int count_reported(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	atomic_inc(&reported);
+	return 0;
+}
+
+static void fault_in_irq(struct irq_work *work)
+{
+	if (has_fault())
+		atomic_inc(&irq_faults);
+}
+
+static struct irq_work faulting_work = IRQ_WORK_INIT_HARD(fault_in_irq);
+
+static int interrupted_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	unsigned int i;
+
+	irq_work_queue(&faulting_work);
+	for (i = 0; i < 100000000 && irq_work_is_busy(&faulting_work); i++)
+		cpu_relax();
+	/* This one belongs to the handler. */
+	if (has_fault())
+		atomic_inc(&own_faults);
+	return 0;
+}
+
+/* Faults of an interrupt are not the interrupted handler's. Later ones belong to no probe. */
+static void interrupt_fault_is_not_the_handlers(struct kunit *test)
+{
+	struct kretprobe rp = {
+		.kp = {
+			.symbol_name	= kp_target_callee.symbol,
+			.fault_handler	= count_reported,
+		},
+		.handler = interrupted_return,
+	};
+	int cpu;
+
+	if (!arch_irq_work_has_interrupt())
+		kunit_skip(test, "needs irq_work with an interrupt");
+
+	atomic_set(&reported, 0);
+	atomic_set(&own_faults, 0);
+	atomic_set(&irq_faults, 0);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_callee, 1), 101);
+	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&irq_faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&own_faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&reported), 1);
+	for_each_possible_cpu(cpu)
+		KUNIT_EXPECT_NULL(test, kprobe_test_fault_owner(cpu));
+}
+#endif /* CONFIG_KRETPROBES */
+
+static struct kunit_case fault_cases[] = {
+	KUNIT_CASE_PARAM(fault_handler_of_step, action_gen_params),
+	KUNIT_CASE(fault_handler_needs_a_step),
+	KUNIT_CASE(page_fault_may_sleep),
+	KUNIT_CASE(handler_fault_goes_to_its_probe),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE(interrupt_fault_is_not_the_handlers),
+#endif
+	{}
+};
+
+static struct kunit_suite fault_suite = {
+	.name		= "kprobes_fault",
+	.suite_init	= kp_without_jumps,
+	.suite_exit	= kp_with_jumps,
+	.test_cases	= fault_cases,
+};
+kunit_test_suite(fault_suite);
+
+MODULE_DESCRIPTION("KUnit tests of faults and probes");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Functions to be probed by generic suites of hits, and what these have to know about
+ * registers and text. An architecture that selects HAVE_KPROBES_TEST_TARGETS defines all of
+ * it. The functions are in assembly, so that it is known what handlers see and may change.
+ */
+#ifndef _KERNEL_KPROBES_TESTS_TARGETS_H
+#define _KERNEL_KPROBES_TESTS_TARGETS_H
+
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/types.h>
+
+struct pt_regs;
+
+/* Nothing is ever mapped there, and it is no user address, whose fixup may differ. */
+#define KP_BAD_ADDRESS	(-PAGE_SIZE)
+
+/**
+ * struct kp_target - a function to be probed
+ * @fn: the function, which kp_target_run() calls; NULL if the architecture has none of its kind
+ * @symbol: its name
+ * @at: where kp_target_addr() finds the address of the probed instruction
+ *
+ * The function has an argument and a result, which are in the same register throughout.
+ * Before the probed instruction, it changes neither the stack pointer nor the address that it
+ * returns to. That instruction can be optimized, except where noted below.
+ */
+struct kp_target {
+	void		(*fn)(void);
+	const char	*symbol;
+	const void	*at;
+};
+
+/* Adds 3. */
+extern const struct kp_target kp_target_add;
+/* Adds 100, and has the probed instruction at its entry. */
+extern const struct kp_target kp_target_callee;
+/* Has an address, and loads a long from it. */
+extern const struct kp_target kp_target_load;
+/* Adds 1, but first waits until *kp_target_flag is not 0: it repeats the probed instruction. */
+extern const struct kp_target kp_target_spin;
+extern unsigned long *const kp_target_flag;
+/*
+ * Has a user address, and loads 32 bits from it as get_user() does, or returns -EFAULT if it
+ * cannot. The instruction has a fixup, and so is not optimized.
+ */
+extern const struct kp_target kp_target_user_load;
+
+unsigned long kp_target_run(const struct kp_target *t, unsigned long arg);
+kprobe_opcode_t *kp_target_addr(const struct kp_target *t);
+
+/* The argument or the result. */
+unsigned long kp_target_value(const struct pt_regs *regs);
+void kp_target_set_value(struct pt_regs *regs, unsigned long value);
+
+/* Where to continue: at the start of a function, or behind the call of the probed one. */
+void kp_target_go_to(struct pt_regs *regs, const struct kp_target *t);
+void kp_target_go_back(struct pt_regs *regs);
+
+/* Are interrupts on where these registers are from? */
+bool kp_target_has_irqs_on(const struct pt_regs *regs);
+
+/* Is this what fault handlers are told about a load from KP_BAD_ADDRESS? */
+bool kp_target_is_bad_load(int trapnr);
+
+/* The text: a breakpoint, or the detour that a jump leads to; NULL if there is no jump. */
+bool kp_target_has_breakpoint(const void *addr);
+void *kp_target_detour(const void *addr);
+
+/* May jumps replace the entries of functions, which may have to stay landing pads? */
+bool kp_target_optimizes_entries(void);
+
+/*
+ * Where a return probe is alone, a detour may save fewer registers: does the architecture make
+ * such detours, and is this one?
+ */
+bool kp_target_has_return_detours(void);
+bool kp_target_is_return_detour(const void *detour);
+
+/* May copies of instructions branch back by themselves? */
+bool kp_target_boosts(void);
+
+/**
+ * struct kp_form - a function with a probed instruction of some kind
+ * @name: of the instruction
+ * @target: the function
+ * @alone: how the instruction is executed with a pre handler, see arch_kprobe_mode()
+ * @watched: the same with a post handler, or if no copy may branch back
+ * @hits: of one call, whatever the argument is
+ * @isa: what the CPU must have, for kp_form_exists()
+ * @shares_memory: with other functions, so that they must not run at the same time
+ */
+struct kp_form {
+	const char		*name;
+	struct kp_target	target;
+	const char		*alone;
+	const char		*watched;
+	unsigned int		hits;
+	unsigned int		isa;
+	bool			shares_memory;
+};
+
+extern const struct kp_form kp_forms[];
+extern const unsigned int nr_kp_forms;
+
+/* Does this CPU have the instruction? */
+bool kp_form_exists(const struct kp_form *f);
+
+/* Does a jump replace it? On x86, this depends on what surrounds the function, too. */
+enum kp_form_jump {
+	KP_FORM_NEVER_JUMPS,
+	KP_FORM_ALWAYS_JUMPS,
+	KP_FORM_MAY_JUMP,
+};
+
+enum kp_form_jump kp_form_jump(const struct kp_form *f);
+
+static inline bool kp_target_has_jump(const void *addr)
+{
+	return kp_target_detour(addr);
+}
+
+#endif /* _KERNEL_KPROBES_TESTS_TARGETS_H */

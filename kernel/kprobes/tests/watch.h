@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Probes that record their hits, for suites of hits.
+ */
+#ifndef _KERNEL_KPROBES_TESTS_WATCH_H
+#define _KERNEL_KPROBES_TESTS_WATCH_H
+
+#include <linux/atomic.h>
+#include <linux/cleanup.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
+
+struct kunit_suite;
+
+/**
+ * struct kp_watch - a probe that records its hits
+ * @kp: the probe
+ * @pre: calls of kp_watch_pre()
+ * @post: calls of kp_watch_post()
+ * @faults: calls of kp_watch_fault()
+ * @ip: the instruction pointer that the last pre handler saw
+ * @post_ip: that of the last post handler
+ * @trapnr: what the last fault handler was called for
+ * @trapped: whether the last hit was in the context of an NMI, as a breakpoint of x86 is
+ */
+struct kp_watch {
+	struct kprobe	kp;
+	atomic_t	pre, post, faults;
+	unsigned long	ip;
+	unsigned long	post_ip;
+	int		trapnr;
+	bool		trapped;
+};
+
+/* How the instruction under the breakpoint at an address is executed. */
+static inline const char *kp_mode(void *addr)
+{
+	guard(kprobe_test)();
+
+	return arch_kprobe_mode(get_kprobe(addr));
+}
+
+int kp_watch_pre(struct kprobe *p, struct pt_regs *regs);
+void kp_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
+void kp_nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+
+/* Hits have to come through breakpoints, not through jumps. */
+int kp_without_jumps(struct kunit_suite *suite);
+void kp_with_jumps(struct kunit_suite *suite);
+
+#endif /* _KERNEL_KPROBES_TESTS_WATCH_H */
