@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/types.h>
 
+struct kunit;
 struct pt_regs;
 
 /* Nothing is ever mapped there, and it is no user address, whose fixup may differ. */
@@ -115,6 +116,44 @@ enum kp_form_jump {
 };
 
 enum kp_form_jump kp_form_jump(const struct kp_form *f);
+
+/**
+ * struct kp_area - text in which the architecture allows no probes
+ * @name: for messages
+ * @start: its first address
+ * @end: the address after it
+ * @why: why a probe at @start is refused; KPROBE_REFUSAL_NONE if there may be several reasons
+ */
+struct kp_area {
+	const char		*name;
+	const char		*start, *end;
+	enum kprobe_refusal	why;
+};
+
+extern const struct kp_area kp_areas[];
+extern const unsigned int nr_kp_areas;
+
+/* Does this kernel have it, and run it where it is? */
+bool kp_area_exists(const struct kp_area *a);
+
+/**
+ * struct kp_protected - a function of the architecture in which there must be no probe
+ * @name: its name
+ * @exists: this kernel must have it; other functions may be inlined
+ */
+struct kp_protected {
+	const char	*name;
+	bool		exists;
+};
+
+/*
+ * What a CPU executes before exceptions can be handled, or when nobody waits for it any more; and
+ * what a hit executes before it is guarded against recursion, or in a detour. Both end with a
+ * function without a name.
+ */
+extern const struct kp_protected kp_waking_path[], kp_hit_path[];
+
+void kp_expect_protected(struct kunit *test, const struct kp_protected *p);
 
 static inline bool kp_target_has_jump(const void *addr)
 {

@@ -29,9 +29,7 @@
 #include "files.h"
 #include "forms.h"
 #include "helpers.h"
-#ifdef CONFIG_KGDB
-#include "../../../../../kernel/debug/debug_core.h"
-#endif
+#include "targets.h"
 
 /* What exclusive accesses access. */
 u64 kpb_pointer;
@@ -132,22 +130,6 @@ static void probe_is_refused(struct kunit *test)
 	const struct refusal *r = test->param_value;
 
 	expect_refused(test, *r->place.at, r->why, r->err);
-}
-
-static void probe_needs_an_aligned_address(struct kunit *test)
-{
-	unsigned long addr = (unsigned long)KPB_AT(add);
-	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
-	unsigned int i;
-
-	for (i = 1; i < AARCH64_INSN_SIZE; i++)
-		expect_refused(test, addr + i, KPROBE_REFUSAL_ALIGNMENT, -EINVAL);
-
-	/* Beside a probe, too. */
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	for (i = 1; i < AARCH64_INSN_SIZE; i++)
-		expect_refused(test, addr + i, KPROBE_REFUSAL_ALIGNMENT, -EINVAL);
-	unregister_kprobe(&w.kp);
 }
 
 /*
@@ -656,31 +638,23 @@ static void probe_waits_for_alternatives(struct kunit *test)
  * Text in which this architecture allows no probes
  */
 
-static const struct area {
-	const char	*name;
-	const char	*start, *end;
-} areas[] = {
-	{ "entry text", __entry_text_start, __entry_text_end },
-	{ "irqentry text", __irqentry_text_start, __irqentry_text_end },
-	{ "hyp text", __hyp_text_start, __hyp_text_end },
-	{ "hyp idmap text", __hyp_idmap_text_start, __hyp_idmap_text_end },
+#define AREA(name, symbol)	\
+	{ name, __##symbol##_start, __##symbol##_end, KPROBE_REFUSAL_ARCH_LISTED }
+
+const struct kp_area kp_areas[] = {
+	AREA("entry text", entry_text),
+	AREA("irqentry text", irqentry_text),
+	AREA("hyp text", hyp_text),
+	AREA("hyp idmap text", hyp_idmap_text),
 };
-KUNIT_ARRAY_PARAM_DESC(area, areas, name);
 
-static void probe_area_is_blacklisted(struct kunit *test)
+const unsigned int nr_kp_areas = ARRAY_SIZE(kp_areas);
+
+/* At EL2, the kernel does not enter hypervisor code by the idmap. */
+bool kp_area_exists(const struct kp_area *a)
 {
-	const struct area *a = test->param_value;
-	unsigned long start = (unsigned long)a->start, end = (unsigned long)a->end;
-
-	if (start == end)
-		kunit_skip(test, "this kernel has none");
-	if (a->start == __hyp_idmap_text_start && is_kernel_in_hyp_mode())
-		kunit_skip(test, "the kernel runs at EL2");
-
-	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start));
-	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start + (end - start) / 2));
-	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(end - 1));
-	expect_refused(test, start, KPROBE_REFUSAL_ARCH_LISTED, -EINVAL);
+	return a->start != a->end &&
+	       !(a->start == __hyp_idmap_text_start && is_kernel_in_hyp_mode());
 }
 
 /* It is executed where it is mapped to itself, and is not text where the kernel is. */
@@ -693,17 +667,12 @@ static void probe_keeps_off_the_idmap(struct kunit *test)
 		       KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
 }
 
-struct protected {
-	const char	*name;
-	bool		exists;
-};
-
 /*
  * What a CPU executes before exceptions can be handled, or when nobody waits for it any
  * more, and whether this kernel must have it. The compiler may inline the others, which
  * are static; scripts/prove/hitpath knows them from the source.
  */
-static const struct protected waking[] = {
+const struct kp_protected kp_waking_path[] = {
 	{ "__secondary_switched",	IS_ENABLED(CONFIG_SMP) },
 	{ "__secondary_too_slow",	IS_ENABLED(CONFIG_SMP) },
 	{ "set_cpu_boot_mode_flag",	true },
@@ -725,29 +694,11 @@ static const struct protected waking[] = {
 	{ "__arm_smccc_smc",		true },
 	{ "__efi_rt_asm_wrapper",	IS_ENABLED(CONFIG_EFI) },
 	{ "__efi_rt_asm_recover",	IS_ENABLED(CONFIG_EFI) },
+	{}
 };
 
-static void expect_protected(struct kunit *test, const struct protected *p, unsigned int nr)
-{
-	unsigned long addr;
-
-	for (; nr--; p++) {
-		addr = kallsyms_lookup_name(p->name);
-		if (p->exists)
-			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", p->name);
-		if (addr)
-			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s",
-					      p->name);
-	}
-}
-
-static void probe_keeps_off_waking_path(struct kunit *test)
-{
-	expect_protected(test, waking, ARRAY_SIZE(waking));
-}
-
 /* What a kernel at EL2 executes near a guest; the list in the backend is longer. */
-static const struct protected guest_path[] = {
+static const struct kp_protected guest_path[] = {
 	{ "__kvm_hyp_vector",			true },
 	{ "__guest_enter",			true },
 	{ "__guest_exit",			true },
@@ -760,6 +711,7 @@ static const struct protected guest_path[] = {
 	{ "__vgic_v3_perform_cpuif_access",	true },
 	{ "kvm_unexpected_el2_exception",	false },
 	{ "fixup_guest_exit",			false },
+	{}
 };
 
 static void probe_keeps_off_guest_path(struct kunit *test)
@@ -767,11 +719,11 @@ static void probe_keeps_off_guest_path(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_KVM) || !is_kernel_in_hyp_mode())
 		kunit_skip(test, "needs KVM, and a kernel that runs at EL2");
 
-	expect_protected(test, guest_path, ARRAY_SIZE(guest_path));
+	kp_expect_protected(test, guest_path);
 }
 
 /* What a hit executes before it is guarded against recursion, or in a detour. */
-static const struct protected hit_path[] = {
+const struct kp_protected kp_hit_path[] = {
 	{ "kprobe_brk_handler",		true },
 	{ "kprobe_ss_brk_handler",	true },
 	{ "kretprobe_brk_handler",	true },
@@ -788,28 +740,8 @@ static const struct protected hit_path[] = {
 	{ "do_el1_brk64",		true },
 	{ "debug_exception_enter",	true },
 	{ "debug_exception_exit",	true },
+	{}
 };
-
-static void probe_keeps_off_hit_path(struct kunit *test)
-{
-	expect_protected(test, hit_path, ARRAY_SIZE(hit_path));
-}
-
-/* Or else a probe in the tracer would be hit by its own hit, until the stack is full. */
-static void probe_hit_path_is_not_traced(struct kunit *test)
-{
-	const struct protected *p;
-	unsigned long addr;
-
-	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
-		kunit_skip(test, "needs DYNAMIC_FTRACE");
-
-	for (p = hit_path; p < hit_path + ARRAY_SIZE(hit_path); p++) {
-		addr = kallsyms_lookup_name(p->name);
-		if (addr)
-			KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", p->name);
-	}
-}
 
 /* With lockdep, these may be functions after all, and several of each name. */
 static const char * const inlines[] = {
@@ -1053,40 +985,6 @@ static void probe_passes_on_foreign_breakpoints(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
-#ifdef CONFIG_KGDB
-static void probe_shares_text_with_kgdb(struct kunit *test)
-{
-	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
-	unsigned long at = (unsigned long)KPB_AT(add);
-	u32 word = kpb_word(w.kp.addr);
-
-	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(at), 0);
-	KUNIT_ASSERT_EQ(test, dbg_activate_sw_breakpoints(), 0);
-	KUNIT_EXPECT_NE(test, kpb_word(w.kp.addr), word);
-	expect_refused(test, at, KPROBE_REFUSAL_TRAP, -EILSEQ);
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(at), 0);
-	KUNIT_EXPECT_EQ(test, kpb_word(w.kp.addr), word);
-
-	/* And the other way around, where a probe is. */
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_EQ(test, dbg_set_sw_break(at), 0);
-	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(at), 0);
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
-	KUNIT_EXPECT_EQ(test, kpb_word(w.kp.addr), word);
-}
-#else
-static void probe_shares_text_with_kgdb(struct kunit *test)
-{
-	kunit_skip(test, "needs KGDB");
-}
-#endif
-
 #ifdef CONFIG_PROVE_LOCKING
 /* What the exit from an exception calls when it informs tracers and lockdep of interrupts. */
 static const char * const told_of_irqs[] = { "memset", "lockdep_hardirqs_on_prepare" };
@@ -1155,7 +1053,6 @@ static void probe_inside_lockdep(struct kunit *test)
 static struct kunit_case probe_cases[] = {
 	KUNIT_CASE_PARAM(probe_post_handler_sees_next_pc, next_gen_params),
 	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
-	KUNIT_CASE(probe_needs_an_aligned_address),
 	KUNIT_CASE_PARAM(probe_needs_all_of_a_literal, literal_gen_params),
 	KUNIT_CASE_PARAM(probe_keeps_off_exclusive_sequences, exclusive_gen_params),
 	KUNIT_CASE(probe_after_a_load_acquire),
@@ -1170,19 +1067,14 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE_PARAM(probe_returns_of_each_kind, returning_gen_params),
 #endif
 	KUNIT_CASE(probe_waits_for_alternatives),
-	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
 	KUNIT_CASE(probe_keeps_off_the_idmap),
-	KUNIT_CASE(probe_keeps_off_waking_path),
 	KUNIT_CASE(probe_keeps_off_guest_path),
-	KUNIT_CASE(probe_keeps_off_hit_path),
-	KUNIT_CASE(probe_hit_path_is_not_traced),
 	KUNIT_CASE(probe_keeps_off_inline_functions),
 	KUNIT_CASE(probe_without_a_slot_in_reach),
 	KUNIT_CASE(probe_without_any_slot),
 	KUNIT_CASE(probe_without_a_detour),
 	KUNIT_CASE(probe_slot_is_read_only),
 	KUNIT_CASE(probe_passes_on_foreign_breakpoints),
-	KUNIT_CASE(probe_shares_text_with_kgdb),
 	KUNIT_CASE(probe_inside_lockdep),
 	{}
 };

@@ -23,9 +23,7 @@
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
 #include "forms.h"
-#ifdef CONFIG_KGDB
-#include "../../../../../kernel/debug/debug_core.h"
-#endif
+#include "targets.h"
 
 /* A post handler joins a boosted site, and another one comes when it has gone. */
 static void probe_post_handler_joins_a_boosted_site(struct kunit *test)
@@ -253,21 +251,6 @@ static void probe_is_refused(struct kunit *test)
 	const struct refusal *r = test->param_value;
 
 	kpb_expect_refused(test, *r->place.at, r->why);
-}
-
-static void probe_needs_an_aligned_address(struct kunit *test)
-{
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
-	unsigned int i;
-
-	for (i = 1; i < sizeof(u32); i++)
-		kpb_expect_refused(test, kpb_add_at + i, KPROBE_REFUSAL_ALIGNMENT);
-
-	/* Beside a probe, too. */
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	for (i = 1; i < sizeof(u32); i++)
-		kpb_expect_refused(test, kpb_add_at + i, KPROBE_REFUSAL_ALIGNMENT);
-	unregister_kprobe(&w.kp);
 }
 
 /* With a probe between them, the store would fail forever. */
@@ -823,11 +806,7 @@ extern char __kprobes_pages_start[], __kprobes_pages_end[];
 extern char __end_soft_masked[];
 #endif
 
-static const struct area {
-	const char		*name;
-	const char		*start, *end;
-	enum kprobe_refusal	why;
-} areas[] = {
+const struct kp_area kp_areas[] = {
 	{ "vectors", _stext, __head_end, KPROBE_REFUSAL_ARCH_LISTED },
 #ifdef CONFIG_PPC_BOOK3S_64
 	/* Some of it is also marked. */
@@ -837,44 +816,19 @@ static const struct area {
 	{ "pages for slots", __kprobes_pages_start, __kprobes_pages_end,
 	  KPROBE_REFUSAL_ARCH_LISTED },
 };
-KUNIT_ARRAY_PARAM_DESC(area, areas, name);
 
-static void probe_area_is_blacklisted(struct kunit *test)
+const unsigned int nr_kp_areas = ARRAY_SIZE(kp_areas);
+
+bool kp_area_exists(const struct kp_area *a)
 {
-	const struct area *a = test->param_value;
-	unsigned long start = (unsigned long)a->start, end = (unsigned long)a->end;
-
-	KUNIT_ASSERT_LT(test, start, end);
-	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start));
-	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start + (end - start) / 2));
-	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(end - 4));
-	if (a->why)
-		kpb_expect_refused(test, start, a->why);
-}
-
-struct protected {
-	const char	*name;
-	bool		exists;
-};
-
-static void expect_protected(struct kunit *test, const struct protected *p, unsigned int nr)
-{
-	unsigned long addr;
-
-	for (; nr--; p++) {
-		addr = (unsigned long)kprobe_lookup_name(p->name, 0);
-		if (p->exists)
-			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", p->name);
-		if (addr)
-			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s", p->name);
-	}
+	return true;
 }
 
 /*
  * What a CPU executes before exceptions can be handled, or when no CPU waits for it any more; what
  * no exception can return to; and whether this kernel must have it.
  */
-static const struct protected waking[] = {
+const struct kp_protected kp_waking_path[] = {
 	{ "start_secondary",		IS_ENABLED(CONFIG_SMP) },
 	{ "early_setup_secondary",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },
 	{ "start_secondary_prolog",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },
@@ -894,15 +848,11 @@ static const struct protected waking[] = {
 	{ "slb_allocate_user",		false },
 	{ "prep_irq_for_idle",		IS_ENABLED(CONFIG_PPC_PSERIES) },
 	{ "flush_branch_caches",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
+	{}
 };
 
-static void probe_keeps_off_waking_path(struct kunit *test)
-{
-	expect_protected(test, waking, ARRAY_SIZE(waking));
-}
-
 /* What a hit executes before it is guarded against recursion, or in a detour. */
-static const struct protected hit_path[] = {
+const struct kp_protected kp_hit_path[] = {
 	{ "kprobe_handler",		true },
 	{ "kprobe_post_handler",	true },
 	{ "kprobe_fault_handler",	true },
@@ -922,30 +872,8 @@ static const struct protected hit_path[] = {
 #ifdef CONFIG_PPC32
 	{ "memset",			true },
 #endif
+	{}
 };
-
-static void probe_keeps_off_hit_path(struct kunit *test)
-{
-	expect_protected(test, hit_path, ARRAY_SIZE(hit_path));
-}
-
-/* Or else a probe in the tracer would be hit by its own hit, until the stack is full. */
-static void probe_hit_path_is_not_traced(struct kunit *test)
-{
-	const struct protected *p;
-	unsigned long addr;
-
-	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
-		kunit_skip(test, "needs DYNAMIC_FTRACE");
-
-	for (p = hit_path; p < hit_path + ARRAY_SIZE(hit_path); p++) {
-		addr = kallsyms_lookup_name(p->name);
-		if (!addr)
-			continue;
-		addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
-		KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", p->name);
-	}
-}
 
 /*
  * Slots
@@ -1153,46 +1081,12 @@ static void probe_passes_on_traps_at_sites_of_ftrace(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
-#ifdef CONFIG_KGDB
-static void probe_shares_text_with_kgdb(struct kunit *test)
-{
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
-	u32 word = kpb_word(w.kp.addr);
-
-	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(kpb_add_at), 0);
-	KUNIT_ASSERT_EQ(test, dbg_activate_sw_breakpoints(), 0);
-	KUNIT_EXPECT_NE(test, kpb_word(w.kp.addr), word);
-	kpb_expect_refused(test, kpb_add_at, KPROBE_REFUSAL_BUG);
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(kpb_add_at), 0);
-	KUNIT_EXPECT_EQ(test, kpb_word(w.kp.addr), word);
-
-	/* And the other way around, where a probe is. */
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_EQ(test, dbg_set_sw_break(kpb_add_at), 0);
-	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(kpb_add_at), 0);
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
-	KUNIT_EXPECT_EQ(test, kpb_word(w.kp.addr), word);
-}
-#else
-static void probe_shares_text_with_kgdb(struct kunit *test)
-{
-	kunit_skip(test, "needs KGDB");
-}
-#endif
-
 static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_post_handler_joins_a_boosted_site),
 	KUNIT_CASE_PARAM(probe_post_handler_sees_next_nip, next_gen_params),
 	KUNIT_CASE_PARAM(probe_finds_fixups, fixup_gen_params),
 	KUNIT_CASE(probe_finds_fixups_of_nested_hits),
 	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
-	KUNIT_CASE(probe_needs_an_aligned_address),
 	KUNIT_CASE_PARAM(probe_keeps_off_atomics, atomic_gen_params),
 	KUNIT_CASE(probe_keeps_off_static_calls),
 	KUNIT_CASE_PARAM(probe_keeps_off_mitigations, patched_gen_params),
@@ -1209,16 +1103,11 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_at_each_entry),
 	KUNIT_CASE(probe_at_the_global_entry),
 	KUNIT_CASE(probe_by_both_names),
-	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
-	KUNIT_CASE(probe_keeps_off_waking_path),
-	KUNIT_CASE(probe_keeps_off_hit_path),
-	KUNIT_CASE(probe_hit_path_is_not_traced),
 	KUNIT_CASE(probe_without_a_slot_in_reach),
 	KUNIT_CASE(probe_without_any_slot),
 	KUNIT_CASE(probe_without_a_detour),
 	KUNIT_CASE(probe_passes_on_foreign_traps),
 	KUNIT_CASE(probe_passes_on_traps_at_sites_of_ftrace),
-	KUNIT_CASE(probe_shares_text_with_kgdb),
 	{}
 };
 

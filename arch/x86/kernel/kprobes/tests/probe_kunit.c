@@ -112,6 +112,7 @@ const struct kp_form kp_forms[] = {
 	ALWAYS(cli, "emulated", 1),
 	BOOSTED(endbr, "stepped"),
 };
+
 const unsigned int nr_kp_forms = ARRAY_SIZE(kp_forms);
 
 /* A post handler sees where execution continues. */
@@ -321,10 +322,7 @@ static void probe_needs_a_slot(struct kunit *test)
 }
 
 /* Text in which this architecture allows no probes. */
-static const struct area {
-	const char	*name;
-	const char	*start, *end;
-} areas[] = {
+const struct kp_area kp_areas[] = {
 	{ "entry text", __entry_text_start, __entry_text_end },
 #ifdef CONFIG_HAVE_STATIC_CALL
 	{ "static calls", __static_call_text_start, __static_call_text_end },
@@ -334,29 +332,19 @@ static const struct area {
 	  (const char *)relocate_kernel + KEXEC_CONTROL_CODE_MAX_SIZE },
 #endif
 };
-KUNIT_ARRAY_PARAM_DESC(area, areas, name);
 
-static void probe_area_is_blacklisted(struct kunit *test)
+const unsigned int nr_kp_areas = ARRAY_SIZE(kp_areas);
+
+bool kp_area_exists(const struct kp_area *a)
 {
-	const struct area *a = test->param_value;
-	unsigned long start = (unsigned long)a->start, end = (unsigned long)a->end;
-	struct kprobe kp = { .addr = (kprobe_opcode_t *)start, .pre_handler = kp_watch_pre };
-
-	KUNIT_ASSERT_LT(test, start, end);
-	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start));
-	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start + (end - start) / 2));
-	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(end - 1));
-	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
+	return true;
 }
 
 /*
  * What a CPU calls before it has loaded its IDT, and whether this kernel has it. Some of
  * these are inlined, unless they are the default of a hypervisor's hook.
  */
-static const struct waking {
-	const char	*name;
-	bool		exists;
-} waking[] = {
+const struct kp_protected kp_waking_path[] = {
 	{ "native_write_cr4",		true },
 	{ "native_write_cr0",		true },
 	{ "cr4_update_irqsoff",		true },
@@ -377,44 +365,20 @@ static const struct waking {
 	{ "native_flush_tlb_global",	false },
 	{ "native_flush_tlb_local",	false },
 #endif
+	{}
 };
 
 /* What an INT3 calls before a hit is known to be nested. */
-static const char * const int3_path[] = {
-	"asm_exc_int3", "exc_int3", "do_int3", "kgdb_ll_trap", "kprobe_int3_handler",
-	"kprobe_is_kgdb_breakpoint", "kgdb_has_hit_break",
+const struct kp_protected kp_hit_path[] = {
+	{ "asm_exc_int3",		true },
+	{ "exc_int3",			true },
+	{ "do_int3",			false },
+	{ "kgdb_ll_trap",		false },
+	{ "kprobe_int3_handler",	true },
+	{ "kprobe_is_kgdb_breakpoint",	false },
+	{ "kgdb_has_hit_break",		IS_ENABLED(CONFIG_KGDB) },
+	{}
 };
-
-/* Or else a probe in the tracer would be hit by its own hit, until the stack is full. */
-static void probe_hit_path_is_not_traced(struct kunit *test)
-{
-	unsigned long addr;
-	unsigned int i;
-
-	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
-		kunit_skip(test, "needs DYNAMIC_FTRACE");
-
-	for (i = 0; i < ARRAY_SIZE(int3_path); i++) {
-		addr = kallsyms_lookup_name(int3_path[i]);
-		if (addr)
-			KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", int3_path[i]);
-	}
-}
-
-static void probe_keeps_off_waking_path(struct kunit *test)
-{
-	const struct waking *w;
-	unsigned long addr;
-
-	for (w = waking; w < waking + ARRAY_SIZE(waking); w++) {
-		addr = kallsyms_lookup_name(w->name);
-		if (w->exists)
-			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", w->name);
-		if (addr)
-			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s",
-					      w->name);
-	}
-}
 
 /* Of two, the second is never checked. */
 static int failing_thread(void *data)
@@ -953,9 +917,6 @@ static struct kunit_case probe_cases[] = {
 #endif
 	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
 	KUNIT_CASE(probe_keeps_off_static_call),
-	KUNIT_CASE_PARAM(probe_area_is_blacklisted, area_gen_params),
-	KUNIT_CASE(probe_keeps_off_waking_path),
-	KUNIT_CASE(probe_hit_path_is_not_traced),
 	KUNIT_CASE(probe_beside_failures),
 	KUNIT_CASE(probe_steps_without_trap_flag),
 	KUNIT_CASE(probe_after_padding),

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Text in which the architecture allows no probes, and text that probes share with a debugger.
+ * Which instructions are refused, and why, is up to the architectures' own suites.
+ */
+
+#include <kunit/test.h>
+#include <linux/ftrace.h>
+#include <linux/kgdb.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
+#include <linux/kprobes-test-arch.h>
+#include <linux/string.h>
+
+#include "targets.h"
+#include "watch.h"
+#ifdef CONFIG_KGDB
+#include "../../debug/debug_core.h"
+#endif
+
+/* Nothing is registered, and the text stays. */
+static int try_at(struct kunit *test, unsigned long addr, enum kprobe_refusal *why)
+{
+	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kp_watch_pre };
+	kprobe_opcode_t *text = (void *)ALIGN_DOWN(addr, sizeof(*text)), before = *text;
+	int err;
+
+	*why = KPROBE_REFUSAL_NONE;
+	err = register_kprobe_why(&kp, why);
+	if (!err)
+		unregister_kprobe(&kp);
+	else
+		KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)addr), NULL);
+	KUNIT_EXPECT_EQ_MSG(test, READ_ONCE(*text), before, "%pS", text);
+	return err;
+}
+
+/* For a certain reason, or for any. */
+static void expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refusal want)
+{
+	enum kprobe_refusal why;
+
+	KUNIT_EXPECT_EQ_MSG(test, try_at(test, addr, &why), -EINVAL, "%pS", (void *)addr);
+	if (want)
+		KUNIT_EXPECT_EQ_MSG(test, why, want, "%pS", (void *)addr);
+}
+
+/*
+ * Blacklisted text
+ */
+
+static const void *area_gen_params(const void *prev, char *desc)
+{
+	const struct kp_area *a = prev ? prev + sizeof(*a) : kp_areas;
+
+	if (a == kp_areas + nr_kp_areas)
+		return NULL;
+	strscpy(desc, a->name, KUNIT_PARAM_DESC_SIZE);
+	return a;
+}
+
+static void area_is_blacklisted(struct kunit *test)
+{
+	const struct kp_area *a = test->param_value;
+	unsigned long start = (unsigned long)a->start, end = (unsigned long)a->end;
+
+	if (!kp_area_exists(a))
+		kunit_skip(test, "this kernel has none");
+
+	KUNIT_ASSERT_LT(test, start, end);
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start + (end - start) / 2));
+	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(end - 1));
+	expect_refused(test, start, a->why);
+}
+
+/**
+ * kp_expect_protected() - expect that functions are blacklisted
+ * @test: the case, which fails if one is not, or if one is missing
+ * @p: the functions; the last one has no name
+ *
+ * Context: process context.
+ */
+void kp_expect_protected(struct kunit *test, const struct kp_protected *p)
+{
+	unsigned long addr;
+
+	for (; p->name; p++) {
+		addr = (unsigned long)kprobe_lookup_name(p->name, 0);
+		if (p->exists)
+			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", p->name);
+		if (addr)
+			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s", p->name);
+	}
+}
+
+static void waking_path_is_blacklisted(struct kunit *test)
+{
+	kp_expect_protected(test, kp_waking_path);
+}
+
+static void hit_path_is_blacklisted(struct kunit *test)
+{
+	kp_expect_protected(test, kp_hit_path);
+}
+
+/* Or else a probe in the tracer would be hit by its own hit, until the stack is full. */
+static void hit_path_is_not_traced(struct kunit *test)
+{
+	const struct kp_protected *p;
+	unsigned long addr;
+
+	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
+		kunit_skip(test, "needs DYNAMIC_FTRACE");
+
+	for (p = kp_hit_path; p->name; p++) {
+		addr = (unsigned long)kprobe_lookup_name(p->name, 0);
+		if (addr)
+			KUNIT_EXPECT_EQ_MSG(test, ftrace_location(addr), 0, "%s", p->name);
+	}
+}
+
+/*
+ * Addresses inside of an instruction
+ */
+
+static void needs_an_aligned_address(struct kunit *test)
+{
+	struct kp_watch w = {
+		.kp = { .addr = kp_target_addr(&kp_target_add), .pre_handler = kp_watch_pre },
+	};
+	unsigned long addr = (unsigned long)w.kp.addr;
+	unsigned int i;
+
+	if (KPROBES_TEST_HAS_VARIABLE_INSNS)
+		kunit_skip(test, "instructions start anywhere");
+
+	for (i = 1; i < sizeof(kprobe_opcode_t); i++)
+		expect_refused(test, addr + i, KPROBE_REFUSAL_ALIGNMENT);
+
+	/* Beside a probe, too. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	for (i = 1; i < sizeof(kprobe_opcode_t); i++)
+		expect_refused(test, addr + i, KPROBE_REFUSAL_ALIGNMENT);
+	unregister_kprobe(&w.kp);
+}
+
+/*
+ * Breakpoints of a debugger
+ */
+
+#ifdef CONFIG_KGDB
+static void text_is_shared_with_kgdb(struct kunit *test)
+{
+	struct kp_watch w = {
+		.kp = { .addr = kp_target_addr(&kp_target_add), .pre_handler = kp_watch_pre },
+	};
+	unsigned long at = (unsigned long)w.kp.addr;
+	kprobe_opcode_t text = READ_ONCE(*w.kp.addr);
+	enum kprobe_refusal why;
+
+	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(at), 0);
+	KUNIT_ASSERT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	KUNIT_EXPECT_NE(test, READ_ONCE(*w.kp.addr), text);
+	KUNIT_EXPECT_LT(test, try_at(test, at, &why), 0);
+	KUNIT_EXPECT_NE(test, why, KPROBE_REFUSAL_NONE);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(at), 0);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*w.kp.addr), text);
+
+	/* And the other way around, where a probe is. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_EQ(test, dbg_set_sw_break(at), 0);
+	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	dbg_deactivate_sw_breakpoints();
+	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(at), 0);
+	KUNIT_EXPECT_TRUE(test, kp_target_has_breakpoint(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_add, 4), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(*w.kp.addr), text);
+}
+#else
+static void text_is_shared_with_kgdb(struct kunit *test)
+{
+	kunit_skip(test, "needs KGDB");
+}
+#endif
+
+static struct kunit_case text_cases[] = {
+	KUNIT_CASE_PARAM(area_is_blacklisted, area_gen_params),
+	KUNIT_CASE(waking_path_is_blacklisted),
+	KUNIT_CASE(hit_path_is_blacklisted),
+	KUNIT_CASE(hit_path_is_not_traced),
+	KUNIT_CASE(needs_an_aligned_address),
+	KUNIT_CASE(text_is_shared_with_kgdb),
+	{}
+};
+
+static struct kunit_suite text_suite = {
+	.name		= "kprobes_text",
+	.suite_init	= kp_without_jumps,
+	.suite_exit	= kp_with_jumps,
+	.test_cases	= text_cases,
+};
+kunit_test_suite(text_suite);
+
+MODULE_DESCRIPTION("KUnit tests of text in which there are no probes");
+MODULE_LICENSE("GPL");
