@@ -11,7 +11,6 @@
 #include <linux/kprobes.h>
 #include <linux/percpu.h>
 #include <linux/sched/task_stack.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
@@ -22,6 +21,7 @@
 #include <asm/sysreg.h>
 
 #include "../jprobe.h"
+#include "jprobe_steps.h"
 
 #define WORDS	(JPROBE_STACK_BYTES / sizeof(long))
 
@@ -483,130 +483,55 @@ static void jprobe_in_detour_changes_nothing(struct kunit *test)
 }
 
 /*
- * A breakpoint at each instruction, as an interrupt could come there: it uses the stack below
- * the stack pointer, and the stack must be unwound past the call.
+ * Stack traces from each instruction
  */
 
-#define MAX_STEPS	64
+static struct jprobe_frame *called;
 
-static struct {
-	struct kprobe		kp[MAX_STEPS];
-	struct kprobe		*kps[MAX_STEPS];
-	int			nr;
-	struct jprobe_frame	*frame;
-	int			hits, lost, without_caller;
-	unsigned long		lost_at;
-	bool			hit[MAX_STEPS];
-	unsigned long		trace[48];
-} step;
-
-static noinline void step_and_unwind(void)
-{
-	kpj_copied_unwind(step.frame);
-	step.lost += 1000;
-}
-
-static void step_handler(void)
-{
-	step_and_unwind();
-	step.lost += 1000;
-}
-
-static void step_handler_that_returns(void)
-{
-}
-
-static noinline void step_through(void *entry)
+static noinline void call_copy(void *entry)
 {
 	struct jprobe_frame f = {};
 	struct pt_regs regs = {};
 
-	step.frame = &f;
+	called = &f;
 	kpj_copied_call(&f, entry, &regs);
 	barrier();
 }
 
-static noinline void step_outer(void *entry)
+static void unwind_copy(void)
 {
-	step_through(entry);
-	barrier();
+	kpj_copied_unwind(called);
 }
 
-static bool trace_has(unsigned int n, void *fn)
+static bool is_insn(unsigned long addr, unsigned long end)
 {
-	unsigned long offset;
-	unsigned int i;
+	u32 insn = le32_to_cpu(*(__le32 *)addr);
 
-	for (i = 0; i < n; i++)
-		if (kallsyms_lookup_size_offset(step.trace[i], NULL, &offset) &&
-		    step.trace[i] - offset == (unsigned long)fn)
-			return true;
-	return false;
-}
-
-static int on_step(struct kprobe *p, struct pt_regs *regs)
-{
-	unsigned int n;
-
-	step.hits++;
-	step.hit[p - step.kp] = true;
-	n = stack_trace_save_regs(regs, step.trace, ARRAY_SIZE(step.trace), 0);
-	if (!trace_has(n, step_outer)) {
-		step.lost++;
-		step.lost_at = instruction_pointer(regs);
-	}
-	step.without_caller += !trace_has(n, step_through);
-	return 0;
-}
-
-static void add_steps(struct kunit *test, void *fn)
-{
-	unsigned long start = (unsigned long)fn, size, at;
-	u32 insn;
-
-	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, NULL));
-	for (at = start; at < start + size; at += AARCH64_INSN_SIZE) {
-		insn = le32_to_cpu(*(__le32 *)at);
-		/* Up to the next function, there may be padding. */
-		if (!insn || insn == aarch64_insn_gen_nop())
-			continue;
-		/* With kCFI, the word before a function may be its type, unless it is RET. */
-		if (IS_ENABLED(CONFIG_CFI_CLANG) && at + AARCH64_INSN_SIZE == start + size &&
-		    !aarch64_insn_is_ret(insn))
-			continue;
-		KUNIT_ASSERT_LT(test, step.nr, MAX_STEPS);
-		step.kp[step.nr] = (struct kprobe) {
-			.addr		= (kprobe_opcode_t *)at,
-			.pre_handler	= on_step,
-			.post_handler	= no_post,
-		};
-		step.kps[step.nr] = &step.kp[step.nr];
-		step.nr++;
-	}
+	/* Up to the next function, there may be padding. */
+	if (!insn || insn == aarch64_insn_gen_nop())
+		return false;
+	/* With kCFI, the word before a function may be its type, unless it is RET. */
+	return !IS_ENABLED(CONFIG_CFI_CLANG) || addr + AARCH64_INSN_SIZE != end ||
+	       aarch64_insn_is_ret(insn);
 }
 
 static void jprobe_unwinds_at_each_instruction(struct kunit *test)
 {
-	int i;
+	const struct kp_jprobe_steps_arch arch = {
+		.call		= call_copy,
+		.unwind		= unwind_copy,
+		.code		= {
+			(unsigned long)kpj_copied_call, (unsigned long)kpj_copied_unwind,
+		},
+		.is_insn	= is_insn,
+	};
+	struct kp_jprobe_steps found;
 
-	memset(&step, 0, sizeof(step));
-	add_steps(test, kpj_copied_call);
-	add_steps(test, kpj_copied_unwind);
-	KUNIT_ASSERT_EQ(test, register_kprobes(step.kps, step.nr), 0);
-
-	step_outer(step_handler);
-	/* All were executed: the landing of the one is where the other one goes. */
-	for (i = 0; i < step.nr; i++)
-		KUNIT_EXPECT_TRUE_MSG(test, step.hit[i], "%pS", step.kp[i].addr);
-	step_outer(step_handler_that_returns);
-	unregister_kprobes(step.kps, step.nr);
-
-	KUNIT_EXPECT_GE(test, step.nr, 40);
-	KUNIT_EXPECT_GE(test, step.hits, 75);
-	KUNIT_EXPECT_EQ_MSG(test, step.lost, 0, "of %d, the last one at %pS", step.hits,
-			    (void *)step.lost_at);
+	kp_jprobe_steps(test, &arch, &found);
+	KUNIT_EXPECT_GE(test, found.nr, 40);
+	KUNIT_EXPECT_GE(test, found.hits, 75);
 	/* As in any function: its first three instructions and the last one have no frame. */
-	KUNIT_EXPECT_EQ(test, step.without_caller, 2 * 4);
+	KUNIT_EXPECT_EQ(test, found.without_caller, 2 * 4);
 }
 
 static struct kunit_case jprobe_call_cases[] = {
