@@ -385,9 +385,12 @@ KPB_FUNCTION(sp_bl, "mr 9, 1\n mflr 8\n 777: bl " KPB_CODE(callee) "\n subf 6, 1
 	     "mr 1, 9\n mtlr 8\n add 3, 3, 6");
 KPB_FUNCTION(sp_pvr, "mr 9, 1\n 777: mfspr 6, 287\n subf 6, 1, 9\n mr 1, 9\n add 3, 3, 6");
 KPB_FUNCTION(sp_b, "mr 9, 1\n 777: b 1f\n nop\n1: subf 6, 1, 9\n mr 1, 9\n add 3, 3, 6");
-/* The handler returns to the caller, which is the function itself. */
-KPB_FUNCTION(sp_blr, "mr 9, 1\n mflr 8\n bl 1f\n subf 6, 1, 9\n mr 1, 9\n mtlr 8\n add 3, 3, 6\n"
-	     "blr\n1: 777: nop");
+/*
+ * The handler returns to the caller, which is the function itself. To objtool, BL within a function
+ * is an error, and then it would record no site of ftrace in this file.
+ */
+KPB_FUNCTION(sp_blr, "mr 9, 1\n mflr 8\n bcl 20, 31, 1f\n subf 6, 1, 9\n mr 1, 9\n mtlr 8\n"
+	     "add 3, 3, 6\n blr\n1: 777: nop");
 
 struct lowered {
 	const char		*name;
@@ -492,6 +495,77 @@ static void post_handlers_redirect(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 	look_away();
 }
+
+/*
+ * Sites of ftrace
+ */
+
+#ifdef CONFIG_LIVEPATCH_64
+static noinline __noclone long kpb_traced(long v)
+{
+	/* Without an effect, it would be called only once. */
+	barrier();
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3;
+}
+
+static noinline __noclone long kpb_instead(long v)
+{
+	barrier();
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 5;
+}
+
+static int return_its_value(struct kprobe *p, struct pt_regs *regs)
+{
+	container_of(p, struct seer, kp)->hits++;
+	regs->gpr[3] = 77;
+	regs_set_return_ip(regs, regs->link);
+	return 1;
+}
+
+static int call_another(struct kprobe *p, struct pt_regs *regs)
+{
+	container_of(p, struct seer, kp)->hits++;
+	regs_set_return_ip(regs, (unsigned long)kpb_instead);
+	return 1;
+}
+
+static const struct diversion {
+	const char	*name;
+	kprobe_pre_handler_t handler;
+	long		want;
+} diversions[] = {
+	{ "to the caller", return_its_value, 77 },
+	{ "to another function", call_another, 500 },
+};
+KUNIT_ARRAY_PARAM_DESC(diversion, diversions, name);
+
+/*
+ * To ftrace, each redirection is the call of a livepatched function. What it pushes on the stack
+ * of these calls has to be popped, or else that stack grows into the other one.
+ */
+static void redirections_release_the_livepatch_stack(struct kunit *test)
+{
+	const struct diversion *d = test->param_value;
+	struct thread_info *ti = task_thread_info(current);
+	unsigned long before = (unsigned long)ti->livepatch_sp;
+	unsigned int i;
+
+	memset(&seer, 0, sizeof(seer));
+	seer.kp.symbol_name = "kpb_traced";
+	seer.kp.pre_handler = d->handler;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
+	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&seer.kp));
+	for (i = 1; i <= 20; i++) {
+		KUNIT_EXPECT_EQ(test, kpb_traced(100), d->want);
+		KUNIT_EXPECT_EQ(test, seer.hits, i);
+	}
+	KUNIT_EXPECT_EQ(test, (unsigned long)ti->livepatch_sp, before);
+	unregister_kprobe(&seer.kp);
+	KUNIT_EXPECT_EQ(test, kpb_traced(100), 300);
+}
+#endif /* CONFIG_LIVEPATCH_64 */
 
 /*
  * Return probes
@@ -722,6 +796,9 @@ static struct kunit_case registers_cases[] = {
 	KUNIT_CASE_PARAM(handlers_return, how_gen_params),
 	KUNIT_CASE_PARAM(handlers_change_the_stack_pointer, lowered_gen_params),
 	KUNIT_CASE_PARAM(post_handlers_redirect, late_gen_params),
+#ifdef CONFIG_LIVEPATCH_64
+	KUNIT_CASE_PARAM(redirections_release_the_livepatch_stack, diversion_gen_params),
+#endif
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE_PARAM(returns_keep_all_registers, entry_gen_params),
 	KUNIT_CASE_PARAM(return_handlers_change_registers, entry_gen_params),
