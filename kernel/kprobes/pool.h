@@ -187,10 +187,18 @@ DECLARE_PER_CPU(struct kretprobe_pool_late, kretprobe_pool_late);
 
 void kretprobe_pool_put_closed(struct kretprobe_instance *ri);
 
+/*
+ * kretprobe_native_entry() calls this outside of any hit. To look for other CPUs, objpool_pop()
+ * calls functions that may have return probes, which would end up here again.
+ */
 static nokprobe_inline bool kretprobe_pool_get_local(struct kretprobe_holder *rph,
 						     struct kretprobe_instance **ri)
 {
-	*ri = objpool_pop(&rph->pool);
+	unsigned long flags;
+
+	raw_local_irq_save(flags);
+	*ri = __objpool_try_get_slot(&rph->pool, raw_smp_processor_id());
+	raw_local_irq_restore(flags);
 	return *ri;
 }
 
@@ -200,11 +208,11 @@ static inline bool kretprobe_pool_has_default_size(struct kretprobe_holder *rph)
 	return false;
 }
 
-/* There is only one list. */
 static nokprobe_inline bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 						      struct kretprobe_instance **ri)
 {
-	return false;
+	*ri = objpool_pop(&rph->pool);
+	return *ri;
 }
 
 static nokprobe_inline void kretprobe_pool_put(struct kretprobe_instance *ri)
