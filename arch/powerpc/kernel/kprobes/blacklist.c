@@ -84,10 +84,19 @@ static const char * const fragile_path[] __initconst = {
 	"switch_to_as1",
 
 	/* A CPU that goes offline ends in these, when the others have stopped waiting for it. */
+	"cpu_down_flush_e500mc",
+	"cpu_down_flush_e500v2",
+	"cpu_down_flush_e5500",
+	"cpu_down_flush_e6500",
+	"flush_dcache_L1",
 	"pmac_cpu_offline_self",
 	"pnv_cpu_offline_self",
 	"pnv_cpu_offline",
 	"power7_offline",
+	"rcpm_v1_cpu_die",
+	"rcpm_v1_cpu_enter_state",
+	"rcpm_v2_cpu_die",
+	"rcpm_v2_cpu_enter_state",
 	"smp_85xx_cpu_offline_self",
 
 	/* Idle: MSR[EE] is off while the soft mask is enabled, so no exception can return here. */
@@ -160,6 +169,17 @@ static const char * const fragile_path[] __initconst = {
 	"slb_flush_and_restore_bolted",
 	"slb_insert_entry",
 	"switch_slb",
+
+	/* The miss of a TLB overwrites the registers by which these search the TLB. */
+	"__tlbil_va",
+	"_tlbil_all",
+	"_tlbil_pid",
+	"_tlbil_pid_noind",
+	"_tlbil_va",
+	"_tlbivax_bcast",
+	"book3e_hugetlb_preload",
+	"book3e_tlb_exists",
+	"loadcam_multi",
 
 	/* Real mode, or unrecoverable. */
 	"__machine_check_early_realmode_p10",

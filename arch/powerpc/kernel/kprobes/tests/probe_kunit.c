@@ -837,6 +837,8 @@ const struct kp_protected kp_waking_path[] = {
 	{ "call_setup_cpu",		IS_ENABLED(CONFIG_PPC32) },
 	{ "__setup_cpu_e500mc",		IS_ENABLED(CONFIG_PPC_E500MC) },
 	{ "__setup_cpu_750",		IS_ENABLED(CONFIG_PPC_BOOK3S_32) },
+	{ "__tlbil_va",			IS_ENABLED(CONFIG_PPC_85xx) },
+	{ "_tlbil_pid",			IS_ENABLED(CONFIG_PPC_85xx) },
 	{ "pnv_cpu_offline_self",	false },
 	{ "pmac_cpu_offline_self",	false },
 	{ "smp_85xx_cpu_offline_self",	false },
