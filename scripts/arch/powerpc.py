@@ -14,6 +14,7 @@ class Hitpath:
         "do_program_check > emulate_instruction": "the trap is not that of a probe",
         "do_program_check > flush_fp_to_thread": "the trap is not that of a probe",
         "do_program_check > report_bug": "the trap is not that of a probe",
+        "do_program_check > __perf_sw_event": "the trap is not that of a probe",
         "do_program_check > _exception": "the kernel is about to stop",
         "__single_step_exception > _exception": "the kernel is about to stop",
         "check_return_regs_valid > show_regs": "something is broken",
@@ -26,6 +27,9 @@ class Hitpath:
         "search_exception_tables": "the fault of a hit is inside the hit",
         "_mcount": "those who may be traced are called for faults only",
         "jprobe_pre_handler > memset": "inside the hit of a jprobe",
+        "__SCT__tp_func_notifier_run": "on 32 bits, no trampoline of a static call can be probed",
+        "llist_add_batch": "between kprobe_busy_begin() and _end()",
+        "kretprobe_enter_slow > cpumask_next_wrap": "inside the hit of a return probe",
         # Such instructions are not emulated.
         **{f"{caller} > {callee}": "not for a probed instruction" for caller, callee in (
             ("do_fp_load", "put_fpr"), ("do_fp_store", "get_fpr"),
@@ -38,7 +42,8 @@ class Hitpath:
     }
     INDIRECT = {"kprobe_handler", "kprobe_post_handler", "kretprobe_native_handler",
                 # The debugger, which comes first; its functions are listed.
-                "do_program_check", "__single_step_exception", "notifier_call_chain",
+                "do_program_check", "__single_step_exception", "notify_die",
+                "notifier_call_chain",
                 # Not a pointer, but a table of addresses in themselves.
                 "analyse_instr", "emulate_step", "emulate_loadstore", "emulate_update_regs",
                 # The handler of a jprobe.
