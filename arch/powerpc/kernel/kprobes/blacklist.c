@@ -149,6 +149,9 @@ static const char * const fragile_path[] __initconst = {
 	"syscall_exit_finish",
 	"syscall_exit_prepare",
 	"syscall_exit_restart",
+	"__kuep_unlock",
+	/* Until it has loaded it, r2 is not current. */
+	"transfer_to_syscall",
 
 	/* Hits call these. */
 	"arch_local_irq_restore",
@@ -180,6 +183,15 @@ static const char * const fragile_path[] __initconst = {
 	"book3e_hugetlb_preload",
 	"book3e_tlb_exists",
 	"loadcam_multi",
+
+	/* Sleep on powermac, partly without data translation. */
+	"core99_wake_up",
+	"flush_disable_745x",
+	"flush_disable_75x",
+	"flush_disable_caches",
+	"grackle_wake_up",
+	"low_cpu_offline_self",
+	"low_sleep_handler",
 
 	/* Real mode, or unrecoverable. */
 	"__machine_check_early_realmode_p10",

@@ -7,6 +7,7 @@
  */
 
 #include <linux/kprobes.h>
+#include <linux/sched.h>
 
 #include <asm/probes.h>
 #include <asm/reg.h>
@@ -240,14 +241,35 @@ static bool stores_to_paca(u32 word)
 }
 #endif
 
+#if defined(CONFIG_PPC_BOOK3S_32) && defined(CONFIG_PPC_KUAP)
+#define INSN_OP_LWZ	32
+#define INSN_OP_STW	36
+
+/*
+ * An exception saves current->thread.kuap in its struct pt_regs, locks user access, and restores
+ * the word when it returns. So during the exception, the word is not that of the program.
+ */
+static bool accesses_kuap(u32 word)
+{
+	return (get_op(word) == INSN_OP_LWZ || get_op(word) == INSN_OP_STW) && get_ra(word) == 2 &&
+	       (word & 0xffff) == offsetof(struct task_struct, thread.kuap);
+}
+#else
+static bool accesses_kuap(u32 word)
+{
+	return false;
+}
+#endif
+
 /**
  * kprobe_insn_can_emulate() - can emulate_step() execute an instruction?
  * @insn: the instruction
  * @addr: its address
  *
- * Three kinds cannot be emulated. A store that moves the stack pointer would overwrite the struct
+ * Four kinds cannot be emulated. A store that moves the stack pointer would overwrite the struct
  * pt_regs of the exception, which lies where it stores. A store to the paca would change data that
- * this code uses. The floating point and vector units may be off during the exception.
+ * this code uses. The floating point and vector units may be off during the exception. And on
+ * book3s/32, the exception has its own user access.
  *
  * Context: any.
  * Return: true if it can, unless the instruction faults.
@@ -262,6 +284,9 @@ bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr)
 
 	/* The two registers of plq and pstq are swapped. */
 	if (op.type & PREFIXED && GETSIZE(op.type) == 16)
+		return false;
+
+	if (accesses_kuap(ppc_inst_val(insn)))
 		return false;
 
 	switch (GETTYPE(op.type)) {

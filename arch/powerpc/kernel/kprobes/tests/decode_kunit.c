@@ -675,6 +675,19 @@ static void decide_keeps_r13(struct kunit *test)
 			KPROBE_REFUSAL_CONTROL : KPROBE_REFUSAL_NONE);
 }
 
+#if defined(CONFIG_PPC_BOOK3S_32) && defined(CONFIG_PPC_KUAP)
+/* User access is that of the exception while an instruction is emulated. */
+static void decode_user_access(struct kunit *test)
+{
+	const u32 at = offsetof(struct task_struct, thread.kuap);
+
+	KUNIT_EXPECT_FALSE(test, kprobe_insn_can_emulate(ppc_inst(PPC_RAW_LWZ(3, 2, at)), HERE));
+	KUNIT_EXPECT_FALSE(test, kprobe_insn_can_emulate(ppc_inst(PPC_RAW_STW(3, 2, at)), HERE));
+	KUNIT_EXPECT_TRUE(test, kprobe_insn_can_emulate(ppc_inst(PPC_RAW_LWZ(3, 4, at)), HERE));
+	KUNIT_EXPECT_TRUE(test, kprobe_insn_can_emulate(ppc_inst(PPC_RAW_STW(3, 2, at + 4)), HERE));
+}
+#endif
+
 static struct kunit_case decode_cases[] = {
 	KUNIT_CASE_PARAM(decode_verdict, word_gen_params),
 	KUNIT_CASE(decode_sequences),
@@ -694,6 +707,9 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(decide_on_other_places),
 	KUNIT_CASE(decide_needs_the_cpu),
 	KUNIT_CASE(decide_keeps_r13),
+#if defined(CONFIG_PPC_BOOK3S_32) && defined(CONFIG_PPC_KUAP)
+	KUNIT_CASE(decode_user_access),
+#endif
 	{}
 };
 

@@ -846,6 +846,8 @@ const struct kp_protected kp_waking_path[] = {
 	{ "kexec_smp_wait",		false },
 	{ "relocate_new_kernel",	false },
 	{ "interrupt_exit_kernel_prepare", true },
+	{ "transfer_to_syscall",	IS_ENABLED(CONFIG_PPC32) },
+	{ "__kuep_unlock",		IS_ENABLED(CONFIG_PPC_BOOK3S_32) && IS_ENABLED(CONFIG_PPC_KUEP) },
 	{ "arch_local_irq_restore",	IS_ENABLED(CONFIG_PPC64) },
 	{ "slb_allocate_user",		false },
 	{ "prep_irq_for_idle",		IS_ENABLED(CONFIG_PPC_PSERIES) },
