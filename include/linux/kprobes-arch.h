@@ -514,9 +514,9 @@ const char *arch_kprobe_mode(const struct kprobe *p);
  * arch_handlers_begin() - handlers are about to be called without an exception
  * @regs: state of the program
  *
- * In a detour, a return trampoline or a callback of ftrace. Ends what handlers must not inherit from
- * the program, such as access to user memory, and stores in @regs what is valid only while preemption
- * is off.
+ * In a detour, a return trampoline or a callback of ftrace. Ends what handlers must not
+ * inherit from the program, such as access to user memory, and stores in @regs what is
+ * valid only while preemption is off.
  *
  * Context: hit path, preemption has just been disabled.
  *
