@@ -36,10 +36,10 @@ void kprobe_log_slot(const void *slot, const void *code, size_t size, bool in_us
 /**
  * kprobe_boosts() - may a copy of an instruction branch back to the text by itself?
  *
- * Such a copy runs without a current probe and with interrupts as in the program. Nothing but
- * the grace period of its slot keeps it from being freed. With PREEMPT_COUNT but without
- * PREEMPTION, RCU takes any tick that hits the slot for a quiescent state, so the grace period
- * could end too early. Tests can redirect this function.
+ * Such a copy runs without a current probe, and with interrupts as in the program. Only a grace
+ * period keeps its slot from being freed meanwhile. With PREEMPT_COUNT but without PREEMPTION,
+ * RCU takes any tick that hits the slot for a quiescent state, so the grace period could end too
+ * early. Tests can redirect this function.
  *
  * Context: any.
  * Return: true if it may.

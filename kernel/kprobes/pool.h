@@ -188,8 +188,9 @@ DECLARE_PER_CPU(struct kretprobe_pool_late, kretprobe_pool_late);
 void kretprobe_pool_put_closed(struct kretprobe_instance *ri);
 
 /*
- * kretprobe_native_entry() calls this outside of any hit. To look for other CPUs, objpool_pop()
- * calls functions that may have return probes, which would end up here again.
+ * kretprobe_native_entry() calls this outside of any hit. To search the lists of other CPUs,
+ * objpool_pop() calls functions that may have return probes themselves, so that would recurse.
+ * Interrupts are off as in objpool_pop(): the list must stay that of this CPU.
  */
 static nokprobe_inline bool kretprobe_pool_get_local(struct kretprobe_holder *rph,
 						     struct kretprobe_instance **ri)
@@ -208,6 +209,7 @@ static inline bool kretprobe_pool_has_default_size(struct kretprobe_holder *rph)
 	return false;
 }
 
+/* Inside the hit, hits in these functions are missed. */
 static nokprobe_inline bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 						      struct kretprobe_instance **ri)
 {

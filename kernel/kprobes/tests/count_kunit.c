@@ -431,7 +431,7 @@ static void count_of_a_batch_is_bounded(struct kunit *test)
 
 	/* Without it, a function entry is an instruction like any other. */
 	if (busy && !entries_are_traced())
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+		kunit_skip(test, "probes by name are not on ftrace sites");
 
 	if (busy)
 		claim_last(test);
@@ -508,7 +508,7 @@ static void count_switched_on_but_for_one(struct kunit *test)
 	int i, kind, nr;
 
 	if (!entries_are_traced())
-		kunit_skip(test, "needs KPROBES_ON_FTRACE");
+		kunit_skip(test, "probes by name are not on ftrace sites");
 
 	for (kind = 0; kind < 2; kind++) {
 		for (i = 0; i < 2; i++) {

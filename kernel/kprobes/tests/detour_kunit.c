@@ -38,7 +38,7 @@ static unsigned long call_callee(unsigned long arg)
 }
 
 /*
- * What handlers see and change, which does not depend on what leads to them
+ * What handlers see and change is the same for breakpoints and jumps
  */
 
 static const struct how {
@@ -624,7 +624,7 @@ static void stopped_when_its_probe_goes(struct kunit *test)
 	let_go(test);
 }
 
-/* It goes on elsewhere, and with the data of that CPU. */
+/* It continues on another CPU, and must use the data of that CPU. */
 static void moved_to_another_cpu(struct kunit *test)
 {
 	int to = cpumask_first(cpu_online_mask);

@@ -55,17 +55,17 @@ kprobe_opcode_t *kp_target_addr(const struct kp_target *t);
 unsigned long kp_target_value(const struct pt_regs *regs);
 void kp_target_set_value(struct pt_regs *regs, unsigned long value);
 
-/* Where to continue: at the start of a function, or behind the call of the probed one. */
+/* Where to continue: at the start of a function, or after the call of the probed one. */
 void kp_target_go_to(struct pt_regs *regs, const struct kp_target *t);
 void kp_target_go_back(struct pt_regs *regs);
 
 /* Are interrupts on where these registers are from? */
 bool kp_target_has_irqs_on(const struct pt_regs *regs);
 
-/* Is this what fault handlers are told about a load from KP_BAD_ADDRESS? */
+/* Is this the number that fault handlers get for a load from KP_BAD_ADDRESS? */
 bool kp_target_is_bad_load(int trapnr);
 
-/* The text: a breakpoint, or the detour that a jump leads to; NULL if there is no jump. */
+/* The text: is it a breakpoint? The detour that a jump in it branches to, or NULL. */
 bool kp_target_has_breakpoint(const void *addr);
 void *kp_target_detour(const void *addr);
 
@@ -147,9 +147,9 @@ struct kp_protected {
 };
 
 /*
- * What a CPU executes before exceptions can be handled, or when nobody waits for it any more; and
- * what a hit executes before it is guarded against recursion, or in a detour. Both end with a
- * function without a name.
+ * What a CPU executes before exceptions can be handled, or after other CPUs have stopped waiting
+ * for it; and what a hit executes before it is guarded against recursion, or in a detour. The
+ * last element of each has no name.
  */
 extern const struct kp_protected kp_waking_path[], kp_hit_path[];
 

@@ -108,8 +108,8 @@ static const char *forecast_name(const struct kprobe_forecast *f)
 }
 
 /*
- * Where the detour will be can decide whether a branch target is in its reach. And that all are
- * taken is not foreseen.
+ * Where the detour will be can decide whether a branch target is in its reach. Nor can it be
+ * foreseen that no detour will be left.
  */
 static bool is_left_open(const struct kprobe_forecast *said, const struct kprobe_forecast *f)
 {

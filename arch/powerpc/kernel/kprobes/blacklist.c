@@ -149,8 +149,11 @@ static const char * const fragile_path[] __initconst = {
 	"syscall_exit_finish",
 	"syscall_exit_prepare",
 	"syscall_exit_restart",
+
+	/* book3s/32: called by these exits when MSR[RI] is off. */
 	"__kuep_unlock",
-	/* Until it has loaded it, r2 is not current. */
+
+	/* System calls on 32 bits: r2 is that of user space until it has been set to current. */
 	"transfer_to_syscall",
 
 	/* Hits call these. */
@@ -173,7 +176,7 @@ static const char * const fragile_path[] __initconst = {
 	"slb_insert_entry",
 	"switch_slb",
 
-	/* The miss of a TLB overwrites the registers by which these search the TLB. */
+	/* Book E: a TLB miss overwrites the registers with which these search the TLB. */
 	"__tlbil_va",
 	"_tlbil_all",
 	"_tlbil_pid",

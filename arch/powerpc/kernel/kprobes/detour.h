@@ -25,7 +25,7 @@
 /* At the start of each page: the address of kprobe_detour_callback(), of 8 or 4 bytes. */
 #define KPROBE_HEAD_CALLBACK	0
 #define KPROBE_HEAD_CODE	8
-/* What both may have, as KPROBE_OPTINSN_HEAD_SIZE, which assembly cannot include. */
+/* Room for both. Equals KPROBE_OPTINSN_HEAD_SIZE, whose header is not for assembly. */
 #ifdef CONFIG_PPC64
 #define KPROBE_HEAD_SIZE	1024
 #else

@@ -987,7 +987,7 @@ static void probe_passes_on_foreign_breakpoints(struct kunit *test)
 
 #ifdef CONFIG_PROVE_LOCKING
 /* What the exit from an exception calls when it informs tracers and lockdep of interrupts. */
-static const char * const told_of_irqs[] = { "memset", "lockdep_hardirqs_on_prepare" };
+static const char * const irq_observers[] = { "memset", "lockdep_hardirqs_on_prepare" };
 
 static int skip_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -1014,16 +1014,16 @@ static void probe_inside_lockdep(struct kunit *test)
 		.kp = { .symbol_name = "kpb_add", .pre_handler = kp_watch_pre },
 	};
 	struct kprobe redirects = { .addr = KPB_AT(add), .pre_handler = skip_pre };
-	struct kp_watch told[ARRAY_SIZE(told_of_irqs)] = {};
-	struct kprobe *kps[ARRAY_SIZE(told) + 1];
+	struct kp_watch observers[ARRAY_SIZE(irq_observers)] = {};
+	struct kprobe *kps[ARRAY_SIZE(observers) + 1];
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(told); i++) {
-		told[i].kp.symbol_name = told_of_irqs[i];
-		told[i].kp.pre_handler = kp_watch_pre;
+	for (i = 0; i < ARRAY_SIZE(observers); i++) {
+		observers[i].kp.symbol_name = irq_observers[i];
+		observers[i].kp.pre_handler = kp_watch_pre;
 		/* So that it keeps its breakpoint. */
-		told[i].kp.post_handler = kp_watch_post;
-		kps[i] = &told[i].kp;
+		observers[i].kp.post_handler = kp_watch_post;
+		kps[i] = &observers[i].kp;
 	}
 	kps[i] = &on_add.kp;
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
@@ -1039,9 +1039,9 @@ static void probe_inside_lockdep(struct kunit *test)
 	unregister_kprobe(&redirects);
 	kprobe_test_allow_optimization(false);
 
-	unregister_kprobes(kps, ARRAY_SIZE(told));
+	unregister_kprobes(kps, ARRAY_SIZE(observers));
 	KUNIT_EXPECT_EQ(test, atomic_read(&on_add.pre), 1);
-	KUNIT_EXPECT_GT(test, atomic_read(&told[1].pre), 0);
+	KUNIT_EXPECT_GT(test, atomic_read(&observers[1].pre), 0);
 }
 #else
 static void probe_inside_lockdep(struct kunit *test)

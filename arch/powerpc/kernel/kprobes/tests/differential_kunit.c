@@ -505,7 +505,7 @@ static const char * const reg_names[NR_GPRS] = {
 	"r21", "r22", "r23", "r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31",
 };
 
-/* If they are masked, the CPU may have had to be told so. */
+/* An interrupt that comes while they are soft-masked may clear MSR[EE]. */
 static unsigned long compared_msr(unsigned long msr, unsigned long mask)
 {
 	return msr & (mask ? MSR_COMPARED & ~MSR_EE : MSR_COMPARED);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Functions with a probed instruction of each kind, for the suites of breakpoints and of
- * jumps. Assemblers that are told of an old CPU know some of them only as numbers.
+ * jumps. Some are numbers, as they are newer than the CPU that the assembler is set to.
  */
 
 #include <linux/array_size.h>

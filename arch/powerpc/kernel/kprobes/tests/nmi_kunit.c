@@ -79,7 +79,7 @@ static int victim_thread(void *data)
 }
 
 /* If it was in an NMI, it has returned from there. */
-static bool victim_goes_on(void)
+static bool victim_continues(void)
 {
 	unsigned long from = READ_ONCE(kpb_data.store), end = jiffies + 5 * HZ;
 
@@ -172,7 +172,7 @@ static bool send_nmi(int cpu)
 	unsigned long end = jiffies + 5 * HZ;
 	unsigned int nr = nmi.nr;
 
-	if (!victim_goes_on() || !smp_send_nmi_ipi(cpu, on_nmi, USEC_PER_SEC))
+	if (!victim_continues() || !smp_send_nmi_ipi(cpu, on_nmi, USEC_PER_SEC))
 		return false;
 	while (READ_ONCE(nmi.nr) == nr && time_before(jiffies, end))
 		cpu_relax();
@@ -188,7 +188,7 @@ static void nmi_round(struct kunit *test, int cpu)
 	wake_up_process(task);
 	for (i = 0; i < NMIS_IN_ROUND && send_nmi(cpu); i++)
 		udelay(17 * (i % 5));
-	KUNIT_EXPECT_TRUE(test, victim_goes_on());
+	KUNIT_EXPECT_TRUE(test, victim_continues());
 	WRITE_ONCE(kpb_data.flag, 1);
 	kthread_stop_put(task);
 }

@@ -61,7 +61,7 @@ void kp_target_set_value(struct pt_regs *regs, unsigned long value)
 	regs->gpr[3] = value;
 }
 
-/* Without the accessors, as handlers need not know them. */
+/* Handlers may write nip directly: a hit must not rely on the accessors being used. */
 void kp_target_go_to(struct pt_regs *regs, const struct kp_target *t)
 {
 	regs->nip = kpb_code(t->fn);

@@ -105,7 +105,7 @@ void *kp_target_detour(const void *addr)
 #endif
 }
 
-/* Probes of an entry are behind its landing pad. */
+/* Probes of an entry are placed after its landing pad. */
 bool kp_target_optimizes_entries(void)
 {
 	return true;
