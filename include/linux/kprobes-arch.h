@@ -654,7 +654,8 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs);
  * @regs: state in the trampoline
  * @ret_addr: the address
  *
- * Writes it where the trampoline reads it, and where unwinders look for it.
+ * Writes it where the trampoline reads it, where unwinders look for it, and to the ip that
+ * handlers see.
  *
  * Context: hit path.
  *

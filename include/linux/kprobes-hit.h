@@ -37,7 +37,7 @@ struct prev_kprobe {
 
 /**
  * struct kprobe_ctlblk - the hit on this CPU
- * @kprobe_status: KPROBE_HIT_*; valid while there is a current_kprobe
+ * @kprobe_status: KPROBE_HIT_*; KPROBE_HIT_ACTIVE while there is no current_kprobe
  * @step: what the architecture saves while an instruction is stepped
  * @depth: how many hits are interrupted
  * @prev_kprobe: those hits, outermost first
@@ -82,6 +82,7 @@ static nokprobe_inline bool kprobe_rcu_is_watching(void)
  * @kp: the probe of the site
  * @op: the same probe with its detour
  * @sole: the one enabled user, if it has a pre handler and no fault handler
+ * @plain_return: the same user, if it is a return probe without an entry handler
  */
 struct kprobe_head {
 	union {
@@ -91,6 +92,9 @@ struct kprobe_head {
 #endif
 	};
 	struct kprobe __rcu	*sole;
+#ifdef CONFIG_KRETPROBE_NATIVE
+	struct kretprobe __rcu	*plain_return;
+#endif
 };
 
 /**
@@ -221,35 +225,52 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 }
 
 /**
- * kprobe_hit_begin_at() - a probe becomes the current probe of this CPU
+ * kprobe_hit_begin_inside() - a probe becomes the current probe, perhaps inside an outer hit
+ * @p: the probe
+ *
+ * This is the one order in which the two are published. Whatever interrupts it sees
+ * either the outer probe, if any, or @p, and with both of them KPROBE_HIT_ACTIVE. It never
+ * sees @p with another status, which backends would take for a step of @p. KPROBE_HIT_ACTIVE
+ * is always safe: neither a step nor a fault is to end that hit now.
+ *
+ * Backends that do not use KPROBE_MAX_NESTING leave the status of their last step. With
+ * them, an interrupt between the first two stores finds no current probe, so its own hits
+ * do not restore the status: hence the third store. (There is one exception: if an
+ * interrupt after the first store has hits, and leaves their status, another interrupt
+ * after the second store sees that.)
+ *
+ * Context: hit path, preemption off.
+ */
+static nokprobe_inline void kprobe_hit_begin_inside(struct kprobe *p)
+{
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	/* The barriers order against interrupts and NMIs of this CPU only. */
+	barrier();
+	__this_cpu_write(current_kprobe, p);
+#ifndef KPROBE_MAX_NESTING
+	barrier();
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+#endif
+}
+
+/**
+ * kprobe_hit_begin_at() - a probe becomes the current probe, outside of any other hit
  * @running: address of current_kprobe on this CPU
  * @p: the probe
  *
- * This is the one order in which the two are published. Whatever interrupts it
- * sees either no current probe, or @p with KPROBE_HIT_ACTIVE, but not @p with the
- * status of an earlier hit, which backends would take for a step of @p. (There is one
- * exception: if an interrupt after the first store has hits, and leaves their status,
- * another interrupt after the second store sees that.) Inside an outer hit it may see the
- * outer probe with KPROBE_HIT_ACTIVE. That answer is always safe: neither a step nor a
- * fault is to end that hit now.
- *
- * An interrupt between the first two stores finds no current probe, so its own
- * hits do not restore the status: hence the third store. After the second one
- * they do.
+ * With KPROBE_MAX_NESTING, the status is KPROBE_HIT_ACTIVE whenever there is no current
+ * probe: a hit that changes the status ends with kprobe_hit_leave_changed().
  *
  * Context: hit path, preemption off.
  */
 static nokprobe_inline void kprobe_hit_begin_at(struct kprobe *__kprobe_cpu *running,
 						struct kprobe *p)
 {
-	__auto_type status = kprobe_cpu_addr(kprobe_ctlblk.kprobe_status);
-
-	kprobe_cpu_write(status, KPROBE_HIT_ACTIVE);
-	/* The barriers order against interrupts and NMIs of this CPU only. */
-	barrier();
+#ifdef KPROBE_MAX_NESTING
 	kprobe_cpu_write(running, p);
-	barrier();
-	kprobe_cpu_write(status, KPROBE_HIT_ACTIVE);
+#else
+	kprobe_hit_begin_inside(p);
+#endif
 }
 
 /**
@@ -271,6 +292,20 @@ static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
 static nokprobe_inline void kprobe_hit_leave(void)
 {
 	reset_current_kprobe();
+}
+
+/**
+ * kprobe_hit_leave_changed() - end a hit whose status was changed
+ *
+ * An interrupt between the two stores sees the probe with KPROBE_HIT_ACTIVE, which is safe.
+ *
+ * Context: hit path, preemption off.
+ */
+static nokprobe_inline void kprobe_hit_leave_changed(void)
+{
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	barrier();
+	kprobe_hit_leave();
 }
 
 /**

@@ -281,6 +281,25 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs,
 		      bool redirected);
 
 /**
+ * arch_detour_regs() - the registers that a detour has passed, after the handlers
+ * @regs: the same
+ *
+ * For architectures where finding them again is cheaper than keeping @regs during the
+ * handlers.
+ *
+ * Context: inlined in kprobe_detour_callback(), which has called a function before.
+ * Return: @regs.
+ *
+ * Default: @regs; a macro of the same name replaces it.
+ */
+#ifndef arch_detour_regs
+static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
+{
+	return regs;
+}
+#endif
+
+/**
  * alloc_optinsn_page() - allocate a page for detours
  *
  * Context: as alloc_insn_page().

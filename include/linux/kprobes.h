@@ -200,6 +200,7 @@ static inline bool kprobe_ftrace(struct kprobe *p)
 /**
  * struct kretprobe_holder - reference of calls in flight to their kretprobe
  * @rp: the kretprobe, NULL after its unregistration
+ * @plain: the same, if it has a handler and no fault handler
  * @pool: its instances. With KRETPROBE_POOL, holder and instances are part of a
  *	  structure of the core, and this field does not exist
  *
@@ -207,6 +208,7 @@ static inline bool kprobe_ftrace(struct kprobe *p)
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;
+	struct kretprobe __rcu	*plain;
 #ifndef CONFIG_KRETPROBE_POOL
 	struct objpool_head	pool;
 #endif
@@ -247,8 +249,8 @@ struct kretprobe {
  * @llist: link to the task (otherwise)
  * @rph: the pool it belongs to
  * @fp: the stack frame, in a form that the architecture chooses
- * @ref: index of this instance in the pool (KRETPROBE_POOL)
- * @next: offset to the next free instance (KRETPROBE_POOL)
+ * @ref: index of this instance in the pool, as kernel/kprobes/pool.h says (KRETPROBE_POOL)
+ * @next: offset to the next free instance, likewise (KRETPROBE_POOL)
  * @rcu: frees it after its kretprobe is gone (otherwise)
  * @ret_addr: the return address; unknown in the entry handler
  * @rp: the kretprobe

@@ -51,16 +51,16 @@ __visible long kprobe_detour_callback(struct optimized_kprobe *op, struct pt_reg
 	if (likely(kprobe_hit_enter_detour(running, &op->kp))) {
 		ret = kprobe_call_pre(&op->kp, regs);
 		/* Reading the probe again is cheaper than keeping @op across the handler. */
-		if (unlikely(ret || arch_detour_is_left(regs)))
+		if (unlikely(ret || arch_detour_is_left(arch_detour_regs(regs))))
 			left = arch_leave_detour(container_of(kprobe_cpu_read(running),
 							      struct optimized_kprobe, kp),
-						 regs, ret);
+						 arch_detour_regs(regs), ret);
 		else
 			kprobe_cpu_write(running, NULL);
 	}
 
 	preempt_enable_notrace();
-	arch_handlers_end(regs);
+	arch_handlers_end(arch_detour_regs(regs));
 	return left;
 }
 NOKPROBE_SYMBOL(kprobe_detour_callback);

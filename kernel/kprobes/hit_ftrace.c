@@ -66,6 +66,7 @@ static nokprobe_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 		instruction_pointer_set(regs, ip + MCOUNT_INSN_SIZE);
 		__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
 		kprobe_site_post_handler(p, regs, 0);
+		__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	}
 	/* Which livepatch may have set to a function of its own. */
 	instruction_pointer_set(regs, next);

@@ -87,7 +87,7 @@ static nokprobe_inline struct kretprobe_outer_hit kretprobe_hit_begin(struct kpr
 		},
 	};
 
-	kprobe_hit_begin(p);
+	kprobe_hit_begin_inside(p);
 	/* Before the hit has begun, one in an NMI would clear the owner. */
 	barrier();
 	__this_cpu_write(kprobe_fault_owner.user, NULL);
@@ -101,7 +101,7 @@ static nokprobe_inline void kretprobe_hit_end(struct kretprobe_outer_hit outer)
 	/* Likewise: until the hit is over, hits in NMIs are missed. */
 	barrier();
 	/*
-	 * The reverse of kprobe_hit_begin(), for the same reason: the status of the
+	 * The reverse of kprobe_hit_begin_inside(), for the same reason: the status of the
 	 * outer hit, which may be being stepped, is never seen with the probe of
 	 * this one.
 	 */
@@ -131,22 +131,21 @@ static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,
 	kretprobe_hit_end(outer);
 }
 
-/* The same outside of any other hit, with ret_addr and rp of @ri already set. */
-static nokprobe_inline void kretprobe_call_handler_alone(struct kretprobe *rp,
+/*
+ * The same outside of any other hit, with ret_addr and rp of @ri already set. There is a handler,
+ * whose faults need no owner.
+ */
+static nokprobe_inline void kretprobe_call_handler_alone(struct kprobe *__kprobe_cpu *running,
+							 struct kretprobe *rp,
 							 struct kretprobe_instance *ri,
 							 struct pt_regs *regs)
 {
-	__auto_type running = kprobe_cpu_kept(current_kprobe);
-	__auto_type owner = kprobe_cpu_kept(kprobe_fault_owner.user);
 	struct kprobe_irq_check check;
 
-	kprobe_hit_begin(&rp->kp);
-	kprobe_own_faults(&rp->kp);
+	kprobe_hit_begin_at(running, &rp->kp);
 	check = kprobe_irq_check_begin();
 	rp->handler(ri, regs);
 	kprobe_irq_check_end(check, rp->handler);
-	if (IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
-		kprobe_cpu_write(owner, NULL);
 	kprobe_cpu_write(running, NULL);
 }
 

@@ -60,6 +60,7 @@ static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
 {
+	instruction_pointer_set(regs, ret_addr);
 }
 
 void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
@@ -359,7 +360,6 @@ static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 
 	end = last->next;
 	ret_addr = (unsigned long)llist_to_instance(last)->ret_addr;
-	instruction_pointer_set(regs, ret_addr);
 	arch_kretprobe_restore_return(regs, ret_addr);
 
 	/* The instances stay linked while handlers run, which may take stack traces. */
@@ -384,37 +384,39 @@ static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 NOKPROBE_SYMBOL(kretprobe_return_slow);
 
 /* Exactly one hook on the frame, the newest one, and outside of any hit. */
-static nokprobe_inline bool is_plain_return(struct llist_node *node, void *fp)
+static nokprobe_inline bool is_plain_return(struct llist_node *node, void *fp,
+					    struct kprobe *__kprobe_cpu *running)
 {
 	return node && llist_to_instance(node)->fp == fp &&
 	       !is_stacked(llist_to_instance(node)) &&
-	       !kprobe_running() && kprobe_rcu_is_watching();
+	       !kprobe_cpu_read(running) && kprobe_rcu_is_watching();
 }
 
 /* A return to the trampoline, perhaps inside a hit. Preemption is off. */
 static nokprobe_inline unsigned long kretprobe_return(struct pt_regs *regs, void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
+	__auto_type running = kprobe_cpu_kept(current_kprobe);
 	struct kretprobe_instance *ri;
 	unsigned long ret_addr;
 	struct kretprobe *rp;
 
-	if (unlikely(!is_plain_return(node, fp)))
+	if (unlikely(!is_plain_return(node, fp, running)))
 		return kretprobe_return_slow(regs, fp);
 
 	ri = llist_to_instance(node);
+	rp = rcu_dereference_raw(ri->rph->plain);
+	if (unlikely(!rp))
+		return kretprobe_return_slow(regs, fp);
+
 	ret_addr = (unsigned long)ri->ret_addr;
-	instruction_pointer_set(regs, ret_addr);
 	arch_kretprobe_restore_return(regs, ret_addr);
-
-	rp = kretprobe_of(ri);
-	if (likely(rp && rp->handler))
-		kretprobe_call_handler_alone(rp, ri, regs);
-
+	kretprobe_call_handler_alone(running, rp, ri, regs);
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
 	/* First the copies that unwinders read, then the instance that they look up. */
 	barrier();
-	WRITE_ONCE(current->kretprobe_instances.first, node->next);
+	/* The task is current, which is cheaper to read here than to keep. */
+	WRITE_ONCE(ri->task->kretprobe_instances.first, node->next);
 	kretprobe_pool_put(ri);
 
 	return ret_addr;
@@ -422,19 +424,11 @@ static nokprobe_inline unsigned long kretprobe_return(struct pt_regs *regs, void
 
 #ifdef CONFIG_KRETPROBE_NATIVE
 
-/* Does it need only an instance and the frame? */
-static nokprobe_inline bool is_plain(struct kprobe *p)
+static nokprobe_inline bool kretprobe_hook_call(struct kretprobe *rp, void *fp)
 {
-	return p && p->pre_handler == kretprobe_pre_handler &&
-	       !container_of(p, struct kretprobe, kp)->entry_handler;
-}
-
-static nokprobe_inline bool kretprobe_hook_call(struct kprobe *p, void *fp)
-{
-	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_instance *ri;
 
-	if (unlikely(!is_plain(p) || !kretprobe_pool_get_local(rp->rph, &ri)))
+	if (unlikely(!rp || !kretprobe_pool_get_local(rp->rph, &ri)))
 		return false;
 
 	ri->rp = rp;
@@ -463,7 +457,7 @@ __visible struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp)
 	preempt_disable_notrace();
 	arch_kretprobe_entry_begin(fp);
 	if (likely(!kprobe_running() && kprobe_rcu_is_watching()) &&
-	    likely(kretprobe_hook_call(rcu_dereference_raw(head->sole), fp)))
+	    likely(kretprobe_hook_call(rcu_dereference_raw(head->plain_return), fp)))
 		left = NULL;
 	preempt_enable_notrace();
 	arch_kretprobe_entry_end(fp);
@@ -485,7 +479,7 @@ bool kretprobe_is_alone(struct kprobe *kp)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	return is_plain(rcu_dereference_raw(head->sole));
+	return rcu_access_pointer(head->plain_return);
 }
 
 /**

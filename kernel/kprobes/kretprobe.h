@@ -8,6 +8,7 @@
 
 #include "address.h"
 #include "internal.h"
+#include "site.h"
 
 /*
  * The interface between the API (kretprobe.c) and the mechanism that diverts returns:
@@ -15,12 +16,6 @@
  * their own kretprobe_stack.c and hit_stack.c, with the pools of pool.h. The functions
  * are documented in these two.
  */
-int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
-
-static inline bool is_kretprobe(const struct kprobe *p)
-{
-	return IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_pre_handler;
-}
 
 /* What the user of a kretprobe wants to have called, or NULL. */
 static inline void *kretprobe_handler_of(const struct kprobe *p)

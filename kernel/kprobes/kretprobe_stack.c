@@ -27,6 +27,7 @@ int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 		return PTR_ERR(rph);
 
 	rcu_assign_pointer(rph->rp, rp);
+	rcu_assign_pointer(rph->plain, rp->handler && !rp->kp.fault_handler ? rp : NULL);
 	rp->rph = rph;
 	return 0;
 }
@@ -44,6 +45,7 @@ void kretprobe_stop_handler(struct kretprobe *rp)
 	kprobe_assert_locked();
 
 	rcu_assign_pointer(rp->rph->rp, NULL);
+	rcu_assign_pointer(rp->rph->plain, NULL);
 }
 
 /**
@@ -66,6 +68,7 @@ void kretprobe_detach_pool(struct kretprobe *rp)
 		rp->maxactive = 0;
 
 	RCU_INIT_POINTER(rp->rph->rp, NULL);
+	RCU_INIT_POINTER(rp->rph->plain, NULL);
 	kretprobe_pool_destroy(rp->rph);
 	rp->rph = NULL;
 }

@@ -39,7 +39,8 @@ static void put_range(struct kretprobe_pool *pool, int chunk, int from, int to, 
 	int i;
 
 	for (i = from; i < to - 1; i++)
-		nth_instance(pool, chunk, i)->next = pool->stride / KRETPROBE_POOL_UNIT;
+		nth_instance(pool, chunk, i)->next = pool->stride / KRETPROBE_POOL_UNIT +
+						     KRETPROBE_POOL_TAG;
 
 	/* Only a pool that is gone has closed lists. */
 	WARN_ON_ONCE(!kretprobe_pool_push(per_cpu_ptr(pool->heads, cpu), last,
@@ -80,7 +81,8 @@ static int add_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 	for (i = 0; i < nr; i++) {
 		ri = nth_instance(pool, chunk, i);
 		ri->rph = &pool->rph;
-		ri->ref = name + (size_t)i * pool->stride / KRETPROBE_POOL_UNIT;
+		ri->ref = name + (size_t)i * pool->stride / KRETPROBE_POOL_UNIT -
+			  KRETPROBE_POOL_TAG;
 	}
 
 	pool->nr += nr;

@@ -32,16 +32,18 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph);
  * Each CPU has a list of free instances. Its head is one 64-bit word: a tag in the
  * upper half, and the name of the first instance in the lower half. Any context can
  * take an instance or give one back by exchanging the word: an NMI in the middle of
- * such an exchange, or another CPU whose list is empty. Every put changes the tag.
- * So a get that was interrupted after it has read the head notices that the second
- * instance it saw may not be the second any more.
+ * such an exchange, or another CPU whose list is empty. Every get changes the tag.
+ * A get that was interrupted after it has read the head has seen an instance and its
+ * successor. The successor can only change while the instance is taken, so in that case
+ * the exchange fails.
  *
  * Names instead of pointers leave room for the tag. The upper bits of a name give the
  * chunk, the others the place in it. A pool starts with one chunk; it grows by adding
  * chunks, and frees none before the end.
  *
- * An instance does not store the name of the next one but the difference to it: the
- * number to add to a head that names this instance, whatever its tag.
+ * An instance does not store the name of the next one, but what a get adds to a head
+ * that names this instance: the difference between the names, plus one for the tag. Its
+ * own name is stored with that one subtracted, so that a put need not add it.
  */
 
 /* Names in the head of a list without instances. */
@@ -109,8 +111,12 @@ static inline bool kretprobe_pool_has_default_size(struct kretprobe_holder *rph)
 static nokprobe_inline struct kretprobe_instance *
 kretprobe_pool_instance(struct kretprobe_pool *pool, u32 ref)
 {
-	return (void *)(pool->chunk[ref >> KRETPROBE_POOL_SHIFT] +
-			(unsigned long)ref * KRETPROBE_POOL_UNIT);
+	unsigned long addr = pool->chunk[ref >> KRETPROBE_POOL_SHIFT] +
+			     (unsigned long)ref * KRETPROBE_POOL_UNIT;
+
+	/* Otherwise each access adds the two again, which occupies one more register. */
+	OPTIMIZER_HIDE_VAR(addr);
+	return (void *)addr;
 }
 
 static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 *head,
@@ -139,17 +145,16 @@ static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 
  */
 static nokprobe_inline bool kretprobe_pool_push(u64 *head,
 						struct kretprobe_instance *last,
-						u64 span)
+						u32 span)
 {
-	u64 old = READ_ONCE(*head), next;
+	u64 old = READ_ONCE(*head), ref = last->ref;
 
 	do {
 		if (unlikely((u32)old == KRETPROBE_POOL_CLOSED))
 			return false;
-		next = (u32)old - last->ref;
-		WRITE_ONCE(last->next, next);
-	} while (unlikely(!raw_try_cmpxchg64_release(head, &old, old - next -
-						     span + KRETPROBE_POOL_TAG)));
+		WRITE_ONCE(last->next, (u32)old - ref);
+	} while (unlikely(!raw_try_cmpxchg64_release(head, &old, (old & ~(u64)U32_MAX) |
+						     (u32)(ref - span))));
 
 	return true;
 }

@@ -331,10 +331,31 @@ static struct kprobe *sole_user(struct kprobe_site *site)
 	return NULL;
 }
 
+/* A return probe whose entry needs only an instance and the frame. */
+#ifdef CONFIG_KRETPROBE_NATIVE
+static void publish_plain_return(struct kprobe_site *site, struct kprobe *p)
+{
+	struct kretprobe *rp = NULL;
+
+	if (p && is_kretprobe(p))
+		rp = container_of(p, struct kretprobe, kp);
+	if (rp && rp->entry_handler)
+		rp = NULL;
+	rcu_assign_pointer(site->head.plain_return, rp);
+}
+#else
+static void publish_plain_return(struct kprobe_site *site, struct kprobe *p)
+{
+}
+#endif
+
 /* Update what depends on the users and on which of them are enabled. */
 static void site_update(struct kprobe_site *site)
 {
-	rcu_assign_pointer(site->head.sole, sole_user(site));
+	struct kprobe *p = sole_user(site);
+
+	rcu_assign_pointer(site->head.sole, p);
+	publish_plain_return(site, p);
 	kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
 }
 

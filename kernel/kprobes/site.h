@@ -137,6 +137,14 @@ static inline void kprobe_site_init_opt(struct kprobe_site *site)
 }
 #endif
 
+/* The address tells what kind of user it is. hit_stack.c and hit_rethook.c define it. */
+int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
+
+static inline bool is_kretprobe(const struct kprobe *p)
+{
+	return IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_pre_handler;
+}
+
 static inline unsigned long kprobe_site_addr(const struct kprobe_site *site)
 {
 	return (unsigned long)site->head.kp.addr;

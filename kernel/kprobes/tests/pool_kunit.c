@@ -186,7 +186,8 @@ static void pool_head_has_no_aba_problem(struct kunit *test)
 	KUNIT_EXPECT_NE(test, before, after);
 	/* So the interrupted exchange fails. */
 	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(head, &before,
-					       before - lower_32_bits(before) + b->ref));
+					       before - lower_32_bits(before) +
+					       lower_32_bits(b->ref)));
 	kretprobe_pool_put(b);
 	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), 2 * nr_cpu_ids);
 	give_back(t, 2 * nr_cpu_ids);

@@ -41,6 +41,7 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs)
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
 {
+	instruction_pointer_set(regs, ret_addr);
 	regs->regs[30] = ret_addr;
 	regs->stackframe[1] = ret_addr;
 }

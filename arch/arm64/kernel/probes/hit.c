@@ -25,7 +25,9 @@
 #include "common.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = {
+	.kprobe_status = KPROBE_HIT_ACTIVE,
+};
 
 static nokprobe_inline unsigned long kprobe_status(void)
 {
@@ -160,7 +162,7 @@ static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs, bool
 		if (emulated && unlikely(instruction_pointer(regs) != pc))
 			kprobe_clear_btype(regs);
 	}
-	kprobe_hit_leave();
+	kprobe_hit_leave_changed();
 }
 
 /* Execute the instruction, or have the CPU do so. */
@@ -267,7 +269,7 @@ static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
 	if (kcb->kprobe_status == KPROBE_REENTER)
 		kprobe_nesting_end();
 	else
-		kprobe_hit_leave();
+		kprobe_hit_leave_changed();
 }
 
 /**

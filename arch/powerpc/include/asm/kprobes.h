@@ -143,6 +143,19 @@ static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
 }
 
 /*
+ * The frame of kprobe_detour_callback() is chained to that of the detour, which has the registers.
+ * Only after a call can the compiler not have put off making that frame.
+ */
+static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
+{
+	unsigned long frame = *(unsigned long *)current_stack_pointer;
+
+	return (struct pt_regs *)(frame + STACK_INT_FRAME_REGS);
+}
+
+#define arch_detour_regs arch_detour_regs
+
+/*
  * A detour or a return trampoline may be entered between user_access_begin() and user_access_end().
  * Handlers must not inherit the access, as they do not at a breakpoint, nor must a task that
  * preempts this one; and accesses do not nest.

@@ -39,11 +39,13 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs)
 
 /*
  * The trampoline returns to LR; unwinders read the slot in the frame of the caller, where the
- * function has saved LR, or the trampoline on its behalf.
+ * function has saved LR, or the trampoline on its behalf. There is no exception to return from, so
+ * nip is only what handlers see.
  */
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
 {
+	regs->nip = ret_addr;
 	regs->link = ret_addr;
 	((unsigned long *)regs->gpr[1])[STACK_FRAME_LR_SAVE] = ret_addr;
 }

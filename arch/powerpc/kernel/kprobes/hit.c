@@ -27,7 +27,9 @@
 #include "insn.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = {
+	.kprobe_status = KPROBE_HIT_ACTIVE,
+};
 
 static nokprobe_inline unsigned long kprobe_status(void)
 {
@@ -266,7 +268,7 @@ static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 		continue_in_slot(p, regs);
 	} else if (emulate(p, regs)) {
 		call_post(p, regs);
-		kprobe_hit_leave();
+		kprobe_hit_leave_changed();
 	} else {
 		step_begin(p, regs, KPROBE_HIT_SS);
 	}
@@ -312,7 +314,7 @@ static nokprobe_inline bool handle_end_of_step(struct pt_regs *regs)
 		kprobe_nesting_end();
 	} else {
 		call_post(p, regs);
-		kprobe_hit_leave();
+		kprobe_hit_leave_changed();
 	}
 	return true;
 }
@@ -368,7 +370,7 @@ static nokprobe_inline void abandon_step(struct pt_regs *regs)
 	if (kprobe_status() == KPROBE_REENTER)
 		kprobe_nesting_end();
 	else
-		kprobe_hit_leave();
+		kprobe_hit_leave_changed();
 }
 
 /*

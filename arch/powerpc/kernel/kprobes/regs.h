@@ -87,8 +87,8 @@
 .endm
 
 /*
- * The other members, except for nip: the program's r1, and what only an exception would save. None
- * of them is restored. Clobbers r3 to r6.
+ * The other members, except for nip and for what only system calls use: the program's r1, and what
+ * only an exception would save. None of them is restored. Clobbers r3 to r6.
  */
 .macro	describe_regs
 	addi	r3, r1, INT_FRAME_SIZE
@@ -100,9 +100,7 @@
 	std	r5, SOFTE(r1)
 #endif
 	li	r6, INTERRUPT_PROGRAM
-	li	r3, 0
 	PPC_STL	r6, _TRAP(r1)
-	PPC_STL	r3, RESULT(r1)
 .endm
 
 /* Registers that C code of the kernel expects; the program may be a module. */

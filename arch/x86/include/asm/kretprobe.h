@@ -35,6 +35,7 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs)
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
 {
+	instruction_pointer_set(regs, ret_addr);
 	*(unsigned long *)arch_kretprobe_frame(regs) = ret_addr;
 }
 

@@ -23,7 +23,9 @@
 #include "common.h"
 
 DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
+DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = {
+	.kprobe_status = KPROBE_HIT_ACTIVE,
+};
 
 static nokprobe_inline unsigned long kprobe_status(void)
 {
@@ -177,7 +179,7 @@ static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
 		kprobe_site_post_handler(p, regs, 0);
 	}
 	set_continues(regs);
-	kprobe_hit_leave();
+	kprobe_hit_leave_changed();
 }
 
 /* Execute the instruction, or have the CPU do so. */
@@ -277,7 +279,7 @@ static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
 	if (kprobe_status() == KPROBE_REENTER)
 		kprobe_nesting_end();
 	else
-		kprobe_hit_leave();
+		kprobe_hit_leave_changed();
 }
 
 /**

@@ -363,7 +363,7 @@ static void expect_callers_from_each(struct kunit *test, void *trampoline)
 		expect_callers(test, "trampoline", &stop.trace);
 	}
 	/* All but those that only some processors execute. */
-	KUNIT_EXPECT_GE(test, nr, IS_ENABLED(CONFIG_PPC64) ? 96 : 30);
+	KUNIT_EXPECT_GE(test, nr, IS_ENABLED(CONFIG_PPC64) ? 95 : 30);
 }
 
 static void unwind_from_each_instruction_of_a_return(struct kunit *test)
