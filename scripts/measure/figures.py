@@ -26,6 +26,15 @@ OTHERS = {
 }
 
 
+# The rows of the table in Documentation/trace/kprobes.rst, which scripts/measure/bench calls
+# letters, and those that the base of an architecture serves by another kind.
+LETTERS = (("k", "kprobe, stepped in the base"), ("j", "jprobe"), ("r", "return probe"),
+           ("kr", "kprobe and return probe"), ("jr", "jprobe and return probe"),
+           ("b", "kprobe, boosted"), ("o", "kprobe, optimized"), ("rb", "return probe, boosted"),
+           ("ro", "return probe, optimized"))
+NOT_IN_BASE = {("arm64", "b"), ("arm64", "rb")}
+
+
 def die(why):
     raise SystemExit(f"pictures: {why}")
 
@@ -53,11 +62,11 @@ def number(value, unit):
     return f"{value:,.0f}"
 
 
-def grid(head, rows):
-    """A simple table of reStructuredText, numbers to the right."""
+def grid(head, rows, texts=1):
+    """A simple table of reStructuredText, numbers to the right of so many columns of text."""
     widths = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
     rule = " ".join("=" * w for w in widths)
-    lines = [" ".join(c.ljust(w) if i == 0 else c.rjust(w)
+    lines = [" ".join(c.ljust(w) if i < texts else c.rjust(w)
                       for i, (c, w) in enumerate(zip(r, widths))).rstrip() for r in [head, *rows]]
     return "\n".join([rule, lines[0], rule, *lines[1:], rule])
 
@@ -77,6 +86,21 @@ def bench_table(arch, bench, pattern):
         rows.append((text.replace("... ", "\\... "), number(x, measured), number(y, measured),
                      ratio))
     return grid(("", "base", "ours", "ratio"), rows)
+
+
+def letters_table(benches):
+    """The rows that are called by letters, with two columns for each architecture."""
+    def cell(arch, bench, row, ours):
+        if not ours and (arch, row) in NOT_IN_BASE:
+            return "\\-"
+        value = bench.both(row)[ours]
+        return "\\-" if value is None else f"{value:,.0f}"
+
+    head = ["Letters", "Probe"]
+    for arch in benches:
+        head += [f"{arch}, base", arch]
+    return grid(head, [(row, text, *(cell(arch, bench, row, ours) for arch, bench in benches.items()
+                                     for ours in (0, 1))) for row, text in LETTERS], texts=2)
 
 
 def served(cover, ours):
@@ -119,8 +143,13 @@ def coverage_table(covers):
     return grid(("", *(("base", "ours")[ours] for _, _, ours in columns)), rows)
 
 
+def overhead(path, bench):
+    """The table of the manual."""
+    put(path, {"letters": letters_table(bench)})
+
+
 def tables(path, bench, covers):
-    """The tables of the manual."""
+    """The tables of the manual's page of figures."""
     texts = {name: bench_table("x86_64", bench["x86_64"], pattern)
              for name, pattern in PARTS.items()}
     for arch in set(OTHERS) & set(bench):
