@@ -281,30 +281,32 @@ static void return_detour_shared_with_kprobes(struct kunit *test)
 }
 
 /*
- * The path to an entry handler leads through code that is neither a detour nor the
+ * A handler that needs all registers is called from code that is neither a detour nor the
  * function.
  */
-static int entry_is_reliable;
+static int completion_is_reliable;
 
-static int walk_reliably(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int walk_reliably(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned long entries[16];
 
-	entry_is_reliable = stack_trace_save_tsk_reliable(current, entries,
-							  ARRAY_SIZE(entries));
-	return 1;
+	completion_is_reliable = stack_trace_save_tsk_reliable(current, entries,
+							       ARRAY_SIZE(entries));
+	return 0;
 }
 
 static void trace_of_completion_is_not_reliable(struct kunit *test)
 {
 	unsigned long start = (unsigned long)kretprobe_detour_complete;
-	struct kpo_returns r = {};
+	struct kpo_returns r;
+	struct seer s;
 
 	kpo_follow(test, &r, "kpo_entered");
-	r.rp.entry_handler = walk_reliably;
-	entry_is_reliable = 0;
+	join(test, &r, &s, walk_reliably);
+	completion_is_reliable = 0;
 	enter();
-	KUNIT_EXPECT_LT(test, entry_is_reliable, 0);
+	KUNIT_EXPECT_LT(test, completion_is_reliable, 0);
+	unregister_kprobe(&s.kp);
 	unregister_kretprobe(&r.rp);
 
 	KUNIT_EXPECT_TRUE(test, kprobe_is_completion(start));
