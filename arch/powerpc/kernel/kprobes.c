@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on powerpc: addresses, preparing, arming and disarming. kprobes/insn.c knows what
- * can be done with an instruction; kprobes/hit.c does it.
+ * Kernel probes on powerpc: addresses, preparing, arming and disarming. Instruction decoding is in
+ * kprobes/insn.c, the hit path in kprobes/hit.c.
  */
 
 #include <linux/cacheflush.h>
-#include <linux/cpu.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
@@ -30,8 +29,8 @@
 
 #ifdef CONFIG_PPC64_ELF_ABI_V2
 /*
- * The word at an address, without the breakpoint or the branch of a probe. 0 if it cannot be read:
- * symbols need not be those of functions.
+ * Read the original word at @addr, seeing through any breakpoint or jump. Returns 0 if @addr is
+ * unreadable: not every symbol is a function.
  */
 static u32 original_word(unsigned long addr)
 {
@@ -61,7 +60,7 @@ static unsigned long local_entry(unsigned long sym)
 	return sym;
 }
 
-/* Where both kinds of callers arrive, and LR has not been saved yet. */
+/* The first instruction that local and external callers both execute, with LR still live. */
 static unsigned long entry_of(unsigned long sym)
 {
 	unsigned long site = IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) ? ftrace_location(sym) : 0;
@@ -107,12 +106,32 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
 	return (kprobe_opcode_t *)addr;
 }
 
+/*
+ * An out-of-line epilogue, which functions enter by a branch when their frame is gone. It loads LR
+ * from the stack and returns for their caller. So LR is no return address at its entry: it is no
+ * function that could have a return probe. Modules have copies.
+ */
+static noinline_for_stack bool is_epilogue(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+	size_t len;
+
+	if (lookup_symbol_name(addr, name))
+		return false;
+	if (IS_ENABLED(CONFIG_PPC64))
+		return str_has_prefix(name, "_restgpr0_");
+
+	len = strlen(name);
+	return (str_has_prefix(name, "_restgpr_") || str_has_prefix(name, "_rest32gpr_")) &&
+	       !strcmp(name + len - 2, "_x");
+}
+
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offset,
 					 bool *on_func_entry)
 {
 	unsigned long entry = entry_of(addr);
 
-	*on_func_entry = addr + offset <= entry || !offset;
+	*on_func_entry = (addr + offset <= entry || !offset) && !is_epilogue(addr);
 	return (kprobe_opcode_t *)(offset ? addr + offset : entry);
 }
 
@@ -120,7 +139,7 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offse
  * The instruction
  */
 
-/* An instruction at an address, without what probes have changed. */
+/* Read the original instruction at @addr. */
 static int read_insn(unsigned long addr, ppc_inst_t *insn)
 {
 	u32 word, suffix;
@@ -137,243 +156,6 @@ static int read_insn(unsigned long addr, ppc_inst_t *insn)
 	if (!ret)
 		*insn = ppc_inst_prefix(word, suffix);
 	return ret;
-}
-
-/* The first word only: text may end with data that looks like a prefix. */
-static bool read_word(unsigned long addr, u32 *word)
-{
-	return !kprobe_read_text(addr, word, sizeof(*word));
-}
-
-/* No instruction crosses a boundary of 64 bytes. */
-static bool is_suffix(unsigned long addr, unsigned long into)
-{
-	u32 word;
-
-	return IS_ENABLED(CONFIG_PPC64) && into && addr % 64 &&
-	       read_word(addr - INSN_WORD, &word) && ppc_inst_prefixed(ppc_inst(word));
-}
-
-/*
- * Is an instruction in a sequence that one instruction opens and another closes? The search goes
- * back to the nearest of the two, and does not follow branches.
- */
-static bool is_inside(unsigned long addr, unsigned long into, unsigned long most,
-		      bool (*opens)(u32 word), bool (*closes)(u32 word))
-{
-	unsigned long at, start = addr - min(into, most);
-	u32 word;
-
-	for (at = addr; at > start;) {
-		at -= INSN_WORD;
-		if (!read_word(at, &word) || closes(word))
-			return false;
-		if (opens(word))
-			return true;
-	}
-	return false;
-}
-
-/*
- * The exit from an exception clears the reservation of the CPU. So a probe between a load that
- * reserves and its conditional store would make the store fail each time. What follows the store,
- * such as the branch that closes the loop, is not refused.
- */
-static bool is_reserved(unsigned long addr, unsigned long into)
-{
-	return is_inside(addr, into, 32 * INSN_WORD, kprobe_insn_is_load_reserve,
-			 kprobe_insn_is_store_conditional);
-}
-
-/*
- * Code that disables interrupts in MSR[EE] records that in irq_happened a few instructions later.
- * An exception in between would enable them again.
- */
-static bool is_hard_disabling(unsigned long addr, unsigned long into)
-{
-	return IS_ENABLED(CONFIG_PPC64) &&
-	       is_inside(addr, into, 12 * INSN_WORD, kprobe_insn_hard_disables,
-			 kprobe_insn_records_hard_disable);
-}
-
-/*
- * arch_static_call_transform() rewrites the first word of a trampoline. Powerpc has no inline
- * static calls, so static_call_text_reserved() is empty.
- */
-#ifdef CONFIG_PPC32
-static noinline_for_stack bool is_static_call(unsigned long addr)
-{
-	char name[KSYM_NAME_LEN];
-
-	return !lookup_symbol_name(addr, name) && str_has_prefix(name, "__SCT__");
-}
-#else
-static bool is_static_call(unsigned long addr)
-{
-	return false;
-}
-#endif
-
-/*
- * Text that mitigations rewrite whenever they are switched, without looking at what is there. Each
- * table has the distances to the places from its own entries.
- */
-struct patched_text {
-	const long	*start;
-	const long	*stop;
-	unsigned int	words;
-};
-
-static bool is_in_patched(const struct patched_text *t, unsigned long addr)
-{
-	const long *entry;
-
-	for (entry = t->start; entry < t->stop; entry++) {
-		if (addr - ((unsigned long)entry + *entry) < t->words * INSN_WORD)
-			return true;
-	}
-	return false;
-}
-
-#define PATCHED_TEXT(name, words)						\
-	{ &__start_##name, &__stop_##name, words }
-
-static bool is_mitigation(unsigned long addr)
-{
-	static const struct patched_text tables[] = {
-#ifdef CONFIG_PPC_BOOK3S_64
-		PATCHED_TEXT(__stf_entry_barrier_fixup, 3),
-		PATCHED_TEXT(__stf_exit_barrier_fixup, 6),
-		PATCHED_TEXT(__uaccess_flush_fixup, 4),
-		PATCHED_TEXT(__entry_flush_fixup, 3),
-		PATCHED_TEXT(__scv_entry_flush_fixup, 3),
-		PATCHED_TEXT(__rfi_flush_fixup, 3),
-#endif
-#ifdef CONFIG_PPC_BARRIER_NOSPEC
-		PATCHED_TEXT(__barrier_nospec_fixup, IS_ENABLED(CONFIG_PPC_E500) ? 2 : 1),
-#endif
-		{ }
-	};
-	const struct patched_text *t;
-
-	for (t = tables; t->words; t++) {
-		if (is_in_patched(t, addr))
-			return true;
-	}
-	return false;
-}
-
-/* Calls that switching the mitigation of branch caches rewrites: in _switch() and around guests. */
-#ifdef CONFIG_PPC_BOOK3S_64
-#ifdef CONFIG_KVM_BOOK3S_HV_POSSIBLE
-static bool is_kvm_patch_site(unsigned long addr)
-{
-	return addr == patch_site_addr(&patch__call_kvm_flush_link_stack) ||
-	       addr == patch_site_addr(&patch__call_kvm_flush_link_stack_p9);
-}
-#else
-static bool is_kvm_patch_site(unsigned long addr)
-{
-	return false;
-}
-#endif
-
-static bool is_patch_site(unsigned long addr)
-{
-	return addr == patch_site_addr(&patch__call_flush_branch_caches1) ||
-	       addr == patch_site_addr(&patch__call_flush_branch_caches2) ||
-	       addr == patch_site_addr(&patch__call_flush_branch_caches3) ||
-	       is_kvm_patch_site(addr);
-}
-
-/* After an interrupt here, execution resumes elsewhere, but not after one in a copy. */
-static bool is_restarted(unsigned long addr)
-{
-	return search_kernel_restart_table(addr) || search_kernel_soft_mask_table(addr);
-}
-#else
-static bool is_patch_site(unsigned long addr)
-{
-	return false;
-}
-
-static bool is_restarted(unsigned long addr)
-{
-	return false;
-}
-#endif
-
-/*
- * A livepatch is relocated again whenever an object that it patches is loaded. That replaces the
- * operands of instructions, and the nop after a call, without looking at what is there.
- */
-#ifdef CONFIG_LIVEPATCH
-static bool is_relocated(const struct klp_modinfo *info, const Elf_Shdr *relocations,
-			 unsigned long addr)
-{
-	const Elf_Rela *rela = (void *)relocations->sh_addr;
-	const Elf_Rela *end = (void *)(relocations->sh_addr + relocations->sh_size);
-	unsigned long base = info->sechdrs[relocations->sh_info].sh_addr;
-
-	for (; rela < end; rela++) {
-		/* The operand may be the second half of the word. */
-		unsigned long word = ALIGN_DOWN(base + rela->r_offset, INSN_WORD);
-
-		if (addr == word || addr == word + INSN_WORD)
-			return true;
-	}
-	return false;
-}
-
-static bool is_relocated_later(unsigned long addr)
-{
-	const struct klp_modinfo *info;
-	struct module *mod;
-	unsigned int i;
-
-	guard(preempt)();
-
-	mod = __module_text_address(addr);
-	if (!mod || !is_livepatch_module(mod))
-		return false;
-	/* While it is being loaded, nothing is known yet. */
-	info = mod->klp_info;
-	if (!info)
-		return true;
-
-	for (i = 0; i < info->hdr.e_shnum; i++) {
-		if (info->sechdrs[i].sh_flags & SHF_RELA_LIVEPATCH &&
-		    is_relocated(info, &info->sechdrs[i], addr))
-			return true;
-	}
-	return false;
-}
-#else
-static bool is_relocated_later(unsigned long addr)
-{
-	return false;
-}
-#endif
-
-/* What depends on the address rather than on the instruction there. */
-static enum kprobe_refusal address_refused(unsigned long addr)
-{
-	unsigned long size, into;
-
-	if (is_static_call(addr))
-		return KPROBE_REFUSAL_STATIC_CALL;
-	if (is_mitigation(addr) || is_patch_site(addr))
-		return KPROBE_REFUSAL_PATCHED;
-	if (is_restarted(addr))
-		return KPROBE_REFUSAL_SEQUENCE;
-	if (is_relocated_later(addr))
-		return KPROBE_REFUSAL_LIVEPATCH;
-	if (!kallsyms_lookup_size_offset(addr, &size, &into))
-		return KPROBE_REFUSAL_NONE;
-	if (is_suffix(addr, into))
-		return KPROBE_REFUSAL_SUFFIX;
-	return is_reserved(addr, into) || is_hard_disabling(addr, into) ?
-	       KPROBE_REFUSAL_SEQUENCE : KPROBE_REFUSAL_NONE;
 }
 
 /**
@@ -396,7 +178,7 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 		return KPROBE_REFUSAL_ALIGNMENT;
 	if (read_insn(addr, &insn))
 		return KPROBE_REFUSAL_NOT_TEXT;
-	why = address_refused(addr);
+	why = kprobe_addr_refused(addr);
 	if (!why)
 		why = kprobe_insn_refused(ppc_inst_val(insn));
 	if (why)
@@ -479,10 +261,8 @@ static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 		words[nr] = ppc_inst_val(back);
 	}
 
-	ret = kprobe_write_slot(slot, words, ARRAY_SIZE(words));
-	if (!ret)
-		kprobe_log_slot(slot, slot, sizeof(words), true);
-	return ret;
+	kprobe_log_slot(slot, words, sizeof(words), true);
+	return kprobe_write_slot(slot, words, ARRAY_SIZE(words));
 }
 
 int arch_vet_kprobe(struct kprobe *p)

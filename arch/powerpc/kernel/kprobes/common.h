@@ -52,6 +52,9 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 enum kprobe_refusal kprobe_decide(struct kprobe *p);
 int kprobe_write_slot(void *slot, u32 *words, unsigned int nr);
 
+/* reserved.c */
+enum kprobe_refusal kprobe_addr_refused(unsigned long addr);
+
 /* The linker script: pages at the end of the text, and before the text of init. */
 extern char __kprobes_pages_start[], __kprobes_pages_end[];
 extern char __kprobes_padding_start[], __kprobes_padding_end[];

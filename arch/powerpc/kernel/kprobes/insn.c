@@ -34,13 +34,18 @@
 #define INSN_31_STHCX		726
 #define INSN_31_STQCX		182
 #define INSN_31_STWCX		150
+#define INSN_31_TLBILX		18
+#define INSN_31_TLBRE		946
+#define INSN_31_TLBSRX		850
+#define INSN_31_TLBSX		914
+#define INSN_31_TLBWE		978
 #define INSN_31_WAIT		30
 #define INSN_31_WAIT_BOOKE	62
 #define INSN_31_WRTEE		131
 #define INSN_31_WRTEEI		163
 
 /**
- * kprobe_insn_is_load_reserve() - does an instruction begin an atomic sequence?
+ * kprobe_insn_is_load_reserve() - is this a load-and-reserve (larx)?
  * @word: the instruction
  *
  * Context: any.
@@ -63,7 +68,7 @@ bool kprobe_insn_is_load_reserve(u32 word)
 }
 
 /**
- * kprobe_insn_is_store_conditional() - does an instruction end an atomic sequence?
+ * kprobe_insn_is_store_conditional() - is this a store-conditional (stcx)?
  * @word: the instruction
  *
  * Context: any.
@@ -104,16 +109,69 @@ static enum kprobe_refusal why_no_step(u32 word)
 	return KPROBE_REFUSAL_CONTROL;
 }
 
+static bool is_srr(unsigned int spr)
+{
+	return spr == SPRN_SRR0 || spr == SPRN_SRR1;
+}
+
+/* The arguments and results of accesses to the TLB. MAS4 has defaults for TLB misses. */
+#ifdef CONFIG_PPC_E500
+static bool is_mas(unsigned int spr)
+{
+	switch (spr) {
+	case SPRN_MAS0:
+	case SPRN_MAS1:
+	case SPRN_MAS2:
+	case SPRN_MAS3:
+	case SPRN_MAS5:
+	case SPRN_MAS6:
+	case SPRN_MAS7:
+	case SPRN_MAS8:
+	case SPRN_MAS0_MAS1:
+	case SPRN_MAS5_MAS6:
+	case SPRN_MAS7_MAS3:
+	case SPRN_MAS8_MAS1:
+		return true;
+	}
+	return false;
+}
+
+static bool accesses_tlb(u32 word)
+{
+	switch (get_xop(word)) {
+	case INSN_31_TLBILX:
+	case INSN_31_TLBRE:
+	case INSN_31_TLBSRX:
+	case INSN_31_TLBSX:
+	case INSN_31_TLBWE:
+		return true;
+	}
+	return false;
+}
+#else
+static bool is_mas(unsigned int spr)
+{
+	return false;
+}
+
+static bool accesses_tlb(u32 word)
+{
+	return false;
+}
+#endif
+
 /*
- * A breakpoint overwrites SRR0 and SRR1. On 8xx, writing to EIE, EID or NRI changes MSR[EE] and
- * MSR[RI].
+ * A breakpoint overwrites SRR0 and SRR1, and a TLB miss the MASn. On 8xx, writing to EIE, EID or
+ * NRI changes MSR[EE] and MSR[RI].
  */
 static enum kprobe_refusal spr_refused(u32 word, bool write)
 {
-	switch (get_sprn(word)) {
-	case SPRN_SRR0:
-	case SPRN_SRR1:
+	unsigned int spr = get_sprn(word);
+
+	if (is_srr(spr) || is_mas(spr))
 		return write ? KPROBE_REFUSAL_SEQUENCE : KPROBE_REFUSAL_SYNDROME;
+
+	switch (spr) {
 #ifdef CONFIG_PPC_8xx
 	case SPRN_EIE:
 	case SPRN_EID:
@@ -162,7 +220,8 @@ enum kprobe_refusal kprobe_insn_refused(u32 word)
 	case INSN_31_MTSPR:
 		return spr_refused(word, true);
 	}
-	if (kprobe_insn_is_load_reserve(word) || kprobe_insn_is_store_conditional(word))
+	if (kprobe_insn_is_load_reserve(word) || kprobe_insn_is_store_conditional(word) ||
+	    accesses_tlb(word))
 		return KPROBE_REFUSAL_SEQUENCE;
 	return KPROBE_REFUSAL_NONE;
 }
@@ -179,7 +238,7 @@ static int analyse(struct instruction_op *op, ppc_inst_t insn, unsigned long add
 }
 
 /**
- * kprobe_insn_sets_r13() - does an instruction change the pointer to the data of this CPU?
+ * kprobe_insn_sets_r13() - does an instruction write r13, the paca pointer?
  * @insn: the instruction
  * @addr: its address
  *
@@ -227,15 +286,16 @@ bool kprobe_insn_sets_r13(ppc_inst_t insn, unsigned long addr)
 
 /*
  * Compiled code relies on data in the paca, such as current and the stack canary. They must not
- * change under the handler of the breakpoint, so the CPU has to execute such a store itself.
+ * change under the handler of the breakpoint, and some, such as in_nmi and irq_happened, may have
+ * other values there than in the program. So the CPU has to execute such an access itself.
  */
 #ifdef CONFIG_PPC64
-static bool stores_to_paca(u32 word)
+static bool accesses_paca(u32 word)
 {
 	return get_ra(word) == 13 && kprobe_insn_soft_mask(word) == KPROBE_SOFT_MASK_NONE;
 }
 #else
-static bool stores_to_paca(u32 word)
+static bool accesses_paca(u32 word)
 {
 	return false;
 }
@@ -266,10 +326,10 @@ static bool accesses_kuap(u32 word)
  * @insn: the instruction
  * @addr: its address
  *
- * Four kinds cannot be emulated. A store that moves the stack pointer would overwrite the struct
- * pt_regs of the exception, which lies where it stores. A store to the paca would change data that
- * this code uses. The floating point and vector units may be off during the exception. And on
- * book3s/32, the exception has its own user access.
+ * Not emulated, although lib/sstep.c could: stores that update r1, which would hit the exception
+ * frame; accesses to the paca, which the handler itself is using; FP and vector accesses, whose
+ * unit may be disabled in the exception; on Book3S-32, accesses to thread.kuap, which the exception
+ * has saved and replaced.
  *
  * Context: any.
  * Return: true if it can, unless the instruction faults.
@@ -282,7 +342,7 @@ bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr)
 	if (ret)
 		return ret > 0;
 
-	/* The two registers of plq and pstq are swapped. */
+	/* analyse_instr() swaps the register pair of plq and pstq. */
 	if (op.type & PREFIXED && GETSIZE(op.type) == 16)
 		return false;
 
@@ -290,14 +350,15 @@ bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr)
 		return false;
 
 	switch (GETTYPE(op.type)) {
-	case LOAD:
 	case LOAD_MULTI:
 	case STORE_MULTI:
 	case CACHEOP:
 	case MFMSR:
 		return true;
+	case LOAD:
+		return !accesses_paca(ppc_inst_val(insn));
 	case STORE:
-		return !stores_to_paca(ppc_inst_val(insn)) &&
+		return !accesses_paca(ppc_inst_val(insn)) &&
 		       (!(op.type & UPDATE) || op.update_reg != 1);
 	}
 	return false;
@@ -357,7 +418,7 @@ enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)
  * @word: the instruction
  *
  * Context: any.
- * Return: true for mtmsrd that changes only MSR[EE] and MSR[RI], and on Book E for wrtee and
+ * Return: true for mtmsrd that changes only MSR[EE] and MSR[RI], and on BookE for wrtee and
  *	   wrteei.
  */
 bool kprobe_insn_hard_disables(u32 word)
@@ -394,6 +455,76 @@ bool kprobe_insn_records_hard_disable(u32 word)
 	return false;
 }
 #endif
+
+/**
+ * kprobe_insn_sets_srr() - does an instruction set where an exception returns to?
+ * @word: the instruction
+ *
+ * Context: any.
+ * Return: true for mtspr to SRR0 or SRR1.
+ */
+bool kprobe_insn_sets_srr(u32 word)
+{
+	return get_op(word) == INSN_OP_31 && get_xop(word) == INSN_31_MTSPR &&
+	       is_srr(get_sprn(word));
+}
+
+/**
+ * kprobe_insn_uses_srr() - does an instruction return to there?
+ * @word: the instruction
+ *
+ * Context: any.
+ * Return: true if nothing needs SRR0 and SRR1 after it: for rfi and rfid; and for hrfid, with which
+ *	   guests are entered.
+ */
+bool kprobe_insn_uses_srr(u32 word)
+{
+	if (get_op(word) != INSN_OP_19)
+		return false;
+
+	switch (get_xop(word)) {
+	case OP_19_XOP_RFI:
+	case OP_19_XOP_RFID:
+	case OP_19_XOP_HRFID:
+		return true;
+	}
+	return false;
+}
+
+/**
+ * kprobe_insn_sets_mas() - does an instruction set an argument or a result of a TLB access?
+ * @word: the instruction
+ *
+ * Context: any.
+ * Return: true on e500 for mtspr to a MAS register, tlbsx and tlbre.
+ */
+bool kprobe_insn_sets_mas(u32 word)
+{
+	if (get_op(word) != INSN_OP_31)
+		return false;
+
+	switch (get_xop(word)) {
+	case INSN_31_MTSPR:
+		return is_mas(get_sprn(word));
+	case INSN_31_TLBSX:
+	case INSN_31_TLBRE:
+		return accesses_tlb(word);
+	}
+	return false;
+}
+
+/**
+ * kprobe_insn_uses_mas() - is an instruction the last that needs the MAS registers?
+ * @word: the instruction
+ *
+ * Context: any.
+ * Return: true on e500 for tlbwe and tlbilx.
+ */
+bool kprobe_insn_uses_mas(u32 word)
+{
+	return get_op(word) == INSN_OP_31 && accesses_tlb(word) &&
+	       (get_xop(word) == INSN_31_TLBWE || get_xop(word) == INSN_31_TLBILX);
+}
 
 #ifdef CONFIG_PPC64
 /* The displacement has 34 bits, of which the prefix has the upper 18. */

@@ -99,12 +99,26 @@ static nokprobe_inline bool kprobe_insn_is_pcrel(ppc_inst_t insn)
 	       prefix & INSN_PREFIX_R;
 }
 
+/*
+ * How many words are searched for the start of a sequence. Loops with a reservation are single asm
+ * statements, so neither KASAN nor KCSAN makes them longer; a test looks for longer ones in the
+ * kernel. Between mtmsrd and the store to irq_happened, and while special registers are live, there
+ * may be compiled code.
+ */
+#define INSN_MAX_RESERVED	32
+#define INSN_MAX_HARD_DISABLE	12
+#define INSN_MAX_LIVE_SPRS	64
+
 /* insn.c */
 enum kprobe_refusal kprobe_insn_refused(u32 word);
 bool kprobe_insn_is_load_reserve(u32 word);
 bool kprobe_insn_is_store_conditional(u32 word);
 bool kprobe_insn_hard_disables(u32 word);
 bool kprobe_insn_records_hard_disable(u32 word);
+bool kprobe_insn_sets_srr(u32 word);
+bool kprobe_insn_uses_srr(u32 word);
+bool kprobe_insn_sets_mas(u32 word);
+bool kprobe_insn_uses_mas(u32 word);
 bool kprobe_insn_sets_r13(ppc_inst_t insn, unsigned long addr);
 bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr);
 bool kprobe_insn_can_copy(ppc_inst_t insn);

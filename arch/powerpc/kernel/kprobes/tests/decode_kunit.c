@@ -6,12 +6,15 @@
 
 #include <kunit/test.h>
 #include <linux/cleanup.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/sizes.h>
 
 #include <asm/cputable.h>
+#include <asm/extable.h>
 #include <asm/reg.h>
+#include <asm/sections.h>
 #ifdef CONFIG_PPC64
 #include <asm/paca.h>
 #endif
@@ -97,7 +100,8 @@ static const struct word words[] = {
 #endif
 #ifdef CONFIG_PPC64
 	/* Data of this CPU, which the handler relies on. */
-	BOTH(0xe86d0008, "ld r3,8(r13)"),
+	STEP(0xe86d0008, "ld r3,8(r13)"),
+	STEP(0x886d0008, "lbz r3,8(r13)"),
 	STEP(0xf86d0008, "std r3,8(r13)"),
 	STEP(0x986d0008, "stb r3,8(r13)"),
 	STEP(0x7c6d292e, "stwx r3,r13,r5"),
@@ -152,7 +156,7 @@ static const struct word words[] = {
 	REFUSE(0x4c0003a4, SLEEP, "sleep"),
 	REFUSE(0x4c0003e4, SLEEP, "rvwinkle"),
 	REFUSE(0x7c00003c, SLEEP, "wait"),
-	REFUSE(0x7c00007c, SLEEP, "(wait of Book E)"),
+	REFUSE(0x7c00007c, SLEEP, "(wait of BookE)"),
 	{ "wrteei 1", 0x7c008146, .why = ONLY(BOOKE, CONTROL), .copy = true },
 	{ "wrtee r3", 0x7c600106, .why = ONLY(BOOKE, CONTROL), .copy = true },
 
@@ -177,6 +181,14 @@ static const struct word words[] = {
 	REFUSE(0x7c7b02a6, SYNDROME, "mfsrr1 r3"),
 	REFUSE(0x7c7a03a6, SEQUENCE, "mtsrr0 r3"),
 	REFUSE(0x7c7b03a6, SEQUENCE, "mtsrr1 r3"),
+	{ "mfspr r3,624", 0x7c709aa6, .why = ONLY(PPC_E500, SYNDROME), .copy = true },
+	{ "mtspr 624,r3", 0x7c709ba6, .why = ONLY(PPC_E500, SEQUENCE), .copy = true },
+	{ "mtspr 341,r3", 0x7c755ba6, .why = ONLY(PPC_E500, SEQUENCE), .copy = true },
+	STEP(0x7c749ba6, "mtspr 628,r3"),
+	{ "tlbsx 0,r3", 0x7c001f24, .why = ONLY(PPC_E500, SEQUENCE), .copy = true },
+	{ "tlbre", 0x7c000764, .why = ONLY(PPC_E500, SEQUENCE), .copy = true },
+	{ "tlbwe", 0x7c0007a4, .why = ONLY(PPC_E500, SEQUENCE), .copy = true },
+	{ "tlbilx 0,0,r3", 0x7c001824, .why = ONLY(PPC_E500, SEQUENCE), .copy = true },
 	{ "mtspr 80,r3", 0x7c7013a6, .why = ONLY(PPC_8xx, CONTROL), .copy = true },
 	{ "mtspr 81,r3", 0x7c7113a6, .why = ONLY(PPC_8xx, CONTROL), .copy = true },
 	{ "mtspr 82,r3", 0x7c7213a6, .why = ONLY(PPC_8xx, CONTROL), .copy = true },
@@ -607,6 +619,86 @@ static void decide_on_sequences(struct kunit *test)
 	ACCEPTED(1);
 }
 
+/* With SRR0 live; with more words between than are searched. */
+KPB_FUNCTION(live_srr, "b 1f\n nop\n 777: mtspr 26, 3\n nop\n mtspr 27, 3\n nop\n"
+	     ".long 0x4c000064\n nop\n1:");
+KPB_FUNCTION(long_live_srr, "b 1f\n 777: mtspr 26, 3\n .rept 66\n nop\n .endr\n"
+	     ".long 0x4c000024\n nop\n1:");
+/* MTSPR to MAS6, TLBSX, TLBWE; TLBILX. */
+KPB_FUNCTION(live_mas, "b 1f\n nop\n 777: mtspr 630, 3\n nop\n .long 0x7c001f24\n nop\n"
+	     ".long 0x7c0007a4\n nop\n mtspr 630, 3\n nop\n .long 0x7c001824\n nop\n1:");
+
+static void decide_on_live_registers(struct kunit *test)
+{
+	const enum kprobe_refusal why = ONLY(PPC_E500, SEQUENCE);
+	unsigned long at = kpb_live_srr_at;
+	struct kprobe p;
+	int i;
+
+	ACCEPTED(-1);
+	for (i = 0; i <= 4; i++)
+		REFUSED(i);
+	ACCEPTED(5);
+
+	at = kpb_long_live_srr_at;
+	for (i = 0; i <= 64; i++)
+		REFUSED(i);
+	ACCEPTED(65);
+	KUNIT_EXPECT_EQ(test, decide(&p, at + 4 * 67), KPROBE_REFUSAL_CONTROL);
+	ACCEPTED(68);
+
+	at = kpb_live_mas_at;
+	ACCEPTED(-1);
+	for (i = 0; i <= 8; i++)
+		KUNIT_EXPECT_EQ_MSG(test, decide(&p, at + 4 * i), i == 5 ? KPROBE_REFUSAL_NONE :
+				    why, "%d", i);
+	ACCEPTED(9);
+}
+
+/* As the end of in_8(), where machine checks are fixed up; and a nop without a fixup. */
+KPB_FUNCTION(io_barriers, "b 1f\n 777: isync\n 2: nop\n nop\n1:"
+	     EX_TABLE(777b, 1b) EX_TABLE(2b, 1b));
+
+static void decide_on_io_barriers(struct kunit *test)
+{
+	const enum kprobe_refusal why = ONLY(PPC32, SEQUENCE);
+	unsigned long at = kpb_io_barriers_at;
+	struct kprobe p;
+
+	KUNIT_EXPECT_EQ(test, decide(&p, at), why);
+	KUNIT_EXPECT_EQ(test, decide(&p, at + 4), why);
+	ACCEPTED(2);
+}
+
+static u32 text_word(unsigned long addr)
+{
+	return *(const u32 *)addr;
+}
+
+/* Stores in the kernel whose load is farther away than is searched. */
+static void decide_finds_all_reservations(struct kunit *test)
+{
+	unsigned long store, load, end = (unsigned long)_etext, size, into;
+	unsigned int stores = 0;
+
+	for (store = (unsigned long)_stext; store < end; store += 4) {
+		if (!kprobe_insn_is_store_conditional(text_word(store)) ||
+		    !kallsyms_lookup_size_offset(store, &size, &into))
+			continue;
+		stores++;
+		for (load = store - 4; load >= store - into && load < store; load -= 4) {
+			if (kprobe_insn_is_store_conditional(text_word(load)))
+				break;
+			if (!kprobe_insn_is_load_reserve(text_word(load)))
+				continue;
+			KUNIT_EXPECT_LE_MSG(test, store - load, 4UL * INSN_MAX_RESERVED, "%pS",
+					    (void *)store);
+			break;
+		}
+	}
+	KUNIT_EXPECT_GT(test, stores, 100);
+}
+
 #ifdef CONFIG_PPC_BOOK3S_64
 void kpb_hard_disables(void);
 
@@ -700,6 +792,9 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(decide_on_prefixed),
 	KUNIT_CASE(decide_on_a_probed_prefix),
 	KUNIT_CASE(decide_on_sequences),
+	KUNIT_CASE(decide_on_live_registers),
+	KUNIT_CASE(decide_on_io_barriers),
+	KUNIT_CASE(decide_finds_all_reservations),
 #ifdef CONFIG_PPC_BOOK3S_64
 	KUNIT_CASE(decide_on_hard_disabling),
 #endif

@@ -423,7 +423,7 @@ static void fill(const struct kpd_form *f, unsigned int round, struct rnd_state 
  * Before and after a run
  */
 
-/* It is USPRG0 on Book E. */
+/* It is USPRG0 on BookE. */
 static bool has_vrsave(void)
 {
 	return IS_ENABLED(CONFIG_BOOKE) || cpu_has_feature(CPU_FTR_ALTIVEC);

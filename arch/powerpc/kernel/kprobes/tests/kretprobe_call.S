@@ -105,6 +105,19 @@ kpr_elsewhere:
 	li	r0, 1
 	b	.Lkpr_found
 
+/* By its name, an out-of-line epilogue, which a kernel may not have. */
+#ifdef CONFIG_PPC64
+	.globl	_restgpr0_of_kunit
+_restgpr0_of_kunit:
+	ld	r0, LRSAVE(r1)
+#else
+	.globl	_restgpr_of_kunit_x
+_restgpr_of_kunit_x:
+	lwz	r0, LRSAVE(r1)
+#endif
+	mtlr	r0
+	blr
+
 /* What is saved in the frame of the caller and, on 64 bits, in the red zone is still needed. */
 _GLOBAL(kpr_frameless)
 	mflr	r0

@@ -540,6 +540,38 @@ static void functions_that_return_otherwise_are_refused(struct kunit *test)
 	KUNIT_EXPECT_GE(test, nr, 1);
 }
 
+/* They return for their caller. Modules have copies of those that the compiler uses. */
+static const char * const epilogues[] = {
+	IS_ENABLED(CONFIG_PPC64) ? "_restgpr0_of_kunit" : "_restgpr_of_kunit_x",
+	"_restgpr0_14", "_restgpr0_29", "_restgpr0_31",
+#ifdef CONFIG_PPC32
+	"_restgpr_14_x", "_restgpr_31_x", "_rest32gpr_31_x",
+#endif
+};
+
+static void epilogues_have_no_return_probes(struct kunit *test)
+{
+	struct kprobe kp = { .symbol_name = epilogues[0] };
+	int i, ret;
+
+	for (i = 0; i < ARRAY_SIZE(epilogues); i++) {
+		struct kretprobe one = {
+			.kp.symbol_name = epilogues[i],
+			.handler = rp_return,
+		};
+
+		ret = register_kretprobe(&one);
+		if (!ret)
+			unregister_kretprobe(&one);
+		KUNIT_EXPECT_TRUE_MSG(test, ret == -EINVAL || (i && ret == -ENOENT), "%s: %d",
+				      epilogues[i], ret);
+	}
+
+	/* Other probes are possible. */
+	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+	unregister_kprobe(&kp);
+}
+
 static struct kunit_case kretprobe_testcases[] = {
 	KUNIT_CASE_PARAM(returns_keep_all_registers, hook_gen_params),
 	KUNIT_CASE_PARAM(return_handlers_change_registers, hook_gen_params),
@@ -549,6 +581,7 @@ static struct kunit_case kretprobe_testcases[] = {
 	KUNIT_CASE_PARAM(handlers_run_with_user_access_locked, hook_gen_params),
 	KUNIT_CASE(next_task_has_no_user_access),
 	KUNIT_CASE(functions_that_return_otherwise_are_refused),
+	KUNIT_CASE(epilogues_have_no_return_probes),
 	{}
 };
 

@@ -223,6 +223,7 @@ KPB_FUNCTION(refuse_rfi, "b 1f\n 777: .long 0x4c000064\n1:");
 KPB_FUNCTION(refuse_mtmsr, "b 1f\n 777: mtmsr 3\n1:");
 KPB_FUNCTION(refuse_mfsrr0, "b 1f\n 777: mfspr 3, 26\n1:");
 KPB_FUNCTION(refuse_mtsrr1, "b 1f\n 777: mtspr 27, 3\n1:");
+KPB_FUNCTION(refuse_live_srr, "b 1f\n mtspr 26, 3\n 777: nop\n .long 0x4c000064\n1:");
 KPB_FUNCTION(refuse_wait, "b 1f\n 777: .long 0x7c00003c\n1:");
 KPB_FUNCTION(refuse_bctar, "b 1f\n 777: .long 0x4e800460\n1:");
 KPB_FUNCTION(refuse_lwarx, "b 1f\n 777: lwarx 6, 0, 4\n1:");
@@ -239,6 +240,7 @@ static const struct refusal {
 	{ "mtmsr", KPB_PLACE(refuse_mtmsr), KPROBE_REFUSAL_CONTROL },
 	{ "mfsrr0", KPB_PLACE(refuse_mfsrr0), KPROBE_REFUSAL_SYNDROME },
 	{ "mtsrr1", KPB_PLACE(refuse_mtsrr1), KPROBE_REFUSAL_SEQUENCE },
+	{ "before rfi", KPB_PLACE(refuse_live_srr), KPROBE_REFUSAL_SEQUENCE },
 	{ "wait", KPB_PLACE(refuse_wait), KPROBE_REFUSAL_SLEEP },
 	{ "bctar", KPB_PLACE(refuse_bctar), KPROBE_REFUSAL_BRANCH },
 	{ "lwarx", KPB_PLACE(refuse_lwarx), KPROBE_REFUSAL_SEQUENCE },
@@ -855,6 +857,7 @@ const struct kp_protected kp_waking_path[] = {
 	{ "slb_allocate_user",		false },
 	{ "prep_irq_for_idle",		IS_ENABLED(CONFIG_PPC_PSERIES) },
 	{ "flush_branch_caches",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
+	{ "copy_mc_generic",		IS_ENABLED(CONFIG_PPC64) },
 	{}
 };
 

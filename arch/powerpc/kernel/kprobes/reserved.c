@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Text of powerpc that must not be probed because of where it is or what surrounds it. What must
+ * not be probed because of its function is in blacklist.c.
+ */
+
+#include <linux/align.h>
+#include <linux/cleanup.h>
+#include <linux/extable.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/livepatch.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/static_call_types.h>
+#include <linux/string.h>
+
+#include <asm/code-patching.h>
+#include <asm/interrupt.h>
+#include <asm/ppc-opcode.h>
+#include <asm/probes.h>
+#include <asm/sections.h>
+
+#include "common.h"
+#include "insn.h"
+
+/* The first word only: text may end with data that looks like a prefix. */
+static bool read_word(unsigned long addr, u32 *word)
+{
+	return !kprobe_read_text(addr, word, sizeof(*word));
+}
+
+/* No instruction crosses a boundary of 64 bytes. */
+static bool is_suffix(unsigned long addr, unsigned long into)
+{
+	u32 word;
+
+	return IS_ENABLED(CONFIG_PPC64) && into && addr % 64 &&
+	       read_word(addr - INSN_WORD, &word) && ppc_inst_prefixed(ppc_inst(word));
+}
+
+/*
+ * Sequences, which one instruction opens and another closes
+ */
+
+/*
+ * Scan backwards from @addr, at most @limit words and not past the start of the function. Return
+ * true if an instruction that @opens a sequence is found before one that @closes it. Branches are
+ * not followed.
+ */
+static bool is_inside(unsigned long addr, unsigned long into, unsigned int limit,
+		      bool (*opens)(u32 word), bool (*closes)(u32 word))
+{
+	unsigned long at, start = addr - min(into, limit * INSN_WORD);
+	u32 word;
+
+	for (at = addr; at > start;) {
+		at -= INSN_WORD;
+		if (!read_word(at, &word) || closes(word))
+			return false;
+		if (opens(word))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Exception exit clears the reservation, so a store-conditional would never succeed if anything
+ * between the larx and the stcx trapped. What follows the store, such as the branch that closes the
+ * loop, is not refused.
+ */
+static bool is_reserved(unsigned long addr, unsigned long into)
+{
+	return is_inside(addr, into, INSN_MAX_RESERVED, kprobe_insn_is_load_reserve,
+			 kprobe_insn_is_store_conditional);
+}
+
+/*
+ * Code that disables interrupts in MSR[EE] records that in irq_happened a few instructions later.
+ * An exception in between would enable them again. After __hard_irq_enable() and
+ * __hard_EE_RI_disable(), no store follows, and as many words are refused in vain.
+ */
+static bool is_hard_disabling(unsigned long addr, unsigned long into)
+{
+	return IS_ENABLED(CONFIG_PPC64) &&
+	       is_inside(addr, into, INSN_MAX_HARD_DISABLE, kprobe_insn_hard_disables,
+			 kprobe_insn_records_hard_disable);
+}
+
+/*
+ * The trap overwrites SRR0 and SRR1, and on e500 a TLB miss in its handler overwrites the MASn. So
+ * they must not be live: from when they are written until the return from exception or the access
+ * to the TLB. Where none follows, as when SRR0 is written for a guest that is entered by a function
+ * call, words are refused in vain; such a function is on the blacklist, as is what it calls.
+ */
+static bool has_live_sprs(unsigned long addr, unsigned long into)
+{
+	return is_inside(addr, into, INSN_MAX_LIVE_SPRS, kprobe_insn_sets_srr,
+			 kprobe_insn_uses_srr) ||
+	       (IS_ENABLED(CONFIG_PPC_E500) &&
+		is_inside(addr, into, INSN_MAX_LIVE_SPRS, kprobe_insn_sets_mas,
+			  kprobe_insn_uses_mas));
+}
+
+/*
+ * check_io_access() fixes up machine checks of accesses to I/O ports that do not exist, if they
+ * are reported at the sync, or at the isync or nop, after the access. It looks at the words there,
+ * and does not know about copies.
+ */
+static bool is_io_barrier(unsigned long addr)
+{
+	u32 word;
+
+	return IS_ENABLED(CONFIG_PPC32) && search_exception_tables(addr) &&
+	       read_word(addr, &word) &&
+	       (word == PPC_RAW_SYNC() || word == PPC_RAW_ISYNC() || word == PPC_RAW_NOP());
+}
+
+/*
+ * Text that others rewrite
+ */
+
+/*
+ * arch_static_call_transform() rewrites the first word of a trampoline. Powerpc has no inline
+ * static calls, so static_call_text_reserved() is empty.
+ */
+#ifdef CONFIG_HAVE_STATIC_CALL
+static noinline_for_stack bool is_static_call(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	return !lookup_symbol_name(addr, name) &&
+	       str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR);
+}
+#else
+static bool is_static_call(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/*
+ * Text that is repatched whenever a mitigation is toggled, without checking what is there. Each
+ * entry holds the offset from itself to the patch site.
+ */
+struct patched_text {
+	const long	*start;
+	const long	*stop;
+	unsigned int	words;
+};
+
+static bool is_in_patched(const struct patched_text *t, unsigned long addr)
+{
+	const long *entry;
+
+	for (entry = t->start; entry < t->stop; entry++) {
+		if (addr - ((unsigned long)entry + *entry) < t->words * INSN_WORD)
+			return true;
+	}
+	return false;
+}
+
+#define PATCHED_TEXT(name, words)						\
+	{ &__start_##name, &__stop_##name, words }
+
+static bool is_mitigation(unsigned long addr)
+{
+	static const struct patched_text tables[] = {
+#ifdef CONFIG_PPC_BOOK3S_64
+		PATCHED_TEXT(__stf_entry_barrier_fixup, 3),
+		PATCHED_TEXT(__stf_exit_barrier_fixup, 6),
+		PATCHED_TEXT(__uaccess_flush_fixup, 4),
+		PATCHED_TEXT(__entry_flush_fixup, 3),
+		PATCHED_TEXT(__scv_entry_flush_fixup, 3),
+		PATCHED_TEXT(__rfi_flush_fixup, 3),
+#endif
+#ifdef CONFIG_PPC_BARRIER_NOSPEC
+		PATCHED_TEXT(__barrier_nospec_fixup, IS_ENABLED(CONFIG_PPC_E500) ? 2 : 1),
+#endif
+		{ }
+	};
+	const struct patched_text *t;
+
+	for (t = tables; t->words; t++) {
+		if (is_in_patched(t, addr))
+			return true;
+	}
+	return false;
+}
+
+/* Calls in _switch() and on guest exit that are repatched when the branch cache flush is toggled. */
+#ifdef CONFIG_PPC_BOOK3S_64
+static bool is_kvm_patch_site(unsigned long addr)
+{
+	return IS_ENABLED(CONFIG_KVM_BOOK3S_HV_POSSIBLE) &&
+	       (addr == patch_site_addr(&patch__call_kvm_flush_link_stack) ||
+		addr == patch_site_addr(&patch__call_kvm_flush_link_stack_p9));
+}
+
+static bool is_patch_site(unsigned long addr)
+{
+	return addr == patch_site_addr(&patch__call_flush_branch_caches1) ||
+	       addr == patch_site_addr(&patch__call_flush_branch_caches2) ||
+	       addr == patch_site_addr(&patch__call_flush_branch_caches3) ||
+	       is_kvm_patch_site(addr);
+}
+
+/*
+ * An interrupt in these ranges resumes at a fixup address, chosen by nip. A copy in a slot would
+ * not be recognized.
+ */
+static bool is_restarted(unsigned long addr)
+{
+	return search_kernel_restart_table(addr) || search_kernel_soft_mask_table(addr);
+}
+#else
+static bool is_patch_site(unsigned long addr)
+{
+	return false;
+}
+
+static bool is_restarted(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/*
+ * A livepatch is relocated again whenever an object that it patches is loaded. That rewrites
+ * instruction operands, and the nop after a call, without checking for a probe.
+ */
+#ifdef CONFIG_LIVEPATCH
+static bool is_relocated(const struct klp_modinfo *info, const Elf_Shdr *relocations,
+			 unsigned long addr)
+{
+	const Elf_Rela *rela = (void *)relocations->sh_addr;
+	const Elf_Rela *end = (void *)(relocations->sh_addr + relocations->sh_size);
+	unsigned long base = info->sechdrs[relocations->sh_info].sh_addr;
+
+	for (; rela < end; rela++) {
+		/* The operand may be the second half of the word. */
+		unsigned long word = ALIGN_DOWN(base + rela->r_offset, INSN_WORD);
+
+		if (addr == word || addr == word + INSN_WORD)
+			return true;
+	}
+	return false;
+}
+
+static bool is_relocated_later(unsigned long addr)
+{
+	const struct klp_modinfo *info;
+	struct module *mod;
+	unsigned int i;
+
+	guard(preempt)();
+
+	mod = __module_text_address(addr);
+	if (!mod || !is_livepatch_module(mod))
+		return false;
+	/* While it is being loaded, nothing is known yet. */
+	info = mod->klp_info;
+	if (!info)
+		return true;
+
+	for (i = 0; i < info->hdr.e_shnum; i++) {
+		if (info->sechdrs[i].sh_flags & SHF_RELA_LIVEPATCH &&
+		    is_relocated(info, &info->sechdrs[i], addr))
+			return true;
+	}
+	return false;
+}
+#else
+static bool is_relocated_later(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/**
+ * kprobe_addr_refused() - can the instruction at an address be probed, whichever it is?
+ * @addr: the address
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: KPROBE_REFUSAL_NONE, or why not.
+ */
+enum kprobe_refusal kprobe_addr_refused(unsigned long addr)
+{
+	unsigned long size, into;
+
+	if (is_static_call(addr))
+		return KPROBE_REFUSAL_STATIC_CALL;
+	if (is_mitigation(addr) || is_patch_site(addr))
+		return KPROBE_REFUSAL_PATCHED;
+	if (is_restarted(addr) || is_io_barrier(addr))
+		return KPROBE_REFUSAL_SEQUENCE;
+	if (is_relocated_later(addr))
+		return KPROBE_REFUSAL_LIVEPATCH;
+	if (!kallsyms_lookup_size_offset(addr, &size, &into))
+		return KPROBE_REFUSAL_NONE;
+	if (is_suffix(addr, into))
+		return KPROBE_REFUSAL_SUFFIX;
+	return is_reserved(addr, into) || is_hard_disabling(addr, into) ||
+	       has_live_sprs(addr, into) ? KPROBE_REFUSAL_SEQUENCE : KPROBE_REFUSAL_NONE;
+}
