@@ -4,8 +4,6 @@
 
 #include <asm-generic/kprobes.h>
 
-#ifdef __KERNEL__
-
 /* Other headers and files rely on these, also without CONFIG_KPROBES. */
 #include <linux/types.h>
 #include <linux/ptrace.h>
@@ -42,7 +40,7 @@ typedef u32 kprobe_opcode_t;
 #endif
 
 /*
- * On Book E, a step ends with the trap after its copy. So a slot has two copies, and only the
+ * On BookE, a step ends with the trap after its copy. So a slot has two copies, and only the
  * first one may branch back.
  */
 #ifdef CONFIG_BOOKE
@@ -78,9 +76,8 @@ void arch_kprobe_ftrace_redirect(struct pt_regs *regs);
 #endif
 
 /*
- * A non-maskable interrupt can interrupt a task, and a machine check both. Each of the three may
- * step a probe, fault in the step, and step another probe while the fault is handled. So there are
- * at most six steps.
+ * Task, NMI and machine check can each be stepping a probe, take a fault in the step, and step
+ * another probe while handling it: six levels. Leave room for two more.
  */
 #define KPROBE_MAX_NESTING		8
 
@@ -136,7 +133,7 @@ struct arch_optimized_insn {
 	unsigned long	call;
 };
 
-/* The end of a detour restores all registers, also r1 as a handler has set it. */
+/* The tail of a detour restores every register, including an r1 changed by a handler. */
 static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
 {
 	return false;
@@ -157,8 +154,8 @@ static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
 
 /*
  * A detour or a return trampoline may be entered between user_access_begin() and user_access_end().
- * Handlers must not inherit the access, as they do not at a breakpoint, nor must a task that
- * preempts this one; and accesses do not nest.
+ * Handlers must not inherit the access, as they do not at a breakpoint, nor may a task that preempts
+ * this one. The uaccess helpers do not nest, so the state is saved here.
  */
 static __always_inline void arch_handlers_begin(struct pt_regs *regs)
 {
@@ -167,7 +164,7 @@ static __always_inline void arch_handlers_begin(struct pt_regs *regs)
 	regs->gpr[13] = (unsigned long)local_paca;
 #endif
 #ifdef CONFIG_PPC_KUAP
-	regs->kuap = prevent_user_access_return();
+	regs->kuap = prevent_user_access_nested();
 #endif
 }
 
@@ -176,7 +173,7 @@ static __always_inline void arch_handlers_begin(struct pt_regs *regs)
 static __always_inline void arch_handlers_end(struct pt_regs *regs)
 {
 #ifdef CONFIG_PPC_KUAP
-	restore_user_access(regs->kuap);
+	restore_user_access_nested(regs->kuap);
 #endif
 }
 
@@ -211,7 +208,5 @@ static inline bool kprobe_bad_page_fault(struct pt_regs *regs)
 }
 
 #endif /* CONFIG_KPROBES */
-
-#endif /* __KERNEL__ */
 
 #endif /* _ASM_POWERPC_KPROBES_H */
