@@ -29,197 +29,271 @@ bool arch_within_kprobe_blacklist(unsigned long addr)
 	       kprobe_is_in_image_pages(addr);
 }
 
-/* Not all of these exist everywhere. */
+/*
+ * Not every symbol exists in every configuration. Each is defined in the file named above it, below
+ * arch/powerpc/ unless that is a path from the top; scripts/prove/check looks them up.
+ */
 static const char * const fragile_path[] __initconst = {
 	/* A CPU that starts runs these before it has its stack, its paca or RCU. */
-	"__e500_dcache_setup",
-	"__e500_icache_setup",
-	"__mmu_off",
-	"__restore_cpu_cpufeatures",
-	"__restore_cpu_e5500",
-	"__restore_cpu_e6500",
-	"__restore_cpu_pa6t",
-	"__restore_cpu_power7",
-	"__restore_cpu_power8",
-	"__restore_cpu_power9",
-	"__restore_cpu_power10",
-	"__restore_cpu_ppc970",
+	/* kernel/cpu_setup_6xx.S */
 	"__restore_cpu_setup",
-	"__secondary_start",
-	"__secondary_start_mpc86xx",
-	"__secondary_start_pmac_0",
 	"__setup_cpu_603",
 	"__setup_cpu_604",
-	"__setup_cpu_750",
-	"__setup_cpu_750cx",
-	"__setup_cpu_750fx",
 	"__setup_cpu_7400",
 	"__setup_cpu_7410",
 	"__setup_cpu_745x",
+	"__setup_cpu_750",
+	"__setup_cpu_750cx",
+	"__setup_cpu_750fx",
+	/* kernel/cpu_setup_e500.S */
+	"__e500_dcache_setup",
+	"__e500_icache_setup",
+	"__restore_cpu_e5500",
+	"__restore_cpu_e6500",
+	"__setup_cpu_e500mc",
 	"__setup_cpu_e500v1",
 	"__setup_cpu_e500v2",
-	"__setup_cpu_e500mc",
 	"__setup_cpu_e5500",
-	"__setup_e500_ivors",
-	"__setup_e500mc_ivors",
-	"__setup_ehv_ivors",
-	"call_setup_cpu",
-	"early_setup_secondary",
+	/* kernel/cpu_setup_pa6t.S */
+	"__restore_cpu_pa6t",
+	/* kernel/cpu_setup_power.c */
+	"__restore_cpu_power10",
+	"__restore_cpu_power7",
+	"__restore_cpu_power8",
+	"__restore_cpu_power9",
+	/* kernel/cpu_setup_ppc970.S */
+	"__restore_cpu_ppc970",
+	/* kernel/dt_cpu_ftrs.c */
+	"__restore_cpu_cpufeatures",
+	"init_pmu_power10",
+	"init_pmu_power8",
+	"init_pmu_power9",
+	/* kernel/head_64.S */
+	"__mmu_off",
+	"__secondary_start",
+	"__secondary_start_pmac_0",
 	"enable_64b_mode",
 	"generic_secondary_common_init",
 	"generic_secondary_smp_init",
-	"init_idle_6xx",
-	"init_pmu_power8",
-	"init_pmu_power9",
-	"init_pmu_power10",
+	"relative_toc",
+	"start_secondary_prolog",
+	/* kernel/head_85xx.S */
+	"__setup_e500_ivors",
+	"__setup_e500mc_ivors",
+	"__setup_ehv_ivors",
+	"restore_to_as0",
+	"switch_to_as1",
+	/* kernel/head_book3s_32.S */
+	"__secondary_start_mpc86xx",
 	"load_segment_registers",
 	"load_up_mmu",
-	"loadcam_entry",
-	"relative_toc",
-	"restore_to_as0",
-	"smp_callin",
-	"start_secondary",
-	"start_secondary_prolog",
+	/* kernel/idle_6xx.S */
+	"init_idle_6xx",
+	/* kernel/misc_32.S */
+	"call_setup_cpu",
 	"start_secondary_resume",
-	"switch_to_as1",
+	/* kernel/setup_64.c */
+	"early_setup_secondary",
+	/* kernel/smp.c */
+	"start_secondary",
+	/* mm/nohash/tlb_low.S */
+	"loadcam_entry",
 
 	/* A CPU that goes offline ends in these, when the others have stopped waiting for it. */
+	/* kernel/cpu_setup_e500.S */
 	"cpu_down_flush_e500mc",
 	"cpu_down_flush_e500v2",
 	"cpu_down_flush_e5500",
 	"cpu_down_flush_e6500",
 	"flush_dcache_L1",
+	/* platforms/85xx/smp.c */
+	"smp_85xx_cpu_offline_self",
+	/* platforms/powermac/smp.c */
 	"pmac_cpu_offline_self",
-	"pnv_cpu_offline_self",
+	/* platforms/powernv/idle.c */
 	"pnv_cpu_offline",
 	"power7_offline",
+	/* platforms/powernv/smp.c */
+	"pnv_cpu_offline_self",
+	/* sysdev/fsl_rcpm.c */
 	"rcpm_v1_cpu_die",
 	"rcpm_v1_cpu_enter_state",
 	"rcpm_v2_cpu_die",
 	"rcpm_v2_cpu_enter_state",
-	"smp_85xx_cpu_offline_self",
 
 	/* Idle: MSR[EE] is off while the soft mask is enabled, so no exception can return here. */
-	"arch300_idle_type",
-	"cbe_power_save",
-	"check_and_cede_processor",
-	"dedicated_cede_loop",
+	/* kernel/idle.c */
+	"power4_idle",
+	/* kernel/idle_6xx.S */
+	"ppc6xx_idle",
+	/* kernel/idle_85xx.S */
 	"e500_idle",
+	/* kernel/idle_book3s.S */
 	"idle_return_gpr_loss",
 	"isa206_idle_insn_mayloss",
 	"isa300_idle_stop_mayloss",
 	"isa300_idle_stop_noloss",
-	"plpar_hcall_norets_notrace",
-	"power4_idle",
 	"power4_idle_nap",
+	/* kernel/irq_64.c */
+	"prep_irq_for_idle",
+	/* platforms/cell/pervasive.c */
+	"cbe_power_save",
+	/* platforms/powernv/idle.c */
+	"arch300_idle_type",
+	"power10_idle_stop",
 	"power7_idle_insn",
 	"power7_idle_type",
 	"power9_idle_stop",
-	"power10_idle_stop",
-	"ppc6xx_idle",
-	"prep_irq_for_idle",
+	/* platforms/pseries/hvCall.S */
+	"plpar_hcall_norets_notrace",
+	/* platforms/pseries/setup.c */
 	"pseries_lpar_idle",
+	/* drivers/cpuidle/cpuidle-pseries.c */
+	"check_and_cede_processor",
+	"dedicated_cede_loop",
 	"shared_cede_loop",
 
-	/* kexec copies these, or runs them when nothing else works any more. */
+	/* Copied by kexec, or run by it after the kernel has been torn down. */
+	/* kernel/head_64.S */
 	"copy_and_flush",
-	"default_machine_kexec",
-	"kexec_copy_flush",
+	/* kernel/misc_64.S */
 	"kexec_sequence",
-	"kexec_smp_down",
 	"kexec_smp_wait",
 	"kexec_wait",
 	"real_mode",
+	/* kexec/core_64.c */
+	"default_machine_kexec",
+	"kexec_copy_flush",
+	"kexec_smp_down",
+	/* kexec/relocate_32.S */
 	"relocate_new_kernel",
 
 	/* Debuggers look at each trap before kprobes do. */
+	/* kernel/kgdb.c */
+	"kgdb_handle_breakpoint",
+	/* xmon/xmon.c */
 	"at_breakpoint",
 	"in_breakpoint_table",
-	"kgdb_handle_breakpoint",
 	"xmon_bpt",
 
 	/* Exits from exceptions and system calls; no exception can return to some parts of them. */
+	/* kernel/entry_32.S */
+	"ret_from_syscall",
+	"syscall_exit_finish",
+	/* kernel/interrupt.c */
 	"check_return_regs_valid",
 	"interrupt_exit_kernel_prepare",
 	"interrupt_exit_kernel_restart",
 	"interrupt_exit_user_prepare",
 	"interrupt_exit_user_prepare_main",
 	"interrupt_exit_user_restart",
-	"ret_from_syscall",
-	"syscall_exit_finish",
 	"syscall_exit_prepare",
 	"syscall_exit_restart",
 
-	/* book3s/32: called by these exits when MSR[RI] is off. */
+	/* Book3S-32: called by these exits when MSR[RI] is off. */
+	/* kernel/entry_32.S */
 	"__kuep_unlock",
 
 	/* System calls on 32 bits: r2 is that of user space until it has been set to current. */
+	/* kernel/entry_32.S */
 	"transfer_to_syscall",
 
-	/* Hits call these. */
+	/* Called from the hit path. */
+	/* kernel/irq_64.c */
 	"arch_local_irq_restore",
-	"do_lq",
-	"do_stq",
 #ifdef CONFIG_PPC32
-	/* For the structures of lib/sstep.c. */
+	/* lib/copy_32.S, for the structures of lib/sstep.c */
 	"memset",
 #endif
+	/* lib/quad.S */
+	"do_lq",
+	"do_stq",
 
 	/* Hash MMU: they replace segments of handlers, or no exception can return here. */
-	"alloc_slb_index",
-	"get_slice_psize",
+	/* kernel/switch.S */
 	"pin_stack_slb",
+	/* mm/book3s64/slb.c */
+	"alloc_slb_index",
 	"preload_add",
 	"slb_allocate_kernel",
 	"slb_allocate_user",
 	"slb_flush_and_restore_bolted",
 	"slb_insert_entry",
 	"switch_slb",
+	/* mm/book3s64/slice.c */
+	"get_slice_psize",
 
-	/* Book E: a TLB miss overwrites the registers with which these search the TLB. */
+	/*
+	 * BookE: a TLB miss, as in the probe's exception, clobbers the MAS registers that these
+	 * are using.
+	 */
+	/* mm/nohash/e500_hugetlbpage.c */
+	"book3e_hugetlb_preload",
+	"book3e_tlb_exists",
+	/* mm/nohash/tlb_low.S */
 	"__tlbil_va",
 	"_tlbil_all",
 	"_tlbil_pid",
 	"_tlbil_pid_noind",
 	"_tlbil_va",
 	"_tlbivax_bcast",
-	"book3e_hugetlb_preload",
-	"book3e_tlb_exists",
 	"loadcam_multi",
 
 	/* Sleep on powermac, partly without data translation. */
-	"core99_wake_up",
+	/* platforms/powermac/cache.S */
 	"flush_disable_745x",
 	"flush_disable_75x",
 	"flush_disable_caches",
+	/* platforms/powermac/sleep.S */
+	"core99_wake_up",
 	"grackle_wake_up",
 	"low_cpu_offline_self",
 	"low_sleep_handler",
 
 	/* Real mode, or unrecoverable. */
+	/* kernel/l2cr_6xx.S */
+	"_set_L2CR",
+	"_set_L3CR",
+	/* kernel/mce.c */
+	"hmi_exception_realmode",
+	/* kernel/mce_power.c */
 	"__machine_check_early_realmode_p10",
 	"__machine_check_early_realmode_p7",
 	"__machine_check_early_realmode_p8",
 	"__machine_check_early_realmode_p9",
-	"__opal_call",
-	"__slb_restore_bolted_realmode",
-	"__tm_recheckpoint",
-	"_set_L2CR",
-	"_set_L3CR",
-	"hmi_exception_realmode",
-	"load_up_vsx",
-	"pseries_machine_check_realmode",
+	/* kernel/misc_64.S */
 	"real_205_readb",
 	"real_205_writeb",
 	"real_readb",
 	"real_writeb",
+	/* kernel/tm.S */
+	"__tm_recheckpoint",
+	"tm_reclaim",
+	/* kernel/vector.S */
+	"load_up_vsx",
+	/* mm/book3s64/slb.c */
+	"__slb_restore_bolted_realmode",
 	"slb_flush_all_realmode",
 	"slb_restore_bolted_realmode",
-	"tm_reclaim",
+	/* platforms/powernv/opal-wrappers.S */
+	"__opal_call",
+	/* platforms/pseries/ras.c */
+	"pseries_machine_check_realmode",
 
 	/* Mitigations rewrite these. */
+	/* kernel/exceptions-64s.S */
 	"do_uaccess_flush",
+	/* kernel/switch.S */
 	"flush_branch_caches",
+
+	/*
+	 * A machine check in these is fixed up by the exception table, in real mode or without asking
+	 * kprobes. Nobody would find the entry by the address of a copy.
+	 */
+	/* lib/copy_mc_64.S */
+	"copy_mc_generic",
+	/* sysdev/fsl_rio.c */
+	"fsl_rio_config_read",
 };
 
 int __init arch_populate_kprobe_blacklist(void)
