@@ -12,25 +12,9 @@
 /* Words of a detour before the call of the head returns. */
 #define KPROBE_DETOUR_ENTER	4
 
-/* The last bytes of a detour are the address of its probe. */
-#ifdef CONFIG_PPC64
-#define KPROBE_DETOUR_OP	56
-#else
-#define KPROBE_DETOUR_OP	60
-#endif
-
-/* The same, from the return address in the detour. */
-#define KPROBE_DETOUR_OP_OF_LR	(KPROBE_DETOUR_OP - 4 * KPROBE_DETOUR_ENTER)
-
 /* At the start of each page: the address of kprobe_detour_callback(), of 8 or 4 bytes. */
 #define KPROBE_HEAD_CALLBACK	0
 #define KPROBE_HEAD_CODE	8
-/* Room for both. Equals KPROBE_OPTINSN_HEAD_SIZE, whose header is not for assembly. */
-#ifdef CONFIG_PPC64
-#define KPROBE_HEAD_SIZE	1024
-#else
-#define KPROBE_HEAD_SIZE	576
-#endif
 
 #ifndef __ASSEMBLY__
 
@@ -39,10 +23,21 @@
 
 /* The head converts between pointers to the two without an offset. */
 static_assert(!offsetof(struct optimized_kprobe, kp));
-static_assert(KPROBE_HEAD_SIZE == KPROBE_OPTINSN_HEAD_SIZE);
+
+/* The last bytes of a detour are the address of its probe. */
+#define KPROBE_DETOUR_OP	(MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t) - sizeof(long))
 
 /* detour_head.S */
 extern u32 kprobe_head[], kretprobe_head[], kprobe_head_end[];
+
+/**
+ * kprobe_detour_leave() - continue the program at a redirected address
+ * @how: KPROBE_DETOUR_RETURN or KPROBE_DETOUR_LEAVE
+ * @regs: registers to restore; must be the ones in the detour's own frame
+ *
+ * Context: detour, preemption enabled, user access restored. Clobbers SRR0 and SRR1.
+ * Return: does not return.
+ */
 void __noreturn kprobe_detour_leave(int how, struct pt_regs *regs);
 
 /**

@@ -22,6 +22,9 @@
 #include "detour.h"
 #include "regs.h"
 
+/* The address of the probe, from the return address in the detour. */
+#define KPROBE_DETOUR_OP_OF_LR	(KPROBE_DETOUR_OP - 4 * KPROBE_DETOUR_ENTER)
+
 	.section .kprobes.text, "ax"
 
 /*
@@ -41,8 +44,8 @@
 .endm
 
 /*
- * On ppc64 without gpr[13]: arch_handlers_begin() stores it, once the task cannot migrate. And
- * without what only system calls use, as at a site of ftrace.
+ * gpr[13] is left out on ppc64: arch_handlers_begin() stores it once the task can no longer
+ * migrate. Members that describe_regs leaves undefined are undefined here, too.
  */
 .macro	save_rest
 #ifdef CONFIG_PPC64
@@ -68,7 +71,8 @@
 
 /*
  * In real mode, neither the handlers nor the state of kprobes can be accessed, and without MSR[RI]
- * no exception can return. On Book E, the bits mean something else.
+ * no exception can return. Such a hit is not counted: nothing can be touched here. On BookE, the
+ * bits mean something else.
  */
 #define MSR_FOR_HANDLERS	(MSR_IR | MSR_DR | MSR_RI)
 
@@ -129,7 +133,7 @@ kretprobe_head:
 
 	.globl	kprobe_head_end
 kprobe_head_end:
-	.if	KPROBE_HEAD_CODE + kprobe_head_end - kprobe_head > KPROBE_HEAD_SIZE
+	.if	KPROBE_HEAD_CODE + kprobe_head_end - kprobe_head > KPROBE_OPTINSN_HEAD_SIZE
 	.error	"the head of detours does not fit"
 	.endif
 
@@ -149,13 +153,13 @@ kprobe_head_end:
  * A handler has redirected execution. r3 says where to, and r4 is the address of the registers in
  * the frame of the detour.
  *
- * Only an interrupt can return to any address with all registers. SRR0 and SRR1 are live from when
+ * Only rfid can jump to an arbitrary address with all registers restored. SRR0 and SRR1 are live from when
  * they are written, so interrupts are off, and so is MSR[RI]: a non-maskable interrupt is fatal
  * until the rfid, so that all but three registers are restored before. The exit to user space must
  * not trust the values that it has left in SRR0 and SRR1.
  *
- * If an interrupt has been masked in MSR[EE], it stays masked. CR already is that of the program,
- * so the bit in irq_happened is moved to that of MSR[EE] instead of being tested.
+ * If an interrupt has been masked in MSR[EE], it stays masked. CR already holds the program's value,
+ * so shift the HARD_DIS bit into place instead of testing it.
  */
 _GLOBAL(kprobe_detour_leave)
 	subi	r1, r4, STACK_INT_FRAME_REGS
@@ -184,7 +188,10 @@ _GLOBAL(kprobe_detour_leave)
 	rlwinm	r11, r11, MSR_EE_LG - PACA_IRQ_HARD_DIS_LG, MSR_EE
 	andc	r12, r12, r11
 #else
-	/* In one page, as the miss of a TLB would overwrite SRR0 and SRR1. */
+	/*
+	 * Keep the sequence in one page: an ITLB miss would overwrite SRR0 and SRR1. The frame is
+	 * in the DTLB, it has just been read.
+	 */
 	.balign	32
 #endif
 	mtspr	SPRN_SRR0, r10

@@ -7,13 +7,13 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
-#include <linux/processor.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/smp.h>
 
 #include <asm/irq.h>
+#include <asm/thread_info.h>
 
 #include "jprobe.h"
 

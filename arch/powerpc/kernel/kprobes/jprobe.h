@@ -15,14 +15,8 @@
 #define JPROBE_STACK_BYTES	64
 #endif
 
-/* Where that begins, from the stack pointer: as STK_PARAM_AREA, which only assembly knows. */
-#if defined(CONFIG_PPC64_ELF_ABI_V2)
-#define JPROBE_STACK_AT		32
-#elif defined(CONFIG_PPC64_ELF_ABI_V1)
-#define JPROBE_STACK_AT		48
-#else
-#define JPROBE_STACK_AT		8
-#endif
+/* Where that begins, from the stack pointer. */
+#define JPROBE_STACK_AT		STACK_FRAME_PARAMS
 
 /* Offsets in struct jprobe_frame. */
 #define JPROBE_FRAME_sp		0
@@ -31,6 +25,8 @@
 #else
 #define JPROBE_FRAME_stack	4
 #endif
+
+#include <asm/ppc_asm.h>
 
 #ifndef __ASSEMBLY__
 
@@ -52,7 +48,26 @@ struct jprobe_frame {
 static_assert(offsetof(struct jprobe_frame, sp) == JPROBE_FRAME_sp);
 static_assert(offsetof(struct jprobe_frame, stack) == JPROBE_FRAME_stack);
 
+/* jprobe_call.S */
+
+/**
+ * kprobe_jprobe_call() - call the handler of a jprobe
+ * @f: where to keep the stack pointer; has what the handler is to find on the stack
+ * @entry: the handler
+ * @regs: the registers of the probed function, from which it gets its arguments
+ *
+ * Context: the hit path of a breakpoint or a detour.
+ * Return: when @entry returns or kprobe_jprobe_unwind() is called for @f.
+ */
 void kprobe_jprobe_call(struct jprobe_frame *f, void *entry, struct pt_regs *regs);
+
+/**
+ * kprobe_jprobe_unwind() - leave the handler of a jprobe
+ * @f: as in the call
+ *
+ * Context: in the handler, or in what it has called.
+ * Return: does not return; kprobe_jprobe_call() does.
+ */
 void kprobe_jprobe_unwind(struct jprobe_frame *f);
 
 #endif /* !__ASSEMBLY__ */

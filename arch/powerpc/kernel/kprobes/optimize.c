@@ -43,7 +43,7 @@
 #define RAW_STORE_UPDATE(reg, offset)	PPC_RAW_STWU(reg, _R1, offset)
 #endif
 
-/* A detour that is being built. Its last words are the address of the probe. */
+/* A detour under construction. It ends with a pointer to its optimized_kprobe. */
 struct detour_draft {
 	u32		word[MAX_OPTINSN_SIZE];
 	unsigned int	nr;
@@ -65,18 +65,18 @@ static void put(struct detour_draft *d, u32 word)
  * The head of a page
  */
 
-static unsigned long head_addr(unsigned long slot, bool of_return)
+static unsigned long head_addr(unsigned long slot, bool is_return)
 {
-	const u32 *head = of_return ? kretprobe_head : kprobe_head;
+	const u32 *head = is_return ? kretprobe_head : kprobe_head;
 
 	return ALIGN_DOWN(slot, PAGE_SIZE) + KPROBE_HEAD_CODE + (head - kprobe_head) * INSN_WORD;
 }
 
 /* The C code that it calls first. */
-static unsigned long head_call(bool of_return)
+static unsigned long head_call(bool is_return)
 {
 #ifdef CONFIG_KRETPROBE_NATIVE
-	if (of_return)
+	if (is_return)
 		return ppc_function_entry(kretprobe_native_entry);
 #endif
 	return ppc_function_entry(kprobe_detour_callback);
@@ -106,14 +106,14 @@ int kprobe_fill_head(void *page)
  * A detour
  */
 
-static int put_enter(struct detour_draft *d, bool of_return)
+static int put_enter(struct detour_draft *d, bool is_return)
 {
 	ppc_inst_t call;
 
 	put(d, RAW_STORE_UPDATE(_R1, -FRAME_SIZE));
 	put(d, RAW_STORE(_R0, IN_FRAME(gpr[0])));
 	put(d, PPC_RAW_MFLR(_R0));
-	if (create_branch(&call, (u32 *)draft_at(d), head_addr(d->slot, of_return),
+	if (create_branch(&call, (u32 *)draft_at(d), head_addr(d->slot, is_return),
 			  BRANCH_SET_LINK))
 		return -ERANGE;
 	put(d, ppc_inst_val(call));
@@ -121,8 +121,8 @@ static int put_enter(struct detour_draft *d, bool of_return)
 }
 
 /*
- * LR still has the address to which the head has returned. It differs from what the instruction
- * would store only in its lower half, unless the two are on different sides of a boundary of 4 GiB.
+ * LR still has the address to which the head has returned. It shares its upper 32 bits with the
+ * required value unless they straddle a 4 GiB boundary, so two XORs are enough.
  */
 static int put_link(struct detour_draft *d, unsigned long next)
 {
@@ -196,8 +196,8 @@ static int refuse(struct optimized_kprobe *op, enum kprobe_noopt why)
 }
 
 /*
- * A detour calls this function at its end if the task is to be preempted. A detour in the function
- * itself would recurse without end.
+ * preempt_enable_notrace() at the end of a detour calls preempt_schedule_notrace(). A detour inside
+ * that function would recurse forever.
  */
 #ifdef CONFIG_PREEMPTION
 /* kallsyms has the global entry, ppc_function_entry() the local one. */
@@ -235,7 +235,7 @@ static int plan(struct optimized_kprobe *op)
 	if (ends_detours(addr))
 		return refuse(op, KPROBE_NOOPT_ARCH);
 
-	/* A trial near the probe, where only a branch target can be out of reach. */
+	/* Try a slot next to the probe: only an out-of-range branch target can fail there. */
 	ret = draft_detour(&d, op, near);
 	if (ret == -EILSEQ)
 		return refuse(op, KPROBE_NOOPT_INSN);
@@ -279,13 +279,15 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	if (!slot)
 		return -ENOMEM;
 
-	ret = draft_detour(&d, op, (unsigned long)slot) ?:
-	      kprobe_write_slot(slot, d.word, ARRAY_SIZE(d.word));
+	ret = draft_detour(&d, op, (unsigned long)slot);
+	if (!ret) {
+		kprobe_log_slot(slot, d.word, sizeof(d.word), true);
+		ret = kprobe_write_slot(slot, d.word, ARRAY_SIZE(d.word));
+	}
 	if (ret) {
 		free_optinsn_slot(slot, 0);
 		return ret;
 	}
-	kprobe_log_slot(slot, slot, sizeof(d.word), true);
 	op->optinsn.call = head_call(kretprobe_is_alone(&op->kp));
 	op->optinsn.insn = slot;
 	return 0;
@@ -324,7 +326,10 @@ static ppc_inst_t branch_of(const struct optimized_kprobe *op)
 	return insn;
 }
 
-/* Fails if another subsystem has changed the text. */
+/*
+ * Fails if the text is not what kprobes have written. Others must not change it: text_poke users
+ * such as jump labels, ftrace and static calls look for probes first, or their text is refused.
+ */
 static int replace(struct optimized_kprobe *op, ppc_inst_t old, ppc_inst_t new)
 {
 	if (!ppc_inst_val(new) || READ_ONCE(*op->kp.addr) != ppc_inst_val(old))
@@ -357,6 +362,10 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&text_mutex);
 
+	/*
+	 * If a jump cannot be removed here, it still is when the site is disarmed. Until then, the
+	 * detour stays with the site.
+	 */
 	list_for_each_entry(op, oplist, list)
 		WARN_ON_ONCE(replace(op, branch_of(op), ppc_inst(BREAKPOINT_INSTRUCTION)));
 	kick_all_cpus_sync();

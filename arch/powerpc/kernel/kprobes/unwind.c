@@ -6,10 +6,10 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/preempt.h>
-#include <linux/processor.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 
+#include <asm/processor.h>
 #include <asm/unwind-probes.h>
 
 #include "detour.h"
@@ -22,7 +22,7 @@ static nokprobe_inline unsigned long offset_of_return_head(void)
 
 /**
  * kprobe_unwind_detour() - the probed instruction, if a return address is in a detour
- * @task: the task, for the limits of its stacks
+ * @task: the task, for the limits of its stacks; it must not run on another CPU
  * @addr: the return address
  * @sp: the frame in which it is saved
  *
