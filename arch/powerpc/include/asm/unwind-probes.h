@@ -5,9 +5,13 @@
 #ifndef _ASM_POWERPC_UNWIND_PROBES_H
 #define _ASM_POWERPC_UNWIND_PROBES_H
 
+#include <linux/kprobes.h>
 #include <linux/unwind_hooks.h>
 
 #include <asm/code-patching.h>
+#include <asm/ftrace.h>
+
+struct task_struct;
 
 #ifdef CONFIG_OPTPROBES
 unsigned long kprobe_unwind_detour(struct task_struct *task, unsigned long addr,
@@ -21,19 +25,19 @@ static inline unsigned long kprobe_unwind_detour(struct task_struct *task, unsig
 #endif
 
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-static inline bool unwind_is_graph(unsigned long addr)
+static inline bool ppc_unwind_is_graph(unsigned long addr)
 {
 	return addr == ppc_function_entry(return_to_handler);
 }
 #else
-static inline bool unwind_is_graph(unsigned long addr)
+static inline bool ppc_unwind_is_graph(unsigned long addr)
 {
 	return false;
 }
 #endif
 
 /**
- * unwind_ret_addr() - find out where a function returns to
+ * ppc_unwind_ret_addr() - find out where a function returns to
  * @task: the task; it is current or does not run
  * @hooks: positions after the newer frames of @task; zero before the first frame
  * @addr: what is in the LR save slot of a frame, or in LR if the function may not have saved
@@ -48,16 +52,16 @@ static inline bool unwind_is_graph(unsigned long addr)
  * Return: the real address; 0 if @addr was replaced, but is not that of a call in progress, or
  *	   if the task runs.
  */
-static inline unsigned long unwind_ret_addr(struct task_struct *task,
-					    struct unwind_hooks *hooks, unsigned long addr,
-					    unsigned long sp)
+static inline unsigned long ppc_unwind_ret_addr(struct task_struct *task,
+						struct unwind_hooks *hooks,
+						unsigned long addr, unsigned long sp)
 {
 	/* A search that finds nothing leaves its position at the end. */
 	struct unwind_hooks after = *hooks;
 	bool error = false;
 
 	addr = unwind_recover_hooks(task, &after, addr, (unsigned long *)sp, (void *)sp, &error);
-	if (!addr || error || unwind_is_graph(addr))
+	if (!addr || error || ppc_unwind_is_graph(addr))
 		return 0;
 
 	*hooks = after;
@@ -65,7 +69,7 @@ static inline unsigned long unwind_ret_addr(struct task_struct *task,
 }
 
 /**
- * unwind_is_probe_code() - is an address in a slot or in a detour?
+ * ppc_unwind_is_probe_code() - is an address in a slot or in a detour?
  * @addr: the address
  *
  * From there, the address in the program is not known reliably.
@@ -73,7 +77,7 @@ static inline unsigned long unwind_ret_addr(struct task_struct *task,
  * Context: any where RCU watches.
  * Return: true if it is.
  */
-static inline bool unwind_is_probe_code(unsigned long addr)
+static inline bool ppc_unwind_is_probe_code(unsigned long addr)
 {
 	return is_kprobe_insn_slot(addr) || is_kprobe_optinsn_slot(addr);
 }
