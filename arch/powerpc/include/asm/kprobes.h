@@ -154,8 +154,8 @@ static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
 
 /*
  * A detour or a return trampoline may be entered between user_access_begin() and user_access_end().
- * Handlers must not inherit the access, as they do not at a breakpoint, nor may a task that preempts
- * this one. The uaccess helpers do not nest, so the state is saved here.
+ * Handlers must not inherit the access, as they do not at a breakpoint, nor may a task that
+ * preempts this one. The uaccess helpers do not nest, so the state is saved here.
  */
 static __always_inline void arch_handlers_begin(struct pt_regs *regs)
 {

@@ -5,11 +5,11 @@
 #ifndef _ASM_POWERPC_UNWIND_PROBES_H
 #define _ASM_POWERPC_UNWIND_PROBES_H
 
+#include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/unwind_hooks.h>
 
 #include <asm/code-patching.h>
-#include <asm/ftrace.h>
 
 struct task_struct;
 

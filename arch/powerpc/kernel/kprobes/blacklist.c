@@ -287,8 +287,8 @@ static const char * const fragile_path[] __initconst = {
 	"flush_branch_caches",
 
 	/*
-	 * A machine check in these is fixed up by the exception table, in real mode or without asking
-	 * kprobes. Nobody would find the entry by the address of a copy.
+	 * A machine check in these is fixed up by the exception table, in real mode or without
+	 * asking kprobes. Nobody would find the entry by the address of a copy.
 	 */
 	/* lib/copy_mc_64.S */
 	"copy_mc_generic",

@@ -153,13 +153,13 @@ kprobe_head_end:
  * A handler has redirected execution. r3 says where to, and r4 is the address of the registers in
  * the frame of the detour.
  *
- * Only rfid can jump to an arbitrary address with all registers restored. SRR0 and SRR1 are live from when
- * they are written, so interrupts are off, and so is MSR[RI]: a non-maskable interrupt is fatal
- * until the rfid, so that all but three registers are restored before. The exit to user space must
- * not trust the values that it has left in SRR0 and SRR1.
+ * Only rfid can jump to an arbitrary address with all registers restored. SRR0 and SRR1 are live
+ * from when they are written, so interrupts are off, and so is MSR[RI]: a non-maskable interrupt is
+ * fatal until the rfid, so that all but three registers are restored before. The exit to user space
+ * must not trust the values that it has left in SRR0 and SRR1.
  *
- * If an interrupt has been masked in MSR[EE], it stays masked. CR already holds the program's value,
- * so shift the HARD_DIS bit into place instead of testing it.
+ * If an interrupt has been masked in MSR[EE], it stays masked. CR already holds the program's
+ * value, so shift the HARD_DIS bit into place instead of testing it.
  */
 _GLOBAL(kprobe_detour_leave)
 	subi	r1, r4, STACK_INT_FRAME_REGS

@@ -6,10 +6,11 @@
  * Instructions are executed in the cheapest possible way. A boosted copy branches back by itself.
  * With a post handler, or where there is no such copy, lib/sstep.c emulates the instruction in the
  * same trap. What it cannot do is stepped: the copy runs with interrupts masked, and a trace
- * interrupt follows it; on Book E, a trap.
+ * interrupt follows it; on BookE, a trap.
  *
- * All state is per CPU, and a system reset or a machine check may come between any two accesses to
- * it. Both restore everything that they change, so they only must not find half-written state.
+ * All state is per CPU. A system reset or machine check may interrupt anywhere and hit probes of
+ * its own; it restores whatever it changes, so state only has to be consistent at every
+ * instruction.
  */
 
 #include <linux/extable.h>
@@ -114,10 +115,10 @@ static nokprobe_inline void emulate_soft_mask(struct pt_regs *regs, u8 mask)
 #endif
 
 /*
- * A trace interrupt ends a step, except on Book E, where the trap after the copy does. A debug
- * exception there would not do: it begins at the top of a stack of its own, even if the step is
- * inside the post handler of another one, and its return does not restore the access to user
- * memory. Moreover, DBCR0 is also that of debuggers.
+ * A trace interrupt ends a step, except on BookE, where the trap after the copy does. The BookE
+ * debug exception cannot be used: it always starts at the top of its own stack, so a step inside a
+ * post handler would overwrite the outer frame; its exit does not restore KUAP; and DBCR0 belongs
+ * to debuggers.
  */
 #ifdef CONFIG_BOOKE
 #define STEP_MSR	(MSR_DE | MSR_CE | MSR_EE)
@@ -171,7 +172,7 @@ static nokprobe_inline struct kprobe *stepped_kprobe(void)
 }
 
 /*
- * On Book E, the MSR in struct pt_regs is that of the program. lib/sstep.c leaves out what reports
+ * On BookE, the MSR in struct pt_regs is that of the program. lib/sstep.c leaves out what reports
  * causes of exceptions on other processors; here, one of these bits is MSR[CE].
  */
 static nokprobe_inline bool reads_whole_msr(const struct kprobe *p)
@@ -260,7 +261,6 @@ static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 		honour_ip(regs);
 }
 
-/* Execute the instruction, or have the CPU do so. */
 static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 {
 	if (likely(kprobe_is_boosted(p))) {
@@ -275,7 +275,7 @@ static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
 }
 
 /*
- * In real mode, neither the handlers nor the state of kprobes can be accessed. On Book E, the bits
+ * In real mode, neither the handlers nor the state of kprobes can be accessed. On BookE, the bits
  * select an address space instead.
  */
 static nokprobe_inline bool is_translated(const struct pt_regs *regs)
@@ -300,7 +300,6 @@ static nokprobe_inline void handle_hit(struct kprobe *p, struct pt_regs *regs)
 	}
 }
 
-/* The copy has been executed. */
 static nokprobe_inline bool handle_end_of_step(struct pt_regs *regs)
 {
 	struct kprobe *p = stepped_kprobe();
@@ -325,7 +324,7 @@ static nokprobe_inline bool handle_end_of_step(struct pt_regs *regs)
  *
  * A site stays in the table until all CPUs have left its breakpoint. So a trap without a site, or
  * at an ftrace site, is not the breakpoint of a probe. But it may be the end of a step: the word
- * after each copy that does not branch back is a trap. On Book E, all steps end there. Elsewhere, a
+ * after each copy that does not branch back is a trap. On BookE, all steps end there. Elsewhere, a
  * watchpoint that emulates the copy leaves no trace interrupt.
  *
  * Context: the exception, interrupts masked, which stands for preemption off.
@@ -374,8 +373,9 @@ static nokprobe_inline void abandon_step(struct pt_regs *regs)
 }
 
 /*
- * A handler or an emulated instruction has faulted under a breakpoint. It must not sleep, but
- * without PREEMPT_COUNT the page fault handler could not tell. So apply the fixup at once.
+ * A handler or an emulated instruction has faulted under a breakpoint. Such a fault must not sleep,
+ * but without PREEMPT_COUNT do_page_fault() cannot tell that it is atomic. So apply the fixup at
+ * once.
  *
  * A handler that oopses takes its task with it, and the probe remains current. So a fault with
  * interrupts on may be that of any task.
@@ -451,7 +451,7 @@ static nokprobe_inline unsigned long ip_of_boosted(unsigned long nip)
 	return nip + sign_extend32(*word & PPC_LI_MASK, 25);
 }
 
-/* The address of the program that an address in the code of probes stands for. */
+/* Map an address in a slot or detour to the probed instruction. */
 static unsigned long kprobe_program_ip(unsigned long nip)
 {
 	struct optimized_kprobe *op;
@@ -466,7 +466,6 @@ static unsigned long kprobe_program_ip(unsigned long nip)
 }
 NOKPROBE_SYMBOL(kprobe_program_ip);
 
-/* Is it a fault of a copy that is being stepped? */
 static nokprobe_inline bool is_at_copy(const struct pt_regs *regs)
 {
 	const struct kprobe *p = stepped_kprobe();
@@ -475,8 +474,8 @@ static nokprobe_inline bool is_at_copy(const struct pt_regs *regs)
 }
 
 /*
- * Page faults have been offered to the probe when the exception began, except for those that the
- * hypervisor has refused to resolve.
+ * ___do_page_fault() has already offered these to kprobes. Hash faults that the hypervisor rejects
+ * come straight from do_hash_fault().
  */
 static nokprobe_inline bool is_page_fault(const struct pt_regs *regs)
 {
@@ -487,10 +486,13 @@ static nokprobe_inline bool is_page_fault(const struct pt_regs *regs)
  * kprobe_bad_page_fault() - a fault that nothing has handled so far
  * @regs: state at the fault; the address of a copy in it becomes that of the probe
  *
- * This sees not only page faults, but also faults of segments and of alignment, and bus errors.
+ * This sees not only page faults, but also faults of segments and of alignment, and other bus
+ * errors than machine checks.
  *
  * Context: the exception.
- * Return: true if a fault handler has handled it; else the exception table is to be searched.
+ * Return: true if a fault handler or a fixup has handled it: nip is where execution continues, and
+ *	   a step has been abandoned unless it is to be repeated. Else a step has been abandoned,
+ *	   nip is that of the program, and the exception table is to be searched.
  */
 bool kprobe_bad_page_fault(struct pt_regs *regs)
 {

@@ -11,9 +11,9 @@
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/smp.h>
+#include <linux/thread_info.h>
 
 #include <asm/irq.h>
-#include <asm/thread_info.h>
 
 #include "jprobe.h"
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes of powerpc: which functions have none. The trampoline is in trampoline.S.
+ * Return probes of powerpc: functions that must not be hooked. Out-of-line epilogues, of which
+ * modules have copies, are refused by arch_adjust_kprobe_addr(). The trampoline is in trampoline.S.
  */
 
 #include <linux/kprobes.h>
 
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
-	/* This returns twice. */
+	/* Returns twice. */
 	{ "setjmp", },
 
 	/* These return with translation off. The trampoline cannot call C code then. */

@@ -2,14 +2,13 @@
 /*
  * Memory for slots and detours on powerpc.
  *
- * A branch reaches 32 MiB. So each page of slots serves one region of 16 MiB.
+ * A branch reaches 32 MiB, so each page of slots serves one 16 MiB region. Pages for module regions
+ * come from vmalloc space, at most 12 MiB outside the region, so that every instruction of the
+ * region, and branch targets up to 4 MiB beyond it, stay within reach. The window must not be
+ * centred on a single probe: vmalloc hands out the lowest free address, which only neighbouring
+ * probes could then share. execmem has no such windows.
  *
- * Regions of modules have pages of their own, between 12 MiB below their start and 12 MiB above
- * their end. From there, each instruction in the region is in reach, and so are branch targets up
- * to 4 MiB outside of it. A window around one address would not do: vmalloc takes the lowest hole
- * in it, which only the next few addresses could share. execmem has no such windows.
- *
- * On 64 bits, no memory but the image is near the text of the kernel, and on book3s/32 no other
+ * On 64 bits, no memory but the image is near the text of the kernel, and on Book3S-32 no other
  * memory near it can be executed after boot. So the linker script reserves pages at the end of the
  * text. On Book3S-64 with STRICT_KERNEL_RWX, the next boundary of protection is up to 16 MiB away,
  * and what is before it is executable, read-only, and otherwise lost.
@@ -66,6 +65,7 @@ bool kprobe_in_reach(unsigned long from, unsigned long to)
 
 #define MAX_IMAGE_PAGES	((SZ_16M + SZ_512K) / PAGE_SIZE)
 
+/* Protects image_taken. */
 static DEFINE_MUTEX(image_mutex);
 static DECLARE_BITMAP(image_taken, MAX_IMAGE_PAGES);
 
@@ -98,14 +98,17 @@ static bool is_image_page(unsigned long page)
 	       kprobe_is_between(page, __kprobes_padding_start, __kprobes_padding_end);
 }
 
-/* The part of a region that is text of the kernel; empty if *end is not above *start. */
+/*
+ * The part of a region that is text of the kernel; empty if *end is not above *start. No module is
+ * in the same region: where modules are near, they are below PAGE_OFFSET, which is a boundary.
+ */
 static void clip_to_text(unsigned long *start, unsigned long *end)
 {
 	*end = min(*start + REGION_SIZE, (unsigned long)_einittext);
 	*start = max(*start, (unsigned long)_stext);
 }
 
-/* Both directions: slots branch back. */
+/* The text branches to detours, and slots branch back, so check both directions. */
 static bool page_reaches(unsigned long page, unsigned long start, unsigned long end)
 {
 	unsigned long last = page + PAGE_SIZE - INSN_WORD;
@@ -159,7 +162,7 @@ static void *mapped_alloc(unsigned long start, unsigned long end)
 				    prot, 0, NUMA_NO_NODE, __builtin_return_address(0));
 }
 
-/* Words that are in no slot yet trap. */
+/* Fill a new page with traps, so that a stray branch into an unused slot is caught. */
 static bool fill_page(void *page)
 {
 	u32 trap = BREAKPOINT_INSTRUCTION;
@@ -219,7 +222,7 @@ bool kprobe_in_reach_of_region(unsigned long addr, unsigned long target)
 		       kprobe_in_reach(region + REGION_SIZE + BESIDE_REGION, target);
 
 	/* All other pages are between the first and the last. */
-	return kprobe_in_reach(image_page(0), target) &&
+	return nr && kprobe_in_reach(image_page(0), target) &&
 	       kprobe_in_reach(image_page(nr - 1) + PAGE_SIZE - INSN_WORD, target);
 }
 

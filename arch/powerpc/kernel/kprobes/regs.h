@@ -27,7 +27,8 @@
 .endm
 
 /*
- * What C code may change, but r0; r2 is the TOC pointer of the program, or on 32 bits current.
+ * Volatile GPRs other than r0. r2 holds the interrupted code's TOC pointer (64-bit) or current
+ * (32-bit).
  * The r13 of ppc64 is not part of the task's state and is never saved or restored here: the task
  * may be on another CPU afterwards. arch_handlers_begin() sets regs->gpr[13] for handlers.
  */
@@ -87,8 +88,10 @@
 .endm
 
 /*
- * The other members, except for nip and for what only system calls use: the program's r1, and what
- * only an exception would save. None of them is restored. Clobbers r3 to r6.
+ * Fill in the rest of pt_regs, except nip. What only exceptions and system calls set is undefined,
+ * as each store would add to the cost of a hit: orig_gpr3, dar, dsisr, result, and on 64 bits ppr
+ * and iamr. Handlers must not use them: they find what was on the stack. None of the members is
+ * restored. Clobbers r3 to r6.
  */
 .macro	describe_regs
 	addi	r3, r1, INT_FRAME_SIZE

@@ -189,7 +189,7 @@ static bool is_mitigation(unsigned long addr)
 	return false;
 }
 
-/* Calls in _switch() and on guest exit that are repatched when the branch cache flush is toggled. */
+/* Calls in _switch() and on guest exit, repatched when the branch cache flush is toggled. */
 #ifdef CONFIG_PPC_BOOK3S_64
 static bool is_kvm_patch_site(unsigned long addr)
 {

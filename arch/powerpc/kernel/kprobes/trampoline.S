@@ -15,11 +15,11 @@
 #define CALLER_SLOT	(INT_FRAME_SIZE + LRSAVE)
 
 /*
- * Functions return by blr, so LR is the address of the trampoline. It goes first to where the
- * function would have saved it, if it was a leaf and has not: unwinders look it up there until
- * the handler has stored the real one, also in regs->link. If it was a helper that compilers
- * call before the caller has a frame of its own, such as _savegpr0_31(), the slot has the return
- * address of the caller; so what was there is put back.
+ * Functions return by blr, so LR is the address of the trampoline. Store it in the caller's LR save
+ * slot first, since a leaf function has not done so: that is where unwinders look until the handler
+ * has stored the real address there and in regs->link. If it was a helper that compilers call
+ * before the caller has a frame of its own, such as _savegpr0_31(), the slot has the return address
+ * of the caller; so what was there is put back.
  *
  * Translation is on, because no function is hooked without, and those that switch it off are
  * refused.
