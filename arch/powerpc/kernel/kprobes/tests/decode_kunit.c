@@ -685,6 +685,9 @@ static void decide_finds_all_reservations(struct kunit *test)
 		if (!kprobe_insn_is_store_conditional(text_word(store)) ||
 		    !kallsyms_lookup_size_offset(store, &size, &into))
 			continue;
+		/* It is too long on purpose. */
+		if (kpb_reserved_at - (store - into) < size)
+			continue;
 		stores++;
 		for (load = store - 4; load >= store - into && load < store; load -= 4) {
 			if (kprobe_insn_is_store_conditional(text_word(load)))

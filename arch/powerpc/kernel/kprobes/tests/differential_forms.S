@@ -545,15 +545,15 @@ kpd_forms:
 
 #ifdef CONFIG_PPC64
 /* r13 has the address of the data of the CPU. */
-	fast "lhz r3, paca_index(r13)"
-	fast "ld r3, paca_current(r13)"
-	fast "ld r31, paca_kernelbase(r13)"
 	fast "mr r3, r13"
 	fast "addi r3, r13, 8"
 	fast "lbz r3, paca_soft_mask(r13)", with=SHOWS_MASK
 	fast "lbz r31, paca_soft_mask(r13)", with=SHOWS_MASK
 	fast "stb r3, paca_soft_mask(r13)", with=MASKS
-	/* Handlers need what is there. */
+	/* Handlers need what is there, and change it. */
+	plain "lhz r3, paca_index(r13)"
+	plain "ld r3, paca_current(r13)"
+	plain "ld r31, paca_kernelbase(r13)"
 	plain "std r3, paca_current(r13)", with=KEEPS_CURRENT
 
 /*
