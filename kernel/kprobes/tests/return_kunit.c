@@ -25,7 +25,9 @@
 #include <linux/string.h>
 
 #include "../kretprobe.h"
+#ifndef CONFIG_KRETPROBE_ON_RETHOOK
 #include "../pool.h"
+#endif
 #include "helpers.h"
 
 struct one {

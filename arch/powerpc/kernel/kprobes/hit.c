@@ -451,18 +451,27 @@ static nokprobe_inline unsigned long ip_of_boosted(unsigned long nip)
 	return nip + sign_extend32(*word & PPC_LI_MASK, 25);
 }
 
-/* Map an address in a slot or detour to the probed instruction. */
-static unsigned long kprobe_program_ip(unsigned long nip)
+#ifdef CONFIG_OPTPROBES
+static nokprobe_inline unsigned long ip_of_detour(unsigned long nip)
 {
 	struct optimized_kprobe *op;
-
-	if (is_kprobe_insn_slot(nip))
-		return ip_of_boosted(nip);
 
 	guard(preempt_notrace)();
 
 	op = kprobe_optinsn_owner(nip);
 	return op ? (unsigned long)op->kp.addr : nip;
+}
+#else
+static nokprobe_inline unsigned long ip_of_detour(unsigned long nip)
+{
+	return nip;
+}
+#endif
+
+/* Map an address in a slot or detour to the probed instruction. */
+static unsigned long kprobe_program_ip(unsigned long nip)
+{
+	return is_kprobe_insn_slot(nip) ? ip_of_boosted(nip) : ip_of_detour(nip);
 }
 NOKPROBE_SYMBOL(kprobe_program_ip);
 
