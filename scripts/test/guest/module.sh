@@ -108,21 +108,28 @@ fi
 check "it is killed only once" rmmod kprobe_test_target
 echo none >$DRIVER/on_coming
 
-# A new probe at an address where one is gone but still registered.
-echo kprobe_test_target:kprobe_test_fn >$DRIVER/on_coming
-modprobe kprobe_test_target
-rmmod kprobe_test_target
+# A new probe at an address where one is gone but still registered. A module gets the lowest hole,
+# which depends on which areas have been purged by then: on powerpc, where all areas of a module
+# have the same size, it is one of three or four. One that does not recur in ten reloads is given
+# up for another one.
 two_at_once() { awk '{ n[$1]++ } END { for (a in n) if (n[a] > 1) exit 0; exit 1 }' $KPROBES/list; }
 ok=y same=0
-for i in 1 2 3 4 5 6 7 8 9 10; do
-	modprobe kprobe_test_target || ok=
-	echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || ok=
-	call
-	is hits 1 && is coming_gone 1 || ok=
-	! two_at_once || same=$((same + 1))
-	rmmod kprobe_test_target || ok=
-	echo 1 >$DRIVER/unregister || ok=
+for try in 1 2 3 4 5 6; do
+	echo kprobe_test_target:kprobe_test_fn >$DRIVER/on_coming
+	modprobe kprobe_test_target
+	rmmod kprobe_test_target
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		modprobe kprobe_test_target || ok=
+		echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || ok=
+		call
+		is hits 1 && is coming_gone 1 || ok=
+		! two_at_once || same=$((same + 1))
+		rmmod kprobe_test_target || ok=
+		echo 1 >$DRIVER/unregister || ok=
+	done
+	[ $same -eq 0 ] || break
 done 2>/dev/null
+echo "    $same of 10 were at the address of the one that is gone, try $try"
 check "a new probe where one is gone is hit" [ "$ok" ]
 check "some were at its address" [ $same -ge 1 ]
 echo none >$DRIVER/on_coming
