@@ -53,6 +53,9 @@ class Console:
                 continue
             if RESULT.match(l) or l.lstrip().startswith("#") or not SPLAT.search(l):
                 continue
+            # A parameter of the kernel may name what is looked for.
+            if re.search("[Cc]ommand line: ", l):
+                continue
             # The TEXT may be in any of the first lines of a report.
             near = " ".join(self.lines[i:i + 4])
             hit = next((e for e in expected if e in near), None)
