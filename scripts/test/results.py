@@ -13,7 +13,7 @@ import sys
 SPLAT = re.compile(
     r"WARNING:|BUG:|\bOops\b|cut here|[Uu]nexpected|Kernel panic|KASAN:|KCSAN:|"
     r"UBSAN:|DEBUG_LOCKS_WARN_ON|general protection|Internal error:|"
-    r"Unable to handle kernel|invalid opcode|INFO: task .* blocked|"
+    r"Unable to handle kernel|invalid opcode|SRR0 was: .* should be: |INFO: task .* blocked|"
     r"rcu.*(?:stall|starved)|refcount_t:|unchecked MSR|suspicious RCU|"
     r"lock(?:ing|dep).*(?:detected|turned off)|possible .* deadlock")
 RESULT = re.compile(r"^(?P<indent> *)(?P<ok>ok|not ok) (?:(?P<nr>\d+) )?(?:- )?(?P<name>.*?)"
