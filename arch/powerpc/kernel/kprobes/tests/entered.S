@@ -121,11 +121,13 @@
 	blr
 .endm
 
+/* An instruction that was emulated at the nop would skip only the nop, and r3 would tell. */
 #define ENTERED(name, insn...)			\
 _GLOBAL(kpb_entered_##name)			;\
 	insn					;\
 2:	entered_body				;\
 _GLOBAL(kpb_elsewhere_##name)			;\
+	nop					;\
 	addi	r3, r3, 16			;\
 	b	2b				;\
 _GLOBAL(kpb_enter_##name)			;\

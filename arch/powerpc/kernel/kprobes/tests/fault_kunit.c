@@ -379,6 +379,23 @@ static void step_restores_what_an_interrupt_has_masked(struct kunit *test)
 	unregister_kprobe(&s.w.kp);
 }
 
+/* Other bits are those that the instruction leaves: one of transactional memory changes some. */
+static void step_keeps_what_the_instruction_has_changed(struct kunit *test)
+{
+	const struct state *state = test->param_value;
+	struct state after = *state;
+	struct stepped s;
+
+	after.msr ^= MSR_FP;
+	prepare(test, &s, KPB_AT(deep_0), state);
+	scoped_guard(irqsave) {
+		begin(test, &s);
+		s.regs.msr ^= MSR_FP;
+		end(test, &s, &after);
+	}
+	unregister_kprobe(&s.w.kp);
+}
+
 static void other_faults_are_not_the_steps(struct kunit *test)
 {
 	const struct state *state = test->param_value;
@@ -711,6 +728,7 @@ static struct kunit_case fault_cases[] = {
 	KUNIT_CASE_PARAM(fault_of_each_kind_is_reported, fault_form_gen_params),
 	KUNIT_CASE_PARAM(fault_of_step_is_one_of_the_instruction, state_gen_params),
 	KUNIT_CASE_PARAM(step_restores_what_an_interrupt_has_masked, state_gen_params),
+	KUNIT_CASE_PARAM(step_keeps_what_the_instruction_has_changed, state_gen_params),
 	KUNIT_CASE_PARAM(other_faults_are_not_the_steps, state_gen_params),
 	KUNIT_CASE(other_steps_are_not_the_probes),
 	KUNIT_CASE_PARAM(fault_of_nested_step, state_gen_params),
