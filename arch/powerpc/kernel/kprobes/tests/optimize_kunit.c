@@ -115,6 +115,28 @@ static void no_jump(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+/* B .-33488896, which reaches its target; but the pages for detours are above the text. */
+KPB_FUNCTION(far_b, "b 1f\n 777: .long 0x4a010000\n1: addi 3, 3, 1");
+
+/* Whether a branch from the detour reaches the target is known once there is a slot for it. */
+static void no_jump_is_promised_to_a_far_branch(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
+	u8 jump = KPROBE_JUMP_LONG, why = 0, at = 0;
+
+	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(w.kp.addr, &jump, &why, &at), 0);
+	KUNIT_EXPECT_EQ(test, jump, KPROBE_JUMP_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, why, 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_b, 1), 2);
+	unregister_kprobe(&w.kp);
+
+	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(KPB_AT(b), &jump, &why, &at), 0);
+	KUNIT_EXPECT_EQ(test, jump, KPROBE_JUMP_LONG);
+}
+
 /* A detour calls it at its end if the task is to be preempted. */
 #ifdef CONFIG_PREEMPTION
 static void no_jump_in_what_ends_detours(struct kunit *test)
@@ -751,6 +773,7 @@ static void preempted_at_the_end(struct kunit *test)
 static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_a_prefix),
 	KUNIT_CASE_PARAM(no_jump, unoptimized_gen_params),
+	KUNIT_CASE(no_jump_is_promised_to_a_far_branch),
 	KUNIT_CASE(no_jump_in_what_ends_detours),
 	KUNIT_CASE_PARAM(detour_has, recoded_gen_params),
 	KUNIT_CASE(detour_cannot_have),

@@ -127,7 +127,14 @@ const u32 *kpb_called_head(const void *detour)
 #if defined(CONFIG_OPTPROBES) && defined(CONFIG_KRETPROBE_NATIVE)
 bool kp_target_is_return_detour(const void *detour)
 {
-	return kpb_called_head(detour) == kretprobe_head;
+	const struct optimized_kprobe *op;
+
+	if (kpb_called_head(detour) != kretprobe_head)
+		return false;
+
+	/* What the head calls without all registers. */
+	op = *(struct optimized_kprobe **)(detour + KPROBE_DETOUR_OP);
+	return op->optinsn.call == ppc_function_entry(kretprobe_native_entry);
 }
 #else
 bool kp_target_is_return_detour(const void *detour)
