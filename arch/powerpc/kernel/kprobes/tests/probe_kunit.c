@@ -642,6 +642,13 @@ static noinline __noclone __attribute__((no_reorder)) long kpb_global(long v)
 	return v * 3 + READ_ONCE(kpb_data.value);
 }
 
+/* So does this one, without a site of ftrace that says where its callers arrive. */
+static noinline __noclone notrace __attribute__((no_reorder)) long kpb_untraced_global(long v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 5 + READ_ONCE(kpb_data.value);
+}
+
 /* Where callers of both kinds arrive; other ABIs have only one entry. */
 static unsigned long entry_of(void *fn)
 {
@@ -675,6 +682,11 @@ static void call_neighbour(void)
 static void call_global(void)
 {
 	WRITE_ONCE(kpb_sink, kpb_global(1));
+}
+
+static void call_untraced_global(void)
+{
+	WRITE_ONCE(kpb_sink, kpb_untraced_global(1));
 }
 
 /* The site of ftrace is in the function, not in the next one. */
@@ -719,6 +731,7 @@ static void probe_at_each_entry(struct kunit *test)
 	};
 
 	expect_entry(test, "kpb_global", kpb_global, call_global);
+	expect_entry(test, "kpb_untraced_global", kpb_untraced_global, call_untraced_global);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, (unsigned long)w.kp.addr,
 			IS_ENABLED(CONFIG_PPC64_ELF_ABI_V2) ? entry : global);
@@ -765,14 +778,36 @@ static void probe_at_the_global_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&second.pre), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&local.pre), 2);
 
-	/* A probe hides what tells where the local entry is. */
 	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_lookup_name("kpb_global", 0),
 			entry_of(kpb_global));
 	unregister_kprobe(&local.kp);
 	unregister_kprobe(&second.kp);
 }
+
+/* Where there is no site of ftrace, these instructions tell where the local entry is. */
+static void probe_hides_the_global_entry(struct kunit *test)
+{
+	unsigned long global = (unsigned long)kpb_untraced_global;
+	unsigned long local = ppc_function_entry(kpb_untraced_global);
+	struct kpb_watch second = {
+		.kp = { .addr = (void *)global + 4, .pre_handler = kpb_watch_pre },
+	};
+
+	if (local == global)
+		kunit_skip(test, "there is only one entry");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&second.kp), 0);
+	KUNIT_EXPECT_EQ(test, (unsigned long)second.kp.addr, global + 4);
+	KUNIT_EXPECT_EQ(test, (unsigned long)kprobe_lookup_name("kpb_untraced_global", 0), local);
+	unregister_kprobe(&second.kp);
+}
 #else
 static void probe_at_the_global_entry(struct kunit *test)
+{
+	kunit_skip(test, "there is only one entry");
+}
+
+static void probe_hides_the_global_entry(struct kunit *test)
 {
 	kunit_skip(test, "there is only one entry");
 }
@@ -856,6 +891,7 @@ const struct kp_protected kp_waking_path[] = {
 	{ "arch_local_irq_restore",	IS_ENABLED(CONFIG_PPC64) },
 	{ "slb_allocate_user",		false },
 	{ "prep_irq_for_idle",		IS_ENABLED(CONFIG_PPC_PSERIES) },
+	{ "pseries_lpar_idle",		IS_ENABLED(CONFIG_PPC_PSERIES) },
 	{ "flush_branch_caches",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
 	{ "copy_mc_generic",		IS_ENABLED(CONFIG_PPC64) },
 	{}
@@ -1112,6 +1148,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_is_not_in_the_next_function),
 	KUNIT_CASE(probe_at_each_entry),
 	KUNIT_CASE(probe_at_the_global_entry),
+	KUNIT_CASE(probe_hides_the_global_entry),
 	KUNIT_CASE(probe_by_both_names),
 	KUNIT_CASE(probe_without_a_slot_in_reach),
 	KUNIT_CASE(probe_without_any_slot),
