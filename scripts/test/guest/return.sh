@@ -52,13 +52,19 @@ if [ -e /proc/self/stack ] && [ -e $TRACING/kprobe_events ]; then
 		usleep 20000
 		echo 0 >$EVENT/enable && echo >$TRACING/kprobe_events && echo >>/tmp/rounds
 	done) &
-	(usleep 6000000; : >/tmp/stop) &
+	# Six seconds, and on a busy machine up to a minute until enough has happened.
+	: >/tmp/rounds
+	(usleep 6000000; : >/tmp/enough; usleep 54000000; : >/tmp/stop) &
+	timer=$!
 	walks=0 wrong=0
 	while [ ! -e /tmp/stop ]; do
+		[ ! -e /tmp/enough ] || [ $walks -lt 20 ] || [ "$(wc -l </tmp/rounds)" -lt 5 ] ||
+			: >/tmp/stop
 		cat /proc/$reader/stack >/tmp/walk
 		! grep -q vfs_read /tmp/walk || walks=$((walks + 1))
 		! grep -q trampoline /tmp/walk || wrong=$((wrong + 1))
 	done
+	kill $timer
 	wait
 	rounds=$(wc -l </tmp/rounds)
 	echo "    $walks stacks inside the function, the probe came $rounds times"
