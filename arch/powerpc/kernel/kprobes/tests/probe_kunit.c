@@ -876,7 +876,8 @@ const struct kp_protected kp_waking_path[] = {
 	{ "__setup_cpu_750",		IS_ENABLED(CONFIG_PPC_BOOK3S_32) },
 	{ "__tlbil_va",			IS_ENABLED(CONFIG_PPC_85xx) },
 	{ "_tlbil_pid",			IS_ENABLED(CONFIG_PPC_85xx) },
-	{ "flush_disable_caches",	IS_ENABLED(CONFIG_PPC_BOOK3S_32) && IS_ENABLED(CONFIG_PPC_PMAC) },
+	{ "flush_disable_caches",	IS_ENABLED(CONFIG_PPC_BOOK3S_32) &&
+					IS_ENABLED(CONFIG_PPC_PMAC) },
 	{ "low_sleep_handler",		false },
 	{ "rcpm_v2_cpu_die",		false },
 	{ "pnv_cpu_offline_self",	false },
@@ -887,7 +888,8 @@ const struct kp_protected kp_waking_path[] = {
 	{ "relocate_new_kernel",	false },
 	{ "interrupt_exit_kernel_prepare", true },
 	{ "transfer_to_syscall",	IS_ENABLED(CONFIG_PPC32) },
-	{ "__kuep_unlock",		IS_ENABLED(CONFIG_PPC_BOOK3S_32) && IS_ENABLED(CONFIG_PPC_KUEP) },
+	{ "__kuep_unlock",		IS_ENABLED(CONFIG_PPC_BOOK3S_32) &&
+					IS_ENABLED(CONFIG_PPC_KUEP) },
 	{ "arch_local_irq_restore",	IS_ENABLED(CONFIG_PPC64) },
 	{ "slb_allocate_user",		false },
 	{ "prep_irq_for_idle",		IS_ENABLED(CONFIG_PPC_PSERIES) },
