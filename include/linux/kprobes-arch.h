@@ -67,7 +67,9 @@
  *  - kprobe_avoid_jump(regs) if its jumps replace more than one instruction. It moves
  *    an ip that a handler has set out of the middle of such a jump.
  *
- * It defines the per-CPU variables current_kprobe and kprobe_ctlblk.
+ * It defines the per-CPU variables current_kprobe and kprobe_ctlblk. With KPROBE_MAX_NESTING,
+ * kprobe_status is initialized to KPROBE_HIT_ACTIVE, and has that value whenever there is no
+ * current probe: the gate does not store it.
  *
  * A breakpoint exception handles a hit in these steps, with preemption off until the hit
  * is over. arch/x86/kernel/kprobes/int3.c is an example.
@@ -88,12 +90,14 @@
  *     during a step, so that a fault or trap can be attributed to it.
  *  5. If the probe has a post_handler, kprobe_site_post_handler() is called with the
  *     status KPROBE_HIT_SSDONE and the registers as after the instruction. The hit is
- *     over, with kprobe_hit_leave().
+ *     over. After a step or a post handler, which have changed the status, it ends with
+ *     kprobe_hit_leave_changed().
  *
  * If a stepped copy faults, kprobe_fault_handler() offers the fault to
  * kprobe_site_fault_handler(), with the status KPROBE_HIT_ACTIVE meanwhile, but not if the
- * hit is inside another one. If that does not handle it, the hit ends as if the
- * instruction had not begun: the instruction pointer is the probed address again, and the
+ * hit is inside another one. If that does not handle it, the hit ends, with
+ * kprobe_hit_leave_changed() or kprobe_nesting_end(), as if the instruction had not
+ * begun: the instruction pointer is the probed address again, and the
  * fault is handled as one of that instruction. If a handler faults, kprobe_fault_handler() offers
  * the fault to kprobe_handler_fault(). Neither applies without
  * HAVE_KPROBE_FAULT_HANDLER, but the address of a faulting copy has to be corrected in

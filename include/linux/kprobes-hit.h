@@ -228,16 +228,13 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
  * kprobe_hit_begin_inside() - a probe becomes the current probe, perhaps inside an outer hit
  * @p: the probe
  *
- * This is the one order in which the two are published. Whatever interrupts it sees
- * either the outer probe, if any, or @p, and with both of them KPROBE_HIT_ACTIVE. It never
- * sees @p with another status, which backends would take for a step of @p. KPROBE_HIT_ACTIVE
- * is always safe: neither a step nor a fault is to end that hit now.
+ * The status is stored first, so that an interrupt never sees @p with the status of another
+ * hit, which backends would take for a step of @p. It may see the outer probe, if any, with
+ * KPROBE_HIT_ACTIVE, which is always safe: no step or fault is to end that hit now.
  *
- * Backends that do not use KPROBE_MAX_NESTING leave the status of their last step. With
- * them, an interrupt between the first two stores finds no current probe, so its own hits
- * do not restore the status: hence the third store. (There is one exception: if an
- * interrupt after the first store has hits, and leaves their status, another interrupt
- * after the second store sees that.)
+ * Backends without KPROBE_MAX_NESTING leave the status of their last step behind. With them, a
+ * hit in an interrupt between the first two stores changes the status again: hence the third
+ * store. One case remains: another interrupt before that store sees it.
  *
  * Context: hit path, preemption off.
  */
@@ -259,7 +256,7 @@ static nokprobe_inline void kprobe_hit_begin_inside(struct kprobe *p)
  * @p: the probe
  *
  * With KPROBE_MAX_NESTING, the status is KPROBE_HIT_ACTIVE whenever there is no current
- * probe: a hit that changes the status ends with kprobe_hit_leave_changed().
+ * probe: a hit that changes the status restores it, or ends with kprobe_hit_leave_changed().
  *
  * Context: hit path, preemption off.
  */
@@ -319,7 +316,7 @@ static nokprobe_inline void kprobe_hit_leave_changed(void)
  *
  * Context: hit path, preemption off.
  * Return: true if @p is the current probe now, handlers are to be called, and
- *	   kprobe_hit_leave() after them.
+ *	   kprobe_hit_leave() or kprobe_hit_leave_changed() after them.
  */
 static nokprobe_inline bool kprobe_hit_enter(struct kprobe *p)
 {

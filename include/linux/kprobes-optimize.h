@@ -282,7 +282,7 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs,
 
 /**
  * arch_detour_regs() - the registers that a detour has passed, after the handlers
- * @regs: the same
+ * @regs: as passed by the detour
  *
  * For architectures where finding them again is cheaper than keeping @regs during the
  * handlers.

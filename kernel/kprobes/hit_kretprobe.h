@@ -132,8 +132,8 @@ static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,
 }
 
 /*
- * The same outside of any other hit, with ret_addr and rp of @ri already set. There is a handler,
- * whose faults need no owner.
+ * The same outside of any other hit, with ret_addr and rp of @ri already set. @rp has a handler,
+ * but no fault handler, so faults need no owner.
  */
 static nokprobe_inline void kretprobe_call_handler_alone(struct kprobe *__kprobe_cpu *running,
 							 struct kretprobe *rp,

@@ -35,7 +35,7 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph);
  * such an exchange, or another CPU whose list is empty. Every get changes the tag.
  * A get that was interrupted after it has read the head has seen an instance and its
  * successor. The successor can only change while the instance is taken, so in that case
- * the exchange fails.
+ * the exchange fails. The tag is read no later than the name.
  *
  * Names instead of pointers leave room for the tag. The upper bits of a name give the
  * chunk, the others the place in it. A pool starts with one chunk; it grows by adding
@@ -119,10 +119,28 @@ kretprobe_pool_instance(struct kretprobe_pool *pool, u32 ref)
 	return (void *)addr;
 }
 
+/*
+ * On i386, which is the only architecture of 32 bits here, this takes two loads. The tag comes
+ * first: if it is still the same at the exchange, no instance has been taken in between, so the
+ * first one and its successor belong together.
+ */
+static nokprobe_inline u64 kretprobe_pool_head(const u64 *head)
+{
+#ifdef CONFIG_64BIT
+	return READ_ONCE(*head);
+#else
+	const u32 *half = (const u32 *)head;
+	u64 tag = READ_ONCE(half[1]);
+
+	smp_rmb();
+	return tag << 32 | READ_ONCE(half[0]);
+#endif
+}
+
 static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 *head,
 					       struct kretprobe_instance **ri)
 {
-	u64 old = READ_ONCE(*head);
+	u64 old = kretprobe_pool_head(head);
 
 	/*
 	 * An instance is never unmapped while its pool is in use, so @next can be

@@ -140,8 +140,9 @@ static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
 }
 
 /*
- * The frame of kprobe_detour_callback() is chained to that of the detour, which has the registers.
- * Only after a call can the compiler not have put off making that frame.
+ * The back chain of kprobe_detour_callback() leads to the frame of the detour, which has the
+ * registers. This is only valid after a call: before one, the compiler may have deferred the
+ * prologue.
  */
 static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
 {

@@ -457,7 +457,7 @@ bool kprobe_insn_records_hard_disable(u32 word)
 #endif
 
 /**
- * kprobe_insn_sets_srr() - does an instruction set where an exception returns to?
+ * kprobe_insn_sets_srr() - does an instruction write SRR0 or SRR1?
  * @word: the instruction
  *
  * Context: any.
@@ -470,7 +470,7 @@ bool kprobe_insn_sets_srr(u32 word)
 }
 
 /**
- * kprobe_insn_uses_srr() - does an instruction return to there?
+ * kprobe_insn_uses_srr() - is this a return from exception?
  * @word: the instruction
  *
  * Context: any.
