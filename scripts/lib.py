@@ -8,6 +8,7 @@ importable.
 import importlib.machinery
 import importlib.util
 import os
+import subprocess
 import sys
 
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
@@ -36,6 +37,13 @@ def kernel_line(kernel):
             if words[:1] == [kernel.removeprefix("base-")]:
                 return words[1], words[2] if words[2] != "-" and words[2].endswith("-") else ""
     sys.exit(f"{os.path.basename(sys.argv[0])}: no kernel '{kernel}' in scripts/build/kernels")
+
+
+def only_program(kernel, name):
+    """[the source of the program for a guest without a busybox], or [] if there is a busybox."""
+    found = subprocess.run([os.path.join(SCRIPTS, "build/busybox"), kernel], check=True,
+                           stdout=subprocess.PIPE).stdout
+    return [] if found else [os.path.join(SCRIPTS, "test/guest", name)]
 
 
 def architecture(kernel, part):

@@ -10,92 +10,13 @@
  * append: kunit.enable=1 kunit.filter_glob=kprobes_powerpc_*
  * timeout: 300
  */
-#include <linux/reboot.h>
-#include <linux/unistd.h>
+#include "small.h"
 
-#define DEBUG	"/sys/kernel/debug/"
-#define KPROBES	DEBUG "kprobes/"
-#define TRACING	"/sys/kernel/tracing/"
 #define SUITES	DEBUG "kunit/"
-#define SWITCH	"/proc/sys/debug/kprobes-optimization"
 
 /* A system call with branches, loops and calls, and its arguments. */
 #define FN	"sys_getpriority"
 #define BYTES	1024
-
-static int nr_failed;
-
-static void check(int ok, const char *what, const char *of)
-{
-	printf("%s %s%s%s\n", ok ? "ok" : "not ok", what, of ? ": " : "", of ?: "");
-	nr_failed += !ok;
-}
-
-/* All of a file of unknown size. */
-static char *contents(const char *path)
-{
-	static char buf[1 << 20];
-	int fd = open(path, O_RDONLY), n, len = 0;
-
-	while (fd >= 0 && len < (int)sizeof(buf) - 1) {
-		n = read(fd, buf + len, sizeof(buf) - 1 - len);
-		if (n <= 0)
-			break;
-		len += n;
-	}
-	if (fd >= 0)
-		close(fd);
-	buf[len] = 0;
-	return buf;
-}
-
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_APPEND), n;
-
-	if (fd < 0)
-		return 0;
-	n = write(fd, text, strlen(text));
-	close(fd);
-	return n == (int)strlen(text);
-}
-
-/* How often a text is in a file. */
-static int count(const char *path, const char *what)
-{
-	int len = strlen(what), n = 0;
-	char *at;
-
-	for (at = contents(path); *at; at++)
-		n += !strncmp(at, what, len);
-	return n;
-}
-
-/* Several texts as one; NULL is the end of them. */
-static const char *joined(const char *text, ...)
-{
-	static char buf[256];
-	va_list args;
-
-	*buf = 0;
-	va_start(args, text);
-	for (; text; text = va_arg(args, const char *))
-		strlcat(buf, text, sizeof(buf));
-	va_end(args);
-	return buf;
-}
-
-/* Until the optimizer is idle. */
-static void settle(void)
-{
-	int i;
-
-	for (i = 0; i < 500; i++) {
-		if (!count(KPROBES "sites", "opt=queued") && !count(KPROBES "sites", "opt=waiting"))
-			return;
-		msleep(20);
-	}
-}
 
 /*
  * KUnit suites, once more
@@ -266,35 +187,11 @@ static void probe_returns(void)
 	check(!*contents(KPROBES "list"), "no return probe is left", FN);
 }
 
-/* Printed twice, as a kernel message may interrupt a line. */
-static void mark(const char *what, int n)
-{
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		if (n < 0)
-			printf("guest: %s small\n", what);
-		else
-			printf("guest: %s %d\n", what, n);
-	}
-}
-
 int main(void)
 {
-	mkdir("/proc", 0755);
-	mkdir("/sys", 0755);
-	mkdir("/dev", 0755);
-	mount("proc", "/proc", "proc", 0, NULL);
-	mount("sysfs", "/sys", "sysfs", 0, NULL);
-	mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
-	mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
-
-	mark("begin", -1);
+	begin("small");
 	probe_instructions();
 	probe_returns();
 	run_suites();
-	mark("failed", nr_failed);
-	mark("end", -1);
-	reboot(LINUX_REBOOT_CMD_POWER_OFF);
-	return 0;
+	return end("small");
 }
