@@ -26,11 +26,17 @@
  *			memory, and whose probe is optimized by both kernels, also where
  *			only one gives modules jumps
  * BENCH_JUMPS_IN_MODULES	are probes in modules optimized?
+ * BENCH_SITE		how far the site of ftrace is from the entry of a function, where a
+ *			probe by name is
+ * BENCH_BEGIN(name)	the label of a function, with what its ABI needs beside it, ...
+ * BENCH_END(name)	... and what follows its code
  */
 #ifndef _KPROBE_BENCH_ARCH_H
 #define _KPROBE_BENCH_ARCH_H
 
 #include <linux/types.h>
+
+#include <asm/sections.h>
 
 #if defined(CONFIG_X86_64)
 
@@ -95,9 +101,10 @@ static inline bool bench_is_jump(void *addr)
 	return (le32_to_cpu(READ_ONCE(*(__le32 *)addr)) & 0xfc000000) == 0x14000000;
 }
 
-#elif defined(CONFIG_PPC64)
+#elif defined(CONFIG_PPC)
 
 #include <asm/extable.h>
+#include <asm/reg.h>
 #include <linux/timekeeping.h>
 
 #define BENCH_LANDING		""
@@ -114,8 +121,23 @@ static inline bool bench_is_jump(void *addr)
 /* Arithmetic, called by compiled code only. */
 extern void __bswapdi2(void);
 #define BENCH_OF_KERNEL		__bswapdi2
-/* The base has no memory for detours near modules. */
+/* The base has no memory for detours near modules, except on some processors of 32 bits. */
 #define BENCH_JUMPS_IN_MODULES	IS_ENABLED(CONFIG_KRETPROBE_NATIVE)
+/* A probe by name is where the return address has not been moved yet. */
+#define BENCH_SITE		(IS_ENABLED(CONFIG_PPC32) ? 4 : 0)
+
+#ifdef CONFIG_PPC64_ELF_ABI_V1
+#define BENCH_BEGIN(name)						\
+	".pushsection .opd, \"aw\"\n"					\
+	".balign 8\n"							\
+	".globl " #name "\n"						\
+	#name ": .quad ." #name ", .TOC.@tocbase, 0\n"			\
+	".popsection\n"							\
+	".globl ." #name "\n"						\
+	".type ." #name ", %function\n"					\
+	"." #name ":\n"
+#define BENCH_END(name)		".size ." #name ", . - ." #name "\n"
+#endif
 
 #define BENCH_SYNC		"kick_all_cpus_sync"
 #define BENCH_SYNC_ARGUMENT	NULL
@@ -142,17 +164,31 @@ static inline bool bench_is_jump(void *addr)
 #define BENCH_JUMPS_IN_MODULES	true
 #endif
 
+#ifndef BENCH_SITE
+#define BENCH_SITE		0
+#endif
+#ifndef BENCH_BEGIN
+#define BENCH_BEGIN(name)						\
+	".globl " #name "\n"						\
+	".type " #name ", %function\n"					\
+	#name ":\n"
+#define BENCH_END(name)		".size " #name ", . - " #name "\n"
+#endif
+/* Are there sites of ftrace where probes by name are? */
+#define BENCH_ENTRIES_ON_FTRACE	(IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && !BENCH_SITE)
+
+/* The code of a function. */
+#define bench_code(fn)	dereference_function_descriptor((void *)(fn))
+
 /* A function that consists of such an instruction, and returns. */
 #define BENCH_FUNCTION(name, insn)					\
 asm(".pushsection .text, \"ax\"\n"					\
     ".balign 16\n"							\
-    ".globl " #name "\n"						\
-    ".type " #name ", %function\n"					\
-    #name ":\n"								\
+    BENCH_BEGIN(name)							\
     "	" BENCH_LANDING "\n"						\
     "	" insn "\n"							\
     "	" BENCH_RET "\n"							\
-    ".size " #name ", . - " #name "\n"					\
+    BENCH_END(name)							\
     ".popsection\n");							\
 void name(void)
 

@@ -11,6 +11,7 @@
 #include <linux/module.h>
 
 #include "hits.h"
+#include "prepare.h"
 
 static bool optimized;
 module_param(optimized, bool, 0444);
@@ -26,13 +27,13 @@ static struct kretprobe rp;
 
 static int __init kprobe_on(void *fn)
 {
-	kp = (struct kprobe) { .addr = fn, .pre_handler = count_pre };
+	kp = (struct kprobe) { .addr = bench_code(fn), .pre_handler = count_pre };
 	return register_kprobe(&kp);
 }
 
 static int __init kretprobe_on(void *fn)
 {
-	rp = (struct kretprobe) { .kp.addr = fn, .handler = count_return };
+	rp = (struct kretprobe) { .kp.addr = bench_code(fn), .handler = count_return };
 	return register_kretprobe(&rp);
 }
 
@@ -48,7 +49,7 @@ static void count_entry(void)
 
 static int __init jprobe_on(void *fn)
 {
-	jp = (struct jprobe) { .kp.addr = fn, .entry = count_entry };
+	jp = (struct jprobe) { .kp.addr = bench_code(fn), .entry = count_entry };
 	return register_jprobe(&jp);
 }
 
@@ -129,6 +130,7 @@ static int __init kprobe_bench_letters_init(void)
 {
 	int i, ret = 0;
 
+	prepare_base();
 	for (i = 0; i < ARRAY_SIZE(rows) && !ret; i++) {
 		if (rows[i].optimized != optimized)
 			continue;

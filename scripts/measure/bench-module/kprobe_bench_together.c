@@ -66,7 +66,7 @@ static int __init kprobe_bench_together_init(void)
 {
 	static const int cpus[] = { 1, 4 };
 	struct kretprobe rp = {
-		.kp.addr	= (void *)bench_quick,
+		.kp.addr	= bench_code(bench_quick),
 		.handler	= together_return,
 		.maxactive	= 16,
 	};

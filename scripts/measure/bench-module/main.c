@@ -12,6 +12,7 @@
 #include <linux/module.h>
 
 #include "bench.h"
+#include "prepare.h"
 
 bool big;
 module_param(big, bool, 0444);
@@ -54,6 +55,7 @@ static int __init kprobe_bench_init(void)
 {
 	int ret;
 
+	prepare_base();
 	if (hold)
 		return hold_many();
 

@@ -88,7 +88,7 @@ static int __init accepted(struct kprobe **kps, int max,
 			continue;
 		}
 		/* Without probes at ftrace sites, entries are like any other address. */
-		if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) &&
+		if (BENCH_ENTRIES_ON_FTRACE &&
 		    !!(kp->flags & KPROBE_FLAG_FTRACE) != ftrace) {
 			unregister_kprobe(kp);
 			refused++;
@@ -288,7 +288,7 @@ int __init measure_many(void)
 	ret = ret ?: single_rows(kps, "entry", 100);
 	if (big)
 		ret = ret ?: single_rows(kps, "entry", 1000);
-	if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+	if (BENCH_ENTRIES_ON_FTRACE)
 		ret = ret ?: filter_rows(kps, 100);
 	ret = ret ?: memory_row(kps, "entry", 1000);
 

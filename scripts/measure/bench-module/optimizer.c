@@ -202,7 +202,9 @@ int __init measure_optimizer(void)
 	if (!kps || (BENCH_SYNC_ARGUMENT && !sync_fn))
 		return -ENOMEM;
 	nr = accepted_mids(kps, 10000);
-	ret = register_kprobe(&counters[0]);
+	/* Without SMP, there is no such function. */
+	if (IS_ENABLED(CONFIG_SMP))
+		ret = register_kprobe(&counters[0]);
 	ret = ret ?: register_kprobe(&counters[1]);
 	if (ret == -ENOENT) {
 		/* Without preemption, both kinds of grace periods are the same. */

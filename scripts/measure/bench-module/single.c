@@ -81,7 +81,7 @@ static int __init k_row(const char *name, void (*fn)(void), unsigned int offset,
 	if (!kp)
 		return -ENOMEM;
 
-	kp->addr = (void *)fn;
+	kp->addr = bench_code(fn);
 	kp->offset = offset;
 	if (fn == bench_ftrace)
 		name_entry(kp, "bench_ftrace");
@@ -110,7 +110,7 @@ static int __init r_row(const char *name, void (*fn)(void))
 	if (!rp)
 		return -ENOMEM;
 
-	rp->kp.addr = (void *)fn;
+	rp->kp.addr = bench_code(fn);
 	if (fn == bench_ftrace)
 		name_entry(&rp->kp, "bench_ftrace");
 	rp->handler = count_return;
@@ -151,7 +151,7 @@ static int __init j_row(const char *name, void (*fn)(void), bool returns)
 	if (!rp || !jp)
 		goto out;
 
-	rp->kp.addr = jp->kp.addr = (void *)fn;
+	rp->kp.addr = jp->kp.addr = bench_code(fn);
 	rp->handler = ignore_return;
 	jp->entry = JPROBE_ENTRY(count_and_leave);
 	ret = register_jprobe(jp);
@@ -187,6 +187,8 @@ static int __init measure_jprobes(void)
 
 	ret = j_row("j-" BENCH_QUICK_NAME, bench_quick, false);
 	ret = ret ?: j_row("jr-" BENCH_QUICK_NAME, bench_quick, true);
+	if (!BENCH_ENTRIES_ON_FTRACE)
+		return ret;
 	ret = ret ?: j_row("j-ftrace", bench_ftrace, false);
 	return ret ?: j_row("jr-ftrace", bench_ftrace, true);
 }
@@ -229,6 +231,7 @@ static const struct {
 		.name	= "k-ftrace",
 		.crowded = "k-ftrace-10000",
 		.fn	= bench_ftrace,
+		.offset	= BENCH_SITE,
 		.ftrace	= true,
 	}, {
 		.name	= "r-" BENCH_RETURN_NAME,
@@ -252,6 +255,8 @@ static int __init measure_rows(void)
 		const char *name = crowd ? hit_rows[i].crowded : hit_rows[i].name;
 
 		if (!name || (hit_rows[i].ftrace && !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE)))
+			continue;
+		if (hit_rows[i].ftrace && hit_rows[i].returns && !BENCH_ENTRIES_ON_FTRACE)
 			continue;
 		ret = hit_rows[i].returns ? r_row(name, hit_rows[i].fn) :
 		      k_row(name, hit_rows[i].fn, hit_rows[i].offset, hit_rows[i].post);
