@@ -74,14 +74,16 @@ class Coverage:
     APART = 2
     # What the base accepts although a hit there does harm: what handles traps and returns from
     # them; CPUs on their way up, down and to sleep; what replaces the segments of stacks; code
-    # that is rewritten when mitigations are switched; and code that kexec copies.
+    # that is rewritten when mitigations are switched, or static calls are updated; code that kexec
+    # copies; and what return probes call on a hit, where they have an objpool.
     WRONG = (r"do_program_check$|__single_step_exception$|unrecoverable_exception$|"
              r"check_return_regs_valid$|\w*interrupt_exit_\w+$|interrupt_return\w*$|"
              r"syscall_exit_\w+$|ret_from_syscall$|arch_local_irq_restore$|do_(?:lq|stq)$|"
              r"alloc_slb_index$|get_slice_psize$|pin_stack_slb$|preload_add(?:\.isra\.\d+)?$|"
              r"slb_\w+$|switch_slb$|"
-             r"__machine_check_early_realmode_\w+$|__opal_call$|do_uaccess_flush$|"
-             r"flush_branch_caches$|load_up_vsx$|tm_reclaim$|__tm_recheckpoint$|"
+             r"kprobe_busy_(?:begin|end)$|__SCT__\w+$|"
+             r"(?:__machine_check_early|pseries_machine_check)_realmode\w*$|__opal_call$|"
+             r"do_uaccess_flush$|flush_branch_caches$|load_up_vsx$|tm_reclaim$|__tm_recheckpoint$|"
              r"\w*_idle(?:_\w+)?$|check_and_cede_processor$|\w+_cede_loop$|prep_irq_for_idle$|"
              r"plpar_hcall_norets_notrace$|"
              r"__mmu_off$|__(?:setup|restore)_cpu_\w+$|__secondary_start\w*$|"
@@ -105,7 +107,7 @@ class Coverage:
     RESERVE = re.compile(r"l[bhwdq]arx$")
     CONDITIONAL = re.compile(r"st[bhwdq]cx\.$")
     WRONG_TEXT = re.compile(r"\tm[tf]srr[01] |\t(?:mr|l\w+|mf\w+|add\w*) +r13,|\tbctar|\trfebb|"
-                            r"\t(?:mr|ld|add\w*|subf\w*) +r1,|\tbl |\t(?:wait|pause_short)\b")
+                            r"\t(?:mr|ld|lwz|add\w*|subf\w*) +r1,|\tbl |\t(?:wait|pause_short)\b")
     # Interrupts are disabled in MSR[EE], which is recorded soon; an exception in between would
     # enable them again.
     DISABLE = re.compile(r"\tmtmsrd +r\d+,1\b")
