@@ -44,7 +44,10 @@ struct trace {
 	unsigned int	nr;
 };
 
-/* The probed instruction, where the function has a frame, in which its callee has saved LR. */
+/*
+ * The probed instruction, where the function has a frame, in which its callee has saved LR. That
+ * is another address of the function.
+ */
 extern u32 kpu_unwound_at[] asm(".Lkpu_unwound_at");
 
 static noinline __noclone notrace unsigned long kpu_leaf(unsigned long v)
@@ -64,7 +67,8 @@ static noinline __noclone notrace unsigned long kpu_unwound(unsigned long v)
 {
 	KP_PADDING;
 	v = kpu_callee(v);
-	asm volatile(".Lkpu_unwound_at:\n"
+	asm volatile("	nop\n"
+		     ".Lkpu_unwound_at:\n"
 		     "	addi %0, %0, 1\n"
 		     : "+b" (v) : : "lr");
 	return v;
