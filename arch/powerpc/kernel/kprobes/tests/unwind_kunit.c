@@ -91,6 +91,18 @@ static noinline unsigned long kpu_begin(unsigned long v)
 
 #define BEGUN	4
 
+/* The leaf is called with a frame in whose slot another callee has left its return address. */
+static noinline __noclone notrace unsigned long kpu_calling_twice(unsigned long v)
+{
+	unsigned long (*volatile fn)(unsigned long v) = kpu_unwound;
+	unsigned long (*volatile leaf)(unsigned long v) = kpu_leaf;
+
+	v = fn(v);
+	return leaf(v) + 1;
+}
+
+#define CALLED_TWICE	3
+
 /* Only the start of a function is on record, where there are descriptors. */
 static bool is_within(unsigned long addr, void *fn)
 {
@@ -234,6 +246,39 @@ static void unwind_in_detours(struct kunit *test)
 	i = find(&t.irq, kpu_unwound);
 	KUNIT_ASSERT_GE(test, i, 0);
 	KUNIT_EXPECT_EQ(test, t.irq.entries[i], at);
+}
+
+struct leaf {
+	struct kprobe	kp;
+	struct trace	trace;
+	unsigned long	slot;
+};
+
+static int trace_leaf(struct kprobe *p, struct pt_regs *regs)
+{
+	struct leaf *l = container_of(p, struct leaf, kp);
+
+	l->slot = ((unsigned long *)regs->gpr[1])[STACK_FRAME_LR_SAVE];
+	l->trace.nr = stack_trace_save_regs(regs, l->trace.entries, MAX_ENTRIES, 0);
+	return 0;
+}
+
+/* What a hooked function has saved, and has left behind, is not taken for the leaf's caller. */
+static void unwind_past_a_stale_hook(struct kunit *test)
+{
+	struct kretprobe rp = { .kp.symbol_name = "kpu_unwound", .handler = stay };
+	struct leaf l = { .kp = { .symbol_name = "kpu_leaf", .pre_handler = trace_leaf } };
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&l.kp), 0);
+	KUNIT_EXPECT_EQ(test, kpu_calling_twice(0), CALLED_TWICE);
+	unregister_kprobe(&l.kp);
+	unregister_kretprobe(&rp);
+
+	KUNIT_EXPECT_TRUE(test, kp_is_return_hook(l.slot));
+	KUNIT_EXPECT_EQ(test, nr_hooks_in(&l.trace), 0);
+	KUNIT_EXPECT_TRUE(test, is_within(l.trace.entries[0], kpu_leaf));
+	KUNIT_EXPECT_TRUE(test, is_within(l.trace.entries[1], unwind_past_a_stale_hook));
 }
 
 /* In a return handler, the function has returned. */
@@ -598,6 +643,7 @@ static void unwind_a_sleeping_task(struct kunit *test)
 
 static struct kunit_case unwind_cases[] = {
 	KUNIT_CASE(unwind_in_detours),
+	KUNIT_CASE(unwind_past_a_stale_hook),
 	KUNIT_CASE(unwind_in_return_handlers),
 	KUNIT_CASE(unwind_from_each_instruction_of_a_return),
 	KUNIT_CASE(unwind_from_each_instruction_of_rethook),
