@@ -132,6 +132,7 @@ static nokprobe_inline u64 kretprobe_pool_head(const u64 *head)
 	const u32 *half = (const u32 *)head;
 	u64 tag = READ_ONCE(half[1]);
 
+	/* Both halves are written at once, so no barrier pairs with it. */
 	smp_rmb();
 	return tag << 32 | READ_ONCE(half[0]);
 #endif
