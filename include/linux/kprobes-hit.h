@@ -232,7 +232,7 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
  * hit, which backends would take for a step of @p. It may see the outer probe, if any, with
  * KPROBE_HIT_ACTIVE, which is always safe: no step or fault is to end that hit now.
  *
- * Backends without KPROBE_MAX_NESTING leave the status of their last step behind. With them, a
+ * Backends without KPROBE_MAX_NESTING do not reset the status after a step. With them, a
  * hit in an interrupt between the first two stores changes the status again: hence the third
  * store. One case remains: another interrupt before that store sees it.
  *

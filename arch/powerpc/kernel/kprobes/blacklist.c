@@ -288,7 +288,7 @@ static const char * const fragile_path[] __initconst = {
 
 	/*
 	 * A machine check in these is fixed up by the exception table, in real mode or without
-	 * asking kprobes. Nobody would find the entry by the address of a copy.
+	 * asking kprobes. The address of a copy has no entry there.
 	 */
 	/* lib/copy_mc_64.S */
 	"copy_mc_generic",

@@ -189,9 +189,8 @@ static void switch_tasks(unsigned int times)
 }
 
 /*
- * A few instructions at a time. On 64 bits, QEMU lets the next CPU run at each exception, and where
- * that waits for a lock of the scheduler, it spins for up to 100 ms. So with breakpoints on all
- * instructions, a switch would take many seconds.
+ * A few instructions at a time. With breakpoints on all of them and two CPUs, which share a thread
+ * of QEMU and spin for the run queue's lock, 50 sleeps took up to a minute.
  */
 #define NR_AT_ONCE	8
 #define NR_SLEEPS	2

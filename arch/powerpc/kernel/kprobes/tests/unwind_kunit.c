@@ -263,7 +263,7 @@ static int trace_leaf(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* What a hooked function has saved, and has left behind, is not taken for the leaf's caller. */
+/* A stale hook that an earlier call has saved in the slot is not taken for the leaf's caller. */
 static void unwind_past_a_stale_hook(struct kunit *test)
 {
 	struct kretprobe rp = { .kp.symbol_name = "kpu_unwound", .handler = stay };
