@@ -290,12 +290,17 @@ bool kprobe_insn_sets_r13(ppc_inst_t insn, unsigned long addr)
  * other values there than in the program. So the CPU has to execute such an access itself.
  */
 #ifdef CONFIG_PPC64
-static bool accesses_paca(u32 word)
+static bool accesses_paca(ppc_inst_t insn)
 {
-	return get_ra(word) == 13 && kprobe_insn_soft_mask(word) == KPROBE_SOFT_MASK_NONE;
+	u32 word = ppc_inst_val(insn);
+	u32 access = ppc_inst_prefixed(insn) ? ppc_inst_suffix(insn) : word;
+
+	if (get_ra(access) == 13)
+		return kprobe_insn_soft_mask(word) == KPROBE_SOFT_MASK_NONE;
+	return get_op(access) == INSN_OP_31 && get_rb(access) == 13;
 }
 #else
-static bool accesses_paca(u32 word)
+static bool accesses_paca(ppc_inst_t insn)
 {
 	return false;
 }
@@ -356,10 +361,9 @@ bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr)
 	case MFMSR:
 		return true;
 	case LOAD:
-		return !accesses_paca(ppc_inst_val(insn));
+		return !accesses_paca(insn);
 	case STORE:
-		return !accesses_paca(ppc_inst_val(insn)) &&
-		       (!(op.type & UPDATE) || op.update_reg != 1);
+		return !accesses_paca(insn) && (!(op.type & UPDATE) || op.update_reg != 1);
 	}
 	return false;
 }

@@ -106,6 +106,8 @@ static const struct word words[] = {
 	STEP(0xf86d0008, "std r3,8(r13)"),
 	STEP(0x986d0008, "stb r3,8(r13)"),
 	STEP(0x7c6d292e, "stwx r3,r13,r5"),
+	STEP(0x7c65682e, "lwzx r3,r5,r13"),
+	{ "pld r3,16(r13)", 0x04000000, 0xe46d0010, 0, true, false, KPB_ISA_3_1 },
 #endif
 	/* Their registers may be switched off in the exception. */
 	STEP(0xc8240000, "lfd f1,0(r4)"),
