@@ -34,7 +34,7 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
 
 /**
  * kprobe_address_resolve() - find the address that a user means
- * @addr: an address, or NULL
+ * @addr: an address, or NULL; with function descriptors, a descriptor stands for the code
  * @symbol: a symbol, or NULL
  * @offset: to be added to either
  * @where: set to the address and to whether it is a function's entry
@@ -59,6 +59,8 @@ enum kprobe_refusal kprobe_address_resolve(const void *addr, const char *symbol,
 
 	if (symbol)
 		addr = kprobe_lookup_name(symbol, offset);
+	else
+		addr = dereference_symbol_descriptor((void *)addr);
 	if (!addr)
 		return KPROBE_REFUSAL_NO_SYMBOL;
 
@@ -260,7 +262,7 @@ bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
 #ifdef CONFIG_GENERIC_BUG
 static bool is_bug(unsigned long addr)
 {
-	/* The table is long and unsorted, and mostly the instruction is another. */
+	/* The table is long and unsorted, and most instructions are not traps. */
 	return is_valid_bugaddr(addr) && find_bug(addr);
 }
 #else

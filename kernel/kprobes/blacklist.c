@@ -382,11 +382,11 @@ static noinline_for_stack bool variant_of_listed(unsigned long addr)
 }
 
 /**
- * kprobe_blacklist_rule() - must there be no probe at an address?
+ * kprobe_blacklist_rule() - does the blacklist forbid a probe at an address?
  * @addr: the address
  *
  * Context: any, does not sleep; also called by kgdb.
- * Return: by which rule there must be none, or KPROBE_REFUSAL_NONE.
+ * Return: the rule that forbids it, or KPROBE_REFUSAL_NONE.
  */
 enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr)
 {

@@ -87,7 +87,7 @@ static void check_resolve(const struct kprobe *p, struct kprobe_verdict *v)
 	v->why = kprobes_initialized ? kprobe_resolve(p, &v->where) : KPROBE_REFUSAL_TOO_EARLY;
 }
 
-/* Other refusals than those of the architecture need not ask it. */
+/* For refusals other than the architecture's own, it need not be asked. */
 static void check_refused(struct kprobe_verdict *v, enum kprobe_refusal why)
 {
 	v->why = why;
@@ -100,7 +100,7 @@ static void check_refused(struct kprobe_verdict *v, enum kprobe_refusal why)
  * @p: the probe
  * @v: set to the verdict
  *
- * What only an attempt can show is not part of it: that there is no memory, or that
+ * This leaves out what only an attempt can show: that there is no memory, or that
  * another user has claimed the function.
  *
  * Context: process context, sleeps.

@@ -239,7 +239,7 @@ static const char *user_state(struct kprobe *p)
 	return kprobe_disabled(p) ? "disabled" : "enabled";
 }
 
-/* 0 if it has ended, when another process may get its number, or is in no namespace of @ns. */
+/* 0 if it has ended, as its number may be reused, or if it is not visible in @ns. */
 static pid_t process_nr(struct pid *pid, struct pid_namespace *ns)
 {
 	guard(rcu)();

@@ -72,7 +72,7 @@ static int query_parse(char *text, struct kretprobe *rp, bool *is_return)
 	return 0;
 }
 
-/* What lies far from a symbol differs with the place of the kernel, so it shows that place. */
+/* What lies far from a symbol depends on where the kernel is, so the answer reveals that. */
 static bool shows_addresses(const struct kprobe *p)
 {
 	unsigned long addr, size;

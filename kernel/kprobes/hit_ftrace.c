@@ -68,7 +68,7 @@ static nokprobe_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
 		kprobe_site_post_handler(p, regs, 0);
 		__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	}
-	/* Which livepatch may have set to a function of its own. */
+	/* Livepatch may have set this to a function of its own. */
 	instruction_pointer_set(regs, next);
 }
 

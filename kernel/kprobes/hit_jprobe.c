@@ -304,7 +304,7 @@ int jprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 
 	__this_cpu_write(jprobe_call, &call);
 	arch_jprobe_call(jp->entry, regs, &call.frame);
-	/* Preemption may be what the function has left in another state. */
+	/* The function may have left preemption in another state. */
 	raw_cpu_write(jprobe_call, NULL);
 
 	forget_hooks(&call.hooks);

@@ -24,7 +24,7 @@ static bool is_function(void *entry)
 		return false;
 
 	code = dereference_symbol_descriptor(entry);
-	/* With descriptors, the code itself is nothing that can be called. */
+	/* With descriptors, the address of the code itself cannot be called. */
 	if (IS_ENABLED(CONFIG_HAVE_FUNCTION_DESCRIPTORS) && code == entry)
 		return false;
 	return kernel_text_address((unsigned long)code) &&

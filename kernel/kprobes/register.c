@@ -701,7 +701,7 @@ static void report_refusal(const struct kprobe_batch *b)
 {
 	const struct kprobe_reg *r = &b->reg[b->limit];
 
-	/* What has no address is obvious to the caller. */
+	/* Why there is no address is obvious to the caller. */
 	if (r->where.addr)
 		pr_debug_ratelimited("refused at %pS: %s: %d\n", (void *)r->where.addr,
 				     kprobe_refusal_name(b->why), b->err);

@@ -108,8 +108,8 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
 
 /*
  * An out-of-line epilogue, which functions enter by a branch when their frame is gone. It loads LR
- * from the stack and returns for their caller. So LR is no return address at its entry: it is no
- * function that could have a return probe. Modules have copies.
+ * from the stack and returns to their caller. So LR holds no return address at its entry, and it
+ * cannot have a return probe. Modules have copies.
  */
 static noinline_for_stack bool is_epilogue(unsigned long addr)
 {

@@ -98,7 +98,7 @@ struct arch_kprobe_step {
  * @len: its length in bytes
  * @boost: the copy in the slot branches back
  * @emulate: the handler of the breakpoint can execute it, unless it faults
- * @soft_mask: the access to the soft interrupt mask that it is, enum kprobe_soft_mask
+ * @soft_mask: whether it accesses the soft interrupt mask, and how; enum kprobe_soft_mask
  */
 struct arch_specific_insn {
 	kprobe_opcode_t	*insn;

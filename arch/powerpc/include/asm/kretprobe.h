@@ -6,9 +6,9 @@
  * Return probes of powerpc: where the return address is, and how it is replaced.
  * Included by <linux/kprobes-arch.h>, which says what these are for.
  *
- * At the entry of a function, the return address is in LR. What tells frames apart is r1,
+ * At the entry of a function, the return address is in LR. Frames are told apart by r1,
  * which is the same when the function has returned. A frame is the struct pt_regs with both;
- * a detour that saves only a few registers has these two at their places.
+ * a detour that saves only a few registers keeps these two in their places.
  */
 
 static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs)

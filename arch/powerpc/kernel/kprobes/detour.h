@@ -21,7 +21,7 @@
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
 
-/* The head converts between pointers to the two without an offset. */
+/* The head uses one address for the struct optimized_kprobe and its struct kprobe. */
 static_assert(!offsetof(struct optimized_kprobe, kp));
 
 /* The last bytes of a detour are the address of its probe. */

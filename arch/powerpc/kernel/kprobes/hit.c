@@ -5,7 +5,7 @@
  *
  * Instructions are executed in the cheapest possible way. A boosted copy branches back by itself.
  * With a post handler, or where there is no such copy, lib/sstep.c emulates the instruction in the
- * same trap. What it cannot do is stepped: the copy runs with interrupts masked, and a trace
+ * same trap. Other instructions are stepped: the copy runs with interrupts masked, and a trace
  * interrupt follows it; on BookE, a trap.
  *
  * All state is per CPU. A system reset or machine check may interrupt anywhere and hit probes of
@@ -152,8 +152,8 @@ static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 }
 
 /*
- * On ppc64, an interrupt during the step may have cleared MSR[EE], and left it to the next one who
- * enables interrupts to handle it. Restoring MSR[EE] here makes that the exit from this exception.
+ * On ppc64, an interrupt during the step may have cleared MSR[EE], to be handled by whatever next
+ * enables interrupts. Restoring MSR[EE] here makes that the exit from this exception.
  */
 static nokprobe_inline void step_end(struct pt_regs *regs)
 {
@@ -227,7 +227,7 @@ NOKPROBE_SYMBOL(kprobe_hit_nested);
 
 /*
  * Masked interrupts already prevent preemption. Handlers expect it to be counted, too; the
- * emulation of an instruction does not, as the instruction may access the count.
+ * emulation of an instruction must run without that, as the instruction may access the count.
  *
  * RCU need not watch in this exception.
  */
@@ -436,7 +436,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
 /*
- * A boosted copy may run without a current probe; the branch behind it tells whose it is. The copy
+ * A boosted copy may run without a current probe; the branch after it shows whose it is. The copy
  * and the branch are moved by the same distance, so the offset of the branch leads from the copy
  * to the probed instruction.
  */
@@ -495,8 +495,8 @@ static nokprobe_inline bool is_page_fault(const struct pt_regs *regs)
  * kprobe_bad_page_fault() - a fault that nothing has handled so far
  * @regs: state at the fault; the address of a copy in it becomes that of the probe
  *
- * This sees not only page faults, but also faults of segments and of alignment, and other bus
- * errors than machine checks.
+ * This sees not only page faults, but also segment and alignment faults, and bus errors other
+ * than machine checks.
  *
  * Context: the exception.
  * Return: true if a fault handler or a fixup has handled it: nip is where execution continues, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What kprobes have to know about an instruction of powerpc.
+ * What kprobes need to know about a powerpc instruction.
  */
 #ifndef _POWERPC_KERNEL_KPROBES_INSN_H
 #define _POWERPC_KERNEL_KPROBES_INSN_H

@@ -32,7 +32,7 @@ static nokprobe_inline unsigned long stack_end(unsigned long sp)
 		stack = hardirq_ctx[cpu];
 	if (unlikely(!is_on(sp, stack)))
 		stack = softirq_ctx[cpu];
-	/* Another one, of which nothing is known but that it has a frame at the stack pointer. */
+	/* Another stack: all that is known is that it has a frame at the stack pointer. */
 	return is_on(sp, stack) ? (unsigned long)stack + THREAD_SIZE : PAGE_ALIGN(sp + 1);
 }
 

@@ -26,7 +26,7 @@
 #define CR_AT		(SAVED_AT + (32 - FIRST_SAVED) * SZL)
 #define FRAME_BYTES	((CR_AT + SZL + 15) & ~15)
 
-/* Where a member of struct pt_regs is in it: asm-offsets has offsets in a frame. */
+/* The offset of a member within struct pt_regs: asm-offsets has offsets within a frame. */
 #define IN_REGS(offset)	((offset) - STACK_INT_FRAME_REGS)
 
 	.section .kprobes.text, "ax"

@@ -253,7 +253,7 @@ int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
 
 	if (op->optinsn.insn)
 		return KPROBE_JUMP_LONG;
-	/* The caller's own site: to decide would change how a live one continues after a hit. */
+	/* The site must be the caller's own: deciding changes how a live one continues. */
 	if (WARN_ON_ONCE(op->kp.ainsn.insn))
 		return -EINVAL;
 	if (kprobe_decide(&op->kp))
@@ -363,7 +363,7 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	lockdep_assert_held(&text_mutex);
 
 	/*
-	 * If a jump cannot be removed here, it still is when the site is disarmed. Until then, the
+	 * A jump that cannot be removed here is removed when the site is disarmed. Until then, the
 	 * detour stays with the site.
 	 */
 	list_for_each_entry(op, oplist, list)

@@ -11,7 +11,7 @@
  * On 64 bits, no memory but the image is near the text of the kernel, and on Book3S-32 no other
  * memory near it can be executed after boot. So the linker script reserves pages at the end of the
  * text. On Book3S-64 with STRICT_KERNEL_RWX, the next boundary of protection is up to 16 MiB away,
- * and what is before it is executable, read-only, and otherwise lost.
+ * and the memory before it is executable, read-only, and otherwise wasted.
  */
 
 #include <linux/align.h>

@@ -81,7 +81,7 @@ static int reencode_addpcis(struct kprobe_reencoded *r, const struct kprobe *p, 
 	s32 d = sign_extend32((word & 0xffc1) | (word >> 15 & 0x3e), 15);
 	u64 value = kprobe_next(p) + ((s64)d << 16);
 
-	/* The stack pointer must be that of a stack at all times. */
+	/* The stack pointer must point to a stack at all times. */
 	if (rt == 1)
 		return -EILSEQ;
 	put(r, PPC_RAW_LIS(rt, value >> 48 & 0xffff));
@@ -116,7 +116,7 @@ static int reencode_copy(struct kprobe_reencoded *r, const struct kprobe *p, uns
  * @p: a probe whose instruction has been decoded
  * @to: where the instructions will be
  *
- * An instruction that sets LR sets it to its own next address. So its replacement leaves LR alone,
+ * An instruction that sets LR sets it to the address after it. So its replacement leaves LR alone,
  * and the caller sets LR before; see kprobe_insn_links().
  *
  * Context: any.

@@ -79,7 +79,7 @@ static bool is_reserved(unsigned long addr, unsigned long into)
 /*
  * Code that disables interrupts in MSR[EE] records that in irq_happened a few instructions later.
  * An exception in between would enable them again. After __hard_irq_enable() and
- * __hard_EE_RI_disable(), no store follows, and as many words are refused in vain.
+ * __hard_EE_RI_disable(), no store follows, and that many words are refused needlessly.
  */
 static bool is_hard_disabling(unsigned long addr, unsigned long into)
 {
@@ -92,7 +92,7 @@ static bool is_hard_disabling(unsigned long addr, unsigned long into)
  * The trap overwrites SRR0 and SRR1, and on e500 a TLB miss in its handler overwrites the MASn. So
  * they must not be live: from when they are written until the return from exception or the access
  * to the TLB. Where none follows, as when SRR0 is written for a guest that is entered by a function
- * call, words are refused in vain; such a function is on the blacklist, as is what it calls.
+ * call, words are refused needlessly; such a function is on the blacklist, as is what it calls.
  */
 static bool has_live_sprs(unsigned long addr, unsigned long into)
 {
@@ -279,7 +279,7 @@ static bool is_relocated_later(unsigned long addr)
 #endif
 
 /**
- * kprobe_addr_refused() - can the instruction at an address be probed, whichever it is?
+ * kprobe_addr_refused() - does an address rule out a probe, whatever instruction is there?
  * @addr: the address
  *
  * Context: kprobe_mutex and text_mutex held.

@@ -21,7 +21,7 @@
  * before the caller has a frame of its own, such as _savegpr0_31(), the slot has the return address
  * of the caller; so what was there is put back.
  *
- * Translation is on, because no function is hooked without, and those that switch it off are
+ * Translation is on, because no function is hooked without it, and those that switch it off are
  * refused.
  */
 .macro	return_trampoline handler:req

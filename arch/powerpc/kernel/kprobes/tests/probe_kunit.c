@@ -827,10 +827,41 @@ static void probe_by_both_names(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kprobe_lookup_name("kpb_no_such_function", 0));
 	KUNIT_EXPECT_NULL(test, kprobe_lookup_name("no_such_module:kpb_global", 0));
 }
+
+/* A pointer to a function points to its descriptor. The offset is one in the code. */
+static void probe_by_descriptor(struct kunit *test)
+{
+	unsigned long code = (unsigned long)dereference_function_descriptor(kpb_global);
+	unsigned int offset;
+
+	KUNIT_ASSERT_NE(test, (unsigned long)kpb_global, code);
+	for (offset = 0; offset <= 4; offset += 4) {
+		struct kpb_watch w = {
+			.kp = {
+				.addr = (void *)kpb_global,
+				.offset = offset,
+				.pre_handler = kpb_watch_pre,
+			},
+		};
+
+		KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+		KUNIT_EXPECT_EQ(test, (unsigned long)w.kp.addr, code + offset);
+		call_global();
+		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+		unregister_kprobe(&w.kp);
+	}
+	if (IS_ENABLED(CONFIG_KRETPROBES))
+		KUNIT_EXPECT_EQ(test, try_return_probe((unsigned long)kpb_global), 0);
+}
 #else
 static void probe_by_both_names(struct kunit *test)
 {
 	kunit_skip(test, "functions have one name");
+}
+
+static void probe_by_descriptor(struct kunit *test)
+{
+	kunit_skip(test, "there are no descriptors");
 }
 #endif
 
@@ -1152,6 +1183,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_at_the_global_entry),
 	KUNIT_CASE(probe_hides_the_global_entry),
 	KUNIT_CASE(probe_by_both_names),
+	KUNIT_CASE(probe_by_descriptor),
 	KUNIT_CASE(probe_without_a_slot_in_reach),
 	KUNIT_CASE(probe_without_any_slot),
 	KUNIT_CASE(probe_without_a_detour),
