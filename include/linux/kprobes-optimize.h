@@ -226,7 +226,7 @@ void arch_optimize_kprobes(struct list_head *oplist);
 /**
  * arch_unoptimize_kprobes() - turn jumps into breakpoints
  * @oplist: probes with a jump
- * @done_list: list that each of them is moved to
+ * @done_list: list that each of them is moved to, unless its text cannot be written
  *
  * On return all CPUs see the original text after the breakpoints.
  *

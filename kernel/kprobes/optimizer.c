@@ -120,7 +120,7 @@ void kprobe_opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 /* Hits enter the detour, or no grace period has both begun and ended since they did. */
 static bool tasks_may_be_in_detour(const struct kprobe_site *site)
 {
-	if (opt_flags[site->opt] & KPROBE_FLAG_DETOUR)
+	if (opt_flags[site->opt] & KPROBE_FLAG_DETOUR || site->opt_stuck)
 		return true;
 
 	return site->opt_used && site->opt_left >= kprobe_opt_over;
@@ -240,7 +240,13 @@ static void kprobe_opt_revert_some(struct list_head *ops)
 		list_del_init(&op->list);
 		kprobe_opt_move(kprobe_op_to_site(op), KPROBE_OPT_PREPARED);
 	}
-	WARN_ON_ONCE(!list_empty(&some));
+	/* Hits still enter these detours, and nobody can tell until when. */
+	list_for_each_entry_safe(op, tmp, &some, list) {
+		pr_warn_once("cannot write to %pS: its detour is never freed\n", op->kp.addr);
+		kprobe_op_to_site(op)->opt_stuck = true;
+		list_del_init(&op->list);
+		kprobe_opt_move(kprobe_op_to_site(op), KPROBE_OPT_PREPARED);
+	}
 }
 
 /**
@@ -546,7 +552,8 @@ void kprobe_opt_kill(struct kprobe_site *site)
  * @site: a DEAD site
  *
  * Context: kprobe_mutex held, sleeps.
- * Return: true if the optimizer will release and free it, false if the caller has to.
+ * Return: true if the optimizer will release and free it, or must keep it forever; false if
+ *	   the caller has to.
  */
 bool kprobe_opt_reclaim(struct kprobe_site *site)
 {
@@ -569,9 +576,11 @@ bool kprobe_opt_reclaim(struct kprobe_site *site)
 	}
 
 	kprobe_opt_move(site, KPROBE_OPT_RECLAIMING);
-	list_add_tail(&site->head.op.list, &kprobe_opt_reclaimed);
 	kprobe_site_add_to(&kprobe_opt_leaving, site);
-	kprobe_opt_kick();
+	if (!site->opt_stuck) {
+		list_add_tail(&site->head.op.list, &kprobe_opt_reclaimed);
+		kprobe_opt_kick();
+	}
 	return true;
 }
 

@@ -87,6 +87,7 @@ struct kprobe_ftrace_ops;
  * @opt_used: hits have entered the detour; kprobe_mutex
  * @opt_left: how many grace periods of tasks-RCU had begun when that ended;
  *	      kprobe_mutex
+ * @opt_stuck: the jump could not be removed; kprobe_mutex
  * @misses: hits without handlers, by cause
  * @rcu: to free it
  */
@@ -110,6 +111,7 @@ struct kprobe_site {
 	u8				opt_why;
 	bool				opt_used;
 	u64				opt_left;
+	bool				opt_stuck;
 #endif
 	atomic_long_t			misses[NR_KPROBE_MISSES];
 	struct rcu_head			rcu;

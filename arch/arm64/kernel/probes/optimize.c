@@ -334,15 +334,14 @@ void arch_optimize_kprobes(struct list_head *oplist)
 
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
-	struct optimized_kprobe *op;
+	struct optimized_kprobe *op, *tmp;
 
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&text_mutex);
 
-	list_for_each_entry(op, oplist, list)
-		WARN_ON_ONCE(kprobe_patch_live(op->kp.addr, branch_of(op),
-					       BRK64_OPCODE_KPROBES));
+	list_for_each_entry_safe(op, tmp, oplist, list) {
+		if (!kprobe_patch_live(op->kp.addr, branch_of(op), BRK64_OPCODE_KPROBES))
+			list_move_tail(&op->list, done_list);
+	}
 	kprobe_sync_cpus();
-
-	list_splice_tail_init(oplist, done_list);
 }

@@ -357,18 +357,14 @@ void arch_optimize_kprobes(struct list_head *oplist)
 
 void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
 {
-	struct optimized_kprobe *op;
+	struct optimized_kprobe *op, *tmp;
 
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&text_mutex);
 
-	/*
-	 * A jump that cannot be removed here is removed when the site is disarmed. Until then, the
-	 * detour stays with the site.
-	 */
-	list_for_each_entry(op, oplist, list)
-		WARN_ON_ONCE(replace(op, branch_of(op), ppc_inst(BREAKPOINT_INSTRUCTION)));
+	list_for_each_entry_safe(op, tmp, oplist, list) {
+		if (!replace(op, branch_of(op), ppc_inst(BREAKPOINT_INSTRUCTION)))
+			list_move_tail(&op->list, done_list);
+	}
 	kick_all_cpus_sync();
-
-	list_splice_tail_init(oplist, done_list);
 }

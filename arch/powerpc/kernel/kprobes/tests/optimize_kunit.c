@@ -9,11 +9,13 @@
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/memory.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include <asm/code-patching.h>
 #include <asm/extable.h>
 #include <asm/hw_irq.h>
 #include <asm/interrupt.h>
@@ -362,6 +364,30 @@ static void detour_has_prefixed(struct kunit *test)
 	kunit_skip(test, "no such instructions");
 }
 #endif
+
+KPB_FUNCTION(changed, "777: addi 3, 3, 7");
+
+/* A jump that others have changed cannot be removed. Tasks may still be in its detour. */
+static void detour_of_a_changed_jump_stays(struct kunit *test)
+{
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(changed), .pre_handler = kpb_watch_pre } };
+	ppc_inst_t insn = ppc_inst(READ_ONCE(*w.kp.addr));
+	unsigned int before;
+
+	wait_for_kprobe_optimizer();
+	kprobe_slots_flush(&kprobe_optinsn_slots);
+	before = kprobe_slots_taken(&kprobe_optinsn_slots);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_ASSERT_NOT_NULL(test, kpb_detour(w.kp.addr));
+	scoped_guard(mutex, &text_mutex)
+		KUNIT_EXPECT_EQ(test, patch_instruction(w.kp.addr, insn), 0);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+	kprobe_slots_flush(&kprobe_optinsn_slots);
+	KUNIT_EXPECT_EQ(test, kprobe_slots_taken(&kprobe_optinsn_slots), before + 1);
+	KUNIT_EXPECT_EQ(test, kpb_run(kpb_changed, 1), 8);
+}
 
 /* The last bytes of a detour say whose it is. */
 static void detour_knows_its_probe(struct kunit *test)
@@ -779,6 +805,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(detour_cannot_have),
 	KUNIT_CASE(detour_has_a_constant),
 	KUNIT_CASE(detour_has_prefixed),
+	KUNIT_CASE(detour_of_a_changed_jump_stays),
 	KUNIT_CASE(detour_knows_its_probe),
 #ifdef CONFIG_PPC_BOOK3S_64
 	KUNIT_CASE(no_handler_in_real_mode),
