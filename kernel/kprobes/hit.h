@@ -111,12 +111,11 @@ static nokprobe_inline unsigned int kprobe_fault_context(void)
 	return preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);
 }
 
-/*
- * An NMI between the two stores finds a user that still exists, and is itself in
- * another context than the recorded one.
- */
+/* An NMI must not find the one user with the context of the other: it may be its own. */
 static nokprobe_inline void kprobe_set_fault_owner(struct kprobe_fault_owner owner)
 {
+	__this_cpu_write(kprobe_fault_owner.user, NULL);
+	barrier();
 	__this_cpu_write(kprobe_fault_owner.context, owner.context);
 	barrier();
 	__this_cpu_write(kprobe_fault_owner.user, owner.user);
