@@ -55,12 +55,16 @@ void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 
 	/*
 	 * Callees may have return probes, which would recurse here, and some architectures
-	 * trace the interrupt that they send to themselves.
+	 * trace the interrupt that they send to themselves. A CPU that goes down is an
+	 * exception: see kretprobe_pool_get_remote(). Rather than all later work of it, this
+	 * pool is lost.
 	 */
 	kprobe_busy_begin();
-	w = kprobe_rcu_enter();
-	irq_work_queue(&pool->gone);
-	kprobe_rcu_exit(w);
+	if (likely(cpu_online(raw_smp_processor_id()))) {
+		w = kprobe_rcu_enter();
+		irq_work_queue(&pool->gone);
+		kprobe_rcu_exit(w);
+	}
 	kprobe_busy_end();
 }
 NOKPROBE_SYMBOL(kretprobe_pool_put_closed);
