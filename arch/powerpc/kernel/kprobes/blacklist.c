@@ -190,6 +190,22 @@ static const char * const fragile_path[] __initconst = {
 	"syscall_exit_prepare",
 	"syscall_exit_restart",
 
+	/*
+	 * An NMI may have come where the soft mask and MSR[EE] differ. Before these have set the
+	 * mask, and after they have restored it, a trap or preempt_enable() would handle interrupts
+	 * or schedule on the stack of the NMI.
+	 */
+	/* include/asm/interrupt.h */
+	"interrupt_nmi_enter_prepare",
+	"interrupt_nmi_exit_prepare",
+
+	/* SRR0 and SRR1 are those of a guest. */
+	/* kvm/book3s_hv_ras.c */
+	"kvmppc_p9_realmode_hmi_handler",
+	"kvmppc_realmode_machine_check",
+	/* kvm/book3s_hv_tm_builtin.c */
+	"kvmhv_p9_tm_emulation_early",
+
 	/* Book3S-32: called by these exits when MSR[RI] is off. */
 	/* kernel/entry_32.S */
 	"__kuep_unlock",

@@ -521,12 +521,16 @@ bool kprobe_insn_sets_mas(u32 word)
  * kprobe_insn_uses_mas() - is an instruction the last that needs the MAS registers?
  * @word: the instruction
  *
+ * With KVM there is none: MAS8 may select a guest until it is cleared, and the handler of a TLB
+ * miss relies on it.
+ *
  * Context: any.
  * Return: true on e500 for tlbwe and tlbilx.
  */
 bool kprobe_insn_uses_mas(u32 word)
 {
-	return get_op(word) == INSN_OP_31 && accesses_tlb(word) &&
+	return !IS_ENABLED(CONFIG_KVM_BOOKE_HV) &&
+	       get_op(word) == INSN_OP_31 && accesses_tlb(word) &&
 	       (get_xop(word) == INSN_31_TLBWE || get_xop(word) == INSN_31_TLBILX);
 }
 
