@@ -382,6 +382,12 @@ static void fill(const struct kpd_form *f, unsigned int round, struct rnd_state 
 	m->lr = kpd_random_value(rnd);
 	m->code = (unsigned long)f->entry;
 	start->mask = mask_of(round);
+	/*
+	 * On BookE, a system call runs without these until it is interrupted, and so does a thread
+	 * that it starts; handlers have them.
+	 */
+	if (IS_ENABLED(CONFIG_BOOKE))
+		mtmsr(mfmsr() | (MSR_KERNEL & MSR_COMPARED));
 	m->msr = mfmsr() & ~MSR_EE;
 	if (round & 1)
 		m->msr |= MSR_EE;
