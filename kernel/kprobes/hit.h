@@ -111,7 +111,7 @@ static nokprobe_inline unsigned int kprobe_fault_context(void)
 	return preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);
 }
 
-/* An NMI must not find the one user with the context of the other: it may be its own. */
+/* An NMI must not find one user with the context of another, which may equal its own. */
 static nokprobe_inline void kprobe_set_fault_owner(struct kprobe_fault_owner owner)
 {
 	__this_cpu_write(kprobe_fault_owner.user, NULL);

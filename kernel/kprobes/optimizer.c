@@ -240,7 +240,7 @@ static void kprobe_opt_revert_some(struct list_head *ops)
 		list_del_init(&op->list);
 		kprobe_opt_move(kprobe_op_to_site(op), KPROBE_OPT_PREPARED);
 	}
-	/* Hits still enter these detours, and nobody can tell until when. */
+	/* Hits still enter these detours, and no grace period shows when that ends. */
 	list_for_each_entry_safe(op, tmp, &some, list) {
 		pr_warn_once("cannot write to %pS: its detour is never freed\n", op->kp.addr);
 		kprobe_op_to_site(op)->opt_stuck = true;

@@ -6,7 +6,7 @@
  * Return probes of powerpc: where the return address is, and how it is replaced.
  * Included by <linux/kprobes-arch.h>, which says what these are for.
  *
- * At the entry of a function, the return address is in LR. Frames are told apart by r1,
+ * At the entry of a function, the return address is in LR. Frames are distinguished by r1,
  * which is the same when the function has returned. A frame is the struct pt_regs with both;
  * a detour that saves only a few registers keeps these two in their places.
  */
