@@ -54,7 +54,7 @@ class Console:
             if RESULT.match(l) or l.lstrip().startswith("#") or not SPLAT.search(l):
                 continue
             # A parameter of the kernel may name what is looked for.
-            if re.search("[Cc]ommand line: ", l):
+            if re.search("[Cc]ommand line: |RCU CPU stall warnings timeout set to", l):
                 continue
             # The TEXT may be in any of the first lines of a report.
             near = " ".join(self.lines[i:i + 4])
