@@ -324,6 +324,27 @@ void kprobe_busy_end(void)
 NOKPROBE_SYMBOL(kprobe_busy_end);
 
 /**
+ * kprobe_abandon_hit() - clear what a hit that never ends has left on a CPU
+ * @cpu: this CPU, or one that is offline
+ *
+ * An interrupt in between sees a hit of the old probe, or none, and restores what it changes.
+ *
+ * Context: no hit is in progress on @cpu, as in the stopper thread, or while @cpu stays offline.
+ */
+void kprobe_abandon_hit(int cpu)
+{
+	per_cpu(kprobe_fault_owner.user, cpu) = NULL;
+	per_cpu(busy_inside, cpu) = 0;
+	per_cpu(kprobe_ctlblk.kprobe_status, cpu) = KPROBE_HIT_ACTIVE;
+#ifdef KPROBE_MAX_NESTING
+	per_cpu(kprobe_ctlblk.depth, cpu) = 0;
+#endif
+	barrier();
+	per_cpu(current_kprobe, cpu) = NULL;
+}
+NOKPROBE_SYMBOL(kprobe_abandon_hit);
+
+/**
  * dump_kprobe() - print which probe it was, before the architecture gives up
  * @kp: the probe
  *

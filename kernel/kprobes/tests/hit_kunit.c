@@ -9,6 +9,7 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/stop_machine.h>
@@ -529,6 +530,55 @@ static void hit_busy_nests_in_a_handler(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, running_now());
 }
 
+/* Leaves what an oops in a post handler leaves, inside a busy section of it. */
+static void never_end_hit(struct kprobe *p)
+{
+	kprobe_busy_begin();
+	kprobe_busy_begin();
+	preempt_enable_notrace();
+	preempt_enable_notrace();
+	get_kprobe_ctlblk()->kprobe_status = KPROBE_HIT_SSDONE;
+	__this_cpu_write(kprobe_fault_owner.user, p);
+}
+
+static void hit_that_never_ends_is_abandoned(struct kunit *test)
+{
+	const struct kprobe *before, *after, *later, *owner;
+	const struct target *t = target_of(test);
+	struct hit_test *h = test->priv;
+	unsigned long missed, status;
+
+	h->kp.symbol_name = t->symbol;
+	h->kp.pre_handler = look_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+
+	preempt_disable();
+	never_end_hit(&h->kp);
+	before = kprobe_running();
+	call(t, 1);
+	missed = h->kp.nmissed;
+
+	kprobe_abandon_hit(smp_processor_id());
+	after = kprobe_running();
+	status = get_kprobe_ctlblk()->kprobe_status;
+	owner = kprobe_test_fault_owner(smp_processor_id());
+	call(t, 1);
+	kprobe_busy_begin();
+	kprobe_busy_end();
+	later = kprobe_running();
+	preempt_enable();
+
+	KUNIT_EXPECT_NOT_NULL(test, before);
+	KUNIT_EXPECT_EQ(test, missed, 1);
+	KUNIT_EXPECT_NULL(test, after);
+	KUNIT_EXPECT_EQ(test, status, KPROBE_HIT_ACTIVE);
+	KUNIT_EXPECT_NULL(test, owner);
+	KUNIT_EXPECT_EQ(test, h->pre.hits, 1);
+	KUNIT_EXPECT_EQ(test, h->kp.nmissed, 1);
+	KUNIT_EXPECT_NULL(test, later);
+	unregister_kprobe(&h->kp);
+}
+
 #ifdef CONFIG_KRETPROBES
 /* Makes a call that is return probed, from inside a hit. */
 static int call_other_pre(struct kprobe *p, struct pt_regs *regs)
@@ -1036,6 +1086,7 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE_PARAM(hit_ends_with_the_status_of_none, target_gen_params),
 	KUNIT_CASE_PARAM(hit_busy_keeps_handlers_off, target_gen_params),
 	KUNIT_CASE_PARAM(hit_busy_nests_in_a_handler, target_gen_params),
+	KUNIT_CASE_PARAM(hit_that_never_ends_is_abandoned, target_gen_params),
 	KUNIT_CASE_PARAM(hit_outer_hit_survives_a_nested_one, target_gen_params),
 	KUNIT_CASE_PARAM(hit_nested_in_a_return_handler, target_gen_params),
 	KUNIT_CASE_PARAM(hit_core_knows_its_own_probe, target_gen_params),
