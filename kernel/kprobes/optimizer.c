@@ -135,7 +135,7 @@ static void opt_enqueue(struct kprobe_site *site)
 }
 
 /**
- * kprobe_opt_cancel() - give a jump up before the text has been changed
+ * kprobe_opt_cancel() - give up a jump before the text has been changed
  * @site: a QUEUED or WAITING site
  * @why: why there is no jump
  *
@@ -356,7 +356,7 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 	return any;
 }
 
-/* What the architecture has found out does not hold any more. */
+/* What the architecture has found out no longer holds. */
 static void forget_refusal(struct optimized_kprobe *op)
 {
 	kprobe_opt_transient -= op->why_transient;
@@ -457,7 +457,7 @@ bool kprobe_opt_evict(unsigned long addr)
  * @addr: address of the probe, for which kprobe_opt_evict() has returned false
  *
  * The probe whose jump used the address is prepared again, as if it had come later.
- * Until the new probe has been published, the same address may be chosen for it. So
+ * Until the new probe has been published, the same address may be chosen for that jump. So
  * the caller holds the mutex until then, and has evicted all others of its batch
  * before.
  *

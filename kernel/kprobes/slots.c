@@ -492,7 +492,7 @@ NOKPROBE_SYMBOL(kprobe_slots_contain);
 /**
  * kprobe_slots_kallsym() - describe the pages as symbols
  * @cache: the cache
- * @nr: number of the page; reduced by the number of pages if there are not so many
+ * @nr: index of the page; reduced by the number of pages if there are not that many
  * @value: set to its address
  * @type: set to the symbol type
  * @sym: set to the name, KSYM_NAME_LEN bytes

@@ -335,7 +335,7 @@ const char *arch_kprobe_mode(const struct kprobe *p)
 	return p->ainsn.emulate ? "emulated" : "stepped";
 }
 
-/* Code that RCU does not watch runs with interrupts off, so a CPU that answers has left it. */
+/* Code that RCU does not watch runs with interrupts off: a CPU that takes the IPI has left it. */
 void arch_sync_insn_slots(void)
 {
 	kick_all_cpus_sync();

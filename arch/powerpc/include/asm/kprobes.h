@@ -31,7 +31,7 @@ typedef u32 kprobe_opcode_t;
 
 /*
  * A copy of the instruction, and a branch back to the program or a trap. Copies are aligned to
- * that, so no prefixed one crosses a boundary of 64 bytes.
+ * their size, so no prefixed one crosses a boundary of 64 bytes.
  */
 #ifdef CONFIG_PPC64
 #define KPROBE_INSN_COPY_SIZE		16

@@ -99,7 +99,7 @@ static const char * const fragile_path[] __initconst = {
 	/* mm/nohash/tlb_low.S */
 	"loadcam_entry",
 
-	/* A CPU that goes offline ends in these, when the others have stopped waiting for it. */
+	/* A CPU that goes offline ends up in these after the others have stopped waiting for it. */
 	/* kernel/cpu_setup_e500.S */
 	"cpu_down_flush_e500mc",
 	"cpu_down_flush_e500v2",

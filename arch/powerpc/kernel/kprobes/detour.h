@@ -9,7 +9,7 @@
 #define KPROBE_DETOUR_RETURN	1	/* to the caller of the probed function */
 #define KPROBE_DETOUR_LEAVE	2	/* to the address in regs->nip, with all registers */
 
-/* Words of a detour before the call of the head returns. */
+/* Words of a detour before the address to which its call of the head returns. */
 #define KPROBE_DETOUR_ENTER	4
 
 /* At the start of each page: the address of kprobe_detour_callback(), of 8 or 4 bytes. */

@@ -71,7 +71,7 @@
 
 /*
  * In real mode, neither the handlers nor the state of kprobes can be accessed, and without MSR[RI]
- * no exception can return. Such a hit is not counted: nothing can be touched here. On BookE, the
+ * no exception can return. Such a hit is not counted: no counter is safe to access. On BookE, the
  * bits mean something else.
  */
 #define MSR_FOR_HANDLERS	(MSR_IR | MSR_DR | MSR_RI)
@@ -155,8 +155,8 @@ kprobe_head_end:
  *
  * Only rfid can jump to an arbitrary address with all registers restored. SRR0 and SRR1 are live
  * from when they are written, so interrupts are off, and so is MSR[RI]: a non-maskable interrupt is
- * fatal until the rfid, so that all but three registers are restored before. The exit to user space
- * must not trust the values that it has left in SRR0 and SRR1.
+ * fatal until the rfid, so all but three registers are restored first. The exit to user space
+ * must not assume that SRR0 and SRR1 still hold its own values.
  *
  * If an interrupt has been masked in MSR[EE], it stays masked. CR already holds the program's
  * value, so shift the HARD_DIS bit into place instead of testing it.
@@ -190,7 +190,7 @@ _GLOBAL(kprobe_detour_leave)
 #else
 	/*
 	 * Keep the sequence in one page: an ITLB miss would overwrite SRR0 and SRR1. The frame is
-	 * in the DTLB, it has just been read.
+	 * in the DTLB, because it has just been read.
 	 */
 	.balign	32
 #endif

@@ -153,7 +153,7 @@ static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 
 /*
  * On ppc64, an interrupt during the step may have cleared MSR[EE], to be handled by whatever next
- * enables interrupts. Restoring MSR[EE] here makes that the exit from this exception.
+ * enables interrupts. Restoring MSR[EE] here lets the exit from this exception handle it.
  */
 static nokprobe_inline void step_end(struct pt_regs *regs)
 {
@@ -172,8 +172,8 @@ static nokprobe_inline struct kprobe *stepped_kprobe(void)
 }
 
 /*
- * On BookE, the MSR in struct pt_regs is that of the program. lib/sstep.c leaves out what reports
- * causes of exceptions on other processors; here, one of these bits is MSR[CE].
+ * On BookE, the MSR in struct pt_regs is that of the program. lib/sstep.c masks out the bits that
+ * report causes of exceptions on other processors; here, one of them is MSR[CE].
  */
 static nokprobe_inline bool reads_whole_msr(const struct kprobe *p)
 {
@@ -229,7 +229,7 @@ NOKPROBE_SYMBOL(kprobe_hit_nested);
  * Masked interrupts already prevent preemption. Handlers expect it to be counted, too; the
  * emulation of an instruction must run without that, as the instruction may access the count.
  *
- * RCU need not watch in this exception.
+ * RCU is not always watching in this exception.
  */
 static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -327,7 +327,7 @@ static nokprobe_inline bool handle_end_of_step(struct pt_regs *regs)
  * after each copy that does not branch back is a trap. On BookE, all steps end there. Elsewhere, a
  * watchpoint that emulates the copy leaves no trace interrupt.
  *
- * Context: the exception, interrupts masked, which stands for preemption off.
+ * Context: the exception; interrupts are masked, which also prevents preemption.
  * Return: 1 if it was that of a probe or the end of a step, else 0.
  */
 int kprobe_handler(struct pt_regs *regs)

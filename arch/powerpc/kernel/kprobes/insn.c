@@ -45,7 +45,7 @@
 #define INSN_31_WRTEEI		163
 
 /**
- * kprobe_insn_is_load_reserve() - is this a load-and-reserve (larx)?
+ * kprobe_insn_is_load_reserve() - does an instruction load and reserve (larx)?
  * @word: the instruction
  *
  * Context: any.
@@ -68,7 +68,7 @@ bool kprobe_insn_is_load_reserve(u32 word)
 }
 
 /**
- * kprobe_insn_is_store_conditional() - is this a store-conditional (stcx)?
+ * kprobe_insn_is_store_conditional() - does an instruction store conditionally (stcx)?
  * @word: the instruction
  *
  * Context: any.
@@ -369,7 +369,7 @@ bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr)
 }
 
 /**
- * kprobe_insn_can_copy() - does an instruction do the same at another address?
+ * kprobe_insn_can_copy() - does an instruction have the same effect at another address?
  * @insn: the instruction, which kprobe_insn_move() may have to change
  *
  * Context: any.
@@ -393,7 +393,7 @@ bool kprobe_insn_can_copy(ppc_inst_t insn)
  * All C code accesses it by a load or store of one byte, relative to r13.
  *
  * Context: any.
- * Return: how it accesses it.
+ * Return: the kind of access.
  */
 #ifdef CONFIG_PPC64
 enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)

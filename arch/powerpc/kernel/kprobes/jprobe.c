@@ -22,7 +22,7 @@ static nokprobe_inline bool is_on(unsigned long sp, const void *stack)
 	return stack && sp - (unsigned long)stack < THREAD_SIZE;
 }
 
-/* How far up from a stack pointer memory can be read. */
+/* The end of the memory that can be read upwards from a stack pointer. */
 static nokprobe_inline unsigned long stack_end(unsigned long sp)
 {
 	const void *stack = task_stack_page(current);

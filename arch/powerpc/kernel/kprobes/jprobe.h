@@ -38,7 +38,7 @@ struct pt_regs;
 /**
  * struct jprobe_frame - a call of the handler of a jprobe, for jprobe_call.S
  * @sp: set by kprobe_jprobe_call(): the stack pointer that the handler finds
- * @stack: what is on the stack
+ * @stack: what the handler finds on the stack
  */
 struct jprobe_frame {
 	unsigned long	sp;

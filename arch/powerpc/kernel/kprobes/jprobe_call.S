@@ -11,7 +11,7 @@
 
 #include "jprobe.h"
 
-/* The frame: what the ABI wants, the copy of the stack, and what C code preserves. */
+/* The frame: what the ABI requires, the copy of the stack, and what C code preserves. */
 #define SAVED_AT	(JPROBE_STACK_AT + JPROBE_STACK_BYTES)
 #ifdef CONFIG_PPC64
 #define FIRST_SAVED	14

@@ -253,7 +253,7 @@ int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
 
 	if (op->optinsn.insn)
 		return KPROBE_JUMP_LONG;
-	/* The site must be the caller's own: deciding changes how a live one continues. */
+	/* The site must be the caller's own: kprobe_decide() affects hits of a live one. */
 	if (WARN_ON_ONCE(op->kp.ainsn.insn))
 		return -EINVAL;
 	if (kprobe_decide(&op->kp))
@@ -327,7 +327,7 @@ static ppc_inst_t branch_of(const struct optimized_kprobe *op)
 }
 
 /*
- * Fails if the text is not what kprobes have written. Others must not change it: text_poke users
+ * Fails if the text is not what kprobes have written. Nobody else may change it: code patchers
  * such as jump labels, ftrace and static calls look for probes first, or their text is refused.
  */
 static int replace(struct optimized_kprobe *op, ppc_inst_t old, ppc_inst_t new)

@@ -47,7 +47,7 @@
 #endif
 
 /**
- * kprobe_in_reach() - can a branch at one address go to another one?
+ * kprobe_in_reach() - can a branch at one address reach another one?
  * @from: address of the branch
  * @to: its target
  *
@@ -145,7 +145,7 @@ static void image_free(unsigned long page)
 }
 
 /*
- * Pages of their own
+ * Pages outside of the image
  */
 
 /* A page within [start, end) which only the patch functions can write. */

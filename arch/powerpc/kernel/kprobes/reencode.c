@@ -111,13 +111,13 @@ static int reencode_copy(struct kprobe_reencoded *r, const struct kprobe *p, uns
 }
 
 /**
- * kprobe_reencode() - write an instruction for another address
+ * kprobe_reencode() - re-encode an instruction for another address
  * @r: set to the instructions
  * @p: a probe whose instruction has been decoded
  * @to: where the instructions will be
  *
  * An instruction that sets LR sets it to the address after it. So its replacement leaves LR alone,
- * and the caller sets LR before; see kprobe_insn_links().
+ * and the caller sets LR beforehand; see kprobe_insn_links().
  *
  * Context: any.
  * Return: 0; -ERANGE if a target is out of reach; -EILSEQ if it cannot be expressed.

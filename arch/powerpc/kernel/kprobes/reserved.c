@@ -79,7 +79,7 @@ static bool is_reserved(unsigned long addr, unsigned long into)
 /*
  * Code that disables interrupts in MSR[EE] records that in irq_happened a few instructions later.
  * An exception in between would enable them again. After __hard_irq_enable() and
- * __hard_EE_RI_disable(), no store follows, and that many words are refused needlessly.
+ * __hard_EE_RI_disable(), no store follows, and the words up to the limit are refused needlessly.
  */
 static bool is_hard_disabling(unsigned long addr, unsigned long into)
 {

@@ -17,9 +17,9 @@
 /*
  * Functions return by blr, so LR is the address of the trampoline. Store it in the caller's LR save
  * slot first, since a leaf function has not done so: that is where unwinders look until the handler
- * has stored the real address there and in regs->link. If it was a helper that compilers call
- * before the caller has a frame of its own, such as _savegpr0_31(), the slot has the return address
- * of the caller; so what was there is put back.
+ * has stored the real address there and in regs->link. If the function is a helper that compilers
+ * call before the caller has a frame of its own, such as _savegpr0_31(), the slot holds the return
+ * address of the caller. So what was there is put back.
  *
  * Translation is on, because no function is hooked without it, and those that switch it off are
  * refused.

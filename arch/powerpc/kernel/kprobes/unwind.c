@@ -27,8 +27,8 @@ static nokprobe_inline unsigned long offset_of_return_head(void)
  * @sp: the frame in which it is saved
  *
  * Only the head of a page of detours calls C code. Its frame has the registers, and their nip
- * is the address of the probe. The head for return probes at first saves some registers only,
- * and nip is not among them. The return address may be a left-over of an earlier call, so the
+ * is the address of the probe. The head for return probes first saves only some registers,
+ * and nip is not among them. The return address may be a leftover of an earlier call, so the
  * frame is checked.
  *
  * Context: any.
