@@ -313,6 +313,7 @@ int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 void kprobe_free_init_mem(void);
 void kprobe_busy_begin(void);
 void kprobe_busy_end(void);
+void kprobe_abandon_hit(void);
 
 #ifdef CONFIG_OPTPROBES
 void wait_for_kprobe_optimizer(void);
@@ -399,6 +400,10 @@ static inline void kprobe_busy_begin(void)
 }
 
 static inline void kprobe_busy_end(void)
+{
+}
+
+static inline void kprobe_abandon_hit(void)
 {
 }
 

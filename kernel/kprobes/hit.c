@@ -141,7 +141,7 @@ static nokprobe_inline struct kprobe *callable_sole(struct kprobe_site *site)
  * to be called.
  *
  * Context: hit path.
- * Return: what the last handler called returned.
+ * Return: the value returned by the last handler that was called.
  */
 int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -324,23 +324,29 @@ void kprobe_busy_end(void)
 NOKPROBE_SYMBOL(kprobe_busy_end);
 
 /**
- * kprobe_abandon_hit() - clear what a hit that never ends has left on a CPU
- * @cpu: this CPU, or one that is offline
+ * kprobe_abandon_hit() - the current task is killed after an oops, perhaps inside a hit
  *
- * An interrupt in between sees a hit of the old probe, or none, and restores what it changes.
+ * A handler that oopses does not end its hit. Without this, all later hits on this CPU would be
+ * missed, faults of other tasks would go to the fault handler of the probe, and the stale pointers
+ * would outlive it.
  *
- * Context: no hit is in progress on @cpu, as in the stopper thread, or while @cpu stays offline.
+ * Handlers do not sleep, so a hit on this CPU is that of the current task. An interrupt between the
+ * stores sees a hit of the old probe or none, and undoes its changes.
+ *
+ * Context: any task, before preemption is enabled again.
  */
-void kprobe_abandon_hit(int cpu)
+void kprobe_abandon_hit(void)
 {
-	per_cpu(kprobe_fault_owner.user, cpu) = NULL;
-	per_cpu(busy_inside, cpu) = 0;
-	per_cpu(kprobe_ctlblk.kprobe_status, cpu) = KPROBE_HIT_ACTIVE;
+	preempt_disable_notrace();
+	__this_cpu_write(kprobe_fault_owner.user, NULL);
+	__this_cpu_write(busy_inside, 0);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 #ifdef KPROBE_MAX_NESTING
-	per_cpu(kprobe_ctlblk.depth, cpu) = 0;
+	__this_cpu_write(kprobe_ctlblk.depth, 0);
 #endif
 	barrier();
-	per_cpu(current_kprobe, cpu) = NULL;
+	reset_current_kprobe();
+	preempt_enable_notrace();
 }
 NOKPROBE_SYMBOL(kprobe_abandon_hit);
 

@@ -139,6 +139,4 @@ static nokprobe_inline void kprobe_disown_faults(void)
 		__this_cpu_write(kprobe_fault_owner.user, NULL);
 }
 
-void kprobe_abandon_hit(int cpu);
-
 #endif /* _KERNEL_KPROBES_HIT_H */

@@ -18,7 +18,6 @@
  *   text        original text, probes near an address
  *   names       names of states, reasons and causes
  *   hit, hit_*  the hit path
- *   oops        hits that never end
  *   pool*, hit_pool, hit_objpool   instances of return probes
  *   optimizer*  jumps
  *   ftrace*     filters of ftrace

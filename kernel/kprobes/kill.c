@@ -10,7 +10,6 @@
 #include "arm.h"
 #include "ftrace.h"
 #include "kill.h"
-#include "oops.h"
 #include "optimizer.h"
 #include "site.h"
 #include "table.h"
@@ -46,7 +45,7 @@ static void kprobe_kill_text(unsigned long start, unsigned long end, bool writab
 
 	if (!any)
 		return;
-	kprobe_end_hits();
+	kprobe_wait_for_hits();
 
 	guard(mutex)(&kprobe_mutex);
 	for_each_kprobe_site_in(site, start, end) {

@@ -19,7 +19,6 @@
 #include "call.h"
 #include "ftrace.h"
 #include "module.h"
-#include "oops.h"
 #include "optimizer.h"
 #include "origin.h"
 #include "register.h"
@@ -156,7 +155,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 		left = kprobe_batch_detach(kps, num, ops, &call, &others, &reap);
 
 	if (left) {
-		kprobe_end_hits();
+		kprobe_wait_for_hits();
 		for (p = left; p && ops && ops->done; p = p->next)
 			ops->done(p);
 
@@ -672,7 +671,7 @@ static int kprobe_batch_do_register(struct kprobe_batch *b)
 		batch_vet_probes(b);
 
 	if (kprobe_batch_try(b, &reap))
-		kprobe_end_hits();
+		kprobe_wait_for_hits();
 	if (b->limit == b->num) {
 		for (i = 0; i < b->num && b->ops && b->ops->registered; i++)
 			b->ops->registered(b->reg[i].p);

@@ -13,6 +13,7 @@ void kprobe_table_insert(unsigned long addr, struct kprobe_head *head);
 void kprobe_table_remove(unsigned long addr, const struct kprobe_head *head);
 void kprobe_schedule_cpus(void);
 
+/* Before anything that a hit may have found is freed or handed back. */
 void kprobe_wait_for_hits(void);
 
 #endif /* _KERNEL_KPROBES_TABLE_H */

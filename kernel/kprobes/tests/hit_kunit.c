@@ -558,7 +558,7 @@ static void hit_that_never_ends_is_abandoned(struct kunit *test)
 	call(t, 1);
 	missed = h->kp.nmissed;
 
-	kprobe_abandon_hit(smp_processor_id());
+	kprobe_abandon_hit();
 	after = kprobe_running();
 	status = get_kprobe_ctlblk()->kprobe_status;
 	owner = kprobe_test_fault_owner(smp_processor_id());
