@@ -23,9 +23,10 @@
 	.text
 
 _GLOBAL(kpr_followed)
-	.rept	8
+	.rept	7
 	nop
 	.endr
+	not	r0, r0
 	blr
 #ifdef CONFIG_PPC64_ELF_ABI_V1
 	.size	.kpr_followed, . - .kpr_followed

@@ -33,7 +33,7 @@ struct kpr_regs {
 	unsigned long	elsewhere;
 };
 
-/* Calls kpr_followed(), which does nothing. */
+/* Calls kpr_followed(), which only inverts r0. */
 void kpr_call(const struct kpr_regs *given, struct kpr_regs *found);
 extern char kpr_back[], kpr_elsewhere[];
 
