@@ -16,8 +16,10 @@
 
 #ifdef CONFIG_PPC64
 #define FIRST_SAVED	14
+#define RED_ZONE	288
 #else
 #define FIRST_SAVED	13
+#define RED_ZONE	0
 #endif
 
 	.text
@@ -25,6 +27,12 @@
 _GLOBAL(kpr_followed)
 	.rept	7
 	nop
+	.endr
+	/* Overwrite what the exception at the entry has left where the trampoline has its frame. */
+	.set	below, RED_ZONE
+	.rept	128
+	.set	below, below + SZL
+	PPC_STL	r0, -below(r1)
 	.endr
 	not	r0, r0
 	blr

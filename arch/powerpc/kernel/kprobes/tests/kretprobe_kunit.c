@@ -205,10 +205,7 @@ static bool is_compared(int i)
 	return i != 1 && i != 13 && (i != 2 || IS_ENABLED(CONFIG_PPC64));
 }
 
-/*
- * @regs becomes what the function returns with. One register differs from what it had at the entry,
- * since the exception there may have saved registers where the trampoline does.
- */
+/* @regs becomes what the function returns with. */
 static void call_followed(struct kpr_regs *regs, struct kpr_regs *found)
 {
 	kpr_call(regs, found);

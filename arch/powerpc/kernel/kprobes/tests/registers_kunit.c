@@ -5,6 +5,7 @@
  */
 
 #include <kunit/test.h>
+#include <linux/cpumask.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/string.h>
@@ -205,6 +206,16 @@ static unsigned long comparable(unsigned long msr, bool off)
 	return IS_ENABLED(CONFIG_PPC64) && off ? msr & ~MSR_EE : msr;
 }
 
+/* What begins a hit outside of others relies on it. No other probe is hit meanwhile. */
+static void expect_no_status(struct kunit *test)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		KUNIT_EXPECT_EQ_MSG(test, per_cpu(kprobe_ctlblk.kprobe_status, cpu),
+				    KPROBE_HIT_ACTIVE, "CPU %d", cpu);
+}
+
 static void handlers_see_all_registers(struct kunit *test)
 {
 	const struct how *how = test->param_value;
@@ -247,6 +258,7 @@ static void handlers_see_all_registers(struct kunit *test)
 		}
 	}
 	KUNIT_EXPECT_EQ(test, seer.posts, how->post ? seer.hits : 0);
+	expect_no_status(test);
 	look_away();
 }
 
