@@ -103,6 +103,13 @@ static noinline __noclone notrace unsigned long kpu_calling_twice(unsigned long 
 
 #define CALLED_TWICE	3
 
+static noinline __noclone notrace unsigned long kpu_around(unsigned long v)
+{
+	v = kpu_calling_twice(v);
+	OPTIMIZER_HIDE_VAR(v);
+	return v;
+}
+
 /* Only the start of a function is on record, where there are descriptors. */
 static bool is_within(unsigned long addr, void *fn)
 {
@@ -263,22 +270,29 @@ static int trace_leaf(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* A stale hook that an earlier call has saved in the slot is not taken for the leaf's caller. */
+/*
+ * A stale hook that an earlier call has saved in the slot is not taken for the leaf's caller. The
+ * hook of a call in progress is found after it.
+ */
 static void unwind_past_a_stale_hook(struct kunit *test)
 {
 	struct kretprobe rp = { .kp.symbol_name = "kpu_unwound", .handler = stay };
+	struct kretprobe around = { .kp.symbol_name = "kpu_around", .handler = stay };
 	struct leaf l = { .kp = { .symbol_name = "kpu_leaf", .pre_handler = trace_leaf } };
 
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&around), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&l.kp), 0);
-	KUNIT_EXPECT_EQ(test, kpu_calling_twice(0), CALLED_TWICE);
+	KUNIT_EXPECT_EQ(test, kpu_around(0), CALLED_TWICE);
 	unregister_kprobe(&l.kp);
+	unregister_kretprobe(&around);
 	unregister_kretprobe(&rp);
 
 	KUNIT_EXPECT_TRUE(test, kp_is_return_hook(l.slot));
 	KUNIT_EXPECT_EQ(test, nr_hooks_in(&l.trace), 0);
 	KUNIT_EXPECT_TRUE(test, is_within(l.trace.entries[0], kpu_leaf));
-	KUNIT_EXPECT_TRUE(test, is_within(l.trace.entries[1], unwind_past_a_stale_hook));
+	KUNIT_EXPECT_TRUE(test, is_within(l.trace.entries[1], kpu_around));
+	KUNIT_EXPECT_TRUE(test, is_within(l.trace.entries[2], unwind_past_a_stale_hook));
 }
 
 /* In a return handler, the function has returned. */
