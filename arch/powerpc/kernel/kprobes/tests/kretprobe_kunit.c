@@ -266,6 +266,9 @@ static void returns_keep_all_registers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, found.link, (unsigned long)kpr_back);
 }
 
+/* Where a return handler makes r1 point. */
+static unsigned long other_frame[8];
+
 static void change(struct pt_regs *regs)
 {
 	int i;
@@ -278,7 +281,7 @@ static void change(struct pt_regs *regs)
 	regs->xer = CHANGED_XER;
 	regs->ccr = 0x13572468;
 	/* These are not honoured, but their change does no harm. */
-	regs->gpr[1] ^= 0x10;
+	regs->gpr[1] = (unsigned long)other_frame;
 	regs->gpr[13] = 0;
 	regs->msr = 0;
 	regs->nip = 0;
@@ -301,8 +304,11 @@ static void return_handlers_change_registers(struct kunit *test)
 		want.gpr[i] = 0xc4a00000 + 0x33 * i;
 	give(&given);
 	seen.then = change;
+	memset(other_frame, 0, sizeof(other_frame));
 	call_followed(&given, &found);
 	h->off();
+	for (i = 0; i < ARRAY_SIZE(other_frame); i++)
+		KUNIT_EXPECT_EQ(test, other_frame[i], 0);
 
 	expect_seen(test, h, &given);
 	expect_regs(test, &found, &want);
