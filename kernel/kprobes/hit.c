@@ -344,6 +344,7 @@ void kprobe_abandon_hit(void)
 #ifdef KPROBE_MAX_NESTING
 	__this_cpu_write(kprobe_ctlblk.depth, 0);
 #endif
+	/* Last, so that no hit in an interrupt begins with what this one has left. */
 	barrier();
 	reset_current_kprobe();
 	preempt_enable_notrace();

@@ -55,9 +55,9 @@ void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 
 	/*
 	 * Callees may have return probes, which would recurse here, and some architectures
-	 * trace the interrupt that they send to themselves. Work that is
-	 * queued on a CPU that goes down would block all its later work, see
-	 * kretprobe_pool_get_remote(). There, this pool is lost instead.
+	 * trace the interrupt that they send to themselves. Work that is queued on a CPU that
+	 * goes down would block all its later work, see kretprobe_pool_get_remote(). There,
+	 * this pool is lost instead.
 	 */
 	kprobe_busy_begin();
 	if (likely(cpu_online(raw_smp_processor_id()))) {

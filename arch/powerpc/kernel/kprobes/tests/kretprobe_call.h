@@ -33,7 +33,7 @@ struct kpr_regs {
 	unsigned long	elsewhere;
 };
 
-/* Calls kpr_followed(), which only inverts r0. */
+/* Calls kpr_followed(), which inverts r0, and writes to the stack only below its red zone. */
 void kpr_call(const struct kpr_regs *given, struct kpr_regs *found);
 extern char kpr_back[], kpr_elsewhere[];
 
