@@ -13,13 +13,6 @@ export LC_ALL=C
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 SCRIPTS=$TOP/scripts
 
-# All products are kept outside the work tree, so that a fresh clone reuses what an
-# earlier one has built.
-OUT=${KPROBES_OUT:-${XDG_CACHE_HOME:-$HOME/.cache}/kprobes-linux}
-LOGS=$OUT/logs
-mkdir -p "$LOGS" "$OUT/build"
-export OUT
-
 say() { printf '%s\n' "$*"; }
 
 # die CAUSE [LOG] - exit with one line: which script, why, and where to read more.
@@ -27,6 +20,41 @@ die() {
 	printf '%s: %s%s\n' "${0##*/}" "$1" "${2:+ (log: $2)}" >&2
 	exit 1
 }
+
+# chosen_base - the name, in scripts/build/bases, of the base that BASE chooses or else
+# KPROBES_BASE, a tree or a tarball with a usual name. As in scripts/build/kerneltree.py.
+chosen_base() {
+	local default found=
+	default=$(awk '!/^#/ { print $1; exit }' "$SCRIPTS/build/bases")
+	if [ -n "${BASE:-}" ]; then
+		found=$BASE
+	elif [ -f "${KPROBES_BASE:-}/Makefile" ]; then
+		found=$(awk '/^(VERSION|PATCHLEVEL) = / { printf "%s%s", dot, $3; dot = "." }' \
+			"$KPROBES_BASE/Makefile")
+	else
+		found=$(sed -n 's/^linux[^0-9]*\([0-9]*\.[0-9]*\).*/\1/p' <<<"${KPROBES_BASE##*/}")
+	fi
+	printf '%s' "${found:-$default}"
+}
+
+# base_line NAME - read the line of the base NAME into the variables oldest, package, suite.
+base_line() {
+	# shellcheck disable=SC2034 # used by the caller
+	read -r _ oldest package suite < <(grep "^$1 " "$SCRIPTS/build/bases") ||
+		die "no base '$1' in scripts/build/bases"
+}
+
+BASE=$(chosen_base)
+base_line "$BASE"
+export BASE
+
+# All products are kept outside the work tree, so that a fresh clone reuses what an
+# earlier one has built. Each base but the default one has a folder of its own in there.
+OUT=${KPROBES_OUT:-${XDG_CACHE_HOME:-$HOME/.cache}/kprobes-linux}
+[ "$BASE" = "$(BASE='' KPROBES_BASE='' chosen_base)" ] || OUT=$OUT/$BASE
+LOGS=$OUT/logs
+mkdir -p "$LOGS" "$OUT/build"
+export OUT
 
 # cause LOG - the line of LOG that most likely names the cause. The lines of make
 # itself only say that something failed, or what is built.

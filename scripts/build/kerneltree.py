@@ -12,10 +12,63 @@ import subprocess
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+class Refused(Exception):
+    """The base or the repository is not as it must be; the message says why."""
+
+
+def bases():
+    """{name: lowest sublevel} of scripts/build/bases, the default first."""
+    lines = read(os.path.join(TOP, "scripts/build/bases")).decode().splitlines()
+    return {l.split()[0]: int(l.split()[1]) for l in lines if not l.startswith("#")}
+
+
+def kernel_version(tree):
+    """[version, patch level, sublevel] of a kernel tree; Refused if it is none."""
+    try:
+        head = read(os.path.join(tree, "Makefile")).decode()[:2000]
+    except OSError:
+        raise Refused(f"{tree} is not a kernel tree")
+    v = [re.search(rf"^{k} = (\d+)$", head, re.M)
+         for k in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
+    if not all(v):
+        raise Refused(f"{tree} is not a kernel tree")
+    return [int(m.group(1)) for m in v]
+
+
+def chosen_base():
+    """The name of the base that BASE chooses, or else KPROBES_BASE. As in scripts/lib.sh."""
+    given = os.environ.get("KPROBES_BASE") or ""
+    if os.environ.get("BASE"):
+        return os.environ["BASE"]
+    if given and os.path.isfile(os.path.join(given, "Makefile")):
+        return "{}.{}".format(*kernel_version(given))
+    m = re.match(r"linux\D*(\d+\.\d+)", os.path.basename(given))
+    return m.group(1) if m else next(iter(bases()))
+
+
+BASE = chosen_base()
+IS_DEFAULT = BASE == next(iter(bases()))
 # As in scripts/lib.sh: where everything made is kept.
 OUT = os.environ.get("KPROBES_OUT") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
     "kprobes-linux")
+if not IS_DEFAULT:
+    OUT = os.path.join(OUT, BASE)
+
+
+def for_base(path):
+    """The file that is used instead of this one on the base: with a suffix, if there is one."""
+    stem, dot, suffix = path.rpartition(".") if "." in os.path.basename(path) else (path, "", "")
+    other = f"{stem}-{BASE}{dot}{suffix}"
+    return other if os.path.exists(other) else path
+
 
 # The parts of this repository that become kernel, each at the same path.
 OVERLAY = ["include", "kernel", "arch", "lib", "samples", "Documentation",
@@ -39,29 +92,26 @@ STRIPPED_FILES = {
 }
 
 
-class Refused(Exception):
-    """The base or the repository is not as it must be; the message says why."""
+# Where a file of ours stands in a base if not at the same path.
+MOVED = {"7.3": {"lib/test_kprobes.c": "lib/tests/test_kprobes.c",
+                 "lib/test_kretprobes.c": "lib/tests/test_kretprobes.c"}}
 
 
-def read(path):
-    with open(path, "rb") as f:
-        return f.read()
+def moved(path, base=BASE):
+    """The path of a file of ours in the tree."""
+    return MOVED.get(base, {}).get(path, path)
 
 
 def base_version(base):
-    """'6.12.y' of an acceptable base, otherwise Refused."""
-    try:
-        head = read(os.path.join(base, "Makefile")).decode()[:2000]
-    except OSError:
-        raise Refused(f"{base} is not a kernel tree")
-    v = [re.search(rf"^{k} = (\d+)$", head, re.M)
-         for k in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
-    if not all(v):
-        raise Refused(f"{base} is not a kernel tree")
-    v = [int(m.group(1)) for m in v]
-    if v[:2] != [6, 12] or v[2] < 117:
-        raise Refused("the base is Linux {}.{}.{}, but must be 6.12.117 or a "
-                      "later 6.12.y".format(*v))
+    """'X.Y.Z' of an acceptable base, otherwise Refused."""
+    v = kernel_version(base)
+    name = "{}.{}".format(*v)
+    oldest = bases().get(BASE)
+    if oldest is None:
+        raise Refused(f"there is no base {BASE}, but {', '.join(bases())}")
+    if name != BASE or v[2] < oldest:
+        raise Refused("the base is Linux {}.{}.{}, but must be {}.{} or a later {}.y"
+                      .format(*v, BASE, oldest, BASE))
     return "{}.{}.{}".format(*v)
 
 
@@ -92,6 +142,8 @@ def strip_kconfig(text):
 
 def splice_maintainers(text, ours):
     """MAINTAINERS with the base's entry replaced by ours."""
+    for path, there in MOVED.get(BASE, {}).items():
+        ours = ours.replace(f"\t{path}\n", f"\t{there}\n")
     new, n = re.subn(rf"^{MAINTAINERS_ENTRY}\n(?:[A-Z]:.*\n)+",
                      lambda m: ours.strip() + "\n", text, flags=re.M)
     if n != 1:
@@ -105,7 +157,8 @@ def edits():
     the series, so that each edit sees the lines of the earlier ones in every tree.
 
     A line "Needs: PATH" before the diff makes an edit wait until the file or
-    directory PATH is part of the repository.
+    directory PATH is part of the repository. A line "Base: NAME" names the only base
+    that an edit is for.
     """
     found = []
     with open(os.path.join(TOP, ORDER)) as f:
@@ -120,7 +173,9 @@ def edits():
             continue
         head = read(os.path.join(folder, name)).decode().split("\n--- ")[0]
         needs = re.findall(r"^Needs: (\S+)$", head, re.M)
-        if all(os.path.exists(os.path.join(TOP, n)) for n in needs):
+        only = re.findall(r"^Base: (\S+)$", head, re.M)
+        if all(os.path.exists(os.path.join(TOP, n)) for n in needs) and \
+           (not only or BASE in only):
             found.append(name)
     return sorted(found, key=place)
 
@@ -180,7 +235,7 @@ class Tree:
         elif part.endswith(".patch"):
             self.apply(part)
         else:
-            self.files[part] = read(os.path.join(TOP, part))
+            self.files[moved(part)] = read(os.path.join(TOP, part))
 
     def apply(self, name):
         """Apply one edit exactly: with offsets, but without fuzz."""
