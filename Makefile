@@ -18,7 +18,7 @@ help:
 	@echo 'make shell        a shell in the booted x86_64 kernel (ARCH=arm64, ppc64le)'
 	@echo 'make examples     build and run the examples of the manual (ARCH=arm64, ppc64le)'
 	@echo 'make systemtap    a script of SystemTap on our kernel'
-	@echo 'make series       patches for git am (DIR=where; VERIFY=1 applies, BUILD=1 builds each)'
+	@echo 'make series       patches for git am (DIR=where; VERIFY=1 applies, BUILD=1 builds, CHECK=1 checks each)'
 	@echo 'make check        checkpatch, sparse, W=1, kernel-doc on our files'
 	@echo 'make bench        what a probe costs, base and ours side by side (ARCH=arm64, BIG=1)'
 	@echo 'make sweep        probes on every 20th instruction of the kernel, under load (EVERY=, SEED=)'
@@ -60,7 +60,8 @@ $(prove):
 	$(start) scripts/prove/$@
 
 series:
-	$(start) scripts/build/series $(DIR) $(if $(VERIFY),--verify) $(if $(BUILD),--build)
+	$(start) scripts/build/series $(DIR) $(if $(VERIFY),--verify) $(if $(BUILD),--build) \
+		$(if $(CHECK),--check)
 
 clean:
 	@scripts/build/clean

@@ -159,9 +159,9 @@ def splice_maintainers(text, ours):
     return new
 
 
-def edits():
-    """Names of the edits that apply to this state of the repository, in the order of
-    the series, so that each edit sees the lines of the earlier ones in every tree.
+def edits(base=BASE):
+    """Names of the edits that apply to this state of the repository and to the base, in the
+    order of the series, so that each edit sees the lines of the earlier ones in every tree.
 
     A line "Needs: PATH" before the diff makes an edit wait until the file or
     directory PATH is part of the repository. A line "Base: NAME" names the only base
@@ -181,8 +181,10 @@ def edits():
         head = read(os.path.join(folder, name)).decode().split("\n--- ")[0]
         needs = re.findall(r"^Needs: (\S+)$", head, re.M)
         only = re.findall(r"^Base: (\S+)$", head, re.M)
+        if not set(only) <= set(bases()):
+            raise Refused(f"the edit {name} is for {', '.join(only)}, which is no base")
         if all(os.path.exists(os.path.join(TOP, n)) for n in needs) and \
-           (not only or BASE in only):
+           (not only or base in only):
             found.append(name)
     return sorted(found, key=place)
 
@@ -210,8 +212,8 @@ class Tree:
                 self.take(part)
 
     @staticmethod
-    def parts():
-        """All parts, in the order in which they have to be taken."""
+    def parts(base=BASE):
+        """All parts for a base, in the order in which they have to be taken."""
         files = overlay()
         out = []
         if "Kconfig.kprobes" in files:
@@ -220,7 +222,7 @@ class Tree:
             out.append("strip:MAINTAINERS")
         out += [f"strip:{old}" for old, ours in sorted(STRIPPED_FILES.items())
                 if ours in files and old not in files]
-        return out + files + edits()
+        return out + files + edits(base)
 
     def current(self, path):
         """The file as it is with the parts taken so far, None if there is none."""
