@@ -93,8 +93,8 @@ STRIPPED_FILES = {
 
 
 # Where a file of ours stands in a base if not at the same path.
-MOVED = {"7.3": {"lib/test_kprobes.c": "lib/tests/test_kprobes.c",
-                 "lib/test_kretprobes.c": "lib/tests/test_kretprobes.c"}}
+MOVED = {"7.3": {f"lib/{name}": f"lib/tests/{name}" for name in
+                 ("test_kprobes.c", "test_kprobes.h", "test_kretprobes.c")}}
 
 
 def moved(path, base=BASE):

@@ -12,6 +12,7 @@
 
 #include "../optimizer.h"
 #include "../site.h"
+#include "signatures.h"
 
 #if defined(CONFIG_X86_64)
 #include <asm/ibt.h>
@@ -171,13 +172,13 @@ static void tracer_off(void)
 }
 
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-static int graph_entry(struct ftrace_graph_ent *ent, struct fgraph_ops *ops)
+static KP_GRAPH_ENTRY(graph_entry)
 {
 	graph_entered++;
 	return 1;
 }
 
-static void graph_return(struct ftrace_graph_ret *ret, struct fgraph_ops *ops)
+static KP_GRAPH_RETURN(graph_return)
 {
 	graph_returned++;
 }
