@@ -2,6 +2,9 @@
 # Every target runs one script, which documents itself; scripts/README.md lists them.
 # Build products are kept outside this directory (see scripts/README.md).
 
+# Every target goes through this, which gets the base that BASE chooses if need be.
+start := @scripts/build/start
+
 # Targets that are scripts of the same name, by folder.
 test := selftests shell stress examples systemtap pitfalls test-arches test-debug test-matrix
 measure := bench sweep coverage pictures coherence gcov
@@ -36,35 +39,30 @@ help:
 	@echo 'make test-debug   all suites under lockdep, KASAN and KCSAN'
 	@echo 'make test-matrix  KUnit with other preemption, unwinders, mitigations, page sizes, compilers'
 	@echo 'make clean        remove everything that was made'
-
-# Most scripts are in Python, which a minimal system lacks.
-python:
-	@command -v python3 >/dev/null || scripts/build/setup base
-
-run test mutants series $(test) $(measure) $(prove): python
+	@echo 'make ... BASE=7.3 any of these on Linux 7.3 instead of 6.12 (KPROBES_BASE=a tree or tarball)'
 
 run:
-	@scripts/test/demo
+	$(start) scripts/test/demo
 
 test:
-	@scripts/test/run
+	$(start) scripts/test/run
 
 mutants:
-	@scripts/prove/mutate
+	$(start) scripts/prove/mutate
 
 $(test):
-	@scripts/test/$@
+	$(start) scripts/test/$@
 
 $(measure):
-	@scripts/measure/$@
+	$(start) scripts/measure/$@
 
 $(prove):
-	@scripts/prove/$@
+	$(start) scripts/prove/$@
 
 series:
-	@scripts/build/series $(DIR) $(if $(VERIFY),--verify) $(if $(BUILD),--build)
+	$(start) scripts/build/series $(DIR) $(if $(VERIFY),--verify) $(if $(BUILD),--build)
 
 clean:
 	@scripts/build/clean
 
-.PHONY: help python run test mutants series clean $(test) $(measure) $(prove)
+.PHONY: help run test mutants series clean $(test) $(measure) $(prove)

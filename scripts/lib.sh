@@ -21,29 +21,50 @@ die() {
 	exit 1
 }
 
+# table NAME - the lines of a table in scripts/build.
+table() { sed '/^#/d; /^[[:space:]]*$/d' "$SCRIPTS/build/$1"; }
+
 # chosen_base - the name, in scripts/build/bases, of the base that BASE chooses or else
 # KPROBES_BASE, a tree or a tarball with a usual name. As in scripts/build/kerneltree.py.
 chosen_base() {
-	local default found=
-	default=$(awk '!/^#/ { print $1; exit }' "$SCRIPTS/build/bases")
-	if [ -n "${BASE:-}" ]; then
-		found=$BASE
-	elif [ -f "${KPROBES_BASE:-}/Makefile" ]; then
-		found=$(awk '/^(VERSION|PATCHLEVEL) = / { printf "%s%s", dot, $3; dot = "." }' \
-			"$KPROBES_BASE/Makefile")
-	else
-		found=$(sed -n 's/^linux[^0-9]*\([0-9]*\.[0-9]*\).*/\1/p' <<<"${KPROBES_BASE##*/}")
-	fi
-	printf '%s' "${found:-$default}"
+	local given=${KPROBES_BASE:-} found=${BASE:-}
+	given=${given%/}
+	[ -n "$found" ] || [ ! -f "$given/Makefile" ] || found=$(
+		awk '/^(VERSION|PATCHLEVEL) = / { printf "%s%s", dot, $3; dot = "." }' \
+			"$given/Makefile")
+	[ -n "$found" ] || found=$(
+		sed -n 's/^linux[^0-9]*\([0-9][0-9]*\.[0-9][0-9]*\).*/\1/p' <<<"${given##*/}")
+	printf '%s' "${found:-$DEFAULT_BASE}"
 }
 
 # base_line NAME - read the line of the base NAME into the variables oldest, package, suite.
 base_line() {
 	# shellcheck disable=SC2034 # used by the caller
-	read -r _ oldest package suite < <(grep "^$1 " "$SCRIPTS/build/bases") ||
-		die "no base '$1' in scripts/build/bases"
+	read -r _ oldest package suite < <(table bases | awk -v name="$1" '$1 == name') ||
+		die "no base $1 in scripts/build/bases, but $(table bases |
+			awk '{ printf "%s%s.y from .%s on", and, $1, $2; and = " and " }')"
 }
 
+# moved PATH - the path of a file of ours in the tree. As in scripts/build/kerneltree.py.
+moved() {
+	local base here there
+	while read -r base here there; do
+		if [ "$base" = "$BASE" ] && [ "${1#"$here"}" != "$1" ]; then
+			printf '%s' "$there${1#"$here"}"
+			return
+		fi
+	done < <(table moved)
+	printf '%s' "$1"
+}
+
+# for_base STEM SUFFIX - the file STEMSUFFIX and, if there is one, STEM-BASESUFFIX, whose lines add
+# to those or replace them. As in scripts/build/kerneltree.py.
+for_base() {
+	printf '%s\n' "$1$2"
+	[ ! -f "$1-$BASE$2" ] || printf '%s\n' "$1-$BASE$2"
+}
+
+DEFAULT_BASE=$(table bases | awk '{ print $1; exit }')
 BASE=$(chosen_base)
 base_line "$BASE"
 export BASE
@@ -51,7 +72,7 @@ export BASE
 # All products are kept outside the work tree, so that a fresh clone reuses what an
 # earlier one has built. Each base but the default one has a folder of its own in there.
 OUT=${KPROBES_OUT:-${XDG_CACHE_HOME:-$HOME/.cache}/kprobes-linux}
-[ "$BASE" = "$(BASE='' KPROBES_BASE='' chosen_base)" ] || OUT=$OUT/$BASE
+[ "$BASE" = "$DEFAULT_BASE" ] || OUT=$OUT/$BASE
 LOGS=$OUT/logs
 mkdir -p "$LOGS" "$OUT/build"
 export OUT

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -23,10 +24,15 @@ class Refused(Exception):
     """The base or the repository is not as it must be; the message says why."""
 
 
+def table(name):
+    """The fields of each line of a table in scripts/build."""
+    lines = read(os.path.join(TOP, "scripts/build", name)).decode().splitlines()
+    return [l.split() for l in lines if l.strip() and not l.startswith("#")]
+
+
 def bases():
     """{name: lowest sublevel} of scripts/build/bases, the default first."""
-    lines = read(os.path.join(TOP, "scripts/build/bases")).decode().splitlines()
-    return {l.split()[0]: int(l.split()[1]) for l in lines if not l.startswith("#")}
+    return {name: int(oldest) for name, oldest, *_ in table("bases")}
 
 
 def kernel_version(tree):
@@ -44,30 +50,36 @@ def kernel_version(tree):
 
 def chosen_base():
     """The name of the base that BASE chooses, or else KPROBES_BASE. As in scripts/lib.sh."""
-    given = os.environ.get("KPROBES_BASE") or ""
+    given = (os.environ.get("KPROBES_BASE") or "").rstrip("/")
     if os.environ.get("BASE"):
         return os.environ["BASE"]
-    if given and os.path.isfile(os.path.join(given, "Makefile")):
-        return "{}.{}".format(*kernel_version(given))
-    m = re.match(r"linux\D*(\d+\.\d+)", os.path.basename(given))
-    return m.group(1) if m else next(iter(bases()))
+    try:
+        return "{}.{}".format(*kernel_version(given or os.devnull))
+    except Refused:
+        m = re.match(r"linux\D*(\d+\.\d+)", os.path.basename(given))
+        return m.group(1) if m else DEFAULT
 
 
+# As in scripts/lib.sh.
+DEFAULT = next(iter(bases()))
 BASE = chosen_base()
-IS_DEFAULT = BASE == next(iter(bases()))
-# As in scripts/lib.sh: where everything made is kept.
+if BASE not in bases():
+    sys.exit(f"{os.path.basename(sys.argv[0])}: no base {BASE} in scripts/build/bases, but " +
+             " and ".join(f"{name}.y from .{oldest} on" for name, oldest in bases().items()))
+MOVED = [(here, there) for base, here, there in table("moved") if base == BASE]
+# Where everything made is kept.
 OUT = os.environ.get("KPROBES_OUT") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
     "kprobes-linux")
-if not IS_DEFAULT:
+if BASE != DEFAULT:
     OUT = os.path.join(OUT, BASE)
 
 
 def for_base(path):
-    """The file that is used instead of this one on the base: with a suffix, if there is one."""
-    stem, dot, suffix = path.rpartition(".") if "." in os.path.basename(path) else (path, "", "")
-    other = f"{stem}-{BASE}{dot}{suffix}"
-    return other if os.path.exists(other) else path
+    """The file and, if there is one, that of the same name with -BASE at the end of its stem,
+    whose lines add to those or replace them. As in scripts/lib.sh."""
+    stem, suffix = os.path.splitext(path)
+    return [path, *(p for p in [f"{stem}-{BASE}{suffix}"] if os.path.exists(p))]
 
 
 # The parts of this repository that become kernel, each at the same path.
@@ -92,23 +104,19 @@ STRIPPED_FILES = {
 }
 
 
-# Where a file of ours stands in a base if not at the same path.
-MOVED = {"7.3": {f"lib/{name}": f"lib/tests/{name}" for name in
-                 ("test_kprobes.c", "test_kprobes.h", "test_kretprobes.c")}}
-
-
-def moved(path, base=BASE):
+def moved(path):
     """The path of a file of ours in the tree."""
-    return MOVED.get(base, {}).get(path, path)
+    for here, there in MOVED:
+        if path.startswith(here):
+            return there + path.removeprefix(here)
+    return path
 
 
 def base_version(base):
     """'X.Y.Z' of an acceptable base, otherwise Refused."""
     v = kernel_version(base)
     name = "{}.{}".format(*v)
-    oldest = bases().get(BASE)
-    if oldest is None:
-        raise Refused(f"there is no base {BASE}, but {', '.join(bases())}")
+    oldest = bases()[BASE]
     if name != BASE or v[2] < oldest:
         raise Refused("the base is Linux {}.{}.{}, but must be {}.{} or a later {}.y"
                       .format(*v, BASE, oldest, BASE))
@@ -142,8 +150,7 @@ def strip_kconfig(text):
 
 def splice_maintainers(text, ours):
     """MAINTAINERS with the base's entry replaced by ours."""
-    for path, there in MOVED.get(BASE, {}).items():
-        ours = ours.replace(f"\t{path}\n", f"\t{there}\n")
+    ours = re.sub(r"(?m)^(F:\t)(\S+)$", lambda m: m.group(1) + moved(m.group(2)), ours)
     new, n = re.subn(rf"^{MAINTAINERS_ENTRY}\n(?:[A-Z]:.*\n)+",
                      lambda m: ours.strip() + "\n", text, flags=re.M)
     if n != 1:

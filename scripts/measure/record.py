@@ -5,14 +5,15 @@ A file has a comment that says what was measured, a line with the names of the c
 one line for each row, with tabs between. "-" stands for a number that there is not.
 
 Each run leaves its numbers in $OUT/results. RECORD=1 puts them into scripts/measure/results
-instead, from which scripts/measure/pictures draws.
+instead, from which scripts/measure/pictures draws, or into a folder there that has the name of
+the base.
 """
 import os
 
-from kerneltree import OUT, TOP, base_version
+from kerneltree import BASE, DEFAULT, OUT, TOP, base_version
 
 RECORD = os.environ.get("RECORD", "") not in ("", "0")
-RECORDED = os.path.join(TOP, "scripts/measure/results")
+RECORDED = os.path.join(TOP, "scripts/measure/results", *([BASE] if BASE != DEFAULT else []))
 
 
 def save(name, what, columns, rows):

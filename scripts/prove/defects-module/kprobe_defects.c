@@ -192,27 +192,52 @@ static void notrace leave_alone(unsigned long ip, unsigned long parent,
 {
 }
 
+/* The only user of a function that may change where it goes on. */
+static struct ftrace_ops only_user = {
+	.func	= leave_alone,
+	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
+};
+
+static int claim(void *site)
+{
+	return ftrace_set_filter_ip(&only_user, (unsigned long)site, 0, 0) ?:
+	       register_ftrace_function(&only_user);
+}
+
+/* A first probe that cannot be armed must be refused: here it needs to be the only user, too. */
+static int first_failed(void)
+{
+	struct kprobe a = probe_on(SITE_OF(traced_f));
+	int ret;
+
+	a.post_handler = count_post;
+	ret = claim(a.addr);
+	if (ret)
+		return wrong("no function tracing: %d", ret);
+	ret = register_kprobe(&a);
+	traced_f();
+	if (!ret)
+		unregister_kprobe(&a);
+	unregister_ftrace_function(&only_user);
+	return ret ? 0 : wrong("it is registered, and was hit %d times", atomic_read(&hits));
+}
+
 /* A failed registration must not affect the probe that is already there. */
 static int failed_post(void)
 {
-	static struct ftrace_ops ops = {
-		.func	= leave_alone,
-		.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,
-	};
 	struct kprobe a = probe_on(SITE_OF(traced_f)), b = probe_on(SITE_OF(traced_f));
 	int ret;
 
 	b.post_handler = count_post;
 	if (register_kprobe(&a))
 		return wrong("no probe");
-	ret = ftrace_set_filter_ip(&ops, (unsigned long)a.addr, 0, 0);
-	ret = ret ?: register_ftrace_function(&ops);
+	ret = claim(a.addr);
 	if (ret)
 		return wrong("no function tracing: %d", ret);
 	if (!register_kprobe(&b)) {
 		unregister_kprobe(&b);
 		unregister_kprobe(&a);
-		unregister_ftrace_function(&ops);
+		unregister_ftrace_function(&only_user);
 		return wrong("there is no conflict");
 	}
 
@@ -220,7 +245,7 @@ static int failed_post(void)
 	ret = ret ?: enable_kprobe(&a);
 	traced_f();
 	unregister_kprobe(&a);
-	unregister_ftrace_function(&ops);
+	unregister_ftrace_function(&only_user);
 	return expect(ret, 0) ?: expect(atomic_read(&hits), 1);
 }
 
@@ -299,8 +324,8 @@ static const struct {
 #ifdef CONFIG_KRETPROBES
 	{ "unregistered", unregistered },
 #endif
-	{ "again", again }, { "failed_post", failed_post }, { "waits", waits },
-	{ "missed", missed },
+	{ "again", again }, { "first_failed", first_failed }, { "failed_post", failed_post },
+	{ "waits", waits }, { "missed", missed },
 };
 
 static int __init kprobe_defects_init(void)
