@@ -16,7 +16,7 @@
 #include <linux/static_call_types.h>
 #include <linux/string.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/interrupt.h>
 #include <asm/ppc-opcode.h>
 #include <asm/probes.h>

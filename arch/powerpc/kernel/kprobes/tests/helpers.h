@@ -12,7 +12,7 @@
 #include <linux/stringify.h>
 
 #include <asm/asm-compat.h>
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/disassemble.h>
 #include <asm/kup.h>
 #include <asm/probes.h>
