@@ -217,16 +217,17 @@ static noinline __noclone __used int kp_bl_module(int v)
 	    "\t.size " name ", . - " name "\n"				\
 	    "\t.popsection\n")
 
+/* For objtool, which insists that the other half of a function exists and, on x86, jumps here. */
 #ifdef CONFIG_X86
-/* For objtool, which insists that the other half of a function exists and jumps here. */
 #define OTHER_HALF(name)						\
 	MADE_BY_HAND(name, "\tjmp " name ".cold\n")
 #define END	ASM_RET
+#else
+#define OTHER_HALF(name)	MADE_BY_HAND(name, "")
+#define END			""
+#endif
 OTHER_HALF("kp_bl_marked.isra.0");
 OTHER_HALF("kp_bl_free.isra.0");
-#else
-#define END	""
-#endif
 MADE_BY_HAND("kp_bl_marked.isra.0.cold", END);
 MADE_BY_HAND("kp_bl_free.isra.0.cold", END);
 extern char marked_variant[] asm("kp_bl_marked.isra.0.cold");
