@@ -9,6 +9,7 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
+#include <linux/objtool.h>
 
 #include "../optimizer.h"
 #include "../site.h"
@@ -82,6 +83,8 @@ asm(".pushsection .text, \"ax\"\n"
 	".popsection\n");
 
 void kp_direct_jumped(void);
+/* It does not return where its caller is. */
+STACK_FRAME_NON_STANDARD(kp_direct_jumped);
 /* Where the function continues after its ftrace site. */
 unsigned long kp_direct_after;
 #endif
