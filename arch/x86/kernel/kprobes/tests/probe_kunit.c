@@ -6,7 +6,6 @@
  */
 
 #include <kunit/test.h>
-#include <linux/cfi.h>
 #include <linux/execmem.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
@@ -696,64 +695,6 @@ static void probe_slots_reach_kernel_and_modules(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, IS_ENABLED(CONFIG_X86_64) && reaches(test, MODULES_VADDR));
 }
 
-/* When a check of an indirect call traps, the code before the trap is decoded. */
-#if defined(CONFIG_CFI) || defined(CONFIG_CFI_CLANG)
-static noinline __noclone notrace int kpx_indirect(int (*fn)(int v), int v)
-{
-	return fn(v) + 1;
-}
-
-static noinline __noclone notrace int kpx_direct(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 2;
-}
-
-/* Distances of the instructions that load and add the type from the trap. */
-#define CFI_LOAD_TO_TRAP	12
-#define CFI_ADD_TO_TRAP		6
-
-static void probe_keeps_off_cfi_check(struct kunit *test)
-{
-	int (*fn)(int v) = kpx_direct;
-	unsigned long size, into, trap = 0, i, hits = 0;
-	unsigned long start = (unsigned long)kpx_indirect;
-	struct kp_watch w;
-	int ret;
-
-	OPTIMIZER_HIDE_VAR(fn);
-	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
-	for (i = CFI_LOAD_TO_TRAP; i < size && !trap; i++)
-		trap = is_cfi_trap(start + i) ? start + i : 0;
-	KUNIT_ASSERT_NE(test, trap, 0);
-
-	for (i = 0; i < size; i++) {
-		w = (struct kp_watch){
-			.kp = { .addr = (void *)(start + i), .pre_handler = kp_watch_pre },
-		};
-		ret = register_kprobe(&w.kp);
-		KUNIT_EXPECT_EQ(test, kpx_indirect(fn, 5), 11);
-		if (start + i == trap - CFI_LOAD_TO_TRAP || start + i == trap - CFI_ADD_TO_TRAP)
-			KUNIT_EXPECT_EQ(test, ret, -EINVAL);
-		else if (start + i == trap)
-			KUNIT_EXPECT_NE(test, ret, 0);
-		if (ret)
-			continue;
-		/* Padding after the return may be probed, too. */
-		KUNIT_EXPECT_LE_MSG(test, atomic_read(&w.pre), 1, "at %lu", i);
-		hits += atomic_read(&w.pre);
-		unregister_kprobe(&w.kp);
-	}
-	/* The jump over the trap, the call, and the use of its result. */
-	KUNIT_EXPECT_GE(test, hits, 4);
-}
-#else
-static void probe_keeps_off_cfi_check(struct kunit *test)
-{
-	kunit_skip(test, "needs CFI");
-}
-#endif
-
 #ifdef CONFIG_KGDB
 /* kgdb may have a breakpoint on the way, so the instructions after it are unknown. */
 static void probe_shares_text_with_kgdb(struct kunit *test)
@@ -959,7 +900,6 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_slot_is_read_only),
 	KUNIT_CASE(probe_slot_page_is_full_of_breakpoints),
 	KUNIT_CASE(probe_slots_reach_kernel_and_modules),
-	KUNIT_CASE(probe_keeps_off_cfi_check),
 	KUNIT_CASE(probe_shares_text_with_kgdb),
 	KUNIT_CASE(probe_leaves_kgdb_its_breakpoint),
 	KUNIT_CASE(probe_next_to_armed_probe),
