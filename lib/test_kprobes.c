@@ -554,8 +554,11 @@ static void batch_failure_restores_addr(struct kunit *test)
 {
 	struct kprobes_test *k = begin(test);
 	struct kprobe *kps[2] = { &k->p[0].kp, &k->p[1].kp };
-	kprobe_opcode_t *before = (void *)((unsigned long)kp_test_mid_insns - 8);
+	kprobe_opcode_t *before = (void *)kp_test_mid_insns;
 
+	/* objtool must not see a reference into the function. */
+	OPTIMIZER_HIDE_VAR(before);
+	before = (void *)before - 8;
 	k->t = &targets[2];
 	k->p[0].kp.symbol_name = NULL;
 	k->p[0].kp.addr = before;

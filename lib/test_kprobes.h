@@ -18,6 +18,7 @@
 #include <linux/objtool.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
+#include <linux/stringify.h>
 #include <linux/timekeeping.h>
 
 /* Target functions. Probes find them by name, so each suite defines its own. */
@@ -53,12 +54,12 @@ static noinline __noclone __used notrace u32 name(u32 v)		\
 		     "	nop\n"						\
 		     "	.endr\n"					\
 		     ".L" #name ":\n"					\
-		     ANNOTATE_NOENDBR					\
+		     ANNOTATE_NOENDBR "\n"				\
 		     "	.rept 16\n"					\
 		     "	nop\n"						\
 		     "	.endr\n"					\
 		     ".L" #name "_end:\n"				\
-		     ANNOTATE_NOENDBR					\
+		     ANNOTATE_NOENDBR "\n"				\
 		     : "+r" (v));					\
 	return v + (add);						\
 }

@@ -15,7 +15,7 @@
  * An architecture selects HAVE_KPROBES, and what else it has:
  *
  *  - HAVE_KRETPROBES if it has a return trampoline for kretprobes alone, or
- *    HAVE_RETHOOK if it uses that of fprobe. HAVE_KRETPROBE_NATIVE, in addition to
+ *    HAVE_RETHOOK if it has that of rethook. HAVE_KRETPROBE_NATIVE, in addition to
  *    either, if it has the hooks of <asm/kretprobe.h>, see below; with HAVE_RETHOOK, its
  *    unwinders undo the hooks of both;
  *  - HAVE_KPROBES_ON_FTRACE if ftrace saves all registers at function entries, which

@@ -46,7 +46,7 @@
 #define KPROBES_TEST_HAS_EFLAGS			0
 #endif
 
-/* text_poke() changes a byte, text_poke_sync() lets all CPUs notice. */
+/* text_poke() changes a byte, smp_text_poke_sync_each_cpu() lets all CPUs notice. */
 #ifndef KPROBES_TEST_HAS_TEXT_POKE
 #define KPROBES_TEST_HAS_TEXT_POKE		0
 #endif

@@ -17,7 +17,7 @@
  *   kprobe_mutex                 sites, their users, arming, the global switch
  *     direct_mutex, regex_lock,
  *       ftrace_lock              inside ftrace, when an ftrace site is armed
- *     cpu_hotplug_lock (read)    before text_mutex, when text_poke_sync() may follow
+ *     cpu_hotplug_lock (read)    before text_mutex, when all CPUs may be synchronized then
  *       jump_label_mutex         while reserved text is asked for
  *       text_mutex               any change of kernel text
  *         cache mutex            slot pages

@@ -57,7 +57,7 @@ DECLARE_DELAYED_WORK(kprobe_opt_retry_work, kprobe_opt_retry);
 
 static void retry_later(void)
 {
-	queue_delayed_work(system_unbound_wq, &kprobe_opt_retry_work, opt_retry_delay);
+	queue_delayed_work(system_dfl_wq, &kprobe_opt_retry_work, opt_retry_delay);
 }
 
 static void kprobe_opt_retry(struct work_struct *work)
@@ -103,7 +103,7 @@ void kprobe_opt_kick(void)
 	if (opt_busy)
 		return;
 	WRITE_ONCE(opt_busy, true);
-	queue_work(system_unbound_wq, &opt_work);
+	queue_work(system_dfl_wq, &opt_work);
 }
 
 static struct kprobe_site *first_site(struct list_head *list)
@@ -438,7 +438,7 @@ static void kprobe_optimizer_round(struct work_struct *work)
 
 	if (!list_empty(&kprobe_opt_fresh) || !list_empty(&kprobe_opt_queue) ||
 	    !list_empty(&kprobe_opt_reclaimed)) {
-		queue_work(system_unbound_wq, &opt_work);
+		queue_work(system_dfl_wq, &opt_work);
 		return;
 	}
 

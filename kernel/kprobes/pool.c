@@ -132,7 +132,7 @@ static void kretprobe_pool_free(struct work_struct *work)
 /* Unwinders may still read the instances, so they are freed by RCU. */
 static void kretprobe_pool_gone(struct irq_work *work)
 {
-	queue_rcu_work(system_wq, &container_of(work, struct kretprobe_pool, gone)->free);
+	queue_rcu_work(system_percpu_wq, &container_of(work, struct kretprobe_pool, gone)->free);
 }
 
 /**
@@ -213,5 +213,5 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	}
 
 	if (atomic_sub_and_test(drained, &pool->left))
-		queue_rcu_work(system_wq, &pool->free);
+		queue_rcu_work(system_percpu_wq, &pool->free);
 }

@@ -168,7 +168,7 @@ static void page_retire(struct slot_page *page)
 
 	/* Lookups by address may still use it. */
 	INIT_RCU_WORK(&page->free_work, kprobe_slot_page_free_work);
-	queue_rcu_work(system_wq, &page->free_work);
+	queue_rcu_work(system_percpu_wq, &page->free_work);
 }
 
 static void slot_clean(struct slot_page *page, unsigned int i)

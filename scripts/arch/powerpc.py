@@ -83,7 +83,7 @@ class Coverage:
              r"slb_\w+$|switch_slb$|"
              r"kprobe_busy_(?:begin|end)$|__SCT__\w+$|"
              r"(?:__machine_check_early|pseries_machine_check)_realmode\w*$|__opal_call$|"
-             r"interrupt_nmi_(?:enter|exit)_prepare$|copy_mc_generic$|"
+             r"(?:arch_)?interrupt_(?:nmi_|async_)?(?:enter|exit)_prepare$|copy_mc_generic$|"
              r"do_uaccess_flush$|flush_branch_caches$|load_up_vsx$|tm_reclaim$|__tm_recheckpoint$|"
              r"\w*_idle(?:_\w+)?$|check_and_cede_processor$|\w+_cede_loop$|prep_irq_for_idle$|"
              r"plpar_hcall_norets_notrace$|"

@@ -15,7 +15,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/interrupt.h>
 #include <asm/probes.h>
 #include <asm/sections.h>

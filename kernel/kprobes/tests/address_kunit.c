@@ -14,6 +14,7 @@
 #include <linux/module.h>
 #include <linux/objtool.h>
 #include <linux/static_call.h>
+#include <linux/stringify.h>
 #include <linux/vmalloc.h>
 #include <asm/sections.h>
 #if KPROBES_TEST_HAS_GATE_AREA
@@ -286,7 +287,7 @@ static void address_refuses_jump_labels(struct kunit *test)
 asm(".pushsection .text\n"
 	"	.balign 16\n"
 	"__pfx_kp_addr_made:\n"
-	ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR "\n"
 	"	nop\n	nop\n	nop\n	nop\n"
 	"	.size __pfx_kp_addr_made, . - __pfx_kp_addr_made\n"
 	"	.popsection\n");

@@ -15,6 +15,7 @@
 #include <linux/objtool.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 #include <asm/sections.h>
 
 #include "../address.h"
@@ -205,17 +206,30 @@ static noinline __noclone __used int kp_bl_module(int v)
 	return v * 17;
 }
 
-#define MADE_BY_HAND(name)						\
+#define MADE_BY_HAND(name, insns)					\
 	asm(".pushsection .text\n"					\
 	    "\t.balign 16\n"						\
+	    "\t.type " name ", %function\n"				\
 	    name ":\n"							\
-	    ANNOTATE_NOENDBR						\
+	    ANNOTATE_NOENDBR "\n"					\
 	    "\tnop\n\tnop\n\tnop\n\tnop\n"				\
+	    insns							\
 	    "\t.size " name ", . - " name "\n"				\
 	    "\t.popsection\n")
 
-MADE_BY_HAND("kp_bl_marked.isra.0.cold");
-MADE_BY_HAND("kp_bl_free.isra.0.cold");
+/* For objtool, which insists that the other half of a function exists and, on x86, jumps here. */
+#ifdef CONFIG_X86
+#define OTHER_HALF(name)						\
+	MADE_BY_HAND(name, "\tjmp " name ".cold\n")
+#define END	ASM_RET
+#else
+#define OTHER_HALF(name)	MADE_BY_HAND(name, "")
+#define END			""
+#endif
+OTHER_HALF("kp_bl_marked.isra.0");
+OTHER_HALF("kp_bl_free.isra.0");
+MADE_BY_HAND("kp_bl_marked.isra.0.cold", END);
+MADE_BY_HAND("kp_bl_free.isra.0.cold", END);
 extern char marked_variant[] asm("kp_bl_marked.isra.0.cold");
 extern char free_variant[] asm("kp_bl_free.isra.0.cold");
 

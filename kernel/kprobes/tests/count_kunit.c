@@ -16,6 +16,7 @@
 #include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/stringify.h>
 
 #include "../arm.h"
 #include "../kill.h"
@@ -52,12 +53,12 @@ static noinline __noclone notrace u32 kp_count_middle(u32 v)
 {
 	OPTIMIZER_HIDE_VAR(v);
 	asm volatile(".Lkp_count_mid:\n"
-		     ANNOTATE_NOENDBR
+		     ANNOTATE_NOENDBR "\n"
 		     "	.rept 64\n"
 		     "	nop\n"
 		     "	.endr\n"
 		     ".Lkp_count_mid_end:\n"
-		     ANNOTATE_NOENDBR
+		     ANNOTATE_NOENDBR "\n"
 		     : "+r" (v));
 	return v + 1;
 }
@@ -669,7 +670,7 @@ static void count_a_module_goes(struct kunit *test)
 static const char *sync_symbol(void)
 {
 	if (KPROBES_TEST_HAS_TEXT_POKE)
-		return "text_poke_sync";
+		return __stringify(smp_text_poke_sync_each_cpu);
 	return KPROBES_TEST_HAS_KICKS && IS_ENABLED(CONFIG_SMP) ? "kick_all_cpus_sync" : NULL;
 }
 

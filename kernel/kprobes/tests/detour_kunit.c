@@ -562,8 +562,7 @@ static void start_timer(void *data)
 static void stop_in_detour(struct kunit *test, struct kp_watch *w, bool preempt)
 {
 	kp_stopped_begin(test, &spinner.stopped, spinning_thread, preempt);
-	hrtimer_init(&spinner.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	spinner.timer.function = catch_it;
+	hrtimer_setup(&spinner.timer, catch_it, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	spinner.result = 0;
 	WRITE_ONCE(*kp_target_flag, 0);
 

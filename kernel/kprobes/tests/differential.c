@@ -136,30 +136,14 @@ static const struct kpd_mode fault_modes[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(fault_mode, fault_modes, name);
 
-/**
- * kpd_mode_gen_params() - generate the modes of forms that complete
- * @prev: the mode before, or NULL
- * @desc: filled with the name of the mode
- *
- * Context: process context.
- * Return: the next struct kpd_mode, or NULL.
- */
-const void *kpd_mode_gen_params(const void *prev, char *desc)
+KP_GENERATOR(kpd_mode_gen_params)
 {
-	return mode_gen_params(prev, desc);
+	return KP_GENERATE(mode_gen_params, prev, desc);
 }
 
-/**
- * kpd_fault_mode_gen_params() - generate the modes of forms that are interrupted
- * @prev: the mode before, or NULL
- * @desc: filled with the name of the mode
- *
- * Context: process context.
- * Return: the next struct kpd_mode, or NULL.
- */
-const void *kpd_fault_mode_gen_params(const void *prev, char *desc)
+KP_GENERATOR(kpd_fault_mode_gen_params)
 {
-	return fault_mode_gen_params(prev, desc);
+	return KP_GENERATE(fault_mode_gen_params, prev, desc);
 }
 
 /* Whether a probe wants to know what happens after, or inside, the instruction. */

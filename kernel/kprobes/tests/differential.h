@@ -26,6 +26,8 @@
 #include <linux/ptrace.h>
 #include <linux/types.h>
 
+#include "signatures.h"
+
 struct kunit;
 
 /* Probes on the same instruction, at most. */
@@ -103,8 +105,9 @@ struct kpd_mode {
 	enum kpd_inside	inside;
 };
 
-const void *kpd_mode_gen_params(const void *prev, char *desc);
-const void *kpd_fault_mode_gen_params(const void *prev, char *desc);
+/* The modes of forms that complete, and of forms that are interrupted. */
+KP_GENERATOR(kpd_mode_gen_params);
+KP_GENERATOR(kpd_fault_mode_gen_params);
 
 /* Its content belongs to the suite of the architecture. */
 struct kpd_state;

@@ -9,9 +9,11 @@
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
+#include <linux/objtool.h>
 
 #include "../optimizer.h"
 #include "../site.h"
+#include "signatures.h"
 
 #if defined(CONFIG_X86_64)
 #include <asm/ibt.h>
@@ -28,6 +30,23 @@
 	"	popq %rdi\n"		\
 	"	leave\n"		\
 	ASM_RET
+
+/* Jumped to instead of ftrace: it returns to the function, and IBT asks nothing of a RET. */
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
+#define JUMPED_CODE			\
+	ASM_ENDBR			\
+	"	pushq kp_direct_after(%rip)\n" \
+	"	pushq %rbp\n"		\
+	"	movq %rsp, %rbp\n"	\
+	CALL_DEPTH_ACCOUNT		\
+	"	pushq %rdi\n"		\
+	"	subq $8, %rsp\n"	\
+	"	call kp_direct_called\n"	\
+	"	addq $8, %rsp\n"	\
+	"	popq %rdi\n"		\
+	"	popq %rbp\n"		\
+	ASM_RET
+#endif
 #elif defined(CONFIG_ARM64)
 /* Called instead of ftrace: x30 leads back to the function, and x9 to its caller. */
 #define TRAMPOLINE_CODE			\
@@ -53,6 +72,22 @@ asm(".pushsection .text, \"ax\"\n"
 
 void kp_direct_trampoline(void);
 void kp_direct_called(unsigned long v);
+
+#ifdef JUMPED_CODE
+asm(".pushsection .text, \"ax\"\n"
+	".balign 16\n"
+	".type kp_direct_jumped, %function\n"
+	"kp_direct_jumped:\n"
+	JUMPED_CODE
+	".size kp_direct_jumped, . - kp_direct_jumped\n"
+	".popsection\n");
+
+void kp_direct_jumped(void);
+/* It does not return where its caller is. */
+STACK_FRAME_NON_STANDARD(kp_direct_jumped);
+/* Where the function continues after its ftrace site. */
+unsigned long kp_direct_after;
+#endif
 
 static noinline __noclone unsigned long kp_direct_fn(unsigned long v)
 {
@@ -135,18 +170,31 @@ static unsigned long site_of_ftrace(void)
 }
 
 static struct ftrace_ops direct;
+/* The site jumps to the trampoline, as it does for BPF programs that call the function. */
+static bool by_jmp;
+
+static unsigned long direct_target(void)
+{
+#ifdef JUMPED_CODE
+	if (by_jmp) {
+		kp_direct_after = site_of_ftrace() + MCOUNT_INSN_SIZE;
+		return ftrace_jmp_set((unsigned long)kp_direct_jumped);
+	}
+#endif
+	return (unsigned long)kp_direct_trampoline;
+}
 
 static int direct_on(void)
 {
 	/* ftrace does not forget the filters that it frees. */
 	direct = (struct ftrace_ops){};
 	return ftrace_set_filter_ip(&direct, site_of_ftrace(), 0, 0) ?:
-	       register_ftrace_direct(&direct, (unsigned long)kp_direct_trampoline);
+	       register_ftrace_direct(&direct, direct_target());
 }
 
 static void direct_off(void)
 {
-	wrong += !!unregister_ftrace_direct(&direct, (unsigned long)kp_direct_trampoline, true);
+	wrong += !!unregister_ftrace_direct(&direct, direct_target(), true);
 }
 
 static void notrace count_trace(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
@@ -171,13 +219,13 @@ static void tracer_off(void)
 }
 
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
-static int graph_entry(struct ftrace_graph_ent *ent, struct fgraph_ops *ops)
+static KP_GRAPH_ENTRY(graph_entry)
 {
 	graph_entered++;
 	return 1;
 }
 
-static void graph_return(struct ftrace_graph_ret *ret, struct fgraph_ops *ops)
+static KP_GRAPH_RETURN(graph_return)
 {
 	graph_returned++;
 }
@@ -291,9 +339,8 @@ static struct direct_user *in_order(unsigned int i, unsigned int first, bool bac
 	return &users[(first + (backwards ? NR_USERS - i : i)) % NR_USERS];
 }
 
-static void direct_beside_all_others(struct kunit *test)
+static void beside_all_others(struct kunit *test, const struct order *o)
 {
-	const struct order *o = test->param_value;
 	struct direct_user *u;
 	unsigned int i;
 
@@ -320,6 +367,49 @@ static void direct_beside_all_others(struct kunit *test)
 	}
 	kprobe_test_allow_optimization(true);
 }
+
+static void direct_beside_all_others(struct kunit *test)
+{
+	beside_all_others(test, test->param_value);
+}
+
+#ifdef JUMPED_CODE
+static void direct_jump_beside_all_others(struct kunit *test)
+{
+	by_jmp = true;
+	beside_all_others(test, test->param_value);
+	by_jmp = false;
+}
+
+/* The instructions after the site are found, probed and optimized as if it had a call. */
+static void direct_jump_before_a_probe(struct kunit *test)
+{
+	struct kprobe p = { .pre_handler = count_hit };
+	unsigned long (*volatile fn)(unsigned long v) = kp_direct_fn;
+	u8 kind[2], why[2], at[2];
+
+	p.addr = (void *)site_of_ftrace() + MCOUNT_INSN_SIZE;
+	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(p.addr, &kind[0], &why[0], &at[0]), 0);
+	by_jmp = true;
+	KUNIT_ASSERT_EQ(test, direct_on(), 0);
+	KUNIT_EXPECT_EQ(test, *(u8 *)site_of_ftrace(), 0xe9);
+	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(p.addr, &kind[1], &why[1], &at[1]), 0);
+	KUNIT_EXPECT_EQ(test, kind[1], kind[0]);
+	KUNIT_EXPECT_EQ(test, why[1], why[0]);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	wait_for_kprobe_optimizer();
+	probed = 0;
+	called = 0;
+	argument = 7;
+	KUNIT_EXPECT_EQ(test, fn(7), 22);
+	KUNIT_EXPECT_EQ(test, probed, 1);
+	KUNIT_EXPECT_EQ(test, called, 1);
+	unregister_kprobe(&p);
+	direct_off();
+	by_jmp = false;
+}
+#endif
 
 /* A jump comes and goes under the others. */
 static void direct_while_jumps_come_and_go(struct kunit *test)
@@ -354,6 +444,10 @@ static int direct_test_init(struct kunit *test)
 
 static struct kunit_case direct_cases[] = {
 	KUNIT_CASE_PARAM(direct_beside_all_others, order_gen_params),
+#ifdef JUMPED_CODE
+	KUNIT_CASE_PARAM(direct_jump_beside_all_others, order_gen_params),
+	KUNIT_CASE(direct_jump_before_a_probe),
+#endif
 	KUNIT_CASE(direct_while_jumps_come_and_go),
 	{}
 };

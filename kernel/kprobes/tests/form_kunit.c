@@ -11,6 +11,7 @@
 #include <linux/preempt.h>
 #include <linux/string.h>
 
+#include "signatures.h"
 #include "storm.h"
 #include "targets.h"
 #include "watch.h"
@@ -20,7 +21,7 @@ static const unsigned long args[] = {
 	0, 1, 5, 8, 0x7fffffff, -0x1234567UL,
 };
 
-static const void *form_gen_params(const void *prev, char *desc)
+static KP_GENERATOR(form_gen_params)
 {
 	const struct kp_form *f = prev ? prev + sizeof(*f) : kp_forms;
 

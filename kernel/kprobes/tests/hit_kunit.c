@@ -369,8 +369,8 @@ static void hit_status_of_a_return_handler_by_timer(struct kunit *test)
 
 		/* On the CPU that takes the hits. */
 		migrate_disable();
-		hrtimer_init(&sampler.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-		sampler.timer.function = sample_in_irq;
+		hrtimer_setup(&sampler.timer, sample_in_irq, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
 		hrtimer_start(&sampler.timer, sampling_period(),
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		for (end = jiffies + 3 * HZ; time_before(jiffies, end); cond_resched()) {

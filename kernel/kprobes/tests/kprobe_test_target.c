@@ -65,6 +65,7 @@ noinline __noclone int kprobe_test_patched(int v)
 
 #ifdef CONFIG_X86_64
 #include <linux/objtool.h>
+#include <linux/stringify.h>
 #include <asm/asm.h>
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
@@ -81,7 +82,7 @@ asm(".pushsection .text\n"						\
 	ASM_ENDBR							\
 	"	nop\n"							\
 	".Lkprobe_test_in_" #name ":\n"						\
-	ANNOTATE_NOENDBR						\
+	ANNOTATE_NOENDBR "\n"						\
 	"	.nops 12, 1\n"						\
 	ASM_RET								\
 	".skip 140, 0xf8\n"						\
@@ -105,7 +106,7 @@ ENTERED(fixup, "1: mov (%rsp), %rcx\n" _ASM_EXTABLE(1b, .Lkprobe_test_in_fixup))
 ENTERED(table, "lea .Lkprobe_test_table(%rip), %rcx\n"
 	"	movslq (%rcx), %rax\n"
 	"	add %rcx, %rax\n"
-	ANNOTATE_RETPOLINE_SAFE
+	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	jmp *%rax\n"
 	".pushsection .rodata\n.balign 4\n"
 	".Lkprobe_test_table: .long .Lkprobe_test_in_table - .Lkprobe_test_table\n"
@@ -127,7 +128,7 @@ asm(".pushsection .text.unlikely\n"					\
 	".popsection\n")
 
 ENTERED(split, "");
-COLD(split, ANNOTATE_RETPOLINE_SAFE "	jmp *%rax");
+COLD(split, ANNOTATE_RETPOLINE_SAFE "\n	jmp *%rax");
 ENTERED(whole, "");
 COLD(whole, "");
 

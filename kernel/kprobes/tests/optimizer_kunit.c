@@ -713,7 +713,7 @@ static void poke_byte(struct opt_test *t, unsigned int offset, u8 byte)
 {
 	guard(mutex)(&text_mutex);
 	text_poke(t->a.kp.addr + offset, &byte, 1);
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 }
 
 /*
@@ -948,7 +948,7 @@ static void optimizer_does_without_slot(struct kunit *test)
 
 	give_back_slots(slot, nr);
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&kprobe_opt_retry_work));
-	mod_delayed_work(system_unbound_wq, &kprobe_opt_retry_work, 0);
+	mod_delayed_work(system_dfl_wq, &kprobe_opt_retry_work, 0);
 	flush_delayed_work(&kprobe_opt_retry_work);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);

@@ -362,8 +362,7 @@ static int play_in_thread(void *data)
 {
 	struct player *p = data;
 
-	hrtimer_init(&p->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	p->timer.function = play_in_irq;
+	hrtimer_setup(&p->timer, play_in_irq, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_start(&p->timer, ns_to_ktime(20000), HRTIMER_MODE_REL_PINNED_HARD);
 
 	while (!READ_ONCE(p->stop)) {

@@ -23,6 +23,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 
 #include "../kretprobe.h"
 #ifndef CONFIG_KRETPROBE_ON_RETHOOK
@@ -671,7 +672,7 @@ extern char kp_ret_jump_from[], kp_ret_jump_to[];
 
 /* Calls, returns, and what a function that calls another one does around that. */
 #ifdef CONFIG_X86_64
-#define JUMPER_BEGIN	ANNOTATE_NOENDBR
+#define JUMPER_BEGIN	ANNOTATE_NOENDBR "\n"
 #define JUMPER_CALL	"	call kp_ret_jumped\n"
 #define JUMPER_END	""
 #define JUMPER_RET	ASM_RET

@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/execmem.h>
 #include <linux/gfp.h>
 #include <linux/kprobes-test-arch.h>
 #include <linux/kallsyms.h>
@@ -547,7 +548,7 @@ static void slots_of_the_kernel_are_text(struct kunit *test)
 }
 #endif
 
-/* The next owner of the page can write to it. */
+/* The next owner of the page can write to it, unless it is one that stays read-only. */
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 static void slots_pages_are_writable_when_free(struct kunit *test)
 {
@@ -557,6 +558,8 @@ static void slots_pages_are_writable_when_free(struct kunit *test)
 	kprobe_opcode_t **slot;
 	u8 byte;
 
+	if (execmem_is_rox(EXECMEM_KPROBES))
+		kunit_skip(test, "the pages go back to a cache of read-only ones");
 	slot = kunit_kcalloc(test, nr, sizeof(*slot), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	for (i = 0; i < nr; i++) {

@@ -12,6 +12,7 @@
 #include <linux/kprobes-test-arch.h>
 #include <linux/string.h>
 
+#include "signatures.h"
 #include "targets.h"
 #include "watch.h"
 #ifdef CONFIG_KGDB
@@ -49,7 +50,7 @@ static void expect_refused(struct kunit *test, unsigned long addr, enum kprobe_r
  * Blacklisted text
  */
 
-static const void *area_gen_params(const void *prev, char *desc)
+static KP_GENERATOR(area_gen_params)
 {
 	const struct kp_area *a = prev ? prev + sizeof(*a) : kp_areas;
 
@@ -68,6 +69,11 @@ static void area_is_blacklisted(struct kunit *test)
 		kunit_skip(test, "this kernel has none");
 
 	KUNIT_ASSERT_LT(test, start, end);
+	/* What is copied before it is executed may be among the data of the kernel. */
+	if (!kernel_text_address(start)) {
+		expect_refused(test, start, KPROBE_REFUSAL_NOT_TEXT);
+		return;
+	}
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(start + (end - start) / 2));
 	KUNIT_EXPECT_TRUE(test, within_kprobe_blacklist(end - 1));

@@ -21,6 +21,7 @@
 #include "../optimizer.h"
 #include "../site.h"
 #include "helpers.h"
+#include "signatures.h"
 
 /*
  * So far apart, no jump and no hop of one probe is in the way of another, even if the
@@ -241,7 +242,7 @@ static bool backend_can_tell(void)
  * Each pass is a run of its own, as KUnit limits how long one may take. Offsets are counted
  * from 1 here: NULL is the end.
  */
-static const void *pass_gen_params(const void *prev, char *desc)
+static KP_GENERATOR(pass_gen_params)
 {
 	unsigned long offset = prev ? (unsigned long)prev - 1 + passes : first;
 

@@ -6,6 +6,7 @@
 
 #include <linux/compiler.h>
 #include <linux/objtool.h>
+#include <linux/stringify.h>
 
 #include "weak.h"
 
@@ -18,7 +19,7 @@
 noinline int __weak kp_addr_weak(int v)
 {
 	asm volatile("1:\n"
-		     ANNOTATE_NOENDBR
+		     ANNOTATE_NOENDBR "\n"
 		     "	.pushsection .rodata\n"
 		     "	.balign 8\n"
 		     "	.globl kp_addr_leftover\n"

@@ -9,7 +9,7 @@
 #include <linux/kprobes.h>
 #include <linux/unwind_hooks.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 
 struct task_struct;
 

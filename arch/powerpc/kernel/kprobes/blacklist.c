@@ -31,7 +31,8 @@ bool arch_within_kprobe_blacklist(unsigned long addr)
 
 /*
  * Not every symbol exists in every configuration. Each is defined in the file named above it, below
- * arch/powerpc/ unless that is a path from the top; scripts/prove/check looks them up.
+ * arch/powerpc/ unless that is a path from the top, or only there in the kernel that is named as
+ * well; scripts/prove/check looks them up.
  */
 static const char * const fragile_path[] __initconst = {
 	/* A CPU that starts runs these before it has its stack, its paca or RCU. */
@@ -136,7 +137,7 @@ static const char * const fragile_path[] __initconst = {
 	"power4_idle_nap",
 	/* kernel/irq_64.c */
 	"prep_irq_for_idle",
-	/* platforms/cell/pervasive.c */
+	/* platforms/cell/pervasive.c, 6.12 */
 	"cbe_power_save",
 	/* platforms/powernv/idle.c */
 	"arch300_idle_type",
@@ -185,17 +186,31 @@ static const char * const fragile_path[] __initconst = {
 	"interrupt_exit_kernel_prepare",
 	"interrupt_exit_kernel_restart",
 	"interrupt_exit_user_prepare",
-	"interrupt_exit_user_prepare_main",
 	"interrupt_exit_user_restart",
 	"syscall_exit_prepare",
 	"syscall_exit_restart",
+	/* kernel/interrupt.c, 6.12 */
+	"interrupt_exit_user_prepare_main",
+
+	/*
+	 * Called by the entry functions of all exceptions, so by that of a trap, if the compiler
+	 * does not inline them.
+	 */
+	/* include/asm/entry-common.h, 7.3 */
+	"arch_interrupt_async_enter_prepare",
+	"arch_interrupt_async_exit_prepare",
+	"arch_interrupt_enter_prepare",
+	"arch_interrupt_exit_prepare",
 
 	/*
 	 * An NMI may have come where the soft mask and MSR[EE] differ. Before these have set the
 	 * mask, and after they have restored it, a trap or preempt_enable() would handle interrupts
 	 * or schedule on the stack of the NMI.
 	 */
-	/* include/asm/interrupt.h */
+	/* include/asm/entry-common.h, 7.3 */
+	"arch_interrupt_nmi_enter_prepare",
+	"arch_interrupt_nmi_exit_prepare",
+	/* include/asm/interrupt.h, 6.12 */
 	"interrupt_nmi_enter_prepare",
 	"interrupt_nmi_exit_prepare",
 
@@ -301,6 +316,13 @@ static const char * const fragile_path[] __initconst = {
 	"do_uaccess_flush",
 	/* kernel/switch.S */
 	"flush_branch_caches",
+
+	/* ftrace rewrites these, and expects what it has written. */
+	/* kernel/trace/ftrace_entry.S, 7.3 */
+	"ftrace_ool_stub_text",
+	/* tools/ftrace-gen-ool-stubs.sh, 7.3 */
+	"ftrace_ool_stub_inittext",
+	"ftrace_ool_stub_text_end",
 
 	/*
 	 * A machine check in these is fixed up by the exception table, in real mode or without

@@ -384,7 +384,7 @@ static nokprobe_inline int fix_up(struct pt_regs *regs)
 {
 	const struct exception_table_entry *entry;
 
-	if (!arch_irq_disabled_regs(regs))
+	if (!regs_irqs_disabled(regs))
 		return 0;
 	entry = search_exception_tables(regs->nip);
 	if (!entry)

@@ -18,7 +18,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/ppc-opcode.h>
 #include <asm/probes.h>
 

@@ -26,7 +26,7 @@
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/mmu.h>
 #include <asm/probes.h>
 #include <asm/sections.h>

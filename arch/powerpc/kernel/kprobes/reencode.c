@@ -8,7 +8,7 @@
 #include <linux/errno.h>
 #include <linux/kprobes.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/ppc-opcode.h>
 
 #include "common.h"

@@ -16,7 +16,7 @@
 #include <linux/static_call_types.h>
 #include <linux/string.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/interrupt.h>
 #include <asm/ppc-opcode.h>
 #include <asm/probes.h>
@@ -122,8 +122,8 @@ static bool is_io_barrier(unsigned long addr)
  */
 
 /*
- * arch_static_call_transform() rewrites the first word of a trampoline. Powerpc has no inline
- * static calls, so static_call_text_reserved() is empty.
+ * arch_static_call_transform() rewrites the first word of a trampoline. Of static calls,
+ * static_call_text_reserved() knows at most the sites.
  */
 #ifdef CONFIG_HAVE_STATIC_CALL
 static noinline_for_stack bool is_static_call(unsigned long addr)

@@ -41,7 +41,7 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 	if (get_kernel_nofault(first, (u32 *)addr))
 		return NULL;
 
-	if (is_endbr(first) && (offset == 0 || offset == ENDBR_INSN_SIZE)) {
+	if (kprobe_is_landing_pad(first) && (offset == 0 || offset == ENDBR_INSN_SIZE)) {
 		*on_func_entry = true;
 		return (kprobe_opcode_t *)(addr + ENDBR_INSN_SIZE);
 	}
@@ -54,23 +54,30 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 void *alloc_insn_page(void)
 {
 	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+	unsigned long addr = (unsigned long)page;
 
-	if (!page)
-		return NULL;
+	/* A piece of a large page is filled, and making it writable would split the large page. */
+	if (!page || execmem_is_rox(EXECMEM_KPROBES))
+		return page;
 
+	/* Any other page may already be read-only, but is not filled. */
+	if (set_memory_nx(addr, 1) || set_memory_rw(addr, 1))
+		goto err_free;
 	memset(page, INT3_INSN_OPCODE, PAGE_SIZE);
-	if (set_memory_rox((unsigned long)page, 1)) {
-		execmem_free(page);
-		return NULL;
-	}
+	if (set_memory_rox(addr, 1))
+		goto err_free;
 
 	return page;
+
+err_free:
+	execmem_free(page);
+	return NULL;
 }
 
 /* Code that runs where RCU does not watch has interrupts off: a CPU that answers has left it. */
 void arch_sync_insn_slots(void)
 {
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 }
 
 /*
@@ -313,7 +320,7 @@ static void poke_all(struct list_head *kps, bool arm)
 	 * Breakpoints are handled with interrupts off: when all CPUs have
 	 * answered, no CPU is still handling an old breakpoint.
 	 */
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 }
 
 static void log_all(struct list_head *kps, bool arm)

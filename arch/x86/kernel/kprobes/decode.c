@@ -489,10 +489,24 @@ static void classify_fast(const struct insn *insn, struct arch_specific_insn *a,
  *	add	-OFFSET(%reg), %r10d	4 bytes
  *	je	over the trap		2 bytes
  *	ud2
+ *
+ * At boot, the last two may be replaced. The jump then goes to the last byte, an invalid
+ * opcode, and traps there:
+ *
+ *	jne	the next instruction + 1
+ *	test	$0xd6, %al
+ *
+ * Or all of it is replaced, for FineIBT. A paranoid caller jumps back into LEA, whose last
+ * byte is a LOCK prefix; with it, this jump traps, and is decoded then:
+ *
+ *	mov	$HASH, %eax		5 bytes
+ *	cmp	-OFFSET(%r11), %eax	4 bytes
+ *	lea	-0x10(%r11), %r11	5 bytes, the trap was at the fourth
+ *	jne	itself - 1
  */
 static bool is_cfi_check(const struct insn *insn, unsigned long addr)
 {
-	if (!IS_ENABLED(CONFIG_CFI_CLANG))
+	if (!kprobe_has_cfi())
 		return false;
 
 	switch (kprobe_insn_op(insn)) {
@@ -500,6 +514,8 @@ static bool is_cfi_check(const struct insn *insn, unsigned long addr)
 		return is_cfi_trap(addr + 12);
 	case OP_ALU_RM:
 		return is_cfi_trap(addr + 6);
+	case OP_JNE8:
+		return kprobe_insn_target(insn, addr) == addr - 1 && is_cfi_trap(addr - 2);
 	}
 
 	return false;
@@ -562,9 +578,6 @@ enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long 
 		return KPROBE_REFUSAL_HYPERVISOR;
 	if (is_cfi_check(insn, addr))
 		return KPROBE_REFUSAL_TYPE_CHECK;
-	/* The first byte may change from DS to LOCK when a second CPU comes up. */
-	if (alternatives_text_reserved((void *)addr, (void *)next))
-		return KPROBE_REFUSAL_PATCHED;
 	fixup = search_exception_tables(addr);
 	if (fixup && fixup_rules_out_copy(fixup))
 		return KPROBE_REFUSAL_FIXUP;

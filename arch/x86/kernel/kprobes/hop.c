@@ -113,7 +113,7 @@ static unsigned long end_of_padding(unsigned long next)
 {
 	char name[KSYM_NAME_LEN];
 
-	if (!IS_ENABLED(CONFIG_CALL_PADDING) && !IS_ENABLED(CONFIG_CFI_CLANG))
+	if (!IS_ENABLED(CONFIG_CALL_PADDING) && !kprobe_has_cfi())
 		return next;
 
 	if (lookup_symbol_name(next, name))
@@ -168,7 +168,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 static bool is_near_thunk(unsigned long addr)
 {
 	static const char * const prefixes[] = {
-		"__x86_", "its_", "retbleed_", "srso_", "entry_untrain_",
+		"__x86_", "__bhi_", "its_", "retbleed_", "srso_", "entry_untrain_",
 	};
 	char name[KSYM_NAME_LEN];
 	unsigned int i;

@@ -27,15 +27,8 @@
  */
 bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted)
 {
-	insn_byte_t prefix;
-	int i;
-
-	for_each_insn_prefix(insn, i, prefix) {
-		if (prefix == wanted)
-			return true;
-	}
-
-	return false;
+	/* The bytes that are not used are 0. */
+	return memchr(insn->prefixes.bytes, wanted, sizeof(insn->prefixes.bytes));
 }
 
 /**

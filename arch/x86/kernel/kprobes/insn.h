@@ -52,6 +52,7 @@
 #define OP_POPA		0x61
 #define OP_PUSH_I32	0x68
 #define OP_JCC8		0x70	/* + condition */
+#define OP_JNE8		0x75
 #define OP_GRP1_I32	0x81
 #define OP_GRP1_INVALID	0x82	/* with byte operands, another form of 0x80 */
 #define OP_GRP1_I8	0x83
@@ -315,11 +316,28 @@ static inline unsigned long kprobe_insn_target(const struct insn *insn, unsigned
 	return addr + insn->length + insn->immediate.value;
 }
 
+/* ENDBR, or what replaces it where no indirect branch goes; only with IBT are there any. */
+static __always_inline bool kprobe_is_landing_pad(u32 word)
+{
+#ifdef CONFIG_X86_KERNEL_IBT
+	/* ENDBR32 and ENDBR64 differ in one bit. */
+	return word == gen_endbr_poison() || (word & ~0x01000000U) == gen_endbr();
+#else
+	return false;
+#endif
+}
+
+/* Do callers check the type of a function before they call it? The option has had two names. */
+static __always_inline bool kprobe_has_cfi(void)
+{
+	return IS_ENABLED(CONFIG_CFI) || IS_ENABLED(CONFIG_CFI_CLANG);
+}
+
 /* An indirect branch may go there. The length tells which bytes have been read. */
 static inline bool kprobe_insn_is_landing_pad(const struct kprobe_insn *ki)
 {
 	return ki->insn.length == sizeof(u32) &&
-	       is_endbr(get_unaligned((const u32 *)ki->bytes));
+	       kprobe_is_landing_pad(get_unaligned((const u32 *)ki->bytes));
 }
 
 /*

@@ -9,9 +9,9 @@
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 
-#include <asm/ibt.h>
 #include <asm/stacktrace.h>
 
+#include "insn.h"
 #include "jprobe.h"
 
 #ifdef CONFIG_X86_64
@@ -76,7 +76,7 @@ static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
  */
 static nokprobe_inline unsigned long after_landing_pad(void *entry)
 {
-	return (unsigned long)entry + (is_endbr(*(u32 *)entry) ? ENDBR_INSN_SIZE : 0);
+	return (unsigned long)entry + (kprobe_is_landing_pad(*(u32 *)entry) ? ENDBR_INSN_SIZE : 0);
 }
 
 void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame)

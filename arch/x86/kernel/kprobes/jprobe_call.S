@@ -80,13 +80,15 @@ SYM_FUNC_END(kprobe_jprobe_call)
  *
  * To unwinders, the RET looks as if this had interrupted the handler at its first
  * instruction. If the handler had called this, they would look up the byte before.
+ * objtool lets no function do that, so this is none.
  */
 SYM_START(kprobe_jprobe_enter, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
+	UNWIND_HINT_FUNC
 	pushq	JPROBE_FRAME_entry(%rbx)
 	UNWIND_HINT type=UNWIND_HINT_TYPE_CALL sp_reg=ORC_REG_SP sp_offset=8 signal=1
 	RET
-SYM_FUNC_END(kprobe_jprobe_enter)
+SYM_CODE_END(kprobe_jprobe_enter)
 
 /*
  * (unsigned long sp, struct jprobe_frame *f): return to the landing, with the stack

@@ -230,8 +230,7 @@ bool kprobe_is_patched(unsigned long addr, unsigned int size)
 
 	return ftrace_text_reserved(start, last) ||
 	       kprobe_jump_label_reserved(addr, addr + size - 1) ||
-	       static_call_text_reserved(start, last) ||
-	       alternatives_text_reserved(start, last + 1);
+	       static_call_text_reserved(start, last);
 }
 
 static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
@@ -472,13 +471,13 @@ void arch_optimize_kprobes(struct list_head *oplist)
 		perf_event_text_poke(op->kp.addr, op->optinsn.text, op->optinsn.jump,
 				     jump, op->optinsn.jump);
 	}
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 
 	list_for_each_entry_safe(op, tmp, oplist, list) {
 		text_poke(op->kp.addr, make_jump(jump, op), 1);
 		list_del_init(&op->list);
 	}
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 
 	list_splice(&changed, oplist);
 }
@@ -494,14 +493,14 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 
 	list_for_each_entry(op, oplist, list)
 		text_poke(op->kp.addr, &int3, 1);
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 
 	list_for_each_entry(op, oplist, list) {
 		text_poke(op->kp.addr + 1, op->optinsn.text + 1, op->optinsn.jump - 1);
 		perf_event_text_poke(op->kp.addr, make_jump(jump, op), op->optinsn.jump,
 				     op->optinsn.text, op->optinsn.jump);
 	}
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 
 	list_splice_tail_init(oplist, done_list);
 }

@@ -680,7 +680,7 @@ static bool is_landing_pad(unsigned long addr)
 {
 	u32 word;
 
-	return !kprobe_read_text(addr, (u8 *)&word, sizeof(word)) && is_endbr(word);
+	return !kprobe_read_text(addr, (u8 *)&word, sizeof(word)) && kprobe_is_landing_pad(word);
 }
 
 /**

@@ -6,11 +6,11 @@
 
 #include <linux/linkage.h>
 #include <linux/objtool.h>
+#include <linux/stringify.h>
 
 #include <asm/alternative.h>
 #include <asm/asm.h>
 #include <asm/nospec-branch.h>
-#include <asm/smap.h>
 #include <asm/unwind_hints.h>
 
 #include "regs.h"
@@ -33,8 +33,7 @@ SYM_START(__kretprobe_trampoline, SYM_L_GLOBAL, SYM_F_ALIGN)
 	PUSH_PROGRAM_STATE above=__ASM_SEL(4, 8)
 	push	$__kretprobe_trampoline
 	PUSH_REST_OF_REGS
-	ANNOTATE_IGNORE_ALTERNATIVE
-	ASM_CLAC
+	ALTERNATIVE "", __stringify(ANNOTATE_IGNORE_ALTERNATIVE; clac), X86_FEATURE_SMAP
 	mov	%_ASM_SP, %__ASM_SEL_RAW(eax, rdi)
 	call	kretprobe_native_handler
 	POP_GENERAL_REGS

@@ -18,7 +18,7 @@
 #include <linux/string.h>
 #include <linux/thread_info.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/cputable.h>
 #include <asm/disassemble.h>
 #include <asm/hw_irq.h>

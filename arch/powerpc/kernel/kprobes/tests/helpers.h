@@ -12,7 +12,7 @@
 #include <linux/stringify.h>
 
 #include <asm/asm-compat.h>
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/disassemble.h>
 #include <asm/kup.h>
 #include <asm/probes.h>
@@ -225,10 +225,14 @@ u32 __user *kpb_user_word(struct kunit *test);
 static __always_inline void kpb_set_user_access(u32 __user *word, bool on)
 {
 #ifdef CONFIG_PPC_KUAP
-	if (on)
-		allow_user_access(word, word, sizeof(*word), KUAP_READ_WRITE);
-	else
-		prevent_user_access(KUAP_READ_WRITE);
+	if (!on) {
+		user_access_end();
+		return;
+	}
+	/* The caller may be atomic; nothing faults here. */
+	pagefault_disable();
+	WARN_ON(!user_access_begin(word, sizeof(*word)));
+	pagefault_enable();
 #endif
 }
 

@@ -15,7 +15,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/irq.h>
 #include <asm/ppc-opcode.h>
 #include <asm/ptrace.h>

@@ -15,7 +15,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/extable.h>
 #include <asm/hw_irq.h>
 #include <asm/interrupt.h>
@@ -117,15 +117,21 @@ static void no_jump(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
-/* B .-33488896, which reaches its target; but the pages for detours are above the text. */
-KPB_FUNCTION(far_b, "b 1f\n 777: .long 0x4a010000\n1: addi 3, 3, 1");
+/* Not assembled with its branch, because objtool looks for the target of each. */
+KPB_FUNCTION(far_b, "b 1f\n 777: nop\n1: addi 3, 3, 1");
 
-/* Whether a branch from the detour reaches the target is known once there is a slot for it. */
+/*
+ * Whether a branch from the detour reaches the target is known once there is a slot for it. This
+ * branch reaches its target; but the pages for detours are above the text.
+ */
 static void no_jump_is_promised_to_a_far_branch(struct kunit *test)
 {
 	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
 	u8 jump = KPROBE_JUMP_LONG, why = 0, at = 0;
 
+	scoped_guard(mutex, &text_mutex)
+		KUNIT_ASSERT_EQ(test, 0, patch_instruction(w.kp.addr,
+					ppc_inst(PPC_RAW_BRANCH(SZ_64K - SZ_32M))));
 	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(w.kp.addr, &jump, &why, &at), 0);
 	KUNIT_EXPECT_EQ(test, jump, KPROBE_JUMP_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, why, 0);

@@ -40,9 +40,10 @@ unsigned long kp_target_run(const struct kp_target *t, unsigned long arg)
 	if (t != &kp_target_user_load)
 		return kpb_run(t->fn, arg);
 
-	allow_read_from_user(user, sizeof(u32));
+	if (!user_read_access_begin(user, sizeof(u32)))
+		return -EFAULT;
 	ret = kpb_run(t->fn, arg);
-	prevent_read_from_user(user, sizeof(u32));
+	user_read_access_end();
 	return ret;
 }
 
@@ -74,7 +75,7 @@ void kp_target_go_back(struct pt_regs *regs)
 
 bool kp_target_has_irqs_on(const struct pt_regs *regs)
 {
-	return !arch_irq_disabled_regs((struct pt_regs *)regs);
+	return !regs_irqs_disabled((struct pt_regs *)regs);
 }
 
 /* With this MMU, the address is in no segment, or not in the address space. */

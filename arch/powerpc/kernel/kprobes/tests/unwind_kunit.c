@@ -24,7 +24,7 @@
 #include <linux/stacktrace.h>
 #include <linux/string.h>
 
-#include <asm/code-patching.h>
+#include <asm/text-patching.h>
 #include <asm/inst.h>
 #include <asm/sstep.h>
 

@@ -12,6 +12,7 @@
 #include <linux/objtool.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
@@ -59,7 +60,7 @@ asm(".pushsection .text\n"
 	"	pushq kpa_state + 8 * 15(%rip)\n"
 	EACH_REG(LOAD)
 	"	popfq\n"
-	ANNOTATE_RETPOLINE_SAFE
+	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	call *kpa_fn(%rip)\n"
 	EACH_REG(STORE)
 	"	pushfq\n"
@@ -132,7 +133,7 @@ static u8 *nth_insn(u8 *at, u8 *end, unsigned int *n)
 	for (; at < end; at += insn.length) {
 		if (insn_decode_kernel(&insn, at))
 			return NULL;
-		if (insn.opcode.bytes[0] == INT3_INSN_OPCODE || is_endbr(*(u32 *)at))
+		if (insn.opcode.bytes[0] == INT3_INSN_OPCODE || kprobe_is_landing_pad(*(u32 *)at))
 			continue;
 		if (!(*n)--)
 			return at;

@@ -80,7 +80,6 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, UNDECODED, "movntsd", 0xf2, 0x0f, 0x2b, 0x00),
 	REFUSE(BITS_ANY, UNDECODED, "movntss", 0xf3, 0x0f, 0x2b, 0x00),
 	REFUSE(BITS_ANY, UNDECODED, "repz pmovmskb", 0xf3, 0x0f, 0xd7, 0xc0),
-	REFUSE(BITS_ANY, UNDECODED, "xop", 0x8f, 0xe8, 0x78, 0xc0, 0xc0, 0),
 	REFUSE(BITS_ANY, UNDECODED, "(pop, reg 1)", 0x8f, 0x08),
 	REFUSE(BITS_ANY, INVALID, "(push, ff /7)", 0xff, 0xf8),
 	REFUSE(BITS_ANY, UNDECODED, "mov %cr0,%esp (mod 0)", 0x0f, 0x20, 0x04),
@@ -101,7 +100,6 @@ static const struct row rows[] = {
 	REFUSE(BITS_ANY, UNDECODED, "movntsd %xmm0,(%eax)", 0xf2, 0x0f, 0x2b, 0x00),
 	REFUSE(BITS_ANY, UNDECODED, "mov %cr2,%eax (mod 2)", 0x0f, 0x20, 0x90, 0, 0, 0, 0),
 	REFUSE(BITS_ANY, UNDECODED, "mov %eax,%db2 (mod 0)", 0x0f, 0x23, 0x10),
-	REFUSE(BITS_ANY, UNDECODED, "vprotb (XOP)", 0x8f, 0xe9, 0x78, 0x90, 0xc0),
 	REFUSE(BITS_ANY, UNDECODED, "punpcklqdq, 66 before 67", 0x66, 0x67, 0x0f, 0x6c, 0x00),
 	REFUSE(BITS_ANY, UNDECODED, "psrldq, 66 before 67", 0x66, 0x67, 0x0f, 0x73, 0xd8, 4),
 	REFUSE(BITS_ANY, UNDECODED, "extrq, 66 before 67", 0x66, 0x67, 0x0f, 0x78, 0xc0, 1, 2),
@@ -333,6 +331,43 @@ static void decode_classify(struct kunit *test)
 	}
 }
 
+/* Only newer kernels decode these: other than that, an instruction without special needs. */
+static void decode_xop(struct kunit *test)
+{
+	static const u8 xops[][MAX_BYTES] = {
+		{ 0x8f, 0xe8, 0x78, 0xc0, 0xc0, 1 },	/* vprotb $1,%xmm0,%xmm0 */
+		{ 0x8f, 0xe9, 0x78, 0x90, 0xc0 },	/* vprotb %xmm0,%xmm0,%xmm0 */
+		/* bextr $1,0x1000(%rip),%eax: the displacement is not the last field. */
+		{ 0x8f, 0xea, 0x78, 0x10, 0x05, 0, 0x10, 0, 0, 1, 0, 0, 0 },
+	};
+	static const u8 lens[] = { 6, 5, 13 };
+	struct arch_specific_insn a;
+	struct kprobe_insn ki;
+	struct insn insn;
+	u8 buf[MAX_BYTES];
+	bool known;
+	int i;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "this may be another instruction");
+
+	for (i = 0; i < ARRAY_SIZE(xops); i++) {
+		known = !insn_decode_kernel(&insn, xops[i]) && insn.length == lens[i];
+		KUNIT_ASSERT_EQ_MSG(test, classify(xops[i], &ki, &a),
+				    known ? 0 : KPROBE_REFUSAL_UNDECODED, "%d", i);
+		if (!known)
+			continue;
+		KUNIT_EXPECT_EQ(test, a.op, KPROBE_OP_STEP);
+		KUNIT_EXPECT_EQ(test, a.len, lens[i]);
+	}
+	/* The last one. */
+	if (!known)
+		return;
+	KUNIT_ASSERT_EQ(test, kprobe_copy(buf, &ki, (unsigned long)xops[2],
+					  (unsigned long)xops[2] + 0x400), 13);
+	KUNIT_EXPECT_EQ(test, get_unaligned((s32 *)(buf + 5)), 0xc00);
+}
+
 /* Targets are relative to the end of the instruction, including its prefixes. */
 static void decode_targets(struct kunit *test)
 {
@@ -475,6 +510,7 @@ static void decode_what_cannot_be_read(struct kunit *test)
 
 static struct kunit_case decode_cases[] = {
 	KUNIT_CASE_PARAM(decode_classify, row_gen_params),
+	KUNIT_CASE(decode_xop),
 	KUNIT_CASE(decode_targets),
 	KUNIT_CASE(decode_copy),
 	KUNIT_CASE(decode_copy_vectors),

@@ -9,6 +9,7 @@
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <linux/stacktrace.h>
+#include <linux/stringify.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -209,7 +210,7 @@ asm(".pushsection .text\n"
 	"	je 1f\n"
 	".globl kpo_hop_traced_at\n"
 	"kpo_hop_traced_at:\n"
-	ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR "\n"
 	"	.byte 0x66, 0x90\n"
 	"1:	nop; nop; nop\n"
 	"	pop %rax\n"

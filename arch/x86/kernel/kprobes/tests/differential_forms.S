@@ -131,6 +131,7 @@ SYM_FUNC_END(kpd_outer)
 	.balign 16, 0xcc
 	.skip 16, 0xcc
 SYM_FUNC_START_NOALIGN(kpd_callee)
+	ANNOTATE_NOENDBR
 .rept 5
 	nop
 .endr
@@ -404,8 +405,8 @@ SYM_DATA_START(kpd_forms)
 	fast "leaq 0x1000(%r13,%rdx,2), %rcx"
 	fast "leaq -0x40(%rsp), %rsp", with=ALLOCATES
 	fast "leaq 8(%rbp), %rsp", with=BP_STACK
-	fast "leaq 0x1000(%rip), %rsi"
-	fast "leal 0x1000(%rip), %esi"
+	fast "leaq kpd_data+0x1000(%rip), %rsi"
+	fast "leal kpd_data+0x1000(%rip), %esi"
 	fast "leaq kpd_data(%rip), %r8"
 	plain "leaw 8(%rbx), %cx"
 	plain "leal 8(%ebx), %ecx"
@@ -744,10 +745,10 @@ SYM_DATA_START(kpd_forms)
 	emulated ".skip 9, 0x2e; jne kpd_taken"
 	emulated ".skip 10, 0x2e; call kpd_taken"
 	stepped ".skip 9, 0x26; call *kpd_data+16(%rip)", with=INDIRECT
-	emulated ".byte 0x3e; jmp *%rdx", with=INDIRECT
-	emulated ".byte 0x3e; call *%r11", with=INDIRECT
-	stepped ".byte 0x3e; jmp *(%rbx)", with=INDIRECT
-	stepped ".byte 0x3e; call *8(%rsp)", with=INDIRECT
+	emulated ".byte 0x2e; jmp *%rdx", with=INDIRECT|NOTRACK
+	emulated ".byte 0x2e; call *%r11", with=INDIRECT|NOTRACK
+	stepped ".byte 0x2e; jmp *(%rbx)", with=INDIRECT|NOTRACK
+	stepped ".byte 0x2e; call *8(%rsp)", with=INDIRECT|NOTRACK
 
 /*
  * Segment overrides, also of string instructions.

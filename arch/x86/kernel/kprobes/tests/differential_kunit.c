@@ -12,6 +12,7 @@
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/linkage.h>
+#include <linux/memory.h>
 #include <linux/objtool.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
@@ -840,12 +841,23 @@ static void differential_exit(struct kunit_suite *suite)
 	infos = NULL;
 }
 
+static void write_notrack_prefix(u8 *insn)
+{
+	static const u8 prefix = 0x3e;
+
+	guard(mutex)(&text_mutex);
+	text_poke(insn, &prefix, 1);
+	smp_text_poke_sync_each_cpu();
+}
+
 static int decode_all(void)
 {
 	const struct kpd_form *f;
 	int ret;
 
 	for (f = kpd_forms; f < kpd_forms_end; f++) {
+		if (f->with & NOTRACK)
+			write_notrack_prefix(kpd_insn(f));
 		ret = insn_decode_kernel(&info_of(f)->insn, kpd_insn(f));
 		if (ret) {
 			pr_err("cannot decode %s\n", f->text);

@@ -203,8 +203,8 @@ asm(".pushsection .text\n"
 	FORM(mov_bp_sp, "movq %rbp, %rsp")				\
 	FORM(mov_i32_r64, "movq $-2, %r10")				\
 	FORM(movabs, "movabsq $0x123456789abcdef0, %r11")		\
-	FORM(lea_rip, "leaq 0x1000(%rip), %rsi")			\
-	FORM(lea_rip_32, "leal 0x1000(%rip), %esi")			\
+	FORM(lea_rip, "leaq kp_emu_state+0x1000(%rip), %rsi")			\
+	FORM(lea_rip_32, "leal kp_emu_state+0x1000(%rip), %esi")			\
 	FORM(lea_r12, "leaq 8(%r12), %rax")				\
 	FORM(lea_r13, "leaq (%r13), %rax")				\
 	FORM(lea_r12_index, "leaq 4(%rax,%r12,8), %rcx")		\

@@ -37,6 +37,9 @@ struct kunit;
 #endif
 #define WORD	__stringify(__SIZEOF_LONG__)
 
+/* What replaces a landing pad where no indirect branch goes, the bytes of gen_endbr_poison(). */
+#define KP_SEALED_PAD	".byte 0x0f, 0x1f, 0x40, 0xd6\n"
+
 /*
  * KP_FUNCTION(symbol, before, code, after): a function that takes its argument in
  * ax and returns its result there. The probed instruction follows the label 777;

@@ -12,6 +12,7 @@
 #include <linux/kthread.h>
 #include <linux/memory.h>
 #include <linux/rcupdate.h>
+#include <linux/stringify.h>
 
 #include "detours.h"
 
@@ -533,7 +534,7 @@ static void text_is_written_after_cpus_synchronize(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, w);
 	w->wait.kp.symbol_name = WAITS_FOR_TASKS;
 	w->wait.handler = sync_watch_waited;
-	w->sync.symbol_name = "text_poke_sync";
+	w->sync.symbol_name = __stringify(smp_text_poke_sync_each_cpu);
 	w->sync.pre_handler = sync_watch_sync;
 	w->tail = AT(hop_target_2) + 1;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&w->wait), 0);

@@ -16,6 +16,7 @@
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
+#include <linux/stringify.h>
 #include <linux/vmalloc.h>
 
 #include <asm/cpufeature.h>
@@ -123,7 +124,7 @@ struct jprobe_frame *kpj_leave;
 
 asm(".pushsection .text\n"
 	HANDLER(kpj_handler, ASM_ENDBR)
-	HANDLER(kpj_poisoned, ANNOTATE_NOENDBR ".byte 0x66, 0x0f, 0x1f, 0x00\n")
+	HANDLER(kpj_poisoned, ANNOTATE_NOENDBR "\n" KP_SEALED_PAD)
 	/* Stores where it was entered before anything else is on the stack. */
 	".globl kpj_where\n"
 	".type kpj_where, @function\n"
@@ -136,8 +137,8 @@ asm(".pushsection .text\n"
 	".globl kpj_where_poisoned\n"
 	".type kpj_where_poisoned, @function\n"
 	"kpj_where_poisoned:\n"
-	ANNOTATE_NOENDBR
-	"	.byte 0x66, 0x0f, 0x1f, 0x00\n"
+	ANNOTATE_NOENDBR "\n"
+	KP_SEALED_PAD
 	"	mov -" WORD "(%" R "sp), %" R "ax\n"
 	"	mov %" R "ax, kpj_found + 7 * " WORD RIP "\n"
 	ASM_RET

@@ -18,6 +18,7 @@
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
 #include <linux/static_call.h>
+#include <linux/stringify.h>
 #include <linux/workqueue.h>
 
 #include <asm/asm.h>
@@ -124,8 +125,7 @@ static struct filler *filler_begin(struct kunit *test, bool preempt)
 	KUNIT_ASSERT_NOT_NULL(test, f);
 	f->buf = kunit_kzalloc(test, FILL_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, f->buf);
-	hrtimer_init(&f->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	f->timer.function = catch_it;
+	hrtimer_setup(&f->timer, catch_it, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	kp_stopped_begin(test, &f->stopped, filler_thread, preempt);
 	wake_up_process(f->stopped.task);
 	return f;
@@ -674,7 +674,7 @@ static void jump_many_go_in_pieces(struct kunit *test)
 	struct kprobe **kps = kunit_kcalloc(test, MANY_PIECES, sizeof(*kps), GFP_KERNEL);
 	struct text_watch w = {
 		.poke	= { .symbol_name = "text_poke", .pre_handler = watch_poke },
-		.sync	= { .symbol_name = "text_poke_sync", .pre_handler = watch_sync },
+		.sync	= { .symbol_name = __stringify(smp_text_poke_sync_each_cpu), .pre_handler = watch_sync },
 		.unlock	= { .symbol_name = "mutex_unlock", .pre_handler = watch_unlock },
 	};
 	struct kprobe *watches[] = { &w.poke, &w.sync, &w.unlock };
@@ -724,7 +724,7 @@ static noinline __noclone int faulting_pre(struct kprobe *p, struct pt_regs *reg
 
 	asm volatile("	mov (%1), %0\n"
 		     "kpj_after_fault:\n"
-		     ANNOTATE_NOENDBR
+		     ANNOTATE_NOENDBR "\n"
 		     : "+r" (v) : "r" (-PAGE_SIZE));
 	load_left_out = v == 1;
 	return kp_watch_pre(p, regs);

@@ -21,10 +21,19 @@ struct branch_hit {
 	struct pt_regs	regs;
 };
 
+/* Without a relocation, which objtool takes for the target of an indirect branch. */
+static unsigned long redirection_target(void)
+{
+	unsigned long ip = (unsigned long)kpx_callee;
+
+	OPTIMIZER_HIDE_VAR(ip);
+	return ip + ENDBR_INSN_SIZE;
+}
+
 static int redirect_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	atomic_inc(&container_of(p, struct kp_watch, kp)->pre);
-	regs->ip = (unsigned long)kpx_callee + ENDBR_INSN_SIZE;
+	regs->ip = redirection_target();
 	return 1;
 }
 
@@ -93,7 +102,7 @@ static void redirection_waits_for_no_landing_pad(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&h.w.kp), 0);
 	KUNIT_EXPECT_EQ(test, hit_by_branch(&h, (unsigned long)AT(endbr), true), 1);
-	KUNIT_EXPECT_EQ(test, h.regs.ip, (unsigned long)kpx_callee + ENDBR_INSN_SIZE);
+	KUNIT_EXPECT_EQ(test, h.regs.ip, redirection_target());
 	KUNIT_EXPECT_FALSE(test, h.regs.fred_cs.wfe);
 	KUNIT_EXPECT_EQ(test, h.regs.cs, __KERNEL_CS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&h.w.pre), 1);

@@ -11,6 +11,7 @@
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
+#include <linux/stringify.h>
 
 #include <asm/apic.h>
 #include <asm/irq_vectors.h>
@@ -24,7 +25,7 @@
 
 /* Inside another hit, one is boosted, the other has to be stepped. */
 FUNCTION(in_nmi, "777: bt $2, %eax; sbb %eax, %eax");
-FUNCTION(call_mem_nmi, ANNOTATE_RETPOLINE_SAFE
+FUNCTION(call_mem_nmi, ANNOTATE_RETPOLINE_SAFE "\n"
 	 "777: call *" PTR(kpx_pointer) "; add $2, %eax");
 
 static atomic_t nmis, nmis_wrong;

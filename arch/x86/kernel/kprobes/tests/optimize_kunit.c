@@ -13,6 +13,7 @@
 #include <linux/linkage.h>
 #include <linux/memory.h>
 #include <linux/objtool.h>
+#include <linux/stringify.h>
 #include <linux/unaligned.h>
 
 #include <asm/asm.h>
@@ -87,11 +88,11 @@ FUNCTION(call, "777: call kpo_callee; 888: add $1, %eax");
 FUNCTION(call_last, "777: add $3, %eax; call kpo_callee; 888: add $1, %eax");
 FUNCTION(call_next, "777: call 1f; 1: pop %" R "cx; sub $1b, %" R "cx; add %ecx, %eax");
 FUNCTION(call_cs, "777: .byte 0x2e; call kpo_callee; 888: add $1, %eax");
-FUNCTION(call_mem, ANNOTATE_RETPOLINE_SAFE
+FUNCTION(call_mem, ANNOTATE_RETPOLINE_SAFE "\n"
 	 "777: call *kpo_pointer" RIP "; 888: add $1, %eax");
 FUNCTION(call_reg, "mov $kpo_callee, %" R "cx; 777: add $3, %eax\n"
-	 ANNOTATE_RETPOLINE_SAFE "call *%" R "cx; 888: add $1, %eax");
-FUNCTION(jmp_mem, "push $1f\n" ANNOTATE_RETPOLINE_SAFE
+	 ANNOTATE_RETPOLINE_SAFE "\ncall *%" R "cx; 888: add $1, %eax");
+FUNCTION(jmp_mem, "push $1f\n" ANNOTATE_RETPOLINE_SAFE "\n"
 	 "777: jmp *kpo_pointer" RIP "; .balign 16; 1: add $2, %eax");
 FUNCTION(loop, "mov $4, %ecx; 1: add $1, %eax; nop; nop\n"
 	 "777: loop 1b; add %ecx, %eax; nop");
@@ -125,11 +126,11 @@ FUNCTION(target_4, "test %eax, %eax; je 1f; 777: add $3, %eax; nop; 1: nop; add 
 FUNCTION(target_jrcxz, "mov %eax, %ecx; " JRCXZ " 1f; 777: add $3, %eax; 1: nop; nop");
 FUNCTION(target_back, "mov $3, %ecx; 777: nop; 1: add $3, %eax; nop; dec %ecx; jne 1b");
 FUNCTION(target_own, "777: jmp 1f; 1: add $3, %eax; nop; nop");
-FUNCTION(short_call, "mov $kpo_callee, %" R "cx\n" ANNOTATE_RETPOLINE_SAFE
+FUNCTION(short_call, "mov $kpo_callee, %" R "cx\n" ANNOTATE_RETPOLINE_SAFE "\n"
 	 "777: call *%" R "cx; add $3, %eax; nop");
 /* The probe is on the landing pad, not before it. */
 FUNCTION(landing_at, "777: .byte 0xf3, 0x0f, 0x1e, 0xfa; add $3, %eax; nop; nop");
-FUNCTION(landing_sealed, "777: .byte 0x66, 0x0f, 0x1f, 0x00; add $3, %eax; nop; nop");
+FUNCTION(landing_sealed, "777: " KP_SEALED_PAD "add $3, %eax; nop; nop");
 FUNCTION(landing, "777: nop; .byte 0xf3, 0x0f, 0x1e, 0xfa; add $3, %eax");
 FUNCTION(landing_after, "777: jmp 1f; .byte 0xf3, 0x0f, 0x1e, 0xfa; nop; 1: add $3, %eax");
 FUNCTION(extable, "777: nop; 1: mov (%" R "sp), %" R "cx; nop; add $3, %eax; 2:\n"
@@ -137,19 +138,19 @@ FUNCTION(extable, "777: nop; 1: mov (%" R "sp), %" R "cx; nop; add $3, %eax; 2:\
 FUNCTION(fixup, "1: mov (%" R "sp), %" R "cx; 777: nop; 2: add $3, %eax; nop; nop\n"
 	 _ASM_EXTABLE(1b, 2b));
 FUNCTION(trap, "777: test %eax, %eax; ud2; nop");
-FUNCTION(rodata, "777: nop; .Lkpo_rodata:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop\n"
+FUNCTION(rodata, "777: nop; .Lkpo_rodata:\n" ANNOTATE_NOENDBR "\nadd $3, %eax; nop; nop\n"
 	 ".pushsection .rodata; " _ASM_ALIGN "; " _ASM_PTR " .Lkpo_rodata; .popsection");
-FUNCTION(data, "777: nop; .Lkpo_data:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop\n"
+FUNCTION(data, "777: nop; .Lkpo_data:\n" ANNOTATE_NOENDBR "\nadd $3, %eax; nop; nop\n"
 	 ".pushsection .data; " _ASM_ALIGN "; " _ASM_PTR " .Lkpo_data; .popsection");
 FUNCTION(afar_jmp, "777: nop; .Lkpo_afar_jmp: add $3, %eax; nop; nop");
 FROM_AFAR(afar_jmp, ".byte 0xe9; .long .Lkpo_afar_jmp - . - 4");
 FUNCTION(afar_jcc, "777: nop; .Lkpo_afar_jcc: add $3, %eax; nop; nop");
 FROM_AFAR(afar_jcc, ".byte 0x0f, 0x84; .long .Lkpo_afar_jcc - . - 4");
-FUNCTION(afar_lea, "777: nop; .Lkpo_afar_lea:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
+FUNCTION(afar_lea, "777: nop; .Lkpo_afar_lea:\n" ANNOTATE_NOENDBR "\nadd $3, %eax; nop; nop");
 FROM_AFAR(afar_lea, "lea .Lkpo_afar_lea" RIP ", %" R "cx");
-FUNCTION(afar_push, "777: nop; .Lkpo_afar_push:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
+FUNCTION(afar_push, "777: nop; .Lkpo_afar_push:\n" ANNOTATE_NOENDBR "\nadd $3, %eax; nop; nop");
 FROM_AFAR(afar_push, "push $.Lkpo_afar_push; pop %" R "cx");
-FUNCTION(afar_mov, "777: nop; .Lkpo_afar_mov:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
+FUNCTION(afar_mov, "777: nop; .Lkpo_afar_mov:\n" ANNOTATE_NOENDBR "\nadd $3, %eax; nop; nop");
 FROM_AFAR(afar_mov, "mov" Q " $.Lkpo_afar_mov, kpo_pointer" RIP);
 FUNCTION(afar_call, "777: nop; .Lkpo_afar_call: add $3, %eax; nop; nop");
 FROM_AFAR(afar_call, ".byte 0xe8; .long .Lkpo_afar_call - . - 4");
@@ -159,7 +160,7 @@ FROM_AFAR(afar_xbegin, ".byte 0xc7, 0xf8; .long .Lkpo_afar_xbegin - . - 4");
 /* Branches whose target is computed; also from a part that was split off. */
 FUNCTION(computed, "test %eax, %eax; je 777f; movslq .Lkpo_computed_rel(%rip), %rcx\n"
 	 "lea kpo_computed(%rip), %rdx; add %rdx, %rcx\n"
-	 ANNOTATE_RETPOLINE_SAFE "jmp *%rcx; int3\n"
+	 ANNOTATE_RETPOLINE_SAFE "\njmp *%rcx; int3\n"
 	 "777: nop; .Lkpo_computed: add $3, %eax; nop; nop\n"
 	 ".pushsection .rodata; .balign 4\n"
 	 ".Lkpo_computed_rel: .long .Lkpo_computed - kpo_computed; .popsection");
@@ -173,7 +174,7 @@ asm(".pushsection .text.unlikely, \"ax\"\n"
 	"	movslq .Lkpo_computed_cold_rel(%rip), %rcx\n"
 	"	lea kpo_computed_cold(%rip), %rdx\n"
 	"	add %rdx, %rcx\n"
-	ANNOTATE_RETPOLINE_SAFE
+	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	jmp *%rcx\n"
 	"	int3\n"
 	".size kpo_computed_cold.cold, . - kpo_computed_cold.cold\n"
@@ -183,7 +184,7 @@ asm(".pushsection .text.unlikely, \"ax\"\n"
 	".popsection\n");
 #endif
 #ifdef CONFIG_X86_64
-FUNCTION(afar_movabs, "777: nop; .Lkpo_afar_movabs:\n" ANNOTATE_NOENDBR " add $3, %eax; nop; nop");
+FUNCTION(afar_movabs, "777: nop; .Lkpo_afar_movabs:\n" ANNOTATE_NOENDBR "\nadd $3, %eax; nop; nop");
 FROM_AFAR(afar_movabs, "movabs $.Lkpo_afar_movabs, %rcx");
 FUNCTION(movabs, "777: movabs $0x123456789abcdef0, %rcx; xor %rcx, %rax");
 #else
@@ -248,7 +249,7 @@ FUNCTION_AND(hop_target_4, "test %eax, %eax; je 1f\n"
 	     "777: nop; add $3, %al; nop; 1: nop; add $1, %eax", PADDING);
 FUNCTION_AND(hop_jcc, "test %eax, %eax; 777: je 1f; 1: add $3, %eax; nop", PADDING);
 FUNCTION_AND(hop_jmp, "777: jmp 1f; 1: add $3, %eax; nop", PADDING);
-FUNCTION_AND(hop_call, "mov $kpo_callee, %" R "cx\n" ANNOTATE_RETPOLINE_SAFE
+FUNCTION_AND(hop_call, "mov $kpo_callee, %" R "cx\n" ANNOTATE_RETPOLINE_SAFE "\n"
 	     "777: call *%" R "cx; 888: add $3, %eax; nop", PADDING);
 FUNCTION_AND(hop_extable, "777: .byte 0x66, 0x90; 1: mov (%" R "sp), %" R "cx\n"
 	     "nop; add $3, %eax; 2:\n"
@@ -590,7 +591,7 @@ asm(".pushsection .text\n"
 	"kpo_table:\n"
 	ASM_ENDBR
 	"	mov %" R "di, %" R "cx\n"
-	ANNOTATE_RETPOLINE_SAFE
+	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	jmp *%" R "cx\n"
 	"	int3\n"
 	".size kpo_table, . - kpo_table\n"

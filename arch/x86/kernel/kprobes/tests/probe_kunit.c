@@ -6,7 +6,7 @@
  */
 
 #include <kunit/test.h>
-#include <linux/cfi.h>
+#include <linux/execmem.h>
 #include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/jiffies.h>
@@ -18,6 +18,7 @@
 #include <linux/kthread.h>
 #include <linux/memory.h>
 #include <linux/pgtable.h>
+#include <linux/stringify.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -62,11 +63,11 @@ FUNCTION(padded, "cmp $5, %eax; je 1f; jmp 2f; int3; int3; 1: add $1, %eax\n"
 FUNCTION(hidden, "jmp 1f; int3; int3; 777: or $0x100, %esp; 1: add $1, %eax");
 FUNCTION(call, "777: call kpx_callee; add $1, %eax");
 FUNCTION(call_cs, "777: .byte 0x2e; call kpx_callee; add $1, %eax");
-FUNCTION(call_reg, "mov $kpx_callee, %" _ASM_CX "\n" ANNOTATE_RETPOLINE_SAFE
+FUNCTION(call_reg, "mov $kpx_callee, %" _ASM_CX "\n" ANNOTATE_RETPOLINE_SAFE "\n"
 	 "777: call *%" _ASM_CX "; add $1, %eax");
-FUNCTION(call_mem, ANNOTATE_RETPOLINE_SAFE
+FUNCTION(call_mem, ANNOTATE_RETPOLINE_SAFE "\n"
 	 "777: call *" PTR(kpx_pointer) "; add $1, %eax");
-FUNCTION(jmp_mem, "push $1f\n" ANNOTATE_RETPOLINE_SAFE
+FUNCTION(jmp_mem, "push $1f\n" ANNOTATE_RETPOLINE_SAFE "\n"
 	 "777: jmp *" PTR(kpx_pointer) "; ud2; 1: add $2, %eax");
 FUNCTION(ret_imm, "push " AX "; call 2f; add $4, %eax; jmp 1f\n"
 	 "2: add $10, %eax; 777: .byte 0xc2, " __stringify(__SIZEOF_LONG__) ", 0\n"
@@ -232,7 +233,7 @@ asm(".pushsection .text\n"
 	".globl __SCT__kpx_null\n"
 	".type __SCT__kpx_null, @function\n"
 	"__SCT__kpx_null:\n"
-	ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR "\n"
 	"	nop; int3; nop; nop; nop\n"
 	"	.byte 0x0f, 0xb9, 0xcc\n"
 	".size __SCT__kpx_null, . - __SCT__kpx_null\n"
@@ -262,7 +263,7 @@ asm(".pushsection .text\n"
 	".globl kpx_gap\n"
 	".type kpx_gap, @function\n"
 	"kpx_gap:\n"
-	ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR "\n"
 	"	nop\n"
 	ASM_RET
 	"	.fill 9000, 1, 0xcc\n"
@@ -467,7 +468,7 @@ static void probe_steps_without_trap_flag(struct kunit *test)
 			.post_handler = trap_flag_post,
 		},
 	};
-	u64 before = 0, after = 0;
+	u32 before[2] = {}, after[2] = {};
 
 	atomic_set(&debug_traps, 0);
 	atomic_set(&trap_flags, 0);
@@ -476,9 +477,9 @@ static void probe_steps_without_trap_flag(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_die_notifier(&nb), 0);
 
 	preempt_disable();
-	rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &before);
+	rdmsr_safe(MSR_IA32_DEBUGCTLMSR, &before[0], &before[1]);
 	kp_run(kpx_bt, 8);
-	rdmsrl_safe(MSR_IA32_DEBUGCTLMSR, &after);
+	rdmsr_safe(MSR_IA32_DEBUGCTLMSR, &after[0], &after[1]);
 	preempt_enable();
 
 	unregister_die_notifier(&nb);
@@ -486,7 +487,7 @@ static void probe_steps_without_trap_flag(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&trap_flags), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 0);
-	KUNIT_EXPECT_EQ(test, after, before);
+	KUNIT_EXPECT_MEMEQ(test, after, before, sizeof(after));
 }
 
 /* Padding that looks like breakpoints does not prevent probes after it. */
@@ -548,7 +549,7 @@ static void poke_byte(unsigned long addr, u8 byte)
 {
 	guard(mutex)(&text_mutex);
 	text_poke((void *)addr, &byte, 1);
-	text_poke_sync();
+	smp_text_poke_sync_each_cpu();
 }
 
 static noinline __noclone int kpx_traced(int v)
@@ -623,6 +624,34 @@ static void probe_slot_is_read_only(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+/* A page as alloc_insn_page() returns it, and as the next user of executable memory finds it. */
+static void probe_slot_page_is_full_of_breakpoints(struct kunit *test)
+{
+	bool shared = execmem_is_rox(EXECMEM_KPROBES);
+	u8 *page = alloc_insn_page(), *text;
+	unsigned int level = 0;
+	pte_t *pte;
+
+	text = kunit_kmalloc(test, PAGE_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+
+	pte = lookup_address((unsigned long)page, &level);
+	KUNIT_ASSERT_NOT_NULL(test, pte);
+	KUNIT_EXPECT_FALSE(test, pte_write(*pte));
+	KUNIT_EXPECT_TRUE(test, pte_exec(*pte));
+	/* What others execute there keeps its large page. */
+	KUNIT_EXPECT_EQ(test, level, shared ? PG_LEVEL_2M : PG_LEVEL_4K);
+	KUNIT_EXPECT_NULL(test, memchr_inv(page, INT3_INSN_OPCODE, PAGE_SIZE));
+
+	text_poke_set(page, RET_INSN_OPCODE, PAGE_SIZE);
+	KUNIT_EXPECT_NULL(test, memchr_inv(page, RET_INSN_OPCODE, PAGE_SIZE));
+	execmem_free(page);
+	if (!shared || copy_from_kernel_nofault(text, page, PAGE_SIZE))
+		return;
+	KUNIT_EXPECT_NULL(test, memchr_inv(text, INT3_INSN_OPCODE, PAGE_SIZE));
+}
+
 /* A copy can refer to anything near the original. */
 static bool reaches(const void *from, unsigned long to)
 {
@@ -665,64 +694,6 @@ static void probe_slots_reach_kernel_and_modules(struct kunit *test)
 	/* Other memory is out of reach. */
 	KUNIT_EXPECT_FALSE(test, IS_ENABLED(CONFIG_X86_64) && reaches(test, MODULES_VADDR));
 }
-
-/* When a check of an indirect call traps, the code before the trap is decoded. */
-#ifdef CONFIG_CFI_CLANG
-static noinline __noclone notrace int kpx_indirect(int (*fn)(int v), int v)
-{
-	return fn(v) + 1;
-}
-
-static noinline __noclone notrace int kpx_direct(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 2;
-}
-
-/* Distances of the instructions that load and add the type from the trap. */
-#define CFI_LOAD_TO_TRAP	12
-#define CFI_ADD_TO_TRAP		6
-
-static void probe_keeps_off_cfi_check(struct kunit *test)
-{
-	int (*fn)(int v) = kpx_direct;
-	unsigned long size, into, trap = 0, i, hits = 0;
-	unsigned long start = (unsigned long)kpx_indirect;
-	struct kp_watch w;
-	int ret;
-
-	OPTIMIZER_HIDE_VAR(fn);
-	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
-	for (i = CFI_LOAD_TO_TRAP; i < size && !trap; i++)
-		trap = is_cfi_trap(start + i) ? start + i : 0;
-	KUNIT_ASSERT_NE(test, trap, 0);
-
-	for (i = 0; i < size; i++) {
-		w = (struct kp_watch){
-			.kp = { .addr = (void *)(start + i), .pre_handler = kp_watch_pre },
-		};
-		ret = register_kprobe(&w.kp);
-		KUNIT_EXPECT_EQ(test, kpx_indirect(fn, 5), 11);
-		if (start + i == trap - CFI_LOAD_TO_TRAP || start + i == trap - CFI_ADD_TO_TRAP)
-			KUNIT_EXPECT_EQ(test, ret, -EINVAL);
-		else if (start + i == trap)
-			KUNIT_EXPECT_NE(test, ret, 0);
-		if (ret)
-			continue;
-		/* Padding after the return may be probed, too. */
-		KUNIT_EXPECT_LE_MSG(test, atomic_read(&w.pre), 1, "at %lu", i);
-		hits += atomic_read(&w.pre);
-		unregister_kprobe(&w.kp);
-	}
-	/* The jump over the trap, the call, and the use of its result. */
-	KUNIT_EXPECT_GE(test, hits, 4);
-}
-#else
-static void probe_keeps_off_cfi_check(struct kunit *test)
-{
-	kunit_skip(test, "needs CFI_CLANG");
-}
-#endif
 
 #ifdef CONFIG_KGDB
 /* kgdb may have a breakpoint on the way, so the instructions after it are unknown. */
@@ -927,8 +898,8 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_leaves_breakpoints_at_ftrace_sites),
 #endif
 	KUNIT_CASE(probe_slot_is_read_only),
+	KUNIT_CASE(probe_slot_page_is_full_of_breakpoints),
 	KUNIT_CASE(probe_slots_reach_kernel_and_modules),
-	KUNIT_CASE(probe_keeps_off_cfi_check),
 	KUNIT_CASE(probe_shares_text_with_kgdb),
 	KUNIT_CASE(probe_leaves_kgdb_its_breakpoint),
 	KUNIT_CASE(probe_next_to_armed_probe),

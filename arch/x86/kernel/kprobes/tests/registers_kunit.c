@@ -303,6 +303,8 @@ static void trace_of_completion_is_not_reliable(struct kunit *test)
 
 	kpo_follow(test, &r, "kpo_entered");
 	join(test, &r, &s, walk_reliably);
+	/* objtool must not see a reference to what follows it. */
+	OPTIMIZER_HIDE_VAR(start);
 	completion_is_reliable = 0;
 	enter();
 	KUNIT_EXPECT_LT(test, completion_is_reliable, 0);

@@ -26,9 +26,9 @@ KP_FUNCTION(kpt_add, "", "777: mov %eax, %ecx; lea 3(%ecx), %eax; nop", "");
 KP_FUNCTION(kpt_callee, "", "777: lea 100(%" R "ax), %eax; nop; nop", "");
 KP_FUNCTION(kpt_load, "", "777: mov (%" R "ax), %" R "ax; nop; nop; nop; nop", "");
 KP_FUNCTION(kpt_spin, "", "777: cmp" Q " $0, kpt_flag" RIP "; je 777b; add $1, %eax", "");
-KP_FUNCTION(kpt_user_load, "", ALTERNATIVE("", __ASM_STAC, X86_FEATURE_SMAP) "\n"
+KP_FUNCTION(kpt_user_load, "", ASM_STAC "\n"
 	    "777: mov (%" R "ax), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
-	    ALTERNATIVE("", __ASM_CLAC, X86_FEATURE_SMAP) "\n"
+	    ASM_CLAC "\n"
 	    _ASM_EXTABLE(777b, 1b), "");
 
 KP_FAR_FROM_OTHERS(kpt_far_end);

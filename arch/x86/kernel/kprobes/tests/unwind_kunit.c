@@ -14,6 +14,7 @@
 #include <linux/objtool.h>
 #include <linux/sched.h>
 #include <linux/stacktrace.h>
+#include <linux/stringify.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -38,7 +39,7 @@ asm(".pushsection .text\n"
 	"	nop; nop; nop\n"
 	".globl kpu_pop\n"
 	"kpu_pop:\n"
-	ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR "\n"
 	"	pop %rbp\n"
 	"	lea 1(%rax), %rax\n"
 	"	pop %rbx\n"
@@ -53,22 +54,22 @@ asm(".pushsection .text\n"
 	"	mov %rsp, %rbp\n"
 	".globl kpu_pushf\n"
 	"kpu_pushf:\n"
-	ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR "\n"
 	"	pushf\n"
 	".globl kpu_popf\n"
 	"kpu_popf:\n"
-	ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR "\n"
 	"	popf\n"
 	"	lea 2(%rdi), %rax\n"
 	".globl kpu_leave\n"
 	"kpu_leave:\n"
-	ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR "\n"
 	"	leave\n"
 	ASM_RET
 	".size kpu_more, . - kpu_more\n"
 	".globl kpu_end\n"
 	"kpu_end:\n"
-	ANNOTATE_NOENDBR
+	ANNOTATE_NOENDBR "\n"
 	"	int3\n"
 	".popsection\n");
 asmlinkage long kpu_fn(long v);
@@ -433,8 +434,10 @@ static void unwind_trap_ip_after_the_hit(struct kunit *test)
 /* Never executed: where the jump goes, an instruction of one byte ends. */
 asm(".pushsection .text\n"
 	"kpu_jmp:\n"
+	ANNOTATE_NOENDBR "\n"
 	"	jmp 1f\n"
 	"kpu_nop:\n"
+	ANNOTATE_NOENDBR "\n"
 	"	nop\n"
 	"1:	" ASM_RET
 	".popsection\n");

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes around the checks of indirect calls. The trap of a failed check decodes the code
+ * before it, and some checks jump into the middle of an instruction in order to trap.
+ */
+
+#include <kunit/test.h>
+#include <linux/bug.h>
+#include <linux/cfi.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/kprobes-test.h>
+
+#include "../common.h"
+#include "helpers.h"
+
+/* Distances of the instructions that load and add the type from the trap of kCFI. */
+#define LOAD_TO_TRAP	12
+#define ADD_TO_TRAP	6
+/* What precedes a function, at most. */
+#define PREAMBLE	16
+
+static noinline __noclone notrace int kpx_indirect(int (*fn)(int v), int v)
+{
+	return fn(v) + 1;
+}
+
+static noinline __noclone notrace int kpx_right(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 2;
+}
+
+/* Not of the type that kpx_indirect() calls. */
+static noinline __noclone notrace long kpx_wrong(long v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3;
+}
+
+static int call_right(void)
+{
+	int (*fn)(int v) = kpx_right;
+
+	OPTIMIZER_HIDE_VAR(fn);
+	return kpx_indirect(fn, 5);
+}
+
+static int call_wrong(void)
+{
+	void *fn = kpx_wrong;
+
+	OPTIMIZER_HIDE_VAR(fn);
+	return kpx_indirect(fn, 5);
+}
+
+#define RIGHT_RETURNS	11
+#define WRONG_RETURNS	16
+
+/* Where the text of a function begins, with what precedes it, and where it ends. */
+struct extent {
+	unsigned long	start, end;
+};
+
+static struct extent extent_of(struct kunit *test, void *fn, unsigned int before)
+{
+	unsigned long size, into, start = kp_code(fn);
+
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
+	return (struct extent){ start - before, start + size };
+}
+
+static unsigned long find_trap(const struct extent *e)
+{
+	unsigned long at;
+
+	for (at = e->start + LOAD_TO_TRAP; at < e->end; at++) {
+		if (is_cfi_trap(at))
+			return at;
+	}
+	return 0;
+}
+
+/* FineIBT has replaced the check: the trap address is inside of it. */
+static bool is_kcfi(unsigned long trap)
+{
+	const u8 *load = (u8 *)trap - LOAD_TO_TRAP;
+
+	return load[0] == 0x41 && load[1] == 0xba;
+}
+
+static void cfi_check_is_left_alone(struct kunit *test)
+{
+	struct extent e = extent_of(test, kpx_indirect, 0);
+	unsigned long trap = find_trap(&e), at;
+	unsigned int hits = 0;
+	struct kp_watch w;
+	bool kcfi;
+	int ret;
+
+	KUNIT_ASSERT_NE(test, trap, 0);
+	kcfi = is_kcfi(trap);
+	for (at = e.start; at < e.end; at++) {
+		w = (struct kp_watch){
+			.kp = { .addr = (void *)at, .pre_handler = kp_watch_pre },
+		};
+		ret = register_kprobe(&w.kp);
+		KUNIT_EXPECT_EQ(test, call_right(), RIGHT_RETURNS);
+		if (kcfi && (at == trap - LOAD_TO_TRAP || at == trap - ADD_TO_TRAP))
+			KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+		if (ret)
+			continue;
+		/* Padding after the return may be probed, too. */
+		KUNIT_EXPECT_LE_MSG(test, atomic_read(&w.pre), 1, "at +%lu", at - e.start);
+		hits += atomic_read(&w.pre);
+		unregister_kprobe(&w.kp);
+	}
+	/* The branch over the trap, the call, and the use of its result. */
+	KUNIT_EXPECT_GE(test, hits, 4);
+}
+
+/* What the trap reports, which goes no further. */
+static atomic_t failures;
+static unsigned long reported;
+
+/* (struct pt_regs *regs, unsigned long addr, unsigned long *target, u32 type) */
+static int on_failure(struct kprobe *p, struct pt_regs *regs)
+{
+	const unsigned long *target = (void *)regs->dx;
+
+	atomic_inc(&failures);
+	reported = target ? *target : 0;
+	regs->ax = BUG_TRAP_TYPE_WARN;
+	regs->ip = *(unsigned long *)regs->sp;
+	regs->sp += sizeof(unsigned long);
+	return 1;
+}
+
+/* A wrong call is reported so many times, and a right one is not. */
+static void expect_reported(struct kunit *test, const void *at, int want)
+{
+	atomic_set(&failures, 0);
+	KUNIT_EXPECT_EQ_MSG(test, call_right(), RIGHT_RETURNS, "%pS", at);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&failures), 0, "%pS", at);
+	reported = 0;
+	KUNIT_EXPECT_EQ_MSG(test, call_wrong(), WRONG_RETURNS, "%pS", at);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&failures), want, "%pS", at);
+	KUNIT_EXPECT_EQ_MSG(test, reported, kp_code(kpx_wrong), "%pS", at);
+}
+
+/* With a probe on each instruction that takes one, also after that has become a jump. */
+static void cfi_failure_is_still_found(struct kunit *test)
+{
+	struct kprobe report = { .symbol_name = "report_cfi_failure", .pre_handler = on_failure };
+	const struct extent parts[] = {
+		extent_of(test, kpx_indirect, 0),
+		extent_of(test, kpx_wrong, PREAMBLE),
+		extent_of(test, kpx_right, PREAMBLE),
+	};
+	unsigned int i, probes = 0;
+	struct kp_watch w;
+	unsigned long at;
+	int want;
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&report), 0);
+	atomic_set(&failures, 0);
+	KUNIT_EXPECT_EQ(test, call_wrong(), WRONG_RETURNS);
+	want = atomic_read(&failures);
+	KUNIT_EXPECT_GE(test, want, 1);
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		for (at = parts[i].start; at < parts[i].end; at++) {
+			w = (struct kp_watch){
+				.kp = { .addr = (void *)at, .pre_handler = kp_watch_pre },
+			};
+			if (register_kprobe(&w.kp))
+				continue;
+			expect_reported(test, w.kp.addr, want);
+			wait_for_kprobe_optimizer();
+			expect_reported(test, w.kp.addr, want);
+			unregister_kprobe(&w.kp);
+			probes++;
+		}
+	}
+	unregister_kprobe(&report);
+	KUNIT_EXPECT_GT(test, probes, 5);
+}
+
+#ifdef CONFIG_OPTPROBES
+extern s32 __start___kcfi_traps[], __stop___kcfi_traps[];
+
+/* One in so many of the checks. */
+#define STRIDE	20
+
+/* The second byte of the trap is the target of a branch, but no instruction begins there. */
+static void cfi_target_is_in_no_jump(struct kunit *test)
+{
+	unsigned int sites = 0, tried = 0, targets = 0;
+	u8 jump, why, why_at;
+	unsigned long trap, at;
+	s32 *s;
+
+	for (s = __start___kcfi_traps; s < __stop___kcfi_traps; s += STRIDE) {
+		trap = (unsigned long)s + *s;
+		/* A trap that is an instruction of its own. */
+		if (*(u8 *)trap == OP_ESCAPE)
+			continue;
+		sites++;
+		for (at = trap - JMP32_INSN_SIZE + 2; at <= trap; at++) {
+			if (kprobe_test_forecast((void *)at, &jump, &why, &why_at))
+				continue;
+			tried++;
+			KUNIT_EXPECT_NE_MSG(test, why, KPROBE_NOOPT_NONE, "%pS", (void *)at);
+			targets += why == KPROBE_NOOPT_TARGET && at + why_at == trap + 1;
+		}
+	}
+	kunit_info(test, "%u sites, %u instructions before the target, %u refused for it\n",
+		   sites, tried, targets);
+	if (!sites)
+		kunit_skip(test, "checks have no such target here");
+	KUNIT_EXPECT_GE(test, tried, sites);
+	KUNIT_EXPECT_GT(test, targets, 0);
+}
+#endif
+
+static struct kunit_case cfi_cases[] = {
+	KUNIT_CASE(cfi_check_is_left_alone),
+	KUNIT_CASE(cfi_failure_is_still_found),
+#ifdef CONFIG_OPTPROBES
+	KUNIT_CASE_SLOW(cfi_target_is_in_no_jump),
+#endif
+	{}
+};
+
+static struct kunit_suite cfi_suite = {
+	.name		= "kprobes_x86_cfi",
+	.test_cases	= cfi_cases,
+};
+kunit_test_suite(cfi_suite);
+
+MODULE_DESCRIPTION("KUnit test of kprobes on checked calls");
+MODULE_LICENSE("GPL");
