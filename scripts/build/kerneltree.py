@@ -67,12 +67,18 @@ if BASE not in bases():
     sys.exit(f"{os.path.basename(sys.argv[0])}: no base {BASE} in scripts/build/bases, but " +
              " and ".join(f"{name}.y from .{oldest} on" for name, oldest in bases().items()))
 MOVED = [(here, there) for base, here, there in table("moved") if base == BASE]
+
+
+def of_base(folder):
+    """The folder itself, or that of the base in there. As in scripts/lib.sh."""
+    return folder if BASE == DEFAULT else os.path.join(folder, BASE)
+
+
 # Where everything made is kept.
-OUT = os.environ.get("KPROBES_OUT") or os.path.join(
+HOME = os.environ.get("KPROBES_OUT") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
     "kprobes-linux")
-if BASE != DEFAULT:
-    OUT = os.path.join(OUT, BASE)
+OUT = of_base(HOME)
 
 
 def for_base(path):
