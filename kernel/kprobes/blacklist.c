@@ -47,14 +47,17 @@ static bool publish_later = true;
 static const char * const offline_path[] __initconst = {
 	"acpi_idle_play_dead",
 	"acpi_mp_play_dead",
+	"acpi_processor_ffh_play_dead",
 	"arch_cpu_idle_dead",
 	"asm_acpi_mp_play_dead",
 	"cpu_die",
 	"cpuhp_ap_report_dead",
 	"cpuhp_report_idle_dead",
+	"cpuidle_get_cpu_driver",
 	"cpuidle_play_dead",
 	"hlt_play_dead",
 	"idle_task_exit",
+	"intel_idle_enter_dead",
 	"mwait_play_dead",
 	"native_play_dead",
 	"play_dead",
@@ -566,19 +569,32 @@ static int __init append_marked(void)
 			   (unsigned long)__noinstr_text_end, KPROBE_REFUSAL_MARKED);
 }
 
+static int __init append_name(const char *name, enum kprobe_refusal rule)
+{
+	/* The code of the function, where its symbol is that of a descriptor. */
+	unsigned long addr = (unsigned long)kprobe_lookup_name(name, 0);
+
+	return addr && append_symbol(addr, rule) == -ENOMEM ? -ENOMEM : 0;
+}
+
 static int __init append_names(const char * const *names, unsigned int nr,
 			       enum kprobe_refusal rule)
 {
-	unsigned long addr;
+	char early[64];
 	unsigned int i;
+	int ret;
 
 	guard(mutex)(&blacklist_mutex);
 
 	for (i = 0; i < nr; i++) {
-		/* The code of the function, where its symbol is that of a descriptor. */
-		addr = (unsigned long)kprobe_lookup_name(names[i], 0);
-		if (addr && append_symbol(addr, rule) == -ENOMEM)
-			return -ENOMEM;
+		ret = append_name(names[i], rule);
+		if (ret)
+			return ret;
+		/* Symbols of code that also runs before the kernel is mapped have this prefix. */
+		if (snprintf(early, sizeof(early), "__pi_%s", names[i]) < sizeof(early))
+			ret = append_name(early, rule);
+		if (ret)
+			return ret;
 	}
 
 	return 0;

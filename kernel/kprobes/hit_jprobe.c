@@ -94,17 +94,10 @@ static nokprobe_inline unsigned long ftrace_recursion(void)
 }
 #endif
 
-#ifdef CONFIG_SMP
 static nokprobe_inline int pinned(void)
 {
 	return current->migration_disabled;
 }
-#else
-static nokprobe_inline int pinned(void)
-{
-	return 0;
-}
-#endif
 
 #ifdef CONFIG_LOCKDEP
 static nokprobe_inline int held_locks(void)
@@ -189,7 +182,7 @@ static noinline void jprobe_put_right(const struct jprobe_call *call,
 		migrate_enable();
 
 	/* First, as an interrupt must not find preemption on in a hit. */
-	preempt_count_set(was->preempt);
+	preempt_count_set((u32)was->preempt);
 	if (now->irqs_off && !was->irqs_off)
 		local_irq_enable();
 	else if (!now->irqs_off && was->irqs_off)

@@ -50,7 +50,7 @@ class Coverage:
     # are copied; trampolines of static calls, whose text is verified before it is
     # rewritten; code of CPUs that are going offline or have no exception handling yet;
     # code that kexec copies elsewhere; and loads whose fixup parses the text.
-    WRONG = (r"__SCT__|\w*play_dead|idle_task_exit$|cpuhp_ap_report_dead$|cpu_init$|"
+    WRONG = (r"__SCT__|\w*play_dead|\w*enter_dead|cpuidle_get_cpu_driver$|idle_task_exit$|cpuhp_ap_report_dead$|cpu_init$|"
              r"cpu_init_exception_handling$|cpuhp_ap_sync_alive$|cr4_init$|early_setup_idt$|"
              r"fpu__init_cpu|load_current_idt$|load_direct_gdt$|load_ucode_ap$|"
              r"secondary_startup_64|sev_verify_cbit$|start_secondary$|soft_restart_cpu$|"

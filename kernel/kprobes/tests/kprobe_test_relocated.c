@@ -12,7 +12,7 @@
 #include <linux/module.h>
 #include <linux/stringify.h>
 
-#define SECTION		".text.kprobe_test_relocated"
+#define SECTION		".text..kprobe_test_relocated"
 #define RELOCATIONS	".klp.rela.kprobe_test_target." SECTION
 #define SYMBOL		"\".klp.sym.kprobe_test_target.kprobe_test_fn,0\""
 

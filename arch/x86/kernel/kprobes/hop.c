@@ -144,7 +144,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 	struct kprobe_insn ki;
 	bool final = false;
 
-	for (at = start; at < end; at += ki.insn.length) {
+	for (at = start; at < end; at += kprobe_skip(&ki, at)) {
 		if (kprobe_fetch_at(at, end, &ki))
 			return end;
 		if (is_filler(&ki.insn))
@@ -170,10 +170,12 @@ static bool is_near_thunk(unsigned long addr)
 	static const char * const prefixes[] = {
 		"__x86_", "__bhi_", "its_", "retbleed_", "srso_", "entry_untrain_",
 	};
-	char name[KSYM_NAME_LEN];
+	char buf[KSYM_NAME_LEN];
+	const char *name;
 	unsigned int i;
 
-	if (lookup_symbol_name(addr, name))
+	name = kprobe_name_at(addr, buf);
+	if (!name)
 		return true;
 
 	for (i = 0; i < ARRAY_SIZE(prefixes); i++) {

@@ -4,6 +4,7 @@
  * Changes nothing.
  */
 
+#include <linux/cfi.h>
 #include <linux/kallsyms.h>
 #include <linux/kgdb.h>
 #include <linux/kprobes.h>
@@ -257,6 +258,25 @@ bool notrace kprobe_is_kgdb_breakpoint(unsigned long addr)
 NOKPROBE_SYMBOL(kprobe_is_kgdb_breakpoint);
 #endif
 
+/**
+ * kprobe_name_at() - the name of the function at an address
+ * @addr: the address
+ * @name: buffer of KSYM_NAME_LEN bytes
+ *
+ * Assembly may have an alias for code that runs before the kernel is mapped where it is
+ * linked. kallsyms then finds the alias, which has the name of the function after a prefix.
+ *
+ * Context: any.
+ * Return: the name without that prefix, in @name; NULL if there is no symbol.
+ */
+const char *kprobe_name_at(unsigned long addr, char *name)
+{
+	if (lookup_symbol_name(addr, name))
+		return NULL;
+
+	return strstarts(name, "__pi_") ? name + strlen("__pi_") : name;
+}
+
 /* Text is read in larger pieces than an instruction, which is cheaper. */
 struct text_window {
 	unsigned long	start;
@@ -324,6 +344,32 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
 	return fetch_one(at, min_t(unsigned long, end, at + MAX_INSN_SIZE), ki, &w);
 }
 
+/* Up to here, the check of an indirect call that has been switched off. */
+#define CFI_CHECK_SIZE		14
+/* Where in it the trap is. */
+#define CFI_CHECK_TRAP		12
+
+/**
+ * kprobe_skip() - how far is it to the next instruction?
+ * @ki: an instruction
+ * @at: its address
+ *
+ * With cfi=off, the first two bytes of each check are a jump over the rest, and parts of
+ * other instructions follow it.
+ *
+ * Context: any.
+ * Return: the length of the instruction, or of the check that it skips.
+ */
+unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at)
+{
+	if (kprobe_has_cfi() && ki->bytes[0] == JMP8_INSN_OPCODE &&
+	    kprobe_insn_target(&ki->insn, at) == at + CFI_CHECK_SIZE &&
+	    is_cfi_trap(at + CFI_CHECK_TRAP))
+		return CFI_CHECK_SIZE;
+
+	return ki->insn.length;
+}
+
 /*
  * After so many breakpoints in a row, a function is over. Inside a function, they may fill
  * a page. To kallsyms, the last function of the kernel includes the megabytes of padding
@@ -362,7 +408,7 @@ enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 			why = fetch_one(at, addr - into + size, ki, &w);
 			if (why)
 				return why;
-			len = ki->insn.length;
+			len = kprobe_skip(ki, at);
 			padding = ki->bytes[0] == INT3_INSN_OPCODE ? padding + 1 : 0;
 		}
 		if (padding > MAX_PADDING)

@@ -333,6 +333,8 @@ static __always_inline bool kprobe_has_cfi(void)
 	return IS_ENABLED(CONFIG_CFI) || IS_ENABLED(CONFIG_CFI_CLANG);
 }
 
+unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at);
+
 /* An indirect branch may go there. The length tells which bytes have been read. */
 static inline bool kprobe_insn_is_landing_pad(const struct kprobe_insn *ki)
 {
@@ -373,6 +375,8 @@ static inline void modrm_set_reg(u8 *modrm, u8 reg)
 {
 	*modrm = (*modrm & ~MODRM_REG_MASK) | reg << MODRM_REG_SHIFT;
 }
+
+const char *kprobe_name_at(unsigned long addr, char *name);
 
 #ifdef CONFIG_KGDB
 bool kprobe_is_kgdb_breakpoint(unsigned long addr);

@@ -17,6 +17,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/extable.h>
+#include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -419,12 +420,14 @@ void arch_optimizer_forget(unsigned long start, unsigned long end)
  */
 static bool is_thunk(unsigned long addr)
 {
-	char name[KSYM_NAME_LEN];
+	char buf[KSYM_NAME_LEN];
+	const char *name;
 
 	if (!core_kernel_text(addr) && !is_module_text_address(addr))
 		return true;
 
-	return !lookup_symbol_name(addr, name) && strstarts(name, "__x86_indirect_");
+	name = kprobe_name_at(addr, buf);
+	return name && strstarts(name, "__x86_indirect_");
 }
 
 /*
@@ -450,6 +453,12 @@ static bool is_computed_jump(const struct insn *insn, unsigned long addr,
 	if (kprobe_insn_op(insn) == JMP32_INSN_OPCODE || kprobe_insn_is_jcc32(insn))
 		return (target < start || target >= end) && is_thunk(target);
 	return false;
+}
+
+/* ftrace may have put a jump to a BPF trampoline there, for as long as it is attached. */
+static bool is_ftrace_site(unsigned long addr)
+{
+	return ftrace_location(addr) == addr;
 }
 
 /*
@@ -503,7 +512,7 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 
 	lockdep_assert_held(&text_mutex);
 
-	for (at = start; at < end; at += ki.insn.length) {
+	for (at = start; at < end; at += kprobe_skip(&ki, at)) {
 		if (kprobe_fetch_at(at, end, &ki))
 			return is_tail(at, end) ? found : KPROBE_SWEPT_UNDECODED;
 
@@ -512,7 +521,7 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 		else if (loads_segment(&ki.insn))
 			found = KPROBE_SWEPT_SEGMENTS;
 		else if (!has_landing_pads(t) &&
-			 is_computed_jump(&ki.insn, at, start, end))
+			 is_computed_jump(&ki.insn, at, start, end) && !is_ftrace_site(at))
 			found = max(found, KPROBE_SWEPT_COMPUTED);
 	}
 

@@ -6,6 +6,8 @@
  */
 
 #include <kunit/test.h>
+#include <linux/execmem.h>
+#include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kgdb.h>
@@ -762,6 +764,46 @@ static void sweep_judges_branches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, found, c->want);
 }
 
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
+static noinline __noclone int kpo_traced(int v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v * 3;
+}
+
+/* ftrace jumps to what stands for a BPF trampoline; nobody calls the function. */
+static void sweep_ignores_jump_of_ftrace(struct kunit *test)
+{
+	unsigned long start = kp_code(kpo_traced), site = ftrace_location(start), size, into, to;
+	struct kprobe_targets t = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
+	static struct ftrace_ops ops;
+	enum kprobe_swept found;
+	void *page;
+
+	if (!site)
+		kunit_skip(test, "the function has no ftrace site");
+	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
+	t.map = kunit_kzalloc(test, t.size / BITS_PER_BYTE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	page = alloc_insn_page();
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	to = ftrace_jmp_set((unsigned long)page);
+
+	ops = (struct ftrace_ops){};
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&ops, site, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_direct(&ops, to), 0);
+	KUNIT_EXPECT_EQ(test, *(u8 *)site, JMP32_INSN_OPCODE);
+	kprobe_test_lock();
+	mutex_lock(&text_mutex);
+	found = kprobe_targets_sweep(&t, start, start + size);
+	mutex_unlock(&text_mutex);
+	kprobe_test_unlock();
+	KUNIT_EXPECT_EQ(test, found, KPROBE_SWEPT_PLAIN);
+	KUNIT_EXPECT_EQ(test, unregister_ftrace_direct(&ops, to, true), 0);
+	execmem_free(page);
+}
+#endif
+
 /*
  * Xen
  */
@@ -899,6 +941,9 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(sweep_reports_computed_jumps_of_modules),
 	KUNIT_CASE(sweep_is_repeated_after_kgdb),
 	KUNIT_CASE_PARAM(sweep_judges_branches, swept_case_gen_params),
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
+	KUNIT_CASE(sweep_ignores_jump_of_ftrace),
+#endif
 	KUNIT_CASE(no_jump_in_preemptible_hypercalls),
 	KUNIT_CASE(no_jump_over_trap),
 	KUNIT_CASE(no_jump_in_what_ends_detours),

@@ -361,6 +361,8 @@ const struct kp_protected kp_waking_path[] = {
 	{ "native_write_gdt_entry",	IS_ENABLED(CONFIG_PARAVIRT_XXL) },
 	{ "cpu_init_fred_exceptions",	IS_ENABLED(CONFIG_X86_FRED) },
 	{ "setup_ghcb",			IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) },
+	{ "startup_64_load_idt",	false },
+	{ "__pi_startup_64_load_idt",	false },
 #ifdef CONFIG_X86_32
 	{ "__flush_tlb_all",		true },
 	{ "native_flush_tlb_global",	false },
