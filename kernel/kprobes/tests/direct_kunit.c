@@ -170,19 +170,25 @@ static unsigned long site_of_ftrace(void)
 }
 
 static struct ftrace_ops direct;
+
+#ifdef JUMPED_CODE
 /* The site jumps to the trampoline, as it does for BPF programs that call the function. */
 static bool by_jmp;
 
 static unsigned long direct_target(void)
 {
-#ifdef JUMPED_CODE
-	if (by_jmp) {
-		kp_direct_after = site_of_ftrace() + MCOUNT_INSN_SIZE;
-		return ftrace_jmp_set((unsigned long)kp_direct_jumped);
-	}
-#endif
+	if (!by_jmp)
+		return (unsigned long)kp_direct_trampoline;
+
+	kp_direct_after = site_of_ftrace() + MCOUNT_INSN_SIZE;
+	return ftrace_jmp_set((unsigned long)kp_direct_jumped);
+}
+#else
+static unsigned long direct_target(void)
+{
 	return (unsigned long)kp_direct_trampoline;
 }
+#endif
 
 static int direct_on(void)
 {

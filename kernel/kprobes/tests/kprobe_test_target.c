@@ -102,14 +102,19 @@ ENTERED(text, ".byte 0xe9; .long .Lkprobe_test_in_text - . - 4");
 ENTERED(rodata, FROM_SECTION(".rodata", rodata));
 ENTERED(data, FROM_SECTION(".data", data));
 ENTERED(fixup, "1: mov (%rsp), %rcx\n" _ASM_EXTABLE(1b, .Lkprobe_test_in_fixup));
-/* A jump table of 32-bit offsets. Its targets have no landing pads. */
-ENTERED(table, "lea .Lkprobe_test_table(%rip), %rcx\n"
+/*
+ * A jump table of 32-bit offsets. Its targets have no landing pads. It is a symbol because
+ * objtool takes an anonymous one for a quirk of the compiler.
+ */
+ENTERED(table, "lea kprobe_test_table(%rip), %rcx\n"
 	"	movslq (%rcx), %rax\n"
 	"	add %rcx, %rax\n"
 	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	jmp *%rax\n"
 	".pushsection .rodata\n.balign 4\n"
-	".Lkprobe_test_table: .long .Lkprobe_test_in_table - .Lkprobe_test_table\n"
+	".type kprobe_test_table, @object\n"
+	".size kprobe_test_table, 4\n"
+	"kprobe_test_table: .long .Lkprobe_test_in_table - kprobe_test_table\n"
 	".popsection");
 
 /*

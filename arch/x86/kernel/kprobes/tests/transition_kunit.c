@@ -209,13 +209,13 @@ asm(".pushsection .text\n"
 	"	add $11, %eax\n"
 	ASM_RET
 	".size kpo_random_callee, . - kpo_random_callee\n"
-	".balign " __stringify(RANDOM_SIZE) "\n"
+	".balign " __stringify(RANDOM_SIZE) ", 0xcc\n"
 	".globl kpo_randoms\n"
 	".type kpo_randoms, @function\n"
 	"kpo_randoms:\n"
 	".set kpo_fn, 0\n"
 	".rept " __stringify(NR_RANDOM) "\n"
-	".balign " __stringify(RANDOM_SIZE) "\n"
+	".balign " __stringify(RANDOM_SIZE) ", 0xcc\n"
 	ASM_ENDBR
 	"	kpo_steps %kpo_fn\n"
 	ASM_RET
