@@ -12,7 +12,8 @@
 #include <linux/module.h>
 #include <linux/stringify.h>
 
-#define SECTION		".text.kprobe_test_relocated"
+/* With two dots, it is not merged with others by linker scripts: offsets count from its start. */
+#define SECTION		".text..kprobe_test_relocated"
 #define RELOCATIONS	".klp.rela.kprobe_test_target." SECTION
 #define SYMBOL		"\".klp.sym.kprobe_test_target.kprobe_test_fn,0\""
 
