@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/stringify.h>
 
+/* With two dots, it is not merged with others by linker scripts: offsets count from its start. */
 #define SECTION		".text..kprobe_test_relocated"
 #define RELOCATIONS	".klp.rela.kprobe_test_target." SECTION
 #define SYMBOL		"\".klp.sym.kprobe_test_target.kprobe_test_fn,0\""

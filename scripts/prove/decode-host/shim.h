@@ -28,6 +28,7 @@ typedef __SIZE_TYPE__ size_t;
 #define likely(x)	(x)
 #define unlikely(x)	(x)
 #define fallthrough	__attribute__((__fallthrough__))
+#define __always_inline	inline __attribute__((__always_inline__))
 #define nokprobe_inline	inline
 #define READ_ONCE(x)	(x)
 #define min_t(t, a, b)	((t)(a) < (t)(b) ? (t)(a) : (t)(b))
@@ -40,6 +41,16 @@ typedef __SIZE_TYPE__ size_t;
 #define le32_to_cpu(x)	(x)
 #define memset		__builtin_memset
 #define memcpy		__builtin_memcpy
+
+static inline const void *memchr(const void *p, int c, unsigned long n)
+{
+	const unsigned char *s = p;
+
+	for (; n; s++, n--)
+		if (*s == (unsigned char)c)
+			return s;
+	return (void *)0;
+}
 
 static inline const void *memchr_inv(const void *p, int c, unsigned long n)
 {

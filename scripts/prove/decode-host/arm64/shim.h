@@ -19,6 +19,7 @@ typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
 typedef uint64_t __u64;
+__extension__ typedef unsigned __int128 __u128;
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BUILD_BUG_ON_ZERO(e)	((int)sizeof(struct { int : (-!!(e)); }))
