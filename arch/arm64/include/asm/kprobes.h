@@ -73,17 +73,15 @@ extern const int kretprobe_blacklist_size;
  */
 struct kprobe_masks {
 	unsigned long	daif;
-	unsigned long	pmr;
+	u32		pmr;
 };
 
 /**
  * struct arch_kprobe_step - what a step saves
  * @masks: the interrupt masks of the program
- * @lockdep_hardirqs: did lockdep know that its interrupts were enabled?
  */
 struct arch_kprobe_step {
 	struct kprobe_masks	masks;
-	u64			lockdep_hardirqs;
 };
 
 /*
@@ -121,13 +119,6 @@ static inline void flush_insn_slot(struct kprobe *p)
 #ifdef CONFIG_KPROBES
 void kprobe_leave_slot(struct pt_regs *regs);
 unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs);
-
-/* Might it be in the part of a trampoline or detour that has no frame record? */
-static __always_inline bool kprobe_unwind_needs_regs(unsigned long pc)
-{
-	return pc - (unsigned long)__kprobes_text_start <
-	       (unsigned long)__kprobes_text_end - (unsigned long)__kprobes_text_start;
-}
 #else
 static inline void kprobe_leave_slot(struct pt_regs *regs)
 {
@@ -136,11 +127,6 @@ static inline void kprobe_leave_slot(struct pt_regs *regs)
 static inline unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs)
 {
 	return pc;
-}
-
-static inline bool kprobe_unwind_needs_regs(unsigned long pc)
-{
-	return false;
 }
 #endif
 

@@ -54,20 +54,7 @@ static nokprobe_inline void kprobe_restore_masks(struct pt_regs *regs,
 {
 	regs->pstate = (regs->pstate & ~DAIF_MASK) | masks->daif;
 	if (system_uses_irq_prio_masking())
-		regs->pmr_save = masks->pmr;
-}
-
-/*
- * If lockdep regarded interrupts as enabled before the exception, the exit path notifies lockdep
- * and the tracers that they are enabled again. It calls functions that can be probed. Normally
- * lockdep has recorded that interrupts are masked by then, so a breakpoint in one of these
- * functions does not call them again. But lockdep ignores changes while it is running itself, and
- * after it has disabled itself. Then the exit from each breakpoint would hit the next one.
- */
-static nokprobe_inline void kprobe_forget_unnoted_irqs(struct pt_regs *regs)
-{
-	if (unlikely(lockdep_hardirqs_enabled()) && !interrupts_enabled(regs))
-		regs->lockdep_hardirqs = 0;
+		regs->pmr = masks->pmr;
 }
 
 static nokprobe_inline bool kprobe_is_between(unsigned long pc, void (*start)(void),

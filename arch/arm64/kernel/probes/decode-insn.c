@@ -499,20 +499,3 @@ bool probe_insn_is_landing_pad(u32 insn)
 	return (insn & PROBE_INSN_BTI_MASK) == PROBE_INSN_BTI ||
 	       (insn & PROBE_INSN_PACISP_MASK) == PROBE_INSN_PACISP;
 }
-
-/**
- * arm_probe_decode_insn() - how uprobes execute an instruction
- * @insn: the instruction, in the byte order of the CPU
- * @api: gets the handler, which is NULL unless the instruction is to be simulated
- *
- * Context: any.
- * Return: INSN_REJECTED, or INSN_GOOD_NO_SLOT if it is to be simulated, or INSN_GOOD if a
- *	   copy is to be stepped over.
- */
-enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api)
-{
-	const struct probe_insn_row *row = probe_insn_decode(insn);
-
-	api->handler = row->user == INSN_GOOD_NO_SLOT ? row->simulate : NULL;
-	return row->user;
-}

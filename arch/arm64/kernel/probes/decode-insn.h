@@ -149,6 +149,10 @@ bool probe_insn_is_load_exclusive(u32 insn);
 bool probe_insn_is_store_exclusive(u32 insn);
 bool probe_insn_is_landing_pad(u32 insn);
 bool probe_insn_is_prefix(u32 insn);
+
+/* user-insn.c */
+bool probe_user_push_return(unsigned long addr);
+bool probe_user_pop_return(unsigned long addr);
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api);
 
 #endif /* _ARM64_PROBES_DECODE_INSN_H */

@@ -31,9 +31,9 @@ struct kprobe_redirection {
 static DEFINE_PER_CPU(struct kprobe_redirection, kprobe_redirection);
 
 /* The callback ends by enabling preemption, which must see that interrupts are off. */
-static nokprobe_inline unsigned long mask_priorities(void)
+static nokprobe_inline u32 mask_priorities(void)
 {
-	unsigned long pmr = 0;
+	u32 pmr = 0;
 
 	if (system_uses_irq_prio_masking()) {
 		pmr = gic_read_pmr();
@@ -83,7 +83,6 @@ bool kprobe_detour_redirect(struct pt_regs *regs)
 	instruction_pointer_set(regs, r->pc);
 	kprobe_restore_masks(regs, &r->masks);
 	kprobe_clear_btype(regs);
-	kprobe_forget_unnoted_irqs(regs);
 	kprobe_hit_leave();
 	return true;
 }

@@ -10,6 +10,7 @@
 #include <linux/linkage.h>
 
 #include <asm/brk-imm.h>
+#include <asm/stacktrace/frame.h>
 
 #include "detour.h"
 #include "regs.h"
@@ -24,25 +25,31 @@ SYM_CODE_START(\name)
 SYM_INNER_LABEL(\near, SYM_L_GLOBAL)
 .endm
 
-/* As at the entry of an exception: a frame record that shows unwinders the probed address. */
-.macro	make_record, tmp:req
-	ldr	\tmp, [x0, #OPTPROBE_ADDR]
-	stp	x29, \tmp, [sp, #S_STACKFRAME]
+/*
+ * As at the entry of an exception: a frame record that refers unwinders to the registers, in
+ * which pc is the probed address. They need not rely on what follows, since x30 may still hold
+ * a return address that is in no frame record.
+ */
+.macro	make_record, tmp1:req, tmp2:req
+	ldr	\tmp1, [x0, #OPTPROBE_ADDR]
+	add	\tmp2, sp, #PT_REGS_SIZE
+	stp	\tmp2, \tmp1, [sp, #S_SP]		// and the probed address in S_PC
+	mov	\tmp1, #FRAME_META_TYPE_PT_REGS
+	str	\tmp1, [sp, #S_STACKFRAME_TYPE]
+	stp	xzr, xzr, [sp, #S_STACKFRAME]
 	add	x29, sp, #S_STACKFRAME
 .endm
 
 FAR_ENTRY kprobe_detour_far, kprobe_detour_near
 	save_most_regs
-	make_record x1
+	make_record x1, x2
 SYM_INNER_LABEL(kprobe_detour_framed, SYM_L_GLOBAL)
 	mrs	x2, nzcv
 .Lcomplete:
-	add	x3, sp, #PT_REGS_SIZE
-	stp	x3, x1, [sp, #S_SP]		// and the probed address in S_PC
 	pstate_from_nzcv x2, x3
 	stp	x2, x30, [sp, #S_PSTATE]	// and the address in the detour in orig_x0
-	save_pmr x2
-	tag_checks_on x1
+	save_pmr x2, w2
+	tag_checks_on x1, w1
 	user_access_off x1, x2
 
 	mov	x1, sp
@@ -50,7 +57,7 @@ SYM_INNER_LABEL(kprobe_detour_framed, SYM_L_GLOBAL)
 
 	/* After preemption is on again: the task may have been given a new ASID. */
 	user_access_restore x1, x2, x3
-	tag_checks_restore x1
+	tag_checks_restore x1, w1
 	cbnz	w0, .Lleave
 	ldp	x1, x30, [sp, #S_PSTATE]
 	msr	nzcv, x1
@@ -87,20 +94,28 @@ SYM_CODE_END(kprobe_detour_far)
 /*
  * At the entry of a function that has only a return probe: save what C code may change. If
  * that is not enough, save the rest as well, and call the handlers.
+ *
+ * At the entry, x30 holds the return address. So x29 and x30, where the detour has saved them,
+ * are a frame record of the caller. The record before it, with the probed address, is where the
+ * other registers would be saved.
  */
+#define S_ENTRY_RECORD	S_X20
+
 FAR_ENTRY kretprobe_detour_far, kretprobe_detour_near
 	save_caller_regs
-	make_record x1
+	ldr	x2, [x0, #OPTPROBE_ADDR]
+	add	x1, sp, #S_FP
+	stp	x1, x2, [sp, #S_ENTRY_RECORD]
+	add	x29, sp, #S_ENTRY_RECORD
 SYM_INNER_LABEL(kretprobe_detour_framed, SYM_L_GLOBAL)
 	mrs	x2, nzcv
 	stp	x2, x30, [sp, #S_PSTATE]	// and the address in the detour in orig_x0
-	tag_checks_on x1
-	user_access_off x1, x2
-	add	x1, sp, #S_FP
+	tag_checks_on x2, w2
+	user_access_off x2, x3
 	bl	kretprobe_native_entry
 	/* It may have been preempted at its end. */
 	user_access_restore x1, x2, x3
-	tag_checks_restore x1
+	tag_checks_restore x1, w1
 	ldp	x2, x30, [sp, #S_PSTATE]
 	cbnz	x0, .Lincomplete
 	msr	nzcv, x2
@@ -110,7 +125,7 @@ SYM_INNER_LABEL(kretprobe_detour_restored, SYM_L_GLOBAL)
 	ret
 
 .Lincomplete:
+	make_record x1, x3
 	save_callee_regs
-	ldr	x1, [x0, #OPTPROBE_ADDR]
 	b	.Lcomplete
 SYM_CODE_END(kretprobe_detour_far)

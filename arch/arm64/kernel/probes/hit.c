@@ -54,12 +54,10 @@ static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
 
 	kcb->step.masks.daif = regs->pstate & DAIF_MASK;
-	if (IS_ENABLED(CONFIG_TRACE_IRQFLAGS))
-		kcb->step.lockdep_hardirqs = regs->lockdep_hardirqs;
 	regs->pstate |= DAIF_MASK;
 	if (system_uses_irq_prio_masking()) {
-		kcb->step.masks.pmr = regs->pmr_save;
-		regs->pmr_save = KPROBE_PMR_MASKED;
+		kcb->step.masks.pmr = regs->pmr;
+		regs->pmr = KPROBE_PMR_MASKED;
 	}
 	instruction_pointer_set(regs, step_addr(p));
 	barrier();
@@ -196,7 +194,6 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	if (unlikely(!p))
 		return DBG_HOOK_ERROR;
 
-	kprobe_forget_unnoted_irqs(regs);
 	if (unlikely(!kprobe_hit_enter(p))) {
 		kprobe_hit_nested(p, regs);
 		return DBG_HOOK_HANDLED;
@@ -231,12 +228,6 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 		return kprobe_detour_redirect(regs) ? DBG_HOOK_HANDLED : DBG_HOOK_ERROR;
 
 	kprobe_restore_masks(regs, &kcb->step.masks);
-	/*
-	 * If a fault in the copy was resolved, it returned with interrupts masked, and lockdep
-	 * has recorded them as off. The exit from this exception corrects that.
-	 */
-	if (IS_ENABLED(CONFIG_TRACE_IRQFLAGS))
-		regs->lockdep_hardirqs = kcb->step.lockdep_hardirqs;
 	instruction_pointer_set(regs, (unsigned long)p->addr + AARCH64_INSN_SIZE);
 	if (unlikely(kcb->kprobe_status == KPROBE_REENTER))
 		kprobe_nesting_end();
@@ -302,6 +293,8 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 			if (instruction_pointer(regs) != step_addr(p)) {
 				abandon_step(p, regs);
 				kprobe_clear_btype(regs);
+				/* The exit from the fault may preempt the task. */
+				local_daif_inherit(regs);
 			}
 			return 1;
 		}

@@ -19,7 +19,7 @@
 
 #include <asm/barrier.h>
 #include <asm/insn.h>
-#include <asm/patching.h>
+#include <asm/text-patching.h>
 
 #include "common.h"
 

@@ -96,11 +96,11 @@ alternative_endif
 .endm
 
 /* The interrupt priority mask, of which handlers see a copy, too. */
-.macro	save_pmr, tmp:req
+.macro	save_pmr, xtmp:req, wtmp:req
 #ifdef CONFIG_ARM64_PSEUDO_NMI
 alternative_if ARM64_HAS_GIC_PRIO_MASKING
-	mrs_s	\tmp, SYS_ICC_PMR_EL1
-	str	\tmp, [sp, #S_PMR_SAVE]
+	mrs_s	\xtmp, SYS_ICC_PMR_EL1
+	str	\wtmp, [sp, #S_PMR]
 alternative_else_nop_endif
 #endif
 .endm
@@ -123,7 +123,7 @@ alternative_if ARM64_HAS_PAN
 	b	.Loff\@
 alternative_else_nop_endif
 	mrs	\tmp1, ttbr0_el1
-	and	\tmp1, \tmp1, #TTBR_ASID_MASK
+	and	\tmp1, \tmp1, #TTBRx_EL1_ASID_MASK
 	str	\tmp1, [sp, #S_UACCESS]
 	cbz	\tmp1, .Loff\@
 	save_and_disable_irq \tmp2
@@ -136,26 +136,26 @@ alternative_else_nop_endif
 /*
  * Handlers run with tag checks on, as C code may rely on them. The task may be preempted at the
  * end of the callback, and must not pass TCO on to the next task. TCO is saved in a member of
- * struct pt_regs that only the entry from an exception uses otherwise.
+ * struct pt_regs that only exceptions from EL0 use.
  */
-#define S_TCO		S_LOCKDEP_HARDIRQS
+#define S_TCO		S_SYSCALLNO
 #define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
 
-.macro	tag_checks_on, tmp:req
+.macro	tag_checks_on, xtmp:req, wtmp:req
 #ifdef CONFIG_ARM64_MTE
 alternative_if ARM64_MTE
-	mrs_s	\tmp, SYS_PSTATE_TCO
-	str	\tmp, [sp, #S_TCO]
+	mrs_s	\xtmp, SYS_PSTATE_TCO
+	str	\wtmp, [sp, #S_TCO]
 	SET_PSTATE_TCO(0)
 alternative_else_nop_endif
 #endif
 .endm
 
-.macro	tag_checks_restore, tmp:req
+.macro	tag_checks_restore, xtmp:req, wtmp:req
 #ifdef CONFIG_ARM64_MTE
 alternative_if ARM64_MTE
-	ldr	\tmp, [sp, #S_TCO]
-	msr_s	SYS_PSTATE_TCO, \tmp
+	ldr	\wtmp, [sp, #S_TCO]
+	msr_s	SYS_PSTATE_TCO, \xtmp
 alternative_else_nop_endif
 #endif
 .endm

@@ -242,7 +242,7 @@ void __kprobes probe_simulate_mrs_daif(u32 opcode, long addr, struct pt_regs *re
 /* With pseudo-NMI, the exception has saved and changed it. */
 void __kprobes probe_simulate_mrs_pmr(u32 opcode, long addr, struct pt_regs *regs)
 {
-	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), regs->pmr_save);
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), regs->pmr);
 	skip_insn(regs, addr);
 }
 

@@ -30,15 +30,15 @@ SYM_INNER_LABEL(kretprobe_trampoline_framed, SYM_L_GLOBAL)
 	mrs	x0, nzcv
 	pstate_from_nzcv x0, x1
 	str	x0, [sp, #S_PSTATE]
-	save_pmr x0
-	tag_checks_on x0
+	save_pmr x0, w0
+	tag_checks_on x0, w0
 	user_access_off x0, x1
 
 	mov	x0, sp
 	bl	kretprobe_native_handler
 
 	user_access_restore x0, x1, x2
-	tag_checks_restore x0
+	tag_checks_restore x0, w0
 	ldr	x0, [sp, #S_PSTATE]
 	msr	nzcv, x0
 	restore_most_regs

@@ -46,7 +46,7 @@ static inline s64 sign_extend64(u64 value, int index)
 #include <asm/ptrace.h>
 
 struct pt_regs {
-	u64 regs[31], sp, pc, pstate, pmr_save;
+	u64 regs[31], sp, pc, pstate, pmr;
 };
 
 static inline u64 pt_regs_read_reg(const struct pt_regs *regs, int r)

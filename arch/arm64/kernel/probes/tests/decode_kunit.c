@@ -4,6 +4,7 @@
  * and of the effect that simulated instructions have on the registers.
  */
 
+#include <kunit/static_stub.h>
 #include <kunit/test.h>
 #include <linux/bits.h>
 #include <linux/cpufeature.h>
@@ -412,6 +413,13 @@ static void word_desc(const struct word *w, char *desc)
 }
 KUNIT_ARRAY_PARAM(word, words, word_desc);
 
+/* Uprobes have others for what also changes the guarded control stack. */
+static bool is_call_or_return(probes_handler_t *simulate)
+{
+	return simulate == probe_simulate_bl || simulate == probe_simulate_blr ||
+	       simulate == probe_simulate_ret;
+}
+
 static void decode_verdict(struct kunit *test)
 {
 	const struct word *w = test->param_value;
@@ -429,8 +437,12 @@ static void decode_verdict(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, row->simulate);
 
 	KUNIT_EXPECT_EQ(test, arm_probe_decode_insn(w->insn, &api), w->user);
-	KUNIT_EXPECT_PTR_EQ(test, api.handler,
-			    w->user == INSN_GOOD_NO_SLOT ? row->simulate : NULL);
+	if (w->user != INSN_GOOD_NO_SLOT)
+		KUNIT_EXPECT_NULL(test, api.handler);
+	else if (is_call_or_return(row->simulate))
+		KUNIT_EXPECT_PTR_NE(test, api.handler, row->simulate);
+	else
+		KUNIT_EXPECT_PTR_EQ(test, api.handler, row->simulate);
 }
 
 /* What computes, with x0 for Rd, x1 for Rn, x2 for Rm and x3 for Ra; 0 for all else. */
@@ -820,6 +832,69 @@ static void simulate_user_branch(struct kunit *test)
 	}
 }
 
+/* The guarded control stack of a user program. */
+static struct {
+	unsigned long	pushed, popped;
+	bool		full;
+} user_gcs;
+
+static bool note_push(unsigned long addr)
+{
+	user_gcs.pushed = addr;
+	return !user_gcs.full;
+}
+
+static bool note_pop(unsigned long addr)
+{
+	user_gcs.popped = addr;
+	return !user_gcs.full;
+}
+
+static void simulate_user_calls_and_returns(struct kunit *test)
+{
+	static const struct {
+		u32		insn;
+		unsigned long	to, pushed, popped;
+	} rows[] = {
+		{ 0x94000002, SZ_64K + 8, .pushed = SZ_64K + 4 },	/* bl .+8 */
+		{ 0xd63f0000, SZ_1M, .pushed = SZ_64K + 4 },		/* blr x0 */
+		{ 0xd65f0000, SZ_1M, .popped = SZ_1M },			/* ret x0 */
+		{ 0xd65f03c0, SZ_2M, .popped = SZ_2M },			/* ret */
+		{ 0x14000002, SZ_64K + 8 },				/* b .+8 */
+		{ 0xd61f0000, SZ_1M },					/* br x0 */
+	};
+	struct pt_regs regs, before;
+	struct arch_probe_insn api;
+	unsigned int i;
+
+	kunit_activate_static_stub(test, probe_user_push_return, note_push);
+	kunit_activate_static_stub(test, probe_user_pop_return, note_pop);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		fill(&before, SZ_64K);
+		before.pstate = PSR_MODE_EL0t;
+		before.regs[0] = SZ_1M;
+		before.regs[30] = SZ_2M;
+		KUNIT_ASSERT_EQ(test, arm_probe_decode_insn(rows[i].insn, &api),
+				INSN_GOOD_NO_SLOT);
+
+		memset(&user_gcs, 0, sizeof(user_gcs));
+		regs = before;
+		api.handler(rows[i].insn, SZ_64K, &regs);
+		KUNIT_EXPECT_EQ(test, regs.pc, rows[i].to);
+		KUNIT_EXPECT_EQ(test, regs.regs[30], rows[i].pushed ?: SZ_2M);
+		KUNIT_EXPECT_EQ(test, user_gcs.pushed, rows[i].pushed);
+		KUNIT_EXPECT_EQ(test, user_gcs.popped, rows[i].popped);
+
+		/* The signal comes at the instruction. */
+		if (!rows[i].pushed && !rows[i].popped)
+			continue;
+		user_gcs.full = true;
+		regs = before;
+		api.handler(rows[i].insn, SZ_64K, &regs);
+		KUNIT_EXPECT_MEMEQ(test, &regs, &before, sizeof(regs));
+	}
+}
+
 /* What the CPU says about a condition. */
 #define DEFINE_HOLDS(cond)						\
 static bool holds_##cond(u64 flags)					\
@@ -1088,6 +1163,7 @@ static struct kunit_case decode_cases[] = {
 	KUNIT_CASE(decode_landing_pad),
 	KUNIT_CASE_PARAM(simulate_step, step_gen_params),
 	KUNIT_CASE(simulate_user_branch),
+	KUNIT_CASE(simulate_user_calls_and_returns),
 	KUNIT_CASE(simulate_conditions),
 	KUNIT_CASE(simulate_tbz_of_each_bit),
 	KUNIT_CASE(simulate_generated),

@@ -22,8 +22,8 @@
 
 #include <asm/daifflags.h>
 #include <asm/fpsimd.h>
+#include <asm/fpu.h>
 #include <asm/insn.h>
-#include <asm/neon.h>
 #include <asm/ptrace.h>
 #include <asm/sysreg.h>
 
@@ -319,14 +319,14 @@ static void fill(const struct kpd_form *f, unsigned int round, struct rnd_state 
 static void load(const struct kpd_form *f, const struct kpd_state *start)
 {
 	kpd_machine = start->m;
-	kernel_neon_begin();
+	kernel_fpu_begin();
 	fpsimd_load_state((struct user_fpsimd_state *)&start->fpsimd);
 }
 
 static void save(const struct kpd_form *f, struct kpd_state *out)
 {
 	fpsimd_save_state(&out->fpsimd);
-	kernel_neon_end();
+	kernel_fpu_end();
 	out->m = kpd_machine;
 	memcpy(out->stack, stack.words, sizeof(out->stack));
 	memcpy(out->data, kpd_data, sizeof(out->data));

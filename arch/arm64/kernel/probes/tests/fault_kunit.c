@@ -7,6 +7,7 @@
 #include <linux/cpufeature.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/set_memory.h>
 #include <linux/uaccess.h>
@@ -110,6 +111,8 @@ static void fault_of_each_kind_is_reported(struct kunit *test)
 			    f->fsc, "%x", w.trapnr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && debug_locks)
+		KUNIT_EXPECT_TRUE(test, lockdep_hardirqs_enabled());
 	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
 
 	/* Nothing is left behind: no fault, no handler. */
@@ -176,7 +179,7 @@ static void prepare(struct kunit *test, struct stepped *s, kprobe_opcode_t *addr
 	KUNIT_EXPECT_STREQ(test, kp_mode(addr), "stepped");
 	s->slot = (unsigned long)get_kprobe(addr)->ainsn.insn + KPROBE_STEP_OFFSET;
 	s->regs.pstate = pstate;
-	s->regs.pmr_save = system_uses_irq_prio_masking() ? GIC_PRIO_IRQON : 0;
+	s->regs.pmr = system_uses_irq_prio_masking() ? GIC_PRIO_IRQON : 0;
 	s->regs.pc = (unsigned long)addr;
 }
 
@@ -227,7 +230,7 @@ static void fault(struct kunit *test, struct stepped *s, unsigned long pstate)
 
 	KUNIT_EXPECT_EQ(test, ret, 0);
 	KUNIT_EXPECT_EQ(test, masks.daif, pstate & DAIF_MASK);
-	KUNIT_EXPECT_EQ(test, masks.pmr, s->regs.pmr_save);
+	KUNIT_EXPECT_EQ(test, masks.pmr, s->regs.pmr);
 	KUNIT_EXPECT_EQ(test, s->regs.pc, (unsigned long)s->w.kp.addr);
 	KUNIT_EXPECT_EQ(test, s->regs.pstate, pstate);
 }
@@ -426,6 +429,7 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 {
 	struct pt_regs regs = { .pstate = PSR_MODE_EL1h | PSR_BTYPE_C };
 	struct kprobe p = { .addr = KPB_AT(deep_0), .pre_handler = go_elsewhere };
+	struct kprobe_masks own, masks;
 	struct stepped s;
 
 	regs.pc = (unsigned long)p.addr;
@@ -444,7 +448,7 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 	}
 	unregister_kprobe(&s.w.kp);
 
-	/* And that of a fault handler. */
+	/* And that of a fault handler. As the step is over, its masks are, too. */
 	prepare(test, &s, KPB_AT(deep_0), PSR_MODE_EL1h | PSR_BTYPE_C);
 	unregister_kprobe(&s.w.kp);
 	memset(&s.w, 0, sizeof(s.w));
@@ -453,9 +457,14 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 	s.slot = (unsigned long)get_kprobe(s.w.kp.addr)->ainsn.insn + KPROBE_STEP_OFFSET;
 	scoped_guard(irqsave) {
 		begin(test, &s);
+		own = own_masks();
 		KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&s.regs, ANY_ESR), 1);
+		masks = own_masks();
+		own_again(&own);
 	}
 	unregister_kprobe(&s.w.kp);
+	KUNIT_EXPECT_EQ(test, masks.daif, 0);
+	KUNIT_EXPECT_EQ(test, masks.pmr, s.regs.pmr);
 	KUNIT_EXPECT_EQ(test, s.regs.pc, (unsigned long)kpb_callee);
 	KUNIT_EXPECT_EQ(test, s.regs.pstate, PSR_MODE_EL1h);
 }

@@ -60,7 +60,9 @@ static struct {
 /* Detours, and what they have in common with each other and with the return trampoline. */
 static bool is_in_detour(unsigned long pc)
 {
-	return is_kprobe_optinsn_slot(pc) || kprobe_unwind_needs_regs(pc);
+	return is_kprobe_optinsn_slot(pc) ||
+	       (pc >= (unsigned long)__kprobes_text_start &&
+		pc < (unsigned long)__kprobes_text_end);
 }
 
 static void note_place(void)

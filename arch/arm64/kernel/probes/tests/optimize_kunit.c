@@ -408,7 +408,7 @@ static bool has_user_access(void)
 	if (system_uses_hw_pan())
 		return !(read_sysreg_s(SYS_PSTATE_PAN) & PSR_PAN_BIT);
 #ifdef CONFIG_ARM64_SW_TTBR0_PAN
-	return read_sysreg(ttbr0_el1) & TTBR_ASID_MASK;
+	return read_sysreg(ttbr0_el1) & TTBRx_EL1_ASID_MASK;
 #else
 	return true;
 #endif
@@ -636,7 +636,7 @@ static void redirection_ends_the_hit_at_its_breakpoint(struct kunit *test)
 			handled = kprobe_ss_brk_handler(&regs, 0);
 			KUNIT_EXPECT_NULL(test, kprobe_running());
 			if (system_uses_irq_prio_masking())
-				gic_write_pmr(regs.pmr_save);
+				gic_write_pmr(regs.pmr);
 			write_sysreg(regs.pstate & DAIF_MASK, daif);
 		}
 		KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 4), 4 + kpb_data);

@@ -21,7 +21,7 @@
 #include <asm/arch_gicv3.h>
 #include <asm/asm-extable.h>
 #include <asm/debug-monitors.h>
-#include <asm/neon.h>
+#include <asm/fpu.h>
 #include <asm/sections.h>
 #include <asm/virt.h>
 
@@ -411,9 +411,9 @@ static unsigned long run_with_vectors(void (*fn)(void), unsigned long arg)
 {
 	unsigned long ret;
 
-	kernel_neon_begin();
+	kernel_fpu_begin();
 	ret = kpb_run(fn, arg);
-	kernel_neon_end();
+	kernel_fpu_end();
 	return ret;
 }
 
@@ -468,19 +468,19 @@ static struct {
 
 static int pmr_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	pmr_seen.pre = regs->pmr_save;
+	pmr_seen.pre = regs->pmr;
 	pmr_seen.hits++;
 	return 0;
 }
 
 static void pmr_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
-	pmr_seen.post = regs->pmr_save;
+	pmr_seen.post = regs->pmr;
 }
 
 static int pmr_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	pmr_seen.ret = regs->pmr_save;
+	pmr_seen.ret = regs->pmr;
 	return 0;
 }
 

@@ -266,6 +266,120 @@ static void unwind_in_return_handlers(struct kunit *test)
 }
 
 /*
+ * From handlers, reliably, as livepatch wants it. At a probed instruction, x30 may hold a return
+ * address that is in no frame record. After the return, all of them are in frame records.
+ */
+
+struct judged {
+	struct kprobe		kp;
+	struct kretprobe	rp;
+	/* The number of entries, or an error. */
+	int			pre, post, entry, ret;
+	struct trace		trace;
+};
+
+static int judge(struct trace *t)
+{
+	int nr = stack_trace_save_tsk_reliable(current, t->entries, MAX_ENTRIES);
+
+	t->nr = max(nr, 0);
+	return nr;
+}
+
+static int judge_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct judged *j = container_of(p, struct judged, kp);
+
+	j->pre = judge(&j->trace);
+	return 0;
+}
+
+static void judge_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	struct judged *j = container_of(p, struct judged, kp);
+
+	j->post = judge(&j->trace);
+}
+
+static int judge_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct judged *j = container_of(get_kretprobe(ri), struct judged, rp);
+
+	j->entry = judge(&j->trace);
+	return 0;
+}
+
+static int judge_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct judged *j = container_of(get_kretprobe(ri), struct judged, rp);
+
+	j->ret = judge(&j->trace);
+	return 0;
+}
+
+static noinline struct judged *new_judged(struct kunit *test)
+{
+	struct judged *j = kunit_kzalloc(test, sizeof(*j), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, j);
+	if (judge(&j->trace) == -ENOSYS)
+		kunit_skip(test, "no trace is reliable");
+	KUNIT_ASSERT_GE(test, find(&j->trace, new_judged), 0);
+	return j;
+}
+
+static void trace_at_a_probe_is_not_reliable(struct kunit *test)
+{
+	const struct mode *m = test->param_value;
+	struct judged *j = new_judged(test);
+
+	if (m->jump && !IS_ENABLED(CONFIG_OPTPROBES))
+		kunit_skip(test, "needs OPTPROBES");
+	kprobe_test_allow_optimization(m->jump);
+	if (m->alone)
+		kunit_activate_static_stub(test, kprobe_boosts, never);
+	j->kp.addr = kpb_unwound_at;
+	j->kp.pre_handler = judge_pre;
+	j->kp.post_handler = m->post ? judge_post : NULL;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&j->kp), 0);
+	if (m->jump)
+		wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(kpb_unwound_at), m->jump);
+	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
+	unregister_kprobe(&j->kp);
+	kprobe_test_allow_optimization(true);
+
+	KUNIT_EXPECT_LT(test, j->pre, 0);
+	if (m->post)
+		KUNIT_EXPECT_LT(test, j->post, 0);
+}
+
+static void trace_at_a_return_is_reliable(struct kunit *test)
+{
+	const struct mode *m = test->param_value;
+	struct judged *j = new_judged(test);
+
+	if (m->post)
+		kunit_skip(test, "a return probe has no post handler");
+	kprobe_test_allow_optimization(m->jump);
+	j->rp.kp.symbol_name = "kpb_unwound";
+	j->rp.entry_handler = judge_entry;
+	j->rp.handler = judge_return;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&j->rp), 0);
+	if (m->jump)
+		wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(j->rp.kp.addr), m->jump && !entry_stays());
+	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
+	unregister_kretprobe(&j->rp);
+	kprobe_test_allow_optimization(true);
+
+	KUNIT_EXPECT_LT(test, j->entry, 0);
+	KUNIT_EXPECT_GT(test, j->ret, 0);
+	KUNIT_EXPECT_EQ(test, find(&j->trace, kpb_unwound), -1);
+	KUNIT_EXPECT_GE(test, find(&j->trace, kpb_unwinding), 0);
+}
+
+/*
  * From each instruction
  */
 
@@ -459,16 +573,27 @@ static void unwind_from_each_instruction_of_a_return(struct kunit *test)
 	nr = expect_same_from_each(test, &entry, kpb_unwound, detour,
 				   detour + MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
 	KUNIT_EXPECT_GE(test, nr, 8);
-	/* Up to its return; what follows completes the registers, and is not needed. */
 	nr = expect_same_from_each(test, &entry, kpb_unwound, (unsigned long)kretprobe_detour_far,
+				   (unsigned long)kretprobe_detour_framed);
+	KUNIT_EXPECT_GE(test, nr, 10);
+	/* There is a frame record of the caller now, whose address may be diverted already. */
+	in_it.entries[0] = (unsigned long)rp.kp.addr;
+	nr = expect_same_from_each(test, &in_it, kpb_unwound,
+				   (unsigned long)kretprobe_detour_framed,
+				   (unsigned long)kretprobe_detour_restored);
+	KUNIT_EXPECT_GE(test, nr, 10);
+	/* What follows its return completes the registers, and is not needed. */
+	nr = expect_same_from_each(test, &entry, kpb_unwound,
+				   (unsigned long)kretprobe_detour_restored,
 				   (unsigned long)kretprobe_detour_restored + AARCH64_INSN_SIZE);
-	KUNIT_EXPECT_GE(test, nr, 20);
+	KUNIT_EXPECT_EQ(test, nr, 1);
 	nr = expect_same_from_each(test, &after, kpb_unwinding,
 				   (unsigned long)__kretprobe_trampoline,
 				   (unsigned long)kretprobe_trampoline_end);
 	KUNIT_EXPECT_GE(test, nr, 40);
 
 	/* In the function, its caller is seen through the trampoline. */
+	in_it.entries[0] = (unsigned long)kpb_unwound_at;
 	KUNIT_EXPECT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound_at));
 	KUNIT_EXPECT_TRUE(test, same_from(&stop.trace, &in_it, kpb_unwound, call_with_stop));
 out:
@@ -509,6 +634,8 @@ static void unwind_from_each_instruction_of_a_redirection(struct kunit *test)
 static struct kunit_case unwind_cases[] = {
 	KUNIT_CASE_PARAM(unwind_in_handlers, mode_gen_params),
 	KUNIT_CASE_PARAM(unwind_in_return_handlers, mode_gen_params),
+	KUNIT_CASE_PARAM(trace_at_a_probe_is_not_reliable, mode_gen_params),
+	KUNIT_CASE_PARAM(trace_at_a_return_is_reliable, mode_gen_params),
 	KUNIT_CASE(unwind_from_each_instruction_of_a_detour),
 	KUNIT_CASE(unwind_from_each_instruction_of_a_return),
 	KUNIT_CASE(unwind_from_each_instruction_of_a_redirection),
