@@ -46,7 +46,9 @@ class Hitpath:
             ("emulate_loadstore", "do_lqarx"), ("emulate_loadstore", "do_stqcx"),
             ("emulate_loadstore", "get_vr"), ("emulate_loadstore", "put_vr"),
             ("emulate_loadstore", "load_vsrn"), ("emulate_loadstore", "store_vsrn"),
-            ("emulate_loadstore", "memcpy"), ("emulate_loadstore", "preempt_schedule"))},
+            ("emulate_loadstore", "memcpy"), ("emulate_loadstore", "preempt_schedule"),
+            ("do_fp_load", "preempt_schedule"), ("do_fp_store", "preempt_schedule"))},
+        "atomic_notifier_call_chain > preempt_schedule": "interrupts are off",
     }
     INDIRECT = {"kprobe_handler", "kprobe_post_handler", "kretprobe_native_handler",
                 # The debugger, which comes first; its functions are listed.

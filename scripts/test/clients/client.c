@@ -233,7 +233,7 @@ static void with_bpf_multi(const char *path)
 /* Probes come and go while another process calls FN. */
 static void churn(const char *seconds)
 {
-	struct timeval now, end;
+	struct timeval now = {}, end = {};
 	unsigned long rounds = 0;
 	int fd;
 

@@ -41,6 +41,10 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs)
  * The trampoline returns to LR; unwinders read the slot in the frame of the caller, where the
  * function has saved LR, or the trampoline on its behalf. There is no exception to return from, so
  * nip is only what handlers see.
+ *
+ * The trampoline puts back what it has found in the slot, which it has stored in dar. If the function
+ * had saved LR, that is the address of the trampoline. It must not return there: if the return
+ * address is that of another hook, unwinders look up what is in the slot once more.
  */
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
@@ -48,6 +52,8 @@ static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 	regs->nip = ret_addr;
 	regs->link = ret_addr;
 	((unsigned long *)regs->gpr[1])[STACK_FRAME_LR_SAVE] = ret_addr;
+	if (regs->dar == (unsigned long)__kretprobe_trampoline)
+		regs->dar = ret_addr;
 }
 
 #ifdef CONFIG_PREEMPTION
