@@ -134,7 +134,7 @@ static int start(void (*fn)(void))
 int main(int argc, char **argv)
 {
 	unsigned long rewritten = 0;
-	struct timeval now, end;
+	struct timeval now = {}, end = {};
 	int nr;
 
 	if (argc < 2)
