@@ -36,7 +36,7 @@ done
 echo "$before" >$KPTR
 
 check "the probe is at work" counts -gt
-for junk in "" junk 2 -1 +1 enabled; do
+for junk in "" junk 2 -1 +1 armed; do
 	check "'$junk' is refused" refused "$junk"
 	check "'$junk' changes nothing" enabled_is 1
 done
