@@ -24,7 +24,6 @@ class Hitpath:
         "kprobe_optinsn_owner > execmem_free": "a default that is not used follows it in the text",
         "unrecoverable_exception": "the kernel is about to stop",
         "preempt_schedule_irq": "the hit is over, and this is called only to reschedule",
-        "arch_local_irq_restore > preempt_schedule": "interrupts were enabled before",
         # The generic exit from exceptions, which also returns to user space.
         **{f"irqentry_exit > {callee}": "the hit was not in user space" for callee in (
             "__rseq_handle_slowpath", "__rseq_trace_update", "arch_do_signal_or_restart",
@@ -46,9 +45,7 @@ class Hitpath:
             ("emulate_loadstore", "do_lqarx"), ("emulate_loadstore", "do_stqcx"),
             ("emulate_loadstore", "get_vr"), ("emulate_loadstore", "put_vr"),
             ("emulate_loadstore", "load_vsrn"), ("emulate_loadstore", "store_vsrn"),
-            ("emulate_loadstore", "memcpy"), ("emulate_loadstore", "preempt_schedule"),
-            ("do_fp_load", "preempt_schedule"), ("do_fp_store", "preempt_schedule"))},
-        "atomic_notifier_call_chain > preempt_schedule": "interrupts are off",
+            ("emulate_loadstore", "memcpy"))},
     }
     INDIRECT = {"kprobe_handler", "kprobe_post_handler", "kretprobe_native_handler",
                 # The debugger, which comes first; its functions are listed.
