@@ -42,9 +42,9 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs)
  * function has saved LR, or the trampoline on its behalf. There is no exception to return from, so
  * nip is only what handlers see.
  *
- * The trampoline puts back what it has found in the slot, which it has stored in dar. If the function
- * had saved LR, that is the address of the trampoline. It must not return there: if the return
- * address is that of another hook, unwinders look up what is in the slot once more.
+ * The trampoline puts back what it has found in the slot, and has stored in dar. If the function
+ * had saved LR, that is the address of the trampoline, which must not come back: if the function
+ * returns to another hook, unwinders look up the address in the slot again.
  */
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
