@@ -68,7 +68,7 @@ struct extent {
 
 static struct extent extent_of(struct kunit *test, void *fn, unsigned int before)
 {
-	unsigned long size, into, start = kp_code(fn);
+	unsigned long size, into, start = (unsigned long)fn;
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
 	return (struct extent){ start - before, start + size };
@@ -149,7 +149,7 @@ static void expect_reported(struct kunit *test, const void *at, int want)
 	reported = 0;
 	KUNIT_EXPECT_EQ_MSG(test, call_wrong(), WRONG_RETURNS, "%pS", at);
 	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&failures), want, "%pS", at);
-	KUNIT_EXPECT_EQ_MSG(test, reported, kp_code(kpx_wrong), "%pS", at);
+	KUNIT_EXPECT_EQ_MSG(test, reported, (unsigned long)kpx_wrong, "%pS", at);
 }
 
 /* With a probe on each instruction that takes one, also after that has become a jump. */
