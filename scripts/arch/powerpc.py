@@ -23,6 +23,14 @@ class Hitpath:
         "arch_local_irq_restore > irq_exit": "interrupts were enabled before",
         "kprobe_optinsn_owner > execmem_free": "a default that is not used follows it in the text",
         "unrecoverable_exception": "the kernel is about to stop",
+        "preempt_schedule_irq": "the hit is over, and this is called only to reschedule",
+        "arch_local_irq_restore > preempt_schedule": "interrupts were enabled before",
+        # The generic exit from exceptions, which also returns to user space.
+        **{f"irqentry_exit > {callee}": "the hit was not in user space" for callee in (
+            "__rseq_handle_slowpath", "__rseq_trace_update", "arch_do_signal_or_restart",
+            "klp_update_patch_state", "restore_math", "rseq_debug_update_user_cs",
+            "rseq_trace_ip_fixup", "schedule", "task_work_run", "uprobe_notify_resume")},
+        "irqentry_exit > show_regs": "something is broken",
         "replay_soft_interrupts": "not called for a trap inside of it, where interrupts are off",
         "search_exception_tables": "the fault of a hit is inside the hit",
         "_mcount": "those who may be traced are called for faults only",
@@ -38,7 +46,7 @@ class Hitpath:
             ("emulate_loadstore", "do_lqarx"), ("emulate_loadstore", "do_stqcx"),
             ("emulate_loadstore", "get_vr"), ("emulate_loadstore", "put_vr"),
             ("emulate_loadstore", "load_vsrn"), ("emulate_loadstore", "store_vsrn"),
-            ("emulate_loadstore", "memcpy"))},
+            ("emulate_loadstore", "memcpy"), ("emulate_loadstore", "preempt_schedule"))},
     }
     INDIRECT = {"kprobe_handler", "kprobe_post_handler", "kretprobe_native_handler",
                 # The debugger, which comes first; its functions are listed.
@@ -54,6 +62,14 @@ class Hitpath:
     THUNK = r"^\b$"
     RETURNS = []
     LISTS = ["offline_path", "hit_path", "fragile_path"]
+    ONLY = {
+        "6.12": {"cbe_power_save", "interrupt_exit_user_prepare_main",
+                 "interrupt_nmi_enter_prepare", "interrupt_nmi_exit_prepare"},
+        "7.3": {"arch_interrupt_async_enter_prepare", "arch_interrupt_async_exit_prepare",
+                "arch_interrupt_enter_prepare", "arch_interrupt_exit_prepare",
+                "arch_interrupt_nmi_enter_prepare", "arch_interrupt_nmi_exit_prepare",
+                "ftrace_ool_stub_inittext", "ftrace_ool_stub_text", "ftrace_ool_stub_text_end"},
+    }
     WAKING = []
     WAKING_EXCUSED = {}
     READY = r"^\b$"
