@@ -158,6 +158,11 @@
 #define KPROBES_TEST_HAS_CALLER_AT_ENTRY	1
 #endif
 
+/* ... and finds it from return handlers of the function graph tracer. */
+#ifndef KPROBES_TEST_HAS_CALLER_IN_GRAPH
+#define KPROBES_TEST_HAS_CALLER_IN_GRAPH	1
+#endif
+
 /* Bytes of the stack that a hit may use, besides a struct pt_regs. */
 #if IS_ENABLED(CONFIG_KASAN)
 #define KPROBES_TEST_STACK_OF_HIT	2048

@@ -567,7 +567,7 @@ static void trace_in_the_handlers(struct kunit *test)
 
 	seen.look = true;
 	plain_and_hooked_call(test, kinds, LOOK);
-	if (!strpbrk(kinds, "kf"))
+	if (!strpbrk(kinds, KP_FPROBE_IS_GRAPH && !KPROBES_TEST_HAS_CALLER_IN_GRAPH ? "k" : "kf"))
 		return;
 	/* The trace begins with look() and the three functions, innermost first. */
 	for (i = 0; i < ARRAY_SIZE(nest); i++) {

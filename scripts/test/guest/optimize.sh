@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Jump optimization as userland sees it, and of probes in a module.
 # needs: CONFIG_OPTPROBES CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES
-# timeout: 400
+# timeout: 900
 . /guest/lib.sh
 
 SWITCH=/proc/sys/debug/kprobes-optimization

@@ -15,8 +15,12 @@
 #define KPROBES_TEST_HAS_SET_RETURN_VALUE	1
 #define KPROBES_TEST_HAS_LONGJMP		1
 
-/* The unwinder follows frame records, which functions make after their entry. */
+/*
+ * The unwinder follows frame records, which functions make after their entry, and which the
+ * trampoline of the function graph tracer does not make.
+ */
 #define KPROBES_TEST_HAS_EXACT_TRACES		1
 #define KPROBES_TEST_HAS_CALLER_AT_ENTRY	0
+#define KPROBES_TEST_HAS_CALLER_IN_GRAPH	0
 
 #endif /* _ASM_ARM64_KPROBES_TEST_H */

@@ -16,6 +16,7 @@
 #include <asm/ptrace.h>
 
 #include "../decode-insn.h"
+#include "../simulate-insn.h"
 
 /**
  * struct word - an instruction and what is to become of it
