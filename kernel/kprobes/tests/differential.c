@@ -119,8 +119,8 @@ static const struct kpd_mode modes[] = {
 	{ "watched, with the trap flag", 1, .pre = 1, .post = 1, .trapped = true },
 	{ "optimized", 1, .pre = 1, .jumps = true },
 	{ "two users, optimized", 2, .pre = 3, .jumps = true },
-	{ "return", .returns = true },
-	{ "return, optimized", .returns = true, .jumps = true },
+	{ "return", .exits = true },
+	{ "return, optimized", .exits = true, .jumps = true },
 	{ "no probe any more" },
 };
 KUNIT_ARRAY_PARAM_DESC(mode, modes, name);
@@ -159,9 +159,9 @@ static const char *skip_mode(const struct kpd *d, const struct kpd_mode *m)
 		return "no debug exceptions after each instruction";
 	if (m->jumps && !d->arch->min_jumps)
 		return "no probe gets a jump";
-	if (m->returns && !(IS_ENABLED(CONFIG_KRETPROBES) && d->arch->calls))
+	if (m->exits && !(IS_ENABLED(CONFIG_KRETPROBES) && d->arch->calls))
 		return "no return probes";
-	if (m->returns && m->jumps && d->arch->callee_jumps && !d->arch->callee_jumps())
+	if (m->exits && m->jumps && d->arch->callee_jumps && !d->arch->callee_jumps())
 		return "no return probe gets a jump";
 	if (m->fault && d->arch->faulted && !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
 		return "fault handlers are not called";
@@ -448,7 +448,7 @@ static void same_hits(struct kpd_judge *j, const struct kpd_mode *m,
 	}
 	kpd_same(j, "number of hits of other forms", seen->strange, 0);
 	kpd_same(j, "number of outer hits", seen->outer, !hit);
-	kpd_same(j, "number of returns", seen->returns, m->returns);
+	kpd_same(j, "number of returns", seen->exits, m->exits);
 
 	if (hit && m->pre)
 		same_shown(j, &seen->at_pre, false, j->d->start);
@@ -543,13 +543,13 @@ static int on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 	/* NULL as soon as it is being unregistered, when no form is executed. */
 	if (rp)
-		container_of(rp, struct kpd, callee)->seen.returns++;
+		container_of(rp, struct kpd, callee)->seen.exits++;
 	return 0;
 }
 
 static void register_callee(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
 {
-	if (!m->returns)
+	if (!m->exits)
 		return;
 
 	memset(&d->callee, 0, sizeof(d->callee));
@@ -560,7 +560,7 @@ static void register_callee(struct kunit *test, struct kpd *d, const struct kpd_
 
 static void unregister_callee(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
 {
-	if (!m->returns)
+	if (!m->exits)
 		return;
 
 	KUNIT_EXPECT_EQ(test, has_jump(d->callee.kp.addr), m->jumps);
@@ -670,14 +670,14 @@ static bool is_compared(const struct kpd *d, const struct kpd_form *f,
 {
 	if (d->arch->applies && !d->arch->applies(f, m))
 		return false;
-	if (m->returns)
+	if (m->exits)
 		return calls_callee(d, f);
 	return !m->jumps || has_jump(kpd_insn(f));
 }
 
 static unsigned int least_forms(const struct kpd *d, const struct kpd_mode *m)
 {
-	if (m->returns)
+	if (m->exits)
 		return 1;
 	return m->jumps ? d->arch->min_jumps : d->arch->min_forms;
 }

@@ -90,7 +90,7 @@ enum kpd_inside {
  * @fault: bit mask of the users with a fault handler
  * @trapped: a debugger steps: there is a debug exception after each instruction
  * @jumps: only forms whose probes get a jump are executed
- * @returns: only forms that call kpd_callee() are executed, and it has a return probe
+ * @exits: only forms that call kpd_callee() are executed, and it has a return probe
  * @inside: the form is executed in the handler of another probe, so that these miss
  */
 struct kpd_mode {
@@ -101,7 +101,7 @@ struct kpd_mode {
 	unsigned int	fault;
 	bool		trapped;
 	bool		jumps;
-	bool		returns;
+	bool		exits;
 	enum kpd_inside	inside;
 };
 
@@ -226,7 +226,7 @@ struct kpd_record {
  * @faults: calls of their fault handlers
  * @strange: hits of another form
  * @outer: runs from inside a handler
- * @returns: calls of the handler of the return probe
+ * @exits: calls of the handler of the return probe
  * @at_pre: what the last pre handler was shown
  * @at_post: what the last post handler was shown
  */
@@ -237,7 +237,7 @@ struct kpd_seen {
 	unsigned int	faults[KPD_MAX_USERS];
 	unsigned int	strange;
 	unsigned int	outer;
-	unsigned int	returns;
+	unsigned int	exits;
 	struct pt_regs	at_pre;
 	struct pt_regs	at_post;
 };
