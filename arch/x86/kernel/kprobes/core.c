@@ -371,7 +371,6 @@ static const char * const return_thunks[] __initconst = {
  * hypervisors' hooks. Not all exist everywhere.
  */
 static const char * const waking_path[] __initconst = {
-	"__pi_startup_64_load_idt",
 	"__restore_processor_state",
 	"common_startup_64",
 	"core_restore_code",
