@@ -580,19 +580,16 @@ static int __init append_name(const char *name, enum kprobe_refusal rule)
 static int __init append_names(const char * const *names, unsigned int nr,
 			       enum kprobe_refusal rule)
 {
-	char early[64];
+	char early[KSYM_NAME_LEN];
 	unsigned int i;
 	int ret;
 
 	guard(mutex)(&blacklist_mutex);
 
 	for (i = 0; i < nr; i++) {
-		ret = append_name(names[i], rule);
-		if (ret)
-			return ret;
 		/* Symbols of code that also runs before the kernel is mapped have this prefix. */
-		if (snprintf(early, sizeof(early), "__pi_%s", names[i]) < sizeof(early))
-			ret = append_name(early, rule);
+		snprintf(early, sizeof(early), "__pi_%s", names[i]);
+		ret = append_name(names[i], rule) ?: append_name(early, rule);
 		if (ret)
 			return ret;
 	}

@@ -18,6 +18,7 @@
 #if defined(CONFIG_X86_64)
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
+#include <asm/text-patching.h>
 
 /* Called instead of ftrace, with two return addresses on the stack. */
 #define TRAMPOLINE_CODE			\
@@ -398,7 +399,7 @@ static void direct_jump_before_a_probe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(p.addr, &kind[0], &why[0], &at[0]), 0);
 	by_jmp = true;
 	KUNIT_ASSERT_EQ(test, direct_on(), 0);
-	KUNIT_EXPECT_EQ(test, *(u8 *)site_of_ftrace(), 0xe9);
+	KUNIT_EXPECT_EQ(test, *(u8 *)site_of_ftrace(), JMP32_INSN_OPCODE);
 	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(p.addr, &kind[1], &why[1], &at[1]), 0);
 	KUNIT_EXPECT_EQ(test, kind[1], kind[0]);
 	KUNIT_EXPECT_EQ(test, why[1], why[0]);

@@ -691,7 +691,7 @@ static void switch_in_flight(struct kunit *test, const char *kinds, bool last_fi
 	forget_calls();
 	put_to_sleep(test, later);
 	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), CALL_RETURNS);
-	/* The new hooks do not see its return; but one fgraph_ops in 16 does, and fprobe has one. */
+	/* New hooks do not see its return; but one fgraph_ops in 16 does, and fprobe has one. */
 	KUNIT_EXPECT_PTR_EQ(test, strpbrk(seen.go, KP_FPROBE_IS_GRAPH ? "k" : "kf"), NULL);
 	memset(seen.returns, 0, sizeof(seen.returns));
 	memset(seen.go, 0, sizeof(seen.go));

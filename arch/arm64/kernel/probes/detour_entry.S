@@ -26,8 +26,8 @@ SYM_INNER_LABEL(\near, SYM_L_GLOBAL)
 .endm
 
 /*
- * As at the entry of an exception: a frame record that refers unwinders to the registers, in
- * which pc is the probed address. They need not rely on what follows, since x30 may still hold
+ * As at the entry of an exception: a metadata frame record refers unwinders to the registers, in
+ * which pc is the probed address. Traces past it are not reliable, since x30 may still hold
  * a return address that is in no frame record.
  */
 .macro	make_record, tmp1:req, tmp2:req

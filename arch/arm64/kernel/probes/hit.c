@@ -293,7 +293,7 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 			if (instruction_pointer(regs) != step_addr(p)) {
 				abandon_step(p, regs);
 				kprobe_clear_btype(regs);
-				/* The exit from the fault may preempt the task. */
+				/* Use the program's masks: the exit may preempt the task. */
 				local_daif_inherit(regs);
 			}
 			return 1;

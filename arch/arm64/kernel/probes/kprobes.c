@@ -140,7 +140,7 @@ bool kprobe_alternatives_are_final(void)
  * must not change. Functions whose address is not taken have no hash. In front of these, there may
  * be the last instruction of another function.
  */
-#ifdef CONFIG_CFI_CLANG
+#if defined(CONFIG_CFI) || defined(CONFIG_CFI_CLANG)
 static bool is_type_hash(unsigned long addr, u32 insn)
 {
 	unsigned long size, into;
@@ -183,6 +183,20 @@ static bool may_become_alternative(unsigned long addr)
 	return false;
 }
 
+/*
+ * A livepatch is relocated each time that the object which it patches is loaded. Before that,
+ * and after the object was unloaded, these fields are zero. A copy, and what is decoded here,
+ * would keep the fields of now.
+ */
+static bool is_relocated_later(unsigned long addr, u32 insn)
+{
+	return (aarch64_insn_uses_literal(insn) || aarch64_insn_is_branch_imm(insn) ||
+		aarch64_insn_is_add_imm(insn) || aarch64_insn_is_load_imm(insn) ||
+		aarch64_insn_is_store_imm(insn) || aarch64_insn_is_movz(insn) ||
+		aarch64_insn_is_movk(insn) || aarch64_insn_is_movn(insn)) &&
+	       kprobe_in_livepatch(addr);
+}
+
 /* MRS of ICC_PMR_EL1: the priority mask is not that of the program during a step. */
 #define MRS_PMR_MASK	0xffffffe0
 #define MRS_PMR		0xd5384600
@@ -213,6 +227,8 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 		return KPROBE_REFUSAL_PREAMBLE;
 	if (may_become_alternative(addr))
 		return KPROBE_REFUSAL_ALTERNATIVE;
+	if (is_relocated_later(addr, insn))
+		return KPROBE_REFUSAL_LIVEPATCH;
 	if (search_exception_tables(addr))
 		return KPROBE_REFUSAL_FIXUP;
 

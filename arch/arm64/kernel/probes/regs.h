@@ -108,7 +108,7 @@ alternative_else_nop_endif
 /*
  * Handlers are C code and must not inherit access to user memory. The entry from an exception
  * disables it, and so does this. It does not nest. With software PAN, an ASID of 0 in TTBR0
- * shows that access was disabled already. Where hardware PAN is an option,
+ * shows that access was disabled already. Where PAN is a configuration option,
  * ARM64_WITHOUT_PAN says that it is off.
  */
 .macro	user_access_off, tmp1:req, tmp2:req

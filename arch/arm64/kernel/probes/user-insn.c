@@ -4,7 +4,7 @@
  * copies of the others in hardware.
  *
  * With a guarded control stack (GCS), calls store their return address there as well, and returns
- * are checked against it. A simulation has to do the same, since the program will execute the other
+ * are checked against it. A simulation must do the same, since the CPU may execute the other
  * half of the pair.
  */
 
@@ -24,7 +24,7 @@
  * @addr: the return address
  *
  * Context: the task that executes the call; may fault and sleep.
- * Return: false, after a fatal signal, if it cannot be stored.
+ * Return: true, or false if it cannot be stored; the task then gets SIGSEGV.
  */
 bool probe_user_push_return(unsigned long addr)
 {
@@ -44,7 +44,7 @@ bool probe_user_push_return(unsigned long addr)
  * @addr: where it returns to
  *
  * Context: the task that executes the return; may fault and sleep.
- * Return: false, after a fatal signal, if another address is expected.
+ * Return: true, or false if another address is expected; the task then gets SIGSEGV.
  */
 bool probe_user_pop_return(unsigned long addr)
 {

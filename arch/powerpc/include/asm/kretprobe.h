@@ -41,10 +41,6 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs)
  * The trampoline returns to LR; unwinders read the slot in the frame of the caller, where the
  * function has saved LR, or the trampoline on its behalf. There is no exception to return from, so
  * nip is only what handlers see.
- *
- * The trampoline puts back what it has found in the slot, and has stored in dar. If the function
- * had saved LR, that is the address of the trampoline, which must not come back: if the function
- * returns to another hook, unwinders look up the address in the slot again.
  */
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
@@ -52,8 +48,6 @@ static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 	regs->nip = ret_addr;
 	regs->link = ret_addr;
 	((unsigned long *)regs->gpr[1])[STACK_FRAME_LR_SAVE] = ret_addr;
-	if (regs->dar == (unsigned long)__kretprobe_trampoline)
-		regs->dar = ret_addr;
 }
 
 #ifdef CONFIG_PREEMPTION

@@ -56,11 +56,11 @@ void *alloc_insn_page(void)
 	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 	unsigned long addr = (unsigned long)page;
 
-	/* A piece of a large page is filled, and making it writable would split the large page. */
+	/* Part of a large page: it is filled, and making it writable would split that page. */
 	if (!page || execmem_is_rox(EXECMEM_KPROBES))
 		return page;
 
-	/* Any other page may already be read-only, but is not filled. */
+	/* Other pages are not filled, but may be ROX already. Keep W^X while filling them. */
 	if (set_memory_nx(addr, 1) || set_memory_rw(addr, 1))
 		goto err_free;
 	memset(page, INT3_INSN_OPCODE, PAGE_SIZE);

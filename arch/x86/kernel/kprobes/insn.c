@@ -28,7 +28,7 @@
  */
 bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted)
 {
-	/* The bytes that are not used are 0. */
+	/* Unused bytes are 0, which is no prefix. */
 	return memchr(insn->prefixes.bytes, wanted, sizeof(insn->prefixes.bytes));
 }
 
@@ -350,7 +350,7 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
 #define CFI_CHECK_TRAP		12
 
 /**
- * kprobe_skip() - how far is it to the next instruction?
+ * kprobe_skip() - the distance to the next instruction
  * @ki: an instruction
  * @at: its address
  *

@@ -316,7 +316,7 @@ static inline unsigned long kprobe_insn_target(const struct insn *insn, unsigned
 	return addr + insn->length + insn->immediate.value;
 }
 
-/* ENDBR, or what replaces it where no indirect branch goes; only with IBT are there any. */
+/* ENDBR, or what replaces it where no indirect branch goes. Without IBT, there is neither. */
 static __always_inline bool kprobe_is_landing_pad(u32 word)
 {
 #ifdef CONFIG_X86_KERNEL_IBT

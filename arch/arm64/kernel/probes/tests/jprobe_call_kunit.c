@@ -511,8 +511,9 @@ static bool is_insn(unsigned long addr, unsigned long end)
 	if (!insn || insn == aarch64_insn_gen_nop())
 		return false;
 	/* With kCFI, the word before a function may be its type, unless it is RET. */
-	return !IS_ENABLED(CONFIG_CFI_CLANG) || addr + AARCH64_INSN_SIZE != end ||
-	       aarch64_insn_is_ret(insn);
+	if (!IS_ENABLED(CONFIG_CFI) && !IS_ENABLED(CONFIG_CFI_CLANG))
+		return true;
+	return addr + AARCH64_INSN_SIZE != end || aarch64_insn_is_ret(insn);
 }
 
 static void jprobe_unwinds_at_each_instruction(struct kunit *test)

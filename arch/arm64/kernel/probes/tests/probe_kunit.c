@@ -337,7 +337,7 @@ static void probe_keeps_off_the_ops_of_ftrace(struct kunit *test)
 }
 #endif
 
-#ifdef CONFIG_CFI_CLANG
+#if defined(CONFIG_CFI) || defined(CONFIG_CFI_CLANG)
 static noinline __noclone int kpb_traced_twin(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);

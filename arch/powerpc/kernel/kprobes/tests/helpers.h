@@ -229,7 +229,7 @@ static __always_inline void kpb_set_user_access(u32 __user *word, bool on)
 		user_access_end();
 		return;
 	}
-	/* The caller may be atomic; nothing faults here. */
+	/* The caller may be atomic: keep might_fault() silent. Nothing faults here. */
 	pagefault_disable();
 	WARN_ON(!user_access_begin(word, sizeof(*word)));
 	pagefault_enable();

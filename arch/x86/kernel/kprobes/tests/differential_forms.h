@@ -39,7 +39,7 @@
 #define GATHER			2097152	/* the indices in the vector 2 are small */
 #define SAME_MSR		4194304	/* cx names one, and ax and dx are its value */
 #define CALLEE			8388608	/* it calls kpd_callee() */
-#define NOTRACK			16777216 /* its CS prefix is one of DS, of which objtool warns */
+#define NOTRACK			16777216 /* its CS prefix becomes DS, of which objtool warns */
 
 /* Where execution continues after the form. */
 #define DIFF_NEXT		0

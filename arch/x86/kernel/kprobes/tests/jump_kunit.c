@@ -674,7 +674,10 @@ static void jump_many_go_in_pieces(struct kunit *test)
 	struct kprobe **kps = kunit_kcalloc(test, MANY_PIECES, sizeof(*kps), GFP_KERNEL);
 	struct text_watch w = {
 		.poke	= { .symbol_name = "text_poke", .pre_handler = watch_poke },
-		.sync	= { .symbol_name = __stringify(smp_text_poke_sync_each_cpu), .pre_handler = watch_sync },
+		.sync	= {
+			.symbol_name = __stringify(smp_text_poke_sync_each_cpu),
+			.pre_handler = watch_sync,
+		},
 		.unlock	= { .symbol_name = "mutex_unlock", .pre_handler = watch_unlock },
 	};
 	struct kprobe *watches[] = { &w.poke, &w.sync, &w.unlock };

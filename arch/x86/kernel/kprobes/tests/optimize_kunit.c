@@ -774,7 +774,8 @@ static noinline __noclone int kpo_traced(int v)
 /* ftrace jumps to what stands for a BPF trampoline; nobody calls the function. */
 static void sweep_ignores_jump_of_ftrace(struct kunit *test)
 {
-	unsigned long start = (unsigned long)kpo_traced, site = ftrace_location(start), size, into, to;
+	unsigned long start = (unsigned long)kpo_traced, site = ftrace_location(start);
+	unsigned long size, into, to;
 	struct kprobe_targets t = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
 	static struct ftrace_ops ops;
 	enum kprobe_swept found;

@@ -349,7 +349,10 @@ static void register_and_count(struct kunit *test, struct random_test *r,
 
 static void batch_is_optimized_in_one_pass(struct kunit *test)
 {
-	struct kprobe counter = { .symbol_name = __stringify(smp_text_poke_sync_each_cpu), .pre_handler = count_sync };
+	struct kprobe counter = {
+		.symbol_name = __stringify(smp_text_poke_sync_each_cpu),
+		.pre_handler = count_sync,
+	};
 	struct random_test *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
 	int come, go;
 
