@@ -2,8 +2,6 @@
 #ifndef _ASM_ARM64_KRETPROBE_H
 #define _ASM_ARM64_KRETPROBE_H
 
-#include <asm/stacktrace/frame.h>
-
 /*
  * Return probes of arm64: where the return address is, and how it is replaced.
  * Included by <linux/kprobes-arch.h>, which says what these are for.
@@ -43,11 +41,12 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs)
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
 {
-	struct frame_record *record = (struct frame_record *)&regs->stackframe;
+	/* x29 and x30, in whatever type the record has. */
+	u64 *record = (u64 *)&regs->stackframe;
 
 	instruction_pointer_set(regs, ret_addr);
 	regs->regs[30] = ret_addr;
-	record->lr = ret_addr;
+	record[1] = ret_addr;
 }
 
 /* The first instruction of the trampoline after its frame record is complete. */
