@@ -765,7 +765,7 @@ static void sweep_judges_branches(struct kunit *test)
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
-static noinline __noclone int kpo_traced(int v)
+static noinline __noclone int kpo_with_site(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);
 	return v * 3;
@@ -774,7 +774,7 @@ static noinline __noclone int kpo_traced(int v)
 /* ftrace jumps to what stands for a BPF trampoline; nobody calls the function. */
 static void sweep_ignores_jump_of_ftrace(struct kunit *test)
 {
-	unsigned long start = (unsigned long)kpo_traced, site = ftrace_location(start);
+	unsigned long start = (unsigned long)kpo_with_site, site = ftrace_location(start);
 	unsigned long size, into, to;
 	struct kprobe_targets t = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
 	static struct ftrace_ops ops;
