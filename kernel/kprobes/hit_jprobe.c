@@ -182,6 +182,7 @@ static noinline void jprobe_put_right(const struct jprobe_call *call,
 		migrate_enable();
 
 	/* First, as an interrupt must not find preemption on in a hit. */
+	/* Some architectures take an unsigned long: do not extend the sign. */
 	preempt_count_set((u32)was->preempt);
 	if (now->irqs_off && !was->irqs_off)
 		local_irq_enable();

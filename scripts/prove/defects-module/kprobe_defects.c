@@ -192,7 +192,7 @@ static void notrace leave_alone(unsigned long ip, unsigned long parent,
 {
 }
 
-/* The only user of a function that may change where it goes on. */
+/* The only user of a function that may redirect it. */
 static struct ftrace_ops only_user = {
 	.func	= leave_alone,
 	.flags	= FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY,

@@ -268,7 +268,7 @@ static void cfi_target_is_in_no_jump(struct kunit *test)
 }
 #endif
 
-/* With cfi=off, the check is skipped by a jump, and pieces of it are left behind the jump. */
+/* With cfi=off, a jump skips the check, and pieces of the check remain after the jump. */
 static void cfi_disabled_check_is_stepped_over(struct kunit *test)
 {
 	unsigned int sites = 0, calls = 0, inside = 0;

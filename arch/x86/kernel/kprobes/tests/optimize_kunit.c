@@ -771,7 +771,7 @@ static noinline __noclone int kpo_with_site(int v)
 	return v * 3;
 }
 
-/* ftrace jumps to what stands for a BPF trampoline; nobody calls the function. */
+/* ftrace jumps to a page in place of a BPF trampoline. The function is never called. */
 static void sweep_ignores_jump_of_ftrace(struct kunit *test)
 {
 	unsigned long start = (unsigned long)kpo_with_site, site = ftrace_location(start);
