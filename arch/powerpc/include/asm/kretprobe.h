@@ -2,6 +2,8 @@
 #ifndef _ASM_POWERPC_KRETPROBE_H
 #define _ASM_POWERPC_KRETPROBE_H
 
+#include <asm/return-hooks.h>
+
 /*
  * Return probes of powerpc: where the return address is, and how it is replaced.
  * Included by <linux/kprobes-arch.h>, which says what these are for.
@@ -41,6 +43,8 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs)
  * The trampoline returns to LR; unwinders read the slot in the frame of the caller, where the
  * function has saved LR, or the trampoline on its behalf. There is no exception to return from, so
  * nip is only what handlers see.
+ *
+ * The trampoline has what it found in the slot in dar, and puts that back.
  */
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr)
@@ -48,6 +52,8 @@ static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 	regs->nip = ret_addr;
 	regs->link = ret_addr;
 	((unsigned long *)regs->gpr[1])[STACK_FRAME_LR_SAVE] = ret_addr;
+	regs->dar = ppc_lr_slot_after_hook(regs->dar, (unsigned long)__kretprobe_trampoline,
+					   ret_addr);
 }
 
 #ifdef CONFIG_PREEMPTION

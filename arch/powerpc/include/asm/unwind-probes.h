@@ -9,7 +9,7 @@
 #include <linux/kprobes.h>
 #include <linux/unwind_hooks.h>
 
-#include <asm/text-patching.h>
+#include <asm/return-hooks.h>
 
 struct task_struct;
 
@@ -21,18 +21,6 @@ static inline unsigned long kprobe_unwind_detour(struct task_struct *task, unsig
 						 unsigned long sp)
 {
 	return addr;
-}
-#endif
-
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-static inline bool ppc_unwind_is_graph(unsigned long addr)
-{
-	return addr == ppc_function_entry(return_to_handler);
-}
-#else
-static inline bool ppc_unwind_is_graph(unsigned long addr)
-{
-	return false;
 }
 #endif
 
@@ -61,7 +49,7 @@ static inline unsigned long ppc_unwind_ret_addr(struct task_struct *task,
 	bool error = false;
 
 	addr = unwind_recover_hooks(task, &after, addr, (unsigned long *)sp, (void *)sp, &error);
-	if (!addr || error || ppc_unwind_is_graph(addr))
+	if (!addr || error || ppc_is_graph_hook(addr))
 		return 0;
 
 	*hooks = after;

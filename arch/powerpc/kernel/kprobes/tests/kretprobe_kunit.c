@@ -17,6 +17,7 @@
 
 #include <asm/interrupt.h>
 #include <asm/kup.h>
+#include <asm/return-hooks.h>
 
 #include "helpers.h"
 #include "kretprobe_call.h"
@@ -369,6 +370,40 @@ static void caller_without_a_frame_keeps_its_return(struct kunit *test)
 	h->off();
 }
 
+/* What is in its slot is the address of a trampoline, perhaps of the one that puts it back. */
+static void hooked_caller_without_a_frame_keeps_its_return(struct kunit *test)
+{
+	struct kretprobe caller = { .kp.symbol_name = "kpr_frameless", .handler = rp_return };
+	const struct hook *h = hook_on(test, "kpr_followed");
+	unsigned long (*volatile fn)(unsigned long v) = kpr_frameless;
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&caller), 0);
+	KUNIT_EXPECT_EQ(test, fn(0x5eed), 0x5eed);
+	KUNIT_EXPECT_EQ(test, seen.returns, h->returns + 1);
+	unregister_kretprobe(&caller);
+	h->off();
+}
+
+/* The slot is for unwinders in the handlers of other hooks, and for callers without a frame. */
+static void slot_holds_the_hook_that_comes_next(struct kunit *test)
+{
+	unsigned long hook = (unsigned long)kpr_elsewhere, caller = (unsigned long)kpr_back;
+
+	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), hook);
+	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(caller, hook, caller), caller);
+	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, caller), 0);
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	caller = ppc_function_entry(return_to_handler);
+	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), caller);
+	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, caller), 0);
+#endif
+#ifdef CONFIG_RETHOOK
+	caller = (unsigned long)arch_rethook_trampoline;
+	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), caller);
+	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, caller), 0);
+#endif
+}
+
 /*
  * Access to user memory
  */
@@ -591,6 +626,8 @@ static struct kunit_case kretprobe_testcases[] = {
 	KUNIT_CASE_PARAM(return_handlers_change_the_address, hook_gen_params),
 	KUNIT_CASE(returns_that_are_missed_keep_registers),
 	KUNIT_CASE_PARAM(caller_without_a_frame_keeps_its_return, hook_gen_params),
+	KUNIT_CASE_PARAM(hooked_caller_without_a_frame_keeps_its_return, hook_gen_params),
+	KUNIT_CASE(slot_holds_the_hook_that_comes_next),
 	KUNIT_CASE_PARAM(handlers_run_with_user_access_locked, hook_gen_params),
 	KUNIT_CASE(next_task_has_no_user_access),
 	KUNIT_CASE(functions_that_return_otherwise_are_refused),
