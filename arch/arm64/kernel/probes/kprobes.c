@@ -140,7 +140,7 @@ bool kprobe_alternatives_are_final(void)
  * must not change. Functions whose address is not taken have no hash. In front of these, there may
  * be the last instruction of another function.
  */
-#if defined(CONFIG_CFI) || defined(CONFIG_CFI_CLANG)
+#ifdef CONFIG_CFI
 static bool is_type_hash(unsigned long addr, u32 insn)
 {
 	unsigned long size, into;

@@ -108,17 +108,14 @@ alternative_else_nop_endif
 /*
  * Handlers are C code and must not inherit access to user memory. The entry from an exception
  * disables it, and so does this. It does not nest. With software PAN, an ASID of 0 in TTBR0
- * shows that access was disabled already. Where PAN is a configuration option,
- * ARM64_WITHOUT_PAN says that it is off.
+ * shows that access was disabled already.
  */
 .macro	user_access_off, tmp1:req, tmp2:req
-#ifndef ARM64_WITHOUT_PAN
 alternative_if ARM64_HAS_PAN
 	mrs_s	\tmp1, SYS_PSTATE_PAN
 	str	\tmp1, [sp, #S_UACCESS]
 	SET_PSTATE_PAN(1)
 alternative_else_nop_endif
-#endif
 #ifdef CONFIG_ARM64_SW_TTBR0_PAN
 alternative_if ARM64_HAS_PAN
 	b	.Loff\@
@@ -163,14 +160,12 @@ alternative_else_nop_endif
 
 /* The task may have been given a new ASID, so TTBR0 is that of its thread_info. */
 .macro	user_access_restore, tmp1:req, tmp2:req, tmp3:req
-#ifndef ARM64_WITHOUT_PAN
 alternative_if ARM64_HAS_PAN
 	ldr	\tmp1, [sp, #S_UACCESS]
 	cbnz	\tmp1, .Lpan\@
 	SET_PSTATE_PAN(0)
 .Lpan\@:
 alternative_else_nop_endif
-#endif
 #ifdef CONFIG_ARM64_SW_TTBR0_PAN
 alternative_if ARM64_HAS_PAN
 	b	.Lttbr\@

@@ -506,7 +506,7 @@ static void classify_fast(const struct insn *insn, struct arch_specific_insn *a,
  */
 static bool is_cfi_check(const struct insn *insn, unsigned long addr)
 {
-	if (!kprobe_has_cfi())
+	if (!IS_ENABLED(CONFIG_CFI))
 		return false;
 
 	switch (kprobe_insn_op(insn)) {

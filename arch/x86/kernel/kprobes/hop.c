@@ -113,7 +113,7 @@ static unsigned long end_of_padding(unsigned long next)
 {
 	char name[KSYM_NAME_LEN];
 
-	if (!IS_ENABLED(CONFIG_CALL_PADDING) && !kprobe_has_cfi())
+	if (!IS_ENABLED(CONFIG_CALL_PADDING) && !IS_ENABLED(CONFIG_CFI))
 		return next;
 
 	if (lookup_symbol_name(next, name))

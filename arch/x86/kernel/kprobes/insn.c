@@ -362,7 +362,7 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
  */
 unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at)
 {
-	if (kprobe_has_cfi() && ki->bytes[0] == JMP8_INSN_OPCODE &&
+	if (IS_ENABLED(CONFIG_CFI) && ki->bytes[0] == JMP8_INSN_OPCODE &&
 	    kprobe_insn_target(&ki->insn, at) == at + CFI_CHECK_SIZE &&
 	    is_cfi_trap(at + CFI_CHECK_TRAP))
 		return CFI_CHECK_SIZE;

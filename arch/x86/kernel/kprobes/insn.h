@@ -320,17 +320,10 @@ static inline unsigned long kprobe_insn_target(const struct insn *insn, unsigned
 static __always_inline bool kprobe_is_landing_pad(u32 word)
 {
 #ifdef CONFIG_X86_KERNEL_IBT
-	/* ENDBR32 and ENDBR64 differ in one bit. */
-	return word == gen_endbr_poison() || (word & ~0x01000000U) == gen_endbr();
+	return __is_endbr(word);
 #else
 	return false;
 #endif
-}
-
-/* Do callers check the type of a function before they call it? The option has had two names. */
-static __always_inline bool kprobe_has_cfi(void)
-{
-	return IS_ENABLED(CONFIG_CFI) || IS_ENABLED(CONFIG_CFI_CLANG);
 }
 
 unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at);

@@ -511,7 +511,7 @@ static bool is_insn(unsigned long addr, unsigned long end)
 	if (!insn || insn == aarch64_insn_gen_nop())
 		return false;
 	/* With kCFI, the word before a function may be its type, unless it is RET. */
-	if (!IS_ENABLED(CONFIG_CFI) && !IS_ENABLED(CONFIG_CFI_CLANG))
+	if (!IS_ENABLED(CONFIG_CFI))
 		return true;
 	return addr + AARCH64_INSN_SIZE != end || aarch64_insn_is_ret(insn);
 }

@@ -337,7 +337,7 @@ static void probe_keeps_off_the_ops_of_ftrace(struct kunit *test)
 }
 #endif
 
-#if defined(CONFIG_CFI) || defined(CONFIG_CFI_CLANG)
+#ifdef CONFIG_CFI
 static noinline __noclone int kpb_traced_twin(int v)
 {
 	OPTIMIZER_HIDE_VAR(v);
@@ -371,7 +371,7 @@ static void probe_keeps_off_type_hashes(struct kunit *test)
 #else
 static void probe_keeps_off_type_hashes(struct kunit *test)
 {
-	kunit_skip(test, "needs CFI_CLANG");
+	kunit_skip(test, "needs CONFIG_CFI");
 }
 #endif
 

@@ -79,7 +79,7 @@ static_assert(offsetof(struct kpb_state, daif) == 264);
 	"	ldr x1, [x0, #8]\n"
 
 /* Before a function that is called through a pointer. */
-#if defined(CONFIG_CFI) || defined(CONFIG_CFI_CLANG)
+#ifdef CONFIG_CFI
 #define TYPE_HASH(fn)	"	.4byte __kcfi_typeid_" #fn "\n"
 #else
 #define TYPE_HASH(fn)

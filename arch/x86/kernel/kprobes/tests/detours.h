@@ -49,7 +49,7 @@ static const unsigned long kpo_args[] __maybe_unused = { 0, 1, 5, 8, 0x7fffffff,
 /* Padding after functions belongs to the next one, or is too short. */
 static inline void skip_without_padding(struct kunit *test)
 {
-	if (IS_ENABLED(CONFIG_CALL_PADDING) || kprobe_has_cfi())
+	if (IS_ENABLED(CONFIG_CALL_PADDING) || IS_ENABLED(CONFIG_CFI))
 		kunit_skip(test, "no padding is free");
 }
 
