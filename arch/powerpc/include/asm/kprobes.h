@@ -68,9 +68,10 @@ extern const int kretprobe_blacklist_size;
 /*
  * With livepatch, ftrace takes a changed nip for the address of a new function. It pushes LR and
  * the TOC pointer on the livepatch stack, and pops them when that function returns. After a
- * redirection to the caller, nothing returns there.
+ * redirection to the caller, nothing returns there. Without livepatch, a site that is out of line
+ * does not restore LR before it branches to a changed nip.
  */
-#ifdef CONFIG_LIVEPATCH_64
+#if defined(CONFIG_LIVEPATCH_64) || defined(CONFIG_PPC_FTRACE_OUT_OF_LINE)
 void arch_kprobe_ftrace_redirect(struct pt_regs *regs);
 #define arch_kprobe_ftrace_redirect arch_kprobe_ftrace_redirect
 #endif

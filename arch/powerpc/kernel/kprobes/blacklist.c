@@ -137,8 +137,6 @@ static const char * const fragile_path[] __initconst = {
 	"power4_idle_nap",
 	/* kernel/irq_64.c */
 	"prep_irq_for_idle",
-	/* platforms/cell/pervasive.c, 6.12 */
-	"cbe_power_save",
 	/* platforms/powernv/idle.c */
 	"arch300_idle_type",
 	"power10_idle_stop",
@@ -189,14 +187,12 @@ static const char * const fragile_path[] __initconst = {
 	"interrupt_exit_user_restart",
 	"syscall_exit_prepare",
 	"syscall_exit_restart",
-	/* kernel/interrupt.c, 6.12 */
-	"interrupt_exit_user_prepare_main",
 
 	/*
 	 * Called by the entry functions of all exceptions, so by that of a trap, if the compiler
 	 * does not inline them.
 	 */
-	/* include/asm/entry-common.h, 7.3 */
+	/* include/asm/entry-common.h */
 	"arch_interrupt_async_enter_prepare",
 	"arch_interrupt_async_exit_prepare",
 	"arch_interrupt_enter_prepare",
@@ -207,12 +203,9 @@ static const char * const fragile_path[] __initconst = {
 	 * mask, and after they have restored it, a trap or preempt_enable() would handle interrupts
 	 * or schedule on the stack of the NMI.
 	 */
-	/* include/asm/entry-common.h, 7.3 */
+	/* include/asm/entry-common.h */
 	"arch_interrupt_nmi_enter_prepare",
 	"arch_interrupt_nmi_exit_prepare",
-	/* include/asm/interrupt.h, 6.12 */
-	"interrupt_nmi_enter_prepare",
-	"interrupt_nmi_exit_prepare",
 
 	/* SRR0 and SRR1 are those of a guest. */
 	/* kvm/book3s_hv_ras.c */
@@ -318,9 +311,9 @@ static const char * const fragile_path[] __initconst = {
 	"flush_branch_caches",
 
 	/* ftrace rewrites these, and expects what it has written. */
-	/* kernel/trace/ftrace_entry.S, 7.3 */
+	/* kernel/trace/ftrace_entry.S */
 	"ftrace_ool_stub_text",
-	/* tools/ftrace-gen-ool-stubs.sh, 7.3 */
+	/* tools/ftrace-gen-ool-stubs.sh */
 	"ftrace_ool_stub_inittext",
 	"ftrace_ool_stub_text_end",
 

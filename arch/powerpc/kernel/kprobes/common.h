@@ -20,6 +20,8 @@ enum kprobe_soft_mask {
 	KPROBE_SOFT_MASK_WRITE,
 };
 
+void kprobe_ftrace_redirected(void);
+
 static nokprobe_inline bool kprobe_is_between(unsigned long addr, const void *start,
 					      const void *end)
 {

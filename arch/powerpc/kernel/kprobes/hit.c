@@ -541,4 +541,20 @@ void arch_kprobe_ftrace_redirect(struct pt_regs *regs)
 		regs_set_return_ip(regs, ppc_function_entry(ftrace_stub));
 }
 NOKPROBE_SYMBOL(arch_kprobe_ftrace_redirect);
+#elif defined(CONFIG_PPC_FTRACE_OUT_OF_LINE)
+/**
+ * arch_kprobe_ftrace_redirect() - keep the return address at a redirection
+ * @regs: state at the ftrace site, which a handler has redirected
+ *
+ * LR holds the address of the redirection when ftrace branches there, and r0 the return address.
+ * As a function begins, r12 is free, except that it may have to hold the address of the function.
+ *
+ * Context: hit path.
+ */
+void arch_kprobe_ftrace_redirect(struct pt_regs *regs)
+{
+	regs->gpr[12] = regs->nip;
+	regs_set_return_ip(regs, ppc_function_entry(kprobe_ftrace_redirected));
+}
+NOKPROBE_SYMBOL(arch_kprobe_ftrace_redirect);
 #endif

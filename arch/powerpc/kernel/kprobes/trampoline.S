@@ -51,6 +51,15 @@
 	blr
 .endm
 
+#if defined(CONFIG_PPC_FTRACE_OUT_OF_LINE) && !defined(CONFIG_LIVEPATCH_64)
+/* From an ftrace site to the address in r12, with the return address in r0. */
+SYM_CODE_START(kprobe_ftrace_redirected)
+	mtlr	r0
+	mtctr	r12
+	bctr
+SYM_CODE_END(kprobe_ftrace_redirected)
+#endif
+
 #ifdef CONFIG_KRETPROBE_NATIVE
 SYM_CODE_START(__kretprobe_trampoline)
 	return_trampoline kretprobe_native_handler
