@@ -136,6 +136,71 @@ static int print_results(char *buf)
 {
 	return sysfs_emit(buf, "%lu %lu\n", kprobe_test_klp_call(4), kprobe_test_klp_plain(4));
 }
+
+#elif defined(CONFIG_ARM64)
+/* A relocated instruction, at kprobe_test_klp_at_NAME. */
+#define RELOCATED(name, insn, type)					\
+	".globl kprobe_test_klp_at_" #name "\n"				\
+	"kprobe_test_klp_at_" #name ":\n"				\
+	"555:	" insn "\n"						\
+	RELOCATION(type, 0)
+
+/*
+ * A call, and the address of the same function, made from two instructions and from four. Until
+ * the relocation, the function that is called returns its argument.
+ */
+asm(".pushsection " SECTION ", \"ax\"\n"
+	".type kprobe_test_klp_unresolved, %function\n"
+	"kprobe_test_klp_unresolved:\n"
+	"	ret\n"
+	".size kprobe_test_klp_unresolved, . - kprobe_test_klp_unresolved\n"
+	".globl kprobe_test_klp_call\n"
+	".type kprobe_test_klp_call, %function\n"
+	"kprobe_test_klp_call:\n"
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	mov x29, sp\n"
+	RELOCATED(call, "bl kprobe_test_klp_unresolved", 283)	/* R_AARCH64_CALL26 */
+	"	ldp x29, x30, [sp], #16\n"
+	"	ret\n"
+	".size kprobe_test_klp_call, . - kprobe_test_klp_call\n"
+	".globl kprobe_test_klp_near\n"
+	".type kprobe_test_klp_near, %function\n"
+	"kprobe_test_klp_near:\n"
+	RELOCATED(adrp, ".inst 0x90000000", 275)		/* R_AARCH64_ADR_PREL_PG_HI21 */
+	RELOCATED(add, "add x0, x0, #0", 277)			/* R_AARCH64_ADD_ABS_LO12_NC */
+	"	ret\n"
+	".size kprobe_test_klp_near, . - kprobe_test_klp_near\n"
+	".globl kprobe_test_klp_far\n"
+	".type kprobe_test_klp_far, %function\n"
+	"kprobe_test_klp_far:\n"
+	RELOCATED(movz, "movz x0, #0, lsl #48", 269)		/* R_AARCH64_MOVW_UABS_G3 */
+	RELOCATED(movk, "movk x0, #0, lsl #32", 268)		/* R_AARCH64_MOVW_UABS_G2_NC */
+	RELOCATED(movk1, "movk x0, #0, lsl #16", 266)		/* R_AARCH64_MOVW_UABS_G1_NC */
+	RELOCATED(movk0, "movk x0, #0", 264)			/* R_AARCH64_MOVW_UABS_G0_NC */
+	"	ret\n"
+	".size kprobe_test_klp_far, . - kprobe_test_klp_far\n"
+	".globl kprobe_test_klp_plain\n"
+	".type kprobe_test_klp_plain, %function\n"
+	"kprobe_test_klp_plain:\n"
+	"	add x0, x0, x0, lsr #2\n"
+	"	mvn x0, x0\n"
+	"	neg x0, x0\n"
+	"	ret\n"
+	".size kprobe_test_klp_plain, . - kprobe_test_klp_plain\n"
+	".popsection\n");
+unsigned long kprobe_test_klp_call(int v);
+unsigned long kprobe_test_klp_near(void);
+unsigned long kprobe_test_klp_far(void);
+unsigned long kprobe_test_klp_plain(int v);
+
+/* What the call returns, whether both addresses agree, and what has no relocation. */
+static int print_results(char *buf)
+{
+	unsigned long addr = kprobe_test_klp_near();
+
+	return sysfs_emit(buf, "%lu %d %lu\n", kprobe_test_klp_call(4),
+			  addr == kprobe_test_klp_far(), kprobe_test_klp_plain(4));
+}
 #endif
 
 static int patched(int v)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes in a livepatch, whose text is relocated when the module that it patches is
 # loaded: kprobe_test_relocated, for kprobe_test_target.
-# needs: CONFIG_LIVEPATCH CONFIG_KPROBES_TEST_MODULES CONFIG_X86_64|CONFIG_PPC64
+# needs: CONFIG_LIVEPATCH CONFIG_KPROBES_TEST_MODULES CONFIG_X86_64|CONFIG_PPC64|CONFIG_ARM64
 . /guest/lib.sh
 
 DRIVER=/sys/module/kprobe_test_driver/parameters
@@ -10,6 +10,7 @@ PATCH=/sys/kernel/livepatch/kprobe_test_relocated
 # What is relocated, and the results with operands that have been.
 case $(uname -m) in
 ppc*)	OPERANDS="call nop" RESULTS="7 9" ;;
+aarch64) OPERANDS="call adrp add movz movk" RESULTS="7 1 6" ;;
 *)	OPERANDS="call lea mov movabs" RESULTS="7 1 9" ;;
 esac
 
