@@ -116,7 +116,12 @@ check "the injection is removed" sh -c "echo '!$FN' >inject && ! grep -q . injec
 check "it succeeds again" says "$sid" client call
 cd /
 
-# Both claim the exclusive right to redirect the function.
+# Where probes at function entries are on ftrace sites, one with a post handler and a livepatch both
+# claim the exclusive right to redirect the function.
+case $(uname -m) in
+aarch64) claims= ;;
+*)	claims=y ;;
+esac
 if [ ! -d /sys/kernel/livepatch ]; then
 	skip "livepatch" "no CONFIG_LIVEPATCH"
 	check "the list is empty" no_probes
@@ -134,8 +139,15 @@ at_work() {
 unpatched() { grep -q guest= /proc/cmdline; }
 check "the livepatch is in effect" says "$patched" cat /proc/cmdline
 echo 1 >$DRIVER/post
-check "no probe with a post handler on a patched function" \
-	refused $DRIVER/register cmdline_proc_show busy
+if [ $claims ]; then
+	check "no probe with a post handler on a patched function" \
+		refused $DRIVER/register cmdline_proc_show busy
+else
+	check "a probe with a post handler on a patched function" \
+		sh -c "echo cmdline_proc_show >$DRIVER/register"
+	check "the patch is in effect, and so is the probe" at_work post_hits
+	echo 1 >$DRIVER/unregister
+fi
 echo 0 >$DRIVER/post
 check "a probe without one is fine" sh -c "echo cmdline_proc_show >$DRIVER/register"
 check "the patch is still in effect, and so is the probe" at_work hits
@@ -152,8 +164,15 @@ echo 1 >$DRIVER/unregister
 
 echo 1 >$DRIVER/post
 check "a probe with a post handler" sh -c "echo cmdline_proc_show >$DRIVER/register"
-check "livepatch does not load where there is one" sh -c "! modprobe livepatch-sample"
-check "the original function is executed" unpatched
+if [ $claims ]; then
+	check "livepatch does not load where there is one" sh -c "! modprobe livepatch-sample"
+	check "the original function is executed" unpatched
+else
+	check "livepatch loads where there is one" modprobe livepatch-sample
+	check "both are in effect with a post handler" at_work post_hits
+	check "it is removed, the probe with a post handler stays" unpatch
+	check "the original function is executed" unpatched
+fi
 check "both of its handlers are called" sh -c \
 	"[ \$(cat $DRIVER/hits) -gt 0 ] && [ \$(cat $DRIVER/hits) -eq \$(cat $DRIVER/post_hits) ]"
 check "the probe is removed" sh -c "echo 1 >$DRIVER/unregister"
