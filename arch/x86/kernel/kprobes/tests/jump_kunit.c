@@ -84,7 +84,8 @@ struct filler {
 	void			*buf;
 };
 
-#define FILL_SIZE	SZ_64K
+/* Newer versions of QEMU let interrupts in only after 64 K repetitions. */
+#define FILL_SIZE	SZ_256K
 #define CATCH_NS	(50 * NSEC_PER_USEC)
 
 static int filler_thread(void *data)
