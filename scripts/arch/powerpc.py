@@ -63,6 +63,8 @@ class Hitpath:
     LISTS = ["offline_path", "hit_path", "fragile_path"]
     ONLY = {
         "6.12": {"cbe_power_save", "interrupt_exit_user_prepare_main",
+                 "interrupt_async_enter_prepare", "interrupt_async_exit_prepare",
+                 "interrupt_enter_prepare", "interrupt_exit_prepare",
                  "interrupt_nmi_enter_prepare", "interrupt_nmi_exit_prepare"},
         "7.3": {"arch_interrupt_async_enter_prepare", "arch_interrupt_async_exit_prepare",
                 "arch_interrupt_enter_prepare", "arch_interrupt_exit_prepare",

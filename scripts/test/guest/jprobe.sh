@@ -97,7 +97,7 @@ mark
 # does. The next time that the CPU is idle, that is noticed.
 [ "$(uname -m)" != aarch64 ] || echo "expect splat: ct_kernel_exit"
 # Nor are debug exceptions unmasked before the next task runs, which newer kernels check.
-[ "$(uname -m)" != aarch64 ] || echo "allow splat: Unexpected DAIF value"
+[ "$(uname -m)" != aarch64 ] || echo "allow splat: Unexpected DAIF"
 (echo 1 >$DRIVER/outside) 2>/dev/null
 [ "$(uname -m)" != aarch64 ] || sleep 1
 check "a call outside of a handler is a BUG" \

@@ -75,16 +75,21 @@ else
 	skip "stacks while the probe comes and goes" "no /proc/PID/stack or kprobe events"
 fi
 
-# What uses function graph tracing first is told of the returns of all functions. A warning on
-# the console fails this.
+# The first user of function graph tracing since boot is told of the returns of all functions.
+# A warning on the console fails this.
 graph_after_fprobe() {
+	local rc=1
 	echo 1 >$TRACING/events/fprobes/first/enable && usleep 100000 &&
-		echo function_graph >$TRACING/current_tracer && usleep 100000 &&
-		echo nop >$TRACING/current_tracer && echo 0 >$TRACING/events/fprobes/first/enable &&
-		echo >$TRACING/dynamic_events
+		echo function_graph >$TRACING/current_tracer && usleep 100000 && rc=0
+	echo nop >$TRACING/current_tracer
+	echo 0 >$TRACING/events/fprobes/first/enable
+	echo >$TRACING/dynamic_events
+	return $rc
 }
 if grep -qw function_graph $TRACING/available_tracers 2>/dev/null &&
    echo "f:fprobes/first $FUNC%return" 2>/dev/null >$TRACING/dynamic_events; then
 	check "the graph tracer and an fprobe that came before it" graph_after_fprobe
+else
+	skip "an fprobe and the graph tracer" "no events of fprobe, or no function graph"
 fi
 check "the list is empty" no_probes

@@ -34,6 +34,18 @@ static __always_inline bool ppc_is_rethook(unsigned long addr)
 }
 #endif
 
+#ifdef CONFIG_KRETPROBE_NATIVE
+static __always_inline bool ppc_is_kretprobe_hook(unsigned long addr)
+{
+	return addr == (unsigned long)__kretprobe_trampoline;
+}
+#else
+static __always_inline bool ppc_is_kretprobe_hook(unsigned long addr)
+{
+	return false;
+}
+#endif
+
 /**
  * ppc_lr_slot_after_hook() - what a return trampoline leaves in the LR save slot
  * @found: what the trampoline found in the slot
@@ -43,9 +55,9 @@ static __always_inline bool ppc_is_rethook(unsigned long addr)
  * Usually this is @found: the caller of a helper such as _savegpr0_31() may have its own return
  * address there, even if that is @hook.
  *
- * If @ret_addr is the hook of ftrace or rethook, unwinders that start in its handler read the slot,
- * and @hook, which the function saved there, is no longer known to anyone. Such a function has an
- * ftrace site, so it is none of these helpers, and the slot is its own.
+ * If @ret_addr is another hook, unwinders that start in the handler of that one read the slot, but no
+ * list has @hook any more, which the function saved there. The frame returns to @ret_addr, so the
+ * slot is its own: the return address of such a helper is in its caller.
  *
  * Context: any.
  * Return: the new content of the slot.
@@ -54,7 +66,8 @@ static __always_inline unsigned long ppc_lr_slot_after_hook(unsigned long found,
 							    unsigned long hook,
 							    unsigned long ret_addr)
 {
-	if (found == hook && (ppc_is_graph_hook(ret_addr) || ppc_is_rethook(ret_addr)))
+	if (found == hook && (ppc_is_graph_hook(ret_addr) || ppc_is_rethook(ret_addr) ||
+			      ppc_is_kretprobe_hook(ret_addr)))
 		return ret_addr;
 	return found;
 }

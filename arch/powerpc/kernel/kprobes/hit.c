@@ -548,11 +548,16 @@ NOKPROBE_SYMBOL(arch_kprobe_ftrace_redirect);
  *
  * LR holds the address of the redirection when ftrace branches there, and r0 the return address.
  * As a function begins, r12 is free, except that it may have to hold the address of the function.
+ * A direct call of ftrace on the same site does not keep r12. It returns to LR, which is right
+ * after a redirection to the caller, and only then.
  *
  * Context: hit path.
  */
 void arch_kprobe_ftrace_redirect(struct pt_regs *regs)
 {
+	if (regs->nip == regs->link)
+		return;
+
 	regs->gpr[12] = regs->nip;
 	regs_set_return_ip(regs, ppc_function_entry(kprobe_ftrace_redirected));
 }

@@ -91,7 +91,7 @@
  * Fill in the rest of pt_regs except nip. Members set only by exceptions or syscalls are undefined,
  * as each store would add to the cost of a hit: orig_gpr3, dar, dsisr, result, and on 64 bits ppr
  * and iamr. Handlers must not use them: they find what was on the stack. None of the members is
- * restored. Clobbers r3 to r6.
+ * restored, but return trampolines keep a word for themselves in dar. Clobbers r3 to r6.
  */
 .macro	describe_regs
 	addi	r3, r1, INT_FRAME_SIZE

@@ -392,6 +392,11 @@ static void slot_holds_the_hook_that_comes_next(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), hook);
 	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(caller, hook, caller), caller);
 	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, caller), 0);
+#ifdef CONFIG_KRETPROBE_NATIVE
+	caller = (unsigned long)__kretprobe_trampoline;
+	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), caller);
+	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, caller), 0);
+#endif
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 	caller = ppc_function_entry(return_to_handler);
 	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), caller);
