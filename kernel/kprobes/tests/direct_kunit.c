@@ -10,6 +10,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
 #include <linux/objtool.h>
+#include <linux/slab.h>
 
 #include "../optimizer.h"
 #include "../site.h"
@@ -210,19 +211,31 @@ static void notrace count_trace(unsigned long ip, unsigned long parent_ip, struc
 	traced++;
 }
 
-static struct ftrace_ops tracer;
+/* If this were static, ftrace would keep its trampoline in a list, and refer to it from there. */
+static struct ftrace_ops *tracer;
 
 static int tracer_on(void)
 {
-	tracer = (struct ftrace_ops){ .func = count_trace };
-	return ftrace_set_filter_ip(&tracer, site_of_ftrace(), 0, 0) ?:
-	       register_ftrace_function(&tracer);
+	int ret;
+
+	tracer = kzalloc(sizeof(*tracer), GFP_KERNEL);
+	if (!tracer)
+		return -ENOMEM;
+	tracer->func = count_trace;
+	ret = ftrace_set_filter_ip(tracer, site_of_ftrace(), 0, 0);
+	ret = ret ?: register_ftrace_function(tracer);
+	if (ret) {
+		ftrace_free_filter(tracer);
+		kfree(tracer);
+	}
+	return ret;
 }
 
 static void tracer_off(void)
 {
-	wrong += !!unregister_ftrace_function(&tracer);
-	ftrace_free_filter(&tracer);
+	wrong += !!unregister_ftrace_function(tracer);
+	ftrace_free_filter(tracer);
+	kfree(tracer);
 }
 
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER

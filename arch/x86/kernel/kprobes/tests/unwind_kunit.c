@@ -186,7 +186,8 @@ static void on_both_stacks(struct kunit *test, const struct kprobe *p, const str
 	task = kthread_run(sleeper, &f, "kpu_sleeper");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
 	wait_for_completion(&f.ready);
-	KUNIT_EXPECT_NE(test, wait_task_inactive(task, TASK_UNINTERRUPTIBLE), 0);
+	while (!wait_task_inactive(task, TASK_UNINTERRUPTIBLE))
+		schedule_timeout_uninterruptible(1);
 	fill_stack(f.copy, p, at);
 	fn(test, f.copy, p, at);
 	complete(&f.done);
