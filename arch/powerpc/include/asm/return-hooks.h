@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Return addresses that probes and tracers put in place of the real ones.
+ * Return addresses that probes and tracers put in place of the real ones. Included by or after
+ * <linux/kprobes.h>.
  */
 #ifndef _ASM_POWERPC_RETURN_HOOKS_H
 #define _ASM_POWERPC_RETURN_HOOKS_H
