@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Return addresses that probes and tracers put in place of the real ones. Included by or after
- * <linux/kprobes.h>.
+ * Return addresses that probes and tracers put in place of the real ones.
  */
 #ifndef _ASM_POWERPC_RETURN_HOOKS_H
 #define _ASM_POWERPC_RETURN_HOOKS_H
@@ -36,6 +35,9 @@ static __always_inline bool ppc_is_rethook(unsigned long addr)
 #endif
 
 #ifdef CONFIG_KRETPROBE_NATIVE
+/* <linux/kprobes.h> includes this file before it is complete. */
+void __kretprobe_trampoline(void);
+
 static __always_inline bool ppc_is_kretprobe_hook(unsigned long addr)
 {
 	return addr == (unsigned long)__kretprobe_trampoline;
@@ -56,9 +58,9 @@ static __always_inline bool ppc_is_kretprobe_hook(unsigned long addr)
  * Usually this is @found: the caller of a helper such as _savegpr0_31() may have its own return
  * address there, even if that is @hook.
  *
- * If @ret_addr is another hook, unwinders that start in the handler of that one read the slot, but no
- * list has @hook any more, which the function saved there. The frame returns to @ret_addr, so the
- * slot is its own: the return address of such a helper is in its caller.
+ * If @ret_addr is another hook, unwinders in its handler read the slot. @hook is in no list any
+ * more, so they need @ret_addr there. The slot is that of the function itself: a helper returns
+ * into its caller, and not to a hook.
  *
  * Context: any.
  * Return: the new content of the slot.

@@ -127,11 +127,11 @@ KPB_FUNCTION(far_b, "b 1f\n 777: nop\n1: addi 3, 3, 1");
 static void no_jump_is_promised_to_a_far_branch(struct kunit *test)
 {
 	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
+	ppc_inst_t far = ppc_inst(PPC_RAW_BRANCH(SZ_64K - SZ_32M));
 	u8 jump = KPROBE_JUMP_LONG, why = 0, at = 0;
 
 	scoped_guard(mutex, &text_mutex)
-		KUNIT_ASSERT_EQ(test, 0, patch_instruction(w.kp.addr,
-					ppc_inst(PPC_RAW_BRANCH(SZ_64K - SZ_32M))));
+		KUNIT_ASSERT_EQ(test, patch_instruction(w.kp.addr, far), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(w.kp.addr, &jump, &why, &at), 0);
 	KUNIT_EXPECT_EQ(test, jump, KPROBE_JUMP_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, why, 0);
