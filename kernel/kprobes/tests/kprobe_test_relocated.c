@@ -166,7 +166,8 @@ asm(".pushsection " SECTION ", \"ax\"\n"
 	".globl kprobe_test_klp_near\n"
 	".type kprobe_test_klp_near, %function\n"
 	"kprobe_test_klp_near:\n"
-	RELOCATED(adrp, ".inst 0x90000000", 275)		/* R_AARCH64_ADR_PREL_PG_HI21 */
+	/* adrp x0, and R_AARCH64_ADR_PREL_PG_HI21 */
+	RELOCATED(adrp, ".inst 0x90000000", 275)
 	RELOCATED(add, "add x0, x0, #0", 277)			/* R_AARCH64_ADD_ABS_LO12_NC */
 	"	ret\n"
 	".size kprobe_test_klp_near, . - kprobe_test_klp_near\n"
@@ -174,7 +175,7 @@ asm(".pushsection " SECTION ", \"ax\"\n"
 	".type kprobe_test_klp_far, %function\n"
 	"kprobe_test_klp_far:\n"
 	RELOCATED(movz, "movz x0, #0, lsl #48", 269)		/* R_AARCH64_MOVW_UABS_G3 */
-	RELOCATED(movk, "movk x0, #0, lsl #32", 268)		/* R_AARCH64_MOVW_UABS_G2_NC */
+	RELOCATED(movk2, "movk x0, #0, lsl #32", 268)		/* R_AARCH64_MOVW_UABS_G2_NC */
 	RELOCATED(movk1, "movk x0, #0, lsl #16", 266)		/* R_AARCH64_MOVW_UABS_G1_NC */
 	RELOCATED(movk0, "movk x0, #0", 264)			/* R_AARCH64_MOVW_UABS_G0_NC */
 	"	ret\n"
@@ -188,10 +189,10 @@ asm(".pushsection " SECTION ", \"ax\"\n"
 	"	ret\n"
 	".size kprobe_test_klp_plain, . - kprobe_test_klp_plain\n"
 	".popsection\n");
-unsigned long kprobe_test_klp_call(int v);
+unsigned long kprobe_test_klp_call(unsigned long v);
 unsigned long kprobe_test_klp_near(void);
 unsigned long kprobe_test_klp_far(void);
-unsigned long kprobe_test_klp_plain(int v);
+unsigned long kprobe_test_klp_plain(unsigned long v);
 
 /* What the call returns, whether both addresses agree, and what has no relocation. */
 static int print_results(char *buf)

@@ -10,7 +10,7 @@ PATCH=/sys/kernel/livepatch/kprobe_test_relocated
 # What is relocated, and the results with operands that have been.
 case $(uname -m) in
 ppc*)	OPERANDS="call nop" RESULTS="7 9" ;;
-aarch64) OPERANDS="call adrp add movz movk" RESULTS="7 1 6" ;;
+aarch64) OPERANDS="call adrp add movz movk2" RESULTS="7 1 6" ;;
 *)	OPERANDS="call lea mov movabs" RESULTS="7 1 9" ;;
 esac
 

@@ -370,14 +370,15 @@ static void caller_without_a_frame_keeps_its_return(struct kunit *test)
 	h->off();
 }
 
-/* What is in its slot is the address of a trampoline, perhaps of the one that puts it back. */
+/* The caller is hooked, too, so its slot may hold the address of the same trampoline. */
 static void hooked_caller_without_a_frame_keeps_its_return(struct kunit *test)
 {
 	struct kretprobe caller = { .kp.symbol_name = "kpr_frameless", .handler = rp_return };
-	const struct hook *h = hook_on(test, "kpr_followed");
 	unsigned long (*volatile fn)(unsigned long v) = kpr_frameless;
+	const struct hook *h;
 
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&caller), 0);
+	h = hook_on(test, "kpr_followed");
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&caller), 0);
 	KUNIT_EXPECT_EQ(test, fn(0x5eed), 0x5eed);
 	KUNIT_EXPECT_EQ(test, seen.returns, h->returns + 1);
 	unregister_kretprobe(&caller);
@@ -388,25 +389,26 @@ static void hooked_caller_without_a_frame_keeps_its_return(struct kunit *test)
 static void slot_holds_the_hook_that_comes_next(struct kunit *test)
 {
 	unsigned long hook = (unsigned long)kpr_elsewhere, caller = (unsigned long)kpr_back;
+	unsigned long next[] = {
+#ifdef CONFIG_KRETPROBE_NATIVE
+		(unsigned long)__kretprobe_trampoline,
+#endif
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+		ppc_function_entry(return_to_handler),
+#endif
+#ifdef CONFIG_RETHOOK
+		(unsigned long)arch_rethook_trampoline,
+#endif
+	};
+	int i;
 
 	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), hook);
 	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(caller, hook, caller), caller);
 	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, caller), 0);
-#ifdef CONFIG_KRETPROBE_NATIVE
-	caller = (unsigned long)__kretprobe_trampoline;
-	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), caller);
-	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, caller), 0);
-#endif
-#ifdef CONFIG_FUNCTION_GRAPH_TRACER
-	caller = ppc_function_entry(return_to_handler);
-	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), caller);
-	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, caller), 0);
-#endif
-#ifdef CONFIG_RETHOOK
-	caller = (unsigned long)arch_rethook_trampoline;
-	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, caller), caller);
-	KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, caller), 0);
-#endif
+	for (i = 0; i < ARRAY_SIZE(next); i++) {
+		KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(hook, hook, next[i]), next[i]);
+		KUNIT_EXPECT_EQ(test, ppc_lr_slot_after_hook(0, hook, next[i]), 0);
+	}
 }
 
 /*
