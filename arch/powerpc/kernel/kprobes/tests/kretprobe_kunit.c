@@ -23,7 +23,7 @@
 #include "kretprobe_call.h"
 
 /*
- * What diverts the return of a function: a return probe, or rethook, as an fprobe does.
+ * What diverts the return of a function: a return probe, or rethook.
  */
 
 static struct {
