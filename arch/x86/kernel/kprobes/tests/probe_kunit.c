@@ -27,6 +27,7 @@
 #include <asm/sections.h>
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../insn.h"
 #include "breakpoints.h"
 #include "targets.h"
 #ifdef CONFIG_KGDB
@@ -825,15 +826,17 @@ static void sweep_function(struct kunit *test, unsigned long start, unsigned lon
 {
 	unsigned int begins = 0, accepted = 0;
 	unsigned long i, next = 0;
-	struct insn insn = {};
+	struct kprobe_insn ki;
+	bool is_start, is_trap;
 	struct kprobe kp;
-	bool is_trap;
 	int ret;
 
 	for (i = 0; i < size; i++) {
-		if (i == next) {
-			KUNIT_ASSERT_EQ(test, insn_decode_kernel(&insn, text + i), 0);
-			next = i + insn.length;
+		is_start = i == next;
+		if (is_start) {
+			KUNIT_ASSERT_EQ(test, insn_decode_kernel(&ki.insn, text + i), 0);
+			memcpy(ki.bytes, text + i, ki.insn.length);
+			next = i + kprobe_skip(&ki, start + i);
 			begins++;
 		}
 		/* Registered disabled: everything but arming. */
@@ -845,7 +848,7 @@ static void sweep_function(struct kunit *test, unsigned long start, unsigned lon
 		ret = register_kprobe(&kp);
 		if (!ret)
 			unregister_kprobe(&kp);
-		if (i + insn.length != next) {
+		if (!is_start) {
 			KUNIT_EXPECT_NE_MSG(test, ret, 0, "%lu is inside", i);
 			continue;
 		}

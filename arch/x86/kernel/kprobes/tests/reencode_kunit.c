@@ -233,11 +233,16 @@ static noinline __noclone notrace __used void kpr_break(void)
 static void targets_scan_under_kgdb(struct kunit *test)
 {
 	const struct lead *l = test->param_value;
-	unsigned long addr = (unsigned long)kpr_break, target = addr + 0x234;
-	struct kprobe_targets t = { .start = addr - 0x400, .size = REGION_SIZE };
+	unsigned long addr = (unsigned long)kpr_break, target;
+	struct kprobe_targets t = { .size = REGION_SIZE };
 	u8 text[1 + 16];
 	s32 disp;
 
+	/* A landing pad may begin as a jump does. */
+	while (*(u8 *)addr != 0x90)
+		addr++;
+	target = addr + 0x234;
+	t.start = addr - 0x400;
 	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, t.map);
 	/* With a prefix, that is what the breakpoint replaces. */
