@@ -353,14 +353,18 @@ static void notrace count_sync(unsigned long ip, unsigned long parent,
 {
 	unsigned int slot = this_slot();
 
-	if (slot < MODEL_THREADS)
+	/* Another CPU may have interrupted the thread in order to synchronize. */
+	if (slot < MODEL_THREADS && !in_hardirq())
 		syncs[slot]++;
 }
 
 static struct ftrace_ops sync_ops = { .func = count_sync };
 
-/* on_each_cpu() and the like call it, and no operation changes its ftrace_ops. */
-#define SYNC_FUNCTION	"on_each_cpu_cond_mask"
+/*
+ * Changes of the text call it on each CPU, the CPU of the caller included. No operation changes
+ * its ftrace_ops. TLB flushes are not counted: ftrace has some for each trampoline it allocates.
+ */
+#define SYNC_FUNCTION	"do_sync_core"
 
 static int helper(char *program, char *arg)
 {

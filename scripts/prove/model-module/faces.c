@@ -17,15 +17,20 @@
 
 #define TEXT_SIZE	(128 * 1024)
 
-enum face { LIST, SITES, ENABLED, TRACED, NR_FACES };
+enum face { LIST, SITES, ENABLED, TRACED, SYSCTL, NR_FACES };
 
-static const char * const paths[NR_FACES] = {
-	[LIST]		= "/sys/kernel/debug/kprobes/list",
-	[SITES]		= "/sys/kernel/debug/kprobes/sites",
-	[ENABLED]	= "/sys/kernel/debug/kprobes/enabled",
-	[TRACED]	= "/sys/kernel/tracing/enabled_functions",
+static const struct {
+	const char *path;
+	int flags;
+} paths[NR_FACES] = {
+	[LIST]		= { "/sys/kernel/debug/kprobes/list", O_RDONLY },
+	[SITES]		= { "/sys/kernel/debug/kprobes/sites", O_RDONLY },
+	[ENABLED]	= { "/sys/kernel/debug/kprobes/enabled", O_RDWR },
+	[TRACED]	= { "/sys/kernel/tracing/enabled_functions", O_RDONLY },
+	[SYSCTL]	= { "/proc/sys/debug/kprobes-optimization", O_WRONLY },
 };
 
+/* Opened by the process that loads the module: the root of a kernel thread may be empty. */
 static struct file *files[NR_FACES];
 static unsigned long user_memory;
 static char *text;
@@ -50,9 +55,9 @@ int model_faces_init(void)
 		return -EFAULT;
 	}
 	for (i = 0; i < NR_FACES; i++) {
-		files[i] = filp_open(paths[i], i == ENABLED ? O_RDWR : O_RDONLY, 0);
+		files[i] = filp_open(paths[i].path, paths[i].flags, 0);
 		if (IS_ERR(files[i])) {
-			pr_err("cannot open %s\n", paths[i]);
+			pr_err("cannot open %s\n", paths[i].path);
 			model_faces_exit();
 			return -ENOENT;
 		}
@@ -78,16 +83,11 @@ int model_write(bool sysctl, bool on, unsigned int slot)
 {
 	unsigned long at = user_memory + slot * PAGE_SIZE;
 	char word[2] = { on ? '1' : '0', '\n' };
-	struct file *file;
 	loff_t pos = 0;
 	ssize_t ret;
 
 	if (sysctl) {
-		file = filp_open("/proc/sys/debug/kprobes-optimization", O_WRONLY, 0);
-		if (IS_ERR(file))
-			return PTR_ERR(file);
-		ret = kernel_write(file, word, sizeof(word), &pos);
-		filp_close(file, NULL);
+		ret = kernel_write(files[SYSCTL], word, sizeof(word), &pos);
 		return ret < 0 ? ret : 0;
 	}
 
@@ -109,7 +109,7 @@ static bool read_face(enum face face, char *why)
 		n = files[face]->f_op->read(files[face], (char __user *)user_memory + size,
 					    TEXT_SIZE - 1 - size, &pos);
 		if (n < 0)
-			return because(why, "reading %s: %zd", paths[face], n);
+			return because(why, "reading %s: %zd", paths[face].path, n);
 		size += n;
 	} while (n && size < TEXT_SIZE - 1);
 	if (copy_from_user(text, (char __user *)user_memory, size))
