@@ -151,7 +151,7 @@ done 2>/dev/null
 check "probes in the module were optimized" [ $got -ge 1 ]
 
 # The module is unloaded before the jump is written: while its probe is queued, because
-# no grace period ends; and at other, random times.
+# no grace period ends; at other, random times; and for comparison, after that.
 HOLD=/sys/module/kprobe_test_driver/parameters/hold
 modprobe kprobe_test_driver
 taskset -p 1 $$ >/dev/null
@@ -163,7 +163,11 @@ while [ $i -lt 24 ]; do
 	[ $((i % 4)) -ne 0 ] || echo 3000 >$HOLD || ok=
 	echo "p:opt/one kprobe_test_target:call_set+$at" >$EVENTS &&
 		echo 1 >$TRACING/events/opt/one/enable || ok=
-	[ $((i % 4)) -eq 0 ] || usleep $((i % 12 * 10000))
+	case $((i % 8)) in
+	0 | 4)	;;
+	6)	settle ;;
+	*)	usleep $((i % 12 * 10000)) ;;
+	esac
 	sed -n 's/.* opt=\([a-z]*\) .*/\1/p' $KPROBES/sites >>/tmp/states
 	# Before the module, or after it.
 	[ $((i % 4)) -ne 3 ] || off
