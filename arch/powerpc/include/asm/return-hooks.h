@@ -22,32 +22,17 @@ static __always_inline bool ppc_is_graph_hook(unsigned long addr)
 }
 #endif
 
-#ifdef CONFIG_RETHOOK
-static __always_inline bool ppc_is_rethook(unsigned long addr)
-{
-	return addr == (unsigned long)arch_rethook_trampoline;
-}
-#else
-static __always_inline bool ppc_is_rethook(unsigned long addr)
-{
-	return false;
-}
-#endif
-
-#ifdef CONFIG_KRETPROBE_NATIVE
 /* <linux/kprobes.h> includes this file before it is complete. */
 void __kretprobe_trampoline(void);
 
-static __always_inline bool ppc_is_kretprobe_hook(unsigned long addr)
+/* Is an address in place of a return address that some list has? */
+static __always_inline bool ppc_is_return_hook(unsigned long addr)
 {
-	return addr == (unsigned long)__kretprobe_trampoline;
+	return ppc_is_graph_hook(addr) ||
+	       (IS_ENABLED(CONFIG_RETHOOK) && addr == (unsigned long)arch_rethook_trampoline) ||
+	       (IS_ENABLED(CONFIG_KRETPROBE_NATIVE) &&
+		addr == (unsigned long)__kretprobe_trampoline);
 }
-#else
-static __always_inline bool ppc_is_kretprobe_hook(unsigned long addr)
-{
-	return false;
-}
-#endif
 
 /**
  * ppc_lr_slot_after_hook() - what a return trampoline leaves in the LR save slot
@@ -69,10 +54,7 @@ static __always_inline unsigned long ppc_lr_slot_after_hook(unsigned long found,
 							    unsigned long hook,
 							    unsigned long ret_addr)
 {
-	if (found == hook && (ppc_is_graph_hook(ret_addr) || ppc_is_rethook(ret_addr) ||
-			      ppc_is_kretprobe_hook(ret_addr)))
-		return ret_addr;
-	return found;
+	return found == hook && ppc_is_return_hook(ret_addr) ? ret_addr : found;
 }
 
 #endif /* _ASM_POWERPC_RETURN_HOOKS_H */

@@ -20,6 +20,7 @@ enum kprobe_soft_mask {
 	KPROBE_SOFT_MASK_WRITE,
 };
 
+/* Enters the function to which a handler at an ftrace site redirects; see hit.c. */
 void kprobe_ftrace_redirected(void);
 
 static nokprobe_inline bool kprobe_is_between(unsigned long addr, const void *start,

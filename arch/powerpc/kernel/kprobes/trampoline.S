@@ -2,6 +2,8 @@
 /*
  * The return trampolines of powerpc: hooked functions return to one of them instead of to
  * their caller. It saves the registers and calls the core of return probes, or rethook.
+ * kprobe_ftrace_redirected() is no return trampoline: it enters the function to which a handler
+ * at an ftrace site redirects.
  */
 
 #include <linux/linkage.h>
