@@ -211,7 +211,7 @@ static void notrace count_trace(unsigned long ip, unsigned long parent_ip, struc
 	traced++;
 }
 
-/* If this were static, ftrace would keep its trampoline in a list, and refer to it from there. */
+/* Not static: ftrace keeps those in its list of trampolines, which a reset would corrupt. */
 static struct ftrace_ops *tracer;
 
 static int tracer_on(void)
