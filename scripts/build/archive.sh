@@ -76,7 +76,8 @@ get() {
 	step_progress=downloaded
 	step "set-up: downloading $1" download
 	step_progress=
-	ls "$work"/*.deb >/dev/null 2>&1 || skip "$(complaint)"
+	[ "$(find "$work" -maxdepth 1 -name '*.deb' | wc -l)" -eq "$(wc -w <<<"$packages")" ] ||
+		skip "$(complaint)"
 }
 
 # complaint - what apt said in the step that is over, or else that there is no such package.

@@ -75,8 +75,8 @@ else
 	skip "stacks while the probe comes and goes" "no /proc/PID/stack or kprobe events"
 fi
 
-# The first user of function graph tracing since boot is told of the returns of all functions.
-# A warning on the console fails this.
+# The first user of function graph tracing since boot is called at the returns of all hooked
+# functions. A warning on the console fails this.
 graph_after_fprobe() {
 	local rc=1
 	echo 1 >$TRACING/events/fprobes/first/enable && usleep 100000 &&

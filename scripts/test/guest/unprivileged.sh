@@ -30,7 +30,7 @@ for file in list sites probes blacklist enabled check available; do
 done
 check "the directory is closed" denied "ls $KPROBES"
 
-# Even where somebody has opened debugfs, the files are not open.
+# The files stay closed, even if the permissions of debugfs have been opened.
 mount -o remount,mode=755 /sys/kernel/debug
 for file in list sites probes blacklist enabled check available; do
 	check "the user does not read $file, although the directory is open" \
