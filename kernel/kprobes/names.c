@@ -90,6 +90,7 @@ static const char * const noopt_names[NR_KPROBE_NOOPTS] = {
 	[KPROBE_NOOPT_LANDING]	= "landing-pad",
 	[KPROBE_NOOPT_INDIRECT]	= "indirect-jump",
 	[KPROBE_NOOPT_SEGMENT]	= "segment",
+	[KPROBE_NOOPT_STACK]	= "stack",
 	[KPROBE_NOOPT_UNDECODED]	= "undecodable",
 };
 

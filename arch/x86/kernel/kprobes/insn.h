@@ -51,6 +51,7 @@
 #define OP_PUSHA	0x60
 #define OP_POPA		0x61
 #define OP_PUSH_I32	0x68
+#define OP_PUSH_I8	0x6a
 #define OP_JCC8		0x70	/* + condition */
 #define OP_JNE8		0x75
 #define OP_GRP1_I32	0x81
@@ -73,6 +74,8 @@
 #define OP_LDS		0xc5
 #define OP_GRP11_BYTE	0xc6
 #define OP_GRP11	0xc7
+#define OP_ENTER	0xc8
+#define OP_LEAVE	0xc9
 #define OP_RETF_I16	0xca
 #define OP_RETF		0xcb
 #define OP_INT		0xcd
@@ -139,6 +142,8 @@
 #define PUSH_I32_INSN_SIZE	5
 
 /* In groups of instructions, the reg field of ModRM extends the opcode. */
+#define GRP1_ADD	0
+#define GRP1_SUB	5
 #define GRP1A_POP	0
 #define GRP3_TEST	0
 #define GRP5_CALL	2

@@ -8,7 +8,7 @@
  * searched for at each offset, as if an instruction could begin at any byte. So the
  * result depends neither on where decoding begins nor on the bytes between functions.
  * Short branches are too frequent for this. But their targets are near, so the
- * functions around a probe are decoded for them, once each.
+ * functions around a probe are decoded for them, once each, see sweep.c.
  *
  * A map is made when the first probe in its region is to be optimized: in pieces,
  * with no lock held except kprobe_mutex. The map of the kernel is kept, that of a
@@ -17,7 +17,6 @@
 
 #include <linux/bitmap.h>
 #include <linux/extable.h>
-#include <linux/ftrace.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -414,118 +413,19 @@ void arch_optimizer_forget(unsigned long start, unsigned long end)
  * Short branches
  */
 
-/*
- * Is it a thunk that jumps to an address in a register? Some of them do not count as
- * kernel text.
+/**
+ * kprobe_has_landing_pads() - is each target of an indirect branch a landing pad?
+ * @t: the map
+ *
+ * In the kernel, objtool ensures it. Modules may have been built otherwise, and the CPU may
+ * not enforce it.
+ *
+ * Context: any.
+ * Return: true if the region is known to have no other targets.
  */
-static bool is_thunk(unsigned long addr)
-{
-	char buf[KSYM_NAME_LEN];
-	const char *name;
-
-	if (!core_kernel_text(addr) && !is_module_text_address(addr))
-		return true;
-
-	name = kprobe_name_at(addr, buf);
-	return name && strstarts(name, "__x86_indirect_");
-}
-
-/*
- * Is each target of an indirect branch a landing pad? In the kernel, objtool ensures
- * it. Modules may have been built otherwise, and the CPU may not enforce it.
- */
-static bool has_landing_pads(const struct kprobe_targets *t)
+bool kprobe_has_landing_pads(const struct kprobe_targets *t)
 {
 	return IS_ENABLED(CONFIG_X86_KERNEL_IBT) && t == &kernel_targets;
-}
-
-/*
- * Does the instruction jump to an address in a register? The address may have been
- * computed from a relative offset. Absolute addresses are found by the scan.
- */
-static bool is_computed_jump(const struct insn *insn, unsigned long addr,
-			     unsigned long start, unsigned long end)
-{
-	unsigned long target = kprobe_insn_target(insn, addr);
-
-	if (kprobe_insn_is_jmp_indirect(insn))
-		return kprobe_insn_is_reg_form(insn);
-	if (kprobe_insn_op(insn) == JMP32_INSN_OPCODE || kprobe_insn_is_jcc32(insn))
-		return (target < start || target >= end) && is_thunk(target);
-	return false;
-}
-
-/* ftrace may have put a jump to a BPF trampoline there, for as long as it is attached. */
-static bool is_ftrace_site(unsigned long addr)
-{
-	return ftrace_location(addr) == addr;
-}
-
-/*
- * On 32 bit, handlers access all data through segments, and per-CPU data through a
- * special one. A breakpoint loads them; a detour runs with the current ones.
- */
-static bool loads_segment(const struct insn *insn)
-{
-	if (IS_ENABLED(CONFIG_X86_64))
-		return false;
-
-	switch (kprobe_insn_op(insn)) {
-	case OP_POP_ES:
-	case OP_POP_DS:
-	case OP_LES:
-	case OP_LDS:
-	case OP_0F(OP2_POP_FS):
-	case OP_0F(OP2_LFS):
-		return true;
-	case OP_MOV_SREG:
-		/* The kernel does not use GS. */
-		return kprobe_insn_modrm_reg(insn) != SREG_GS;
-	}
-
-	return false;
-}
-
-/* Zeros follow the last function of a module; the last one may be half an instruction. */
-static bool is_tail(unsigned long at, unsigned long end)
-{
-	u8 byte = 0;
-
-	return end - at == 1 && !kprobe_read_text(at, &byte, 1) && !byte;
-}
-
-/**
- * kprobe_targets_sweep() - mark the targets of short branches in a function
- * @t: the map
- * @start: start of the function
- * @end: its end
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: what the function does, enum kprobe_swept.
- */
-enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long start,
-				       unsigned long end)
-{
-	enum kprobe_swept found = KPROBE_SWEPT_PLAIN;
-	struct kprobe_insn ki;
-	unsigned long at;
-
-	lockdep_assert_held(&text_mutex);
-
-	for (at = start; at < end; at += kprobe_skip(&ki, at)) {
-		if (kprobe_fetch_at(at, end, &ki))
-			return is_tail(at, end) ? found : KPROBE_SWEPT_UNDECODED;
-
-		if (kprobe_insn_is_short_branch(&ki.insn))
-			kprobe_targets_mark(t, kprobe_insn_target(&ki.insn, at));
-		else if (loads_segment(&ki.insn))
-			found = KPROBE_SWEPT_SEGMENTS;
-		else if (!has_landing_pads(t) &&
-			 is_computed_jump(&ki.insn, at, start, end) && !is_ftrace_site(at))
-			found = max(found, KPROBE_SWEPT_COMPUTED);
-	}
-
-	return found;
 }
 
 /*
@@ -546,7 +446,7 @@ static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long star
 
 	found = kprobe_targets_sweep(t, start, end);
 	if (fits && found != KPROBE_SWEPT_UNDECODED) {
-		BUILD_BUG_ON(KPROBE_SWEPT_UNDECODED - KPROBE_SWEPT_PLAIN > 3);
+		BUILD_BUG_ON(KPROBE_SWEPT_MISALIGNS - KPROBE_SWEPT_PLAIN > 3);
 		__set_bit(bit, t->swept);
 		__assign_bit(bit + 1, t->swept, (found - KPROBE_SWEPT_PLAIN) & 1);
 		__assign_bit(bit + 2, t->swept, (found - KPROBE_SWEPT_PLAIN) & 2);
@@ -604,6 +504,8 @@ static u8 sweep_around(struct kprobe_targets *t, unsigned long addr,
 			return KPROBE_NOOPT_INDIRECT;
 		if (swept == KPROBE_SWEPT_SEGMENTS)
 			return KPROBE_NOOPT_SEGMENT;
+		if (swept == KPROBE_SWEPT_MISALIGNS)
+			return KPROBE_NOOPT_STACK;
 	}
 
 	return KPROBE_NOOPT_NONE;
@@ -662,7 +564,7 @@ static bool rest_has_computed_jump(struct kprobe_targets *t, unsigned long start
 	char name[KSYM_NAME_LEN], *dot;
 	struct rest r = { .t = t, .name = name };
 
-	if (has_landing_pads(t))
+	if (kprobe_has_landing_pads(t))
 		return false;
 	if (lookup_symbol_name(start, name))
 		return true;

@@ -37,12 +37,14 @@ enum kprobe_swept {
 	KPROBE_SWEPT_PLAIN = 1,
 	KPROBE_SWEPT_COMPUTED,	/* jumps to an address in a register */
 	KPROBE_SWEPT_SEGMENTS,	/* loads segments that handlers rely on */
+	KPROBE_SWEPT_MISALIGNS,	/* leaves the stack pointer misaligned */
 	KPROBE_SWEPT_UNDECODED,
 };
 
 void kprobe_targets_mark(struct kprobe_targets *t, unsigned long addr);
 void kprobe_targets_scan_text(struct kprobe_targets *t, const u8 *text,
 			      unsigned int len, unsigned long addr);
+bool kprobe_has_landing_pads(const struct kprobe_targets *t);
 enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long start,
 				       unsigned long end);
 

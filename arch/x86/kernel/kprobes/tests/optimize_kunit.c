@@ -679,7 +679,7 @@ enum swept_target { NO_TARGET, INSIDE, BEFORE, AFTER, NO_TEXT, THUNK };
 
 struct swept_case {
 	const char		*name;
-	u8			code[3];
+	u8			code[4];
 	u8			len;
 	enum swept_target	target;		/* its displacement follows the code */
 	bool			last;		/* the code is the end of the function */
@@ -698,6 +698,18 @@ static const struct swept_case swept_cases[] = {
 	{ "call of a thunk", { 0xe8 }, 1, THUNK, false, KPROBE_SWEPT_PLAIN },
 	{ "jmp *%eax", { 0xff, 0xe0 }, 2, NO_TARGET, false, KPROBE_SWEPT_COMPUTED },
 	{ "jmp *(%eax)", { 0xff, 0x20 }, 2, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+#ifdef CONFIG_X86_64
+	{ "pushw %ax", { 0x66, 0x50 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "popfw", { 0x66, 0x9d }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "pushw (%rax)", { 0x66, 0xff, 0x30 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "incw (%rax)", { 0x66, 0xff, 0x00 }, 3, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	{ "push with REX.W", { 0x66, 0x48, 0x50 }, 3, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	{ "add $10, %rsp", { 0x48, 0x83, 0xc4, 0x0a }, 4, NO_TARGET, false,
+	  KPROBE_SWEPT_MISALIGNS },
+	{ "sub $16, %rsp", { 0x48, 0x83, 0xec, 0x10 }, 4, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	{ "add $10, %r12", { 0x49, 0x83, 0xc4, 0x0a }, 4, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	{ "and $-6, %rsp", { 0x48, 0x83, 0xe4, 0xfa }, 4, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+#endif
 	{ "zero at the end", { 0x00 }, 1, NO_TARGET, true, KPROBE_SWEPT_PLAIN },
 	{ "two bytes of one at the end", { 0x90, 0x81, 0x00 }, 3, NO_TARGET, true,
 	  KPROBE_SWEPT_UNDECODED },

@@ -5,6 +5,7 @@
 
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
+#include <linux/string.h>
 #include <linux/unaligned.h>
 
 #include <asm/alternative.h>
@@ -144,7 +145,9 @@ bool kp_form_exists(const struct kp_form *f)
 	return true;
 }
 
+/* The function of popfw leaves the stack pointer misaligned. */
 enum kp_form_jump kp_form_jump(const struct kp_form *f)
 {
-	return KP_FORM_MAY_JUMP;
+	return IS_ENABLED(CONFIG_X86_64) && !strcmp(f->name, "popfw") ?
+	       KP_FORM_NEVER_JUMPS : KP_FORM_MAY_JUMP;
 }
