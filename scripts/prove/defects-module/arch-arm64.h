@@ -4,6 +4,7 @@
  */
 
 #include <asm/neon.h>
+#include <asm/simd.h>
 #include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -117,6 +118,13 @@ static int refused(void *at)
 	return ret ? 0 : wrong("accepted at %pS", at);
 }
 
+/* Linux 6.12 has the calls, but not the scope. */
+#ifndef scoped_ksimd
+#define scoped_ksimd()							\
+	for (bool entered = (kernel_neon_begin(), true); entered;	\
+	     kernel_neon_end(), entered = false)
+#endif
+
 /* The right value, or no probe at all. */
 static int literal(void)
 {
@@ -125,9 +133,8 @@ static int literal(void)
 
 	if (register_kprobe(&kp))
 		return 0;
-	kernel_neon_begin();
-	result = defects_literal(0);
-	kernel_neon_end();
+	scoped_ksimd()
+		result = defects_literal(0);
 	unregister_kprobe(&kp);
 	return expect(result, 0x123456789abcdef);
 }
