@@ -75,9 +75,9 @@ CODE(exception,
      "	mrs x0, esr_el1\n"
      "	mrs x0, far_el1\n");
 
-/* Reads from a user's page, which is not there yet. */
+/* Reads from a user's page, which is not there yet. PAN allows such a load. */
 CODE(user,
-     PROBED(user) "ldr x0, [x0]\n");
+     PROBED(user) "ldtr x0, [x0]\n");
 
 /* None of these instructions is a branch. */
 static bool has_jump(void *addr)
@@ -191,7 +191,8 @@ static int call_ops(void)
 
 /*
  * A probe that is hit in a handler, on an instruction whose fault succeeds the second time.
- * Interrupts, which the handler had enabled, must be enabled afterwards.
+ * Interrupts, which the handler had enabled, must be enabled afterwards. With a preemption count,
+ * handlers cannot wait for the page, and loads with a fixup cannot be probed.
  */
 static unsigned long user_page;
 static bool irqs_lost;

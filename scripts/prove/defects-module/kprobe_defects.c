@@ -232,8 +232,10 @@ static int failed_post(void)
 	if (register_kprobe(&a))
 		return wrong("no probe");
 	ret = claim(a.addr);
-	if (ret)
+	if (ret) {
+		unregister_kprobe(&a);
 		return wrong("no function tracing: %d", ret);
+	}
 	if (!register_kprobe(&b)) {
 		unregister_kprobe(&b);
 		unregister_kprobe(&a);
