@@ -27,19 +27,20 @@ help:
 	@echo 'make adversary    optimized probes in thousands of random functions (SEEDS=, FUNCTIONS=)'
 	@echo 'make stress       ten minutes of everything at once (MINUTES=, KERNEL=x86_64-lockdep)'
 	@echo 'make coherence    does QEMU execute code that another CPU has rewritten, or stale code?'
-	@echo 'make mutants      plant errors, one at a time: a test must catch each (MUTANT=)'
+	@echo 'make mutants      plant errors, one at a time: a test must catch each (MUTANT=, ARCH=)'
 	@echo 'make gcov         which lines and branches of ours the tests execute (SUITE=, LIST=1, KEEP=1)'
 	@echo 'make decode-check compare the x86 decoder with objdump (ARCH=arm64: that of arm64)'
 	@echo 'make model        random sequences of calls against a model of what they do (OPS=, SEED=, THREADS=)'
 	@echo 'make truth        what is said about each address, against what happens (PASSES=, ARCH=)'
 	@echo 'make litmus       judge the litmus tests of lockless lookups'
-	@echo 'make defects      known defects of the base, shown in the base and absent in ours'
+	@echo 'make defects      known defects of the base, shown in the base and absent in ours (DEFECT=, ARCH=)'
 	@echo 'make pitfalls     which test covers which known hard case'
 	@echo 'make test-arches  build the other architectures, boot riscv64, arm and more of arm64'
 	@echo 'make test-debug   all suites under lockdep, KASAN and KCSAN'
 	@echo 'make test-matrix  KUnit with other preemption, unwinders, mitigations, page sizes, compilers'
-	@echo 'make clean        remove everything that was made'
+	@echo 'make clean        remove everything that was made (BASE=7.3: only what that base has)'
 	@echo 'make ... BASE=7.3 any of these on Linux 7.3 instead of 6.12 (KPROBES_BASE=a tree or tarball)'
+	@echo 'KPROBES_OUT=DIR   where build products go instead of ~/.cache/kprobes-linux'
 
 run:
 	$(start) scripts/test/demo
