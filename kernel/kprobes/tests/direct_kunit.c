@@ -211,7 +211,10 @@ static void notrace count_trace(unsigned long ip, unsigned long parent_ip, struc
 	traced++;
 }
 
-/* Not static: ftrace keeps those in its list of trampolines, which a reset would corrupt. */
+/*
+ * Allocated: ftrace lists statically allocated ops that have trampolines, and resetting such an
+ * ops would corrupt the list.
+ */
 static struct ftrace_ops *tracer;
 
 static int tracer_on(void)

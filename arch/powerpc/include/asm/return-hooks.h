@@ -22,10 +22,13 @@ static __always_inline bool ppc_is_graph_hook(unsigned long addr)
 }
 #endif
 
-/* <linux/kprobes.h> includes this file before it is complete. */
+/*
+ * Declared here because <linux/kprobes.h> includes this file before it declares it, and declared
+ * always because IS_ENABLED() does not hide the name.
+ */
 void __kretprobe_trampoline(void);
 
-/* Is an address in place of a return address that some list has? */
+/* Is it the address of a return trampoline, which replaces a return address? */
 static __always_inline bool ppc_is_return_hook(unsigned long addr)
 {
 	return ppc_is_graph_hook(addr) ||

@@ -9,6 +9,7 @@
 #ifndef _X86_KERNEL_KPROBES_INSN_H
 #define _X86_KERNEL_KPROBES_INSN_H
 
+#include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
@@ -142,8 +143,6 @@
 #define PUSH_I32_INSN_SIZE	5
 
 /* In groups of instructions, the reg field of ModRM extends the opcode. */
-#define GRP1_ADD	0
-#define GRP1_SUB	5
 #define GRP1A_POP	0
 #define GRP3_TEST	0
 #define GRP5_CALL	2
@@ -238,9 +237,12 @@ static inline bool kprobe_insn_has_rex2(const struct insn *insn)
 	return insn->rex_prefix.nbytes == 2;
 }
 
+/* The lower four bits of REX2 are those of REX. */
 static inline u8 kprobe_insn_rex(const struct insn *insn)
 {
-	return insn->rex_prefix.nbytes ? insn->rex_prefix.bytes[0] : 0;
+	int nbytes = insn->rex_prefix.nbytes;
+
+	return nbytes ? insn->rex_prefix.bytes[nbytes - 1] : 0;
 }
 
 static inline u8 kprobe_insn_modrm_mod(const struct insn *insn)
@@ -273,6 +275,17 @@ static inline unsigned int kprobe_insn_disp_offset(const struct insn *insn)
 static inline bool kprobe_insn_is_reg_form(const struct insn *insn)
 {
 	return kprobe_insn_modrm_mod(insn) == MOD_REG;
+}
+
+/* Is the stack pointer the operand of ModRM, or the base of its address? */
+static inline bool kprobe_insn_operand_has_sp(const struct insn *insn)
+{
+	BUILD_BUG_ON(RM_SIB != REG_SP);
+
+	if (X86_REX_B(kprobe_insn_rex(insn)) || kprobe_insn_modrm_rm(insn) != REG_SP)
+		return false;
+
+	return kprobe_insn_is_reg_form(insn) || X86_SIB_BASE(insn->sib.value) == REG_SP;
 }
 
 static inline bool kprobe_insn_is_rip_relative(const struct insn *insn)

@@ -76,17 +76,6 @@ static bool has_branch_thunks(void)
 	       cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS);
 }
 
-/* Does the operand use the stack pointer, which a push would change first? */
-static bool operand_has_sp(const struct insn *insn)
-{
-	BUILD_BUG_ON(RM_SIB != REG_SP);
-
-	if (X86_REX_B(kprobe_insn_rex(insn)) || kprobe_insn_modrm_rm(insn) != REG_SP)
-		return false;
-
-	return kprobe_insn_is_reg_form(insn) || X86_SIB_BASE(insn->sib.value) == REG_SP;
-}
-
 static int put_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		    unsigned long to)
 {
@@ -100,7 +89,8 @@ static int put_call_indirect(u8 *buf, const struct kprobe_insn *ki, unsigned lon
 {
 	int len, ret;
 
-	if (operand_has_sp(&ki->insn))
+	/* The push would change it first. */
+	if (kprobe_insn_operand_has_sp(&ki->insn))
 		return -EINVAL;
 
 	len = put_return_address(buf, from + ki->insn.length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Decodes functions, for the targets of their short branches, and for what keeps jumps out
- * of the whole function.
+ * of the whole function. A function is the text from one symbol to the next.
  */
 
 #include <linux/align.h>
@@ -82,8 +82,7 @@ static bool loads_segment(const struct insn *insn)
 	return false;
 }
 
-/* Does the instruction push or pop 16 bits? */
-static bool moves_half_words(const struct insn *insn)
+static bool pushes_or_pops_16_bits(const struct insn *insn)
 {
 	if (!kprobe_insn_has_prefix(insn, PREFIX_OPND) || X86_REX_W(kprobe_insn_rex(insn)))
 		return false;
@@ -111,28 +110,47 @@ static bool moves_half_words(const struct insn *insn)
 	return false;
 }
 
-/* Does it move the stack pointer by what is no multiple of a word? */
-static bool moves_stack_unevenly(const struct insn *insn)
+/* Does it add a constant to the stack pointer, or subtract one, that is not a multiple of 8? */
+static bool adds_unaligned_to_sp(const struct insn *insn)
 {
-	u32 op = kprobe_insn_op(insn);
 	u8 operation = kprobe_insn_modrm_reg(insn);
+	long constant;
 
-	return (op == OP_GRP1_I32 || op == OP_GRP1_I8) &&
-	       (operation == GRP1_ADD || operation == GRP1_SUB) &&
-	       kprobe_insn_is_reg_form(insn) && kprobe_insn_modrm_rm(insn) == REG_SP &&
-	       !X86_REX_B(kprobe_insn_rex(insn)) &&
-	       !IS_ALIGNED(insn->immediate.value, sizeof(long));
+	switch (kprobe_insn_op(insn)) {
+	case OP_GRP1_I32:
+	case OP_GRP1_I8:
+		if (operation != KPROBE_ALU_ADD && operation != KPROBE_ALU_SUB)
+			return false;
+		if (!kprobe_insn_is_reg_form(insn) || !kprobe_insn_operand_has_sp(insn))
+			return false;
+		constant = insn->immediate.value;
+		break;
+	case OP_LEA:
+		if (operation != REG_SP || X86_REX_R(kprobe_insn_rex(insn)) ||
+		    !kprobe_insn_operand_has_sp(insn))
+			return false;
+		constant = insn->displacement.value;
+		break;
+	case OP_ENTER:
+		constant = insn->immediate.value;
+		break;
+	default:
+		return false;
+	}
+
+	return !IS_ALIGNED(constant, sizeof(long));
 }
 
 /*
  * C code relies on an aligned stack: KASAN computes addresses from it, and a lock must not be
- * split between cache lines. On 64 bit, a breakpoint aligns it; aligning it in each detour would
- * cost all hits, for functions that hardly exist. On 32 bit, not even exceptions align it.
+ * split between cache lines. On 64 bit, a breakpoint aligns it. Aligning it in each detour would
+ * cost all hits, for functions that only assembly can contain. Their callees run on the same
+ * stack, but are not recognized. On 32 bit, not even exceptions align it.
  */
 static bool misaligns_stack(const struct insn *insn)
 {
 	return IS_ENABLED(CONFIG_X86_64) &&
-	       (moves_half_words(insn) || moves_stack_unevenly(insn));
+	       (pushes_or_pops_16_bits(insn) || adds_unaligned_to_sp(insn));
 }
 
 /* Zeros follow the last function of a module; the last one may be half an instruction. */
@@ -168,13 +186,193 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 		if (kprobe_insn_is_short_branch(&ki.insn))
 			kprobe_targets_mark(t, kprobe_insn_target(&ki.insn, at));
 		else if (loads_segment(&ki.insn))
-			found = KPROBE_SWEPT_SEGMENTS;
+			found = max(found, KPROBE_SWEPT_SEGMENTS);
 		else if (misaligns_stack(&ki.insn))
-			found = KPROBE_SWEPT_MISALIGNS;
-		else if (!kprobe_has_landing_pads(t) &&
-			 is_computed_jump(&ki.insn, at, start, end) && !is_ftrace_site(at))
+			found = max(found, KPROBE_SWEPT_MISALIGNS);
+		else if (!t->landing_pads && is_computed_jump(&ki.insn, at, start, end) &&
+			 !is_ftrace_site(at))
 			found = max(found, KPROBE_SWEPT_COMPUTED);
 	}
 
 	return found;
+}
+
+/*
+ * The first three bits of a function store the result. The few functions that are
+ * shorter or not aligned are decoded each time, and so are those that cannot be decoded:
+ * a breakpoint of the debugger may be the reason, which will not stay.
+ */
+static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long start,
+				    unsigned long end)
+{
+	unsigned long bit = (start - t->start) / KPROBE_SWEPT_GRANULE;
+	bool fits = IS_ALIGNED(start - t->start, KPROBE_SWEPT_GRANULE) &&
+		    end - start >= 3 * KPROBE_SWEPT_GRANULE;
+	enum kprobe_swept found;
+
+	if (fits && test_bit(bit, t->swept))
+		return KPROBE_SWEPT_PLAIN + test_bit(bit + 1, t->swept) +
+		       2 * test_bit(bit + 2, t->swept);
+
+	found = kprobe_targets_sweep(t, start, end);
+	if (fits && found != KPROBE_SWEPT_UNDECODED) {
+		/* Two bits for all others. */
+		BUILD_BUG_ON(KPROBE_SWEPT_UNDECODED - KPROBE_SWEPT_PLAIN > 4);
+		__set_bit(bit, t->swept);
+		__assign_bit(bit + 1, t->swept, (found - KPROBE_SWEPT_PLAIN) & 1);
+		__assign_bit(bit + 2, t->swept, (found - KPROBE_SWEPT_PLAIN) & 2);
+	}
+	return found;
+}
+
+/* The largest distance of a short branch from its target. */
+#define REACH	(128 + JMP8_INSN_SIZE)
+
+/*
+ * The function that contains an address. Padding before the first symbol of a module
+ * counts as a function, too.
+ */
+static bool function_at(struct kprobe_targets *t, unsigned long addr,
+			unsigned long *start, unsigned long *end)
+{
+	unsigned long size, into;
+
+	if (kallsyms_lookup_size_offset(addr, &size, &into)) {
+		*start = addr - into;
+		*end = *start + size;
+		return *end > addr;
+	}
+
+	*start = t->start;
+	for (*end = addr + 1; *end < t->start + t->size; ++*end) {
+		if (kallsyms_lookup_size_offset(*end, &size, &into))
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Decodes all functions whose short branches may reach @len bytes from @addr on. The result
+ * is that of the probed function, if all others can be decoded.
+ */
+static enum kprobe_swept sweep_within_reach(struct kprobe_targets *t, unsigned long addr,
+					    unsigned int len, unsigned long own)
+{
+	unsigned long at = max(addr - REACH, t->start);
+	unsigned long last = min(addr + len + REACH, t->start + t->size);
+	enum kprobe_swept found = KPROBE_SWEPT_PLAIN, swept;
+	unsigned long start, end;
+
+	for (; at < last; at = end) {
+		if (!function_at(t, at, &start, &end))
+			return KPROBE_SWEPT_UNDECODED;
+
+		swept = sweep_once(t, start, end);
+		if (start == own || swept == KPROBE_SWEPT_UNDECODED)
+			found = max(found, swept);
+	}
+
+	return found;
+}
+
+/* The other parts of a function that was split, their name, and the result. */
+struct rest {
+	struct kprobe_targets	*t;
+	const char		*name;
+	bool			seen;
+	enum kprobe_swept	found;
+};
+
+static int kprobe_sweep_rest(void *data, unsigned long addr)
+{
+	enum kprobe_swept swept = KPROBE_SWEPT_COMPUTED;
+	struct rest *r = data;
+	unsigned long size, into;
+
+	r->seen = true;
+	if (addr - r->t->start < r->t->size &&
+	    kallsyms_lookup_size_offset(addr, &size, &into))
+		swept = sweep_once(r->t, addr, addr + size);
+	r->found = max(r->found, swept);
+	return 0;
+}
+
+#ifdef CONFIG_MODULES
+static int kprobe_sweep_if_named(void *data, const char *name, unsigned long addr)
+{
+	struct rest *r = data;
+
+	return strcmp(name, r->name) ? 0 : kprobe_sweep_rest(r, addr);
+}
+
+static void sweep_in_module(struct rest *r)
+{
+	module_kallsyms_on_each_symbol(r->t->mod->name, kprobe_sweep_if_named, r);
+}
+#else
+static void sweep_in_module(struct rest *r)
+{
+}
+#endif
+
+/* Each symbol of that name may be the one: static functions may share it. */
+static void sweep_named(struct rest *r)
+{
+	if (r->t->mod)
+		sweep_in_module(r);
+	else
+		kallsyms_on_each_match_symbol(kprobe_sweep_rest, r->name, r);
+}
+
+/*
+ * A part that was split off a function, and the rest of it, jump to each other. What is not
+ * found may do so by computed jumps.
+ */
+static enum kprobe_swept sweep_rest(struct kprobe_targets *t, unsigned long start)
+{
+	char name[KSYM_NAME_LEN], *dot;
+	struct rest r = { .t = t, .name = name, .found = KPROBE_SWEPT_PLAIN };
+
+	if (lookup_symbol_name(start, name))
+		return KPROBE_SWEPT_COMPUTED;
+
+	dot = strstr(name, ".cold");
+	if (dot)
+		*dot = '\0';
+	else if (strlcat(name, ".cold", sizeof(name)) >= sizeof(name))
+		return KPROBE_SWEPT_COMPUTED;
+
+	sweep_named(&r);
+	return dot && !r.seen ? KPROBE_SWEPT_COMPUTED : r.found;
+}
+
+/**
+ * kprobe_sweep_around() - mark the targets of short branches around a probe
+ * @t: the map
+ * @addr: start of a range
+ * @len: its length
+ * @own: start of the function that contains it
+ *
+ * Context: kprobe_mutex and text_mutex held.
+ * Return: KPROBE_NOOPT_NONE, or a reason against jumps in the whole function.
+ */
+u8 kprobe_sweep_around(struct kprobe_targets *t, unsigned long addr, unsigned int len,
+		       unsigned long own)
+{
+	static const u8 reasons[] = {
+		[KPROBE_SWEPT_PLAIN]		= KPROBE_NOOPT_NONE,
+		[KPROBE_SWEPT_COMPUTED]		= KPROBE_NOOPT_INDIRECT,
+		[KPROBE_SWEPT_SEGMENTS]		= KPROBE_NOOPT_SEGMENT,
+		[KPROBE_SWEPT_MISALIGNS]	= KPROBE_NOOPT_STACK,
+		[KPROBE_SWEPT_UNDECODED]	= KPROBE_NOOPT_UNDECODED,
+	};
+	enum kprobe_swept found = sweep_within_reach(t, addr, len, own);
+
+	if (found == KPROBE_SWEPT_PLAIN)
+		found = sweep_rest(t, own);
+	/* Computed jumps have landing pads. */
+	if (found == KPROBE_SWEPT_COMPUTED && t->landing_pads)
+		found = KPROBE_SWEPT_PLAIN;
+	return reasons[found];
 }

@@ -41,14 +41,14 @@
 #define OVERHANG	16
 #define PIECES_AT_ONCE	64
 
-/* Bytes of text per bit of kprobe_targets.swept. Most functions are aligned to more. */
-#define GRANULE		4
-
 /* From the linker script. */
 extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];
 
-static struct kprobe_targets kernel_targets;
+static struct kprobe_targets kernel_targets = {
+	/* objtool ensures it. */
+	.landing_pads	= IS_ENABLED(CONFIG_X86_KERNEL_IBT),
+};
 
 /* The maps of modules. Protected by kprobe_mutex. */
 static LIST_HEAD(module_targets);
@@ -244,7 +244,7 @@ static int targets_alloc(struct kprobe_targets *t, unsigned long start,
 	t->size = end - start;
 	t->next = start;
 	t->map = vzalloc(BITS_TO_LONGS(t->size) * sizeof(long));
-	t->swept = vzalloc(BITS_TO_LONGS(t->size / GRANULE + 1) * sizeof(long));
+	t->swept = vzalloc(BITS_TO_LONGS(t->size / KPROBE_SWEPT_GRANULE + 1) * sizeof(long));
 	if (t->map && t->swept)
 		return 0;
 
@@ -409,176 +409,6 @@ void arch_optimizer_forget(unsigned long start, unsigned long end)
 	}
 }
 
-/*
- * Short branches
- */
-
-/**
- * kprobe_has_landing_pads() - is each target of an indirect branch a landing pad?
- * @t: the map
- *
- * In the kernel, objtool ensures it. Modules may have been built otherwise, and the CPU may
- * not enforce it.
- *
- * Context: any.
- * Return: true if the region is known to have no other targets.
- */
-bool kprobe_has_landing_pads(const struct kprobe_targets *t)
-{
-	return IS_ENABLED(CONFIG_X86_KERNEL_IBT) && t == &kernel_targets;
-}
-
-/*
- * The first three bits of a function store the result. The few functions that are
- * shorter or not aligned are decoded each time, and so are those that cannot be decoded:
- * a breakpoint of the debugger may be the reason, which will not stay.
- */
-static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long start,
-				    unsigned long end)
-{
-	unsigned long bit = (start - t->start) / GRANULE;
-	bool fits = IS_ALIGNED(start - t->start, GRANULE) && end - start >= 3 * GRANULE;
-	enum kprobe_swept found;
-
-	if (fits && test_bit(bit, t->swept))
-		return KPROBE_SWEPT_PLAIN + test_bit(bit + 1, t->swept) +
-		       2 * test_bit(bit + 2, t->swept);
-
-	found = kprobe_targets_sweep(t, start, end);
-	if (fits && found != KPROBE_SWEPT_UNDECODED) {
-		BUILD_BUG_ON(KPROBE_SWEPT_MISALIGNS - KPROBE_SWEPT_PLAIN > 3);
-		__set_bit(bit, t->swept);
-		__assign_bit(bit + 1, t->swept, (found - KPROBE_SWEPT_PLAIN) & 1);
-		__assign_bit(bit + 2, t->swept, (found - KPROBE_SWEPT_PLAIN) & 2);
-	}
-	return found;
-}
-
-/* The largest distance of a short branch from its target. */
-#define REACH	(128 + JMP8_INSN_SIZE)
-
-/*
- * The function that contains an address. Padding before the first symbol of a module
- * counts as a function, too.
- */
-static bool function_at(struct kprobe_targets *t, unsigned long addr,
-			unsigned long *start, unsigned long *end)
-{
-	unsigned long size, into;
-
-	if (kallsyms_lookup_size_offset(addr, &size, &into)) {
-		*start = addr - into;
-		*end = *start + size;
-		return *end > addr;
-	}
-
-	*start = t->start;
-	for (*end = addr + 1; *end < t->start + t->size; ++*end) {
-		if (kallsyms_lookup_size_offset(*end, &size, &into))
-			return true;
-	}
-
-	return false;
-}
-
-/* Decodes all functions whose short branches may reach @len bytes from @addr on. */
-static u8 sweep_around(struct kprobe_targets *t, unsigned long addr,
-		       unsigned int len, unsigned long own)
-{
-	unsigned long at = max(addr - REACH, t->start);
-	unsigned long last = min(addr + len + REACH, t->start + t->size);
-	unsigned long start, end;
-
-	for (; at < last; at = end) {
-		enum kprobe_swept swept;
-
-		if (!function_at(t, at, &start, &end))
-			return KPROBE_NOOPT_UNDECODED;
-
-		swept = sweep_once(t, start, end);
-		if (swept == KPROBE_SWEPT_UNDECODED)
-			return KPROBE_NOOPT_UNDECODED;
-		if (start != own)
-			continue;
-		if (swept == KPROBE_SWEPT_COMPUTED)
-			return KPROBE_NOOPT_INDIRECT;
-		if (swept == KPROBE_SWEPT_SEGMENTS)
-			return KPROBE_NOOPT_SEGMENT;
-		if (swept == KPROBE_SWEPT_MISALIGNS)
-			return KPROBE_NOOPT_STACK;
-	}
-
-	return KPROBE_NOOPT_NONE;
-}
-
-/* The other parts of a function that was split, and their name. */
-struct rest {
-	struct kprobe_targets	*t;
-	const char		*name;
-	bool			found, computed;
-};
-
-static int kprobe_sweep_rest(void *data, unsigned long addr)
-{
-	struct rest *r = data;
-	unsigned long size, into;
-
-	r->found = true;
-	if (addr - r->t->start >= r->t->size ||
-	    !kallsyms_lookup_size_offset(addr, &size, &into) ||
-	    sweep_once(r->t, addr, addr + size) != KPROBE_SWEPT_PLAIN)
-		r->computed = true;
-	return 0;
-}
-
-#ifdef CONFIG_MODULES
-static int kprobe_sweep_if_named(void *data, const char *name, unsigned long addr)
-{
-	struct rest *r = data;
-
-	return strcmp(name, r->name) ? 0 : kprobe_sweep_rest(r, addr);
-}
-
-static void sweep_in_module(struct rest *r)
-{
-	module_kallsyms_on_each_symbol(r->t->mod->name, kprobe_sweep_if_named, r);
-}
-#else
-static void sweep_in_module(struct rest *r)
-{
-}
-#endif
-
-/* Each symbol of that name may be the one: static functions may share it. */
-static void sweep_named(struct rest *r)
-{
-	if (r->t->mod)
-		sweep_in_module(r);
-	else
-		kallsyms_on_each_match_symbol(kprobe_sweep_rest, r->name, r);
-}
-
-/* A part that was split off a function, and the rest of it, jump to each other. */
-static bool rest_has_computed_jump(struct kprobe_targets *t, unsigned long start)
-{
-	char name[KSYM_NAME_LEN], *dot;
-	struct rest r = { .t = t, .name = name };
-
-	if (kprobe_has_landing_pads(t))
-		return false;
-	if (lookup_symbol_name(start, name))
-		return true;
-
-	dot = strstr(name, ".cold");
-	if (dot)
-		*dot = '\0';
-	else if (strlcat(name, ".cold", sizeof(name)) >= sizeof(name))
-		return true;
-
-	sweep_named(&r);
-	return r.computed || (dot && !r.found);
-}
-
 static bool is_symbol(unsigned long addr)
 {
 	unsigned long size, into;
@@ -620,11 +450,9 @@ u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 	if (!t || !t->ready)
 		return KPROBE_NOOPT_NOMEM;
 
-	why = sweep_around(t, addr, len, start);
+	why = kprobe_sweep_around(t, addr, len, start);
 	if (why)
 		return why;
-	if (rest_has_computed_jump(t, start))
-		return KPROBE_NOOPT_INDIRECT;
 
 	for (i = 0; i < len; i++) {
 		*at = i;

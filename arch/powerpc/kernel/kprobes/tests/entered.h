@@ -69,7 +69,8 @@ void kpb_elsewhere_##name(void)
 
 /*
  * kpb_enter_NAME() calls kpb_entered_NAME(), whose first instruction is probed. A handler may
- * continue at kpb_elsewhere_NAME() instead, which adds 16 to r3 and continues after the instruction.
+ * continue at kpb_elsewhere_NAME() instead, which adds 16 to r3 and continues after the
+ * instruction.
  */
 KPB_ENTERED(copy);
 KPB_ENTERED(step);

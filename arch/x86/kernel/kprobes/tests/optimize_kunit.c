@@ -186,6 +186,21 @@ asm(".pushsection .text.unlikely, \"ax\"\n"
 	".popsection\n");
 #endif
 #ifdef CONFIG_X86_64
+/* The stack is misaligned for two instructions; also in a part that was split off. */
+FUNCTION(misaligned, "pushfw; popfw; 777: add $3, %eax; nop; nop");
+FUNCTION(misaligned_cold, "test %eax, %eax; {disp32} jne kpo_misaligned_cold.cold\n"
+	 "777: add $3, %eax; nop; nop; .Lkpo_misaligned_cold: add $1, %eax");
+asm(".pushsection .text.unlikely, \"ax\"\n"
+	".type kpo_misaligned_cold.cold, @function\n"
+	"kpo_misaligned_cold.cold:\n"
+	"	pushfw\n"
+	"	popfw\n"
+	"	jmp .Lkpo_misaligned_cold\n"
+	".size kpo_misaligned_cold.cold, . - kpo_misaligned_cold.cold\n"
+	".pushsection .discard.func_stack_frame_non_standard, \"aw\"\n"
+	"	.quad kpo_misaligned_cold.cold\n"
+	".popsection\n"
+	".popsection\n");
 FUNCTION(afar_movabs, "777: nop; .Lkpo_afar_movabs:\n" ANNOTATE_NOENDBR "\nadd $3, %eax; nop; nop");
 FROM_AFAR(afar_movabs, "movabs $.Lkpo_afar_movabs, %rcx");
 FUNCTION(movabs, "777: movabs $0x123456789abcdef0, %rcx; xor %rcx, %rax");
@@ -383,7 +398,10 @@ static const struct form forms[] = {
 	REFUSED(computed, INDIRECT, 1),
 	REFUSED(computed_cold, INDIRECT, 1),
 #endif
-#ifdef CONFIG_X86_32
+#ifdef CONFIG_X86_64
+	REFUSED(misaligned, STACK, 1),
+	REFUSED(misaligned_cold, STACK, 1),
+#else
 	REFUSED(segment, SEGMENT, 1),
 	REFUSED(afar_lea_index, TARGET, 1),
 	REFUSED(afar_ljmp, TARGET, 1),
@@ -679,7 +697,7 @@ enum swept_target { NO_TARGET, INSIDE, BEFORE, AFTER, NO_TEXT, THUNK };
 
 struct swept_case {
 	const char		*name;
-	u8			code[4];
+	u8			code[5];
 	u8			len;
 	enum swept_target	target;		/* its displacement follows the code */
 	bool			last;		/* the code is the end of the function */
@@ -700,15 +718,44 @@ static const struct swept_case swept_cases[] = {
 	{ "jmp *(%eax)", { 0xff, 0x20 }, 2, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
 #ifdef CONFIG_X86_64
 	{ "pushw %ax", { 0x66, 0x50 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "popw %ax", { 0x66, 0x58 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "pushw $0x9090", { 0x66, 0x68 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "pushw $1", { 0x66, 0x6a, 0x01 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "pushfw", { 0x66, 0x9c }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
 	{ "popfw", { 0x66, 0x9d }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "enterw $0x9090", { 0x66, 0xc8 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "leavew", { 0x66, 0xc9 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "pushw %fs", { 0x66, 0x0f, 0xa0 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "popw %fs", { 0x66, 0x0f, 0xa1 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "pushw %gs", { 0x66, 0x0f, 0xa8 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "popw %gs", { 0x66, 0x0f, 0xa9 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
 	{ "pushw (%rax)", { 0x66, 0xff, 0x30 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "popw (%rax)", { 0x66, 0x8f, 0x00 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
 	{ "incw (%rax)", { 0x66, 0xff, 0x00 }, 3, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
 	{ "push with REX.W", { 0x66, 0x48, 0x50 }, 3, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
 	{ "add $10, %rsp", { 0x48, 0x83, 0xc4, 0x0a }, 4, NO_TARGET, false,
 	  KPROBE_SWEPT_MISALIGNS },
+	{ "sub $10, %rsp", { 0x48, 0x83, 0xec, 0x0a }, 4, NO_TARGET, false,
+	  KPROBE_SWEPT_MISALIGNS },
+	/* The constants continue in the rest of the function, which is 0x90. */
+	{ "add $0x90909002, %rsp", { 0x48, 0x81, 0xc4, 0x02 }, 4, NO_TARGET, false,
+	  KPROBE_SWEPT_MISALIGNS },
+	{ "enter $0x9002", { 0xc8, 0x02 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
+	{ "enter $0x9090", { 0xc8 }, 1, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	{ "lea 10(%rsp), %rsp", { 0x48, 0x8d, 0x64, 0x24, 0x0a }, 5, NO_TARGET, false,
+	  KPROBE_SWEPT_MISALIGNS },
+	{ "lea 16(%rsp), %rsp", { 0x48, 0x8d, 0x64, 0x24, 0x10 }, 5, NO_TARGET, false,
+	  KPROBE_SWEPT_PLAIN },
+	{ "lea 10(%rsp), %r12", { 0x4c, 0x8d, 0x64, 0x24, 0x0a }, 5, NO_TARGET, false,
+	  KPROBE_SWEPT_PLAIN },
+	{ "lea 10(%rsp), %rax", { 0x48, 0x8d, 0x44, 0x24, 0x0a }, 5, NO_TARGET, false,
+	  KPROBE_SWEPT_PLAIN },
 	{ "sub $16, %rsp", { 0x48, 0x83, 0xec, 0x10 }, 4, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
 	{ "add $10, %r12", { 0x49, 0x83, 0xc4, 0x0a }, 4, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
 	{ "and $-6, %rsp", { 0x48, 0x83, 0xe4, 0xfa }, 4, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+#else
+	{ "pushw %ax", { 0x66, 0x50 }, 2, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	{ "add $10, %esp", { 0x83, 0xc4, 0x0a }, 3, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
 #endif
 	{ "zero at the end", { 0x00 }, 1, NO_TARGET, true, KPROBE_SWEPT_PLAIN },
 	{ "two bytes of one at the end", { 0x90, 0x81, 0x00 }, 3, NO_TARGET, true,
@@ -750,7 +797,7 @@ static unsigned long swept_target(struct kunit *test, enum swept_target target)
 }
 
 /* As if it were the text of a module that was built without landing pads. */
-static void sweep_judges_branches(struct kunit *test)
+static void sweep_judges_instructions(struct kunit *test)
 {
 	const struct swept_case *c = test->param_value;
 	unsigned long start = (unsigned long)swept_code, end = start + sizeof(swept_code), at;
@@ -953,7 +1000,7 @@ static struct kunit_case optimize_cases[] = {
 #endif
 	KUNIT_CASE(sweep_reports_computed_jumps_of_modules),
 	KUNIT_CASE(sweep_is_repeated_after_kgdb),
-	KUNIT_CASE_PARAM(sweep_judges_branches, swept_case_gen_params),
+	KUNIT_CASE_PARAM(sweep_judges_instructions, swept_case_gen_params),
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
 	KUNIT_CASE(sweep_ignores_jump_of_ftrace),
 #endif

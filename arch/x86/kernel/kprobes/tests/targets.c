@@ -145,7 +145,7 @@ bool kp_form_exists(const struct kp_form *f)
 	return true;
 }
 
-/* The function of popfw leaves the stack pointer misaligned. */
+/* The stack is misaligned where popfw is hit. */
 enum kp_form_jump kp_form_jump(const struct kp_form *f)
 {
 	return IS_ENABLED(CONFIG_X86_64) && !strcmp(f->name, "popfw") ?
