@@ -113,20 +113,20 @@ static bool pushes_or_pops_16_bits(const struct insn *insn)
 /* Does it add a constant to the stack pointer, or subtract one, that is not a multiple of 8? */
 static bool adds_unaligned_to_sp(const struct insn *insn)
 {
-	u8 operation = kprobe_insn_modrm_reg(insn);
+	u8 reg = kprobe_insn_modrm_reg(insn);
 	long constant;
 
 	switch (kprobe_insn_op(insn)) {
 	case OP_GRP1_I32:
 	case OP_GRP1_I8:
-		if (operation != KPROBE_ALU_ADD && operation != KPROBE_ALU_SUB)
+		if (reg != KPROBE_ALU_ADD && reg != KPROBE_ALU_SUB)
 			return false;
 		if (!kprobe_insn_is_reg_form(insn) || !kprobe_insn_operand_has_sp(insn))
 			return false;
 		constant = insn->immediate.value;
 		break;
 	case OP_LEA:
-		if (operation != REG_SP || X86_REX_R(kprobe_insn_rex(insn)) ||
+		if (reg != REG_SP || X86_REX_R(kprobe_insn_rex(insn)) ||
 		    !kprobe_insn_operand_has_sp(insn))
 			return false;
 		constant = insn->displacement.value;
