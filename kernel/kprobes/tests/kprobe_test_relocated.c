@@ -33,6 +33,7 @@ asm(".pushsection " SECTION ", \"ax\"\n"
 #ifdef CONFIG_X86_64
 #include <linux/objtool.h>
 
+#include <asm/asm.h>
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
 
@@ -47,6 +48,7 @@ asm(".pushsection " SECTION ", \"ax\"\n"				\
 	".type kprobe_test_klp_" #name ", @function\n"			\
 	"kprobe_test_klp_" #name ":\n"					\
 	ASM_ENDBR							\
+	IBT_NOSEAL("kprobe_test_klp_" #name)				\
 	"	xor %eax, %eax\n"					\
 	".globl kprobe_test_klp_at_" #name "\n"				\
 	"kprobe_test_klp_at_" #name ":\n"				\
@@ -70,6 +72,7 @@ asm(".pushsection " SECTION ", \"ax\"\n"
 	".type kprobe_test_klp_plain, @function\n"
 	"kprobe_test_klp_plain:\n"
 	ASM_ENDBR
+	IBT_NOSEAL("kprobe_test_klp_plain")
 	"	lea 5(%rdi), %eax\n"
 	"	.nops 8, 1\n"
 	ASM_RET

@@ -72,7 +72,8 @@ noinline __noclone int kprobe_test_patched(int v)
 
 /*
  * A branch to the second instruction, as given by @from. The first one is a single
- * byte, where there is such an instruction.
+ * byte, where there is such an instruction. 6.12 clears the CFI preamble before a landing pad
+ * that it seals, but there is none here.
  */
 #define ENTERED(name, from)						\
 asm(".pushsection .text\n"						\
@@ -80,6 +81,7 @@ asm(".pushsection .text\n"						\
 	".type kprobe_test_into_" #name ", @function\n"			\
 	"kprobe_test_into_" #name ":\n"					\
 	ASM_ENDBR							\
+	IBT_NOSEAL("kprobe_test_into_" #name)				\
 	"	nop\n"							\
 	".Lkprobe_test_in_" #name ":\n"						\
 	ANNOTATE_NOENDBR "\n"						\
@@ -143,6 +145,7 @@ asm(".pushsection .text\n"
 	".type kprobe_test_large, @function\n"
 	"kprobe_test_large:\n"
 	ASM_ENDBR
+	IBT_NOSEAL("kprobe_test_large")
 	"	.skip 100 * 1024, 0x90\n"
 	ASM_RET
 	".size kprobe_test_large, . - kprobe_test_large\n"

@@ -121,13 +121,15 @@ enum kp_form_jump kp_form_jump(const struct kp_form *f);
  * struct kp_area - text in which the architecture allows no probes
  * @name: for messages
  * @start: its first address
- * @end: the address after it
+ * @end: the address after it, or NULL
  * @why: why a probe at @start is refused; KPROBE_REFUSAL_NONE if there may be several reasons
+ * @size: how large it is, if there is no @end: objtool warns about references past a function
  */
 struct kp_area {
 	const char		*name;
 	const char		*start, *end;
 	enum kprobe_refusal	why;
+	unsigned int		size;
 };
 
 extern const struct kp_area kp_areas[];

@@ -70,6 +70,7 @@ asm(".pushsection .text\n"
 	"	pushq " R(16) "\n"
 	"	popfq\n"
 	EACH_REG(LOAD)
+	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	jmp *kp_emu_code(%rip)\n"
 	"kp_emu_next:\n"
 	"	movl $0, kp_emu_taken(%rip)\n"
@@ -103,6 +104,7 @@ asm(".pushsection .text\n"
 	"	pushl " R(8) "\n"
 	"	popfl\n"
 	EACH_REG(LOAD)
+	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	jmp *kp_emu_code\n"
 	"kp_emu_next:\n"
 	"	movl $0, kp_emu_taken\n"
@@ -223,13 +225,13 @@ asm(".pushsection .text\n"
 
 /* The target is in a register, or on the stack. */
 #define FORMS_REG(FORM)							\
-	FORM(jmp_reg, "jmp *%" _ASM_DX)					\
-	FORM(call_reg, "call *%" _ASM_DX)
+	FORM(jmp_reg, ANNOTATE_RETPOLINE_SAFE "\njmp *%" _ASM_DX)		\
+	FORM(call_reg, ANNOTATE_RETPOLINE_SAFE "\ncall *%" _ASM_DX)
 
 #define FORMS_RET(FORM)							\
-	FORM(ret, ".byte 0xc3")						\
-	FORM(ret_8, ".byte 0xc2, 8, 0")					\
-	FORM(rep_ret, ".byte 0xf3, 0xc3")
+	FORM(ret, ANNOTATE_RETPOLINE_SAFE "\n.byte 0xc3")		\
+	FORM(ret_8, ANNOTATE_RETPOLINE_SAFE "\n.byte 0xc2, 8, 0")	\
+	FORM(rep_ret, ANNOTATE_RETPOLINE_SAFE "\n.byte 0xf3, 0xc3")
 
 /* Some flags must not be random here: these get a safe image. */
 #define FORMS_POPF(FORM)						\

@@ -41,6 +41,16 @@ struct kunit;
 #define KP_SEALED_PAD	".byte 0x0f, 0x1f, 0x40, 0xd6\n"
 
 /*
+ * The label and landing pad of a function. Keep objtool from sealing the pad: 6.12 also clears
+ * the hash in the CFI preamble before a sealed pad. Functions in assembly have no preamble, so
+ * that would damage what precedes them.
+ */
+#define KP_LANDING(symbol)						\
+	symbol ":\n"							\
+	ASM_ENDBR							\
+	IBT_NOSEAL(symbol)
+
+/*
  * KP_FUNCTION(symbol, before, code, after): a function that takes its argument in
  * ax and returns its result there. The probed instruction follows the label 777;
  * KP_AT(symbol) is its address. @before and @after surround the function.
@@ -50,8 +60,7 @@ asm(".pushsection .text\n"						\
 	before "\n"							\
 	".globl " #symbol "\n"						\
 	".type " #symbol ", @function\n"				\
-	#symbol ":\n"							\
-	ASM_ENDBR							\
+	KP_LANDING(#symbol)						\
 	code "\n"							\
 	ASM_RET								\
 	".size " #symbol ", . - " #symbol "\n"				\

@@ -24,15 +24,13 @@
 asm(".pushsection .text\n"
 	".globl kpr_followed\n"
 	".type kpr_followed, @function\n"
-	"kpr_followed:\n"
-	ASM_ENDBR
+	KP_LANDING("kpr_followed")
 	"	.rept 8\n	nop\n	.endr\n"
 	ASM_RET
 	".size kpr_followed, . - kpr_followed\n"
 	".globl kpr_under_ac\n"
 	".type kpr_under_ac, @function\n"
-	"kpr_under_ac:\n"
-	ASM_ENDBR
+	KP_LANDING("kpr_under_ac")
 	"	pushf\n"
 	"	btsl $" __stringify(X86_EFLAGS_AC_BIT) ", (%" R "sp)\n"
 	"	popf\n"

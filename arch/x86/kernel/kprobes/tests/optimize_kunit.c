@@ -36,8 +36,7 @@
 asm(".pushsection .text\n"						\
 	".globl kpo_to_" #name "\n"					\
 	".type kpo_to_" #name ", @function\n"				\
-	"kpo_to_" #name ":\n"						\
-	ASM_ENDBR								\
+	KP_LANDING("kpo_to_" #name)						\
 	".rept 200\n	nop\n	.endr\n"					\
 	code "\n"								\
 	".rept 200\n	nop\n	.endr\n"					\
@@ -56,8 +55,7 @@ unsigned long kpo_returns_to;
 asm(".pushsection .text\n"
 	".globl kpo_callee\n"
 	".type kpo_callee, @function\n"
-	"kpo_callee:\n"
-	ASM_ENDBR
+	KP_LANDING("kpo_callee")
 	"	mov (%" R "sp), %" R "cx\n"
 	"	mov %" R "cx, kpo_returns_to" RIP "\n"
 	"	add $100, %eax\n"
@@ -102,10 +100,12 @@ FUNCTION(loop_cond, "mov $9, %ecx; 1: add $1, %eax; nop; cmp $6, %ecx\n"
 	 "777: loopne 1b; add %ecx, %eax; nop");
 FUNCTION(jrcxz, "mov %" R "ax, %" R "cx; 777: " JRCXZ " 1f; add $7, %eax; 1: add $1, %eax");
 FUNCTION(jecxz, "mov %" R "ax, %" R "cx; 777: " JECXZ " 1f; add $7, %eax; 1: add $1, %eax");
-FUNCTION(ret, "test %eax, %eax; je 1f; add $9, %eax; 777: ret; int3; int3; int3; int3\n"
+FUNCTION(ret, "test %eax, %eax; je 1f; add $9, %eax\n" ANNOTATE_RETPOLINE_SAFE "\n"
+	 "777: ret; int3; int3; int3; int3\n"
 	 "1: add $1, %eax");
 FUNCTION(ret_imm, "push %" R "ax; call 2f; add $4, %eax; jmp 1f; .balign 16\n"
-	 "2: add $10, %eax; 777: .byte 0xc2, " WORD ", 0; nop; nop; nop\n"
+	 "2: add $10, %eax\n" ANNOTATE_RETPOLINE_SAFE "\n"
+	 "777: .byte 0xc2, " WORD ", 0; nop; nop; nop\n"
 	 "1:");
 FUNCTION(flags, "777: cmp $5, %eax; pushf; pop %" R "ax; and $0x8d5, %eax");
 FUNCTION(pushf, "cmp %eax, %eax; 777: pushf; pop %" R "ax; and $0x8d5, %eax");
@@ -218,8 +218,7 @@ FROM_AFAR(afar_ljmp, "ljmp $" __stringify(__KERNEL_CS) ", $.Lkpo_afar_ljmp");
 asm(".pushsection .text\n"
 	".globl kpo_to_near\n"
 	".type kpo_to_near, @function\n"
-	"kpo_to_near:\n"
-	ASM_ENDBR
+	KP_LANDING("kpo_to_near")
 	"	jmp .Lkpo_near\n"
 	"	int3\n"
 	".size kpo_to_near, . - kpo_to_near\n"
@@ -608,8 +607,7 @@ static void no_jump_over_trap(struct kunit *test)
 asm(".pushsection .text\n"
 	".globl kpo_table\n"
 	".type kpo_table, @function\n"
-	"kpo_table:\n"
-	ASM_ENDBR
+	KP_LANDING("kpo_table")
 	"	mov %" R "di, %" R "cx\n"
 	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	jmp *%" R "cx\n"
@@ -871,8 +869,7 @@ static void sweep_ignores_jump_of_ftrace(struct kunit *test)
 asm(".pushsection .text\n"
 	".globl kpo_irqfd_inject\n"
 	".type kpo_irqfd_inject, @function\n"
-	"kpo_irqfd_inject:\n"
-	ASM_ENDBR
+	KP_LANDING("kpo_irqfd_inject")
 	"	jmp irqfd_inject.isra.0\n"
 	".size kpo_irqfd_inject, . - kpo_irqfd_inject\n"
 	".type irqfd_inject.isra.0, @function\n"

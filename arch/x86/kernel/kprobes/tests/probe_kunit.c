@@ -40,8 +40,7 @@ unsigned long kpx_data = 0x1234567;
 asm(".pushsection .text\n"
 	".globl kpx_callee\n"
 	".type kpx_callee, @function\n"
-	"kpx_callee:\n"
-	ASM_ENDBR
+	KP_LANDING("kpx_callee")
 	"	add $100, %eax\n"
 	ASM_RET
 	".size kpx_callee, . - kpx_callee\n"
@@ -71,7 +70,8 @@ FUNCTION(call_mem, ANNOTATE_RETPOLINE_SAFE "\n"
 FUNCTION(jmp_mem, "push $1f\n" ANNOTATE_RETPOLINE_SAFE "\n"
 	 "777: jmp *" PTR(kpx_pointer) "; ud2; 1: add $2, %eax");
 FUNCTION(ret_imm, "push " AX "; call 2f; add $4, %eax; jmp 1f\n"
-	 "2: add $10, %eax; 777: .byte 0xc2, " __stringify(__SIZEOF_LONG__) ", 0\n"
+	 "2: add $10, %eax\n" ANNOTATE_RETPOLINE_SAFE "\n"
+	 "777: .byte 0xc2, " __stringify(__SIZEOF_LONG__) ", 0\n"
 	 "1:");
 FUNCTION(loop, "mov $4, %ecx; 1: add $1, %eax; 777: loop 1b; add %ecx, %eax");
 FUNCTION(pushf, "cmp %eax, %eax; 777: pushf; pop " AX "; and $0x8d5, %eax");
@@ -331,7 +331,7 @@ const struct kp_area kp_areas[] = {
 #endif
 #ifdef CONFIG_KEXEC_CORE
 	{ "relocate_kernel", (const char *)relocate_kernel,
-	  (const char *)relocate_kernel + KEXEC_CONTROL_CODE_MAX_SIZE },
+	  .size = KEXEC_CONTROL_CODE_MAX_SIZE },
 #endif
 };
 

@@ -30,8 +30,7 @@
 asm(".pushsection .text\n"
 	".globl kpu_fn\n"
 	".type kpu_fn, @function\n"
-	"kpu_fn:\n"
-	ASM_ENDBR
+	KP_LANDING("kpu_fn")
 	"	push %rbx\n"
 	"	push %rbp\n"
 	"	lea 1(%rdi), %rbx\n"
@@ -48,8 +47,7 @@ asm(".pushsection .text\n"
 	".size kpu_fn, . - kpu_fn\n"
 	".globl kpu_more\n"
 	".type kpu_more, @function\n"
-	"kpu_more:\n"
-	ASM_ENDBR
+	KP_LANDING("kpu_more")
 	"	push %rbp\n"
 	"	mov %rsp, %rbp\n"
 	".globl kpu_pushf\n"
@@ -274,6 +272,8 @@ static u8 *find_call(u8 *ip, void *entry, void *fn)
 {
 	struct insn insn;
 
+	/* Or the compiler refers to entry + 128, where objtool expects a landing pad. */
+	OPTIMIZER_HIDE_VAR(entry);
 	for (; ip < (u8 *)entry + 128 && !insn_decode_kernel(&insn, ip); ip += insn.length) {
 		if (insn.opcode.bytes[0] == CALL_INSN_OPCODE &&
 		    is_call_of((unsigned long)ip + CALL_INSN_SIZE + insn.immediate.value, fn))
