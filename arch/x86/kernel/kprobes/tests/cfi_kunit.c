@@ -85,14 +85,6 @@ static unsigned long find_trap(const struct extent *e)
 	return 0;
 }
 
-/* FineIBT has replaced the check: the trap address is inside of it. */
-static bool is_kcfi(unsigned long trap)
-{
-	const u8 *load = (u8 *)trap - LOAD_TO_TRAP;
-
-	return load[0] == 0x41 && load[1] == 0xba;
-}
-
 /* In a paranoid check, a branch goes to the LOCK prefix that is the last byte of another insn. */
 static bool is_paranoid(unsigned long trap)
 {
@@ -133,7 +125,7 @@ static void cfi_check_is_left_alone(struct kunit *test)
 	int ret;
 
 	KUNIT_ASSERT_NE(test, trap, 0);
-	kcfi = is_kcfi(trap);
+	kcfi = cfi_mode == CFI_KCFI;
 	for (at = e.start; at < e.end; at++) {
 		w = (struct kp_watch){
 			.kp = { .addr = (void *)at, .pre_handler = kp_watch_pre },
@@ -279,7 +271,8 @@ static void cfi_disabled_check_is_stepped_over(struct kunit *test)
 		struct kprobe p = {};
 
 		trap = (unsigned long)s + *s;
-		if (*(u8 *)(trap - LOAD_TO_TRAP) != JMP8_INSN_OPCODE)
+		if (*(u8 *)(trap - LOAD_TO_TRAP) != JMP8_INSN_OPCODE ||
+		    within_kprobe_blacklist(trap))
 			continue;
 		sites++;
 		/* The call is an instruction; the second half of the check is none. */
