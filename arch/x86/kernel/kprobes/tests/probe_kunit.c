@@ -18,6 +18,7 @@
 #include <linux/kthread.h>
 #include <linux/memory.h>
 #include <linux/pgtable.h>
+#include <linux/sched.h>
 #include <linux/stringify.h>
 
 #include <asm/asm.h>
@@ -627,14 +628,32 @@ static void probe_slot_is_read_only(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+/* How often the task has made pages writable. Others may do so, too. */
+static struct {
+	struct task_struct	*by;
+	unsigned int		times;
+} made_writable;
+
+static int count_mine(struct kprobe *p, struct pt_regs *regs)
+{
+	made_writable.times += current == made_writable.by;
+	return 0;
+}
+
 /* A page as alloc_insn_page() returns it, and as the next user of executable memory finds it. */
 static void probe_slot_page_is_full_of_breakpoints(struct kunit *test)
 {
+	struct kprobe p = { .symbol_name = "set_memory_rw", .pre_handler = count_mine };
 	bool shared = execmem_is_rox(EXECMEM_KPROBES);
-	u8 *page = alloc_insn_page(), *text;
 	unsigned int level = 0;
+	u8 *page, *text;
 	pte_t *pte;
 
+	made_writable.by = current;
+	made_writable.times = 0;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	page = alloc_insn_page();
+	unregister_kprobe(&p);
 	text = kunit_kmalloc(test, PAGE_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, text);
 	KUNIT_ASSERT_NOT_NULL(test, page);
@@ -643,8 +662,12 @@ static void probe_slot_page_is_full_of_breakpoints(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, pte);
 	KUNIT_EXPECT_FALSE(test, pte_write(*pte));
 	KUNIT_EXPECT_TRUE(test, pte_exec(*pte));
-	/* What others execute there keeps its large page. */
+	/*
+	 * What others execute there keeps its large page. A split page may be joined again, so
+	 * its level alone proves nothing.
+	 */
 	KUNIT_EXPECT_EQ(test, level, shared ? PG_LEVEL_2M : PG_LEVEL_4K);
+	KUNIT_EXPECT_EQ(test, made_writable.times, shared ? 0 : 1);
 	KUNIT_EXPECT_NULL(test, memchr_inv(page, INT3_INSN_OPCODE, PAGE_SIZE));
 
 	text_poke_set(page, RET_INSN_OPCODE, PAGE_SIZE);
