@@ -121,11 +121,13 @@ static void cfi_check_is_left_alone(struct kunit *test)
 	unsigned long trap = find_trap(&e), at;
 	unsigned int hits = 0;
 	struct kp_watch w;
-	bool kcfi;
+	bool kcfi, paranoid;
 	int ret;
 
 	KUNIT_ASSERT_NE(test, trap, 0);
 	kcfi = cfi_mode == CFI_KCFI;
+	/* As long as no breakpoint is there. */
+	paranoid = is_paranoid(trap);
 	for (at = e.start; at < e.end; at++) {
 		w = (struct kp_watch){
 			.kp = { .addr = (void *)at, .pre_handler = kp_watch_pre },
@@ -135,7 +137,7 @@ static void cfi_check_is_left_alone(struct kunit *test)
 		if (kcfi && (at == trap - LOAD_TO_TRAP || at == trap - ADD_TO_TRAP))
 			KUNIT_EXPECT_EQ(test, ret, -EINVAL);
 		/* The trap of this one decodes the jump that follows the prefix. */
-		if (is_paranoid(trap) && at == trap + 2)
+		if (paranoid && at == trap + 2)
 			KUNIT_EXPECT_EQ(test, ret, -EINVAL);
 		if (ret)
 			continue;
