@@ -168,7 +168,7 @@ static void unwinds_from_every_instruction(struct kunit *test)
 asm(".pushsection .text\n"
 	".globl kpo_calling\n"
 	".type kpo_calling, @function\n"
-	KP_LANDING("kpo_calling")
+	KP_LANDING(kpo_calling)
 	"	lea 1(%rax), %rax\n"
 	"	call kpo_callee\n"
 	ASM_RET
@@ -202,7 +202,7 @@ static void unwinds_from_copied_call(struct kunit *test)
 /* Known to objtool, and with something on its stack at the jump. */
 asm(".pushsection .text\n"
 	".type kpo_hop_traced, @function\n"
-	KP_LANDING("kpo_hop_traced")
+	KP_LANDING(kpo_hop_traced)
 	"	push %rax\n"
 	"	test %eax, %eax\n"
 	"	je 1f\n"

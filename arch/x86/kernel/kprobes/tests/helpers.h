@@ -46,9 +46,9 @@ struct kunit;
  * that would damage what precedes them.
  */
 #define KP_LANDING(symbol)						\
-	symbol ":\n"							\
+	#symbol ":\n"							\
 	ASM_ENDBR							\
-	IBT_NOSEAL(symbol)
+	IBT_NOSEAL(#symbol)
 
 /*
  * KP_FUNCTION(symbol, before, code, after): a function that takes its argument in
@@ -60,7 +60,7 @@ asm(".pushsection .text\n"						\
 	before "\n"							\
 	".globl " #symbol "\n"						\
 	".type " #symbol ", @function\n"				\
-	KP_LANDING(#symbol)						\
+	KP_LANDING(symbol)						\
 	code "\n"							\
 	ASM_RET								\
 	".size " #symbol ", . - " #symbol "\n"				\

@@ -128,7 +128,7 @@ asm(".pushsection .text\n"
 	/* Stores where it was entered before anything else is on the stack. */
 	".globl kpj_where\n"
 	".type kpj_where, @function\n"
-	KP_LANDING("kpj_where")
+	KP_LANDING(kpj_where)
 	"	mov -" WORD "(%" R "sp), %" R "ax\n"
 	"	mov %" R "ax, kpj_found + 7 * " WORD RIP "\n"
 	ASM_RET
@@ -145,7 +145,7 @@ asm(".pushsection .text\n"
 	/* Calls kprobe_jprobe_call() and stores the registers that it preserves. */
 	".globl kpj_call\n"
 	".type kpj_call, @function\n"
-	KP_LANDING("kpj_call")
+	KP_LANDING(kpj_call)
 	PUSH_SAVED
 	SET_SAVED
 	"	call kprobe_jprobe_call\n"

@@ -405,7 +405,7 @@ static void jump_all_are_switched_on_again(struct kunit *test)
 asm(".pushsection .text\n"
 	".balign 16\n"
 	".type kpj_push, @function\n"
-	KP_LANDING("kpj_push")
+	KP_LANDING(kpj_push)
 	"777:	push %rbx\n"
 	"	nop\n	nop\n	nop\n	nop\n"
 	"	pop %rbx\n"
@@ -560,7 +560,7 @@ static void jump_not_inside_static_call(struct kunit *test)
 asm(".pushsection .text\n"
 	".balign 16\n"
 	".type kpj_many, @function\n"
-	KP_LANDING("kpj_many")
+	KP_LANDING(kpj_many)
 	"777:\n"
 	".rept " __stringify(MANY_PIECES) "\n"
 	".rept " __stringify(MANY_SIZE) "\n	nop\n.endr\n"

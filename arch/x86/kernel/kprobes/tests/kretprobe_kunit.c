@@ -24,13 +24,13 @@
 asm(".pushsection .text\n"
 	".globl kpr_followed\n"
 	".type kpr_followed, @function\n"
-	KP_LANDING("kpr_followed")
+	KP_LANDING(kpr_followed)
 	"	.rept 8\n	nop\n	.endr\n"
 	ASM_RET
 	".size kpr_followed, . - kpr_followed\n"
 	".globl kpr_under_ac\n"
 	".type kpr_under_ac, @function\n"
-	KP_LANDING("kpr_under_ac")
+	KP_LANDING(kpr_under_ac)
 	"	pushf\n"
 	"	btsl $" __stringify(X86_EFLAGS_AC_BIT) ", (%" R "sp)\n"
 	"	popf\n"

@@ -36,7 +36,7 @@
 asm(".pushsection .text\n"						\
 	".globl kpo_to_" #name "\n"					\
 	".type kpo_to_" #name ", @function\n"				\
-	KP_LANDING("kpo_to_" #name)						\
+	KP_LANDING(kpo_to_##name)						\
 	".rept 200\n	nop\n	.endr\n"					\
 	code "\n"								\
 	".rept 200\n	nop\n	.endr\n"					\
@@ -55,7 +55,7 @@ unsigned long kpo_returns_to;
 asm(".pushsection .text\n"
 	".globl kpo_callee\n"
 	".type kpo_callee, @function\n"
-	KP_LANDING("kpo_callee")
+	KP_LANDING(kpo_callee)
 	"	mov (%" R "sp), %" R "cx\n"
 	"	mov %" R "cx, kpo_returns_to" RIP "\n"
 	"	add $100, %eax\n"
@@ -218,7 +218,7 @@ FROM_AFAR(afar_ljmp, "ljmp $" __stringify(__KERNEL_CS) ", $.Lkpo_afar_ljmp");
 asm(".pushsection .text\n"
 	".globl kpo_to_near\n"
 	".type kpo_to_near, @function\n"
-	KP_LANDING("kpo_to_near")
+	KP_LANDING(kpo_to_near)
 	"	jmp .Lkpo_near\n"
 	"	int3\n"
 	".size kpo_to_near, . - kpo_to_near\n"
@@ -607,7 +607,7 @@ static void no_jump_over_trap(struct kunit *test)
 asm(".pushsection .text\n"
 	".globl kpo_table\n"
 	".type kpo_table, @function\n"
-	KP_LANDING("kpo_table")
+	KP_LANDING(kpo_table)
 	"	mov %" R "di, %" R "cx\n"
 	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	jmp *%" R "cx\n"
@@ -869,7 +869,7 @@ static void sweep_ignores_jump_of_ftrace(struct kunit *test)
 asm(".pushsection .text\n"
 	".globl kpo_irqfd_inject\n"
 	".type kpo_irqfd_inject, @function\n"
-	KP_LANDING("kpo_irqfd_inject")
+	KP_LANDING(kpo_irqfd_inject)
 	"	jmp irqfd_inject.isra.0\n"
 	".size kpo_irqfd_inject, . - kpo_irqfd_inject\n"
 	".type irqfd_inject.isra.0, @function\n"

@@ -41,7 +41,7 @@ unsigned long kpx_data = 0x1234567;
 asm(".pushsection .text\n"
 	".globl kpx_callee\n"
 	".type kpx_callee, @function\n"
-	KP_LANDING("kpx_callee")
+	KP_LANDING(kpx_callee)
 	"	add $100, %eax\n"
 	ASM_RET
 	".size kpx_callee, . - kpx_callee\n"

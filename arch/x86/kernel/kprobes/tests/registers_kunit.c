@@ -53,7 +53,7 @@ static_assert(offsetof(struct pt_regs, sp) == OFFSET_FLAGS + sizeof(long));
 
 asm(".pushsection .text\n"
 	".type kpo_entered, @function\n"
-	KP_LANDING("kpo_entered")
+	KP_LANDING(kpo_entered)
 	STORE_FLAGS(kpo_found)
 	STORE_REGS(kpo_found)
 	"	mov %" R "sp, kpo_found + " __stringify(OFFSET_FLAGS) " + " WORD RIP "\n"
@@ -62,7 +62,7 @@ asm(".pushsection .text\n"
 	".size kpo_entered, . - kpo_entered\n"
 
 	".type kpo_enter, @function\n"
-	KP_LANDING("kpo_enter")
+	KP_LANDING(kpo_enter)
 	"	.irp reg, " SAVED "\n	push %\\reg\n	.endr\n"
 	LOAD_REGS(kpo_given)
 	"	push" Q " " FLAGS_OF(kpo_given) "; popf" Q "\n"

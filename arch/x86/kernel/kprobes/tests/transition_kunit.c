@@ -204,7 +204,7 @@ asm(".pushsection .text\n"
 	".endm\n"
 	".globl kpo_random_callee\n"
 	".type kpo_random_callee, @function\n"
-	KP_LANDING("kpo_random_callee")
+	KP_LANDING(kpo_random_callee)
 	"	add $11, %eax\n"
 	ASM_RET
 	".size kpo_random_callee, . - kpo_random_callee\n"

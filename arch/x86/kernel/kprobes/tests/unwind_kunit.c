@@ -30,7 +30,7 @@
 asm(".pushsection .text\n"
 	".globl kpu_fn\n"
 	".type kpu_fn, @function\n"
-	KP_LANDING("kpu_fn")
+	KP_LANDING(kpu_fn)
 	"	push %rbx\n"
 	"	push %rbp\n"
 	"	lea 1(%rdi), %rbx\n"
@@ -47,7 +47,7 @@ asm(".pushsection .text\n"
 	".size kpu_fn, . - kpu_fn\n"
 	".globl kpu_more\n"
 	".type kpu_more, @function\n"
-	KP_LANDING("kpu_more")
+	KP_LANDING(kpu_more)
 	"	push %rbp\n"
 	"	mov %rsp, %rbp\n"
 	".globl kpu_pushf\n"
