@@ -564,11 +564,11 @@ static void start_timer(void *data)
  * The thread would never be in a detour. Bytes elsewhere may look like a branch to one that the
  * jump replaces: that depends on where the linker has put the function.
  */
-static void end_without_jump(struct kunit *test, struct kp_watch *w, int registered)
+static void end_without_jump(struct kunit *test, struct kp_watch *w, int error)
 {
 	u8 why = KPROBE_NOOPT_NONE;
 
-	if (!registered) {
+	if (!error) {
 		why = why_of(&w->kp);
 		unregister_kprobe(&w->kp);
 	}
@@ -576,7 +576,7 @@ static void end_without_jump(struct kunit *test, struct kp_watch *w, int registe
 	kp_stopped_end(&spinner.stopped);
 	if (why == KPROBE_NOOPT_TARGET)
 		kunit_skip(test, "something looks like a branch to a replaced byte");
-	KUNIT_FAIL_AND_ABORT(test, "no jump: error %d, reason %u", registered, why);
+	KUNIT_FAIL_AND_ABORT(test, "no jump: error %d, reason %u", error, why);
 }
 
 static void stop_in_detour(struct kunit *test, struct kp_watch *w, bool preempt)

@@ -72,8 +72,8 @@ noinline __noclone int kprobe_test_patched(int v)
 
 /*
  * A branch to the second instruction, as given by @from. The first one is a single
- * byte, where there is such an instruction. 6.12 clears the CFI preamble before a landing pad
- * that it seals, but there is none here.
+ * byte, where there is such an instruction. The landing pads are not sealed: 6.12 would also
+ * clear the CFI preamble before them, and these functions have none.
  */
 #define ENTERED(name, from)						\
 asm(".pushsection .text\n"						\
