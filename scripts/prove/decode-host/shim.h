@@ -37,10 +37,12 @@ typedef __SIZE_TYPE__ size_t;
 #define lockdep_assert_held(lock)
 #define __this_cpu_write(var, value)
 #define BUILD_BUG()	__builtin_trap()
+#define BUILD_BUG_ON(condition)	_Static_assert(!(condition), #condition)
 #define le16_to_cpu(x)	(x)
 #define le32_to_cpu(x)	(x)
 #define memset		__builtin_memset
 #define memcpy		__builtin_memcpy
+#define strlen		__builtin_strlen
 
 static inline const void *memchr(const void *p, int c, unsigned long n)
 {
@@ -69,6 +71,7 @@ static inline const void *memchr_inv(const void *p, int c, unsigned long n)
 #define put_unaligned(x, p)						\
 	((((struct { __typeof__(*(p)) v; } __attribute__((packed)) *)(p))->v) = (x))
 
+#define ENOENT		2
 #define EFAULT		14
 #define EINVAL		22
 #define ERANGE		34
@@ -104,6 +107,20 @@ static inline int kallsyms_lookup_size_offset(unsigned long addr, unsigned long 
 					      unsigned long *into)
 {
 	return 0;
+}
+
+static inline int lookup_symbol_name(unsigned long addr, char *name)
+{
+	return -ENOENT;
+}
+
+static inline bool strstarts(const char *s, const char *start)
+{
+	while (*start && *s == *start) {
+		s++;
+		start++;
+	}
+	return !*start;
 }
 
 #include <asm/extable_fixup_types.h>
