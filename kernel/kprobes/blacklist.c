@@ -245,7 +245,7 @@ static int blacklist_append(unsigned long start, unsigned long end,
 	lockdep_assert_held(&blacklist_mutex);
 
 	if (nr_entries == max_entries) {
-		more = kvmalloc_array(max, sizeof(*more), GFP_KERNEL);
+		more = kvmalloc_objs(*more, max);
 		if (!more)
 			return -ENOMEM;
 		if (nr_entries)

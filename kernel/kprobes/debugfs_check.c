@@ -154,7 +154,7 @@ static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, b
 
 static int check_open(struct inode *inode, struct file *file)
 {
-	struct query *q = kzalloc(sizeof(*q), GFP_KERNEL);
+	struct query *q = kzalloc_obj(*q);
 
 	if (!q)
 		return -ENOMEM;
@@ -180,7 +180,7 @@ static int query_write(struct query *q, const char __user *buf, size_t len, bool
 	/* A byte of 0 would hide what follows. */
 	if (strlen(text) != len)
 		return -EINVAL;
-	rp = kzalloc(sizeof(*rp), GFP_KERNEL);
+	rp = kzalloc_obj(*rp);
 	if (!rp)
 		return -ENOMEM;
 
@@ -284,7 +284,7 @@ static int catalogue_fill(struct catalogue *c)
 		return ret;
 
 	c->max = c->nr + c->nr / 8;
-	c->addr = kvmalloc_array(c->max, sizeof(*c->addr), GFP_KERNEL);
+	c->addr = kvmalloc_objs(*c->addr, c->max);
 	if (!c->addr)
 		return -ENOMEM;
 

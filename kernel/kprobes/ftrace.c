@@ -46,7 +46,7 @@ static unsigned long *ips_get(struct list_head *kps, unsigned long *single,
 		*n += pick(kprobe_to_site(kp), arg);
 
 	if (*n > 1)
-		ips = kvmalloc_array(*n, sizeof(*ips), GFP_KERNEL);
+		ips = kvmalloc_objs(*ips, *n);
 	if (!ips)
 		return NULL;
 

@@ -73,7 +73,7 @@ static void kprobe_ftrace_free_refused(struct work_struct *work)
  */
 struct kprobe_ftrace_ops *kprobe_ftrace_ops_alloc(void)
 {
-	struct kprobe_ftrace_ops *fo = kzalloc(sizeof(*fo), GFP_KERNEL);
+	struct kprobe_ftrace_ops *fo = kzalloc_obj(*fo);
 
 	if (!fo)
 		return NULL;

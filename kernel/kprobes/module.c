@@ -98,7 +98,7 @@ enum kprobe_refusal kprobe_module_pin(unsigned long addr, struct module **pinned
 
 static void kprobe_module_coming(struct module *mod)
 {
-	struct coming_module *c = kmalloc(sizeof(*c), GFP_KERNEL);
+	struct coming_module *c = kmalloc_obj(*c);
 
 	kprobe_blacklist_add_module(mod);
 

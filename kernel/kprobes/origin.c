@@ -18,7 +18,7 @@
  */
 struct kprobe_origin *kprobe_origin_create(void)
 {
-	struct kprobe_origin *origin = kmalloc(sizeof(*origin), GFP_KERNEL);
+	struct kprobe_origin *origin = kmalloc_obj(*origin);
 
 	if (!origin)
 		return NULL;

@@ -146,7 +146,7 @@ static void kretprobe_pool_gone(struct irq_work *work)
  */
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows)
 {
-	struct kretprobe_pool *pool = kzalloc(sizeof(*pool), GFP_KERNEL);
+	struct kretprobe_pool *pool = kzalloc_obj(*pool);
 
 	BUILD_BUG_ON(BIT(KRETPROBE_POOL_CHUNKS - 1) < KRETPROBE_POOL_CAP);
 

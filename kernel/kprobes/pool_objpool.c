@@ -63,7 +63,7 @@ static int free_holder(struct objpool_head *head, void *context)
  */
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows)
 {
-	struct kretprobe_holder *rph = kzalloc(sizeof(*rph), GFP_KERNEL);
+	struct kretprobe_holder *rph = kzalloc_obj(*rph);
 	int ret;
 
 	if (!rph)

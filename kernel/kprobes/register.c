@@ -739,7 +739,7 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 		return refuse_all(KPROBE_REFUSAL_TOO_EARLY, why);
 
 	if (num > ARRAY_SIZE(few)) {
-		b.reg = kvcalloc(num, sizeof(*b.reg), GFP_KERNEL);
+		b.reg = kvzalloc_objs(*b.reg, num);
 		if (!b.reg)
 			return refuse_all(KPROBE_REFUSAL_NO_MEMORY, why);
 	}

@@ -111,7 +111,7 @@ struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind 
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	site = kzalloc(sizeof(*site), GFP_KERNEL);
+	site = kzalloc_obj(*site);
 	if (!site)
 		return NULL;
 

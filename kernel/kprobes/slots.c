@@ -117,7 +117,7 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache,
 		return NULL;
 
 	if (cache->owned)
-		page->owner = kcalloc(nr_slots, sizeof(*page->owner), GFP_KERNEL);
+		page->owner = kzalloc_objs(*page->owner, nr_slots);
 	if (!cache->owned || page->owner)
 		page->base = region == &cache->anywhere ?
 			     cache->alloc() : cache->alloc_near(region->start);
@@ -235,7 +235,7 @@ static void *region_create(struct kprobe_slot_cache *cache, unsigned long start)
 	struct kprobe_slot_region *region;
 	void *slot;
 
-	region = kzalloc(sizeof(*region), GFP_KERNEL);
+	region = kzalloc_obj(*region);
 	if (!region)
 		return NULL;
 

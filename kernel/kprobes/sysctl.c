@@ -38,7 +38,7 @@ static int opt_sysctl(const struct ctl_table *table, int write, void *buffer,
 	return 0;
 }
 
-static struct ctl_table opt_sysctls[] = {
+static const struct ctl_table opt_sysctls[] = {
 	{
 		.procname	= "kprobes-optimization",
 		.maxlen		= sizeof(int),

@@ -13,9 +13,9 @@
 #include <linux/module.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/text-patching.h>
 #include <linux/uaccess.h>
 
-#include <asm/text-patching.h>
 #include <asm/interrupt.h>
 #include <asm/probes.h>
 #include <asm/sections.h>

@@ -152,7 +152,7 @@ static u64 time_of_lookups(const struct kprobe_range *r, unsigned int nr)
 static void blacklist_is_searched_not_walked(struct kunit *test)
 {
 	unsigned int few = 500, many = 100 * few, i;
-	struct kprobe_range *r = kvcalloc(many, sizeof(*r), GFP_KERNEL);
+	struct kprobe_range *r = kvzalloc_objs(*r, many);
 	u64 of_few, of_many;
 
 	KUNIT_ASSERT_NOT_NULL(test, r);

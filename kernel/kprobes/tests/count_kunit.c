@@ -726,7 +726,7 @@ static void count_sees_grace_periods(struct kunit *test)
 
 static int count_test_init(struct kunit *test)
 {
-	struct count_test *t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	struct count_test *t = kvzalloc_obj(*t);
 	int i, ret;
 
 	if (!t)

@@ -927,8 +927,8 @@ static int allocate(struct kpd *d)
 {
 	size_t nr_states = size_add(array_size(nr_forms(d), d->rounds), NR_SCRATCH);
 
-	d->records = kvcalloc(nr_forms(d), sizeof(*d->records), GFP_KERNEL);
-	d->usable = kvcalloc(nr_forms(d), sizeof(*d->usable), GFP_KERNEL);
+	d->records = kvzalloc_objs(*d->records, nr_forms(d));
+	d->usable = kvzalloc_objs(*d->usable, nr_forms(d));
 	d->states = vzalloc(array_size(nr_states, d->arch->state_size));
 	if (!d->records || !d->usable || !d->states)
 		return -ENOMEM;

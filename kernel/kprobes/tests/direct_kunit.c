@@ -17,9 +17,10 @@
 #include "signatures.h"
 
 #if defined(CONFIG_X86_64)
+#include <linux/text-patching.h>
+
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
-#include <asm/text-patching.h>
 
 /* Called instead of ftrace, with two return addresses on the stack. */
 #define TRAMPOLINE_CODE			\
@@ -221,7 +222,7 @@ static int tracer_on(void)
 {
 	int ret;
 
-	tracer = kzalloc(sizeof(*tracer), GFP_KERNEL);
+	tracer = kzalloc_obj(*tracer);
 	if (!tracer)
 		return -ENOMEM;
 	tracer->func = count_trace;

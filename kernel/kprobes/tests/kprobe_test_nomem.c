@@ -461,7 +461,7 @@ static const char *try_upgrading(struct probes *s, unsigned int nth, bool *more)
 
 static int run_case(const struct nomem_case *c)
 {
-	struct probes *s __free(kvfree) = kvmalloc(sizeof(*s), GFP_KERNEL);
+	struct probes *s __free(kvfree) = kvmalloc_obj(*s);
 	u8 text[32 + NOPS_OFFSET + NR_BATCH];
 	const char *why = NULL;
 	unsigned int nth;

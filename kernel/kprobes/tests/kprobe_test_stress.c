@@ -182,7 +182,7 @@ static int stress_thread(void *unused)
 
 	while (!kthread_should_stop()) {
 		/* A new one each time, so that KASAN detects uses of the old one. */
-		s = kmalloc(sizeof(*s), GFP_KERNEL);
+		s = kmalloc_obj(*s);
 		if (s)
 			one_round(s);
 		kfree(s);

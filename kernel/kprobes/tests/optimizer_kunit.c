@@ -19,7 +19,7 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #if KPROBES_TEST_HAS_TEXT_POKE
-#include <asm/text-patching.h>
+#include <linux/text-patching.h>
 #endif
 
 #include "../arm.h"

@@ -207,7 +207,7 @@ static bool register_round(struct worker *w, struct probe *p)
 static int registering_thread(void *data)
 {
 	struct worker *w = data;
-	struct probe *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	struct probe *p = kzalloc_obj(*p);
 
 	while (p && !READ_ONCE(*w->stop)) {
 		w->errors += !register_round(w, p);

@@ -15,6 +15,7 @@
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 
 #include "../site.h"
 #include "../table.h"
@@ -435,7 +436,7 @@ static int table_test_init(struct kunit *test)
 	if (!t)
 		return -ENOMEM;
 	t->next = fake_addr(NR_FAKES);
-	t->sites = kvcalloc(NR_FAKES, sizeof(*t->sites), GFP_KERNEL);
+	t->sites = kvzalloc_objs(*t->sites, NR_FAKES);
 	test->priv = t;
 	return t->sites ? 0 : -ENOMEM;
 }

@@ -264,8 +264,8 @@ static void truth_is_foreseen(struct kunit *test)
 	if (bytes)
 		end = min(end, start + bytes);
 	max = DIV_ROUND_UP(end - start, DISTANCE);
-	t.trial = kvcalloc(max, sizeof(*t.trial), GFP_KERNEL);
-	t.kps = kvcalloc(max, sizeof(*t.kps), GFP_KERNEL);
+	t.trial = kvzalloc_objs(*t.trial, max);
+	t.kps = kvzalloc_objs(*t.kps, max);
 	KUNIT_EXPECT_TRUE(test, t.trial && t.kps);
 	if (t.trial && t.kps)
 		try_pass(&t, start, end, offset);

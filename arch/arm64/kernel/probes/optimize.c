@@ -15,10 +15,10 @@
 #include <linux/memory.h>
 #include <linux/sched.h>
 #include <linux/string.h>
+#include <linux/text-patching.h>
 
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
-#include <asm/text-patching.h>
 
 #include "common.h"
 #include "detour.h"

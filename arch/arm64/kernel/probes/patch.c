@@ -16,10 +16,10 @@
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/smp.h>
+#include <linux/text-patching.h>
 
 #include <asm/barrier.h>
 #include <asm/insn.h>
-#include <asm/text-patching.h>
 
 #include "common.h"
 

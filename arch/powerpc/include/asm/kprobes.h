@@ -9,8 +9,8 @@
 #include <linux/ptrace.h>
 #include <linux/percpu.h>
 #include <linux/module.h>
+#include <linux/text-patching.h>
 #include <asm/probes.h>
-#include <asm/text-patching.h>
 
 struct kprobe;
 struct optimized_kprobe;

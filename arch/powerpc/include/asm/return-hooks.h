@@ -7,8 +7,7 @@
 
 #include <linux/ftrace.h>
 #include <linux/rethook.h>
-
-#include <asm/text-patching.h>
+#include <linux/text-patching.h>
 
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
 static __always_inline bool ppc_is_graph_hook(unsigned long addr)

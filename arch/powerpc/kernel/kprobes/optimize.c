@@ -17,8 +17,8 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/text-patching.h>
 
-#include <asm/text-patching.h>
 #include <asm/ppc-opcode.h>
 #include <asm/probes.h>
 

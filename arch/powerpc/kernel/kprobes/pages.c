@@ -24,9 +24,9 @@
 #include <linux/mutex.h>
 #include <linux/pgtable.h>
 #include <linux/sizes.h>
+#include <linux/text-patching.h>
 #include <linux/vmalloc.h>
 
-#include <asm/text-patching.h>
 #include <asm/mmu.h>
 #include <asm/probes.h>
 #include <asm/sections.h>

@@ -7,8 +7,8 @@
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/kprobes.h>
+#include <linux/text-patching.h>
 
-#include <asm/text-patching.h>
 #include <asm/ppc-opcode.h>
 
 #include "common.h"

@@ -15,8 +15,8 @@
 #include <linux/preempt.h>
 #include <linux/static_call_types.h>
 #include <linux/string.h>
+#include <linux/text-patching.h>
 
-#include <asm/text-patching.h>
 #include <asm/interrupt.h>
 #include <asm/ppc-opcode.h>
 #include <asm/probes.h>

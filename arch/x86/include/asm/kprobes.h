@@ -9,9 +9,9 @@
 
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
+#include <linux/text-patching.h>
 #include <asm/insn.h>
 #include <asm/kprobes-test.h>
-#include <asm/text-patching.h>
 
 struct kprobe;
 struct optimized_kprobe;

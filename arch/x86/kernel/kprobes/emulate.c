@@ -5,9 +5,9 @@
  */
 
 #include <linux/kprobes.h>
+#include <linux/text-patching.h>
 
 #include <asm/processor-flags.h>
-#include <asm/text-patching.h>
 
 #include "common.h"
 

@@ -11,13 +11,13 @@
 
 #include <linux/build_bug.h>
 #include <linux/errno.h>
+#include <linux/text-patching.h>
 #include <linux/types.h>
 #include <linux/unaligned.h>
 
 #include <asm/ibt.h>
 #include <asm/insn.h>
 #include <asm/nops.h>
-#include <asm/text-patching.h>
 
 /* Legacy prefixes. */
 #define PREFIX_LOCK	0xf0

@@ -306,7 +306,7 @@ static struct kprobe_targets *make_module_targets(unsigned long addr)
 	if (!mod || !within_module_mem_type(addr, mod, MOD_TEXT))
 		return NULL;
 
-	t = kzalloc(sizeof(*t), GFP_KERNEL);
+	t = kzalloc_obj(*t);
 	if (!t)
 		return NULL;
 

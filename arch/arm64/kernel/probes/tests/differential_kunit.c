@@ -983,7 +983,7 @@ static int differential_init(struct kunit_suite *suite)
 	const struct kpd_form *f;
 	int ret;
 
-	words = kvcalloc(kpd_forms_end - kpd_forms, sizeof(*words), GFP_KERNEL);
+	words = kvzalloc_objs(*words, kpd_forms_end - kpd_forms);
 	if (!words)
 		return -ENOMEM;
 	for (f = kpd_forms; f < kpd_forms_end; f++)

@@ -8,6 +8,7 @@
 #include <kunit/test.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
+#include <linux/slab.h>
 #include <linux/stop_machine.h>
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
@@ -258,7 +259,7 @@ static int patch_suite_init(struct kunit_suite *suite)
 {
 	int ret;
 
-	many = kvzalloc(sizeof(*many), GFP_KERNEL);
+	many = kvzalloc_obj(*many);
 	if (!many)
 		return -ENOMEM;
 

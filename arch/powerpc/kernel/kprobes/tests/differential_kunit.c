@@ -16,9 +16,9 @@
 #include <linux/linkage.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/text-patching.h>
 #include <linux/thread_info.h>
 
-#include <asm/text-patching.h>
 #include <asm/cputable.h>
 #include <asm/disassemble.h>
 #include <asm/hw_irq.h>
@@ -1008,7 +1008,7 @@ static int differential_init(struct kunit_suite *suite)
 	const struct kpd_form *f;
 	int ret;
 
-	insns = kvcalloc(kpd_forms_end - kpd_forms, sizeof(*insns), GFP_KERNEL);
+	insns = kvzalloc_objs(*insns, kpd_forms_end - kpd_forms);
 	if (!insns)
 		return -ENOMEM;
 	for (f = kpd_forms; f < kpd_forms_end; f++)

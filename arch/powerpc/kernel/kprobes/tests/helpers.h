@@ -10,9 +10,9 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
 #include <linux/stringify.h>
+#include <linux/text-patching.h>
 
 #include <asm/asm-compat.h>
-#include <asm/text-patching.h>
 #include <asm/disassemble.h>
 #include <asm/kup.h>
 #include <asm/probes.h>

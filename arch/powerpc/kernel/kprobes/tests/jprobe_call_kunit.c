@@ -13,9 +13,9 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/text-patching.h>
 #include <linux/vmalloc.h>
 
-#include <asm/text-patching.h>
 #include <asm/irq.h>
 #include <asm/ppc-opcode.h>
 #include <asm/ptrace.h>

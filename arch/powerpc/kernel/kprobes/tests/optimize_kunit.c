@@ -13,9 +13,9 @@
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
+#include <linux/text-patching.h>
 #include <linux/uaccess.h>
 
-#include <asm/text-patching.h>
 #include <asm/extable.h>
 #include <asm/hw_irq.h>
 #include <asm/interrupt.h>

@@ -23,8 +23,8 @@
 #include <linux/sched/task.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
+#include <linux/text-patching.h>
 
-#include <asm/text-patching.h>
 #include <asm/inst.h>
 #include <asm/sstep.h>
 

@@ -874,7 +874,7 @@ static int differential_init(struct kunit_suite *suite)
 {
 	int ret;
 
-	infos = kvcalloc(kpd_forms_end - kpd_forms, sizeof(*infos), GFP_KERNEL);
+	infos = kvzalloc_objs(*infos, kpd_forms_end - kpd_forms);
 	if (!infos)
 		return -ENOMEM;
 
