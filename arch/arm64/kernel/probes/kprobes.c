@@ -466,12 +466,15 @@ static const char * const not_inlined[] __initconst = {
  * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs
  * with other vectors, or with registers of the guest. These are all functions that
  * __kvm_vcpu_run_vhe() or the vectors of the hypervisor reach by calls, jumps or pointers, and that
- * no section or NOKPROBE_SYMBOL() protects, except for guests that have guests, which this kernel
- * does not support yet.
+ * no section or NOKPROBE_SYMBOL() protects. Not every kernel has all of them.
  */
 static const char * const guest_path[] __initconst = {
+	"___ctxt_sys_reg",
+	"___vgic_v3_write_dir",
 	"__activate_cptr_traps",
+	"__activate_cptr_traps_vhe",
 	"__bp_harden_hyp_vecs",
+	"__deactivate_cptr_traps_vhe",
 	"__debug_restore_state",
 	"__debug_save_state",
 	"__debug_switch_to_guest",
@@ -485,12 +488,16 @@ static const char * const guest_path[] __initconst = {
 	"__guest_exit",
 	"__guest_exit_panic",
 	"__guest_exit_restore_elr_and_panic",
+	"__hpfar_valid",
 	"__is_be",
 	"__kvm_adjust_pc",
 	"__kvm_hyp_vector",
+	"__kvm_skip_instr",
 	"__kvm_tlbi_s1e2",
 	"__sve_restore_state",
 	"__sve_save_state",
+	"__translate_far_to_hpfar",
+	"__vcpu_debug_regs",
 	"__vcpu_el2_e2h_is_set",
 	"__vgic_v2_perform_cpuif_access",
 	"__vgic_v3_bump_eoicount",
@@ -527,8 +534,10 @@ static const char * const guest_path[] __initconst = {
 	"__vgic_v3_write_igrpen0",
 	"__vgic_v3_write_igrpen1",
 	"__vgic_v3_write_pmr",
+	"__vgic_v3_write_vmcr",
 	"abort_guest_exit_end",
 	"abort_guest_exit_start",
+	"compute_emulated_cntx_ctl_el0",
 	"el1_error",
 	"el1_irq",
 	"el1_sync",
@@ -553,6 +562,7 @@ static const char * const guest_path[] __initconst = {
 	"kvm_hyp_handle_eret",
 	"kvm_hyp_handle_fpsimd",
 	"kvm_hyp_handle_iabt_low",
+	"kvm_hyp_handle_impdef",
 	"kvm_hyp_handle_memory_fault",
 	"kvm_hyp_handle_mops",
 	"kvm_hyp_handle_sysreg",
@@ -562,7 +572,10 @@ static const char * const guest_path[] __initconst = {
 	"kvm_hyp_handle_zcr_el2",
 	"kvm_skip_instr32",
 	"kvm_unexpected_el2_exception",
+	"kvm_vcpu_apply_reg_masks",
 	"kvm_vcpu_sanitise_vncr_reg",
+	"vcpu_el2_e2h_is_set",
+	"vcpu_has_nv",
 	"vcpu_read_sys_reg",
 	"vcpu_write_sys_reg",
 	"wa_epilogue",
