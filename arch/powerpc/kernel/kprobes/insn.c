@@ -160,10 +160,20 @@ static bool accesses_tlb(u32 word)
 }
 #endif
 
-/*
- * A breakpoint overwrites SRR0 and SRR1, and a TLB miss the MASn. On 8xx, writing to EIE, EID or
- * NRI changes MSR[EE] and MSR[RI].
- */
+/* On 8xx, writing to one of these changes MSR[EE] and MSR[RI]. */
+#ifdef CONFIG_PPC_8xx
+static bool changes_msr(unsigned int spr)
+{
+	return spr == SPRN_EIE || spr == SPRN_EID || spr == SPRN_NRI;
+}
+#else
+static bool changes_msr(unsigned int spr)
+{
+	return false;
+}
+#endif
+
+/* A breakpoint overwrites SRR0 and SRR1, and a TLB miss the MASn. */
 static enum kprobe_refusal spr_refused(u32 word, bool write)
 {
 	unsigned int spr = get_sprn(word);
@@ -171,15 +181,7 @@ static enum kprobe_refusal spr_refused(u32 word, bool write)
 	if (is_srr(spr) || is_mas(spr))
 		return write ? KPROBE_REFUSAL_SEQUENCE : KPROBE_REFUSAL_SYNDROME;
 
-	switch (spr) {
-#ifdef CONFIG_PPC_8xx
-	case SPRN_EIE:
-	case SPRN_EID:
-	case SPRN_NRI:
-		return write ? KPROBE_REFUSAL_CONTROL : KPROBE_REFUSAL_NONE;
-#endif
-	}
-	return KPROBE_REFUSAL_NONE;
+	return write && changes_msr(spr) ? KPROBE_REFUSAL_CONTROL : KPROBE_REFUSAL_NONE;
 }
 
 /**

@@ -28,7 +28,11 @@
 #ifndef __ASSEMBLY__
 
 #include <linux/build_bug.h>
+#include <linux/limits.h>
 #include <linux/stddef.h>
+
+/* As many of 64 bits as a register has. */
+#define KPB_BITS(bits)		((unsigned long)((bits) & ULONG_MAX))
 
 /**
  * struct kpb_state - all registers

@@ -120,7 +120,7 @@ static unsigned long bad_address(enum where where, void *page)
 	case AT_A_BAD_SEGMENT:
 		break;
 	}
-	return (unsigned long)0x4000000000000000ULL;
+	return IS_ENABLED(CONFIG_PPC64) ? 0x4000000000000000ULL : 0;
 }
 
 static void expect_nothing_left(struct kunit *test)

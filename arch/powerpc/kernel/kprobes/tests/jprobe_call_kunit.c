@@ -106,7 +106,7 @@ static void jprobe_call_restores_registers(struct kunit *test)
 	for (leave = 0; leave < 2; leave++) {
 		memset(&s, 0, sizeof(s));
 		for (i = 0; i < ARRAY_SIZE(s.given.gpr); i++)
-			s.given.gpr[i] = (unsigned long)0x1111222233334444ULL * (i + 1);
+			s.given.gpr[i] = KPB_BITS(0x1111222233334444ULL) * (i + 1);
 		s.given.cr = 0x5a5a5a5a;
 		s.given.gpr[3] = (unsigned long)&f;
 		s.given.gpr[4] = (unsigned long)kpj_handler;

@@ -44,8 +44,8 @@ static void give(const struct flags *f)
 
 	memset(&s, 0, sizeof(s));
 	for (i = 0; i < ARRAY_SIZE(s.given.gpr); i++)
-		s.given.gpr[i] = (unsigned long)0x1111222233334444ULL * (i + 1);
-	s.given.ctr = (unsigned long)0x0123456789abcdefULL;
+		s.given.gpr[i] = KPB_BITS(0x1111222233334444ULL) * (i + 1);
+	s.given.ctr = KPB_BITS(0x0123456789abcdefULL);
 	s.given.cr = f->cr;
 	s.given.xer = f->xer;
 }
@@ -262,7 +262,7 @@ static void handlers_see_all_registers(struct kunit *test)
 	look_away();
 }
 
-#define PATTERN		((unsigned long)0x0123456789abcdefULL)
+#define PATTERN		KPB_BITS(0x0123456789abcdefULL)
 
 static void change_gprs(unsigned long *gpr)
 {
