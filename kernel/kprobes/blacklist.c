@@ -112,6 +112,7 @@ static const char * const hit_path[] __initconst = {
 	"__sanitizer_cov_trace_const_cmp8",
 	"__sanitizer_cov_trace_pc",
 	"__sanitizer_cov_trace_switch",
+	"__srcu_check_read_flavor",
 	"canonicalize_ip",
 	"check_kcov_mode",
 	"ftrace_likely_update",

@@ -24,7 +24,6 @@ class Hitpath:
         "die": "the kernel is about to stop",
         "jprobe_pre_handler > __memset": "inside the hit of a jprobe",
         # Only in debug kernels.
-        "preempt_count_add > in_lock_functions": "not called again for a breakpoint inside of it",
         "return_address": "not called again for a breakpoint inside of it",
         "trace_irq_enable": "not called again for a breakpoint inside of it",
         "kprobe_fault_handler > trace_hardirqs_on": "the step has been abandoned",
