@@ -44,12 +44,17 @@ check "list shows it" grep -q 'OPTIMIZED' $KPROBES/list
 check "sites shows it" grep -q 'kind=optimized.*opt=live why=-' $KPROBES/sites
 check "2 is refused" sh -c "! echo 2 >$SWITCH"
 check "and changes nothing" grep -qx 1 $SWITCH
-check "it is switched off" sh -c "echo 0 >$SWITCH"
+check "it is switched off" sysctl -w debug.kprobes-optimization=0
 check "no jump is left" [ "$(live)" -eq 0 ]
 check "sites shows the reason" grep -q 'opt=prepared why=switched-off' $KPROBES/sites
 check "reading changes nothing" sh -c "grep -qx 0 $SWITCH && grep -qx 0 $SWITCH"
 echo 1 >$SWITCH
 check "the jump comes back" until_live 1
+# A name with an underscore would be another file, which other programs would find, too.
+check "it has only one name" sh -c \
+	"! sysctl -w debug.kprobes_optimization=0 && sysctl -a | grep -c kprobes.optimization | grep -qx 1"
+check "which the manual tells to type" sh -c \
+	"sysctl debug.kprobes-optimization | grep -qx 'debug.kprobes-optimization = 1'"
 echo 0 >$KPROBES/enabled
 check "there is none while all probes are switched off" [ "$(live)" -eq 0 ]
 echo 1 >$KPROBES/enabled
