@@ -11,6 +11,7 @@
  *   client churn FN SECONDS   open and close such events while others call FN
  *   client pokes -a ADDRESS   text changes that perf records as an event comes and goes
  *   client crash-load KERNEL INITRD CMDLINE   load the kernel to boot after a panic
+ *   client bad-write FILE     write what is in no memory to the file: the error
  *   client nomem NTH write FILE TEXT   the NTH allocation of the write fails
  *   client nomem NTH open FILE         ditto, as a file is opened for reading
  *   client nomem NTH unload MODULE     ditto, as a module is removed
@@ -312,6 +313,15 @@ static void pokes(void)
 	print_pokes(ring);
 }
 
+static void bad_write(const char *path)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd < 0)
+		die(path);
+	printf("%d\n", write(fd, (void *)16, 8) < 0 ? errno : 0);
+}
+
 #define KEXEC_FILE_ON_CRASH	2
 
 static void crash_load(const char *kernel, const char *initrd, const char *cmdline)
@@ -394,6 +404,8 @@ int main(int argc, char **argv)
 		churn(argv[3]);
 	else if (argc > 2 && !strcmp(argv[1], "pokes"))
 		pokes();
+	else if (argc == 3 && !strcmp(argv[1], "bad-write"))
+		bad_write(argv[2]);
 	else if (argc == 5 && !strcmp(argv[1], "crash-load"))
 		crash_load(argv[2], argv[3], argv[4]);
 	else if (argc == 6 && !strcmp(argv[1], "nomem") && !strcmp(argv[3], "write"))

@@ -8,6 +8,12 @@ mark() { dmesg -c >/dev/null; }
 said() { dmesg | grep -c "$1"; }
 work() { for i in 1 2 3 4 5; do /bin/busybox true; done; }
 listed() { grep -q "$1" $KPROBES/list; }
+has_sample() { grep -q "/$1.ko" "/lib/modules/$(uname -r)/modules.dep"; }
+# exits SAMPLE MESSAGE - its last message is that, where N stands for a number.
+exits() {
+	rmmod "$1" && dmesg | grep -o "$1: .*" | tail -n 1 |
+		grep -x "$1: $(echo "$2" | sed 's/\<N\>/[0-9][0-9]*/g')"
+}
 
 echo "-- A probe on kernel_clone(), registered by the sample module kprobe_example"
 mark
@@ -23,12 +29,12 @@ work
 show sh -c 'dmesg | grep returned | head -n 4'
 check "its handler sees the return value" [ "$(said 'returned')" -ge 5 ]
 
-if grep -q kprobe_batch_example "/lib/modules/$(uname -r)/modules.dep"; then
+if has_sample kprobe_batch_example; then
 	echo "-- Many probes registered in one call, by kprobe_batch_example"
 	mark
 	check "kprobe_batch_example loads" modprobe kprobe_batch_example
 	work
-	check "kprobe_batch_example unloads" rmmod kprobe_batch_example
+	check "kprobe_batch_example unloads" exits kprobe_batch_example "vfs_open: N calls, N missed"
 	show sh -c 'dmesg | grep kprobe_batch_example | head -n 6'
 	check "it has counted calls" [ "$(said '[1-9][0-9]* calls')" -ge 1 ]
 	mark
@@ -40,6 +46,20 @@ if grep -q kprobe_batch_example "/lib/modules/$(uname -r)/modules.dep"; then
 	check "only that function was counted" sh -c \
 		"[ \$(dmesg | grep -c '[0-9]* calls, ') -eq 1 ] &&
 		 dmesg | grep -q 'vfs_read: [1-9]'"
+fi
+
+if has_sample kprobe_fault_example && command -v client >/dev/null; then
+	echo "-- A fault handler, by kprobe_fault_example"
+	mark
+	check "kprobe_fault_example loads" modprobe kprobe_fault_example
+	work
+	check "a write from nowhere fails" [ "$(client bad-write /tmp/check.out)" = 14 ]
+	show sh -c 'dmesg | grep "fault_example: fault" | head -n 2'
+	check "its handler sees the fault of its read" \
+		[ "$(said 'fault [0-9]* at .*: client')" -ge 1 ]
+	check "the others succeed" exits kprobe_fault_example \
+		"probe removed, N reads, 1 failed, N faults, N hits missed"
+	show sh -c 'dmesg | grep "reads, " | head -n 1'
 fi
 
 echo "-- $KPROBES/list"
@@ -80,8 +100,9 @@ check "events are removed" sh -c "echo >kprobe_events && ! grep -q . kprobe_even
 cd /
 
 echo "-- Clean unload"
-check "rmmod kretprobe_example" rmmod kretprobe_example
-check "rmmod kprobe_example" rmmod kprobe_example
+check "rmmod kretprobe_example" exits kretprobe_example \
+	"return probe removed, N calls not followed, N hits missed"
+check "rmmod kprobe_example" exits kprobe_example "probe removed, N hits missed"
 mark
 work
 check "no handler runs any more" [ "$(said kernel_clone)" -eq 0 ]
