@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What of x86 handlers that are called from a detour see, and what they may change: flags, the
- * stack pointer, and the address, which may be in what a jump has replaced.
+ * stack pointer, and the address, which may be in what a jump has replaced. And the context of
+ * handlers of each kind of hit.
  */
 
 #include <kunit/test.h>
@@ -214,6 +215,98 @@ static void fault_redirection_into_replaced_instructions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)kp_run(kpo_bad_load, -PAGE_SIZE), -EFAULT);
 }
 
+/* The context of handlers, which Documentation/trace/kprobes.rst describes. */
+static struct {
+	unsigned int	calls;
+	bool		in_nmi, in_hardirq, irqs_off, preemptible;
+} context;
+
+static void look_at_context(void)
+{
+	context.calls++;
+	context.in_nmi = in_nmi();
+	context.in_hardirq = in_hardirq();
+	context.irqs_off = irqs_disabled();
+	context.preemptible = preemptible();
+}
+
+static int context_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	look_at_context();
+	return 0;
+}
+
+static void context_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	look_at_context();
+}
+
+static int context_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	look_at_context();
+	return 0;
+}
+
+static noinline void kpo_traced(void)
+{
+	/* Not to be inlined, cloned or left out. */
+	asm volatile("");
+}
+
+static void call_nops(void)
+{
+	kp_run(kpo_nops, 5);
+}
+
+/* A breakpoint is an NMI to the kernel, and keeps interrupts off; other hits are calls. */
+static void expect_context(struct kunit *test, void (*fn)(void), unsigned int calls, bool trap)
+{
+	int off;
+
+	for (off = 0; off < 2; off++) {
+		memset(&context, 0, sizeof(context));
+		if (off)
+			local_irq_disable();
+		fn();
+		if (off)
+			local_irq_enable();
+		KUNIT_EXPECT_EQ(test, context.calls, calls);
+		KUNIT_EXPECT_EQ(test, context.in_nmi, trap);
+		KUNIT_EXPECT_EQ(test, context.in_hardirq, trap);
+		KUNIT_EXPECT_EQ(test, context.irqs_off, trap || off);
+		KUNIT_EXPECT_FALSE(test, context.preemptible);
+	}
+}
+
+static void handlers_run_in_the_documented_context(struct kunit *test)
+{
+	struct kprobe post = { .addr = AT(nops), .post_handler = context_post };
+	struct kprobe p = { .addr = AT(nops), .pre_handler = context_pre };
+	struct kprobe entry = { .symbol_name = "kpo_traced", .pre_handler = context_pre };
+	struct kretprobe rp = { .kp.symbol_name = "kpo_traced", .handler = context_return };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	expect_context(test, call_nops, 1, true);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+	expect_context(test, call_nops, 2, true);
+	unregister_kprobe(&post);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, is_live(p.addr));
+	expect_context(test, call_nops, 1, false);
+	unregister_kprobe(&p);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&entry), 0);
+	wait_for_kprobe_optimizer();
+	if (kprobe_ftrace(&entry) || is_live(entry.addr))
+		expect_context(test, kpo_traced, 1, false);
+	unregister_kprobe(&entry);
+
+	/* By a trampoline. */
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	expect_context(test, kpo_traced, 1, false);
+	unregister_kretprobe(&rp);
+}
+
 static struct kunit_case handlers_cases[] = {
 	KUNIT_CASE(handler_runs_with_ac_clear),
 	KUNIT_CASE(handler_runs_with_df_clear),
@@ -221,6 +314,7 @@ static struct kunit_case handlers_cases[] = {
 	KUNIT_CASE(redirection_into_replaced_instructions),
 	KUNIT_CASE(redirection_near_a_jump),
 	KUNIT_CASE(fault_redirection_into_replaced_instructions),
+	KUNIT_CASE(handlers_run_in_the_documented_context),
 	{}
 };
 
