@@ -166,6 +166,29 @@ static void register_again_by_symbol(struct kunit *test)
 	unregister_kprobe(kp);
 }
 
+/* As modules do that need the address of a function that is not exported. */
+static void register_only_to_learn_an_address(struct kunit *test)
+{
+	static const char name[] = "kallsyms_lookup_name+0x";
+	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
+	char where[KSYM_SYMBOL_LEN];
+	void *first = NULL;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		kp.addr = NULL;
+		kp.flags = 0;
+		KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
+		unregister_kprobe(&kp);
+		first = first ?: kp.addr;
+		KUNIT_ASSERT_PTR_EQ(test, (void *)kp.addr, first);
+		KUNIT_ASSERT_TRUE(test, not_registered(&kp));
+	}
+	sprint_symbol(where, (unsigned long)first);
+	KUNIT_EXPECT_MEMEQ(test, where, name, strlen(name));
+	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
+}
+
 static void register_what_is_unknown(struct kunit *test)
 {
 	struct kprobes_test *k = begin(test);
@@ -813,6 +836,7 @@ static struct kunit_case kprobes_testcases[] = {
 	KUNIT_CASE(register_at_an_offset),
 	KUNIT_CASE(symbol_and_address_both_or_neither),
 	KUNIT_CASE_PARAM(register_again_by_symbol, entry_gen_params),
+	KUNIT_CASE(register_only_to_learn_an_address),
 	KUNIT_CASE(register_what_is_unknown),
 	KUNIT_CASE(register_in_data),
 	KUNIT_CASE(register_inside_an_instruction),

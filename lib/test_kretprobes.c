@@ -9,6 +9,7 @@
 
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/error-injection.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -17,6 +18,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
+#include <linux/stdarg.h>
 
 #include "test_kprobes.h"
 
@@ -359,6 +361,45 @@ static void data_size_is_limited(struct kunit *test)
 	unregister_kretprobe(&r->rp);
 }
 
+/* All of the data belongs to the call, and nothing else. */
+static int fill_data(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	memset(ri->data, 0x5a, ri->rp->data_size);
+	return 0;
+}
+
+static int check_data(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct retprobe *r = retprobe_of(ri);
+
+	atomic_inc(&r->returns);
+	remember(&r->wrong, memchr_inv(ri->data, 0x5a, ri->rp->data_size));
+	return 0;
+}
+
+static void data_of_each_size_is_kept(struct kunit *test)
+{
+	static const size_t sizes[] = { 0, 1, PAGE_SIZE, KRETPROBE_MAX_DATA_SIZE };
+	struct retprobes_test *k = begin_ret(test);
+	struct retprobe *r = &k->r[0];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		bool fits = sizes[i] <= KRETPROBE_MAX_DATA_SIZE;
+
+		retprobe_at(r, k->t->symbol);
+		r->rp.entry_handler = fill_data;
+		r->rp.handler = check_data;
+		r->rp.data_size = sizes[i];
+		KUNIT_ASSERT_EQ(test, register_kretprobe(&r->rp), fits ? 0 : -E2BIG);
+		KUNIT_EXPECT_EQ(test, call(k->t, 10), 10 + k->t->add);
+		KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), fits);
+		KUNIT_EXPECT_FALSE(test, r->wrong);
+		if (fits)
+			unregister_kretprobe(&r->rp);
+	}
+}
+
 static void only_entries_are_accepted(struct kunit *test)
 {
 	struct retprobes_test *k = begin_ret(test);
@@ -445,6 +486,57 @@ static void kprobe_and_kretprobe(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_FUNCTION_ERROR_INJECTION
+static int override_with_77(struct kprobe *p, struct pt_regs *regs)
+{
+	regs_set_return_value(regs, 77);
+	override_function_with_return(regs);
+	return 1;
+}
+
+/* The function never runs. Whoever came later sees the call, and the value at its return. */
+static void value_is_overridden(struct kunit *test)
+{
+	struct kprobe override = { .pre_handler = override_with_77 };
+	struct retprobes_test *k = begin_ret(test);
+	struct retprobe *older = &k->r[0], *newer = &k->r[1];
+	struct probe *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	override.symbol_name = k->t->symbol;
+	probe_at(p, k->t);
+	p->kp.pre_handler = test_pre;
+	p->log = &k->log;
+	p->id = 'p';
+
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&older->rp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&override), 0);
+	KUNIT_EXPECT_EQ(test, call(k->t, 10), 77);
+	KUNIT_EXPECT_EQ(test, atomic_read(&older->entries), 0);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p->kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&newer->rp), 0);
+	memset(&k->log, 0, sizeof(k->log));
+	KUNIT_EXPECT_EQ(test, call(k->t, 10), 77);
+	KUNIT_EXPECT_STREQ(test, k->log.text, "bpB");
+	KUNIT_EXPECT_EQ(test, newer->value, 77);
+	KUNIT_EXPECT_EQ(test, newer->wrong, 0);
+
+	unregister_kprobe(&override);
+	memset(&k->log, 0, sizeof(k->log));
+	KUNIT_EXPECT_EQ(test, call(k->t, 10), 10 + k->t->add);
+	KUNIT_EXPECT_STREQ(test, k->log.text, "bpaAB");
+	unregister_kretprobe(&newer->rp);
+	unregister_kprobe(&p->kp);
+	unregister_kretprobe(&older->rp);
+}
+#else
+static void value_is_overridden(struct kunit *test)
+{
+	kunit_skip(test, "no CONFIG_FUNCTION_ERROR_INJECTION");
+}
+#endif
+
 static void ret_disable_and_enable(struct kunit *test)
 {
 	struct retprobes_test *k = begin_ret(test);
@@ -529,6 +621,55 @@ static void unregister_what_is_not_registered(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kretprobe(gone), 0);
 	unregister_kretprobes(twice, 2);
 	KUNIT_EXPECT_STREQ(test, order_of_ret_call(k), "");
+}
+
+static noinline __noclone u32 kr_test_tail(u32 v)
+{
+	return kr_test_traced(v);
+}
+
+static noinline __noclone u32 kr_test_varargs(u32 nr, ...)
+{
+	u32 sum = 0;
+	va_list args;
+
+	va_start(args, nr);
+	while (nr--)
+		sum += va_arg(args, u32);
+	va_end(args);
+	return sum;
+}
+
+/* A function that ends with a jump to another returns in its place. */
+static void tail_calls_are_followed(struct kunit *test)
+{
+	struct retprobes_test *k = begin_ret(test);
+	u32 (*volatile fn)(u32 v) = kr_test_tail;
+
+	retprobe_at(&k->r[0], "kr_test_tail");
+	retprobe_at(&k->r[1], "kr_test_traced");
+	KUNIT_ASSERT_EQ(test, register_kretprobes(k->rps, 2), 0);
+	KUNIT_EXPECT_EQ(test, fn(10), 15);
+	KUNIT_EXPECT_STREQ(test, k->log.text, "abBA");
+	KUNIT_EXPECT_EQ(test, k->r[0].value, 15);
+	KUNIT_EXPECT_EQ(test, k->r[1].value, 15);
+	unregister_kretprobes(k->rps, 2);
+}
+
+/* Nothing that passes arguments is lost: more of them than there are registers for. */
+static void variable_arguments_arrive(struct kunit *test)
+{
+	struct retprobes_test *k = begin_ret(test);
+	u32 (*volatile fn)(u32 nr, ...) = kr_test_varargs;
+
+	retprobe_at(&k->r[0], "kr_test_varargs");
+	retprobe_at(&k->r[1], "kr_test_varargs");
+	KUNIT_ASSERT_EQ(test, register_kretprobes(k->rps, 2), 0);
+	KUNIT_EXPECT_EQ(test, fn(12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), 78);
+	KUNIT_EXPECT_STREQ(test, k->log.text, "baAB");
+	KUNIT_EXPECT_EQ(test, k->r[0].value, 78);
+	KUNIT_EXPECT_EQ(test, k->r[1].value, 78);
+	unregister_kretprobes(k->rps, 2);
 }
 
 /* Recurses down to 0, with one frame for each step. */
@@ -960,14 +1101,18 @@ static struct kunit_case kretprobes_testcases[] = {
 	KUNIT_CASE_PARAM(return_value_can_be_changed, entry_gen_params),
 	KUNIT_CASE(maxactive_has_default),
 	KUNIT_CASE_PARAM(data_size_is_limited, entry_gen_params),
+	KUNIT_CASE_PARAM(data_of_each_size_is_kept, entry_gen_params),
 	KUNIT_CASE(only_entries_are_accepted),
 	KUNIT_CASE(switch_to_is_refused),
 	KUNIT_CASE_PARAM(several_on_one_function, entry_gen_params),
 	KUNIT_CASE_PARAM(kprobe_and_kretprobe, entry_gen_params),
+	KUNIT_CASE_PARAM(value_is_overridden, entry_gen_params),
 	KUNIT_CASE_PARAM(ret_disable_and_enable, entry_gen_params),
 	KUNIT_CASE_PARAM(ret_again_after_unregister, entry_gen_params),
 	KUNIT_CASE_PARAM(batch_registers_all_or_none, entry_gen_params),
 	KUNIT_CASE_PARAM(unregister_what_is_not_registered, entry_gen_params),
+	KUNIT_CASE(tail_calls_are_followed),
+	KUNIT_CASE(variable_arguments_arrive),
 	KUNIT_CASE(recursion_is_followed),
 	KUNIT_CASE(maxactive_exhausted),
 	KUNIT_CASE(register_twice),

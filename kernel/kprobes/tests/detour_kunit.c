@@ -329,6 +329,65 @@ static void redirection_never_flips(struct kunit *test)
  */
 
 #ifdef CONFIG_KRETPROBES
+/* A return probe that changes the argument at the entry, and the value at the return. */
+struct changer {
+	struct kretprobe	rp;
+	unsigned long		factor, add;
+};
+
+static int change_value(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	const struct changer *c = container_of(ri->rp, struct changer, rp);
+
+	kp_target_set_value(regs, kp_target_value(regs) * c->factor + c->add);
+	return 0;
+}
+
+static void init_changer(struct changer *c, int maxactive, unsigned long factor,
+			 unsigned long add)
+{
+	*c = (struct changer) {
+		.rp = {
+			.kp.symbol_name	= kp_target_callee.symbol,
+			.entry_handler	= change_value,
+			.handler	= change_value,
+			.maxactive	= maxactive,
+		},
+		.factor	= factor,
+		.add	= add,
+	};
+}
+
+static void return_probes_change_argument_and_value(struct kunit *test)
+{
+	const struct how *how = test->param_value;
+	static struct changer older, newer;
+	int maxactive;
+
+	kprobe_test_allow_optimization(how->jump);
+	for (maxactive = 0; maxactive <= 40; maxactive += 40) {
+		init_changer(&older, maxactive, 3, 1);
+		init_changer(&newer, maxactive, 2, 7);
+		KUNIT_ASSERT_EQ(test, register_kretprobe(&older.rp), 0);
+		KUNIT_EXPECT_EQ(test, register_kretprobe(&newer.rp), 0);
+		wait_for_kprobe_optimizer();
+		if (kp_target_optimizes_entries())
+			expect_jump(test, older.rp.kp.addr, how->jump);
+
+		/*
+		 * Entered newest first: 5, 17, 52, so the function returns 152. Left oldest
+		 * first: 457, 921.
+		 */
+		KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_callee, 5), 921);
+		unregister_kretprobe(&newer.rp);
+		/* 16, 116, 349 */
+		KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_callee, 5), 349);
+		unregister_kretprobe(&older.rp);
+		KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_callee, 5), 105);
+		KUNIT_EXPECT_EQ(test, older.rp.nmissed + newer.rp.nmissed, 0);
+	}
+}
+
 /**
  * struct returns - a kretprobe that counts returns
  * @rp: the kretprobe
@@ -680,6 +739,7 @@ static struct kunit_case detour_cases[] = {
 	KUNIT_CASE(post_handler_comes_and_goes),
 	KUNIT_CASE(redirection_never_flips),
 #ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_PARAM(return_probes_change_argument_and_value, how_gen_params),
 	KUNIT_CASE_PARAM(return_probe_in_company, company_gen_params),
 	KUNIT_CASE(return_detour_serves_kprobes),
 	KUNIT_CASE(return_in_handler_is_missed),

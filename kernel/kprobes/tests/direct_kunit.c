@@ -459,6 +459,36 @@ static void direct_while_jumps_come_and_go(struct kunit *test)
 	expect_all(test, "without", users);
 }
 
+/* As the trampoline of BPF programs answers while it is being changed. */
+static KP_OPS_FUNC(is_being_changed)
+{
+	return -EAGAIN;
+}
+
+static void after_hit(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
+/* Where ftrace calls the probe, one with a post handler needs the consent of the other. */
+static void direct_is_being_changed(struct kunit *test)
+{
+	struct kprobe post = { .symbol_name = "kp_direct_fn", .post_handler = after_hit };
+	int err;
+
+	KUNIT_ASSERT_EQ(test, direct_on(), 0);
+	direct.ops_func = is_being_changed;
+	err = register_kprobe(&post);
+	KUNIT_EXPECT_EQ(test, err, IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) ? -EAGAIN : 0);
+	if (!err)
+		unregister_kprobe(&post);
+	direct_off();
+
+	post.addr = NULL;
+	post.flags = 0;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
+	unregister_kprobe(&post);
+}
+
 static int direct_test_init(struct kunit *test)
 {
 	if (!site_of_ftrace())
@@ -473,6 +503,7 @@ static struct kunit_case direct_cases[] = {
 	KUNIT_CASE(direct_jump_before_a_probe),
 #endif
 	KUNIT_CASE(direct_while_jumps_come_and_go),
+	KUNIT_CASE(direct_is_being_changed),
 	{}
 };
 

@@ -956,6 +956,27 @@ static void optimizer_does_without_slot(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 
+/* It can be probed while it exists, but is not worth a jump. */
+static noinline int __init __used notrace kp_opt_in_init_text(void)
+{
+	KP_PADDING;
+	return 0;
+}
+
+static void optimizer_leaves_init_text_alone(struct kunit *test)
+{
+	struct kprobe p = { .symbol_name = "kp_opt_in_init_text" };
+	int err = register_kprobe(&p);
+
+	if (err == -ENOENT)
+		kunit_skip(test, "the init text has been freed");
+	KUNIT_ASSERT_EQ(test, err, 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(&p), KPROBE_OPT_NONE);
+	KUNIT_EXPECT_EQ(test, why_of(&p), KPROBE_NOOPT_INIT);
+	unregister_kprobe(&p);
+}
+
 /**
  * kp_opt_init() - init function of the suites of the optimizer
  * @test: the case
@@ -1008,6 +1029,7 @@ static struct kunit_case optimizer_cases[] = {
 	KUNIT_CASE(optimizer_no_slot_leaks),
 	KUNIT_CASE(optimizer_examines_again_when_switched_on),
 	KUNIT_CASE(optimizer_does_without_slot),
+	KUNIT_CASE(optimizer_leaves_init_text_alone),
 	{}
 };
 

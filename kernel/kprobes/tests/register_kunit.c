@@ -5,6 +5,7 @@
  */
 
 #include <kunit/test.h>
+#include <linux/init.h>
 #include <linux/kprobes.h>
 #include <linux/string.h>
 
@@ -222,12 +223,37 @@ static void register_keeps_sites_from_backends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->hits, 1);
 }
 
+/* Console drivers are initialized before the first early_initcall(). */
+static struct kprobe too_early = { .symbol_name = "kp_reg_one" };
+static int too_early_err, too_early_check;
+
+static int __init register_too_early(void)
+{
+	too_early_check = kprobe_check(&too_early);
+	too_early_err = register_kprobe(&too_early);
+	return 0;
+}
+console_initcall(register_too_early);
+
+static void register_is_too_early(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, too_early_check, -EAGAIN);
+	KUNIT_EXPECT_EQ(test, too_early_err, -EAGAIN);
+
+	/* The structure is as it was. */
+	KUNIT_EXPECT_EQ(test, register_kprobe(&too_early), 0);
+	unregister_kprobe(&too_early);
+	too_early.addr = NULL;
+	too_early.flags = 0;
+}
+
 static struct kunit_case register_cases[] = {
 	KUNIT_CASE(register_operations_of_a_batch),
 	KUNIT_CASE(register_operations_if_one_is_refused),
 	KUNIT_CASE(register_operations_before_a_bad_one),
 	KUNIT_CASE(register_text_is_read_without_probes),
 	KUNIT_CASE(register_keeps_sites_from_backends),
+	KUNIT_CASE(register_is_too_early),
 	{}
 };
 

@@ -34,4 +34,8 @@
 	void name(struct ftrace_graph_ret *ret, struct fgraph_ops *ops,	\
 		  struct ftrace_regs *fregs)
 
+/* What ftrace asks a direct call when another user wants to change where a function continues. */
+#define KP_OPS_FUNC(name)						\
+	int name(struct ftrace_ops *ops, unsigned long ip, enum ftrace_ops_cmd cmd)
+
 #endif /* _KERNEL_KPROBES_TESTS_SIGNATURES_H */

@@ -9,6 +9,9 @@
  *   client bpf-multi [OPTIONS] FN FILE   ditto, attached by way of fprobe, while a number is
  *                             written to FILE so often; only the count is printed
  *   client churn FN SECONDS   open and close such events while others call FN
+ *   client random FROM TO COUNT   open events at random addresses, and close them: how many
+ *                             could be opened, and how often each error was returned
+ *   client many COUNT FN      COUNT events on FN: how many were opened, and their sum
  *   client pokes -a ADDRESS   text changes that perf records as an event comes and goes
  *   client crash-load KERNEL INITRD CMDLINE   load the kernel to boot after a panic
  *   client bad-write FILE     write what is in no memory to the file: the error
@@ -313,6 +316,55 @@ static void pokes(void)
 	print_pokes(ring);
 }
 
+/* Always the same addresses of a kernel. */
+static void at_random(const char *from, const char *to, const char *count)
+{
+	unsigned long start = strtoul(from, NULL, 16), size = strtoul(to, NULL, 16) - start;
+	unsigned long long state = 45;
+	int opened = 0, errors[200] = {}, nr, i;
+
+	for (nr = atoi(count); nr > 0; nr--) {
+		int fd;
+
+		state = state * 6364136223846793005ull + 1442695040888963407ull;
+		opt.address = start + (state >> 33) % size;
+		fd = open_event();
+		if (fd >= 0)
+			opened++;
+		else if (errno < 200)
+			errors[errno]++;
+		if (fd >= 0)
+			close(fd);
+	}
+	printf("opened %d\n", opened);
+	for (i = 0; i < 200; i++) {
+		if (errors[i])
+			printf("error %d: %d\n", i, errors[i]);
+	}
+}
+
+#define MANY	100
+
+static void many(const char *count)
+{
+	unsigned long long hits, sum = 0;
+	int fds[MANY], nr = 0, wanted = atoi(count), i;
+
+	while (nr < wanted && nr < MANY) {
+		fds[nr] = open_event();
+		if (fds[nr] < 0)
+			break;
+		nr++;
+	}
+	calls();
+	for (i = 0; i < nr; i++) {
+		if (read(fds[i], &hits, sizeof(hits)) == sizeof(hits))
+			sum += hits;
+		close(fds[i]);
+	}
+	printf("%d %lu\n", nr, (unsigned long)sum);
+}
+
 static void bad_write(const char *path)
 {
 	int fd = open(path, O_WRONLY);
@@ -404,7 +456,12 @@ int main(int argc, char **argv)
 		churn(argv[3]);
 	else if (argc > 2 && !strcmp(argv[1], "pokes"))
 		pokes();
-	else if (argc == 3 && !strcmp(argv[1], "bad-write"))
+	else if (argc == 5 && !strcmp(argv[1], "random"))
+		at_random(argv[2], argv[3], argv[4]);
+	else if (argc == 4 && !strcmp(argv[1], "many")) {
+		opt.fn = argv[3];
+		many(argv[2]);
+	} else if (argc == 3 && !strcmp(argv[1], "bad-write"))
 		bad_write(argv[2]);
 	else if (argc == 5 && !strcmp(argv[1], "crash-load"))
 		crash_load(argv[2], argv[3], argv[4]);

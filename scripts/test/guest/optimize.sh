@@ -37,7 +37,14 @@ probe_all vfs_read a >/tmp/nr
 echo "    $(cat /tmp/nr) probes"
 show cat $KPROBES/sites
 check "several instructions can be probed" [ "$(cat /tmp/nr)" -ge 8 ]
+if [ "$ON_FTRACE" ]; then
+	check "sites says that ftrace calls the one at the entry" \
+		grep -q 'vfs_read+.*kind=ftrace .* opt=none why=ftrace$' $KPROBES/sites
+fi
 # Each is in the range of another one's jump.
+if [ ! "$ONE_SIZE" ]; then
+	check "sites says so" grep -q 'vfs_read+.* why=other-probe$' $KPROBES/sites
+fi
 off
 check "one of them gets a jump" event_with_jump one vfs_read
 check "list shows it" grep -q 'OPTIMIZED' $KPROBES/list
@@ -59,6 +66,15 @@ echo 0 >$KPROBES/enabled
 check "there is none while all probes are switched off" [ "$(live)" -eq 0 ]
 echo 1 >$KPROBES/enabled
 check "it comes back afterwards" until_live 1
+DRIVER=/sys/module/kprobe_test_driver/parameters
+modprobe kprobe_test_driver fault=1
+modprobe kprobe_test_target
+echo kprobe_test_no_trace >$DRIVER/register
+settle
+check "a probe with a fault handler keeps its breakpoint" \
+	grep -q 'kprobe_test_no_trace+.* why=fault-handler$' $KPROBES/sites
+echo 1 >$DRIVER/unregister
+rmmod kprobe_test_driver kprobe_test_target
 check "the pages have a symbol" grep -q kprobe_optinsn_page /proc/kallsyms
 
 # The same function with a tracer on it, which changes the text before the probe.

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What people have reported of other implementations of kernel probes, as far as it takes more
+# than one function to see it: many probes, odd places, tasks that are stopped and killed.
+# needs: CONFIG_KPROBE_EVENTS
+# timeout: 400
+. /guest/lib.sh
+
+EVENTS=$TRACING/kprobe_events
+FN=${SYS}getsid
+
+# on GROUP, off GROUP - its events.
+on() { echo 1 >$TRACING/events/"$1"/enable; }
+off() { echo 0 >$TRACING/events/"$1"/enable && echo >$EVENTS; }
+traced() { grep -c "$1" $TRACING/trace; }
+fresh() { echo >$TRACING/trace; }
+# profile EVENT COLUMN - hits (2) and missed hits (3).
+profile() { awk -v name="$1" -v at="$2" '$1 == name { print $at }' $TRACING/kprobe_profile; }
+work() { (for i in 1 2 3 4 5 6 7 8; do /bin/busybox true; done); }
+
+# Tools that attach to whatever the user names.
+if command -v client >/dev/null; then
+	places=$(awk '$3 == "_stext" { from = $1 } $3 == "_etext" { to = $1 } END { print from, to }' \
+		/proc/kallsyms)
+	# shellcheck disable=SC2086 # two addresses
+	client random $places 400 >/tmp/random
+	show cat /tmp/random
+	check "perf opens events at random addresses" grep -q '^opened [1-9][0-9]' /tmp/random
+	check "or says why it cannot" sh -c "! grep '^error' /tmp/random |
+		grep -qv '^error \(2\|22\|84\|95\):'"
+	check "60 events on one function see each call" [ "$(client many 60 $FN)" = "60 6000" ]
+	check "no event on what has no name" \
+		[ "$(client perf '')" = "perf_event_open: error 22" ]
+	check "nor on a name with a blank" \
+		[ "$(client perf 'no such function')" = "perf_event_open: error 2" ]
+	check "nor far behind the last function" \
+		[ "$(client perf -o 1073741824 $FN)" = "perf_event_open: error 2" ]
+	check "nothing is left of these" no_probes
+
+	# A program runs at each return of a function that it calls itself; for long enough that
+	# the timer interrupt alone takes locks.
+	(while [ ! -e /tmp/enough ]; do work; done) &
+	for fn in _raw_spin_lock _raw_spin_unlock_irqrestore; do
+		if ! grep -q " [tT] $fn$" /proc/kallsyms; then
+			skip "BPF at the returns of $fn" "it is inlined"
+			continue
+		fi
+		client bpf -r -n 50000 $fn >/tmp/locks
+		show cat /tmp/locks
+		check "BPF at the returns of $fn" grep -q '^[1-9][0-9]* [0-9a-f]* [0-9]*$' /tmp/locks
+	done
+	: >/tmp/enough
+	wait
+	rm /tmp/enough
+fi
+
+# Each entry of the trace is written by the handler, so it shows their order.
+check "three events on one function" sh -c "echo 'p:order/first vfs_statx' >$EVENTS &&
+	echo 'p:order/second vfs_statx' >>$EVENTS && echo 'p:order/third vfs_statx' >>$EVENTS"
+for event in second third first; do
+	echo 1 >$TRACING/events/order/$event/enable
+done
+fresh
+stat /init >/dev/null
+check "are called in the reverse order of their definition" \
+	[ "$(grep -o '[a-z]*: (vfs_statx' $TRACING/trace | head -n 3 | tr -d '\n')" = \
+	  "third: (vfs_statxsecond: (vfs_statxfirst: (vfs_statx" ]
+off order
+
+# The scheduler.
+# Every task that sleeps is in it.
+check "a return probe on schedule()" sh -c "echo r300:sched/back schedule >$EVENTS"
+on sched
+for i in 1 2 3 4; do work & done
+wait
+usleep 200000
+check "it sees tasks come back" [ "$(profile back 2)" -ge 10 ]
+check "none is missed" [ "$(profile back 3)" -eq 0 ]
+off sched
+if [ -e /sys/devices/system/cpu/cpu1/online ]; then
+	for fn in try_to_wake_up schedule wake_up_new_task enqueue_task_fair __schedule \
+		  sched_cpu_activate; do
+		echo "p:sched/$fn $fn" 2>/dev/null >>$EVENTS
+		echo "r:sched/r_$fn $fn" 2>/dev/null >>$EVENTS
+	done
+	on sched
+	for i in 1 2 3 4 5 6; do
+		echo 0 >/sys/devices/system/cpu/cpu1/online && work && echo y
+		echo 1 >/sys/devices/system/cpu/cpu1/online && work && echo y
+	done >/tmp/cpus
+	check "a CPU goes and comes six times, with probes in the scheduler" \
+		[ "$(wc -l </tmp/cpus)" -eq 12 ]
+	check "which were hit" [ "$(profile try_to_wake_up 2)" -ge 12 ]
+	off sched
+fi
+
+# A whole family of functions, among them those that handlers call.
+grep -o '^[^ ]*raw[^ ]* ' /sys/kernel/debug/kprobes/available | sort -u >/tmp/raw
+nr=0
+while read -r fn; do
+	echo "p:raw/e$nr $fn" 2>/dev/null >>$EVENTS && nr=$((nr + 1))
+done </tmp/raw
+check "probes on all functions with raw in their name ($nr)" [ $nr -ge 20 ]
+(
+	for event in $TRACING/events/raw/*/enable; do
+		echo 1 >"$event" || exit 1
+	done
+) 2>/dev/null
+work
+check "work goes on" [ "$(seq 1 500 | sort -rn | head -n 1)" = 500 ]
+off raw
+check "they go" no_probes
+
+# do_exit() never returns: its instances come back with the tasks.
+check "a return probe on do_exit()" sh -c "echo r300:exits/ends do_exit >$EVENTS"
+on exits
+for round in 1 2 3; do
+	for i in $(seq 1 275); do (:); done
+	# The last tasks are freed after a grace period.
+	usleep 500000
+	check "275 tasks end, round $round: none is missed" [ "$(profile ends 3)" -eq 0 ]
+done
+off exits
+check "the probe on do_exit() goes" no_probes
+
+# Tasks asleep in a probed function, which are stopped and killed.
+check "a return probe where tasks sleep" \
+	sh -c "echo 'r64:sleeps/woken hrtimer_nanosleep value=\$retval:s32' >$EVENTS &&
+	       echo p:sleeps/asleep hrtimer_nanosleep >>$EVENTS"
+on sleeps
+fresh
+pids=
+for i in $(seq 1 40); do
+	/bin/busybox sleep 1000 &
+	pids="$pids $!"
+done
+i=0
+while [ "$(traced 'busybox-.* asleep:')" -lt 40 ] && [ $i -lt 200 ]; do
+	usleep 100000
+	i=$((i + 1))
+done
+i=0
+for pid in $pids; do
+	kill -STOP "$pid"
+	[ $((i % 4)) -ne 0 ] || kill -9 "$pid"
+	[ $((i % 4)) -ne 1 ] || kill -CONT "$pid"
+	i=$((i + 1))
+done
+for pid in $pids; do
+	kill -CONT "$pid"
+	kill "$pid"
+done 2>/dev/null
+wait
+show sh -c "grep -o 'value=.*' $TRACING/trace | sort | uniq -c"
+# The others are the naps of this script.
+check "each of 40 sleeps was interrupted, and says so" \
+	[ "$(awk '/value=-516$/ { print $1 }' $TRACING/trace | sort -u | wc -l)" -eq 40 ]
+check "nothing else was returned" \
+	sh -c "! grep -o 'value=.*' $TRACING/trace | grep -qvE '^value=(0|-516)$'"
+check "no sleep was missed" [ "$(profile woken 3)" -eq 0 ]
+off sleeps
+
+# Probes that see nothing, and where that is told.
+check "a function that is always inlined is not listed" \
+	sh -c "! grep -q '^spin_lock ' $KPROBES/available"
+check "and cannot be probed" sh -c \
+	"exec 7<>$KPROBES/check; echo spin_lock >&7; grep -q reason=no-symbol <&7"
+check "without an event there is no site" sh -c "! grep kernel_halt $KPROBES/sites"
+check "an event where nobody comes by" sh -c "echo p:silent/never kernel_halt >$EVENTS"
+check "is not armed yet" \
+	grep -q 'kernel_halt.* state=disarmed users=1 enabled=0 ' $KPROBES/sites
+on silent
+check "is armed then" \
+	grep -q 'kernel_halt.* state=armed users=1 enabled=1 missed_nested=0 ' $KPROBES/sites
+check "and sees nothing" [ "$(profile never 2) $(profile never 3)" = "0 0" ]
+check "another event, which is not enabled" sh -c "echo p:silent/other kernel_halt >>$EVENTS"
+check "is a user more" grep -q 'kernel_halt.* users=2 enabled=1 ' $KPROBES/sites
+off silent
+
+# Instances of tracing, which use the same events.
+if mkdir $TRACING/instances/one $TRACING/instances/two; then
+	check "an event for two instances" sh -c "echo 'p:shared/event $FN' >$EVENTS"
+	for instance in one two; do
+		echo 1 >$TRACING/instances/$instance/events/shared/event/enable
+		check "it cannot be removed while $instance uses it" sh -c \
+			"echo -:shared/event 2>&1 >>$EVENTS | grep -q busy"
+		check "it is still there" grep -q shared/event $EVENTS
+	done
+	echo 0 >$TRACING/instances/one/events/shared/event/enable
+	check "nor while one of them does" sh -c \
+		"echo -:shared/event 2>&1 >>$EVENTS | grep -q busy"
+	check "it is enabled" grep -q -v DISABLED $KPROBES/list
+	echo 0 >$TRACING/instances/two/events/shared/event/enable
+	check "but afterwards" sh -c "echo -:shared/event >>$EVENTS"
+	rmdir $TRACING/instances/one $TRACING/instances/two
+else
+	skip "instances of tracing" "there are none"
+fi
+check "the list is empty" no_probes
+check_leaks
