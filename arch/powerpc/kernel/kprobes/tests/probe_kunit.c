@@ -1153,6 +1153,32 @@ static void probe_passes_on_traps_at_sites_of_ftrace(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
+/* As in an NMI, on a CPU that goes offline, and on the way to a guest. */
+static void probe_is_silent_where_ftrace_is_off(struct kunit *test)
+{
+	struct kpb_watch w = {
+		.kp = {
+			.addr = (void *)ftrace_location(entry_of(kpb_neighbour)),
+			.pre_handler = kpb_watch_pre,
+		},
+	};
+
+	if (!w.kp.addr || !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) || !IS_ENABLED(CONFIG_PPC64))
+		kunit_skip(test, "ftrace calls no probes, or cannot be off for a CPU");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	scoped_guard(irqsave) {
+		this_cpu_disable_ftrace();
+		call_neighbour();
+		this_cpu_enable_ftrace();
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
+	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
+	call_neighbour();
+	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
+	unregister_kprobe(&w.kp);
+}
+
 static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_post_handler_joins_a_boosted_site),
 	KUNIT_CASE_PARAM(probe_post_handler_sees_next_nip, next_gen_params),
@@ -1182,6 +1208,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_without_a_detour),
 	KUNIT_CASE(probe_passes_on_foreign_traps),
 	KUNIT_CASE(probe_passes_on_traps_at_sites_of_ftrace),
+	KUNIT_CASE(probe_is_silent_where_ftrace_is_off),
 	{}
 };
 
