@@ -17,6 +17,7 @@ void kprobe_test_unlock(void);
 void kprobe_test_allow_optimization(bool allow);
 int kprobe_test_switch(bool on);
 const struct kprobe *kprobe_test_fault_owner(int cpu);
+void kprobe_test_set_stuck(void *addr, bool stuck);
 int kprobe_test_forecast(void *addr, u8 *jump, u8 *why, u8 *at);
 
 /* The core's lock, where it would call the architecture with it held. */

@@ -430,10 +430,11 @@ int __weak arch_check_optimized_kprobe(struct optimized_kprobe *op)
  * the text stays as it is until kprobe_opt_vacate().
  *
  * Context: kprobe_mutex held, sleeps.
- * Return: true if tasks may still be in that text: call it again after
- *	   kprobe_opt_wait_for_tasks(), until it returns false.
+ * Return: 1 if tasks may still be in that text: call it again after
+ *	   kprobe_opt_wait_for_tasks(), until it returns 0; -EBUSY if hits will always enter it,
+ *	   because the jump cannot be removed.
  */
-bool kprobe_opt_evict(unsigned long addr)
+int kprobe_opt_evict(unsigned long addr)
 {
 	struct optimized_kprobe *op;
 	struct kprobe_site *site;
@@ -443,18 +444,20 @@ bool kprobe_opt_evict(unsigned long addr)
 
 	op = arch_optimizer_borrower(addr);
 	if (!op)
-		return false;
+		return 0;
 
 	site = kprobe_op_to_site(op);
 	step_aside(site, KPROBE_NOOPT_NEIGHBOUR, &revert);
 	kprobe_opt_revert(&revert);
+	if (site->opt_stuck)
+		return -EBUSY;
 	/* The worker gives back the detours of dead sites. */
 	return site->opt == KPROBE_OPT_RECLAIMING || tasks_may_be_in_detour(site);
 }
 
 /**
  * kprobe_opt_vacate() - make text usable for a probe
- * @addr: address of the probe, for which kprobe_opt_evict() has returned false
+ * @addr: address of the probe, for which kprobe_opt_evict() has returned 0
  *
  * The probe whose jump used the address is prepared again, as if it had come later.
  * Until the new probe has been published, the same address may be chosen for that jump. So

@@ -22,7 +22,7 @@ bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to);
 
 bool kprobe_opt_is_bypassed(unsigned long addr);
 bool kprobe_opt_revert_over(struct list_head *kps);
-bool kprobe_opt_evict(unsigned long addr);
+int kprobe_opt_evict(unsigned long addr);
 void kprobe_opt_vacate(unsigned long addr);
 void kprobe_opt_revert_at(struct list_head *kps);
 void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert);
@@ -51,9 +51,9 @@ static inline bool kprobe_opt_revert_over(struct list_head *kps)
 	return false;
 }
 
-static inline bool kprobe_opt_evict(unsigned long addr)
+static inline int kprobe_opt_evict(unsigned long addr)
 {
-	return false;
+	return 0;
 }
 
 static inline void kprobe_opt_vacate(unsigned long addr)

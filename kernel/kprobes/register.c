@@ -612,11 +612,16 @@ static bool batch_vacate(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
 	bool wait = false;
-	int i;
+	int i, ret;
 
 	/* The kind of a site is known only after its address has been vetted. */
-	for_each_reg(i, r, b)
-		wait |= kprobe_opt_evict(r->where.addr);
+	for_each_reg(i, r, b) {
+		ret = kprobe_opt_evict(r->where.addr);
+		if (ret < 0)
+			batch_refuse(b, i, KPROBE_REFUSAL_PATCHED);
+		else
+			wait |= ret;
+	}
 	if (wait)
 		return true;
 

@@ -63,6 +63,22 @@ int kprobe_test_switch(bool on)
 	return kprobes_arm_all(on);
 }
 
+#ifdef CONFIG_OPTPROBES
+/**
+ * kprobe_test_set_stuck() - pretend that a jump can or cannot be removed
+ * @addr: where the jump is
+ * @stuck: whether it cannot be
+ *
+ * Context: process context, may sleep. Acquires kprobe_mutex.
+ */
+void kprobe_test_set_stuck(void *addr, bool stuck)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	kprobe_site_at((unsigned long)addr)->opt_stuck = stuck;
+}
+#endif
+
 /**
  * kprobe_test_fault_owner() - whose fault handler would a CPU call now?
  * @cpu: the CPU

@@ -116,9 +116,8 @@ static unsigned long end_of_padding(unsigned long next)
 	if (!IS_ENABLED(CONFIG_CALL_PADDING) && !IS_ENABLED(CONFIG_CFI))
 		return next;
 
-	if (lookup_symbol_name(next, name))
-		return 0;
-	if (!strstarts(name, "__pfx_") && !strstarts(name, "__cfi_"))
+	if (lookup_symbol_name(next, name) ||
+	    (!strstarts(name, "__pfx_") && !strstarts(name, "__cfi_")))
 		return next - CONFIG_FUNCTION_PADDING_BYTES;
 	return next;
 }

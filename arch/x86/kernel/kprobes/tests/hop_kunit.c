@@ -251,6 +251,36 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
+/* Where a jump to the hop cannot be removed, no probe ever gets the padding. */
+static void hop_that_is_stuck_keeps_its_place(struct kunit *test)
+{
+	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch first = { .kp = { .addr = AT(hop_target_4), .pre_handler = kp_watch_pre } };
+	struct kp_watch in_padding = { .kp = { .pre_handler = kp_watch_pre } };
+	struct kprobe *kps[] = { &first.kp, &in_padding.kp };
+	unsigned long want = kp_run(kpo_hop_target_2, 5), hop;
+
+	skip_without_padding(test);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	hop = op_at(w.kp.addr)->optinsn.hop;
+	KUNIT_ASSERT_NE(test, hop, 0);
+	in_padding.kp.addr = (u8 *)hop + 1;
+
+	/* Nothing on x86 makes it true: no write fails. */
+	kprobe_test_set_stuck(w.kp.addr, true);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&in_padding.kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_hop_owner(hop), op_at(w.kp.addr));
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
+	kprobe_test_set_stuck(w.kp.addr, false);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&in_padding.kp), 0);
+	unregister_kprobe(&in_padding.kp);
+	unregister_kprobe(&w.kp);
+	wait_for_kprobe_optimizer();
+}
+
 struct batch {
 	struct kprobe		*kps[2];
 	struct completion	done;
@@ -570,6 +600,7 @@ static struct kunit_case hop_cases[] = {
 	KUNIT_CASE(hop_avoids_registered_probe),
 	KUNIT_CASE(hop_avoids_its_own_probe),
 	KUNIT_CASE(hop_moves_out_for_new_probe),
+	KUNIT_CASE(hop_that_is_stuck_keeps_its_place),
 	KUNIT_CASE(hops_move_out_for_a_batch),
 	KUNIT_CASE(hop_is_found_once_padding_is_free),
 	KUNIT_CASE(hop_is_found_once_another_is_gone),
