@@ -23,6 +23,7 @@
 #include "names.h"
 #include "optimizer.h"
 #include "origin.h"
+#include "pool.h"
 #include "site.h"
 
 /*
@@ -351,6 +352,10 @@ static int __init kprobe_debugfs_init(void)
 	debugfs_create_file("probes", 0400, dir, NULL, &probes_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
+	if (IS_ENABLED(CONFIG_KRETPROBE_POOL)) {
+		debugfs_create_ulong("pools_grown", 0400, dir, &kretprobe_pools_grown);
+		debugfs_create_ulong("pools_limit", 0600, dir, &kretprobe_pools_limit);
+	}
 	kprobe_debugfs_check_init(dir);
 	return 0;
 }

@@ -4,10 +4,27 @@
  * describes how they work.
  */
 
+#include <linux/init.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
 
 #include "pool.h"
+
+/*
+ * A pool that has run out is not tried again before this time, so that hits which are missed for
+ * lack of memory do not raise an interrupt each.
+ */
+#define GROW_AGAIN	HZ
+
+/* One in so many pages may be used by what pools have grown by. */
+#define LIMIT_SHARE	128
+
+/* Bytes that pools have grown by, and the most that they may; the first under the mutex. */
+static DEFINE_MUTEX(growth_mutex);
+unsigned long kretprobe_pools_grown;
+unsigned long kretprobe_pools_limit;
 
 /* Pools not yet freed. */
 static atomic_t nr_pools = ATOMIC_INIT(0);
@@ -60,6 +77,41 @@ static void put_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 	}
 }
 
+static bool charge_growth(struct kretprobe_pool *pool, size_t size)
+{
+	unsigned long grown;
+
+	guard(mutex)(&growth_mutex);
+
+	if (check_add_overflow(kretprobe_pools_grown, size, &grown) ||
+	    grown > READ_ONCE(kretprobe_pools_limit))
+		return false;
+	WRITE_ONCE(kretprobe_pools_grown, grown);
+	pool->grown += size;
+	return true;
+}
+
+static void uncharge_growth(struct kretprobe_pool *pool, size_t size)
+{
+	guard(mutex)(&growth_mutex);
+
+	WRITE_ONCE(kretprobe_pools_grown, kretprobe_pools_grown - size);
+	pool->grown -= size;
+}
+
+/* Growth is optional: it neither warns nor has other tasks killed. */
+static void *alloc_growth(struct kretprobe_pool *pool, size_t size)
+{
+	void *mem;
+
+	if (!charge_growth(pool, size))
+		return NULL;
+	mem = kvzalloc(size, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	if (!mem)
+		uncharge_growth(pool, size);
+	return mem;
+}
+
 static int add_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 {
 	/* Small names have a special meaning. */
@@ -72,7 +124,7 @@ static int add_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 	if (check_mul_overflow(pool->stride, nr, &size) ||
 	    size / KRETPROBE_POOL_UNIT >= BIT(KRETPROBE_POOL_SHIFT) - KRETPROBE_POOL_CLOSED - 1)
 		return -ENOMEM;
-	mem = kvzalloc(size, GFP_KERNEL);
+	mem = chunk ? alloc_growth(pool, size) : kvzalloc(size, GFP_KERNEL);
 	if (!mem)
 		return -ENOMEM;
 
@@ -96,21 +148,31 @@ static int add_chunk(struct kretprobe_pool *pool, int chunk, int nr)
  */
 static void kretprobe_pool_grow(struct work_struct *work)
 {
-	struct kretprobe_pool *pool = container_of(work, struct kretprobe_pool, grow);
+	struct kretprobe_pool *pool = container_of(work, struct kretprobe_pool, grow.work);
 	int chunk = 0;
+
+	if (pool->nr >= KRETPROBE_POOL_CAP)
+		return;
+	/* The time after a failure has passed. */
+	if (!pool->grows) {
+		WRITE_ONCE(pool->grows, true);
+		return;
+	}
 
 	while (pool->mem[chunk])
 		chunk++;
 
-	/* Without memory, the next call that is missed raises it again. */
-	add_chunk(pool, chunk, min(pool->nr, KRETPROBE_POOL_CAP - pool->nr));
-	if (pool->nr >= KRETPROBE_POOL_CAP)
+	if (add_chunk(pool, chunk, min(pool->nr, KRETPROBE_POOL_CAP - pool->nr))) {
 		WRITE_ONCE(pool->grows, false);
+		schedule_delayed_work(&pool->grow, GROW_AGAIN);
+	} else if (pool->nr >= KRETPROBE_POOL_CAP) {
+		WRITE_ONCE(pool->grows, false);
+	}
 }
 
 static void kretprobe_pool_ask(struct irq_work *work)
 {
-	schedule_work(&container_of(work, struct kretprobe_pool, ask)->grow);
+	schedule_delayed_work(&container_of(work, struct kretprobe_pool, ask)->grow, 0);
 }
 
 static void free_pool(struct kretprobe_pool *pool)
@@ -119,6 +181,7 @@ static void free_pool(struct kretprobe_pool *pool)
 
 	for (i = 0; i < KRETPROBE_POOL_CHUNKS; i++)
 		kvfree(pool->mem[i]);
+	uncharge_growth(pool, pool->grown);
 	free_percpu(pool->heads);
 	kfree(pool);
 	atomic_dec(&nr_pools);
@@ -159,7 +222,7 @@ struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool gr
 				KRETPROBE_POOL_UNIT);
 	pool->ask = IRQ_WORK_INIT_HARD(kretprobe_pool_ask);
 	pool->gone = IRQ_WORK_INIT_HARD(kretprobe_pool_gone);
-	INIT_WORK(&pool->grow, kretprobe_pool_grow);
+	INIT_DELAYED_WORK(&pool->grow, kretprobe_pool_grow);
 	INIT_RCU_WORK(&pool->free, kretprobe_pool_free);
 
 	pool->heads = alloc_percpu(u64);
@@ -199,7 +262,7 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 
 	/* No hit raises them any more. */
 	irq_work_sync(&pool->ask);
-	cancel_work_sync(&pool->grow);
+	cancel_delayed_work_sync(&pool->grow);
 
 	/*
 	 * An instance that comes back is either found on a list here, or
@@ -215,3 +278,11 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	if (atomic_sub_and_test(drained, &pool->left))
 		queue_rcu_work(system_percpu_wq, &pool->free);
 }
+
+/* Before this, pools do not grow. */
+static int __init kretprobe_pool_init(void)
+{
+	kretprobe_pools_limit = totalram_pages() / LIMIT_SHARE * PAGE_SIZE;
+	return 0;
+}
+early_initcall(kretprobe_pool_init);

@@ -24,6 +24,10 @@
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows);
 void kretprobe_pool_destroy(struct kretprobe_holder *rph);
 
+/* Bytes that all pools have grown by, and the most that they may, in debugfs. */
+extern unsigned long kretprobe_pools_grown;
+extern unsigned long kretprobe_pools_limit;
+
 #ifdef CONFIG_KRETPROBE_POOL
 
 /**
@@ -68,12 +72,13 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph);
  * @mem: the chunks, to free them; only the worker adds to them
  * @nr: instances; only the worker changes it
  * @stride: bytes of one
+ * @grown: bytes of the chunks after the first
  * @by_default: the user has not chosen the number of instances
- * @grows: whether more can be added
+ * @grows: whether more can be added now
  * @left: references: the kretprobe and the instances, free or in flight; after it was
  *	  closed, only those in flight
  * @ask: raised when instances run out; queues @grow, which the hit path cannot
- * @grow: adds a chunk
+ * @grow: adds a chunk; after a failure, allows another attempt
  * @gone: raised when @left is zero; queues @free, which the hit path cannot
  * @free: frees the pool
  */
@@ -84,11 +89,12 @@ struct kretprobe_pool {
 	void			*mem[KRETPROBE_POOL_CHUNKS];
 	int			nr;
 	unsigned int		stride;
+	size_t			grown;
 	bool			by_default;
 	bool			grows;
 	atomic_t		left;
 	struct irq_work		ask;
-	struct work_struct	grow;
+	struct delayed_work	grow;
 	struct irq_work		gone;
 	struct rcu_work		free;
 };

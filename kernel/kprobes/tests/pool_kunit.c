@@ -10,12 +10,14 @@
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/mm.h>
 #include <linux/preempt.h>
 #include <linux/prandom.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
+#include <trace/events/kmem.h>
 
 #include "../pool.h"
 
@@ -228,7 +230,8 @@ static void pool_instances_of_other_cpus_are_found(struct kunit *test)
 static void wait_for_growth(struct kretprobe_pool *pool)
 {
 	irq_work_sync(&pool->ask);
-	flush_work(&pool->grow);
+	/* Also ends the time after a failure. */
+	flush_delayed_work(&pool->grow);
 }
 
 static void pool_grows_when_it_runs_out(struct kunit *test)
@@ -261,6 +264,105 @@ static void pool_grows_when_it_runs_out(struct kunit *test)
 	kretprobe_pool_destroy(t->rph);
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
+
+/* All pools together grow up to a limit, which applies again when one of them is freed. */
+static void pool_growth_has_a_limit(struct kunit *test)
+{
+	unsigned long grown = READ_ONCE(kretprobe_pools_grown), limit = kretprobe_pools_limit;
+	struct kretprobe_pool_test *t = test->priv;
+	struct kretprobe_pool *pool;
+	int n;
+
+	/* A small part of the memory. */
+	KUNIT_EXPECT_GT(test, limit, 0);
+	KUNIT_EXPECT_LT(test, limit / PAGE_SIZE, totalram_pages() / 100);
+
+	begin(test, 3, true);
+	pool = to_kretprobe_pool(t->rph);
+	WRITE_ONCE(kretprobe_pools_limit, grown + 9 * pool->stride - 1);
+
+	/* By three instances, but not by six more. */
+	n = take(t, MAX_INSTANCES);
+	wait_for_growth(pool);
+	give_back(t, n);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown + 3 * pool->stride);
+	n = take(t, MAX_INSTANCES);
+	KUNIT_EXPECT_EQ(test, n, 6);
+	irq_work_sync(&pool->ask);
+	flush_work(&pool->grow.work);
+	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown + 3 * pool->stride);
+	/* For a while, hits that are missed do not ask for more. */
+	KUNIT_EXPECT_FALSE(test, pool->grows);
+	KUNIT_EXPECT_FALSE(test, irq_work_is_pending(&pool->ask));
+
+	/* Then they do. */
+	WRITE_ONCE(kretprobe_pools_limit, grown + 9 * pool->stride);
+	flush_delayed_work(&pool->grow);
+	KUNIT_EXPECT_TRUE(test, pool->grows);
+	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
+	wait_for_growth(pool);
+	give_back(t, n);
+	n = take(t, MAX_INSTANCES);
+	KUNIT_EXPECT_EQ(test, n, 12);
+	give_back(t, n);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown + 9 * pool->stride);
+
+	WRITE_ONCE(kretprobe_pools_limit, limit);
+	kretprobe_pool_destroy(t->rph);
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown);
+}
+
+#ifdef CONFIG_TRACEPOINTS
+struct seen_alloc {
+	size_t	size;
+	int	nr;
+	gfp_t	flags;
+};
+
+static void see_alloc(void *data, unsigned long call_site, const void *ptr,
+		      size_t bytes_req, size_t bytes_alloc, gfp_t gfp_flags, int node)
+{
+	struct seen_alloc *seen = data;
+
+	if (!(current->flags & PF_WQ_WORKER) || bytes_req != seen->size)
+		return;
+	seen->flags = gfp_flags;
+	seen->nr++;
+}
+
+/* Memory that is not needed is no reason to kill a task, or to report that there is none. */
+static void pool_growth_does_not_insist(struct kunit *test)
+{
+	struct kretprobe_pool_test *t = test->priv;
+	struct kretprobe_pool *pool;
+	struct seen_alloc seen = {};
+	int n;
+
+	/* Of less than a page: kvmalloc() adds these flags for more. */
+	begin(test, 5, true);
+	pool = to_kretprobe_pool(t->rph);
+	seen.size = 5 * pool->stride;
+	KUNIT_ASSERT_LT(test, seen.size, PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, register_trace_kmalloc(see_alloc, &seen), 0);
+	n = take(t, MAX_INSTANCES);
+	wait_for_growth(pool);
+	unregister_trace_kmalloc(see_alloc, &seen);
+	tracepoint_synchronize_unregister();
+	give_back(t, n);
+
+	KUNIT_EXPECT_EQ(test, seen.nr, 1);
+	KUNIT_EXPECT_TRUE(test, seen.flags & __GFP_NORETRY);
+	KUNIT_EXPECT_TRUE(test, seen.flags & __GFP_NOWARN);
+	kretprobe_pool_destroy(t->rph);
+}
+#else
+static void pool_growth_does_not_insist(struct kunit *test)
+{
+	kunit_skip(test, "nothing shows how memory is allocated");
+}
+#endif
 
 static void pool_no_growth_unless_asked_for(struct kunit *test)
 {
@@ -512,6 +614,8 @@ static struct kunit_case kretprobe_pool_testcases[] = {
 	KUNIT_CASE(pool_head_has_no_aba_problem),
 	KUNIT_CASE(pool_instances_of_other_cpus_are_found),
 	KUNIT_CASE(pool_grows_when_it_runs_out),
+	KUNIT_CASE(pool_growth_has_a_limit),
+	KUNIT_CASE(pool_growth_does_not_insist),
 	KUNIT_CASE(pool_no_growth_unless_asked_for),
 	KUNIT_CASE(pool_destroyed_while_growing),
 	KUNIT_CASE(pool_destroyed_with_calls_in_flight),

@@ -420,7 +420,7 @@ static void let_pool_grow(struct one *o)
 	struct kretprobe_pool *pool = to_kretprobe_pool(o->rp.rph);
 
 	irq_work_sync(&pool->ask);
-	flush_work(&pool->grow);
+	flush_delayed_work(&pool->grow);
 #endif
 }
 
