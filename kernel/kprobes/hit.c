@@ -14,6 +14,9 @@
 #include "table.h"
 
 DEFINE_PER_CPU(struct kprobe_fault_owner, kprobe_fault_owner);
+#ifdef CONFIG_JPROBES
+DEFINE_PER_CPU(struct jprobe_call *, jprobe_call);
+#endif
 
 static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -328,7 +331,7 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
  *
  * A handler that oopses does not end its hit. Without this, all later hits on this CPU would be
  * missed, faults of other tasks would go to the fault handler of the probe, and the stale pointers
- * would outlive it.
+ * would outlive it, and the stack that one of a jprobe points to.
  *
  * Handlers do not sleep, so a hit on this CPU is that of the current task. An interrupt between the
  * stores sees a hit of the old probe or none, and undoes its changes.
@@ -339,6 +342,8 @@ void kprobe_abandon_hit(void)
 {
 	preempt_disable_notrace();
 	__this_cpu_write(kprobe_fault_owner.user, NULL);
+	if (IS_ENABLED(CONFIG_JPROBES))
+		__this_cpu_write(jprobe_call, NULL);
 	__this_cpu_write(busy_inside, 0);
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 #ifdef KPROBE_MAX_NESTING

@@ -106,6 +106,13 @@ struct kprobe_fault_owner {
 
 DECLARE_PER_CPU(struct kprobe_fault_owner, kprobe_fault_owner);
 
+/*
+ * With JPROBES: the handler of a jprobe that runs on this CPU, or NULL. An NMI finds it complete,
+ * and calls none of its own.
+ */
+struct jprobe_call;
+DECLARE_PER_CPU(struct jprobe_call *, jprobe_call);
+
 static nokprobe_inline unsigned int kprobe_fault_context(void)
 {
 	return preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);

@@ -79,9 +79,6 @@ struct jprobe_call {
 	bool			left;
 };
 
-/* The call on this CPU, or NULL. An NMI finds it complete, and makes none of its own. */
-static DEFINE_PER_CPU(struct jprobe_call *, jprobe_call);
-
 #ifdef CONFIG_TRACING
 static nokprobe_inline unsigned long ftrace_recursion(void)
 {

@@ -20,6 +20,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "../hit.h"
 #include "../jprobe.h"
 #include "../register.h"
 #include "../site.h"
@@ -1073,6 +1074,79 @@ static void jprobe_return_not_from_callback_of_ftrace(struct kunit *test)
 }
 #endif
 
+/*
+ * Leaves what an oops in the handler leaves on the CPU, and then undoes that. The call must not
+ * be found by the next hit: it is on the stack of a task that is gone.
+ */
+static long die_in_handler(PARAMETERS)
+{
+	struct jprobe_call *call = __this_cpu_read(jprobe_call);
+	struct kprobe *running = kprobe_running();
+
+	now.calls++;
+	now.may[0] = jprobe_may_return();
+	kprobe_abandon_hit();
+	now.may[1] = __this_cpu_read(jprobe_call);
+	__this_cpu_write(current_kprobe, running);
+	now.may[2] = jprobe_may_return();
+
+	__this_cpu_write(jprobe_call, call);
+	jprobe_return();
+	now.went_on++;
+	return 0;
+}
+
+static void jprobe_call_of_dead_task_is_forgotten(struct kunit *test)
+{
+	jprobe_on(test, test->param_value, die_in_handler);
+	EXPECT_RESULT(test);
+	KUNIT_EXPECT_EQ(test, now.calls, 1);
+	KUNIT_EXPECT_EQ(test, now.went_on, 0);
+	KUNIT_EXPECT_TRUE(test, now.may[0]);
+	KUNIT_EXPECT_FALSE(test, now.may[1]);
+	KUNIT_EXPECT_FALSE(test, now.may[2]);
+}
+
+/*
+ * The function that switches tasks is entered as one task and left as another; on x86, its
+ * caller is already on the stack of the other.
+ */
+
+static atomic_t switches, odd_switches;
+
+static struct task_struct *see_switch(struct task_struct *prev, struct task_struct *next)
+{
+	atomic_inc(&switches);
+	if (prev != current || next == current || !irqs_disabled())
+		atomic_inc(&odd_switches);
+	jprobe_return();
+	atomic_inc(&odd_switches);
+	return prev;
+}
+
+static void jprobe_on_task_switch(struct kunit *test)
+{
+	struct jprobe_test *t = test->priv;
+	int i;
+
+	atomic_set(&switches, 0);
+	atomic_set(&odd_switches, 0);
+	t->jp.kp.symbol_name = "__switch_to";
+	t->jp.entry = see_switch;
+	KUNIT_ASSERT_EQ(test, register_jprobe(&t->jp), 0);
+	t->on = true;
+
+	/* With a breakpoint, and perhaps with a jump; each sleep takes at least two. */
+	for (i = 0; i < 20; i++) {
+		if (i == 10)
+			wait_for_kprobe_optimizer();
+		schedule_timeout_uninterruptible(1);
+	}
+	KUNIT_EXPECT_GE(test, atomic_read(&switches), 2 * i);
+	KUNIT_EXPECT_EQ(test, atomic_read(&odd_switches), 0);
+	KUNIT_EXPECT_EQ(test, t->jp.kp.nmissed, 0);
+}
+
 static int jprobe_test_init(struct kunit *test)
 {
 	memset(&now, 0, sizeof(now));
@@ -1111,6 +1185,8 @@ static struct kunit_case jprobe_cases[] = {
 	KUNIT_CASE_PARAM(jprobe_return_only_inside, mode_gen_params),
 	KUNIT_CASE_PARAM(jprobe_return_not_from_interrupt_of_softirq, mode_gen_params),
 	KUNIT_CASE_PARAM(jprobe_return_not_from_fault_handler, mode_gen_params),
+	KUNIT_CASE_PARAM(jprobe_call_of_dead_task_is_forgotten, mode_gen_params),
+	KUNIT_CASE(jprobe_on_task_switch),
 #ifdef CONFIG_DYNAMIC_FTRACE
 	KUNIT_CASE_PARAM(jprobe_return_not_from_callback_of_ftrace, mode_gen_params),
 #endif
