@@ -22,6 +22,7 @@
 #endif
 #include "../insn_slots.h"
 #include "helpers.h"
+#include "watch.h"
 
 /* Two functions with breakpoints, and one with an ftrace site if there are any. */
 static noinline __noclone notrace u32 kp_hit_plain(u32 v)
@@ -691,6 +692,71 @@ static void hit_core_knows_its_own_probe(struct kunit *test)
 }
 
 /*
+ * The function that switches tasks: on x86, its caller is already on the stack of the other task,
+ * and it changes what current is.
+ */
+
+#define NR_AT_ONCE	8
+
+static int nr_hits(struct kp_watch *w, int nr)
+{
+	int hits = 0;
+
+	while (nr--)
+		hits += atomic_read(&w[nr].pre);
+	return hits;
+}
+
+static void hit_while_tasks_are_switched(struct kunit *test)
+{
+	void (*post)(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
+	struct kprobe found = { .symbol_name = "__switch_to", .flags = KPROBE_FLAG_DISABLED };
+	unsigned long start, size, at;
+	int nr, all, hits, round, i;
+	struct kp_watch *w;
+
+	w = kunit_kcalloc(test, NR_AT_ONCE, sizeof(*w), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	if (!IS_ENABLED(CONFIG_HAVE_KRETPROBE_NATIVE))
+		kunit_skip(test, "the backend is the architecture's");
+	KUNIT_ASSERT_EQ(test, register_kprobe(&found), 0);
+	start = (unsigned long)found.addr;
+	unregister_kprobe(&found);
+	KUNIT_ASSERT_NE(test, kallsyms_lookup_size_offset(start, &size, &at), 0);
+	start -= at;
+
+	/* Every instruction: with jumps, and with breakpoints that are stepped over. */
+	for (round = 0; round < 2; round++) {
+		post = round ? kp_watch_post : NULL;
+		all = 0;
+		hits = 0;
+		for (at = 0; at < size;) {
+			for (nr = 0; nr < NR_AT_ONCE && at < size; at++) {
+				w[nr] = (struct kp_watch) { .kp = {
+					.addr		= (kprobe_opcode_t *)(start + at),
+					.pre_handler	= kp_watch_pre,
+					.post_handler	= post,
+				} };
+				nr += !register_kprobe(&w[nr].kp);
+			}
+			if (!post)
+				wait_for_kprobe_optimizer();
+			/* Each is two switches at least. */
+			for (i = 0; i < 2; i++)
+				schedule_timeout_uninterruptible(1);
+			all += nr;
+			hits += nr_hits(w, nr);
+			while (nr--)
+				unregister_kprobe(&w[nr].kp);
+		}
+		KUNIT_EXPECT_GT(test, all, 8);
+		/* Some instructions are not executed each time. */
+		KUNIT_EXPECT_GT(test, hits, all);
+		kunit_info(test, "%d probes on %lu bytes, %d hits\n", all, size, hits);
+	}
+}
+
+/*
  * Probes on functions that everything calls, including the tests and the core: string
  * functions, locks, tracing and printing.
  */
@@ -1090,6 +1156,7 @@ static struct kunit_case hit_cases[] = {
 	KUNIT_CASE_PARAM(hit_outer_hit_survives_a_nested_one, target_gen_params),
 	KUNIT_CASE_PARAM(hit_nested_in_a_return_handler, target_gen_params),
 	KUNIT_CASE_PARAM(hit_core_knows_its_own_probe, target_gen_params),
+	KUNIT_CASE(hit_while_tasks_are_switched),
 	KUNIT_CASE_PARAM(hit_common_functions, common_gen_params),
 	KUNIT_CASE(hit_twice_in_one_call_loses_no_slots),
 	KUNIT_CASE_PARAM(hit_uses_little_stack, target_gen_params),
