@@ -335,14 +335,37 @@ const char *arch_kprobe_mode(const struct kprobe *p)
 	return p->ainsn.emulate ? "emulated" : "stepped";
 }
 
-/* Code that RCU does not watch runs with interrupts off: a CPU that takes the IPI has left it. */
+static void discard_fetched(void *unused)
+{
+	isync();
+}
+
+/**
+ * kprobe_sync_cpus() - let all CPUs fetch anew what they execute next
+ *
+ * A CPU may have fetched instructions ahead. icbi, which all CPUs obey, removes them from the
+ * instruction caches only: what has been fetched is discarded by the CPU's own next
+ * context-synchronizing instruction. kick_all_cpus_sync() promises none, since an idle CPU that
+ * polls needs no interrupt to run a function, and the caller runs none at all. Where interrupts
+ * are soft-masked the function runs late, and this waits for it.
+ *
+ * Context: process context, interrupts on.
+ */
+void kprobe_sync_cpus(void)
+{
+	on_each_cpu(discard_fetched, NULL, 1);
+}
+
+/* Code that RCU does not watch runs with interrupts off: a CPU that is asked has left it. */
 void arch_sync_insn_slots(void)
 {
-	kick_all_cpus_sync();
+	kprobe_sync_cpus();
 }
 
 /*
- * Arming: one word is replaced at a time. Each CPU executes either the old one or the new one.
+ * Arming: one word is replaced at a time, and no CPU is made to notice. Until it has fetched the
+ * word anew, it executes the old one. An old instruction is a hit less. An old breakpoint raises
+ * an exception that finds neither a probe nor a breakpoint, and returns to the instruction.
  */
 
 void arch_arm_kprobe(struct kprobe *p)

@@ -671,7 +671,9 @@ static const char *sync_symbol(void)
 {
 	if (KPROBES_TEST_HAS_TEXT_POKE)
 		return __stringify(smp_text_poke_sync_each_cpu);
-	return KPROBES_TEST_HAS_KICKS && IS_ENABLED(CONFIG_SMP) ? "kick_all_cpus_sync" : NULL;
+	if (!KPROBES_TEST_HAS_KICKS || !IS_ENABLED(CONFIG_SMP))
+		return NULL;
+	return IS_ENABLED(CONFIG_PPC) ? "on_each_cpu_cond_mask" : "kick_all_cpus_sync";
 }
 
 /* All probes of a module are removed from its text together. */

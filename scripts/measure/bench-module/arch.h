@@ -139,7 +139,7 @@ extern void __bswapdi2(void);
 #define BENCH_END(name)		".size ." #name ", . - ." #name "\n"
 #endif
 
-#define BENCH_SYNC		"kick_all_cpus_sync"
+#define BENCH_SYNC		"on_each_cpu_cond_mask"
 #define BENCH_SYNC_ARGUMENT	NULL
 #define BENCH_STOP		NULL
 

@@ -54,6 +54,7 @@ static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 /* kprobes.c */
 enum kprobe_refusal kprobe_decide(struct kprobe *p);
 int kprobe_write_slot(void *slot, u32 *words, unsigned int nr);
+void kprobe_sync_cpus(void);
 
 /* reserved.c */
 enum kprobe_refusal kprobe_addr_refused(unsigned long addr);

@@ -346,9 +346,10 @@ void arch_optimize_kprobes(struct list_head *oplist)
 
 	/*
 	 * A CPU enters a detour without an exception, so it might execute the former contents of
-	 * the slot. If a CPU still executes the breakpoint afterwards, that does no harm.
+	 * the slot, which it has fetched ahead. If a CPU still executes the breakpoint afterwards,
+	 * that does no harm.
 	 */
-	kick_all_cpus_sync();
+	kprobe_sync_cpus();
 	list_for_each_entry_safe(op, tmp, oplist, list) {
 		if (!replace(op, ppc_inst(BREAKPOINT_INSTRUCTION), branch_of(op)))
 			list_del_init(&op->list);
@@ -366,5 +367,6 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 		if (!replace(op, branch_of(op), ppc_inst(BREAKPOINT_INSTRUCTION)))
 			list_move_tail(&op->list, done_list);
 	}
-	kick_all_cpus_sync();
+	/* From here on, no CPU executes an old branch, whose detour may be freed. */
+	kprobe_sync_cpus();
 }

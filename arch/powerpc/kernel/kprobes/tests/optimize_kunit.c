@@ -6,6 +6,7 @@
 
 #include <kunit/test.h>
 #include <linux/completion.h>
+#include <linux/cpumask.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -802,6 +803,39 @@ static void preempted_at_the_end(struct kunit *test)
 }
 #endif
 
+/*
+ * The detour is written before the jump to it, and freed after the jump is gone. In between, each
+ * CPU discards what it has fetched ahead.
+ */
+
+static struct cpumask discarded;
+
+static int see_discard(struct kprobe *p, struct pt_regs *regs)
+{
+	cpumask_set_cpu(raw_smp_processor_id(), &discarded);
+	return 0;
+}
+
+static void all_cpus_fetch_anew(struct kunit *test)
+{
+	struct kprobe see = { .symbol_name = "discard_fetched", .pre_handler = see_discard };
+	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&see), 0);
+	wait_for_kprobe_optimizer();
+
+	cpumask_clear(&discarded);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(&discarded, cpu_online_mask));
+
+	cpumask_clear(&discarded);
+	unregister_kprobe(&w.kp);
+	KUNIT_EXPECT_TRUE(test, cpumask_equal(&discarded, cpu_online_mask));
+	unregister_kprobe(&see);
+}
+
 static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_a_prefix),
 	KUNIT_CASE_PARAM(no_jump, unoptimized_gen_params),
@@ -813,6 +847,7 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(detour_has_prefixed),
 	KUNIT_CASE(detour_of_a_changed_jump_stays),
 	KUNIT_CASE(detour_knows_its_probe),
+	KUNIT_CASE(all_cpus_fetch_anew),
 #ifdef CONFIG_PPC_BOOK3S_64
 	KUNIT_CASE(no_handler_in_real_mode),
 	KUNIT_CASE(no_handler_when_unrecoverable),
