@@ -846,6 +846,30 @@ static void trace_of_a_running_task(struct kunit *test)
 			atomic_read(&seen.entries[0]));
 }
 
+/*
+ * Where the function that switches tasks returns on another stack than it was called on, nothing
+ * may hook that.
+ */
+static void switch_has_no_return_to_hook(struct kunit *test)
+{
+#ifdef CONFIG_FPROBE
+	struct return_test *t = test->priv;
+	const char *name = "__switch_to";
+	int ret;
+
+	if (!KPROBES_TEST_HAS_REFUSED_SWITCH)
+		kunit_skip(test, "it returns on the stack of its caller");
+	t->hook[0].fp.exit_handler = f_return;
+	ret = register_fprobe_syms(&t->hook[0].fp, &name, 1);
+	KUNIT_EXPECT_LT(test, ret, 0);
+	if (!ret)
+		unregister_fprobe(&t->hook[0].fp);
+	schedule_timeout_uninterruptible(1);
+#else
+	kunit_skip(test, "needs FPROBE");
+#endif
+}
+
 static int return_trace_init(struct kunit *test)
 {
 	struct return_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -872,6 +896,7 @@ static struct kunit_case return_trace_cases[] = {
 	KUNIT_CASE_PARAM(hooks_go_and_come_in_flight, order_gen_params),
 	KUNIT_CASE(trace_of_one_frame),
 	KUNIT_CASE(trace_of_a_running_task),
+	KUNIT_CASE(switch_has_no_return_to_hook),
 	{}
 };
 
