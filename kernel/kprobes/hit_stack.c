@@ -320,10 +320,10 @@ static noinline void kretprobe_report_mismatch(struct llist_node *node, unsigned
 	if (kprobe_rcu_is_watching())
 		rp = kretprobe_of(llist_to_instance(node));
 	if (rp)
-		WARN(1, "kretprobe BUG!: return from a frame that was not hooked, the newest call is of kretprobe %ps @ %pS, from %pS\n",
+		WARN(1, "kretprobe BUG!: Processing kretprobe %ps @ %pS: return from a frame that was not hooked, to %pS\n",
 		     rp->handler, rp->kp.addr, (void *)ret_addr);
 	else
-		WARN(1, "kretprobe BUG!: return from a frame that was not hooked, the newest call is from %pS\n",
+		WARN(1, "kretprobe BUG!: Processing a kretprobe that is gone: return from a frame that was not hooked, to %pS\n",
 		     (void *)ret_addr);
 }
 NOKPROBE_SYMBOL(kretprobe_report_mismatch);

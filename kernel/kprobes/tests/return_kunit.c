@@ -18,6 +18,7 @@
 #include <linux/kthread.h>
 #include <linux/objtool.h>
 #include <linux/rcupdate.h>
+#include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -767,10 +768,141 @@ static void return_stack_is_rewound(struct kunit *test)
 	unregister_kretprobe(&jumper->rp);
 	unregister_kretprobe(&jumped->rp);
 }
+
+#ifdef CONFIG_RETHOOK
+struct hooked {
+	struct kprobe	kp;
+	struct rethook	*rh;
+	atomic_t	entries, returns;
+};
+
+static int hook_call(struct kprobe *p, struct pt_regs *regs)
+{
+	struct hooked *h = container_of(p, struct hooked, kp);
+	struct rethook_node *node = rethook_try_get(h->rh);
+
+	if (node) {
+		atomic_inc(&h->entries);
+		rethook_hook(node, regs, false);
+	}
+	return 0;
+}
+
+static void hooked_returns(struct rethook_node *node, void *data, unsigned long ret_addr,
+			   struct pt_regs *regs)
+{
+	struct hooked *h = data;
+
+	atomic_inc(&h->returns);
+}
+
+/* The hooks of fprobe, and of return probes where they have no trampoline of their own. */
+static void return_stack_is_rewound_below_rethook(struct kunit *test)
+{
+	struct kprobe from = {
+		.addr		= (kprobe_opcode_t *)kp_ret_jump_from,
+		.pre_handler	= jump,
+	};
+	struct hooked h[] = {
+		{ .kp = { .symbol_name = "kp_ret_jumper", .pre_handler = hook_call } },
+		{ .kp = { .symbol_name = "kp_ret_jumped", .pre_handler = hook_call } },
+	};
+	struct one *jumper;
+	int i;
+
+	/* Its entry handler finds the place of the return address. */
+	jumper = probe_one(test, "kp_ret_jumper", 1);
+	jump_out_of = jumper;
+	kp_ret_jumper();
+	disable_kretprobe(&jumper->rp);
+
+	for (i = 0; i < ARRAY_SIZE(h); i++) {
+		h[i].rh = rethook_alloc(&h[i], hooked_returns, sizeof(struct rethook_node), 1);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, h[i].rh);
+		KUNIT_ASSERT_EQ(test, register_kprobe(&h[i].kp), 0);
+	}
+	KUNIT_ASSERT_EQ(test, register_kprobe(&from), 0);
+
+	for (i = 1; i <= 5; i++) {
+		kp_ret_jumper();
+		KUNIT_EXPECT_EQ(test, atomic_read(&h[0].entries), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&h[0].returns), i);
+		/* The only node of the call that never returns is free again. */
+		KUNIT_EXPECT_EQ(test, atomic_read(&h[1].entries), i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&h[1].returns), 0);
+		KUNIT_EXPECT_PTR_EQ(test, current->rethooks.first, NULL);
+	}
+	unregister_kprobe(&from);
+	for (i = 0; i < ARRAY_SIZE(h); i++) {
+		unregister_kprobe(&h[i].kp);
+		rethook_free(h[i].rh);
+	}
+	unregister_kretprobe(&jumper->rp);
+}
 #else
+static void return_stack_is_rewound_below_rethook(struct kunit *test)
+{
+	kunit_skip(test, "needs RETHOOK");
+}
+#endif
+#else
+static void return_stack_is_rewound_below_rethook(struct kunit *test)
+{
+	kunit_skip(test, "needs assembly code for this architecture");
+}
+
 static void return_stack_is_rewound(struct kunit *test)
 {
 	kunit_skip(test, "needs assembly code for this architecture");
+}
+#endif
+
+/*
+ * A return from a frame that no instance is of, as after damage to the stack or to the list: the
+ * newest call is given up, and execution continues where that came from.
+ */
+
+#ifdef CONFIG_KRETPROBE_NATIVE
+extern char __start_once[], __end_once[];
+
+static noinline __noclone notrace u32 kp_ret_stray(bool damage)
+{
+	struct llist_node *first = READ_ONCE(current->kretprobe_instances.first);
+
+	KP_PADDING;
+	if (damage && first)
+		container_of(first, struct kretprobe_instance, llist)->fp += sizeof(long);
+	return 7;
+}
+
+static void return_from_unknown_frame(struct kunit *test)
+{
+	u32 (*volatile fn)(bool damage) = kp_ret_stray;
+	static const char * const modes[] = { "breakpoint", "jump" };
+	struct one *o = probe_one(test, "kp_ret_stray", 1);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+		/* It is printed once. */
+		memset(__start_once, 0, __end_once - __start_once);
+		pr_info("expect splat: kretprobe BUG!: Processing kretprobe one_return @ kp_ret_stray+0x\n");
+		KUNIT_EXPECT_EQ_MSG(test, fn(true), 7, "%s", modes[i]);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 2 * i + 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), i);
+
+		/* The only instance is free again. */
+		KUNIT_EXPECT_EQ(test, fn(false), 7);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), i + 1);
+		KUNIT_EXPECT_EQ(test, o->rp.nmissed, 0);
+		wait_for_kprobe_optimizer();
+	}
+	KUNIT_EXPECT_PTR_EQ(test, current->kretprobe_instances.first, NULL);
+	unregister_kretprobe(&o->rp);
+}
+#else
+static void return_from_unknown_frame(struct kunit *test)
+{
+	kunit_skip(test, "the trampoline is not that of the core");
 }
 #endif
 
@@ -937,6 +1069,8 @@ static struct kunit_case return_cases[] = {
 	KUNIT_CASE(return_of_checks_for_rcu),
 	KUNIT_CASE(return_rcu_does_not_watch_the_return),
 	KUNIT_CASE(return_stack_is_rewound),
+	KUNIT_CASE(return_stack_is_rewound_below_rethook),
+	KUNIT_CASE(return_from_unknown_frame),
 	KUNIT_CASE_PARAM(return_deeper_than_the_pool, deep_mode_gen_params),
 	KUNIT_CASE(return_without_a_handler),
 	KUNIT_CASE(return_handler_finds_its_probe_without_locks),

@@ -4,7 +4,6 @@
  */
 
 #include <kunit/test.h>
-#include <linux/bug.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-arch.h>
 #include <linux/linkage.h>
@@ -93,77 +92,8 @@ static void kretprobe_handler_runs_with_ac_clear(struct kunit *test)
 	}
 }
 
-/*
- * A return through the trampoline from a frame that has no instance, as after a damaged
- * list: the newest call is given up, and execution continues where that came from.
- */
-
-static struct {
-	struct kretprobe	rp;
-	unsigned long		*slot;
-	unsigned int		returns;
-	unsigned long		to, restored;
-} stray;
-
-static int note_slot(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	stray.slot = (unsigned long *)regs->sp;
-	return 0;
-}
-
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	stray.returns++;
-	return 0;
-}
-
-static noinline __noclone notrace unsigned long kpr_stray(unsigned long v)
-{
-	struct {
-		struct pt_regs	regs;
-		unsigned long	slot;
-	} frame = {};
-
-	if (v) {
-		kretprobe_native_handler(&frame.regs);
-		stray.to = frame.regs.ip;
-		stray.restored = frame.slot;
-		/* The return of this function itself has no instance any more. */
-		*stray.slot = frame.regs.ip;
-	}
-	return v + 1;
-}
-
-static void kretprobe_return_from_unknown_frame(struct kunit *test)
-{
-	unsigned long (*volatile fn)(unsigned long v) = kpr_stray;
-
-	stray.rp = (struct kretprobe) {
-		.kp.symbol_name	= "kpr_stray",
-		.entry_handler	= note_slot,
-		.handler	= count_return,
-		.maxactive	= 1,
-	};
-	stray.returns = 0;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&stray.rp), 0);
-	generic_bug_clear_once();
-	pr_info("expect splat: not hooked, the newest call is of kretprobe count_return @ kpr_stray+0x\n");
-	KUNIT_EXPECT_EQ(test, fn(1), 2);
-	generic_bug_clear_once();
-	KUNIT_EXPECT_EQ(test, stray.returns, 0);
-	KUNIT_EXPECT_TRUE(test, kp_is_within(stray.to, kretprobe_return_from_unknown_frame));
-	KUNIT_EXPECT_EQ(test, stray.restored, stray.to);
-
-	/* The only instance is free again. */
-	KUNIT_EXPECT_EQ(test, fn(0), 1);
-	KUNIT_EXPECT_EQ(test, stray.returns, 1);
-	KUNIT_EXPECT_EQ(test, stray.rp.nmissed, 0);
-	unregister_kretprobe(&stray.rp);
-}
-
 static struct kunit_case kretprobe_testcases[] = {
 	KUNIT_CASE(kretprobe_handler_runs_with_ac_clear),
-	KUNIT_CASE(kretprobe_return_from_unknown_frame),
 	{}
 };
 
