@@ -50,6 +50,20 @@ for off in 0 n N off f; do
 done
 check "the probe is at work again" counts -gt
 
+# What the pools of return probes may grow by: a small part of the memory.
+LIMIT=$KPROBES/pools_limit
+limit_is() { [ "$(cat $LIMIT)" = "$1" ]; }
+limit=$(cat $LIMIT)
+memory=$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)
+check "only root reads pools_grown" mode_is 400 pools_grown
+check "only root writes pools_limit" mode_is 600 pools_limit
+check "pools have grown by less than the limit" [ "$(cat $KPROBES/pools_grown)" -le "$limit" ]
+check "the limit is some memory" [ "$limit" -gt 0 ]
+check "the limit is below a hundredth of it" [ $((limit / 1024)) -lt $((memory / 100)) ]
+check "the limit can be changed" sh -c "echo 4096 >$LIMIT"
+check "and is what was written" limit_is 4096
+echo "$limit" >$LIMIT
+
 # In lines of ours, an address that is neither hashed nor part of a symbol.
 hides_addresses() {
 	! dmesg | grep -i 'kprobe' | grep -v 'Command line' |
