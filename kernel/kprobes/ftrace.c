@@ -16,6 +16,7 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/cpu.h>
 #include <linux/ftrace.h>
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
@@ -274,32 +275,42 @@ bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 	return site->ftrace == &kprobe_ftrace_plain && kprobe_site_has_post(site);
 }
 
-struct sites_move {
-	struct list_head		*kps;
-	struct kprobe_ftrace_ops	*fo;
-};
-
-static int sites_move_stopped(void *arg)
+static int kprobe_ftrace_change_cpu(void *by_claim)
 {
-	const struct sites_move *m = arg;
-	struct kprobe *kp;
-
-	list_for_each_entry(kp, m->kps, list)
-		WRITE_ONCE(kprobe_to_site(kp)->ftrace, m->fo);
+	__this_cpu_write(kprobe_ftrace_by_claim, *(bool *)by_claim);
 	return 0;
 }
 
 /*
- * From here on, calls through @fo count. If ftrace calls both ops, one before this change
- * and the other after it, the hit would count twice or not at all. ftrace has
- * preemption off from the first of several calls to the last, so no CPU is between two
- * calls while the machine is stopped.
+ * From here on, calls through @fo count. If ftrace called both ops, one before this change
+ * and the other after it, the hit would count twice or not at all. So each CPU
+ * changes for itself, in a thread: ftrace has preemption off from the first of several
+ * calls to the last. What interrupts the change, also an NMI, makes all its calls
+ * before it or after it.
  */
 static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
-	struct sites_move m = { .kps = kps, .fo = fo };
+	bool by_claim = fo != &kprobe_ftrace_plain;
+	struct kprobe *kp;
+	int cpu;
 
-	stop_machine(sites_move_stopped, &m, NULL);
+	guard(cpus_read_lock)();
+
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(kprobe_ftrace_by_claim, cpu), !by_claim);
+
+	list_for_each_entry(kp, kps, list) {
+		struct kprobe_site *site = kprobe_to_site(kp);
+		void *claim = by_claim ? fo : site->ftrace;
+
+		/* A hit that sees the mark must see the state of its CPU, too. */
+		smp_store_release(&site->ftrace, claim + KPROBE_FTRACE_MOVES);
+	}
+	for_each_online_cpu(cpu)
+		stop_one_cpu(cpu, kprobe_ftrace_change_cpu, &by_claim);
+
+	list_for_each_entry(kp, kps, list)
+		WRITE_ONCE(kprobe_to_site(kp)->ftrace, fo);
 }
 
 /* Both ops have the sites in their filters, and calls of the other have counted so far. */

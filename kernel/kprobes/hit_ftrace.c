@@ -25,13 +25,28 @@ void kprobe_ftrace_set_check(bool on)
 	WRITE_ONCE(kprobe_ftrace_check_owner, on);
 }
 
+/* On this CPU, calls of a site that moves count through the ops with the claim. */
+DEFINE_PER_CPU(bool, kprobe_ftrace_by_claim);
+
+static noinline bool ops_owns_checked(struct kprobe *p, const struct ftrace_ops *ops)
+{
+	/* Pairs with the release in kprobe_ftrace_change_owner(). */
+	unsigned long owner = (unsigned long)smp_load_acquire(&kprobe_to_site(p)->ftrace);
+
+	if (kprobe_ftrace_disabled)
+		return false;
+	/* The shared ops is the one without a claim. */
+	if ((owner & KPROBE_FTRACE_MOVES) && !__this_cpu_read(kprobe_ftrace_by_claim))
+		return !(ops->flags & FTRACE_OPS_FL_IPMODIFY);
+	/* A struct kprobe_ftrace_ops begins with its ops. */
+	return (owner & ~KPROBE_FTRACE_MOVES) == (unsigned long)ops;
+}
+NOKPROBE_SYMBOL(ops_owns_checked);
+
 /* Does @ops own the site, so that its call is the one that counts? */
 static nokprobe_inline bool ops_owns(struct kprobe *p, const struct ftrace_ops *ops)
 {
-	/* A struct kprobe_ftrace_ops begins with its ops. */
-	return likely(!READ_ONCE(kprobe_ftrace_check_owner)) ||
-	       (!kprobe_ftrace_disabled &&
-		(const void *)READ_ONCE(kprobe_to_site(p)->ftrace) == ops);
+	return likely(!READ_ONCE(kprobe_ftrace_check_owner)) || ops_owns_checked(p, ops);
 }
 
 /* ftrace calls where RCU does not watch. */

@@ -2,7 +2,17 @@
 #ifndef _KERNEL_KPROBES_HIT_FTRACE_H
 #define _KERNEL_KPROBES_HIT_FTRACE_H
 
+#include <linux/percpu-defs.h>
+
 #include "internal.h"
+
+/*
+ * Set in kprobe_site.ftrace while the site moves between the shared ops and the one that is
+ * named there, which has a claim. Each CPU decides for itself which of them counts.
+ */
+#define KPROBE_FTRACE_MOVES	1ul
+
+DECLARE_PER_CPU(bool, kprobe_ftrace_by_claim);
 
 void kprobe_ftrace_set_check(bool on);
 

@@ -76,7 +76,8 @@ struct kprobe_ftrace_ops;
  * @refusal: why the architecture refuses it, enum kprobe_refusal; kprobe_mutex
  * @saved: the text at the address, as it was before preparation; kprobe_mutex
  * @prepared: the architecture has resources for head.kp; kprobe_mutex
- * @ftrace: the ops whose calls count, or NULL; kprobe_mutex, hit path reads
+ * @ftrace: the ops whose calls count, or NULL; with KPROBE_FTRACE_MOVES while that changes;
+ *	    kprobe_mutex, hit path reads
  * @in_plain: @ftrace is not the shared ops, but the address is also in the filter of
  *	      that; kprobe_mutex
  * @node: in the tree of sites, or in that of dead sites whose detours tasks may still

@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
+#include <linux/ftrace.h>
 #include <linux/jiffies.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -86,19 +87,31 @@ static void need_two_cpus(struct kunit *test)
 		kunit_skip(test, "needs two CPUs");
 }
 
-/* Run @body on this CPU, while another one sends NMIs to it. */
-static void under_nmis(struct kunit *test, void (*in_them)(void),
-		       void (*body)(struct kunit *test))
+static void begin_nmis(struct kunit *test, void (*in_them)(void))
 {
-	struct task_struct *sender;
-
 	atomic_set(&nmis, 0);
 	atomic_set(&nmis_wrong, 0);
 	work_in_nmi = in_them;
 	KUNIT_ASSERT_EQ(test, register_nmi_handler(NMI_LOCAL, on_nmi, 0, "kprobes_test"), 0);
 	KUNIT_EXPECT_EQ(test, register_nmi_handler(NMI_LOCAL, claim_nmi, 0,
 						   "kprobes_test_claim"), 0);
+}
 
+static void end_nmis(struct kunit *test)
+{
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_test_claim");
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_test");
+	KUNIT_EXPECT_GT(test, atomic_read(&nmis), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nmis_wrong), 0);
+}
+
+/* Run @body on this CPU, while another one sends NMIs to it. */
+static void under_nmis(struct kunit *test, void (*in_them)(void),
+		       void (*body)(struct kunit *test))
+{
+	struct task_struct *sender;
+
+	begin_nmis(test, in_them);
 	migrate_disable();
 	nmi_target = smp_processor_id();
 	sender = kthread_create(send_nmis, NULL, "kprobes_nmi");
@@ -110,11 +123,7 @@ static void under_nmis(struct kunit *test, void (*in_them)(void),
 		kthread_stop(sender);
 	}
 	migrate_enable();
-
-	unregister_nmi_handler(NMI_LOCAL, "kprobes_test_claim");
-	unregister_nmi_handler(NMI_LOCAL, "kprobes_test");
-	KUNIT_EXPECT_GT(test, atomic_read(&nmis), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&nmis_wrong), 0);
+	end_nmis(test);
 }
 
 static struct kp_watch in_nmi, here;
@@ -320,11 +329,132 @@ static void nmi_calls_are_followed_or_missed(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_KPROBES_ON_FTRACE
+/*
+ * A probe with a post handler comes to a function that has a probe without one, and goes again:
+ * the site moves from one ftrace_ops to another. ftrace calls both, and this one in between.
+ */
+
+static noinline __noclone u32 kpx_moving(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 3;
+}
+
+static noinline __noclone u32 kpx_staying(u32 v)
+{
+	OPTIMIZER_HIDE_VAR(v);
+	return v + 5;
+}
+
+static void move_in_nmi(void)
+{
+	u32 (*moving)(u32 v) = kpx_moving;
+
+	OPTIMIZER_HIDE_VAR(moving);
+	if (moving(1) != 4)
+		atomic_inc(&nmis_wrong);
+}
+
+/* An NMI has reached the place between the two. */
+static bool in_between;
+
+/* Long enough for the other CPU to do what it was about to. */
+static void stay_in_between(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+			    struct ftrace_regs *fregs)
+{
+	if (!in_nmi())
+		return;
+	WRITE_ONCE(in_between, true);
+	mdelay(10);
+}
+
+static unsigned int nr_sent;
+
+/* A CPU is about to change the owner of the site. */
+static void interrupt_other_cpu(unsigned long ip, unsigned long parent_ip,
+				struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	int i;
+
+	WRITE_ONCE(in_between, false);
+	nr_sent++;
+	__apic_send_IPI(cpumask_any_but(cpu_online_mask, raw_smp_processor_id()), NMI_VECTOR);
+	for (i = 0; i < USEC_PER_SEC && !READ_ONCE(in_between); i++)
+		udelay(1);
+}
+
+static struct ftrace_ops between_ops = { .func = stay_in_between };
+static struct ftrace_ops change_ops = { .func = interrupt_other_cpu };
+
+static void trace_by(struct kunit *test, struct ftrace_ops *ops, char *function)
+{
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(ops, function, strlen(function), 1), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_function(ops), 0);
+}
+
+static void trace_end(struct ftrace_ops *ops)
+{
+	unregister_ftrace_function(ops);
+	ftrace_free_filter(ops);
+}
+
+/* Each CPU has changed, while the other one was in an NMI. */
+static void expect_each_hit_once(struct kunit *test, struct kp_watch *w)
+{
+	unsigned long end = jiffies + NMI_SECONDS * HZ;
+
+	KUNIT_EXPECT_EQ(test, nr_sent, num_online_cpus());
+	while (atomic_read(&nmis) < nr_sent && time_before(jiffies, end))
+		cond_resched();
+	KUNIT_EXPECT_EQ(test, atomic_read(&nmis), nr_sent);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), nr_sent);
+}
+
+static void nmi_hits_while_the_site_moves(struct kunit *test)
+{
+	struct kp_watch plain = { .kp = { .symbol_name = "kpx_moving" } };
+	struct kp_watch post = { .kp = { .symbol_name = "kpx_moving" } };
+	/* Keeps the older ops where it is. */
+	struct kp_watch other = { .kp = { .symbol_name = "kpx_staying" } };
+
+	need_two_cpus(test);
+	plain.kp.pre_handler = kp_watch_pre;
+	post.kp.post_handler = kp_watch_post;
+	other.kp.pre_handler = kp_watch_pre;
+	nr_sent = 0;
+	KUNIT_ASSERT_EQ(test, kpx_staying(1), 6);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&other.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&plain.kp), 0);
+	trace_by(test, &between_ops, "kpx_moving");
+	trace_by(test, &change_ops, "kprobe_ftrace_change_cpu");
+	begin_nmis(test, move_in_nmi);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&post.kp), 0);
+	expect_each_hit_once(test, &plain);
+
+	nr_sent = 0;
+	atomic_set(&nmis, 0);
+	atomic_set(&plain.pre, 0);
+	unregister_kprobe(&post.kp);
+	expect_each_hit_once(test, &plain);
+
+	end_nmis(test);
+	trace_end(&change_ops);
+	trace_end(&between_ops);
+	unregister_kprobe(&plain.kp);
+	unregister_kprobe(&other.kp);
+}
+#endif
+
 static struct kunit_case nmi_cases[] = {
 	KUNIT_CASE_SLOW(nmi_hits_run_or_are_missed),
 	KUNIT_CASE_SLOW(third_level_is_stepped),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE_SLOW(nmi_calls_are_followed_or_missed),
+#endif
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	KUNIT_CASE(nmi_hits_while_the_site_moves),
 #endif
 	{}
 };
