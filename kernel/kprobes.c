@@ -15,6 +15,7 @@
 #include "kprobes/address.h"
 #include "kprobes/arm.h"
 #include "kprobes/blacklist.h"
+#include "kprobes/jprobe.h"
 #include "kprobes/kretprobe.h"
 #include "kprobes/module.h"
 #include "kprobes/register.h"
@@ -25,8 +26,18 @@
 bool kprobes_initialized __ro_after_init;
 
 /*
- * The API
+ * The API. Monitors have probes on these functions, to see who installs probes: all in-tree
+ * users enter by them, and return probes and jprobes by register_kprobe(), too.
  */
+
+static const struct kprobe_batch_ops *ops_of(const struct kprobe *p)
+{
+	if (p && is_kretprobe(p))
+		return &kretprobe_batch_ops;
+	if (p && is_jprobe(p))
+		return &jprobe_batch_ops;
+	return NULL;
+}
 
 /**
  * register_kprobe() - put a probe on an instruction
@@ -60,22 +71,9 @@ bool kprobes_initialized __ro_after_init;
  */
 int register_kprobe(struct kprobe *p)
 {
-	return kprobe_batch_register(&p, 1, NULL, NULL);
+	return kprobe_batch_register(&p, 1, ops_of(p));
 }
 EXPORT_SYMBOL_GPL(register_kprobe);
-
-/**
- * register_kprobe_why() - register_kprobe(), with the reason of a refusal
- * @p: the probe
- * @why: set to the reason, or to KPROBE_REFUSAL_NONE
- *
- * Context: as register_kprobe().
- * Return: as register_kprobe().
- */
-int register_kprobe_why(struct kprobe *p, enum kprobe_refusal *why)
-{
-	return kprobe_batch_register(&p, 1, NULL, why);
-}
 
 /**
  * register_kprobes() - register many probes, all or none
@@ -96,7 +94,7 @@ int register_kprobes(struct kprobe **kps, int num)
 	if (!kps || num <= 0)
 		return -EINVAL;
 
-	return kprobe_batch_register(kps, num, NULL, NULL);
+	return kprobe_batch_register(kps, num, NULL);
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
 
@@ -119,7 +117,7 @@ void unregister_kprobe(struct kprobe *p)
 	if (p && p->flags & KPROBE_FLAG_SITE)
 		return;
 
-	unregister_kprobes(&p, 1);
+	kprobe_batch_unregister(&p, 1, NULL);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobe);
 
@@ -210,6 +208,22 @@ int enable_kprobe(struct kprobe *p)
 	return kprobe_set_enabled(p, true);
 }
 EXPORT_SYMBOL_GPL(enable_kprobe);
+
+/**
+ * kprobe_why_refused() - why did a registration fail?
+ * @p: the probe, also that of a kretprobe or jprobe, after the call that has failed
+ *
+ * In an array, the answer is in the probe whose error was returned, or in the first one.
+ *
+ * Context: process context, sleeps.
+ * Return: the reason; KPROBE_REFUSAL_IN_USE if the probe is registered.
+ */
+enum kprobe_refusal kprobe_why_refused(struct kprobe *p)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return kprobe_is_used(p) ? KPROBE_REFUSAL_IN_USE : p->refusal;
+}
 
 /*
  * Addresses

@@ -98,9 +98,10 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 
 /**
  * struct kprobe - a probe on one instruction
- * @hlist: not linked; shares its storage with @origin, @next and @call
+ * @hlist: not linked; shares its storage with @origin, @next, @refusal and @call
  * @origin: for the core: who has registered the probe
  * @next: for the core: the next probe that the same call detaches
+ * @refusal: for the core: why the last registration failed
  * @call: for the core: the call in progress that uses this structure
  * @list: linked exactly while the probe is registered
  * @nmissed: hits for which no handler could be called
@@ -129,6 +130,7 @@ struct kprobe {
 			union {
 				struct kprobe_origin	*origin;
 				struct kprobe		*next;
+				enum kprobe_refusal	refusal;
 			};
 			struct kprobe_call	*call;
 		};
@@ -293,7 +295,6 @@ struct kretprobe_blackpoint {
 #ifdef CONFIG_KPROBES
 
 int register_kprobe(struct kprobe *p);
-int register_kprobe_why(struct kprobe *p, enum kprobe_refusal *why);
 int kprobe_check(struct kprobe *p);
 int kretprobe_check(struct kretprobe *rp);
 void unregister_kprobe(struct kprobe *p);
@@ -303,6 +304,7 @@ int enable_kprobe(struct kprobe *p);
 int disable_kprobe(struct kprobe *p);
 
 /* For code built into the kernel; documented at their definitions. */
+enum kprobe_refusal kprobe_why_refused(struct kprobe *p);
 int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 			 unsigned long offset);
 int kprobe_for_each_symbol(const char *name, int (*fn)(unsigned long addr, void *data),
@@ -379,6 +381,11 @@ static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 	return 0;
 }
 
+static inline enum kprobe_refusal kprobe_why_refused(struct kprobe *p)
+{
+	return KPROBE_REFUSAL_UNSUPPORTED;
+}
+
 /* Without a list of text that must not be probed, none may be. */
 static inline bool within_kprobe_blacklist(unsigned long addr)
 {
@@ -422,7 +429,6 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 #ifdef CONFIG_KRETPROBES
 
 int register_kretprobe(struct kretprobe *rp);
-int register_kretprobe_why(struct kretprobe *rp, enum kprobe_refusal *why);
 void unregister_kretprobe(struct kretprobe *rp);
 int register_kretprobes(struct kretprobe **rps, int num);
 void unregister_kretprobes(struct kretprobe **rps, int num);
@@ -431,13 +437,6 @@ void unregister_kretprobes(struct kretprobe **rps, int num);
 
 static inline int register_kretprobe(struct kretprobe *rp)
 {
-	return -EOPNOTSUPP;
-}
-
-static inline int register_kretprobe_why(struct kretprobe *rp, enum kprobe_refusal *why)
-{
-	if (why)
-		*why = KPROBE_REFUSAL_UNSUPPORTED;
 	return -EOPNOTSUPP;
 }
 

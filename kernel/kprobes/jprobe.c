@@ -48,7 +48,7 @@ static int jprobe_vet(struct kprobe *p, const struct kprobe_where *where,
 	return 0;
 }
 
-static const struct kprobe_batch_ops jprobe_batch_ops = {
+const struct kprobe_batch_ops jprobe_batch_ops = {
 	.vet	= jprobe_vet,
 };
 
@@ -69,7 +69,7 @@ int register_jprobes(struct jprobe **jps, int num)
 	if (!jps || num <= 0)
 		return -EINVAL;
 
-	return kprobe_batch_register((struct kprobe **)jps, num, &jprobe_batch_ops, NULL);
+	return kprobe_batch_register((struct kprobe **)jps, num, &jprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(register_jprobes);
 
@@ -94,7 +94,9 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  */
 int register_jprobe(struct jprobe *jp)
 {
-	return register_jprobes(&jp, 1);
+	if (jp)
+		jp->kp.pre_handler = jprobe_pre_handler;
+	return register_kprobe(&jp->kp);
 }
 EXPORT_SYMBOL_GPL(register_jprobe);
 
@@ -108,7 +110,7 @@ EXPORT_SYMBOL_GPL(register_jprobe);
  */
 void unregister_jprobe(struct jprobe *jp)
 {
-	unregister_jprobes(&jp, 1);
+	kprobe_batch_unregister((struct kprobe **)&jp, 1, &jprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(unregister_jprobe);
 

@@ -4,6 +4,8 @@
 
 #include "internal.h"
 
+extern const struct kprobe_batch_ops jprobe_batch_ops;
+
 /* Documented in hit_jprobe.c. */
 int jprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
 bool jprobe_may_return(void);

@@ -152,7 +152,7 @@ static void kretprobe_done(struct kprobe *p)
 	kretprobe_detach_pool(container_of(p, struct kretprobe, kp));
 }
 
-static const struct kprobe_batch_ops kretprobe_batch_ops = {
+const struct kprobe_batch_ops kretprobe_batch_ops = {
 	.vet		= kretprobe_vet,
 	.registered	= kretprobe_registered,
 	.stop		= kretprobe_stop,
@@ -177,7 +177,7 @@ int register_kretprobes(struct kretprobe **rps, int num)
 	if (!rps || num <= 0)
 		return -EINVAL;
 
-	return kprobe_batch_register((struct kprobe **)rps, num, &kretprobe_batch_ops, NULL);
+	return kprobe_batch_register((struct kprobe **)rps, num, &kretprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
 
@@ -207,24 +207,11 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  */
 int register_kretprobe(struct kretprobe *rp)
 {
-	return register_kretprobes(&rp, 1);
+	if (rp)
+		rp->kp.pre_handler = kretprobe_pre_handler;
+	return register_kprobe(&rp->kp);
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);
-
-/**
- * register_kretprobe_why() - register_kretprobe(), with the reason of a refusal
- * @rp: the kretprobe
- * @why: set to the reason, or to KPROBE_REFUSAL_NONE
- *
- * Context: as register_kretprobe().
- * Return: as register_kretprobe().
- */
-int register_kretprobe_why(struct kretprobe *rp, enum kprobe_refusal *why)
-{
-	struct kprobe *p = &rp->kp;
-
-	return kprobe_batch_register(&p, 1, &kretprobe_batch_ops, why);
-}
 
 /**
  * unregister_kretprobe() - remove a kretprobe
@@ -237,7 +224,7 @@ int register_kretprobe_why(struct kretprobe *rp, enum kprobe_refusal *why)
  */
 void unregister_kretprobe(struct kretprobe *rp)
 {
-	unregister_kretprobes(&rp, 1);
+	kprobe_batch_unregister((struct kprobe **)&rp, 1, &kretprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobe);
 

@@ -10,6 +10,8 @@
 #include "internal.h"
 #include "site.h"
 
+extern const struct kprobe_batch_ops kretprobe_batch_ops;
+
 /*
  * The interface between the API (kretprobe.c) and the mechanism that diverts returns:
  * rethook here and in hit_rethook.c, or for architectures with a trampoline of

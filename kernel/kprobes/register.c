@@ -695,11 +695,20 @@ static int kprobe_batch_do_register(struct kprobe_batch *b)
 	return b->err;
 }
 
-static int refuse_all(enum kprobe_refusal refusal, enum kprobe_refusal *why)
+/* For kprobe_why_refused(). The field has another use while the probe is registered. */
+static void leave_refusal(struct kprobe *p, enum kprobe_refusal why,
+			  const struct kprobe_call *us)
 {
-	if (why)
-		*why = refusal;
-	return kprobe_refusal_error(refusal);
+	if (p && !is_used(p, kprobe_call_of(p), us))
+		p->refusal = why;
+}
+
+static int refuse_all(struct kprobe *first, enum kprobe_refusal why)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	leave_refusal(first, why, NULL);
+	return kprobe_refusal_error(why);
 }
 
 static void report_refusal(const struct kprobe_batch *b)
@@ -717,7 +726,6 @@ static void report_refusal(const struct kprobe_batch *b)
  * @kps: the probes
  * @num: how many
  * @ops: what is particular about these probes, or NULL
- * @why: set to the reason of a refusal, or to KPROBE_REFUSAL_NONE; or NULL
  *
  * Context: process context, sleeps; waits for a grace period on failure, and while
  *	    tasks in a detour may bypass a breakpoint.
@@ -725,7 +733,7 @@ static void report_refusal(const struct kprobe_batch *b)
  *	   were before; -EAGAIN too early at boot; -ENOMEM.
  */
 int kprobe_batch_register(struct kprobe **kps, int num,
-			  const struct kprobe_batch_ops *ops, enum kprobe_refusal *why)
+			  const struct kprobe_batch_ops *ops)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe_reg few[2] = {};
@@ -741,31 +749,31 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 	int i, ret;
 
 	if (!kprobes_initialized)
-		return refuse_all(KPROBE_REFUSAL_TOO_EARLY, why);
+		return refuse_all(kps[0], KPROBE_REFUSAL_TOO_EARLY);
 
 	if (num > ARRAY_SIZE(few)) {
 		b.reg = kvzalloc_objs(*b.reg, num);
 		if (!b.reg)
-			return refuse_all(KPROBE_REFUSAL_NO_MEMORY, why);
+			return refuse_all(kps[0], KPROBE_REFUSAL_NO_MEMORY);
 	}
 
 	b.origin = kprobe_origin_create();
 	if (!b.origin) {
 		if (b.reg != few)
 			kvfree(b.reg);
-		return refuse_all(KPROBE_REFUSAL_NO_MEMORY, why);
+		return refuse_all(kps[0], KPROBE_REFUSAL_NO_MEMORY);
 	}
 
 	for (i = 0; i < num; i++)
 		b.reg[i].p = kps[i];
 
 	ret = kprobe_batch_do_register(&b);
-	if (why)
-		*why = b.why;
 	if (ret)
 		report_refusal(&b);
 
 	scoped_guard(mutex, &kprobe_mutex) {
+		if (ret)
+			leave_refusal(b.reg[b.limit].p, b.why, &call);
 		if (call.nr)
 			kprobe_call_end(&call, kps, num);
 		kprobe_origin_put(b.origin);

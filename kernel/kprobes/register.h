@@ -34,7 +34,7 @@ bool kprobe_is_used(struct kprobe *p);
 enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module **mod);
 
 int kprobe_batch_register(struct kprobe **kps, int num,
-			  const struct kprobe_batch_ops *ops, enum kprobe_refusal *why);
+			  const struct kprobe_batch_ops *ops);
 void kprobe_batch_unregister(struct kprobe **kps, int num,
 			     const struct kprobe_batch_ops *ops);
 

@@ -75,8 +75,9 @@ static void check_each_reason_is_described(struct kunit *test)
 static int try(const struct kprobe *like, enum kprobe_refusal *why)
 {
 	struct kprobe p = *like;
-	int ret = register_kprobe_why(&p, why);
+	int ret = register_kprobe(&p);
 
+	*why = ret ? kprobe_why_refused(&p) : KPROBE_REFUSAL_NONE;
 	if (!ret)
 		unregister_kprobe(&p);
 	return ret;
@@ -214,7 +215,8 @@ static void check_returns(struct kunit *test)
 		said = kretprobe_check(&checked);
 		kprobe_check_return(&checked, &v);
 		KUNIT_EXPECT_MEMEQ(test, &checked, &registered, sizeof(checked));
-		ret = register_kretprobe_why(&registered, &why);
+		ret = register_kretprobe(&registered);
+		why = ret ? kprobe_why_refused(&registered.kp) : KPROBE_REFUSAL_NONE;
 		if (!ret)
 			unregister_kretprobe(&registered);
 		if (said == -ENODATA)
@@ -303,11 +305,10 @@ static void check_names_in_a_module(struct kunit *test)
 static void check_unique_names(struct kunit *test)
 {
 	struct kprobe p = { .symbol_name = "kp_twin", .flags = KPROBE_FLAG_UNIQUE };
-	enum kprobe_refusal why;
 
 	KUNIT_EXPECT_EQ(test, kprobe_check(&p), -EADDRNOTAVAIL);
-	KUNIT_EXPECT_EQ(test, register_kprobe_why(&p, &why), -EADDRNOTAVAIL);
-	KUNIT_EXPECT_EQ(test, why, KPROBE_REFUSAL_AMBIGUOUS);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), -EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&p), KPROBE_REFUSAL_AMBIGUOUS);
 	KUNIT_EXPECT_EQ(test, p.flags, KPROBE_FLAG_UNIQUE);
 	KUNIT_EXPECT_PTR_EQ(test, p.addr, NULL);
 

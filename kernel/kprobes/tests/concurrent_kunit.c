@@ -395,7 +395,7 @@ static const struct kprobe_batch_ops held_when_registered = {
 
 static int register_and_hold(struct conc_test *t)
 {
-	return kprobe_batch_register(t->kps, 1, &held_when_registered, NULL);
+	return kprobe_batch_register(t->kps, 1, &held_when_registered);
 }
 
 static void concurrent_unregister_of_what_is_being_registered(struct kunit *test)

@@ -106,7 +106,7 @@ static void register_operations_of_a_batch(struct kunit *test)
 {
 	struct reg_test *t = test->priv;
 
-	KUNIT_ASSERT_EQ(test, kprobe_batch_register(t->kps, 2, &ops, NULL), 0);
+	KUNIT_ASSERT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), 0);
 	KUNIT_EXPECT_STREQ(test, logged(t), "vavbrarb");
 	/* No other call can register the same structure in the meantime. */
 	KUNIT_EXPECT_EQ(test, t->unclaimed, 0);
@@ -122,7 +122,7 @@ static void register_operations_if_one_is_refused(struct kunit *test)
 	struct reg_test *t = test->priv;
 
 	t->refused = &t->b;
-	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops, NULL), -E2BIG);
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -E2BIG);
 	/* The first has been vetted, and was linked until the batch was undone. */
 	KUNIT_EXPECT_STREQ(test, logged(t), "vavbsada");
 	KUNIT_EXPECT_EQ(test, t->hits, 0);
@@ -130,7 +130,7 @@ static void register_operations_if_one_is_refused(struct kunit *test)
 	/* Both have been vetted, but the first is on the blacklist. */
 	t->refused = NULL;
 	t->a.symbol_name = "kprobe_busy_begin";
-	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -EINVAL);
 	KUNIT_EXPECT_STREQ(test, logged(t), "vavbdadb");
 }
 
@@ -139,7 +139,7 @@ static void register_operations_before_a_bad_one(struct kunit *test)
 	struct reg_test *t = test->priv;
 
 	t->b.symbol_name = "kp_reg_no_such_function";
-	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops, NULL), -ENOENT);
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -ENOENT);
 	/* Nothing is done with a probe after the first that fails. */
 	KUNIT_EXPECT_STREQ(test, logged(t), "vasada");
 	KUNIT_EXPECT_EQ(test, t->hits, 0);
@@ -247,6 +247,148 @@ static void register_is_too_early(struct kunit *test)
 	too_early.flags = 0;
 }
 
+#ifdef CONFIG_HAVE_FUNCTION_ARG_ACCESS_API
+/* What monitors do that want to know who installs probes. */
+struct reg_watcher {
+	struct kprobe	kp;
+	void		*arg;
+};
+
+static const char * const watched[] = {
+	"register_kprobe", "register_kprobes", "unregister_kprobe", "unregister_kprobes",
+	"enable_kprobe", "disable_kprobe",
+#ifdef CONFIG_KRETPROBES
+	"register_kretprobe", "register_kretprobes",
+	"unregister_kretprobe", "unregister_kretprobes",
+#endif
+#ifdef CONFIG_JPROBES
+	"register_jprobe", "register_jprobes", "unregister_jprobe", "unregister_jprobes",
+#endif
+};
+
+struct reg_watchers {
+	struct reg_watcher	each[ARRAY_SIZE(watched)];
+	struct kprobe		*kps[ARRAY_SIZE(watched)];
+};
+
+static int watcher_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct reg_watcher *w = container_of(p, struct reg_watcher, kp);
+
+	w->arg = (void *)regs_get_kernel_argument(regs, 0);
+	return 0;
+}
+
+/* Its last call had that argument. */
+static void expect_seen(struct kunit *test, struct reg_watchers *all, const char *name, void *arg)
+{
+	struct reg_watcher *w;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(watched); i++) {
+		w = &all->each[i];
+		if (strcmp(watched[i], name))
+			continue;
+		KUNIT_EXPECT_PTR_EQ_MSG(test, w->arg, arg, "%s", name);
+		w->arg = NULL;
+		return;
+	}
+	KUNIT_FAIL(test, "%s is not watched", name);
+}
+
+static void watch_kprobes(struct kunit *test, struct reg_watchers *w)
+{
+	struct reg_test *t = test->priv;
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), 0);
+	expect_seen(test, w, "register_kprobe", &t->a);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a), 0);
+	expect_seen(test, w, "disable_kprobe", &t->a);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a), 0);
+	expect_seen(test, w, "enable_kprobe", &t->a);
+	unregister_kprobe(&t->a);
+	expect_seen(test, w, "unregister_kprobe", &t->a);
+
+	t->b.symbol_name = "kp_reg_no_such_function";
+	KUNIT_EXPECT_EQ(test, register_kprobe(&t->b), -ENOENT);
+	expect_seen(test, w, "register_kprobe", &t->b);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&t->b), KPROBE_REFUSAL_NO_SYMBOL);
+
+	t->a.addr = NULL;
+	t->a.flags = 0;
+	KUNIT_EXPECT_EQ(test, register_kprobes(t->kps, 1), 0);
+	expect_seen(test, w, "register_kprobes", t->kps);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&t->a), KPROBE_REFUSAL_IN_USE);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&t->b), KPROBE_REFUSAL_NO_SYMBOL);
+	unregister_kprobes(t->kps, 1);
+	expect_seen(test, w, "unregister_kprobes", t->kps);
+}
+
+/* In register_kprobe(), too, where some monitors have their only probe. */
+static void watch_kretprobes(struct kunit *test, struct reg_watchers *w)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.symbol_name = "kp_reg_one";
+	KUNIT_EXPECT_EQ(test, register_kretprobe(rp), 0);
+	expect_seen(test, w, "register_kretprobe", rp);
+	expect_seen(test, w, "register_kprobe", &rp->kp);
+	KUNIT_EXPECT_EQ(test, disable_kretprobe(rp), 0);
+	expect_seen(test, w, "disable_kprobe", &rp->kp);
+	KUNIT_EXPECT_EQ(test, enable_kretprobe(rp), 0);
+	expect_seen(test, w, "enable_kprobe", &rp->kp);
+	unregister_kretprobe(rp);
+	expect_seen(test, w, "unregister_kretprobe", rp);
+}
+
+#ifdef CONFIG_JPROBES
+static void watch_jprobes(struct kunit *test, struct reg_watchers *w)
+{
+	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, jp);
+	jp->kp.symbol_name = "kp_reg_one";
+	jp->entry = JPROBE_ENTRY(kp_reg_two);
+	KUNIT_EXPECT_EQ(test, register_jprobe(jp), 0);
+	expect_seen(test, w, "register_jprobe", jp);
+	expect_seen(test, w, "register_kprobe", &jp->kp);
+	unregister_jprobe(jp);
+	expect_seen(test, w, "unregister_jprobe", jp);
+}
+#else
+static void watch_jprobes(struct kunit *test, struct reg_watchers *w)
+{
+}
+#endif
+
+static void register_is_seen_by_watchers(struct kunit *test)
+{
+	struct reg_watchers *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	for (i = 0; i < ARRAY_SIZE(watched); i++) {
+		w->each[i].kp.symbol_name = watched[i];
+		w->each[i].kp.pre_handler = watcher_pre;
+		w->kps[i] = &w->each[i].kp;
+	}
+	KUNIT_ASSERT_EQ(test, register_kprobes(w->kps, ARRAY_SIZE(watched)), 0);
+	watch_kprobes(test, w);
+	if (IS_ENABLED(CONFIG_KRETPROBES))
+		watch_kretprobes(test, w);
+	watch_jprobes(test, w);
+	unregister_kprobes(w->kps, ARRAY_SIZE(watched));
+	/* The watchers have seen their own end. */
+	expect_seen(test, w, "unregister_kprobes", w->kps);
+}
+#else
+static void register_is_seen_by_watchers(struct kunit *test)
+{
+	kunit_skip(test, "needs the arguments of functions");
+}
+#endif
+
 static struct kunit_case register_cases[] = {
 	KUNIT_CASE(register_operations_of_a_batch),
 	KUNIT_CASE(register_operations_if_one_is_refused),
@@ -254,6 +396,7 @@ static struct kunit_case register_cases[] = {
 	KUNIT_CASE(register_text_is_read_without_probes),
 	KUNIT_CASE(register_keeps_sites_from_backends),
 	KUNIT_CASE(register_is_too_early),
+	KUNIT_CASE(register_is_seen_by_watchers),
 	{}
 };
 

@@ -26,8 +26,8 @@ static int try_at(struct kunit *test, unsigned long addr, enum kprobe_refusal *w
 	kprobe_opcode_t *text = (void *)ALIGN_DOWN(addr, sizeof(*text)), before = *text;
 	int err;
 
-	*why = KPROBE_REFUSAL_NONE;
-	err = register_kprobe_why(&kp, why);
+	err = register_kprobe(&kp);
+	*why = err ? kprobe_why_refused(&kp) : KPROBE_REFUSAL_NONE;
 	if (!err)
 		unregister_kprobe(&kp);
 	else

@@ -86,8 +86,8 @@ static void __printf(2, 3) complain(struct truth *t, const char *fmt, ...)
 /* An address that is not accepted must be refused for the same reason. */
 static void expect_refusal(struct truth *t, struct trial *r)
 {
-	enum kprobe_refusal why;
-	int ret = register_kprobe_why(&r->p, &why);
+	int ret = register_kprobe(&r->p);
+	enum kprobe_refusal why = ret ? kprobe_why_refused(&r->p) : KPROBE_REFUSAL_NONE;
 
 	t->refused++;
 	if (!ret)

@@ -21,7 +21,7 @@
  *
  * Options: -r probe the return; -o BYTES offset; -a FN is an address; -e ERR the
  * program makes FN return ERR; -n CALLS how often getsid() is called; -c CPU where,
- * by default on the CPU on which events count.
+ * by default on the CPU on which events count; -l attach the program by a BPF link.
  */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -30,7 +30,7 @@
 static struct {
 	const char *fn;
 	unsigned long offset, address;
-	int on_return, error, calls;
+	int on_return, error, calls, link;
 } opt = { .calls = 100 };
 
 static void die(const char *what)
@@ -178,6 +178,25 @@ static void perf(void)
 	printf("%lu\n", (unsigned long)count);
 }
 
+/* A link lasts as long as this process. */
+static void attach(int prog, int event)
+{
+	union bpf_attr link = {
+		.link_create = {
+			.prog_fd = prog,
+			.target_fd = event,
+			.attach_type = BPF_PERF_EVENT,
+		},
+	};
+
+	if (opt.link) {
+		if (bpf(BPF_LINK_CREATE, &link) < 0)
+			die("BPF_LINK_CREATE");
+	} else if (syscall(__NR_ioctl, event, PERF_EVENT_IOC_SET_BPF, prog)) {
+		die("PERF_EVENT_IOC_SET_BPF");
+	}
+}
+
 static void with_bpf(void)
 {
 	unsigned long long value[2];
@@ -190,8 +209,7 @@ static void with_bpf(void)
 
 	if (fd < 0)
 		die("perf_event_open");
-	if (syscall(__NR_ioctl, fd, PERF_EVENT_IOC_SET_BPF, prog))
-		die("PERF_EVENT_IOC_SET_BPF");
+	attach(prog, fd);
 	ret = calls();
 	close(fd);
 	if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
@@ -420,6 +438,9 @@ int main(int argc, char **argv)
 		switch (argv[i][1]) {
 		case 'r':
 			opt.on_return = 1;
+			break;
+		case 'l':
+			opt.link = 1;
 			break;
 		case 'a':
 			opt.address = 1;

@@ -255,7 +255,7 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 	echo 1 >$DRIVER/unregister
 	check "it goes as usual" rmmod kprobe_test_target
 
-	check "allocations for return probes fail" fail_in register_kretprobe_why
+	check "allocations for return probes fail" fail_in register_kprobe
 	check "a return probe is refused" sh -c \
 		"! echo r:nomem/ret ${SYS}getsid >>$TRACING/kprobe_events"
 	fail_in none

@@ -107,11 +107,10 @@ static void expect_refused(struct kunit *test, unsigned long addr, enum kprobe_r
 			   int err)
 {
 	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kp_watch_pre };
-	enum kprobe_refusal reason = KPROBE_REFUSAL_NONE;
 	u32 before = kpb_word((void *)ALIGN_DOWN(addr, AARCH64_INSN_SIZE));
 
-	KUNIT_EXPECT_EQ_MSG(test, register_kprobe_why(&kp, &reason), err, "%pS", (void *)addr);
-	KUNIT_EXPECT_EQ_MSG(test, reason, why, "%pS", (void *)addr);
+	KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&kp), err, "%pS", (void *)addr);
+	KUNIT_EXPECT_EQ_MSG(test, kprobe_why_refused(&kp), why, "%pS", (void *)addr);
 	KUNIT_EXPECT_EQ(test, kpb_word((void *)ALIGN_DOWN(addr, AARCH64_INSN_SIZE)), before);
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)addr), NULL);
 }

@@ -119,13 +119,12 @@ void kpb_expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refu
 {
 	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre };
 	const void *word = (void *)ALIGN_DOWN(addr, sizeof(u32));
-	enum kprobe_refusal reason = KPROBE_REFUSAL_NONE;
 	u32 before = kpb_word(word);
-	int err = register_kprobe_why(&kp, &reason);
+	int err = register_kprobe(&kp);
 
 	KUNIT_EXPECT_EQ_MSG(test, err, why == KPROBE_REFUSAL_NO_MEMORY ? -ENOMEM : -EINVAL,
 			    "%pS", (void *)addr);
-	KUNIT_EXPECT_EQ_MSG(test, reason, why, "%pS", (void *)addr);
+	KUNIT_EXPECT_EQ_MSG(test, kprobe_why_refused(&kp), why, "%pS", (void *)addr);
 	KUNIT_EXPECT_EQ(test, kpb_word(word), before);
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)addr), NULL);
 	if (!err)
@@ -142,10 +141,10 @@ void kpb_expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refu
 void kpb_expect_accepted(struct kunit *test, unsigned long addr)
 {
 	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre };
-	enum kprobe_refusal reason = KPROBE_REFUSAL_NONE;
-	int err = register_kprobe_why(&kp, &reason);
+	int err = register_kprobe(&kp);
 
-	KUNIT_EXPECT_EQ_MSG(test, err, 0, "%pS, reason %d", (void *)addr, reason);
+	KUNIT_EXPECT_EQ_MSG(test, err, 0, "%pS, reason %d", (void *)addr,
+			    err ? kprobe_why_refused(&kp) : KPROBE_REFUSAL_NONE);
 	if (!err)
 		unregister_kprobe(&kp);
 }
