@@ -241,11 +241,14 @@ static const char *user_state(struct kprobe *p)
 }
 
 /* 0 if it has ended, as its number may be reused, or if it is not visible in @ns. */
-static pid_t process_nr(struct pid *pid, struct pid_namespace *ns)
+static pid_t process_nr(const struct kprobe_origin *origin, struct pid_namespace *ns)
 {
+	struct task_struct *task;
+
 	guard(rcu)();
 
-	return pid_task(pid, PIDTYPE_TGID) ? pid_nr_ns(pid, ns) : 0;
+	task = find_task_by_pid_ns(origin->tgid, &init_pid_ns);
+	return task && task->start_time == origin->start ? task_tgid_nr_ns(task, ns) : 0;
 }
 
 static int probes_show(struct seq_file *m, void *v)
@@ -261,7 +264,7 @@ static int probes_show(struct seq_file *m, void *v)
 			show_handler(m, p);
 			seq_printf(m, " state=%s nmissed=%lu pid=%d comm=", user_state(p),
 				   p->nmissed + kretprobe_missed(p),
-				   process_nr(p->origin->pid, ns));
+				   process_nr(p->origin, ns));
 			/* A process can give its thread any name. */
 			seq_escape_str(m, p->origin->comm, ESCAPE_ANY_NP | ESCAPE_APPEND, " \\");
 			seq_putc(m, '\n');

@@ -24,7 +24,9 @@ struct kprobe_origin *kprobe_origin_create(void)
 		return NULL;
 
 	origin->users = 1;
-	origin->pid = get_pid(task_tgid(current));
+	origin->tgid = task_tgid_nr(current);
+	scoped_guard(rcu)
+		origin->start = READ_ONCE(current->group_leader)->start_time;
 	get_task_comm(origin->comm, current);
 	return origin;
 }
@@ -54,9 +56,6 @@ void kprobe_origin_put(struct kprobe_origin *origin)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (--origin->users)
-		return;
-
-	put_pid(origin->pid);
-	kfree(origin);
+	if (!--origin->users)
+		kfree(origin);
 }

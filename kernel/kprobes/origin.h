@@ -2,20 +2,23 @@
 #ifndef _KERNEL_KPROBES_ORIGIN_H
 #define _KERNEL_KPROBES_ORIGIN_H
 
-#include <linux/pid.h>
 #include <linux/sched.h>
+#include <linux/types.h>
 
 /**
  * struct kprobe_origin - who has registered probes
  * @users: probes that refer to it, and the call that has made it; kprobe_mutex
- * @pid: the process, which may have ended
+ * @tgid: number of the process, which may have ended, in the initial namespace
+ * @start: when it began, as the number may be used again
  * @comm: name of the thread at that time
  *
- * The probes of one call share it.
+ * The probes of one call share it. A reference to the process would keep its PID namespace
+ * as long as the probe is there.
  */
 struct kprobe_origin {
 	unsigned int	users;
-	struct pid	*pid;
+	pid_t		tgid;
+	u64		start;
 	char		comm[TASK_COMM_LEN];
 };
 

@@ -8,6 +8,7 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/pid.h>
 #include <linux/string.h>
 
 #include "../check.h"
@@ -340,13 +341,16 @@ static void check_who_has_registered(struct kunit *test)
 	struct kprobe a = { .symbol_name = "kp_check_target" }, b = a;
 	struct kprobe c = a, refused = { .symbol_name = "kp_no_such_function" };
 	struct kprobe *both[] = { &a, &b }, *bad[] = { &c, &refused };
+	unsigned int refs = refcount_read(&task_tgid(current)->count);
 	struct kprobe_origin *origin;
 
 	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
 	origin = a.origin;
 	KUNIT_EXPECT_PTR_EQ(test, b.origin, origin);
 	KUNIT_EXPECT_EQ(test, origin->users, 2);
-	KUNIT_EXPECT_PTR_EQ(test, origin->pid, task_tgid(current));
+	KUNIT_EXPECT_EQ(test, origin->tgid, task_tgid_nr(current));
+	/* A PID namespace lives as long as somebody refers to one of its processes. */
+	KUNIT_EXPECT_EQ(test, refcount_read(&task_tgid(current)->count), refs);
 	KUNIT_EXPECT_STREQ(test, origin->comm, current->comm);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&c), 0);
