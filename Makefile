@@ -8,7 +8,7 @@ start := @scripts/build/start
 # Targets that are scripts of the same name, by folder.
 test := selftests shell stress examples systemtap pitfalls test-arches test-debug test-matrix
 measure := bench sweep coverage pictures coherence gcov
-prove := check adversary litmus model truth defects decode-check
+prove := check adversary litmus model truth defects decode-check configs
 
 help:
 	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work (ARCH=arm64, ppc64le)'
@@ -34,6 +34,7 @@ help:
 	@echo 'make truth        what is said about each address, against what happens (PASSES=, ARCH=)'
 	@echo 'make litmus       judge the litmus tests of lockless lookups'
 	@echo 'make defects      known defects of the base, shown in the base and absent in ours (DEFECT=, ARCH=)'
+	@echo 'make configs      is kconfig silent in 55 configurations of each architecture? (ARCH=, SEED=)'
 	@echo 'make pitfalls     which test covers which known hard case'
 	@echo 'make test-arches  build the other architectures, boot riscv64, arm and more of arm64'
 	@echo 'make test-debug   all suites under lockdep, KASAN and KCSAN'
