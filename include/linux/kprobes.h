@@ -317,15 +317,6 @@ void kprobe_busy_begin(void);
 void kprobe_busy_end(void);
 void kprobe_abandon_hit(void);
 
-#ifdef CONFIG_OPTPROBES
-void wait_for_kprobe_optimizer(void);
-#else
-/* Without jump optimization there is nothing to wait for. */
-static inline void wait_for_kprobe_optimizer(void)
-{
-}
-#endif
-
 #else /* !CONFIG_KPROBES */
 
 static inline int register_kprobe(struct kprobe *p)
@@ -386,6 +377,18 @@ static inline enum kprobe_refusal kprobe_why_refused(struct kprobe *p)
 	return KPROBE_REFUSAL_UNSUPPORTED;
 }
 
+static inline int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
+				       unsigned long offset)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int kprobe_for_each_symbol(const char *name,
+					 int (*fn)(unsigned long addr, void *data), void *data)
+{
+	return -EOPNOTSUPP;
+}
+
 /* Without a list of text that must not be probed, none may be. */
 static inline bool within_kprobe_blacklist(unsigned long addr)
 {
@@ -425,6 +428,15 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 }
 
 #endif /* CONFIG_KPROBES */
+
+#ifdef CONFIG_OPTPROBES
+void wait_for_kprobe_optimizer(void);
+#else
+/* Without jump optimization there is nothing to wait for. */
+static inline void wait_for_kprobe_optimizer(void)
+{
+}
+#endif
 
 #ifdef CONFIG_KRETPROBES
 
