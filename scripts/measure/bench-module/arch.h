@@ -38,21 +38,27 @@
 
 #include <asm/sections.h>
 
-#if defined(CONFIG_X86_64)
+#if defined(CONFIG_X86)
 
 #include <asm/asm.h>
 #include <asm/msr.h>
 
+#ifdef CONFIG_X86_64
 #define BENCH_LANDING		"endbr64"
 #define BENCH_LANDING_SIZE	4
+#define BENCH_QUICK		"mov %rdi, %rax; nop; nop; nop; nop"
+#else
+#define BENCH_LANDING		""
+#define BENCH_LANDING_SIZE	0
+#define BENCH_QUICK		"mov %edx, %eax; nop; nop; nop; nop"
+#endif
 /* With an immediate bit number, a common form that the base steps. */
 #define BENCH_STEPPED		"btl $3, %eax"
-#define BENCH_QUICK		"mov %rdi, %rax; nop; nop; nop; nop"
 #define BENCH_QUICK_NAME	"boosted"
 /* With a fixup, as accesses to user memory have it. */
-#define BENCH_KEPT		"1: mov (%rsp), %rax\n2:\n" _ASM_EXTABLE(1b, 2b)
+#define BENCH_KEPT		"1: mov (%" _ASM_SP "), %" _ASM_AX "\n2:\n" _ASM_EXTABLE(1b, 2b)
 #define BENCH_OPTIMIZED		bench_quick
-/* The base moves the probe to after the landing pad. */
+/* Where there is a landing pad, the base moves the probe to after it. */
 #define BENCH_RETURN_NAME	"boosted"
 
 #define BENCH_SYNC		"on_each_cpu_cond_mask"
