@@ -13,6 +13,7 @@ extern bool big, optimized, traced;
 /* single.c */
 int measure_hits(void);
 int measure_optimized_hits(void);
+int measure_among(struct kprobe **kps, int nr);
 int measure_crowds(struct kprobe **kps, int nr);
 
 /* many.c */
@@ -23,6 +24,7 @@ int accepted_mids(struct kprobe **kps, int max);
 int register_many(struct kprobe **kps, int nr, u32 flags, u64 *cost);
 u64 unregister_many(struct kprobe **kps, int nr);
 int measure_many(void);
+int measure_memory(const char *what);
 
 /* optimizer.c */
 int stop_rows(struct kprobe **kps, const char *what, int nr);

@@ -26,6 +26,14 @@ static int hold;
 module_param(hold, int, 0444);
 MODULE_PARM_DESC(hold, "measure nothing; register as many probes, disabled, and keep them");
 
+static char *memory;
+module_param(memory, charp, 0444);
+MODULE_PARM_DESC(memory, "mid or entry: measure nothing but what these take, and keep them");
+
+static bool among;
+module_param(among, bool, 0444);
+MODULE_PARM_DESC(among, "measure nothing but hits among 10,000 others");
+
 bool traced;
 module_param(traced, bool, 0444);
 MODULE_PARM_DESC(traced, "measure nothing; wait for scripts/measure/bench-where before each hit");
@@ -51,6 +59,15 @@ static int __init hold_many(void)
 	return register_many(held, nr, KPROBE_FLAG_DISABLED, &cost);
 }
 
+static int __init among_many(void)
+{
+	struct kprobe **kps = kprobes_alloc(10000);
+
+	if (!kps)
+		return -ENOMEM;
+	return accepted_mids(kps, 10000) < 10000 ? -ENOENT : measure_among(kps, 10000);
+}
+
 static int __init kprobe_bench_init(void)
 {
 	int ret;
@@ -58,6 +75,10 @@ static int __init kprobe_bench_init(void)
 	prepare_base();
 	if (hold)
 		return hold_many();
+	if (memory)
+		return measure_memory(memory);
+	if (among)
+		return among_many();
 
 	ret = optimized ? measure_optimized_hits() : measure_hits();
 	if (ret || traced)

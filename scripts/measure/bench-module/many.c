@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <linux/vmstat.h>
 
 #include "arch.h"
 #include "bench.h"
@@ -69,18 +70,18 @@ int __init register_many(struct kprobe **kps, int nr, u32 flags, u64 *cost)
 }
 
 /*
- * Which of the targets this kernel accepts: try each, without arming it.
- * Returns how many of @kps were filled in, at most @max.
+ * Registers one by one what this kernel accepts of the targets. Returns how many of @kps were
+ * filled in and are registered now, at most @max.
  */
-static int __init accepted(struct kprobe **kps, int max,
-			   const struct target *targets, int nr, bool ftrace)
+static int __init register_accepted(struct kprobe **kps, int max, u32 flags,
+				    const struct target *targets, int nr, bool ftrace)
 {
 	int i, n = 0, refused = 0;
 	struct kprobe *kp;
 
 	for (i = 0; i < nr && n < max; i++) {
 		kp = kps[n];
-		clean(kp, NULL, KPROBE_FLAG_DISABLED);
+		clean(kp, NULL, flags);
 		kp->symbol_name = targets[i].symbol;
 		kp->offset = targets[i].offset;
 		if (register_kprobe(kp)) {
@@ -97,19 +98,35 @@ static int __init accepted(struct kprobe **kps, int max,
 		n++;
 	}
 
-	unregister_many(kps, n);
 	pr_info("%d targets, %d others passed over\n", n, refused);
 	return n;
 }
 
+static int __init register_entries(struct kprobe **kps, int max, u32 flags)
+{
+	return register_accepted(kps, max, flags, entry_targets, ARRAY_SIZE(entry_targets), true);
+}
+
+static int __init register_mids(struct kprobe **kps, int max, u32 flags)
+{
+	return register_accepted(kps, max, flags, mid_targets, ARRAY_SIZE(mid_targets), false);
+}
+
+/* Finds out what would be accepted, without arming it. */
 int __init accepted_entries(struct kprobe **kps, int max)
 {
-	return accepted(kps, max, entry_targets, ARRAY_SIZE(entry_targets), true);
+	int nr = register_entries(kps, max, KPROBE_FLAG_DISABLED);
+
+	unregister_many(kps, nr);
+	return nr;
 }
 
 int __init accepted_mids(struct kprobe **kps, int max)
 {
-	return accepted(kps, max, mid_targets, ARRAY_SIZE(mid_targets), false);
+	int nr = register_mids(kps, max, KPROBE_FLAG_DISABLED);
+
+	unregister_many(kps, nr);
+	return nr;
 }
 
 /* Rows in nanoseconds per probe. */
@@ -202,55 +219,6 @@ static int __init filter_rows(struct kprobe **kps, int nr)
 	return 0;
 }
 
-static u64 __init free_bytes_now(void)
-{
-	struct sysinfo info;
-
-	rcu_barrier();
-	si_meminfo(&info);
-	return (u64)info.freeram * info.mem_unit;
-}
-
-/* Waits for deferred freeing: until nothing has been freed for a second. */
-static u64 __init free_bytes(void)
-{
-	u64 now, last = free_bytes_now();
-	int same = 0, i;
-
-	for (i = 0; i < 100 && same < 5; i++) {
-		msleep(200);
-		now = free_bytes_now();
-		same = now > last ? 0 : same + 1;
-		last = now;
-	}
-	return last;
-}
-
-/* Bytes of memory per probe, without the struct kprobe itself. */
-static int __init memory_row(struct kprobe **kps, const char *what, int nr)
-{
-	u64 before, after, cost;
-	char name[48];
-	int ret;
-
-	/* Fill the caches first. */
-	ret = register_many(kps, nr, 0, &cost);
-	if (ret)
-		return ret;
-	unregister_many(kps, nr);
-
-	before = free_bytes();
-	ret = register_many(kps, nr, 0, &cost);
-	if (ret)
-		return ret;
-	after = free_bytes();
-	unregister_many(kps, nr);
-
-	scnprintf(name, sizeof(name), "memory-%s-%d", what, nr);
-	row(name, before > after ? div_u64(before - after, nr) : 0);
-	return 0;
-}
-
 struct kprobe **__init kprobes_alloc(int nr)
 {
 	struct kprobe *kp = vcalloc(nr, sizeof(*kp));
@@ -290,7 +258,6 @@ int __init measure_many(void)
 		ret = ret ?: single_rows(kps, "entry", 1000);
 	if (BENCH_ENTRIES_ON_FTRACE)
 		ret = ret ?: filter_rows(kps, 100);
-	ret = ret ?: memory_row(kps, "entry", 1000);
 
 	mid = accepted_mids(kps, 10000);
 	ret = ret ?: mid < 10000 ? -ENOENT : 0;
@@ -300,6 +267,67 @@ int __init measure_many(void)
 	ret = ret ?: single_rows(kps, "mid", 100);
 	if (big)
 		ret = ret ?: single_rows(kps, "mid", 1000);
-	ret = ret ?: memory_row(kps, "mid", 3000);
 	return ret ?: measure_crowds(kps, mid);
+}
+
+/* What is free, to the page: also what waits in the lists of each CPU. */
+static u64 __init free_bytes_now(void)
+{
+	struct zone *zones = NODE_DATA(numa_node_id())->node_zones;
+	u64 pages = 0;
+	int i, cpu;
+
+	rcu_barrier();
+	for (i = 0; i < MAX_NR_ZONES; i++) {
+		if (!populated_zone(&zones[i]))
+			continue;
+		pages += zone_page_state_snapshot(&zones[i], NR_FREE_PAGES);
+		for_each_online_cpu(cpu)
+			pages += per_cpu_ptr(zones[i].per_cpu_pageset, cpu)->count;
+	}
+	return pages << PAGE_SHIFT;
+}
+
+/* Waits until nothing has been freed or allocated for a second. */
+static u64 __init free_bytes(void)
+{
+	u64 now, last = free_bytes_now();
+	int same = 0, i;
+
+	for (i = 0; i < 300 && same < 5; i++) {
+		msleep(200);
+		now = free_bytes_now();
+		same = now != last ? 0 : same + 1;
+		last = now;
+	}
+	return last;
+}
+
+/*
+ * What each of many probes takes, without its struct kprobe. They are the first since the kernel
+ * has booted, and stay like the module, so none of them gets what another one has left. There are
+ * so many that single pages do not count.
+ */
+int __init measure_memory(const char *what)
+{
+	bool entry = !strcmp(what, "entry");
+	int nr = entry ? 3000 : 5000, n;
+	struct kprobe **kps = kprobes_alloc(nr);
+	u64 before, after;
+	char name[48];
+
+	if (!kps)
+		return -ENOMEM;
+
+	before = free_bytes();
+	n = entry ? register_entries(kps, nr, 0) : register_mids(kps, nr, 0);
+	after = free_bytes();
+	if (n < nr || after >= before) {
+		pr_err("memory: %d probes, %llu bytes free, then %llu\n", n, before, after);
+		unregister_many(kps, n);
+		return -ENODATA;
+	}
+	scnprintf(name, sizeof(name), "memory-%s%s", what, optimized ? "-optimized" : "");
+	row(name, div_u64(before - after, nr));
+	return 0;
 }

@@ -296,19 +296,25 @@ static int __init crowd_row(const char *name, struct kprobe **kps, int nr)
 	return ret;
 }
 
-/* The cost of a hit among other probes, in the end among all @nr. */
+/* The cost of a hit among @nr other probes, which the base would take too long to arm. */
+int __init measure_among(struct kprobe **kps, int nr)
+{
+	crowd = kps;
+	crowd_size = nr;
+	crowd_flags = KPROBE_FLAG_DISABLED;
+	return measure_rows();
+}
+
+/* The cost of a hit among more and more probes, in the end among all @nr. */
 int __init measure_crowds(struct kprobe **kps, int nr)
 {
 	int ret;
 
 	ret = crowd_row("k-stepped-1000", kps, 1000);
 	ret = ret ?: crowd_row("k-stepped-3000", kps, 3000);
-	/* The base would take too long to arm so many. */
 	crowd_flags = KPROBE_FLAG_DISABLED;
 	ret = ret ?: crowd_row("k-stepped-among-1000", kps, 1000);
 	ret = ret ?: crowd_row("k-stepped-among-2000", kps, 2000);
 	ret = ret ?: crowd_row("k-stepped-among-5000", kps, 5000);
-	crowd = kps;
-	crowd_size = nr;
-	return ret ?: measure_rows();
+	return ret ?: measure_among(kps, nr);
 }
