@@ -18,8 +18,6 @@ PARTS = {
 }
 # For each other architecture, the rows of its one table.
 OTHERS = {
-    "i386": (r"[kr]-(?!.*0$|.*larger$)|k-stepped-10000|(un)?reg-(entry-1000|mid-3000)$|"
-             r"(optimized-of|jumps|(un)?syncs)-5000$|memory"),
     "arm64": (r"[kr]-(?!.*0$|.*larger$)|k-stepped-10000|.*entry-10000$|(un)?reg-entry-single-1000$|"
               r"(optimized-of|(un)?syncs)-(5000|10000)$|memory"),
     "ppc64le": (r"[kr]-(?!.*0$|.*larger$)|k-stepped-10000|(un)?reg-entry-10000$|(un)?reg-mid-3000$|"
@@ -223,14 +221,15 @@ def summary(arch, bench, cover, sweep):
 def readme(path, benches, covers, sweeps):
     """The figures of the README."""
     bench, cover = benches["x86_64"], covers["x86_64"]
-    hit, larger = bench.both("k-stepped-10000"), bench.both(LARGER[1])
+    hits = [("a breakpoint hit with 10,000 other probes, in instructions", "k-stepped-10000"), LARGER]
+    hits = "\n".join(f"| {text} | {x:,.0f} | **{y:,.0f}** |" for text, x, y in (
+        (text, *bench.both(name)) for text, name in hits if name in bench))
     reg = [10000 * v / 1e9 for v in bench.both("reg-entry-10000")]
     share = [served(cover, i) for i in (0, 1)]
     put(path, {"numbers": f"""
 | x86_64 | base | ours |
 |---|---:|---:|
-| a breakpoint hit with 10,000 other probes, in instructions | {hit[0]:,.0f} | **{hit[1]:,.0f}** |
-| {LARGER[0]} | {larger[0]:,.0f} | **{larger[1]:,.0f}** |
+{hits}
 | registering 10,000 function entries in one call | {reg[0]:.0f} s | **{reg[1]:.1f} s** |
 | probes that need no breakpoint: jump or ftrace | {share[0]:.0f} % | **{share[1]:.0f} %** |
 """, **{arch: summary(arch, benches[arch], covers.get(COVERED[arch]), sweeps.get(arch))
