@@ -214,6 +214,8 @@ setup_for() {
 client() {
 	local nolibc=$OUT/base/tools/include/nolibc obj=$OUT/build/${4:-} flags=(-Os) lib=(-lgcc)
 	case ${3:-} in
+	'')
+		! grep -qs '^CONFIG_X86_32=y' "$obj/.config" || flags=(-O2 -m32) lib=() ;;
 	powerpc*)
 		# One compiler for all ABIs, with a libgcc for one of them. Without it, 32 bits
 		# need -O2: -Os saves registers by calls into libgcc.

@@ -210,8 +210,8 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
 /**
  * arch_populate_kprobe_blacklist() - add the architecture's own text at boot
  *
- * Calls kprobe_add_area_blacklist(), kprobe_add_ksym_blacklist(),
- * kprobe_blacklist_names() and kprobe_blacklist_clones().
+ * Calls kprobe_add_area_blacklist(), kprobe_add_ksym_blacklist(), kprobe_blacklist_names(),
+ * kprobe_blacklist_roots() and kprobe_blacklist_cuts().
  *
  * Context: early_initcall, no lock held.
  * Return: 0, or an error that is only logged.
@@ -220,9 +220,29 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
  */
 int arch_populate_kprobe_blacklist(void);
 
+/**
+ * arch_kprobe_for_each_branch() - find the direct branches of a function
+ * @start: its first byte
+ * @end: the byte after its last one
+ * @fn: called with the target of each call and each jump, wherever that is, also of those that
+ *	patching at boot may write there later; a result other than 0 ends the walk
+ * @arg: passed to @fn
+ *
+ * If code may run into what follows it, @end is a target as well. An address that is no target
+ * leads to more text that cannot be probed; no harm is done otherwise.
+ *
+ * Context: early_initcall, no lock held.
+ * Return: what @fn returned last, or 0.
+ *
+ * Default: weak, there are none: only the roots themselves are refused.
+ */
+int arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
+				int (*fn)(unsigned long target, void *arg), void *arg);
+
 /* Offered to arch_populate_kprobe_blacklist(); documented at their definitions. */
 int kprobe_blacklist_names(const char * const *names, unsigned int nr);
-int kprobe_blacklist_clones(const char * const *names, unsigned int nr);
+int kprobe_blacklist_roots(const char * const *names, unsigned int nr);
+int kprobe_blacklist_cuts(const char * const *names, unsigned int nr);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
 

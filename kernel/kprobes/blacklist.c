@@ -20,6 +20,7 @@
 #include <asm/sections.h>
 
 #include "blacklist.h"
+#include "reach.h"
 
 /* The array that lookups use. */
 struct range_array {
@@ -39,12 +40,26 @@ static unsigned int nr_entries, max_entries;
 static bool publish_later = true;
 
 /*
- * A CPU that goes down runs these after RCU and the synchronization of text have
- * stopped covering it, and a CPU that comes up runs them before they start: nothing
- * would wait for its hit. Cover starts and stops in the two functions of RCU. Not all
- * of these exist everywhere.
+ * The generic code of a hit, on the way to it before the current probe is set, and on the way back
+ * after it has been reset; then what a CPU runs that goes down, after RCU and the synchronization
+ * of text have stopped covering it, or that comes up, before they start: nothing would wait for a
+ * hit there. Not all of these exist everywhere.
  */
-static const char * const offline_path[] __initconst = {
+static const char * const roots[] __initconst = {
+	"jprobe_pre_handler",
+	"jprobe_return",
+	"kgdb_ll_trap",
+	"kprobe_busy_begin",
+	"kprobe_busy_end",
+	"kprobe_detour_callback",
+	"kprobe_fault_handler",
+	"kprobe_ftrace_entry",
+	"kprobe_ftrace_handler",
+	"kprobes_inc_nmissed_count",
+	"kretprobe_detour_callback",
+	"kretprobe_pre_handler",
+	"kretprobe_rethook_handler",
+
 	"acpi_idle_play_dead",
 	"acpi_mp_play_dead",
 	"acpi_processor_ffh_play_dead",
@@ -63,8 +78,6 @@ static const char * const offline_path[] __initconst = {
 	"play_dead",
 	"play_dead_common",
 	"pseries_cpu_offline_self",
-	"rcutree_report_cpu_dead",
-	"rcutree_report_cpu_starting",
 	"resume_play_dead",
 	"sev_es_ap_hlt_loop",
 	"sev_es_play_dead",
@@ -72,67 +85,57 @@ static const char * const offline_path[] __initconst = {
 };
 
 /*
- * Called on the way to the hit path, before it has set the current probe, or on the way
- * back, after it has reset it. Their own subsystems have no reason to mark them. Calls of
- * some are inserted by the compiler.
+ * The roots call these, but they can be probed. A hit in one of them is missed, or comes when the
+ * outer hit is over, or the kernel is about to stop. Without an entry here, more is refused than
+ * has to be.
  */
-static const char * const hit_path[] __initconst = {
-	"__asan_load1",
-	"__asan_load16",
-	"__asan_load2",
-	"__asan_load4",
-	"__asan_load8",
-	"__asan_loadN",
-	"__asan_store1",
-	"__asan_store16",
-	"__asan_store2",
-	"__asan_store4",
-	"__asan_store8",
-	"__asan_storeN",
-	"__hwasan_load16_noabort",
-	"__hwasan_load1_noabort",
-	"__hwasan_load2_noabort",
-	"__hwasan_load4_noabort",
-	"__hwasan_load8_noabort",
-	"__hwasan_loadN_noabort",
-	"__hwasan_store16_noabort",
-	"__hwasan_store1_noabort",
-	"__hwasan_store2_noabort",
-	"__hwasan_store4_noabort",
-	"__hwasan_store8_noabort",
-	"__hwasan_storeN_noabort",
+static const char * const cuts[] __initconst = {
+	/* Reports. */
+	"__warn_printk",
+	"_printk",
+	"_printk_deferred",
+	"die",
+	"dump_stack",
+	"kasan_report",
+	"lockdep_rcu_suspicious",
+	"panic",
+	/* Called only with a current probe, or between kprobe_busy_begin() and kprobe_busy_end(). */
+	"__kasan_unpoison_range",
+	"__rcu_read_unlock",
+	"___migrate_enable",
+	"call_rcu",
+	"ct_irq_enter_irqson",
+	"ct_irq_exit_irqson",
+	"irq_work_queue",
+	"lock_release",
+	"lockdep_softirqs_on",
+	"migrate_enable",
+	/* The hit is over, and these are called only to reschedule. */
+	"preempt_schedule",
+	"preempt_schedule_notrace",
+	/* Not called again for a breakpoint inside of them. */
+	"in_lock_functions",
+	"lockdep_hardirqs_on_prepare",
+	/* Called by a weak default that is not used, which is part of the function before it. */
+	"execmem_free",
+	/* A debugger stops the machine. */
+	"kgdb_cpu_enter",
+	/* A function that goes offline calls them before they matter, or they have guards. */
+	"__fentry__",
+	"_mcount",
+	"smp_call_function_single",
+	"switch_mm",
+};
+
+/*
+ * Called through pointers, by the notifiers of a breakpoint. Cover by RCU starts and stops in two of
+ * these, so that not all that they call is outside of it.
+ */
+static const char * const alone[] __initconst = {
 	"__kgdb_notify",
-	"__sanitizer_cov_trace_cmp1",
-	"__sanitizer_cov_trace_cmp2",
-	"__sanitizer_cov_trace_cmp4",
-	"__sanitizer_cov_trace_cmp8",
-	"__sanitizer_cov_trace_const_cmp1",
-	"__sanitizer_cov_trace_const_cmp2",
-	"__sanitizer_cov_trace_const_cmp4",
-	"__sanitizer_cov_trace_const_cmp8",
-	"__sanitizer_cov_trace_pc",
-	"__sanitizer_cov_trace_switch",
-	"__srcu_check_read_flavor",
-	"canonicalize_ip",
-	"check_kcov_mode",
-	"ftrace_likely_update",
-	"kasan_check_range",
 	"kgdb_handle_exception",
-	"kgdb_has_hit_break",
-	"kgdb_ll_trap",
-	"rcu_is_watching",
-	"sched_clock",
-	"trace_clock_local",
-	"trace_hwlat_callback",
-	"trace_osnoise_callback",
-	"write_comp_data",
-#if defined(CONFIG_KRETPROBE_ON_RETHOOK) && defined(CONFIG_PROVE_RCU)
-	/* rethook asks them on each return, outside of any hit. */
-	"rcu_lockdep_current_cpu_online",
-	"rcu_read_lock_any_held",
-	"rcu_read_lock_held",
-	"rcu_read_lock_held_common",
-#endif
+	"rcutree_report_cpu_dead",
+	"rcutree_report_cpu_starting",
 };
 
 /*
@@ -166,7 +169,8 @@ static int range_cmp(const void *a, const void *b)
  * @r: the ranges, in any order; changed in place
  * @nr: how many
  *
- * Ranges of two rules are merged only if they overlap, and have the rule of the first then.
+ * Ranges of two rules, or reached from two roots, are merged only if they overlap, and have those
+ * of the first then.
  *
  * Context: any.
  * Return: how many are left; empty ones are dropped.
@@ -181,7 +185,8 @@ unsigned int kprobe_ranges_normalize(struct kprobe_range *r, unsigned int nr)
 		if (r[i].start >= r[i].end)
 			continue;
 		if (n && (r[i].start < r[n - 1].end ||
-			  (r[i].start == r[n - 1].end && r[i].rule == r[n - 1].rule)))
+			  (r[i].start == r[n - 1].end && r[i].rule == r[n - 1].rule &&
+			   r[i].root == r[n - 1].root)))
 			r[n - 1].end = max(r[n - 1].end, r[i].end);
 		else
 			r[n++] = r[i];
@@ -238,7 +243,7 @@ static int blacklist_publish(void)
 }
 
 static int blacklist_append(unsigned long start, unsigned long end,
-			    enum kprobe_refusal rule)
+			    enum kprobe_refusal rule, unsigned long root)
 {
 	unsigned int max = max(2 * max_entries, 256u);
 	struct kprobe_range *more;
@@ -256,7 +261,7 @@ static int blacklist_append(unsigned long start, unsigned long end,
 		max_entries = max;
 	}
 
-	entries[nr_entries++] = (struct kprobe_range){ start, end, rule };
+	entries[nr_entries++] = (struct kprobe_range){ start, end, rule, root };
 	return 0;
 }
 
@@ -276,7 +281,7 @@ static long append_symbol(unsigned long entry, enum kprobe_refusal rule)
 	    !kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
 
-	ret = blacklist_append(entry - offset, entry - offset + size, rule);
+	ret = blacklist_append(entry - offset, entry - offset + size, rule, 0);
 	return ret ?: size - offset;
 }
 
@@ -330,9 +335,8 @@ int kprobe_blacklist_add_area(unsigned long start, unsigned long end)
 	return append_area(start, end, KPROBE_REFUSAL_ARCH_LISTED) ?: blacklist_publish();
 }
 
-static enum kprobe_refusal listed(unsigned long addr)
+static bool find_range(unsigned long addr, struct kprobe_range *found)
 {
-	enum kprobe_refusal rule = KPROBE_REFUSAL_NONE;
 	const struct kprobe_range *range;
 	const struct range_array *r;
 
@@ -340,12 +344,19 @@ static enum kprobe_refusal listed(unsigned long addr)
 	r = rcu_dereference_raw(ranges);
 	range = r ? kprobe_ranges_find(r->range, r->nr, addr) : NULL;
 	if (range)
-		rule = range->rule;
+		*found = *range;
 	preempt_enable_notrace();
+	return range;
+}
 
-	if (!rule && arch_within_kprobe_blacklist(addr))
-		return KPROBE_REFUSAL_ARCH_LISTED;
-	return rule;
+static enum kprobe_refusal listed(unsigned long addr)
+{
+	struct kprobe_range r;
+
+	if (find_range(addr, &r))
+		return r.rule;
+	return arch_within_kprobe_blacklist(addr) ? KPROBE_REFUSAL_ARCH_LISTED :
+						    KPROBE_REFUSAL_NONE;
 }
 
 /*
@@ -399,6 +410,20 @@ enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr)
 	if (!rule && variant_of_listed(addr))
 		return KPROBE_REFUSAL_VARIANT;
 	return rule;
+}
+
+/**
+ * kprobe_blacklist_root() - from which function has another been reached?
+ * @addr: an address for which the rule is KPROBE_REFUSAL_REACHED
+ *
+ * Context: any, does not sleep.
+ * Return: the address of the function, or 0.
+ */
+unsigned long kprobe_blacklist_root(unsigned long addr)
+{
+	struct kprobe_range r;
+
+	return find_range(addr, &r) ? r.root : 0;
 }
 
 bool __weak arch_within_kprobe_blacklist(unsigned long addr)
@@ -611,52 +636,11 @@ int __init kprobe_blacklist_names(const char * const *names, unsigned int nr)
 	return append_names(names, nr, KPROBE_REFUSAL_ARCH_LISTED);
 }
 
-struct clones {
-	const char * const	*names;
-	unsigned int		nr;
-};
-
-/* Called for each symbol of the kernel. */
-static int __init append_clone(void *data, const char *symbol, unsigned long addr)
+static int __init append_reached(unsigned long start, unsigned long end, unsigned long root)
 {
-	const struct clones *c = data;
-	unsigned int i;
-	size_t len;
-
-	/* A leading dot marks the code of a function that has a descriptor. */
-	symbol += *symbol == '.';
-	len = strcspn(symbol, ".");
-	for (i = 0; i < c->nr; i++) {
-		if (!strncmp(c->names[i], symbol, len) && !c->names[i][len])
-			break;
-	}
-	if (i == c->nr)
+	if (listed(start))
 		return 0;
-
-	/* There may be no function at the symbol. */
-	return append_symbol(function_entry(addr), KPROBE_REFUSAL_ARCH_LISTED) == -ENOMEM ?
-	       -ENOMEM : 0;
-}
-
-/**
- * kprobe_blacklist_clones() - keep probes out of all functions of some names
- * @names: the names
- * @nr: how many
- *
- * Unlike kprobe_blacklist_names(), this finds each of several functions of a name, and
- * name.isra.0 and the like even if nothing has the plain name. It looks at each symbol of
- * the kernel.
- *
- * Context: boot, called by the architecture's hook.
- * Return: 0, or -ENOMEM.
- */
-int __init kprobe_blacklist_clones(const char * const *names, unsigned int nr)
-{
-	struct clones c = { .names = names, .nr = nr };
-
-	guard(mutex)(&blacklist_mutex);
-
-	return kallsyms_on_each_symbol(append_clone, &c);
+	return blacklist_append(start, end, KPROBE_REFUSAL_REACHED, root);
 }
 
 /**
@@ -671,9 +655,11 @@ int __init kprobe_blacklist_init(void)
 
 	scoped_guard(mutex, &blacklist_mutex)
 		err = append_marked();
-	ret = append_names(offline_path, ARRAY_SIZE(offline_path), KPROBE_REFUSAL_LISTED) ?:
-	      append_names(hit_path, ARRAY_SIZE(hit_path), KPROBE_REFUSAL_LISTED) ?:
-	      append_names(copied, ARRAY_SIZE(copied), KPROBE_REFUSAL_LISTED);
+	ret = append_names(alone, ARRAY_SIZE(alone), KPROBE_REFUSAL_LISTED) ?:
+	      append_names(copied, ARRAY_SIZE(copied), KPROBE_REFUSAL_LISTED) ?:
+	      kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
+	      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts)) ?:
+	      kprobe_blacklist_cuts(alone, ARRAY_SIZE(alone));
 	err = err ?: ret;
 
 	ret = arch_populate_kprobe_blacklist();
@@ -681,5 +667,8 @@ int __init kprobe_blacklist_init(void)
 
 	guard(mutex)(&blacklist_mutex);
 	publish_later = false;
+	/* What is published has a reason of its own. */
+	ret = blacklist_publish() ?: kprobe_reach(append_reached);
+	err = err ?: ret;
 	return err ?: blacklist_publish();
 }

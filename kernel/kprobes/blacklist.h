@@ -10,6 +10,7 @@ struct seq_file;
 
 int kprobe_blacklist_init(void);
 enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr);
+unsigned long kprobe_blacklist_root(unsigned long addr);
 int kprobe_blacklist_add_symbol(unsigned long entry);
 int kprobe_blacklist_add_area(unsigned long start, unsigned long end);
 void kprobe_blacklist_add_module(struct module *mod);
@@ -21,11 +22,13 @@ void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
  * @start: first byte
  * @end: byte after the last
  * @rule: why there are none
+ * @root: the function from which it has been reached, if that is why
  */
 struct kprobe_range {
 	unsigned long		start;
 	unsigned long		end;
 	enum kprobe_refusal	rule;
+	unsigned long		root;
 };
 
 const struct kprobe_range *kprobe_ranges_find(const struct kprobe_range *r,

@@ -308,8 +308,11 @@ static const struct file_operations probes_fops = {
 
 static int show_range(const struct kprobe_range *r, void *m)
 {
-	seq_printf(m, "0x%px-0x%px\t%ps\n", shown_addr(m, r->start),
+	seq_printf(m, "0x%px-0x%px\t%ps", shown_addr(m, r->start),
 		   shown_addr(m, r->end), (void *)r->start);
+	if (r->root)
+		seq_printf(m, "\t%ps", (void *)r->root);
+	seq_putc(m, '\n');
 	return 0;
 }
 

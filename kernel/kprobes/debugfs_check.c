@@ -17,6 +17,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "blacklist.h"
 #include "check.h"
 #include "debugfs.h"
 #include "names.h"
@@ -130,7 +131,7 @@ static const char *verdict_name(const struct kprobe_verdict *v)
 static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, bool may_see)
 {
 	struct kprobe_verdict v;
-	unsigned long shown;
+	unsigned long shown, root;
 	int ret = 0;
 
 	if (is_return)
@@ -148,6 +149,10 @@ static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, b
 				    v.mode);
 		ret = answer_jump(q, &v.where);
 	}
+	root = v.why == KPROBE_REFUSAL_REACHED ? kprobe_blacklist_root(v.where.addr) : 0;
+	if (root)
+		q->len += scnprintf(q->answer + q->len, sizeof(q->answer) - q->len, " from=%ps",
+				    (void *)root);
 	q->len += scnprintf(q->answer + q->len, sizeof(q->answer) - q->len, "\n");
 	return ret;
 }

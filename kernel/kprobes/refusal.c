@@ -35,6 +35,7 @@ static const struct {
 	[KPROBE_REFUSAL_MARKED]	= { -EINVAL, "marked" },
 	[KPROBE_REFUSAL_LISTED]	= { -EINVAL, "listed" },
 	[KPROBE_REFUSAL_ARCH_LISTED]	= { -EINVAL, "arch-listed" },
+	[KPROBE_REFUSAL_REACHED]	= { -EINVAL, "reached" },
 	[KPROBE_REFUSAL_VARIANT]	= { -EINVAL, "variant" },
 	[KPROBE_REFUSAL_JUMP_LABEL]	= { -EINVAL, "jump-label" },
 	[KPROBE_REFUSAL_STATIC_CALL]	= { -EINVAL, "static-call" },
@@ -116,6 +117,8 @@ const char *kprobe_refusal_texts[NR_KPROBE_REFUSALS] = {
 		"The function is used where a probe cannot be handled",
 	[KPROBE_REFUSAL_ARCH_LISTED] =
 		"The architecture uses the function where a probe cannot be handled",
+	[KPROBE_REFUSAL_REACHED] =
+		"Code that cannot be probed calls the function, directly or not",
 	[KPROBE_REFUSAL_VARIANT] =
 		"A function on the blacklist has been split or cloned to make this one",
 	[KPROBE_REFUSAL_JUMP_LABEL] =

@@ -33,12 +33,14 @@ class Hitpath:
                 "kretprobe_native_handler",
                 # Tracepoints, which are not hit again for a breakpoint inside of them.
                 "trace_hardirqs_off"}
-    AREAS = ["entry_text", "irqentry_text", "idmap_text", "hyp_text", "hyp_idmap_text"]
+    AREAS = []
     BRANCH = (r"\t(?:(blr\w*|br(?:a[ab]z?)?)\t|"
               r"(?:bl?|bc?\.\w+|cbn?z|tbn?z)\t(?:[^<]*, )?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
     RETURNS = []
-    LISTS = ["offline_path", "hit_path", "fragile_path", "not_inlined"]
+    LISTS = ["alone", "copied", "cuts", "fragile_path", "guest_roots", "roots"]
+    ONLY = {"6.12": {"kvm_hyp_handle_cntpct"},
+            "7.3": {"do_el1_gcs", "do_el1_mops", "kvm_hyp_handle_impdef"}}
     # It sets the vectors, and only then calls C.
     WAKING = ["__secondary_switched"]
     WAKING_EXCUSED = {}

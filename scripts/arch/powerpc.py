@@ -60,14 +60,12 @@ class Hitpath:
               r"b\w*[+-]?\s+(?:[^<]*,)?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
     RETURNS = []
-    LISTS = ["offline_path", "hit_path", "fragile_path"]
+    LISTS = ["alone", "copied", "cuts", "fragile_path", "roots"]
     ONLY = {
         "6.12": {"cbe_power_save", "interrupt_exit_user_prepare_main",
-                 "interrupt_async_enter_prepare", "interrupt_async_exit_prepare",
-                 "interrupt_enter_prepare", "interrupt_exit_prepare",
                  "interrupt_nmi_enter_prepare", "interrupt_nmi_exit_prepare"},
-        "7.3": {"arch_interrupt_async_enter_prepare", "arch_interrupt_async_exit_prepare",
-                "arch_interrupt_enter_prepare", "arch_interrupt_exit_prepare",
+        "7.3": {"__rseq_handle_slowpath", "__rseq_trace_update", "rseq_debug_update_user_cs",
+                "rseq_trace_ip_fixup",
                 "arch_interrupt_nmi_enter_prepare", "arch_interrupt_nmi_exit_prepare",
                 "ftrace_ool_stub_inittext", "ftrace_ool_stub_text", "ftrace_ool_stub_text_end"},
     }

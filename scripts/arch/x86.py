@@ -16,14 +16,14 @@ class Hitpath:
         "__fentry__": "a no-op, or ftrace, which has a guard of its own",
     }
     INDIRECT = {"kprobe_int3_handler", "kretprobe_native_handler"}
-    AREAS = ["entry_text"]
+    AREAS = []
     BRANCH = (r"\t(?:\w+ )*(?:call|jmp|j[a-z]+) +"
               r"(?:(\*)|[0-9a-f]+ <([^+>]+)(?:\+0x)?)")
     THUNK = "indirect_thunk"
     # At boot, each jump to the first is replaced by one to another of them.
     RETURNS = ["__x86_return_thunk", "call_depth_return_thunk", "its_return_thunk",
                "retbleed_return_thunk", "srso_return_thunk", "srso_alias_return_thunk"]
-    LISTS = ["offline_path", "hit_path", "copied", "return_thunks", "waking_path"]
+    LISTS = ["alone", "copied", "cuts", "return_thunks", "roots"]
     WAKING = ["early_setup_idt", "start_secondary", "restore_processor_state"]
     WAKING_EXCUSED = {
         "__SCT__tp_func_write_msr": "only while that event is traced, by whatever traces it",

@@ -82,6 +82,10 @@ static const struct normalize_case normalize_cases[] = {
 		.in = { { 15, 30, 1 }, { 10, 20, 2 } }, .nr_in = 2,
 		.out = { { 10, 30, 2 } }, .nr_out = 1,
 	}, {
+		.name = "touching, from two roots",
+		.in = { { 20, 30, 1, 7 }, { 10, 20, 1, 8 } }, .nr_in = 2,
+		.out = { { 10, 20, 1, 8 }, { 20, 30, 1, 7 } }, .nr_out = 2,
+	}, {
 		.name = "ends of the address space",
 		.in = { { ~0ul - 1, ~0ul }, { 0, 1 } }, .nr_in = 2,
 		.out = { { 0, 1 }, { ~0ul - 1, ~0ul } }, .nr_out = 2,
@@ -490,12 +494,11 @@ static const struct hit_function hit_path[] = {
 	{ "notifier_call_chain",		true },
 	{ "ct_nmi_enter",			ON(CONTEXT_TRACKING_IDLE) },
 	{ "ct_nmi_exit",			ON(CONTEXT_TRACKING_IDLE) },
-	{ "rcu_is_watching",			ON(TREE_RCU) },
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64)
 	/* Called for each NMI or breakpoint, before the handler or after it. */
 	{ "trace_hwlat_callback",		ON(HWLAT_TRACER) },
 	{ "trace_osnoise_callback",		ON(OSNOISE_TRACER) },
-	{ "trace_clock_local",			ON(TRACE_CLOCK) },
-	{ "sched_clock",			true },
+#endif
 	{ "kgdb_ll_trap",			ON(X86) && ON(KGDB) },
 	/* Copied by ftrace, including any breakpoints. */
 	{ "ftrace_caller",			ON(DYNAMIC_FTRACE) },

@@ -453,58 +453,34 @@ static const char * const fragile_path[] __initconst = {
 };
 
 /*
- * Inline functions of which the compiler may emit out-of-line copies in a kernel with lockdep. The
- * entry and exit code of a breakpoint calls these copies, although it is noinstr.
+ * What the vectors call for a breakpoint, up to the current probe; what the trampolines, the
+ * unwinder and an exit of a task call; and what emulates an instruction, through a pointer.
  */
-static const char * const not_inlined[] __initconst = {
-	"__kern_my_cpu_offset",
-	"arch_irqs_disabled_flags",
-	"arch_local_save_flags",
+static const char * const roots[] __initconst = {
+	"el1h_64_sync_handler",
+	"kprobe_brk_handler",
+	"kprobe_detour_far",
+	"kprobe_leave_slot",
+	"kprobe_ss_brk_handler",
+	"kprobe_unwind_pc",
+	"kretprobe_detour_far",
+	"kretprobe_native_entry",
+	"kretprobe_native_handler",
 };
 
 /*
- * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs
- * with other vectors, or with registers of the guest. These are all functions that
- * __kvm_vcpu_run_vhe() or the vectors of the hypervisor reach by calls, jumps or pointers, and that
- * no section or NOKPROBE_SYMBOL() protects. Not every kernel has all of them.
+ * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs with other
+ * vectors, or with registers of the guest. These are its entry, its vectors, and what is called
+ * through pointers.
  */
-static const char * const guest_path[] __initconst = {
-	"___ctxt_sys_reg",
-	"___vgic_v3_write_dir",
-	"__activate_cptr_traps",
-	"__activate_cptr_traps_vhe",
+static const char * const guest_roots[] __initconst = {
 	"__bp_harden_hyp_vecs",
-	"__deactivate_cptr_traps_vhe",
-	"__debug_restore_state",
-	"__debug_save_state",
-	"__debug_switch_to_guest",
-	"__debug_switch_to_host",
-	"__fpsimd_restore_state",
-	"__fpsimd_save_state",
-	"__get_fault_info",
-	"__gic_v3_get_lr",
-	"__gic_v3_set_lr",
 	"__guest_enter",
 	"__guest_exit",
 	"__guest_exit_panic",
 	"__guest_exit_restore_elr_and_panic",
-	"__hpfar_valid",
-	"__is_be",
-	"__kvm_adjust_pc",
 	"__kvm_hyp_vector",
-	"__kvm_skip_instr",
-	"__kvm_tlbi_s1e2",
-	"__sve_restore_state",
-	"__sve_save_state",
-	"__translate_far_to_hpfar",
-	"__vcpu_debug_regs",
-	"__vcpu_el2_e2h_is_set",
-	"__vgic_v2_perform_cpuif_access",
-	"__vgic_v3_bump_eoicount",
-	"__vgic_v3_clear_active_lr",
-	"__vgic_v3_get_highest_active_priority",
-	"__vgic_v3_highest_priority_lr",
-	"__vgic_v3_perform_cpuif_access",
+	"__kvm_vcpu_run_vhe",
 	"__vgic_v3_read_ap0rn",
 	"__vgic_v3_read_ap1rn",
 	"__vgic_v3_read_apxr0",
@@ -520,8 +496,6 @@ static const char * const guest_path[] __initconst = {
 	"__vgic_v3_read_igrpen1",
 	"__vgic_v3_read_pmr",
 	"__vgic_v3_read_rpr",
-	"__vgic_v3_write_ap0rn",
-	"__vgic_v3_write_ap1rn",
 	"__vgic_v3_write_apxr0",
 	"__vgic_v3_write_apxr1",
 	"__vgic_v3_write_apxr2",
@@ -534,27 +508,14 @@ static const char * const guest_path[] __initconst = {
 	"__vgic_v3_write_igrpen0",
 	"__vgic_v3_write_igrpen1",
 	"__vgic_v3_write_pmr",
-	"__vgic_v3_write_vmcr",
 	"abort_guest_exit_end",
 	"abort_guest_exit_start",
-	"compute_emulated_cntx_ctl_el0",
 	"el1_error",
 	"el1_irq",
 	"el1_sync",
 	"el1_trap",
 	"el2_error",
 	"el2_sync",
-	"enter_exception32",
-	"enter_exception64",
-	"enter_vmid_context",
-	"exit_vmid_context",
-	"fixup_guest_exit",
-	"get_timer_map",
-	"handle_ampere1_tcr",
-	"handle_tx2_tvm",
-	"is_hyp_ctxt",
-	"kvm_condition_valid32",
-	"kvm_get_running_vcpu",
 	"kvm_hyp_handle_cntpct",
 	"kvm_hyp_handle_cp15_32",
 	"kvm_hyp_handle_cpacr_el1",
@@ -570,15 +531,31 @@ static const char * const guest_path[] __initconst = {
 	"kvm_hyp_handle_tlbi_el2",
 	"kvm_hyp_handle_watchpt_low",
 	"kvm_hyp_handle_zcr_el2",
-	"kvm_skip_instr32",
 	"kvm_unexpected_el2_exception",
-	"kvm_vcpu_apply_reg_masks",
-	"kvm_vcpu_sanitise_vncr_reg",
-	"vcpu_el2_e2h_is_set",
-	"vcpu_has_nv",
-	"vcpu_read_sys_reg",
-	"vcpu_write_sys_reg",
 	"wa_epilogue",
+};
+
+/* Other exceptions, and other breakpoints. Or the step has been abandoned, and the task dies. */
+static const char * const cuts[] __initconst = {
+	"__panic_unhandled",
+	"arm64_force_sig_fault",
+	"bug_brk_handler",
+	"cfi_brk_handler",
+	"do_breakpoint",
+	"do_el1_bti",
+	"do_el1_fpac",
+	"do_el1_gcs",
+	"do_el1_mops",
+	"do_el1_softstep",
+	"do_el1_undef",
+	"do_mem_abort",
+	"do_sp_pc_abort",
+	"do_watchpoint",
+	"kgdb_brk_handler",
+	"kgdb_compiled_brk_handler",
+	"reserved_fault_brk_handler",
+	"trace_hardirqs_on",
+	"ubsan_brk_handler",
 };
 
 int __init arch_populate_kprobe_blacklist(void)
@@ -592,13 +569,51 @@ int __init arch_populate_kprobe_blacklist(void)
 	      kprobe_add_area_blacklist((unsigned long)__hyp_text_start,
 					(unsigned long)__hyp_text_end);
 	if (is_kernel_in_hyp_mode())
-		ret = ret ?: kprobe_blacklist_clones(guest_path, ARRAY_SIZE(guest_path));
+		ret = ret ?: kprobe_blacklist_roots(guest_roots, ARRAY_SIZE(guest_roots));
 	else	/* It runs at EL2, where no exception of the kernel is handled. */
 		ret = ret ?: kprobe_add_area_blacklist((unsigned long)__hyp_idmap_text_start,
 						       (unsigned long)__hyp_idmap_text_end);
-	if (IS_ENABLED(CONFIG_LOCKDEP))
-		ret = ret ?: kprobe_blacklist_clones(not_inlined, ARRAY_SIZE(not_inlined));
-	return ret ?: kprobe_blacklist_names(fragile_path, ARRAY_SIZE(fragile_path));
+	return ret ?: kprobe_blacklist_names(fragile_path, ARRAY_SIZE(fragile_path)) ?:
+		      kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
+		      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
+}
+
+static int __init visit_branches(const __le32 *from, const __le32 *to,
+				 int (*fn)(unsigned long target, void *arg), void *arg)
+{
+	u32 insn;
+	int ret;
+
+	for (; from < to; from++) {
+		insn = le32_to_cpu(*from);
+		if (!aarch64_insn_is_branch_imm(insn))
+			continue;
+		ret = fn((unsigned long)from + aarch64_get_branch_offset(insn), arg);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/* Most alternatives are not yet applied. A branch in one has the target that it will have. */
+int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
+				       int (*fn)(unsigned long target, void *arg), void *arg)
+{
+	const struct alt_instr *alt;
+	unsigned long orig, repl;
+	int ret;
+
+	ret = visit_branches((__le32 *)start, (__le32 *)end, fn, arg);
+	for (alt = (void *)__alt_instructions; !ret && alt < __alt_instructions_end; alt++) {
+		orig = (unsigned long)&alt->orig_offset + alt->orig_offset;
+		if (orig < start || orig >= end || alt->cpucap & ARM64_CB_BIT)
+			continue;
+		repl = (unsigned long)&alt->alt_offset + alt->alt_offset;
+		ret = visit_branches((__le32 *)repl, (__le32 *)(repl + alt->alt_len), fn, arg);
+	}
+
+	return ret;
 }
 
 int __init arch_init_kprobes(void)

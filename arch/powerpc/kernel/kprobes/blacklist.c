@@ -11,6 +11,7 @@
 #include <asm/sections.h>
 
 #include "common.h"
+#include "insn.h"
 
 /*
  * The exception vectors and what they branch to. On Book3S-64, the common entry code of exceptions
@@ -93,8 +94,6 @@ static const char * const fragile_path[] __initconst = {
 	/* kernel/misc_32.S */
 	"call_setup_cpu",
 	"start_secondary_resume",
-	/* kernel/setup_64.c */
-	"early_setup_secondary",
 	/* kernel/smp.c */
 	"start_secondary",
 	/* mm/nohash/tlb_low.S */
@@ -111,9 +110,6 @@ static const char * const fragile_path[] __initconst = {
 	"smp_85xx_cpu_offline_self",
 	/* platforms/powermac/smp.c */
 	"pmac_cpu_offline_self",
-	/* platforms/powernv/idle.c */
-	"pnv_cpu_offline",
-	"power7_offline",
 	/* platforms/powernv/smp.c */
 	"pnv_cpu_offline_self",
 	/* sysdev/fsl_rcpm.c */
@@ -137,20 +133,8 @@ static const char * const fragile_path[] __initconst = {
 	"power4_idle_nap",
 	/* kernel/irq_64.c */
 	"prep_irq_for_idle",
-	/* platforms/powernv/idle.c */
-	"arch300_idle_type",
-	"power10_idle_stop",
-	"power7_idle_insn",
-	"power7_idle_type",
-	"power9_idle_stop",
 	/* platforms/pseries/hvCall.S */
 	"plpar_hcall_norets_notrace",
-	/* platforms/pseries/setup.c */
-	"pseries_lpar_idle",
-	/* drivers/cpuidle/cpuidle-pseries.c */
-	"check_and_cede_processor",
-	"dedicated_cede_loop",
-	"shared_cede_loop",
 
 	/* Copied by kexec, or run by it after the kernel has been torn down. */
 	/* kernel/head_64.S */
@@ -170,33 +154,16 @@ static const char * const fragile_path[] __initconst = {
 	/* Debuggers look at each trap before kprobes do. */
 	/* kernel/kgdb.c */
 	"kgdb_handle_breakpoint",
-	/* xmon/xmon.c */
-	"at_breakpoint",
-	"in_breakpoint_table",
-	"xmon_bpt",
 
 	/* Exits from exceptions and system calls; no exception can return to some parts of them. */
 	/* kernel/entry_32.S */
 	"ret_from_syscall",
 	"syscall_exit_finish",
 	/* kernel/interrupt.c */
-	"check_return_regs_valid",
-	"interrupt_exit_kernel_prepare",
-	"interrupt_exit_kernel_restart",
 	"interrupt_exit_user_prepare",
 	"interrupt_exit_user_restart",
 	"syscall_exit_prepare",
 	"syscall_exit_restart",
-
-	/*
-	 * Called by the entry functions of all exceptions, so by that of a trap, if the compiler
-	 * does not inline them.
-	 */
-	/* include/asm/entry-common.h */
-	"arch_interrupt_async_enter_prepare",
-	"arch_interrupt_async_exit_prepare",
-	"arch_interrupt_enter_prepare",
-	"arch_interrupt_exit_prepare",
 
 	/*
 	 * An NMI may have come where the soft mask and MSR[EE] differ. Before these have set the
@@ -207,13 +174,6 @@ static const char * const fragile_path[] __initconst = {
 	"arch_interrupt_nmi_enter_prepare",
 	"arch_interrupt_nmi_exit_prepare",
 
-	/* SRR0 and SRR1 are those of a guest. */
-	/* kvm/book3s_hv_ras.c */
-	"kvmppc_p9_realmode_hmi_handler",
-	"kvmppc_realmode_machine_check",
-	/* kvm/book3s_hv_tm_builtin.c */
-	"kvmhv_p9_tm_emulation_early",
-
 	/* Book3S-32: called by these exits when MSR[RI] is off. */
 	/* kernel/entry_32.S */
 	"__kuep_unlock",
@@ -222,38 +182,14 @@ static const char * const fragile_path[] __initconst = {
 	/* kernel/entry_32.S */
 	"transfer_to_syscall",
 
-	/* Called from the hit path. */
-	/* kernel/irq_64.c */
-	"arch_local_irq_restore",
-#ifdef CONFIG_PPC32
-	/* lib/copy_32.S, for the structures of lib/sstep.c */
-	"memset",
-#endif
-	/* lib/quad.S */
-	"do_lq",
-	"do_stq",
-
 	/* Hash MMU: they replace segments of handlers, or no exception can return here. */
 	/* kernel/switch.S */
 	"pin_stack_slb",
-	/* mm/book3s64/slb.c */
-	"alloc_slb_index",
-	"preload_add",
-	"slb_allocate_kernel",
-	"slb_allocate_user",
-	"slb_flush_and_restore_bolted",
-	"slb_insert_entry",
-	"switch_slb",
-	/* mm/book3s64/slice.c */
-	"get_slice_psize",
 
 	/*
 	 * BookE: a TLB miss, as in the probe's exception, clobbers the MAS registers that these
 	 * are using.
 	 */
-	/* mm/nohash/e500_hugetlbpage.c */
-	"book3e_hugetlb_preload",
-	"book3e_tlb_exists",
 	/* mm/nohash/tlb_low.S */
 	"__tlbil_va",
 	"_tlbil_all",
@@ -278,13 +214,6 @@ static const char * const fragile_path[] __initconst = {
 	/* kernel/l2cr_6xx.S */
 	"_set_L2CR",
 	"_set_L3CR",
-	/* kernel/mce.c */
-	"hmi_exception_realmode",
-	/* kernel/mce_power.c */
-	"__machine_check_early_realmode_p10",
-	"__machine_check_early_realmode_p7",
-	"__machine_check_early_realmode_p8",
-	"__machine_check_early_realmode_p9",
 	/* kernel/misc_64.S */
 	"real_205_readb",
 	"real_205_writeb",
@@ -301,8 +230,6 @@ static const char * const fragile_path[] __initconst = {
 	"slb_restore_bolted_realmode",
 	/* platforms/powernv/opal-wrappers.S */
 	"__opal_call",
-	/* platforms/pseries/ras.c */
-	"pseries_machine_check_realmode",
 
 	/* Mitigations rewrite these. */
 	/* kernel/exceptions-64s.S */
@@ -327,8 +254,165 @@ static const char * const fragile_path[] __initconst = {
 	"fsl_rio_config_read",
 };
 
+/*
+ * Neither these nor what they call can be probed. Most of them are missing in most kernels.
+ */
+static const char * const roots[] __initconst = {
+	/* The handling of a hit, from the entry of its exception to the exit. */
+	"interrupt_exit_kernel_prepare",
+	"interrupt_exit_kernel_restart",
+	"kprobe_bad_page_fault",
+	"kprobe_handler",
+	"kprobe_post_handler",
+	"kretprobe_native_entry",
+	"kretprobe_native_handler",
+	"program_check_exception",
+	"single_step_exception",
+	"xmon_bpt",
+
+	/* Hash MMU: they replace segments of handlers, or no exception can return here. */
+	"do_slb_fault",
+	"slb_flush_and_restore_bolted",
+	"switch_slb",
+
+	/* BookE: the MAS registers are in use, see below. */
+	"book3e_hugetlb_preload",
+
+	/* A CPU that starts, goes offline or is idle. */
+	"arch300_idle_type",
+	"dedicated_cede_loop",
+	"early_setup_secondary",
+	"pnv_cpu_offline",
+	"power7_idle_type",
+	"pseries_lpar_idle",
+	"shared_cede_loop",
+
+	/* Real mode: where exceptions lead, nothing is mapped, and SRR0 and SRR1 are in use. */
+	"__machine_check_early_realmode_p10",
+	"__machine_check_early_realmode_p7",
+	"__machine_check_early_realmode_p8",
+	"__machine_check_early_realmode_p9",
+	"hmi_exception_realmode",
+	"machine_check_early",
+	"pseries_machine_check_realmode",
+
+	/* Real mode between a guest and KVM: the entries, and the calls that are handled there. */
+	"idle_kvm_start_guest",
+	"kvmhv_p9_tm_emulation_early",
+	"kvmppc_entry_trampoline",
+	"kvmppc_handler_skip_ins",
+	"kvmppc_handler_trampoline_enter",
+	"kvmppc_handler_trampoline_exit",
+	"kvmppc_h_bulk_remove",
+	"kvmppc_h_cede",
+	"kvmppc_h_clear_mod",
+	"kvmppc_h_clear_ref",
+	"kvmppc_h_enter",
+	"kvmppc_h_protect",
+	"kvmppc_h_read",
+	"kvmppc_h_remove",
+	"kvmppc_h_set_dabr",
+	"kvmppc_h_set_xdabr",
+	"kvmppc_hv_entry_trampoline",
+	"kvmppc_interrupt_hv",
+	"kvmppc_interrupt_pr",
+	"kvmppc_p9_realmode_hmi_handler",
+	"kvmppc_realmode_machine_check",
+	"kvmppc_rm_h_confer",
+	"kvmppc_rm_h_page_init",
+	"kvmppc_rm_h_random",
+	"xics_rm_h_cppr",
+	"xics_rm_h_eoi",
+	"xics_rm_h_ipi",
+	"xics_rm_h_xirr",
+	"xics_rm_h_xirr_x",
+};
+
+/* The roots call these, but they can be probed. */
+static const char * const cuts[] __initconst = {
+	/* Not for the trap of a probe, or for no instruction that can be probed. */
+	"__perf_sw_event",
+	"_exception",
+	"conv_dp_to_sp",
+	"conv_sp_to_dp",
+	"do_lqarx",
+	"do_stqcx",
+	"emulate_instruction",
+	"flush_fp_to_thread",
+	"get_fpr",
+	"get_vr",
+	"load_vsrn",
+	"memcpy",
+	"put_fpr",
+	"put_vr",
+	"report_bug",
+	"search_exception_tables",
+	"store_vsrn",
+	/* The hit is over, or interrupts were enabled before. */
+	"__replay_soft_interrupts",
+	"irq_enter",
+	"irq_exit",
+	"preempt_schedule_irq",
+	"replay_soft_interrupts",
+	/* The way back to user space. */
+	"__rseq_handle_slowpath",
+	"__rseq_trace_update",
+	"arch_do_signal_or_restart",
+	"klp_update_patch_state",
+	"restore_math",
+	"rseq_debug_update_user_cs",
+	"rseq_trace_ip_fixup",
+	"schedule",
+	"task_work_run",
+	"uprobe_notify_resume",
+	/* Breakpoints are handled by then, or the kernel is about to stop. */
+	"do_enter_rtas",
+	"show_regs",
+	"start_secondary",
+	"unrecoverable_exception",
+	"xmon_core",
+};
+
 int __init arch_populate_kprobe_blacklist(void)
 {
-	/* The compiler may have cloned some, as name.isra.0. */
-	return kprobe_blacklist_clones(fragile_path, ARRAY_SIZE(fragile_path));
+	return kprobe_blacklist_names(fragile_path, ARRAY_SIZE(fragile_path)) ?:
+	       kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
+	       kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
+}
+
+/*
+ * Functions of assembly, such as those that save and restore registers for a compiler that
+ * optimizes for size, may run into the next one. A call at the end of a function does not return.
+ */
+static bool may_run_on(u32 last)
+{
+	if (kprobe_insn_is_b(last))
+		return false;
+	if (kprobe_insn_is_bclr(last) || kprobe_insn_is_bcctr(last))
+		return (kprobe_insn_bo(last) & INSN_BO_ALWAYS) != INSN_BO_ALWAYS;
+	return last;
+}
+
+static bool is_padding(u32 word)
+{
+	return !word || word == PPC_RAW_NOP() || word == PPC_RAW_TRAP();
+}
+
+/* Feature sections have been patched by now. */
+int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
+				       int (*fn)(unsigned long target, void *arg), void *arg)
+{
+	const u32 *p;
+	u32 last = 0;
+	int ret;
+
+	for (p = (u32 *)start; p < (u32 *)end; p++) {
+		if (!is_padding(*p))
+			last = *p;
+		ret = instr_is_relative_branch(ppc_inst(*p)) ? fn(branch_target(p), arg) : 0;
+		if (ret)
+			return ret;
+	}
+
+	return may_run_on(last) ? fn(end, arg) : 0;
 }

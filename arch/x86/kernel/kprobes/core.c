@@ -365,67 +365,70 @@ static const char * const return_thunks[] __initconst = {
 };
 
 /*
- * A CPU that comes up or wakes up runs these before it has its IDT and its per-CPU data,
- * or before RCU covers it; it runs some of them when it goes down. Hibernation first
- * copies some of them. Inline functions are called out of line as the native variants of
- * hypervisors' hooks. Not all exist everywhere.
+ * What the entry code of breakpoints and the trampolines call; then what a CPU runs that comes up or
+ * wakes up, before it has its IDT and its per-CPU data, or before RCU covers it. It runs some of that
+ * when it goes down. Hibernation first copies some of it. Not all exist everywhere.
  */
-static const char * const waking_path[] __initconst = {
-	"__restore_processor_state",
+static const char * const roots[] __initconst = {
+	"irqentry_nmi_enter",
+	"irqentry_nmi_exit",
+	"kprobe_int3_handler",
+	"kretprobe_native_entry",
+	"kretprobe_native_handler",
+
 	"common_startup_64",
 	"core_restore_code",
 	"cpu_init",
-	"cpu_init_exception_handling",
-	"cpu_init_fred_exceptions",
-	"cpu_init_fred_rsps",
 	"cpuhp_ap_sync_alive",
-	"cr4_init",
-	"cr4_update_irqsoff",
 	"do_suspend_lowlevel",
-	"do_trace_read_msr",
-	"do_trace_write_msr",
 	"early_setup_idt",
-	"fpu__init_cpu",
-	"fpu__init_cpu_generic",
-	"fpu__init_cpu_xstate",
 	"idt_invalidate",
-	"load_current_idt",
-	"load_direct_gdt",
-	"load_ucode_ap",
-	"native_load_gdt",
-	"native_load_idt",
-	"native_load_tr_desc",
-	"native_read_msr",
-	"native_write_cr0",
-	"native_write_cr3",
-	"native_write_cr4",
-	"native_write_gdt_entry",
-	"native_write_msr",
 	"restore_image",
 	"restore_processor_state",
 	"restore_registers",
 	"ret_point",
 	"secondary_startup_64",
 	"secondary_startup_64_no_verify",
-	"setup_ghcb",
-	"sev_verify_cbit",
-	"snp_register_ghcb_early",
-	"snp_register_per_cpu_ghcb",
 	"soft_restart_cpu",
 	"start_secondary",
 	"startup_32_smp",
-	"startup_64_load_idt",
 	"tboot_shutdown",
 	"verify_cpu",
 	"wakeup_long64",
 	"wakeup_pmode_return",
-#ifdef CONFIG_X86_32
-	"__flush_tlb_all",
-	"__flush_tlb_global",
-	"flush_tlb_local",
-	"native_flush_tlb_global",
-	"native_flush_tlb_local",
-#endif
+};
+
+/*
+ * The CPU handles breakpoints before it calls these. Or the step has been abandoned, or the event
+ * of MSRs is being traced, by whatever traces it.
+ */
+static const char * const cuts[] __initconst = {
+	"__SCT__tp_func_read_msr",
+	"__SCT__tp_func_write_msr",
+	"__traceiter_read_msr",
+	"__traceiter_write_msr",
+	"ap_init_aperfmperf",
+	"apic_ap_setup",
+	"cache_bp_restore",
+	"calibrate_delay",
+	"check_tsc_sync_target",
+	"cpu_startup_entry",
+	"fixup_exception",
+	"init_ia32_feat_ctl",
+	"kernel_fpu_end",
+	"lapic_online",
+	"lock_vector_lock",
+	"microcode_bsp_resume",
+	"notify_cpu_starting",
+	"perf_restore_debug_store",
+	"save_processor_state",
+	"set_cpu_online",
+	"set_cpu_sibling_map",
+	"smp_store_cpu_info",
+	"speculative_store_bypass_ht_init",
+	"tsc_verify_tsc_adjust",
+	"unlock_vector_lock",
+	"x86_acpi_enter_sleep_state",
 };
 
 #ifdef CONFIG_HAVE_STATIC_CALL
@@ -468,7 +471,8 @@ int __init arch_populate_kprobe_blacklist(void)
 		return ret;
 
 	ret = kprobe_blacklist_names(return_thunks, ARRAY_SIZE(return_thunks)) ?:
-	      kprobe_blacklist_names(waking_path, ARRAY_SIZE(waking_path));
+	      kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
+	      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
 	ret = ret ?: blacklist_static_calls();
 	return ret ?: blacklist_kexec();
 }

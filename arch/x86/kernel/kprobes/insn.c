@@ -420,6 +420,35 @@ enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 	return fetch_one(at, addr - into + size, ki, &w);
 }
 
+static bool is_direct_branch(const struct insn *insn)
+{
+	return kprobe_insn_op(insn) == CALL_INSN_OPCODE || kprobe_insn_is_jmp(insn) ||
+	       kprobe_insn_is_jcc32(insn) || kprobe_insn_is_short_branch(insn);
+}
+
+/* Alternatives and calls of paravirt operations have been patched by now. */
+int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
+				       int (*fn)(unsigned long target, void *arg), void *arg)
+{
+	struct text_window w = {};
+	struct kprobe_insn ki;
+	unsigned long at;
+	int ret;
+
+	for (at = start; at < end; at += ki.insn.length) {
+		if (fetch_one(at, end, &ki, &w)) {
+			/* Data, or padding. Wherever decoding resumes, it soon is in step. */
+			ki.insn.length = 1;
+			continue;
+		}
+		ret = is_direct_branch(&ki.insn) ? fn(kprobe_insn_target(&ki.insn, at), arg) : 0;
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
 /**
  * kprobe_copy() - make a copy of an instruction for another place
  * @buf: where the copy is assembled

@@ -702,7 +702,6 @@ static const struct kp_protected guest_path[] = {
 	{ "__guest_enter",			true },
 	{ "__guest_exit",			true },
 	{ "__guest_exit_panic",			true },
-	{ "__fpsimd_save_state",		true },
 	{ "__fpsimd_restore_state",		true },
 	{ "__debug_switch_to_guest",		true },
 	{ "__debug_switch_to_host",		true },

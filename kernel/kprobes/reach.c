@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finds what the handling of a hit calls, directly or not. Which functions these are depends
+ * on the compiler, its options and the instrumentation, so that no list could name them. Runs
+ * once at boot, and reads the text of the kernel that is running.
+ */
+
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/maple_tree.h>
+#include <linux/slab.h>
+#include <asm/sections.h>
+
+#include "reach.h"
+
+/* A function. One without root is a cut: what it calls is not followed. */
+struct function {
+	struct list_head	list;
+	unsigned long		start, end;
+	unsigned long		root;
+};
+
+/* All functions by their addresses, those whose text is still to be read, and the others. */
+static DEFINE_MTREE(functions);
+static LIST_HEAD(pending);
+static LIST_HEAD(done);
+
+static int __init add_function(unsigned long addr, unsigned long root)
+{
+	unsigned long size, into;
+	struct function *f;
+
+	/* Init text is freed before anything could be probed in it during a hit. */
+	if (!is_kernel_text(addr) || mtree_load(&functions, addr) ||
+	    !kallsyms_lookup_size_offset(addr, &size, &into))
+		return 0;
+
+	f = kmalloc_obj(*f);
+	if (!f)
+		return -ENOMEM;
+
+	f->start = addr - into;
+	f->end = min(f->start + size, (unsigned long)_etext);
+	f->root = root;
+	list_add_tail(&f->list, root ? &pending : &done);
+	return mtree_store_range(&functions, f->start, f->end - 1, f, GFP_KERNEL);
+}
+
+static int __init add_target(unsigned long target, void *from)
+{
+	const struct function *f = from;
+
+	return add_function(target, f->root);
+}
+
+static int __init add_root(void *unused, unsigned long addr)
+{
+	addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
+	return add_function(addr, addr);
+}
+
+static int __init add_cut(void *unused, unsigned long addr)
+{
+	return add_function((unsigned long)dereference_symbol_descriptor((void *)addr), 0);
+}
+
+static int __init for_each_named(const char * const *names, unsigned int nr,
+				 int (*fn)(void *unused, unsigned long addr))
+{
+	char code[KSYM_NAME_LEN];
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < nr; i++) {
+		/* The code of a function that has a descriptor. */
+		snprintf(code, sizeof(code), ".%s", names[i]);
+		ret = kallsyms_on_each_match_symbol(fn, names[i], NULL) ?:
+		      kallsyms_on_each_match_symbol(fn, code, NULL);
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+
+/**
+ * kprobe_blacklist_roots() - keep probes out of functions and out of all that they call
+ * @names: their names; not all have to exist
+ * @nr: how many
+ *
+ * Only the name of a global function, of assembly, or of a function whose address is taken is
+ * certain to remain: the compiler may inline or clone any other function.
+ *
+ * Context: boot, called by the architecture's hook.
+ * Return: 0, or -ENOMEM.
+ */
+int __init kprobe_blacklist_roots(const char * const *names, unsigned int nr)
+{
+	return for_each_named(names, nr, add_root);
+}
+
+/**
+ * kprobe_blacklist_cuts() - let functions be probed even if a root calls them
+ * @names: their names; not all have to exist
+ * @nr: how many
+ *
+ * A root that is added earlier takes precedence. What a cut calls is not followed.
+ *
+ * Context: boot, called by the architecture's hook.
+ * Return: 0, or -ENOMEM.
+ */
+int __init kprobe_blacklist_cuts(const char * const *names, unsigned int nr)
+{
+	return for_each_named(names, nr, add_cut);
+}
+
+int __init __weak arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
+					      int (*fn)(unsigned long target, void *arg),
+					      void *arg)
+{
+	return 0;
+}
+
+#ifdef CONFIG_JUMP_LABEL
+/* The jumps that are not in the text now may be there later. */
+static int __init follow_jump_labels(void)
+{
+	struct jump_entry *e;
+	struct function *f;
+	int ret;
+
+	for (e = __start___jump_table; e < __stop___jump_table; e++) {
+		f = mtree_load(&functions, jump_entry_code(e));
+		ret = f && f->root ? add_target(jump_entry_target(e), f) : 0;
+		if (ret)
+			return ret;
+	}
+
+	return 0;
+}
+#else
+static int __init follow_jump_labels(void)
+{
+	return 0;
+}
+#endif
+
+static int __init follow(void)
+{
+	struct function *f;
+	int ret;
+
+	do {
+		while ((f = list_first_entry_or_null(&pending, struct function, list))) {
+			list_move_tail(&f->list, &done);
+			ret = arch_kprobe_for_each_branch(f->start, f->end, add_target, f);
+			if (ret)
+				return ret;
+		}
+		ret = follow_jump_labels();
+		if (ret)
+			return ret;
+	} while (!list_empty(&pending));
+
+	return 0;
+}
+
+/**
+ * kprobe_reach() - follow the branches of all roots
+ * @fn: called for each function that has been reached, also if there is an error
+ *
+ * Context: boot, once.
+ * Return: 0, or the first error.
+ */
+int __init kprobe_reach(int (*fn)(unsigned long start, unsigned long end, unsigned long root))
+{
+	struct function *f, *next;
+	int ret = follow(), err;
+
+	list_splice_init(&pending, &done);
+	list_for_each_entry_safe(f, next, &done, list) {
+		err = f->root ? fn(f->start, f->end, f->root) : 0;
+		ret = ret ?: err;
+		kfree(f);
+	}
+	INIT_LIST_HEAD(&done);
+	mtree_destroy(&functions);
+	return ret;
+}

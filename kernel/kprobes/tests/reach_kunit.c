@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of how the blacklist is computed: what is reached from a root, and what is not. They run
+ * while the code that computes it is still there.
+ */
+
+#include <kunit/test.h>
+#include <linux/jump_label.h>
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+
+#include "../blacklist.h"
+#include "../reach.h"
+#include "helpers.h"
+
+#define FUNCTION(name, body)					\
+	noinline __noclone __used int name(int v);		\
+	noinline __noclone __used int name(int v)		\
+	{							\
+		OPTIMIZER_HIDE_VAR(v);				\
+		body						\
+		OPTIMIZER_HIDE_VAR(v);				\
+		return v;					\
+	}
+
+/* A loop is reached once. */
+FUNCTION(kp_reach_loop, if (v > 100) v = kp_reach_loop(v - 1);)
+FUNCTION(kp_reach_leaf, v *= 3;)
+FUNCTION(kp_reach_middle, v += kp_reach_leaf(v) + kp_reach_loop(v);)
+FUNCTION(kp_reach_behind, v *= 5;)
+FUNCTION(kp_reach_cut, v += kp_reach_behind(v);)
+FUNCTION(kp_reach_root, v += kp_reach_middle(v) + kp_reach_cut(v);)
+FUNCTION(kp_reach_other, v += kp_reach_leaf(v);)
+/* Neither calls it nor is called. */
+FUNCTION(kp_reach_none, v *= 7;)
+
+struct expected {
+	int		(*fn)(int v);
+	int		(*root)(int v);
+};
+
+static const struct expected expected[] __initconst = {
+	{ kp_reach_root,	kp_reach_root },
+	{ kp_reach_middle,	kp_reach_root },
+	{ kp_reach_loop,	kp_reach_root },
+	{ kp_reach_other,	kp_reach_other },
+	/* Both roots reach it. The nearest one is named. */
+	{ kp_reach_leaf,	kp_reach_other },
+	{ kp_reach_cut,		NULL },
+	{ kp_reach_behind,	NULL },
+	{ kp_reach_none,	NULL },
+};
+
+static unsigned long root_of[ARRAY_SIZE(expected)] __initdata;
+static unsigned int times[ARRAY_SIZE(expected)] __initdata;
+static unsigned int nr_wrong __initdata;
+
+static int __init note_function(unsigned long start, unsigned long end, unsigned long root)
+{
+	unsigned int i;
+
+	nr_wrong += start >= end;
+	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+		if (start == kp_code(expected[i].fn)) {
+			root_of[i] = root;
+			times[i]++;
+		}
+	}
+	/* The rest is called nevertheless. */
+	return start == kp_code(kp_reach_leaf) ? -EINTR : 0;
+}
+
+static void __init reach_follows_calls(struct kunit *test)
+{
+	static const char * const roots[] __initconst = { "kp_reach_root", "kp_reach_other", "kp_no" };
+	static const char * const cuts[] __initconst = { "kp_reach_cut", "kp_reach_root", "kp_no" };
+	unsigned int i;
+
+	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64) && !IS_ENABLED(CONFIG_PPC))
+		kunit_skip(test, "the architecture does not read its text");
+
+	KUNIT_ASSERT_EQ(test, kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)), 0);
+	KUNIT_ASSERT_EQ(test, kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts)), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_reach(note_function), -EINTR);
+	KUNIT_EXPECT_EQ(test, nr_wrong, 0);
+	for (i = 0; i < ARRAY_SIZE(expected); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, times[i], expected[i].root ? 1 : 0, "%ps",
+				    expected[i].fn);
+		KUNIT_EXPECT_EQ_MSG(test, root_of[i],
+				    expected[i].root ? kp_code(expected[i].root) : 0, "%ps",
+				    expected[i].fn);
+	}
+
+	/* Nothing is left over. */
+	KUNIT_EXPECT_EQ(test, kprobe_reach(note_function), 0);
+	KUNIT_EXPECT_EQ(test, times[0], 1);
+}
+
+struct seen {
+	unsigned int	nr, nr_of_others;
+};
+
+static int __init look_at(const struct kprobe_range *r, void *arg)
+{
+	struct seen *s = arg;
+
+	if (r->rule == KPROBE_REFUSAL_REACHED) {
+		s->nr++;
+		s->nr_of_others += r->root != r->start;
+	}
+	return !r->root != (r->rule != KPROBE_REFUSAL_REACHED);
+}
+
+/* Entries say from where they have been reached, and a lookup finds that. */
+static void __init reach_names_roots(struct kunit *test)
+{
+	unsigned long addr = kallsyms_lookup_name("cpuhp_report_idle_dead");
+	struct seen s = {};
+
+	KUNIT_EXPECT_EQ(test, kprobe_blacklist_for_each(look_at, &s), 0);
+	if (addr) {
+		KUNIT_EXPECT_GT(test, s.nr, 0);
+		addr = kp_code((void *)addr);
+		KUNIT_EXPECT_EQ(test, kprobe_blacklist_rule(addr), KPROBE_REFUSAL_REACHED);
+		KUNIT_EXPECT_EQ(test, kprobe_blacklist_root(addr), addr);
+	}
+	if (IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_PPC))
+		KUNIT_EXPECT_GT(test, s.nr_of_others, 0);
+	KUNIT_EXPECT_EQ(test, kprobe_blacklist_root(kp_code(kp_reach_none)), 0);
+	KUNIT_EXPECT_EQ(test, kprobe_blacklist_root(kp_code(kprobe_busy_begin)), 0);
+}
+
+#ifdef CONFIG_JUMP_LABEL
+/* What a static key may jump to is refused like the code before the jump. */
+static void __init reach_follows_jump_labels(struct kunit *test)
+{
+	unsigned int nr = 0;
+	struct jump_entry *e;
+
+	for (e = __start___jump_table; e < __stop___jump_table; e++) {
+		if (!is_kernel_text(jump_entry_code(e)) ||
+		    kprobe_blacklist_rule(jump_entry_code(e)) != KPROBE_REFUSAL_REACHED)
+			continue;
+		nr++;
+		KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(jump_entry_target(e)), "%pS",
+				      (void *)jump_entry_target(e));
+	}
+	kunit_info(test, "%u jumps\n", nr);
+}
+#else
+static void __init reach_follows_jump_labels(struct kunit *test)
+{
+	kunit_skip(test, "needs JUMP_LABEL");
+}
+#endif
+
+static struct kunit_case reach_cases[] __refdata = {
+	KUNIT_CASE(reach_follows_calls),
+	KUNIT_CASE(reach_names_roots),
+	KUNIT_CASE(reach_follows_jump_labels),
+	{}
+};
+
+static struct kunit_suite reach_suite __refdata = {
+	.name		= "kprobes_reach",
+	.test_cases	= reach_cases,
+};
+kunit_test_init_section_suite(reach_suite);
+
+MODULE_DESCRIPTION("Tests of how the blacklist of kprobes is computed");
+MODULE_LICENSE("GPL");
