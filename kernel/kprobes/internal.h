@@ -12,6 +12,7 @@
  *   table       address to site, for hits
  *   slots       executable memory; knows nothing of probes
  *   insn_slots  the slots of probes
+ *   reach       what a function calls, directly or not
  *   blacklist   where no probe may be
  *   address     where a probe is to be, and whether it may be there
  *   site        sites and their users

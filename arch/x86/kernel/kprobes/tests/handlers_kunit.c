@@ -247,7 +247,7 @@ static int context_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static noinline void kpo_traced(void)
+static noinline void kpo_described(void)
 {
 	/* Not to be inlined, cloned or left out. */
 	asm volatile("");
@@ -282,8 +282,8 @@ static void handlers_run_in_the_documented_context(struct kunit *test)
 {
 	struct kprobe post = { .addr = AT(nops), .post_handler = context_post };
 	struct kprobe p = { .addr = AT(nops), .pre_handler = context_pre };
-	struct kprobe entry = { .symbol_name = "kpo_traced", .pre_handler = context_pre };
-	struct kretprobe rp = { .kp.symbol_name = "kpo_traced", .handler = context_return };
+	struct kprobe entry = { .symbol_name = "kpo_described", .pre_handler = context_pre };
+	struct kretprobe rp = { .kp.symbol_name = "kpo_described", .handler = context_return };
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
 	expect_context(test, call_nops, 1, true);
@@ -298,12 +298,12 @@ static void handlers_run_in_the_documented_context(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&entry), 0);
 	wait_for_kprobe_optimizer();
 	if (kprobe_ftrace(&entry) || is_live(entry.addr))
-		expect_context(test, kpo_traced, 1, false);
+		expect_context(test, kpo_described, 1, false);
 	unregister_kprobe(&entry);
 
 	/* By a trampoline. */
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	expect_context(test, kpo_traced, 1, false);
+	expect_context(test, kpo_described, 1, false);
 	unregister_kretprobe(&rp);
 }
 
