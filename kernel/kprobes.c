@@ -26,8 +26,8 @@
 bool kprobes_initialized __ro_after_init;
 
 /*
- * The API. Monitors have probes on these functions, to see who installs probes: all in-tree
- * users enter by them, and return probes and jprobes by register_kprobe(), too.
+ * The API. Monitors probe these functions to see who registers what. So register_kretprobe() and
+ * register_jprobe() call register_kprobe(), which knows their probes by the pre handler.
  */
 
 static const struct kprobe_batch_ops *ops_of(const struct kprobe *p)

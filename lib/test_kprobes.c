@@ -691,6 +691,8 @@ static void register_twice(struct kunit *test)
 	memcpy(&before, &b->kp, sizeof(before));
 	KUNIT_EXPECT_EQ(test, register_kprobes(twice, 2), -EINVAL);
 	KUNIT_EXPECT_TRUE(test, not_registered(&b->kp));
+	/* The reason is left for kprobe_why_refused(). */
+	before.refusal = b->kp.refusal;
 	KUNIT_EXPECT_MEMEQ(test, &b->kp, &before, sizeof(before));
 	KUNIT_EXPECT_EQ(test, hits(k, b), 0);
 

@@ -228,10 +228,10 @@ int arch_populate_kprobe_blacklist(void);
  *	patching at boot may write there later; a result other than 0 ends the walk
  * @arg: passed to @fn
  *
- * If code may run into what follows it, @end is a target as well. An address that is no target
- * leads to more text that cannot be probed; no harm is done otherwise.
+ * Where code may run into the next function, and no root names that function, call @fn with
+ * @end, too. A false target does no harm except that more text is refused.
  *
- * Context: early_initcall, no lock held.
+ * Context: early_initcall, sleeps; the lock of the blacklist is held.
  * Return: what @fn returned last, or 0.
  *
  * Default: weak, there are none: only the roots themselves are refused.

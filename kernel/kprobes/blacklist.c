@@ -113,14 +113,14 @@ static const char * const cuts[] __initconst = {
 	/* The hit is over, and these are called only to reschedule. */
 	"preempt_schedule",
 	"preempt_schedule_notrace",
-	/* Not called again for a breakpoint inside of them. */
+	/* A breakpoint inside one of these does not lead to another call of it. */
 	"in_lock_functions",
 	"lockdep_hardirqs_on_prepare",
-	/* Called by a weak default that is not used, which is part of the function before it. */
+	/* Called by an unused weak function, whose text kallsyms counts as part of the one before it. */
 	"execmem_free",
 	/* A debugger stops the machine. */
 	"kgdb_cpu_enter",
-	/* A function that goes offline calls them before they matter, or they have guards. */
+	/* A CPU that goes offline calls these while it still handles breakpoints, or they have guards. */
 	"__fentry__",
 	"_mcount",
 	"smp_call_function_single",
@@ -128,10 +128,10 @@ static const char * const cuts[] __initconst = {
 };
 
 /*
- * Called through pointers, by the notifiers of a breakpoint. Cover by RCU starts and stops in two of
- * these, so that not all that they call is outside of it.
+ * Refused, but not followed. Notifiers of a breakpoint call the first two through pointers. In the
+ * other two, cover by RCU starts or stops, so part of what they call can be probed.
  */
-static const char * const alone[] __initconst = {
+static const char * const not_followed[] __initconst = {
 	"__kgdb_notify",
 	"kgdb_handle_exception",
 	"rcutree_report_cpu_dead",
@@ -655,11 +655,11 @@ int __init kprobe_blacklist_init(void)
 
 	scoped_guard(mutex, &blacklist_mutex)
 		err = append_marked();
-	ret = append_names(alone, ARRAY_SIZE(alone), KPROBE_REFUSAL_LISTED) ?:
+	ret = append_names(not_followed, ARRAY_SIZE(not_followed), KPROBE_REFUSAL_LISTED) ?:
 	      append_names(copied, ARRAY_SIZE(copied), KPROBE_REFUSAL_LISTED) ?:
 	      kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
 	      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts)) ?:
-	      kprobe_blacklist_cuts(alone, ARRAY_SIZE(alone));
+	      kprobe_blacklist_cuts(not_followed, ARRAY_SIZE(not_followed));
 	err = err ?: ret;
 
 	ret = arch_populate_kprobe_blacklist();
@@ -668,7 +668,10 @@ int __init kprobe_blacklist_init(void)
 	guard(mutex)(&blacklist_mutex);
 	publish_later = false;
 	/* What is published has a reason of its own. */
-	ret = blacklist_publish() ?: kprobe_reach(append_reached);
+	ret = blacklist_publish();
 	err = err ?: ret;
-	return err ?: blacklist_publish();
+	ret = kprobe_reach(append_reached);
+	err = err ?: ret;
+	ret = blacklist_publish();
+	return err ?: ret;
 }

@@ -285,8 +285,8 @@ static int kprobe_ftrace_change_cpu(void *by_claim)
  * From here on, calls through @fo count. If ftrace called both ops, one before this change
  * and the other after it, the hit would count twice or not at all. So each CPU
  * changes for itself, in a thread: ftrace has preemption off from the first of several
- * calls to the last. What interrupts the change, also an NMI, makes all its calls
- * before it or after it.
+ * calls to the last. An interrupt or an NMI makes all its calls either before the change
+ * or after it.
  */
 static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {

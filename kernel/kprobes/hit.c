@@ -330,8 +330,8 @@ NOKPROBE_SYMBOL(kprobe_busy_end);
  * kprobe_abandon_hit() - the current task is killed after an oops, perhaps inside a hit
  *
  * A handler that oopses does not end its hit. Without this, all later hits on this CPU would be
- * missed, faults of other tasks would go to the fault handler of the probe, and the stale pointers
- * would outlive it, and the stack that one of a jprobe points to.
+ * missed, and faults of other tasks would go to the fault handler of the probe. The stale pointers
+ * would outlive the probe and, for a jprobe, the stack of the task.
  *
  * Handlers do not sleep, so a hit on this CPU is that of the current task. An interrupt between the
  * stores sees a hit of the old probe or none, and undoes its changes.

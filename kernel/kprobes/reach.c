@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds what the handling of a hit calls, directly or not. Which functions these are depends
- * on the compiler, its options and the instrumentation, so that no list could name them. Runs
- * once at boot, and reads the text of the kernel that is running.
+ * Finds what code that must not be probed calls, directly or not. Which functions these are depends
+ * on the compiler, its options and the instrumentation, so that no list could name them. Runs once
+ * at boot, and reads the text of the kernel that is running.
  */
 
 #include <linux/jump_label.h>
@@ -15,7 +15,7 @@
 
 #include "reach.h"
 
-/* A function. One without root is a cut: what it calls is not followed. */
+/* A function. One without a root is a cut: what it calls is not followed. */
 struct function {
 	struct list_head	list;
 	unsigned long		start, end;
@@ -32,7 +32,7 @@ static int __init add_function(unsigned long addr, unsigned long root)
 	unsigned long size, into;
 	struct function *f;
 
-	/* Init text is freed before anything could be probed in it during a hit. */
+	/* Init text is freed before user space runs, so it is not followed. */
 	if (!is_kernel_text(addr) || mtree_load(&functions, addr) ||
 	    !kallsyms_lookup_size_offset(addr, &size, &into))
 		return 0;
@@ -106,7 +106,7 @@ int __init kprobe_blacklist_roots(const char * const *names, unsigned int nr)
  * @names: their names; not all have to exist
  * @nr: how many
  *
- * A root that is added earlier takes precedence. What a cut calls is not followed.
+ * If a function is both a root and a cut, the one added first counts.
  *
  * Context: boot, called by the architecture's hook.
  * Return: 0, or -ENOMEM.

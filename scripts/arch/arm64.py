@@ -38,7 +38,7 @@ class Hitpath:
               r"(?:bl?|bc?\.\w+|cbn?z|tbn?z)\t(?:[^<]*, )?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
     RETURNS = []
-    LISTS = ["alone", "copied", "cuts", "fragile_path", "guest_roots", "roots"]
+    LISTS = ["copied", "cuts", "not_followed", "fragile_path", "guest_roots", "roots"]
     ONLY = {"6.12": {"kvm_hyp_handle_cntpct"},
             "7.3": {"do_el1_gcs", "do_el1_mops", "kvm_hyp_handle_impdef"}}
     # It sets the vectors, and only then calls C.

@@ -60,7 +60,7 @@ class Hitpath:
               r"b\w*[+-]?\s+(?:[^<]*,)?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
     RETURNS = []
-    LISTS = ["alone", "copied", "cuts", "fragile_path", "roots"]
+    LISTS = ["copied", "cuts", "not_followed", "fragile_path", "roots"]
     ONLY = {
         "6.12": {"cbe_power_save", "interrupt_exit_user_prepare_main",
                  "interrupt_nmi_enter_prepare", "interrupt_nmi_exit_prepare"},

@@ -23,7 +23,7 @@ class Hitpath:
     # At boot, each jump to the first is replaced by one to another of them.
     RETURNS = ["__x86_return_thunk", "call_depth_return_thunk", "its_return_thunk",
                "retbleed_return_thunk", "srso_return_thunk", "srso_alias_return_thunk"]
-    LISTS = ["alone", "copied", "cuts", "return_thunks", "roots"]
+    LISTS = ["copied", "cuts", "not_followed", "return_thunks", "roots"]
     WAKING = ["early_setup_idt", "start_secondary", "restore_processor_state"]
     WAKING_EXCUSED = {
         "__SCT__tp_func_write_msr": "only while that event is traced, by whatever traces it",

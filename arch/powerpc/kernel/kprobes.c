@@ -356,7 +356,7 @@ void kprobe_sync_cpus(void)
 	on_each_cpu(discard_fetched, NULL, 1);
 }
 
-/* Code that RCU does not watch runs with interrupts off: a CPU that is asked has left it. */
+/* Code that RCU does not watch runs with interrupts off: a CPU that answers has left it. */
 void arch_sync_insn_slots(void)
 {
 	kprobe_sync_cpus();
@@ -364,8 +364,8 @@ void arch_sync_insn_slots(void)
 
 /*
  * Arming: one word is replaced at a time, and no CPU is made to notice. Until it has fetched the
- * word anew, it executes the old one. An old instruction is a hit less. An old breakpoint raises
- * an exception that finds neither a probe nor a breakpoint, and returns to the instruction.
+ * word anew, it executes the old one. With the old instruction, a hit is lost. An old breakpoint
+ * raises an exception that finds neither a probe nor a breakpoint, and returns to the instruction.
  */
 
 void arch_arm_kprobe(struct kprobe *p)

@@ -535,7 +535,10 @@ static const char * const guest_roots[] __initconst = {
 	"wa_epilogue",
 };
 
-/* Other exceptions, and other breakpoints. Or the step has been abandoned, and the task dies. */
+/*
+ * These handle other exceptions or breakpoints, or run after the step was abandoned because the task
+ * dies.
+ */
 static const char * const cuts[] __initconst = {
 	"__panic_unhandled",
 	"arm64_force_sig_fault",

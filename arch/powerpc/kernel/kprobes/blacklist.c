@@ -275,7 +275,7 @@ static const char * const roots[] __initconst = {
 	"slb_flush_and_restore_bolted",
 	"switch_slb",
 
-	/* BookE: the MAS registers are in use, see below. */
+	/* BookE: the MAS registers are in use, see fragile_path[]. */
 	"book3e_hugetlb_preload",
 
 	/* A CPU that starts, goes offline or is idle. */
@@ -330,7 +330,7 @@ static const char * const roots[] __initconst = {
 
 /* The roots call these, but they can be probed. */
 static const char * const cuts[] __initconst = {
-	/* Not for the trap of a probe, or for no instruction that can be probed. */
+	/* Not called for the trap of a probe, or only to emulate what cannot be probed. */
 	"__perf_sw_event",
 	"_exception",
 	"conv_dp_to_sp",

@@ -365,9 +365,9 @@ static const char * const return_thunks[] __initconst = {
 };
 
 /*
- * What the entry code of breakpoints and the trampolines call; then what a CPU runs that comes up or
- * wakes up, before it has its IDT and its per-CPU data, or before RCU covers it. It runs some of that
- * when it goes down. Hibernation first copies some of it. Not all exist everywhere.
+ * What the entry code of breakpoints and the trampolines call. Then what a CPU runs when it comes
+ * up or wakes up, before it has its IDT and its per-CPU data, or before RCU watches. Some of it
+ * also runs when the CPU goes down, and hibernation copies some of it. Not all exist everywhere.
  */
 static const char * const roots[] __initconst = {
 	"irqentry_nmi_enter",
@@ -399,8 +399,8 @@ static const char * const roots[] __initconst = {
 };
 
 /*
- * The CPU handles breakpoints before it calls these. Or the step has been abandoned, or the event
- * of MSRs is being traced, by whatever traces it.
+ * These run when the CPU already handles breakpoints, or after a step has been abandoned, or while
+ * the events of MSRs are traced.
  */
 static const char * const cuts[] __initconst = {
 	"__SCT__tp_func_read_msr",

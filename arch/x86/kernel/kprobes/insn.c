@@ -437,7 +437,7 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 
 	for (at = start; at < end; at += ki.insn.length) {
 		if (fetch_one(at, end, &ki, &w)) {
-			/* Data, or padding. Wherever decoding resumes, it soon is in step. */
+			/* Data or padding. Decoding is soon in step again. */
 			ki.insn.length = 1;
 			continue;
 		}
