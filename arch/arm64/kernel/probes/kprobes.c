@@ -469,9 +469,9 @@ static const char * const roots[] __initconst = {
 };
 
 /*
- * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs with other
- * vectors, or with registers of the guest. These are its entry, its vectors, and what is called
- * through pointers.
+ * With VHE, the code that enters and leaves guests is part of the kernel's text, but runs with
+ * other vectors, or with registers of the guest. These are its entry, its vectors, and what is
+ * called through pointers.
  */
 static const char * const guest_roots[] __initconst = {
 	"__bp_harden_hyp_vecs",
@@ -536,8 +536,8 @@ static const char * const guest_roots[] __initconst = {
 };
 
 /*
- * These handle other exceptions or breakpoints, or run after the step was abandoned because the task
- * dies.
+ * These handle other exceptions or breakpoints, or run after the step was abandoned because the
+ * task dies.
  */
 static const char * const cuts[] __initconst = {
 	"__panic_unhandled",
