@@ -117,7 +117,7 @@ void unregister_kprobe(struct kprobe *p)
 	if (p && p->flags & KPROBE_FLAG_SITE)
 		return;
 
-	kprobe_batch_unregister(&p, 1, NULL);
+	kprobe_batch_unregister(&p, 1, ops_of(p));
 }
 EXPORT_SYMBOL_GPL(unregister_kprobe);
 

@@ -110,6 +110,8 @@ static const char * const cuts[] __initconst = {
 	"lock_release",
 	"lockdep_softirqs_on",
 	"migrate_enable",
+	"rcu_read_lock_any_held",
+	"rcu_read_lock_held",
 	/* The hit is over, and these are called only to reschedule. */
 	"preempt_schedule",
 	"preempt_schedule_notrace",
@@ -137,6 +139,53 @@ static const char * const not_followed[] __initconst = {
 	"rcutree_report_cpu_dead",
 	"rcutree_report_cpu_starting",
 };
+
+/* Where the architecture does not find branches, these stand for what the roots call. */
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64) || defined(CONFIG_PPC)
+static const char * const called[] __initconst = { };
+#else
+static const char * const called[] __initconst = {
+	"__asan_load1",
+	"__asan_load16",
+	"__asan_load2",
+	"__asan_load4",
+	"__asan_load8",
+	"__asan_loadN",
+	"__asan_store1",
+	"__asan_store16",
+	"__asan_store2",
+	"__asan_store4",
+	"__asan_store8",
+	"__asan_storeN",
+	"__sanitizer_cov_trace_cmp1",
+	"__sanitizer_cov_trace_cmp2",
+	"__sanitizer_cov_trace_cmp4",
+	"__sanitizer_cov_trace_cmp8",
+	"__sanitizer_cov_trace_const_cmp1",
+	"__sanitizer_cov_trace_const_cmp2",
+	"__sanitizer_cov_trace_const_cmp4",
+	"__sanitizer_cov_trace_const_cmp8",
+	"__sanitizer_cov_trace_pc",
+	"__sanitizer_cov_trace_switch",
+	"__srcu_check_read_flavor",
+	"canonicalize_ip",
+	"check_kcov_mode",
+	"ftrace_likely_update",
+	"kasan_check_range",
+	"kgdb_has_hit_break",
+	"rcu_is_watching",
+	"sched_clock",
+	"trace_clock_local",
+	"trace_hwlat_callback",
+	"trace_osnoise_callback",
+	"write_comp_data",
+	/* rethook asks them on each return, outside of any hit. */
+	"rcu_lockdep_current_cpu_online",
+	"rcu_read_lock_any_held",
+	"rcu_read_lock_held",
+	"rcu_read_lock_held_common",
+};
+#endif
 
 /*
  * Templates that ftrace copies into its trampolines, and the labels in them that are
@@ -656,9 +705,11 @@ int __init kprobe_blacklist_init(void)
 	scoped_guard(mutex, &blacklist_mutex)
 		err = append_marked();
 	ret = append_names(not_followed, ARRAY_SIZE(not_followed), KPROBE_REFUSAL_LISTED) ?:
+	      append_names(called, ARRAY_SIZE(called), KPROBE_REFUSAL_LISTED) ?:
 	      append_names(copied, ARRAY_SIZE(copied), KPROBE_REFUSAL_LISTED) ?:
 	      kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
 	      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts)) ?:
+	      kprobe_blacklist_cuts(copied, ARRAY_SIZE(copied)) ?:
 	      kprobe_blacklist_cuts(not_followed, ARRAY_SIZE(not_followed));
 	err = err ?: ret;
 

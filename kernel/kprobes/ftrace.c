@@ -296,6 +296,8 @@ static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftra
 
 	guard(cpus_read_lock)();
 
+	/* A hit that sees these sees no mark of an earlier move. */
+	smp_wmb();
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(kprobe_ftrace_by_claim, cpu), !by_claim);
 

@@ -30,13 +30,26 @@ DEFINE_PER_CPU(bool, kprobe_ftrace_by_claim);
 
 static noinline bool ops_owns_checked(struct kprobe *p, const struct ftrace_ops *ops)
 {
-	/* Pairs with the release in kprobe_ftrace_change_owner(). */
-	unsigned long owner = (unsigned long)smp_load_acquire(&kprobe_to_site(p)->ftrace);
+	struct kprobe_site *site = kprobe_to_site(p);
+	unsigned long owner;
+	bool by_claim;
 
 	if (kprobe_ftrace_disabled)
 		return false;
+
+	/*
+	 * An interrupt may come in between, and the site may have moved when it is over. The state
+	 * of the CPU may then be that of another move. The barriers pair with those in
+	 * kprobe_ftrace_change_owner().
+	 */
+	do {
+		owner = (unsigned long)smp_load_acquire(&site->ftrace);
+		by_claim = __this_cpu_read(kprobe_ftrace_by_claim);
+		smp_rmb();
+	} while (owner != (unsigned long)READ_ONCE(site->ftrace));
+
 	/* The shared ops is the one without a claim. */
-	if ((owner & KPROBE_FTRACE_MOVES) && !__this_cpu_read(kprobe_ftrace_by_claim))
+	if ((owner & KPROBE_FTRACE_MOVES) && !by_claim)
 		return !(ops->flags & FTRACE_OPS_FL_IPMODIFY);
 	/* A struct kprobe_ftrace_ops begins with its ops. */
 	return (owner & ~KPROBE_FTRACE_MOVES) == (unsigned long)ops;

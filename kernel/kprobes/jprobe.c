@@ -94,8 +94,7 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  */
 int register_jprobe(struct jprobe *jp)
 {
-	if (jp)
-		jp->kp.pre_handler = jprobe_pre_handler;
+	kprobe_set_pre_handler(&jp->kp, jprobe_pre_handler);
 	return register_kprobe(&jp->kp);
 }
 EXPORT_SYMBOL_GPL(register_jprobe);

@@ -207,8 +207,7 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  */
 int register_kretprobe(struct kretprobe *rp)
 {
-	if (rp)
-		rp->kp.pre_handler = kretprobe_pre_handler;
+	kprobe_set_pre_handler(&rp->kp, kretprobe_pre_handler);
 	return register_kprobe(&rp->kp);
 }
 EXPORT_SYMBOL_GPL(register_kretprobe);

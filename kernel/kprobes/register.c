@@ -711,6 +711,23 @@ static int refuse_all(struct kprobe *first, enum kprobe_refusal why)
 	return kprobe_refusal_error(why);
 }
 
+/**
+ * kprobe_set_pre_handler() - make a probe that of a kretprobe or jprobe
+ * @p: the probe, or NULL
+ * @pre: the pre handler
+ *
+ * One that is in use remains as it is; its registration will be refused.
+ *
+ * Context: process context, sleeps.
+ */
+void kprobe_set_pre_handler(struct kprobe *p, kprobe_pre_handler_t pre)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	if (p && !kprobe_is_used(p))
+		p->pre_handler = pre;
+}
+
 static void report_refusal(const struct kprobe_batch *b)
 {
 	const struct kprobe_reg *r = &b->reg[b->limit];

@@ -31,6 +31,7 @@ struct kprobe_batch_ops {
 
 enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *where);
 bool kprobe_is_used(struct kprobe *p);
+void kprobe_set_pre_handler(struct kprobe *p, kprobe_pre_handler_t pre);
 enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module **mod);
 
 int kprobe_batch_register(struct kprobe **kps, int num,

@@ -5,6 +5,10 @@ import struct
 import subprocess
 
 
+ENTER_EXIT = ["async_enter_prepare", "async_exit_prepare", "enter_prepare", "exit_prepare",
+              "nmi_enter_prepare", "nmi_exit_prepare"]
+
+
 class Hitpath:
     ROOTS = ["program_check_exception", "single_step_exception",
              "interrupt_exit_kernel_prepare", "kprobe_handler", "kprobe_post_handler", "kprobe_bad_page_fault",
@@ -63,10 +67,10 @@ class Hitpath:
     LISTS = ["copied", "cuts", "not_followed", "fragile_path", "roots"]
     ONLY = {
         "6.12": {"cbe_power_save", "interrupt_exit_user_prepare_main",
-                 "interrupt_nmi_enter_prepare", "interrupt_nmi_exit_prepare"},
+                 *("interrupt_" + n for n in ENTER_EXIT)},
         "7.3": {"__rseq_handle_slowpath", "__rseq_trace_update", "rseq_debug_update_user_cs",
                 "rseq_trace_ip_fixup",
-                "arch_interrupt_nmi_enter_prepare", "arch_interrupt_nmi_exit_prepare",
+                *("arch_interrupt_" + n for n in ENTER_EXIT),
                 "ftrace_ool_stub_inittext", "ftrace_ool_stub_text", "ftrace_ool_stub_text_end"},
     }
     WAKING = []

@@ -165,15 +165,6 @@ static const char * const fragile_path[] __initconst = {
 	"syscall_exit_prepare",
 	"syscall_exit_restart",
 
-	/*
-	 * An NMI may have come where the soft mask and MSR[EE] differ. Before these have set the
-	 * mask, and after they have restored it, a trap or preempt_enable() would handle interrupts
-	 * or schedule on the stack of the NMI.
-	 */
-	/* include/asm/entry-common.h */
-	"arch_interrupt_nmi_enter_prepare",
-	"arch_interrupt_nmi_exit_prepare",
-
 	/* Book3S-32: called by these exits when MSR[RI] is off. */
 	/* kernel/entry_32.S */
 	"__kuep_unlock",
@@ -269,6 +260,20 @@ static const char * const roots[] __initconst = {
 	"program_check_exception",
 	"single_step_exception",
 	"xmon_bpt",
+
+	/*
+	 * Called by the entry functions of all exceptions, where the compiler does not inline them.
+	 * An NMI may have come where the soft mask and MSR[EE] differ. Before these have set the
+	 * mask, and after they have restored it, a trap or preempt_enable() would handle interrupts
+	 * or schedule on the stack of the NMI.
+	 */
+	/* include/asm/entry-common.h */
+	"arch_interrupt_async_enter_prepare",
+	"arch_interrupt_async_exit_prepare",
+	"arch_interrupt_enter_prepare",
+	"arch_interrupt_exit_prepare",
+	"arch_interrupt_nmi_enter_prepare",
+	"arch_interrupt_nmi_exit_prepare",
 
 	/* Hash MMU: they replace segments of handlers, or no exception can return here. */
 	"do_slb_fault",
@@ -380,13 +385,17 @@ int __init arch_populate_kprobe_blacklist(void)
 	       kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
 }
 
+/* The trap of BUG(). */
+#define INSN_TWI_MASK		0xffe00000
+#define INSN_TWI_TRAP		0x0fe00000
+
 /*
  * Functions of assembly, such as those that save and restore registers for a compiler that
  * optimizes for size, may run into the next one. A call at the end of a function does not return.
  */
 static bool may_run_on(u32 last)
 {
-	if (kprobe_insn_is_b(last))
+	if (kprobe_insn_is_b(last) || last == PPC_RAW_TRAP() || (last & INSN_TWI_MASK) == INSN_TWI_TRAP)
 		return false;
 	if (kprobe_insn_is_bclr(last) || kprobe_insn_is_bcctr(last))
 		return (kprobe_insn_bo(last) & INSN_BO_ALWAYS) != INSN_BO_ALWAYS;
@@ -395,7 +404,7 @@ static bool may_run_on(u32 last)
 
 static bool is_padding(u32 word)
 {
-	return !word || word == PPC_RAW_NOP() || word == PPC_RAW_TRAP();
+	return !word || word == PPC_RAW_NOP();
 }
 
 /* Feature sections have been patched by now. */

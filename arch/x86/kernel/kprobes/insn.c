@@ -426,13 +426,16 @@ static bool is_direct_branch(const struct insn *insn)
 	       kprobe_insn_is_jcc32(insn) || kprobe_insn_is_short_branch(insn);
 }
 
-/* Alternatives and calls of paravirt operations have been patched by now. */
+/*
+ * Alternatives and calls of paravirt operations have been patched by now. With call depth tracking,
+ * a call goes to the padding in front of the function, which runs into it.
+ */
 int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 				       int (*fn)(unsigned long target, void *arg), void *arg)
 {
 	struct text_window w = {};
 	struct kprobe_insn ki;
-	unsigned long at;
+	unsigned long at, target;
 	int ret;
 
 	for (at = start; at < end; at += ki.insn.length) {
@@ -441,7 +444,12 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 			ki.insn.length = 1;
 			continue;
 		}
-		ret = is_direct_branch(&ki.insn) ? fn(kprobe_insn_target(&ki.insn, at), arg) : 0;
+		if (!is_direct_branch(&ki.insn))
+			continue;
+		target = kprobe_insn_target(&ki.insn, at);
+		ret = fn(target, arg);
+		if (IS_ENABLED(CONFIG_CALL_THUNKS) && kprobe_insn_op(&ki.insn) == CALL_INSN_OPCODE)
+			ret = ret ?: fn(ALIGN(target, CONFIG_FUNCTION_ALIGNMENT), arg);
 		if (ret)
 			return ret;
 	}
