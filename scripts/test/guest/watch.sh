@@ -115,7 +115,9 @@ way "a module" $FN "$ON" "$ON" module kprobe_example symbol=$FN
 way "a module, returns" $FN "$RETURN_ON" "$RETURN_ON" module kretprobe_example func=$FN
 way "fail_function" $FN "$ON" "$ON" inject
 if [ -n "$(find /lib/modules -name lkdtm.ko)" ]; then
-	way "a module with events" do_sys_open "$PROBE $RETURN" "$PROBE $RETURN" \
+	both="register_kprobe enable_kprobe register_kretprobe register_kprobe enable_kprobe"
+	both="$both disable_kprobe unregister_kprobe disable_kprobe unregister_kretprobe"
+	way "a module with events" do_sys_open "$both" "$both" \
 		module kprobe_event_gen_test
 	way "lkdtm" tasklet_action "$ON" "$ON" module lkdtm \
 		cpoint_name=INT_TASKLET_ENTRY cpoint_type=WARNING cpoint_count=1000000

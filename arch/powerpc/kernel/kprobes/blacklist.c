@@ -391,20 +391,17 @@ int __init arch_populate_kprobe_blacklist(void)
 
 /*
  * Functions of assembly, such as those that save and restore registers for a compiler that
- * optimizes for size, may run into the next one. A call at the end of a function does not return.
+ * optimizes for size, may run into the next one. There is no padding in between. A call at the end
+ * of a function does not return.
  */
 static bool may_run_on(u32 last)
 {
-	if (kprobe_insn_is_b(last) || last == PPC_RAW_TRAP() || (last & INSN_TWI_MASK) == INSN_TWI_TRAP)
+	if (!last || last == PPC_RAW_NOP() || last == PPC_RAW_TRAP() ||
+	    (last & INSN_TWI_MASK) == INSN_TWI_TRAP || kprobe_insn_is_b(last))
 		return false;
 	if (kprobe_insn_is_bclr(last) || kprobe_insn_is_bcctr(last))
 		return (kprobe_insn_bo(last) & INSN_BO_ALWAYS) != INSN_BO_ALWAYS;
-	return last;
-}
-
-static bool is_padding(u32 word)
-{
-	return !word || word == PPC_RAW_NOP();
+	return true;
 }
 
 /* Feature sections have been patched by now. */
@@ -412,16 +409,13 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 				       int (*fn)(unsigned long target, void *arg), void *arg)
 {
 	const u32 *p;
-	u32 last = 0;
 	int ret;
 
 	for (p = (u32 *)start; p < (u32 *)end; p++) {
-		if (!is_padding(*p))
-			last = *p;
 		ret = instr_is_relative_branch(ppc_inst(*p)) ? fn(branch_target(p), arg) : 0;
 		if (ret)
 			return ret;
 	}
 
-	return may_run_on(last) ? fn(end, arg) : 0;
+	return may_run_on(p[-1]) ? fn(end, arg) : 0;
 }

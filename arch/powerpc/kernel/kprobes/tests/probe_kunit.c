@@ -674,9 +674,12 @@ static void expect_entry(struct kunit *test, const char *name, void *fn, void (*
 /* Or else a call without an effect would be removed. */
 static long kpb_sink;
 
+/* The compiler must not know the function, or it makes one call of two. */
 static void call_neighbour(void)
 {
-	WRITE_ONCE(kpb_sink, kpb_neighbour(1));
+	typeof(&kpb_neighbour) volatile fn = kpb_neighbour;
+
+	WRITE_ONCE(kpb_sink, fn(1));
 }
 
 static void call_global(void)
@@ -1169,7 +1172,9 @@ static void probe_is_silent_where_ftrace_is_off(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	scoped_guard(irqsave) {
 		this_cpu_disable_ftrace();
+		barrier();
 		call_neighbour();
+		barrier();
 		this_cpu_enable_ftrace();
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
