@@ -56,7 +56,7 @@ if has_sample kprobe_fault_example && command -v client >/dev/null; then
 	check "a write from nowhere fails" [ "$(client bad-write /tmp/check.out)" = 14 ]
 	show sh -c 'dmesg | grep "fault_example: fault" | head -n 2'
 	check "its handler sees the fault of its read" \
-		[ "$(said 'fault [0-9]* at .*: client')" -ge 1 ]
+		[ "$(said 'fault 0x[0-9a-f]* at .*: client')" -ge 1 ]
 	check "the others succeed" exits kprobe_fault_example \
 		"probe removed, N reads, 1 failed, N faults, N hits missed"
 	show sh -c 'dmesg | grep "reads, " | head -n 1'
