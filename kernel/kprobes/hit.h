@@ -107,8 +107,8 @@ struct kprobe_fault_owner {
 DECLARE_PER_CPU(struct kprobe_fault_owner, kprobe_fault_owner);
 
 /*
- * With JPROBES: the handler of a jprobe that runs on this CPU, or NULL. An NMI finds it complete,
- * and calls none of its own.
+ * With CONFIG_JPROBES: the call of a jprobe's handler in progress on this CPU, or NULL. An NMI finds
+ * it complete, and calls no handler of a jprobe.
  */
 struct jprobe_call;
 DECLARE_PER_CPU(struct jprobe_call *, jprobe_call);

@@ -349,7 +349,7 @@ static void check_who_has_registered(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, b.origin, origin);
 	KUNIT_EXPECT_EQ(test, origin->users, 2);
 	KUNIT_EXPECT_EQ(test, origin->tgid, task_tgid_nr(current));
-	/* A PID namespace lives as long as somebody refers to one of its processes. */
+	/* A PID namespace lives as long as there is a reference to one of its processes. */
 	KUNIT_EXPECT_EQ(test, refcount_read(&task_tgid(current)->count), refs);
 	KUNIT_EXPECT_STREQ(test, origin->comm, current->comm);
 
