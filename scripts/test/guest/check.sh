@@ -44,6 +44,13 @@ check "an unknown function is refused" says no_such_function verdict refused
 check "as an unknown symbol" says no_such_function reason no-symbol
 check "with its error" says no_such_function errno -2
 check "a marked one is refused" says kprobe_busy_begin reason marked
+if grep -q ' cpuhp_report_idle_dead$' /proc/kallsyms; then
+	check "what runs where no probe can is refused" says cpuhp_report_idle_dead reason reached
+	check "with the function where that starts" \
+		says cpuhp_report_idle_dead from cpuhp_report_idle_dead
+	check "which the blacklist names, too" \
+		grep -q "	cpuhp_report_idle_dead	cpuhp_report_idle_dead\$" $KPROBES/blacklist
+fi
 check "an unknown module is one, too" says nomod:vfs_statx reason no-symbol
 
 for what in "" " " "a b" "+4" "vfs_statx+" "vfs_statx+x" 0x "0xzz" "vfs_statx+-1"; do
