@@ -623,6 +623,22 @@ static void unregister_what_is_not_registered(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, order_of_ret_call(k), "");
 }
 
+/* What is registered as a kprobe does not become a kretprobe by an attempt to register it. */
+static void used_probe_is_not_changed(struct kunit *test)
+{
+	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rp);
+	rp->kp.symbol_name = "kr_test_tail";
+	KUNIT_ASSERT_EQ(test, register_kprobe(&rp->kp), 0);
+	rp->kp.symbol_name = NULL;
+	/* Only the first one since boot warns. */
+	pr_info("allow splat: kernel/kprobes/register.c:\n");
+	KUNIT_EXPECT_EQ(test, register_kretprobe(rp), -EINVAL);
+	KUNIT_EXPECT_NULL(test, rp->kp.pre_handler);
+	unregister_kprobe(&rp->kp);
+}
+
 static noinline __noclone u32 kr_test_tail(u32 v)
 {
 	return kr_test_traced(v);
@@ -1118,6 +1134,7 @@ static struct kunit_case kretprobes_testcases[] = {
 	KUNIT_CASE(register_twice),
 	KUNIT_CASE(unregister_with_calls_in_flight),
 	KUNIT_CASE(ret_disable_with_calls_in_flight),
+	KUNIT_CASE(used_probe_is_not_changed),
 	KUNIT_CASE_PARAM(unregister_waits_for_the_return_handler, entry_gen_params),
 	KUNIT_CASE_SLOW(tasks_exit_inside),
 	KUNIT_CASE(stack_trace_in_the_handler),
