@@ -8,7 +8,7 @@ start := @scripts/build/start
 # Targets that are scripts of the same name, by folder.
 test := selftests shell stress examples systemtap pitfalls test-arches test-debug test-matrix
 measure := bench sweep coverage pictures coherence gcov
-prove := check adversary litmus model truth defects decode-check configs
+prove := check paths adversary litmus model truth defects decode-check configs
 
 help:
 	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work (ARCH=arm64, ppc64le)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make systemtap    a script of SystemTap on our kernel'
 	@echo 'make series       patches for git am (DIR=where; VERIFY=1 applies, BUILD=1 builds, CHECK=1 checks each)'
 	@echo 'make check        checkpatch, sparse, W=1, kernel-doc on our files'
+	@echo 'make paths        can nothing on the path of a hit be probed in kernels of many builds? (ARCH=)'
 	@echo 'make bench        what a probe costs, base and ours side by side (ARCH=arm64, BIG=1)'
 	@echo 'make sweep        probes on every 20th instruction of the kernel, under load (EVERY=, SEED=)'
 	@echo 'make coverage     how many probes are optimized, and why others are not (SAMPLE=, ALL=1, ARCH=)'

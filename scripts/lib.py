@@ -34,7 +34,7 @@ def kernel_line(kernel):
     with open(os.path.join(SCRIPTS, "build/kernels")) as f:
         for l in f:
             words = l.split()
-            if words[:1] == [kernel.removeprefix("base-")]:
+            if words[:1] == [kernel.removeprefix("base-").split("+")[0]]:
                 return words[1], words[2] if words[2] != "-" and words[2].endswith("-") else ""
     sys.exit(f"{os.path.basename(sys.argv[0])}: no kernel '{kernel}' in scripts/build/kernels")
 

@@ -189,13 +189,16 @@ lock() {
 BUILD_LOCK=${TMPDIR:-/tmp}/kprobes-linux-build.lock
 
 # kernel_line NAME - read the line of NAME in scripts/build/kernels into the variables
-# arch, cross, targets and fragments.
+# arch, cross, targets and fragments. NAME+FRAGMENT+... is that kernel with more fragments.
 kernel_line() {
+	local name=${1#base-}+
 	# shellcheck disable=SC2034 # used by the caller
 	read -r _ arch cross targets fragments < <(
-		grep "^${1#base-} " "$SCRIPTS/build/kernels") ||
-		die "no kernel '$1' in scripts/build/kernels"
+		grep "^${name%%+*} " "$SCRIPTS/build/kernels") ||
+		die "no kernel '${name%%+*}' in scripts/build/kernels"
 	[ "$cross" != - ] || cross=
+	name=${name#*+}
+	fragments+=" ${name//+/ }"
 }
 
 # setup_for KERNEL - install what building and booting it needs, and unpack the base.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The only program of a guest: it prints the blacklist of the kernel, each line with a mark, and
- * powers off. Built against the kernel's tools/include/nolibc.
+ * resets. Built against the kernel's tools/include/nolibc.
  */
 #include <linux/reboot.h>
 #include <linux/unistd.h>
@@ -24,6 +24,6 @@ int main(void)
 		}
 	}
 	printf("blacklist: end\n");
-	reboot(LINUX_REBOOT_CMD_POWER_OFF);
+	reboot(LINUX_REBOOT_CMD_RESTART);
 	return 0;
 }
