@@ -6,28 +6,38 @@
 
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "lock.h"
 #include "origin.h"
 
+/* The newest one, as the same thread may register many probes one by one; kprobe_mutex. */
+static struct kprobe_origin *newest;
+
 /**
- * kprobe_origin_create() - describe the caller
+ * kprobe_origin_of_caller() - describe the caller
  *
  * Context: process context, sleeps.
- * Return: a description with one user; NULL without memory.
+ * Return: a description with one more user; NULL without memory.
  */
-struct kprobe_origin *kprobe_origin_create(void)
+struct kprobe_origin *kprobe_origin_of_caller(void)
 {
-	struct kprobe_origin *origin = kmalloc_obj(*origin);
+	struct kprobe_origin now = { .users = 1, .tgid = task_tgid_nr(current) };
+	struct kprobe_origin *origin;
 
-	if (!origin)
-		return NULL;
-
-	origin->users = 1;
-	origin->tgid = task_tgid_nr(current);
 	scoped_guard(rcu)
-		origin->start = READ_ONCE(current->group_leader)->start_time;
-	get_task_comm(origin->comm, current);
+		now.start = READ_ONCE(current->group_leader)->start_time;
+	get_task_comm(now.comm, current);
+
+	guard(mutex)(&kprobe_mutex);
+
+	if (newest && newest->tgid == now.tgid && newest->start == now.start &&
+	    !strcmp(newest->comm, now.comm))
+		return kprobe_origin_get(newest);
+
+	origin = kmemdup(&now, sizeof(now), GFP_KERNEL);
+	if (origin)
+		newest = origin;
 	return origin;
 }
 
@@ -56,6 +66,10 @@ void kprobe_origin_put(struct kprobe_origin *origin)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (!--origin->users)
-		kfree(origin);
+	if (--origin->users)
+		return;
+
+	if (newest == origin)
+		newest = NULL;
+	kfree(origin);
 }

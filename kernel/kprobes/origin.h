@@ -7,12 +7,12 @@
 
 /**
  * struct kprobe_origin - who has registered probes
- * @users: probes that refer to it, and the call that has made it; kprobe_mutex
+ * @users: probes that refer to it, and calls in progress; kprobe_mutex
  * @tgid: number of the process, which may have ended, in the initial namespace
  * @start: when it began, as the number may be used again
  * @comm: name of the thread at that time
  *
- * The probes of one call share it. A reference to the process would keep its PID namespace
+ * Probes that a thread registers one after the other share it. A reference to the process would keep its PID namespace
  * as long as the probe is there.
  */
 struct kprobe_origin {
@@ -22,7 +22,7 @@ struct kprobe_origin {
 	char		comm[TASK_COMM_LEN];
 };
 
-struct kprobe_origin *kprobe_origin_create(void);
+struct kprobe_origin *kprobe_origin_of_caller(void);
 struct kprobe_origin *kprobe_origin_get(struct kprobe_origin *origin);
 void kprobe_origin_put(struct kprobe_origin *origin);
 

@@ -774,7 +774,7 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 			return refuse_all(kps[0], KPROBE_REFUSAL_NO_MEMORY);
 	}
 
-	b.origin = kprobe_origin_create();
+	b.origin = kprobe_origin_of_caller();
 	if (!b.origin) {
 		if (b.reg != few)
 			kvfree(b.reg);

@@ -335,7 +335,7 @@ static void check_unique_names(struct kunit *test)
 	unregister_kprobe(&p);
 }
 
-/* The probes of a call share a record of the caller, which goes with the last of them. */
+/* The probes of a thread share a record of it, which goes with the last of them. */
 static void check_who_has_registered(struct kunit *test)
 {
 	struct kprobe a = { .symbol_name = "kp_check_target" }, b = a;
@@ -343,6 +343,7 @@ static void check_who_has_registered(struct kunit *test)
 	struct kprobe *both[] = { &a, &b }, *bad[] = { &c, &refused };
 	unsigned int refs = refcount_read(&task_tgid(current)->count);
 	struct kprobe_origin *origin;
+	char comm[TASK_COMM_LEN], other[TASK_COMM_LEN] = "kp_other_name";
 
 	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
 	origin = a.origin;
@@ -354,9 +355,21 @@ static void check_who_has_registered(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, origin->comm, current->comm);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&c), 0);
-	KUNIT_EXPECT_PTR_NE(test, c.origin, origin);
+	KUNIT_EXPECT_PTR_EQ(test, c.origin, origin);
+	KUNIT_EXPECT_EQ(test, origin->users, 3);
 	unregister_kprobe(&c);
 	KUNIT_EXPECT_PTR_EQ(test, c.origin, NULL);
+
+	/* Under another name, it is another one. */
+	get_task_comm(comm, current);
+	set_task_comm(current, other);
+	c = (struct kprobe){ .symbol_name = "kp_check_target" };
+	KUNIT_EXPECT_EQ(test, register_kprobe(&c), 0);
+	set_task_comm(current, comm);
+	KUNIT_EXPECT_PTR_NE(test, c.origin, origin);
+	KUNIT_EXPECT_STREQ(test, c.origin->comm, other);
+	unregister_kprobe(&c);
+
 	c = (struct kprobe){ .symbol_name = "kp_check_target" };
 	KUNIT_EXPECT_NE(test, register_kprobes(bad, 2), 0);
 	KUNIT_EXPECT_PTR_EQ(test, c.origin, NULL);
