@@ -37,7 +37,7 @@ help:
 	@echo 'make defects      known defects of the base, shown in the base and absent in ours (DEFECT=, ARCH=)'
 	@echo 'make configs      is kconfig silent in 55 configurations of each architecture? (ARCH=, SEED=)'
 	@echo 'make pitfalls     which test covers which known hard case'
-	@echo 'make test-arches  build the other architectures, boot riscv64, arm and more of arm64'
+	@echo 'make test-arches  build the other architectures, boot those that QEMU can, and more of arm64'
 	@echo 'make test-debug   all suites under lockdep, KASAN and KCSAN'
 	@echo 'make test-matrix  KUnit with other preemption, unwinders, mitigations, page sizes, compilers'
 	@echo 'make clean        remove everything that was made (BASE=7.3: only what that base has)'
