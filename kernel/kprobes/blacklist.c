@@ -99,7 +99,7 @@ static const char * const cuts[] __initconst = {
 	"kasan_report",
 	"lockdep_rcu_suspicious",
 	"panic",
-	/* Called only with a current probe, or between kprobe_busy_begin() and kprobe_busy_end(). */
+	/* Called only during a hit, or between kprobe_busy_begin() and kprobe_busy_end(). */
 	"__kasan_unpoison_range",
 	"__rcu_read_unlock",
 	"___migrate_enable",
@@ -118,11 +118,11 @@ static const char * const cuts[] __initconst = {
 	/* A breakpoint inside one of these does not lead to another call of it. */
 	"in_lock_functions",
 	"lockdep_hardirqs_on_prepare",
-	/* Called by an unused weak function, whose text kallsyms counts as part of the one before it. */
+	/* Called by an unused weak function, which kallsyms takes for part of the one before. */
 	"execmem_free",
 	/* A debugger stops the machine. */
 	"kgdb_cpu_enter",
-	/* A CPU that goes offline calls these while it still handles breakpoints, or they have guards. */
+	/* A CPU on its way offline still handles breakpoints in these, or they have guards. */
 	"__fentry__",
 	"_mcount",
 	"smp_call_function_single",

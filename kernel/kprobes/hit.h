@@ -107,8 +107,8 @@ struct kprobe_fault_owner {
 DECLARE_PER_CPU(struct kprobe_fault_owner, kprobe_fault_owner);
 
 /*
- * With CONFIG_JPROBES: the call of a jprobe's handler in progress on this CPU, or NULL. An NMI finds
- * it complete, and calls no handler of a jprobe.
+ * With CONFIG_JPROBES: the call of a jprobe's handler in progress on this CPU, or NULL. An NMI
+ * finds it complete, and calls no handler of a jprobe.
  */
 struct jprobe_call;
 DECLARE_PER_CPU(struct jprobe_call *, jprobe_call);

@@ -39,12 +39,13 @@ static noinline bool ops_owns_checked(struct kprobe *p, const struct ftrace_ops 
 
 	/*
 	 * An interrupt may come in between, and the site may have moved when it is over. The state
-	 * of the CPU may then be that of another move. The barriers pair with those in
-	 * kprobe_ftrace_change_owner().
+	 * of the CPU may then be that of another move.
 	 */
 	do {
+		/* Pairs with the barriers in kprobe_ftrace_change_owner(). */
 		owner = (unsigned long)smp_load_acquire(&site->ftrace);
 		by_claim = __this_cpu_read(kprobe_ftrace_by_claim);
+		/* Likewise. */
 		smp_rmb();
 	} while (owner != (unsigned long)READ_ONCE(site->ftrace));
 

@@ -24,7 +24,7 @@
 	}
 
 /* A loop is reached once. */
-FUNCTION(kp_reach_loop, if (v > 100) v = kp_reach_loop(v - 1);)
+FUNCTION(kp_reach_loop, v = v > 100 ? kp_reach_loop(v - 1) : v;)
 FUNCTION(kp_reach_leaf, v *= 3;)
 FUNCTION(kp_reach_middle, v += kp_reach_leaf(v) + kp_reach_loop(v);)
 FUNCTION(kp_reach_behind, v *= 5;)
@@ -72,7 +72,9 @@ static int __init note_function(unsigned long start, unsigned long end, unsigned
 
 static void __init reach_follows_calls(struct kunit *test)
 {
-	static const char * const roots[] __initconst = { "kp_reach_root", "kp_reach_other", "kp_no" };
+	static const char * const roots[] __initconst = {
+		"kp_reach_root", "kp_reach_other", "kp_no"
+	};
 	static const char * const cuts[] __initconst = { "kp_reach_cut", "kp_reach_root", "kp_no" };
 	unsigned int i;
 

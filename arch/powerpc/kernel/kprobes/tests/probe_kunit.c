@@ -677,7 +677,7 @@ static long kpb_sink;
 /* The compiler must not know the function, or it makes one call of two. */
 static void call_neighbour(void)
 {
-	typeof(&kpb_neighbour) volatile fn = kpb_neighbour;
+	int (*volatile fn)(int v) = kpb_neighbour;
 
 	WRITE_ONCE(kpb_sink, fn(1));
 }
