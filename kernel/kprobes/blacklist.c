@@ -91,6 +91,19 @@ static const char * const roots[] __initconst = {
  */
 static const char * const cuts[] __initconst = {
 	/* Reports. */
+	"__ubsan_handle_add_overflow",
+	"__ubsan_handle_alignment_assumption",
+	"__ubsan_handle_builtin_unreachable",
+	"__ubsan_handle_divrem_overflow",
+	"__ubsan_handle_implicit_conversion",
+	"__ubsan_handle_load_invalid_value",
+	"__ubsan_handle_mul_overflow",
+	"__ubsan_handle_negate_overflow",
+	"__ubsan_handle_out_of_bounds",
+	"__ubsan_handle_shift_out_of_bounds",
+	"__ubsan_handle_sub_overflow",
+	"__ubsan_handle_type_mismatch",
+	"__ubsan_handle_type_mismatch_v1",
 	"__warn_printk",
 	"_printk",
 	"_printk_deferred",
