@@ -344,6 +344,7 @@ static int __init kprobes_init(void)
 	if (ret)
 		pr_err("blacklist is incomplete: %d\n", ret);
 
+	kprobe_site_init();
 	kretprobe_init();
 	kprobe_optinsn_slots_init();
 

@@ -4,6 +4,7 @@
  * arms them.
  */
 
+#include <linux/init.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
@@ -12,6 +13,19 @@
 
 /* Every site that is not DEAD, by address; kprobe_mutex. */
 static struct rb_root kprobe_sites = RB_ROOT;
+
+/* kmalloc() would round a site up to the next power of two. */
+static struct kmem_cache *site_cache __ro_after_init;
+
+/**
+ * kprobe_site_init() - get ready for sites
+ *
+ * Context: boot, before the first site.
+ */
+void __init kprobe_site_init(void)
+{
+	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
+}
 
 /* Row = from, bit = to. */
 static const u8 site_moves[NR_KPROBE_SITE_STATES] = {
@@ -111,7 +125,7 @@ struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind 
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	site = kzalloc_obj(*site);
+	site = kmem_cache_zalloc(site_cache, GFP_KERNEL);
 	if (!site)
 		return NULL;
 

@@ -160,6 +160,8 @@ static inline void kprobe_publish_flag(struct kprobe *p, u32 flag, bool on)
 	WRITE_ONCE(p->flags, on ? p->flags | flag : p->flags & ~flag);
 }
 
+void kprobe_site_init(void);
+
 bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to);
 void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to);
 
