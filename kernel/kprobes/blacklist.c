@@ -129,9 +129,12 @@ static const char * const cuts[] __initconst = {
 	"rcu_read_lock_held",
 	/* The hit is over, and these are called only to reschedule. */
 	"preempt_schedule",
+	"preempt_schedule_irq",
 	"preempt_schedule_notrace",
 	/* A breakpoint inside one of these does not lead to another call of it. */
 	"in_lock_functions",
+	"kcsan_found_watchpoint",
+	"kcsan_setup_watchpoint",
 	"lockdep_hardirqs_on_prepare",
 	/* Called by an unused weak function, which kallsyms takes for part of the one before. */
 	"execmem_free",

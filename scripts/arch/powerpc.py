@@ -27,7 +27,6 @@ class Hitpath:
         "arch_local_irq_restore > irq_exit": "interrupts were enabled before",
         "kprobe_optinsn_owner > execmem_free": "a default that is not used follows it in the text",
         "unrecoverable_exception": "the kernel is about to stop",
-        "preempt_schedule_irq": "the hit is over, and this is called only to reschedule",
         # The generic exit from exceptions, which also returns to user space.
         **{f"irqentry_exit > {callee}": "the hit was not in user space" for callee in (
             "__rseq_handle_slowpath", "__rseq_trace_update", "arch_do_signal_or_restart",

@@ -357,7 +357,6 @@ static const char * const cuts[] __initconst = {
 	"__replay_soft_interrupts",
 	"irq_enter",
 	"irq_exit",
-	"preempt_schedule_irq",
 	"replay_soft_interrupts",
 	/* The way back to user space. */
 	"__rseq_handle_slowpath",
