@@ -165,8 +165,7 @@ static void kretprobe_pool_grow(struct work_struct *work)
 	if (add_chunk(pool, chunk, min(pool->nr, KRETPROBE_POOL_CAP - pool->nr))) {
 		WRITE_ONCE(pool->grows, false);
 		/* A miss may have asked meanwhile, for an attempt at once. */
-		cancel_delayed_work(&pool->grow);
-		schedule_delayed_work(&pool->grow, GROW_AGAIN);
+		mod_delayed_work(system_percpu_wq, &pool->grow, GROW_AGAIN);
 	} else if (pool->nr >= KRETPROBE_POOL_CAP) {
 		WRITE_ONCE(pool->grows, false);
 	}
