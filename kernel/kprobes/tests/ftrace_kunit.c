@@ -6,7 +6,10 @@
 
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/ftrace.h>
+#include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/kprobes-test-arch.h>
 #include <linux/kthread.h>
@@ -53,6 +56,12 @@ struct ftrace_test {
 	struct ftrace_ops	*late;
 	struct kprobe_site	*site;
 	bool			held, make_it, made;
+	/* A call during which the site moves, see hold_a_call(). */
+	struct ftrace_ops	change;
+	struct irq_work		nested;
+	struct task_struct	*caller;
+	unsigned int		last;
+	bool			go, moved;
 };
 
 static int count_pre(struct kprobe *p, struct pt_regs *regs)
@@ -1202,6 +1211,171 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 	unregister_kprobe(&f->plain.kp);
 }
 
+/*
+ * ftrace iterates over its ops in a call that began before the site moves. When another ops has
+ * been called in between, the site is in the middle of the last move.
+ */
+static void between_func(unsigned long ip, unsigned long parent_ip,
+			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct ftrace_test *f = container_of(ops, struct ftrace_test, ops);
+	unsigned long end = jiffies + 5 * HZ;
+
+	if (current != READ_ONCE(f->caller) || in_hardirq())
+		return;
+
+	WRITE_ONCE(f->held, true);
+	while (!f->made && time_before(READ_ONCE(jiffies), end)) {
+		cpu_relax();
+		f->made = READ_ONCE(f->moved) && ((unsigned long)READ_ONCE(f->site->ftrace) &
+						  KPROBE_FTRACE_MOVES);
+	}
+	/* An interrupt calls the function as well. */
+	irq_work_queue(&f->nested);
+	while (irq_work_is_busy(&f->nested) && time_before(READ_ONCE(jiffies), end))
+		cpu_relax();
+}
+
+static void call_in_interrupt(struct irq_work *work)
+{
+	u32 (*volatile one)(u32 v) = kp_ft_one;
+
+	one(1);
+}
+
+/* A CPU is about to change the owner. When it is the last one, that of the caller has changed. */
+static void change_func(unsigned long ip, unsigned long parent_ip,
+			struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct ftrace_test *f = container_of(ops, struct ftrace_test, change);
+	int i;
+
+	if (raw_smp_processor_id() != f->last || f->go)
+		return;
+	WRITE_ONCE(f->go, true);
+	for (i = 0; i < USEC_PER_SEC && !READ_ONCE(f->held); i++)
+		udelay(1);
+}
+
+static int held_thread(void *data)
+{
+	u32 (*volatile one)(u32 v) = kp_ft_one;
+	struct ftrace_test *f = data;
+
+	while (!READ_ONCE(f->go) && !kthread_should_stop())
+		schedule_timeout_uninterruptible(1);
+	if (READ_ONCE(f->go))
+		one(1);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/* A preemptible kernel would wait for the call here, so less could happen during it. */
+static void wait_for_no_task(void)
+{
+}
+
+/*
+ * Starts a thread on the first CPU, which will call the function once f->go is set. The rest of the
+ * test runs on the last one. ftrace calls the newest ops first, so that of this test comes after
+ * one with a claim, and before the shared one.
+ */
+static void hold_a_call(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	unsigned long ip = site_addr(kp_ft_one);
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second CPU");
+	/* stop_machine() would wait for the CPU that waits here. */
+	if (!KPROBES_TEST_HAS_LIVE_FTRACE)
+		kunit_skip(test, "ftrace needs stop_machine()");
+
+	f->last = cpumask_last(cpu_online_mask);
+	f->nested = IRQ_WORK_INIT_HARD(call_in_interrupt);
+	set(&f->plain, "kp_ft_one", false);
+	set(&f->post, "kp_ft_one", true);
+	/* Keeps the shared ops where it is. */
+	set(&f->other, "kp_ft_two", false);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->other.kp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	scoped_guard(mutex, &kprobe_mutex)
+		f->site = kprobe_site_at(ip);
+	f->ops.func = between_func;
+	f->ops.flags = FTRACE_OPS_FL_SAVE_REGS;
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&f->ops, ip, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_function(&f->ops), 0);
+
+	f->caller = kthread_create_on_cpu(held_thread, f, cpumask_first(cpu_online_mask),
+					  "kp_caller/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(f->caller));
+	get_task_struct(f->caller);
+	wake_up_process(f->caller);
+	kunit_activate_static_stub(test, kprobe_ftrace_wait_for_tasks, wait_for_no_task);
+	KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(f->last)), 0);
+}
+
+/* The call and the one in the interrupt have counted once each. */
+static void end_of_the_call(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	kthread_stop_put(f->caller);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	irq_work_sync(&f->nested);
+	KUNIT_EXPECT_TRUE(test, f->held);
+	KUNIT_EXPECT_TRUE(test, f->made);
+	KUNIT_EXPECT_EQ(test, f->plain.pre, 2);
+
+	kunit_deactivate_static_stub(test, kprobe_ftrace_wait_for_tasks);
+	foreign_release(f);
+	unregister_kprobe(&f->plain.kp);
+	unregister_kprobe(&f->other.kp);
+}
+
+/*
+ * The call begins when its CPU has changed, but not all others. Before it goes on, the site has got
+ * the claim, and begun to move back. Until then the ops with the claim counts.
+ */
+static void ftrace_call_while_the_site_moves_twice(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	hold_a_call(test);
+	f->change.func = change_func;
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&f->change, "kprobe_ftrace_change_cpu", 24, 1), 0);
+	KUNIT_EXPECT_EQ(test, register_ftrace_function(&f->change), 0);
+
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	WRITE_ONCE(f->moved, true);
+	unregister_kprobe(&f->post.kp);
+
+	unregister_ftrace_function(&f->change);
+	ftrace_free_filter(&f->change);
+	end_of_the_call(test);
+}
+
+/* The same for a site that begins to move after another one has got a claim. */
+static void ftrace_call_while_the_next_site_moves(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	unsigned long end = jiffies + 5 * HZ;
+
+	hold_a_call(test);
+	set(&f->more, "kp_ft_two", true);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+
+	WRITE_ONCE(f->moved, true);
+	WRITE_ONCE(f->go, true);
+	while (!READ_ONCE(f->held) && time_before(jiffies, end))
+		cond_resched();
+	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	unregister_kprobe(&f->post.kp);
+	unregister_kprobe(&f->more.kp);
+	end_of_the_call(test);
+}
+
 static int ftrace_test_init(struct kunit *test)
 {
 	test->priv = kunit_kzalloc(test, sizeof(struct ftrace_test), GFP_KERNEL);
@@ -1246,6 +1420,8 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_nomem_claim_of_a_dead_site),
 	KUNIT_CASE(ftrace_nomem_purge),
 	KUNIT_CASE(ftrace_late_call_of_the_old_ops),
+	KUNIT_CASE(ftrace_call_while_the_site_moves_twice),
+	KUNIT_CASE(ftrace_call_while_the_next_site_moves),
 #else
 	KUNIT_CASE(ftrace_not_configured),
 #endif
