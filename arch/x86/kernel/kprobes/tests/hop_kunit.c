@@ -281,6 +281,56 @@ static void hop_that_is_stuck_keeps_its_place(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
+/*
+ * A batch wants the padding of two hops. The first has moved out when the jump to the second turns
+ * out to be stuck. It must come back.
+ */
+static void hop_is_back_when_a_batch_is_refused(struct kunit *test)
+{
+	struct kp_watch moves = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch stays = { .kp = { .addr = AT(hop_target_4), .pre_handler = kp_watch_pre } };
+	struct kp_watch in[2] = {};
+	struct kprobe *kps[] = { &in[0].kp, &in[1].kp };
+	struct wait_watch wait = {
+		.kp = { .symbol_name = WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
+		.by = current,
+	};
+	unsigned long want = kp_run(kpo_hop_target_2, 5), hop[2];
+	int i;
+
+	skip_without_padding(test);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&moves.kp), 0);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&stays.kp), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&wait.kp), 0);
+	wait_for_kprobe_optimizer();
+	hop[0] = op_at(moves.kp.addr)->optinsn.hop;
+	hop[1] = op_at(stays.kp.addr)->optinsn.hop;
+	if (hop[0] && hop[1]) {
+		for (i = 0; i < ARRAY_SIZE(in); i++)
+			in[i].kp = (struct kprobe) {
+				.addr		= (u8 *)hop[i] + 1,
+				.pre_handler	= kp_watch_pre,
+			};
+
+		kprobe_test_set_stuck(stays.kp.addr, true);
+		KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EINVAL);
+		/* For tasks in the hop that moves out. */
+		KUNIT_EXPECT_GT(test, wait.nr, 0);
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_TRUE(test, is_live(moves.kp.addr));
+		KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
+		KUNIT_EXPECT_EQ(test, atomic_read(&moves.pre), 1);
+		kprobe_test_set_stuck(stays.kp.addr, false);
+	}
+
+	unregister_kprobe(&wait.kp);
+	unregister_kprobe(&stays.kp);
+	unregister_kprobe(&moves.kp);
+	wait_for_kprobe_optimizer();
+	if (!hop[0] || !hop[1])
+		kunit_skip(test, "not both have a hop");
+}
+
 struct batch {
 	struct kprobe		*kps[2];
 	struct completion	done;
@@ -601,6 +651,7 @@ static struct kunit_case hop_cases[] = {
 	KUNIT_CASE(hop_avoids_its_own_probe),
 	KUNIT_CASE(hop_moves_out_for_new_probe),
 	KUNIT_CASE(hop_that_is_stuck_keeps_its_place),
+	KUNIT_CASE(hop_is_back_when_a_batch_is_refused),
 	KUNIT_CASE(hops_move_out_for_a_batch),
 	KUNIT_CASE(hop_is_found_once_padding_is_free),
 	KUNIT_CASE(hop_is_found_once_another_is_gone),
