@@ -13,6 +13,7 @@
 #include <linux/kprobes-test-arch.h>
 #include <linux/module.h>
 #include <linux/objtool.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
@@ -540,6 +541,46 @@ static void blacklist_covers_hit_path(struct kunit *test)
 	}
 }
 
+/*
+ * Where the architecture does not find branches, a list has the names of what hits call, outside of
+ * any guard. These are some of them, of each kind.
+ */
+#if defined(CONFIG_X86) || defined(CONFIG_ARM64) || defined(CONFIG_PPC)
+static void blacklist_names_what_hits_call(struct kunit *test)
+{
+	kunit_skip(test, "branches are followed instead");
+}
+#else
+static void blacklist_names_what_hits_call(struct kunit *test)
+{
+	static const char * const names[] = {
+		"__asan_load8",
+		"__sanitizer_cov_trace_pc",
+		"__srcu_check_read_flavor",
+		"ftrace_likely_update",
+		"kasan_check_range",
+		"kgdb_has_hit_break",
+		"rcu_is_watching",
+		"rcu_read_lock_held",
+		"sched_clock",
+		"trace_clock_local",
+	};
+	unsigned long addr;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		addr = kp_code((void *)kallsyms_lookup_name(names[i]));
+		if (addr)
+			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s",
+					      names[i]);
+	}
+	/* It has no mark of its own. */
+	if (IS_ENABLED(CONFIG_TREE_RCU))
+		KUNIT_EXPECT_EQ(test, kprobe_blacklist_rule(kp_code(rcu_is_watching)),
+				KPROBE_REFUSAL_LISTED);
+}
+#endif
+
 /* A copy of all entries: the walk holds a lock that registering needs, too. */
 struct copy {
 	struct kprobe_range	*r;
@@ -632,6 +673,7 @@ static struct kunit_case blacklist_cases[] = {
 	KUNIT_CASE(blacklist_refuses_what_is_not_text),
 	KUNIT_CASE(blacklist_of_kgdb),
 	KUNIT_CASE(blacklist_covers_hit_path),
+	KUNIT_CASE(blacklist_names_what_hits_call),
 	KUNIT_CASE(blacklist_every_entry_is_refused),
 	KUNIT_CASE(blacklist_sections),
 	{}
