@@ -18,6 +18,7 @@
 #include <linux/string.h>
 #include <linux/workqueue.h>
 #include <trace/events/kmem.h>
+#include <trace/events/workqueue.h>
 
 #include "../pool.h"
 
@@ -357,10 +358,89 @@ static void pool_growth_does_not_insist(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, seen.flags & __GFP_NOWARN);
 	kretprobe_pool_destroy(t->rph);
 }
+
+/* The runs of the work that makes a pool grow. */
+struct seen_growth {
+	struct kretprobe_pool	*pool;
+	unsigned long		at[3];
+	int			nr;
+};
+
+static void see_growth(void *data, struct work_struct *work)
+{
+	struct seen_growth *seen = data;
+
+	if (work != &seen->pool->grow.work)
+		return;
+	if (seen->nr < ARRAY_SIZE(seen->at))
+		seen->at[seen->nr] = jiffies;
+	/* While the first attempt runs, a hit is missed, and asks for another one. */
+	if (!seen->nr)
+		kretprobe_pool_get(&seen->pool->rph);
+	WRITE_ONCE(seen->nr, seen->nr + 1);
+}
+
+/* Hits that are missed after a failure lead to no attempt for a while, and then to one. */
+static void pool_growth_pauses_after_a_failure(struct kunit *test)
+{
+	unsigned long end = jiffies + 20 * HZ, limit = kretprobe_pools_limit, grown;
+	struct kretprobe_pool_test *t = test->priv;
+	struct seen_growth seen = {};
+	struct kretprobe_pool *pool;
+	int n;
+
+	begin(test, 3, true);
+	pool = to_kretprobe_pool(t->rph);
+	seen.pool = pool;
+	KUNIT_ASSERT_EQ(test, register_trace_workqueue_execute_start(see_growth, &seen), 0);
+	grown = READ_ONCE(kretprobe_pools_grown);
+	WRITE_ONCE(kretprobe_pools_limit, grown);
+
+	n = take(t, MAX_INSTANCES);
+	irq_work_sync(&pool->ask);
+	flush_work(&pool->grow.work);
+	KUNIT_EXPECT_EQ(test, n, 3);
+	KUNIT_EXPECT_GE(test, READ_ONCE(seen.nr), 1);
+
+	/* From here on, an attempt would succeed. */
+	WRITE_ONCE(kretprobe_pools_limit, limit);
+	while (READ_ONCE(seen.nr) < 2 && time_before(jiffies, end)) {
+		KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
+		usleep_range(500, 1000);
+	}
+	KUNIT_EXPECT_GE(test, seen.at[1] - seen.at[0], HZ);
+
+	/* That run has only ended the pause. */
+	while (READ_ONCE(seen.nr) < 3 && time_before(jiffies, end)) {
+		t->ri[n] = kretprobe_pool_get(t->rph);
+		if (t->ri[n]) {
+			n++;
+			break;
+		}
+		usleep_range(500, 1000);
+	}
+	wait_for_growth(pool);
+	unregister_trace_workqueue_execute_start(see_growth, &seen);
+	tracepoint_synchronize_unregister();
+	KUNIT_EXPECT_EQ(test, seen.nr, 3);
+	give_back(t, n);
+	n = take(t, MAX_INSTANCES);
+	KUNIT_EXPECT_EQ(test, n, 6);
+	give_back(t, n);
+
+	WRITE_ONCE(kretprobe_pools_limit, limit);
+	kretprobe_pool_destroy(t->rph);
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+}
 #else
 static void pool_growth_does_not_insist(struct kunit *test)
 {
 	kunit_skip(test, "nothing shows how memory is allocated");
+}
+
+static void pool_growth_pauses_after_a_failure(struct kunit *test)
+{
+	kunit_skip(test, "nothing shows when a pool tries to grow");
 }
 #endif
 
@@ -616,6 +696,7 @@ static struct kunit_case kretprobe_pool_testcases[] = {
 	KUNIT_CASE(pool_grows_when_it_runs_out),
 	KUNIT_CASE(pool_growth_has_a_limit),
 	KUNIT_CASE(pool_growth_does_not_insist),
+	KUNIT_CASE_SLOW(pool_growth_pauses_after_a_failure),
 	KUNIT_CASE(pool_no_growth_unless_asked_for),
 	KUNIT_CASE(pool_destroyed_while_growing),
 	KUNIT_CASE(pool_destroyed_with_calls_in_flight),
