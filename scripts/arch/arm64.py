@@ -16,12 +16,6 @@ class Hitpath:
                  "mov", "mrs_daif", "mrs_pmr", "msr_daif", "msr_daifclr", "msr_daifset", "nop", "ret",
                  "tbz"))]
     EXCUSED = {
-        "bug_brk_handler": "the instruction is another breakpoint",
-        "reserved_fault_brk_handler": "the instruction is another breakpoint",
-        "cfi_brk_handler": "the instruction is another breakpoint",
-        "kgdb_brk_handler": "the instruction is another breakpoint",
-        "kgdb_compiled_brk_handler": "the instruction is another breakpoint",
-        "die": "the kernel is about to stop",
         "jprobe_pre_handler > __memset": "inside the hit of a jprobe",
         # Only in debug kernels.
         "return_address": "not called again for a breakpoint inside of it",
@@ -43,7 +37,6 @@ class Hitpath:
             "7.3": {"do_el1_gcs", "do_el1_mops", "kvm_hyp_handle_impdef"}}
     # It sets the vectors, and only then calls C.
     WAKING = ["__secondary_switched"]
-    WAKING_EXCUSED = {}
     READY = r"\tmsr\tvbar_el1"
 
 

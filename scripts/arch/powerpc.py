@@ -26,16 +26,12 @@ class Hitpath:
         "arch_local_irq_restore > irq_enter": "interrupts were enabled before",
         "arch_local_irq_restore > irq_exit": "interrupts were enabled before",
         "kprobe_optinsn_owner > execmem_free": "a default that is not used follows it in the text",
-        "unrecoverable_exception": "the kernel is about to stop",
         # The generic exit from exceptions, which also returns to user space.
         **{f"irqentry_exit > {callee}": "the hit was not in user space" for callee in (
             "__rseq_handle_slowpath", "__rseq_trace_update", "arch_do_signal_or_restart",
             "klp_update_patch_state", "restore_math", "rseq_debug_update_user_cs",
             "rseq_trace_ip_fixup", "schedule", "task_work_run", "uprobe_notify_resume")},
         "irqentry_exit > show_regs": "something is broken",
-        "replay_soft_interrupts": "not called for a trap inside of it, where interrupts are off",
-        "search_exception_tables": "the fault of a hit is inside the hit",
-        "_mcount": "those who may be traced are called for faults only",
         "jprobe_pre_handler > memset": "inside the hit of a jprobe",
         "__SCT__tp_func_notifier_run": "on 32 bits, no trampoline of a static call can be probed",
         "llist_add_batch": "between kprobe_busy_begin() and _end()",
@@ -73,7 +69,6 @@ class Hitpath:
                 "ftrace_ool_stub_inittext", "ftrace_ool_stub_text", "ftrace_ool_stub_text_end"},
     }
     WAKING = []
-    WAKING_EXCUSED = {}
     READY = r"^\b$"
 
 

@@ -11,10 +11,7 @@ from kerneltree import OUT
 class Hitpath:
     ROOTS = ["irqentry_nmi_enter", "irqentry_nmi_exit", "kprobe_int3_handler",
              "kretprobe_native_entry", "kretprobe_native_handler", "__kretprobe_trampoline"]
-    EXCUSED = {
-        "fixup_exception": "the step has been abandoned",
-        "__fentry__": "a no-op, or ftrace, which has a guard of its own",
-    }
+    EXCUSED = {}
     INDIRECT = {"kprobe_int3_handler", "kretprobe_native_handler"}
     AREAS = []
     BRANCH = (r"\t(?:\w+ )*(?:call|jmp|j[a-z]+) +"
@@ -25,10 +22,6 @@ class Hitpath:
                "retbleed_return_thunk", "srso_return_thunk", "srso_alias_return_thunk"]
     LISTS = ["copied", "cuts", "not_followed", "return_thunks", "roots"]
     WAKING = ["early_setup_idt", "start_secondary", "restore_processor_state"]
-    WAKING_EXCUSED = {
-        "__SCT__tp_func_write_msr": "only while that event is traced, by whatever traces it",
-        "__SCT__tp_func_read_msr": "only while that event is traced, by whatever traces it",
-    }
     READY = r"\tlidt"
 
 
