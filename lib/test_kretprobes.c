@@ -122,7 +122,7 @@ static int test_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return r->refuse;
 }
 
-/* What these call is not exported to modules. */
+/* What these call is not exported to modules. Older unwinders begin with the caller only. */
 #ifdef MODULE
 #define HAS_TRACES_OF_REGS	false
 
@@ -135,11 +135,12 @@ static bool is_trampoline(unsigned long addr)
 	return false;
 }
 #else
-#define HAS_TRACES_OF_REGS	true
+#define HAS_TRACES_OF_REGS	IS_ENABLED(CONFIG_ARCH_STACKWALK)
 
 static void save_trace_of_regs(struct retprobe *r, struct pt_regs *regs)
 {
-	r->regs_depth = stack_trace_save_regs(regs, r->regs_stack, STACK_DEPTH, 0);
+	if (HAS_TRACES_OF_REGS)
+		r->regs_depth = stack_trace_save_regs(regs, r->regs_stack, STACK_DEPTH, 0);
 }
 
 static bool is_trampoline(unsigned long addr)

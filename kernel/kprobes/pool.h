@@ -201,7 +201,7 @@ static nokprobe_inline void kretprobe_pool_put(struct kretprobe_instance *ri)
 		kretprobe_pool_put_closed(pool);
 }
 
-#else /* !CONFIG_KRETPROBE_POOL */
+#elif !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 
 /**
  * struct kretprobe_pool_late - instances whose kretprobe is gone

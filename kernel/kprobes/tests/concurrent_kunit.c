@@ -95,13 +95,6 @@ static bool registered(struct kprobe *p)
 	return kprobe_site_of_user(p);
 }
 
-/* Make warnings that are printed once be printed again. */
-static void expect_warning(const char *where)
-{
-	generic_bug_clear_once();
-	pr_info("expect splat: %s\n", where);
-}
-
 /* Wait until the call that unregisters @p has dropped the mutex. */
 static void wait_until_taken_out(struct kunit *test, struct kprobe *p)
 {
@@ -259,7 +252,7 @@ static void concurrent_register_of_what_is_leaving(struct kunit *test)
 	struct kprobe *both[] = { &t->b, &t->a };
 	struct kprobe before;
 
-	expect_warning("kernel/kprobes/register.c:");
+	kp_expect_splat("kernel/kprobes/register.c:");
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a), -EINVAL);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a), -EINVAL);
 
@@ -357,7 +350,7 @@ static void concurrent_register_of_what_failed(struct kunit *test)
 	struct conc_test *t = test->priv;
 	struct kprobe again;
 
-	expect_warning("kernel/kprobes/register.c:");
+	kp_expect_splat("kernel/kprobes/register.c:");
 	set(&t->a, "kp_conc_one");
 	set(&t->b, "kp_conc_no_such_function");
 	start_held(test, register_in_vain);
@@ -510,7 +503,7 @@ static void concurrent_kretprobe_that_failed(struct kunit *test)
 {
 	struct conc_test *t = test->priv;
 
-	expect_warning("kernel/kprobes/register.c:");
+	kp_expect_splat("kernel/kprobes/register.c:");
 	set_ret(&t->ra, "kp_conc_one");
 	set_ret(&t->rb, "kp_conc_no_such_function");
 	start_held(test, register_ret_in_vain);
@@ -538,7 +531,7 @@ static void concurrent_kretprobe_that_is_leaving(struct kunit *test)
 	struct conc_test *t = test->priv;
 	struct kretprobe before;
 
-	expect_warning("kernel/kprobes/register.c:");
+	kp_expect_splat("kernel/kprobes/register.c:");
 	set_ret(&t->ra, "kp_conc_one");
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&t->ra), 0);
 	start_held(test, unregister_ret);
@@ -583,7 +576,7 @@ static int concurrent_test_init(struct kunit *test)
 /* Other suites expect warnings, too. */
 static void concurrent_test_exit(struct kunit *test)
 {
-	generic_bug_clear_once();
+	kp_warn_again();
 }
 
 static struct kunit_case concurrent_cases[] = {

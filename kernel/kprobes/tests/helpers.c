@@ -3,11 +3,13 @@
  * What several suites share.
  */
 
+#include <linux/bug.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/string.h>
 
 #include "helpers.h"
 
@@ -98,4 +100,20 @@ bool kp_is_return_hook(unsigned long addr)
 	if (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr))
 		return true;
 	return is_graph_trampoline(addr);
+}
+
+extern char __start_once[], __end_once[];
+
+/* What is printed once is printed again. */
+void kp_warn_again(void)
+{
+	generic_bug_clear_once();
+	memset(__start_once, 0, __end_once - __start_once);
+}
+
+/* scripts/test/results.py accepts a splat that is announced. */
+void kp_expect_splat(const char *text)
+{
+	kp_warn_again();
+	pr_info("expect splat: %s\n", text);
 }

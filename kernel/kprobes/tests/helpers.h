@@ -42,6 +42,8 @@ static __always_inline u32 kp_sleep(struct kp_sleeper *s)
 }
 
 bool kp_is_return_hook(unsigned long addr);
+void kp_warn_again(void);
+void kp_expect_splat(const char *text);
 
 /* The address of the code of a function, which may have a descriptor. */
 static inline unsigned long kp_code(void *fn)

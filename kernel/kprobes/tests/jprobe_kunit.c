@@ -176,21 +176,6 @@ static const struct mode *quiet_mode(void)
 	return KPROBES_TEST_HAS_FTRACE_NAMES ? &modes[FTRACE] : &modes[DETOUR];
 }
 
-extern char __start_once[], __end_once[];
-
-/* Warnings that are printed once are printed again. */
-static void warn_again(void)
-{
-	generic_bug_clear_once();
-	memset(__start_once, 0, __end_once - __start_once);
-}
-
-static void expect_warning(const char *text)
-{
-	warn_again();
-	pr_info("expect splat: %s\n", text);
-}
-
 /*
  * Arguments
  */
@@ -270,7 +255,7 @@ static long return_instead(long a1)
 static void jprobe_handler_may_not_return(struct kunit *test)
 {
 	jprobe_on(test, test->param_value, return_instead);
-	expect_warning("return_instead of a jprobe returned without jprobe_return");
+	kp_expect_splat("return_instead of a jprobe returned without jprobe_return");
 	EXPECT_RESULT(test);
 	/* Without another warning. */
 	EXPECT_RESULT(test);
@@ -622,7 +607,7 @@ static void jprobe_state_is_restored(struct kunit *test)
 	t->post_on = true;
 	jprobe_on(test, quiet_mode(), call_inside);
 	now.inside = c->fn;
-	expect_warning(c->text);
+	kp_expect_splat(c->text);
 	preempt = preempt_count();
 	locks = lock_depth();
 	rcu = rcu_preempt_depth();
@@ -1159,7 +1144,7 @@ static void jprobe_test_exit(struct kunit *test)
 	if (test->priv)
 		jprobe_off(test);
 	/* Other suites expect warnings, too. */
-	warn_again();
+	kp_warn_again();
 }
 
 static struct kunit_case jprobe_cases[] = {

@@ -863,8 +863,6 @@ static void return_stack_is_rewound(struct kunit *test)
  */
 
 #ifdef CONFIG_KRETPROBE_NATIVE
-extern char __start_once[], __end_once[];
-
 static noinline __noclone notrace u32 kp_ret_stray(bool damage)
 {
 	struct llist_node *first = READ_ONCE(current->kretprobe_instances.first);
@@ -883,9 +881,7 @@ static void return_from_unknown_frame(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {
-		/* It is printed once. */
-		memset(__start_once, 0, __end_once - __start_once);
-		pr_info("expect splat: kretprobe BUG!: Processing kretprobe one_return @ kp_ret_stray+0x\n");
+		kp_expect_splat("kretprobe BUG!: Processing kretprobe one_return @ kp_ret_stray+0x");
 		KUNIT_EXPECT_EQ_MSG(test, fn(true), 7, "%s", modes[i]);
 		KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 2 * i + 1);
 		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), i);
