@@ -261,8 +261,12 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	int cpu, drained = 1;
 	u32 ref;
 
-	/* No hit raises them any more. */
-	irq_work_sync(&pool->ask);
+	/*
+	 * No hit raises it any more. Architectures without an interrupt for it wait for a grace
+	 * period to be sure that nobody looks at it, but the pool is freed by RCU anyway.
+	 */
+	if (irq_work_is_busy(&pool->ask))
+		irq_work_sync(&pool->ask);
 	cancel_delayed_work_sync(&pool->grow);
 
 	/*
