@@ -504,10 +504,10 @@ static const struct hit_function hit_path[] = {
 	/* Copied by ftrace, including any breakpoints. */
 	{ "ftrace_caller",			ON(DYNAMIC_FTRACE) },
 	{ "ftrace_caller_op_ptr",		ON(DYNAMIC_FTRACE) && ON(X86_64) },
-	{ "ftrace_call",			ON(DYNAMIC_FTRACE) && !ON(ARM64) },
+	{ "ftrace_call",			ON(DYNAMIC_FTRACE) && !ON(ARM64) && !ON(S390) },
 	{ "ftrace_regs_caller",			ON(DYNAMIC_FTRACE_WITH_REGS) },
 	{ "ftrace_regs_caller_op_ptr",		ON(DYNAMIC_FTRACE_WITH_REGS) && ON(X86_64) },
-	{ "ftrace_regs_call",			ON(DYNAMIC_FTRACE_WITH_REGS) },
+	{ "ftrace_regs_call",			ON(DYNAMIC_FTRACE_WITH_REGS) && !ON(S390) },
 #if KPROBES_TEST_HAS_PROTECTED_RETHOOK
 	{ "arch_rethook_trampoline",		ON(RETHOOK) },
 #endif
