@@ -91,19 +91,6 @@ static const char * const roots[] __initconst = {
  */
 static const char * const cuts[] __initconst = {
 	/* Reports. */
-	"__ubsan_handle_add_overflow",
-	"__ubsan_handle_alignment_assumption",
-	"__ubsan_handle_builtin_unreachable",
-	"__ubsan_handle_divrem_overflow",
-	"__ubsan_handle_implicit_conversion",
-	"__ubsan_handle_load_invalid_value",
-	"__ubsan_handle_mul_overflow",
-	"__ubsan_handle_negate_overflow",
-	"__ubsan_handle_out_of_bounds",
-	"__ubsan_handle_shift_out_of_bounds",
-	"__ubsan_handle_sub_overflow",
-	"__ubsan_handle_type_mismatch",
-	"__ubsan_handle_type_mismatch_v1",
 	"__printk_ratelimit",
 	"__warn_printk",
 	"_printk",
@@ -133,8 +120,6 @@ static const char * const cuts[] __initconst = {
 	"preempt_schedule_notrace",
 	/* A breakpoint inside one of these does not lead to another call of it. */
 	"in_lock_functions",
-	"kcsan_found_watchpoint",
-	"kcsan_setup_watchpoint",
 	"lockdep_hardirqs_on_prepare",
 	/* Called by an unused weak function, which kallsyms takes for part of the one before. */
 	"execmem_free",
@@ -147,15 +132,30 @@ static const char * const cuts[] __initconst = {
 	"switch_mm",
 };
 
-/*
- * Refused, but not followed. Notifiers of a breakpoint call the first two through pointers. In the
- * other two, cover by RCU starts or stops, so part of what they call can be probed.
- */
+/* Refused, but not followed. */
 static const char * const not_followed[] __initconst = {
+	/* Notifiers of a breakpoint call these through pointers. */
 	"__kgdb_notify",
 	"kgdb_handle_exception",
+	/* Cover by RCU starts or stops in these, so part of what they call can be probed. */
 	"rcutree_report_cpu_dead",
 	"rcutree_report_cpu_starting",
+	/* A breakpoint calls these again until they have come to where they remember the call. */
+	"kcsan_found_watchpoint",
+	"kcsan_setup_watchpoint",
+	"__ubsan_handle_add_overflow",
+	"__ubsan_handle_alignment_assumption",
+	"__ubsan_handle_builtin_unreachable",
+	"__ubsan_handle_divrem_overflow",
+	"__ubsan_handle_implicit_conversion",
+	"__ubsan_handle_load_invalid_value",
+	"__ubsan_handle_mul_overflow",
+	"__ubsan_handle_negate_overflow",
+	"__ubsan_handle_out_of_bounds",
+	"__ubsan_handle_shift_out_of_bounds",
+	"__ubsan_handle_sub_overflow",
+	"__ubsan_handle_type_mismatch",
+	"__ubsan_handle_type_mismatch_v1",
 };
 
 /* Where the architecture does not find branches, these stand for what the roots call. */
