@@ -14,7 +14,7 @@
 /* Every site that is not DEAD, by address; kprobe_mutex. */
 static struct rb_root kprobe_sites = RB_ROOT;
 
-/* kmalloc() would round a site up to the next power of two. */
+/* Hits read a site, so it begins a cache line. kmalloc() would use the next power of two. */
 static struct kmem_cache *site_cache __ro_after_init;
 
 /**
@@ -24,7 +24,7 @@ static struct kmem_cache *site_cache __ro_after_init;
  */
 void __init kprobe_site_init(void)
 {
-	site_cache = KMEM_CACHE(kprobe_site, SLAB_PANIC);
+	site_cache = KMEM_CACHE(kprobe_site, SLAB_HWCACHE_ALIGN | SLAB_PANIC);
 }
 
 /* Row = from, bit = to. */
