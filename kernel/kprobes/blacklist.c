@@ -140,7 +140,7 @@ static const char * const not_followed[] __initconst = {
 	/* Cover by RCU starts or stops in these, so part of what they call can be probed. */
 	"rcutree_report_cpu_dead",
 	"rcutree_report_cpu_starting",
-	/* A breakpoint calls these again until they have come to where they remember the call. */
+	/* Each records that it was called. A breakpoint before that point calls it again. */
 	"kcsan_found_watchpoint",
 	"kcsan_setup_watchpoint",
 	"__ubsan_handle_add_overflow",

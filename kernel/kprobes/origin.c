@@ -11,7 +11,7 @@
 #include "lock.h"
 #include "origin.h"
 
-/* The newest one, as the same thread may register many probes one by one; kprobe_mutex. */
+/* The newest one, for a caller that registers many probes one by one; kprobe_mutex. */
 static struct kprobe_origin *newest;
 
 /**

@@ -12,8 +12,8 @@
  * @start: when it began, as the number may be used again
  * @comm: name of the thread at that time
  *
- * Probes that a thread registers one after the other share it. A reference to the process would
- * keep its PID namespace as long as the probe is there.
+ * Consecutive registrations by one process, from threads of the same name, share it. A reference
+ * to the process would keep its PID namespace as long as the probe is there.
  */
 struct kprobe_origin {
 	unsigned int	users;

@@ -262,8 +262,9 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	u32 ref;
 
 	/*
-	 * No hit raises it any more. Architectures without an interrupt for it wait for a grace
-	 * period to be sure that nobody looks at it, but the pool is freed by RCU anyway.
+	 * No hit raises it any more. If it is not busy, only its end may still read it, in a hard
+	 * interrupt, and RCU frees the pool after that. irq_work_sync() would wait for a grace
+	 * period of its own where irq_work has no interrupt.
 	 */
 	if (irq_work_is_busy(&pool->ask))
 		irq_work_sync(&pool->ask);

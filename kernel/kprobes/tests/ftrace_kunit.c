@@ -1335,8 +1335,8 @@ static void end_of_the_call(struct kunit *test)
 }
 
 /*
- * The call begins when its CPU has changed, but not all others. Before it goes on, the site has got
- * the claim, and begun to move back. Until then the ops with the claim counts.
+ * The call begins after its CPU has changed, but before all others have. While it is held, the site
+ * moves to the ops with the claim, and begins to move back. Until then, that ops counts.
  */
 static void ftrace_call_while_the_site_moves_twice(struct kunit *test)
 {
