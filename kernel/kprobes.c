@@ -60,12 +60,12 @@ static const struct kprobe_batch_ops *ops_of(const struct kprobe *p)
  *   that is going away, or one that is being loaded and whose notifier has not run yet
  * * %-EADDRNOTAVAIL - KPROBE_FLAG_UNIQUE is set, and several symbols have the name
  * * %-EILSEQ - not at the start of an instruction, where the architecture can tell
- * * %-EBUSY - a post handler, and another user of ftrace such as livepatch has claimed
- *   the function
+ * * %-EBUSY - a probe at the address, even a disabled one, has a post handler, and
+ *   another user of ftrace such as livepatch has claimed the function
  * * %-ENODEV - ftrace, which is to call the probe, is broken
  * * %-EOPNOTSUPP - a fault handler, and the architecture has none
- * * %-EAGAIN - too early at boot; or a post handler, and a BPF trampoline on the
- *   function is just being changed
+ * * %-EAGAIN - too early at boot; or a probe at the address has a post handler, and a
+ *   BPF trampoline on the function is just being changed
  * * %-ENOMEM - no memory
  * * another error of the architecture or of ftrace
  */
@@ -261,32 +261,6 @@ int kprobe_on_func_entry(kprobe_opcode_t *addr, const char *sym,
 bool within_kprobe_blacklist(unsigned long addr)
 {
 	return kprobe_blacklist_rule(addr);
-}
-
-/**
- * kprobe_add_ksym_blacklist() - keep probes out of a function
- * @entry: its address
- *
- * Context: process context, sleeps.
- * Return: the bytes from @entry to its end (0 for an alias without size),
- *	   -EINVAL if that is not kernel text or has no symbol, -ENOMEM.
- */
-int kprobe_add_ksym_blacklist(unsigned long entry)
-{
-	return kprobe_blacklist_add_symbol(entry);
-}
-
-/**
- * kprobe_add_area_blacklist() - keep probes out of all functions in an area
- * @start: first byte
- * @end: byte after the last
- *
- * Context: process context, sleeps.
- * Return: 0, or -ENOMEM.
- */
-int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
-{
-	return kprobe_blacklist_add_area(start, end);
 }
 
 /*

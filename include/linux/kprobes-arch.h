@@ -223,9 +223,9 @@ int arch_populate_kprobe_blacklist(void);
 /**
  * arch_kprobe_for_each_branch() - find the direct branches of a function
  * @start: its first byte
- * @end: the byte after its last one
- * @fn: called with the target of each call and each jump, wherever that is, also of those that
- *	patching at boot may write there later; a result other than 0 ends the walk
+ * @end: the byte after its last one, according to kallsyms: padding and data may be in between
+ * @fn: called with the target of each call and each jump, wherever that is, also of those in
+ *	alternatives that have not been applied yet; a result other than 0 ends the walk
  * @arg: passed to @fn
  *
  * Where code may run into the next function, and no root names that function, call @fn with
@@ -234,10 +234,20 @@ int arch_populate_kprobe_blacklist(void);
  * Context: early_initcall, sleeps; the lock of the blacklist is held.
  * Return: what @fn returned last, or 0.
  *
- * Default: weak, there are none: only the roots themselves are refused.
+ * Default: finds none, so that only the roots themselves, and some functions listed by name, are
+ * refused. <asm/kprobes.h> defines the name as a macro if the architecture has the function.
  */
+#ifdef arch_kprobe_for_each_branch
 int arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 				int (*fn)(unsigned long target, void *arg), void *arg);
+#else
+static inline int arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
+					      int (*fn)(unsigned long target, void *arg),
+					      void *arg)
+{
+	return 0;
+}
+#endif
 
 /* Offered to arch_populate_kprobe_blacklist(); documented at their definitions. */
 int kprobe_blacklist_names(const char * const *names, unsigned int nr);

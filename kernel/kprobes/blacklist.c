@@ -40,10 +40,10 @@ static unsigned int nr_entries, max_entries;
 static bool publish_later = true;
 
 /*
- * The generic code of a hit, on the way to it before the current probe is set, and on the way back
- * after it has been reset; then what a CPU runs that goes down, after RCU and the synchronization
- * of text have stopped covering it, or that comes up, before they start: nothing would wait for a
- * hit there. Not all of these exist everywhere.
+ * Roots of the hit path: generic code that runs before the current probe is set, or after it is
+ * reset. Then code that a CPU runs while it goes offline, after RCU and text patching stop covering
+ * it, or while it comes online, before they start: nothing would wait for a hit there. Not every
+ * configuration has all of them.
  */
 static const char * const roots[] __initconst = {
 	"jprobe_pre_handler",
@@ -85,9 +85,9 @@ static const char * const roots[] __initconst = {
 };
 
 /*
- * The roots call these, but they can be probed. A hit in one of them is missed, or comes when the
- * outer hit is over, or the kernel is about to stop. Without an entry here, more is refused than
- * has to be.
+ * Called by roots, but safe to probe: a hit there is counted as missed, or occurs after the outer
+ * hit has ended, or only when the kernel is about to stop. If an entry is missing here, more is
+ * refused than necessary.
  */
 static const char * const cuts[] __initconst = {
 	/* Reports. */
@@ -121,11 +121,11 @@ static const char * const cuts[] __initconst = {
 	/* A breakpoint inside one of these does not lead to another call of it. */
 	"in_lock_functions",
 	"lockdep_hardirqs_on_prepare",
-	/* Called by an unused weak function, which kallsyms takes for part of the one before. */
+	/* Called by an unused weak function, which kallsyms attributes to the preceding symbol. */
 	"execmem_free",
 	/* A debugger stops the machine. */
 	"kgdb_cpu_enter",
-	/* A CPU on its way offline still handles breakpoints in these, or they have guards. */
+	/* Breakpoints still work here on a CPU going offline, or they prevent recursion. */
 	"__fentry__",
 	"_mcount",
 	"smp_call_function_single",
@@ -159,7 +159,7 @@ static const char * const not_followed[] __initconst = {
 };
 
 /* Where the architecture does not find branches, these stand for what the roots call. */
-#if defined(CONFIG_X86) || defined(CONFIG_ARM64) || defined(CONFIG_PPC)
+#ifdef arch_kprobe_for_each_branch
 static const char * const called[] __initconst = { };
 #else
 static const char * const called[] __initconst = {
@@ -236,8 +236,8 @@ static int range_cmp(const void *a, const void *b)
  * @r: the ranges, in any order; changed in place
  * @nr: how many
  *
- * Ranges of two rules, or reached from two roots, are merged only if they overlap, and have those
- * of the first then.
+ * Ranges that differ in rule or root are merged only if they overlap. The rule and the root of the
+ * first then apply to both.
  *
  * Context: any.
  * Return: how many are left; empty ones are dropped.
@@ -368,14 +368,14 @@ static int append_area(unsigned long start, unsigned long end, enum kprobe_refus
 }
 
 /**
- * kprobe_blacklist_add_symbol() - keep probes out of a function
+ * kprobe_add_ksym_blacklist() - keep probes out of a function
  * @entry: its address
  *
  * Context: process context, sleeps.
  * Return: the bytes from @entry to its end (0 for an alias without size),
  *	   -EINVAL if that is not kernel text or has no symbol, -ENOMEM.
  */
-int kprobe_blacklist_add_symbol(unsigned long entry)
+int kprobe_add_ksym_blacklist(unsigned long entry)
 {
 	long len;
 
@@ -388,14 +388,14 @@ int kprobe_blacklist_add_symbol(unsigned long entry)
 }
 
 /**
- * kprobe_blacklist_add_area() - keep probes out of all functions in an area
+ * kprobe_add_area_blacklist() - keep probes out of all functions in an area
  * @start: first byte
  * @end: byte after the last
  *
  * Context: process context, sleeps.
  * Return: 0, or -ENOMEM.
  */
-int kprobe_blacklist_add_area(unsigned long start, unsigned long end)
+int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
 	guard(mutex)(&blacklist_mutex);
 
@@ -480,7 +480,7 @@ enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr)
 }
 
 /**
- * kprobe_blacklist_root() - from which function has another been reached?
+ * kprobe_blacklist_root() - find the root that led to a blacklisted function
  * @addr: an address for which the rule is KPROBE_REFUSAL_REACHED
  *
  * Context: any, does not sleep.
@@ -627,8 +627,8 @@ void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 		return;
 
 	/*
-	 * Without memory, lookups keep a range that is no longer in use. It protects
-	 * what is loaded there next without need.
+	 * If there is no memory, lookups keep a stale range, which needlessly protects
+	 * whatever is loaded there next.
 	 */
 	nr_entries = n;
 	if (blacklist_publish())
@@ -736,7 +736,7 @@ int __init kprobe_blacklist_init(void)
 
 	guard(mutex)(&blacklist_mutex);
 	publish_later = false;
-	/* What is published has a reason of its own. */
+	/* append_reached() skips what is already published for another reason. */
 	ret = blacklist_publish();
 	err = err ?: ret;
 	ret = kprobe_reach(append_reached);

@@ -6,13 +6,10 @@
 #include <linux/types.h>
 
 struct module;
-struct seq_file;
 
 int kprobe_blacklist_init(void);
 enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr);
 unsigned long kprobe_blacklist_root(unsigned long addr);
-int kprobe_blacklist_add_symbol(unsigned long entry);
-int kprobe_blacklist_add_area(unsigned long start, unsigned long end);
 void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 				   unsigned long end);

@@ -125,7 +125,7 @@ static bool any_exclusive(struct list_head *kps)
 	return false;
 }
 
-/* It fails only if ftrace is broken, and then it is disabled. */
+/* Fails only if ftrace has shut itself down. */
 static void retire_or_warn(struct kprobe_ftrace_ops *fo)
 {
 	int err = kprobe_ftrace_ops_retire(fo);
@@ -282,11 +282,10 @@ static int kprobe_ftrace_change_cpu(void *by_claim)
 }
 
 /*
- * From here on, calls through @fo count. If ftrace called both ops, one before this change
- * and the other after it, the hit would count twice or not at all. So each CPU
- * changes for itself, in a thread: ftrace has preemption off from the first of several
- * calls to the last. An interrupt or an NMI makes all its calls either before the change
- * or after it.
+ * From now on, calls through @fo count. A hit for which ftrace calls both ops must not straddle
+ * the change, or it would be handled twice or not at all. So each CPU switches in its stopper
+ * thread: ftrace keeps preemption off across the calls of all ops of a hit, and an interrupt or
+ * NMI sees one side only.
  */
 static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
@@ -296,7 +295,10 @@ static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftra
 
 	guard(cpus_read_lock)();
 
-	/* A hit that sees these sees no mark of an earlier move. */
+	/*
+	 * Pairs with smp_rmb() in ops_owns_checked(): whoever reads the new state of a CPU also
+	 * sees that the previous move has ended.
+	 */
 	smp_wmb();
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu(kprobe_ftrace_by_claim, cpu), !by_claim);
@@ -305,7 +307,10 @@ static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftra
 		struct kprobe_site *site = kprobe_to_site(kp);
 		void *claim = by_claim ? fo : site->ftrace;
 
-		/* A hit that sees the mark must see the state of its CPU, too. */
+		/*
+		 * Pairs with smp_load_acquire() in ops_owns_checked(): a hit that sees the mark
+		 * also sees the state of its CPU.
+		 */
 		smp_store_release(&site->ftrace, claim + KPROBE_FTRACE_MOVES);
 	}
 	for_each_online_cpu(cpu)

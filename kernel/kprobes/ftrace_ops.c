@@ -46,8 +46,8 @@ bool kprobe_ftrace_disabled __read_mostly;
  */
 void kprobe_ftrace_kill(void)
 {
-	/* Pairs with the barrier in kprobe_ftrace_check_owner_end(). */
-	smp_store_mb(kprobe_ftrace_disabled, true);
+	WRITE_ONCE(kprobe_ftrace_disabled, true);
+	/* Implies a full barrier, which pairs with that in kprobe_ftrace_check_owner_end(). */
 	kprobe_ftrace_set_check(true);
 }
 
@@ -125,9 +125,8 @@ static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 	/* A later move has queued this work again. */
 	if (seen != moves || kprobe_ftrace_nr_in_plain || kprobe_ftrace_had_stale)
 		return;
+	/* Implies a full barrier, which pairs with that in kprobe_ftrace_kill(). */
 	kprobe_ftrace_set_check(false);
-	/* Pairs with kprobe_ftrace_kill(), which may have come before the store. */
-	smp_mb();
 	if (READ_ONCE(kprobe_ftrace_disabled))
 		kprobe_ftrace_set_check(true);
 }
@@ -146,7 +145,9 @@ void kprobe_ftrace_move_begin(void)
 	lockdep_assert_held(&kprobe_mutex);
 
 	moves++;
-	kprobe_ftrace_set_check(true);
+	/* A CPU that has not seen the flag must not see the new filters. */
+	if (!kprobe_ftrace_set_check(true))
+		kprobe_schedule_cpus();
 }
 
 /**

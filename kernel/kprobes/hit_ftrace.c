@@ -19,10 +19,11 @@ static bool kprobe_ftrace_check_owner __read_mostly;
  * @on: the new state
  *
  * Context: any.
+ * Return: the old state.
  */
-void kprobe_ftrace_set_check(bool on)
+bool kprobe_ftrace_set_check(bool on)
 {
-	WRITE_ONCE(kprobe_ftrace_check_owner, on);
+	return xchg(&kprobe_ftrace_check_owner, on);
 }
 
 /* On this CPU, calls of a site that moves count through the ops with the claim. */
@@ -38,14 +39,14 @@ static noinline bool ops_owns_checked(struct kprobe *p, const struct ftrace_ops 
 		return false;
 
 	/*
-	 * An interrupt may come in between, and the site may have moved when it is over. The state
-	 * of the CPU may then be that of another move.
+	 * An interrupt can delay this until the move has ended and another has begun, to which the
+	 * state of the CPU then belongs. So read the owner again.
 	 */
 	do {
-		/* Pairs with the barriers in kprobe_ftrace_change_owner(). */
+		/* Pairs with smp_store_release() in kprobe_ftrace_change_owner(). */
 		owner = (unsigned long)smp_load_acquire(&site->ftrace);
 		by_claim = __this_cpu_read(kprobe_ftrace_by_claim);
-		/* Likewise. */
+		/* Pairs with smp_wmb() there. */
 		smp_rmb();
 	} while (owner != (unsigned long)READ_ONCE(site->ftrace));
 

@@ -14,7 +14,7 @@
 
 DECLARE_PER_CPU(bool, kprobe_ftrace_by_claim);
 
-void kprobe_ftrace_set_check(bool on);
+bool kprobe_ftrace_set_check(bool on);
 
 #ifdef arch_kprobe_ftrace_regs
 #define kprobe_ftrace_entry	kprobe_ftrace_handler

@@ -447,8 +447,10 @@ int kprobe_opt_evict(unsigned long addr)
 		return 0;
 
 	site = kprobe_op_to_site(op);
-	step_aside(site, KPROBE_NOOPT_NEIGHBOUR, &revert);
-	kprobe_opt_revert(&revert);
+	if (!site->opt_stuck) {
+		step_aside(site, KPROBE_NOOPT_NEIGHBOUR, &revert);
+		kprobe_opt_revert(&revert);
+	}
 	if (site->opt_stuck)
 		return -EBUSY;
 	/* The worker gives back the detours of dead sites. */

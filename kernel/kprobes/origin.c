@@ -4,7 +4,8 @@
  * nothing about that.
  */
 
-#include <linux/sched/signal.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 

@@ -13,15 +13,15 @@
 #include "pool.h"
 
 /*
- * A pool that has run out is not tried again before this time, so that hits which are missed for
- * lack of memory do not raise an interrupt each.
+ * The time after which a failed growth is tried again, so that hits missed for lack of memory do
+ * not raise an interrupt each.
  */
 #define GROW_AGAIN	HZ
 
-/* One in so many pages may be used by what pools have grown by. */
+/* All pools together may grow by this share of memory. */
 #define LIMIT_SHARE	128
 
-/* Bytes that pools have grown by, and the most that they may; the first under the mutex. */
+/* Bytes by which all pools have grown, under the mutex, and the limit. */
 static DEFINE_MUTEX(growth_mutex);
 unsigned long kretprobe_pools_grown;
 unsigned long kretprobe_pools_limit;
@@ -99,7 +99,10 @@ static void uncharge_growth(struct kretprobe_pool *pool, size_t size)
 	pool->grown -= size;
 }
 
-/* Growth is optional: it neither warns nor has other tasks killed. */
+/*
+ * Growth is optional: it neither warns nor invokes the OOM killer, except for page tables of
+ * vmalloc(), which ignores the flags for these.
+ */
 static void *alloc_growth(struct kretprobe_pool *pool, size_t size)
 {
 	void *mem;
@@ -164,7 +167,7 @@ static void kretprobe_pool_grow(struct work_struct *work)
 
 	if (add_chunk(pool, chunk, min(pool->nr, KRETPROBE_POOL_CAP - pool->nr))) {
 		WRITE_ONCE(pool->grows, false);
-		/* A miss may have asked meanwhile, for an attempt at once. */
+		/* A concurrent miss may already have queued it without a delay. */
 		mod_delayed_work(system_percpu_wq, &pool->grow, GROW_AGAIN);
 	} else if (pool->nr >= KRETPROBE_POOL_CAP) {
 		WRITE_ONCE(pool->grows, false);
@@ -262,9 +265,10 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	u32 ref;
 
 	/*
-	 * No hit raises it any more. If it is not busy, only its end may still read it, in a hard
-	 * interrupt, and RCU frees the pool after that. irq_work_sync() would wait for a grace
-	 * period of its own where irq_work has no interrupt.
+	 * No hit can queue it any more. If it is idle, only the end of irq_work_single() may still
+	 * read it, in a hard interrupt, and the pool is freed after a grace period. Avoid
+	 * irq_work_sync(), which waits for a grace period of its own on architectures without an
+	 * interrupt for irq_work.
 	 */
 	if (irq_work_is_busy(&pool->ask))
 		irq_work_sync(&pool->ask);

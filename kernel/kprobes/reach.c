@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds what code that must not be probed calls, directly or not. Which functions these are depends
- * on the compiler, its options and the instrumentation, so that no list could name them. Runs once
- * at boot, and reads the text of the kernel that is running.
+ * Compute the call graph below code that must not be probed. Which functions it contains depends on
+ * the compiler, its options and the instrumentation, so no list can name them. This runs once, at
+ * boot, and reads the text of the running kernel.
  */
 
 #include <linux/jump_label.h>
@@ -17,20 +17,20 @@
 
 /* A function. One without a root is a cut: what it calls is not followed. */
 struct function {
-	struct list_head	list;
+	struct list_head	pending;
 	unsigned long		start, end;
 	unsigned long		root;
 };
 
-/* All functions by their addresses, those whose text is still to be read, and the others. */
+/* All functions by address, and those whose text is still to be read. */
 static DEFINE_MTREE(functions);
 static LIST_HEAD(pending);
-static LIST_HEAD(done);
 
 static int __init add_function(unsigned long addr, unsigned long root)
 {
 	unsigned long size, into;
 	struct function *f;
+	int ret;
 
 	/* Init text is freed before user space runs, so it is not followed. */
 	if (!is_kernel_text(addr) || mtree_load(&functions, addr) ||
@@ -44,8 +44,12 @@ static int __init add_function(unsigned long addr, unsigned long root)
 	f->start = addr - into;
 	f->end = min(f->start + size, (unsigned long)_etext);
 	f->root = root;
-	list_add_tail(&f->list, root ? &pending : &done);
-	return mtree_store_range(&functions, f->start, f->end - 1, f, GFP_KERNEL);
+	ret = mtree_store_range(&functions, f->start, f->end - 1, f, GFP_KERNEL);
+	if (ret)
+		kfree(f);
+	else if (root)
+		list_add_tail(&f->pending, &pending);
+	return ret;
 }
 
 static int __init add_target(unsigned long target, void *from)
@@ -55,15 +59,23 @@ static int __init add_target(unsigned long target, void *from)
 	return add_function(target, f->root);
 }
 
-static int __init add_root(void *unused, unsigned long addr)
-{
-	addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
-	return add_function(addr, addr);
-}
-
 static int __init add_cut(void *unused, unsigned long addr)
 {
 	return add_function((unsigned long)dereference_symbol_descriptor((void *)addr), 0);
+}
+
+static int __init add_root(void *unused, unsigned long addr)
+{
+	struct function *f;
+
+	addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
+	f = mtree_load(&functions, addr);
+	if (!f || f->root)
+		return add_function(addr, addr);
+
+	f->root = addr;
+	list_add_tail(&f->pending, &pending);
+	return 0;
 }
 
 static int __init for_each_named(const char * const *names, unsigned int nr,
@@ -90,10 +102,10 @@ static int __init for_each_named(const char * const *names, unsigned int nr,
  * @names: their names; not all have to exist
  * @nr: how many
  *
- * Only the name of a global function, of assembly, or of a function whose address is taken is
- * certain to remain: the compiler may inline or clone any other function.
+ * Name only global functions, assembly, and functions whose address is taken: the compiler may
+ * inline or clone any other. A function that is also a cut is a root.
  *
- * Context: boot, called by the architecture's hook.
+ * Context: boot, called by the core and by arch_populate_kprobe_blacklist().
  * Return: 0, or -ENOMEM.
  */
 int __init kprobe_blacklist_roots(const char * const *names, unsigned int nr)
@@ -102,13 +114,13 @@ int __init kprobe_blacklist_roots(const char * const *names, unsigned int nr)
 }
 
 /**
- * kprobe_blacklist_cuts() - let functions be probed even if a root calls them
+ * kprobe_blacklist_cuts() - do not follow what functions call
  * @names: their names; not all have to exist
  * @nr: how many
  *
- * If a function is both a root and a cut, the one added first counts.
+ * These functions can be probed, unless they are on the blacklist for another reason.
  *
- * Context: boot, called by the architecture's hook.
+ * Context: boot, called by the core and by arch_populate_kprobe_blacklist().
  * Return: 0, or -ENOMEM.
  */
 int __init kprobe_blacklist_cuts(const char * const *names, unsigned int nr)
@@ -116,17 +128,10 @@ int __init kprobe_blacklist_cuts(const char * const *names, unsigned int nr)
 	return for_each_named(names, nr, add_cut);
 }
 
-int __init __weak arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
-					      int (*fn)(unsigned long target, void *arg),
-					      void *arg)
-{
-	return 0;
-}
-
-#ifdef CONFIG_JUMP_LABEL
 /* The jumps that are not in the text now may be there later. */
 static int __init follow_jump_labels(void)
 {
+#ifdef CONFIG_JUMP_LABEL
 	struct jump_entry *e;
 	struct function *f;
 	int ret;
@@ -137,15 +142,9 @@ static int __init follow_jump_labels(void)
 		if (ret)
 			return ret;
 	}
-
-	return 0;
-}
-#else
-static int __init follow_jump_labels(void)
-{
-	return 0;
-}
 #endif
+	return 0;
+}
 
 static int __init follow(void)
 {
@@ -153,8 +152,8 @@ static int __init follow(void)
 	int ret;
 
 	do {
-		while ((f = list_first_entry_or_null(&pending, struct function, list))) {
-			list_move_tail(&f->list, &done);
+		while ((f = list_first_entry_or_null(&pending, struct function, pending))) {
+			list_del(&f->pending);
 			ret = arch_kprobe_for_each_branch(f->start, f->end, add_target, f);
 			if (ret)
 				return ret;
@@ -176,16 +175,16 @@ static int __init follow(void)
  */
 int __init kprobe_reach(int (*fn)(unsigned long start, unsigned long end, unsigned long root))
 {
-	struct function *f, *next;
+	unsigned long index = 0;
 	int ret = follow(), err;
+	struct function *f;
 
-	list_splice_init(&pending, &done);
-	list_for_each_entry_safe(f, next, &done, list) {
+	mt_for_each(&functions, f, index, ULONG_MAX) {
 		err = f->root ? fn(f->start, f->end, f->root) : 0;
 		ret = ret ?: err;
 		kfree(f);
 	}
-	INIT_LIST_HEAD(&done);
+	INIT_LIST_HEAD(&pending);
 	mtree_destroy(&functions);
 	return ret;
 }

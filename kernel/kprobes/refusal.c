@@ -118,7 +118,7 @@ const char *kprobe_refusal_texts[NR_KPROBE_REFUSALS] = {
 	[KPROBE_REFUSAL_ARCH_LISTED] =
 		"The architecture uses the function where a probe cannot be handled",
 	[KPROBE_REFUSAL_REACHED] =
-		"Code that cannot be probed uses the function, or it is such code itself",
+		"The function belongs to, or is called by, code that cannot be probed",
 	[KPROBE_REFUSAL_VARIANT] =
 		"A function on the blacklist has been split or cloned to make this one",
 	[KPROBE_REFUSAL_JUMP_LABEL] =

@@ -695,7 +695,7 @@ static int kprobe_batch_do_register(struct kprobe_batch *b)
 	return b->err;
 }
 
-/* For kprobe_why_refused(). The field has another use while the probe is registered. */
+/* For kprobe_why_refused(). Only while the probe is unused: the field shares its storage. */
 static void leave_refusal(struct kprobe *p, enum kprobe_refusal why,
 			  const struct kprobe_call *us)
 {
@@ -712,11 +712,11 @@ static int refuse_all(struct kprobe *first, enum kprobe_refusal why)
 }
 
 /**
- * kprobe_set_pre_handler() - make a probe that of a kretprobe or jprobe
+ * kprobe_set_pre_handler() - mark a probe as belonging to a kretprobe or jprobe
  * @p: the probe, or NULL
  * @pre: the pre handler
  *
- * One that is in use remains as it is; its registration will be refused.
+ * A probe in use is left alone: registering it fails anyway.
  *
  * Context: process context, sleeps.
  */
@@ -753,10 +753,10 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 			  const struct kprobe_batch_ops *ops)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
-	struct kprobe_reg few[2] = {};
+	struct kprobe_reg *reg __free(kvfree) = kvzalloc_objs(*reg, num);
 	DEFINE_KPROBE_CALL(call);
 	struct kprobe_batch b = {
-		.reg	= few,
+		.reg	= reg,
 		.num	= num,
 		.limit	= num,
 		.ops	= ops,
@@ -768,18 +768,9 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 	if (!kprobes_initialized)
 		return refuse_all(kps[0], KPROBE_REFUSAL_TOO_EARLY);
 
-	if (num > ARRAY_SIZE(few)) {
-		b.reg = kvzalloc_objs(*b.reg, num);
-		if (!b.reg)
-			return refuse_all(kps[0], KPROBE_REFUSAL_NO_MEMORY);
-	}
-
-	b.origin = kprobe_origin_of_caller();
-	if (!b.origin) {
-		if (b.reg != few)
-			kvfree(b.reg);
+	b.origin = reg ? kprobe_origin_of_caller() : NULL;
+	if (!b.origin)
 		return refuse_all(kps[0], KPROBE_REFUSAL_NO_MEMORY);
-	}
 
 	for (i = 0; i < num; i++)
 		b.reg[i].p = kps[i];
@@ -795,7 +786,5 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 			kprobe_call_end(&call, kps, num);
 		kprobe_origin_put(b.origin);
 	}
-	if (b.reg != few)
-		kvfree(b.reg);
 	return ret;
 }

@@ -14,11 +14,11 @@
 /* Every site that is not DEAD, by address; kprobe_mutex. */
 static struct rb_root kprobe_sites = RB_ROOT;
 
-/* Hits read a site, so it begins a cache line. kmalloc() would use the next power of two. */
+/* Aligns sites to cache lines, as hits read them. kmalloc() would round up to a power of two. */
 static struct kmem_cache *site_cache __ro_after_init;
 
 /**
- * kprobe_site_init() - get ready for sites
+ * kprobe_site_init() - create the slab cache of sites
  *
  * Context: boot, before the first site.
  */

@@ -41,8 +41,8 @@ static int before(struct kprobe *p, struct pt_regs *regs)
 static int on_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	atomic_long_inc(&faults);
-	pr_info("fault %#x at %pS: %s[%d]\n", trapnr, (void *)instruction_pointer(regs),
-		current->comm, task_pid_nr(current));
+	pr_info_ratelimited("fault %#x at %pS: %s[%d]\n", trapnr,
+			    (void *)instruction_pointer(regs), current->comm, task_pid_nr(current));
 
 	/* What copy_from_user_nofault() has prepared for a fault is still to be done. */
 	return 0;

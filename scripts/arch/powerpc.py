@@ -49,7 +49,7 @@ class Hitpath:
     INDIRECT = {"kprobe_handler", "kprobe_post_handler", "kretprobe_native_handler",
                 # The debugger, which comes first; its functions are listed.
                 "do_program_check", "__single_step_exception", "notify_die",
-                "notifier_call_chain",
+                "notifier_call_chain", "__traceiter_notifier_run",
                 # Not a pointer, but a table of addresses in themselves.
                 "analyse_instr", "emulate_step", "emulate_loadstore", "emulate_update_regs",
                 # The handler of a jprobe.

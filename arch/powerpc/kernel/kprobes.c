@@ -341,13 +341,12 @@ static void discard_fetched(void *unused)
 }
 
 /**
- * kprobe_sync_cpus() - let all CPUs fetch anew what they execute next
+ * kprobe_sync_cpus() - make all CPUs refetch instructions
  *
- * A CPU may have fetched instructions ahead. icbi, which all CPUs obey, removes them from the
- * instruction caches only: what has been fetched is discarded by the CPU's own next
- * context-synchronizing instruction. kick_all_cpus_sync() promises none, since an idle CPU that
- * polls needs no interrupt to run a function, and the caller runs none at all. Where interrupts
- * are soft-masked the function runs late, and this waits for it.
+ * icbi is broadcast, but it only invalidates caches. Instructions that a CPU has already
+ * prefetched are discarded by a context-synchronizing instruction on that CPU.
+ * kick_all_cpus_sync() guarantees none: an idle CPU that polls takes no interrupt, and the calling
+ * CPU is skipped. Where interrupts are soft-masked, the function runs late, and this waits for it.
  *
  * Context: process context, interrupts on.
  */
@@ -363,8 +362,8 @@ void arch_sync_insn_slots(void)
 }
 
 /*
- * Arming: one word is replaced at a time, and no CPU is made to notice. Until it has fetched the
- * word anew, it executes the old one. With the old instruction, a hit is lost. An old breakpoint
+ * Arming: one word is replaced at a time, and CPUs are not synchronized. Until a CPU refetches the
+ * word, it executes the old one. With the old instruction, a hit is lost. An old breakpoint
  * raises an exception that finds neither a probe nor a breakpoint, and returns to the instruction.
  */
 

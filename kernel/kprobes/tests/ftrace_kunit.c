@@ -311,6 +311,9 @@ static void ftrace_diverted_by_another(struct kunit *test)
 	struct ftrace_test *f = test->priv;
 	int round;
 
+	if (!KPROBES_TEST_HAS_IGNORED_IP)
+		kunit_skip(test, "the architecture's callback always continues here");
+
 	f->divert = kp_ft_two;
 	for (round = 0; round < 4; round++) {
 		bool probe_first = round & 1;
@@ -455,6 +458,8 @@ static void ftrace_disable_where_arming_was_refused(struct kunit *test)
 static void ftrace_survives_tracers_of_others(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
+	/* ftrace cuts the pattern at its asterisk. */
+	char all[] = "kp_ft_*";
 	unsigned int seen;
 
 	set(&f->plain, "kp_ft_one", false);
@@ -464,7 +469,7 @@ static void ftrace_survives_tracers_of_others(struct kunit *test)
 
 	/* One without a claim, on all three. */
 	f->ops.func = foreign_func;
-	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&f->ops, "kp_ft_*", 7, 1), 0);
+	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&f->ops, all, strlen(all), 1), 0);
 	KUNIT_EXPECT_EQ(test, register_ftrace_function(&f->ops), 0);
 	seen = f->foreign;
 	EXPECT_HITS(test, &f->plain, 3);

@@ -13,6 +13,12 @@
 #include "../reach.h"
 #include "helpers.h"
 
+#ifdef arch_kprobe_for_each_branch
+#define READS_TEXT	1
+#else
+#define READS_TEXT	0
+#endif
+
 #define FUNCTION(name, body)					\
 	noinline __noclone __used int name(int v);		\
 	noinline __noclone __used int name(int v)		\
@@ -75,14 +81,18 @@ static void __init reach_follows_calls(struct kunit *test)
 	static const char * const roots[] __initconst = {
 		"kp_reach_root", "kp_reach_other", "kp_no"
 	};
-	static const char * const cuts[] __initconst = { "kp_reach_cut", "kp_reach_root", "kp_no" };
+	static const char * const cuts[] __initconst = {
+		"kp_reach_cut", "kp_reach_root", "kp_reach_other", "kp_no"
+	};
 	unsigned int i;
 
-	if (!IS_ENABLED(CONFIG_X86) && !IS_ENABLED(CONFIG_ARM64) && !IS_ENABLED(CONFIG_PPC))
+	if (!READS_TEXT)
 		kunit_skip(test, "the architecture does not read its text");
 
-	KUNIT_ASSERT_EQ(test, kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)), 0);
+	/* What is both is a root, whichever comes first. */
+	KUNIT_ASSERT_EQ(test, kprobe_blacklist_roots(roots, 1), 0);
 	KUNIT_ASSERT_EQ(test, kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts)), 0);
+	KUNIT_ASSERT_EQ(test, kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_reach(note_function), -EINTR);
 	KUNIT_EXPECT_EQ(test, nr_wrong, 0);
 	for (i = 0; i < ARRAY_SIZE(expected); i++) {
@@ -129,7 +139,7 @@ static void __init reach_names_roots(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kprobe_blacklist_rule(addr), KPROBE_REFUSAL_REACHED);
 		KUNIT_EXPECT_EQ(test, kprobe_blacklist_root(addr), addr);
 	}
-	if (IS_ENABLED(CONFIG_X86) || IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_PPC))
+	if (READS_TEXT)
 		KUNIT_EXPECT_GT(test, s.nr_of_others, 0);
 	KUNIT_EXPECT_EQ(test, kprobe_blacklist_root(kp_code(kp_reach_none)), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_blacklist_root(kp_code(kprobe_busy_begin)), 0);
@@ -159,10 +169,50 @@ static void __init reach_follows_jump_labels(struct kunit *test)
 }
 #endif
 
+#if defined(CONFIG_X86_64) && defined(CONFIG_CFI)
+/*
+ * With cfi=off, the check of an indirect call begins with a jump over the rest. With this hash, the
+ * rest decodes as instructions which end in the middle of the next call.
+ */
+asm("	.pushsection .rodata\n"
+"kp_reach_check:\n"
+"	.byte	0xeb, 0x0c, 0x81, 0x84, 0x12, 0x34, 0x45, 0x03, 0x53, 0xfc, 0x74, 0x02\n"
+"1:	.byte	0x0f, 0x0b, 0x41, 0xff, 0xd3\n"
+"	.byte	0xe8, 0x78, 0x56, 0x34, 0x00\n"
+"kp_reach_check_end:\n"
+"	.popsection\n"
+"	.pushsection .kcfi_traps, \"a\"\n"
+"	.long	1b - .\n"
+"	.popsection\n");
+extern const u8 kp_reach_check[], kp_reach_check_end[];
+
+static int __init note_target(unsigned long target, void *arg)
+{
+	*(unsigned long *)arg = target;
+	return 0;
+}
+
+static void __init reach_skips_disabled_checks(struct kunit *test)
+{
+	unsigned long last = 0;
+
+	KUNIT_EXPECT_EQ(test, arch_kprobe_for_each_branch((unsigned long)kp_reach_check,
+							  (unsigned long)kp_reach_check_end,
+							  note_target, &last), 0);
+	KUNIT_EXPECT_EQ(test, last, (unsigned long)kp_reach_check_end + 0x345678);
+}
+#else
+static void __init reach_skips_disabled_checks(struct kunit *test)
+{
+	kunit_skip(test, "needs X86_64 and CFI");
+}
+#endif
+
 static struct kunit_case reach_cases[] __refdata = {
 	KUNIT_CASE(reach_follows_calls),
 	KUNIT_CASE(reach_names_roots),
 	KUNIT_CASE(reach_follows_jump_labels),
+	KUNIT_CASE(reach_skips_disabled_checks),
 	{}
 };
 

@@ -58,6 +58,9 @@ struct kprobe;
 
 extern const int kretprobe_blacklist_size;
 
+/* Direct branches are found in the text. */
+#define arch_kprobe_for_each_branch	arch_kprobe_for_each_branch
+
 /*
  * A step masks interrupts and pseudo-NMIs. But it may fault, and handling the fault may step
  * another probe. A normal event of the firmware (SDEI) may interrupt these two steps, and a

@@ -440,7 +440,6 @@ static const char * const fragile_path[] __initconst = {
 	"__secondary_switched",
 	"__secondary_too_slow",
 	"_cpu_resume",
-	"cpu_die",
 	"cpu_die_early",
 	"cpu_do_resume",
 	"cpu_psci_cpu_die",

@@ -62,6 +62,9 @@ typedef u32 kprobe_opcode_t;
 
 extern const int kretprobe_blacklist_size;
 
+/* Direct branches are found in the text. */
+#define arch_kprobe_for_each_branch	arch_kprobe_for_each_branch
+
 /* At a site of ftrace, handlers see the address of the site, as they do at a breakpoint. */
 #define arch_kprobe_ftrace_regs(fregs)	(&arch_ftrace_regs(fregs)->regs)
 

@@ -246,7 +246,7 @@ static const char * const fragile_path[] __initconst = {
 };
 
 /*
- * Neither these nor what they call can be probed. Most of them are missing in most kernels.
+ * Neither these nor what they call can be probed. Most kernels have only a few of them.
  */
 static const char * const roots[] __initconst = {
 	/* The handling of a hit, from the entry of its exception to the exit. */
@@ -280,8 +280,10 @@ static const char * const roots[] __initconst = {
 	"slb_flush_and_restore_bolted",
 	"switch_slb",
 
-	/* BookE: the MAS registers are in use, see fragile_path[]. */
-	"book3e_hugetlb_preload",
+#ifdef CONFIG_PPC_E500
+	/* The MAS registers are in use, see fragile_path[]. */
+	"__update_mmu_cache",
+#endif
 
 	/* A CPU that starts, goes offline or is idle. */
 	"arch300_idle_type",
@@ -347,7 +349,6 @@ static const char * const cuts[] __initconst = {
 	"get_fpr",
 	"get_vr",
 	"load_vsrn",
-	"memcpy",
 	"put_fpr",
 	"put_vr",
 	"report_bug",

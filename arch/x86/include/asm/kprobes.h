@@ -43,6 +43,9 @@ typedef u8 kprobe_opcode_t;
 
 extern const int kretprobe_blacklist_size;
 
+/* Direct branches are found in the text. */
+#define arch_kprobe_for_each_branch	arch_kprobe_for_each_branch
+
 /*
  * A jump replaces the instructions that begin in its five bytes; a detour has
  * room for their copies, which may be longer than they are.

@@ -399,6 +399,14 @@ static const char * const roots[] __initconst = {
 };
 
 /*
+ * Refused, but not followed: the CPU already handles breakpoints, and much of what this calls is
+ * called by others, too.
+ */
+static const char * const not_followed[] __initconst = {
+	"load_ucode_ap",
+};
+
+/*
  * These run when the CPU already handles breakpoints, or after a step has been abandoned, or while
  * the events of MSRs are traced.
  */
@@ -473,7 +481,9 @@ int __init arch_populate_kprobe_blacklist(void)
 		return ret;
 
 	ret = kprobe_blacklist_names(return_thunks, ARRAY_SIZE(return_thunks)) ?:
+	      kprobe_blacklist_names(not_followed, ARRAY_SIZE(not_followed)) ?:
 	      kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
+	      kprobe_blacklist_cuts(not_followed, ARRAY_SIZE(not_followed)) ?:
 	      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
 	ret = ret ?: blacklist_static_calls();
 	return ret ?: blacklist_kexec();

@@ -438,10 +438,10 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 	unsigned long at, target;
 	int ret;
 
-	for (at = start; at < end; at += ki.insn.length) {
+	for (at = start; at < end; at += kprobe_skip(&ki, at)) {
 		if (fetch_one(at, end, &ki, &w)) {
-			/* Data or padding. Decoding is soon in step again. */
-			ki.insn.length = 1;
+			/* Data or padding; the decoder soon resynchronizes. */
+			ki = (struct kprobe_insn){ .insn.length = 1 };
 			continue;
 		}
 		if (!is_direct_branch(&ki.insn))

@@ -893,6 +893,8 @@ bool kp_area_exists(const struct kp_area *a)
  * no exception can return to; and whether this kernel must have it.
  */
 const struct kp_protected kp_waking_path[] = {
+	/* Called in real mode, with the log of a machine check. */
+	{ "memcpy",			IS_ENABLED(CONFIG_PPC_PSERIES) },
 	{ "start_secondary",		IS_ENABLED(CONFIG_SMP) },
 	{ "early_setup_secondary",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },
 	{ "start_secondary_prolog",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },

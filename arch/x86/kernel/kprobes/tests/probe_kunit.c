@@ -363,6 +363,7 @@ const struct kp_protected kp_waking_path[] = {
 	{ "native_write_gdt_entry",	IS_ENABLED(CONFIG_PARAVIRT_XXL) },
 	{ "cpu_init_fred_exceptions",	IS_ENABLED(CONFIG_X86_FRED) },
 	{ "setup_ghcb",			IS_ENABLED(CONFIG_AMD_MEM_ENCRYPT) },
+	{ "load_ucode_ap",		IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_MICROCODE) },
 	{ "startup_64_load_idt",	false },
 	{ "__pi_startup_64_load_idt",	false },
 #ifdef CONFIG_X86_32
@@ -372,6 +373,17 @@ const struct kp_protected kp_waking_path[] = {
 #endif
 	{}
 };
+
+/* load_ucode_ap(), which is not followed, verifies a digest. */
+static void probe_accepts_what_loads_of_microcode_call(struct kunit *test)
+{
+	unsigned long addr = kallsyms_lookup_name("__sha256_update") ?:
+			     kallsyms_lookup_name("sha256_update");
+
+	if (!addr)
+		kunit_skip(test, "needs CRYPTO_LIB_SHA256");
+	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
+}
 
 /* What an INT3 calls before a hit is known to be nested. */
 const struct kp_protected kp_hit_path[] = {
@@ -916,6 +928,7 @@ static struct kunit_case probe_cases[] = {
 #endif
 	KUNIT_CASE_PARAM(probe_is_refused, refusal_gen_params),
 	KUNIT_CASE(probe_keeps_off_static_call),
+	KUNIT_CASE(probe_accepts_what_loads_of_microcode_call),
 	KUNIT_CASE(probe_beside_failures),
 	KUNIT_CASE(probe_steps_without_trap_flag),
 	KUNIT_CASE(probe_after_padding),
