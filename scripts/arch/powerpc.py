@@ -5,18 +5,16 @@ import struct
 import subprocess
 
 
-ENTER_EXIT = ["async_enter_prepare", "async_exit_prepare", "enter_prepare", "exit_prepare",
-              "nmi_enter_prepare", "nmi_exit_prepare"]
-
-
 class Hitpath:
     ROOTS = ["program_check_exception", "single_step_exception",
-             "interrupt_exit_kernel_prepare", "kprobe_handler", "kprobe_post_handler", "kprobe_bad_page_fault",
-             "kretprobe_native_entry", "kretprobe_native_handler"]
+             "interrupt_exit_kernel_prepare", "kprobe_handler", "kprobe_post_handler",
+             "kprobe_bad_page_fault", "kretprobe_native_entry", "kretprobe_native_handler"]
     ROOTS_64 = ["interrupt_exit_kernel_restart"]
     EXCUSED = {
         "do_program_check > emulate_instruction": "the trap is not that of a probe",
         "do_program_check > flush_fp_to_thread": "the trap is not that of a probe",
+        "do_program_check > notify_die": "the trap is not that of a probe",
+        "__single_step_exception > notify_die": "the trap is not that of a probe",
         "do_program_check > report_bug": "the trap is not that of a probe",
         "do_program_check > __perf_sw_event": "the trap is not that of a probe",
         "do_program_check > _exception": "the kernel is about to stop",
@@ -33,7 +31,6 @@ class Hitpath:
             "rseq_trace_ip_fixup", "schedule", "task_work_run", "uprobe_notify_resume")},
         "irqentry_exit > show_regs": "something is broken",
         "jprobe_pre_handler > memset": "inside the hit of a jprobe",
-        "__SCT__tp_func_notifier_run": "on 32 bits, no trampoline of a static call can be probed",
         "llist_add_batch": "between kprobe_busy_begin() and _end()",
         "kretprobe_enter_slow > cpumask_next_wrap": "inside the hit of a return probe",
         # Such instructions are not emulated.
@@ -48,10 +45,11 @@ class Hitpath:
     }
     INDIRECT = {"kprobe_handler", "kprobe_post_handler", "kretprobe_native_handler",
                 # The debugger, which comes first; its functions are listed.
-                "do_program_check", "__single_step_exception", "notify_die",
-                "notifier_call_chain", "__traceiter_notifier_run",
+                "do_program_check", "__single_step_exception",
                 # Not a pointer, but a table of addresses in themselves.
                 "analyse_instr", "emulate_step", "emulate_loadstore", "emulate_update_regs",
+                # Tracepoints, which are not hit again for a breakpoint inside of them.
+                "trace_irq_disable_rcuidle", "trace_irq_enable_rcuidle",
                 # The handler of a jprobe.
                 "kprobe_jprobe_call"}
     AREAS = []
@@ -61,11 +59,9 @@ class Hitpath:
     RETURNS = []
     LISTS = ["copied", "cuts", "not_followed", "fragile_path", "roots"]
     ONLY = {
-        "6.12": {"cbe_power_save", "interrupt_exit_user_prepare_main",
-                 *("interrupt_" + n for n in ENTER_EXIT)},
+        "6.12": {"cbe_power_save", "interrupt_exit_user_prepare_main"},
         "7.3": {"__rseq_handle_slowpath", "__rseq_trace_update", "rseq_debug_update_user_cs",
                 "rseq_trace_ip_fixup",
-                *("arch_interrupt_" + n for n in ENTER_EXIT),
                 "ftrace_ool_stub_inittext", "ftrace_ool_stub_text", "ftrace_ool_stub_text_end"},
     }
     WAKING = []

@@ -58,18 +58,8 @@ static const char * const fragile_path[] __initconst = {
 	"__setup_cpu_e5500",
 	/* kernel/cpu_setup_pa6t.S */
 	"__restore_cpu_pa6t",
-	/* kernel/cpu_setup_power.c */
-	"__restore_cpu_power10",
-	"__restore_cpu_power7",
-	"__restore_cpu_power8",
-	"__restore_cpu_power9",
 	/* kernel/cpu_setup_ppc970.S */
 	"__restore_cpu_ppc970",
-	/* kernel/dt_cpu_ftrs.c */
-	"__restore_cpu_cpufeatures",
-	"init_pmu_power10",
-	"init_pmu_power8",
-	"init_pmu_power9",
 	/* kernel/head_64.S */
 	"__mmu_off",
 	"__secondary_start",
@@ -261,20 +251,6 @@ static const char * const roots[] __initconst = {
 	"single_step_exception",
 	"xmon_bpt",
 
-	/*
-	 * Called by the entry functions of all exceptions, where the compiler does not inline them.
-	 * An NMI may have come where the soft mask and MSR[EE] differ. Before these have set the
-	 * mask, and after they have restored it, a trap or preempt_enable() would handle interrupts
-	 * or schedule on the stack of the NMI.
-	 */
-	/* include/asm/entry-common.h */
-	"arch_interrupt_async_enter_prepare",
-	"arch_interrupt_async_exit_prepare",
-	"arch_interrupt_enter_prepare",
-	"arch_interrupt_exit_prepare",
-	"arch_interrupt_nmi_enter_prepare",
-	"arch_interrupt_nmi_exit_prepare",
-
 	/* Hash MMU: they replace segments of handlers, or no exception can return here. */
 	"do_slb_fault",
 	"slb_flush_and_restore_bolted",
@@ -286,9 +262,17 @@ static const char * const roots[] __initconst = {
 #endif
 
 	/* A CPU that starts, goes offline or is idle. */
+	"__restore_cpu_cpufeatures",
+	"__restore_cpu_power10",
+	"__restore_cpu_power7",
+	"__restore_cpu_power8",
+	"__restore_cpu_power9",
 	"arch300_idle_type",
 	"dedicated_cede_loop",
 	"early_setup_secondary",
+	"init_pmu_power10",
+	"init_pmu_power8",
+	"init_pmu_power9",
 	"pnv_cpu_offline",
 	"power7_idle_type",
 	"pseries_lpar_idle",
@@ -337,7 +321,8 @@ static const char * const roots[] __initconst = {
 
 /* The roots call these, but they can be probed. */
 static const char * const cuts[] __initconst = {
-	/* Not called for the trap of a probe, or only to emulate what cannot be probed. */
+	/* Not called for the trap of a probe, or only to emulate what these do not do. */
+	"__might_fault",
 	"__perf_sw_event",
 	"_exception",
 	"conv_dp_to_sp",
@@ -349,6 +334,7 @@ static const char * const cuts[] __initconst = {
 	"get_fpr",
 	"get_vr",
 	"load_vsrn",
+	"notify_die",
 	"put_fpr",
 	"put_vr",
 	"report_bug",

@@ -893,8 +893,14 @@ bool kp_area_exists(const struct kp_area *a)
  * no exception can return to; and whether this kernel must have it.
  */
 const struct kp_protected kp_waking_path[] = {
-	/* Called in real mode, with the log of a machine check. */
+	/* Machine checks in real mode; the last copies a log. */
+	{ "machine_check_early",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
+	{ "mce_handle_error",		false },
+	{ "save_mce_event",		IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
 	{ "memcpy",			IS_ENABLED(CONFIG_PPC_PSERIES) },
+	/* Out of line in kernels that are optimized for size. */
+	{ "init_HFSCR",			false },
+	{ "init_PMU",			false },
 	{ "start_secondary",		IS_ENABLED(CONFIG_SMP) },
 	{ "early_setup_secondary",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },
 	{ "start_secondary_prolog",	IS_ENABLED(CONFIG_SMP) && IS_ENABLED(CONFIG_PPC64) },
