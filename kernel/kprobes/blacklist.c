@@ -122,6 +122,7 @@ static const char * const cuts[] __initconst = {
 	"in_lock_functions",
 	"lockdep_hardirqs_on_prepare",
 	/* Called by an unused weak function, which kallsyms attributes to the preceding symbol. */
+	"execmem_alloc",
 	"execmem_free",
 	/* A debugger stops the machine. */
 	"kgdb_cpu_enter",

@@ -20,10 +20,13 @@ class Hitpath:
         "do_program_check > _exception": "the kernel is about to stop",
         "__single_step_exception > _exception": "the kernel is about to stop",
         "check_return_regs_valid > show_regs": "something is broken",
+        "fast_guest_return > hrfi_flush_fallback": "it is next to the vectors",
+        "kvmhv_load_guest_pmu > kvmppc_fix_pmao": "the call is not there on other processors",
         "arch_local_irq_restore > __replay_soft_interrupts": "interrupts were enabled before",
         "arch_local_irq_restore > irq_enter": "interrupts were enabled before",
         "arch_local_irq_restore > irq_exit": "interrupts were enabled before",
         "kprobe_optinsn_owner > execmem_free": "a default that is not used follows it in the text",
+        "is_kprobe_insn_slot > execmem_alloc": "a default that is not used follows it in the text",
         # The generic exit from exceptions, which also returns to user space.
         **{f"irqentry_exit > {callee}": "the hit was not in user space" for callee in (
             "__rseq_handle_slowpath", "__rseq_trace_update", "arch_do_signal_or_restart",

@@ -9,6 +9,7 @@
  *             other, and the switch is turned in between
  *   batch     the same, but one call registers both, and one call unregisters both
  *   apart     each is registered and unregistered on its own
+ *   change    the same, but the first is disabled and enabled in between
  *
  * "orders" and "wrong" say how many orders there were, and how many of them went wrong. "off"
  * is the number of times that ftrace was switched off. Linux 7.3 refuses that.
@@ -65,8 +66,8 @@ struct probe {
 };
 
 static struct probe probes[2];
-static enum how { TOGETHER, BATCH, APART } how;
-static const char * const how_names[] = { "together", "batch", "apart" };
+static enum how { TOGETHER, BATCH, APART, CHANGE } how;
+static const char * const how_names[] = { "together", "batch", "apart", "change" };
 
 static unsigned int nr_orders, nr_wrong, nr_off;
 
@@ -225,7 +226,7 @@ static int do_step(char step)
 	if (how == BATCH && strchr("RNU", step))
 		return step_probe(step, p, 2) ?: call_both();
 	return step_probe(step, p, 1) ?: call_both() ?:
-	       how == APART ? 0 : step_probe(step, p + 1, 1) ?: call_both();
+	       how >= APART ? 0 : step_probe(step, p + 1, 1) ?: call_both();
 }
 
 /*
@@ -323,8 +324,10 @@ static int run_set(const char *val, const struct kernel_param *kp)
 	nr_wrong = 0;
 	nr_off = 0;
 
-	if (how == APART) {
-		run_orders(order, 0, (struct rest) { { "RU", "ru" }, "01" });
+	if (how >= APART) {
+		const char *first = how == APART ? "RU" : "RDEU";
+
+		run_orders(order, 0, (struct rest) { { first, "ru" }, "01" });
 	} else {
 		/* They are enabled when they are unregistered, or disabled. */
 		run_orders(order, 0, (struct rest) { { "RDEU", "" }, "01" });

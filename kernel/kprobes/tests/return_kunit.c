@@ -895,8 +895,32 @@ static void return_from_unknown_frame(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, current->kretprobe_instances.first, NULL);
 	unregister_kretprobe(&o->rp);
 }
+
+static noinline __noclone notrace u32 kp_ret_stray_late(struct kretprobe *rp)
+{
+	unregister_kretprobe(rp);
+	return kp_ret_stray(true);
+}
+
+/* The same when the probe is gone: its handler cannot be named. */
+static void return_from_unknown_frame_of_gone_probe(struct kunit *test)
+{
+	u32 (*volatile fn)(struct kretprobe *rp) = kp_ret_stray_late;
+	struct one *o = probe_one(test, "kp_ret_stray_late", 1);
+
+	kp_expect_splat("kretprobe BUG!: Processing a kretprobe that is gone");
+	KUNIT_EXPECT_EQ(test, fn(&o->rp), 7);
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 0);
+	KUNIT_EXPECT_PTR_EQ(test, current->kretprobe_instances.first, NULL);
+}
 #else
 static void return_from_unknown_frame(struct kunit *test)
+{
+	kunit_skip(test, "the trampoline is not that of the core");
+}
+
+static void return_from_unknown_frame_of_gone_probe(struct kunit *test)
 {
 	kunit_skip(test, "the trampoline is not that of the core");
 }
@@ -1067,6 +1091,7 @@ static struct kunit_case return_cases[] = {
 	KUNIT_CASE(return_stack_is_rewound),
 	KUNIT_CASE(return_stack_is_rewound_below_rethook),
 	KUNIT_CASE(return_from_unknown_frame),
+	KUNIT_CASE(return_from_unknown_frame_of_gone_probe),
 	KUNIT_CASE_PARAM(return_deeper_than_the_pool, deep_mode_gen_params),
 	KUNIT_CASE(return_without_a_handler),
 	KUNIT_CASE(return_handler_finds_its_probe_without_locks),

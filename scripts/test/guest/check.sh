@@ -51,6 +51,13 @@ if grep -q ' cpuhp_report_idle_dead$' /proc/kallsyms; then
 	check "which the blacklist names, too" \
 		grep -q "	cpuhp_report_idle_dead	cpuhp_report_idle_dead\$" $KPROBES/blacklist
 fi
+# Of the functions found from another one, any whose name is that of no other.
+found=$(awk -F '\t' 'NR == FNR { split($0, f, " "); nr[f[3]]++; next }
+	$3 != "" && $3 != $2 && nr[$2] == 1 { print $2, $3; exit }' /proc/kallsyms $KPROBES/blacklist)
+if [ "$found" ]; then
+	check "so is what it calls" says "${found% *}" reason reached
+	check "with the function from which it was found" says "${found% *}" from "${found#* }"
+fi
 check "an unknown module is one, too" says nomod:vfs_statx reason no-symbol
 
 for what in "" " " "a b" "+4" "vfs_statx+" "vfs_statx+x" 0x "0xzz" "vfs_statx+-1"; do

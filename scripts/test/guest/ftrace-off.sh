@@ -59,6 +59,11 @@ for where in one two; do
 		check "$kinds, on $where, one after the other" every_order 60 $kinds $where apart
 	done
 done
+for kinds in "return kprobe" "kprobe return" "return post" "post return"; do
+	check "$kinds, every order" every_order 20 $kinds one together
+	check "$kinds, one after the other" every_order 60 $kinds one apart
+done
+check "the first of two is disabled meanwhile" every_order 315 post kprobe one change
 check "events that come and go while ftrace is off" events_across_off
 check "nothing is left in enabled_functions" cmp $ENABLED /tmp/before
 check "the module goes" rmmod kprobe_test_orders

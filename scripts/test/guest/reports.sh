@@ -123,11 +123,24 @@ for round in 1 2 3; do
 done
 off exits
 check "the probe on do_exit() goes" no_probes
+# With the default number of instances, until there are enough.
+check "one with default maxactive" sh -c "echo r:exits/ends do_exit >$EVENTS"
+on exits
+for round in 1 2 3 4 5 6 7 8; do
+	before=$(profile ends 3)
+	for i in $(seq 1 275); do (:); done
+	usleep 500000
+	[ "$(profile ends 3)" -ne "$before" ] || break
+done
+check "sees all of 275 tasks at last, in round $round" [ "$(profile ends 3)" -eq "$before" ]
+off exits
 
-# Tasks asleep in a probed function, which are stopped and killed.
+# Tasks asleep in a probed function, which are stopped and killed. The second return probe has the
+# default number of instances.
 check "a return probe where tasks sleep" \
 	sh -c "echo 'r64:sleeps/woken hrtimer_nanosleep value=\$retval:s32' >$EVENTS &&
-	       echo p:sleeps/asleep hrtimer_nanosleep >>$EVENTS"
+	       echo p:sleeps/asleep hrtimer_nanosleep >>$EVENTS &&
+	       echo r:sleeps/counted hrtimer_nanosleep >>$EVENTS"
 on sleeps
 fresh
 pids=
@@ -159,6 +172,9 @@ check "each of 40 sleeps was interrupted, and says so" \
 check "nothing else was returned" \
 	sh -c "! grep -o 'value=.*' $TRACING/trace | grep -qvE '^value=(0|-516)$'"
 check "no sleep was missed" [ "$(profile woken 3)" -eq 0 ]
+show grep -w 'counted\|asleep' $TRACING/kprobe_profile
+check "with default maxactive, each was seen or counted as missed" \
+	[ $(($(profile counted 2) + $(profile counted 3))) -eq "$(profile asleep 2)" ]
 off sleeps
 
 # Probes that see nothing, and where that is told.

@@ -103,6 +103,7 @@ u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at);
 bool kprobe_is_patched(unsigned long addr, unsigned int size);
 
+unsigned long kprobe_end_of_padding(unsigned long next);
 unsigned long kprobe_hop_find(unsigned long addr, bool *taken);
 int kprobe_hop_make(struct optimized_kprobe *op);
 void kprobe_hop_remove(struct optimized_kprobe *op);

@@ -108,8 +108,8 @@ static bool is_final(const struct insn *insn)
 	       kprobe_insn_is_jmp_indirect(insn);
 }
 
-/* The padding before a function may belong to that function. */
-static unsigned long end_of_padding(unsigned long next)
+/* The padding before a function may belong to that function. Not static for the tests. */
+unsigned long kprobe_end_of_padding(unsigned long next)
 {
 	char name[KSYM_NAME_LEN];
 
@@ -251,7 +251,7 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 			continue;
 
 		hop = max(padding_of(start, end), from - SHORT_JUMP_BACKWARD);
-		stop = min(end_of_padding(end) - JMP32_INSN_SIZE, from + SHORT_JUMP_FORWARD);
+		stop = min(kprobe_end_of_padding(end) - JMP32_INSN_SIZE, from + SHORT_JUMP_FORWARD);
 		for (; hop <= stop; hop++) {
 			if (is_free(hop, addr, start, end, taken))
 				return hop;

@@ -644,6 +644,16 @@ static void text_is_written_after_cpus_synchronize(struct kunit *test)
 	wait_for_kprobe_optimizer();
 }
 
+/* Such as the end of the kernel's text. What is not known to be padding belongs to what is next. */
+static void hop_ends_before_what_has_no_name(struct kunit *test)
+{
+	unsigned long unnamed = PAGE_SIZE, own = 0;
+
+	if (IS_ENABLED(CONFIG_CALL_PADDING) || IS_ENABLED(CONFIG_CFI))
+		own = CONFIG_FUNCTION_PADDING_BYTES;
+	KUNIT_EXPECT_EQ(test, kprobe_end_of_padding(unnamed), unnamed - own);
+}
+
 static struct kunit_case hop_cases[] = {
 	KUNIT_CASE(hop_is_taken_back),
 	KUNIT_CASE(hops_are_not_shared),
@@ -655,6 +665,7 @@ static struct kunit_case hop_cases[] = {
 	KUNIT_CASE(hops_move_out_for_a_batch),
 	KUNIT_CASE(hop_is_found_once_padding_is_free),
 	KUNIT_CASE(hop_is_found_once_another_is_gone),
+	KUNIT_CASE(hop_ends_before_what_has_no_name),
 	KUNIT_CASE(text_is_written_after_cpus_synchronize),
 	{}
 };
