@@ -149,6 +149,10 @@ static inline int is_cfi_trap(unsigned long addr)
 #include <ours/include/linux/kprobes-refusal.h>
 struct notifier_block;
 struct kprobe;
+/* The search for branches at boot is not called. */
+#define __init
+#define CONFIG_FUNCTION_ALIGNMENT	16
+#define ALIGN(x, a)	(((x) + (a) - 1) & ~((unsigned long)(a) - 1))
 #include <ours/arch/x86/include/asm/kprobes.h>
 
 #define KPROBE_FLAG_JUMP 0
