@@ -599,9 +599,19 @@ int __init arch_populate_kprobe_blacklist(void)
 		      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
 }
 
+/* To kallsyms, the hash before the next function is the last word of this one. */
+static bool __init may_be_hash(const __le32 *at, const __le32 *end, unsigned long target)
+{
+	unsigned long into;
+
+	return IS_ENABLED(CONFIG_CFI) && at + 1 == end &&
+	       (!kallsyms_lookup_size_offset(target, NULL, &into) || into);
+}
+
 static int __init visit_branches(const __le32 *from, const __le32 *to,
 				 int (*fn)(unsigned long target, void *arg), void *arg)
 {
+	unsigned long target;
 	u32 insn;
 	int ret;
 
@@ -609,7 +619,10 @@ static int __init visit_branches(const __le32 *from, const __le32 *to,
 		insn = le32_to_cpu(*from);
 		if (!aarch64_insn_is_branch_imm(insn))
 			continue;
-		ret = fn((unsigned long)from + aarch64_get_branch_offset(insn), arg);
+		target = (unsigned long)from + aarch64_get_branch_offset(insn);
+		if (may_be_hash(from, to, target))
+			continue;
+		ret = fn(target, arg);
 		if (ret)
 			return ret;
 	}
