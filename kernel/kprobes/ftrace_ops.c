@@ -138,7 +138,7 @@ static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
  *
  * Until after kprobe_ftrace_move_end(), calls are checked for the owner of the site.
  *
- * Context: kprobe_mutex held.
+ * Context: kprobe_mutex held, sleeps.
  */
 void kprobe_ftrace_move_begin(void)
 {

@@ -753,10 +753,9 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 			  const struct kprobe_batch_ops *ops)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
-	struct kprobe_reg *reg __free(kvfree) = kvzalloc_objs(*reg, num);
+	struct kprobe_reg *reg __free(kvfree) = NULL;
 	DEFINE_KPROBE_CALL(call);
 	struct kprobe_batch b = {
-		.reg	= reg,
 		.num	= num,
 		.limit	= num,
 		.ops	= ops,
@@ -768,6 +767,8 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 	if (!kprobes_initialized)
 		return refuse_all(kps[0], KPROBE_REFUSAL_TOO_EARLY);
 
+	reg = kvzalloc_objs(*reg, num);
+	b.reg = reg;
 	b.origin = reg ? kprobe_origin_of_caller() : NULL;
 	if (!b.origin)
 		return refuse_all(kps[0], KPROBE_REFUSAL_NO_MEMORY);

@@ -208,11 +208,39 @@ static void __init reach_skips_disabled_checks(struct kunit *test)
 }
 #endif
 
+#if defined(CONFIG_ARM64) && defined(CONFIG_CFI)
+static int __init note_call(unsigned long target, void *arg)
+{
+	++*(unsigned int *)arg;
+	return 0;
+}
+
+/* The last word is a hash that looks like a branch, or a branch into the middle of a function. */
+static void __init reach_does_not_take_a_hash_for_a_branch(struct kunit *test)
+{
+	/* b . + 4; ret; b . - 8 */
+	const __le32 words[] = { cpu_to_le32(0x14000001), cpu_to_le32(0xd65f03c0),
+				 cpu_to_le32(0x17fffffe) };
+	unsigned int nr = 0;
+
+	KUNIT_EXPECT_EQ(test, arch_kprobe_for_each_branch((unsigned long)words,
+							  (unsigned long)(words + 3),
+							  note_call, &nr), 0);
+	KUNIT_EXPECT_EQ(test, nr, 1);
+}
+#else
+static void __init reach_does_not_take_a_hash_for_a_branch(struct kunit *test)
+{
+	kunit_skip(test, "needs ARM64 and CFI");
+}
+#endif
+
 static struct kunit_case reach_cases[] __refdata = {
 	KUNIT_CASE(reach_follows_calls),
 	KUNIT_CASE(reach_names_roots),
 	KUNIT_CASE(reach_follows_jump_labels),
 	KUNIT_CASE(reach_skips_disabled_checks),
+	KUNIT_CASE(reach_does_not_take_a_hash_for_a_branch),
 	{}
 };
 

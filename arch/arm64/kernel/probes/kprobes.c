@@ -599,19 +599,9 @@ int __init arch_populate_kprobe_blacklist(void)
 		      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
 }
 
-/* To kallsyms, the hash before the next function is the last word of this one. */
-static bool __init may_be_hash(const __le32 *at, const __le32 *end, unsigned long target)
-{
-	unsigned long into;
-
-	return IS_ENABLED(CONFIG_CFI) && at + 1 == end &&
-	       (!kallsyms_lookup_size_offset(target, NULL, &into) || into);
-}
-
 static int __init visit_branches(const __le32 *from, const __le32 *to,
 				 int (*fn)(unsigned long target, void *arg), void *arg)
 {
-	unsigned long target;
 	u32 insn;
 	int ret;
 
@@ -619,15 +609,23 @@ static int __init visit_branches(const __le32 *from, const __le32 *to,
 		insn = le32_to_cpu(*from);
 		if (!aarch64_insn_is_branch_imm(insn))
 			continue;
-		target = (unsigned long)from + aarch64_get_branch_offset(insn);
-		if (may_be_hash(from, to, target))
-			continue;
-		ret = fn(target, arg);
+		ret = fn((unsigned long)from + aarch64_get_branch_offset(insn), arg);
 		if (ret)
 			return ret;
 	}
 
 	return 0;
+}
+
+/* To kallsyms, the hash before the next function is the last word of this one. */
+static bool __init is_hash(unsigned long at)
+{
+	u32 insn = le32_to_cpu(*(__le32 *)at);
+	unsigned long into;
+
+	return IS_ENABLED(CONFIG_CFI) && aarch64_insn_is_branch_imm(insn) &&
+	       (!kallsyms_lookup_size_offset(at + aarch64_get_branch_offset(insn), NULL, &into) ||
+		into);
 }
 
 /* Most alternatives are not yet applied. A branch in one has the target that it will have. */
@@ -638,6 +636,8 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 	unsigned long orig, repl;
 	int ret;
 
+	if (is_hash(end - AARCH64_INSN_SIZE))
+		end -= AARCH64_INSN_SIZE;
 	ret = visit_branches((__le32 *)start, (__le32 *)end, fn, arg);
 	for (alt = (void *)__alt_instructions; !ret && alt < __alt_instructions_end; alt++) {
 		orig = (unsigned long)&alt->orig_offset + alt->orig_offset;
