@@ -378,21 +378,6 @@ static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
 }
 #endif
 
-/**
- * arch_kprobe_get_kallsym() - further symbols for /proc/kallsyms
- * @symnum: running number, 0 for the first
- * @value: set to the address
- * @type: set to the symbol type
- * @sym: set to the name, KSYM_NAME_LEN bytes
- *
- * Context: process context.
- * Return: 0, or -ERANGE if there is none with that number.
- *
- * Default: weak, -ERANGE.
- */
-int arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
-			    char *type, char *sym);
-
 /*
  * Life of a probe
  */
@@ -427,14 +412,13 @@ int arch_prepare_kprobe(struct kprobe *p);
  * arch_vet_kprobe() - decide what arch_prepare_kprobe() would decide
  * @p: addr is set; opcode and ainsn may be filled in, for arch_kprobe_mode()
  *
- * Allocates nothing and writes no text: arch_prepare_kprobe() may still fail for lack
- * of memory, or because memory in reach of the instruction cannot be found.
+ * An implementation allocates nothing and writes no text: arch_prepare_kprobe() may still
+ * fail for lack of memory, or because memory in reach of the instruction cannot be found.
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
- * Return: the result of kprobe_refuse(), 0 if the instruction can be probed, or
- *	   -EOPNOTSUPP without a reason if the architecture cannot tell.
+ * Return: as arch_prepare_kprobe().
  *
- * Default: weak, cannot tell.
+ * Default: weak, arch_prepare_kprobe() followed by arch_remove_kprobe().
  */
 int arch_vet_kprobe(struct kprobe *p);
 

@@ -313,22 +313,10 @@ static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_h
 	return ret ?: err;
 }
 
-/*
- * Arming was refused when all probes were switched on, because another user claims the
- * function. That concerns only post handlers, and the last of them may have left.
- */
-static bool was_refused(const struct kprobe_site *site)
-{
-	return site->state == KPROBE_SITE_READY && site->kind == KPROBE_SITE_FTRACE &&
-	       kprobe_arm_wanted(site) && !kprobe_site_has_post(site);
-}
-
 /**
  * kprobe_arm_leave() - a user has left a site
  * @site: the site
- * @lists: takes the site if it is to be disarmed, or armed
- *
- * kprobe_arm_refused() is to follow, after claims were given up.
+ * @lists: takes the site if it is to be disarmed
  *
  * Context: kprobe_mutex held.
  */
@@ -347,27 +335,7 @@ void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 		list_del_init(&site->head.kp.list);
 		/* It was to be armed, and prevented jumps of others. */
 		kprobe_opt_site_changed(site);
-	} else if (was_refused(site)) {
-		list_move_tail(&site->head.kp.list, &lists->refused);
 	}
-}
-
-/**
- * kprobe_arm_refused() - arm sites that are still wanted after users have left
- * @lists: what kprobe_arm_leave() has collected; its list of refused sites becomes
- *	   empty
- *
- * Those that ftrace refuses again stay READY.
- *
- * Context: kprobe_mutex held, sleeps.
- */
-void kprobe_arm_refused(struct kprobe_arm_lists *lists)
-{
-	unsigned int failed = 0;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_ftrace_halves(&lists->refused, arm_some, &failed);
 }
 
 /**

@@ -12,8 +12,7 @@
 #include <linux/string.h>
 
 #include "../check.h"
-#include "../names.h"
-#include "../origin.h"
+#include "../register.h"
 #include "../refusal.h"
 #include "helpers.h"
 
@@ -36,13 +35,6 @@ static noinline __noclone notrace int kp_check_untraced(int v)
 	KP_PADDING;
 	OPTIMIZER_HIDE_VAR(v);
 	return v + 1;
-}
-
-static bool architecture_can_tell(void)
-{
-	struct kprobe p = { .addr = (void *)kp_check_untraced };
-
-	return kprobe_check(&p) != -ENODATA;
 }
 
 static int nothing(struct kprobe *p, struct pt_regs *regs)
@@ -95,12 +87,6 @@ static void expect_same(struct kunit *test, const struct kprobe *like)
 	KUNIT_EXPECT_MEMEQ(test, &p, like, sizeof(p));
 	kprobe_check_probe(&p, &v);
 	ret = try(like, &why);
-	/* The architecture gives neither a reason nor an answer before. */
-	if (said == -ENODATA) {
-		KUNIT_EXPECT_FALSE(test, v.known);
-		KUNIT_EXPECT_FALSE(test, architecture_can_tell());
-		return;
-	}
 	KUNIT_EXPECT_EQ_MSG(test, said, ret, "%s %pS+%x: %s, %s", like->symbol_name,
 			    like->addr, like->offset, kprobe_refusal_name(v.why),
 			    kprobe_refusal_name(why));
@@ -177,8 +163,6 @@ static void check_beside_a_post_handler(struct kunit *test)
 		kprobe_check_probe(&asked, &before);
 		KUNIT_ASSERT_LT(test, asked.offset, 64);
 	} while (before.why || before.where.kind != KPROBE_SITE_BREAKPOINT);
-	if (!before.known)
-		kunit_skip(test, "needs an architecture that can tell");
 	p = asked;
 	p.post_handler = nothing_after;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
@@ -220,8 +204,6 @@ static void check_returns(struct kunit *test)
 		why = ret ? kprobe_why_refused(&registered.kp) : KPROBE_REFUSAL_NONE;
 		if (!ret)
 			unregister_kretprobe(&registered);
-		if (said == -ENODATA)
-			continue;
 		KUNIT_EXPECT_EQ_MSG(test, said, ret, "%u", i);
 		KUNIT_EXPECT_EQ_MSG(test, v.why, why, "%u", i);
 	}

@@ -19,7 +19,7 @@
 #include <linux/stringify.h>
 
 #include "../arm.h"
-#include "../kill.h"
+#include "../module.h"
 #include "../optimizer.h"
 
 #define SMALL	8

@@ -673,6 +673,9 @@ static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test
 	unregister_kprobe(&f->more.kp);
 	EXPECT_HITS(test, &f->plain, 0);
 	unregister_kprobe(&f->post.kp);
+	/* Unregistration arms nothing. */
+	EXPECT_HITS(test, &f->plain, 0);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
 	EXPECT_HITS(test, &f->plain, 3);
 
 	/* They leave together, and nobody else wants the site. */

@@ -181,7 +181,7 @@ asm("	.pushsection .rodata\n"
 "	.byte	0xe8, 0x78, 0x56, 0x34, 0x00\n"
 "kp_reach_check_end:\n"
 "	.popsection\n"
-"	.pushsection .kcfi_traps, \"a\"\n"
+"	.pushsection .kcfi_traps, \"ao\", @progbits, .rodata\n"
 "	.long	1b - .\n"
 "	.popsection\n");
 extern const u8 kp_reach_check[], kp_reach_check_end[];

@@ -9,7 +9,7 @@
 #include <linux/kthread.h>
 
 #include "../arm.h"
-#include "../kill.h"
+#include "../module.h"
 #include "../site.h"
 #include "helpers.h"
 
