@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The hooks between the kprobes core and an architecture. They are documented
- * here only. <linux/kprobes-hit.h> has what hit paths use, and
+ * here only; one without a line "Default" has none. <linux/kprobes-hit.h> has what hit paths use, and
  * <linux/kprobes-optimize.h> the hooks of jump optimization.
  *
  * Include <linux/kprobes.h>, which includes this file.
@@ -330,8 +330,6 @@ void *alloc_insn_page(void);
  * Return: PAGE_SIZE bytes of executable memory, each of them in reach of each
  *	   address of the region and vice versa; NULL if there is no such memory.
  *	   The core frees it like a page of alloc_insn_page().
- *
- * Default: none.
  */
 void *alloc_insn_page_near(unsigned long start);
 #endif
@@ -389,8 +387,6 @@ static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
  *
  * Context: early_initcall. Table, blacklist and slots are usable.
  * Return: 0, or an error: kprobes then stay off.
- *
- * Default: none.
  */
 int arch_init_kprobes(void);
 
@@ -403,8 +399,6 @@ int arch_init_kprobes(void);
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
  * Return: 0, or with nothing kept: the result of kprobe_refuse(), -ENOMEM, or other
  *	   errors of the architecture, which have no reason then.
- *
- * Default: none.
  */
 int arch_prepare_kprobe(struct kprobe *p);
 
@@ -432,8 +426,6 @@ int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why);
  *
  * Context: kprobe_mutex held.
  * Return: 0 or an error, with nothing kept.
- *
- * Default: none.
  */
 int arch_prepare_kprobe_ftrace(struct kprobe *p);
 
@@ -469,8 +461,6 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
  * @p: a prepared probe
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
- *
- * Default: none.
  */
 void arch_arm_kprobe(struct kprobe *p);
 
@@ -483,8 +473,6 @@ void arch_arm_kprobe(struct kprobe *p);
  * of RCU.
  *
  * Context: as arch_arm_kprobe().
- *
- * Default: none.
  */
 void arch_disarm_kprobe(struct kprobe *p);
 
@@ -628,8 +616,6 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
  *
  * Context: hit path.
  * Return: the frame, for arch_kretprobe_note_return() and arch_kretprobe_divert_return().
- *
- * Default: none.
  */
 static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs);
 
@@ -640,8 +626,6 @@ static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs);
  *
  * Context: hit path. After it, the instance is linked to the task, so that unwinders in
  *	    an NMI find it before the return address changes.
- *
- * Default: none.
  */
 static nokprobe_inline void arch_kretprobe_note_return(struct kretprobe_instance *ri,
 						       void *fp);
@@ -651,8 +635,6 @@ static nokprobe_inline void arch_kretprobe_note_return(struct kretprobe_instance
  * @fp: the frame of the function
  *
  * Context: hit path.
- *
- * Default: none.
  */
 static nokprobe_inline void arch_kretprobe_divert_return(void *fp);
 
@@ -662,8 +644,6 @@ static nokprobe_inline void arch_kretprobe_divert_return(void *fp);
  *
  * Context: hit path.
  * Return: the frame, as arch_kretprobe_note_return() has stored it in fp.
- *
- * Default: none.
  */
 static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs);
 
@@ -676,8 +656,6 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs);
  * handlers see.
  *
  * Context: hit path.
- *
- * Default: none.
  */
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr);
@@ -727,8 +705,6 @@ bool kretprobe_is_alone(struct kprobe *kp);
  * address changes.
  *
  * Context: hit path.
- *
- * Default: none.
  */
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
 
@@ -774,8 +750,6 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
  * through a pointer, the compiler or the kernel may have removed what makes it one.
  *
  * Context: hit path.
- *
- * Default: none.
  */
 void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame);
 
@@ -786,8 +760,6 @@ void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame);
  * Whatever interrupts it finds a stack that can be unwound, from either side.
  *
  * Context: hit path, in a function that the handler has called; does not return.
- *
- * Default: none.
  */
 void arch_jprobe_unwind(void *frame);
 #endif
