@@ -32,21 +32,10 @@ kprobe_opcode_t * __weak arch_adjust_kprobe_addr(unsigned long addr,
 	return (kprobe_opcode_t *)(addr + offset);
 }
 
-/**
- * kprobe_address_resolve() - find the address that a user means
- * @addr: an address, or NULL; with function descriptors, a descriptor stands for the code
- * @symbol: a symbol, or NULL
- * @offset: to be added to either
- * @where: set to the address and to whether it is a function's entry
- *
- * The sum may lie in another symbol than the one named; the symbol where it
- * lies is what counts.
- *
- * Context: process context.
- * Return: KPROBE_REFUSAL_NONE; KPROBE_REFUSAL_ARGUMENTS unless exactly one of @addr and
- *	   @symbol is given; KPROBE_REFUSAL_NO_SYMBOL if the symbol is unknown or no
- *	   symbol covers the address; KPROBE_REFUSAL_NOT_TEXT if the architecture cannot
- *	   read the address.
+/*
+ * Find the address that a user means: exactly one of @addr and @symbol, plus @offset. With
+ * function descriptors, @addr may be a descriptor. The sum may lie in another symbol than the one
+ * named; where it lies is what counts.
  */
 enum kprobe_refusal kprobe_address_resolve(const void *addr, const char *symbol,
 					   unsigned long offset,
@@ -73,13 +62,14 @@ enum kprobe_refusal kprobe_address_resolve(const void *addr, const char *symbol,
 	return where->addr ? KPROBE_REFUSAL_NONE : KPROBE_REFUSAL_NOT_TEXT;
 }
 
-/* Of one name. */
+/* A visit of the symbols called @symbol, in modules and in the kernel. */
 struct named {
-	int	(*fn)(unsigned long addr, void *data);
-	void	*data;
+	int		(*fn)(unsigned long addr, void *data);
+	void		*data;
+	const char	*symbol;
 };
 
-/* Where functions have descriptors, these have their names. */
+/* Users mean the code of a function, but its symbol may be that of its descriptor. */
 static int visit_addr(void *data, unsigned long addr)
 {
 	struct named *n = data;
@@ -87,27 +77,16 @@ static int visit_addr(void *data, unsigned long addr)
 	return n->fn((unsigned long)dereference_symbol_descriptor((void *)addr), n->data);
 }
 
-/* One module, or the modules if there is no colon. */
-struct named_in_module {
-	struct named	*named;
-	const char	*symbol;
-};
-
 static int visit_module_symbol(void *data, const char *symbol, unsigned long addr)
 {
-	struct named_in_module *m = data;
+	struct named *n = data;
 
-	return strcmp(symbol, m->symbol) ? 0 : visit_addr(m->named, addr);
+	return strcmp(symbol, n->symbol) ? 0 : visit_addr(n, addr);
 }
 
-/**
- * kprobe_for_each_module_symbol() - visit the symbols of modules
- * @mod: the name of a module, or NULL for all
- * @fn: called for each symbol; another value than 0 ends the visit
- * @data: for @fn
- *
- * Context: as kprobe_for_each_symbol().
- * Return: what @fn returned last, or 0 if there is no symbol, as without modules.
+/*
+ * As module_kallsyms_on_each_symbol(), but without modules there is just no symbol. @mod is NULL
+ * for all modules.
  */
 int kprobe_for_each_module_symbol(const char *mod,
 				  int (*fn)(void *data, const char *name,
@@ -136,28 +115,27 @@ int kprobe_for_each_module_symbol(const char *mod,
 int kprobe_for_each_symbol(const char *name, int (*fn)(unsigned long addr, void *data),
 			   void *data)
 {
-	struct named named = { .fn = fn, .data = data };
-	struct named_in_module m = { .named = &named, .symbol = name };
+	struct named named = { .fn = fn, .data = data, .symbol = name };
 	const char *colon = strchr(name, ':');
 	char mod[MODULE_NAME_LEN];
 	int ret;
 
 	if (colon) {
-		/* No module has it. */
+		/* Longer than the name of any module. */
 		if (colon - name >= sizeof(mod))
 			return 0;
 		strscpy(mod, name, colon - name + 1);
-		m.symbol = colon + 1;
+		named.symbol = colon + 1;
 	} else {
 		ret = kallsyms_on_each_match_symbol(visit_addr, name, &named);
 		if (ret)
 			return ret;
 	}
 
-	return kprobe_for_each_module_symbol(colon ? mod : NULL, visit_module_symbol, &m);
+	return kprobe_for_each_module_symbol(colon ? mod : NULL, visit_module_symbol, &named);
 }
 
-/* Data of the same name is no function that could be meant. */
+/* Data may have the name, too, but the user means a function. */
 static int count_symbol(unsigned long addr, void *data)
 {
 	unsigned int *nr = data;
@@ -167,13 +145,6 @@ static int count_symbol(unsigned long addr, void *data)
 	return *nr > 1;
 }
 
-/**
- * kprobe_symbol_is_ambiguous() - do several functions have this name?
- * @name: as for kprobe_for_each_symbol()
- *
- * Context: process context, sleeps, no locks held.
- * Return: true if they do.
- */
 bool kprobe_symbol_is_ambiguous(const char *name)
 {
 	unsigned int nr = 0;
@@ -182,8 +153,8 @@ bool kprobe_symbol_is_ambiguous(const char *name)
 }
 
 /*
- * Preambles are the data of a caller's type check, or padding before a function. They
- * are never executed, or only by the function's own patching.
+ * The compiler puts preambles before functions: the type hash that callers compare, or padding.
+ * They are not executed, except for padding that the patching of the function itself has filled.
  */
 static noinline_for_stack bool is_preamble(unsigned long addr)
 {
@@ -228,15 +199,13 @@ static bool near_module_jump_label(unsigned long start, unsigned long last)
 }
 #endif
 
-static bool jump_label_reserved(unsigned long start, unsigned long last)
+static bool near_jump_label(unsigned long start, unsigned long last)
 {
-	bool near = any_near(__start___jump_table, __stop___jump_table, start, last) ||
-		    near_module_jump_label(start, last);
-
-	return near && jump_label_text_reserved((void *)start, (void *)last);
+	return any_near(__start___jump_table, __stop___jump_table, start, last) ||
+	       near_module_jump_label(start, last);
 }
 #else
-static bool jump_label_reserved(unsigned long start, unsigned long last)
+static bool near_jump_label(unsigned long start, unsigned long last)
 {
 	return false;
 }
@@ -256,13 +225,14 @@ static bool jump_label_reserved(unsigned long start, unsigned long last)
  */
 bool kprobe_jump_label_reserved(unsigned long start, unsigned long last)
 {
-	return jump_label_reserved(start, last);
+	return near_jump_label(start, last) &&
+	       jump_label_text_reserved((void *)start, (void *)last);
 }
 
 #ifdef CONFIG_GENERIC_BUG
 static bool is_bug(unsigned long addr)
 {
-	/* The table is long and unsorted, and most instructions are not traps. */
+	/* find_bug() searches a long unsorted table, and most instructions are no traps. */
 	return is_valid_bugaddr(addr) && find_bug(addr);
 }
 #else
@@ -292,12 +262,9 @@ static enum kprobe_refusal vet_text(unsigned long addr)
 	return KPROBE_REFUSAL_NONE;
 }
 
-/**
- * kprobe_address_vet() - may there be a probe?
- * @where: address; kind is set
- *
- * Context: jump_label_lock() held, preemption off.
- * Return: KPROBE_REFUSAL_NONE, or why not.
+/*
+ * Decide whether there may be a probe at @where->addr, and set @where->kind. Preemption is off,
+ * and jump_label_lock() is held.
  */
 enum kprobe_refusal kprobe_address_vet(struct kprobe_where *where)
 {

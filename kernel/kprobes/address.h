@@ -11,16 +11,11 @@ enum kprobe_site_kind {
 	KPROBE_SITE_FTRACE,
 };
 
-/**
- * struct kprobe_where - where a probe is to be
- * @addr: the address
- * @on_entry: it is the entry of a function
- * @kind: what will cause hits there
- */
+/* Where a probe is to be. */
 struct kprobe_where {
 	unsigned long		addr;
-	bool			on_entry;
-	enum kprobe_site_kind	kind;
+	bool			on_entry;	/* it is the entry of a function */
+	enum kprobe_site_kind	kind;		/* what will cause hits there */
 };
 
 enum kprobe_refusal kprobe_address_resolve(const void *addr, const char *symbol,

@@ -48,13 +48,7 @@ void arch_disarm_kprobes(struct list_head *kps)
 }
 #endif
 
-/**
- * kprobe_arm_add() - put a site on the list of its kind
- * @lists: the lists
- * @site: the site; it may be on one of them
- *
- * Context: kprobe_mutex held.
- */
+/* @site may already be on one of the lists. */
 void kprobe_arm_add(struct kprobe_arm_lists *lists, struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -63,13 +57,9 @@ void kprobe_arm_add(struct kprobe_arm_lists *lists, struct kprobe_site *site)
 					    &lists->ftrace : &lists->text);
 }
 
-/**
- * kprobe_arm_wanted() - should a site be armed?
- * @site: the site
- *
- * Context: kprobe_mutex held.
- * Return: true if a user is enabled and probes are not switched off. The switch does not
- *	   concern return trampolines: calls in flight still return through these.
+/*
+ * The global switch does not concern return trampolines: calls in flight still return through
+ * these.
  */
 bool kprobe_arm_wanted(const struct kprobe_site *site)
 {
@@ -78,7 +68,6 @@ bool kprobe_arm_wanted(const struct kprobe_site *site)
 	return site->nr_enabled && (!kprobes_all_disarmed || site->trampoline);
 }
 
-/* All sites of a list have reached a new state. */
 static void set_state(struct list_head *kps, enum kprobe_site_state to)
 {
 	struct kprobe *kp, *tmp;
@@ -90,12 +79,6 @@ static void set_state(struct list_head *kps, enum kprobe_site_state to)
 	}
 }
 
-/**
- * kprobe_arm_unlink() - empty a list of sites
- * @kps: probes of sites, linked by kp.list
- *
- * Context: kprobe_mutex held.
- */
 void kprobe_arm_unlink(struct list_head *kps)
 {
 	struct kprobe *kp, *tmp;
@@ -106,14 +89,7 @@ void kprobe_arm_unlink(struct list_head *kps)
 		list_del_init(&kp->list);
 }
 
-/**
- * kprobe_arm_text() - write breakpoints
- * @lists: READY sites on the list of text, which becomes empty
- *
- * Jumps of other probes over these breakpoints are reverted first.
- *
- * Context: kprobe_mutex held, sleeps.
- */
+/* Write breakpoints. Jumps of other probes over them are reverted first. */
 void kprobe_arm_text(struct kprobe_arm_lists *lists)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -127,12 +103,7 @@ void kprobe_arm_text(struct kprobe_arm_lists *lists)
 	set_state(&lists->text, KPROBE_SITE_ARMED);
 }
 
-/**
- * kprobe_disarm_text() - remove breakpoints, and the jumps in their place
- * @lists: ARMED sites on the list of text, which becomes empty
- *
- * Context: kprobe_mutex held, sleeps.
- */
+/* Remove breakpoints, and the jumps in their place. */
 void kprobe_disarm_text(struct kprobe_arm_lists *lists)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -146,28 +117,29 @@ void kprobe_disarm_text(struct kprobe_arm_lists *lists)
 	set_state(&lists->text, KPROBE_SITE_READY);
 }
 
-/**
- * kprobe_arm_ftrace() - arm sites of ftrace, all or none
- * @lists: READY sites on the list of ftrace, which becomes empty
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or an error as kprobe_ftrace_arm() returns it.
- */
+/* All or none. Unlinks the sites if they are armed. */
+static int arm_some(struct list_head *kps)
+{
+	int ret = kprobe_ftrace_arm(kps);
+
+	if (!ret)
+		set_state(kps, KPROBE_SITE_ARMED);
+	return ret;
+}
+
+/* Arm sites of ftrace, all or none. The list becomes empty in any case. */
 int kprobe_arm_ftrace(struct kprobe_arm_lists *lists)
 {
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	ret = kprobe_ftrace_arm(&lists->ftrace);
-	if (ret)
-		kprobe_arm_unlink(&lists->ftrace);
-	else
-		set_state(&lists->ftrace, KPROBE_SITE_ARMED);
+	ret = arm_some(&lists->ftrace);
+	kprobe_arm_unlink(&lists->ftrace);
 	return ret;
 }
 
-/* Those that ftrace does not disarm stay on the list. */
+/* As many as possible. The others stay on the list. */
 static int disarm_some(struct list_head *kps)
 {
 	int ret = kprobe_ftrace_disarm(kps);
@@ -182,13 +154,9 @@ static int disarm_some(struct list_head *kps)
 	return ret;
 }
 
-/**
- * kprobe_disarm_ftrace() - disarm as many sites of ftrace as possible
- * @lists: sites on the list of ftrace, which becomes empty
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or an error as of kprobe_ftrace_disarm(); some sites are still ARMED
- *	   then.
+/*
+ * Disarm as many sites of ftrace as possible. The list becomes empty in any case. After an error,
+ * some sites are still ARMED.
  */
 int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
 {
@@ -203,13 +171,9 @@ int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
 	return ret;
 }
 
-/**
- * kprobe_arm_retry() - add the sites of ftrace that could not be disarmed before
- * @lists: takes them, for kprobe_disarm_ftrace()
- *
- * A site that no user wants armed may still claim its function.
- *
- * Context: kprobe_mutex held.
+/*
+ * Add the sites of ftrace that could not be disarmed before: a site that no user wants armed may
+ * still claim its function.
  */
 void kprobe_arm_retry(struct kprobe_arm_lists *lists)
 {
@@ -228,14 +192,9 @@ void kprobe_arm_retry(struct kprobe_arm_lists *lists)
 	}
 }
 
-/**
- * kprobe_arm_join() - another user relies on a site that is armed
- * @site: the site
- * @lists: notes whether kprobe_arm_finish() has to wait
- *
- * The call that armed the site may still be waiting for tasks that bypass its breakpoint.
- *
- * Context: kprobe_mutex held.
+/*
+ * Another user relies on a site that is armed. The call that has armed it may still be waiting
+ * for tasks that bypass its breakpoint.
  */
 void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *lists)
 {
@@ -245,13 +204,9 @@ void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *li
 		lists->bypassed = kprobe_opt_is_bypassed(kprobe_site_addr(site));
 }
 
-/**
- * kprobe_arm_update() - arm or disarm one site, as its users want it
- * @site: the site
- * @lists: empty lists
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or an error of ftrace, and the site is as before.
+/*
+ * Arm or disarm one site, as its users want it. @lists are empty. After an error of ftrace, the
+ * site is as before.
  */
 int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 {
@@ -272,20 +227,10 @@ int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 	return 0;
 }
 
-/* All or none. */
-static int arm_some(struct list_head *kps)
-{
-	int ret = kprobe_ftrace_arm(kps);
-
-	if (!ret)
-		set_state(kps, KPROBE_SITE_ARMED);
-	return ret;
-}
-
 /*
- * Arm or disarm as many of @kps as possible. What ftrace refuses together, it may accept
- * in halves, so a few refusals cost the logarithm of the number of sites. The recursion
- * is no deeper than that. @some unlinks those that it is done with.
+ * Arm or disarm as many of @kps as possible. What ftrace refuses together, it may accept in
+ * halves, so a few refusals cost the logarithm of the number of sites; the recursion is no deeper
+ * than that. @some unlinks the sites for which it succeeds.
  */
 static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_head *kps),
 				unsigned int *failed)
@@ -313,13 +258,7 @@ static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_h
 	return ret ?: err;
 }
 
-/**
- * kprobe_arm_leave() - a user has left a site
- * @site: the site
- * @lists: takes the site if it is to be disarmed
- *
- * Context: kprobe_mutex held.
- */
+/* A user has left @site, which may have to be disarmed. */
 void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -331,19 +270,16 @@ void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 		/* The only post handler may have left. */
 		kprobe_opt_update(site, NULL);
 	} else if (site->state == KPROBE_SITE_READY && !site->nr_enabled) {
-		/* Another user may have left before, in the same call. */
+		/* It is on a list if another user has left before, in the same call. */
 		list_del_init(&site->head.kp.list);
-		/* It was to be armed, and prevented jumps of others. */
+		/* It is no obstacle to the jumps of others any more. */
 		kprobe_opt_site_changed(site);
 	}
 }
 
-/**
- * kprobe_arm_finish() - wait until no task bypasses a new breakpoint
- * @lists: what the sites were armed with
- *
- * Context: process context; kprobe_mutex not held. Waits for a grace period of
- *	    tasks-RCU if a jump of another probe had to be reverted.
+/*
+ * Without kprobe_mutex. Waits for a grace period of tasks-RCU if a jump of another probe had to
+ * be reverted: until then, tasks may bypass a new breakpoint.
  */
 void kprobe_arm_finish(const struct kprobe_arm_lists *lists)
 {
@@ -352,67 +288,21 @@ void kprobe_arm_finish(const struct kprobe_arm_lists *lists)
 		kprobe_opt_wait_for_tasks();
 }
 
-/*
- * The global switch
- */
-
-/**
- * kprobes_are_armed() - state of the global switch
- *
- * Context: any.
- * Return: true unless all probes are switched off.
- */
 bool kprobes_are_armed(void)
 {
 	return !READ_ONCE(kprobes_all_disarmed);
 }
 
 /*
- * ftrace has refused to arm all sites together. Mostly that is because another
- * user has claimed a function, which does not concern sites without a post handler.
- */
-static int kprobe_arm_ftrace_rest(unsigned int *failed)
-{
-	LIST_HEAD(exclusive);
-	struct kprobe_site *site;
-	LIST_HEAD(shared);
-	int err, ret;
-
-	for_each_kprobe_site(site) {
-		if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site) &&
-		    site->kind == KPROBE_SITE_FTRACE)
-			list_move_tail(&site->head.kp.list, kprobe_site_has_post(site) ?
-							    &exclusive : &shared);
-	}
-
-	err = kprobe_ftrace_halves(&shared, arm_some, failed);
-	ret = kprobe_ftrace_halves(&exclusive, arm_some, failed);
-	return ret ?: err;
-}
-
-/* What ftrace has refused to disarm together. */
-static int kprobe_disarm_ftrace_rest(unsigned int *failed)
-{
-	struct kprobe_site *site;
-	LIST_HEAD(rest);
-
-	for_each_kprobe_site(site) {
-		if (site->state == KPROBE_SITE_ARMED && site->kind == KPROBE_SITE_FTRACE)
-			list_move_tail(&site->head.kp.list, &rest);
-	}
-
-	return kprobe_ftrace_halves(&rest, disarm_some, failed);
-}
-
-/*
- * Arm or disarm every site that the switch concerns. A site may be armed without an
- * enabled user if disarming it has failed before; it gets another try.
+ * Arm or disarm every site that the switch concerns. A site may be armed without an enabled user
+ * if disarming it has failed before; it gets another try.
  */
 static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
 			     unsigned int *total, unsigned int *failed)
 {
 	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
 	struct kprobe_site *site;
+	int ret;
 
 	for_each_kprobe_site(site) {
 		if (site->state != from || kprobe_arm_wanted(site) != on)
@@ -423,11 +313,14 @@ static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
 
 	if (on) {
 		kprobe_arm_text(lists);
-		return kprobe_arm_ftrace(lists) ? kprobe_arm_ftrace_rest(failed) : 0;
+		return kprobe_ftrace_halves(&lists->ftrace, arm_some, failed);
 	}
 
 	kprobe_disarm_text(lists);
-	return kprobe_disarm_ftrace(lists) ? kprobe_disarm_ftrace_rest(failed) : 0;
+	ret = kprobe_ftrace_halves(&lists->ftrace, disarm_some, failed);
+	if (ret)
+		disarm_failed = true;
+	return ret;
 }
 
 static void kprobe_join_all(struct kprobe_arm_lists *lists)
@@ -465,14 +358,9 @@ static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 	return ret;
 }
 
-/**
- * kprobes_arm_all() - switch all probes on or off
- * @on: the new state
- *
- * Continues after an error. Which probes are disabled does not change.
- *
- * Context: process context, sleeps; see kprobe_arm_finish() for what it waits for.
- * Return: 0, or the last error.
+/*
+ * The global switch. Continues after an error, and returns the last one. Which probes are
+ * disabled does not change. May wait as kprobe_arm_finish() does.
  */
 int kprobes_arm_all(bool on)
 {

@@ -4,16 +4,14 @@
 
 #include "internal.h"
 
-/**
- * struct kprobe_arm_lists - sites to be armed or disarmed together
- * @ftrace: sites of ftrace, linked by kp.list
- * @text: sites with a breakpoint, linked by kp.list
- * @bypassed: set if tasks in a detour may still bypass breakpoints that were written,
- *	      or that a user has joined, until kprobe_opt_wait_for_tasks()
- */
+/* Sites to be armed or disarmed together, linked by kp.list. */
 struct kprobe_arm_lists {
-	struct list_head	ftrace;
-	struct list_head	text;
+	struct list_head	ftrace;	/* sites of ftrace */
+	struct list_head	text;	/* sites with a breakpoint */
+	/*
+	 * Until kprobe_opt_wait_for_tasks(), tasks in a detour may bypass breakpoints that were
+	 * written here, or that a user has joined.
+	 */
 	bool			bypassed;
 };
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Text that must not be probed: the hit path itself, and code in which an exception
- * does harm.
+ * Text that must not be probed: the hit path itself, and code in which an exception does harm.
  *
- * Entries are kept in the order of their arrival. Lookups use a second array, sorted
- * and merged, which is published by RCU. They take no lock, as kgdb does them with
- * all CPUs stopped.
+ * Entries are kept in the order of their arrival. Lookups use a second array, sorted and merged,
+ * which is published by RCU. They take no lock: kgdb does lookups with all CPUs stopped.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -22,7 +20,6 @@
 #include "blacklist.h"
 #include "reach.h"
 
-/* The array that lookups use. */
 struct range_array {
 	struct rcu_head		rcu;
 	unsigned int		nr;
@@ -32,18 +29,20 @@ struct range_array {
 static DEFINE_MUTEX(blacklist_mutex);
 static struct range_array __rcu *ranges;
 
-/* All entries in order of arrival; under blacklist_mutex. */
+/* In order of arrival; blacklist_mutex. */
 static struct kprobe_range *entries;
 static unsigned int nr_entries, max_entries;
 
-/* Set while many entries are added, to be published once; blacklist_mutex. */
+/* While the kernel boots, entries are only collected, and published once; blacklist_mutex. */
 static bool publish_later = true;
 
 /*
- * Roots of the hit path: generic code that runs before the current probe is set, or after it is
- * reset. Then code that a CPU runs while it goes offline, after RCU and text patching stop covering
- * it, or while it comes online, before they start: nothing would wait for a hit there. Not every
- * configuration has all of them.
+ * Functions that must not be probed, nor what they call. Not every configuration has all of them.
+ *
+ * First, generic code of the hit path that runs before the current probe is set, or after it is
+ * reset. Then code that a CPU runs while it goes offline, when RCU and text patching do not wait
+ * for it any more, or while it comes online, when they do not wait for it yet: nothing would wait
+ * for a hit there.
  */
 static const char * const roots[] __initconst = {
 	"jprobe_pre_handler",
@@ -86,8 +85,8 @@ static const char * const roots[] __initconst = {
 
 /*
  * Called by roots, but safe to probe: a hit there is counted as missed, or occurs after the outer
- * hit has ended, or only when the kernel is about to stop. If an entry is missing here, more is
- * refused than necessary.
+ * hit has ended, or only when the kernel is about to stop. A function that is missing here only
+ * costs probes.
  */
 static const char * const cuts[] __initconst = {
 	/* Reports. */
@@ -121,7 +120,7 @@ static const char * const cuts[] __initconst = {
 	/* A breakpoint inside one of these does not lead to another call of it. */
 	"in_lock_functions",
 	"lockdep_hardirqs_on_prepare",
-	/* Called by an unused weak function, which kallsyms attributes to the preceding symbol. */
+	/* Called by unused weak functions, whose text kallsyms attributes to the symbol before. */
 	"execmem_alloc",
 	"execmem_free",
 	/* A debugger stops the machine. */
@@ -138,7 +137,7 @@ static const char * const not_followed[] __initconst = {
 	/* Notifiers of a breakpoint call these through pointers. */
 	"__kgdb_notify",
 	"kgdb_handle_exception",
-	/* Cover by RCU starts or stops in these, so part of what they call can be probed. */
+	/* RCU starts or stops watching in these, so part of what they call can be probed. */
 	"rcutree_report_cpu_dead",
 	"rcutree_report_cpu_starting",
 	/* Each records that it was called. A breakpoint before that point calls it again. */
@@ -159,7 +158,7 @@ static const char * const not_followed[] __initconst = {
 	"__ubsan_handle_type_mismatch_v1",
 };
 
-/* Where the architecture does not find branches, these stand for what the roots call. */
+/* Stand in for what the roots call where the architecture does not find branches. */
 #ifdef arch_kprobe_for_each_branch
 static const char * const called[] __initconst = { };
 #else
@@ -198,7 +197,7 @@ static const char * const called[] __initconst = {
 	"trace_hwlat_callback",
 	"trace_osnoise_callback",
 	"write_comp_data",
-	/* rethook asks them on each return, outside of any hit. */
+	/* rethook calls these on each return, outside of any hit. */
 	"rcu_lockdep_current_cpu_online",
 	"rcu_read_lock_any_held",
 	"rcu_read_lock_held",
@@ -207,9 +206,8 @@ static const char * const called[] __initconst = {
 #endif
 
 /*
- * Templates that ftrace copies into its trampolines, and the labels in them that are
- * symbols. A breakpoint would be copied as well. Where nothing is copied, calls in them
- * are patched.
+ * Templates that ftrace copies into its trampolines, with any breakpoint in them, and the labels
+ * in them that are symbols. Architectures that copy nothing patch the calls in them.
  */
 static const char * const copied[] __initconst = {
 	"ftrace_call",
@@ -228,20 +226,13 @@ static int range_cmp(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	/* A mark in the source says more than a list of areas. */
+	/* The first wins: a mark in the source says more than a list of areas. */
 	return (int)x->rule - (int)y->rule;
 }
 
-/**
- * kprobe_ranges_normalize() - sort ranges and merge those that touch
- * @r: the ranges, in any order; changed in place
- * @nr: how many
- *
- * Ranges that differ in rule or root are merged only if they overlap. The rule and the root of the
- * first then apply to both.
- *
- * Context: any.
- * Return: how many are left; empty ones are dropped.
+/*
+ * Sort ranges and merge those that overlap, and those that touch and are alike. If they overlap
+ * but differ in rule or root, those of the first apply. Returns how many are left.
  */
 unsigned int kprobe_ranges_normalize(struct kprobe_range *r, unsigned int nr)
 {
@@ -273,15 +264,6 @@ static int addr_cmp(const void *key, const void *elt)
 	return addr >= r->end;
 }
 
-/**
- * kprobe_ranges_find() - find the range that an address is in
- * @r: normalized ranges
- * @nr: how many
- * @addr: the address
- *
- * Context: any.
- * Return: the range, or NULL.
- */
 const struct kprobe_range *kprobe_ranges_find(const struct kprobe_range *r,
 					      unsigned int nr, unsigned long addr)
 {
@@ -333,13 +315,12 @@ static int blacklist_append(unsigned long start, unsigned long end,
 	return 0;
 }
 
-/* The code of a function that is given by its symbol, or by a pointer to it. */
 static unsigned long function_entry(unsigned long fn)
 {
 	return (unsigned long)dereference_symbol_descriptor((void *)fn);
 }
 
-/* Returns the bytes from @entry to the end of its symbol, or an error. */
+/* Returns the number of bytes from @entry to the end of its symbol, or an error. */
 static long append_symbol(unsigned long entry, enum kprobe_refusal rule)
 {
 	unsigned long size, offset;
@@ -353,7 +334,7 @@ static long append_symbol(unsigned long entry, enum kprobe_refusal rule)
 	return ret ?: size - offset;
 }
 
-/* Addresses that belong to no symbol are padding, and are skipped. */
+/* What belongs to no symbol is padding, and is skipped. */
 static int append_area(unsigned long start, unsigned long end, enum kprobe_refusal rule)
 {
 	long len;
@@ -366,6 +347,23 @@ static int append_area(unsigned long start, unsigned long end, enum kprobe_refus
 	}
 
 	return 0;
+}
+
+/* What NOKPROBE_SYMBOL() has marked. */
+static int append_functions(const unsigned long *fn, const unsigned long *stop)
+{
+	for (; fn < stop; fn++) {
+		if (append_symbol(function_entry(*fn), KPROBE_REFUSAL_MARKED) == -ENOMEM)
+			return -ENOMEM;
+	}
+
+	return 0;
+}
+
+static int append_section(const void *start, unsigned long size)
+{
+	return append_area((unsigned long)start, (unsigned long)start + size,
+			   KPROBE_REFUSAL_MARKED);
 }
 
 /**
@@ -428,7 +426,7 @@ static enum kprobe_refusal listed(unsigned long addr)
 }
 
 /*
- * Compilers split functions and clone them: what is true of name is true of name.cold,
+ * Compilers split functions and clone them, so the rule of name also applies to name.cold,
  * name.part.0, name.constprop.0 and so on.
  */
 static noinline_for_stack bool variant_of_listed(unsigned long addr)
@@ -439,7 +437,7 @@ static noinline_for_stack bool variant_of_listed(unsigned long addr)
 	const char *sym;
 	size_t len;
 
-	/* Keeps the module's name, which is not copied, from being freed. */
+	/* The name of the module is not copied, and must not be freed meanwhile. */
 	guard(preempt_notrace)();
 
 	sym = kallsyms_lookup(addr, &size, &offset, &modname, name);
@@ -451,7 +449,7 @@ static noinline_for_stack bool variant_of_listed(unsigned long addr)
 	if (!dot)
 		return false;
 
-	/* name.suffix -> name, or module:name, which only one module can have. */
+	/* From name.suffix make name, or module:name, as other modules may have the same name. */
 	len = modname ? strlen(modname) + 1 : 0;
 	memmove(name + len, sym, dot - sym);
 	name[len + (dot - sym)] = '\0';
@@ -464,13 +462,7 @@ static noinline_for_stack bool variant_of_listed(unsigned long addr)
 	return base && listed(function_entry(base));
 }
 
-/**
- * kprobe_blacklist_rule() - does the blacklist forbid a probe at an address?
- * @addr: the address
- *
- * Context: any, does not sleep; also called by kgdb.
- * Return: the rule that forbids it, or KPROBE_REFUSAL_NONE.
- */
+/* Also called by kgdb. */
 enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr)
 {
 	enum kprobe_refusal rule = listed(addr);
@@ -480,13 +472,7 @@ enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr)
 	return rule;
 }
 
-/**
- * kprobe_blacklist_root() - find the root that led to a blacklisted function
- * @addr: an address for which the rule is KPROBE_REFUSAL_REACHED
- *
- * Context: any, does not sleep.
- * Return: the address of the function, or 0.
- */
+/* Why @addr has the rule KPROBE_REFUSAL_REACHED: the root that has led there, or 0. */
 unsigned long kprobe_blacklist_root(unsigned long addr)
 {
 	struct kprobe_range r;
@@ -527,16 +513,9 @@ static int visit_variant(void *data, const char *name, unsigned long addr)
 	return walk->ret;
 }
 
-/**
- * kprobe_blacklist_for_each() - call a function for each entry
- * @fn: the function; a non-zero result ends the walk
- * @arg: passed to @fn
- *
- * Entries in order of arrival, then the compiler's variants of them in the
- * kernel, which are found by their names and not stored.
- *
- * Context: process context, sleeps.
- * Return: what @fn returned last, or 0.
+/*
+ * Call @fn for each entry in order of arrival, then for the compiler's variants of them in the
+ * kernel. These are not stored, but found by their names. A non-zero result of @fn ends the walk.
  */
 int kprobe_blacklist_for_each(int (*fn)(const struct kprobe_range *r, void *arg),
 			      void *arg)
@@ -561,33 +540,13 @@ int kprobe_blacklist_for_each(int (*fn)(const struct kprobe_range *r, void *arg)
 
 static int append_module(struct module *mod)
 {
-	unsigned long start;
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < mod->num_kprobe_blacklist; i++) {
-		long len = append_symbol(function_entry(mod->kprobe_blacklist[i]),
-					 KPROBE_REFUSAL_MARKED);
-
-		if (len == -ENOMEM)
-			return len;
-	}
-
-	start = (unsigned long)mod->kprobes_text_start;
-	ret = append_area(start, start + mod->kprobes_text_size, KPROBE_REFUSAL_MARKED);
-	if (ret)
-		return ret;
-
-	start = (unsigned long)mod->noinstr_text_start;
-	return append_area(start, start + mod->noinstr_text_size, KPROBE_REFUSAL_MARKED);
+	return append_functions(mod->kprobe_blacklist,
+				mod->kprobe_blacklist + mod->num_kprobe_blacklist) ?:
+	       append_section(mod->kprobes_text_start, mod->kprobes_text_size) ?:
+	       append_section(mod->noinstr_text_start, mod->noinstr_text_size);
 }
 
-/**
- * kprobe_blacklist_add_module() - add the functions that a module marks
- * @mod: the module
- *
- * Context: process context, sleeps.
- */
+/* Add the functions that a module marks. */
 void kprobe_blacklist_add_module(struct module *mod)
 {
 	unsigned int before;
@@ -604,14 +563,7 @@ void kprobe_blacklist_add_module(struct module *mod)
 		       mod->name, ret);
 }
 
-/**
- * kprobe_blacklist_remove_range() - remove the entries of memory that is freed
- * @mod: the module
- * @start: first byte of the memory that is about to be freed
- * @end: byte after the last
- *
- * Context: process context, sleeps.
- */
+/* The memory from @start to @end is about to be freed. */
 void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 				   unsigned long end)
 {
@@ -628,8 +580,8 @@ void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 		return;
 
 	/*
-	 * If there is no memory, lookups keep a stale range, which needlessly protects
-	 * whatever is loaded there next.
+	 * Without memory, lookups keep a stale range, which needlessly protects whatever is
+	 * loaded there next.
 	 */
 	nr_entries = n;
 	if (blacklist_publish())
@@ -644,28 +596,14 @@ extern unsigned long __stop_kprobe_blacklist[];
 
 static int __init append_marked(void)
 {
-	unsigned long *fn;
-	int ret;
-
-	for (fn = __start_kprobe_blacklist; fn < __stop_kprobe_blacklist; fn++) {
-		long len = append_symbol(function_entry(*fn), KPROBE_REFUSAL_MARKED);
-
-		if (len == -ENOMEM)
-			return len;
-	}
-
-	ret = append_area((unsigned long)__kprobes_text_start,
-			  (unsigned long)__kprobes_text_end, KPROBE_REFUSAL_MARKED);
-	if (ret)
-		return ret;
-
-	return append_area((unsigned long)__noinstr_text_start,
-			   (unsigned long)__noinstr_text_end, KPROBE_REFUSAL_MARKED);
+	return append_functions(__start_kprobe_blacklist, __stop_kprobe_blacklist) ?:
+	       append_section(__kprobes_text_start, __kprobes_text_end - __kprobes_text_start) ?:
+	       append_section(__noinstr_text_start, __noinstr_text_end - __noinstr_text_start);
 }
 
 static int __init append_name(const char *name, enum kprobe_refusal rule)
 {
-	/* The code of the function, where its symbol is that of a descriptor. */
+	/* With descriptors, this finds the code. */
 	unsigned long addr = (unsigned long)kprobe_lookup_name(name, 0);
 
 	return addr && append_symbol(addr, rule) == -ENOMEM ? -ENOMEM : 0;
@@ -681,7 +619,7 @@ static int __init append_names(const char * const *names, unsigned int nr,
 	guard(mutex)(&blacklist_mutex);
 
 	for (i = 0; i < nr; i++) {
-		/* Symbols of code that also runs before the kernel is mapped have this prefix. */
+		/* Code that also runs before the kernel is mapped has this prefix. */
 		snprintf(early, sizeof(early), "__pi_%s", names[i]);
 		ret = append_name(names[i], rule) ?: append_name(early, rule);
 		if (ret)
@@ -711,12 +649,7 @@ static int __init append_reached(unsigned long start, unsigned long end, unsigne
 	return blacklist_append(start, end, KPROBE_REFUSAL_REACHED, root);
 }
 
-/**
- * kprobe_blacklist_init() - fill the blacklist at boot
- *
- * Context: early_initcall, sleeps.
- * Return: 0, or an error; the entries that could be added are in force even then.
- */
+/* Continues after an error, and returns the first. */
 int __init kprobe_blacklist_init(void)
 {
 	int err = 0, ret;

@@ -14,17 +14,12 @@ void kprobe_blacklist_add_module(struct module *mod);
 void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 				   unsigned long end);
 
-/**
- * struct kprobe_range - text without probes
- * @start: first byte
- * @end: byte after the last
- * @rule: why there are none
- * @root: the function from which it has been reached, if that is why
- */
+/* Text without probes. */
 struct kprobe_range {
 	unsigned long		start;
-	unsigned long		end;
-	enum kprobe_refusal	rule;
+	unsigned long		end;	/* the byte after the last */
+	enum kprobe_refusal	rule;	/* why there are none */
+	/* The function from which it has been reached, if that is why. */
 	unsigned long		root;
 };
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arming through ftrace: which address is in the filter of which ftrace_ops. Each
- * site records the ops that armed it, and is disarmed there.
+ * Arming through ftrace: which address is in the filter of which ftrace_ops. Each site records
+ * the ops that armed it, and is disarmed there.
  *
- * All sites without a post handler share one ops. A post handler makes the claim on the
- * function exclusive (IPMODIFY). BPF trampolines on the function make room only
- * when such an ops is registered, not when its filter grows later. So every batch
- * of these sites gets an ops of its own. It is freed when the last of its sites is
- * disarmed, or moves back to the shared ops because it has lost its last post
- * handler.
+ * All sites without a post handler share one ops. A post handler makes the claim on the function
+ * exclusive (IPMODIFY). BPF trampolines on the function make room only when such an ops is
+ * registered, not when its filter grows later, so every batch of these sites gets an ops of its
+ * own. That ops is freed when the last of its sites is disarmed, or has lost its last post
+ * handler and moves back to the shared ops.
  *
- * While an address is in two filters, kprobe_site.ftrace names the ops whose call
- * counts. Hits check that only after kprobe_ftrace_set_check(true).
+ * While an address is in two filters, kprobe_site.ftrace names the ops whose call counts. Hits
+ * check that only after kprobe_ftrace_set_check(true).
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -26,12 +25,12 @@
 #include "hit_ftrace.h"
 #include "site.h"
 
-/* A site may have a claim that none of its users needs; kprobe_mutex. */
+/* Some site may have a claim that none of its users needs; kprobe_mutex. */
 static bool claims_left;
 
 /*
- * Addresses of the sites of @kps for which @pick is true. One fits into
- * @single; more are allocated, to be freed with ips_put().
+ * The addresses of the sites of @kps for which @pick is true, to be freed with ips_put(). A
+ * single one needs no memory.
  */
 static unsigned long *ips_get(struct list_head *kps, unsigned long *single,
 			      unsigned int *n,
@@ -71,7 +70,7 @@ static bool is_exclusive(const struct kprobe_site *site, const void *arg)
 
 static bool is_shared(const struct kprobe_site *site, const void *arg)
 {
-	return !kprobe_site_has_post(site);
+	return !is_exclusive(site, arg);
 }
 
 static bool is_armed_by(const struct kprobe_site *site, const void *fo)
@@ -90,20 +89,30 @@ static void set_in_plain(struct kprobe_site *site, bool on)
 	site->in_plain = on;
 }
 
-static int arm_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
-		      bool (*pick)(const struct kprobe_site *, const void *))
+/* Add the addresses of sites for which @pick is true to a filter, or take them out. */
+static int change_filter(struct list_head *kps, struct kprobe_ftrace_ops *fo,
+			 int (*change)(struct kprobe_ftrace_ops *, unsigned long *, unsigned int),
+			 bool (*pick)(const struct kprobe_site *, const void *), const void *arg)
 {
 	unsigned long single, *ips;
-	struct kprobe *kp;
 	unsigned int n;
 	int ret;
 
-	ips = ips_get(kps, &single, &n, pick, NULL);
+	ips = ips_get(kps, &single, &n, pick, arg);
 	if (!ips)
 		return -ENOMEM;
 
-	ret = n ? kprobe_ftrace_ops_add(fo, ips, n) : 0;
+	ret = n ? change(fo, ips, n) : 0;
 	ips_put(ips, &single);
+	return ret;
+}
+
+static int arm_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
+		      bool (*pick)(const struct kprobe_site *, const void *))
+{
+	int ret = change_filter(kps, fo, kprobe_ftrace_ops_add, pick, NULL);
+	struct kprobe *kp;
+
 	if (ret)
 		return ret;
 
@@ -133,13 +142,9 @@ static void retire_or_warn(struct kprobe_ftrace_ops *fo)
 	WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
 }
 
-/**
- * kprobe_ftrace_arm() - arm sites, all or none
- * @kps: READY ftrace sites, linked by kp.list
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, -EBUSY if another claims a function for itself, -ENODEV if ftrace
- *	   is broken, -ENOMEM, or another error of ftrace.
+/*
+ * Arm READY sites, all or none. -EBUSY means that another claims a function for itself, and
+ * -ENODEV that ftrace is broken.
  */
 int kprobe_ftrace_arm(struct list_head *kps)
 {
@@ -177,27 +182,11 @@ int kprobe_ftrace_arm(struct list_head *kps)
 	return ret;
 }
 
-/* Takes the addresses of sites for which @pick is true out of a filter. */
-static int remove_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
-			 bool (*pick)(const struct kprobe_site *, const void *),
-			 const void *arg)
-{
-	unsigned long single, *ips;
-	unsigned int n;
-	int ret;
-
-	ips = ips_get(kps, &single, &n, pick, arg);
-	if (!ips)
-		return -ENOMEM;
-	ret = n ? kprobe_ftrace_ops_remove(fo, ips, n) : 0;
-	ips_put(ips, &single);
-	return ret;
-}
-
 /* Sites of @fo leave the filter of the shared ops. */
 static int leave_plain(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
-	int ret = remove_picked(kps, &kprobe_ftrace_plain, is_also_in_plain, fo);
+	int ret = change_filter(kps, &kprobe_ftrace_plain, kprobe_ftrace_ops_remove,
+				is_also_in_plain, fo);
 	struct kprobe *kp;
 
 	if (ret)
@@ -215,9 +204,10 @@ static int disarm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 	struct kprobe *kp;
 	int ret = 0;
 
-	/* No address may be left in a filter that does not arm its site. */
+	/* An address must not stay in a filter that does not arm its site. */
 	if (!kprobe_ftrace_disabled)
-		ret = leave_plain(kps, fo) ?: remove_picked(kps, fo, is_armed_by, fo);
+		ret = leave_plain(kps, fo) ?:
+		      change_filter(kps, fo, kprobe_ftrace_ops_remove, is_armed_by, fo);
 	if (ret && !kprobe_ftrace_disabled)
 		return ret;
 
@@ -229,14 +219,9 @@ static int disarm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 	return 0;
 }
 
-/**
- * kprobe_ftrace_disarm() - disarm as many of these sites as possible
- * @kps: armed ftrace sites, linked by kp.list
- *
- * Those that stay armed still have their ops in kprobe_site.ftrace.
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or the first error.
+/*
+ * Disarm as many of these sites as possible, and return the first error. Those that stay armed
+ * still have their ops in kprobe_site.ftrace.
  */
 int kprobe_ftrace_disarm(struct list_head *kps)
 {
@@ -249,7 +234,7 @@ int kprobe_ftrace_disarm(struct list_head *kps)
 	list_for_each_entry(kp, kps, list) {
 		struct kprobe_ftrace_ops *fo = kprobe_to_site(kp)->ftrace;
 
-		/* The first site of an ops is handled with all others of it. */
+		/* The first site of an ops has taken all others of it along. */
 		if (!fo || fo == failed)
 			continue;
 		ret = disarm_by(kps, fo);
@@ -261,13 +246,7 @@ int kprobe_ftrace_disarm(struct list_head *kps)
 	return err;
 }
 
-/**
- * kprobe_ftrace_outgrown() - must a site move to another ops?
- * @site: the site
- *
- * Context: kprobe_mutex held.
- * Return: true if it got a post handler after it was armed without.
- */
+/* The site got a post handler after it was armed without, so it must move to another ops. */
 bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -320,7 +299,7 @@ static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftra
 		WRITE_ONCE(kprobe_to_site(kp)->ftrace, fo);
 }
 
-/* Both ops have the sites in their filters, and calls of the other have counted so far. */
+/* Both ops have the sites in their filters. So far, calls of the other have counted. */
 static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
 	kprobe_ftrace_wait_for_tasks();
@@ -343,17 +322,11 @@ static int kprobe_ftrace_upgrade_ops(struct list_head *kps,
 	return ret;
 }
 
-/**
- * kprobe_ftrace_upgrade() - move armed sites to an ops of their own
- * @kps: sites for which kprobe_ftrace_outgrown() is true, linked by kp.list
- *
- * Each is in both filters for a moment, and names the ops whose call counts. So no hit
- * is lost or delivered twice.
- *
- * Context: kprobe_mutex held, sleeps; with PREEMPTION, waits for a grace period of
- *	    tasks-RCU.
- * Return: 0, or an error as kprobe_ftrace_arm() returns it, with the sites armed as
- *	   before.
+/*
+ * Move sites that are kprobe_ftrace_outgrown() to an ops of their own. Each is in both filters
+ * for a moment, and names the ops whose call counts, so no hit is lost or delivered twice. With
+ * PREEMPTION, this waits for a grace period of tasks-RCU. After an error, the sites are armed as
+ * before.
  */
 int kprobe_ftrace_upgrade(struct list_head *kps)
 {
@@ -399,13 +372,9 @@ static bool is_overclaimed(const struct kprobe_site *site)
 	       !kprobe_site_has_post(site);
 }
 
-/**
- * kprobe_ftrace_note_leave() - a user has left a site
- * @site: the site, which may stay armed for others
- *
- * kprobe_ftrace_settle() is to follow.
- *
- * Context: kprobe_mutex held.
+/*
+ * A user has left the site, which may stay armed for others. kprobe_ftrace_settle() has to be
+ * called later.
  */
 void kprobe_ftrace_note_leave(const struct kprobe_site *site)
 {
@@ -416,9 +385,8 @@ void kprobe_ftrace_note_leave(const struct kprobe_site *site)
 }
 
 /*
- * Sites of @fo move to the shared ops: they are added to its filter, change their owner,
- * and leave the filter of @fo. If the last step fails they move back, and stay in
- * both filters.
+ * Sites of @fo move to the shared ops: they are added to its filter, change their owner, and
+ * leave the filter of @fo. If the last step fails they move back, and stay in both filters.
  */
 static int kprobe_ftrace_downgrade_ops(struct list_head *kps,
 				       struct kprobe_ftrace_ops *fo)
@@ -436,7 +404,7 @@ static int kprobe_ftrace_downgrade_ops(struct list_head *kps,
 	ret = kprobe_ftrace_ops_add(&kprobe_ftrace_plain, ips, n);
 	if (!ret) {
 		list_for_each_entry(kp, kps, list) {
-			/* Sites that had stayed in the filter were counted before. */
+			/* Those that had stayed in this filter are counted twice by now. */
 			kprobe_ftrace_plain.nr -= kprobe_to_site(kp)->in_plain;
 			set_in_plain(kprobe_to_site(kp), true);
 		}
@@ -470,7 +438,7 @@ static int kprobe_ftrace_settle_ops(struct kprobe_ftrace_ops *fo)
 			continue;
 		if (is_overclaimed(site))
 			list_move_tail(&site->head.kp.list, &overclaimed);
-		/* It was overclaimed, but has a new post handler. */
+		/* It was overclaimed, but has got a new post handler. */
 		else if (site->in_plain)
 			list_move_tail(&site->head.kp.list, &in_plain);
 	}
@@ -490,14 +458,11 @@ static int kprobe_ftrace_settle_ops(struct kprobe_ftrace_ops *fo)
 	return ret;
 }
 
-/**
- * kprobe_ftrace_settle() - give up claims that no post handler needs any more
- *
- * Called after users have left, and before sites are armed. What fails for lack of memory
- * stays as it is until the next change; hits are counted correctly all the same.
- *
- * Context: kprobe_mutex held, sleeps; waits for grace periods of tasks-RCU if it
- *	    gives up a claim. No site that is armed with a claim is on a list.
+/*
+ * Give up the claims that no post handler needs any more: after users have left, and before sites
+ * are armed. What fails for lack of memory stays until the next change; hits are counted
+ * correctly all the same. May wait for grace periods of tasks-RCU. No site that is armed with a
+ * claim is on a list.
  */
 void kprobe_ftrace_settle(void)
 {
@@ -508,7 +473,7 @@ void kprobe_ftrace_settle(void)
 
 	if (kprobe_ftrace_disabled)
 		return;
-	/* An address of a dead site is claimed, too, if it is in the filter of a claiming ops. */
+	/* A claiming ops also claims the addresses of dead sites in its filter. */
 	if (unlikely(kprobe_ftrace_had_stale)) {
 		list_for_each_entry(fo, &kprobe_ftrace_all, list)
 			kprobe_ftrace_stale_retry(fo);
@@ -516,7 +481,7 @@ void kprobe_ftrace_settle(void)
 	if (likely(!claims_left && !kprobe_ftrace_nr_in_plain))
 		return;
 
-	/* The shared ops may be registered or unregistered in this loop, so keep it first. */
+	/* This loop may register or unregister the shared ops, so keep it at the front. */
 	if (kprobe_ftrace_plain.nr)
 		list_move(&kprobe_ftrace_plain.list, &kprobe_ftrace_all);
 	list_for_each_entry_safe(fo, tmp, &kprobe_ftrace_all, list) {
@@ -529,23 +494,16 @@ void kprobe_ftrace_settle(void)
 		pr_warn_ratelimited("IPMODIFY claims not released, retried later: %d\n", ret);
 }
 
-/* An address leaves an ops without its filter being changed. */
+/* An address leaves an ops, but not its filter. */
 static void ops_drop(struct kprobe_ftrace_ops *fo)
 {
-	if (--fo->nr || kprobe_ftrace_disabled)
-		return;
-
-	retire_or_warn(fo);
+	if (!--fo->nr && !kprobe_ftrace_disabled)
+		retire_or_warn(fo);
 }
 
-/**
- * kprobe_ftrace_abandon() - take over a dead site whose address is still in a filter
- * @site: a DEAD site that could not be disarmed
- *
- * Hits there find no site and are ignored. The next change of any filter removes the
- * address, and then the site is freed.
- *
- * Context: kprobe_mutex held, sleeps.
+/*
+ * Take over a DEAD site that could not be disarmed. Hits there find no site and are ignored. The
+ * next change of any filter removes the address, and then the site is freed.
  */
 void kprobe_ftrace_abandon(struct kprobe_site *site)
 {
@@ -556,7 +514,7 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 	kprobe_ftrace_had_stale = true;
 	kprobe_ftrace_set_check(true);
 	if (site->in_plain) {
-		/* It is in that filter, too, until the next reset. */
+		/* It stays in that filter, too, until the next reset. */
 		set_in_plain(site, false);
 		ops_drop(&kprobe_ftrace_plain);
 	}
@@ -567,15 +525,9 @@ void kprobe_ftrace_abandon(struct kprobe_site *site)
 	ops_drop(fo);
 }
 
-/**
- * kprobe_ftrace_purge() - the code of an area is about to be freed
- * @start: first byte
- * @end: byte after the last
- *
- * Forgets addresses there that are still in a filter. ftrace drops its own records of
- * them, so an address that is left in a filter means nothing.
- *
- * Context: kprobe_mutex held, sleeps.
+/*
+ * The code of an area is about to be freed: forget addresses there that are still in a filter.
+ * ftrace drops its own records of them, so an address that is left in a filter means nothing.
  */
 void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 {

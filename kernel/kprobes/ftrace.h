@@ -8,7 +8,7 @@
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
-/* ftrace has shut itself down, so nothing can be armed. */
+/* ftrace has shut itself down. Nothing can be armed. */
 static inline bool kprobe_ftrace_is_dead(void)
 {
 	return READ_ONCE(kprobe_ftrace_disabled);

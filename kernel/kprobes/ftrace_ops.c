@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The core's ftrace_ops: their filters, their registration, and addresses that had to
- * stay in a filter. See the overview in ftrace.c.
+ * The core's ftrace_ops: their filters, their registration, and addresses that had to stay in a
+ * filter. See the overview in ftrace.c.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -27,11 +27,10 @@ struct kprobe_ftrace_ops kprobe_ftrace_plain = {
 
 LIST_HEAD(kprobe_ftrace_all);
 
-/* See ftrace_ops.h. */
 unsigned int kprobe_ftrace_nr_in_plain;
 bool kprobe_ftrace_had_stale;
 
-/* Number of moves between ops so far; kprobe_mutex. */
+/* Moves between ops so far; kprobe_mutex. */
 static unsigned int moves;
 
 bool kprobe_ftrace_disabled __read_mostly;
@@ -47,13 +46,13 @@ bool kprobe_ftrace_disabled __read_mostly;
 void kprobe_ftrace_kill(void)
 {
 	WRITE_ONCE(kprobe_ftrace_disabled, true);
-	/* Implies a full barrier, which pairs with that in kprobe_ftrace_check_owner_end(). */
+	/* Its full barrier pairs with that in kprobe_ftrace_check_owner_end(). */
 	kprobe_ftrace_set_check(true);
 }
 
 /*
- * ftrace waits before it releases an ops, but not if it has refused the registration:
- * another CPU may still use such an ops, even where RCU does not watch.
+ * ftrace waits before it releases an ops, but not if it has refused the registration: another CPU
+ * may still use such an ops, even where RCU does not watch.
  */
 static void kprobe_ftrace_free_refused(struct work_struct *work)
 {
@@ -65,12 +64,7 @@ static void kprobe_ftrace_free_refused(struct work_struct *work)
 	kfree(fo);
 }
 
-/**
- * kprobe_ftrace_ops_alloc() - allocate an ops with an exclusive claim
- *
- * Context: process context, sleeps.
- * Return: the ops, not registered, or NULL without memory.
- */
+/* With an exclusive claim; not registered. */
 struct kprobe_ftrace_ops *kprobe_ftrace_ops_alloc(void)
 {
 	struct kprobe_ftrace_ops *fo = kzalloc_obj(*fo);
@@ -85,19 +79,7 @@ struct kprobe_ftrace_ops *kprobe_ftrace_ops_alloc(void)
 	return fo;
 }
 
-/**
- * kprobe_ftrace_filter() - change the filter of an ops
- * @ops: the ops
- * @ips: addresses, or NULL
- * @n: how many
- * @remove: take them out instead of adding them
- * @reset: begin with an empty filter
- *
- * All or nothing. A function of its own, so that tests can make it fail.
- *
- * Context: process context, sleeps.
- * Return: 0, or an error of ftrace.
- */
+/* Changes all or nothing. A function of its own, so that tests can make it fail. */
 int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
 			 unsigned int n, int remove, int reset)
 {
@@ -106,10 +88,10 @@ int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
 }
 
 /*
- * ftrace tests the filters of its ops one after another, with preemption off. A CPU that
- * has tested a filter may call us a moment later, when the address is no longer in it.
- * So calls are checked until each CPU has scheduled. A grace period would not be enough,
- * as RCU may not watch that CPU.
+ * ftrace tests the filters of its ops one after another, with preemption off. A CPU that has
+ * tested a filter may call us a moment later, when the address is no longer in it. So calls are
+ * checked until each CPU has scheduled. A grace period would not be enough, as RCU may not watch
+ * that CPU.
  */
 static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 {
@@ -125,7 +107,7 @@ static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 	/* A later move has queued this work again. */
 	if (seen != moves || kprobe_ftrace_nr_in_plain || kprobe_ftrace_had_stale)
 		return;
-	/* Implies a full barrier, which pairs with that in kprobe_ftrace_kill(). */
+	/* Its full barrier pairs with that in kprobe_ftrace_kill(). */
 	kprobe_ftrace_set_check(false);
 	if (READ_ONCE(kprobe_ftrace_disabled))
 		kprobe_ftrace_set_check(true);
@@ -133,12 +115,9 @@ static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 
 static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
 
-/**
- * kprobe_ftrace_move_begin() - sites are about to move from one ops to another
- *
- * Until after kprobe_ftrace_move_end(), calls are checked for the owner of the site.
- *
- * Context: kprobe_mutex held, sleeps.
+/*
+ * Sites are about to move from one ops to another. Until some time after
+ * kprobe_ftrace_move_end(), calls are checked for the owner of the site.
  */
 void kprobe_ftrace_move_begin(void)
 {
@@ -150,11 +129,6 @@ void kprobe_ftrace_move_begin(void)
 		kprobe_schedule_cpus();
 }
 
-/**
- * kprobe_ftrace_move_end() - sites have moved
- *
- * Context: kprobe_mutex held.
- */
 void kprobe_ftrace_move_end(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -162,13 +136,10 @@ void kprobe_ftrace_move_end(void)
 	schedule_work(&check_owner_end_work);
 }
 
-/**
- * kprobe_ftrace_wait_for_tasks() - wait until no task is on its way to the only ops of a site
- *
- * Where a function has one ops, its trampoline calls that ops directly, with preemption
- * on. A task that is preempted there does not know of an ops that was added in the meantime.
- *
- * Context: process context, sleeps; kprobe_mutex may be held.
+/*
+ * Where a function has one ops, its trampoline calls that ops directly, with preemption on. A
+ * task that is preempted there does not know of an ops that was added in the meantime. Wait for
+ * such tasks.
  */
 void kprobe_ftrace_wait_for_tasks(void)
 {
@@ -177,12 +148,7 @@ void kprobe_ftrace_wait_for_tasks(void)
 		synchronize_rcu_tasks();
 }
 
-/**
- * kprobe_ftrace_stale_free() - free a dead site
- * @site: the site, whose address is in no filter any more, or does not exist any more
- *
- * Context: kprobe_mutex held.
- */
+/* The address of this dead site is in no filter any more, or does not exist any more. */
 void kprobe_ftrace_stale_free(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -199,13 +165,9 @@ static void stale_free_all(struct kprobe_ftrace_ops *fo)
 		kprobe_ftrace_stale_free(site);
 }
 
-/**
- * kprobe_ftrace_stale_retry() - try again to remove addresses
- * @fo: an ops with addresses that were left in its filter for lack of memory
- *
- * Each change of the filter synchronizes all CPUs, so many addresses are removed at once.
- *
- * Context: kprobe_mutex held, sleeps.
+/*
+ * Try again to remove the addresses that were left in a filter for lack of memory. Each change of
+ * the filter synchronizes all CPUs, so many are removed at once.
  */
 void kprobe_ftrace_stale_retry(struct kprobe_ftrace_ops *fo)
 {
@@ -242,10 +204,10 @@ void kprobe_ftrace_stale_retry(struct kprobe_ftrace_ops *fo)
 }
 
 /*
- * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves pointers
- * to freed memory in the ops and does not wait for CPUs that use them, so it is only
- * for an ops that is about to be freed. A reset needs memory; without it the
- * addresses stay until the ops is registered again, see kprobe_ftrace_ops_add().
+ * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves pointers to
+ * freed memory in the ops and does not wait for CPUs that use them, so it is only for an ops that
+ * is about to be freed. A reset needs memory; without it the addresses stay until the ops is
+ * registered again, see kprobe_ftrace_ops_add().
  */
 static void drop_filter(struct kprobe_ftrace_ops *fo)
 {
@@ -255,19 +217,13 @@ static void drop_filter(struct kprobe_ftrace_ops *fo)
 		ftrace_free_filter(&fo->ops);
 }
 
-/**
- * kprobe_ftrace_ops_retire() - unregister an ops whose last address is leaving
- * @fo: the ops; freed unless it is the shared one
+/*
+ * Unregister an ops whose last address is leaving, as an empty filter would mean every function.
+ * Frees it, unless it is the shared one.
  *
- * An empty filter would mean every function, so the ops is unregistered first.
- *
- * The unregistration of an allocated ops waits for a grace period, with ftrace_lock held
- * by ftrace and kprobe_mutex by our caller. Only probes with a post handler pay for
- * that. Without kprobe_mutex, a new claim on the function could be refused because
- * of an old one that is about to end.
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or an error of ftrace.
+ * For an allocated ops, ftrace waits for a grace period, with its ftrace_lock and our
+ * kprobe_mutex held. Only probes with a post handler pay for that. Without kprobe_mutex, a new
+ * claim on the function could be refused because of an old one that is about to end.
  */
 int kprobe_ftrace_ops_retire(struct kprobe_ftrace_ops *fo)
 {
@@ -288,15 +244,7 @@ int kprobe_ftrace_ops_retire(struct kprobe_ftrace_ops *fo)
 	return 0;
 }
 
-/**
- * kprobe_ftrace_ops_add() - add addresses to the filter of an ops
- * @fo: the ops, which is registered if it had none
- * @ips: the addresses
- * @n: how many
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or an error of ftrace, with nothing added.
- */
+/* Add addresses to the filter of an ops, all or none. The first registers it. */
 int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 			  unsigned int n)
 {
@@ -309,8 +257,8 @@ int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 	kprobe_ftrace_stale_retry(fo);
 
 	/*
-	 * An ops that was unregistered may still have old addresses in its filter. By
-	 * now they may be armed by another ops, so they must not come back.
+	 * An ops that was unregistered may still have old addresses in its filter. Another ops
+	 * may have armed them by now, so they must not come back.
 	 */
 	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 0, !fo->nr);
 	if (ret)
@@ -333,21 +281,13 @@ int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 	}
 	return 0;
 out:
-	/* It is not registered, and the next one must not find these addresses. */
+	/* A later registration of the shared ops must not find these addresses. */
 	if (!fo->nr && fo == &kprobe_ftrace_plain)
 		drop_filter(fo);
 	return ret;
 }
 
-/**
- * kprobe_ftrace_ops_remove() - remove addresses from the filter of an ops
- * @fo: the ops, which is retired if these are all that it has
- * @ips: the addresses
- * @n: how many
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or an error of ftrace, with nothing removed.
- */
+/* Remove addresses from the filter of an ops, all or none. The last ones retire it. */
 int kprobe_ftrace_ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 			     unsigned int n)
 {

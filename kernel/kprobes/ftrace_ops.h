@@ -7,20 +7,13 @@
 
 #include "internal.h"
 
-/**
- * struct kprobe_ftrace_ops - a filter and what is in it
- * @ops: the filter; registered exactly while @nr is not 0
- * @nr: sites armed by it, and those with kprobe_site.in_plain
- * @stale: sites that are dead, but whose address is still in the filter
- * @list: in kprobe_ftrace_all
- * @free: to free it after a registration that failed
- */
+/* A filter and what is in it. */
 struct kprobe_ftrace_ops {
-	struct ftrace_ops	ops;
-	unsigned int		nr;
-	struct list_head	stale;
-	struct list_head	list;
-	struct work_struct	free;
+	struct ftrace_ops	ops;	/* registered exactly while @nr is not 0 */
+	unsigned int		nr;	/* sites armed by it, and those with in_plain */
+	struct list_head	stale;	/* dead sites whose address is still in the filter */
+	struct list_head	list;	/* in kprobe_ftrace_all */
+	struct work_struct	free;	/* after a registration that failed */
 };
 
 /* The ops of all sites without a post handler. */

@@ -14,13 +14,7 @@
  */
 static bool kprobe_ftrace_check_owner __read_mostly;
 
-/**
- * kprobe_ftrace_set_check() - set whether calls have to come from the owner of a site
- * @on: the new state
- *
- * Context: any.
- * Return: the old state.
- */
+/* Do calls have to come from the owner of a site? Returns the old state. */
 bool kprobe_ftrace_set_check(bool on)
 {
 	return xchg(&kprobe_ftrace_check_owner, on);
@@ -64,7 +58,7 @@ static nokprobe_inline bool ops_owns(struct kprobe *p, const struct ftrace_ops *
 	return likely(!READ_ONCE(kprobe_ftrace_check_owner)) || ops_owns_checked(p, ops);
 }
 
-/* ftrace calls where RCU does not watch. */
+/* A call of ftrace where RCU does not watch. */
 static noinline void kprobe_ftrace_unwatched(unsigned long ip, const struct ftrace_ops *ops)
 {
 	struct kprobe_rcu_state state = kprobe_rcu_enter();
@@ -122,8 +116,8 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 		goto out;
 
 	/*
-	 * Handlers may call traced functions. The gate counts what those hit as missed,
-	 * so no other protection against recursion is needed.
+	 * Handlers may call traced functions. The gate counts what those hit as missed, so no
+	 * other protection against recursion is needed.
 	 */
 	if (likely(kprobe_hit_enter(p))) {
 		ftrace_hit(p, regs);
@@ -136,8 +130,8 @@ out:
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);
 #else
 /*
- * Handlers of architectures look the probe up themselves. So they are not called where
- * RCU does not watch: the probe could be freed before they are done.
+ * Here the handlers of architectures look the probe up themselves. Where RCU does not watch, the
+ * probe could be freed before they are done, so they are not called there.
  */
 static nokprobe_inline bool is_handled(unsigned long ip, const struct ftrace_ops *ops)
 {
@@ -156,15 +150,7 @@ static nokprobe_inline bool is_handled(unsigned long ip, const struct ftrace_ops
 	return p && ops_owns(p, ops);
 }
 
-/**
- * kprobe_ftrace_entry() - callback of all of the core's ftrace_ops
- * @ip: address of the site
- * @parent_ip: its caller
- * @ops: which of the ops
- * @fregs: state of the traced code
- *
- * Context: ftrace callback.
- */
+/* The callback of all ops of the core. */
 void kprobe_ftrace_entry(unsigned long ip, unsigned long parent_ip,
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {

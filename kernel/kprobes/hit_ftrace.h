@@ -7,8 +7,8 @@
 #include "internal.h"
 
 /*
- * Set in kprobe_site.ftrace while the site moves between the shared ops and the one that is
- * named there, which has a claim. Each CPU decides for itself which of them counts.
+ * Set in kprobe_site.ftrace while the site moves between the shared ops and the one named there,
+ * which has a claim. Each CPU decides for itself which of them counts.
  */
 #define KPROBE_FTRACE_MOVES	1ul
 

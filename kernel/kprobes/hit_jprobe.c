@@ -2,11 +2,10 @@
 /*
  * The hit path of jprobes: call the user's function, and leave it again from any depth.
  *
- * The pre handler calls the function, and jprobe_return() unwinds the stack to that call.
- * The frames in between never end, so what they have begun is ended here: what the task
- * and the CPU count, and what hooks of their returns have recorded.
- *
- * Calls do not nest: a hit inside another hit calls no handlers.
+ * The pre handler calls the function, and jprobe_return() unwinds the stack to that call. The
+ * frames in between never end, so what they have begun is ended here: what the task and the CPU
+ * count, and what hooks of their returns have recorded. Calls do not nest: a hit inside another
+ * hit calls no handlers.
  */
 
 #include <linux/debug_locks.h>
@@ -22,61 +21,41 @@
 #include "hit.h"
 #include "jprobe.h"
 
-/**
- * struct jprobe_state - what functions change for a while, and change back at their end
- * @preempt: preempt_count()
- * @softirqs: how often softirqs were disabled
- * @irqs_off: interrupts are off
- * @locks: how many locks lockdep knows to be held
- * @rcu: how often RCU was locked
- * @pagefaults: how often page faults were disabled
- * @pinned: how often migration was disabled
- * @recursion: contexts in which the task is in a callback of ftrace
- *
- * There are no instances of return probes here: inside a hit, they hook no call.
+/*
+ * What functions change for a while, and change back at their end. No instances of return probes:
+ * inside a hit, they hook no call.
  */
 struct jprobe_state {
-	int		preempt;
-	unsigned long	softirqs;
+	int		preempt;	/* preempt_count() */
+	unsigned long	softirqs;	/* how often softirqs were disabled */
 	bool		irqs_off;
-	int		locks;
-	int		rcu;
-	int		pagefaults;
-	int		pinned;
-	unsigned long	recursion;
+	int		locks;		/* how many lockdep knows to be held */
+	int		rcu;		/* how often RCU was locked */
+	int		pagefaults;	/* how often page faults were disabled */
+	int		pinned;		/* how often migration was disabled */
+	unsigned long	recursion;	/* contexts in which the task is in a callback of ftrace */
 };
 
-/**
- * struct jprobe_hooks - how many returns were hooked
- * @rethook: the newest call that rethook follows
- * @graph: used words of the stack of graph tracers
- * @depth: their depth
- */
+/* How many returns were hooked. */
 struct jprobe_hooks {
-	struct llist_node	*rethook;
-	int			graph;
-	int			depth;
+	struct llist_node	*rethook;	/* the newest call that rethook follows */
+	int			graph;		/* used words of the stack of graph tracers */
+	int			depth;		/* their depth */
 };
 
-/**
- * struct jprobe_call - a call of a user's function
- * @p: its probe
- * @running: the current probe, which is that of the site
- * @frame: what the architecture needs to return to the call; a lower address belongs to
- *	   the function, or to what it calls
- * @context: the context that the function runs in
- * @state: state at the call
- * @hooks: hooks at the call
- * @left: by jprobe_return()
- */
+/* A call of a user's function. */
 struct jprobe_call {
-	struct kprobe		*p;
-	struct kprobe		*running;
+	struct kprobe		*p;		/* its probe */
+	struct kprobe		*running;	/* the current probe, which is that of the site */
+	/*
+	 * What the architecture needs to return to the call. A lower address belongs to the
+	 * function, or to what it calls.
+	 */
 	void			*frame;
-	unsigned int		context;
-	struct jprobe_state	state;
-	struct jprobe_hooks	hooks;
-	bool			left;
+	unsigned int		context;	/* in which the function runs */
+	struct jprobe_state	state;		/* at the call */
+	struct jprobe_hooks	hooks;		/* at the call */
+	bool			left;		/* by jprobe_return() */
 };
 
 #ifdef CONFIG_TRACING
@@ -102,7 +81,7 @@ static nokprobe_inline int held_locks(void)
 	return current->lockdep_depth;
 }
 
-/* lockdep ignores this in NMI, but there it also ignores locks that are taken. */
+/* In NMI, lockdep ignores this, but also the locks that were taken. */
 static void release_locks(int end)
 {
 	int depth;
@@ -151,7 +130,7 @@ static nokprobe_inline bool is_same(const struct jprobe_state *a, const struct j
 	       (a->locks == b->locks || !debug_locks);
 }
 
-/* What preempt_count_set() does not tell lockdep. */
+/* preempt_count_set() does not tell lockdep. */
 static void softirqs_are_on(void)
 {
 	unsigned long flags;
@@ -178,8 +157,10 @@ static noinline void jprobe_put_right(const struct jprobe_call *call,
 	while (pinned() > was->pinned)
 		migrate_enable();
 
-	/* First, as an interrupt must not find preemption on in a hit. */
-	/* Some architectures take an unsigned long: do not extend the sign. */
+	/*
+	 * First, as an interrupt must not find preemption on in a hit. Some architectures take an
+	 * unsigned long: do not extend the sign.
+	 */
 	preempt_count_set((u32)was->preempt);
 	if (now->irqs_off && !was->irqs_off)
 		local_irq_enable();
@@ -197,10 +178,6 @@ static noinline void jprobe_put_right(const struct jprobe_call *call,
 		  now->pagefaults - was->pagefaults, now->pinned - was->pinned);
 }
 NOKPROBE_SYMBOL(jprobe_put_right);
-
-/*
- * Hooks of returns that will not happen
- */
 
 #ifdef CONFIG_RETHOOK
 static nokprobe_inline struct llist_node *newest_rethook(void)
@@ -241,7 +218,7 @@ static nokprobe_inline struct jprobe_hooks jprobe_hooks(void)
 	};
 }
 
-/* None is newer, unless the handler has ended the pause of graph tracing. */
+/* There is nothing newer, unless the handler has ended the pause of graph tracing. */
 static nokprobe_inline void forget_graph(const struct jprobe_hooks *hooks)
 {
 	if (unlikely(current->curr_ret_stack > hooks->graph)) {
@@ -270,14 +247,6 @@ static nokprobe_inline void forget_hooks(const struct jprobe_hooks *hooks)
 	forget_graph(hooks);
 }
 
-/**
- * jprobe_pre_handler() - a function with a jprobe is entered
- * @p: the probe of a jprobe
- * @regs: state at the entry
- *
- * Context: hit path.
- * Return: 0.
- */
 int jprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct jprobe *jp = container_of(p, struct jprobe, kp);
@@ -312,9 +281,9 @@ int jprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 NOKPROBE_SYMBOL(jprobe_pre_handler);
 
 /*
- * Does the caller run because the handler of this jprobe has called it? It may instead
- * be an interrupt of the handler, a callback of ftrace, a handler of another probe, or
- * the fault handler of this one: what called them cannot be left without its end.
+ * Does the caller run because the handler of this jprobe has called it? It may instead be an
+ * interrupt of the handler, a callback of ftrace, a handler of another probe, or the fault
+ * handler of this one: these may not be left before they end.
  */
 static nokprobe_inline bool is_inside(const struct jprobe_call *call, unsigned long sp)
 {
@@ -327,12 +296,6 @@ static nokprobe_inline bool is_inside(const struct jprobe_call *call, unsigned l
 	return sp < (unsigned long)call->frame && (unsigned long)call->frame - sp < THREAD_SIZE;
 }
 
-/**
- * jprobe_may_return() - can jprobe_return() be called?
- *
- * Context: any.
- * Return: true if the caller runs in the handler of a jprobe.
- */
 bool jprobe_may_return(void)
 {
 	return is_inside(raw_cpu_read(jprobe_call),

@@ -5,9 +5,8 @@
 #include "hit.h"
 
 /*
- * get_kretprobe() without the check that RCU is held, which calls functions that may
- * be probed: their returns would end up here again. Preemption is off, and RCU
- * watches.
+ * get_kretprobe() without the check that RCU is held: that calls functions that may be probed,
+ * and whose returns would end up here again. Preemption is off, and RCU watches.
  */
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 static nokprobe_inline struct kretprobe *kretprobe_of(struct kretprobe_instance *ri)
@@ -32,7 +31,7 @@ static nokprobe_inline bool kretprobe_wants_return(struct kretprobe *rp,
 	return !rp->entry_handler || !rp->entry_handler(ri, regs);
 }
 
-/* Charged to the site that is being hit, and to the kretprobe, one of its users. */
+/* Count a miss for the site that is being hit, and for the kretprobe, one of its users. */
 static nokprobe_inline void kretprobe_miss_hit(struct kretprobe *rp,
 					       enum kprobe_miss cause)
 {
@@ -44,8 +43,8 @@ static nokprobe_inline void kretprobe_miss_hit(struct kretprobe *rp,
 }
 
 /*
- * A return where RCU does not watch. Unregistration of the kretprobe does not wait for
- * this CPU, so the kretprobe is looked up again with RCU watching.
+ * A return where RCU does not watch. Unregistration of the kretprobe does not wait for this CPU,
+ * so it is looked up again with RCU watching.
  */
 static noinline void kretprobe_miss_unwatched(struct kretprobe_instance *ri)
 {
@@ -63,12 +62,7 @@ static noinline void kretprobe_miss_unwatched(struct kretprobe_instance *ri)
 }
 NOKPROBE_SYMBOL(kretprobe_miss_unwatched);
 
-/**
- * struct kretprobe_outer_hit - the hit that a return handler interrupts
- * @running: current_kprobe
- * @status: kprobe_status
- * @owner: the probe whose fault handler gets faults
- */
+/* The hit that a return handler interrupts. */
 struct kretprobe_outer_hit {
 	struct kprobe			*running;
 	unsigned long			status;
@@ -88,7 +82,7 @@ static nokprobe_inline struct kretprobe_outer_hit kretprobe_hit_begin(struct kpr
 	};
 
 	kprobe_hit_begin_inside(p);
-	/* Before the hit has begun, one in an NMI would clear the owner. */
+	/* An NMI that hits a probe before this hit has begun would clear the owner. */
 	barrier();
 	__this_cpu_write(kprobe_fault_owner.user, NULL);
 	kprobe_own_faults(p);
@@ -98,12 +92,11 @@ static nokprobe_inline struct kretprobe_outer_hit kretprobe_hit_begin(struct kpr
 static nokprobe_inline void kretprobe_hit_end(struct kretprobe_outer_hit outer)
 {
 	kprobe_set_fault_owner(outer.owner);
-	/* Likewise: until the hit is over, hits in NMIs are missed. */
+	/* Likewise, in reverse: until this hit is over, hits in NMIs are missed. */
 	barrier();
 	/*
-	 * The reverse of kprobe_hit_begin_inside(), for the same reason: the status of the
-	 * outer hit, which may be being stepped, is never seen with the probe of
-	 * this one.
+	 * The reverse of kprobe_hit_begin_inside(), for the same reason: the status of the outer
+	 * hit, which may be being stepped, is never seen with the probe of this one.
 	 */
 	__this_cpu_write(current_kprobe, outer.running);
 	barrier();

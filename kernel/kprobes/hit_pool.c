@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Pools of return probe instances: the rare cases of the hit path.
- */
+/* The rare cases of pools on the hit path. */
 
 #include <linux/cpumask.h>
 
 #include "hit.h"
 #include "pool.h"
 
-/**
- * kretprobe_pool_get_remote() - take an instance from any CPU
- * @rph: the holder; this CPU's list is empty
- * @ri: set to the instance
- *
- * Context: hit path.
- * Return: false if no list had one; the pool may then grow.
+/*
+ * The list of this CPU is empty: take an instance from any other. If all are empty, return false;
+ * then the pool may grow.
  */
 bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 			       struct kretprobe_instance **ri)
@@ -40,12 +34,7 @@ bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 }
 NOKPROBE_SYMBOL(kretprobe_pool_get_remote);
 
-/**
- * kretprobe_pool_put_closed() - give an instance back to a closed pool
- * @pool: the pool; it may be gone one grace period later
- *
- * Context: hit path, or the cleanup of a dead task.
- */
+/* The pool may be gone one grace period later. Also called when a dead task is cleaned up. */
 void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 {
 	struct kprobe_rcu_state w;
@@ -54,10 +43,10 @@ void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 		return;
 
 	/*
-	 * Callees may have return probes, which would recurse here, and some architectures
-	 * trace the interrupt that they send to themselves. Work that is queued on a CPU that
-	 * goes down would block all its later work, see kretprobe_pool_get_remote(). There,
-	 * this pool is lost instead.
+	 * Callees may have return probes, which would recurse here, and some architectures trace
+	 * the interrupt that they send to themselves. Work that is queued on a CPU going down
+	 * would block all its later work, see kretprobe_pool_get_remote(). There, this pool is
+	 * lost instead.
 	 */
 	kprobe_busy_begin();
 	if (likely(cpu_online(raw_smp_processor_id()))) {

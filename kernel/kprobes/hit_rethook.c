@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hit path of return probes on rethook, which diverts the return and keeps each
- * task's list of calls in flight.
+ * The hit path of return probes on rethook, which diverts the return and keeps the list of each
+ * task's calls in flight.
  */
 
 #include <linux/rethook.h>
@@ -15,14 +15,6 @@ node_to_instance(struct rethook_node *node)
 	return container_of(node, struct kretprobe_instance, node);
 }
 
-/**
- * kretprobe_pre_handler() - a function with a return probe is entered
- * @p: the entry probe of a kretprobe
- * @regs: state at the entry
- *
- * Context: hit path.
- * Return: 0.
- */
 int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
@@ -42,15 +34,7 @@ int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kretprobe_pre_handler);
 
-/**
- * kretprobe_rethook_handler() - a hooked function has returned
- * @node: its instance
- * @data: the kretprobe; where RCU watches, it is registered or being unregistered
- * @ret_addr: the real return address
- * @regs: state after the return
- *
- * Context: hit path, called by rethook with preemption off.
- */
+/* Where RCU watches, the kretprobe in @data is registered or being unregistered. */
 void kretprobe_rethook_handler(struct rethook_node *node, void *data,
 			       unsigned long ret_addr, struct pt_regs *regs)
 {

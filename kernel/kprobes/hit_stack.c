@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hit path of return probes on architectures with a trampoline of their own.
- * Each task has a list of its calls in flight, newest first. The list is local to
- * the task; an interrupt that adds to it removes its own entries before the task
- * continues.
+ * The hit path of return probes on architectures with a trampoline of their own. Each task has a
+ * list of its calls in flight, newest first. The list is local to the task; an interrupt that
+ * adds to it removes its own entries before the task continues.
  */
 
 #include <linux/llist.h>
@@ -21,8 +20,8 @@ llist_to_instance(struct llist_node *node)
 
 #ifdef CONFIG_KRETPROBE_NATIVE
 /*
- * From the moment when the trampoline is on the stack, an unwinder in an NMI may look
- * the real return address up.
+ * As soon as the trampoline is on the stack, an unwinder in an NMI may look the real return
+ * address up.
  */
 static nokprobe_inline void hook_frame(struct kretprobe_instance *ri, void *fp)
 {
@@ -39,7 +38,6 @@ static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
 	hook_frame(ri, arch_kretprobe_entry_frame(regs));
 }
 
-/* Nothing else to correct: unwinders now find the address on the stack. */
 static nokprobe_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
 							kprobe_opcode_t *correct_ret_addr)
 {
@@ -48,7 +46,10 @@ static nokprobe_inline void arch_kretprobe_fixup_return(struct pt_regs *regs,
 static nokprobe_inline void hook_return(struct kretprobe_instance *ri,
 					struct pt_regs *regs)
 {
-	/* It must not be taken for an earlier call. */
+	/*
+	 * Until the architecture sets it, the instance must not be taken for that of an earlier
+	 * call.
+	 */
 	ri->fp = NULL;
 	barrier();
 	__llist_add(&ri->llist, &current->kretprobe_instances);
@@ -70,7 +71,6 @@ void __weak arch_kretprobe_fixup_return(struct pt_regs *regs,
 NOKPROBE_SYMBOL(arch_kretprobe_fixup_return);
 #endif
 
-/* This CPU has no free instance, or there is an entry handler to call. */
 static noinline int kretprobe_enter_slow(struct kretprobe *rp, struct pt_regs *regs)
 {
 	struct kretprobe_instance *ri;
@@ -87,20 +87,12 @@ static noinline int kretprobe_enter_slow(struct kretprobe *rp, struct pt_regs *r
 }
 NOKPROBE_SYMBOL(kretprobe_enter_slow);
 
-/**
- * kretprobe_pre_handler() - a function with a return probe is entered
- * @p: the entry probe of a kretprobe
- * @regs: state at the entry
- *
- * Context: hit path.
- * Return: 0.
- */
 int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	struct kretprobe_instance *ri;
 
-	/* Only tail calls, so that no register has to be saved. */
+	/* Keep these tail calls: no register has to be saved then. */
 	if (rp->entry_handler || unlikely(!kretprobe_pool_get_local(rp->rph, &ri)))
 		return kretprobe_enter_slow(rp, regs);
 
@@ -146,8 +138,8 @@ static nokprobe_inline bool runs_elsewhere(struct task_struct *tsk)
 #define KRETPROBE_MAX_WALK	THREAD_SIZE
 
 /*
- * Search from @node on for the hook of a frame, and record the position in @cur. The
- * search ends at an instance that belongs to another task by now.
+ * Search from @node on for the hook of a frame, and record the position in @cur. The search ends
+ * at an instance that belongs to another task by now.
  */
 static nokprobe_inline unsigned long find_hook(struct task_struct *tsk, void *fp,
 					       struct llist_node *node,
@@ -310,8 +302,8 @@ static noinline bool kretprobe_rewind(void *frame_pointer)
 NOKPROBE_SYMBOL(kretprobe_rewind);
 
 /*
- * The return matches no recorded call of this task, so the stack or the list of calls has
- * been changed. Execution continues at the newest call; its handler is not called.
+ * The return matches no recorded call of this task, so the stack or the list of calls has been
+ * changed. Execution continues at the newest call; its handler is not called.
  */
 static noinline void kretprobe_report_mismatch(struct llist_node *node, unsigned long ret_addr)
 {
@@ -383,7 +375,7 @@ static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 }
 NOKPROBE_SYMBOL(kretprobe_return_slow);
 
-/* Exactly one hook on the frame, the newest one, and outside of any hit. */
+/* Only one hook is on the frame, the newest one, and no hit is in progress. */
 static nokprobe_inline bool is_plain_return(struct llist_node *node, void *fp,
 					    struct kprobe *__kprobe_cpu *running)
 {
@@ -392,7 +384,7 @@ static nokprobe_inline bool is_plain_return(struct llist_node *node, void *fp,
 	       !kprobe_cpu_read(running) && kprobe_rcu_is_watching();
 }
 
-/* A return to the trampoline, perhaps inside a hit. Preemption is off. */
+/* Preemption is off. This may be inside a hit. */
 static nokprobe_inline unsigned long kretprobe_return(struct pt_regs *regs, void *fp)
 {
 	struct llist_node *node = current->kretprobe_instances.first;
@@ -415,7 +407,7 @@ static nokprobe_inline unsigned long kretprobe_return(struct pt_regs *regs, void
 	arch_kretprobe_fixup_return(regs, (kprobe_opcode_t *)ret_addr);
 	/* First the copies that unwinders read, then the instance that they look up. */
 	barrier();
-	/* The task is current, which is cheaper to read here than to keep. */
+	/* Here, reading the task is cheaper than keeping current in a register. */
 	WRITE_ONCE(ri->task->kretprobe_instances.first, node->next);
 	kretprobe_pool_put(ri);
 

@@ -152,11 +152,6 @@ struct kprobe_slot_cache kprobe_optinsn_slots = {
 	.owned		= true,
 };
 
-/**
- * kprobe_optinsn_slots_init() - set the size of a slot for detours
- *
- * Context: early_initcall.
- */
 void __init kprobe_optinsn_slots_init(void)
 {
 	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);

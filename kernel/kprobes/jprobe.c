@@ -12,8 +12,8 @@
 #include "register.h"
 
 /*
- * Only the start of a function can be called. Checking for text is not enough: the caller
- * may have computed the entry, for example by looking up a name.
+ * Only the start of a function can be called. It is not enough to check for text: the caller may
+ * have computed the entry, for example by looking up a name.
  */
 static bool is_function(void *entry)
 {

@@ -6,7 +6,7 @@
 
 extern const struct kprobe_batch_ops jprobe_batch_ops;
 
-/* Documented in hit_jprobe.c. */
+/* In hit_jprobe.c. */
 int jprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
 bool jprobe_may_return(void);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes, the slow path: a kprobe on the entry of a function whose handler
- * diverts the return, and a pool of instances that hold the real return addresses.
- * How returns are diverted is left to the functions of kretprobe.h.
+ * Return probes, the slow path: a kprobe on the entry of a function whose handler diverts the
+ * return, and a pool of instances that hold the real return addresses. kretprobe.h has what
+ * diverts returns.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -15,25 +15,19 @@
 #include "site.h"
 
 /*
- * What no architecture can have. Functions return to return_to_handler(), so that it has no
- * return address of its own.
+ * Functions that have no return probes on any architecture.
+ *
+ * The callers of return_to_handler() return to it, so it has no return address of its own.
  *
  * At the end of a return, when no probe is current any more, kretprobe_native_handler() enables
  * preemption. If the task is to be preempted, but interrupts are off, that calls
- * preempt_schedule_notrace(), which returns at once. Its own return would end likewise.
+ * preempt_schedule_notrace(), which returns at once. A return probe there would recurse.
  */
 static struct kretprobe_blackpoint everywhere[] = {
 	{ "preempt_schedule_notrace", },
 	{ "return_to_handler", },
 };
 
-/**
- * kretprobe_resolve_blackpoints() - look up functions that the architecture excludes
- * @points: the functions, of which the names are known
- * @nr: how many
- *
- * Context: process context.
- */
 void kretprobe_resolve_blackpoints(struct kretprobe_blackpoint *points, int nr)
 {
 	struct kprobe_where where;
@@ -51,11 +45,6 @@ void kretprobe_resolve_blackpoints(struct kretprobe_blackpoint *points, int nr)
 	}
 }
 
-/**
- * kretprobe_init() - look up the functions that have no return probes
- *
- * Context: early_initcall.
- */
 void __init kretprobe_init(void)
 {
 	kretprobe_resolve_blackpoints(everywhere, ARRAY_SIZE(everywhere));
@@ -87,14 +76,6 @@ static int kretprobe_nr_instances(const struct kretprobe *rp)
 	return rp->maxactive > 0 ? rp->maxactive : kretprobe_default_instances();
 }
 
-/**
- * kretprobe_refusal() - check whether a kretprobe is acceptable
- * @rp: the kretprobe
- * @where: the address of its probe
- *
- * Context: any.
- * Return: KPROBE_REFUSAL_NONE, or why not.
- */
 enum kprobe_refusal kretprobe_refusal(const struct kretprobe *rp,
 				      const struct kprobe_where *where)
 {
@@ -107,7 +88,7 @@ enum kprobe_refusal kretprobe_refusal(const struct kretprobe *rp,
 	return KPROBE_REFUSAL_NONE;
 }
 
-/* The pool of a kretprobe that is in use must not be replaced: @p is claimed. */
+/* @p is claimed, so no other call uses or replaces the pool. */
 static int kretprobe_vet(struct kprobe *p, const struct kprobe_where *where,
 			 enum kprobe_refusal *why)
 {
@@ -130,7 +111,7 @@ static int kretprobe_vet(struct kprobe *p, const struct kprobe_where *where,
 
 /*
  * Another call may be unregistering it already, and has then left maxactive as the next
- * registration is to find it. That call takes it off its site under the mutex first.
+ * registration is to find it. Such a call takes it off its site first, under the mutex.
  */
 static void kretprobe_registered(struct kprobe *p)
 {

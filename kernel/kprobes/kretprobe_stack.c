@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Return probes on architectures with a trampoline of their own: a kretprobe and its
- * pool, and tasks that die with calls in flight. The hit path is in hit_stack.c.
+ * Return probes on architectures with a trampoline of their own: a kretprobe and its pool, and
+ * tasks that die with calls in flight. The hit path is in hit_stack.c.
  */
 
 #include <linux/sched.h>
@@ -9,17 +9,10 @@
 #include "kretprobe.h"
 #include "pool.h"
 
-/**
- * kretprobe_attach_pool() - give a kretprobe its instances
- * @rp: the kretprobe, which no hit uses
- * @nr: how many
- *
- * Context: process context, sleeps.
- * Return: 0, or -ENOMEM or an error of objpool_init(), with the kretprobe untouched.
- */
+/* No hit uses @rp. After an error it is untouched. */
 int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 {
-	/* A pool whose size the user has chosen does not grow. */
+	/* Does not grow if the user has chosen a size. */
 	struct kretprobe_holder *rph = kretprobe_pool_create(nr, rp->data_size,
 						      rp->maxactive <= 0);
 
@@ -32,14 +25,7 @@ int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 	return 0;
 }
 
-/**
- * kretprobe_stop_handler() - call no handler of a kretprobe any more
- * @rp: the kretprobe
- *
- * Calls that have begun are over after one grace period.
- *
- * Context: kprobe_mutex held.
- */
+/* From now on, no handler is called. Calls that have begun are over after one grace period. */
 void kretprobe_stop_handler(struct kretprobe *rp)
 {
 	kprobe_assert_locked();
@@ -48,20 +34,16 @@ void kretprobe_stop_handler(struct kretprobe *rp)
 	rcu_assign_pointer(rp->rph->plain, NULL);
 }
 
-/**
- * kretprobe_detach_pool() - give the instances of a kretprobe back
- * @rp: the kretprobe, which was stopped a grace period ago, or never registered
- *
- * Instances in flight are freed when their calls return.
- *
- * Context: process context, sleeps.
+/*
+ * @rp was stopped a grace period ago, or never registered. Instances in flight are freed when
+ * their calls return.
  */
 void kretprobe_detach_pool(struct kretprobe *rp)
 {
 	/*
-	 * When the kretprobe is registered again, as kprobe events of a module are,
-	 * what register_kretprobes() has written there would be taken for the user's
-	 * choice, and such a pool does not grow.
+	 * Kprobe events of a module are registered again and again. What register_kretprobes()
+	 * has written there must not be taken for the choice of the user, as such a pool does not
+	 * grow.
 	 */
 	if (kretprobe_pool_has_default_size(rp->rph) &&
 	    rp->maxactive == kretprobe_default_instances())

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Pools of return probe instances, the slow path: creation, growth and end. pool.h
- * describes how they work.
- */
+/* The slow path of pools: creation, growth and end. pool.h describes how they work. */
 
 #include <linux/init.h>
 #include <linux/mm.h>
@@ -12,31 +9,20 @@
 
 #include "pool.h"
 
-/*
- * The time after which a failed growth is tried again, so that hits missed for lack of memory do
- * not raise an interrupt each.
- */
+/* After this time a failed growth is tried again. Not each missed hit should raise an interrupt. */
 #define GROW_AGAIN	HZ
 
 /* All pools together may grow by this share of memory. */
 #define LIMIT_SHARE	128
 
-/* Bytes by which all pools have grown, under the mutex, and the limit. */
+/* Bytes by which all pools have grown, and the limit; growth_mutex. */
 static DEFINE_MUTEX(growth_mutex);
 unsigned long kretprobe_pools_grown;
 unsigned long kretprobe_pools_limit;
 
-/* Pools not yet freed. */
 static atomic_t nr_pools = ATOMIC_INIT(0);
 
-/**
- * kretprobe_pool_count() - count the pools
- *
- * Includes those of kretprobes that are gone, while calls are in flight. For tests.
- *
- * Context: any.
- * Return: the number.
- */
+/* For tests. Includes the pools of kretprobes that are gone, while calls are in flight. */
 int kretprobe_pool_count(void)
 {
 	return atomic_read(&nr_pools);
@@ -48,7 +34,7 @@ static struct kretprobe_instance *nth_instance(struct kretprobe_pool *pool, int 
 	return pool->mem[chunk] + (size_t)i * pool->stride;
 }
 
-/* Give the instances from @from to @to of a chunk to a CPU. */
+/* Give the instances from @from to before @to to a CPU. */
 static void put_range(struct kretprobe_pool *pool, int chunk, int from, int to, int cpu)
 {
 	struct kretprobe_instance *first = nth_instance(pool, chunk, from);
@@ -59,7 +45,6 @@ static void put_range(struct kretprobe_pool *pool, int chunk, int from, int to, 
 		nth_instance(pool, chunk, i)->next = pool->stride / KRETPROBE_POOL_UNIT +
 						     KRETPROBE_POOL_TAG;
 
-	/* Only a pool that is gone has closed lists. */
 	WARN_ON_ONCE(!kretprobe_pool_push(per_cpu_ptr(pool->heads, cpu), last,
 					  last->ref - first->ref));
 }
@@ -117,7 +102,7 @@ static void *alloc_growth(struct kretprobe_pool *pool, size_t size)
 
 static int add_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 {
-	/* Small names have a special meaning. */
+	/* KRETPROBE_POOL_EMPTY and KRETPROBE_POOL_CLOSED are no names. */
 	u32 name = ((u32)chunk << KRETPROBE_POOL_SHIFT) + KRETPROBE_POOL_CLOSED + 1;
 	struct kretprobe_instance *ri;
 	size_t size;
@@ -146,9 +131,7 @@ static int add_chunk(struct kretprobe_pool *pool, int chunk, int nr)
 	return 0;
 }
 
-/*
- * Doubles the pool. Chunks double, too, so there is always a free one.
- */
+/* Double the pool. Chunks double, too, so there is always a free one. */
 static void kretprobe_pool_grow(struct work_struct *work)
 {
 	struct kretprobe_pool *pool = container_of(work, struct kretprobe_pool, grow.work);
@@ -167,7 +150,7 @@ static void kretprobe_pool_grow(struct work_struct *work)
 
 	if (add_chunk(pool, chunk, min(pool->nr, KRETPROBE_POOL_CAP - pool->nr))) {
 		WRITE_ONCE(pool->grows, false);
-		/* A concurrent miss may already have queued it without a delay. */
+		/* A miss may just have queued it without a delay. */
 		mod_delayed_work(system_percpu_wq, &pool->grow, GROW_AGAIN);
 	} else if (pool->nr >= KRETPROBE_POOL_CAP) {
 		WRITE_ONCE(pool->grows, false);
@@ -196,21 +179,13 @@ static void kretprobe_pool_free(struct work_struct *work)
 	free_pool(container_of(to_rcu_work(work), struct kretprobe_pool, free));
 }
 
-/* Unwinders may still read the instances, so they are freed by RCU. */
+/* Unwinders may be reading instances of the pool, so RCU frees it. */
 static void kretprobe_pool_gone(struct irq_work *work)
 {
 	queue_rcu_work(system_percpu_wq, &container_of(work, struct kretprobe_pool, gone)->free);
 }
 
-/**
- * kretprobe_pool_create() - create a pool
- * @nr: number of instances
- * @data_size: bytes of each for the user
- * @grows: whether it gets more instances when they run out
- *
- * Context: process context, sleeps.
- * Return: the holder in the pool, or ERR_PTR: -ENOMEM.
- */
+/* @grows: more instances are added when they run out. */
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows)
 {
 	struct kretprobe_pool *pool = kzalloc_obj(*pool);
@@ -240,7 +215,7 @@ struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool gr
 	return &pool->rph;
 }
 
-/* Close a list, and return the name of the first instance on it. */
+/* Returns the name of the first instance on the list. */
 static u32 close_list(u64 *head)
 {
 	u64 old = READ_ONCE(*head);
@@ -251,11 +226,9 @@ static u32 close_list(u64 *head)
 	return old;
 }
 
-/**
- * kretprobe_pool_destroy() - free a pool as soon as no instance is in flight
- * @rph: the holder in the pool; no kretprobe_pool_get_*() runs or will run
- *
- * Context: process context, sleeps.
+/*
+ * No kretprobe_pool_get_*() runs or will run. The pool is freed as soon as no instance is in
+ * flight.
  */
 void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 {
@@ -265,19 +238,19 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	u32 ref;
 
 	/*
-	 * No hit can queue it any more. If it is idle, only the end of irq_work_single() may still
-	 * read it, in a hard interrupt, and the pool is freed after a grace period. Avoid
-	 * irq_work_sync(), which waits for a grace period of its own on architectures without an
-	 * interrupt for irq_work.
+	 * No hit can queue it any more. If it is idle, at most the end of irq_work_single() still
+	 * reads it, in a hard interrupt, and the pool is freed after a grace period. So
+	 * irq_work_sync() is not needed, which waits for a grace period of its own on
+	 * architectures without an interrupt for irq_work.
 	 */
 	if (irq_work_is_busy(&pool->ask))
 		irq_work_sync(&pool->ask);
 	cancel_delayed_work_sync(&pool->grow);
 
 	/*
-	 * An instance that comes back is either found on a list here, or
-	 * kretprobe_pool_put() finds the list closed and counts it. The one that
-	 * counts the last instance, here or there, owns the pool.
+	 * An instance that comes back is either found on a list here, or kretprobe_pool_put()
+	 * finds the list closed and counts it. Who counts the last instance, here or there, owns
+	 * the pool.
 	 */
 	for_each_possible_cpu(cpu) {
 		ref = close_list(per_cpu_ptr(pool->heads, cpu));

@@ -10,16 +10,13 @@
 #include "internal.h"
 
 /*
- * Pools of the instances that return probes need, one for each call in flight. A pool
- * outlives its kretprobe until the last instance in flight has come back.
+ * Pools of the instances that return probes need, one for each call in flight. A pool outlives
+ * its kretprobe until the last instance in flight has come back.
  *
- * kretprobe_pool_create(), kretprobe_pool_destroy() - see pool.c.
- * kretprobe_pool_has_default_size() - was it created to grow?
- * kretprobe_pool_get_local() - hit path: take an instance from this CPU's list, false
- *	if it is empty.
- * kretprobe_pool_get_remote() - hit path: then take one from any list.
- * kretprobe_pool_put() - hit path: give an instance back. The pool may be freed one
- *	grace period later, or at once where RCU does not watch.
+ * Hits take an instance with kretprobe_pool_get_local(), from the list of this CPU, or if that is
+ * empty with kretprobe_pool_get_remote(), from any list. They give it back with
+ * kretprobe_pool_put(), after which the pool may be freed one grace period later, or at once
+ * where RCU does not watch.
  */
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows);
 void kretprobe_pool_destroy(struct kretprobe_holder *rph);
@@ -50,8 +47,7 @@ extern unsigned long kretprobe_pools_limit;
  * own name is stored with that one subtracted, so that a put need not add it.
  */
 
-/* Names in the head of a list without instances. */
-#define KRETPROBE_POOL_EMPTY	0
+#define KRETPROBE_POOL_EMPTY	0	/* end of a list */
 #define KRETPROBE_POOL_CLOSED	1	/* none may be added any more */
 
 #define KRETPROBE_POOL_TAG	BIT_ULL(32)
@@ -64,37 +60,30 @@ extern unsigned long kretprobe_pools_limit;
 /* The most instances a pool grows to. */
 #define KRETPROBE_POOL_CAP	4096
 
-/**
- * struct kretprobe_pool - the instances of a kretprobe
- * @rph: what instances know of it
- * @heads: the lists of free instances
- * @chunk: for each chunk the address that a name of all zeroes would stand for
- * @mem: the chunks, to free them; only the worker adds to them
- * @nr: instances; only the worker changes it
- * @stride: bytes of one
- * @grown: bytes of the chunks after the first
- * @by_default: the user has not chosen the number of instances
- * @grows: whether more can be added now
- * @left: references: the kretprobe and the instances, free or in flight; after it was
- *	  closed, only those in flight
- * @ask: raised when instances run out; queues @grow, which the hit path cannot
- * @grow: adds a chunk; after a failure, allows another attempt
- * @gone: raised when @left is zero; queues @free, which the hit path cannot
- * @free: frees the pool
- */
+/* The instances of a kretprobe. Only the worker of @grow changes @mem and @nr. */
 struct kretprobe_pool {
-	struct kretprobe_holder	rph;
-	u64 __percpu		*heads;
+	struct kretprobe_holder	rph;				/* what instances know of it */
+	u64 __percpu		*heads;				/* lists of free instances */
+	/* Where a name of zero would be, for each chunk. */
 	unsigned long		chunk[KRETPROBE_POOL_CHUNKS];
-	void			*mem[KRETPROBE_POOL_CHUNKS];
-	int			nr;
-	unsigned int		stride;
+	void			*mem[KRETPROBE_POOL_CHUNKS];	/* the chunks, to free them */
+	int			nr;				/* instances */
+	unsigned int		stride;				/* bytes of one */
+	/* Bytes of the chunks after the first. */
 	size_t			grown;
+	/* The user has not chosen the number of instances. */
 	bool			by_default;
-	bool			grows;
+	bool			grows;				/* more can be added now */
+	/*
+	 * References: the kretprobe and the instances, free or in flight. After the pool was
+	 * closed, only those in flight.
+	 */
 	atomic_t		left;
+	/* Raised when instances run out; queues @grow, as hits cannot. */
 	struct irq_work		ask;
+	/* Adds a chunk; after a failure, allows another attempt. */
 	struct delayed_work	grow;
+	/* Raised when @left is zero; queues @free, as hits cannot. */
 	struct irq_work		gone;
 	struct rcu_work		free;
 };
@@ -120,15 +109,15 @@ kretprobe_pool_instance(struct kretprobe_pool *pool, u32 ref)
 	unsigned long addr = pool->chunk[ref >> KRETPROBE_POOL_SHIFT] +
 			     (unsigned long)ref * KRETPROBE_POOL_UNIT;
 
-	/* Otherwise each access adds the two again, which occupies one more register. */
+	/* Without this, each access adds the two again, which occupies one more register. */
 	OPTIMIZER_HIDE_VAR(addr);
 	return (void *)addr;
 }
 
 /*
- * On i386, which is the only architecture of 32 bits here, this takes two loads. The tag comes
- * first: if it is still the same at the exchange, no instance has been taken in between, so the
- * first one and its successor belong together.
+ * i386, the only architecture of 32 bits here, needs two loads. The tag comes first: if it is
+ * still the same at the exchange, no instance has been taken in between, so the first one and its
+ * successor belong together.
  */
 static nokprobe_inline u64 kretprobe_pool_head(const u64 *head)
 {
@@ -138,7 +127,7 @@ static nokprobe_inline u64 kretprobe_pool_head(const u64 *head)
 	const u32 *half = (const u32 *)head;
 	u64 tag = READ_ONCE(half[1]);
 
-	/* Both halves are written at once, so no barrier pairs with it. */
+	/* Both halves are written at once, so this pairs with no other barrier. */
 	smp_rmb();
 	return tag << 32 | READ_ONCE(half[0]);
 #endif
@@ -150,9 +139,9 @@ static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 
 	u64 old = kretprobe_pool_head(head);
 
 	/*
-	 * An instance is never unmapped while its pool is in use, so @next can be
-	 * read even if another context has just taken the instance; then the exchange
-	 * fails. The acquire pairs with the release of kretprobe_pool_push().
+	 * Instances stay mapped while their pool is in use, so @next can be read even if another
+	 * context has just taken the instance; then the exchange fails. The acquire pairs with
+	 * the release of kretprobe_pool_push().
 	 */
 	do {
 		if (unlikely((u32)old <= KRETPROBE_POOL_CLOSED))
@@ -165,8 +154,8 @@ static nokprobe_inline bool kretprobe_pool_pop(struct kretprobe_pool *pool, u64 
 }
 
 /*
- * Give back instances that are linked up to @last, whose name is higher than that of
- * the first by @span. Returns false if the list is closed.
+ * Give back instances that are linked up to @last, whose name is higher than that of the first by
+ * @span. Returns false if the list is closed.
  */
 static nokprobe_inline bool kretprobe_pool_push(u64 *head,
 						struct kretprobe_instance *last,
@@ -203,14 +192,10 @@ static nokprobe_inline void kretprobe_pool_put(struct kretprobe_instance *ri)
 
 #elif !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 
-/**
- * struct kretprobe_pool_late - instances whose kretprobe is gone
- * @instances: those that have come back on this CPU
- * @work: passes them to RCU, which the hit path cannot
- */
+/* Instances that have come back on this CPU after their kretprobe has gone. */
 struct kretprobe_pool_late {
 	struct llist_head	instances;
-	struct irq_work		work;
+	struct irq_work		work;	/* passes them to RCU, as hits cannot */
 };
 
 DECLARE_PER_CPU(struct kretprobe_pool_late, kretprobe_pool_late);
@@ -239,7 +224,7 @@ static inline bool kretprobe_pool_has_default_size(struct kretprobe_holder *rph)
 	return false;
 }
 
-/* Inside the hit, hits in these functions are missed. */
+/* Inside a hit, so hits in these functions are missed. */
 static nokprobe_inline bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
 						      struct kretprobe_instance **ri)
 {

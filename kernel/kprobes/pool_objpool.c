@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pools of return probe instances where 64 bits cannot be exchanged atomically: the
- * kernel's objpool, which does not grow.
+ * Pools of return probe instances where 64 bits cannot be exchanged atomically: the kernel's
+ * objpool, which does not grow.
  */
 
 #include <linux/objpool.h>
@@ -30,10 +30,7 @@ static void kretprobe_pool_free_late(struct irq_work *work)
 		call_rcu(&ri->rcu, kretprobe_free_instance_rcu);
 }
 
-/*
- * They are per CPU and not per pool, since a pool may be gone before an interrupt that
- * was raised twice is over.
- */
+/* Not in the pool, which may be gone before an interrupt that was raised twice is over. */
 DEFINE_PER_CPU(struct kretprobe_pool_late, kretprobe_pool_late) = {
 	.work	= IRQ_WORK_INIT_HARD(kretprobe_pool_free_late),
 };
@@ -52,15 +49,7 @@ static int free_holder(struct objpool_head *head, void *context)
 	return 0;
 }
 
-/**
- * kretprobe_pool_create() - create a pool
- * @nr: number of instances
- * @data_size: bytes of each for the user
- * @grows: ignored: these pools have a fixed size
- *
- * Context: process context, sleeps.
- * Return: the holder in the pool, or ERR_PTR: -ENOMEM, or an error of objpool_init().
- */
+/* @grows is ignored: these pools have a fixed size. */
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows)
 {
 	struct kretprobe_holder *rph = kzalloc_obj(*rph);
@@ -80,14 +69,7 @@ struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool gr
 	return rph;
 }
 
-/**
- * kretprobe_pool_destroy() - free a pool as soon as no instance is in flight
- * @rph: the holder in the pool; no kretprobe_pool_get_*() runs or will run
- *
- * The holder is freed with the last instance.
- *
- * Context: process context, sleeps.
- */
+/* No kretprobe_pool_get_*() runs or will run. The holder is freed with the last instance. */
 void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 {
 	objpool_fini(&rph->pool);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compute the call graph below code that must not be probed. Which functions it contains depends on
- * the compiler, its options and the instrumentation, so no list can name them. This runs once, at
- * boot, and reads the text of the running kernel.
+ * The call graph below code that must not be probed. What it contains depends on the compiler,
+ * its options and the instrumentation, so no list can name it. It is computed once, at boot, from
+ * the text of the running kernel.
  */
 
 #include <linux/jump_label.h>
@@ -15,14 +15,17 @@
 
 #include "reach.h"
 
-/* A function. One without a root is a cut: what it calls is not followed. */
+/*
+ * @root is the first root from which the function has been reached. Without one it is a cut: what
+ * it calls is not followed.
+ */
 struct function {
 	struct list_head	pending;
 	unsigned long		start, end;
 	unsigned long		root;
 };
 
-/* All functions by address, and those whose text is still to be read. */
+/* All functions by address, and those whose text has not been read yet. */
 static DEFINE_MTREE(functions);
 static LIST_HEAD(pending);
 
@@ -32,7 +35,7 @@ static int __init add_function(unsigned long addr, unsigned long root)
 	struct function *f;
 	int ret;
 
-	/* Init text is freed before user space runs, so it is not followed. */
+	/* Init text is freed before user space runs. */
 	if (!is_kernel_text(addr) || mtree_load(&functions, addr) ||
 	    !kallsyms_lookup_size_offset(addr, &size, &into))
 		return 0;
@@ -86,7 +89,7 @@ static int __init for_each_named(const char * const *names, unsigned int nr,
 	int ret;
 
 	for (i = 0; i < nr; i++) {
-		/* The code of a function that has a descriptor. */
+		/* Functions with descriptors have such symbols for their code. */
 		snprintf(code, sizeof(code), ".%s", names[i]);
 		ret = kallsyms_on_each_match_symbol(fn, names[i], NULL) ?:
 		      kallsyms_on_each_match_symbol(fn, code, NULL);
@@ -128,7 +131,7 @@ int __init kprobe_blacklist_cuts(const char * const *names, unsigned int nr)
 	return for_each_named(names, nr, add_cut);
 }
 
-/* The jumps that are not in the text now may be there later. */
+/* Jump labels that are off may be switched on later. */
 static int __init follow_jump_labels(void)
 {
 #ifdef CONFIG_JUMP_LABEL
@@ -166,12 +169,9 @@ static int __init follow(void)
 	return 0;
 }
 
-/**
- * kprobe_reach() - follow the branches of all roots
- * @fn: called for each function that has been reached, also if there is an error
- *
- * Context: boot, once.
- * Return: 0, or the first error.
+/*
+ * Follow the branches of all roots, and call @fn for each function that has been reached, even
+ * after an error. Only once.
  */
 int __init kprobe_reach(int (*fn)(unsigned long start, unsigned long end, unsigned long root))
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Sites: their creation and end, the search by address, and the users of each. arm.c
- * arms them.
- */
+/* Sites: their creation and end, the search by address, and the users of each. */
 
 #include <linux/init.h>
 #include <linux/rculist.h>
@@ -17,11 +14,6 @@ static struct rb_root kprobe_sites = RB_ROOT;
 /* Aligns sites to cache lines, as hits read them. kmalloc() would round up to a power of two. */
 static struct kmem_cache *site_cache __ro_after_init;
 
-/**
- * kprobe_site_init() - create the slab cache of sites
- *
- * Context: boot, before the first site.
- */
 void __init kprobe_site_init(void)
 {
 	site_cache = KMEM_CACHE(kprobe_site, SLAB_HWCACHE_ALIGN | SLAB_PANIC);
@@ -39,27 +31,14 @@ static const u8 site_moves[NR_KPROBE_SITE_STATES] = {
 
 static_assert(NR_KPROBE_SITE_STATES <= BITS_PER_BYTE);
 
-/**
- * kprobe_site_may_move() - is this change of state legal?
- * @from: state now
- * @to: state wanted
- *
- * Context: any.
- * Return: true if it is.
- */
 bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to)
 {
 	return site_moves[from] & BIT(to);
 }
 
-/**
- * kprobe_site_move() - change the state of a site
- * @site: the site
- * @to: its new state
- *
- * Updates the table, the tree and the published flag as well.
- *
- * Context: kprobe_mutex held. To READY from NEW: after kprobe_table_reserve().
+/*
+ * Also updates the table, the tree and the flag that users see. From NEW to READY: after
+ * kprobe_table_reserve().
  */
 void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
 {
@@ -94,15 +73,7 @@ static bool site_before(struct rb_node *a, const struct rb_node *b)
 	       kprobe_site_addr(rb_entry(b, struct kprobe_site, node));
 }
 
-/**
- * kprobe_site_add_to() - put a site into a tree
- * @root: sites by address
- * @site: one that is in no other tree
- *
- * After its equals: sites whose code is gone stay until their users leave.
- *
- * Context: kprobe_mutex held.
- */
+/* After its equals: sites whose code is gone stay until their users leave. */
 void kprobe_site_add_to(struct rb_root *root, struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -110,15 +81,7 @@ void kprobe_site_add_to(struct rb_root *root, struct kprobe_site *site)
 	rb_add(&site->node, root, site_before);
 }
 
-/**
- * kprobe_site_alloc() - allocate a site that nothing finds
- * @addr: the address
- * @kind: what would cause hits
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: a NEW site, which kfree() frees until it is prepared or added; NULL without
- *	   memory.
- */
+/* A site that nothing finds. kfree() frees it until it is prepared or added. */
 struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind kind)
 {
 	struct kprobe_site *site;
@@ -145,14 +108,7 @@ struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind 
 	return site;
 }
 
-/**
- * kprobe_site_create() - create a site for an address that has none
- * @addr: the address
- * @kind: what will cause hits
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: a NEW site, or NULL without memory.
- */
+/* A NEW site, for an address that has none; NULL without memory. */
 struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind kind)
 {
 	struct kprobe_site *site;
@@ -165,17 +121,12 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind
 	return site;
 }
 
-/**
- * kprobe_site_release() - give back what the architecture has for a site
- * @site: a site that no CPU executes any more
- *
- * Context: kprobe_mutex held, sleeps.
- */
+/* Give back what the architecture has for a site that no CPU executes any more. */
 void kprobe_site_release(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	/* A GONE site is in the table until now, for traps that were taken before. */
+	/* Until now, traps that were taken before have found a GONE site. */
 	kprobe_table_remove(kprobe_site_addr(site), &site->head);
 
 	if (!site->prepared)
@@ -187,12 +138,7 @@ void kprobe_site_release(struct kprobe_site *site)
 	site->prepared = false;
 }
 
-/**
- * kprobe_site_remove() - a site without users dies
- * @site: a NEW or READY site without users
- *
- * Context: kprobe_mutex held; no hit uses the site any more.
- */
+/* A NEW or READY site without users dies. No hit uses it any more. */
 void kprobe_site_remove(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -202,13 +148,9 @@ void kprobe_site_remove(struct kprobe_site *site)
 	kprobe_site_move(site, KPROBE_SITE_DEAD);
 }
 
-/**
- * kprobe_site_free() - free a site
- * @site: a DEAD site that no CPU executes any more, in no ftrace filter
- *
- * Its memory stays for another grace period, for hits that have found it.
- *
- * Context: kprobe_mutex held, sleeps.
+/*
+ * Free a DEAD site that no CPU executes any more, and that is in no filter of ftrace. Its memory
+ * stays for another grace period, for hits that have found it.
  */
 void kprobe_site_free(struct kprobe_site *site)
 {
@@ -219,14 +161,7 @@ void kprobe_site_free(struct kprobe_site *site)
 	kfree_rcu(site, rcu);
 }
 
-/**
- * kprobe_site_from_in() - find the first site of a tree at or after an address
- * @root: sites by address
- * @addr: the address
- *
- * Context: kprobe_mutex held.
- * Return: the site, or NULL.
- */
+/* The first site of a tree at or after an address, or NULL. */
 struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr)
 {
 	struct rb_node *node = root->rb_node;
@@ -248,27 +183,12 @@ struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr
 	return found;
 }
 
-/**
- * kprobe_site_from() - find the first site at or after an address
- * @addr: the address
- *
- * Context: kprobe_mutex held.
- * Return: the site, or NULL.
- */
 struct kprobe_site *kprobe_site_from(unsigned long addr)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
 	return kprobe_site_from_in(&kprobe_sites, addr);
 }
 
-/**
- * kprobe_site_next() - find the site after another one
- * @site: the other one
- *
- * Context: kprobe_mutex held.
- * Return: the next by address, which may be the same address; or NULL.
- */
+/* The next site may have the same address. */
 struct kprobe_site *kprobe_site_next(struct kprobe_site *site)
 {
 	struct rb_node *node = rb_next(&site->node);
@@ -278,13 +198,7 @@ struct kprobe_site *kprobe_site_next(struct kprobe_site *site)
 	return node ? rb_entry(node, struct kprobe_site, node) : NULL;
 }
 
-/**
- * kprobe_site_at() - find the site of an address whose code exists
- * @addr: the address
- *
- * Context: kprobe_mutex held.
- * Return: the site, also when it is NEW; NULL if there is none.
- */
+/* The site of an address whose code exists, even a NEW one, or NULL. */
 struct kprobe_site *kprobe_site_at(unsigned long addr)
 {
 	struct kprobe_site *site;
@@ -299,15 +213,7 @@ struct kprobe_site *kprobe_site_at(unsigned long addr)
 	return NULL;
 }
 
-/**
- * kprobe_site_of_user() - find the site that a user's probe is registered at
- * @p: a probe, registered or not
- *
- * Relies only on the address in @p.
- *
- * Context: kprobe_mutex held.
- * Return: the site, or NULL when @p is not registered.
- */
+/* The site at which a probe is registered, or NULL. Relies only on the address in @p. */
 struct kprobe_site *kprobe_site_of_user(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
@@ -327,8 +233,8 @@ struct kprobe_site *kprobe_site_of_user(struct kprobe *p)
 }
 
 /*
- * The only enabled user, if a hit only has to call its pre handler: without a fault
- * handler, faults need no owner.
+ * The only enabled user, if a hit only has to call its pre handler. With a fault handler, faults
+ * would need an owner.
  */
 static struct kprobe *sole_user(struct kprobe_site *site)
 {
@@ -363,7 +269,6 @@ static void publish_plain_return(struct kprobe_site *site, struct kprobe *p)
 }
 #endif
 
-/* Update what depends on the users and on which of them are enabled. */
 static void site_update(struct kprobe_site *site)
 {
 	struct kprobe *p = sole_user(site);
@@ -373,15 +278,9 @@ static void site_update(struct kprobe_site *site)
 	kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
 }
 
-/**
- * kprobe_site_note_handlers() - give a site the handlers that a user needs
- * @site: the site
- * @p: the probe of the user
- *
- * Once a site has a post handler or a fault handler it keeps it: backends test the
- * pointer first and call it later.
- *
- * Context: kprobe_mutex held.
+/*
+ * Once a site has a post handler or a fault handler it keeps it: backends test the pointer first
+ * and call it later.
  */
 void kprobe_site_note_handlers(struct kprobe_site *site, const struct kprobe *p)
 {
@@ -393,18 +292,11 @@ void kprobe_site_note_handlers(struct kprobe_site *site, const struct kprobe *p)
 		WRITE_ONCE(site->head.kp.fault_handler, kprobe_site_fault_handler);
 }
 
-/**
- * kprobe_site_add_user() - add a probe to the users of a site
- * @site: the site, which may be draining
- * @p: the probe, enabled unless it has KPROBE_FLAG_DISABLED
- *
- * Context: kprobe_mutex held.
- */
+/* The site may be draining. */
 void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	/* The site must not be freed any more. */
 	list_del_init(&site->reap);
 
 	p->addr = site->head.kp.addr;
@@ -421,15 +313,9 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 	site_update(site);
 }
 
-/**
- * kprobe_site_del_user() - remove a probe from the users of a site
- * @site: the site
- * @p: one of its users
- *
- * Hits may still be calling @p: the caller waits for a grace period, and then
- * initializes the list node again.
- *
- * Context: kprobe_mutex held.
+/*
+ * Hits may still be calling @p: the caller waits for a grace period, and then initializes the
+ * list node again.
  */
 void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p)
 {
@@ -443,14 +329,7 @@ void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p)
 	site_update(site);
 }
 
-/**
- * kprobe_site_enable_user() - enable or disable one user
- * @site: the site
- * @p: one of its users, in the other state
- * @on: the new state
- *
- * Context: kprobe_mutex held.
- */
+/* @p is in the other state. */
 void kprobe_site_enable_user(struct kprobe_site *site, struct kprobe *p, bool on)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -460,15 +339,7 @@ void kprobe_site_enable_user(struct kprobe_site *site, struct kprobe *p, bool on
 	site_update(site);
 }
 
-/**
- * kprobe_site_has_post() - does a user have a post handler?
- * @site: the site
- *
- * Unlike the post handler of the site, this is not sticky.
- *
- * Context: kprobe_mutex held.
- * Return: true if one does.
- */
+/* Unlike the post handler of the site itself, this is not sticky. */
 bool kprobe_site_has_post(const struct kprobe_site *site)
 {
 	const struct kprobe *p;
@@ -483,13 +354,6 @@ bool kprobe_site_has_post(const struct kprobe_site *site)
 	return false;
 }
 
-/**
- * kprobe_site_has_fault() - does a user have a fault handler?
- * @site: the site
- *
- * Context: kprobe_mutex held.
- * Return: true if one does.
- */
 bool kprobe_site_has_fault(const struct kprobe_site *site)
 {
 	const struct kprobe *p;

@@ -63,57 +63,44 @@ enum kprobe_miss {
 
 struct kprobe_ftrace_ops;
 
-/**
- * struct kprobe_site - one probed address
- * @head: what architectures and hit paths see
- * @users: all users, newest first; kprobe_mutex, hit path reads
- * @nr_users: length of @users; kprobe_mutex
- * @nr_enabled: those of them not disabled; kprobe_mutex
- * @state: only kprobe_site_move() changes it; kprobe_mutex
- * @kind: never changes
- * @trampoline: it is a return trampoline, whose handler does not depend on RCU; never
- *		changes
- * @refusal: why the architecture refuses it, enum kprobe_refusal; kprobe_mutex
- * @saved: the text at the address, as it was before preparation; kprobe_mutex
- * @prepared: the architecture has resources for head.kp; kprobe_mutex
- * @ftrace: the ops whose calls count, or NULL; with KPROBE_FTRACE_MOVES while that changes;
- *	    kprobe_mutex, hit path reads
- * @in_plain: @ftrace is not the shared ops, but the address is also in the filter of
- *	      that; kprobe_mutex
- * @node: in the tree of sites, or in that of dead sites whose detours tasks may still
- *	  be in, by address; kprobe_mutex
- * @reap: on the list of the batch that will free the site; kprobe_mutex
- * @opt: only kprobe_opt_move() changes it; kprobe_mutex
- * @opt_why: why there is no jump, enum kprobe_noopt; kprobe_mutex
- * @opt_used: hits have entered the detour; kprobe_mutex
- * @opt_left: how many grace periods of tasks-RCU had begun when that ended;
- *	      kprobe_mutex
- * @opt_stuck: the jump could not be removed; kprobe_mutex
- * @misses: hits without handlers, by cause
- * @rcu: to free it
+/*
+ * One probed address. kprobe_mutex protects all but @head, @misses, and what never changes. Hits
+ * also read what is marked as such.
  */
 struct kprobe_site {
-	struct kprobe_head		head;
-	struct list_head		users;
+	struct kprobe_head		head;		/* what architectures and hit paths see */
+	struct list_head		users;		/* all users, newest first; hits read it */
 	unsigned int			nr_users;
-	unsigned int			nr_enabled;
-	enum kprobe_site_state		state;
-	enum kprobe_site_kind		kind;
+	unsigned int			nr_enabled;	/* users that are not disabled */
+	enum kprobe_site_state		state;		/* only kprobe_site_move() changes it */
+	enum kprobe_site_kind		kind;		/* never changes */
+	/* A return trampoline, whose handler does not need RCU; never changes. */
 	bool				trampoline;
+	/* The architecture has resources for head.kp. */
 	bool				prepared;
+	/* Why the architecture refuses it, enum kprobe_refusal. */
 	u8				refusal;
-	kprobe_opcode_t			saved;
+	kprobe_opcode_t			saved;		/* the text before preparation */
+	/* @ftrace is not the shared ops, but that has the address, too. */
 	bool				in_plain;
+	/*
+	 * The ops whose calls count, or NULL; with KPROBE_FTRACE_MOVES while that changes; hits
+	 * read it.
+	 */
 	struct kprobe_ftrace_ops	*ftrace;
+	/* In the tree of sites, or in that of dead sites whose detours tasks may still be in. */
 	struct rb_node			node;
-	struct list_head		reap;
+	struct list_head		reap;		/* in the batch that will free the site */
 #ifdef CONFIG_OPTPROBES
-	enum kprobe_opt_state		opt;
+	enum kprobe_opt_state		opt;		/* only kprobe_opt_move() changes it */
+	/* Why there is no jump, enum kprobe_noopt. */
 	u8				opt_why;
-	bool				opt_used;
+	bool				opt_used;	/* hits have entered the detour */
+	/* How many grace periods of tasks-RCU had begun when that ended. */
 	u64				opt_left;
-	bool				opt_stuck;
+	bool				opt_stuck;	/* the jump could not be removed */
 #endif
+	/* Hits without handlers, by cause. */
 	atomic_long_t			misses[NR_KPROBE_MISSES];
 	struct rcu_head			rcu;
 };
@@ -140,7 +127,7 @@ static inline void kprobe_site_init_opt(struct kprobe_site *site)
 }
 #endif
 
-/* The address tells what kind of user it is. hit_stack.c and hit_rethook.c define it. */
+/* Its address tells kretprobes from other probes. hit_stack.c and hit_rethook.c define it. */
 int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
 
 static inline bool is_kretprobe(const struct kprobe *p)
@@ -181,16 +168,16 @@ struct kprobe_site *kprobe_site_of_user(struct kprobe *p);
 #define __for_each_kprobe_site(site, first, cond)			\
 	for ((site) = (first); (site) && (cond); (site) = kprobe_site_next(site))
 
-/* All sites, by address. Context: kprobe_mutex held. */
+/* All sites, by address. */
 #define for_each_kprobe_site(site)					\
 	__for_each_kprobe_site(site, kprobe_site_from(0), true)
 
-/* Those from an address up to, but not including, another. Context: likewise. */
+/* Those from an address up to, but not including, another. */
 #define for_each_kprobe_site_in(site, start, end)			\
 	__for_each_kprobe_site(site, kprobe_site_from(start),		\
 			       kprobe_site_addr(site) < (end))
 
-/* The same in a tree other than that of all sites. Context: likewise. */
+/* The same in another tree. */
 #define for_each_kprobe_site_in_tree(site, root, start, end)		\
 	__for_each_kprobe_site(site, kprobe_site_from_in(root, start),	\
 			       kprobe_site_addr(site) < (end))

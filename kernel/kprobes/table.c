@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table in which a hit finds its site. It uses open addressing, so a lookup
- * touches one or two cache lines however many probes there are. Readers take no
- * lock; writers hold kprobe_mutex. The table grows by being copied.
+ * The table in which a hit finds its site. It uses open addressing, so a lookup touches one or
+ * two cache lines however many probes there are. Readers take no lock; writers hold kprobe_mutex.
+ * The table grows by being copied.
  *
- * An entry keeps its address for as long as its table lives, so a reader that has
- * seen the address cannot get the site of another one. Removal leaves a
- * tombstone, which only the same address may use again.
+ * An entry keeps its address for as long as its table lives, so a reader that has seen the
+ * address cannot get the site of another one. Removal leaves a tombstone, which only the same
+ * address may use again.
  */
 
 #include <kunit/static_stub.h>
@@ -24,8 +24,8 @@
 DEFINE_MUTEX(kprobe_mutex);
 
 /*
- * Usable before anything is initialized: architectures register the probe on
- * their return trampoline while the core itself is being set up.
+ * Usable before anything is initialized: architectures register the probe on their return
+ * trampoline while the core itself is being set up.
  */
 static union {
 	struct kprobe_table	t;
@@ -52,8 +52,8 @@ static struct kprobe_table *table_alloc(unsigned long size)
 	struct kprobe_table *t;
 
 	/*
-	 * On 32 bit, vmalloc memory can fault in NMI context until the page
-	 * tables of the interrupted task have caught up.
+	 * On 32 bit, vmalloc memory can fault in NMI context until the page tables of the
+	 * interrupted task have caught up.
 	 */
 	if (IS_ENABLED(CONFIG_64BIT))
 		t = kvzalloc(bytes, GFP_KERNEL);
@@ -98,14 +98,10 @@ static int kprobe_nothing(void *unused)
 	return 0;
 }
 
-/**
- * kprobe_schedule_cpus() - let each CPU run another thread
- *
- * As synchronize_rcu_tasks_rude(), but that one uses schedule_on_each_cpu(), which needs
- * memory, and does not say when there was none. One CPU after the other, as a CPU that is
- * late should not hold up the others.
- *
- * Context: process context, sleeps; kprobe_mutex may be held.
+/*
+ * Let each CPU run another thread, as synchronize_rcu_tasks_rude() does. But that one uses
+ * schedule_on_each_cpu(), which needs memory, and does not say when there was none. One CPU after
+ * the other, as a CPU that is late should not hold up the others.
  */
 void kprobe_schedule_cpus(void)
 {
@@ -117,72 +113,52 @@ void kprobe_schedule_cpus(void)
 		stop_one_cpu(cpu, kprobe_nothing, NULL);
 }
 
-#if !KPROBE_TRAP_IS_WATCHED && defined(CONFIG_CONTEXT_TRACKING_IDLE)
 /*
- * Waits for hits of breakpoints that RCU does not watch.
+ * Wait for hits that a grace period of RCU does not wait for. After both, what was in the table is
+ * freed, or the table itself.
  *
- * Where the breakpoint exception does not make RCU watch, grace periods do not wait
- * for a hit in the idle loop, or on the way from and to user space: neither for the
- * architecture's lookup, nor for its use of the probe until the instruction has been
- * executed. The core cannot make RCU watch there, because it is called later and not
- * at the end. But such a hit keeps preemption off, as its state is per CPU. So it
- * is over when each CPU has run another thread.
+ * Where the breakpoint exception does not make RCU watch, these are hits in the idle loop, or on
+ * the way from and to user space. The core cannot make RCU watch there, because the architecture
+ * calls it after the lookup, and uses the probe after the call. But such a hit keeps preemption
+ * off, as its state is per CPU. So it is over when each CPU has run another thread. An interrupt
+ * on each CPU is not enough: some architectures handle a breakpoint with interrupts on. Nor is a
+ * grace period of RCU-tasks, which ignores idle tasks.
  *
- * An interrupt on each CPU is not enough: some architectures handle a breakpoint with
- * interrupts on. Nor is a grace period of RCU-tasks, which ignores idle tasks.
- *
- * Together with a grace period of RCU this is enough before anything is freed that
- * was in the table, and for a table that has been replaced.
- *
- * Context: process context, sleeps; kprobe_mutex may be held.
+ * Everywhere else, a CPU that comes up can handle breakpoints before it is online and before RCU
+ * covers it. It comes up while cpus_read_lock(), which kprobe_schedule_cpus() takes as well, is
+ * held for writing.
  */
 static void kprobe_table_sync(void)
 {
-	kprobe_schedule_cpus();
+	if (!KPROBE_TRAP_IS_WATCHED && IS_ENABLED(CONFIG_CONTEXT_TRACKING_IDLE)) {
+		kprobe_schedule_cpus();
+	} else {
+		cpus_read_lock();
+		cpus_read_unlock();
+	}
 }
-#else
-/*
- * A CPU that comes up can handle breakpoints before it is online and before RCU covers it,
- * so neither the synchronization of text nor a grace period waits for its hits. But it
- * comes up while the lock is held for writing. kprobe_schedule_cpus() takes it, too.
- */
-static void kprobe_table_sync(void)
-{
-	cpus_read_lock();
-	cpus_read_unlock();
-}
-#endif
 
-/**
- * kprobe_wait_for_hits() - wait until hits that have begun are over
- *
- * Afterwards no CPU runs a handler or a step of them, and no CPU that trapped before
- * the text changed still has to look up its site.
- *
- * Context: process context, waits for a grace period; kprobe_mutex not held.
+/*
+ * After this, no CPU runs a handler or a step of a hit that has begun before, and no CPU that
+ * trapped before the text changed still has to look up its site. kprobe_mutex is not held.
  */
 void kprobe_wait_for_hits(void)
 {
 	KUNIT_STATIC_STUB_REDIRECT(kprobe_wait_for_hits);
 
 	/*
-	 * Expedited: thousands of one-by-one unregistrations would take minutes;
-	 * nohz_full users boot with rcupdate.rcu_normal=1.
+	 * Expedited: otherwise, to unregister thousands of probes one by one would take minutes.
+	 * Users of nohz_full boot with rcupdate.rcu_normal=1.
 	 */
 	synchronize_rcu_expedited();
 	/* RCU does not know of breakpoints where it does not watch. */
 	kprobe_table_sync();
 }
 
-/**
- * kprobe_table_reserve() - make sure that insertions will find a free entry
- * @nr: how many addresses will be inserted before kprobe_mutex is dropped
- *
- * Keeps at least half of the table free, so that walks are short. Without memory for
- * a larger table, the old one is filled up to seven eighths.
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or -ENOMEM.
+/*
+ * Make room for @nr addresses, to be inserted before kprobe_mutex is dropped. At least half of
+ * the table stays free, so that walks are short. Without memory for a larger table, the old one
+ * is filled up to seven eighths.
  */
 int kprobe_table_reserve(unsigned int nr)
 {
@@ -197,8 +173,8 @@ int kprobe_table_reserve(unsigned int nr)
 		return 0;
 
 	/*
-	 * A third full at most, so that the next copy is far away. Tombstones
-	 * are dropped: this may keep the size, or shrink it.
+	 * A third full at most, so that the next copy is far away. It may be no larger than the
+	 * old one, which also has tombstones.
 	 */
 	t = table_alloc(max_t(unsigned long, FIRST_SIZE,
 			      roundup_pow_of_two(3ul * (old->live + nr))));
@@ -215,13 +191,7 @@ int kprobe_table_reserve(unsigned int nr)
 	return 0;
 }
 
-/**
- * kprobe_table_insert() - let hits at an address find their site
- * @addr: the address; it is not in the table
- * @head: head of its site
- *
- * Context: kprobe_mutex held, after kprobe_table_reserve().
- */
+/* Let hits at an address find their site. After kprobe_table_reserve(). */
 void kprobe_table_insert(unsigned long addr, struct kprobe_head *head)
 {
 	struct kprobe_table *t = current_table();
@@ -242,14 +212,9 @@ void kprobe_table_insert(unsigned long addr, struct kprobe_head *head)
 	smp_store_release(&e->addr, addr);
 }
 
-/**
- * kprobe_table_remove() - take a site out
- * @addr: its address
- * @head: head of the site; nothing happens if it is not in the table
- *
- * Readers may still have found it: it is freed after a grace period.
- *
- * Context: kprobe_mutex held.
+/*
+ * Take a site out, if it is in the table. Readers may still have found it, so it is freed after a
+ * grace period.
  */
 void kprobe_table_remove(unsigned long addr, const struct kprobe_head *head)
 {

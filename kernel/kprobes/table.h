@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Changes of the table, for the core. <linux/kprobes-table.h> has the lookup, which
- * architectures use, too.
- */
+/* For the core. <linux/kprobes-table.h> has the lookup, which architectures use, too. */
 #ifndef _KERNEL_KPROBES_TABLE_H
 #define _KERNEL_KPROBES_TABLE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on x86: preparing, arming and disarming. decode.c decides what is to be
- * done with an instruction; int3.c does it.
+ * Kernel probes on x86: preparing, arming and disarming. decode.c decides what is to be done with
+ * an instruction; int3.c does it.
  */
 
 #include <linux/execmem.h>
@@ -24,14 +24,14 @@
 
 #include "common.h"
 
-/* It returns on another stack than it was called on. */
+/* The function returns on another stack than it was called on. */
 struct kretprobe_blackpoint kretprobe_blacklist[] = {
 	{ "__switch_to", },
 };
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
-/* Indirect calls have to hit a landing pad first: the entry is the instruction after it. */
+/* Indirect calls have to hit a landing pad first. The instruction after it counts as the entry. */
 kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 					 unsigned long offset,
 					 bool *on_func_entry)
@@ -56,7 +56,7 @@ void *alloc_insn_page(void)
 	void *page = execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
 	unsigned long addr = (unsigned long)page;
 
-	/* Part of a large page: it is filled, and making it writable would split that page. */
+	/* Part of a large page is filled already, and making it writable would split that page. */
 	if (!page || execmem_is_rox(EXECMEM_KPROBES))
 		return page;
 
@@ -74,16 +74,16 @@ err_free:
 	return NULL;
 }
 
-/* Code that runs where RCU does not watch has interrupts off: a CPU that answers has left it. */
+/* Where RCU does not watch, interrupts are off: a CPU that answers has left such code. */
 void arch_sync_insn_slots(void)
 {
 	smp_text_poke_sync_each_cpu();
 }
 
 /*
- * The trampoline of a static call is rewritten whenever the target changes, by code that
- * checks the old bytes. Those of the kernel have a section of their own; those of
- * modules are followed by this mark.
+ * The trampoline of a static call is rewritten whenever the target changes, by code that checks
+ * the old bytes. Those of the kernel have a section of their own; those of modules are followed
+ * by this mark.
  */
 static bool is_static_call_trampoline(unsigned long addr)
 {
@@ -95,7 +95,7 @@ static bool is_static_call_trampoline(unsigned long addr)
 	       !memcmp(after, mark, sizeof(mark));
 }
 
-/* One that does nothing, or returns 0, may have several instructions. */
+/* A trampoline that does nothing, or returns 0, may have several instructions. */
 static bool in_static_call_trampoline(unsigned long addr)
 {
 	unsigned long size, into;
@@ -113,8 +113,8 @@ bool kprobe_test_as_xen_pv;
 #endif
 
 /*
- * Functions with xen_preemptible_hcall_begin() and xen_preemptible_hcall_end(), which are
- * inline, and functions that these may have been inlined into.
+ * Functions with xen_preemptible_hcall_begin() and xen_preemptible_hcall_end(), which are inline,
+ * and functions that these may have been inlined into.
  */
 static const char * const preemptible_hcalls[] = {
 	"irqfd_inject",
@@ -127,16 +127,10 @@ static const char * const preemptible_hcalls[] = {
 	"privcmd_irqfd_assign",
 };
 
-/**
- * kprobe_in_preemptible_hcall() - may a task be scheduled at any instruction here?
- * @addr: address of an instruction
- *
- * A Xen PV guest without PREEMPTION schedules in interrupts that come during some
- * hypercalls. A grace period of tasks-RCU, which ends when tasks are scheduled, then does
- * not show that a task has left a slot or a detour. So there must be none.
- *
- * Context: process context.
- * Return: true if it may.
+/*
+ * A Xen PV guest without PREEMPTION schedules in interrupts that come during some hypercalls. A
+ * grace period of tasks-RCU, which ends when tasks are scheduled, then does not show that a task
+ * has left a slot or a detour. So there must be none.
  */
 bool kprobe_in_preemptible_hcall(unsigned long addr)
 {
@@ -317,8 +311,8 @@ static void poke_all(struct list_head *kps, bool arm)
 	}
 
 	/*
-	 * Breakpoints are handled with interrupts off: when all CPUs have
-	 * answered, no CPU is still handling an old breakpoint.
+	 * Breakpoints are handled with interrupts off. When all CPUs have answered, none is still
+	 * handling an old one.
 	 */
 	smp_text_poke_sync_each_cpu();
 }
@@ -346,9 +340,9 @@ void arch_disarm_kprobes(struct list_head *kps)
 }
 
 /*
- * Returns are patched at boot to go through one of these, also those of the hit path
- * itself before it has set the current probe. Others overlap them. Not all of these are
- * marked in retpoline.S, and not all exist everywhere.
+ * Returns are patched at boot to go through one of these, also those of the hit path itself
+ * before it has set the current probe. The others overlap them. retpoline.S does not mark all of
+ * these, and not all exist everywhere.
  */
 static const char * const return_thunks[] __initconst = {
 	"__x86_return_thunk",
@@ -399,16 +393,16 @@ static const char * const roots[] __initconst = {
 };
 
 /*
- * Refused, but not followed: the CPU already handles breakpoints, and much of what this calls is
- * called by others, too.
+ * Refused, but not followed: the CPU already handles breakpoints, and much of what this calls has
+ * other callers, too.
  */
 static const char * const not_followed[] __initconst = {
 	"load_ucode_ap",
 };
 
 /*
- * These run when the CPU already handles breakpoints, or after a step has been abandoned, or while
- * the events of MSRs are traced.
+ * These run when the CPU already handles breakpoints, or after a step has been abandoned, or
+ * while the events of MSRs are traced.
  */
 static const char * const cuts[] __initconst = {
 	"__SCT__tp_func_read_msr",
@@ -441,22 +435,8 @@ static const char * const cuts[] __initconst = {
 	"x86_acpi_enter_sleep_state",
 };
 
-#ifdef CONFIG_HAVE_STATIC_CALL
-/* Static calls verify their trampolines before they rewrite them. */
-static int __init blacklist_static_calls(void)
-{
-	return kprobe_add_area_blacklist((unsigned long)__static_call_text_start,
-					 (unsigned long)__static_call_text_end);
-}
-#else
-static int __init blacklist_static_calls(void)
-{
-	return 0;
-}
-#endif
-
 #ifdef CONFIG_KEXEC_CORE
-/* It is copied, and the copy runs where no exception is handled. */
+/* A copy of it runs where no exception is handled. */
 static int __init blacklist_kexec(void)
 {
 	return kprobe_add_area_blacklist((unsigned long)relocate_kernel,
@@ -485,7 +465,9 @@ int __init arch_populate_kprobe_blacklist(void)
 	      kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
 	      kprobe_blacklist_cuts(not_followed, ARRAY_SIZE(not_followed)) ?:
 	      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
-	ret = ret ?: blacklist_static_calls();
+	/* Static calls verify their trampolines before they rewrite them. */
+	ret = ret ?: kprobe_add_area_blacklist((unsigned long)__static_call_text_start,
+					       (unsigned long)__static_call_text_end);
 	return ret ?: blacklist_kexec();
 }
 

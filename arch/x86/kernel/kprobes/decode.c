@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Decides which instructions can be probed, and how a probed one is executed.
- * Changes nothing.
- */
+/* Decides which instructions can be probed, and how a probed one is executed. Changes nothing. */
 
 #include <linux/bitfield.h>
 #include <linux/cfi.h>
@@ -36,27 +33,29 @@ static const u8 reg_offset[] = {
 #define REX_EXTENDS	8
 
 /* Offsets of the registers that the instruction names. */
+static u8 reg_of(u8 field, bool extended)
+{
+	return reg_offset[field | (extended ? REX_EXTENDS : 0)];
+}
+
 static u8 reg_of_reg(const struct insn *insn)
 {
-	return reg_offset[kprobe_insn_modrm_reg(insn) |
-			  (X86_REX_R(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0)];
+	return reg_of(kprobe_insn_modrm_reg(insn), X86_REX_R(kprobe_insn_rex(insn)));
 }
 
 static u8 reg_of_rm(const struct insn *insn)
 {
-	return reg_offset[kprobe_insn_modrm_rm(insn) |
-			  (X86_REX_B(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0)];
+	return reg_of(kprobe_insn_modrm_rm(insn), X86_REX_B(kprobe_insn_rex(insn)));
 }
 
 static u8 reg_of_opcode(const struct insn *insn)
 {
-	return reg_offset[(insn->opcode.bytes[0] & OP_REG) |
-			  (X86_REX_B(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0)];
+	return reg_of(insn->opcode.bytes[0] & OP_REG, X86_REX_B(kprobe_insn_rex(insn)));
 }
 
 /*
- * Per-CPU data are accessed through this segment: it must be right in every trap,
- * including the one after the instruction.
+ * Per-CPU data are accessed through this segment: it must be right in every trap, also in that
+ * after the instruction.
  */
 #ifdef CONFIG_X86_64
 #define SREG_PERCPU	SREG_GS
@@ -68,7 +67,7 @@ static enum kprobe_refusal classify_branch(const struct insn *insn,
 					   struct arch_specific_insn *a, u8 op,
 					   unsigned long addr)
 {
-	/* CPUs disagree on what this does, or it truncates the instruction pointer. */
+	/* CPUs disagree on what this prefix does here, or it truncates the instruction pointer. */
 	if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
 		return KPROBE_REFUSAL_ENCODING;
 
@@ -105,7 +104,6 @@ static bool sleeps_at(unsigned long next)
 	       (b[2] == MODRM_MWAIT || b[2] == MODRM_MWAITX);
 }
 
-/* Group 5: indirect branches, among others. */
 static enum kprobe_refusal classify_grp5(const struct insn *insn,
 					 struct arch_specific_insn *a)
 {
@@ -124,7 +122,7 @@ static enum kprobe_refusal classify_grp5(const struct insn *insn,
 	return 0;
 }
 
-/* Control transfers, and whatever must not be executed out of line. */
+/* Find control transfers, and whatever must not be executed out of line. */
 static enum kprobe_refusal classify_one_byte(const struct insn *insn,
 					     struct arch_specific_insn *a,
 					     unsigned long addr)
@@ -147,7 +145,7 @@ static enum kprobe_refusal classify_one_byte(const struct insn *insn,
 	case OP_LOOPE:
 	case OP_LOOP:
 	case OP_JCXZ:
-		/* In the same order. */
+		/* Both are in the same order. */
 		return classify_branch(insn, a, KPROBE_OP_LOOPNE + (opcode - OP_LOOPNE), addr);
 	case CALL_INSN_OPCODE:
 		return classify_branch(insn, a, KPROBE_OP_CALL, addr);
@@ -199,7 +197,6 @@ static enum kprobe_refusal classify_one_byte(const struct insn *insn,
 	return 0;
 }
 
-/* Group 7: system instructions that have nothing in common. */
 static enum kprobe_refusal classify_grp7(const struct insn *insn)
 {
 	if (!kprobe_insn_is_reg_form(insn)) {
@@ -297,22 +294,22 @@ static enum kprobe_refusal classify_0f(const struct insn *insn,
 }
 
 /*
- * Fast forms: frequent instructions that access nothing but registers and the stack,
- * so that their emulation never faults.
+ * Fast forms: frequent instructions that access nothing but registers and the stack, so that
+ * their emulation never faults.
  */
 
+/*
+ * On 32 bit, the exception returns through a frame below the new stack pointer, which must
+ * therefore stay near the old one.
+ */
 static bool may_write(u8 dst)
 {
-	/*
-	 * On 32 bit, the exception returns through a frame that is built below the
-	 * new stack pointer, which must therefore stay near the old one.
-	 */
 	return IS_ENABLED(CONFIG_X86_64) || dst != offsetof(struct pt_regs, sp);
 }
 
 static void fast_alu(struct arch_specific_insn *a, u8 sub, u8 dst, u8 src)
 {
-	/* They read the flags. */
+	/* These also read the flags. */
 	if (sub == KPROBE_ALU_ADC || sub == KPROBE_ALU_SBB)
 		return;
 	if (sub < KPROBE_ALU_CMP && !may_write(dst))
@@ -354,7 +351,6 @@ static void fast_mov_imm(struct arch_specific_insn *a, u8 dst, long value)
 	a->value = value;
 }
 
-/* LEA computes the address of its operand and does not access the memory there. */
 static void fast_lea(const struct insn *insn, struct arch_specific_insn *a,
 		     unsigned long next)
 {
@@ -376,12 +372,12 @@ static void fast_lea(const struct insn *insn, struct arch_specific_insn *a,
 			   (X86_REX_X(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0);
 
 		base = X86_SIB_BASE(sib);
-		a->src = reg_offset[base | (X86_REX_B(kprobe_insn_rex(insn)) ? REX_EXTENDS : 0)];
+		a->src = reg_of(base, X86_REX_B(kprobe_insn_rex(insn)));
 		if (index != SIB_NO_INDEX)
 			a->index = reg_offset[index];
 		a->shift = X86_SIB_SCALE(sib);
 	}
-	/* The base of SIB has this special value, too. */
+	/* Also as the base in SIB, this value means that there is none. */
 	if (base == RM_DISP32 && kprobe_insn_modrm_mod(insn) == MOD_INDIRECT)
 		a->src = KPROBE_NO_REG;
 
@@ -394,7 +390,7 @@ static void fast_lea(const struct insn *insn, struct arch_specific_insn *a,
 
 static long wide_immediate(const struct insn *insn)
 {
-	/* In 64-bit mode only: elsewhere this is the segment of far branches. */
+	/* In 64-bit mode only. In 32-bit mode, only far branches have one: their segment. */
 	if (insn->immediate2.nbytes)
 		return (u32)insn->immediate1.value | (u64)insn->immediate2.value << 32;
 
@@ -482,22 +478,22 @@ static void classify_fast(const struct insn *insn, struct arch_specific_insn *a,
 }
 
 /*
- * The trap of a failed kCFI check decodes the two instructions before it to find out
- * what was called:
+ * The trap of a failed kCFI check decodes the two instructions before it to find out what was
+ * called:
  *
  *	mov	$-HASH, %r10d		6 bytes
  *	add	-OFFSET(%reg), %r10d	4 bytes
  *	je	over the trap		2 bytes
  *	ud2
  *
- * At boot, the last two may be replaced. The jump then goes to the last byte, an invalid
- * opcode, and traps there:
+ * At boot, the last two may be replaced. The jump then goes to the last byte, an invalid opcode,
+ * and traps there:
  *
  *	jne	the next instruction + 1
  *	test	$0xd6, %al
  *
- * Or all of it is replaced, for FineIBT. A paranoid caller jumps back into LEA, whose last
- * byte is a LOCK prefix; with it, this jump traps, and is decoded then:
+ * Or all of it is replaced, for FineIBT. A paranoid caller jumps back into LEA, whose last byte
+ * is a LOCK prefix. With it, this jump traps, and is decoded then:
  *
  *	mov	$HASH, %eax		5 bytes
  *	cmp	-OFFSET(%r11), %eax	4 bytes
@@ -521,7 +517,7 @@ static bool is_cfi_check(const struct insn *insn, unsigned long addr)
 	return false;
 }
 
-/* Does a fixup look at the text, or serve a trap that kprobes do not see? */
+/* The fixup looks at the text, or serves a trap that kprobes do not see. */
 static bool fixup_rules_out_copy(const struct exception_table_entry *e)
 {
 	switch (FIELD_GET(EX_DATA_TYPE_MASK, e->data)) {
@@ -538,26 +534,18 @@ static bool fixup_rules_out_copy(const struct exception_table_entry *e)
 }
 
 /*
- * A livepatch is relocated each time that the object which it patches is loaded.
- * Before that, and after the object was unloaded, the operands are zero. A copy would
- * keep the operands that it was made with. Relocations are four or eight bytes wide.
+ * A livepatch is relocated each time that the object which it patches is loaded. Before that, and
+ * after the object was unloaded, the operands are zero. A copy would keep the operands that it
+ * was made with. Relocations are four or eight bytes wide.
  */
 static bool is_relocated_later(const struct insn *insn, unsigned long addr)
 {
-	/* Addresses of MOV without ModRM share their field with the immediates. */
+	/* The field of an immediate also holds the address of a MOV without ModRM. */
 	return (insn->displacement.nbytes >= sizeof(s32) ||
 		insn->immediate.nbytes >= sizeof(s32)) && kprobe_in_livepatch(addr);
 }
 
-/**
- * kprobe_classify() - decide how a probed instruction is executed
- * @ki: the instruction
- * @addr: its address
- * @a: filled in, except for the slot
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: KPROBE_REFUSAL_NONE, or why the instruction cannot be probed.
- */
+/* Decide how a probed instruction is executed. Fills in all of @a but the slot. */
 enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
 				    struct arch_specific_insn *a)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Emulates instructions: those that cannot be executed out of line, and those for
- * which that would be too slow. Part of the hit path.
+ * Emulates instructions that cannot be executed out of line, and those for which that would be
+ * too slow. Part of the hit path.
  */
 
 #include <linux/kprobes.h>
@@ -32,7 +32,7 @@ static nokprobe_inline void reg_write(struct pt_regs *regs,
 	*reg_at(regs, a->dst) = a->width == 4 ? (u32)value : value;
 }
 
-/* The CPU itself computes the flags. */
+/* Let the CPU compute the flags. */
 #define ALU(insn, dst, src, flags)					\
 	asm(insn " %[s], %[d]\n\tpushf\n\tpop %[f]"			\
 	    : [d] "+r" (dst), [f] "=r" (flags)				\
@@ -102,7 +102,7 @@ static nokprobe_inline unsigned long lea(const struct arch_specific_insn *a,
 	return ea;
 }
 
-/* Decrements the counter; true if the loop continues. The flags do not change. */
+/* Decrements the counter, and returns true if the loop continues. The flags do not change. */
 static nokprobe_inline bool loops(const struct arch_specific_insn *a,
 				  struct pt_regs *regs)
 {
@@ -170,13 +170,9 @@ static nokprobe_inline void emulate_popf(const struct arch_specific_insn *a,
 	regs->flags |= image & changes;
 }
 
-/**
- * kprobe_emulate() - emulate a probed instruction
- * @p: its probe; kprobe_op_is_emulated() is true for it
- * @regs: the state before the instruction; on return, the state after it
- *
- * Context: hit path, in the breakpoint exception, which has left room on the stack
- *	    for one word to be pushed.
+/*
+ * kprobe_op_is_emulated() is true for @p. The breakpoint exception has left room on the stack for
+ * one word to be pushed.
  */
 void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs)
 {

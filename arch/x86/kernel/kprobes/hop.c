@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hops. If some branch targets bytes that the jump to a detour would overwrite, a
- * short jump often fits: it overwrites only one byte more than a breakpoint does. Its
- * target is padding after a function nearby, which holds the hop: a long jump to the
- * detour.
+ * Hops let a probe have a jump although a branch targets the bytes that it would overwrite: a
+ * jump of two bytes overwrites only one byte more than a breakpoint does. It goes to padding
+ * after a function nearby, which holds the hop: a jump of five bytes to the detour. targets.c
+ * explains how it is known that nothing else goes there.
  *
- * Padding consists of the NOPs and breakpoints between the last instruction of a
- * function, if execution does not continue after it, and the next symbol. So it is
- * never executed; the map of branch targets is checked as well. A hop lives as long
- * as its detour: it is written before the short jump is, and the padding is restored
- * when no task can be in the hop any more. A probe that is registered in the padding
- * later takes precedence: see arch_optimizer_borrower().
+ * Padding consists of the NOPs and breakpoints between the last instruction of a function, if
+ * execution does not continue after it, and the next symbol. A hop lives as long as its detour:
+ * it is written before the short jump is, and the padding is restored when no task can be in the
+ * hop any more. A probe that is registered in the padding later takes precedence: see
+ * arch_optimizer_borrower().
  *
- * There are hops in the kernel only: the text of a module may be freed before its
- * detours are. kprobe_mutex and text_mutex protect changes of hops.
+ * Hops are in the kernel only: the text of a module may be freed before its detours are.
+ * kprobe_mutex and text_mutex protect changes of hops.
  */
 
 #include <linux/cpu.h>
@@ -35,12 +34,9 @@
 /* The probes with a hop, indexed by its address. */
 static DEFINE_XARRAY(hops);
 
-/**
- * kprobe_hop_owner() - find the probe that has a hop at an address
- * @addr: the address
- *
- * Context: any, including NMI; preemption off as long as the probe is used.
- * Return: the probe, or NULL.
+/*
+ * The probe whose hop begins at an address, or NULL. In any context; preemption is off while it
+ * is used.
  */
 struct optimized_kprobe *kprobe_hop_owner(unsigned long addr)
 {
@@ -48,14 +44,6 @@ struct optimized_kprobe *kprobe_hop_owner(unsigned long addr)
 }
 NOKPROBE_SYMBOL(kprobe_hop_owner);
 
-/**
- * kprobe_hop_overlaps() - is there a hop in a range of text?
- * @addr: start of the range
- * @len: its length
- *
- * Context: kprobe_mutex held.
- * Return: true if there is.
- */
 bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
 {
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
@@ -65,7 +53,6 @@ bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
 	return xa_find(&hops, &index, addr + len - 1, XA_PRESENT);
 }
 
-/* The probe whose hop is at the address. */
 struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr)
 {
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
@@ -75,7 +62,6 @@ struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr)
 	return xa_find(&hops, &index, addr, XA_PRESENT);
 }
 
-/* Puts the padding that hops have replaced back. */
 void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 {
 	struct optimized_kprobe *op;
@@ -108,7 +94,7 @@ static bool is_final(const struct insn *insn)
 	       kprobe_insn_is_jmp_indirect(insn);
 }
 
-/* The padding before a function may belong to that function. Not static for the tests. */
+/* The padding before a function may belong to it. Not static for the tests. */
 unsigned long kprobe_end_of_padding(unsigned long next)
 {
 	char name[KSYM_NAME_LEN];
@@ -123,9 +109,9 @@ unsigned long kprobe_end_of_padding(unsigned long next)
 }
 
 /*
- * The length that the last instruction was built with. At boot, jumps to thunks may
- * have been replaced by shorter branches and breakpoints. The unwinder still takes all
- * of these bytes for the instruction.
+ * The length that the last instruction was built with. At boot, jumps to thunks may have been
+ * replaced by shorter branches and breakpoints. The unwinder still takes all of these bytes for
+ * the instruction.
  */
 static unsigned int built_length(const struct insn *insn)
 {
@@ -136,7 +122,7 @@ static unsigned int built_length(const struct insn *insn)
 	return insn->length;
 }
 
-/* Where the padding after a function begins; the function's end if there is none. */
+/* Where the padding after a function begins; @end if there is none. */
 static unsigned long padding_of(unsigned long start, unsigned long end)
 {
 	unsigned long at, last = start, padding = end;
@@ -163,7 +149,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 	return padding;
 }
 
-/* Return thunks and the like: mitigations depend on the bytes around them. */
+/* Mitigations depend on the bytes around return thunks and the like. */
 static bool is_near_thunk(unsigned long addr)
 {
 	static const char * const prefixes[] = {
@@ -185,13 +171,13 @@ static bool is_near_thunk(unsigned long addr)
 	return false;
 }
 
-/* Would a hop overwrite the short jump to it? A probe may be in padding itself. */
+/* The hop would overwrite the short jump to it: a probe may be in padding itself. */
 static bool is_own_place(unsigned long hop, unsigned long own)
 {
 	return hop < own + JMP8_INSN_SIZE && own < hop + JMP32_INSN_SIZE;
 }
 
-/* Is there another probe, or one so near that its jump would overwrite the hop? */
+/* There is another probe, or one so near that its jump would overwrite the hop. */
 static bool has_probe(unsigned long hop, unsigned long own)
 {
 	unsigned long end = hop + JMP32_INSN_SIZE;
@@ -223,13 +209,9 @@ static bool is_free(unsigned long hop, unsigned long own, unsigned long start,
 	return false;
 }
 
-/**
- * kprobe_hop_find() - look for room for a hop
- * @addr: address of the probe
- * @taken: set to true if there is room that other probes use
- *
- * Context: kprobe_mutex, text_mutex and the jump label lock held; sleeps.
- * Return: the address for a hop, or 0.
+/*
+ * Look for room for a hop. Returns its address, or 0. Sets @taken if other probes use some room.
+ * The jump label lock is held.
  */
 unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 {
@@ -261,13 +243,9 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 	return 0;
 }
 
-/**
- * kprobe_hop_make() - write a hop
- * @op: a probe with a detour, and the address of its hop, which is not in use yet
- *
- * Context: kprobe_mutex, CPU hotplug lock and text_mutex held; sleeps.
- * Return: 0; -ERANGE if the detour is out of reach; -EFAULT if the padding cannot be
- *	   read; -ENOMEM.
+/*
+ * Write a hop. @op has a detour, and the address of the hop. -ERANGE if the detour is out of
+ * reach.
  */
 int kprobe_hop_make(struct optimized_kprobe *op)
 {
@@ -293,12 +271,7 @@ int kprobe_hop_make(struct optimized_kprobe *op)
 	return 0;
 }
 
-/**
- * kprobe_hop_remove() - restore the padding that a hop has overwritten
- * @op: a probe with a detour; no task is in that any more
- *
- * Context: kprobe_mutex held; sleeps.
- */
+/* Restore the padding of a hop, if @op has one. No task is in its detour any more. */
 void kprobe_hop_remove(struct optimized_kprobe *op)
 {
 	struct arch_optimized_insn *o = &op->optinsn;

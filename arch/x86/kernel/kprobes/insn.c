@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Reads, decodes and copies instructions as they were before there were probes.
- * Changes nothing.
- */
+/* Reads, decodes and copies instructions as they are without probes. Changes nothing. */
 
 #include <linux/cfi.h>
 #include <linux/kallsyms.h>
@@ -18,28 +15,15 @@
 #include "common.h"
 #include "insn.h"
 
-/**
- * kprobe_insn_has_prefix() - does an instruction have a legacy prefix?
- * @insn: the decoded instruction
- * @wanted: the prefix
- *
- * Context: any.
- * Return: true if it does.
- */
 bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted)
 {
 	/* Unused bytes are 0, which is no prefix. */
 	return memchr(insn->prefixes.bytes, wanted, sizeof(insn->prefixes.bytes));
 }
 
-/**
- * kprobe_insn_op() - the opcode as one number
- * @insn: the decoded instruction
- *
- * Context: any.
- * Return: its bytes, the first one uppermost, so that an opcode of one byte is
- *	   OP_* and one of two bytes is OP_0F(OP2_*); OP_OTHER if the opcode belongs
- *	   to a map of VEX or EVEX.
+/*
+ * The bytes of the opcode, the first one uppermost: OP_* for one byte, OP_0F(OP2_*) for two.
+ * OP_OTHER for VEX and EVEX.
  */
 u32 kprobe_insn_op(const struct insn *insn)
 {
@@ -49,7 +33,7 @@ u32 kprobe_insn_op(const struct insn *insn)
 
 	if (kprobe_insn_has_vex(insn))
 		return OP_OTHER;
-	/* This prefix has a bit that stands for the first byte. */
+	/* A bit of this prefix stands for the first byte. */
 	if (kprobe_insn_has_rex2(insn) && X86_REX2_M(insn->rex_prefix.bytes[1]))
 		return OP_0F(bytes[0]);
 
@@ -59,20 +43,14 @@ u32 kprobe_insn_op(const struct insn *insn)
 	return op;
 }
 
-/**
- * kprobe_insn_is_nop() - does an instruction do nothing?
- * @insn: the decoded instruction
+/*
+ * Landing pads are no NOPs.
  *
- * Landing pads are not among them.
- *
- * After an indirect branch, a CPU that enforces IBT waits for ENDBR, and raises #CP
- * for anything else but INT3. So a breakpoint on ENDBR is hit like any other. Without
- * FRED, the exception ends the waiting. With FRED, returning from it resumes the
- * waiting (see ibt_clear_fred_wfe()), and only an ENDBR ends it: the copy of the
- * probed one does. If it were emulated, the next instruction would raise #CP.
- *
- * Context: any.
- * Return: true if it does nothing.
+ * After an indirect branch, a CPU that enforces IBT waits for ENDBR, and raises #CP for anything
+ * else but INT3. So a breakpoint on ENDBR is hit like any other. Without FRED, the exception ends
+ * the waiting. With FRED, returning from it resumes the waiting (see ibt_clear_fred_wfe()), until
+ * an ENDBR is executed. The copy of the probed one is; if it were emulated, the next instruction
+ * would raise #CP.
  */
 bool kprobe_insn_is_nop(const struct insn *insn)
 {
@@ -87,13 +65,7 @@ bool kprobe_insn_is_nop(const struct insn *insn)
 	return false;
 }
 
-/**
- * kprobe_insn_is_short_branch() - is it a jump with a displacement of 8 bits?
- * @insn: the decoded instruction
- *
- * Context: any.
- * Return: true if it is, also if it is conditional or counts.
- */
+/* A jump with a displacement of 8 bits, conditional or not. */
 bool kprobe_insn_is_short_branch(const struct insn *insn)
 {
 	switch (kprobe_insn_op(insn)) {
@@ -109,15 +81,7 @@ bool kprobe_insn_is_short_branch(const struct insn *insn)
 	return false;
 }
 
-/**
- * kprobe_insn_is_invalid() - is the opcode invalid in 64-bit mode?
- * @insn: the decoded instruction
- *
- * insn_decode() accepts it in both modes.
- *
- * Context: any.
- * Return: true if it is, and this is a 64-bit kernel.
- */
+/* Opcodes that are invalid in 64-bit mode. insn_decode() accepts them in both modes. */
 bool kprobe_insn_is_invalid(const struct insn *insn)
 {
 	switch (kprobe_insn_op(insn)) {
@@ -144,13 +108,11 @@ bool kprobe_insn_is_invalid(const struct insn *insn)
 }
 
 /*
- * Lengths
- *
- * insn_decode() gets the length of some encodings wrong, which compilers do not
- * emit. Neither such an instruction nor what follows it can be trusted.
+ * insn_decode() gets the length of some encodings wrong, which compilers do not emit. Neither
+ * such an instruction nor what follows it can be trusted.
  */
 
-/* CPUs disagree on whether this shortens the displacement in 64-bit mode. */
+/* CPUs disagree on whether this prefix shortens the displacement in 64-bit mode. */
 static bool is_branch16(const struct insn *insn)
 {
 	return insn->x86_64 && kprobe_insn_has_prefix(insn, PREFIX_OPND);
@@ -178,7 +140,7 @@ static bool length_is_known_0f(const struct insn *insn)
 	case OP2_GRP12 ... OP2_GRP14:
 		return insn->immediate.nbytes;
 	case OP2_VMREAD:
-		/* With a prefix these are EXTRQ and INSERTQ, which have immediates. */
+		/* With one of these prefixes it is EXTRQ or INSERTQ, which have immediates. */
 		return !kprobe_insn_has_prefix(insn, PREFIX_OPND) &&
 		       !kprobe_insn_has_prefix(insn, PREFIX_REPNE);
 	}
@@ -187,13 +149,13 @@ static bool length_is_known_0f(const struct insn *insn)
 }
 
 /*
- * For an opcode that is not in its tables, insn_decode() reports no error, but takes
- * the opcode alone for the instruction. It looks SSE opcodes up by the last prefix,
- * so it does not find them if their mandatory prefix precedes another one.
+ * For an opcode that is not in its tables, insn_decode() reports no error, but takes the opcode
+ * alone for the instruction. It looks SSE opcodes up by the last prefix, so it does not find them
+ * if their mandatory prefix precedes another one.
  */
 static bool length_is_known(const struct insn *insn)
 {
-	/* These are checked against the map, and the map is complete. */
+	/* insn_decode() does check these, and its map of them is complete. */
 	if (kprobe_insn_has_vex(insn) || kprobe_insn_has_rex2(insn))
 		return true;
 
@@ -219,14 +181,9 @@ static bool length_is_known(const struct insn *insn)
 	}
 }
 
-/**
- * kprobe_decode() - decode an instruction
- * @ki: bytes is set, insn is filled in
- * @len: number of valid bytes
- *
- * Context: any.
- * Return: KPROBE_REFUSAL_NONE, or KPROBE_REFUSAL_UNDECODED if the bytes are no
- *	   instruction, or if its length is not certain.
+/*
+ * From the first @len bytes. KPROBE_REFUSAL_UNDECODED if they are no instruction, or if its
+ * length is not certain.
  */
 enum kprobe_refusal kprobe_decode(struct kprobe_insn *ki, int len)
 {
@@ -237,20 +194,8 @@ enum kprobe_refusal kprobe_decode(struct kprobe_insn *ki, int len)
 	return KPROBE_REFUSAL_NONE;
 }
 
-/*
- * Text
- */
-
 #ifdef CONFIG_KGDB
-/**
- * kprobe_is_kgdb_breakpoint() - is there a breakpoint of the kernel debugger?
- * @addr: address of an INT3
- *
- * kgdb does not expose the byte it replaced.
- *
- * Context: any.
- * Return: true if there is.
- */
+/* kgdb does not tell which byte its breakpoint has replaced. */
 bool notrace kprobe_is_kgdb_breakpoint(unsigned long addr)
 {
 	return kgdb_has_hit_break(addr);
@@ -258,16 +203,10 @@ bool notrace kprobe_is_kgdb_breakpoint(unsigned long addr)
 NOKPROBE_SYMBOL(kprobe_is_kgdb_breakpoint);
 #endif
 
-/**
- * kprobe_name_at() - the name of the function at an address
- * @addr: the address
- * @name: buffer of KSYM_NAME_LEN bytes
- *
- * Assembly may have an alias for code that runs before the kernel is mapped where it is
- * linked. kallsyms then finds the alias, which has the name of the function after a prefix.
- *
- * Context: any.
- * Return: the name without that prefix, in @name; NULL if there is no symbol.
+/*
+ * The name of the function at an address, or NULL. @name has KSYM_NAME_LEN bytes. For code that
+ * runs before the kernel is mapped where it is linked, kallsyms may find an alias with a prefix,
+ * which is left out.
  */
 const char *kprobe_name_at(unsigned long addr, char *name)
 {
@@ -296,9 +235,9 @@ static int window_read(struct text_window *w, unsigned long at, unsigned int len
 }
 
 /*
- * Are there only breakpoints, for as long as an instruction can be? One of them may be
- * kgdb's, but the instruction that it hides then ends among the others, so that what
- * follows them is decoded correctly. Asking kgdb about each would take long.
+ * Are there only breakpoints, for as long as an instruction can be? One of them may be kgdb's,
+ * but the instruction that it hides then ends among the others, so what follows them is decoded
+ * correctly. Asking kgdb about each would take long.
  */
 static bool is_in_padding(const struct text_window *w, unsigned long at)
 {
@@ -325,15 +264,7 @@ static enum kprobe_refusal fetch_one(unsigned long at, unsigned long end,
 	return kprobe_decode(ki, len);
 }
 
-/**
- * kprobe_fetch_at() - read and decode an instruction whose start is known
- * @at: its address
- * @end: end of its function
- * @ki: set to the instruction, as it was before there were probes
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: KPROBE_REFUSAL_NONE, or why there is none.
- */
+/* Read and decode an instruction that is known to start at @at. Its function ends at @end. */
 enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
 				    struct kprobe_insn *ki)
 {
@@ -344,21 +275,13 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
 	return fetch_one(at, min_t(unsigned long, end, at + MAX_INSN_SIZE), ki, &w);
 }
 
-/* Up to here, the check of an indirect call that has been switched off. */
+/* The length of the check of an indirect call, and where its trap is. */
 #define CFI_CHECK_SIZE		14
-/* Where in it the trap is. */
 #define CFI_CHECK_TRAP		12
 
-/**
- * kprobe_skip() - the distance to the next instruction
- * @ki: an instruction
- * @at: its address
- *
- * With cfi=off, the first two bytes of each check are a jump over the rest, and parts of
- * other instructions follow it.
- *
- * Context: any.
- * Return: the length of the instruction, or of the check that it skips.
+/*
+ * The distance to the next instruction. With cfi=off, the first two bytes of each check are a
+ * jump over the rest, after which parts of other instructions are left.
  */
 unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at)
 {
@@ -371,22 +294,14 @@ unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at)
 }
 
 /*
- * After so many breakpoints in a row, a function is over. Inside a function, they may fill
- * a page. To kallsyms, the last function of the kernel includes the megabytes of padding
- * up to the end of the text.
+ * A function is over after so many breakpoints in a row. Inside of it they may fill a page.
+ * kallsyms counts the megabytes of padding at the end of the text as part of the last function.
  */
 #define MAX_PADDING	(2 * PAGE_SIZE)
 
-/**
- * kprobe_fetch() - read and decode the instruction at an address
- * @addr: the address
- * @ki: set to the instruction
- *
- * Decodes the function from its start: only there is an instruction known to begin.
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: KPROBE_REFUSAL_NONE, KPROBE_REFUSAL_NOT_TEXT if it belongs to no symbol, or
- *	   why no instruction is known to begin there.
+/*
+ * Read and decode the instruction at an address. The function is decoded from its start, as only
+ * there an instruction is known to begin.
  */
 enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 {
@@ -427,8 +342,8 @@ static bool is_direct_branch(const struct insn *insn)
 }
 
 /*
- * Alternatives and calls of paravirt operations have been patched by now. With call depth tracking,
- * a call goes to the padding in front of the function, which runs into it.
+ * Alternatives and calls of paravirt operations have been patched by now. With call depth
+ * tracking, a call goes to the padding in front of the function, which runs into it.
  */
 int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 				       int (*fn)(unsigned long target, void *arg), void *arg)
@@ -457,15 +372,9 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 	return 0;
 }
 
-/**
- * kprobe_copy() - make a copy of an instruction for another place
- * @buf: where the copy is assembled
- * @ki: the instruction
- * @from: its address
- * @to: the address of the copy
- *
- * Context: any.
- * Return: its length, or -EINVAL if its operand is out of reach.
+/*
+ * Assemble a copy of the instruction at @from in @buf, to run at @to. Returns its length, or
+ * -EINVAL if its operand is out of reach of @to.
  */
 int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		unsigned long to)

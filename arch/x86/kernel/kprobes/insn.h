@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Instructions: the names of their encodings, what they are, and how they are read
- * from the text.
- *
- * <asm/text-patching.h>, <asm/nops.h> and <asm/insn.h> name some opcodes; those
- * names are used here, too.
+ * Instructions: the names of their encodings, what they are, and how they are read from the text.
+ * Where <asm/text-patching.h>, <asm/nops.h> or <asm/insn.h> has a name for an opcode, that one is
+ * used.
  */
 #ifndef _X86_KERNEL_KPROBES_INSN_H
 #define _X86_KERNEL_KPROBES_INSN_H
@@ -30,10 +28,10 @@
 #define OP_REG		0x07
 
 /*
- * Opcodes of one byte. A trailing number is the size of a constant operand in bits;
- * otherwise R stands for a register, M for a register or memory, I for an immediate
- * operand, in the order of the Intel manuals: the destination comes first. Where byte
- * operands have an opcode of their own, that one is not meant.
+ * Opcodes of one byte. A number at the end is the size of a constant operand in bits. Otherwise R
+ * stands for a register, M for a register or memory, I for an immediate operand, in the order of
+ * the Intel manuals: the destination comes first. Where byte operands have an opcode of their
+ * own, that one is not meant.
  */
 #define OP_PUSH_ES	0x06
 #define OP_POP_ES	0x07
@@ -97,7 +95,7 @@
 #define OP_CLD		0xfc
 #define OP_GRP5		0xff
 
-/* Arithmetic: the form of its operands, and which operation it is, enum kprobe_alu. */
+/* Arithmetic: the opcode holds the form of the operands and the operation, enum kprobe_alu. */
 #define OP_ALU_MR	0x01
 #define OP_ALU_RM	0x03
 #define OP_ALU_AX_I	0x05
@@ -193,14 +191,10 @@
 #define SREG_FS		4
 #define SREG_GS		5
 
-/**
- * struct kprobe_insn - an instruction in the text
- * @insn: the decoded instruction
- * @bytes: its bytes, without breakpoints
- */
+/* An instruction in the text. */
 struct kprobe_insn {
-	struct insn	insn;
-	u8		bytes[MAX_INSN_SIZE];
+	struct insn	insn;			/* decoded */
+	u8		bytes[MAX_INSN_SIZE];	/* without breakpoints */
 };
 
 enum kprobe_refusal kprobe_decode(struct kprobe_insn *ki, int len);
@@ -211,13 +205,13 @@ int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		unsigned long to);
 
 /*
- * What a decoded instruction is. The helpers of <asm/insn.h> decode it first if need
- * be, so they cannot take a pointer to const; the ones here require kprobe_decode().
+ * What a decoded instruction is. The functions below require kprobe_decode(). Those of
+ * <asm/insn.h> decode the instruction if need be, so they cannot take a pointer to const.
  */
 
-/* The opcode of a two-byte instruction, as kprobe_insn_op() returns it. */
+/* What kprobe_insn_op() returns for an opcode of two bytes. */
 #define OP_0F(op2)	(OP_ESCAPE << 8 | (op2))
-/* The opcode belongs to another map. */
+/* ... and for one of VEX or EVEX, whose opcodes are numbered on their own. */
 #define OP_OTHER	(~0u)
 
 bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted);
@@ -226,7 +220,7 @@ bool kprobe_insn_is_nop(const struct insn *insn);
 bool kprobe_insn_is_invalid(const struct insn *insn);
 bool kprobe_insn_is_short_branch(const struct insn *insn);
 
-/* VEX and EVEX: their opcodes are counted in maps of their own. */
+/* Also EVEX. */
 static inline bool kprobe_insn_has_vex(const struct insn *insn)
 {
 	return insn->vex_prefix.nbytes;
@@ -271,7 +265,7 @@ static inline unsigned int kprobe_insn_disp_offset(const struct insn *insn)
 	return kprobe_insn_modrm_offset(insn) + insn->modrm.nbytes + insn->sib.nbytes;
 }
 
-/* Does ModRM name two registers, and no memory? */
+/* No operand is in memory. */
 static inline bool kprobe_insn_is_reg_form(const struct insn *insn)
 {
 	return kprobe_insn_modrm_mod(insn) == MOD_REG;
@@ -321,20 +315,13 @@ static inline bool kprobe_insn_is_jcc32(const struct insn *insn)
 	return (kprobe_insn_op(insn) & ~OP_CC) == OP_0F(OP2_JCC32);
 }
 
-/**
- * kprobe_insn_target() - where a near branch goes
- * @insn: a direct jump, call or conditional branch
- * @addr: the address of the instruction
- *
- * Context: any.
- * Return: the address of the target.
- */
+/* For a direct jump, call or conditional branch. */
 static inline unsigned long kprobe_insn_target(const struct insn *insn, unsigned long addr)
 {
 	return addr + insn->length + insn->immediate.value;
 }
 
-/* ENDBR, or what replaces it where no indirect branch goes. Without IBT, there is neither. */
+/* ENDBR, or what replaces it where no indirect branch goes. Kernels without IBT have neither. */
 static __always_inline bool kprobe_is_landing_pad(u32 word)
 {
 #ifdef CONFIG_X86_KERNEL_IBT
@@ -346,29 +333,24 @@ static __always_inline bool kprobe_is_landing_pad(u32 word)
 
 unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at);
 
-/* An indirect branch may go there. The length tells which bytes have been read. */
+/* Only the first @length bytes have been read. */
 static inline bool kprobe_insn_is_landing_pad(const struct kprobe_insn *ki)
 {
 	return ki->insn.length == sizeof(u32) &&
 	       kprobe_is_landing_pad(get_unaligned((const u32 *)ki->bytes));
 }
 
-/*
- * Code as bytes, not decoded.
- */
-
 static inline bool bytes_are_jcc32(const u8 *p)
 {
 	return p[0] == OP_ESCAPE && (p[1] & ~OP_CC) == OP2_JCC32;
 }
 
-/* Can it be a displacement of 32 bits? */
 static inline bool kprobe_is_rel32(long disp)
 {
 	return disp == (s32)disp;
 }
 
-/* The last part of the @len bytes of code for @addr is the displacement of @target. */
+/* Make the last four of the @len bytes of code for @addr the displacement to @target. */
 static inline int kprobe_put_rel32(u8 *code, unsigned int len, unsigned long addr,
 				   unsigned long target)
 {
@@ -381,7 +363,7 @@ static inline int kprobe_put_rel32(u8 *code, unsigned int len, unsigned long add
 	return 0;
 }
 
-/* Make it another instruction of its group. */
+/* Makes it another instruction of its group. */
 static inline void modrm_set_reg(u8 *modrm, u8 reg)
 {
 	*modrm = (*modrm & ~MODRM_REG_MASK) | reg << MODRM_REG_SHIFT;

@@ -3,8 +3,8 @@
 #define _X86_KERNEL_KPROBES_REGS_H
 
 /*
- * Where the only user is a return probe, a detour saves just what C code may change.
- * With frame pointers, unwinders need the complete registers.
+ * Where the only user is a return probe, a detour saves just what C code may change. With frame
+ * pointers, unwinders need the complete registers.
  */
 #if defined(CONFIG_X86_64) && defined(CONFIG_KRETPROBES) && !defined(CONFIG_FRAME_POINTER)
 #define KPROBE_DETOURS_OF_RETURNS
@@ -17,10 +17,10 @@
 #include <asm/segment.h>
 
 /*
- * Assembler macros that build a struct pt_regs on the stack, for code that was not
- * entered by an exception, and take it off again. No instruction before PUSHF or
- * after POPF changes the flags. Unwinders may look at the registers in an NMI, so
- * all fields are set, including those that nothing else reads.
+ * Assembler macros that build a struct pt_regs on the stack, for code that was not entered by an
+ * exception, and take it off again. No instruction before PUSHF or after POPF changes the flags.
+ * In an NMI, unwinders may look at the registers, so all fields are set, even those that nothing
+ * else reads.
  */
 
 #ifdef CONFIG_X86_64
@@ -70,8 +70,8 @@
 .endm
 
 /*
- * From ss to cs. The saved stack pointer is that of the program; @above is the number
- * of bytes that have been pushed since.
+ * From ss to cs. The saved stack pointer is that of the program; @above is the number of bytes
+ * that have been pushed since.
  */
 .macro PUSH_PROGRAM_STATE above=0
 	pushq	$__KERNEL_DS

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decodes functions, for the targets of their short branches, and for what keeps jumps out
- * of the whole function. A function is the text from one symbol to the next.
+ * Decodes functions, for the targets of their short branches, and for what keeps jumps out of the
+ * whole function. targets.c explains what for. A function is the text from one symbol to the
+ * next.
  */
 
 #include <linux/align.h>
@@ -19,10 +20,7 @@
 #include "insn.h"
 #include "targets.h"
 
-/*
- * Is it a thunk that jumps to an address in a register? Some of them do not count as
- * kernel text.
- */
+/* A thunk that jumps to an address in a register. Some thunks do not count as kernel text. */
 static bool is_thunk(unsigned long addr)
 {
 	char buf[KSYM_NAME_LEN];
@@ -36,8 +34,8 @@ static bool is_thunk(unsigned long addr)
 }
 
 /*
- * Does the instruction jump to an address in a register? The address may have been
- * computed from a relative offset. Absolute addresses are found by the scan.
+ * A jump to an address in a register, which may have been computed from a relative offset.
+ * Absolute addresses are found by the scan.
  */
 static bool is_computed_jump(const struct insn *insn, unsigned long addr,
 			     unsigned long start, unsigned long end)
@@ -51,15 +49,15 @@ static bool is_computed_jump(const struct insn *insn, unsigned long addr,
 	return false;
 }
 
-/* ftrace may have put a jump to a BPF trampoline there, for as long as it is attached. */
+/* While a BPF trampoline is attached, ftrace has a jump to it there. */
 static bool is_ftrace_site(unsigned long addr)
 {
 	return ftrace_location(addr) == addr;
 }
 
 /*
- * On 32 bit, handlers access all data through segments, and per-CPU data through a
- * special one. A breakpoint loads them; a detour runs with the current ones.
+ * On 32 bit, handlers access all data through segments, and per-CPU data through a special one. A
+ * breakpoint loads them; a detour runs with the current ones.
  */
 static bool loads_segment(const struct insn *insn)
 {
@@ -110,7 +108,7 @@ static bool pushes_or_pops_16_bits(const struct insn *insn)
 	return false;
 }
 
-/* Does it add a constant to the stack pointer, or subtract one, that is not a multiple of 8? */
+/* The constant is added to the stack pointer, or subtracted. */
 static bool adds_unaligned_to_sp(const struct insn *insn)
 {
 	u8 reg = kprobe_insn_modrm_reg(insn);
@@ -153,7 +151,7 @@ static bool misaligns_stack(const struct insn *insn)
 	       (pushes_or_pops_16_bits(insn) || adds_unaligned_to_sp(insn));
 }
 
-/* Zeros follow the last function of a module; the last one may be half an instruction. */
+/* Zeros follow the last function of a module. An odd one is half an instruction. */
 static bool is_tail(unsigned long at, unsigned long end)
 {
 	u8 byte = 0;
@@ -161,15 +159,6 @@ static bool is_tail(unsigned long at, unsigned long end)
 	return end - at == 1 && !kprobe_read_text(at, &byte, 1) && !byte;
 }
 
-/**
- * kprobe_targets_sweep() - mark the targets of short branches in a function
- * @t: the map
- * @start: start of the function
- * @end: its end
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: what the function does, enum kprobe_swept.
- */
 enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long start,
 				       unsigned long end)
 {
@@ -198,9 +187,9 @@ enum kprobe_swept kprobe_targets_sweep(struct kprobe_targets *t, unsigned long s
 }
 
 /*
- * The first three bits of a function store the result. The few functions that are
- * shorter or not aligned are decoded each time, and so are those that cannot be decoded:
- * a breakpoint of the debugger may be the reason, which will not stay.
+ * The first three bits of a function store the result. The few functions that are shorter or not
+ * aligned are decoded each time, and so are those that cannot be decoded: the reason may be a
+ * breakpoint of the debugger, which will not stay.
  */
 static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long start,
 				    unsigned long end)
@@ -216,7 +205,6 @@ static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long star
 
 	found = kprobe_targets_sweep(t, start, end);
 	if (fits && found != KPROBE_SWEPT_UNDECODED) {
-		/* Two bits for all others. */
 		BUILD_BUG_ON(KPROBE_SWEPT_UNDECODED - KPROBE_SWEPT_PLAIN > 4);
 		__set_bit(bit, t->swept);
 		__assign_bit(bit + 1, t->swept, (found - KPROBE_SWEPT_PLAIN) & 1);
@@ -228,10 +216,7 @@ static enum kprobe_swept sweep_once(struct kprobe_targets *t, unsigned long star
 /* The largest distance of a short branch from its target. */
 #define REACH	(128 + JMP8_INSN_SIZE)
 
-/*
- * The function that contains an address. Padding before the first symbol of a module
- * counts as a function, too.
- */
+/* Padding before the first symbol of a module counts as a function, too. */
 static bool function_at(struct kprobe_targets *t, unsigned long addr,
 			unsigned long *start, unsigned long *end)
 {
@@ -253,8 +238,8 @@ static bool function_at(struct kprobe_targets *t, unsigned long addr,
 }
 
 /*
- * Decodes all functions whose short branches may reach @len bytes from @addr on. The result
- * is that of the probed function, if all others can be decoded.
+ * Decode all functions whose short branches may reach @len bytes from @addr on. Returns what is
+ * found in the function at @own, if all others can be decoded.
  */
 static enum kprobe_swept sweep_within_reach(struct kprobe_targets *t, unsigned long addr,
 					    unsigned int len, unsigned long own)
@@ -276,7 +261,7 @@ static enum kprobe_swept sweep_within_reach(struct kprobe_targets *t, unsigned l
 	return found;
 }
 
-/* The other parts of a function that was split, their name, and the result. */
+/* The other parts of a function that was split. @name is that of the symbols. */
 struct rest {
 	struct kprobe_targets	*t;
 	const char		*name;
@@ -316,7 +301,7 @@ static void sweep_in_module(struct rest *r)
 }
 #endif
 
-/* Each symbol of that name may be the one: static functions may share it. */
+/* Static functions may share the name, so any of these symbols may be the one. */
 static void sweep_named(struct rest *r)
 {
 	if (r->t->mod)
@@ -326,8 +311,8 @@ static void sweep_named(struct rest *r)
 }
 
 /*
- * A part that was split off a function, and the rest of it, jump to each other. What is not
- * found may do so by computed jumps.
+ * A part that was split off a function, and the rest of it, jump to each other. A part that is
+ * not found may do so by computed jumps.
  */
 static enum kprobe_swept sweep_rest(struct kprobe_targets *t, unsigned long start)
 {
@@ -347,15 +332,9 @@ static enum kprobe_swept sweep_rest(struct kprobe_targets *t, unsigned long star
 	return dot && !r.seen ? KPROBE_SWEPT_COMPUTED : r.found;
 }
 
-/**
- * kprobe_sweep_around() - mark the targets of short branches around a probe
- * @t: the map
- * @addr: start of a range
- * @len: its length
- * @own: start of the function that contains it
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: KPROBE_NOOPT_NONE, or a reason against jumps in the whole function.
+/*
+ * Mark the targets of short branches around @len bytes from @addr on, in the function at @own.
+ * Returns a reason against jumps in that whole function, or KPROBE_NOOPT_NONE.
  */
 u8 kprobe_sweep_around(struct kprobe_targets *t, unsigned long addr, unsigned int len,
 		       unsigned long own)

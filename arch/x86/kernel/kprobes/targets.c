@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds branch targets. No branch may target the bytes after the first one of a jump
- * to a detour: no instruction begins there any more.
+ * Branch analysis: may anything branch to these bytes? A jump of five bytes mostly replaces more
+ * than the probed instruction, and must not be entered in the middle. With this and hop.c, 91 % of
+ * random kernel addresses have a jump; decoding just the probed function allowed it for 57 %.
  *
- * For each byte of a region of text, one bit is set if it may be a target. The map
- * errs on the side of too many bits. Branches with a displacement of 32 bits are
- * searched for at each offset, as if an instruction could begin at any byte. So the
- * result depends neither on where decoding begins nor on the bytes between functions.
- * Short branches are too frequent for this. But their targets are near, so the
- * functions around a probe are decoded for them, once each, see sweep.c.
+ * The single entry point is kprobe_find_entry(): is there a branch target in this range?
+ * optimize.c asks it about the inside of a jump. If there is one, hop.c tries a jump of two bytes
+ * to padding nearby, and asks the same about that padding. When in doubt, the answer is yes. It
+ * comes from:
  *
- * A map is made when the first probe in its region is to be optimized: in pieces,
- * with no lock held except kprobe_mutex. The map of the kernel is kept, that of a
- * module is freed with the module. Its size is 5/32 of the size of the text.
+ * - A map of the text with one bit for each byte, set if it may be a target (this file). Branches
+ *   with a displacement of 32 bits, addresses relative to the instruction pointer and constants are
+ *   searched for at each byte, as if an instruction could begin there. So the map depends neither
+ *   on where decoding begins nor on what is between functions. Pointers in data, fixups of
+ *   exceptions and jump labels are added.
+ * - The functions around the range, decoded once each (sweep.c). Short branches are too frequent to
+ *   be searched for at each byte, but their targets are near. Decoding also finds what keeps jumps
+ *   out of the whole probed function, such as a jump to a computed address.
+ * - Symbols, and landing pads of indirect branches.
+ *
+ * The optimizer makes a map when the first probe in its region is to be optimized, in pieces,
+ * with no lock held except kprobe_mutex (arch_optimizer_begin()). The map of the kernel is kept,
+ * that of a module is freed with the module. Its size is 5/32 of the size of the text.
  */
 
 #include <linux/bitmap.h>
@@ -36,7 +45,7 @@
 #include "insn.h"
 #include "targets.h"
 
-/* Text is read in pieces, each with the bytes that its last instruction may extend to. */
+/* Text is read in pieces, with some bytes more: an instruction may begin at the end of a piece. */
 #define PIECE		1024
 #define OVERHANG	16
 #define PIECES_AT_ONCE	64
@@ -46,20 +55,14 @@ extern const struct exception_table_entry __start___ex_table[];
 extern const struct exception_table_entry __stop___ex_table[];
 
 static struct kprobe_targets kernel_targets = {
-	/* objtool ensures it. */
+	/* objtool puts a landing pad at each target of an indirect branch. */
 	.landing_pads	= IS_ENABLED(CONFIG_X86_KERNEL_IBT),
 };
 
-/* The maps of modules. Protected by kprobe_mutex. */
+/* The maps of modules; kprobe_mutex. */
 static LIST_HEAD(module_targets);
 
-/**
- * kprobe_targets_mark() - note that an address may be a branch target
- * @t: the map
- * @addr: the address; ignored if it is not in the region
- *
- * Context: process context; the map is not used concurrently.
- */
+/* Ignores addresses outside of the region. */
 void kprobe_targets_mark(struct kprobe_targets *t, unsigned long addr)
 {
 	if (addr - t->start < t->size)
@@ -117,8 +120,8 @@ static void scan_byte(struct kprobe_targets *t, const u8 *p, unsigned long addr)
 }
 
 /*
- * kgdb does not expose the byte that its breakpoint has replaced. It may be any
- * opcode, so one of each kind is tried.
+ * kgdb does not tell which byte its breakpoint has replaced. It may be any opcode, so one of each
+ * kind is tried.
  */
 static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long addr)
 {
@@ -128,7 +131,7 @@ static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long
 	u8 insn[1 + OVERHANG];
 	unsigned int i;
 
-	/* Padding is frequent. No opcode makes sense with breakpoints as its operand. */
+	/* Padding is frequent, and no opcode makes sense with breakpoints as its operand. */
 	if (get_unaligned((const u32 *)(p + 1)) == 0x01010101u * INT3_INSN_OPCODE)
 		return;
 	memcpy(insn, p, sizeof(insn));
@@ -147,17 +150,9 @@ static void scan_breakpoint(struct kprobe_targets *t, const u8 *p, unsigned long
 	}
 }
 
-/**
- * kprobe_targets_scan_text() - mark branch targets of code, except for short branches
- * @t: the map
- * @text: the code, and OVERHANG bytes more
- * @len: length of the code
- * @addr: its address
- *
- * These are the targets of calls and jumps, addresses that are computed relative to
- * the instruction pointer, and constants.
- *
- * Context: as kprobe_targets_mark().
+/*
+ * Mark the branch targets in @len bytes of code for @addr, except for those of short branches.
+ * @text has OVERHANG bytes more.
  */
 void kprobe_targets_scan_text(struct kprobe_targets *t, const u8 *text,
 			      unsigned int len, unsigned long addr)
@@ -203,30 +198,6 @@ static void scan_jump_labels(struct kprobe_targets *t, struct jump_entry *start,
 	for (e = start; e < stop; e++)
 		kprobe_targets_mark(t, jump_entry_target(e));
 }
-
-static void scan_kernel_jump_labels(struct kprobe_targets *t)
-{
-	scan_jump_labels(t, __start___jump_table, __stop___jump_table);
-}
-
-#ifdef CONFIG_MODULES
-static void scan_module_jump_labels(struct kprobe_targets *t)
-{
-	struct module *mod = t->mod;
-
-	scan_jump_labels(t, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
-}
-#endif
-#else
-static void scan_kernel_jump_labels(struct kprobe_targets *t)
-{
-}
-
-#ifdef CONFIG_MODULES
-static void scan_module_jump_labels(struct kprobe_targets *t)
-{
-}
-#endif
 #endif
 
 static void targets_free(struct kprobe_targets *t)
@@ -252,7 +223,7 @@ static int targets_alloc(struct kprobe_targets *t, unsigned long start,
 	return -ENOMEM;
 }
 
-/* Reads a piece of text without probes. Unreadable memory is not code. */
+/* Unreadable memory is no code. */
 static void read_piece(unsigned long addr, unsigned long end, u8 *buf,
 		       unsigned int len)
 {
@@ -276,7 +247,9 @@ static void scan_kernel_tables(struct kprobe_targets *t)
 	scan_words(t, __start_rodata, __end_rodata);
 	scan_words(t, _sdata, _edata);
 	scan_fixups(t, __start___ex_table, __stop___ex_table);
-	scan_kernel_jump_labels(t);
+#ifdef CONFIG_JUMP_LABEL
+	scan_jump_labels(t, __start___jump_table, __stop___jump_table);
+#endif
 }
 
 #ifdef CONFIG_MODULES
@@ -291,7 +264,9 @@ static void scan_module_tables(struct kprobe_targets *t)
 		scan_words(t, mem->base, mem->base + mem->size);
 	}
 	scan_fixups(t, mod->extable, mod->extable + mod->num_exentries);
-	scan_module_jump_labels(t);
+#ifdef CONFIG_JUMP_LABEL
+	scan_jump_labels(t, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
+#endif
 }
 
 /* The module is not freed before arch_optimizer_forget(). */
@@ -341,7 +316,7 @@ static struct kprobe_targets *make_targets(unsigned long addr)
 	return targets_alloc(&kernel_targets, start, end) ? NULL : &kernel_targets;
 }
 
-/* The map of a region, complete or not; NULL if there is none yet. */
+/* The map may not be complete yet. */
 static struct kprobe_targets *find_targets(unsigned long addr)
 {
 	struct kprobe_targets *t = &kernel_targets;
@@ -358,9 +333,8 @@ static struct kprobe_targets *find_targets(unsigned long addr)
 }
 
 /*
- * Between two pieces, jump labels, static calls and ftrace may change the text. But
- * their targets are found otherwise. Without memory there is no map, and
- * kprobe_find_entry() refuses the probe.
+ * Between two pieces, jump labels, static calls and ftrace may change the text, but their targets
+ * are found otherwise. Without memory there is no map, and kprobe_find_entry() refuses the jump.
  */
 bool arch_optimizer_begin(unsigned long addr)
 {
@@ -416,7 +390,6 @@ static bool is_symbol(unsigned long addr)
 	return kallsyms_lookup_size_offset(addr, &size, &into) && !into;
 }
 
-/* The CPU may allow indirect branches to this address. */
 static bool is_landing_pad(unsigned long addr)
 {
 	u32 word;
@@ -424,16 +397,10 @@ static bool is_landing_pad(unsigned long addr)
 	return !kprobe_read_text(addr, (u8 *)&word, sizeof(word)) && kprobe_is_landing_pad(word);
 }
 
-/**
- * kprobe_find_entry() - is there a branch target in a range?
- * @addr: start of the range
- * @len: its length
- * @start: start of the function that contains it
- * @end: end of the function
- * @at: set to the offset of the target in the range
- *
- * Context: kprobe_mutex, text_mutex and the jump label lock held; sleeps.
- * Return: KPROBE_NOOPT_NONE if there is none, else the reason against a jump there.
+/*
+ * Is there a branch target in the range of @len bytes from @addr on, in the function from @start
+ * to @end? Returns the reason against a jump there, or KPROBE_NOOPT_NONE, and sets @at to the
+ * offset of the target. The jump label lock is held.
  */
 u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
 		     unsigned long end, u8 *at)

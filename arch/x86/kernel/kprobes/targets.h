@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Branch targets; for the optimizer and its tests.
- */
 #ifndef _X86_KERNEL_KPROBES_TARGETS_H
 #define _X86_KERNEL_KPROBES_TARGETS_H
 
@@ -10,35 +7,27 @@
 
 struct module;
 
-/**
- * struct kprobe_targets - branch targets in a region of text
- * @start: start of the region
- * @size: its size in bytes
- * @map: one bit for each byte, set if it may be a target
- * @swept: the functions that were decoded, and the results; see sweep_once()
- * @next: text from here on has not been scanned yet
- * @ready: @map is complete except for what decoding finds
- * @landing_pads: each target of an indirect branch is a landing pad. Modules may have been
- *		  built otherwise, and the CPU may not enforce it.
- * @mod: the module, or NULL for the kernel
- * @list: links the maps of modules
- */
+/* Branch targets in a region of text: the kernel, or a module. */
 struct kprobe_targets {
 	unsigned long		start;
 	unsigned long		size;
-	unsigned long		*map;
-	unsigned long		*swept;
-	unsigned long		next;
-	bool			ready;
+	unsigned long		*map;	/* one bit for each byte, set if it may be a target */
+	unsigned long		*swept;	/* decoded functions, and results; see sweep_once() */
+	unsigned long		next;	/* text from here on has not been scanned yet */
+	bool			ready;	/* @map is complete except for what decoding finds */
+	/*
+	 * Each target of an indirect branch is a landing pad. Modules may have been built
+	 * otherwise, and the CPU may not enforce it.
+	 */
 	bool			landing_pads;
-	struct module		*mod;
+	struct module		*mod;	/* NULL for the kernel */
 	struct list_head	list;
 };
 
 /* Bytes of text per bit of kprobe_targets.swept. Most functions are aligned to more. */
 #define KPROBE_SWEPT_GRANULE	4
 
-/* The result of decoding a function. The larger one counts. */
+/* What decoding has found in a function. The larger one counts. */
 enum kprobe_swept {
 	KPROBE_SWEPT_PLAIN = 1,
 	KPROBE_SWEPT_COMPUTED,	/* jumps to an address in a register */
