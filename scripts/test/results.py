@@ -173,10 +173,6 @@ class Kunit:
     def count(self, what):
         return sum(o == what for s in self.suites.values() for _, o in s)
 
-    def ran(self, suite):
-        """How many cases of a suite ran and were not skipped."""
-        return sum(o != "skipped" for _, o in self.suites.get(suite, []))
-
 
 def main():
     console = Console(sys.argv[1])
