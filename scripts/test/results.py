@@ -106,6 +106,13 @@ class Console:
         return bad
 
 
+    def problems(self):
+        """All that is wrong with a userland run."""
+        bad = [f"failed: {n}" for n, o in self.guest_results() if o == "failed"]
+        bad += self.splats() + self.guest_problems()
+        return bad if self.ended_orderly() else bad + ["the guest died, or took too long"]
+
+
 def outcome(m):
     if m.group("skip"):
         return "skipped"
@@ -150,11 +157,7 @@ class Kunit:
 
 def main():
     console = Console(sys.argv[1])
-    results = console.guest_results()
-    bad = [f"failed: {n}" for n, o in results if o == "failed"]
-    bad += console.guest_problems() + console.splats()
-    if not console.ended_orderly():
-        bad.append("the guest did not power off cleanly")
+    results, bad = console.guest_results(), console.problems()
     if not any(o == "passed" for _, o in results):
         bad.append("no check passed")
     if bad:
