@@ -5,14 +5,10 @@
  * cover each byte of it, and of a module.
  */
 
-#include <kunit/test.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
+#include "suite.h"
+
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 
 #include <asm/sections.h>
 
@@ -55,11 +51,6 @@ struct truth {
 	struct kprobe		**kps;
 	unsigned int		nr, accepted, refused, jumps, wrong;
 };
-
-static int nothing(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
 
 static void __printf(2, 3) complain(struct truth *t, const char *fmt, ...)
 {
@@ -158,7 +149,7 @@ static void try_pass(struct truth *t, unsigned long start, unsigned long end,
 	for (addr = start + offset; addr < end; addr += DISTANCE) {
 		struct trial *r = &t->trial[t->nr++];
 
-		*r = (struct trial){ .p = { .addr = (void *)addr, .pre_handler = nothing } };
+		*r = (struct trial){ .p = { .addr = (void *)addr, .pre_handler = kp_nothing_pre } };
 		kprobe_check_probe(&r->p, &r->v);
 		if (!r->v.why && kprobe_check_jump(&r->v.where, &r->f))
 			complain(t, "%pS: no forecast", (void *)addr);
@@ -244,8 +235,8 @@ static void truth_is_foreseen(struct kunit *test)
 	unsigned long start, end;
 
 	/* Elsewhere, what is wrong is wrong in the backend of others. */
-	if (!IS_ENABLED(CONFIG_HAVE_KPROBES_TEST_TARGETS))
-		kunit_skip(test, "needs a backend of ours");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_KPROBES_TEST_TARGETS),
+		   "needs a backend of ours");
 	KUNIT_ASSERT_TRUE(test, find_text(&start, &end));
 	if (bytes)
 		end = min(end, start + bytes);
@@ -279,6 +270,3 @@ static struct kunit_suite truth_suite = {
 	.test_cases	= truth_cases,
 };
 kunit_test_suite(truth_suite);
-
-MODULE_DESCRIPTION("KUnit test of what is foreseen for probes all over the kernel");
-MODULE_LICENSE("GPL");
