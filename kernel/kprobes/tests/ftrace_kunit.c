@@ -625,14 +625,10 @@ static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test
 	unregister_kprobe(&f->more.kp);
 	EXPECT_HITS(test, 0, &f->plain);
 	unregister_kprobe(&f->post.kp);
-<<<<<<< HEAD
 	/* Unregistration arms nothing. */
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 3);
-=======
 	EXPECT_HITS(test, 3, &f->plain);
->>>>>>> h2
 
 	/* They leave together, and nobody else wants the site. */
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
