@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decides which instructions can be probed, and what a copy of each needs. Reads and
- * changes nothing.
+ * Decides which instructions can be probed, and what a copy of each needs. Reads and changes
+ * nothing. All instructions are numbers in the byte order of the CPU.
  */
 
 #include <linux/array_size.h>
@@ -21,7 +21,7 @@
 /* A copy has the same effect at any address. */
 #define COPY(m, v, ...)							\
 	ROW(m, v, COPY, .user = INSN_GOOD, ##__VA_ARGS__)
-/* The same; it computes a register. The last argument says which fields name registers. */
+/* The same, computing a register. The last argument says which fields name registers. */
 #define COMPUTE(m, v, fields)						\
 	COPY(m, v, .computes = COMPUTES_##fields)
 /* Copied or simulated, whichever is quicker. */
@@ -59,9 +59,9 @@
 
 /*
  * In the order of the Arm ARM's chapter "A64 Instruction Set Encoding". Instructions without a
- * row of their own match the last row and are refused. So are all unallocated encodings,
- * except those among the vector instructions, which are too sparse to list; none of those
- * depends on its own address.
+ * row of their own match the last row and are refused. So are all unallocated encodings, except
+ * those among the vector instructions, which are too sparse to list; none of those depends on its
+ * own address.
  */
 const struct probe_insn_row probe_insn_rows[] = {
 	/* Reserved: UDF, which data looks like, too. SME. */
@@ -79,9 +79,7 @@ const struct probe_insn_row probe_insn_rows[] = {
 	 */
 	STEP(0x1a000000, 0x02000000, ENCODING),
 
-	/*
-	 * Data processing, immediate.
-	 */
+	/* Data processing, immediate. */
 
 	SIMULATE(0x9f000000, 0x10000000, ADR, adr),
 	SIMULATE(0x9f000000, 0x90000000, ADRP, adrp),
@@ -119,8 +117,8 @@ const struct probe_insn_row probe_insn_rows[] = {
 	REJECT(0xffc0001f, 0xf380001f, ENCODING),
 
 	/*
-	 * Branches, exceptions, system instructions. This list is complete: any other encoding
-	 * may be a branch.
+	 * Branches, exceptions, system instructions. The list is complete: anything else may be a
+	 * branch.
 	 */
 
 	SIMULATE(0xfc000000, 0x14000000, B, b),
@@ -199,9 +197,7 @@ const struct probe_insn_row probe_insn_rows[] = {
 	KERNEL(0xffffffe0, 0xd51b4220, CONTEXT, msr_daif, NARROW),
 	REJECT(0xfff00000, 0xd5100000, CONTROL),
 
-	/*
-	 * Loads and stores.
-	 */
+	/* Loads and stores. */
 
 	/* LDXR, STXR and the like; LDXP, STXP and the like: an exception breaks them. */
 	REJECT(0x3fa00000, 0x08000000, SEQUENCE),
@@ -292,9 +288,7 @@ const struct probe_insn_row probe_insn_rows[] = {
 	COPY(0x3f200c00, 0x3c200800),
 	COPY(0x3f000000, 0x3d000000),
 
-	/*
-	 * Data processing, registers.
-	 */
+	/* Data processing, registers. */
 
 	/* AND to BICS, of W and of X; MOV, which is ORR with XZR */
 	QUICK(0xffe0ffe0, 0x2a0003e0, mov),
@@ -350,9 +344,7 @@ const struct probe_insn_row probe_insn_rows[] = {
 	COMPUTE(0xffe00000, 0x9ba00000, DNMA),
 	COPY(0xffe08000, 0x9bc00000),
 
-	/*
-	 * Vectors and floating point: both; scalars; floating point; cryptography.
-	 */
+	/* Vectors and floating point: both; scalars; floating point; cryptography. */
 
 	COPY(0x9e000000, 0x0e000000),
 	COPY(0xde000000, 0x5e000000),
@@ -365,21 +357,16 @@ const struct probe_insn_row probe_insn_rows[] = {
 
 const unsigned int nr_probe_insn_rows = ARRAY_SIZE(probe_insn_rows);
 
-/**
- * probe_insn_decode() - how an instruction can be probed
- * @insn: the instruction, in the byte order of the CPU
- *
- * A kprobe is refused if the form is PROBE_FORM_REJECT. Otherwise the instruction can be
- * copied if the form is PROBE_FORM_COPY, and simulated if the row has a handler, or both.
- *
- * Context: any.
- * Return: the first row that has the instruction, never NULL.
+/*
+ * The first row that has the instruction. A kprobe is refused if its form is PROBE_FORM_REJECT.
+ * Otherwise the instruction can be copied if the form is PROBE_FORM_COPY, and simulated if the
+ * row has a handler, or both.
  */
 const struct probe_insn_row *probe_insn_decode(u32 insn)
 {
 	const struct probe_insn_row *row = probe_insn_rows;
 
-	/* The last row has all of them. */
+	/* The last row matches all. */
 	while ((insn & row->mask) != row->value)
 		row++;
 
@@ -390,21 +377,15 @@ const struct probe_insn_row *probe_insn_decode(u32 insn)
 #define ANDS_IMM_MASK	0x7f800000
 #define ANDS_IMM	0x72000000
 
-/* Where the fields of PROBE_COMPUTES_* are. */
+/* Positions of the fields, in the order of the bits of PROBE_COMPUTES_*. */
 static const u8 register_fields[] = { 0, 5, 16, 10 };
 
 #define REGISTER_MASK	GENMASK(4, 0)
 
-/**
- * probe_insn_computation() - the same computation with the first four registers
- * @insn: an instruction, in the byte order of the CPU
- *
- * In the result, x0 stands for Rd, x1 for Rn, which may be the stack pointer, x2 for Rm, and
- * x3 for Ra. The zero register stays what it is, also as Rd.
- *
- * Context: any.
- * Return: the instruction; 0 if @insn does something else than compute, or if it changes the
- *	   stack pointer.
+/*
+ * The same computation with the first four registers: x0 stands for Rd, x1 for Rn, which may be
+ * the stack pointer, x2 for Rm, and x3 for Ra. The zero register stays what it is, also as Rd.
+ * Returns 0 if @insn does something else than compute, or if it changes the stack pointer.
  */
 u32 probe_insn_computation(u32 insn)
 {
@@ -445,54 +426,31 @@ static bool is_exclusive(u32 insn, u32 value)
 	return (insn & EXCLUSIVE_MASK) == value && (insn & CASP_MASK) != CASP;
 }
 
-/**
- * probe_insn_is_load_exclusive() - does it begin an exclusive access?
- * @insn: the instruction, in the byte order of the CPU
- *
- * An exception between this and the store loses the reservation: the store fails, however often
- * the sequence is retried.
- *
- * Context: any.
- * Return: true for LDXR, LDAXR, LDXP, LDAXP of any size.
+/*
+ * LDXR, LDAXR, LDXP, LDAXP of any size. An exception between this and the store loses the
+ * reservation: the store fails, however often the sequence is retried.
  */
 bool probe_insn_is_load_exclusive(u32 insn)
 {
 	return is_exclusive(insn, EXCLUSIVE_LOAD);
 }
 
-/**
- * probe_insn_is_store_exclusive() - does it end an exclusive access?
- * @insn: the instruction, in the byte order of the CPU
- *
- * Context: any.
- * Return: true for STXR, STLXR, STXP, STLXP of any size.
- */
+/* STXR, STLXR, STXP, STLXP of any size. */
 bool probe_insn_is_store_exclusive(u32 insn)
 {
 	return is_exclusive(insn, EXCLUSIVE_STORE);
 }
 
-/**
- * probe_insn_is_prefix() - is it a part of the next instruction?
- * @insn: the instruction, in the byte order of the CPU
- *
- * Context: any.
- * Return: true for MOVPRFX.
- */
+/* MOVPRFX is a part of the next instruction. */
 bool probe_insn_is_prefix(u32 insn)
 {
 	return (insn & PROBE_INSN_MOVPRFX_MASK) == PROBE_INSN_MOVPRFX ||
 	       (insn & PROBE_INSN_MOVPRFX_P_MASK) == PROBE_INSN_MOVPRFX_P;
 }
 
-/**
- * probe_insn_is_landing_pad() - may an indirect branch go there?
- * @insn: the instruction, in the byte order of the CPU
- *
- * In a kernel with such checks, there may be a breakpoint in its place, but no branch.
- *
- * Context: any.
- * Return: true for BTI, even for one that no branch may go to, PACIASP and PACIBSP.
+/*
+ * BTI, even one that no branch may go to, PACIASP and PACIBSP. In a kernel that checks where
+ * indirect branches go, a breakpoint may take their place, but no branch.
  */
 bool probe_insn_is_landing_pad(u32 insn)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which instructions can be probed, and what a copy of one needs. For kprobes and for
- * uprobes; decode-insn.c has the table.
+ * Which instructions can be probed, and what a copy of one needs. For kprobes and uprobes;
+ * decode-insn.c has the table.
  */
 #ifndef _ARM64_PROBES_DECODE_INSN_H
 #define _ARM64_PROBES_DECODE_INSN_H
@@ -12,55 +12,31 @@
 
 #include <asm/probes.h>
 
-/**
- * enum probe_insn - what a probe does with an instruction
- * @INSN_REJECTED: refuses it
- * @INSN_GOOD_NO_SLOT: simulates it
- * @INSN_GOOD: executes a copy of it
- */
+/* What uprobes do with an instruction. */
 enum probe_insn {
 	INSN_REJECTED,
-	INSN_GOOD_NO_SLOT,
-	INSN_GOOD,
+	INSN_GOOD_NO_SLOT,	/* simulate it */
+	INSN_GOOD,		/* execute a copy of it */
 };
 
-/**
- * enum probe_form - what a copy elsewhere needs to behave like the original
- * @PROBE_FORM_REJECT: no copy can have it, or none is allowed
- * @PROBE_FORM_COPY: nothing
- * @PROBE_FORM_CONTEXT: the DAIF bits of the program, which an exception changes
- * @PROBE_FORM_B: another offset
- * @PROBE_FORM_BCOND: another offset; also BC.cond
- * @PROBE_FORM_CBZ: another offset; also CBNZ
- * @PROBE_FORM_TBZ: another offset; also TBNZ
- * @PROBE_FORM_BL: another offset, and the return address of the original
- * @PROBE_FORM_BR: nothing, but PSTATE.BTYPE must be the same
- * @PROBE_FORM_BLR: the return address of the original
- * @PROBE_FORM_RET: nothing, but control does not come back
- * @PROBE_FORM_ADR: a constant in its place
- * @PROBE_FORM_ADRP: a constant in its place
- * @PROBE_FORM_LDR_LIT: a load of 32 or 64 bits from a constant address in its place
- * @PROBE_FORM_LDRSW_LIT: a sign-extending load from a constant address in its place
- * @PROBE_FORM_PRFM_LIT: nothing in its place
- * @NR_PROBE_FORMS: the number of forms
- */
+/* What a copy elsewhere needs to behave like the original. */
 enum probe_form {
-	PROBE_FORM_REJECT,
-	PROBE_FORM_COPY,
-	PROBE_FORM_CONTEXT,
-	PROBE_FORM_B,
-	PROBE_FORM_BCOND,
-	PROBE_FORM_CBZ,
-	PROBE_FORM_TBZ,
-	PROBE_FORM_BL,
-	PROBE_FORM_BR,
-	PROBE_FORM_BLR,
-	PROBE_FORM_RET,
-	PROBE_FORM_ADR,
-	PROBE_FORM_ADRP,
-	PROBE_FORM_LDR_LIT,
-	PROBE_FORM_LDRSW_LIT,
-	PROBE_FORM_PRFM_LIT,
+	PROBE_FORM_REJECT,	/* no copy can have it, or none is allowed */
+	PROBE_FORM_COPY,	/* nothing */
+	PROBE_FORM_CONTEXT,	/* the DAIF bits of the program, which an exception changes */
+	PROBE_FORM_B,		/* another offset */
+	PROBE_FORM_BCOND,	/* another offset; also BC.cond */
+	PROBE_FORM_CBZ,		/* another offset; also CBNZ */
+	PROBE_FORM_TBZ,		/* another offset; also TBNZ */
+	PROBE_FORM_BL,		/* another offset, and the return address of the original */
+	PROBE_FORM_BR,		/* nothing, but PSTATE.BTYPE must be the same */
+	PROBE_FORM_BLR,		/* the return address of the original */
+	PROBE_FORM_RET,		/* nothing, but control does not come back */
+	PROBE_FORM_ADR,		/* a constant in its place */
+	PROBE_FORM_ADRP,	/* a constant in its place */
+	PROBE_FORM_LDR_LIT,	/* a load of 32 or 64 bits from a constant address */
+	PROBE_FORM_LDRSW_LIT,	/* the same, sign-extending */
+	PROBE_FORM_PRFM_LIT,	/* a NOP in its place */
 	NR_PROBE_FORMS,
 };
 
@@ -76,27 +52,20 @@ enum probe_form {
 #define PROBE_COMPUTES_RN_SP	BIT(4)	/* Rn may be the stack pointer, ... */
 #define PROBE_COMPUTES_RD_SP	BIT(5)	/* ... and so may Rd */
 
-/**
- * struct probe_insn_row - instructions that are treated alike
- * @mask: the bits that identify them
- * @value: the value of these bits
- * @form: enum probe_form
- * @refusal: enum kprobe_refusal; why kprobes refuse them, KPROBE_REFUSAL_NONE if they
- *	     do not
- * @user: enum probe_insn; what uprobes do with them
- * @computes: PROBE_COMPUTES_*, their registers if they only compute; 0 for others
- * @narrow: they are exceptions to a later row, which would match them, too
- * @simulate: simulates one of them; NULL if that is not possible. With PROBE_FORM_COPY,
- *	      simulation saves a second exception where a copy would end with one.
- */
+/* Instructions that are treated alike: those with @value in the bits of @mask. */
 struct probe_insn_row {
 	u32			mask;
 	u32			value;
-	u8			form;
-	u8			refusal;
-	u8			user;
-	u8			computes;
+	u8			form;		/* enum probe_form */
+	u8			refusal;	/* why kprobes refuse them, enum kprobe_refusal */
+	u8			user;		/* enum probe_insn: what uprobes do with them */
+	u8			computes;	/* PROBE_COMPUTES_*, if they only compute */
+	/* Exceptions to a later row that would match, too. */
 	bool			narrow;
+	/*
+	 * NULL if that is not possible. With PROBE_FORM_COPY, simulation saves a second exception
+	 * where a copy would end with one.
+	 */
 	probes_handler_t	*simulate;
 };
 
@@ -114,26 +83,14 @@ struct probe_insn_row {
 #define PROBE_INSN_MOVPRFX_P_MASK	0xff3ee000
 #define PROBE_INSN_MOVPRFX_P		0x04102000
 
-/**
- * probe_insn_literal_offset() - where a literal is, from the instruction that loads it
- * @insn: LDR, LDRSW or PRFM (literal), in the byte order of the CPU
- *
- * Context: any.
- * Return: the offset in bytes, a multiple of 4.
- */
+/* For LDR, LDRSW and PRFM (literal): where the literal is, in bytes from the instruction. */
 static __always_inline long probe_insn_literal_offset(u32 insn)
 {
 	/* The upper 19 bits of the lower 24. */
 	return ((s32)(insn << 8) >> 13) * 4L;
 }
 
-/**
- * probe_insn_adr_offset() - what ADR adds to its address, and ADRP in pages of 4 KiB
- * @insn: the instruction, in the byte order of the CPU
- *
- * Context: any.
- * Return: the offset.
- */
+/* What ADR adds to its address, and ADRP in pages of 4 KiB. */
 static __always_inline long probe_insn_adr_offset(u32 insn)
 {
 	/* Bits 30 and 29 are the low bits of the offset. Bits 23 to 5 are as in a literal load. */
@@ -150,7 +107,6 @@ bool probe_insn_is_store_exclusive(u32 insn);
 bool probe_insn_is_landing_pad(u32 insn);
 bool probe_insn_is_prefix(u32 insn);
 
-/* user-insn.c */
 bool probe_user_push_return(unsigned long addr);
 bool probe_user_pop_return(unsigned long addr);
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on arm64: preparing, arming and disarming. decode-insn.c decides what is
- * to be done with an instruction; hit.c does it.
+ * Kernel probes on arm64: preparing, arming and disarming. decode-insn.c decides what is to be
+ * done with an instruction; hit.c does it.
  */
 
 #include <kunit/static_stub.h>
@@ -24,7 +24,7 @@
 #include "common.h"
 #include "simulate-insn.h"
 
-/* Code that RCU does not watch runs with interrupts off, so a CPU that answers has left it. */
+/* Where RCU does not watch, interrupts are off: a CPU that answers has left such code. */
 void arch_sync_insn_slots(void)
 {
 	kprobe_sync_cpus();
@@ -42,12 +42,10 @@ static int read_insn(unsigned long addr, u32 *insn)
 }
 
 /*
- * The return from an exception clears the local exclusive monitor. So a probe between an exclusive
- * load and its store would make the store fail each time. The Arm ARM recommends that the two are
- * at most 128 bytes apart.
- *
- * The search does not follow branches. So it also refuses what follows a load without a store or
- * a WFE.
+ * The return from an exception clears the local exclusive monitor. So a probe between an
+ * exclusive load and its store would make the store fail each time. The Arm ARM recommends that
+ * the two are at most 128 bytes apart. The search does not follow branches, so it also refuses
+ * what follows a load without a store or a WFE.
  */
 #define MAX_EXCLUSIVE_SEQUENCE	SZ_128
 
@@ -58,7 +56,7 @@ static bool is_in_exclusive_sequence(unsigned long addr, unsigned long into)
 
 	for (at = addr; at > start;) {
 		at -= AARCH64_INSN_SIZE;
-		/* A load without a store is for a WFE. Nothing is stored after that. */
+		/* A load without a store is for a WFE, after which nothing is stored. */
 		if (read_insn(at, &insn) || probe_insn_is_store_exclusive(insn) ||
 		    insn == PROBE_INSN_WFE)
 			return false;
@@ -77,7 +75,7 @@ static bool is_after_prefix(unsigned long addr, unsigned long into)
 	       probe_insn_is_prefix(insn);
 }
 
-/* Must the instruction directly follow those before it, without an exception in between? */
+/* No exception may come between the instruction and those before it. */
 static bool is_in_sequence(unsigned long addr)
 {
 	unsigned long size, into;
@@ -87,8 +85,8 @@ static bool is_in_sequence(unsigned long addr)
 }
 
 /*
- * A simulated load would fault in the exception. A literal load from an unmapped address is
- * data, not code.
+ * A simulated load would fault in the exception. A literal load from an unmapped address is data,
+ * not code.
  */
 static bool can_load_literal(const struct probe_insn_row *row, u32 insn, unsigned long addr)
 {
@@ -103,31 +101,20 @@ static bool can_load_literal(const struct probe_insn_row *row, u32 insn, unsigne
 }
 
 /*
- * With CALL_OPS, each traced function is preceded by the address of its ftrace_ops, in two
- * words which kallsyms counts to the function before it.
+ * With CALL_OPS, each traced function is preceded by the address of its ftrace_ops, in two words
+ * which kallsyms counts to the function before it.
  */
-#ifdef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
 static bool is_ftrace_data(unsigned long addr)
 {
 	unsigned long fn = ALIGN_DOWN(addr + sizeof(u64), sizeof(u64));
 	unsigned long size, into;
 
-	return kallsyms_lookup_size_offset(fn, &size, &into) && !into &&
+	return IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) &&
+	       kallsyms_lookup_size_offset(fn, &size, &into) && !into &&
 	       ftrace_location(fn) - fn <= 2 * AARCH64_INSN_SIZE;
 }
-#else
-static bool is_ftrace_data(unsigned long addr)
-{
-	return false;
-}
-#endif
 
-/**
- * kprobe_alternatives_are_final() - have all alternatives of the kernel been applied?
- *
- * Context: any; a test may replace it.
- * Return: true once they have.
- */
+/* Tests can redirect this. */
 bool kprobe_alternatives_are_final(void)
 {
 	KUNIT_STATIC_STUB_REDIRECT(kprobe_alternatives_are_final);
@@ -137,32 +124,26 @@ bool kprobe_alternatives_are_final(void)
 
 /*
  * With kCFI, a hash of the type of a function precedes its entry. Indirect calls check it, so it
- * must not change. Functions whose address is not taken have no hash. In front of these, there may
- * be the last instruction of another function.
+ * must not change. Functions whose address is not taken have no hash. In front of these, there
+ * may be the last instruction of another function.
  */
-#ifdef CONFIG_CFI
 static bool is_type_hash(unsigned long addr, u32 insn)
 {
 	unsigned long size, into;
 
-	return insn != aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_LR,
+	return IS_ENABLED(CONFIG_CFI) &&
+	       insn != aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_LR,
 						   AARCH64_INSN_BRANCH_RETURN) &&
 	       kallsyms_lookup_size_offset(addr + AARCH64_INSN_SIZE, &size, &into) && !into;
 }
-#else
-static bool is_type_hash(unsigned long addr, u32 insn)
-{
-	return false;
-}
-#endif
 
-/* Both the original and the replacement: a breakpoint in the latter would be copied. */
+/* The original or the replacement: a breakpoint in the latter would be copied. */
 static bool belongs_to(const struct alt_instr *alt, unsigned long addr)
 {
 	unsigned long orig = (unsigned long)&alt->orig_offset + alt->orig_offset;
 	unsigned long new = (unsigned long)&alt->alt_offset + alt->alt_offset;
 
-	/* With a callback, alt_offset is that of a function. */
+	/* With a callback, alt_offset leads to a function. */
 	return addr - orig < alt->orig_len ||
 	       (!(alt->cpucap & ARM64_CB_BIT) && addr - new < alt->alt_len);
 }
@@ -170,13 +151,13 @@ static bool belongs_to(const struct alt_instr *alt, unsigned long addr)
 /* Alternatives are applied to modules before they can be probed. */
 static bool may_become_alternative(unsigned long addr)
 {
-	struct alt_instr *alt;
+	const struct alt_instr *alt = (void *)__alt_instructions;
+	const struct alt_instr *stop = (void *)__alt_instructions_end;
 
 	if (kprobe_alternatives_are_final())
 		return false;
 
-	for (alt = (struct alt_instr *)__alt_instructions;
-	     alt < (struct alt_instr *)__alt_instructions_end; alt++) {
+	for (; alt < stop; alt++) {
 		if (belongs_to(alt, addr))
 			return true;
 	}
@@ -184,9 +165,9 @@ static bool may_become_alternative(unsigned long addr)
 }
 
 /*
- * A livepatch is relocated each time that the object which it patches is loaded. Before that,
- * and after the object was unloaded, these fields are zero. A copy, and what is decoded here,
- * would keep the fields of now.
+ * A livepatch is relocated each time that the object which it patches is loaded. Before that, and
+ * after the object was unloaded, these fields are zero. A copy, and what is decoded here, would
+ * keep the fields of now.
  */
 static bool is_relocated_later(unsigned long addr, u32 insn)
 {
@@ -197,7 +178,7 @@ static bool is_relocated_later(unsigned long addr, u32 insn)
 	       kprobe_in_livepatch(addr);
 }
 
-/* MRS of ICC_PMR_EL1: the priority mask is not that of the program during a step. */
+/* MRS of ICC_PMR_EL1. During a step, the priority mask is not that of the program. */
 #define MRS_PMR_MASK	0xffffffe0
 #define MRS_PMR		0xd5384600
 
@@ -206,13 +187,7 @@ static bool reads_priority_mask(u32 insn)
 	return system_uses_irq_prio_masking() && (insn & MRS_PMR_MASK) == MRS_PMR;
 }
 
-/**
- * kprobe_decide() - decode the instruction of a probe
- * @p: addr is set; opcode and ainsn are filled in, without a slot
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: KPROBE_REFUSAL_NONE, or why it cannot be probed.
- */
+/* Decode the instruction of a probe: fills in its opcode, and ainsn without a slot. */
 enum kprobe_refusal kprobe_decide(struct kprobe *p)
 {
 	const struct probe_insn_row *row;
@@ -248,7 +223,7 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 	return KPROBE_REFUSAL_NONE;
 }
 
-/* What can be simulated needs a slot only because a copy that branches back is faster. */
+/* What can be simulated gets a slot only for a copy that branches back, which is faster. */
 static bool needs_slot(const struct kprobe *p)
 {
 	return p->ainsn.boost || !p->ainsn.api.handler;
@@ -347,10 +322,6 @@ const char *arch_kprobe_mode(const struct kprobe *p)
 	return kprobe_is_emulated(p) ? "emulated" : "stepped";
 }
 
-/*
- * Arming
- */
-
 static struct {
 	void		*addr[KPROBE_PATCH_CHUNK];
 	u32		insn[KPROBE_PATCH_CHUNK];
@@ -396,7 +367,6 @@ static void patch_all(struct list_head *kps, bool arm)
 			if (!ret)
 				patch_later(p, new);
 		}
-		/* Something else remains what it is. */
 		WARN_ON_ONCE(ret);
 		cond_resched();
 	}
@@ -417,10 +387,6 @@ void arch_disarm_kprobes(struct list_head *kps)
 {
 	patch_all(kps, false);
 }
-
-/*
- * The blacklist
- */
 
 /*
  * A CPU that comes up or wakes up runs these before it has its stack, its vectors or RCU. One
@@ -617,7 +583,7 @@ static int __init visit_branches(const __le32 *from, const __le32 *to,
 	return 0;
 }
 
-/* To kallsyms, the hash before the next function is the last word of this one. */
+/* kallsyms counts the hash before a function to the function before it. */
 static bool __init is_hash(unsigned long at)
 {
 	u32 insn = le32_to_cpu(*(__le32 *)at);
@@ -628,18 +594,19 @@ static bool __init is_hash(unsigned long at)
 		into);
 }
 
-/* Most alternatives are not yet applied. A branch in one has the target that it will have. */
+/* Most alternatives are not applied yet. A branch in one has the target that it will have. */
 int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 				       int (*fn)(unsigned long target, void *arg), void *arg)
 {
-	const struct alt_instr *alt;
+	const struct alt_instr *alt = (void *)__alt_instructions;
+	const struct alt_instr *stop = (void *)__alt_instructions_end;
 	unsigned long orig, repl;
 	int ret;
 
 	if (is_hash(end - AARCH64_INSN_SIZE))
 		end -= AARCH64_INSN_SIZE;
 	ret = visit_branches((__le32 *)start, (__le32 *)end, fn, arg);
-	for (alt = (void *)__alt_instructions; !ret && alt < __alt_instructions_end; alt++) {
+	for (; !ret && alt < stop; alt++) {
 		orig = (unsigned long)&alt->orig_offset + alt->orig_offset;
 		if (orig < start || orig >= end || alt->cpucap & ARM64_CB_BIT)
 			continue;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Building a struct pt_regs on the stack of probed code, without an exception. For
- * assembly.
- */
+/* Building a struct pt_regs on the stack of probed code, without an exception. For assembly. */
 #ifndef _ARM64_KERNEL_PROBES_REGS_H
 #define _ARM64_KERNEL_PROBES_REGS_H
 
@@ -19,7 +16,7 @@
  */
 #define S_UACCESS	S_SDEI_TTBR1
 
-/* The first two registers are at the start, so that one instruction makes room, too. */
+/* The first two registers are at the start, so one instruction also makes room for the rest. */
 .macro	push_first_regs
 	stp	x0, x1, [sp, #-PT_REGS_SIZE]!
 .endm
@@ -95,7 +92,7 @@ alternative_else
 alternative_endif
 .endm
 
-/* The interrupt priority mask, of which handlers see a copy, too. */
+/* Handlers also see a copy of the interrupt priority mask. */
 .macro	save_pmr, xtmp:req, wtmp:req
 #ifdef CONFIG_ARM64_PSEUDO_NMI
 alternative_if ARM64_HAS_GIC_PRIO_MASKING

@@ -3,17 +3,15 @@
  * Simulates instructions that do not have the same effect at another address, and a few whose
  * copies would be slower. Part of the hit path.
  *
- * PSTATE.BTYPE: the exception of a breakpoint saves the type of the branch to it. Executing any
- * instruction but an indirect branch sets the type to 0, and so does its simulation. Otherwise the
- * next instruction would have to be a landing pad.
+ * PSTATE.BTYPE tells which kind of indirect branch has led to an instruction; the exception saves
+ * it. Any other instruction clears it, and so does its simulation, or the next instruction would
+ * have to be a landing pad. A simulated instruction does not check the type of the branch to it:
+ * the breakpoint in its place has accepted every type.
  *
- * In a kernel with landing pads, a simulated indirect branch sets its own type, so that its target
- * is checked as if the branch had not been probed. This is exact, because all kernel text is
- * guarded in such a kernel. In user space, the type of BR depends on whether its page is guarded,
- * which is not known here. So the type stays 0, and the target is not checked.
- *
- * A simulated instruction does not check the type of the branch to it: the breakpoint in its place
- * has accepted every type.
+ * In a kernel with landing pads, a simulated indirect branch sets its own type, so that its
+ * target is checked as if the branch had not been probed. This is exact, because all kernel text
+ * is guarded in such a kernel. In user space, the type of BR depends on whether its page is
+ * guarded, which is not known here. So the type stays 0, and the target is not checked.
  */
 
 #include <linux/bitfield.h>
@@ -45,15 +43,15 @@
 #define INSN_LDR_X	BIT(30)		/* the same for LDR (literal) */
 #define INSN_NONZERO	BIT(24)		/* CBNZ, TBNZ */
 
-/* Where conditions, tested in pairs, are inverted. */
+/* Conditions come in pairs: one is the other one inverted. */
 #define COND_INVERTED	BIT(0)
 
 #define ADRP_PAGE_SHIFT	12
 
-/* MSR (immediate) has the bits of DAIF in this order. */
+/* Adjacent bits, in the order of MSR (immediate). */
 #define PSTATE_DAIF	(PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT)
 
-/* Indirect branches through these may be those of a linker's veneer. */
+/* A branch through one of these may be that of a linker's veneer, which has a type of its own. */
 #define REG_IP0		16
 #define REG_IP1		17
 #define REG_LR		AARCH64_INSN_REG_LR
@@ -91,7 +89,7 @@ void __kprobes probe_simulate_bl(u32 opcode, long addr, struct pt_regs *regs)
 	probe_simulate_b(opcode, addr, regs);
 }
 
-/* Conditions come in pairs that differ in bit 0. AL and NV are the exception: both hold. */
+/* AL and NV are an exception to the pairs: both hold. */
 static nokprobe_inline bool condition_holds(u32 cond, u64 pstate)
 {
 	bool n = pstate & PSR_N_BIT, z = pstate & PSR_Z_BIT;
@@ -169,7 +167,7 @@ void __kprobes probe_simulate_br(u32 opcode, long addr, struct pt_regs *regs)
 
 void __kprobes probe_simulate_blr(u32 opcode, long addr, struct pt_regs *regs)
 {
-	/* This may be the register that the return address is written to. */
+	/* This may be LR. */
 	unsigned long target = pt_regs_read_reg(regs, FIELD_GET(INSN_RN, opcode));
 
 	pt_regs_write_reg(regs, REG_LR, addr + AARCH64_INSN_SIZE);
@@ -239,7 +237,7 @@ void __kprobes probe_simulate_mrs_daif(u32 opcode, long addr, struct pt_regs *re
 	skip_insn(regs, addr);
 }
 
-/* With pseudo-NMI, the exception has saved and changed it. */
+/* With pseudo-NMI, the exception has saved the priority mask and changed it. */
 void __kprobes probe_simulate_mrs_pmr(u32 opcode, long addr, struct pt_regs *regs)
 {
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), regs->pmr);

@@ -2,12 +2,11 @@
 /*
  * Simulation of instructions by the breakpoint handler, which applies them to saved registers.
  *
- * All these functions take the instruction in the byte order of the CPU, the address
- * that it was probed at, and the registers, whose program counter need not have that
- * address. They set the program counter to that of the next instruction. Only those for
- * loads access memory. Those for PSTATE.DAIF are for the kernel only.
- *
- * Context: any, also an exception with everything masked; none of them can be probed.
+ * All these functions take the instruction in the byte order of the CPU, the address that it was
+ * probed at, and the registers, whose program counter need not have that address. They set the
+ * program counter to that of the next instruction. Only those for loads access memory. Those for
+ * PSTATE.DAIF are for the kernel only. They may be called with all exceptions masked; none of
+ * them can be probed.
  */
 #ifndef _ARM64_PROBES_SIMULATE_INSN_H
 #define _ARM64_PROBES_SIMULATE_INSN_H

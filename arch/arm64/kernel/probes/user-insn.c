@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How uprobes execute instructions. They simulate those that kprobes simulate, too, and single-step
- * copies of the others in hardware.
+ * How uprobes execute instructions. They simulate those that kprobes simulate, too, and
+ * single-step copies of the others in hardware.
  *
  * With a guarded control stack (GCS), calls store their return address there as well, and returns
- * are checked against it. A simulation must do the same, since the CPU may execute the other
- * half of the pair.
+ * are checked against it. A simulation must do the same, since the CPU may execute the other half
+ * of the pair.
  */
 
 #include <kunit/static_stub.h>
@@ -19,12 +19,9 @@
 #include "decode-insn.h"
 #include "simulate-insn.h"
 
-/**
- * probe_user_push_return() - store the return address of a call where GCS wants it
- * @addr: the return address
- *
- * Context: the task that executes the call; may fault and sleep.
- * Return: true, or false if it cannot be stored; the task then gets SIGSEGV.
+/*
+ * Store the return address of a call where GCS wants it. Returns false if that fails; the task
+ * then gets SIGSEGV. May fault and sleep.
  */
 bool probe_user_push_return(unsigned long addr)
 {
@@ -39,12 +36,9 @@ bool probe_user_push_return(unsigned long addr)
 	return !err;
 }
 
-/**
- * probe_user_pop_return() - check a return as GCS does
- * @addr: where it returns to
- *
- * Context: the task that executes the return; may fault and sleep.
- * Return: true, or false if another address is expected; the task then gets SIGSEGV.
+/*
+ * Check a return as GCS does. Returns false if another address is expected; the task then gets
+ * SIGSEGV. May fault and sleep.
  */
 bool probe_user_pop_return(unsigned long addr)
 {
@@ -87,15 +81,7 @@ static void user_ret(u32 opcode, long addr, struct pt_regs *regs)
 		probe_simulate_ret(opcode, addr, regs);
 }
 
-/**
- * arm_probe_decode_insn() - how uprobes execute an instruction
- * @insn: the instruction, in the byte order of the CPU
- * @api: gets the handler, which is NULL unless the instruction is to be simulated
- *
- * Context: any.
- * Return: INSN_REJECTED, or INSN_GOOD_NO_SLOT if it is to be simulated, or INSN_GOOD if a
- *	   copy is to be stepped over.
- */
+/* How uprobes execute an instruction. The handler is NULL unless it is to be simulated. */
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api)
 {
 	const struct probe_insn_row *row = probe_insn_decode(insn);
