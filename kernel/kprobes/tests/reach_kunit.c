@@ -4,10 +4,9 @@
  * while the code that computes it is still there.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/jump_label.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 
 #include "../blacklist.h"
 #include "../reach.h"
@@ -86,8 +85,7 @@ static void __init reach_follows_calls(struct kunit *test)
 	};
 	unsigned int i;
 
-	if (!READS_TEXT)
-		kunit_skip(test, "the architecture does not read its text");
+	KP_SKIP_IF(test, !READS_TEXT, "the architecture does not read its text");
 
 	/* What is both is a root, whichever comes first. */
 	KUNIT_ASSERT_EQ(test, kprobe_blacklist_roots(roots, 1), 0);
@@ -249,6 +247,3 @@ static struct kunit_suite reach_suite __refdata = {
 	.test_cases	= reach_cases,
 };
 kunit_test_init_section_suite(reach_suite);
-
-MODULE_DESCRIPTION("Tests of how the blacklist of kprobes is computed");
-MODULE_LICENSE("GPL");

@@ -4,10 +4,9 @@
  * what readers of text see of it.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/init.h>
-#include <linux/kprobes.h>
-#include <linux/string.h>
 
 #include "../call.h"
 #include "../register.h"
@@ -23,12 +22,7 @@ static noinline __noclone notrace u32 kp_reg_one(u32 v)
 	return v + 3;
 }
 
-static noinline __noclone __used notrace u32 kp_reg_two(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
+static KP_UNTRACED(u32, kp_reg_two, v + 5)
 
 #define TEXT_LEN	32
 
@@ -383,10 +377,7 @@ static void register_is_seen_by_watchers(struct kunit *test)
 	expect_seen(test, w, "unregister_kprobes", w->kps);
 }
 #else
-static void register_is_seen_by_watchers(struct kunit *test)
-{
-	kunit_skip(test, "needs the arguments of functions");
-}
+KP_SKIPPED(register_is_seen_by_watchers, "needs the arguments of functions")
 #endif
 
 static struct kunit_case register_cases[] = {
@@ -406,6 +397,3 @@ static struct kunit_suite register_suite = {
 	.test_cases	= register_cases,
 };
 kunit_test_suite(register_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the registration of probes");
-MODULE_LICENSE("GPL");

@@ -5,14 +5,10 @@
  * cover each byte of it, and of a module.
  */
 
-#include <kunit/test.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
+#include "suite.h"
+
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 
 #include <asm/sections.h>
 
@@ -43,12 +39,7 @@ module_param(bytes, ulong, 0600);
 static char of_module[MODULE_NAME_LEN];
 module_param_string(module, of_module, sizeof(of_module), 0600);
 
-static noinline __noclone notrace u32 truth_target(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 1;
-}
+static KP_UNTRACED(u32, truth_target, v + 1)
 
 struct trial {
 	struct kprobe		p;
@@ -62,11 +53,6 @@ struct truth {
 	struct kprobe		**kps;
 	unsigned int		nr, accepted, refused, jumps, wrong;
 };
-
-static int nothing(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
 
 static void __printf(2, 3) complain(struct truth *t, const char *fmt, ...)
 {
@@ -165,7 +151,7 @@ static void try_pass(struct truth *t, unsigned long start, unsigned long end,
 	for (addr = start + offset; addr < end; addr += DISTANCE) {
 		struct trial *r = &t->trial[t->nr++];
 
-		*r = (struct trial){ .p = { .addr = (void *)addr, .pre_handler = nothing } };
+		*r = (struct trial){ .p = { .addr = (void *)addr, .pre_handler = kp_nothing_pre } };
 		kprobe_check_probe(&r->p, &r->v);
 		if (!r->v.why && kprobe_check_jump(&r->v.where, &r->f))
 			complain(t, "%pS: no forecast", (void *)addr);
@@ -258,8 +244,7 @@ static void truth_is_foreseen(struct kunit *test)
 	struct truth t = { .test = test };
 	unsigned long start, end;
 
-	if (!backend_can_tell())
-		kunit_skip(test, "needs a backend that can be asked in advance");
+	KP_SKIP_IF(test, !backend_can_tell(), "needs a backend that can be asked in advance");
 	KUNIT_ASSERT_TRUE(test, find_text(&start, &end));
 	if (bytes)
 		end = min(end, start + bytes);
@@ -293,6 +278,3 @@ static struct kunit_suite truth_suite = {
 	.test_cases	= truth_cases,
 };
 kunit_test_suite(truth_suite);
-
-MODULE_DESCRIPTION("KUnit test of what is foreseen for probes all over the kernel");
-MODULE_LICENSE("GPL");
