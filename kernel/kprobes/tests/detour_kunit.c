@@ -107,8 +107,7 @@ static void handler_redirects(struct kunit *test)
 		unregister_kprobe(&p);
 	}
 	KUNIT_EXPECT_EQ(test, call_add(5), 8);
-	KUNIT_EXPECT_EQ(test, atomic_read(&second.pre), 1);
-	unregister_kprobe(&second.kp);
+	KP_UNWATCH(test, second, 1);
 }
 
 /* What a handler learns about its context. */
@@ -183,9 +182,7 @@ static int call_add_again(struct kprobe *p, struct pt_regs *regs)
 
 static void nested_hit_is_missed(struct kunit *test)
 {
-	struct kprobe p = {
-		.addr = kp_target_addr(&kp_target_add), .pre_handler = call_add_again,
-	};
+	struct kprobe p = { .addr = kp_target_addr(&kp_target_add), .pre_handler = call_add_again };
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
 	optimize(test, test->param_value, p.addr);
@@ -257,8 +254,7 @@ static void post_handler_comes_and_goes(struct kunit *test)
 	struct kp_watch w = KP_WATCH(addr);
 	struct kprobe post = { .addr = addr, .post_handler = kp_nothing_post };
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	expect_jump(test, addr, true);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
@@ -270,8 +266,7 @@ static void post_handler_comes_and_goes(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	expect_jump(test, addr, true);
 	KUNIT_EXPECT_EQ(test, call_add(5), 8);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 2);
 }
 
 /* Through breakpoint or jump, and while one replaces the other. */

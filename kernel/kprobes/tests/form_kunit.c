@@ -112,8 +112,7 @@ static void same_results_in_a_detour(struct kunit *test)
 	struct kp_watch w = KP_WATCH(addr);
 	struct kprobe post = { .addr = addr, .post_handler = kp_nothing_post };
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	expect_jump(test, addr);
 	form_call(test);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), hits);

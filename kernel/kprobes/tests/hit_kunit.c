@@ -754,14 +754,6 @@ static const struct common commons[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(common, commons, name);
 
-static atomic_t common_hits;
-
-static int common_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	atomic_inc(&common_hits);
-	return 0;
-}
-
 /* Handlers call the same functions as the core does. */
 static int calling_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -815,32 +807,29 @@ static bool never_ends(const char *symbol)
 static void hit_common_functions(struct kunit *test)
 {
 	const struct common *c = test->param_value;
-	struct kprobe *kps;
-	int i, nr = 0;
+	int i, nr = 0, hits = 0;
+	struct kp_watch *w;
 
-	kps = kunit_kcalloc(test, ARRAY_SIZE(c->symbols), sizeof(*kps), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, kps);
+	w = kunit_kcalloc(test, ARRAY_SIZE(c->symbols), sizeof(*w), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, w);
 
-	atomic_set(&common_hits, 0);
 	for (i = 0; i < ARRAY_SIZE(c->symbols) && c->symbols[i]; i++) {
 		if (never_ends(c->symbols[i]))
 			continue;
-		kps[nr].symbol_name = c->symbols[i];
-		kps[nr].pre_handler = common_pre;
-		kps[nr].post_handler = i % 2 ? NULL : kp_nothing_post;
+		w[nr] = (struct kp_watch)KP_WATCH_BY_NAME(c->symbols[i]);
+		w[nr].kp.post_handler = i % 2 ? NULL : kp_nothing_post;
 		/* Not all of them are functions everywhere, or can be probed. */
-		if (!register_kprobe(&kps[nr]))
-			nr++;
-		else
-			memset(&kps[nr], 0, sizeof(kps[nr]));
+		nr += !register_kprobe(&w[nr].kp);
 	}
 
 	work(test);
-	for (i = 0; i < nr; i++)
-		unregister_kprobe(&kps[i]);
+	for (i = 0; i < nr; i++) {
+		unregister_kprobe(&w[i].kp);
+		hits += atomic_read(&w[i].pre);
+	}
 	KP_SKIP_IF(test, !nr && !IS_ENABLED(CONFIG_SMP), "needs SMP");
 	KUNIT_EXPECT_GT(test, nr, 0);
-	KUNIT_EXPECT_GT(test, atomic_read(&common_hits), 0);
+	KUNIT_EXPECT_GT(test, hits, 0);
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT

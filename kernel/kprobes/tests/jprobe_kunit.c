@@ -286,14 +286,8 @@ static struct kretprobe other_return = { .handler = count_return };
 static void jprobe_shares_its_function(struct kunit *test)
 {
 	const struct mode *mode = test->param_value;
-	struct jprobe other = {
-		.kp.symbol_name	= mode->symbol,
-		.entry		= count_other_and_leave,
-	};
-	struct kprobe kp = {
-		.symbol_name	= mode->symbol,
-		.pre_handler	= count_kprobe,
-	};
+	struct jprobe other = { .kp.symbol_name = mode->symbol, .entry = count_other_and_leave };
+	struct kprobe kp = { .symbol_name = mode->symbol, .pre_handler = count_kprobe };
 	int want = 110;
 
 	jprobe_on(test, mode, count_and_leave);

@@ -134,8 +134,7 @@ static void optimizer_many_kick_it(struct kunit *test)
 	}
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&a->kp), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&b->kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &b->kp);
 	KUNIT_EXPECT_EQ(test, state_of(&a->kp), KPROBE_OPT_LIVE);
 	KUNIT_EXPECT_EQ(test, state_of(&b->kp), KPROBE_OPT_LIVE);
 	unregister_kprobe(&b->kp);

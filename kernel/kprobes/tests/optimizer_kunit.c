@@ -213,8 +213,7 @@ static void optimizer_files_say_so(struct kunit *test)
 
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_DEBUG_FS), "needs debugfs");
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t->a.kp);
 	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/list", "kp_opt_first+",
 					     "[OPTIMIZED]"));
 	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kp_opt_first+",
@@ -317,8 +316,7 @@ static void optimizer_follows_global_switch(struct kunit *test)
 	struct opt_test *t = begin(test);
 	int before;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t->a.kp);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
 	before = atomic_read(&t->a.pre);
@@ -336,8 +334,7 @@ static void optimizer_reverts_when_switched_off(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t->a.kp);
 	kprobe_opt_allow(false);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
 	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_OFF);
@@ -345,8 +342,7 @@ static void optimizer_reverts_when_switched_off(struct kunit *test)
 	expect_hits(test, t);
 
 	/* A probe that is registered in the meantime. */
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->b.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t->b.kp);
 	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_NONE);
 	KUNIT_EXPECT_EQ(test, why_of(&t->b.kp), KPROBE_NOOPT_OFF);
 
@@ -364,8 +360,7 @@ static void optimizer_reverts_for_post_handler(struct kunit *test)
 	struct opt_test *t = begin(test);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->post), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t->a.kp);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_NONE);
 	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_POST);
 	/* Being disabled makes no difference. */
@@ -401,8 +396,7 @@ static void optimizer_failed_batch(struct kunit *test)
 	struct kprobe bad = { .addr = (kprobe_opcode_t *)&bad };
 	struct kprobe *kps[] = { &t->post, &bad };
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t->a.kp);
 	KUNIT_EXPECT_NE(test, register_kprobes(kps, 2), 0);
 	expect_live_again(test, t);
 	unregister_kprobe(&t->a.kp);
@@ -738,8 +732,7 @@ static void optimizer_kills_what_is_queued(struct kunit *test)
 	struct kprobe_site *site;
 	LIST_HEAD(revert);
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t->a.kp);
 
 	/* With the mutex held, the worker cannot get at it. */
 	scoped_guard(mutex, &kprobe_mutex) {
@@ -775,8 +768,7 @@ static void optimizer_reverts_disabled_probe(struct kunit *test)
 	int before;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&other.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &other.kp);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
 
 	/* One of two users: it is still a jump. */
@@ -812,8 +804,7 @@ static void optimizer_no_slot_leaks(struct kunit *test)
 
 	for (i = 0; i < 20; i++) {
 		KUNIT_ASSERT_EQ(test, register_kprobe(&t->post), 0);
-		KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-		wait_for_kprobe_optimizer();
+		KP_REGISTER_AND_WAIT(test, &t->a.kp);
 		unregister_kprobe(&t->post);
 		if (i % 2)
 			wait_for_kprobe_optimizer();

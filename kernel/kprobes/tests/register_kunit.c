@@ -164,8 +164,7 @@ static void register_text_is_read_without_probes(struct kunit *test)
 
 	memcpy(t->text, at, TEXT_LEN);
 	expect_text(test, at);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t->a);
 	KUNIT_EXPECT_MEMNEQ(test, at, t->text, TEXT_LEN);
 	expect_text(test, at);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a), 0);

@@ -715,10 +715,7 @@ static int jump(struct kprobe *p, struct pt_regs *regs)
 
 static void return_stack_is_rewound(struct kunit *test)
 {
-	struct kprobe from = {
-		.addr		= (kprobe_opcode_t *)kp_ret_jump_from,
-		.pre_handler	= jump,
-	};
+	struct kprobe from = { .addr = (kprobe_opcode_t *)kp_ret_jump_from, .pre_handler = jump };
 	struct one *jumper, *jumped;
 	int i;
 
@@ -771,10 +768,7 @@ static void hooked_returns(struct rethook_node *node, void *data, unsigned long 
 /* The hooks of fprobe, and of return probes where they have no trampoline of their own. */
 static void return_stack_is_rewound_below_rethook(struct kunit *test)
 {
-	struct kprobe from = {
-		.addr		= (kprobe_opcode_t *)kp_ret_jump_from,
-		.pre_handler	= jump,
-	};
+	struct kprobe from = { .addr = (kprobe_opcode_t *)kp_ret_jump_from, .pre_handler = jump };
 	struct hooked h[] = {
 		{ .kp = { .symbol_name = "kp_ret_jumper", .pre_handler = hook_call } },
 		{ .kp = { .symbol_name = "kp_ret_jumped", .pre_handler = hook_call } },

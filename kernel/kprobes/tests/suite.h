@@ -58,4 +58,16 @@ static void name(struct kunit *test)					\
 		kunit_skip(test, __VA_ARGS__);				\
 } while (0)
 
+/* Registers a probe, which then has its jump, if it gets one. */
+#define KP_REGISTER_AND_WAIT(test, kp) do {				\
+	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);			\
+	wait_for_kprobe_optimizer();					\
+} while (0)
+
+/* Unregisters a struct kp_watch, whose pre handler was called @n times. */
+#define KP_UNWATCH(test, w, n) do {					\
+	KUNIT_EXPECT_EQ(test, atomic_read(&(w).pre), n);		\
+	unregister_kprobe(&(w).kp);					\
+} while (0)
+
 #endif /* _KERNEL_KPROBES_TESTS_SUITE_H */

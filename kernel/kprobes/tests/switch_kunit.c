@@ -26,27 +26,10 @@ static const struct target targets[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(target, targets, name);
 
-struct probe {
-	struct kprobe	kp;
-	unsigned int	pre;
-	unsigned int	post;
-};
-
 struct switch_test {
 	const struct target	*t;
-	struct probe		a, b;
+	struct kp_watch		a, b;
 };
-
-static int count_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	container_of(p, struct probe, kp)->pre++;
-	return 0;
-}
-
-static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	container_of(p, struct probe, kp)->post++;
-}
 
 static struct switch_test *begin(struct kunit *test)
 {
@@ -57,23 +40,23 @@ static struct switch_test *begin(struct kunit *test)
 		kunit_skip(test, "probes by name are not on ftrace sites");
 
 	s->a.kp.symbol_name = s->t->symbol;
-	s->a.kp.pre_handler = count_pre;
+	s->a.kp.pre_handler = kp_watch_pre;
 	s->b.kp = s->a.kp;
 	return s;
 }
 
 /* Calls of the function, and how often the handler ran. */
-static unsigned int hits_of(struct switch_test *s, struct probe *p)
+static unsigned int hits_of(struct switch_test *s, struct kp_watch *p)
 {
 	u32 (*volatile fn)(u32 v) = s->t->fn;
-	unsigned int before = p->pre;
+	int before = atomic_read(&p->pre);
 
 	fn(1);
 	fn(2);
-	return p->pre - before;
+	return atomic_read(&p->pre) - before;
 }
 
-static enum kprobe_site_state state_of(struct probe *p)
+static enum kprobe_site_state state_of(struct kp_watch *p)
 {
 	struct kprobe_site *site;
 
@@ -106,7 +89,7 @@ static void switch_off_and_on(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kprobes_are_armed());
 	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-	KUNIT_EXPECT_EQ(test, s->b.pre, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->b.pre), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
 
@@ -175,7 +158,7 @@ static void switch_enable_shared_while_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
-	KUNIT_EXPECT_EQ(test, s->a.pre, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->a.pre), 0);
 	unregister_kprobe(&s->a.kp);
 	unregister_kprobe(&s->b.kp);
 }
@@ -225,14 +208,14 @@ static void switch_post_handler_comes_while_off(struct kunit *test)
 {
 	struct switch_test *s = begin(test);
 
-	s->b.kp.post_handler = count_post;
+	s->b.kp.post_handler = kp_watch_post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-	KUNIT_EXPECT_EQ(test, s->b.pre, 2);
-	KUNIT_EXPECT_EQ(test, s->b.post, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->b.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->b.post), 2);
 	unregister_kprobe(&s->a.kp);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
 	unregister_kprobe(&s->b.kp);
@@ -251,9 +234,8 @@ static void kill_range(struct kunit *test, bool post)
 
 	addr = (unsigned long)kprobe_lookup_name(s->t->symbol, 0);
 	memcpy(before, (void *)addr, sizeof(before));
-	s->a.kp.post_handler = post ? count_post : NULL;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
-	wait_for_kprobe_optimizer();
+	s->a.kp.post_handler = post ? kp_watch_post : NULL;
+	KP_REGISTER_AND_WAIT(test, &s->a.kp);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
 	KUNIT_EXPECT_MEMNEQ(test, (void *)addr, before, sizeof(before));
 
@@ -271,7 +253,7 @@ static void kill_range(struct kunit *test, bool post)
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
-	KUNIT_EXPECT_EQ(test, s->a.pre, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->a.pre), 2);
 	unregister_kprobe(&s->a.kp);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
 	unregister_kprobe(&s->b.kp);
@@ -308,7 +290,7 @@ static void switch_text_of_disabled_probes(struct kunit *test)
 	unregister_kprobe(&s->a.kp);
 	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
 	unregister_kprobe(&s->b.kp);
-	KUNIT_EXPECT_EQ(test, s->a.pre, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->a.pre), 0);
 }
 
 #ifdef CONFIG_KRETPROBES

@@ -171,8 +171,7 @@ static void text_is_shared_with_kgdb(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(at), 0);
 	KUNIT_EXPECT_TRUE(test, kp_target_has_breakpoint(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(*w.kp.addr), text);
 }
 #else

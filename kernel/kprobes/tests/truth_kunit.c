@@ -13,7 +13,7 @@
 #include <asm/sections.h>
 
 #include "../check.h"
-#include "../refusal.h"
+#include "../names.h"
 #include "../optimizer.h"
 #include "../site.h"
 #include "helpers.h"

@@ -39,6 +39,9 @@ struct kp_watch {
 	{ .kp = { .addr = (void *)(at), .pre_handler = kp_watch_pre,	\
 		  .post_handler = kp_watch_post } }
 
+#define KP_WATCH_BY_NAME(symbol)					\
+	{ .kp = { .symbol_name = (symbol), .pre_handler = kp_watch_pre } }
+
 /* How the instruction under the breakpoint at an address is executed. */
 static inline const char *kp_mode(void *addr)
 {

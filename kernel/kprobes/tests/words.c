@@ -192,8 +192,7 @@ static void expect_add(struct kunit *test, bool jump, const char *kind, const ch
 	kp_expect_site(test, kp_target_add.symbol, kind);
 	kp_expect_site(test, kp_target_add.symbol, why);
 	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 
 /**

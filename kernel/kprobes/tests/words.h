@@ -12,6 +12,27 @@
 struct kprobe_slot_cache;
 struct kunit;
 
+/* What KPB_FUNCTION() of the architecture defines: a function, and the place that is probed. */
+#define KPB_DECLARE(name)						\
+void kpb_##name(void);							\
+extern const unsigned long kpb_##name##_at
+
+#define KPB_AT(name)		((kprobe_opcode_t *)kpb_##name##_at)
+
+struct kpb_place {
+	void			(*fn)(void);
+	const unsigned long	*at;
+};
+
+#define KPB_PLACE(name)		{ kpb_##name, &kpb_##name##_at }
+/* For generic suites. */
+#define KPB_TARGET(name)	{ kpb_##name, "kpb_" #name, &kpb_##name##_at }
+
+static inline kprobe_opcode_t *kpb_addr(const struct kpb_place *p)
+{
+	return (kprobe_opcode_t *)*p->at;
+}
+
 void kp_expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refusal why, int err);
 void kp_expect_accepted(struct kunit *test, unsigned long addr);
 void kp_expect_site(struct kunit *test, const char *who, const char *what);

@@ -8,18 +8,12 @@
 
 #include "suite.h"
 
-#include <linux/extable.h>
-#include <linux/jhash.h>
 
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
 
-#include "adversary.h"
-
 #define NZCV		(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
-
-#define DATA_SIZE	256
 
 /* What functions take and leave, except for x16 to x18, x27 and x29 to x31. */
 struct kpa_machine {
@@ -27,14 +21,12 @@ struct kpa_machine {
 	u64	nzcv;
 };
 
-/* From gen_adversary.c. */
-extern const struct kpa_function kpa_functions[], kpa_functions_end[];
-asmlinkage void kpa_call(struct kpa_machine *m, void (*fn)(void));
+asmlinkage void kpa_enter(struct kpa_machine *m, void (*fn)(void));
 
 /* x16 has the address, and the stack the place of the registers. */
 asm(".pushsection .text\n"
-	".type kpa_call, %function\n"
-	"kpa_call:\n"
+	".type kpa_enter, %function\n"
+	"kpa_enter:\n"
 	"	hint	34\n"
 	"	stp	x29, x30, [sp, -112]!\n"
 	"	mov	x29, sp\n"
@@ -85,110 +77,38 @@ asm(".pushsection .text\n"
 	"	ldp	x27, x28, [sp, 80]\n"
 	"	ldp	x29, x30, [sp], 112\n"
 	"	ret\n"
-	".size kpa_call, . - kpa_call\n"
+	".size kpa_enter, . - kpa_enter\n"
 	".popsection\n");
 
 static_assert(offsetof(struct kpa_machine, nzcv) == 8 * 31);
 
-/* What a function leaves behind. */
-struct kpa_result {
-	struct kpa_machine	m;
-	u32			data;
-	u32			unused;
-};
-
-/* Instructions that were probed without a post handler, and the outcome. */
-static struct {
-	unsigned int	all, live;
-} counts;
-
-static void fill(u64 seed, unsigned int round, struct kpa_machine *m, u8 *data)
+static void before_call(struct kpa_machine *m, u8 *data)
 {
-	struct rnd_state rnd;
-	unsigned int i;
-
-	prandom_seed_state(&rnd, seed);
-	prandom_bytes_state(&rnd, m, sizeof(*m));
-	prandom_bytes_state(&rnd, data, DATA_SIZE);
-
-	/* Half of the values are small, so that comparisons go either way. */
-	for (i = 0; i < ARRAY_SIZE(m->r); i++) {
-		if (round % 2)
-			m->r[i] = (s8)m->r[i];
-	}
 	m->nzcv &= NZCV;
 	m->r[27] = (unsigned long)data;
 	m->r[28] %= 4;
 }
 
-static void call(void (*fn)(void), u64 seed, unsigned int round, struct kpa_result *got)
+/* The address differs from task to task. */
+static void after_call(struct kpa_machine *m)
 {
-	u8 data[DATA_SIZE] __aligned(16);
-
-	memset(got, 0, sizeof(*got));
-	fill(seed, round, &got->m, data);
-	kpa_call(&got->m, fn);
-	/* It differs from task to task. */
-	got->m.r[27] = 0;
-	got->data = jhash(data, sizeof(data), 0);
+	m->r[27] = 0;
 }
 
-static void complain(struct kunit *test, const char *what, const struct kpa_result *got,
-		     const struct kpa_result *want)
+static unsigned int insn_size(const u8 *at)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(got->m.r); i++)
-		KUNIT_EXPECT_EQ_MSG(test, got->m.r[i], want->m.r[i], "%s, x%u", what, i);
-	KUNIT_EXPECT_EQ_MSG(test, got->m.nzcv, want->m.nzcv, "%s", what);
-	KUNIT_EXPECT_EQ_MSG(test, got->data, want->data, "%s", what);
+	return AARCH64_INSN_SIZE;
 }
 
-/* Skip instructions with a fixup, and the zero words after some branches. */
-static u8 *nth_insn(u8 *at, u8 *end, unsigned int *n)
+static bool is_breakpoint(const u8 *at)
 {
-	for (; at < end; at += AARCH64_INSN_SIZE) {
-		if (!*(u32 *)at || search_exception_tables((unsigned long)at))
-			continue;
-		if (!(*n)--)
-			return at;
-	}
-	return NULL;
+	return le32_to_cpup((const __le32 *)at) == BRK64_OPCODE_KPROBES;
 }
 
-static void count_jump(const u8 *at)
-{
-	counts.all++;
-	counts.live += le32_to_cpup((const __le32 *)at) != BRK64_OPCODE_KPROBES;
-}
+/* With landing pads, these and BLR are not; they are rare. */
+#define LEAST_LIVE	85
 
-static const struct kpa_arch adversary_arch = {
-	.functions	= kpa_functions,
-	.end		= kpa_functions_end,
-	.result_size	= sizeof(struct kpa_result),
-	.call		= call,
-	.complain	= complain,
-	.insn		= nth_insn,
-	.count		= count_jump,
-};
-
-static void adversary_random_functions(struct kunit *test)
-{
-	unsigned int nr = kpa_nr_functions(&adversary_arch);
-
-	memset(&counts, 0, sizeof(counts));
-	KUNIT_EXPECT_GT(test, kpa_run(test, &adversary_arch), 10 * nr);
-	kunit_info(test, "%u functions: of %u probes %u were optimized\n", nr, counts.all,
-		   counts.live);
-	/* With landing pads, these and BLR are not; they are rare. */
-	if (IS_ENABLED(CONFIG_OPTPROBES))
-		KUNIT_EXPECT_GT(test, counts.live, counts.all / 100 * 85);
-}
-
-static void adversary_on_all_cpus(struct kunit *test)
-{
-	kpa_run_on_all_cpus(test, &adversary_arch, 40);
-}
+#include "adversary_words.h"
 
 static struct kunit_case adversary_cases[] = {
 	KUNIT_CASE_SLOW(adversary_random_functions),

@@ -359,8 +359,7 @@ static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
 	unsigned long at = (unsigned long)w.kp.addr, detour;
 
 	kprobe_test_allow_optimization(true);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
 	detour = at + aarch64_get_branch_offset(kpb_word(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, left(detour), at);

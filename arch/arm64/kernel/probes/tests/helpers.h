@@ -43,26 +43,6 @@ asm(".pushsection .text\n"						\
 	".popsection\n");						\
 KPB_DECLARE(name)
 
-#define KPB_DECLARE(name)						\
-void kpb_##name(void);							\
-extern const unsigned long kpb_##name##_at
-
-#define KPB_AT(name)		((kprobe_opcode_t *)kpb_##name##_at)
-
-struct kpb_place {
-	void			(*fn)(void);
-	const unsigned long	*at;
-};
-
-#define KPB_PLACE(name)		{ kpb_##name, &kpb_##name##_at }
-/* For generic suites. */
-#define KPB_TARGET(name)	{ kpb_##name, "kpb_" #name, &kpb_##name##_at }
-
-static inline kprobe_opcode_t *kpb_addr(const struct kpb_place *p)
-{
-	return (kprobe_opcode_t *)*p->at;
-}
-
 /* Add 3 to their argument, in an instruction that is copied, and in a load. */
 KPB_DECLARE(add);
 KPB_DECLARE(load);

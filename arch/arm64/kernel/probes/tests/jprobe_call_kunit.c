@@ -436,14 +436,8 @@ static void check_jprobe(struct kunit *test, bool jump)
 	static const unsigned long nzcv[] = {
 		0, 0x80000000, 0x40000000, 0x20000000, 0x10000000, 0xf0000000,
 	};
-	struct jprobe jp = {
-		.kp.symbol_name	= "kpj_target",
-		.entry		= change_flags,
-	};
-	struct kprobe post = {
-		.symbol_name	= "kpj_target",
-		.post_handler	= kp_nothing_post,
-	};
+	struct jprobe jp = { .kp.symbol_name = "kpj_target", .entry = change_flags };
+	struct kprobe post = { .symbol_name = "kpj_target", .post_handler = kp_nothing_post };
 	int i;
 
 	/* A post handler rules a jump out. */

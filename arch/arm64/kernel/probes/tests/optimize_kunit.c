@@ -41,12 +41,10 @@ static void no_jump_for_a_call_through_the_link(struct kunit *test)
 	struct kp_watch w = KP_WATCH(KPB_AT(blr_x30));
 
 	expect_reason(test, KPB_AT(blr_x30), KPROBE_NOOPT_INSN);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_blr_x30, 1), 102);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 
 KPB_FUNCTION(madd, "mov x1, #3\n 777: madd x0, x0, x1, x1");
@@ -59,8 +57,7 @@ static void a_load_and_a_multiplication_are_separate(struct kunit *test)
 	__le32 *detour;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_ASSERT_TRUE(test, kpb_has_jump(w.kp.addr));
 	detour = (void *)w.kp.addr + aarch64_get_branch_offset(kpb_word(w.kp.addr));
 	for (i = 1; i < MAX_OPTINSN_SIZE && le32_to_cpu(detour[i]) != insn; i++)
@@ -68,8 +65,7 @@ static void a_load_and_a_multiplication_are_separate(struct kunit *test)
 	KUNIT_ASSERT_LT(test, i, MAX_OPTINSN_SIZE);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(detour[i - 1]), aarch64_insn_gen_nop());
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_madd, 5), 18);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 
 /* What would write to register 31, which is sp in a load from it. */
@@ -293,8 +289,7 @@ static void no_jump_to_what_is_out_of_reach(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, far_site_says(test, "kind=emulated "));
 	KUNIT_EXPECT_TRUE(test, far_site_says(test, " opt=none why=out-of-reach"));
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_b, 4), 9);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 	far_detours_end(test, &f);
 
 	w = (struct kp_watch)KP_WATCH(KPB_AT(far_b));
@@ -304,8 +299,7 @@ static void no_jump_to_what_is_out_of_reach(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
 	KUNIT_EXPECT_NE(test, kpb_word(w.kp.addr), word);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_b, 4), 9);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 
 static void expect_far_jump(struct kunit *test, void *addr)
@@ -327,8 +321,7 @@ static void detours_far_from_what_they_share(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	expect_far_jump(test, w.kp.addr);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 	far_detours_end(test, &f);
 }
 
@@ -630,8 +623,7 @@ static void redirection_ends_the_hit_at_its_breakpoint(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, left, KPROBE_DETOUR_REDIRECT);
 	KUNIT_EXPECT_EQ(test, handled, DBG_HOOK_HANDLED);
 	KUNIT_EXPECT_EQ(test, regs.pc, (unsigned long)KPB_AT(add) + AARCH64_INSN_SIZE);
-	KUNIT_EXPECT_EQ(test, atomic_read(&other.pre), 1);
-	unregister_kprobe(&other.kp);
+	KP_UNWATCH(test, other, 1);
 	unregister_kprobe(&p);
 	KUNIT_EXPECT_EQ(test, other.kp.nmissed, 1);
 }
@@ -803,8 +795,7 @@ static void interrupted_in_a_detour(struct kunit *test)
 
 	KP_SKIP_IF(test, !arch_irq_work_has_interrupt(), "needs irq_work with an interrupt");
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
 	memset(&unmasking, 0, sizeof(unmasking));
 	unmasking.work = IRQ_WORK_INIT_HARD(look_around);
@@ -816,8 +807,7 @@ static void interrupted_in_a_detour(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, masked);
 	KUNIT_EXPECT_TRUE(test, unmasking.in_detour);
 	KUNIT_EXPECT_EQ(test, unmasking.shown, (unsigned long)KPB_AT(unmask));
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 
 static struct kunit_case optimize_cases[] = {

@@ -97,20 +97,7 @@ static void patch_live_refuses_others(struct kunit *test)
 /* The first instruction, and MANY of them, of which the second half may be replaced live. */
 KPB_FUNCTION(many, "777:\n .rept 600\n add x0, x0, #1\n .endr\n .rept 600\n nop\n .endr");
 
-static struct kprobe stops, kicks;
-static atomic_t nr_stops, nr_kicks;
-
-static int count_stop(struct kprobe *p, struct pt_regs *regs)
-{
-	atomic_inc(&nr_stops);
-	return 0;
-}
-
-static int count_kick(struct kprobe *p, struct pt_regs *regs)
-{
-	atomic_inc(&nr_kicks);
-	return 0;
-}
+static struct kp_watch stop_watch, kick_watch;
 
 struct many {
 	struct kprobe	kp[MANY];
@@ -157,15 +144,15 @@ static void count_from_now(void)
 {
 	flush_detours();
 	kprobe_slots_flush(&kprobe_insn_slots);
-	atomic_set(&nr_stops, 0);
-	atomic_set(&nr_kicks, 0);
+	atomic_set(&stop_watch.pre, 0);
+	atomic_set(&kick_watch.pre, 0);
 }
 
 static void expect_counts(struct kunit *test, const char *what, unsigned int stops,
 			  unsigned int kicks)
 {
-	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&nr_stops), stops, "stops, %s", what);
-	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&nr_kicks), kicks, "kicks, %s", what);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&stop_watch.pre), stops, "stops, %s", what);
+	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&kick_watch.pre), kicks, "kicks, %s", what);
 }
 
 struct batch {
@@ -258,22 +245,18 @@ static int patch_suite_init(struct kunit_suite *suite)
 	if (!many)
 		return -ENOMEM;
 
-	stops = (struct kprobe){
-		.symbol_name = "stop_machine_cpuslocked", .pre_handler = count_stop,
-	};
-	kicks = (struct kprobe){
-		.symbol_name = "kick_all_cpus_sync", .pre_handler = count_kick,
-	};
-	ret = register_kprobe(&stops);
+	stop_watch = (struct kp_watch)KP_WATCH_BY_NAME("stop_machine_cpuslocked");
+	kick_watch = (struct kp_watch)KP_WATCH_BY_NAME("kick_all_cpus_sync");
+	ret = register_kprobe(&stop_watch.kp);
 	if (ret)
 		goto free;
-	ret = register_kprobe(&kicks);
+	ret = register_kprobe(&kick_watch.kp);
 	if (ret)
 		goto unregister;
 	return 0;
 
 unregister:
-	unregister_kprobe(&stops);
+	unregister_kprobe(&stop_watch.kp);
 free:
 	kvfree(many);
 	return ret;
@@ -281,8 +264,8 @@ free:
 
 static void patch_suite_exit(struct kunit_suite *suite)
 {
-	unregister_kprobe(&kicks);
-	unregister_kprobe(&stops);
+	unregister_kprobe(&kick_watch.kp);
+	unregister_kprobe(&stop_watch.kp);
 	kvfree(many);
 }
 

@@ -221,8 +221,7 @@ static void probe_after_a_load_acquire(struct kunit *test)
 			64);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_acquires, 1), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 
 	/* All of it, including what comes after another function's sequence. */
 	for (addr = (unsigned long)kpb_acquires; addr <= (unsigned long)KPB_AT(acquires);
@@ -238,8 +237,7 @@ static void probe_after_a_wait(struct kunit *test)
 	kp_expect_refused(test, at - 2 * AARCH64_INSN_SIZE, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_waits, 1), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 
 /*
@@ -261,8 +259,7 @@ static void probe_keeps_off_the_word_of_ftrace(struct kunit *test)
 	/* The word before it is written only once, and stays. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, kpb_traced(2), 6);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 #else
 KP_SKIPPED(probe_keeps_off_the_word_of_ftrace, "needs DYNAMIC_FTRACE")
@@ -726,8 +723,7 @@ static void probe_without_a_slot_in_reach(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&add.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kp_mode(add.kp.addr), "emulated");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&add.pre), 1);
-	unregister_kprobe(&add.kp);
+	KP_UNWATCH(test, add, 1);
 
 	/* This one needs no copy. */
 	KUNIT_EXPECT_EQ(test, register_kprobe(&quick.kp), 0);
@@ -735,8 +731,7 @@ static void probe_without_a_slot_in_reach(struct kunit *test)
 	kp_expect_site(test, "kpb_mov+", "kind=emulated ");
 	KUNIT_EXPECT_NULL(test, get_kprobe(quick.kp.addr)->ainsn.insn);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_mov, 4), 6);
-	KUNIT_EXPECT_EQ(test, atomic_read(&quick.pre), 1);
-	unregister_kprobe(&quick.kp);
+	KP_UNWATCH(test, quick, 1);
 	unregister_kprobe(&w.kp);
 
 	kp_release_slots(&hog);
@@ -842,9 +837,7 @@ static unsigned long run_inside_lockdep(void)
 
 static void probe_inside_lockdep(struct kunit *test)
 {
-	struct kp_watch on_add = {
-		.kp = { .symbol_name = "kpb_add", .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch on_add = KP_WATCH_BY_NAME("kpb_add");
 	struct kprobe redirects = { .addr = KPB_AT(add), .pre_handler = skip_pre };
 	struct kp_watch observers[ARRAY_SIZE(irq_observers)] = {};
 	struct kprobe *kps[ARRAY_SIZE(observers) + 1];

@@ -179,6 +179,21 @@ static void give(u64 nzcv)
 	kpb_way_back = 0;
 }
 
+/* Call the function with interrupts on or off, and expect that they stay so. */
+static void enter_masked(struct kunit *test, void (*enter)(void), u64 nzcv, bool off)
+{
+	bool was_off;
+
+	give(nzcv);
+	if (off)
+		local_irq_disable();
+	enter();
+	was_off = irqs_disabled();
+	if (off)
+		local_irq_enable();
+	KUNIT_EXPECT_EQ(test, was_off, off);
+}
+
 struct how {
 	const char	*name;
 	const char	*symbol;
@@ -265,12 +280,7 @@ static void handlers_see_all_registers(struct kunit *test)
 	look(test, how, NULL);
 	for (i = 0; i < 2 * ARRAY_SIZE(flags); i++) {
 		off = i & 1;
-		give(flags[i / 2]);
-		if (off)
-			local_irq_disable();
-		how->enter();
-		if (off)
-			local_irq_enable();
+		enter_masked(test, how->enter, flags[i / 2], off);
 		KUNIT_EXPECT_EQ(test, seer.hits, i + 1);
 		expect_given(test);
 		expect_regs(test, "in the handler", seer.regs.regs, kpb_given.regs);
@@ -343,13 +353,7 @@ static void handlers_redirect(struct kunit *test)
 
 	look(test, how, go_elsewhere);
 	for (off = 0; off < 2; off++) {
-		give(PSR_Z_BIT | PSR_C_BIT);
-		if (off)
-			local_irq_disable();
-		how->enter();
-		KUNIT_EXPECT_EQ(test, irqs_disabled(), off);
-		if (off)
-			local_irq_enable();
+		enter_masked(test, how->enter, PSR_Z_BIT | PSR_C_BIT, off);
 		kpb_given.regs[30] = kpb_way_back;
 		change(kpb_given.regs);
 		kpb_given.regs[0] += 16;
@@ -378,13 +382,7 @@ static void handlers_return(struct kunit *test)
 
 	look(test, how, return_at_once);
 	for (off = 0; off < 2; off++) {
-		give(PSR_Z_BIT | PSR_C_BIT);
-		if (off)
-			local_irq_disable();
-		how->enter();
-		KUNIT_EXPECT_EQ(test, irqs_disabled(), off);
-		if (off)
-			local_irq_enable();
+		enter_masked(test, how->enter, PSR_Z_BIT | PSR_C_BIT, off);
 		change(kpb_given.regs);
 		kpb_given.regs[30] = seer.regs.regs[30];
 		expect_regs(test, "after the call", kpb_got.regs, kpb_given.regs);
@@ -421,12 +419,7 @@ static void returns_keep_all_registers(struct kunit *test)
 	follow(test, e, note_return);
 	for (i = 0; i < 4; i++) {
 		off = i & 1;
-		give(i & 2 ? NZCV : PSR_C_BIT);
-		if (off)
-			local_irq_disable();
-		kpb_enter_copy();
-		if (off)
-			local_irq_enable();
+		enter_masked(test, kpb_enter_copy, i & 2 ? NZCV : PSR_C_BIT, off);
 		KUNIT_EXPECT_EQ(test, returner.returns, i + 1);
 		expect_returned(test, &back);
 		expect_given(test);

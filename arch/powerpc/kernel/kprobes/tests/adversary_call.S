@@ -23,11 +23,11 @@
 #define KEPT_SIZE		(STACK_FRAME_MIN_SIZE + SZL * 24)
 
 /*
- * void kpa_call(struct kpa_machine *m, unsigned long entry)
+ * void kpa_enter(struct kpa_machine *m, void (*fn)(void))
  *
  * r2 has the TOC of the kernel, which functions use.
  */
-_GLOBAL(kpa_call)
+_GLOBAL(kpa_enter)
 	mflr	r0
 	PPC_STL	r0, LRSAVE(r1)
 	PPC_STLU r1, -KEPT_SIZE(r1)

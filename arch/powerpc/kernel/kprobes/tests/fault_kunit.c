@@ -494,9 +494,7 @@ static void steps_keep_user_access(struct kunit *test)
 /* The address that a report of a fault has, and that the exception table is searched for. */
 static unsigned long reported(unsigned long nip)
 {
-	struct pt_regs regs = {
-		.nip = nip, .msr = MSR_KERNEL, .trap = INTERRUPT_DATA_STORAGE,
-	};
+	struct pt_regs regs = { .nip = nip, .msr = MSR_KERNEL, .trap = INTERRUPT_DATA_STORAGE };
 
 	guard(irqsave)();
 	if (kprobe_bad_page_fault(&regs))
@@ -533,8 +531,7 @@ static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
 	unsigned long at = kpb_add_at, detour;
 
 	kprobe_test_allow_optimization(true);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	detour = (unsigned long)kpb_detour(w.kp.addr);
 	KUNIT_EXPECT_NE(test, detour, 0);
 	KUNIT_EXPECT_EQ(test, reported(detour), at);
@@ -550,8 +547,7 @@ static void fault_in_a_detour(struct kunit *test)
 	struct kp_watch w = KP_WATCH(KPB_AT(bad_load));
 
 	kprobe_test_allow_optimization(true);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, reported((unsigned long)kpb_copy(w.kp.addr)), kpb_bad_load_at);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_bad_load, (unsigned long)&kpb_data), KPB_VALUE);

@@ -558,10 +558,7 @@ static void functions_that_return_otherwise_are_refused(struct kunit *test)
 	int i, nr = 0, ret;
 
 	for (i = 0; i < ARRAY_SIZE(refused); i++) {
-		struct kretprobe one = {
-			.kp.symbol_name = refused[i],
-			.handler = rp_return,
-		};
+		struct kretprobe one = { .kp.symbol_name = refused[i], .handler = rp_return };
 
 		ret = register_kretprobe(&one);
 		if (!ret)
@@ -589,10 +586,7 @@ static void epilogues_have_no_return_probes(struct kunit *test)
 	int i, ret;
 
 	for (i = 0; i < ARRAY_SIZE(epilogues); i++) {
-		struct kretprobe one = {
-			.kp.symbol_name = epilogues[i],
-			.handler = rp_return,
-		};
+		struct kretprobe one = { .kp.symbol_name = epilogues[i], .handler = rp_return };
 
 		ret = register_kretprobe(&one);
 		if (!ret)

@@ -32,8 +32,7 @@ static void optimize_a_prefix(struct kunit *test)
 
 	KP_SKIP_IF(test, !kpb_cpu_has(KPB_ISA_3_1), "not for this CPU");
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(text));
 	KUNIT_EXPECT_EQ(test, text[1], suffix);
 	copy = kpb_copy(text);
@@ -94,8 +93,7 @@ static void no_jump(struct kunit *test)
 
 	KP_SKIP_IF(test, !kpb_cpu_has(u->isa), "not for this CPU");
 	KUNIT_EXPECT_EQ(test, why_not(test, w.kp.addr), u->why);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
 	/* And the function works. */
 	if (u->place.fn == kpb_extable)
@@ -124,8 +122,7 @@ static void no_jump_is_promised_to_a_far_branch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(w.kp.addr, &jump, &why, &at), 0);
 	KUNIT_EXPECT_EQ(test, jump, KPROBE_JUMP_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, why, 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_far_b, 1), 2);
 	unregister_kprobe(&w.kp);
@@ -222,9 +219,7 @@ KUNIT_ARRAY_PARAM_DESC(recoded, recoded, name);
 static void detour_has(struct kunit *test)
 {
 	const struct recoded *c = test->param_value;
-	struct kprobe p = {
-		.addr = (kprobe_opcode_t *)HERE, .opcode = c->word, .ainsn.len = 4,
-	};
+	struct kprobe p = { .addr = (kprobe_opcode_t *)HERE, .opcode = c->word, .ainsn.len = 4 };
 	unsigned long next = HERE + 4, target = (c->absolute ? 0 : HERE) + c->target;
 	unsigned int i, nr, reached = 0;
 
@@ -363,8 +358,7 @@ static void detour_of_a_changed_jump_stays(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	kprobe_slots_flush(&kprobe_optinsn_slots);
 	before = kprobe_slots_taken(&kprobe_optinsn_slots);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_ASSERT_NOT_NULL(test, kpb_detour(w.kp.addr));
 	scoped_guard(mutex, &text_mutex)
 		KUNIT_EXPECT_EQ(test, patch_instruction(w.kp.addr, insn), 0);
@@ -382,8 +376,7 @@ static void detour_knows_its_probe(struct kunit *test)
 	struct optimized_kprobe *op;
 	void *detour;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	detour = kpb_detour(w.kp.addr);
 	op = container_of(get_kprobe(w.kp.addr), struct optimized_kprobe, kp);
 	KUNIT_EXPECT_PTR_EQ(test, detour, (void *)op->optinsn.insn);
@@ -458,8 +451,7 @@ static void expect_no_handler(struct kunit *test, kprobe_opcode_t *at, unsigned 
 	unsigned long flags, ret = 0;
 	bool jump;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	jump = kpb_has_jump(w.kp.addr);
 	KUNIT_EXPECT_TRUE(test, jump);
 	/* A breakpoint would be fatal. */
@@ -470,8 +462,7 @@ static void expect_no_handler(struct kunit *test, kprobe_opcode_t *at, unsigned 
 		local_irq_restore(flags);
 	}
 	KUNIT_EXPECT_EQ(test, ret, 4);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 0);
 }
 
 /* Neither handlers nor the state of kprobes can be accessed then. */
@@ -507,8 +498,7 @@ static void redirection_overwrites_srrs(struct kunit *test)
 		unsigned long flags, ret, srr0 = 0;
 		bool valid;
 
-		KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-		wait_for_kprobe_optimizer();
+		KP_REGISTER_AND_WAIT(test, &p);
 		KUNIT_EXPECT_TRUE(test, kpb_has_jump(p.addr));
 		/* As on entry to a system call. */
 		local_irq_save(flags);
@@ -748,17 +738,13 @@ static void preempted_at_the_end(struct kunit *test)
 
 	init_completion(&accessing.done);
 	accessing.word = kp_user_word(test);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	call_preempted(test, "kprobe", &w.kp, kpb_add, 4);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 
 #ifdef CONFIG_KRETPROBES
 	{
-		struct kretprobe rp = {
-			.kp.symbol_name = "kpb_callee", .handler = count_return,
-		};
+		struct kretprobe rp = { .kp.symbol_name = "kpb_callee", .handler = count_return };
 
 		nr_returns = 0;
 		KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
@@ -791,8 +777,7 @@ static void all_cpus_fetch_anew(struct kunit *test)
 	struct kprobe see = { .symbol_name = "discard_fetched", .pre_handler = see_discard };
 	struct kp_watch w = KP_WATCH(KPB_AT(add));
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&see), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &see);
 
 	cpumask_clear(&discarded);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);

@@ -283,8 +283,7 @@ static void probes_do_without_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "emulated");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 
 	while (nr_slots)
 		free_insn_slot(slots[--nr_slots], 0);

@@ -42,8 +42,7 @@ static void probe_post_handler_joins_a_boosted_site(struct kunit *test)
 		/* It may still be called. */
 		KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
 	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 4);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 4);
 }
 
 struct next {
@@ -640,7 +639,7 @@ static unsigned long entry_of(void *fn)
 
 static void expect_entry(struct kunit *test, const char *name, void *fn, void (*call)(void))
 {
-	struct kp_watch w = { .kp = { .symbol_name = name, .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH_BY_NAME(name);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, (unsigned long)w.kp.addr, entry_of(fn));
@@ -716,8 +715,7 @@ static void probe_at_each_entry(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (unsigned long)w.kp.addr,
 			IS_ENABLED(CONFIG_PPC64_ELF_ABI_V2) ? entry : global);
 	call_global();
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 
 	/* On entry is what is not behind that place. */
 	for (addr = global; addr <= entry; addr += 4) {
@@ -813,8 +811,7 @@ static void probe_by_descriptor(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 		KUNIT_EXPECT_EQ(test, (unsigned long)w.kp.addr, code + offset);
 		call_global();
-		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-		unregister_kprobe(&w.kp);
+		KP_UNWATCH(test, w, 1);
 	}
 	if (IS_ENABLED(CONFIG_KRETPROBES))
 		KUNIT_EXPECT_EQ(test, try_return_probe((unsigned long)kpb_global), 0);
@@ -943,8 +940,7 @@ static void probe_without_a_slot_in_reach(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, kp_mode(add.kp.addr), "emulated");
 	kp_expect_site(test, "kpb_add+", "kind=emulated ");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&add.pre), 1);
-	unregister_kprobe(&add.kp);
+	KP_UNWATCH(test, add, 1);
 	unregister_kprobe(&w.kp);
 
 	/* What is relative to its own address cannot be that far away. */
@@ -1021,8 +1017,7 @@ static void probe_passes_on_traps_at_sites_of_ftrace(struct kunit *test)
 	expect_foreign(test, (unsigned long)w.kp.addr, MSR_KERNEL);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
 	call_neighbour();
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 
 /* As in an NMI, on a CPU that goes offline, and on the way to a guest. */
@@ -1044,8 +1039,7 @@ static void probe_is_silent_where_ftrace_is_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 0);
 	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
 	call_neighbour();
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 
 static struct kunit_case probe_cases[] = {

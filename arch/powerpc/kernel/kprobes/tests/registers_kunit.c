@@ -645,10 +645,7 @@ static void count_and_destroy(unsigned long a1, unsigned long a2, unsigned long 
 static void jprobes_change_no_register(struct kunit *test)
 {
 	const struct how *how = test->param_value;
-	struct jprobe jp = {
-		.kp.symbol_name	= how->symbol,
-		.entry		= count_and_destroy,
-	};
+	struct jprobe jp = { .kp.symbol_name = how->symbol, .entry = count_and_destroy };
 	unsigned int i, off;
 
 	look(test, how, NULL);

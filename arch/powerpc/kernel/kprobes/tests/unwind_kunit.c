@@ -21,6 +21,7 @@
 #include <asm/sstep.h>
 
 #include "../../../../../kernel/kprobes/tests/helpers.h"
+#include "traces.h"
 
 /* The name of code is that of its descriptor after a dot. */
 #ifdef CONFIG_PPC64_ELF_ABI_V1

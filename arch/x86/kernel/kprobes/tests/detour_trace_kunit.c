@@ -55,8 +55,7 @@ static void stack_trace_in_handler(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && !IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 		kunit_skip(test, "needs ORC or frame pointers");
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t.kp);
 	KUNIT_ASSERT_TRUE(test, is_live(t.kp.addr));
 	KUNIT_EXPECT_EQ(test, kpo_tracing(1), 3);
 
@@ -133,8 +132,7 @@ static void unwinds_from_every_instruction(struct kunit *test)
 	struct kprobe p = { .symbol_name = "kpo_traced", .pre_handler = kpo_change_ax };
 	unsigned long stack[64] = {}, *top = stack + 48;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &p);
 	KUNIT_EXPECT_TRUE(test, is_live(p.addr));
 	fill_stack(top, &p);
 	KUNIT_EXPECT_GT(test, unwind_detour(test, &p, top), 40);
@@ -156,14 +154,11 @@ STACK_FRAME_NON_STANDARD_FP(kpo_calling);
 
 static void unwinds_from_copied_call(struct kunit *test)
 {
-	struct kp_watch w = {
-		.kp = { .symbol_name = "kpo_calling", .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch w = KP_WATCH_BY_NAME("kpo_calling");
 	unsigned long stack[64] = {}, *top = stack + 48;
 	struct kprobe_detour_place place;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_calling, 5), 106);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
@@ -203,8 +198,7 @@ static void unwinds_from_hop(struct kunit *test)
 	unsigned long stack[64] = {}, *top = stack + 48, hop;
 
 	skip_without_padding(test);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
 	hop = op_at(w.kp.addr)->optinsn.hop;
 	KUNIT_EXPECT_NE(test, hop, 0);
@@ -230,12 +224,9 @@ static int reliable_pre(struct kprobe *p, struct pt_regs *regs)
 
 static void trace_is_not_reliable(struct kunit *test)
 {
-	struct kp_traced t = {
-		.kp = { .symbol_name = "kpo_traced", .pre_handler = reliable_pre },
-	};
+	struct kp_traced t = { .kp = { .symbol_name = "kpo_traced", .pre_handler = reliable_pre } };
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &t.kp);
 	KUNIT_ASSERT_TRUE(test, is_live(t.kp.addr));
 	KUNIT_EXPECT_EQ(test, kpo_tracing(1), 3);
 	KUNIT_EXPECT_LT(test, (int)t.pre.nr, 0);

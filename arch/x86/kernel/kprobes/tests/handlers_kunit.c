@@ -98,8 +98,7 @@ static void handler_changes_stack_pointer(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(handlers); i++) {
 		struct kprobe p = { .addr = AT(two_words), .pre_handler = handlers[i] };
 
-		KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-		wait_for_kprobe_optimizer();
+		KP_REGISTER_AND_WAIT(test, &p);
 		KUNIT_EXPECT_TRUE(test, is_live(p.addr));
 		KUNIT_EXPECT_EQ(test, kp_run(kpo_two_words, 5), 5);
 		unregister_kprobe(&p);
@@ -122,8 +121,7 @@ static void redirection_into_replaced_instructions(struct kunit *test)
 	struct kprobe post = { .addr = AT(nops), .post_handler = kp_nothing_post };
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&target), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &p);
 	KUNIT_ASSERT_TRUE(test, is_live(target.addr));
 	KUNIT_ASSERT_TRUE(test, is_live(p.addr));
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), 43);
@@ -156,8 +154,7 @@ static void redirection_near_a_jump(struct kunit *test)
 	unsigned long addr = (unsigned long)p.addr;
 	unsigned int i, next = 1;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &p);
 	KUNIT_EXPECT_TRUE(test, is_live(p.addr));
 	o = &op_at(p.addr)->optinsn;
 	KUNIT_EXPECT_GT(test, o->nr, 1);
@@ -292,8 +289,7 @@ static void handlers_run_in_the_documented_context(struct kunit *test)
 	expect_context(test, call_nops, 1, false);
 	unregister_kprobe(&p);
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&entry), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &entry);
 	if (kprobe_ftrace(&entry) || is_live(entry.addr))
 		expect_context(test, kpo_described, 1, false);
 	unregister_kprobe(&entry);

@@ -23,8 +23,7 @@ static void hop_is_taken_back(struct kunit *test)
 	u8 padding[JMP32_INSN_SIZE], *text;
 
 	skip_without_padding(test);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
 	hop = op_at(w.kp.addr)->optinsn.hop;
 	KUNIT_ASSERT_NE(test, hop, 0);
@@ -120,8 +119,7 @@ static void hop_avoids_registered_probe(struct kunit *test)
 	unsigned long hop;
 
 	skip_without_padding(test);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	hop = op_at(w.kp.addr)->optinsn.hop;
 	KUNIT_ASSERT_NE(test, hop, 0);
 	unregister_kprobe(&w.kp);
@@ -130,8 +128,7 @@ static void hop_avoids_registered_probe(struct kunit *test)
 	last.kp.addr = (u8 *)hop + 1;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&last.kp), 0);
 	w = (struct kp_watch)KP_WATCH(AT(hop_target_2));
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
 	KUNIT_EXPECT_GE(test, abs((long)(op_at(w.kp.addr)->optinsn.hop -
 					 (unsigned long)last.kp.addr)), JMP32_INSN_SIZE);
@@ -155,8 +152,7 @@ static void hop_avoids_its_own_probe(struct kunit *test)
 
 	/* Too near to the end for a jump, and to the start for a hop before it. */
 	w.kp.addr = (u8 *)start + 4;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_END);
 	for (i = 0; i < sizeof(padding); i++)
@@ -199,8 +195,7 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 	int i, ret;
 
 	skip_without_padding(test);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
 	hop = op_at(w.kp.addr)->optinsn.hop;
 	KUNIT_ASSERT_NE(test, hop, 0);
@@ -237,8 +232,7 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 			JMP32_INSN_SIZE);
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&in_padding.pre), 0);
-	unregister_kprobe(&in_padding.kp);
+	KP_UNWATCH(test, in_padding, 0);
 	unregister_kprobe(&w.kp);
 	wait_for_kprobe_optimizer();
 }
@@ -253,8 +247,7 @@ static void hop_that_is_stuck_keeps_its_place(struct kunit *test)
 	unsigned long want = kp_run(kpo_hop_target_2, 5), hop;
 
 	skip_without_padding(test);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	hop = op_at(w.kp.addr)->optinsn.hop;
 	KUNIT_ASSERT_NE(test, hop, 0);
 	in_padding.kp.addr = (u8 *)hop + 1;
@@ -381,10 +374,8 @@ static void hops_move_out_for_a_batch(struct kunit *test)
 
 	skip_without_padding(test);
 	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
-	KUNIT_ASSERT_EQ(test, register_kprobe(&live.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_ASSERT_EQ(test, register_kprobe(&fresh.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &live.kp);
+	KP_REGISTER_AND_WAIT(test, &fresh.kp);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&wait.kp), 0);
 	hop[0] = op_at(fresh.kp.addr)->optinsn.hop;
 	hop[1] = op_at(live.kp.addr)->optinsn.hop;
@@ -457,8 +448,7 @@ static int take_all_room(struct kunit *test, struct kprobe *takers, int max)
 		unsigned long hop;
 		bool live;
 
-		KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-		wait_for_kprobe_optimizer();
+		KP_REGISTER_AND_WAIT(test, &w.kp);
 		live = is_live(w.kp.addr);
 		hop = op_at(w.kp.addr)->optinsn.hop;
 		unregister_kprobe(&w.kp);
@@ -494,8 +484,7 @@ static void hop_is_found_once_padding_is_free(struct kunit *test)
 	KUNIT_ASSERT_GT(test, nr, 0);
 	KUNIT_ASSERT_LT(test, nr, 128);
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_TARGET);
 
@@ -504,8 +493,7 @@ static void hop_is_found_once_padding_is_free(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 	wait_for_kprobe_optimizer();
 }
 
@@ -525,11 +513,9 @@ static void hop_is_found_once_another_is_gone(struct kunit *test)
 	KUNIT_ASSERT_GT(test, nr, 0);
 	/* Both can reach the place that was found first. */
 	unregister_kprobe(&takers[0]);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &a.kp);
 	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
-	KUNIT_ASSERT_EQ(test, register_kprobe(&b.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &b.kp);
 	KUNIT_EXPECT_FALSE(test, is_live(b.kp.addr));
 
 	unregister_kprobe(&a.kp);
@@ -606,12 +592,10 @@ static void text_is_written_after_cpus_synchronize(struct kunit *test)
 	w->sync.pre_handler = sync_watch_sync;
 	w->tail = AT(hop_target_2) + 1;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&w->wait), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w->sync), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w->sync);
 
 	w->nr = 0;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &p.kp);
 	KUNIT_EXPECT_TRUE(test, is_live(p.kp.addr));
 	KUNIT_EXPECT_EQ(test, w->nr, 1);
 	KUNIT_EXPECT_EQ(test, w->tail_then, tail);

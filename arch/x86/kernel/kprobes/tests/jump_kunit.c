@@ -487,8 +487,7 @@ static void jump_over_static_call(struct kunit *test)
 		kunit_skip(test, "needs HAVE_STATIC_CALL_INLINE");
 
 	KUNIT_ASSERT_EQ(test, first_byte(AT(static_call) + 1), CALL_INSN_OPCODE);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &p.kp);
 	KUNIT_EXPECT_EQ(test, op_at(AT(static_call))->why, KPROBE_NOOPT_PATCHED);
 	kpj_static_call();
 	KUNIT_EXPECT_EQ(test, kpj_called, 1);
@@ -527,8 +526,7 @@ static void jump_not_inside_static_call(struct kunit *test)
 	static_call_update(kpj_call, second_callee);
 	kpj_static_call();
 	KUNIT_EXPECT_EQ(test, kpj_called, 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&p.pre), 1);
-	unregister_kprobe(&p.kp);
+	KP_UNWATCH(test, p, 1);
 	static_call_update(kpj_call, first_callee);
 	KUNIT_EXPECT_EQ(test, memcmp(call, text, sizeof(text)), 0);
 }
@@ -767,9 +765,7 @@ static int load_in_handler(struct kprobe *p, struct pt_regs *regs)
 static void jump_fault_of_nested_step(struct kunit *test)
 {
 	int (*volatile fn)(int v) = kpj_nops;
-	struct kp_watch outer = {
-		.kp = { .addr = AT(nops), .pre_handler = load_in_handler },
-	};
+	struct kp_watch outer = { .kp = { .addr = AT(nops), .pre_handler = load_in_handler } };
 	struct kp_watch inner = KP_WATCH(AT(bad_load));
 	int i;
 
@@ -786,8 +782,7 @@ static void jump_fault_of_nested_step(struct kunit *test)
 	unregister_kprobe(&outer.kp);
 	/* No hit is left open. */
 	KUNIT_EXPECT_EQ(test, kpj_bad_load(18, -PAGE_SIZE), 18);
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.pre), 1);
-	unregister_kprobe(&inner.kp);
+	KP_UNWATCH(test, inner, 1);
 }
 
 static struct kunit_case jump_cases[] = {

@@ -103,8 +103,7 @@ static void redirection_waits_for_no_landing_pad(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h.regs.ip, redirection_target());
 	KUNIT_EXPECT_FALSE(test, h.regs.fred_cs.wfe);
 	KUNIT_EXPECT_EQ(test, h.regs.cs, __KERNEL_CS);
-	KUNIT_EXPECT_EQ(test, atomic_read(&h.w.pre), 1);
-	unregister_kprobe(&h.w.kp);
+	KP_UNWATCH(test, h.w, 1);
 }
 
 /* A probe does not turn anything else into a landing pad: IBT has to refuse it. */

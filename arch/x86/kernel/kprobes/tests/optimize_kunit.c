@@ -476,8 +476,7 @@ static void optimize_forms(struct kunit *test)
 	return_to = kpo_returns_to;
 	kpo_returns_to = 0;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	if (!f->why && op_at(w.kp.addr)->why == KPROBE_NOOPT_TARGET) {
 		unregister_kprobe(&w.kp);
 		kunit_skip(test, "some bytes in this kernel look like a jump there");
@@ -584,8 +583,7 @@ static void no_jump_over_trap(struct kunit *test)
 {
 	struct kp_watch w = KP_WATCH(AT(trap));
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_INSN);
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why_at, 2);
 	unregister_kprobe(&w.kp);
@@ -663,8 +661,7 @@ static void sweep_is_repeated_after_kgdb(struct kunit *test)
 	unregister_kprobe(&w.kp);
 
 	w.kp = (struct kprobe) { .addr = AT(by_kgdb), .pre_handler = kp_watch_pre };
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_NONE);
 	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_by_kgdb, 5), 8);
@@ -883,8 +880,7 @@ static void no_jump_in_preemptible_hypercalls(struct kunit *test)
 
 	KP_SKIP_IF(test, IS_ENABLED(CONFIG_PREEMPTION), "tasks may be preempted anywhere");
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_TRUE(test, op_at(w.kp.addr)->kp.ainsn.boost);
 	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
 	unregister_kprobe(&w.kp);
@@ -916,13 +912,10 @@ static void no_jump_in_preemptible_hypercalls(struct kunit *test)
 /* If this function is probed, it is called when a detour is preempted at its end. */
 static void no_jump_in_what_ends_detours(struct kunit *test)
 {
-	struct kp_watch w = {
-		.kp = { .symbol_name = "preempt_schedule_notrace", .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch w = KP_WATCH_BY_NAME("preempt_schedule_notrace");
 
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_PREEMPTION), "needs PREEMPTION");
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_ARCH);
 	unregister_kprobe(&w.kp);
@@ -943,8 +936,7 @@ static void jump_across_pages(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), JMP32_INSN_OPCODE);
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_across_pages, 5), 8);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 2);
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_across_pages, 6), 9);
 }
 

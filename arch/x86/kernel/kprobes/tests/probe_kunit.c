@@ -506,8 +506,7 @@ static void probe_after_padding(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_padded, 5), 8);
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_padded, 6), 6);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 
 /*
@@ -579,9 +578,7 @@ static int skip_traced_site(struct notifier_block *nb, unsigned long why, void *
 static void probe_leaves_breakpoints_at_ftrace_sites(struct kunit *test)
 {
 	struct notifier_block nb = { .notifier_call = skip_traced_site };
-	struct kp_watch w = {
-		.kp = { .symbol_name = "kpx_traced", .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch w = KP_WATCH_BY_NAME("kpx_traced");
 	u8 byte;
 
 	atomic_set(&debug_traps, 0);
@@ -604,8 +601,7 @@ static void probe_leaves_breakpoints_at_ftrace_sites(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	KUNIT_EXPECT_EQ(test, kpx_traced(4), 12);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 2);
 }
 #endif
 
@@ -764,8 +760,7 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 	dbg_deactivate_sw_breakpoints();
 	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break((unsigned long)AT(bt)), 0);
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_bt, 8), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 2);
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_bt, 8), want);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
 }
@@ -808,8 +803,7 @@ static void probe_leaves_kgdb_its_breakpoint(struct kunit *test)
 	/* Without it, the probe works as before. */
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_nop, 1), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
+	KP_UNWATCH(test, w, 1);
 }
 #else
 KP_SKIPPED(probe_shares_text_with_kgdb, "needs KGDB")

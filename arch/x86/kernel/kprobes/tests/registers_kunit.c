@@ -171,8 +171,7 @@ static void enter_seen(struct kunit *test, struct seer *s,
 		.kp = { .symbol_name = "kpo_entered", .pre_handler = seer_pre },
 		.then = then,
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &s->kp);
 	KUNIT_EXPECT_TRUE(test, is_live(s->kp.addr));
 	KUNIT_EXPECT_FALSE(test, op_at(s->kp.addr)->optinsn.of_return);
 	enter();
@@ -233,8 +232,7 @@ static void join(struct kunit *test, const struct kpo_returns *r, struct seer *s
 		.kp = { .addr = r->rp.kp.addr, .pre_handler = seer_pre },
 		.then = then,
 	};
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &s->kp);
 	KUNIT_EXPECT_TRUE(test, is_live(s->kp.addr));
 	KUNIT_EXPECT_TRUE(test, op_at(s->kp.addr)->optinsn.of_return);
 }

@@ -32,8 +32,7 @@ static void jump_yields_to_new_neighbour(struct kunit *test)
 	struct kp_watch b = KP_WATCH(AT(nops) + n->at);
 	unsigned long want = kp_run(kpo_nops, 5);
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &a.kp);
 	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
 
 	/* It copies the instruction, not the byte of the jump. */
@@ -76,16 +75,14 @@ static void jump_waits_for_registered_neighbour(struct kunit *test)
 	u8 text[MAX_OPTIMIZED_LENGTH];
 
 	memcpy(text, AT(nops), sizeof(text));
-	KUNIT_ASSERT_EQ(test, register_kprobe(&b.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &b.kp);
 	if (op_at(b.kp.addr)->why == KPROBE_NOOPT_TARGET) {
 		unregister_kprobe(&b.kp);
 		kunit_skip(test, "some bytes in this kernel look like a jump there");
 	}
 	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &a.kp);
 	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
 	KUNIT_EXPECT_EQ(test, first_byte(a.kp.addr), INT3_INSN_OPCODE);
 	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
@@ -117,8 +114,7 @@ static void jump_waits_for_registered_neighbour(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 5);
-	unregister_kprobe(&a.kp);
+	KP_UNWATCH(test, a, 5);
 	KUNIT_EXPECT_EQ(test, memcmp(AT(nops), text, sizeof(text)), 0);
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
 }
@@ -130,19 +126,16 @@ static void reused_site_forgets_neighbour(struct kunit *test)
 	struct kp_watch b = KP_WATCH(AT(nops) + 3);
 	unsigned long want = kp_run(kpo_nops, 5);
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &a.kp);
 	unregister_kprobe(&a.kp);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&b.kp), 0);
 	unregister_kprobe(&b.kp);
 	a.kp = (struct kprobe) { .addr = AT(nops), .pre_handler = kp_watch_pre };
-	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, &a.kp);
 	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
 	KUNIT_EXPECT_EQ(test, first_byte(a.kp.addr), JMP32_INSN_OPCODE);
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 1);
-	unregister_kprobe(&a.kp);
+	KP_UNWATCH(test, a, 1);
 }
 
 /*
@@ -308,13 +301,7 @@ static void random_functions_keep_their_results(struct kunit *test)
 }
 
 /* Synchronizations of all CPUs, counted by a probe on the function that does them. */
-static atomic_t syncs;
-
-static int count_sync(struct kprobe *p, struct pt_regs *regs)
-{
-	atomic_inc(&syncs);
-	return 0;
-}
+static struct kp_watch syncs;
 
 static void register_and_count(struct kunit *test, struct random_test *r,
 			       unsigned int nr, int *come, int *go)
@@ -329,29 +316,26 @@ static void register_and_count(struct kunit *test, struct random_test *r,
 		r->kps[i] = &r->w[i].kp;
 	}
 
-	atomic_set(&syncs, 0);
+	atomic_set(&syncs.pre, 0);
 	KUNIT_ASSERT_EQ(test, register_kprobes(r->kps, nr), 0);
 	wait_for_kprobe_optimizer();
-	*come = atomic_read(&syncs);
+	*come = atomic_read(&syncs.pre);
 	for (i = 0; i < nr; i++)
 		live += is_live(r->kps[i]->addr);
 	KUNIT_EXPECT_GT(test, live, nr / 2);
 	unregister_kprobes(r->kps, nr);
-	*go = atomic_read(&syncs) - *come;
+	*go = atomic_read(&syncs.pre) - *come;
 	wait_for_kprobe_optimizer();
 }
 
 static void batch_is_optimized_in_one_pass(struct kunit *test)
 {
-	struct kprobe counter = {
-		.symbol_name = __stringify(smp_text_poke_sync_each_cpu),
-		.pre_handler = count_sync,
-	};
 	struct random_test *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
 	int come, go;
 
 	KUNIT_ASSERT_NOT_NULL(test, r);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&counter), 0);
+	syncs = (struct kp_watch)KP_WATCH_BY_NAME(__stringify(smp_text_poke_sync_each_cpu));
+	KUNIT_ASSERT_EQ(test, register_kprobe(&syncs.kp), 0);
 	register_and_count(test, r, NR_RANDOM, &come, &go);
 	kunit_info(test, "%d and %d for %u probes\n", come, go, NR_RANDOM);
 	/*
@@ -362,7 +346,7 @@ static void batch_is_optimized_in_one_pass(struct kunit *test)
 	KUNIT_EXPECT_LE(test, come, 4 + 2);
 	KUNIT_EXPECT_GE(test, go, 3);
 	KUNIT_EXPECT_LE(test, go, 3 + 2);
-	unregister_kprobe(&counter);
+	unregister_kprobe(&syncs.kp);
 }
 
 static struct kunit_case transition_cases[] = {

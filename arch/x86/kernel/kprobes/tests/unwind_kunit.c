@@ -190,8 +190,7 @@ static void begin(struct kunit *test, struct kprobe *p, const struct place *at)
 	*p = (struct kprobe) { .addr = at->addr, .pre_handler = kp_nothing_pre };
 	if (!at->addr)
 		p->symbol_name = "kpu_fn";
-	KUNIT_ASSERT_EQ(test, register_kprobe(p), 0);
-	wait_for_kprobe_optimizer();
+	KP_REGISTER_AND_WAIT(test, p);
 	KUNIT_EXPECT_EQ(test, kpu_fn(5), 7);
 }
 
