@@ -32,6 +32,12 @@ def script(*args, env=None):
         sys.exit(f"{os.path.basename(sys.argv[0])}: {args[0]} failed, see above")
 
 
+def output(*cmd, **kw):
+    """What a command prints, which has to succeed."""
+    return subprocess.run(cmd, check=True, stdout=subprocess.PIPE,
+                          **kw).stdout.decode(errors="replace")
+
+
 class Report:
     """Results, which are counted and printed, one a line."""
 
