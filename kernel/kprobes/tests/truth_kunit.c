@@ -13,7 +13,6 @@
 #include <asm/sections.h>
 
 #include "../check.h"
-#include "../names.h"
 #include "../optimizer.h"
 #include "../site.h"
 #include "helpers.h"
