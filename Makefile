@@ -28,7 +28,7 @@ help:
 	@echo 'make adversary    optimized probes in thousands of random functions (SEEDS=, FUNCTIONS=)'
 	@echo 'make stress       ten minutes of everything at once (MINUTES=, KERNEL=x86_64-lockdep)'
 	@echo 'make coherence    does QEMU execute code that another CPU has rewritten, or stale code?'
-	@echo 'make mutants      plant errors, one at a time: a test must catch each (MUTANT=, ARCH=)'
+	@echo 'make mutants      plant errors, one at a time: do the tests catch them? (SAMPLE=, SEED=, FILES=, ARCH=)'
 	@echo 'make gcov         which lines and branches of ours the tests execute (SUITE=, LIST=1, KEEP=1)'
 	@echo 'make decode-check compare the x86 decoder with objdump (ARCH=arm64: that of arm64)'
 	@echo 'make model        random sequences of calls against a model of what they do (OPS=, SEED=, THREADS=)'
