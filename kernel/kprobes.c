@@ -284,12 +284,6 @@ int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 	    kprobe_optinsn_slots_kallsym(&symnum, value, type, sym))
 		return 0;
 
-	return arch_kprobe_get_kallsym(&symnum, value, type, sym);
-}
-
-int __weak arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
-				   char *type, char *sym)
-{
 	return -ERANGE;
 }
 

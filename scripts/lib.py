@@ -24,6 +24,36 @@ def load(name):
     return module
 
 
+def script(*args, env=None):
+    """Run one of our scripts, perhaps with more variables; exits if it fails, which says why
+    itself."""
+    if subprocess.run([os.path.join(SCRIPTS, args[0]), *args[1:]],
+                      env={**os.environ, **(env or {})}).returncode:
+        sys.exit(f"{os.path.basename(sys.argv[0])}: {args[0]} failed, see above")
+
+
+class Report:
+    """Results, which are counted and printed, one a line."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def __call__(self, what, problems=()):
+        self.failed += bool(problems)
+        self.passed += not problems
+        print("\n     ".join([f"FAIL {what}: {problems[0]}", *problems[1:]]) if problems else
+              f"ok   {what}", flush=True)
+
+    def skip(self, what, why):
+        self.skipped += 1
+        print(f"skip {what}: {why}", flush=True)
+
+    def end(self):
+        """Print the sums; the exit status."""
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped", flush=True)
+        return 1 if self.failed or not self.passed else 0
+
+
 def chosen_kernel():
     """The kernel that KERNEL=, or else ARCH=, names; by default x86_64."""
     return os.environ.get("KERNEL") or os.environ.get("ARCH") or "x86_64"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The hooks between the kprobes core and an architecture. They are documented
- * here only. <linux/kprobes-hit.h> has what hit paths use, and
+ * here only; one without a line "Default" has none. <linux/kprobes-hit.h> has what hit paths use, and
  * <linux/kprobes-optimize.h> the hooks of jump optimization.
  *
  * Include <linux/kprobes.h>, which includes this file.
@@ -330,8 +330,6 @@ void *alloc_insn_page(void);
  * Return: PAGE_SIZE bytes of executable memory, each of them in reach of each
  *	   address of the region and vice versa; NULL if there is no such memory.
  *	   The core frees it like a page of alloc_insn_page().
- *
- * Default: none.
  */
 void *alloc_insn_page_near(unsigned long start);
 #endif
@@ -378,21 +376,6 @@ static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
 }
 #endif
 
-/**
- * arch_kprobe_get_kallsym() - further symbols for /proc/kallsyms
- * @symnum: running number, 0 for the first
- * @value: set to the address
- * @type: set to the symbol type
- * @sym: set to the name, KSYM_NAME_LEN bytes
- *
- * Context: process context.
- * Return: 0, or -ERANGE if there is none with that number.
- *
- * Default: weak, -ERANGE.
- */
-int arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
-			    char *type, char *sym);
-
 /*
  * Life of a probe
  */
@@ -404,8 +387,6 @@ int arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
  *
  * Context: early_initcall. Table, blacklist and slots are usable.
  * Return: 0, or an error: kprobes then stay off.
- *
- * Default: none.
  */
 int arch_init_kprobes(void);
 
@@ -418,8 +399,6 @@ int arch_init_kprobes(void);
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
  * Return: 0, or with nothing kept: the result of kprobe_refuse(), -ENOMEM, or other
  *	   errors of the architecture, which have no reason then.
- *
- * Default: none.
  */
 int arch_prepare_kprobe(struct kprobe *p);
 
@@ -427,14 +406,13 @@ int arch_prepare_kprobe(struct kprobe *p);
  * arch_vet_kprobe() - decide what arch_prepare_kprobe() would decide
  * @p: addr is set; opcode and ainsn may be filled in, for arch_kprobe_mode()
  *
- * Allocates nothing and writes no text: arch_prepare_kprobe() may still fail for lack
- * of memory, or because memory in reach of the instruction cannot be found.
+ * An implementation allocates nothing and writes no text: arch_prepare_kprobe() may still
+ * fail for lack of memory, or because memory in reach of the instruction cannot be found.
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
- * Return: the result of kprobe_refuse(), 0 if the instruction can be probed, or
- *	   -EOPNOTSUPP without a reason if the architecture cannot tell.
+ * Return: as arch_prepare_kprobe().
  *
- * Default: weak, cannot tell.
+ * Default: weak, arch_prepare_kprobe() followed by arch_remove_kprobe().
  */
 int arch_vet_kprobe(struct kprobe *p);
 
@@ -448,8 +426,6 @@ int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why);
  *
  * Context: kprobe_mutex held.
  * Return: 0 or an error, with nothing kept.
- *
- * Default: none.
  */
 int arch_prepare_kprobe_ftrace(struct kprobe *p);
 
@@ -485,8 +461,6 @@ static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
  * @p: a prepared probe
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
- *
- * Default: none.
  */
 void arch_arm_kprobe(struct kprobe *p);
 
@@ -499,8 +473,6 @@ void arch_arm_kprobe(struct kprobe *p);
  * of RCU.
  *
  * Context: as arch_arm_kprobe().
- *
- * Default: none.
  */
 void arch_disarm_kprobe(struct kprobe *p);
 
@@ -644,8 +616,6 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
  *
  * Context: hit path.
  * Return: the frame, for arch_kretprobe_note_return() and arch_kretprobe_divert_return().
- *
- * Default: none.
  */
 static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs);
 
@@ -656,8 +626,6 @@ static nokprobe_inline void *arch_kretprobe_entry_frame(struct pt_regs *regs);
  *
  * Context: hit path. After it, the instance is linked to the task, so that unwinders in
  *	    an NMI find it before the return address changes.
- *
- * Default: none.
  */
 static nokprobe_inline void arch_kretprobe_note_return(struct kretprobe_instance *ri,
 						       void *fp);
@@ -667,8 +635,6 @@ static nokprobe_inline void arch_kretprobe_note_return(struct kretprobe_instance
  * @fp: the frame of the function
  *
  * Context: hit path.
- *
- * Default: none.
  */
 static nokprobe_inline void arch_kretprobe_divert_return(void *fp);
 
@@ -678,8 +644,6 @@ static nokprobe_inline void arch_kretprobe_divert_return(void *fp);
  *
  * Context: hit path.
  * Return: the frame, as arch_kretprobe_note_return() has stored it in fp.
- *
- * Default: none.
  */
 static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs);
 
@@ -692,8 +656,6 @@ static nokprobe_inline void *arch_kretprobe_frame(struct pt_regs *regs);
  * handlers see.
  *
  * Context: hit path.
- *
- * Default: none.
  */
 static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr);
@@ -743,8 +705,6 @@ bool kretprobe_is_alone(struct kprobe *kp);
  * address changes.
  *
  * Context: hit path.
- *
- * Default: none.
  */
 void arch_prepare_kretprobe(struct kretprobe_instance *ri, struct pt_regs *regs);
 
@@ -790,8 +750,6 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
  * through a pointer, the compiler or the kernel may have removed what makes it one.
  *
  * Context: hit path.
- *
- * Default: none.
  */
 void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame);
 
@@ -802,8 +760,6 @@ void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame);
  * Whatever interrupts it finds a stack that can be unwound, from either side.
  *
  * Context: hit path, in a function that the handler has called; does not return.
- *
- * Default: none.
  */
 void arch_jprobe_unwind(void *frame);
 #endif

@@ -137,8 +137,6 @@ void arch_optimizer_forget(unsigned long start, unsigned long end);
  *	   free; -ERANGE if the slot is out of reach; any other error if there can be no
  *	   detour. Without @why, the core takes -ERANGE for KPROBE_NOOPT_RANGE and any
  *	   other error but -ENOMEM for KPROBE_NOOPT_ARCH.
- *
- * Default: none.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
 				  struct kprobe *orig);
@@ -165,8 +163,6 @@ int arch_plan_optimized_kprobe(struct optimized_kprobe *op);
  *
  * Context: kprobe_mutex held.
  * Return: non-zero if there is one.
- *
- * Default: none.
  */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
 
@@ -219,8 +215,6 @@ struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr);
  * No task is in the text that is replaced, except for CPUs at the breakpoint.
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; sleeps.
- *
- * Default: none.
  */
 void arch_optimize_kprobes(struct list_head *oplist);
 
@@ -232,8 +226,6 @@ void arch_optimize_kprobes(struct list_head *oplist);
  * On return all CPUs see the original text after the breakpoints.
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; sleeps.
- *
- * Default: none.
  */
 void arch_unoptimize_kprobes(struct list_head *oplist,
 			     struct list_head *done_list);
@@ -254,8 +246,6 @@ void arch_unoptimize_kprobe(struct optimized_kprobe *op);
  *
  * Context: kprobe_mutex held; sleeps. Touches no text of the probe, which may be
  *	    gone.
- *
- * Default: none.
  */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
 
@@ -317,8 +307,6 @@ void *alloc_optinsn_page(void);
  *
  * Context: as alloc_insn_page().
  * Return: as alloc_insn_page_near().
- *
- * Default: none.
  */
 void *alloc_optinsn_page_near(unsigned long start);
 #endif

@@ -7,6 +7,7 @@
 #ifndef _LINUX_KPROBES_TEST_ARCH_H
 #define _LINUX_KPROBES_TEST_ARCH_H
 
+#include <linux/compiler.h>
 #include <linux/kconfig.h>
 #include <linux/kprobes.h>
 
@@ -15,6 +16,25 @@
  * without checking where it ends. So functions to be probed have to be longer.
  */
 #define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
+
+/*
+ * Functions to be probed, whose body the compiler neither moves nor computes in advance: they return
+ * an expression of their argument v. One kind may have a call site of ftrace.
+ */
+#define KP_TRACED(type, name, result)					\
+noinline __noclone __used type name(type v)				\
+{									\
+	OPTIMIZER_HIDE_VAR(v);						\
+	return result;							\
+}
+
+#define KP_UNTRACED(type, name, result)					\
+noinline __noclone __used notrace type name(type v)			\
+{									\
+	KP_PADDING;							\
+	OPTIMIZER_HIDE_VAR(v);						\
+	return result;							\
+}
 
 /* Instructions differ in length, so where one starts has to be decoded. */
 #ifndef KPROBES_TEST_HAS_VARIABLE_INSNS

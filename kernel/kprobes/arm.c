@@ -258,20 +258,7 @@ static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_h
 	return ret ?: err;
 }
 
-/*
- * When all probes were switched on, the site was not armed because another user claims the
- * function. That concerns only post handlers, and the last of them may have left.
- */
-static bool was_refused(const struct kprobe_site *site)
-{
-	return site->state == KPROBE_SITE_READY && site->kind == KPROBE_SITE_FTRACE &&
-	       kprobe_arm_wanted(site) && !kprobe_site_has_post(site);
-}
-
-/*
- * A user has left @site, which may have to be disarmed, or armed. The caller gives up claims, and
- * then calls kprobe_arm_refused().
- */
+/* A user has left @site, which may have to be disarmed. */
 void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -287,22 +274,7 @@ void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 		list_del_init(&site->head.kp.list);
 		/* It is no obstacle to the jumps of others any more. */
 		kprobe_opt_site_changed(site);
-	} else if (was_refused(site)) {
-		list_move_tail(&site->head.kp.list, &lists->refused);
 	}
-}
-
-/*
- * Arm the sites that kprobe_arm_leave() has found to be still wanted. Those that ftrace refuses
- * again stay READY.
- */
-void kprobe_arm_refused(struct kprobe_arm_lists *lists)
-{
-	unsigned int failed = 0;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_ftrace_halves(&lists->refused, arm_some, &failed);
 }
 
 /*
@@ -322,42 +294,6 @@ bool kprobes_are_armed(void)
 }
 
 /*
- * After ftrace has refused to arm all sites together. Mostly, another user has claimed a
- * function, which does not concern sites without a post handler.
- */
-static int kprobe_arm_ftrace_rest(unsigned int *failed)
-{
-	LIST_HEAD(exclusive);
-	struct kprobe_site *site;
-	LIST_HEAD(shared);
-	int err, ret;
-
-	for_each_kprobe_site(site) {
-		if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site) &&
-		    site->kind == KPROBE_SITE_FTRACE)
-			list_move_tail(&site->head.kp.list, kprobe_site_has_post(site) ?
-							    &exclusive : &shared);
-	}
-
-	err = kprobe_ftrace_halves(&shared, arm_some, failed);
-	ret = kprobe_ftrace_halves(&exclusive, arm_some, failed);
-	return ret ?: err;
-}
-
-static int kprobe_disarm_ftrace_rest(unsigned int *failed)
-{
-	struct kprobe_site *site;
-	LIST_HEAD(rest);
-
-	for_each_kprobe_site(site) {
-		if (site->state == KPROBE_SITE_ARMED && site->kind == KPROBE_SITE_FTRACE)
-			list_move_tail(&site->head.kp.list, &rest);
-	}
-
-	return kprobe_ftrace_halves(&rest, disarm_some, failed);
-}
-
-/*
  * Arm or disarm every site that the switch concerns. A site may be armed without an enabled user
  * if disarming it has failed before; it gets another try.
  */
@@ -366,6 +302,7 @@ static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
 {
 	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
 	struct kprobe_site *site;
+	int ret;
 
 	for_each_kprobe_site(site) {
 		if (site->state != from || kprobe_arm_wanted(site) != on)
@@ -376,11 +313,14 @@ static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
 
 	if (on) {
 		kprobe_arm_text(lists);
-		return kprobe_arm_ftrace(lists) ? kprobe_arm_ftrace_rest(failed) : 0;
+		return kprobe_ftrace_halves(&lists->ftrace, arm_some, failed);
 	}
 
 	kprobe_disarm_text(lists);
-	return kprobe_disarm_ftrace(lists) ? kprobe_disarm_ftrace_rest(failed) : 0;
+	ret = kprobe_ftrace_halves(&lists->ftrace, disarm_some, failed);
+	if (ret)
+		disarm_failed = true;
+	return ret;
 }
 
 static void kprobe_join_all(struct kprobe_arm_lists *lists)

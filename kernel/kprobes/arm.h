@@ -8,8 +8,6 @@
 struct kprobe_arm_lists {
 	struct list_head	ftrace;	/* sites of ftrace */
 	struct list_head	text;	/* sites with a breakpoint */
-	/* Sites of ftrace that a user has left, and that ftrace may accept now. */
-	struct list_head	refused;
 	/*
 	 * Until kprobe_opt_wait_for_tasks(), tasks in a detour may bypass breakpoints that were
 	 * written here, or that a user has joined.
@@ -17,11 +15,13 @@ struct kprobe_arm_lists {
 	bool			bypassed;
 };
 
-#define DEFINE_KPROBE_ARM_LISTS(name) struct kprobe_arm_lists name = {	\
+#define KPROBE_ARM_LISTS_INIT(name) {					\
 	.ftrace = LIST_HEAD_INIT((name).ftrace),			\
 	.text = LIST_HEAD_INIT((name).text),				\
-	.refused = LIST_HEAD_INIT((name).refused),			\
 }
+
+#define DEFINE_KPROBE_ARM_LISTS(name) \
+	struct kprobe_arm_lists name = KPROBE_ARM_LISTS_INIT(name)
 
 void kprobe_arm_add(struct kprobe_arm_lists *lists, struct kprobe_site *site);
 void kprobe_arm_unlink(struct list_head *kps);
@@ -34,7 +34,6 @@ void kprobe_arm_retry(struct kprobe_arm_lists *lists);
 void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *lists);
 int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists);
 void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists);
-void kprobe_arm_refused(struct kprobe_arm_lists *lists);
 void kprobe_arm_finish(const struct kprobe_arm_lists *lists);
 
 bool kprobes_are_armed(void);

@@ -16,22 +16,11 @@
 
 int __weak arch_vet_kprobe(struct kprobe *p)
 {
-	kprobe_assert_locked();
+	int ret = arch_prepare_kprobe(p);
 
-	return -EOPNOTSUPP;
-}
-
-/* The architecture is asked about the probe of a site that is in no list or table. */
-static void check_instruction(struct kprobe_site *site, struct kprobe_verdict *v)
-{
-	int ret;
-
-	scoped_guard(kprobe_text)
-		ret = arch_vet_kprobe(&site->head.kp);
-	v->why = site->refusal;
-	v->known = v->why || !ret;
-	if (v->known && !ret)
-		v->mode = arch_kprobe_mode(&site->head.kp);
+	if (!ret)
+		arch_remove_kprobe(p);
+	return ret;
 }
 
 /* How the instruction would be executed for a probe with nothing but a pre handler. */
@@ -44,6 +33,7 @@ static const char *mode_of_alone(const struct kprobe_site *site)
 	return arch_kprobe_mode(&alone);
 }
 
+/* The architecture is asked about a site that is in no list or table. */
 static void check_site(struct kprobe_verdict *v)
 {
 	struct kprobe_site *site = kprobe_site_at(v->where.addr);
@@ -51,12 +41,10 @@ static void check_site(struct kprobe_verdict *v)
 	if (v->where.kind == KPROBE_SITE_FTRACE) {
 		if (kprobe_ftrace_is_dead())
 			v->why = KPROBE_REFUSAL_FTRACE;
-		v->known = true;
 		v->mode = "ftrace";
 		return;
 	}
 	if (site && site->prepared) {
-		v->known = true;
 		v->mode = mode_of_alone(site);
 		return;
 	}
@@ -66,89 +54,56 @@ static void check_site(struct kprobe_verdict *v)
 		v->why = KPROBE_REFUSAL_NO_MEMORY;
 		return;
 	}
-	check_instruction(site, v);
+	scoped_guard(kprobe_text)
+		v->err = arch_vet_kprobe(&site->head.kp);
+	v->why = kprobe_site_refusal(site, v->err);
+	v->mode = mode_of_alone(site);
 	kfree(site);
 }
 
-/* The address, and the instruction there. */
-static void check_where(struct kprobe_verdict *v)
+/* What registration asks, in its order. @rp is the kretprobe of @p, or NULL. */
+static void check(struct kprobe *p, struct kretprobe *rp, struct kprobe_verdict *v)
 {
 	struct module *mod = NULL;
 
-	v->why = kprobe_vet_where(&v->where, &mod);
-	if (!v->why)
-		check_site(v);
-	module_put(mod);
+	*v = (struct kprobe_verdict){ .why = KPROBE_REFUSAL_TOO_EARLY };
+	if (kprobes_initialized)
+		v->why = kprobe_resolve(p, &v->where);
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		if (!v->why && kprobe_is_used(p))
+			v->why = KPROBE_REFUSAL_IN_USE;
+		if (!v->why && rp)
+			v->why = kretprobe_refusal(rp, &v->where);
+		if (!v->why)
+			v->why = kprobe_vet_where(&v->where, &mod);
+		if (!v->why)
+			check_site(v);
+		module_put(mod);
+	}
+	if (!v->err)
+		v->err = kprobe_refusal_error(v->why);
 }
 
-static void check_resolve(const struct kprobe *p, struct kprobe_verdict *v)
-{
-	*v = (struct kprobe_verdict){ };
-	v->why = kprobes_initialized ? kprobe_resolve(p, &v->where) : KPROBE_REFUSAL_TOO_EARLY;
-}
-
-/* For refusals other than the architecture's own, it need not be asked. */
-static void check_refused(struct kprobe_verdict *v, enum kprobe_refusal why)
-{
-	v->why = why;
-	v->known = true;
-	v->mode = NULL;
-}
-
-/**
- * kprobe_check_probe() - decide what register_kprobe() would decide
- * @p: the probe
- * @v: set to the verdict
- *
- * This leaves out what only an attempt can show: that there is no memory, or that
- * another user has claimed the function.
- *
- * Context: process context, sleeps.
+/*
+ * What register_kprobe() would decide. Leaves out that another user has claimed the function:
+ * only an attempt can show it.
  */
 void kprobe_check_probe(struct kprobe *p, struct kprobe_verdict *v)
 {
-	check_resolve(p, v);
-	if (!v->why) {
-		guard(mutex)(&kprobe_mutex);
-
-		check_where(v);
-		if (!v->why && kprobe_is_used(p))
-			check_refused(v, KPROBE_REFUSAL_IN_USE);
-	}
-	if (v->why)
-		check_refused(v, v->why);
+	check(p, NULL, v);
 }
 
-#ifdef CONFIG_KRETPROBES
-/**
- * kprobe_check_return() - decide what register_kretprobe() would decide
- * @rp: the kretprobe
- * @v: set to the verdict
- *
- * Context: as kprobe_check_probe().
- */
 void kprobe_check_return(struct kretprobe *rp, struct kprobe_verdict *v)
 {
-	check_resolve(&rp->kp, v);
-	if (!v->why) {
-		guard(mutex)(&kprobe_mutex);
-
-		/* In the order of registration, which claims the structure first. */
-		v->why = kprobe_is_used(&rp->kp) ? KPROBE_REFUSAL_IN_USE :
-						   kretprobe_refusal(rp, &v->where);
-		if (!v->why)
-			check_where(v);
-	}
-	if (v->why)
-		check_refused(v, v->why);
+	if (IS_ENABLED(CONFIG_KRETPROBES))
+		check(&rp->kp, rp, v);
+	else
+		*v = (struct kprobe_verdict){
+			.why = KPROBE_REFUSAL_UNSUPPORTED,
+			.err = kprobe_refusal_error(KPROBE_REFUSAL_UNSUPPORTED),
+		};
 }
-#else
-void kprobe_check_return(struct kretprobe *rp, struct kprobe_verdict *v)
-{
-	*v = (struct kprobe_verdict){ };
-	check_refused(v, KPROBE_REFUSAL_UNSUPPORTED);
-}
-#endif
 
 #ifdef CONFIG_OPTPROBES
 static int forecast_at(struct kprobe_where *where, struct kprobe_forecast *f)
@@ -176,14 +131,10 @@ static int forecast_at(struct kprobe_where *where, struct kprobe_forecast *f)
 	return ret;
 }
 
-/**
- * kprobe_check_jump() - would a probe get a jump, alone and with a pre handler only?
- * @where: the address of an accepted probe
- * @f: set to the answer
- *
- * Context: process context, sleeps. May take long once for each module, and can be
- *	    killed meanwhile.
- * Return: 0; -ENOENT if no probe is accepted there any more; -ENOMEM; -EINTR.
+/*
+ * Would an accepted probe get a jump, alone and with a pre handler only? This may take long
+ * once for each module, and can be killed meanwhile. Returns -ENOENT if no probe is accepted
+ * there any more.
  */
 int kprobe_check_jump(const struct kprobe_where *where, struct kprobe_forecast *f)
 {
@@ -204,14 +155,6 @@ int kprobe_check_jump(const struct kprobe_where *where, struct kprobe_forecast *
 }
 #endif
 
-static int verdict_error(const struct kprobe_verdict *v)
-{
-	if (!v->known)
-		return -ENODATA;
-
-	return kprobe_refusal_error(v->why);
-}
-
 /**
  * kprobe_check() - would register_kprobe() accept a probe?
  * @p: the probe, as it would be passed to register_kprobe()
@@ -221,15 +164,14 @@ static int verdict_error(const struct kprobe_verdict *v)
  *
  * Context: process context, sleeps. Not from a handler; text_mutex, cpu_hotplug_lock and
  *	    jump_label_mutex not held.
- * Return: 0, or the error that register_kprobe() would return; -ENODATA if all generic
- *	   conditions are met, but the architecture cannot tell.
+ * Return: 0, or the error that register_kprobe() would return.
  */
 int kprobe_check(struct kprobe *p)
 {
 	struct kprobe_verdict v;
 
 	kprobe_check_probe(p, &v);
-	return verdict_error(&v);
+	return v.err;
 }
 EXPORT_SYMBOL_GPL(kprobe_check);
 
@@ -245,6 +187,6 @@ int kretprobe_check(struct kretprobe *rp)
 	struct kprobe_verdict v;
 
 	kprobe_check_return(rp, &v);
-	return verdict_error(&v);
+	return v.err;
 }
 EXPORT_SYMBOL_GPL(kretprobe_check);

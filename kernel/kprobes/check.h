@@ -8,18 +8,12 @@
 #include "optimizer.h"
 #include "refusal.h"
 
-/**
- * struct kprobe_verdict - what would become of a probe
- * @where: where it would be; addr is 0 if that is not known
- * @why: why it would be refused, or KPROBE_REFUSAL_NONE
- * @known: the architecture has decided, too
- * @mode: how the instruction would be executed, if it is known and accepted
- */
+/* What would become of a probe. */
 struct kprobe_verdict {
-	struct kprobe_where	where;
-	enum kprobe_refusal	why;
-	bool			known;
-	const char		*mode;
+	struct kprobe_where	where;	/* addr is 0 if that is not known */
+	enum kprobe_refusal	why;	/* why it would be refused, with ... */
+	int			err;	/* this error */
+	const char		*mode;	/* how the instruction would be executed otherwise */
 };
 
 void kprobe_check_probe(struct kprobe *p, struct kprobe_verdict *v);

@@ -20,11 +20,38 @@
 #include "debugfs.h"
 #include "jprobe.h"
 #include "kretprobe.h"
-#include "names.h"
 #include "optimizer.h"
-#include "origin.h"
 #include "pool.h"
+#include "refusal.h"
+#include "register.h"
 #include "site.h"
+
+/* Tools parse names: they are added, not changed. */
+static const char * const site_state_names[NR_KPROBE_SITE_STATES] = {
+	[KPROBE_SITE_NEW]	= "new",
+	[KPROBE_SITE_READY]	= "disarmed",
+	[KPROBE_SITE_ARMED]	= "armed",
+	[KPROBE_SITE_GONE]	= "gone",
+	[KPROBE_SITE_DEAD]	= "dead",
+};
+
+static const char * const miss_names[NR_KPROBE_MISSES] = {
+	[KPROBE_MISS_NESTED]	= "nested",
+	[KPROBE_MISS_POOL]	= "pool",
+	[KPROBE_MISS_RCU]	= "rcu",
+};
+
+#ifdef CONFIG_OPTPROBES
+static const char * const opt_state_names[NR_KPROBE_OPT_STATES] = {
+	[KPROBE_OPT_NONE]	= "none",
+	[KPROBE_OPT_PREPARED]	= "prepared",
+	[KPROBE_OPT_QUEUED]	= "queued",
+	[KPROBE_OPT_WAITING]	= "waiting",
+	[KPROBE_OPT_LIVE]	= "live",
+	[KPROBE_OPT_REVERTING]	= "reverting",
+	[KPROBE_OPT_RECLAIMING]	= "reclaiming",
+};
+#endif
 
 /*
  * Position 0 is the start, any other position the address to continue from. Sites are
@@ -162,7 +189,7 @@ static void show_opt(struct seq_file *m, const struct kprobe_site *site)
 	bool idle = site->opt == KPROBE_OPT_NONE || site->opt == KPROBE_OPT_PREPARED;
 	u8 why = idle ? site->opt_why : KPROBE_NOOPT_NONE;
 
-	seq_printf(m, " opt=%s why=%s", kprobe_opt_state_name(site->opt),
+	seq_printf(m, " opt=%s why=%s", opt_state_names[site->opt],
 		   kprobe_noopt_name(why));
 	if (why && why == site->head.op.why && site->head.op.why_at)
 		seq_printf(m, "+%u", site->head.op.why_at);
@@ -182,9 +209,9 @@ static int sites_show(struct seq_file *m, void *v)
 		seq_printf(m, "%px ", shown_addr(m, kprobe_site_addr(site)));
 		show_symbol(m, kprobe_site_addr(site));
 		seq_printf(m, " kind=%s state=%s users=%u enabled=%u", site_kind(site),
-			   kprobe_site_state_name(site->state), site->nr_users, site->nr_enabled);
+			   site_state_names[site->state], site->nr_users, site->nr_enabled);
 		for (i = 0; i < NR_KPROBE_MISSES; i++)
-			seq_printf(m, " missed_%s=%lu", kprobe_miss_name(i),
+			seq_printf(m, " missed_%s=%lu", miss_names[i],
 				   atomic_long_read(&site->misses[i]));
 		show_opt(m, site);
 		seq_putc(m, '\n');

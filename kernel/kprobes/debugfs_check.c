@@ -20,7 +20,7 @@
 #include "blacklist.h"
 #include "check.h"
 #include "debugfs.h"
-#include "names.h"
+#include "refusal.h"
 
 /*
  * One address
@@ -29,16 +29,11 @@
 #define MAX_QUERY	512
 #define MAX_ANSWER	(KSYM_SYMBOL_LEN + 256)
 
-/**
- * struct query - the answer to what was written last
- * @mutex: writers and readers of one open file
- * @len: bytes of @answer
- * @answer: "key=value", separated by blanks
- */
+/* The answer to what was written last. */
 struct query {
-	struct mutex	mutex;	/* protects the others */
+	struct mutex	mutex;			/* writers and readers of one open file */
 	size_t		len;
-	char		answer[MAX_ANSWER];
+	char		answer[MAX_ANSWER];	/* "key=value", separated by blanks */
 };
 
 /* "[r ][module:]symbol[+offset]" or "[r ]0xaddress"; the symbol stays in @text. */
@@ -121,13 +116,6 @@ static int answer_jump(struct query *q, const struct kprobe_where *where)
 }
 #endif
 
-static const char *verdict_name(const struct kprobe_verdict *v)
-{
-	if (v->why)
-		return "refused";
-	return v->known ? "accepted" : "unknown";
-}
-
 static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, bool may_see)
 {
 	struct kprobe_verdict v;
@@ -142,9 +130,9 @@ static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, b
 	shown = may_see ? v.where.addr : 0;
 	q->len = scnprintf(q->answer, sizeof(q->answer),
 			   "address=%px verdict=%s errno=%d reason=%s", (void *)shown,
-			   verdict_name(&v), kprobe_refusal_error(v.why),
+			   v.err ? "refused" : "accepted", v.err,
 			   kprobe_refusal_name(v.why));
-	if (!v.why && v.known) {
+	if (!v.err) {
 		q->len += scnprintf(q->answer + q->len, sizeof(q->answer) - q->len, " kind=%s",
 				    v.mode);
 		ret = answer_jump(q, &v.where);
@@ -346,10 +334,10 @@ static int available_show(struct seq_file *m, void *v)
 	}
 
 	kprobe_check_probe(&p, &verdict);
-	if (verdict.why)
+	if (verdict.err)
 		seq_printf(m, " - %s\n", kprobe_refusal_name(verdict.why));
 	else
-		seq_printf(m, " %s\n", verdict.known ? verdict.mode : "unknown");
+		seq_printf(m, " %s\n", verdict.mode);
 	return 0;
 }
 
@@ -391,12 +379,6 @@ static const struct file_operations available_fops = {
 	.release	= available_release,
 };
 
-/**
- * kprobe_debugfs_check_init() - make the files
- * @dir: the directory of kprobes
- *
- * Context: boot.
- */
 void __init kprobe_debugfs_check_init(struct dentry *dir)
 {
 	debugfs_create_file("check", 0600, dir, NULL, &check_fops);

@@ -17,16 +17,12 @@
  *   address     where a probe is to be, and whether it may be there
  *   site        sites and their users
  *   text        original text, probes near an address
- *   names       names of states, reasons and causes
  *   hit, hit_*  the hit path
  *   pool*, hit_pool, hit_objpool   instances of return probes
  *   optimizer*  jumps
  *   ftrace*     filters of ftrace
  *   arm         arming and disarming, the global switch
- *   kill        the end of probes whose text is freed
- *   module      modules that come and go
- *   origin      who has registered probes
- *   call        structures that calls of the API use
+ *   module      text that comes and goes, and its probes
  *   register    registration and unregistration
  *   kretprobe*, hit_kretprobe, hit_rethook, hit_stack   return probes
  *   jprobe, hit_jprobe   jprobes

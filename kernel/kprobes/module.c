@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Modules that are loaded and unloaded: their part of the blacklist, their probes, and
- * the reference that a registration needs.
+ * Text that comes and goes: the end of probes in text that is freed, and modules with
+ * their part of the blacklist, their probes, and the reference that a registration needs.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -10,10 +10,82 @@
 #include <linux/notifier.h>
 #include <linux/slab.h>
 
+#include <asm/sections.h>
+
+#include "arm.h"
 #include "blacklist.h"
-#include "kill.h"
+#include "ftrace.h"
 #include "module.h"
-#include "internal.h"
+#include "optimizer.h"
+#include "site.h"
+#include "table.h"
+
+/* @writable: the text can still be changed, and may still be executed. */
+static void kprobe_kill_text(unsigned long start, unsigned long end, bool writable)
+{
+	DEFINE_KPROBE_ARM_LISTS(lists);
+	struct kprobe_site *site;
+	bool any = false;
+
+	scoped_guard(mutex, &kprobe_mutex) {
+		for_each_kprobe_site_in(site, start, end) {
+			if (site->ftrace ||
+			    (writable && site->kind == KPROBE_SITE_BREAKPOINT &&
+			     site->state == KPROBE_SITE_ARMED))
+				kprobe_arm_add(&lists, site);
+		}
+		kprobe_disarm_ftrace(&lists);
+		kprobe_ftrace_purge(start, end);
+		kprobe_disarm_text(&lists);
+
+		for_each_kprobe_site_in(site, start, end) {
+			if (site->state == KPROBE_SITE_GONE)
+				continue;
+			kprobe_opt_kill(site);
+			kprobe_site_move(site, KPROBE_SITE_GONE);
+			any = true;
+		}
+		kprobe_opt_forget(start, end);
+	}
+
+	if (!any)
+		return;
+	kprobe_wait_for_hits();
+
+	guard(mutex)(&kprobe_mutex);
+	for_each_kprobe_site_in(site, start, end) {
+		if (site->state == KPROBE_SITE_GONE)
+			kprobe_site_release(site);
+	}
+}
+
+/*
+ * The code in a range is about to be freed, and no probe can be registered there any more.
+ *
+ * The probes there are gone for good, but stay registered until their users
+ * unregister them. Breakpoints and jumps are removed from the text, as one batch:
+ * functions that were passed to async_schedule() may still execute it. The module
+ * loader waits for these after its notifiers, and frees the text only then.
+ */
+void kprobe_kill_range(unsigned long start, unsigned long end)
+{
+	kprobe_kill_text(start, end, true);
+}
+
+/**
+ * kprobe_free_init_mem() - the kernel's init text is about to be freed
+ *
+ * Nothing executes it any more, as async_synchronize_full() comes first. Nor is it
+ * kernel text any more for functions that patch text, so breakpoints stay in it.
+ *
+ * Context: process context, once at boot.
+ */
+void kprobe_free_init_mem(void)
+{
+	kprobe_kill_text((unsigned long)__init_begin, (unsigned long)__init_end, false);
+}
+
+#ifdef CONFIG_MODULES
 
 /*
  * From complete_formation() on a module is COMING, and try_module_get() succeeds. But
@@ -43,15 +115,10 @@ static struct coming_module *find_coming(const struct module *mod)
 	return NULL;
 }
 
-/**
- * kprobe_module_known() - is a module between our notifiers of COMING and GOING?
- * @mod: the module; the caller has a reference
- *
- * A module becomes LIVE only after all notifiers of COMING. No module exists before
- * our notifier is registered, at early_initcall.
- *
- * Context: kprobe_mutex held, which keeps the answer true.
- * Return: true if it is, or if it is LIVE.
+/*
+ * Is a module between our notifiers of COMING and GOING? The caller has a reference to it.
+ * A module becomes LIVE only after all notifiers of COMING. No module exists before our
+ * notifier is registered, at early_initcall.
  */
 bool kprobe_module_known(const struct module *mod)
 {
@@ -60,19 +127,13 @@ bool kprobe_module_known(const struct module *mod)
 	return READ_ONCE(mod->state) == MODULE_STATE_LIVE || find_coming(mod);
 }
 
-/**
- * kprobe_module_pin() - keep the module that an address is in
- * @addr: the address
- * @pinned: set to the module, if it is kept; to be put with module_put()
+/*
+ * Keep the module that an address is in, if it is in one, until module_put(@pinned). Refuses
+ * text on its way out, and a module that our notifier has not seen yet.
  *
  * The module is needed until the probe is armed, no longer. Init text needs no
  * reference: before it is freed, whether the module's or the kernel's, its probes
- * are killed, which takes kprobe_mutex.
- *
- * Context: kprobe_mutex held, preemption off.
- * Return: KPROBE_REFUSAL_NONE, also for an address in no module; KPROBE_REFUSAL_MODULE if
- *	   the module, or its init text, is on its way out, or if our notifier has not
- *	   seen it yet.
+ * are killed, which takes kprobe_mutex. Preemption is off.
  */
 enum kprobe_refusal kprobe_module_pin(unsigned long addr, struct module **pinned)
 {
@@ -171,11 +232,6 @@ static struct notifier_block kprobe_module_nb = {
 	.priority	= 3,
 };
 
-/**
- * kprobe_module_init() - register the module notifier
- *
- * Context: early_initcall.
- */
 void __init kprobe_module_init(void)
 {
 	int ret = register_module_notifier(&kprobe_module_nb);
@@ -183,3 +239,4 @@ void __init kprobe_module_init(void)
 	if (ret)
 		pr_err("cannot register the module notifier: %d\n", ret);
 }
+#endif /* CONFIG_MODULES */

@@ -7,6 +7,8 @@
 
 struct module;
 
+void kprobe_kill_range(unsigned long start, unsigned long end);
+
 #ifdef CONFIG_MODULES
 
 void kprobe_module_init(void);

@@ -14,7 +14,7 @@
 
 #include <asm/sections.h>
 
-#include "names.h"
+#include "refusal.h"
 #include "optimizer_internal.h"
 #include "site.h"
 #include "table.h"

@@ -194,26 +194,12 @@ const char *kprobe_refusal_texts[NR_KPROBE_REFUSALS] = {
 		"The architecture cannot probe the instruction",
 };
 
-/**
- * kprobe_refusal_error() - the error that stands for a reason
- * @why: the reason
- *
- * Context: any.
- * Return: a negative error, or 0 for KPROBE_REFUSAL_NONE.
- */
 int kprobe_refusal_error(enum kprobe_refusal why)
 {
 	return refusals[why].err;
 }
 
-/**
- * kprobe_refusal_of_error() - the reason for the error of a hook or of ftrace
- * @err: the error
- *
- * Context: any.
- * Return: the reason that is known to be meant, KPROBE_REFUSAL_ARCH for any other error,
- *	   KPROBE_REFUSAL_NONE for 0.
- */
+/* The reason for an error that a hook or ftrace has returned without one. */
 enum kprobe_refusal kprobe_refusal_of_error(int err)
 {
 	switch (err) {
@@ -226,14 +212,42 @@ enum kprobe_refusal kprobe_refusal_of_error(int err)
 	return KPROBE_REFUSAL_ARCH;
 }
 
-/**
- * kprobe_refusal_name() - name of a reason
- * @why: the reason
- *
- * Context: any.
- * Return: a word.
- */
 const char *kprobe_refusal_name(enum kprobe_refusal why)
 {
 	return refusals[why].name;
 }
+
+#ifdef CONFIG_OPTPROBES
+/* Why there is no jump; tools parse these, too. */
+static const char * const noopt_names[NR_KPROBE_NOOPTS] = {
+	[KPROBE_NOOPT_NONE]	= "-",
+	[KPROBE_NOOPT_FTRACE]	= "ftrace",
+	[KPROBE_NOOPT_DISARMED]	= "disarmed",
+	[KPROBE_NOOPT_OFF]	= "switched-off",
+	[KPROBE_NOOPT_POST]	= "post-handler",
+	[KPROBE_NOOPT_FAULT]	= "fault-handler",
+	[KPROBE_NOOPT_NEIGHBOUR]	= "other-probe",
+	[KPROBE_NOOPT_INIT]	= "init-text",
+	[KPROBE_NOOPT_LIVEPATCH]	= "livepatch",
+	[KPROBE_NOOPT_NOMEM]	= "no-memory",
+	[KPROBE_NOOPT_CHANGED]	= "text-changed",
+	[KPROBE_NOOPT_ARCH]	= "architecture",
+	[KPROBE_NOOPT_RANGE]	= "out-of-reach",
+	[KPROBE_NOOPT_END]	= "end-of-function",
+	[KPROBE_NOOPT_INSN]	= "instruction",
+	[KPROBE_NOOPT_CALL]	= "short-call",
+	[KPROBE_NOOPT_EXTABLE]	= "exception-table",
+	[KPROBE_NOOPT_PATCHED]	= "patched-text",
+	[KPROBE_NOOPT_TARGET]	= "jump-target",
+	[KPROBE_NOOPT_LANDING]	= "landing-pad",
+	[KPROBE_NOOPT_INDIRECT]	= "indirect-jump",
+	[KPROBE_NOOPT_SEGMENT]	= "segment",
+	[KPROBE_NOOPT_STACK]	= "stack",
+	[KPROBE_NOOPT_UNDECODED]	= "undecodable",
+};
+
+const char *kprobe_noopt_name(enum kprobe_noopt why)
+{
+	return noopt_names[why];
+}
+#endif

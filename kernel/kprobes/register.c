@@ -13,20 +13,122 @@
 
 #include <linux/jump_label.h>
 #include <linux/module.h>
+#include <linux/pid.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/wait.h>
 
 #include "arm.h"
-#include "call.h"
 #include "ftrace.h"
 #include "module.h"
 #include "optimizer.h"
-#include "origin.h"
 #include "register.h"
 #include "site.h"
 #include "table.h"
 
-/* Preparing may decode whole functions: let others at the text in between. */
-#define PREPARE_CHUNK	256
+/*
+ * Who has registered a probe. The structure of a probe belongs to its user, and says
+ * nothing about that.
+ */
+
+/* The newest one, for a caller that registers many probes one by one; kprobe_mutex. */
+static struct kprobe_origin *newest_origin;
+
+/* Describe the caller; NULL without memory. */
+static struct kprobe_origin *origin_of_caller(void)
+{
+	struct kprobe_origin now = { .users = 1, .tgid = task_tgid_nr(current) };
+	struct kprobe_origin *origin = newest_origin;
+
+	scoped_guard(rcu)
+		now.start = READ_ONCE(current->group_leader)->start_time;
+	get_task_comm(now.comm, current);
+
+	if (origin && origin->tgid == now.tgid && origin->start == now.start &&
+	    !strcmp(origin->comm, now.comm)) {
+		origin->users++;
+		return origin;
+	}
+
+	origin = kmemdup(&now, sizeof(now), GFP_KERNEL);
+	if (origin)
+		newest_origin = origin;
+	return origin;
+}
+
+static void origin_put(struct kprobe_origin *origin)
+{
+	if (--origin->users)
+		return;
+
+	if (newest_origin == origin)
+		newest_origin = NULL;
+	kfree(origin);
+}
+
+/*
+ * Calls that use structures of their users after they have dropped kprobe_mutex. While
+ * they do, another call on the same structure has to wait, or is refused. A claimed
+ * structure names its call in a field that nothing else uses.
+ */
+
+/* Oldest first; kprobe_mutex. */
+static LIST_HEAD(calls);
+static u64 calls_begun;
+
+/* All calls with lower numbers have ended. Changed under kprobe_mutex. */
+static atomic64_t oldest_call = ATOMIC64_INIT(1);
+static DECLARE_WAIT_QUEUE_HEAD(call_ended);
+
+static void call_claim(struct kprobe_call *call, struct kprobe *p)
+{
+	if (!call->nr) {
+		call->nr = ++calls_begun;
+		list_add_tail(&call->list, &calls);
+	}
+	p->call = call;
+}
+
+/* The call that uses @p, which may hold anything, or NULL. */
+struct kprobe_call *kprobe_call_of(const struct kprobe *p)
+{
+	struct kprobe_call *call;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry(call, &calls, list) {
+		if (p->call == call)
+			return call;
+	}
+	return NULL;
+}
+
+static void call_end(struct kprobe_call *call, struct kprobe **kps, int num)
+{
+	struct kprobe_call *oldest;
+	int i;
+
+	if (!call->nr)
+		return;
+
+	for (i = 0; i < num; i++) {
+		if (kps[i] && kps[i]->call == call)
+			kps[i]->call = NULL;
+	}
+
+	list_del(&call->list);
+	oldest = list_first_entry_or_null(&calls, struct kprobe_call, list);
+	/* Pairs with call_wait(): the structures are no longer touched. */
+	atomic64_set_release(&oldest_call, oldest ? oldest->nr : calls_begun + 1);
+	wake_up_all(&call_ended);
+}
+
+/* Wait for calls up to number @last. They are older, so calls cannot wait for each other. */
+static void call_wait(u64 last)
+{
+	/* Pairs with call_end(). */
+	wait_event(call_ended, atomic64_read_acquire(&oldest_call) > last);
+}
 
 /*
  * Unregistration
@@ -72,7 +174,7 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 			struct kprobe_arm_lists *lists, struct list_head *reap)
 {
 	kprobe_site_del_user(site, p);
-	kprobe_origin_put(p->origin);
+	origin_put(p->origin);
 	p->origin = NULL;
 	if (!site->nr_users)
 		list_move_tail(&site->reap, reap);
@@ -90,7 +192,6 @@ static void disarm_left(struct kprobe_arm_lists *lists)
 	if (ret)
 		pr_warn_ratelimited("ftrace sites not disarmed, retried later: %d\n", ret);
 	kprobe_ftrace_settle();
-	kprobe_arm_refused(lists);
 	kprobe_disarm_text(lists);
 }
 
@@ -124,7 +225,7 @@ static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 		}
 
 		user_leaves(site, p, ops, &lists, reap);
-		kprobe_call_claim(call, p);
+		call_claim(call, p);
 		p->next = left;
 		left = p;
 	}
@@ -133,21 +234,12 @@ static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 	return left;
 }
 
-/**
- * kprobe_batch_unregister() - remove many probes with one grace period
- * @kps: the probes; one that is not registered gets addr = NULL
- * @num: how many
- * @ops: what is particular about these probes, or NULL
- *
- * If another call still uses one of the structures, this waits for its end.
- *
- * Context: process context, waits for a grace period.
- */
+/* One grace period for all. A call that still uses one of the structures is waited for. */
 void kprobe_batch_unregister(struct kprobe **kps, int num,
 			     const struct kprobe_batch_ops *ops)
 {
 	struct kprobe *left, *next, *p;
-	DEFINE_KPROBE_CALL(call);
+	struct kprobe_call call = { };
 	LIST_HEAD(reap);
 	u64 others = 0;
 
@@ -167,63 +259,40 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 		}
 		reap_sites(&reap);
 		/* From here on the structures belong to their users again. */
-		kprobe_call_end(&call, kps, num);
+		call_end(&call, kps, num);
 	}
-	kprobe_call_wait(others);
+	call_wait(others);
 }
 
 /*
  * Registration
  */
 
-/**
- * struct kprobe_reg - one probe of a batch that is being registered
- * @p: the user's probe
- * @where: where it will be
- * @site: the site there
- * @mod: the module it is in, pinned, or NULL
- * @flags: flags of @p before the call
- * @nmissed: nmissed of @p before the call
- * @addr: addr of @p before the call
- * @vetted: it has passed kprobe_batch_ops.vet
- * @creator: @site was made for this probe
- * @linked: @p is a user of @site
- */
+/* One probe of a batch that is being registered. */
 struct kprobe_reg {
 	struct kprobe		*p;
 	struct kprobe_where	where;
 	struct kprobe_site	*site;
-	struct module		*mod;
-	u32			flags;
+	struct module		*mod;		/* pinned, or NULL */
+	u32			flags;		/* these fields of @p, before the call */
 	unsigned long		nmissed;
 	kprobe_opcode_t		*addr;
-	bool			vetted;
-	bool			creator;
-	bool			linked;
+	bool			vetted;		/* by kprobe_batch_ops.vet */
+	bool			creator;	/* @site was made for this probe */
+	bool			linked;		/* @p is a user of @site */
 };
 
-/**
- * struct kprobe_batch - probes that are being registered
- * @reg: one for each probe
- * @num: how many
- * @limit: the first probe that failed; later ones do not matter any more
- * @err: its error
- * @why: the reason of that
- * @ops: what is particular about these probes, or NULL
- * @origin: who registers them
- * @call: claims the structures
- * @lists: what is armed
- */
+/* Probes that are being registered. */
 struct kprobe_batch {
 	struct kprobe_reg		*reg;
 	int				num;
-	int				limit;
+	int				limit;	/* the first probe that failed, with ... */
 	int				err;
 	enum kprobe_refusal		why;
 	const struct kprobe_batch_ops	*ops;
 	struct kprobe_origin		*origin;
-	struct kprobe_call		*call;
-	struct kprobe_arm_lists		*lists;
+	struct kprobe_call		call;
+	struct kprobe_arm_lists		lists;
 };
 
 /*
@@ -246,15 +315,7 @@ static void batch_refuse(struct kprobe_batch *b, int i, enum kprobe_refusal why)
 #define for_each_reg(i, r, b) \
 	for ((i) = 0, (r) = (b)->reg; (i) < (b)->limit; (i)++, (r)++)
 
-/**
- * kprobe_resolve() - find the address that a probe is to have
- * @p: the probe, or NULL
- * @where: set to the address
- *
- * Context: process context.
- * Return: KPROBE_REFUSAL_NONE, or why the probe has no address or cannot be registered at
- *	   all.
- */
+/* The address that a probe is to have, or why it cannot be registered at all. */
 enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *where)
 {
 	enum kprobe_refusal why;
@@ -274,73 +335,37 @@ enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *
 	return KPROBE_REFUSAL_NONE;
 }
 
-/* Registered already, or by an earlier element of this array, or in use elsewhere. */
-static bool is_used(struct kprobe *p, const struct kprobe_call *by,
-		    const struct kprobe_call *us)
+/* Is the structure registered, or does a call other than @us use it? */
+static bool is_used(struct kprobe *p, const struct kprobe_call *us)
 {
-	return (p->addr && kprobe_site_of_user(p)) || (by && by != us);
+	const struct kprobe_call *by = kprobe_call_of(p);
+
+	return (by && by != us) || (p->addr && kprobe_site_of_user(p));
 }
 
-/**
- * kprobe_is_used() - is a probe registered, or does a call use it?
- * @p: the probe
- *
- * Context: kprobe_mutex held.
- * Return: true if it cannot be registered now.
- */
 bool kprobe_is_used(struct kprobe *p)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
-	return is_used(p, kprobe_call_of(p), NULL);
+	return is_used(p, NULL);
 }
 
 /*
- * Probes with ops have resources, which must not be replaced while hits use them, nor
- * by two registrations at a time. So they are claimed before they are vetted.
+ * First of all: what a structure has must not be replaced while hits use it, nor by two
+ * registrations at a time.
  */
 static void batch_claim(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
 	int i;
 
-	guard(mutex)(&kprobe_mutex);
-
 	for_each_reg(i, r, b) {
-		struct kprobe_call *by = kprobe_call_of(r->p);
-
-		if (WARN_ON_ONCE(by || is_used(r->p, by, b->call)))
+		if (WARN_ON_ONCE(kprobe_is_used(r->p)))
 			batch_refuse(b, i, KPROBE_REFUSAL_IN_USE);
 		else
-			kprobe_call_claim(b->call, r->p);
+			call_claim(&b->call, r->p);
 	}
 }
 
-static void batch_vet_probes(struct kprobe_batch *b)
-{
-	struct kprobe_reg *r;
-	int i, ret;
-
-	batch_claim(b);
-	for_each_reg(i, r, b) {
-		enum kprobe_refusal why = KPROBE_REFUSAL_NONE;
-
-		ret = b->ops->vet(r->p, &r->where, &why);
-		if (ret)
-			batch_fail(b, i, ret, why ?: kprobe_refusal_of_error(ret));
-		else
-			r->vetted = true;
-	}
-}
-
-/**
- * kprobe_vet_where() - check whether an address may be probed
- * @where: its address; kind is set
- * @mod: NULL; set to the module that it is in, which is kept until module_put()
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: KPROBE_REFUSAL_NONE, or why not, and no module is kept.
- */
+/* May the address be probed? Sets its kind; if so, @mod keeps its module until module_put(). */
 enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module **mod)
 {
 	enum kprobe_refusal why;
@@ -364,38 +389,20 @@ enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module *
 	return why;
 }
 
-static void batch_vet_addresses(struct kprobe_batch *b)
-{
-	enum kprobe_refusal why;
-	struct kprobe_reg *r;
-	int i;
-
-	for_each_reg(i, r, b) {
-		why = kprobe_vet_where(&r->where, &r->mod);
-		if (why)
-			batch_refuse(b, i, why);
-		cond_resched();
-	}
-}
-
-static int find_or_create_site(struct kprobe_reg *r)
+static enum kprobe_refusal find_or_create_site(struct kprobe_reg *r)
 {
 	r->site = kprobe_site_at(r->where.addr);
-	if (!r->site) {
-		r->site = kprobe_site_create(r->where.addr, r->where.kind);
-		if (!r->site)
-			return -ENOMEM;
+	if (r->site)
+		return KPROBE_REFUSAL_NONE;
 
-		if (r->where.on_entry)
-			kprobe_publish_flag(&r->site->head.kp, KPROBE_FLAG_ON_FUNC_ENTRY,
-					    true);
-		r->creator = true;
-	}
+	r->site = kprobe_site_create(r->where.addr, r->where.kind);
+	if (!r->site)
+		return KPROBE_REFUSAL_NO_MEMORY;
 
-	/* Before preparation, as a backend may depend on it. */
-	if (r->site->state == KPROBE_SITE_NEW)
-		kprobe_site_note_handlers(r->site, r->p);
-	return 0;
+	if (r->where.on_entry)
+		kprobe_publish_flag(&r->site->head.kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
+	r->creator = true;
+	return KPROBE_REFUSAL_NONE;
 }
 
 /*
@@ -415,7 +422,13 @@ static void save_text(struct kprobe_site *site)
 	}
 }
 
-static int kprobe_site_prepare(struct kprobe_site *site)
+/* The reason why the architecture has returned @err for a site. */
+enum kprobe_refusal kprobe_site_refusal(const struct kprobe_site *site, int err)
+{
+	return err ? site->refusal ?: kprobe_refusal_of_error(err) : KPROBE_REFUSAL_NONE;
+}
+
+static int prepare(struct kprobe_site *site)
 {
 	struct kprobe *kp = &site->head.kp;
 	int ret;
@@ -424,6 +437,7 @@ static int kprobe_site_prepare(struct kprobe_site *site)
 		ret = arch_prepare_kprobe_ftrace(kp);
 	} else {
 		save_text(site);
+		guard(kprobe_text)();
 		ret = arch_prepare_kprobe(kp);
 		if (!ret)
 			flush_insn_slot(kp);
@@ -433,33 +447,40 @@ static int kprobe_site_prepare(struct kprobe_site *site)
 	return ret;
 }
 
-static void kprobe_batch_prepare(struct kprobe_batch *b)
+static void batch_prepare(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
-	int i, ret, end;
+	int i, ret;
 
 	for_each_reg(i, r, b) {
-		if (find_or_create_site(r))
-			batch_refuse(b, i, KPROBE_REFUSAL_NO_MEMORY);
-	}
+		enum kprobe_refusal why = KPROBE_REFUSAL_NONE;
 
-	for (i = 0; i < b->limit; i = end) {
-		end = min(i + PREPARE_CHUNK, b->limit);
-
-		guard(kprobe_text)();
-		for (r = b->reg + i; r < b->reg + min(end, b->limit); r++) {
-			ret = r->creator ? kprobe_site_prepare(r->site) : 0;
-			if (ret)
-				batch_fail(b, r - b->reg, ret,
-					   r->site->refusal ?: kprobe_refusal_of_error(ret));
+		ret = b->ops ? b->ops->vet(r->p, &r->where, &why) : 0;
+		if (ret) {
+			batch_fail(b, i, ret, why ?: kprobe_refusal_of_error(ret));
+			return;
 		}
+		r->vetted = true;
+
+		why = kprobe_vet_where(&r->where, &r->mod) ?: find_or_create_site(r);
+		if (why) {
+			batch_refuse(b, i, why);
+			return;
+		}
+
+		ret = r->creator ? prepare(r->site) : 0;
+		if (ret) {
+			batch_fail(b, i, ret, kprobe_site_refusal(r->site, ret));
+			return;
+		}
+		/* Preparing may decode whole functions. */
+		cond_resched();
 	}
 }
 
 static void batch_publish(struct kprobe_batch *b)
 {
 	int i, first = 0, new = 0;
-	struct kprobe_call *call;
 	struct kprobe_reg *r;
 
 	for_each_reg(i, r, b) {
@@ -470,20 +491,14 @@ static void batch_publish(struct kprobe_batch *b)
 		batch_refuse(b, first, KPROBE_REFUSAL_NO_MEMORY);
 
 	for_each_reg(i, r, b) {
-		call = kprobe_call_of(r->p);
-		if (WARN_ON_ONCE(is_used(r->p, call, b->call))) {
-			batch_refuse(b, i, KPROBE_REFUSAL_IN_USE);
-			break;
-		}
-
 		r->flags = r->p->flags;
 		r->nmissed = r->p->nmissed;
 		r->addr = r->p->addr;
 		kprobe_site_add_user(r->site, r->p);
-		r->p->origin = kprobe_origin_get(b->origin);
-		/* That has cleared the field. */
-		if (call)
-			kprobe_call_claim(call, r->p);
+		r->p->origin = b->origin;
+		b->origin->users++;
+		/* The site has cleared the field. */
+		call_claim(&b->call, r->p);
 		r->linked = true;
 		if (r->site->state == KPROBE_SITE_NEW)
 			kprobe_site_move(r->site, KPROBE_SITE_READY);
@@ -517,7 +532,7 @@ static void batch_arm_ftrace(struct kprobe_batch *b)
 		if (site->kind != KPROBE_SITE_FTRACE)
 			continue;
 		if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site))
-			kprobe_arm_add(b->lists, site);
+			kprobe_arm_add(&b->lists, site);
 		else if (site->state == KPROBE_SITE_ARMED && kprobe_ftrace_outgrown(site))
 			list_move_tail(&site->head.kp.list, &outgrown);
 		else
@@ -528,11 +543,11 @@ static void batch_arm_ftrace(struct kprobe_batch *b)
 	ret = kprobe_ftrace_upgrade(&outgrown);
 	kprobe_arm_unlink(&outgrown);
 	if (!ret)
-		ret = kprobe_arm_ftrace(b->lists);
+		ret = kprobe_arm_ftrace(&b->lists);
 	if (!ret)
 		return;
 
-	kprobe_arm_unlink(&b->lists->ftrace);
+	kprobe_arm_unlink(&b->lists.ftrace);
 	batch_fail(b, first, ret, refusal_of_ftrace(ret));
 }
 
@@ -552,16 +567,16 @@ static void batch_arm(struct kprobe_batch *b)
 	for_each_reg(i, r, b) {
 		if (r->site->kind == KPROBE_SITE_BREAKPOINT &&
 		    r->site->state == KPROBE_SITE_READY && kprobe_arm_wanted(r->site)) {
-			kprobe_arm_add(b->lists, r->site);
+			kprobe_arm_add(&b->lists, r->site);
 			continue;
 		}
 		if (r->site->state == KPROBE_SITE_ARMED && !kprobe_disabled(r->p))
-			kprobe_arm_join(r->site, b->lists);
+			kprobe_arm_join(r->site, &b->lists);
 		/* A new post handler, for example, rules a jump out. */
 		kprobe_opt_update(r->site, &revert);
 	}
 	kprobe_opt_revert(&revert);
-	kprobe_arm_text(b->lists);
+	kprobe_arm_text(&b->lists);
 }
 
 /* Returns whether hits may have seen any of it. */
@@ -577,7 +592,7 @@ static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 		seen |= r->linked;
 		if (r->linked) {
 			user_leaves(r->site, r->p, b->ops, &lists, reap);
-			kprobe_call_claim(b->call, r->p);
+			call_claim(&b->call, r->p);
 		} else if (r->creator) {
 			/* No hit can have found it, and no other user may. */
 			kprobe_site_reap(r->site);
@@ -632,20 +647,26 @@ static bool batch_vacate(struct kprobe_batch *b)
 }
 
 /* Returns whether hits may have seen any of it, which was undone then. */
-static bool kprobe_batch_try(struct kprobe_batch *b, struct list_head *reap)
+static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
 {
 	bool seen = false;
 	int i;
 
-	mutex_lock(&kprobe_mutex);
+	guard(mutex)(&kprobe_mutex);
+
+	b->origin = origin_of_caller();
+	if (!b->origin) {
+		batch_refuse(b, 0, KPROBE_REFUSAL_NO_MEMORY);
+		return false;
+	}
+	batch_claim(b);
 	/* From here to the publication of the sites no other jump can come there. */
 	while (batch_vacate(b)) {
 		mutex_unlock(&kprobe_mutex);
 		kprobe_opt_wait_for_tasks();
 		mutex_lock(&kprobe_mutex);
 	}
-	batch_vet_addresses(b);
-	kprobe_batch_prepare(b);
+	batch_prepare(b);
 	batch_publish(b);
 	batch_arm(b);
 	if (b->limit < b->num)
@@ -653,53 +674,13 @@ static bool kprobe_batch_try(struct kprobe_batch *b, struct list_head *reap)
 	/* Before a module whose init fails can go: its notifier needs the mutex. */
 	for (i = 0; i < b->num; i++)
 		module_put(b->reg[i].mod);
-	mutex_unlock(&kprobe_mutex);
-
-	kprobe_arm_finish(b->lists);
 	return seen;
 }
 
-static int kprobe_batch_do_register(struct kprobe_batch *b)
-{
-	enum kprobe_refusal why;
-	struct kprobe_reg *r;
-	LIST_HEAD(reap);
-	int i;
-
-	for_each_reg(i, r, b) {
-		why = kprobe_resolve(r->p, &r->where);
-		if (why)
-			batch_refuse(b, i, why);
-	}
-
-	if (b->ops)
-		batch_vet_probes(b);
-
-	if (kprobe_batch_try(b, &reap))
-		kprobe_wait_for_hits();
-	if (b->limit == b->num) {
-		for (i = 0; i < b->num && b->ops && b->ops->registered; i++)
-			b->ops->registered(b->reg[i].p);
-		return 0;
-	}
-
-	scoped_guard(mutex, &kprobe_mutex) {
-		batch_restore_users(b);
-		reap_sites(&reap);
-	}
-
-	for (r = b->reg; r < b->reg + b->num; r++) {
-		if (r->vetted && b->ops->done)
-			b->ops->done(r->p);
-	}
-	return b->err;
-}
-
 /* For kprobe_why_refused(). Only while the probe is unused: the field shares its storage. */
-static void leave_refusal(struct kprobe *p, enum kprobe_refusal why,
-			  const struct kprobe_call *us)
+static void leave_refusal(struct kprobe *p, enum kprobe_refusal why, const struct kprobe_call *us)
 {
-	if (p && !is_used(p, kprobe_call_of(p), us))
+	if (p && !is_used(p, us))
 		p->refusal = why;
 }
 
@@ -711,15 +692,7 @@ static int refuse_all(struct kprobe *first, enum kprobe_refusal why)
 	return kprobe_refusal_error(why);
 }
 
-/**
- * kprobe_set_pre_handler() - mark a probe as belonging to a kretprobe or jprobe
- * @p: the probe, or NULL
- * @pre: the pre handler
- *
- * A probe in use is left alone: registering it fails anyway.
- *
- * Context: process context, sleeps.
- */
+/* Mark a probe as that of a kretprobe or jprobe. Registering one in use fails anyway. */
 void kprobe_set_pre_handler(struct kprobe *p, kprobe_pre_handler_t pre)
 {
 	guard(mutex)(&kprobe_mutex);
@@ -728,64 +701,74 @@ void kprobe_set_pre_handler(struct kprobe *p, kprobe_pre_handler_t pre)
 		p->pre_handler = pre;
 }
 
-static void report_refusal(const struct kprobe_batch *b)
+static void batch_end(struct kprobe_batch *b, struct kprobe **kps, struct list_head *reap)
 {
-	const struct kprobe_reg *r = &b->reg[b->limit];
+	const struct kprobe_batch_ops *ops = b->ops;
+	struct kprobe_reg *failed = &b->reg[b->limit], *r;
+	bool ok = b->limit == b->num;
 
+	if (!ok) {
+		guard(mutex)(&kprobe_mutex);
+		batch_restore_users(b);
+		reap_sites(reap);
+	}
+	for (r = b->reg; ops && r < b->reg + b->num; r++) {
+		if (ok && ops->registered)
+			ops->registered(r->p);
+		else if (!ok && r->vetted && ops->done)
+			ops->done(r->p);
+	}
+
+	guard(mutex)(&kprobe_mutex);
+	if (!ok)
+		leave_refusal(failed->p, b->why, &b->call);
+	/* From here on the structures belong to their users again. */
+	call_end(&b->call, kps, b->num);
+	if (b->origin)
+		origin_put(b->origin);
 	/* Why there is no address is obvious to the caller. */
-	if (r->where.addr)
-		pr_debug_ratelimited("refused at %pS: %s: %d\n", (void *)r->where.addr,
+	if (!ok && failed->where.addr)
+		pr_debug_ratelimited("refused at %pS: %s: %d\n", (void *)failed->where.addr,
 				     kprobe_refusal_name(b->why), b->err);
 }
 
-/**
- * kprobe_batch_register() - register many probes, all or none
- * @kps: the probes
- * @num: how many
- * @ops: what is particular about these probes, or NULL
- *
- * Context: process context, sleeps; waits for a grace period on failure, and while
- *	    tasks in a detour may bypass a breakpoint.
- * Return: 0, or the error of the first probe that fails, with all of them as they
- *	   were before; -EAGAIN too early at boot; -ENOMEM.
+/*
+ * Register all or none, in which case all are as they were before. Waits for a grace period
+ * if it fails, and while tasks in a detour may bypass a breakpoint.
  */
 int kprobe_batch_register(struct kprobe **kps, int num,
 			  const struct kprobe_batch_ops *ops)
 {
-	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe_reg *reg __free(kvfree) = NULL;
-	DEFINE_KPROBE_CALL(call);
 	struct kprobe_batch b = {
 		.num	= num,
 		.limit	= num,
 		.ops	= ops,
-		.call	= &call,
-		.lists	= &lists,
+		.lists	= KPROBE_ARM_LISTS_INIT(b.lists),
 	};
-	int i, ret;
+	enum kprobe_refusal why;
+	struct kprobe_reg *r;
+	LIST_HEAD(reap);
+	int i;
 
 	if (!kprobes_initialized)
 		return refuse_all(kps[0], KPROBE_REFUSAL_TOO_EARLY);
 
 	reg = kvzalloc_objs(*reg, num);
-	b.reg = reg;
-	b.origin = reg ? kprobe_origin_of_caller() : NULL;
-	if (!b.origin)
+	if (!reg)
 		return refuse_all(kps[0], KPROBE_REFUSAL_NO_MEMORY);
 
-	for (i = 0; i < num; i++)
-		b.reg[i].p = kps[i];
-
-	ret = kprobe_batch_do_register(&b);
-	if (ret)
-		report_refusal(&b);
-
-	scoped_guard(mutex, &kprobe_mutex) {
-		if (ret)
-			leave_refusal(b.reg[b.limit].p, b.why, &call);
-		if (call.nr)
-			kprobe_call_end(&call, kps, num);
-		kprobe_origin_put(b.origin);
+	b.reg = reg;
+	for_each_reg(i, r, &b) {
+		r->p = kps[i];
+		why = kprobe_resolve(r->p, &r->where);
+		if (why)
+			batch_refuse(&b, i, why);
 	}
-	return ret;
+
+	if (batch_try(&b, &reap))
+		kprobe_wait_for_hits();
+	kprobe_arm_finish(&b.lists);
+	batch_end(&b, kps, &reap);
+	return b.err;
 }

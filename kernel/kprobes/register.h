@@ -2,24 +2,25 @@
 #ifndef _KERNEL_KPROBES_REGISTER_H
 #define _KERNEL_KPROBES_REGISTER_H
 
+#include <linux/sched.h>
+
 #include "address.h"
 #include "internal.h"
 #include "refusal.h"
+#include "site.h"
 
 struct module;
 
-/**
- * struct kprobe_batch_ops - what a kind of probes adds to registration
- * @vet: called for each before anything is registered; a negative error refuses the
- *	 probe, for the reason that is set. The structure is claimed: no other call uses
- *	 it. May sleep.
+/*
+ * What a kind of probes adds to registration. All but @vet are optional.
+ *
+ * @vet: called for each under kprobe_mutex, before anything of it is registered; a negative
+ *	 error refuses the probe, for the reason that is set. No other call uses the structure.
  * @registered: called for each when all are registered; still claimed, but another call
  *		may have begun to unregister it
  * @stop: called for each as it is detached, by unregistration or because a later
  *	  probe of its batch failed; kprobe_mutex held
  * @done: called for each probe that passed @vet, when no hit can use it any more
- *
- * All but @vet are optional.
  */
 struct kprobe_batch_ops {
 	int	(*vet)(struct kprobe *p, const struct kprobe_where *where,
@@ -29,10 +30,31 @@ struct kprobe_batch_ops {
 	void	(*done)(struct kprobe *p);
 };
 
+/*
+ * Who has registered probes. Consecutive registrations by one process, from threads of the
+ * same name, share it. A reference to the process would keep its PID namespace as long as the
+ * probe is there. kprobe_mutex.
+ */
+struct kprobe_origin {
+	unsigned int	users;	/* probes, and calls in progress */
+	pid_t		tgid;	/* in the initial namespace; the process may have ended */
+	u64		start;	/* when it began, as the number may be used again */
+	char		comm[TASK_COMM_LEN];
+};
+
+/* A call of the API that uses structures of its user; @nr is 0 before it claims the first. */
+struct kprobe_call {
+	struct list_head	list;
+	u64			nr;
+};
+
 enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *where);
+enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module **mod);
+enum kprobe_refusal kprobe_site_refusal(const struct kprobe_site *site, int err);
+
+struct kprobe_call *kprobe_call_of(const struct kprobe *p);
 bool kprobe_is_used(struct kprobe *p);
 void kprobe_set_pre_handler(struct kprobe *p, kprobe_pre_handler_t pre);
-enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module **mod);
 
 int kprobe_batch_register(struct kprobe **kps, int num,
 			  const struct kprobe_batch_ops *ops);

@@ -94,29 +94,3 @@ class Coverage:
                     if cls.WRONG_TEXT.search(l.rstrip()):
                         found.add(last[-1][0])
         return found
-
-
-class Defects:
-    HEADER = "arch-arm64.h"
-    # These need ftrace sites or jumps, which the base does not have.
-    NOT_SEEN = {"mixed_post", "again", "first_failed", "failed_post", "waits"}
-    # Those of the backend.
-    DEFECTS = [
-        ("literal", "LDR of a vector register from a literal reads beside the copy", "wrong"),
-        ("acquire", "LDAR is taken for an exclusive load",
-         {"6.12": "wrong", "7.3": "right"}),
-        ("exclusive", "STLR is taken for an exclusive store",
-         {"6.12": "wrong", "7.3": "right"}),
-        ("undefined", "a probe on UDF, which is no instruction", "wrong"),
-        ("unallocated", "a probe on words of the class of UDF, which are unallocated", "wrong"),
-        ("branches", "newer branches are executed out of line", "wrong"),
-        ("waits_until", "WFET and WFIT are executed out of line", "wrong"),
-        ("exception", "MRS of what the breakpoint itself has changed", "wrong"),
-        ("call_ops", "a probe on the data of ftrace before a function", "wrong"),
-        ("nested_fault", "after a fault at a nested probe, interrupts stay masked",
-         {"6.12": "wrong"}),
-        ("other_fault", "a fault before that of the step has been handled is taken for it",
-         {"6.12": "dies", "7.3": "right"}),
-        ("btype", "a redirected landing pad asks for another landing pad", "wrong"),
-        ("traced", "a breakpoint in a tracer is hit again by its own handlers", "dies"),
-    ]

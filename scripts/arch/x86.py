@@ -79,22 +79,3 @@ class Coverage:
         return {int(a, 16) for a in control} | {
             start + 12 * i + insn for i, (insn, _, data)
             in enumerate(struct.iter_unpack("<iii", table)) if data & 0xff in wrong}
-
-
-class Defects:
-    HEADER = "arch-x86.h"
-    # None of the core's defects is hidden.
-    NOT_SEEN = set()
-    # Each: name, what goes wrong, and the outcome on the base, as in scripts/prove/defects.
-    DEFECTS = [
-        ("loop", "LOOP branches on the count before the decrement", "wrong"),
-        ("loop32", "LOOP of 32 bits keeps the upper half of the counter", "wrong"),
-        ("ret_imm", "RET with an operand does not release the stack", "wrong"),
-        ("popf16", "POPF of 16 bits pops a whole word", "wrong"),
-        ("cs_call", "a call with a prefix returns to a wrong address",
-         {"6.12": "wrong", "7.3": "right"}),
-        ("vex", "a VEX opcode is taken for that of the other map", "wrong"),
-        ("fixup", "a fault in the copy does not reach its fixup", "dies"),
-        ("privileged", "HLT and SWAPGS are accepted", "wrong"),
-        ("trampoline", "the trampoline of a static call is accepted", "wrong"),
-    ]

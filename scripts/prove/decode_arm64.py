@@ -17,6 +17,7 @@ Compiles decode-insn.c into a host program (scripts/prove/decode-host/arm64), an
 """
 import collections
 import concurrent.futures
+import functools
 import os
 import re
 import shutil
@@ -39,7 +40,7 @@ FEW = (1 << 14, 1 << 20)
 MANY = (1 << 20, 1 << 24)
 CHUNK = 1 << 20
 
-# In a disassembly, as host.c condenses it. "@" stands for an address.
+# In a disassembly, as INSN condenses it. "@" stands for an address.
 UNKNOWN = r"undefined|unnamed"
 EXCLUSIVE = r"lda?xr[bh]?\+load|lda?xp\+load|stl?xr[bh]?\+store|stl?xp\+store"
 MOPS = r"cpyf?[pme]\w*|setg?[pme](t|n|tn)?"
@@ -212,16 +213,38 @@ def check_counts(host, rows, record):
     return bad
 
 
+# What the text of an instruction is condensed to: its mnemonic; "undefined", or "unnamed" if it is
+# just not known; "mrs:REGISTER" and "msr:REGISTER"; with "@" if an address follows, which is a
+# number without "#".
+INSN = re.compile(r" *[0-9a-f]+:\t(?:(\.inst)\t(?:.*(undefined))?|(m(?:rs\t\w+, |sr\t)\w+)|(\S+)"
+                  r"([^/]*[ \t]0x)?)")
+
+
+@functools.lru_cache(1 << 16)
+def condensed(inst, undefined, system, mnemonic, address):
+    if inst:
+        return undefined or "unnamed"
+    if system:
+        return f"{system[:3]}:{system.split()[-1]}"
+    return mnemonic + "@" * bool(address)
+
+
 def disassemble(host, path, words):
-    """Counter of (row, word for it) and an example of each, for these words."""
+    """{(row, what objdump calls the word): how often, and an example} of these words."""
     run(host, "words", path, *words)
-    with subprocess.Popen([*OBJDUMP, path], stdout=subprocess.PIPE,
-                          env={**os.environ, "LC_ALL": "C"}) as p:
-        lines = run(host, "tally", path, stdin=p.stdout)
-    if p.returncode:
-        raise subprocess.CalledProcessError(p.returncode, OBJDUMP[0])
+    found = {}
+    with subprocess.Popen([*OBJDUMP, path], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "LC_ALL": "C"}) as said, \
+            subprocess.Popen([host, "judge", path], stdout=subprocess.PIPE, text=True) as judged:
+        lines = (m for m in map(INSN.match, said.stdout) if m)
+        for m, judgement in zip(lines, judged.stdout, strict=True):
+            row, insn, *exclusive = judgement.split()
+            what = int(row), "".join([condensed(*m.groups()), *exclusive])
+            found[what] = found.get(what, (0,))[0] + 1, insn
+    if said.returncode or judged.returncode:
+        raise subprocess.CalledProcessError(said.returncode or judged.returncode, OBJDUMP[0])
     os.unlink(path)
-    return lines
+    return found
 
 
 def unknown_to_objdump():
@@ -260,14 +283,13 @@ def compare(host, work, rows, everything, seed):
     jobs += [(seed + nr, min(CHUNK, of_all)) for nr in range(max(1, of_all // CHUNK))]
     total, example = collections.Counter(), {}
     progress = Progress("decode-check arm64: disassembling")
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         todo = [pool.submit(disassemble, host, os.path.join(work, f"words-{nr}"),
                             [str(n) for n in words]) for nr, words in enumerate(jobs)]
         for done, job in enumerate(concurrent.futures.as_completed(todo)):
-            for l in job.result():
-                row, what, n, insn = l.split()
-                total[int(row), what] += int(n)
-                example[int(row), what] = insn
+            for what, (n, insn) in job.result().items():
+                total[what] += n
+                example[what] = insn
             progress.show(done + 1, len(todo), "parts")
     clear()
 

@@ -5,6 +5,9 @@
 As a program: results.py CONSOLE - judge a userland run (lines "ok NAME") and print
 its problems, one line each; exit status 1 if there is one.
 """
+import inspect
+import io
+import os
 import re
 import sys
 
@@ -103,6 +106,13 @@ class Console:
         return bad
 
 
+    def problems(self):
+        """All that is wrong with a userland run."""
+        bad = [f"failed: {n}" for n, o in self.guest_results() if o == "failed"]
+        bad += self.splats() + self.guest_problems()
+        return bad if self.ended_orderly() else bad + ["the guest died, or took too long"]
+
+
 def outcome(m):
     if m.group("skip"):
         return "skipped"
@@ -110,81 +120,44 @@ def outcome(m):
 
 
 class Kunit:
-    """The KTAP of one boot: suites, their plans and their leaf results."""
+    """The KTAP of one boot, as the base's kunit.py understands it."""
 
     def __init__(self, console):
-        self.suites = {}        # name -> [(case, outcome)]
-        self.problems = []
-        plan = None             # number of suites
-        finished = 0
-        suite, suite_plan, cases, leaves, pending = None, None, 0, [], []
-        for l in console.lines:
-            m = re.match(r"^( *)# Subtest: (\S+)", l)
-            if m and len(m.group(1)) == 4:
-                if suite:
-                    self.problems.append(f"suite {suite} has no result")
-                    self.suites[suite] = leaves + pending
-                suite, suite_plan, cases, leaves, pending = m.group(2), None, 0, [], []
-                continue
-            m = re.match(r"^( *)1\.\.(\d+)$", l)
-            if m:
-                if len(m.group(1)) == 0:
-                    plan = int(m.group(2))
-                elif len(m.group(1)) == 4:
-                    suite_plan = int(m.group(2))
-                continue
-            m = RESULT.match(l)
-            if not m or not m.group("nr") or plan is None:
-                continue
-            depth, name = len(m.group("indent")) // 4, m.group("name")
-            if depth > 1:
-                # Parameters of a case, or deeper: each counts on its own.
-                pending.append((name, outcome(m)))
-            elif depth == 1:
-                cases += 1
-                if pending:
-                    leaves += [(f"{name}: {n}", o) for n, o in pending]
-                    # A case can fail although none of its parameters did.
-                    if outcome(m) == "failed" and all(o != "failed" for _, o in pending):
-                        leaves.append((name, "failed"))
-                else:
-                    leaves.append((name, outcome(m)))
-                pending = []
-            else:
-                finished += 1
-                if suite != name:
-                    self.problems.append(f"suite {name} has a result but no start")
-                elif suite_plan is None:
-                    self.problems.append(f"suite {name} printed no plan")
-                elif suite_plan != cases:
-                    self.problems.append(f"suite {name} ran {cases} of {suite_plan} cases")
-                if outcome(m) == "failed" and all(o != "failed" for _, o in leaves):
-                    leaves.append((name, "failed"))
-                self.suites[name] = leaves
-                suite, suite_plan, cases, leaves, pending = None, None, 0, [], []
-        if suite:
-            self.problems.append(f"suite {suite} has no result")
-            self.suites[suite] = leaves + pending
-        if plan is None:
-            self.problems.append("no KUnit plan on the console")
-        elif finished != plan:
-            self.problems.append(f"{finished} of {plan} suites finished")
+        from kerneltree import OUT
+        sys.path.append(os.path.join(OUT, "base/tools/testing/kunit"))
+        import kunit_parser
+        import kunit_printer
+        # What kunit.py prints of it, for humans.
+        out = io.StringIO()
+        with_printer = "printer" in inspect.signature(kunit_parser.parse_run_tests).parameters
+        kunit_parser.stdout = printer = kunit_printer.Printer(output=out)
+        tests = kunit_parser.parse_run_tests(console.lines, *([printer] if with_printer else []))
+        self.report = out.getvalue()
+        # {suite: [(case, outcome)]}; parameters of a case count on their own.
+        self.suites = {suite.name: list(self.leaves(suite, "")) for suite in tests.subtests}
+        # Plans that are missing or not kept, suites without a result, and the like.
+        self.problems = re.findall(r"\[ERROR\] (.*)", self.report)
+        self.problems += [f"{t.name or 'KUnit'} printed no plan" for t in [tests, *tests.subtests]
+                          if t.expected_count is None]
+
+    @classmethod
+    def leaves(cls, test, name):
+        found = [leaf for sub in test.subtests
+                 for leaf in cls.leaves(sub, f"{name}: {sub.name}".removeprefix(": "))]
+        # A case can fail although none of its parameters did.
+        if not found or test.status.name not in ("SUCCESS", "SKIPPED") and \
+           all(o != "failed" for _, o in found):
+            found.append((name or test.name, {"SUCCESS": "passed", "SKIPPED": "skipped"}.get(
+                test.status.name, "failed")))
+        return found
 
     def count(self, what):
         return sum(o == what for s in self.suites.values() for _, o in s)
 
-    def ran(self, suite):
-        """How many cases of a suite ran and were not skipped."""
-        return sum(o != "skipped" for _, o in self.suites.get(suite, []))
-
 
 def main():
     console = Console(sys.argv[1])
-    results = console.guest_results()
-    bad = [f"failed: {n}" for n, o in results if o == "failed"]
-    bad += console.guest_problems() + console.splats()
-    if not console.ended_orderly():
-        bad.append("the guest did not power off cleanly")
+    results, bad = console.guest_results(), console.problems()
     if not any(o == "passed" for _, o in results):
         bad.append("no check passed")
     if bad:

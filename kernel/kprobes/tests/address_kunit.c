@@ -4,19 +4,13 @@
  * on code that never runs.
  */
 
-#include <kunit/test.h>
-#include <linux/bug.h>
-#include <linux/ftrace.h>
+#include "suite.h"
+
 #include <linux/jump_label.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test-arch.h>
 #include <linux/module.h>
-#include <linux/objtool.h>
 #include <linux/static_call.h>
-#include <linux/stringify.h>
-#include <linux/vmalloc.h>
 #include <asm/sections.h>
+
 #if KPROBES_TEST_HAS_GATE_AREA
 #include <asm/vsyscall.h>
 #endif
@@ -34,11 +28,7 @@ static noinline __noclone __used notrace int kp_addr_plain(int v)
 	return v * 3 + 1;
 }
 
-static noinline __noclone __used int kp_addr_traced(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 3 + 2;
-}
+static KP_TRACED(int, kp_addr_traced, v * 3 + 2)
 
 static noinline __noclone __used notrace int kp_addr_with__pfx_inside(int v)
 {
@@ -64,11 +54,7 @@ static noinline __noclone __used notrace int kp_addr_branches(int v)
 }
 
 /* The other one is in weak.c. */
-noinline __noclone int kp_addr_weak(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 5;
-}
+KP_TRACED(int, kp_addr_weak, v * 5)
 
 static int kp_addr_data = 1;
 
@@ -149,8 +135,7 @@ static void address_landing_pad_is_skipped(struct kunit *test)
 	struct kprobe_where w;
 	int i;
 
-	if (!KPROBES_TEST_HAS_LANDING_PADS)
-		kunit_skip(test, "needs landing pads");
+	KP_SKIP_IF(test, !KPROBES_TEST_HAS_LANDING_PADS, "needs landing pads");
 
 	/* objtool must not follow where this points. */
 	OPTIMIZER_HIDE_VAR(fn);
@@ -228,10 +213,7 @@ static void address_refuses_gate_area(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vet(VSYSCALL_ADDR), KPROBE_REFUSAL_NOT_TEXT);
 }
 #else
-static void address_refuses_gate_area(struct kunit *test)
-{
-	kunit_skip(test, "needs a gate area");
-}
+KP_SKIPPED(address_refuses_gate_area, "needs a gate area")
 #endif
 
 static void address_refuses_warnings(struct kunit *test)
@@ -252,8 +234,7 @@ static void address_refuses_warnings(struct kunit *test)
 	/*
 	 * The compiler may have moved the warning to a separate part of the function.
 	 */
-	if (!found)
-		kunit_skip(test, "no warning inside the symbol");
+	KP_SKIP_IF(test, !found, "no warning inside the symbol");
 }
 
 #ifdef CONFIG_JUMP_LABEL
@@ -277,10 +258,7 @@ static void address_refuses_jump_labels(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, vet(fn + i + 1), KPROBE_REFUSAL_JUMP_LABEL);
 }
 #else
-static void address_refuses_jump_labels(struct kunit *test)
-{
-	kunit_skip(test, "needs JUMP_LABEL");
-}
+KP_SKIPPED(address_refuses_jump_labels, "needs JUMP_LABEL")
 #endif
 
 /* Searched the same way in kernels whose functions have no preambles. */
@@ -348,8 +326,7 @@ static void address_decides_on_ftrace_site(struct kunit *test)
 	unsigned long site;
 
 	site = ftrace_location(kp_code(kp_addr_traced));
-	if (!site)
-		kunit_skip(test, "functions have no ftrace sites");
+	KP_SKIP_IF(test, !site, "functions have no ftrace sites");
 
 	w.addr = site;
 	jump_label_lock();
@@ -436,6 +413,3 @@ static struct kunit_suite address_suite = {
 	.test_cases	= address_cases,
 };
 kunit_test_suite(address_suite);
-
-MODULE_DESCRIPTION("KUnit tests of kprobe addresses");
-MODULE_LICENSE("GPL");

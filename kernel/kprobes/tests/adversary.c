@@ -3,18 +3,11 @@
  * The engine of adversaries; see adversary.h.
  */
 
+#include "suite.h"
+
 #include <kunit/resource.h>
-#include <kunit/test.h>
 #include <linux/jhash.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/overflow.h>
-#include <linux/prandom.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/vmalloc.h>
 
 #include "adversary.h"
 
@@ -100,10 +93,6 @@ static int probe_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void probe_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static u8 *insn_of(const struct adversary *a, unsigned int fn, unsigned int n)
 {
 	const struct kpa_function *f = &a->arch->functions[fn];
@@ -145,7 +134,7 @@ static void count_hits(struct kunit *test, struct adversary *a, unsigned int n)
 {
 	unsigned int fn;
 
-	choose(a, n, probe_post);
+	choose(a, n, kp_nothing_post);
 	KUNIT_ASSERT_EQ(test, register_kprobes(a->kps, a->nr), 0);
 	call_all(test, a, "breakpoint");
 	for (fn = 0; fn < kpa_nr_functions(a->arch); fn++)
@@ -348,7 +337,7 @@ static void choose_random(struct adversary *a, struct rnd_state *rnd, const unsi
 		memset(&s->kp, 0, sizeof(s->kp));
 		s->kp.addr = (kprobe_opcode_t *)insn_of(a, fn, prandom_u32_state(rnd) % nr[fn]);
 		s->kp.pre_handler = probe_pre;
-		s->kp.post_handler = prandom_u32_state(rnd) % 4 ? NULL : probe_post;
+		s->kp.post_handler = prandom_u32_state(rnd) % 4 ? NULL : kp_nothing_post;
 		a->kps[a->nr++] = &s->kp;
 	}
 }

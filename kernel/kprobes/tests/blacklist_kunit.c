@@ -4,19 +4,12 @@
  * not be probed is refused.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/jump_label.h>
-#include <linux/kallsyms.h>
 #include <linux/kgdb.h>
 #include <linux/sched/clock.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test-arch.h>
 #include <linux/module.h>
-#include <linux/objtool.h>
-#include <linux/rcupdate.h>
-#include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/stringify.h>
 #include <asm/sections.h>
 
 #include "../address.h"
@@ -174,42 +167,14 @@ static void blacklist_is_searched_not_walked(struct kunit *test)
 	KUNIT_EXPECT_LT(test, of_many, 10 * of_few);
 }
 
-static noinline __noclone __used int kp_bl_marked(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 3;
-}
+static KP_TRACED(int, kp_bl_marked, v * 3)
 NOKPROBE_SYMBOL(kp_bl_marked);
 
-static noinline __noclone __used int kp_bl_free(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 5;
-}
-
-static noinline __noclone __used int kp_bl_added(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 7;
-}
-
-static noinline __noclone __used int kp_bl_area(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 11;
-}
-
-static noinline __noclone __used int kp_bl_middle(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 13;
-}
-
-static noinline __noclone __used int kp_bl_module(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 17;
-}
+static KP_TRACED(int, kp_bl_free, v * 5)
+static KP_TRACED(int, kp_bl_added, v * 7)
+static KP_TRACED(int, kp_bl_area, v * 11)
+static KP_TRACED(int, kp_bl_middle, v * 13)
+static KP_TRACED(int, kp_bl_module, v * 17)
 
 #define MADE_BY_HAND(name, insns)					\
 	asm(".pushsection .text\n"					\
@@ -427,10 +392,7 @@ static void blacklist_of_kgdb(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kgdb_validate_break_address(kp_code(kp_bl_free)), 0);
 }
 #else
-static void blacklist_of_kgdb(struct kunit *test)
-{
-	kunit_skip(test, "needs KGDB_HONOUR_BLOCKLIST");
-}
+KP_SKIPPED(blacklist_of_kgdb, "needs KGDB_HONOUR_BLOCKLIST")
 #endif
 
 #define ON(option)	IS_ENABLED(CONFIG_##option)
@@ -546,10 +508,7 @@ static void blacklist_covers_hit_path(struct kunit *test)
  * any guard. These are some of them, of each kind.
  */
 #if defined(CONFIG_X86) || defined(CONFIG_ARM64) || defined(CONFIG_PPC)
-static void blacklist_names_what_hits_call(struct kunit *test)
-{
-	kunit_skip(test, "branches are followed instead");
-}
+KP_SKIPPED(blacklist_names_what_hits_call, "branches are followed instead")
 #else
 static void blacklist_names_what_hits_call(struct kunit *test)
 {
@@ -645,8 +604,7 @@ static void blacklist_sections(struct kunit *test)
 	unsigned long end = (unsigned long)__noinstr_text_end;
 	unsigned long size, offset;
 
-	if (start == end)
-		kunit_skip(test, "no .noinstr.text");
+	KP_SKIP_IF(test, start == end, "no .noinstr.text");
 
 	while (start < end) {
 		if (!kallsyms_lookup_size_offset(start, &size, &offset) || !size)
@@ -684,6 +642,3 @@ static struct kunit_suite blacklist_suite = {
 	.test_cases	= blacklist_cases,
 };
 kunit_test_suite(blacklist_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the kprobes blacklist");
-MODULE_LICENSE("GPL");

@@ -4,16 +4,13 @@
  * registration does.
  */
 
-#include <kunit/test.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
+#include "suite.h"
+
 #include <linux/module.h>
 #include <linux/pid.h>
-#include <linux/string.h>
 
 #include "../check.h"
-#include "../names.h"
-#include "../origin.h"
+#include "../register.h"
 #include "../refusal.h"
 #include "helpers.h"
 
@@ -31,24 +28,7 @@ noinline __noclone int kp_check_target(int v)
 }
 
 /* Only the architecture decides about it, and accepts it. */
-static noinline __noclone notrace int kp_check_untraced(int v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 1;
-}
-
-static bool architecture_can_tell(void)
-{
-	struct kprobe p = { .addr = (void *)kp_check_untraced };
-
-	return kprobe_check(&p) != -ENODATA;
-}
-
-static int nothing(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
+static KP_UNTRACED(int, kp_check_untraced, v + 1)
 
 static void check_each_reason_is_described(struct kunit *test)
 {
@@ -95,12 +75,6 @@ static void expect_same(struct kunit *test, const struct kprobe *like)
 	KUNIT_EXPECT_MEMEQ(test, &p, like, sizeof(p));
 	kprobe_check_probe(&p, &v);
 	ret = try(like, &why);
-	/* The architecture gives neither a reason nor an answer before. */
-	if (said == -ENODATA) {
-		KUNIT_EXPECT_FALSE(test, v.known);
-		KUNIT_EXPECT_FALSE(test, architecture_can_tell());
-		return;
-	}
 	KUNIT_EXPECT_EQ_MSG(test, said, ret, "%s %pS+%x: %s, %s", like->symbol_name,
 			    like->addr, like->offset, kprobe_refusal_name(v.why),
 			    kprobe_refusal_name(why));
@@ -110,7 +84,7 @@ static void expect_same(struct kunit *test, const struct kprobe *like)
 static void check_each_byte_of_a_function(struct kunit *test)
 {
 	unsigned long start = (unsigned long)dereference_symbol_descriptor(kp_check_target);
-	struct kprobe p = { .pre_handler = nothing };
+	struct kprobe p = { .pre_handler = kp_nothing_pre };
 	unsigned long size, into, i;
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
@@ -148,7 +122,7 @@ static void check_arguments(struct kunit *test)
 
 static void check_of_a_registered_probe(struct kunit *test)
 {
-	struct kprobe p = { .symbol_name = "kp_check_target", .pre_handler = nothing };
+	struct kprobe p = { .symbol_name = "kp_check_target", .pre_handler = kp_nothing_pre };
 	struct kprobe_verdict v;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
@@ -159,10 +133,6 @@ static void check_of_a_registered_probe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, v.why, KPROBE_REFUSAL_IN_USE);
 	KUNIT_EXPECT_EQ(test, kprobe_check(&p), -EINVAL);
 	unregister_kprobe(&p);
-}
-
-static void nothing_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
 }
 
 /* What is said of an address is about a probe that is alone there. */
@@ -177,10 +147,8 @@ static void check_beside_a_post_handler(struct kunit *test)
 		kprobe_check_probe(&asked, &before);
 		KUNIT_ASSERT_LT(test, asked.offset, 64);
 	} while (before.why || before.where.kind != KPROBE_SITE_BREAKPOINT);
-	if (!before.known)
-		kunit_skip(test, "needs an architecture that can tell");
 	p = asked;
-	p.post_handler = nothing_after;
+	p.post_handler = kp_nothing_post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
 	kprobe_check_probe(&asked, &after);
 	unregister_kprobe(&p);
@@ -220,17 +188,12 @@ static void check_returns(struct kunit *test)
 		why = ret ? kprobe_why_refused(&registered.kp) : KPROBE_REFUSAL_NONE;
 		if (!ret)
 			unregister_kretprobe(&registered);
-		if (said == -ENODATA)
-			continue;
 		KUNIT_EXPECT_EQ_MSG(test, said, ret, "%u", i);
 		KUNIT_EXPECT_EQ_MSG(test, v.why, why, "%u", i);
 	}
 }
 #else
-static void check_returns(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES");
-}
+KP_SKIPPED(check_returns, "needs KRETPROBES")
 #endif
 
 /* helpers.c has another function of this name. */
@@ -400,6 +363,3 @@ static struct kunit_suite check_suite = {
 	.test_cases	= check_cases,
 };
 kunit_test_suite(check_suite);
-
-MODULE_DESCRIPTION("KUnit tests of what would become of a probe");
-MODULE_LICENSE("GPL");

@@ -4,13 +4,9 @@
  * known point, and the test then checks what the other one does.
  */
 
+#include "suite.h"
+
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
-#include <linux/bug.h>
-#include <linux/completion.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 
 #include "../arm.h"
 #include "../register.h"
@@ -18,19 +14,8 @@
 #include "../table.h"
 #include "helpers.h"
 
-static noinline __noclone notrace u32 kp_conc_one(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
-
-static noinline __noclone __used notrace u32 kp_conc_two(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
+static KP_UNTRACED(u32, kp_conc_one, v + 3)
+static KP_UNTRACED(u32, kp_conc_two, v + 5)
 
 static u32 (* const volatile call_one)(u32 v) = kp_conc_one;
 
@@ -602,6 +587,3 @@ static struct kunit_suite concurrent_suite = {
 	.test_cases	= concurrent_cases,
 };
 kunit_test_suite(concurrent_suite);
-
-MODULE_DESCRIPTION("KUnit tests of calls about the same probe at the same time");
-MODULE_LICENSE("GPL");

@@ -7,19 +7,12 @@
  * Only calls made by the test itself are counted.
  */
 
-#include <kunit/test.h>
-#include <linux/ftrace.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test-arch.h>
+#include "suite.h"
+
 #include <linux/log2.h>
-#include <linux/objtool.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/stringify.h>
 
 #include "../arm.h"
-#include "../kill.h"
+#include "../module.h"
 #include "../optimizer.h"
 
 #define SMALL	8
@@ -157,10 +150,6 @@ static int hit_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void hit_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 struct costs {
 	unsigned int	n[NR_COSTS];
 };
@@ -217,7 +206,7 @@ static void fill_exclusive(struct count_test *t, int nr)
 
 	fill_entries(t, nr);
 	for (i = 0; i < nr; i++)
-		t->kp[i].post_handler = hit_post;
+		t->kp[i].post_handler = kp_nothing_post;
 }
 
 static void fill_middle(struct count_test *t, int nr)
@@ -266,7 +255,7 @@ static void fill_busy_last(struct count_test *t, int nr)
 {
 	fill_entries(t, nr);
 	t->kp[nr - 1].addr = kprobe_lookup_name("kp_count_fn_77", 0);
-	t->kp[nr - 1].post_handler = hit_post;
+	t->kp[nr - 1].post_handler = kp_nothing_post;
 }
 
 static void fill_busy_last_exclusive(struct count_test *t, int nr)
@@ -431,8 +420,7 @@ static void count_of_a_batch_is_bounded(struct kunit *test)
 	bool busy = c->fill == fill_busy_last || c->fill == fill_busy_last_exclusive;
 
 	/* Without it, a function entry is an instruction like any other. */
-	if (busy && !entries_are_traced())
-		kunit_skip(test, "probes by name are not on ftrace sites");
+	KP_SKIP_IF(test, busy && !entries_are_traced(), "probes by name are not on ftrace sites");
 
 	if (busy)
 		claim_last(test);
@@ -508,8 +496,7 @@ static void count_switched_on_but_for_one(struct kunit *test)
 	struct costs on[2], then;
 	int i, kind, nr;
 
-	if (!entries_are_traced())
-		kunit_skip(test, "probes by name are not on ftrace sites");
+	KP_SKIP_IF(test, !entries_are_traced(), "probes by name are not on ftrace sites");
 
 	for (kind = 0; kind < 2; kind++) {
 		for (i = 0; i < 2; i++) {
@@ -616,8 +603,7 @@ static void count_decoded_instructions(struct kunit *test)
 	/* Plus the instructions of the compiler. */
 	unsigned int of_function = LARGE + 32;
 
-	if (!KPROBES_TEST_HAS_VARIABLE_INSNS)
-		kunit_skip(test, "instructions have a fixed size");
+	KP_SKIP_IF(test, !KPROBES_TEST_HAS_VARIABLE_INSNS, "instructions have a fixed size");
 
 	/* The optimizer decodes, too, whenever its worker runs. */
 	kprobe_opt_allow(false);
@@ -684,8 +670,7 @@ static void count_killed_together(struct kunit *test)
 	unsigned int syncs[2], i, nr;
 	struct costs then, kill[2];
 
-	if (!sync.symbol)
-		kunit_skip(test, "breakpoints are removed one by one");
+	KP_SKIP_IF(test, !sync.symbol, "breakpoints are removed one by one");
 
 	count_calls(test, &sync);
 	for (i = 0; i < 2; i++) {
@@ -785,6 +770,3 @@ static struct kunit_suite count_suite = {
 	.test_cases	= count_cases,
 };
 kunit_test_suite(count_suite);
-
-MODULE_DESCRIPTION("KUnit tests that count what batches of probes cost");
-MODULE_LICENSE("GPL");

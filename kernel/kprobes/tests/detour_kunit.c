@@ -5,22 +5,13 @@
  * copy an instruction is up to the architectures' own suites.
  */
 
-#include <kunit/test.h>
-#include <linux/cpumask.h>
+#include "suite.h"
+
 #include <linux/hrtimer.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
-#include <linux/preempt.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
-#include <linux/smp.h>
-#include <linux/string.h>
 
 #include "optimizer_helpers.h"
 #include "stopped.h"
 #include "targets.h"
-#include "watch.h"
 
 static void expect_jump(struct kunit *test, const void *addr, bool jump)
 {
@@ -100,7 +91,7 @@ static void handler_redirects(struct kunit *test)
 		{ return_55, 55 },
 	};
 	void *addr = kp_target_addr(&kp_target_add);
-	struct kp_watch second = { .kp = { .addr = addr, .pre_handler = kp_watch_pre } };
+	struct kp_watch second = KP_WATCH(addr);
 	unsigned int i;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&second.kp), 0);
@@ -228,9 +219,7 @@ static void hits_of_another_probe_are_missed(struct kunit *test)
 	struct kp_watch outer = {
 		.kp = { .addr = kp_target_addr(&kp_target_add), .pre_handler = call_load },
 	};
-	struct kp_watch inner = {
-		.kp = { .addr = kp_target_addr(&kp_target_load), .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch inner = KP_WATCH(kp_target_addr(&kp_target_load));
 	struct kprobe post = { .addr = outer.kp.addr, .post_handler = kp_nothing_post };
 
 	loaded = 0x1234567;
@@ -265,7 +254,7 @@ static void hits_of_another_probe_are_missed(struct kunit *test)
 static void post_handler_comes_and_goes(struct kunit *test)
 {
 	void *addr = kp_target_addr(&kp_target_add);
-	struct kp_watch w = { .kp = { .addr = addr, .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(addr);
 	struct kprobe post = { .addr = addr, .post_handler = kp_nothing_post };
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -428,8 +417,7 @@ static void follow(struct kunit *test, struct returns *r, kretprobe_handler_t en
 			.handler	= count_return,
 		},
 	};
-	if (!kp_target_optimizes_entries())
-		kunit_skip(test, "no jump replaces a landing pad");
+	KP_SKIP_IF(test, !kp_target_optimizes_entries(), "no jump replaces a landing pad");
 
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&r->rp), 0);
 	wait_for_kprobe_optimizer();
@@ -647,9 +635,7 @@ static void stop_in_detour(struct kunit *test, struct kp_watch *w, bool preempt)
 	spinner.result = 0;
 	WRITE_ONCE(*kp_target_flag, 0);
 
-	*w = (struct kp_watch) {
-		.kp = { .addr = kp_target_addr(&kp_target_spin), .pre_handler = kp_watch_pre },
-	};
+	*w = (struct kp_watch)KP_WATCH(kp_target_addr(&kp_target_spin));
 	ret = register_kprobe(&w->kp);
 	wait_for_kprobe_optimizer();
 	if (ret || !kp_target_has_jump(w->kp.addr))
@@ -693,9 +679,7 @@ static void stopped_when_jumps_are_switched_off(struct kunit *test)
 
 static void stopped_when_its_probe_goes(struct kunit *test)
 {
-	struct kp_watch other = {
-		.kp = { .addr = kp_target_addr(&kp_target_add), .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch other = KP_WATCH(kp_target_addr(&kp_target_add));
 	struct kp_watch w;
 
 	stop_in_detour(test, &w, true);
@@ -757,6 +741,3 @@ static struct kunit_suite detour_suite = {
 	.test_cases	= detour_cases,
 };
 kunit_test_suite(detour_suite);
-
-MODULE_DESCRIPTION("KUnit tests of hits through detours");
-MODULE_LICENSE("GPL");

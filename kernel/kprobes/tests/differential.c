@@ -9,21 +9,13 @@
 
 #define pr_fmt(fmt) "kprobes_differential: " fmt
 
-#include <kunit/test.h>
-#include <linux/cleanup.h>
-#include <linux/cpumask.h>
+#include "suite.h"
+
 #include <linux/hash.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
 #include <linux/limits.h>
 #include <linux/moduleparam.h>
 #include <linux/overflow.h>
-#include <linux/preempt.h>
 #include <linux/random.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "differential.h"
 
@@ -718,8 +710,7 @@ void kpd_compare(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
 	struct probes p;
 	unsigned int n;
 
-	if (skip)
-		kunit_skip(test, "%s", skip);
+	KP_SKIP_IF(test, skip, "%s", skip);
 	kpd_pin(test, d);
 	register_all(test, d, m, &p);
 	d->traps = 0;
@@ -752,10 +743,6 @@ void kpd_compare(struct kunit *test, struct kpd *d, const struct kpd_mode *m)
  * Handlers that write to registers
  */
 
-static void no_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static void change_and_judge(struct kpd_judge *j, const struct kpd_mode *m,
 			     struct probe_user *user)
 {
@@ -768,7 +755,7 @@ static void change_and_judge(struct kpd_judge *j, const struct kpd_mode *m,
 	user->d = d;
 	user->kp.addr = kpd_insn(j->f);
 	user->kp.pre_handler = on_pre_change;
-	user->kp.post_handler = m->post ? no_post : NULL;
+	user->kp.post_handler = m->post ? kp_nothing_post : NULL;
 	KUNIT_ASSERT_EQ(j->test, register_kprobe(&user->kp), 0);
 	if (m->jumps) {
 		wait_for_kprobe_optimizer();
@@ -802,8 +789,7 @@ void kpd_compare_changed(struct kunit *test, struct kpd *d, const struct kpd_mod
 	unsigned int n;
 
 	KUNIT_ASSERT_NOT_NULL(test, user);
-	if (skip)
-		kunit_skip(test, "%s", skip);
+	KP_SKIP_IF(test, skip, "%s", skip);
 	kpd_pin(test, d);
 	kprobe_test_allow_optimization(m->jumps);
 

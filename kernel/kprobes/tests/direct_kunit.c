@@ -5,12 +5,7 @@
  * function graph. Each must be called, whoever came first and whoever leaves first.
  */
 
-#include <kunit/test.h>
-#include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
-#include <linux/objtool.h>
-#include <linux/slab.h>
+#include "suite.h"
 
 #include "../optimizer.h"
 #include "../site.h"
@@ -92,11 +87,7 @@ STACK_FRAME_NON_STANDARD(kp_direct_jumped);
 unsigned long kp_direct_after;
 #endif
 
-static noinline __noclone unsigned long kp_direct_fn(unsigned long v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 3 + 1;
-}
+static KP_TRACED(unsigned long, kp_direct_fn, v * 3 + 1)
 
 /* Calls of each user, and those in which something was wrong. */
 static unsigned int probed, entered, returned, called, traced, graph_entered, graph_returned;
@@ -465,14 +456,10 @@ static KP_OPS_FUNC(is_being_changed)
 	return -EAGAIN;
 }
 
-static void after_hit(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 /* Where ftrace calls the probe, one with a post handler needs the consent of the other. */
 static void direct_is_being_changed(struct kunit *test)
 {
-	struct kprobe post = { .symbol_name = "kp_direct_fn", .post_handler = after_hit };
+	struct kprobe post = { .symbol_name = "kp_direct_fn", .post_handler = kp_nothing_post };
 	int err;
 
 	KUNIT_ASSERT_EQ(test, direct_on(), 0);
@@ -491,8 +478,7 @@ static void direct_is_being_changed(struct kunit *test)
 
 static int direct_test_init(struct kunit *test)
 {
-	if (!site_of_ftrace())
-		kunit_skip(test, "the function has no ftrace site");
+	KP_SKIP_IF(test, !site_of_ftrace(), "the function has no ftrace site");
 	return 0;
 }
 
@@ -515,6 +501,3 @@ static struct kunit_suite direct_suite = {
 kunit_test_suite(direct_suite);
 
 #endif /* TRAMPOLINE_CODE */
-
-MODULE_DESCRIPTION("KUnit tests of probes beside direct calls of ftrace");
-MODULE_LICENSE("GPL");

@@ -4,22 +4,12 @@
  * instruction is up to the architectures' own suites.
  */
 
-#include <kunit/test.h>
-#include <linux/atomic.h>
-#include <linux/cpumask.h>
+#include "suite.h"
+
 #include <linux/irq_work.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
 #include <linux/mman.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
-#include <linux/sched.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "targets.h"
-#include "watch.h"
 
 /*
  * Faults of steps
@@ -154,7 +144,7 @@ static void fault_handler_of_step(struct kunit *test)
 static void fault_handler_needs_a_step(struct kunit *test)
 {
 	void *addr = kp_target_addr(&kp_target_load);
-	struct kp_watch w = { .kp = { .addr = addr, .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(addr);
 	struct kp_watch late = { .kp = { .addr = addr, .fault_handler = repair } };
 	int err;
 
@@ -208,8 +198,7 @@ static void page_fault_may_sleep(struct kunit *test)
 	};
 	unsigned long page;
 
-	if (!kp_target_user_load.fn)
-		kunit_skip(test, "instructions with a fixup are refused");
+	KP_SKIP_IF(test, !kp_target_user_load.fn, "instructions with a fixup are refused");
 
 	page = kunit_vm_mmap(test, NULL, 0, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
 			     MAP_ANONYMOUS | MAP_PRIVATE, 0);
@@ -266,11 +255,6 @@ static void faulting_post(struct kprobe *p, struct pt_regs *regs, unsigned long 
 	faulting_pre(p, regs);
 }
 
-static int nothing_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
-
 static int note_handler_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	struct faulting *f = container_of(p, struct faulting, kp);
@@ -287,7 +271,7 @@ static void handler_fault_goes_to_its_probe(struct kunit *test)
 	struct faulting other = {
 		.kp = {
 			.addr = addr,
-			.pre_handler = nothing_pre,
+			.pre_handler = kp_nothing_pre,
 			.fault_handler = note_handler_fault,
 		},
 	};
@@ -357,8 +341,7 @@ static void interrupt_fault_is_not_the_handlers(struct kunit *test)
 	};
 	int cpu;
 
-	if (!arch_irq_work_has_interrupt())
-		kunit_skip(test, "needs irq_work with an interrupt");
+	KP_SKIP_IF(test, !arch_irq_work_has_interrupt(), "needs irq_work with an interrupt");
 
 	atomic_set(&reported, 0);
 	atomic_set(&own_faults, 0);
@@ -392,6 +375,3 @@ static struct kunit_suite fault_suite = {
 	.test_cases	= fault_cases,
 };
 kunit_test_suite(fault_suite);
-
-MODULE_DESCRIPTION("KUnit tests of faults and probes");
-MODULE_LICENSE("GPL");

@@ -3,14 +3,13 @@
  * Reads files in debugfs, which is not mounted while suites run at boot.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/cred.h>
-#include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mount.h>
 #include <linux/seq_file.h>
-#include <linux/string.h>
 #include <linux/uio.h>
 
 #include "files.h"

@@ -4,17 +4,11 @@
  * probe, in each mode that the instruction has under a breakpoint, and in a detour.
  */
 
-#include <kunit/test.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
-#include <linux/preempt.h>
-#include <linux/string.h>
+#include "suite.h"
 
 #include "signatures.h"
 #include "storm.h"
 #include "targets.h"
-#include "watch.h"
 
 /* Each function is called with all of these. */
 static const unsigned long args[] = {
@@ -42,8 +36,7 @@ static kprobe_opcode_t *form_begin(struct kunit *test)
 	unsigned int i;
 
 	form = test->param_value;
-	if (!kp_form_exists(form))
-		kunit_skip(test, "not for this CPU");
+	KP_SKIP_IF(test, !kp_form_exists(form), "not for this CPU");
 	for (i = 0; i < ARRAY_SIZE(args); i++)
 		want[i] = kp_target_run(&form->target, args[i]);
 	addr = kp_target_addr(&form->target);
@@ -78,8 +71,8 @@ static void same_results_in_all_modes(struct kunit *test)
 {
 	kprobe_opcode_t *addr = form_begin(test);
 	unsigned int hits = ARRAY_SIZE(args) * form->hits;
-	struct kp_watch first = { .kp = { .addr = addr, .pre_handler = kp_watch_pre } };
-	struct kp_watch late = { .kp = { .addr = addr, .post_handler = kp_watch_post } };
+	struct kp_watch first = KP_WATCH(addr);
+	struct kp_watch late = KP_WATCH_POST(addr);
 
 	kprobe_test_allow_optimization(false);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&first.kp), 0);
@@ -116,7 +109,7 @@ static void same_results_in_a_detour(struct kunit *test)
 {
 	kprobe_opcode_t *addr = form_begin(test);
 	unsigned int hits = ARRAY_SIZE(args) * form->hits;
-	struct kp_watch w = { .kp = { .addr = addr, .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(addr);
 	struct kprobe post = { .addr = addr, .post_handler = kp_nothing_post };
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -191,6 +184,3 @@ static struct kunit_suite form_suite = {
 	.test_cases	= form_cases,
 };
 kunit_test_suite(form_suite);
-
-MODULE_DESCRIPTION("KUnit tests of probes on instructions of each kind");
-MODULE_LICENSE("GPL");

@@ -4,15 +4,10 @@
  * order of registering and unregistering confuses the filters.
  */
 
+#include "suite.h"
+
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
-#include <linux/cpumask.h>
-#include <linux/delay.h>
-#include <linux/ftrace.h>
 #include <linux/irq_work.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test-arch.h>
-#include <linux/kthread.h>
 
 #include "../arm.h"
 #include "../ftrace.h"
@@ -23,32 +18,12 @@
 
 #include "../ftrace_ops.h"
 
-static noinline __noclone u32 kp_ft_one(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
-
-static noinline __noclone u32 kp_ft_two(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
-
-static noinline __noclone u32 kp_ft_three(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 7;
-}
-
-struct probe {
-	struct kprobe	kp;
-	unsigned int	pre;
-	unsigned int	post;
-};
+static KP_TRACED(u32, kp_ft_one, v + 3)
+static KP_TRACED(u32, kp_ft_two, v + 5)
+static KP_TRACED(u32, kp_ft_three, v + 7)
 
 struct ftrace_test {
-	struct probe		plain, post, more, other;
+	struct kp_watch		plain, post, more, other;
 	struct ftrace_ops	ops;
 	unsigned int		foreign;
 	u32			(*divert)(u32 v);
@@ -64,26 +39,30 @@ struct ftrace_test {
 	bool			go, moved;
 };
 
-static int count_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	container_of(p, struct probe, kp)->pre++;
-	return 0;
-}
-
-static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	container_of(p, struct probe, kp)->post++;
-}
-
-static void set(struct probe *p, const char *symbol, bool post)
+static void set(struct kp_watch *p, const char *symbol, bool post)
 {
 	memset(p, 0, sizeof(*p));
 	p->kp.symbol_name = symbol;
 	if (!KPROBES_TEST_HAS_FTRACE_NAMES)
 		p->kp.offset = MCOUNT_INSN_SIZE;
-	p->kp.pre_handler = count_pre;
-	p->kp.post_handler = post ? count_post : NULL;
+	p->kp.pre_handler = kp_watch_pre;
+	p->kp.post_handler = post ? kp_watch_post : NULL;
 }
+
+static void add(struct kunit *test, struct kp_watch *p, const char *symbol, bool post)
+{
+	set(p, symbol, post);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&p->kp), 0);
+}
+
+/* One after the other. */
+#define REMOVE(...) do {						\
+	struct kp_watch *__all[] = { __VA_ARGS__ };			\
+	int __i;							\
+									\
+	for (__i = 0; __i < ARRAY_SIZE(__all); __i++)			\
+		unregister_kprobe(&__all[__i]->kp);			\
+} while (0)
 
 static void call_all(unsigned int times)
 {
@@ -98,22 +77,31 @@ static void call_all(unsigned int times)
 	}
 }
 
-/* Each handler sees each call exactly once. */
-#define EXPECT_HITS(test, p, n) do {					\
-	unsigned int __pre = (p)->pre, __post = (p)->post;		\
+/* Each handler of these probes sees each of 3 calls exactly once, or none of them. */
+#define EXPECT_HITS(test, n, ...) do {					\
+	struct kp_watch *__all[] = { __VA_ARGS__ }, *__p;		\
+	int __i;							\
 									\
+	for (__i = 0; __i < ARRAY_SIZE(__all); __i++) {			\
+		__p = __all[__i];					\
+		atomic_set(&__p->pre, 0);				\
+		atomic_set(&__p->post, 0);				\
+	}								\
 	call_all(3);							\
-	KUNIT_EXPECT_EQ(test, (p)->pre - __pre, n);			\
-	KUNIT_EXPECT_EQ(test, (p)->post - __post,			\
-			(p)->kp.post_handler ? (n) : 0);		\
+	for (__i = 0; __i < ARRAY_SIZE(__all); __i++) {			\
+		__p = __all[__i];					\
+		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&__p->pre), n, "%d", __i); \
+		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&__p->post),	\
+				    __p->kp.post_handler ? (n) : 0, "%d", __i); \
+	}								\
 } while (0)
 
-static void expect_untouched(struct kunit *test, struct probe *p)
+static void expect_untouched(struct kunit *test, struct kp_watch *p)
 {
 	KUNIT_EXPECT_NULL(test, p->kp.addr);
 	KUNIT_EXPECT_TRUE(test, list_empty(&p->kp.list));
 	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&p->kp.hlist));
-	EXPECT_HITS(test, p, 0);
+	EXPECT_HITS(test, 0, p);
 }
 
 struct order_case {
@@ -134,7 +122,7 @@ static void ftrace_mixed_post_handlers(struct kunit *test)
 {
 	const struct order_case *c = test->param_value;
 	struct ftrace_test *f = test->priv;
-	struct probe *first = &f->plain, *second = &f->post, *swap;
+	struct kp_watch *first = &f->plain, *second = &f->post, *swap;
 	int round;
 
 	/* Twice, since a counter may be off by only one. */
@@ -146,10 +134,9 @@ static void ftrace_mixed_post_handlers(struct kunit *test)
 
 		KUNIT_ASSERT_EQ(test, register_kprobe(&first->kp), 0);
 		KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&first->kp));
-		EXPECT_HITS(test, first, 3);
+		EXPECT_HITS(test, 3, first);
 		KUNIT_EXPECT_EQ(test, register_kprobe(&second->kp), 0);
-		EXPECT_HITS(test, first, 3);
-		EXPECT_HITS(test, second, 3);
+		EXPECT_HITS(test, 3, first, second);
 
 		if (c->post_leaves_first == (first == &f->plain)) {
 			swap = first;
@@ -157,17 +144,16 @@ static void ftrace_mixed_post_handlers(struct kunit *test)
 			second = swap;
 		}
 		unregister_kprobe(&first->kp);
-		EXPECT_HITS(test, first, 0);
-		EXPECT_HITS(test, second, 3);
+		EXPECT_HITS(test, 0, first);
+		EXPECT_HITS(test, 3, second);
 		unregister_kprobe(&second->kp);
-		EXPECT_HITS(test, second, 0);
+		EXPECT_HITS(test, 0, second);
 
 		/* A fresh claim on another function. */
-		set(&f->other, "kp_ft_two", true);
-		KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
-		EXPECT_HITS(test, &f->other, 3);
+		add(test, &f->other, "kp_ft_two", true);
+		EXPECT_HITS(test, 3, &f->other);
 		unregister_kprobe(&f->other.kp);
-		EXPECT_HITS(test, &f->other, 0);
+		EXPECT_HITS(test, 0, &f->other);
 	}
 }
 
@@ -182,23 +168,22 @@ static void ftrace_claim_on_a_disabled_site(struct kunit *test)
 	f->post.kp.flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), 0);
-	EXPECT_HITS(test, &f->post, 3);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 3, &f->post);
+	EXPECT_HITS(test, 0, &f->plain);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->post.kp), 0);
-	EXPECT_HITS(test, &f->post, 0);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 0, &f->post);
+	EXPECT_HITS(test, 3, &f->plain);
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 
-	unregister_kprobe(&f->plain.kp);
-	unregister_kprobe(&f->post.kp);
+	REMOVE(&f->plain, &f->post);
 }
 
 static void ftrace_batch_of_both_kinds(struct kunit *test)
@@ -213,20 +198,14 @@ static void ftrace_batch_of_both_kinds(struct kunit *test)
 	set(&f->more, "kp_ft_one", true);
 	set(&f->other, "kp_ft_three", false);
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->post, 3);
-	EXPECT_HITS(test, &f->more, 3);
-	EXPECT_HITS(test, &f->other, 3);
+	EXPECT_HITS(test, 3, &f->plain, &f->post, &f->more, &f->other);
 
 	/* Half of the users of an ops leave, the others stay armed. */
 	unregister_kprobes(kps + 2, 2);
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->post, 3);
-	EXPECT_HITS(test, &f->more, 0);
-	EXPECT_HITS(test, &f->other, 0);
+	EXPECT_HITS(test, 3, &f->plain, &f->post);
+	EXPECT_HITS(test, 0, &f->more, &f->other);
 	unregister_kprobes(kps, 2);
-	EXPECT_HITS(test, &f->plain, 0);
-	EXPECT_HITS(test, &f->post, 0);
+	EXPECT_HITS(test, 0, &f->plain, &f->post);
 }
 
 static void foreign_func(unsigned long ip, unsigned long parent_ip,
@@ -280,26 +259,23 @@ static void ftrace_claimed_by_another(struct kunit *test)
 	expect_untouched(test, &f->post);
 
 	/* A probe without a claim coexists with it. */
-	set(&f->plain, "kp_ft_one", false);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 3);
+	add(test, &f->plain, "kp_ft_one", false);
+	EXPECT_HITS(test, 3, &f->plain);
 
 	/* It is not affected when another one is refused. */
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), -EBUSY);
 	expect_untouched(test, &f->post);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 	KUNIT_EXPECT_GT(test, f->foreign, 0);
 
 	foreign_release(f);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-	EXPECT_HITS(test, &f->post, 3);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->post, &f->plain);
 	KUNIT_EXPECT_EQ(test, foreign_claim(f), -EBUSY);
 	ftrace_free_filter(&f->ops);
 	memset(&f->ops, 0, sizeof(f->ops));
 
-	unregister_kprobe(&f->post.kp);
-	unregister_kprobe(&f->plain.kp);
+	REMOVE(&f->post, &f->plain);
 	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
 	foreign_release(f);
 }
@@ -326,7 +302,7 @@ static void ftrace_diverted_by_another(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
 
 		KUNIT_EXPECT_EQ(test, one(1), 6);
-		KUNIT_EXPECT_EQ(test, f->plain.pre, 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&f->plain.pre), 1);
 
 		/* Unregistering works in either order, too. */
 		if (round & 2)
@@ -354,12 +330,12 @@ static void ftrace_enable_is_refused(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), -EBUSY);
 	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->post.kp));
-	EXPECT_HITS(test, &f->post, 0);
+	EXPECT_HITS(test, 0, &f->post);
 
 	foreign_release(f);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), 0);
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
-	EXPECT_HITS(test, &f->post, 3);
+	EXPECT_HITS(test, 3, &f->post);
 	unregister_kprobe(&f->post.kp);
 }
 
@@ -397,34 +373,26 @@ static void ftrace_switched_on_but_for_one(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
-	set(&f->plain, "kp_ft_two", false);
-	set(&f->post, "kp_ft_one", true);
-	set(&f->other, "kp_ft_three", true);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	add(test, &f->plain, "kp_ft_two", false);
+	add(test, &f->post, "kp_ft_one", true);
+	add(test, &f->other, "kp_ft_three", true);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
 	KUNIT_EXPECT_FALSE(test, kprobes_are_armed());
 	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
 
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
 	KUNIT_EXPECT_TRUE(test, kprobes_are_armed());
-	EXPECT_HITS(test, &f->post, 0);
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->other, 3);
+	EXPECT_HITS(test, 0, &f->post);
+	EXPECT_HITS(test, 3, &f->plain, &f->other);
 	/* Its flags and counters are as before. */
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
 
 	foreign_release(f);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	EXPECT_HITS(test, &f->post, 3);
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->other, 3);
-	unregister_kprobe(&f->other.kp);
-	unregister_kprobe(&f->post.kp);
-	unregister_kprobe(&f->plain.kp);
+	EXPECT_HITS(test, 3, &f->post, &f->plain, &f->other);
+	REMOVE(&f->other, &f->post, &f->plain);
 }
 
 /* Two users of a site that could not be armed: either can still be disabled. */
@@ -432,10 +400,8 @@ static void ftrace_disable_where_arming_was_refused(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
-	set(&f->post, "kp_ft_one", true);
-	set(&f->plain, "kp_ft_one", false);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->post.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	add(test, &f->post, "kp_ft_one", true);
+	add(test, &f->plain, "kp_ft_one", false);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
 	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
@@ -449,10 +415,9 @@ static void ftrace_disable_where_arming_was_refused(struct kunit *test)
 
 	foreign_release(f);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->post, 0);
-	unregister_kprobe(&f->plain.kp);
-	unregister_kprobe(&f->post.kp);
+	EXPECT_HITS(test, 3, &f->plain);
+	EXPECT_HITS(test, 0, &f->post);
+	REMOVE(&f->plain, &f->post);
 }
 
 static void ftrace_survives_tracers_of_others(struct kunit *test)
@@ -462,26 +427,23 @@ static void ftrace_survives_tracers_of_others(struct kunit *test)
 	char all[] = "kp_ft_*";
 	unsigned int seen;
 
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->post, "kp_ft_two", true);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	add(test, &f->plain, "kp_ft_one", false);
+	add(test, &f->post, "kp_ft_two", true);
 
 	/* One without a claim, on all three. */
 	f->ops.func = foreign_func;
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&f->ops, all, strlen(all), 1), 0);
 	KUNIT_EXPECT_EQ(test, register_ftrace_function(&f->ops), 0);
 	seen = f->foreign;
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->post, 3);
-	KUNIT_EXPECT_GE(test, f->foreign - seen, 18);
+	EXPECT_HITS(test, 3, &f->plain, &f->post);
+	KUNIT_EXPECT_GE(test, f->foreign - seen, 9);
 
 	unregister_kprobe(&f->plain.kp);
 	seen = f->foreign;
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 	KUNIT_EXPECT_GE(test, f->foreign - seen, 9);
 	foreign_release(f);
-	EXPECT_HITS(test, &f->post, 3);
+	EXPECT_HITS(test, 3, &f->post);
 	unregister_kprobe(&f->post.kp);
 }
 
@@ -503,27 +465,21 @@ static void ftrace_claim_goes_with_the_last_post_handler(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->post, "kp_ft_one", true);
-	set(&f->more, "kp_ft_one", true);
-	set(&f->other, "kp_ft_two", true);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	add(test, &f->plain, "kp_ft_one", false);
+	add(test, &f->post, "kp_ft_one", true);
+	add(test, &f->more, "kp_ft_one", true);
+	add(test, &f->other, "kp_ft_two", true);
 
 	/* The claim does not go with the first of them. */
 	unregister_kprobe(&f->post.kp);
 	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
 
 	unregister_kprobe(&f->more.kp);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->other, 3);
-	unregister_kprobe(&f->other.kp);
-	unregister_kprobe(&f->plain.kp);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 3, &f->plain, &f->other);
+	REMOVE(&f->other, &f->plain);
+	EXPECT_HITS(test, 0, &f->plain);
 }
 
 /* Two with post handlers in one ops; one of them stays. */
@@ -538,12 +494,11 @@ static void ftrace_claim_goes_from_a_shared_ops(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
 	unregister_kprobe(&f->post.kp);
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->more, 3);
+	EXPECT_HITS(test, 3, &f->plain, &f->more);
 	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
 	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_two));
 	unregister_kprobe(&f->more.kp);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 	unregister_kprobe(&f->plain.kp);
 }
 
@@ -553,8 +508,7 @@ static void ftrace_claim_goes_with_a_batch_that_fails(struct kunit *test)
 	struct ftrace_test *f = test->priv;
 	struct kprobe *kps[] = { &f->post.kp, &f->more.kp };
 
-	set(&f->plain, "kp_ft_one", false);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	add(test, &f->plain, "kp_ft_one", false);
 	KUNIT_EXPECT_EQ(test, foreign_claim_on(f, kp_ft_two), 0);
 
 	set(&f->post, "kp_ft_one", true);
@@ -562,13 +516,13 @@ static void ftrace_claim_goes_with_a_batch_that_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -EBUSY);
 	expect_untouched(test, &f->post);
 	expect_untouched(test, &f->more);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 	foreign_release(f);
 
 	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 	unregister_kprobe(&f->plain.kp);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 }
 
 /* Which changes of a filter fail for lack of memory. */
@@ -619,9 +573,8 @@ static void ftrace_waits_before_the_owner_changes(struct kunit *test)
 
 	waits = 0;
 	kunit_activate_static_stub(test, kprobe_ftrace_wait_for_tasks, watch_wait);
-	set(&f->plain, "kp_ft_one", false);
 	set(&f->post, "kp_ft_one", true);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	add(test, &f->plain, "kp_ft_one", false);
 	KUNIT_EXPECT_EQ(test, waits, 0);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
@@ -635,7 +588,7 @@ static void ftrace_waits_before_the_owner_changes(struct kunit *test)
 	KUNIT_EXPECT_PTR_NE(test, owner_in_wait, &kprobe_ftrace_plain);
 	kunit_deactivate_static_stub(test, kprobe_ftrace_wait_for_tasks);
 
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 	unregister_kprobe(&f->plain.kp);
 }
 
@@ -653,7 +606,7 @@ static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
 	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 
 	/* It is enabled, and still refused; others of the site as well. */
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), -EBUSY);
@@ -661,34 +614,34 @@ static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test
 	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
 	foreign_release(f);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 3);
-	EXPECT_HITS(test, &f->post, 3);
+	EXPECT_HITS(test, 3, &f->plain, &f->post);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
 
 	/* The post handler is still there. */
 	unregister_kprobe(&f->more.kp);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 	unregister_kprobe(&f->post.kp);
-	EXPECT_HITS(test, &f->plain, 3);
+	/* Unregistration arms nothing. */
+	EXPECT_HITS(test, 0, &f->plain);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
+	EXPECT_HITS(test, 3, &f->plain);
 
 	/* They leave together, and nobody else wants the site. */
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	set(&f->post, "kp_ft_one", true);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	add(test, &f->post, "kp_ft_one", true);
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
 	fail_filters(test, 0);
 	unregister_kprobes(both, 2);
 	fail_no_filters(test);
 	KUNIT_EXPECT_EQ(test, filter_changes, 0);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 	foreign_release(f);
-	set(&f->plain, "kp_ft_one", false);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 3);
+	add(test, &f->plain, "kp_ft_one", false);
+	EXPECT_HITS(test, 3, &f->plain);
 	unregister_kprobe(&f->plain.kp);
 }
 
@@ -697,20 +650,17 @@ static void ftrace_nomem_old_address_does_not_come_back(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
-	set(&f->plain, "kp_ft_one", false);
 	set(&f->post, "kp_ft_one", true);
 	set(&f->other, "kp_ft_two", false);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	add(test, &f->plain, "kp_ft_one", false);
 	fail_filters(test, ~0ul);
 	unregister_kprobe(&f->plain.kp);
 	fail_no_filters(test);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
-	EXPECT_HITS(test, &f->post, 3);
-	EXPECT_HITS(test, &f->other, 3);
-	unregister_kprobe(&f->post.kp);
-	unregister_kprobe(&f->other.kp);
+	EXPECT_HITS(test, 3, &f->post, &f->other);
+	REMOVE(&f->post, &f->other);
 }
 
 static int failing_removal(struct ftrace_ops *ops, unsigned long *ips, unsigned int n,
@@ -724,11 +674,9 @@ static void ftrace_nomem_old_address_is_armed_again(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
-	set(&f->plain, "kp_ft_one", false);
+	add(test, &f->plain, "kp_ft_one", false);
 	/* So that the filter does not become empty. */
-	set(&f->other, "kp_ft_two", false);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	add(test, &f->other, "kp_ft_two", false);
 	fail_filters(test, ~0ul);
 	unregister_kprobe(&f->plain.kp);
 	scoped_guard(mutex, &kprobe_mutex)
@@ -736,16 +684,15 @@ static void ftrace_nomem_old_address_is_armed_again(struct kunit *test)
 
 	fail_no_filters(test);
 	kunit_activate_static_stub(test, kprobe_ftrace_filter, failing_removal);
-	set(&f->plain, "kp_ft_one", false);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	add(test, &f->plain, "kp_ft_one", false);
 	fail_no_filters(test);
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_TRUE(test, list_empty(&kprobe_ftrace_plain.stale));
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 	unregister_kprobe(&f->other.kp);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->plain);
 	unregister_kprobe(&f->plain.kp);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 }
 
 /* An address that ftrace does not know any more, and the last one that it removed. */
@@ -772,19 +719,15 @@ static void ftrace_nomem_old_address_is_unknown(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->more, "kp_ft_three", false);
+	add(test, &f->plain, "kp_ft_one", false);
+	add(test, &f->more, "kp_ft_three", false);
 	/* So that the filter does not become empty. */
-	set(&f->other, "kp_ft_two", false);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	add(test, &f->other, "kp_ft_two", false);
 	unknown_ip = (unsigned long)f->plain.kp.addr;
 	removed_ip = 0;
 	refusals = 0;
 	fail_filters(test, ~0ul);
-	unregister_kprobe(&f->plain.kp);
-	unregister_kprobe(&f->more.kp);
+	REMOVE(&f->plain, &f->more);
 	fail_no_filters(test);
 
 	kunit_activate_static_stub(test, kprobe_ftrace_filter, refusing_filter);
@@ -797,13 +740,11 @@ static void ftrace_nomem_old_address_is_unknown(struct kunit *test)
 	/* Together with the other, and alone. */
 	KUNIT_EXPECT_EQ(test, refusals, 2);
 	KUNIT_EXPECT_EQ(test, removed_ip, (unsigned long)f->more.kp.addr);
-	EXPECT_HITS(test, &f->other, 3);
+	EXPECT_HITS(test, 3, &f->other);
 
 	/* It is known after all: take it out of the filter. */
-	set(&f->plain, "kp_ft_one", false);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	unregister_kprobe(&f->plain.kp);
-	unregister_kprobe(&f->other.kp);
+	add(test, &f->plain, "kp_ft_one", false);
+	REMOVE(&f->plain, &f->other);
 }
 
 static bool is_armed(const struct kprobe *p)
@@ -835,11 +776,10 @@ static void ftrace_nomem_switched_off_later(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
 	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
-	EXPECT_HITS(test, &f->more, 0);
+	EXPECT_HITS(test, 0, &f->more);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->more.kp), 0);
-	EXPECT_HITS(test, &f->more, 3);
-	unregister_kprobe(&f->other.kp);
-	unregister_kprobe(&f->more.kp);
+	EXPECT_HITS(test, 3, &f->more);
+	REMOVE(&f->other, &f->more);
 }
 
 /* A site that could not be disarmed claims its function no longer than to the next change. */
@@ -861,16 +801,14 @@ static void ftrace_nomem_claim_goes_later(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_armed(&f->more.kp));
 	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
 
-	set(&f->plain, "kp_ft_three", false);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	add(test, &f->plain, "kp_ft_three", false);
 	unregister_kprobe(&f->plain.kp);
 	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
 	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
 	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_two));
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->more.kp), 0);
-	EXPECT_HITS(test, &f->more, 3);
-	unregister_kprobe(&f->other.kp);
-	unregister_kprobe(&f->more.kp);
+	EXPECT_HITS(test, 3, &f->more);
+	REMOVE(&f->other, &f->more);
 }
 
 /* Whichever changes of filters fail, each call is seen once. */
@@ -882,29 +820,24 @@ static void ftrace_nomem_upgrade(struct kunit *test)
 	int ret;
 
 	for (which = 0; which < 8; which++) {
-		set(&f->plain, "kp_ft_one", false);
 		set(&f->post, "kp_ft_one", true);
-		set(&f->other, "kp_ft_two", false);
-		KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-		KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+		add(test, &f->plain, "kp_ft_one", false);
+		add(test, &f->other, "kp_ft_two", false);
 
 		fail_filters(test, which);
 		ret = register_kprobe(&f->post.kp);
 		fail_no_filters(test);
 		failed += !!ret;
 		KUNIT_EXPECT_TRUE(test, !ret || ret == -ENOMEM);
-		EXPECT_HITS(test, &f->plain, 3);
-		EXPECT_HITS(test, &f->post, ret ? 0 : 3);
-		EXPECT_HITS(test, &f->other, 3);
+		EXPECT_HITS(test, 3, &f->plain);
+		EXPECT_HITS(test, ret ? 0 : 3, &f->post);
+		EXPECT_HITS(test, 3, &f->other);
 		if (ret) {
 			KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
 			KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-			EXPECT_HITS(test, &f->plain, 3);
-			EXPECT_HITS(test, &f->post, 3);
+			EXPECT_HITS(test, 3, &f->plain, &f->post);
 		}
-		unregister_kprobe(&f->post.kp);
-		unregister_kprobe(&f->other.kp);
-		unregister_kprobe(&f->plain.kp);
+		REMOVE(&f->post, &f->other, &f->plain);
 	}
 	KUNIT_EXPECT_GT(test, failed, 0);
 }
@@ -935,31 +868,26 @@ static void ftrace_nomem_downgrade(struct kunit *test)
 			fail_filters(test, which);
 			unregister_kprobe(&f->post.kp);
 			fail_no_filters(test);
-			EXPECT_HITS(test, &f->plain, 3);
-			EXPECT_HITS(test, &f->other, 3);
+			EXPECT_HITS(test, 3, &f->plain, &f->other);
 			stayed += is_claimed(f, kp_ft_one);
 
 			if (next == ANOTHER_COMES)
 				KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
 			if (next == POST_COMES) {
-				set(&f->post, "kp_ft_one", true);
-				KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-				EXPECT_HITS(test, &f->post, 3);
-				EXPECT_HITS(test, &f->plain, 3);
+				add(test, &f->post, "kp_ft_one", true);
+				EXPECT_HITS(test, 3, &f->post, &f->plain);
 				unregister_kprobe(&f->post.kp);
 			}
-			EXPECT_HITS(test, &f->plain, 3);
-			EXPECT_HITS(test, &f->more, 3);
+			EXPECT_HITS(test, 3, &f->plain, &f->more);
 			if (next == ANOTHER_GOES)
 				unregister_kprobe(&f->more.kp);
 			if (next != ALL_GO) {
 				KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-				EXPECT_HITS(test, &f->plain, 3);
-				EXPECT_HITS(test, &f->other, 3);
+				EXPECT_HITS(test, 3, &f->plain, &f->other);
 			}
 			unregister_kprobe(&f->plain.kp);
-			EXPECT_HITS(test, &f->plain, 0);
-			EXPECT_HITS(test, &f->other, 3);
+			EXPECT_HITS(test, 0, &f->plain);
+			EXPECT_HITS(test, 3, &f->other);
 			unregister_kprobe(&f->other.kp);
 			if (next != ANOTHER_GOES)
 				unregister_kprobe(&f->more.kp);
@@ -998,25 +926,20 @@ static void ftrace_nomem_claim_is_needed_again(struct kunit *test)
 	unsigned long which;
 
 	for (which = 0; which < 4; which++) {
-		set(&f->more, "kp_ft_three", false);
-		KUNIT_ASSERT_EQ(test, register_kprobe(&f->more.kp), 0);
+		add(test, &f->more, "kp_ft_three", false);
 		stay_in_both_filters(test);
-		set(&f->post, "kp_ft_one", true);
-		KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+		add(test, &f->post, "kp_ft_one", true);
 
 		fail_filters(test, which);
 		unregister_kprobe(&f->more.kp);
 		fail_no_filters(test);
 		KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
-		EXPECT_HITS(test, &f->plain, 3);
-		EXPECT_HITS(test, &f->post, 3);
-		EXPECT_HITS(test, &f->other, 3);
+		EXPECT_HITS(test, 3, &f->plain, &f->post, &f->other);
 
 		unregister_kprobe(&f->post.kp);
 		KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-		EXPECT_HITS(test, &f->plain, 3);
-		unregister_kprobe(&f->plain.kp);
-		unregister_kprobe(&f->other.kp);
+		EXPECT_HITS(test, 3, &f->plain);
+		REMOVE(&f->plain, &f->other);
 	}
 }
 
@@ -1035,15 +958,14 @@ static void ftrace_nomem_dead_in_both_filters(struct kunit *test)
 		fail_filters(test, ~0ul);
 		unregister_kprobe(&f->plain.kp);
 		fail_no_filters(test);
-		EXPECT_HITS(test, &f->plain, 0);
-		EXPECT_HITS(test, &f->other, 3);
-		EXPECT_HITS(test, &f->more, shared ? 3 : 0);
+		EXPECT_HITS(test, 0, &f->plain);
+		EXPECT_HITS(test, 3, &f->other);
+		EXPECT_HITS(test, shared ? 3 : 0, &f->more);
 
-		set(&f->plain, "kp_ft_one", false);
-		KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-		EXPECT_HITS(test, &f->plain, 3);
+		add(test, &f->plain, "kp_ft_one", false);
+		EXPECT_HITS(test, 3, &f->plain);
 		unregister_kprobe(&f->plain.kp);
-		EXPECT_HITS(test, &f->plain, 0);
+		EXPECT_HITS(test, 0, &f->plain);
 		unregister_kprobe(&f->other.kp);
 		if (!shared)
 			continue;
@@ -1073,17 +995,16 @@ static void ftrace_nomem_claim_of_a_dead_site(struct kunit *test)
 		unregister_kprobe(&f->post.kp);
 		fail_no_filters(test);
 		KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
-		EXPECT_HITS(test, &f->post, 0);
+		EXPECT_HITS(test, 0, &f->post);
 
 		if (comes) {
-			set(&f->post, "kp_ft_one", true);
-			KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-			EXPECT_HITS(test, &f->post, 3);
+			add(test, &f->post, "kp_ft_one", true);
+			EXPECT_HITS(test, 3, &f->post);
 			unregister_kprobe(&f->post.kp);
 		}
 		unregister_kprobe(&f->more.kp);
 		KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-		EXPECT_HITS(test, &f->other, 3);
+		EXPECT_HITS(test, 3, &f->other);
 		unregister_kprobe(&f->other.kp);
 		if (comes)
 			break;
@@ -1096,18 +1017,14 @@ static void ftrace_nomem_purge(struct kunit *test)
 	struct ftrace_test *f = test->priv;
 	unsigned long addr;
 
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->more, "kp_ft_three", false);
+	add(test, &f->plain, "kp_ft_one", false);
+	add(test, &f->more, "kp_ft_three", false);
 	/* So that the filter does not become empty. */
-	set(&f->other, "kp_ft_two", false);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
+	add(test, &f->other, "kp_ft_two", false);
 	addr = (unsigned long)f->plain.kp.addr;
 
 	fail_filters(test, ~0ul);
-	unregister_kprobe(&f->plain.kp);
-	unregister_kprobe(&f->more.kp);
+	REMOVE(&f->plain, &f->more);
 	scoped_guard(mutex, &kprobe_mutex) {
 		KUNIT_EXPECT_EQ(test, list_count_nodes(&kprobe_ftrace_plain.stale), 2);
 		kprobe_ftrace_purge(addr, addr + 1);
@@ -1115,14 +1032,13 @@ static void ftrace_nomem_purge(struct kunit *test)
 	}
 	fail_no_filters(test);
 
-	EXPECT_HITS(test, &f->other, 3);
-	set(&f->plain, "kp_ft_one", false);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, &f->plain, 3);
+	EXPECT_HITS(test, 3, &f->other);
+	add(test, &f->plain, "kp_ft_one", false);
+	EXPECT_HITS(test, 3, &f->plain);
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_TRUE(test, list_empty(&kprobe_ftrace_plain.stale));
 	unregister_kprobe(&f->plain.kp);
-	EXPECT_HITS(test, &f->plain, 0);
+	EXPECT_HITS(test, 0, &f->plain);
 	unregister_kprobe(&f->other.kp);
 }
 
@@ -1158,7 +1074,7 @@ static int late_thread(void *data)
 
 	/* The next call waits until this one has been made. */
 	while (!kthread_should_stop() && !READ_ONCE(f->made)) {
-		f->plain.pre = 0;
+		atomic_set(&f->plain.pre, 0);
 		one(1);
 		/* The site changes its owner after a grace period of tasks-RCU. */
 		cond_resched_tasks_rcu_qs();
@@ -1177,15 +1093,12 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 	struct task_struct *task;
 	bool upgrade_held;
 
-	if (cpu >= nr_cpu_ids)
-		kunit_skip(test, "needs a second CPU");
+	KP_SKIP_IF(test, cpu >= nr_cpu_ids, "needs a second CPU");
 	/* stop_machine() would wait for the CPU that waits here. */
-	if (!KPROBES_TEST_HAS_LIVE_FTRACE)
-		kunit_skip(test, "ftrace needs stop_machine()");
+	KP_SKIP_IF(test, !KPROBES_TEST_HAS_LIVE_FTRACE, "ftrace needs stop_machine()");
 
-	set(&f->plain, "kp_ft_one", false);
 	set(&f->post, "kp_ft_one", true);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	add(test, &f->plain, "kp_ft_one", false);
 	scoped_guard(mutex, &kprobe_mutex) {
 		f->site = kprobe_site_at(ip);
 		f->late = (struct ftrace_ops *)f->site->ftrace;
@@ -1209,7 +1122,7 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 		kthread_stop_put(task);
 		KUNIT_EXPECT_TRUE(test, upgrade_held);
 		/* By the new ops, not by the old one as well. */
-		KUNIT_EXPECT_EQ(test, f->plain.pre, 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&f->plain.pre), 1);
 		unregister_kprobe(&f->post.kp);
 	}
 	foreign_release(f);
@@ -1291,20 +1204,16 @@ static void hold_a_call(struct kunit *test)
 	struct ftrace_test *f = test->priv;
 	unsigned long ip = site_addr(kp_ft_one);
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a second CPU");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs a second CPU");
 	/* stop_machine() would wait for the CPU that waits here. */
-	if (!KPROBES_TEST_HAS_LIVE_FTRACE)
-		kunit_skip(test, "ftrace needs stop_machine()");
+	KP_SKIP_IF(test, !KPROBES_TEST_HAS_LIVE_FTRACE, "ftrace needs stop_machine()");
 
 	f->last = cpumask_last(cpu_online_mask);
 	f->nested = IRQ_WORK_INIT_HARD(call_in_interrupt);
-	set(&f->plain, "kp_ft_one", false);
 	set(&f->post, "kp_ft_one", true);
 	/* Keeps the shared ops where it is. */
-	set(&f->other, "kp_ft_two", false);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->other.kp), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
+	add(test, &f->other, "kp_ft_two", false);
+	add(test, &f->plain, "kp_ft_one", false);
 	scoped_guard(mutex, &kprobe_mutex)
 		f->site = kprobe_site_at(ip);
 	f->ops.func = between_func;
@@ -1331,12 +1240,11 @@ static void end_of_the_call(struct kunit *test)
 	irq_work_sync(&f->nested);
 	KUNIT_EXPECT_TRUE(test, f->held);
 	KUNIT_EXPECT_TRUE(test, f->made);
-	KUNIT_EXPECT_EQ(test, f->plain.pre, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->plain.pre), 2);
 
 	kunit_deactivate_static_stub(test, kprobe_ftrace_wait_for_tasks);
 	foreign_release(f);
-	unregister_kprobe(&f->plain.kp);
-	unregister_kprobe(&f->other.kp);
+	REMOVE(&f->plain, &f->other);
 }
 
 /*
@@ -1368,16 +1276,14 @@ static void ftrace_call_while_the_next_site_moves(struct kunit *test)
 	unsigned long end = jiffies + 5 * HZ;
 
 	hold_a_call(test);
-	set(&f->more, "kp_ft_two", true);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
+	add(test, &f->more, "kp_ft_two", true);
 
 	WRITE_ONCE(f->moved, true);
 	WRITE_ONCE(f->go, true);
 	while (!READ_ONCE(f->held) && time_before(jiffies, end))
 		cond_resched();
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-	unregister_kprobe(&f->post.kp);
-	unregister_kprobe(&f->more.kp);
+	REMOVE(&f->post, &f->more);
 	end_of_the_call(test);
 }
 
@@ -1389,10 +1295,7 @@ static int ftrace_test_init(struct kunit *test)
 
 #else /* !CONFIG_KPROBES_ON_FTRACE */
 
-static void ftrace_not_configured(struct kunit *test)
-{
-	kunit_skip(test, "needs KPROBES_ON_FTRACE");
-}
+KP_SKIPPED(ftrace_not_configured, "needs KPROBES_ON_FTRACE")
 
 #endif
 
@@ -1441,6 +1344,3 @@ static struct kunit_suite ftrace_suite = {
 	.test_cases	= ftrace_cases,
 };
 kunit_test_suite(ftrace_suite);
-
-MODULE_DESCRIPTION("KUnit tests of kprobes at ftrace sites");
-MODULE_LICENSE("GPL");

@@ -4,14 +4,11 @@
  * how handlers are kept off a CPU.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/hrtimer.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
 #include <linux/perf_event.h>
-#include <linux/preempt.h>
 #include <linux/stop_machine.h>
 
 #include "../hit.h"
@@ -22,22 +19,10 @@
 #endif
 #include "../insn_slots.h"
 #include "helpers.h"
-#include "watch.h"
 
 /* Two functions with breakpoints, and one with an ftrace site if there are any. */
-static noinline __noclone notrace u32 kp_hit_plain(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
-
-static noinline __noclone notrace u32 kp_hit_other(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
+static KP_UNTRACED(u32, kp_hit_plain, v + 3)
+static KP_UNTRACED(u32, kp_hit_other, v + 5)
 
 /* Returns after a hit of another probe. */
 static noinline __noclone notrace u32 kp_hit_around(u32 v)
@@ -48,11 +33,7 @@ static noinline __noclone notrace u32 kp_hit_around(u32 v)
 	return other(v) + 1;
 }
 
-static noinline __noclone u32 kp_hit_traced(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 7;
-}
+static KP_TRACED(u32, kp_hit_traced, v + 7)
 
 struct target {
 	const char	*name;
@@ -187,8 +168,7 @@ static void hit_status_in_post_handler(struct kunit *test)
 	const struct target *t = &targets[0];
 	struct hit_test *h = test->priv;
 
-	if (!KPROBES_TEST_HAS_STATUS_IN_POST)
-		kunit_skip(test, "the backend sets no such status");
+	KP_SKIP_IF(test, !KPROBES_TEST_HAS_STATUS_IN_POST, "the backend sets no such status");
 
 	h->kp.symbol_name = t->symbol;
 	h->kp.post_handler = look_post;
@@ -234,10 +214,7 @@ static void hit_running_in_kretprobe_handlers(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, running_now());
 }
 #else
-static void hit_running_in_kretprobe_handlers(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES");
-}
+KP_SKIPPED(hit_running_in_kretprobe_handlers, "needs KRETPROBES")
 #endif
 
 /*
@@ -388,10 +365,7 @@ static void hit_status_of_a_return_handler_by_timer(struct kunit *test)
 	}
 }
 #else
-static void hit_status_of_a_return_handler_by_timer(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES");
-}
+KP_SKIPPED(hit_status_of_a_return_handler_by_timer, "needs KRETPROBES")
 #endif
 
 #if defined(CONFIG_KRETPROBES) && KPROBES_TEST_HAS_LATE_WATCHPOINTS
@@ -447,10 +421,7 @@ static void hit_status_of_a_return_handler_by_watchpoint(struct kunit *test)
 	}
 }
 #else
-static void hit_status_of_a_return_handler_by_watchpoint(struct kunit *test)
-{
-	kunit_skip(test, "needs watchpoints that trap after the access");
-}
+KP_SKIPPED(hit_status_of_a_return_handler_by_watchpoint, "needs watchpoints that trap after the access")
 #endif
 
 /* What begins a hit outside of others relies on it. */
@@ -627,10 +598,7 @@ static void hit_outer_hit_survives_a_nested_one(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, running_now());
 }
 #else
-static void hit_outer_hit_survives_a_nested_one(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES");
-}
+KP_SKIPPED(hit_outer_hit_survives_a_nested_one, "needs KRETPROBES")
 #endif
 
 #ifdef CONFIG_KRETPROBES
@@ -656,10 +624,7 @@ static void hit_nested_in_a_return_handler(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, running_now());
 }
 #else
-static void hit_nested_in_a_return_handler(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES");
-}
+KP_SKIPPED(hit_nested_in_a_return_handler, "needs KRETPROBES")
 #endif
 
 /* The probe in the core that stands for the site, not the user's. */
@@ -791,10 +756,6 @@ KUNIT_ARRAY_PARAM_DESC(common, commons, name);
 
 static atomic_t common_hits;
 
-static void common_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static int common_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	atomic_inc(&common_hits);
@@ -866,7 +827,7 @@ static void hit_common_functions(struct kunit *test)
 			continue;
 		kps[nr].symbol_name = c->symbols[i];
 		kps[nr].pre_handler = common_pre;
-		kps[nr].post_handler = i % 2 ? NULL : common_post;
+		kps[nr].post_handler = i % 2 ? NULL : kp_nothing_post;
 		/* Not all of them are functions everywhere, or can be probed. */
 		if (!register_kprobe(&kps[nr]))
 			nr++;
@@ -877,8 +838,7 @@ static void hit_common_functions(struct kunit *test)
 	work(test);
 	for (i = 0; i < nr; i++)
 		unregister_kprobe(&kps[i]);
-	if (!nr && !IS_ENABLED(CONFIG_SMP))
-		kunit_skip(test, "needs SMP");
+	KP_SKIP_IF(test, !nr && !IS_ENABLED(CONFIG_SMP), "needs SMP");
 	KUNIT_EXPECT_GT(test, nr, 0);
 	KUNIT_EXPECT_GT(test, atomic_read(&common_hits), 0);
 }
@@ -997,14 +957,10 @@ static void hit_twice_in_one_call_loses_no_slots(struct kunit *test)
 	/* An empty page may be kept. */
 	KUNIT_EXPECT_LE(test, slot_pages(), pages + 1);
 	kprobe_opt_allow(true);
-	if (slow)
-		kunit_skip(test, "only %u of %u slots in the time available", i, slots);
+	KP_SKIP_IF(test, slow, "only %u of %u slots in the time available", i, slots);
 }
 #else
-static void hit_twice_in_one_call_loses_no_slots(struct kunit *test)
-{
-	kunit_skip(test, "the architecture has no instruction slots");
-}
+KP_SKIPPED(hit_twice_in_one_call_loses_no_slots, "the architecture has no instruction slots")
 #endif
 
 /* How much stack a hit uses. It may be an interrupt stack, and nearly full. */
@@ -1130,10 +1086,7 @@ static void hit_shares_nothing_written_on_return(struct kunit *test)
 	KUNIT_EXPECT_NE(test, h->outside, 0);
 }
 #else
-static void hit_shares_nothing_written_on_return(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBE_POOL");
-}
+KP_SKIPPED(hit_shares_nothing_written_on_return, "needs KRETPROBE_POOL")
 #endif
 
 static int hit_test_init(struct kunit *test)
@@ -1171,6 +1124,3 @@ static struct kunit_suite hit_suite = {
 	.test_cases	= hit_cases,
 };
 kunit_test_suite(hit_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the hit path of kprobes");
-MODULE_LICENSE("GPL");

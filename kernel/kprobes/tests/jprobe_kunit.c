@@ -4,27 +4,21 @@
  * functions that are left without their end.
  */
 
-#include <kunit/test.h>
-#include <linux/bug.h>
+#include "suite.h"
+
 #include <linux/fprobe.h>
-#include <linux/ftrace.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/lockdep.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/stacktrace.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "../hit.h"
 #include "../jprobe.h"
 #include "../register.h"
 #include "../site.h"
 #include "helpers.h"
+#include "traces.h"
 #include "signatures.h"
 
 /*
@@ -95,10 +89,6 @@ struct jprobe_test {
 	bool		on, post_on;
 };
 
-static void no_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static noinline long call_with(long a1)
 {
 	long (*volatile fn)(PARAMETERS) = now.mode->fn;
@@ -140,7 +130,7 @@ static void jprobe_on(struct kunit *test, const struct mode *mode, void *entry)
 	/* A post handler rules a jump out. */
 	if (mode->hit == BREAKPOINT) {
 		t->post.symbol_name = mode->symbol;
-		t->post.post_handler = no_post;
+		t->post.post_handler = kp_nothing_post;
 		KUNIT_ASSERT_EQ(test, register_kprobe(&t->post), 0);
 		t->post_on = true;
 	}
@@ -151,8 +141,7 @@ static void jprobe_on(struct kunit *test, const struct mode *mode, void *entry)
 	t->on = true;
 
 	wait_for_kprobe_optimizer();
-	if (mode->hit == DETOUR && !is_optimized(t->jp.kp.addr))
-		kunit_skip(test, "not optimized");
+	KP_SKIP_IF(test, mode->hit == DETOUR && !is_optimized(t->jp.kp.addr), "not optimized");
 	KUNIT_ASSERT_EQ(test, is_optimized(t->jp.kp.addr), mode->hit == DETOUR);
 }
 
@@ -449,7 +438,7 @@ static void jprobe_arguments(struct kunit *test)
 	struct jprobe jp = {
 		.kp.symbol_name		= "kpj_plain",
 		.kp.pre_handler		= count_kprobe,
-		.kp.post_handler	= no_post,
+		.kp.post_handler	= kp_nothing_post,
 		.entry			= count_and_leave,
 	}, *jps[] = { &jp };
 
@@ -598,8 +587,7 @@ static void jprobe_state_is_restored(struct kunit *test)
 	long ret[2];
 	bool irqs;
 
-	if (c->unseen)
-		kunit_skip(test, "this kernel does not count it");
+	KP_SKIP_IF(test, c->unseen, "this kernel does not count it");
 
 	t->post.symbol_name = quiet_mode()->symbol;
 	t->post.pre_handler = note_irqs;
@@ -697,12 +685,10 @@ static void trace_and_leave(void)
 
 static bool trace_has(void *fn)
 {
-	unsigned long offset;
 	unsigned int i;
 
 	for (i = 0; i < now.traced; i++) {
-		if (kallsyms_lookup_size_offset(now.trace[i], NULL, &offset) &&
-		    now.trace[i] - offset == kp_code(fn))
+		if (kp_is_within(now.trace[i], fn))
 			return true;
 	}
 
@@ -711,8 +697,7 @@ static bool trace_has(void *fn)
 
 static void jprobe_handler_can_be_unwound(struct kunit *test)
 {
-	if (!KPROBES_TEST_HAS_EXACT_TRACES)
-		kunit_skip(test, "needs exact stack traces");
+	KP_SKIP_IF(test, !KPROBES_TEST_HAS_EXACT_TRACES, "needs exact stack traces");
 
 	jprobe_on(test, test->param_value, trace_and_leave);
 	EXPECT_RESULT(test);
@@ -792,8 +777,7 @@ static void jprobe_with_fprobe(struct kunit *test)
 	unsigned long before;
 	int i;
 
-	if (!IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
-		kunit_skip(test, "needs ftrace");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE), "needs ftrace");
 
 	jprobe_on(test, test->param_value, kpj_handler);
 	KUNIT_ASSERT_EQ(test, register_fprobe_syms(&fp, (const char **)syms, ARRAY_SIZE(syms)), 0);
@@ -1016,8 +1000,7 @@ static void jprobe_return_not_from_fault_handler(struct kunit *test)
 {
 	struct jprobe_test *t = test->priv;
 
-	if (!IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
-		kunit_skip(test, "needs fault handlers");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER), "needs fault handlers");
 
 	t->jp.kp.fault_handler = look_from_fault;
 	jprobe_on(test, test->param_value, fault_and_leave);
@@ -1185,6 +1168,3 @@ static struct kunit_suite jprobe_suite = {
 	.test_cases	= jprobe_cases,
 };
 kunit_test_suite(jprobe_suite);
-
-MODULE_DESCRIPTION("KUnit tests of jprobes");
-MODULE_LICENSE("GPL");

@@ -3,14 +3,13 @@
  * Stack traces from each instruction of the call of a jprobe's handler; see jprobe_steps.h.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/compiler.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/stacktrace.h>
-#include <linux/string.h>
 
 #include "jprobe_steps.h"
+#include "traces.h"
 
 #define MAX_STEPS	144
 
@@ -51,13 +50,10 @@ static noinline void step_outer(void *entry)
 
 static bool trace_has(unsigned int n, void *fn)
 {
-	unsigned long start = (unsigned long)dereference_kernel_function_descriptor(fn);
-	unsigned long offset;
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		if (kallsyms_lookup_size_offset(step.trace[i], NULL, &offset) &&
-		    step.trace[i] - offset == start)
+		if (kp_is_within(step.trace[i], fn))
 			return true;
 	return false;
 }
@@ -77,10 +73,6 @@ static int on_step(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void no_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static void add_steps(struct kunit *test, unsigned long start)
 {
 	unsigned int *nr = &step.found.nr;
@@ -95,7 +87,7 @@ static void add_steps(struct kunit *test, unsigned long start)
 		step.kp[*nr] = (struct kprobe) {
 			.addr		= (kprobe_opcode_t *)at,
 			.pre_handler	= on_step,
-			.post_handler	= no_post,
+			.post_handler	= kp_nothing_post,
 		};
 		step.kps[*nr] = &step.kp[*nr];
 		(*nr)++;

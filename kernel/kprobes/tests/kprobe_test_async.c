@@ -12,6 +12,7 @@
 
 #include <linux/async.h>
 #include <linux/iopoll.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
@@ -24,27 +25,13 @@ noinline int kprobe_test_async_init_traced(int v);
 noinline int kprobe_test_async_init_plain(int v);
 
 /* An ftrace site. */
-noinline __noclone int kprobe_test_async_traced(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
+KP_TRACED(int, kprobe_test_async_traced, v + 3)
 
 /* Gets a jump, where there are any. */
-noinline __noclone notrace int kprobe_test_async_plain(int v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
+KP_UNTRACED(int, kprobe_test_async_plain, v + 5)
 
 /* Keeps its breakpoint. */
-noinline __noclone notrace int kprobe_test_async_post(int v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 7;
-}
+KP_UNTRACED(int, kprobe_test_async_post, v + 7)
 
 noinline __noclone int __init kprobe_test_async_init_traced(int v)
 {

@@ -12,6 +12,7 @@
  */
 
 #include <linux/cleanup.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -28,17 +29,8 @@ static noinline __noclone notrace int kp_nomem_plain(int v)
 	return v + 3;
 }
 
-static noinline __noclone int kp_nomem_traced(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
-
-static noinline __noclone int kp_nomem_traced_too(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 9;
-}
+static KP_TRACED(int, kp_nomem_traced, v + 5)
+static KP_TRACED(int, kp_nomem_traced_too, v + 9)
 
 /* Many more nops than probes: they start somewhere after the prologue. */
 static noinline __noclone notrace int kp_nomem_nops(int v)

@@ -24,6 +24,7 @@
 #include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sched.h>
@@ -35,23 +36,9 @@ noinline int kprobe_test_order_one(int v);
 noinline int kprobe_test_order_two(int v);
 noinline int kprobe_test_order_after(int v);
 
-noinline __noclone int kprobe_test_order_one(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
-
-noinline __noclone int kprobe_test_order_two(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
-
-noinline __noclone int kprobe_test_order_after(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 7;
-}
+KP_TRACED(int, kprobe_test_order_one, v + 3)
+KP_TRACED(int, kprobe_test_order_two, v + 5)
+KP_TRACED(int, kprobe_test_order_after, v + 7)
 
 enum kind { KIND_KPROBE, KIND_POST, KIND_RETURN };
 static const char * const kind_names[] = { "kprobe", "post", "return" };

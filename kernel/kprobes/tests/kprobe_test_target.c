@@ -9,6 +9,7 @@
 #include <linux/completion.h>
 #include <linux/cpu.h>
 #include <linux/jump_label.h>
+#include <linux/kprobes-test-arch.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -22,17 +23,8 @@ noinline int kprobe_test_keyed(int v);
 noinline int kprobe_test_patched(int v);
 noinline int kprobe_test_load(const int *from);
 
-noinline __noclone int kprobe_test_fn(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
-
-noinline __noclone int kprobe_test_nokprobe(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
+KP_TRACED(int, kprobe_test_fn, v + 3)
+KP_TRACED(int, kprobe_test_nokprobe, v + 5)
 NOKPROBE_SYMBOL(kprobe_test_nokprobe);
 
 /* A variant of it, named like the compiler would. */
@@ -57,11 +49,7 @@ noinline __noclone notrace int kprobe_test_no_trace(int v)
 }
 
 /* kprobe_test_relocated replaces it. */
-noinline __noclone int kprobe_test_patched(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 15;
-}
+KP_TRACED(int, kprobe_test_patched, v + 15)
 
 #ifdef CONFIG_X86_64
 #include <linux/objtool.h>

@@ -4,16 +4,10 @@
  * the text holds at that moment.
  */
 
-#include <kunit/test.h>
-#include <linux/err.h>
+#include "suite.h"
+
 #include <linux/hash.h>
 #include <linux/init.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
-#include <linux/sched/task.h>
 
 #include "../optimizer.h"
 #include "helpers.h"
@@ -287,12 +281,7 @@ static struct opt_probe early_probe = {
 static int early_err = -EAGAIN;
 static enum kprobe_opt_state early_state, late_state;
 
-static noinline __noclone notrace __used u32 kp_opt_early(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 7;
-}
+static KP_UNTRACED(u32, kp_opt_early, v + 7)
 
 static int __init register_early(void)
 {
@@ -341,6 +330,3 @@ static struct kunit_suite optimizer_hits_suite = {
 	.test_cases	= optimizer_hits_cases,
 };
 kunit_test_suite(optimizer_hits_suite);
-
-MODULE_DESCRIPTION("KUnit tests of hits while the optimizer of kprobes is at work");
-MODULE_LICENSE("GPL");

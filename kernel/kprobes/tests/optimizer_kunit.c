@@ -4,20 +4,12 @@
  * in each of them.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/capability.h>
-#include <linux/completion.h>
 #include <linux/cred.h>
-#include <linux/err.h>
-#include <linux/ftrace.h>
 #include <linux/jump_label.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test-arch.h>
-#include <linux/kthread.h>
-#include <linux/memory.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
-#include <linux/uaccess.h>
+
 #if KPROBES_TEST_HAS_TEXT_POKE
 #include <linux/text-patching.h>
 #endif
@@ -37,12 +29,7 @@
  * Context: any.
  * Return: @v + 3.
  */
-noinline __noclone notrace u32 kp_opt_first(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
+KP_UNTRACED(u32, kp_opt_first, v + 3)
 
 /**
  * kp_opt_second() - a function to be probed
@@ -51,12 +38,7 @@ noinline __noclone notrace u32 kp_opt_first(u32 v)
  * Context: any.
  * Return: @v + 5.
  */
-noinline __noclone notrace u32 kp_opt_second(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
+KP_UNTRACED(u32, kp_opt_second, v + 5)
 
 struct opt_test {
 	struct opt_probe	a, b;
@@ -80,10 +62,6 @@ int kp_opt_count_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static struct opt_test *begin(struct kunit *test)
 {
 	struct opt_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -99,7 +77,7 @@ static struct opt_test *begin(struct kunit *test)
 	};
 	t->post = (struct kprobe) {
 		.symbol_name	= "kp_opt_first",
-		.post_handler	= nothing_post,
+		.post_handler	= kp_nothing_post,
 	};
 	init_completion(&t->holds);
 	return t;
@@ -233,8 +211,7 @@ static void optimizer_files_say_so(struct kunit *test)
 {
 	struct opt_test *t = begin(test);
 
-	if (!IS_ENABLED(CONFIG_DEBUG_FS))
-		kunit_skip(test, "needs debugfs");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_DEBUG_FS), "needs debugfs");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
 	wait_for_kprobe_optimizer();
@@ -312,8 +289,7 @@ static void optimizer_addresses_in_files(struct kunit *test)
 	unsigned long addr;
 	struct cred *low;
 
-	if (!IS_ENABLED(CONFIG_DEBUG_FS))
-		kunit_skip(test, "needs debugfs");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_DEBUG_FS), "needs debugfs");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
 	addr = (unsigned long)t->a.kp.addr;
@@ -433,11 +409,7 @@ static void optimizer_failed_batch(struct kunit *test)
 }
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
-static noinline __noclone __used u32 kp_opt_claimed(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 9;
-}
+static KP_TRACED(u32, kp_opt_claimed, v + 9)
 
 static void claiming_func(unsigned long ip, unsigned long parent_ip,
 			  struct ftrace_ops *ops, struct ftrace_regs *fregs)
@@ -458,7 +430,7 @@ static struct claim *claim(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	c->refused.addr = (kprobe_opcode_t *)ip;
-	c->refused.post_handler = nothing_post;
+	c->refused.post_handler = kp_nothing_post;
 	c->ops.func = claiming_func;
 	c->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
 	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&c->ops, ip, 0, 0), 0);
@@ -514,15 +486,9 @@ static void optimizer_failed_neighbour(struct kunit *test)
 	unregister_kprobe(&t->a.kp);
 }
 #else
-static void optimizer_failed_arming(struct kunit *test)
-{
-	kunit_skip(test, "needs KPROBES_ON_FTRACE");
-}
+KP_SKIPPED(optimizer_failed_arming, "needs KPROBES_ON_FTRACE")
 
-static void optimizer_failed_neighbour(struct kunit *test)
-{
-	kunit_skip(test, "needs KPROBES_ON_FTRACE");
-}
+KP_SKIPPED(optimizer_failed_neighbour, "needs KPROBES_ON_FTRACE")
 #endif
 
 /* While a grace period runs. A thread that does not leave its CPU holds it up. */
@@ -540,8 +506,7 @@ static int holder_thread(void *data)
 
 static void hold_grace_periods(struct kunit *test, struct opt_test *t)
 {
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
 
 	wait_for_kprobe_optimizer();
 	t->holder = kthread_create(holder_thread, t, "kp_opt_holder");
@@ -567,8 +532,7 @@ static void expect_state_soon(struct kunit *test, struct opt_test *t,
 /* Returns when a site of the test is WAITING, and keeps it there. */
 static void hold_waiting(struct kunit *test, struct opt_test *t)
 {
-	if (!KPROBE_JUMP_IS_LONG)
-		kunit_skip(test, "jumps of one instruction do not wait");
+	KP_SKIP_IF(test, !KPROBE_JUMP_IS_LONG, "jumps of one instruction do not wait");
 
 	hold_grace_periods(test, t);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
@@ -968,8 +932,7 @@ static void optimizer_leaves_init_text_alone(struct kunit *test)
 	struct kprobe p = { .symbol_name = "kp_opt_in_init_text" };
 	int err = register_kprobe(&p);
 
-	if (err == -ENOENT)
-		kunit_skip(test, "the init text has been freed");
+	KP_SKIP_IF(test, err == -ENOENT, "the init text has been freed");
 	KUNIT_ASSERT_EQ(test, err, 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, state_of(&p), KPROBE_OPT_NONE);
@@ -997,8 +960,7 @@ int kp_opt_init(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	why = state_of(&probe.kp) == KPROBE_OPT_LIVE ? KPROBE_NOOPT_NONE : why_of(&probe.kp);
 	unregister_kprobe(&probe.kp);
-	if (why)
-		kunit_skip(test, "the function is not optimized here: %u", why);
+	KP_SKIP_IF(test, why, "the function is not optimized here: %u", why);
 	return 0;
 }
 
@@ -1039,6 +1001,3 @@ static struct kunit_suite optimizer_suite = {
 	.test_cases	= optimizer_cases,
 };
 kunit_test_suite(optimizer_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the optimizer of kprobes");
-MODULE_LICENSE("GPL");

@@ -3,19 +3,9 @@
  * Tests of the pools that return probes take their instances from.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/cpumask.h>
-#include <linux/delay.h>
+#include "suite.h"
+
 #include <linux/hrtimer.h>
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/preempt.h>
-#include <linux/prandom.h>
-#include <linux/rcupdate.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <trace/events/kmem.h>
 #include <trace/events/workqueue.h>
@@ -433,15 +423,9 @@ static void pool_growth_pauses_after_a_failure(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 #else
-static void pool_growth_does_not_insist(struct kunit *test)
-{
-	kunit_skip(test, "nothing shows how memory is allocated");
-}
+KP_SKIPPED(pool_growth_does_not_insist, "nothing shows how memory is allocated")
 
-static void pool_growth_pauses_after_a_failure(struct kunit *test)
-{
-	kunit_skip(test, "nothing shows when a pool tries to grow");
-}
+KP_SKIPPED(pool_growth_pauses_after_a_failure, "nothing shows when a pool tries to grow")
 #endif
 
 static void pool_no_growth_unless_asked_for(struct kunit *test)

@@ -4,27 +4,12 @@
  * move to another CPU inside, stacks that are rewound, pools that run out.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
+#include "suite.h"
+
 #include <linux/context_tracking.h>
-#include <linux/cpumask.h>
 #include <linux/debug_locks.h>
-#include <linux/delay.h>
-#include <linux/irqflags.h>
-#include <linux/jiffies.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
-#include <linux/kthread.h>
-#include <linux/objtool.h>
-#include <linux/rcupdate.h>
 #include <linux/rethook.h>
-#include <linux/sched.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task.h>
-#include <linux/slab.h>
-#include <linux/string.h>
-#include <linux/stringify.h>
 
 #include "../kretprobe.h"
 #ifndef CONFIG_KRETPROBE_ON_RETHOOK
@@ -391,8 +376,7 @@ static void return_on_another_cpu(struct kunit *test)
 	struct one *o;
 	int right = 0;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
 	o = probe_one(test, "kp_ret_move", 1);
 	task = kthread_run(moving_thread, &right, "kp_ret_moving");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
@@ -451,8 +435,7 @@ static void return_default_pool_grows(struct kunit *test)
 	int nr_default = max(10u, 2 * num_possible_cpus());
 	struct one *o;
 
-	if (!IS_ENABLED(CONFIG_KRETPROBE_POOL))
-		kunit_skip(test, "needs KRETPROBE_POOL");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KRETPROBE_POOL), "needs KRETPROBE_POOL");
 
 	o = probe_one(test, "kp_ret_sleep", 0);
 	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
@@ -478,8 +461,7 @@ static void return_default_is_still_one_later(struct kunit *test)
 	int nr_default = max(10u, 2 * num_possible_cpus());
 	struct one *o;
 
-	if (!IS_ENABLED(CONFIG_KRETPROBE_POOL))
-		kunit_skip(test, "needs KRETPROBE_POOL");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KRETPROBE_POOL), "needs KRETPROBE_POOL");
 
 	o = probe_one(test, "kp_ret_sleep", 0);
 	unregister_kretprobe(&o->rp);
@@ -554,10 +536,7 @@ static void return_late_return_does_not_call_rcu(struct kunit *test)
 	late.ri = NULL;
 }
 #else
-static void return_late_return_does_not_call_rcu(struct kunit *test)
-{
-	kunit_skip(test, "needs objpool and access to function arguments");
-}
+KP_SKIPPED(return_late_return_does_not_call_rcu, "needs objpool and access to function arguments")
 #endif
 
 #if defined(CONFIG_PROVE_RCU) && defined(CONFIG_KRETPROBES) && \
@@ -608,10 +587,7 @@ static void return_of_checks_for_rcu(struct kunit *test)
 	KUNIT_EXPECT_LE(test, deepest, 4);
 }
 #else
-static void return_of_checks_for_rcu(struct kunit *test)
-{
-	kunit_skip(test, "needs PROVE_RCU");
-}
+KP_SKIPPED(return_of_checks_for_rcu, "needs PROVE_RCU")
 #endif
 
 #if defined(CONFIG_CONTEXT_TRACKING_IDLE) && !defined(CONFIG_RCU_EQS_DEBUG)
@@ -641,8 +617,7 @@ static void return_rcu_does_not_watch_the_return(struct kunit *test)
 	struct one *o, *exit;
 	int i;
 
-	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
-		kunit_skip(test, "needs KRETPROBE_NATIVE");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KRETPROBE_NATIVE), "needs KRETPROBE_NATIVE");
 	o = probe_one(test, "kp_ret_unwatched", 1);
 	/*
 	 * This ends the extended quiescent state, and itself returns while RCU is not
@@ -659,10 +634,7 @@ static void return_rcu_does_not_watch_the_return(struct kunit *test)
 	unregister_kretprobe(&o->rp);
 }
 #else
-static void return_rcu_does_not_watch_the_return(struct kunit *test)
-{
-	kunit_skip(test, "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG");
-}
+KP_SKIPPED(return_rcu_does_not_watch_the_return, "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG")
 #endif
 
 #if KPROBES_TEST_HAS_LONGJMP
@@ -840,21 +812,12 @@ static void return_stack_is_rewound_below_rethook(struct kunit *test)
 	unregister_kretprobe(&jumper->rp);
 }
 #else
-static void return_stack_is_rewound_below_rethook(struct kunit *test)
-{
-	kunit_skip(test, "needs RETHOOK");
-}
+KP_SKIPPED(return_stack_is_rewound_below_rethook, "needs RETHOOK")
 #endif
 #else
-static void return_stack_is_rewound_below_rethook(struct kunit *test)
-{
-	kunit_skip(test, "needs assembly code for this architecture");
-}
+KP_SKIPPED(return_stack_is_rewound_below_rethook, "needs assembly code for this architecture")
 
-static void return_stack_is_rewound(struct kunit *test)
-{
-	kunit_skip(test, "needs assembly code for this architecture");
-}
+KP_SKIPPED(return_stack_is_rewound, "needs assembly code for this architecture")
 #endif
 
 /*
@@ -915,15 +878,9 @@ static void return_from_unknown_frame_of_gone_probe(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, current->kretprobe_instances.first, NULL);
 }
 #else
-static void return_from_unknown_frame(struct kunit *test)
-{
-	kunit_skip(test, "the trampoline is not that of the core");
-}
+KP_SKIPPED(return_from_unknown_frame, "the trampoline is not that of the core")
 
-static void return_from_unknown_frame_of_gone_probe(struct kunit *test)
-{
-	kunit_skip(test, "the trampoline is not that of the core");
-}
+KP_SKIPPED(return_from_unknown_frame_of_gone_probe, "the trampoline is not that of the core")
 #endif
 
 /*
@@ -1037,8 +994,7 @@ static void return_excluded_everywhere(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, tried, IS_ENABLED(CONFIG_PREEMPTION) +
 				     IS_ENABLED(CONFIG_FUNCTION_GRAPH_TRACER));
-	if (!tried)
-		kunit_skip(test, "needs PREEMPTION or FUNCTION_GRAPH_TRACER");
+	KP_SKIP_IF(test, !tried, "needs PREEMPTION or FUNCTION_GRAPH_TRACER");
 }
 
 static bool finding_found;
@@ -1061,8 +1017,7 @@ static void return_handler_finds_its_probe_without_locks(struct kunit *test)
 	struct one *o;
 	u32 ret;
 
-	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
-		kunit_skip(test, "needs KRETPROBE_NATIVE");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KRETPROBE_NATIVE), "needs KRETPROBE_NATIVE");
 	o = probe_one(test, "kp_ret_plain", 1);
 	o->rp.handler = finding_return;
 	finding_found = false;
@@ -1105,6 +1060,3 @@ static struct kunit_suite return_suite = {
 	.test_cases	= return_cases,
 };
 kunit_test_suites(&return_suite);
-
-MODULE_DESCRIPTION("KUnit tests of calls that kretprobes follow");
-MODULE_LICENSE("GPL");

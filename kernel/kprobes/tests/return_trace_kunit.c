@@ -5,18 +5,11 @@
  * in flight.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/delay.h>
+#include "suite.h"
+
 #include <linux/fprobe.h>
-#include <linux/ftrace.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/rethook.h>
-#include <linux/sched.h>
-#include <linux/sched/task.h>
 #include <linux/stacktrace.h>
-#include <linux/string.h>
 
 #include "helpers.h"
 #include "signatures.h"
@@ -367,8 +360,7 @@ static const char *order_of(struct kunit *test)
 	if (!KPROBES_TEST_HAS_EXACT_TRACES)
 		kunit_skip(test, "needs KRETPROBE_NATIVE and an exact unwinder");
 	for (k = kinds; *k; k++) {
-		if (!kind_exists(*k))
-			kunit_skip(test, "needs FPROBE and FUNCTION_GRAPH_TRACER");
+		KP_SKIP_IF(test, !kind_exists(*k), "needs FPROBE and FUNCTION_GRAPH_TRACER");
 	}
 	return kinds;
 }
@@ -544,8 +536,7 @@ static void hooks_stay_while_graph_is_paused(struct kunit *test)
 	const char *kinds = order_of(test);
 	struct return_test *t = test->priv;
 
-	if (!nr_of(kinds, 'g'))
-		kunit_skip(test, "needs function graph");
+	KP_SKIP_IF(test, !nr_of(kinds, 'g'), "needs function graph");
 	t->call.paused = true;
 	plain_and_hooked_call(test, kinds, LOOK);
 	KUNIT_EXPECT_TRUE(test, same(&t->plain, &t->call.trace));
@@ -592,8 +583,7 @@ static void trace_from_the_trampoline(struct kunit *test)
 	const char *kinds = order_of(test);
 	struct return_test *t = test->priv;
 
-	if (!KPROBES_TEST_HAS_PUSHED_RETURNS)
-		kunit_skip(test, "needs return addresses on the stack");
+	KP_SKIP_IF(test, !KPROBES_TEST_HAS_PUSHED_RETURNS, "needs return addresses on the stack");
 
 	t->inner.symbol_name = nest[0];
 	t->inner.pre_handler = note_slot;
@@ -784,8 +774,7 @@ static void trace_of_one_frame(struct kunit *test)
 	t->call.fn = kp_ret_first;
 	KUNIT_EXPECT_EQ(test, one_call(test, LOOK), TAILS_RETURN);
 	t->plain = t->call.trace;
-	if (t->plain.n != n)
-		kunit_skip(test, "the compiler has made no tail calls");
+	KP_SKIP_IF(test, t->plain.n != n, "the compiler has made no tail calls");
 	put_to_sleep(test, t);
 	look_at(t->task, asleep);
 	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), TAILS_RETURN);
@@ -857,8 +846,7 @@ static void switch_has_no_return_to_hook(struct kunit *test)
 	const char *name = "__switch_to";
 	int ret;
 
-	if (!KPROBES_TEST_HAS_REFUSED_SWITCH)
-		kunit_skip(test, "it returns on the stack of its caller");
+	KP_SKIP_IF(test, !KPROBES_TEST_HAS_REFUSED_SWITCH, "it returns on the stack of its caller");
 	t->hook[0].fp.exit_handler = f_return;
 	ret = register_fprobe_syms(&t->hook[0].fp, &name, 1);
 	KUNIT_EXPECT_LT(test, ret, 0);
@@ -907,6 +895,3 @@ static struct kunit_suite return_trace_suite = {
 	.test_cases	= return_trace_cases,
 };
 kunit_test_suites(&return_trace_suite);
-
-MODULE_DESCRIPTION("KUnit tests of stack traces through hooked returns");
-MODULE_LICENSE("GPL");

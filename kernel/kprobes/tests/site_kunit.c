@@ -4,8 +4,7 @@
  * addresses are outside of the kernel, and nothing is ever armed.
  */
 
-#include <kunit/test.h>
-#include <linux/string.h>
+#include "suite.h"
 
 #include "../hit.h"
 #include "../site.h"
@@ -639,6 +638,3 @@ static struct kunit_suite site_suite = {
 	.test_cases	= site_cases,
 };
 kunit_test_suite(site_suite);
-
-MODULE_DESCRIPTION("KUnit tests of kprobe sites");
-MODULE_LICENSE("GPL");

@@ -4,19 +4,12 @@
  * executed.
  */
 
+#include "suite.h"
+
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/delay.h>
 #include <linux/execmem.h>
 #include <linux/gfp.h>
-#include <linux/kprobes-test-arch.h>
-#include <linux/kallsyms.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
 #include <linux/sort.h>
-#include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 
 #include "../insn_slots.h"
 #include "../site.h"
@@ -245,8 +238,7 @@ static void slots_dirty_one_waits_for_a_grace_period(struct kunit *test)
 	unsigned int i, again = 0;
 	struct holder h = {};
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
 
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	hold(test, &h, hold_grace_period);
@@ -324,8 +316,7 @@ static void slots_dirty_one_waits_for_tasks(struct kunit *test)
 	unsigned long dirty;
 	bool again;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
 
 	t->cache = &tasks_cache;
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
@@ -344,10 +335,7 @@ static void slots_dirty_one_waits_for_tasks(struct kunit *test)
 	expect_again(test, dirty);
 }
 #else
-static void slots_dirty_one_waits_for_tasks(struct kunit *test)
-{
-	kunit_skip(test, "needs TASKS_RCU");
-}
+KP_SKIPPED(slots_dirty_one_waits_for_tasks, "needs TASKS_RCU")
 #endif
 
 /* The caches of the kernel, or NULL. */
@@ -365,8 +353,7 @@ static struct kprobe_slot_cache *const optinsn_slots;
 /* Only a boosted copy can be preempted; steps run with interrupts off. */
 static void slots_those_of_the_kernel_wait_for_tasks(struct kunit *test)
 {
-	if (!insn_slots && !optinsn_slots)
-		kunit_skip(test, "the architecture has no slots");
+	KP_SKIP_IF(test, !insn_slots && !optinsn_slots, "the architecture has no slots");
 	if (insn_slots)
 		KUNIT_EXPECT_EQ(test, insn_slots->tasks_rcu, KPROBES_TEST_HAS_PREEMPTIBLE_STEPS);
 	if (optinsn_slots)
@@ -542,10 +529,7 @@ static void slots_of_the_kernel_are_text(struct kunit *test)
 	free_insn_slot(slot, 0);
 }
 #else
-static void slots_of_the_kernel_are_text(struct kunit *test)
-{
-	kunit_skip(test, "the architecture has no instruction slots");
-}
+KP_SKIPPED(slots_of_the_kernel_are_text, "the architecture has no instruction slots")
 #endif
 
 /* The next owner of the page can write to it, unless it is one that stays read-only. */
@@ -598,10 +582,7 @@ static void slots_pages_are_writable_when_free(struct kunit *test)
 		kunit_skip(test, "slots are not in pages of their own");
 }
 #else
-static void slots_pages_are_writable_when_free(struct kunit *test)
-{
-	kunit_skip(test, "the architecture has no instruction slots");
-}
+KP_SKIPPED(slots_pages_are_writable_when_free, "the architecture has no instruction slots")
 #endif
 
 /* Every byte of a page is found, and nothing around it; and the owners of all slots. */
@@ -801,6 +782,3 @@ static struct kunit_suite slots_suite = {
 	.test_cases	= slots_cases,
 };
 kunit_test_suite(slots_suite);
-
-MODULE_DESCRIPTION("KUnit tests of instruction slots");
-MODULE_LICENSE("GPL");

@@ -3,16 +3,7 @@
  * Threads that are stopped where a test wants them; see stopped.h.
  */
 
-#include <kunit/test.h>
-#include <linux/cpumask.h>
-#include <linux/err.h>
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
-#include <linux/preempt.h>
-#include <linux/ptrace.h>
-#include <linux/sched/task.h>
-#include <linux/smp.h>
-#include <linux/string.h>
+#include "suite.h"
 
 #include <asm/irq_regs.h>
 
@@ -87,10 +78,8 @@ struct task_struct *kp_bound_thread(struct kunit *test, int (*fn)(void *data), v
 void kp_stopped_begin(struct kunit *test, struct kp_stopped *s, int (*fn)(void *data),
 		      bool preempt)
 {
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
-	if (preempt && !IS_ENABLED(CONFIG_PREEMPTION))
-		kunit_skip(test, "needs PREEMPTION");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
+	KP_SKIP_IF(test, preempt && !IS_ENABLED(CONFIG_PREEMPTION), "needs PREEMPTION");
 
 	memset(s, 0, sizeof(*s));
 	s->cpu = cpumask_last(cpu_online_mask);

@@ -3,16 +3,7 @@
  * Calls while probes and jumps come and go; see storm.h.
  */
 
-#include <kunit/test.h>
-#include <linux/atomic.h>
-#include <linux/err.h>
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
-#include <linux/preempt.h>
-#include <linux/prandom.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
-#include <linux/string.h>
+#include "suite.h"
 
 #include "storm.h"
 
@@ -34,11 +25,6 @@ static int count_pre(struct kprobe *p, struct pt_regs *regs)
 {
 	atomic_inc(&container_of(p, struct storm_probe, kp)->hits);
 	return 0;
-}
-
-/* It keeps the probes of this instruction from being optimized. */
-static void nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
 }
 
 static bool has_jump(struct kprobe *p)
@@ -121,7 +107,7 @@ void kp_storm(struct kunit *test, const struct kp_storm_arch *arch)
 	while (time_before(jiffies, end)) {
 		struct kprobe post = {
 			.addr		= arch->at(rounds % arch->nr),
-			.post_handler	= nothing_post,
+			.post_handler	= kp_nothing_post,
 		};
 
 		for (i = 0; i < arch->nr; i++) {

@@ -5,15 +5,9 @@
  * unregistered.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
+#include "suite.h"
+
 #include <linux/cpu.h>
-#include <linux/cpumask.h>
-#include <linux/delay.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/slab.h>
 
 #include "../arm.h"
 #include "helpers.h"
@@ -21,26 +15,11 @@
 #define STRESS_TIME	(2 * HZ)
 #define POISON		0x5a
 
-static noinline __noclone notrace u32 kp_stress_plain(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
-
-static noinline __noclone u32 kp_stress_traced(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
+static KP_UNTRACED(u32, kp_stress_plain, v + 3)
+static KP_TRACED(u32, kp_stress_traced, v + 5)
 
 /* Called by handlers, so each hit is nested. */
-static noinline __noclone notrace u32 kp_stress_nested(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 7;
-}
+static KP_UNTRACED(u32, kp_stress_nested, v + 7)
 
 static u32 (* const volatile plain)(u32 v) = kp_stress_plain;
 static u32 (* const volatile traced)(u32 v) = kp_stress_traced;
@@ -402,8 +381,7 @@ static void stress_cpu_comes_and_goes(struct kunit *test)
 {
 	struct crew *c;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
 	c = crew_of_callers(test);
 	hire(c, registering_thread, some_cpu(0));
 	hire(c, hotplug_thread, some_cpu(0));
@@ -411,10 +389,7 @@ static void stress_cpu_comes_and_goes(struct kunit *test)
 	expect_all_well(test, c);
 }
 #else
-static void stress_cpu_comes_and_goes(struct kunit *test)
-{
-	kunit_skip(test, "needs HOTPLUG_CPU");
-}
+KP_SKIPPED(stress_cpu_comes_and_goes, "needs HOTPLUG_CPU")
 #endif
 
 static struct kunit_case stress_cases[] = {
@@ -430,6 +405,3 @@ static struct kunit_suite stress_suite = {
 	.test_cases	= stress_cases,
 };
 kunit_test_suite(stress_suite);
-
-MODULE_DESCRIPTION("KUnit stress test of kprobes");
-MODULE_LICENSE("GPL");

@@ -3,28 +3,15 @@
  * Tests of the global switch, which is otherwise reached through debugfs.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
+#include "suite.h"
 
 #include "../arm.h"
-#include "../kill.h"
+#include "../module.h"
 #include "../site.h"
 #include "helpers.h"
 
-static noinline __noclone notrace u32 kp_switch_plain(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
-
-static noinline __noclone u32 kp_switch_traced(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 7;
-}
+static KP_UNTRACED(u32, kp_switch_plain, v + 3)
+static KP_TRACED(u32, kp_switch_traced, v + 7)
 
 struct target {
 	const char	*name;
@@ -412,6 +399,3 @@ static struct kunit_suite switch_suite = {
 	.test_cases	= switch_cases,
 };
 kunit_test_suite(switch_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the global switch of kprobes");
-MODULE_LICENSE("GPL");

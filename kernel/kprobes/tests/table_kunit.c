@@ -5,17 +5,10 @@
  * them.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/cpumask.h>
+#include "suite.h"
+
 #include <linux/hw_breakpoint.h>
-#include <linux/kprobes-test-arch.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
 #include <linux/perf_event.h>
-#include <linux/sched.h>
-#include <linux/sizes.h>
-#include <linux/slab.h>
 
 #include "../site.h"
 #include "../table.h"
@@ -423,10 +416,7 @@ static void table_is_complete_when_published(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.missed, 0);
 }
 #else
-static void table_is_complete_when_published(struct kunit *test)
-{
-	kunit_skip(test, "needs watchpoints that trap after the access");
-}
+KP_SKIPPED(table_is_complete_when_published, "needs watchpoints that trap after the access")
 #endif
 
 static int table_test_init(struct kunit *test)
@@ -475,6 +465,3 @@ static struct kunit_suite table_suite = {
 	.test_cases	= table_cases,
 };
 kunit_test_suite(table_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the kprobes table");
-MODULE_LICENSE("GPL");

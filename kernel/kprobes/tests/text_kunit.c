@@ -4,17 +4,12 @@
  * Which instructions are refused, and why, is up to the architectures' own suites.
  */
 
-#include <kunit/test.h>
-#include <linux/ftrace.h>
+#include "suite.h"
+
 #include <linux/kgdb.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
-#include <linux/kprobes-test-arch.h>
-#include <linux/string.h>
 
 #include "signatures.h"
 #include "targets.h"
-#include "watch.h"
 #ifdef CONFIG_KGDB
 #include "../../debug/debug_core.h"
 #endif
@@ -66,8 +61,7 @@ static void area_is_blacklisted(struct kunit *test)
 	unsigned long start = (unsigned long)a->start;
 	unsigned long end = a->end ? (unsigned long)a->end : start + a->size;
 
-	if (!kp_area_exists(a))
-		kunit_skip(test, "this kernel has none");
+	KP_SKIP_IF(test, !kp_area_exists(a), "this kernel has none");
 
 	KUNIT_ASSERT_LT(test, start, end);
 	/* What is copied before it is executed may be among the data of the kernel. */
@@ -117,8 +111,7 @@ static void hit_path_is_not_traced(struct kunit *test)
 	const struct kp_protected *p;
 	unsigned long addr;
 
-	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE))
-		kunit_skip(test, "needs DYNAMIC_FTRACE");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_DYNAMIC_FTRACE), "needs DYNAMIC_FTRACE");
 
 	for (p = kp_hit_path; p->name; p++) {
 		addr = (unsigned long)kprobe_lookup_name(p->name, 0);
@@ -133,14 +126,11 @@ static void hit_path_is_not_traced(struct kunit *test)
 
 static void needs_an_aligned_address(struct kunit *test)
 {
-	struct kp_watch w = {
-		.kp = { .addr = kp_target_addr(&kp_target_add), .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch w = KP_WATCH(kp_target_addr(&kp_target_add));
 	unsigned long addr = (unsigned long)w.kp.addr;
 	unsigned int i;
 
-	if (KPROBES_TEST_HAS_VARIABLE_INSNS)
-		kunit_skip(test, "instructions start anywhere");
+	KP_SKIP_IF(test, KPROBES_TEST_HAS_VARIABLE_INSNS, "instructions start anywhere");
 
 	for (i = 1; i < sizeof(kprobe_opcode_t); i++)
 		expect_refused(test, addr + i, KPROBE_REFUSAL_ALIGNMENT);
@@ -159,9 +149,7 @@ static void needs_an_aligned_address(struct kunit *test)
 #ifdef CONFIG_KGDB
 static void text_is_shared_with_kgdb(struct kunit *test)
 {
-	struct kp_watch w = {
-		.kp = { .addr = kp_target_addr(&kp_target_add), .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch w = KP_WATCH(kp_target_addr(&kp_target_add));
 	unsigned long at = (unsigned long)w.kp.addr;
 	kprobe_opcode_t text = READ_ONCE(*w.kp.addr);
 	enum kprobe_refusal why;
@@ -188,10 +176,7 @@ static void text_is_shared_with_kgdb(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(*w.kp.addr), text);
 }
 #else
-static void text_is_shared_with_kgdb(struct kunit *test)
-{
-	kunit_skip(test, "needs KGDB");
-}
+KP_SKIPPED(text_is_shared_with_kgdb, "needs KGDB")
 #endif
 
 static struct kunit_case text_cases[] = {
@@ -211,6 +196,3 @@ static struct kunit_suite text_suite = {
 	.test_cases	= text_cases,
 };
 kunit_test_suite(text_suite);
-
-MODULE_DESCRIPTION("KUnit tests of text in which there are no probes");
-MODULE_LICENSE("GPL");

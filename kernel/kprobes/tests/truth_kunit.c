@@ -5,19 +5,15 @@
  * cover each byte of it, and of a module.
  */
 
-#include <kunit/test.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
+#include "suite.h"
+
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 
 #include <asm/sections.h>
 
 #include "../check.h"
-#include "../names.h"
+#include "../refusal.h"
 #include "../optimizer.h"
 #include "../site.h"
 #include "helpers.h"
@@ -43,13 +39,6 @@ module_param(bytes, ulong, 0600);
 static char of_module[MODULE_NAME_LEN];
 module_param_string(module, of_module, sizeof(of_module), 0600);
 
-static noinline __noclone notrace u32 truth_target(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 1;
-}
-
 struct trial {
 	struct kprobe		p;
 	struct kprobe_verdict	v;
@@ -62,11 +51,6 @@ struct truth {
 	struct kprobe		**kps;
 	unsigned int		nr, accepted, refused, jumps, wrong;
 };
-
-static int nothing(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
 
 static void __printf(2, 3) complain(struct truth *t, const char *fmt, ...)
 {
@@ -165,7 +149,7 @@ static void try_pass(struct truth *t, unsigned long start, unsigned long end,
 	for (addr = start + offset; addr < end; addr += DISTANCE) {
 		struct trial *r = &t->trial[t->nr++];
 
-		*r = (struct trial){ .p = { .addr = (void *)addr, .pre_handler = nothing } };
+		*r = (struct trial){ .p = { .addr = (void *)addr, .pre_handler = kp_nothing_pre } };
 		kprobe_check_probe(&r->p, &r->v);
 		if (!r->v.why && kprobe_check_jump(&r->v.where, &r->f))
 			complain(t, "%pS: no forecast", (void *)addr);
@@ -230,14 +214,6 @@ static bool find_text(unsigned long *start, unsigned long *end)
 	return true;
 }
 
-/* It would have to say of everything that the architecture accepts that it does not know. */
-static bool backend_can_tell(void)
-{
-	struct kprobe p = { .addr = (void *)truth_target };
-
-	return kprobe_check(&p) != -ENODATA;
-}
-
 /*
  * Each pass is a run of its own, as KUnit limits how long one may take. Offsets are counted
  * from 1 here: NULL is the end.
@@ -258,8 +234,9 @@ static void truth_is_foreseen(struct kunit *test)
 	struct truth t = { .test = test };
 	unsigned long start, end;
 
-	if (!backend_can_tell())
-		kunit_skip(test, "needs a backend that can be asked in advance");
+	/* Elsewhere, what is wrong is wrong in the backend of others. */
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_KPROBES_TEST_TARGETS),
+		   "needs a backend of ours");
 	KUNIT_ASSERT_TRUE(test, find_text(&start, &end));
 	if (bytes)
 		end = min(end, start + bytes);
@@ -293,6 +270,3 @@ static struct kunit_suite truth_suite = {
 	.test_cases	= truth_cases,
 };
 kunit_test_suite(truth_suite);
-
-MODULE_DESCRIPTION("KUnit test of what is foreseen for probes all over the kernel");
-MODULE_LICENSE("GPL");

@@ -4,17 +4,12 @@
  * each hit is counted, and nothing is accessed that RCU may have freed.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/context_tracking.h>
 #include <linux/context_tracking_state.h>
-#include <linux/delay.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/perf_event.h>
-#include <linux/rcupdate.h>
-#include <linux/string.h>
 
 #include "../optimizer.h"
 #include "../site.h"
@@ -24,12 +19,7 @@
 /* RCU_EQS_DEBUG requires the interrupt and lockdep state of the idle task. */
 #if defined(CONFIG_CONTEXT_TRACKING_IDLE) && !defined(CONFIG_RCU_EQS_DEBUG)
 
-static noinline __noclone notrace u32 kp_unw_plain(u32 v)
-{
-	KP_PADDING;
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
+static KP_UNTRACED(u32, kp_unw_plain, v + 3)
 
 /* Backends have no way without a step for an access to memory. */
 static u32 kp_unw_three = 3;
@@ -39,11 +29,7 @@ static noinline __noclone notrace u32 kp_unw_stepped(u32 v)
 	return v + READ_ONCE(kp_unw_three);
 }
 
-static noinline __noclone u32 kp_unw_traced(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
+static KP_TRACED(u32, kp_unw_traced, v + 5)
 
 /* Entered while RCU is watching, left while it is not. */
 static noinline __noclone notrace u32 kp_unw_leaves(u32 v)
@@ -184,8 +170,7 @@ static void skip_if_absent(struct kunit *test, const struct target *t)
 {
 	if (t->kind == FTRACE && !KPROBES_TEST_HAS_FTRACE_NAMES)
 		kunit_skip(test, "probes by name are not on ftrace sites");
-	if (t->kind == DETOUR && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
+	KP_SKIP_IF(test, t->kind == DETOUR && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
 }
 
 static int register_users(struct kunit *test, const struct target *t, unsigned int nr,
@@ -299,8 +284,7 @@ static void handlers_are_called_where_rcu_watches(struct kunit *test)
 	struct site_user *p = &u->user[1];
 
 	skip_if_absent(test, t);
-	if (!IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER))
-		kunit_skip(test, "needs fault handlers");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER), "needs fault handlers");
 	p->kp.fault_handler = count_fault;
 	KUNIT_ASSERT_EQ(test, register_users(test, t, 2, true), 0);
 	u->site = site_probe(&p->kp);
@@ -367,10 +351,7 @@ static void opt_handlers_are_called_where_rcu_watches(struct kunit *test)
 	unregister_users(test, t);
 }
 #else
-static void opt_handlers_are_called_where_rcu_watches(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES");
-}
+KP_SKIPPED(opt_handlers_are_called_where_rcu_watches, "needs OPTPROBES")
 #endif
 
 #ifdef CONFIG_KRETPROBES
@@ -449,8 +430,7 @@ static void unwatched_returns_after_unregistration(struct kunit *test)
 	struct unwatched_test *u = test->priv;
 	u32 ret;
 
-	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
-		kunit_skip(test, "needs KRETPROBE_NATIVE");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KRETPROBE_NATIVE), "needs KRETPROBE_NATIVE");
 
 	u->rp.kp.symbol_name = "kp_unw_forgotten";
 	u->rp.handler = count_return;
@@ -462,20 +442,11 @@ static void unwatched_returns_after_unregistration(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, u->returns + u->rp.nmissed, 0);
 }
 #else
-static void unwatched_returns_are_missed(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES");
-}
+KP_SKIPPED(unwatched_returns_are_missed, "needs KRETPROBES")
 
-static void unwatched_entries_are_missed(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES");
-}
+KP_SKIPPED(unwatched_entries_are_missed, "needs KRETPROBES")
 
-static void unwatched_returns_after_unregistration(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES");
-}
+KP_SKIPPED(unwatched_returns_after_unregistration, "needs KRETPROBES")
 #endif
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
@@ -526,10 +497,7 @@ static void unwatched_walk_finds_nothing(struct kunit *test)
 	unregister_kretprobe(&rp);
 }
 #else
-static void unwatched_walk_finds_nothing(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES, and not on rethook");
-}
+KP_SKIPPED(unwatched_walk_finds_nothing, "needs KRETPROBES, and not on rethook")
 #endif
 
 /*
@@ -643,26 +611,14 @@ static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
 	unregister_kretprobe(&u->rp);
 }
 #else
-static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
-{
-	kunit_skip(test, "needs KRETPROBES");
-}
+KP_SKIPPED(unwatched_returns_touch_nothing_unseen, "needs KRETPROBES")
 #endif
 #else
-static void unwatched_hits_touch_nothing_unseen(struct kunit *test)
-{
-	kunit_skip(test, "needs watchpoints that trap after the access");
-}
+KP_SKIPPED(unwatched_hits_touch_nothing_unseen, "needs watchpoints that trap after the access")
 
-static void unwatched_nested_hits_touch_nothing_unseen(struct kunit *test)
-{
-	kunit_skip(test, "needs watchpoints that trap after the access");
-}
+KP_SKIPPED(unwatched_nested_hits_touch_nothing_unseen, "needs watchpoints that trap after the access")
 
-static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
-{
-	kunit_skip(test, "needs watchpoints that trap after the access");
-}
+KP_SKIPPED(unwatched_returns_touch_nothing_unseen, "needs watchpoints that trap after the access")
 #endif
 
 /*
@@ -688,10 +644,8 @@ static int unwatched_thread(void *data)
 
 static void need_unwatched_breakpoints(struct kunit *test)
 {
-	if (KPROBE_TRAP_IS_WATCHED)
-		kunit_skip(test, "RCU watches in all breakpoints");
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a second CPU");
+	KP_SKIP_IF(test, KPROBE_TRAP_IS_WATCHED, "RCU watches in all breakpoints");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs a second CPU");
 }
 
 /* @waits has to wait for a CPU where RCU is not watching. */
@@ -843,10 +797,8 @@ static void unwatched_steps_are_waited_for(struct kunit *test)
 	struct site_user *first = &u->user[0], *second = &u->user[1];
 	struct task_struct *task;
 
-	if (!KPROBE_TRAP_IS_WATCHED)
-		kunit_skip(test, "RCU does not watch in breakpoints");
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a second CPU");
+	KP_SKIP_IF(test, !KPROBE_TRAP_IS_WATCHED, "RCU does not watch in breakpoints");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs a second CPU");
 
 	u->step = test->param_value;
 	second->kp.addr = find_stepped();
@@ -917,10 +869,7 @@ static int unwatched_test_init(struct kunit *test)
 	return 0;
 }
 
-static void unwatched_nothing(struct kunit *test)
-{
-	kunit_skip(test, "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG");
-}
+KP_SKIPPED(unwatched_nothing, "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG")
 
 static struct kunit_case unwatched_cases[] = {
 	KUNIT_CASE(unwatched_nothing),
@@ -935,6 +884,3 @@ static struct kunit_suite unwatched_suite = {
 	.test_cases	= unwatched_cases,
 };
 kunit_test_suite(unwatched_suite);
-
-MODULE_DESCRIPTION("KUnit tests of kprobes that are hit where RCU does not watch");
-MODULE_LICENSE("GPL");

@@ -4,19 +4,12 @@
  * wake up, return and call again while its stack is examined.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/delay.h>
-#include <linux/jiffies.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/ptrace.h>
-#include <linux/sched.h>
-#include <linux/sched/task.h>
+#include "suite.h"
+
 #include <linux/stacktrace.h>
 
 #include "helpers.h"
+#include "traces.h"
 
 /*
  * A thread that calls two functions, and sleeps in the inner one. In each round it
@@ -118,25 +111,13 @@ static void walker_stop(struct kunit *test, struct walker *w)
 }
 
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
-static void walk_cursor_of_a_call_that_is_over(struct kunit *test)
-{
-	kunit_skip(test, "rethook has its own walk");
-}
+KP_SKIPPED(walk_cursor_of_a_call_that_is_over, "rethook has its own walk")
 
-static void walk_calls_of_another_task(struct kunit *test)
-{
-	kunit_skip(test, "rethook has its own walk");
-}
+KP_SKIPPED(walk_calls_of_another_task, "rethook has its own walk")
 
-static void walk_while_it_runs(struct kunit *test)
-{
-	kunit_skip(test, "rethook has its own walk");
-}
+KP_SKIPPED(walk_while_it_runs, "rethook has its own walk")
 
-static void walk_while_it_wakes(struct kunit *test)
-{
-	kunit_skip(test, "rethook has its own walk");
-}
+KP_SKIPPED(walk_while_it_wakes, "rethook has its own walk")
 #else
 /* A probe on one of the two functions, and the last call that it followed. */
 struct followed {
@@ -168,14 +149,6 @@ static int follow(struct followed *f, const char *symbol)
 	return register_kretprobe(&f->rp);
 }
 
-static bool within(unsigned long addr, void *fn)
-{
-	unsigned long size, into;
-
-	return kallsyms_lookup_size_offset(addr, &size, &into) &&
-	       addr - into == (unsigned long)dereference_function_descriptor(fn);
-}
-
 /* Other backends do not record them, so a walk finds no call. */
 #define HAS_FRAMES	(IS_ENABLED(CONFIG_KRETPROBE_NATIVE) || IS_ENABLED(CONFIG_ARM))
 
@@ -190,8 +163,7 @@ static void walk_cursor_of_a_call_that_is_over(struct kunit *test)
 	struct llist_node *cur = NULL;
 	struct walker first, second;
 
-	if (!HAS_FRAMES)
-		kunit_skip(test, "needs the frames of calls");
+	KP_SKIP_IF(test, !HAS_FRAMES, "needs the frames of calls");
 
 	KUNIT_ASSERT_EQ(test, follow(&inner, "kp_walk_inner"), 0);
 	KUNIT_EXPECT_EQ(test, follow(&outer, "kp_walk_outer"), 0);
@@ -199,10 +171,10 @@ static void walk_cursor_of_a_call_that_is_over(struct kunit *test)
 	walker_start(test, &second, false);
 
 	walker_goes_inside(&first);
-	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(first.task, inner.ri->fp, &cur),
+	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(first.task, inner.ri->fp, &cur),
 				       kp_walk_outer));
 	KUNIT_EXPECT_PTR_EQ(test, cur, &inner.ri->llist);
-	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur),
+	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur),
 				       call_outer));
 	KUNIT_EXPECT_PTR_EQ(test, cur, &outer.ri->llist);
 
@@ -214,7 +186,7 @@ static void walk_cursor_of_a_call_that_is_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur), 0);
 	cur = NULL;
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur), 0);
-	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(second.task, outer.ri->fp, &cur),
+	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(second.task, outer.ri->fp, &cur),
 				       call_outer));
 
 	walker_comes_out(&second);
@@ -248,17 +220,17 @@ static void walk_calls_of_another_task(struct kunit *test)
 	inner.ri->task = current;
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
 	inner.ri->task = w.task;
-	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur),
+	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur),
 				       call_outer));
 	cur = NULL;
 
 	/* The older call belongs to another task. */
 	outer.ri->task = current;
-	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur),
+	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur),
 				       kp_walk_outer));
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
 	outer.ri->task = w.task;
-	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur),
+	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur),
 				       call_outer));
 
 	/*
@@ -300,8 +272,7 @@ static void walk_while_it_runs(struct kunit *test)
 	struct followed inner, outer;
 	struct walker w;
 
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs a second CPU");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs a second CPU");
 
 	KUNIT_ASSERT_EQ(test, follow(&inner, "kp_walk_inner"), 0);
 	KUNIT_EXPECT_EQ(test, follow(&outer, "kp_walk_outer"), 0);
@@ -314,7 +285,7 @@ static void walk_while_it_runs(struct kunit *test)
 
 	WRITE_ONCE(w.spin, false);
 	wait_until_asleep(&w);
-	KUNIT_EXPECT_TRUE(test, within(kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur),
+	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur),
 				       kp_walk_outer));
 	walker_comes_out(&w);
 	walker_stop(test, &w);
@@ -336,8 +307,7 @@ static void walk_while_it_wakes(struct kunit *test)
 	struct walker w;
 	void *fp = NULL;
 
-	if (!HAS_FRAMES)
-		kunit_skip(test, "needs the frames of calls");
+	KP_SKIP_IF(test, !HAS_FRAMES, "needs the frames of calls");
 
 	KUNIT_ASSERT_EQ(test, follow(&inner, "kp_walk_inner"), 0);
 	walker_start(test, &w, true);
@@ -353,7 +323,7 @@ static void walk_while_it_wakes(struct kunit *test)
 		for (i = 0; fp && i < 2; i++) {
 			addr = kretprobe_find_ret_addr(w.task, fp, &cur);
 			found += !!addr;
-			wrong += addr && !within(addr, kp_walk_outer);
+			wrong += addr && !kp_is_within(addr, kp_walk_outer);
 		}
 		n = stack_trace_save_tsk(w.task, entries, ARRAY_SIZE(entries), 0);
 		for (i = 0; KPROBES_TEST_HAS_EXACT_TRACES && i < n; i++)

@@ -61,6 +61,19 @@ int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 }
 
 /**
+ * kp_nothing_pre() - a pre handler that does nothing
+ * @p: the probe
+ * @regs: registers of the hit
+ *
+ * Context: that of a hit.
+ * Return: 0.
+ */
+int kp_nothing_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/**
  * kp_nothing_post() - a post handler that does nothing
  * @p: the probe
  * @regs: registers after the probed instruction

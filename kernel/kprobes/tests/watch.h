@@ -32,6 +32,13 @@ struct kp_watch {
 	bool		trapped;
 };
 
+/* Its initializers: with a pre handler, a post handler, or both. */
+#define KP_WATCH(at)		{ .kp = { .addr = (void *)(at), .pre_handler = kp_watch_pre } }
+#define KP_WATCH_POST(at)	{ .kp = { .addr = (void *)(at), .post_handler = kp_watch_post } }
+#define KP_WATCH_BOTH(at)						\
+	{ .kp = { .addr = (void *)(at), .pre_handler = kp_watch_pre,	\
+		  .post_handler = kp_watch_post } }
+
 /* How the instruction under the breakpoint at an address is executed. */
 static inline const char *kp_mode(void *addr)
 {
@@ -43,6 +50,7 @@ static inline const char *kp_mode(void *addr)
 int kp_watch_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
+int kp_nothing_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
 /* Hits have to come through breakpoints, not through jumps. */

@@ -4,17 +4,26 @@
 #define _KPROBE_BENCH_H
 
 #include <linux/kprobes.h>
+#include <linux/printk.h>
 
-#include "row.h"
+#include "arch.h"
+
+/* Report a result, whose name is made by the format. */
+#define row(value, name, ...)	pr_info("row " name " %llu\n", ##__VA_ARGS__, (u64)(value))
 
 /* main.c: the parameters of the module */
-extern bool big, optimized, traced;
+extern bool big, optimized, letters, traced;
 
 /* single.c */
+void bench_stepped(void);
+void bench_quick(void);
+void bench_kept(void);
 int measure_hits(void);
-int measure_optimized_hits(void);
 int measure_among(struct kprobe **kps, int nr);
 int measure_crowds(struct kprobe **kps, int nr);
+
+/* together.c */
+int measure_together(void);
 
 /* many.c */
 struct kprobe **kprobes_alloc(int nr);

@@ -1,17 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs in the guest of scripts/measure/bench; the module prints what it measures.
+# Runs in the guest of scripts/measure/bench; the module prints what it measures. The kernel passes
+# what=: the name of a guest there.
 . /guest/lib.sh
 
 optimization=/proc/sys/debug/kprobes-optimization
 
-if [ -e $optimization ]; then
-	echo 0 >$optimization
-fi
-check "measured" insmod /bin/kprobe_bench.ko "$(cat /bin/bench.param)"
+# jumps 0|1 - switch them; fails where there are none.
+jumps() { [ -e $optimization ] && echo "$1" >$optimization; }
+
+measure() { check "measured: $*" insmod /bin/kprobe_bench.ko "$@"; }
+
+# both PARAM... - measure, and if there are jumps, also optimized probes.
+both() {
+	measure "$@"
+	check "rmmod" rmmod kprobe_bench
+	! jumps 1 || measure "$@" optimized=1
+}
+
+jumps 0
+case $what in
+letters)
+	both letters=1
+	exit ;;
+traced)
+	both traced=1
+	exit ;;
+among | together)
+	measure "$what=1"
+	exit ;;
+memory-optimized)
+	# Not every kernel has them.
+	! jumps 1 || measure memory=mid optimized=1
+	[ -e $optimization ] || skip "memory with jumps" "the kernel has none"
+	exit ;;
+memory-*)
+	# No probe has been before. The module stays, as its probes do.
+	measure "memory=${what#memory-}"
+	exit ;;
+esac
+
+measure "$(cat /bin/bench.param)"
 check "rmmod" rmmod kprobe_bench
-if [ -e $optimization ]; then
-	echo 1 >$optimization
-	check "measured optimized" insmod /bin/kprobe_bench.ko optimized=1
+if jumps 1; then
+	measure optimized=1
 	check "rmmod" rmmod kprobe_bench
 fi
 

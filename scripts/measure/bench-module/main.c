@@ -34,6 +34,14 @@ static bool among;
 module_param(among, bool, 0444);
 MODULE_PARM_DESC(among, "measure nothing but hits among 10,000 others");
 
+bool letters;
+module_param(letters, bool, 0444);
+MODULE_PARM_DESC(letters, "measure nothing but the rows that are called by letters");
+
+static bool together;
+module_param(together, bool, 0444);
+MODULE_PARM_DESC(together, "measure nothing but hits of several CPUs");
+
 bool traced;
 module_param(traced, bool, 0444);
 MODULE_PARM_DESC(traced, "measure nothing; wait for scripts/measure/bench-where before each hit");
@@ -79,9 +87,11 @@ static int __init kprobe_bench_init(void)
 		return measure_memory(memory);
 	if (among)
 		return among_many();
+	if (together)
+		return measure_together();
 
-	ret = optimized ? measure_optimized_hits() : measure_hits();
-	if (ret || traced)
+	ret = measure_hits();
+	if (ret || traced || letters)
 		return ret;
 	return optimized ? measure_optimizer() : measure_many();
 }

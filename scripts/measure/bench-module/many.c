@@ -132,7 +132,6 @@ int __init accepted_mids(struct kprobe **kps, int max)
 /* Rows in nanoseconds per probe. */
 static int __init registration_rows(struct kprobe **kps, const char *what, int nr)
 {
-	char name[48];
 	u64 cost;
 	int ret;
 
@@ -140,18 +139,15 @@ static int __init registration_rows(struct kprobe **kps, const char *what, int n
 	if (ret)
 		return ret;
 
-	scnprintf(name, sizeof(name), "reg-%s-%d", what, nr);
-	row(name, div_u64(cost, nr));
+	row(div_u64(cost, nr), "reg-%s-%d", what, nr);
 	cost = unregister_many(kps, nr);
-	scnprintf(name, sizeof(name), "unreg-%s-%d", what, nr);
-	row(name, div_u64(cost, nr));
+	row(div_u64(cost, nr), "unreg-%s-%d", what, nr);
 	return 0;
 }
 
 /* The same one by one, as tracers do it. */
 static int __init single_rows(struct kprobe **kps, const char *what, int nr)
 {
-	char name[48];
 	u64 start, cost;
 	int i, ret;
 
@@ -167,14 +163,12 @@ static int __init single_rows(struct kprobe **kps, const char *what, int nr)
 		}
 	}
 	cost = bench_clock() - start;
-	scnprintf(name, sizeof(name), "reg-%s-single-%d", what, nr);
-	row(name, div_u64(cost, nr));
+	row(div_u64(cost, nr), "reg-%s-single-%d", what, nr);
 
 	cost = 0;
 	for (i = 0; i < nr; i++)
 		cost += unregister_many(kps + i, 1);
-	scnprintf(name, sizeof(name), "unreg-%s-single-%d", what, nr);
-	row(name, div_u64(cost, nr));
+	row(div_u64(cost, nr), "unreg-%s-single-%d", what, nr);
 	return 0;
 }
 
@@ -214,8 +208,8 @@ static int __init filter_rows(struct kprobe **kps, int nr)
 	ftrace_free_filter(&bench_ops);
 	if (ret)
 		return ret;
-	row("filter-entry-single-100", div_u64(come, nr - 1));
-	row("unfilter-entry-single-100", div_u64(go, nr - 1));
+	row(div_u64(come, nr - 1), "filter-entry-single-100");
+	row(div_u64(go, nr - 1), "unfilter-entry-single-100");
 	return 0;
 }
 
@@ -314,7 +308,6 @@ int __init measure_memory(const char *what)
 	int nr = entry ? 3000 : 5000, n;
 	struct kprobe **kps = kprobes_alloc(nr);
 	u64 before, after;
-	char name[48];
 
 	if (!kps)
 		return -ENOMEM;
@@ -327,7 +320,6 @@ int __init measure_memory(const char *what)
 		unregister_many(kps, n);
 		return -ENODATA;
 	}
-	scnprintf(name, sizeof(name), "memory-%s%s", what, optimized ? "-optimized" : "");
-	row(name, div_u64(before - after, nr));
+	row(div_u64(before - after, nr), "memory-%s%s", what, optimized ? "-optimized" : "");
 	return 0;
 }

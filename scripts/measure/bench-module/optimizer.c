@@ -41,7 +41,6 @@ static struct kretprobe stopper = {
 
 int __init stop_rows(struct kprobe **kps, const char *what, int nr)
 {
-	char name[48];
 	int ret;
 	u64 cost;
 
@@ -56,14 +55,11 @@ int __init stop_rows(struct kprobe **kps, const char *what, int nr)
 	stops = longest_stop = 0;
 	ret = register_many(kps, nr, 0, &cost);
 	if (!ret) {
-		scnprintf(name, sizeof(name), "stops-%s-%d", what, nr);
-		row(name, stops);
-		scnprintf(name, sizeof(name), "longest-stop-%s-%d", what, nr);
-		row(name, longest_stop);
+		row(stops, "stops-%s-%d", what, nr);
+		row(longest_stop, "longest-stop-%s-%d", what, nr);
 		stops = 0;
 		unregister_many(kps, nr);
-		scnprintf(name, sizeof(name), "unstops-%s-%d", what, nr);
-		row(name, stops);
+		row(stops, "unstops-%s-%d", what, nr);
 	}
 	unregister_kretprobe(&stopper);
 	stopper.kp.addr = NULL;
@@ -142,7 +138,6 @@ static int __init wait_for_jumps(struct kprobe **kps, int nr, u64 *when)
 static int __init optimizer_rows(struct kprobe **kps, const char *what, int nr)
 {
 	u64 cost, start, end;
-	char name[48];
 	int ret, n;
 
 	/* Cleaning the slots of earlier probes takes synchronizations, too. */
@@ -154,18 +149,13 @@ static int __init optimizer_rows(struct kprobe **kps, const char *what, int nr)
 	if (ret)
 		return ret;
 	n = wait_for_jumps(kps, nr, &end);
-	scnprintf(name, sizeof(name), "jumps-%s%d", what, nr);
-	row(name, div_u64(end - start, nr));
-	scnprintf(name, sizeof(name), "optimized-of-%s%d", what, nr);
-	row(name, n);
-	scnprintf(name, sizeof(name), "rounds-%s%d", what, nr);
-	row(name, atomic_read(&tasks_waits));
-	scnprintf(name, sizeof(name), "syncs-%s%d", what, nr);
-	row(name, atomic_read(&syncs));
+	row(div_u64(end - start, nr), "jumps-%s%d", what, nr);
+	row(n, "optimized-of-%s%d", what, nr);
+	row(atomic_read(&tasks_waits), "rounds-%s%d", what, nr);
+	row(atomic_read(&syncs), "syncs-%s%d", what, nr);
 	atomic_set(&syncs, 0);
 	unregister_many(kps, nr);
-	scnprintf(name, sizeof(name), "unsyncs-%s%d", what, nr);
-	row(name, atomic_read(&syncs));
+	row(atomic_read(&syncs), "unsyncs-%s%d", what, nr);
 	return 0;
 }
 

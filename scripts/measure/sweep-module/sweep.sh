@@ -60,12 +60,9 @@ fates() {
 		return
 	fi
 	settle
-	# An architecture without jumps shows no state of them.
-	sed -e '/ opt=/!s/$/ opt=none why=no-jumps/' \
-		-e 's/^\([0-9a-f]*\) \([^ ]*\) .*kind=\([^ ]*\) .* opt=\([^ ]*\) why=\([^ ]*\)$/\1 \2 \3 \4 \5/' \
-		$KPROBES/sites >/tmp/sites
-	sed -n 's/.* \(optimized\|ftrace\) [a-z]* [^ ]*$/\1/p' /tmp/sites >>/tmp/counted
-	grep -v ' \(optimized\|ftrace\) [a-z]* [^ ]*$' /tmp/sites >>/tmp/others
+	cat $KPROBES/sites >/tmp/sites
+	sed -n 's/.* kind=\(optimized\|ftrace\) .*/\1/p' /tmp/sites >>/tmp/counted
+	grep -v ' kind=\(optimized\|ftrace\) ' /tmp/sites >>/tmp/others
 }
 
 # Free memory without caches, in KiB.
@@ -111,7 +108,8 @@ if [ "$(cat $module/each)" = Y ]; then
 	# As comments, since names of functions may read like a complaint of the kernel.
 	linked </tmp/others | sed 's/^/# fate: /'
 else
-	show sh -c "sed 's/.* \([a-z]*\) \([a-z-]*\)[^ ]*$/\1 \2/' /tmp/others | sort | uniq -c | sort -rn"
+	show sh -c "sed -n 's/.* opt=\([a-z]*\) why=\([a-z-]*\).*/\1 \2/p' /tmp/others |
+		sort | uniq -c | sort -rn"
 fi
 check "the last one is taken back" sh -c "echo -1 >$module/batch"
 check "the results are right" [ ! -s /tmp/wrong ]

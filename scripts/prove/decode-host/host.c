@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The host program of scripts/prove/decode-check: passes the instructions of all opcode
- * maps to the kernel's decode.c and insn.c, which are included, and writes those that
- * they accept.
+ * The host program of scripts/prove/decode-check: passes the instructions of all opcode maps to the
+ * kernel's decode.c and insn.c, which are included.
  *
- *	host CODE LENGTHS [all]
+ *	host [all]
  *
- * CODE gets 16 bytes for each: the instruction, and a NOP that fills the rest. LENGTHS
- * gets one byte for each, its length. The numbers of instructions that were tried, of
- * those accepted, of those with an unknown length and of those refused for other reasons
- * go to standard output.
+ * For each instruction that they accept, 17 bytes go to standard output: its length, and the
+ * instruction with a NOP that fills the rest. counts goes to standard error.
  */
 #include <decode.c>
 #include <insn.c>
@@ -17,41 +14,31 @@
 #include <kernel/arch/x86/lib/insn.c>
 
 /*
- * System calls: this is linked without a library, as a 64-bit machine may have none for
- * 32-bit programs.
+ * This is linked without a library, as a 64-bit machine may have none for 32-bit programs.
  */
 
 #ifdef __x86_64__
+#define SYSTEM_CALL	"syscall"
+#define REGISTERS	"D" (a), "S" (b), "d" (c) : "rcx", "r11", "memory"
 #define NR_WRITE	1
-#define NR_OPEN		2
 #define NR_EXIT		60
-
-static long syscall3(long nr, long a, long b, long c)
-{
-	long ret;
-
-	asm volatile("syscall" : "=a" (ret) : "0" (nr), "D" (a), "S" (b), "d" (c)
-		     : "rcx", "r11", "memory");
-	return ret;
-}
-
 asm(".globl _start; _start: mov %rsp, %rdi; and $-16, %rsp; call start; hlt");
 #else
+#define SYSTEM_CALL	"int $0x80"
+#define REGISTERS	"b" (a), "c" (b), "d" (c) : "memory"
 #define NR_WRITE	4
-#define NR_OPEN		5
 #define NR_EXIT		1
-
-static long syscall3(long nr, long a, long b, long c)
-{
-	long ret;
-
-	asm volatile("int $0x80" : "=a" (ret) : "0" (nr), "b" (a), "c" (b), "d" (c) : "memory");
-	return ret;
-}
-
 asm(".globl _start; _start: mov %esp, %eax; and $-16, %esp; sub $12, %esp; push %eax; "
     "call start; hlt");
 #endif
+
+static long syscall3(long nr, long a, long b, long c)
+{
+	long ret;
+
+	asm volatile(SYSTEM_CALL : "=a" (ret) : "0" (nr), REGISTERS);
+	return ret;
+}
 
 /* The compiler may call these. */
 #undef memset
@@ -75,54 +62,28 @@ void *memcpy(void *to, const void *from, unsigned long n)
 	return to;
 }
 
-static void die(int status)
-{
-	syscall3(NR_EXIT, status, 0, 0);
-	__builtin_unreachable();
-}
+static u8 out[17 << 12];
+static unsigned int used;
 
-struct out {
-	int		fd;
-	unsigned int	used;
-	u8		buf[1 << 16];
-};
-
-static void out_flush(struct out *o)
+static void out_flush(int fd)
 {
 	unsigned int done = 0;
 	long n;
 
-	for (; done < o->used; done += n) {
-		n = syscall3(NR_WRITE, o->fd, (long)(o->buf + done), o->used - done);
+	for (; done < used; done += n) {
+		n = syscall3(NR_WRITE, fd, (long)(out + done), used - done);
 		if (n <= 0)
-			die(2);
+			syscall3(NR_EXIT, 2, 0, 0);
 	}
-	o->used = 0;
+	used = 0;
 }
 
-static void out_put(struct out *o, const void *data, unsigned int size)
+static void out_put(const void *data, unsigned int size)
 {
-	if (o->used + size > sizeof(o->buf))
-		out_flush(o);
-	memcpy(o->buf + o->used, data, size);
-	o->used += size;
-}
-
-static void out_number(struct out *o, const char *what, unsigned long n)
-{
-	char digits[24], *p = digits + sizeof(digits);
-	unsigned int len = 0;
-
-	*--p = '\n';
-	do {
-		*--p = '0' + n % 10;
-		n /= 10;
-	} while (n);
-	*--p = ' ';
-	while (what[len])
-		len++;
-	out_put(o, what, len);
-	out_put(o, p, digits + sizeof(digits) - p);
+	if (used + size > sizeof(out))
+		out_flush(1);
+	memcpy(out + used, data, size);
+	used += size;
 }
 
 /*
@@ -132,8 +93,9 @@ static void out_number(struct out *o, const char *what, unsigned long n)
 #define RECORD		16
 #define OPERANDS	0x90
 
-static struct out code, lengths, report = { .fd = 1 };
-static unsigned long tried, accepted, undecoded, refused;
+static struct {
+	unsigned int	tried, accepted, undecoded, refused;
+} counts;
 
 /* The bytes of one NOP of 1 to 15 bytes. */
 static void put_nop(u8 *to, unsigned int len)
@@ -156,24 +118,24 @@ static void ask(const u8 *head, unsigned int size)
 	u8 record[RECORD + 8];
 	struct kprobe_insn ki;
 
-	tried++;
+	counts.tried++;
 	memset(record, OPERANDS, sizeof(record));
 	memcpy(record, head, size);
 	memcpy(ki.bytes, record, sizeof(ki.bytes));
 	if (kprobe_decode(&ki, sizeof(ki.bytes))) {
-		undecoded++;
+		counts.undecoded++;
 		return;
 	}
 
 	if (kprobe_classify(&ki, (unsigned long)record, &a)) {
-		refused++;
+		counts.refused++;
 		return;
 	}
 
-	accepted++;
+	counts.accepted++;
 	put_nop(record + a.len, RECORD - a.len);
-	out_put(&code, record, RECORD);
-	out_put(&lengths, &a.len, 1);
+	out_put(&a.len, 1);
+	out_put(record, RECORD);
 }
 
 /*
@@ -346,30 +308,15 @@ static void ask_evex(void)
 	}
 }
 
-static int open_out(struct out *o, const char *path)
-{
-	o->fd = syscall3(NR_OPEN, (long)path, 01 | 0100 | 01000, 0644);
-	return o->fd < 0;
-}
-
 __attribute__((used)) static void start(unsigned long *stack)
 {
-	char **argv = (char **)(stack + 1);
-
-	if (stack[0] < 3 || open_out(&code, argv[1]) || open_out(&lengths, argv[2]))
-		die(1);
-	all = stack[0] > 3;
-
+	all = stack[0] > 1;
 	ask_prefixes();
 	ask_vex();
 	ask_evex();
+	out_flush(1);
 
-	out_flush(&code);
-	out_flush(&lengths);
-	out_number(&report, "tried", tried);
-	out_number(&report, "accepted", accepted);
-	out_number(&report, "undecoded", undecoded);
-	out_number(&report, "refused", refused);
-	out_flush(&report);
-	die(0);
+	out_put(&counts, sizeof(counts));
+	out_flush(2);
+	syscall3(NR_EXIT, 0, 0, 0);
 }

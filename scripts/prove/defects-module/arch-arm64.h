@@ -10,22 +10,13 @@
 #include <linux/mman.h>
 #include <linux/uaccess.h>
 
-#define CODE(name, text)						\
-	long defects_##name(long arg);					\
-	extern kprobe_opcode_t defects_##name##_at[]			\
-		asm(".Ldefects_" #name "_at");				\
-	asm(".pushsection .text, \"ax\"\n"				\
-	    ".balign 16\n"						\
-	    ".type defects_" #name ", %function\n"			\
-	    "defects_" #name ":\n"					\
-	    "	bti c\n"						\
-	    text							\
-	    "	ret\n"							\
-	    ".size defects_" #name ", . - defects_" #name "\n"		\
-	    ".popsection\n")
-
-/* The instruction that gets the probe. To kallsyms, it is in the middle of the function. */
-#define PROBED(name)	".Ldefects_" #name "_at: "
+/* These need ftrace sites or jumps, which the base does not have. */
+#define NOT_SEEN	"mixed_post again first_failed failed_post waits"
+/* To kallsyms, the instruction is in the middle of the function. */
+#define CODE_AT		".L"
+#define CODE_SYMBOL(name)	".type defects_" #name ", %function\n"
+#define CODE_BEGIN	"	bti c\n"
+#define CODE_END	"	ret\n"
 
 CODE(plain, PROBED(plain) "add x0, x0, #0\n");
 CODE(other, PROBED(other) "add x0, x0, #0\n");
@@ -85,39 +76,6 @@ static bool has_jump(void *addr)
 	return (le32_to_cpu(READ_ONCE(*(__le32 *)addr)) & 0xfc000000) == 0x14000000;
 }
 
-/*
- * Of @nr instructions, each must be refused. The base accepts each of them: if it does not,
- * this says nothing, so neither is proven.
- */
-static int all_refused(kprobe_opcode_t *at, unsigned int nr)
-{
-	unsigned int i, accepted = 0;
-
-	for (i = 0; i < nr; i++) {
-		struct kprobe kp = probe_on(at + i);
-
-		if (register_kprobe(&kp))
-			continue;
-		accepted++;
-		unregister_kprobe(&kp);
-	}
-	if (accepted == nr)
-		return wrong("accepted at %pS and after it, %u in all", at, nr);
-	if (accepted)
-		pr_info("%u of %u accepted at %pS\n", accepted, nr, at);
-	return accepted;
-}
-
-static int refused(void *at)
-{
-	struct kprobe kp = probe_on(at);
-	int ret = register_kprobe(&kp);
-
-	if (!ret)
-		unregister_kprobe(&kp);
-	return ret ? 0 : wrong("accepted at %pS", at);
-}
-
 /* Linux 6.12 has the calls, but not the scope. */
 #ifndef scoped_ksimd
 #define scoped_ksimd()							\
@@ -126,7 +84,7 @@ static int refused(void *at)
 #endif
 
 /* The right value, or no probe at all. */
-static int literal(void)
+DEFECT(literal, "LDR of a vector register from a literal reads beside the copy", wrong)
 {
 	struct kprobe kp = probe_on(defects_literal_at);
 	long result;
@@ -139,54 +97,33 @@ static int literal(void)
 	return expect(result, 0x123456789abcdef);
 }
 
-static int acquire(void)
-{
-	struct kprobe kp = probe_on(defects_acquire_at);
-	int ret = register_kprobe(&kp);
+DEFECT(acquire, "LDAR is taken for an exclusive load", "6.12=wrong 7.3=right")
+	RETURNS(acquire, 1, 1)
 
-	if (ret)
-		return wrong("no probe: %d", ret);
-	defects_acquire(1);
-	unregister_kprobe(&kp);
-	return expect(atomic_read(&hits), 1);
-}
+DEFECT(exclusive, "STLR is taken for an exclusive store", "6.12=wrong 7.3=right")
+	REFUSED(exclusive, 1)
 
-static int exclusive(void)
-{
-	return refused(defects_exclusive_at);
-}
+DEFECT(undefined, "a probe on UDF, which is no instruction", wrong)
+	REFUSED(undefined, 1)
 
-static int undefined(void)
-{
-	return refused(defects_undefined_at);
-}
+DEFECT(unallocated, "a probe on words of the class of UDF, which are unallocated", wrong)
+	REFUSED(unallocated, 4)
 
-static int unallocated(void)
-{
-	return all_refused(defects_unallocated_at, 4);
-}
+DEFECT(branches, "newer branches are executed out of line", wrong)
+	REFUSED(branches, 3)
 
-static int branches(void)
-{
-	return all_refused(defects_branches_at, 3);
-}
+DEFECT(waits_until, "WFET and WFIT are executed out of line", wrong)
+	REFUSED(waits, 2)
 
-static int waits_until(void)
-{
-	return all_refused(defects_waits_at, 2);
-}
-
-static int exception(void)
-{
-	return all_refused(defects_exception_at, 4);
-}
+DEFECT(exception, "MRS of what the breakpoint itself has changed", wrong)
+	REFUSED(exception, 4)
 
 /* Before a function there may be data that ftrace owns. */
-static int call_ops(void)
+DEFECT(call_ops, "a probe on the data of ftrace before a function", wrong)
 {
 	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS))
 		return wrong("no such data");
-	return refused((void *)traced_g - 8);
+	return refused((void *)traced_g - 8, 1);
 }
 
 /*
@@ -209,7 +146,7 @@ static int read_user(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static int nested_fault(void)
+DEFECT(nested_fault, "after a fault at a nested probe, interrupts stay masked", "6.12=wrong")
 {
 	struct kprobe outer = { .addr = defects_plain_at, .pre_handler = read_user };
 	struct kprobe inner = probe_on(defects_user_at);
@@ -251,7 +188,8 @@ static void notrace fault_in_tracer(unsigned long ip, unsigned long parent_ip,
 	tracer_read = copy_from_user_nofault(&c, (void __user *)(user_page + PAGE_SIZE), 1);
 }
 
-static int other_fault(void)
+DEFECT(other_fault,
+       "a fault before that of the step has been handled is taken for it", "6.12=dies 7.3=right")
 {
 	static char handler[] = "do_mem_abort";
 	static struct ftrace_ops ops = { .func = fault_in_tracer };
@@ -297,7 +235,7 @@ static int note_pstate(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static int btype(void)
+DEFECT(btype, "a redirected landing pad asks for another landing pad", wrong)
 {
 	long (*volatile fn)(long arg) = defects_plain;
 	/* With post handlers, since jumps clear it. */
@@ -335,7 +273,7 @@ static void notrace tracer(unsigned long ip, unsigned long parent_ip, struct ftr
 	defects_other(1);
 }
 
-static int traced(void)
+DEFECT(traced, "a breakpoint in a tracer is hit again by its own handlers", dies)
 {
 	static char handler[] = "do_el1_brk64";
 	struct kprobe in_tracer = { .addr = defects_other_at, .post_handler = count_post };
@@ -357,12 +295,3 @@ static int traced(void)
 	unregister_kprobe(&in_tracer);
 	return expect(atomic_read(&hits), 1);
 }
-
-#define ARCH_TESTS							\
-	{ "literal", literal }, { "acquire", acquire },			\
-	{ "exclusive", exclusive }, { "undefined", undefined },		\
-	{ "unallocated", unallocated }, { "branches", branches },	\
-	{ "waits_until", waits_until }, { "exception", exception },	\
-	{ "call_ops", call_ops }, { "nested_fault", nested_fault },	\
-	{ "other_fault", other_fault }, { "btype", btype },		\
-	{ "traced", traced },

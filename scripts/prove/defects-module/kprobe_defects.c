@@ -2,15 +2,16 @@
 /*
  * Tests for defects of the base, one each time the module is loaded.
  *
- * Uses only API that the base has, too, and prints "NAME right" or "NAME wrong". The
- * names are those of scripts/prove/defects and scripts/arch, which know the expected
- * outcomes.
+ * Uses only API that the base has, too, and prints "NAME right" or "NAME wrong". Each test begins
+ * with DEFECT(), for scripts/prove/defects: its name, what goes wrong, and the outcome on the base,
+ * which may be "BASE=OUTCOME BASE=OUTCOME"; on a base that is not named it cannot be seen.
  *
- * arch.h is the header of the architecture. It has the functions defects_plain() and
- * defects_other(), which return their argument, with an instruction to be probed at
- * defects_plain_at and defects_other_at; has_jump(), whether the probe at an address
- * is optimized; and ARCH_TESTS, its own tests. If the site of ftrace is not at the start of
- * a function, it also has SITE_OF().
+ * arch.h is the header of the architecture, with its own tests. NOT_SEEN are those here that it
+ * cannot show. It has CODE_BEGIN and CODE_END, what functions begin and end with, and CODE_AT, the
+ * prefix of the labels of probed instructions; the functions defects_plain() and defects_other(),
+ * which return their argument, with an instruction to be probed; and has_jump(), whether the probe
+ * at an address is optimized. If the site of ftrace is not at the start of a function, it also has
+ * SITE_OF().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -72,6 +73,31 @@ static struct kprobe probe_on(void *addr)
 }
 
 static bool gets_jump(void *addr);
+static int refused(kprobe_opcode_t *at, unsigned int nr);
+static int with_probe(void *at, long (*fn)(long), long arg, long want);
+static int shell(const char *text);
+
+/* Code to be probed, and in it the instruction that gets the probe. */
+#define CODE(name, text)						\
+	long defects_##name(long arg);					\
+	extern kprobe_opcode_t defects_##name##_at[]			\
+		asm(CODE_AT "defects_" #name "_at");			\
+	asm(".pushsection .text, \"ax\"\n"				\
+	    ".balign 16\n"						\
+	    CODE_SYMBOL(name)						\
+	    "defects_" #name ":\n"					\
+	    CODE_BEGIN							\
+	    text							\
+	    CODE_END							\
+	    ".popsection\n")
+#define PROBED(name)	CODE_AT "defects_" #name "_at: "
+
+#define DEFECT(name, what, outcome)	static int __maybe_unused name(void)
+/* The body of a test: probes at so many instructions of some code must be refused, ... */
+#define REFUSED(code, nr)		{ return refused(defects_##code##_at, nr); }
+/* ... or it must return this with a probe. */
+#define RETURNS(code, arg, want)					\
+	{ return with_probe(defects_##code##_at, defects_##code, arg, want); }
 
 #include "arch.h"
 
@@ -80,36 +106,73 @@ static bool gets_jump(void *addr);
 #endif
 
 /*
- * The core
+ * Of @nr instructions, each must be refused. The base accepts each of them: if it does not, this
+ * says nothing, so neither is proven.
  */
-
-static int switch_all(const char *value)
+static int refused(kprobe_opcode_t *at, unsigned int nr)
 {
-	char command[64];
-	char *argv[] = { "/bin/sh", "-c", command, NULL };
+	unsigned int i, accepted = 0;
+
+	for (i = 0; i < nr; i++) {
+		struct kprobe kp = probe_on(at + i);
+
+		if (register_kprobe(&kp))
+			continue;
+		accepted++;
+		unregister_kprobe(&kp);
+	}
+	if (accepted == nr)
+		return wrong("accepted at %pS and after it, %u in all", at, nr);
+	if (accepted)
+		pr_info("%u of %u accepted at %pS\n", accepted, nr, at);
+	return accepted;
+}
+
+/* With a post handler, the CPU does not execute what can be emulated. */
+static int with_probe(void *at, long (*fn)(long), long arg, long want)
+{
+	struct kprobe kp = probe_on(at);
+	long result;
+	int ret;
+
+	kp.post_handler = count_post;
+	ret = register_kprobe(&kp);
+	if (ret)
+		return wrong("no probe: %d", ret);
+	result = fn(arg);
+	unregister_kprobe(&kp);
+	return atomic_read(&hits) ? expect(result, want) : wrong("no hit");
+}
+
+static int shell(const char *text)
+{
+	char *argv[] = { "/bin/sh", "-c", (char *)text, NULL };
 	char *envp[] = { "PATH=/bin", NULL };
 
-	snprintf(command, sizeof(command),
-		 "echo %s >/sys/kernel/debug/kprobes/enabled", value);
 	return call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
 }
 
+/*
+ * The core
+ */
+
 /* A probe is enabled while all are switched off. */
-static int enable(void)
+DEFECT(enable, "a probe enabled while all are switched off is never hit", wrong)
 {
 	struct kprobe kp = probe_on(defects_plain_at);
 	int ret;
 
 	if (register_kprobe(&kp) || disable_kprobe(&kp))
 		return wrong("no probe");
-	ret = switch_all("0") || enable_kprobe(&kp) || switch_all("1");
+	ret = shell("echo 0 >/sys/kernel/debug/kprobes/enabled") || enable_kprobe(&kp) ||
+	      shell("echo 1 >/sys/kernel/debug/kprobes/enabled");
 	defects_plain(1);
 	unregister_kprobe(&kp);
 	return ret ? wrong("no switch") : expect(atomic_read(&hits), 1);
 }
 
 /* After a post handler at one entry has come and gone, one elsewhere must be called. */
-static int mixed_post(void)
+DEFECT(mixed_post, "a post handler that came second breaks those of other functions", dies)
 {
 	struct kprobe a = probe_on(SITE_OF(traced_f)), b = probe_on(SITE_OF(traced_f));
 	struct kprobe c = probe_on(SITE_OF(traced_g));
@@ -128,7 +191,7 @@ static int mixed_post(void)
 }
 
 /* The guest's script checks for slots that were not freed. */
-static int twice(void)
+DEFECT(twice, "a probe given twice to one unregistration leaks its slot", wrong)
 {
 	int i;
 
@@ -143,15 +206,13 @@ static int twice(void)
 	return 0;
 }
 
-#ifdef CONFIG_KRETPROBES
-static int unregistered(void)
+DEFECT(unregistered, "unregistration of a return probe that is not registered", dies)
 {
 	struct kretprobe rp = { .kp.addr = SITE_OF(traced_f) };
 
 	unregister_kretprobe(&rp);
 	return 0;
 }
-#endif
 
 static bool gets_jump(void *addr)
 {
@@ -163,7 +224,7 @@ static bool gets_jump(void *addr)
 }
 
 /* A probe is registered again while the optimizer still has to free the old one. */
-static int again(void)
+DEFECT(again, "a probe that comes back before the optimizer has freed it", wrong)
 {
 	struct kprobe a = probe_on(defects_plain_at);
 	struct kprobe b = probe_on(defects_plain_at);
@@ -205,7 +266,8 @@ static int claim(void *site)
 }
 
 /* A first probe that cannot be armed must be refused: here it needs to be the only user, too. */
-static int first_failed(void)
+DEFECT(first_failed,
+       "a first probe that cannot be armed seems to be registered", "6.12=right 7.3=wrong")
 {
 	struct kprobe a = probe_on(SITE_OF(traced_f));
 	int ret;
@@ -223,7 +285,7 @@ static int first_failed(void)
 }
 
 /* A failed registration must not affect the probe that is already there. */
-static int failed_post(void)
+DEFECT(failed_post, "a failed registration breaks the probe that is already there", dies)
 {
 	struct kprobe a = probe_on(SITE_OF(traced_f)), b = probe_on(SITE_OF(traced_f));
 	int ret;
@@ -262,7 +324,7 @@ static int spin(void *data)
 }
 
 /* A thread spins, so the optimizer waits; other registrations must not wait for it. */
-static int waits(void)
+DEFECT(waits, "registrations wait for the optimizer", wrong)
 {
 	struct kprobe a = probe_on(defects_plain_at), b = probe_on(defects_other_at);
 	bool spins = false;
@@ -300,7 +362,7 @@ static int call_plain(struct kprobe *p, struct pt_regs *regs)
 }
 
 /* A missed hit counts only for probes that are enabled. */
-static int missed(void)
+DEFECT(missed, "a missed hit is charged to a disabled probe", wrong)
 {
 	struct kprobe on = probe_on(defects_plain_at), off = probe_on(defects_plain_at);
 	struct kprobe outer = { .addr = defects_other_at, .pre_handler = call_plain };
@@ -321,13 +383,8 @@ static const struct {
 	const char	*name;
 	int		(*test)(void);
 } tests[] = {
-	ARCH_TESTS
-	{ "enable", enable }, { "mixed_post", mixed_post }, { "twice", twice },
-#ifdef CONFIG_KRETPROBES
-	{ "unregistered", unregistered },
-#endif
-	{ "again", again }, { "first_failed", first_failed }, { "failed_post", failed_post },
-	{ "waits", waits }, { "missed", missed },
+/* Made by scripts/prove/defects of all DEFECT(). */
+#include "tests.h"
 };
 
 static int __init kprobe_defects_init(void)

@@ -57,24 +57,28 @@ static const model_call_t crowd_fns[MODEL_CROWD] = {
 /* The first instruction after the landing pad and the call to ftrace. */
 #define BODY	(ENDBR_INSN_SIZE + MCOUNT_INSN_SIZE)
 
-const struct model_target model_targets[NR_WHERE] = {
-	[T_TEXT]	= { "model_text", 0, FN_TEXT, .entry = true },
+/* For each target, its symbol, the offset of the instruction, 0 for an entry, and the function. */
+static const struct {
+	const char	*symbol;
+	unsigned int	offset;
+	enum model_fn	fn;
+} model_targets[NR_WHERE] = {
+	[T_TEXT]	= { "model_text", 0, FN_TEXT },
 	[T_TEXT_NEXT]	= { "model_text", TEXT_NEXT, FN_TEXT },
 	[T_TEXT_TWO]	= { "model_text", TEXT_TWO, FN_TEXT },
 	[T_TEXT_FAR]	= { "model_text", TEXT_FAR, FN_TEXT },
-	[T_INNER]	= { "model_inner", 0, FN_INNER, .entry = true },
-	[T_F0]		= { "model_f0", 0, FN_F0, .entry = true, .traced = true },
+	[T_INNER]	= { "model_inner", 0, FN_INNER },
+	[T_F0]		= { "model_f0", 0, FN_F0 },
 	[T_F0_BODY]	= { "model_f0", BODY, FN_F0 },
-	[T_F1]		= { "model_f1", 0, FN_F1, .entry = true, .traced = true },
-	[T_F2]		= { "model_f2", 0, FN_F2, .entry = true, .traced = true },
-	[T_M_TEXT]	= { "model_m_text", 0, FN_M_TEXT, .entry = true, .coming = true },
-	[T_M_FAR]	= { "model_m_text", TEXT_FAR, FN_M_TEXT, .coming = true },
-	[T_M_TRACED]	= { "model_m_traced", 0, FN_M_TRACED, .entry = true,
-			    .traced = true, .coming = true },
-	[T_BLACK]	= { "model_black", 0, FN_CROWD, .entry = true, .err = -EINVAL },
-	[T_SPLIT]	= { "model_text", TEXT_SPLIT, FN_TEXT, .err = -EILSEQ },
-	[T_UNKNOWN]	= { "model_does_not_exist", 0, FN_CROWD, .err = -ENOENT },
-	[T_NOWHERE]	= { NULL, 0, FN_CROWD, .err = -ENOENT },
+	[T_F1]		= { "model_f1", 0, FN_F1 },
+	[T_F2]		= { "model_f2", 0, FN_F2 },
+	[T_M_TEXT]	= { "model_m_text", 0, FN_M_TEXT },
+	[T_M_FAR]	= { "model_m_text", TEXT_FAR, FN_M_TEXT },
+	[T_M_TRACED]	= { "model_m_traced", 0, FN_M_TRACED },
+	[T_BLACK]	= { "model_black", 0, FN_CROWD },
+	[T_SPLIT]	= { "model_text", TEXT_SPLIT, FN_TEXT },
+	[T_UNKNOWN]	= { "model_does_not_exist", 0, FN_CROWD },
+	[T_NOWHERE]	= { NULL, 0, FN_CROWD },
 };
 
 /* The module that comes and goes. */
@@ -107,7 +111,6 @@ static model_call_t function(enum model_fn fn)
 
 unsigned long model_target_addr(enum model_where t)
 {
-	const struct model_target *target = &model_targets[t];
 	unsigned long start;
 
 	if (t == T_BLACK)
@@ -116,8 +119,8 @@ unsigned long model_target_addr(enum model_where t)
 		return 0x1000;
 	if (t == T_UNKNOWN)
 		return 0;
-	start = (unsigned long)function(target->fn);
-	return start ? start + (target->offset ?: ENDBR_INSN_SIZE) : 0;
+	start = (unsigned long)function(model_targets[t].fn);
+	return start ? start + (model_targets[t].offset ?: ENDBR_INSN_SIZE) : 0;
 }
 
 /*
@@ -233,7 +236,6 @@ static void crowd_post(struct kprobe *kp, struct pt_regs *regs, unsigned long fl
 void model_fill(unsigned int nr, u8 where, u8 variant)
 {
 	struct model_probe *p = &model_probes[nr];
-	const struct model_target *t = &model_targets[where];
 	struct kprobe *kp = &p->rp.kp;
 
 	memset(&p->rp, 0, sizeof(p->rp));
@@ -242,15 +244,15 @@ void model_fill(unsigned int nr, u8 where, u8 variant)
 	p->variant = variant;
 
 	if (variant & (V_SYMBOL | V_BOTH)) {
-		kp->symbol_name = t->symbol;
-		kp->offset = t->offset;
+		kp->symbol_name = model_targets[where].symbol;
+		kp->offset = model_targets[where].offset;
 	}
 	if (variant & V_BOTH || !(variant & V_SYMBOL))
 		kp->addr = (void *)model_target_addr(where);
 	if (variant & V_OFF)
 		kp->flags = KPROBE_FLAG_DISABLED;
 
-	if (model_is_return(nr)) {
+	if (nr >= MODEL_KPROBES) {
 		p->rp.handler = model_return;
 		if (variant & (V_ENTRY | V_SKIP))
 			p->rp.entry_handler = model_entry;
@@ -379,7 +381,7 @@ static int load(void)
 	return helper("/bin/insmod", "/bin/kprobe_model_target.ko");
 }
 
-int model_unload(void)
+static int unload(void)
 {
 	return helper("/bin/rmmod", "kprobe_model_target");
 }
@@ -465,8 +467,8 @@ static int call_crowd(struct model_op *op, unsigned int slot)
 
 		wrong += fn(i) != MODEL_RESULT(i);
 	}
-	op->crowd_hits = atomic_read(&crowd_hits[slot]) - hits;
-	op->crowd_posts = atomic_read(&crowd_posts[slot]) - posts;
+	op->hits[MODEL_PROBES] = atomic_read(&crowd_hits[slot]) - hits;
+	op->posts[MODEL_PROBES] = atomic_read(&crowd_posts[slot]) - posts;
 	return wrong ? -EIO : 0;
 }
 
@@ -541,7 +543,7 @@ static int do_op(struct model_op *op, struct kprobe **kps)
 	case OP_LOAD:
 		return load();
 	case OP_UNLOAD:
-		return model_unload();
+		return unload();
 	case OP_CALL:
 		return call(op, op->thread);
 	case OP_CROWD:
@@ -571,30 +573,16 @@ void model_execute(struct model_op *op)
 	op->syncs = syncs[op->thread] - before;
 }
 
-/*
- * Calls each function once, and tries a claim, while no operation is running. Returns
- * how many checks these are. The claim waits for grace periods: not in each round.
- */
-unsigned int model_check(struct model_op *checks, unsigned int round, unsigned int slot)
+/* A call of a function, or a claim that is released again. */
+void model_check(struct model_op *check, unsigned int slot)
 {
-	static const enum model_where claimable[] = { T_F0, T_F1, T_F2 };
-	struct model_op *last = &checks[NR_FNS];
-	int fn;
-
-	for (fn = 0; fn < NR_FNS; fn++) {
-		checks[fn] = (struct model_op) { .kind = OP_CALL, .arg = fn };
-		checks[fn].err = call(&checks[fn], slot);
+	if (check->kind == OP_CALL) {
+		check->err = call(check, slot);
+		return;
 	}
-	if (round % 4)
-		return NR_FNS;
-	*last = (struct model_op) {
-		.kind = OP_CLAIM,
-		.arg = claimable[round / 4 % ARRAY_SIZE(claimable)],
-	};
-	last->err = claim(last->arg);
-	if (!last->err)
-		release(last->arg);
-	return MODEL_CHECKS;
+	check->err = claim(check->arg);
+	if (!check->err)
+		release(check->arg);
 }
 
 /* Undoes whatever a sequence has left. */
@@ -603,7 +591,7 @@ void model_take_back(void)
 	int i;
 
 	for (i = 0; i < MODEL_PROBES; i++) {
-		if (model_is_return(i))
+		if (i >= MODEL_KPROBES)
 			unregister_kretprobe(&model_probes[i].rp);
 		else
 			unregister_kprobe(&model_probes[i].rp.kp);
@@ -613,7 +601,7 @@ void model_take_back(void)
 	for (i = 0; i < NR_SITES; i++)
 		release(i);
 	if (READ_ONCE(coming))
-		model_unload();
+		unload();
 }
 
 int model_execute_init(void)
@@ -626,6 +614,9 @@ int model_execute_init(void)
 	}
 	for (i = 0; i < MODEL_PROBES; i++)
 		model_fill(i, T_TEXT, 0);
+	for (i = 0; i < NR_SITES; i++)
+		pr_info("target %d %s+%#x\n", i, model_targets[i].symbol,
+			model_targets[i].offset ?: (int)ENDBR_INSN_SIZE);
 
 	ret = ftrace_set_filter(&sync_ops, SYNC_FUNCTION, strlen(SYNC_FUNCTION), 1);
 	return ret ?: register_ftrace_function(&sync_ops);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs in the guest of scripts/prove/model: the sequences of /bin/model.list, one a line as
-# "SEED OPS THREADS [KEEP...]", until one is different.
+# Runs in the guest of scripts/prove/model: the sequences of /bin/model.list. Its lines say what is
+# written to which parameter of the module. After each round, what debugfs and ftrace show is printed.
 . /guest/lib.sh
 
 PARAM=/sys/module/kprobe_model/parameters
@@ -18,27 +18,32 @@ done
 # A thread that loops in a corrupted list would take until the guest's timeout.
 echo 1 >/proc/sys/kernel/panic_on_rcu_stall
 
-run() {
-	echo "$1" >$PARAM/seed
-	echo "$2" >$PARAM/ops
-	echo "$3" >$PARAM/threads
-	shift 3
-	echo none >$PARAM/keep
-	for range; do
-		echo "$range" >$PARAM/keep
-	done
-	echo 1 >$PARAM/run
+# Each line with the name of its file, but only sums of the crowd: lines, those that are armed, how
+# many ftrace_ops its functions have together, and how many of these are claimed.
+faces() {
+	awk '
+	{ name = FILENAME; sub(".*/", "", name) }
+	name == "list" && / model_crowd_/ { lines++; next }
+	name == "sites" && / model_crowd_/ { armed += / state=armed /; next }
+	name == "enabled_functions" && !/^model_/ { next }
+	/^model_crowd_/ {
+		sub("\t.*", "")
+		exclusive += / I/
+		sub(".*[(]", "")
+		ops += $0
+		next
+	}
+	{ print name ": " $0 }
+	END { print "crowd: " lines + 0, armed + 0, ops + 0, exclusive + 0 }' \
+		$KPROBES/enabled $KPROBES/list $KPROBES/sites $TRACING/enabled_functions
 }
 
 check "the module loads" insmod /bin/kprobe_model.ko
-number=0
-while read -r sequence; do
-	# shellcheck disable=SC2086 # several words
-	run $sequence || break
-	number=$((number + 1))
-	echo "model: $number as predicted"
+while read -r what numbers; do
+	echo "$numbers" >"$PARAM/$what" || break
+	# The module prints at once.
+	[ "$what" != round ] || { faces; on_console; }
 done </bin/model.list
-check "all are as predicted" [ $number -eq "$(wc -l </bin/model.list)" ]
 check "the module goes" rmmod kprobe_model
 check "no probe is left" no_probes
 check_leaks

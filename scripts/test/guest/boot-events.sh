@@ -2,6 +2,7 @@
 # Events of the kernel command line: one in init text, whose memory was freed
 # while it was enabled, one in text that stays. With DEBUG_PAGEALLOC, what is freed
 # is not even mapped.
+# checks: 12
 # append: debug_pagealloc=on kprobe_event=p:boot_init,console_on_rootfs;p:boot_text,$SYS_getsid
 # needs: CONFIG_KPROBE_EVENTS CONFIG_FTRACE_SYSCALLS
 . /guest/lib.sh

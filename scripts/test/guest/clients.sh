@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Other users of probes: perf, BPF, error injection and livepatch, by means of
 # scripts/test/clients/client.c, which describes its output.
+# checks: 26
 # needs: CONFIG_BPF_KPROBE_OVERRIDE CONFIG_FAIL_FUNCTION CONFIG_KPROBES_TEST_MODULES
 . /guest/lib.sh
 

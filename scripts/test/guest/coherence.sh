@@ -2,6 +2,7 @@
 # May code be rewritten on this machine while another CPU executes it? Otherwise results
 # of a kernel on it mean nothing. "crossmod=" on the command line is how many seconds
 # each run of scripts/test/clients/crossmod.c takes.
+# checks: 5
 # needs: CONFIG_X86_64
 . /guest/lib.sh
 

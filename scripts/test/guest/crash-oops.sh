@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A handler oopses in a breakpoint, which the kernel does not survive. The kernel
 # that comes after it ends this.
+# checks: 10
 # append: crashkernel=192M
 # timeout: 240
 # needs: CONFIG_CRASH_DUMP CONFIG_KEXEC_FILE CONFIG_PROC_VMCORE CONFIG_KPROBES_TEST_MODULES

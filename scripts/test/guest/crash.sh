@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The kernel panics with probes all along the way. The kernel that comes after it
 # ends this.
+# checks: 9
 # append: crashkernel=192M
 # timeout: 240
 # needs: CONFIG_CRASH_DUMP CONFIG_KEXEC_FILE CONFIG_PROC_VMCORE CONFIG_MAGIC_SYSRQ CONFIG_KPROBE_EVENTS

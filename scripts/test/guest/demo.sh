@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The demonstration of "make run": the sample modules put probes on functions of the
 # running kernel, and each effect is shown and checked.
+# checks: 28
 . /guest/lib.sh
 
 # The handlers print to the kernel log, which is easier to search than the console.

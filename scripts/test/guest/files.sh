@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The files in debugfs: who may read what, and what is made of junk.
+# checks: 72
 . /guest/lib.sh
 
 FN=vfs_statx

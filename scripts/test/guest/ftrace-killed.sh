@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes in modules when ftrace has found itself broken and does nothing any
 # more, for good: this needs a guest of its own.
+# checks: 18
 # needs: CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBES_ON_FTRACE
 . /guest/lib.sh
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes at function entries that come and go while ftrace is switched off and on by
 # kernel.ftrace_enabled, in every order. A warning on the console fails this, too.
+# checks: 35
 # needs: CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBES_ON_FTRACE CONFIG_SYSCTL
 # timeout: 900
 . /guest/lib.sh

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes come and go while a CPU is offline.
+# checks: 57
 # needs: CONFIG_HOTPLUG_CPU
 . /guest/lib.sh
 

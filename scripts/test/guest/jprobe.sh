@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A jprobe of a module: what it logs, how it is listed, and what becomes of a process that
 # calls jprobe_return() where it must not.
+# checks: 22
 # needs: CONFIG_SAMPLE_JPROBES CONFIG_KPROBES_TEST_MODULES
 . /guest/lib.sh
 

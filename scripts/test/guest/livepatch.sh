@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes in a livepatch, whose text is relocated when the module that it patches is
 # loaded: kprobe_test_relocated, for kprobe_test_target.
+# checks: 16
 # needs: CONFIG_LIVEPATCH CONFIG_KPROBES_TEST_MODULES CONFIG_X86_64|CONFIG_PPC64|CONFIG_ARM64
 . /guest/lib.sh
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What lockdown leaves of probes, step by step: it can only become more.
+# checks: 22
 # needs: CONFIG_SECURITY_LOCKDOWN_LSM CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES
 # append: lsm=lockdown
 . /guest/lib.sh

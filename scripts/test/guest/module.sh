@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Probes in a module that comes and goes, with the modules kprobe_test_target
 # and kprobe_test_driver (CONFIG_KPROBES_TEST_MODULES).
+# checks: 53
 # timeout: 240
 . /guest/lib.sh
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A kernel that has begun with one of its CPUs. In Linux 6.12, x86 then has no lock prefixes, and
 # puts them back as a second CPU comes up.
+# checks: 6
 # needs: CONFIG_HOTPLUG_CPU CONFIG_KPROBE_EVENTS
 # append: maxcpus=1
 # cpus: 1

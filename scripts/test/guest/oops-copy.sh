@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A probed instruction faults, and nothing handles that. The report is about the instruction,
 # not about its copy, however that is executed. Later hits on the same CPU are handled.
+# checks: 37
 # needs: CONFIG_ARM64|CONFIG_PPC64 CONFIG_KPROBES_TEST_MODULES CONFIG_OPTPROBES
 . /guest/lib.sh
 

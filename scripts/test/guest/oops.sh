@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A handler that oopses at an ftrace site takes its process with it, and no more.
+# checks: 13
 # needs: CONFIG_KPROBES_ON_FTRACE CONFIG_KPROBES_TEST_MODULES CONFIG_FTRACE_SYSCALLS
 . /guest/lib.sh
 

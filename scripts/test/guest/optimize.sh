@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Jump optimization as userland sees it, and of probes in a module.
+# checks: 43
 # needs: CONFIG_OPTPROBES CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES
 # timeout: 900
 . /guest/lib.sh

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # A livepatched function with all that calls users at its entry, or diverts its return. On
 # powerpc, ftrace keeps the return address of such a call on a stack of its own.
+# checks: 11
 # needs: CONFIG_LIVEPATCH_64 CONFIG_SAMPLE_LIVEPATCH CONFIG_KPROBE_EVENTS CONFIG_FPROBE_EVENTS CONFIG_FUNCTION_GRAPH_TRACER
 . /guest/lib.sh
 

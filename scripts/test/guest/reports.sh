@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What people have reported of other implementations of kernel probes, as far as it takes more
 # than one function to see it: many probes, odd places, tasks that are stopped and killed.
+# checks: 46
 # needs: CONFIG_KPROBE_EVENTS
 # timeout: 400
 . /guest/lib.sh

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Return probes of a module while calls of user processes are in flight, with
 # the sample kretprobe_example.
+# checks: 12
 . /guest/lib.sh
 
 FUNC=hrtimer_nanosleep

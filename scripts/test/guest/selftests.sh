@@ -3,6 +3,7 @@
 # table selftests.expected says what becomes of each; what it does not say, or
 # says of a case that does not exist, fails as well. Lines of selftests-7.3.expected come after
 # these on that base.
+# checks: 42
 # timeout: 900
 # needs: CONFIG_UPROBE_EVENTS CONFIG_FTRACE_SYSCALLS CONFIG_HIST_TRIGGERS CONFIG_STACK_TRACER CONFIG_SAMPLE_TRACE_PRINTK CONFIG_SAMPLE_TRACE_EVENTS
 . /guest/lib.sh

@@ -4,6 +4,7 @@
 # that run out and tasks that die inside; modules with probes, and with returns that
 # are still to come, are unloaded; switches are flipped, and a CPU comes and goes.
 # In the end all has to be as before, and the load must have computed the right thing.
+# checks: 18
 # needs: CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBE_EVENTS
 # timeout: 240
 . /guest/lib.sh

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The machine goes to sleep, as far as to where only the firmware is left to be called,
 # and wakes up: with probes of all kinds, some of which the optimizer still has to see to.
+# checks: 24
 # needs: CONFIG_PM_SLEEP_DEBUG CONFIG_OPTPROBES CONFIG_KPROBE_EVENTS
 # append: suspend.pm_test_delay=1 no_console_suspend
 . /guest/lib.sh

@@ -2,6 +2,7 @@
 # The measure of truth in modules: what is foreseen for one address in EVERY, and what
 # happens when there is a probe. At boot the same suite takes a sample of the kernel.
 # A pass takes about a second, as it waits for the optimizer.
+# checks: 7
 # needs: CONFIG_KUNIT_DEBUGFS CONFIG_KPROBES_TEST_MODULES
 # append: kunit.enable=1 kunit.filter_glob=kprobes_truth truth_kunit.bytes=100000
 # timeout: 600

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What a user without privileges learns about probes.
+# checks: 29
 # needs: CONFIG_KPROBE_EVENTS CONFIG_SAMPLE_KPROBES CONFIG_OPTPROBES
 . /guest/lib.sh
 

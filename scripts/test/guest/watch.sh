@@ -5,6 +5,7 @@
 # "make test ARCH=base-x86_64 SUITE=watch" does so on the base. The KUnit suite kprobes_register
 # has the calls that need a module of their own. Not here are events of the kernel command line,
 # which come before any watcher, and fprobes, which are no kprobes.
+# checks: 55
 # needs: CONFIG_KPROBE_EVENTS CONFIG_FAIL_FUNCTION
 . /guest/lib.sh
 

@@ -33,7 +33,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr)
 /*
  * Not every symbol exists in every configuration. Each is defined in the file named above it, below
  * arch/powerpc/ unless that is a path from the top, or only there in the kernel that is named as
- * well; scripts/prove/check looks them up.
+ * well; scripts/prove/hitpath looks them up.
  */
 static const char * const fragile_path[] __initconst = {
 	/* A CPU that starts runs these before it has its stack, its paca or RCU. */

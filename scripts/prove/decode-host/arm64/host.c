@@ -9,8 +9,8 @@
  *					which may be fewer, or else any
  *	host computations FILE TO	write what probe_insn_computation() makes of the words
  *					of FILE
- *	host tally FILE			read the disassembly of FILE from standard input;
- *					print how often each row got each mnemonic
+ *	host judge FILE			print the row of each word of FILE, the word, and whether
+ *					the predicates of the decoder say that it is exclusive
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -159,90 +159,6 @@ static void write_words(FILE *f, u64 seed, u64 n, const struct probe_insn_row *r
 		die("cannot write words");
 }
 
-/*
- * The disassembly. What the text says of an instruction is made one word:
- *
- *	MNEMONIC		e.g. "add"; "undefined", or "unnamed" if it is just not known
- *	MNEMONIC@		an address follows
- *	mrs:REGISTER, msr:REGISTER
- *	MNEMONIC+load, +store	and the predicates of the decoder say that it is exclusive
- */
-
-#define BUCKETS		(1u << 16)
-#define NAME		64
-
-struct found {
-	char		name[NAME];
-	unsigned int	row;
-	u64		count;
-	u32		example;
-	struct found	*next;
-};
-
-static void count(struct found **table, const char *name, u32 insn)
-{
-	unsigned int row = row_of(insn), hash = row;
-	struct found *f;
-	const char *p;
-
-	for (p = name; *p; p++)
-		hash = hash * 31 + *p;
-	for (f = table[hash % BUCKETS]; f; f = f->next) {
-		if (f->row == row && !strcmp(f->name, name))
-			break;
-	}
-	if (!f) {
-		f = get_memory(sizeof(*f));
-		strcpy(f->name, name);
-		f->row = row;
-		f->example = insn;
-		f->next = table[hash % BUCKETS];
-		table[hash % BUCKETS] = f;
-	}
-	f->count++;
-}
-
-/* Only addresses are printed without "#" in front of the number. */
-static bool has_address(const char *operands)
-{
-	const char *p;
-
-	for (p = operands; (p = strstr(p, "0x")); p += 2) {
-		if (p == operands || p[-1] == ' ')
-			return true;
-	}
-
-	return false;
-}
-
-static void judge_line(struct found **table, char *text, u32 insn)
-{
-	char name[NAME], *comment = strstr(text, "//"), *operands = "";
-	int len = strcspn(text, "\t \n"), n, reg;
-
-	if (comment)
-		*comment = 0;
-	if (text[len] == '\t')
-		operands = text + len + 1;
-	if (!strncmp(text, ".inst\t", len + 1))
-		n = snprintf(name, NAME, strstr(text, "undefined") ? "undefined" : "unnamed");
-	else
-		n = snprintf(name, NAME, "%.*s%s", len, text, has_address(operands) ? "@" : "");
-	if (!strcmp(name, "mrs") || !strcmp(name, "msr")) {
-		if (name[1] == 'r')
-			operands += strcspn(operands, " ") + 1;
-		reg = strcspn(operands, ", \n");
-		n += snprintf(name + n, NAME - n, ":%.*s", reg, operands);
-	}
-	if (n < NAME && probe_insn_is_load_exclusive(insn))
-		n += snprintf(name + n, NAME - n, "+load");
-	if (n < NAME && probe_insn_is_store_exclusive(insn))
-		n += snprintf(name + n, NAME - n, "+store");
-	if (n >= NAME)
-		die("a mnemonic is too long");
-	count(table, name, insn);
-}
-
 static u32 *read_words(const char *path, u64 *nr)
 {
 	FILE *f = fopen(path, "rb");
@@ -277,29 +193,16 @@ static void write_computations(const char *path, FILE *to)
 		die("cannot write words");
 }
 
-static void tally(const char *path)
+/* What is to be known of each word beside its disassembly. */
+static void judge(const char *path)
 {
-	struct found **table = get_memory(BUCKETS * sizeof(*table)), *f;
-	u64 nr, done = 0, at;
+	u64 nr, i;
 	u32 *words = read_words(path, &nr);
-	char line[512], *text;
-	unsigned int i;
 
-	while (fgets(line, sizeof(line), stdin)) {
-		at = strtoull(line, &text, 16);
-		if (text == line || strncmp(text, ":\t", 2))
-			continue;
-		if (at != done * sizeof(*words) || done >= nr)
-			die("the disassembly is not that of these words");
-		judge_line(table, text + 2, words[done++]);
-	}
-	if (done != nr)
-		die("the disassembly lacks words");
-	for (i = 0; i < BUCKETS; i++) {
-		for (f = table[i]; f; f = f->next)
-			printf("%u %s %" PRIu64 " %08x\n", f->row, f->name, f->count,
-			       f->example);
-	}
+	for (i = 0; i < nr; i++)
+		printf("%u %08x%s%s\n", row_of(words[i]), words[i],
+		       probe_insn_is_load_exclusive(words[i]) ? " +load" : "",
+		       probe_insn_is_store_exclusive(words[i]) ? " +store" : "");
 }
 
 int main(int argc, char **argv)
@@ -324,8 +227,8 @@ int main(int argc, char **argv)
 		if (!f)
 			die("cannot write words");
 		write_computations(argv[2], f);
-	} else if (!strcmp(what, "tally") && argc == 3) {
-		tally(argv[2]);
+	} else if (!strcmp(what, "judge") && argc == 3) {
+		judge(argv[2]);
 	} else {
 		die("see the top of host.c");
 	}

@@ -6,13 +6,10 @@
  * kernel/kprobes/tests/adversary.c has the engine.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/extable.h>
 #include <linux/jhash.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/prandom.h>
-#include <linux/string.h>
 
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
@@ -204,6 +201,3 @@ static struct kunit_suite adversary_suite = {
 	.test_cases	= adversary_cases,
 };
 kunit_test_suite(adversary_suite);
-
-MODULE_DESCRIPTION("KUnit test of jump optimization with random functions");
-MODULE_LICENSE("GPL");

@@ -4,13 +4,11 @@
  * and of the effect that simulated instructions have on the registers.
  */
 
+#include "suite.h"
+
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
 #include <linux/bits.h>
 #include <linux/cpufeature.h>
-#include <linux/kprobes.h>
-#include <linux/sizes.h>
-#include <linux/vmalloc.h>
 
 #include <asm/insn.h>
 #include <asm/ptrace.h>

@@ -9,16 +9,10 @@
 
 #define pr_fmt(fmt) "kprobes_arm64_differential: " fmt
 
-#include <kunit/static_stub.h>
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/bitfield.h>
 #include <linux/cpufeature.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
-#include <linux/linkage.h>
-#include <linux/sizes.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 
 #include <asm/daifflags.h>
 #include <asm/fpsimd.h>
@@ -89,29 +83,20 @@ struct kpd_state {
 	struct user_fpsimd_state	fpsimd;
 };
 
-static const struct kpd_arch differential_arch;
+#define FORM_SUITE	"kprobes_arm64_differential"
+#define FORM_INSN	u32
 
-static struct kpd d = {
-	.name	= "kprobes_arm64_differential",
-	.arch	= &differential_arch,
-	.forms	= kpd_forms,
-	.end	= kpd_forms_end,
-};
-
-/* Copies of instructions are stepped, as if no slot were in reach. */
-static bool nothing_is_boosted;
-
-/*
- * What the word of a form says, which was read before there was a probe. Nothing is known
- * from the decoder under test.
- */
-
-static u32 *words;
-
-static u32 word_of(const struct kpd_form *f)
+static u32 read_insn(const void *at)
 {
-	return words[f - kpd_forms];
+	return le32_to_cpup(at);
 }
+
+static u32 first_word(u32 insn)
+{
+	return insn;
+}
+
+#include "differential_words.h"
 
 static unsigned int rd_of(const struct kpd_form *f)
 {
@@ -461,11 +446,6 @@ static void same(struct kpd_judge *j, const struct kpd_state *got,
 	same_vectors(j, &got->fpsimd, &want->fpsimd);
 }
 
-static bool branched(const struct kpd_state *out)
-{
-	return out->m.exit != DIFF_NEXT;
-}
-
 /*
  * Which forms are executed, and how
  */
@@ -523,22 +503,6 @@ static bool applies(const struct kpd_form *f, const struct kpd_mode *m)
 	return m->inside == KPD_NOT_INSIDE || !(f->with & IRQ_ON);
 }
 
-static bool calls(const struct kpd_form *f)
-{
-	return f->with & CALLEE;
-}
-
-static const char *executed(const struct kpd_form *f, bool watched)
-{
-	bool boosts = IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
-
-	if (f->kind == DIFF_EMULATED)
-		return "emulated";
-	if (boosts && !watched && !nothing_is_boosted)
-		return "boosted";
-	return f->kind == DIFF_FAST ? "emulated" : "stepped";
-}
-
 static bool jumps(const struct kpd_form *f)
 {
 	if (f->with & NO_JUMP_BTI && system_supports_bti_kernel())
@@ -555,12 +519,6 @@ static bool callee_jumps(void)
 /*
  * Handlers that write to registers
  */
-
-/* Its result depends only on registers that take any values. */
-static bool takes_any(const struct kpd_form *f)
-{
-	return !f->with;
-}
 
 static void change_all(u64 *r, u64 *flags)
 {
@@ -593,7 +551,7 @@ static const struct kpd_arch differential_arch = {
 	.skip		= skip,
 	.applies	= applies,
 	.calls		= calls,
-	.executed	= executed,
+	.executed	= executed_copy,
 	.jumps		= jumps,
 	.callee_jumps	= callee_jumps,
 	.fill		= fill,
@@ -610,70 +568,6 @@ static const struct kpd_arch differential_arch = {
 /*
  * Cases
  */
-
-/* Keys and system registers of the task are among what instructions read. */
-static void begin(struct kunit *test)
-{
-	kpd_pin(test, &d);
-	kpd_record_native(&d);
-}
-
-/* All forms in one mode give the same result as without a probe. */
-static void differential(struct kunit *test)
-{
-	begin(test);
-	kpd_compare(test, &d, test->param_value);
-}
-
-static const struct kpd_mode missed_modes[] = {
-	{ "optimized, in an optimized pre handler", 1, .pre = 1, .jumps = true,
-	  .inside = KPD_IN_PRE_HANDLER },
-	{ "two users, optimized, in an optimized pre handler", 2, .pre = 3, .jumps = true,
-	  .inside = KPD_IN_PRE_HANDLER },
-};
-KUNIT_ARRAY_PARAM_DESC(missed_mode, missed_modes, name);
-
-/* Jumps are taken inside the detour of another probe. */
-static void differential_missed_jumps(struct kunit *test)
-{
-	begin(test);
-	kpd_compare(test, &d, test->param_value);
-}
-
-static bool never(void)
-{
-	return false;
-}
-
-static const struct kpd_mode stepped_modes[] = {
-	{ "pre handler", 1, .pre = 1 },
-	{ "both handlers", 1, .pre = 1, .post = 1 },
-	{ "two users", 2, .pre = 3 },
-	{ "in a pre handler", 1, .pre = 1, .inside = KPD_IN_PRE_HANDLER },
-	{ "in a post handler", 1, .pre = 1, .inside = KPD_IN_POST_HANDLER },
-	{ "optimized", 1, .pre = 1, .jumps = true },
-};
-KUNIT_ARRAY_PARAM_DESC(stepped_mode, stepped_modes, name);
-
-/* The same where no copy branches back, so that missed ones are stepped, too. */
-static void differential_stepped(struct kunit *test)
-{
-	begin(test);
-	kunit_activate_static_stub(test, kprobe_boosts, never);
-	nothing_is_boosted = true;
-	kpd_compare(test, &d, test->param_value);
-	nothing_is_boosted = false;
-	kunit_deactivate_static_stub(test, kprobe_boosts);
-}
-
-/* Pitfalls that concern some of the forms: these are checked in all modes. */
-
-struct group {
-	const char	*name;
-	u32		mask;
-	u32		value;
-	unsigned int	least;
-};
 
 static const struct group groups[] = {
 	{ "conditions",			0xff000010, 0x54000000, 32 },
@@ -699,38 +593,6 @@ static const struct group groups[] = {
 	{ "vectors",			0x0e000000, 0x0e000000, 30 },
 };
 KUNIT_ARRAY_PARAM_DESC(group, groups, name);
-
-static bool is_in_group(const struct kpd_form *f, const void *group)
-{
-	const struct group *g = group;
-
-	return (word_of(f) & g->mask) == g->value;
-}
-
-static void differential_group(struct kunit *test)
-{
-	const struct group *g = test->param_value;
-	const struct kpd_form *f;
-	unsigned int nr = 0;
-
-	for (f = kpd_forms; f < kpd_forms_end; f++)
-		nr += is_in_group(f, g);
-	KUNIT_EXPECT_GE(test, nr, g->least);
-	if (!kpd_check_group(test, &d, is_in_group, g))
-		kunit_skip(test, "not for this CPU");
-}
-
-/* Registers and flags are those of the program, whatever the mode. */
-static void shown_to_handlers(struct kunit *test)
-{
-	kpd_check_shown(test, &d);
-}
-
-/* Whatever the mode, preemption is as before, and no probe is current. */
-static void nothing_is_left(struct kunit *test)
-{
-	kpd_check_balance(test, &d);
-}
 
 static const struct kpd_mode writing_modes[] = {
 	{ "breakpoint", 1, .pre = 1 },
@@ -834,12 +696,6 @@ static bool is_conditional(const struct kpd_form *f)
 	if (is_b_cond(insn))
 		return (insn & 15) < AARCH64_INSN_COND_AL && f->with & CONDITION;
 	return (is_cbz(insn) || is_tbz(insn)) && rd_of(f) != ZERO_REG;
-}
-
-/* The states are diverse: every condition was seen to hold and not to hold. */
-static void differential_branches(struct kunit *test)
-{
-	kpd_check_branches(test, &d, is_conditional);
 }
 
 /* With which of the flags it branches: one bit for each combination. */
@@ -969,32 +825,6 @@ static void indirect_branches_are_forgotten(struct kunit *test)
 		landed++;
 	}
 	KUNIT_EXPECT_GE(test, landed, system_supports_bti_kernel() ? 1 : 10);
-}
-
-static void differential_exit(struct kunit_suite *suite)
-{
-	kpd_exit(&d);
-	kvfree(words);
-	words = NULL;
-}
-
-static int differential_init(struct kunit_suite *suite)
-{
-	const struct kpd_form *f;
-	int ret;
-
-	words = kvzalloc_objs(*words, kpd_forms_end - kpd_forms);
-	if (!words)
-		return -ENOMEM;
-	for (f = kpd_forms; f < kpd_forms_end; f++)
-		words[f - kpd_forms] = le32_to_cpup(kpd_insn(f));
-
-	ret = kpd_init(&d);
-	if (ret) {
-		kvfree(words);
-		words = NULL;
-	}
-	return ret;
 }
 
 static struct kunit_case differential_cases[] = {

@@ -65,16 +65,45 @@ kpd_form_\@:
 	.popsection
 .endm
 
-.macro plain args:vararg
-	form DIFF_PLAIN, \args
+/*
+ * Lists of instructions of one kind: for a CPU and a state, for a state, and for any.
+ */
+.Lfast = DIFF_FAST
+.Lplain = DIFF_PLAIN
+.Lemulated = DIFF_EMULATED
+
+.macro on cpu:req, with:req, kind:req, insns:vararg
+	.irp insn, \insns
+	form .L\kind, "\insn", with=\with, cpu=\cpu
+	.endr
 .endm
 
-.macro fast args:vararg
-	form DIFF_FAST, \args
+.macro with with:req, kind:req, insns:vararg
+	on 0, \with, \kind, \insns
 .endm
 
-.macro emulated args:vararg
-	form DIFF_EMULATED, \args
+.macro fast insns:vararg
+	with 0, fast, \insns
+.endm
+
+.macro plain insns:vararg
+	with 0, plain, \insns
+.endm
+
+.macro emulated insns:vararg
+	with 0, emulated, \insns
+.endm
+
+/* The last instruction of a page. */
+.macro at_end with:req, kind:req, insns:vararg
+	.irp insn, \insns
+	form .L\kind, "\insn", with=\with, at_end=1
+	.endr
+.endm
+
+/* With a text of its own. */
+.macro named kind:req, args:vararg
+	form .L\kind, \args
 .endm
 
 /* For what not all assemblers know. */

@@ -3,15 +3,11 @@
  * Faults of probed instructions, of their copies, and of handlers.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/cpufeature.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
 #include <linux/lockdep.h>
-#include <linux/mm.h>
 #include <linux/set_memory.h>
-#include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 
 #include <asm/arch_gicv3.h>
 #include <asm/asm-extable.h>
@@ -130,76 +126,67 @@ static void fault_of_each_kind_is_reported(struct kunit *test)
 	}
 }
 
-/*
- * Without such a handler, a fault is fatal. So these cases only pretend that there was one:
- * they call what the exceptions call, with registers of their own.
- */
-
 /* Masked as in the program, and flags that a step must not lose. */
-static const unsigned long states[] = {
-	PSR_MODE_EL1h,
-	PSR_MODE_EL1h | PSR_N_BIT | PSR_C_BIT,
-	PSR_MODE_EL1h | PSR_I_BIT | PSR_Z_BIT,
-	PSR_MODE_EL1h | PSR_I_BIT | PSR_F_BIT | PSR_V_BIT,
-	PSR_MODE_EL1h | PSR_A_BIT,
-	PSR_MODE_EL1h | PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT,
+static const struct state {
+	unsigned long	pstate;
+} states[] = {
+	{ PSR_MODE_EL1h },
+	{ PSR_MODE_EL1h | PSR_N_BIT | PSR_C_BIT },
+	{ PSR_MODE_EL1h | PSR_I_BIT | PSR_Z_BIT },
+	{ PSR_MODE_EL1h | PSR_I_BIT | PSR_F_BIT | PSR_V_BIT },
+	{ PSR_MODE_EL1h | PSR_A_BIT },
+	{ PSR_MODE_EL1h | PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT },
 };
 
-static void state_to_desc(const unsigned long *state, char *desc)
+static void state_to_desc(const struct state *state, char *desc)
 {
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "PSTATE %lx", *state);
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "PSTATE %lx", state->pstate);
 }
 KUNIT_ARRAY_PARAM(state, states, state_to_desc);
 
-struct stepped {
-	struct kp_watch	w;
-	struct pt_regs		regs;
-	unsigned long		slot;
-};
-
-/*
- * Inside another hit, a copy branches back whenever it can. So here it cannot, as if no slot
- * had been in reach.
- */
-static void step_always(struct kprobe *p)
+static struct state other_state(const struct state *state)
 {
-	guard(kprobe_test)();
-	p->ainsn.boost = false;
+	return (struct state){ state->pstate ^ PSR_I_BIT ^ PSR_Z_BIT };
 }
 
-static void prepare(struct kunit *test, struct stepped *s, kprobe_opcode_t *addr,
-		    unsigned long pstate)
+/* Each has different masks. */
+static struct state nth_state(unsigned int n)
 {
-	memset(s, 0, sizeof(*s));
-	s->w.kp.addr = addr;
-	s->w.kp.pre_handler = kp_watch_pre;
-	s->w.kp.post_handler = kp_watch_post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->w.kp), 0);
-	step_always(get_kprobe(addr));
-	KUNIT_EXPECT_STREQ(test, kp_mode(addr), "stepped");
-	s->slot = (unsigned long)get_kprobe(addr)->ainsn.insn + KPROBE_STEP_OFFSET;
-	s->regs.pstate = pstate;
-	s->regs.pmr = system_uses_irq_prio_masking() ? GIC_PRIO_IRQON : 0;
-	s->regs.pc = (unsigned long)addr;
+	return (struct state){ PSR_MODE_EL1h | n * PSR_F_BIT };
 }
 
-/* The breakpoint. */
+static void set_state(struct pt_regs *regs, struct state state)
+{
+	regs->pstate = state.pstate;
+	regs->pmr = system_uses_irq_prio_masking() ? GIC_PRIO_IRQON : 0;
+}
+
+static unsigned long step_address(const kprobe_opcode_t *addr)
+{
+	return (unsigned long)get_kprobe((void *)addr)->ainsn.insn + KPROBE_STEP_OFFSET;
+}
+
+#define BEFORE_STEP	KPROBE_STEP_OFFSET
+#define OTHER_STEP	KPB_AT(load)
+#define ELSEWHERE	((unsigned long)kpb_callee)
+
+#include "faults_words.h"
+
 static void begin(struct kunit *test, struct stepped *s)
 {
 	unsigned long pstate = s->regs.pstate;
 
 	KUNIT_EXPECT_EQ(test, kprobe_brk_handler(&s->regs, 0), DBG_HOOK_HANDLED);
-	KUNIT_EXPECT_EQ(test, s->regs.pc, s->slot);
+	KUNIT_EXPECT_EQ(test, s->regs.pc, s->copy);
 	KUNIT_EXPECT_EQ(test, s->regs.pstate, pstate | DAIF_MASK);
 }
 
-/* The one after the copy. */
-static void end(struct kunit *test, struct stepped *s, unsigned long pstate)
+static void end(struct kunit *test, struct stepped *s, struct state state)
 {
 	s->regs.pc += AARCH64_INSN_SIZE;
 	KUNIT_EXPECT_EQ(test, kprobe_ss_brk_handler(&s->regs, 0), DBG_HOOK_HANDLED);
 	KUNIT_EXPECT_EQ(test, s->regs.pc, (unsigned long)s->w.kp.addr + AARCH64_INSN_SIZE);
-	KUNIT_EXPECT_EQ(test, s->regs.pstate, pstate);
+	KUNIT_EXPECT_EQ(test, s->regs.pstate, state.pstate);
 }
 
 /* A fault that ends a step takes over the masks of the program; these are the test's. */
@@ -219,7 +206,7 @@ static void own_again(const struct kprobe_masks *own)
 	trace_hardirqs_off();
 }
 
-static void fault(struct kunit *test, struct stepped *s, unsigned long pstate)
+static void fault(struct kunit *test, struct stepped *s, struct state state)
 {
 	struct kprobe_masks own = own_masks(), masks;
 	int ret;
@@ -229,13 +216,12 @@ static void fault(struct kunit *test, struct stepped *s, unsigned long pstate)
 	own_again(&own);
 
 	KUNIT_EXPECT_EQ(test, ret, 0);
-	KUNIT_EXPECT_EQ(test, masks.daif, pstate & DAIF_MASK);
+	KUNIT_EXPECT_EQ(test, masks.daif, state.pstate & DAIF_MASK);
 	KUNIT_EXPECT_EQ(test, masks.pmr, s->regs.pmr);
 	KUNIT_EXPECT_EQ(test, s->regs.pc, (unsigned long)s->w.kp.addr);
-	KUNIT_EXPECT_EQ(test, s->regs.pstate, pstate);
+	KUNIT_EXPECT_EQ(test, s->regs.pstate, state.pstate);
 }
 
-/* Some other fault, of an NMI. */
 static void fault_elsewhere(struct kunit *test, unsigned long pc)
 {
 	struct pt_regs regs = { .pc = pc, .pstate = PSR_MODE_EL1h | PSR_I_BIT };
@@ -243,81 +229,6 @@ static void fault_elsewhere(struct kunit *test, unsigned long pc)
 	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&regs, ANY_ESR), 0);
 	KUNIT_EXPECT_EQ(test, regs.pc, pc);
 	KUNIT_EXPECT_EQ(test, regs.pstate, PSR_MODE_EL1h | PSR_I_BIT);
-}
-
-/* Reports on a fault are about the instruction, and interrupts are as it had them. */
-static void fault_of_step_is_one_of_the_instruction(struct kunit *test)
-{
-	const unsigned long *state = test->param_value;
-	struct stepped s;
-
-	prepare(test, &s, KPB_AT(deep_0), *state);
-	scoped_guard(irqsave) {
-		begin(test, &s);
-		fault(test, &s, *state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-
-		/* Once there is a page, it is hit again. */
-		begin(test, &s);
-		end(test, &s, *state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
-	unregister_kprobe(&s.w.kp);
-}
-
-static void other_faults_are_not_the_steps(struct kunit *test)
-{
-	const unsigned long *state = test->param_value;
-	struct stepped s;
-
-	prepare(test, &s, KPB_AT(deep_0), *state);
-	scoped_guard(irqsave) {
-		fault_elsewhere(test, s.slot);
-		begin(test, &s);
-		fault_elsewhere(test, (unsigned long)kpb_callee);
-		fault_elsewhere(test, (unsigned long)s.w.kp.addr);
-		fault_elsewhere(test, s.slot - KPROBE_STEP_OFFSET);
-		fault_elsewhere(test, s.slot + AARCH64_INSN_SIZE);
-		KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
-		end(test, &s, *state);
-		fault_elsewhere(test, s.slot);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
-	unregister_kprobe(&s.w.kp);
-}
-
-/* An NMI during a step hits another probe, whose step faults. */
-static void fault_of_nested_step(struct kunit *test)
-{
-	const unsigned long *state = test->param_value;
-	unsigned long inner_state = *state ^ PSR_I_BIT ^ PSR_Z_BIT;
-	struct stepped outer, inner;
-
-	prepare(test, &outer, KPB_AT(deep_0), *state);
-	prepare(test, &inner, KPB_AT(load), inner_state);
-	scoped_guard(irqsave) {
-		begin(test, &outer);
-		begin(test, &inner);
-		fault_elsewhere(test, outer.slot);
-		fault(test, &inner, inner_state);
-
-		/* The outer step continues; the inner one restarts. */
-		fault_elsewhere(test, inner.slot);
-		begin(test, &inner);
-		end(test, &inner, inner_state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), get_kprobe(outer.w.kp.addr));
-		fault(test, &outer, *state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&outer.w.pre), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&outer.w.post), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.pre), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.post), 0);
-	KUNIT_EXPECT_EQ(test, inner.w.kp.nmissed, 2);
-	unregister_kprobe(&inner.w.kp);
-	unregister_kprobe(&outer.w.kp);
 }
 
 /* The address that a report of a fault has. */
@@ -336,11 +247,10 @@ static unsigned long left(unsigned long pc)
 /* Even if it has a post handler, which is not called. */
 static void nested_copies_branch_back(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(deep_0), .post_handler = kp_watch_post } };
+	struct kp_watch w = KP_WATCH_POST(KPB_AT(deep_0));
 	struct pt_regs regs = { .pc = (unsigned long)KPB_AT(deep_0), .pstate = PSR_MODE_EL1h };
 
-	if (!kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
+	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
@@ -357,64 +267,6 @@ static void nested_copies_branch_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 1);
 }
 
-/* As many hits as can be nested, each with different interrupt masks. */
-static void steps_nest(struct kunit *test)
-{
-	kprobe_opcode_t *addr[] = {
-		KPB_AT(deep_0), KPB_AT(deep_1), KPB_AT(deep_2), KPB_AT(deep_3), KPB_AT(deep_4),
-		KPB_AT(deep_5), KPB_AT(deep_6), KPB_AT(deep_7), KPB_AT(deep_8),
-	};
-	struct stepped *s = kunit_kcalloc(test, ARRAY_SIZE(addr), sizeof(*s), GFP_KERNEL);
-	unsigned int i;
-
-	BUILD_BUG_ON(ARRAY_SIZE(addr) != KPROBE_MAX_NESTING + 1);
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	for (i = 0; i < ARRAY_SIZE(addr); i++)
-		prepare(test, &s[i], addr[i], PSR_MODE_EL1h | i * PSR_F_BIT);
-
-	scoped_guard(irqsave) {
-		for (i = 0; i < ARRAY_SIZE(addr); i++)
-			begin(test, &s[i]);
-		/* Every second one faults. */
-		while (i--)
-			(i & 1 ? fault : end)(test, &s[i], PSR_MODE_EL1h | i * PSR_F_BIT);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-		KUNIT_EXPECT_EQ(test, get_kprobe_ctlblk()->depth, 0);
-	}
-
-	for (i = 0; i < ARRAY_SIZE(addr); i++) {
-		KUNIT_EXPECT_EQ(test, atomic_read(&s[i].w.pre), !i);
-		KUNIT_EXPECT_EQ(test, s[i].w.kp.nmissed, !!i);
-		unregister_kprobe(&s[i].w.kp);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&s[0].w.post), 1);
-}
-
-/* Where no handlers are called, an instruction is executed, in whatever way. */
-static void steps_nest_in_busy_sections(struct kunit *test)
-{
-	const unsigned long state = PSR_MODE_EL1h | PSR_I_BIT;
-	struct stepped inner;
-	struct kprobe *busy;
-
-	prepare(test, &inner, KPB_AT(load), state);
-	scoped_guard(irqsave) {
-		kprobe_busy_begin();
-		busy = kprobe_running();
-		begin(test, &inner);
-		fault(test, &inner, state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), busy);
-		begin(test, &inner);
-		end(test, &inner, state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), busy);
-		kprobe_busy_end();
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.pre) + atomic_read(&inner.w.post), 0);
-	KUNIT_EXPECT_EQ(test, inner.w.kp.nmissed, 2);
-	unregister_kprobe(&inner.w.kp);
-}
-
 /*
  * A landing pad is checked only after an indirect branch, and execution that continues
  * elsewhere has not come by one.
@@ -427,7 +279,8 @@ static int go_elsewhere(struct kprobe *p, struct pt_regs *regs)
 
 static void redirection_is_no_indirect_branch(struct kunit *test)
 {
-	struct pt_regs regs = { .pstate = PSR_MODE_EL1h | PSR_BTYPE_C };
+	static const struct state branched = { PSR_MODE_EL1h | PSR_BTYPE_C };
+	struct pt_regs regs = { .pstate = branched.pstate };
 	struct kprobe p = { .addr = KPB_AT(deep_0), .pre_handler = go_elsewhere };
 	struct kprobe_masks own, masks;
 	struct stepped s;
@@ -441,20 +294,20 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.pstate, PSR_MODE_EL1h);
 
 	/* But that of the instruction is checked where it is executed. */
-	prepare(test, &s, KPB_AT(deep_0), PSR_MODE_EL1h | PSR_BTYPE_C);
+	prepare(test, &s, KPB_AT(deep_0), branched);
 	scoped_guard(irqsave) {
 		begin(test, &s);
-		fault(test, &s, PSR_MODE_EL1h | PSR_BTYPE_C);
+		fault(test, &s, branched);
 	}
 	unregister_kprobe(&s.w.kp);
 
 	/* And that of a fault handler. As the step is over, its masks are, too. */
-	prepare(test, &s, KPB_AT(deep_0), PSR_MODE_EL1h | PSR_BTYPE_C);
+	prepare(test, &s, KPB_AT(deep_0), branched);
 	unregister_kprobe(&s.w.kp);
 	memset(&s.w, 0, sizeof(s.w));
 	s.w.kp = (struct kprobe){ .addr = KPB_AT(deep_0), .fault_handler = redirect };
 	KUNIT_ASSERT_EQ(test, register_kprobe(&s.w.kp), 0);
-	s.slot = (unsigned long)get_kprobe(s.w.kp.addr)->ainsn.insn + KPROBE_STEP_OFFSET;
+	s.copy = step_address(s.w.kp.addr);
 	scoped_guard(irqsave) {
 		begin(test, &s);
 		own = own_masks();
@@ -476,11 +329,10 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 /* No probe is current there, so the slots are asked. */
 static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
 	unsigned long slot, at = (unsigned long)w.kp.addr;
 
-	if (!kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
+	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
@@ -503,7 +355,7 @@ static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
 #ifdef CONFIG_OPTPROBES
 static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
 	unsigned long at = (unsigned long)w.kp.addr, detour;
 
 	kprobe_test_allow_optimization(true);
@@ -518,10 +370,7 @@ static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
 	kprobe_test_allow_optimization(false);
 }
 #else
-static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES");
-}
+KP_SKIPPED(fault_of_detour_is_one_of_the_instruction, "needs OPTPROBES")
 #endif
 
 /*
@@ -580,6 +429,3 @@ static struct kunit_suite fault_suite = {
 	.test_cases	= fault_cases,
 };
 kunit_test_suite(fault_suite);
-
-MODULE_DESCRIPTION("KUnit tests of faults and probes on arm64");
-MODULE_LICENSE("GPL");

@@ -3,10 +3,8 @@
  * What several suites share.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
+#include "suite.h"
 
-#include "../../../../../kernel/kprobes/slots.h"
 #include "helpers.h"
 
 u64 kpb_data = 0x1234567;
@@ -44,49 +42,4 @@ noinline notrace unsigned long kpb_run(void (*fn)(void), unsigned long arg)
 		       "x12", "x13", "x14", "x15", "x16", "x17", X18_CLOBBERED "x30", "cc",
 		       "memory");
 	return x0;
-}
-
-static void *no_page(void)
-{
-	return NULL;
-}
-
-static void *no_page_near(unsigned long start)
-{
-	return NULL;
-}
-
-/**
- * kpb_starve() - have a cache of slots find no more pages
- * @cache: the cache; slots of pages that it has are not affected
- * @s: set to its allocators, for kpb_feed()
- * @near: no pages for one region
- * @far: no pages for what may be anywhere
- *
- * Context: process context, sleeps.
- */
-void kpb_starve(struct kprobe_slot_cache *cache, struct kpb_starved *s, bool near, bool far)
-{
-	/* Slots that are still waited for would come back in the meantime. */
-	kprobe_slots_flush(cache);
-	guard(mutex)(&cache->mutex);
-	*s = (struct kpb_starved){ cache->alloc, cache->alloc_near };
-	if (near)
-		cache->alloc_near = no_page_near;
-	if (far)
-		cache->alloc = no_page;
-}
-
-/**
- * kpb_feed() - undo kpb_starve()
- * @cache: the cache
- * @s: its allocators
- *
- * Context: process context, may sleep.
- */
-void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s)
-{
-	guard(mutex)(&cache->mutex);
-	cache->alloc = s->alloc;
-	cache->alloc_near = s->alloc_near;
 }

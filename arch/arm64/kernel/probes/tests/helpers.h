@@ -15,8 +15,7 @@
 
 #include "../common.h"
 #include "watch.h"
-
-struct kprobe_slot_cache;
+#include "words.h"
 
 /* BTI C, which assemblers know by this name only from some architecture version on. */
 #define KPB_LANDING_PAD		"	hint #34\n"
@@ -104,14 +103,5 @@ static inline bool kpb_has_jump(const void *addr)
 {
 	return aarch64_insn_is_b(kpb_word(addr));
 }
-
-/* The allocators of a cache of slots, while others take their place. */
-struct kpb_starved {
-	void	*(*alloc)(void);
-	void	*(*alloc_near)(unsigned long start);
-};
-
-void kpb_starve(struct kprobe_slot_cache *cache, struct kpb_starved *s, bool near, bool far);
-void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s);
 
 #endif /* _ARM64_KERNEL_PROBES_TESTS_HELPERS_H */

@@ -5,14 +5,9 @@
  * from each instruction of the call.
  */
 
-#include <kunit/test.h>
-#include <linux/irqflags.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/percpu.h>
+#include "suite.h"
+
 #include <linux/sched/task_stack.h>
-#include <linux/string.h>
-#include <linux/vmalloc.h>
 
 #include <asm/insn.h>
 #include <asm/memory.h>
@@ -336,8 +331,7 @@ static void check_first_page(struct kunit *test, unsigned long stack)
 
 static void jprobe_call_reads_all_pages_of_the_stack(struct kunit *test)
 {
-	if (THREAD_SIZE <= PAGE_SIZE)
-		kunit_skip(test, "needs a stack of several pages");
+	KP_SKIP_IF(test, THREAD_SIZE <= PAGE_SIZE, "needs a stack of several pages");
 
 	check_first_page(test, (unsigned long)task_stack_page(current));
 }
@@ -405,10 +399,6 @@ static void change_flags(unsigned long a0, unsigned long a1, unsigned long a2, u
 	change_flags_and_leave(handler_calls & 1 ? 0 : 0xf0000000);
 }
 
-static void no_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-}
-
 static bool is_checked(int n)
 {
 	/* The others have other values. */
@@ -452,7 +442,7 @@ static void check_jprobe(struct kunit *test, bool jump)
 	};
 	struct kprobe post = {
 		.symbol_name	= "kpj_target",
-		.post_handler	= no_post,
+		.post_handler	= kp_nothing_post,
 	};
 	int i;
 
@@ -554,6 +544,3 @@ static struct kunit_suite jprobe_call_suite = {
 	.test_cases	= jprobe_call_cases,
 };
 kunit_test_suite(jprobe_call_suite);
-
-MODULE_DESCRIPTION("KUnit tests of calls of the handlers of jprobes on arm64");
-MODULE_LICENSE("GPL");

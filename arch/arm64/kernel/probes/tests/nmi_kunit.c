@@ -7,17 +7,11 @@
  * the end of its hit, unless that has left the exception.
  */
 
+#include "suite.h"
+
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
 #include <linux/cpufeature.h>
-#include <linux/err.h>
-#include <linux/irqflags.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
 #include <linux/perf_event.h>
-#include <linux/preempt.h>
-#include <linux/sched.h>
-#include <linux/string.h>
 
 #include <asm/arch_gicv3.h>
 #include <asm/sysreg.h>
@@ -253,10 +247,8 @@ static bool hit_is_right(struct nmi_probe *p)
 
 static void begin(struct kunit *test, const struct nmi_mode *m)
 {
-	if (m->jumps && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
-	if (m->boosts && !kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
+	KP_SKIP_IF(test, m->jumps && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
+	KP_SKIP_IF(test, m->boosts && !kprobe_boosts(), "no copy branches back");
 	kprobe_test_allow_optimization(m->jumps);
 	if (!m->boosts)
 		kunit_activate_static_stub(test, kprobe_boosts, never);
@@ -456,8 +448,7 @@ static void third_level_is_stepped(struct kunit *test)
 {
 	struct kp_watch *third = &nested.in_nmi;
 
-	if (!IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
 
 	memset(&nested, 0, sizeof(nested));
 	watch(test, &nested.outer, KPB_AT(add), nesting_pre, NULL);
@@ -571,8 +562,7 @@ static void nmi_calls_are_followed_or_missed(struct kunit *test)
 
 static int nmi_test_init(struct kunit *test)
 {
-	if (!system_uses_irq_prio_masking())
-		kunit_skip(test, "needs pseudo-NMI");
+	KP_SKIP_IF(test, !system_uses_irq_prio_masking(), "needs pseudo-NMI");
 	return 0;
 }
 
@@ -593,6 +583,3 @@ static struct kunit_suite nmi_suite = {
 	.test_cases	= nmi_cases,
 };
 kunit_test_suite(nmi_suite);
-
-MODULE_DESCRIPTION("KUnit tests of probes in pseudo-NMIs on arm64");
-MODULE_LICENSE("GPL");

@@ -4,23 +4,13 @@
  * inherit.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
+#include "suite.h"
+
 #include <linux/cpufeature.h>
 #include <linux/irq_work.h>
-#include <linux/irqflags.h>
 #include <linux/kasan.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
 #include <linux/minmax.h>
-#include <linux/prandom.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
 #include <linux/sched/mm.h>
-#include <linux/sizes.h>
-#include <linux/string.h>
-#include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 
 #include <asm/arch_gicv3.h>
 #include <asm/daifflags.h>
@@ -48,7 +38,7 @@ KPB_FUNCTION(blr_x30, "mov x9, x30\n adrp x30, kpb_callee\n add x30, x30, :lo12:
 
 static void no_jump_for_a_call_through_the_link(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(blr_x30), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(blr_x30));
 
 	expect_reason(test, KPB_AT(blr_x30), KPROBE_NOOPT_INSN);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -64,7 +54,7 @@ KPB_FUNCTION(madd, "mov x1, #3\n 777: madd x0, x0, x1, x1");
 /* Its result may be wrong directly after a load, as at the end of a detour. */
 static void a_load_and_a_multiplication_are_separate(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(madd), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(madd));
 	u32 insn = kpb_word(w.kp.addr);
 	__le32 *detour;
 	unsigned int i;
@@ -229,7 +219,7 @@ static void *page_far_away(unsigned long region)
 struct far_detours {
 	kprobe_opcode_t		**taken;
 	unsigned int		nr, max;
-	struct kpb_starved	allocators;
+	struct kp_starved	allocators;
 };
 
 static void take_slots(struct far_detours *f, unsigned int most)
@@ -248,12 +238,12 @@ static void far_detours_begin(struct kunit *test, struct far_detours *f)
 	KUNIT_ASSERT_NOT_NULL(test, f->taken);
 	wait_for_kprobe_optimizer();
 
-	kpb_starve(&kprobe_optinsn_slots, &f->allocators, true, false);
+	kp_starve(&kprobe_optinsn_slots, &f->allocators, true, false);
 	take_slots(f, f->max);
 	/* And those of one page more, which is the empty one that stays in the end. */
-	kpb_feed(&kprobe_optinsn_slots, &f->allocators);
+	kp_feed(&kprobe_optinsn_slots, &f->allocators);
 	take_slots(f, 1);
-	kpb_starve(&kprobe_optinsn_slots, &f->allocators, true, false);
+	kp_starve(&kprobe_optinsn_slots, &f->allocators, true, false);
 	take_slots(f, f->max);
 	KUNIT_EXPECT_LT(test, f->nr, f->max);
 	scoped_guard(mutex, &kprobe_optinsn_slots.mutex)
@@ -273,7 +263,7 @@ static void far_detours_end(struct kunit *test, struct far_detours *f)
 	KUNIT_EXPECT_TRUE(test, kprobe_in_reach(kpb_far_b_at, (unsigned long)last));
 	KUNIT_EXPECT_FALSE(test, kprobe_in_reach((unsigned long)last, far_from()));
 
-	kpb_feed(&kprobe_optinsn_slots, &f->allocators);
+	kp_feed(&kprobe_optinsn_slots, &f->allocators);
 	while (f->nr)
 		free_optinsn_slot(f->taken[--f->nr], 0);
 	if (last)
@@ -292,7 +282,7 @@ static bool far_site_says(struct kunit *test, const char *what)
 
 static void no_jump_to_what_is_out_of_reach(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(far_b), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(far_b));
 	struct far_detours f;
 	u32 word = kpb_word(w.kp.addr);
 
@@ -307,7 +297,7 @@ static void no_jump_to_what_is_out_of_reach(struct kunit *test)
 	unregister_kprobe(&w.kp);
 	far_detours_end(test, &f);
 
-	w = (struct kp_watch){ .kp = { .addr = KPB_AT(far_b), .pre_handler = kp_watch_pre } };
+	w = (struct kp_watch)KP_WATCH(KPB_AT(far_b));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	/* The instruction is a branch as well. */
@@ -329,7 +319,7 @@ static void expect_far_jump(struct kunit *test, void *addr)
 /* As it may be in modules: these call what they share through a register. */
 static void detours_far_from_what_they_share(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(far_add), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(far_add));
 	struct far_detours f;
 
 	far_detours_begin(test, &f);
@@ -356,8 +346,7 @@ static void detour_of_a_return_far_from_what_it_shares(struct kunit *test)
 	struct kretprobe rp = { .kp.symbol_name = "kpb_far_add", .handler = count_far_return };
 	struct far_detours f;
 
-	if (system_supports_bti_kernel())
-		kunit_skip(test, "no jump replaces a landing pad");
+	KP_SKIP_IF(test, system_supports_bti_kernel(), "no jump replaces a landing pad");
 	far_returns = 0;
 	far_detours_begin(test, &f);
 	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
@@ -392,10 +381,7 @@ static void no_jump_in_what_ends_detours(struct kunit *test)
 		      KPROBE_NOOPT_ARCH);
 }
 #else
-static void no_jump_in_what_ends_detours(struct kunit *test)
-{
-	kunit_skip(test, "needs PREEMPTION");
-}
+KP_SKIPPED(no_jump_in_what_ends_detours, "needs PREEMPTION")
 #endif
 
 /*
@@ -614,7 +600,7 @@ static void handlers_have_no_privileges(struct kunit *test)
  */
 static void redirection_ends_the_hit_at_its_breakpoint(struct kunit *test)
 {
-	struct kp_watch other = { .kp = { .addr = KPB_AT(load), .pre_handler = kp_watch_pre } };
+	struct kp_watch other = KP_WATCH(KPB_AT(load));
 	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = look_and_skip };
 	struct optimized_kprobe *op;
 	struct pt_regs regs = {
@@ -769,10 +755,7 @@ static void privileges_of_a_preempted_task(struct kunit *test)
 	privileged_end();
 }
 #else
-static void privileges_of_a_preempted_task(struct kunit *test)
-{
-	kunit_skip(test, "needs PREEMPTION");
-}
+KP_SKIPPED(privileges_of_a_preempted_task, "needs PREEMPTION")
 #endif
 
 /*
@@ -814,12 +797,11 @@ static void look_around(struct irq_work *work)
 
 static void interrupted_in_a_detour(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(unmask), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(unmask));
 	unsigned long result;
 	bool masked;
 
-	if (!arch_irq_work_has_interrupt())
-		kunit_skip(test, "needs irq_work with an interrupt");
+	KP_SKIP_IF(test, !arch_irq_work_has_interrupt(), "needs irq_work with an interrupt");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
@@ -865,6 +847,3 @@ static struct kunit_suite optimize_suite = {
 	.test_cases	= optimize_cases,
 };
 kunit_test_suite(optimize_suite);
-
-MODULE_DESCRIPTION("KUnit tests of jump optimization on arm64");
-MODULE_LICENSE("GPL");

@@ -3,14 +3,10 @@
  * Where pages of slots are, and what becomes of them when something fails.
  */
 
+#include "suite.h"
+
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
 #include <linux/execmem.h>
-#include <linux/kprobes.h>
-#include <linux/memory.h>
-#include <linux/mm.h>
-#include <linux/sizes.h>
-#include <linux/vmalloc.h>
 
 #include <asm/sections.h>
 
@@ -295,6 +291,3 @@ static struct kunit_suite pages_suite = {
 	.test_cases	= pages_cases,
 };
 kunit_test_suite(pages_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the memory for slots on arm64");
-MODULE_LICENSE("GPL");

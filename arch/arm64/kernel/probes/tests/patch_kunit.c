@@ -5,10 +5,8 @@
  * stale instructions on another CPU, can only be asserted by counting.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/memory.h>
-#include <linux/slab.h>
+#include "suite.h"
+
 #include <linux/stop_machine.h>
 
 #include "../../../../../kernel/kprobes/insn_slots.h"
@@ -249,10 +247,7 @@ out:
 	kprobe_test_allow_optimization(true);
 }
 #else
-static void patch_jumps_kick_so_often(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES");
-}
+KP_SKIPPED(patch_jumps_kick_so_often, "needs OPTPROBES")
 #endif
 
 static int patch_suite_init(struct kunit_suite *suite)
@@ -306,6 +301,3 @@ static struct kunit_suite patch_suite = {
 	.test_cases	= patch_cases,
 };
 kunit_test_suite(patch_suite);
-
-MODULE_DESCRIPTION("KUnit tests of writing text on arm64");
-MODULE_LICENSE("GPL");

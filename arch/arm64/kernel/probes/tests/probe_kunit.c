@@ -4,18 +4,12 @@
  * those that are refused.
  */
 
+#include "suite.h"
+
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
 #include <linux/cpufeature.h>
-#include <linux/ftrace.h>
-#include <linux/irqflags.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 #include <linux/lockdep.h>
-#include <linux/memory.h>
-#include <linux/percpu.h>
 #include <linux/pgtable.h>
-#include <linux/vmalloc.h>
 
 #include <asm/alternative.h>
 #include <asm/arch_gicv3.h>
@@ -25,8 +19,6 @@
 #include <asm/sections.h>
 #include <asm/virt.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
-#include "files.h"
 #include "forms.h"
 #include "helpers.h"
 #include "targets.h"
@@ -52,9 +44,7 @@ KUNIT_ARRAY_PARAM_DESC(next, nexts, name);
 static void probe_post_handler_sees_next_pc(struct kunit *test)
 {
 	const struct next *n = test->param_value;
-	struct kp_watch w = {
-		.kp = { .addr = kpb_addr(&n->place), .post_handler = kp_watch_post },
-	};
+	struct kp_watch w = KP_WATCH_POST(kpb_addr(&n->place));
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	kpb_run(n->place.fn, 1);
@@ -103,32 +93,11 @@ static const struct refusal refusals[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(refusal, refusals, name);
 
-static void expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refusal why,
-			   int err)
-{
-	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kp_watch_pre };
-	u32 before = kpb_word((void *)ALIGN_DOWN(addr, AARCH64_INSN_SIZE));
-
-	KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&kp), err, "%pS", (void *)addr);
-	KUNIT_EXPECT_EQ_MSG(test, kprobe_why_refused(&kp), why, "%pS", (void *)addr);
-	KUNIT_EXPECT_EQ(test, kpb_word((void *)ALIGN_DOWN(addr, AARCH64_INSN_SIZE)), before);
-	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)addr), NULL);
-}
-
-static void expect_accepted(struct kunit *test, unsigned long addr)
-{
-	struct kprobe kp = { .addr = (void *)addr, .pre_handler = kp_watch_pre };
-
-	KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&kp), 0, "%pS", (void *)addr);
-	if (get_kprobe((void *)addr))
-		unregister_kprobe(&kp);
-}
-
 static void probe_is_refused(struct kunit *test)
 {
 	const struct refusal *r = test->param_value;
 
-	expect_refused(test, *r->place.at, r->why, r->err);
+	kp_expect_refused(test, *r->place.at, r->why, r->err);
 }
 
 /*
@@ -216,14 +185,12 @@ static void probe_keeps_off_exclusive_sequences(struct kunit *test)
 
 	/* The load, the two after it, and the store. */
 	for (addr = load; addr <= load + 3 * AARCH64_INSN_SIZE; addr += AARCH64_INSN_SIZE)
-		expect_refused(test, addr, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
+		kp_expect_refused(test, addr, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
 
 	/* What surrounds them can be probed, and the sequence ends. */
 	for (addr = (unsigned long)p->fn; addr <= load + 5 * AARCH64_INSN_SIZE;
 	     addr += AARCH64_INSN_SIZE) {
-		struct kp_watch w = {
-			.kp = { .addr = (void *)addr, .pre_handler = kp_watch_pre },
-		};
+		struct kp_watch w = KP_WATCH(addr);
 
 		if (addr - load <= 3 * AARCH64_INSN_SIZE)
 			continue;
@@ -247,7 +214,7 @@ KPB_FUNCTION(waits, "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_pointer\n"
 
 static void probe_after_a_load_acquire(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(acquires), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(acquires));
 	unsigned long addr;
 
 	KUNIT_ASSERT_LT(test, (unsigned long)kpb_acquires - (unsigned long)KPB_AT(ends_with_load),
@@ -260,15 +227,15 @@ static void probe_after_a_load_acquire(struct kunit *test)
 	/* All of it, including what comes after another function's sequence. */
 	for (addr = (unsigned long)kpb_acquires; addr <= (unsigned long)KPB_AT(acquires);
 	     addr += AARCH64_INSN_SIZE)
-		expect_accepted(test, addr);
+		kp_expect_accepted(test, addr);
 }
 
 static void probe_after_a_wait(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(waits), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(waits));
 	unsigned long at = (unsigned long)KPB_AT(waits);
 
-	expect_refused(test, at - 2 * AARCH64_INSN_SIZE, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
+	kp_expect_refused(test, at - 2 * AARCH64_INSN_SIZE, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_waits, 1), 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
@@ -279,21 +246,17 @@ static void probe_after_a_wait(struct kunit *test)
  * Function entries
  */
 
-static noinline __noclone int kpb_traced(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 3;
-}
+static KP_TRACED(int, kpb_traced, v * 3)
 
 #ifdef CONFIG_DYNAMIC_FTRACE
 static void probe_keeps_off_the_word_of_ftrace(struct kunit *test)
 {
 	unsigned long entry = (unsigned long)kpb_traced, site = ftrace_location(entry);
-	struct kp_watch w = { .kp = { .addr = (void *)entry, .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(entry);
 
 	KUNIT_ASSERT_NE(test, site, 0);
 	KUNIT_ASSERT_LE(test, site - entry, 2 * AARCH64_INSN_SIZE);
-	expect_refused(test, site, KPROBE_REFUSAL_TRACED, -EINVAL);
+	kp_expect_refused(test, site, KPROBE_REFUSAL_TRACED, -EINVAL);
 
 	/* The word before it is written only once, and stays. */
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -302,10 +265,7 @@ static void probe_keeps_off_the_word_of_ftrace(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 #else
-static void probe_keeps_off_the_word_of_ftrace(struct kunit *test)
-{
-	kunit_skip(test, "needs DYNAMIC_FTRACE");
-}
+KP_SKIPPED(probe_keeps_off_the_word_of_ftrace, "needs DYNAMIC_FTRACE")
 #endif
 
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS
@@ -317,8 +277,8 @@ static void probe_keeps_off_the_ops_of_ftrace(struct kunit *test)
 	OPTIMIZER_HIDE_VAR(entry);
 	before = *(unsigned long *)(entry - sizeof(long));
 	KUNIT_ASSERT_TRUE(test, IS_ALIGNED(entry, sizeof(long)));
-	expect_refused(test, entry - 8, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
-	expect_refused(test, entry - 4, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
+	kp_expect_refused(test, entry - 8, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
+	kp_expect_refused(test, entry - 4, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
 	KUNIT_EXPECT_EQ(test, *(unsigned long *)(entry - sizeof(long)), before);
 
 	/* For kallsyms, they belong to the function before. */
@@ -327,21 +287,14 @@ static void probe_keeps_off_the_ops_of_ftrace(struct kunit *test)
 
 	/* Before a function that is not traced, there are none. */
 	KUNIT_ASSERT_EQ(test, ftrace_location((unsigned long)kpb_mov), 0);
-	expect_accepted(test, (unsigned long)kpb_mov - AARCH64_INSN_SIZE);
+	kp_expect_accepted(test, (unsigned long)kpb_mov - AARCH64_INSN_SIZE);
 }
 #else
-static void probe_keeps_off_the_ops_of_ftrace(struct kunit *test)
-{
-	kunit_skip(test, "needs DYNAMIC_FTRACE_WITH_CALL_OPS");
-}
+KP_SKIPPED(probe_keeps_off_the_ops_of_ftrace, "needs DYNAMIC_FTRACE_WITH_CALL_OPS")
 #endif
 
 #ifdef CONFIG_CFI
-static noinline __noclone int kpb_traced_twin(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 5;
-}
+static KP_TRACED(int, kpb_traced_twin, v * 5)
 
 /* The RET of the first, which has 16 bytes, comes directly before the second. */
 KPB_FUNCTION(before_untyped, "777: add x0, x0, #1\n nop");
@@ -357,34 +310,25 @@ static void probe_keeps_off_type_hashes(struct kunit *test)
 	/* Functions of one type have the same. */
 	KUNIT_EXPECT_EQ(test, before,
 			kpb_word((void *)kpb_traced_twin - AARCH64_INSN_SIZE));
-	expect_refused(test, hash, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
-	expect_accepted(test, entry);
+	kp_expect_refused(test, hash, KPROBE_REFUSAL_PREAMBLE, -EINVAL);
+	kp_expect_accepted(test, entry);
 	/* Calls through pointers compare it. */
 	OPTIMIZER_HIDE_VAR(fn);
 	KUNIT_EXPECT_EQ(test, fn(2), 6);
 
 	/* There is none before a function that has no type. */
 	KUNIT_ASSERT_EQ(test, untyped - (unsigned long)kpb_before_untyped, 4 * AARCH64_INSN_SIZE);
-	expect_accepted(test, untyped - AARCH64_INSN_SIZE);
+	kp_expect_accepted(test, untyped - AARCH64_INSN_SIZE);
 }
 #else
-static void probe_keeps_off_type_hashes(struct kunit *test)
-{
-	kunit_skip(test, "needs CONFIG_CFI");
-}
+KP_SKIPPED(probe_keeps_off_type_hashes, "needs CONFIG_CFI")
 #endif
 
 /* The first word of a function is a move. What follows takes a single exception. */
 static void probe_emulates_entries(struct kunit *test)
 {
 	unsigned long entry = (unsigned long)kpb_traced;
-	struct kp_watch w = {
-		.kp = {
-			.addr = (void *)entry,
-			.pre_handler = kp_watch_pre,
-			.post_handler = kp_watch_post,
-		},
-	};
+	struct kp_watch w = KP_WATCH_BOTH(entry);
 
 	if (!IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
 		kunit_skip(test, "functions begin with other instructions");
@@ -418,10 +362,8 @@ static unsigned long run_with_vectors(void (*fn)(void), unsigned long arg)
 
 static void probe_on_vector_loads(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(vector), .pre_handler = kp_watch_pre } };
-	struct kp_watch late = {
-		.kp = { .addr = KPB_AT(vector), .post_handler = kp_watch_post },
-	};
+	struct kp_watch w = KP_WATCH(KPB_AT(vector));
+	struct kp_watch late = KP_WATCH_POST(KPB_AT(vector));
 
 	KUNIT_ASSERT_EQ(test, run_with_vectors(kpb_vector, 1), 1 + kpb_data);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -435,10 +377,7 @@ static void probe_on_vector_loads(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 #else
-static void probe_on_vector_loads(struct kunit *test)
-{
-	kunit_skip(test, "needs KERNEL_MODE_NEON");
-}
+KP_SKIPPED(probe_on_vector_loads, "needs KERNEL_MODE_NEON")
 #endif
 
 /*
@@ -495,14 +434,11 @@ static void probe_reads_the_priority_mask(struct kunit *test)
 	u64 want[2], got, after;
 	unsigned int off;
 
-	if (!system_uses_irq_prio_masking())
-		kunit_skip(test, "needs pseudo-NMI");
-	if (!r->mode && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
+	KP_SKIP_IF(test, !system_uses_irq_prio_masking(), "needs pseudo-NMI");
+	KP_SKIP_IF(test, !r->mode && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
 	if (r->mode && !strcmp(r->mode, "boosted") && !kprobe_boosts())
 		kunit_skip(test, "no copy branches back");
-	if (r->on_return && !IS_ENABLED(CONFIG_KRETPROBES))
-		kunit_skip(test, "needs KRETPROBES");
+	KP_SKIP_IF(test, r->on_return && !IS_ENABLED(CONFIG_KRETPROBES), "needs KRETPROBES");
 
 	memset(&pmr_seen, 0, sizeof(pmr_seen));
 	kprobe_test_allow_optimization(!r->mode);
@@ -624,12 +560,12 @@ static void probe_waits_for_alternatives(struct kunit *test)
 	unsigned long addr = (unsigned long)KPB_AT(alternative);
 
 	kunit_activate_static_stub(test, kprobe_alternatives_are_final, not_yet);
-	expect_refused(test, addr, KPROBE_REFUSAL_ALTERNATIVE, -EAGAIN);
-	expect_accepted(test, addr - AARCH64_INSN_SIZE);
-	expect_accepted(test, addr + AARCH64_INSN_SIZE);
+	kp_expect_refused(test, addr, KPROBE_REFUSAL_ALTERNATIVE, -EAGAIN);
+	kp_expect_accepted(test, addr - AARCH64_INSN_SIZE);
+	kp_expect_accepted(test, addr + AARCH64_INSN_SIZE);
 	kunit_deactivate_static_stub(test, kprobe_alternatives_are_final);
 
-	expect_accepted(test, addr);
+	kp_expect_accepted(test, addr);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_alternative, 1), 4);
 }
 
@@ -661,8 +597,8 @@ static void probe_keeps_off_the_idmap(struct kunit *test)
 {
 	KUNIT_ASSERT_LT(test, (unsigned long)__idmap_text_start,
 			(unsigned long)__idmap_text_end);
-	expect_refused(test, (unsigned long)__idmap_text_start, KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
-	expect_refused(test, (unsigned long)__idmap_text_end - AARCH64_INSN_SIZE,
+	kp_expect_refused(test, (unsigned long)__idmap_text_start, KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
+	kp_expect_refused(test, (unsigned long)__idmap_text_end - AARCH64_INSN_SIZE,
 		       KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
 }
 
@@ -759,8 +695,7 @@ static void probe_keeps_off_inline_functions(struct kunit *test)
 {
 	unsigned int i;
 
-	if (!IS_ENABLED(CONFIG_LOCKDEP))
-		kunit_skip(test, "needs LOCKDEP");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_LOCKDEP), "needs LOCKDEP");
 
 	for (i = 0; i < ARRAY_SIZE(inlines); i++)
 		kallsyms_on_each_match_symbol(expect_listed, inlines[i], test);
@@ -770,60 +705,20 @@ static void probe_keeps_off_inline_functions(struct kunit *test)
  * Slots
  */
 
-/* So that the next one needs a page. */
-static unsigned int take_all_slots(kprobe_opcode_t **slot, unsigned int max, unsigned long near)
-{
-	unsigned int nr = 0;
-
-	while (nr < max && (slot[nr] = near ? get_insn_slot_near(near) : get_insn_slot()))
-		nr++;
-	return nr;
-}
-
-static void give_slots_back(kprobe_opcode_t **slot, unsigned int nr)
-{
-	while (nr)
-		free_insn_slot(slot[--nr], 0);
-}
-
-#define MAX_SLOTS	(4 * PAGE_SIZE / KPROBE_INSN_SLOT_SIZE)
-
-static kprobe_opcode_t **array_of_slots(struct kunit *test)
-{
-	kprobe_opcode_t **slot = kunit_kcalloc(test, MAX_SLOTS, sizeof(*slot), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, slot);
-	return slot;
-}
-
-static void expect_site(struct kunit *test, const char *who, const char *what)
-{
-	if (IS_ENABLED(CONFIG_DEBUG_FS))
-		KUNIT_EXPECT_TRUE_MSG(test, kp_file_says(test, "kprobes/sites", who, what),
-				      "%s: no %s", who, what);
-}
-
 /* The copy cannot branch back, so it is stepped, or called if it only computes. */
 static void probe_without_a_slot_in_reach(struct kunit *test)
 {
-	kprobe_opcode_t **slot = array_of_slots(test);
-	unsigned long at = (unsigned long)KPB_AT(add);
-	struct kp_watch w = { .kp = { .addr = KPB_AT(load), .pre_handler = kp_watch_pre } };
-	struct kp_watch add = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
-	struct kp_watch quick = { .kp = { .addr = KPB_AT(mov), .pre_handler = kp_watch_pre } };
-	struct kpb_starved s;
-	unsigned int nr;
+	struct kp_watch w = KP_WATCH(KPB_AT(load));
+	struct kp_watch add = KP_WATCH(KPB_AT(add));
+	struct kp_watch quick = KP_WATCH(KPB_AT(mov));
+	struct kp_hog hog;
 
-	if (!kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
+	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
 
-	kpb_starve(&kprobe_insn_slots, &s, true, false);
-	nr = take_all_slots(slot, MAX_SLOTS, at);
-	KUNIT_EXPECT_LT(test, nr, MAX_SLOTS);
-
+	kp_hog_slots(test, &hog, false);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
-	expect_site(test, "kpb_load+", "kind=stepped ");
+	kp_expect_site(test, "kpb_load+", "kind=stepped ");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 4), 4 + kpb_data);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
@@ -837,91 +732,30 @@ static void probe_without_a_slot_in_reach(struct kunit *test)
 	/* This one needs no copy. */
 	KUNIT_EXPECT_EQ(test, register_kprobe(&quick.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kp_mode(quick.kp.addr), "emulated");
-	expect_site(test, "kpb_mov+", "kind=emulated ");
+	kp_expect_site(test, "kpb_mov+", "kind=emulated ");
 	KUNIT_EXPECT_NULL(test, get_kprobe(quick.kp.addr)->ainsn.insn);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_mov, 4), 6);
 	KUNIT_EXPECT_EQ(test, atomic_read(&quick.pre), 1);
 	unregister_kprobe(&quick.kp);
 	unregister_kprobe(&w.kp);
 
-	give_slots_back(slot, nr);
-	kpb_feed(&kprobe_insn_slots, &s);
-
-	w = (struct kp_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
+	kp_release_slots(&hog);
+	w = (struct kp_watch)KP_WATCH(KPB_AT(add));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
-	expect_site(test, "kpb_add+", "kind=boosted ");
+	kp_expect_site(test, "kpb_add+", "kind=boosted ");
 	unregister_kprobe(&w.kp);
 }
 
 static void probe_without_any_slot(struct kunit *test)
 {
-	kprobe_opcode_t **near = array_of_slots(test), **far = array_of_slots(test);
-	unsigned long at = (unsigned long)KPB_AT(add);
-	unsigned int nr_near = 0, nr_far;
-	struct kpb_starved s;
-
-	kpb_starve(&kprobe_insn_slots, &s, true, true);
-	nr_near = take_all_slots(near, MAX_SLOTS, at);
-	nr_far = take_all_slots(far, MAX_SLOTS, 0);
-	KUNIT_EXPECT_LT(test, nr_near, MAX_SLOTS);
-	KUNIT_EXPECT_LT(test, nr_far, MAX_SLOTS);
-
-	expect_refused(test, at, KPROBE_REFUSAL_NO_MEMORY, -ENOMEM);
-	expect_accepted(test, (unsigned long)KPB_AT(b));
-	expect_accepted(test, (unsigned long)KPB_AT(mov));
-
-	give_slots_back(near, nr_near);
-	give_slots_back(far, nr_far);
-	kpb_feed(&kprobe_insn_slots, &s);
-	expect_accepted(test, at);
+	kp_check_without_any_slot(test, kpb_add_at, kpb_b_at, kpb_mov_at);
 }
 
-#ifdef CONFIG_OPTPROBES
 static void probe_without_a_detour(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
-	unsigned int max = 4 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t)), nr = 0;
-	kprobe_opcode_t **slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
-	struct kpb_starved s;
-
-	KUNIT_ASSERT_NOT_NULL(test, slot);
-	kprobe_test_allow_optimization(true);
-	kpb_starve(&kprobe_optinsn_slots, &s, true, true);
-	while (nr < max && (slot[nr] = get_optinsn_slot_near(kpb_add_at)))
-		nr++;
-	KUNIT_EXPECT_LT(test, nr, max);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
-	expect_site(test, "kpb_add+", kprobe_boosts() ? "kind=boosted " : "kind=emulated ");
-	expect_site(test, "kpb_add+", " opt=none why=no-memory");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
-
-	while (nr)
-		free_optinsn_slot(slot[--nr], 0);
-	kpb_feed(&kprobe_optinsn_slots, &s);
-
-	w = (struct kp_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kp_watch_pre } };
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
-	expect_site(test, "kpb_add+", "kind=optimized ");
-	expect_site(test, "kpb_add+", " opt=live why=-");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
-	kprobe_test_allow_optimization(false);
+	kp_check_without_a_detour(test);
 }
-#else
-static void probe_without_a_detour(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES");
-}
-#endif
 
 static int copy_pte(pte_t *pte, unsigned long addr, void *data)
 {
@@ -932,7 +766,7 @@ static int copy_pte(pte_t *pte, unsigned long addr, void *data)
 /* Copies are executed, and never written in place. */
 static void probe_slot_is_read_only(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kp_watch_post } };
+	struct kp_watch w = KP_WATCH_POST(KPB_AT(add));
 	unsigned long page;
 	pteval_t pte = 0;
 	void *slot;
@@ -969,7 +803,7 @@ static void expect_foreign(struct kunit *test, struct pt_regs *regs)
 
 static void probe_passes_on_foreign_breakpoints(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .post_handler = kp_watch_post } };
+	struct kp_watch w = KP_WATCH_POST(KPB_AT(add));
 	struct pt_regs regs = { .pstate = PSR_MODE_EL1h, .pc = (unsigned long)KPB_AT(nop) };
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -1042,10 +876,7 @@ static void probe_inside_lockdep(struct kunit *test)
 	KUNIT_EXPECT_GT(test, atomic_read(&observers[1].pre), 0);
 }
 #else
-static void probe_inside_lockdep(struct kunit *test)
-{
-	kunit_skip(test, "needs PROVE_LOCKING");
-}
+KP_SKIPPED(probe_inside_lockdep, "needs PROVE_LOCKING")
 #endif
 
 static struct kunit_case probe_cases[] = {
@@ -1084,6 +915,3 @@ static struct kunit_suite probe_suite = {
 	.test_cases	= probe_cases,
 };
 kunit_test_suite(probe_suite);
-
-MODULE_DESCRIPTION("KUnit tests of kernel probes on arm64");
-MODULE_LICENSE("GPL");

@@ -4,10 +4,9 @@
  * all but the stack pointer, whatever leads to them; and what a probe saves is restored.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/cpufeature.h>
-#include <linux/kprobes.h>
-#include <linux/string.h>
 
 #include <asm/daifflags.h>
 #include <asm/virt.h>
@@ -203,61 +202,36 @@ static const struct how hows[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(how, hows, name);
 
-/* A probe that records all registers. */
-static struct seer {
-	struct kprobe		kp;
-	const struct how	*how;
-	int			(*then)(struct pt_regs *regs);
-	struct pt_regs		regs, post;
-	unsigned int		hits;
-	bool			irqs_off;
-} seer;
-
-static int seer_pre(struct kprobe *p, struct pt_regs *regs)
+static void change(u64 *regs)
 {
-	seer.regs = *regs;
-	seer.irqs_off = irqs_disabled();
-	seer.hits++;
-	return seer.then ? seer.then(regs) : 0;
+	unsigned int i;
+
+	for (i = 0; i < 31; i++) {
+		if (!IS_FIXED(i))
+			regs[i] ^= 0x0123456789abcdefULL;
+	}
 }
 
-static void seer_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+/* All of them are for handlers to change. */
+static bool has_own_data(const struct pt_regs *regs)
 {
-	seer.post = *regs;
+	return true;
 }
+
+static void change_on_return(struct pt_regs *regs)
+{
+	unsigned long back = regs->regs[30];
+
+	change(regs->regs);
+	regs->regs[30] = back;
+	regs->pstate ^= NZCV;
+}
+
+#include "registers_words.h"
 
 static u64 mode_of_kernel(void)
 {
 	return is_kernel_in_hyp_mode() ? PSR_MODE_EL2h : PSR_MODE_EL1h;
-}
-
-static void look(struct kunit *test, const struct how *how, int (*then)(struct pt_regs *regs))
-{
-	memset(&seer, 0, sizeof(seer));
-	seer.kp.symbol_name = how->symbol;
-	seer.kp.pre_handler = seer_pre;
-	seer.kp.post_handler = how->post ? seer_post : NULL;
-	seer.how = how;
-	seer.then = then;
-	if (!how->mode && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
-	if (how->mode && !strcmp(how->mode, "boosted") && !kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
-
-	kprobe_test_allow_optimization(!how->mode);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
-	if (how->mode) {
-		KUNIT_EXPECT_STREQ(test, kp_mode(seer.kp.addr), how->mode);
-	} else {
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_TRUE(test, kpb_has_jump(seer.kp.addr));
-	}
-}
-
-static void look_away(void)
-{
-	unregister_kprobe(&seer.kp);
-	kprobe_test_allow_optimization(true);
 }
 
 static void expect_regs(struct kunit *test, const char *what, const u64 *regs, const u64 *want)
@@ -322,16 +296,6 @@ static void handlers_see_all_registers(struct kunit *test)
 		}
 	}
 	look_away();
-}
-
-static void change(u64 *regs)
-{
-	unsigned int i;
-
-	for (i = 0; i < 31; i++) {
-		if (!IS_FIXED(i))
-			regs[i] ^= 0x0123456789abcdefULL;
-	}
 }
 
 static int change_all(struct pt_regs *regs)
@@ -401,12 +365,8 @@ static void handlers_redirect(struct kunit *test)
 
 static int return_at_once(struct pt_regs *regs)
 {
-	unsigned long back = regs->regs[30];
-
-	change(regs->regs);
-	regs->regs[30] = back;
-	regs->pstate ^= NZCV;
-	regs->pc = back;
+	change_on_return(regs);
+	regs->pc = regs->regs[30];
 	return 1;
 }
 
@@ -441,66 +401,6 @@ static void handlers_return(struct kunit *test)
  */
 
 #ifdef CONFIG_KRETPROBES
-static struct returner {
-	struct kretprobe	rp;
-	struct kp_watch	join;
-	struct pt_regs		regs;
-	unsigned int		returns;
-	bool			changes;
-} returner;
-
-static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	returner.regs = *regs;
-	returner.returns++;
-	if (returner.changes) {
-		unsigned long back = regs->regs[30];
-
-		change(regs->regs);
-		regs->regs[30] = back;
-		regs->pstate ^= NZCV;
-	}
-	return 0;
-}
-
-/* What leads to the entry, and whether a few registers are enough there. */
-struct entry {
-	const char	*name;
-	bool		jump, join;
-};
-
-static const struct entry entries[] = {
-	{ "by breakpoint", false, false },
-	{ "by jump", true, false },
-	{ "by jump, with a kprobe", true, true },
-};
-KUNIT_ARRAY_PARAM_DESC(entry, entries, name);
-
-static void follow(struct kunit *test, const struct entry *e, kretprobe_handler_t handler)
-{
-	memset(&returner, 0, sizeof(returner));
-	returner.rp.kp.symbol_name = "kpb_entered_copy";
-	returner.rp.handler = handler;
-	returner.rp.maxactive = 1;
-	kprobe_test_allow_optimization(e->jump);
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&returner.rp), 0);
-	if (e->join) {
-		returner.join.kp.addr = returner.rp.kp.addr;
-		returner.join.kp.pre_handler = kp_watch_pre;
-		KUNIT_EXPECT_EQ(test, register_kprobe(&returner.join.kp), 0);
-	}
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(returner.rp.kp.addr), e->jump);
-}
-
-static void unfollow(const struct entry *e)
-{
-	if (e->join)
-		unregister_kprobe(&returner.join.kp);
-	unregister_kretprobe(&returner.rp);
-	kprobe_test_allow_optimization(true);
-}
-
 /* The function finds the trampoline in x30; everything else is as without a probe. */
 static void expect_returned(struct kunit *test, u64 *way_back)
 {
@@ -757,6 +657,3 @@ static struct kunit_suite registers_suite = {
 	.test_cases	= registers_cases,
 };
 kunit_test_suite(registers_suite);
-
-MODULE_DESCRIPTION("KUnit tests of registers and probes on arm64");
-MODULE_LICENSE("GPL");

@@ -7,15 +7,11 @@
  * other. Its handler takes a trace, and has the instruction executed elsewhere.
  */
 
+#include "suite.h"
+
 #include <kunit/static_stub.h>
-#include <kunit/test.h>
 #include <linux/cpufeature.h>
-#include <linux/ftrace.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/irq_work.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/stacktrace.h>
 
@@ -24,13 +20,7 @@
 #include "../../../../../kernel/kprobes/insn_slots.h"
 #include "../detour.h"
 #include "helpers.h"
-
-#define MAX_ENTRIES	48
-
-struct trace {
-	unsigned long	entries[MAX_ENTRIES];
-	unsigned int	nr;
-};
+#include "traces.h"
 
 /*
  * The probed instruction, where the function has a frame record; and one that is executed on
@@ -66,39 +56,10 @@ static bool entry_stays(void)
 	return system_supports_bti_kernel();
 }
 
-static bool is_within(unsigned long addr, void *fn)
-{
-	unsigned long size, into;
-
-	return kallsyms_lookup_size_offset(addr, &size, &into) &&
-	       addr - into == (unsigned long)fn;
-}
-
-/* The index of the first entry within a function, or -1. */
-static int find(const struct trace *t, void *fn)
-{
-	int i;
-
-	for (i = 0; i < t->nr; i++) {
-		if (is_within(t->entries[i], fn))
-			return i;
-	}
-	return -1;
-}
-
-static void show(struct kunit *test, const char *what, const struct trace *t)
-{
-	int i;
-
-	kunit_info(test, "%s:", what);
-	for (i = 0; i < t->nr; i++)
-		kunit_info(test, "  %pS", (void *)t->entries[i]);
-}
-
 /* Each has the other one's entries from @fn up to the function that began it all, and more. */
-static bool same_from(const struct trace *a, const struct trace *b, void *fn, void *begun_by)
+static bool same_from(const struct kp_trace *a, const struct kp_trace *b, void *fn, void *begun_by)
 {
-	int i = find(a, fn), k = find(b, fn), end = find(a, begun_by);
+	int i = kp_trace_find(a, fn), k = kp_trace_find(b, fn), end = kp_trace_find(a, begun_by);
 
 	return i >= 0 && k >= 0 && end > i && a->nr > end + 1 && b->nr > end + 1 + k - i &&
 	       !memcmp(a->entries + i, b->entries + k, (end - i + 1) * sizeof(*a->entries));
@@ -108,75 +69,17 @@ static bool same_from(const struct trace *a, const struct trace *b, void *fn, vo
  * From handlers
  */
 
-struct traced {
-	struct kprobe		kp;
-	struct kretprobe	rp;
-	struct trace		pre, post, ret, irq;
-	struct irq_work		work;
-	bool			interrupt;
-};
-
-static void save(struct trace *t)
-{
-	t->nr = stack_trace_save(t->entries, MAX_ENTRIES, 0);
-}
-
-static void trace_irq(struct irq_work *work)
-{
-	save(&container_of(work, struct traced, work)->irq);
-}
-
-static void interrupted(struct traced *t)
-{
-	unsigned int i;
-
-	irq_work_queue(&t->work);
-	for (i = 0; i < 100000000 && irq_work_is_busy(&t->work); i++)
-		cpu_relax();
-}
-
-static int trace_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	struct traced *t = container_of(p, struct traced, kp);
-
-	save(&t->pre);
-	if (t->interrupt)
-		interrupted(t);
-	return 0;
-}
-
-static void trace_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	save(&container_of(p, struct traced, kp)->post);
-}
-
-static int trace_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	save(&container_of(get_kretprobe(ri), struct traced, rp)->pre);
-	return 0;
-}
-
-static int trace_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	struct traced *t = container_of(get_kretprobe(ri), struct traced, rp);
-
-	save(&t->ret);
-	if (t->interrupt)
-		interrupted(t);
-	return 0;
-}
-
-/* The probed function, and then its caller with nothing in between. */
-static void expect_caller(struct kunit *test, const char *what, const struct trace *t,
+/* The probed function, and then its caller with kp_nothing_pre in between. */
+static void expect_caller(struct kunit *test, const char *what, const struct kp_trace *t,
 			  unsigned long at)
 {
-	int probed = find(t, kpb_unwound), caller = find(t, kpb_unwinding);
+	int probed = kp_trace_find(t, kpb_unwound), caller = kp_trace_find(t, kpb_unwinding);
 	bool bad = probed < 0 || t->entries[probed] != at || caller != probed + 1 ||
 		   t->nr <= caller + 1;
 
 	KUNIT_EXPECT_FALSE_MSG(test, bad, "%s", what);
 	if (bad)
-		show(test, what, t);
+		kp_trace_show(test, what, t);
 }
 
 struct mode {
@@ -201,19 +104,18 @@ static void unwind_in_handlers(struct kunit *test)
 {
 	const struct mode *m = test->param_value;
 	unsigned long at = (unsigned long)kpb_unwound_at;
-	struct traced t = {
+	struct kp_traced t = {
 		.kp = {
 			.addr = kpb_unwound_at,
-			.pre_handler = trace_pre,
-			.post_handler = m->post ? trace_post : NULL,
+			.pre_handler = kp_traced_pre,
+			.post_handler = m->post ? kp_traced_post : NULL,
 		},
-		.work = IRQ_WORK_INIT_HARD(trace_irq),
+		.work = IRQ_WORK_INIT_HARD(kp_traced_irq),
 		/* Elsewhere, interrupts are masked in handlers. */
 		.interrupt = m->jump && arch_irq_work_has_interrupt(),
 	};
 
-	if (m->jump && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
+	KP_SKIP_IF(test, m->jump && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
 	kprobe_test_allow_optimization(m->jump);
 	if (m->alone)
 		kunit_activate_static_stub(test, kprobe_boosts, never);
@@ -236,18 +138,17 @@ static void unwind_in_handlers(struct kunit *test)
 static void unwind_in_return_handlers(struct kunit *test)
 {
 	const struct mode *m = test->param_value;
-	struct traced t = {
+	struct kp_traced t = {
 		.rp = {
 			.kp.symbol_name = "kpb_unwound",
-			.entry_handler = trace_entry,
-			.handler = trace_return,
+			.entry_handler = kp_traced_entry,
+			.handler = kp_traced_return,
 		},
-		.work = IRQ_WORK_INIT_HARD(trace_irq),
+		.work = IRQ_WORK_INIT_HARD(kp_traced_irq),
 		.interrupt = arch_irq_work_has_interrupt(),
 	};
 
-	if (m->post)
-		kunit_skip(test, "a return probe has no post handler");
+	KP_SKIP_IF(test, m->post, "a return probe has no post handler");
 	kprobe_test_allow_optimization(m->jump);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&t.rp), 0);
 	if (m->jump)
@@ -255,9 +156,9 @@ static void unwind_in_return_handlers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kpb_has_jump(t.rp.kp.addr), m->jump && !entry_stays());
 	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
 
-	KUNIT_EXPECT_GE(test, find(&t.pre, kpb_unwound), 0);
-	KUNIT_EXPECT_EQ(test, find(&t.ret, kpb_unwound), -1);
-	KUNIT_EXPECT_GE(test, find(&t.ret, kpb_unwinding), 0);
+	KUNIT_EXPECT_GE(test, kp_trace_find(&t.pre, kpb_unwound), 0);
+	KUNIT_EXPECT_EQ(test, kp_trace_find(&t.ret, kpb_unwound), -1);
+	KUNIT_EXPECT_GE(test, kp_trace_find(&t.ret, kpb_unwinding), 0);
 	if (t.interrupt)
 		KUNIT_EXPECT_TRUE(test, same_from(&t.ret, &t.irq, kpb_unwinding,
 						  unwind_in_return_handlers));
@@ -275,12 +176,12 @@ struct judged {
 	struct kretprobe	rp;
 	/* The number of entries, or an error. */
 	int			pre, post, entry, ret;
-	struct trace		trace;
+	struct kp_trace		trace;
 };
 
-static int judge(struct trace *t)
+static int judge(struct kp_trace *t)
 {
-	int nr = stack_trace_save_tsk_reliable(current, t->entries, MAX_ENTRIES);
+	int nr = stack_trace_save_tsk_reliable(current, t->entries, KP_MAX_ENTRIES);
 
 	t->nr = max(nr, 0);
 	return nr;
@@ -322,9 +223,8 @@ static noinline struct judged *new_judged(struct kunit *test)
 	struct judged *j = kunit_kzalloc(test, sizeof(*j), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, j);
-	if (judge(&j->trace) == -ENOSYS)
-		kunit_skip(test, "no trace is reliable");
-	KUNIT_ASSERT_GE(test, find(&j->trace, new_judged), 0);
+	KP_SKIP_IF(test, judge(&j->trace) == -ENOSYS, "no trace is reliable");
+	KUNIT_ASSERT_GE(test, kp_trace_find(&j->trace, new_judged), 0);
 	return j;
 }
 
@@ -333,8 +233,7 @@ static void trace_at_a_probe_is_not_reliable(struct kunit *test)
 	const struct mode *m = test->param_value;
 	struct judged *j = new_judged(test);
 
-	if (m->jump && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
+	KP_SKIP_IF(test, m->jump && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
 	kprobe_test_allow_optimization(m->jump);
 	if (m->alone)
 		kunit_activate_static_stub(test, kprobe_boosts, never);
@@ -359,8 +258,7 @@ static void trace_at_a_return_is_reliable(struct kunit *test)
 	const struct mode *m = test->param_value;
 	struct judged *j = new_judged(test);
 
-	if (m->post)
-		kunit_skip(test, "a return probe has no post handler");
+	KP_SKIP_IF(test, m->post, "a return probe has no post handler");
 	kprobe_test_allow_optimization(m->jump);
 	j->rp.kp.symbol_name = "kpb_unwound";
 	j->rp.entry_handler = judge_entry;
@@ -375,8 +273,8 @@ static void trace_at_a_return_is_reliable(struct kunit *test)
 
 	KUNIT_EXPECT_LT(test, j->entry, 0);
 	KUNIT_EXPECT_GT(test, j->ret, 0);
-	KUNIT_EXPECT_EQ(test, find(&j->trace, kpb_unwound), -1);
-	KUNIT_EXPECT_GE(test, find(&j->trace, kpb_unwinding), 0);
+	KUNIT_EXPECT_EQ(test, kp_trace_find(&j->trace, kpb_unwound), -1);
+	KUNIT_EXPECT_GE(test, kp_trace_find(&j->trace, kpb_unwinding), 0);
 }
 
 /*
@@ -388,7 +286,7 @@ static struct {
 	unsigned long		addr;
 	u32			insn;
 	kprobe_opcode_t		*slot;
-	struct trace		trace;
+	struct kp_trace		trace;
 	unsigned int		hits;
 } stop;
 
@@ -398,7 +296,7 @@ static void at_stop(struct perf_event *bp, struct perf_sample_data *data, struct
 	const struct probe_insn_row *row = probe_insn_decode(stop.insn);
 
 	if (current == stop.task && !stop.hits++)
-		stop.trace.nr = stack_trace_save_regs(regs, stop.trace.entries, MAX_ENTRIES, 0);
+		stop.trace.nr = stack_trace_save_regs(regs, stop.trace.entries, KP_MAX_ENTRIES, 0);
 
 	if (row->simulate)
 		row->simulate(stop.insn, stop.addr, regs);
@@ -456,7 +354,7 @@ static noinline bool call_with_stop(struct kunit *test, unsigned long addr)
 }
 
 /* What a trace has from @fn on is the same at each instruction that is executed. */
-static unsigned int expect_same_from_each(struct kunit *test, const struct trace *want, void *fn,
+static unsigned int expect_same_from_each(struct kunit *test, const struct kp_trace *want, void *fn,
 					  unsigned long start, unsigned long end)
 {
 	unsigned int nr = 0, wrong = 0;
@@ -472,14 +370,14 @@ static unsigned int expect_same_from_each(struct kunit *test, const struct trace
 		KUNIT_FAIL(test, "at %pS, 0x%lx from its start: %08x", (void *)addr, addr - start,
 			   stop.insn);
 		if (!wrong++) {
-			show(test, "expected", want);
-			show(test, "found", &stop.trace);
+			kp_trace_show(test, "expected", want);
+			kp_trace_show(test, "found", &stop.trace);
 		}
 	}
 	return nr;
 }
 
-static void begin_stops(struct kunit *test, struct trace *in_it, struct trace *after)
+static void begin_stops(struct kunit *test, struct kp_trace *in_it, struct kp_trace *after)
 {
 	/* Without any probe. */
 	KUNIT_ASSERT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound_at));
@@ -487,14 +385,9 @@ static void begin_stops(struct kunit *test, struct trace *in_it, struct trace *a
 	KUNIT_ASSERT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound));
 	KUNIT_ASSERT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound_back));
 	*after = stop.trace;
-	KUNIT_ASSERT_EQ(test, find(in_it, kpb_unwound), 0);
-	KUNIT_ASSERT_EQ(test, find(in_it, kpb_unwinding), 1);
-	KUNIT_ASSERT_EQ(test, find(after, kpb_unwinding), 0);
-}
-
-static int nothing(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
+	KUNIT_ASSERT_EQ(test, kp_trace_find(in_it, kpb_unwound), 0);
+	KUNIT_ASSERT_EQ(test, kp_trace_find(in_it, kpb_unwinding), 1);
+	KUNIT_ASSERT_EQ(test, kp_trace_find(after, kpb_unwinding), 0);
 }
 
 #ifdef CONFIG_OPTPROBES
@@ -511,8 +404,8 @@ static unsigned long detour_at(struct kunit *test, void *addr)
 
 static void unwind_from_each_instruction_of_a_detour(struct kunit *test)
 {
-	struct kprobe p = { .addr = kpb_unwound_at, .pre_handler = nothing };
-	struct trace want, after;
+	struct kprobe p = { .addr = kpb_unwound_at, .pre_handler = kp_nothing_pre };
+	struct kp_trace want, after;
 	unsigned long detour;
 	unsigned int nr;
 
@@ -532,10 +425,7 @@ out:
 	unregister_kprobe(&p);
 }
 #else
-static void unwind_from_each_instruction_of_a_detour(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES");
-}
+KP_SKIPPED(unwind_from_each_instruction_of_a_detour, "needs OPTPROBES")
 #endif
 
 #if defined(CONFIG_OPTPROBES) && defined(CONFIG_KRETPROBE_NATIVE)
@@ -547,23 +437,22 @@ static int return_55(struct kprobe *p, struct pt_regs *regs)
 }
 
 /* At the entry, where unwinders do not know the caller yet. */
-static void trace_at_entry(struct kunit *test, struct trace *want)
+static void trace_at_entry(struct kunit *test, struct kp_trace *want)
 {
 	KUNIT_ASSERT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound));
 	*want = stop.trace;
-	KUNIT_ASSERT_EQ(test, find(want, kpb_unwound), 0);
+	KUNIT_ASSERT_EQ(test, kp_trace_find(want, kpb_unwound), 0);
 }
 
 /* Of which the entry and the return are traced. */
 static void unwind_from_each_instruction_of_a_return(struct kunit *test)
 {
 	struct kretprobe rp = { .kp.symbol_name = "kpb_unwound" };
-	struct trace in_it, after, entry;
+	struct kp_trace in_it, after, entry;
 	unsigned long detour;
 	unsigned int nr;
 
-	if (entry_stays())
-		kunit_skip(test, "no jump replaces a landing pad");
+	KP_SKIP_IF(test, entry_stays(), "no jump replaces a landing pad");
 	begin_stops(test, &in_it, &after);
 	trace_at_entry(test, &entry);
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
@@ -604,11 +493,10 @@ out:
 static void unwind_from_each_instruction_of_a_redirection(struct kunit *test)
 {
 	struct kprobe p = { .symbol_name = "kpb_unwound", .pre_handler = return_55 };
-	struct trace in_it, after;
+	struct kp_trace in_it, after;
 	unsigned int nr;
 
-	if (entry_stays())
-		kunit_skip(test, "no jump replaces a landing pad");
+	KP_SKIP_IF(test, entry_stays(), "no jump replaces a landing pad");
 	begin_stops(test, &in_it, &after);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
 	if (detour_at(test, p.addr)) {
@@ -620,15 +508,9 @@ static void unwind_from_each_instruction_of_a_redirection(struct kunit *test)
 	unregister_kprobe(&p);
 }
 #else
-static void unwind_from_each_instruction_of_a_return(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES and KRETPROBE_NATIVE");
-}
+KP_SKIPPED(unwind_from_each_instruction_of_a_return, "needs OPTPROBES and KRETPROBE_NATIVE")
 
-static void unwind_from_each_instruction_of_a_redirection(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES and KRETPROBE_NATIVE");
-}
+KP_SKIPPED(unwind_from_each_instruction_of_a_redirection, "needs OPTPROBES and KRETPROBE_NATIVE")
 #endif
 
 static struct kunit_case unwind_cases[] = {
@@ -647,6 +529,3 @@ static struct kunit_suite unwind_suite = {
 	.test_cases	= unwind_cases,
 };
 kunit_test_suite(unwind_suite);
-
-MODULE_DESCRIPTION("KUnit tests of stack traces out of probes on arm64");
-MODULE_LICENSE("GPL");

@@ -4,18 +4,14 @@
  * depends on where they are.
  */
 
-#include <kunit/test.h>
-#include <linux/cleanup.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/memory.h>
-#include <linux/sizes.h>
+#include "suite.h"
 
 #include <asm/cputable.h>
 #include <asm/extable.h>
 #include <asm/reg.h>
 #include <asm/sections.h>
 #include <asm/sstep.h>
+
 #ifdef CONFIG_PPC64
 #include <asm/paca.h>
 #endif
@@ -322,8 +318,7 @@ static void decode_writers_of_r13(struct kunit *test)
 	const struct r13_word *w = test->param_value;
 	ppc_inst_t insn = ppc_inst_prefix(w->insn, w->suffix);
 
-	if (!kpb_cpu_has(w->isa))
-		kunit_skip(test, "not for this CPU");
+	KP_SKIP_IF(test, !kpb_cpu_has(w->isa), "not for this CPU");
 	KUNIT_EXPECT_EQ(test, kprobe_insn_sets_r13(insn, HERE),
 			w->sets && IS_ENABLED(CONFIG_PPC64));
 }
@@ -364,10 +359,7 @@ static void decode_soft_mask(struct kunit *test)
 				    "%08x", rows[i].word);
 }
 #else
-static void decode_soft_mask(struct kunit *test)
-{
-	kunit_skip(test, "no such mask");
-}
+KP_SKIPPED(decode_soft_mask, "no such mask")
 #endif
 
 /* What disables interrupts for the CPU, and what takes note of that. */
@@ -461,10 +453,7 @@ static void decode_moves_the_operand(struct kunit *test)
 static const int moves[] = { 0 };
 KUNIT_ARRAY_PARAM(moved, moves, NULL);
 
-static void decode_moves_the_operand(struct kunit *test)
-{
-	kunit_skip(test, "no prefixed instructions");
-}
+KP_SKIPPED(decode_moves_the_operand, "no prefixed instructions")
 #endif
 
 static void decode_leaves_others_alone(struct kunit *test)
@@ -557,13 +546,10 @@ static void decide_on_prefixed(struct kunit *test)
 /* Before the suffix is read, a probe hides the prefix. */
 static void decide_on_a_probed_prefix(struct kunit *test)
 {
-	struct kpb_watch w = {
-		.kp = { .addr = KPB_AT(prefixed), .pre_handler = kpb_watch_pre },
-	};
+	struct kp_watch w = KP_WATCH(KPB_AT(prefixed));
 	struct kprobe p;
 
-	if (!IS_ENABLED(CONFIG_PPC64))
-		kunit_skip(test, "no prefixed instructions");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_PPC64), "no prefixed instructions");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_NE(test, kpb_word(w.kp.addr), 0x06000000);
@@ -733,7 +719,7 @@ static void decide_on_hard_disabling(struct kunit *test)
 /* Not by a trap that a probe has put there. */
 static void decide_reads_through_probes(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
 	u32 word = kpb_word(w.kp.addr);
 	struct kprobe p;
 
@@ -758,8 +744,7 @@ static void decide_needs_the_cpu(struct kunit *test)
 {
 	struct kprobe p;
 
-	if (!IS_ENABLED(CONFIG_PPC64))
-		kunit_skip(test, "no such instruction");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_PPC64), "no such instruction");
 	KUNIT_EXPECT_EQ(test, decide(&p, kpb_addpcis_at), kpb_cpu_has(KPB_ISA_3_0) ?
 			KPROBE_REFUSAL_NONE : KPROBE_REFUSAL_BRANCH);
 }
@@ -821,6 +806,3 @@ static struct kunit_suite decode_suite = {
 	.test_cases	= decode_cases,
 };
 kunit_test_suite(decode_suite);
-
-MODULE_DESCRIPTION("KUnit tests of what kprobes know about instructions of powerpc");
-MODULE_LICENSE("GPL");

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The instructions of the differential test, one per row:
+ * The instructions of the differential test:
  *
- *	KIND "instruction" [, with=...] [, cpu=...]
+ *	KIND "instruction", ...
+ *	with WITH, KIND, "instruction", ...
+ *	on CPU, WITH, KIND, "instruction", ...
+ *	named KIND, "instruction", "text" [, with=...] [, cpu=...]
  *
- * KIND is how it has to be executed under a probe (DIFF_* in differential_forms.h): plain,
- * fast or emulated; there is one more row, for the tracer. "1f" in it is a label after it,
- * "0b" one before it; with= is what it requires of the state, cpu= what it requires of the
- * CPU.
+ * KIND is how they have to be executed under a probe (DIFF_* in differential_forms.h): plain,
+ * fast or emulated; there is one more, for the tracer. "1f" in one is a label after it, "0b" one
+ * before it. WITH is what they require of the state, CPU what they require of the CPU.
  *
  * All registers but those that the kernel needs, the stack and kpd_data are random. r4
  * addresses memory, if at all, and r5 is the index. No form sets r13 on 64 bits, where it
@@ -178,195 +180,128 @@ kpd_forms:
 /*
  * Branches.
  */
-	emulated "b 1f"
-	emulated "b 0b"
-	emulated "b $+4"
-	emulated "bl 1f"
-	emulated "bl 0b"
-	emulated "bl $+4"
-	emulated "bl .Lcallee", "bl kpd_callee", with=CALLEE
+	emulated "b 1f", "b 0b", "b $+4", "bl 1f", "bl 0b", "bl $+4"
+	named emulated, "bl .Lcallee", "bl kpd_callee", with=CALLEE
 
 /* With a condition, a counter, both or neither; some with hints. */
 .irp target, 1f, 0b
 .irp bo, 0, 2, 8, 10
 .irp bi, 0, 5, 10, 31
-	emulated "bc \bo, \bi, \target", with=CONDITION
+	with CONDITION, emulated, "bc \bo, \bi, \target"
 .endr
 .endr
 .irp bi, 0, 1, 2, 3, 4, 9, 14, 19, 20, 25, 30, 31
-	emulated "bc 4, \bi, \target", with=CONDITION
-	emulated "bc 12, \bi, \target", with=CONDITION
+	with CONDITION, emulated, "bc 4, \bi, \target", "bc 12, \bi, \target"
 .endr
 .irp bo, 6, 7, 14, 15
-	emulated "bc \bo, 2, \target", with=CONDITION
+	with CONDITION, emulated, "bc \bo, 2, \target"
 .endr
 .irp bo, 16, 18, 24, 25, 26, 27
-	emulated "bc \bo, 0, \target", with=CONDITION
+	with CONDITION, emulated, "bc \bo, 0, \target"
 .endr
 	emulated "bc 20, 0, \target"
 
-	emulated "bcl 0, 6, \target", with=CONDITION
-	emulated "bcl 2, 13, \target", with=CONDITION
-	emulated "bcl 4, 24, \target", with=CONDITION
-	emulated "bcl 8, 17, \target", with=CONDITION
-	emulated "bcl 10, 31, \target", with=CONDITION
-	emulated "bcl 12, 2, \target", with=CONDITION
-	emulated "bcl 16, 0, \target", with=CONDITION
-	emulated "bcl 18, 0, \target", with=CONDITION
+	with CONDITION, emulated, "bcl 0, 6, \target", "bcl 2, 13, \target", "bcl 4, 24, \target"
+	with CONDITION, emulated, "bcl 8, 17, \target", "bcl 10, 31, \target", "bcl 12, 2, \target"
+	with CONDITION, emulated, "bcl 16, 0, \target", "bcl 18, 0, \target"
 	emulated "bcl 20, 0, \target"
 .endr
-	emulated "bcl 20, 31, $+4"
-	emulated "bcl 20, 31, $+8"
-	emulated "bcl 12, 30, $+4"
-	emulated "bc 4, 2, $+4"
+	emulated "bcl 20, 31, $+4", "bcl 20, 31, $+8", "bcl 12, 30, $+4", "bc 4, 2, $+4"
 	emulated "bc 16, 0, $+4"
 
-	fast "blr", with=TARGET
-	fast "bctr", with=TARGET
-	emulated "bctrl", with=TARGET
-	emulated "bctrl", "bctrl, to a function", with=CALLEE
-	emulated "blrl", with=TARGET|NO_JUMP
-	emulated "blrl", "blrl, to a function", with=CALLEE|NO_JUMP
+	with TARGET, fast, "blr", "bctr"
+	with TARGET, emulated, "bctrl"
+	named emulated, "bctrl", "bctrl, to a function", with=CALLEE
+	with TARGET|NO_JUMP, emulated, "blrl"
+	named emulated, "blrl", "blrl, to a function", with=CALLEE|NO_JUMP
 .irp bi, 0, 6, 13, 18, 31
-	fast "bclr 4, \bi", with=TARGET|CONDITION
-	fast "bclr 12, \bi", with=TARGET|CONDITION
-	fast "bcctr 4, \bi", with=TARGET|CONDITION
-	fast "bcctr 12, \bi", with=TARGET|CONDITION
-	emulated "bcctrl 4, \bi", with=TARGET|CONDITION
-	emulated "bcctrl 12, \bi", with=TARGET|CONDITION
+	with TARGET|CONDITION, fast, "bclr 4, \bi", "bclr 12, \bi", "bcctr 4, \bi", "bcctr 12, \bi"
+	with TARGET|CONDITION, emulated, "bcctrl 4, \bi", "bcctrl 12, \bi"
 .endr
 .irp bo, 0, 2, 8, 10
-	fast "bclr \bo, 2", with=TARGET|CONDITION
-	emulated "bclrl \bo, 29", with=TARGET|CONDITION|NO_JUMP
+	with TARGET|CONDITION, fast, "bclr \bo, 2"
+	with TARGET|CONDITION|NO_JUMP, emulated, "bclrl \bo, 29"
 .endr
-	fast "bclr 16, 0", with=TARGET|CONDITION
-	fast "bclr 18, 0", with=TARGET|CONDITION
-	fast "bclr 20, 0, 1", with=TARGET
-	fast "bclr 6, 2", with=TARGET|CONDITION
-	fast "bclr 15, 2", with=TARGET|CONDITION
-	emulated "bclrl 4, 2", with=TARGET|CONDITION|NO_JUMP
-	emulated "bclrl 12, 31", with=TARGET|CONDITION|NO_JUMP
-	emulated "bclrl 16, 0", with=TARGET|CONDITION|NO_JUMP
-	emulated "bclrl 18, 0", with=TARGET|CONDITION|NO_JUMP
+	with TARGET|CONDITION, fast, "bclr 16, 0", "bclr 18, 0"
+	with TARGET, fast, "bclr 20, 0, 1"
+	with TARGET|CONDITION, fast, "bclr 6, 2", "bclr 15, 2"
+	with TARGET|CONDITION|NO_JUMP, emulated, "bclrl 4, 2", "bclrl 12, 31", "bclrl 16, 0"
+	with TARGET|CONDITION|NO_JUMP, emulated, "bclrl 18, 0"
 
 /*
  * LR, CTR, XER and the condition register.
  */
 .irp reg, r0, r3, r11, r12, r31
-	fast "mflr \reg"
-	fast "mtlr \reg"
-	fast "mfctr \reg"
-	fast "mtctr \reg"
-	fast "mfxer \reg"
-	fast "mtxer \reg"
+	fast "mflr \reg", "mtlr \reg", "mfctr \reg", "mtctr \reg", "mfxer \reg", "mtxer \reg"
 .endr
 .irp op, crand, crandc, creqv, crnand, crnor, cror, crorc, crxor
-	fast "\op 2, 3, 13"
-	fast "\op 30, 0, 31"
-	fast "\op 7, 7, 7"
+	fast "\op 2, 3, 13", "\op 30, 0, 31", "\op 7, 7, 7"
 .endr
-	fast "mcrf cr0, cr7"
-	fast "mcrf cr5, cr2"
-	fast "mcrf cr7, cr7"
-	fast "mfcr r3"
-	fast "mfcr r0"
-	fast "mfcr r12"
+	fast "mcrf cr0, cr7", "mcrf cr5, cr2", "mcrf cr7, cr7", "mfcr r3", "mfcr r0", "mfcr r12"
 .irp field, 0x80, 0x40, 0x20, 0x10, 8, 4, 2, 1
-	fast "mfocrf r3, \field"
-	fast "mtocrf \field, r3"
+	fast "mfocrf r3, \field", "mtocrf \field, r3"
 .endr
-	fast "mtcrf 0xff, r3"
-	fast "mtcrf 0x38, r12"
-	fast "mtcrf 0x81, r0"
-	fast "mtcrf 0, r3"
-	plain "mcrxr cr0", cpu=CPU_MCRXR
-	plain "mcrxr cr6", cpu=CPU_MCRXR
+	fast "mtcrf 0xff, r3", "mtcrf 0x38, r12", "mtcrf 0x81, r0", "mtcrf 0, r3"
+	on CPU_MCRXR, 0, plain, "mcrxr cr0", "mcrxr cr6"
 	plain_word 0x7d800480, "mcrxrx cr3", cpu=CPU_300
 
 /*
  * Other special registers, and the machine state.
  */
-	plain "mfspr r3, 287", "mfpvr r3"
-	plain "mfspr r3, 22", "mfdec r3", with=VARIES
-	plain "mfspr r3, 256", "mfvrsave r3", cpu=CPU_VRSAVE
-	plain "mtspr 256, r3", "mtvrsave r3", cpu=CPU_VRSAVE
-	plain "mfspr r31, 815", "mftar r31", cpu=CPU_207
-	plain "mtspr 815, r0", "mttar r0", cpu=CPU_207
+	named plain, "mfspr r3, 287", "mfpvr r3"
+	named plain, "mfspr r3, 22", "mfdec r3", with=VARIES
+	named plain, "mfspr r3, 256", "mfvrsave r3", cpu=CPU_VRSAVE
+	named plain, "mtspr 256, r3", "mtvrsave r3", cpu=CPU_VRSAVE
+	named plain, "mfspr r31, 815", "mftar r31", cpu=CPU_207
+	named plain, "mtspr 815, r0", "mttar r0", cpu=CPU_207
 #ifdef CONFIG_PPC64
-	plain "mfspr r3, 268", "mftb r3", with=VARIES
-	plain "mfspr r3, 17", "mfdscr r3", cpu=CPU_207
-	plain "mtspr 17, r3", "mtdscr r3", cpu=CPU_207
-	plain "mfspr r3, 259", "mfsprg r3, 3, unprivileged"
-	plain "mfspr r3, 29", "mfamr r3", cpu=CPU_206
-	plain "mtspr 29, r3", "mtamr r3", with=KEEPS_SPR, cpu=CPU_206
+	named plain, "mfspr r3, 268", "mftb r3", with=VARIES
+	named plain, "mfspr r3, 17", "mfdscr r3", cpu=CPU_207
+	named plain, "mtspr 17, r3", "mtdscr r3", cpu=CPU_207
+	named plain, "mfspr r3, 259", "mfsprg r3, 3, unprivileged"
+	named plain, "mfspr r3, 29", "mfamr r3", cpu=CPU_206
+	named plain, "mtspr 29, r3", "mtamr r3", with=KEEPS_SPR, cpu=CPU_206
 #else
-	plain "mfspr r3, 275", "mfsprg r3, 3"
+	named plain, "mfspr r3, 275", "mfsprg r3, 3"
 	plain_word 0x7c6c42e6, "mftb r3", with=VARIES
 	plain_word 0x7c6d42e6, "mftbu r3", with=VARIES
-	plain "mfspr r3, 1008", "mfspr r3, HID0"
-	plain "mfsr r3, 12", cpu=CPU_SEGMENTS
-	plain "mfsrin r3, r4", cpu=CPU_SEGMENTS
-	plain "mfspr r3, 48", "mfpid r3", cpu=CPU_BOOKE
+	named plain, "mfspr r3, 1008", "mfspr r3, HID0"
+	on CPU_SEGMENTS, 0, plain, "mfsr r3, 12", "mfsrin r3, r4"
+	named plain, "mfspr r3, 48", "mfpid r3", cpu=CPU_BOOKE
 #endif
-	fast "mfmsr r3", with=SHOWS_MSR
-	fast "mfmsr r31", with=SHOWS_MSR
+	with SHOWS_MSR, fast, "mfmsr r3", "mfmsr r31"
 
 /*
  * Barriers, hints and caches.
  */
-	fast "nop"
-	fast "xori r0, r0, 0"
-	fast "ori r31, r31, 0"
-	fast "ori r30, r30, 0"
-	fast "or r1, r1, r1"
-	fast "or r6, r6, r6"
-	fast "or r2, r2, r2"
-	fast "sync"
-	fast "lwsync", cpu=CPU_LWSYNC
-	fast "isync"
-	fast "eieio"
+	fast "nop", "xori r0, r0, 0", "ori r31, r31, 0", "ori r30, r30, 0", "or r1, r1, r1"
+	fast "or r6, r6, r6", "or r2, r2, r2", "sync"
+	on CPU_LWSYNC, 0, fast, "lwsync"
+	fast "isync", "eieio"
 #ifdef CONFIG_PPC64
 	fast "ptesync"
 #endif
-	fast "dcbt 0, r4", with=MEM|ODD
-	fast "dcbt r4, r5", with=MEM|INDEX
-	fast "dcbtst 0, r4", with=MEM|ODD
-	fast "dcbst 0, r4", with=MEM|ODD
-	fast "dcbf r4, r5", with=MEM|INDEX
-	fast "icbi 0, r4", with=MEM|ODD
-	fast "dcbz 0, r4", with=MEM|FILLS
-	fast "dcbz r4, r5", with=MEM|FILLS|INDEX
+	with MEM|ODD, fast, "dcbt 0, r4"
+	with MEM|INDEX, fast, "dcbt r4, r5"
+	with MEM|ODD, fast, "dcbtst 0, r4", "dcbst 0, r4"
+	with MEM|INDEX, fast, "dcbf r4, r5"
+	with MEM|ODD, fast, "icbi 0, r4"
+	with MEM|FILLS, fast, "dcbz 0, r4"
+	with MEM|FILLS|INDEX, fast, "dcbz r4, r5"
 	plain_word 0x7c00068c, "cpabort", cpu=CPU_300
 
 /*
  * Arithmetic with immediates.
  */
-	fast "li r3, -32768"
-	fast "li r0, 1"
-	fast "lis r3, -32768"
-	fast "lis r12, 32767"
-	fast "addi r3, r4, -1"
-	fast "addi r3, r1, 32"
-	fast "addi r11, r12, 0x7ff0"
-	fast "addi r1, r1, 64"
-	fast "addi r1, r1, 16"
-	fast "addi r1, r1, -64", with=ALLOCATES
-	fast "addi r1, r4, 0", with=STACK|ALLOCATES
-	fast "addis r3, r4, 1"
-	fast "addis r30, r31, -32768"
-	fast "addic r3, r4, 32767"
-	fast "addic r0, r0, -1"
-	fast "addic. r3, r4, -1"
-	fast "addic. r31, r3, 1"
-	fast "subfic r3, r4, 0"
-	fast "subfic r3, r4, -1"
-	fast "subfic r3, r4, 100"
-	fast "mulli r3, r4, -7"
-	fast "mulli r3, r4, 32767"
+	fast "li r3, -32768", "li r0, 1", "lis r3, -32768", "lis r12, 32767", "addi r3, r4, -1"
+	fast "addi r3, r1, 32", "addi r11, r12, 0x7ff0", "addi r1, r1, 64", "addi r1, r1, 16"
+	with ALLOCATES, fast, "addi r1, r1, -64"
+	with STACK|ALLOCATES, fast, "addi r1, r4, 0"
+	fast "addis r3, r4, 1", "addis r30, r31, -32768", "addic r3, r4, 32767", "addic r0, r0, -1"
+	fast "addic. r3, r4, -1", "addic. r31, r3, 1", "subfic r3, r4, 0", "subfic r3, r4, -1"
+	fast "subfic r3, r4, 100", "mulli r3, r4, -7", "mulli r3, r4, 32767"
 .irp field, cr0, cr1, cr6, cr7
-	fast "cmpwi \field, r3, 0"
-	fast "cmpwi \field, r4, -32768"
-	fast "cmplwi \field, r3, 1"
+	fast "cmpwi \field, r3, 0", "cmpwi \field, r4, -32768", "cmplwi \field, r3, 1"
 	fast "cmplwi \field, r4, 0xffff"
 .endr
 
@@ -374,278 +309,178 @@ kpd_forms:
  * Arithmetic with registers, with and without the record of a result and of an overflow.
  */
 .irp op, add, subf, addc, subfc, adde, subfe
-	fast "\op r3, r4, r5"
-	fast "\op\(). r3, r4, r5"
-	plain "\op\()o r3, r4, r5"
-	plain "\op\()o. r3, r4, r5"
+	fast "\op r3, r4, r5", "\op\(). r3, r4, r5"
+	plain "\op\()o r3, r4, r5", "\op\()o. r3, r4, r5"
 	fast "\op r12, r11, r0"
 .endr
 .irp op, addme, addze, subfme, subfze, neg
-	fast "\op r3, r4"
-	fast "\op\(). r3, r4"
-	plain "\op\()o r3, r4"
-	plain "\op\()o. r3, r4"
+	fast "\op r3, r4", "\op\(). r3, r4"
+	plain "\op\()o r3, r4", "\op\()o. r3, r4"
 	fast "\op r4, r4"
 .endr
-	fast "add r3, r3, r3"
-	fast "add r0, r1, r4"
-	fast "subf. r31, r30, r0"
-	fast "subf r3, r1, r4"
-	fast "mullw r3, r4, r5"
-	fast "mullw. r3, r4, r5"
-	plain "mullwo r3, r4, r5"
-	plain "mullwo. r3, r4, r5"
-	fast "mulhw r3, r4, r5"
-	fast "mulhwu r3, r4, r5"
+	fast "add r3, r3, r3", "add r0, r1, r4", "subf. r31, r30, r0", "subf r3, r1, r4"
+	fast "mullw r3, r4, r5", "mullw. r3, r4, r5"
+	plain "mullwo r3, r4, r5", "mullwo. r3, r4, r5"
+	fast "mulhw r3, r4, r5", "mulhwu r3, r4, r5"
 .irp op, divw, divwu
-	fast "\op r3, r4, r5", with=DIVIDES
-	plain "\op\()o r3, r4, r5", with=DIVIDES
+	with DIVIDES, fast, "\op r3, r4, r5"
+	with DIVIDES, plain, "\op\()o r3, r4, r5"
 .endr
-	plain "divwe r3, r4, r5", with=DIVIDES, cpu=CPU_206
-	plain "divweu r3, r4, r5", with=DIVIDES, cpu=CPU_206
+	on CPU_206, DIVIDES, plain, "divwe r3, r4, r5", "divweu r3, r4, r5"
 .irp field, cr0, cr3, cr7
-	fast "cmpw \field, r3, r4"
-	fast "cmplw \field, r3, r4"
-	fast "cmpw \field, r5, r5"
+	fast "cmpw \field, r3, r4", "cmplw \field, r3, r4", "cmpw \field, r5, r5"
 .endr
 .irp bit, 0, 5, 14, 31
-	fast "isel r3, r4, r5, \bit", cpu=CPU_ISEL
+	on CPU_ISEL, 0, fast, "isel r3, r4, r5, \bit"
 .endr
-	fast "isel r3, 0, r5, 2", cpu=CPU_ISEL
-	fast "isel r3, r3, r31, 30", cpu=CPU_ISEL
+	on CPU_ISEL, 0, fast, "isel r3, 0, r5, 2", "isel r3, r3, r31, 30"
 
 /*
  * Logic, rotation and shifts.
  */
 .irp op, and, andc, or, orc, xor, nor, nand, eqv
-	fast "\op r3, r4, r5"
-	fast "\op\(). r3, r4, r5"
-	fast "\op r0, r12, r11"
+	fast "\op r3, r4, r5", "\op\(). r3, r4, r5", "\op r0, r12, r11"
 .endr
-	fast "mr r3, r4"
-	fast "mr r31, r1"
-	fast "mr r1, r4", with=STACK|ALLOCATES
-	fast "mr r0, r3"
-	fast "not r3, r4"
-	fast "ori r3, r4, 0xffff"
-	fast "ori r0, r12, 1"
-	fast "oris r3, r4, 0x8000"
-	fast "xori r3, r4, 0x5555"
-	fast "xoris r3, r4, 0xaaaa"
-	fast "andi. r3, r4, 0xff"
-	fast "andi. r3, r4, 0x8000"
-	fast "andis. r3, r4, 0x8000"
+	fast "mr r3, r4", "mr r31, r1"
+	with STACK|ALLOCATES, fast, "mr r1, r4"
+	fast "mr r0, r3", "not r3, r4", "ori r3, r4, 0xffff", "ori r0, r12, 1"
+	fast "oris r3, r4, 0x8000", "xori r3, r4, 0x5555", "xoris r3, r4, 0xaaaa"
+	fast "andi. r3, r4, 0xff", "andi. r3, r4, 0x8000", "andis. r3, r4, 0x8000"
 	fast "andis. r0, r31, 0xffff"
 .irp op, extsb, extsh, cntlzw
-	fast "\op r3, r4"
-	fast "\op\(). r3, r4"
+	fast "\op r3, r4", "\op\(). r3, r4"
 .endr
-	fast "rlwinm r3, r4, 5, 3, 20"
-	fast "rlwinm r3, r4, 31, 30, 2"
-	fast "rlwinm. r3, r4, 0, 31, 31"
-	fast "rlwinm. r12, r0, 16, 0, 31"
-	fast "rlwimi r3, r4, 8, 8, 15"
-	fast "rlwimi r3, r4, 31, 28, 3"
-	fast "rlwimi. r3, r4, 1, 0, 30"
-	fast "rlwnm r3, r4, r5, 0, 31"
-	fast "rlwnm. r3, r4, r5, 20, 10"
+	fast "rlwinm r3, r4, 5, 3, 20", "rlwinm r3, r4, 31, 30, 2", "rlwinm. r3, r4, 0, 31, 31"
+	fast "rlwinm. r12, r0, 16, 0, 31", "rlwimi r3, r4, 8, 8, 15", "rlwimi r3, r4, 31, 28, 3"
+	fast "rlwimi. r3, r4, 1, 0, 30", "rlwnm r3, r4, r5, 0, 31", "rlwnm. r3, r4, r5, 20, 10"
 .irp op, slw, srw, sraw
-	fast "\op r3, r4, r5"
-	fast "\op\(). r3, r4, r5"
+	fast "\op r3, r4, r5", "\op\(). r3, r4, r5"
 .endr
 .irp shift, 0, 1, 31
-	fast "srawi r3, r4, \shift"
-	fast "srawi. r3, r4, \shift"
+	fast "srawi r3, r4, \shift", "srawi. r3, r4, \shift"
 .endr
 
 /*
  * Loads and stores.
  */
 .irp op, lbz, lhz, lha, lwz
-	fast "\op r3, 4(r4)", with=MEM|ODD
-	fast "\op r3, -6(r4)", with=MEM|ODD
-	fast "\op r4, 0(r4)", with=MEM
-	fast "\op\()u r3, 8(r4)", with=MEM|ODD
-	fast "\op\()x r3, r4, r5", with=MEM|INDEX
-	fast "\op\()x r3, 0, r4", with=MEM|ODD
-	fast "\op\()ux r3, r4, r5", with=MEM|INDEX
+	with MEM|ODD, fast, "\op r3, 4(r4)", "\op r3, -6(r4)"
+	with MEM, fast, "\op r4, 0(r4)"
+	with MEM|ODD, fast, "\op\()u r3, 8(r4)"
+	with MEM|INDEX, fast, "\op\()x r3, r4, r5"
+	with MEM|ODD, fast, "\op\()x r3, 0, r4"
+	with MEM|INDEX, fast, "\op\()ux r3, r4, r5"
 	fast "\op r0, 16(r1)"
 .endr
 .irp op, stb, sth, stw
-	fast "\op r3, 4(r4)", with=MEM|ODD
-	fast "\op r3, -6(r4)", with=MEM|ODD
-	fast "\op r4, 0(r4)", with=MEM
-	fast "\op\()u r3, -8(r4)", with=MEM|ODD
-	fast "\op\()u r4, 8(r4)", with=MEM
-	fast "\op\()x r3, r4, r5", with=MEM|INDEX
-	fast "\op\()x r3, 0, r4", with=MEM|ODD
-	fast "\op\()ux r3, r4, r5", with=MEM|INDEX
-	fast "\op r0, 16(r1)"
-	fast "\op r31, 12(r1)"
+	with MEM|ODD, fast, "\op r3, 4(r4)", "\op r3, -6(r4)"
+	with MEM, fast, "\op r4, 0(r4)"
+	with MEM|ODD, fast, "\op\()u r3, -8(r4)"
+	with MEM, fast, "\op\()u r4, 8(r4)"
+	with MEM|INDEX, fast, "\op\()x r3, r4, r5"
+	with MEM|ODD, fast, "\op\()x r3, 0, r4"
+	with MEM|INDEX, fast, "\op\()ux r3, r4, r5"
+	fast "\op r0, 16(r1)", "\op r31, 12(r1)"
 .endr
 .irp op, lhbrx, lwbrx, sthbrx, stwbrx
-	fast "\op r3, r4, r5", with=MEM|INDEX
-	fast "\op r3, 0, r4", with=MEM|ODD
+	with MEM|INDEX, fast, "\op r3, r4, r5"
+	with MEM|ODD, fast, "\op r3, 0, r4"
 .endr
 #ifdef CONFIG_CPU_BIG_ENDIAN
-	fast "lmw r31, 0(r4)", with=MEM
-	fast "lmw r25, -16(r4)", with=MEM
-	fast "lmw r14, 8(r4)", with=MEM
+	with MEM, fast, "lmw r31, 0(r4)", "lmw r25, -16(r4)", "lmw r14, 8(r4)"
 	fast "lmw r30, 8(r1)"
-	fast "stmw r31, 0(r4)", with=MEM
-	fast "stmw r25, -16(r4)", with=MEM
-	fast "stmw r14, 8(r4)", with=MEM
-	fast "stmw r3, 0(r4)", with=MEM
+	with MEM, fast, "stmw r31, 0(r4)", "stmw r25, -16(r4)", "stmw r14, 8(r4)", "stmw r3, 0(r4)"
 	fast "stmw r30, 8(r1)"
-	fast "lswi r5, r4, 1", with=MEM|ODD, cpu=CPU_STRING
-	fast "lswi r5, r4, 19", with=MEM|ODD, cpu=CPU_STRING
-	fast "lswi r14, r4, 32", with=MEM|ODD, cpu=CPU_STRING
-	fast "stswi r3, r4, 7", with=MEM|ODD, cpu=CPU_STRING
-	fast "stswi r30, r4, 16", with=MEM|ODD, cpu=CPU_STRING
-	fast "lswx r5, 0, r4", with=MEM|ODD|COUNTED, cpu=CPU_STRING
-	fast "stswx r5, 0, r4", with=MEM|ODD|COUNTED, cpu=CPU_STRING
-	fast "stswx r6, r4, r5", with=MEM|INDEX|COUNTED, cpu=CPU_STRING
+	on CPU_STRING, MEM|ODD, fast, "lswi r5, r4, 1", "lswi r5, r4, 19", "lswi r14, r4, 32"
+	on CPU_STRING, MEM|ODD, fast, "stswi r3, r4, 7", "stswi r30, r4, 16"
+	on CPU_STRING, MEM|ODD|COUNTED, fast, "lswx r5, 0, r4", "stswx r5, 0, r4"
+	on CPU_STRING, MEM|INDEX|COUNTED, fast, "stswx r6, r4, r5"
 #endif
 
 /* Handlers run with another one. */
-	fast "lwz r3, 0(r4)", with=PREEMPTION
-	fast "stw r3, 0(r4)", with=PREEMPTION
+	with PREEMPTION, fast, "lwz r3, 0(r4)", "stw r3, 0(r4)"
 
 /* Frames. The emulation of such a store would write into the frame of the exception. */
 #ifdef CONFIG_PPC64
 	plain "stdu r1, -32(r1)"
-	plain "stdu r1, -112(r1)", with=ALLOCATES
-	plain "stdu r1, -496(r1)", with=ALLOCATES
-	plain "stdu r0, -48(r1)", with=ALLOCATES
+	with ALLOCATES, plain, "stdu r1, -112(r1)", "stdu r1, -496(r1)", "stdu r0, -48(r1)"
 	plain "stdu r1, 16(r1)"
-	plain "stdux r1, r1, r5", with=STEP|ALLOCATES
-	plain "stwu r3, -64(r1)", with=ALLOCATES
-	fast "std r0, 16(r1)"
-	fast "std r2, 24(r1)"
-	fast "std r31, -8(r1)"
-	fast "std r3, -288(r1)"
-	fast "stw r12, 8(r1)"
-	fast "ld r0, 16(r1)"
-	fast "ld r2, 24(r1)"
-	fast "ld r31, -8(r1)"
-	fast "ld r1, 0(r1)", with=STACK
+	with STEP|ALLOCATES, plain, "stdux r1, r1, r5"
+	with ALLOCATES, plain, "stwu r3, -64(r1)"
+	fast "std r0, 16(r1)", "std r2, 24(r1)", "std r31, -8(r1)", "std r3, -288(r1)"
+	fast "stw r12, 8(r1)", "ld r0, 16(r1)", "ld r2, 24(r1)", "ld r31, -8(r1)"
+	with STACK, fast, "ld r1, 0(r1)"
 	fast "ldu r3, 32(r1)"
 #else
 	plain "stwu r1, -16(r1)"
-	plain "stwu r1, -64(r1)", with=ALLOCATES
-	plain "stwu r1, -256(r1)", with=ALLOCATES
-	plain "stwu r0, -32(r1)", with=ALLOCATES
+	with ALLOCATES, plain, "stwu r1, -64(r1)", "stwu r1, -256(r1)", "stwu r0, -32(r1)"
 	plain "stwu r1, 16(r1)"
-	plain "stwux r1, r1, r5", with=STEP|ALLOCATES
-	fast "stw r0, 4(r1)"
-	fast "lwz r0, 4(r1)"
-	fast "lwz r1, 0(r1)", with=STACK
+	with STEP|ALLOCATES, plain, "stwux r1, r1, r5"
+	fast "stw r0, 4(r1)", "lwz r0, 4(r1)"
+	with STACK, fast, "lwz r1, 0(r1)"
 	fast "lwzu r3, 16(r1)"
 #endif
 
 #ifdef CONFIG_PPC64
 /* r13 has the address of the data of the CPU. */
-	fast "mr r3, r13"
-	fast "addi r3, r13, 8"
-	fast "lbz r3, paca_soft_mask(r13)", with=SHOWS_MASK
-	fast "lbz r31, paca_soft_mask(r13)", with=SHOWS_MASK
-	fast "stb r3, paca_soft_mask(r13)", with=MASKS
+	fast "mr r3, r13", "addi r3, r13, 8"
+	with SHOWS_MASK, fast, "lbz r3, paca_soft_mask(r13)", "lbz r31, paca_soft_mask(r13)"
+	with MASKS, fast, "stb r3, paca_soft_mask(r13)"
 	/* Handlers need what is there, and change it. */
-	plain "lhz r3, paca_index(r13)"
-	plain "ld r3, paca_current(r13)"
-	plain "ld r31, paca_kernelbase(r13)"
-	plain "std r3, paca_current(r13)", with=KEEPS_CURRENT
+	plain "lhz r3, paca_index(r13)", "ld r3, paca_current(r13)", "ld r31, paca_kernelbase(r13)"
+	with KEEPS_CURRENT, plain, "std r3, paca_current(r13)"
 
 /*
  * Only on 64 bits.
  */
 .irp field, cr0, cr3, cr7
-	fast "cmpd \field, r3, r4"
-	fast "cmpld \field, r3, r4"
-	fast "cmpdi \field, r3, -1"
+	fast "cmpd \field, r3, r4", "cmpld \field, r3, r4", "cmpdi \field, r3, -1"
 	fast "cmpldi \field, r4, 0xffff"
 .endr
-	fast "mulld r3, r4, r5"
-	fast "mulld. r3, r4, r5"
-	plain "mulldo r3, r4, r5"
-	plain "mulldo. r3, r4, r5"
-	fast "mulhd r3, r4, r5"
-	fast "mulhd. r3, r4, r5"
-	fast "mulhdu r3, r4, r5"
-	fast "mulhdu. r3, r4, r5"
+	fast "mulld r3, r4, r5", "mulld. r3, r4, r5"
+	plain "mulldo r3, r4, r5", "mulldo. r3, r4, r5"
+	fast "mulhd r3, r4, r5", "mulhd. r3, r4, r5", "mulhdu r3, r4, r5", "mulhdu. r3, r4, r5"
 .irp op, divd, divdu
-	fast "\op r3, r4, r5", with=DIVIDES
-	fast "\op\(). r3, r4, r5", with=DIVIDES
-	plain "\op\()o r3, r4, r5", with=DIVIDES
-	plain "\op\()o. r3, r4, r5", with=DIVIDES
+	with DIVIDES, fast, "\op r3, r4, r5", "\op\(). r3, r4, r5"
+	with DIVIDES, plain, "\op\()o r3, r4, r5", "\op\()o. r3, r4, r5"
 .endr
-	fast "divde r3, r4, r5", with=DIVIDES, cpu=CPU_206
-	fast "divdeu r3, r4, r5", with=DIVIDES, cpu=CPU_206
-	fast "divdeu. r3, r4, r5", with=DIVIDES, cpu=CPU_206
-	plain "divdeo r3, r4, r5", with=DIVIDES, cpu=CPU_206
-	fast "extsw r3, r4"
-	fast "extsw. r3, r4"
-	fast "cntlzd r3, r4"
-	fast "cntlzd. r3, r4"
-	fast "popcntb r3, r4"
-	fast "popcntw r3, r4", cpu=CPU_206
-	fast "popcntd r3, r4", cpu=CPU_206
-	fast "prtyw r3, r4", cpu=CPU_206
-	fast "prtyd r3, r4", cpu=CPU_206
-	fast "bpermd r3, r4, r5", cpu=CPU_206
-	fast "cmpb r3, r4, r5", cpu=CPU_206
-	fast "cmpb r4, r4, r5", cpu=CPU_206
-	plain "addg6s r3, r4, r5", cpu=CPU_206
-	plain "cbcdtd r3, r4", cpu=CPU_206
-	fast "rldicl r3, r4, 8, 8"
-	fast "rldicl r3, r4, 0, 32"
-	fast "rldicl. r3, r4, 63, 63"
-	fast "rldicr r3, r4, 3, 60"
-	fast "rldicr. r3, r4, 32, 31"
-	fast "rldic r3, r4, 8, 24"
-	fast "rldic. r3, r4, 33, 2"
-	fast "rldimi r3, r4, 32, 0"
-	fast "rldimi. r3, r4, 5, 40"
-	fast "rldcl r3, r4, r5, 0"
-	fast "rldcl. r3, r4, r5, 33"
-	fast "rldcr r3, r4, r5, 20"
+	on CPU_206, DIVIDES, fast, "divde r3, r4, r5", "divdeu r3, r4, r5", "divdeu. r3, r4, r5"
+	on CPU_206, DIVIDES, plain, "divdeo r3, r4, r5"
+	fast "extsw r3, r4", "extsw. r3, r4", "cntlzd r3, r4", "cntlzd. r3, r4", "popcntb r3, r4"
+	on CPU_206, 0, fast, "popcntw r3, r4", "popcntd r3, r4", "prtyw r3, r4", "prtyd r3, r4"
+	on CPU_206, 0, fast, "bpermd r3, r4, r5", "cmpb r3, r4, r5", "cmpb r4, r4, r5"
+	on CPU_206, 0, plain, "addg6s r3, r4, r5", "cbcdtd r3, r4"
+	fast "rldicl r3, r4, 8, 8", "rldicl r3, r4, 0, 32", "rldicl. r3, r4, 63, 63"
+	fast "rldicr r3, r4, 3, 60", "rldicr. r3, r4, 32, 31", "rldic r3, r4, 8, 24"
+	fast "rldic. r3, r4, 33, 2", "rldimi r3, r4, 32, 0", "rldimi. r3, r4, 5, 40"
+	fast "rldcl r3, r4, r5, 0", "rldcl. r3, r4, r5, 33", "rldcr r3, r4, r5, 20"
 	fast "rldcr. r3, r4, r5, 63"
 .irp op, sld, srd, srad
-	fast "\op r3, r4, r5"
-	fast "\op\(). r3, r4, r5"
+	fast "\op r3, r4, r5", "\op\(). r3, r4, r5"
 .endr
 .irp shift, 0, 1, 32, 63
-	fast "sradi r3, r4, \shift"
-	fast "sradi. r3, r4, \shift"
+	fast "sradi r3, r4, \shift", "sradi. r3, r4, \shift"
 .endr
 
 .irp op, ld, lwa
-	fast "\op r3, 8(r4)", with=MEM|ODD
-	fast "\op r3, -16(r4)", with=MEM|ODD
-	fast "\op r4, 0(r4)", with=MEM
-	fast "\op\()x r3, r4, r5", with=MEM|INDEX
-	fast "\op\()ux r3, r4, r5", with=MEM|INDEX
+	with MEM|ODD, fast, "\op r3, 8(r4)", "\op r3, -16(r4)"
+	with MEM, fast, "\op r4, 0(r4)"
+	with MEM|INDEX, fast, "\op\()x r3, r4, r5", "\op\()ux r3, r4, r5"
 .endr
-	fast "ldu r3, 8(r4)", with=MEM|ODD
-	fast "ldx r31, 0, r4", with=MEM|ODD
-	fast "std r3, 8(r4)", with=MEM|ODD
-	fast "std r3, -16(r4)", with=MEM|ODD
-	fast "std r4, 0(r4)", with=MEM
-	fast "stdu r3, -8(r4)", with=MEM|ODD
-	fast "stdu r4, 16(r4)", with=MEM
-	fast "stdx r3, r4, r5", with=MEM|INDEX
-	fast "stdx r1, 0, r4", with=MEM|ODD
-	fast "stdux r3, r4, r5", with=MEM|INDEX
-	fast "std r12, 0(r4)", with=MEM
-	fast "std r11, 0(r4)", with=MEM
-	fast "ldbrx r3, r4, r5", with=MEM|INDEX, cpu=CPU_206
-	fast "ldbrx r3, 0, r4", with=MEM|ODD, cpu=CPU_206
-	fast "stdbrx r3, r4, r5", with=MEM|INDEX, cpu=CPU_206
-	fast "stdbrx r3, 0, r4", with=MEM|ODD, cpu=CPU_206
-	fast "lq r6, 16(r4)", with=MEM, cpu=CPU_207
-	fast "lq r30, -32(r4)", with=MEM, cpu=CPU_207
-	fast "stq r6, 16(r4)", with=MEM, cpu=CPU_207
-	fast "stq r30, -32(r4)", with=MEM, cpu=CPU_207
+	with MEM|ODD, fast, "ldu r3, 8(r4)", "ldx r31, 0, r4", "std r3, 8(r4)", "std r3, -16(r4)"
+	with MEM, fast, "std r4, 0(r4)"
+	with MEM|ODD, fast, "stdu r3, -8(r4)"
+	with MEM, fast, "stdu r4, 16(r4)"
+	with MEM|INDEX, fast, "stdx r3, r4, r5"
+	with MEM|ODD, fast, "stdx r1, 0, r4"
+	with MEM|INDEX, fast, "stdux r3, r4, r5"
+	with MEM, fast, "std r12, 0(r4)", "std r11, 0(r4)"
+	on CPU_206, MEM|INDEX, fast, "ldbrx r3, r4, r5"
+	on CPU_206, MEM|ODD, fast, "ldbrx r3, 0, r4"
+	on CPU_206, MEM|INDEX, fast, "stdbrx r3, r4, r5"
+	on CPU_206, MEM|ODD, fast, "stdbrx r3, 0, r4"
+	on CPU_207, MEM, fast, "lq r6, 16(r4)", "lq r30, -32(r4)", "stq r6, 16(r4)"
+	on CPU_207, MEM, fast, "stq r30, -32(r4)"
 
 /*
  * ISA 3.0.

@@ -8,14 +8,8 @@
 
 #define pr_fmt(fmt) "kprobes_powerpc_differential: " fmt
 
-#include <kunit/static_stub.h>
-#include <kunit/test.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
-#include <linux/linkage.h>
-#include <linux/slab.h>
-#include <linux/string.h>
+#include "suite.h"
+
 #include <linux/text-patching.h>
 #include <linux/thread_info.h>
 
@@ -143,34 +137,20 @@ struct kpd_state {
 	u8			data[DIFF_DATA_SIZE];
 };
 
-static const struct kpd_arch differential_arch;
+#define FORM_SUITE	"kprobes_powerpc_differential"
+#define FORM_INSN	ppc_inst_t
 
-static struct kpd d = {
-	.name	= "kprobes_powerpc_differential",
-	.arch	= &differential_arch,
-	.forms	= kpd_forms,
-	.end	= kpd_forms_end,
-};
-
-/* Copies of instructions are stepped, as if no slot were in reach. */
-static bool nothing_is_boosted;
-
-/*
- * What the words of a form say, which were read before there was a probe. Nothing is known from
- * the decoder under test.
- */
-
-static ppc_inst_t *insns;
-
-static ppc_inst_t insn_of(const struct kpd_form *f)
+static ppc_inst_t read_insn(const void *at)
 {
-	return insns[f - kpd_forms];
+	return ppc_inst_read(at);
 }
 
-static u32 word_of(const struct kpd_form *f)
+static u32 first_word(ppc_inst_t insn)
 {
-	return ppc_inst_val(insn_of(f));
+	return ppc_inst_val(insn);
 }
+
+#include "differential_words.h"
 
 /* With and without a link. */
 static bool is_bclr(u32 word)
@@ -648,11 +628,6 @@ static void same(struct kpd_judge *j, const struct kpd_state *got,
 	}
 }
 
-static bool branched(const struct kpd_state *out)
-{
-	return out->m.exit != DIFF_NEXT;
-}
-
 /*
  * Which forms are executed, and how
  */
@@ -700,22 +675,9 @@ static bool applies(const struct kpd_form *f, const struct kpd_mode *m)
 	return m->inside == KPD_NOT_INSIDE || !(f->with & (MASKS | SHOWS_MASK | PREEMPTION));
 }
 
-static bool calls(const struct kpd_form *f)
-{
-	return f->with & CALLEE;
-}
-
 static const char *executed(const struct kpd_form *f, bool watched)
 {
-	bool boosts = IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
-
-	if (f->kind == DIFF_FTRACE)
-		return "ftrace";
-	if (f->kind == DIFF_EMULATED)
-		return "emulated";
-	if (boosts && !watched && !nothing_is_boosted)
-		return "boosted";
-	return f->kind == DIFF_FAST ? "emulated" : "stepped";
+	return f->kind == DIFF_FTRACE ? "ftrace" : executed_copy(f, watched);
 }
 
 static bool jumps(const struct kpd_form *f)
@@ -726,12 +688,6 @@ static bool jumps(const struct kpd_form *f)
 /*
  * Handlers that write to registers
  */
-
-/* Its result depends only on registers that take any values. */
-static bool takes_any(const struct kpd_form *f)
-{
-	return !f->with;
-}
 
 /* A detour is left in another way if a handler has changed the stack pointer. */
 static bool sp_is_changed;
@@ -796,70 +752,6 @@ static const struct kpd_arch differential_arch = {
  * Cases
  */
 
-/* The current task and the CPU are among what instructions read. */
-static void begin(struct kunit *test)
-{
-	kpd_pin(test, &d);
-	kpd_record_native(&d);
-}
-
-/* All forms in one mode give the same result as without a probe. */
-static void differential(struct kunit *test)
-{
-	begin(test);
-	kpd_compare(test, &d, test->param_value);
-}
-
-static const struct kpd_mode missed_modes[] = {
-	{ "optimized, in an optimized pre handler", 1, .pre = 1, .jumps = true,
-	  .inside = KPD_IN_PRE_HANDLER },
-	{ "two users, optimized, in an optimized pre handler", 2, .pre = 3, .jumps = true,
-	  .inside = KPD_IN_PRE_HANDLER },
-};
-KUNIT_ARRAY_PARAM_DESC(missed_mode, missed_modes, name);
-
-/* Jumps are taken inside the detour of another probe. */
-static void differential_missed_jumps(struct kunit *test)
-{
-	begin(test);
-	kpd_compare(test, &d, test->param_value);
-}
-
-static bool never(void)
-{
-	return false;
-}
-
-static const struct kpd_mode stepped_modes[] = {
-	{ "pre handler", 1, .pre = 1 },
-	{ "both handlers", 1, .pre = 1, .post = 1 },
-	{ "two users", 2, .pre = 3 },
-	{ "in a pre handler", 1, .pre = 1, .inside = KPD_IN_PRE_HANDLER },
-	{ "in a post handler", 1, .pre = 1, .inside = KPD_IN_POST_HANDLER },
-	{ "optimized", 1, .pre = 1, .jumps = true },
-};
-KUNIT_ARRAY_PARAM_DESC(stepped_mode, stepped_modes, name);
-
-/* The same where no copy branches back, so that missed ones are emulated or stepped, too. */
-static void differential_stepped(struct kunit *test)
-{
-	begin(test);
-	kunit_activate_static_stub(test, kprobe_boosts, never);
-	nothing_is_boosted = true;
-	kpd_compare(test, &d, test->param_value);
-	nothing_is_boosted = false;
-	kunit_deactivate_static_stub(test, kprobe_boosts);
-}
-
-/* Pitfalls that concern some of the forms: these are checked in all modes. */
-
-struct group {
-	const char	*name;
-	u32		mask;
-	u32		value;
-	unsigned int	least;
-};
-
 /* Some forms exist only on 64 bits, or only in big-endian kernels. */
 #define ON_64(least)	(IS_ENABLED(CONFIG_PPC64) ? (least) : 0)
 #define ON_BE(least)	(IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) ? (least) : 0)
@@ -891,40 +783,6 @@ static const struct group groups[] = {
 	{ "prefixed",			0xfc000000, 0x04000000, ON_64(30) },
 };
 KUNIT_ARRAY_PARAM_DESC(group, groups, name);
-
-static bool is_in_group(const struct kpd_form *f, const void *group)
-{
-	const struct group *g = group;
-
-	return (word_of(f) & g->mask) == g->value;
-}
-
-static void differential_group(struct kunit *test)
-{
-	const struct group *g = test->param_value;
-	const struct kpd_form *f;
-	unsigned int nr = 0;
-
-	if (!g->least)
-		kunit_skip(test, "not for this kernel");
-	for (f = kpd_forms; f < kpd_forms_end; f++)
-		nr += is_in_group(f, g);
-	KUNIT_EXPECT_GE(test, nr, g->least);
-	if (!kpd_check_group(test, &d, is_in_group, g))
-		kunit_skip(test, "not for this CPU");
-}
-
-/* Registers are those of the program, whatever the mode. */
-static void shown_to_handlers(struct kunit *test)
-{
-	kpd_check_shown(test, &d);
-}
-
-/* Whatever the mode, preemption is as before, and no probe is current. */
-static void nothing_is_left(struct kunit *test)
-{
-	kpd_check_balance(test, &d);
-}
 
 static const struct writing_mode {
 	struct kpd_mode	m;
@@ -988,38 +846,6 @@ static void differential_forms(struct kunit *test)
 static bool is_conditional(const struct kpd_form *f)
 {
 	return f->with & CONDITION;
-}
-
-/* The states are diverse: every condition was seen to hold and not to hold. */
-static void differential_branches(struct kunit *test)
-{
-	kpd_check_branches(test, &d, is_conditional);
-}
-
-static void differential_exit(struct kunit_suite *suite)
-{
-	kpd_exit(&d);
-	kvfree(insns);
-	insns = NULL;
-}
-
-static int differential_init(struct kunit_suite *suite)
-{
-	const struct kpd_form *f;
-	int ret;
-
-	insns = kvzalloc_objs(*insns, kpd_forms_end - kpd_forms);
-	if (!insns)
-		return -ENOMEM;
-	for (f = kpd_forms; f < kpd_forms_end; f++)
-		insns[f - kpd_forms] = ppc_inst_read(kpd_insn(f));
-
-	ret = kpd_init(&d);
-	if (ret) {
-		kvfree(insns);
-		insns = NULL;
-	}
-	return ret;
 }
 
 static struct kunit_case differential_cases[] = {

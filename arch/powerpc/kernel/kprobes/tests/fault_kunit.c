@@ -3,13 +3,9 @@
  * Faults of probed instructions, of their copies, and of handlers.
  */
 
-#include <kunit/test.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/mm.h>
+#include "suite.h"
+
 #include <linux/set_memory.h>
-#include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 
 #include <asm/hw_irq.h>
 #include <asm/interrupt.h>
@@ -71,7 +67,7 @@ static int note_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	seen.irqs_off = irqs_disabled();
 	seen.nip = regs->nip;
 	seen.msr = regs->msr;
-	return kpb_watch_fault(p, regs, trapnr);
+	return kp_watch_fault(p, regs, trapnr);
 }
 
 static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
@@ -137,11 +133,11 @@ static void run_step(struct kunit *test, const struct fault_form *f,
 {
 	void *page = vmalloc(PAGE_SIZE), *at = kpb_addr(&f->place);
 	unsigned long good = (unsigned long)&kpb_variable, result, want = a->result;
-	struct kpb_watch w = {
+	struct kp_watch w = {
 		.kp = {
 			.addr = at,
-			.pre_handler = kpb_watch_pre,
-			.post_handler = kpb_watch_post,
+			.pre_handler = kp_watch_pre,
+			.post_handler = kp_watch_post,
 			.fault_handler = a->handler,
 		},
 	};
@@ -157,7 +153,7 @@ static void run_step(struct kunit *test, const struct fault_form *f,
 	memset(&seen, 0, sizeof(seen));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	/* In the exception, it would fault as well, which has to be reported only once. */
-	KUNIT_EXPECT_STREQ(test, kpb_mode(at), "emulated");
+	KUNIT_EXPECT_STREQ(test, kp_mode(at), "emulated");
 	if (off)
 		local_irq_disable();
 	result = kpb_run(f->place.fn, bad_address(f->where, page));
@@ -199,11 +195,6 @@ static void fault_of_each_kind_is_reported(struct kunit *test)
 		run_step(test, test->param_value, &fault_actions[i], true);
 	}
 }
-
-/*
- * Without such a handler, a fault is fatal. So these cases only pretend that there was one: they
- * call what the exceptions call, with registers of their own.
- */
 
 /* Masked as in the program, and what else a step must not lose. */
 static const struct state {
@@ -254,47 +245,37 @@ static bool is_masked(const struct pt_regs *regs)
 }
 #endif
 
-struct stepped {
-	struct kpb_watch	w;
-	struct pt_regs		regs;
-	unsigned long		copy;
-};
-
-/*
- * Inside another hit, a copy branches back whenever it can. So here it cannot, as if no slot had
- * been in reach.
- */
-static void step_always(struct kprobe *p)
+static struct state other_state(const struct state *state)
 {
-	guard(kprobe_test)();
-	p->ainsn.boost = false;
+	return states[state == states];
 }
 
-static void prepare(struct kunit *test, struct stepped *s, kprobe_opcode_t *addr,
-		    const struct state *state)
+static struct state nth_state(unsigned int n)
 {
-	memset(s, 0, sizeof(*s));
-	s->w.kp.addr = addr;
-	s->w.kp.pre_handler = kpb_watch_pre;
-	s->w.kp.post_handler = kpb_watch_post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->w.kp), 0);
-	step_always(get_kprobe(addr));
-	KUNIT_EXPECT_STREQ(test, kpb_mode(addr), "stepped");
-	s->copy = kpb_step_addr(addr);
-	s->regs.msr = state->msr;
-	set_softe(&s->regs, state->softe);
-	s->regs.nip = (unsigned long)addr;
+	return states[n % ARRAY_SIZE(states)];
 }
 
-static void expect_state(struct kunit *test, struct stepped *s, const struct state *state,
+static void set_state(struct pt_regs *regs, struct state state)
+{
+	regs->msr = state.msr;
+	set_softe(regs, state.softe);
+}
+
+#define step_address	kpb_step_addr
+#define BEFORE_STEP	sizeof(u32)
+#define OTHER_STEP	KPB_AT(pvr)
+#define ELSEWHERE	kpb_code(kpb_callee)
+
+#include "faults_words.h"
+
+static void expect_state(struct kunit *test, struct stepped *s, struct state state,
 			 unsigned long nip)
 {
 	KUNIT_EXPECT_EQ(test, s->regs.nip, nip);
-	KUNIT_EXPECT_EQ(test, s->regs.msr, state->msr);
-	KUNIT_EXPECT_EQ(test, get_softe(&s->regs), state->softe);
+	KUNIT_EXPECT_EQ(test, s->regs.msr, state.msr);
+	KUNIT_EXPECT_EQ(test, get_softe(&s->regs), state.softe);
 }
 
-/* The trap. */
 static void begin(struct kunit *test, struct stepped *s)
 {
 	KUNIT_EXPECT_EQ(test, kprobe_handler(&s->regs), 1);
@@ -315,20 +296,19 @@ static int after_step(struct pt_regs *regs)
 	return kprobe_post_handler(regs);
 }
 
-static void end(struct kunit *test, struct stepped *s, const struct state *state)
+static void end(struct kunit *test, struct stepped *s, struct state state)
 {
 	s->regs.nip += sizeof(u32);
 	KUNIT_EXPECT_EQ(test, after_step(&s->regs), 1);
 	expect_state(test, s, state, (unsigned long)s->w.kp.addr + sizeof(u32));
 }
 
-static void fault(struct kunit *test, struct stepped *s, const struct state *state)
+static void fault(struct kunit *test, struct stepped *s, struct state state)
 {
 	KUNIT_EXPECT_EQ(test, kprobe_fault_handler(&s->regs, KPB_PAGE_FAULT), 0);
 	expect_state(test, s, state, (unsigned long)s->w.kp.addr);
 }
 
-/* Some other fault, of something that is not masked. */
 static void fault_elsewhere(struct kunit *test, unsigned long nip)
 {
 	struct pt_regs regs = { .nip = nip, .msr = MSR_KERNEL };
@@ -338,43 +318,21 @@ static void fault_elsewhere(struct kunit *test, unsigned long nip)
 	KUNIT_EXPECT_EQ(test, regs.msr, MSR_KERNEL);
 }
 
-/* Reports on a fault are about the instruction, and interrupts are as it had them. */
-static void fault_of_step_is_one_of_the_instruction(struct kunit *test)
-{
-	const struct state *state = test->param_value;
-	struct stepped s;
-
-	prepare(test, &s, KPB_AT(deep_0), state);
-	scoped_guard(irqsave) {
-		begin(test, &s);
-		fault(test, &s, state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-
-		/* Once there is a page, it is hit again. */
-		begin(test, &s);
-		end(test, &s, state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
-	unregister_kprobe(&s.w.kp);
-}
-
 /* An interrupt that cannot be masked softly clears MSR[EE], and its return leaves it so. */
 static void step_restores_what_an_interrupt_has_masked(struct kunit *test)
 {
 	const struct state *state = test->param_value;
 	struct stepped s;
 
-	prepare(test, &s, KPB_AT(deep_0), state);
+	prepare(test, &s, KPB_AT(deep_0), *state);
 	scoped_guard(irqsave) {
 		begin(test, &s);
 		s.regs.msr &= ~MSR_EE;
-		end(test, &s, state);
+		end(test, &s, *state);
 		s.regs.nip = (unsigned long)s.w.kp.addr;
 		begin(test, &s);
 		s.regs.msr &= ~MSR_EE;
-		fault(test, &s, state);
+		fault(test, &s, *state);
 	}
 	unregister_kprobe(&s.w.kp);
 }
@@ -387,33 +345,12 @@ static void step_keeps_what_the_instruction_has_changed(struct kunit *test)
 	struct stepped s;
 
 	after.msr ^= MSR_FP;
-	prepare(test, &s, KPB_AT(deep_0), state);
+	prepare(test, &s, KPB_AT(deep_0), *state);
 	scoped_guard(irqsave) {
 		begin(test, &s);
 		s.regs.msr ^= MSR_FP;
-		end(test, &s, &after);
+		end(test, &s, after);
 	}
-	unregister_kprobe(&s.w.kp);
-}
-
-static void other_faults_are_not_the_steps(struct kunit *test)
-{
-	const struct state *state = test->param_value;
-	struct stepped s;
-
-	prepare(test, &s, KPB_AT(deep_0), state);
-	scoped_guard(irqsave) {
-		fault_elsewhere(test, s.copy);
-		begin(test, &s);
-		fault_elsewhere(test, kpb_code(kpb_callee));
-		fault_elsewhere(test, (unsigned long)s.w.kp.addr);
-		fault_elsewhere(test, s.copy - sizeof(u32));
-		fault_elsewhere(test, s.copy + sizeof(u32));
-		KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
-		end(test, &s, state);
-		fault_elsewhere(test, s.copy);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
 	unregister_kprobe(&s.w.kp);
 }
 
@@ -423,7 +360,7 @@ static void other_steps_are_not_the_probes(struct kunit *test)
 	struct pt_regs regs = { .nip = kpb_code(kpb_callee), .msr = MSR_KERNEL };
 	struct stepped s;
 
-	prepare(test, &s, KPB_AT(deep_0), &states[0]);
+	prepare(test, &s, KPB_AT(deep_0), states[0]);
 	scoped_guard(irqsave) {
 		begin(test, &s);
 		KUNIT_EXPECT_EQ(test, after_step(&regs), 0);
@@ -432,7 +369,7 @@ static void other_steps_are_not_the_probes(struct kunit *test)
 		regs.nip = s.copy + 2 * sizeof(u32);
 		KUNIT_EXPECT_EQ(test, after_step(&regs), 0);
 		KUNIT_EXPECT_NOT_NULL(test, kprobe_running());
-		end(test, &s, &states[0]);
+		end(test, &s, states[0]);
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&s.w.post), 1);
 
@@ -450,95 +387,6 @@ static void other_steps_are_not_the_probes(struct kunit *test)
 	unregister_kprobe(&s.w.kp);
 }
 
-/* Something that is not masked hits another probe during a step, whose step faults. */
-static void fault_of_nested_step(struct kunit *test)
-{
-	const struct state *state = test->param_value;
-	const struct state *inner_state = state == states ? states + 1 : states;
-	struct stepped outer, inner;
-
-	prepare(test, &outer, KPB_AT(deep_0), state);
-	prepare(test, &inner, KPB_AT(pvr), inner_state);
-	scoped_guard(irqsave) {
-		begin(test, &outer);
-		begin(test, &inner);
-		fault_elsewhere(test, outer.copy);
-		fault(test, &inner, inner_state);
-
-		/* The outer step continues; the inner one restarts. */
-		fault_elsewhere(test, inner.copy);
-		begin(test, &inner);
-		end(test, &inner, inner_state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), get_kprobe(outer.w.kp.addr));
-		fault(test, &outer, state);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&outer.w.pre), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&outer.w.post), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.pre), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.post), 0);
-	KUNIT_EXPECT_EQ(test, inner.w.kp.nmissed, 2);
-	unregister_kprobe(&inner.w.kp);
-	unregister_kprobe(&outer.w.kp);
-}
-
-/* As many hits as can be nested, each with another state. */
-static void steps_nest(struct kunit *test)
-{
-	kprobe_opcode_t *addr[] = {
-		KPB_AT(deep_0), KPB_AT(deep_1), KPB_AT(deep_2), KPB_AT(deep_3), KPB_AT(deep_4),
-		KPB_AT(deep_5), KPB_AT(deep_6), KPB_AT(deep_7), KPB_AT(deep_8),
-	};
-	struct stepped *s = kunit_kcalloc(test, ARRAY_SIZE(addr), sizeof(*s), GFP_KERNEL);
-	unsigned int i;
-
-	BUILD_BUG_ON(ARRAY_SIZE(addr) != KPROBE_MAX_NESTING + 1);
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	for (i = 0; i < ARRAY_SIZE(addr); i++)
-		prepare(test, &s[i], addr[i], &states[i % ARRAY_SIZE(states)]);
-
-	scoped_guard(irqsave) {
-		for (i = 0; i < ARRAY_SIZE(addr); i++)
-			begin(test, &s[i]);
-		/* Every second one faults. */
-		while (i--)
-			(i & 1 ? fault : end)(test, &s[i], &states[i % ARRAY_SIZE(states)]);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-		KUNIT_EXPECT_EQ(test, get_kprobe_ctlblk()->depth, 0);
-	}
-
-	for (i = 0; i < ARRAY_SIZE(addr); i++) {
-		KUNIT_EXPECT_EQ(test, atomic_read(&s[i].w.pre), !i);
-		KUNIT_EXPECT_EQ(test, s[i].w.kp.nmissed, !!i);
-		unregister_kprobe(&s[i].w.kp);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&s[0].w.post), 1);
-}
-
-/* Where no handlers are called, an instruction is executed, in whatever way. */
-static void steps_nest_in_busy_sections(struct kunit *test)
-{
-	struct stepped inner;
-	struct kprobe *busy;
-
-	prepare(test, &inner, KPB_AT(pvr), &states[1]);
-	scoped_guard(irqsave) {
-		kprobe_busy_begin();
-		busy = kprobe_running();
-		begin(test, &inner);
-		fault(test, &inner, &states[1]);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), busy);
-		begin(test, &inner);
-		end(test, &inner, &states[1]);
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), busy);
-		kprobe_busy_end();
-		KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), NULL);
-	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.w.pre) + atomic_read(&inner.w.post), 0);
-	KUNIT_EXPECT_EQ(test, inner.w.kp.nmissed, 2);
-	unregister_kprobe(&inner.w.kp);
-}
-
 /* The instruction has stepped in a handler: for real, and without its handlers. */
 static unsigned long stepped_inside;
 
@@ -551,7 +399,7 @@ static int run_pvr(struct kprobe *p, struct pt_regs *regs)
 static void steps_in_handlers(struct kunit *test)
 {
 	struct kprobe outer = { .addr = KPB_AT(add), .pre_handler = run_pvr };
-	struct kpb_watch inner = { .kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post } };
+	struct kp_watch inner = KP_WATCH_POST(KPB_AT(pvr));
 	unsigned long want = kpb_run(kpb_pvr, 1);
 	unsigned int round;
 
@@ -583,7 +431,7 @@ static void run_pvr_after(struct kprobe *p, struct pt_regs *regs, unsigned long 
 static void steps_in_post_handlers_of_steps(struct kunit *test)
 {
 	struct kprobe outer = { .addr = KPB_AT(deep_3), .post_handler = run_pvr_after };
-	struct kpb_watch inner = { .kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post } };
+	struct kp_watch inner = KP_WATCH_POST(KPB_AT(pvr));
 	unsigned long want = kpb_run(kpb_pvr, 1);
 	unsigned int i, wrong = 0;
 
@@ -611,18 +459,17 @@ static void steps_in_post_handlers_of_steps(struct kunit *test)
 /* In the middle of several accesses, the exceptions of a step come and go. */
 static void steps_keep_user_access(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post } };
+	struct kp_watch w = KP_WATCH_POST(KPB_AT(pvr));
 	unsigned long want = kpb_run(kpb_pvr, 1);
 	u32 __user *word;
 	bool kept;
 	u32 value;
 
-	if (kuap_is_disabled())
-		kunit_skip(test, "needs an MMU with KUAP");
-	word = kpb_user_word(test);
+	KP_SKIP_IF(test, kuap_is_disabled(), "needs an MMU with KUAP");
+	word = kp_user_word(test);
 	KUNIT_ASSERT_EQ(test, put_user(0x5eed, word), 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
 	KUNIT_EXPECT_TRUE(test, kpb_user_access_is_locked());
 
 	kpb_set_user_access(word, true);
@@ -660,14 +507,13 @@ static unsigned long reported(unsigned long nip)
 /* No probe is current there, so the slots are asked. */
 static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
 	unsigned long slot, at = kpb_add_at;
 
-	if (!kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
+	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
 	slot = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn;
 	KUNIT_EXPECT_EQ(test, reported(slot), at);
 	KUNIT_EXPECT_EQ(test, reported(at), at);
@@ -683,7 +529,7 @@ static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
 #ifdef CONFIG_OPTPROBES
 static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
 	unsigned long at = kpb_add_at, detour;
 
 	kprobe_test_allow_optimization(true);
@@ -701,7 +547,7 @@ static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
 /* As a load that is optimized faults: nothing but the detour knows whose copy it is. */
 static void fault_in_a_detour(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(bad_load), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(bad_load));
 
 	kprobe_test_allow_optimization(true);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -713,15 +559,9 @@ static void fault_in_a_detour(struct kunit *test)
 	kprobe_test_allow_optimization(false);
 }
 #else
-static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES");
-}
+KP_SKIPPED(fault_of_detour_is_one_of_the_instruction, "needs OPTPROBES")
 
-static void fault_in_a_detour(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES");
-}
+KP_SKIPPED(fault_in_a_detour, "needs OPTPROBES")
 #endif
 
 static struct kunit_case fault_cases[] = {
@@ -750,6 +590,3 @@ static struct kunit_suite fault_suite = {
 	.test_cases	= fault_cases,
 };
 kunit_test_suite(fault_suite);
-
-MODULE_DESCRIPTION("KUnit tests of faults and probes on powerpc");
-MODULE_LICENSE("GPL");

@@ -24,8 +24,8 @@
 #endif
 #include "../insn.h"
 #include "watch.h"
+#include "words.h"
 
-struct kprobe_slot_cache;
 struct kunit;
 
 /* The start of a function, and the name of its code for direct branches. */
@@ -129,36 +129,6 @@ extern struct kpb_data kpb_data;
 
 unsigned long kpb_run(void (*fn)(void), unsigned long arg);
 
-/**
- * struct kpb_watch - a probe that records its hits
- * @kp: the probe
- * @pre: calls of kpb_watch_pre()
- * @post: calls of kpb_watch_post()
- * @faults: calls of kpb_watch_fault()
- * @nip: the address that the last pre handler saw
- * @post_nip: that of the last post handler
- * @trapnr: what the last fault handler was called for
- */
-struct kpb_watch {
-	struct kprobe	kp;
-	atomic_t	pre, post, faults;
-	unsigned long	nip;
-	unsigned long	post_nip;
-	int		trapnr;
-};
-
-int kpb_watch_pre(struct kprobe *p, struct pt_regs *regs);
-void kpb_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
-int kpb_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
-
-/* How the instruction under the breakpoint at an address is executed. */
-static inline const char *kpb_mode(void *addr)
-{
-	guard(kprobe_test)();
-
-	return arch_kprobe_mode(get_kprobe(addr));
-}
-
 /* The copy that a step at an address executes. */
 static inline unsigned long kpb_step_addr(void *addr)
 {
@@ -206,20 +176,11 @@ static inline bool kpb_has_jump(const void *addr)
 
 const u32 *kpb_called_head(const void *detour);
 
-void kpb_expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refusal why);
-void kpb_expect_accepted(struct kunit *test, unsigned long addr);
-void kpb_expect_site(struct kunit *test, const char *who, const char *what);
-
-/* The allocators of a cache of slots, while others take their place. */
-struct kpb_starved {
-	void	*(*alloc)(void);
-	void	*(*alloc_near)(unsigned long start);
-};
-
-void kpb_starve(struct kprobe_slot_cache *cache, struct kpb_starved *s, bool near, bool far);
-void kpb_feed(struct kprobe_slot_cache *cache, const struct kpb_starved *s);
-
-u32 __user *kpb_user_word(struct kunit *test);
+static inline void kpb_expect_refused(struct kunit *test, unsigned long addr,
+				      enum kprobe_refusal why)
+{
+	kp_expect_refused(test, addr, why, why == KPROBE_REFUSAL_NO_MEMORY ? -ENOMEM : -EINVAL);
+}
 
 /* Access to user memory as between user_access_begin() and user_access_end(), or none. */
 static __always_inline void kpb_set_user_access(u32 __user *word, bool on)

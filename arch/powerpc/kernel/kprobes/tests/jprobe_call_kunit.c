@@ -5,16 +5,10 @@
  * function finds after it is in registers_kunit.c.
  */
 
-#include <kunit/test.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/sched.h>
+#include "suite.h"
+
 #include <linux/sched/task_stack.h>
-#include <linux/slab.h>
-#include <linux/smp.h>
-#include <linux/string.h>
 #include <linux/text-patching.h>
-#include <linux/vmalloc.h>
 
 #include <asm/irq.h>
 #include <asm/ppc-opcode.h>
@@ -185,8 +179,7 @@ static void jprobe_call_reads_all_pages_of_the_stack(struct kunit *test)
 	void *end = task_stack_page(current) + PAGE_SIZE;
 	unsigned int words;
 
-	if (THREAD_SIZE <= PAGE_SIZE)
-		kunit_skip(test, "needs a stack of several pages");
+	KP_SKIP_IF(test, THREAD_SIZE <= PAGE_SIZE, "needs a stack of several pages");
 
 	memset(end - 256, 0x66, 512);
 	for (words = 0; words <= KPJ_WORDS + 1; words++)
@@ -245,8 +238,7 @@ static void jprobe_handler_is_no_pointer_to_code(struct kunit *test)
 	};
 	struct kpb_states s = {};
 
-	if (jp.entry == count_and_leave)
-		kunit_skip(test, "a function has one address");
+	KP_SKIP_IF(test, jp.entry == count_and_leave, "a function has one address");
 
 	KUNIT_EXPECT_EQ(test, register_jprobe(&jp), -EINVAL);
 
@@ -326,6 +318,3 @@ static struct kunit_suite jprobe_call_suite = {
 	.test_cases	= jprobe_call_cases,
 };
 kunit_test_suite(jprobe_call_suite);
-
-MODULE_DESCRIPTION("KUnit tests of calls of the handlers of jprobes on powerpc");
-MODULE_LICENSE("GPL");

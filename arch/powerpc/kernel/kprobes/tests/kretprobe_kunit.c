@@ -5,15 +5,10 @@
  * return probes.
  */
 
-#include <kunit/test.h>
-#include <linux/cpumask.h>
-#include <linux/delay.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
+#include "suite.h"
+
 #include <linux/mman.h>
 #include <linux/rethook.h>
-#include <linux/sched.h>
-#include <linux/uaccess.h>
 
 #include <asm/interrupt.h>
 #include <asm/kup.h>
@@ -172,8 +167,7 @@ static const struct hook *hook_on(struct kunit *test, const char *symbol)
 {
 	const struct hook *h = test->param_value;
 
-	if (!h->on)
-		kunit_skip(test, "needs RETHOOK");
+	KP_SKIP_IF(test, !h->on, "needs RETHOOK");
 	memset(&seen, 0, sizeof(seen));
 	KUNIT_ASSERT_EQ(test, h->on(symbol), 0);
 	return h;
@@ -322,19 +316,13 @@ static void go_elsewhere(struct pt_regs *regs)
 	regs->link = (unsigned long)kpr_elsewhere;
 }
 
-static int nop_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
-
 static void return_handlers_change_the_address(struct kunit *test)
 {
 	const struct hook *h = test->param_value;
 	struct kpr_regs given, found;
 
 	/* Rethook sets it again after the handlers. */
-	if (h->on == rethook_on)
-		kunit_skip(test, "rethook has no way to do this");
+	KP_SKIP_IF(test, h->on == rethook_on, "rethook has no way to do this");
 	hook_on(test, "kpr_followed");
 	give(&given);
 	seen.then = go_elsewhere;
@@ -349,7 +337,7 @@ static void return_handlers_change_the_address(struct kunit *test)
 /* A call that is not followed, for lack of an instance. */
 static void returns_that_are_missed_keep_registers(struct kunit *test)
 {
-	struct kprobe p = { .symbol_name = "kpr_followed", .pre_handler = nop_pre };
+	struct kprobe p = { .symbol_name = "kpr_followed", .pre_handler = kp_nothing_pre };
 	struct kpr_regs given, found;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
@@ -453,12 +441,10 @@ static void handlers_run_with_user_access_locked(struct kunit *test)
 	const struct hook *h = test->param_value;
 	u32 value = 0x5eed;
 
-	if (kuap_is_disabled())
-		kunit_skip(test, "needs an MMU with KUAP");
-	if (!h->on)
-		kunit_skip(test, "needs RETHOOK");
+	KP_SKIP_IF(test, kuap_is_disabled(), "needs an MMU with KUAP");
+	KP_SKIP_IF(test, !h->on, "needs RETHOOK");
 	memset(&user, 0, sizeof(user));
-	user.word = kpb_user_word(test);
+	user.word = kp_user_word(test);
 	KUNIT_ASSERT_EQ(test, put_user(value, user.word + 1), 0);
 	KUNIT_ASSERT_EQ(test, put_user(0, user.word), 0);
 
@@ -528,9 +514,8 @@ static void next_task_has_no_user_access(struct kunit *test)
 
 	if (!IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_OPTPROBES))
 		kunit_skip(test, "needs PREEMPTION and OPTPROBES");
-	if (kuap_is_disabled())
-		kunit_skip(test, "needs an MMU with KUAP");
-	user.word = kpb_user_word(test);
+	KP_SKIP_IF(test, kuap_is_disabled(), "needs an MMU with KUAP");
+	user.word = kp_user_word(test);
 
 	succ.task = kthread_create_on_cpu(successor, NULL, cpu, "kpr_successor/%u");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, succ.task);
@@ -553,15 +538,9 @@ static void next_task_has_no_user_access(struct kunit *test)
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 }
 #else
-static void handlers_run_with_user_access_locked(struct kunit *test)
-{
-	kunit_skip(test, "needs PPC_KUAP");
-}
+KP_SKIPPED(handlers_run_with_user_access_locked, "needs PPC_KUAP")
 
-static void next_task_has_no_user_access(struct kunit *test)
-{
-	kunit_skip(test, "needs PPC_KUAP");
-}
+KP_SKIPPED(next_task_has_no_user_access, "needs PPC_KUAP")
 #endif
 
 /*
@@ -647,6 +626,3 @@ static struct kunit_suite kretprobe_test_suite = {
 	.test_cases	= kretprobe_testcases,
 };
 kunit_test_suites(&kretprobe_test_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the return trampolines of powerpc");
-MODULE_LICENSE("GPL");

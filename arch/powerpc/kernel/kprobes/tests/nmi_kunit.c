@@ -7,17 +7,7 @@
  * each exception. So the victim spins where they are not, with all other interrupts masked.
  */
 
-#include <kunit/test.h>
-#include <linux/cpumask.h>
-#include <linux/delay.h>
-#include <linux/irqflags.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/preempt.h>
-#include <linux/sched.h>
-#include <linux/smp.h>
-#include <linux/string.h>
+#include "suite.h"
 
 #include <asm/hw_irq.h>
 
@@ -50,7 +40,7 @@ static const struct place {
 KUNIT_ARRAY_PARAM_DESC(place, places, name);
 
 static struct {
-	struct kpb_watch	w;
+	struct kp_watch	w;
 	unsigned int		wrong, irqs_on;
 } victim;
 
@@ -65,7 +55,7 @@ static int spin_in_handler(struct kprobe *p, struct pt_regs *regs)
 		WRITE_ONCE(kpb_data.store, kpb_data.store + 1);
 		udelay(1);
 	}
-	return kpb_watch_pre(p, regs);
+	return kp_watch_pre(p, regs);
 }
 
 static int victim_thread(void *data)
@@ -92,7 +82,7 @@ static bool victim_continues(void)
  * What is hit in an NMI: an instruction whose copy branches back or is in a detour, one that steps
  * because of its post handler, and the entry and the return of a function.
  */
-static struct kpb_watch copied, stepped;
+static struct kp_watch copied, stepped;
 static unsigned long pvr;
 
 static struct {
@@ -149,16 +139,16 @@ static void returns_end(struct kunit *test)
 }
 #endif
 
-static void watch(struct kunit *test, struct kpb_watch *w, kprobe_opcode_t *addr, bool post)
+static void watch(struct kunit *test, struct kp_watch *w, kprobe_opcode_t *addr, bool post)
 {
-	*w = (struct kpb_watch){ .kp = { .addr = addr, .pre_handler = kpb_watch_pre } };
+	*w = (struct kp_watch)KP_WATCH(addr);
 	if (post)
-		w->kp.post_handler = kpb_watch_post;
+		w->kp.post_handler = kp_watch_post;
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w->kp), 0);
 }
 
 /* Inside a hit, no handlers are called, and this is counted. */
-static void unwatch(struct kunit *test, struct kpb_watch *w)
+static void unwatch(struct kunit *test, struct kp_watch *w)
 {
 	KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), nmi.nr - nmi.in_hit);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w->post), w->kp.post_handler ? nmi.nr - nmi.in_hit : 0);
@@ -211,7 +201,7 @@ static void nmi_hits_run_or_are_missed(struct kunit *test)
 	kprobe_test_allow_optimization(p->jump);
 	if (p->probe) {
 		victim.w.kp.addr = KPB_AT(counts);
-		victim.w.kp.pre_handler = p->handler ? spin_in_handler : kpb_watch_pre;
+		victim.w.kp.pre_handler = p->handler ? spin_in_handler : kp_watch_pre;
 		KUNIT_EXPECT_EQ(test, register_kprobe(&victim.w.kp), 0);
 		wait_for_kprobe_optimizer();
 		KUNIT_EXPECT_EQ(test, kpb_has_jump(victim.w.kp.addr), p->jump);
@@ -220,7 +210,7 @@ static void nmi_hits_run_or_are_missed(struct kunit *test)
 	watch(test, &stepped, KPB_AT(pvr), true);
 	returns_begin(test);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_STREQ(test, kpb_mode(stepped.kp.addr), "stepped");
+	KUNIT_EXPECT_STREQ(test, kp_mode(stepped.kp.addr), "stepped");
 
 	for (i = 0; i < NMI_ROUNDS; i++)
 		nmi_round(test, cpu);
@@ -261,6 +251,3 @@ static struct kunit_suite nmi_suite = {
 	.test_cases	= nmi_cases,
 };
 kunit_test_suite(nmi_suite);
-
-MODULE_DESCRIPTION("KUnit tests of probes in NMIs on powerpc");
-MODULE_LICENSE("GPL");

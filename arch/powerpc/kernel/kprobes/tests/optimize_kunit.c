@@ -4,18 +4,9 @@
  * handlers in a detour must not inherit.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/cpumask.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/memory.h>
-#include <linux/sched.h>
-#include <linux/sizes.h>
-#include <linux/string.h>
+#include "suite.h"
+
 #include <linux/text-patching.h>
-#include <linux/uaccess.h>
 
 #include <asm/extable.h>
 #include <asm/hw_irq.h>
@@ -23,6 +14,7 @@
 #include <asm/kup.h>
 #include <asm/ppc-opcode.h>
 #include <asm/reg.h>
+
 #ifdef CONFIG_PPC64
 #include <asm/paca.h>
 #endif
@@ -34,12 +26,11 @@
 /* Only its first word is replaced, and the copy does not cross 64 bytes. */
 static void optimize_a_prefix(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(pla), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(pla));
 	const u32 *text = (const u32 *)kpb_pla_at, *copy;
 	u32 prefix = text[0], suffix = text[1];
 
-	if (!kpb_cpu_has(KPB_ISA_3_1))
-		kunit_skip(test, "not for this CPU");
+	KP_SKIP_IF(test, !kpb_cpu_has(KPB_ISA_3_1), "not for this CPU");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
@@ -99,12 +90,9 @@ static u8 why_not(struct kunit *test, void *addr)
 static void no_jump(struct kunit *test)
 {
 	const struct unoptimized *u = test->param_value;
-	struct kpb_watch w = {
-		.kp = { .addr = kpb_addr(&u->place), .pre_handler = kpb_watch_pre },
-	};
+	struct kp_watch w = KP_WATCH(kpb_addr(&u->place));
 
-	if (!kpb_cpu_has(u->isa))
-		kunit_skip(test, "not for this CPU");
+	KP_SKIP_IF(test, !kpb_cpu_has(u->isa), "not for this CPU");
 	KUNIT_EXPECT_EQ(test, why_not(test, w.kp.addr), u->why);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
@@ -127,7 +115,7 @@ KPB_FUNCTION(far_b, "b 1f\n 777: nop\n1: addi 3, 3, 1");
  */
 static void no_jump_is_promised_to_a_far_branch(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(far_b), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(far_b));
 	ppc_inst_t far = ppc_inst(PPC_RAW_BRANCH(SZ_64K - SZ_32M));
 	u8 jump = KPROBE_JUMP_LONG, why = 0, at = 0;
 
@@ -156,10 +144,7 @@ static void no_jump_in_what_ends_detours(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, why_not(test, entry + 4), KPROBE_NOOPT_ARCH);
 }
 #else
-static void no_jump_in_what_ends_detours(struct kunit *test)
-{
-	kunit_skip(test, "needs PREEMPTION");
-}
+KP_SKIPPED(no_jump_in_what_ends_detours, "needs PREEMPTION")
 #endif
 
 /*
@@ -361,15 +346,9 @@ static void detour_has_prefixed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r.words[1], 0xe4c40010);
 }
 #else
-static void detour_has_a_constant(struct kunit *test)
-{
-	kunit_skip(test, "no such instruction");
-}
+KP_SKIPPED(detour_has_a_constant, "no such instruction")
 
-static void detour_has_prefixed(struct kunit *test)
-{
-	kunit_skip(test, "no such instructions");
-}
+KP_SKIPPED(detour_has_prefixed, "no such instructions")
 #endif
 
 KPB_FUNCTION(changed, "777: addi 3, 3, 7");
@@ -377,7 +356,7 @@ KPB_FUNCTION(changed, "777: addi 3, 3, 7");
 /* A jump that others have changed cannot be removed. Tasks may still be in its detour. */
 static void detour_of_a_changed_jump_stays(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(changed), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(changed));
 	ppc_inst_t insn = ppc_inst(READ_ONCE(*w.kp.addr));
 	unsigned int before;
 
@@ -399,7 +378,7 @@ static void detour_of_a_changed_jump_stays(struct kunit *test)
 /* The last bytes of a detour say whose it is. */
 static void detour_knows_its_probe(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
 	struct optimized_kprobe *op;
 	void *detour;
 
@@ -475,7 +454,7 @@ static unsigned long run_unrecoverable(void)
 
 static void expect_no_handler(struct kunit *test, kprobe_opcode_t *at, unsigned long (*run)(void))
 {
-	struct kpb_watch w = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(at);
 	unsigned long flags, ret = 0;
 	bool jump;
 
@@ -516,11 +495,6 @@ static int go_to_callee(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-static int leave_srrs_alone(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
-
 static void redirection_overwrites_srrs(struct kunit *test)
 {
 	unsigned int redirects;
@@ -528,7 +502,7 @@ static void redirection_overwrites_srrs(struct kunit *test)
 	for (redirects = 0; redirects < 2; redirects++) {
 		struct kprobe p = {
 			.addr = KPB_AT(add),
-			.pre_handler = redirects ? go_to_callee : leave_srrs_alone,
+			.pre_handler = redirects ? go_to_callee : kp_nothing_pre,
 		};
 		unsigned long flags, ret, srr0 = 0;
 		bool valid;
@@ -600,9 +574,8 @@ static void access_begin(struct kunit *test)
 {
 	memset(&accessing, 0, sizeof(accessing));
 	init_completion(&accessing.done);
-	if (kuap_is_disabled())
-		kunit_skip(test, "needs an MMU with KUAP");
-	accessing.word = kpb_user_word(test);
+	KP_SKIP_IF(test, kuap_is_disabled(), "needs an MMU with KUAP");
+	accessing.word = kp_user_word(test);
 }
 
 /* With access and without. */
@@ -771,10 +744,10 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 /* Access to user memory is not passed on to the other task, and is not lost. */
 static void preempted_at_the_end(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
 
 	init_completion(&accessing.done);
-	accessing.word = kpb_user_word(test);
+	accessing.word = kp_user_word(test);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	call_preempted(test, "kprobe", &w.kp, kpb_add, 4);
@@ -797,10 +770,7 @@ static void preempted_at_the_end(struct kunit *test)
 #endif
 }
 #else
-static void preempted_at_the_end(struct kunit *test)
-{
-	kunit_skip(test, "needs PREEMPTION");
-}
+KP_SKIPPED(preempted_at_the_end, "needs PREEMPTION")
 #endif
 
 /*
@@ -819,7 +789,7 @@ static int see_discard(struct kprobe *p, struct pt_regs *regs)
 static void all_cpus_fetch_anew(struct kunit *test)
 {
 	struct kprobe see = { .symbol_name = "discard_fetched", .pre_handler = see_discard };
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&see), 0);
 	wait_for_kprobe_optimizer();
@@ -866,6 +836,3 @@ static struct kunit_suite optimize_suite = {
 	.test_cases	= optimize_cases,
 };
 kunit_test_suite(optimize_suite);
-
-MODULE_DESCRIPTION("KUnit tests of jump optimization on powerpc");
-MODULE_LICENSE("GPL");

@@ -3,13 +3,10 @@
  * Where pages of slots are, what is in them, and what happens when there is no room.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/mm.h>
+#include "suite.h"
+
 #include <linux/moduleloader.h>
 #include <linux/pgtable.h>
-#include <linux/sizes.h>
-#include <linux/vmalloc.h>
 
 #include <asm/mmu.h>
 #include <asm/sections.h>
@@ -198,8 +195,7 @@ static void pages_fill_their_window(struct kunit *test)
 	struct vm_struct *area;
 	void *page;
 
-	if (!region)
-		kunit_skip(test, "no window is empty");
+	KP_SKIP_IF(test, !region, "no window is empty");
 
 	page = k->alloc_near(region);
 	KUNIT_EXPECT_EQ(test, (unsigned long)page, start);
@@ -271,10 +267,9 @@ static void probes_do_without_pages(struct kunit *test)
 	void **pages = kunit_kcalloc(test, MAX_PAGES, sizeof(*pages), GFP_KERNEL);
 	unsigned int max = 2 * PAGE_SIZE / KPROBE_INSN_SLOT_SIZE, nr = 0, nr_slots = 0;
 	kprobe_opcode_t **slots = kunit_kcalloc(test, max, sizeof(*slots), GFP_KERNEL);
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
 
-	if (!kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
+	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
 	KUNIT_ASSERT_NOT_NULL(test, pages);
 	KUNIT_ASSERT_NOT_NULL(test, slots);
 
@@ -286,7 +281,7 @@ static void probes_do_without_pages(struct kunit *test)
 		nr_slots++;
 	KUNIT_EXPECT_LT(test, nr_slots, max);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "emulated");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "emulated");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	unregister_kprobe(&w.kp);
@@ -295,9 +290,9 @@ static void probes_do_without_pages(struct kunit *test)
 		free_insn_slot(slots[--nr_slots], 0);
 	while (nr)
 		free_insn_page(pages[--nr]);
-	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	w = (struct kp_watch)KP_WATCH(KPB_AT(add));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
 	unregister_kprobe(&w.kp);
 	kprobe_test_allow_optimization(true);
 }
@@ -328,8 +323,7 @@ static void pages_are_read_only(struct kunit *test)
 	pte_t pte = __pte(0);
 	void *page;
 
-	if (!region)
-		kunit_skip(test, "no window is empty");
+	KP_SKIP_IF(test, !region, "no window is empty");
 	page = k->alloc_near(region);
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	KUNIT_EXPECT_EQ(test, apply_to_existing_page_range(&init_mm, (unsigned long)page,
@@ -348,8 +342,7 @@ static void slots_are_in_reach(struct kunit *test)
 	kprobe_opcode_t *slot[ARRAY_SIZE(at)];
 	unsigned int i, k;
 
-	if (!far)
-		kunit_skip(test, "no window is empty");
+	KP_SKIP_IF(test, !far, "no window is empty");
 	for (i = 0; i < ARRAY_SIZE(slot); i++) {
 		slot[i] = get_insn_slot_near(at[i]);
 		KUNIT_EXPECT_NOT_NULL(test, slot[i]);
@@ -450,6 +443,3 @@ static struct kunit_suite pages_suite = {
 	.test_cases	= pages_cases,
 };
 kunit_test_suite(pages_suite);
-
-MODULE_DESCRIPTION("KUnit tests of the memory for slots on powerpc");
-MODULE_LICENSE("GPL");

@@ -4,16 +4,10 @@
  * refused, and the entries of functions.
  */
 
-#include <kunit/test.h>
-#include <linux/ftrace.h>
-#include <linux/irqflags.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
+#include "suite.h"
+
 #include <linux/lockdep.h>
-#include <linux/memory.h>
-#include <linux/percpu.h>
 #include <linux/static_call.h>
-#include <linux/vmalloc.h>
 
 #include <asm/extable.h>
 #include <asm/feature-fixups.h>
@@ -21,36 +15,32 @@
 #include <asm/interrupt.h>
 #include <asm/sections.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
 #include "forms.h"
 #include "targets.h"
 
 /* A post handler joins a boosted site, and another one comes when it has gone. */
 static void probe_post_handler_joins_a_boosted_site(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(pvr), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(pvr));
 	unsigned long want = kpb_run(kpb_pvr, 1);
 	unsigned int round;
 
-	if (!kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
+	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
 	for (round = 0; round < 2; round++) {
-		struct kpb_watch late = {
-			.kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post },
-		};
+		struct kp_watch late = KP_WATCH_POST(KPB_AT(pvr));
 
 		KUNIT_EXPECT_EQ(test, kpb_run(kpb_pvr, 1), want);
 		KUNIT_EXPECT_EQ(test, register_kprobe(&late.kp), 0);
-		KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+		KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
 		KUNIT_EXPECT_EQ(test, kpb_run(kpb_pvr, 1), want);
 		KUNIT_EXPECT_EQ(test, atomic_read(&late.post), 1);
-		KUNIT_EXPECT_EQ(test, late.post_nip, kpb_pvr_at + sizeof(u32));
+		KUNIT_EXPECT_EQ(test, late.post_ip, kpb_pvr_at + sizeof(u32));
 		unregister_kprobe(&late.kp);
 		/* It may still be called. */
-		KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
+		KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 4);
 	unregister_kprobe(&w.kp);
@@ -75,14 +65,12 @@ KUNIT_ARRAY_PARAM_DESC(next, nexts, name);
 static void probe_post_handler_sees_next_nip(struct kunit *test)
 {
 	const struct next *n = test->param_value;
-	struct kpb_watch w = {
-		.kp = { .addr = kpb_addr(&n->place), .post_handler = kpb_watch_post },
-	};
+	struct kp_watch w = KP_WATCH_POST(kpb_addr(&n->place));
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	kpb_run(n->place.fn, 1);
-	KUNIT_EXPECT_EQ(test, w.post_nip, n->target ? kpb_code(n->target) :
-						      *n->place.at + sizeof(u32));
+	KUNIT_EXPECT_EQ(test, w.post_ip, n->target ? kpb_code(n->target) :
+						     *n->place.at + sizeof(u32));
 	unregister_kprobe(&w.kp);
 }
 
@@ -130,7 +118,7 @@ static void probe_finds_fixups(struct kunit *test)
 {
 	const struct fixup *f = test->param_value;
 	void *at = kpb_addr(&f->place), *page = vmalloc(PAGE_SIZE);
-	struct kpb_watch w = { .kp = { .addr = at, .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(at);
 	unsigned long bad[] = {
 		(unsigned long)page + PAGE_SIZE, BAD_SEGMENT,
 	};
@@ -138,14 +126,14 @@ static void probe_finds_fixups(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	if (f->post)
-		w.kp.post_handler = kpb_watch_post;
+		w.kp.post_handler = kp_watch_post;
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		KUNIT_EXPECT_EQ(test, kpb_run(f->place.fn, bad[i]), -14UL);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	if (f->step)
 		do_not_emulate(at);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(at), f->step ? "stepped" : "emulated");
+	KUNIT_EXPECT_STREQ(test, kp_mode(at), f->step ? "stepped" : "emulated");
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		KUNIT_EXPECT_EQ_MSG(test, kpb_run(f->place.fn, bad[i]), -14UL, "%lx", bad[i]);
 		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), i + 1);
@@ -193,9 +181,7 @@ static int run_fixed_load(struct kprobe *p, struct pt_regs *regs)
 static void probe_finds_fixups_of_nested_hits(struct kunit *test)
 {
 	struct kprobe outer = { .addr = KPB_AT(add), .pre_handler = run_fixed_load };
-	struct kpb_watch w = {
-		.kp = { .addr = KPB_AT(fixed_load), .pre_handler = kpb_watch_pre },
-	};
+	struct kp_watch w = KP_WATCH(KPB_AT(fixed_load));
 	unsigned int step;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&outer), 0);
@@ -282,9 +268,7 @@ static void probe_keeps_off_atomics(struct kunit *test)
 
 	/* What surrounds them can be probed, also the branch back. */
 	for (addr = load - 8; addr <= load + 24; addr += 4) {
-		struct kpb_watch w = {
-			.kp = { .addr = (void *)addr, .pre_handler = kpb_watch_pre },
-		};
+		struct kp_watch w = KP_WATCH(addr);
 
 		if (addr - load < 16)
 			continue;
@@ -313,10 +297,7 @@ static void probe_keeps_off_static_calls(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, static_call(kpb_static)(1), 2);
 }
 #else
-static void probe_keeps_off_static_calls(struct kunit *test)
-{
-	kunit_skip(test, "not rewritten on 64 bits");
-}
+KP_SKIPPED(probe_keeps_off_static_calls, "not rewritten on 64 bits")
 #endif
 
 /*
@@ -365,8 +346,7 @@ static void probe_keeps_off_mitigations(struct kunit *test)
 	unsigned int i, k, places = 0, accepted = 0;
 	unsigned long addr;
 
-	if (p->start == p->stop)
-		kunit_skip(test, "this kernel has none");
+	KP_SKIP_IF(test, p->start == p->stop, "this kernel has none");
 
 	for (i = 0; i < p->stop - p->start; i++) {
 		addr = (unsigned long)(p->start + i) + p->start[i];
@@ -498,8 +478,7 @@ static int mask_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 static void mask_begin(struct kunit *test, const struct mask_user *u, const char *symbol,
 		       struct kprobe *kp, struct kretprobe *rp)
 {
-	if (!u->mode && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
+	KP_SKIP_IF(test, !u->mode && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
 	if (u->mode && !strcmp(u->mode, "boosted") && !kprobe_boosts())
 		kunit_skip(test, "no copy branches back");
 
@@ -515,7 +494,7 @@ static void mask_begin(struct kunit *test, const struct mask_user *u, const char
 	if (u->on_return)
 		KUNIT_EXPECT_EQ(test, register_kretprobe(rp), 0);
 	if (u->mode) {
-		KUNIT_EXPECT_STREQ(test, kpb_mode(kp->addr), u->mode);
+		KUNIT_EXPECT_STREQ(test, kp_mode(kp->addr), u->mode);
 	} else {
 		wait_for_kprobe_optimizer();
 		KUNIT_EXPECT_TRUE(test, kpb_has_jump(kp->addr));
@@ -661,13 +640,13 @@ static unsigned long entry_of(void *fn)
 
 static void expect_entry(struct kunit *test, const char *name, void *fn, void (*call)(void))
 {
-	struct kpb_watch w = { .kp = { .symbol_name = name, .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = { .kp = { .symbol_name = name, .pre_handler = kp_watch_pre } };
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, (unsigned long)w.kp.addr, entry_of(fn));
 	call();
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	KUNIT_EXPECT_EQ(test, w.nip, entry_of(fn));
+	KUNIT_EXPECT_EQ(test, w.ip, entry_of(fn));
 	unregister_kprobe(&w.kp);
 }
 
@@ -729,9 +708,7 @@ static void probe_at_each_entry(struct kunit *test)
 {
 	unsigned long global = (unsigned long)dereference_function_descriptor(kpb_global), addr;
 	unsigned long entry = entry_of(kpb_global);
-	struct kpb_watch w = {
-		.kp = { .addr = (void *)global, .pre_handler = kpb_watch_pre },
-	};
+	struct kp_watch w = KP_WATCH(global);
 
 	expect_entry(test, "kpb_global", kpb_global, call_global);
 	expect_entry(test, "kpb_untraced_global", kpb_untraced_global, call_untraced_global);
@@ -757,16 +734,11 @@ static void probe_at_each_entry(struct kunit *test)
 static void probe_at_the_global_entry(struct kunit *test)
 {
 	unsigned long global = (unsigned long)kpb_global;
-	struct kpb_watch second = {
-		.kp = { .addr = (void *)global + 4, .pre_handler = kpb_watch_pre },
-	};
-	struct kpb_watch local = {
-		.kp = { .addr = (void *)global + 8, .pre_handler = kpb_watch_pre },
-	};
+	struct kp_watch second = KP_WATCH(global + 4);
+	struct kp_watch local = KP_WATCH(global + 8);
 	long (*fn)(long v) = kpb_global;
 
-	if (ppc_function_entry(kpb_global) == global)
-		kunit_skip(test, "there is only one entry");
+	KP_SKIP_IF(test, ppc_function_entry(kpb_global) == global, "there is only one entry");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&second.kp), 0);
 	KUNIT_EXPECT_EQ(test, (unsigned long)second.kp.addr, global + 4);
@@ -792,12 +764,9 @@ static void probe_hides_the_global_entry(struct kunit *test)
 {
 	unsigned long global = (unsigned long)kpb_untraced_global;
 	unsigned long local = ppc_function_entry(kpb_untraced_global);
-	struct kpb_watch second = {
-		.kp = { .addr = (void *)global + 4, .pre_handler = kpb_watch_pre },
-	};
+	struct kp_watch second = KP_WATCH(global + 4);
 
-	if (local == global)
-		kunit_skip(test, "there is only one entry");
+	KP_SKIP_IF(test, local == global, "there is only one entry");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&second.kp), 0);
 	KUNIT_EXPECT_EQ(test, (unsigned long)second.kp.addr, global + 4);
@@ -805,15 +774,9 @@ static void probe_hides_the_global_entry(struct kunit *test)
 	unregister_kprobe(&second.kp);
 }
 #else
-static void probe_at_the_global_entry(struct kunit *test)
-{
-	kunit_skip(test, "there is only one entry");
-}
+KP_SKIPPED(probe_at_the_global_entry, "there is only one entry")
 
-static void probe_hides_the_global_entry(struct kunit *test)
-{
-	kunit_skip(test, "there is only one entry");
-}
+KP_SKIPPED(probe_hides_the_global_entry, "there is only one entry")
 #endif
 
 #ifdef CONFIG_PPC64_ELF_ABI_V1
@@ -831,10 +794,7 @@ static void probe_by_both_names(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kprobe_lookup_name("no_such_module:kpb_global", 0));
 }
 #else
-static void probe_by_both_names(struct kunit *test)
-{
-	kunit_skip(test, "functions have one name");
-}
+KP_SKIPPED(probe_by_both_names, "functions have one name")
 #endif
 
 /* On ELFv1, a pointer to a function points to its descriptor. The offset is one in the code. */
@@ -843,11 +803,10 @@ static void probe_by_descriptor(struct kunit *test)
 	unsigned long code = (unsigned long)dereference_function_descriptor(kpb_global);
 	unsigned int offset;
 
-	if ((unsigned long)kpb_global == code)
-		kunit_skip(test, "there are no descriptors");
+	KP_SKIP_IF(test, (unsigned long)kpb_global == code, "there are no descriptors");
 
 	for (offset = 0; offset <= 4; offset += 4) {
-		struct kpb_watch w = { .kp.pre_handler = kpb_watch_pre };
+		struct kp_watch w = { .kp.pre_handler = kp_watch_pre };
 
 		w.kp.addr = (void *)kpb_global;
 		w.kp.offset = offset;
@@ -962,59 +921,27 @@ const struct kp_protected kp_hit_path[] = {
  * Slots
  */
 
-/* So that the next one needs a page. */
-static unsigned int take_all_slots(kprobe_opcode_t **slot, unsigned int max, unsigned long near)
-{
-	unsigned int nr = 0;
-
-	while (nr < max && (slot[nr] = near ? get_insn_slot_near(near) : get_insn_slot()))
-		nr++;
-	return nr;
-}
-
-static void give_slots_back(kprobe_opcode_t **slot, unsigned int nr)
-{
-	while (nr)
-		free_insn_slot(slot[--nr], 0);
-}
-
-#define MAX_SLOTS	(3 * PAGE_SIZE / KPROBE_INSN_SLOT_SIZE)
-
-static kprobe_opcode_t **array_of_slots(struct kunit *test)
-{
-	kprobe_opcode_t **slot = kunit_kcalloc(test, MAX_SLOTS, sizeof(*slot), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, slot);
-	return slot;
-}
-
 /* The copy cannot branch back, so it is stepped, if nothing emulates it. */
 static void probe_without_a_slot_in_reach(struct kunit *test)
 {
-	kprobe_opcode_t **slot = array_of_slots(test);
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(pvr), .pre_handler = kpb_watch_pre } };
-	struct kpb_watch add = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
+	struct kp_watch w = KP_WATCH(KPB_AT(pvr));
+	struct kp_watch add = KP_WATCH(KPB_AT(add));
 	unsigned long want = kpb_run(kpb_pvr, 4);
-	struct kpb_starved s;
-	unsigned int nr;
+	struct kp_hog hog;
 
-	if (!kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
+	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
 
-	kpb_starve(&kprobe_insn_slots, &s, true, false);
-	nr = take_all_slots(slot, MAX_SLOTS, kpb_add_at);
-	KUNIT_EXPECT_LT(test, nr, MAX_SLOTS);
-
+	kp_hog_slots(test, &hog, false);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "stepped");
-	kpb_expect_site(test, "kpb_pvr+", "kind=stepped ");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
+	kp_expect_site(test, "kpb_pvr+", "kind=stepped ");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_pvr, 4), want);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&add.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(add.kp.addr), "emulated");
-	kpb_expect_site(test, "kpb_add+", "kind=emulated ");
+	KUNIT_EXPECT_STREQ(test, kp_mode(add.kp.addr), "emulated");
+	kp_expect_site(test, "kpb_add+", "kind=emulated ");
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
 	KUNIT_EXPECT_EQ(test, atomic_read(&add.pre), 1);
 	unregister_kprobe(&add.kp);
@@ -1024,85 +951,24 @@ static void probe_without_a_slot_in_reach(struct kunit *test)
 	if (IS_ENABLED(CONFIG_PPC64))
 		kpb_expect_refused(test, kpb_pl_at, KPROBE_REFUSAL_REACH);
 
-	give_slots_back(slot, nr);
-	kpb_feed(&kprobe_insn_slots, &s);
-
-	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(pvr), .pre_handler = kpb_watch_pre } };
+	kp_release_slots(&hog);
+	w = (struct kp_watch)KP_WATCH(KPB_AT(pvr));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(w.kp.addr), "boosted");
-	kpb_expect_site(test, "kpb_pvr+", "kind=boosted ");
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
+	kp_expect_site(test, "kpb_pvr+", "kind=boosted ");
 	unregister_kprobe(&w.kp);
-	kpb_expect_accepted(test, kpb_pl_at);
+	kp_expect_accepted(test, kpb_pl_at);
 }
 
 static void probe_without_any_slot(struct kunit *test)
 {
-	kprobe_opcode_t **near = array_of_slots(test), **far = array_of_slots(test);
-	unsigned int nr_near, nr_far;
-	struct kpb_starved s;
-
-	kpb_starve(&kprobe_insn_slots, &s, true, true);
-	nr_near = take_all_slots(near, MAX_SLOTS, kpb_add_at);
-	nr_far = take_all_slots(far, MAX_SLOTS, 0);
-	KUNIT_EXPECT_LT(test, nr_near, MAX_SLOTS);
-	KUNIT_EXPECT_LT(test, nr_far, MAX_SLOTS);
-
-	kpb_expect_refused(test, kpb_pvr_at, KPROBE_REFUSAL_NO_MEMORY);
-	/* What has no copy. */
-	kpb_expect_accepted(test, kpb_b_at);
-	kpb_expect_accepted(test, kpb_bctrl_at);
-
-	give_slots_back(near, nr_near);
-	give_slots_back(far, nr_far);
-	kpb_feed(&kprobe_insn_slots, &s);
-	kpb_expect_accepted(test, kpb_pvr_at);
+	kp_check_without_any_slot(test, kpb_pvr_at, kpb_b_at, kpb_bctrl_at);
 }
 
-#ifdef CONFIG_OPTPROBES
 static void probe_without_a_detour(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
-	unsigned int max = 3 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t)), nr = 0;
-	kprobe_opcode_t **slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
-	struct kpb_starved s;
-
-	KUNIT_ASSERT_NOT_NULL(test, slot);
-	kprobe_test_allow_optimization(true);
-	kpb_starve(&kprobe_optinsn_slots, &s, true, true);
-	while (nr < max && (slot[nr] = get_optinsn_slot_near(kpb_add_at)))
-		nr++;
-	KUNIT_EXPECT_LT(test, nr, max);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, kpb_has_breakpoint(w.kp.addr));
-	kpb_expect_site(test, "kpb_add+", kprobe_boosts() ? "kind=boosted " : "kind=emulated ");
-	kpb_expect_site(test, "kpb_add+", " opt=none why=no-memory");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
-
-	while (nr)
-		free_optinsn_slot(slot[--nr], 0);
-	kpb_feed(&kprobe_optinsn_slots, &s);
-
-	w = (struct kpb_watch){ .kp = { .addr = KPB_AT(add), .pre_handler = kpb_watch_pre } };
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
-	kpb_expect_site(test, "kpb_add+", "kind=optimized ");
-	kpb_expect_site(test, "kpb_add+", " opt=live why=-");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	unregister_kprobe(&w.kp);
-	kprobe_test_allow_optimization(false);
+	kp_check_without_a_detour(test);
 }
-#else
-static void probe_without_a_detour(struct kunit *test)
-{
-	kunit_skip(test, "needs OPTPROBES");
-}
-#endif
 
 /*
  * Traps of others
@@ -1122,7 +988,7 @@ static void expect_foreign(struct kunit *test, unsigned long nip, unsigned long 
 
 static void probe_passes_on_foreign_traps(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(pvr), .post_handler = kpb_watch_post } };
+	struct kp_watch w = KP_WATCH_POST(KPB_AT(pvr));
 	unsigned long slot;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -1145,12 +1011,7 @@ static void probe_passes_on_foreign_traps(struct kunit *test)
 /* ftrace calls the probes at its sites, where there is no trap of theirs. */
 static void probe_passes_on_traps_at_sites_of_ftrace(struct kunit *test)
 {
-	struct kpb_watch w = {
-		.kp = {
-			.addr = (void *)ftrace_location(entry_of(kpb_neighbour)),
-			.pre_handler = kpb_watch_pre,
-		},
-	};
+	struct kp_watch w = KP_WATCH(ftrace_location(entry_of(kpb_neighbour)));
 
 	if (!w.kp.addr || !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
 		kunit_skip(test, "functions have no site that handlers are called from");
@@ -1167,12 +1028,7 @@ static void probe_passes_on_traps_at_sites_of_ftrace(struct kunit *test)
 /* As in an NMI, on a CPU that goes offline, and on the way to a guest. */
 static void probe_is_silent_where_ftrace_is_off(struct kunit *test)
 {
-	struct kpb_watch w = {
-		.kp = {
-			.addr = (void *)ftrace_location(entry_of(kpb_neighbour)),
-			.pre_handler = kpb_watch_pre,
-		},
-	};
+	struct kp_watch w = KP_WATCH(ftrace_location(entry_of(kpb_neighbour)));
 
 	if (!w.kp.addr || !IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) || !IS_ENABLED(CONFIG_PPC64))
 		kunit_skip(test, "ftrace calls no probes, or cannot be off for a CPU");
@@ -1232,6 +1088,3 @@ static struct kunit_suite probe_suite = {
 	.test_cases	= probe_cases,
 };
 kunit_test_suite(probe_suite);
-
-MODULE_DESCRIPTION("KUnit tests of kernel probes on powerpc");
-MODULE_LICENSE("GPL");

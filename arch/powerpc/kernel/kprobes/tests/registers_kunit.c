@@ -4,15 +4,12 @@
  * all but r13 and MSR, whatever leads to them; and what a probe saves is restored.
  */
 
-#include <kunit/test.h>
-#include <linux/cpumask.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
-#include <linux/string.h>
+#include "suite.h"
 
 #include <asm/hw_irq.h>
 #include <asm/interrupt.h>
 #include <asm/reg.h>
+
 #ifdef CONFIG_PPC64
 #include <asm/paca.h>
 #endif
@@ -91,17 +88,8 @@ static const struct how hows[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(how, hows, name);
 
-/* A probe that records all registers. */
-static struct seer {
-	struct kprobe		kp;
-	const struct how	*how;
-	int			(*then)(struct pt_regs *regs);
-	struct pt_regs		regs, post;
-	unsigned int		hits, posts;
-	bool			irqs_off, own_r13;
-} seer;
-
-static bool has_own_r13(const struct pt_regs *regs)
+/* r13 is not for handlers to change. */
+static bool has_own_data(const struct pt_regs *regs)
 {
 #ifdef CONFIG_PPC64
 	return regs->gpr[13] == (unsigned long)local_paca;
@@ -110,51 +98,11 @@ static bool has_own_r13(const struct pt_regs *regs)
 #endif
 }
 
-static int seer_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	seer.regs = *regs;
-	seer.irqs_off = irqs_disabled();
-	seer.own_r13 &= has_own_r13(regs);
-	seer.hits++;
-	return seer.then ? seer.then(regs) : 0;
-}
+#ifdef CONFIG_KRETPROBES
+static void change_on_return(struct pt_regs *regs);
+#endif
 
-static void seer_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	seer.post = *regs;
-	seer.own_r13 &= has_own_r13(regs);
-	seer.posts++;
-}
-
-static void look(struct kunit *test, const struct how *how, int (*then)(struct pt_regs *regs))
-{
-	memset(&seer, 0, sizeof(seer));
-	seer.kp.symbol_name = how->symbol;
-	seer.kp.pre_handler = seer_pre;
-	seer.kp.post_handler = how->post ? seer_post : NULL;
-	seer.how = how;
-	seer.then = then;
-	seer.own_r13 = true;
-	if (!how->mode && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
-	if (how->mode && !strcmp(how->mode, "boosted") && !kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
-
-	kprobe_test_allow_optimization(!how->mode);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
-	if (how->mode) {
-		KUNIT_EXPECT_STREQ(test, kpb_mode(seer.kp.addr), how->mode);
-	} else {
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_TRUE(test, kpb_has_jump(seer.kp.addr));
-	}
-}
-
-static void look_away(void)
-{
-	unregister_kprobe(&seer.kp);
-	kprobe_test_allow_optimization(true);
-}
+#include "registers_words.h"
 
 static void expect_gprs(struct kunit *test, const char *what, const unsigned long *gpr,
 			const unsigned long *want)
@@ -245,7 +193,7 @@ static void handlers_see_all_registers(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, soft_mask(&seer.regs), off);
 		else
 			KUNIT_EXPECT_EQ(test, !(seer.regs.msr & MSR_EE), off);
-		KUNIT_EXPECT_TRUE(test, seer.own_r13);
+		KUNIT_EXPECT_TRUE(test, seer.own_data);
 		/* A breakpoint masks interrupts, a jump does not. */
 		KUNIT_EXPECT_EQ(test, seer.irqs_off, off || how->mode);
 
@@ -439,8 +387,7 @@ static void handlers_change_the_stack_pointer(struct kunit *test)
 {
 	const struct lowered *l = test->param_value;
 
-	if (!l->mode && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
+	KP_SKIP_IF(test, !l->mode && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
 	if (l->mode && !strcmp(l->mode, "boosted") && !kprobe_boosts())
 		kunit_skip(test, "no copy branches back");
 	KUNIT_ASSERT_EQ(test, kpb_run(l->place.fn, 1), 1 + l->add);
@@ -452,7 +399,7 @@ static void handlers_change_the_stack_pointer(struct kunit *test)
 	kprobe_test_allow_optimization(!l->mode);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
 	if (l->mode) {
-		KUNIT_EXPECT_STREQ(test, kpb_mode(seer.kp.addr), l->mode);
+		KUNIT_EXPECT_STREQ(test, kp_mode(seer.kp.addr), l->mode);
 	} else {
 		wait_for_kprobe_optimizer();
 		KUNIT_EXPECT_TRUE(test, kpb_has_jump(seer.kp.addr));
@@ -494,7 +441,7 @@ static void post_handlers_redirect(struct kunit *test)
 	seer.kp.addr = kpb_addr(&l->place);
 	seer.kp.post_handler = go_elsewhere_post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kpb_mode(seer.kp.addr), l->mode);
+	KUNIT_EXPECT_STREQ(test, kp_mode(seer.kp.addr), l->mode);
 	/* Instead of the rest of the function. */
 	KUNIT_EXPECT_EQ(test, kpb_run(l->place.fn, 1), l->place.fn == kpb_add ? 104 : 101);
 	KUNIT_EXPECT_EQ(test, seer.posts, 1);
@@ -578,62 +525,9 @@ static void redirections_release_the_livepatch_stack(struct kunit *test)
  */
 
 #ifdef CONFIG_KRETPROBES
-static struct returner {
-	struct kretprobe	rp;
-	struct kpb_watch	join;
-	struct pt_regs		regs;
-	unsigned int		returns;
-	bool			changes, own_r13;
-} returner;
-
-static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+static void change_on_return(struct pt_regs *regs)
 {
-	returner.regs = *regs;
-	returner.own_r13 &= has_own_r13(regs);
-	returner.returns++;
-	if (returner.changes)
-		change(regs);
-	return 0;
-}
-
-/* What leads to the entry, and whether a few registers are enough there. */
-static const struct entry {
-	const char	*name;
-	bool		jump, join;
-} entries[] = {
-	{ "by breakpoint", false, false },
-	{ "by jump", true, false },
-	{ "by jump, with a kprobe", true, true },
-};
-KUNIT_ARRAY_PARAM_DESC(entry, entries, name);
-
-static void follow(struct kunit *test, const struct entry *e)
-{
-	if (e->jump && !IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
-
-	memset(&returner, 0, sizeof(returner));
-	returner.rp.kp.symbol_name = "kpb_entered_copy";
-	returner.rp.handler = note_return;
-	returner.rp.maxactive = 1;
-	returner.own_r13 = true;
-	kprobe_test_allow_optimization(e->jump);
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&returner.rp), 0);
-	if (e->join) {
-		returner.join.kp.addr = returner.rp.kp.addr;
-		returner.join.kp.pre_handler = kpb_watch_pre;
-		KUNIT_EXPECT_EQ(test, register_kprobe(&returner.join.kp), 0);
-	}
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(returner.rp.kp.addr), e->jump);
-}
-
-static void unfollow(const struct entry *e)
-{
-	if (e->join)
-		unregister_kprobe(&returner.join.kp);
-	unregister_kretprobe(&returner.rp);
-	kprobe_test_allow_optimization(true);
+	change(regs);
 }
 
 /* The function finds the trampoline in LR; everything else is as without a probe. */
@@ -651,7 +545,7 @@ static void returns_keep_all_registers(struct kunit *test)
 	const struct entry *e = test->param_value;
 	unsigned int i, off;
 
-	follow(test, e);
+	follow(test, e, note_return);
 	for (i = 0; i < 2 * ARRAY_SIZE(flags); i++) {
 		off = i & 1;
 		enter_with(test, kpb_enter_copy, &flags[i / 2], off);
@@ -664,7 +558,7 @@ static void returns_keep_all_registers(struct kunit *test)
 				comparable(s.got.msr & MSR_SEEN, off));
 		if (IS_ENABLED(CONFIG_PPC64))
 			KUNIT_EXPECT_EQ(test, soft_mask(&returner.regs), off);
-		KUNIT_EXPECT_TRUE(test, returner.own_r13);
+		KUNIT_EXPECT_TRUE(test, returner.own_data);
 	}
 	if (e->join)
 		KUNIT_EXPECT_EQ(test, atomic_read(&returner.join.pre), 2 * ARRAY_SIZE(flags));
@@ -677,7 +571,7 @@ static void return_handlers_change_registers(struct kunit *test)
 	const struct entry *e = test->param_value;
 	unsigned int i;
 
-	follow(test, e);
+	follow(test, e, note_return);
 	returner.changes = true;
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
 		give(&flags[i]);
@@ -701,7 +595,7 @@ static void returns_that_are_missed_keep_registers(struct kunit *test)
 {
 	const struct entry *e = test->param_value;
 
-	follow(test, e);
+	follow(test, e, note_return);
 	memset(&seer, 0, sizeof(seer));
 	seer.kp.addr = KPB_AT(add);
 	seer.kp.pre_handler = seer_pre;
@@ -808,6 +702,3 @@ static struct kunit_suite registers_suite = {
 	.test_cases	= registers_cases,
 };
 kunit_test_suite(registers_suite);
-
-MODULE_DESCRIPTION("KUnit tests of registers and probes on powerpc");
-MODULE_LICENSE("GPL");

@@ -3,14 +3,9 @@
  * Functions that much depends on, with probes on all of their instructions.
  */
 
-#include <kunit/test.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
+#include "suite.h"
+
 #include <linux/minmax.h>
-#include <linux/preempt.h>
-#include <linux/sched.h>
-#include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
 #include <asm/switch_to.h>
@@ -38,7 +33,7 @@ KUNIT_ARRAY_PARAM_DESC(coverage, coverages, name);
  * @nr: how many probes are registered
  */
 struct covered {
-	struct kpb_watch	*w;
+	struct kp_watch	*w;
 	struct kprobe		**p;
 	unsigned long		start;
 	unsigned int		words;
@@ -68,14 +63,14 @@ static void cover_part(struct covered *c, unsigned int from, unsigned int to,
 	c->nr = 0;
 	kprobe_test_allow_optimization(how->jumps);
 	for (i = from; i < min(to, c->words); i++) {
-		struct kpb_watch *w = &c->w[c->nr];
+		struct kp_watch *w = &c->w[c->nr];
 
-		*w = (struct kpb_watch){
+		*w = (struct kp_watch){
 			.kp.addr	= (void *)(c->start + i * INSN_WORD),
-			.kp.pre_handler	= kpb_watch_pre,
+			.kp.pre_handler	= kp_watch_pre,
 		};
 		if (how->post)
-			w->kp.post_handler = kpb_watch_post;
+			w->kp.post_handler = kp_watch_post;
 		if (!register_kprobe(&w->kp))
 			c->p[c->nr++] = &w->kp;
 	}
@@ -281,12 +276,12 @@ static int want_schedule(struct kprobe *p, struct pt_regs *regs)
 {
 	set_tsk_need_resched(current);
 	set_preempt_need_resched();
-	return kpb_watch_pre(p, regs);
+	return kp_watch_pre(p, regs);
 }
 
 static void ends_of_detours(struct kunit *test)
 {
-	struct kpb_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = want_schedule } };
+	struct kp_watch w = { .kp = { .addr = KPB_AT(add), .pre_handler = want_schedule } };
 	const struct coverage *how = test->param_value;
 	struct covered c;
 	unsigned int i;
@@ -325,6 +320,3 @@ static struct kunit_suite survive_suite = {
 	.test_cases	= survive_cases,
 };
 kunit_test_suite(survive_suite);
-
-MODULE_DESCRIPTION("KUnit tests of probes on what much depends on, on powerpc");
-MODULE_LICENSE("GPL");

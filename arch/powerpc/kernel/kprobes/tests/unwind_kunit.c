@@ -7,22 +7,14 @@
  * takes a trace and emulates the instruction.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/delay.h>
-#include <linux/irq_work.h>
-#include <linux/kallsyms.h>
+#include "suite.h"
+
 #include <linux/kdebug.h>
 #include <linux/kmsg_dump.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/memory.h>
 #include <linux/perf_event.h>
 #include <linux/rethook.h>
 #include <linux/sched/debug.h>
-#include <linux/sched/task.h>
 #include <linux/stacktrace.h>
-#include <linux/string.h>
 #include <linux/text-patching.h>
 
 #include <asm/inst.h>
@@ -30,19 +22,12 @@
 
 #include "../../../../../kernel/kprobes/tests/helpers.h"
 
-#define MAX_ENTRIES	48
-
 /* The name of code is that of its descriptor after a dot. */
 #ifdef CONFIG_PPC64_ELF_ABI_V1
 #define CODE	"."
 #else
 #define CODE	""
 #endif
-
-struct trace {
-	unsigned long	entries[MAX_ENTRIES];
-	unsigned int	nr;
-};
 
 /*
  * The probed instruction, where the function has a frame, in which its callee has saved LR. That
@@ -110,28 +95,7 @@ static noinline __noclone notrace unsigned long kpu_around(unsigned long v)
 	return v;
 }
 
-/* Only the start of a function is on record, where there are descriptors. */
-static bool is_within(unsigned long addr, void *fn)
-{
-	unsigned long size, into;
-
-	return kallsyms_lookup_size_offset(addr, &size, &into) &&
-	       addr - into == (unsigned long)dereference_function_descriptor(fn);
-}
-
-/* The index of the first entry within a function, or -1. */
-static int find(const struct trace *t, void *fn)
-{
-	int i;
-
-	for (i = 0; i < t->nr; i++) {
-		if (is_within(t->entries[i], fn))
-			return i;
-	}
-	return -1;
-}
-
-static int nr_hooks_in(const struct trace *t)
+static int nr_hooks_in(const struct kp_trace *t)
 {
 	int i, n = 0;
 
@@ -140,76 +104,20 @@ static int nr_hooks_in(const struct trace *t)
 	return n;
 }
 
-static void show(struct kunit *test, const char *what, const struct trace *t)
-{
-	int i;
-
-	kunit_info(test, "%s:", what);
-	for (i = 0; i < t->nr; i++)
-		kunit_info(test, "  %pS", (void *)t->entries[i]);
-}
-
 /* kpu_unwinding(), what has called it, and nothing of what hooks returns. */
-static void expect_callers(struct kunit *test, const char *what, const struct trace *t)
+static void expect_callers(struct kunit *test, const char *what, const struct kp_trace *t)
 {
-	int caller = find(t, kpu_unwinding), begin = find(t, kpu_begin);
+	int caller = kp_trace_find(t, kpu_unwinding), begin = kp_trace_find(t, kpu_begin);
 	bool bad = caller < 0 || begin != caller + 1 || t->nr <= begin + 1 || nr_hooks_in(t);
 
 	KUNIT_EXPECT_FALSE_MSG(test, bad, "%s", what);
 	if (bad)
-		show(test, what, t);
+		kp_trace_show(test, what, t);
 }
 
 /*
  * From handlers
  */
-
-struct traced {
-	struct kprobe		kp;
-	struct kretprobe	rp;
-	struct trace		pre, ret, irq;
-	struct irq_work		work;
-	bool			interrupt;
-};
-
-static void save(struct trace *t)
-{
-	t->nr = stack_trace_save(t->entries, MAX_ENTRIES, 0);
-}
-
-static void trace_irq(struct irq_work *work)
-{
-	save(&container_of(work, struct traced, work)->irq);
-}
-
-static void interrupted(struct traced *t)
-{
-	unsigned int i;
-
-	irq_work_queue(&t->work);
-	for (i = 0; i < 100000000 && irq_work_is_busy(&t->work); i++)
-		cpu_relax();
-}
-
-static int trace_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	struct traced *t = container_of(p, struct traced, kp);
-
-	save(&t->pre);
-	if (t->interrupt)
-		interrupted(t);
-	return 0;
-}
-
-static int trace_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	struct traced *t = container_of(get_kretprobe(ri), struct traced, rp);
-
-	save(&t->ret);
-	if (t->interrupt)
-		interrupted(t);
-	return 0;
-}
 
 static int stay(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -222,18 +130,17 @@ static int stay(struct kretprobe_instance *ri, struct pt_regs *regs)
  */
 static void unwind_in_detours(struct kunit *test)
 {
-	struct traced t = {
-		.kp = { .addr = kpu_unwound_at, .pre_handler = trace_pre },
+	struct kp_traced t = {
+		.kp = { .addr = kpu_unwound_at, .pre_handler = kp_traced_pre },
 		.rp = { .kp.symbol_name = "kpu_unwound", .handler = stay },
-		.work = IRQ_WORK_INIT_HARD(trace_irq),
+		.work = IRQ_WORK_INIT_HARD(kp_traced_irq),
 		.interrupt = true,
 	};
 	unsigned long at = (unsigned long)kpu_unwound_at;
 	bool jump;
 	int i;
 
-	if (!IS_ENABLED(CONFIG_OPTPROBES))
-		kunit_skip(test, "needs OPTPROBES");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&t.rp), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t.kp), 0);
 	wait_for_kprobe_optimizer();
@@ -246,18 +153,18 @@ static void unwind_in_detours(struct kunit *test)
 
 	expect_callers(test, "pre handler", &t.pre);
 	expect_callers(test, "interrupt", &t.irq);
-	i = find(&t.pre, kpu_unwound);
+	i = kp_trace_find(&t.pre, kpu_unwound);
 	KUNIT_ASSERT_GE(test, i, 0);
 	KUNIT_EXPECT_EQ(test, t.pre.entries[i], at);
-	KUNIT_EXPECT_LE(test, find(&t.pre, kpu_unwinding), i + 2);
-	i = find(&t.irq, kpu_unwound);
+	KUNIT_EXPECT_LE(test, kp_trace_find(&t.pre, kpu_unwinding), i + 2);
+	i = kp_trace_find(&t.irq, kpu_unwound);
 	KUNIT_ASSERT_GE(test, i, 0);
 	KUNIT_EXPECT_EQ(test, t.irq.entries[i], at);
 }
 
 struct leaf {
 	struct kprobe	kp;
-	struct trace	trace;
+	struct kp_trace	trace;
 	unsigned long	slot;
 };
 
@@ -266,7 +173,7 @@ static int trace_leaf(struct kprobe *p, struct pt_regs *regs)
 	struct leaf *l = container_of(p, struct leaf, kp);
 
 	l->slot = ((unsigned long *)regs->gpr[1])[STACK_FRAME_LR_SAVE];
-	l->trace.nr = stack_trace_save_regs(regs, l->trace.entries, MAX_ENTRIES, 0);
+	l->trace.nr = stack_trace_save_regs(regs, l->trace.entries, KP_MAX_ENTRIES, 0);
 	return 0;
 }
 
@@ -290,17 +197,17 @@ static void unwind_past_a_stale_hook(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, kp_is_return_hook(l.slot));
 	KUNIT_EXPECT_EQ(test, nr_hooks_in(&l.trace), 0);
-	KUNIT_EXPECT_TRUE(test, is_within(l.trace.entries[0], kpu_leaf));
-	KUNIT_EXPECT_TRUE(test, is_within(l.trace.entries[1], kpu_around));
-	KUNIT_EXPECT_TRUE(test, is_within(l.trace.entries[2], unwind_past_a_stale_hook));
+	KUNIT_EXPECT_TRUE(test, kp_is_within(l.trace.entries[0], kpu_leaf));
+	KUNIT_EXPECT_TRUE(test, kp_is_within(l.trace.entries[1], kpu_around));
+	KUNIT_EXPECT_TRUE(test, kp_is_within(l.trace.entries[2], unwind_past_a_stale_hook));
 }
 
 /* In a return handler, the function has returned. */
 static void unwind_in_return_handlers(struct kunit *test)
 {
-	struct traced t = {
-		.rp = { .kp.symbol_name = "kpu_unwound", .handler = trace_return },
-		.work = IRQ_WORK_INIT_HARD(trace_irq),
+	struct kp_traced t = {
+		.rp = { .kp.symbol_name = "kpu_unwound", .handler = kp_traced_return },
+		.work = IRQ_WORK_INIT_HARD(kp_traced_irq),
 		.interrupt = true,
 	};
 	int i;
@@ -310,8 +217,8 @@ static void unwind_in_return_handlers(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kpu_begin(0), BEGUN);
 		expect_callers(test, "return handler", &t.ret);
 		expect_callers(test, "interrupt", &t.irq);
-		KUNIT_EXPECT_EQ(test, find(&t.ret, kpu_unwound), -1);
-		KUNIT_EXPECT_EQ(test, find(&t.irq, kpu_unwound), -1);
+		KUNIT_EXPECT_EQ(test, kp_trace_find(&t.ret, kpu_unwound), -1);
+		KUNIT_EXPECT_EQ(test, kp_trace_find(&t.irq, kpu_unwound), -1);
 		memset(&t.ret, 0, sizeof(t.ret));
 		memset(&t.irq, 0, sizeof(t.irq));
 		wait_for_kprobe_optimizer();
@@ -327,7 +234,7 @@ static struct {
 	struct task_struct	*task;
 	unsigned long		addr;
 	ppc_inst_t		insn;
-	struct trace		trace;
+	struct kp_trace		trace;
 	unsigned long		link;
 	unsigned int		hits, failed;
 } stop;
@@ -341,7 +248,7 @@ static int at_stop(struct notifier_block *self, unsigned long val, void *data)
 		return NOTIFY_DONE;
 
 	if (current == stop.task && !stop.hits++) {
-		stop.trace.nr = stack_trace_save_regs(regs, stop.trace.entries, MAX_ENTRIES, 0);
+		stop.trace.nr = stack_trace_save_regs(regs, stop.trace.entries, KP_MAX_ENTRIES, 0);
 		stop.link = regs->link;
 	}
 	if (emulate_step(regs, stop.insn) <= 0)
@@ -417,8 +324,9 @@ static void expect_callers_from_each(struct kunit *test, void *trampoline)
 		KUNIT_EXPECT_EQ(test, stop.hits, 1);
 		KUNIT_EXPECT_EQ(test, stop.trace.entries[0], addr);
 		if (addr >= start + size - 4 * UNHOOKED &&
-		    find(&stop.trace, kpu_unwinding) < 0 && is_within(stop.link, kpu_unwinding)) {
-			KUNIT_EXPECT_GE(test, find(&stop.trace, kpu_begin), 0);
+		    kp_trace_find(&stop.trace, kpu_unwinding) < 0 &&
+		    kp_is_within(stop.link, kpu_unwinding)) {
+			KUNIT_EXPECT_GE(test, kp_trace_find(&stop.trace, kpu_begin), 0);
 			continue;
 		}
 		/* It is not reported as a return address. */
@@ -467,10 +375,7 @@ static void unwind_from_each_instruction_of_rethook(struct kunit *test)
 	rethook_free(rh);
 }
 #else
-static void unwind_from_each_instruction_of_rethook(struct kunit *test)
-{
-	kunit_skip(test, "needs RETHOOK");
-}
+KP_SKIPPED(unwind_from_each_instruction_of_rethook, "needs RETHOOK")
 #endif
 
 /*
@@ -478,15 +383,15 @@ static void unwind_from_each_instruction_of_rethook(struct kunit *test)
  */
 
 #ifdef CONFIG_PERF_EVENTS
-static struct trace chains[2];
+static struct kp_trace chains[2];
 
 static int chain_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	struct trace *t = &chains[p->addr == kpu_unwound_at];
-	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_ENTRIES };
+	struct kp_trace *t = &chains[p->addr == kpu_unwound_at];
+	struct perf_callchain_entry_ctx ctx = { .max_stack = KP_MAX_ENTRIES };
 	static struct {
 		struct perf_callchain_entry	entry;
-		u64				ip[2 * MAX_ENTRIES];
+		u64				ip[2 * KP_MAX_ENTRIES];
 	} chain;
 	int i;
 
@@ -495,7 +400,7 @@ static int chain_pre(struct kprobe *p, struct pt_regs *regs)
 	perf_callchain_kernel(&ctx, regs);
 	/* It stores 0 for one of the first two, and marks where the context changes. */
 	t->nr = 0;
-	for (i = 0; i < chain.entry.nr && t->nr < MAX_ENTRIES; i++) {
+	for (i = 0; i < chain.entry.nr && t->nr < KP_MAX_ENTRIES; i++) {
 		if (chain.entry.ip[i] && chain.entry.ip[i] < PERF_CONTEXT_MAX)
 			t->entries[t->nr++] = chain.entry.ip[i];
 	}
@@ -523,10 +428,10 @@ static void unwind_by_perf(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, kpu_begin(0), BEGUN);
 		for (i = 0; i < ARRAY_SIZE(chains); i++)
 			expect_callers(test, i ? "middle" : "leaf", &chains[i]);
-		KUNIT_EXPECT_EQ(test, find(&chains[0], kpu_leaf), 0);
-		KUNIT_EXPECT_EQ(test, find(&chains[0], kpu_callee), 1);
-		KUNIT_EXPECT_EQ(test, find(&chains[0], kpu_unwound), 2);
-		KUNIT_EXPECT_EQ(test, find(&chains[0], kpu_unwinding), 3);
+		KUNIT_EXPECT_EQ(test, kp_trace_find(&chains[0], kpu_leaf), 0);
+		KUNIT_EXPECT_EQ(test, kp_trace_find(&chains[0], kpu_callee), 1);
+		KUNIT_EXPECT_EQ(test, kp_trace_find(&chains[0], kpu_unwound), 2);
+		KUNIT_EXPECT_EQ(test, kp_trace_find(&chains[0], kpu_unwinding), 3);
 		KUNIT_EXPECT_EQ(test, chains[1].entries[0], (unsigned long)kpu_unwound_at);
 		wait_for_kprobe_optimizer();
 	}
@@ -535,10 +440,7 @@ static void unwind_by_perf(struct kunit *test)
 	unregister_kretprobes(rps, ARRAY_SIZE(rps));
 }
 #else
-static void unwind_by_perf(struct kunit *test)
-{
-	kunit_skip(test, "needs PERF_EVENTS");
-}
+KP_SKIPPED(unwind_by_perf, "needs PERF_EVENTS")
 #endif
 
 /*
@@ -638,7 +540,7 @@ static void unwind_a_sleeping_task(struct kunit *test)
 		msleep(1);
 
 	at = get_wchan(task);
-	KUNIT_EXPECT_TRUE_MSG(test, is_within(at, kpu_sleep), "waits at %pS", (void *)at);
+	KUNIT_EXPECT_TRUE_MSG(test, kp_is_within(at, kpu_sleep), "waits at %pS", (void *)at);
 
 	if (IS_ENABLED(CONFIG_PRINTK)) {
 		seq = log_position();
@@ -671,6 +573,3 @@ static struct kunit_suite unwind_suite = {
 	.test_cases	= unwind_cases,
 };
 kunit_test_suite(unwind_suite);
-
-MODULE_DESCRIPTION("KUnit tests of stack traces out of probes on powerpc");
-MODULE_LICENSE("GPL");

@@ -5,14 +5,10 @@
  * as without. kernel/kprobes/tests/adversary.c has the engine.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/cache.h>
 #include <linux/jhash.h>
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <linux/prandom.h>
-#include <linux/string.h>
-#include <linux/stringify.h>
 
 #include <asm/ibt.h>
 #include <asm/nospec-branch.h>
@@ -200,6 +196,3 @@ static struct kunit_suite adversary_suite = {
 	.test_cases	= adversary_cases,
 };
 kunit_test_suite(adversary_suite);
-
-MODULE_DESCRIPTION("KUnit test of jump optimization with random functions");
-MODULE_LICENSE("GPL");

@@ -4,12 +4,9 @@
  * before it, and some checks jump into the middle of an instruction in order to trap.
  */
 
-#include <kunit/test.h>
-#include <linux/bug.h>
+#include "suite.h"
+
 #include <linux/cfi.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
 
 #include "../common.h"
 #include "helpers.h"
@@ -129,9 +126,7 @@ static void cfi_check_is_left_alone(struct kunit *test)
 	/* As long as no breakpoint is there. */
 	paranoid = is_paranoid(trap);
 	for (at = e.start; at < e.end; at++) {
-		w = (struct kp_watch){
-			.kp = { .addr = (void *)at, .pre_handler = kp_watch_pre },
-		};
+		w = (struct kp_watch)KP_WATCH(at);
 		ret = register_kprobe(&w.kp);
 		KUNIT_EXPECT_EQ(test, call_right(), RIGHT_RETURNS);
 		if (kcfi && (at == trap - LOAD_TO_TRAP || at == trap - ADD_TO_TRAP))
@@ -210,9 +205,7 @@ static void cfi_failure_is_still_found(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {
 		for (at = parts[i].start; at < parts[i].end; at++) {
-			w = (struct kp_watch){
-				.kp = { .addr = (void *)at, .pre_handler = kp_watch_pre },
-			};
+			w = (struct kp_watch)KP_WATCH(at);
 			if (register_kprobe(&w.kp))
 				continue;
 			expect_reported(test, w.kp.addr, want);
@@ -255,8 +248,7 @@ static void cfi_target_is_in_no_jump(struct kunit *test)
 	}
 	kunit_info(test, "%u sites, %u instructions before the target, %u refused for it\n",
 		   sites, tried, targets);
-	if (!sites)
-		kunit_skip(test, "checks have no such target here");
+	KP_SKIP_IF(test, !sites, "checks have no such target here");
 	KUNIT_EXPECT_GE(test, tried, sites);
 	KUNIT_EXPECT_GT(test, targets, 0);
 }
@@ -283,8 +275,7 @@ static void cfi_disabled_check_is_stepped_over(struct kunit *test)
 		p.addr = (void *)trap - ADD_TO_TRAP;
 		inside += kprobe_check(&p) != -EILSEQ;
 	}
-	if (!sites)
-		kunit_skip(test, "checks are in use");
+	KP_SKIP_IF(test, !sites, "checks are in use");
 	KUNIT_EXPECT_GT(test, sites, 100);
 	KUNIT_EXPECT_EQ(test, calls, 0);
 	KUNIT_EXPECT_EQ(test, inside, 0);
@@ -305,6 +296,3 @@ static struct kunit_suite cfi_suite = {
 	.test_cases	= cfi_cases,
 };
 kunit_test_suite(cfi_suite);
-
-MODULE_DESCRIPTION("KUnit test of kprobes on checked calls");
-MODULE_LICENSE("GPL");

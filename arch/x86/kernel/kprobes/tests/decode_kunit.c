@@ -3,13 +3,9 @@
  * Tests of how instructions are classified and copied.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
-#include <linux/memory.h>
-#include <linux/sizes.h>
+#include "suite.h"
+
 #include <linux/unaligned.h>
-#include <linux/vmalloc.h>
 
 #include "../common.h"
 
@@ -311,8 +307,7 @@ static void decode_classify(struct kunit *test)
 	enum kprobe_refusal why;
 	struct kprobe_insn ki;
 
-	if (!(r->bits & BITS_HERE))
-		kunit_skip(test, "does not exist in this mode");
+	KP_SKIP_IF(test, !(r->bits & BITS_HERE), "does not exist in this mode");
 
 	why = classify(r->bytes, &ki, &a);
 	KUNIT_ASSERT_EQ(test, why, r->why);
@@ -348,8 +343,7 @@ static void decode_xop(struct kunit *test)
 	bool known;
 	int i;
 
-	if (!IS_ENABLED(CONFIG_X86_64))
-		kunit_skip(test, "this may be another instruction");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_X86_64), "this may be another instruction");
 
 	for (i = 0; i < ARRAY_SIZE(xops); i++) {
 		known = !insn_decode_kernel(&insn, xops[i]) && insn.length == lens[i];
@@ -400,8 +394,7 @@ static void decode_copy(struct kunit *test)
 	struct kprobe_insn ki;
 	u8 buf[MAX_BYTES];
 
-	if (!IS_ENABLED(CONFIG_X86_64))
-		kunit_skip(test, "nothing is relative to the instruction");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_X86_64), "nothing is relative to the instruction");
 
 	KUNIT_ASSERT_EQ(test, classify(cmp, &ki, &a), 0);
 	KUNIT_ASSERT_EQ(test, kprobe_copy(buf, &ki, from, from + 0x400), 10);
@@ -438,8 +431,7 @@ static void decode_copy_vectors(struct kunit *test)
 	unsigned long from;
 	int i, n;
 
-	if (!IS_ENABLED(CONFIG_X86_64))
-		kunit_skip(test, "nothing is relative to the instruction");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_X86_64), "nothing is relative to the instruction");
 
 	for (i = 0; i < ARRAY_SIZE(copies); i++) {
 		n = copies[i].disp;
@@ -472,8 +464,7 @@ static void decode_rex2(struct kunit *test)
 	struct kprobe_insn ki;
 	int i;
 
-	if (!IS_ENABLED(CONFIG_X86_64))
-		kunit_skip(test, "needs 64 bits");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_X86_64), "needs 64 bits");
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		memcpy(ki.bytes, rows[i].bytes, sizeof(rows[i].bytes));

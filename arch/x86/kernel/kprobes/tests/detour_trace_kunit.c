@@ -3,13 +3,9 @@
  * Stack traces out of detours, and unwinding from each of their instructions.
  */
 
-#include <kunit/test.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/objtool.h>
+#include "suite.h"
+
 #include <linux/stacktrace.h>
-#include <linux/stringify.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -19,20 +15,6 @@
 
 #include "../insn.h"
 #include "detours.h"
-
-struct trace {
-	struct kprobe	kp;
-	unsigned long	entries[24];
-	unsigned int	nr;
-};
-
-static int trace_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	struct trace *t = container_of(p, struct trace, kp);
-
-	t->nr = stack_trace_save(t->entries, ARRAY_SIZE(t->entries), 0);
-	return 0;
-}
 
 static noinline notrace u32 kpo_traced(u32 v)
 {
@@ -67,8 +49,8 @@ static u8 *traced_place(void)
 
 static void stack_trace_in_handler(struct kunit *test)
 {
-	struct trace t = { .kp = { .addr = traced_place(), .pre_handler = trace_pre } };
-	int i, probed = -1, caller = -1;
+	struct kp_traced t = { .kp = { .addr = traced_place(), .pre_handler = kp_traced_pre } };
+	int probed;
 
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && !IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 		kunit_skip(test, "needs ORC or frame pointers");
@@ -78,16 +60,11 @@ static void stack_trace_in_handler(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, is_live(t.kp.addr));
 	KUNIT_EXPECT_EQ(test, kpo_tracing(1), 3);
 
-	for (i = 0; i < t.nr; i++) {
-		if (kp_is_within(t.entries[i], kpo_traced))
-			probed = i;
-		if (kp_is_within(t.entries[i], kpo_tracing))
-			caller = i;
-	}
+	probed = kp_trace_find(&t.pre, kpo_traced);
 	KUNIT_EXPECT_GE(test, probed, 0);
 	/* With nothing in between. */
-	KUNIT_EXPECT_EQ(test, caller, probed + 1);
-	KUNIT_EXPECT_GT(test, (int)t.nr, caller + 1);
+	KUNIT_EXPECT_EQ(test, kp_trace_find(&t.pre, kpo_tracing), probed + 1);
+	KUNIT_EXPECT_GT(test, (int)t.pre.nr, probed + 2);
 	unregister_kprobe(&t.kp);
 }
 
@@ -222,7 +199,7 @@ extern u8 kpo_hop_traced_at[];
 static void unwinds_from_hop(struct kunit *test)
 {
 	unsigned long caller = (unsigned long)unwinds_from_hop + 8;
-	struct kp_watch w = { .kp = { .addr = kpo_hop_traced_at, .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(kpo_hop_traced_at);
 	unsigned long stack[64] = {}, *top = stack + 48, hop;
 
 	skip_without_padding(test);
@@ -244,21 +221,24 @@ static void unwinds_from_hop(struct kunit *test)
 /* Livepatch must see that the trace is not reliable. */
 static int reliable_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	struct trace *t = container_of(p, struct trace, kp);
+	struct kp_traced *t = container_of(p, struct kp_traced, kp);
 
-	t->nr = stack_trace_save_tsk_reliable(current, t->entries, ARRAY_SIZE(t->entries));
+	t->pre.nr = stack_trace_save_tsk_reliable(current, t->pre.entries,
+						  ARRAY_SIZE(t->pre.entries));
 	return 0;
 }
 
 static void trace_is_not_reliable(struct kunit *test)
 {
-	struct trace t = { .kp = { .symbol_name = "kpo_traced", .pre_handler = reliable_pre } };
+	struct kp_traced t = {
+		.kp = { .symbol_name = "kpo_traced", .pre_handler = reliable_pre },
+	};
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_ASSERT_TRUE(test, is_live(t.kp.addr));
 	KUNIT_EXPECT_EQ(test, kpo_tracing(1), 3);
-	KUNIT_EXPECT_LT(test, (int)t.nr, 0);
+	KUNIT_EXPECT_LT(test, (int)t.pre.nr, 0);
 	unregister_kprobe(&t.kp);
 }
 #endif
@@ -326,6 +306,3 @@ static struct kunit_suite detour_trace_suite = {
 	.test_cases	= detour_trace_cases,
 };
 kunit_test_suite(detour_trace_suite);
-
-MODULE_DESCRIPTION("KUnit tests of stack traces out of detours on x86");
-MODULE_LICENSE("GPL");

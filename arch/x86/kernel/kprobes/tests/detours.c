@@ -3,8 +3,7 @@
  * Handlers that the suites of jump optimization share.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
+#include "suite.h"
 
 #include "detours.h"
 

@@ -6,14 +6,11 @@
  * kernel/kprobes/tests/differential.c.
  */
 
-#include <kunit/test.h>
-#include <linux/err.h>
+#include "suite.h"
+
 #include <linux/gfp.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/kprobes.h>
 #include <linux/perf_event.h>
-#include <linux/string.h>
-#include <linux/vmalloc.h>
 #include <linux/wordpart.h>
 
 #include <asm/processor-flags.h>

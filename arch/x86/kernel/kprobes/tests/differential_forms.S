@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The instructions of the differential test, one per row:
+ * The instructions of the differential test:
  *
- *	KIND "instruction" [, with=...] [, cpu=...]
+ *	KIND "instruction", ...
+ *	with WITH, KIND, "instruction", ...
+ *	on CPU, WITH, KIND, "instruction", ...
  *
- * KIND is how it has to be executed under a probe (DIFF_* in differential_forms.h): fast,
- * plain, emulated or stepped. "1f" in it is a label after it, "0b" one before it;
- * with= is what it requires of the state, cpu= a feature without which it is skipped.
+ * KIND is how they have to be executed under a probe (DIFF_* in differential_forms.h): fast,
+ * plain, emulated or stepped. "1f" in one is a label after it, "0b" one before it. WITH is what
+ * they require of the state, CPU a feature without which they are skipped. Most are for both
+ * modes, see form; the others are at the end, and in differential_forms_32.S.
  *
  * All registers, the stack and kpd_data are random. Registers that address memory
  * point to the middle of kpd_data, indices are small; branches through registers,
@@ -156,6 +159,245 @@ SYM_DATA_START(kpd_forms)
 .Lload_xor = 0x33
 .Lload_cmp = 0x3b
 
+/*
+ * Arithmetic: emulated between registers, except for operations with carry.
+ */
+.irp op, add, or, and, sub, xor, cmp
+	fast "\op\()l %eax, %edx", ".byte .Lload_\op, 0xd0", "\op\()l $0x12345678, %ebx"
+	fast "\op\()l $-5, %esi", "\op\()l $0x7fffffff, %eax"
+	plain "\op\()b $0x80, %al", "\op\()b %cl, %dl", "\op\()b %ah, %bh"
+	plain ".byte .Lload_\op - 1, 0xd1", "\op\()b $3, %cl", "\op\()w %cx, %dx"
+	plain "\op\()w $-3, %cx", "\op\()w $0x1234, %cx", "\op\()l %ecx, (\bx)"
+	plain "\op\()l 16(\bx), %ecx", "\op\()b $3, 0x80(\si)", "\op\()\q $-3, kpd_data+8\rip"
+	plain "\op\()l $0x11223344, kpd_data+100\rip", "\op\()w %ax, 8(\sp)"
+.endr
+.irp op, adc, sbb
+	plain "\op\()l %eax, %edx", "\op\()l $0x12345678, %ebx", "\op\()l $-5, %esi"
+	plain "\op\()\q $0x7fffffff, \ax", "\op\()b %cl, %dl", "\op\()w %cx, %dx"
+	plain "\op\()\q \cx, (\bx)", "\op\()b $3, (\si)", "\op\()l $-3, kpd_data+8\rip"
+.endr
+	fast "cmp\q \sp, \bp", "cmpl $8, %esp", "testl %ecx, %edi", "testl %edx, %edx"
+	fast "test\q \sp, \sp", "testl $0x80000001, %esi", "testl $0x10, %eax"
+	plain "testb $0x55, %al", "testb %cl, %dl", "testw %cx, %dx", "testb $1, %ch"
+	plain "testw $0x8001, %dx", "testb $1, (\bx)", "testl $0x100, 4(\bx)"
+	plain "test\q \cx, kpd_data\rip"
+
+.irp op, not, neg
+	plain "\op\()b %cl", "\op\()w %cx", "\op\()l %ecx", "\op\()l (\bx)", "lock \op\()\q 8(\bx)"
+.endr
+.irp op, mul, imul
+	plain "\op\()b %cl", "\op\()w %cx", "\op\()l %ecx", "\op\()l (\bx)"
+.endr
+.irp op, div, idiv
+	with DIVIDE, plain, "\op\()b %cl", "\op\()w %cx", "\op\()l %ecx"
+.endr
+	plain "imull %ecx, %edx", "imul\q 8(\bx), \dx", "imull $0x12345, %ecx, %edx"
+	plain "imul\q $-3, \cx, \dx", "imulw $300, kpd_data\rip, %cx"
+.irp op, inc, dec
+	plain "\op\()b %cl", "\op\()w %cx", "\op\()l %ecx", "\op\()b (\bx)", "\op\()l 4(\bx,\dx,8)"
+	plain "lock \op\()l kpd_data\rip"
+.endr
+.irp op, rol, ror, rcl, rcr, shl, shr, sar
+	plain "\op\()b $3, %dl", "\op\()l $3, %edx", "\op\()l $1, %edx", "\op\()b $1, %dl"
+	plain "\op\()l %cl, %edx", "\op\()b %cl, %dl", "\op\()w %cl, %dx", "\op\()l $7, (\bx)"
+	plain "\op\()\q %cl, kpd_data\rip"
+.endr
+	plain "shldl $5, %eax, %edx", "shld\q %cl, \ax, \dx", "shrdl $5, %eax, %edx"
+	plain "shrd\q %cl, \ax, (\bx)"
+
+/* With a lock prefix, and other atomic operations. */
+.irp op, add, or, adc, sbb, and, sub, xor
+	plain "lock \op\()l %ecx, (\bx)", "lock \op\()\q $1, 8(\bx)"
+.endr
+	plain "xaddl %ecx, %edx", "xaddb %cl, %dl", "lock xadd\q \cx, (\bx)"
+	plain "lock xaddl %ecx, kpd_data\rip", "cmpxchgl %ecx, %edx", "cmpxchgb %cl, %dl"
+	with EQUAL, plain, "lock cmpxchg\q \cx, (\bx)", "lock cmpxchgw %cx, kpd_data\rip"
+	plain "xchgl %ecx, %edx", "xchgb %cl, %dh", "xchg\q \cx, (\bx)", "xchgl %eax, %ecx"
+	plain "xchgw %ax, %dx"
+
+/*
+ * Moves.
+ */
+	fast "movl %eax, %ebx", ".byte 0x8b, 0xd8", "mov\q \sp, \bp", "movl $0x89abcdef, %ecx"
+	fast ".byte 0xc7, 0xc2, 0xff, 0xff, 0xff, 0xff"
+	plain "movb %cl, %dl", "movb %ah, %ch", ".byte 0x8a, 0xd1", "movw %cx, %dx"
+	plain "movb $0x12, %cl", "movb $0x12, %ah", "movw $0x1234, %cx", "movl %ecx, (\bx)"
+	plain "mov\q \cx, 8(\sp)", "mov\q \cx, 0x70(\bp)", "mov\q \sp, (\bx)", "movl (\bx), %ecx"
+	plain "mov\q (\sp), \cx", "mov\q 0x10(\bx), \cx", "mov\q 0xa0(\bx), \cx"
+	plain "movl (\bx,\cx), %edx", "movl 4(\bx,\cx,2), %edx", "movl 0x88(\bx,\cx,4), %edx"
+	plain "mov\q 8(\sp,\cx,8), \dx", "movl kpd_data\rip, %ecx", "movb (\bx), %cl"
+	plain "movb %ch, (\bx)", "movw (\bx), %cx", "movb $0x12, (\bx)", "movl $0x12345678, 4(\bx)"
+	plain "mov\q $-3, kpd_data+24\rip", "movw $0x1234, kpd_data+24\rip"
+	plain ".byte 0x3e; movl (\bx), %ecx", ".byte 0x2e; movl (\bx), %ecx"
+	plain ".byte 0x26; movl (\bx), %ecx", "movzbl %cl, %edx", "movzbl %ch, %edx"
+	plain "movzb\q (\bx), \dx", "movzwl %cx, %edx", "movzwl kpd_data\rip, %edx"
+	plain "movzbw %cl, %dx", "movsbl %cl, %edx", "movsb\q (\bx), \dx", "movswl %cx, %edx"
+	plain "movsw\q 2(\bx), \dx", "movnti \cx, (\bx)"
+	on X86_FEATURE_MOVBE, 0, plain, "movbel (\bx), %ecx", "movbe\q \cx, 8(\bx)"
+	plain "bswapl %ecx", "cbtw", "cwtl", "cwtd", "cltd"
+	with TABLE, plain, "xlatb"
+
+	fast "lea\q -8(\bx), \ax", "lea\q 0x12345(\si), \di", "lea\q (\cx,\dx,4), \ax"
+	fast "lea\q (\cx,\dx), \ax", "leal 0x10(\bp,\dx,8), %eax", "lea\q 0x100(,\di,2), \ax"
+	fast "lea\q (\bp), \ax", "lea\q (\ax), \cx", "lea\q 0x18(\sp), \ax"
+	plain "leaw 8(\bx), %cx"
+
+	fast "nop", "xchgw %ax, %ax", "pause", "nopl (\ax)", "nopl 8(\ax,\ax,2)", "nopl 0x1000(\ax)"
+	fast "nopw %cs:0x1000(\ax,\ax)", "nopl %ecx", ".byte 0x67; nop", ".byte 0x2e; nop"
+	plain "prefetcht0 (\bx)"
+	on X86_FEATURE_3DNOWPREFETCH, 0, plain, "prefetchw (\bx)"
+	plain ".byte 0x0f, 0x1e, 0xc8"
+
+/*
+ * Conditions and bits.
+ */
+.irp cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
+	emulated "j\cc 1f", "j\cc kpd_taken"
+	plain "set\cc %cl", "cmov\cc\()l %ecx, %edx"
+.endr
+	emulated "je 0b", ".byte 0x3e; je 1f", ".byte 0x2e; jne kpd_taken", ".byte 0xf2; jne 1f"
+	plain "setne (\bx)", "setl kpd_data\rip", "cmovne\q (\bx), \dx", "cmovsw %cx, %dx"
+	plain "cmovg\q kpd_data\rip, \dx"
+.irp op, bt, bts, btr, btc
+	plain "\op\()l %ecx, %edx", "\op\()l $17, %edx", "\op\()l $5, (\bx)"
+	with BITS, plain, "\op\()\q \ax, (\bx)"
+.endr
+.irp op, bts, btr, btc
+	plain "lock \op\()l $5, kpd_data\rip"
+	with BITS, plain, "lock \op\()\q \ax, 8(\bx)"
+.endr
+	plain "bsfl %ecx, %edx", "bsr\q \cx, \dx", "tzcntl %ecx, %edx", "lzcnt\q (\bx), \dx"
+	on X86_FEATURE_POPCNT, 0, plain, "popcntl %ecx, %edx", "popcnt\q (\bx), \dx"
+	on X86_FEATURE_XMM4_2, 0, plain, "crc32b %cl, %edx", "crc32\q (\bx), \dx"
+	on X86_FEATURE_ADX, 0, plain, "adcx\q \cx, \dx"
+	on X86_FEATURE_BMI1, 0, plain, "andnl %ecx, %edx, %edi", "bextr\q \cx, (\bx), \dx"
+	on X86_FEATURE_BMI1, 0, plain, "blsil %ecx, %edx", "blsr\q \cx, \dx", "blsmskl (\bx), %edx"
+	on X86_FEATURE_BMI2, 0, plain, "bzhil %ecx, %edx, %edi", "mulx\q \cx, \bx, \di"
+	on X86_FEATURE_BMI2, 0, plain, "pdepl %ecx, %edx, %edi", "pext\q \cx, \dx, \di"
+	on X86_FEATURE_BMI2, 0, plain, "rorxl $5, kpd_data\rip, %edx", "sarxl %ecx, %edx, %edi"
+	on X86_FEATURE_BMI2, 0, plain, "shlx\q \cx, (\bx), \di"
+	plain "clc", "stc", "cmc", "cld", "std", "lahf", "sahf"
+	on X86_FEATURE_SMAP, 0, plain, "clac", "stac"
+	emulated "cli"
+	with IRQ_ON, emulated, "sti"
+
+/*
+ * Branches.
+ */
+	emulated "jmp 1f", "jmp 0b", "jmp kpd_taken", ".byte 0x2e; jmp kpd_back"
+	emulated ".byte 0xf2; jmp 1f"
+	with SHORT_COUNT, emulated, "loop 0b", ".byte 0x67; loop 1f", ".byte 0x67; loope 1f"
+	with SHORT_COUNT, emulated, ".byte 0x67; loopne 1f"
+	emulated "call 1f", ".byte 0x2e; call 1f", ".byte 0x2e, 0x2e; call kpd_back"
+	with CALLEE, emulated, ".byte 0x2e, 0x3e; call kpd_callee"
+	emulated ".byte 0xf2; call 1f"
+	with INDIRECT, emulated, "call *\ax", "call *\bp", ".byte 0x2e; call *\dx", "jmp *\dx"
+	with INDIRECT, emulated, "jmp *\bp"
+	with INDIRECT, stepped, "call *(\bx)", "call *8(\bx)", "call *(\bx,\cx,8)", "call *8(\sp)"
+	with INDIRECT, stepped, "call *(\sp)", "call *kpd_data+16\rip", ".byte 0x2e; call *(\bx)"
+	with INDIRECT, stepped, "jmp *(\bx)", "jmp *8(\sp)", "jmp *-8(\bx,\cx,8)"
+	with INDIRECT, stepped, "jmp *kpd_data+16\rip"
+	with INDIRECT, emulated, ".byte 0xc3", ".byte 0xc2, 16, 0", ".byte 0xf3, 0xc3"
+	with INDIRECT, emulated, ".byte 0xf2, 0xc3"
+
+/*
+ * The stack.
+ */
+	fast ".byte 0x67; push\q \ax"
+	plain "pushw %ax", "popw %cx", ".byte 0xff, 0xf1", ".byte 0x8f, 0xc1", "push\q $5"
+	plain "push\q $0x12345678", "pushw $0x1234", "push\q 8(\sp)", "push\q (\bx)"
+	plain "push\q kpd_data\rip", "pop\q 8(\sp)", "pop\q (\bx)", "pop\q kpd_data\rip"
+	plain "push\q %fs", "push\q %gs"
+	with ALLOCATES, plain, "enter $16, $0"
+	with BP_STACK|ALLOCATES, plain, "enter $32, $2"
+	with BP_STACK, plain, "leave"
+	emulated "pushf\q", "pushfw", "popf\q", "popfw"
+
+/*
+ * Strings.
+ */
+	with STRING, plain, "stosb", "stos\q", "lodsb", "rep lodsl", "lods\q", "cmpsb"
+	with STRING, plain, "repne cmpsl", "scasb", "repe scas\q"
+
+/*
+ * System instructions.
+ */
+	with ZEROS, plain, "cpuid"
+	with MSR, plain, "rdmsr"
+	on X86_FEATURE_OSXSAVE, ZEROS, plain, "xgetbv"
+	plain "mov\q %cr0, \cx", "mov\q %db7, \cx", "movl %ds, %ecx", "movl %ss, %edx"
+	plain "movw %cs, (\bx)"
+	with ZEROS, plain, "movl %ecx, %es"
+	plain "lfence", "mfence", "sfence", "clflush (\bx)", "invlpg (\bx)", "sgdt (\bx)"
+	plain "sidt 16(\bx)", "smswl %ecx", "strl %ecx", "sldtl %ecx"
+	with ZEROS, plain, "verr %cx"
+	plain "verw (\bx)"
+	with ZEROS, plain, "larl %ecx, %edx", "lsll %ecx, %edx"
+
+/*
+ * Floating point and vectors. In other maps, the AVX opcodes chosen are branches, flag
+ * operations, or refused.
+ */
+	with FPU, plain, "movups (\bx), %xmm1", "movaps %xmm1, %xmm2", "movdqu kpd_data\rip, %xmm3"
+	with FPU, plain, "movdqa %xmm1, (\bx)", "movd %ecx, %xmm1", "movq (\bx), %xmm4"
+	with FPU, plain, "mulsd %xmm1, %xmm2", "divss (\bx), %xmm2", "cvtsi2sd \cx, %xmm1"
+	with FPU, plain, "ucomisd %xmm1, %xmm2", "shufps $0x1b, %xmm1, %xmm2"
+	with FPU, plain, "pmovmskb %xmm1, %ecx", "pshufd $0x1b, kpd_data\rip, %xmm2"
+	with FPU, plain, "pinsrw $3, %ecx, %xmm2"
+	on X86_FEATURE_SSSE3, FPU, plain, "pshufb %xmm1, %xmm2", "palignr $3, %xmm1, %xmm2"
+	on X86_FEATURE_XMM4_1, FPU, plain, "ptest %xmm1, %xmm2"
+	on X86_FEATURE_AES, FPU, plain, "aesenc %xmm1, %xmm2"
+	with FPU, plain, "ldmxcsr kpd_mxcsr\rip", "stmxcsr (\bx)", "movq %mm1, %mm2"
+	with FPU, plain, "paddb (\bx), %mm2", "emms", "fldl (\bx)", "fldt (\bx)", "fadd %st(1), %st"
+	with FPU, plain, "fdivs 4(\bx)", "fstpl 8(\bx)", "fistpll kpd_data\rip"
+	with FPU, plain, "fucomip %st(1), %st", "fnstsw %ax", "fninit"
+	on X86_FEATURE_AVX, FPU, plain, "vmovups (\bx), %ymm1", "vxorps %xmm1, %xmm2, %xmm3"
+	on X86_FEATURE_AVX, FPU, plain, "vzeroupper", "vcmpps $1, %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpsubd %ymm1, %ymm2, %ymm3", "vpsubq %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpor %ymm1, %ymm2, %ymm3", "vpsubsb %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpshufd $0x1b, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpcmpeqw kpd_data\rip, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpavgb %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_FMA, FPU, plain, "vfmadd213pd kpd_data\rip, %ymm2, %ymm3"
+
+/*
+ * Many prefixes, up to the maximum length of an instruction.
+ */
+	plain ".byte 0x26, 0x3e, 0x66, 0xf0; addl %ecx, (\bx)"
+	with STRING, plain, ".byte 0x66, 0x2e, 0x64, 0xf3; stosl"
+	fast ".skip 14, 0x2e; push\q \ax", ".skip 5, 0x66; nopw %cs:0x1000(\ax,\ax)"
+	emulated ".skip 9, 0x2e; jne kpd_taken", ".skip 10, 0x2e; call kpd_taken"
+
+/*
+ * Segment overrides, also of string instructions.
+ */
+	plain "movl %fs, %ecx", "mov\q %gs, \dx", "movw %es, 4(\bx)"
+	with STRING, plain, ".byte 0x2e; rep movsb"
+	with ZEROS, plain, ".byte 0x67; rep movsb", ".byte 0x67; rep stos\q"
+	with ZEROS, plain, ".byte 0x67; repne scasb"
+
+/*
+ * Ports, clocks and model-specific registers.
+ */
+	plain "outb %al, $0x80", "outl %eax, $0x80"
+	with PORT, plain, "outb %al, (%dx)"
+	plain "inb $0x80, %al"
+	with PORT, plain, "inw (%dx), %ax", "inl (%dx), %eax"
+	with STRING|PORT, plain, "insb", "rep insw", "rep outsb"
+	with CLOCK, plain, "rdtsc"
+	with SAME_MSR, plain, "wrmsr"
+
+/*
+ * The state of the FPU, in memory.
+ */
+	with FPU|AREA, plain, "fxsave (\bx)", "fxrstor (\bx)"
+	on X86_FEATURE_OSXSAVE, FPU|AREA, plain, "xsave (\bx)", "xrstor (\bx)"
+	with FPU|AREA, plain, "fnsave (\bx)", "frstor (\bx)", "fnstenv (\bx)", "fldenv (\bx)"
+
+/* Vector indices; the masks are random, and cleared by the instruction. */
+	on X86_FEATURE_AVX2, FPU|GATHER, plain, "vgatherdps %ymm1, (\bx,%ymm2,4), %ymm3"
+	on X86_FEATURE_AVX2, FPU|GATHER, plain, "vpgatherqq %ymm1, kpd_data(,%ymm2,8), %ymm3"
+
 #ifdef CONFIG_X86_32
 #include "differential_forms_32.S"
 #else
@@ -163,271 +405,67 @@ SYM_DATA_START(kpd_forms)
  * Arithmetic: emulated between registers, except for operations with carry.
  */
 .irp op, add, or, and, sub, xor, cmp
-	fast "\op\()l %eax, %edx"
-	fast ".byte .Lload_\op, 0xd0"
-	fast "\op\()q %rbx, %rcx"
-	fast "\op\()q %r14, %rax"
-	fast "\op\()l %ecx, %r9d"
-	fast "\op\()l $0x12345678, %ebx"
-	fast "\op\()q $-0x12345678, %r10"
-	fast "\op\()l $-5, %esi"
-	fast "\op\()q $127, %rdi"
-	fast "\op\()l $0x7fffffff, %eax"
-	fast "\op\()q $-0x80000000, %rax"
-	plain "\op\()b $0x80, %al"
-	plain "\op\()b %cl, %dl"
-	plain "\op\()b %ah, %bh"
-	plain "\op\()b %sil, %dl"
-	plain ".byte .Lload_\op - 1, 0xd1"
-	plain "\op\()b $3, %cl"
-	plain "\op\()w %cx, %dx"
-	plain "\op\()w $-3, %cx"
-	plain "\op\()w $0x1234, %cx"
-	plain "\op\()l %ecx, (%rbx)"
-	plain "\op\()l 16(%rbx), %ecx"
-	plain "\op\()q %rcx, 8(%r12)"
-	plain "\op\()q -8(%r13,%rcx,4), %rdx"
-	plain "\op\()b $3, 0x80(%rsi)"
-	plain "\op\()q $-3, kpd_data+8(%rip)"
-	plain "\op\()l $0x11223344, kpd_data+100(%rip)"
-	plain "\op\()w %ax, 8(%rsp)"
+	fast "\op\()q %rbx, %rcx", "\op\()q %r14, %rax", "\op\()l %ecx, %r9d"
+	fast "\op\()q $-0x12345678, %r10", "\op\()q $127, %rdi", "\op\()q $-0x80000000, %rax"
+	plain "\op\()b %sil, %dl", "\op\()q %rcx, 8(%r12)", "\op\()q -8(%r13,%rcx,4), %rdx"
 .endr
 .irp op, adc, sbb
-	plain "\op\()l %eax, %edx"
 	plain ".byte 0x48, .Lload_\op, 0xd0"
-	plain "\op\()l $0x12345678, %ebx"
-	plain "\op\()l $-5, %esi"
-	plain "\op\()q $0x7fffffff, %rax"
-	plain "\op\()b %cl, %dl"
-	plain "\op\()w %cx, %dx"
-	plain "\op\()q %rcx, (%rbx)"
-	plain "\op\()b $3, (%rsi)"
-	plain "\op\()l $-3, kpd_data+8(%rip)"
 .endr
-	fast "subq $0x28, %rsp", with=ALLOCATES
+	with ALLOCATES, fast, "subq $0x28, %rsp"
 	fast "addq $0x108, %rsp"
-	fast "andq $-32, %rsp", with=ALLOCATES
-	fast "cmpq %rsp, %rbp"
-	fast "cmpl $8, %esp"
-	fast "testl %ecx, %edi"
-	fast "testl %edx, %edx"
-	fast "testq %r8, %r8"
-	fast "testq %rsp, %rsp"
-	fast "testl $0x80000001, %esi"
-	fast "testq $-0x80000000, %rbx"
-	fast "testl $0x10, %eax"
-	fast "testq $-2, %rax"
-	plain "testb $0x55, %al"
-	plain "testb %cl, %dl"
-	plain "testw %cx, %dx"
-	plain "testb $1, %ch"
-	plain "testw $0x8001, %dx"
-	plain "testb $1, (%rbx)"
-	plain "testl $0x100, 4(%rbx)"
-	plain "testq %rcx, kpd_data(%rip)"
+	with ALLOCATES, fast, "andq $-32, %rsp"
+	fast "testq %r8, %r8", "testq $-0x80000000, %rbx", "testq $-2, %rax"
 
 .irp op, not, neg
-	plain "\op\()b %cl"
-	plain "\op\()w %cx"
-	plain "\op\()l %ecx"
 	plain "\op\()q %r10"
-	plain "\op\()l (%rbx)"
-	plain "lock \op\()q 8(%rbx)"
 .endr
 .irp op, mul, imul
-	plain "\op\()b %cl"
-	plain "\op\()w %cx"
-	plain "\op\()l %ecx"
 	plain "\op\()q %r10"
-	plain "\op\()l (%rbx)"
 .endr
 .irp op, div, idiv
-	plain "\op\()b %cl", with=DIVIDE
-	plain "\op\()w %cx", with=DIVIDE
-	plain "\op\()l %ecx", with=DIVIDE
-	plain "\op\()q %rcx", with=DIVIDE
+	with DIVIDE, plain, "\op\()q %rcx"
 .endr
-	plain "imull %ecx, %edx"
-	plain "imulq 8(%rbx), %rdx"
-	plain "imull $0x12345, %ecx, %edx"
-	plain "imulq $-3, %rcx, %rdx"
-	plain "imulw $300, kpd_data(%rip), %cx"
 .irp op, inc, dec
-	plain "\op\()b %cl"
-	plain "\op\()w %cx"
-	plain "\op\()l %ecx"
 	plain "\op\()q %r10"
-	plain "\op\()b (%rbx)"
-	plain "\op\()l 4(%rbx,%rdx,8)"
-	plain "lock \op\()l kpd_data(%rip)"
 .endr
 .irp op, rol, ror, rcl, rcr, shl, shr, sar
-	plain "\op\()b $3, %dl"
-	plain "\op\()l $3, %edx"
 	plain "\op\()q $33, %r10"
-	plain "\op\()l $1, %edx"
-	plain "\op\()b $1, %dl"
-	plain "\op\()l %cl, %edx"
-	plain "\op\()b %cl, %dl"
-	plain "\op\()w %cl, %dx"
-	plain "\op\()l $7, (%rbx)"
-	plain "\op\()q %cl, kpd_data(%rip)"
 .endr
-	plain "shldl $5, %eax, %edx"
-	plain "shldq %cl, %rax, %rdx"
-	plain "shrdl $5, %eax, %edx"
-	plain "shrdq %cl, %rax, (%rbx)"
 
 /* With a lock prefix, and other atomic operations. */
-.irp op, add, or, adc, sbb, and, sub, xor
-	plain "lock \op\()l %ecx, (%rbx)"
-	plain "lock \op\()q $1, 8(%rbx)"
-.endr
-	plain "xaddl %ecx, %edx"
-	plain "xaddb %cl, %dl"
-	plain "lock xaddq %rcx, (%rbx)"
-	plain "lock xaddl %ecx, kpd_data(%rip)"
-	plain "cmpxchgl %ecx, %edx"
-	plain "cmpxchgb %cl, %dl"
-	plain "lock cmpxchgq %rcx, (%rbx)", with=EQUAL
-	plain "lock cmpxchgl %ecx, 4(%rbx)", with=EQUAL
-	plain "lock cmpxchgw %cx, kpd_data(%rip)", with=EQUAL
-	plain "lock cmpxchg8b (%rsi)", with=EQUAL
-	plain "lock cmpxchg16b (%rsi)", with=EQUAL, cpu=X86_FEATURE_CX16
-	plain "xchgl %ecx, %edx"
-	plain "xchgb %cl, %dh"
-	plain "xchgq %rcx, (%rbx)"
-	plain "xchgl %eax, %ecx"
+	with EQUAL, plain, "lock cmpxchgl %ecx, 4(%rbx)", "lock cmpxchg8b (%rsi)"
+	on X86_FEATURE_CX16, EQUAL, plain, "lock cmpxchg16b (%rsi)"
 	plain "xchgq %rax, %r8"
-	plain "xchgw %ax, %dx"
 
 /*
  * Moves.
  */
-	fast "movl %eax, %ebx"
-	fast ".byte 0x8b, 0xd8"
-	fast "movq %rcx, %rdx"
-	fast "movq %r8, %r15"
-	fast "movl %r9d, %eax"
-	fast "movq %rsp, %rbp"
-	fast ".byte 0x48, 0x8b, 0xec"
-	fast "movq %rbp, %rsp", with=BP_STACK
-	fast "movl $0x89abcdef, %ecx"
-	fast "movl $1, %r11d"
-	fast "movabsq $0x123456789abcdef0, %rdx"
-	fast "movabsq $0xfedcba9876543210, %r11"
-	fast ".byte 0xc7, 0xc2, 0xff, 0xff, 0xff, 0xff"
-	fast "movq $-2, %rcx"
-	fast "movq $-2, %r10"
-	plain "movb %cl, %dl"
-	plain "movb %ah, %ch"
-	plain "movb %sil, %dil"
-	plain ".byte 0x8a, 0xd1"
-	plain "movw %cx, %dx"
-	plain "movb $0x12, %cl"
-	plain "movb $0x12, %ah"
-	plain "movw $0x1234, %cx"
-	plain "movl %ecx, (%rbx)"
-	plain "movq %rcx, 8(%rsp)"
-	plain "movq %rcx, 0x70(%rbp)"
-	plain "movq %rsp, (%rbx)"
-	plain "movl (%rbx), %ecx"
-	plain "movq (%rsp), %rcx"
-	plain "movq 0x10(%rbx), %rcx"
-	plain "movq 0xa0(%rbx), %rcx"
-	plain "movq (%r12), %rcx"
-	plain "movq (%r13), %rcx"
-	plain "movl (%rbx,%rcx), %edx"
-	plain "movl 4(%rbx,%rcx,2), %edx"
-	plain "movl 0x88(%rbx,%rcx,4), %edx"
-	plain "movq (%r8,%r9,8), %r10"
-	plain "movq 8(%rsp,%rcx,8), %rdx"
-	plain "movl kpd_data(%rip), %ecx"
+	fast "movq %rcx, %rdx", "movq %r8, %r15", "movl %r9d, %eax", ".byte 0x48, 0x8b, 0xec"
+	with BP_STACK, fast, "movq %rbp, %rsp"
+	fast "movl $1, %r11d", "movabsq $0x123456789abcdef0, %rdx"
+	fast "movabsq $0xfedcba9876543210, %r11", "movq $-2, %rcx", "movq $-2, %r10"
+	plain "movb %sil, %dil", "movq (%r12), %rcx", "movq (%r13), %rcx", "movq (%r8,%r9,8), %r10"
 	plain "movq %r15, kpd_data+16(%rip)"
-	plain "movb (%rbx), %cl"
-	plain "movb %ch, (%rbx)"
-	plain "movw (%rbx), %cx"
-	plain "movb $0x12, (%rbx)"
-	plain "movl $0x12345678, 4(%rbx)"
-	plain "movq $-3, kpd_data+24(%rip)"
-	plain "movw $0x1234, kpd_data+24(%rip)"
 	plain ".byte 0x2e, 0x2e, 0x2e; movq $0x12345678, 0x88(%rbx,%rcx,4)"
-	plain "movabsl kpd_data, %eax"
-	plain "movabsq %rax, kpd_data"
-	plain "movabsb kpd_data, %al"
-	plain ".byte 0x3e; movl (%rbx), %ecx"
-	plain ".byte 0x2e; movl (%rbx), %ecx"
-	plain ".byte 0x26; movl (%rbx), %ecx"
+	plain "movabsl kpd_data, %eax", "movabsq %rax, kpd_data", "movabsb kpd_data, %al"
 #ifdef CONFIG_SMP
-	plain "movq %gs:kpd_percpu(%rip), %rcx"
-	plain "movl %ecx, %gs:kpd_percpu(%rip)"
+	plain "movq %gs:kpd_percpu(%rip), %rcx", "movl %ecx, %gs:kpd_percpu(%rip)"
 	plain "addl $3, %gs:kpd_percpu(%rip)"
 #endif
-	plain "movzbl %cl, %edx"
-	plain "movzbl %ch, %edx"
-	plain "movzbq (%rbx), %rdx"
-	plain "movzwl %cx, %edx"
-	plain "movzwl kpd_data(%rip), %edx"
-	plain "movzbw %cl, %dx"
-	plain "movsbl %cl, %edx"
-	plain "movsbq (%rbx), %rdx"
-	plain "movswl %cx, %edx"
-	plain "movswq 2(%rbx), %rdx"
-	plain "movslq %ecx, %rdx"
-	plain "movslq kpd_data(%rip), %rdx"
-	plain "movnti %rcx, (%rbx)"
-	plain "movbel (%rbx), %ecx", cpu=X86_FEATURE_MOVBE
-	plain "movbeq %rcx, 8(%rbx)", cpu=X86_FEATURE_MOVBE
-	plain "bswapl %ecx"
-	plain "bswapq %rdx"
-	plain "bswapq %r9"
-	plain "cbtw"
-	plain "cwtl"
-	plain "cltq"
-	plain "cwtd"
-	plain "cltd"
-	plain "cqto"
-	plain "xlatb", with=TABLE
+	plain "movslq %ecx, %rdx", "movslq kpd_data(%rip), %rdx", "bswapq %rdx", "bswapq %r9"
+	plain "cltq", "cqto"
 
-	fast "leaq -8(%rbx), %rax"
-	fast "leaq 0x12345(%rsi), %rdi"
-	fast "leaq (%rcx,%rdx,4), %rax"
-	fast "leaq (%rcx,%rdx), %rax"
-	fast "leal 0x10(%rbp,%rdx,8), %eax"
-	fast "leaq 0x100(,%rdi,2), %rax"
-	fast "leaq 0(,%r9,8), %rax"
-	fast "leaq (%rbp), %rax"
-	fast "leaq (%rax), %rcx"
-	fast "leaq 0x18(%rsp), %rax"
-	fast "leaq 8(%r12), %rax"
-	fast "leaq (%r13), %rax"
-	fast "leaq 4(%rax,%r12,8), %rcx"
-	fast "leaq 0x1000(%r13,%rdx,2), %rcx"
-	fast "leaq -0x40(%rsp), %rsp", with=ALLOCATES
-	fast "leaq 8(%rbp), %rsp", with=BP_STACK
-	fast "leaq kpd_data+0x1000(%rip), %rsi"
-	fast "leal kpd_data+0x1000(%rip), %esi"
+	fast "leaq 0(,%r9,8), %rax", "leaq 8(%r12), %rax", "leaq (%r13), %rax"
+	fast "leaq 4(%rax,%r12,8), %rcx", "leaq 0x1000(%r13,%rdx,2), %rcx"
+	with ALLOCATES, fast, "leaq -0x40(%rsp), %rsp"
+	with BP_STACK, fast, "leaq 8(%rbp), %rsp"
+	fast "leaq kpd_data+0x1000(%rip), %rsi", "leal kpd_data+0x1000(%rip), %esi"
 	fast "leaq kpd_data(%rip), %r8"
-	plain "leaw 8(%rbx), %cx"
-	plain "leal 8(%ebx), %ecx"
-	plain "leaq 8(%ebx,%ecx,2), %rcx"
+	plain "leal 8(%ebx), %ecx", "leaq 8(%ebx,%ecx,2), %rcx"
 
-	fast "nop"
-	fast "xchgw %ax, %ax"
-	fast "pause"
 	fast ".byte 0x48, 0x90"
-	fast "nopl (%rax)"
-	fast "nopl 8(%rax,%rax,2)"
-	fast "nopl 0x1000(%rax)"
-	fast "nopw %cs:0x1000(%rax,%rax)"
-	fast "nopl %ecx"
-	fast ".byte 0x67; nop"
-	fast ".byte 0x2e; nop"
-	plain "endbr64"
-	plain "prefetcht0 (%rbx)"
-	plain "prefetchw (%rbx)", cpu=X86_FEATURE_3DNOWPREFETCH
-	plain "xchgl %eax, %r8d"
-	plain ".byte 0x0f, 0x1e, 0xc8"
+	plain "endbr64", "xchgl %eax, %r8d"
 
 /* A traced function, made by the compiler. */
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -438,116 +476,22 @@ SYM_DATA_START(kpd_forms)
 /*
  * Conditions and bits.
  */
-.irp cc, o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g
-	emulated "j\cc 1f"
-	emulated "j\cc kpd_taken"
-	plain "set\cc %cl"
-	plain "cmov\cc\()l %ecx, %edx"
-.endr
-	emulated "je 0b"
-	emulated ".byte 0x3e; je 1f"
-	emulated ".byte 0x2e; jne kpd_taken"
-	emulated ".byte 0xf2; jne 1f"
 	emulated ".byte 0x48; jl 1f"
-	plain "setne (%rbx)"
-	plain "setl kpd_data(%rip)"
-	plain "cmovneq (%rbx), %rdx"
-	plain "cmovsw %cx, %dx"
-	plain "cmovgq kpd_data(%rip), %rdx"
 .irp op, bt, bts, btr, btc
-	plain "\op\()l %ecx, %edx"
-	plain "\op\()q %rcx, %rdx"
-	plain "\op\()l $17, %edx"
-	plain "\op\()q $63, %r10"
-	plain "\op\()l $5, (%rbx)"
-	plain "\op\()q %rax, (%rbx)", with=BITS
+	plain "\op\()q %rcx, %rdx", "\op\()q $63, %r10"
 .endr
-.irp op, bts, btr, btc
-	plain "lock \op\()l $5, kpd_data(%rip)"
-	plain "lock \op\()q %rax, 8(%rbx)", with=BITS
-.endr
-	plain "bsfl %ecx, %edx"
-	plain "bsrq %rcx, %rdx"
-	plain "tzcntl %ecx, %edx"
-	plain "lzcntq (%rbx), %rdx"
-	plain "popcntl %ecx, %edx", cpu=X86_FEATURE_POPCNT
-	plain "popcntq (%rbx), %rdx", cpu=X86_FEATURE_POPCNT
-	plain "crc32b %cl, %edx", cpu=X86_FEATURE_XMM4_2
-	plain "crc32q (%rbx), %rdx", cpu=X86_FEATURE_XMM4_2
-	plain "adcxq %rcx, %rdx", cpu=X86_FEATURE_ADX
-	plain "andnl %ecx, %edx, %edi", cpu=X86_FEATURE_BMI1
-	plain "bextrq %rcx, (%rbx), %rdx", cpu=X86_FEATURE_BMI1
-	plain "blsil %ecx, %edx", cpu=X86_FEATURE_BMI1
-	plain "blsrq %rcx, %rdx", cpu=X86_FEATURE_BMI1
-	plain "blsmskl (%rbx), %edx", cpu=X86_FEATURE_BMI1
-	plain "bzhil %ecx, %edx, %edi", cpu=X86_FEATURE_BMI2
-	plain "mulxq %rcx, %rbx, %rdi", cpu=X86_FEATURE_BMI2
-	plain "pdepl %ecx, %edx, %edi", cpu=X86_FEATURE_BMI2
-	plain "pextq %rcx, %rdx, %rdi", cpu=X86_FEATURE_BMI2
-	plain "rorxl $5, kpd_data(%rip), %edx", cpu=X86_FEATURE_BMI2
-	plain "sarxl %ecx, %edx, %edi", cpu=X86_FEATURE_BMI2
-	plain "shlxq %rcx, (%rbx), %rdi", cpu=X86_FEATURE_BMI2
-	plain "clc"
-	plain "stc"
-	plain "cmc"
-	plain "cld"
-	plain "std"
-	plain "lahf"
-	plain "sahf"
-	plain "clac", cpu=X86_FEATURE_SMAP
-	plain "stac", cpu=X86_FEATURE_SMAP
-	emulated "cli"
-	emulated "sti", with=IRQ_ON
 
 /*
  * Branches.
  */
-	emulated "jmp 1f"
-	emulated "jmp 0b"
-	emulated "jmp kpd_taken"
-	emulated ".byte 0x2e; jmp kpd_back"
-	emulated ".byte 0xf2; jmp 1f"
 .irp op, loop, loope, loopne, jrcxz
-	emulated "\op 1f", with=SHORT_COUNT
+	with SHORT_COUNT, emulated, "\op 1f"
 .endr
-	emulated "loop 0b", with=SHORT_COUNT
-	emulated ".byte 0x67; loop 1f", with=SHORT_COUNT
-	emulated ".byte 0x67; loope 1f", with=SHORT_COUNT
-	emulated ".byte 0x67; loopne 1f", with=SHORT_COUNT
-	emulated "jecxz 1f", with=SHORT_COUNT
-	emulated ".byte 0x48; loop 1f", with=SHORT_COUNT
-	emulated "call 1f"
-	emulated ".byte 0x2e; call 1f"
-	emulated ".byte 0x2e, 0x2e; call kpd_back"
-	emulated ".byte 0x2e, 0x3e; call kpd_callee", with=CALLEE
-	emulated ".byte 0xf2; call 1f"
+	with SHORT_COUNT, emulated, "jecxz 1f", ".byte 0x48; loop 1f"
 	emulated ".byte 0x48; call 1f"
-	emulated "call *%rax", with=INDIRECT
-	emulated "call *%r11", with=INDIRECT
-	emulated "call *%rbp", with=INDIRECT
-	emulated ".byte 0x2e; call *%rdx", with=INDIRECT
-	emulated "jmp *%rdx", with=INDIRECT
-	emulated "jmp *%r10", with=INDIRECT
-	emulated "jmp *%rbp", with=INDIRECT
-	stepped "call *(%rbx)", with=INDIRECT
-	stepped "call *8(%rbx)", with=INDIRECT
-	stepped "call *0x80(%r12)", with=INDIRECT
-	stepped "call *(%rbx,%rcx,8)", with=INDIRECT
-	stepped "call *8(%rsp)", with=INDIRECT
-	stepped "call *(%rsp)", with=INDIRECT
-	stepped "call *kpd_data+16(%rip)", with=INDIRECT
-	stepped ".byte 0x2e; call *(%rbx)", with=INDIRECT
-	stepped "call *kpd_data", with=INDIRECT
-	stepped "jmp *(%rbx)", with=INDIRECT
-	stepped "jmp *0x20(%r13)", with=INDIRECT
-	stepped "jmp *8(%rsp)", with=INDIRECT
-	stepped "jmp *-8(%rbx,%rcx,8)", with=INDIRECT
-	stepped "jmp *kpd_data+16(%rip)", with=INDIRECT
-	stepped "jmp *kpd_data", with=INDIRECT
-	emulated ".byte 0xc3", with=INDIRECT
-	emulated ".byte 0xc2, 16, 0", with=INDIRECT
-	emulated ".byte 0xf3, 0xc3", with=INDIRECT
-	emulated ".byte 0xf2, 0xc3", with=INDIRECT
+	with INDIRECT, emulated, "call *%r11", "jmp *%r10"
+	with INDIRECT, stepped, "call *0x80(%r12)", "call *kpd_data", "jmp *0x20(%r13)"
+	with INDIRECT, stepped, "jmp *kpd_data"
 
 /*
  * The stack.
@@ -558,272 +502,101 @@ SYM_DATA_START(kpd_forms)
 .irp reg, rax, rcx, rdx, rbx, rbp, rsi, rdi, r8, r13, r15
 	fast "popq %\reg"
 .endr
-	fast "popq %rsp", with=STACK_ADDR
-	fast ".byte 0x67; pushq %rax"
-	plain "pushw %ax"
-	plain "popw %cx"
-	plain ".byte 0xff, 0xf1"
-	plain ".byte 0x8f, 0xc1"
-	plain "pushq $5"
-	plain "pushq $0x12345678"
-	plain "pushw $0x1234"
-	plain "pushq 8(%rsp)"
-	plain "pushq (%rbx)"
-	plain "pushq kpd_data(%rip)"
-	plain "popq 8(%rsp)"
-	plain "popq (%rbx)"
-	plain "popq kpd_data(%rip)"
-	plain "pushq %fs"
-	plain "pushq %gs"
-	plain "popq %fs", with=ZEROS
-	plain "enter $16, $0", with=ALLOCATES
-	plain "enter $32, $2", with=BP_STACK|ALLOCATES
-	plain "leave", with=BP_STACK
-	plain ".byte 0x48; leave", with=BP_STACK
-	emulated "pushfq"
-	emulated "pushfw"
-	emulated "popfq"
-	emulated "popfw"
+	with STACK_ADDR, fast, "popq %rsp"
+	with ZEROS, plain, "popq %fs"
+	with BP_STACK, plain, ".byte 0x48; leave"
 
 /*
  * Strings.
  */
 .irp size, b, w, l, q
-	plain "rep movs\size", with=STRING
-	plain "rep stos\size", with=STRING
-	plain "movs\size", with=STRING
-	plain "repe cmps\size", with=STRING
-	plain "repne scas\size", with=STRING
+	with STRING, plain, "rep movs\size", "rep stos\size", "movs\size", "repe cmps\size"
+	with STRING, plain, "repne scas\size"
 .endr
-	plain "stosb", with=STRING
-	plain "stosq", with=STRING
-	plain "lodsb", with=STRING
-	plain "rep lodsl", with=STRING
-	plain "lodsq", with=STRING
-	plain "cmpsb", with=STRING
-	plain "repne cmpsl", with=STRING
-	plain "scasb", with=STRING
-	plain "repe scasq", with=STRING
 
 /*
  * System instructions.
  */
-	plain "cpuid", with=ZEROS
-	plain "rdmsr", with=MSR
-	plain "xgetbv", with=ZEROS, cpu=X86_FEATURE_OSXSAVE
-	plain "movq %cr0, %rcx"
 	plain "movq %cr4, %r8"
-	plain "movq %db7, %rcx"
-	plain "movl %ds, %ecx"
-	plain "movl %ss, %edx"
-	plain "movw %cs, (%rbx)"
-	plain "movl %ecx, %es", with=ZEROS
-	plain "lfence"
-	plain "mfence"
-	plain "sfence"
-	plain "clflush (%rbx)"
-	plain "invlpg (%rbx)"
-	plain "sgdt (%rbx)"
-	plain "sidt 16(%rbx)"
-	plain "smswl %ecx"
-	plain "strl %ecx"
-	plain "sldtl %ecx"
-	plain "verr %cx", with=ZEROS
-	plain "verw (%rbx)"
-	plain "larl %ecx, %edx", with=ZEROS
-	plain "lsll %ecx, %edx", with=ZEROS
 
 /*
  * Floating point and vectors. In other maps, the AVX opcodes chosen are branches, flag
  * operations, or refused.
  */
-	plain "movups (%rbx), %xmm1", with=FPU
-	plain "movups %xmm2, 16(%rbx)", with=FPU
-	plain "movaps %xmm1, %xmm2", with=FPU
-	plain "movaps %xmm9, kpd_data+32(%rip)", with=FPU
-	plain "movdqu kpd_data(%rip), %xmm3", with=FPU
-	plain "movdqa %xmm1, (%rbx)", with=FPU
-	plain "movd %ecx, %xmm1", with=FPU
-	plain "movq %xmm1, %rcx", with=FPU
-	plain "movq (%rbx), %xmm4", with=FPU
-	plain "movss (%rbx), %xmm1", with=FPU
-	plain "movsd %xmm1, 8(%rbx)", with=FPU
-	plain "addps %xmm1, %xmm2", with=FPU
-	plain "mulsd %xmm1, %xmm2", with=FPU
-	plain "divss (%rbx), %xmm2", with=FPU
-	plain "sqrtsd %xmm1, %xmm2", with=FPU
-	plain "cmpps $1, %xmm1, %xmm2", with=FPU
-	plain "cvtsi2sd %rcx, %xmm1", with=FPU
-	plain "cvttsd2si %xmm1, %rcx", with=FPU
-	plain "ucomisd %xmm1, %xmm2", with=FPU
-	plain "shufps $0x1b, %xmm1, %xmm2", with=FPU
-	plain "pxor %xmm1, %xmm2", with=FPU
-	plain "paddd (%rbx), %xmm2", with=FPU
-	plain "psubd %xmm1, %xmm2", with=FPU
-	plain "por %xmm1, %xmm2", with=FPU
-	plain "pcmpeqb %xmm1, %xmm2", with=FPU
-	plain "pmovmskb %xmm1, %ecx", with=FPU
-	plain "pshufd $0x1b, kpd_data(%rip), %xmm2", with=FPU
-	plain "pslld $3, %xmm2", with=FPU
-	plain "pinsrw $3, %ecx, %xmm2", with=FPU
-	plain "pshufb %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_SSSE3
-	plain "palignr $3, %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_SSSE3
-	plain "pextrq $1, %xmm1, %rcx", with=FPU, cpu=X86_FEATURE_XMM4_1
-	plain "ptest %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_XMM4_1
-	plain "aesenc %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_AES
-	plain "pclmulqdq $0x11, %xmm1, %xmm2", with=FPU, cpu=X86_FEATURE_PCLMULQDQ
-	plain "ldmxcsr kpd_mxcsr(%rip)", with=FPU
-	plain "stmxcsr (%rbx)", with=FPU
-	plain "movntdq %xmm1, (%rbx)", with=FPU
-	plain "movq %mm1, %mm2", with=FPU
-	plain "paddb (%rbx), %mm2", with=FPU
-	plain "emms", with=FPU
-	plain "fldl (%rbx)", with=FPU
-	plain "fldt (%rbx)", with=FPU
-	plain "fld1", with=FPU
-	plain "fadd %st(1), %st", with=FPU
-	plain "fmulp %st, %st(1)", with=FPU
-	plain "fdivs 4(%rbx)", with=FPU
-	plain "fstpl 8(%rbx)", with=FPU
-	plain "fistpll kpd_data(%rip)", with=FPU
-	plain "fxch %st(2)", with=FPU
-	plain "fucomip %st(1), %st", with=FPU
-	plain "fcmovne %st(1), %st", with=FPU
-	plain "fnstsw %ax", with=FPU
-	plain "fnstcw (%rbx)", with=FPU
-	plain "fninit", with=FPU
-	plain "fnclex", with=FPU
-	plain "vmovups (%rbx), %ymm1", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vmovdqu %ymm9, kpd_data+32(%rip)", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vaddpd %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vxorps %xmm1, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vzeroupper", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vzeroall", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vcmpps $1, %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vshufps $1, %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vpinsrw $1, %ecx, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vmovq %xmm1, %rcx", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vpermilps %xmm1, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vbroadcastss (%rbx), %ymm3", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vtestps %ymm1, %ymm2", with=FPU, cpu=X86_FEATURE_AVX
-	plain "vpsubd %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpsubq %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpsubb (%rbx), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpor %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpsubsb %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpsubsw %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpshufd $0x1b, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpshufhw $0x1b, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpslld $3, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpsllw %xmm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpsrlq $3, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpcmpeqb %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpcmpeqw kpd_data(%rip), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpavgb %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpsraw %xmm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpsrad %xmm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpavgw %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpmuludq %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpaddb %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpmaskmovd (%rbx), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vpmovmskb %ymm1, %ecx", with=FPU, cpu=X86_FEATURE_AVX2
-	plain "vfnmadd132ps %ymm1, %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
-	plain "vfnmadd132ss %xmm1, %xmm2, %xmm3", with=FPU, cpu=X86_FEATURE_FMA
-	plain "vfmadd213pd kpd_data(%rip), %ymm2, %ymm3", with=FPU, cpu=X86_FEATURE_FMA
+	with FPU, plain, "movups %xmm2, 16(%rbx)", "movaps %xmm9, kpd_data+32(%rip)"
+	with FPU, plain, "movq %xmm1, %rcx", "movss (%rbx), %xmm1", "movsd %xmm1, 8(%rbx)"
+	with FPU, plain, "addps %xmm1, %xmm2", "sqrtsd %xmm1, %xmm2", "cmpps $1, %xmm1, %xmm2"
+	with FPU, plain, "cvttsd2si %xmm1, %rcx", "pxor %xmm1, %xmm2", "paddd (%rbx), %xmm2"
+	with FPU, plain, "psubd %xmm1, %xmm2", "por %xmm1, %xmm2", "pcmpeqb %xmm1, %xmm2"
+	with FPU, plain, "pslld $3, %xmm2"
+	on X86_FEATURE_XMM4_1, FPU, plain, "pextrq $1, %xmm1, %rcx"
+	on X86_FEATURE_PCLMULQDQ, FPU, plain, "pclmulqdq $0x11, %xmm1, %xmm2"
+	with FPU, plain, "movntdq %xmm1, (%rbx)", "fld1", "fmulp %st, %st(1)", "fxch %st(2)"
+	with FPU, plain, "fcmovne %st(1), %st", "fnstcw (%rbx)", "fnclex"
+	on X86_FEATURE_AVX, FPU, plain, "vmovdqu %ymm9, kpd_data+32(%rip)"
+	on X86_FEATURE_AVX, FPU, plain, "vaddpd %ymm1, %ymm2, %ymm3", "vzeroall"
+	on X86_FEATURE_AVX, FPU, plain, "vshufps $1, %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX, FPU, plain, "vpinsrw $1, %ecx, %xmm2, %xmm3", "vmovq %xmm1, %rcx"
+	on X86_FEATURE_AVX, FPU, plain, "vpermilps %xmm1, %xmm2, %xmm3"
+	on X86_FEATURE_AVX, FPU, plain, "vbroadcastss (%rbx), %ymm3", "vtestps %ymm1, %ymm2"
+	on X86_FEATURE_AVX2, FPU, plain, "vpsubb (%rbx), %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpsubsw %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpshufhw $0x1b, %ymm2, %ymm3", "vpslld $3, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpsllw %xmm1, %ymm2, %ymm3", "vpsrlq $3, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpcmpeqb %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpsraw %xmm1, %ymm2, %ymm3", "vpsrad %xmm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpavgw %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpmuludq %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpaddb %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_AVX2, FPU, plain, "vpmaskmovd (%rbx), %ymm2, %ymm3", "vpmovmskb %ymm1, %ecx"
+	on X86_FEATURE_FMA, FPU, plain, "vfnmadd132ps %ymm1, %ymm2, %ymm3"
+	on X86_FEATURE_FMA, FPU, plain, "vfnmadd132ss %xmm1, %xmm2, %xmm3"
 
 /*
  * Many prefixes, up to the maximum length of an instruction.
  */
-	plain ".byte 0x26, 0x3e, 0x66, 0xf0; addl %ecx, (%rbx)"
 	plain ".byte 0x64, 0x2e, 0xf3, 0x67; addq %rcx, %rdx"
-	plain ".byte 0x66, 0x2e, 0x64, 0xf3; stosl", with=STRING
-	fast ".skip 14, 0x2e; pushq %rax"
-	fast ".skip 5, 0x66; nopw %cs:0x1000(%rax,%rax)"
 	fast ".skip 5, 0x2e; movabsq $0x123456789abcdef0, %rdx"
 	plain ".byte 0x26, 0x26; lock addq $0x12345678, 0x88(%rbx,%rcx,4)"
 	plain ".byte 0x2e, 0x2e, 0x2e, 0x2e; addq $0x12345678, kpd_data+8(%rip)"
-	emulated ".skip 9, 0x2e; jne kpd_taken"
-	emulated ".skip 10, 0x2e; call kpd_taken"
-	stepped ".skip 9, 0x26; call *kpd_data+16(%rip)", with=INDIRECT
-	emulated ".byte 0x2e; jmp *%rdx", with=INDIRECT|NOTRACK
-	emulated ".byte 0x2e; call *%r11", with=INDIRECT|NOTRACK
-	stepped ".byte 0x2e; jmp *(%rbx)", with=INDIRECT|NOTRACK
-	stepped ".byte 0x2e; call *8(%rsp)", with=INDIRECT|NOTRACK
+	with INDIRECT, stepped, ".skip 9, 0x26; call *kpd_data+16(%rip)"
+	with INDIRECT|NOTRACK, emulated, ".byte 0x2e; jmp *%rdx", ".byte 0x2e; call *%r11"
+	with INDIRECT|NOTRACK, stepped, ".byte 0x2e; jmp *(%rbx)", ".byte 0x2e; call *8(%rsp)"
 
 /*
  * Segment overrides, also of string instructions.
  */
-	plain "movl %fs:(%rbx), %ecx"
-	plain "addq %rcx, %fs:8(%rbx)"
-	plain "movl %ecx, %fs", with=ZEROS
-	plain "movl %ecx, %ds", with=ZEROS
-	plain "movl %fs, %ecx"
-	plain "movq %gs, %rdx"
-	plain "movw %es, 4(%rbx)"
-	plain "lfsl (%rbx), %ecx", with=SELECTOR
+	plain "movl %fs:(%rbx), %ecx", "addq %rcx, %fs:8(%rbx)"
+	with ZEROS, plain, "movl %ecx, %fs", "movl %ecx, %ds"
+	with SELECTOR, plain, "lfsl (%rbx), %ecx"
 #ifdef CONFIG_SMP
-	plain "movq %gs:(%rbx), %rcx", with=PERCPU
-	plain "addl %ecx, %gs:(%rbx)", with=PERCPU
-	plain "lodsq %gs:(%rsi), %rax", with=STRING|PERCPU
-	plain "movsl %gs:(%rsi), %es:(%rdi)", with=STRING|PERCPU
+	with PERCPU, plain, "movq %gs:(%rbx), %rcx", "addl %ecx, %gs:(%rbx)"
+	with STRING|PERCPU, plain, "lodsq %gs:(%rsi), %rax", "movsl %gs:(%rsi), %es:(%rdi)"
 #endif
-	plain "rep movsb %fs:(%rsi), %es:(%rdi)", with=STRING
-	plain "lodsw %fs:(%rsi), %ax", with=STRING
-	plain "repe cmpsb %es:(%rdi), %fs:(%rsi)", with=STRING
-	plain ".byte 0x2e; rep movsb", with=STRING
-	plain ".byte 0x67; rep movsb", with=ZEROS
-	plain ".byte 0x67; rep stosq", with=ZEROS
-	plain ".byte 0x67; repne scasb", with=ZEROS
-	plain ".byte 0x67; repe cmpsl", with=ZEROS
+	with STRING, plain, "rep movsb %fs:(%rsi), %es:(%rdi)", "lodsw %fs:(%rsi), %ax"
+	with STRING, plain, "repe cmpsb %es:(%rdi), %fs:(%rsi)"
+	with ZEROS, plain, ".byte 0x67; repe cmpsl"
 
 /*
  * Ports, clocks and model-specific registers.
  */
-	plain "outb %al, $0x80"
-	plain "outl %eax, $0x80"
-	plain "outb %al, (%dx)", with=PORT
-	plain "outw %ax, (%dx)", with=PORT
-	plain "inb $0x80, %al"
-	plain "inb (%dx), %al", with=PORT
-	plain "inw (%dx), %ax", with=PORT
-	plain "inl (%dx), %eax", with=PORT
-	plain "insb", with=STRING|PORT
-	plain "rep insw", with=STRING|PORT
-	plain "rep outsb", with=STRING|PORT
-	plain "outsl", with=STRING|PORT
-	plain "rdtsc", with=CLOCK
-	plain "rdtscp", with=CLOCK, cpu=X86_FEATURE_RDTSCP
-	plain "wrmsr", with=SAME_MSR
+	with PORT, plain, "outw %ax, (%dx)", "inb (%dx), %al"
+	with STRING|PORT, plain, "outsl"
+	on X86_FEATURE_RDTSCP, CLOCK, plain, "rdtscp"
 
 /*
  * The state of the FPU, in memory.
  */
-	plain "fxsave (%rbx)", with=FPU|AREA
-	plain "fxsave64 (%rbx)", with=FPU|AREA
-	plain "fxrstor (%rbx)", with=FPU|AREA
-	plain "fxrstor64 (%rbx)", with=FPU|AREA
-	plain "xsave (%rbx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
-	plain "xsave64 (%rbx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
-	plain "xrstor (%rbx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
-	plain "xrstor64 (%rbx)", with=FPU|AREA, cpu=X86_FEATURE_OSXSAVE
-	plain "fnsave (%rbx)", with=FPU|AREA
-	plain "frstor (%rbx)", with=FPU|AREA
-	plain "fnstenv (%rbx)", with=FPU|AREA
-	plain "fldenv (%rbx)", with=FPU|AREA
-	plain "fldcw (%rbx)", with=FPU|AREA
-	plain "ffree %st(1)", with=FPU
-	plain "fincstp", with=FPU
-	plain "fbstp (%rbx)", with=FPU
-	plain "fprem", with=FPU
-	plain "fxam", with=FPU
+	with FPU|AREA, plain, "fxsave64 (%rbx)", "fxrstor64 (%rbx)"
+	on X86_FEATURE_OSXSAVE, FPU|AREA, plain, "xsave64 (%rbx)", "xrstor64 (%rbx)"
+	with FPU|AREA, plain, "fldcw (%rbx)"
+	with FPU, plain, "ffree %st(1)", "fincstp", "fbstp (%rbx)", "fprem", "fxam"
 
 /* Vector indices; the masks are random, and cleared by the instruction. */
-	plain "vgatherdps %ymm1, (%rbx,%ymm2,4), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
-	plain "vgatherqps %xmm1, (%rbx,%xmm2,4), %xmm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
-	plain "vgatherdpd %ymm1, 8(%rbx,%xmm2,4), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
-	plain "vgatherqpd %ymm1, -8(%rbx,%ymm2,8), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
-	plain "vpgatherdd %xmm1, (%rbx,%xmm2,2), %xmm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
-	plain "vpgatherqq %ymm1, kpd_data(,%ymm2,8), %ymm3", with=FPU|GATHER, cpu=X86_FEATURE_AVX2
+	on X86_FEATURE_AVX2, FPU|GATHER, plain, "vgatherqps %xmm1, (%rbx,%xmm2,4), %xmm3"
+	on X86_FEATURE_AVX2, FPU|GATHER, plain, "vgatherdpd %ymm1, 8(%rbx,%xmm2,4), %ymm3"
+	on X86_FEATURE_AVX2, FPU|GATHER, plain, "vgatherqpd %ymm1, -8(%rbx,%ymm2,8), %ymm3"
+	on X86_FEATURE_AVX2, FPU|GATHER, plain, "vpgatherdd %xmm1, (%rbx,%xmm2,2), %xmm3"
 #endif /* CONFIG_X86_64 */
 
 	.pushsection .rodata, "a"

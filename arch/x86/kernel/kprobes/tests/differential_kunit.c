@@ -8,16 +8,10 @@
 
 #define pr_fmt(fmt) "kprobes_x86_differential: " fmt
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/kdebug.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/memory.h>
-#include <linux/objtool.h>
-#include <linux/percpu.h>
-#include <linux/slab.h>
 #include <linux/sort.h>
-#include <linux/string.h>
 #include <linux/wordpart.h>
 
 #include <asm/fpu/api.h>

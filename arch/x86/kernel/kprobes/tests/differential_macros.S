@@ -19,7 +19,7 @@
  * Each form is a function, since instruction boundaries are only known from the start
  * of one. All targets of indirect branches have a landing pad.
  */
-.macro form kind:req insn:req with=0 cpu=X86_FEATURE_ALWAYS
+.macro form_as_written kind:req insn:req with:req cpu:req unused
 	.pushsection .text, "ax"
 	.balign 16
 	.type kpd_form_\@, @function
@@ -47,6 +47,25 @@ kpd_form_\@:
 		.Linsn_\@-.Lentry_\@, .Lend_\@-.Linsn_\@
 .endm
 
+/*
+ * An instruction may be written for both modes: \bx is %rbx or %ebx, \q the suffix of words, and
+ * \rip what makes an address relative. An assembler warns of an instruction that uses none of
+ * them, so all do.
+ */
+#ifdef CONFIG_X86_64
+#define OF_THIS_MODE	q, "(%rip)", %rax, %rbx, %rcx, %rdx, %rsi, %rdi, %rbp, %rsp
+#else
+#define OF_THIS_MODE	l, "", %eax, %ebx, %ecx, %edx, %esi, %edi, %ebp, %esp
+#endif
+
+.macro form kind:req insn:req with=0 cpu=X86_FEATURE_ALWAYS
+	.macro form_of_mode q, rip, ax, bx, cx, dx, si, di, bp, sp
+	form_as_written \kind, "\insn", \with, \cpu, \q
+	.endm
+	form_of_mode OF_THIS_MODE
+	.purgem form_of_mode
+.endm
+
 /* A struct form. */
 .macro row_of_form text:req kind:req with:req cpu:req back:req entry:req taken:req skip:req len:req
 	.pushsection .rodata.str1.1, "aMS", @progbits, 1
@@ -68,20 +87,38 @@ kpd_form_\@:
 	.popsection
 .endm
 
-.macro fast args:vararg
-	form DIFF_FAST, \args
+/*
+ * Lists of instructions of one kind: for a CPU and a state, for a state, and for any.
+ */
+.Lfast = DIFF_FAST
+.Lplain = DIFF_PLAIN
+.Lemulated = DIFF_EMULATED
+.Lstepped = DIFF_STEPPED
+
+.macro on cpu:req, with:req, kind:req, insns:vararg
+	.irp insn, \insns
+	form .L\kind, "\insn", with=\with, cpu=\cpu
+	.endr
 .endm
 
-.macro plain args:vararg
-	form DIFF_PLAIN, \args
+.macro with with:req, kind:req, insns:vararg
+	on X86_FEATURE_ALWAYS, \with, \kind, \insns
 .endm
 
-.macro emulated args:vararg
-	form DIFF_EMULATED, \args
+.macro fast insns:vararg
+	with 0, fast, \insns
 .endm
 
-.macro stepped args:vararg
-	form DIFF_STEPPED, \args
+.macro plain insns:vararg
+	with 0, plain, \insns
+.endm
+
+.macro emulated insns:vararg
+	with 0, emulated, \insns
+.endm
+
+.macro stepped insns:vararg
+	with 0, stepped, \insns
 .endm
 
 #endif /* _X86_KERNEL_KPROBES_TESTS_DIFFERENTIAL_MACROS_S */

@@ -7,12 +7,7 @@
  * The instructions run on a stack of their own, with interrupts off.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/memory.h>
-#include <linux/objtool.h>
-#include <linux/prandom.h>
+#include "suite.h"
 
 #include <asm/ibt.h>
 #include <asm/processor-flags.h>

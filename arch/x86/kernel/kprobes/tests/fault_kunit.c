@@ -3,9 +3,9 @@
  * Faults of probed instructions, of their steps, and of handlers.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/kdebug.h>
-#include <linux/kprobes.h>
 
 #include <asm/asm.h>
 #include <asm/segment.h>
@@ -48,13 +48,7 @@ KUNIT_ARRAY_PARAM_DESC(fault_form, fault_forms, name);
 static void fixup_is_applied(struct kunit *test)
 {
 	const struct fault_form *f = test->param_value;
-	struct kp_watch w = {
-		.kp = {
-			.addr = kp_at(&f->place),
-			.pre_handler = kp_watch_pre,
-			.post_handler = kp_watch_post,
-		},
-	};
+	struct kp_watch w = KP_WATCH_BOTH(kp_at(&f->place));
 
 	KUNIT_ASSERT_EQ(test, (int)kp_run(f->place.fn, f->bad), f->err);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
@@ -262,6 +256,3 @@ static struct kunit_suite fault_suite = {
 	.test_cases	= fault_cases,
 };
 kunit_test_suite(fault_suite);
-
-MODULE_DESCRIPTION("KUnit tests of faults and probes on x86");
-MODULE_LICENSE("GPL");

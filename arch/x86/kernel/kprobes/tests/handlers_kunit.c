@@ -5,9 +5,7 @@
  * handlers of each kind of hit.
  */
 
-#include <kunit/test.h>
-#include <linux/atomic.h>
-#include <linux/kprobes.h>
+#include "suite.h"
 
 #include <asm/asm.h>
 #include <asm/segment.h>
@@ -29,8 +27,7 @@ static void handler_runs_with_ac_clear(struct kunit *test)
 	struct kprobe p = { .addr = AT(under_ac), .pre_handler = look_for_ac };
 	unsigned long before = native_save_fl() & X86_EFLAGS_AC;
 
-	if (!boot_cpu_has(X86_FEATURE_SMAP))
-		kunit_skip(test, "needs SMAP");
+	KP_SKIP_IF(test, !boot_cpu_has(X86_FEATURE_SMAP), "needs SMAP");
 	KUNIT_ASSERT_NE(test, kp_run(kpo_under_ac, 1) & X86_EFLAGS_AC, 0);
 
 	atomic_set(&with_ac, 0);
@@ -323,6 +320,3 @@ static struct kunit_suite handlers_suite = {
 	.test_cases	= handlers_cases,
 };
 kunit_test_suite(handlers_suite);
-
-MODULE_DESCRIPTION("KUnit tests of handlers called from detours on x86");
-MODULE_LICENSE("GPL");

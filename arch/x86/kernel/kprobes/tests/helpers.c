@@ -3,10 +3,9 @@
  * What several suites share.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/hardirq.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
 
 #include <asm/nospec-branch.h>
 #include <asm/segment.h>
@@ -35,22 +34,6 @@ noinline unsigned long kp_run(void (*fn)(void), unsigned long arg)
 		     : [thunk_target] "D" (fn)
 		     : "cx", "dx", "si", "cc", "memory" MORE_CLOBBERS);
 	return arg;
-}
-
-/**
- * kp_is_within() - does an address belong to a function?
- * @addr: the address
- * @fn: start of the function
- *
- * Context: any.
- * Return: true if @fn is the symbol that @addr belongs to.
- */
-bool kp_is_within(unsigned long addr, void *fn)
-{
-	unsigned long size, into;
-
-	return kallsyms_lookup_size_offset(addr, &size, &into) &&
-	       addr - into == (unsigned long)fn;
 }
 
 /**

@@ -17,6 +17,7 @@
 #include <asm/ibt.h>
 #include <asm/insn.h>
 
+#include "traces.h"
 #include "watch.h"
 
 struct kunit;
@@ -112,7 +113,6 @@ static inline u8 *kp_at(const struct kp_place *p)
 
 unsigned long kp_run(void (*fn)(void), unsigned long arg);
 
-bool kp_is_within(unsigned long addr, void *fn);
 int kp_pushed_by(const struct insn *insn);
 
 #ifdef CONFIG_UNWINDER_ORC

@@ -4,15 +4,7 @@
  * holds the long one. How padding is found, shared, returned, and synchronized.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/err.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/memory.h>
-#include <linux/rcupdate.h>
-#include <linux/stringify.h>
+#include "suite.h"
 
 #include "detours.h"
 
@@ -24,7 +16,7 @@
 
 static void hop_is_taken_back(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(hop_target_2));
 	struct kprobe post = { .addr = AT(hop_target_2), .post_handler = kp_nothing_post };
 	struct kprobe in_padding = { .pre_handler = kp_watch_pre };
 	unsigned long want = kp_run(kpo_hop_target_2, 5), hop;
@@ -68,7 +60,7 @@ static void hop_is_taken_back(struct kunit *test)
 /* Some bytes in this kernel may look like a branch into one of them. */
 static bool has_hop_alone(void *addr)
 {
-	struct kp_watch w = { .kp = { .addr = addr, .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(addr);
 	bool hop;
 
 	if (register_kprobe(&w.kp))
@@ -123,7 +115,7 @@ static void hops_are_not_shared(struct kunit *test)
 /* To a probe that was registered before. */
 static void hop_avoids_registered_probe(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(hop_target_2));
 	struct kp_watch last = { .kp = { .pre_handler = kp_watch_pre } };
 	unsigned long hop;
 
@@ -137,7 +129,7 @@ static void hop_avoids_registered_probe(struct kunit *test)
 
 	last.kp.addr = (u8 *)hop + 1;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&last.kp), 0);
-	w = (struct kp_watch) { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	w = (struct kp_watch)KP_WATCH(AT(hop_target_2));
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, is_live(w.kp.addr));
@@ -194,7 +186,7 @@ static int wait_watch_pre(struct kprobe *p, struct pt_regs *regs)
 /* To a probe that is registered later, which sees the text without the hop. */
 static void hop_moves_out_for_new_probe(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(hop_target_2));
 	/* Its post handler prevents a jump, which would be longer. */
 	struct kp_watch in_padding = {
 		.kp = { .pre_handler = kp_watch_pre, .post_handler = kp_nothing_post },
@@ -254,8 +246,8 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 /* Where a jump to the hop cannot be removed, no probe ever gets the padding. */
 static void hop_that_is_stuck_keeps_its_place(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
-	struct kp_watch first = { .kp = { .addr = AT(hop_target_4), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(hop_target_2));
+	struct kp_watch first = KP_WATCH(AT(hop_target_4));
 	struct kp_watch in_padding = { .kp = { .pre_handler = kp_watch_pre } };
 	struct kprobe *kps[] = { &first.kp, &in_padding.kp };
 	unsigned long want = kp_run(kpo_hop_target_2, 5), hop;
@@ -287,8 +279,8 @@ static void hop_that_is_stuck_keeps_its_place(struct kunit *test)
  */
 static void hop_is_back_when_a_batch_is_refused(struct kunit *test)
 {
-	struct kp_watch moves = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
-	struct kp_watch stays = { .kp = { .addr = AT(hop_target_4), .pre_handler = kp_watch_pre } };
+	struct kp_watch moves = KP_WATCH(AT(hop_target_2));
+	struct kp_watch stays = KP_WATCH(AT(hop_target_4));
 	struct kp_watch in[2] = {};
 	struct kprobe *kps[] = { &in[0].kp, &in[1].kp };
 	struct wait_watch wait = {
@@ -327,8 +319,7 @@ static void hop_is_back_when_a_batch_is_refused(struct kunit *test)
 	unregister_kprobe(&stays.kp);
 	unregister_kprobe(&moves.kp);
 	wait_for_kprobe_optimizer();
-	if (!hop[0] || !hop[1])
-		kunit_skip(test, "not both have a hop");
+	KP_SKIP_IF(test, !hop[0] || !hop[1], "not both have a hop");
 }
 
 struct batch {
@@ -379,8 +370,8 @@ static struct task_struct *hold_grace_periods(struct kunit *test)
  */
 static void hops_move_out_for_a_batch(struct kunit *test)
 {
-	struct kp_watch live = { .kp = { .addr = AT(hop_target_4), .pre_handler = kp_watch_pre } };
-	struct kp_watch fresh = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch live = KP_WATCH(AT(hop_target_4));
+	struct kp_watch fresh = KP_WATCH(AT(hop_target_2));
 	struct wait_watch wait = {
 		.kp = { .symbol_name = WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
 	};
@@ -389,8 +380,7 @@ static void hops_move_out_for_a_batch(struct kunit *test)
 	int i, round;
 
 	skip_without_padding(test);
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
 	KUNIT_ASSERT_EQ(test, register_kprobe(&live.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_ASSERT_EQ(test, register_kprobe(&fresh.kp), 0);
@@ -451,8 +441,7 @@ static void hops_move_out_for_a_batch(struct kunit *test)
 	unregister_kprobe(&wait.kp);
 	unregister_kprobe(&live.kp);
 	wait_for_kprobe_optimizer();
-	if (!hop[0] || !hop[1])
-		kunit_skip(test, "not both have a hop");
+	KP_SKIP_IF(test, !hop[0] || !hop[1], "not both have a hop");
 }
 
 /*
@@ -464,8 +453,7 @@ static int take_all_room(struct kunit *test, struct kprobe *takers, int max)
 	int nr = 0;
 
 	for (; nr < max; nr++) {
-		struct kp_watch w = { .kp = { .addr = AT(hop_target_2),
-					   .pre_handler = kp_watch_pre } };
+		struct kp_watch w = KP_WATCH(AT(hop_target_2));
 		unsigned long hop;
 		bool live;
 
@@ -494,7 +482,7 @@ static int take_all_room(struct kunit *test, struct kprobe *takers, int max)
  */
 static void hop_is_found_once_padding_is_free(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(hop_target_2));
 	unsigned long want = kp_run(kpo_hop_target_2, 5);
 	struct kprobe *takers;
 	int nr;
@@ -524,8 +512,8 @@ static void hop_is_found_once_padding_is_free(struct kunit *test)
 /* The same, with the hop of another probe in the only place that is left. */
 static void hop_is_found_once_another_is_gone(struct kunit *test)
 {
-	struct kp_watch a = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
-	struct kp_watch b = { .kp = { .addr = AT(hop_back), .pre_handler = kp_watch_pre } };
+	struct kp_watch a = KP_WATCH(AT(hop_target_2));
+	struct kp_watch b = KP_WATCH(AT(hop_back));
 	unsigned long want = kp_run(kpo_hop_back, 5);
 	struct kprobe *takers;
 	int nr, i;
@@ -606,7 +594,7 @@ static int sync_watch_sync(struct kprobe *p, struct pt_regs *regs)
  */
 static void text_is_written_after_cpus_synchronize(struct kunit *test)
 {
-	struct kp_watch p = { .kp = { .addr = AT(hop_target_2), .pre_handler = kp_watch_pre } };
+	struct kp_watch p = KP_WATCH(AT(hop_target_2));
 	struct sync_watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
 	u8 tail = first_byte(AT(hop_target_2) + 1);
 
@@ -675,6 +663,3 @@ static struct kunit_suite hop_suite = {
 	.test_cases	= hop_cases,
 };
 kunit_test_suite(hop_suite);
-
-MODULE_DESCRIPTION("KUnit tests of hops on x86");
-MODULE_LICENSE("GPL");

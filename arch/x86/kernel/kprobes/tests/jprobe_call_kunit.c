@@ -5,19 +5,13 @@
  * protects from speculation.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/gfp.h>
-#include <linux/irqflags.h>
-#include <linux/kallsyms.h>
 #include <linux/kdebug.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test-arch.h>
 #include <linux/notifier.h>
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
-#include <linux/string.h>
-#include <linux/stringify.h>
-#include <linux/vmalloc.h>
 
 #include <asm/cpufeature.h>
 #include <asm/debugreg.h>
@@ -362,14 +356,6 @@ static struct {
 	unsigned long	trace[32];
 } step;
 
-static bool is_in(unsigned long addr, void *fn)
-{
-	unsigned long offset;
-
-	return kallsyms_lookup_size_offset(addr, NULL, &offset) &&
-	       addr - offset == (unsigned long)fn;
-}
-
 static noinline void step_and_unwind(void)
 {
 	arch_jprobe_unwind(step.frame);
@@ -414,12 +400,12 @@ static int on_step(struct notifier_block *nb, unsigned long why, void *data)
 		return NOTIFY_DONE;
 
 	step.traps++;
-	step.in_call += is_in(args->regs->ip, kprobe_jprobe_call);
-	step.in_enter += is_in(args->regs->ip, kprobe_jprobe_enter);
-	step.in_unwind += is_in(args->regs->ip, kprobe_jprobe_unwind);
+	step.in_call += kp_is_within(args->regs->ip, kprobe_jprobe_call);
+	step.in_enter += kp_is_within(args->regs->ip, kprobe_jprobe_enter);
+	step.in_unwind += kp_is_within(args->regs->ip, kprobe_jprobe_unwind);
 
 	n = stack_trace_save_regs(args->regs, step.trace, ARRAY_SIZE(step.trace), 0);
-	for (i = 0; i < n && !is_in(step.trace[i], step_outer); i++)
+	for (i = 0; i < n && !kp_is_within(step.trace[i], step_outer); i++)
 		;
 	if (i == n && !is_in_thunk(args->regs->ip)) {
 		step.lost++;
@@ -436,8 +422,7 @@ static void jprobe_unwinds_at_each_instruction(struct kunit *test)
 	struct pt_regs regs = { .sp = (unsigned long)words };
 	unsigned long flags;
 
-	if (!KPROBES_TEST_HAS_EXACT_TRACES)
-		kunit_skip(test, "needs exact stack traces");
+	KP_SKIP_IF(test, !KPROBES_TEST_HAS_EXACT_TRACES, "needs exact stack traces");
 
 	memset(&step, 0, sizeof(step));
 	KUNIT_ASSERT_EQ(test, register_die_notifier(&step_notifier), 0);
@@ -477,6 +462,3 @@ static struct kunit_suite jprobe_call_suite = {
 	.test_cases	= jprobe_call_cases,
 };
 kunit_test_suite(jprobe_call_suite);
-
-MODULE_DESCRIPTION("KUnit tests of calls of the handlers of jprobes on x86");
-MODULE_LICENSE("GPL");

@@ -5,20 +5,11 @@
  * code itself is tested in optimize_kunit.c.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/hrtimer.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kprobes-test.h>
-#include <linux/kthread.h>
-#include <linux/linkage.h>
-#include <linux/memory.h>
-#include <linux/objtool.h>
-#include <linux/sched.h>
-#include <linux/smp.h>
 #include <linux/stacktrace.h>
 #include <linux/static_call.h>
-#include <linux/stringify.h>
 #include <linux/workqueue.h>
 
 #include <asm/asm.h>
@@ -161,7 +152,7 @@ static bool in_copies(unsigned long ip)
 
 static void task_is_in_the_way(struct kunit *test, bool preempted)
 {
-	struct kp_watch p = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
+	struct kp_watch p = KP_WATCH(AT(fill));
 	struct filler *f = filler_begin(test, preempted);
 
 	filler_stop(test, f, in_what_is_replaced);
@@ -219,8 +210,8 @@ static void add_second(struct kunit *test, struct kp_watch *a, struct kp_watch *
 
 static void jump_second_probe_in_range(struct kunit *test)
 {
-	struct kp_watch a = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
-	struct kp_watch b = { .kp = { .addr = AT(nops) + 3, .pre_handler = kp_watch_pre } };
+	struct kp_watch a = KP_WATCH(AT(nops));
+	struct kp_watch b = KP_WATCH(AT(nops) + 3);
 	struct kprobe post = { .addr = AT(nops), .post_handler = kp_nothing_post };
 	u8 text[16];
 
@@ -247,9 +238,9 @@ static void jump_second_probe_in_range(struct kunit *test)
 /* It waits until no task is in the detour, and the first is not optimized again. */
 static void jump_second_probe_while_waiting(struct kunit *test)
 {
-	struct kp_watch fill = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
-	struct kp_watch a = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
-	struct kp_watch b = { .kp = { .addr = AT(nops) + 3, .pre_handler = kp_watch_pre } };
+	struct kp_watch fill = KP_WATCH(AT(fill));
+	struct kp_watch a = KP_WATCH(AT(nops));
+	struct kp_watch b = KP_WATCH(AT(nops) + 3);
 	struct kprobe *kps[] = { &fill.kp, &a.kp };
 	struct filler *f = filler_begin(test, false);
 
@@ -283,8 +274,8 @@ static int unregister(struct kprobe *p)
  */
 static void second_after(struct kunit *test, int (*leave)(struct kprobe *p), bool preempt)
 {
-	struct kp_watch a = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
-	struct kp_watch b = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre } };
+	struct kp_watch a = KP_WATCH(AT(fill));
+	struct kp_watch b = KP_WATCH(AT(fill) + 3);
 	struct filler *f = filler_begin(test, preempt);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&a.kp), 0);
@@ -323,8 +314,8 @@ static int registering_thread(void *data)
  */
 static void joins(struct kunit *test, int (*join)(struct kprobe *b, struct kprobe *c), u32 flags)
 {
-	struct kp_watch a = { .kp = { .addr = AT(fill), .pre_handler = kp_watch_pre } };
-	struct kp_watch b = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre } };
+	struct kp_watch a = KP_WATCH(AT(fill));
+	struct kp_watch b = KP_WATCH(AT(fill) + 3);
 	struct kp_watch c = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre,
 				      .flags = flags } };
 	struct filler *f = filler_begin(test, false);
@@ -440,14 +431,11 @@ static int trace_pre(struct kprobe *p, struct pt_regs *regs)
 
 static void expect_caller(struct kunit *test, struct trace_probe *t, bool trapped)
 {
-	unsigned long size, into;
-
 	t->nr = 0;
 	kpj_call_push();
 	KUNIT_EXPECT_EQ(test, t->trapped, trapped);
 	KUNIT_ASSERT_GE(test, t->nr, 2);
-	KUNIT_EXPECT_TRUE(test, kallsyms_lookup_size_offset(t->entries[1], &size, &into));
-	KUNIT_EXPECT_PTR_EQ(test, (void *)(t->entries[1] - into), (void *)kpj_call_push);
+	KUNIT_EXPECT_TRUE(test, kp_is_within(t->entries[1], kpj_call_push));
 }
 
 static void jump_traces_before_push(struct kunit *test)
@@ -493,9 +481,7 @@ static noinline __noclone notrace void kpj_static_call(void)
 
 static void jump_over_static_call(struct kunit *test)
 {
-	struct kp_watch p = {
-		.kp = { .addr = AT(static_call), .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch p = KP_WATCH(AT(static_call));
 
 	if (!IS_ENABLED(CONFIG_HAVE_STATIC_CALL_INLINE))
 		kunit_skip(test, "needs HAVE_STATIC_CALL_INLINE");
@@ -784,9 +770,7 @@ static void jump_fault_of_nested_step(struct kunit *test)
 	struct kp_watch outer = {
 		.kp = { .addr = AT(nops), .pre_handler = load_in_handler },
 	};
-	struct kp_watch inner = {
-		.kp = { .addr = AT(bad_load), .pre_handler = kp_watch_pre },
-	};
+	struct kp_watch inner = KP_WATCH(AT(bad_load));
 	int i;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&inner.kp), 0);
@@ -834,6 +818,3 @@ static struct kunit_suite jump_suite = {
 	.test_cases	= jump_cases,
 };
 kunit_test_suite(jump_suite);
-
-MODULE_DESCRIPTION("KUnit tests of what is in the way of jumps");
-MODULE_LICENSE("GPL");

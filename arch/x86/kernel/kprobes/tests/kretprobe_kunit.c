@@ -3,11 +3,9 @@
  * Tests of the return trampoline of x86.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
+#include "suite.h"
+
 #include <linux/kprobes-arch.h>
-#include <linux/linkage.h>
-#include <linux/objtool.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -69,8 +67,7 @@ static void kretprobe_handler_runs_with_ac_clear(struct kunit *test)
 	struct returns r[2] = {};
 	int i;
 
-	if (!boot_cpu_has(X86_FEATURE_SMAP))
-		kunit_skip(test, "needs SMAP");
+	KP_SKIP_IF(test, !boot_cpu_has(X86_FEATURE_SMAP), "needs SMAP");
 	KUNIT_ASSERT_NE(test, kpr_under_ac() & X86_EFLAGS_AC, 0);
 
 	for (i = 0; i < ARRAY_SIZE(r); i++) {

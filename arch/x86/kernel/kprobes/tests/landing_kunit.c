@@ -6,9 +6,7 @@
  * where they would return to and what the CPU would then wait for.
  */
 
-#include <kunit/test.h>
-#include <linux/irqflags.h>
-#include <linux/kprobes.h>
+#include "suite.h"
 
 #include <asm/ibt.h>
 #include <asm/ptrace.h>
@@ -57,7 +55,7 @@ static int hit_by_branch(struct branch_hit *h, unsigned long addr, bool waits)
 static void branch_resumes_at_landing_pad(struct kunit *test)
 {
 	struct branch_hit h = { .w.kp = { .addr = AT(endbr), .pre_handler = kp_watch_pre } };
-	struct kp_watch late = { .kp = { .addr = AT(endbr), .post_handler = kp_watch_post } };
+	struct kp_watch late = KP_WATCH_POST(AT(endbr));
 	const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	struct pt_regs at_copy;
 	int round, first, second;
@@ -141,6 +139,3 @@ static struct kunit_suite landing_suite = {
 	.test_cases	= landing_cases,
 };
 kunit_test_suite(landing_suite);
-
-MODULE_DESCRIPTION("KUnit tests of probes on landing pads on x86");
-MODULE_LICENSE("GPL");

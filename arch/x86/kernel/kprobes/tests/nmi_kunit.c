@@ -4,15 +4,7 @@
  * steps, and in between.
  */
 
-#include <kunit/test.h>
-#include <linux/cpumask.h>
-#include <linux/delay.h>
-#include <linux/ftrace.h>
-#include <linux/jiffies.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/sched.h>
-#include <linux/stringify.h>
+#include "suite.h"
 
 #include <asm/apic.h>
 #include <asm/irq_vectors.h>
@@ -83,8 +75,7 @@ static int claim_nmi(unsigned int cmd, struct pt_regs *regs)
 /* To be called before anything is registered. */
 static void need_two_cpus(struct kunit *test)
 {
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
 }
 
 static void begin_nmis(struct kunit *test, void (*in_them)(void))
@@ -151,23 +142,14 @@ static void hit_under_nmis(struct kunit *test)
 
 static void nmi_hits_run_or_are_missed(struct kunit *test)
 {
-	struct kp_watch stepped = {
-		.kp = { .addr = AT(call_mem_nmi), .pre_handler = kp_watch_pre,
-			.post_handler = kp_watch_post },
-	};
+	struct kp_watch stepped = KP_WATCH_BOTH(AT(call_mem_nmi));
 	int hits;
 
 	need_two_cpus(test);
 	kpx_pointer = (unsigned long)kpx_callee;
 	atomic_set(&in_step, 0);
-	in_nmi = (struct kp_watch) {
-		.kp = { .addr = AT(in_nmi), .pre_handler = kp_watch_pre,
-			.post_handler = kp_watch_post },
-	};
-	here = (struct kp_watch) {
-		.kp = { .addr = AT(bt), .pre_handler = kp_watch_pre,
-			.post_handler = kp_watch_post },
-	};
+	in_nmi = (struct kp_watch)KP_WATCH_BOTH(AT(in_nmi));
+	here = (struct kp_watch)KP_WATCH_BOTH(AT(bt));
 	KUNIT_ASSERT_EQ(test, (int)kp_run(kpx_bt, 8), -1);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&in_nmi.kp), 0);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&stepped.kp), 0);
@@ -228,12 +210,10 @@ static void nest_under_nmis(struct kunit *test)
 
 static void third_level_is_stepped(struct kunit *test)
 {
-	struct kp_watch missed = { .kp = { .addr = AT(call_mem), .pre_handler = kp_watch_pre } };
+	struct kp_watch missed = KP_WATCH(AT(call_mem));
 
 	need_two_cpus(test);
-	in_nmi = (struct kp_watch) {
-		.kp = { .addr = AT(call_mem_nmi), .pre_handler = kp_watch_pre },
-	};
+	in_nmi = (struct kp_watch)KP_WATCH(AT(call_mem_nmi));
 	here = (struct kp_watch) { .kp = { .addr = AT(nop), .pre_handler = nested_pre } };
 	kpx_pointer = (unsigned long)kpx_callee;
 	atomic_set(&third_level, 0);
@@ -335,17 +315,8 @@ static void nmi_calls_are_followed_or_missed(struct kunit *test)
  * the site moves from one ftrace_ops to another. ftrace calls both, and this one in between.
  */
 
-static noinline __noclone u32 kpx_moving(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 3;
-}
-
-static noinline __noclone u32 kpx_staying(u32 v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v + 5;
-}
+static KP_TRACED(u32, kpx_moving, v + 3)
+static KP_TRACED(u32, kpx_staying, v + 5)
 
 static void move_in_nmi(void)
 {
@@ -466,6 +437,3 @@ static struct kunit_suite nmi_suite = {
 	.test_cases	= nmi_cases,
 };
 kunit_test_suite(nmi_suite);
-
-MODULE_DESCRIPTION("KUnit tests of probes in NMIs on x86");
-MODULE_LICENSE("GPL");

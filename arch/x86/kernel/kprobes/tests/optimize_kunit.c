@@ -5,17 +5,11 @@
  * use as well are declared in detours.h.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/execmem.h>
-#include <linux/ftrace.h>
 #include <linux/jump_label.h>
-#include <linux/kallsyms.h>
 #include <linux/kgdb.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/memory.h>
-#include <linux/objtool.h>
-#include <linux/stringify.h>
 #include <linux/unaligned.h>
 
 #include <asm/asm.h>
@@ -466,7 +460,7 @@ static void expect_outcome(struct kunit *test, const struct optimized_kprobe *op
 static void optimize_forms(struct kunit *test)
 {
 	const struct form form = as_mitigated(test), *f = &form;
-	struct kp_watch w = { .kp = { .addr = kp_at(&f->place), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(kp_at(&f->place));
 	unsigned long want[ARRAY_SIZE(kpo_args)], return_to;
 	u8 text[MAX_OPTIMIZED_LENGTH], jump, why, why_at;
 	unsigned int hits = 0;
@@ -546,9 +540,7 @@ static void static_keys_flip_under_probes(struct kunit *test)
 
 	for (round = 0; round < 4; round++) {
 		for (i = 0; i < ARRAY_SIZE(places); i++) {
-			w[i] = (struct kp_watch) {
-				.kp = { .addr = kp_at(&places[i]), .pre_handler = kp_watch_pre },
-			};
+			w[i] = (struct kp_watch)KP_WATCH(kp_at(&places[i]));
 			kps[i] = &w[i].kp;
 		}
 		/*
@@ -590,7 +582,7 @@ static void static_keys_flip_under_probes(struct kunit *test)
 /* This function is never called. */
 static void no_jump_over_trap(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(trap), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(trap));
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
@@ -657,7 +649,7 @@ STACK_FRAME_NON_STANDARD(kpo_kgdb_break);
 /* A breakpoint of the debugger hides an instruction, but only as long as it is there. */
 static void sweep_is_repeated_after_kgdb(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(by_kgdb), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(by_kgdb));
 	unsigned long addr = (unsigned long)kpo_kgdb_break;
 
 	OPTIMIZER_HIDE_VAR(addr);
@@ -679,10 +671,7 @@ static void sweep_is_repeated_after_kgdb(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 #else
-static void sweep_is_repeated_after_kgdb(struct kunit *test)
-{
-	kunit_skip(test, "needs KGDB");
-}
+KP_SKIPPED(sweep_is_repeated_after_kgdb, "needs KGDB")
 #endif
 
 /*
@@ -822,11 +811,7 @@ static void sweep_judges_instructions(struct kunit *test)
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
-static noinline __noclone int kpo_with_site(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 3;
-}
+static KP_TRACED(int, kpo_with_site, v * 3)
 
 /* ftrace jumps to a page in place of a BPF trampoline. The function is never called. */
 static void sweep_ignores_jump_of_ftrace(struct kunit *test)
@@ -838,8 +823,7 @@ static void sweep_ignores_jump_of_ftrace(struct kunit *test)
 	enum kprobe_swept found;
 	void *page;
 
-	if (!site)
-		kunit_skip(test, "the function has no ftrace site");
+	KP_SKIP_IF(test, !site, "the function has no ftrace site");
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
 	t.map = kunit_kzalloc(test, t.size / BITS_PER_BYTE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, t.map);
@@ -894,11 +878,10 @@ extern const u32 kpo_irqfd_inject_off;
  */
 static void no_jump_in_preemptible_hypercalls(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(irqfd_inject), .pre_handler = kp_watch_pre } };
-	struct kp_watch other = { .kp = { .addr = AT(mov), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(irqfd_inject));
+	struct kp_watch other = KP_WATCH(AT(mov));
 
-	if (IS_ENABLED(CONFIG_PREEMPTION))
-		kunit_skip(test, "tasks may be preempted anywhere");
+	KP_SKIP_IF(test, IS_ENABLED(CONFIG_PREEMPTION), "tasks may be preempted anywhere");
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
@@ -937,8 +920,7 @@ static void no_jump_in_what_ends_detours(struct kunit *test)
 		.kp = { .symbol_name = "preempt_schedule_notrace", .pre_handler = kp_watch_pre },
 	};
 
-	if (!IS_ENABLED(CONFIG_PREEMPTION))
-		kunit_skip(test, "needs PREEMPTION");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_PREEMPTION), "needs PREEMPTION");
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
@@ -952,7 +934,7 @@ FUNCTION(across_pages, "jmp 777f; .balign 4096, 0xcc; .skip 4094, 0xcc\n"
 
 static void jump_across_pages(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(across_pages), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(across_pages));
 	unsigned long addr = (unsigned long)w.kp.addr;
 
 	KUNIT_EXPECT_NE(test, addr / PAGE_SIZE, (addr + JMP32_INSN_SIZE - 1) / PAGE_SIZE);
@@ -1014,6 +996,3 @@ static struct kunit_suite optimize_suite = {
 	.test_cases	= optimize_cases,
 };
 kunit_test_suite(optimize_suite);
-
-MODULE_DESCRIPTION("KUnit tests of jump optimization on x86");
-MODULE_LICENSE("GPL");

@@ -5,21 +5,14 @@
  * breakpoints.h.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/execmem.h>
 #include <linux/fs.h>
-#include <linux/ftrace.h>
-#include <linux/jiffies.h>
-#include <linux/kallsyms.h>
 #include <linux/kdebug.h>
 #include <linux/kexec.h>
 #include <linux/kgdb.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/memory.h>
 #include <linux/pgtable.h>
-#include <linux/sched.h>
-#include <linux/stringify.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -380,8 +373,7 @@ static void probe_accepts_what_loads_of_microcode_call(struct kunit *test)
 	unsigned long addr = kallsyms_lookup_name("__sha256_update") ?:
 			     kallsyms_lookup_name("sha256_update");
 
-	if (!addr)
-		kunit_skip(test, "needs CRYPTO_LIB_SHA256");
+	KP_SKIP_IF(test, !addr, "needs CRYPTO_LIB_SHA256");
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
 }
 
@@ -433,7 +425,7 @@ static void probe_beside_failures(struct kunit *test)
 	}
 
 	while (time_before(jiffies, end) && !wrong) {
-		struct kp_watch w = { .kp = { .addr = AT(bt), .pre_handler = kp_watch_pre } };
+		struct kp_watch w = KP_WATCH(AT(bt));
 
 		if (register_kprobe(&w.kp))
 			break;
@@ -509,7 +501,7 @@ static void probe_steps_without_trap_flag(struct kunit *test)
 /* Padding that looks like breakpoints does not prevent probes after it. */
 static void probe_after_padding(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(padded), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(padded));
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_padded, 5), 8);
@@ -537,7 +529,7 @@ static int claim_int3(struct notifier_block *nb, unsigned long why, void *data)
 static void probe_passes_on_foreign_breakpoints(struct kunit *test)
 {
 	struct notifier_block nb = { .notifier_call = claim_int3 };
-	struct kp_watch w = { .kp = { .addr = AT(nop), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(nop));
 	struct pt_regs user = { .cs = __USER_CS, .ip = (unsigned long)AT(nop) + INT3_INSN_SIZE };
 
 	atomic_set(&debug_traps, 0);
@@ -568,11 +560,7 @@ static void poke_byte(unsigned long addr, u8 byte)
 	smp_text_poke_sync_each_cpu();
 }
 
-static noinline __noclone int kpx_traced(int v)
-{
-	OPTIMIZER_HIDE_VAR(v);
-	return v * 3;
-}
+static KP_TRACED(int, kpx_traced, v * 3)
 
 static unsigned long traced_site;
 
@@ -624,7 +612,7 @@ static void probe_leaves_breakpoints_at_ftrace_sites(struct kunit *test)
 /* Copies are executed, and never written in place. */
 static void probe_slot_is_read_only(struct kunit *test)
 {
-	struct kp_watch w = { .kp = { .addr = AT(bt), .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(bt));
 	const struct kprobe *p;
 	unsigned int level;
 	pte_t *pte;
@@ -738,7 +726,7 @@ static void probe_slots_reach_kernel_and_modules(struct kunit *test)
 static void probe_shares_text_with_kgdb(struct kunit *test)
 {
 	unsigned long start = (unsigned long)AT(bt);
-	struct kp_watch w = { .kp = { .addr = AT(bt) + 4, .pre_handler = kp_watch_pre } };
+	struct kp_watch w = KP_WATCH(AT(bt) + 4);
 	unsigned long want = kp_run(kpx_bt, 8);
 
 	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(start), 0);
@@ -824,22 +812,16 @@ static void probe_leaves_kgdb_its_breakpoint(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 #else
-static void probe_shares_text_with_kgdb(struct kunit *test)
-{
-	kunit_skip(test, "needs KGDB");
-}
+KP_SKIPPED(probe_shares_text_with_kgdb, "needs KGDB")
 
-static void probe_leaves_kgdb_its_breakpoint(struct kunit *test)
-{
-	kunit_skip(test, "needs KGDB");
-}
+KP_SKIPPED(probe_leaves_kgdb_its_breakpoint, "needs KGDB")
 #endif
 
 /* With an armed probe before it, the function is still decoded correctly. */
 static void probe_next_to_armed_probe(struct kunit *test)
 {
-	struct kp_watch a = { .kp = { .addr = AT(bt), .pre_handler = kp_watch_pre } };
-	struct kp_watch b = { .kp = { .addr = AT(bt) + 4, .pre_handler = kp_watch_pre } };
+	struct kp_watch a = KP_WATCH(AT(bt));
+	struct kp_watch b = KP_WATCH(AT(bt) + 4);
 	struct kprobe middle = { .addr = AT(bt) + 1 };
 	unsigned long want = kp_run(kpx_bt, 8);
 
@@ -955,6 +937,3 @@ static struct kunit_suite probe_suite = {
 	.test_cases	= probe_cases,
 };
 kunit_test_suite(probe_suite);
-
-MODULE_DESCRIPTION("KUnit tests of kernel probes on x86");
-MODULE_LICENSE("GPL");

@@ -4,11 +4,10 @@
  * targets.
  */
 
-#include <kunit/test.h>
+#include "suite.h"
+
 #include <linux/bitmap.h>
 #include <linux/kgdb.h>
-#include <linux/kprobes.h>
-#include <linux/memory.h>
 
 #include "../common.h"
 #include "../targets.h"
@@ -246,8 +245,7 @@ static void targets_scan_under_kgdb(struct kunit *test)
 	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, t.map);
 	/* With a prefix, that is what the breakpoint replaces. */
-	if ((l->code[0] & 0xf0) == 0x40)
-		kunit_skip(test, "its opcode is not the first byte");
+	KP_SKIP_IF(test, (l->code[0] & 0xf0) == 0x40, "its opcode is not the first byte");
 
 	memset(text, 0x90, sizeof(text));
 	memcpy(text, l->code, l->disp_at);
@@ -282,15 +280,9 @@ static void targets_scan_after_kgdb(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_bit(target - t.start, t.map));
 }
 #else
-static void targets_scan_under_kgdb(struct kunit *test)
-{
-	kunit_skip(test, "needs KGDB");
-}
+KP_SKIPPED(targets_scan_under_kgdb, "needs KGDB")
 
-static void targets_scan_after_kgdb(struct kunit *test)
-{
-	kunit_skip(test, "needs KGDB");
-}
+KP_SKIPPED(targets_scan_after_kgdb, "needs KGDB")
 #endif
 
 /* References to other places are ignored, at either end. */
@@ -325,6 +317,3 @@ static struct kunit_suite reencode_suite = {
 	.test_cases	= reencode_cases,
 };
 kunit_test_suite(reencode_suite);
-
-MODULE_DESCRIPTION("KUnit tests of copies of instructions for detours");
-MODULE_LICENSE("GPL");

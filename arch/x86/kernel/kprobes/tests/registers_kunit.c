@@ -5,12 +5,9 @@
  * which save few.
  */
 
-#include <kunit/test.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/objtool.h>
+#include "suite.h"
+
 #include <linux/stacktrace.h>
-#include <linux/stringify.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -330,6 +327,3 @@ static struct kunit_suite registers_suite = {
 	.test_cases	= registers_cases,
 };
 kunit_test_suite(registers_suite);
-
-MODULE_DESCRIPTION("KUnit tests of registers in detours on x86");
-MODULE_LICENSE("GPL");

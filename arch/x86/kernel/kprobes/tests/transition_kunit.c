@@ -4,12 +4,7 @@
  * replace, and in large numbers.
  */
 
-#include <kunit/test.h>
-#include <linux/atomic.h>
-#include <linux/kprobes.h>
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <linux/stringify.h>
+#include "suite.h"
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -33,8 +28,8 @@ KUNIT_ARRAY_PARAM_DESC(neighbour, neighbours, name);
 static void jump_yields_to_new_neighbour(struct kunit *test)
 {
 	const struct neighbour *n = test->param_value;
-	struct kp_watch a = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
-	struct kp_watch b = { .kp = { .addr = AT(nops) + n->at, .pre_handler = kp_watch_pre } };
+	struct kp_watch a = KP_WATCH(AT(nops));
+	struct kp_watch b = KP_WATCH(AT(nops) + n->at);
 	unsigned long want = kp_run(kpo_nops, 5);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
@@ -75,8 +70,8 @@ static void jump_yields_to_new_neighbour(struct kunit *test)
 static void jump_waits_for_registered_neighbour(struct kunit *test)
 {
 	const struct neighbour *n = test->param_value;
-	struct kp_watch a = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
-	struct kp_watch b = { .kp = { .addr = AT(nops) + n->at, .pre_handler = kp_watch_pre } };
+	struct kp_watch a = KP_WATCH(AT(nops));
+	struct kp_watch b = KP_WATCH(AT(nops) + n->at);
 	unsigned long want = kp_run(kpo_nops, 5);
 	u8 text[MAX_OPTIMIZED_LENGTH];
 
@@ -131,8 +126,8 @@ static void jump_waits_for_registered_neighbour(struct kunit *test)
 /* All of it before the worker runs. */
 static void reused_site_forgets_neighbour(struct kunit *test)
 {
-	struct kp_watch a = { .kp = { .addr = AT(nops), .pre_handler = kp_watch_pre } };
-	struct kp_watch b = { .kp = { .addr = AT(nops) + 3, .pre_handler = kp_watch_pre } };
+	struct kp_watch a = KP_WATCH(AT(nops));
+	struct kp_watch b = KP_WATCH(AT(nops) + 3);
 	unsigned long want = kp_run(kpo_nops, 5);
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&a.kp), 0);
@@ -384,6 +379,3 @@ static struct kunit_suite transition_suite = {
 	.test_cases	= transition_cases,
 };
 kunit_test_suite(transition_suite);
-
-MODULE_DESCRIPTION("KUnit tests of jumps that come and go on x86");
-MODULE_LICENSE("GPL");

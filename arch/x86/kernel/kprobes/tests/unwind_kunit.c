@@ -5,16 +5,9 @@
  * what an NMI sees, or another task that unwinds a task that was preempted there.
  */
 
-#include <kunit/test.h>
-#include <linux/completion.h>
-#include <linux/kallsyms.h>
-#include <linux/kprobes.h>
-#include <linux/kthread.h>
-#include <linux/linkage.h>
-#include <linux/objtool.h>
-#include <linux/sched.h>
+#include "suite.h"
+
 #include <linux/stacktrace.h>
-#include <linux/stringify.h>
 
 #include <asm/asm.h>
 #include <asm/ibt.h>
@@ -192,14 +185,9 @@ static void on_both_stacks(struct kunit *test, const struct kprobe *p, const str
 	kthread_stop(task);
 }
 
-static int nothing(struct kprobe *p, struct pt_regs *regs)
-{
-	return 0;
-}
-
 static void begin(struct kunit *test, struct kprobe *p, const struct place *at)
 {
-	*p = (struct kprobe) { .addr = at->addr, .pre_handler = nothing };
+	*p = (struct kprobe) { .addr = at->addr, .pre_handler = kp_nothing_pre };
 	if (!at->addr)
 		p->symbol_name = "kpu_fn";
 	KUNIT_ASSERT_EQ(test, register_kprobe(p), 0);
@@ -342,8 +330,7 @@ static void unwind_one_byte_at_breakpoint(struct kunit *test)
 	struct fake f = { .task = current };
 	struct kprobe p;
 
-	if (cpu_feature_enabled(X86_FEATURE_FRED))
-		kunit_skip(test, "FRED has a different entry path");
+	KP_SKIP_IF(test, cpu_feature_enabled(X86_FEATURE_FRED), "FRED has a different entry path");
 	begin(test, &p, at);
 	fill_stack(&f, &p, at);
 	unwind_breakpoint(test, &f, &p, at);
@@ -357,7 +344,7 @@ static void unwind_one_byte_at_breakpoint(struct kunit *test)
  */
 static void unwind_trap_ip(struct kunit *test)
 {
-	struct kprobe boosted = { .addr = kpu_pop, .pre_handler = nothing };
+	struct kprobe boosted = { .addr = kpu_pop, .pre_handler = kp_nothing_pre };
 	struct kprobe emulated = { .addr = kpu_pop, .post_handler = kp_nothing_post };
 	unsigned long pop = (unsigned long)kpu_pop, after;
 	struct pt_regs regs = { .orig_ax = -1 };

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The cost of a return probe that several CPUs hit at the same time; see kprobe_bench.c.
+ * The cost of a return probe that several CPUs hit at the same time. The clock counts the
+ * instructions of all CPUs, also the work that they cause each other.
  */
-#define pr_fmt(fmt) "kprobe_bench: " fmt
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/delay.h>
-#include <linux/kprobes.h>
 #include <linux/kthread.h>
-#include <linux/module.h>
+#include <linux/math64.h>
 
-#include "arch.h"
-
-BENCH_FUNCTION(bench_quick, BENCH_QUICK);
-
-/* The clock counts the instructions of all CPUs, also the work that they cause each other. */
+#include "bench.h"
 
 #define TOGETHER_LOOPS	20000
 
@@ -38,7 +34,7 @@ static int together_thread(void *unused)
 	return 0;
 }
 
-static u64 __init together_cost(int cpus)
+static int __init together_row(int cpus)
 {
 	struct task_struct *task;
 	u64 start;
@@ -49,7 +45,7 @@ static u64 __init together_cost(int cpus)
 	for (i = 0; i < cpus; i++) {
 		task = kthread_create(together_thread, NULL, "kprobe_bench/%d", i);
 		if (IS_ERR(task))
-			return 0;
+			return PTR_ERR(task);
 		kthread_bind(task, i);
 		wake_up_process(task);
 	}
@@ -59,39 +55,23 @@ static u64 __init together_cost(int cpus)
 	complete_all(&together_go);
 	for (i = 0; i < cpus; i++)
 		wait_for_completion(&together_done);
-	return div_u64(bench_clock() - start, cpus * TOGETHER_LOOPS);
+	row(div_u64(bench_clock() - start, cpus * TOGETHER_LOOPS), "r-together-%d", cpus);
+	return 0;
 }
 
-static int __init kprobe_bench_together_init(void)
+int __init measure_together(void)
 {
-	static const int cpus[] = { 1, 4 };
 	struct kretprobe rp = {
 		.kp.addr	= bench_code(bench_quick),
 		.handler	= together_return,
 		.maxactive	= 16,
 	};
-	char name[48];
-	int i, ret;
+	int ret = num_online_cpus() < 4 ? -ENODEV : register_kretprobe(&rp);
 
-	if (num_online_cpus() < 4)
-		return -ENODEV;
-	ret = register_kretprobe(&rp);
 	if (ret)
 		return ret;
-
-	for (i = 0; i < ARRAY_SIZE(cpus); i++) {
-		scnprintf(name, sizeof(name), "r-together-%d", cpus[i]);
-		pr_info("row %s %llu\n", name, together_cost(cpus[i]));
-	}
+	ret = together_row(1);
+	ret = ret ?: together_row(4);
 	unregister_kretprobe(&rp);
-	return rp.nmissed ? -EBUSY : 0;
+	return ret ?: rp.nmissed ? -EBUSY : 0;
 }
-module_init(kprobe_bench_together_init);
-
-static void __exit kprobe_bench_together_exit(void)
-{
-}
-module_exit(kprobe_bench_together_exit);
-
-MODULE_DESCRIPTION("What a return probe costs that several CPUs hit");
-MODULE_LICENSE("GPL");
