@@ -302,18 +302,24 @@ static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
 {
 	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
 	struct kprobe_site *site;
-	int ret;
+	LIST_HEAD(exclusive);
+	int ret, err;
 
 	for_each_kprobe_site(site) {
 		if (site->state != from || kprobe_arm_wanted(site) != on)
 			continue;
 		kprobe_arm_add(lists, site);
+		if (on && site->kind == KPROBE_SITE_FTRACE && kprobe_site_has_post(site))
+			list_move_tail(&site->head.kp.list, &exclusive);
 		++*total;
 	}
 
 	if (on) {
 		kprobe_arm_text(lists);
-		return kprobe_ftrace_halves(&lists->ftrace, arm_some, failed);
+		/* What another user claims, ftrace refuses only to sites with a post handler. */
+		err = kprobe_ftrace_halves(&lists->ftrace, arm_some, failed);
+		ret = kprobe_ftrace_halves(&exclusive, arm_some, failed);
+		return ret ?: err;
 	}
 
 	kprobe_disarm_text(lists);
