@@ -301,28 +301,26 @@ static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
 			     unsigned int *total, unsigned int *failed)
 {
 	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
-	/* Another user may have claimed a function. That concerns only sites with a post handler. */
-	LIST_HEAD(exclusive);
 	struct kprobe_site *site;
+	LIST_HEAD(exclusive);
 	int ret, err;
 
 	for_each_kprobe_site(site) {
 		if (site->state != from || kprobe_arm_wanted(site) != on)
 			continue;
 		kprobe_arm_add(lists, site);
-		if (kprobe_site_has_post(site) && site->kind == KPROBE_SITE_FTRACE)
+		if (on && site->kind == KPROBE_SITE_FTRACE && kprobe_site_has_post(site))
 			list_move_tail(&site->head.kp.list, &exclusive);
 		++*total;
 	}
 
 	if (on) {
 		kprobe_arm_text(lists);
+		/* What another user claims, ftrace refuses only to sites with a post handler. */
 		err = kprobe_ftrace_halves(&lists->ftrace, arm_some, failed);
 		ret = kprobe_ftrace_halves(&exclusive, arm_some, failed);
 		return ret ?: err;
 	}
-
-	list_splice(&exclusive, &lists->ftrace);
 
 	kprobe_disarm_text(lists);
 	ret = kprobe_ftrace_halves(&lists->ftrace, disarm_some, failed);

@@ -28,6 +28,18 @@
 /* Some site may have a claim that none of its users needs; kprobe_mutex. */
 static bool claims_left;
 
+static unsigned int count_picked(struct list_head *kps,
+				 bool (*pick)(const struct kprobe_site *, const void *),
+				 const void *arg)
+{
+	struct kprobe *kp;
+	unsigned int n = 0;
+
+	list_for_each_entry(kp, kps, list)
+		n += pick(kprobe_to_site(kp), arg);
+	return n;
+}
+
 /*
  * The addresses of the sites of @kps for which @pick is true, to be freed with ips_put(). A
  * single one needs no memory.
@@ -41,10 +53,7 @@ static unsigned long *ips_get(struct list_head *kps, unsigned long *single,
 	struct kprobe *kp;
 	unsigned int i = 0;
 
-	*n = 0;
-	list_for_each_entry(kp, kps, list)
-		*n += pick(kprobe_to_site(kp), arg);
-
+	*n = count_picked(kps, pick, arg);
 	if (*n > 1)
 		ips = kvmalloc_objs(*ips, *n);
 	if (!ips)
@@ -123,17 +132,6 @@ static int arm_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
 	return 0;
 }
 
-static bool any_exclusive(struct list_head *kps)
-{
-	struct kprobe *kp;
-
-	list_for_each_entry(kp, kps, list) {
-		if (is_exclusive(kprobe_to_site(kp), NULL))
-			return true;
-	}
-	return false;
-}
-
 /* Fails only if ftrace has shut itself down. */
 static void retire_or_warn(struct kprobe_ftrace_ops *fo)
 {
@@ -160,7 +158,7 @@ int kprobe_ftrace_arm(struct list_head *kps)
 	kprobe_ftrace_settle();
 
 	/* The claim comes first, as it is more likely to fail. */
-	if (any_exclusive(kps)) {
+	if (count_picked(kps, is_exclusive, NULL)) {
 		fo = kprobe_ftrace_ops_alloc();
 		if (!fo)
 			return -ENOMEM;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on powerpc: addresses, preparing, arming and disarming. Instruction decoding is in
- * kprobes/insn.c, the hit path in kprobes/hit.c.
+ * Kernel probes on powerpc: addresses, preparing, arming and disarming. Instruction decoding is
+ * in kprobes/insn.c, the hit path in kprobes/hit.c.
  */
 
 #include <linux/cacheflush.h>
@@ -23,14 +23,10 @@
 #include "kprobes/common.h"
 #include "kprobes/insn.h"
 
-/*
- * Addresses
- */
-
 #ifdef CONFIG_PPC64_ELF_ABI_V2
 /*
- * Read the original word at @addr, seeing through any breakpoint or jump. Returns 0 if @addr is
- * unreadable: not every symbol is a function.
+ * The word at @addr without a breakpoint or jump. Returns 0 if it is unreadable: not every symbol
+ * is a function.
  */
 static u32 original_word(unsigned long addr)
 {
@@ -74,7 +70,6 @@ static unsigned long entry_of(unsigned long sym)
 }
 #endif
 
-#ifdef CONFIG_PPC64_ELF_ABI_V1
 /* The code of a function has the name of its descriptor, after a dot. */
 static unsigned long lookup_code(const char *name)
 {
@@ -82,18 +77,14 @@ static unsigned long lookup_code(const char *name)
 	const char *colon = strchr(name, ':');
 	size_t len = colon ? colon + 1 - name : 0;
 
+	if (!IS_ENABLED(CONFIG_PPC64_ELF_ABI_V1))
+		return 0;
 	if (len > MODULE_NAME_LEN || name[len] == '.')
 		return 0;
 	if (snprintf(code, sizeof(code), "%.*s.%s", (int)len, name, name + len) >= sizeof(code))
 		return 0;
 	return kallsyms_lookup_name(code);
 }
-#else
-static unsigned long lookup_code(const char *name)
-{
-	return 0;
-}
-#endif
 
 kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
 {
@@ -107,9 +98,9 @@ kprobe_opcode_t *kprobe_lookup_name(const char *name, unsigned int offset)
 }
 
 /*
- * An out-of-line epilogue, which functions enter by a branch when their frame is gone. It loads LR
- * from the stack and returns to their caller. So LR holds no return address at its entry, and it
- * cannot have a return probe. Modules have copies.
+ * An out-of-line epilogue, which functions enter by a branch when their frame is gone. It loads
+ * LR from the stack and returns to their caller. So LR holds no return address at its entry, and
+ * it cannot have a return probe. Modules have copies.
  */
 static noinline_for_stack bool is_epilogue(unsigned long addr)
 {
@@ -135,11 +126,6 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr, unsigned long offse
 	return (kprobe_opcode_t *)(offset ? addr + offset : entry);
 }
 
-/*
- * The instruction
- */
-
-/* Read the original instruction at @addr. */
 static int read_insn(unsigned long addr, ppc_inst_t *insn)
 {
 	u32 word, suffix;
@@ -158,15 +144,10 @@ static int read_insn(unsigned long addr, ppc_inst_t *insn)
 	return ret;
 }
 
-/**
- * kprobe_decide() - decode the instruction of a probe
- * @p: addr is set; opcode and ainsn are filled in, without a slot
- *
- * An instruction with an exception table entry is not boosted: the page fault handler looks nip up
- * in the table before bad_page_fault() moves it from the copy to the probe.
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: KPROBE_REFUSAL_NONE, or why it cannot be probed.
+/*
+ * Decode the instruction of a probe: fills in its opcode, and ainsn without a slot. What has an
+ * entry in the exception table is not boosted: the page fault handler looks nip up there before
+ * bad_page_fault() moves it from the copy to the probe.
  */
 enum kprobe_refusal kprobe_decide(struct kprobe *p)
 {
@@ -194,27 +175,13 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 	p->ainsn.boost = kprobe_insn_can_copy(insn) && kprobe_boosts() &&
 			 !search_exception_tables(addr);
 
-	/* Neither emulated nor copied: addpcis, on a CPU that does not have it. */
+	/* This is addpcis, on a CPU that does not have it. */
 	if (!p->ainsn.emulate && !kprobe_insn_can_copy(insn))
 		return KPROBE_REFUSAL_BRANCH;
 	return KPROBE_REFUSAL_NONE;
 }
 
-/*
- * Slots
- */
-
-/**
- * kprobe_write_slot() - write instructions to a slot
- * @slot: the slot
- * @words: the instructions
- * @nr: how many words
- *
- * patch_instructions() maps the page only once, but flushes only the addresses of the mapping.
- *
- * Context: text_mutex held.
- * Return: 0, or an error of patch_instructions().
- */
+/* patch_instructions() maps the page only once, but flushes only the addresses of the mapping. */
 int kprobe_write_slot(void *slot, u32 *words, unsigned int nr)
 {
 	size_t size = nr * sizeof(*words);
@@ -227,7 +194,7 @@ int kprobe_write_slot(void *slot, u32 *words, unsigned int nr)
 	return ret;
 }
 
-/* Branches and addpcis depend on their own address: they are always emulated, and need no copy. */
+/* Branches and addpcis depend on their own address. They are always emulated. */
 static bool needs_slot(const struct kprobe *p)
 {
 	return kprobe_insn_can_copy(kprobe_insn(p));
@@ -340,31 +307,28 @@ static void discard_fetched(void *unused)
 	isync();
 }
 
-/**
- * kprobe_sync_cpus() - make all CPUs refetch instructions
- *
- * icbi is broadcast, but it only invalidates caches. Instructions that a CPU has already
- * prefetched are discarded by a context-synchronizing instruction on that CPU.
- * kick_all_cpus_sync() guarantees none: an idle CPU that polls takes no interrupt, and the calling
- * CPU is skipped. Where interrupts are soft-masked, the function runs late, and this waits for it.
- *
- * Context: process context, interrupts on.
+/*
+ * Make all CPUs refetch instructions. icbi is broadcast, but it only invalidates caches. To
+ * discard what a CPU has already fetched, it has to execute a context-synchronizing instruction
+ * itself. kick_all_cpus_sync() does not make it do so: an idle CPU that polls takes no interrupt,
+ * and the calling CPU is skipped. Where interrupts are soft-masked, the function runs late, and
+ * this waits for it.
  */
 void kprobe_sync_cpus(void)
 {
 	on_each_cpu(discard_fetched, NULL, 1);
 }
 
-/* Code that RCU does not watch runs with interrupts off: a CPU that answers has left it. */
+/* Where RCU does not watch, interrupts are off: a CPU that answers has left such code. */
 void arch_sync_insn_slots(void)
 {
 	kprobe_sync_cpus();
 }
 
 /*
- * Arming: one word is replaced at a time, and CPUs are not synchronized. Until a CPU refetches the
- * word, it executes the old one. With the old instruction, a hit is lost. An old breakpoint
- * raises an exception that finds neither a probe nor a breakpoint, and returns to the instruction.
+ * One word is replaced at a time, and CPUs are not synchronized. Until a CPU refetches the word,
+ * it executes the old one. With the old instruction, a hit is lost. An old breakpoint raises an
+ * exception that finds neither a probe nor a breakpoint, and returns to the instruction.
  */
 
 void arch_arm_kprobe(struct kprobe *p)

@@ -14,8 +14,8 @@
 #include "insn.h"
 
 /*
- * The exception vectors and what they branch to. On Book3S-64, the common entry code of exceptions
- * and the code that returns from them are at the start of the text, too.
+ * The exception vectors and what they branch to. On Book3S-64, the common entry code of
+ * exceptions and the code that returns from them are at the start of the text, too.
  */
 #ifdef CONFIG_PPC_BOOK3S_64
 #define END_OF_VECTORS	__end_soft_masked
@@ -235,9 +235,7 @@ static const char * const fragile_path[] __initconst = {
 	"fsl_rio_config_read",
 };
 
-/*
- * Neither these nor what they call can be probed. Most kernels have only a few of them.
- */
+/* Neither these nor what they call can be probed. Most kernels have only a few of them. */
 static const char * const roots[] __initconst = {
 	/* The handling of a hit, from the entry of its exception to the exit. */
 	"interrupt_exit_kernel_prepare",
@@ -377,8 +375,8 @@ int __init arch_populate_kprobe_blacklist(void)
 
 /*
  * Functions of assembly, such as those that save and restore registers for a compiler that
- * optimizes for size, may run into the next one. There is no padding in between. A call at the end
- * of a function does not return.
+ * optimizes for size, may run into the next one. There is no padding in between. A call at the
+ * end of a function does not return.
  */
 static bool may_run_on(u32 last)
 {

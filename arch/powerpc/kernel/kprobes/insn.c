@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which instructions of powerpc can be probed, and how they can be executed elsewhere.
- *
- * Almost every instruction can be executed from a copy. The exceptions depend on their own
- * address. lib/sstep.c emulates these, and most others.
+ * Which instructions of powerpc can be probed, and how they can be executed elsewhere. Almost all
+ * can be executed from a copy. The exceptions depend on their own address. lib/sstep.c emulates
+ * these, and most others.
  */
 
 #include <linux/kprobes.h>
@@ -44,13 +43,7 @@
 #define INSN_31_WRTEE		131
 #define INSN_31_WRTEEI		163
 
-/**
- * kprobe_insn_is_load_reserve() - does an instruction load and reserve (larx)?
- * @word: the instruction
- *
- * Context: any.
- * Return: true if it does.
- */
+/* larx */
 bool kprobe_insn_is_load_reserve(u32 word)
 {
 	if (get_op(word) != INSN_OP_31)
@@ -67,13 +60,7 @@ bool kprobe_insn_is_load_reserve(u32 word)
 	return false;
 }
 
-/**
- * kprobe_insn_is_store_conditional() - does an instruction store conditionally (stcx)?
- * @word: the instruction
- *
- * Context: any.
- * Return: true if it does.
- */
+/* stcx. */
 bool kprobe_insn_is_store_conditional(u32 word)
 {
 	if (get_op(word) != INSN_OP_31)
@@ -114,7 +101,7 @@ static bool is_srr(unsigned int spr)
 	return spr == SPRN_SRR0 || spr == SPRN_SRR1;
 }
 
-/* The arguments and results of accesses to the TLB. MAS4 has defaults for TLB misses. */
+/* Registers with arguments and results of accesses to the TLB. MAS4 has defaults for TLB misses. */
 #ifdef CONFIG_PPC_E500
 static bool is_mas(unsigned int spr)
 {
@@ -135,9 +122,18 @@ static bool is_mas(unsigned int spr)
 	}
 	return false;
 }
+#else
+static bool is_mas(unsigned int spr)
+{
+	return false;
+}
+#endif
 
 static bool accesses_tlb(u32 word)
 {
+	if (!IS_ENABLED(CONFIG_PPC_E500))
+		return false;
+
 	switch (get_xop(word)) {
 	case INSN_31_TLBILX:
 	case INSN_31_TLBRE:
@@ -148,17 +144,6 @@ static bool accesses_tlb(u32 word)
 	}
 	return false;
 }
-#else
-static bool is_mas(unsigned int spr)
-{
-	return false;
-}
-
-static bool accesses_tlb(u32 word)
-{
-	return false;
-}
-#endif
 
 /* On 8xx, writing to one of these changes MSR[EE] and MSR[RI]. */
 #ifdef CONFIG_PPC_8xx
@@ -173,7 +158,7 @@ static bool changes_msr(unsigned int spr)
 }
 #endif
 
-/* A breakpoint overwrites SRR0 and SRR1, and a TLB miss the MASn. */
+/* The breakpoint overwrites SRR0 and SRR1, and a TLB miss the MASn. */
 static enum kprobe_refusal spr_refused(u32 word, bool write)
 {
 	unsigned int spr = get_sprn(word);
@@ -184,15 +169,10 @@ static enum kprobe_refusal spr_refused(u32 word, bool write)
 	return write && changes_msr(spr) ? KPROBE_REFUSAL_CONTROL : KPROBE_REFUSAL_NONE;
 }
 
-/**
- * kprobe_insn_refused() - can an instruction be probed, wherever it is?
- * @word: the instruction, or its prefix
- *
- * A step masks interrupts. So an instruction that masks or enables them, or waits for one, cannot
- * be stepped. Nothing emulates a branch to TAR.
- *
- * Context: any.
- * Return: KPROBE_REFUSAL_NONE, or why not.
+/*
+ * Why @word, an instruction or its prefix, cannot be probed wherever it is. A step masks
+ * interrupts, so what masks or enables them, or waits for one, cannot be stepped. Nothing
+ * emulates a branch to TAR.
  */
 enum kprobe_refusal kprobe_insn_refused(u32 word)
 {
@@ -228,7 +208,7 @@ enum kprobe_refusal kprobe_insn_refused(u32 word)
 	return KPROBE_REFUSAL_NONE;
 }
 
-/* What lib/sstep.c finds out about an instruction without executing it. */
+/* Let lib/sstep.c find out about an instruction without executing it. */
 static int analyse(struct instruction_op *op, ppc_inst_t insn, unsigned long addr)
 {
 	struct pt_regs regs = { .nip = addr, .msr = MSR_KERNEL };
@@ -239,24 +219,19 @@ static int analyse(struct instruction_op *op, ppc_inst_t insn, unsigned long add
 	return analyse_instr(op, &regs, insn);
 }
 
-/**
- * kprobe_insn_sets_r13() - does an instruction write r13, the paca pointer?
- * @insn: the instruction
- * @addr: its address
- *
- * On ppc64, the exit from an exception to the kernel does not restore r13. So emulating or stepping
- * the instruction would lose the new value.
- *
- * Context: any.
- * Return: true if it does.
+/*
+ * On ppc64, r13 points to the paca, and the exit from an exception to the kernel does not restore
+ * it. So emulating or stepping the instruction would lose the new value.
  */
-#ifdef CONFIG_PPC64
 bool kprobe_insn_sets_r13(ppc_inst_t insn, unsigned long addr)
 {
 	u32 word = ppc_inst_val(insn);
 	struct instruction_op op;
 
-	/* Most special registers are unknown to analyse_instr(). */
+	if (!IS_ENABLED(CONFIG_PPC64))
+		return false;
+
+	/* analyse_instr() does not know most special registers. */
 	if (get_op(word) == INSN_OP_31 &&
 	    (get_xop(word) == INSN_31_MFSPR || get_xop(word) == INSN_31_MFTB))
 		return get_rt(word) == 13;
@@ -279,34 +254,23 @@ bool kprobe_insn_sets_r13(ppc_inst_t insn, unsigned long addr)
 	}
 	return false;
 }
-#else
-bool kprobe_insn_sets_r13(ppc_inst_t insn, unsigned long addr)
-{
-	return false;
-}
-#endif
 
 /*
  * Compiled code relies on data in the paca, such as current and the stack canary. They must not
  * change under the handler of the breakpoint, and some, such as in_nmi and irq_happened, may have
  * other values there than in the program. So the CPU has to execute such an access itself.
  */
-#ifdef CONFIG_PPC64
 static bool accesses_paca(ppc_inst_t insn)
 {
 	u32 word = ppc_inst_val(insn);
 	u32 access = ppc_inst_prefixed(insn) ? ppc_inst_suffix(insn) : word;
 
+	if (!IS_ENABLED(CONFIG_PPC64))
+		return false;
 	if (get_ra(access) == 13)
 		return kprobe_insn_soft_mask(word) == KPROBE_SOFT_MASK_NONE;
 	return get_op(access) == INSN_OP_31 && get_rb(access) == 13;
 }
-#else
-static bool accesses_paca(ppc_inst_t insn)
-{
-	return false;
-}
-#endif
 
 #if defined(CONFIG_PPC_BOOK3S_32) && defined(CONFIG_PPC_KUAP)
 #define INSN_OP_LWZ	32
@@ -328,18 +292,12 @@ static bool accesses_kuap(u32 word)
 }
 #endif
 
-/**
- * kprobe_insn_can_emulate() - can emulate_step() execute an instruction?
- * @insn: the instruction
- * @addr: its address
- *
- * Not emulated, although lib/sstep.c could: stores that update r1, which would hit the exception
- * frame; accesses to the paca, which the handler itself is using; FP and vector accesses, whose
- * unit may be disabled in the exception; on Book3S-32, accesses to thread.kuap, which the exception
- * has saved and replaced.
- *
- * Context: any.
- * Return: true if it can, unless the instruction faults.
+/*
+ * Can emulate_step() execute the instruction, unless it faults? Not emulated, although
+ * lib/sstep.c could: stores that update r1, which would hit the exception frame; accesses to the
+ * paca, which the handler itself is using; FP and vector accesses, whose unit may be disabled in
+ * the exception; on Book3S-32, accesses to thread.kuap, which the exception has saved and
+ * replaced.
  */
 bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr)
 {
@@ -370,12 +328,9 @@ bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr)
 	return false;
 }
 
-/**
- * kprobe_insn_can_copy() - does an instruction have the same effect at another address?
- * @insn: the instruction, which kprobe_insn_move() may have to change
- *
- * Context: any.
- * Return: true if it does.
+/*
+ * Does the instruction have the same effect at another address? kprobe_insn_move() may have to
+ * change it.
  */
 bool kprobe_insn_can_copy(ppc_inst_t insn)
 {
@@ -388,14 +343,9 @@ bool kprobe_insn_can_copy(ppc_inst_t insn)
 	return true;
 }
 
-/**
- * kprobe_insn_soft_mask() - does an instruction access the soft interrupt mask?
- * @word: the instruction
- *
- * All C code accesses it by a load or store of one byte, relative to r13.
- *
- * Context: any.
- * Return: the kind of access.
+/*
+ * How the instruction accesses the soft interrupt mask. All C code accesses it by a load or store
+ * of one byte, relative to r13.
  */
 #ifdef CONFIG_PPC64
 enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)
@@ -412,20 +362,28 @@ enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)
 	}
 	return KPROBE_SOFT_MASK_NONE;
 }
+
+/* A store to irq_happened of this CPU. */
+bool kprobe_insn_records_hard_disable(u32 word)
+{
+	return get_op(word) == INSN_OP_STB && get_ra(word) == 13 &&
+	       (word & 0xffff) == offsetof(struct paca_struct, irq_happened);
+}
 #else
 enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)
 {
 	return KPROBE_SOFT_MASK_NONE;
 }
+
+bool kprobe_insn_records_hard_disable(u32 word)
+{
+	return false;
+}
 #endif
 
-/**
- * kprobe_insn_hard_disables() - may an instruction disable interrupts in MSR[EE]?
- * @word: the instruction
- *
- * Context: any.
- * Return: true for mtmsrd that changes only MSR[EE] and MSR[RI], and on BookE for wrtee and
- *	   wrteei.
+/*
+ * mtmsrd that changes only MSR[EE] and MSR[RI], and on BookE wrtee and wrteei: it may disable
+ * interrupts.
  */
 bool kprobe_insn_hard_disables(u32 word)
 {
@@ -442,47 +400,13 @@ bool kprobe_insn_hard_disables(u32 word)
 	return false;
 }
 
-/**
- * kprobe_insn_records_hard_disable() - does an instruction store to irq_happened of this CPU?
- * @word: the instruction
- *
- * Context: any.
- * Return: true if it does.
- */
-#ifdef CONFIG_PPC64
-bool kprobe_insn_records_hard_disable(u32 word)
-{
-	return get_op(word) == INSN_OP_STB && get_ra(word) == 13 &&
-	       (word & 0xffff) == offsetof(struct paca_struct, irq_happened);
-}
-#else
-bool kprobe_insn_records_hard_disable(u32 word)
-{
-	return false;
-}
-#endif
-
-/**
- * kprobe_insn_sets_srr() - does an instruction write SRR0 or SRR1?
- * @word: the instruction
- *
- * Context: any.
- * Return: true for mtspr to SRR0 or SRR1.
- */
 bool kprobe_insn_sets_srr(u32 word)
 {
 	return get_op(word) == INSN_OP_31 && get_xop(word) == INSN_31_MTSPR &&
 	       is_srr(get_sprn(word));
 }
 
-/**
- * kprobe_insn_uses_srr() - is this a return from exception?
- * @word: the instruction
- *
- * Context: any.
- * Return: true if nothing needs SRR0 and SRR1 after it: for rfi and rfid; and for hrfid, with which
- *	   guests are entered.
- */
+/* A return from exception, after which nothing needs SRR0 and SRR1. hrfid also enters guests. */
 bool kprobe_insn_uses_srr(u32 word)
 {
 	if (get_op(word) != INSN_OP_19)
@@ -497,13 +421,7 @@ bool kprobe_insn_uses_srr(u32 word)
 	return false;
 }
 
-/**
- * kprobe_insn_sets_mas() - does an instruction set an argument or a result of a TLB access?
- * @word: the instruction
- *
- * Context: any.
- * Return: true on e500 for mtspr to a MAS register, tlbsx and tlbre.
- */
+/* On e500: mtspr to a MAS register, tlbsx and tlbre. */
 bool kprobe_insn_sets_mas(u32 word)
 {
 	if (get_op(word) != INSN_OP_31)
@@ -519,15 +437,9 @@ bool kprobe_insn_sets_mas(u32 word)
 	return false;
 }
 
-/**
- * kprobe_insn_uses_mas() - is an instruction the last that needs the MAS registers?
- * @word: the instruction
- *
- * With KVM there is none: MAS8 may select a guest until it is cleared, and the handler of a TLB
- * miss relies on it.
- *
- * Context: any.
- * Return: true on e500 for tlbwe and tlbilx.
+/*
+ * On e500: tlbwe and tlbilx are the last that need the MAS registers. With KVM there is no last
+ * one: MAS8 may select a guest until it is cleared, and the handler of a TLB miss relies on it.
  */
 bool kprobe_insn_uses_mas(u32 word)
 {
@@ -536,7 +448,6 @@ bool kprobe_insn_uses_mas(u32 word)
 	       (get_xop(word) == INSN_31_TLBWE || get_xop(word) == INSN_31_TLBILX);
 }
 
-#ifdef CONFIG_PPC64
 /* The displacement has 34 bits, of which the prefix has the upper 18. */
 static s64 pcrel_displacement(ppc_inst_t insn)
 {
@@ -546,17 +457,13 @@ static s64 pcrel_displacement(ppc_inst_t insn)
 	return sign_extend64(d, 33);
 }
 
-/**
- * kprobe_insn_move() - adapt an instruction that is relative to its own address
- * @insn: the instruction; unchanged if it need not be adapted
- * @from: its address
- * @to: that of its copy
- *
- * Context: any.
- * Return: false if its operand is out of reach of the copy.
+/*
+ * Adapt an instruction that is relative to its own address for a copy at @to. Returns false if
+ * its operand is out of reach of the copy.
  */
 bool kprobe_insn_move(ppc_inst_t *insn, unsigned long from, unsigned long to)
 {
+	u32 prefix, suffix;
 	s64 d;
 
 	if (!kprobe_insn_is_pcrel(*insn))
@@ -566,15 +473,10 @@ bool kprobe_insn_move(ppc_inst_t *insn, unsigned long from, unsigned long to)
 	if (d != sign_extend64(d, 33))
 		return false;
 
-	*insn = ppc_inst_prefix((ppc_inst_val(*insn) & ~INSN_PREFIX_D_MASK) |
-				(d >> 16 & INSN_PREFIX_D_MASK),
-				(ppc_inst_suffix(*insn) & ~INSN_SUFFIX_D_MASK) |
-				(d & INSN_SUFFIX_D_MASK));
+	prefix = ppc_inst_val(*insn) & ~INSN_PREFIX_D_MASK;
+	suffix = ppc_inst_suffix(*insn) & ~INSN_SUFFIX_D_MASK;
+	prefix |= d >> 16 & INSN_PREFIX_D_MASK;
+	suffix |= d & INSN_SUFFIX_D_MASK;
+	*insn = ppc_inst_prefix(prefix, suffix);
 	return true;
 }
-#else
-bool kprobe_insn_move(ppc_inst_t *insn, unsigned long from, unsigned long to)
-{
-	return true;
-}
-#endif

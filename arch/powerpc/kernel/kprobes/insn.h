@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What kprobes need to know about a powerpc instruction.
- */
 #ifndef _POWERPC_KERNEL_KPROBES_INSN_H
 #define _POWERPC_KERNEL_KPROBES_INSN_H
 
@@ -82,7 +79,6 @@ static nokprobe_inline unsigned int kprobe_insn_bo(u32 word)
 	return word >> 21 & 0x1f;
 }
 
-/* A branch that stores the address of the next instruction in LR. */
 static nokprobe_inline bool kprobe_insn_links(u32 word)
 {
 	return word & INSN_LK &&
@@ -90,7 +86,7 @@ static nokprobe_inline bool kprobe_insn_links(u32 word)
 		kprobe_insn_is_bclr(word) || kprobe_insn_is_bcctr(word));
 }
 
-/* Only prefixes of types 0 and 2 have an R bit; types 1 and 3 have something else there. */
+/* Only prefixes of types 0 and 2 have an R bit. Types 1 and 3 have something else there. */
 static nokprobe_inline bool kprobe_insn_is_pcrel(ppc_inst_t insn)
 {
 	u32 prefix = ppc_inst_val(insn);
@@ -100,16 +96,15 @@ static nokprobe_inline bool kprobe_insn_is_pcrel(ppc_inst_t insn)
 }
 
 /*
- * How many words are searched for the start of a sequence. Loops with a reservation are single asm
- * statements, so neither KASAN nor KCSAN makes them longer; a test looks for longer ones in the
- * kernel. Between mtmsrd and the store to irq_happened, and while special registers are live, there
- * may be compiled code.
+ * How many words are searched for the start of a sequence. Loops with a reservation are single
+ * asm statements, so neither KASAN nor KCSAN makes them longer; a test looks for longer ones in
+ * the kernel. Between mtmsrd and the store to irq_happened, and while special registers are live,
+ * there may be compiled code.
  */
 #define INSN_MAX_RESERVED	32
 #define INSN_MAX_HARD_DISABLE	12
 #define INSN_MAX_LIVE_SPRS	64
 
-/* insn.c */
 enum kprobe_refusal kprobe_insn_refused(u32 word);
 bool kprobe_insn_is_load_reserve(u32 word);
 bool kprobe_insn_is_store_conditional(u32 word);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Building a struct pt_regs on the stack of probed code, without an exception. For assembly,
- * from one source for 32 and 64 bits.
+ * Building a struct pt_regs on the stack of probed code, without an exception. For assembly, from
+ * one source for 32 and 64 bits.
  *
  * The frame is that of an exception, so that the offsets of <asm/asm-offsets.h> apply, and the
  * red zone below the program's r1 is spared. It has no marker, since its registers are not those
@@ -27,10 +27,10 @@
 .endm
 
 /*
- * Volatile GPRs other than r0. r2 holds the interrupted code's TOC pointer (64-bit) or current
- * (32-bit).
- * The r13 of ppc64 is not part of the task's state and is never saved or restored here: the task
- * may be on another CPU afterwards. arch_handlers_begin() sets regs->gpr[13] for handlers.
+ * Volatile GPRs other than r0. r2 holds the TOC pointer of the program (64-bit) or current
+ * (32-bit). The r13 of ppc64 is not part of the task's state and is never saved or restored here:
+ * the task may be on another CPU afterwards. arch_handlers_begin() sets regs->gpr[13] for
+ * handlers.
  */
 .macro	save_caller_regs
 	SAVE_GPRS(2, 12, r1)
@@ -88,9 +88,9 @@
 .endm
 
 /*
- * Fill in the rest of pt_regs except nip. Members set only by exceptions or syscalls are undefined,
- * as each store would add to the cost of a hit: orig_gpr3, dar, dsisr, result, and on 64 bits ppr
- * and iamr. Handlers must not use them: they find what was on the stack. None of the members is
+ * Fill in the rest of pt_regs except nip. Members set only by exceptions or system calls are
+ * undefined, as each store would add to the cost of a hit: orig_gpr3, dar, dsisr, result, and on
+ * 64 bits ppr and iamr. Handlers find there what was on the stack. None of the members is
  * restored, but return trampolines keep a word for themselves in dar. Clobbers r3 to r6.
  */
 .macro	describe_regs

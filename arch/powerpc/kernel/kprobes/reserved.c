@@ -25,7 +25,7 @@
 #include "common.h"
 #include "insn.h"
 
-/* The first word only: text may end with data that looks like a prefix. */
+/* Only the first word: text may end with data that looks like a prefix. */
 static bool read_word(unsigned long addr, u32 *word)
 {
 	return !kprobe_read_text(addr, word, sizeof(*word));
@@ -41,13 +41,9 @@ static bool is_suffix(unsigned long addr, unsigned long into)
 }
 
 /*
- * Sequences, which one instruction opens and another closes
- */
-
-/*
- * Scan backwards from @addr, at most @limit words and not past the start of the function. Return
- * true if an instruction that @opens a sequence is found before one that @closes it. Branches are
- * not followed.
+ * In a sequence, which one instruction opens and another closes? Scans backwards from @addr, at
+ * most @limit words and not past the start of the function, for an instruction that @opens it
+ * before one that @closes it. Branches are not followed.
  */
 static bool is_inside(unsigned long addr, unsigned long into, unsigned int limit,
 		      bool (*opens)(u32 word), bool (*closes)(u32 word))
@@ -66,9 +62,9 @@ static bool is_inside(unsigned long addr, unsigned long into, unsigned int limit
 }
 
 /*
- * Exception exit clears the reservation, so a store-conditional would never succeed if anything
- * between the larx and the stcx trapped. What follows the store, such as the branch that closes the
- * loop, is not refused.
+ * The exit from an exception clears the reservation, so a store-conditional would never succeed
+ * if anything between the larx and the stcx. trapped. What follows the store, such as the branch
+ * that closes the loop, is not refused.
  */
 static bool is_reserved(unsigned long addr, unsigned long into)
 {
@@ -89,10 +85,11 @@ static bool is_hard_disabling(unsigned long addr, unsigned long into)
 }
 
 /*
- * The trap overwrites SRR0 and SRR1, and on e500 a TLB miss in its handler overwrites the MASn. So
- * they must not be live: from when they are written until the return from exception or the access
- * to the TLB. Where none follows, as when SRR0 is written for a guest that is entered by a function
- * call, words are refused needlessly; such a function is on the blacklist, as is what it calls.
+ * The trap overwrites SRR0 and SRR1, and on e500 a TLB miss in its handler overwrites the MASn.
+ * So they must not be live: from when they are written until the return from exception or the
+ * access to the TLB. Where none follows, as when SRR0 is written for a guest that is entered by a
+ * function call, words are refused needlessly. Such a function is on the blacklist anyway, as is
+ * what it calls.
  */
 static bool has_live_sprs(unsigned long addr, unsigned long into)
 {
@@ -105,8 +102,8 @@ static bool has_live_sprs(unsigned long addr, unsigned long into)
 
 /*
  * check_io_access() fixes up machine checks of accesses to I/O ports that do not exist, if they
- * are reported at the sync, or at the isync or nop, after the access. It looks at the words there,
- * and does not know about copies.
+ * are reported at the sync, or at the isync or nop, after the access. It looks at the words
+ * there, and does not know about copies.
  */
 static bool is_io_barrier(unsigned long addr)
 {
@@ -118,31 +115,20 @@ static bool is_io_barrier(unsigned long addr)
 }
 
 /*
- * Text that others rewrite
- */
-
-/*
- * arch_static_call_transform() rewrites the first word of a trampoline. Of static calls,
+ * arch_static_call_transform() rewrites the first word of a trampoline.
  * static_call_text_reserved() knows at most the sites.
  */
-#ifdef CONFIG_HAVE_STATIC_CALL
 static noinline_for_stack bool is_static_call(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN];
 
-	return !lookup_symbol_name(addr, name) &&
+	return IS_ENABLED(CONFIG_HAVE_STATIC_CALL) && !lookup_symbol_name(addr, name) &&
 	       str_has_prefix(name, STATIC_CALL_TRAMP_PREFIX_STR);
 }
-#else
-static bool is_static_call(unsigned long addr)
-{
-	return false;
-}
-#endif
 
 /*
- * Text that is repatched whenever a mitigation is toggled, without checking what is there. Each
- * entry holds the offset from itself to the patch site.
+ * Text that is rewritten whenever a mitigation is toggled, without checking what is there. Each
+ * entry holds the offset from itself to the text.
  */
 struct patched_text {
 	const long	*start;
@@ -189,7 +175,7 @@ static bool is_mitigation(unsigned long addr)
 	return false;
 }
 
-/* Calls in _switch() and on guest exit, repatched when the branch cache flush is toggled. */
+/* Calls in _switch() and on guest exit are rewritten when the branch cache flush is toggled. */
 #ifdef CONFIG_PPC_BOOK3S_64
 static bool is_kvm_patch_site(unsigned long addr)
 {
@@ -207,8 +193,8 @@ static bool is_patch_site(unsigned long addr)
 }
 
 /*
- * An interrupt in these ranges resumes at a fixup address, chosen by nip. A copy in a slot would
- * not be recognized.
+ * After an interrupt in these ranges, the program resumes at a fixup address, chosen by nip. A
+ * copy in a slot would not be recognized.
  */
 static bool is_restarted(unsigned long addr)
 {
@@ -228,7 +214,7 @@ static bool is_restarted(unsigned long addr)
 
 /*
  * A livepatch is relocated again whenever an object that it patches is loaded. That rewrites
- * instruction operands, and the nop after a call, without checking for a probe.
+ * operands of instructions, and the nop after a call, without checking for a probe.
  */
 #ifdef CONFIG_LIVEPATCH
 static bool is_relocated(const struct klp_modinfo *info, const Elf_Shdr *relocations,
@@ -278,13 +264,7 @@ static bool is_relocated_later(unsigned long addr)
 }
 #endif
 
-/**
- * kprobe_addr_refused() - does an address rule out a probe, whatever instruction is there?
- * @addr: the address
- *
- * Context: kprobe_mutex and text_mutex held.
- * Return: KPROBE_REFUSAL_NONE, or why not.
- */
+/* Why an address cannot have a probe, whatever instruction is there. */
 enum kprobe_refusal kprobe_addr_refused(unsigned long addr)
 {
 	unsigned long size, into;

@@ -41,12 +41,11 @@ kprobe_opcode_t *arch_adjust_kprobe_addr(unsigned long addr,
 	if (get_kernel_nofault(first, (u32 *)addr))
 		return NULL;
 
-	if (kprobe_is_landing_pad(first) && (offset == 0 || offset == ENDBR_INSN_SIZE)) {
-		*on_func_entry = true;
-		return (kprobe_opcode_t *)(addr + ENDBR_INSN_SIZE);
-	}
-
 	*on_func_entry = !offset;
+	if (kprobe_is_landing_pad(first) && (!offset || offset == ENDBR_INSN_SIZE)) {
+		*on_func_entry = true;
+		offset = ENDBR_INSN_SIZE;
+	}
 	return (kprobe_opcode_t *)(addr + offset);
 }
 

@@ -331,24 +331,21 @@ static void fast_alu_imm(struct arch_specific_insn *a, u8 sub, u8 dst, long valu
 	a->value = value;
 }
 
-static void fast_mov(struct arch_specific_insn *a, u8 dst, u8 src)
+/* Forms that only write a register. */
+static void fast_write(struct arch_specific_insn *a, u8 op, u8 dst, u8 src, long value)
 {
 	if (!may_write(dst))
 		return;
 
-	a->op = KPROBE_OP_MOV;
+	a->op = op;
 	a->dst = dst;
 	a->src = src;
+	a->value = value;
 }
 
 static void fast_mov_imm(struct arch_specific_insn *a, u8 dst, long value)
 {
-	if (!may_write(dst))
-		return;
-
-	a->op = KPROBE_OP_MOV_IMM;
-	a->dst = dst;
-	a->value = value;
+	fast_write(a, KPROBE_OP_MOV_IMM, dst, 0, value);
 }
 
 static void fast_lea(const struct insn *insn, struct arch_specific_insn *a,
@@ -381,11 +378,7 @@ static void fast_lea(const struct insn *insn, struct arch_specific_insn *a,
 	if (base == RM_DISP32 && kprobe_insn_modrm_mod(insn) == MOD_INDIRECT)
 		a->src = KPROBE_NO_REG;
 
-	if (!may_write(dst))
-		return;
-	a->op = KPROBE_OP_LEA;
-	a->dst = dst;
-	a->value = insn->displacement.value;
+	fast_write(a, KPROBE_OP_LEA, dst, a->src, insn->displacement.value);
 }
 
 static long wide_immediate(const struct insn *insn)
@@ -424,10 +417,10 @@ static void classify_fast_modrm(const struct insn *insn, struct arch_specific_in
 			fast_alu_imm(a, KPROBE_ALU_TEST, rm, insn->immediate.value);
 		return;
 	case OP_MOV_MR:
-		fast_mov(a, rm, reg);
+		fast_write(a, KPROBE_OP_MOV, rm, reg, 0);
 		return;
 	case OP_MOV_RM:
-		fast_mov(a, reg, rm);
+		fast_write(a, KPROBE_OP_MOV, reg, rm, 0);
 		return;
 	case OP_GRP11:
 		if (kprobe_insn_modrm_reg(insn) == GRP11_MOV)
@@ -458,9 +451,7 @@ static void classify_fast(const struct insn *insn, struct arch_specific_insn *a,
 		a->src = reg_of_opcode(insn);
 		return;
 	case OP_POP_R ... OP_POP_R | OP_REG:
-		a->dst = reg_of_opcode(insn);
-		if (may_write(a->dst))
-			a->op = KPROBE_OP_POP;
+		fast_write(a, KPROBE_OP_POP, reg_of_opcode(insn), 0, 0);
 		return;
 	case OP_MOV_RI ... OP_MOV_RI | OP_REG:
 		fast_mov_imm(a, reg_of_opcode(insn), wide_immediate(insn));

@@ -4,6 +4,7 @@
  * too slow. Part of the hit path.
  */
 
+#include <linux/bits.h>
 #include <linux/kprobes.h>
 #include <linux/text-patching.h>
 
@@ -102,42 +103,26 @@ static nokprobe_inline unsigned long lea(const struct arch_specific_insn *a,
 	return ea;
 }
 
+/* The part of CX that an instruction counts in. */
+static nokprobe_inline unsigned long counter_mask(const struct arch_specific_insn *a)
+{
+	return GENMASK(a->width * BITS_PER_BYTE - 1, 0);
+}
+
 /* Decrements the counter, and returns true if the loop continues. The flags do not change. */
 static nokprobe_inline bool loops(const struct arch_specific_insn *a,
 				  struct pt_regs *regs)
 {
-	unsigned long count = regs->cx - 1;
+	unsigned long mask = counter_mask(a), count = (regs->cx - 1) & mask;
 
-	switch (a->width) {
-	case 2:
-		count &= 0xffff;
-		regs->cx = (regs->cx & ~0xfffful) | count;
-		break;
-	case 4:
-		count = (u32)count;
-		fallthrough;
-	default:
-		regs->cx = count;
-	}
+	/* Only a counter of 16 bits leaves the rest of the register as it is. */
+	regs->cx = a->width == 2 ? (regs->cx & ~mask) | count : count;
 
 	if (!count)
 		return false;
 	if (a->op == KPROBE_OP_LOOP)
 		return true;
 	return !(regs->flags & X86_EFLAGS_ZF) == (a->op == KPROBE_OP_LOOPNE);
-}
-
-static nokprobe_inline bool counter_is_zero(const struct arch_specific_insn *a,
-					    const struct pt_regs *regs)
-{
-	switch (a->width) {
-	case 2:
-		return !(u16)regs->cx;
-	case 4:
-		return !(u32)regs->cx;
-	default:
-		return !regs->cx;
-	}
 }
 
 static nokprobe_inline void emulate_pushf(const struct arch_specific_insn *a,
@@ -237,7 +222,7 @@ void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs)
 			regs->ip = a->value;
 		return;
 	case KPROBE_OP_JCXZ:
-		if (counter_is_zero(a, regs))
+		if (!(regs->cx & counter_mask(a)))
 			regs->ip = a->value;
 		return;
 	case KPROBE_OP_CLI:

@@ -223,22 +223,16 @@ static int targets_alloc(struct kprobe_targets *t, unsigned long start,
 	return -ENOMEM;
 }
 
-/* Unreadable memory is no code. */
-static void read_piece(unsigned long addr, unsigned long end, u8 *buf,
-		       unsigned int len)
-{
-	len = min_t(unsigned long, len, end - addr);
-	if (kprobe_read_text(addr, buf, len))
-		memset(buf, INT3_INSN_OPCODE, len);
-	memset(buf + len, INT3_INSN_OPCODE, PIECE + OVERHANG - len);
-}
-
 static void scan_piece(struct kprobe_targets *t, u8 *buf)
 {
-	unsigned long end = t->start + t->size;
+	unsigned long left = t->start + t->size - t->next;
+	unsigned int len = min_t(unsigned long, left, PIECE + OVERHANG);
 
-	read_piece(t->next, end, buf, PIECE + OVERHANG);
-	kprobe_targets_scan_text(t, buf, min_t(unsigned long, PIECE, end - t->next), t->next);
+	/* Unreadable memory is no code. */
+	if (kprobe_read_text(t->next, buf, len))
+		len = 0;
+	memset(buf + len, INT3_INSN_OPCODE, PIECE + OVERHANG - len);
+	kprobe_targets_scan_text(t, buf, min_t(unsigned long, left, PIECE), t->next);
 	t->next += PIECE;
 }
 
