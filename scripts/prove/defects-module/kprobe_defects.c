@@ -89,6 +89,7 @@ static int shell(const char *text);
 	    CODE_BEGIN							\
 	    text							\
 	    CODE_END							\
+	    ".size defects_" #name ", . - defects_" #name "\n"		\
 	    ".popsection\n")
 #define PROBED(name)	CODE_AT "defects_" #name "_at: "
 
