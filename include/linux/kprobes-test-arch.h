@@ -18,8 +18,8 @@
 #define KP_PADDING	asm volatile("	.rept 8\n	nop\n	.endr\n")
 
 /*
- * Functions to be probed, whose body the compiler neither moves nor computes in advance: they return
- * an expression of their argument v. One kind may have a call site of ftrace.
+ * Functions to be probed, whose body the compiler neither moves nor computes in advance:
+ * they return an expression of their argument v. One kind may have a call site of ftrace.
  */
 #define KP_TRACED(type, name, result)					\
 noinline __noclone __used type name(type v)				\

@@ -421,7 +421,8 @@ static void hit_status_of_a_return_handler_by_watchpoint(struct kunit *test)
 	}
 }
 #else
-KP_SKIPPED(hit_status_of_a_return_handler_by_watchpoint, "needs watchpoints that trap after the access")
+KP_SKIPPED(hit_status_of_a_return_handler_by_watchpoint,
+	   "needs watchpoints that trap after the access")
 #endif
 
 /* What begins a hit outside of others relies on it. */

@@ -634,7 +634,8 @@ static void return_rcu_does_not_watch_the_return(struct kunit *test)
 	unregister_kretprobe(&o->rp);
 }
 #else
-KP_SKIPPED(return_rcu_does_not_watch_the_return, "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG")
+KP_SKIPPED(return_rcu_does_not_watch_the_return,
+	   "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG")
 #endif
 
 #if KPROBES_TEST_HAS_LONGJMP

@@ -359,9 +359,8 @@ static const char *order_of(struct kunit *test)
 
 	if (!KPROBES_TEST_HAS_EXACT_TRACES)
 		kunit_skip(test, "needs KRETPROBE_NATIVE and an exact unwinder");
-	for (k = kinds; *k; k++) {
+	for (k = kinds; *k; k++)
 		KP_SKIP_IF(test, !kind_exists(*k), "needs FPROBE and FUNCTION_GRAPH_TRACER");
-	}
 	return kinds;
 }
 

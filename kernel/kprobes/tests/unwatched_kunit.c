@@ -616,7 +616,8 @@ KP_SKIPPED(unwatched_returns_touch_nothing_unseen, "needs KRETPROBES")
 #else
 KP_SKIPPED(unwatched_hits_touch_nothing_unseen, "needs watchpoints that trap after the access")
 
-KP_SKIPPED(unwatched_nested_hits_touch_nothing_unseen, "needs watchpoints that trap after the access")
+KP_SKIPPED(unwatched_nested_hits_touch_nothing_unseen,
+	   "needs watchpoints that trap after the access")
 
 KP_SKIPPED(unwatched_returns_touch_nothing_unseen, "needs watchpoints that trap after the access")
 #endif

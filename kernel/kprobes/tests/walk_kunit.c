@@ -149,6 +149,11 @@ static int follow(struct followed *f, const char *symbol)
 	return register_kretprobe(&f->rp);
 }
 
+static bool returns_to(void *fn, struct task_struct *task, void *fp, struct llist_node **cur)
+{
+	return kp_is_within(kretprobe_find_ret_addr(task, fp, cur), fn);
+}
+
 /* Other backends do not record them, so a walk finds no call. */
 #define HAS_FRAMES	(IS_ENABLED(CONFIG_KRETPROBE_NATIVE) || IS_ENABLED(CONFIG_ARM))
 
@@ -171,11 +176,9 @@ static void walk_cursor_of_a_call_that_is_over(struct kunit *test)
 	walker_start(test, &second, false);
 
 	walker_goes_inside(&first);
-	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(first.task, inner.ri->fp, &cur),
-				       kp_walk_outer));
+	KUNIT_EXPECT_TRUE(test, returns_to(kp_walk_outer, first.task, inner.ri->fp, &cur));
 	KUNIT_EXPECT_PTR_EQ(test, cur, &inner.ri->llist);
-	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur),
-				       call_outer));
+	KUNIT_EXPECT_TRUE(test, returns_to(call_outer, first.task, outer.ri->fp, &cur));
 	KUNIT_EXPECT_PTR_EQ(test, cur, &outer.ri->llist);
 
 	cur = &inner.ri->llist;
@@ -186,8 +189,7 @@ static void walk_cursor_of_a_call_that_is_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur), 0);
 	cur = NULL;
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(first.task, outer.ri->fp, &cur), 0);
-	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(second.task, outer.ri->fp, &cur),
-				       call_outer));
+	KUNIT_EXPECT_TRUE(test, returns_to(call_outer, second.task, outer.ri->fp, &cur));
 
 	walker_comes_out(&second);
 	walker_stop(test, &first);
@@ -220,18 +222,15 @@ static void walk_calls_of_another_task(struct kunit *test)
 	inner.ri->task = current;
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
 	inner.ri->task = w.task;
-	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur),
-				       call_outer));
+	KUNIT_EXPECT_TRUE(test, returns_to(call_outer, w.task, outer.ri->fp, &cur));
 	cur = NULL;
 
 	/* The older call belongs to another task. */
 	outer.ri->task = current;
-	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur),
-				       kp_walk_outer));
+	KUNIT_EXPECT_TRUE(test, returns_to(kp_walk_outer, w.task, inner.ri->fp, &cur));
 	KUNIT_EXPECT_EQ(test, kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur), 0);
 	outer.ri->task = w.task;
-	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(w.task, outer.ri->fp, &cur),
-				       call_outer));
+	KUNIT_EXPECT_TRUE(test, returns_to(call_outer, w.task, outer.ri->fp, &cur));
 
 	/*
 	 * The walk would not end by itself, neither from the start nor from a cursor.
@@ -285,8 +284,7 @@ static void walk_while_it_runs(struct kunit *test)
 
 	WRITE_ONCE(w.spin, false);
 	wait_until_asleep(&w);
-	KUNIT_EXPECT_TRUE(test, kp_is_within(kretprobe_find_ret_addr(w.task, inner.ri->fp, &cur),
-				       kp_walk_outer));
+	KUNIT_EXPECT_TRUE(test, returns_to(kp_walk_outer, w.task, inner.ri->fp, &cur));
 	walker_comes_out(&w);
 	walker_stop(test, &w);
 	unregister_kretprobe(&inner.rp);

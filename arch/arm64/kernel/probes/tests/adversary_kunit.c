@@ -8,7 +8,6 @@
 
 #include "suite.h"
 
-
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>

@@ -594,9 +594,10 @@ static void probe_keeps_off_the_idmap(struct kunit *test)
 {
 	KUNIT_ASSERT_LT(test, (unsigned long)__idmap_text_start,
 			(unsigned long)__idmap_text_end);
-	kp_expect_refused(test, (unsigned long)__idmap_text_start, KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
+	kp_expect_refused(test, (unsigned long)__idmap_text_start, KPROBE_REFUSAL_NOT_TEXT,
+			  -EINVAL);
 	kp_expect_refused(test, (unsigned long)__idmap_text_end - AARCH64_INSN_SIZE,
-		       KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
+			  KPROBE_REFUSAL_NOT_TEXT, -EINVAL);
 }
 
 /*

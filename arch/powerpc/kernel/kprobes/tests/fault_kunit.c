@@ -268,12 +268,12 @@ static void set_state(struct pt_regs *regs, struct state state)
 
 #include "faults_words.h"
 
-static void expect_state(struct kunit *test, struct stepped *s, struct state state,
+static void expect_state(struct kunit *test, struct stepped *s, struct state want,
 			 unsigned long nip)
 {
 	KUNIT_EXPECT_EQ(test, s->regs.nip, nip);
-	KUNIT_EXPECT_EQ(test, s->regs.msr, state.msr);
-	KUNIT_EXPECT_EQ(test, get_softe(&s->regs), state.softe);
+	KUNIT_EXPECT_EQ(test, s->regs.msr, want.msr);
+	KUNIT_EXPECT_EQ(test, get_softe(&s->regs), want.softe);
 }
 
 static void begin(struct kunit *test, struct stepped *s)

@@ -5,7 +5,6 @@
 
 #include "suite.h"
 
-
 #include "helpers.h"
 
 struct kpb_data kpb_data = { .value = KPB_VALUE };

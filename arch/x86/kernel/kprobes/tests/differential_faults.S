@@ -2,10 +2,10 @@
 /*
  * The instructions of the differential test of faults and watchpoints:
  *
- *	faulting "instruction" [, with=...]
- *	watched "instruction" [, with=...]
+ *	faulting WITH, "instruction", ...
+ *	watched WITH, "instruction", ...
  *
- * Where the first kind faults, execution continues at a fixup. with= selects the part
+ * Where the first kind faults, execution continues at a fixup. WITH selects the part
  * of the state that makes it fault, or leads it to the watched word.
  */
 
@@ -13,7 +13,7 @@
 
 #include "differential_faults.h"
 
-.macro faulting insn:req with=0 cpu=X86_FEATURE_ALWAYS
+.macro faulting_form insn:req with:req
 	.pushsection .text, "ax"
 	.balign 16
 	.type kpd_fault_\@, @function
@@ -31,12 +31,18 @@ kpd_fault_\@:
 	_ASM_EXTABLE(.Linsn_\@, .Lfixup_\@)
 	.popsection
 
-	row_of_form "\insn", DIFF_PLAIN, \with, \cpu, .Lfixup_\@, kpd_fault_\@, .Lfixup_\@, \
-		.Linsn_\@-kpd_fault_\@, .Lend_\@-.Linsn_\@
+	row_of_form "\insn", DIFF_PLAIN, \with, X86_FEATURE_ALWAYS, .Lfixup_\@, kpd_fault_\@, \
+		.Lfixup_\@, .Linsn_\@-kpd_fault_\@, .Lend_\@-.Linsn_\@
 .endm
 
-.macro watched insn:req with=0 cpu=X86_FEATURE_ALWAYS
-	form DIFF_PLAIN, "\insn", \with, \cpu
+.macro faulting with:req insns:vararg
+	.irp insn, \insns
+	faulting_form "\insn", \with
+	.endr
+.endm
+
+.macro watched with:req insns:vararg
+	with \with, plain, \insns
 .endm
 
 	.pushsection .rodata, "a"
@@ -52,89 +58,63 @@ SYM_DATA_START(kpd_faults)
 
 /* Reads. */
 .irp reg, ADDRESS
-	faulting "movl (%\reg), %ecx", with=AT_END
-	faulting "movb 1(%\reg), %cl", with=AT_END
-	faulting "movzwl (%\reg), %ecx", with=AT_END
-	faulting "addl (%\reg), %ecx", with=AT_END
-	faulting "cmpl %ecx, (%\reg)", with=AT_END
-	faulting "testb $1, 4(%\reg)", with=AT_END
-	faulting "imull (%\reg), %edx", with=AT_END
-	faulting "cmovnel (%\reg), %edx", with=AT_END
+	faulting AT_END, "movl (%\reg), %ecx", "movb 1(%\reg), %cl", "movzwl (%\reg), %ecx"
+	faulting AT_END, "addl (%\reg), %ecx", "cmpl %ecx, (%\reg)", "testb $1, 4(%\reg)"
+	faulting AT_END, "imull (%\reg), %edx", "cmovnel (%\reg), %edx"
 .endr
-	faulting "lodsb", with=SI_END
-	faulting "lodsl", with=SI_END
+	faulting SI_END, "lodsb", "lodsl"
 
 /* Writes to unmapped and to read-only memory. */
 .irp reg, ADDRESS
-	faulting "movl %ecx, (%\reg)", with=AT_END
-	faulting "movb %cl, 2(%\reg)", with=READ_ONLY
-	faulting "movl $0x12345678, (%\reg)", with=READ_ONLY
-	faulting "addl %ecx, (%\reg)", with=READ_ONLY
-	faulting "lock xaddl %ecx, (%\reg)", with=READ_ONLY
-	faulting "lock cmpxchgl %ecx, (%\reg)", with=READ_ONLY
-	faulting "lock btsl $5, (%\reg)", with=READ_ONLY
-	faulting "xchgl %ecx, (%\reg)", with=AT_END
-	faulting "incl (%\reg)", with=AT_END
-	faulting "shll $3, (%\reg)", with=AT_END
-	faulting "setc (%\reg)", with=READ_ONLY
+	faulting AT_END, "movl %ecx, (%\reg)"
+	faulting READ_ONLY, "movb %cl, 2(%\reg)", "movl $0x12345678, (%\reg)", "addl %ecx, (%\reg)"
+	faulting READ_ONLY, "lock xaddl %ecx, (%\reg)", "lock cmpxchgl %ecx, (%\reg)"
+	faulting READ_ONLY, "lock btsl $5, (%\reg)"
+	faulting AT_END, "xchgl %ecx, (%\reg)", "incl (%\reg)", "shll $3, (%\reg)"
+	faulting READ_ONLY, "setc (%\reg)"
 .endr
-	faulting "stosb", with=DI_END
-	faulting "stosl", with=DI_READ_ONLY
+	faulting DI_END, "stosb"
+	faulting DI_READ_ONLY, "stosl"
 
 /* Partially executed: counters and pointers show how far. */
 .irp size, b, w, l
-	faulting "rep movs\size", with=SI_END|REPEATS
-	faulting "rep movs\size", with=DI_END|REPEATS
-	faulting "rep stos\size", with=DI_END|REPEATS
-	faulting "rep lods\size", with=SI_END|REPEATS
-	faulting "repe cmps\size", with=SI_END|REPEATS
-	faulting "repne scas\size", with=DI_END|REPEATS
+	faulting SI_END|REPEATS, "rep movs\size"
+	faulting DI_END|REPEATS, "rep movs\size", "rep stos\size"
+	faulting SI_END|REPEATS, "rep lods\size", "repe cmps\size"
+	faulting DI_END|REPEATS, "repne scas\size"
 .endr
-	faulting "rep movsb", with=SI_START|REPEATS
-	faulting "rep stosl", with=DI_START|REPEATS
-	faulting "rep stosb", with=DI_READ_ONLY|REPEATS
-	faulting ".byte 0x2e; rep movsb", with=SI_END|REPEATS
-	faulting ".byte 0x67; rep movsb", with=LOW|REPEATS
-	faulting ".byte 0x67; lodsb", with=LOW
-	faulting ".byte 0x67; stosl", with=LOW
+	faulting SI_START|REPEATS, "rep movsb"
+	faulting DI_START|REPEATS, "rep stosl"
+	faulting DI_READ_ONLY|REPEATS, "rep stosb"
+	faulting SI_END|REPEATS, ".byte 0x2e; rep movsb"
+	faulting LOW|REPEATS, ".byte 0x67; rep movsb"
+	faulting LOW, ".byte 0x67; lodsb", ".byte 0x67; stosl"
 
 /* Traps other than page faults. */
-	faulting "divl %ecx", with=NO_DIVISOR
-	faulting "idivb %cl", with=NO_DIVISOR
+	faulting NO_DIVISOR, "divl %ecx", "idivb %cl"
 
 #ifdef CONFIG_X86_64
-	faulting "movq (%rbx), %rcx", with=AT_END
-	faulting "movq %rcx, (%rbx)", with=AT_END
-	faulting "movl (%ebx), %ecx", with=LOW
-	faulting "movl %ecx, 8(%ebx)", with=LOW
-	faulting "rep movsq", with=SI_END|REPEATS
-	faulting "rep stosq", with=DI_END|REPEATS
-	faulting "rep movsq", with=SI_START|REPEATS
-	faulting "rep movsb %fs:(%rsi), %es:(%rdi)", with=SI_END|REPEATS
+	faulting AT_END, "movq (%rbx), %rcx", "movq %rcx, (%rbx)"
+	faulting LOW, "movl (%ebx), %ecx", "movl %ecx, 8(%ebx)"
+	faulting SI_END|REPEATS, "rep movsq"
+	faulting DI_END|REPEATS, "rep stosq"
+	faulting SI_START|REPEATS, "rep movsq"
+	faulting SI_END|REPEATS, "rep movsb %fs:(%rsi), %es:(%rdi)"
 	/* Nothing is mapped below the kernel's text. */
-	faulting "movl _text-0x10000(%rip), %ecx"
-	faulting "movq _text-0x10000(%rip), %r9"
-	faulting "addq %rcx, _text-0x10000(%rip)"
-	faulting "cmpl $0x11223344, _text-0x10000(%rip)"
-	faulting "movb $0x12, _text-0x10000(%rip)"
-	faulting "pushq _text-0x10000(%rip)"
-	faulting "pushq (%rbx)", with=AT_END
-	faulting "popq (%rbx)", with=READ_ONLY
-	faulting "movl (%rbx), %ecx", with=NOT_CANONICAL
-	faulting "movl %ecx, (%rbx)", with=NOT_CANONICAL
+	faulting 0, "movl _text-0x10000(%rip), %ecx", "movq _text-0x10000(%rip), %r9"
+	faulting 0, "addq %rcx, _text-0x10000(%rip)", "cmpl $0x11223344, _text-0x10000(%rip)"
+	faulting 0, "movb $0x12, _text-0x10000(%rip)", "pushq _text-0x10000(%rip)"
+	faulting AT_END, "pushq (%rbx)"
+	faulting READ_ONLY, "popq (%rbx)"
+	faulting NOT_CANONICAL, "movl (%rbx), %ecx", "movl %ecx, (%rbx)"
 #else
-	faulting "pushl (%ebx)", with=AT_END
-	faulting "popl (%ebx)", with=READ_ONLY
-	faulting "boundl %ecx, (%ebx)", with=AT_END
-	faulting "lesl (%ebx), %ecx", with=AT_END
-	faulting "arpl %cx, (%ebx)", with=AT_END
+	faulting AT_END, "pushl (%ebx)"
+	faulting READ_ONLY, "popl (%ebx)"
+	faulting AT_END, "boundl %ecx, (%ebx)", "lesl (%ebx), %ecx", "arpl %cx, (%ebx)"
 	/* Addresses of 16 bits. */
-	faulting "movl (%bx), %ecx", with=LOW
-	faulting "movl (%bx,%si), %ecx", with=LOW
-	faulting "movl 0x12(%bx,%di), %ecx", with=LOW
-	faulting "addl $3, 0x1234(%bx)", with=LOW
-	faulting "movw %cx, (%si)", with=LOW
-	faulting ".byte 0x67, 0x8b, 0x0e, 0x34, 0x12", with=LOW
+	faulting LOW, "movl (%bx), %ecx", "movl (%bx,%si), %ecx", "movl 0x12(%bx,%di), %ecx"
+	faulting LOW, "addl $3, 0x1234(%bx)", "movw %cx, (%si)"
+	faulting LOW, ".byte 0x67, 0x8b, 0x0e, 0x34, 0x12"
 #endif
 
 	.pushsection .rodata, "a"
@@ -144,22 +124,14 @@ SYM_DATA_START(kpd_watched)
 	.popsection
 
 .irp reg, ADDRESS
-	watched "movl %ecx, (%\reg)", with=WATCHED
-	watched "movl (%\reg), %ecx", with=WATCHED
-	watched "movb %cl, 1(%\reg)", with=WATCHED
-	watched "addl $3, (%\reg)", with=WATCHED
-	watched "lock xaddl %ecx, (%\reg)", with=WATCHED
-	watched "xchgl %ecx, (%\reg)", with=WATCHED
-	watched "push (%\reg)", with=WATCHED
-	watched "movl %ecx, 0x40(%\reg)", with=WATCHED
+	watched WATCHED, "movl %ecx, (%\reg)", "movl (%\reg), %ecx", "movb %cl, 1(%\reg)"
+	watched WATCHED, "addl $3, (%\reg)", "lock xaddl %ecx, (%\reg)", "xchgl %ecx, (%\reg)"
+	watched WATCHED, "push (%\reg)", "movl %ecx, 0x40(%\reg)"
 .endr
-	watched "stosl", with=WATCHED
-	watched "lodsb", with=WATCHED
-	watched "movsb", with=WATCHED
-	watched "movl kpd_watch, %ecx"
+	watched WATCHED, "stosl", "lodsb", "movsb"
+	watched 0, "movl kpd_watch, %ecx"
 #ifdef CONFIG_X86_64
-	watched "movl kpd_watch(%rip), %ecx"
-	watched "addq %rcx, kpd_watch(%rip)"
+	watched 0, "movl kpd_watch(%rip), %ecx", "addq %rcx, kpd_watch(%rip)"
 #endif
 
 	.pushsection .rodata, "a"
