@@ -280,22 +280,24 @@ bool within_kprobe_blacklist(unsigned long addr)
 int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 		       char *sym)
 {
-	if (kprobe_insn_slots_kallsym(&symnum, value, type, sym) ||
-	    kprobe_optinsn_slots_kallsym(&symnum, value, type, sym))
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+	if (kprobe_slots_kallsym(&kprobe_insn_slots, &symnum, value, type, sym))
 		return 0;
-
-	return arch_kprobe_get_kallsym(&symnum, value, type, sym);
-}
-
-int __weak arch_kprobe_get_kallsym(unsigned int *symnum, unsigned long *value,
-				   char *type, char *sym)
-{
+#endif
+	if (IS_ENABLED(CONFIG_OPTPROBES) &&
+	    kprobe_slots_kallsym(&kprobe_optinsn_slots, &symnum, value, type, sym))
+		return 0;
 	return -ERANGE;
 }
 
 /*
  * Boot
  */
+
+int __init __weak arch_init_kprobes(void)
+{
+	return 0;
+}
 
 int __weak kprobe_exceptions_notify(struct notifier_block *self,
 				    unsigned long val, void *data)
