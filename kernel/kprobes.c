@@ -280,8 +280,12 @@ bool within_kprobe_blacklist(unsigned long addr)
 int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 		       char *sym)
 {
-	if (kprobe_insn_slots_kallsym(&symnum, value, type, sym) ||
-	    kprobe_optinsn_slots_kallsym(&symnum, value, type, sym))
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+	if (kprobe_slots_kallsym(&kprobe_insn_slots, &symnum, value, type, sym))
+		return 0;
+#endif
+	if (IS_ENABLED(CONFIG_OPTPROBES) &&
+	    kprobe_slots_kallsym(&kprobe_optinsn_slots, &symnum, value, type, sym))
 		return 0;
 
 	return -ERANGE;
@@ -290,6 +294,11 @@ int kprobe_get_kallsym(unsigned int symnum, unsigned long *value, char *type,
 /*
  * Boot
  */
+
+int __init __weak arch_init_kprobes(void)
+{
+	return 0;
+}
 
 int __weak kprobe_exceptions_notify(struct notifier_block *self,
 				    unsigned long val, void *data)

@@ -48,9 +48,14 @@
  *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint exceptions, from
  *    its entry to its exit. Where a step lies between two exceptions, RCU need not watch it
  *    if disarming waits for it otherwise, for example because interrupts are masked;
- *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot(), and
- *    KPROBE_SLOT_REGION_SHIFT if its branches reach only a part of the kernel. With
- *    OPTPROBES but without the former, it needs its own alloc_optinsn_page();
+ *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot();
+ *  - __ARCH_WANT_KPROBES_COPY if the core is to prepare its probes. It has
+ *    arch_decide_kprobe(), arch_kprobe_ways(), arch_copy_kprobe() and arch_write_slot() then,
+ *    insn and boost in struct arch_specific_insn, and KPROBE_TRAP, the opcode that fills slots;
+ *  - KPROBE_BRANCH_RANGE if a branch is one opcode, and reaches so many bytes in either direction.
+ *    It has arch_kprobe_branch(), and arch_seal_page() for pages between KPROBE_PAGES_START and
+ *    KPROBE_PAGES_END, which are mapped with KPROBE_PAGES_PROT. With OPTPROBES, the core has the
+ *    hooks of detours then, and calls those of <linux/kprobes-optimize.h> that are for words;
  *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
  *    arch_disarm_kprobes();
  *  - KPROBE_MAX_PATCH, if a probe may change more bytes of text than the breakpoint
@@ -309,29 +314,84 @@ bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
  *
  * Context: process context; a slot cache's mutex held, perhaps also kprobe_mutex,
  *	    the CPU hotplug read lock and text_mutex.
- * Return: PAGE_SIZE bytes of executable memory, or NULL. Without
- *	   KPROBE_SLOT_REGION_SHIFT, branches reach kernel text from it, and vice versa.
- *	   The core frees it with free_insn_page().
+ * Return: PAGE_SIZE bytes of executable memory, or NULL. Without KPROBE_BRANCH_RANGE,
+ *	   branches reach kernel text from it, and vice versa. The core frees it with
+ *	   free_insn_page().
  *
- * Default: weak, execmem_alloc(EXECMEM_KPROBES).
+ * Default: weak, execmem_alloc(EXECMEM_KPROBES); with KPROBE_BRANCH_RANGE that of the core.
  */
 void *alloc_insn_page(void);
 
-#ifdef KPROBE_SLOT_REGION_SHIFT
+#ifdef KPROBE_BRANCH_RANGE
+/*
+ * The part of the address space that a page of slots serves, and how far outside of it the page
+ * may be. From there, branches reach as far again.
+ */
+#define KPROBE_SLOT_REGION_SHIFT	(ilog2(KPROBE_BRANCH_RANGE) - 1)
+#define KPROBE_SLOT_REGION_SIZE		(KPROBE_BRANCH_RANGE / 2)
+#define KPROBE_SLOT_BESIDE		(KPROBE_BRANCH_RANGE / 4)
+
+/**
+ * kprobe_in_reach() - can a branch at one address go to another one?
+ * @from: address of the branch
+ * @to: its target
+ *
+ * Context: any.
+ * Return: true if it can.
+ */
+static inline bool kprobe_in_reach(unsigned long from, unsigned long to)
+{
+	return to - from + KPROBE_BRANCH_RANGE < 2UL * KPROBE_BRANCH_RANGE;
+}
+
+/**
+ * arch_kprobe_branch() - encode a branch
+ * @from: where it will be
+ * @to: its target, in reach
+ *
+ * Context: any.
+ * Return: the opcode.
+ */
+kprobe_opcode_t arch_kprobe_branch(unsigned long from, unsigned long to);
+
+/**
+ * arch_seal_page() - make a new page executable
+ * @page: a page, also of the image of the kernel
+ *
+ * Context: as alloc_insn_page().
+ * Return: 0 if the page is full of traps, and only arch_write_slot() can write to it; an error
+ *	   otherwise, and it will be freed.
+ */
+int arch_seal_page(void *page);
+
 /**
  * alloc_insn_page_near() - allocate a page for the slots of one region
- * @start: first address of the region, which has 1 << KPROBE_SLOT_REGION_SHIFT
- *	   bytes
- *
- * Only for architectures whose branches do not reach all of the kernel's address
- * space. get_insn_slot_near() takes slots from such pages.
+ * @start: first address of the region, which has KPROBE_SLOT_REGION_SIZE bytes
  *
  * Context: as alloc_insn_page().
  * Return: PAGE_SIZE bytes of executable memory, each of them in reach of each
  *	   address of the region and vice versa; NULL if there is no such memory.
  *	   The core frees it like a page of alloc_insn_page().
+ *
+ * Default: weak, a page in or beside the region.
  */
 void *alloc_insn_page_near(unsigned long start);
+
+/**
+ * arch_slots_reach() - can an address be reached from each slot that a probe can get?
+ * @addr: the address of the probe
+ * @target: the address to be reached
+ *
+ * Context: any.
+ * Return: true if it can.
+ *
+ * Default: weak, for pages in or beside the region.
+ */
+bool arch_slots_reach(unsigned long addr, unsigned long target);
+
+/* Offered to the two before, which an architecture may have for some of the regions. */
+void *kprobe_alloc_page_beside(unsigned long region);
+bool kprobe_pages_beside_reach(unsigned long addr, unsigned long target);
 #endif
 
 /**
@@ -387,8 +447,64 @@ static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
  *
  * Context: early_initcall. Table, blacklist and slots are usable.
  * Return: 0, or an error: kprobes then stay off.
+ *
+ * Default: weak, does nothing.
  */
 int arch_init_kprobes(void);
+
+#ifdef __ARCH_WANT_KPROBES_COPY
+/* What arch_kprobe_ways() returns. */
+#define KPROBE_EMULATES		BIT(0)	/* the breakpoint's handler executes the instruction */
+#define KPROBE_NEEDS_COPY	BIT(1)	/* a copy is needed, even if it cannot branch back */
+#define KPROBE_NEEDS_NEAR	BIT(2)	/* one in reach of the instruction */
+
+/**
+ * arch_decide_kprobe() - decode the instruction of a probe
+ * @p: addr is set; opcode and ainsn are to be filled in, without ainsn.insn. ainsn.boost says
+ *	whether a copy can branch back to the program
+ *
+ * Must see the original instruction even where other probes are armed.
+ *
+ * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
+ * Return: KPROBE_REFUSAL_NONE, or why it cannot be probed.
+ */
+enum kprobe_refusal arch_decide_kprobe(struct kprobe *p);
+
+/**
+ * arch_kprobe_ways() - the ways in which an instruction can be executed
+ * @p: a probe for which arch_decide_kprobe() has returned KPROBE_REFUSAL_NONE
+ *
+ * Context: kprobe_mutex held.
+ * Return: a combination of the bits above.
+ */
+unsigned int arch_kprobe_ways(const struct kprobe *p);
+
+/**
+ * arch_copy_kprobe() - assemble the contents of a slot
+ * @p: as arch_kprobe_ways(), whose ainsn.boost says whether a copy has to branch back
+ * @slot: where they will be
+ * @code: where they are assembled, KPROBE_INSN_SLOT_SIZE bytes full of KPROBE_TRAP
+ *
+ * Context: as arch_decide_kprobe().
+ * Return: KPROBE_REFUSAL_NONE, or why there can be no copy.
+ */
+enum kprobe_refusal arch_copy_kprobe(struct kprobe *p, kprobe_opcode_t *slot,
+				     kprobe_opcode_t *code);
+
+/**
+ * arch_write_slot() - write to a slot that no CPU executes
+ * @slot: a slot of either kind
+ * @code: its new contents, instructions in the byte order of the CPU
+ * @size: how many bytes, all of the slot
+ *
+ * A CPU may have fetched the former contents. The breakpoint that leads to the slot discards
+ * them; before a branch leads to it, the core calls arch_sync_insn_slots().
+ *
+ * Context: text_mutex held.
+ * Return: 0 or an error.
+ */
+int arch_write_slot(void *slot, kprobe_opcode_t *code, size_t size);
+#endif
 
 /**
  * arch_prepare_kprobe() - decode the instruction and make its copy
@@ -399,6 +515,8 @@ int arch_init_kprobes(void);
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
  * Return: 0, or with nothing kept: the result of kprobe_refuse(), -ENOMEM, or other
  *	   errors of the architecture, which have no reason then.
+ *
+ * Default: with __ARCH_WANT_KPROBES_COPY that of the core; otherwise none.
  */
 int arch_prepare_kprobe(struct kprobe *p);
 
@@ -412,7 +530,8 @@ int arch_prepare_kprobe(struct kprobe *p);
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
  * Return: as arch_prepare_kprobe().
  *
- * Default: weak, arch_prepare_kprobe() followed by arch_remove_kprobe().
+ * Default: with __ARCH_WANT_KPROBES_COPY that of the core; otherwise weak,
+ * arch_prepare_kprobe() followed by arch_remove_kprobe().
  */
 int arch_vet_kprobe(struct kprobe *p);
 
@@ -505,7 +624,7 @@ void arch_disarm_kprobes(struct list_head *kps);
  * Context: kprobe_mutex held.
  * Return: a word for the file "sites" in debugfs.
  *
- * Default: weak, "breakpoint".
+ * Default: with __ARCH_WANT_KPROBES_COPY that of the core; otherwise weak, "breakpoint".
  */
 const char *arch_kprobe_mode(const struct kprobe *p);
 
@@ -513,7 +632,8 @@ const char *arch_kprobe_mode(const struct kprobe *p);
  * arch_remove_kprobe(p), from <asm/kprobes.h>, gives back what was prepared. It is
  * called with kprobe_mutex held when no CPU is in the probe's code any more, also
  * for code that no longer exists, so it touches no text. It may sleep, and must
- * accept a probe for which nothing is left to give back.
+ * accept a probe for which nothing is left to give back. With __ARCH_WANT_KPROBES_COPY, the
+ * core has it.
  */
 
 /**
@@ -581,9 +701,16 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * Context: kprobe_mutex held.
  * Return: 1 if it is, otherwise 0.
  *
- * Default: none; not called without KRETPROBES.
+ * Default: none; not called without KRETPROBES. With KRETPROBE_NATIVE there is no such probe.
  */
+#ifdef CONFIG_KRETPROBE_NATIVE
+static inline int arch_trampoline_kprobe(struct kprobe *p)
+{
+	return 0;
+}
+#else
 int arch_trampoline_kprobe(struct kprobe *p);
+#endif
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 /* The code that hooked functions return to; assembly of the architecture. */
@@ -762,6 +889,16 @@ void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame);
  * Context: hit path, in a function that the handler has called; does not return.
  */
 void arch_jprobe_unwind(void *frame);
+
+/* Offered to arch_jprobe_call(): zeros stand for what is not below @end. */
+static nokprobe_inline void kprobe_copy_stack(unsigned long *to, unsigned int nr,
+					      const unsigned long *from, unsigned long end)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		to[i] = (unsigned long)(from + i) < end ? READ_ONCE(from[i]) : 0;
+}
 #endif
 
 #endif /* _LINUX_KPROBES_ARCH_H */

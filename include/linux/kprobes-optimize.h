@@ -12,9 +12,8 @@
 #define _LINUX_KPROBES_OPTIMIZE_H
 
 /*
- * Bytes at the start of each page of detours that belong to the architecture. It
- * fills them when it allocates the page, with code that all detours of the page
- * share.
+ * Bytes at the start of each page of detours that belong to the architecture, for code
+ * that all detours of the page share. See arch_fill_optinsn_head().
  */
 #ifndef KPROBE_OPTINSN_HEAD_SIZE
 #define KPROBE_OPTINSN_HEAD_SIZE	0
@@ -163,21 +162,10 @@ int arch_plan_optimized_kprobe(struct optimized_kprobe *op);
  *
  * Context: kprobe_mutex held.
  * Return: non-zero if there is one.
+ *
+ * Default: weak, looks at insn.
  */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
-
-/**
- * arch_check_optimized_kprobe() - would the jump overwrite another armed probe?
- * @op: a probe with a detour
- *
- * Context: kprobe_mutex held.
- * Return: negative if another probe is armed in the text that the jump replaces,
- *	   else 0.
- *
- * Default: weak, looks for such probes with arch_within_optimized_kprobe(). No
- * architecture needs its own.
- */
-int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
  * arch_within_optimized_kprobe() - does the jump replace an instruction?
@@ -231,16 +219,6 @@ void arch_unoptimize_kprobes(struct list_head *oplist,
 			     struct list_head *done_list);
 
 /**
- * arch_unoptimize_kprobe() - turn one jump into a breakpoint
- * @op: a probe with a jump
- *
- * The core does not call it; backends may.
- *
- * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; sleeps.
- */
-void arch_unoptimize_kprobe(struct optimized_kprobe *op);
-
-/**
  * arch_remove_optimized_kprobe() - give the detour back
  * @op: a probe, with or without a detour; no task is in the detour
  *
@@ -248,6 +226,99 @@ void arch_unoptimize_kprobe(struct optimized_kprobe *op);
  *	    gone.
  */
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op);
+
+#ifdef KPROBE_BRANCH_RANGE
+/*
+ * Where a branch is one word, the core has the hooks above that prepare, plan, remove and switch.
+ * KPROBE_BREAKPOINT is the word of a breakpoint.
+ */
+
+/**
+ * struct kprobe_draft - a detour that is being built
+ * @slot: where it will be
+ * @nr: words that it has, before @end
+ * @end: where its constants begin, in words
+ * @word: its words; what has not been set yet traps
+ */
+struct kprobe_draft {
+	unsigned long	slot;
+	unsigned int	nr;
+	unsigned int	end;
+	u32		word[MAX_OPTINSN_SIZE];
+};
+
+/* The address of the next instruction to be added. */
+static inline unsigned long kprobe_draft_at(const struct kprobe_draft *d)
+{
+	return d->slot + d->nr * sizeof(u32);
+}
+
+static inline void kprobe_put(struct kprobe_draft *d, u32 word)
+{
+	d->word[d->nr++] = word;
+}
+
+int kprobe_put_branch(struct kprobe_draft *d, unsigned long target);
+unsigned long kprobe_put_constant(struct kprobe_draft *d, unsigned long value);
+
+/* The word of a constant as an instruction, if these have another byte order in memory. */
+#ifndef arch_text_word
+#define arch_text_word(word)	(word)
+#endif
+
+/**
+ * arch_detour_obstacle() - can there be no detour, wherever it would be?
+ * @op: the probe
+ *
+ * Context: as arch_prepare_optimized_kprobe().
+ * Return: the reason, or KPROBE_NOOPT_NONE.
+ */
+enum kprobe_noopt arch_detour_obstacle(const struct optimized_kprobe *op);
+
+/**
+ * arch_draft_detour() - assemble a detour
+ * @d: an empty draft; d->slot may also be near the probe instead of in a slot
+ * @op: the probe
+ *
+ * Context: as arch_prepare_optimized_kprobe().
+ * Return: 0; -ERANGE if a target is out of reach of the slot; -EILSEQ if the instruction cannot
+ *	   be executed in a detour.
+ */
+int arch_draft_detour(struct kprobe_draft *d, struct optimized_kprobe *op);
+
+/**
+ * arch_branch_target() - the target of the instruction of a probe
+ * @p: the probe
+ *
+ * Context: any.
+ * Return: the address, or 0 if it does not branch or the target is in a register.
+ */
+unsigned long arch_branch_target(const struct kprobe *p);
+
+/**
+ * arch_replace_word() - replace a word of text while CPUs may execute it
+ * @addr: its address
+ * @old: what is expected there: a breakpoint, or a branch
+ * @new: what replaces it: the other one
+ *
+ * CPUs may execute the old one until arch_sync_insn_slots().
+ *
+ * Context: text_mutex held.
+ * Return: 0; an error if something else is there, which remains, or if it cannot be written.
+ */
+int arch_replace_word(void *addr, u32 old, u32 new);
+
+/**
+ * arch_fill_optinsn_head() - write what the detours of a page share
+ * @page: the page, which begins with KPROBE_OPTINSN_HEAD_SIZE bytes for it
+ *
+ * Context: as alloc_insn_page().
+ * Return: 0 or an error.
+ *
+ * Default: none; not called if that is 0.
+ */
+int arch_fill_optinsn_head(void *page);
+#endif
 
 /**
  * arch_leave_detour() - leave a detour other than by its end
@@ -290,36 +361,9 @@ static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
 }
 #endif
 
-/**
- * alloc_optinsn_page() - allocate a page for detours
- *
- * Context: as alloc_insn_page().
- * Return: as alloc_insn_page().
- *
- * Default: weak, alloc_insn_page(), which needs __ARCH_WANT_KPROBES_INSN_SLOT.
- */
-void *alloc_optinsn_page(void);
-
-#ifdef KPROBE_SLOT_REGION_SHIFT
-/**
- * alloc_optinsn_page_near() - allocate a page for the detours of one region
- * @start: first address of the region
- *
- * Context: as alloc_insn_page().
- * Return: as alloc_insn_page_near().
- */
-void *alloc_optinsn_page_near(unsigned long start);
-#endif
-
-/**
- * free_optinsn_page() - free a page of detours
- * @page: the page
- *
- * Context: as alloc_insn_page().
- *
- * Default: weak, execmem_free().
- */
-void free_optinsn_page(void *page);
+/* arch/arm has these, which the core does not call. */
+int arch_check_optimized_kprobe(struct optimized_kprobe *op);
+void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
 /*
  * Offered to architectures; documented at their definitions.
@@ -328,7 +372,6 @@ kprobe_opcode_t *get_optinsn_slot(void);
 kprobe_opcode_t *get_optinsn_slot_near(unsigned long addr);
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
 bool is_kprobe_optinsn_slot(unsigned long addr);
-void kprobe_own_optinsn_slot(kprobe_opcode_t *slot, struct optimized_kprobe *op);
 struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr);
 
 long kprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);

@@ -67,7 +67,7 @@ struct kprobe_slot_cache kprobe_insn_slots = {
 	.sync		= arch_sync_insn_slots,
 	.symbol		= KPROBE_INSN_PAGE_SYM,
 	.slot_size	= KPROBE_INSN_SLOT_SIZE,
-#ifdef KPROBE_SLOT_REGION_SHIFT
+#ifdef KPROBE_BRANCH_RANGE
 	.alloc_near	= alloc_insn_page_near,
 	.region_shift	= KPROBE_SLOT_REGION_SHIFT,
 #endif
@@ -126,25 +126,30 @@ NOKPROBE_SYMBOL(is_kprobe_insn_slot);
 
 #ifdef CONFIG_OPTPROBES
 
-void * __weak alloc_optinsn_page(void)
+#if KPROBE_OPTINSN_HEAD_SIZE
+static void *alloc_optinsn_page_near(unsigned long start)
 {
-	return alloc_insn_page();
-}
+	void *page = alloc_insn_page_near(start);
 
-void __weak free_optinsn_page(void *page)
-{
-	execmem_free(page);
+	if (!page || !arch_fill_optinsn_head(page))
+		return page;
+
+	free_insn_page(page);
+	return NULL;
 }
+#else
+#define alloc_optinsn_page_near	alloc_insn_page_near
+#endif
 
 /* The size of a slot is known only at run time. */
 struct kprobe_slot_cache kprobe_optinsn_slots = {
 	KPROBE_SLOT_CACHE_INIT(kprobe_optinsn_slots),
-	.alloc		= alloc_optinsn_page,
-	.free		= free_optinsn_page,
+	.alloc		= alloc_insn_page,
+	.free		= free_insn_page,
 	.sync		= arch_sync_insn_slots,
 	.symbol		= KPROBE_OPTINSN_PAGE_SYM,
 	.head_size	= KPROBE_OPTINSN_HEAD_SIZE,
-#ifdef KPROBE_SLOT_REGION_SHIFT
+#ifdef KPROBE_BRANCH_RANGE
 	.alloc_near	= alloc_optinsn_page_near,
 	.region_shift	= KPROBE_SLOT_REGION_SHIFT,
 #endif
@@ -206,18 +211,6 @@ bool is_kprobe_optinsn_slot(unsigned long addr)
 	return kprobe_slots_contain(&kprobe_optinsn_slots, addr);
 }
 NOKPROBE_SYMBOL(is_kprobe_optinsn_slot);
-
-/**
- * kprobe_own_optinsn_slot() - set the probe whose detour is in a slot
- * @slot: the slot
- * @op: the probe, until the slot is freed
- *
- * Context: process context.
- */
-void kprobe_own_optinsn_slot(kprobe_opcode_t *slot, struct optimized_kprobe *op)
-{
-	kprobe_slot_own(&kprobe_optinsn_slots, slot, op);
-}
 
 /**
  * kprobe_optinsn_owner() - find the probe whose detour is at an address

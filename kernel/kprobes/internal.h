@@ -12,13 +12,16 @@
  *   table       address to site, for hits
  *   slots       executable memory; knows nothing of probes
  *   insn_slots  the slots of probes
+ *   pages       memory for them, in reach of branches
  *   reach       what a function calls, directly or not
  *   blacklist   where no probe may be
  *   address     where a probe is to be, and whether it may be there
  *   site        sites and their users
  *   text        original text, probes near an address
+ *   copy        what an architecture has to decide and to copy for a probe
  *   hit, hit_*  the hit path
  *   pool*, hit_pool, hit_objpool   instances of return probes
+ *   word_detour   detours where instructions are words
  *   optimizer*  jumps
  *   ftrace*     filters of ftrace
  *   arm         arming and disarming, the global switch

@@ -150,6 +150,22 @@ void kprobe_opt_cancel(struct kprobe_site *site, enum kprobe_noopt why)
 	site->opt_why = why;
 }
 
+/* Is another probe armed, or about to be, in the text that the jump replaces? */
+static bool is_jump_in_the_way(struct optimized_kprobe *op)
+{
+	unsigned long addr = (unsigned long)op->kp.addr;
+	struct kprobe_site *site;
+
+	for_each_kprobe_site_in(site, addr + 1, addr + MAX_OPTIMIZED_LENGTH) {
+		if (site->kind == KPROBE_SITE_BREAKPOINT && site->nr_enabled &&
+		    (site->state == KPROBE_SITE_READY || site->state == KPROBE_SITE_ARMED) &&
+		    arch_within_optimized_kprobe(op, site->head.kp.addr))
+			return true;
+	}
+
+	return false;
+}
+
 /**
  * kprobe_opt_obstacle() - find the first reason that prevents a jump
  * @site: the site
@@ -174,7 +190,7 @@ enum kprobe_noopt kprobe_opt_obstacle(struct kprobe_site *site)
 		return site->head.op.why;
 	if (!opt_allowed)
 		return KPROBE_NOOPT_OFF;
-	if (kprobe_has_detour(site) && arch_check_optimized_kprobe(&site->head.op) < 0)
+	if (kprobe_has_detour(site) && is_jump_in_the_way(&site->head.op))
 		return KPROBE_NOOPT_NEIGHBOUR;
 	return KPROBE_NOOPT_NONE;
 }
@@ -397,29 +413,19 @@ struct optimized_kprobe * __weak arch_optimizer_borrower(unsigned long addr)
 	return NULL;
 }
 
+int __weak arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return !!optinsn->insn;
+}
+
 int __weak arch_within_optimized_kprobe(struct optimized_kprobe *op,
 					kprobe_opcode_t *addr)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
 	return addr == op->kp.addr;
-}
-
-int __weak arch_check_optimized_kprobe(struct optimized_kprobe *op)
-{
-	unsigned long addr = (unsigned long)op->kp.addr;
-	struct kprobe_site *site;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	for_each_kprobe_site_in(site, addr + 1, addr + MAX_OPTIMIZED_LENGTH) {
-		if (site->kind == KPROBE_SITE_BREAKPOINT && site->nr_enabled &&
-		    (site->state == KPROBE_SITE_READY || site->state == KPROBE_SITE_ARMED) &&
-		    arch_within_optimized_kprobe(op, site->head.kp.addr))
-			return -EEXIST;
-	}
-
-	return 0;
 }
 
 /**

@@ -6,14 +6,17 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/jump_label.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <asm/sections.h>
 
+#include "insn_slots.h"
 #include "refusal.h"
 #include "optimizer_internal.h"
 #include "site.h"
@@ -189,14 +192,36 @@ static bool in_init_text(unsigned long addr)
 }
 #endif
 
-/* Text that is freed soon, or that livepatch relocates again and checks before. */
-static enum kprobe_noopt why_text_changes(unsigned long addr)
+/*
+ * kprobe_detour_callback() calls this function at its end if the task is to be preempted. A detour
+ * in the function itself would recurse without end.
+ */
+#ifdef CONFIG_PREEMPTION
+static bool ends_detours(unsigned long addr)
+{
+	unsigned long size, into;
+
+	return kallsyms_lookup_size_offset(addr, &size, &into) && addr - into ==
+	       (unsigned long)dereference_kernel_function_descriptor(preempt_schedule_notrace);
+}
+#else
+static bool ends_detours(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/*
+ * Where no detour may be, whatever the instruction. Some text is freed soon, or livepatch relocates
+ * it again and checks it before.
+ */
+static enum kprobe_noopt why_not_there(unsigned long addr)
 {
 	if (in_init_text(addr))
 		return KPROBE_NOOPT_INIT;
 	if (kprobe_in_livepatch(addr))
 		return KPROBE_NOOPT_LIVEPATCH;
-	return KPROBE_NOOPT_NONE;
+	return ends_detours(addr) ? KPROBE_NOOPT_ARCH : KPROBE_NOOPT_NONE;
 }
 
 /* Without memory, what the architecture has found so far is not the reason. */
@@ -216,7 +241,7 @@ static enum kprobe_noopt make_detour(struct kprobe_site *site)
 
 	ret = arch_prepare_optimized_kprobe(op, &op->kp);
 	if (kprobe_has_detour(site)) {
-		kprobe_own_optinsn_slot(op->optinsn.insn, op);
+		kprobe_slot_own(&kprobe_optinsn_slots, op->optinsn.insn, op);
 		return KPROBE_NOOPT_NONE;
 	}
 	if (ret == -ENOMEM) {
@@ -237,7 +262,7 @@ static void prepare_one(struct kprobe_site *site)
 	enum kprobe_noopt why = kprobe_opt_obstacle(site);
 
 	if (!why)
-		why = why_text_changes(kprobe_site_addr(site));
+		why = why_not_there(kprobe_site_addr(site));
 	if (!why)
 		why = make_detour(site);
 	/* Which instructions it replaces is known only now. */
@@ -263,7 +288,7 @@ static bool begin_some(unsigned int *nr)
 
 		if (*nr == DETOUR_CHUNK)
 			break;
-		if (!why_text_changes(addr) && arch_optimizer_begin(addr))
+		if (!why_not_there(addr) && arch_optimizer_begin(addr))
 			return false;
 		++*nr;
 	}
@@ -296,7 +321,7 @@ int kprobe_opt_forecast(struct kprobe_site *site, struct kprobe_forecast *f)
 	lockdep_assert_held(&kprobe_mutex);
 
 	*f = (struct kprobe_forecast){ };
-	f->why = site->kind == KPROBE_SITE_FTRACE ? KPROBE_NOOPT_FTRACE : why_text_changes(addr);
+	f->why = site->kind == KPROBE_SITE_FTRACE ? KPROBE_NOOPT_FTRACE : why_not_there(addr);
 	if (f->why)
 		return 0;
 	if (arch_optimizer_begin(addr))

@@ -145,11 +145,10 @@ static int read_insn(unsigned long addr, ppc_inst_t *insn)
 }
 
 /*
- * Decode the instruction of a probe: fills in its opcode, and ainsn without a slot. What has an
- * entry in the exception table is not boosted: the page fault handler looks nip up there before
- * bad_page_fault() moves it from the copy to the probe.
+ * An instruction with an exception table entry is not boosted: the page fault handler looks nip up
+ * in the table before bad_page_fault() moves it from the copy to the probe.
  */
-enum kprobe_refusal kprobe_decide(struct kprobe *p)
+enum kprobe_refusal arch_decide_kprobe(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
 	enum kprobe_refusal why;
@@ -181,23 +180,35 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 	return KPROBE_REFUSAL_NONE;
 }
 
+/*
+ * Slots
+ */
+
 /* patch_instructions() maps the page only once, but flushes only the addresses of the mapping. */
-int kprobe_write_slot(void *slot, u32 *words, unsigned int nr)
+int arch_write_slot(void *slot, kprobe_opcode_t *code, size_t size)
 {
-	size_t size = nr * sizeof(*words);
 	int ret;
 
 	lockdep_assert_held(&text_mutex);
 
-	ret = patch_instructions(slot, words, size, false);
+	ret = patch_instructions(slot, code, size, false);
 	flush_icache_range((unsigned long)slot, (unsigned long)slot + size);
 	return ret;
 }
 
-/* Branches and addpcis depend on their own address. They are always emulated. */
-static bool needs_slot(const struct kprobe *p)
+kprobe_opcode_t arch_kprobe_branch(unsigned long from, unsigned long to)
 {
-	return kprobe_insn_can_copy(kprobe_insn(p));
+	return PPC_RAW_BRANCH(to - from);
+}
+
+/* Branches and addpcis depend on their own address: they are always emulated, and need no copy. */
+unsigned int arch_kprobe_ways(const struct kprobe *p)
+{
+	ppc_inst_t insn = kprobe_insn(p);
+
+	return (p->ainsn.emulate ? KPROBE_EMULATES : 0) |
+	       (kprobe_insn_can_copy(insn) ? KPROBE_NEEDS_COPY : 0) |
+	       (kprobe_insn_is_pcrel(insn) ? KPROBE_NEEDS_NEAR : 0);
 }
 
 static void put_copy(u32 *words, ppc_inst_t insn)
@@ -207,68 +218,20 @@ static void put_copy(u32 *words, ppc_inst_t insn)
 		words[1] = ppc_inst_suffix(insn);
 }
 
-static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
+enum kprobe_refusal arch_copy_kprobe(struct kprobe *p, kprobe_opcode_t *slot,
+				     kprobe_opcode_t *code)
 {
-	unsigned long addr = (unsigned long)p->addr;
-	u32 words[KPROBE_INSN_SLOT_SIZE / INSN_WORD];
-	ppc_inst_t insn = kprobe_insn(p), back;
+	ppc_inst_t insn = kprobe_insn(p);
 	unsigned int nr = p->ainsn.len / INSN_WORD;
-	int ret;
 
-	if (!kprobe_insn_move(&insn, addr, (unsigned long)slot))
-		return kprobe_refuse(p, KPROBE_REFUSAL_REACH);
+	if (!kprobe_insn_move(&insn, (unsigned long)p->addr, (unsigned long)slot))
+		return KPROBE_REFUSAL_REACH;
 
-	memset32(words, BREAKPOINT_INSTRUCTION, ARRAY_SIZE(words));
-	put_copy(words, insn);
-	put_copy(words + KPROBE_STEP_OFFSET / INSN_WORD, insn);
-	if (p->ainsn.boost) {
-		ret = create_branch(&back, slot + nr, kprobe_next(p), 0);
-		if (WARN_ON_ONCE(ret))
-			return kprobe_refuse(p, KPROBE_REFUSAL_REACH);
-		words[nr] = ppc_inst_val(back);
-	}
-
-	kprobe_log_slot(slot, words, sizeof(words), true);
-	return kprobe_write_slot(slot, words, ARRAY_SIZE(words));
-}
-
-int arch_vet_kprobe(struct kprobe *p)
-{
-	kprobe_assert_locked();
-	lockdep_assert_held(&text_mutex);
-
-	return kprobe_refuse(p, kprobe_decide(p));
-}
-
-int arch_prepare_kprobe(struct kprobe *p)
-{
-	kprobe_opcode_t *slot = NULL;
-	int ret;
-
-	kprobe_assert_locked();
-	lockdep_assert_held(&text_mutex);
-
-	ret = kprobe_refuse(p, kprobe_decide(p));
-	if (ret || !needs_slot(p))
-		return ret;
-
-	if (p->ainsn.boost || kprobe_insn_is_pcrel(kprobe_insn(p)))
-		slot = get_insn_slot_near((unsigned long)p->addr);
-	if (!slot) {
-		/* A copy that does not branch back can be anywhere. */
-		p->ainsn.boost = false;
-		slot = get_insn_slot();
-	}
-	if (!slot)
-		return kprobe_refuse(p, KPROBE_REFUSAL_NO_MEMORY);
-
-	ret = fill_slot(p, slot);
-	if (ret) {
-		free_insn_slot(slot, 0);
-		return ret;
-	}
-	p->ainsn.insn = slot;
-	return 0;
+	put_copy(code, insn);
+	put_copy(code + KPROBE_STEP_OFFSET / INSN_WORD, insn);
+	if (p->ainsn.boost)
+		code[nr] = arch_kprobe_branch((unsigned long)(slot + nr), kprobe_next(p));
+	return KPROBE_REFUSAL_NONE;
 }
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -280,49 +243,21 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 }
 #endif
 
-void arch_remove_kprobe(struct kprobe *p)
-{
-	kprobe_opcode_t *slot = p->ainsn.insn;
-
-	if (!slot)
-		return;
-
-	kprobe_log_slot(slot, slot, KPROBE_INSN_SLOT_SIZE, false);
-	/* Hits are over, but a boosted copy may have been preempted. */
-	free_insn_slot(slot, p->ainsn.boost);
-	p->ainsn.insn = NULL;
-}
-
-const char *arch_kprobe_mode(const struct kprobe *p)
-{
-	kprobe_assert_locked();
-
-	if (kprobe_is_boosted(p))
-		return "boosted";
-	return p->ainsn.emulate ? "emulated" : "stepped";
-}
-
 static void discard_fetched(void *unused)
 {
 	isync();
 }
 
 /*
- * Make all CPUs refetch instructions. icbi is broadcast, but it only invalidates caches. To
- * discard what a CPU has already fetched, it has to execute a context-synchronizing instruction
- * itself. kick_all_cpus_sync() does not make it do so: an idle CPU that polls takes no interrupt,
- * and the calling CPU is skipped. Where interrupts are soft-masked, the function runs late, and
- * this waits for it.
+ * icbi is broadcast, but it only invalidates caches. Instructions that a CPU has already
+ * prefetched are discarded by a context-synchronizing instruction on that CPU.
+ * kick_all_cpus_sync() guarantees none: an idle CPU that polls takes no interrupt, and the calling
+ * CPU is skipped. Where interrupts are soft-masked, the function runs late, and this waits for it.
+ * Code that RCU does not watch runs with interrupts off: a CPU that answers has left it.
  */
-void kprobe_sync_cpus(void)
-{
-	on_each_cpu(discard_fetched, NULL, 1);
-}
-
-/* Where RCU does not watch, interrupts are off: a CPU that answers has left such code. */
 void arch_sync_insn_slots(void)
 {
-	kprobe_sync_cpus();
+	on_each_cpu(discard_fetched, NULL, 1);
 }
 
 /*
@@ -344,9 +279,4 @@ void arch_disarm_kprobe(struct kprobe *p)
 
 	/* p->opcode may be a prefix, for which patch_instruction() would write two words. */
 	WARN_ON_ONCE(patch_uint(p->addr, p->opcode));
-}
-
-int __init arch_init_kprobes(void)
-{
-	return 0;
 }

@@ -19,14 +19,17 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
+#include <asm/debug-monitors.h>
+#include <asm/insn.h>
 #include <asm/kprobes-test.h>
 #include <asm/probes.h>
 #include <asm/sections.h>
 
 struct kprobe;
 
-/* Instruction slots, and arming in batches. */
+/* Instruction slots, which the core fills, and arming in batches. */
 #define __ARCH_WANT_KPROBES_INSN_SLOT
+#define __ARCH_WANT_KPROBES_COPY
 #define __ARCH_WANT_KPROBES_BATCH
 
 #define MAX_INSN_SIZE			1
@@ -40,11 +43,17 @@ struct kprobe;
 #define KPROBE_STEP_OFFSET		8
 #define KPROBE_INSN_SLOT_SIZE		16
 
-/*
- * A branch reaches 128 MiB. Each page of slots serves one region of 64 MiB, and lies within
- * branch range of every instruction in that region; see pages.c.
- */
-#define KPROBE_SLOT_REGION_SHIFT	26
+/* Modules may be 2 GiB from the kernel. Both are in vmalloc memory, or below it. */
+#define KPROBE_BRANCH_RANGE		SZ_128M
+#define KPROBE_PAGES_START		MODULES_VADDR
+#define KPROBE_PAGES_END		VMALLOC_END
+#define KPROBE_PAGES_PROT		PAGE_KERNEL
+
+#define KPROBE_BREAKPOINT		BRK64_OPCODE_KPROBES
+#define KPROBE_TRAP			AARCH64_BREAK_FAULT
+
+/* Instructions are always little-endian. */
+#define arch_text_word(word)		le32_to_cpu((__force __le32)(word))
 
 /*
  * el1_brk64() begins with arm64_enter_el1_dbg(). Between the two exceptions of a step, RCU might

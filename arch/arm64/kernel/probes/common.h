@@ -18,22 +18,6 @@
 /* The number of probes that are patched per stop_machine(). */
 #define KPROBE_PATCH_CHUNK	256
 
-/* Can the handler of the breakpoint execute the instruction? */
-static nokprobe_inline bool kprobe_is_emulated(const struct kprobe *p)
-{
-	return p->ainsn.api.handler || p->ainsn.computes;
-}
-
-/*
- * A boosted copy returns to the program by itself, so its end and its faults cannot be
- * reported: probes with a post handler or a fault handler are emulated or stepped.
- */
-static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
-{
-	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
-	       !READ_ONCE(p->fault_handler);
-}
-
 /*
  * After an indirect branch, PSTATE.BTYPE is non-zero, and the branch target must be a landing pad.
  * All other instructions clear it. Code that changes the PC must clear it as well.
@@ -65,50 +49,19 @@ static nokprobe_inline bool kprobe_is_between(unsigned long pc, void (*start)(vo
 
 /* kprobes.c */
 bool kprobe_alternatives_are_final(void);
-enum kprobe_refusal kprobe_decide(struct kprobe *p);
 
 /* patch.c */
 bool kprobe_insn_is_live(u32 insn);
-int kprobe_expect_insn(void *addr, u32 expected);
-int kprobe_patch_live(void *addr, u32 old, u32 new);
-void kprobe_patch_stopped(void **addrs, u32 *insns, unsigned int nr);
-int kprobe_write_slot(void *slot, const u32 *insns, unsigned int nr);
-int kprobe_write_literal(void *at, u64 value);
-void kprobe_sync_cpus(void);
 
-/* pages.c */
-int kprobe_seal_page(void *page);
-bool kprobe_in_reach(unsigned long from, unsigned long to);
-bool kprobe_in_reach_of_region(unsigned long addr, unsigned long target);
+/* detour.c, with CONFIG_OPTPROBES */
+unsigned long kprobe_unwind_detour(unsigned long pc, const struct pt_regs *regs);
 
-/* kretprobe.c */
-#ifdef CONFIG_KRETPROBE_NATIVE
-unsigned long kprobe_unwind_trampoline(unsigned long pc, const struct pt_regs *regs);
-#else
-static nokprobe_inline unsigned long kprobe_unwind_trampoline(unsigned long pc,
-							      const struct pt_regs *regs)
-{
-	return pc;
-}
-#endif
-
-/* optimize.c */
-void kprobe_common_detour(u32 *insns);
-
-/* detour.c */
 #ifdef CONFIG_OPTPROBES
 bool kprobe_detour_redirect(struct pt_regs *regs);
-unsigned long kprobe_unwind_detour(unsigned long pc, const struct pt_regs *regs);
 #else
 static nokprobe_inline bool kprobe_detour_redirect(struct pt_regs *regs)
 {
 	return false;
-}
-
-static nokprobe_inline unsigned long kprobe_unwind_detour(unsigned long pc,
-							  const struct pt_regs *regs)
-{
-	return pc;
 }
 #endif
 

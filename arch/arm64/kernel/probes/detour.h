@@ -14,6 +14,8 @@
 #include <linux/build_bug.h>
 #include <linux/kprobes.h>
 
+#include <asm/insn.h>
+
 /* The common code converts between pointers to the two without an offset. */
 static_assert(!offsetof(struct optimized_kprobe, kp));
 
@@ -34,24 +36,9 @@ void kretprobe_detour_near(void);
 void kretprobe_detour_framed(void);
 void kretprobe_detour_restored(void);
 
-/**
- * struct kprobe_reencoded - the equivalent of a probed instruction at another address
- * @insn: the instructions; control never runs past the last one
- * @nr: how many
- * @literal: a constant that they load, if @has_literal
- * @has_literal: is there one?
- */
-struct kprobe_reencoded {
-	u32		insn[3];
-	unsigned int	nr;
-	u64		literal;
-	bool		has_literal;
-};
-
 /* reencode.c */
-int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned long to,
-		    unsigned long literal);
-unsigned long kprobe_branch_target(const struct kprobe *p);
+void kprobe_put_load(struct kprobe_draft *d, enum aarch64_insn_register reg, u64 value);
+int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p);
 
 #endif /* !__ASSEMBLY__ */
 

@@ -41,29 +41,14 @@ static nokprobe_inline unsigned long stack_end(unsigned long sp)
 	return PAGE_ALIGN(sp);
 }
 
-static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
-{
-	unsigned long *from = (unsigned long *)sp;
-	unsigned long end = stack_end(sp);
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(f->stack); i++)
-		f->stack[i] = (unsigned long)(from + i) < end ? READ_ONCE(from[i]) : 0;
-}
-
 void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame)
 {
-	/* copy_stack() and kprobe_jprobe_call() fill in every member that is read. */
+	/* kprobe_copy_stack() and kprobe_jprobe_call() fill in every member that is read. */
 	struct jprobe_frame f __uninitialized;
 
-	copy_stack(&f, regs->sp);
+	kprobe_copy_stack(f.stack, ARRAY_SIZE(f.stack),
+			  (unsigned long *)regs->sp, stack_end(regs->sp));
 	*frame = &f;
 	kprobe_jprobe_call(&f, entry, regs);
 }
 NOKPROBE_SYMBOL(arch_jprobe_call);
-
-void arch_jprobe_unwind(void *frame)
-{
-	kprobe_jprobe_unwind(frame);
-}
-NOKPROBE_SYMBOL(arch_jprobe_unwind);

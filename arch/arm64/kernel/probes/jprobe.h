@@ -37,7 +37,6 @@ static_assert(offsetof(struct jprobe_frame, scs) == JPROBE_FRAME_scs);
 static_assert(offsetof(struct jprobe_frame, stack) == JPROBE_FRAME_stack);
 
 void kprobe_jprobe_call(struct jprobe_frame *f, void *entry, struct pt_regs *regs);
-void kprobe_jprobe_unwind(struct jprobe_frame *f);
 
 #endif /* !__ASSEMBLY__ */
 

@@ -17,7 +17,7 @@
 
 /*
  * (struct jprobe_frame *f, void *entry, struct pt_regs *regs): returns when the handler
- * does, or is made to return by kprobe_jprobe_unwind().
+ * does, or is made to return by arch_jprobe_unwind().
  */
 SYM_FUNC_START(kprobe_jprobe_call)
 	stp	x29, x30, [sp, #-SAVED_BYTES]!
@@ -75,7 +75,7 @@ SYM_FUNC_END(kprobe_jprobe_call)
  * abandoned, and sp after it. In between, unwinders ignore what lies between sp and the frame
  * record at x29.
  */
-SYM_FUNC_START(kprobe_jprobe_unwind)
+SYM_FUNC_START(arch_jprobe_unwind)
 	ldr	x1, [x0, #JPROBE_FRAME_sp]
 	add	x29, x1, #JPROBE_STACK_BYTES
 	mov	sp, x1
@@ -83,4 +83,4 @@ SYM_FUNC_START(kprobe_jprobe_unwind)
 	ldr	x18, [x0, #JPROBE_FRAME_scs]
 #endif
 	b	.Llanding
-SYM_FUNC_END(kprobe_jprobe_unwind)
+SYM_FUNC_END(arch_jprobe_unwind)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel probes on arm64: preparing, arming and disarming. decode-insn.c decides what is to be
- * done with an instruction; hit.c does it.
+ * Kernel probes on arm64: where they may be, and copies of instructions. decode-insn.c decides
+ * what is to be done with an instruction; patch.c writes text; hit.c is the hit path.
  */
 
 #include <kunit/static_stub.h>
-#include <linux/cpu.h>
 #include <linux/cpufeature.h>
 #include <linux/extable.h>
 #include <linux/ftrace.h>
@@ -16,19 +15,12 @@
 #include <linux/uaccess.h>
 
 #include <asm/alternative.h>
-#include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/sections.h>
 #include <asm/virt.h>
 
 #include "common.h"
 #include "simulate-insn.h"
-
-/* Where RCU does not watch, interrupts are off: a CPU that answers has left such code. */
-void arch_sync_insn_slots(void)
-{
-	kprobe_sync_cpus();
-}
 
 /* The instruction at an address, without what probes have changed. */
 static int read_insn(unsigned long addr, u32 *insn)
@@ -187,8 +179,7 @@ static bool reads_priority_mask(u32 insn)
 	return system_uses_irq_prio_masking() && (insn & MRS_PMR_MASK) == MRS_PMR;
 }
 
-/* Decode the instruction of a probe: fills in its opcode, and ainsn without a slot. */
-enum kprobe_refusal kprobe_decide(struct kprobe *p)
+enum kprobe_refusal arch_decide_kprobe(struct kprobe *p)
 {
 	const struct probe_insn_row *row;
 	unsigned long addr = (unsigned long)p->addr;
@@ -223,170 +214,54 @@ enum kprobe_refusal kprobe_decide(struct kprobe *p)
 	return KPROBE_REFUSAL_NONE;
 }
 
-/* What can be simulated gets a slot only for a copy that branches back, which is faster. */
-static bool needs_slot(const struct kprobe *p)
+/* What can be simulated needs a slot only because a copy that branches back is faster. */
+unsigned int arch_kprobe_ways(const struct kprobe *p)
 {
-	return p->ainsn.boost || !p->ainsn.api.handler;
+	if (p->ainsn.api.handler)
+		return KPROBE_EMULATES;
+	return KPROBE_NEEDS_COPY | (p->ainsn.computes ? KPROBE_EMULATES : 0);
 }
 
-static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
+/* Two copies. The first one branches back; the second one is stepped, or called. */
+enum kprobe_refusal arch_copy_kprobe(struct kprobe *p, kprobe_opcode_t *slot,
+				     kprobe_opcode_t *code)
 {
-	unsigned long back = (unsigned long)slot + KPROBE_BOOST_OFFSET + AARCH64_INSN_SIZE;
-	/* Two copies. The first one branches back; the second one is stepped, or called. */
-	u32 insns[KPROBE_INSN_SLOT_SIZE / AARCH64_INSN_SIZE] = {
-		AARCH64_BREAK_FAULT, AARCH64_BREAK_FAULT, p->opcode, BRK64_OPCODE_KPROBES_SS,
-	};
+	unsigned int first = KPROBE_BOOST_OFFSET / AARCH64_INSN_SIZE;
 	unsigned int second = KPROBE_STEP_OFFSET / AARCH64_INSN_SIZE;
-	int ret;
-
-	BUILD_BUG_ON(KPROBE_STEP_OFFSET != 2 * AARCH64_INSN_SIZE);
 
 	if (p->ainsn.boost) {
-		insns[0] = p->opcode;
-		insns[1] = aarch64_insn_gen_branch_imm(back,
-						       (unsigned long)p->addr + AARCH64_INSN_SIZE,
-						       AARCH64_INSN_BRANCH_NOLINK);
+		code[first] = p->opcode;
+		code[first + 1] = arch_kprobe_branch((unsigned long)(slot + first + 1),
+						     (unsigned long)(p->addr + 1));
 	}
 	if (p->ainsn.computes) {
-		insns[second] = probe_insn_computation(p->opcode);
-		insns[second + 1] = aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_LR,
-								AARCH64_INSN_BRANCH_RETURN);
+		code[second] = probe_insn_computation(p->opcode);
+		code[second + 1] = aarch64_insn_gen_branch_reg(AARCH64_INSN_REG_LR,
+							       AARCH64_INSN_BRANCH_RETURN);
+	} else {
+		code[second] = p->opcode;
+		code[second + 1] = BRK64_OPCODE_KPROBES_SS;
 	}
-
-	ret = kprobe_write_slot(slot, insns, ARRAY_SIZE(insns));
-	if (!ret)
-		kprobe_log_slot(slot, slot, sizeof(insns), true);
-	return ret;
+	return KPROBE_REFUSAL_NONE;
 }
 
-int arch_vet_kprobe(struct kprobe *p)
-{
-	kprobe_assert_locked();
-	lockdep_assert_held(&text_mutex);
+/*
+ * The blacklist
+ */
 
-	return kprobe_refuse(p, kprobe_decide(p));
-}
+/*
+ * The first one returns twice: once from itself, and once after the CPU has lost its state
+ * and come back. The functions that it calls to suspend the CPU do not return at all.
+ */
+struct kretprobe_blackpoint kretprobe_blacklist[] = {
+	{ "__cpu_suspend_enter", },
+	{ "psci_suspend_finisher", },
+	{ "psci_system_suspend", },
+	{ "psci_0_1_cpu_suspend", },
+	{ "psci_0_2_cpu_suspend", },
+};
 
-int arch_prepare_kprobe(struct kprobe *p)
-{
-	kprobe_opcode_t *slot = NULL;
-	int ret;
-
-	kprobe_assert_locked();
-	lockdep_assert_held(&text_mutex);
-
-	ret = kprobe_refuse(p, kprobe_decide(p));
-	if (ret || !needs_slot(p))
-		return ret;
-
-	if (p->ainsn.boost)
-		slot = get_insn_slot_near((unsigned long)p->addr);
-	if (!slot) {
-		/* A copy that does not branch back can be anywhere. */
-		p->ainsn.boost = false;
-		if (!needs_slot(p))
-			return 0;
-		slot = get_insn_slot();
-	}
-	if (!slot)
-		return kprobe_refuse(p, KPROBE_REFUSAL_NO_MEMORY);
-
-	ret = fill_slot(p, slot);
-	if (ret) {
-		free_insn_slot(slot, 0);
-		return ret;
-	}
-	p->ainsn.insn = slot;
-	return 0;
-}
-
-void arch_remove_kprobe(struct kprobe *p)
-{
-	kprobe_opcode_t *slot = p->ainsn.insn;
-
-	if (!slot)
-		return;
-
-	kprobe_log_slot(slot, slot, KPROBE_INSN_SLOT_SIZE, false);
-	/* Hits are over, but a boosted copy may have been preempted. */
-	free_insn_slot(slot, p->ainsn.boost);
-	p->ainsn.insn = NULL;
-}
-
-const char *arch_kprobe_mode(const struct kprobe *p)
-{
-	kprobe_assert_locked();
-
-	if (kprobe_is_boosted(p))
-		return "boosted";
-	return kprobe_is_emulated(p) ? "emulated" : "stepped";
-}
-
-static struct {
-	void		*addr[KPROBE_PATCH_CHUNK];
-	u32		insn[KPROBE_PATCH_CHUNK];
-	unsigned int	nr;
-} stopped;	/* protected by text_mutex */
-
-static void patch_stopped(void)
-{
-	lockdep_assert_held(&text_mutex);
-
-	kprobe_patch_stopped(stopped.addr, stopped.insn, stopped.nr);
-	stopped.nr = 0;
-}
-
-static void patch_later(struct kprobe *p, u32 insn)
-{
-	stopped.addr[stopped.nr] = p->addr;
-	stopped.insn[stopped.nr] = insn;
-	if (++stopped.nr == KPROBE_PATCH_CHUNK)
-		patch_stopped();
-}
-
-/* Stop all CPUs only for instructions that cannot be replaced while CPUs execute them. */
-static void patch_all(struct list_head *kps, bool arm)
-{
-	struct kprobe *p;
-	bool live = false;
-	u32 old, new;
-	int ret;
-
-	kprobe_assert_locked();
-	lockdep_assert_cpus_held();
-	lockdep_assert_held(&text_mutex);
-
-	list_for_each_entry(p, kps, list) {
-		old = arm ? p->opcode : BRK64_OPCODE_KPROBES;
-		new = arm ? BRK64_OPCODE_KPROBES : p->opcode;
-		if (kprobe_insn_is_live(p->opcode)) {
-			ret = kprobe_patch_live(p->addr, old, new);
-			live = true;
-		} else {
-			ret = kprobe_expect_insn(p->addr, old);
-			if (!ret)
-				patch_later(p, new);
-		}
-		WARN_ON_ONCE(ret);
-		cond_resched();
-	}
-
-	/* CPUs that were stopped need no other synchronization. */
-	if (stopped.nr)
-		patch_stopped();
-	else if (live)
-		kprobe_sync_cpus();
-}
-
-void arch_arm_kprobes(struct list_head *kps)
-{
-	patch_all(kps, true);
-}
-
-void arch_disarm_kprobes(struct list_head *kps)
-{
-	patch_all(kps, false);
-}
+const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
 /*
  * A CPU that comes up or wakes up runs these before it has its stack, its vectors or RCU. One
@@ -615,9 +490,4 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 	}
 
 	return ret;
-}
-
-int __init arch_init_kprobes(void)
-{
-	return 0;
 }

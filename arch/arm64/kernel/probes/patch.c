@@ -12,9 +12,12 @@
  * aarch64_insn_patch_text().
  */
 
+#include <kunit/static_stub.h>
+#include <linux/cacheflush.h>
 #include <linux/cpu.h>
 #include <linux/kprobes.h>
 #include <linux/memory.h>
+#include <linux/set_memory.h>
 #include <linux/smp.h>
 #include <linux/text-patching.h>
 
@@ -33,10 +36,10 @@ bool kprobe_insn_is_live(u32 insn)
 }
 
 /*
- * Check that text is what it is believed to be, or return -EAGAIN. Kgdb, for one, writes
- * breakpoints without text_mutex.
+ * Returns -EAGAIN if text is not what it is believed to be. Kgdb, for one, writes breakpoints
+ * without text_mutex.
  */
-int kprobe_expect_insn(void *addr, u32 expected)
+static int expect_insn(void *addr, u32 expected)
 {
 	u32 insn;
 	int ret;
@@ -49,70 +52,142 @@ int kprobe_expect_insn(void *addr, u32 expected)
 	return ret;
 }
 
-/*
- * Replace an instruction while CPUs may execute it. They may execute the old one until
- * kprobe_sync_cpus(). -EAGAIN if something else is there, which remains. A caller that gets
- * -EINVAL has a bug.
- */
-int kprobe_patch_live(void *addr, u32 old, u32 new)
+/* Returns -EINVAL if the architecture does not permit it; see kprobe_insn_is_live(). */
+int arch_replace_word(void *addr, u32 old, u32 new)
 {
 	if (!kprobe_insn_is_live(old) || !kprobe_insn_is_live(new))
 		return -EINVAL;
 
-	return kprobe_expect_insn(addr, old) ?: aarch64_insn_patch_text_nosync(addr, new);
+	return expect_insn(addr, old) ?: aarch64_insn_patch_text_nosync(addr, new);
 }
 
 /*
- * Replace instructions while all CPUs are stopped. On return, all execute the new ones. Text that
- * is mapped can always be written, so a failure is a bug.
+ * Arming. On return, all CPUs execute what has been written. Text that is mapped can always be
+ * written, so a failure is a bug.
  */
-void kprobe_patch_stopped(void **addrs, u32 *insns, unsigned int nr)
+
+static struct {
+	void		*addr[KPROBE_PATCH_CHUNK];
+	u32		insn[KPROBE_PATCH_CHUNK];
+	unsigned int	nr;
+} stopped;	/* protected by text_mutex */
+
+static void patch_stopped(void)
 {
+	lockdep_assert_held(&text_mutex);
+
+	WARN_ON_ONCE(aarch64_insn_patch_text(stopped.addr, stopped.insn, stopped.nr));
+	stopped.nr = 0;
+}
+
+static void patch_later(struct kprobe *p, u32 insn)
+{
+	stopped.addr[stopped.nr] = p->addr;
+	stopped.insn[stopped.nr] = insn;
+	if (++stopped.nr == KPROBE_PATCH_CHUNK)
+		patch_stopped();
+}
+
+/* Stop all CPUs only for instructions that cannot be replaced while CPUs execute them. */
+static void patch_all(struct list_head *kps, bool arm)
+{
+	struct kprobe *p;
+	bool live = false;
+	u32 old, new;
+	int ret;
+
+	kprobe_assert_locked();
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&text_mutex);
 
-	if (nr)
-		WARN_ON_ONCE(aarch64_insn_patch_text(addrs, insns, nr));
+	list_for_each_entry(p, kps, list) {
+		old = arm ? p->opcode : KPROBE_BREAKPOINT;
+		new = arm ? KPROBE_BREAKPOINT : p->opcode;
+		if (kprobe_insn_is_live(p->opcode)) {
+			ret = arch_replace_word(p->addr, old, new);
+			live = true;
+		} else {
+			ret = expect_insn(p->addr, old);
+			if (!ret)
+				patch_later(p, new);
+		}
+		/* Something else remains what it is. */
+		WARN_ON_ONCE(ret);
+		cond_resched();
+	}
+
+	/* CPUs that were stopped need no other synchronization. */
+	if (stopped.nr)
+		patch_stopped();
+	else if (live)
+		arch_sync_insn_slots();
+}
+
+void arch_arm_kprobes(struct list_head *kps)
+{
+	patch_all(kps, true);
+}
+
+void arch_disarm_kprobes(struct list_head *kps)
+{
+	patch_all(kps, false);
 }
 
 /*
- * Fill a slot that no CPU executes. A CPU may still have the former contents in its pipeline. A
- * breakpoint that leads to the slot discards them; a branch to the slot is written only after
- * kprobe_sync_cpus().
+ * Slots
  */
-int kprobe_write_slot(void *slot, const u32 *insns, unsigned int nr)
+
+/* See arch_write_slot(). With two instructions at a time, fewer mappings are needed. */
+static int write_pair(u64 *at, const u32 *insns)
 {
-	__le32 *word = slot;
-	unsigned int i;
+	__le32 word[] = { cpu_to_le32(insns[0]), cpu_to_le32(insns[1]) };
+	u64 pair;
+
+	memcpy(&pair, word, sizeof(pair));
+	/* New pages are full of traps. */
+	return *at == pair ? 0 : aarch64_insn_write_literal_u64(at, pair);
+}
+
+int arch_write_slot(void *slot, kprobe_opcode_t *code, size_t size)
+{
+	size_t at;
 	int ret = 0;
 
 	lockdep_assert_held(&text_mutex);
 
-	for (i = 0; i < nr && !ret; i++) {
-		/* New pages contain what slots have in common. */
-		if (le32_to_cpu(word[i]) != insns[i])
-			ret = aarch64_insn_patch_text_nosync(&word[i], insns[i]);
-	}
+	for (at = 0; at < size && !ret; at += sizeof(u64))
+		ret = write_pair(slot + at, code + at / AARCH64_INSN_SIZE);
+	caches_clean_inval_pou((unsigned long)slot, (unsigned long)slot + size);
 	return ret;
 }
 
-/* Data beside the instructions of a slot, aligned to its size. */
-int kprobe_write_literal(void *at, u64 value)
+int arch_seal_page(void *page)
 {
-	lockdep_assert_held(&text_mutex);
+	__le32 *word = page;
+	unsigned int i;
 
-	return aarch64_insn_write_literal_u64(at, value);
+	KUNIT_STATIC_STUB_REDIRECT(arch_seal_page, page);
+
+	for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
+		word[i] = cpu_to_le32(KPROBE_TRAP);
+	caches_clean_inval_pou((unsigned long)page, (unsigned long)page + PAGE_SIZE);
+	return set_memory_rox((unsigned long)page, 1);
 }
 
 /*
- * Wait until all CPUs execute what has been written. Each has then left the breakpoints and steps
- * that it was in, too, because these are handled with interrupts masked. Interrupts are on here.
+ * Each CPU has then left the breakpoints and steps that it was in, too, because these are handled
+ * with interrupts masked. So is what RCU does not watch.
  */
-void kprobe_sync_cpus(void)
+void arch_sync_insn_slots(void)
 {
 	/* The ISB has to be on the CPU that is not kicked. */
 	preempt_disable();
 	kick_all_cpus_sync();
 	isb();
 	preempt_enable();
+}
+
+kprobe_opcode_t arch_kprobe_branch(unsigned long from, unsigned long to)
+{
+	return aarch64_insn_gen_branch_imm(from, to, AARCH64_INSN_BRANCH_NOLINK);
 }

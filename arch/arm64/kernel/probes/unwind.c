@@ -56,6 +56,28 @@ static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 	return addr;
 }
 
+/*
+ * Until the trampoline has a frame record, any address in it stands for its start, which the
+ * unwinder looks up. Once x29 has been restored, the hook is no longer on record, but x30 holds
+ * the return address.
+ */
+#ifdef CONFIG_KRETPROBE_NATIVE
+static nokprobe_inline unsigned long unwind_trampoline(unsigned long pc, const struct pt_regs *regs)
+{
+	if (kprobe_is_between(pc, __kretprobe_trampoline, kretprobe_trampoline_framed))
+		return (unsigned long)__kretprobe_trampoline;
+	if (regs &&
+	    kprobe_is_between(pc, kretprobe_trampoline_unframed, kretprobe_trampoline_end))
+		return READ_ONCE(regs->regs[30]);
+	return pc;
+}
+#else
+static nokprobe_inline unsigned long unwind_trampoline(unsigned long pc, const struct pt_regs *regs)
+{
+	return pc;
+}
+#endif
+
 /**
  * kprobe_unwind_pc() - map an address in the code of probes to the one to be reported
  * @pc: where the program was interrupted, or a return address
@@ -72,6 +94,9 @@ unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs)
 	if (regs && READ_ONCE(regs->pc) != pc)
 		regs = NULL;
 
-	return unwind_copy(kprobe_unwind_detour(kprobe_unwind_trampoline(pc, regs), regs));
+	pc = unwind_trampoline(pc, regs);
+	if (IS_ENABLED(CONFIG_OPTPROBES))
+		pc = kprobe_unwind_detour(pc, regs);
+	return unwind_copy(pc);
 }
 NOKPROBE_SYMBOL(kprobe_unwind_pc);

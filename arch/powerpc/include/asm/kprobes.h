@@ -22,8 +22,9 @@ struct optimized_kprobe;
 
 typedef u32 kprobe_opcode_t;
 
-/* Instruction slots, and the core's callback for detours. */
+/* Instruction slots, which the core fills, and its callback for detours. */
 #define __ARCH_WANT_KPROBES_INSN_SLOT
+#define __ARCH_WANT_KPROBES_COPY
 #define __ARCH_WANT_KPROBES_DETOUR
 
 /* A prefixed instruction has two words. */
@@ -51,11 +52,20 @@ typedef u32 kprobe_opcode_t;
 #define KPROBE_STEP_OFFSET		0
 #endif
 
-/*
- * A branch reaches 32 MiB. Each page of slots serves one region of 16 MiB, and lies within branch
- * range of every instruction in that region; see pages.c.
- */
-#define KPROBE_SLOT_REGION_SHIFT	24
+/* Pages for modules come from where mappings are executable; pages.c has those for the kernel. */
+#define KPROBE_BRANCH_RANGE		SZ_32M
+#ifdef MODULES_VADDR
+#define KPROBE_PAGES_START		MODULES_VADDR
+#define KPROBE_PAGES_END		MODULES_END
+#else
+#define KPROBE_PAGES_START		VMALLOC_START
+#define KPROBE_PAGES_END		VMALLOC_END
+#endif
+#define KPROBE_PAGES_PROT							\
+	(strict_module_rwx_enabled() ? PAGE_KERNEL_ROX : PAGE_KERNEL_EXEC)
+
+#define KPROBE_BREAKPOINT		BREAKPOINT_INSTRUCTION
+#define KPROBE_TRAP			BREAKPOINT_INSTRUCTION
 
 /* A step masks interrupts. A copy that branches back runs with them as the program had them. */
 #define KPROBE_SLOT_IS_PREEMPTIBLE	IS_ENABLED(CONFIG_PREEMPTION)

@@ -369,6 +369,31 @@ int __init arch_populate_kprobe_blacklist(void)
 	       kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
 }
 
+/*
+ * Functions that must not be hooked. Out-of-line epilogues, of which modules have copies, are
+ * refused by arch_adjust_kprobe_addr().
+ */
+struct kretprobe_blackpoint kretprobe_blacklist[] = {
+	/* Returns twice. */
+	{ "setjmp", },
+
+	/* These return with translation off. The trampoline cannot call C code then. */
+	{ "isa206_idle_insn_mayloss", },
+	{ "isa300_idle_stop_mayloss", },
+	{ "isa300_idle_stop_noloss", },
+
+	/*
+	 * Compiled code and ftrace call these at the entry of a function. They return through
+	 * CTR, and LR has the return address of that function.
+	 */
+	{ "mcount", },
+	{ "_mcount", },
+	{ "ftrace_caller", },
+	{ "ftrace_regs_caller", },
+};
+
+const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
+
 /* The trap of BUG(). */
 #define INSN_TWI_MASK		0xffe00000
 #define INSN_TWI_TRAP		0x0fe00000

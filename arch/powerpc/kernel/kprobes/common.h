@@ -41,21 +41,6 @@ static nokprobe_inline unsigned long kprobe_next(const struct kprobe *p)
 	return (unsigned long)p->addr + p->ainsn.len;
 }
 
-/*
- * A boosted copy returns to the program by itself, so its end and its faults cannot be
- * reported: probes with a post handler or a fault handler are emulated or stepped.
- */
-static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
-{
-	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
-	       !READ_ONCE(p->fault_handler);
-}
-
-/* kprobes.c */
-enum kprobe_refusal kprobe_decide(struct kprobe *p);
-int kprobe_write_slot(void *slot, u32 *words, unsigned int nr);
-void kprobe_sync_cpus(void);
-
 /* reserved.c */
 enum kprobe_refusal kprobe_addr_refused(unsigned long addr);
 
@@ -64,11 +49,6 @@ extern char __kprobes_pages_start[], __kprobes_pages_end[];
 extern char __kprobes_padding_start[], __kprobes_padding_end[];
 
 /* pages.c */
-bool kprobe_in_reach(unsigned long from, unsigned long to);
-bool kprobe_in_reach_of_region(unsigned long addr, unsigned long target);
 bool kprobe_is_in_image_pages(unsigned long addr);
-
-/* optimize.c */
-int kprobe_fill_head(void *page);
 
 #endif /* _POWERPC_KERNEL_KPROBES_COMMON_H */

@@ -40,19 +40,8 @@ extern u32 kprobe_head[], kretprobe_head[], kprobe_head_end[];
  */
 void __noreturn kprobe_detour_leave(int how, struct pt_regs *regs);
 
-/**
- * struct kprobe_reencoded - the equivalent of a probed instruction at another address
- * @words: the instructions; control never runs past the last one
- * @nr: how many words
- */
-struct kprobe_reencoded {
-	u32		words[8];
-	unsigned int	nr;
-};
-
 /* reencode.c */
-int kprobe_reencode(struct kprobe_reencoded *r, const struct kprobe *p, unsigned long to);
-unsigned long kprobe_branch_target(const struct kprobe *p);
+int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p);
 
 #endif /* !__ASSEMBLY__ */
 

@@ -57,18 +57,9 @@ static_assert(offsetof(struct jprobe_frame, stack) == JPROBE_FRAME_stack);
  * @regs: the registers of the probed function, from which it gets its arguments
  *
  * Context: the hit path of a breakpoint or a detour.
- * Return: when @entry returns or kprobe_jprobe_unwind() is called for @f.
+ * Return: when @entry returns or arch_jprobe_unwind() is called for @f.
  */
 void kprobe_jprobe_call(struct jprobe_frame *f, void *entry, struct pt_regs *regs);
-
-/**
- * kprobe_jprobe_unwind() - leave the handler of a jprobe
- * @f: as in the call
- *
- * Context: in the handler, or in what it has called.
- * Return: does not return; kprobe_jprobe_call() does.
- */
-void kprobe_jprobe_unwind(struct jprobe_frame *f);
 
 #endif /* !__ASSEMBLY__ */
 

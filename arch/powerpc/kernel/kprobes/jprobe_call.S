@@ -33,7 +33,7 @@
 
 /*
  * (struct jprobe_frame *f, void *entry, struct pt_regs *regs): returns when the handler
- * does, or is made to return by kprobe_jprobe_unwind().
+ * does, or is made to return by arch_jprobe_unwind().
  */
 _GLOBAL(kprobe_jprobe_call)
 	mflr	r0
@@ -82,6 +82,6 @@ _GLOBAL(kprobe_jprobe_call)
  * that it was entered with. The frames of the handler are dropped by one instruction, so an
  * interrupt finds either all of them or none.
  */
-_GLOBAL(kprobe_jprobe_unwind)
+_GLOBAL(arch_jprobe_unwind)
 	PPC_LL	r1, JPROBE_FRAME_sp(r3)
 	b	.Llanding

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory for slots and detours on powerpc.
- *
- * A branch reaches 32 MiB, so each page of slots serves one 16 MiB region. Pages for module regions
- * come from vmalloc space, at most 12 MiB outside the region, so that every instruction of the
- * region, and branch targets up to 4 MiB beyond it, stay within reach. The window must not be
- * centred on a single probe: vmalloc hands out the lowest free address, which only neighbouring
- * probes could then share. execmem has no such windows.
+ * Memory for slots near the kernel on powerpc.
  *
  * On 64 bits, no memory but the image is near the text of the kernel, and on Book3S-32 no other
  * memory near it can be executed after boot. So the linker script reserves pages at the end of the
@@ -22,46 +16,14 @@
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
-#include <linux/pgtable.h>
 #include <linux/sizes.h>
 #include <linux/text-patching.h>
 #include <linux/vmalloc.h>
 
-#include <asm/mmu.h>
-#include <asm/probes.h>
 #include <asm/sections.h>
 
 #include "common.h"
 #include "insn.h"
-
-#define REGION_SIZE	BIT(KPROBE_SLOT_REGION_SHIFT)
-#define BESIDE_REGION	(12 * SZ_1M)
-
-/* Where mappings are executable. This is also needed before execmem has been set up. */
-#ifdef MODULES_VADDR
-#define EXEC_START	MODULES_VADDR
-#define EXEC_END	MODULES_END
-#else
-#define EXEC_START	VMALLOC_START
-#define EXEC_END	VMALLOC_END
-#endif
-
-/**
- * kprobe_in_reach() - can a branch at one address reach another one?
- * @from: address of the branch
- * @to: its target
- *
- * Context: any.
- * Return: true if it can.
- */
-bool kprobe_in_reach(unsigned long from, unsigned long to)
-{
-	return is_offset_in_branch_range(to - from);
-}
-
-/*
- * Pages of the image
- */
 
 #define MAX_IMAGE_PAGES	((SZ_16M + SZ_512K) / PAGE_SIZE)
 
@@ -99,22 +61,20 @@ static bool is_image_page(unsigned long page)
 }
 
 /*
- * The part of a region that is text of the kernel; empty if *end is not above *start. No module is
- * in the same region: where modules are near, they are below PAGE_OFFSET, which is a boundary.
+ * Reduces a region to the part of it that is text of the kernel, if there is any. No module is in
+ * the same region: where modules are near, they are below PAGE_OFFSET, which is a boundary.
  */
-static void clip_to_text(unsigned long *start, unsigned long *end)
+static bool clip_to_text(unsigned long *start, unsigned long *end)
 {
-	*end = min(*start + REGION_SIZE, (unsigned long)_einittext);
+	*end = min(*start + KPROBE_SLOT_REGION_SIZE, (unsigned long)_einittext);
 	*start = max(*start, (unsigned long)_stext);
+	return *start < *end;
 }
 
-/* The text branches to detours, and slots branch back, so check both directions. */
+/* The text branches to detours, and slots branch back. */
 static bool page_reaches(unsigned long page, unsigned long start, unsigned long end)
 {
-	unsigned long last = page + PAGE_SIZE - INSN_WORD;
-
-	return kprobe_in_reach(page, end - INSN_WORD) && kprobe_in_reach(last, start) &&
-	       kprobe_in_reach(start, last) && kprobe_in_reach(end - INSN_WORD, page);
+	return max(page + PAGE_SIZE, end) - min(page, start) <= KPROBE_BRANCH_RANGE;
 }
 
 static void *image_alloc(unsigned long start, unsigned long end)
@@ -144,35 +104,23 @@ static void image_free(unsigned long page)
 	}
 }
 
-/*
- * Pages outside of the image
- */
-
-/* A page within [start, end) which only the patch functions can write. */
-static void *mapped_alloc(unsigned long start, unsigned long end)
+void *alloc_insn_page_near(unsigned long start)
 {
-	pgprot_t prot = strict_module_rwx_enabled() ? PAGE_KERNEL_ROX : PAGE_KERNEL_EXEC;
+	unsigned long first = start, end;
+	void *page;
 
-	start = max_t(unsigned long, start, EXEC_START);
-	end = min_t(unsigned long, end, EXEC_END);
-	if (start >= end || end - start < PAGE_SIZE)
+	if (!clip_to_text(&first, &end))
+		return kprobe_alloc_page_beside(start);
+
+	page = image_alloc(first, end);
+	if (page && arch_seal_page(page)) {
+		free_insn_page(page);
 		return NULL;
-
-	return __vmalloc_node_range(PAGE_SIZE, PAGE_SIZE, start, end, GFP_KERNEL | __GFP_NOWARN,
-				    prot, 0, NUMA_NO_NODE, __builtin_return_address(0));
+	}
+	return page;
 }
 
-/* Fill a new page with traps, so that a stray branch into an unused slot is caught. */
-static bool fill_page(void *page)
-{
-	u32 trap = BREAKPOINT_INSTRUCTION;
-	int ret = patch_instructions(page, &trap, PAGE_SIZE, true);
-
-	flush_icache_range((unsigned long)page, (unsigned long)page + PAGE_SIZE);
-	return !ret;
-}
-
-static void page_free(void *page)
+void free_insn_page(void *page)
 {
 	if (is_image_page((unsigned long)page))
 		image_free((unsigned long)page);
@@ -180,85 +128,28 @@ static void page_free(void *page)
 		vfree(page);
 }
 
-static void *page_fill(void *page)
+bool arch_slots_reach(unsigned long addr, unsigned long target)
 {
-	if (!page || fill_page(page))
-		return page;
-
-	page_free(page);
-	return NULL;
-}
-
-static void *page_alloc_near(unsigned long region)
-{
-	unsigned long start = region, end;
-
-	clip_to_text(&start, &end);
-	if (start < end)
-		return page_fill(image_alloc(start, end));
-
-	/* On ppc32, the end of the last region, and of what is beside it, overflows. */
-	end = region + REGION_SIZE + BESIDE_REGION;
-	return page_fill(mapped_alloc(region - min_t(unsigned long, region, BESIDE_REGION),
-				      end > region ? end : ULONG_MAX));
-}
-
-/**
- * kprobe_in_reach_of_region() - can a target be reached from every page of a region?
- * @addr: an address in the region
- * @target: the target of a branch
- *
- * Context: any.
- * Return: true if a branch in any slot that @addr can get reaches @target.
- */
-bool kprobe_in_reach_of_region(unsigned long addr, unsigned long target)
-{
-	unsigned long region = ALIGN_DOWN(addr, REGION_SIZE), start = region, end;
+	unsigned long start = ALIGN_DOWN(addr, KPROBE_SLOT_REGION_SIZE), end;
 	unsigned int nr = nr_image_pages();
 
-	clip_to_text(&start, &end);
-	if (start >= end)
-		return kprobe_in_reach(region - BESIDE_REGION, target) &&
-		       kprobe_in_reach(region + REGION_SIZE + BESIDE_REGION, target);
+	if (!clip_to_text(&start, &end))
+		return kprobe_pages_beside_reach(addr, target);
 
 	/* All other pages are between the first and the last. */
 	return nr && kprobe_in_reach(image_page(0), target) &&
 	       kprobe_in_reach(image_page(nr - 1) + PAGE_SIZE - INSN_WORD, target);
 }
 
-/* For instructions whose copies need not branch to the program. */
-void *alloc_insn_page(void)
+/* Mapped pages are executable and, with STRICT_MODULE_RWX, read-only from the beginning. */
+int arch_seal_page(void *page)
 {
-	return page_fill(mapped_alloc(EXEC_START, EXEC_END));
+	u32 trap = KPROBE_TRAP;
+	int ret = patch_instructions(page, &trap, PAGE_SIZE, true);
+
+	flush_icache_range((unsigned long)page, (unsigned long)page + PAGE_SIZE);
+	return ret;
 }
-
-void *alloc_insn_page_near(unsigned long start)
-{
-	return page_alloc_near(start);
-}
-
-void free_insn_page(void *page)
-{
-	page_free(page);
-}
-
-#ifdef CONFIG_OPTPROBES
-void *alloc_optinsn_page_near(unsigned long start)
-{
-	void *page = page_alloc_near(start);
-
-	if (!page || !kprobe_fill_head(page))
-		return page;
-
-	page_free(page);
-	return NULL;
-}
-
-void free_optinsn_page(void *page)
-{
-	page_free(page);
-}
-#endif
 
 /**
  * kprobe_is_in_image_pages() - is an address in the pages at the end of the kernel's text?

@@ -18,8 +18,9 @@ struct optimized_kprobe;
 
 typedef u8 kprobe_opcode_t;
 
-/* Instruction slots, arming in batches, and the core's callback for detours. */
+/* Instruction slots, which the core fills, arming in batches, and its callback for detours. */
 #define __ARCH_WANT_KPROBES_INSN_SLOT
+#define __ARCH_WANT_KPROBES_COPY
 #define __ARCH_WANT_KPROBES_BATCH
 #define __ARCH_WANT_KPROBES_DETOUR
 
@@ -34,6 +35,7 @@ typedef u8 kprobe_opcode_t;
 #define KPROBE_BOOST_OFFSET		0
 #define KPROBE_STEP_OFFSET		24
 #define KPROBE_INSN_SLOT_SIZE		40
+#define KPROBE_TRAP			INT3_INSN_OPCODE
 
 /* exc_int3() begins with irqentry_nmi_enter(). */
 #define KPROBE_TRAP_IS_WATCHED	1

@@ -72,13 +72,6 @@ static nokprobe_inline bool kprobe_op_is_emulated(u8 op)
 	return op > KPROBE_OP_STEP_JMP;
 }
 
-/* Neither the end of a boosted copy nor its faults could be reported to handlers. */
-static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
-{
-	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
-	       !READ_ONCE(p->fault_handler);
-}
-
 /* From the linker script: the trampolines of all static calls. */
 extern char __static_call_text_start[], __static_call_text_end[];
 

@@ -151,120 +151,71 @@ static void make_push(u8 *buf, const struct insn *insn)
 	modrm_set_reg(buf + kprobe_insn_modrm_offset(insn), GRP5_PUSH);
 }
 
-static int fill_slot(struct kprobe *p, struct kprobe_insn *ki, u8 *slot)
+enum kprobe_refusal arch_copy_kprobe(struct kprobe *p, kprobe_opcode_t *slot,
+				     kprobe_opcode_t *code)
 {
 	unsigned long addr = (unsigned long)p->addr;
 	struct arch_specific_insn *a = &p->ainsn;
-	u8 buf[KPROBE_INSN_SLOT_SIZE];
+	struct kprobe_insn ki;
 	u8 *copy;
 	int len;
 
 	BUILD_BUG_ON(KPROBE_BOOST_OFFSET + MAX_INSN_SIZE + JMP32_INSN_SIZE > KPROBE_STEP_OFFSET);
-	BUILD_BUG_ON(KPROBE_STEP_OFFSET + MAX_INSN_SIZE + INT3_INSN_SIZE > sizeof(buf));
+	BUILD_BUG_ON(KPROBE_STEP_OFFSET + MAX_INSN_SIZE + INT3_INSN_SIZE > KPROBE_INSN_SLOT_SIZE);
 
-	memset(buf, INT3_INSN_OPCODE, sizeof(buf));
+	if (kprobe_fetch_at(addr, addr + a->len, &ki))
+		return KPROBE_REFUSAL_NOT_TEXT;
 
 	if (a->boost) {
-		copy = buf + KPROBE_BOOST_OFFSET;
-		len = kprobe_copy(copy, ki, addr, (unsigned long)slot + KPROBE_BOOST_OFFSET);
+		copy = code + KPROBE_BOOST_OFFSET;
+		len = kprobe_copy(copy, &ki, addr, (unsigned long)slot + KPROBE_BOOST_OFFSET);
 		if (len < 0)
-			return kprobe_refuse(p, KPROBE_REFUSAL_REACH);
+			return KPROBE_REFUSAL_REACH;
 		__text_gen_insn(copy + len, JMP32_INSN_OPCODE,
 				slot + KPROBE_BOOST_OFFSET + len,
 				(void *)addr + len, JMP32_INSN_SIZE);
 	}
 
-	copy = buf + KPROBE_STEP_OFFSET;
-	len = kprobe_copy(copy, ki, addr, (unsigned long)slot + KPROBE_STEP_OFFSET);
+	copy = code + KPROBE_STEP_OFFSET;
+	len = kprobe_copy(copy, &ki, addr, (unsigned long)slot + KPROBE_STEP_OFFSET);
 	if (len < 0)
-		return kprobe_refuse(p, KPROBE_REFUSAL_REACH);
+		return KPROBE_REFUSAL_REACH;
 	if (a->op == KPROBE_OP_STEP_CALL || a->op == KPROBE_OP_STEP_JMP)
-		make_push(copy, &ki->insn);
+		make_push(copy, &ki.insn);
+	return KPROBE_REFUSAL_NONE;
+}
 
-	kprobe_log_slot(slot, buf, sizeof(buf), true);
-	text_poke(slot, buf, sizeof(buf));
-	a->insn = slot;
+int arch_write_slot(void *slot, kprobe_opcode_t *code, size_t size)
+{
+	text_poke(slot, code, size);
 	return 0;
 }
 
 /* Emulated forms need a slot only if the copy that jumps back is faster. */
-static bool needs_slot(const struct arch_specific_insn *a)
+unsigned int arch_kprobe_ways(const struct kprobe *p)
 {
-	return a->boost || !kprobe_op_is_emulated(a->op);
+	return kprobe_op_is_emulated(p->ainsn.op) ? KPROBE_EMULATES : KPROBE_NEEDS_COPY;
 }
 
-static enum kprobe_refusal decide(struct kprobe *p, struct kprobe_insn *ki)
+enum kprobe_refusal arch_decide_kprobe(struct kprobe *p)
 {
 	unsigned long addr = (unsigned long)p->addr;
 	enum kprobe_refusal why;
+	struct kprobe_insn ki;
 
-	why = kprobe_fetch(addr, ki);
+	why = kprobe_fetch(addr, &ki);
 	if (why)
 		return why;
 	if (in_static_call_trampoline(addr))
 		return KPROBE_REFUSAL_STATIC_CALL;
-	why = kprobe_classify(ki, addr, &p->ainsn);
+	why = kprobe_classify(&ki, addr, &p->ainsn);
 	if (why)
 		return why;
 	if (kprobe_in_preemptible_hcall(addr))
 		p->ainsn.boost = false;
 
-	p->opcode = ki->bytes[0];
+	p->opcode = ki.bytes[0];
 	return KPROBE_REFUSAL_NONE;
-}
-
-int arch_vet_kprobe(struct kprobe *p)
-{
-	struct kprobe_insn ki;
-
-	kprobe_assert_locked();
-	lockdep_assert_held(&text_mutex);
-
-	return kprobe_refuse(p, decide(p, &ki));
-}
-
-int arch_prepare_kprobe(struct kprobe *p)
-{
-	struct kprobe_insn ki;
-	u8 *slot;
-	int ret;
-
-	kprobe_assert_locked();
-	lockdep_assert_held(&text_mutex);
-
-	ret = kprobe_refuse(p, decide(p, &ki));
-	if (ret || !needs_slot(&p->ainsn))
-		return ret;
-
-	slot = get_insn_slot_near((unsigned long)p->addr);
-	if (!slot)
-		return kprobe_refuse(p, KPROBE_REFUSAL_NO_MEMORY);
-	ret = fill_slot(p, &ki, slot);
-	if (ret)
-		free_insn_slot(slot, 0);
-	return ret;
-}
-
-void arch_remove_kprobe(struct kprobe *p)
-{
-	kprobe_opcode_t *slot = p->ainsn.insn;
-
-	if (!slot)
-		return;
-
-	kprobe_log_slot(slot, slot, KPROBE_INSN_SLOT_SIZE, false);
-	/* Steps are over, but a boosted copy may have been preempted. */
-	free_insn_slot(slot, p->ainsn.boost);
-	p->ainsn.insn = NULL;
-}
-
-const char *arch_kprobe_mode(const struct kprobe *p)
-{
-	kprobe_assert_locked();
-
-	if (kprobe_is_boosted(p))
-		return "boosted";
-	return kprobe_op_is_emulated(p->ainsn.op) ? "emulated" : "stepped";
 }
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
@@ -469,17 +420,3 @@ int __init arch_populate_kprobe_blacklist(void)
 					       (unsigned long)__static_call_text_end);
 	return ret ?: blacklist_kexec();
 }
-
-int __init arch_init_kprobes(void)
-{
-	return 0;
-}
-
-#ifdef CONFIG_KRETPROBES
-int arch_trampoline_kprobe(struct kprobe *p)
-{
-	kprobe_assert_locked();
-
-	return 0;
-}
-#endif

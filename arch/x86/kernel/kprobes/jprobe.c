@@ -61,11 +61,9 @@ static nokprobe_inline unsigned long stack_end(unsigned long sp, unsigned long w
 static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
 {
 	unsigned long *from = (unsigned long *)sp + 1;
-	unsigned long end = stack_end(sp, (unsigned long)(from + ARRAY_SIZE(f->stack)));
-	int i;
 
-	for (i = 0; i < ARRAY_SIZE(f->stack); i++)
-		f->stack[i] = (unsigned long)(from + i) < end ? READ_ONCE(from[i]) : 0;
+	kprobe_copy_stack(f->stack, ARRAY_SIZE(f->stack), from,
+			  stack_end(sp, (unsigned long)(from + ARRAY_SIZE(f->stack))));
 }
 
 /*

@@ -316,22 +316,6 @@ static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
 	return d->o.hop ? 0 : -EILSEQ;
 }
 
-/*
- * A detour calls this function at its end if the task is to be preempted. A detour in
- * the function itself would recurse without end.
- */
-#ifdef CONFIG_PREEMPTION
-static bool ends_detours(unsigned long start)
-{
-	return start == (unsigned long)preempt_schedule_notrace;
-}
-#else
-static bool ends_detours(unsigned long start)
-{
-	return false;
-}
-#endif
-
 /* Everything except the detour; @end is set to the end of the function. */
 static int plan(struct detour_draft *d, struct optimized_kprobe *op, unsigned long *end)
 {
@@ -346,7 +330,7 @@ static int plan(struct detour_draft *d, struct optimized_kprobe *op, unsigned lo
 	start = addr - into;
 	*end = start + size;
 
-	if (ends_detours(start) || kprobe_in_preemptible_hcall(addr))
+	if (kprobe_in_preemptible_hcall(addr))
 		return refuse(op, KPROBE_NOOPT_ARCH, 0);
 
 	ret = plan_detour(d, op, start, *end, JMP32_INSN_SIZE);
@@ -394,13 +378,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 
 	ret = plan(&d, op, &end);
 	return ret ?: make_detour(&d, op, end);
-}
-
-int arch_prepared_optinsn(struct arch_optimized_insn *optinsn)
-{
-	kprobe_assert_locked();
-
-	return !!optinsn->insn;
 }
 
 int arch_within_optimized_kprobe(struct optimized_kprobe *op,

@@ -139,7 +139,7 @@ asm(".pushsection .text\n"
 	"	mov	x29, sp\n"
 	"	mov	x30, #0\n"
 	"	add	x18, x18, #64\n"
-	"	b	kprobe_jprobe_unwind\n"
+	"	b	arch_jprobe_unwind\n"
 	"	.size	kpj_handler, . - kpj_handler\n"
 
 	/* (f, entry, regs, struct kept *before, struct kept *after) */

@@ -89,75 +89,71 @@ static void nothing_for_the_zero_register(struct kunit *test)
 	const struct zero_form *f = test->param_value;
 	struct kprobe p = { .addr = KPB_AT(add), .opcode = f->insn, .ainsn.form = f->form };
 	unsigned long to = (unsigned long)p.addr + SZ_1M, next = (unsigned long)(p.addr + 1);
-	struct kprobe_reencoded r;
+	struct kprobe_draft d = { .slot = to, .end = MAX_OPTINSN_SIZE };
 
-	KUNIT_ASSERT_EQ(test, kprobe_reencode(&r, &p, to, to + SZ_4K), 0);
-	KUNIT_EXPECT_EQ(test, r.nr, 1);
-	KUNIT_EXPECT_EQ(test, to + aarch64_get_branch_offset(r.insn[0]), next);
-	KUNIT_EXPECT_FALSE(test, r.has_literal);
+	KUNIT_ASSERT_EQ(test, kprobe_reencode(&d, &p), 0);
+	KUNIT_EXPECT_EQ(test, d.nr, 1);
+	KUNIT_EXPECT_EQ(test, to + aarch64_get_branch_offset(d.word[0]), next);
+	KUNIT_EXPECT_EQ(test, d.end, MAX_OPTINSN_SIZE);
 }
 
-/*
- * Branches reach 128 MiB, less one instruction forwards. A detour is not built if any of
- * its instructions might have to be where the target is not in reach.
- */
+/* Branches reach 128 MiB, less one instruction forwards. */
 static const struct branch {
 	const char	*name;
 	u32		insn;
 	u8		form;
+	u8		nr;
 } branches[] = {
-	{ "b",		0x14000000, PROBE_FORM_B },
-	{ "bl",		0x94000000, PROBE_FORM_BL },
-	{ "b.eq",	0x54000000, PROBE_FORM_BCOND },
-	{ "cbz",	0xb4000000, PROBE_FORM_CBZ },
-	{ "tbz",	0x36000000, PROBE_FORM_TBZ },
+	{ "b",		0x14000000, PROBE_FORM_B, 1 },
+	{ "bl",		0x94000000, PROBE_FORM_BL, 2 },
+	{ "b.eq",	0x54000000, PROBE_FORM_BCOND, 3 },
+	{ "cbz",	0xb4000000, PROBE_FORM_CBZ, 3 },
+	{ "tbz",	0x36000000, PROBE_FORM_TBZ, 3 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(branch, branches, name);
 
-/* From the first of the instructions to the target. The last one may be two further. */
+/* From the last of the instructions, which is the branch, to the target. */
 static const struct distance {
-	long	from_first;
+	long	distance;
 	int	ret;
 } distances[] = {
-	{ SZ_128M - 12, 0 },
+	{ SZ_128M - 16, 0 },
 	{ SZ_128M - 4, 0 },
 	{ SZ_128M, -ERANGE },
 	{ SZ_128M + 4, -ERANGE },
-	{ SZ_128M + 8, -ERANGE },
 	{ SZ_128M + 12, -ERANGE },
 	{ -SZ_128M + 12, 0 },
-	{ -SZ_128M + 8, 0 },
-	{ -SZ_128M + 4, -ERANGE },
-	{ -SZ_128M, -ERANGE },
+	{ -SZ_128M, 0 },
 	{ -SZ_128M - 4, -ERANGE },
+	{ -SZ_128M - 12, -ERANGE },
 };
 
 static void reach_of_branches(struct kunit *test)
 {
 	const struct branch *b = test->param_value;
-	const struct distance *d;
+	const struct distance *c;
 
-	for (d = distances; d < distances + ARRAY_SIZE(distances); d++) {
+	for (c = distances; c < distances + ARRAY_SIZE(distances); c++) {
 		/* What follows the probe is less far from the detour than the target. */
-		int offset = d->from_first > 0 ? 64 : -64;
+		int offset = c->distance > 0 ? 64 : -64;
 		struct kprobe p = {
 			.addr		= KPB_AT(add),
 			.opcode		= aarch64_set_branch_offset(b->insn, offset),
 			.ainsn.form	= b->form,
 		};
-		unsigned long target = (unsigned long)p.addr + offset, to = target - d->from_first;
-		struct kprobe_reencoded r;
-		unsigned long last;
+		unsigned long target = (unsigned long)p.addr + offset, last = target - c->distance;
+		struct kprobe_draft d = {
+			.slot = last - (b->nr - 1) * AARCH64_INSN_SIZE, .end = MAX_OPTINSN_SIZE,
+		};
 
-		KUNIT_EXPECT_EQ_MSG(test, kprobe_reencode(&r, &p, to, to + SZ_4K), d->ret,
-				    "%lx", d->from_first);
-		if (d->ret || !r.nr)
+		KUNIT_EXPECT_EQ_MSG(test, kprobe_reencode(&d, &p), c->ret, "%lx", c->distance);
+		if (c->ret)
 			continue;
-		last = to + (r.nr - 1) * AARCH64_INSN_SIZE;
-		KUNIT_EXPECT_TRUE(test, aarch64_insn_is_b(r.insn[r.nr - 1]));
-		KUNIT_EXPECT_EQ_MSG(test, last + aarch64_get_branch_offset(r.insn[r.nr - 1]),
-				    target, "%lx", d->from_first);
+		KUNIT_ASSERT_EQ(test, d.nr, b->nr);
+		KUNIT_EXPECT_TRUE(test, aarch64_insn_is_b(d.word[d.nr - 1]));
+		KUNIT_EXPECT_EQ_MSG(test, last + aarch64_get_branch_offset(d.word[d.nr - 1]),
+				    target, "%lx", c->distance);
 	}
 }
 
@@ -204,7 +200,7 @@ static void *page_far_away(unsigned long region)
 					  VM_FLUSH_RESET_PERMS, NUMA_NO_NODE,
 					  __builtin_return_address(0));
 
-	if (page && kprobe_seal_page(kasan_reset_tag(page))) {
+	if (page && arch_seal_page(kasan_reset_tag(page))) {
 		vfree(page);
 		page = NULL;
 	}

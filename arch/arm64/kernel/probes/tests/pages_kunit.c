@@ -13,7 +13,7 @@
 #include "../../../../../kernel/kprobes/insn_slots.h"
 #include "helpers.h"
 
-#define REGION		BIT(KPROBE_SLOT_REGION_SHIFT)
+#define REGION		SZ_64M
 #define REGION_OF(addr)	ALIGN_DOWN((unsigned long)(addr), REGION)
 #define BESIDE		SZ_32M
 #define REACH		SZ_128M
@@ -28,21 +28,23 @@ static bool reaches(const void *page, unsigned long start, unsigned long end)
 	return up < REACH && down < REACH;
 }
 
-/*
- * The kind of a page: how it is allocated, the number of words in a slot, and which of them
- * all slots have in common, as a bit mask.
- */
+/* The kind of a page, and how it is allocated. */
 struct kind {
 	const char	*name;
 	void		*(*alloc_near)(unsigned long start);
-	unsigned int	words;
-	unsigned int	common;
 };
 
-static const struct kind kinds[] = {
-	{ "slots", alloc_insn_page_near, KPROBE_INSN_SLOT_SIZE / AARCH64_INSN_SIZE, BIT(3) },
 #ifdef CONFIG_OPTPROBES
-	{ "detours", alloc_optinsn_page_near, MAX_OPTINSN_SIZE, BIT(0) | BIT(1) },
+static void *alloc_for_detours(unsigned long start)
+{
+	return kprobe_optinsn_slots.alloc_near(start);
+}
+#endif
+
+static const struct kind kinds[] = {
+	{ "slots", alloc_insn_page_near },
+#ifdef CONFIG_OPTPROBES
+	{ "detours", alloc_for_detours },
 #endif
 };
 KUNIT_ARRAY_PARAM_DESC(kind, kinds, name);
@@ -57,18 +59,14 @@ static void expect_near(struct kunit *test, const void *page, unsigned long regi
 	KUNIT_EXPECT_LT(test, (unsigned long)page, VMALLOC_END);
 }
 
-/* What is not common to all slots traps until it is written. */
-static void expect_traps(struct kunit *test, const struct kind *k, const void *page)
+/* What has not been written yet traps. */
+static void expect_traps(struct kunit *test, const void *page)
 {
 	const __le32 *word = page;
 	unsigned int i, wrong = 0;
 
-	for (i = 0; i < PAGE_SIZE / sizeof(*word); i++) {
-		if (k->common & BIT(i % k->words))
-			wrong += word[i] != word[i % k->words];
-		wrong += (le32_to_cpu(word[i]) == AARCH64_BREAK_FAULT) !=
-			 !(k->common & BIT(i % k->words));
-	}
+	for (i = 0; i < PAGE_SIZE / sizeof(*word); i++)
+		wrong += le32_to_cpu(word[i]) != AARCH64_BREAK_FAULT;
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
@@ -93,7 +91,7 @@ static void check_region(struct kunit *test, const struct kind *k, unsigned long
 	if (!page)
 		return;
 	expect_near(test, page, region);
-	expect_traps(test, k, page);
+	expect_traps(test, page);
 	if (may_reach_kernel(region))
 		KUNIT_EXPECT_TRUE_MSG(test, reaches(page, (unsigned long)_text,
 						    (unsigned long)_end),
@@ -160,7 +158,7 @@ static unsigned long empty_region(void)
 static void pages_fill_their_window(struct kunit *test)
 {
 	unsigned long region = empty_region(), start = region - BESIDE;
-	unsigned long end = region + REGION + BESIDE - PAGE_SIZE;
+	unsigned long end = region + REGION + BESIDE;
 	const struct kind *k = test->param_value;
 	struct vm_struct *area;
 	void *page;
@@ -220,15 +218,15 @@ static void pages_that_cannot_be_executable(struct kunit *test)
 	void *page;
 
 	nr_seals = 0;
-	kunit_activate_static_stub(test, kprobe_seal_page, cannot_seal);
+	kunit_activate_static_stub(test, arch_seal_page, cannot_seal);
 	expect_unsealed(test, k->alloc_near(REGION_OF(_text)));
 	expect_unsealed(test, k->alloc_near(empty_region()));
 	expect_unsealed(test, alloc_insn_page());
-	kunit_deactivate_static_stub(test, kprobe_seal_page);
+	kunit_deactivate_static_stub(test, arch_seal_page);
 
 	page = alloc_insn_page();
 	KUNIT_ASSERT_NOT_NULL(test, page);
-	expect_traps(test, &kinds[0], page);
+	expect_traps(test, page);
 	execmem_free(page);
 }
 

@@ -61,7 +61,7 @@ KPB_FUNCTION(patched, "b 1f\n 777: nop\n add x1, x1, #1\n1:");
 static int patch(void *addr, u32 old, u32 new)
 {
 	guard(mutex)(&text_mutex);
-	return kprobe_patch_live(addr, old, new);
+	return arch_replace_word(addr, old, new);
 }
 
 /* All writes to text that CPUs may execute pass here. */

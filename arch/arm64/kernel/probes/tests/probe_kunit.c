@@ -129,7 +129,7 @@ static enum kprobe_refusal decide(struct kprobe *p)
 	guard(kprobe_test)();
 	guard(mutex)(&text_mutex);
 
-	return kprobe_decide(p);
+	return arch_decide_kprobe(p);
 }
 
 /* The instruction would fault by itself; its simulation would fault in the exception. */

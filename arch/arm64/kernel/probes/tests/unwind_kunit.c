@@ -316,8 +316,8 @@ static void fill_slot(struct kunit *test)
 
 	guard(mutex)(&text_mutex);
 	KUNIT_EXPECT_NE(test, insns[1], AARCH64_BREAK_FAULT);
-	KUNIT_EXPECT_EQ(test, kprobe_write_slot(stop.slot, insns, ARRAY_SIZE(insns)), 0);
-	kprobe_sync_cpus();
+	KUNIT_EXPECT_EQ(test, arch_write_slot(stop.slot, insns, sizeof(insns)), 0);
+	arch_sync_insn_slots();
 }
 
 /*

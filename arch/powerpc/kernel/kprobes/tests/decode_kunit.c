@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What kprobes/insn.c finds out about single instructions, and what kprobe_decide() adds that
+ * What kprobes/insn.c finds out about single instructions, and what arch_decide_kprobe() adds that
  * depends on where they are.
  */
 
@@ -512,7 +512,7 @@ static enum kprobe_refusal decide(struct kprobe *p, unsigned long addr)
 	guard(kprobe_test)();
 	guard(mutex)(&text_mutex);
 
-	return kprobe_decide(p);
+	return arch_decide_kprobe(p);
 }
 
 KPB_FUNCTION(prefixed, "b 1f\n 777: .long 0x06000000, 0x38c30001\n1:");

@@ -30,4 +30,4 @@ _GLOBAL(kpj_handler)
 	li	r2, 0
 #endif
 	PPC_STLU r1, -256(r1)
-	b	DOTSYM(kprobe_jprobe_unwind)
+	b	DOTSYM(arch_jprobe_unwind)

@@ -156,12 +156,12 @@ KP_SKIPPED(no_jump_in_what_ends_detours, "needs PREEMPTION")
 #endif
 
 /* The target of a branch in a detour. */
-static unsigned long target_of(const struct kprobe_reencoded *r, unsigned int nr, unsigned long to)
+static unsigned long target_of(const struct kprobe_draft *d, unsigned int nr)
 {
-	if (nr >= r->nr || !kprobe_insn_is_b(r->words[nr]) ||
-	    r->words[nr] & (INSN_AA | INSN_LK))
+	if (nr >= d->nr || !kprobe_insn_is_b(d->word[nr]) ||
+	    d->word[nr] & (INSN_AA | INSN_LK))
 		return 0;
-	return to + nr * sizeof(u32) + sign_extend32(r->words[nr] & PPC_LI_MASK, 25);
+	return d->slot + nr * sizeof(u32) + sign_extend32(d->word[nr] & PPC_LI_MASK, 25);
 }
 
 /* From the place of the new instructions to that of the probe. */
@@ -223,28 +223,28 @@ static void detour_has(struct kunit *test)
 	unsigned long next = HERE + 4, target = (c->absolute ? 0 : HERE) + c->target;
 	unsigned int i, nr, reached = 0;
 
-	KUNIT_EXPECT_EQ(test, kprobe_branch_target(&p), c->branch ? target : 0);
+	KUNIT_EXPECT_EQ(test, arch_branch_target(&p), c->branch ? target : 0);
 	for (i = 0; i < ARRAY_SIZE(distances); i++) {
 		unsigned long to = HERE - distances[i];
 		unsigned long back = to + 4, branch = to + (c->back ? 8 : 0);
 		bool ok = (!c->back || is_near(back, next)) &&
 			  (!c->branch || is_near(branch, target));
-		struct kprobe_reencoded r;
-		int ret = kprobe_reencode(&r, &p, to);
+		struct kprobe_draft d = { .slot = to };
+		int ret = kprobe_reencode(&d, &p);
 
 		KUNIT_EXPECT_EQ_MSG(test, ret, ok ? 0 : -ERANGE, "distance %ld", distances[i]);
 		if (ret)
 			continue;
 		nr = 0;
 		if (c->copy)
-			KUNIT_EXPECT_EQ(test, r.words[nr++], c->copy);
+			KUNIT_EXPECT_EQ(test, d.word[nr++], c->copy);
 		if (c->back)
-			KUNIT_EXPECT_EQ_MSG(test, target_of(&r, nr++, to), next,
+			KUNIT_EXPECT_EQ_MSG(test, target_of(&d, nr++), next,
 					    "distance %ld", distances[i]);
 		if (c->branch)
-			KUNIT_EXPECT_EQ_MSG(test, target_of(&r, nr++, to), target,
+			KUNIT_EXPECT_EQ_MSG(test, target_of(&d, nr++), target,
 					    "distance %ld", distances[i]);
-		KUNIT_EXPECT_EQ(test, r.nr, nr);
+		KUNIT_EXPECT_EQ(test, d.nr, nr);
 		reached++;
 	}
 	KUNIT_EXPECT_EQ(test, !reached, c->absolute);
@@ -254,7 +254,7 @@ static void detour_has(struct kunit *test)
 static void detour_cannot_have(struct kunit *test)
 {
 	static const u32 words[] = { 0x4e800021, 0x4d810021 };
-	struct kprobe_reencoded r;
+	struct kprobe_draft d;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(words); i++) {
@@ -262,7 +262,8 @@ static void detour_cannot_have(struct kunit *test)
 			.addr = (kprobe_opcode_t *)HERE, .opcode = words[i], .ainsn.len = 4,
 		};
 
-		KUNIT_EXPECT_EQ(test, kprobe_reencode(&r, &p, HERE + SZ_1M), -EILSEQ);
+		d = (struct kprobe_draft){ .slot = HERE + SZ_1M };
+		KUNIT_EXPECT_EQ(test, kprobe_reencode(&d, &p), -EILSEQ);
 	}
 }
 
@@ -287,26 +288,27 @@ static void detour_has_a_constant(struct kunit *test)
 {
 	static const s16 displacements[] = { 0, 1, 2, -1, -2, 63, 64, 0x1234, 0x7fff, -0x8000 };
 	static const u32 rts[] = { 0, 3, 12, 31 };
-	struct kprobe_reencoded r;
+	struct kprobe_draft d;
 	unsigned int i, k;
 
 	for (i = 0; i < ARRAY_SIZE(displacements); i++) {
 		for (k = 0; k < ARRAY_SIZE(rts); k++) {
-			u32 d = (u16)displacements[i];
+			u32 pages = (u16)displacements[i];
 			struct kprobe p = {
 				.addr = (kprobe_opcode_t *)HERE,
-				.opcode = 0x4c000004 | rts[k] << 21 | (d >> 1 & 0x1f) << 16 |
-					  (d >> 6) << 6 | (d & 1),
+				.opcode = 0x4c000004 | rts[k] << 21 | (pages >> 1 & 0x1f) << 16 |
+					  (pages >> 6) << 6 | (pages & 1),
 				.ainsn.len = 4,
 			};
 
 			KUNIT_EXPECT_TRUE(test, kprobe_insn_is_addpcis(p.opcode));
-			KUNIT_ASSERT_EQ(test, kprobe_reencode(&r, &p, HERE + SZ_1M), 0);
-			KUNIT_EXPECT_EQ(test, r.nr, 6);
-			KUNIT_EXPECT_EQ_MSG(test, constant(r.words, rts[k]),
+			d = (struct kprobe_draft){ .slot = HERE + SZ_1M };
+			KUNIT_ASSERT_EQ(test, kprobe_reencode(&d, &p), 0);
+			KUNIT_EXPECT_EQ(test, d.nr, 6);
+			KUNIT_EXPECT_EQ_MSG(test, constant(d.word, rts[k]),
 					    HERE + 4 + ((s64)displacements[i] << 16), "%d, r%u",
 					    displacements[i], rts[k]);
-			KUNIT_EXPECT_EQ(test, target_of(&r, 5, HERE + SZ_1M), HERE + 4);
+			KUNIT_EXPECT_EQ(test, target_of(&d, 5), HERE + 4);
 		}
 	}
 }
@@ -318,27 +320,31 @@ static void detour_has_prefixed(struct kunit *test)
 		.addr = (kprobe_opcode_t *)HERE, .opcode = 0x04100000,
 		.ainsn = { .suffix = 0xe4c00010, .len = 8 },
 	};
-	struct kprobe_reencoded r;
+	struct kprobe_draft d = { .slot = HERE + SZ_1M };
 
-	KUNIT_ASSERT_EQ(test, kprobe_reencode(&r, &p, HERE + SZ_1M), 0);
-	KUNIT_EXPECT_EQ(test, r.nr, 3);
-	KUNIT_EXPECT_EQ(test, r.words[0], 0x0413fff0);
-	KUNIT_EXPECT_EQ(test, r.words[1], 0xe4c00010);
-	KUNIT_EXPECT_EQ(test, target_of(&r, 2, HERE + SZ_1M), HERE + 8);
+	KUNIT_ASSERT_EQ(test, kprobe_reencode(&d, &p), 0);
+	KUNIT_EXPECT_EQ(test, d.nr, 3);
+	KUNIT_EXPECT_EQ(test, d.word[0], 0x0413fff0);
+	KUNIT_EXPECT_EQ(test, d.word[1], 0xe4c00010);
+	KUNIT_EXPECT_EQ(test, target_of(&d, 2), HERE + 8);
 
 	/* As far down as it reaches. */
 	p.opcode = 0x04120000;
 	p.ainsn.suffix = 0xe4c00000;
-	KUNIT_EXPECT_EQ(test, kprobe_reencode(&r, &p, HERE), 0);
-	KUNIT_EXPECT_EQ(test, kprobe_reencode(&r, &p, HERE + 64), -ERANGE);
-	KUNIT_EXPECT_EQ(test, kprobe_reencode(&r, &p, HERE - 64), 0);
+	d = (struct kprobe_draft){ .slot = HERE };
+	KUNIT_EXPECT_EQ(test, kprobe_reencode(&d, &p), 0);
+	d = (struct kprobe_draft){ .slot = HERE + 64 };
+	KUNIT_EXPECT_EQ(test, kprobe_reencode(&d, &p), -ERANGE);
+	d = (struct kprobe_draft){ .slot = HERE - 64 };
+	KUNIT_EXPECT_EQ(test, kprobe_reencode(&d, &p), 0);
 
 	/* What is relative to a register stays. */
 	p.opcode = 0x04000000;
 	p.ainsn.suffix = 0xe4c40010;
-	KUNIT_ASSERT_EQ(test, kprobe_reencode(&r, &p, HERE + SZ_1M), 0);
-	KUNIT_EXPECT_EQ(test, r.words[0], 0x04000000);
-	KUNIT_EXPECT_EQ(test, r.words[1], 0xe4c40010);
+	d = (struct kprobe_draft){ .slot = HERE + SZ_1M };
+	KUNIT_ASSERT_EQ(test, kprobe_reencode(&d, &p), 0);
+	KUNIT_EXPECT_EQ(test, d.word[0], 0x04000000);
+	KUNIT_EXPECT_EQ(test, d.word[1], 0xe4c40010);
 }
 #else
 KP_SKIPPED(detour_has_a_constant, "no such instruction")

@@ -17,9 +17,9 @@
 #include "../detour.h"
 #endif
 
-#define REGION		BIT(KPROBE_SLOT_REGION_SHIFT)
+#define REGION		SZ_16M
 #define REGION_OF(addr)	ALIGN_DOWN((unsigned long)(addr), REGION)
-#define BESIDE		(12 * SZ_1M)
+#define BESIDE		SZ_8M
 #define REACH		SZ_32M
 
 /* Where modules and their pages can be. */
@@ -31,18 +31,24 @@
 #define EXEC_END	VMALLOC_END
 #endif
 
+#ifdef CONFIG_OPTPROBES
+static void *alloc_for_detours(unsigned long start)
+{
+	return kprobe_optinsn_slots.alloc_near(start);
+}
+#endif
+
 /*
- * The kind of a page: how it is allocated and freed, and how long its head is.
+ * The kind of a page: how it is allocated, and how long its head is.
  */
 static const struct kind {
 	const char	*name;
 	void		*(*alloc_near)(unsigned long start);
-	void		(*free)(void *page);
 	unsigned int	head;
 } kinds[] = {
-	{ "slots", alloc_insn_page_near, free_insn_page, 0 },
+	{ "slots", alloc_insn_page_near, 0 },
 #ifdef CONFIG_OPTPROBES
-	{ "detours", alloc_optinsn_page_near, free_optinsn_page, KPROBE_OPTINSN_HEAD_SIZE },
+	{ "detours", alloc_for_detours, KPROBE_OPTINSN_HEAD_SIZE },
 #endif
 };
 KUNIT_ARRAY_PARAM_DESC(kind, kinds, name);
@@ -102,7 +108,7 @@ static void pages_of_the_kernel(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, reaches(page, start, end), "%lx for %lx",
 				      (unsigned long)page, region);
 		expect_content(test, k, page);
-		k->free(page);
+		free_insn_page(page);
 	}
 }
 
@@ -142,7 +148,7 @@ static void pages_of_modules(struct kunit *test)
 		if (!page)
 			continue;
 		expect_near(test, k, page, regions[i]);
-		k->free(page);
+		free_insn_page(page);
 	}
 }
 
@@ -201,7 +207,7 @@ static void pages_fill_their_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (unsigned long)page, start);
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	expect_near(test, k, page, region);
-	k->free(page);
+	free_insn_page(page);
 
 	/* Each page is followed by an unused one. */
 	area = occupy(start, end - 2 * PAGE_SIZE);
@@ -210,7 +216,7 @@ static void pages_fill_their_window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (unsigned long)page, end - 2 * PAGE_SIZE);
 	if (page) {
 		expect_near(test, k, page, region);
-		k->free(page);
+		free_insn_page(page);
 	}
 	release(area);
 
@@ -221,7 +227,7 @@ static void pages_fill_their_window(struct kunit *test)
 	page = k->alloc_near(region + REGION);
 	KUNIT_EXPECT_NOT_NULL(test, page);
 	if (page)
-		k->free(page);
+		free_insn_page(page);
 	release(area);
 }
 
@@ -250,14 +256,14 @@ static void pages_of_the_kernel_are_exhausted(struct kunit *test)
 
 	/* What is free again is found again. */
 	if (nr) {
-		k->free(pages[nr / 2]);
+		free_insn_page(pages[nr / 2]);
 		again = k->alloc_near(region);
 		KUNIT_EXPECT_PTR_EQ(test, again, pages[nr / 2]);
 		if (again)
 			expect_content(test, k, again);
 	}
 	while (nr)
-		k->free(pages[--nr]);
+		free_insn_page(pages[--nr]);
 }
 
 /* With the slots that there are taken, probes there do without. */
@@ -330,7 +336,7 @@ static void pages_are_read_only(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, pte_present(pte));
 	KUNIT_EXPECT_TRUE(test, pte_exec(pte));
 	KUNIT_EXPECT_EQ(test, !pte_write(pte), strict_module_rwx_enabled());
-	k->free(page);
+	free_insn_page(page);
 }
 
 /* Slots are taken from pages of their region, and of the kind. */
@@ -385,24 +391,23 @@ static void targets_in_reach_of_a_region(struct kunit *test)
 	const unsigned long low = region + REGION + BESIDE - REACH;
 	const unsigned long high = region - BESIDE + REACH;
 
-	KUNIT_EXPECT_TRUE(test, kprobe_in_reach_of_region(at, at));
-	KUNIT_EXPECT_TRUE(test, kprobe_in_reach_of_region(at, region));
-	KUNIT_EXPECT_TRUE(test, kprobe_in_reach_of_region(at, region + REGION - 4));
-	/* 4 MiB beside the region. */
-	KUNIT_EXPECT_EQ(test, low, region - SZ_4M);
-	KUNIT_EXPECT_TRUE(test, kprobe_in_reach_of_region(at, low));
-	KUNIT_EXPECT_FALSE(test, kprobe_in_reach_of_region(at, low - 4));
-	KUNIT_EXPECT_TRUE(test, kprobe_in_reach_of_region(at, high - 4));
-	KUNIT_EXPECT_FALSE(test, kprobe_in_reach_of_region(at, high));
-	KUNIT_EXPECT_EQ(test, kprobe_in_reach_of_region(at, kpb_add_at),
+	KUNIT_EXPECT_TRUE(test, arch_slots_reach(at, at));
+	KUNIT_EXPECT_TRUE(test, arch_slots_reach(at, region));
+	KUNIT_EXPECT_TRUE(test, arch_slots_reach(at, region + REGION - 4));
+	/* 8 MiB beside the region. */
+	KUNIT_EXPECT_EQ(test, low, region - SZ_8M);
+	KUNIT_EXPECT_TRUE(test, arch_slots_reach(at, low));
+	KUNIT_EXPECT_FALSE(test, arch_slots_reach(at, low - 4));
+	KUNIT_EXPECT_TRUE(test, arch_slots_reach(at, high - 4));
+	KUNIT_EXPECT_FALSE(test, arch_slots_reach(at, high));
+	KUNIT_EXPECT_EQ(test, arch_slots_reach(at, kpb_add_at),
 			kpb_add_at >= low && kpb_add_at < high);
 
 	/* The pages for the kernel are not all around its text. */
-	KUNIT_EXPECT_TRUE(test, kprobe_in_reach_of_region(kpb_add_at, kpb_add_at));
-	KUNIT_EXPECT_FALSE(test, kprobe_in_reach_of_region(kpb_add_at,
-							   (unsigned long)__kprobes_pages_end +
-							   REACH));
-	KUNIT_EXPECT_FALSE(test, kprobe_in_reach_of_region(kpb_add_at, region));
+	KUNIT_EXPECT_TRUE(test, arch_slots_reach(kpb_add_at, kpb_add_at));
+	KUNIT_EXPECT_FALSE(test, arch_slots_reach(kpb_add_at,
+						  (unsigned long)__kprobes_pages_end + REACH));
+	KUNIT_EXPECT_FALSE(test, arch_slots_reach(kpb_add_at, region));
 }
 
 static void pages_of_the_image_are_known(struct kunit *test)

@@ -335,7 +335,7 @@ static enum kprobe_refusal decide(unsigned long addr)
 	guard(kprobe_test)();
 	guard(mutex)(&text_mutex);
 
-	return kprobe_decide(&p);
+	return arch_decide_kprobe(&p);
 }
 
 /* Whatever else would be said about it. */

@@ -291,11 +291,12 @@ static void *alloc_no_page(void)
 	return NULL;
 }
 
-/* All free slots are taken, and there is no memory for more. */
+/* All slots are taken, and there is no memory for more. Only what is emulated does without. */
 static void probe_needs_a_slot(struct kunit *test)
 {
 	void *(*alloc)(void) = kprobe_insn_slots.alloc;
-	struct kprobe p = { .addr = AT(mov), .pre_handler = kp_watch_pre };
+	struct kprobe p = { .addr = AT(bt), .pre_handler = kp_watch_pre };
+	struct kprobe mov = { .addr = AT(mov), .pre_handler = kp_watch_pre };
 	unsigned int nr = 0, max = 4 * PAGE_SIZE / KPROBE_INSN_SLOT_SIZE;
 	kprobe_opcode_t **slot;
 
@@ -308,6 +309,9 @@ static void probe_needs_a_slot(struct kunit *test)
 		nr++;
 	KUNIT_EXPECT_LT(test, nr, max);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&p), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&mov), 0);
+	KUNIT_EXPECT_STREQ(test, kp_mode(mov.addr), "emulated");
+	unregister_kprobe(&mov);
 
 	while (nr)
 		free_insn_slot(slot[--nr], 0);

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Detours to which a branch of one word leads: they are drafted, written to a slot, and given back,
+ * and breakpoints and branches replace each other.
+ *
+ * The branch replaces one instruction, or the first word of one. So no other instruction is
+ * affected, and no task can be in the middle of what is replaced.
+ */
+
+#include <linux/align.h>
+#include <linux/cpu.h>
+#include <linux/kprobes.h>
+#include <linux/memory.h>
+#include <linux/string.h>
+
+#ifdef KPROBE_BRANCH_RANGE
+
+/**
+ * kprobe_put_branch() - add a branch to a detour
+ * @d: the draft of the detour
+ * @target: where it goes
+ *
+ * Context: any.
+ * Return: 0, or -ERANGE if it is out of reach.
+ */
+int kprobe_put_branch(struct kprobe_draft *d, unsigned long target)
+{
+	unsigned long at = kprobe_draft_at(d);
+
+	if (!kprobe_in_reach(at, target))
+		return -ERANGE;
+	kprobe_put(d, arch_kprobe_branch(at, target));
+	return 0;
+}
+
+/**
+ * kprobe_put_constant() - add a constant to a detour, after all instructions
+ * @d: the draft of the detour
+ * @value: the constant; the first one is the last in the slot
+ *
+ * Context: any.
+ * Return: its address.
+ */
+unsigned long kprobe_put_constant(struct kprobe_draft *d, unsigned long value)
+{
+	unsigned int i, nr = sizeof(value) / sizeof(u32);
+	u32 word[sizeof(value) / sizeof(u32)];
+
+	memcpy(word, &value, sizeof(value));
+	d->end -= nr;
+	for (i = 0; i < nr; i++)
+		d->word[d->end + i] = arch_text_word(word[i]);
+	return d->slot + d->end * sizeof(u32);
+}
+
+static int draft(struct kprobe_draft *d, struct optimized_kprobe *op, unsigned long slot)
+{
+	int ret;
+
+	*d = (struct kprobe_draft){ .slot = slot, .end = MAX_OPTINSN_SIZE };
+	memset32(d->word, KPROBE_TRAP, MAX_OPTINSN_SIZE);
+	ret = arch_draft_detour(d, op);
+	return WARN_ON_ONCE(d->nr > d->end) ? -EILSEQ : ret;
+}
+
+static int refuse(struct optimized_kprobe *op, enum kprobe_noopt why)
+{
+	op->why = why;
+	return -EILSEQ;
+}
+
+/* Everything that does not depend on where the detour is. */
+static int plan(struct optimized_kprobe *op)
+{
+	unsigned long addr = (unsigned long)op->kp.addr;
+	unsigned long target = arch_branch_target(&op->kp);
+	enum kprobe_noopt why = arch_detour_obstacle(op);
+	struct kprobe_draft d;
+	int ret;
+
+	if (why)
+		return refuse(op, why);
+
+	/* A trial next to the probe, where only a branch target can be out of reach. */
+	ret = draft(&d, op, ALIGN_DOWN(addr, sizeof(d.word)));
+	if (ret == -EILSEQ)
+		return refuse(op, KPROBE_NOOPT_INSN);
+	if (ret)
+		return ret;
+
+	return !target || arch_slots_reach(addr, target) ? KPROBE_JUMP_LONG : KPROBE_JUMP_UNKNOWN;
+}
+
+int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
+{
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	if (op->optinsn.insn)
+		return KPROBE_JUMP_LONG;
+	/* The caller's own site: to decide would change how a live one continues after a hit. */
+	if (WARN_ON_ONCE(op->kp.ainsn.insn))
+		return -EINVAL;
+	if (arch_decide_kprobe(&op->kp))
+		return refuse(op, KPROBE_NOOPT_INSN);
+	return plan(op);
+}
+
+int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
+{
+	struct kprobe_draft d;
+	kprobe_opcode_t *slot;
+	int ret;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	ret = plan(op);
+	if (ret < 0)
+		return ret;
+
+	slot = get_optinsn_slot_near((unsigned long)op->kp.addr);
+	if (!slot)
+		return -ENOMEM;
+
+	ret = draft(&d, op, (unsigned long)slot) ?: arch_write_slot(slot, d.word, sizeof(d.word));
+	if (ret) {
+		free_optinsn_slot(slot, 0);
+		return ret;
+	}
+	kprobe_log_slot(slot, slot, sizeof(d.word), true);
+	op->optinsn.insn = slot;
+	return 0;
+}
+
+void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
+{
+	kprobe_opcode_t *slot = op->optinsn.insn;
+
+	kprobe_assert_locked();
+
+	if (!slot)
+		return;
+
+	kprobe_log_slot(slot, slot, MAX_OPTINSN_SIZE * sizeof(*slot), false);
+	op->optinsn.insn = NULL;
+	free_optinsn_slot(slot, 0);
+}
+
+static u32 branch_of(const struct optimized_kprobe *op)
+{
+	return arch_kprobe_branch((unsigned long)op->kp.addr, (unsigned long)op->optinsn.insn);
+}
+
+void arch_optimize_kprobes(struct list_head *oplist)
+{
+	struct optimized_kprobe *op, *tmp;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	/*
+	 * A CPU enters a detour without an exception, so it might execute the former contents of
+	 * the slot. If a CPU still executes the breakpoint afterwards, that does no harm.
+	 */
+	arch_sync_insn_slots();
+	list_for_each_entry_safe(op, tmp, oplist, list) {
+		if (!arch_replace_word(op->kp.addr, KPROBE_BREAKPOINT, branch_of(op)))
+			list_del_init(&op->list);
+	}
+}
+
+void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_list)
+{
+	struct optimized_kprobe *op, *tmp;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
+
+	list_for_each_entry_safe(op, tmp, oplist, list) {
+		if (!arch_replace_word(op->kp.addr, branch_of(op), KPROBE_BREAKPOINT))
+			list_move_tail(&op->list, done_list);
+	}
+	/* From here on, no CPU executes an old branch, whose detour may be freed. */
+	arch_sync_insn_slots();
+}
+
+#endif /* KPROBE_BRANCH_RANGE */
