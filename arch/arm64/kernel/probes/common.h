@@ -25,16 +25,6 @@ static nokprobe_inline bool kprobe_is_emulated(const struct kprobe *p)
 }
 
 /*
- * A boosted copy returns to the program by itself, so its end and its faults cannot be
- * reported: probes with a post handler or a fault handler are emulated or stepped.
- */
-static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
-{
-	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
-	       !READ_ONCE(p->fault_handler);
-}
-
-/*
  * After an indirect branch, PSTATE.BTYPE is non-zero, and the branch target must be a landing pad.
  * All other instructions clear it. Code that changes the PC must clear it as well.
  */

@@ -41,16 +41,6 @@ static nokprobe_inline unsigned long kprobe_next(const struct kprobe *p)
 	return (unsigned long)p->addr + p->ainsn.len;
 }
 
-/*
- * A boosted copy returns to the program by itself, so its end and its faults cannot be
- * reported: probes with a post handler or a fault handler are emulated or stepped.
- */
-static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
-{
-	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
-	       !READ_ONCE(p->fault_handler);
-}
-
 /* kprobes.c */
 enum kprobe_refusal kprobe_decide(struct kprobe *p);
 int kprobe_write_slot(void *slot, u32 *words, unsigned int nr);
