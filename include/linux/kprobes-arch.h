@@ -35,19 +35,20 @@
  *    of arch_prepare_kprobe() after it has succeeded, which lets all CPUs see the copy
  *    of the instruction, if that has not been done yet;
  *  - kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
- *  - either KPROBE_MAX_NESTING, how many hits can be inside one another, and
- *    struct arch_kprobe_step, what a step saves: the core then has the stack of
- *    nested hits; or its own struct prev_kprobe, and struct kprobe_ctlblk with
- *    kprobe_status and prev_kprobe in it.
+ *  - either KPROBE_MAX_NESTING, how many hits can be inside one another,
+ *    struct arch_kprobe_step, what a step saves, ainsn.insn and ainsn.boost, the slot
+ *    and whether it has a copy that jumps back, KPROBE_BOOST_OFFSET and
+ *    KPROBE_STEP_OFFSET, where in the slot the copies are, and a file that includes
+ *    <linux/kprobes-breakpoint.h>; or its own struct prev_kprobe, and
+ *    struct kprobe_ctlblk with kprobe_status and prev_kprobe in it.
  *
  * And where they apply:
  *
- *  - with HAVE_KPROBE_FAULT_HANDLER, a kprobe_fault_handler() that calls
- *    kprobe_site_fault_handler() and kprobe_handler_fault();
  *  - KPROBE_CPU_DIRECT if one instruction can access a variable of the CPU;
  *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint exceptions, from
- *    its entry to its exit. Where a step lies between two exceptions, RCU need not watch it
- *    if disarming waits for it otherwise, for example because interrupts are masked;
+ *    its entry to its exit, and preemption is counted as disabled. Where a step lies between
+ *    two exceptions, RCU need not watch it if disarming waits for it otherwise, for example
+ *    because interrupts are masked;
  *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot();
  *  - __ARCH_WANT_KPROBES_COPY if the core is to prepare its probes. It has
  *    arch_decide_kprobe(), arch_kprobe_ways(), arch_copy_kprobe() and arch_write_slot() then,
@@ -72,41 +73,13 @@
  *  - kprobe_avoid_jump(regs) if its jumps replace more than one instruction. It moves
  *    an ip that a handler has set out of the middle of such a jump.
  *
- * It defines the per-CPU variables current_kprobe and kprobe_ctlblk. With KPROBE_MAX_NESTING,
- * kprobe_status is initialized to KPROBE_HIT_ACTIVE, and has that value whenever there is no
- * current probe: the gate does not store it.
+ * With KPROBE_MAX_NESTING, <linux/kprobes-breakpoint.h> handles hits and faults. Otherwise, the
+ * architecture defines the per-CPU variables current_kprobe and kprobe_ctlblk, and does the same
+ * in code of its own: it calls the pre_handler and post_handler of the probe, and sets the status
+ * to KPROBE_HIT_ACTIVE when a hit begins. Preemption is off until the hit is over.
  *
- * A breakpoint exception handles a hit in these steps, with preemption off until the hit
- * is over. arch/x86/kernel/kprobes/int3.c is an example.
- *
- *  1. get_kprobe() finds the probe. A probe stays findable until all CPUs have left its
- *     breakpoint. So a breakpoint without a probe is the end of a step, or belongs to
- *     another subsystem.
- *  2. kprobe_hit_enter() is the gate. If it returns false, this hit is inside another one
- *     and has been counted. No handler is called, but the instruction has to be executed:
- *     emulated, or stepped with the status KPROBE_REENTER, between
- *     kprobe_nesting_begin() and kprobe_nesting_end(), or what an architecture without
- *     KPROBE_MAX_NESTING has in their place.
- *  3. The pre_handler of the probe calls those of its users, if RCU watches; the status is
- *     KPROBE_HIT_ACTIVE. Where RCU watches in each breakpoint, kprobe_call_pre() does the
- *     same and is faster. If it returns non-zero, a handler has set the instruction
- *     pointer: the hit is over, with kprobe_hit_leave().
- *  4. The instruction is emulated, or its copy is stepped. The status is KPROBE_HIT_SS
- *     during a step, so that a fault or trap can be attributed to it.
- *  5. If the probe has a post_handler, kprobe_site_post_handler() is called with the
- *     status KPROBE_HIT_SSDONE and the registers as after the instruction. The hit is
- *     over. After a step or a post handler, which have changed the status, it ends with
- *     kprobe_hit_leave_changed().
- *
- * If a stepped copy faults, kprobe_fault_handler() offers the fault to
- * kprobe_site_fault_handler(), with the status KPROBE_HIT_ACTIVE meanwhile, but not if the
- * hit is inside another one. If that does not handle it, the hit ends, with
- * kprobe_hit_leave_changed() or kprobe_nesting_end(), as if the instruction had not
- * begun: the instruction pointer is the probed address again, and the
- * fault is handled as one of that instruction. If a handler faults, kprobe_fault_handler() offers
- * the fault to kprobe_handler_fault(). Neither applies without
- * HAVE_KPROBE_FAULT_HANDLER, but the address of a faulting copy has to be corrected in
- * any case.
+ * Without HAVE_KPROBE_FAULT_HANDLER, no fault handlers are called, but the address of a
+ * faulting copy has to be corrected in any case.
  *
  * The struct kprobe that architecture code sees never belongs to a user. It is the
  * core's own, one for each probed address. Its pre_handler is always set. Its

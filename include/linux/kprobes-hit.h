@@ -48,6 +48,15 @@ struct kprobe_ctlblk {
 	unsigned int			depth;
 	struct prev_kprobe		prev_kprobe[KPROBE_MAX_NESTING];
 };
+
+/*
+ * A boosted copy returns to the program by itself, so neither its end nor its faults can be
+ * reported to handlers.
+ */
+static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
+{
+	return p->ainsn.boost && !READ_ONCE(p->post_handler) && !READ_ONCE(p->fault_handler);
+}
 #endif
 
 DECLARE_PER_CPU(struct kprobe *, current_kprobe);
@@ -176,7 +185,6 @@ static nokprobe_inline void kprobe_call_post(struct kprobe *kp, struct pt_regs *
 }
 
 void kprobes_inc_nmissed_count(struct kprobe *p);
-void kprobe_miss_unwatched(struct kprobe *kp);
 void dump_kprobe(struct kprobe *p);
 
 /*
@@ -243,12 +251,12 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 }
 
 /**
- * kprobe_hit_begin_inside() - a probe becomes the current probe, perhaps inside an outer hit
+ * kprobe_hit_begin() - a probe becomes the current probe
+ * @running: address of current_kprobe on this CPU
  * @p: the probe
  *
- * The status is stored first, so that an interrupt never sees @p with the status of another
- * hit, which backends would take for a step of @p. It may see the outer probe, if any, with
- * KPROBE_HIT_ACTIVE, which is always safe: no step or fault is to end that hit now.
+ * The status has to be KPROBE_HIT_ACTIVE, so that an interrupt never takes @p for a probe that is
+ * being stepped. With KPROBE_MAX_NESTING, it is while there is no current probe.
  *
  * Backends without KPROBE_MAX_NESTING do not reset the status after a step. With them, a
  * hit in an interrupt between the first two stores changes the status again: hence the third
@@ -256,75 +264,24 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
  *
  * Context: hit path, preemption off.
  */
-static nokprobe_inline void kprobe_hit_begin_inside(struct kprobe *p)
-{
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-	/* The barriers order against interrupts and NMIs of this CPU only. */
-	barrier();
-	__this_cpu_write(current_kprobe, p);
-#ifndef KPROBE_MAX_NESTING
-	barrier();
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-#endif
-}
-
-/**
- * kprobe_hit_begin_at() - a probe becomes the current probe, outside of any other hit
- * @running: address of current_kprobe on this CPU
- * @p: the probe
- *
- * With KPROBE_MAX_NESTING, the status is KPROBE_HIT_ACTIVE whenever there is no current
- * probe: a hit that changes the status restores it, or ends with kprobe_hit_leave_changed().
- *
- * Context: hit path, preemption off.
- */
-static nokprobe_inline void kprobe_hit_begin_at(struct kprobe *__kprobe_cpu *running,
-						struct kprobe *p)
+static nokprobe_inline void kprobe_hit_begin(struct kprobe *__kprobe_cpu *running,
+					     struct kprobe *p)
 {
 #ifdef KPROBE_MAX_NESTING
 	kprobe_cpu_write(running, p);
 #else
-	kprobe_hit_begin_inside(p);
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	/* The barriers order against interrupts and NMIs of this CPU only. */
+	barrier();
+	kprobe_cpu_write(running, p);
+	barrier();
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 #endif
 }
 
 /**
- * kprobe_hit_begin() - kprobe_hit_begin_at(), where the address is not needed later
- * @p: the probe
- *
- * Context: as kprobe_hit_begin_at().
- */
-static nokprobe_inline void kprobe_hit_begin(struct kprobe *p)
-{
-	kprobe_hit_begin_at(kprobe_cpu_addr(current_kprobe), p);
-}
-
-/**
- * kprobe_hit_leave() - end a hit, which the gate or kprobe_hit_begin() has begun
- *
- * Context: hit path, preemption off.
- */
-static nokprobe_inline void kprobe_hit_leave(void)
-{
-	reset_current_kprobe();
-}
-
-/**
- * kprobe_hit_leave_changed() - end a hit whose status was changed
- *
- * An interrupt between the two stores sees the probe with KPROBE_HIT_ACTIVE, which is safe.
- *
- * Context: hit path, preemption off.
- */
-static nokprobe_inline void kprobe_hit_leave_changed(void)
-{
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
-	barrier();
-	kprobe_hit_leave();
-}
-
-/**
  * kprobe_hit_enter() - the gate: may this hit call handlers?
+ * @running: address of current_kprobe on this CPU
  * @p: the probe of the site that was hit
  *
  * Not inside another hit: that is counted as missed. Whether RCU watches is the
@@ -334,89 +291,18 @@ static nokprobe_inline void kprobe_hit_leave_changed(void)
  *
  * Context: hit path, preemption off.
  * Return: true if @p is the current probe now, handlers are to be called, and
- *	   kprobe_hit_leave() or kprobe_hit_leave_changed() after them.
+ *	   reset_current_kprobe() after them.
  */
-static nokprobe_inline bool kprobe_hit_enter(struct kprobe *p)
+static nokprobe_inline bool kprobe_hit_enter(struct kprobe *__kprobe_cpu *running,
+					     struct kprobe *p)
 {
-	if (unlikely(kprobe_running())) {
-		kprobes_inc_nmissed_count(p);
-		return false;
-	}
-
-	kprobe_hit_begin(p);
-	return true;
-}
-
-/**
- * kprobe_hit_enter_detour() - the gate of detours, which need no lookup
- * @running: address of current_kprobe on this CPU
- * @p: the probe of the site, which outlives every task in its detour without RCU
- *
- * As kprobe_hit_enter(). A hit where RCU does not watch is missed, too.
- *
- * Context: hit path, preemption off.
- * Return: as kprobe_hit_enter().
- */
-static nokprobe_inline bool kprobe_hit_enter_detour(struct kprobe *__kprobe_cpu *running,
-						    struct kprobe *p)
-{
-	if (unlikely(!kprobe_rcu_is_watching()) && !kprobe_cpu_read(running)) {
-		kprobe_miss_unwatched(p);
-		return false;
-	}
 	if (unlikely(kprobe_cpu_read(running))) {
 		kprobes_inc_nmissed_count(p);
 		return false;
 	}
 
-	kprobe_hit_begin_at(running, p);
+	kprobe_hit_begin(running, p);
 	return true;
 }
-
-#ifdef KPROBE_MAX_NESTING
-/**
- * kprobe_nesting_begin() - a hit inside another one is about to be stepped
- * @p: the probe that was hit
- *
- * Saves the outer hit and makes @p current. The depth is counted first here, and
- * last in kprobe_nesting_end(): an NMI in between uses the element above.
- *
- * Context: hit path, preemption off, interrupts off.
- */
-static nokprobe_inline void kprobe_nesting_begin(struct kprobe *p)
-{
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth];
-
-	if (unlikely(kcb->depth == KPROBE_MAX_NESTING)) {
-		dump_kprobe(p);
-		BUG();
-	}
-
-	kcb->depth++;
-	barrier();
-	prev->kp = kprobe_running();
-	prev->status = kcb->kprobe_status;
-	prev->step = kcb->step;
-	__this_cpu_write(current_kprobe, p);
-}
-
-/**
- * kprobe_nesting_end() - the inner hit is over, the outer one continues
- *
- * Context: as kprobe_nesting_begin().
- */
-static nokprobe_inline void kprobe_nesting_end(void)
-{
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth - 1];
-
-	kcb->kprobe_status = prev->status;
-	kcb->step = prev->step;
-	__this_cpu_write(current_kprobe, prev->kp);
-	barrier();
-	kcb->depth--;
-}
-#endif
 
 #endif /* _LINUX_KPROBES_HIT_H */

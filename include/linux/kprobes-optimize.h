@@ -329,7 +329,7 @@ int arch_fill_optinsn_head(void *page);
  * kprobe_detour_callback() calls it when a handler has returned non-zero, or when
  * arch_detour_is_left() says that the end of the detour cannot restore @regs.
  *
- * It ends the hit by kprobe_hit_leave(), unless code that runs before the program continues
+ * It ends the hit by reset_current_kprobe(), unless code that runs before the program continues
  * must not call handlers. Then that code ends the hit. Instead of returning, it may enable
  * preemption, call arch_handlers_end(), and continue with @regs.
  *

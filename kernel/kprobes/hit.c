@@ -20,31 +20,31 @@ DEFINE_PER_CPU(struct jprobe_call *, jprobe_call);
 
 static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe_irq_check check;
+	bool irqs_off;
 	int ret;
 
 	if (!p->pre_handler || kprobe_disabled(p))
 		return 0;
 
 	kprobe_own_faults(p);
-	check = kprobe_irq_check_begin();
+	irqs_off = kprobe_irqs_are_off();
 	ret = p->pre_handler(p, regs);
-	kprobe_irq_check_end(check, p->pre_handler);
+	kprobe_check_irqs(irqs_off, p->pre_handler);
 	kprobe_disown_faults();
 	return ret;
 }
 
 static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 {
-	struct kprobe_irq_check check;
+	bool irqs_off;
 
 	if (!p->post_handler || kprobe_disabled(p))
 		return;
 
 	kprobe_own_faults(p);
-	check = kprobe_irq_check_begin();
+	irqs_off = kprobe_irqs_are_off();
 	p->post_handler(p, regs, 0);
-	kprobe_irq_check_end(check, p->post_handler);
+	kprobe_check_irqs(irqs_off, p->post_handler);
 	kprobe_disown_faults();
 }
 
@@ -159,12 +159,7 @@ int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_site_pre_handler);
 
-/**
- * kprobe_miss_unwatched() - a probe was hit where RCU does not watch
- * @kp: the probe of a site, which does not depend on RCU at this moment
- *
- * Context: hit path.
- */
+/* A probe was hit where RCU does not watch. Its site does not depend on RCU at this moment. */
 void kprobe_miss_unwatched(struct kprobe *kp)
 {
 	kprobe_count_miss_of_users(kprobe_to_site(kp), KPROBE_MISS_RCU);
@@ -306,7 +301,7 @@ void kprobe_busy_begin(void)
 		return;
 	}
 
-	kprobe_hit_begin(&kprobe_busy);
+	kprobe_hit_begin(kprobe_cpu_addr(current_kprobe), &kprobe_busy);
 }
 NOKPROBE_SYMBOL(kprobe_busy_begin);
 
@@ -320,7 +315,7 @@ void kprobe_busy_end(void)
 	if (__this_cpu_read(busy_inside))
 		__this_cpu_dec(busy_inside);
 	else
-		kprobe_hit_leave();
+		reset_current_kprobe();
 
 	preempt_enable_notrace();
 }

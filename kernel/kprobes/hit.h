@@ -12,6 +12,8 @@
 
 #include "site.h"
 
+void kprobe_miss_unwatched(struct kprobe *kp);
+
 /*
  * Counters of misses are plain fields of the API. An atomic operation on the field
  * keeps them exact on any number of CPUs. The raw_ variants do not call sanitizers,
@@ -72,26 +74,15 @@ static nokprobe_inline void kprobe_rcu_exit(struct kprobe_rcu_state w)
  * Handlers must leave interrupts as they found them. The core and some backends rely
  * on it, and nothing else would notice a violation.
  */
-struct kprobe_irq_check {
-	bool	off;
-};
-
-static nokprobe_inline struct kprobe_irq_check kprobe_irq_check_begin(void)
+static nokprobe_inline bool kprobe_irqs_are_off(void)
 {
-	struct kprobe_irq_check c = {};
-
-	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
-		c.off = raw_irqs_disabled();
-	return c;
+	return IS_ENABLED(CONFIG_PROVE_LOCKING) && raw_irqs_disabled();
 }
 
-static nokprobe_inline void kprobe_irq_check_end(struct kprobe_irq_check c,
-						 const void *handler)
+static nokprobe_inline void kprobe_check_irqs(bool were_off, const void *handler)
 {
-	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
-		WARN_ONCE(raw_irqs_disabled() != c.off,
-			  "kprobes: handler %ps changed the interrupt state\n",
-			  handler);
+	WARN_ONCE(kprobe_irqs_are_off() != were_off,
+		  "kprobes: handler %ps changed the interrupt state\n", handler);
 }
 
 /**

@@ -48,7 +48,10 @@ __visible long kprobe_detour_callback(struct optimized_kprobe *op, struct pt_reg
 	arch_handlers_begin(regs);
 
 	running = kprobe_cpu_kept(current_kprobe);
-	if (likely(kprobe_hit_enter_detour(running, &op->kp))) {
+	/* Without RCU, the probe still outlives every task in its detour, but its users do not. */
+	if (unlikely(!kprobe_rcu_is_watching()) && !kprobe_cpu_read(running)) {
+		kprobe_miss_unwatched(&op->kp);
+	} else if (likely(kprobe_hit_enter(running, &op->kp))) {
 		ret = kprobe_call_pre(&op->kp, regs);
 		/* Reading the probe again is cheaper than keeping @op across the handler. */
 		if (unlikely(ret || arch_detour_is_left(arch_detour_regs(regs))))

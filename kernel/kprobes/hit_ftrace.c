@@ -119,9 +119,9 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	 * Handlers may call traced functions. The gate counts what those hit as missed, so no
 	 * other protection against recursion is needed.
 	 */
-	if (likely(kprobe_hit_enter(p))) {
+	if (likely(kprobe_hit_enter(kprobe_cpu_addr(current_kprobe), p))) {
 		ftrace_hit(p, regs);
-		kprobe_hit_leave();
+		reset_current_kprobe();
 	}
 out:
 	preempt_enable_notrace();

@@ -81,8 +81,14 @@ static nokprobe_inline struct kretprobe_outer_hit kretprobe_hit_begin(struct kpr
 		},
 	};
 
-	kprobe_hit_begin_inside(p);
-	/* An NMI that hits a probe before this hit has begun would clear the owner. */
+	/*
+	 * An interrupt may see the outer probe with this status, which is always safe: no step or
+	 * fault is to end that hit now.
+	 */
+	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
+	barrier();
+	kprobe_hit_begin(kprobe_cpu_addr(current_kprobe), p);
+	/* Before the hit has begun, one in an NMI would clear the owner. */
 	barrier();
 	__this_cpu_write(kprobe_fault_owner.user, NULL);
 	kprobe_own_faults(p);
@@ -95,8 +101,8 @@ static nokprobe_inline void kretprobe_hit_end(struct kretprobe_outer_hit outer)
 	/* Likewise, in reverse: until this hit is over, hits in NMIs are missed. */
 	barrier();
 	/*
-	 * The reverse of kprobe_hit_begin_inside(), for the same reason: the status of the outer
-	 * hit, which may be being stepped, is never seen with the probe of this one.
+	 * The status of the outer hit, which may be being stepped, must never be seen with the
+	 * probe of this one.
 	 */
 	__this_cpu_write(current_kprobe, outer.running);
 	barrier();
@@ -110,7 +116,7 @@ static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,
 						   struct pt_regs *regs)
 {
 	struct kretprobe_outer_hit outer;
-	struct kprobe_irq_check check;
+	bool irqs_off;
 
 	ri->ret_addr = (kprobe_opcode_t *)ret_addr;
 	ri->rp = rp;
@@ -118,9 +124,9 @@ static nokprobe_inline void kretprobe_call_handler(struct kretprobe *rp,
 		return;
 
 	outer = kretprobe_hit_begin(&rp->kp);
-	check = kprobe_irq_check_begin();
+	irqs_off = kprobe_irqs_are_off();
 	rp->handler(ri, regs);
-	kprobe_irq_check_end(check, rp->handler);
+	kprobe_check_irqs(irqs_off, rp->handler);
 	kretprobe_hit_end(outer);
 }
 
@@ -133,12 +139,12 @@ static nokprobe_inline void kretprobe_call_handler_alone(struct kprobe *__kprobe
 							 struct kretprobe_instance *ri,
 							 struct pt_regs *regs)
 {
-	struct kprobe_irq_check check;
+	bool irqs_off;
 
-	kprobe_hit_begin_at(running, &rp->kp);
-	check = kprobe_irq_check_begin();
+	kprobe_hit_begin(running, &rp->kp);
+	irqs_off = kprobe_irqs_are_off();
 	rp->handler(ri, regs);
-	kprobe_irq_check_end(check, rp->handler);
+	kprobe_check_irqs(irqs_off, rp->handler);
 	kprobe_cpu_write(running, NULL);
 }
 

@@ -48,7 +48,7 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool re
 	struct kprobe_redirection *r;
 
 	if (pc == regs->regs[30]) {
-		kprobe_hit_leave();
+		reset_current_kprobe();
 		return KPROBE_DETOUR_RETURN;
 	}
 
@@ -83,7 +83,7 @@ bool kprobe_detour_redirect(struct pt_regs *regs)
 	instruction_pointer_set(regs, r->pc);
 	kprobe_restore_masks(regs, &r->masks);
 	kprobe_clear_btype(regs);
-	kprobe_hit_leave();
+	reset_current_kprobe();
 	return true;
 }
 NOKPROBE_SYMBOL(kprobe_detour_redirect);

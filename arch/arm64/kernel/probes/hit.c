@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hit path of breakpoints on arm64: the breakpoint, the instruction under it, and the
- * faults of both.
+ * faults of both. <linux/kprobes-breakpoint.h> has what all architectures share.
  *
- * A boosted copy of the instruction branches back by itself. Instructions that cannot be copied
- * are simulated in the exception.
+ * Emulated are the instructions that cannot be copied, which are simulated, as are NOPs, landing
+ * pads and moves of registers. If an instruction only computes, the handler of the breakpoint calls
+ * a copy of it.
  *
- * With a post handler or a fault handler, or without a slot in reach, there is no boosted copy to
- * use. In these cases, NOPs, landing pads and moves of registers are simulated as well. If the
- * instruction only computes, the handler of the breakpoint calls a copy of it. Any other copy is
- * stepped: it runs with interrupts masked, up to a second breakpoint.
- *
- * The exceptions mask interrupts and pseudo-NMIs. All state is per CPU. A firmware event (SDEI) or
- * a fault may still come between any two accesses to it, and may hit probes. Both restore
- * everything that they change, so they only must not find half-written state.
+ * The exceptions mask interrupts and pseudo-NMIs. A firmware event (SDEI) or a fault may still come
+ * anywhere, and may hit probes.
  */
 
 #include <linux/irqflags.h>
@@ -24,56 +19,22 @@
 
 #include "common.h"
 
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = {
-	.kprobe_status = KPROBE_HIT_ACTIVE,
-};
+#define arch_kprobe_len(p)			AARCH64_INSN_SIZE
+#define arch_kprobe_unmask(regs, step)		kprobe_restore_masks(regs, &(step)->masks)
 
-static nokprobe_inline unsigned long kprobe_status(void)
+/* A simulated indirect branch asks for a landing pad. No step does. */
+#define arch_kprobe_redirect(regs)		kprobe_clear_btype(regs)
+#define arch_kprobe_post_redirects(stepped)	(!(stepped))
+
+/* A fault in a step inherits the priority mask, which therefore has to mask interrupts as well. */
+static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs, struct arch_kprobe_step *step)
 {
-	return __this_cpu_read(kprobe_ctlblk.kprobe_status);
-}
-
-static nokprobe_inline void set_status(unsigned long status)
-{
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, status);
-}
-
-static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
-{
-	return (unsigned long)p->ainsn.insn + KPROBE_STEP_OFFSET;
-}
-
-/*
- * Interrupts stay masked during the step, so that it ends on this CPU. A fault in the step
- * inherits the priority mask, which therefore has to mask interrupts as well.
- */
-static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
-				       unsigned long status)
-{
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-
-	kcb->step.masks.daif = regs->pstate & DAIF_MASK;
+	step->masks.daif = regs->pstate & DAIF_MASK;
 	regs->pstate |= DAIF_MASK;
 	if (system_uses_irq_prio_masking()) {
-		kcb->step.masks.pmr = regs->pmr;
+		step->masks.pmr = regs->pmr;
 		regs->pmr = KPROBE_PMR_MASKED;
 	}
-	instruction_pointer_set(regs, step_addr(p));
-	barrier();
-	kcb->kprobe_status = status;
-}
-
-/* Is the current probe of this CPU being stepped? */
-static nokprobe_inline bool is_stepping(const struct kprobe *running,
-					const struct kprobe_ctlblk *kcb)
-{
-	return running && kcb->kprobe_status & (KPROBE_HIT_SS | KPROBE_REENTER);
-}
-
-static nokprobe_inline void continue_in_slot(struct kprobe *p, struct pt_regs *regs)
-{
-	instruction_pointer_set(regs, (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET);
 }
 
 #define FLAGS	((u64)(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT))
@@ -117,14 +78,13 @@ static nokprobe_inline void compute(struct kprobe *p, struct pt_regs *regs)
 	unsigned int n = p->opcode >> 5 & 31, m = p->opcode >> 16 & 31, a = p->opcode >> 10 & 31;
 	u64 flags = regs->pstate & FLAGS;
 
-	*result = call_copy(step_addr(p), &flags, *result,
+	*result = call_copy((unsigned long)p->ainsn.insn + KPROBE_STEP_OFFSET, &flags, *result,
 			    n == 31 ? program_sp(regs) : file[n], file[m], file[a]);
 	regs->pstate = (regs->pstate & ~(FLAGS | PSR_BTYPE_MASK)) | flags;
 	instruction_pointer_set(regs, (unsigned long)p->addr + AARCH64_INSN_SIZE);
 }
 
-/* Execute the instruction here, if that is possible. */
-static nokprobe_inline bool emulate(struct kprobe *p, struct pt_regs *regs)
+static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs *regs)
 {
 	if (p->ainsn.api.handler)
 		p->ainsn.api.handler(p->opcode, (long)p->addr, regs);
@@ -135,46 +95,7 @@ static nokprobe_inline bool emulate(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
-/* A nested hit, already counted as missed: only execute the instruction. */
-static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
-{
-	if (p->ainsn.boost) {
-		continue_in_slot(p, regs);
-	} else if (!emulate(p, regs)) {
-		kprobe_nesting_begin(p);
-		step_begin(p, regs, KPROBE_REENTER);
-	}
-}
-NOKPROBE_SYMBOL(kprobe_hit_nested);
-
-static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs, bool emulated)
-{
-	unsigned long pc;
-
-	/* Once it is set, the post handler of a site stays. */
-	if (READ_ONCE(p->post_handler)) {
-		pc = instruction_pointer(regs);
-		set_status(KPROBE_HIT_SSDONE);
-		kprobe_call_post(p, regs);
-		/* A simulated indirect branch would ask for a landing pad there. */
-		if (emulated && unlikely(instruction_pointer(regs) != pc))
-			kprobe_clear_btype(regs);
-	}
-	kprobe_hit_leave_changed();
-}
-
-/* Execute the instruction, or have the CPU do so. */
-static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
-{
-	if (likely(kprobe_is_boosted(p))) {
-		kprobe_hit_leave();
-		continue_in_slot(p, regs);
-	} else if (emulate(p, regs)) {
-		hit_end(p, regs, true);
-	} else {
-		step_begin(p, regs, KPROBE_HIT_SS);
-	}
-}
+#include <linux/kprobes-breakpoint.h>
 
 /**
  * kprobe_brk_handler() - handle the breakpoint of a probe
@@ -194,18 +115,7 @@ int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 	if (unlikely(!p))
 		return DBG_HOOK_ERROR;
 
-	if (unlikely(!kprobe_hit_enter(p))) {
-		kprobe_hit_nested(p, regs);
-		return DBG_HOOK_HANDLED;
-	}
-
-	/* Non-zero: the handler has set where execution continues. */
-	if (unlikely(kprobe_call_pre(p, regs))) {
-		kprobe_clear_btype(regs);
-		kprobe_hit_leave();
-	} else {
-		resume(p, regs);
-	}
+	kprobe_hit(p, regs);
 	return DBG_HOOK_HANDLED;
 }
 NOKPROBE_SYMBOL(kprobe_brk_handler);
@@ -220,20 +130,11 @@ NOKPROBE_SYMBOL(kprobe_brk_handler);
  */
 int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	struct kprobe *p = kprobe_running();
+	if (likely(kprobe_step_end(regs, instruction_pointer(regs))) ||
+	    kprobe_detour_redirect(regs))
+		return DBG_HOOK_HANDLED;
 
-	if (unlikely(!is_stepping(p, kcb) ||
-		     instruction_pointer(regs) != step_addr(p) + AARCH64_INSN_SIZE))
-		return kprobe_detour_redirect(regs) ? DBG_HOOK_HANDLED : DBG_HOOK_ERROR;
-
-	kprobe_restore_masks(regs, &kcb->step.masks);
-	instruction_pointer_set(regs, (unsigned long)p->addr + AARCH64_INSN_SIZE);
-	if (unlikely(kcb->kprobe_status == KPROBE_REENTER))
-		kprobe_nesting_end();
-	else
-		hit_end(p, regs, false);
-	return DBG_HOOK_HANDLED;
+	return DBG_HOOK_ERROR;
 }
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
 
@@ -251,61 +152,26 @@ int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
 }
 NOKPROBE_SYMBOL(kretprobe_brk_handler);
 
-/* End a step as if its instruction had not started. If it is restarted, it is hit again. */
-static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
-{
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-
-	kprobe_restore_masks(regs, &kcb->step.masks);
-	if (kcb->kprobe_status == KPROBE_REENTER)
-		kprobe_nesting_end();
-	else
-		kprobe_hit_leave_changed();
-}
-
 /**
  * kprobe_fault_handler() - a fault while a probe is current
  * @regs: state at the fault
  * @esr: syndrome of the exception, which fault handlers see as the trap number
- *
- * Fault handlers are called first, for faults of the instruction and of handlers. Then a fault
- * in a copy is attributed to the probed instruction.
  *
  * Context: the exception.
  * Return: 1 if a fault handler has handled it, else 0.
  */
 int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr)
 {
-	struct kprobe *p = kprobe_running();
+	bool stepped = kprobe_stepped_at(regs);
+	bool handled = kprobe_hit_fault(regs, esr);
 
-	if (!is_stepping(p, get_kprobe_ctlblk()) || instruction_pointer(regs) != step_addr(p)) {
-		if (!kprobe_handler_fault(regs, esr))
-			return 0;
-		kprobe_clear_btype(regs);
-		return 1;
-	}
-
-	if (kprobe_status() == KPROBE_HIT_SS && p->fault_handler) {
-		/* A fault in the fault handler is not a fault of the step. */
-		set_status(KPROBE_HIT_ACTIVE);
-		if (kprobe_site_fault_handler(p, regs, esr)) {
-			set_status(KPROBE_HIT_SS);
-			if (instruction_pointer(regs) != step_addr(p)) {
-				abandon_step(p, regs);
-				kprobe_clear_btype(regs);
-				/* Use the program's masks: the exit may preempt the task. */
-				local_daif_inherit(regs);
-			}
-			return 1;
-		}
-		set_status(KPROBE_HIT_SS);
-	}
-
-	abandon_step(p, regs);
-	instruction_pointer_set(regs, (unsigned long)p->addr);
-	/* From here on, this is a fault of the program, which may kill the task: use its masks. */
-	local_daif_inherit(regs);
-	return 0;
+	/*
+	 * The step has been abandoned. From here on, this is a fault of the program, which may kill
+	 * the task, or be preempted at its exit: use the masks of the program.
+	 */
+	if (stepped && !kprobe_stepped_at(regs))
+		local_daif_inherit(regs);
+	return handled;
 }
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
@@ -325,9 +191,9 @@ void kprobe_leave_slot(struct pt_regs *regs)
 	struct kprobe *p;
 
 	preempt_disable_notrace();
-	p = kprobe_running();
-	if (is_stepping(p, get_kprobe_ctlblk()) && instruction_pointer(regs) == step_addr(p)) {
-		abandon_step(p, regs);
+	p = kprobe_stepped_at(regs);
+	if (p) {
+		kprobe_step_abandon(regs);
 		instruction_pointer_set(regs, (unsigned long)p->addr);
 		local_daif_inherit(regs);
 	} else {

@@ -26,7 +26,7 @@ static nokprobe_inline bool goes_to_caller(const struct pt_regs *regs)
 /* Does not return to the detour, so that detours need not test what it returns. */
 int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool redirected)
 {
-	kprobe_hit_leave();
+	reset_current_kprobe();
 	preempt_enable_notrace();
 	arch_handlers_end(regs);
 	kprobe_detour_leave(goes_to_caller(regs) ? KPROBE_DETOUR_RETURN : KPROBE_DETOUR_LEAVE,

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hit path of breakpoints on powerpc: the trap, the instruction under it, and the faults of
- * both.
+ * both. <linux/kprobes-breakpoint.h> has what all architectures share.
  *
- * Instructions are executed in the cheapest possible way. A boosted copy branches back by itself.
- * With a post handler, or where there is no such copy, lib/sstep.c emulates the instruction in the
- * same trap. Other instructions are stepped: the copy runs with interrupts masked, and a trace
- * interrupt follows it; on BookE, a trap.
- *
- * All state is per CPU. A system reset or machine check may interrupt anywhere and hit probes of
- * its own; it restores whatever it changes, so state only has to be consistent at every
- * instruction.
+ * lib/sstep.c emulates instructions. A trace interrupt ends a step; on BookE, a trap.
  */
 
 #include <linux/extable.h>
@@ -27,44 +20,15 @@
 #include "common.h"
 #include "insn.h"
 
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = {
-	.kprobe_status = KPROBE_HIT_ACTIVE,
-};
-
-static nokprobe_inline unsigned long kprobe_status(void)
-{
-	return __this_cpu_read(kprobe_ctlblk.kprobe_status);
-}
-
-static nokprobe_inline void set_status(unsigned long status)
-{
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, status);
-}
-
-static nokprobe_inline unsigned long slot_addr(const struct kprobe *p)
-{
-	return (unsigned long)p->ainsn.insn;
-}
-
-/* The copy for steps: it must not branch back. */
-static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
-{
-	return slot_addr(p) + KPROBE_STEP_OFFSET;
-}
+#define arch_kprobe_len(p)	((p)->ainsn.len)
 
 /*
  * A handler may have written nip without the accessor. The exit from the exception would then
  * return with what is still in SRR0 and SRR1.
  */
-static nokprobe_inline void honour_ip(struct pt_regs *regs)
+static nokprobe_inline void arch_kprobe_redirect(struct pt_regs *regs)
 {
 	regs_set_return_ip(regs, regs->nip);
-}
-
-static nokprobe_inline void continue_in_slot(struct kprobe *p, struct pt_regs *regs)
-{
-	regs_set_return_ip(regs, slot_addr(p));
 }
 
 /* regs->softe is the soft interrupt mask of the program. */
@@ -136,39 +100,23 @@ static nokprobe_inline void set_msr_of_step(struct pt_regs *regs)
 }
 #endif
 
-/* Interrupts stay masked during the step, so that it ends on this CPU. */
-static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
-				       unsigned long status)
+static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs, struct arch_kprobe_step *step)
 {
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-
-	kcb->step.msr = regs->msr;
-	kcb->step.softe = soft_mask(regs);
+	step->msr = regs->msr;
+	step->softe = soft_mask(regs);
 	mask_interrupts(regs);
 	set_msr_of_step(regs);
-	regs_set_return_ip(regs, step_addr(p));
-	barrier();
-	kcb->kprobe_status = status;
 }
 
 /*
  * On ppc64, an interrupt during the step may have cleared MSR[EE], to be handled by whatever next
  * enables interrupts. Restoring MSR[EE] here lets the exit from this exception handle it.
  */
-static nokprobe_inline void step_end(struct pt_regs *regs)
+static nokprobe_inline void arch_kprobe_unmask(struct pt_regs *regs,
+					       struct arch_kprobe_step *step)
 {
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-
-	set_soft_mask(regs, kcb->step.softe);
-	regs_set_return_msr(regs, (regs->msr & ~STEP_MSR) | (kcb->step.msr & STEP_MSR));
-}
-
-/* The probe that is being stepped on this CPU, or NULL. */
-static nokprobe_inline struct kprobe *stepped_kprobe(void)
-{
-	struct kprobe *p = kprobe_running();
-
-	return p && kprobe_status() & (KPROBE_HIT_SS | KPROBE_REENTER) ? p : NULL;
+	set_soft_mask(regs, step->softe);
+	regs_set_return_msr(regs, (regs->msr & ~STEP_MSR) | (step->msr & STEP_MSR));
 }
 
 /*
@@ -181,10 +129,10 @@ static nokprobe_inline bool reads_whole_msr(const struct kprobe *p)
 }
 
 /*
- * Execute the instruction here, if that is possible. lib/sstep.c would access the soft interrupt
- * mask of this exception instead of the program's, so accesses to it are special.
+ * lib/sstep.c would access the soft interrupt mask of this exception instead of the program's, so
+ * accesses to it are special.
  */
-static nokprobe_inline bool emulate(struct kprobe *p, struct pt_regs *regs)
+static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs *regs)
 {
 	unsigned int rt = get_rt(p->opcode);
 
@@ -213,66 +161,7 @@ static nokprobe_inline bool emulate(struct kprobe *p, struct pt_regs *regs)
 	return true;
 }
 
-/* A nested hit, already counted as missed: only execute the instruction. */
-static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
-{
-	if (p->ainsn.boost) {
-		continue_in_slot(p, regs);
-	} else if (!emulate(p, regs)) {
-		kprobe_nesting_begin(p);
-		step_begin(p, regs, KPROBE_REENTER);
-	}
-}
-NOKPROBE_SYMBOL(kprobe_hit_nested);
-
-/*
- * Masked interrupts already prevent preemption. Handlers expect it to be counted, too; the
- * emulation of an instruction must run without that, as the instruction may access the count.
- *
- * RCU is not always watching in this exception.
- */
-static nokprobe_inline int call_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	int ret;
-
-	preempt_disable_notrace();
-	ret = likely(kprobe_rcu_is_watching()) ? kprobe_call_pre(p, regs) :
-						 kprobe_site_pre_handler(p, regs);
-	preempt_enable_no_resched_notrace();
-	return ret;
-}
-
-static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
-{
-	unsigned long nip = regs->nip;
-
-	/* Once it is set, the post handler of a site stays. */
-	if (!READ_ONCE(p->post_handler))
-		return;
-
-	set_status(KPROBE_HIT_SSDONE);
-	preempt_disable_notrace();
-	if (likely(kprobe_rcu_is_watching()))
-		kprobe_call_post(p, regs);
-	else
-		kprobe_site_post_handler(p, regs, 0);
-	preempt_enable_no_resched_notrace();
-	if (unlikely(regs->nip != nip))
-		honour_ip(regs);
-}
-
-static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
-{
-	if (likely(kprobe_is_boosted(p))) {
-		kprobe_hit_leave();
-		continue_in_slot(p, regs);
-	} else if (emulate(p, regs)) {
-		call_post(p, regs);
-		kprobe_hit_leave_changed();
-	} else {
-		step_begin(p, regs, KPROBE_HIT_SS);
-	}
-}
+#include <linux/kprobes-breakpoint.h>
 
 /*
  * In real mode, neither the handlers nor the state of kprobes can be accessed. On BookE, the bits
@@ -282,40 +171,6 @@ static nokprobe_inline bool is_translated(const struct pt_regs *regs)
 {
 	return IS_ENABLED(CONFIG_BOOKE) ||
 	       (regs->msr & (MSR_IR | MSR_DR)) == (MSR_IR | MSR_DR);
-}
-
-static nokprobe_inline void handle_hit(struct kprobe *p, struct pt_regs *regs)
-{
-	if (unlikely(!kprobe_hit_enter(p))) {
-		kprobe_hit_nested(p, regs);
-		return;
-	}
-
-	/* Non-zero: the handler has set where execution continues. */
-	if (unlikely(call_pre(p, regs))) {
-		honour_ip(regs);
-		kprobe_hit_leave();
-	} else {
-		resume(p, regs);
-	}
-}
-
-static nokprobe_inline bool handle_end_of_step(struct pt_regs *regs)
-{
-	struct kprobe *p = stepped_kprobe();
-
-	if (unlikely(!p || regs->nip != step_addr(p) + p->ainsn.len))
-		return false;
-
-	step_end(regs);
-	regs_set_return_ip(regs, kprobe_next(p));
-	if (unlikely(kprobe_status() == KPROBE_REENTER)) {
-		kprobe_nesting_end();
-	} else {
-		call_post(p, regs);
-		kprobe_hit_leave_changed();
-	}
-	return true;
 }
 
 /**
@@ -339,9 +194,9 @@ int kprobe_handler(struct pt_regs *regs)
 
 	p = get_kprobe((void *)regs->nip);
 	if (unlikely(!p || READ_ONCE(p->flags) & KPROBE_FLAG_FTRACE))
-		return handle_end_of_step(regs);
+		return kprobe_step_end(regs, regs->nip);
 
-	handle_hit(p, regs);
+	kprobe_hit(p, regs);
 	return 1;
 }
 NOKPROBE_SYMBOL(kprobe_handler);
@@ -358,19 +213,9 @@ int kprobe_post_handler(struct pt_regs *regs)
 	if (user_mode(regs) || !is_translated(regs))
 		return 0;
 
-	return handle_end_of_step(regs) && !(regs->msr & MSR_SINGLESTEP);
+	return kprobe_step_end(regs, regs->nip) && !(regs->msr & MSR_SINGLESTEP);
 }
 NOKPROBE_SYMBOL(kprobe_post_handler);
-
-/* End a step as if its instruction had not started. If it is restarted, it is hit again. */
-static nokprobe_inline void abandon_step(struct pt_regs *regs)
-{
-	step_end(regs);
-	if (kprobe_status() == KPROBE_REENTER)
-		kprobe_nesting_end();
-	else
-		kprobe_hit_leave_changed();
-}
 
 /*
  * A handler or an emulated instruction has faulted under a breakpoint. Such a fault must not sleep,
@@ -398,40 +243,14 @@ static nokprobe_inline int fix_up(struct pt_regs *regs)
  * @regs: state at the fault
  * @trapnr: passed on to fault handlers
  *
- * Fault handlers are called first, for faults of the instruction and of handlers. Then a fault in a
- * copy is attributed to the probed instruction.
- *
  * Context: the exception.
  * Return: 1 if a fault handler or a fixup has handled it, else 0.
  */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
-	struct kprobe *p = stepped_kprobe();
+	bool stepped = kprobe_stepped_at(regs);
 
-	if (!p || regs->nip != step_addr(p)) {
-		if (!kprobe_handler_fault(regs, trapnr))
-			return fix_up(regs);
-		honour_ip(regs);
-		return 1;
-	}
-
-	if (kprobe_status() == KPROBE_HIT_SS && p->fault_handler) {
-		/* A fault in the fault handler is not a fault of the step. */
-		set_status(KPROBE_HIT_ACTIVE);
-		if (kprobe_site_fault_handler(p, regs, trapnr)) {
-			set_status(KPROBE_HIT_SS);
-			if (regs->nip != step_addr(p)) {
-				abandon_step(regs);
-				honour_ip(regs);
-			}
-			return 1;
-		}
-		set_status(KPROBE_HIT_SS);
-	}
-
-	abandon_step(regs);
-	regs_set_return_ip(regs, (unsigned long)p->addr);
-	return 0;
+	return kprobe_hit_fault(regs, trapnr) || (!stepped && fix_up(regs));
 }
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
@@ -475,13 +294,6 @@ static unsigned long kprobe_program_ip(unsigned long nip)
 }
 NOKPROBE_SYMBOL(kprobe_program_ip);
 
-static nokprobe_inline bool is_at_copy(const struct pt_regs *regs)
-{
-	const struct kprobe *p = stepped_kprobe();
-
-	return p && regs->nip == step_addr(p);
-}
-
 /*
  * ___do_page_fault() has already offered these to kprobes. Hash faults that the hypervisor rejects
  * come straight from do_hash_fault().
@@ -512,7 +324,7 @@ bool kprobe_bad_page_fault(struct pt_regs *regs)
 		return false;
 
 	preempt_disable_notrace();
-	handled = kprobe_running() && (!is_page_fault(regs) || is_at_copy(regs)) &&
+	handled = kprobe_running() && (!is_page_fault(regs) || kprobe_stepped_at(regs)) &&
 		  kprobe_fault_handler(regs, TRAP(regs));
 	preempt_enable_notrace();
 	if (handled)

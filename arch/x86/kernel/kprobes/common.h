@@ -148,8 +148,8 @@ kprobe_detour_of(const struct kprobe *p)
  * While a jump at the probe is being written or removed, hits must not continue in the
  * text that it replaces. Returns true if @regs now point to the copies in the detour.
  */
-static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
-						struct pt_regs *regs)
+static nokprobe_inline bool arch_kprobe_enter_copies(const struct kprobe *p,
+						     struct pt_regs *regs)
 {
 	const struct arch_optimized_insn *o = kprobe_detour_of(p);
 
@@ -159,37 +159,21 @@ static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
 	regs->ip = (unsigned long)o->insn + o->to[0];
 	return true;
 }
-#else
-static nokprobe_inline bool kprobe_enter_copies(const struct kprobe *p,
-						struct pt_regs *regs)
-{
-	return false;
-}
+
+#define arch_kprobe_enter_copies arch_kprobe_enter_copies
 #endif
 
-/*
- * With FRED, an exception saves whether the CPU expects a landing pad, as it does after
- * an indirect branch. ERETS restores that state; IRET clears it.
- */
+/* A handler has set the instruction pointer. */
+static nokprobe_inline void arch_kprobe_redirect(struct pt_regs *regs)
+{
 #ifdef CONFIG_X86_64
-static nokprobe_inline void kprobe_forget_branch(struct pt_regs *regs)
-{
-	/* Without FRED these bits are zero, and IRET ignores them. */
+	/*
+	 * With FRED, an exception saves whether the CPU expects a landing pad, as it does after an
+	 * indirect branch. ERETS restores that state, but this is no indirect branch. Without FRED
+	 * the bit is zero, and IRET ignores it.
+	 */
 	regs->fred_cs.wfe = 0;
-}
-#else
-static nokprobe_inline void kprobe_forget_branch(struct pt_regs *regs)
-{
-}
 #endif
-
-/*
- * A handler has set the instruction pointer. This is no indirect branch, so the target
- * need not be a landing pad.
- */
-static nokprobe_inline void kprobe_redirect(struct pt_regs *regs)
-{
-	kprobe_forget_branch(regs);
 	kprobe_avoid_jump(regs);
 }
 

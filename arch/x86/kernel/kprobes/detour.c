@@ -107,7 +107,7 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool re
 		kprobe_avoid_jump(regs);
 	else
 		regs->ip = (unsigned long)o->insn + o->to[0];
-	kprobe_hit_leave();
+	reset_current_kprobe();
 	return 1;
 }
 NOKPROBE_SYMBOL(arch_leave_detour);

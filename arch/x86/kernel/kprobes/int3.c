@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The hit path of breakpoints on x86: the breakpoint, the instruction under it, and
- * the faults of both.
- *
- * Instructions are executed in the cheapest possible way. A boosted copy
- * jumps back by itself. With a post handler, an emulated instruction is done in the
- * same trap. All others are stepped: their copy runs with interrupts off up to a
- * second breakpoint after it.
- *
- * All state is per CPU, and an NMI may come between any two accesses to it. It restores
- * everything that it changes, so these functions only have to hide half-written
- * state from it.
+ * the faults of both. <linux/kprobes-breakpoint.h> has what all architectures share.
  */
 
 #include <linux/extable.h>
@@ -22,20 +13,59 @@
 
 #include "common.h"
 
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
-DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = {
-	.kprobe_status = KPROBE_HIT_ACTIVE,
-};
+/*
+ * A value of orig_ax, which the entry of a breakpoint sets to -1 and nothing else uses: ip
+ * is where the program continues. Before that, it is the address after the breakpoint,
+ * which is the same address if the instruction has a single byte.
+ */
+#define ORIG_AX_CONTINUES		0x6b700cc3
+#define arch_kprobe_continue(regs)	((regs)->orig_ax = ORIG_AX_CONTINUES)
 
-static nokprobe_inline unsigned long kprobe_status(void)
+#define arch_kprobe_len(p)			((p)->ainsn.len)
+#define arch_kprobe_post_redirects(stepped)	false
+
+/* Post handlers see orig_ax as it was. */
+#define arch_kprobe_begin_post(regs)							\
+do {											\
+	__this_cpu_write(kprobe_ctlblk.step.post_regs, regs);				\
+	barrier();									\
+} while (0)
+
+static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs *regs)
 {
-	return __this_cpu_read(kprobe_ctlblk.kprobe_status);
+	bool emulated = kprobe_op_is_emulated(p->ainsn.op);
+
+	if (emulated)
+		kprobe_emulate(p, regs);
+	return emulated;
 }
 
-static nokprobe_inline void set_status(unsigned long status)
+static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs,
+					     struct arch_kprobe_step __percpu *step)
 {
-	__this_cpu_write(kprobe_ctlblk.kprobe_status, status);
+	kprobe_cpu_write(&step->flags, regs->flags & X86_EFLAGS_IF);
+	regs->flags &= ~X86_EFLAGS_IF;
 }
+
+static nokprobe_inline void arch_kprobe_unmask(struct pt_regs *regs,
+					       struct arch_kprobe_step __percpu *step)
+{
+	regs->flags |= kprobe_cpu_read(&step->flags);
+}
+
+/* The copy of an indirect call or jump has pushed the target. */
+static nokprobe_inline void arch_kprobe_leave_copy(const struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long next = regs->ip;
+
+	if (p->ainsn.op == KPROBE_OP_STEP_CALL || p->ainsn.op == KPROBE_OP_STEP_JMP)
+		regs->ip = int3_emulate_pop(regs);
+	if (p->ainsn.op == KPROBE_OP_STEP_CALL)
+		int3_emulate_push(regs, next);
+}
+
+#define arch_kprobe_leave_copy arch_kprobe_leave_copy
+#include <linux/kprobes-breakpoint.h>
 
 /*
  * Does a breakpoint at the address of @p belong to another subsystem? ftrace calls the
@@ -64,30 +94,6 @@ static nokprobe_inline struct kprobe *find_breakpoint(unsigned long addr)
 	return p;
 }
 
-static nokprobe_inline unsigned long step_addr(const struct kprobe *p)
-{
-	return (unsigned long)p->ainsn.insn + KPROBE_STEP_OFFSET;
-}
-
-/* Interrupts stay off for the step, so that it stays on this CPU. */
-static nokprobe_inline void step_begin(struct kprobe *p, struct pt_regs *regs,
-				       unsigned long status)
-{
-	__this_cpu_write(kprobe_ctlblk.step.flags, regs->flags & X86_EFLAGS_IF);
-	regs->flags &= ~X86_EFLAGS_IF;
-	regs->ip = step_addr(p);
-	barrier();
-	set_status(status);
-}
-
-/* The probe that is being stepped on this CPU, or NULL. */
-static nokprobe_inline struct kprobe *stepped_kprobe(void)
-{
-	struct kprobe *p = kprobe_running();
-
-	return p && kprobe_status() & (KPROBE_HIT_SS | KPROBE_REENTER) ? p : NULL;
-}
-
 /**
  * kprobe_unwind_ip() - the address whose unwind data describes the stack
  * @ip: from registers that are on the current stack
@@ -111,18 +117,6 @@ unsigned long kprobe_unwind_ip(unsigned long ip)
 }
 NOKPROBE_SYMBOL(kprobe_unwind_ip);
 
-/*
- * A value of orig_ax, which the entry of a breakpoint sets to -1 and nothing else uses: ip
- * is where the program continues. Before that, it is the address after the breakpoint,
- * which is the same address if the instruction has a single byte.
- */
-#define ORIG_AX_CONTINUES	0x6b700cc3
-
-static nokprobe_inline void set_continues(struct pt_regs *regs)
-{
-	regs->orig_ax = ORIG_AX_CONTINUES;
-}
-
 /**
  * kprobe_unwind_trap_ip() - kprobe_unwind_ip() for registers saved by a breakpoint
  * @ip: from these registers
@@ -141,7 +135,6 @@ unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs
 	if (regs && READ_ONCE(regs->orig_ax) == ORIG_AX_CONTINUES)
 		return ip;
 
-	/* Post handlers see orig_ax as it was. */
 	if (raw_cpu_read(current_kprobe) &&
 	    raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_SSDONE &&
 	    raw_cpu_read(kprobe_ctlblk.step.post_regs) == regs)
@@ -152,85 +145,12 @@ unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs
 }
 NOKPROBE_SYMBOL(kprobe_unwind_trap_ip);
 
-/* A hit inside another one, which has been counted: only execute the instruction. */
-static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
+/* Not inline, so that a hit need not save registers for it. */
+static noinline int kprobe_int3_of_step(struct pt_regs *regs, unsigned long addr)
 {
-	if (kprobe_enter_copies(p, regs))
-		return;
-	if (p->ainsn.boost) {
-		regs->ip = (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET;
-	} else if (kprobe_op_is_emulated(p->ainsn.op)) {
-		kprobe_emulate(p, regs);
-		set_continues(regs);
-	} else {
-		kprobe_nesting_begin(p);
-		step_begin(p, regs, KPROBE_REENTER);
-	}
+	return kprobe_step_end(regs, addr);
 }
-NOKPROBE_SYMBOL(kprobe_hit_nested);
-
-static nokprobe_inline void hit_end(struct kprobe *p, struct pt_regs *regs)
-{
-	/* Once it is set, the post handler of a site stays. */
-	if (READ_ONCE(p->post_handler)) {
-		__this_cpu_write(kprobe_ctlblk.step.post_regs, regs);
-		barrier();
-		set_status(KPROBE_HIT_SSDONE);
-		kprobe_site_post_handler(p, regs, 0);
-	}
-	set_continues(regs);
-	kprobe_hit_leave_changed();
-}
-
-/* Execute the instruction, or have the CPU do so. */
-static nokprobe_inline void resume(struct kprobe *p, struct pt_regs *regs)
-{
-	if (unlikely(kprobe_enter_copies(p, regs))) {
-		kprobe_hit_leave();
-	} else if (likely(kprobe_is_boosted(p))) {
-		kprobe_hit_leave();
-		regs->ip = (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET;
-	} else if (kprobe_op_is_emulated(p->ainsn.op)) {
-		kprobe_emulate(p, regs);
-		hit_end(p, regs);
-	} else {
-		step_begin(p, regs, KPROBE_HIT_SS);
-	}
-}
-
-/* The state of the program as if the instruction itself had been executed. */
-static nokprobe_inline void leave_copy(struct kprobe *p, struct pt_regs *regs)
-{
-	unsigned long next = (unsigned long)p->addr + p->ainsn.len;
-
-	regs->flags |= __this_cpu_read(kprobe_ctlblk.step.flags);
-	regs->ip = next;
-
-	/* The copy has pushed the target. */
-	if (p->ainsn.op == KPROBE_OP_STEP_CALL || p->ainsn.op == KPROBE_OP_STEP_JMP)
-		regs->ip = int3_emulate_pop(regs);
-	if (p->ainsn.op == KPROBE_OP_STEP_CALL)
-		int3_emulate_push(regs, next);
-}
-
-/* Returns 1 if this is the breakpoint at the end of a step. */
-static int kprobe_step_end(struct pt_regs *regs, unsigned long addr)
-{
-	struct kprobe *p = stepped_kprobe();
-
-	if (!p || addr != step_addr(p) + p->ainsn.len)
-		return 0;
-
-	leave_copy(p, regs);
-	if (kprobe_status() == KPROBE_REENTER) {
-		set_continues(regs);
-		kprobe_nesting_end();
-	} else {
-		hit_end(p, regs);
-	}
-	return 1;
-}
-NOKPROBE_SYMBOL(kprobe_step_end);
+NOKPROBE_SYMBOL(kprobe_int3_of_step);
 
 /**
  * kprobe_int3_handler() - a breakpoint was executed
@@ -253,34 +173,12 @@ int kprobe_int3_handler(struct pt_regs *regs)
 
 	p = find_breakpoint(addr);
 	if (unlikely(!p))
-		return kprobe_step_end(regs, addr);
+		return kprobe_int3_of_step(regs, addr);
 
-	if (unlikely(!kprobe_hit_enter(p))) {
-		kprobe_hit_nested(p, regs);
-		return 1;
-	}
-
-	/* Non-zero: the handler has set where execution continues. */
-	if (unlikely(kprobe_call_pre(p, regs))) {
-		kprobe_redirect(regs);
-		set_continues(regs);
-		kprobe_hit_leave();
-	} else {
-		resume(p, regs);
-	}
+	kprobe_hit(p, regs);
 	return 1;
 }
 NOKPROBE_SYMBOL(kprobe_int3_handler);
-
-/* As if the instruction had not begun: it will be hit again. */
-static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
-{
-	regs->flags |= __this_cpu_read(kprobe_ctlblk.step.flags);
-	if (kprobe_status() == KPROBE_REENTER)
-		kprobe_nesting_end();
-	else
-		kprobe_hit_leave_changed();
-}
 
 /**
  * kprobe_fault_handler() - a fault while a probe is current
@@ -288,45 +186,20 @@ static nokprobe_inline void abandon_step(struct kprobe *p, struct pt_regs *regs)
  * @trapnr: X86_TRAP_PF, before fixups; or another trap, for which the address of the copy
  *	    has no fixup
  *
- * Fault handlers come first, for faults of the instruction and of handlers. Then the
- * fault of a copy becomes one of the instruction itself, which may have an entry in the
- * exception table. When the page is present, or after the task has slept, the
- * instruction is executed again, and its handlers are called again.
+ * A fault of a copy may have an entry in the exception table for the instruction itself. When the
+ * page is present, or after the task has slept, the instruction is executed again, and its handlers
+ * are called again.
  *
  * Context: the exception.
  * Return: 1 if a fault handler or a fixup has handled it, else 0.
  */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
-	struct kprobe *p = stepped_kprobe();
-
-	if (!p || regs->ip != step_addr(p)) {
-		if (!kprobe_handler_fault(regs, trapnr))
-			return 0;
-		kprobe_redirect(regs);
+	if (kprobe_hit_fault(regs, trapnr))
 		return 1;
-	}
 
-	if (kprobe_status() == KPROBE_HIT_SS && p->fault_handler) {
-		/* A fault in the fault handler is not a fault of the step. */
-		set_status(KPROBE_HIT_ACTIVE);
-		if (kprobe_site_fault_handler(p, regs, trapnr)) {
-			set_status(KPROBE_HIT_SS);
-			if (regs->ip != step_addr(p)) {
-				abandon_step(p, regs);
-				kprobe_redirect(regs);
-			}
-			return 1;
-		}
-		set_status(KPROBE_HIT_SS);
-	}
-
-	abandon_step(p, regs);
-	regs->ip = (unsigned long)p->addr;
-
-	if (trapnr == X86_TRAP_PF)
-		return 0;
-	return fixup_exception(regs, trapnr, current->thread.error_code, 0);
+	return trapnr != X86_TRAP_PF &&
+	       fixup_exception(regs, trapnr, current->thread.error_code, 0);
 }
 NOKPROBE_SYMBOL(kprobe_fault_handler);
 
@@ -339,7 +212,6 @@ int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 			     void *data)
 {
 	struct die_args *args = data;
-	struct kprobe *p;
 
 	if (val != DIE_TRAP || user_mode(args->regs) || preemptible())
 		return NOTIFY_DONE;
@@ -347,9 +219,7 @@ int kprobe_exceptions_notify(struct notifier_block *self, unsigned long val,
 	if (!kprobe_running() || args->trapnr == X86_TRAP_DF)
 		return NOTIFY_DONE;
 
-	p = stepped_kprobe();
-	if ((!p || args->regs->ip != step_addr(p)) &&
-	    search_exception_tables(args->regs->ip))
+	if (!kprobe_stepped_at(args->regs) && search_exception_tables(args->regs->ip))
 		return NOTIFY_DONE;
 
 	return kprobe_fault_handler(args->regs, args->trapnr) ? NOTIFY_STOP : NOTIFY_DONE;

@@ -603,7 +603,7 @@ static void redirection_ends_the_hit_at_its_breakpoint(struct kunit *test)
 	op = container_of(get_kprobe(p.addr), struct optimized_kprobe, kp);
 
 	scoped_guard(irqsave) {
-		if (kprobe_hit_enter_detour(kprobe_cpu_addr(current_kprobe), &op->kp)) {
+		if (kprobe_hit_enter(kprobe_cpu_addr(current_kprobe), &op->kp)) {
 			left = arch_leave_detour(op, &regs, true);
 			KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), &op->kp);
 			KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 4), 4 + kpb_data);
