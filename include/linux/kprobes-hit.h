@@ -120,24 +120,6 @@ static nokprobe_inline struct kprobe *get_kprobe(void *addr)
 	return head ? &head->kp : NULL;
 }
 
-#ifdef __ARCH_WANT_KPROBES_COPY
-/**
- * kprobe_is_boosted() - does the copy of an instruction return to the program by itself?
- * @p: the probe of a site
- *
- * Its end and its faults could not be reported: the instruction of a probe with a post handler or
- * a fault handler is emulated or stepped.
- *
- * Context: any.
- * Return: true if hits continue in that copy.
- */
-static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
-{
-	return p->ainsn.boost && !READ_ONCE(p->post_handler) &&
-	       !READ_ONCE(p->fault_handler);
-}
-#endif
-
 /* Handlers of a site's probe; documented at their definitions. */
 int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,

@@ -27,9 +27,6 @@ noinline __noclone int kp_check_target(int v)
 	return v + 1;
 }
 
-/* Only the architecture decides about it, and accepts it. */
-static KP_UNTRACED(int, kp_check_untraced, v + 1)
-
 static void check_each_reason_is_described(struct kunit *test)
 {
 	enum kprobe_refusal i, k;

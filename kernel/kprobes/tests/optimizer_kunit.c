@@ -22,13 +22,7 @@
 #include "helpers.h"
 #include "optimizer_helpers.h"
 
-/**
- * kp_opt_first() - a function to be probed
- * @v: any number
- *
- * Context: any.
- * Return: @v + 3.
- */
+/* A function to be probed. */
 KP_UNTRACED(u32, kp_opt_first, v + 3)
 
 /**

@@ -49,22 +49,24 @@ static u8 *traced_place(void)
 
 static void stack_trace_in_handler(struct kunit *test)
 {
-	struct kp_traced t = { .kp = { .addr = traced_place(), .pre_handler = kp_traced_pre } };
+	struct kp_traced *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
 	int probed;
 
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && !IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 		kunit_skip(test, "needs ORC or frame pointers");
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	t->kp = (struct kprobe){ .addr = traced_place(), .pre_handler = kp_traced_pre };
 
-	KP_REGISTER_AND_WAIT(test, &t.kp);
-	KUNIT_ASSERT_TRUE(test, is_live(t.kp.addr));
+	KP_REGISTER_AND_WAIT(test, &t->kp);
+	KUNIT_ASSERT_TRUE(test, is_live(t->kp.addr));
 	KUNIT_EXPECT_EQ(test, kpo_tracing(1), 3);
 
-	probed = kp_trace_find(&t.pre, kpo_traced);
+	probed = kp_trace_find(&t->pre, kpo_traced);
 	KUNIT_EXPECT_GE(test, probed, 0);
 	/* With nothing in between. */
-	KUNIT_EXPECT_EQ(test, kp_trace_find(&t.pre, kpo_tracing), probed + 1);
-	KUNIT_EXPECT_GT(test, (int)t.pre.nr, probed + 2);
-	unregister_kprobe(&t.kp);
+	KUNIT_EXPECT_EQ(test, kp_trace_find(&t->pre, kpo_tracing), probed + 1);
+	KUNIT_EXPECT_GT(test, (int)t->pre.nr, probed + 2);
+	unregister_kprobe(&t->kp);
 }
 
 #ifdef CONFIG_UNWINDER_ORC
