@@ -499,7 +499,8 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 	if (is_hash(end - AARCH64_INSN_SIZE))
 		end -= AARCH64_INSN_SIZE;
 	ret = visit_branches((__le32 *)start, (__le32 *)end, fn, arg);
-	for (alt = (void *)__alt_instructions; !ret && alt < __alt_instructions_end; alt++) {
+	for (alt = (struct alt_instr *)__alt_instructions;
+	     !ret && alt < (struct alt_instr *)__alt_instructions_end; alt++) {
 		orig = (unsigned long)&alt->orig_offset + alt->orig_offset;
 		if (orig < start || orig >= end || alt->cpucap & ARM64_CB_BIT)
 			continue;
