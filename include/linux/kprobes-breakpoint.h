@@ -278,12 +278,13 @@ static nokprobe_inline void kprobe_hit(struct kprobe *p, struct pt_regs *regs)
  */
 static nokprobe_inline bool kprobe_step_end(struct pt_regs *regs, unsigned long addr)
 {
+	struct kprobe_ctlblk __kprobe_cpu *kcb;
 	struct kprobe *p = kprobe_stepped();
-	struct kprobe_ctlblk __kprobe_cpu *kcb = kprobe_cpu_addr(kprobe_ctlblk);
 
 	if (unlikely(!p || addr != kprobe_step_addr(p) + arch_kprobe_len(p)))
 		return false;
 
+	kcb = kprobe_cpu_addr(kprobe_ctlblk);
 	arch_kprobe_unmask(regs, &kcb->step);
 	instruction_pointer_set(regs, (unsigned long)p->addr + arch_kprobe_len(p));
 	arch_kprobe_leave_copy(p, regs);
