@@ -835,7 +835,7 @@ static void register_twice(struct kunit *test)
 	struct sleeper *s;
 	int nr;
 
-	pr_info("expect splat: kernel/kprobes/register.c:\n");
+	pr_info("allow splat: kernel/kprobes/register.c:\n");
 	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, s);
 	retprobe_at(&k->r[0], "kr_test_sleep");

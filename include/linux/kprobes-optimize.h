@@ -361,8 +361,18 @@ static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
 }
 #endif
 
-/* arch/arm has these, which the core does not call. */
+/**
+ * arch_check_optimized_kprobe() - arch/arm has it, and nobody calls it
+ * @op: a probe
+ *
+ * Return: 0.
+ */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
+
+/**
+ * arch_unoptimize_kprobe() - arch/arm has it for its own arch_unoptimize_kprobes()
+ * @op: a probe with a jump
+ */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
 /*

@@ -25,13 +25,6 @@
 /* A function to be probed. */
 KP_UNTRACED(u32, kp_opt_first, v + 3)
 
-/**
- * kp_opt_second() - a function to be probed
- * @v: any number
- *
- * Context: any.
- * Return: @v + 5.
- */
 KP_UNTRACED(u32, kp_opt_second, v + 5)
 
 struct opt_test {
