@@ -525,6 +525,24 @@ static void ftrace_claim_goes_with_a_batch_that_fails(struct kunit *test)
 	EXPECT_HITS(test, 0, &f->plain);
 }
 
+/* The first probe of the batch joins a site that is armed already, and is not to blame. */
+static void ftrace_refused_after_one_that_joins(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	struct kprobe *kps[] = { &f->other.kp, &f->more.kp };
+
+	add(test, &f->plain, "kp_ft_one", false);
+	KUNIT_EXPECT_EQ(test, foreign_claim_on(f, kp_ft_two), 0);
+
+	set(&f->other, "kp_ft_one", false);
+	set(&f->more, "kp_ft_two", true);
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -EBUSY);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(kps[0]), KPROBE_REFUSAL_NONE);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(kps[1]), KPROBE_REFUSAL_CLAIMED);
+	foreign_release(f);
+	unregister_kprobe(&f->plain.kp);
+}
+
 /* Which changes of a filter fail for lack of memory. */
 static unsigned long filter_fails;
 static unsigned int filter_changes;
@@ -1314,6 +1332,7 @@ static struct kunit_case ftrace_cases[] = {
 	KUNIT_CASE(ftrace_claim_goes_with_the_last_post_handler),
 	KUNIT_CASE(ftrace_claim_goes_from_a_shared_ops),
 	KUNIT_CASE(ftrace_claim_goes_with_a_batch_that_fails),
+	KUNIT_CASE(ftrace_refused_after_one_that_joins),
 	KUNIT_CASE(ftrace_waits_before_the_owner_changes),
 	KUNIT_CASE(ftrace_armed_once_the_refused_post_handler_leaves),
 	KUNIT_CASE(ftrace_nomem_old_address_does_not_come_back),
