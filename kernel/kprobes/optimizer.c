@@ -78,26 +78,12 @@ static const u32 opt_flags[NR_KPROBE_OPT_STATES] = {
 	[KPROBE_OPT_REVERTING]	= FLAGS_OF_OPT,
 };
 
-/**
- * kprobe_opt_may_move() - is this change of state a legal one?
- * @from: state now
- * @to: state wanted
- *
- * Context: any.
- * Return: true if it is.
- */
 bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to)
 {
 	return opt_moves[from] & BIT(to);
 }
 
-/**
- * kprobe_opt_move() - change the state of a site's jump
- * @site: the site; the caller links op.list
- * @to: the new state
- *
- * Context: kprobe_mutex held.
- */
+/* The caller links op.list. */
 void kprobe_opt_move(struct kprobe_site *site, enum kprobe_opt_state to)
 {
 	u32 was = opt_flags[site->opt];
@@ -134,13 +120,7 @@ static void opt_enqueue(struct kprobe_site *site)
 	kprobe_opt_kick();
 }
 
-/**
- * kprobe_opt_cancel() - give up a jump before the text has been changed
- * @site: a QUEUED or WAITING site
- * @why: why there is no jump
- *
- * Context: kprobe_mutex held.
- */
+/* Give up the jump of a QUEUED or WAITING site: the text has not been changed yet. */
 void kprobe_opt_cancel(struct kprobe_site *site, enum kprobe_noopt why)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -166,13 +146,7 @@ static bool is_jump_in_the_way(struct optimized_kprobe *op)
 	return false;
 }
 
-/**
- * kprobe_opt_obstacle() - find the first reason that prevents a jump
- * @site: the site
- *
- * Context: kprobe_mutex held.
- * Return: the reason, or KPROBE_NOOPT_NONE.
- */
+/* The first reason that prevents a jump. */
 enum kprobe_noopt kprobe_opt_obstacle(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -195,13 +169,9 @@ enum kprobe_noopt kprobe_opt_obstacle(struct kprobe_site *site)
 	return KPROBE_NOOPT_NONE;
 }
 
-/**
- * kprobe_opt_update() - decide again whether a site is to have a jump
- * @site: the site, after a change
- * @revert: takes the site if its jump has to be removed, for kprobe_opt_revert(); NULL
- *	    if the change cannot require that
- *
- * Context: kprobe_mutex held.
+/*
+ * Decide again, after a change, whether a site is to have a jump. @revert takes the site if its
+ * jump has to be removed, for kprobe_opt_revert(); NULL if the change cannot require that.
  */
 void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 {
@@ -265,12 +235,7 @@ static void kprobe_opt_revert_some(struct list_head *ops)
 	}
 }
 
-/**
- * kprobe_opt_revert() - replace jumps with breakpoints
- * @ops: LIVE sites, linked by op.list; it becomes empty
- *
- * Context: kprobe_mutex held, sleeps.
- */
+/* Replace the jumps of LIVE sites, linked by op.list, with breakpoints. */
 void kprobe_opt_revert(struct list_head *ops)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -309,17 +274,11 @@ static bool jump_covers(struct kprobe_site *site, unsigned long addr)
 	       arch_within_optimized_kprobe(&site->head.op, (kprobe_opcode_t *)addr);
 }
 
-/**
- * kprobe_opt_is_bypassed() - may tasks execute a copy of an instruction?
- * @addr: the address of a breakpoint
- *
- * Until kprobe_opt_wait_for_tasks() they may: in a detour that has copies of several
- * instructions, and whose jump has been removed because of the breakpoint. A detour of
- * an earlier probe at the same address does not count: tasks in it had reached the address
- * before.
- *
- * Context: kprobe_mutex held.
- * Return: true if they may, and bypass the breakpoint.
+/*
+ * May tasks execute a copy of the instruction at @addr, and so bypass its breakpoint? Until
+ * kprobe_opt_wait_for_tasks() they may: in a detour that has copies of several instructions, and
+ * whose jump has been removed because of the breakpoint. A detour of an earlier probe at the same
+ * address does not count: tasks in it had reached the address before.
  */
 bool kprobe_opt_is_bypassed(unsigned long addr)
 {
@@ -342,13 +301,7 @@ bool kprobe_opt_is_bypassed(unsigned long addr)
 	return false;
 }
 
-/**
- * kprobe_opt_revert_over() - remove the jumps over breakpoints that will be written
- * @kps: probes of the breakpoints, linked by their list
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: true if kprobe_opt_is_bypassed() for some of the breakpoints.
- */
+/* Remove the jumps over breakpoints that will be written. Returns whether some are bypassed. */
 bool kprobe_opt_revert_over(struct list_head *kps)
 {
 	struct kprobe_site *site;
@@ -381,11 +334,8 @@ static void forget_refusal(struct optimized_kprobe *op)
 	op->why_transient = false;
 }
 
-/**
- * kprobe_opt_reconsider() - a probe that prevented jumps may be gone
- * @addr: the address of the probe, or of what its jump used
- *
- * Context: kprobe_mutex held.
+/*
+ * A probe that prevented jumps may be gone. @addr is that of the probe, or of what its jump used.
  */
 void kprobe_opt_reconsider(unsigned long addr)
 {
@@ -428,17 +378,13 @@ int __weak arch_within_optimized_kprobe(struct optimized_kprobe *op,
 	return addr == op->kp.addr;
 }
 
-/**
- * kprobe_opt_evict() - end the use of an address by the jump of another probe
- * @addr: address of a probe, which is being registered
+/*
+ * A probe is being registered at @addr, and the jump of another one may use that text, although it
+ * is away from the jump's own address. End that: no hit enters the text any more, but it stays as it
+ * is until kprobe_opt_vacate().
  *
- * A jump may use text away from its own address. No hit enters that text any more, but
- * the text stays as it is until kprobe_opt_vacate().
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 1 if tasks may still be in that text: call it again after
- *	   kprobe_opt_wait_for_tasks(), until it returns 0; -EBUSY if hits will always enter it,
- *	   because the jump cannot be removed.
+ * Returns 1 if tasks may still be in that text: call it again after kprobe_opt_wait_for_tasks(),
+ * until it returns 0. Or -EBUSY if hits will always enter it, because the jump cannot be removed.
  */
 int kprobe_opt_evict(unsigned long addr)
 {
@@ -463,16 +409,11 @@ int kprobe_opt_evict(unsigned long addr)
 	return site->opt == KPROBE_OPT_RECLAIMING || tasks_may_be_in_detour(site);
 }
 
-/**
- * kprobe_opt_vacate() - make text usable for a probe
- * @addr: address of the probe, for which kprobe_opt_evict() has returned 0
- *
- * The probe whose jump used the address is prepared again, as if it had come later.
- * Until the new probe has been published, the same address may be chosen for that jump. So
- * the caller holds the mutex until then, and has evicted all others of its batch
- * before.
- *
- * Context: kprobe_mutex held, not dropped since kprobe_opt_evict().
+/*
+ * After kprobe_opt_evict() has returned 0 for @addr, and with the mutex held since: prepare the
+ * probe whose jump used the address again, as if it had come later. Until the new probe has been
+ * published, the same address may be chosen for that jump. So the caller holds the mutex until
+ * then, and has evicted all others of its batch before.
  */
 void kprobe_opt_vacate(unsigned long addr)
 {
@@ -492,12 +433,7 @@ void kprobe_opt_vacate(unsigned long addr)
 	kprobe_opt_reconsider(addr);
 }
 
-/**
- * kprobe_opt_revert_at() - remove the jumps of breakpoints that will be removed
- * @kps: probes of the breakpoints, linked by their list
- *
- * Context: kprobe_mutex held, sleeps.
- */
+/* Remove the jumps of breakpoints that will be removed. */
 void kprobe_opt_revert_at(struct list_head *kps)
 {
 	LIST_HEAD(revert);
@@ -511,12 +447,7 @@ void kprobe_opt_revert_at(struct list_head *kps)
 	kprobe_opt_revert(&revert);
 }
 
-/**
- * kprobe_opt_site_changed() - a breakpoint has been written or removed
- * @site: the site, in its new state
- *
- * Context: kprobe_mutex held.
- */
+/* The breakpoint of a site has been written or removed. */
 void kprobe_opt_site_changed(struct kprobe_site *site)
 {
 	struct kprobe_site *other;
@@ -535,12 +466,7 @@ void kprobe_opt_site_changed(struct kprobe_site *site)
 	}
 }
 
-/**
- * kprobe_opt_kill() - a site is being killed
- * @site: the site, which has no jump any more
- *
- * Context: kprobe_mutex held.
- */
+/* A site is being killed, and has no jump any more. */
 void kprobe_opt_kill(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -558,13 +484,9 @@ void kprobe_opt_kill(struct kprobe_site *site)
 	}
 }
 
-/**
- * kprobe_opt_reclaim() - take over a dead site while a task may be in its detour
- * @site: a DEAD site
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: true if the optimizer will release and free it, or must keep it forever; false if
- *	   the caller has to.
+/*
+ * Take over a DEAD site while a task may be in its detour. Returns true if the optimizer will
+ * release and free it, or must keep it forever; false if the caller has to.
  */
 bool kprobe_opt_reclaim(struct kprobe_site *site)
 {
@@ -595,27 +517,16 @@ bool kprobe_opt_reclaim(struct kprobe_site *site)
 	return true;
 }
 
-/**
- * kprobe_opt_is_allowed() - is jump optimization switched on?
- *
- * Context: process context, sleeps.
- * Return: true if it is.
- */
 bool kprobe_opt_is_allowed(void)
 {
 	guard(mutex)(&kprobe_mutex);
 	return opt_allowed;
 }
 
-/**
- * kprobe_opt_allow() - switch jump optimization on or off
- * @on: the new state
- *
- * When it is switched off, all jumps have been removed on return. When it is switched on,
+/*
+ * When optimization is switched off, all jumps have been removed on return. When it is switched on,
  * all sites without a detour are examined again: a debugger, for example, may have
  * removed breakpoints that made a function undecodable.
- *
- * Context: process context, sleeps.
  */
 void kprobe_opt_allow(bool on)
 {
@@ -645,13 +556,6 @@ static int __init kprobe_opt_init(void)
 }
 subsys_initcall(kprobe_opt_init);
 
-/**
- * kprobe_opt_is_live() - is there a jump?
- * @site: the site
- *
- * Context: kprobe_mutex held.
- * Return: true if there is.
- */
 bool kprobe_opt_is_live(const struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -659,13 +563,7 @@ bool kprobe_opt_is_live(const struct kprobe_site *site)
 	return site->opt == KPROBE_OPT_LIVE;
 }
 
-/**
- * kprobe_opt_has_detour() - is there a detour, whether or not hits enter it?
- * @site: the site
- *
- * Context: kprobe_mutex held.
- * Return: true if there is.
- */
+/* Whether or not hits enter it. */
 bool kprobe_opt_has_detour(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);

@@ -92,13 +92,7 @@ static void cancel_for_now(struct kprobe_site *site, enum kprobe_noopt why)
 		retry_later();
 }
 
-/**
- * kprobe_opt_kick() - start the worker
- *
- * A running round checks the queues again before it ends.
- *
- * Context: kprobe_mutex held.
- */
+/* Start the worker. A running round checks the queues again before it ends. */
 void kprobe_opt_kick(void)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -123,13 +117,7 @@ void __weak arch_optimizer_forget(unsigned long start, unsigned long end)
 {
 }
 
-/**
- * kprobe_opt_forget() - text is about to be freed
- * @start: first byte
- * @end: byte after the last
- *
- * Context: kprobe_mutex held; the sites there have been killed.
- */
+/* Text is about to be freed. The sites there have been killed. */
 void kprobe_opt_forget(unsigned long start, unsigned long end)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -137,13 +125,9 @@ void kprobe_opt_forget(unsigned long start, unsigned long end)
 	arch_optimizer_forget(start, end);
 }
 
-/**
- * kprobe_opt_wait_for_tasks() - wait until each task has left the text it was in
- *
- * Afterwards, text that no hit enters may be overwritten: instructions that jumps
- * replace, detours, and hops to them.
- *
- * Context: process context, no lock held.
+/*
+ * Wait until each task has left the text it was in. Afterwards, text that no hit enters may be
+ * overwritten: instructions that jumps replace, detours, and hops to them. No lock is held.
  */
 void kprobe_opt_wait_for_tasks(void)
 {
@@ -303,14 +287,9 @@ int __weak arch_plan_optimized_kprobe(struct optimized_kprobe *op)
 	return KPROBE_JUMP_UNKNOWN;
 }
 
-/**
- * kprobe_opt_forecast() - would a probe get a jump, alone and with a pre handler only?
- * @site: a site that nothing finds
- * @f: set to the answer
- *
- * Context: kprobe_mutex held, sleeps.
- * Return: 0, or -EAGAIN if the architecture has to examine more text first: call it again
- *	   after others had the mutex.
+/*
+ * Would a probe get a jump, alone and with a pre handler only? Nothing else finds @site. -EAGAIN if
+ * the architecture has to examine more text first: call it again after others had the mutex.
  */
 int kprobe_opt_forecast(struct kprobe_site *site, struct kprobe_forecast *f)
 {

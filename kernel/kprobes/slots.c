@@ -25,36 +25,23 @@
 
 #include "slots.h"
 
-/**
- * struct slot_page - one page of slots
- * @base: the page
- * @list: in kprobe_slot_cache.pages
- * @partial: in kprobe_slot_region.partial, or empty
- * @dirty_list: in kprobe_slot_cache.dirty, or on the list being waited for
- * @by_addr: in kprobe_slot_cache.by_addr
- * @free_work: to give the page back after a grace period
- * @cache: cache that the page belongs to
- * @region: region that its slots serve
- * @owner: owner of each slot, if the cache records it; RCU
- * @nr_slots: slots in the page
- * @nr_taken: slots in use, dirty ones included
- * @nr_dirty: dirty slots, waited for or not
- * @taken: slots in use; followed by a second map with the dirty ones for which
- *	   no grace period has begun, and a third with those it runs for
- */
 struct slot_page {
 	void				*base;
-	struct list_head		list;
-	struct list_head		partial;
-	struct list_head		dirty_list;
-	struct hlist_node		by_addr;
-	struct rcu_work			free_work;
+	struct list_head		list;		/* in kprobe_slot_cache.pages */
+	struct list_head		partial;	/* in kprobe_slot_region.partial, or empty */
+	struct list_head		dirty_list;	/* in .dirty, or on the list waited for */
+	struct hlist_node		by_addr;	/* in kprobe_slot_cache.by_addr */
+	struct rcu_work			free_work;	/* frees the page after a grace period */
 	struct kprobe_slot_cache	*cache;
-	struct kprobe_slot_region	*region;
-	void				**owner;
+	struct kprobe_slot_region	*region;	/* that its slots serve */
+	void				**owner;	/* of each slot, if recorded; RCU */
 	unsigned int			nr_slots;
-	unsigned int			nr_taken;
-	unsigned int			nr_dirty;
+	unsigned int			nr_taken;	/* with the dirty ones */
+	unsigned int			nr_dirty;	/* waited for or not */
+	/*
+	 * Slots in use; followed by a second map with the dirty ones for which no grace period
+	 * has begun, and a third with those it runs for.
+	 */
 	unsigned long			taken[];
 };
 
@@ -249,14 +236,7 @@ static void *region_create(struct kprobe_slot_cache *cache, unsigned long start)
 	return slot;
 }
 
-/**
- * kprobe_slot_get() - allocate a slot, no matter where
- * @cache: cache to take it from
- *
- * Context: process context, sleeps only for memory; kprobe_mutex and
- *	    text_mutex may be held.
- * Return: the slot, or NULL without memory.
- */
+/* A slot anywhere, or NULL without memory. kprobe_mutex and text_mutex may be held. */
 void *kprobe_slot_get(struct kprobe_slot_cache *cache)
 {
 	guard(mutex)(&cache->mutex);
@@ -264,14 +244,7 @@ void *kprobe_slot_get(struct kprobe_slot_cache *cache)
 	return region_get_slot(cache, &cache->anywhere);
 }
 
-/**
- * kprobe_slot_get_near() - allocate a slot in reach of an address
- * @cache: cache to take it from
- * @addr: the address
- *
- * Context: as kprobe_slot_get().
- * Return: the slot, or NULL without memory in reach.
- */
+/* The same in reach of an address. */
 void *kprobe_slot_get_near(struct kprobe_slot_cache *cache, unsigned long addr)
 {
 	struct kprobe_slot_region *region;
@@ -296,15 +269,7 @@ static void kprobe_slots_grace_over(struct rcu_head *rcu)
 	schedule_work(&cache->work);
 }
 
-/**
- * kprobe_slots_call_rcu_tasks() - call a function after a grace period of tasks-RCU
- * @rcu: in the cache
- * @func: the function
- *
- * Like call_rcu_tasks(). A function of its own, so that tests can delay it.
- *
- * Context: any in which the cache's mutex may be held.
- */
+/* A function of its own, so that tests can delay it. */
 void kprobe_slots_call_rcu_tasks(struct rcu_head *rcu, rcu_callback_t func)
 {
 	KUNIT_STATIC_STUB_REDIRECT(kprobe_slots_call_rcu_tasks, rcu, func);
@@ -348,12 +313,7 @@ static void slots_begin_grace(struct kprobe_slot_cache *cache)
 	slots_call_rcu(cache);
 }
 
-/**
- * kprobe_slots_work() - a grace period for dirty slots is over
- * @work: the work of a cache
- *
- * Context: workqueue.
- */
+/* A grace period for dirty slots is over. */
 void kprobe_slots_work(struct work_struct *work)
 {
 	struct kprobe_slot_cache *cache = container_of(work, struct kprobe_slot_cache,
@@ -384,15 +344,7 @@ void kprobe_slots_work(struct work_struct *work)
 		slots_begin_grace(cache);
 }
 
-/**
- * kprobe_slot_free() - give a slot back
- * @cache: cache that it belongs to
- * @slot: the slot
- * @dirty: whether it may still be executed; otherwise it can be reused at once
- *
- * Context: process context, does not wait; kprobe_mutex and text_mutex may be
- *	    held.
- */
+/* A slot that is @dirty may still be executed; others can be reused at once. Does not wait. */
 void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty)
 {
 	unsigned long addr = (unsigned long)slot;
@@ -424,14 +376,7 @@ void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty)
 		slots_begin_grace(cache);
 }
 
-/**
- * kprobe_slot_own() - set the owner of a slot
- * @cache: cache that it belongs to, with @owned set
- * @slot: the slot
- * @owner: its owner; NULL before the slot is freed
- *
- * Context: process context.
- */
+/* NULL before the slot is freed. */
 void kprobe_slot_own(struct kprobe_slot_cache *cache, void *slot, void *owner)
 {
 	unsigned long addr = (unsigned long)slot;
@@ -447,14 +392,7 @@ void kprobe_slot_own(struct kprobe_slot_cache *cache, void *slot, void *owner)
 	smp_store_release(&page->owner[slot_index(page, addr)], owner);
 }
 
-/**
- * kprobe_slot_owner() - find the owner of the slot at an address
- * @cache: the cache
- * @addr: any address
- *
- * Context: any, also NMI; preemption off. Owners are freed by RCU.
- * Return: the owner, or NULL.
- */
+/* Of the slot at any address, or NULL. Also in NMI; owners are freed by RCU. */
 void *kprobe_slot_owner(struct kprobe_slot_cache *cache, unsigned long addr)
 {
 	struct slot_page *page = page_find(cache, addr);
@@ -469,14 +407,7 @@ void *kprobe_slot_owner(struct kprobe_slot_cache *cache, unsigned long addr)
 }
 NOKPROBE_SYMBOL(kprobe_slot_owner);
 
-/**
- * kprobe_slots_contain() - is an address in one of the pages?
- * @cache: the cache
- * @addr: the address
- *
- * Context: any, also NMI, with RCU watching.
- * Return: true if it is.
- */
+/* Also in NMI, with RCU watching. */
 bool kprobe_slots_contain(struct kprobe_slot_cache *cache, unsigned long addr)
 {
 	bool found;
@@ -489,17 +420,7 @@ bool kprobe_slots_contain(struct kprobe_slot_cache *cache, unsigned long addr)
 }
 NOKPROBE_SYMBOL(kprobe_slots_contain);
 
-/**
- * kprobe_slots_kallsym() - describe the pages as symbols
- * @cache: the cache
- * @nr: index of the page; reduced by the number of pages if there are not that many
- * @value: set to its address
- * @type: set to the symbol type
- * @sym: set to the name, KSYM_NAME_LEN bytes
- *
- * Context: process context.
- * Return: true if there is such a page.
- */
+/* The pages as symbols. @nr is reduced by the number of pages if there are not that many. */
 bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
 			  unsigned long *value, char *type, char *sym)
 {
@@ -519,12 +440,7 @@ bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
 	return false;
 }
 
-/**
- * kprobe_slots_flush() - wait until no slot is dirty
- * @cache: the cache
- *
- * Context: process context, waits for grace periods. For tests.
- */
+/* Wait until no slot is dirty. For tests. */
 void kprobe_slots_flush(struct kprobe_slot_cache *cache)
 {
 	bool waiting;
@@ -537,13 +453,7 @@ void kprobe_slots_flush(struct kprobe_slot_cache *cache)
 	} while (waiting);
 }
 
-/**
- * kprobe_slots_taken() - how many slots are in use, or dirty
- * @cache: the cache
- *
- * Context: process context, may sleep. For tests.
- * Return: their number.
- */
+/* In use or dirty. For tests. */
 unsigned int kprobe_slots_taken(struct kprobe_slot_cache *cache)
 {
 	struct slot_page *page;

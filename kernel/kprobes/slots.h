@@ -10,66 +10,36 @@
 
 #define KPROBE_SLOT_BUCKETS	64
 
-/**
- * struct kprobe_slot_region - pages that serve one part of the address space
- * @list: in kprobe_slot_cache.regions
- * @start: first address of the part; not used in kprobe_slot_cache.anywhere
- * @partial: pages with a free slot
- * @nr_empty: pages in which no slot is in use
- *
- * Protected by the cache's mutex.
- */
+/* Pages that serve one part of the address space. The cache's mutex. */
 struct kprobe_slot_region {
-	struct list_head	list;
-	unsigned long		start;
-	struct list_head	partial;
-	unsigned int		nr_empty;
+	struct list_head	list;		/* in kprobe_slot_cache.regions */
+	unsigned long		start;		/* not used in kprobe_slot_cache.anywhere */
+	struct list_head	partial;	/* pages with a free slot */
+	unsigned int		nr_empty;	/* pages in which no slot is in use */
 };
 
-/**
- * struct kprobe_slot_cache - executable memory in pieces of one size
- * @alloc: allocates PAGE_SIZE bytes of executable memory, or returns NULL
- * @alloc_near: the same for the region that starts at an address; only with
- *	@region_shift
- * @free: frees a page of either kind
- * @sync: called before used slots are overwritten, or NULL
- * @symbol: name of the pages in kallsyms and perf
- * @slot_size: bytes of one slot
- * @head_size: bytes at the start of each page that the architecture fills when
- *	it allocates the page, and that are never part of a slot
- * @region_shift: log2 of a region's size; 0 if a slot serves any address
- * @tasks_rcu: tasks can be preempted in a slot
- * @owned: the cache records the owner of each slot
- * @mutex: protects all fields below, except against readers of @by_addr
- * @pages: all pages, oldest first; RCU
- * @regions: regions that have a page
- * @anywhere: pages that serve any address
- * @by_addr: all pages, by address; RCU
- * @dirty: pages with slots that wait for a grace period to start
- * @waiting: a grace period is running for the slots that were dirty
- * @rcu: that grace period
- * @work: what is done after it
- */
+/* Executable memory in pieces of one size. */
 struct kprobe_slot_cache {
+	/* A page of executable memory, or NULL; and one for the region at an address. */
 	void			*(*alloc)(void);
 	void			*(*alloc_near)(unsigned long start);
 	void			(*free)(void *page);
-	void			(*sync)(void);
-	const char		*symbol;
+	void			(*sync)(void);	/* before used slots are overwritten, or NULL */
+	const char		*symbol;	/* of the pages, in kallsyms and perf */
 	size_t			slot_size;
-	size_t			head_size;
-	unsigned int		region_shift;
-	bool			tasks_rcu;
-	bool			owned;
-	struct mutex		mutex;
-	struct list_head	pages;
-	struct list_head	regions;
+	size_t			head_size;	/* filled by the architecture, never part of a slot */
+	unsigned int		region_shift;	/* 0 if a slot serves any address */
+	bool			tasks_rcu;	/* tasks can be preempted in a slot */
+	bool			owned;		/* record the owner of each slot */
+	struct mutex		mutex;		/* all below, except against readers of @by_addr */
+	struct list_head	pages;		/* oldest first; RCU */
+	struct list_head	regions;	/* that have a page */
 	struct kprobe_slot_region anywhere;
-	struct hlist_head	by_addr[KPROBE_SLOT_BUCKETS];
-	struct list_head	dirty;
-	bool			waiting;
+	struct hlist_head	by_addr[KPROBE_SLOT_BUCKETS];	/* all pages; RCU */
+	struct list_head	dirty;		/* pages that wait for a grace period to start */
+	bool			waiting;	/* a grace period runs for those that were dirty */
 	struct rcu_head		rcu;
-	struct work_struct	work;
+	struct work_struct	work;		/* when it is over */
 };
 
 #define KPROBE_SLOT_CACHE_INIT(name)					\
