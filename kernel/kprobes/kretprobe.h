@@ -15,7 +15,7 @@ extern const struct kprobe_batch_ops kretprobe_batch_ops;
 /*
  * The interface between the API (kretprobe.c) and the mechanism that diverts returns: rethook
  * here and in hit_rethook.c, or for architectures with a trampoline of their own
- * kretprobe_stack.c and hit_stack.c, with the pools of pool.h.
+ * kretprobe.c and hit_stack.c, with the pools of pool.h.
  */
 
 /* What the user of a kretprobe wants to have called, or NULL. */

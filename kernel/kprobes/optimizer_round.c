@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The worker of the optimizer, and the waits for tasks. See the overview in optimizer.c.
+ * The worker of the optimizer, the waits for tasks, and the sysctl. optimizer.c has an overview.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -9,8 +9,10 @@
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/sysctl.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -459,3 +461,53 @@ void wait_for_kprobe_optimizer(void)
 {
 	wait_event(opt_idle, !READ_ONCE(opt_busy));
 }
+
+#ifdef CONFIG_SYSCTL
+/*
+ * debug.kprobes-optimization
+ */
+
+/* Concurrent writes take effect one after another. */
+static DEFINE_MUTEX(opt_sysctl_mutex);
+
+static int opt_sysctl(const struct ctl_table *table, int write, void *buffer,
+		      size_t *lenp, loff_t *ppos)
+{
+	struct ctl_table shown = *table;
+	int value, ret;
+	bool old;
+
+	guard(mutex)(&opt_sysctl_mutex);
+
+	old = kprobe_opt_is_allowed();
+	value = old;
+	shown.data = &value;
+	ret = proc_dointvec_minmax(&shown, write, buffer, lenp, ppos);
+	if (ret || !write || !value == !old)
+		return ret;
+
+	kprobe_opt_allow(value);
+	if (!value)
+		wait_for_kprobe_optimizer();
+	pr_info("jump optimization is %s\n", value ? "enabled" : "disabled");
+	return 0;
+}
+
+static const struct ctl_table opt_sysctls[] = {
+	{
+		.procname	= "kprobes-optimization",
+		.maxlen		= sizeof(int),
+		.mode		= 0644,
+		.proc_handler	= opt_sysctl,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+};
+
+static int __init kprobe_opt_sysctl_init(void)
+{
+	register_sysctl_init("debug", opt_sysctls);
+	return 0;
+}
+subsys_initcall(kprobe_opt_sysctl_init);
+#endif /* CONFIG_SYSCTL */

@@ -297,20 +297,15 @@ MODULE_PARM_DESC(round, "runs operations");
 module_param_cb(checks, &checks_ops, NULL, 0200);
 MODULE_PARM_DESC(checks, "calls each function");
 
-/* Registering twice warns once per boot: provoke these warnings before the sequences. */
+/* Registering twice warns once per boot: provoke this warning before the sequences. */
 static void warn_once(void)
 {
 	struct kprobe *kp = &model_probes[0].rp.kp;
-	struct kretprobe *rp = &model_probes[MODEL_KPROBES].rp;
 
 	register_kprobe(kp);
 	pr_info("expect splat: kernel/kprobes/register.c:\n");
 	register_kprobe(kp);
 	unregister_kprobe(kp);
-	register_kretprobe(rp);
-	pr_info("expect splat: kernel/kprobes/register.c:\n");
-	register_kretprobe(rp);
-	unregister_kretprobe(rp);
 }
 
 static int __init kprobe_model_init(void)
