@@ -913,11 +913,13 @@ static void no_jump_in_preemptible_hypercalls(struct kunit *test)
 static void no_jump_in_what_ends_detours(struct kunit *test)
 {
 	struct kp_watch w = KP_WATCH_BY_NAME("preempt_schedule_notrace");
+	u8 jump = 0, why = 0, at = 0;
 
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_PREEMPTION), "needs PREEMPTION");
 	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_EXPECT_FALSE(test, is_live(w.kp.addr));
-	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_ARCH);
+	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(w.kp.addr, &jump, &why, &at), 0);
+	KUNIT_EXPECT_EQ(test, why, KPROBE_NOOPT_ARCH);
 	unregister_kprobe(&w.kp);
 }
 
