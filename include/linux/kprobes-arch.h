@@ -209,7 +209,7 @@ int arch_populate_kprobe_blacklist(void);
  * Where code may run into the next function, and no root names that function, call @fn with
  * @end, too. A false target does no harm except that more text is refused.
  *
- * Context: early_initcall, sleeps; the lock of the blacklist is held.
+ * Context: early_initcall, sleeps; kprobe_mutex and the lock of the blacklist are held.
  * Return: what @fn returned last, or 0.
  *
  * Default: finds none, so that only the roots themselves, and some functions listed by name, are

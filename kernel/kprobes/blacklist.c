@@ -18,6 +18,7 @@
 #include <asm/sections.h>
 
 #include "blacklist.h"
+#include "lock.h"
 #include "reach.h"
 
 struct range_array {
@@ -668,6 +669,8 @@ int __init kprobe_blacklist_init(void)
 	ret = arch_populate_kprobe_blacklist();
 	err = err ?: ret;
 
+	/* Text is read. */
+	guard(mutex)(&kprobe_mutex);
 	guard(mutex)(&blacklist_mutex);
 	publish_later = false;
 	/* append_reached() skips what is already published for another reason. */

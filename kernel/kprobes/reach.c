@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <asm/sections.h>
 
+#include "lock.h"
 #include "reach.h"
 
 /*
@@ -176,9 +177,12 @@ static int __init follow(void)
 int __init kprobe_reach(int (*fn)(unsigned long start, unsigned long end, unsigned long root))
 {
 	unsigned long index = 0;
-	int ret = follow(), err;
 	struct function *f;
+	int ret, err;
 
+	lockdep_assert_held(&kprobe_mutex);
+
+	ret = follow();
 	mt_for_each(&functions, f, index, ULONG_MAX) {
 		err = f->root ? fn(f->start, f->end, f->root) : 0;
 		ret = ret ?: err;

@@ -9,6 +9,7 @@
 #include <linux/jump_label.h>
 
 #include "../blacklist.h"
+#include "../lock.h"
 #include "../reach.h"
 #include "helpers.h"
 
@@ -91,6 +92,7 @@ static void __init reach_follows_calls(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kprobe_blacklist_roots(roots, 1), 0);
 	KUNIT_ASSERT_EQ(test, kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts)), 0);
 	KUNIT_ASSERT_EQ(test, kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)), 0);
+	guard(mutex)(&kprobe_mutex);
 	KUNIT_EXPECT_EQ(test, kprobe_reach(note_function), -EINTR);
 	KUNIT_EXPECT_EQ(test, nr_wrong, 0);
 	for (i = 0; i < ARRAY_SIZE(expected); i++) {
@@ -194,6 +196,7 @@ static void __init reach_skips_disabled_checks(struct kunit *test)
 {
 	bool found = false;
 
+	guard(mutex)(&kprobe_mutex);
 	KUNIT_EXPECT_EQ(test, arch_kprobe_for_each_branch((unsigned long)kp_reach_check,
 							  (unsigned long)kp_reach_check_end,
 							  note_target, &found), 0);
@@ -221,6 +224,7 @@ static void __init reach_does_not_take_a_hash_for_a_branch(struct kunit *test)
 				 cpu_to_le32(0x17fffffe) };
 	unsigned int nr = 0;
 
+	guard(mutex)(&kprobe_mutex);
 	KUNIT_EXPECT_EQ(test, arch_kprobe_for_each_branch((unsigned long)words,
 							  (unsigned long)(words + 3),
 							  note_call, &nr), 0);
