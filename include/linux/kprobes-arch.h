@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The hooks between the kprobes core and an architecture. They are documented
- * here only; one without a line "Default" has none. <linux/kprobes-hit.h> has what hit paths use, and
+ * The hooks between the kprobes core and an architecture. They are documented here only; one
+ * without a line "Default" has none. <linux/kprobes-hit.h> has what hit paths use, and
  * <linux/kprobes-optimize.h> the hooks of jump optimization.
  *
  * Include <linux/kprobes.h>, which includes this file.

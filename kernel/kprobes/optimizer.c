@@ -379,9 +379,9 @@ int __weak arch_within_optimized_kprobe(struct optimized_kprobe *op,
 }
 
 /*
- * A probe is being registered at @addr, and the jump of another one may use that text, although it
- * is away from the jump's own address. End that: no hit enters the text any more, but it stays as it
- * is until kprobe_opt_vacate().
+ * A probe is being registered at @addr, and the jump of another one may use that text, although
+ * it is away from the jump's own address. End that: no hit enters the text any more, but it stays
+ * as it is until kprobe_opt_vacate().
  *
  * Returns 1 if tasks may still be in that text: call it again after kprobe_opt_wait_for_tasks(),
  * until it returns 0. Or -EBUSY if hits will always enter it, because the jump cannot be removed.

@@ -28,7 +28,7 @@
 struct slot_page {
 	void				*base;
 	struct list_head		list;		/* in kprobe_slot_cache.pages */
-	struct list_head		partial;	/* in kprobe_slot_region.partial, or empty */
+	struct list_head		partial;	/* in that of its region, or empty */
 	struct list_head		dirty_list;	/* in .dirty, or on the list waited for */
 	struct hlist_node		by_addr;	/* in kprobe_slot_cache.by_addr */
 	struct rcu_work			free_work;	/* frees the page after a grace period */

@@ -27,7 +27,7 @@ struct kprobe_slot_cache {
 	void			(*sync)(void);	/* before used slots are overwritten, or NULL */
 	const char		*symbol;	/* of the pages, in kallsyms and perf */
 	size_t			slot_size;
-	size_t			head_size;	/* filled by the architecture, never part of a slot */
+	size_t			head_size;	/* filled by the architecture; in no slot */
 	unsigned int		region_shift;	/* 0 if a slot serves any address */
 	bool			tasks_rcu;	/* tasks can be preempted in a slot */
 	bool			owned;		/* record the owner of each slot */
