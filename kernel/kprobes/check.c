@@ -57,7 +57,9 @@ static void check_site(struct kprobe_verdict *v)
 	scoped_guard(kprobe_text)
 		v->err = arch_vet_kprobe(&site->head.kp);
 	v->why = kprobe_site_refusal(site, v->err);
-	v->mode = mode_of_alone(site);
+	/* What it has decoded means nothing if it refuses. */
+	if (!v->err)
+		v->mode = mode_of_alone(site);
 	kfree(site);
 }
 
