@@ -835,6 +835,7 @@ static void register_twice(struct kunit *test)
 	struct sleeper *s;
 	int nr;
 
+	/* Likewise: all registrations share one WARN_ON_ONCE(). */
 	pr_info("allow splat: kernel/kprobes/register.c:\n");
 	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, s);
