@@ -470,8 +470,9 @@ enum kprobe_refusal arch_copy_kprobe(struct kprobe *p, kprobe_opcode_t *slot,
  * @code: its new contents, instructions in the byte order of the CPU
  * @size: how many bytes, all of the slot
  *
- * A CPU may have fetched the former contents. The breakpoint that leads to the slot discards
- * them; before a branch leads to it, the core calls arch_sync_insn_slots().
+ * A CPU may have fetched the former contents. If it enters the slot from a breakpoint, the
+ * exception discards them; before a branch to the slot is written, the core calls
+ * arch_sync_insn_slots().
  *
  * Context: text_mutex held.
  * Return: 0 or an error.

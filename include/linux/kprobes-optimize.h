@@ -362,15 +362,18 @@ static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
 #endif
 
 /**
- * arch_check_optimized_kprobe() - arch/arm has it, and nobody calls it
+ * arch_check_optimized_kprobe() - defined by arch/arm only
  * @op: a probe
+ *
+ * Never called: the core looks for other probes itself. Without this declaration, the compiler
+ * warns about the definition.
  *
  * Return: 0.
  */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
- * arch_unoptimize_kprobe() - arch/arm has it for its own arch_unoptimize_kprobes()
+ * arch_unoptimize_kprobe() - defined by arch/arm only, for its arch_unoptimize_kprobes()
  * @op: a probe with a jump
  */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Detours to which a branch of one word leads: they are drafted, written to a slot, and given back,
- * and breakpoints and branches replace each other.
+ * Detours that are entered by a branch of one word: how they are drafted, written to a slot, and
+ * given back, and how breakpoints and branches replace each other.
  *
  * The branch replaces one instruction, or the first word of one. So no other instruction is
  * affected, and no task can be in the middle of what is replaced.

@@ -86,7 +86,7 @@ static int note_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* What leads to the entry, and whether a few registers are enough there. */
+/* How the entry is reached, and whether a few registers are enough there. */
 static const struct entry {
 	const char	*name;
 	bool		jump, join;

@@ -135,7 +135,7 @@ static bool belongs_to(const struct alt_instr *alt, unsigned long addr)
 	unsigned long orig = (unsigned long)&alt->orig_offset + alt->orig_offset;
 	unsigned long new = (unsigned long)&alt->alt_offset + alt->alt_offset;
 
-	/* With a callback, alt_offset leads to a function. */
+	/* With a callback, alt_offset is that of a function. */
 	return addr - orig < alt->orig_len ||
 	       (!(alt->cpucap & ARM64_CB_BIT) && addr - new < alt->alt_len);
 }
