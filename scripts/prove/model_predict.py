@@ -89,15 +89,15 @@ class Op:
 
 
 class User:
-    """What the model knows of a probe: addr, whether it is set; when it was registered; nmissed, at
-    least, and how much more it may be."""
+    """What the model knows of a probe: addr, whether it is set; when it was registered (age), and in
+    which round; nmissed, at least, and how much more it may be."""
 
     def __init__(self, where=T_TEXT, variant=0):
         self.registered, self.where, self.variant = False, where, variant
         self.symbol = bool(variant & (V_SYMBOL | V_BOTH)) and where != T_NOWHERE
         self.addr = YES if variant & V_BOTH or not variant & V_SYMBOL else NO
         self.flags = DISABLED if variant & V_OFF else 0
-        self.age = self.missed = self.slop = 0
+        self.age = self.round = self.missed = self.slop = 0
 
 
 class Overlap:
@@ -124,7 +124,8 @@ class State:
         self.held, self.stale, self.left = ([False] * NR_SITES for _ in range(3))
         self.on = self.jumps = True
         self.loaded = self.crowd = self.crowd_post = self.crowd_left = False
-        self.inner_missed, self.crowd_armed, self.crowd_ops, self.age = 0, NO, 0, 0
+        self.inner_missed, self.crowd_armed, self.crowd_ops = 0, NO, 0
+        self.age = self.round = 0
 
     def copy(self):
         new = copy.copy(self)
@@ -285,6 +286,7 @@ class State:
         for item in op.items:
             self.age += 1
             self.user[item[0]].age = self.age
+            self.user[item[0]].round = self.round
         for item in op.items:
             self.follow(item[1], True, op.failed)
 
@@ -302,10 +304,6 @@ class State:
                 u.registered = False
                 u.flags |= DISABLED
                 self.follow(where, False, op.failed)
-                # A site that was refused because of its post handlers is armed once they have left.
-                if where in TRACED and not op.failed and self.armed[where] == NO and \
-                   self.wanted(where) and not self.claims(where):
-                    self.armed[where] = YES
                 leaves = True
             elif p not in seen:
                 u.addr = MAYBE if p in over.leaving | over.coming and u.addr else NO
@@ -531,7 +529,12 @@ class State:
     def check_site(self, seen, t, alone):
         users = sorted(self.users(t), key=lambda p: -self.user[p].age)
         lines = [(is_return(p), not self.enabled(p), t in TRACED) for p in users]
-        if seen.lines[t] != lines:
+        got = seen.lines[t]
+        if not alone and len(got) == len(lines):
+            # Several orders may explain a round, and the first that did need not be the true one.
+            got = self.unordered(users, got)
+            lines = self.unordered(users, lines)
+        if got != lines:
             raise Wrong(f"lines of target {t}: {seen.lines[t]}, not {lines}: return, disabled, "
                         "ftrace")
         site = seen.sites.get(t)
@@ -544,6 +547,11 @@ class State:
             raise Wrong(f"target {t} missed {site.missed} hits, not {missed}")
         if site and self.armed[t] != MAYBE and site.armed != (self.armed[t] == YES):
             raise Wrong(f"target {t} should {'not ' * site.armed}be armed")
+
+    def unordered(self, users, lines):
+        """Lines of users, newest first, without the order of those of one round."""
+        rounds = [self.user[p].round for p in users]
+        return [l for _, l in sorted(zip(rounds, lines), key=lambda r: (-r[0], r[1]))]
 
     def check_filters(self, seen, t):
         """Is the function in exactly the filters that need it, and claimed only if needed? More is
@@ -704,6 +712,7 @@ class Round:
             state.predict(check, Overlap())
         # The claim has been released.
         state.held = held
+        state.round += 1
         return state
 
     def judge(self, state, alone):
