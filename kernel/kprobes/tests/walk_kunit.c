@@ -154,8 +154,12 @@ static bool returns_to(void *fn, struct task_struct *task, void *fp, struct llis
 	return kp_is_within(kretprobe_find_ret_addr(task, fp, cur), fn);
 }
 
-/* Other backends do not record them, so a walk finds no call. */
-#define HAS_FRAMES	(IS_ENABLED(CONFIG_KRETPROBE_NATIVE) || IS_ENABLED(CONFIG_ARM))
+/*
+ * Other backends do not record them, so a walk finds no call. arm records a register that is an
+ * ordinary one without frame pointers: then all calls may seem to have the same frame.
+ */
+#define HAS_FRAMES	(IS_ENABLED(CONFIG_KRETPROBE_NATIVE) || \
+			 (IS_ENABLED(CONFIG_ARM) && IS_ENABLED(CONFIG_FRAME_POINTER)))
 
 /*
  * A walk is interrupted after its first frame. The task returns from both calls, and
