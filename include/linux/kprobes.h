@@ -19,7 +19,6 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
-#include <linux/objpool.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
@@ -203,17 +202,12 @@ static inline bool kprobe_ftrace(struct kprobe *p)
  * struct kretprobe_holder - reference of calls in flight to their kretprobe
  * @rp: the kretprobe, NULL after its unregistration
  * @plain: the same, if it has a handler and no fault handler
- * @pool: its instances. With KRETPROBE_POOL, holder and instances are part of a
- *	  structure of the core, and this field does not exist
  *
  * It outlives the kretprobe until the last call in flight has returned.
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;
 	struct kretprobe __rcu	*plain;
-#ifndef CONFIG_KRETPROBE_POOL
-	struct objpool_head	pool;
-#endif
 };
 
 /**
@@ -223,8 +217,8 @@ struct kretprobe_holder {
  * @handler: called when the function has returned, may be NULL
  * @entry_handler: called at its entry, may be NULL
  * @maxactive: how many calls can be in flight, on all CPUs together; 0 or less for a
- *	       default, which is written back. With KRETPROBE_POOL, the pool can then
- *	       grow
+ *	       default, which is written back. The pool can then grow, but not with
+ *	       KRETPROBE_ON_RETHOOK
  * @nmissed: calls that were not hooked because too many were in flight, and returns
  *	     that were not reported because RCU did not watch
  * @data_size: bytes of user data in each instance
@@ -251,9 +245,8 @@ struct kretprobe {
  * @llist: link to the task (otherwise)
  * @rph: the pool it belongs to
  * @fp: the stack frame, in a form that the architecture chooses
- * @ref: index of this instance in the pool, as kernel/kprobes/pool.h says (KRETPROBE_POOL)
- * @next: offset to the next free instance, likewise (KRETPROBE_POOL)
- * @rcu: frees it after its kretprobe is gone (otherwise)
+ * @block: the block of the pool that it returns to, as kernel/kprobes/pool.h says
+ * @bit: what stands for it in the word of the block
  * @ret_addr: the return address; unknown in the entry handler
  * @rp: the kretprobe
  * @task: the task that made the call
@@ -269,12 +262,8 @@ struct kretprobe_instance {
 	struct llist_node		llist;
 	struct kretprobe_holder		*rph;
 	void				*fp;
-#ifdef CONFIG_KRETPROBE_POOL
-	u64				ref;
-	u64				next;
-#else
-	struct rcu_head			rcu;
-#endif
+	struct kretprobe_block		*block;
+	unsigned long			bit;
 #endif
 	kprobe_opcode_t			*ret_addr;
 	struct kretprobe		*rp;

@@ -385,7 +385,7 @@ static int __init kprobe_debugfs_init(void)
 	debugfs_create_file("probes", 0400, dir, NULL, &probes_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
-	if (IS_ENABLED(CONFIG_KRETPROBE_POOL)) {
+	if (IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK)) {
 		debugfs_create_ulong("pools_grown", 0400, dir, &kretprobe_pools_grown);
 		debugfs_create_ulong("pools_limit", 0600, dir, &kretprobe_pools_limit);
 	}

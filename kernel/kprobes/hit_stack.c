@@ -5,12 +5,68 @@
  * adds to it removes its own entries before the task continues.
  */
 
+#include <linux/cpumask.h>
 #include <linux/llist.h>
 #include <linux/sched.h>
 
 #include "hit_kretprobe.h"
 #include "kretprobe.h"
 #include "pool.h"
+
+/*
+ * The block of this CPU has no free instance: take one from any other. If none has, return false;
+ * then the pool may grow.
+ */
+bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
+			       struct kretprobe_instance **ri)
+{
+	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
+	struct kretprobe_block **home = raw_cpu_ptr(pool->home);
+	struct kretprobe_block *first = *home, *block = first;
+
+	/* Blocks may be added meanwhile; the address dependency pairs with add_block(). */
+	while ((block = READ_ONCE(block->next) ?: pool->blocks) != first) {
+		if (!kretprobe_block_get(block, ri))
+			continue;
+		/* A block of another CPU would be contended. */
+		if (block->cpu == raw_smp_processor_id())
+			*home = block;
+		return true;
+	}
+
+	/*
+	 * A CPU that goes down runs pending work when it stops being online, and none
+	 * afterwards. The end of the pool would wait for such work forever.
+	 */
+	if (READ_ONCE(pool->grows) && cpu_online(raw_smp_processor_id()))
+		irq_work_queue(&pool->ask);
+	return false;
+}
+NOKPROBE_SYMBOL(kretprobe_pool_get_remote);
+
+/* The pool may be gone one grace period later. Also called when a dead task is cleaned up. */
+void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
+{
+	struct kprobe_rcu_state w;
+
+	if (!raw_atomic_dec_and_test(&pool->left))
+		return;
+
+	/*
+	 * Callees may have return probes, which would recurse here, and some architectures trace
+	 * the interrupt that they send to themselves. Work that is queued on a CPU going down
+	 * would block all its later work, see kretprobe_pool_get_remote(). There, this pool is
+	 * lost instead.
+	 */
+	kprobe_busy_begin();
+	if (likely(cpu_online(raw_smp_processor_id()))) {
+		w = kprobe_rcu_enter();
+		irq_work_queue(&pool->gone);
+		kprobe_rcu_exit(w);
+	}
+	kprobe_busy_end();
+}
+NOKPROBE_SYMBOL(kretprobe_pool_put_closed);
 
 static nokprobe_inline struct kretprobe_instance *
 llist_to_instance(struct llist_node *node)

@@ -20,7 +20,7 @@
  *   text        original text, probes near an address
  *   copy        what an architecture has to decide and to copy for a probe
  *   hit, hit_*  the hit path
- *   pool*, hit_pool, hit_objpool   instances of return probes
+ *   pool        instances of return probes
  *   word_detour   detours where instructions are words
  *   optimizer*  jumps
  *   ftrace*     filters of ftrace

@@ -245,11 +245,11 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  * @rp: the kretprobe; kp, handler and what else the user wants are filled in
  *
  * kp.pre_handler and kp.post_handler are overwritten. A @rp->maxactive of 0 or less
- * becomes the default, twice the number of possible CPUs and at least 10. With
- * KRETPROBE_POOL the number of instances then grows when they run out, and
- * unregistration sets @rp->maxactive to 0 again.
+ * becomes the default, twice the number of possible CPUs and at least 10. The number of
+ * instances then grows when they run out, and unregistration sets @rp->maxactive to 0
+ * again, but not with KRETPROBE_ON_RETHOOK.
  * After an unregistration, clear kp.flags, and kp.addr if a symbol is given,
- * before registering again; and without KRETPROBE_POOL @rp->maxactive, for the
+ * before registering again; and with KRETPROBE_ON_RETHOOK @rp->maxactive, for the
  * default.
  *
  * Context: as register_kprobe().

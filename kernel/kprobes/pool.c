@@ -2,9 +2,10 @@
 /* The slow path of pools: creation, growth and end. pool.h describes how they work. */
 
 #include <linux/init.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
-#include <linux/percpu.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 
 #include "pool.h"
@@ -28,39 +29,10 @@ int kretprobe_pool_count(void)
 	return atomic_read(&nr_pools);
 }
 
-static struct kretprobe_instance *nth_instance(struct kretprobe_pool *pool, int chunk,
-					       int i)
-{
-	return pool->mem[chunk] + (size_t)i * pool->stride;
-}
-
-/* Give the instances from @from to before @to to a CPU. */
-static void put_range(struct kretprobe_pool *pool, int chunk, int from, int to, int cpu)
-{
-	struct kretprobe_instance *first = nth_instance(pool, chunk, from);
-	struct kretprobe_instance *last = nth_instance(pool, chunk, to - 1);
-	int i;
-
-	for (i = from; i < to - 1; i++)
-		nth_instance(pool, chunk, i)->next = pool->stride / KRETPROBE_POOL_UNIT +
-						     KRETPROBE_POOL_TAG;
-
-	WARN_ON_ONCE(!kretprobe_pool_push(per_cpu_ptr(pool->heads, cpu), last,
-					  last->ref - first->ref));
-}
-
-/* Adjacent instances go to one CPU, for cache locality. */
-static void put_chunk(struct kretprobe_pool *pool, int chunk, int nr)
-{
-	int nr_cpus = num_possible_cpus(), i = 0, from = 0, to, cpu;
-
-	for_each_possible_cpu(cpu) {
-		to = div_u64((u64)nr * ++i, nr_cpus);
-		if (from < to)
-			put_range(pool, chunk, from, to, cpu);
-		from = to;
-	}
-}
+struct kretprobe_chunk {
+	struct kretprobe_chunk	*next;
+	u8			blocks[] __aligned(8);
+};
 
 static bool charge_growth(struct kretprobe_pool *pool, size_t size)
 {
@@ -100,42 +72,87 @@ static void *alloc_growth(struct kretprobe_pool *pool, size_t size)
 	return mem;
 }
 
-static int add_chunk(struct kretprobe_pool *pool, int chunk, int nr)
+/* The bytes of a chunk with @nr instances, or SIZE_MAX. */
+size_t kretprobe_pool_size(unsigned int stride, unsigned int nr)
 {
-	/* KRETPROBE_POOL_EMPTY and KRETPROBE_POOL_CLOSED are no names. */
-	u32 name = ((u32)chunk << KRETPROBE_POOL_SHIFT) + KRETPROBE_POOL_CLOSED + 1;
-	struct kretprobe_instance *ri;
-	size_t size;
-	void *mem;
-	int i;
+	/* Each CPU may have a block that is not full. */
+	size_t blocks = min(nr, nr / KRETPROBE_BLOCK_INSTANCES + num_possible_cpus());
 
-	if (check_mul_overflow(pool->stride, nr, &size) ||
-	    size / KRETPROBE_POOL_UNIT >= BIT(KRETPROBE_POOL_SHIFT) - KRETPROBE_POOL_CLOSED - 1)
-		return -ENOMEM;
-	mem = chunk ? alloc_growth(pool, size) : kvzalloc(size, GFP_KERNEL);
-	if (!mem)
-		return -ENOMEM;
+	return size_add(sizeof(struct kretprobe_chunk),
+			size_add(array_size(stride, nr),
+				 array_size(sizeof(struct kretprobe_block), blocks)));
+}
 
-	pool->mem[chunk] = mem;
-	pool->chunk[chunk] = (unsigned long)mem - (unsigned long)name * KRETPROBE_POOL_UNIT;
+/* Initialize a block, and return its end. Hits may find it from then on. */
+static void *add_block(struct kretprobe_pool *pool, struct kretprobe_block *block,
+		       int cpu, unsigned int nr)
+{
+	struct kretprobe_block **home = per_cpu_ptr(pool->home, cpu);
+	unsigned int i;
+
+	block->free = BIT(nr) - 1;
+	block->cpu = cpu;
+	block->stride = pool->stride;
 	for (i = 0; i < nr; i++) {
-		ri = nth_instance(pool, chunk, i);
+		struct kretprobe_instance *ri = kretprobe_block_instance(block, i);
+
 		ri->rph = &pool->rph;
-		ri->ref = name + (size_t)i * pool->stride / KRETPROBE_POOL_UNIT -
-			  KRETPROBE_POOL_TAG;
+		ri->block = block;
+		ri->bit = BIT(i);
 	}
 
+	if (pool->last) {
+		/* Pairs with the address dependency in kretprobe_pool_get_remote(). */
+		smp_store_release(&pool->last->next, block);
+	} else {
+		pool->blocks = block;
+	}
+	pool->last = block;
+	if (!*home)
+		*home = block;
+	return kretprobe_block_instance(block, nr);
+}
+
+/* Share instances among the CPUs. */
+static void add_blocks(struct kretprobe_pool *pool, void *block, unsigned int nr)
+{
+	unsigned int cpus = num_possible_cpus(), share, some;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		share = DIV_ROUND_UP(nr, cpus);
+		nr -= share;
+		cpus--;
+		for (; share; share -= some) {
+			some = min(share, KRETPROBE_BLOCK_INSTANCES);
+			block = add_block(pool, block, cpu, some);
+		}
+	}
+}
+
+static int add_chunk(struct kretprobe_pool *pool, unsigned int nr)
+{
+	size_t size = kretprobe_pool_size(pool->stride, nr);
+	struct kretprobe_chunk *chunk;
+
+	if (size > INT_MAX)
+		return -ENOMEM;
+	chunk = pool->chunks ? alloc_growth(pool, size) : kvzalloc(size, GFP_KERNEL);
+	if (!chunk)
+		return -ENOMEM;
+
+	chunk->next = pool->chunks;
+	pool->chunks = chunk;
 	pool->nr += nr;
 	atomic_add(nr, &pool->left);
-	put_chunk(pool, chunk, nr);
+	add_blocks(pool, chunk->blocks, nr);
 	return 0;
 }
 
-/* Double the pool. Chunks double, too, so there is always a free one. */
+/* Double the pool. */
 static void kretprobe_pool_grow(struct work_struct *work)
 {
 	struct kretprobe_pool *pool = container_of(work, struct kretprobe_pool, grow.work);
-	int chunk = 0;
 
 	if (pool->nr >= KRETPROBE_POOL_CAP)
 		return;
@@ -145,10 +162,7 @@ static void kretprobe_pool_grow(struct work_struct *work)
 		return;
 	}
 
-	while (pool->mem[chunk])
-		chunk++;
-
-	if (add_chunk(pool, chunk, min(pool->nr, KRETPROBE_POOL_CAP - pool->nr))) {
+	if (add_chunk(pool, min(pool->nr, KRETPROBE_POOL_CAP - pool->nr))) {
 		WRITE_ONCE(pool->grows, false);
 		/* A miss may just have queued it without a delay. */
 		mod_delayed_work(system_percpu_wq, &pool->grow, GROW_AGAIN);
@@ -164,12 +178,14 @@ static void kretprobe_pool_ask(struct irq_work *work)
 
 static void free_pool(struct kretprobe_pool *pool)
 {
-	int i;
+	struct kretprobe_chunk *chunk, *next;
 
-	for (i = 0; i < KRETPROBE_POOL_CHUNKS; i++)
-		kvfree(pool->mem[i]);
+	for (chunk = pool->chunks; chunk; chunk = next) {
+		next = chunk->next;
+		kvfree(chunk);
+	}
 	uncharge_growth(pool, pool->grown);
-	free_percpu(pool->heads);
+	free_percpu(pool->home);
 	kfree(pool);
 	atomic_dec(&nr_pools);
 }
@@ -189,41 +205,33 @@ static void kretprobe_pool_gone(struct irq_work *work)
 struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows)
 {
 	struct kretprobe_pool *pool = kzalloc_obj(*pool);
-
-	BUILD_BUG_ON(BIT(KRETPROBE_POOL_CHUNKS - 1) < KRETPROBE_POOL_CAP);
+	int cpu;
 
 	if (!pool)
 		return ERR_PTR(-ENOMEM);
 
 	atomic_inc(&nr_pools);
 	atomic_set(&pool->left, 1);
-	pool->stride = round_up(sizeof(struct kretprobe_instance) + data_size,
-				KRETPROBE_POOL_UNIT);
+	pool->stride = round_up(sizeof(struct kretprobe_instance) + data_size, 8);
 	pool->ask = IRQ_WORK_INIT_HARD(kretprobe_pool_ask);
 	pool->gone = IRQ_WORK_INIT_HARD(kretprobe_pool_gone);
 	INIT_DELAYED_WORK(&pool->grow, kretprobe_pool_grow);
 	INIT_RCU_WORK(&pool->free, kretprobe_pool_free);
 
-	pool->heads = alloc_percpu(u64);
-	if (!pool->heads || add_chunk(pool, 0, nr)) {
+	pool->home = alloc_percpu(struct kretprobe_block *);
+	if (!pool->home || add_chunk(pool, nr)) {
 		free_pool(pool);
 		return ERR_PTR(-ENOMEM);
+	}
+	/* There are fewer instances than CPUs. */
+	for_each_possible_cpu(cpu) {
+		if (!*per_cpu_ptr(pool->home, cpu))
+			*per_cpu_ptr(pool->home, cpu) = pool->blocks;
 	}
 
 	pool->by_default = grows;
 	pool->grows = grows && nr < KRETPROBE_POOL_CAP;
 	return &pool->rph;
-}
-
-/* Returns the name of the first instance on the list. */
-static u32 close_list(u64 *head)
-{
-	u64 old = READ_ONCE(*head);
-
-	while (!try_cmpxchg64(head, &old, KRETPROBE_POOL_CLOSED))
-		;
-
-	return old;
 }
 
 /*
@@ -233,9 +241,9 @@ static u32 close_list(u64 *head)
 void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 {
 	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
+	struct kretprobe_block *block;
 	/* One for the kretprobe. */
-	int cpu, drained = 1;
-	u32 ref;
+	int drained = 1;
 
 	/*
 	 * No hit can queue it any more. If it is idle, at most the end of irq_work_single() still
@@ -248,15 +256,11 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	cancel_delayed_work_sync(&pool->grow);
 
 	/*
-	 * An instance that comes back is either found on a list here, or kretprobe_pool_put()
-	 * finds the list closed and counts it. Who counts the last instance, here or there, owns
-	 * the pool.
+	 * An instance that comes back is either found free here, or kretprobe_pool_put() finds the
+	 * block closed and counts it. Who counts the last instance, here or there, owns the pool.
 	 */
-	for_each_possible_cpu(cpu) {
-		ref = close_list(per_cpu_ptr(pool->heads, cpu));
-		for (; ref != KRETPROBE_POOL_EMPTY; ref += kretprobe_pool_instance(pool, ref)->next)
-			drained++;
-	}
+	for (block = pool->blocks; block; block = block->next)
+		drained += hweight_long(xchg(&block->free, KRETPROBE_BLOCK_CLOSED));
 
 	if (atomic_sub_and_test(drained, &pool->left))
 		queue_rcu_work(system_percpu_wq, &pool->free);

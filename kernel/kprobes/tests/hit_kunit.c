@@ -14,9 +14,7 @@
 #include "../hit.h"
 #include "../optimizer.h"
 #include "../site.h"
-#ifdef CONFIG_KRETPROBE_POOL
 #include "../pool.h"
-#endif
 #include "../insn_slots.h"
 #include "helpers.h"
 
@@ -1048,7 +1046,7 @@ static void hit_shares_nothing_written(struct kunit *test)
 	KUNIT_EXPECT_NE(test, h->outside, 0);
 }
 
-#ifdef CONFIG_KRETPROBE_POOL
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 static void hit_shares_nothing_written_on_return(struct kunit *test)
 {
 	const struct target *t = target_of(test);
@@ -1076,7 +1074,7 @@ static void hit_shares_nothing_written_on_return(struct kunit *test)
 	KUNIT_EXPECT_NE(test, h->outside, 0);
 }
 #else
-KP_SKIPPED(hit_shares_nothing_written_on_return, "needs KRETPROBE_POOL")
+KP_SKIPPED(hit_shares_nothing_written_on_return, "needs a pool of ours")
 #endif
 
 static int hit_test_init(struct kunit *test)

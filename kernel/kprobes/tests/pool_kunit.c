@@ -36,6 +36,13 @@ static struct kretprobe_instance *kretprobe_pool_get(struct kretprobe_holder *rp
 	return NULL;
 }
 
+/* Is the instance where its bit says? */
+static bool is_in_place(const struct kretprobe_instance *ri)
+{
+	return is_power_of_2(ri->bit) &&
+	       kretprobe_block_instance(ri->block, __ffs(ri->bit)) == ri;
+}
+
 static struct note *note_of(struct kretprobe_instance *ri)
 {
 	return (struct note *)ri->data;
@@ -99,7 +106,7 @@ static void pool_as_many_as_asked_for(struct kunit *test)
 			odd += ri->rph != t->rph;
 			odd += !IS_ALIGNED((unsigned long)ri->data, sizeof(u64));
 			odd += !!memchr_inv(ri->data, 0, sizeof(struct note));
-			odd += kretprobe_pool_instance(to_kretprobe_pool(t->rph), ri->ref) != ri;
+			odd += !is_in_place(ri);
 			odd += note_of(ri)->taken++;
 		}
 		KUNIT_EXPECT_EQ(test, odd, 0);
@@ -149,38 +156,33 @@ static void pool_absurd_sizes_are_refused(struct kunit *test)
 }
 
 /*
- * A reader of the head is interrupted by one that takes the first instance and the
- * second, and puts the first back. The head names the same instance as before, but the
- * successor that was read is in use.
+ * Whoever has read the word may be interrupted before the exchange: by one that takes the first
+ * instance and the second, and puts the first back.
  */
-static void pool_head_has_no_aba_problem(struct kunit *test)
+static void pool_interrupted_get(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	struct kretprobe_instance *a, *b;
-	struct kretprobe_pool *pool;
-	u64 before, after, *head;
+	struct kretprobe_block *block;
+	long before;
 
 	begin(test, 2 * nr_cpu_ids, false);
-	pool = to_kretprobe_pool(t->rph);
 
 	preempt_disable();
-	head = this_cpu_ptr(pool->heads);
-	before = READ_ONCE(*head);
+	block = *this_cpu_ptr(to_kretprobe_pool(t->rph)->home);
+	before = READ_ONCE(block->free);
 	a = kretprobe_pool_get(t->rph);
 	b = kretprobe_pool_get(t->rph);
-	if (a)
-		kretprobe_pool_put(a);
-	after = READ_ONCE(*head);
 	preempt_enable();
 
 	KUNIT_ASSERT_NOT_NULL(test, a);
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	KUNIT_EXPECT_EQ(test, lower_32_bits(before), lower_32_bits(after));
-	KUNIT_EXPECT_NE(test, before, after);
-	/* So the interrupted exchange fails. */
-	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(head, &before,
-					       before - lower_32_bits(before) +
-					       lower_32_bits(b->ref)));
+	KUNIT_EXPECT_PTR_EQ(test, a->block, block);
+	KUNIT_EXPECT_PTR_EQ(test, b->block, block);
+	kretprobe_pool_put(a);
+	/* The first is free, as it was, but the exchange would also give the second away. */
+	KUNIT_EXPECT_EQ(test, before & -before, block->free & -block->free);
+	KUNIT_EXPECT_FALSE(test, try_cmpxchg(&block->free, &before, before & (before - 1)));
 	kretprobe_pool_put(b);
 	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), 2 * nr_cpu_ids);
 	give_back(t, 2 * nr_cpu_ids);
@@ -248,7 +250,7 @@ static void pool_grows_when_it_runs_out(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
 	for (i = 0; i < n; i++) {
 		odd += note_of(t->ri[i])->taken++;
-		odd += kretprobe_pool_instance(pool, t->ri[i]->ref) != t->ri[i];
+		odd += !is_in_place(t->ri[i]);
 	}
 	KUNIT_EXPECT_EQ(test, odd, 0);
 	give_back(t, n);
@@ -261,6 +263,7 @@ static void pool_growth_has_a_limit(struct kunit *test)
 {
 	unsigned long grown = READ_ONCE(kretprobe_pools_grown), limit = kretprobe_pools_limit;
 	struct kretprobe_pool_test *t = test->priv;
+	unsigned long grown_once, grown_twice;
 	struct kretprobe_pool *pool;
 	int n;
 
@@ -270,25 +273,27 @@ static void pool_growth_has_a_limit(struct kunit *test)
 
 	begin(test, 3, true);
 	pool = to_kretprobe_pool(t->rph);
-	WRITE_ONCE(kretprobe_pools_limit, grown + 9 * pool->stride - 1);
+	grown_once = grown + kretprobe_pool_size(pool->stride, 3);
+	grown_twice = grown_once + kretprobe_pool_size(pool->stride, 6);
+	WRITE_ONCE(kretprobe_pools_limit, grown_twice - 1);
 
 	/* By three instances, but not by six more. */
 	n = take(t, MAX_INSTANCES);
 	wait_for_growth(pool);
 	give_back(t, n);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown + 3 * pool->stride);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown_once);
 	n = take(t, MAX_INSTANCES);
 	KUNIT_EXPECT_EQ(test, n, 6);
 	irq_work_sync(&pool->ask);
 	flush_work(&pool->grow.work);
 	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
-	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown + 3 * pool->stride);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown_once);
 	/* For a while, hits that are missed do not ask for more. */
 	KUNIT_EXPECT_FALSE(test, pool->grows);
 	KUNIT_EXPECT_FALSE(test, irq_work_is_pending(&pool->ask));
 
 	/* Then they do. */
-	WRITE_ONCE(kretprobe_pools_limit, grown + 9 * pool->stride);
+	WRITE_ONCE(kretprobe_pools_limit, grown_twice);
 	flush_delayed_work(&pool->grow);
 	KUNIT_EXPECT_TRUE(test, pool->grows);
 	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
@@ -297,7 +302,7 @@ static void pool_growth_has_a_limit(struct kunit *test)
 	n = take(t, MAX_INSTANCES);
 	KUNIT_EXPECT_EQ(test, n, 12);
 	give_back(t, n);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown + 9 * pool->stride);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown_twice);
 
 	WRITE_ONCE(kretprobe_pools_limit, limit);
 	kretprobe_pool_destroy(t->rph);
@@ -334,7 +339,7 @@ static void pool_growth_does_not_insist(struct kunit *test)
 	/* Of less than a page: kvmalloc() adds these flags for more. */
 	begin(test, 5, true);
 	pool = to_kretprobe_pool(t->rph);
-	seen.size = 5 * pool->stride;
+	seen.size = kretprobe_pool_size(pool->stride, 5);
 	KUNIT_ASSERT_LT(test, seen.size, PAGE_SIZE);
 	KUNIT_ASSERT_EQ(test, register_trace_kmalloc(see_alloc, &seen), 0);
 	n = take(t, MAX_INSTANCES);
@@ -675,7 +680,7 @@ static struct kunit_case kretprobe_pool_testcases[] = {
 	KUNIT_CASE(pool_as_many_as_asked_for),
 	KUNIT_CASE(pool_data_belongs_to_the_user),
 	KUNIT_CASE(pool_absurd_sizes_are_refused),
-	KUNIT_CASE(pool_head_has_no_aba_problem),
+	KUNIT_CASE(pool_interrupted_get),
 	KUNIT_CASE(pool_instances_of_other_cpus_are_found),
 	KUNIT_CASE(pool_grows_when_it_runs_out),
 	KUNIT_CASE(pool_growth_has_a_limit),

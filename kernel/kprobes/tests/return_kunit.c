@@ -401,7 +401,7 @@ static noinline __noclone u32 kp_ret_sleep(struct kp_sleeper *s)
 /* A pool that has just run out grows in a work of its own. */
 static void let_pool_grow(struct one *o)
 {
-#ifdef CONFIG_KRETPROBE_POOL
+#ifndef CONFIG_KRETPROBE_ON_RETHOOK
 	struct kretprobe_pool *pool = to_kretprobe_pool(o->rp.rph);
 
 	irq_work_sync(&pool->ask);
@@ -435,7 +435,7 @@ static void return_default_pool_grows(struct kunit *test)
 	int nr_default = max(10u, 2 * num_possible_cpus());
 	struct one *o;
 
-	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KRETPROBE_POOL), "needs KRETPROBE_POOL");
+	KP_SKIP_IF(test, IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK), "pools of rethook do not grow");
 
 	o = probe_one(test, "kp_ret_sleep", 0);
 	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
@@ -461,7 +461,7 @@ static void return_default_is_still_one_later(struct kunit *test)
 	int nr_default = max(10u, 2 * num_possible_cpus());
 	struct one *o;
 
-	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KRETPROBE_POOL), "needs KRETPROBE_POOL");
+	KP_SKIP_IF(test, IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK), "pools of rethook do not grow");
 
 	o = probe_one(test, "kp_ret_sleep", 0);
 	unregister_kretprobe(&o->rp);
@@ -487,57 +487,6 @@ static void return_default_is_still_one_later(struct kunit *test)
 	unregister_kretprobe(&o->rp);
 	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default + 1);
 }
-
-#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK) && \
-	!defined(CONFIG_KRETPROBE_POOL) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
-/* An instance comes back after its kretprobe has gone. Where is it handed to RCU? */
-static struct {
-	struct kretprobe_instance	*ri;
-	atomic_t			in_irq, elsewhere;
-} late;
-
-static int late_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	late.ri = ri;
-	return 0;
-}
-
-static int late_call_rcu(struct kprobe *p, struct pt_regs *regs)
-{
-	if (late.ri && regs_get_kernel_argument(regs, 0) == (unsigned long)&late.ri->rcu)
-		atomic_inc(in_hardirq() ? &late.in_irq : &late.elsewhere);
-	return 0;
-}
-
-static void return_late_return_does_not_call_rcu(struct kunit *test)
-{
-	struct kp_sleeper s;
-	struct kprobe p = { .symbol_name = "call_rcu", .pre_handler = late_call_rcu };
-	unsigned long end;
-	struct one *o;
-
-	memset(&late, 0, sizeof(late));
-	o = probe_one(test, "kp_ret_sleep", 1);
-	o->rp.entry_handler = late_entry;
-	KUNIT_ASSERT_EQ(test, kp_sleeper_start(&s, kp_ret_sleep), 0);
-	KUNIT_EXPECT_NOT_NULL(test, late.ri);
-	unregister_kretprobe(&o->rp);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	KUNIT_EXPECT_EQ(test, kp_sleeper_wake(&s), KP_SLEEPER_RETURNS);
-	/* At the next tick at the latest. */
-	for (end = jiffies + 10 * HZ; time_before(jiffies, end); msleep(1)) {
-		if (atomic_read(&late.in_irq) || atomic_read(&late.elsewhere))
-			break;
-	}
-	unregister_kprobe(&p);
-	KUNIT_EXPECT_EQ(test, atomic_read(&late.in_irq), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&late.elsewhere), 0);
-	late.ri = NULL;
-}
-#else
-KP_SKIPPED(return_late_return_does_not_call_rcu, "needs objpool and access to function arguments")
-#endif
 
 #if defined(CONFIG_PROVE_RCU) && defined(CONFIG_KRETPROBES) && \
 	!defined(CONFIG_KRETPROBE_ON_RETHOOK)
@@ -929,11 +878,11 @@ static void return_deeper_than_the_pool(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, second, DEPTH - 1);
 	KUNIT_EXPECT_EQ(test, o->rp.nmissed, 2 * missed);
 	KUNIT_EXPECT_EQ(test, returns, 2 * (DEPTH - missed));
-	/* Other pools have more instances than they were asked for. */
-	if (IS_ENABLED(CONFIG_KRETPROBE_POOL))
-		KUNIT_EXPECT_EQ(test, missed, 2);
-	else
+	/* Pools of rethook have more instances than they were asked for. */
+	if (IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
 		KUNIT_EXPECT_LE(test, missed, 2);
+	else
+		KUNIT_EXPECT_EQ(test, missed, 2);
 }
 
 /* It has no handler. The returns of the other one are reported as usual. */
@@ -1035,7 +984,6 @@ static struct kunit_case return_cases[] = {
 	KUNIT_CASE(return_on_another_cpu),
 	KUNIT_CASE(return_default_pool_grows),
 	KUNIT_CASE(return_default_is_still_one_later),
-	KUNIT_CASE(return_late_return_does_not_call_rcu),
 	KUNIT_CASE(return_of_checks_for_rcu),
 	KUNIT_CASE(return_rcu_does_not_watch_the_return),
 	KUNIT_CASE(return_stack_is_rewound),
