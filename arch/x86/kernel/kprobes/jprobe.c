@@ -19,28 +19,10 @@ static nokprobe_inline bool find_stack(unsigned long sp, struct stack_info *info
 {
 	return get_stack_info_noinstr((unsigned long *)sp, current, info);
 }
-
-static nokprobe_inline void copy_registers(struct jprobe_frame *f, const struct pt_regs *regs)
-{
-	f->ax = regs->ax;
-	f->dx = regs->dx;
-	f->cx = regs->cx;
-	f->si = regs->si;
-	f->di = regs->di;
-	f->r8 = regs->r8;
-	f->r9 = regs->r9;
-}
 #else
 static nokprobe_inline bool find_stack(unsigned long sp, struct stack_info *info)
 {
 	return !get_stack_info((unsigned long *)sp, current, info, NULL);
-}
-
-static nokprobe_inline void copy_registers(struct jprobe_frame *f, const struct pt_regs *regs)
-{
-	f->ax = regs->ax;
-	f->dx = regs->dx;
-	f->cx = regs->cx;
 }
 #endif
 
@@ -82,7 +64,7 @@ void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame)
 	struct jprobe_frame f;
 
 	f.entry = after_landing_pad(entry);
-	copy_registers(&f, regs);
+	f.regs = regs;
 	copy_stack(&f, regs->sp);
 	*frame = &f;
 	kprobe_jprobe_call(&f);

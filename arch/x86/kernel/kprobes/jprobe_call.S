@@ -10,6 +10,7 @@
 #include <asm/asm.h>
 #include <asm/cpufeatures.h>
 #include <asm/nospec-branch.h>
+#include <asm/ptrace-abi.h>
 #include <asm/unwind_hints.h>
 
 #include "jprobe.h"
@@ -54,13 +55,14 @@ SYM_START(kprobe_jprobe_call, SYM_L_GLOBAL, SYM_F_ALIGN)
 	PUSH_STACK_WORDS %rbx
 	leaq	-8(%rsp), %rax
 	movq	%rax, JPROBE_FRAME_sp(%rbx)
-	movq	JPROBE_FRAME_di(%rbx), %rdi
-	movq	JPROBE_FRAME_si(%rbx), %rsi
-	movq	JPROBE_FRAME_dx(%rbx), %rdx
-	movq	JPROBE_FRAME_cx(%rbx), %rcx
-	movq	JPROBE_FRAME_r8(%rbx), %r8
-	movq	JPROBE_FRAME_r9(%rbx), %r9
-	movq	JPROBE_FRAME_ax(%rbx), %rax
+	movq	JPROBE_FRAME_regs(%rbx), %rax
+	movq	RDI(%rax), %rdi
+	movq	RSI(%rax), %rsi
+	movq	RDX(%rax), %rdx
+	movq	RCX(%rax), %rcx
+	movq	R8(%rax), %r8
+	movq	R9(%rax), %r9
+	movq	RAX(%rax), %rax
 	call	kprobe_jprobe_enter
 SYM_INNER_LABEL(kprobe_jprobe_landing, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR	/* only RET gets here */
@@ -132,9 +134,10 @@ SYM_START(kprobe_jprobe_call, SYM_L_GLOBAL, SYM_F_ALIGN)
 	PUSH_STACK_WORDS %ebx
 	leal	-4(%esp), %eax
 	movl	%eax, JPROBE_FRAME_sp(%ebx)
-	movl	JPROBE_FRAME_dx(%ebx), %edx
-	movl	JPROBE_FRAME_cx(%ebx), %ecx
-	movl	JPROBE_FRAME_ax(%ebx), %eax
+	movl	JPROBE_FRAME_regs(%ebx), %eax
+	movl	4 * EDX(%eax), %edx
+	movl	4 * ECX(%eax), %ecx
+	movl	4 * EAX(%eax), %eax
 	call	kprobe_jprobe_enter
 SYM_INNER_LABEL(kprobe_jprobe_landing, SYM_L_GLOBAL)
 	movl	JPROBE_FRAME_sp(%ebx), %esp

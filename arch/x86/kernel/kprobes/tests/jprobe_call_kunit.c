@@ -217,11 +217,14 @@ static void jprobe_call_passes_arguments(struct kunit *test)
 
 static void jprobe_call_restores_registers(struct kunit *test)
 {
+	struct pt_regs regs;
 	struct jprobe_frame f = {
 		.entry	= entry_of(kpj_handler),
+		.regs	= &regs,
 	};
 	int i, leave;
 
+	set_regs(&regs);
 	for (leave = 0; leave < 2; leave++) {
 		memset(kpj_saved, 0, sizeof(kpj_saved));
 		kpj_leave = leave ? &f : NULL;
