@@ -18,12 +18,6 @@
 /* The number of probes that are patched per stop_machine(). */
 #define KPROBE_PATCH_CHUNK	256
 
-/* Can the handler of the breakpoint execute the instruction? */
-static nokprobe_inline bool kprobe_is_emulated(const struct kprobe *p)
-{
-	return p->ainsn.api.handler || p->ainsn.computes;
-}
-
 /*
  * After an indirect branch, PSTATE.BTYPE is non-zero, and the branch target must be a landing pad.
  * All other instructions clear it. Code that changes the PC must clear it as well.
