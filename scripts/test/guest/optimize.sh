@@ -254,7 +254,7 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	}
 	reload() { rmmod kprobe_test_target && modprobe kprobe_test_target; }
 	check "the module is reloaded" reload
-	echo 'p:map/scan kprobe_targets_scan_text locked=@text_mutex:x64' >>$EVENTS
+	echo 'p:map/scan kprobe_map_scan locked=@text_mutex:x64' >>$EVENTS
 	echo 'r:map/begin arch_optimizer_begin again=$retval:u8' >>$EVENTS
 	echo 1 >$TRACING/events/map/enable
 	check "the module's text is scanned for a jump" map_of first

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shared by the x86 backend of kprobes.
+ * Shared by the x86 backend of kprobes. Its files, from the lowest; each uses only those above it.
+ *
+ *   insn       instructions of the text: what they are, and copies of them
+ *   decode     which of them can be probed, and how they are executed
+ *   core       preparing, arming and disarming
+ *   reencode   what a detour executes in their place
+ *   branches   may anything branch to some bytes?
+ *   hop        padding that a jump may go through
+ *   detour     the hit path of detours, whose code is in template.S
+ *   optimize   jumps and their detours
+ *   emulate, int3   the hit path of breakpoints
+ *   jprobe     calls of handlers, by jprobe_call.S
  */
 #ifndef _X86_KERNEL_KPROBES_COMMON_H
 #define _X86_KERNEL_KPROBES_COMMON_H
@@ -92,15 +103,13 @@ extern bool kprobe_test_as_xen_pv;
 int kprobe_reencode(u8 *buf, const struct kprobe_insn *ki,
 		    const struct arch_specific_insn *a,
 		    unsigned long from, unsigned long to);
-u8 kprobe_find_entry(unsigned long addr, unsigned int len, unsigned long start,
-		     unsigned long end, u8 *at);
 bool kprobe_is_patched(unsigned long addr, unsigned int size);
 
 unsigned long kprobe_end_of_padding(unsigned long next);
 unsigned long kprobe_hop_find(unsigned long addr, bool *taken);
 int kprobe_hop_make(struct optimized_kprobe *op);
 void kprobe_hop_remove(struct optimized_kprobe *op);
-bool kprobe_hop_overlaps(unsigned long addr, unsigned int len);
+struct optimized_kprobe *kprobe_hop_in(unsigned long addr, unsigned int len);
 
 /* Offsets in a template of template.S, which has these tables. */
 struct kprobe_detour_layout {
@@ -114,6 +123,22 @@ struct kprobe_detour_layout {
 	u8	size;
 };
 
+/* A template, and what is filled in. */
+struct kprobe_detour_kind {
+	const void	*template;
+	const void	*callback;	/* the target of its call */
+	const void	*leave;		/* ... and of its jump */
+	const struct kprobe_detour_layout *layout;
+};
+
+extern const struct kprobe_detour_kind kprobe_detour_kinds[];
+
+static nokprobe_inline const struct kprobe_detour_kind *
+kprobe_kind_of(const struct arch_optimized_insn *o)
+{
+	return &kprobe_detour_kinds[o->of_return];
+}
+
 extern const struct kprobe_detour_layout kprobe_detour_layout;
 void kprobe_detour_template(void);
 void kprobe_detour_leave(void);
@@ -124,18 +149,6 @@ extern const u32 kretprobe_detour_complete_size;
 void kretprobe_detour_template(void);
 void kretprobe_detour_complete(void);
 void kretprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
-
-static nokprobe_inline const struct kprobe_detour_layout *
-kprobe_layout_of(const struct arch_optimized_insn *o)
-{
-	return o->of_return ? &kretprobe_detour_layout : &kprobe_detour_layout;
-}
-#else
-static nokprobe_inline const struct kprobe_detour_layout *
-kprobe_layout_of(const struct arch_optimized_insn *o)
-{
-	return &kprobe_detour_layout;
-}
 #endif
 
 static nokprobe_inline const struct arch_optimized_insn *

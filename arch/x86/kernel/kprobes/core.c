@@ -17,6 +17,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include <asm/alternative.h>
 #include <asm/ibt.h>
 #include <asm/sections.h>
 
@@ -243,6 +244,18 @@ const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
 
 	*len = INT3_INSN_SIZE;
 	return &p->opcode;
+}
+
+/* Do other subsystems change this text at run time? The jump label lock is held. */
+bool kprobe_is_patched(unsigned long addr, unsigned int size)
+{
+	void *start = (void *)addr, *last = (void *)(addr + size - 1);
+
+	lockdep_assert_held(&text_mutex);
+
+	return ftrace_text_reserved(start, last) ||
+	       kprobe_jump_label_reserved(addr, addr + size - 1) ||
+	       static_call_text_reserved(start, last);
 }
 #endif
 

@@ -40,25 +40,23 @@ bool kprobe_is_completion(unsigned long addr)
 	return addr - (unsigned long)kretprobe_detour_complete <
 	       kretprobe_detour_complete_size;
 }
-
-static nokprobe_inline const void *template_of(const struct arch_optimized_insn *o)
-{
-	return o->of_return ? kretprobe_detour_template : kprobe_detour_template;
-}
-
 #else
 
 bool kprobe_is_completion(unsigned long addr)
 {
 	return false;
 }
-
-static nokprobe_inline const void *template_of(const struct arch_optimized_insn *o)
-{
-	return kprobe_detour_template;
-}
-
 #endif
+
+/* The second one is that of return probes. */
+const struct kprobe_detour_kind kprobe_detour_kinds[] = {
+	{ kprobe_detour_template, kprobe_detour_callback, kprobe_detour_leave,
+	  &kprobe_detour_layout },
+#ifdef KPROBE_DETOURS_OF_RETURNS
+	{ kretprobe_detour_template, kretprobe_native_entry, kretprobe_detour_complete,
+	  &kretprobe_detour_layout },
+#endif
+};
 
 /* The copy of the instruction at @ip, which a jump replaces or will replace. */
 static nokprobe_inline unsigned long detour_of_ip(const struct kprobe *p,
@@ -141,7 +139,7 @@ static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,
 bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 {
 	struct optimized_kprobe *op = kprobe_optinsn_owner(ip);
-	const struct kprobe_detour_layout *l;
+	const struct kprobe_detour_kind *kind;
 	const kprobe_opcode_t *slot;
 	unsigned long offset;
 
@@ -158,17 +156,18 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 	if (!slot || offset >= MAX_OPTINSN_SIZE)
 		return false;
 
-	l = kprobe_layout_of(&op->optinsn);
+	kind = kprobe_kind_of(&op->optinsn);
 	*place = (struct kprobe_detour_place) { .ip = (unsigned long)op->kp.addr };
 
 	if (offset >= op->optinsn.end)
 		place->ip += op->optinsn.size;
-	else if (offset >= l->size)
+	else if (offset >= kind->layout->size)
 		place_in_copies(op, slot, offset, place);
-	else if (!op->optinsn.of_return && offset >= l->regs && offset <= l->restore)
+	else if (!op->optinsn.of_return && offset >= kind->layout->regs &&
+		 offset <= kind->layout->restore)
 		place->regs = true;
 	else
-		place->template = (unsigned long)template_of(&op->optinsn) + offset;
+		place->template = (unsigned long)kind->template + offset;
 
 	return true;
 }

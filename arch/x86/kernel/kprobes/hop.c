@@ -2,7 +2,7 @@
 /*
  * Hops let a probe have a jump although a branch targets the bytes that it would overwrite: a
  * jump of two bytes overwrites only one byte more than a breakpoint does. It goes to padding
- * after a function nearby, which holds the hop: a jump of five bytes to the detour. targets.c
+ * after a function nearby, which holds the hop: a jump of five bytes to the detour. branches.c
  * explains how it is known that nothing else goes there.
  *
  * Padding consists of the NOPs and breakpoints between the last instruction of a function, if
@@ -24,6 +24,7 @@
 #include <linux/string.h>
 #include <linux/xarray.h>
 
+#include "branches.h"
 #include "common.h"
 #include "insn.h"
 
@@ -44,7 +45,8 @@ struct optimized_kprobe *kprobe_hop_owner(unsigned long addr)
 }
 NOKPROBE_SYMBOL(kprobe_hop_owner);
 
-bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
+/* The first probe whose hop uses a part of this text, or NULL. */
+struct optimized_kprobe *kprobe_hop_in(unsigned long addr, unsigned int len)
 {
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
 
@@ -55,11 +57,7 @@ bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
 
 struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr)
 {
-	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
-
-	kprobe_assert_locked();
-
-	return xa_find(&hops, &index, addr, XA_PRESENT);
+	return kprobe_hop_in(addr, 1);
 }
 
 void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
@@ -193,16 +191,15 @@ static bool has_probe(unsigned long hop, unsigned long own)
 }
 
 /* Sets @taken if only other probes or their hops are in the way. */
-static bool is_free(unsigned long hop, unsigned long own, unsigned long start,
-		    unsigned long end, bool *taken)
+static bool is_free(unsigned long hop, unsigned long own, unsigned long start, bool *taken)
 {
 	u8 at;
 
 	if (is_own_place(hop, own) || within_kprobe_blacklist(hop) ||
 	    kprobe_is_patched(hop, JMP32_INSN_SIZE) ||
-	    kprobe_find_entry(hop, JMP32_INSN_SIZE, start, end, &at) != KPROBE_NOOPT_NONE)
+	    kprobe_find_target(hop, JMP32_INSN_SIZE, start, &at) != KPROBE_NOOPT_NONE)
 		return false;
-	if (!has_probe(hop, own) && !kprobe_hop_overlaps(hop, JMP32_INSN_SIZE))
+	if (!has_probe(hop, own) && !kprobe_hop_in(hop, JMP32_INSN_SIZE))
 		return true;
 
 	*taken = true;
@@ -235,12 +232,20 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 		hop = max(padding_of(start, end), from - SHORT_JUMP_BACKWARD);
 		stop = min(kprobe_end_of_padding(end) - JMP32_INSN_SIZE, from + SHORT_JUMP_FORWARD);
 		for (; hop <= stop; hop++) {
-			if (is_free(hop, addr, start, end, taken))
+			if (is_free(hop, addr, start, taken))
 				return hop;
 		}
 	}
 
 	return 0;
+}
+
+static void rewrite(const struct arch_optimized_insn *o, const u8 *from, const u8 *to)
+{
+	lockdep_assert_held(&text_mutex);
+
+	perf_event_text_poke((void *)o->hop, from, JMP32_INSN_SIZE, to, JMP32_INSN_SIZE);
+	text_poke((void *)o->hop, to, JMP32_INSN_SIZE);
 }
 
 /*
@@ -255,7 +260,6 @@ int kprobe_hop_make(struct optimized_kprobe *op)
 	int ret;
 
 	lockdep_assert_cpus_held();
-	lockdep_assert_held(&text_mutex);
 
 	if (!kprobe_is_rel32(disp))
 		return -ERANGE;
@@ -266,8 +270,7 @@ int kprobe_hop_make(struct optimized_kprobe *op)
 		return ret;
 
 	__text_gen_insn(jump, JMP32_INSN_OPCODE, (void *)o->hop, o->insn, JMP32_INSN_SIZE);
-	perf_event_text_poke((void *)o->hop, o->padding, sizeof(jump), jump, sizeof(jump));
-	text_poke((void *)o->hop, jump, sizeof(jump));
+	rewrite(o, o->padding, jump);
 	return 0;
 }
 
@@ -285,8 +288,7 @@ void kprobe_hop_remove(struct optimized_kprobe *op)
 	guard(mutex)(&text_mutex);
 
 	__text_gen_insn(jump, JMP32_INSN_OPCODE, (void *)o->hop, o->insn, JMP32_INSN_SIZE);
-	perf_event_text_poke((void *)o->hop, jump, sizeof(jump), o->padding, sizeof(jump));
-	text_poke((void *)o->hop, o->padding, sizeof(o->padding));
+	rewrite(o, jump, o->padding);
 	xa_erase(&hops, o->hop);
 	o->hop = 0;
 }

@@ -2,32 +2,29 @@
 /*
  * Jump optimization on x86: decides whether a jump can replace the instructions at a
  * probe, builds the detour that the jump targets, and switches between breakpoint and
- * jump. targets.c finds branches into these instructions, reencode.c copies them, and
+ * jump. branches.c finds branches into these instructions, reencode.c copies them, and
  * the detour calls detour.c.
  */
 
 #include <linux/cpu.h>
 #include <linux/cpufeature.h>
 #include <linux/extable.h>
-#include <linux/ftrace.h>
-#include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/perf_event.h>
-#include <linux/static_call.h>
 #include <linux/unaligned.h>
 
-#include <asm/alternative.h>
-
+#include "branches.h"
 #include "common.h"
 #include "insn.h"
 
 /* A detour that is being built. */
 struct detour_draft {
 	struct arch_optimized_insn	o;
-	unsigned int			jump;	/* length of the jump to it */
+	unsigned long			start;	/* of the probed function */
+	unsigned long			end;
 	bool				ends;	/* execution does not continue after it */
 	u8				code[MAX_OPTINSN_SIZE];
 };
@@ -55,7 +52,7 @@ static bool is_end(u8 kind)
 
 /* One instruction, @at bytes after the probe. */
 static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
-		      unsigned int at, unsigned long end, unsigned long slot)
+		      unsigned int at, unsigned long slot)
 {
 	unsigned long addr = (unsigned long)op->kp.addr;
 	struct arch_optimized_insn *o = &d->o;
@@ -63,7 +60,7 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	struct kprobe_insn ki;
 	int len;
 
-	if (kprobe_fetch_at(addr + at, end, &ki))
+	if (kprobe_fetch_at(addr + at, d->end, &ki))
 		return refuse(op, KPROBE_NOOPT_UNDECODED, at);
 	/*
 	 * An indirect branch must find a landing pad, not a jump. At the probed
@@ -77,7 +74,7 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	if (kprobe_classify(&ki, addr + at, &a))
 		return refuse(op, KPROBE_NOOPT_INSN, at);
 	/* The callee must not return into the jump. */
-	if (is_call(a.op) && at + a.len < d->jump)
+	if (is_call(a.op) && at + a.len < o->jump)
 		return refuse(op, KPROBE_NOOPT_CALL, at);
 	if (o->end + KPROBE_MAX_REENCODED + JMP32_INSN_SIZE > sizeof(d->code))
 		return refuse(op, KPROBE_NOOPT_INSN, at);
@@ -96,44 +93,31 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	return a.len;
 }
 
-#ifdef KPROBE_DETOURS_OF_RETURNS
-static bool is_of_return(struct optimized_kprobe *op)
-{
-	return kretprobe_is_alone(&op->kp);
-}
-#else
-static bool is_of_return(struct optimized_kprobe *op)
-{
-	return false;
-}
-#endif
-
 /* Copies all instructions that the jump replaces for a detour at @slot. */
-static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op,
-			unsigned long end, unsigned long slot)
+static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op, unsigned long slot)
 {
-	unsigned long hop = d->o.hop;
 	unsigned int at = 0;
 	int len;
 
 	d->o = (struct arch_optimized_insn) {
-		.jump		= d->jump,
-		.hop		= hop,
-		.of_return	= is_of_return(op),
+		.jump		= d->o.jump,
+		.hop		= d->o.hop,
+		.of_return	= __is_defined(KPROBE_DETOURS_OF_RETURNS) &&
+				  kretprobe_is_alone(&op->kp),
 	};
-	d->o.end = kprobe_layout_of(&d->o)->size;
+	d->o.end = kprobe_kind_of(&d->o)->layout->size;
 	d->ends = false;
 	memset(d->code, INT3_INSN_OPCODE, sizeof(d->code));
 
-	while (at < d->jump && !d->ends) {
-		len = draft_insn(d, op, at, end, slot);
+	while (at < d->o.jump && !d->ends) {
+		len = draft_insn(d, op, at, slot);
 		if (len < 0)
 			return len;
 		at += len;
 	}
 
 	/* Text after such an instruction is no branch target, and needs no copy. */
-	d->o.size = max(at, d->jump);
+	d->o.size = max_t(unsigned int, at, d->o.jump);
 	return 0;
 }
 
@@ -144,64 +128,25 @@ static int put_branch(struct detour_draft *d, unsigned int at, unsigned int len,
 	return kprobe_put_rel32(d->code + at, len, slot + at, target);
 }
 
-/* Copies a template and fills in the targets of its call and its jump. */
-static int draft_template(struct detour_draft *d, const void *template,
-			  const void *callback, const void *leave, unsigned long slot)
-{
-	const struct kprobe_detour_layout *l = kprobe_layout_of(&d->o);
-
-	/* objtool rejects the code that compilers make of a label plus a constant. */
-	OPTIMIZER_HIDE_VAR(template);
-	OPTIMIZER_HIDE_VAR(leave);
-
-	memcpy(d->code, template, l->size);
-	return put_branch(d, l->call, CALL_INSN_SIZE, slot, (unsigned long)callback) ?:
-	       put_branch(d, l->leave, JCC32_INSN_SIZE, slot, (unsigned long)leave);
-}
-
-#ifdef KPROBE_DETOURS_OF_RETURNS
-static int draft_of_return(struct detour_draft *d, unsigned long slot)
-{
-	return draft_template(d, kretprobe_detour_template, kretprobe_native_entry,
-			      kretprobe_detour_complete, slot);
-}
-#else
-static int draft_of_return(struct detour_draft *d, unsigned long slot)
-{
-	/* See is_of_return(). */
-	return -EINVAL;
-}
-#endif
-
-static int draft_kind(struct detour_draft *d, struct optimized_kprobe *op,
-		      unsigned long slot)
-{
-	u32 *ip = (u32 *)(d->code + kprobe_detour_layout.ip);
-	int ret;
-
-	if (d->o.of_return)
-		return draft_of_return(d, slot);
-
-	ret = draft_template(d, kprobe_detour_template, kprobe_detour_callback,
-			     kprobe_detour_leave, slot);
-	put_unaligned((u32)((unsigned long)op->kp.addr + INT3_INSN_SIZE), ip);
-	return ret;
-}
-
 /* The code before and after the copies. */
 static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 		       unsigned long slot)
 {
-	const struct kprobe_detour_layout *l = kprobe_layout_of(&d->o);
+	const struct kprobe_detour_kind *kind = kprobe_kind_of(&d->o);
+	const struct kprobe_detour_layout *l = kind->layout;
 	unsigned long addr = (unsigned long)op->kp.addr;
 	static const u8 clac[] = { OP_ESCAPE, OP2_GRP7, MODRM_CLAC };
 	u8 *code = d->code;
 	int ret;
 
-	ret = draft_kind(d, op, slot);
+	memcpy(code, kind->template, l->size);
+	ret = put_branch(d, l->call, CALL_INSN_SIZE, slot, (unsigned long)kind->callback) ?:
+	      put_branch(d, l->leave, JCC32_INSN_SIZE, slot, (unsigned long)kind->leave);
 	if (ret)
 		return ret;
 
+	if (l->ip)
+		put_unaligned((u32)(addr + INT3_INSN_SIZE), (u32 *)(code + l->ip));
 	code[l->regs] = OP_CLD;
 	put_unaligned((unsigned long)op, (unsigned long *)(code + l->op));
 	if (boot_cpu_has(X86_FEATURE_SMAP))
@@ -214,27 +159,7 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 	return put_branch(d, d->o.end, JMP32_INSN_SIZE, slot, addr + d->o.size);
 }
 
-/**
- * kprobe_is_patched() - do other subsystems change text at run time?
- * @addr: start of the text
- * @size: its length
- *
- * Context: text_mutex and the jump label lock held.
- * Return: true if they do.
- */
-bool kprobe_is_patched(unsigned long addr, unsigned int size)
-{
-	void *start = (void *)addr, *last = (void *)(addr + size - 1);
-
-	lockdep_assert_held(&text_mutex);
-
-	return ftrace_text_reserved(start, last) ||
-	       kprobe_jump_label_reserved(addr, addr + size - 1) ||
-	       static_call_text_reserved(start, last);
-}
-
-static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
-		       unsigned long end)
+static int make_detour(struct detour_draft *d, struct optimized_kprobe *op)
 {
 	u8 *slot = get_optinsn_slot_near((unsigned long)op->kp.addr);
 	int ret;
@@ -245,7 +170,7 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 	/* The jump at the probe. */
 	ret = kprobe_is_rel32(slot - (op->kp.addr + JMP32_INSN_SIZE)) ? 0 : -ERANGE;
 	if (!ret)
-		ret = draft_copies(d, op, end, (unsigned long)slot);
+		ret = draft_copies(d, op, (unsigned long)slot);
 	if (!ret)
 		ret = draft_frame(d, op, (unsigned long)slot);
 	if (!ret && kprobe_read_text((unsigned long)op->kp.addr, d->o.text, d->o.size))
@@ -271,37 +196,35 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op,
 }
 
 /* Everything except the detour: can a jump of this length replace the text? */
-static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op,
-		       unsigned long start, unsigned long end, unsigned int jump)
+static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op, unsigned int jump)
 {
 	unsigned long addr = (unsigned long)op->kp.addr;
 	int ret;
 	u8 why, at;
 
-	if (end - addr < jump)
+	if (d->end - addr < jump)
 		return refuse(op, KPROBE_NOOPT_END, 0);
 
 	/* Draft it where everything is within reach, to find all other obstacles. */
-	*d = (struct detour_draft) { .jump = jump };
-	ret = draft_copies(d, op, end, addr);
+	d->o.jump = jump;
+	ret = draft_copies(d, op, addr);
 	if (ret)
 		return ret;
 	if (kprobe_is_patched(addr, d->o.size))
 		return refuse(op, KPROBE_NOOPT_PATCHED, 0);
-	if (kprobe_hop_overlaps(addr, jump)) {
+	if (kprobe_hop_in(addr, jump)) {
 		op->why_transient = true;
 		return refuse(op, KPROBE_NOOPT_PATCHED, 0);
 	}
 
-	why = kprobe_find_entry(addr + 1, jump - 1, start, end, &at);
+	why = kprobe_find_target(addr + 1, jump - 1, d->start, &at);
 	if (why == KPROBE_NOOPT_NOMEM)
 		return -ENOMEM;
 	return why ? refuse(op, why, at + 1) : 0;
 }
 
 /* With a short jump, if there is room for a hop. */
-static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
-			 unsigned long start, unsigned long end)
+static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op)
 {
 	unsigned long addr = (unsigned long)op->kp.addr;
 	int ret;
@@ -309,37 +232,37 @@ static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op,
 	if (!core_kernel_text(addr))
 		return -EILSEQ;
 
-	ret = plan_detour(d, op, start, end, JMP8_INSN_SIZE);
+	ret = plan_detour(d, op, JMP8_INSN_SIZE);
 	if (ret)
 		return ret;
 	d->o.hop = kprobe_hop_find(addr, &op->why_transient);
 	return d->o.hop ? 0 : -EILSEQ;
 }
 
-/* Everything except the detour; @end is set to the end of the function. */
-static int plan(struct detour_draft *d, struct optimized_kprobe *op, unsigned long *end)
+/* Everything except the detour. */
+static int plan(struct detour_draft *d, struct optimized_kprobe *op)
 {
 	unsigned long addr = (unsigned long)op->kp.addr, size, into;
-	unsigned long start;
 	u8 why, at;
 	int ret;
+
+	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
 
 	/* The symbol may be gone since the probe was registered. */
 	if (!kallsyms_lookup_size_offset(addr, &size, &into))
 		return refuse(op, KPROBE_NOOPT_UNDECODED, 0);
-	start = addr - into;
-	*end = start + size;
-
 	if (kprobe_in_preemptible_hcall(addr))
 		return refuse(op, KPROBE_NOOPT_ARCH, 0);
 
-	ret = plan_detour(d, op, start, *end, JMP32_INSN_SIZE);
+	*d = (struct detour_draft) { .start = addr - into, .end = addr - into + size };
+	ret = plan_detour(d, op, JMP32_INSN_SIZE);
 	if (ret != -EILSEQ)
 		return ret;
 
 	why = op->why;
 	at = op->why_at;
-	ret = plan_with_hop(d, op, start, *end);
+	ret = plan_with_hop(d, op);
 	/* Report the obstacle to the long jump. */
 	if (ret)
 		return ret == -ENOMEM ? ret : refuse(op, why, at);
@@ -352,16 +275,12 @@ static int plan(struct detour_draft *d, struct optimized_kprobe *op, unsigned lo
 int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
 {
 	struct detour_draft d;
-	unsigned long end;
 	int ret;
-
-	lockdep_assert_cpus_held();
-	lockdep_assert_held(&text_mutex);
 
 	if (op->optinsn.insn)
 		return op->optinsn.hop ? KPROBE_JUMP_SHORT : KPROBE_JUMP_LONG;
 
-	ret = plan(&d, op, &end);
+	ret = plan(&d, op);
 	if (ret)
 		return ret;
 	return d.o.hop ? KPROBE_JUMP_SHORT : KPROBE_JUMP_LONG;
@@ -370,14 +289,8 @@ int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *orig)
 {
 	struct detour_draft d;
-	unsigned long end;
-	int ret;
 
-	lockdep_assert_cpus_held();
-	lockdep_assert_held(&text_mutex);
-
-	ret = plan(&d, op, &end);
-	return ret ?: make_detour(&d, op, end);
+	return plan(&d, op) ?: make_detour(&d, op);
 }
 
 int arch_within_optimized_kprobe(struct optimized_kprobe *op,

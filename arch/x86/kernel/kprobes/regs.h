@@ -7,7 +7,7 @@
  * pointers, unwinders need the complete registers.
  */
 #if defined(CONFIG_X86_64) && defined(CONFIG_KRETPROBES) && !defined(CONFIG_FRAME_POINTER)
-#define KPROBE_DETOURS_OF_RETURNS
+#define KPROBE_DETOURS_OF_RETURNS	1
 #endif
 
 #ifdef __ASSEMBLY__

@@ -20,7 +20,7 @@
 
 #include "detours.h"
 #include "storm.h"
-#include "../targets.h"
+#include "../branches.h"
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
 #endif
@@ -608,26 +608,26 @@ void kpo_table(void);
 STACK_FRAME_NON_STANDARD(kpo_table);
 
 /* A module may have been built without landing pads. */
-static void sweep_reports_computed_jumps_of_modules(struct kunit *test)
+static void decoding_reports_computed_jumps_of_modules(struct kunit *test)
 {
 	unsigned long start = (unsigned long)kpo_table, size, into;
-	struct kprobe_targets t = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
-	enum kprobe_swept found;
+	struct kprobe_branch_map map = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
+	u8 found;
 
-	t.map = kunit_kzalloc(test, t.size / BITS_PER_BYTE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	map.targets = kunit_kzalloc(test, map.size / BITS_PER_BYTE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, map.targets);
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
 	kprobe_test_lock();
 	mutex_lock(&text_mutex);
-	found = kprobe_targets_sweep(&t, start, start + size);
+	found = kprobe_map_decode(&map, start, start + size);
 	mutex_unlock(&text_mutex);
 	kprobe_test_unlock();
-	KUNIT_EXPECT_EQ(test, found, KPROBE_SWEPT_COMPUTED);
+	KUNIT_EXPECT_EQ(test, found, KPROBE_NOOPT_INDIRECT);
 }
 
 /*
- * Nothing else is within the reach of its short branches. It is aligned, and large enough
- * that the result of its sweep is remembered.
+ * Nothing else is within the reach of its short branches. It is aligned, so that its bit would
+ * tell that it has been decoded.
  */
 #ifdef CONFIG_KGDB
 KP_FUNCTION(kpo_by_kgdb,
@@ -645,7 +645,7 @@ void kpo_kgdb_break(void);
 STACK_FRAME_NON_STANDARD(kpo_kgdb_break);
 
 /* A breakpoint of the debugger hides an instruction, but only as long as it is there. */
-static void sweep_is_repeated_after_kgdb(struct kunit *test)
+static void decoding_is_repeated_after_kgdb(struct kunit *test)
 {
 	struct kp_watch w = KP_WATCH(AT(by_kgdb));
 	unsigned long addr = (unsigned long)kpo_kgdb_break;
@@ -668,86 +668,86 @@ static void sweep_is_repeated_after_kgdb(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 #else
-KP_SKIPPED(sweep_is_repeated_after_kgdb, "needs KGDB")
+KP_SKIPPED(decoding_is_repeated_after_kgdb, "needs KGDB")
 #endif
 
 /*
  * Code that no compiler emits, and that is never executed. Initialized data is between the
  * text and the init text of the kernel, and branches of 32 bits reach both.
  */
-static u8 swept_code[16] = { 0x90 };
+static u8 decoded_code[16] = { 0x90 };
 
-enum swept_target { NO_TARGET, INSIDE, BEFORE, AFTER, NO_TEXT, THUNK };
+enum decoded_target { NO_TARGET, INSIDE, BEFORE, AFTER, NO_TEXT, THUNK };
 
-struct swept_case {
+struct decoded_case {
 	const char		*name;
 	u8			code[5];
 	u8			len;
-	enum swept_target	target;		/* its displacement follows the code */
+	enum decoded_target	target;		/* its displacement follows the code */
 	bool			last;		/* the code is the end of the function */
-	enum kprobe_swept	want;
+	u8			want;
 };
 
-static const struct swept_case swept_cases[] = {
-	{ "jmp inside", { 0xe9 }, 1, INSIDE, false, KPROBE_SWEPT_PLAIN },
-	{ "jmp to a function before", { 0xe9 }, 1, BEFORE, false, KPROBE_SWEPT_PLAIN },
-	{ "jmp to a function after", { 0xe9 }, 1, AFTER, false, KPROBE_SWEPT_PLAIN },
-	{ "jmp out of the text", { 0xe9 }, 1, NO_TEXT, false, KPROBE_SWEPT_COMPUTED },
-	{ "jmp to a thunk", { 0xe9 }, 1, THUNK, false, KPROBE_SWEPT_COMPUTED },
-	{ "je inside", { 0x0f, 0x84 }, 2, INSIDE, false, KPROBE_SWEPT_PLAIN },
-	{ "je to a function", { 0x0f, 0x84 }, 2, BEFORE, false, KPROBE_SWEPT_PLAIN },
-	{ "je to a thunk", { 0x0f, 0x84 }, 2, THUNK, false, KPROBE_SWEPT_COMPUTED },
-	{ "call of a thunk", { 0xe8 }, 1, THUNK, false, KPROBE_SWEPT_PLAIN },
-	{ "jmp *%eax", { 0xff, 0xe0 }, 2, NO_TARGET, false, KPROBE_SWEPT_COMPUTED },
-	{ "jmp *(%eax)", { 0xff, 0x20 }, 2, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+static const struct decoded_case decoded_cases[] = {
+	{ "jmp inside", { 0xe9 }, 1, INSIDE, false, KPROBE_NOOPT_NONE },
+	{ "jmp to a function before", { 0xe9 }, 1, BEFORE, false, KPROBE_NOOPT_NONE },
+	{ "jmp to a function after", { 0xe9 }, 1, AFTER, false, KPROBE_NOOPT_NONE },
+	{ "jmp out of the text", { 0xe9 }, 1, NO_TEXT, false, KPROBE_NOOPT_INDIRECT },
+	{ "jmp to a thunk", { 0xe9 }, 1, THUNK, false, KPROBE_NOOPT_INDIRECT },
+	{ "je inside", { 0x0f, 0x84 }, 2, INSIDE, false, KPROBE_NOOPT_NONE },
+	{ "je to a function", { 0x0f, 0x84 }, 2, BEFORE, false, KPROBE_NOOPT_NONE },
+	{ "je to a thunk", { 0x0f, 0x84 }, 2, THUNK, false, KPROBE_NOOPT_INDIRECT },
+	{ "call of a thunk", { 0xe8 }, 1, THUNK, false, KPROBE_NOOPT_NONE },
+	{ "jmp *%eax", { 0xff, 0xe0 }, 2, NO_TARGET, false, KPROBE_NOOPT_INDIRECT },
+	{ "jmp *(%eax)", { 0xff, 0x20 }, 2, NO_TARGET, false, KPROBE_NOOPT_NONE },
 #ifdef CONFIG_X86_64
-	{ "pushw %ax", { 0x66, 0x50 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "popw %ax", { 0x66, 0x58 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "pushw $0x9090", { 0x66, 0x68 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "pushw $1", { 0x66, 0x6a, 0x01 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "pushfw", { 0x66, 0x9c }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "popfw", { 0x66, 0x9d }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "enterw $0x9090", { 0x66, 0xc8 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "leavew", { 0x66, 0xc9 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "pushw %fs", { 0x66, 0x0f, 0xa0 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "popw %fs", { 0x66, 0x0f, 0xa1 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "pushw %gs", { 0x66, 0x0f, 0xa8 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "popw %gs", { 0x66, 0x0f, 0xa9 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "pushw (%rax)", { 0x66, 0xff, 0x30 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "popw (%rax)", { 0x66, 0x8f, 0x00 }, 3, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "incw (%rax)", { 0x66, 0xff, 0x00 }, 3, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
-	{ "push with REX.W", { 0x66, 0x48, 0x50 }, 3, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	{ "pushw %ax", { 0x66, 0x50 }, 2, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "popw %ax", { 0x66, 0x58 }, 2, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "pushw $0x9090", { 0x66, 0x68 }, 2, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "pushw $1", { 0x66, 0x6a, 0x01 }, 3, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "pushfw", { 0x66, 0x9c }, 2, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "popfw", { 0x66, 0x9d }, 2, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "enterw $0x9090", { 0x66, 0xc8 }, 2, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "leavew", { 0x66, 0xc9 }, 2, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "pushw %fs", { 0x66, 0x0f, 0xa0 }, 3, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "popw %fs", { 0x66, 0x0f, 0xa1 }, 3, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "pushw %gs", { 0x66, 0x0f, 0xa8 }, 3, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "popw %gs", { 0x66, 0x0f, 0xa9 }, 3, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "pushw (%rax)", { 0x66, 0xff, 0x30 }, 3, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "popw (%rax)", { 0x66, 0x8f, 0x00 }, 3, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "incw (%rax)", { 0x66, 0xff, 0x00 }, 3, NO_TARGET, false, KPROBE_NOOPT_NONE },
+	{ "push with REX.W", { 0x66, 0x48, 0x50 }, 3, NO_TARGET, false, KPROBE_NOOPT_NONE },
 	{ "add $10, %rsp", { 0x48, 0x83, 0xc4, 0x0a }, 4, NO_TARGET, false,
-	  KPROBE_SWEPT_MISALIGNS },
+	  KPROBE_NOOPT_STACK },
 	{ "sub $10, %rsp", { 0x48, 0x83, 0xec, 0x0a }, 4, NO_TARGET, false,
-	  KPROBE_SWEPT_MISALIGNS },
+	  KPROBE_NOOPT_STACK },
 	/* The constants continue in the rest of the function, which is 0x90. */
 	{ "add $0x90909002, %rsp", { 0x48, 0x81, 0xc4, 0x02 }, 4, NO_TARGET, false,
-	  KPROBE_SWEPT_MISALIGNS },
-	{ "enter $0x9002", { 0xc8, 0x02 }, 2, NO_TARGET, false, KPROBE_SWEPT_MISALIGNS },
-	{ "enter $0x9090", { 0xc8 }, 1, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	  KPROBE_NOOPT_STACK },
+	{ "enter $0x9002", { 0xc8, 0x02 }, 2, NO_TARGET, false, KPROBE_NOOPT_STACK },
+	{ "enter $0x9090", { 0xc8 }, 1, NO_TARGET, false, KPROBE_NOOPT_NONE },
 	{ "lea 10(%rsp), %rsp", { 0x48, 0x8d, 0x64, 0x24, 0x0a }, 5, NO_TARGET, false,
-	  KPROBE_SWEPT_MISALIGNS },
+	  KPROBE_NOOPT_STACK },
 	{ "lea 16(%rsp), %rsp", { 0x48, 0x8d, 0x64, 0x24, 0x10 }, 5, NO_TARGET, false,
-	  KPROBE_SWEPT_PLAIN },
+	  KPROBE_NOOPT_NONE },
 	{ "lea 10(%rsp), %r12", { 0x4c, 0x8d, 0x64, 0x24, 0x0a }, 5, NO_TARGET, false,
-	  KPROBE_SWEPT_PLAIN },
+	  KPROBE_NOOPT_NONE },
 	{ "lea 10(%rsp), %rax", { 0x48, 0x8d, 0x44, 0x24, 0x0a }, 5, NO_TARGET, false,
-	  KPROBE_SWEPT_PLAIN },
-	{ "sub $16, %rsp", { 0x48, 0x83, 0xec, 0x10 }, 4, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
-	{ "add $10, %r12", { 0x49, 0x83, 0xc4, 0x0a }, 4, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
-	{ "and $-6, %rsp", { 0x48, 0x83, 0xe4, 0xfa }, 4, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	  KPROBE_NOOPT_NONE },
+	{ "sub $16, %rsp", { 0x48, 0x83, 0xec, 0x10 }, 4, NO_TARGET, false, KPROBE_NOOPT_NONE },
+	{ "add $10, %r12", { 0x49, 0x83, 0xc4, 0x0a }, 4, NO_TARGET, false, KPROBE_NOOPT_NONE },
+	{ "and $-6, %rsp", { 0x48, 0x83, 0xe4, 0xfa }, 4, NO_TARGET, false, KPROBE_NOOPT_NONE },
 #else
-	{ "pushw %ax", { 0x66, 0x50 }, 2, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
-	{ "add $10, %esp", { 0x83, 0xc4, 0x0a }, 3, NO_TARGET, false, KPROBE_SWEPT_PLAIN },
+	{ "pushw %ax", { 0x66, 0x50 }, 2, NO_TARGET, false, KPROBE_NOOPT_NONE },
+	{ "add $10, %esp", { 0x83, 0xc4, 0x0a }, 3, NO_TARGET, false, KPROBE_NOOPT_NONE },
 #endif
-	{ "zero at the end", { 0x00 }, 1, NO_TARGET, true, KPROBE_SWEPT_PLAIN },
+	{ "zero at the end", { 0x00 }, 1, NO_TARGET, true, KPROBE_NOOPT_NONE },
 	{ "two bytes of one at the end", { 0x90, 0x81, 0x00 }, 3, NO_TARGET, true,
-	  KPROBE_SWEPT_UNDECODED },
+	  KPROBE_NOOPT_UNDECODED },
 	{ "one byte of one at the end", { 0xe9 }, 1, NO_TARGET, true,
-	  KPROBE_SWEPT_UNDECODED },
+	  KPROBE_NOOPT_UNDECODED },
 };
-KUNIT_ARRAY_PARAM_DESC(swept_case, swept_cases, name);
+KUNIT_ARRAY_PARAM_DESC(decoded_case, decoded_cases, name);
 
 #ifdef CONFIG_MITIGATION_RETPOLINE
 static unsigned long thunk(struct kunit *test)
@@ -762,7 +762,7 @@ static unsigned long thunk(struct kunit *test)
 }
 #endif
 
-static unsigned long swept_target(struct kunit *test, enum swept_target target)
+static unsigned long decoded_target(struct kunit *test, enum decoded_target target)
 {
 	switch (target) {
 	case BEFORE:
@@ -772,36 +772,36 @@ static unsigned long swept_target(struct kunit *test, enum swept_target target)
 			kunit_skip(test, "the init text has been freed");
 		return (unsigned long)_sinittext;
 	case NO_TEXT:
-		return (unsigned long)(swept_code + sizeof(swept_code));
+		return (unsigned long)(decoded_code + sizeof(decoded_code));
 	case THUNK:
 		return thunk(test);
 	default:
-		return (unsigned long)swept_code;
+		return (unsigned long)decoded_code;
 	}
 }
 
 /* As if it were the text of a module that was built without landing pads. */
-static void sweep_judges_instructions(struct kunit *test)
+static void decoding_judges_instructions(struct kunit *test)
 {
-	const struct swept_case *c = test->param_value;
-	unsigned long start = (unsigned long)swept_code, end = start + sizeof(swept_code), at;
-	struct kprobe_targets t = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
-	enum kprobe_swept found;
+	const struct decoded_case *c = test->param_value;
+	unsigned long start = (unsigned long)decoded_code, end = start + sizeof(decoded_code), at;
+	struct kprobe_branch_map map = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
+	u8 found;
 
-	t.map = kunit_kzalloc(test, t.size / BITS_PER_BYTE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.map);
-	memset(swept_code, 0x90, sizeof(swept_code));
-	memcpy(swept_code, c->code, c->len);
+	map.targets = kunit_kzalloc(test, map.size / BITS_PER_BYTE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, map.targets);
+	memset(decoded_code, 0x90, sizeof(decoded_code));
+	memcpy(decoded_code, c->code, c->len);
 	at = start + c->len;
 	if (c->target != NO_TARGET)
-		put_unaligned((s32)(swept_target(test, c->target) - (at + sizeof(s32))),
+		put_unaligned((s32)(decoded_target(test, c->target) - (at + sizeof(s32))),
 			      (s32 *)at);
 	if (c->last)
 		end = at;
 
 	kprobe_test_lock();
 	mutex_lock(&text_mutex);
-	found = kprobe_targets_sweep(&t, start, end);
+	found = kprobe_map_decode(&map, start, end);
 	mutex_unlock(&text_mutex);
 	kprobe_test_unlock();
 	KUNIT_EXPECT_EQ(test, found, c->want);
@@ -811,19 +811,19 @@ static void sweep_judges_instructions(struct kunit *test)
 static KP_TRACED(int, kpo_with_site, v * 3)
 
 /* ftrace jumps to a page in place of a BPF trampoline. The function is never called. */
-static void sweep_ignores_jump_of_ftrace(struct kunit *test)
+static void decoding_ignores_jump_of_ftrace(struct kunit *test)
 {
 	unsigned long start = (unsigned long)kpo_with_site, site = ftrace_location(start);
 	unsigned long size, into, to;
-	struct kprobe_targets t = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
+	struct kprobe_branch_map map = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
 	static struct ftrace_ops ops;
-	enum kprobe_swept found;
+	u8 found;
 	void *page;
 
 	KP_SKIP_IF(test, !site, "the function has no ftrace site");
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
-	t.map = kunit_kzalloc(test, t.size / BITS_PER_BYTE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	map.targets = kunit_kzalloc(test, map.size / BITS_PER_BYTE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, map.targets);
 	page = alloc_insn_page();
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	to = ftrace_jmp_set((unsigned long)page);
@@ -834,10 +834,10 @@ static void sweep_ignores_jump_of_ftrace(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *(u8 *)site, JMP32_INSN_OPCODE);
 	kprobe_test_lock();
 	mutex_lock(&text_mutex);
-	found = kprobe_targets_sweep(&t, start, start + size);
+	found = kprobe_map_decode(&map, start, start + size);
 	mutex_unlock(&text_mutex);
 	kprobe_test_unlock();
-	KUNIT_EXPECT_EQ(test, found, KPROBE_SWEPT_PLAIN);
+	KUNIT_EXPECT_EQ(test, found, KPROBE_NOOPT_NONE);
 	KUNIT_EXPECT_EQ(test, unregister_ftrace_direct(&ops, to, true), 0);
 	execmem_free(page);
 }
@@ -971,11 +971,11 @@ static struct kunit_case optimize_cases[] = {
 #ifdef CONFIG_JUMP_LABEL
 	KUNIT_CASE(static_keys_flip_under_probes),
 #endif
-	KUNIT_CASE(sweep_reports_computed_jumps_of_modules),
-	KUNIT_CASE(sweep_is_repeated_after_kgdb),
-	KUNIT_CASE_PARAM(sweep_judges_instructions, swept_case_gen_params),
+	KUNIT_CASE(decoding_reports_computed_jumps_of_modules),
+	KUNIT_CASE(decoding_is_repeated_after_kgdb),
+	KUNIT_CASE_PARAM(decoding_judges_instructions, decoded_case_gen_params),
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
-	KUNIT_CASE(sweep_ignores_jump_of_ftrace),
+	KUNIT_CASE(decoding_ignores_jump_of_ftrace),
 #endif
 	KUNIT_CASE(no_jump_in_preemptible_hypercalls),
 	KUNIT_CASE(no_jump_over_trap),

@@ -10,7 +10,7 @@
 #include <linux/kgdb.h>
 
 #include "../common.h"
-#include "../targets.h"
+#include "../branches.h"
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
 #endif
@@ -193,16 +193,16 @@ static const struct lead leads[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(lead, leads, name);
 
-static void targets_scan(struct kunit *test)
+static void map_scan(struct kunit *test)
 {
 	const struct lead *l = test->param_value;
-	struct kprobe_targets t = { .start = FROM, .size = REGION_SIZE };
+	struct kprobe_branch_map map = { .start = FROM, .size = REGION_SIZE };
 	u8 text[64 + 16];
 	unsigned int shift;
 	s32 disp;
 
-	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	map.targets = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, map.targets);
 
 	for (shift = 0; shift < 8; shift++) {
 		memset(text, 0x90, sizeof(text));
@@ -211,9 +211,9 @@ static void targets_scan(struct kunit *test)
 		       (s32)(TARGET - (FROM + CODE_AT + shift + l->disp_at + sizeof(disp)));
 		memcpy(text + shift + l->disp_at, &disp, sizeof(disp));
 
-		bitmap_zero(t.map, REGION_SIZE);
-		kprobe_targets_scan_text(&t, text, 64, FROM + CODE_AT);
-		KUNIT_EXPECT_TRUE_MSG(test, test_bit(TARGET - FROM, t.map),
+		bitmap_zero(map.targets, REGION_SIZE);
+		kprobe_map_scan(&map, text, 64, FROM + CODE_AT);
+		KUNIT_EXPECT_TRUE_MSG(test, test_bit(TARGET - FROM, map.targets),
 				      "shifted by %u", shift);
 	}
 }
@@ -229,11 +229,11 @@ static noinline __noclone notrace __used void kpr_break(void)
  * A breakpoint of kgdb has replaced the opcode. The original byte is not known, so it
  * may have been any of them.
  */
-static void targets_scan_under_kgdb(struct kunit *test)
+static void map_scan_under_kgdb(struct kunit *test)
 {
 	const struct lead *l = test->param_value;
 	unsigned long addr = (unsigned long)kpr_break, target;
-	struct kprobe_targets t = { .size = REGION_SIZE };
+	struct kprobe_branch_map map = { .size = REGION_SIZE };
 	u8 text[1 + 16];
 	s32 disp;
 
@@ -241,9 +241,9 @@ static void targets_scan_under_kgdb(struct kunit *test)
 	while (*(u8 *)addr != 0x90)
 		addr++;
 	target = addr + 0x234;
-	t.start = addr - 0x400;
-	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	map.start = addr - 0x400;
+	map.targets = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, map.targets);
 	/* With a prefix, that is what the breakpoint replaces. */
 	KP_SKIP_IF(test, (l->code[0] & 0xf0) == 0x40, "its opcode is not the first byte");
 
@@ -254,61 +254,61 @@ static void targets_scan_under_kgdb(struct kunit *test)
 	text[0] = INT3_INSN_OPCODE;
 
 	/* Any other breakpoint is padding. */
-	kprobe_targets_scan_text(&t, text, 1, addr);
-	KUNIT_EXPECT_TRUE(test, bitmap_empty(t.map, REGION_SIZE));
+	kprobe_map_scan(&map, text, 1, addr);
+	KUNIT_EXPECT_TRUE(test, bitmap_empty(map.targets, REGION_SIZE));
 
 	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(addr), 0);
 	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
-	kprobe_targets_scan_text(&t, text, 1, addr);
-	KUNIT_EXPECT_TRUE(test, test_bit(target - t.start, t.map));
+	kprobe_map_scan(&map, text, 1, addr);
+	KUNIT_EXPECT_TRUE(test, test_bit(target - map.start, map.targets));
 	dbg_deactivate_sw_breakpoints();
 	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(addr), 0);
 }
 
 /* When the text was read, there was a breakpoint of kgdb. There is none any more. */
-static void targets_scan_after_kgdb(struct kunit *test)
+static void map_scan_after_kgdb(struct kunit *test)
 {
 	static u8 call = CALL_INSN_OPCODE;
 	unsigned long addr = (unsigned long)&call, target = addr + 0x234;
-	struct kprobe_targets t = { .start = addr - 0x400, .size = REGION_SIZE };
+	struct kprobe_branch_map map = { .start = addr - 0x400, .size = REGION_SIZE };
 	u8 text[1 + 16] = { INT3_INSN_OPCODE };
 
-	t.map = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	map.targets = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, map.targets);
 	put_unaligned((s32)(target - (addr + CALL_INSN_SIZE)), (s32 *)(text + 1));
-	kprobe_targets_scan_text(&t, text, 1, addr);
-	KUNIT_EXPECT_TRUE(test, test_bit(target - t.start, t.map));
+	kprobe_map_scan(&map, text, 1, addr);
+	KUNIT_EXPECT_TRUE(test, test_bit(target - map.start, map.targets));
 }
 #else
-KP_SKIPPED(targets_scan_under_kgdb, "needs KGDB")
+KP_SKIPPED(map_scan_under_kgdb, "needs KGDB")
 
-KP_SKIPPED(targets_scan_after_kgdb, "needs KGDB")
+KP_SKIPPED(map_scan_after_kgdb, "needs KGDB")
 #endif
 
 /* References to other places are ignored, at either end. */
-static void targets_bounds(struct kunit *test)
+static void map_bounds(struct kunit *test)
 {
-	struct kprobe_targets t = { .start = FROM, .size = REGION_SIZE };
+	struct kprobe_branch_map map = { .start = FROM, .size = REGION_SIZE };
 
-	t.map = kunit_kzalloc(test, REGION_SIZE / 8 + sizeof(long), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.map);
+	map.targets = kunit_kzalloc(test, REGION_SIZE / 8 + sizeof(long), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, map.targets);
 
-	kprobe_targets_mark(&t, FROM - 1);
-	kprobe_targets_mark(&t, FROM + REGION_SIZE);
-	kprobe_targets_mark(&t, 0);
-	KUNIT_EXPECT_TRUE(test, bitmap_empty(t.map, REGION_SIZE + BITS_PER_LONG));
-	kprobe_targets_mark(&t, FROM);
-	kprobe_targets_mark(&t, FROM + REGION_SIZE - 1);
-	KUNIT_EXPECT_EQ(test, bitmap_weight(t.map, REGION_SIZE), 2);
+	kprobe_map_mark(&map, FROM - 1);
+	kprobe_map_mark(&map, FROM + REGION_SIZE);
+	kprobe_map_mark(&map, 0);
+	KUNIT_EXPECT_TRUE(test, bitmap_empty(map.targets, REGION_SIZE + BITS_PER_LONG));
+	kprobe_map_mark(&map, FROM);
+	kprobe_map_mark(&map, FROM + REGION_SIZE - 1);
+	KUNIT_EXPECT_EQ(test, bitmap_weight(map.targets, REGION_SIZE), 2);
 }
 
 static struct kunit_case reencode_cases[] = {
 	KUNIT_CASE_PARAM(reencode_forms, form_gen_params),
 	KUNIT_CASE(reencode_too_far),
-	KUNIT_CASE_PARAM(targets_scan, lead_gen_params),
-	KUNIT_CASE_PARAM(targets_scan_under_kgdb, lead_gen_params),
-	KUNIT_CASE(targets_scan_after_kgdb),
-	KUNIT_CASE(targets_bounds),
+	KUNIT_CASE_PARAM(map_scan, lead_gen_params),
+	KUNIT_CASE_PARAM(map_scan_under_kgdb, lead_gen_params),
+	KUNIT_CASE(map_scan_after_kgdb),
+	KUNIT_CASE(map_bounds),
 	{}
 };
 
