@@ -13,7 +13,6 @@ struct pt_regs;
  */
 int kprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr);
-int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr);
 
 #ifdef CONFIG_KPROBES
 

@@ -36,8 +36,7 @@ void kretprobe_detour_near(void);
 void kretprobe_detour_framed(void);
 void kretprobe_detour_restored(void);
 
-/* reencode.c */
-void kprobe_put_load(struct kprobe_draft *d, enum aarch64_insn_register reg, u64 value);
+/* optimize.c */
 int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p);
 
 #endif /* !__ASSEMBLY__ */

@@ -139,20 +139,6 @@ int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 NOKPROBE_SYMBOL(kprobe_ss_brk_handler);
 
 /**
- * kretprobe_brk_handler() - refuse KRETPROBES_BRK_IMM, as no return trampoline has a breakpoint
- * @regs: registers at the breakpoint
- * @esr: syndrome of the exception
- *
- * Context: the exception.
- * Return: DBG_HOOK_ERROR.
- */
-int kretprobe_brk_handler(struct pt_regs *regs, unsigned long esr)
-{
-	return DBG_HOOK_ERROR;
-}
-NOKPROBE_SYMBOL(kretprobe_brk_handler);
-
-/**
  * kprobe_fault_handler() - a fault while a probe is current
  * @regs: state at the fault
  * @esr: syndrome of the exception, which fault handlers see as the trap number

@@ -40,7 +40,7 @@ extern u32 kprobe_head[], kretprobe_head[], kprobe_head_end[];
  */
 void __noreturn kprobe_detour_leave(int how, struct pt_regs *regs);
 
-/* reencode.c */
+/* optimize.c */
 int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p);
 
 #endif /* !__ASSEMBLY__ */

@@ -658,7 +658,6 @@ static void probe_keeps_off_guest_path(struct kunit *test)
 const struct kp_protected kp_hit_path[] = {
 	{ "kprobe_brk_handler",		true },
 	{ "kprobe_ss_brk_handler",	true },
-	{ "kretprobe_brk_handler",	true },
 	{ "kprobe_leave_slot",		true },
 	{ "kprobe_unwind_pc",		true },
 	{ "arch_leave_detour",		IS_ENABLED(CONFIG_OPTPROBES) },
@@ -792,7 +791,6 @@ static void expect_foreign(struct kunit *test, struct pt_regs *regs)
 	guard(preempt)();
 	KUNIT_EXPECT_EQ(test, kprobe_brk_handler(regs, 0), DBG_HOOK_ERROR);
 	KUNIT_EXPECT_EQ(test, kprobe_ss_brk_handler(regs, 0), DBG_HOOK_ERROR);
-	KUNIT_EXPECT_EQ(test, kretprobe_brk_handler(regs, 0), DBG_HOOK_ERROR);
 	KUNIT_EXPECT_EQ(test, regs->pc, pc);
 	KUNIT_EXPECT_EQ(test, regs->pstate, PSR_MODE_EL1h);
 }
