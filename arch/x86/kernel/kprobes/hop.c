@@ -85,13 +85,6 @@ static bool is_filler(const struct insn *insn)
 	return kprobe_insn_is_int3(insn) || kprobe_insn_is_nop(insn);
 }
 
-/* Traps do not count: execution continues after some of them. */
-static bool is_final(const struct insn *insn)
-{
-	return kprobe_insn_is_ret(insn) || kprobe_insn_is_jmp(insn) ||
-	       kprobe_insn_is_jmp_indirect(insn);
-}
-
 /* The padding before a function may belong to it. Not static for the tests. */
 unsigned long kprobe_end_of_padding(unsigned long next)
 {
@@ -134,7 +127,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 			continue;
 		last = at;
 		padding = at + built_length(&ki.insn);
-		final = is_final(&ki.insn);
+		final = kprobe_insn_is_final(&ki.insn);
 	}
 
 	/* The last instruction must not change. */

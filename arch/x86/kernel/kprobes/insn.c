@@ -374,7 +374,7 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 
 /*
  * Assemble a copy of the instruction at @from in @buf, to run at @to. Returns its length, or
- * -EINVAL if its operand is out of reach of @to.
+ * -ERANGE if its operand is out of reach of @to.
  */
 int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		unsigned long to)
@@ -386,7 +386,7 @@ int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 	if (kprobe_insn_is_rip_relative(insn)) {
 		disp = insn->displacement.value + (long)(from - to);
 		if (!kprobe_is_rel32(disp))
-			return -EINVAL;
+			return -ERANGE;
 		put_unaligned((s32)disp, (s32 *)(buf + kprobe_insn_disp_offset(insn)));
 	}
 

@@ -310,6 +310,13 @@ static inline bool kprobe_insn_is_jmp_indirect(const struct insn *insn)
 	return kprobe_insn_op(insn) == OP_GRP5 && kprobe_insn_modrm_reg(insn) == GRP5_JMP;
 }
 
+/* Execution does not continue after it. Traps do not count: after some of them it does. */
+static inline bool kprobe_insn_is_final(const struct insn *insn)
+{
+	return kprobe_insn_is_ret(insn) || kprobe_insn_op(insn) == OP_RET_I16 ||
+	       kprobe_insn_is_jmp(insn) || kprobe_insn_is_jmp_indirect(insn);
+}
+
 static inline bool kprobe_insn_is_jcc32(const struct insn *insn)
 {
 	return (kprobe_insn_op(insn) & ~OP_CC) == OP_0F(OP2_JCC32);

@@ -43,13 +43,6 @@ static bool is_call(u8 kind)
 	       kind == KPROBE_OP_STEP_CALL;
 }
 
-/* Execution does not continue after it. */
-static bool is_end(u8 kind)
-{
-	return kind == KPROBE_OP_JMP || kind == KPROBE_OP_JMP_REG ||
-	       kind == KPROBE_OP_STEP_JMP || kind == KPROBE_OP_RET;
-}
-
 /* One instruction, @at bytes after the probe. */
 static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 		      unsigned int at, unsigned long slot)
@@ -89,7 +82,7 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	o->to[o->nr] = o->end;
 	o->nr++;
 	o->end += len;
-	d->ends = is_end(a.op);
+	d->ends = kprobe_insn_is_final(&ki.insn);
 	return a.len;
 }
 

@@ -76,14 +76,6 @@ static bool has_branch_thunks(void)
 	       cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS);
 }
 
-static int put_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
-		    unsigned long to)
-{
-	int ret = kprobe_copy(buf, ki, from, to);
-
-	return ret < 0 ? -ERANGE : ret;
-}
-
 static int put_call_indirect(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 			     unsigned long to)
 {
@@ -96,7 +88,7 @@ static int put_call_indirect(u8 *buf, const struct kprobe_insn *ki, unsigned lon
 	len = put_return_address(buf, from + ki->insn.length);
 	if (len < 0)
 		return len;
-	ret = put_copy(buf + len, ki, from, to + len);
+	ret = kprobe_copy(buf + len, ki, from, to + len);
 	if (ret < 0)
 		return ret;
 
@@ -108,7 +100,7 @@ static int put_ret(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 		   unsigned long to)
 {
 	if (!cpu_wants_rethunk_at((void *)to))
-		return put_copy(buf, ki, from, to);
+		return kprobe_copy(buf, ki, from, to);
 
 	/* The thunk pops nothing but the return address. */
 	if (!kprobe_insn_is_ret(&ki->insn))
@@ -153,10 +145,10 @@ int kprobe_reencode(u8 *buf, const struct kprobe_insn *ki,
 	case KPROBE_OP_STEP_JMP:
 		if (has_branch_thunks())
 			return -EINVAL;
-		return put_copy(buf, ki, from, to);
+		return kprobe_copy(buf, ki, from, to);
 	case KPROBE_OP_RET:
 		return put_ret(buf, ki, from, to);
 	default:
-		return put_copy(buf, ki, from, to);
+		return kprobe_copy(buf, ki, from, to);
 	}
 }

@@ -12,6 +12,7 @@
 
 #ifdef __ASSEMBLY__
 
+#include <asm/asm.h>
 #include <asm/asm-offsets.h>
 #include <asm/frame.h>
 #include <asm/segment.h>
@@ -22,6 +23,25 @@
  * In an NMI, unwinders may look at the registers, so all fields are set, even those that nothing
  * else reads.
  */
+
+/*
+ * From ss to cs. The saved stack pointer is that of the program; @above is the number of bytes
+ * that have been pushed since.
+ */
+.macro PUSH_PROGRAM_STATE above=0
+	push	__ASM_SEL_RAW(%ss, $__KERNEL_DS)
+	push	%_ASM_SP
+	pushf
+	__ASM_SIZE(add) $(__ASM_SEL(4, 8) + \above), __ASM_SEL(4, 8)(%_ASM_SP)
+	push	$__KERNEL_CS
+.endm
+
+/* All but the general registers, up to the stack of the program. */
+.macro POP_PROGRAM_STATE
+	lea	(PTREGS_flags - PTREGS_orig_ax)(%_ASM_SP), %_ASM_SP
+	popf
+	lea	(PTREGS_SIZE - PTREGS_sp)(%_ASM_SP), %_ASM_SP
+.endm
 
 #ifdef CONFIG_X86_64
 
@@ -69,18 +89,6 @@
 	popq	%rbx
 .endm
 
-/*
- * From ss to cs. The saved stack pointer is that of the program; @above is the number of bytes
- * that have been pushed since.
- */
-.macro PUSH_PROGRAM_STATE above=0
-	pushq	$__KERNEL_DS
-	pushq	%rsp
-	pushfq
-	addq	$(8 + \above), 8(%rsp)
-	pushq	$__KERNEL_CS
-.endm
-
 /* From orig_ax to the end. The caller has pushed ip before. */
 .macro PUSH_REST_OF_REGS
 	pushq	$-1
@@ -95,22 +103,7 @@
 	POP_SCRATCH_REGS
 .endm
 
-/* The rest, up to the stack of the program. */
-.macro POP_PROGRAM_STATE
-	leaq	(PTREGS_flags - PTREGS_orig_ax)(%rsp), %rsp
-	popfq
-	leaq	(PTREGS_SIZE - PTREGS_sp)(%rsp), %rsp
-.endm
-
 #else /* CONFIG_X86_32 */
-
-.macro PUSH_PROGRAM_STATE above=0
-	pushl	%ss
-	pushl	%esp
-	pushfl
-	addl	$(4 + \above), 4(%esp)
-	pushl	$__KERNEL_CS
-.endm
 
 .macro PUSH_REST_OF_REGS
 	pushl	$-1
@@ -139,12 +132,6 @@
 	popl	%ebp
 	popl	%eax
 	leal	(PTREGS_orig_ax - PTREGS_ds)(%esp), %esp
-.endm
-
-.macro POP_PROGRAM_STATE
-	leal	(PTREGS_flags - PTREGS_orig_ax)(%esp), %esp
-	popfl
-	leal	(PTREGS_SIZE - PTREGS_sp)(%esp), %esp
 .endm
 
 #endif /* CONFIG_X86_32 */

@@ -403,8 +403,8 @@ static void decode_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(buf, cmp, 2), 0);
 
 	KUNIT_EXPECT_EQ(test, kprobe_copy(buf, &ki, from, from + 0x1000 + SZ_2G), 10);
-	KUNIT_EXPECT_EQ(test, kprobe_copy(buf, &ki, from, from + 0x1001 + SZ_2G), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kprobe_copy(buf, &ki, from, from - SZ_2G), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_copy(buf, &ki, from, from + 0x1001 + SZ_2G), -ERANGE);
+	KUNIT_EXPECT_EQ(test, kprobe_copy(buf, &ki, from, from - SZ_2G), -ERANGE);
 }
 
 /* The displacement is found after prefixes of any kind, and before immediates. */
