@@ -704,11 +704,6 @@ static void moved_to_another_cpu(struct kunit *test)
 	unregister_kprobe(&w.kp);
 }
 
-static void allow_jumps(struct kunit *test)
-{
-	kprobe_test_allow_optimization(true);
-}
-
 static struct kunit_case detour_cases[] = {
 	KUNIT_CASE_PARAM(handler_changes_the_argument, how_gen_params),
 	KUNIT_CASE_PARAM(handler_redirects, how_gen_params),
@@ -732,7 +727,7 @@ static struct kunit_case detour_cases[] = {
 
 static struct kunit_suite detour_suite = {
 	.name		= "kprobes_detour",
-	.exit		= allow_jumps,
+	.exit		= kp_allow_jumps,
 	.test_cases	= detour_cases,
 };
 kunit_test_suite(detour_suite);

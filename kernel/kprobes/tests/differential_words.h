@@ -6,7 +6,10 @@
  *  - FORM_SUITE, its name;
  *  - FORM_INSN, the type of an instruction, read_insn(), which reads one from the text, and
  *    first_word(), which tells its first word;
- *  - struct kpd_state, with the exit of kpd_run() as m.exit.
+ *  - MIN_FORMS, how many of them any CPU has;
+ *  - struct kpd_state, with data[] and with the exit of kpd_run() as m.exit.
+ *
+ * After it, the suite defines the functions that are declared below.
  */
 #ifndef _KERNEL_KPROBES_TESTS_DIFFERENTIAL_WORDS_H
 #define _KERNEL_KPROBES_TESTS_DIFFERENTIAL_WORDS_H
@@ -15,6 +18,24 @@
 
 #include "differential.h"
 #include "differential_forms.h"
+
+static bool has_feature(u16 cpu);
+
+/* For struct kpd_arch. */
+static bool applies(const struct kpd_form *f, const struct kpd_mode *m);
+static const char *executed(const struct kpd_form *f, bool watched);
+static bool jumps(const struct kpd_form *f);
+static bool callee_jumps(void);
+static void fill(const struct kpd_form *f, unsigned int round, struct rnd_state *rnd,
+		 struct kpd_state *start);
+static void load(const struct kpd_form *f, const struct kpd_state *start);
+static void save(const struct kpd_form *f, struct kpd_state *out);
+static void same(struct kpd_judge *j, const struct kpd_state *got,
+		 const struct kpd_state *want, const struct kpd_state *start);
+static void same_regs(struct kpd_judge *j, struct pt_regs *regs, bool post,
+		      const struct kpd_state *want, const struct kpd_state *start);
+static void change(struct kpd_state *state);
+static void change_regs(struct pt_regs *regs);
 
 static const struct kpd_arch differential_arch;
 
@@ -100,6 +121,56 @@ static bool branched(const struct kpd_state *out)
 static bool takes_any(const struct kpd_form *f)
 {
 	return !f->with;
+}
+
+static const char *skip(const struct kpd_form *f)
+{
+	return has_feature(f->cpu) ? NULL : "not for this CPU";
+}
+
+static const struct kpd_arch differential_arch = {
+	.state_size	= sizeof(struct kpd_state),
+	.min_forms	= MIN_FORMS,
+	.min_jumps	= IS_ENABLED(CONFIG_OPTPROBES) ? MIN_FORMS : 0,
+	.skip		= skip,
+	.applies	= applies,
+	.calls		= calls,
+	.executed	= executed,
+	.jumps		= jumps,
+	.callee_jumps	= callee_jumps,
+	.fill		= fill,
+	.load		= load,
+	.save		= save,
+	.same		= same,
+	.same_regs	= same_regs,
+	.branched	= branched,
+	.takes_any	= takes_any,
+	.change		= change,
+	.change_regs	= change_regs,
+};
+
+/* For same() and same_regs(). */
+static int exit_of(const struct kpd_form *f, unsigned long pc)
+{
+	u8 *at = (u8 *)(pc & ~3UL);
+
+	if (at == kpd_insn(f) + f->len)
+		return DIFF_NEXT;
+	if (at == f->taken)
+		return DIFF_TAKEN;
+	return at == f->back ? DIFF_BACK : -1;
+}
+
+static void same_data(struct kpd_judge *j, const struct kpd_state *got,
+		      const struct kpd_state *want)
+{
+	int i;
+
+	for (i = 0; i < DIFF_DATA_SIZE; i++) {
+		if (got->data[i] != want->data[i])
+			kpd_complain(j, "byte %d of the data is %x, not %x",
+				     i - DIFF_DATA_SIZE / 2, got->data[i], want->data[i]);
+	}
 }
 
 /*

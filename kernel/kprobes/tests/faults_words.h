@@ -10,7 +10,9 @@
  *  - step_address(), where a step at an address is executed, and BEFORE_STEP, the distance of
  *    another instruction before it;
  *  - kpb_deep_0 to kpb_deep_8, functions with an instruction that is stepped;
- *  - OTHER_STEP, the place of another one, and ELSEWHERE, an address without a probe.
+ *  - OTHER_STEP, the place of another one, and ELSEWHERE, an address without a probe;
+ *  - BOOST_OFFSET, where in a slot a copy is that branches back, and IN_A_DETOUR, the offset of an
+ *    instruction of a detour.
  *
  * After it, the suite defines the functions that are declared below.
  */
@@ -29,6 +31,8 @@ static void end(struct kunit *test, struct stepped *s, struct state state);
 static void fault(struct kunit *test, struct stepped *s, struct state state);
 /* Some other fault, at an address, of something that is not masked. */
 static void fault_elsewhere(struct kunit *test, unsigned long pc);
+/* The address that a report of a fault has. */
+static unsigned long reported(unsigned long pc);
 
 /*
  * Inside another hit, a copy branches back whenever it can. So here it cannot, as if no slot
@@ -178,5 +182,49 @@ static void steps_nest_in_busy_sections(struct kunit *test)
 	}
 	release(test, &inner, 0, 0, 2);
 }
+
+/* No probe is current in a copy that branches back, so the slots are asked. */
+static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
+{
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
+	unsigned long copy, at = (unsigned long)w.kp.addr;
+
+	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
+	copy = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn + BOOST_OFFSET;
+	KUNIT_EXPECT_EQ(test, reported(copy), at);
+	KUNIT_EXPECT_EQ(test, reported(at), at);
+	KUNIT_EXPECT_EQ(test, reported(ELSEWHERE), ELSEWHERE);
+	/* After the copy, and in the one that is stepped. */
+	KUNIT_EXPECT_EQ(test, reported(copy + sizeof(u32)), at + sizeof(u32));
+	KUNIT_EXPECT_EQ(test, reported(step_address(w.kp.addr)), at);
+	KUNIT_EXPECT_EQ(test, reported(step_address(w.kp.addr) + sizeof(u32)), at + sizeof(u32));
+	/* Not a copy, nor memory that may be read. */
+	KUNIT_EXPECT_EQ(test, reported(KP_BAD_ADDRESS), KP_BAD_ADDRESS);
+	KUNIT_EXPECT_EQ(test, reported(0), 0);
+	unregister_kprobe(&w.kp);
+}
+
+#ifdef CONFIG_OPTPROBES
+static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
+{
+	struct kp_watch w = KP_WATCH(KPB_AT(add));
+	unsigned long at = (unsigned long)w.kp.addr, detour;
+
+	kprobe_test_allow_optimization(true);
+	KP_REGISTER_AND_WAIT(test, &w.kp);
+	detour = (unsigned long)kp_target_detour(w.kp.addr);
+	KUNIT_EXPECT_NE(test, detour, 0);
+	KUNIT_EXPECT_EQ(test, reported(detour), at);
+	KUNIT_EXPECT_EQ(test, reported(detour + IN_A_DETOUR), at);
+	KUNIT_EXPECT_NE(test, reported(detour - sizeof(u32)), at);
+	unregister_kprobe(&w.kp);
+	kprobe_test_allow_optimization(false);
+}
+#else
+KP_SKIPPED(fault_of_detour_is_one_of_the_instruction, "needs OPTPROBES")
+#endif
 
 #endif /* _KERNEL_KPROBES_TESTS_FAULTS_WORDS_H */

@@ -163,11 +163,6 @@ static void results_while_jumps_come_and_go(struct kunit *test)
 }
 #endif /* CONFIG_KPROBES_TEST_DETOURS */
 
-static void allow_jumps(struct kunit *test)
-{
-	kprobe_test_allow_optimization(true);
-}
-
 static struct kunit_case form_cases[] = {
 	KUNIT_CASE_PARAM(same_results_in_all_modes, form_gen_params),
 #ifdef CONFIG_KPROBES_TEST_DETOURS
@@ -179,7 +174,7 @@ static struct kunit_case form_cases[] = {
 
 static struct kunit_suite form_suite = {
 	.name		= "kprobes_form",
-	.exit		= allow_jumps,
+	.exit		= kp_allow_jumps,
 	.test_cases	= form_cases,
 };
 kunit_test_suite(form_suite);

@@ -497,16 +497,5 @@ MODULE_PARM_DESC(failures, "how often it failed");
 module_param(survived, uint, 0400);
 MODULE_PARM_DESC(survived, "how often it did not, although an allocation had");
 
-static int __init kprobe_test_nomem_init(void)
-{
-	return 0;
-}
-
-static void __exit kprobe_test_nomem_exit(void)
-{
-}
-
-module_init(kprobe_test_nomem_init);
-module_exit(kprobe_test_nomem_exit);
 MODULE_DESCRIPTION("Registers probes while there is no memory");
 MODULE_LICENSE("GPL");

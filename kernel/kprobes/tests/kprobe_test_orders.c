@@ -333,16 +333,5 @@ MODULE_PARM_DESC(wrong, "how many of them went wrong");
 module_param_named(off, nr_off, uint, 0400);
 MODULE_PARM_DESC(off, "how often ftrace was switched off");
 
-static int __init kprobe_test_orders_init(void)
-{
-	return 0;
-}
-
-static void __exit kprobe_test_orders_exit(void)
-{
-}
-
-module_init(kprobe_test_orders_init);
-module_exit(kprobe_test_orders_exit);
 MODULE_DESCRIPTION("All orders of what can be done with two probes and a switch");
 MODULE_LICENSE("GPL");

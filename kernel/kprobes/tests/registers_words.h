@@ -46,18 +46,8 @@ static void look(struct kunit *test, const struct how *how, int (*then)(struct p
 	seer.how = how;
 	seer.then = then;
 	seer.own_data = true;
-	KP_SKIP_IF(test, !how->mode && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
-	if (how->mode && !strcmp(how->mode, "boosted") && !kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
-
-	kprobe_test_allow_optimization(!how->mode);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
-	if (how->mode) {
-		KUNIT_EXPECT_STREQ(test, kp_mode(seer.kp.addr), how->mode);
-	} else {
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_TRUE(test, kpb_has_jump(seer.kp.addr));
-	}
+	kp_need_mode(test, how->mode);
+	kp_register_in_mode(test, &seer.kp, how->mode);
 }
 
 static void look_away(void)

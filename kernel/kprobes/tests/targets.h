@@ -157,6 +157,27 @@ extern const struct kp_protected kp_waking_path[], kp_hit_path[];
 
 void kp_expect_protected(struct kunit *test, const struct kp_protected *p);
 
+/**
+ * struct kp_privilege - what exceptions take away from the program and give back at their end
+ * @name: for messages
+ * @exists: do this kernel and this CPU have it?
+ * @has: does the program have it now?
+ * @set: give it to the program, with some user memory that it may be about, or take it away
+ * @of_exceptions: exceptions are given it, or keep it where it does not matter
+ *
+ * Only architectures whose instructions are words define them.
+ */
+struct kp_privilege {
+	const char	*name;
+	bool		(*exists)(void);
+	bool		(*has)(void);
+	void		(*set)(u32 __user *word, bool on);
+	bool		of_exceptions;
+};
+
+extern const struct kp_privilege kp_privileges[];
+extern const unsigned int nr_kp_privileges;
+
 static inline bool kp_target_has_jump(const void *addr)
 {
 	return kp_target_detour(addr);

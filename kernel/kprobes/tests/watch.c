@@ -110,3 +110,14 @@ void kp_with_jumps(struct kunit_suite *suite)
 {
 	kprobe_test_allow_optimization(true);
 }
+
+/**
+ * kp_allow_jumps() - have hits come through jumps again after a case
+ * @test: the case that ends
+ *
+ * Context: process context, may sleep.
+ */
+void kp_allow_jumps(struct kunit *test)
+{
+	kprobe_test_allow_optimization(true);
+}

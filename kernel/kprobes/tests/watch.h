@@ -10,6 +10,7 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
 
+struct kunit;
 struct kunit_suite;
 
 /**
@@ -59,5 +60,6 @@ void kp_nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags
 /* Hits have to come through breakpoints, not through jumps. */
 int kp_without_jumps(struct kunit_suite *suite);
 void kp_with_jumps(struct kunit_suite *suite);
+void kp_allow_jumps(struct kunit *test);
 
 #endif /* _KERNEL_KPROBES_TESTS_WATCH_H */

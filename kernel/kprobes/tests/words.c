@@ -10,6 +10,7 @@
 #include "../insn_slots.h"
 #include "../slots.h"
 #include "files.h"
+#include "helpers.h"
 #include "targets.h"
 #include "words.h"
 
@@ -72,6 +73,130 @@ void kp_expect_site(struct kunit *test, const char *who, const char *what)
 	if (IS_ENABLED(CONFIG_DEBUG_FS))
 		KUNIT_EXPECT_TRUE_MSG(test, kp_file_says(test, "kprobes/sites", who, what),
 				      "%s: no %s", who, what);
+}
+
+/**
+ * kp_decide() - ask the architecture alone whether there can be a probe
+ * @addr: where
+ *
+ * Context: process context, may sleep.
+ * Return: why not.
+ */
+enum kprobe_refusal kp_decide(unsigned long addr)
+{
+	struct kprobe p = { .addr = (kprobe_opcode_t *)addr };
+
+	guard(kprobe_test)();
+	guard(mutex)(&text_mutex);
+
+	return arch_decide_kprobe(&p);
+}
+
+/**
+ * kp_need_mode() - skip a case for which this kernel lacks a way to execute instructions
+ * @test: the case
+ * @mode: the way, see arch_kprobe_mode(); NULL: in a detour
+ *
+ * Context: process context.
+ */
+void kp_need_mode(struct kunit *test, const char *mode)
+{
+	KP_SKIP_IF(test, !mode && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
+	if (mode && !strcmp(mode, "boosted") && !kp_target_boosts())
+		kunit_skip(test, "no copy branches back");
+}
+
+/**
+ * kp_register_in_mode() - register a probe, and expect how its instruction is executed
+ * @test: the case; jumps are allowed or not after it
+ * @kp: the probe
+ * @mode: see kp_need_mode()
+ *
+ * Context: process context, may sleep.
+ */
+void kp_register_in_mode(struct kunit *test, struct kprobe *kp, const char *mode)
+{
+	kprobe_test_allow_optimization(!mode);
+	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+	if (mode) {
+		KUNIT_EXPECT_STREQ(test, kp_mode(kp->addr), mode);
+	} else {
+		wait_for_kprobe_optimizer();
+		KUNIT_EXPECT_TRUE(test, kp_target_has_jump(kp->addr));
+	}
+}
+
+/**
+ * kp_expect_executed() - expect how an instruction is executed, and that its function works
+ * @test: the case
+ * @t: the function
+ * @mode: see arch_kprobe_mode()
+ *
+ * Context: process context, may sleep.
+ */
+void kp_expect_executed(struct kunit *test, const struct kp_target *t, const char *mode)
+{
+	struct kp_watch w = KP_WATCH(kp_target_addr(t));
+	unsigned long want = kp_target_run(t, 4);
+	char kind[32];
+
+	snprintf(kind, sizeof(kind), "kind=%s ", mode);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
+	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), mode);
+	kp_expect_site(test, t->symbol, kind);
+	KUNIT_EXPECT_EQ(test, kp_target_run(t, 4), want);
+	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KP_UNWATCH(test, w, 1);
+}
+
+/**
+ * kp_check_sequence() - check that probes keep off what is between a load and its store
+ * @test: the case
+ * @p: a function that returns its argument. The probed instruction is a load, the third one after
+ *	it the store, without which the sequence starts again
+ * @first: the first instruction that can be probed
+ * @last: the last one
+ *
+ * Context: process context, may sleep.
+ */
+void kp_check_sequence(struct kunit *test, const struct kpb_place *p, unsigned long first,
+		       unsigned long last)
+{
+	unsigned long addr, load = *p->at;
+	unsigned int hits = 0;
+
+	for (addr = first; addr <= last; addr += sizeof(u32)) {
+		struct kp_watch w = KP_WATCH(addr);
+
+		if (addr - load <= 3 * sizeof(u32)) {
+			kp_expect_refused(test, addr, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
+			continue;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&w.kp), 0, "%pS", (void *)addr);
+		KUNIT_EXPECT_EQ(test, kp_target_run(&(struct kp_target){ p->fn }, 1), 1);
+		hits += atomic_read(&w.pre);
+		if (get_kprobe((void *)addr))
+			unregister_kprobe(&w.kp);
+	}
+	KUNIT_EXPECT_GE(test, hits, 4);
+}
+
+/**
+ * kp_check_next() - check that a post handler sees where execution continues
+ * @test: the case
+ * @n: the function, and where that is
+ *
+ * Context: process context, may sleep.
+ */
+void kp_check_next(struct kunit *test, const struct kpb_next *n)
+{
+	struct kp_watch w = KP_WATCH_POST(kpb_addr(&n->place));
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	kp_target_run(&(struct kp_target){ n->place.fn }, 1);
+	KUNIT_EXPECT_EQ(test, w.post_ip, n->target ? kp_code(n->target) :
+						     *n->place.at + sizeof(u32));
+	unregister_kprobe(&w.kp);
 }
 
 static void *no_page(void)

@@ -9,6 +9,7 @@
 #include <linux/kprobes.h>
 #include <linux/types.h>
 
+struct kp_target;
 struct kprobe_slot_cache;
 struct kunit;
 
@@ -36,6 +37,22 @@ static inline kprobe_opcode_t *kpb_addr(const struct kpb_place *p)
 void kp_expect_refused(struct kunit *test, unsigned long addr, enum kprobe_refusal why, int err);
 void kp_expect_accepted(struct kunit *test, unsigned long addr);
 void kp_expect_site(struct kunit *test, const char *who, const char *what);
+enum kprobe_refusal kp_decide(unsigned long addr);
+
+void kp_need_mode(struct kunit *test, const char *mode);
+void kp_register_in_mode(struct kunit *test, struct kprobe *kp, const char *mode);
+void kp_expect_executed(struct kunit *test, const struct kp_target *t, const char *mode);
+void kp_check_sequence(struct kunit *test, const struct kpb_place *p, unsigned long first,
+		       unsigned long last);
+
+/* A function with a probed instruction, and where execution continues after it. */
+struct kpb_next {
+	const char		*name;
+	struct kpb_place	place;
+	void			(*target)(void);	/* NULL: the next instruction */
+};
+
+void kp_check_next(struct kunit *test, const struct kpb_next *n);
 
 /* The allocators of a cache of slots, while others take their place. */
 struct kp_starved {

@@ -8,6 +8,8 @@
 
 #include "suite.h"
 
+#include <linux/extable.h>
+
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 #include <asm/ptrace.h>
@@ -99,6 +101,16 @@ static unsigned int insn_size(const u8 *at)
 	return AARCH64_INSN_SIZE;
 }
 
+/* A fixup, and the zero words after some branches. */
+static bool is_skipped(const u8 *at)
+{
+	return !*(const u32 *)at || search_exception_tables((unsigned long)at);
+}
+
+static void count_live(const u8 *at)
+{
+}
+
 static bool is_breakpoint(const u8 *at)
 {
 	return le32_to_cpup((const __le32 *)at) == BRK64_OPCODE_KPROBES;
@@ -107,7 +119,17 @@ static bool is_breakpoint(const u8 *at)
 /* With landing pads, these and BLR are not; they are rare. */
 #define LEAST_LIVE	85
 
-#include "adversary_words.h"
+#include "adversary_random.h"
+
+static void adversary_random_functions(struct kunit *test)
+{
+	run_random_functions(test);
+}
+
+static void adversary_on_all_cpus(struct kunit *test)
+{
+	kpa_run_on_all_cpus(test, &adversary_arch, 40);
+}
 
 static struct kunit_case adversary_cases[] = {
 	KUNIT_CASE_SLOW(adversary_random_functions),

@@ -339,17 +339,6 @@ static bool is_result(const struct kpd_form *f, unsigned int reg)
 	return f->with & VARIES && reg == 0;
 }
 
-static int exit_of(const struct kpd_form *f, unsigned long pc)
-{
-	u8 *at = (u8 *)pc;
-
-	if (at == kpd_insn(f) + f->len)
-		return DIFF_NEXT;
-	if (at == f->taken)
-		return DIFF_TAKEN;
-	return at == f->back ? DIFF_BACK : -1;
-}
-
 static void same_regs(struct kpd_judge *j, struct pt_regs *regs, bool post,
 		      const struct kpd_state *want, const struct kpd_state *start)
 {
@@ -438,11 +427,7 @@ static void same(struct kpd_judge *j, const struct kpd_state *got,
 	kpd_same(j, "daif", got->m.daif, want->m.daif);
 	kpd_same(j, "the exit", got->m.exit, want->m.exit);
 	same_stack(j, got, want, start);
-	for (i = 0; i < DIFF_DATA_SIZE; i++) {
-		if (got->data[i] != want->data[i])
-			kpd_complain(j, "byte %d of the data is %x, not %x",
-				     i - DIFF_DATA_SIZE / 2, got->data[i], want->data[i]);
-	}
+	same_data(j, got, want);
 	same_vectors(j, &got->fpsimd, &want->fpsimd);
 }
 
@@ -492,9 +477,9 @@ static bool has_feature(u16 cpu)
 	}
 }
 
-static const char *skip(const struct kpd_form *f)
+static const char *executed(const struct kpd_form *f, bool watched)
 {
-	return has_feature(f->cpu) ? NULL : "not for this CPU";
+	return executed_copy(f, watched);
 }
 
 /* Handlers run with interrupts off, and must not enable them. */
@@ -543,27 +528,6 @@ static void change_regs(struct pt_regs *regs)
 	change_all(regs->regs, &regs->pstate);
 	regs->sp += 64;
 }
-
-static const struct kpd_arch differential_arch = {
-	.state_size	= sizeof(struct kpd_state),
-	.min_forms	= MIN_FORMS,
-	.min_jumps	= IS_ENABLED(CONFIG_OPTPROBES) ? MIN_FORMS : 0,
-	.skip		= skip,
-	.applies	= applies,
-	.calls		= calls,
-	.executed	= executed_copy,
-	.jumps		= jumps,
-	.callee_jumps	= callee_jumps,
-	.fill		= fill,
-	.load		= load,
-	.save		= save,
-	.same		= same,
-	.same_regs	= same_regs,
-	.branched	= branched,
-	.takes_any	= takes_any,
-	.change		= change,
-	.change_regs	= change_regs,
-};
 
 /*
  * Cases

@@ -9,6 +9,10 @@
 
 #include "differential_forms.h"
 
+#define DIFF_PTR		.quad
+#define DIFF_ANY_CPU		0
+#include "differential_lists.S"
+
 /* Bytes from the start of a form to its instruction. */
 #define FORM_HEAD		20
 
@@ -43,55 +47,11 @@ kpd_form_\@:
 	.size kpd_form_\@, . - kpd_form_\@
 	.popsection
 
-	.pushsection .rodata.str1.1, "aMS", %progbits, 1
-.Ltext_\@:
 	.ifb	\text
-	.asciz	"\insn"
+	row_of_form "\insn", \kind, \with, \cpu, 0b, .Lentry_\@, 1b, .Linsn_\@ - .Lentry_\@, 4
 	.else
-	.asciz	"\text"
+	row_of_form "\text", \kind, \with, \cpu, 0b, .Lentry_\@, 1b, .Linsn_\@ - .Lentry_\@, 4
 	.endif
-	.popsection
-
-	/* A struct kpd_form. */
-	.pushsection .rodata, "a"
-	.quad	.Ltext_\@
-	.quad	0b, .Lentry_\@, 1b
-	.long	\with
-	.short	\cpu
-	.byte	\kind
-	.byte	.Linsn_\@ - .Lentry_\@
-	.byte	4
-	.balign 8
-	.popsection
-.endm
-
-/*
- * Lists of instructions of one kind: for a CPU and a state, for a state, and for any.
- */
-.Lfast = DIFF_FAST
-.Lplain = DIFF_PLAIN
-.Lemulated = DIFF_EMULATED
-
-.macro on cpu:req, with:req, kind:req, insns:vararg
-	.irp insn, \insns
-	form .L\kind, "\insn", with=\with, cpu=\cpu
-	.endr
-.endm
-
-.macro with with:req, kind:req, insns:vararg
-	on 0, \with, \kind, \insns
-.endm
-
-.macro fast insns:vararg
-	with 0, fast, \insns
-.endm
-
-.macro plain insns:vararg
-	with 0, plain, \insns
-.endm
-
-.macro emulated insns:vararg
-	with 0, emulated, \insns
 .endm
 
 /* The last instruction of a page. */
@@ -99,11 +59,6 @@ kpd_form_\@:
 	.irp insn, \insns
 	form .L\kind, "\insn", with=\with, at_end=1
 	.endr
-.endm
-
-/* With a text of its own. */
-.macro named kind:req, args:vararg
-	form .L\kind, \args
 .endm
 
 /* For what not all assemblers know. */

@@ -169,6 +169,8 @@ static unsigned long step_address(const kprobe_opcode_t *addr)
 #define BEFORE_STEP	KPROBE_STEP_OFFSET
 #define OTHER_STEP	KPB_AT(load)
 #define ELSEWHERE	((unsigned long)kpb_callee)
+#define BOOST_OFFSET	KPROBE_BOOST_OFFSET
+#define IN_A_DETOUR	(5 * AARCH64_INSN_SIZE)
 
 #include "faults_words.h"
 
@@ -231,8 +233,7 @@ static void fault_elsewhere(struct kunit *test, unsigned long pc)
 	KUNIT_EXPECT_EQ(test, regs.pstate, PSR_MODE_EL1h | PSR_I_BIT);
 }
 
-/* The address that a report of a fault has. */
-static unsigned long left(unsigned long pc)
+static unsigned long reported(unsigned long pc)
 {
 	struct pt_regs regs = { .pc = pc, .pstate = PSR_MODE_EL1h };
 	struct kprobe_masks own = own_masks();
@@ -262,7 +263,7 @@ static void nested_copies_branch_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs.pstate, PSR_MODE_EL1h);
 	KUNIT_EXPECT_EQ(test, regs.pc, (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn +
 				       KPROBE_BOOST_OFFSET);
-	KUNIT_EXPECT_EQ(test, left(regs.pc), (unsigned long)w.kp.addr);
+	KUNIT_EXPECT_EQ(test, reported(regs.pc), (unsigned long)w.kp.addr);
 	unregister_kprobe(&w.kp);
 	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 1);
 }
@@ -321,56 +322,6 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s.regs.pc, (unsigned long)kpb_callee);
 	KUNIT_EXPECT_EQ(test, s.regs.pstate, PSR_MODE_EL1h);
 }
-
-/*
- * Copies that branch back
- */
-
-/* No probe is current there, so the slots are asked. */
-static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
-{
-	struct kp_watch w = KP_WATCH(KPB_AT(add));
-	unsigned long slot, at = (unsigned long)w.kp.addr;
-
-	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
-	slot = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn;
-	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_BOOST_OFFSET), at);
-	KUNIT_EXPECT_EQ(test, left(at), at);
-	KUNIT_EXPECT_EQ(test, left((unsigned long)kpb_callee), (unsigned long)kpb_callee);
-	/* After the copy, and in the one that is stepped. */
-	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_BOOST_OFFSET + AARCH64_INSN_SIZE),
-			at + AARCH64_INSN_SIZE);
-	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_STEP_OFFSET), at);
-	KUNIT_EXPECT_EQ(test, left(slot + KPROBE_STEP_OFFSET + AARCH64_INSN_SIZE),
-			at + AARCH64_INSN_SIZE);
-	/* Not a copy, nor memory that may be read. */
-	KUNIT_EXPECT_EQ(test, left(KP_BAD_ADDRESS), KP_BAD_ADDRESS);
-	KUNIT_EXPECT_EQ(test, left(0), 0);
-	unregister_kprobe(&w.kp);
-}
-
-#ifdef CONFIG_OPTPROBES
-static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
-{
-	struct kp_watch w = KP_WATCH(KPB_AT(add));
-	unsigned long at = (unsigned long)w.kp.addr, detour;
-
-	kprobe_test_allow_optimization(true);
-	KP_REGISTER_AND_WAIT(test, &w.kp);
-	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
-	detour = at + aarch64_get_branch_offset(kpb_word(w.kp.addr));
-	KUNIT_EXPECT_EQ(test, left(detour), at);
-	KUNIT_EXPECT_EQ(test, left(detour + 5 * AARCH64_INSN_SIZE), at);
-	KUNIT_EXPECT_NE(test, left(detour - AARCH64_INSN_SIZE), at);
-	unregister_kprobe(&w.kp);
-	kprobe_test_allow_optimization(false);
-}
-#else
-KP_SKIPPED(fault_of_detour_is_one_of_the_instruction, "needs OPTPROBES")
-#endif
 
 /*
  * A fault of a handler

@@ -7,8 +7,6 @@
 
 #include "suite.h"
 
-#include <linux/sched/task_stack.h>
-
 #include <asm/insn.h>
 #include <asm/memory.h>
 #include <asm/ptrace.h>
@@ -18,7 +16,9 @@
 #include "../jprobe.h"
 #include "jprobe_steps.h"
 
-#define WORDS	(JPROBE_STACK_BYTES / sizeof(long))
+#define NR_COPIED	(JPROBE_STACK_BYTES / sizeof(long))
+#define COPIED		kpj_found.stack
+#define COPIED_FROM	0
 
 /* Arguments, and where a structure is returned. */
 #define ARGS	9
@@ -30,7 +30,7 @@
  */
 struct found {
 	unsigned long	reg[ARGS];
-	unsigned long	stack[WORDS];
+	unsigned long	stack[NR_COPIED];
 };
 
 /**
@@ -218,28 +218,32 @@ static void set_regs(struct pt_regs *regs)
 		regs->regs[i] = 0x11 + i;
 }
 
+static void call_with_stack(const void *sp)
+{
+	struct pt_regs regs;
+	unsigned long flags;
+	void *frame = NULL;
+
+	set_regs(&regs);
+	regs.sp = (unsigned long)sp;
+	kpj_leave = NULL;
+	memset(&kpj_found, 0xff, sizeof(kpj_found));
+	local_irq_save(flags);
+	arch_jprobe_call(kpj_handler, &regs, &frame);
+	local_irq_restore(flags);
+}
+
 static void jprobe_call_passes_arguments(struct kunit *test)
 {
-	unsigned long words[WORDS + 1], flags;
-	struct pt_regs regs;
-	void *frame = NULL;
+	unsigned long words[NR_COPIED + 1];
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		words[i] = 0x100 + i;
-	set_regs(&regs);
-	regs.sp = (unsigned long)words;
-
-	kpj_leave = NULL;
-	memset(&kpj_found, 0, sizeof(kpj_found));
-	local_irq_save(flags);
-	arch_jprobe_call(kpj_handler, &regs, &frame);
-	local_irq_restore(flags);
-
-	KUNIT_EXPECT_NOT_NULL(test, frame);
+	call_with_stack(words);
 	for (i = 0; i < ARGS; i++)
 		KUNIT_EXPECT_EQ_MSG(test, kpj_found.reg[i], 0x11 + i, "x%d", i);
-	for (i = 0; i < WORDS; i++)
+	for (i = 0; i < NR_COPIED; i++)
 		KUNIT_EXPECT_EQ_MSG(test, kpj_found.stack[i], 0x100 + i, "word %d", i);
 }
 
@@ -273,79 +277,16 @@ static void jprobe_call_restores_registers(struct kunit *test)
  * The copy of the stack
  */
 
-/* The words before @end, which the copy ends at if it is the end of what can be read. */
-static void check_copy(struct kunit *test, unsigned long end, unsigned int words, bool is_end)
-{
-	unsigned long *sp = (unsigned long *)end - words, want[WORDS] = {}, flags;
-	struct pt_regs regs;
-	void *frame;
-	int i;
-
-	set_regs(&regs);
-	regs.sp = (unsigned long)sp;
-	kpj_leave = NULL;
-	memset(&kpj_found, 0xff, sizeof(kpj_found));
-	local_irq_save(flags);
-	arch_jprobe_call(kpj_handler, &regs, &frame);
-	for (i = 0; i < WORDS && (i < words || !is_end); i++)
-		want[i] = READ_ONCE_NOCHECK(sp[i]);
-	local_irq_restore(flags);
-
-	for (i = 0; i < WORDS; i++)
-		KUNIT_EXPECT_EQ_MSG(test, kpj_found.stack[i], want[i], "word %d of %u", i, words);
-}
-
-/* A page that is followed by one that is not mapped. */
-static void jprobe_call_reads_no_further_than_the_page(struct kunit *test)
-{
-	unsigned int words;
-	void *page;
-
-	page = vmalloc(PAGE_SIZE);
-	KUNIT_ASSERT_NOT_NULL(test, page);
-	memset(page, 0x55, PAGE_SIZE);
-	for (words = 0; words <= WORDS + 1; words++)
-		check_copy(test, (unsigned long)page + PAGE_SIZE, words, true);
-	vfree(page);
-}
-
-static void jprobe_call_reads_no_further_than_the_stack(struct kunit *test)
-{
-	unsigned long stack = (unsigned long)task_stack_page(current);
-	unsigned int words;
-
-	for (words = 0; words <= WORDS + 1; words++)
-		check_copy(test, stack + THREAD_SIZE, words, true);
-}
-
-/* Around the lowest end of a page, which no function uses. The stack may begin in a page. */
-static void check_first_page(struct kunit *test, unsigned long stack)
-{
-	unsigned long end = PAGE_ALIGN(stack + 256);
-	unsigned int words;
-
-	memset((void *)end - 256, 0x66, 512);
-	for (words = 0; words <= WORDS + 1; words++)
-		check_copy(test, end, words, false);
-}
-
-static void jprobe_call_reads_all_pages_of_the_stack(struct kunit *test)
-{
-	KP_SKIP_IF(test, THREAD_SIZE <= PAGE_SIZE, "needs a stack of several pages");
-
-	check_first_page(test, (unsigned long)task_stack_page(current));
-}
+#include "jprobe_stack.h"
 
 /* The first function there starts with its end as stack pointer. */
 static void jprobe_call_reads_no_further_than_the_irq_stack(struct kunit *test)
 {
-	unsigned long stack;
-	unsigned int words;
+	void *stack;
 
 	migrate_disable();
-	stack = (unsigned long)raw_cpu_read(irq_stack_ptr);
-	for (words = 0; words <= WORDS + 1; words++)
-		check_copy(test, stack + IRQ_STACK_SIZE, words, true);
+	stack = raw_cpu_read(irq_stack_ptr);
+	check_end(test, stack + IRQ_STACK_SIZE);
 	if (IRQ_STACK_SIZE > PAGE_SIZE)
 		check_first_page(test, stack);
 	migrate_enable();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jump optimization: what has to keep its breakpoint, and what handlers in a detour must not
- * inherit.
+ * Jump optimization: what has to keep its breakpoint, and what detours are like.
  */
 
 #include "suite.h"
@@ -10,7 +9,6 @@
 #include <linux/irq_work.h>
 #include <linux/kasan.h>
 #include <linux/minmax.h>
-#include <linux/sched/mm.h>
 
 #include <asm/arch_gicv3.h>
 #include <asm/daifflags.h>
@@ -361,226 +359,11 @@ static void no_jump_at_a_landing_pad(struct kunit *test)
 								       KPROBE_NOOPT_NONE);
 }
 
-/* It is what a detour ends with if the task is to be preempted. */
-#ifdef CONFIG_PREEMPTION
-static void no_jump_in_what_ends_detours(struct kunit *test)
-{
-	expect_reason(test, preempt_schedule_notrace, KPROBE_NOOPT_ARCH);
-	expect_reason(test, (void *)preempt_schedule_notrace + AARCH64_INSN_SIZE,
-		      KPROBE_NOOPT_ARCH);
-}
-#else
-KP_SKIPPED(no_jump_in_what_ends_detours, "needs PREEMPTION")
-#endif
-
-/*
- * What an exception takes away from the program and its end gives back: access to user memory,
- * and to memory with other tags. In handlers, which are C code, either would be an error.
- */
-
-static bool has_user_access(void)
-{
-	if (system_uses_hw_pan())
-		return !(read_sysreg_s(SYS_PSTATE_PAN) & PSR_PAN_BIT);
-#ifdef CONFIG_ARM64_SW_TTBR0_PAN
-	return read_sysreg(ttbr0_el1) & TTBRx_EL1_ASID_MASK;
-#else
-	return true;
-#endif
-}
-
-static void set_user_access(bool on)
-{
-	if (on)
-		uaccess_enable_privileged();
-	else
-		uaccess_disable_privileged();
-}
-
-static bool can_lose_user_access(void)
-{
-	return system_uses_hw_pan() || system_uses_ttbr0_pan();
-}
-
-#ifndef SYS_PSTATE_TCO
-#define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
-#endif
-
-static bool ignores_tags(void)
-{
-	return read_sysreg_s(SYS_PSTATE_TCO) & PSR_TCO_BIT;
-}
-
-static void set_ignores_tags(bool on)
-{
-	if (on)
-		asm volatile(SET_PSTATE_TCO(1));
-	else
-		asm volatile(SET_PSTATE_TCO(0));
-}
-
-static bool can_check_tags(void)
-{
-	return system_supports_mte();
-}
-
-static const struct privilege {
-	const char	*name;
-	bool		(*exists)(void);
-	bool		(*has)(void);
-	void		(*set)(bool on);
-	/* The CPU gives it to exceptions. Where it does not matter, they keep it. */
-	bool		of_exceptions;
-} privileges[] = {
-	{ "user access", can_lose_user_access, has_user_access, set_user_access },
-	{ "unchecked tags", can_check_tags, ignores_tags, set_ignores_tags, true },
-};
-KUNIT_ARRAY_PARAM_DESC(privilege, privileges, name);
-
-static struct privileged {
-	const struct privilege	*privilege;
-	unsigned int		looks, seen;
-	bool			exception;
-	/* What the program has lost or gained; and who has run in its place. */
-	unsigned int		lost, gained;
-	struct task_struct	*hog;
-	struct completion	done;
-	bool			ran, hog_has;
-	struct mm_struct	*mm;
-} privileged;
-
-static int look(struct kprobe *p, struct pt_regs *regs)
-{
-	privileged.looks++;
-	if (!privileged.exception || !privileged.privilege->of_exceptions)
-		privileged.seen += privileged.privilege->has();
-	return 0;
-}
-
 /* The program continues after the probed instruction. */
-static int look_and_skip(struct kprobe *p, struct pt_regs *regs)
+static int skip_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	look(p, regs);
 	instruction_pointer_set(regs, (unsigned long)p->addr + AARCH64_INSN_SIZE);
 	return 1;
-}
-
-static int look_and_return(struct kprobe *p, struct pt_regs *regs)
-{
-	look(p, regs);
-	instruction_pointer_set(regs, regs->regs[30]);
-	return 1;
-}
-
-/* The trampoline is no exception. */
-static int look_on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	privileged.looks++;
-	privileged.seen += privileged.privilege->has();
-	return 0;
-}
-
-/* With software PAN, a task needs user memory to get access to it. */
-static void privileged_begin(struct kunit *test)
-{
-	memset(&privileged, 0, sizeof(privileged));
-	privileged.privilege = test->param_value;
-	init_completion(&privileged.done);
-	if (!privileged.privilege->exists())
-		kunit_skip(test, "needs a CPU and a kernel with PAN, or with MTE");
-	if (current->mm)
-		return;
-	privileged.mm = mm_alloc();
-	KUNIT_ASSERT_NOT_NULL(test, privileged.mm);
-	kthread_use_mm(privileged.mm);
-}
-
-static void privileged_end(void)
-{
-	kprobe_test_allow_optimization(true);
-	if (!privileged.mm)
-		return;
-	kthread_unuse_mm(privileged.mm);
-	mmput(privileged.mm);
-}
-
-/* The test must not end before privileged_end(). */
-static bool privileged_register(struct kunit *test, int ret)
-{
-	KUNIT_EXPECT_EQ(test, ret, 0);
-	return !ret;
-}
-
-/* With and without the privilege. */
-static unsigned long privileged_call(void)
-{
-	const struct privilege *p = privileged.privilege;
-	unsigned long ret;
-
-	p->set(true);
-	privileged.lost += !p->has();
-	ret = kpb_run(kpb_add, 1);
-	privileged.lost += !p->has();
-	p->set(false);
-	ret += kpb_run(kpb_add, 1);
-	privileged.gained += p->has();
-	return ret;
-}
-
-static void privileged_expect(struct kunit *test, const char *how, unsigned int looks)
-{
-	KUNIT_EXPECT_EQ_MSG(test, privileged.looks, looks, "%s", how);
-	KUNIT_EXPECT_EQ_MSG(test, privileged.seen, 0, "%s", how);
-	KUNIT_EXPECT_EQ_MSG(test, privileged.lost, 0, "%s", how);
-	KUNIT_EXPECT_EQ_MSG(test, privileged.gained, 0, "%s", how);
-	privileged.looks = 0;
-	privileged.seen = 0;
-	privileged.lost = 0;
-	privileged.gained = 0;
-}
-
-/* Hits come through breakpoints, or through jumps. */
-static void privileged_jump(struct kunit *test, const struct kprobe *p, bool jump)
-{
-	privileged.exception = !jump;
-	kprobe_test_allow_optimization(jump);
-	wait_for_kprobe_optimizer();
-	/* The entry may have to stay a landing pad. */
-	if (p->addr != (kprobe_opcode_t *)kpb_add || !system_supports_bti_kernel())
-		KUNIT_EXPECT_EQ(test, kpb_has_jump(p->addr), jump);
-	else
-		privileged.exception = true;
-}
-
-/* In each way out of a detour. */
-static void handlers_have_no_privileges(struct kunit *test)
-{
-	static const struct {
-		const char		*name;
-		kprobe_pre_handler_t	pre;
-		unsigned long		result;
-	} ways[] = {
-		{ "to its end", look, 4 },
-		{ "redirected", look_and_skip, 1 },
-		{ "to the caller", look_and_return, 1 },
-	};
-	unsigned int i;
-
-	privileged_begin(test);
-	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		struct kprobe p = { .addr = KPB_AT(add), .pre_handler = ways[i].pre };
-
-		if (!privileged_register(test, register_kprobe(&p)))
-			break;
-		privileged_jump(test, &p, false);
-		KUNIT_EXPECT_EQ(test, privileged_call(), 2 * ways[i].result);
-		privileged_expect(test, "breakpoint", 2);
-		privileged_jump(test, &p, true);
-		KUNIT_EXPECT_EQ(test, privileged_call(), 2 * ways[i].result);
-		privileged_expect(test, ways[i].name, 2);
-		unregister_kprobe(&p);
-	}
-	privileged_end();
 }
 
 /*
@@ -590,7 +373,7 @@ static void handlers_have_no_privileges(struct kunit *test)
 static void redirection_ends_the_hit_at_its_breakpoint(struct kunit *test)
 {
 	struct kp_watch other = KP_WATCH(KPB_AT(load));
-	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = look_and_skip };
+	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = skip_pre };
 	struct optimized_kprobe *op;
 	struct pt_regs regs = {
 		.pc = (unsigned long)KPB_AT(add) + AARCH64_INSN_SIZE,
@@ -623,128 +406,6 @@ static void redirection_ends_the_hit_at_its_breakpoint(struct kunit *test)
 	unregister_kprobe(&p);
 	KUNIT_EXPECT_EQ(test, other.kp.nmissed, 1);
 }
-
-#ifdef CONFIG_KRETPROBES
-static int look_on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return look(NULL, regs);
-}
-
-/* A return probe alone has a detour that saves fewer registers, if no handler is called in it. */
-static void return_handlers_have_no_privileges(struct kunit *test)
-{
-	static const struct {
-		const char		*name;
-		kretprobe_handler_t	entry;
-		bool			join;
-	} ways[] = {
-		{ "alone", NULL, false },
-		{ "with an entry handler", look_on_entry, false },
-		{ "with a kprobe", look_on_entry, true },
-	};
-	unsigned int i, looks;
-
-	privileged_begin(test);
-	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		struct kprobe p = { .addr = (kprobe_opcode_t *)kpb_add, .pre_handler = look };
-		struct kretprobe rp = {
-			.kp.symbol_name	= "kpb_add",
-			.entry_handler	= ways[i].entry,
-			.handler	= look_on_return,
-		};
-
-		looks = 2 * (1 + !!ways[i].entry + ways[i].join);
-		if (!privileged_register(test, register_kretprobe(&rp)))
-			break;
-		if (ways[i].join)
-			KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
-		privileged_jump(test, &rp.kp, false);
-		KUNIT_EXPECT_EQ(test, privileged_call(), 8);
-		privileged_expect(test, "breakpoint", looks);
-		privileged_jump(test, &rp.kp, true);
-		KUNIT_EXPECT_EQ(test, privileged_call(), 8);
-		privileged_expect(test, ways[i].name, looks);
-		if (ways[i].join)
-			unregister_kprobe(&p);
-		unregister_kretprobe(&rp);
-	}
-	privileged_end();
-}
-#endif
-
-#ifdef CONFIG_PREEMPTION
-static int privileged_hog(void *data)
-{
-	privileged.hog_has = privileged.privilege->has();
-	WRITE_ONCE(privileged.ran, true);
-	complete(&privileged.done);
-	return 0;
-}
-
-/* The caller has a probe on the stack, so the test must not end here. */
-static bool privileged_hog_begin(struct kunit *test)
-{
-	privileged.ran = false;
-	privileged.hog_has = false;
-	reinit_completion(&privileged.done);
-	privileged.hog = kthread_create(privileged_hog, NULL, "kpb_hog");
-	KUNIT_EXPECT_FALSE(test, IS_ERR(privileged.hog));
-	if (IS_ERR(privileged.hog))
-		return false;
-	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
-	kthread_bind(privileged.hog, raw_smp_processor_id());
-	sched_set_fifo_low(privileged.hog);
-	return true;
-}
-
-/* The end of the detour reschedules, as nothing else has done so before. */
-static void privileged_call_preempted(struct kunit *test, const char *how)
-{
-	const struct privilege *p = privileged.privilege;
-	bool early, ran;
-
-	if (!privileged_hog_begin(test))
-		return;
-	preempt_disable();
-	wake_up_process(privileged.hog);
-	p->set(true);
-	early = READ_ONCE(privileged.ran);
-	preempt_enable_no_resched();
-	kpb_run(kpb_add, 1);
-	privileged.lost = !p->has();
-	ran = READ_ONCE(privileged.ran);
-	p->set(false);
-	wait_for_completion(&privileged.done);
-	set_cpus_allowed_ptr(current, cpu_possible_mask);
-
-	KUNIT_EXPECT_FALSE_MSG(test, early, "%s", how);
-	KUNIT_EXPECT_TRUE_MSG(test, ran, "%s", how);
-	KUNIT_EXPECT_FALSE_MSG(test, privileged.hog_has, "%s", how);
-	privileged_expect(test, how, 1);
-}
-
-/* Its privilege is not passed on to the other task, and is not lost. */
-static void privileges_of_a_preempted_task(struct kunit *test)
-{
-	struct kprobe p = { .addr = KPB_AT(add), .pre_handler = look };
-	struct kretprobe rp = { .kp.symbol_name = "kpb_add", .handler = look_on_return };
-
-	privileged_begin(test);
-	if (privileged_register(test, register_kprobe(&p))) {
-		privileged_jump(test, &p, true);
-		privileged_call_preempted(test, "kprobe");
-		unregister_kprobe(&p);
-	}
-	if (IS_ENABLED(CONFIG_KRETPROBES) && privileged_register(test, register_kretprobe(&rp))) {
-		privileged_jump(test, &rp.kp, true);
-		privileged_call_preempted(test, "return probe");
-		unregister_kretprobe(&rp);
-	}
-	privileged_end();
-}
-#else
-KP_SKIPPED(privileges_of_a_preempted_task, "needs PREEMPTION")
-#endif
 
 /*
  * An interrupt in a detour: it is requested with interrupts off. The probed instruction enables
@@ -817,12 +478,6 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(detour_of_a_return_far_from_what_it_shares),
 #endif
 	KUNIT_CASE(no_jump_at_a_landing_pad),
-	KUNIT_CASE(no_jump_in_what_ends_detours),
-	KUNIT_CASE_PARAM(handlers_have_no_privileges, privilege_gen_params),
-#ifdef CONFIG_KRETPROBES
-	KUNIT_CASE_PARAM(return_handlers_have_no_privileges, privilege_gen_params),
-#endif
-	KUNIT_CASE_PARAM(privileges_of_a_preempted_task, privilege_gen_params),
 	KUNIT_CASE(redirection_ends_the_hit_at_its_breakpoint),
 	KUNIT_CASE(interrupted_in_a_detour),
 	{}

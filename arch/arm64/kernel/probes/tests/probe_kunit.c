@@ -9,7 +9,6 @@
 #include <kunit/static_stub.h>
 #include <linux/cpufeature.h>
 #include <linux/lockdep.h>
-#include <linux/pgtable.h>
 
 #include <asm/alternative.h>
 #include <asm/arch_gicv3.h>
@@ -26,13 +25,7 @@
 /* What exclusive accesses access. */
 u64 kpb_pointer;
 
-struct next {
-	const char		*name;
-	struct kpb_place	place;
-	void			(*target)(void);	/* NULL: the next instruction */
-};
-
-static const struct next nexts[] = {
+static const struct kpb_next nexts[] = {
 	{ "after a step", KPB_PLACE(add) },
 	{ "after a move", KPB_PLACE(mov) },
 	{ "after a call", KPB_PLACE(bl), kpb_callee },
@@ -40,17 +33,9 @@ static const struct next nexts[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(next, nexts, name);
 
-/* A post handler sees where execution continues. */
 static void probe_post_handler_sees_next_pc(struct kunit *test)
 {
-	const struct next *n = test->param_value;
-	struct kp_watch w = KP_WATCH_POST(kpb_addr(&n->place));
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	kpb_run(n->place.fn, 1);
-	KUNIT_EXPECT_EQ(test, w.post_ip, n->target ? (unsigned long)n->target :
-						     *n->place.at + AARCH64_INSN_SIZE);
-	unregister_kprobe(&w.kp);
+	kp_check_next(test, test->param_value);
 }
 
 /*
@@ -124,19 +109,10 @@ KUNIT_ARRAY_PARAM_DESC(literal, literals, name);
 /* How far from the end the instruction is. */
 #define LITERAL_DISTANCE	64
 
-static enum kprobe_refusal decide(struct kprobe *p)
-{
-	guard(kprobe_test)();
-	guard(mutex)(&text_mutex);
-
-	return arch_decide_kprobe(p);
-}
-
 /* The instruction would fault by itself; its simulation would fault in the exception. */
 static void probe_needs_all_of_a_literal(struct kunit *test)
 {
 	const struct literal *l = test->param_value;
-	struct kprobe kp = {};
 	__le32 *insn;
 	void *page;
 
@@ -144,8 +120,7 @@ static void probe_needs_all_of_a_literal(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	insn = page + PAGE_SIZE - LITERAL_DISTANCE;
 	*insn = cpu_to_le32(l->insn | (LITERAL_DISTANCE - l->before) / AARCH64_INSN_SIZE << 5);
-	kp.addr = (kprobe_opcode_t *)insn;
-	KUNIT_EXPECT_EQ(test, decide(&kp), l->why);
+	KUNIT_EXPECT_EQ(test, kp_decide((unsigned long)insn), l->why);
 	vfree(page);
 }
 
@@ -155,8 +130,7 @@ static void probe_needs_all_of_a_literal(struct kunit *test)
  */
 KPB_FUNCTION(exclusive,
 	     "adrp x1, kpb_pointer\n add x1, x1, :lo12:kpb_pointer\n"
-	     "777: ldxr x2, [x1]\n add x2, x2, #1\n nop\n stxr w3, x2, [x1]\n cbnz w3, 777b\n"
-	     "mov x0, x2");
+	     "777: ldxr x2, [x1]\n add x2, x2, #1\n nop\n stxr w3, x2, [x1]\n cbnz w3, 777b");
 KPB_FUNCTION(exclusive_pair,
 	     "sub sp, sp, #16\n"
 	     "777: ldaxp x2, x3, [sp]\n add x2, x2, #1\n nop\n stlxp w4, x0, x3, [sp]\n"
@@ -180,27 +154,9 @@ KUNIT_ARRAY_PARAM(exclusive, exclusives, exclusive_to_desc);
 static void probe_keeps_off_exclusive_sequences(struct kunit *test)
 {
 	const struct kpb_place *p = test->param_value;
-	unsigned long load = *p->at, addr;
-	unsigned int hits = 0;
 
-	/* The load, the two after it, and the store. */
-	for (addr = load; addr <= load + 3 * AARCH64_INSN_SIZE; addr += AARCH64_INSN_SIZE)
-		kp_expect_refused(test, addr, KPROBE_REFUSAL_SEQUENCE, -EINVAL);
-
-	/* What surrounds them can be probed, and the sequence ends. */
-	for (addr = (unsigned long)p->fn; addr <= load + 5 * AARCH64_INSN_SIZE;
-	     addr += AARCH64_INSN_SIZE) {
-		struct kp_watch w = KP_WATCH(addr);
-
-		if (addr - load <= 3 * AARCH64_INSN_SIZE)
-			continue;
-		KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&w.kp), 0, "%pS", (void *)addr);
-		kpb_run(p->fn, 1);
-		hits += atomic_read(&w.pre);
-		if (get_kprobe((void *)addr))
-			unregister_kprobe(&w.kp);
-	}
-	KUNIT_EXPECT_GE(test, hits, 4);
+	/* What surrounds it can be probed, and the sequence ends. */
+	kp_check_sequence(test, p, (unsigned long)p->fn, *p->at + 5 * AARCH64_INSN_SIZE);
 }
 
 /* What looks like an exclusive load belongs to another function, or is none. */
@@ -383,95 +339,26 @@ KP_SKIPPED(probe_on_vector_loads, "needs KERNEL_MODE_NEON")
  */
 KPB_FUNCTION(mrs_pmr, "777: .inst 0xd5384601\n mov x0, x1");
 
-static const struct pmr_reader {
-	const char	*name;
-	const char	*mode;		/* NULL: a jump */
-	bool		post, on_return;
-} pmr_readers[] = {
-	{ "boosted", "boosted" },
-	{ "with a post handler", "emulated", .post = true },
-	{ "optimized" },
-	{ "with a return probe", "boosted", .on_return = true },
-};
-KUNIT_ARRAY_PARAM_DESC(pmr_reader, pmr_readers, name);
+#define MASK_READER	"kpb_mrs_pmr"
+#define MASK_READER_AT	kpb_mrs_pmr_at
+#define MASK_OF(regs)	((regs)->pmr)
 
-/* What handlers have seen, and how often. */
-static struct {
-	u64		pre, post, ret;
-	unsigned int	hits;
-} pmr_seen;
-
-static int pmr_pre(struct kprobe *p, struct pt_regs *regs)
+static unsigned long read_mask(void)
 {
-	pmr_seen.pre = regs->pmr;
-	pmr_seen.hits++;
-	return 0;
+	return kpb_run(kpb_mrs_pmr, 0);
 }
 
-static void pmr_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+static unsigned long current_mask(void)
 {
-	pmr_seen.post = regs->pmr;
+	return gic_read_pmr();
 }
 
-static int pmr_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	pmr_seen.ret = regs->pmr;
-	return 0;
-}
+#include "masks_words.h"
 
 static void probe_reads_the_priority_mask(struct kunit *test)
 {
-	const struct pmr_reader *r = test->param_value;
-	struct kretprobe rp = { .kp.symbol_name = "kpb_mrs_pmr", .handler = pmr_return };
-	struct kprobe kp = {
-		.addr		= KPB_AT(mrs_pmr),
-		.pre_handler	= pmr_pre,
-		.post_handler	= r->post ? pmr_post : NULL,
-	};
-	u64 want[2], got, after;
-	unsigned int off;
-
 	KP_SKIP_IF(test, !system_uses_irq_prio_masking(), "needs pseudo-NMI");
-	KP_SKIP_IF(test, !r->mode && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
-	if (r->mode && !strcmp(r->mode, "boosted") && !kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
-	KP_SKIP_IF(test, r->on_return && !IS_ENABLED(CONFIG_KRETPROBES), "needs KRETPROBES");
-
-	memset(&pmr_seen, 0, sizeof(pmr_seen));
-	kprobe_test_allow_optimization(!r->mode);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&kp), 0);
-	if (r->on_return)
-		KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
-	if (r->mode) {
-		KUNIT_EXPECT_STREQ(test, kp_mode(kp.addr), r->mode);
-	} else {
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_TRUE(test, kpb_has_jump(kp.addr));
-	}
-
-	for (off = 0; off < 2; off++) {
-		if (off)
-			local_irq_disable();
-		want[off] = gic_read_pmr();
-		got = kpb_run(kpb_mrs_pmr, 0);
-		after = gic_read_pmr();
-		if (off)
-			local_irq_enable();
-		KUNIT_EXPECT_EQ(test, got, want[off]);
-		KUNIT_EXPECT_EQ(test, after, want[off]);
-		KUNIT_EXPECT_EQ(test, pmr_seen.pre, want[off]);
-		if (r->post)
-			KUNIT_EXPECT_EQ(test, pmr_seen.post, want[off]);
-		if (r->on_return)
-			KUNIT_EXPECT_EQ(test, pmr_seen.ret, want[off]);
-		KUNIT_EXPECT_EQ(test, pmr_seen.hits, off + 1);
-	}
-	KUNIT_EXPECT_NE(test, want[0], want[1]);
-
-	if (r->on_return)
-		unregister_kretprobe(&rp);
-	unregister_kprobe(&kp);
-	kprobe_test_allow_optimization(false);
+	check_read_mask(test);
 }
 
 #ifdef CONFIG_KRETPROBES
@@ -705,41 +592,18 @@ static void probe_keeps_off_inline_functions(struct kunit *test)
 /* The copy cannot branch back, so it is stepped, or called if it only computes. */
 static void probe_without_a_slot_in_reach(struct kunit *test)
 {
-	struct kp_watch w = KP_WATCH(KPB_AT(load));
-	struct kp_watch add = KP_WATCH(KPB_AT(add));
-	struct kp_watch quick = KP_WATCH(KPB_AT(mov));
+	static const struct kp_target load = KPB_TARGET(load), mov = KPB_TARGET(mov);
 	struct kp_hog hog;
 
 	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
 
 	kp_hog_slots(test, &hog, false);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
-	kp_expect_site(test, "kpb_load+", "kind=stepped ");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 4), 4 + kpb_data);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&add.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(add.kp.addr), "emulated");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KP_UNWATCH(test, add, 1);
-
+	kp_expect_executed(test, &load, "stepped");
+	kp_expect_executed(test, &kp_target_add, "emulated");
 	/* This one needs no copy. */
-	KUNIT_EXPECT_EQ(test, register_kprobe(&quick.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(quick.kp.addr), "emulated");
-	kp_expect_site(test, "kpb_mov+", "kind=emulated ");
-	KUNIT_EXPECT_NULL(test, get_kprobe(quick.kp.addr)->ainsn.insn);
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_mov, 4), 6);
-	KP_UNWATCH(test, quick, 1);
-	unregister_kprobe(&w.kp);
-
+	kp_expect_executed(test, &mov, "emulated");
 	kp_release_slots(&hog);
-	w = (struct kp_watch)KP_WATCH(KPB_AT(add));
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
-	kp_expect_site(test, "kpb_add+", "kind=boosted ");
-	unregister_kprobe(&w.kp);
+	kp_expect_executed(test, &kp_target_add, "boosted");
 }
 
 static void probe_without_any_slot(struct kunit *test)
@@ -750,33 +614,6 @@ static void probe_without_any_slot(struct kunit *test)
 static void probe_without_a_detour(struct kunit *test)
 {
 	kp_check_without_a_detour(test);
-}
-
-static int copy_pte(pte_t *pte, unsigned long addr, void *data)
-{
-	*(pteval_t *)data = pte_val(ptep_get(pte));
-	return 0;
-}
-
-/* Copies are executed, and never written in place. */
-static void probe_slot_is_read_only(struct kunit *test)
-{
-	struct kp_watch w = KP_WATCH_POST(KPB_AT(add));
-	unsigned long page;
-	pteval_t pte = 0;
-	void *slot;
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	slot = get_kprobe(w.kp.addr)->ainsn.insn;
-	page = ALIGN_DOWN((unsigned long)slot, PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, apply_to_existing_page_range(&init_mm, page, PAGE_SIZE, copy_pte,
-							   &pte), 0);
-	KUNIT_EXPECT_TRUE(test, pte & PTE_VALID);
-	KUNIT_EXPECT_TRUE(test, pte & PTE_RDONLY);
-	KUNIT_EXPECT_FALSE(test, pte & PTE_WRITE);
-	KUNIT_EXPECT_FALSE(test, pte & PTE_PXN);
-	KUNIT_EXPECT_TRUE(test, is_vmalloc_or_module_addr(slot));
-	unregister_kprobe(&w.kp);
 }
 
 /*
@@ -883,7 +720,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_keeps_off_type_hashes),
 	KUNIT_CASE(probe_emulates_entries),
 	KUNIT_CASE(probe_on_vector_loads),
-	KUNIT_CASE_PARAM(probe_reads_the_priority_mask, pmr_reader_gen_params),
+	KUNIT_CASE_PARAM(probe_reads_the_priority_mask, mask_user_gen_params),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE_PARAM(probe_returns_of_each_kind, returning_gen_params),
 #endif
@@ -894,7 +731,6 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(probe_without_a_slot_in_reach),
 	KUNIT_CASE(probe_without_any_slot),
 	KUNIT_CASE(probe_without_a_detour),
-	KUNIT_CASE(probe_slot_is_read_only),
 	KUNIT_CASE(probe_passes_on_foreign_breakpoints),
 	KUNIT_CASE(probe_inside_lockdep),
 	{}

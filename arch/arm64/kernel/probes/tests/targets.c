@@ -6,9 +6,11 @@
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
+#include <linux/uaccess.h>
 
 #include <asm/esr.h>
 #include <asm/insn.h>
+#include <asm/sysreg.h>
 
 #ifdef CONFIG_OPTPROBES
 #include "../detour.h"
@@ -133,3 +135,58 @@ bool kp_target_boosts(void)
 {
 	return kprobe_boosts();
 }
+
+/* Access to user memory, and to memory with other tags. */
+
+static bool has_user_access(void)
+{
+	if (system_uses_hw_pan())
+		return !(read_sysreg_s(SYS_PSTATE_PAN) & PSR_PAN_BIT);
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+	return read_sysreg(ttbr0_el1) & TTBRx_EL1_ASID_MASK;
+#else
+	return true;
+#endif
+}
+
+static void set_user_access(u32 __user *word, bool on)
+{
+	if (on)
+		uaccess_enable_privileged();
+	else
+		uaccess_disable_privileged();
+}
+
+static bool can_lose_user_access(void)
+{
+	return system_uses_hw_pan() || system_uses_ttbr0_pan();
+}
+
+#ifndef SYS_PSTATE_TCO
+#define SYS_PSTATE_TCO	sys_reg(3, 3, 4, 2, 7)
+#endif
+
+static bool ignores_tags(void)
+{
+	return read_sysreg_s(SYS_PSTATE_TCO) & PSR_TCO_BIT;
+}
+
+static void set_ignores_tags(u32 __user *word, bool on)
+{
+	if (on)
+		asm volatile(SET_PSTATE_TCO(1));
+	else
+		asm volatile(SET_PSTATE_TCO(0));
+}
+
+static bool can_check_tags(void)
+{
+	return system_supports_mte();
+}
+
+const struct kp_privilege kp_privileges[] = {
+	{ "user access", can_lose_user_access, has_user_access, set_user_access },
+	{ "unchecked tags", can_check_tags, ignores_tags, set_ignores_tags, true },
+};
+
+const unsigned int nr_kp_privileges = ARRAY_SIZE(kp_privileges);

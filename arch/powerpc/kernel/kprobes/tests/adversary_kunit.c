@@ -8,6 +8,8 @@
 
 #include "suite.h"
 
+#include <linux/extable.h>
+
 #include <asm/inst.h>
 #include <asm/probes.h>
 #include <asm/ptrace.h>
@@ -51,6 +53,16 @@ static unsigned int insn_size(const u8 *at)
 	return ppc_inst_len(ppc_inst_read((u32 *)at));
 }
 
+/* A fixup, and the zero words after some branches. */
+static bool is_skipped(const u8 *at)
+{
+	return !*(const u32 *)at || search_exception_tables((unsigned long)at);
+}
+
+static void count_live(const u8 *at)
+{
+}
+
 static bool is_breakpoint(const u8 *at)
 {
 	return *(const u32 *)at == BREAKPOINT_INSTRUCTION;
@@ -59,7 +71,17 @@ static bool is_breakpoint(const u8 *at)
 /* BLRL is not optimized, which is rare. */
 #define LEAST_LIVE	97
 
-#include "adversary_words.h"
+#include "adversary_random.h"
+
+static void adversary_random_functions(struct kunit *test)
+{
+	run_random_functions(test);
+}
+
+static void adversary_on_all_cpus(struct kunit *test)
+{
+	kpa_run_on_all_cpus(test, &adversary_arch, 40);
+}
 
 static struct kunit_case adversary_cases[] = {
 	KUNIT_CASE_SLOW(adversary_random_functions),

@@ -570,11 +570,7 @@ kpd_forms:
 /*
  * The second instruction of a function, where the tracer is called. The first one moves LR to r0.
  */
-	.pushsection .rodata.str1.1, "aMS", @progbits, 1
-.Ltext_traced:
-	.asciz	"bl _mcount"
-	.popsection
-	row_of_form .Ltext_traced, DIFF_FTRACE, TRACED, CPU_ANY, kpd_back, kpd_traced, \
+	row_of_form "bl _mcount", DIFF_FTRACE, TRACED, CPU_ANY, kpd_back, kpd_traced, \
 		kpd_taken, 4, 4
 #endif
 

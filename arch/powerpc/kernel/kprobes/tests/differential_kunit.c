@@ -513,17 +513,6 @@ static unsigned long compared_cr(const struct kpd_form *f, unsigned long cr)
 	return f->with & TRACED ? cr & CR_PRESERVED : cr;
 }
 
-static int exit_of(const struct kpd_form *f, unsigned long nip)
-{
-	u8 *at = (u8 *)(nip & ~3UL);
-
-	if (at == kpd_insn(f) + f->len)
-		return DIFF_NEXT;
-	if (at == f->taken)
-		return DIFF_TAKEN;
-	return at == f->back ? DIFF_BACK : -1;
-}
-
 static void same_shown(struct kpd_judge *j, bool post, const char *name, unsigned long got,
 		       unsigned long want)
 {
@@ -621,11 +610,7 @@ static void same(struct kpd_judge *j, const struct kpd_state *got,
 	kpd_same(j, "DSCR", got->special.dscr, want->special.dscr);
 	kpd_same(j, "the exit", got->m.exit, want->m.exit);
 	same_stack(j, got, want, start);
-	for (i = 0; i < DIFF_DATA_SIZE; i++) {
-		if (got->data[i] != want->data[i])
-			kpd_complain(j, "byte %d of the data is %x, not %x",
-				     (int)i - DIFF_DATA_SIZE / 2, got->data[i], want->data[i]);
-	}
+	same_data(j, got, want);
 }
 
 /*
@@ -664,11 +649,6 @@ static bool has_feature(u16 cpu)
 	}
 }
 
-static const char *skip(const struct kpd_form *f)
-{
-	return has_feature(f->cpu) ? NULL : "not for this CPU";
-}
-
 /* In a handler, the mask is that of the exception, and the count that of the handler. */
 static bool applies(const struct kpd_form *f, const struct kpd_mode *m)
 {
@@ -683,6 +663,11 @@ static const char *executed(const struct kpd_form *f, bool watched)
 static bool jumps(const struct kpd_form *f)
 {
 	return !(f->with & (NO_JUMP | TRACED));
+}
+
+static bool callee_jumps(void)
+{
+	return true;
 }
 
 /*
@@ -727,26 +712,6 @@ static void change_regs(struct pt_regs *regs)
 	regs->ctr = ~regs->ctr;
 	regs->link = ~regs->link;
 }
-
-static const struct kpd_arch differential_arch = {
-	.state_size	= sizeof(struct kpd_state),
-	.min_forms	= MIN_FORMS,
-	.min_jumps	= IS_ENABLED(CONFIG_OPTPROBES) ? MIN_FORMS : 0,
-	.skip		= skip,
-	.applies	= applies,
-	.calls		= calls,
-	.executed	= executed,
-	.jumps		= jumps,
-	.fill		= fill,
-	.load		= load,
-	.save		= save,
-	.same		= same,
-	.same_regs	= same_regs,
-	.branched	= branched,
-	.takes_any	= takes_any,
-	.change		= change,
-	.change_regs	= change_regs,
-};
 
 /*
  * Cases

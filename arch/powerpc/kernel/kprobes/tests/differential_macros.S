@@ -9,20 +9,9 @@
 
 #include "differential_forms.h"
 
-/* A struct kpd_form. */
-.macro row_of_form text:req, kind:req, with:req, cpu:req, back:req, entry:req, taken:req, \
-		skip:req, len:req
-	.pushsection .rodata, "a"
-	PPC_LONG \text
-	PPC_LONG \back, \entry, \taken
-	.long	\with
-	.short	\cpu
-	.byte	\kind
-	.byte	\skip
-	.byte	\len
-	.balign 8
-	.popsection
-.endm
+#define DIFF_PTR		PPC_LONG
+#define DIFF_ANY_CPU		CPU_ANY
+#include "differential_lists.S"
 
 /*
  * Each form is a function of its own, so that no instruction is near another one that is part
@@ -48,51 +37,13 @@ kpd_form_\@:
 	.size kpd_form_\@, . - kpd_form_\@
 	.popsection
 
-	.pushsection .rodata.str1.1, "aMS", @progbits, 1
-.Ltext_\@:
 	.ifb	\text
-	.asciz	"\insn"
-	.else
-	.asciz	"\text"
-	.endif
-	.popsection
-
-	row_of_form .Ltext_\@, \kind, \with, \cpu, 0b, .Lentry_\@, 1b, \
+	row_of_form "\insn", \kind, \with, \cpu, 0b, .Lentry_\@, 1b, \
 		.Linsn_\@ - .Lentry_\@, .Lnext_\@ - .Linsn_\@
-.endm
-
-/*
- * Lists of instructions of one kind: for a CPU and a state, for a state, and for any.
- */
-.Lfast = DIFF_FAST
-.Lplain = DIFF_PLAIN
-.Lemulated = DIFF_EMULATED
-
-.macro on cpu:req, with:req, kind:req, insns:vararg
-	.irp insn, \insns
-	form .L\kind, "\insn", with=\with, cpu=\cpu
-	.endr
-.endm
-
-.macro with with:req, kind:req, insns:vararg
-	on 0, \with, \kind, \insns
-.endm
-
-.macro fast insns:vararg
-	with 0, fast, \insns
-.endm
-
-.macro plain insns:vararg
-	with 0, plain, \insns
-.endm
-
-.macro emulated insns:vararg
-	with 0, emulated, \insns
-.endm
-
-/* With a text of its own. */
-.macro named kind:req, args:vararg
-	form .L\kind, \args
+	.else
+	row_of_form "\text", \kind, \with, \cpu, 0b, .Lentry_\@, 1b, \
+		.Linsn_\@ - .Lentry_\@, .Lnext_\@ - .Linsn_\@
+	.endif
 .endm
 
 /* For what not all assemblers know. */

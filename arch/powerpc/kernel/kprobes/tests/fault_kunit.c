@@ -265,6 +265,8 @@ static void set_state(struct pt_regs *regs, struct state state)
 #define BEFORE_STEP	sizeof(u32)
 #define OTHER_STEP	KPB_AT(pvr)
 #define ELSEWHERE	kpb_code(kpb_callee)
+#define BOOST_OFFSET	0
+#define IN_A_DETOUR	(8 * sizeof(u32))
 
 #include "faults_words.h"
 
@@ -502,45 +504,7 @@ static unsigned long reported(unsigned long nip)
 	return regs.nip;
 }
 
-/* No probe is current there, so the slots are asked. */
-static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
-{
-	struct kp_watch w = KP_WATCH(KPB_AT(add));
-	unsigned long slot, at = kpb_add_at;
-
-	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
-	slot = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn;
-	KUNIT_EXPECT_EQ(test, reported(slot), at);
-	KUNIT_EXPECT_EQ(test, reported(at), at);
-	KUNIT_EXPECT_EQ(test, reported(kpb_code(kpb_callee)), kpb_code(kpb_callee));
-	/* After the copy. */
-	KUNIT_EXPECT_EQ(test, reported(slot + sizeof(u32)), at + sizeof(u32));
-	/* Not a copy, nor memory that may be read. */
-	KUNIT_EXPECT_EQ(test, reported(KP_BAD_ADDRESS), KP_BAD_ADDRESS);
-	KUNIT_EXPECT_EQ(test, reported(0), 0);
-	unregister_kprobe(&w.kp);
-}
-
 #ifdef CONFIG_OPTPROBES
-static void fault_of_detour_is_one_of_the_instruction(struct kunit *test)
-{
-	struct kp_watch w = KP_WATCH(KPB_AT(add));
-	unsigned long at = kpb_add_at, detour;
-
-	kprobe_test_allow_optimization(true);
-	KP_REGISTER_AND_WAIT(test, &w.kp);
-	detour = (unsigned long)kpb_detour(w.kp.addr);
-	KUNIT_EXPECT_NE(test, detour, 0);
-	KUNIT_EXPECT_EQ(test, reported(detour), at);
-	KUNIT_EXPECT_EQ(test, reported(detour + 8 * sizeof(u32)), at);
-	KUNIT_EXPECT_NE(test, reported(detour - sizeof(u32)), at);
-	unregister_kprobe(&w.kp);
-	kprobe_test_allow_optimization(false);
-}
-
 /* As a load that is optimized faults: nothing but the detour knows whose copy it is. */
 static void fault_in_a_detour(struct kunit *test)
 {
@@ -555,8 +519,6 @@ static void fault_in_a_detour(struct kunit *test)
 	kprobe_test_allow_optimization(false);
 }
 #else
-KP_SKIPPED(fault_of_detour_is_one_of_the_instruction, "needs OPTPROBES")
-
 KP_SKIPPED(fault_in_a_detour, "needs OPTPROBES")
 #endif
 

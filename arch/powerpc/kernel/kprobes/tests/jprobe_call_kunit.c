@@ -7,7 +7,6 @@
 
 #include "suite.h"
 
-#include <linux/sched/task_stack.h>
 #include <linux/text-patching.h>
 
 #include <asm/irq.h>
@@ -23,6 +22,10 @@
 #define FIRST_SAVED	(IS_ENABLED(CONFIG_PPC64) ? 14 : 13)
 
 static struct kpj_found found;
+
+#define NR_COPIED	KPJ_WORDS
+#define COPIED		found.stack
+#define COPIED_FROM	JPROBE_STACK_AT
 
 /* Arguments for kpj_handler(), which leaves the call of @leave, unless it is NULL. */
 static void set_regs(struct pt_regs *regs, const void *sp, struct jprobe_frame *leave)
@@ -47,25 +50,25 @@ static void call_entry(void *entry, const void *sp)
 	arch_jprobe_call(entry, &regs, &frame);
 }
 
-static void call_handler(const void *sp)
+static void call_with_stack(const void *sp)
 {
 	call_entry(kpj_handler, sp);
 }
 
 static void jprobe_call_passes_arguments(struct kunit *test)
 {
-	unsigned long words[JPROBE_STACK_AT / sizeof(long) + KPJ_WORDS];
+	unsigned long words[JPROBE_STACK_AT / sizeof(long) + NR_COPIED];
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		words[i] = 0x100 + i;
-	call_handler(words);
+	call_with_stack(words);
 
 	for (i = 3; i < 9; i++)
 		KUNIT_EXPECT_EQ_MSG(test, found.gpr[i], 0x10 + i, "r%u", i);
 	KUNIT_EXPECT_EQ(test, found.gpr[9], 0);
 	KUNIT_EXPECT_EQ(test, found.gpr[10], (unsigned long)&found);
-	for (i = 0; i < KPJ_WORDS; i++)
+	for (i = 0; i < NR_COPIED; i++)
 		KUNIT_EXPECT_EQ_MSG(test, found.stack[i],
 				    words[JPROBE_STACK_AT / sizeof(long) + i], "word %u", i);
 	KUNIT_EXPECT_EQ(test, found.gpr[1] & 15, 0);
@@ -74,7 +77,7 @@ static void jprobe_call_passes_arguments(struct kunit *test)
 /* How a function finds its data. On 32 bits, it does not need the register. */
 static void jprobe_call_passes_toc(struct kunit *test)
 {
-	unsigned long words[JPROBE_STACK_AT / sizeof(long) + KPJ_WORDS] = {};
+	unsigned long words[JPROBE_STACK_AT / sizeof(long) + NR_COPIED] = {};
 
 #ifdef CONFIG_PPC64_ELF_ABI_V1
 	/* As that of a function of a module; this one does not use it. */
@@ -84,7 +87,7 @@ static void jprobe_call_passes_toc(struct kunit *test)
 	call_entry(&desc, words);
 	KUNIT_EXPECT_EQ(test, found.gpr[2], desc.toc);
 #else
-	call_handler(words);
+	call_with_stack(words);
 	KUNIT_EXPECT_EQ(test, found.gpr[12], (unsigned long)kpj_handler);
 #endif
 }
@@ -122,40 +125,7 @@ static void jprobe_call_restores_registers(struct kunit *test)
  * The copy of the stack
  */
 
-/* @words of it before @end, which the copy ends at if it is the end of what can be read. */
-static void check_copy(struct kunit *test, void *end, unsigned int words, bool is_end)
-{
-	unsigned long *from = (unsigned long *)end - words, want[KPJ_WORDS] = {}, flags;
-	unsigned int i;
-
-	local_irq_save(flags);
-	call_handler((void *)from - JPROBE_STACK_AT);
-	for (i = 0; i < KPJ_WORDS && (i < words || !is_end); i++)
-		want[i] = READ_ONCE_NOCHECK(from[i]);
-	local_irq_restore(flags);
-
-	for (i = 0; i < KPJ_WORDS; i++)
-		KUNIT_EXPECT_EQ_MSG(test, found.stack[i], want[i], "word %u of %u", i, words);
-}
-
-static void check_end(struct kunit *test, void *end)
-{
-	unsigned int words;
-
-	for (words = 0; words <= KPJ_WORDS + 1; words++)
-		check_copy(test, end, words, true);
-}
-
-/* A page that is followed by one that is not mapped. */
-static void jprobe_call_reads_no_further_than_the_page(struct kunit *test)
-{
-	void *page = vmalloc(PAGE_SIZE);
-
-	KUNIT_ASSERT_NOT_NULL(test, page);
-	memset(page, 0x55, PAGE_SIZE);
-	check_end(test, page + PAGE_SIZE);
-	vfree(page);
-}
+#include "jprobe_stack.h"
 
 /* The back chain of a frame is at the stack pointer, so the page that begins there is mapped. */
 static void jprobe_call_reads_the_page_that_begins(struct kunit *test)
@@ -164,26 +134,8 @@ static void jprobe_call_reads_the_page_that_begins(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	memset(page, 0x55, PAGE_SIZE);
-	check_copy(test, page + JPROBE_STACK_AT + JPROBE_STACK_BYTES, KPJ_WORDS, false);
+	check_copy(test, page + JPROBE_STACK_AT + JPROBE_STACK_BYTES, NR_COPIED, false);
 	vfree(page);
-}
-
-static void jprobe_call_reads_no_further_than_the_stack(struct kunit *test)
-{
-	check_end(test, task_stack_page(current) + THREAD_SIZE);
-}
-
-/* Around the end of a page of the stack, deeper than any call here. */
-static void jprobe_call_reads_all_pages_of_the_stack(struct kunit *test)
-{
-	void *end = task_stack_page(current) + PAGE_SIZE;
-	unsigned int words;
-
-	KP_SKIP_IF(test, THREAD_SIZE <= PAGE_SIZE, "needs a stack of several pages");
-
-	memset(end - 256, 0x66, 512);
-	for (words = 0; words <= KPJ_WORDS + 1; words++)
-		check_copy(test, end, words, false);
 }
 
 /* The stack pointer is on a stack of interrupts, which other memory follows. */
@@ -198,7 +150,7 @@ static void check_irq_stack(struct kunit *test, void **ctx)
 	KUNIT_ASSERT_NOT_NULL(test, stack);
 	memset(stack, 0x77, 2 * THREAD_SIZE);
 
-	for (words = 0; words <= KPJ_WORDS + 1; words++) {
+	for (words = 0; words <= NR_COPIED + 1; words++) {
 		/* Interrupts that come now find their own stack when they are handled. */
 		local_irq_save(flags);
 		own = ctx[smp_processor_id()];

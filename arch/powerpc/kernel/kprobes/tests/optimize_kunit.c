@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jump optimization: how an instruction is copied, what has to keep its breakpoint, and what
- * handlers in a detour must not inherit.
+ * Jump optimization: how an instruction is copied, and what has to keep its breakpoint.
  */
 
 #include "suite.h"
@@ -11,7 +10,6 @@
 #include <asm/extable.h>
 #include <asm/hw_irq.h>
 #include <asm/interrupt.h>
-#include <asm/kup.h>
 #include <asm/ppc-opcode.h>
 #include <asm/reg.h>
 
@@ -130,19 +128,6 @@ static void no_jump_is_promised_to_a_far_branch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_test_forecast(KPB_AT(b), &jump, &why, &at), 0);
 	KUNIT_EXPECT_EQ(test, jump, KPROBE_JUMP_LONG);
 }
-
-/* A detour calls it at its end if the task is to be preempted. */
-#ifdef CONFIG_PREEMPTION
-static void no_jump_in_what_ends_detours(struct kunit *test)
-{
-	void *entry = (void *)ppc_function_entry(preempt_schedule_notrace);
-
-	KUNIT_EXPECT_EQ(test, why_not(test, entry), KPROBE_NOOPT_ARCH);
-	KUNIT_EXPECT_EQ(test, why_not(test, entry + 4), KPROBE_NOOPT_ARCH);
-}
-#else
-KP_SKIPPED(no_jump_in_what_ends_detours, "needs PREEMPTION")
-#endif
 
 /*
  * What a detour executes instead of the instruction
@@ -525,247 +510,6 @@ static void redirection_overwrites_srrs(struct kunit *test)
 #endif /* CONFIG_PPC_BOOK3S_64 */
 
 /*
- * Access to user memory, which an exception takes away from the program and its end gives back.
- * Handlers, which are C code, must not inherit it.
- */
-
-static struct accessing {
-	u32 __user		*word;
-	unsigned int		looks, seen;
-	/* What the program has lost or gained; and who has run in its place. */
-	unsigned int		lost, gained;
-	struct task_struct	*hog;
-	struct completion	done;
-	bool			ran, hog_has;
-} accessing;
-
-/* It also reads user memory, or tries to. */
-static int look(struct kprobe *p, struct pt_regs *regs)
-{
-	u32 v;
-
-	accessing.looks++;
-	accessing.seen += !kpb_user_access_is_locked();
-	copy_from_user_nofault(&v, accessing.word, sizeof(v));
-	accessing.seen += !kpb_user_access_is_locked();
-	return 0;
-}
-
-/* The program continues after the probed instruction. */
-static int look_and_skip(struct kprobe *p, struct pt_regs *regs)
-{
-	look(p, regs);
-	regs->nip = (unsigned long)p->addr + sizeof(u32);
-	return 1;
-}
-
-static int look_and_return(struct kprobe *p, struct pt_regs *regs)
-{
-	look(p, regs);
-	regs->nip = regs->link;
-	return 1;
-}
-
-static void access_begin(struct kunit *test)
-{
-	memset(&accessing, 0, sizeof(accessing));
-	init_completion(&accessing.done);
-	KP_SKIP_IF(test, kuap_is_disabled(), "needs an MMU with KUAP");
-	accessing.word = kp_user_word(test);
-}
-
-/* With access and without. */
-static unsigned long access_call(void (*fn)(void))
-{
-	unsigned long ret;
-
-	kpb_set_user_access(accessing.word, true);
-	accessing.lost += kpb_user_access_is_locked();
-	ret = kpb_run(fn, 1);
-	accessing.lost += kpb_user_access_is_locked();
-	kpb_set_user_access(accessing.word, false);
-	ret += kpb_run(fn, 1);
-	accessing.gained += !kpb_user_access_is_locked();
-	return ret;
-}
-
-static void access_expect(struct kunit *test, const char *how, unsigned int looks)
-{
-	KUNIT_EXPECT_EQ_MSG(test, accessing.looks, looks, "%s", how);
-	KUNIT_EXPECT_EQ_MSG(test, accessing.seen, 0, "%s", how);
-	KUNIT_EXPECT_EQ_MSG(test, accessing.lost, 0, "%s", how);
-	KUNIT_EXPECT_EQ_MSG(test, accessing.gained, 0, "%s", how);
-	accessing.looks = 0;
-	accessing.seen = 0;
-	accessing.lost = 0;
-	accessing.gained = 0;
-}
-
-static void access_jump(struct kunit *test, const struct kprobe *p, bool jump)
-{
-	kprobe_test_allow_optimization(jump);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(p->addr), jump);
-}
-
-/* In each way out of a detour. */
-static void handlers_have_no_user_access(struct kunit *test)
-{
-	static const struct {
-		const char		*name;
-		kprobe_pre_handler_t	pre;
-		unsigned long		result;
-	} ways[] = {
-		{ "to its end", look, 4 },
-		{ "redirected", look_and_skip, 1 },
-		{ "to the caller", look_and_return, 1 },
-	};
-	unsigned int i;
-
-	access_begin(test);
-	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		struct kprobe p = { .addr = KPB_AT(add), .pre_handler = ways[i].pre };
-
-		KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-		access_jump(test, &p, false);
-		KUNIT_EXPECT_EQ(test, access_call(kpb_add), 2 * ways[i].result);
-		access_expect(test, "breakpoint", 2);
-		access_jump(test, &p, true);
-		KUNIT_EXPECT_EQ(test, access_call(kpb_add), 2 * ways[i].result);
-		access_expect(test, ways[i].name, 2);
-		unregister_kprobe(&p);
-	}
-}
-
-#ifdef CONFIG_KRETPROBES
-static int look_on_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return look(NULL, regs);
-}
-
-static int look_on_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	return look(NULL, regs);
-}
-
-static void return_handlers_have_no_user_access(struct kunit *test)
-{
-	static const kretprobe_handler_t entry_handlers[] = { NULL, look_on_entry };
-	unsigned int i;
-
-	access_begin(test);
-	for (i = 0; i < ARRAY_SIZE(entry_handlers); i++) {
-		struct kretprobe rp = {
-			.kp.symbol_name	= "kpb_callee",
-			.entry_handler	= entry_handlers[i],
-			.handler	= look_on_return,
-		};
-
-		KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-		access_jump(test, &rp.kp, false);
-		KUNIT_EXPECT_EQ(test, access_call(kpb_callee), 202);
-		access_expect(test, "breakpoint", 2 * (1 + i));
-		access_jump(test, &rp.kp, true);
-		KUNIT_EXPECT_EQ(test, access_call(kpb_callee), 202);
-		access_expect(test, "jump", 2 * (1 + i));
-		unregister_kretprobe(&rp);
-	}
-	kprobe_test_allow_optimization(true);
-}
-#endif
-
-/*
- * Preemption at the end of a detour
- */
-
-#ifdef CONFIG_PREEMPTION
-static int hog_thread(void *data)
-{
-	accessing.hog_has = !kuap_is_disabled() && !kpb_user_access_is_locked();
-	WRITE_ONCE(accessing.ran, true);
-	complete(&accessing.done);
-	return 0;
-}
-
-/* The end of the detour reschedules, as nothing else has done so before. */
-static void call_preempted(struct kunit *test, const char *how, const struct kprobe *p,
-			   void (*fn)(void), unsigned long want)
-{
-	bool early, ran, mine;
-	unsigned long ret;
-
-	accessing.ran = false;
-	accessing.hog_has = false;
-	reinit_completion(&accessing.done);
-	KUNIT_EXPECT_TRUE(test, kpb_has_jump(p->addr));
-	accessing.hog = kthread_create(hog_thread, NULL, "kpb_hog");
-	KUNIT_EXPECT_FALSE(test, IS_ERR(accessing.hog));
-	if (IS_ERR(accessing.hog))
-		return;
-	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
-	kthread_bind(accessing.hog, raw_smp_processor_id());
-	sched_set_fifo_low(accessing.hog);
-
-	preempt_disable();
-	wake_up_process(accessing.hog);
-	if (!kuap_is_disabled())
-		kpb_set_user_access(accessing.word, true);
-	early = READ_ONCE(accessing.ran);
-	preempt_enable_no_resched();
-	ret = kpb_run(fn, 1);
-	mine = kuap_is_disabled() || !kpb_user_access_is_locked();
-	ran = READ_ONCE(accessing.ran);
-	if (!kuap_is_disabled())
-		kpb_set_user_access(accessing.word, false);
-	wait_for_completion(&accessing.done);
-	set_cpus_allowed_ptr(current, cpu_possible_mask);
-
-	KUNIT_EXPECT_EQ_MSG(test, ret, want, "%s", how);
-	KUNIT_EXPECT_FALSE_MSG(test, early, "%s", how);
-	KUNIT_EXPECT_TRUE_MSG(test, ran, "%s", how);
-	KUNIT_EXPECT_TRUE_MSG(test, mine, "%s", how);
-	KUNIT_EXPECT_FALSE_MSG(test, accessing.hog_has, "%s", how);
-}
-
-#ifdef CONFIG_KRETPROBES
-static unsigned int nr_returns;
-
-static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	nr_returns += regs_return_value(regs) == 101;
-	return 0;
-}
-#endif
-
-/* Access to user memory is not passed on to the other task, and is not lost. */
-static void preempted_at_the_end(struct kunit *test)
-{
-	struct kp_watch w = KP_WATCH(KPB_AT(add));
-
-	init_completion(&accessing.done);
-	accessing.word = kp_user_word(test);
-	KP_REGISTER_AND_WAIT(test, &w.kp);
-	call_preempted(test, "kprobe", &w.kp, kpb_add, 4);
-	KP_UNWATCH(test, w, 1);
-
-#ifdef CONFIG_KRETPROBES
-	{
-		struct kretprobe rp = { .kp.symbol_name = "kpb_callee", .handler = count_return };
-
-		nr_returns = 0;
-		KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-		wait_for_kprobe_optimizer();
-		call_preempted(test, "return probe", &rp.kp, kpb_callee, 101);
-		KUNIT_EXPECT_EQ(test, nr_returns, 1);
-		unregister_kretprobe(&rp);
-	}
-#endif
-}
-#else
-KP_SKIPPED(preempted_at_the_end, "needs PREEMPTION")
-#endif
-
-/*
  * The detour is written before the jump to it, and freed after the jump is gone. In between, each
  * CPU discards what it has fetched ahead.
  */
@@ -801,7 +545,6 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(optimize_a_prefix),
 	KUNIT_CASE_PARAM(no_jump, unoptimized_gen_params),
 	KUNIT_CASE(no_jump_is_promised_to_a_far_branch),
-	KUNIT_CASE(no_jump_in_what_ends_detours),
 	KUNIT_CASE_PARAM(detour_has, recoded_gen_params),
 	KUNIT_CASE(detour_cannot_have),
 	KUNIT_CASE(detour_has_a_constant),
@@ -814,11 +557,6 @@ static struct kunit_case optimize_cases[] = {
 	KUNIT_CASE(no_handler_when_unrecoverable),
 	KUNIT_CASE(redirection_overwrites_srrs),
 #endif
-	KUNIT_CASE(handlers_have_no_user_access),
-#ifdef CONFIG_KRETPROBES
-	KUNIT_CASE(return_handlers_have_no_user_access),
-#endif
-	KUNIT_CASE(preempted_at_the_end),
 	{}
 };
 

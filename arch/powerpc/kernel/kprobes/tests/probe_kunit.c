@@ -45,13 +45,7 @@ static void probe_post_handler_joins_a_boosted_site(struct kunit *test)
 	KP_UNWATCH(test, w, 4);
 }
 
-struct next {
-	const char		*name;
-	struct kpb_place	place;
-	void			(*target)(void);	/* NULL: the next instruction */
-};
-
-static const struct next nexts[] = {
+static const struct kpb_next nexts[] = {
 	{ "after a step", KPB_PLACE(pvr) },
 	{ "after a store to the stack", KPB_PLACE(push) },
 	{ "after an emulation", KPB_PLACE(add) },
@@ -60,17 +54,9 @@ static const struct next nexts[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(next, nexts, name);
 
-/* A post handler sees where execution continues. */
 static void probe_post_handler_sees_next_nip(struct kunit *test)
 {
-	const struct next *n = test->param_value;
-	struct kp_watch w = KP_WATCH_POST(kpb_addr(&n->place));
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	kpb_run(n->place.fn, 1);
-	KUNIT_EXPECT_EQ(test, w.post_ip, n->target ? kpb_code(n->target) :
-						     *n->place.at + sizeof(u32));
-	unregister_kprobe(&w.kp);
+	kp_check_next(test, test->param_value);
 }
 
 /*
@@ -258,26 +244,9 @@ KUNIT_ARRAY_PARAM(atomic, atomics, atomic_to_desc);
 static void probe_keeps_off_atomics(struct kunit *test)
 {
 	const struct kpb_place *p = test->param_value;
-	unsigned long load = *p->at, addr;
-	unsigned int hits = 0;
 
-	/* The load, the two after it, and the store. */
-	for (addr = load; addr < load + 16; addr += 4)
-		kpb_expect_refused(test, addr, KPROBE_REFUSAL_SEQUENCE);
-
-	/* What surrounds them can be probed, also the branch back. */
-	for (addr = load - 8; addr <= load + 24; addr += 4) {
-		struct kp_watch w = KP_WATCH(addr);
-
-		if (addr - load < 16)
-			continue;
-		KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&w.kp), 0, "%pS", (void *)addr);
-		KUNIT_EXPECT_EQ(test, kpb_run(p->fn, 1), 1);
-		hits += atomic_read(&w.pre);
-		if (w.kp.addr && get_kprobe((void *)addr))
-			unregister_kprobe(&w.kp);
-	}
-	KUNIT_EXPECT_GE(test, hits, 5);
+	/* What surrounds it can be probed, also the branch back. */
+	kp_check_sequence(test, p, *p->at - 8, *p->at + 24);
 }
 
 #ifdef CONFIG_PPC32
@@ -328,16 +297,6 @@ static const struct patched patched[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(patched, patched, name);
 
-static enum kprobe_refusal decide(unsigned long addr)
-{
-	struct kprobe p = { .addr = (kprobe_opcode_t *)addr };
-
-	guard(kprobe_test)();
-	guard(mutex)(&text_mutex);
-
-	return arch_decide_kprobe(&p);
-}
-
 /* Whatever else would be said about it. */
 static void probe_keeps_off_mitigations(struct kunit *test)
 {
@@ -354,10 +313,10 @@ static void probe_keeps_off_mitigations(struct kunit *test)
 			continue;
 		places++;
 		for (k = 0; k < p->words; k++)
-			KUNIT_EXPECT_EQ_MSG(test, decide(addr + 4 * k), KPROBE_REFUSAL_PATCHED,
+			KUNIT_EXPECT_EQ_MSG(test, kp_decide(addr + 4 * k), KPROBE_REFUSAL_PATCHED,
 					    "%pS", (void *)addr);
-		accepted += decide(addr - 4) != KPROBE_REFUSAL_PATCHED;
-		accepted += decide(addr + 4 * k) != KPROBE_REFUSAL_PATCHED;
+		accepted += kp_decide(addr - 4) != KPROBE_REFUSAL_PATCHED;
+		accepted += kp_decide(addr + 4 * k) != KPROBE_REFUSAL_PATCHED;
 		/* Enough of them. */
 		if (places == 20)
 			break;
@@ -396,9 +355,9 @@ static void probe_keeps_off_calls_of_a_mitigation(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(sites); i++)
-		KUNIT_EXPECT_EQ_MSG(test, decide(patch_site_addr(sites[i])),
+		KUNIT_EXPECT_EQ_MSG(test, kp_decide(patch_site_addr(sites[i])),
 				    KPROBE_REFUSAL_PATCHED, "%u", i + 1);
-	KUNIT_EXPECT_EQ(test, decide(patch_site_addr(sites[0]) - 4), KPROBE_REFUSAL_NONE);
+	KUNIT_EXPECT_EQ(test, kp_decide(patch_site_addr(sites[0]) - 4), KPROBE_REFUSAL_NONE);
 }
 #endif
 
@@ -421,7 +380,7 @@ static void probe_keeps_off_what_is_restarted(struct kunit *test)
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
 	for (addr = start; addr < start - into + size; addr += 4) {
-		enum kprobe_refusal why = decide(addr);
+		enum kprobe_refusal why = kp_decide(addr);
 
 		if (search_kernel_restart_table(addr)) {
 			KUNIT_EXPECT_EQ_MSG(test, why, KPROBE_REFUSAL_SEQUENCE, "%pS",
@@ -436,106 +395,17 @@ static void probe_keeps_off_what_is_restarted(struct kunit *test)
 	KUNIT_EXPECT_GT(test, accepted, refused);
 }
 
-static const struct mask_user {
-	const char	*name;
-	const char	*mode;		/* NULL: a jump */
-	bool		post, on_return;
-} mask_users[] = {
-	{ "boosted", "boosted" },
-	{ "with a post handler", "emulated", .post = true },
-	{ "optimized" },
-	{ "with a return probe", "boosted", .on_return = true },
-};
-KUNIT_ARRAY_PARAM_DESC(mask_user, mask_users, name);
+#define MASK_READER	"kpb_read_mask"
+#define MASK_READER_AT	ppc_function_entry(kpb_read_mask)
+#define MASK_OF(regs)	((regs)->softe)
+#define read_mask	kpb_read_mask
+#define current_mask	irq_soft_mask_return
 
-/* What handlers have seen, and how often. */
-static struct {
-	unsigned long	pre, post, ret, post_nip;
-	unsigned int	hits, posts;
-} mask_seen;
+#include "masks_words.h"
 
-static int mask_pre(struct kprobe *p, struct pt_regs *regs)
-{
-	mask_seen.pre = regs->softe;
-	mask_seen.hits++;
-	return 0;
-}
-
-static void mask_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
-{
-	mask_seen.post = regs->softe;
-	mask_seen.post_nip = regs->nip;
-	mask_seen.posts++;
-}
-
-static int mask_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	mask_seen.ret = regs_return_value(regs);
-	return 0;
-}
-
-static void mask_begin(struct kunit *test, const struct mask_user *u, const char *symbol,
-		       struct kprobe *kp, struct kretprobe *rp)
-{
-	KP_SKIP_IF(test, !u->mode && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
-	if (u->mode && !strcmp(u->mode, "boosted") && !kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
-
-	memset(&mask_seen, 0, sizeof(mask_seen));
-	*kp = (struct kprobe){
-		.symbol_name	= symbol,
-		.pre_handler	= mask_pre,
-		.post_handler	= u->post ? mask_post : NULL,
-	};
-	*rp = (struct kretprobe){ .kp.symbol_name = symbol, .handler = mask_return };
-	kprobe_test_allow_optimization(!u->mode);
-	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
-	if (u->on_return)
-		KUNIT_EXPECT_EQ(test, register_kretprobe(rp), 0);
-	if (u->mode) {
-		KUNIT_EXPECT_STREQ(test, kp_mode(kp->addr), u->mode);
-	} else {
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_TRUE(test, kpb_has_jump(kp->addr));
-	}
-}
-
-static void mask_end(const struct mask_user *u, struct kprobe *kp, struct kretprobe *rp)
-{
-	if (u->on_return)
-		unregister_kretprobe(rp);
-	unregister_kprobe(kp);
-	kprobe_test_allow_optimization(false);
-}
-
-/* An exception has another one. */
 static void probe_reads_the_soft_mask(struct kunit *test)
 {
-	const struct mask_user *u = test->param_value;
-	struct kretprobe rp;
-	struct kprobe kp;
-	unsigned long got;
-	unsigned int off;
-
-	mask_begin(test, u, "kpb_read_mask", &kp, &rp);
-	for (off = 0; off < 2; off++) {
-		unsigned long want = off ? IRQS_DISABLED : IRQS_ENABLED;
-
-		if (off)
-			local_irq_disable();
-		got = kpb_read_mask();
-		if (off)
-			local_irq_enable();
-		KUNIT_EXPECT_EQ(test, got, want);
-		KUNIT_EXPECT_EQ(test, mask_seen.pre, want);
-		if (u->post)
-			KUNIT_EXPECT_EQ(test, mask_seen.post, want);
-		if (u->on_return)
-			KUNIT_EXPECT_EQ(test, mask_seen.ret, want);
-		KUNIT_EXPECT_EQ(test, mask_seen.hits, off + 1);
-		KUNIT_EXPECT_EQ(test, mask_seen.posts, u->post ? off + 1 : 0);
-	}
-	mask_end(u, &kp, &rp);
+	check_read_mask(test);
 }
 
 /* As in arch_local_irq_restore(): MSR[EE] is switched on only after the mask. */
@@ -562,10 +432,8 @@ static void probe_writes_the_soft_mask(struct kunit *test)
 {
 	const struct mask_user *u = test->param_value;
 	unsigned long ret, after;
-	struct kretprobe rp;
-	struct kprobe kp;
 
-	mask_begin(test, u, "kpb_write_mask", &kp, &rp);
+	mask_begin(test, u, "kpb_write_mask", ppc_function_entry(kpb_write_mask));
 
 	/* As local_irq_save(). */
 	ret = kpb_write_mask(IRQS_DISABLED);
@@ -586,9 +454,10 @@ static void probe_writes_the_soft_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mask_seen.posts, u->post ? 2 : 0);
 	if (u->post) {
 		KUNIT_EXPECT_EQ(test, mask_seen.post, IRQS_ENABLED);
-		KUNIT_EXPECT_EQ(test, mask_seen.post_nip, (unsigned long)kp.addr + sizeof(u32));
+		KUNIT_EXPECT_EQ(test, mask_seen.post_ip,
+				(unsigned long)mask_seen.kp.addr + sizeof(u32));
 	}
-	mask_end(u, &kp, &rp);
+	mask_end(u);
 }
 #endif /* CONFIG_PPC64 */
 
@@ -921,38 +790,20 @@ const struct kp_protected kp_hit_path[] = {
 /* The copy cannot branch back, so it is stepped, if nothing emulates it. */
 static void probe_without_a_slot_in_reach(struct kunit *test)
 {
-	struct kp_watch w = KP_WATCH(KPB_AT(pvr));
-	struct kp_watch add = KP_WATCH(KPB_AT(add));
-	unsigned long want = kpb_run(kpb_pvr, 4);
+	static const struct kp_target pvr = KPB_TARGET(pvr);
 	struct kp_hog hog;
 
 	KP_SKIP_IF(test, !kprobe_boosts(), "no copy branches back");
 
 	kp_hog_slots(test, &hog, false);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
-	kp_expect_site(test, "kpb_pvr+", "kind=stepped ");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_pvr, 4), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&add.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(add.kp.addr), "emulated");
-	kp_expect_site(test, "kpb_add+", "kind=emulated ");
-	KUNIT_EXPECT_EQ(test, kpb_run(kpb_add, 4), 7);
-	KP_UNWATCH(test, add, 1);
-	unregister_kprobe(&w.kp);
-
+	kp_expect_executed(test, &pvr, "stepped");
+	kp_expect_executed(test, &kp_target_add, "emulated");
 	/* What is relative to its own address cannot be that far away. */
 	if (IS_ENABLED(CONFIG_PPC64))
 		kpb_expect_refused(test, kpb_pl_at, KPROBE_REFUSAL_REACH);
 
 	kp_release_slots(&hog);
-	w = (struct kp_watch)KP_WATCH(KPB_AT(pvr));
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
-	kp_expect_site(test, "kpb_pvr+", "kind=boosted ");
-	unregister_kprobe(&w.kp);
+	kp_expect_executed(test, &pvr, "boosted");
 	kp_expect_accepted(test, kpb_pl_at);
 }
 

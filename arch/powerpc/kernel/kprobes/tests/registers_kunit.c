@@ -387,23 +387,14 @@ static void handlers_change_the_stack_pointer(struct kunit *test)
 {
 	const struct lowered *l = test->param_value;
 
-	KP_SKIP_IF(test, !l->mode && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
-	if (l->mode && !strcmp(l->mode, "boosted") && !kprobe_boosts())
-		kunit_skip(test, "no copy branches back");
+	kp_need_mode(test, l->mode);
 	KUNIT_ASSERT_EQ(test, kpb_run(l->place.fn, 1), 1 + l->add);
 
 	memset(&seer, 0, sizeof(seer));
 	seer.kp.addr = kpb_addr(&l->place);
 	seer.kp.pre_handler = l->returns ? lower_sp_and_return : lower_sp;
 	seer.kp.post_handler = l->post ? seer_post : NULL;
-	kprobe_test_allow_optimization(!l->mode);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&seer.kp), 0);
-	if (l->mode) {
-		KUNIT_EXPECT_STREQ(test, kp_mode(seer.kp.addr), l->mode);
-	} else {
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_TRUE(test, kpb_has_jump(seer.kp.addr));
-	}
+	kp_register_in_mode(test, &seer.kp, l->mode);
 	KUNIT_EXPECT_EQ(test, kpb_run(l->place.fn, 1), 1 + l->add + LOWER);
 	KUNIT_EXPECT_EQ(test, seer.hits, 1);
 	KUNIT_EXPECT_EQ(test, seer.posts, l->post);

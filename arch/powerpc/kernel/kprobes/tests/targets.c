@@ -11,6 +11,7 @@
 #include <asm/extable.h>
 #include <asm/hw_irq.h>
 #include <asm/interrupt.h>
+#include <asm/kup.h>
 
 #ifdef CONFIG_OPTPROBES
 #include "../detour.h"
@@ -148,3 +149,19 @@ bool kp_target_boosts(void)
 {
 	return kprobe_boosts();
 }
+
+static bool has_kuap(void)
+{
+	return !kuap_is_disabled();
+}
+
+static bool has_user_access(void)
+{
+	return !kpb_user_access_is_locked();
+}
+
+const struct kp_privilege kp_privileges[] = {
+	{ "user access", has_kuap, has_user_access, kpb_set_user_access },
+};
+
+const unsigned int nr_kp_privileges = ARRAY_SIZE(kp_privileges);

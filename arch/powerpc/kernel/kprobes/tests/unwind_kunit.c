@@ -448,33 +448,16 @@ KP_SKIPPED(unwind_by_perf, "needs PERF_EVENTS")
  * Of a task that sleeps
  */
 
-struct sleeper {
-	struct completion	inside, leave, done;
-};
-
-static noinline __noclone unsigned long kpu_sleep(struct sleeper *s)
+static noinline __noclone u32 kpu_sleep(struct kp_sleeper *s)
 {
-	complete(&s->inside);
-	wait_for_completion(&s->leave);
-	return 1;
+	return kp_sleep(s);
 }
 
-static noinline __noclone unsigned long kpu_sleeping(struct sleeper *s)
+static noinline __noclone u32 kpu_sleeping(struct kp_sleeper *s)
 {
-	unsigned long (*volatile fn)(struct sleeper *s) = kpu_sleep;
+	u32 (*volatile fn)(struct kp_sleeper *s) = kpu_sleep;
 
 	return fn(s) + 1;
-}
-
-static int sleeper_thread(void *data)
-{
-	unsigned long (*volatile fn)(struct sleeper *s) = kpu_sleeping;
-	struct sleeper *s = data;
-	int ret;
-
-	ret = fn(s) != 2;
-	complete(&s->done);
-	return ret;
 }
 
 /* Lines of the log that have been printed since, and that contain the text. */
@@ -512,8 +495,7 @@ static void unwind_a_sleeping_task(struct kunit *test)
 		"kpu_sleep", "kpu_sleeping", "wait_for_completion",
 	};
 	struct kretprobe rp[ARRAY_SIZE(names)] = {}, *rps[ARRAY_SIZE(names)];
-	struct task_struct *task;
-	struct sleeper s;
+	struct kp_sleeper s;
 	unsigned long at;
 	u64 seq;
 	int i;
@@ -524,37 +506,25 @@ static void unwind_a_sleeping_task(struct kunit *test)
 		rp[i].maxactive = 64;
 		rps[i] = &rp[i];
 	}
-	init_completion(&s.inside);
-	init_completion(&s.leave);
-	init_completion(&s.done);
 	KUNIT_ASSERT_EQ(test, register_kretprobes(rps, ARRAY_SIZE(rps)), 0);
-	task = kthread_create(sleeper_thread, &s, "kpu_sleeper");
-	if (IS_ERR(task)) {
+	if (kp_sleeper_start(&s, kpu_sleeping)) {
 		unregister_kretprobes(rps, ARRAY_SIZE(rps));
 		KUNIT_FAIL(test, "no thread");
 		return;
 	}
-	get_task_struct(task);
-	wake_up_process(task);
-	wait_for_completion(&s.inside);
-	while (!wait_task_inactive(task, TASK_UNINTERRUPTIBLE))
-		msleep(1);
 
-	at = get_wchan(task);
+	at = get_wchan(s.task);
 	KUNIT_EXPECT_TRUE_MSG(test, kp_is_within(at, kpu_sleep), "waits at %pS", (void *)at);
 
 	if (IS_ENABLED(CONFIG_PRINTK)) {
 		seq = log_position();
-		show_stack(task, NULL, KERN_INFO);
+		show_stack(s.task, NULL, KERN_INFO);
 		KUNIT_EXPECT_EQ(test, logged_since(seq, " (" CODE "kpu_sleep+"), 1);
 		KUNIT_EXPECT_EQ(test, logged_since(seq, " (" CODE "kpu_sleeping+"), 1);
 		KUNIT_EXPECT_EQ(test, logged_since(seq, " (" CODE "sleeper_thread+"), 1);
 	}
 
-	complete(&s.leave);
-	wait_for_completion(&s.done);
-	KUNIT_EXPECT_EQ(test, kthread_stop(task), 0);
-	put_task_struct(task);
+	KUNIT_EXPECT_EQ(test, kp_sleeper_wake(&s), KP_SLEEPER_RETURNS + 1);
 	unregister_kretprobes(rps, ARRAY_SIZE(rps));
 }
 

@@ -14,7 +14,6 @@
 #include <asm/nospec-branch.h>
 
 #include "../common.h"
-#include "adversary.h"
 
 /* Caller-saved ones first, then the others; no sp. */
 #define NR_REGS		15
@@ -27,20 +26,25 @@
 
 #define DATA_SIZE	256
 
-/* From gen_adversary.c. */
-extern const struct kpa_function kpa_functions[], kpa_functions_end[];
 extern u64 kpa_state[];
 extern void (*kpa_fn)(void);
 extern u8 kpa_data[];
 void kpa_call(void);
 
-/* Registers, followed by the flags; of one call at a time. */
+/*
+ * What functions take and leave, di apart, which points to data. The result also has a hash of
+ * kpa_data.
+ */
+struct kpa_machine {
+	u64	r[NR_REGS];
+	u64	flags;
+	u64	memory;
+};
+
+/* Of one call at a time. */
 u64 kpa_state[NR_WORDS];
 void (*kpa_fn)(void);
 u8 kpa_data[DATA_SIZE];
-
-/* The data that di points to. */
-static u8 data[DATA_SIZE];
 
 #define EACH_REG(op)							\
 	op(0, rax) op(1, rcx) op(2, rdx) op(3, rbx) op(4, rsi)		\
@@ -67,123 +71,83 @@ asm(".pushsection .text\n"
 	".popsection\n");
 STACK_FRAME_NON_STANDARD(kpa_call);
 
-/* What a function leaves behind. */
-struct kpa_result {
-	u64	state[NR_WORDS];
-	u32	data, kpa_data;
-};
-
-/* Instructions that were probed without a post handler, and the outcome. */
-static struct {
-	unsigned int	all, live, short_jumps, across_lines, across_pages;
-} counts;
-
-static void fill(u64 seed, unsigned int round)
+static void before_call(struct kpa_machine *m, u8 *data)
 {
-	struct rnd_state rnd;
-	unsigned int i;
-
-	prandom_seed_state(&rnd, seed);
-	prandom_bytes_state(&rnd, kpa_state, sizeof(kpa_state));
-	prandom_bytes_state(&rnd, data, sizeof(data));
-	prandom_bytes_state(&rnd, kpa_data, sizeof(kpa_data));
-
-	/* Half of the values are small, so that comparisons go either way. */
-	for (i = 0; i < NR_REGS; i++) {
-		if (round % 2)
-			kpa_state[i] = (s8)kpa_state[i];
-	}
-	kpa_state[REG_DI] = (unsigned long)data;
-	kpa_state[REG_R15] %= 4;
+	memcpy(kpa_data, data, sizeof(kpa_data));
+	m->r[REG_DI] = (unsigned long)data;
+	m->r[REG_R15] %= 4;
 	/* Not the direction flag. */
-	kpa_state[NR_REGS] &= FLAGS & ~X86_EFLAGS_DF;
-	kpa_state[NR_REGS] |= X86_EFLAGS_FIXED | X86_EFLAGS_IF;
+	m->flags &= FLAGS & ~X86_EFLAGS_DF;
+	m->flags |= X86_EFLAGS_FIXED | X86_EFLAGS_IF;
 }
 
-static void call(void (*fn)(void), u64 seed, unsigned int round, struct kpa_result *got)
+static void kpa_enter(struct kpa_machine *m, void (*fn)(void))
 {
-	fill(seed, round);
 	kpa_fn = fn;
+	memcpy(kpa_state, m, sizeof(kpa_state));
 	kpa_call();
-	memcpy(got->state, kpa_state, sizeof(kpa_state));
-	got->state[NR_REGS] &= FLAGS;
-	got->data = jhash(data, sizeof(data), 0);
-	got->kpa_data = jhash(kpa_data, sizeof(kpa_data), 0);
+	memcpy(m, kpa_state, sizeof(kpa_state));
 }
 
-static void complain(struct kunit *test, const char *what, const struct kpa_result *got,
-		     const struct kpa_result *want)
+static void after_call(struct kpa_machine *m)
 {
-	unsigned int i;
-
-	for (i = 0; i < NR_WORDS; i++)
-		KUNIT_EXPECT_EQ_MSG(test, got->state[i], want->state[i], "%s, word %u", what, i);
-	KUNIT_EXPECT_EQ_MSG(test, got->data, want->data, "%s", what);
-	KUNIT_EXPECT_EQ_MSG(test, got->kpa_data, want->kpa_data, "%s", what);
+	m->r[REG_DI] = 0;
+	m->flags &= FLAGS;
+	m->memory = jhash(kpa_data, sizeof(kpa_data), 0);
 }
 
-static u8 *nth_insn(u8 *at, u8 *end, unsigned int *n)
+static unsigned int insn_size(u8 *at)
 {
 	struct insn insn;
 
-	for (; at < end; at += insn.length) {
-		if (insn_decode_kernel(&insn, at))
-			return NULL;
-		if (insn.opcode.bytes[0] == INT3_INSN_OPCODE || kprobe_is_landing_pad(*(u32 *)at))
-			continue;
-		if (!(*n)--)
-			return at;
-	}
-
-	return NULL;
+	return insn_decode_kernel(&insn, at) ? 0 : insn.length;
 }
 
-/* Whether it is a jump, and one that cannot be written atomically. */
-static void count_jump(const u8 *at)
+static bool is_skipped(const u8 *at)
+{
+	return *at == INT3_INSN_OPCODE || kprobe_is_landing_pad(*(const u32 *)at);
+}
+
+static bool is_breakpoint(const u8 *at)
+{
+	return *at == INT3_INSN_OPCODE;
+}
+
+/* Of those that are optimized. */
+static unsigned int short_jumps, across_lines, across_pages;
+
+/* Whether it is a jump that cannot be written atomically. */
+static void count_live(const u8 *at)
 {
 	unsigned long addr = (unsigned long)at, last = addr + JMP32_INSN_SIZE - 1;
 
-	counts.all++;
-	if (*at == INT3_INSN_OPCODE)
-		return;
-
-	counts.live++;
 	if (*at == JMP8_INSN_OPCODE) {
-		counts.short_jumps++;
+		short_jumps++;
 		return;
 	}
-	counts.across_lines += addr / SMP_CACHE_BYTES != last / SMP_CACHE_BYTES;
-	counts.across_pages += addr / PAGE_SIZE != last / PAGE_SIZE;
+	across_lines += addr / SMP_CACHE_BYTES != last / SMP_CACHE_BYTES;
+	across_pages += addr / PAGE_SIZE != last / PAGE_SIZE;
 }
 
-static const struct kpa_arch adversary_arch = {
-	.functions	= kpa_functions,
-	.end		= kpa_functions_end,
-	.result_size	= sizeof(struct kpa_result),
-	.call		= call,
-	.complain	= complain,
-	.insn		= nth_insn,
-	.count		= count_jump,
-};
+#define LEAST_LIVE	50
+
+#include "adversary_random.h"
 
 static void adversary_random_functions(struct kunit *test)
 {
-	unsigned int nr = kpa_nr_functions(&adversary_arch);
-
 	if (cpu_feature_enabled(X86_FEATURE_CALL_DEPTH))
 		kunit_skip(test, "return thunks change flags that the functions depend on");
 
-	memset(&counts, 0, sizeof(counts));
-	KUNIT_EXPECT_GT(test, kpa_run(test, &adversary_arch), 10 * nr);
-	kunit_info(test, "%u functions: of %u probes %u were optimized, %u with a short jump\n",
-		   nr, counts.all, counts.live, counts.short_jumps);
-	kunit_info(test, "jumps across cache lines: %u, across pages: %u\n",
-		   counts.across_lines, counts.across_pages);
-	KUNIT_EXPECT_GT(test, counts.live, counts.all / 2);
+	short_jumps = 0;
+	across_lines = 0;
+	across_pages = 0;
+	run_random_functions(test);
+	kunit_info(test, "short jumps: %u, across cache lines: %u, across pages: %u\n",
+		   short_jumps, across_lines, across_pages);
 	/*
 	 * Whether any spans two pages depends on the linker; jump_across_pages() does.
 	 */
-	KUNIT_EXPECT_GT(test, counts.across_lines, 0);
+	KUNIT_EXPECT_GT(test, across_lines, 0);
 }
 
 static struct kunit_case adversary_cases[] = {

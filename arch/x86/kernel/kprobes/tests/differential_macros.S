@@ -15,6 +15,10 @@
 
 #include "differential_forms.h"
 
+#define DIFF_PTR		_ASM_PTR
+#define DIFF_ANY_CPU		X86_FEATURE_ALWAYS
+#include "differential_lists.S"
+
 /*
  * Each form is a function, since instruction boundaries are only known from the start
  * of one. All targets of indirect branches have a landing pad.
@@ -66,56 +70,7 @@ kpd_form_\@:
 	.purgem form_of_mode
 .endm
 
-/* A struct form. */
-.macro row_of_form text:req kind:req with:req cpu:req back:req entry:req taken:req skip:req len:req
-	.pushsection .rodata.str1.1, "aMS", @progbits, 1
-.Ltext_\@:
-	.asciz	"\text"
-	.popsection
-
-	.pushsection .rodata, "a"
-	_ASM_PTR .Ltext_\@
-	_ASM_PTR \back
-	_ASM_PTR \entry
-	_ASM_PTR \taken
-	.long	\with
-	.short	\cpu
-	.byte	\kind
-	.byte	\skip
-	.byte	\len
-	.balign 8
-	.popsection
-.endm
-
-/*
- * Lists of instructions of one kind: for a CPU and a state, for a state, and for any.
- */
-.Lfast = DIFF_FAST
-.Lplain = DIFF_PLAIN
-.Lemulated = DIFF_EMULATED
 .Lstepped = DIFF_STEPPED
-
-.macro on cpu:req, with:req, kind:req, insns:vararg
-	.irp insn, \insns
-	form .L\kind, "\insn", with=\with, cpu=\cpu
-	.endr
-.endm
-
-.macro with with:req, kind:req, insns:vararg
-	on X86_FEATURE_ALWAYS, \with, \kind, \insns
-.endm
-
-.macro fast insns:vararg
-	with 0, fast, \insns
-.endm
-
-.macro plain insns:vararg
-	with 0, plain, \insns
-.endm
-
-.macro emulated insns:vararg
-	with 0, emulated, \insns
-.endm
 
 .macro stepped insns:vararg
 	with 0, stepped, \insns

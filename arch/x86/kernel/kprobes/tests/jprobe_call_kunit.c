@@ -10,7 +10,6 @@
 #include <linux/gfp.h>
 #include <linux/kdebug.h>
 #include <linux/notifier.h>
-#include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
 
 #include <asm/cpufeature.h>
@@ -22,13 +21,16 @@
 #include "../jprobe.h"
 #include "helpers.h"
 
-#define WORDS	(JPROBE_STACK_BYTES / sizeof(long))
+#define NR_COPIED	(JPROBE_STACK_BYTES / sizeof(long))
+#define COPIED		kpj_found.stack
+/* Behind the return address. */
+#define COPIED_FROM	sizeof(long)
 
 /* What kpj_handler() finds. */
 struct found {
 	unsigned long	reg[7];
 	unsigned long	entry;
-	unsigned long	stack[WORDS];
+	unsigned long	stack[NR_COPIED];
 };
 
 extern struct found kpj_found;
@@ -186,7 +188,7 @@ static void call_jprobe(void (*entry)(void), struct pt_regs *regs)
 	unsigned long flags;
 	void *frame;
 
-	memset(&kpj_found, 0, sizeof(kpj_found));
+	memset(&kpj_found, 0xff, sizeof(kpj_found));
 	/* Interrupts use the stack that has been left. */
 	local_irq_save(flags);
 	arch_jprobe_call(entry, regs, &frame);
@@ -196,7 +198,7 @@ static void call_jprobe(void (*entry)(void), struct pt_regs *regs)
 static void jprobe_call_passes_arguments(struct kunit *test)
 {
 	void (*const handlers[])(void) = { kpj_handler, kpj_poisoned };
-	unsigned long words[1 + WORDS];
+	unsigned long words[1 + NR_COPIED];
 	struct pt_regs regs;
 	int i, h;
 
@@ -210,7 +212,7 @@ static void jprobe_call_passes_arguments(struct kunit *test)
 		call_jprobe(handlers[h], &regs);
 		for (i = 0; i < NR_REGS; i++)
 			KUNIT_EXPECT_EQ_MSG(test, kpj_found.reg[i], 0x11 + i, "register %d", i);
-		for (i = 0; i < WORDS; i++)
+		for (i = 0; i < NR_COPIED; i++)
 			KUNIT_EXPECT_EQ_MSG(test, kpj_found.stack[i], 0x101 + i, "word %d", i);
 	}
 }
@@ -234,46 +236,22 @@ static void jprobe_call_restores_registers(struct kunit *test)
 	}
 }
 
-/* At the end of a page, in the middle of a stack and at its end, or on no stack. */
-static void check_copy(struct kunit *test, void *end, unsigned int words, bool is_end)
+static void call_with_stack(const void *sp)
 {
-	unsigned long *sp = (unsigned long *)end - words - 1, want;
 	struct pt_regs regs;
-	int i;
 
 	set_regs(&regs);
 	regs.sp = (unsigned long)sp;
 	kpj_leave = NULL;
 	call_jprobe(kpj_handler, &regs);
-	for (i = 0; i < WORDS; i++) {
-		want = is_end && i >= words ? 0 : READ_ONCE_NOCHECK(sp[i + 1]);
-		KUNIT_EXPECT_EQ_MSG(test, kpj_found.stack[i], want, "word %d after %u", i, words);
-	}
 }
 
-static void jprobe_call_reads_no_further_than_the_stack(struct kunit *test)
-{
-	void *stack = task_stack_page(current), *page;
-	unsigned int words;
-
-	/* A page that is followed by one that is not mapped. */
-	page = vmalloc(PAGE_SIZE);
-	KUNIT_ASSERT_NOT_NULL(test, page);
-	memset(page, 0x55, PAGE_SIZE);
-	/* No function uses these. */
-	memset(stack + PAGE_SIZE - 256, 0x66, 512);
-	for (words = 0; words <= WORDS + 1; words++) {
-		check_copy(test, page + PAGE_SIZE, words, true);
-		check_copy(test, stack + THREAD_SIZE, words, true);
-		check_copy(test, stack + PAGE_SIZE, words, false);
-	}
-	vfree(page);
-}
+#include "jprobe_stack.h"
 
 /* The landing pad is skipped whether it is one or not any more. */
 static void jprobe_call_skips_landing_pad(struct kunit *test)
 {
-	unsigned long words[1 + WORDS] = {};
+	unsigned long words[1 + NR_COPIED] = {};
 	struct pt_regs regs = { .sp = (unsigned long)words };
 
 	call_jprobe(kpj_where, &regs);
@@ -330,7 +308,7 @@ asmlinkage noinline struct big kpj_returns_structure(long a)
 
 static void jprobe_handler_returns_structure(struct kunit *test)
 {
-	unsigned long words[1 + WORDS] = {}, before, after;
+	unsigned long words[1 + NR_COPIED] = {}, before, after;
 	struct pt_regs regs = { .sp = (unsigned long)words };
 	struct big big = {};
 	void *frame;
@@ -421,7 +399,7 @@ static struct notifier_block step_notifier = { .notifier_call = on_step };
 
 static void jprobe_unwinds_at_each_instruction(struct kunit *test)
 {
-	unsigned long words[1 + WORDS] = {};
+	unsigned long words[1 + NR_COPIED] = {};
 	struct pt_regs regs = { .sp = (unsigned long)words };
 	unsigned long flags;
 
@@ -447,7 +425,9 @@ static void jprobe_unwinds_at_each_instruction(struct kunit *test)
 static struct kunit_case jprobe_call_cases[] = {
 	KUNIT_CASE(jprobe_call_passes_arguments),
 	KUNIT_CASE(jprobe_call_restores_registers),
+	KUNIT_CASE(jprobe_call_reads_no_further_than_the_page),
 	KUNIT_CASE(jprobe_call_reads_no_further_than_the_stack),
+	KUNIT_CASE(jprobe_call_reads_all_pages_of_the_stack),
 	KUNIT_CASE(jprobe_call_skips_landing_pad),
 	KUNIT_CASE(jprobe_enters_by_return),
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the adversaries of arm64 and powerpc share, whose instructions are words. The suite
- * includes it once it has defined
+ * What the adversaries of all architectures share. The suite includes it once it has defined
  *
  *  - struct kpa_machine: what functions take and leave, with registers r[] in front, and
  *    kpa_enter(), which calls a function with them;
  *  - before_call() and after_call(): make random values such that a function can be called with
  *    them, and such that two calls can be compared;
- *  - insn_size() of the instruction at an address, and is_breakpoint();
+ *  - insn_size() of the instruction at an address, 0 if there is none, is_skipped(), whether it is
+ *    no instruction to be probed, and count_live(), which is called for an optimized one;
+ *  - is_breakpoint();
  *  - LEAST_LIVE: how many of a hundred probes have to be optimized.
  */
-#ifndef _KERNEL_KPROBES_TESTS_ADVERSARY_WORDS_H
-#define _KERNEL_KPROBES_TESTS_ADVERSARY_WORDS_H
+#ifndef _KERNEL_KPROBES_TESTS_ADVERSARY_RANDOM_H
+#define _KERNEL_KPROBES_TESTS_ADVERSARY_RANDOM_H
 
-#include <linux/extable.h>
 #include <linux/jhash.h>
 
 #include "adversary.h"
@@ -66,13 +66,10 @@ static void complain(struct kunit *test, const char *what, const struct kpa_resu
 	KUNIT_EXPECT_EQ_MSG(test, got->data, want->data, "%s", what);
 }
 
-/* Skip instructions with a fixup, and the zero words after some branches. */
 static u8 *nth_insn(u8 *at, u8 *end, unsigned int *n)
 {
-	for (; at < end; at += insn_size(at)) {
-		if (!*(u32 *)at || search_exception_tables((unsigned long)at))
-			continue;
-		if (!(*n)--)
+	for (; at < end && insn_size(at); at += insn_size(at)) {
+		if (!is_skipped(at) && !(*n)--)
 			return at;
 	}
 	return NULL;
@@ -81,7 +78,10 @@ static u8 *nth_insn(u8 *at, u8 *end, unsigned int *n)
 static void count_jump(const u8 *at)
 {
 	counts.all++;
-	counts.live += !is_breakpoint(at);
+	if (is_breakpoint(at))
+		return;
+	counts.live++;
+	count_live(at);
 }
 
 static const struct kpa_arch adversary_arch = {
@@ -94,7 +94,7 @@ static const struct kpa_arch adversary_arch = {
 	.count		= count_jump,
 };
 
-static void adversary_random_functions(struct kunit *test)
+static void run_random_functions(struct kunit *test)
 {
 	unsigned int nr = kpa_nr_functions(&adversary_arch);
 
@@ -106,9 +106,4 @@ static void adversary_random_functions(struct kunit *test)
 		KUNIT_EXPECT_GT(test, counts.live, counts.all / 100 * LEAST_LIVE);
 }
 
-static void adversary_on_all_cpus(struct kunit *test)
-{
-	kpa_run_on_all_cpus(test, &adversary_arch, 40);
-}
-
-#endif /* _KERNEL_KPROBES_TESTS_ADVERSARY_WORDS_H */
+#endif /* _KERNEL_KPROBES_TESTS_ADVERSARY_RANDOM_H */
