@@ -505,8 +505,11 @@ void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 	mt_for_each(&ranges, r, index, end - 1) {
 		if (r->start < start)
 			continue;
-		/* Without memory, it needlessly protects whatever is loaded there next. */
-		if (mtree_erase(&ranges, r->start))
+		/*
+		 * Without memory, it needlessly protects whatever is loaded there next.
+		 * mtree_erase() would not report that.
+		 */
+		if (!mtree_store_range(&ranges, r->start, r->end - 1, NULL, GFP_KERNEL))
 			kfree_rcu(r, rcu);
 		else
 			pr_warn("ranges of module %s stay on the blacklist\n", mod->name);
