@@ -155,79 +155,6 @@ static int disarm_some(struct list_head *kps)
 }
 
 /*
- * Disarm as many sites of ftrace as possible. The list becomes empty in any case. After an error,
- * some sites are still ARMED.
- */
-int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
-{
-	int ret;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	ret = disarm_some(&lists->ftrace);
-	kprobe_arm_unlink(&lists->ftrace);
-	if (ret)
-		disarm_failed = true;
-	return ret;
-}
-
-/*
- * Add the sites of ftrace that could not be disarmed before: a site that no user wants armed may
- * still claim its function.
- */
-void kprobe_arm_retry(struct kprobe_arm_lists *lists)
-{
-	struct kprobe_site *site;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	if (likely(!disarm_failed))
-		return;
-
-	disarm_failed = false;
-	for_each_kprobe_site(site) {
-		if (site->kind == KPROBE_SITE_FTRACE && site->state == KPROBE_SITE_ARMED &&
-		    !kprobe_arm_wanted(site))
-			kprobe_arm_add(lists, site);
-	}
-}
-
-/*
- * Another user relies on a site that is armed. The call that has armed it may still be waiting
- * for tasks that bypass its breakpoint.
- */
-void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *lists)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	if (site->kind == KPROBE_SITE_BREAKPOINT && !lists->bypassed)
-		lists->bypassed = kprobe_opt_is_bypassed(kprobe_site_addr(site));
-}
-
-/*
- * Arm or disarm one site, as its users want it. @lists are empty. After an error of ftrace, the
- * site is as before.
- */
-int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site)) {
-		kprobe_arm_add(lists, site);
-		kprobe_arm_text(lists);
-		return kprobe_arm_ftrace(lists);
-	}
-
-	if (site->state == KPROBE_SITE_ARMED && !kprobe_arm_wanted(site)) {
-		kprobe_arm_add(lists, site);
-		kprobe_disarm_text(lists);
-		return kprobe_disarm_ftrace(lists);
-	}
-
-	return 0;
-}
-
-/*
  * Arm or disarm as many of @kps as possible. What ftrace refuses together, it may accept in
  * halves, so a few refusals cost the logarithm of the number of sites; the recursion is no deeper
  * than that. @some unlinks the sites for which it succeeds.
@@ -258,12 +185,94 @@ static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_h
 	return ret ?: err;
 }
 
+static int disarm_ftrace(struct kprobe_arm_lists *lists, unsigned int *failed)
+{
+	int ret = kprobe_ftrace_halves(&lists->ftrace, disarm_some, failed);
+
+	if (ret)
+		disarm_failed = true;
+	return ret;
+}
+
+/*
+ * Disarm as many sites of ftrace as possible. The list becomes empty in any case. After an error,
+ * some sites are still ARMED.
+ */
+int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
+{
+	unsigned int failed = 0;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	return disarm_ftrace(lists, &failed);
+}
+
+/*
+ * Add the sites of ftrace that could not be disarmed before: a site that no user wants armed may
+ * still claim its function. Those without users, which only wait for this, go to @reap.
+ */
+void kprobe_arm_retry(struct kprobe_arm_lists *lists, struct list_head *reap)
+{
+	struct kprobe_site *site;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (likely(!disarm_failed))
+		return;
+
+	disarm_failed = false;
+	for_each_kprobe_site(site) {
+		if (site->kind != KPROBE_SITE_FTRACE || kprobe_arm_wanted(site))
+			continue;
+		if (site->state == KPROBE_SITE_ARMED)
+			kprobe_arm_add(lists, site);
+		if (!site->nr_users)
+			list_move_tail(&site->reap, reap);
+	}
+}
+
+/*
+ * Another user relies on a site that is armed. The call that has armed it may still be waiting
+ * for tasks that bypass its breakpoint.
+ */
+void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *lists)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_ftrace_note_users(site);
+	if (site->kind == KPROBE_SITE_BREAKPOINT && !lists->bypassed)
+		lists->bypassed = kprobe_opt_is_bypassed(kprobe_site_addr(site));
+}
+
+/*
+ * Arm or disarm one site, as its users want it. @lists are empty. After an error of ftrace, the
+ * site is as before.
+ */
+int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site)) {
+		kprobe_arm_add(lists, site);
+		kprobe_arm_text(lists);
+		return kprobe_arm_ftrace(lists);
+	}
+
+	if (site->state == KPROBE_SITE_ARMED && !kprobe_arm_wanted(site)) {
+		kprobe_arm_add(lists, site);
+		kprobe_disarm_text(lists);
+		return kprobe_disarm_ftrace(lists);
+	}
+
+	return 0;
+}
+
 /* A user has left @site, which may have to be disarmed. */
 void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	kprobe_ftrace_note_leave(site);
+	kprobe_ftrace_note_users(site);
 	if (site->state == KPROBE_SITE_ARMED && !site->nr_enabled) {
 		kprobe_arm_add(lists, site);
 	} else if (site->state == KPROBE_SITE_ARMED) {
@@ -323,10 +332,7 @@ static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
 	}
 
 	kprobe_disarm_text(lists);
-	ret = kprobe_ftrace_halves(&lists->ftrace, disarm_some, failed);
-	if (ret)
-		disarm_failed = true;
-	return ret;
+	return disarm_ftrace(lists, failed);
 }
 
 static void kprobe_join_all(struct kprobe_arm_lists *lists)

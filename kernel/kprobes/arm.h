@@ -30,7 +30,7 @@ void kprobe_arm_text(struct kprobe_arm_lists *lists);
 void kprobe_disarm_text(struct kprobe_arm_lists *lists);
 int kprobe_arm_ftrace(struct kprobe_arm_lists *lists);
 int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists);
-void kprobe_arm_retry(struct kprobe_arm_lists *lists);
+void kprobe_arm_retry(struct kprobe_arm_lists *lists, struct list_head *reap);
 void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *lists);
 int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists);
 void kprobe_arm_leave(struct kprobe_site *site, struct kprobe_arm_lists *lists);

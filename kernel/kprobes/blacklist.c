@@ -2,40 +2,26 @@
 /*
  * Text that must not be probed: the hit path itself, and code in which an exception does harm.
  *
- * Entries are kept in the order of their arrival. Lookups use a second array, sorted and merged,
- * which is published by RCU. They take no lock: kgdb does lookups with all CPUs stopped.
+ * Lookups take no lock: kgdb does them with all CPUs stopped.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
-#include <linux/bsearch.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/maple_tree.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/sort.h>
 #include <asm/sections.h>
 
 #include "blacklist.h"
 #include "lock.h"
 #include "reach.h"
 
-struct range_array {
-	struct rcu_head		rcu;
-	unsigned int		nr;
-	struct kprobe_range	range[];
-};
-
+/* Changed under blacklist_mutex, read under RCU as soon as there is another CPU. */
+static DEFINE_MTREE(ranges);
 static DEFINE_MUTEX(blacklist_mutex);
-static struct range_array __rcu *ranges;
-
-/* In order of arrival; blacklist_mutex. */
-static struct kprobe_range *entries;
-static unsigned int nr_entries, max_entries;
-
-/* While the kernel boots, entries are only collected, and published once; blacklist_mutex. */
-static bool publish_later = true;
 
 /*
  * Functions that must not be probed, nor what they call. Not every configuration has all of them.
@@ -221,99 +207,52 @@ static const char * const copied[] __initconst = {
 	"ftrace_regs_caller_op_ptr",
 };
 
-static int range_cmp(const void *a, const void *b)
+static int insert_range(struct maple_tree *tree, struct kprobe_range range)
 {
-	const struct kprobe_range *x = a, *y = b;
+	struct kprobe_range *r = kmemdup(&range, sizeof(range), GFP_KERNEL);
+	int ret;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	/* The first wins: a mark in the source says more than a list of areas. */
-	return (int)x->rule - (int)y->rule;
-}
-
-/*
- * Sort ranges and merge those that overlap, and those that touch and are alike. If they overlap
- * but differ in rule or root, those of the first apply. Returns how many are left.
- */
-unsigned int kprobe_ranges_normalize(struct kprobe_range *r, unsigned int nr)
-{
-	unsigned int i, n = 0;
-
-	sort(r, nr, sizeof(*r), range_cmp, NULL);
-
-	for (i = 0; i < nr; i++) {
-		if (r[i].start >= r[i].end)
-			continue;
-		if (n && (r[i].start < r[n - 1].end ||
-			  (r[i].start == r[n - 1].end && r[i].rule == r[n - 1].rule &&
-			   r[i].root == r[n - 1].root)))
-			r[n - 1].end = max(r[n - 1].end, r[i].end);
-		else
-			r[n++] = r[i];
-	}
-
-	return n;
-}
-
-static int addr_cmp(const void *key, const void *elt)
-{
-	const unsigned long addr = *(const unsigned long *)key;
-	const struct kprobe_range *r = elt;
-
-	if (addr < r->start)
-		return -1;
-	return addr >= r->end;
-}
-
-const struct kprobe_range *kprobe_ranges_find(const struct kprobe_range *r,
-					      unsigned int nr, unsigned long addr)
-{
-	return bsearch(&addr, r, nr, sizeof(*r), addr_cmp);
-}
-
-static int blacklist_publish(void)
-{
-	struct range_array *new, *old;
-
-	lockdep_assert_held(&blacklist_mutex);
-
-	if (publish_later)
-		return 0;
-
-	new = kvmalloc(struct_size(new, range, nr_entries), GFP_KERNEL);
-	if (!new)
+	if (!r)
 		return -ENOMEM;
+	ret = mtree_insert_range(tree, r->start, r->end - 1, r, GFP_KERNEL);
+	if (ret)
+		kfree(r);
+	return ret;
+}
 
-	memcpy(new->range, entries, nr_entries * sizeof(*entries));
-	new->nr = kprobe_ranges_normalize(new->range, nr_entries);
+/* What overlaps an earlier range keeps the rule of that. */
+int kprobe_ranges_add(struct maple_tree *tree, unsigned long start, unsigned long end,
+		      enum kprobe_refusal rule, unsigned long root)
+{
+	unsigned long at, next, index;
+	struct kprobe_range *r;
+	int ret;
 
-	old = rcu_replace_pointer(ranges, new, lockdep_is_held(&blacklist_mutex));
-	if (old)
-		kvfree_rcu(old, rcu);
+	for (at = start; at < end; at = next) {
+		index = at;
+		r = mt_find(tree, &index, end - 1);
+		next = r ? r->end : end;
+		if (r && r->start <= at)
+			continue;
+		ret = insert_range(tree, (struct kprobe_range){
+			.start	= at,
+			.end	= r ? r->start : end,
+			.rule	= rule,
+			.root	= root,
+		});
+		if (ret)
+			return ret;
+	}
+
 	return 0;
 }
 
-static int blacklist_append(unsigned long start, unsigned long end,
-			    enum kprobe_refusal rule, unsigned long root)
+static int blacklist_add(unsigned long start, unsigned long end, enum kprobe_refusal rule,
+			 unsigned long root)
 {
-	unsigned int max = max(2 * max_entries, 256u);
-	struct kprobe_range *more;
-
 	lockdep_assert_held(&blacklist_mutex);
 
-	if (nr_entries == max_entries) {
-		more = kvmalloc_objs(*more, max);
-		if (!more)
-			return -ENOMEM;
-		if (nr_entries)
-			memcpy(more, entries, nr_entries * sizeof(*more));
-		kvfree(entries);
-		entries = more;
-		max_entries = max;
-	}
-
-	entries[nr_entries++] = (struct kprobe_range){ start, end, rule, root };
-	return 0;
+	return kprobe_ranges_add(&ranges, start, end, rule, root);
 }
 
 static unsigned long function_entry(unsigned long fn)
@@ -331,7 +270,7 @@ static long append_symbol(unsigned long entry, enum kprobe_refusal rule)
 	    !kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
 
-	ret = blacklist_append(entry - offset, entry - offset + size, rule, 0);
+	ret = blacklist_add(entry - offset, entry - offset + size, rule, 0);
 	return ret ?: size - offset;
 }
 
@@ -377,14 +316,9 @@ static int append_section(const void *start, unsigned long size)
  */
 int kprobe_add_ksym_blacklist(unsigned long entry)
 {
-	long len;
-
 	guard(mutex)(&blacklist_mutex);
 
-	len = append_symbol(entry, KPROBE_REFUSAL_ARCH_LISTED);
-	if (len < 0)
-		return len;
-	return blacklist_publish() ?: len;
+	return append_symbol(entry, KPROBE_REFUSAL_ARCH_LISTED);
 }
 
 /**
@@ -399,21 +333,19 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end)
 {
 	guard(mutex)(&blacklist_mutex);
 
-	return append_area(start, end, KPROBE_REFUSAL_ARCH_LISTED) ?: blacklist_publish();
+	return append_area(start, end, KPROBE_REFUSAL_ARCH_LISTED);
 }
 
 static bool find_range(unsigned long addr, struct kprobe_range *found)
 {
-	const struct kprobe_range *range;
-	const struct range_array *r;
+	const struct kprobe_range *r;
 
-	preempt_disable_notrace();
-	r = rcu_dereference_raw(ranges);
-	range = r ? kprobe_ranges_find(r->range, r->nr, addr) : NULL;
-	if (range)
-		*found = *range;
-	preempt_enable_notrace();
-	return range;
+	guard(rcu)();
+
+	r = mtree_load(&ranges, addr);
+	if (r)
+		*found = *r;
+	return r;
 }
 
 static enum kprobe_refusal listed(unsigned long addr)
@@ -515,19 +447,20 @@ static int visit_variant(void *data, const char *name, unsigned long addr)
 }
 
 /*
- * Call @fn for each entry in order of arrival, then for the compiler's variants of them in the
- * kernel. These are not stored, but found by their names. A non-zero result of @fn ends the walk.
+ * Call @fn for each range, then for the compiler's variants of functions in the kernel. These are
+ * not stored, but found by their names. A non-zero result of @fn ends the walk.
  */
 int kprobe_blacklist_for_each(int (*fn)(const struct kprobe_range *r, void *arg),
 			      void *arg)
 {
 	struct walk walk = { .fn = fn, .arg = arg };
-	unsigned int i;
+	const struct kprobe_range *r;
+	unsigned long index = 0;
 	int ret;
 
 	scoped_guard(mutex, &blacklist_mutex) {
-		for (i = 0; i < nr_entries; i++) {
-			ret = fn(&entries[i], arg);
+		mt_for_each(&ranges, r, index, ULONG_MAX) {
+			ret = fn(r, arg);
 			if (ret)
 				return ret;
 		}
@@ -550,15 +483,11 @@ static int append_module(struct module *mod)
 /* Add the functions that a module marks. */
 void kprobe_blacklist_add_module(struct module *mod)
 {
-	unsigned int before;
 	int ret;
 
 	guard(mutex)(&blacklist_mutex);
 
-	before = nr_entries;
 	ret = append_module(mod);
-	if (!ret && nr_entries != before)
-		ret = blacklist_publish();
 	if (ret)
 		pr_err("functions of module %s are not protected: %d\n",
 		       mod->name, ret);
@@ -568,25 +497,23 @@ void kprobe_blacklist_add_module(struct module *mod)
 void kprobe_blacklist_remove_range(struct module *mod, unsigned long start,
 				   unsigned long end)
 {
-	unsigned int i, n = 0;
+	unsigned long index = start;
+	struct kprobe_range *r;
 
 	guard(mutex)(&blacklist_mutex);
 
-	for (i = 0; i < nr_entries; i++) {
-		if (entries[i].start < start || entries[i].start >= end)
-			entries[n++] = entries[i];
+	mt_for_each(&ranges, r, index, end - 1) {
+		if (r->start < start)
+			continue;
+		/*
+		 * Without memory, it needlessly protects whatever is loaded there next.
+		 * mtree_erase() would not report that.
+		 */
+		if (!mtree_store_range(&ranges, r->start, r->end - 1, NULL, GFP_KERNEL))
+			kfree_rcu(r, rcu);
+		else
+			pr_warn("ranges of module %s stay on the blacklist\n", mod->name);
 	}
-
-	if (n == nr_entries)
-		return;
-
-	/*
-	 * Without memory, lookups keep a stale range, which needlessly protects whatever is
-	 * loaded there next.
-	 */
-	nr_entries = n;
-	if (blacklist_publish())
-		pr_warn("ranges of module %s stay on the blacklist\n", mod->name);
 }
 
 #endif /* CONFIG_MODULES */
@@ -647,7 +574,7 @@ static int __init append_reached(unsigned long start, unsigned long end, unsigne
 {
 	if (listed(start))
 		return 0;
-	return blacklist_append(start, end, KPROBE_REFUSAL_REACHED, root);
+	return blacklist_add(start, end, KPROBE_REFUSAL_REACHED, root);
 }
 
 /* Continues after an error, and returns the first. */
@@ -672,12 +599,7 @@ int __init kprobe_blacklist_init(void)
 	/* Text is read. */
 	guard(mutex)(&kprobe_mutex);
 	guard(mutex)(&blacklist_mutex);
-	publish_later = false;
-	/* append_reached() skips what is already published for another reason. */
-	ret = blacklist_publish();
-	err = err ?: ret;
 	ret = kprobe_reach(append_reached);
-	err = err ?: ret;
-	ret = blacklist_publish();
+	mt_set_in_rcu(&ranges);
 	return err ?: ret;
 }

@@ -5,6 +5,7 @@
 #include <linux/kprobes-refusal.h>
 #include <linux/types.h>
 
+struct maple_tree;
 struct module;
 
 int kprobe_blacklist_init(void);
@@ -21,11 +22,11 @@ struct kprobe_range {
 	enum kprobe_refusal	rule;	/* why there are none */
 	/* The function from which it has been reached, if that is why. */
 	unsigned long		root;
+	struct rcu_head		rcu;
 };
 
-const struct kprobe_range *kprobe_ranges_find(const struct kprobe_range *r,
-					      unsigned int nr, unsigned long addr);
-unsigned int kprobe_ranges_normalize(struct kprobe_range *r, unsigned int nr);
+int kprobe_ranges_add(struct maple_tree *tree, unsigned long start, unsigned long end,
+		      enum kprobe_refusal rule, unsigned long root);
 int kprobe_blacklist_for_each(int (*fn)(const struct kprobe_range *r, void *arg),
 			      void *arg);
 

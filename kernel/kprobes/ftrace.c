@@ -371,10 +371,10 @@ static bool is_overclaimed(const struct kprobe_site *site)
 }
 
 /*
- * A user has left the site, which may stay armed for others. kprobe_ftrace_settle() has to be
- * called later.
+ * A user has left the site, which may stay armed for others, or has come to one that could not be
+ * disarmed. kprobe_ftrace_settle() has to be called later.
  */
-void kprobe_ftrace_note_leave(const struct kprobe_site *site)
+void kprobe_ftrace_note_users(const struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
@@ -471,11 +471,6 @@ void kprobe_ftrace_settle(void)
 
 	if (kprobe_ftrace_disabled)
 		return;
-	/* A claiming ops also claims the addresses of dead sites in its filter. */
-	if (unlikely(kprobe_ftrace_had_stale)) {
-		list_for_each_entry(fo, &kprobe_ftrace_all, list)
-			kprobe_ftrace_stale_retry(fo);
-	}
 	if (likely(!claims_left && !kprobe_ftrace_nr_in_plain))
 		return;
 
@@ -500,49 +495,15 @@ static void ops_drop(struct kprobe_ftrace_ops *fo)
 }
 
 /*
- * Take over a DEAD site that could not be disarmed. Hits there find no site and are ignored. The
- * next change of any filter removes the address, and then the site is freed.
- */
-void kprobe_ftrace_abandon(struct kprobe_site *site)
-{
-	struct kprobe_ftrace_ops *fo = site->ftrace;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_ftrace_had_stale = true;
-	kprobe_ftrace_set_check(true);
-	if (site->in_plain) {
-		/* It stays in that filter, too, until the next reset. */
-		set_in_plain(site, false);
-		ops_drop(&kprobe_ftrace_plain);
-	}
-	site->ftrace = NULL;
-	list_move(&site->reap, &fo->stale);
-
-	/* All other sites may have left in the meantime. */
-	ops_drop(fo);
-}
-
-/*
  * The code of an area is about to be freed: forget addresses there that are still in a filter.
  * ftrace drops its own records of them, so an address that is left in a filter means nothing.
  */
 void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 {
 	struct kprobe_ftrace_ops *fo;
-	struct kprobe_site *site, *tmp;
+	struct kprobe_site *site;
 
 	lockdep_assert_held(&kprobe_mutex);
-
-	list_for_each_entry(fo, &kprobe_ftrace_all, list) {
-		if (!list_empty(&fo->stale))
-			kprobe_ftrace_stale_retry(fo);
-		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
-			if (kprobe_site_addr(site) >= start &&
-			    kprobe_site_addr(site) < end)
-				kprobe_ftrace_stale_free(site);
-		}
-	}
 
 	for_each_kprobe_site_in(site, start, end) {
 		fo = site->ftrace;

@@ -18,9 +18,8 @@ int kprobe_ftrace_arm(struct list_head *kps);
 int kprobe_ftrace_disarm(struct list_head *kps);
 bool kprobe_ftrace_outgrown(const struct kprobe_site *site);
 int kprobe_ftrace_upgrade(struct list_head *kps);
-void kprobe_ftrace_note_leave(const struct kprobe_site *site);
+void kprobe_ftrace_note_users(const struct kprobe_site *site);
 void kprobe_ftrace_settle(void);
-void kprobe_ftrace_abandon(struct kprobe_site *site);
 void kprobe_ftrace_purge(unsigned long start, unsigned long end);
 
 #else
@@ -50,15 +49,11 @@ static inline int kprobe_ftrace_upgrade(struct list_head *kps)
 	return 0;
 }
 
-static inline void kprobe_ftrace_note_leave(const struct kprobe_site *site)
+static inline void kprobe_ftrace_note_users(const struct kprobe_site *site)
 {
 }
 
 static inline void kprobe_ftrace_settle(void)
-{
-}
-
-static inline void kprobe_ftrace_abandon(struct kprobe_site *site)
 {
 }
 

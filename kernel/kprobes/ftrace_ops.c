@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The core's ftrace_ops: their filters, their registration, and addresses that had to stay in a
- * filter. See the overview in ftrace.c.
+ * The core's ftrace_ops: their filters and their registration. See the overview in ftrace.c.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -22,13 +21,11 @@ struct kprobe_ftrace_ops kprobe_ftrace_plain = {
 		.func	= kprobe_ftrace_entry,
 		.flags	= FTRACE_OPS_FL_SAVE_REGS,
 	},
-	.stale = LIST_HEAD_INIT(kprobe_ftrace_plain.stale),
 };
 
 LIST_HEAD(kprobe_ftrace_all);
 
 unsigned int kprobe_ftrace_nr_in_plain;
-bool kprobe_ftrace_had_stale;
 
 /* Moves between ops so far; kprobe_mutex. */
 static unsigned int moves;
@@ -74,7 +71,6 @@ struct kprobe_ftrace_ops *kprobe_ftrace_ops_alloc(void)
 
 	fo->ops.func = kprobe_ftrace_entry;
 	fo->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
-	INIT_LIST_HEAD(&fo->stale);
 	INIT_WORK(&fo->free, kprobe_ftrace_free_refused);
 	return fo;
 }
@@ -105,7 +101,7 @@ static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 	guard(mutex)(&kprobe_mutex);
 
 	/* A later move has queued this work again. */
-	if (seen != moves || kprobe_ftrace_nr_in_plain || kprobe_ftrace_had_stale)
+	if (seen != moves || kprobe_ftrace_nr_in_plain)
 		return;
 	/* Its full barrier pairs with that in kprobe_ftrace_kill(). */
 	kprobe_ftrace_set_check(false);
@@ -148,61 +144,6 @@ void kprobe_ftrace_wait_for_tasks(void)
 		synchronize_rcu_tasks();
 }
 
-/* The address of this dead site is in no filter any more, or does not exist any more. */
-void kprobe_ftrace_stale_free(struct kprobe_site *site)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	list_del(&site->reap);
-	kfree_rcu(site, rcu);
-}
-
-static void stale_free_all(struct kprobe_ftrace_ops *fo)
-{
-	struct kprobe_site *site, *tmp;
-
-	list_for_each_entry_safe(site, tmp, &fo->stale, reap)
-		kprobe_ftrace_stale_free(site);
-}
-
-/*
- * Try again to remove the addresses that were left in a filter for lack of memory. Each change of
- * the filter synchronizes all CPUs, so many are removed at once.
- */
-void kprobe_ftrace_stale_retry(struct kprobe_ftrace_ops *fo)
-{
-	struct kprobe_site *site, *tmp;
-	unsigned int n, max = 32;
-	unsigned long ips[32];
-	int ret;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	while (!list_empty(&fo->stale)) {
-		n = 0;
-		list_for_each_entry(site, &fo->stale, reap) {
-			ips[n++] = kprobe_site_addr(site);
-			if (n == max)
-				break;
-		}
-
-		ret = kprobe_ftrace_filter(&fo->ops, ips, n, 1, 0);
-		if (ret == -ENOMEM)
-			break;
-		/* ftrace refuses all if it does not know one of them. */
-		if (ret && n > 1) {
-			max = 1;
-			continue;
-		}
-
-		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
-			kprobe_ftrace_stale_free(site);
-			if (!--n)
-				break;
-		}
-	}
-}
-
 /*
  * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves pointers to
  * freed memory in the ops and does not wait for CPUs that use them, so it is only for an ops that
@@ -236,7 +177,6 @@ int kprobe_ftrace_ops_retire(struct kprobe_ftrace_ops *fo)
 		return ret;
 
 	drop_filter(fo);
-	stale_free_all(fo);
 	list_del(&fo->list);
 	fo->nr = 0;
 	if (fo != &kprobe_ftrace_plain)
@@ -248,13 +188,9 @@ int kprobe_ftrace_ops_retire(struct kprobe_ftrace_ops *fo)
 int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 			  unsigned int n)
 {
-	struct kprobe_site *site, *tmp;
-	unsigned int i;
 	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_ftrace_stale_retry(fo);
 
 	/*
 	 * An ops that was unregistered may still have old addresses in its filter. Another ops
@@ -271,14 +207,6 @@ int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 		list_add(&fo->list, &kprobe_ftrace_all);
 	}
 	fo->nr += n;
-
-	/* An address that is armed again is not stale any more. */
-	for (i = 0; i < n && !list_empty(&fo->stale); i++) {
-		list_for_each_entry_safe(site, tmp, &fo->stale, reap) {
-			if (kprobe_site_addr(site) == ips[i])
-				kprobe_ftrace_stale_free(site);
-		}
-	}
 	return 0;
 out:
 	/* A later registration of the shared ops must not find these addresses. */
@@ -298,8 +226,10 @@ int kprobe_ftrace_ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 	if (n == fo->nr)
 		return kprobe_ftrace_ops_retire(fo);
 
-	kprobe_ftrace_stale_retry(fo);
 	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 1, 0);
+	/* An address that ftrace does not know any more. It refuses others together with that. */
+	if (ret && ret != -ENOMEM && n == 1)
+		ret = 0;
 	if (!ret)
 		fo->nr -= n;
 	return ret;

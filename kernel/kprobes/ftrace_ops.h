@@ -11,7 +11,6 @@
 struct kprobe_ftrace_ops {
 	struct ftrace_ops	ops;	/* registered exactly while @nr is not 0 */
 	unsigned int		nr;	/* sites armed by it, and those with in_plain */
-	struct list_head	stale;	/* dead sites whose address is still in the filter */
 	struct list_head	list;	/* in kprobe_ftrace_all */
 	struct work_struct	free;	/* after a registration that failed */
 };
@@ -25,21 +24,12 @@ extern struct list_head kprobe_ftrace_all;
 /* How many sites have in_plain set; kprobe_mutex. */
 extern unsigned int kprobe_ftrace_nr_in_plain;
 
-/*
- * Set for good once an address had to stay in a filter. A new site there may be called
- * through two ops, so every call has to be checked; kprobe_mutex.
- */
-extern bool kprobe_ftrace_had_stale;
-
 struct kprobe_ftrace_ops *kprobe_ftrace_ops_alloc(void);
 int kprobe_ftrace_ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 			  unsigned int n);
 int kprobe_ftrace_ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips,
 			     unsigned int n);
 int kprobe_ftrace_ops_retire(struct kprobe_ftrace_ops *fo);
-
-void kprobe_ftrace_stale_retry(struct kprobe_ftrace_ops *fo);
-void kprobe_ftrace_stale_free(struct kprobe_site *site);
 
 void kprobe_ftrace_move_begin(void);
 void kprobe_ftrace_move_end(void);

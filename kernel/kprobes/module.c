@@ -24,7 +24,7 @@
 static void kprobe_kill_text(unsigned long start, unsigned long end, bool writable)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
-	struct kprobe_site *site;
+	struct kprobe_site *site, *next;
 	bool any = false;
 
 	scoped_guard(mutex, &kprobe_mutex) {
@@ -53,9 +53,16 @@ static void kprobe_kill_text(unsigned long start, unsigned long end, bool writab
 	kprobe_wait_for_hits();
 
 	guard(mutex)(&kprobe_mutex);
-	for_each_kprobe_site_in(site, start, end) {
-		if (site->state == KPROBE_SITE_GONE)
-			kprobe_site_release(site);
+	for (site = kprobe_site_from(start); site && kprobe_site_addr(site) < end; site = next) {
+		next = kprobe_site_next(site);
+		if (site->state != KPROBE_SITE_GONE)
+			continue;
+		kprobe_site_release(site);
+		/* It was only waiting to be disarmed, see kprobe_arm_retry(). */
+		if (!site->nr_users && list_empty(&site->reap)) {
+			kprobe_site_remove(site);
+			kprobe_site_free(site);
+		}
 	}
 }
 

@@ -136,12 +136,9 @@ static void call_wait(u64 last)
 
 static void kprobe_site_reap(struct kprobe_site *site)
 {
-	/* ftrace could not disarm it: its address stays in a filter. */
+	/* ftrace could not disarm it. It stays until a later call of kprobe_arm_retry(). */
 	if (site->ftrace) {
-		kprobe_site_move(site, KPROBE_SITE_READY);
-		kprobe_site_remove(site);
-		kprobe_site_release(site);
-		kprobe_ftrace_abandon(site);
+		list_del_init(&site->reap);
 		return;
 	}
 
@@ -183,11 +180,11 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 		ops->stop(p);
 }
 
-static void disarm_left(struct kprobe_arm_lists *lists)
+static void disarm_left(struct kprobe_arm_lists *lists, struct list_head *reap)
 {
 	int ret;
 
-	kprobe_arm_retry(lists);
+	kprobe_arm_retry(lists, reap);
 	ret = kprobe_disarm_ftrace(lists);
 	if (ret)
 		pr_warn_ratelimited("ftrace sites not disarmed, retried later: %d\n", ret);
@@ -229,7 +226,7 @@ static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 		p->next = left;
 		left = p;
 	}
-	disarm_left(&lists);
+	disarm_left(&lists, reap);
 
 	return left;
 }
@@ -246,7 +243,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 	scoped_guard(mutex, &kprobe_mutex)
 		left = kprobe_batch_detach(kps, num, ops, &call, &others, &reap);
 
-	if (left) {
+	if (left || !list_empty(&reap)) {
 		kprobe_wait_for_hits();
 		for (p = left; p && ops && ops->done; p = p->next)
 			ops->done(p);
@@ -598,7 +595,7 @@ static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 			kprobe_site_reap(r->site);
 		}
 	}
-	disarm_left(&lists);
+	disarm_left(&lists, reap);
 	return seen;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the blacklist: the arithmetic on ranges, and whether everything that must
+ * Tests of the blacklist: ranges that overlap, and whether everything that must
  * not be probed is refused.
  */
 
@@ -8,7 +8,9 @@
 
 #include <linux/jump_label.h>
 #include <linux/kgdb.h>
+#include <linux/maple_tree.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <asm/sections.h>
 
 #include "../address.h"
@@ -17,7 +19,7 @@
 
 #define MAX_RANGES	6
 
-struct normalize_case {
+struct overlap_case {
 	const char		*name;
 	struct kprobe_range	in[MAX_RANGES];
 	unsigned int		nr_in;
@@ -25,119 +27,85 @@ struct normalize_case {
 	unsigned int		nr_out;
 };
 
-static const struct normalize_case normalize_cases[] = {
-	{ .name = "none" },
+static const struct overlap_case overlap_cases[] = {
 	{
-		.name = "one",
-		.in = { { 10, 20 } }, .nr_in = 1,
-		.out = { { 10, 20 } }, .nr_out = 1,
-	}, {
 		.name = "empty and inverted ones",
 		.in = { { 10, 10 }, { 30, 20 }, { 0, 0 } }, .nr_in = 3,
 	}, {
-		.name = "out of order",
-		.in = { { 50, 60 }, { 10, 20 }, { 30, 40 } }, .nr_in = 3,
-		.out = { { 10, 20 }, { 30, 40 }, { 50, 60 } }, .nr_out = 3,
-	}, {
 		.name = "touching",
 		.in = { { 20, 30 }, { 10, 20 } }, .nr_in = 2,
-		.out = { { 10, 30 } }, .nr_out = 1,
+		.out = { { 10, 20 }, { 20, 30 } }, .nr_out = 2,
 	}, {
-		.name = "a byte apart",
-		.in = { { 21, 30 }, { 10, 20 } }, .nr_in = 2,
-		.out = { { 10, 20 }, { 21, 30 } }, .nr_out = 2,
+		.name = "twice the same, of two rules",
+		.in = { { 10, 20, 2 }, { 10, 20, 1 } }, .nr_in = 2,
+		.out = { { 10, 20, 2 } }, .nr_out = 1,
 	}, {
-		.name = "one inside another",
-		.in = { { 10, 90 }, { 20, 30 }, { 80, 85 } }, .nr_in = 3,
-		.out = { { 10, 90 } }, .nr_out = 1,
+		.name = "inside an earlier one",
+		.in = { { 10, 90, 1, 7 }, { 20, 30, 1, 8 }, { 80, 90 } }, .nr_in = 3,
+		.out = { { 10, 90, 1, 7 } }, .nr_out = 1,
 	}, {
-		.name = "same start",
-		.in = { { 10, 20 }, { 10, 40 }, { 10, 30 } }, .nr_in = 3,
-		.out = { { 10, 40 } }, .nr_out = 1,
+		.name = "around earlier ones",
+		.in = { { 20, 30, 1 }, { 40, 50, 2 }, { 10, 60, 3, 7 } }, .nr_in = 3,
+		.out = { { 10, 20, 3, 7 }, { 20, 30, 1 }, { 30, 40, 3, 7 }, { 40, 50, 2 },
+			 { 50, 60, 3, 7 } }, .nr_out = 5,
 	}, {
-		.name = "twice the same",
-		.in = { { 10, 20 }, { 10, 20 } }, .nr_in = 2,
-		.out = { { 10, 20 } }, .nr_out = 1,
+		.name = "over the end of an earlier one",
+		.in = { { 10, 20, 1 }, { 15, 25, 2 } }, .nr_in = 2,
+		.out = { { 10, 20, 1 }, { 20, 25, 2 } }, .nr_out = 2,
 	}, {
-		.name = "chain",
-		.in = { { 40, 55 }, { 10, 25 }, { 30, 45 }, { 20, 35 } }, .nr_in = 4,
-		.out = { { 10, 55 } }, .nr_out = 1,
-	}, {
-		.name = "an empty one between two that touch",
-		.in = { { 10, 20 }, { 20, 20 }, { 20, 30 } }, .nr_in = 3,
-		.out = { { 10, 30 } }, .nr_out = 1,
-	}, {
-		.name = "touching, of two rules",
-		.in = { { 20, 30, 1 }, { 10, 20, 2 } }, .nr_in = 2,
-		.out = { { 10, 20, 2 }, { 20, 30, 1 } }, .nr_out = 2,
-	}, {
-		.name = "overlapping, of two rules",
-		.in = { { 15, 30, 1 }, { 10, 20, 2 } }, .nr_in = 2,
-		.out = { { 10, 30, 2 } }, .nr_out = 1,
-	}, {
-		.name = "touching, from two roots",
-		.in = { { 20, 30, 1, 7 }, { 10, 20, 1, 8 } }, .nr_in = 2,
-		.out = { { 10, 20, 1, 8 }, { 20, 30, 1, 7 } }, .nr_out = 2,
+		.name = "over the start of an earlier one",
+		.in = { { 15, 25, 1 }, { 10, 20, 2 } }, .nr_in = 2,
+		.out = { { 10, 15, 2 }, { 15, 25, 1 } }, .nr_out = 2,
 	}, {
 		.name = "ends of the address space",
 		.in = { { ~0ul - 1, ~0ul }, { 0, 1 } }, .nr_in = 2,
 		.out = { { 0, 1 }, { ~0ul - 1, ~0ul } }, .nr_out = 2,
 	},
 };
-KUNIT_ARRAY_PARAM_DESC(normalize, normalize_cases, name);
+KUNIT_ARRAY_PARAM_DESC(overlap, overlap_cases, name);
 
-static void blacklist_normalize(struct kunit *test)
+static void blacklist_overlap(struct kunit *test)
 {
-	const struct normalize_case *c = test->param_value;
-	struct kprobe_range r[MAX_RANGES];
-	unsigned int nr, i;
-	unsigned long addr;
-	bool inside;
-
-	memcpy(r, c->in, sizeof(r));
-	nr = kprobe_ranges_normalize(r, c->nr_in);
-	KUNIT_ASSERT_EQ(test, nr, c->nr_out);
-	KUNIT_EXPECT_MEMEQ(test, r, c->out, nr * sizeof(*r));
-
-	/* A search in the result agrees with a scan of the whole input. */
-	for (addr = 0; addr < 100; addr++) {
-		inside = false;
-		for (i = 0; i < c->nr_in; i++)
-			inside |= addr >= c->in[i].start && addr < c->in[i].end;
-		KUNIT_EXPECT_EQ_MSG(test, !!kprobe_ranges_find(r, nr, addr),
-				    inside,
-				    "address %lu", addr);
-	}
-}
-
-static void blacklist_search_of_many(struct kunit *test)
-{
-	unsigned int nr = 1000, i, wrong = 0;
+	const struct overlap_case *c = test->param_value;
+	unsigned long index = 0;
+	struct maple_tree tree;
 	struct kprobe_range *r;
+	unsigned int i;
 
-	r = kunit_kcalloc(test, nr, sizeof(*r), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, r);
-	for (i = 0; i < nr; i++)
-		r[i] = (struct kprobe_range){ 100 + i * 10, 100 + i * 10 + 5 };
-
-	for (i = 0; i < 100 + nr * 10 + 10; i++)
-		wrong += !!kprobe_ranges_find(r, nr, i) !=
-			 (i >= 100 && i < 100 + nr * 10 && i % 10 < 5);
-	KUNIT_EXPECT_EQ(test, wrong, 0);
+	mt_init(&tree);
+	for (i = 0; i < c->nr_in; i++)
+		KUNIT_EXPECT_EQ(test, kprobe_ranges_add(&tree, c->in[i].start, c->in[i].end,
+							c->in[i].rule, c->in[i].root), 0);
+	i = 0;
+	mt_for_each(&tree, r, index, ULONG_MAX) {
+		KUNIT_EXPECT_PTR_EQ(test, mtree_load(&tree, r->end - 1), r);
+		if (i < c->nr_out)
+			KUNIT_EXPECT_MEMEQ(test, r, &c->out[i], sizeof(*r));
+		i++;
+		kfree(r);
+	}
+	KUNIT_EXPECT_EQ(test, i, c->nr_out);
+	mtree_destroy(&tree);
 }
 
-/* A walk would find what is out of order; a search does not come by. */
+/* In so many, a walk from the first one would take minutes. */
 static void blacklist_is_searched_not_walked(struct kunit *test)
 {
-	unsigned int nr = 1000, i;
-	struct kprobe_range *r = kunit_kcalloc(test, nr, sizeof(*r), GFP_KERNEL);
+	unsigned long nr = 20000, i, wrong = 0, index = 0;
+	struct maple_tree tree;
+	struct kprobe_range *r;
 
-	KUNIT_ASSERT_NOT_NULL(test, r);
-	for (i = 0; i < nr; i++)
-		r[i] = (struct kprobe_range){ 16UL * i, 16UL * i + 8 };
-	r[nr / 4] = (struct kprobe_range){ 16UL * nr, 16UL * nr + 8 };
-	KUNIT_EXPECT_NULL(test, kprobe_ranges_find(r, nr, 16UL * nr));
-	KUNIT_EXPECT_NOT_NULL(test, kprobe_ranges_find(r, nr, 16UL * (nr - 1)));
+	mt_init(&tree);
+	for (i = 1; i <= nr; i++)
+		wrong += !!kprobe_ranges_add(&tree, 16 * i, 16 * i + 8, 1, 0);
+	for (i = 1; i <= nr; i++) {
+		r = mtree_load(&tree, 16 * i + 7);
+		wrong += !r || r->start != 16 * i || mtree_load(&tree, 16 * i + 8);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	mt_for_each(&tree, r, index, ULONG_MAX)
+		kfree(r);
+	mtree_destroy(&tree);
 }
 
 /*
@@ -289,7 +257,7 @@ static void blacklist_add_from_the_middle(struct kunit *test)
 /* What a module marks comes and goes with it. Here, all of it is in the kernel. */
 static void blacklist_of_a_module(struct kunit *test)
 {
-	unsigned long marked[] = { kp_code(kp_bl_module), (unsigned long)&normalize_cases };
+	unsigned long marked[] = { kp_code(kp_bl_module), (unsigned long)&overlap_cases };
 	unsigned long addr = marked[0], size;
 	struct seen s = { .addr = { addr, kp_code(kp_bl_marked) } };
 	struct module *mod;
@@ -356,7 +324,7 @@ static void blacklist_refuses_what_is_not_text(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist(0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)test), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)&normalize_cases),
+	KUNIT_EXPECT_EQ(test, kprobe_add_ksym_blacklist((unsigned long)&overlap_cases),
 			-EINVAL);
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist((unsigned long)test));
 }
@@ -563,8 +531,6 @@ static void blacklist_every_entry_is_refused(struct kunit *test)
 	for (i = 0; i < c.max; i++) {
 		struct kprobe p = { .addr = (void *)c.r[i].start };
 
-		if (c.r[i].start == c.r[i].end)
-			continue;
 		KUNIT_EXPECT_NE_MSG(test, vet(c.r[i].start), KPROBE_REFUSAL_NONE, "%pS",
 				    (void *)c.r[i].start);
 		KUNIT_EXPECT_NE_MSG(test, vet(c.r[i].end - 1), KPROBE_REFUSAL_NONE, "%pS",
@@ -594,8 +560,7 @@ static void blacklist_sections(struct kunit *test)
 }
 
 static struct kunit_case blacklist_cases[] = {
-	KUNIT_CASE_PARAM(blacklist_normalize, normalize_gen_params),
-	KUNIT_CASE(blacklist_search_of_many),
+	KUNIT_CASE_PARAM(blacklist_overlap, overlap_gen_params),
 	KUNIT_CASE(blacklist_is_searched_not_walked),
 	KUNIT_CASE(blacklist_marked_function),
 	KUNIT_CASE(blacklist_covers_variants),

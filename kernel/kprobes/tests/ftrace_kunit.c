@@ -17,6 +17,7 @@
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
 #include "../ftrace_ops.h"
+#include "../module.h"
 
 static KP_TRACED(u32, kp_ft_one, v + 3)
 static KP_TRACED(u32, kp_ft_two, v + 5)
@@ -663,6 +664,19 @@ static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test
 	unregister_kprobe(&f->plain.kp);
 }
 
+/* Sites without users that ftrace could not disarm. */
+static unsigned int count_left(void)
+{
+	struct kprobe_site *site;
+	unsigned int n = 0;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	for_each_kprobe_site(site)
+		n += site->kind == KPROBE_SITE_FTRACE && !site->nr_users;
+	return n;
+}
+
 /* An address that is left in a filter is not armed by it when it is used again. */
 static void ftrace_nomem_old_address_does_not_come_back(struct kunit *test)
 {
@@ -698,14 +712,14 @@ static void ftrace_nomem_old_address_is_armed_again(struct kunit *test)
 	fail_filters(test, ~0ul);
 	unregister_kprobe(&f->plain.kp);
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, list_count_nodes(&kprobe_ftrace_plain.stale), 1);
+		KUNIT_EXPECT_EQ(test, count_left(), 1);
 
 	fail_no_filters(test);
 	kunit_activate_static_stub(test, kprobe_ftrace_filter, failing_removal);
 	add(test, &f->plain, "kp_ft_one", false);
 	fail_no_filters(test);
 	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_TRUE(test, list_empty(&kprobe_ftrace_plain.stale));
+		KUNIT_EXPECT_EQ(test, count_left(), 0);
 	EXPECT_HITS(test, 3, &f->plain);
 	unregister_kprobe(&f->other.kp);
 	EXPECT_HITS(test, 3, &f->plain);
@@ -748,12 +762,13 @@ static void ftrace_nomem_old_address_is_unknown(struct kunit *test)
 	REMOVE(&f->plain, &f->more);
 	fail_no_filters(test);
 
+	add(test, &f->post, "kp_ft_two", false);
 	kunit_activate_static_stub(test, kprobe_ftrace_filter, refusing_filter);
-	scoped_guard(mutex, &kprobe_mutex) {
-		KUNIT_EXPECT_EQ(test, list_count_nodes(&kprobe_ftrace_plain.stale), 2);
-		kprobe_ftrace_stale_retry(&kprobe_ftrace_plain);
-		KUNIT_EXPECT_TRUE(test, list_empty(&kprobe_ftrace_plain.stale));
-	}
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, count_left(), 2);
+	unregister_kprobe(&f->post.kp);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, count_left(), 0);
 	kunit_deactivate_static_stub(test, kprobe_ftrace_filter);
 	/* Together with the other, and alone. */
 	KUNIT_EXPECT_EQ(test, refusals, 2);
@@ -1043,19 +1058,21 @@ static void ftrace_nomem_purge(struct kunit *test)
 
 	fail_filters(test, ~0ul);
 	REMOVE(&f->plain, &f->more);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, count_left(), 2);
+	kprobe_kill_range(addr, addr + 1);
 	scoped_guard(mutex, &kprobe_mutex) {
-		KUNIT_EXPECT_EQ(test, list_count_nodes(&kprobe_ftrace_plain.stale), 2);
-		kprobe_ftrace_purge(addr, addr + 1);
-		KUNIT_EXPECT_EQ(test, list_count_nodes(&kprobe_ftrace_plain.stale), 1);
+		KUNIT_EXPECT_EQ(test, count_left(), 1);
+		KUNIT_EXPECT_NULL(test, kprobe_site_at(addr));
 	}
 	fail_no_filters(test);
 
 	EXPECT_HITS(test, 3, &f->other);
 	add(test, &f->plain, "kp_ft_one", false);
 	EXPECT_HITS(test, 3, &f->plain);
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_TRUE(test, list_empty(&kprobe_ftrace_plain.stale));
 	unregister_kprobe(&f->plain.kp);
+	scoped_guard(mutex, &kprobe_mutex)
+		KUNIT_EXPECT_EQ(test, count_left(), 0);
 	EXPECT_HITS(test, 0, &f->plain);
 	unregister_kprobe(&f->other.kp);
 }
