@@ -6,8 +6,9 @@
 start := @scripts/build/start
 
 # Targets that are scripts of the same name, by folder.
-test := selftests shell examples systemtap pitfalls test-arches test-debug test-matrix
+test := selftests shell examples systemtap pitfalls
 longer := stress adversary truth
+others := test-arches test-debug test-matrix
 measure := bench sweep coverage pictures coherence gcov
 prove := check paths litmus model defects decode-check configs
 
@@ -57,6 +58,9 @@ mutants:
 $(test):
 	$(start) scripts/test/$@
 
+$(others):
+	$(start) scripts/test/others $(@:test-%=%)
+
 $(longer):
 	$(start) scripts/test/longer $@
 
@@ -73,4 +77,4 @@ series:
 clean:
 	@scripts/build/clean
 
-.PHONY: help run test mutants series clean $(test) $(longer) $(measure) $(prove)
+.PHONY: help run test mutants series clean $(test) $(others) $(longer) $(measure) $(prove)
