@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shared by the Python scripts: where the others are, how to import them, and what they
-know about an architecture.
+"""Shared by the Python scripts: where the others are, how to import and run them, modules for a
+kernel, boots, results, and what is known about an architecture.
 
 Importing this makes the modules of scripts, scripts/build, scripts/test and scripts/measure
 importable.
