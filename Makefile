@@ -6,9 +6,11 @@
 start := @scripts/build/start
 
 # Targets that are scripts of the same name, by folder.
-test := selftests shell stress examples systemtap pitfalls test-arches test-debug test-matrix
+test := selftests shell examples systemtap pitfalls
+longer := stress adversary truth
+others := test-arches test-debug test-matrix
 measure := bench sweep coverage pictures coherence gcov
-prove := check paths adversary litmus model truth defects decode-check configs
+prove := check paths litmus model defects decode-check configs
 
 help:
 	@echo 'make run          build for x86_64, boot in QEMU, show the probes at work (ARCH=arm64, ppc64le)'
@@ -34,7 +36,7 @@ help:
 	@echo 'make model        random sequences of calls against a model of what they do (OPS=, SEED=, THREADS=)'
 	@echo 'make truth        what is said about each address, against what happens (PASSES=, ARCH=)'
 	@echo 'make litmus       judge the litmus tests of lockless lookups'
-	@echo 'make defects      known defects of the base, shown in the base and absent in ours (DEFECT=, ARCH=)'
+	@echo 'make defects      known defects of the base, shown in the base and absent in ours (DEFECT=)'
 	@echo 'make configs      is kconfig silent in 55 configurations of each architecture? (ARCH=, SEED=)'
 	@echo 'make pitfalls     which test covers which known hard case'
 	@echo 'make test-arches  build the other architectures, boot those that QEMU can, and more of arm64'
@@ -56,6 +58,12 @@ mutants:
 $(test):
 	$(start) scripts/test/$@
 
+$(others):
+	$(start) scripts/test/others $(@:test-%=%)
+
+$(longer):
+	$(start) scripts/test/longer $@
+
 $(measure):
 	$(start) scripts/measure/$@
 
@@ -69,4 +77,4 @@ series:
 clean:
 	@scripts/build/clean
 
-.PHONY: help run test mutants series clean $(test) $(measure) $(prove)
+.PHONY: help run test mutants series clean $(test) $(others) $(longer) $(measure) $(prove)

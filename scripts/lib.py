@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shared by the Python scripts: where the others are, how to import them, and what they
-know about an architecture.
+"""Shared by the Python scripts: where the others are, how to import and run them, modules for a
+kernel, boots, results, and what is known about an architecture.
 
 Importing this makes the modules of scripts, scripts/build, scripts/test and scripts/measure
 importable.
@@ -8,11 +8,14 @@ importable.
 import importlib.machinery
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
 sys.path += [SCRIPTS] + [os.path.join(SCRIPTS, folder) for folder in ("build", "test", "measure")]
+
+from progress import Progress, watched
 
 
 def load(name):
@@ -32,6 +35,35 @@ def script(*args, env=None):
         sys.exit(f"{os.path.basename(sys.argv[0])}: {args[0]} failed, see above")
 
 
+def prepare(*jobs):
+    """Install what these jobs of build/setup need, and unpack the base."""
+    script("build/setup", *jobs)
+    script("build/base")
+
+
+def build_module(kernel, folder, source, made=None, env=None):
+    """Build a module for a kernel in a folder, which is returned, from a copy of the source and
+    {name: text} of files that are made for it."""
+    os.makedirs(folder, exist_ok=True)
+    for name in os.listdir(source):
+        if name == "Makefile" or name.endswith((".c", ".h")):
+            shutil.copy(os.path.join(source, name), folder)
+    for name, text in (made or {}).items():
+        with open(os.path.join(folder, name), "w") as f:
+            f.write(text)
+    script("build/kernel", kernel, f"M={folder}", "modules", env=env)
+    return folder
+
+
+def boot(kernel, log, append, timeout, *options, look=lambda: (), what="running", env=None):
+    """Boot a kernel, with its console in a log: did the guest end in time? Meanwhile, what is done
+    is shown, and how much of it, which look() returns for Progress.show()."""
+    open(log, "w").close()
+    return watched([os.path.join(SCRIPTS, "test/qemu"), kernel, "--log", log, "--timeout",
+                    str(timeout), "--append", append, *options], Progress(f"{kernel}: {what}"),
+                   look, stdout=subprocess.DEVNULL, env={**os.environ, **(env or {})}) == 0
+
+
 def output(*cmd, **kw):
     """What a command prints, which has to succeed."""
     return subprocess.run(cmd, check=True, stdout=subprocess.PIPE,
@@ -49,6 +81,9 @@ class Report:
         self.passed += not problems
         print("\n     ".join([f"FAIL {what}: {problems[0]}", *problems[1:]]) if problems else
               f"ok   {what}", flush=True)
+
+    def fail(self, where, why, log=None):
+        self(where, [why + (f" (log: {log})" if log else "")])
 
     def skip(self, what, why):
         self.skipped += 1

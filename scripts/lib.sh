@@ -211,6 +211,14 @@ setup_for() {
 	"$SCRIPTS/build/base"
 }
 
+# guest_of KERNEL - build the kernel, and pack the userland of its guest into the file initrd.
+guest_of() {
+	initrd=$OUT/build/$1.cpio
+	setup_for "$1"
+	"$SCRIPTS/build/kernel" "$1"
+	step "userland with the modules" "$SCRIPTS/build/initramfs" "$1" "$initrd"
+}
+
 # client SOURCE FILE [PREFIX KERNEL] - build a program of scripts/test/clients, for this
 # machine, or by the compiler with that prefix against the headers of that kernel. They
 # use no library, except for crossmod, which is for this machine only.

@@ -99,15 +99,11 @@ ORDER = "series/order"
 STRIPPED_CONFIGS = ["KPROBES", "OPTPROBES", "KPROBES_ON_FTRACE", "KRETPROBES",
                     "KRETPROBE_ON_RETHOOK"]
 MAINTAINERS_ENTRY = "KPROBES"
-# Files of the base that no Makefile builds once the named file is ours.
-STRIPPED_FILES = {
-    "arch/x86/kernel/kprobes/ftrace.c": "arch/x86/kernel/kprobes/core.c",
-    "arch/x86/kernel/kprobes/opt.c": "arch/x86/kernel/kprobes/core.c",
-    "arch/arm64/kernel/probes/kprobes_trampoline.S": "arch/arm64/kernel/probes/kprobes.c",
-    "arch/powerpc/kernel/kprobes-ftrace.c": "arch/powerpc/kernel/kprobes.c",
-    "arch/powerpc/kernel/optprobes.c": "arch/powerpc/kernel/kprobes.c",
-    "arch/powerpc/kernel/optprobes_head.S": "arch/powerpc/kernel/kprobes.c",
-}
+# Files of the base that no Makefile builds any more.
+STRIPPED_FILES = ["arch/arm64/kernel/probes/kprobes_trampoline.S",
+                  "arch/powerpc/kernel/kprobes-ftrace.c", "arch/powerpc/kernel/optprobes.c",
+                  "arch/powerpc/kernel/optprobes_head.S", "arch/x86/kernel/kprobes/ftrace.c",
+                  "arch/x86/kernel/kprobes/opt.c"]
 
 
 def moved(path):
@@ -181,7 +177,7 @@ def edits(base=BASE):
         return next((i for i, g in enumerate(globs) if fnmatch.fnmatch(name, g)), len(globs))
 
     folder = os.path.join(TOP, EDITS)
-    for name in sorted(os.listdir(folder) if os.path.isdir(folder) else []):
+    for name in sorted(os.listdir(folder)):
         if not name.endswith(".patch"):
             continue
         head = read(os.path.join(folder, name)).decode().split("\n--- ")[0]
@@ -221,14 +217,8 @@ class Tree:
     def parts(base=BASE):
         """All parts for a base, in the order in which they have to be taken."""
         files = overlay()
-        out = []
-        if "Kconfig.kprobes" in files:
-            out.append("strip:arch/Kconfig")
-        if os.path.isfile(os.path.join(TOP, "MAINTAINERS")):
-            out.append("strip:MAINTAINERS")
-        out += [f"strip:{old}" for old, ours in sorted(STRIPPED_FILES.items())
-                if ours in files and old not in files]
-        return out + files + edits(base)
+        return ["strip:arch/Kconfig", "strip:MAINTAINERS",
+                *(f"strip:{old}" for old in STRIPPED_FILES), *files, *edits(base)]
 
     def current(self, path):
         """The file as it is with the parts taken so far, None if there is none."""

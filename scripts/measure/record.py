@@ -32,9 +32,8 @@ def save(name, what, columns, rows):
 class Recorded:
     """A file that save() has written: rows[row][column] is a string."""
 
-    def __init__(self, folder, name):
-        path = os.path.join(folder, name + ".tsv")
-        with open(path) as f:
+    def __init__(self, name):
+        with open(os.path.join(RECORDED, name + ".tsv")) as f:
             self.what = f.readline().removeprefix("# ").strip()
             self.columns = f.readline().rstrip("\n").split("\t")[1:]
             lines = [l.rstrip("\n").split("\t") for l in f]

@@ -12,8 +12,6 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "prepare.h"
-
 /*
  * An address or, in a module, the symbol "MODULE:SYMBOL" and an offset. With @off, it is only found
  * out whether a probe is accepted.
@@ -229,7 +227,6 @@ static int __init sweep_init(void)
 		kvfree(rps);
 		return -ENOMEM;
 	}
-	prepare_base();
 	nr_batches = DIV_ROUND_UP(ARRAY_SIZE(targets), size);
 	return 0;
 }

@@ -71,7 +71,7 @@ memory() {
 	echo 3 >/proc/sys/vm/drop_caches
 	sed -n 's/^MemFree: *\([0-9]*\) .*/\1/p' /proc/meminfo
 }
-slots() { grep -c 'kprobe_insn_page\|kprobe_optinsn_page' /proc/kallsyms; }
+no_less_than() { [ "$(memory)" -ge "$1" ]; }
 
 : >/tmp/wrong
 : >/tmp/counted
@@ -115,22 +115,12 @@ check "the last one is taken back" sh -c "echo -1 >$module/batch"
 check "the results are right" [ ! -s /tmp/wrong ]
 check "rmmod" rmmod kprobe_sweep
 check "no probe is left" [ "$(nr_probes)" -eq "$nr_before" ]
-# Slots are given back after a grace period.
-t=0
-while [ "$(slots)" -gt $((before + KEPT_PAGES)) ] && [ $t -lt 30 ]; do
-	sleep 1
-	t=$((t + 1))
-done
-# The base keeps some slots.
-[ ! -e $KPROBES/sites ] || check "no slot is left" [ "$(slots)" -le $((before + KEPT_PAGES)) ]
+# Slots are given back after a grace period. The base keeps some.
+[ ! -e $KPROBES/sites ] ||
+	check "no slot is left" wait_for 30 few_slots $((before + KEPT_PAGES))
 # Memory must be freed, too, except for what others keep. Files occupy memory.
 rm -f /tmp/counted /tmp/others /tmp/sites
 least=$((free - 4096 - $(kept)))
-t=0
-while [ "$(memory)" -lt $least ] && [ $t -lt 30 ]; do
-	sleep 1
-	t=$((t + 1))
-done
+check "the memory is back" wait_for 30 no_less_than $least
 echo "    $free KiB were free, now $(memory)"
-check "the memory is back" [ "$(memory)" -ge $least ]
 check_leaks

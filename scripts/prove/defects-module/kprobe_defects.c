@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests for defects of the base, one each time the module is loaded.
- *
- * Uses only API that the base has, too, and prints "NAME right" or "NAME wrong". Each test begins
- * with DEFECT(), for scripts/prove/defects: its name, what goes wrong, and the outcome on the base,
- * which may be "BASE=OUTCOME BASE=OUTCOME"; on a base that is not named it cannot be seen.
- *
- * arch.h is the header of the architecture, with its own tests. NOT_SEEN are those here that it
- * cannot show. It has CODE_BEGIN and CODE_END, what functions begin and end with, and CODE_AT, the
- * prefix of the labels of probed instructions; the functions defects_plain() and defects_other(),
- * which return their argument, with an instruction to be probed; and has_jump(), whether the probe
- * at an address is optimized. If the site of ftrace is not at the start of a function, it also has
- * SITE_OF().
+ * Tests for defects of the base, one each time the module is loaded. Uses only API that the base
+ * has, too, and prints "NAME right" or "NAME wrong". scripts/prove/defects knows what goes wrong.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -72,78 +62,23 @@ static struct kprobe probe_on(void *addr)
 	return (struct kprobe) { .addr = addr, .pre_handler = count_pre };
 }
 
-static bool gets_jump(void *addr);
-static int refused(kprobe_opcode_t *at, unsigned int nr);
-static int with_probe(void *at, long (*fn)(long), long arg, long want);
-static int shell(const char *text);
-
-/* Code to be probed, and in it the instruction that gets the probe. */
-#define CODE(name, text)						\
+/* A function that returns its argument, with an instruction that has room for a jump. */
+#define CODE(name)							\
 	long defects_##name(long arg);					\
-	extern kprobe_opcode_t defects_##name##_at[]			\
-		asm(CODE_AT "defects_" #name "_at");			\
+	extern kprobe_opcode_t defects_##name##_at[];			\
 	asm(".pushsection .text, \"ax\"\n"				\
 	    ".balign 16\n"						\
-	    CODE_SYMBOL(name)						\
 	    "defects_" #name ":\n"					\
-	    CODE_BEGIN							\
-	    text							\
-	    CODE_END							\
+	    "defects_" #name "_at:\n"					\
+	    "	mov %rdi, %rax\n"					\
+	    "	.skip 13, 0x90\n"					\
+	    "	ret\n"							\
+	    "	.skip 16, 0xcc\n"					\
 	    ".size defects_" #name ", . - defects_" #name "\n"		\
 	    ".popsection\n")
-#define PROBED(name)	CODE_AT "defects_" #name "_at: "
 
-#define DEFECT(name, what, outcome)	static int __maybe_unused name(void)
-/* The body of a test: probes at so many instructions of some code must be refused, ... */
-#define REFUSED(code, nr)		{ return refused(defects_##code##_at, nr); }
-/* ... or it must return this with a probe. */
-#define RETURNS(code, arg, want)					\
-	{ return with_probe(defects_##code##_at, defects_##code, arg, want); }
-
-#include "arch.h"
-
-#ifndef SITE_OF
-#define SITE_OF(fn)	((void *)(fn))
-#endif
-
-/*
- * Of @nr instructions, each must be refused. The base accepts each of them: if it does not, this
- * says nothing, so neither is proven.
- */
-static int refused(kprobe_opcode_t *at, unsigned int nr)
-{
-	unsigned int i, accepted = 0;
-
-	for (i = 0; i < nr; i++) {
-		struct kprobe kp = probe_on(at + i);
-
-		if (register_kprobe(&kp))
-			continue;
-		accepted++;
-		unregister_kprobe(&kp);
-	}
-	if (accepted == nr)
-		return wrong("accepted at %pS and after it, %u in all", at, nr);
-	if (accepted)
-		pr_info("%u of %u accepted at %pS\n", accepted, nr, at);
-	return accepted;
-}
-
-/* With a post handler, the CPU does not execute what can be emulated. */
-static int with_probe(void *at, long (*fn)(long), long arg, long want)
-{
-	struct kprobe kp = probe_on(at);
-	long result;
-	int ret;
-
-	kp.post_handler = count_post;
-	ret = register_kprobe(&kp);
-	if (ret)
-		return wrong("no probe: %d", ret);
-	result = fn(arg);
-	unregister_kprobe(&kp);
-	return atomic_read(&hits) ? expect(result, want) : wrong("no hit");
-}
+CODE(plain);
+CODE(other);
 
 static int shell(const char *text)
 {
@@ -153,12 +88,8 @@ static int shell(const char *text)
 	return call_usermodehelper(argv[0], argv, envp, UMH_WAIT_PROC);
 }
 
-/*
- * The core
- */
-
 /* A probe is enabled while all are switched off. */
-DEFECT(enable, "a probe enabled while all are switched off is never hit", wrong)
+static int enable(void)
 {
 	struct kprobe kp = probe_on(defects_plain_at);
 	int ret;
@@ -173,10 +104,10 @@ DEFECT(enable, "a probe enabled while all are switched off is never hit", wrong)
 }
 
 /* After a post handler at one entry has come and gone, one elsewhere must be called. */
-DEFECT(mixed_post, "a post handler that came second breaks those of other functions", dies)
+static int mixed_post(void)
 {
-	struct kprobe a = probe_on(SITE_OF(traced_f)), b = probe_on(SITE_OF(traced_f));
-	struct kprobe c = probe_on(SITE_OF(traced_g));
+	struct kprobe a = probe_on((void *)traced_f), b = probe_on((void *)traced_f);
+	struct kprobe c = probe_on((void *)traced_g);
 
 	b.post_handler = count_post;
 	c.post_handler = count_post;
@@ -192,7 +123,7 @@ DEFECT(mixed_post, "a post handler that came second breaks those of other functi
 }
 
 /* The guest's script checks for slots that were not freed. */
-DEFECT(twice, "a probe given twice to one unregistration leaks its slot", wrong)
+static int twice(void)
 {
 	int i;
 
@@ -207,12 +138,17 @@ DEFECT(twice, "a probe given twice to one unregistration leaks its slot", wrong)
 	return 0;
 }
 
-DEFECT(unregistered, "unregistration of a return probe that is not registered", dies)
+static int unregistered(void)
 {
-	struct kretprobe rp = { .kp.addr = SITE_OF(traced_f) };
+	struct kretprobe rp = { .kp.addr = (void *)traced_f };
 
 	unregister_kretprobe(&rp);
 	return 0;
+}
+
+static bool has_jump(void *addr)
+{
+	return READ_ONCE(*(u8 *)addr) == 0xe9;
 }
 
 static bool gets_jump(void *addr)
@@ -225,7 +161,7 @@ static bool gets_jump(void *addr)
 }
 
 /* A probe is registered again while the optimizer still has to free the old one. */
-DEFECT(again, "a probe that comes back before the optimizer has freed it", wrong)
+static int again(void)
 {
 	struct kprobe a = probe_on(defects_plain_at);
 	struct kprobe b = probe_on(defects_plain_at);
@@ -267,10 +203,9 @@ static int claim(void *site)
 }
 
 /* A first probe that cannot be armed must be refused: here it needs to be the only user, too. */
-DEFECT(first_failed,
-       "a first probe that cannot be armed seems to be registered", "6.12=right 7.3=wrong")
+static int first_failed(void)
 {
-	struct kprobe a = probe_on(SITE_OF(traced_f));
+	struct kprobe a = probe_on((void *)traced_f);
 	int ret;
 
 	a.post_handler = count_post;
@@ -286,9 +221,9 @@ DEFECT(first_failed,
 }
 
 /* A failed registration must not affect the probe that is already there. */
-DEFECT(failed_post, "a failed registration breaks the probe that is already there", dies)
+static int failed_post(void)
 {
-	struct kprobe a = probe_on(SITE_OF(traced_f)), b = probe_on(SITE_OF(traced_f));
+	struct kprobe a = probe_on((void *)traced_f), b = probe_on((void *)traced_f);
 	int ret;
 
 	b.post_handler = count_post;
@@ -325,7 +260,7 @@ static int spin(void *data)
 }
 
 /* A thread spins, so the optimizer waits; other registrations must not wait for it. */
-DEFECT(waits, "registrations wait for the optimizer", wrong)
+static int waits(void)
 {
 	struct kprobe a = probe_on(defects_plain_at), b = probe_on(defects_other_at);
 	bool spins = false;
@@ -363,7 +298,7 @@ static int call_plain(struct kprobe *p, struct pt_regs *regs)
 }
 
 /* A missed hit counts only for probes that are enabled. */
-DEFECT(missed, "a missed hit is charged to a disabled probe", wrong)
+static int missed(void)
 {
 	struct kprobe on = probe_on(defects_plain_at), off = probe_on(defects_plain_at);
 	struct kprobe outer = { .addr = defects_other_at, .pre_handler = call_plain };
@@ -384,8 +319,15 @@ static const struct {
 	const char	*name;
 	int		(*test)(void);
 } tests[] = {
-/* Made by scripts/prove/defects of all DEFECT(). */
-#include "tests.h"
+	{ "enable", enable },
+	{ "mixed_post", mixed_post },
+	{ "twice", twice },
+	{ "unregistered", unregistered },
+	{ "again", again },
+	{ "first_failed", first_failed },
+	{ "failed_post", failed_post },
+	{ "waits", waits },
+	{ "missed", missed },
 };
 
 static int __init kprobe_defects_init(void)

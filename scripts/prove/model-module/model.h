@@ -79,46 +79,31 @@ enum model_kind {
 
 #define MODEL_NO_PROBE	0xff
 
-/**
- * struct model_item - a probe in a call
- * @probe: its number, or MODEL_NO_PROBE for a NULL in the array
- * @where: its target, and @variant: its properties; as executed
- * @fresh: fill the structure in anew, if it is not registered
- * @linked: @list was in use when unregistering returned
- * @running: a handler was running then
- */
+/* A probe in a call; its target and properties as executed, filled in anew if not registered. */
 struct model_item {
 	unsigned int	probe, where, variant, fresh;
+	/* When unregistering returned, its list was in use, and a handler was running. */
 	bool		linked, running;
 };
 
-/**
- * struct model_op - an operation and its result
- * @nr: its number in the sequence
- * @kind: enum model_kind
- * @thread: who does it
- * @arg: the new state of a switch, the target of a claim, the function of a call,
- *	 whether the crowd gets post handlers
- * @fail: fail this allocation, counted from 1; or 0
- * @batch: one call for an array, also if it is of one
- * @returns: of return probes
- * @n: how many probes
- * @item: these
- * @err: what the call returned
- * @failed: an allocation has failed
- * @syncs: how often the thread synchronized all CPUs meanwhile
- * @begin: when it began, and @end: when it had returned, on a common clock
- * @hits: of each probe, by this call of a function; for return probes, of the
- *	  return handler; the last are the crowd's
- * @posts: of post handlers; for return probes, of the entry handler
- */
+/* An operation and its result. */
 struct model_op {
+	/*
+	 * The argument is the new state of a switch, the target of a claim, the function of a call,
+	 * or whether the crowd gets post handlers; the allocation that fails is counted from 1.
+	 */
 	unsigned int		nr, kind, thread, arg, fail, batch, returns, n;
 	struct model_item	item[MODEL_BATCH];
 	int			err;
+	/* An allocation has failed; and how often the thread synchronized all CPUs meanwhile. */
 	bool			failed;
 	unsigned int		syncs;
+	/* On a common clock. */
 	u64			begin, end;
+	/*
+	 * Of each probe, by this call of a function; for return probes, of the handlers of return and
+	 * of entry. The last are the crowd's.
+	 */
 	u8			hits[MODEL_PROBES + 1], posts[MODEL_PROBES + 1];
 };
 

@@ -45,11 +45,7 @@ noinline __noclone int name(int v)					\
 	return MODEL_RESULT(v);						\
 }
 
-/**
- * struct model_coming - what the module that comes and goes has to offer
- * @text: by MODEL_TEXT()
- * @traced: by MODEL_TRACED()
- */
+/* What the module that comes and goes has to offer, by MODEL_TEXT() and MODEL_TRACED(). */
 struct model_coming {
 	int	(*text)(int v);
 	int	(*traced)(int v);

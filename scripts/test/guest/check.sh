@@ -20,13 +20,10 @@ esac
 KPTR=/proc/sys/kernel/kptr_restrict
 LOG=$TRACING/error_log
 
-# One open file: what is written to it determines what is read from it.
-ask() { exec 7<>$CHECK; echo "$1" >&7 && cat <&7; exec 7<&-; }
 field() { ask "$1" | tr ' ' '\n' | sed -n "s/^$2=//p"; }
 says() { [ "$(field "$1" "$2")" = "$3" ]; }
 junk() { ! echo "$1" >$CHECK; }
 long() { ! head -c "$1" /dev/zero | tr '\0' a >$CHECK; }
-mode_is() { [ "$(stat -c %a "$KPROBES/$2")" = "$1" ]; }
 
 check "only root asks" mode_is 600 check
 check "only root reads the catalogue" mode_is 400 available
@@ -220,7 +217,6 @@ check "and not the other" shown " r $KSYM.* state=enabled "
 echo 0 >$TRACING/events/whose/enable
 echo >$TRACING/kprobe_events
 # A process may give itself any name. The driver registers for the writer.
-DRIVER=/sys/module/kprobe_test_driver/parameters
 modprobe kprobe_test_driver
 named() { sh -c "printf 'x y\\n\\\\' >/proc/self/comm; echo $KSYM >$DRIVER/register"; }
 check "a process with a strange name" named

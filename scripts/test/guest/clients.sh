@@ -5,7 +5,6 @@
 # needs: CONFIG_BPF_KPROBE_OVERRIDE CONFIG_FAIL_FUNCTION CONFIG_KPROBES_TEST_MODULES
 . /guest/lib.sh
 
-DRIVER=/sys/module/kprobe_test_driver/parameters
 # The function that "client" calls. At the instruction after its ftrace site, a probe
 # needs a breakpoint.
 FN=${SYS}getsid
@@ -14,7 +13,7 @@ ADDR=$(awk -v fn=$FN '$3 == fn { print $1 }' /proc/kallsyms | sed 's/^0*//')
 # What bpf_get_func_ip() returns: on powerpc, where the probe is, which is the ftrace site.
 IP_OF_BPF=$ADDR
 case $(uname -m) in
-ppc*)	IP_OF_BPF=$(exec 7<>$KPROBES/check && echo $FN >&7 && sed 's/address=\([^ ]*\).*/\1/' <&7) ;;
+ppc*)	IP_OF_BPF=$(ask $FN | sed 's/address=\([^ ]*\).*/\1/') ;;
 esac
 
 # says WANTED CMD... - CMD prints exactly that.
@@ -32,16 +31,6 @@ refused() {
 	! said=$(echo "$2" 2>&1 >"$1") && echo "$said" | grep -q "$3" && return
 	echo "said: $said"
 	return 1
-}
-# wait_for SECONDS CMD... - wait until CMD succeeds.
-wait_for() {
-	local left=$(($1 * 10))
-	shift
-	until "$@"; do
-		left=$((left - 1))
-		[ $left -gt 0 ] || return 1
-		sleep .1
-	done
 }
 
 sid=$(client call)

@@ -7,9 +7,6 @@
 # needs: CONFIG_CRASH_DUMP CONFIG_KEXEC_FILE CONFIG_PROC_VMCORE CONFIG_KPROBES_TEST_MODULES
 . /guest/lib.sh
 
-DRIVER=/sys/module/kprobe_test_driver/parameters
-TARGET=/sys/module/kprobe_test_target/parameters
-
 kernel_after crash-oops "the report names the handler" yes 'RIP: 0010[:]count_hit[+]0x' \
 	"and the probed function" yes 'kprobe_test_no_trace[+]0x' \
 	"no handler ran within that one" no 'before machine_crash_shutdown[+]0x'

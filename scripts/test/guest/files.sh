@@ -6,7 +6,6 @@
 FN=vfs_statx
 KPTR=/proc/sys/kernel/kptr_restrict
 
-mode_is() { [ "$(stat -c %a "$KPROBES/$2")" = "$1" ]; }
 # All lines of the file begin with an address, and all of these are (not) zero.
 zeros() { grep -q ^ "$KPROBES/$1" && ! grep -qv '^\(0x\)\?00000000' "$KPROBES/$1"; }
 addresses() { grep -q ^ "$KPROBES/$1" && ! grep -q '^\(0x\)\?00000000' "$KPROBES/$1"; }

@@ -5,10 +5,6 @@
 # needs: CONFIG_KPROBES_TEST_MODULES CONFIG_KPROBES_ON_FTRACE
 . /guest/lib.sh
 
-DRIVER=/sys/module/kprobe_test_driver/parameters
-TARGET=/sys/module/kprobe_test_target/parameters
-
-is() { [ "$(cat "$DRIVER/$1")" = "$2" ]; }
 add() { echo "$1" >$DRIVER/register; }
 refused() { ! add "$1"; }
 warnings() { dmesg | grep -c 'cut here'; }

@@ -8,9 +8,6 @@
 DRIVER=/sys/module/kprobe_test_jprobe/parameters
 LEFT="end of kprobe_test_jprobe"
 
-mark() { dmesg -c >/dev/null; }
-said() { dmesg | grep -c "$1"; }
-listed() { grep -q "$1" $KPROBES/list; }
 work() { echo 12345678 >/tmp/written; }
 value() { [ "$(cat $DRIVER/"$1")" = "$2" ]; }
 

@@ -3,6 +3,9 @@
 # counts: "ok NAME", "not ok NAME" or "ok NAME # SKIP why".
 KPROBES=/sys/kernel/debug/kprobes
 TRACING=/sys/kernel/tracing
+# What the modules kprobe_test_driver and kprobe_test_target are told, and tell.
+DRIVER=/sys/module/kprobe_test_driver/parameters
+TARGET=/sys/module/kprobe_test_target/parameters
 
 # What depends on the architecture: the prefix of the functions that are system calls, and
 # the offsets at which there may be the first instruction after an ftrace site, without
@@ -88,17 +91,41 @@ show() {
 	"$@" 2>&1 | sed 's/^/    /'
 }
 
+# is PARAMETER VALUE - of the driver.
+is() { [ "$(cat "$DRIVER/$1")" = "$2" ]; }
+
+# ask PLACE - what the file "check" says: what is written to it determines what is read.
+ask() { exec 7<>$KPROBES/check; echo "$1" >&7 && cat <&7; exec 7<&-; }
+
+# mode_is MODE FILE - in the folder of kprobes.
+mode_is() { [ "$(stat -c %a "$KPROBES/$2")" = "$1" ]; }
+
+# The kernel log, which is easier to search than the console.
+mark() { dmesg -c >/dev/null; }
+said() { dmesg | grep -c "$1"; }
+listed() { grep -q "$1" $KPROBES/list; }
+
+# wait_for SECONDS CMD... - wait until CMD succeeds.
+wait_for() {
+	local left=$(($1 * 50))
+	shift
+	until "$@"; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		usleep 20000
+	done
+}
+
+# Pages of slots and detours, of which no more than so many are left.
+slots() { grep -c 'kprobe_insn_page\|kprobe_optinsn_page' /proc/kallsyms; }
+few_slots() { [ "$(slots)" -le "$1" ]; }
+
 # How many sites have a jump.
 live() { grep -c 'opt=live' $KPROBES/sites; }
 
 # settle - wait until the optimizer is idle.
-settle() {
-	local t=0
-	while grep -q 'opt=queued\|opt=waiting' $KPROBES/sites && [ $t -lt 500 ]; do
-		usleep 20000
-		t=$((t + 1))
-	done
-}
+idle() { ! grep -q 'opt=queued\|opt=waiting' $KPROBES/sites; }
+settle() { wait_for 10 idle || :; }
 
 # event_with_jump NAME FUNCTION - an event opt/NAME on the first instruction of the
 # function, after its entry, that gets a jump; its place is written to /tmp/place.

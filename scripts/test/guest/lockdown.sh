@@ -5,7 +5,6 @@
 # append: lsm=lockdown
 . /guest/lib.sh
 
-DRIVER=/sys/module/kprobe_test_driver/parameters
 LOCKDOWN=/sys/kernel/security/lockdown
 FN=vfs_statx
 

@@ -5,10 +5,6 @@
 # timeout: 240
 . /guest/lib.sh
 
-DRIVER=/sys/module/kprobe_test_driver/parameters
-TARGET=/sys/module/kprobe_test_target/parameters
-
-is() { [ "$(cat "$DRIVER/$1")" = "$2" ]; }
 refused() { ! echo "$2" >"$DRIVER/$1"; }
 call() { echo 1 >$TARGET/call; }
 
@@ -179,17 +175,6 @@ check "a notifier refuses the target" sh -c "! modprobe kprobe_test_target"
 check "no probe in a module that is refused" is going_error -2
 echo 0 >$DRIVER/refuse_coming
 echo none >$DRIVER/on_going
-
-# wait_for SECONDS CMD... - wait until CMD succeeds.
-wait_for() {
-	local left=$(($1 * 10))
-	shift
-	until "$@"; do
-		left=$((left - 1))
-		[ $left -gt 0 ] || return 1
-		usleep 100000
-	done
-}
 
 if [ -e $TRACING/kprobe_events ]; then
 	echo p:waits kprobe_test_target:kprobe_test_fn >$TRACING/kprobe_events

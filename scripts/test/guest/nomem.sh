@@ -47,8 +47,6 @@ done
 
 # The global switch, with an allocation failing at each place in turn. What did not
 # follow must follow the next time, and nothing may be called twice.
-DRIVER=/sys/module/kprobe_test_driver/parameters
-TARGET=/sys/module/kprobe_test_target/parameters
 
 hits_of_call() {
 	local before
@@ -63,38 +61,37 @@ nth_fails() {
 	grep -q 'failed=1' /tmp/nomem.out
 }
 
-# Questions, and opening the files that answer.
-fails_each() {
-	local nth=1
-	while [ $nth -lt 100 ] && nth_fails $nth "$@"; do
+# each COMMAND... - COMMAND NTH... until no allocation has failed, in which nothing is wrong.
+each() {
+	local what=$1 nth=1
+	shift
+	bad=0
+	while [ $nth -lt 500 ] && $what $nth "$@"; do
 		nth=$((nth + 1))
 	done
-	echo "    $((nth - 1)) allocations failed"
-	[ $nth -gt 1 ] && [ $nth -lt 100 ]
+	echo "    $((nth - 1)) allocations failed, $bad times something was wrong"
+	[ $nth -gt 1 ] && [ $nth -lt 500 ] && [ $bad -eq 0 ]
 }
-check "a question: each failure is survived" fails_each write $KPROBES/check vfs_statx+$AFTER
+wrong() { bad=$((bad + 1)); }
+calls() { [ "$(hits_of_call)" -eq "$1" ] || wrong; }
+
+# Questions, and opening the files that answer.
+check "a question: each failure is survived" each nth_fails write $KPROBES/check vfs_statx+$AFTER
 for file in check available probes sites list; do
-	check "opening $file: each failure is survived" fails_each open $KPROBES/$file
+	check "opening $file: each failure is survived" each nth_fails open $KPROBES/$file
 done
 check "an answer, if there is memory" sh -c \
 	"exec 7<>$KPROBES/check; echo vfs_statx+$AFTER >&7; grep -q verdict=accepted <&7"
 
-# switch_each STATE HITS - each failure while switching to STATE.
-switch_each() {
-	local nth=1 tried=0 bad=0
-	while [ $nth -lt 500 ]; do
-		echo $((1 - $1)) >$KPROBES/enabled
-		nth_fails $nth write $KPROBES/enabled "$1" || break
-		tried=$((tried + 1))
-		[ "$(hits_of_call)" -le "$full" ] || bad=$((bad + 1))
-		# From the other state, and without a failure.
-		echo $((1 - $1)) >$KPROBES/enabled
-		echo "$1" >$KPROBES/enabled
-		[ "$(hits_of_call)" -eq "$2" ] || bad=$((bad + 1))
-		nth=$((nth + 1))
-	done
-	echo "    $tried allocations failed, $bad times with a wrong number of hits"
-	[ $tried -ge 1 ] && [ $nth -lt 500 ] && [ $bad -eq 0 ]
+# switching NTH STATE HITS - a failure while switching to STATE.
+switching() {
+	echo $((1 - $2)) >$KPROBES/enabled
+	nth_fails "$1" write $KPROBES/enabled "$2" || return
+	[ "$(hits_of_call)" -le "$full" ] || wrong
+	# From the other state, and without a failure.
+	echo $((1 - $2)) >$KPROBES/enabled
+	echo "$2" >$KPROBES/enabled
+	calls "$3"
 }
 
 check "the driver and its target load" sh -c "modprobe kprobe_test_driver && modprobe kprobe_test_target"
@@ -106,32 +103,25 @@ check "they are enabled" sh -c "echo 1 >$TRACING/events/nomem/enable"
 full=$(hits_of_call)
 check "it is hit" [ "$full" -ge 1 ]
 if [ "$ON_FTRACE" ]; then
-	check "switching off: each failure is made up for" switch_each 0 0
-	check "switching on: each failure is made up for" switch_each 1 "$full"
+	check "switching off: each failure is made up for" each switching 0 0
+	check "switching on: each failure is made up for" each switching 1 "$full"
 fi
 check "it is hit as before" [ "$(hits_of_call)" -eq "$full" ]
 
 # The module goes with a probe in it.
-kill_each() {
-	local nth=1 tried=0 bad=0
-	while [ $nth -lt 200 ]; do
-		nth_fails $nth unload kprobe_test_target || break
-		tried=$((tried + 1))
-		if [ -d /sys/module/kprobe_test_target ]; then
-			[ "$(hits_of_call)" -eq "$full" ] || bad=$((bad + 1))
-			rmmod kprobe_test_target
-		fi
-		[ "$(grep -c GONE $KPROBES/list)" -eq 1 ] || bad=$((bad + 1))
-		modprobe kprobe_test_target
-		# Nothing of the old one is in the new text.
-		[ "$(hits_of_call)" -eq 0 ] || bad=$((bad + 1))
-		echo 1 >$DRIVER/unregister
-		echo kprobe_test_target:kprobe_test_fn >$DRIVER/register
-		[ "$(hits_of_call)" -eq "$full" ] || bad=$((bad + 1))
-		nth=$((nth + 1))
-	done
-	echo "    $tried allocations failed, $bad times something was wrong"
-	[ $tried -ge 1 ] && [ $nth -lt 200 ] && [ $bad -eq 0 ]
+killing() {
+	nth_fails "$1" unload kprobe_test_target || return
+	if [ -d /sys/module/kprobe_test_target ]; then
+		calls "$full"
+		rmmod kprobe_test_target
+	fi
+	[ "$(grep -c GONE $KPROBES/list)" -eq 1 ] || wrong
+	modprobe kprobe_test_target
+	# Nothing of the old one is in the new text.
+	calls 0
+	echo 1 >$DRIVER/unregister
+	echo kprobe_test_target:kprobe_test_fn >$DRIVER/register
+	calls "$full"
 }
 for post in 0 1; do
 	echo 1 >$DRIVER/unregister
@@ -140,30 +130,23 @@ for post in 0 1; do
 	echo $post >$DRIVER/post
 	check "a probe on the target, with post=$post" \
 		sh -c "echo kprobe_test_target:kprobe_test_fn >$DRIVER/register"
-	check "killing: no failure is seen, post=$post" kill_each
+	check "killing: no failure is seen, post=$post" each killing
 done
 echo 1 >$DRIVER/unregister
 echo 0 >$DRIVER/post
 modprobe kprobe_test_target
 
 # The probe leaves, its address stays in the filter, and then the module goes.
-leave_and_kill_each() {
-	local nth=1 tried=0 bad=0
-	while [ $nth -lt 200 ]; do
-		echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || bad=$((bad + 1))
-		nth_fails $nth write $DRIVER/unregister 1 || break
-		tried=$((tried + 1))
-		# If the write itself failed, the driver has not seen it.
-		echo 1 >$DRIVER/unregister
-		rmmod kprobe_test_target
-		modprobe kprobe_test_target
-		echo 1 >$TARGET/call
-		nth=$((nth + 1))
-	done
-	echo "    $tried allocations failed, $bad times something was wrong"
-	[ $tried -ge 1 ] && [ $nth -lt 200 ] && [ $bad -eq 0 ]
+leaving() {
+	echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || wrong
+	nth_fails "$1" write $DRIVER/unregister 1 || return
+	# If the write itself failed, the driver has not seen it.
+	echo 1 >$DRIVER/unregister
+	rmmod kprobe_test_target
+	modprobe kprobe_test_target
+	echo 1 >$TARGET/call
 }
-check "leaving a module that goes: no failure is seen" leave_and_kill_each
+check "leaving a module that goes: no failure is seen" each leaving
 
 # From here on, all allocations below one function fail, also those that are made
 # instead of others.
@@ -203,25 +186,17 @@ says() { dmesg | grep -q "$1"; }
 armed() { grep -c 'kind=ftrace state=armed' $KPROBES/sites; }
 traced() { echo "$1" >>$TRACING/kprobe_events; }
 
-claim_and_kill_each() {
-	local nth=1 tried=0 bad=0
-	while [ $nth -lt 100 ]; do
-		modprobe kprobe_test_target
-		[ "$(hits_of_call)" -eq 0 ] || bad=$((bad + 1))
-		echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || bad=$((bad + 1))
-		[ "$(hits_of_call)" -eq "$full" ] || bad=$((bad + 1))
-		nth_fails $nth write $DRIVER/unregister 1 || break
-		tried=$((tried + 1))
-		# If the write itself failed, the driver has not seen it.
-		echo 1 >$DRIVER/unregister
-		fail_in $FTRACE_ROOM || bad=$((bad + 1))
-		rmmod kprobe_test_target
-		fail_in none
-		nth=$((nth + 1))
-	done
+claiming() {
+	modprobe kprobe_test_target
+	calls 0
+	echo kprobe_test_target:kprobe_test_fn >$DRIVER/register || wrong
+	calls "$full"
+	nth_fails "$1" write $DRIVER/unregister 1 || return
+	# If the write itself failed, the driver has not seen it.
+	echo 1 >$DRIVER/unregister
+	fail_in $FTRACE_ROOM || wrong
 	rmmod kprobe_test_target
-	echo "    $tried allocations failed, $bad times something was wrong"
-	[ $tried -ge 1 ] && [ $nth -lt 100 ] && [ $bad -eq 0 ]
+	fail_in none
 }
 
 FTRACE_ROOM='kprobe_ftrace_kill kprobe_ftrace_arm kprobe_ftrace_disarm kprobe_ftrace_purge
@@ -293,7 +268,8 @@ if [ -e /sys/kernel/debug/failslab/require-start ]; then
 		check "it is enabled" sh -c "echo 1 >$TRACING/events/nomem/both/enable"
 		rmmod kprobe_test_target
 		echo 1 >$DRIVER/post
-		check "leaving with a claim, and the module goes: no failure is seen" claim_and_kill_each
+		check "leaving with a claim, and the module goes: no failure is seen" each claiming
+		rmmod kprobe_test_target
 		echo 0 >$DRIVER/post
 		modprobe kprobe_test_target
 		check "nothing is called there" [ "$(hits_of_call)" -eq 0 ]

@@ -9,7 +9,6 @@
 
 FN=vfs_statx
 
-ask() { exec 7<>$KPROBES/check; echo "$1" >&7 && cat <&7; exec 7<&-; }
 # patched - a place in one of these functions where an instruction is patched.
 patched() {
 	local fn at

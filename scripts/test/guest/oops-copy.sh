@@ -20,8 +20,6 @@ for mode in none $MODES; do
 	echo "expect splat: Oops:"
 done
 
-DRIVER=/sys/module/kprobe_test_driver/parameters
-TARGET=/sys/module/kprobe_test_target/parameters
 SYSCTL=/proc/sys/debug/kprobes-optimization
 CPUS=$(nproc)
 

@@ -9,7 +9,6 @@
 grep -q ' kasan_report$' /proc/kallsyms || echo "expect splat: NULL pointer dereference"
 echo "expect splat: Oops:"
 
-DRIVER=/sys/module/kprobe_test_driver/parameters
 # Only who calls it holds nothing that others need.
 FN=${SYS}getsid
 

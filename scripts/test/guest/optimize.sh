@@ -67,7 +67,6 @@ echo 0 >$KPROBES/enabled
 check "there is none while all probes are switched off" [ "$(live)" -eq 0 ]
 echo 1 >$KPROBES/enabled
 check "it comes back afterwards" until_live 1
-DRIVER=/sys/module/kprobe_test_driver/parameters
 modprobe kprobe_test_driver fault=1
 modprobe kprobe_test_target
 echo kprobe_test_no_trace >$DRIVER/register
@@ -156,7 +155,7 @@ while [ $i -lt 48 ]; do
 	   echo 1 2>/dev/null >$TRACING/events/opt/one/enable; then
 		total=$((total + 1))
 		settle
-		echo 1 >/sys/module/kprobe_test_target/parameters/call
+		echo 1 >$TARGET/call
 		if [ "$(live)" -eq 1 ] && [ $got -lt 3 ]; then
 			got=$((got + 1))
 			at=$i
@@ -174,12 +173,11 @@ check "probes in the module were optimized" [ $got -ge 1 ]
 
 # The module is unloaded while its probe is queued, because no grace period ends; at other
 # times; and in every eighth round, after the jump has been written.
-HOLD=/sys/module/kprobe_test_driver/parameters/hold
+HOLD=$DRIVER/hold
 modprobe kprobe_test_driver
 taskset -p 1 $$ >/dev/null
-pages() { grep -c 'kprobe_\(optinsn\|insn\)_page' /proc/kallsyms; }
 : >/tmp/states
-ok=yes pages=$(pages) i=0
+ok=yes pages=$(slots) i=0
 while [ $i -lt 24 ]; do
 	[ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target
 	[ $((i % 4)) -ne 0 ] || echo 3000 >$HOLD || ok=
@@ -202,7 +200,7 @@ while [ $i -lt 24 ]; do
 	[ $((i % 2)) -ne 0 ] || modprobe kprobe_test_target
 	off
 	[ ! -e /sys/module/kprobe_test_target ] ||
-		echo 1 >/sys/module/kprobe_test_target/parameters/call || ok=
+		echo 1 >$TARGET/call || ok=
 	i=$((i + 1))
 done
 show sh -c "sort /tmp/states | uniq -c"
@@ -212,12 +210,7 @@ check "the module unloads before and after the jump is written" [ "$ok" ]
 check "and some had a jump" grep -q live /tmp/states
 settle
 # Pages are freed after a grace period.
-i=0
-while [ "$(pages)" -gt "$pages" ] && [ $i -lt 500 ]; do
-	usleep 20000
-	i=$((i + 1))
-done
-check "no page is left ($pages)" [ "$(pages)" -le "$pages" ]
+check "no page is left ($pages)" wait_for 10 few_slots "$pages"
 taskset -p 3 $$ >/dev/null
 rmmod kprobe_test_driver
 [ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target
@@ -226,7 +219,7 @@ rmmod kprobe_test_driver
 if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 	modprobe kprobe_test_driver
 	for what in text rodata data fixup table split whole.cold whole nothing; do
-		echo kprobe_test_into_$what >/sys/module/kprobe_test_driver/parameters/register
+		echo kprobe_test_into_$what >$DRIVER/register
 		settle
 		case $what in
 		nothing) check "no branch in the module targets it" [ "$(live)" -eq 1 ] ;;
@@ -239,16 +232,16 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 		*)	check "the module's $what targets it" \
 				grep -q 'kprobe_test_into.*why=jump-target+1' $KPROBES/sites ;;
 		esac
-		echo 1 >/sys/module/kprobe_test_driver/parameters/unregister
+		echo 1 >$DRIVER/unregister
 	done
 
 	# The text of a module is scanned in pieces, once while the module is loaded.
 	# map_of NAME - optimize a probe in the module, and count how often text was scanned.
 	map_of() {
 		echo >$TRACING/trace
-		echo kprobe_test_into_nothing >/sys/module/kprobe_test_driver/parameters/register
+		echo kprobe_test_into_nothing >$DRIVER/register
 		until_live 1 || return 1
-		echo 1 >/sys/module/kprobe_test_driver/parameters/unregister
+		echo 1 >$DRIVER/unregister
 		cat $TRACING/trace >/tmp/map.$1
 		grep -c ' scan: ' /tmp/map.$1 >/tmp/scans.$1 || :
 	}
@@ -274,7 +267,7 @@ if grep -q ' kprobe_test_into_nothing' /proc/kallsyms; then
 fi
 
 # Every instruction of a function with a static key, which is switched in the meantime.
-key=/sys/module/kprobe_test_target/parameters/key
+key=$TARGET/key
 # shows 0|1 - the function returns what the key is set to.
 shows() { [ "$(cat $key)" = "$(echo off on | cut -d ' ' -f $(($1 + 1)))" ]; }
 wrong=0 total=0 got=0 i=0

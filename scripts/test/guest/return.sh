@@ -6,7 +6,6 @@
 
 FUNC=hrtimer_nanosleep
 
-said() { dmesg | grep -c "$1"; }
 sleeping() { grep -q $FUNC "/proc/$1/stack"; }
 # Unwound to the end, and past the return address that was replaced.
 unwound() {

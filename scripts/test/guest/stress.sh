@@ -10,7 +10,6 @@
 . /guest/lib.sh
 
 STRESS=/sys/module/kprobe_test_stress/parameters
-DRIVER=/sys/module/kprobe_test_driver/parameters
 SWITCH=/proc/sys/debug/kprobes-optimization
 CPU=/sys/devices/system/cpu/cpu1/online
 SECONDS_=$(sed -n 's/.*stress=\([0-9]*\).*/\1/p' /proc/cmdline)
@@ -78,7 +77,7 @@ modules() {
 	while on; do
 		modprobe kprobe_test_target
 		echo kprobe_test_target:kprobe_test_fn >$DRIVER/register
-		echo 1 >/sys/module/kprobe_test_target/parameters/call
+		echo 1 >$TARGET/call
 		modprobe kretprobe_example func=hrtimer_nanosleep
 		/bin/busybox usleep 60000 &
 		usleep 20000
@@ -100,18 +99,6 @@ events() {
 		echo '-:stress/r' >>$TRACING/kprobe_events
 		lap events
 	done
-}
-
-slots() { grep -c 'kprobe_insn_page\|kprobe_optinsn_page' /proc/kallsyms; }
-MOST=$((2 + KEPT_PAGES))
-few_slots() {
-	local left=30
-	while [ "$(slots)" -gt $MOST ] && [ $left -gt 0 ]; do
-		sleep 1
-		left=$((left - 1))
-	done
-	echo "$(slots) pages"
-	[ "$(slots)" -le $MOST ]
 }
 
 # Only what can be probed here.
@@ -159,4 +146,4 @@ rmmod kprobe_test_target 2>/dev/null
 rmmod kretprobe_example 2>/dev/null
 check "the driver goes" rmmod kprobe_test_driver
 check "the list is empty" no_probes
-check "no slot is left" few_slots
+check "no slot is left" wait_for 30 few_slots $((2 + KEPT_PAGES))
