@@ -229,23 +229,6 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 }
 #endif
 
-#ifdef CONFIG_OPTPROBES
-const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
-{
-	const struct arch_optimized_insn *o = kprobe_detour_of(p);
-
-	kprobe_assert_locked();
-
-	if (p->flags & KPROBE_FLAG_JUMP) {
-		*len = o->jump;
-		return o->text;
-	}
-
-	*len = INT3_INSN_SIZE;
-	return &p->opcode;
-}
-#endif
-
 static void poke_all(struct list_head *kps, bool arm)
 {
 	static const u8 int3 = INT3_INSN_OPCODE;

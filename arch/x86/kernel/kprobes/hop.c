@@ -9,7 +9,7 @@
  * execution does not continue after it, and the next symbol. A hop lives as long as its detour:
  * it is written before the short jump is, and the padding is restored when no task can be in the
  * hop any more. A probe that is registered in the padding later takes precedence: see
- * arch_optimizer_borrower().
+ * arch_hop_at().
  *
  * Hops are in the kernel only: the text of a module may be freed before its detours are.
  * kprobe_mutex and text_mutex protect changes of hops.
@@ -53,7 +53,7 @@ bool kprobe_hop_overlaps(unsigned long addr, unsigned int len)
 	return xa_find(&hops, &index, addr + len - 1, XA_PRESENT);
 }
 
-struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr)
+struct optimized_kprobe *arch_hop_at(unsigned long addr)
 {
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
 
