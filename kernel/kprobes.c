@@ -20,7 +20,7 @@
 #include "kprobes/module.h"
 #include "kprobes/register.h"
 #include "kprobes/site.h"
-#include "kprobes/insn_slots.h"
+#include "kprobes/slots.h"
 
 /* Probes can be registered; set once at early_initcall. */
 bool kprobes_initialized __ro_after_init;

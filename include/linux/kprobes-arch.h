@@ -59,9 +59,9 @@
  *    hooks of detours then, and calls those of <linux/kprobes-optimize.h> that are for words;
  *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
  *    arch_disarm_kprobes();
- *  - KPROBE_MAX_PATCH, if a probe may change more bytes of text than the breakpoint
- *    has, and then arch_kprobe_saved_text();
- *  - with OPTPROBES, struct arch_optimized_insn with insn, the detour, in it;
+ *  - with OPTPROBES, struct arch_optimized_insn with insn, the detour, in it, and with
+ *    HAVE_OPTPROBES_RANGE also size, how many bytes of text the jump makes unusable, jump, how
+ *    many of them it replaces, and text, what was there;
  *    MAX_OPTIMIZED_LENGTH, bytes of text that a jump may make unusable; and
  *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant;
  *  - __ARCH_WANT_KPROBES_DETOUR if its detours call kprobe_detour_callback(), and
@@ -108,20 +108,6 @@ static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
 /* Bytes of an instruction slot, unless the architecture wants more. */
 #ifndef KPROBE_INSN_SLOT_SIZE
 #define KPROBE_INSN_SLOT_SIZE	(MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
-#endif
-
-/*
- * Whether a task can be preempted inside an instruction slot and continue there
- * later. A dirty slot is then reused only after a grace period of tasks-RCU,
- * otherwise after one of RCU.
- */
-#ifndef KPROBE_SLOT_IS_PREEMPTIBLE
-#define KPROBE_SLOT_IS_PREEMPTIBLE	0
-#endif
-
-/* The most bytes of text that one probe changes where it is. */
-#ifndef KPROBE_MAX_PATCH
-#define KPROBE_MAX_PATCH	sizeof(kprobe_opcode_t)
 #endif
 
 /* What handlers see as ip at a site of ftrace, counted from the site. */
@@ -246,19 +232,6 @@ static inline void kprobe_assert_locked(void)
 {
 }
 #endif
-
-/**
- * arch_kprobe_saved_text() - the original of the text that a probe may have changed
- * @p: a probe that is or was prepared
- * @len: set to the number of bytes, at most KPROBE_MAX_PATCH
- *
- * Context: kprobe_mutex held.
- * Return: the bytes that were at p->addr.
- *
- * Default: weak, a copy of as many bytes as kprobe_opcode_t has, made before
- * arch_prepare_kprobe().
- */
-const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len);
 
 /**
  * arch_kprobe_restore_text() - undo what probes changed elsewhere than at their address

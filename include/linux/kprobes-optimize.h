@@ -19,15 +19,6 @@
 #define KPROBE_OPTINSN_HEAD_SIZE	0
 #endif
 
-/*
- * Whether a jump replaces more than the instruction of its probe. If not, no task can
- * be inside the text that it replaces, and it is written without a grace period.
- * Detours are reused after one in any case.
- */
-#ifndef KPROBE_JUMP_IS_LONG
-#define KPROBE_JUMP_IS_LONG	(MAX_OPTIMIZED_LENGTH > sizeof(kprobe_opcode_t))
-#endif
-
 /* Private bits of kprobe.flags that only architectures with detours look at. */
 #define KPROBE_FLAG_DETOUR	BIT(29)	/* hits continue in the detour's copies */
 #define KPROBE_FLAG_JUMP	BIT(28)	/* the text may have a jump */
@@ -157,43 +148,18 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
 int arch_plan_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
- * arch_prepared_optinsn() - is there a detour?
- * @optinsn: the architecture's part of the probe
- *
- * Context: kprobe_mutex held.
- * Return: non-zero if there is one.
- *
- * Default: weak, looks at insn.
- */
-int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
-
-/**
- * arch_within_optimized_kprobe() - does the jump replace an instruction?
- * @op: a probe with a detour
- * @addr: address of the instruction
- *
- * Context: kprobe_mutex held.
- * Return: non-zero if @addr is in the text that the jump makes unusable.
- *
- * Default: weak, the address of the probe alone, for jumps that replace one
- * instruction.
- */
-int arch_within_optimized_kprobe(struct optimized_kprobe *op,
-				 kprobe_opcode_t *addr);
-
-/**
- * arch_optimizer_borrower() - does the jump of another probe use an address?
+ * arch_hop_at() - is there a hop at an address?
  * @addr: an address at which there is no probe
  *
- * A jump may need text elsewhere than at its probe. That text must be of no use to
- * anything but a probe.
+ * A short jump may need another one elsewhere than at its probe: a hop. The text that it
+ * replaces must be of no use to anything but a probe.
  *
  * Context: kprobe_mutex held.
- * Return: the probe with that jump, or NULL.
+ * Return: the probe whose hop it is, or NULL.
  *
  * Default: weak, NULL.
  */
-struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr);
+struct optimized_kprobe *arch_hop_at(unsigned long addr);
 
 /**
  * arch_optimize_kprobes() - turn breakpoints into jumps
@@ -267,22 +233,13 @@ unsigned long kprobe_put_constant(struct kprobe_draft *d, unsigned long value);
 #endif
 
 /**
- * arch_detour_obstacle() - can there be no detour, wherever it would be?
- * @op: the probe
- *
- * Context: as arch_prepare_optimized_kprobe().
- * Return: the reason, or KPROBE_NOOPT_NONE.
- */
-enum kprobe_noopt arch_detour_obstacle(const struct optimized_kprobe *op);
-
-/**
  * arch_draft_detour() - assemble a detour
  * @d: an empty draft; d->slot may also be near the probe instead of in a slot
  * @op: the probe
  *
  * Context: as arch_prepare_optimized_kprobe().
- * Return: 0; -ERANGE if a target is out of reach of the slot; -EILSEQ if the instruction cannot
- *	   be executed in a detour.
+ * Return: 0; -ERANGE if a target is out of reach of the slot; -EILSEQ if there can be no detour,
+ *	   wherever it would be: because of the instruction, unless op->why has been set.
  */
 int arch_draft_detour(struct kprobe_draft *d, struct optimized_kprobe *op);
 
@@ -361,19 +318,38 @@ static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
 }
 #endif
 
+/*
+ * The following are defined by arch/arm only, and the core never calls them. Without these
+ * declarations, the compiler warns about the definitions.
+ */
+
 /**
- * arch_check_optimized_kprobe() - defined by arch/arm only
- * @op: a probe
+ * arch_prepared_optinsn() - is there a detour?
+ * @optinsn: the architecture's part of a probe
  *
- * Never called: the core looks for other probes itself. Without this declaration, the compiler
- * warns about the definition.
+ * Return: non-zero if there is one.
+ */
+int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
+
+/**
+ * arch_within_optimized_kprobe() - does a jump replace an instruction?
+ * @op: a probe
+ * @addr: the address of the instruction
+ *
+ * Return: non-zero if it does.
+ */
+int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
+
+/**
+ * arch_check_optimized_kprobe() - are there probes in the range of a jump?
+ * @op: a probe
  *
  * Return: 0.
  */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
 
 /**
- * arch_unoptimize_kprobe() - defined by arch/arm only, for its arch_unoptimize_kprobes()
+ * arch_unoptimize_kprobe() - for arch_unoptimize_kprobes() of arch/arm
  * @op: a probe with a jump
  */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);

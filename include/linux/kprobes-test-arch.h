@@ -119,11 +119,6 @@ noinline __noclone __used notrace type name(type v)			\
 #define KPROBES_TEST_HAS_STATUS_IN_POST		(!IS_ENABLED(CONFIG_PPC))
 #endif
 
-/* Probed instructions may be preempted while they execute out of line. */
-#ifndef KPROBES_TEST_HAS_PREEMPTIBLE_STEPS
-#define KPROBES_TEST_HAS_PREEMPTIBLE_STEPS	0
-#endif
-
 /* Return handlers see all registers, as they were at the return. */
 #ifndef KPROBES_TEST_HAS_RETURN_REGS
 #define KPROBES_TEST_HAS_RETURN_REGS		IS_ENABLED(CONFIG_PPC)

@@ -121,7 +121,7 @@ static int forecast_at(struct kprobe_where *where, struct kprobe_forecast *f)
 	if (!kprobe_vet_where(where, &mod)) {
 		site = kprobe_site_at(where->addr);
 		/* Planning notes refusals in the site, so it needs one of its own. */
-		if (!site || !kprobe_opt_has_detour(site)) {
+		if (!site || !kprobe_has_detour(site)) {
 			made = kprobe_site_alloc(where->addr, where->kind);
 			site = made;
 		}
@@ -142,12 +142,6 @@ int kprobe_check_jump(const struct kprobe_where *where, struct kprobe_forecast *
 {
 	struct kprobe_where w = *where;
 	int ret;
-
-	*f = (struct kprobe_forecast){ };
-	if (w.kind == KPROBE_SITE_BREAKPOINT && !kprobe_opt_is_allowed()) {
-		f->why = KPROBE_NOOPT_OFF;
-		return 0;
-	}
 
 	do {
 		ret = fatal_signal_pending(current) ? -EINTR : forecast_at(&w, f);

@@ -48,7 +48,6 @@ static const char * const opt_state_names[NR_KPROBE_OPT_STATES] = {
 	[KPROBE_OPT_QUEUED]	= "queued",
 	[KPROBE_OPT_WAITING]	= "waiting",
 	[KPROBE_OPT_LIVE]	= "live",
-	[KPROBE_OPT_REVERTING]	= "reverting",
 	[KPROBE_OPT_RECLAIMING]	= "reclaiming",
 };
 #endif

@@ -56,7 +56,7 @@ static void kprobe_ftrace_free_refused(struct work_struct *work)
 	struct kprobe_ftrace_ops *fo = container_of(work, struct kprobe_ftrace_ops,
 						    free);
 
-	kprobe_schedule_cpus();
+	kprobe_wait_for_switches();
 	ftrace_free_filter(&fo->ops);
 	kfree(fo);
 }
@@ -96,7 +96,7 @@ static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 	scoped_guard(mutex, &kprobe_mutex)
 		seen = moves;
 
-	kprobe_schedule_cpus();
+	kprobe_wait_for_switches();
 
 	guard(mutex)(&kprobe_mutex);
 
@@ -122,7 +122,7 @@ void kprobe_ftrace_move_begin(void)
 	moves++;
 	/* A CPU that has not seen the flag must not see the new filters. */
 	if (!kprobe_ftrace_set_check(true))
-		kprobe_schedule_cpus();
+		kprobe_wait_for_switches();
 }
 
 void kprobe_ftrace_move_end(void)

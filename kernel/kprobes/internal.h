@@ -10,8 +10,7 @@
  *   refusal     why probes are refused
  *   lock        the locks and their order
  *   table       address to site, for hits
- *   slots       executable memory; knows nothing of probes
- *   insn_slots  the slots of probes
+ *   slots       executable memory for copies and detours
  *   pages       memory for them, in reach of branches
  *   reach       what a function calls, directly or not
  *   blacklist   where no probe may be
@@ -22,7 +21,7 @@
  *   hit, hit_*  the hit path
  *   pool        instances of return probes
  *   word_detour   detours where instructions are words
- *   optimizer*  jumps
+ *   optimizer   jumps
  *   ftrace*     filters of ftrace
  *   arm         arming and disarming, the global switch
  *   module      text that comes and goes, and its probes

@@ -24,8 +24,7 @@
  *         module_mutex           while the symbols of a module are searched, on x86
  *     blacklist mutex            changes of the blacklist
  *
- * No lock but opt_sysctl_mutex is held during a wait for a grace period, with two
- * exceptions, both under kprobe_mutex: kprobe_ftrace_wait_for_tasks(), and the wait
+ * No lock is held during a wait for a grace period, with two exceptions, both under kprobe_mutex: kprobe_ftrace_wait_for_tasks(), and the wait
  * inside ftrace, see kprobe_ftrace_ops_retire().
  *
  * Hit paths take no lock. With preemption off, and where RCU watches, they can find a

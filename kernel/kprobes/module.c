@@ -41,11 +41,12 @@ static void kprobe_kill_text(unsigned long start, unsigned long end, bool writab
 		for_each_kprobe_site_in(site, start, end) {
 			if (site->state == KPROBE_SITE_GONE)
 				continue;
-			kprobe_opt_kill(site);
 			kprobe_site_move(site, KPROBE_SITE_GONE);
+			/* Text that is freed without being disarmed has no jumps. */
+			kprobe_opt_update(site, NULL);
 			any = true;
 		}
-		kprobe_opt_forget(start, end);
+		arch_optimizer_forget(start, end);
 	}
 
 	if (!any)

@@ -22,22 +22,34 @@ bool kprobe_opt_may_move(enum kprobe_opt_state from, enum kprobe_opt_state to);
 
 bool kprobe_opt_is_bypassed(unsigned long addr);
 bool kprobe_opt_revert_over(struct list_head *kps);
-int kprobe_opt_evict(unsigned long addr);
-void kprobe_opt_vacate(unsigned long addr);
+int kprobe_opt_leave_hop(unsigned long addr);
+void kprobe_opt_remove_hop(unsigned long addr);
 void kprobe_opt_revert_at(struct list_head *kps);
 void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert);
 void kprobe_opt_site_changed(struct kprobe_site *site);
 void kprobe_opt_revert(struct list_head *ops);
-void kprobe_opt_kill(struct kprobe_site *site);
-void kprobe_opt_forget(unsigned long start, unsigned long end);
 bool kprobe_opt_reclaim(struct kprobe_site *site);
 void kprobe_opt_wait_for_tasks(void);
 int kprobe_opt_forecast(struct kprobe_site *site, struct kprobe_forecast *f);
+bool kprobe_opt_allow(bool on);
 
-bool kprobe_opt_is_allowed(void);
-void kprobe_opt_allow(bool on);
-bool kprobe_opt_is_live(const struct kprobe_site *site);
-bool kprobe_opt_has_detour(struct kprobe_site *site);
+/* Examines sites again that have no jump for a reason that may pass. */
+extern struct delayed_work kprobe_opt_retry_work;
+
+static inline bool kprobe_opt_is_live(const struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return site->opt == KPROBE_OPT_LIVE;
+}
+
+/* Whether or not hits enter it. */
+static inline bool kprobe_has_detour(const struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return site->head.op.optinsn.insn;
+}
 
 #else
 
@@ -51,12 +63,12 @@ static inline bool kprobe_opt_revert_over(struct list_head *kps)
 	return false;
 }
 
-static inline int kprobe_opt_evict(unsigned long addr)
+static inline int kprobe_opt_leave_hop(unsigned long addr)
 {
 	return 0;
 }
 
-static inline void kprobe_opt_vacate(unsigned long addr)
+static inline void kprobe_opt_remove_hop(unsigned long addr)
 {
 }
 
@@ -77,11 +89,7 @@ static inline void kprobe_opt_revert(struct list_head *ops)
 {
 }
 
-static inline void kprobe_opt_kill(struct kprobe_site *site)
-{
-}
-
-static inline void kprobe_opt_forget(unsigned long start, unsigned long end)
+static inline void arch_optimizer_forget(unsigned long start, unsigned long end)
 {
 }
 
@@ -94,8 +102,9 @@ static inline void kprobe_opt_wait_for_tasks(void)
 {
 }
 
-static inline void kprobe_opt_allow(bool on)
+static inline bool kprobe_opt_allow(bool on)
 {
+	return false;
 }
 
 static inline bool kprobe_opt_is_live(const struct kprobe_site *site)

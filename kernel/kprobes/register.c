@@ -616,11 +616,11 @@ static void batch_restore_users(struct kprobe_batch *b)
 }
 
 /*
- * Returns whether tasks have to be waited for, with the mutex dropped. No jump that used
- * one of the addresses is prepared again before all of them have been evicted: while the
- * mutex is dropped, it would take the same address again.
+ * Remove hops from the addresses. Returns whether tasks have to be waited for, with the mutex
+ * dropped. No probe whose hop was there is prepared again before all hops can be removed: while
+ * the mutex is dropped, it would take the same address again.
  */
-static bool batch_vacate(struct kprobe_batch *b)
+static bool batch_take_hops(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
 	bool wait = false;
@@ -628,7 +628,7 @@ static bool batch_vacate(struct kprobe_batch *b)
 
 	/* The kind of a site is known only after its address has been vetted. */
 	for_each_reg(i, r, b) {
-		ret = kprobe_opt_evict(r->where.addr);
+		ret = kprobe_opt_leave_hop(r->where.addr);
 		if (ret < 0)
 			batch_refuse(b, i, KPROBE_REFUSAL_PATCHED);
 		else
@@ -638,7 +638,7 @@ static bool batch_vacate(struct kprobe_batch *b)
 		return true;
 
 	for_each_reg(i, r, b)
-		kprobe_opt_vacate(r->where.addr);
+		kprobe_opt_remove_hop(r->where.addr);
 
 	return false;
 }
@@ -658,7 +658,7 @@ static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
 	}
 	batch_claim(b);
 	/* From here to the publication of the sites no other jump can come there. */
-	while (batch_vacate(b)) {
+	while (batch_take_hops(b)) {
 		mutex_unlock(&kprobe_mutex);
 		kprobe_opt_wait_for_tasks();
 		mutex_lock(&kprobe_mutex);

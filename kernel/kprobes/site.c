@@ -96,7 +96,6 @@ struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind 
 	INIT_LIST_HEAD(&site->reap);
 	INIT_LIST_HEAD(&site->head.kp.list);
 	INIT_HLIST_NODE(&site->head.kp.hlist);
-	kprobe_site_init_opt(site);
 	site->kind = kind;
 	site->head.kp.addr = (kprobe_opcode_t *)addr;
 	site->head.kp.pre_handler = kprobe_site_pre_handler;

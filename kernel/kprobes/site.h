@@ -48,7 +48,6 @@ enum kprobe_opt_state {
 	KPROBE_OPT_QUEUED,
 	KPROBE_OPT_WAITING,
 	KPROBE_OPT_LIVE,
-	KPROBE_OPT_REVERTING,
 	KPROBE_OPT_RECLAIMING,
 	NR_KPROBE_OPT_STATES,
 };
@@ -60,6 +59,8 @@ enum kprobe_miss {
 	KPROBE_MISS_RCU,	/* where RCU does not watch */
 	NR_KPROBE_MISSES,
 };
+
+#define KPROBE_OPT_FOREVER	U64_MAX
 
 struct kprobe_ftrace_ops;
 
@@ -95,10 +96,11 @@ struct kprobe_site {
 	enum kprobe_opt_state		opt;		/* only kprobe_opt_move() changes it */
 	/* Why there is no jump, enum kprobe_noopt. */
 	u8				opt_why;
-	bool				opt_used;	/* hits have entered the detour */
-	/* How many grace periods of tasks-RCU had begun when that ended. */
-	u64				opt_left;
-	bool				opt_stuck;	/* the jump could not be removed */
+	/*
+	 * Which grace period of tasks-RCU shows that no task is in the detour, once hits do not
+	 * enter it any more. 0 if none has; KPROBE_OPT_FOREVER if the jump cannot be removed.
+	 */
+	u64				opt_until;
 #endif
 	/* Hits without handlers, by cause. */
 	atomic_long_t			misses[NR_KPROBE_MISSES];
@@ -115,17 +117,6 @@ static nokprobe_inline struct kprobe_site *kprobe_to_site(struct kprobe *kp)
 {
 	return container_of(kp, struct kprobe_site, head.kp);
 }
-
-#ifdef CONFIG_OPTPROBES
-static inline void kprobe_site_init_opt(struct kprobe_site *site)
-{
-	INIT_LIST_HEAD(&site->head.op.list);
-}
-#else
-static inline void kprobe_site_init_opt(struct kprobe_site *site)
-{
-}
-#endif
 
 /* Its address tells kretprobes from other probes. hit_stack.c and hit_rethook.c define it. */
 int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Instruction slots: small pieces of executable memory for copies of probed
- * instructions. This component knows nothing of probes.
+ * instructions, and for detours. There is a cache of each; the caches know nothing
+ * of probes.
  *
- * A slot that some CPU may still execute is freed as dirty, and is reused only
- * after a grace period. Dirty slots are collected while one grace period runs and
- * share the next. Allocation never waits for one: if no clean slot is left, it
- * takes another page.
+ * A slot that may still be executed is freed as dirty, and is reused only after a grace
+ * period of tasks-RCU: a task may have been preempted in it. Dirty slots are collected
+ * while one grace period runs and share the next. Allocation never waits for one: if no
+ * clean slot is left, it takes another page.
  *
  * Where branches cannot reach all of the address space, it is divided into
  * regions, and a page has slots for one region only. The architecture allocates
@@ -15,29 +16,28 @@
 
 #include <kunit/static_stub.h>
 #include <linux/bitmap.h>
+#include <linux/execmem.h>
 #include <linux/hash.h>
+#include <linux/kprobes.h>
 #include <linux/perf_event.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-
-#include <asm/kprobes.h>
 
 #include "slots.h"
 
 struct slot_page {
 	void				*base;
 	struct list_head		list;		/* in kprobe_slot_cache.pages */
-	struct list_head		partial;	/* in that of its region, or empty */
-	struct list_head		dirty_list;	/* in .dirty, or on the list waited for */
+	struct list_head		partial;	/* in kprobe_slot_cache.partial, or empty */
+	struct list_head		dirty_list;	/* in .dirty, while any slot is */
 	struct hlist_node		by_addr;	/* in kprobe_slot_cache.by_addr */
 	struct rcu_work			free_work;	/* frees the page after a grace period */
 	struct kprobe_slot_cache	*cache;
-	struct kprobe_slot_region	*region;	/* that its slots serve */
+	unsigned long			region;		/* the start of the one that it serves */
 	void				**owner;	/* of each slot, if recorded; RCU */
 	unsigned int			nr_slots;
 	unsigned int			nr_taken;	/* with the dirty ones */
-	unsigned int			nr_dirty;	/* waited for or not */
 	/*
 	 * Slots in use; followed by a second map with the dirty ones for which no grace period
 	 * has begun, and a third with those it runs for.
@@ -90,8 +90,10 @@ static nokprobe_inline unsigned long slot_index(const struct slot_page *page,
 	return (addr - first) / page->cache->slot_size;
 }
 
-static struct slot_page *page_create(struct kprobe_slot_cache *cache,
-				     struct kprobe_slot_region *region)
+/* Of pages that serve no region. */
+#define ANYWHERE	ULONG_MAX
+
+static struct slot_page *page_create(struct kprobe_slot_cache *cache, unsigned long region)
 {
 	unsigned int nr_slots = (PAGE_SIZE - cache->head_size) / cache->slot_size;
 	struct slot_page *page;
@@ -106,8 +108,7 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache,
 	if (cache->owned)
 		page->owner = kzalloc_objs(*page->owner, nr_slots);
 	if (!cache->owned || page->owner)
-		page->base = region == &cache->anywhere ?
-			     cache->alloc() : cache->alloc_near(region->start);
+		page->base = region == ANYWHERE ? cache->alloc() : cache->alloc_near(region);
 	if (!page->base) {
 		kfree(page->owner);
 		kfree(page);
@@ -118,11 +119,10 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache,
 	page->region = region;
 	page->nr_slots = nr_slots;
 	INIT_LIST_HEAD(&page->dirty_list);
-	list_add(&page->partial, &region->partial);
+	list_add(&page->partial, &cache->partial);
 	list_add_tail_rcu(&page->list, &cache->pages);
 	hlist_add_head_rcu(&page->by_addr,
 			   page_bucket(cache, (unsigned long)page->base));
-	region->nr_empty++;
 
 	perf_event_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL,
 			   (unsigned long)page->base, PAGE_SIZE, false,
@@ -148,7 +148,6 @@ static void page_retire(struct slot_page *page)
 			   (unsigned long)page->base, PAGE_SIZE, true,
 			   cache->symbol);
 
-	page->region->nr_empty--;
 	list_del(&page->partial);
 	list_del_rcu(&page->list);
 	hlist_del_rcu(&page->by_addr);
@@ -160,13 +159,9 @@ static void page_retire(struct slot_page *page)
 
 static void slot_clean(struct slot_page *page, unsigned int i)
 {
-	struct kprobe_slot_region *region = page->region;
-
 	__clear_bit(i, page->taken);
 	if (page->nr_taken-- == page->nr_slots)
-		list_add_tail(&page->partial, &region->partial);
-	if (!page->nr_taken)
-		region->nr_empty++;
+		list_add_tail(&page->partial, &page->cache->partial);
 }
 
 /*
@@ -175,89 +170,62 @@ static void slot_clean(struct slot_page *page, unsigned int i)
  */
 static void page_retire_surplus(struct slot_page *page)
 {
-	if (!page->nr_taken && page->region->nr_empty > 1)
-		page_retire(page);
+	struct slot_page *other;
+
+	if (page->nr_taken)
+		return;
+
+	list_for_each_entry(other, &page->cache->partial, partial) {
+		if (other != page && !other->nr_taken && other->region == page->region) {
+			page_retire(page);
+			return;
+		}
+	}
 }
 
-static void *region_get_slot(struct kprobe_slot_cache *cache,
-			     struct kprobe_slot_region *region)
+static struct slot_page *page_with_room(struct kprobe_slot_cache *cache, unsigned long region)
+{
+	struct slot_page *page;
+
+	list_for_each_entry(page, &cache->partial, partial) {
+		if (page->region == region)
+			return page;
+	}
+
+	return page_create(cache, region);
+}
+
+static void *slot_get(struct kprobe_slot_cache *cache, unsigned long region)
 {
 	struct slot_page *page;
 	unsigned int i;
 
-	lockdep_assert_held(&cache->mutex);
+	guard(mutex)(&cache->mutex);
 
-	page = list_first_entry_or_null(&region->partial, struct slot_page, partial);
-	if (!page)
-		page = page_create(cache, region);
+	page = page_with_room(cache, region);
 	if (!page)
 		return NULL;
 
 	i = find_first_zero_bit(page->taken, page->nr_slots);
 	__set_bit(i, page->taken);
-	if (!page->nr_taken)
-		region->nr_empty--;
 	if (++page->nr_taken == page->nr_slots)
 		list_del_init(&page->partial);
 
 	return slot_addr(page, i);
 }
 
-static struct kprobe_slot_region *region_find(struct kprobe_slot_cache *cache,
-					      unsigned long start)
-{
-	struct kprobe_slot_region *region;
-
-	list_for_each_entry(region, &cache->regions, list) {
-		if (region->start == start)
-			return region;
-	}
-
-	return NULL;
-}
-
-/* The first slot of a region, which is never freed: it keeps an empty page. */
-static void *region_create(struct kprobe_slot_cache *cache, unsigned long start)
-{
-	struct kprobe_slot_region *region;
-	void *slot;
-
-	region = kzalloc_obj(*region);
-	if (!region)
-		return NULL;
-
-	region->start = start;
-	INIT_LIST_HEAD(&region->partial);
-	slot = region_get_slot(cache, region);
-	if (slot)
-		list_add(&region->list, &cache->regions);
-	else
-		kfree(region);
-	return slot;
-}
-
 /* A slot anywhere, or NULL without memory. kprobe_mutex and text_mutex may be held. */
 void *kprobe_slot_get(struct kprobe_slot_cache *cache)
 {
-	guard(mutex)(&cache->mutex);
-
-	return region_get_slot(cache, &cache->anywhere);
+	return slot_get(cache, ANYWHERE);
 }
 
 /* The same in reach of an address. */
 void *kprobe_slot_get_near(struct kprobe_slot_cache *cache, unsigned long addr)
 {
-	struct kprobe_slot_region *region;
-	unsigned long start;
+	unsigned int shift = cache->region_shift;
 
-	if (!cache->region_shift)
-		return kprobe_slot_get(cache);
-
-	guard(mutex)(&cache->mutex);
-
-	start = addr >> cache->region_shift << cache->region_shift;
-	region = region_find(cache, start);
-	return region ? region_get_slot(cache, region) : region_create(cache, start);
+	return slot_get(cache, shift ? addr >> shift << shift : ANYWHERE);
 }
 
 static void kprobe_slots_grace_over(struct rcu_head *rcu)
@@ -276,28 +244,6 @@ void kprobe_slots_call_rcu_tasks(struct rcu_head *rcu, rcu_callback_t func)
 	call_rcu_tasks(rcu, func);
 }
 
-static void slots_call_rcu(struct kprobe_slot_cache *cache)
-{
-	if (cache->tasks_rcu)
-		kprobe_slots_call_rcu_tasks(&cache->rcu, kprobe_slots_grace_over);
-	else
-		call_rcu(&cache->rcu, kprobe_slots_grace_over);
-}
-
-#ifdef CONFIG_TASKS_RCU
-static void slots_barrier(struct kprobe_slot_cache *cache)
-{
-	if (cache->tasks_rcu)
-		rcu_barrier_tasks();
-	rcu_barrier();
-}
-#else
-static void slots_barrier(struct kprobe_slot_cache *cache)
-{
-	rcu_barrier();
-}
-#endif
-
 static void slots_begin_grace(struct kprobe_slot_cache *cache)
 {
 	struct slot_page *page;
@@ -310,7 +256,7 @@ static void slots_begin_grace(struct kprobe_slot_cache *cache)
 	}
 
 	cache->waiting = true;
-	slots_call_rcu(cache);
+	kprobe_slots_call_rcu_tasks(&cache->rcu, kprobe_slots_grace_over);
 }
 
 /* A grace period for dirty slots is over. */
@@ -327,13 +273,11 @@ void kprobe_slots_work(struct work_struct *work)
 		cache->sync();
 
 	list_for_each_entry_safe(page, tmp, &cache->dirty, dirty_list) {
-		for_each_set_bit(i, waiting_map(page), page->nr_slots) {
+		for_each_set_bit(i, waiting_map(page), page->nr_slots)
 			slot_clean(page, i);
-			page->nr_dirty--;
-		}
 		bitmap_zero(waiting_map(page), page->nr_slots);
 
-		if (page->nr_dirty)
+		if (!bitmap_empty(dirty_map(page), page->nr_slots))
 			continue;
 		list_del_init(&page->dirty_list);
 		page_retire_surplus(page);
@@ -370,7 +314,7 @@ void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty)
 	}
 
 	__set_bit(i, dirty_map(page));
-	if (!page->nr_dirty++)
+	if (list_empty(&page->dirty_list))
 		list_add_tail(&page->dirty_list, &cache->dirty);
 	if (!cache->waiting)
 		slots_begin_grace(cache);
@@ -446,7 +390,9 @@ void kprobe_slots_flush(struct kprobe_slot_cache *cache)
 	bool waiting;
 
 	do {
-		slots_barrier(cache);
+		if (IS_ENABLED(CONFIG_TASKS_RCU))
+			rcu_barrier_tasks();
+		rcu_barrier();
 		flush_work(&cache->work);
 		scoped_guard(mutex, &cache->mutex)
 			waiting = cache->waiting;
@@ -465,3 +411,222 @@ unsigned int kprobe_slots_taken(struct kprobe_slot_cache *cache)
 		nr += page->nr_taken;
 	return nr;
 }
+
+/*
+ * The two caches
+ */
+
+void __weak arch_sync_insn_slots(void)
+{
+}
+
+/**
+ * kprobe_log_slot() - report to perf that the code in a slot is about to change
+ * @slot: the slot
+ * @code: its new code, or the old if the slot is given back
+ * @size: how many bytes
+ * @in_use: the slot is about to be used
+ *
+ * Context: process context.
+ */
+void kprobe_log_slot(const void *slot, const void *code, size_t size, bool in_use)
+{
+	if (in_use)
+		perf_event_text_poke(slot, NULL, 0, code, size);
+	else
+		perf_event_text_poke(slot, code, size, NULL, 0);
+}
+
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
+
+/**
+ * kprobe_boosts() - may a copy of an instruction branch back to the text by itself?
+ *
+ * Such a copy runs without a current probe, and with interrupts as in the program. Only a grace
+ * period keeps its slot from being freed meanwhile. With PREEMPT_COUNT but without PREEMPTION,
+ * RCU takes any tick that hits the slot for a quiescent state, so the grace period could end too
+ * early. Tests can redirect this function.
+ *
+ * Context: any.
+ * Return: true if it may.
+ */
+bool kprobe_boosts(void)
+{
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_boosts);
+	return IS_ENABLED(CONFIG_PREEMPTION) || !IS_ENABLED(CONFIG_PREEMPT_COUNT);
+}
+
+void * __weak alloc_insn_page(void)
+{
+	return execmem_alloc(EXECMEM_KPROBES, PAGE_SIZE);
+}
+
+void __weak free_insn_page(void *page)
+{
+	execmem_free(page);
+}
+
+struct kprobe_slot_cache kprobe_insn_slots = {
+	KPROBE_SLOT_CACHE_INIT(kprobe_insn_slots),
+	.alloc		= alloc_insn_page,
+	.free		= free_insn_page,
+	.sync		= arch_sync_insn_slots,
+	.symbol		= KPROBE_INSN_PAGE_SYM,
+	.slot_size	= KPROBE_INSN_SLOT_SIZE,
+#ifdef KPROBE_BRANCH_RANGE
+	.alloc_near	= alloc_insn_page_near,
+	.region_shift	= KPROBE_SLOT_REGION_SHIFT,
+#endif
+};
+
+/**
+ * get_insn_slot() - allocate a slot for the copy of an instruction
+ *
+ * Context: as kprobe_slot_get().
+ * Return: the slot, or NULL without memory.
+ */
+kprobe_opcode_t *get_insn_slot(void)
+{
+	return kprobe_slot_get(&kprobe_insn_slots);
+}
+
+/**
+ * get_insn_slot_near() - allocate a slot for a copy that branches back
+ * @addr: address of the instruction
+ *
+ * Context: as kprobe_slot_get().
+ * Return: the slot, or NULL without memory in reach.
+ */
+kprobe_opcode_t *get_insn_slot_near(unsigned long addr)
+{
+	return kprobe_slot_get_near(&kprobe_insn_slots, addr);
+}
+
+/**
+ * free_insn_slot() - give a slot back
+ * @slot: the slot
+ * @dirty: non-zero if it may still be executed
+ *
+ * Context: as kprobe_slot_free().
+ */
+void free_insn_slot(kprobe_opcode_t *slot, int dirty)
+{
+	kprobe_slot_free(&kprobe_insn_slots, slot, dirty);
+}
+
+/**
+ * is_kprobe_insn_slot() - is an address in the slots?
+ * @addr: the address
+ *
+ * Context: any, also NMI, with RCU watching.
+ * Return: true if it is.
+ */
+bool is_kprobe_insn_slot(unsigned long addr)
+{
+	return kprobe_slots_contain(&kprobe_insn_slots, addr);
+}
+NOKPROBE_SYMBOL(is_kprobe_insn_slot);
+
+#endif /* __ARCH_WANT_KPROBES_INSN_SLOT */
+
+#ifdef CONFIG_OPTPROBES
+
+#if KPROBE_OPTINSN_HEAD_SIZE
+static void *alloc_optinsn_page_near(unsigned long start)
+{
+	void *page = alloc_insn_page_near(start);
+
+	if (!page || !arch_fill_optinsn_head(page))
+		return page;
+
+	free_insn_page(page);
+	return NULL;
+}
+#else
+#define alloc_optinsn_page_near	alloc_insn_page_near
+#endif
+
+/* The size of a slot is known only at run time. */
+struct kprobe_slot_cache kprobe_optinsn_slots = {
+	KPROBE_SLOT_CACHE_INIT(kprobe_optinsn_slots),
+	.alloc		= alloc_insn_page,
+	.free		= free_insn_page,
+	.sync		= arch_sync_insn_slots,
+	.symbol		= KPROBE_OPTINSN_PAGE_SYM,
+	.head_size	= KPROBE_OPTINSN_HEAD_SIZE,
+#ifdef KPROBE_BRANCH_RANGE
+	.alloc_near	= alloc_optinsn_page_near,
+	.region_shift	= KPROBE_SLOT_REGION_SHIFT,
+#endif
+	.owned		= true,
+};
+
+void __init kprobe_optinsn_slots_init(void)
+{
+	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
+}
+
+/**
+ * get_optinsn_slot() - allocate a slot for a detour
+ *
+ * Context: as kprobe_slot_get().
+ * Return: the slot, or NULL without memory.
+ */
+kprobe_opcode_t *get_optinsn_slot(void)
+{
+	return kprobe_slot_get(&kprobe_optinsn_slots);
+}
+
+/**
+ * get_optinsn_slot_near() - allocate a slot for a detour in reach of a probe
+ * @addr: address of the probe
+ *
+ * Context: as kprobe_slot_get().
+ * Return: the slot, or NULL without memory in reach.
+ */
+kprobe_opcode_t *get_optinsn_slot_near(unsigned long addr)
+{
+	return kprobe_slot_get_near(&kprobe_optinsn_slots, addr);
+}
+
+/**
+ * free_optinsn_slot() - give a slot back
+ * @slot: the slot
+ * @dirty: non-zero if a task may still be in it; after
+ *	   arch_remove_optimized_kprobe() was called, there is none
+ *
+ * Context: as kprobe_slot_free().
+ */
+void free_optinsn_slot(kprobe_opcode_t *slot, int dirty)
+{
+	kprobe_slot_own(&kprobe_optinsn_slots, slot, NULL);
+	kprobe_slot_free(&kprobe_optinsn_slots, slot, dirty);
+}
+
+/**
+ * is_kprobe_optinsn_slot() - is an address in a detour?
+ * @addr: the address
+ *
+ * Context: any, also NMI, with RCU watching.
+ * Return: true if it is.
+ */
+bool is_kprobe_optinsn_slot(unsigned long addr)
+{
+	return kprobe_slots_contain(&kprobe_optinsn_slots, addr);
+}
+NOKPROBE_SYMBOL(is_kprobe_optinsn_slot);
+
+/**
+ * kprobe_optinsn_owner() - find the probe whose detour is at an address
+ * @addr: the address
+ *
+ * Context: any, also NMI; preemption off for as long as the probe is used.
+ * Return: the probe, or NULL.
+ */
+struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr)
+{
+	return kprobe_slot_owner(&kprobe_optinsn_slots, addr);
+}
+NOKPROBE_SYMBOL(kprobe_optinsn_owner);
+
+#endif /* CONFIG_OPTPROBES */

@@ -10,14 +10,6 @@
 
 #define KPROBE_SLOT_BUCKETS	64
 
-/* Pages that serve one part of the address space. The cache's mutex. */
-struct kprobe_slot_region {
-	struct list_head	list;		/* in kprobe_slot_cache.regions */
-	unsigned long		start;		/* not used in kprobe_slot_cache.anywhere */
-	struct list_head	partial;	/* pages with a free slot */
-	unsigned int		nr_empty;	/* pages in which no slot is in use */
-};
-
 /* Executable memory in pieces of one size. */
 struct kprobe_slot_cache {
 	/* A page of executable memory, or NULL; and one for the region at an address. */
@@ -29,12 +21,10 @@ struct kprobe_slot_cache {
 	size_t			slot_size;
 	size_t			head_size;	/* filled by the architecture; in no slot */
 	unsigned int		region_shift;	/* 0 if a slot serves any address */
-	bool			tasks_rcu;	/* tasks can be preempted in a slot */
 	bool			owned;		/* record the owner of each slot */
 	struct mutex		mutex;		/* all below, except against readers of @by_addr */
 	struct list_head	pages;		/* oldest first; RCU */
-	struct list_head	regions;	/* that have a page */
-	struct kprobe_slot_region anywhere;
+	struct list_head	partial;	/* pages with a free slot */
 	struct hlist_head	by_addr[KPROBE_SLOT_BUCKETS];	/* all pages; RCU */
 	struct list_head	dirty;		/* pages that wait for a grace period to start */
 	bool			waiting;	/* a grace period runs for those that were dirty */
@@ -45,10 +35,7 @@ struct kprobe_slot_cache {
 #define KPROBE_SLOT_CACHE_INIT(name)					\
 	.mutex		= __MUTEX_INITIALIZER((name).mutex),		\
 	.pages		= LIST_HEAD_INIT((name).pages),			\
-	.regions	= LIST_HEAD_INIT((name).regions),		\
-	.anywhere	= {						\
-		.partial = LIST_HEAD_INIT((name).anywhere.partial),	\
-	},								\
+	.partial	= LIST_HEAD_INIT((name).partial),		\
 	.dirty		= LIST_HEAD_INIT((name).dirty),			\
 	.work		= __WORK_INITIALIZER((name).work, kprobe_slots_work)
 
@@ -64,5 +51,16 @@ void kprobe_slots_call_rcu_tasks(struct rcu_head *rcu, rcu_callback_t func);
 void kprobe_slots_work(struct work_struct *work);
 void kprobe_slots_flush(struct kprobe_slot_cache *cache);
 unsigned int kprobe_slots_taken(struct kprobe_slot_cache *cache);
+
+extern struct kprobe_slot_cache kprobe_insn_slots;
+extern struct kprobe_slot_cache kprobe_optinsn_slots;
+
+#ifdef CONFIG_OPTPROBES
+void kprobe_optinsn_slots_init(void);
+#else
+static inline void kprobe_optinsn_slots_init(void)
+{
+}
+#endif
 
 #endif /* _KERNEL_KPROBES_SLOTS_H */

@@ -99,11 +99,11 @@ static int kprobe_nothing(void *unused)
 }
 
 /*
- * Let each CPU run another thread, as synchronize_rcu_tasks_rude() does. But that one uses
- * schedule_on_each_cpu(), which needs memory, and does not say when there was none. One CPU after
- * the other, as a CPU that is late should not hold up the others.
+ * Wait until each CPU has switched to another thread, as synchronize_rcu_tasks_rude() does. But
+ * that one uses schedule_on_each_cpu(), which needs memory, and does not say when there was none.
+ * One CPU after the other, as a CPU that is late should not hold up the others.
  */
-void kprobe_schedule_cpus(void)
+void kprobe_wait_for_switches(void)
 {
 	int cpu;
 
@@ -125,13 +125,13 @@ void kprobe_schedule_cpus(void)
  * grace period of RCU-tasks, which ignores idle tasks.
  *
  * Everywhere else, a CPU that comes up can handle breakpoints before it is online and before RCU
- * covers it. It comes up while cpus_read_lock(), which kprobe_schedule_cpus() takes as well, is
+ * covers it. It comes up while cpus_read_lock(), which kprobe_wait_for_switches() takes as well, is
  * held for writing.
  */
 static void kprobe_table_sync(void)
 {
 	if (!KPROBE_TRAP_IS_WATCHED && IS_ENABLED(CONFIG_CONTEXT_TRACKING_IDLE)) {
-		kprobe_schedule_cpus();
+		kprobe_wait_for_switches();
 	} else {
 		cpus_read_lock();
 		cpus_read_unlock();

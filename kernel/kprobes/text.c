@@ -38,16 +38,6 @@ int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why)
 	return kprobe_refusal_error(why);
 }
 
-const void * __weak arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
-{
-	const struct kprobe_site *site = container_of(p, struct kprobe_site, head.kp);
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	*len = sizeof(site->saved);
-	return &site->saved;
-}
-
 void __weak arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -58,6 +48,27 @@ static bool changes_text(const struct kprobe_site *site)
 	return site->kind == KPROBE_SITE_BREAKPOINT &&
 	       (site->state == KPROBE_SITE_READY || site->state == KPROBE_SITE_ARMED);
 }
+
+/* What was at a site before the probe changed it. */
+#if defined(CONFIG_OPTPROBES) && defined(CONFIG_HAVE_OPTPROBES_RANGE)
+#define MAX_PATCH	MAX_OPTIMIZED_LENGTH
+
+static const void *saved_text(const struct kprobe_site *site, unsigned int *len)
+{
+	bool jump = site->head.kp.flags & KPROBE_FLAG_JUMP;
+
+	*len = jump ? site->head.op.optinsn.jump : sizeof(site->saved);
+	return jump ? (const void *)site->head.op.optinsn.text : &site->saved;
+}
+#else
+#define MAX_PATCH	sizeof(kprobe_opcode_t)
+
+static const void *saved_text(const struct kprobe_site *site, unsigned int *len)
+{
+	*len = sizeof(site->saved);
+	return &site->saved;
+}
+#endif
 
 /* Copy the part of @text, which belongs at @at, that is inside the buffer. */
 static void overlay(u8 *buf, unsigned long addr, unsigned int len,
@@ -89,10 +100,10 @@ int kprobe_read_text(unsigned long addr, void *buf, unsigned int len)
 	if (copy_from_kernel_nofault(buf, (void *)addr, len))
 		return -EFAULT;
 
-	for_each_kprobe_site_in(site, addr - (KPROBE_MAX_PATCH - 1), addr + len) {
+	for_each_kprobe_site_in(site, addr - (MAX_PATCH - 1), addr + len) {
 		if (!changes_text(site))
 			continue;
-		text = arch_kprobe_saved_text(&site->head.kp, &size);
+		text = saved_text(site, &size);
 		overlay(buf, addr, len, text, kprobe_site_addr(site), size);
 	}
 

@@ -60,13 +60,11 @@ static int draft(struct kprobe_draft *d, struct optimized_kprobe *op, unsigned l
 	*d = (struct kprobe_draft){ .slot = slot, .end = MAX_OPTINSN_SIZE };
 	memset32(d->word, KPROBE_TRAP, MAX_OPTINSN_SIZE);
 	ret = arch_draft_detour(d, op);
-	return WARN_ON_ONCE(d->nr > d->end) ? -EILSEQ : ret;
-}
-
-static int refuse(struct optimized_kprobe *op, enum kprobe_noopt why)
-{
-	op->why = why;
-	return -EILSEQ;
+	if (WARN_ON_ONCE(d->nr > d->end))
+		ret = -EILSEQ;
+	if (ret == -EILSEQ && !op->why)
+		op->why = KPROBE_NOOPT_INSN;
+	return ret;
 }
 
 /* Everything that does not depend on where the detour is. */
@@ -74,17 +72,11 @@ static int plan(struct optimized_kprobe *op)
 {
 	unsigned long addr = (unsigned long)op->kp.addr;
 	unsigned long target = arch_branch_target(&op->kp);
-	enum kprobe_noopt why = arch_detour_obstacle(op);
 	struct kprobe_draft d;
 	int ret;
 
-	if (why)
-		return refuse(op, why);
-
 	/* A trial next to the probe, where only a branch target can be out of reach. */
 	ret = draft(&d, op, ALIGN_DOWN(addr, sizeof(d.word)));
-	if (ret == -EILSEQ)
-		return refuse(op, KPROBE_NOOPT_INSN);
 	if (ret)
 		return ret;
 
@@ -101,8 +93,10 @@ int arch_plan_optimized_kprobe(struct optimized_kprobe *op)
 	/* The caller's own site: to decide would change how a live one continues after a hit. */
 	if (WARN_ON_ONCE(op->kp.ainsn.insn))
 		return -EINVAL;
-	if (arch_decide_kprobe(&op->kp))
-		return refuse(op, KPROBE_NOOPT_INSN);
+	if (arch_decide_kprobe(&op->kp)) {
+		op->why = KPROBE_NOOPT_INSN;
+		return -EILSEQ;
+	}
 	return plan(op);
 }
 

@@ -15,7 +15,7 @@
 #include "../optimizer.h"
 #include "../site.h"
 #include "../pool.h"
-#include "../insn_slots.h"
+#include "../slots.h"
 #include "helpers.h"
 
 /* Two functions with breakpoints, and one with an ftrace site if there are any. */

@@ -75,7 +75,7 @@ void kprobe_test_set_stuck(void *addr, bool stuck)
 {
 	guard(mutex)(&kprobe_mutex);
 
-	kprobe_site_at((unsigned long)addr)->opt_stuck = stuck;
+	kprobe_site_at((unsigned long)addr)->opt_until = stuck ? KPROBE_OPT_FOREVER : 0;
 }
 #endif
 

@@ -15,9 +15,9 @@
 #endif
 
 #include "../arm.h"
-#include "../optimizer_internal.h"
+#include "../optimizer.h"
 #include "../site.h"
-#include "../insn_slots.h"
+#include "../slots.h"
 #include "files.h"
 #include "helpers.h"
 #include "optimizer_helpers.h"
@@ -106,8 +106,7 @@ static void optimizer_moves_are_the_legal_ones(struct kunit *test)
 		{ KPROBE_OPT_QUEUED,	 KPROBE_OPT_WAITING },
 		{ KPROBE_OPT_WAITING,	 KPROBE_OPT_PREPARED },
 		{ KPROBE_OPT_WAITING,	 KPROBE_OPT_LIVE },
-		{ KPROBE_OPT_LIVE,	 KPROBE_OPT_REVERTING },
-		{ KPROBE_OPT_REVERTING,	 KPROBE_OPT_PREPARED },
+		{ KPROBE_OPT_LIVE,	 KPROBE_OPT_PREPARED },
 		{ KPROBE_OPT_RECLAIMING, KPROBE_OPT_NONE },
 	};
 	bool want[NR_KPROBE_OPT_STATES][NR_KPROBE_OPT_STATES] = {};
@@ -513,7 +512,8 @@ static void expect_state_soon(struct kunit *test, struct opt_test *t,
 /* Returns when a site of the test is WAITING, and keeps it there. */
 static void hold_waiting(struct kunit *test, struct opt_test *t)
 {
-	KP_SKIP_IF(test, !KPROBE_JUMP_IS_LONG, "jumps of one instruction do not wait");
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE),
+		   "jumps of one instruction do not wait");
 
 	hold_grace_periods(test, t);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
@@ -537,7 +537,8 @@ static void optimizer_waits_for_long_jumps_only(struct kunit *test)
 
 	hold_grace_periods(test, t);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
-	expect_state_soon(test, t, KPROBE_JUMP_IS_LONG ? KPROBE_OPT_WAITING : KPROBE_OPT_LIVE);
+	expect_state_soon(test, t, IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE) ? KPROBE_OPT_WAITING :
+									     KPROBE_OPT_LIVE);
 	expect_hits(test, t);
 	release(test, t);
 	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
@@ -731,13 +732,15 @@ static void optimizer_kills_what_is_queued(struct kunit *test)
 		kprobe_opt_update(site, NULL);
 		KUNIT_EXPECT_EQ(test, site->opt, KPROBE_OPT_QUEUED);
 
-		kprobe_opt_kill(site);
+		site->state = KPROBE_SITE_GONE;
+		kprobe_opt_update(site, NULL);
 		KUNIT_EXPECT_EQ(test, site->opt, KPROBE_OPT_PREPARED);
 		KUNIT_EXPECT_EQ(test, site->opt_why, KPROBE_NOOPT_DISARMED);
 		KUNIT_EXPECT_TRUE(test, list_empty(&site->head.op.list));
 		/* Nothing is left to be cancelled. */
-		kprobe_opt_kill(site);
+		kprobe_opt_update(site, NULL);
 		KUNIT_EXPECT_EQ(test, site->opt, KPROBE_OPT_PREPARED);
+		site->state = KPROBE_SITE_ARMED;
 		kprobe_opt_update(site, NULL);
 	}
 

@@ -11,7 +11,7 @@
 #include <linux/gfp.h>
 #include <linux/sort.h>
 
-#include "../insn_slots.h"
+#include "../slots.h"
 #include "../site.h"
 
 #define SLOT_SIZE	48
@@ -47,15 +47,6 @@ static struct kprobe_slot_cache cache = {
 	.free		= fake_page_free,
 	.symbol		= "kunit_slot_page",
 	.slot_size	= SLOT_SIZE,
-};
-
-static struct kprobe_slot_cache tasks_cache = {
-	KPROBE_SLOT_CACHE_INIT(tasks_cache),
-	.alloc		= fake_page_alloc,
-	.free		= fake_page_free,
-	.symbol		= "kunit_slot_page",
-	.slot_size	= SLOT_SIZE,
-	.tasks_rcu	= true,
 };
 
 static struct kprobe_slot_cache owned_cache = {
@@ -274,7 +265,6 @@ static void slots_dirty_one_waits_for_the_right_rcu(struct kunit *test)
 	struct slots_test *t = test->priv;
 	unsigned long dirty;
 
-	t->cache = &tasks_cache;
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	memset(&tasks_grace, 0, sizeof(tasks_grace));
 	kunit_activate_static_stub(test, kprobe_slots_call_rcu_tasks, begin_tasks_grace);
@@ -318,7 +308,6 @@ static void slots_dirty_one_waits_for_tasks(struct kunit *test)
 
 	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
 
-	t->cache = &tasks_cache;
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	hold(test, &h, hold_tasks);
 
@@ -350,17 +339,7 @@ static struct kprobe_slot_cache *const optinsn_slots = &kprobe_optinsn_slots;
 static struct kprobe_slot_cache *const optinsn_slots;
 #endif
 
-/* Only a boosted copy can be preempted; steps run with interrupts off. */
-static void slots_those_of_the_kernel_wait_for_tasks(struct kunit *test)
-{
-	KP_SKIP_IF(test, !insn_slots && !optinsn_slots, "the architecture has no slots");
-	if (insn_slots)
-		KUNIT_EXPECT_EQ(test, insn_slots->tasks_rcu, KPROBES_TEST_HAS_PREEMPTIBLE_STEPS);
-	if (optinsn_slots)
-		KUNIT_EXPECT_TRUE(test, optinsn_slots->tasks_rcu);
-}
-
-static void check_dirty_ones_come_back(struct kunit *test)
+static void slots_dirty_ones_come_back(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 	int pages;
@@ -373,19 +352,6 @@ static void check_dirty_ones_come_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&pages_out), pages,
 			    "another page although all slots were free");
-}
-
-static void slots_dirty_ones_come_back(struct kunit *test)
-{
-	check_dirty_ones_come_back(test);
-}
-
-static void slots_dirty_ones_come_back_after_rcu_tasks(struct kunit *test)
-{
-	struct slots_test *t = test->priv;
-
-	t->cache = &tasks_cache;
-	check_dirty_ones_come_back(test);
 }
 
 /* Some became dirty before a grace period began, and some later. */
@@ -461,7 +427,7 @@ static void slots_know_their_addresses(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kprobe_slots_contain(t->cache, page + PAGE_SIZE - 1));
 	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(t->cache, (unsigned long)t));
 	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(t->cache, 0));
-	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(&tasks_cache, slot));
+	KUNIT_EXPECT_FALSE(test, kprobe_slots_contain(&owned_cache, slot));
 
 	/* The first page to become empty is kept, the last one is not. */
 	page = t->slot[0] & PAGE_MASK;
@@ -754,9 +720,7 @@ static struct kunit_case slots_cases[] = {
 	KUNIT_CASE(slots_dirty_one_waits_for_a_grace_period),
 	KUNIT_CASE(slots_dirty_one_waits_for_the_right_rcu),
 	KUNIT_CASE(slots_dirty_one_waits_for_tasks),
-	KUNIT_CASE(slots_those_of_the_kernel_wait_for_tasks),
 	KUNIT_CASE(slots_dirty_ones_come_back),
-	KUNIT_CASE(slots_dirty_ones_come_back_after_rcu_tasks),
 	KUNIT_CASE(slots_dirty_ones_of_two_grace_periods),
 	KUNIT_CASE(slots_pages_are_given_back),
 	KUNIT_CASE(slots_dirty_pages_are_given_back),

@@ -7,7 +7,6 @@
 
 #include <linux/mman.h>
 
-#include "../insn_slots.h"
 #include "../slots.h"
 #include "files.h"
 #include "helpers.h"

@@ -61,9 +61,6 @@ struct kprobe;
  */
 #define KPROBE_TRAP_IS_WATCHED		1
 
-/* Only the copies that branch back run with interrupts as the program had them. */
-#define KPROBE_SLOT_IS_PREEMPTIBLE	IS_ENABLED(CONFIG_PREEMPTION)
-
 extern const int kretprobe_blacklist_size;
 
 /* Direct branches are found in the text. */

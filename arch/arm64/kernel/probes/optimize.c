@@ -188,17 +188,16 @@ static void put_separator(struct kprobe_draft *d, u32 insn)
 
 int arch_draft_detour(struct kprobe_draft *d, struct optimized_kprobe *op)
 {
+	/* An indirect branch must land on a landing pad, and B is not one. */
+	if (system_supports_bti_kernel() && probe_insn_is_landing_pad(op->kp.opcode)) {
+		op->why = KPROBE_NOOPT_LANDING;
+		return -EILSEQ;
+	}
+
 	put_enter(d);
 	put_load(d, AARCH64_INSN_REG_0, (unsigned long)op);
 	put_call(d, kretprobe_is_alone(&op->kp));
 	put_leave(d);
 	put_separator(d, op->kp.opcode);
 	return kprobe_reencode(d, &op->kp);
-}
-
-/* An indirect branch must land on a landing pad, and B is not one. */
-enum kprobe_noopt arch_detour_obstacle(const struct optimized_kprobe *op)
-{
-	return system_supports_bti_kernel() && probe_insn_is_landing_pad(op->kp.opcode) ?
-	       KPROBE_NOOPT_LANDING : KPROBE_NOOPT_NONE;
 }

@@ -68,9 +68,6 @@ typedef u32 kprobe_opcode_t;
 #define KPROBE_BREAKPOINT		BREAKPOINT_INSTRUCTION
 #define KPROBE_TRAP			BREAKPOINT_INSTRUCTION
 
-/* A step masks interrupts. A copy that branches back runs with them as the program had them. */
-#define KPROBE_SLOT_IS_PREEMPTIBLE	IS_ENABLED(CONFIG_PREEMPTION)
-
 extern const int kretprobe_blacklist_size;
 
 /* Direct branches are found in the text. */

@@ -209,6 +209,12 @@ int arch_draft_detour(struct kprobe_draft *d, struct optimized_kprobe *op)
 {
 	bool is_return = kretprobe_is_alone(&op->kp);
 
+	/* A fault in it would not find the fixup, which belongs to the probed address. */
+	if (search_exception_tables((unsigned long)op->kp.addr)) {
+		op->why = KPROBE_NOOPT_EXTABLE;
+		return -EILSEQ;
+	}
+
 	/* KPROBE_DETOUR_OP */
 	kprobe_put_constant(d, (unsigned long)op);
 	op->optinsn.call = head_call(is_return);
@@ -220,13 +226,6 @@ int arch_draft_detour(struct kprobe_draft *d, struct optimized_kprobe *op)
 		return -ERANGE;
 	put_leave(d);
 	return kprobe_reencode(d, &op->kp);
-}
-
-/* A fault in the detour would not find the fixup, which belongs to the probed address. */
-enum kprobe_noopt arch_detour_obstacle(const struct optimized_kprobe *op)
-{
-	return search_exception_tables((unsigned long)op->kp.addr) ? KPROBE_NOOPT_EXTABLE :
-								     KPROBE_NOOPT_NONE;
 }
 
 /*

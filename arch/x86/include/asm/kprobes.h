@@ -40,9 +40,6 @@ typedef u8 kprobe_opcode_t;
 /* exc_int3() begins with irqentry_nmi_enter(). */
 #define KPROBE_TRAP_IS_WATCHED	1
 
-/* Only the copies that jump back run with interrupts on. */
-#define KPROBE_SLOT_IS_PREEMPTIBLE	IS_ENABLED(CONFIG_PREEMPTION)
-
 extern const int kretprobe_blacklist_size;
 
 /* Direct branches are found in the text. */
@@ -53,7 +50,6 @@ extern const int kretprobe_blacklist_size;
  * room for their copies, which may be longer than they are.
  */
 #define KPROBE_MAX_REPLACED		JMP32_INSN_SIZE
-#define KPROBE_MAX_PATCH		JMP32_INSN_SIZE
 #define MAX_OPTIMIZED_LENGTH		(JMP32_INSN_SIZE - 1 + MAX_INSN_SIZE)
 #define MAX_OPTINSN_SIZE		192
 

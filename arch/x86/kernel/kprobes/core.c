@@ -231,21 +231,6 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p)
 #endif
 
 #ifdef CONFIG_OPTPROBES
-const void *arch_kprobe_saved_text(const struct kprobe *p, unsigned int *len)
-{
-	const struct arch_optimized_insn *o = kprobe_detour_of(p);
-
-	kprobe_assert_locked();
-
-	if (p->flags & KPROBE_FLAG_JUMP) {
-		*len = o->jump;
-		return o->text;
-	}
-
-	*len = INT3_INSN_SIZE;
-	return &p->opcode;
-}
-
 /* Do other subsystems change this text at run time? The jump label lock is held. */
 bool kprobe_is_patched(unsigned long addr, unsigned int size)
 {

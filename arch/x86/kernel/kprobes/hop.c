@@ -9,7 +9,7 @@
  * execution does not continue after it, and the next symbol. A hop lives as long as its detour:
  * it is written before the short jump is, and the padding is restored when no task can be in the
  * hop any more. A probe that is registered in the padding later takes precedence: see
- * arch_optimizer_borrower().
+ * arch_hop_at().
  *
  * Hops are in the kernel only: the text of a module may be freed before its detours are.
  * kprobe_mutex and text_mutex protect changes of hops.
@@ -55,7 +55,7 @@ struct optimized_kprobe *kprobe_hop_in(unsigned long addr, unsigned int len)
 	return xa_find(&hops, &index, addr + len - 1, XA_PRESENT);
 }
 
-struct optimized_kprobe *arch_optimizer_borrower(unsigned long addr)
+struct optimized_kprobe *arch_hop_at(unsigned long addr)
 {
 	return kprobe_hop_in(addr, 1);
 }

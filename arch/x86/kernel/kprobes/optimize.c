@@ -286,14 +286,6 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	return plan(&d, op) ?: make_detour(&d, op);
 }
 
-int arch_within_optimized_kprobe(struct optimized_kprobe *op,
-				 kprobe_opcode_t *addr)
-{
-	kprobe_assert_locked();
-
-	return addr >= op->kp.addr && addr < op->kp.addr + op->optinsn.size;
-}
-
 void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
 	kprobe_opcode_t *slot = op->optinsn.insn;

@@ -16,7 +16,7 @@
 #include <asm/esr.h>
 #include <asm/sysreg.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../../../../../kernel/kprobes/slots.h"
 #include "helpers.h"
 #include "targets.h"
 

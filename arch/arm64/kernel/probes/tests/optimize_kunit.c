@@ -17,7 +17,7 @@
 #include <asm/irq_regs.h>
 #include <asm/sysreg.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../../../../../kernel/kprobes/slots.h"
 #include "../detour.h"
 #include "files.h"
 #include "forms.h"

@@ -10,7 +10,7 @@
 
 #include <asm/sections.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../../../../../kernel/kprobes/slots.h"
 #include "helpers.h"
 
 #define REGION		SZ_64M

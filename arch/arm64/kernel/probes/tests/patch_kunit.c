@@ -9,7 +9,7 @@
 
 #include <linux/stop_machine.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../../../../../kernel/kprobes/slots.h"
 #include "helpers.h"
 
 struct word {

@@ -17,7 +17,7 @@
 
 #include <asm/stacktrace.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../../../../../kernel/kprobes/slots.h"
 #include "../detour.h"
 #include "helpers.h"
 #include "traces.h"

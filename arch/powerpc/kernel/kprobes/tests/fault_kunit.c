@@ -11,7 +11,7 @@
 #include <asm/interrupt.h>
 #include <asm/reg.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../../../../../kernel/kprobes/slots.h"
 #include "helpers.h"
 #include "targets.h"
 

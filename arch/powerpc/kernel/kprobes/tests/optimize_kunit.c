@@ -17,7 +17,7 @@
 #include <asm/paca.h>
 #endif
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../../../../../kernel/kprobes/slots.h"
 #include "../detour.h"
 #include "forms.h"
 

@@ -11,7 +11,7 @@
 #include <asm/mmu.h>
 #include <asm/sections.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../../../../../kernel/kprobes/slots.h"
 #include "helpers.h"
 #ifdef CONFIG_OPTPROBES
 #include "../detour.h"

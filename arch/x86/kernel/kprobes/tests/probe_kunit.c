@@ -20,7 +20,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/sections.h>
 
-#include "../../../../../kernel/kprobes/insn_slots.h"
+#include "../../../../../kernel/kprobes/slots.h"
 #include "../insn.h"
 #include "breakpoints.h"
 #include "targets.h"
