@@ -200,7 +200,7 @@ claiming() {
 }
 
 FTRACE_ROOM='kprobe_ftrace_kill kprobe_ftrace_arm kprobe_ftrace_disarm kprobe_ftrace_purge
-	arm_picked remove_picked'
+	kprobe_ftrace_settle arm_picked'
 DETOURS='arch_prepare_optimized_kprobe arch_optimizer_begin arch_remove_optimized_kprobe'
 rmmod kprobe_test_target 2>/dev/null
 if [ -e /sys/kernel/debug/failslab/require-start ]; then
