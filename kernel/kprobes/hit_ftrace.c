@@ -12,7 +12,7 @@
  * Set while not every call of ftrace is to be handled: ftrace is broken, or a site
  * moves from one of the core's ops to another and is called by both.
  */
-static bool kprobe_ftrace_check_owner __read_mostly;
+bool kprobe_ftrace_check_owner __read_mostly;
 
 /* Do calls have to come from the owner of a site? Returns the old state. */
 bool kprobe_ftrace_set_check(bool on)

@@ -13,6 +13,7 @@
 #define KPROBE_FTRACE_MOVES	1ul
 
 DECLARE_PER_CPU(bool, kprobe_ftrace_by_claim);
+extern bool kprobe_ftrace_check_owner;
 
 bool kprobe_ftrace_set_check(bool on);
 

@@ -13,7 +13,6 @@
  *
  * Outer to inner::
  *
- *   opt_sysctl_mutex             writers of the sysctl, one at a time
  *   kprobe_mutex                 sites, their users, arming, the global switch
  *     direct_mutex, regex_lock,
  *       ftrace_lock              inside ftrace, when an ftrace site is armed
@@ -24,8 +23,8 @@
  *         module_mutex           while the symbols of a module are searched, on x86
  *     blacklist mutex            changes of the blacklist
  *
- * No lock is held during a wait for a grace period, with two exceptions, both under kprobe_mutex: kprobe_ftrace_wait_for_tasks(), and the wait
- * inside ftrace, see kprobe_ftrace_ops_retire().
+ * No lock is held during a wait for a grace period, with two exceptions, both under kprobe_mutex:
+ * kprobe_ftrace_wait_for_tasks(), and the wait inside ftrace, see kprobe_ftrace_ops_retire().
  *
  * Hit paths take no lock. With preemption off, and where RCU watches, they can find a
  * site and walk its users: both are freed only after a grace period of RCU.

@@ -1096,9 +1096,12 @@ static void late_func(unsigned long ip, unsigned long parent_ip,
 	WRITE_ONCE(f->held, true);
 	while (!READ_ONCE(f->make_it) && time_before(READ_ONCE(jiffies), end))
 		cpu_relax();
-	if (READ_ONCE(f->make_it))
+	/* If nothing is checked any more, this CPU has scheduled between the move and this call. */
+	if (READ_ONCE(f->make_it) && READ_ONCE(kprobe_ftrace_check_owner)) {
 		f->late->func(ip, parent_ip, f->late, fregs);
-	WRITE_ONCE(f->made, true);
+		WRITE_ONCE(f->made, true);
+	}
+	WRITE_ONCE(f->held, false);
 	preempt_enable_notrace();
 }
 
@@ -1126,13 +1129,11 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 	unsigned long ip = site_addr(kp_ft_one);
 	unsigned long end = jiffies + 5 * HZ;
 	struct task_struct *task;
-	bool upgrade_held;
 
 	KP_SKIP_IF(test, cpu >= nr_cpu_ids, "needs a second CPU");
 	/* stop_machine() would wait for the CPU that waits here. */
 	KP_SKIP_IF(test, !KPROBES_TEST_HAS_LIVE_FTRACE, "ftrace needs stop_machine()");
 
-	set(&f->post, "kp_ft_one", true);
 	add(test, &f->plain, "kp_ft_one", false);
 	scoped_guard(mutex, &kprobe_mutex) {
 		f->site = kprobe_site_at(ip);
@@ -1147,18 +1148,20 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 	if (!IS_ERR(task)) {
 		get_task_struct(task);
 		wake_up_process(task);
-		KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-		while (!READ_ONCE(f->held) && time_before(jiffies, end))
-			cond_resched();
-		upgrade_held = READ_ONCE(f->held) && !READ_ONCE(f->made);
-		WRITE_ONCE(f->make_it, true);
-		while (!READ_ONCE(f->made) && time_before(jiffies, end))
-			cond_resched();
+		do {
+			WRITE_ONCE(f->make_it, false);
+			add(test, &f->post, "kp_ft_one", true);
+			while (!READ_ONCE(f->held) && time_before(jiffies, end))
+				cond_resched();
+			WRITE_ONCE(f->make_it, true);
+			while (READ_ONCE(f->held) && time_before(jiffies, end))
+				cond_resched();
+			unregister_kprobe(&f->post.kp);
+		} while (!READ_ONCE(f->made) && time_before(jiffies, end));
 		kthread_stop_put(task);
-		KUNIT_EXPECT_TRUE(test, upgrade_held);
+		KUNIT_EXPECT_TRUE(test, f->made);
 		/* By the new ops, not by the old one as well. */
 		KUNIT_EXPECT_EQ(test, atomic_read(&f->plain.pre), 1);
-		unregister_kprobe(&f->post.kp);
 	}
 	foreign_release(f);
 	unregister_kprobe(&f->plain.kp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the suites of calls of jprobe handlers share: the copy of the stack that a handler finds. The
- * suite includes it once it has defined
+ * What the suites of calls of jprobe handlers share: the copy of the stack that a handler finds.
+ * The suite includes it once it has defined
  *
  *  - NR_COPIED, how many words are copied, and COPIED, these words as the handler has found them;
  *  - COPIED_FROM, the distance from the stack pointer to what is copied;

@@ -5,7 +5,8 @@
  *
  *  - REGION, the size of a region, BESIDE, how far its window extends beside it, and REACH, that
  *    of branches;
- *  - EXEC_START and EXEC_END, where pages can be, and FIRST_EMPTY, from where a window may be empty;
+ *  - EXEC_START and EXEC_END, where pages can be, and FIRST_EMPTY, from where a window may be
+ *    empty;
  *  - NOWHERE, addresses in regions that have no pages;
  *  - HEAD_SIZE, what is written at the start of a page for detours;
  *  - UNWRITTEN, the word elsewhere, as it is in memory;
