@@ -1314,6 +1314,9 @@ static void ftrace_call_while_the_next_site_moves(struct kunit *test)
 	unsigned long end = jiffies + 5 * HZ;
 
 	hold_a_call(test);
+	/* As long as this counts a site, the check of the first move does not end. */
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_ftrace_nr_in_plain++;
 	add(test, &f->more, "kp_ft_two", true);
 
 	WRITE_ONCE(f->moved, true);
@@ -1321,6 +1324,8 @@ static void ftrace_call_while_the_next_site_moves(struct kunit *test)
 	while (!READ_ONCE(f->held) && time_before(jiffies, end))
 		cond_resched();
 	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	scoped_guard(mutex, &kprobe_mutex)
+		kprobe_ftrace_nr_in_plain--;
 	REMOVE(&f->post, &f->more);
 	end_of_the_call(test);
 }
