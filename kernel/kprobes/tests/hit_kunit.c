@@ -1071,7 +1071,8 @@ static void hit_shares_nothing_written_on_return(struct kunit *test)
 		KUNIT_EXPECT_MEMEQ(test, &h->rp, &rp, sizeof(rp));
 	}
 	unregister_kretprobe(&h->rp);
-	KUNIT_EXPECT_NE(test, h->outside, 0);
+	/* Not every trampoline knows the stack pointer outside. */
+	KUNIT_EXPECT_NE(test, h->inside, 0);
 }
 #else
 KP_SKIPPED(hit_shares_nothing_written_on_return, "needs a pool of ours")
