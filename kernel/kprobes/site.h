@@ -93,7 +93,7 @@ struct kprobe_site {
 	struct rb_node			node;
 	struct list_head		reap;		/* in the batch that will free the site */
 #ifdef CONFIG_OPTPROBES
-	enum kprobe_opt_state		opt;		/* only kprobe_opt_move() changes it */
+	enum kprobe_opt_state		opt;		/* only opt_move() changes it */
 	/* Why there is no jump, enum kprobe_noopt. */
 	u8				opt_why;
 	/*

@@ -722,7 +722,9 @@ const struct kp_protected kp_waking_path[] = {
 	{ "machine_check_early",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
 	{ "mce_handle_error",		false },
 	{ "save_mce_event",		IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
-	{ "memcpy",			IS_ENABLED(CONFIG_PPC_PSERIES) },
+#ifdef CONFIG_PPC_PSERIES
+	{ "memcpy",			true },
+#endif
 	/* Out of line in kernels that are optimized for size. */
 	{ "init_HFSCR",			false },
 	{ "init_PMU",			false },
