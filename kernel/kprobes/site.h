@@ -60,6 +60,7 @@ enum kprobe_miss {
 	NR_KPROBE_MISSES,
 };
 
+/* In kprobe_site.opt_until. */
 #define KPROBE_OPT_FOREVER	U64_MAX
 
 struct kprobe_ftrace_ops;
