@@ -665,7 +665,9 @@ void __kretprobe_trampoline(void);
 
 static nokprobe_inline void *kretprobe_trampoline_addr(void)
 {
-	return dereference_kernel_function_descriptor(__kretprobe_trampoline);
+	/* Native trampolines have no descriptor, and returns must not read one: reads can fault. */
+	return IS_ENABLED(CONFIG_KRETPROBE_NATIVE) ? (void *)__kretprobe_trampoline :
+		dereference_kernel_function_descriptor(__kretprobe_trampoline);
 }
 
 #ifdef CONFIG_KRETPROBE_NATIVE
