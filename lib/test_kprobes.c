@@ -169,7 +169,6 @@ static void register_again_by_symbol(struct kunit *test)
 /* As modules do that need the address of a function that is not exported. */
 static void register_only_to_learn_an_address(struct kunit *test)
 {
-	static const char name[] = "kallsyms_lookup_name+0x";
 	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
 	char where[KSYM_SYMBOL_LEN];
 	void *first = NULL;
@@ -184,8 +183,9 @@ static void register_only_to_learn_an_address(struct kunit *test)
 		KUNIT_ASSERT_PTR_EQ(test, (void *)kp.addr, first);
 		KUNIT_ASSERT_TRUE(test, not_registered(&kp));
 	}
+	/* With descriptors, the name of the code begins with a dot. */
 	sprint_symbol(where, (unsigned long)first);
-	KUNIT_EXPECT_MEMEQ(test, where, name, strlen(name));
+	KUNIT_EXPECT_NOT_NULL(test, strstr(where, "kallsyms_lookup_name+0x"));
 	KUNIT_EXPECT_EQ(test, kp.nmissed, 0);
 }
 

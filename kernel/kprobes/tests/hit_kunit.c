@@ -733,7 +733,7 @@ struct common {
 static const struct common commons[] = {
 	{ "strings", {
 		"memcpy", "memset", "memmove", "memcmp", "strlen", "strcmp", "strnlen",
-		"strscpy", "__memcpy", "__memset", "__memmove",
+		"strscpy", "__memcpy", "__memset", "__memmove", "vsnprintf",
 	} },
 	{ "locks", {
 		"_raw_spin_lock", "_raw_spin_unlock", "_raw_spin_lock_irqsave",

@@ -267,6 +267,9 @@ static nokprobe_inline unsigned long ip_of_boosted(unsigned long nip)
 	word += ppc_inst_len(ppc_inst(*word)) / sizeof(*word);
 	if (word >= end || !kprobe_insn_is_b(*word))
 		return nip;
+	/* The copy that is stepped has the offset of the other one. */
+	if (nip >= ALIGN_DOWN(nip, KPROBE_INSN_SLOT_SIZE) + KPROBE_STEP_OFFSET)
+		nip -= KPROBE_STEP_OFFSET;
 	return nip + sign_extend32(*word & PPC_LI_MASK, 25);
 }
 
