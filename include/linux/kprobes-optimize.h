@@ -23,34 +23,38 @@
 #define KPROBE_FLAG_DETOUR	BIT(29)	/* hits continue in the detour's copies */
 #define KPROBE_FLAG_JUMP	BIT(28)	/* the text may have a jump */
 
-/* Why there is no jump. */
+/* Why there is no jump, and the word for it in debugfs, which tools parse. */
+#define KPROBE_NOOPTS(N)						\
+	N(NONE, "-")							\
+	/* Found by the core. */					\
+	N(FTRACE, "ftrace")						\
+	N(DISARMED, "disarmed")						\
+	N(OFF, "switched-off")						\
+	N(POST, "post-handler")						\
+	N(FAULT, "fault-handler")					\
+	N(NEIGHBOUR, "other-probe")					\
+	N(INIT, "init-text")						\
+	N(LIVEPATCH, "livepatch")					\
+	N(NOMEM, "no-memory")						\
+	N(CHANGED, "text-changed")					\
+	/* Found by arch_prepare_optimized_kprobe(). */			\
+	N(ARCH, "architecture")						\
+	N(RANGE, "out-of-reach")					\
+	N(END, "end-of-function")					\
+	N(INSN, "instruction")						\
+	N(CALL, "short-call")						\
+	N(EXTABLE, "exception-table")					\
+	N(PATCHED, "patched-text")					\
+	N(TARGET, "jump-target")					\
+	N(LANDING, "landing-pad")					\
+	N(INDIRECT, "indirect-jump")					\
+	N(SEGMENT, "segment")						\
+	N(STACK, "stack")						\
+	N(UNDECODED, "undecodable")
+
+#define __KPROBE_NOOPT(name, word)	KPROBE_NOOPT_##name,
 enum kprobe_noopt {
-	KPROBE_NOOPT_NONE,
-	/* Found by the core. */
-	KPROBE_NOOPT_FTRACE,
-	KPROBE_NOOPT_DISARMED,
-	KPROBE_NOOPT_OFF,
-	KPROBE_NOOPT_POST,
-	KPROBE_NOOPT_FAULT,
-	KPROBE_NOOPT_NEIGHBOUR,
-	KPROBE_NOOPT_INIT,
-	KPROBE_NOOPT_LIVEPATCH,
-	KPROBE_NOOPT_NOMEM,
-	KPROBE_NOOPT_CHANGED,
-	/* Found by arch_prepare_optimized_kprobe(). */
-	KPROBE_NOOPT_ARCH,
-	KPROBE_NOOPT_RANGE,
-	KPROBE_NOOPT_END,
-	KPROBE_NOOPT_INSN,
-	KPROBE_NOOPT_CALL,
-	KPROBE_NOOPT_EXTABLE,
-	KPROBE_NOOPT_PATCHED,
-	KPROBE_NOOPT_TARGET,
-	KPROBE_NOOPT_LANDING,
-	KPROBE_NOOPT_INDIRECT,
-	KPROBE_NOOPT_SEGMENT,
-	KPROBE_NOOPT_STACK,
-	KPROBE_NOOPT_UNDECODED,
+	KPROBE_NOOPTS(__KPROBE_NOOPT)
 	NR_KPROBE_NOOPTS,
 };
 
