@@ -467,20 +467,14 @@ int arch_write_slot(void *slot, kprobe_opcode_t *code, size_t size);
  */
 int arch_prepare_kprobe(struct kprobe *p);
 
-/**
- * arch_vet_kprobe() - decide what arch_prepare_kprobe() would decide
- * @p: addr is set; opcode and ainsn may be filled in, for arch_kprobe_mode()
- *
- * An implementation allocates nothing and writes no text: arch_prepare_kprobe() may still
- * fail for lack of memory, or because memory in reach of the instruction cannot be found.
- *
- * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
- * Return: as arch_prepare_kprobe().
- *
- * Default: with __ARCH_WANT_KPROBES_COPY that of the core; otherwise weak,
- * arch_prepare_kprobe() followed by arch_remove_kprobe().
+/*
+ * Without effect, what arch_prepare_kprobe() would decide: opcode and ainsn are filled in for
+ * kprobe_mode(). It may still fail for lack of memory.
  */
-int arch_vet_kprobe(struct kprobe *p);
+int kprobe_vet_insn(struct kprobe *p);
+
+/* How the instruction of a prepared probe is executed: a word for debugfs. */
+const char *kprobe_mode(const struct kprobe *p);
 
 /* Offered to the hooks above; documented at its definition. */
 int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why);
@@ -563,17 +557,6 @@ void arch_arm_kprobes(struct list_head *kps);
  * Default: arch_disarm_kprobe() for each, which is not needed otherwise.
  */
 void arch_disarm_kprobes(struct list_head *kps);
-
-/**
- * arch_kprobe_mode() - how an instruction under a breakpoint is executed
- * @p: a prepared probe
- *
- * Context: kprobe_mutex held.
- * Return: a word for the file "sites" in debugfs.
- *
- * Default: with __ARCH_WANT_KPROBES_COPY that of the core; otherwise weak, "breakpoint".
- */
-const char *arch_kprobe_mode(const struct kprobe *p);
 
 /*
  * arch_remove_kprobe(p), from <asm/kprobes.h>, gives back what was prepared. It is

@@ -17,7 +17,7 @@
 
 #include "arm.h"
 #include "blacklist.h"
-#include "debugfs.h"
+#include "check.h"
 #include "jprobe.h"
 #include "kretprobe.h"
 #include "optimizer.h"
@@ -154,13 +154,6 @@ static const struct seq_operations list_sops = {
 };
 DEFINE_SEQ_ATTRIBUTE(list);
 
-const char * __weak arch_kprobe_mode(const struct kprobe *p)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	return "breakpoint";
-}
-
 static const char *site_kind(const struct kprobe_site *site)
 {
 	if (site->kind == KPROBE_SITE_FTRACE)
@@ -168,7 +161,7 @@ static const char *site_kind(const struct kprobe_site *site)
 	if (kprobe_opt_is_live(site))
 		return "optimized";
 	/* For code that is gone the architecture has no data any more. */
-	return site->prepared ? arch_kprobe_mode(&site->head.kp) : "breakpoint";
+	return site->prepared ? kprobe_mode(&site->head.kp) : "breakpoint";
 }
 
 /* Without a symbol, %pS would show the address to everybody. */
@@ -388,7 +381,7 @@ static int __init kprobe_debugfs_init(void)
 		debugfs_create_ulong("pools_grown", 0400, dir, &kretprobe_pools_grown);
 		debugfs_create_ulong("pools_limit", 0600, dir, &kretprobe_pools_limit);
 	}
-	kprobe_debugfs_check_init(dir);
+	kprobe_check_debugfs_init(dir);
 	return 0;
 }
 late_initcall(kprobe_debugfs_init);

@@ -29,7 +29,7 @@
  *   kretprobe*, hit_kretprobe, hit_rethook, hit_stack   return probes
  *   jprobe, hit_jprobe   jprobes
  *   check       what registration would decide
- *   debugfs*    text interfaces
+ *   debugfs     text interfaces
  */
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H

@@ -154,9 +154,10 @@ static int kretprobe_nr_instances(const struct kretprobe *rp)
 	return rp->maxactive > 0 ? rp->maxactive : kretprobe_default_instances();
 }
 
-enum kprobe_refusal kretprobe_refusal(const struct kretprobe *rp,
-				      const struct kprobe_where *where)
+static enum kprobe_refusal kretprobe_vet(const struct kprobe *p, const struct kprobe_where *where)
 {
+	const struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+
 	if (!where->on_entry)
 		return KPROBE_REFUSAL_NOT_ENTRY;
 	if (is_blackpoint(where->addr))
@@ -167,15 +168,10 @@ enum kprobe_refusal kretprobe_refusal(const struct kretprobe *rp,
 }
 
 /* @p is claimed, so no other call uses or replaces the pool. */
-static int kretprobe_vet(struct kprobe *p, const struct kprobe_where *where,
-			 enum kprobe_refusal *why)
+static int kretprobe_prepare(struct kprobe *p)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 	int ret;
-
-	*why = kretprobe_refusal(rp, where);
-	if (*why)
-		return kprobe_refusal_error(*why);
 
 	p->pre_handler = kretprobe_pre_handler;
 	p->post_handler = NULL;
@@ -213,6 +209,7 @@ static void kretprobe_done(struct kprobe *p)
 
 const struct kprobe_batch_ops kretprobe_batch_ops = {
 	.vet		= kretprobe_vet,
+	.prepare	= kretprobe_prepare,
 	.registered	= kretprobe_registered,
 	.stop		= kretprobe_stop,
 	.done		= kretprobe_done,

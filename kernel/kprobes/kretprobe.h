@@ -38,9 +38,6 @@ static inline int kretprobe_default_instances(void)
 	return max(10u, 2 * num_possible_cpus());
 }
 
-enum kprobe_refusal kretprobe_refusal(const struct kretprobe *rp,
-				      const struct kprobe_where *where);
-
 #ifdef CONFIG_KRETPROBES
 
 void kretprobe_init(void);

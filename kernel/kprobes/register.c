@@ -274,7 +274,7 @@ struct kprobe_reg {
 	u32			flags;		/* these fields of @p, before the call */
 	unsigned long		nmissed;
 	kprobe_opcode_t		*addr;
-	bool			vetted;		/* by kprobe_batch_ops.vet */
+	bool			prepared;	/* by kprobe_batch_ops.prepare */
 	bool			creator;	/* @site was made for this probe */
 	bool			linked;		/* @p is a user of @site */
 };
@@ -362,12 +362,19 @@ static void batch_claim(struct kprobe_batch *b)
 	}
 }
 
-/* May the address be probed? Sets its kind; if so, @mod keeps its module until module_put(). */
-enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module **mod)
+/*
+ * May the address be probed, by a probe of this kind? @ops may be NULL. Sets the kind of the site;
+ * if it may, @mod keeps the module until module_put().
+ */
+enum kprobe_refusal kprobe_vet(const struct kprobe *p, const struct kprobe_batch_ops *ops,
+			       struct kprobe_where *where, struct module **mod)
 {
-	enum kprobe_refusal why;
+	enum kprobe_refusal why = ops ? ops->vet(p, where) : KPROBE_REFUSAL_NONE;
 
 	lockdep_assert_held(&kprobe_mutex);
+
+	if (why)
+		return why;
 
 	jump_label_lock();
 	preempt_disable();
@@ -450,16 +457,22 @@ static void batch_prepare(struct kprobe_batch *b)
 	int i, ret;
 
 	for_each_reg(i, r, b) {
-		enum kprobe_refusal why = KPROBE_REFUSAL_NONE;
+		enum kprobe_refusal why;
 
-		ret = b->ops ? b->ops->vet(r->p, &r->where, &why) : 0;
-		if (ret) {
-			batch_fail(b, i, ret, why ?: kprobe_refusal_of_error(ret));
+		why = kprobe_vet(r->p, b->ops, &r->where, &r->mod);
+		if (why) {
+			batch_refuse(b, i, why);
 			return;
 		}
-		r->vetted = true;
 
-		why = kprobe_vet_where(&r->where, &r->mod) ?: find_or_create_site(r);
+		ret = b->ops ? b->ops->prepare(r->p) : 0;
+		if (ret) {
+			batch_fail(b, i, ret, kprobe_refusal_of_error(ret));
+			return;
+		}
+		r->prepared = true;
+
+		why = find_or_create_site(r);
 		if (why) {
 			batch_refuse(b, i, why);
 			return;
@@ -712,7 +725,7 @@ static void batch_end(struct kprobe_batch *b, struct kprobe **kps, struct list_h
 	for (r = b->reg; ops && r < b->reg + b->num; r++) {
 		if (ok && ops->registered)
 			ops->registered(r->p);
-		else if (!ok && r->vetted && ops->done)
+		else if (!ok && r->prepared && ops->done)
 			ops->done(r->p);
 	}
 
