@@ -70,8 +70,7 @@
  *  - arch_kprobe_ftrace_regs(fregs), the struct pt_regs of the traced code (ftrace
  *    has saved all registers), and KPROBE_FTRACE_IP, the offset from the site that
  *    handlers see as ip, if the core's kprobe_ftrace_handler() is to be used;
- *  - kprobe_avoid_jump(regs) if its jumps replace more than one instruction. It moves
- *    an ip that a handler has set out of the middle of such a jump.
+ *  - arch_kprobe_ftrace_redirect(regs), for when a handler at such a site has set the ip.
  *
  * With KPROBE_MAX_NESTING, <linux/kprobes-breakpoint.h> handles hits and faults. Otherwise, the
  * architecture defines the per-CPU variables current_kprobe and kprobe_ctlblk, and does the same
@@ -115,15 +114,10 @@ static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
 #define KPROBE_FTRACE_IP	0
 #endif
 
-#ifndef kprobe_avoid_jump
-static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
+#ifndef arch_kprobe_ftrace_redirect
+static nokprobe_inline void arch_kprobe_ftrace_redirect(struct pt_regs *regs)
 {
 }
-#endif
-
-/* A handler has redirected execution at a site of ftrace. */
-#ifndef arch_kprobe_ftrace_redirect
-#define arch_kprobe_ftrace_redirect(regs)	kprobe_avoid_jump(regs)
 #endif
 
 /*
@@ -467,20 +461,14 @@ int arch_write_slot(void *slot, kprobe_opcode_t *code, size_t size);
  */
 int arch_prepare_kprobe(struct kprobe *p);
 
-/**
- * arch_vet_kprobe() - decide what arch_prepare_kprobe() would decide
- * @p: addr is set; opcode and ainsn may be filled in, for arch_kprobe_mode()
- *
- * An implementation allocates nothing and writes no text: arch_prepare_kprobe() may still
- * fail for lack of memory, or because memory in reach of the instruction cannot be found.
- *
- * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
- * Return: as arch_prepare_kprobe().
- *
- * Default: with __ARCH_WANT_KPROBES_COPY that of the core; otherwise weak,
- * arch_prepare_kprobe() followed by arch_remove_kprobe().
+/*
+ * Without effect, what arch_prepare_kprobe() would decide: opcode and ainsn are filled in for
+ * kprobe_mode(). It may still fail for lack of memory.
  */
-int arch_vet_kprobe(struct kprobe *p);
+int kprobe_vet_insn(struct kprobe *p);
+
+/* How the instruction of a prepared probe is executed: a word for debugfs. */
+const char *kprobe_mode(const struct kprobe *p);
 
 /* Offered to the hooks above; documented at its definition. */
 int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why);
@@ -563,17 +551,6 @@ void arch_arm_kprobes(struct list_head *kps);
  * Default: arch_disarm_kprobe() for each, which is not needed otherwise.
  */
 void arch_disarm_kprobes(struct list_head *kps);
-
-/**
- * arch_kprobe_mode() - how an instruction under a breakpoint is executed
- * @p: a prepared probe
- *
- * Context: kprobe_mutex held.
- * Return: a word for the file "sites" in debugfs.
- *
- * Default: with __ARCH_WANT_KPROBES_COPY that of the core; otherwise weak, "breakpoint".
- */
-const char *arch_kprobe_mode(const struct kprobe *p);
 
 /*
  * arch_remove_kprobe(p), from <asm/kprobes.h>, gives back what was prepared. It is

@@ -120,6 +120,10 @@ static nokprobe_inline struct kprobe *get_kprobe(void *addr)
 	return head ? &head->kp : NULL;
 }
 
+/* The handlers of all users of a site, where RCU watches. */
+int kprobe_site_pre_users(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_site_post_users(struct kprobe *kp, struct pt_regs *regs);
+
 /* Handlers of a site's probe; documented at their definitions. */
 int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs);
 void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
@@ -129,12 +133,15 @@ int kprobe_site_fault_handler(struct kprobe *kp, struct pt_regs *regs,
 int kprobe_handler_fault(struct pt_regs *regs, int trapnr);
 
 /**
- * kprobe_call_pre() - kprobe_site_pre_handler(), with the usual case inline
+ * kprobe_call_pre() - call the pre handlers of all users
  * @kp: the probe of a site
  * @regs: state of the probed code
  *
+ * The newest user comes first. The first handler that returns non-zero is the last
+ * to be called.
+ *
  * Context: hit path, where RCU watches.
- * Return: as kprobe_site_pre_handler().
+ * Return: the value returned by the last handler that was called.
  */
 static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -143,13 +150,13 @@ static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *re
 
 	/* Lockdep kernels check what handlers do to interrupts. */
 	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
-		return kprobe_site_pre_handler(kp, regs);
+		return kprobe_site_pre_users(kp, regs);
 
 	return p->pre_handler(p, regs);
 }
 
 /**
- * kprobe_call_post() - kprobe_site_post_handler(), with the usual case inline
+ * kprobe_call_post() - call the post handlers of all users
  * @kp: the probe of a site
  * @regs: state after the probed instruction
  *
@@ -161,7 +168,7 @@ static nokprobe_inline void kprobe_call_post(struct kprobe *kp, struct pt_regs *
 	struct kprobe *p = rcu_dereference_raw(head->sole);
 
 	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
-		kprobe_site_post_handler(kp, regs, 0);
+		kprobe_site_post_users(kp, regs);
 	else if (likely(p->post_handler))
 		p->post_handler(p, regs, 0);
 }

@@ -23,34 +23,38 @@
 #define KPROBE_FLAG_DETOUR	BIT(29)	/* hits continue in the detour's copies */
 #define KPROBE_FLAG_JUMP	BIT(28)	/* the text may have a jump */
 
-/* Why there is no jump. */
+/* Why there is no jump, and the word for it in debugfs, which tools parse. */
+#define KPROBE_NOOPTS(N)						\
+	N(NONE, "-")							\
+	/* Found by the core. */					\
+	N(FTRACE, "ftrace")						\
+	N(DISARMED, "disarmed")						\
+	N(OFF, "switched-off")						\
+	N(POST, "post-handler")						\
+	N(FAULT, "fault-handler")					\
+	N(NEIGHBOUR, "other-probe")					\
+	N(INIT, "init-text")						\
+	N(LIVEPATCH, "livepatch")					\
+	N(NOMEM, "no-memory")						\
+	N(CHANGED, "text-changed")					\
+	/* Found by arch_prepare_optimized_kprobe(). */			\
+	N(ARCH, "architecture")						\
+	N(RANGE, "out-of-reach")					\
+	N(END, "end-of-function")					\
+	N(INSN, "instruction")						\
+	N(CALL, "short-call")						\
+	N(EXTABLE, "exception-table")					\
+	N(PATCHED, "patched-text")					\
+	N(TARGET, "jump-target")					\
+	N(LANDING, "landing-pad")					\
+	N(INDIRECT, "indirect-jump")					\
+	N(SEGMENT, "segment")						\
+	N(STACK, "stack")						\
+	N(UNDECODED, "undecodable")
+
+#define __KPROBE_NOOPT(name, word)	KPROBE_NOOPT_##name,
 enum kprobe_noopt {
-	KPROBE_NOOPT_NONE,
-	/* Found by the core. */
-	KPROBE_NOOPT_FTRACE,
-	KPROBE_NOOPT_DISARMED,
-	KPROBE_NOOPT_OFF,
-	KPROBE_NOOPT_POST,
-	KPROBE_NOOPT_FAULT,
-	KPROBE_NOOPT_NEIGHBOUR,
-	KPROBE_NOOPT_INIT,
-	KPROBE_NOOPT_LIVEPATCH,
-	KPROBE_NOOPT_NOMEM,
-	KPROBE_NOOPT_CHANGED,
-	/* Found by arch_prepare_optimized_kprobe(). */
-	KPROBE_NOOPT_ARCH,
-	KPROBE_NOOPT_RANGE,
-	KPROBE_NOOPT_END,
-	KPROBE_NOOPT_INSN,
-	KPROBE_NOOPT_CALL,
-	KPROBE_NOOPT_EXTABLE,
-	KPROBE_NOOPT_PATCHED,
-	KPROBE_NOOPT_TARGET,
-	KPROBE_NOOPT_LANDING,
-	KPROBE_NOOPT_INDIRECT,
-	KPROBE_NOOPT_SEGMENT,
-	KPROBE_NOOPT_STACK,
-	KPROBE_NOOPT_UNDECODED,
+	KPROBE_NOOPTS(__KPROBE_NOOPT)
 	NR_KPROBE_NOOPTS,
 };
 
@@ -319,39 +323,12 @@ static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
 #endif
 
 /*
- * The following are defined by arch/arm only, and the core never calls them. Without these
- * declarations, the compiler warns about the definitions.
- */
-
-/**
- * arch_prepared_optinsn() - is there a detour?
- * @optinsn: the architecture's part of a probe
- *
- * Return: non-zero if there is one.
+ * No hooks: arch/arm has these functions for itself, and the compiler warns about definitions
+ * without a declaration.
  */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
-
-/**
- * arch_within_optimized_kprobe() - does a jump replace an instruction?
- * @op: a probe
- * @addr: the address of the instruction
- *
- * Return: non-zero if it does.
- */
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
-
-/**
- * arch_check_optimized_kprobe() - are there probes in the range of a jump?
- * @op: a probe
- *
- * Return: 0.
- */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
-
-/**
- * arch_unoptimize_kprobe() - for arch_unoptimize_kprobes() of arch/arm
- * @op: a probe with a jump
- */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Why a probe is refused. Each reason has one word, one sentence and one error. Only
- * "ftrace" and "architecture" pass on the error of ftrace or of the backend.
+ * Why a probe is refused. Only "ftrace" and "architecture" pass on the error of ftrace or of the
+ * backend.
  *
  * Included by <linux/kprobes.h>.
  */
@@ -9,71 +9,129 @@
 #define _LINUX_KPROBES_REFUSAL_H
 
 /*
- * kernel/kprobes/refusal.c says what each of them means. Tools see the words, so reasons
- * may be added, but not renamed.
+ * Each reason, with the error, the word for tools that parse files, and the sentence for people.
+ * Words and errors are interface: reasons may be added, but not renamed.
  */
+#define KPROBE_REFUSALS(R)						\
+	R(NONE, 0, "-",							\
+	  "The probe is accepted")					\
+	/* The request. */						\
+	R(ARGUMENTS, -EINVAL, "arguments",				\
+	  "Exactly one of symbol and address has to be given")		\
+	R(IN_USE, -EINVAL, "in-use",					\
+	  "The probe is registered, or another call is using it")	\
+	R(NO_SYMBOL, -ENOENT, "no-symbol",				\
+	  "The symbol does not exist, or no symbol covers the address")	\
+	R(AMBIGUOUS, -EADDRNOTAVAIL, "ambiguous",			\
+	  "Several symbols have this name")				\
+	R(UNSUPPORTED, -EOPNOTSUPP, "unsupported",			\
+	  "The kernel has no return probes")				\
+	R(FAULT_HANDLER, -EOPNOTSUPP, "fault-handler",			\
+	  "The architecture does not support fault handlers")		\
+	R(TOO_EARLY, -EAGAIN, "too-early",				\
+	  "Kprobes are not initialized yet")				\
+	R(NO_MEMORY, -ENOMEM, "no-memory",				\
+	  "Out of memory")						\
+	/* Return probes. */						\
+	R(NOT_ENTRY, -EINVAL, "not-entry",				\
+	  "A return probe or jprobe has to be at the entry of a function") \
+	R(NO_RETURN, -EINVAL, "no-return",				\
+	  "The function does not return to its caller in the ordinary way") \
+	R(DATA_SIZE, -E2BIG, "data-size",				\
+	  "The data size of the return probe is too large")		\
+	/* Jprobes. */							\
+	R(HANDLER, -EINVAL, "handler",					\
+	  "The handler of the jprobe is not the start of a function")	\
+	/* The address. */						\
+	R(NOT_TEXT, -EINVAL, "not-text",				\
+	  "The address is not in kernel text")				\
+	R(MODULE, -ENOENT, "module",					\
+	  "The module, or its init text, is being loaded or freed")	\
+	R(MARKED, -EINVAL, "marked",					\
+	  "The function is marked as one that must not be probed")	\
+	R(LISTED, -EINVAL, "listed",					\
+	  "The function is used where a probe cannot be handled")	\
+	R(ARCH_LISTED, -EINVAL, "arch-listed",				\
+	  "The architecture uses the function where a probe cannot be handled") \
+	R(REACHED, -EINVAL, "reached",					\
+	  "The function belongs to, or is called by, code that cannot be probed") \
+	R(VARIANT, -EINVAL, "variant",					\
+	  "A function on the blacklist has been split or cloned to make this one") \
+	R(JUMP_LABEL, -EINVAL, "jump-label",				\
+	  "The instruction is a jump label, which is rewritten with its static key") \
+	R(STATIC_CALL, -EINVAL, "static-call",				\
+	  "The instruction is a static call, which is rewritten with its target") \
+	R(BUG, -EINVAL, "bug",						\
+	  "The instruction is the trap of a BUG or a WARN")		\
+	R(PREAMBLE, -EINVAL, "preamble",				\
+	  "The address is in front of a function's entry, and is not executed") \
+	/* ftrace. */							\
+	R(TRACED, -EINVAL, "traced",					\
+	  "The address is a call site of ftrace, which cannot call probes here") \
+	R(CLAIMED, -EBUSY, "claimed",					\
+	  "Another user, such as livepatch, has claimed the function")	\
+	R(CHANGING, -EAGAIN, "changing",				\
+	  "A BPF trampoline on the function is being changed; try again") \
+	R(FTRACE, -ENODEV, "ftrace",					\
+	  "ftrace has shut itself down, or has refused the function")	\
+	/* The instruction; decided by the architecture. */		\
+	R(ALIGNMENT, -EINVAL, "alignment",				\
+	  "Instructions are aligned to their size, and the address is not") \
+	R(BOUNDARY, -EILSEQ, "boundary",				\
+	  "The address is in the middle of an instruction")		\
+	R(SUFFIX, -EINVAL, "suffix",					\
+	  "The address is the second word of a prefixed instruction")	\
+	R(UNDECODED, -EILSEQ, "undecoded",				\
+	  "The length of the instruction, or of one before it, is not known") \
+	R(INVALID, -EILSEQ, "invalid",					\
+	  "The instruction is invalid")					\
+	R(TRAP, -EILSEQ, "trap",					\
+	  "The instruction raises an exception of its own")		\
+	R(DEBUGGER, -EILSEQ, "debugger",				\
+	  "The kernel debugger has a breakpoint there")			\
+	R(SLEEP, -EINVAL, "sleep",					\
+	  "The instruction puts the CPU to sleep, or is bound to the next one") \
+	R(SEGMENT, -EINVAL, "segment",					\
+	  "The instruction changes a segment that exceptions rely on")	\
+	R(TABLE, -EINVAL, "table",					\
+	  "The instruction loads a table that exceptions rely on")	\
+	R(CONTROL, -EINVAL, "control",					\
+	  "The instruction changes how the CPU handles memory or exceptions") \
+	R(GUEST, -EINVAL, "guest",					\
+	  "The instruction enters a guest")				\
+	R(FAR, -EOPNOTSUPP, "far",					\
+	  "The instruction changes the segment of code or the privilege level") \
+	R(TRANSACTION, -EOPNOTSUPP, "transaction",			\
+	  "The instruction begins or aborts a transaction")		\
+	R(ENCODING, -EOPNOTSUPP, "encoding",				\
+	  "The instruction has an encoding that is not supported")	\
+	R(HYPERVISOR, -EINVAL, "hypervisor",				\
+	  "The instruction is marked for emulation by a hypervisor")	\
+	R(TYPE_CHECK, -EINVAL, "type-check",				\
+	  "The instruction is part of the type check of an indirect call") \
+	R(ALTERNATIVE, -EAGAIN, "alternative",				\
+	  "The instruction may still be replaced by an alternative")	\
+	R(PATCHED, -EINVAL, "patched",					\
+	  "The instruction is patched at run time")			\
+	R(FIXUP, -EINVAL, "fixup",					\
+	  "The fixup of the instruction needs it at its own address")	\
+	R(LIVEPATCH, -EINVAL, "livepatch",				\
+	  "The instruction is relocated when an object is livepatched")	\
+	R(REACH, -EINVAL, "reach",					\
+	  "The operand of the instruction is out of reach of a copy")	\
+	R(SEQUENCE, -EINVAL, "sequence",				\
+	  "The instruction is part of a sequence that an exception would break") \
+	R(SYNDROME, -EINVAL, "syndrome",				\
+	  "The instruction reads a register that each exception overwrites") \
+	R(BRANCH, -EINVAL, "branch",					\
+	  "The instruction depends on its address, and cannot be emulated") \
+	/* The architecture, which gives no reason but an error. */	\
+	R(ARCH, -EINVAL, "architecture",				\
+	  "The architecture cannot probe the instruction")
+
+#define __KPROBE_REFUSAL(name, err, word, text)	KPROBE_REFUSAL_##name,
 enum kprobe_refusal {
-	KPROBE_REFUSAL_NONE,
-	/* The request. */
-	KPROBE_REFUSAL_ARGUMENTS,
-	KPROBE_REFUSAL_IN_USE,
-	KPROBE_REFUSAL_NO_SYMBOL,
-	KPROBE_REFUSAL_AMBIGUOUS,
-	KPROBE_REFUSAL_UNSUPPORTED,
-	KPROBE_REFUSAL_FAULT_HANDLER,
-	KPROBE_REFUSAL_TOO_EARLY,
-	KPROBE_REFUSAL_NO_MEMORY,
-	/* Return probes. */
-	KPROBE_REFUSAL_NOT_ENTRY,
-	KPROBE_REFUSAL_NO_RETURN,
-	KPROBE_REFUSAL_DATA_SIZE,
-	/* Jprobes. */
-	KPROBE_REFUSAL_HANDLER,
-	/* The address. */
-	KPROBE_REFUSAL_NOT_TEXT,
-	KPROBE_REFUSAL_MODULE,
-	KPROBE_REFUSAL_MARKED,
-	KPROBE_REFUSAL_LISTED,
-	KPROBE_REFUSAL_ARCH_LISTED,
-	KPROBE_REFUSAL_REACHED,
-	KPROBE_REFUSAL_VARIANT,
-	KPROBE_REFUSAL_JUMP_LABEL,
-	KPROBE_REFUSAL_STATIC_CALL,
-	KPROBE_REFUSAL_BUG,
-	KPROBE_REFUSAL_PREAMBLE,
-	/* ftrace. */
-	KPROBE_REFUSAL_TRACED,
-	KPROBE_REFUSAL_CLAIMED,
-	KPROBE_REFUSAL_CHANGING,
-	KPROBE_REFUSAL_FTRACE,
-	/* The instruction; decided by the architecture. */
-	KPROBE_REFUSAL_ALIGNMENT,
-	KPROBE_REFUSAL_BOUNDARY,
-	KPROBE_REFUSAL_SUFFIX,
-	KPROBE_REFUSAL_UNDECODED,
-	KPROBE_REFUSAL_INVALID,
-	KPROBE_REFUSAL_TRAP,
-	KPROBE_REFUSAL_DEBUGGER,
-	KPROBE_REFUSAL_SLEEP,
-	KPROBE_REFUSAL_SEGMENT,
-	KPROBE_REFUSAL_TABLE,
-	KPROBE_REFUSAL_CONTROL,
-	KPROBE_REFUSAL_GUEST,
-	KPROBE_REFUSAL_FAR,
-	KPROBE_REFUSAL_TRANSACTION,
-	KPROBE_REFUSAL_ENCODING,
-	KPROBE_REFUSAL_HYPERVISOR,
-	KPROBE_REFUSAL_TYPE_CHECK,
-	KPROBE_REFUSAL_ALTERNATIVE,
-	KPROBE_REFUSAL_PATCHED,
-	KPROBE_REFUSAL_FIXUP,
-	KPROBE_REFUSAL_LIVEPATCH,
-	KPROBE_REFUSAL_REACH,
-	KPROBE_REFUSAL_SEQUENCE,
-	KPROBE_REFUSAL_SYNDROME,
-	KPROBE_REFUSAL_BRANCH,
-	/* The architecture, which gives no reason but an error. */
-	KPROBE_REFUSAL_ARCH,
+	KPROBE_REFUSALS(__KPROBE_REFUSAL)
 	NR_KPROBE_REFUSALS,
 };
 

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What would become of a probe: the decisions of registration, without its actions.
+ * What would become of a probe: the decisions of registration, without its actions. Files in
+ * debugfs answer that, too: "check" for one address, "available" for the entries of all functions.
  */
 
+#include <linux/debugfs.h>
+#include <linux/kallsyms.h>
+#include <linux/kstrtox.h>
+#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/sched/signal.h>
+#include <linux/seq_buf.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
 
+#include "blacklist.h"
 #include "check.h"
 #include "ftrace.h"
 #include "kretprobe.h"
 #include "optimizer.h"
 #include "register.h"
 #include "site.h"
-
-int __weak arch_vet_kprobe(struct kprobe *p)
-{
-	int ret = arch_prepare_kprobe(p);
-
-	if (!ret)
-		arch_remove_kprobe(p);
-	return ret;
-}
 
 /* How the instruction would be executed for a probe with nothing but a pre handler. */
 static const char *mode_of_alone(const struct kprobe_site *site)
@@ -30,7 +33,7 @@ static const char *mode_of_alone(const struct kprobe_site *site)
 
 	alone.post_handler = NULL;
 	alone.fault_handler = NULL;
-	return arch_kprobe_mode(&alone);
+	return kprobe_mode(&alone);
 }
 
 /* The architecture is asked about a site that is in no list or table. */
@@ -55,7 +58,7 @@ static void check_site(struct kprobe_verdict *v)
 		return;
 	}
 	scoped_guard(kprobe_text)
-		v->err = arch_vet_kprobe(&site->head.kp);
+		v->err = kprobe_vet_insn(&site->head.kp);
 	v->why = kprobe_site_refusal(site, v->err);
 	/* What it has decoded means nothing if it refuses. */
 	if (!v->err)
@@ -63,8 +66,8 @@ static void check_site(struct kprobe_verdict *v)
 	kfree(site);
 }
 
-/* What registration asks, in its order. @rp is the kretprobe of @p, or NULL. */
-static void check(struct kprobe *p, struct kretprobe *rp, struct kprobe_verdict *v)
+/* What kprobe_batch_register() asks. */
+static void check(struct kprobe *p, const struct kprobe_batch_ops *ops, struct kprobe_verdict *v)
 {
 	struct module *mod = NULL;
 
@@ -75,10 +78,8 @@ static void check(struct kprobe *p, struct kretprobe *rp, struct kprobe_verdict 
 	scoped_guard(mutex, &kprobe_mutex) {
 		if (!v->why && kprobe_is_used(p))
 			v->why = KPROBE_REFUSAL_IN_USE;
-		if (!v->why && rp)
-			v->why = kretprobe_refusal(rp, &v->where);
 		if (!v->why)
-			v->why = kprobe_vet_where(&v->where, &mod);
+			v->why = kprobe_vet(p, ops, &v->where, &mod);
 		if (!v->why)
 			check_site(v);
 		module_put(mod);
@@ -99,7 +100,7 @@ void kprobe_check_probe(struct kprobe *p, struct kprobe_verdict *v)
 void kprobe_check_return(struct kretprobe *rp, struct kprobe_verdict *v)
 {
 	if (IS_ENABLED(CONFIG_KRETPROBES))
-		check(&rp->kp, rp, v);
+		check(&rp->kp, &kretprobe_batch_ops, v);
 	else
 		*v = (struct kprobe_verdict){
 			.why = KPROBE_REFUSAL_UNSUPPORTED,
@@ -118,7 +119,7 @@ static int forecast_at(struct kprobe_where *where, struct kprobe_forecast *f)
 		return -EINTR;
 
 	/* Its module may be gone by now. */
-	if (!kprobe_vet_where(where, &mod)) {
+	if (!kprobe_vet(NULL, NULL, where, &mod)) {
 		site = kprobe_site_at(where->addr);
 		/* Planning notes refusals in the site, so it needs one of its own. */
 		if (!site || !kprobe_has_detour(site)) {
@@ -186,3 +187,359 @@ int kretprobe_check(struct kretprobe *rp)
 	return v.err;
 }
 EXPORT_SYMBOL_GPL(kretprobe_check);
+
+#ifdef CONFIG_DEBUG_FS
+/*
+ * The file for one address
+ */
+
+#define MAX_QUERY	512
+#define MAX_ANSWER	(KSYM_SYMBOL_LEN + 256)
+
+/* The answer to what was written last. */
+struct query {
+	struct mutex	mutex;			/* writers and readers of one open file */
+	struct seq_buf	answer;			/* "key=value", separated by blanks */
+	char		text[MAX_ANSWER];
+};
+
+/* "[r ][module:]symbol[+offset]" or "[r ]0xaddress"; the symbol stays in @text. */
+static int query_parse(char *text, struct kretprobe *rp, bool *is_return)
+{
+	unsigned long value;
+	char *plus;
+
+	text = strim(text);
+	*is_return = str_has_prefix(text, "r ");
+	if (*is_return)
+		text = skip_spaces(text + 2);
+	if (!*text || strpbrk(text, " \t\n"))
+		return -EINVAL;
+
+	if (str_has_prefix(text, "0x")) {
+		if (kstrtoul(text, 16, &value))
+			return -EINVAL;
+		rp->kp.addr = (kprobe_opcode_t *)value;
+		return 0;
+	}
+
+	plus = strchr(text, '+');
+	if (plus) {
+		*plus = '\0';
+		if (kstrtouint(plus + 1, 0, &rp->kp.offset))
+			return -EINVAL;
+	}
+	if (!*text)
+		return -EINVAL;
+	rp->kp.symbol_name = text;
+	return 0;
+}
+
+/* What lies far from a symbol depends on where the kernel is, so the answer reveals that. */
+static bool shows_addresses(const struct kprobe *p)
+{
+	unsigned long addr, size;
+
+	if (p->addr)
+		return true;
+	if (!p->offset)
+		return false;
+	addr = kallsyms_lookup_name(p->symbol_name);
+	return addr && (!kallsyms_lookup_size_offset(addr, &size, NULL) || p->offset >= size);
+}
+
+#ifdef CONFIG_OPTPROBES
+static const char * const jump_names[] = {
+	[KPROBE_JUMP_UNKNOWN]	= "unknown",
+	[KPROBE_JUMP_SHORT]	= "short-jump",
+	[KPROBE_JUMP_LONG]	= "jump",
+};
+
+static int answer_jump(struct query *q, const struct kprobe_where *where)
+{
+	struct kprobe_forecast f;
+	int ret;
+
+	ret = kprobe_check_jump(where, &f);
+	if (ret)
+		return ret;
+
+	seq_buf_printf(&q->answer, " jump=%s",
+		       f.why ? kprobe_noopt_name(f.why) : jump_names[f.jump]);
+	if (f.why && f.at)
+		seq_buf_printf(&q->answer, "+%u", f.at);
+	return 0;
+}
+#else
+static int answer_jump(struct query *q, const struct kprobe_where *where)
+{
+	return 0;
+}
+#endif
+
+static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, bool may_see)
+{
+	struct kprobe_verdict v;
+	unsigned long shown, root;
+	int ret = 0;
+
+	if (is_return)
+		kprobe_check_return(rp, &v);
+	else
+		kprobe_check_probe(&rp->kp, &v);
+
+	shown = may_see ? v.where.addr : 0;
+	seq_buf_printf(&q->answer, "address=%px verdict=%s errno=%d reason=%s", (void *)shown,
+		       v.err ? "refused" : "accepted", v.err, kprobe_refusal_name(v.why));
+	if (!v.err) {
+		seq_buf_printf(&q->answer, " kind=%s", v.mode);
+		ret = answer_jump(q, &v.where);
+	}
+	root = v.why == KPROBE_REFUSAL_REACHED ? kprobe_blacklist_root(v.where.addr) : 0;
+	if (root)
+		seq_buf_printf(&q->answer, " from=%ps", (void *)root);
+	seq_buf_putc(&q->answer, '\n');
+	return ret;
+}
+
+static int check_open(struct inode *inode, struct file *file)
+{
+	struct query *q = kzalloc_obj(*q);
+
+	if (!q)
+		return -ENOMEM;
+
+	mutex_init(&q->mutex);
+	seq_buf_init(&q->answer, q->text, sizeof(q->text));
+	file->private_data = q;
+	return 0;
+}
+
+/* Called with the mutex of @q held. */
+static int query_write(struct query *q, const char __user *buf, size_t len, bool may_see)
+{
+	struct kretprobe *rp __free(kfree) = NULL;
+	char *text __free(kfree) = NULL;
+	bool is_return;
+	int ret;
+
+	if (!len || len > MAX_QUERY)
+		return -EINVAL;
+	text = memdup_user_nul(buf, len);
+	if (IS_ERR(text))
+		return PTR_ERR(no_free_ptr(text));
+	/* A byte of 0 would hide what follows. */
+	if (strlen(text) != len)
+		return -EINVAL;
+	rp = kzalloc_obj(*rp);
+	if (!rp)
+		return -ENOMEM;
+
+	ret = query_parse(text, rp, &is_return);
+	if (!ret && !may_see && shows_addresses(&rp->kp))
+		ret = -EPERM;
+	return ret ?: query_answer(q, rp, is_return, may_see);
+}
+
+static ssize_t check_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+{
+	struct query *q = file->private_data;
+	int ret;
+
+	if (mutex_lock_killable(&q->mutex))
+		return -EINTR;
+	/* A question that is refused has no answer, nor has the one before it any more. */
+	seq_buf_clear(&q->answer);
+	ret = query_write(q, buf, len, kallsyms_show_value(file->f_cred));
+	if (ret)
+		seq_buf_clear(&q->answer);
+	mutex_unlock(&q->mutex);
+
+	/* The answer is read from its start. */
+	*pos = 0;
+	return ret ?: len;
+}
+
+static ssize_t check_read(struct file *file, char __user *buf, size_t len, loff_t *pos)
+{
+	struct query *q = file->private_data;
+	ssize_t ret;
+
+	if (mutex_lock_killable(&q->mutex))
+		return -EINTR;
+	ret = simple_read_from_buffer(buf, len, pos, q->text, seq_buf_used(&q->answer));
+	mutex_unlock(&q->mutex);
+	return ret;
+}
+
+static int check_release(struct inode *inode, struct file *file)
+{
+	kfree(file->private_data);
+	return 0;
+}
+
+static const struct file_operations check_fops = {
+	.open		= check_open,
+	.write		= check_write,
+	.read		= check_read,
+	.llseek		= default_llseek,
+	.release	= check_release,
+};
+
+/*
+ * The file for all functions
+ */
+
+/* Addresses of functions at the time when the file was opened, in ascending order. */
+struct catalogue {
+	unsigned int	nr, max;
+	unsigned long	*addr;
+};
+
+static int catalogue_add(void *data, const char *name, unsigned long addr)
+{
+	struct catalogue *c = data;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (!kernel_text_address(addr))
+		return 0;
+	if (c->nr < c->max)
+		c->addr[c->nr] = addr;
+	c->nr++;
+	return 0;
+}
+
+static int catalogue_visit(struct catalogue *c)
+{
+	c->nr = 0;
+	return kallsyms_on_each_symbol(catalogue_add, c) ?:
+	       kprobe_for_each_module_symbol(NULL, catalogue_add, c);
+}
+
+static int addr_cmp(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Modules may come in between, so there is room for some more; those of later ones are not seen. */
+static int catalogue_fill(struct catalogue *c)
+{
+	unsigned int i, n = 0;
+	int ret;
+
+	ret = catalogue_visit(c);
+	if (ret)
+		return ret;
+
+	c->max = c->nr + c->nr / 8;
+	c->addr = kvmalloc_objs(*c->addr, c->max);
+	if (!c->addr)
+		return -ENOMEM;
+
+	ret = catalogue_visit(c);
+	if (ret)
+		return ret;
+	c->nr = min(c->nr, c->max);
+	sort(c->addr, c->nr, sizeof(*c->addr), addr_cmp, NULL);
+	for (i = 0; i < c->nr; i++) {
+		if (!n || c->addr[i] != c->addr[n - 1])
+			c->addr[n++] = c->addr[i];
+	}
+	c->nr = n;
+	return 0;
+}
+
+static void *available_start(struct seq_file *m, loff_t *pos)
+{
+	struct catalogue *c = m->private;
+
+	return *pos < c->nr ? &c->addr[*pos] : NULL;
+}
+
+static void *available_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return available_start(m, pos);
+}
+
+static void available_stop(struct seq_file *m, void *v)
+{
+}
+
+static int available_show(struct seq_file *m, void *v)
+{
+	struct kprobe p = { .addr = *(kprobe_opcode_t **)v };
+	unsigned long size, into;
+	struct kprobe_verdict verdict;
+	char name[KSYM_NAME_LEN];
+	const char *sym;
+	char *modname;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+
+	scoped_guard(preempt) {
+		sym = kallsyms_lookup(*(unsigned long *)v, &size, &into, &modname, name);
+		/* Its module is gone. */
+		if (!sym || into)
+			return SEQ_SKIP;
+		seq_puts(m, sym);
+		if (modname)
+			seq_printf(m, " [%s]", modname);
+	}
+
+	kprobe_check_probe(&p, &verdict);
+	if (verdict.err)
+		seq_printf(m, " - %s\n", kprobe_refusal_name(verdict.why));
+	else
+		seq_printf(m, " %s\n", verdict.mode);
+	return 0;
+}
+
+static const struct seq_operations available_sops = {
+	.start	= available_start,
+	.next	= available_next,
+	.stop	= available_stop,
+	.show	= available_show,
+};
+
+static int available_open(struct inode *inode, struct file *file)
+{
+	struct catalogue *c = __seq_open_private(file, &available_sops, sizeof(*c));
+	int ret;
+
+	if (!c)
+		return -ENOMEM;
+
+	ret = catalogue_fill(c);
+	if (!ret)
+		return 0;
+	kvfree(c->addr);
+	seq_release_private(inode, file);
+	return ret;
+}
+
+static int available_release(struct inode *inode, struct file *file)
+{
+	struct catalogue *c = ((struct seq_file *)file->private_data)->private;
+
+	kvfree(c->addr);
+	return seq_release_private(inode, file);
+}
+
+static const struct file_operations available_fops = {
+	.open		= available_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= available_release,
+};
+
+void __init kprobe_check_debugfs_init(struct dentry *dir)
+{
+	debugfs_create_file("check", 0600, dir, NULL, &check_fops);
+	debugfs_create_file("available", 0400, dir, NULL, &available_fops);
+}
+#endif /* CONFIG_DEBUG_FS */

@@ -11,7 +11,7 @@
 
 #ifdef __ARCH_WANT_KPROBES_COPY
 
-int arch_vet_kprobe(struct kprobe *p)
+int kprobe_vet_insn(struct kprobe *p)
 {
 	kprobe_assert_locked();
 	lockdep_assert_held(&text_mutex);
@@ -40,7 +40,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 	unsigned int ways;
 	int ret;
 
-	ret = arch_vet_kprobe(p);
+	ret = kprobe_vet_insn(p);
 	if (ret)
 		return ret;
 
@@ -79,7 +79,7 @@ void arch_remove_kprobe(struct kprobe *p)
 	p->ainsn.insn = NULL;
 }
 
-const char *arch_kprobe_mode(const struct kprobe *p)
+const char *kprobe_mode(const struct kprobe *p)
 {
 	kprobe_assert_locked();
 
@@ -88,4 +88,20 @@ const char *arch_kprobe_mode(const struct kprobe *p)
 	return arch_kprobe_ways(p) & KPROBE_EMULATES ? "emulated" : "stepped";
 }
 
-#endif /* __ARCH_WANT_KPROBES_COPY */
+#else /* !__ARCH_WANT_KPROBES_COPY */
+
+int kprobe_vet_insn(struct kprobe *p)
+{
+	int ret = arch_prepare_kprobe(p);
+
+	if (!ret)
+		arch_remove_kprobe(p);
+	return ret;
+}
+
+const char *kprobe_mode(const struct kprobe *p)
+{
+	return "breakpoint";
+}
+
+#endif

@@ -17,7 +17,7 @@
 
 #include "arm.h"
 #include "blacklist.h"
-#include "debugfs.h"
+#include "check.h"
 #include "jprobe.h"
 #include "kretprobe.h"
 #include "optimizer.h"
@@ -86,6 +86,26 @@ static void sites_stop(struct seq_file *m, void *v)
 	mutex_unlock(&kprobe_mutex);
 }
 
+/* All sites at the address of @v: at most one of them is not gone. The file has the function. */
+static int sites_show(struct seq_file *m, void *v)
+{
+	void (*show)(struct seq_file *m, struct kprobe_site *site) = m->private;
+	unsigned long addr = kprobe_site_addr(v);
+	struct kprobe_site *site;
+
+	for_each_kprobe_site_in(site, addr, addr + 1)
+		show(m, site);
+	return 0;
+}
+
+static const struct seq_operations sites_sops = {
+	.start	= sites_start,
+	.next	= sites_next,
+	.stop	= sites_stop,
+	.show	= sites_show,
+};
+DEFINE_SEQ_ATTRIBUTE(sites);
+
 /* Zero unless the opener of the file may see addresses. */
 static void *shown_addr(struct seq_file *m, unsigned long addr)
 {
@@ -129,36 +149,12 @@ static void show_user(struct seq_file *m, struct kprobe_site *site,
 	seq_putc(m, '\n');
 }
 
-/* All sites at the address of @v: at most one of them is not gone. */
-#define for_each_site_of_record(site, v)				\
-	for_each_kprobe_site_in(site, kprobe_site_addr(v), kprobe_site_addr(v) + 1)
-
-static int list_show(struct seq_file *m, void *v)
+static void show_list(struct seq_file *m, struct kprobe_site *site)
 {
-	struct kprobe_site *site;
 	struct kprobe *p;
 
-	for_each_site_of_record(site, v) {
-		list_for_each_entry(p, &site->users, list)
-			show_user(m, site, p);
-	}
-
-	return 0;
-}
-
-static const struct seq_operations list_sops = {
-	.start	= sites_start,
-	.next	= sites_next,
-	.stop	= sites_stop,
-	.show	= list_show,
-};
-DEFINE_SEQ_ATTRIBUTE(list);
-
-const char * __weak arch_kprobe_mode(const struct kprobe *p)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	return "breakpoint";
+	list_for_each_entry(p, &site->users, list)
+		show_user(m, site, p);
 }
 
 static const char *site_kind(const struct kprobe_site *site)
@@ -168,7 +164,7 @@ static const char *site_kind(const struct kprobe_site *site)
 	if (kprobe_opt_is_live(site))
 		return "optimized";
 	/* For code that is gone the architecture has no data any more. */
-	return site->prepared ? arch_kprobe_mode(&site->head.kp) : "breakpoint";
+	return site->prepared ? kprobe_mode(&site->head.kp) : "breakpoint";
 }
 
 /* Without a symbol, %pS would show the address to everybody. */
@@ -199,33 +195,20 @@ static void show_opt(struct seq_file *m, const struct kprobe_site *site)
 }
 #endif
 
-static int sites_show(struct seq_file *m, void *v)
+static void show_site(struct seq_file *m, struct kprobe_site *site)
 {
-	struct kprobe_site *site;
 	int i;
 
-	for_each_site_of_record(site, v) {
-		seq_printf(m, "%px ", shown_addr(m, kprobe_site_addr(site)));
-		show_symbol(m, kprobe_site_addr(site));
-		seq_printf(m, " kind=%s state=%s users=%u enabled=%u", site_kind(site),
-			   site_state_names[site->state], site->nr_users, site->nr_enabled);
-		for (i = 0; i < NR_KPROBE_MISSES; i++)
-			seq_printf(m, " missed_%s=%lu", miss_names[i],
-				   atomic_long_read(&site->misses[i]));
-		show_opt(m, site);
-		seq_putc(m, '\n');
-	}
-
-	return 0;
+	seq_printf(m, "%px ", shown_addr(m, kprobe_site_addr(site)));
+	show_symbol(m, kprobe_site_addr(site));
+	seq_printf(m, " kind=%s state=%s users=%u enabled=%u", site_kind(site),
+		   site_state_names[site->state], site->nr_users, site->nr_enabled);
+	for (i = 0; i < NR_KPROBE_MISSES; i++)
+		seq_printf(m, " missed_%s=%lu", miss_names[i],
+			   atomic_long_read(&site->misses[i]));
+	show_opt(m, site);
+	seq_putc(m, '\n');
 }
-
-static const struct seq_operations sites_sops = {
-	.start	= sites_start,
-	.next	= sites_next,
-	.stop	= sites_stop,
-	.show	= sites_show,
-};
-DEFINE_SEQ_ATTRIBUTE(sites);
 
 /* The function that the user wants to have called. */
 static void *handler_of(const struct kprobe *p)
@@ -266,71 +249,32 @@ static const char *user_state(struct kprobe *p)
 	return kprobe_disabled(p) ? "disabled" : "enabled";
 }
 
-/* 0 if it has ended, as its number may be reused, or if it is not visible in @ns. */
-static pid_t process_nr(const struct kprobe_origin *origin, struct pid_namespace *ns)
+/* 0 if it has ended, as its number may be reused, or if the reader's namespace does not have it. */
+static pid_t process_nr(const struct kprobe_origin *origin)
 {
 	struct task_struct *task;
 
 	guard(rcu)();
 
 	task = find_task_by_pid_ns(origin->tgid, &init_pid_ns);
-	return task && task->start_time == origin->start ? task_tgid_nr_ns(task, ns) : 0;
+	return task && task->start_time == origin->start ? task_tgid_vnr(task) : 0;
 }
 
-static int probes_show(struct seq_file *m, void *v)
+static void show_probes(struct seq_file *m, struct kprobe_site *site)
 {
-	struct pid_namespace *ns = m->private;
-	struct kprobe_site *site;
 	struct kprobe *p;
 
-	for_each_site_of_record(site, v) {
-		list_for_each_entry(p, &site->users, list) {
-			seq_printf(m, "%px %c ", shown_addr(m, kprobe_site_addr(site)), type_of(p));
-			show_symbol(m, kprobe_site_addr(site));
-			show_handler(m, p);
-			seq_printf(m, " state=%s nmissed=%lu pid=%d comm=", user_state(p),
-				   p->nmissed + kretprobe_missed(p),
-				   process_nr(p->origin, ns));
-			/* A process can give its thread any name. */
-			seq_escape_str(m, p->origin->comm, ESCAPE_ANY_NP | ESCAPE_APPEND, " \\");
-			seq_putc(m, '\n');
-		}
+	list_for_each_entry(p, &site->users, list) {
+		seq_printf(m, "%px %c ", shown_addr(m, kprobe_site_addr(site)), type_of(p));
+		show_symbol(m, kprobe_site_addr(site));
+		show_handler(m, p);
+		seq_printf(m, " state=%s nmissed=%lu pid=%d comm=", user_state(p),
+			   p->nmissed + kretprobe_missed(p), process_nr(p->origin));
+		/* A process can give its thread any name. */
+		seq_escape_str(m, p->origin->comm, ESCAPE_ANY_NP | ESCAPE_APPEND, " \\");
+		seq_putc(m, '\n');
 	}
-
-	return 0;
 }
-
-static const struct seq_operations probes_sops = {
-	.start	= sites_start,
-	.next	= sites_next,
-	.stop	= sites_stop,
-	.show	= probes_show,
-};
-
-static int probes_open(struct inode *inode, struct file *file)
-{
-	int ret = seq_open(file, &probes_sops);
-	struct seq_file *m = file->private_data;
-
-	if (!ret)
-		m->private = get_pid_ns(task_active_pid_ns(current));
-	return ret;
-}
-
-static int probes_release(struct inode *inode, struct file *file)
-{
-	struct seq_file *m = file->private_data;
-
-	put_pid_ns(m->private);
-	return seq_release(inode, file);
-}
-
-static const struct file_operations probes_fops = {
-	.open		= probes_open,
-	.read		= seq_read,
-	.llseek		= seq_lseek,
-	.release	= probes_release,
-};
 
 static int show_range(const struct kprobe_range *r, void *m)
 {
@@ -379,16 +323,16 @@ static int __init kprobe_debugfs_init(void)
 {
 	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
 
-	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
-	debugfs_create_file("sites", 0400, dir, NULL, &sites_fops);
-	debugfs_create_file("probes", 0400, dir, NULL, &probes_fops);
+	debugfs_create_file("list", 0400, dir, show_list, &sites_fops);
+	debugfs_create_file("sites", 0400, dir, show_site, &sites_fops);
+	debugfs_create_file("probes", 0400, dir, show_probes, &sites_fops);
 	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
 	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
 	if (IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK)) {
 		debugfs_create_ulong("pools_grown", 0400, dir, &kretprobe_pools_grown);
 		debugfs_create_ulong("pools_limit", 0600, dir, &kretprobe_pools_limit);
 	}
-	kprobe_debugfs_check_init(dir);
+	kprobe_check_debugfs_init(dir);
 	return 0;
 }
 late_initcall(kprobe_debugfs_init);

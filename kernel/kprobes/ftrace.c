@@ -15,206 +15,342 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <kunit/static_stub.h>
 #include <linux/cpu.h>
 #include <linux/ftrace.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
+#include <linux/workqueue.h>
 
 #include "ftrace.h"
-#include "ftrace_ops.h"
 #include "hit_ftrace.h"
 #include "site.h"
+#include "table.h"
 
-/* Some site may have a claim that none of its users needs; kprobe_mutex. */
+/*
+ * The ops
+ */
+
+struct kprobe_ftrace_ops kprobe_ftrace_plain = {
+	.ops = {
+		.func	= kprobe_ftrace_entry,
+		.flags	= FTRACE_OPS_FL_SAVE_REGS,
+	},
+};
+
+unsigned int kprobe_ftrace_nr_in_plain;
+
+/* Some site may have a claim that none of its users needs, or be in two filters; kprobe_mutex. */
 static bool claims_left;
 
-static unsigned int count_picked(struct list_head *kps,
-				 bool (*pick)(const struct kprobe_site *, const void *),
-				 const void *arg)
-{
-	struct kprobe *kp;
-	unsigned int n = 0;
+/* Moves between ops so far; kprobe_mutex. */
+static unsigned int moves;
 
-	list_for_each_entry(kp, kps, list)
-		n += pick(kprobe_to_site(kp), arg);
-	return n;
+bool kprobe_ftrace_disabled __read_mostly;
+
+/**
+ * kprobe_ftrace_kill() - ftrace has found itself broken
+ *
+ * From now on nothing here touches ftrace. Probes at its sites are dead, and disarming
+ * them succeeds without doing anything.
+ *
+ * Context: any.
+ */
+void kprobe_ftrace_kill(void)
+{
+	WRITE_ONCE(kprobe_ftrace_disabled, true);
+	/* Its full barrier pairs with that in kprobe_ftrace_check_owner_end(). */
+	kprobe_ftrace_set_check(true);
 }
 
 /*
- * The addresses of the sites of @kps for which @pick is true, to be freed with ips_put(). A
- * single one needs no memory.
+ * ftrace waits before it releases an ops, but not if it has refused the registration: another CPU
+ * may still use such an ops, even where RCU does not watch.
  */
-static unsigned long *ips_get(struct list_head *kps, unsigned long *single,
-			      unsigned int *n,
-			      bool (*pick)(const struct kprobe_site *, const void *),
-			      const void *arg)
+static void kprobe_ftrace_free_refused(struct work_struct *work)
 {
-	unsigned long *ips = single;
-	struct kprobe *kp;
-	unsigned int i = 0;
+	struct kprobe_ftrace_ops *fo = container_of(work, struct kprobe_ftrace_ops,
+						    free);
 
-	*n = count_picked(kps, pick, arg);
-	if (*n > 1)
-		ips = kvmalloc_objs(*ips, *n);
-	if (!ips)
+	kprobe_wait_for_switches();
+	ftrace_free_filter(&fo->ops);
+	kfree(fo);
+}
+
+/* With an exclusive claim; not registered. */
+static struct kprobe_ftrace_ops *ops_alloc(void)
+{
+	struct kprobe_ftrace_ops *fo = kzalloc_obj(*fo);
+
+	if (!fo)
 		return NULL;
 
-	list_for_each_entry(kp, kps, list) {
-		if (pick(kprobe_to_site(kp), arg))
-			ips[i++] = (unsigned long)kp->addr;
-	}
-	return ips;
+	fo->ops.func = kprobe_ftrace_entry;
+	fo->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	INIT_WORK(&fo->free, kprobe_ftrace_free_refused);
+	return fo;
 }
 
-static void ips_put(unsigned long *ips, const unsigned long *single)
+/* Changes all or nothing. A function of its own, so that tests can make it fail. */
+int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
+			 unsigned int n, int remove, int reset)
 {
-	if (ips != single)
-		kvfree(ips);
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_ftrace_filter, ops, ips, n, remove, reset);
+	return ftrace_set_filter_ips(ops, ips, n, remove, reset);
 }
 
-static bool is_exclusive(const struct kprobe_site *site, const void *arg)
+/*
+ * ftrace tests the filters of its ops one after another, with preemption off. A CPU that has
+ * tested a filter may call us a moment later, when the address is no longer in it. So calls are
+ * checked until each CPU has scheduled. A grace period would not be enough, as RCU may not watch
+ * that CPU.
+ */
+static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 {
-	return kprobe_site_has_post(site);
+	unsigned int seen;
+
+	scoped_guard(mutex, &kprobe_mutex)
+		seen = moves;
+
+	kprobe_wait_for_switches();
+
+	guard(mutex)(&kprobe_mutex);
+
+	/* A later move has queued this work again. */
+	if (seen != moves || kprobe_ftrace_nr_in_plain)
+		return;
+	/* Its full barrier pairs with that in kprobe_ftrace_kill(). */
+	kprobe_ftrace_set_check(false);
+	if (READ_ONCE(kprobe_ftrace_disabled))
+		kprobe_ftrace_set_check(true);
 }
 
-static bool is_shared(const struct kprobe_site *site, const void *arg)
+static DECLARE_WORK(check_owner_end_work, kprobe_ftrace_check_owner_end);
+
+/*
+ * Sites are about to move from one ops to another. Until some time after
+ * kprobe_ftrace_move_end(), calls are checked for the owner of the site.
+ */
+static void kprobe_ftrace_move_begin(void)
 {
-	return !is_exclusive(site, arg);
+	moves++;
+	/* A CPU that has not seen the flag must not see the new filters. */
+	if (!kprobe_ftrace_set_check(true))
+		kprobe_wait_for_switches();
 }
 
-static bool is_armed_by(const struct kprobe_site *site, const void *fo)
+static void kprobe_ftrace_move_end(void)
 {
-	return site->ftrace == fo;
+	schedule_work(&check_owner_end_work);
 }
 
-static bool is_also_in_plain(const struct kprobe_site *site, const void *fo)
+/*
+ * Where a function has one ops, its trampoline calls that ops directly, with preemption on. A
+ * task that is preempted there does not know of an ops that was added in the meantime. Wait for
+ * such tasks.
+ */
+void kprobe_ftrace_wait_for_tasks(void)
 {
-	return site->ftrace == fo && site->in_plain;
+	KUNIT_STATIC_STUB_REDIRECT(kprobe_ftrace_wait_for_tasks);
+	if (IS_ENABLED(CONFIG_PREEMPTION))
+		synchronize_rcu_tasks();
 }
 
-static void set_in_plain(struct kprobe_site *site, bool on)
+/*
+ * Empty the filter of an ops that is not registered. ftrace_free_filter() leaves pointers to
+ * freed memory in the ops and does not wait for CPUs that use them, so it is only for an ops that
+ * is about to be freed. A reset needs memory; without it the addresses stay until the ops is
+ * registered again, see ops_add().
+ */
+static void drop_filter(struct kprobe_ftrace_ops *fo)
 {
-	kprobe_ftrace_nr_in_plain += on - site->in_plain;
-	site->in_plain = on;
+	if (fo == &kprobe_ftrace_plain)
+		kprobe_ftrace_filter(&fo->ops, NULL, 0, 0, 1);
+	else
+		ftrace_free_filter(&fo->ops);
 }
 
-/* Add the addresses of sites for which @pick is true to a filter, or take them out. */
-static int change_filter(struct list_head *kps, struct kprobe_ftrace_ops *fo,
-			 int (*change)(struct kprobe_ftrace_ops *, unsigned long *, unsigned int),
-			 bool (*pick)(const struct kprobe_site *, const void *), const void *arg)
+/*
+ * Unregister an ops whose last address is leaving, as an empty filter would mean every function.
+ * Frees it, unless it is the shared one.
+ *
+ * For an allocated ops, ftrace waits for a grace period, with its ftrace_lock and our
+ * kprobe_mutex held. Only probes with a post handler pay for that. Without kprobe_mutex, a new
+ * claim on the function could be refused because of an old one that is about to end.
+ */
+static int ops_retire(struct kprobe_ftrace_ops *fo)
 {
-	unsigned long single, *ips;
-	unsigned int n;
 	int ret;
 
-	ips = ips_get(kps, &single, &n, pick, arg);
-	if (!ips)
-		return -ENOMEM;
-
-	ret = n ? change(fo, ips, n) : 0;
-	ips_put(ips, &single);
-	return ret;
-}
-
-static int arm_picked(struct list_head *kps, struct kprobe_ftrace_ops *fo,
-		      bool (*pick)(const struct kprobe_site *, const void *))
-{
-	int ret = change_filter(kps, fo, kprobe_ftrace_ops_add, pick, NULL);
-	struct kprobe *kp;
-
+	ret = unregister_ftrace_function(&fo->ops);
 	if (ret)
 		return ret;
 
-	list_for_each_entry(kp, kps, list) {
-		if (pick(kprobe_to_site(kp), NULL))
-			kprobe_to_site(kp)->ftrace = fo;
-	}
+	drop_filter(fo);
+	fo->nr = 0;
+	if (fo != &kprobe_ftrace_plain)
+		kfree(fo);
 	return 0;
+}
+
+/* Add addresses to the filter of an ops, all or none. The first registers it. */
+static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips, unsigned int n)
+{
+	int ret;
+
+	/*
+	 * An ops that was unregistered may still have old addresses in its filter. Another ops
+	 * may have armed them by now, so they must not come back.
+	 */
+	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 0, !fo->nr);
+	if (ret)
+		goto out;
+
+	if (!fo->nr) {
+		ret = register_ftrace_function(&fo->ops);
+		if (ret)
+			goto out;
+	}
+	fo->nr += n;
+	return 0;
+out:
+	/* A later registration of the shared ops must not find these addresses. */
+	if (!fo->nr && fo == &kprobe_ftrace_plain)
+		drop_filter(fo);
+	return ret;
+}
+
+/* Remove addresses from the filter of an ops, all or none. The last ones retire it. */
+static int ops_remove(struct kprobe_ftrace_ops *fo, unsigned long *ips, unsigned int n)
+{
+	int ret;
+
+	if (n == fo->nr)
+		return ops_retire(fo);
+
+	ret = kprobe_ftrace_filter(&fo->ops, ips, n, 1, 0);
+	/* An address that ftrace does not know any more. It refuses others together with that. */
+	if (ret && ret != -ENOMEM && n == 1)
+		ret = 0;
+	if (!ret)
+		fo->nr -= n;
+	return ret;
 }
 
 /* Fails only if ftrace has shut itself down. */
 static void retire_or_warn(struct kprobe_ftrace_ops *fo)
 {
-	int err = kprobe_ftrace_ops_retire(fo);
+	int err = ops_retire(fo);
 
 	WARN_ON_ONCE(err && !kprobe_ftrace_disabled);
 }
 
-/*
- * Arm READY sites, all or none. -EBUSY means that another claims a function for itself, and
- * -ENODEV that ftrace is broken.
- */
-int kprobe_ftrace_arm(struct list_head *kps)
+/* A new ops is not needed, whether or not it could be registered. */
+static void ops_give_back(struct kprobe_ftrace_ops *fo)
 {
-	struct kprobe_ftrace_ops *fo = NULL;
+	if (fo->nr)
+		retire_or_warn(fo);
+	else
+		schedule_work(&fo->free);
+}
+
+/*
+ * Sites, which are always lists linked by kp.list
+ */
+
+static void take(struct list_head *from, struct list_head *to,
+		 bool (*pick)(const struct kprobe_site *))
+{
+	struct kprobe *kp, *tmp;
+
+	list_for_each_entry_safe(kp, tmp, from, list) {
+		if (pick(kprobe_to_site(kp)))
+			list_move_tail(&kp->list, to);
+	}
+}
+
+/* Take the first site and all others of the same ops, which is returned. */
+static struct kprobe_ftrace_ops *take_one_ops(struct list_head *from, struct list_head *to)
+{
+	struct kprobe *kp = list_first_entry(from, struct kprobe, list), *tmp;
+	struct kprobe_ftrace_ops *fo = kprobe_to_site(kp)->ftrace;
+
+	list_for_each_entry_safe(kp, tmp, from, list) {
+		if (kprobe_to_site(kp)->ftrace == fo)
+			list_move_tail(&kp->list, to);
+	}
+	return fo;
+}
+
+static void set_ops(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+{
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, kps, list)
+		WRITE_ONCE(kprobe_to_site(kp)->ftrace, fo);
+}
+
+static void set_in_plain(struct list_head *kps, bool on)
+{
+	struct kprobe_site *site;
+	struct kprobe *kp;
+
+	list_for_each_entry(kp, kps, list) {
+		site = kprobe_to_site(kp);
+		kprobe_ftrace_nr_in_plain += on - site->in_plain;
+		site->in_plain = on;
+	}
+}
+
+static bool is_in_plain(const struct kprobe_site *site)
+{
+	return site->in_plain;
+}
+
+/* Add the addresses of all to a filter, or take them out. A single one needs no memory. */
+static int change_filter(struct list_head *kps, struct kprobe_ftrace_ops *fo,
+			 int (*change)(struct kprobe_ftrace_ops *, unsigned long *, unsigned int))
+{
+	unsigned int n = list_count_nodes(kps), i = 0;
+	unsigned long single, *ips = &single;
+	struct kprobe *kp;
 	int ret;
 
-	lockdep_assert_held(&kprobe_mutex);
+	if (n > 1)
+		ips = kvmalloc_objs(*ips, n);
+	if (!ips)
+		return -ENOMEM;
 
-	if (list_empty(kps))
-		return 0;
-	if (kprobe_ftrace_disabled)
-		return -ENODEV;
-	kprobe_ftrace_settle();
-
-	/* The claim comes first, as it is more likely to fail. */
-	if (count_picked(kps, is_exclusive, NULL)) {
-		fo = kprobe_ftrace_ops_alloc();
-		if (!fo)
-			return -ENOMEM;
-		ret = arm_picked(kps, fo, is_exclusive);
-		if (ret) {
-			schedule_work(&fo->free);
-			return ret;
-		}
-	}
-
-	ret = arm_picked(kps, &kprobe_ftrace_plain, is_shared);
-	if (ret && fo) {
-		struct kprobe *kp;
-
-		list_for_each_entry(kp, kps, list)
-			kprobe_to_site(kp)->ftrace = NULL;
-		retire_or_warn(fo);
-	}
+	list_for_each_entry(kp, kps, list)
+		ips[i++] = (unsigned long)kp->addr;
+	ret = n ? change(fo, ips, n) : 0;
+	if (ips != &single)
+		kvfree(ips);
 	return ret;
 }
 
-/* Sites of @fo leave the filter of the shared ops. */
-static int leave_plain(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+static int arm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
-	int ret = change_filter(kps, &kprobe_ftrace_plain, kprobe_ftrace_ops_remove,
-				is_also_in_plain, fo);
-	struct kprobe *kp;
+	int ret = change_filter(kps, fo, ops_add);
 
-	if (ret)
-		return ret;
-
-	list_for_each_entry(kp, kps, list) {
-		if (kprobe_to_site(kp)->ftrace == fo)
-			set_in_plain(kprobe_to_site(kp), false);
-	}
-	return 0;
+	if (!ret)
+		set_ops(kps, fo);
+	return ret;
 }
 
-static int disarm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+/* Sites with an ops of their own leave the filter of the shared one, if they are in it. */
+static int leave_plain(struct list_head *kps)
 {
-	struct kprobe *kp;
-	int ret = 0;
+	LIST_HEAD(both);
+	int ret;
 
-	/* An address must not stay in a filter that does not arm its site. */
-	if (!kprobe_ftrace_disabled)
-		ret = leave_plain(kps, fo) ?:
-		      change_filter(kps, fo, kprobe_ftrace_ops_remove, is_armed_by, fo);
-	if (ret && !kprobe_ftrace_disabled)
-		return ret;
-
-	/* A broken ftrace may still use the ops, so it is never freed. */
-	list_for_each_entry(kp, kps, list) {
-		if (kprobe_to_site(kp)->ftrace == fo)
-			kprobe_to_site(kp)->ftrace = NULL;
-	}
-	return 0;
+	take(kps, &both, is_in_plain);
+	ret = change_filter(&both, &kprobe_ftrace_plain, ops_remove);
+	if (!ret)
+		set_in_plain(&both, false);
+	list_splice(&both, kps);
+	return ret;
 }
 
 /*
@@ -223,24 +359,27 @@ static int disarm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
  */
 int kprobe_ftrace_disarm(struct list_head *kps)
 {
-	struct kprobe_ftrace_ops *failed = NULL;
-	struct kprobe *kp;
+	struct kprobe_ftrace_ops *fo;
 	int err = 0, ret;
+	LIST_HEAD(done);
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	list_for_each_entry(kp, kps, list) {
-		struct kprobe_ftrace_ops *fo = kprobe_to_site(kp)->ftrace;
+	while (!list_empty(kps)) {
+		LIST_HEAD(same);
 
-		/* The first site of an ops has taken all others of it along. */
-		if (!fo || fo == failed)
-			continue;
-		ret = disarm_by(kps, fo);
-		if (ret)
-			failed = fo;
-		err = err ?: ret;
+		fo = take_one_ops(kps, &same);
+		/* An address must not stay in a filter that does not arm its site. */
+		ret = kprobe_ftrace_disabled ? 0 :
+		      leave_plain(&same) ?: change_filter(&same, fo, ops_remove);
+		/* A broken ftrace may still use the ops, so it is never freed. */
+		if (!ret || kprobe_ftrace_disabled)
+			set_ops(&same, NULL);
+		else
+			err = err ?: ret;
+		list_splice_tail(&same, &done);
 	}
-
+	list_splice(&done, kps);
 	return err;
 }
 
@@ -293,73 +432,45 @@ static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftra
 	for_each_online_cpu(cpu)
 		stop_one_cpu(cpu, kprobe_ftrace_change_cpu, &by_claim);
 
-	list_for_each_entry(kp, kps, list)
-		WRITE_ONCE(kprobe_to_site(kp)->ftrace, fo);
+	set_ops(kps, fo);
 }
 
-/* Both ops have the sites in their filters. So far, calls of the other have counted. */
-static void sites_move_to(struct list_head *kps, struct kprobe_ftrace_ops *fo)
+/*
+ * Move sites of one ops to another. Each is in both filters for a moment, and names the ops whose
+ * call counts, so no hit is lost or delivered twice. With PREEMPTION, this waits for a grace period
+ * of tasks-RCU. After an error, the sites are armed as before, but may be in both filters.
+ */
+static int move(struct list_head *kps, struct kprobe_ftrace_ops *from,
+		struct kprobe_ftrace_ops *to)
 {
-	kprobe_ftrace_wait_for_tasks();
-	kprobe_ftrace_change_owner(kps, fo);
-}
-
-static int kprobe_ftrace_upgrade_ops(struct list_head *kps,
-				     struct kprobe_ftrace_ops *fo,
-				     unsigned long *ips, unsigned int n)
-{
-	int ret = kprobe_ftrace_ops_add(fo, ips, n);
+	int ret = change_filter(kps, to, ops_add);
 
 	if (ret)
 		return ret;
 
-	sites_move_to(kps, fo);
-	ret = kprobe_ftrace_ops_remove(&kprobe_ftrace_plain, ips, n);
+	kprobe_ftrace_wait_for_tasks();
+	kprobe_ftrace_change_owner(kps, to);
+	ret = change_filter(kps, from, ops_remove);
 	if (ret)
-		kprobe_ftrace_change_owner(kps, &kprobe_ftrace_plain);
+		kprobe_ftrace_change_owner(kps, from);
+	set_in_plain(kps, ret && to == &kprobe_ftrace_plain);
 	return ret;
 }
 
-/*
- * Move sites that are kprobe_ftrace_outgrown() to an ops of their own. Each is in both filters
- * for a moment, and names the ops whose call counts, so no hit is lost or delivered twice. With
- * PREEMPTION, this waits for a grace period of tasks-RCU. After an error, the sites are armed as
- * before.
- */
-int kprobe_ftrace_upgrade(struct list_head *kps)
+/* Move sites that are kprobe_ftrace_outgrown() to an ops of their own, all or none. */
+static int upgrade(struct list_head *kps)
 {
-	struct kprobe_ftrace_ops *fo;
-	unsigned long single, *ips;
-	unsigned int n;
+	struct kprobe_ftrace_ops *fo = ops_alloc();
 	int ret;
 
-	lockdep_assert_held(&kprobe_mutex);
-
-	if (list_empty(kps))
-		return 0;
-	if (kprobe_ftrace_disabled)
-		return -ENODEV;
-
-	kprobe_ftrace_settle();
-	ips = ips_get(kps, &single, &n, is_armed_by, &kprobe_ftrace_plain);
-	if (!ips)
+	if (!fo)
 		return -ENOMEM;
-
-	fo = kprobe_ftrace_ops_alloc();
-	if (!fo) {
-		ips_put(ips, &single);
-		return -ENOMEM;
-	}
 
 	kprobe_ftrace_move_begin();
-	ret = kprobe_ftrace_upgrade_ops(kps, fo, ips, n);
-	if (ret && fo->nr)
-		retire_or_warn(fo);
-	else if (ret)
-		schedule_work(&fo->free);
+	ret = move(kps, &kprobe_ftrace_plain, fo);
+	if (ret)
+		ops_give_back(fo);
 	kprobe_ftrace_move_end();
-
-	ips_put(ips, &single);
 	return ret;
 }
 
@@ -383,108 +494,89 @@ void kprobe_ftrace_note_users(const struct kprobe_site *site)
 }
 
 /*
- * Sites of @fo move to the shared ops: they are added to its filter, change their owner, and
- * leave the filter of @fo. If the last step fails they move back, and stay in both filters.
- */
-static int kprobe_ftrace_downgrade_ops(struct list_head *kps,
-				       struct kprobe_ftrace_ops *fo)
-{
-	unsigned long single, *ips;
-	struct kprobe *kp;
-	unsigned int n;
-	int ret;
-
-	ips = ips_get(kps, &single, &n, is_armed_by, fo);
-	if (!ips)
-		return -ENOMEM;
-
-	kprobe_ftrace_move_begin();
-	ret = kprobe_ftrace_ops_add(&kprobe_ftrace_plain, ips, n);
-	if (!ret) {
-		list_for_each_entry(kp, kps, list) {
-			/* Those that had stayed in this filter are counted twice by now. */
-			kprobe_ftrace_plain.nr -= kprobe_to_site(kp)->in_plain;
-			set_in_plain(kprobe_to_site(kp), true);
-		}
-
-		sites_move_to(kps, &kprobe_ftrace_plain);
-		ret = kprobe_ftrace_ops_remove(fo, ips, n);
-		if (ret)
-			kprobe_ftrace_change_owner(kps, fo);
-	}
-	if (!ret) {
-		list_for_each_entry(kp, kps, list)
-			set_in_plain(kprobe_to_site(kp), false);
-	}
-	kprobe_ftrace_move_end();
-
-	ips_put(ips, &single);
-	return ret;
-}
-
-/* Correct the filters of sites that @fo has armed. */
-static int kprobe_ftrace_settle_ops(struct kprobe_ftrace_ops *fo)
-{
-	struct kprobe_site *site;
-	LIST_HEAD(overclaimed);
-	struct kprobe *kp, *tmp;
-	LIST_HEAD(in_plain);
-	int ret = 0;
-
-	for_each_kprobe_site(site) {
-		if (site->ftrace != fo)
-			continue;
-		if (is_overclaimed(site))
-			list_move_tail(&site->head.kp.list, &overclaimed);
-		/* It was overclaimed, but has got a new post handler. */
-		else if (site->in_plain)
-			list_move_tail(&site->head.kp.list, &in_plain);
-	}
-
-	if (!list_empty(&in_plain)) {
-		kprobe_ftrace_move_begin();
-		ret = leave_plain(&in_plain, fo);
-		kprobe_ftrace_move_end();
-	}
-	/* May free @fo. */
-	if (!list_empty(&overclaimed))
-		ret = kprobe_ftrace_downgrade_ops(&overclaimed, fo) ?: ret;
-
-	list_splice(&in_plain, &overclaimed);
-	list_for_each_entry_safe(kp, tmp, &overclaimed, list)
-		list_del_init(&kp->list);
-	return ret;
-}
-
-/*
  * Give up the claims that no post handler needs any more: after users have left, and before sites
- * are armed. What fails for lack of memory stays until the next change; hits are counted
- * correctly all the same. May wait for grace periods of tasks-RCU. No site that is armed with a
- * claim is on a list.
+ * are armed. The sites move to the shared ops. What fails for lack of memory stays until the next
+ * change; hits are counted correctly all the same. May wait for grace periods of tasks-RCU. No
+ * site that is armed with a claim is on a list.
  */
 void kprobe_ftrace_settle(void)
 {
-	struct kprobe_ftrace_ops *fo, *tmp;
-	int ret = 0;
+	struct kprobe_ftrace_ops *fo;
+	struct kprobe_site *site;
+	LIST_HEAD(overclaimed);
+	LIST_HEAD(both);
+	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (kprobe_ftrace_disabled)
-		return;
-	if (likely(!claims_left && !kprobe_ftrace_nr_in_plain))
+	if (likely(!claims_left) || kprobe_ftrace_disabled)
 		return;
 
-	/* This loop may register or unregister the shared ops, so keep it at the front. */
-	if (kprobe_ftrace_plain.nr)
-		list_move(&kprobe_ftrace_plain.list, &kprobe_ftrace_all);
-	list_for_each_entry_safe(fo, tmp, &kprobe_ftrace_all, list) {
-		if (fo != &kprobe_ftrace_plain)
-			ret = kprobe_ftrace_settle_ops(fo) ?: ret;
+	for_each_kprobe_site(site) {
+		/* An earlier attempt has failed. It may have got a new post handler since. */
+		if (site->in_plain)
+			list_move_tail(&site->head.kp.list, &both);
+		else if (is_overclaimed(site))
+			list_move_tail(&site->head.kp.list, &overclaimed);
 	}
+
+	kprobe_ftrace_move_begin();
+	ret = leave_plain(&both);
+	if (!ret)
+		take(&both, &overclaimed, is_overclaimed);
+	while (!list_empty(&overclaimed)) {
+		LIST_HEAD(same);
+
+		fo = take_one_ops(&overclaimed, &same);
+		ret = move(&same, fo, &kprobe_ftrace_plain) ?: ret;
+		kprobe_sites_unlink(&same);
+	}
+	kprobe_ftrace_move_end();
+	kprobe_sites_unlink(&both);
 
 	claims_left = ret;
 	if (ret)
 		pr_warn_ratelimited("IPMODIFY claims not released, retried later: %d\n", ret);
+}
+
+/*
+ * Arm READY sites, all or none, and move those that are kprobe_ftrace_outgrown(), which leave the
+ * list. -EBUSY means that another claims a function for itself, and -ENODEV that ftrace is broken.
+ */
+int kprobe_ftrace_arm(struct list_head *kps)
+{
+	struct kprobe_ftrace_ops *fo = NULL;
+	LIST_HEAD(exclusive);
+	LIST_HEAD(outgrown);
+	int ret = 0;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (list_empty(kps))
+		return 0;
+	if (kprobe_ftrace_disabled)
+		return -ENODEV;
+	kprobe_ftrace_settle();
+
+	/* Claims come first, as they are more likely to fail. */
+	take(kps, &outgrown, kprobe_ftrace_outgrown);
+	if (!list_empty(&outgrown))
+		ret = upgrade(&outgrown);
+	kprobe_sites_unlink(&outgrown);
+
+	take(kps, &exclusive, kprobe_site_has_post);
+	if (!ret && !list_empty(&exclusive)) {
+		fo = ops_alloc();
+		ret = fo ? arm_by(&exclusive, fo) : -ENOMEM;
+	}
+	ret = ret ?: arm_by(kps, &kprobe_ftrace_plain);
+
+	list_splice(&exclusive, kps);
+	if (ret && fo) {
+		set_ops(kps, NULL);
+		ops_give_back(fo);
+	}
+	return ret;
 }
 
 /* An address leaves an ops, but not its filter. */
@@ -513,7 +605,8 @@ void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 		ops_drop(fo);
 		if (!site->in_plain)
 			continue;
-		set_in_plain(site, false);
+		site->in_plain = false;
+		kprobe_ftrace_nr_in_plain--;
 		ops_drop(&kprobe_ftrace_plain);
 	}
 }

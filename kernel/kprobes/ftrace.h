@@ -2,11 +2,26 @@
 #ifndef _KERNEL_KPROBES_FTRACE_H
 #define _KERNEL_KPROBES_FTRACE_H
 
+#include <linux/ftrace.h>
 #include <linux/list.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
+
+/* A filter and what is in it. */
+struct kprobe_ftrace_ops {
+	struct ftrace_ops	ops;	/* registered exactly while @nr is not 0 */
+	unsigned int		nr;	/* sites armed by it, and those with in_plain */
+	struct work_struct	free;	/* after a registration that failed */
+};
+
+/* The ops of all sites without a post handler. */
+extern struct kprobe_ftrace_ops kprobe_ftrace_plain;
+
+/* How many sites have in_plain set; kprobe_mutex. */
+extern unsigned int kprobe_ftrace_nr_in_plain;
 
 /* ftrace has shut itself down. Nothing can be armed. */
 static inline bool kprobe_ftrace_is_dead(void)
@@ -17,10 +32,14 @@ static inline bool kprobe_ftrace_is_dead(void)
 int kprobe_ftrace_arm(struct list_head *kps);
 int kprobe_ftrace_disarm(struct list_head *kps);
 bool kprobe_ftrace_outgrown(const struct kprobe_site *site);
-int kprobe_ftrace_upgrade(struct list_head *kps);
 void kprobe_ftrace_note_users(const struct kprobe_site *site);
 void kprobe_ftrace_settle(void);
 void kprobe_ftrace_purge(unsigned long start, unsigned long end);
+
+/* Redirected by tests. */
+void kprobe_ftrace_wait_for_tasks(void);
+int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
+			 unsigned int n, int remove, int reset);
 
 #else
 
@@ -42,11 +61,6 @@ static inline int kprobe_ftrace_disarm(struct list_head *kps)
 static inline bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 {
 	return false;
-}
-
-static inline int kprobe_ftrace_upgrade(struct list_head *kps)
-{
-	return 0;
 }
 
 static inline void kprobe_ftrace_note_users(const struct kprobe_site *site)

@@ -90,18 +90,13 @@ static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 	       kprobe_rcu_is_watching() || site->trampoline;
 }
 
-/* Users cannot be called, or are several, or lockdep is to check what they do. */
-static noinline int kprobe_site_pre_slow(struct kprobe_site *site, struct pt_regs *regs)
+/* There are several users, or one with a fault handler, or lockdep is to check what they do. */
+noinline int kprobe_site_pre_users(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe *p;
 	int ret;
 
-	if (unlikely(!may_call_users(site))) {
-		kprobe_count_miss_of_users(site, KPROBE_MISS_RCU);
-		return 0;
-	}
-
-	for_each_user(p, site) {
+	for_each_user(p, kprobe_to_site(kp)) {
 		ret = call_pre(p, regs);
 		if (ret)
 			return ret;
@@ -109,81 +104,58 @@ static noinline int kprobe_site_pre_slow(struct kprobe_site *site, struct pt_reg
 
 	return 0;
 }
-NOKPROBE_SYMBOL(kprobe_site_pre_slow);
+NOKPROBE_SYMBOL(kprobe_site_pre_users);
 
-static noinline void kprobe_site_post_slow(struct kprobe_site *site, struct pt_regs *regs)
+noinline void kprobe_site_post_users(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe *p;
 
-	if (unlikely(!may_call_users(site)))
-		return;
-
-	for_each_user(p, site)
+	for_each_user(p, kprobe_to_site(kp))
 		call_post(p, regs);
 }
-NOKPROBE_SYMBOL(kprobe_site_post_slow);
+NOKPROBE_SYMBOL(kprobe_site_post_users);
 
 /*
- * The one user that can be called without further tests, or NULL: it is enabled, and has
- * a pre handler and no fault handler.
+ * A probe was hit where RCU does not watch. Its site does not depend on RCU at this moment. Returns
+ * 0, as pre handlers do.
  */
-static nokprobe_inline struct kprobe *callable_sole(struct kprobe_site *site)
-{
-	if (IS_ENABLED(CONFIG_PROVE_LOCKING) || unlikely(!may_call_users(site)))
-		return NULL;
-
-	return rcu_dereference_raw(site->head.sole);
-}
-
-/**
- * kprobe_site_pre_handler() - call the pre handlers of all users
- * @kp: the probe of a site
- * @regs: state of the probed code
- *
- * The newest user comes first. The first handler that returns non-zero is the last
- * to be called.
- *
- * Context: hit path.
- * Return: the value returned by the last handler that was called.
- */
-int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
-{
-	struct kprobe_site *site = kprobe_to_site(kp);
-	struct kprobe *p = callable_sole(site);
-
-	/* Only tail calls, so that no register has to be saved. */
-	if (likely(p))
-		return p->pre_handler(p, regs);
-
-	return kprobe_site_pre_slow(site, regs);
-}
-NOKPROBE_SYMBOL(kprobe_site_pre_handler);
-
-/* A probe was hit where RCU does not watch. Its site does not depend on RCU at this moment. */
-void kprobe_miss_unwatched(struct kprobe *kp)
+noinline int kprobe_miss_unwatched(struct kprobe *kp)
 {
 	kprobe_count_miss_of_users(kprobe_to_site(kp), KPROBE_MISS_RCU);
+	return 0;
 }
 NOKPROBE_SYMBOL(kprobe_miss_unwatched);
 
 /**
- * kprobe_site_post_handler() - call the post handlers of all users
+ * kprobe_site_pre_handler() - kprobe_call_pre(), unless RCU does not watch
+ * @kp: the probe of a site
+ * @regs: state of the probed code
+ *
+ * Context: hit path.
+ * Return: as kprobe_call_pre().
+ */
+int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
+{
+	/* Only tail calls, so that no register has to be saved. */
+	if (unlikely(!may_call_users(kprobe_to_site(kp))))
+		return kprobe_miss_unwatched(kp);
+	return kprobe_call_pre(kp, regs);
+}
+NOKPROBE_SYMBOL(kprobe_site_pre_handler);
+
+/**
+ * kprobe_site_post_handler() - kprobe_call_post(), unless RCU does not watch
  * @kp: the probe of a site
  * @regs: state after the probed instruction
- * @flags: passed on; 0 for all architectures
+ * @flags: 0 for all architectures
  *
  * Context: hit path.
  */
 void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
 			      unsigned long flags)
 {
-	struct kprobe_site *site = kprobe_to_site(kp);
-	struct kprobe *p = callable_sole(site);
-
-	if (unlikely(!p))
-		kprobe_site_post_slow(site, regs);
-	else if (likely(p->post_handler))
-		p->post_handler(p, regs, flags);
+	if (likely(may_call_users(kprobe_to_site(kp))))
+		kprobe_call_post(kp, regs);
 }
 NOKPROBE_SYMBOL(kprobe_site_post_handler);
 

@@ -12,7 +12,7 @@
 
 #include "site.h"
 
-void kprobe_miss_unwatched(struct kprobe *kp);
+int kprobe_miss_unwatched(struct kprobe *kp);
 
 /*
  * Counters of misses are plain fields of the API. An atomic operation on the field

@@ -11,25 +11,24 @@
  *   lock        the locks and their order
  *   table       address to site, for hits
  *   slots       executable memory for copies and detours
- *   pages       memory for them, in reach of branches
  *   reach       what a function calls, directly or not
  *   blacklist   where no probe may be
  *   address     where a probe is to be, and whether it may be there
  *   site        sites and their users
  *   text        original text, probes near an address
+ *   words       memory for slots, and detours, where instructions are words
  *   copy        what an architecture has to decide and to copy for a probe
  *   hit, hit_*  the hit path
  *   pool        instances of return probes
- *   word_detour   detours where instructions are words
  *   optimizer   jumps
- *   ftrace*     filters of ftrace
+ *   ftrace      filters of ftrace
  *   arm         arming and disarming, the global switch
  *   module      text that comes and goes, and its probes
  *   register    registration and unregistration
  *   kretprobe*, hit_kretprobe, hit_rethook, hit_stack   return probes
  *   jprobe, hit_jprobe   jprobes
  *   check       what registration would decide
- *   debugfs*    text interfaces
+ *   debugfs     text interfaces
  */
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H

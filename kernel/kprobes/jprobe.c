@@ -31,25 +31,23 @@ static bool is_function(void *entry)
 	       kallsyms_lookup_size_offset((unsigned long)code, NULL, &offset) && !offset;
 }
 
-static int jprobe_vet(struct kprobe *p, const struct kprobe_where *where,
-		      enum kprobe_refusal *why)
+static enum kprobe_refusal jprobe_vet(const struct kprobe *p, const struct kprobe_where *where)
 {
-	struct jprobe *jp = container_of(p, struct jprobe, kp);
+	if (!is_function(container_of(p, struct jprobe, kp)->entry))
+		return KPROBE_REFUSAL_HANDLER;
+	return where->on_entry ? KPROBE_REFUSAL_NONE : KPROBE_REFUSAL_NOT_ENTRY;
+}
 
-	if (!is_function(jp->entry))
-		*why = KPROBE_REFUSAL_HANDLER;
-	else if (!where->on_entry)
-		*why = KPROBE_REFUSAL_NOT_ENTRY;
-	if (*why)
-		return kprobe_refusal_error(*why);
-
+static int jprobe_prepare(struct kprobe *p)
+{
 	p->pre_handler = jprobe_pre_handler;
 	p->post_handler = NULL;
 	return 0;
 }
 
 const struct kprobe_batch_ops jprobe_batch_ops = {
-	.vet	= jprobe_vet,
+	.vet		= jprobe_vet,
+	.prepare	= jprobe_prepare,
 };
 
 /* Arrays of jprobes are arrays of kprobes, too. */
@@ -66,9 +64,6 @@ static_assert(offsetof(struct jprobe, kp) == 0);
  */
 int register_jprobes(struct jprobe **jps, int num)
 {
-	if (!jps || num <= 0)
-		return -EINVAL;
-
 	return kprobe_batch_register((struct kprobe **)jps, num, &jprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(register_jprobes);
@@ -122,7 +117,6 @@ EXPORT_SYMBOL_GPL(unregister_jprobe);
  */
 void unregister_jprobes(struct jprobe **jps, int num)
 {
-	if (jps)
-		kprobe_batch_unregister((struct kprobe **)jps, num, &jprobe_batch_ops);
+	kprobe_batch_unregister((struct kprobe **)jps, num, &jprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(unregister_jprobes);

@@ -240,6 +240,9 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 	LIST_HEAD(reap);
 	u64 others = 0;
 
+	if (!kps)
+		return;
+
 	scoped_guard(mutex, &kprobe_mutex)
 		left = kprobe_batch_detach(kps, num, ops, &call, &others, &reap);
 
@@ -274,7 +277,7 @@ struct kprobe_reg {
 	u32			flags;		/* these fields of @p, before the call */
 	unsigned long		nmissed;
 	kprobe_opcode_t		*addr;
-	bool			vetted;		/* by kprobe_batch_ops.vet */
+	bool			prepared;	/* by kprobe_batch_ops.prepare */
 	bool			creator;	/* @site was made for this probe */
 	bool			linked;		/* @p is a user of @site */
 };
@@ -362,12 +365,19 @@ static void batch_claim(struct kprobe_batch *b)
 	}
 }
 
-/* May the address be probed? Sets its kind; if so, @mod keeps its module until module_put(). */
-enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module **mod)
+/*
+ * May the address be probed, by a probe of this kind? @ops may be NULL. Sets the kind of the site;
+ * if it may, @mod keeps the module until module_put().
+ */
+enum kprobe_refusal kprobe_vet(const struct kprobe *p, const struct kprobe_batch_ops *ops,
+			       struct kprobe_where *where, struct module **mod)
 {
-	enum kprobe_refusal why;
+	enum kprobe_refusal why = ops ? ops->vet(p, where) : KPROBE_REFUSAL_NONE;
 
 	lockdep_assert_held(&kprobe_mutex);
+
+	if (why)
+		return why;
 
 	jump_label_lock();
 	preempt_disable();
@@ -450,16 +460,22 @@ static void batch_prepare(struct kprobe_batch *b)
 	int i, ret;
 
 	for_each_reg(i, r, b) {
-		enum kprobe_refusal why = KPROBE_REFUSAL_NONE;
+		enum kprobe_refusal why;
 
-		ret = b->ops ? b->ops->vet(r->p, &r->where, &why) : 0;
-		if (ret) {
-			batch_fail(b, i, ret, why ?: kprobe_refusal_of_error(ret));
+		why = kprobe_vet(r->p, b->ops, &r->where, &r->mod);
+		if (why) {
+			batch_refuse(b, i, why);
 			return;
 		}
-		r->vetted = true;
 
-		why = kprobe_vet_where(&r->where, &r->mod) ?: find_or_create_site(r);
+		ret = b->ops ? b->ops->prepare(r->p) : 0;
+		if (ret) {
+			batch_fail(b, i, ret, kprobe_refusal_of_error(ret));
+			return;
+		}
+		r->prepared = true;
+
+		why = find_or_create_site(r);
 		if (why) {
 			batch_refuse(b, i, why);
 			return;
@@ -519,33 +535,19 @@ static enum kprobe_refusal refusal_of_ftrace(int err)
 /* ftrace reports an error for the batch, not for a site; blame the first one. */
 static void batch_arm_ftrace(struct kprobe_batch *b)
 {
-	LIST_HEAD(outgrown);
 	struct kprobe_reg *r;
 	int i, ret, first = b->limit;
 
 	for_each_reg(i, r, b) {
-		struct kprobe_site *site = r->site;
-
-		if (site->kind != KPROBE_SITE_FTRACE)
-			continue;
-		if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site))
-			kprobe_arm_add(&b->lists, site);
-		else if (site->state == KPROBE_SITE_ARMED && kprobe_ftrace_outgrown(site))
-			list_move_tail(&site->head.kp.list, &outgrown);
-		else
-			continue;
-		first = min(first, i);
+		if (r->site->kind == KPROBE_SITE_FTRACE && kprobe_arm_needed(r->site)) {
+			kprobe_arm_add(&b->lists, r->site);
+			first = min(first, i);
+		}
 	}
 
-	ret = kprobe_ftrace_upgrade(&outgrown);
-	kprobe_arm_unlink(&outgrown);
-	if (!ret)
-		ret = kprobe_arm_ftrace(&b->lists);
-	if (!ret)
-		return;
-
-	kprobe_arm_unlink(&b->lists.ftrace);
-	batch_fail(b, first, ret, refusal_of_ftrace(ret));
+	ret = kprobe_arm_ftrace(&b->lists);
+	if (ret)
+		batch_fail(b, first, ret, refusal_of_ftrace(ret));
 }
 
 /* What can fail comes first; breakpoints cannot. */
@@ -562,8 +564,7 @@ static void batch_arm(struct kprobe_batch *b)
 		return;
 
 	for_each_reg(i, r, b) {
-		if (r->site->kind == KPROBE_SITE_BREAKPOINT &&
-		    r->site->state == KPROBE_SITE_READY && kprobe_arm_wanted(r->site)) {
+		if (r->site->kind == KPROBE_SITE_BREAKPOINT && kprobe_arm_needed(r->site)) {
 			kprobe_arm_add(&b->lists, r->site);
 			continue;
 		}
@@ -712,7 +713,7 @@ static void batch_end(struct kprobe_batch *b, struct kprobe **kps, struct list_h
 	for (r = b->reg; ops && r < b->reg + b->num; r++) {
 		if (ok && ops->registered)
 			ops->registered(r->p);
-		else if (!ok && r->vetted && ops->done)
+		else if (!ok && r->prepared && ops->done)
 			ops->done(r->p);
 	}
 
@@ -748,6 +749,8 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 	LIST_HEAD(reap);
 	int i;
 
+	if (!kps || num <= 0)
+		return -EINVAL;
 	if (!kprobes_initialized)
 		return refuse_all(kps[0], KPROBE_REFUSAL_TOO_EARLY);
 

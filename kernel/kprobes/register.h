@@ -12,19 +12,20 @@
 struct module;
 
 /*
- * What a kind of probes adds to registration. All but @vet are optional.
+ * What a kind of probes adds to registration. All but @vet and @prepare are optional.
  *
- * @vet: called for each under kprobe_mutex, before anything of it is registered; a negative
- *	 error refuses the probe, for the reason that is set. No other call uses the structure.
+ * @vet: may it be registered at this address? Only decides; kprobe_check() asks it, too
+ * @prepare: called for each that may be registered, under kprobe_mutex and before anything of it
+ *	     is; an error refuses the probe. No other call uses the structure.
  * @registered: called for each when all are registered; still claimed, but another call
  *		may have begun to unregister it
  * @stop: called for each as it is detached, by unregistration or because a later
  *	  probe of its batch failed; kprobe_mutex held
- * @done: called for each probe that passed @vet, when no hit can use it any more
+ * @done: called for each probe that was prepared, when no hit can use it any more
  */
 struct kprobe_batch_ops {
-	int	(*vet)(struct kprobe *p, const struct kprobe_where *where,
-		       enum kprobe_refusal *why);
+	enum kprobe_refusal (*vet)(const struct kprobe *p, const struct kprobe_where *where);
+	int	(*prepare)(struct kprobe *p);
 	void	(*registered)(struct kprobe *p);
 	void	(*stop)(struct kprobe *p);
 	void	(*done)(struct kprobe *p);
@@ -49,7 +50,8 @@ struct kprobe_call {
 };
 
 enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *where);
-enum kprobe_refusal kprobe_vet_where(struct kprobe_where *where, struct module **mod);
+enum kprobe_refusal kprobe_vet(const struct kprobe *p, const struct kprobe_batch_ops *ops,
+			       struct kprobe_where *where, struct module **mod);
 enum kprobe_refusal kprobe_site_refusal(const struct kprobe_site *site, int err);
 
 struct kprobe_call *kprobe_call_of(const struct kprobe *p);

@@ -140,8 +140,12 @@ static void held_done(struct kprobe *p)
 	wait_for_completion_timeout(&now->release, AT_MOST);
 }
 
-static int vet_nothing(struct kprobe *p, const struct kprobe_where *where,
-		       enum kprobe_refusal *why)
+static enum kprobe_refusal vet_nothing(const struct kprobe *p, const struct kprobe_where *where)
+{
+	return KPROBE_REFUSAL_NONE;
+}
+
+static int prepare_nothing(struct kprobe *p)
 {
 	return 0;
 }
@@ -367,6 +371,7 @@ static void held_registered(struct kprobe *p)
 
 static const struct kprobe_batch_ops held_when_registered = {
 	.vet		= vet_nothing,
+	.prepare	= prepare_nothing,
 	.registered	= held_registered,
 	.stop		= stop_nothing,
 };

@@ -633,7 +633,7 @@ static const char *kind_of_site(const struct kpd_form *f)
 	p = get_kprobe(kpd_insn(f));
 	if (!p)
 		return "nothing";
-	return kprobe_ftrace(p) ? "ftrace" : arch_kprobe_mode(p);
+	return kprobe_ftrace(p) ? "ftrace" : kprobe_mode(p);
 }
 
 static void same_kind(struct kpd_judge *j, const struct kpd_mode *m)

@@ -144,7 +144,7 @@ void kpd_same(struct kpd_judge *j, const char *what, unsigned long got, unsigned
  * @calls: whether a form calls kpd_callee(), and continues after itself. Without it,
  *	modes with return probes are skipped.
  * @executed: how a form has to be executed under probes, in the words of
- *	arch_kprobe_mode(), or "ftrace". The second argument is true if one of the
+ *	kprobe_mode(), or "ftrace". The second argument is true if one of the
  *	probes has a post or a fault handler. Optional.
  * @jumps: whether a probe of a form has to get a jump; optional
  * @callee_jumps: whether a return probe of kpd_callee() gets a jump; it does if this is

@@ -16,7 +16,6 @@
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 
-#include "../ftrace_ops.h"
 #include "../module.h"
 
 static KP_TRACED(u32, kp_ft_one, v + 3)
@@ -577,8 +576,8 @@ static void watch_wait(void)
 {
 	waits++;
 	owner_in_wait = kprobe_site_at(site_addr(kp_ft_one))->ftrace;
-	/* There is only this site, so each is registered because of it. */
-	was_in_both = list_count_nodes(&kprobe_ftrace_all) == 2;
+	was_in_both = kprobe_ftrace_plain.nr == 1 &&
+		      is_claimed(kunit_get_current_test()->priv, kp_ft_one);
 }
 
 /*

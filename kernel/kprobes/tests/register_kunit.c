@@ -46,7 +46,7 @@ static int count_pre(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void note(char what, struct kprobe *p)
+static void note(char what, const struct kprobe *p)
 {
 	char step[] = { what, p == &now->a ? 'a' : 'b', '\0' };
 
@@ -61,12 +61,17 @@ static const char *logged(struct reg_test *t)
 	return t->seen;
 }
 
-static int vet(struct kprobe *p, const struct kprobe_where *where,
-	       enum kprobe_refusal *why)
+static enum kprobe_refusal vet(const struct kprobe *p, const struct kprobe_where *where)
 {
 	note('v', p);
 	now->unclaimed += !kprobe_call_of(p);
-	return p == now->refused ? -E2BIG : 0;
+	return p == now->refused ? KPROBE_REFUSAL_DATA_SIZE : KPROBE_REFUSAL_NONE;
+}
+
+static int prepare(struct kprobe *p)
+{
+	note('p', p);
+	return 0;
 }
 
 static void registered(struct kprobe *p)
@@ -89,6 +94,7 @@ static void done(struct kprobe *p)
 
 static const struct kprobe_batch_ops ops = {
 	.vet		= vet,
+	.prepare	= prepare,
 	.registered	= registered,
 	.stop		= stop,
 	.done		= done,
@@ -99,7 +105,7 @@ static void register_operations_of_a_batch(struct kunit *test)
 	struct reg_test *t = test->priv;
 
 	KUNIT_ASSERT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), 0);
-	KUNIT_EXPECT_STREQ(test, logged(t), "vavbrarb");
+	KUNIT_EXPECT_STREQ(test, logged(t), "vapavbpbrarb");
 	/* No other call can register the same structure in the meantime. */
 	KUNIT_EXPECT_EQ(test, t->unclaimed, 0);
 	/* Hits are possible from the first operation after arming. */
@@ -115,15 +121,15 @@ static void register_operations_if_one_is_refused(struct kunit *test)
 
 	t->refused = &t->b;
 	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -E2BIG);
-	/* The first has been vetted, and was linked until the batch was undone. */
-	KUNIT_EXPECT_STREQ(test, logged(t), "vavbsada");
+	/* The first has been prepared, and was linked until the batch was undone. */
+	KUNIT_EXPECT_STREQ(test, logged(t), "vapavbsada");
 	KUNIT_EXPECT_EQ(test, t->hits, 0);
 
 	/* The first is on the blacklist, so nothing is asked about the second. */
 	t->refused = NULL;
 	t->a.symbol_name = "kprobe_busy_begin";
 	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -EINVAL);
-	KUNIT_EXPECT_STREQ(test, logged(t), "vada");
+	KUNIT_EXPECT_STREQ(test, logged(t), "va");
 }
 
 static void register_operations_before_a_bad_one(struct kunit *test)
@@ -133,7 +139,7 @@ static void register_operations_before_a_bad_one(struct kunit *test)
 	t->b.symbol_name = "kp_reg_no_such_function";
 	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -ENOENT);
 	/* Nothing is done with a probe after the first that fails. */
-	KUNIT_EXPECT_STREQ(test, logged(t), "vasada");
+	KUNIT_EXPECT_STREQ(test, logged(t), "vapasada");
 	KUNIT_EXPECT_EQ(test, t->hits, 0);
 }
 

@@ -86,7 +86,7 @@ bool kp_target_boosts(void);
  * struct kp_form - a function with a probed instruction of some kind
  * @name: of the instruction
  * @target: the function
- * @alone: how the instruction is executed with a pre handler, see arch_kprobe_mode()
+ * @alone: how the instruction is executed with a pre handler, see kprobe_mode()
  * @watched: the same with a post handler, or if no copy may branch back
  * @hits: of one call, whatever the argument is
  * @isa: what the CPU must have, for kp_form_exists()

@@ -117,7 +117,7 @@ static void compare_site(struct truth *t, const struct trial *r)
 		complain(t, "%pS: not at %pS", r->p.addr, (void *)r->v.where.addr);
 		return;
 	}
-	mode = site->kind == KPROBE_SITE_FTRACE ? "ftrace" : arch_kprobe_mode(&site->head.kp);
+	mode = site->kind == KPROBE_SITE_FTRACE ? "ftrace" : kprobe_mode(&site->head.kp);
 	if (strcmp(mode, r->v.mode))
 		complain(t, "%pS: %s, not %s", r->p.addr, mode, r->v.mode);
 

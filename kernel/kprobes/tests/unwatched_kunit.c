@@ -783,7 +783,7 @@ static kprobe_opcode_t *find_stepped(void)
 		if (register_kprobe(&kp))
 			continue;
 		scoped_guard(mutex, &kprobe_mutex)
-			stepped = !strcmp(arch_kprobe_mode(get_kprobe(kp.addr)), "stepped");
+			stepped = !strcmp(kprobe_mode(get_kprobe(kp.addr)), "stepped");
 		unregister_kprobe(&kp);
 		if (stepped)
 			return kp.addr;

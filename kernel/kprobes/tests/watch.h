@@ -48,7 +48,7 @@ static inline const char *kp_mode(void *addr)
 {
 	guard(kprobe_test)();
 
-	return arch_kprobe_mode(get_kprobe(addr));
+	return kprobe_mode(get_kprobe(addr));
 }
 
 int kp_watch_pre(struct kprobe *p, struct pt_regs *regs);

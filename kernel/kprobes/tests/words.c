@@ -94,7 +94,7 @@ enum kprobe_refusal kp_decide(unsigned long addr)
 /**
  * kp_need_mode() - skip a case for which this kernel lacks a way to execute instructions
  * @test: the case
- * @mode: the way, see arch_kprobe_mode(); NULL: in a detour
+ * @mode: the way, see kprobe_mode(); NULL: in a detour
  *
  * Context: process context.
  */
@@ -129,7 +129,7 @@ void kp_register_in_mode(struct kunit *test, struct kprobe *kp, const char *mode
  * kp_expect_executed() - expect how an instruction is executed, and that its function works
  * @test: the case
  * @t: the function
- * @mode: see arch_kprobe_mode()
+ * @mode: see kprobe_mode()
  *
  * Context: process context, may sleep.
  */

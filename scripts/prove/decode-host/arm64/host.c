@@ -33,15 +33,8 @@ static const char * const forms[NR_PROBE_FORMS] = {
 	[PROBE_FORM_PRFM_LIT] = "prfm-lit",
 };
 
-/* The words of kernel/kprobes/refusal.c, as far as they are used. */
-static const char * const refusals[NR_KPROBE_REFUSALS] = {
-	[KPROBE_REFUSAL_NONE] = "-", [KPROBE_REFUSAL_INVALID] = "invalid",
-	[KPROBE_REFUSAL_TRAP] = "trap", [KPROBE_REFUSAL_SLEEP] = "sleep",
-	[KPROBE_REFUSAL_CONTROL] = "control", [KPROBE_REFUSAL_FAR] = "far",
-	[KPROBE_REFUSAL_TRANSACTION] = "transaction", [KPROBE_REFUSAL_ENCODING] = "encoding",
-	[KPROBE_REFUSAL_REACH] = "reach", [KPROBE_REFUSAL_SEQUENCE] = "sequence",
-	[KPROBE_REFUSAL_SYNDROME] = "syndrome",
-};
+#define WORD_OF(name, err, word, text) [KPROBE_REFUSAL_##name] = word,
+static const char * const refusals[] = { KPROBE_REFUSALS(WORD_OF) };
 
 static const char * const users[] = {
 	[INSN_REJECTED] = "reject", [INSN_GOOD_NO_SLOT] = "simulate", [INSN_GOOD] = "copy",
@@ -72,9 +65,8 @@ static void print_rows(void)
 	const struct probe_insn_row *r;
 
 	for (r = probe_insn_rows; r < probe_insn_rows + ROWS; r++) {
-		if (r->form >= NR_PROBE_FORMS || r->refusal >= NR_KPROBE_REFUSALS ||
-		    !refusals[r->refusal])
-			die("a row has a form or a refusal without a name");
+		if (r->form >= NR_PROBE_FORMS || r->refusal >= NR_KPROBE_REFUSALS)
+			die("a row has no form or refusal");
 		printf("%08x %08x %s %s %s %x %d %d\n", r->mask, r->value, forms[r->form],
 		       refusals[r->refusal], users[r->user], r->computes, r->narrow,
 		       !!r->simulate);
