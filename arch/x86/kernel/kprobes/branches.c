@@ -46,7 +46,6 @@
 #include <asm/ibt.h>
 #include <asm/sections.h>
 
-#include "branches.h"
 #include "common.h"
 #include "insn.h"
 
@@ -93,7 +92,7 @@ static void scan_byte(struct kprobe_branch_map *map, const u8 *p, unsigned long 
 		mark_relative(map, p + 1, addr + 1);
 		break;
 	case OP_ESCAPE:
-		if (bytes_are_jcc32(p))
+		if ((p[1] & ~OP_CC) == OP2_JCC32)
 			mark_relative(map, p + 2, addr + 2);
 		break;
 	case OP_LEA:
@@ -104,7 +103,7 @@ static void scan_byte(struct kprobe_branch_map *map, const u8 *p, unsigned long 
 			mark_relative(map, p + 2, addr + 2);
 		}
 		break;
-	case OP_CALL_FAR:
+	case 0x9a:	/* lcall */
 	case OP_JMP_FAR:
 		if (IS_ENABLED(CONFIG_X86_32))
 			mark_absolute(map, p + 1);
@@ -390,15 +389,19 @@ static bool is_thunk(unsigned long addr)
  * A jump to an address in a register, which may have been computed from a relative offset.
  * Absolute addresses are found by the scan.
  */
-static bool is_computed_jump(const struct insn *insn, unsigned long addr,
+static bool is_computed_jump(struct insn *insn, unsigned long addr,
 			     unsigned long start, unsigned long end)
 {
 	unsigned long target = kprobe_insn_target(insn, addr);
 
-	if (kprobe_insn_is_jmp_indirect(insn))
-		return kprobe_insn_is_reg_form(insn);
-	if (kprobe_insn_op(insn) == JMP32_INSN_OPCODE || kprobe_insn_is_jcc32(insn))
+	switch (kprobe_insn_branch(insn)) {
+	case KPROBE_OP_JMP_REG:
+		return true;
+	case KPROBE_OP_JMP:
+	case KPROBE_OP_JCC:
 		return (target < start || target >= end) && is_thunk(target);
+	}
+
 	return false;
 }
 
@@ -412,45 +415,38 @@ static bool is_ftrace_site(unsigned long addr)
  * On 32 bit, handlers access all data through segments, and per-CPU data through a special one. A
  * breakpoint loads them; a detour runs with the current ones.
  */
-static bool loads_segment(const struct insn *insn)
+static bool loads_segment(struct insn *insn)
 {
 	if (IS_ENABLED(CONFIG_X86_64))
 		return false;
 
 	switch (kprobe_insn_op(insn)) {
-	case OP_POP_ES:
-	case OP_POP_DS:
-	case OP_LES:
-	case OP_LDS:
-	case OP_0F(OP2_POP_FS):
-	case OP_0F(OP2_LFS):
+	case 0x07:		/* pop %es */
+	case 0x1f:		/* pop %ds */
+	case 0xc4 ... 0xc5:	/* les, lds */
+	case OP_0F(0xa1):	/* pop %fs */
+	case OP_0F(0xb4):	/* lfs */
 		return true;
-	case OP_MOV_SREG:
-		/* The kernel does not use GS. */
-		return kprobe_insn_modrm_reg(insn) != SREG_GS;
+	case 0x8e:		/* mov to a segment; the kernel does not use %gs */
+		return kprobe_insn_modrm_reg(insn) != 5;
 	}
 
 	return false;
 }
 
-static bool pushes_or_pops_16_bits(const struct insn *insn)
+static bool pushes_or_pops_16_bits(struct insn *insn)
 {
 	if (!kprobe_insn_has_prefix(insn, PREFIX_OPND) || X86_REX_W(kprobe_insn_rex(insn)))
 		return false;
 
 	switch (kprobe_insn_op(insn)) {
-	case OP_PUSH_R ... OP_PUSH_R | OP_REG:
-	case OP_POP_R ... OP_POP_R | OP_REG:
-	case OP_PUSH_I32:
-	case OP_PUSH_I8:
-	case OP_PUSHF:
-	case OP_POPF:
-	case OP_ENTER:
-	case OP_LEAVE:
-	case OP_0F(OP2_PUSH_FS):
-	case OP_0F(OP2_POP_FS):
-	case OP_0F(OP2_PUSH_GS):
-	case OP_0F(OP2_POP_GS):
+	case 0x50 ... 0x5f:			/* push, pop of a register */
+	case 0x68:				/* push of a constant */
+	case 0x6a:
+	case 0x9c ... 0x9d:			/* pushf, popf */
+	case 0xc8 ... 0xc9:			/* enter, leave */
+	case OP_0F(0xa0) ... OP_0F(0xa1):	/* push, pop of %fs */
+	case OP_0F(0xa8) ... OP_0F(0xa9):	/* push, pop of %gs */
 		return true;
 	case OP_GRP1A:
 		return kprobe_insn_modrm_reg(insn) == GRP1A_POP;
@@ -462,7 +458,7 @@ static bool pushes_or_pops_16_bits(const struct insn *insn)
 }
 
 /* The constant is added to the stack pointer, or subtracted. */
-static bool adds_unaligned_to_sp(const struct insn *insn)
+static bool adds_unaligned_to_sp(struct insn *insn)
 {
 	u8 reg = kprobe_insn_modrm_reg(insn);
 	long constant;
@@ -482,7 +478,7 @@ static bool adds_unaligned_to_sp(const struct insn *insn)
 			return false;
 		constant = insn->displacement.value;
 		break;
-	case OP_ENTER:
+	case 0xc8:	/* enter */
 		constant = insn->immediate.value;
 		break;
 	default:
@@ -498,7 +494,7 @@ static bool adds_unaligned_to_sp(const struct insn *insn)
  * cost all hits, for functions that only assembly can contain. Their callees run on the same
  * stack, but are not recognized. On 32 bit, not even exceptions align it.
  */
-static bool misaligns_stack(const struct insn *insn)
+static bool misaligns_stack(struct insn *insn)
 {
 	return IS_ENABLED(CONFIG_X86_64) &&
 	       (pushes_or_pops_16_bits(insn) || adds_unaligned_to_sp(insn));
@@ -534,7 +530,8 @@ u8 kprobe_map_decode(struct kprobe_branch_map *map, unsigned long start, unsigne
 		if (kprobe_fetch_at(at, end, &ki))
 			return is_tail(at, end) ? why : KPROBE_NOOPT_UNDECODED;
 
-		if (kprobe_insn_is_short_branch(&ki.insn))
+		if (kprobe_op_is_direct(kprobe_insn_branch(&ki.insn)) &&
+		    ki.insn.immediate.nbytes == 1)
 			kprobe_map_mark(map, kprobe_insn_target(&ki.insn, at));
 		else if (loads_segment(&ki.insn))
 			why = KPROBE_NOOPT_SEGMENT;

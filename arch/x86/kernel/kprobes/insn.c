@@ -15,7 +15,7 @@
 #include "common.h"
 #include "insn.h"
 
-bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted)
+bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted)
 {
 	/* Unused bytes are 0, which is no prefix. */
 	return memchr(insn->prefixes.bytes, wanted, sizeof(insn->prefixes.bytes));
@@ -25,16 +25,16 @@ bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted)
  * The bytes of the opcode, the first one uppermost: OP_* for one byte, OP_0F(OP2_*) for two.
  * OP_OTHER for VEX and EVEX.
  */
-u32 kprobe_insn_op(const struct insn *insn)
+u32 kprobe_insn_op(struct insn *insn)
 {
 	const insn_byte_t *bytes = insn->opcode.bytes;
 	u32 op = 0;
 	int i;
 
-	if (kprobe_insn_has_vex(insn))
+	if (insn_is_avx(insn))
 		return OP_OTHER;
 	/* A bit of this prefix stands for the first byte. */
-	if (kprobe_insn_has_rex2(insn) && X86_REX2_M(insn->rex_prefix.bytes[1]))
+	if (insn_is_rex2(insn) && X86_REX2_M(insn->rex_prefix.bytes[1]))
 		return OP_0F(bytes[0]);
 
 	for (i = 0; i < insn->opcode.nbytes; i++)
@@ -52,59 +52,53 @@ u32 kprobe_insn_op(const struct insn *insn)
  * an ENDBR is executed. The copy of the probed one is; if it were emulated, the next instruction
  * would raise #CP.
  */
-bool kprobe_insn_is_nop(const struct insn *insn)
+bool kprobe_insn_is_nop(struct insn *insn)
 {
 	switch (kprobe_insn_op(insn)) {
-	case OP_NOP:
+	case BYTES_NOP1:
 		/* With REX.B it exchanges two registers. */
-		return !kprobe_insn_has_rex2(insn) && !X86_REX_B(kprobe_insn_rex(insn));
-	case OP_0F(OP2_NOP):
+		return !insn_is_rex2(insn) && !X86_REX_B(kprobe_insn_rex(insn));
+	case OP_0F(0x1f):
 		return true;
 	}
 
 	return false;
 }
 
-/* A jump with a displacement of 8 bits, conditional or not. */
-bool kprobe_insn_is_short_branch(const struct insn *insn)
+/*
+ * How an instruction transfers control in the kernel, without far branches, which cannot be probed.
+ * KPROBE_OP_STEP for all others. This is the only place that knows the opcodes of branches, but for
+ * kprobe_map_scan().
+ */
+u8 kprobe_insn_branch(struct insn *insn)
 {
-	switch (kprobe_insn_op(insn)) {
+	bool in_reg = kprobe_insn_is_reg_form(insn);
+	u32 op = kprobe_insn_op(insn);
+
+	switch (op) {
+	case 0x70 ... 0x7f:
+	case OP_0F(OP2_JCC32) ... OP_0F(OP2_JCC32) | OP_CC:
+		return KPROBE_OP_JCC;
+	case 0xe0 ... 0xe3:
+		/* Both are in the same order. */
+		return KPROBE_OP_LOOPNE + (op - 0xe0);
+	case CALL_INSN_OPCODE:
+		return KPROBE_OP_CALL;
+	case JMP32_INSN_OPCODE:
 	case JMP8_INSN_OPCODE:
-	case OP_JCC8 ... OP_JCC8 | OP_CC:
-	case OP_LOOPNE:
-	case OP_LOOPE:
-	case OP_LOOP:
-	case OP_JCXZ:
-		return true;
+		return KPROBE_OP_JMP;
+	case 0xc2:	/* ret with an operand */
+	case RET_INSN_OPCODE:
+		return KPROBE_OP_RET;
+	case OP_GRP5:
+		if (kprobe_insn_modrm_reg(insn) == 2)	/* call */
+			return in_reg ? KPROBE_OP_CALL_REG : KPROBE_OP_STEP_CALL;
+		if (kprobe_insn_modrm_reg(insn) == GRP5_JMP)
+			return in_reg ? KPROBE_OP_JMP_REG : KPROBE_OP_STEP_JMP;
+		break;
 	}
 
-	return false;
-}
-
-/* Opcodes that are invalid in 64-bit mode. insn_decode() accepts them in both modes. */
-bool kprobe_insn_is_invalid(const struct insn *insn)
-{
-	switch (kprobe_insn_op(insn)) {
-	case OP_PUSH_ES:
-	case OP_POP_ES:
-	case OP_PUSH_CS:
-	case OP_PUSH_SS:
-	case OP_POP_SS:
-	case OP_PUSH_DS:
-	case OP_POP_DS:
-	case OP_DAA:
-	case OP_DAS:
-	case OP_AAA:
-	case OP_AAS:
-	case OP_PUSHA:
-	case OP_POPA:
-	case OP_GRP1_INVALID:
-	case OP_AAM:
-	case OP_SALC:
-		return IS_ENABLED(CONFIG_X86_64);
-	}
-
-	return false;
+	return KPROBE_OP_STEP;
 }
 
 /*
@@ -113,34 +107,35 @@ bool kprobe_insn_is_invalid(const struct insn *insn)
  */
 
 /* CPUs disagree on whether this prefix shortens the displacement in 64-bit mode. */
-static bool is_branch16(const struct insn *insn)
+static bool is_branch16(struct insn *insn)
 {
 	return insn->x86_64 && kprobe_insn_has_prefix(insn, PREFIX_OPND);
 }
 
-static bool length_is_known_0f(const struct insn *insn)
+static bool length_is_known_0f(struct insn *insn)
 {
 	switch (insn->opcode.bytes[1]) {
-	case OP2_SYSCALL ... OP2_WBINVD:
-	case OP2_UD2:
-	case OP2_FEMMS:
-	case OP2_WRMSR ... OP2_SYSEXIT:
-	case OP2_GETSEC:
-	case OP2_EMMS:
-	case OP2_PUSH_FS ... OP2_CPUID:
-	case OP2_PUSH_GS ... OP2_RSM:
-	case OP2_BSWAP ... OP2_BSWAP | OP_REG:
-		/* These have no ModRM byte; all others but branches have one. */
+	/* These have no ModRM byte; all others but branches have one. */
+	case 0x05 ... 0x09:	/* SYSCALL to WBINVD */
+	case 0x0b:		/* UD2 */
+	case 0x0e:		/* FEMMS */
+	case 0x30 ... 0x35:	/* WRMSR to SYSEXIT */
+	case 0x37:		/* GETSEC */
+	case 0x77:		/* EMMS */
+	case 0xa0 ... 0xa2:	/* PUSH FS, POP FS, CPUID */
+	case 0xa8 ... 0xaa:	/* PUSH GS, POP GS, RSM */
+	case 0xc8 ... 0xcf:	/* BSWAP */
 		return true;
 	case OP2_JCC32 ... OP2_JCC32 | OP_CC:
 		return !is_branch16(insn);
-	case OP2_MOV_R_CR ... OP2_MOV_DR_R:
+	case 0x20 ... 0x23:
 		/* Moves from and to control registers ignore mod. */
 		return kprobe_insn_is_reg_form(insn);
-	case OP2_GRP12 ... OP2_GRP14:
+	case 0x71 ... 0x73:
+		/* Shifts of vectors by an immediate. */
 		return insn->immediate.nbytes;
-	case OP2_VMREAD:
-		/* With one of these prefixes it is EXTRQ or INSERTQ, which have immediates. */
+	case 0x78:
+		/* VMREAD. With one of these prefixes it is EXTRQ or INSERTQ, with immediates. */
 		return !kprobe_insn_has_prefix(insn, PREFIX_OPND) &&
 		       !kprobe_insn_has_prefix(insn, PREFIX_REPNE);
 	}
@@ -153,10 +148,10 @@ static bool length_is_known_0f(const struct insn *insn)
  * alone for the instruction. It looks SSE opcodes up by the last prefix, so it does not find them
  * if their mandatory prefix precedes another one.
  */
-static bool length_is_known(const struct insn *insn)
+static bool length_is_known(struct insn *insn)
 {
 	/* insn_decode() does check these, and its map of them is complete. */
-	if (kprobe_insn_has_vex(insn) || kprobe_insn_has_rex2(insn))
+	if (insn_is_avx(insn) || insn_is_rex2(insn))
 		return true;
 
 	switch (insn->opcode.nbytes) {
@@ -283,7 +278,7 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
  * The distance to the next instruction. With cfi=off, the first two bytes of each check are a
  * jump over the rest, after which parts of other instructions are left.
  */
-unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at)
+unsigned int kprobe_skip(struct kprobe_insn *ki, unsigned long at)
 {
 	if (IS_ENABLED(CONFIG_CFI) && ki->bytes[0] == JMP8_INSN_OPCODE &&
 	    kprobe_insn_target(&ki->insn, at) == at + CFI_CHECK_SIZE &&
@@ -335,12 +330,6 @@ enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 	return fetch_one(at, addr - into + size, ki, &w);
 }
 
-static bool is_direct_branch(const struct insn *insn)
-{
-	return kprobe_insn_op(insn) == CALL_INSN_OPCODE || kprobe_insn_is_jmp(insn) ||
-	       kprobe_insn_is_jcc32(insn) || kprobe_insn_is_short_branch(insn);
-}
-
 /*
  * Alternatives and calls of paravirt operations have been patched by now. With call depth
  * tracking, a call goes to the padding in front of the function, which runs into it.
@@ -352,6 +341,7 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 	struct kprobe_insn ki;
 	unsigned long at, target;
 	int ret;
+	u8 op;
 
 	for (at = start; at < end; at += kprobe_skip(&ki, at)) {
 		if (fetch_one(at, end, &ki, &w)) {
@@ -359,11 +349,12 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 			ki = (struct kprobe_insn){ .insn.length = 1 };
 			continue;
 		}
-		if (!is_direct_branch(&ki.insn))
+		op = kprobe_insn_branch(&ki.insn);
+		if (!kprobe_op_is_direct(op))
 			continue;
 		target = kprobe_insn_target(&ki.insn, at);
 		ret = fn(target, arg);
-		if (IS_ENABLED(CONFIG_CALL_THUNKS) && kprobe_insn_op(&ki.insn) == CALL_INSN_OPCODE)
+		if (IS_ENABLED(CONFIG_CALL_THUNKS) && op == KPROBE_OP_CALL)
 			ret = ret ?: fn(ALIGN(target, CONFIG_FUNCTION_ALIGNMENT), arg);
 		if (ret)
 			return ret;
@@ -376,18 +367,18 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
  * Assemble a copy of the instruction at @from in @buf, to run at @to. Returns its length, or
  * -ERANGE if its operand is out of reach of @to.
  */
-int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
+int kprobe_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
 		unsigned long to)
 {
-	const struct insn *insn = &ki->insn;
+	struct insn *insn = &ki->insn;
 	long disp;
 
 	memcpy(buf, ki->bytes, insn->length);
-	if (kprobe_insn_is_rip_relative(insn)) {
+	if (insn_rip_relative(insn)) {
 		disp = insn->displacement.value + (long)(from - to);
 		if (!kprobe_is_rel32(disp))
 			return -ERANGE;
-		put_unaligned((s32)disp, (s32 *)(buf + kprobe_insn_disp_offset(insn)));
+		put_unaligned((s32)disp, (s32 *)(buf + insn_offset_displacement(insn)));
 	}
 
 	return insn->length;
