@@ -15,10 +15,6 @@
 /* Primary opcodes. */
 #define INSN_OP_BC		16
 #define INSN_OP_B		18
-#define INSN_OP_19		19
-#define INSN_OP_31		31
-#define INSN_OP_LBZ		34
-#define INSN_OP_STB		38
 
 /* Extended opcodes under 31. */
 #define INSN_31_MFMSR		83
@@ -56,22 +52,22 @@ static nokprobe_inline bool kprobe_insn_is_b(u32 word)
 
 static nokprobe_inline bool kprobe_insn_is_bclr(u32 word)
 {
-	return get_op(word) == INSN_OP_19 && get_xop(word) == INSN_19_BCLR;
+	return get_op(word) == OP_19 && get_xop(word) == INSN_19_BCLR;
 }
 
 static nokprobe_inline bool kprobe_insn_is_bcctr(u32 word)
 {
-	return get_op(word) == INSN_OP_19 && get_xop(word) == INSN_19_BCCTR;
+	return get_op(word) == OP_19 && get_xop(word) == INSN_19_BCCTR;
 }
 
 static nokprobe_inline bool kprobe_insn_is_addpcis(u32 word)
 {
-	return get_op(word) == INSN_OP_19 && (word >> 1 & 0x1f) == INSN_19_ADDPCIS;
+	return get_op(word) == OP_19 && (word >> 1 & 0x1f) == INSN_19_ADDPCIS;
 }
 
 static nokprobe_inline bool kprobe_insn_is_mfmsr(u32 word)
 {
-	return get_op(word) == INSN_OP_31 && get_xop(word) == INSN_31_MFMSR;
+	return get_op(word) == OP_31 && get_xop(word) == INSN_31_MFMSR;
 }
 
 static nokprobe_inline unsigned int kprobe_insn_bo(u32 word)
@@ -96,24 +92,38 @@ static nokprobe_inline bool kprobe_insn_is_pcrel(ppc_inst_t insn)
 }
 
 /*
+ * Sequences, into which no exception may come. An exception:
+ *
+ *  - clears the reservation on its exit, so that the store-conditional would never succeed;
+ *  - enables interrupts again on its exit, until code that disables them in MSR[EE] has recorded
+ *    that in irq_happened;
+ *  - overwrites SRR0 and SRR1, which are live from when they are written until the return from
+ *    exception. On e500, a TLB miss in its handler overwrites the MASn, which are live until the
+ *    access to the TLB.
+ */
+enum kprobe_sequence {
+	KPROBE_SEQUENCE_RESERVATION,
+	KPROBE_SEQUENCE_HARD_DISABLE,
+	KPROBE_SEQUENCE_LIVE_SRR,
+	KPROBE_SEQUENCE_LIVE_MAS,
+	NR_KPROBE_SEQUENCES,
+};
+
+#define KPROBE_OPENS(seq)	BIT(KPROBE_SEQUENCE_##seq)
+#define KPROBE_CLOSES(seq)	BIT(NR_KPROBE_SEQUENCES + KPROBE_SEQUENCE_##seq)
+#define KPROBE_OPENS_ANY	GENMASK(NR_KPROBE_SEQUENCES - 1, 0)
+
+/*
  * How many words are searched for the start of a sequence. Loops with a reservation are single
  * asm statements, so neither KASAN nor KCSAN makes them longer; a test looks for longer ones in
- * the kernel. Between mtmsrd and the store to irq_happened, and while special registers are live,
- * there may be compiled code.
+ * the kernel. In the others, there may be compiled code. With 32 bits, there is no irq_happened.
  */
 #define INSN_MAX_RESERVED	32
-#define INSN_MAX_HARD_DISABLE	12
+#define INSN_MAX_HARD_DISABLE	(IS_ENABLED(CONFIG_PPC64) ? 12 : 0)
 #define INSN_MAX_LIVE_SPRS	64
 
 enum kprobe_refusal kprobe_insn_refused(u32 word);
-bool kprobe_insn_is_load_reserve(u32 word);
-bool kprobe_insn_is_store_conditional(u32 word);
-bool kprobe_insn_hard_disables(u32 word);
-bool kprobe_insn_records_hard_disable(u32 word);
-bool kprobe_insn_sets_srr(u32 word);
-bool kprobe_insn_uses_srr(u32 word);
-bool kprobe_insn_sets_mas(u32 word);
-bool kprobe_insn_uses_mas(u32 word);
+unsigned int kprobe_insn_bounds(u32 word);
 bool kprobe_insn_sets_r13(ppc_inst_t insn, unsigned long addr);
 bool kprobe_insn_can_emulate(ppc_inst_t insn, unsigned long addr);
 bool kprobe_insn_can_copy(ppc_inst_t insn);

@@ -40,64 +40,37 @@ static bool is_suffix(unsigned long addr, unsigned long into)
 	       read_word(addr - INSN_WORD, &word) && ppc_inst_prefixed(ppc_inst(word));
 }
 
-/*
- * In a sequence, which one instruction opens and another closes? Scans backwards from @addr, at
- * most @limit words and not past the start of the function, for an instruction that @opens it
- * before one that @closes it. Branches are not followed.
- */
-static bool is_inside(unsigned long addr, unsigned long into, unsigned int limit,
-		      bool (*opens)(u32 word), bool (*closes)(u32 word))
+/* Sequences whose start is not searched so far away. */
+static unsigned int too_far_for(unsigned int words)
 {
-	unsigned long at, start = addr - min(into, limit * INSN_WORD);
+	return (words > INSN_MAX_RESERVED ? KPROBE_OPENS(RESERVATION) : 0) |
+	       (words > INSN_MAX_HARD_DISABLE ? KPROBE_OPENS(HARD_DISABLE) : 0);
+}
+
+/*
+ * Scans backwards from @addr, not past the start of the function, for an instruction that opens a
+ * sequence before one that closes it. Branches are not followed. What follows a store-conditional,
+ * such as the branch that closes the loop, is not refused.
+ *
+ * Some words are refused needlessly: after __hard_irq_enable() and __hard_EE_RI_disable(), no store
+ * to irq_happened follows; and where SRR0 is written for a guest that is entered by a function
+ * call, no return from exception. The latter function is on the blacklist anyway, as is what it
+ * calls.
+ */
+static bool is_in_sequence(unsigned long addr, unsigned long into)
+{
+	unsigned int i, bounds, closed = 0;
 	u32 word;
 
-	for (at = addr; at > start;) {
-		at -= INSN_WORD;
-		if (!read_word(at, &word) || closes(word))
+	for (i = 1; i <= min(into / INSN_WORD, INSN_MAX_LIVE_SPRS); i++) {
+		if (!read_word(addr - i * INSN_WORD, &word))
 			return false;
-		if (opens(word))
+		bounds = kprobe_insn_bounds(word);
+		closed |= bounds >> NR_KPROBE_SEQUENCES | too_far_for(i);
+		if (bounds & ~closed & KPROBE_OPENS_ANY)
 			return true;
 	}
 	return false;
-}
-
-/*
- * The exit from an exception clears the reservation, so a store-conditional would never succeed
- * if anything between the larx and the stcx. trapped. What follows the store, such as the branch
- * that closes the loop, is not refused.
- */
-static bool is_reserved(unsigned long addr, unsigned long into)
-{
-	return is_inside(addr, into, INSN_MAX_RESERVED, kprobe_insn_is_load_reserve,
-			 kprobe_insn_is_store_conditional);
-}
-
-/*
- * Code that disables interrupts in MSR[EE] records that in irq_happened a few instructions later.
- * An exception in between would enable them again. After __hard_irq_enable() and
- * __hard_EE_RI_disable(), no store follows, and the words up to the limit are refused needlessly.
- */
-static bool is_hard_disabling(unsigned long addr, unsigned long into)
-{
-	return IS_ENABLED(CONFIG_PPC64) &&
-	       is_inside(addr, into, INSN_MAX_HARD_DISABLE, kprobe_insn_hard_disables,
-			 kprobe_insn_records_hard_disable);
-}
-
-/*
- * The trap overwrites SRR0 and SRR1, and on e500 a TLB miss in its handler overwrites the MASn.
- * So they must not be live: from when they are written until the return from exception or the
- * access to the TLB. Where none follows, as when SRR0 is written for a guest that is entered by a
- * function call, words are refused needlessly. Such a function is on the blacklist anyway, as is
- * what it calls.
- */
-static bool has_live_sprs(unsigned long addr, unsigned long into)
-{
-	return is_inside(addr, into, INSN_MAX_LIVE_SPRS, kprobe_insn_sets_srr,
-			 kprobe_insn_uses_srr) ||
-	       (IS_ENABLED(CONFIG_PPC_E500) &&
-		is_inside(addr, into, INSN_MAX_LIVE_SPRS, kprobe_insn_sets_mas,
-			  kprobe_insn_uses_mas));
 }
 
 /*
@@ -281,6 +254,5 @@ enum kprobe_refusal kprobe_addr_refused(unsigned long addr)
 		return KPROBE_REFUSAL_NONE;
 	if (is_suffix(addr, into))
 		return KPROBE_REFUSAL_SUFFIX;
-	return is_reserved(addr, into) || is_hard_disabling(addr, into) ||
-	       has_live_sprs(addr, into) ? KPROBE_REFUSAL_SEQUENCE : KPROBE_REFUSAL_NONE;
+	return is_in_sequence(addr, into) ? KPROBE_REFUSAL_SEQUENCE : KPROBE_REFUSAL_NONE;
 }
