@@ -16,8 +16,8 @@
  *   address     where a probe is to be, and whether it may be there
  *   site        sites and their users
  *   text        original text, probes near an address
- *   words       memory for slots, and detours, where instructions are words
  *   copy        what an architecture has to decide and to copy for a probe
+ *   branch      pages in reach and detours, where a branch is one word
  *   hit, hit_*  the hit path
  *   pool        instances of return probes
  *   optimizer   jumps

@@ -8,25 +8,11 @@
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
-#include <linux/sizes.h>
 
 #include <asm/insn.h>
 
-#include "common.h"
+#include "decode-insn.h"
 #include "detour.h"
-
-static u32 pair_at_sp(enum aarch64_insn_register reg1, enum aarch64_insn_register reg2,
-		      int offset, enum aarch64_insn_ldst_type type)
-{
-	return aarch64_insn_gen_load_store_pair(reg1, reg2, AARCH64_INSN_REG_SP, offset,
-						AARCH64_INSN_VARIANT_64BIT, type);
-}
-
-/*
- * aarch64_insn_gen_load_store_pair() cannot generate an STP with an offset and no writeback. It
- * differs from the pre-indexed form only in this bit.
- */
-#define STP_WRITEBACK	BIT(23)
 
 #define LINK_REG	AARCH64_INSN_REG_LR
 #define ZERO_REG	AARCH64_INSN_REG_ZR
@@ -50,8 +36,6 @@ unsigned long arch_branch_target(const struct kprobe *p)
 	case PROBE_FORM_B:
 	case PROBE_FORM_BL:
 	case PROBE_FORM_BCOND:
-	case PROBE_FORM_CBZ:
-	case PROBE_FORM_TBZ:
 		return (unsigned long)p->addr + aarch64_get_branch_offset(p->opcode);
 	default:
 		return 0;
@@ -83,7 +67,6 @@ int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p)
 		kprobe_put(d, p->opcode);
 		break;
 	case PROBE_FORM_BR:
-	case PROBE_FORM_RET:
 		kprobe_put(d, p->opcode);
 		return 0;
 	case PROBE_FORM_BL:
@@ -92,8 +75,6 @@ int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p)
 	case PROBE_FORM_B:
 		return kprobe_put_branch(d, target);
 	case PROBE_FORM_BCOND:
-	case PROBE_FORM_CBZ:
-	case PROBE_FORM_TBZ:
 		kprobe_put(d, aarch64_set_branch_offset(p->opcode, 2 * AARCH64_INSN_SIZE));
 		return kprobe_put_branch(d, next) ?: kprobe_put_branch(d, target);
 	case PROBE_FORM_BLR:
@@ -105,15 +86,9 @@ int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p)
 		return 0;
 	case PROBE_FORM_ADR:
 		if (rd != ZERO_REG)
-			put_load(d, rd, addr + probe_insn_adr_offset(p->opcode));
-		break;
-	case PROBE_FORM_ADRP:
-		if (rd != ZERO_REG)
-			put_load(d, rd, ALIGN_DOWN(addr, SZ_4K) +
-					       probe_insn_adr_offset(p->opcode) * SZ_4K);
+			put_load(d, rd, probe_insn_adr(p->opcode, addr));
 		break;
 	case PROBE_FORM_LDR_LIT:
-	case PROBE_FORM_LDRSW_LIT:
 		if (rd == ZERO_REG)
 			break;
 		put_load(d, rd, addr + probe_insn_literal_offset(p->opcode));
@@ -128,28 +103,10 @@ int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p)
 	return kprobe_put_branch(d, next);
 }
 
-/* With a struct pt_regs on the stack, whose first members are x0 and x1. */
-static void put_enter(struct kprobe_draft *d)
+static void put_code(struct kprobe_draft *d, const __le32 *code, const __le32 *end)
 {
-	int size = sizeof(struct pt_regs);
-
-	BUILD_BUG_ON(offsetof(struct pt_regs, regs[0]) || sizeof(struct pt_regs) > 504);
-
-	kprobe_put(d, pair_at_sp(AARCH64_INSN_REG_0, AARCH64_INSN_REG_1, -size,
-				 AARCH64_INSN_LDST_STORE_PAIR_PRE_INDEX));
-	kprobe_put(d, pair_at_sp(AARCH64_INSN_REG_29, AARCH64_INSN_REG_30,
-				 offsetof(struct pt_regs, regs[29]),
-				 AARCH64_INSN_LDST_STORE_PAIR_PRE_INDEX) & ~STP_WRITEBACK);
-}
-
-static void put_leave(struct kprobe_draft *d)
-{
-	kprobe_put(d, aarch64_insn_gen_load_store_imm(AARCH64_INSN_REG_LR, AARCH64_INSN_REG_SP,
-						      offsetof(struct pt_regs, regs[30]),
-						      AARCH64_INSN_SIZE_64,
-						      AARCH64_INSN_LDST_LOAD_IMM_OFFSET));
-	kprobe_put(d, pair_at_sp(AARCH64_INSN_REG_0, AARCH64_INSN_REG_1, sizeof(struct pt_regs),
-				 AARCH64_INSN_LDST_LOAD_PAIR_POST_INDEX));
+	for (; code < end; code++)
+		kprobe_put(d, le32_to_cpu(*code));
 }
 
 static unsigned long common_code(bool of_return, bool far)
@@ -194,10 +151,10 @@ int arch_draft_detour(struct kprobe_draft *d, struct optimized_kprobe *op)
 		return -EILSEQ;
 	}
 
-	put_enter(d);
+	put_code(d, kprobe_detour_enter, kprobe_detour_leave);
 	put_load(d, AARCH64_INSN_REG_0, (unsigned long)op);
 	put_call(d, kretprobe_is_alone(&op->kp));
-	put_leave(d);
+	put_code(d, kprobe_detour_leave, kprobe_detour_leave_end);
 	put_separator(d, op->kp.opcode);
 	return kprobe_reencode(d, &op->kp);
 }

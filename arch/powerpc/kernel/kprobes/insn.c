@@ -17,7 +17,6 @@
 #endif
 
 #include "common.h"
-#include "insn.h"
 
 /* Extended opcodes under 31. */
 #define INSN_31_LBARX		52
@@ -25,9 +24,7 @@
 #define INSN_31_LHARX		116
 #define INSN_31_LQARX		276
 #define INSN_31_LWARX		20
-#define INSN_31_MFSPR		339
 #define INSN_31_MFTB		371
-#define INSN_31_MTSPR		467
 #define INSN_31_STBCX		694
 #define INSN_31_STDCX		214
 #define INSN_31_STHCX		726
@@ -43,46 +40,12 @@
 #define INSN_31_WRTEE		131
 #define INSN_31_WRTEEI		163
 
-/* larx */
-bool kprobe_insn_is_load_reserve(u32 word)
-{
-	if (get_op(word) != INSN_OP_31)
-		return false;
-
-	switch (get_xop(word)) {
-	case INSN_31_LBARX:
-	case INSN_31_LHARX:
-	case INSN_31_LWARX:
-	case INSN_31_LDARX:
-	case INSN_31_LQARX:
-		return true;
-	}
-	return false;
-}
-
-/* stcx. */
-bool kprobe_insn_is_store_conditional(u32 word)
-{
-	if (get_op(word) != INSN_OP_31)
-		return false;
-
-	switch (get_xop(word)) {
-	case INSN_31_STBCX:
-	case INSN_31_STHCX:
-	case INSN_31_STWCX:
-	case INSN_31_STDCX:
-	case INSN_31_STQCX:
-		return true;
-	}
-	return false;
-}
-
 /* can_single_step() gives no reason. */
 static enum kprobe_refusal why_no_step(u32 word)
 {
 	if (is_trap(word))
 		return KPROBE_REFUSAL_BUG;
-	if (get_op(word) != INSN_OP_19)
+	if (get_op(word) != OP_19)
 		return KPROBE_REFUSAL_CONTROL;
 
 	switch (get_xop(word)) {
@@ -129,22 +92,6 @@ static bool is_mas(unsigned int spr)
 }
 #endif
 
-static bool accesses_tlb(u32 word)
-{
-	if (!IS_ENABLED(CONFIG_PPC_E500))
-		return false;
-
-	switch (get_xop(word)) {
-	case INSN_31_TLBILX:
-	case INSN_31_TLBRE:
-	case INSN_31_TLBSRX:
-	case INSN_31_TLBSX:
-	case INSN_31_TLBWE:
-		return true;
-	}
-	return false;
-}
-
 /* On 8xx, writing to one of these changes MSR[EE] and MSR[RI]. */
 #ifdef CONFIG_PPC_8xx
 static bool changes_msr(unsigned int spr)
@@ -157,6 +104,79 @@ static bool changes_msr(unsigned int spr)
 	return false;
 }
 #endif
+
+/* A store to irq_happened of this CPU. */
+#ifdef CONFIG_PPC64
+static bool records_hard_disable(u32 word)
+{
+	return get_ra(word) == 13 && (word & 0xffff) == offsetof(struct paca_struct, irq_happened);
+}
+#else
+static bool records_hard_disable(u32 word)
+{
+	return false;
+}
+#endif
+
+/*
+ * What opens a sequence, and what closes one. mtmsrd that changes only MSR[EE] and MSR[RI], and on
+ * BookE wrtee and wrteei, may disable interrupts. After a return from exception, nothing needs SRR0
+ * and SRR1; hrfid also enters guests. On e500, tlbwe and tlbilx are the last that need the MAS
+ * registers. With KVM there is no last one: MAS8 may select a guest until it is cleared, and the
+ * handler of a TLB miss relies on it.
+ */
+static unsigned int bounds_under_31(u32 word)
+{
+	switch (get_xop(word)) {
+	case INSN_31_LBARX:
+	case INSN_31_LHARX:
+	case INSN_31_LWARX:
+	case INSN_31_LDARX:
+	case INSN_31_LQARX:
+		return KPROBE_OPENS(RESERVATION);
+	case INSN_31_STBCX:
+	case INSN_31_STHCX:
+	case INSN_31_STWCX:
+	case INSN_31_STDCX:
+	case INSN_31_STQCX:
+		return KPROBE_CLOSES(RESERVATION);
+	case OP_31_XOP_MTMSRD:
+		return word & BIT(16) ? KPROBE_OPENS(HARD_DISABLE) : 0;
+	case INSN_31_WRTEE:
+	case INSN_31_WRTEEI:
+		return IS_ENABLED(CONFIG_BOOKE) ? KPROBE_OPENS(HARD_DISABLE) : 0;
+	case OP_31_XOP_MTSPR:
+		if (is_srr(get_sprn(word)))
+			return KPROBE_OPENS(LIVE_SRR);
+		return is_mas(get_sprn(word)) ? KPROBE_OPENS(LIVE_MAS) : 0;
+	case INSN_31_TLBRE:
+	case INSN_31_TLBSX:
+		return IS_ENABLED(CONFIG_PPC_E500) ? KPROBE_OPENS(LIVE_MAS) : 0;
+	case INSN_31_TLBILX:
+	case INSN_31_TLBWE:
+		return IS_ENABLED(CONFIG_KVM_BOOKE_HV) ? 0 : KPROBE_CLOSES(LIVE_MAS);
+	}
+	return 0;
+}
+
+unsigned int kprobe_insn_bounds(u32 word)
+{
+	switch (get_op(word)) {
+	case OP_19:
+		switch (get_xop(word)) {
+		case OP_19_XOP_RFI:
+		case OP_19_XOP_RFID:
+		case OP_19_XOP_HRFID:
+			return KPROBE_CLOSES(LIVE_SRR);
+		}
+		return 0;
+	case OP_31:
+		return bounds_under_31(word);
+	case OP_STB:
+		return records_hard_disable(word) ? KPROBE_CLOSES(HARD_DISABLE) : 0;
+	}
+	return 0;
+}
 
 /* The breakpoint overwrites SRR0 and SRR1, and a TLB miss the MASn. */
 static enum kprobe_refusal spr_refused(u32 word, bool write)
@@ -179,7 +199,7 @@ enum kprobe_refusal kprobe_insn_refused(u32 word)
 	if (!can_single_step(word))
 		return why_no_step(word);
 
-	if (get_op(word) == INSN_OP_19) {
+	if (get_op(word) == OP_19) {
 		switch (get_xop(word)) {
 		case INSN_19_BCTAR:
 			return KPROBE_REFUSAL_BRANCH;
@@ -187,7 +207,7 @@ enum kprobe_refusal kprobe_insn_refused(u32 word)
 			return KPROBE_REFUSAL_CONTROL;
 		}
 	}
-	if (get_op(word) != INSN_OP_31)
+	if (get_op(word) != OP_31)
 		return KPROBE_REFUSAL_NONE;
 
 	switch (get_xop(word)) {
@@ -197,13 +217,18 @@ enum kprobe_refusal kprobe_insn_refused(u32 word)
 	case INSN_31_WRTEE:
 	case INSN_31_WRTEEI:
 		return IS_ENABLED(CONFIG_BOOKE) ? KPROBE_REFUSAL_CONTROL : KPROBE_REFUSAL_NONE;
-	case INSN_31_MFSPR:
+	case INSN_31_TLBILX:
+	case INSN_31_TLBRE:
+	case INSN_31_TLBSRX:
+	case INSN_31_TLBSX:
+	case INSN_31_TLBWE:
+		return IS_ENABLED(CONFIG_PPC_E500) ? KPROBE_REFUSAL_SEQUENCE : KPROBE_REFUSAL_NONE;
+	case OP_31_XOP_MFSPR:
 		return spr_refused(word, false);
-	case INSN_31_MTSPR:
+	case OP_31_XOP_MTSPR:
 		return spr_refused(word, true);
 	}
-	if (kprobe_insn_is_load_reserve(word) || kprobe_insn_is_store_conditional(word) ||
-	    accesses_tlb(word))
+	if (kprobe_insn_bounds(word) & (KPROBE_OPENS(RESERVATION) | KPROBE_CLOSES(RESERVATION)))
 		return KPROBE_REFUSAL_SEQUENCE;
 	return KPROBE_REFUSAL_NONE;
 }
@@ -232,8 +257,8 @@ bool kprobe_insn_sets_r13(ppc_inst_t insn, unsigned long addr)
 		return false;
 
 	/* analyse_instr() does not know most special registers. */
-	if (get_op(word) == INSN_OP_31 &&
-	    (get_xop(word) == INSN_31_MFSPR || get_xop(word) == INSN_31_MFTB))
+	if (get_op(word) == OP_31 &&
+	    (get_xop(word) == OP_31_XOP_MFSPR || get_xop(word) == INSN_31_MFTB))
 		return get_rt(word) == 13;
 
 	analyse(&op, insn, addr);
@@ -269,12 +294,10 @@ static bool accesses_paca(ppc_inst_t insn)
 		return false;
 	if (get_ra(access) == 13)
 		return kprobe_insn_soft_mask(word) == KPROBE_SOFT_MASK_NONE;
-	return get_op(access) == INSN_OP_31 && get_rb(access) == 13;
+	return get_op(access) == OP_31 && get_rb(access) == 13;
 }
 
 #if defined(CONFIG_PPC_BOOK3S_32) && defined(CONFIG_PPC_KUAP)
-#define INSN_OP_LWZ	32
-#define INSN_OP_STW	36
 
 /*
  * An exception saves current->thread.kuap in its struct pt_regs, locks user access, and restores
@@ -282,7 +305,7 @@ static bool accesses_paca(ppc_inst_t insn)
  */
 static bool accesses_kuap(u32 word)
 {
-	return (get_op(word) == INSN_OP_LWZ || get_op(word) == INSN_OP_STW) && get_ra(word) == 2 &&
+	return (get_op(word) == OP_LWZ || get_op(word) == OP_STW) && get_ra(word) == 2 &&
 	       (word & 0xffff) == offsetof(struct task_struct, thread.kuap);
 }
 #else
@@ -355,98 +378,19 @@ enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)
 		return KPROBE_SOFT_MASK_NONE;
 
 	switch (get_op(word)) {
-	case INSN_OP_LBZ:
+	case OP_LBZ:
 		return KPROBE_SOFT_MASK_READ;
-	case INSN_OP_STB:
+	case OP_STB:
 		return KPROBE_SOFT_MASK_WRITE;
 	}
 	return KPROBE_SOFT_MASK_NONE;
-}
-
-/* A store to irq_happened of this CPU. */
-bool kprobe_insn_records_hard_disable(u32 word)
-{
-	return get_op(word) == INSN_OP_STB && get_ra(word) == 13 &&
-	       (word & 0xffff) == offsetof(struct paca_struct, irq_happened);
 }
 #else
 enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)
 {
 	return KPROBE_SOFT_MASK_NONE;
 }
-
-bool kprobe_insn_records_hard_disable(u32 word)
-{
-	return false;
-}
 #endif
-
-/*
- * mtmsrd that changes only MSR[EE] and MSR[RI], and on BookE wrtee and wrteei: it may disable
- * interrupts.
- */
-bool kprobe_insn_hard_disables(u32 word)
-{
-	if (get_op(word) != INSN_OP_31)
-		return false;
-
-	switch (get_xop(word)) {
-	case OP_31_XOP_MTMSRD:
-		return word & BIT(16);
-	case INSN_31_WRTEE:
-	case INSN_31_WRTEEI:
-		return IS_ENABLED(CONFIG_BOOKE);
-	}
-	return false;
-}
-
-bool kprobe_insn_sets_srr(u32 word)
-{
-	return get_op(word) == INSN_OP_31 && get_xop(word) == INSN_31_MTSPR &&
-	       is_srr(get_sprn(word));
-}
-
-/* A return from exception, after which nothing needs SRR0 and SRR1. hrfid also enters guests. */
-bool kprobe_insn_uses_srr(u32 word)
-{
-	if (get_op(word) != INSN_OP_19)
-		return false;
-
-	switch (get_xop(word)) {
-	case OP_19_XOP_RFI:
-	case OP_19_XOP_RFID:
-	case OP_19_XOP_HRFID:
-		return true;
-	}
-	return false;
-}
-
-/* On e500: mtspr to a MAS register, tlbsx and tlbre. */
-bool kprobe_insn_sets_mas(u32 word)
-{
-	if (get_op(word) != INSN_OP_31)
-		return false;
-
-	switch (get_xop(word)) {
-	case INSN_31_MTSPR:
-		return is_mas(get_sprn(word));
-	case INSN_31_TLBSX:
-	case INSN_31_TLBRE:
-		return accesses_tlb(word);
-	}
-	return false;
-}
-
-/*
- * On e500: tlbwe and tlbilx are the last that need the MAS registers. With KVM there is no last
- * one: MAS8 may select a guest until it is cleared, and the handler of a TLB miss relies on it.
- */
-bool kprobe_insn_uses_mas(u32 word)
-{
-	return !IS_ENABLED(CONFIG_KVM_BOOKE_HV) &&
-	       get_op(word) == INSN_OP_31 && accesses_tlb(word) &&
-	       (get_xop(word) == INSN_31_TLBWE || get_xop(word) == INSN_31_TLBILX);
-}
 
 /* The displacement has 34 bits, of which the prefix has the upper 18. */
 static s64 pcrel_displacement(ppc_inst_t insn)

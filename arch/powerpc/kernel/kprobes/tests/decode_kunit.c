@@ -235,6 +235,16 @@ static void decode_verdict(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, kprobe_insn_sets_r13(insn_of(w), HERE));
 }
 
+static bool is_load_reserve(u32 word)
+{
+	return kprobe_insn_bounds(word) & KPROBE_OPENS(RESERVATION);
+}
+
+static bool is_store_conditional(u32 word)
+{
+	return kprobe_insn_bounds(word) & KPROBE_CLOSES(RESERVATION);
+}
+
 static void decode_sequences(struct kunit *test)
 {
 	static const struct {
@@ -252,10 +262,10 @@ static void decode_sequences(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		KUNIT_EXPECT_EQ_MSG(test, kprobe_insn_is_load_reserve(rows[i].word), rows[i].load,
+		KUNIT_EXPECT_EQ_MSG(test, is_load_reserve(rows[i].word), rows[i].load, "%08x",
+				    rows[i].word);
+		KUNIT_EXPECT_EQ_MSG(test, is_store_conditional(rows[i].word), rows[i].store,
 				    "%08x", rows[i].word);
-		KUNIT_EXPECT_EQ_MSG(test, kprobe_insn_is_store_conditional(rows[i].word),
-				    rows[i].store, "%08x", rows[i].word);
 	}
 }
 
@@ -385,9 +395,11 @@ static void decode_hard_disabling(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		KUNIT_EXPECT_EQ_MSG(test, kprobe_insn_hard_disables(rows[i].word),
+		unsigned int bounds = kprobe_insn_bounds(rows[i].word);
+
+		KUNIT_EXPECT_EQ_MSG(test, !!(bounds & KPROBE_OPENS(HARD_DISABLE)),
 				    rows[i].disables, "%08x", rows[i].word);
-		KUNIT_EXPECT_EQ_MSG(test, kprobe_insn_records_hard_disable(rows[i].word),
+		KUNIT_EXPECT_EQ_MSG(test, !!(bounds & KPROBE_CLOSES(HARD_DISABLE)),
 				    rows[i].records, "%08x", rows[i].word);
 	}
 }
@@ -673,7 +685,7 @@ static void decide_finds_all_reservations(struct kunit *test)
 	unsigned int stores = 0;
 
 	for (store = (unsigned long)_stext; store < end; store += 4) {
-		if (!kprobe_insn_is_store_conditional(text_word(store)) ||
+		if (!is_store_conditional(text_word(store)) ||
 		    !kallsyms_lookup_size_offset(store, &size, &into))
 			continue;
 		/* One is too long on purpose; the other emulates loads and stores one by one. */
@@ -681,9 +693,9 @@ static void decide_finds_all_reservations(struct kunit *test)
 			continue;
 		stores++;
 		for (load = store - 4; load >= store - into && load < store; load -= 4) {
-			if (kprobe_insn_is_store_conditional(text_word(load)))
+			if (is_store_conditional(text_word(load)))
 				break;
-			if (!kprobe_insn_is_load_reserve(text_word(load)))
+			if (!is_load_reserve(text_word(load)))
 				continue;
 			KUNIT_EXPECT_LE_MSG(test, store - load, 4UL * INSN_MAX_RESERVED, "%pS",
 					    (void *)store);

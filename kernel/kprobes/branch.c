@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where instructions are words, and a branch is one of them: pages for slots in reach of it, and
- * detours.
- *
- * Modules may be out of reach of the kernel, and of each other. So each page serves one region of
- * half the reach, and is in it, or beside it by at most a quarter of the reach. Then it is in reach
- * of each instruction of the region, and reaches branch targets another quarter outside of it.
- *
- * A window around one address would not do: vmalloc takes the lowest hole in it, which only the
- * next few addresses could share. execmem has no such windows, and does not work before
- * core_initcall.
- *
- * The branch to a detour replaces one instruction, or the first word of one. So no other
- * instruction is affected, and no task can be in the middle of what is replaced.
+ * Where a branch is one word, which reaches only a part of the kernel's address space: pages for
+ * slots, detours, and how breakpoints and branches replace each other.
  */
 
 #include <linux/align.h>
@@ -29,6 +18,18 @@
 #include <asm/sections.h>
 
 #ifdef KPROBE_BRANCH_RANGE
+
+/*
+ * Pages
+ *
+ * Modules may be out of reach of the kernel, and of each other. So each page serves one region of
+ * half the reach, and is in it, or beside it by at most a quarter of the reach. Then it is in reach
+ * of each instruction of the region, and reaches branch targets another quarter outside of it.
+ *
+ * A window around one address would not do: vmalloc takes the lowest hole in it, which only the
+ * next few addresses could share. execmem has no such windows, and does not work before
+ * core_initcall.
+ */
 
 static void *alloc_between(unsigned long start, unsigned long end)
 {
@@ -110,6 +111,12 @@ bool __weak arch_slots_reach(unsigned long addr, unsigned long target)
 }
 
 #ifdef CONFIG_OPTPROBES
+/*
+ * Detours
+ *
+ * The branch to a detour replaces one instruction, or the first word of one. So no other
+ * instruction is affected, and no task can be in the middle of what is replaced.
+ */
 
 /**
  * kprobe_put_branch() - add a branch to a detour
@@ -274,7 +281,6 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	/* From here on, no CPU executes an old branch, whose detour may be freed. */
 	arch_sync_insn_slots();
 }
-
 #endif /* CONFIG_OPTPROBES */
 
 #endif /* KPROBE_BRANCH_RANGE */
