@@ -371,9 +371,7 @@ static void address_kind_of_a_plain_function(struct kunit *test)
  */
 static void address_module_that_comes(struct kunit *test)
 {
-	struct module *mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, mod);
+	struct module *mod = kp_zalloc(test, sizeof(*mod));
 
 	guard(mutex)(&kprobe_mutex);
 

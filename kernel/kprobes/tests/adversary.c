@@ -195,8 +195,7 @@ static void allocate(struct kunit *test, struct adversary *a)
 	KUNIT_ASSERT_NOT_NULL(test, a->subjects);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, free_memory, a->subjects), 0);
 
-	a->kps = kunit_kcalloc(test, nr, sizeof(*a->kps), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, a->kps);
+	a->kps = kp_calloc(test, nr, sizeof(*a->kps));
 }
 
 static void record_wanted(struct adversary *a)
@@ -306,8 +305,7 @@ static void stop_caller(void *arg)
 static void start_caller(struct kunit *test, struct adversary *a, struct caller *c, int cpu)
 {
 	c->a = a;
-	c->got = kunit_kzalloc(test, a->arch->result_size, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, c->got);
+	c->got = kp_zalloc(test, a->arch->result_size);
 	c->task = kthread_create_on_cpu(call_forever, c, cpu, "adversary/%u");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(c->task));
 	wake_up_process(c->task);
@@ -363,15 +361,12 @@ void kpa_run_on_all_cpus(struct kunit *test, const struct kpa_arch *arch, unsign
 	struct rnd_state rnd;
 
 	/* If the case is given up, the tasks still run for a moment. */
-	a = kunit_kzalloc(test, sizeof(*a), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, a);
+	a = kp_zalloc(test, sizeof(*a));
 	a->arch = arch;
 	allocate(test, a);
 	record_wanted(a);
-	nr = kunit_kcalloc(test, kpa_nr_functions(arch), sizeof(*nr), GFP_KERNEL);
-	callers = kunit_kcalloc(test, nr_cpu_ids, sizeof(*callers), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, nr);
-	KUNIT_ASSERT_NOT_NULL(test, callers);
+	nr = kp_calloc(test, kpa_nr_functions(arch), sizeof(*nr));
+	callers = kp_calloc(test, nr_cpu_ids, sizeof(*callers));
 	for (fn = 0; fn < kpa_nr_functions(arch); fn++)
 		nr[fn] = nr_insns(a, fn);
 	for_each_online_cpu(cpu)

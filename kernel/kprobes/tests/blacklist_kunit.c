@@ -264,8 +264,7 @@ static void blacklist_of_a_module(struct kunit *test)
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, NULL));
 	KUNIT_ASSERT_FALSE(test, within_kprobe_blacklist(addr));
-	mod = kunit_kzalloc(test, sizeof(*mod), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, mod);
+	mod = kp_zalloc(test, sizeof(*mod));
 	strscpy(mod->name, "kp_bl");
 
 	/* An empty range changes nothing. */
@@ -523,8 +522,7 @@ static void blacklist_every_entry_is_refused(struct kunit *test)
 	KUNIT_ASSERT_GT(test, c.nr, 50);
 	c.max = c.nr;
 	c.nr = 0;
-	c.r = kunit_kcalloc(test, c.max, sizeof(*c.r), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, c.r);
+	c.r = kp_calloc(test, c.max, sizeof(*c.r));
 	kprobe_blacklist_for_each(copy_range, &c);
 	KUNIT_EXPECT_EQ(test, c.nr, c.max);
 

@@ -544,10 +544,8 @@ static void concurrent_kretprobe_that_is_leaving(struct kunit *test)
 
 static int concurrent_test_init(struct kunit *test)
 {
-	struct conc_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct conc_test *t = kp_zalloc(test, sizeof(*t));
 
-	if (!t)
-		return -ENOMEM;
 	INIT_LIST_HEAD(&t->a.list);
 	INIT_LIST_HEAD(&t->b.list);
 	INIT_LIST_HEAD(&t->ra.kp.list);

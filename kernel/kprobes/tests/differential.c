@@ -582,10 +582,8 @@ static void register_all(struct kunit *test, struct kpd *d, const struct kpd_mod
 	if (!m->users)
 		goto out;
 
-	p->users = kunit_kcalloc(test, d->nr_usable * m->users, sizeof(*p->users), GFP_KERNEL);
-	p->kps = kunit_kcalloc(test, d->nr_usable * m->users, sizeof(*p->kps), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, p->users);
-	KUNIT_ASSERT_NOT_NULL(test, p->kps);
+	p->users = kp_calloc(test, d->nr_usable * m->users, sizeof(*p->users));
+	p->kps = kp_calloc(test, d->nr_usable * m->users, sizeof(*p->kps));
 
 	for (u = 0; u < m->users; u++) {
 		for (n = 0; n < d->nr_usable; n++) {
@@ -783,12 +781,11 @@ static void change_and_judge(struct kpd_judge *j, const struct kpd_mode *m,
 void kpd_compare_changed(struct kunit *test, struct kpd *d, const struct kpd_mode *m,
 			 unsigned int *kinds)
 {
-	struct probe_user *user = kunit_kzalloc(test, sizeof(*user), GFP_KERNEL);
+	struct probe_user *user = kp_zalloc(test, sizeof(*user));
 	struct kpd_judge j = { .d = d, .test = test };
 	const char *skip = skip_mode(d, m);
 	unsigned int n;
 
-	KUNIT_ASSERT_NOT_NULL(test, user);
 	KP_SKIP_IF(test, skip, "%s", skip);
 	kpd_pin(test, d);
 	kprobe_test_allow_optimization(m->jumps);

@@ -1017,9 +1017,8 @@ static void look_from_callback(unsigned long ip, unsigned long parent_ip,
 
 static void jprobe_return_not_from_callback_of_ftrace(struct kunit *test)
 {
-	struct ftrace_ops *ops = kunit_kzalloc(test, sizeof(*ops), GFP_KERNEL);
+	struct ftrace_ops *ops = kp_zalloc(test, sizeof(*ops));
 
-	KUNIT_ASSERT_NOT_NULL(test, ops);
 	ops->func = look_from_callback;
 	ops->flags = FTRACE_OPS_FL_RECURSION;
 	jprobe_on(test, test->param_value, kpj_handler);
@@ -1112,8 +1111,8 @@ static void jprobe_on_task_switch(struct kunit *test)
 static int jprobe_test_init(struct kunit *test)
 {
 	memset(&now, 0, sizeof(now));
-	test->priv = kunit_kzalloc(test, sizeof(struct jprobe_test), GFP_KERNEL);
-	return test->priv ? 0 : -ENOMEM;
+	test->priv = kp_zalloc(test, sizeof(struct jprobe_test));
+	return 0;
 }
 
 static void jprobe_test_exit(struct kunit *test)

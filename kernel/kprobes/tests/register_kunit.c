@@ -181,10 +181,8 @@ static void register_text_is_read_without_probes(struct kunit *test)
 
 static int register_test_init(struct kunit *test)
 {
-	struct reg_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct reg_test *t = kp_zalloc(test, sizeof(*t));
 
-	if (!t)
-		return -ENOMEM;
 	t->a.symbol_name = "kp_reg_one";
 	t->b.symbol_name = "kp_reg_two";
 	t->a.pre_handler = count_pre;
@@ -324,9 +322,8 @@ static void watch_kprobes(struct kunit *test, struct reg_watchers *w)
 /* In register_kprobe(), too, where some monitors have their only probe. */
 static void watch_kretprobes(struct kunit *test, struct reg_watchers *w)
 {
-	struct kretprobe *rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
+	struct kretprobe *rp = kp_zalloc(test, sizeof(*rp));
 
-	KUNIT_ASSERT_NOT_NULL(test, rp);
 	rp->kp.symbol_name = "kp_reg_one";
 	KUNIT_EXPECT_EQ(test, register_kretprobe(rp), 0);
 	expect_seen(test, w, "register_kretprobe", rp);
@@ -342,9 +339,8 @@ static void watch_kretprobes(struct kunit *test, struct reg_watchers *w)
 #ifdef CONFIG_JPROBES
 static void watch_jprobes(struct kunit *test, struct reg_watchers *w)
 {
-	struct jprobe *jp = kunit_kzalloc(test, sizeof(*jp), GFP_KERNEL);
+	struct jprobe *jp = kp_zalloc(test, sizeof(*jp));
 
-	KUNIT_ASSERT_NOT_NULL(test, jp);
 	jp->kp.symbol_name = "kp_reg_one";
 	jp->entry = JPROBE_ENTRY(kp_reg_two);
 	KUNIT_EXPECT_EQ(test, register_jprobe(jp), 0);
@@ -361,10 +357,9 @@ static void watch_jprobes(struct kunit *test, struct reg_watchers *w)
 
 static void register_is_seen_by_watchers(struct kunit *test)
 {
-	struct reg_watchers *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct reg_watchers *w = kp_zalloc(test, sizeof(*w));
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, w);
 	for (i = 0; i < ARRAY_SIZE(watched); i++) {
 		w->each[i].kp.symbol_name = watched[i];
 		w->each[i].kp.pre_handler = watcher_pre;

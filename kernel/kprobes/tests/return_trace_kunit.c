@@ -661,8 +661,7 @@ static void switch_in_flight(struct kunit *test, const char *kinds, bool last_fi
 	struct return_test *t = test->priv, *later;
 	int i, nr = strlen(kinds);
 
-	later = kunit_kzalloc(test, sizeof(*later), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, later);
+	later = kp_zalloc(test, sizeof(*later));
 
 	hooks_on(test, kinds);
 	put_to_sleep(test, t);
@@ -859,10 +858,8 @@ static void switch_has_no_return_to_hook(struct kunit *test)
 
 static int return_trace_init(struct kunit *test)
 {
-	struct return_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct return_test *t = kp_zalloc(test, sizeof(*t));
 
-	if (!t)
-		return -ENOMEM;
 	test->priv = t;
 	memset(&seen, 0, sizeof(seen));
 	return 0;

@@ -510,8 +510,7 @@ static void slots_pages_are_writable_when_free(struct kunit *test)
 
 	if (execmem_is_rox(EXECMEM_KPROBES))
 		kunit_skip(test, "the pages go back to a cache of read-only ones");
-	slot = kunit_kcalloc(test, nr, sizeof(*slot), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, slot);
+	slot = kp_calloc(test, nr, sizeof(*slot));
 	for (i = 0; i < nr; i++) {
 		slot[i] = get_insn_slot();
 		if (!slot[i] || !is_vmalloc_or_module_addr(slot[i]) ||

@@ -60,8 +60,7 @@ static void storm_begin(struct kunit *test, struct storm *s, const struct kp_sto
 	unsigned int i, k;
 
 	s->arch = arch;
-	s->want = kunit_kcalloc(test, arch->nr * arch->nr_args, sizeof(*s->want), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, s->want);
+	s->want = kp_calloc(test, arch->nr * arch->nr_args, sizeof(*s->want));
 	for (i = 0; i < arch->nr; i++) {
 		for (k = 0; k < arch->nr_args; k++)
 			s->want[i * arch->nr_args + k] = arch->call(i, arch->args[k]);
@@ -91,16 +90,13 @@ static void storm_end(struct kunit *test, struct storm *s)
  */
 void kp_storm(struct kunit *test, const struct kp_storm_arch *arch)
 {
-	struct storm *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
-	struct storm_probe *p = kunit_kcalloc(test, arch->nr, sizeof(*p), GFP_KERNEL);
-	struct kprobe **kps = kunit_kcalloc(test, arch->nr, sizeof(*kps), GFP_KERNEL);
+	struct storm *s = kp_zalloc(test, sizeof(*s));
+	struct storm_probe *p = kp_calloc(test, arch->nr, sizeof(*p));
+	struct kprobe **kps = kp_calloc(test, arch->nr, sizeof(*kps));
 	unsigned long end = jiffies + msecs_to_jiffies(STORM_MS), hits = 0;
 	unsigned int i, rounds = 0, jumps = 0;
 	struct rnd_state rnd;
 
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	KUNIT_ASSERT_NOT_NULL(test, kps);
 	prandom_seed_state(&rnd, 42);
 	storm_begin(test, s, arch);
 

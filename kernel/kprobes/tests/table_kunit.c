@@ -336,8 +336,7 @@ static void table_lookups_never_miss_while_it_grows(struct kunit *test)
 	unsigned int i, n = 0, round;
 	struct reader *r;
 
-	r = kunit_kcalloc(test, nr_cpu_ids, sizeof(*r), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, r);
+	r = kp_calloc(test, nr_cpu_ids, sizeof(*r));
 
 	scoped_guard(mutex, &kprobe_mutex)
 		KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, NR_STABLE), 0);
@@ -421,10 +420,8 @@ KP_SKIPPED(table_is_complete_when_published, "needs watchpoints that trap after 
 
 static int table_test_init(struct kunit *test)
 {
-	struct table_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct table_test *t = kp_zalloc(test, sizeof(*t));
 
-	if (!t)
-		return -ENOMEM;
 	t->next = fake_addr(NR_FAKES);
 	t->sites = kvzalloc_objs(*t->sites, NR_FAKES);
 	test->priv = t;

@@ -3,10 +3,64 @@
  * Probes that record their hits, and which way these come; see watch.h.
  */
 
+#include <kunit/test.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 
 #include "watch.h"
+
+static void remove_probe(void *p)
+{
+	unregister_kprobe(p);
+}
+
+int kp_add(struct kunit *test, struct kprobe *p)
+{
+	return register_kprobe(p) ?: kunit_add_action_or_reset(test, remove_probe, p);
+}
+
+static void remove_return_probe(void *rp)
+{
+	unregister_kretprobe(rp);
+}
+
+int kp_add_return(struct kunit *test, struct kretprobe *rp)
+{
+	if (!IS_ENABLED(CONFIG_KRETPROBES))
+		kunit_skip(test, "needs KRETPROBES");
+	return register_kretprobe(rp) ?: kunit_add_action_or_reset(test, remove_return_probe, rp);
+}
+
+struct kprobe *kp_add_copy(struct kunit *test, const struct kprobe *p)
+{
+	struct kprobe *copy = kp_zalloc(test, sizeof(*copy));
+
+	*copy = *p;
+	KP_ADD(test, copy);
+	return copy;
+}
+
+struct kp_watch *kp_add_watch(struct kunit *test, const struct kprobe *p)
+{
+	struct kp_watch *w = kp_zalloc(test, sizeof(*w));
+
+	w->kp = *p;
+	KP_ADD(test, &w->kp);
+	return w;
+}
+
+void *kp_calloc(struct kunit *test, size_t n, size_t size)
+{
+	void *p = kunit_kcalloc(test, n, size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	return p;
+}
+
+void *kp_zalloc(struct kunit *test, size_t size)
+{
+	return kp_calloc(test, 1, size);
+}
 
 /**
  * kp_watch_pre() - pre handler of a struct kp_watch

@@ -51,6 +51,33 @@ static inline const char *kp_mode(void *addr)
 	return kprobe_mode(get_kprobe(addr));
 }
 
+/*
+ * A probe that a case registers is unregistered when the case ends, however it ends, if it has
+ * not been before. So its memory is not on the stack.
+ */
+int kp_add(struct kunit *test, struct kprobe *p);
+int kp_add_return(struct kunit *test, struct kretprobe *rp);
+
+#define KP_ADD(test, p)		KUNIT_ASSERT_EQ(test, kp_add(test, p), 0)
+#define KP_ADD_RETURN(test, rp)	KUNIT_ASSERT_EQ(test, kp_add_return(test, rp), 0)
+
+/* The same with memory of the case, initialized as a struct kprobe would be. */
+struct kprobe *kp_add_copy(struct kunit *test, const struct kprobe *p);
+struct kp_watch *kp_add_watch(struct kunit *test, const struct kprobe *p);
+
+#define KP_PROBE(test, ...)	kp_add_copy(test, &(const struct kprobe) { __VA_ARGS__ })
+/* One that records its hits; @post: has it a post handler? */
+#define KP_WATCHED(test, post, ...)					\
+	kp_add_watch(test, &(const struct kprobe) {			\
+		.pre_handler = kp_watch_pre,				\
+		.post_handler = (post) ? kp_watch_post : NULL,		\
+		__VA_ARGS__						\
+	})
+
+/* Memory of the case, which ends if there is none. */
+void *kp_zalloc(struct kunit *test, size_t size);
+void *kp_calloc(struct kunit *test, size_t n, size_t size);
+
 int kp_watch_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);

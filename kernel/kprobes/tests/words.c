@@ -258,8 +258,7 @@ void kp_hog_slots(struct kunit *test, struct kp_hog *h, bool far)
 	unsigned long at = (unsigned long)kp_target_addr(&kp_target_add);
 
 	h->nr = 0;
-	h->slot = kunit_kcalloc(test, MAX_SLOTS, sizeof(*h->slot), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, h->slot);
+	h->slot = kp_calloc(test, MAX_SLOTS, sizeof(*h->slot));
 	kp_starve(&kprobe_insn_slots, &h->allocators, true, far);
 	while (h->nr < MAX_SLOTS && (h->slot[h->nr] = get_insn_slot_near(at)))
 		h->nr++;
@@ -329,10 +328,9 @@ void kp_check_without_a_detour(struct kunit *test)
 {
 	unsigned int max = 4 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t)), nr = 0;
 	unsigned long at = (unsigned long)kp_target_addr(&kp_target_add);
-	kprobe_opcode_t **slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
+	kprobe_opcode_t **slot = kp_calloc(test, max, sizeof(*slot));
 	struct kp_starved s;
 
-	KUNIT_ASSERT_NOT_NULL(test, slot);
 	kprobe_test_allow_optimization(true);
 	kp_starve(&kprobe_optinsn_slots, &s, true, true);
 	while (nr < max && (slot[nr] = get_optinsn_slot_near(at)))
