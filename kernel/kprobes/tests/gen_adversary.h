@@ -3,7 +3,7 @@
  * For programs of the host: gen_adversary SEED COUNT prints that many random functions, in
  * assembly, which the adversary of an architecture calls with and without probes. Here is
  * their control flow. The program of the architecture includes this, and has a struct
- * gen_arch named arch, which provides registers and instructions.
+ * gen_arch named arch, and the functions declared below, which print instructions.
  *
  * A function is a sequence of steps with a label before each, to which others jump. Parts
  * of it are elsewhere, and it ends in a return or a tail call.
@@ -29,18 +29,6 @@
  * @ret: a return, a line
  * @jump: a branch, without its target
  * @case_end: what a jump table leads to in the end, a line
- * @callee: prints what a function to be called does, and its return
- * @straight: prints one instruction, or several that belong together, without branches
- * @stack: prints a use of the stack
- * @call: prints a call of kpa_callee%u
- * @loop: prints a loop
- * @block: prints an access to more memory
- * @fault: prints an access to memory that is not there, with a fixup
- * @branch: prints a conditional branch to a later step
- * @branch_always: prints an unconditional one
- * @branch_counter: prints a conditional branch over something
- * @condition: returns a random conditional branch, without its target
- * @use_table: prints a branch through the jump table with that name, which has 4 entries
  */
 struct gen_arch {
 	const char	*includes;
@@ -55,22 +43,30 @@ struct gen_arch {
 	const char	*ret;
 	const char	*jump;
 	const char	*case_end;
-
-	void		(*callee)(unsigned int n);
-	void		(*straight)(void);
-	void		(*stack)(void);
-	void		(*call)(unsigned int callee);
-	void		(*loop)(void);
-	void		(*block)(void);
-	void		(*fault)(void);
-	void		(*branch)(void);
-	void		(*branch_always)(void);
-	void		(*branch_counter)(void);
-	const char	*(*condition)(void);
-	void		(*use_table)(const char *table);
 };
 
 static const struct gen_arch arch;
+
+/* Print what kpa_callee%u does, and its return. */
+static void callee(unsigned int n);
+/* One instruction, or several that belong together, without branches. */
+static void straight(void);
+static void use_stack(void);
+/* A call of kpa_callee%u. */
+static void call(unsigned int callee);
+static void loop(void);
+/* An access to more memory, and one to memory that is not there, with a fixup. */
+static void block(void);
+static void fault(void);
+/* A conditional branch to a later step, an unconditional one, and one over something. */
+static void branch(void);
+static void branch_always(void);
+static void branch_counter(void);
+/* A branch through the jump table with that name, which has 4 entries. */
+static void use_table(const char *table);
+
+/* A random conditional branch, without its target. */
+static const char *condition(void);
 
 static uint64_t state;
 
@@ -111,7 +107,7 @@ static void some_straight(unsigned int most)
 	unsigned int i, nr = chance(most + 1);
 
 	for (i = 0; i < nr; i++)
-		arch.straight();
+		straight();
 }
 
 static void jump_table(void)
@@ -120,7 +116,7 @@ static void jump_table(void)
 	char name[40];
 
 	snprintf(name, sizeof(name), "kpa_table_%u_%u", fn, table);
-	arch.use_table(name);
+	use_table(name);
 	for (i = 0; i < 4; i++) {
 		printf(".Lkpa_case_%u_%u_%u:\n%s", fn, table, i, arch.pad);
 		some_straight(2);
@@ -139,7 +135,7 @@ static void to_cold(void)
 	if (nr_colds == ARRAY_SIZE(colds))
 		return;
 
-	colds[nr_colds].condition = arch.condition();
+	colds[nr_colds].condition = condition();
 	colds[nr_colds].back = later(2);
 	printf("\t%s .Lkpa_cold_%u_%u\n", colds[nr_colds].condition, fn, nr_colds);
 	nr_colds++;
@@ -149,13 +145,13 @@ static void one_branch(void)
 {
 	switch (chance(8)) {
 	case 0 ... 3:
-		arch.branch();
+		branch();
 		break;
 	case 4:
-		arch.branch_always();
+		branch_always();
 		break;
 	case 5:
-		arch.branch_counter();
+		branch_counter();
 		break;
 	case 6 ... 7:
 		to_cold();
@@ -167,16 +163,16 @@ static void one_step(void)
 {
 	switch (chance(16)) {
 	case 0 ... 6:
-		arch.straight();
+		straight();
 		break;
 	case 7:
-		arch.stack();
+		use_stack();
 		break;
 	case 8:
-		arch.call(chance(4));
+		call(chance(4));
 		break;
 	case 9:
-		arch.loop();
+		loop();
 		break;
 	case 10 ... 13:
 		one_branch();
@@ -185,10 +181,10 @@ static void one_step(void)
 		if (chance(2))
 			jump_table();
 		else
-			arch.block();
+			block();
 		break;
 	case 15:
-		arch.fault();
+		fault();
 		break;
 	}
 }
@@ -214,7 +210,7 @@ static void print_colds(const char *name)
 	printf("%s", arch.no_pad);
 	for (i = 0; i < nr_colds; i++) {
 		printf(".Lkpa_cold_%u_%u:\n", fn, i);
-		arch.straight();
+		straight();
 		printf("\t%s .Lkpa_%u_%u\n", arch.jump, fn, colds[i].back);
 	}
 	printf(".Lkpa_cold_end_%u:\n", fn);
@@ -267,7 +263,7 @@ static void print_callee(unsigned int i)
 	printf("\n\t.text\n");
 	start_of(name);
 	printf("%s", arch.pad);
-	arch.callee(i);
+	callee(i);
 	end_of(name);
 }
 

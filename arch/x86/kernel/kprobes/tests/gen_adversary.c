@@ -103,7 +103,7 @@ static void straight(void)
 	}
 }
 
-static void push_and_pop(void)
+static void use_stack(void)
 {
 	switch (chance(4)) {
 	case 0:
@@ -238,16 +238,4 @@ static const struct gen_arch arch = {
 	.ret		= "\tRET\n",
 	.jump		= "jmp",
 	.case_end	= "\tmov %eax, %edx\n",
-	.callee		= callee,
-	.straight	= straight,
-	.stack		= push_and_pop,
-	.call		= call,
-	.loop		= loop,
-	.block		= block,
-	.fault		= fault,
-	.branch		= branch,
-	.branch_always	= branch_always,
-	.branch_counter	= branch_counter,
-	.condition	= condition,
-	.use_table	= use_table,
 };
