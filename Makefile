@@ -6,7 +6,7 @@
 start := @scripts/build/start
 
 # Targets that are scripts of the same name, by folder.
-test := selftests shell examples systemtap pitfalls
+test := shell examples systemtap pitfalls
 longer := stress adversary truth
 others := test-arches test-debug test-matrix
 measure := bench sweep coverage pictures coherence gcov
@@ -49,7 +49,11 @@ help:
 run:
 	$(start) scripts/test/demo
 
-test:
+# Only the part with the kernel's own selftests.
+selftests: export SUITE = selftests
+selftests: export ARCH := $(or $(ARCH),x86_64)
+
+test selftests:
 	$(start) scripts/test/run
 
 mutants:
@@ -77,4 +81,4 @@ series:
 clean:
 	@scripts/build/clean
 
-.PHONY: help run test mutants series clean $(test) $(others) $(longer) $(measure) $(prove)
+.PHONY: help run test selftests mutants series clean $(test) $(others) $(longer) $(measure) $(prove)

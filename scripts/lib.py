@@ -15,6 +15,7 @@ import sys
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
 sys.path += [SCRIPTS] + [os.path.join(SCRIPTS, folder) for folder in ("build", "test", "measure")]
 
+from kerneltree import table
 from progress import Progress, watched
 
 
@@ -101,12 +102,10 @@ def chosen_kernel():
 
 
 def kernel_line(kernel):
-    """(architecture, prefix of its tools) of a kernel of scripts/build/kernels."""
-    with open(os.path.join(SCRIPTS, "build/kernels")) as f:
-        for l in f:
-            words = l.split()
-            if words[:1] == [kernel.removeprefix("base-").split("+")[0]]:
-                return words[1], words[2] if words[2] != "-" and words[2].endswith("-") else ""
+    """(architecture, prefix of its tools, targets) of a kernel of scripts/build/kernels."""
+    for name, arch, tools, targets, *_ in table("build/kernels"):
+        if name == kernel.removeprefix("base-").split("+")[0]:
+            return arch, "" if tools == "-" else tools, targets.split(",")
     sys.exit(f"{os.path.basename(sys.argv[0])}: no kernel '{kernel}' in scripts/build/kernels")
 
 
@@ -122,7 +121,7 @@ def architecture(kernel, part):
 
     Its attribute "tools" is the prefix of binutils. Exits if the file does not have it.
     """
-    arch, tools = kernel_line(kernel)
+    arch, tools, _ = kernel_line(kernel)
     name = f"arch/{'x86' if arch in ('i386', 'x86_64') else arch}.py"
     found = getattr(load(name), part, None) if os.path.exists(os.path.join(SCRIPTS, name)) else None
     if not found:

@@ -25,14 +25,14 @@ class Refused(Exception):
 
 
 def table(name):
-    """The fields of each line of a table in scripts/build."""
-    lines = read(os.path.join(TOP, "scripts/build", name)).decode().splitlines()
+    """The fields of each line of a table in scripts."""
+    lines = read(os.path.join(TOP, "scripts", name)).decode().splitlines()
     return [l.split() for l in lines if l.strip() and not l.startswith("#")]
 
 
 def bases():
     """{name: lowest sublevel} of scripts/build/bases, the default first."""
-    return {name: int(oldest) for name, oldest, *_ in table("bases")}
+    return {name: int(oldest) for name, oldest, *_ in table("build/bases")}
 
 
 def kernel_version(tree):
@@ -66,7 +66,7 @@ BASE = chosen_base()
 if BASE not in bases():
     sys.exit(f"{os.path.basename(sys.argv[0])}: no base {BASE} in scripts/build/bases, but " +
              " and ".join(f"{name}.y from .{oldest} on" for name, oldest in bases().items()))
-MOVED = [(here, there) for base, here, there in table("moved") if base == BASE]
+MOVED = [(here, there) for base, here, there in table("build/moved") if base == BASE]
 
 
 def of_base(folder):

@@ -7,43 +7,27 @@ TRACING=/sys/kernel/tracing
 DRIVER=/sys/module/kprobe_test_driver/parameters
 TARGET=/sys/module/kprobe_test_target/parameters
 
-# What depends on the architecture: the prefix of the functions that are system calls, and
-# the offsets at which there may be the first instruction after an ftrace site, without
-# and with a landing pad; on powerpc, with and without the two instructions of the global
-# entry.
+# What depends on the architecture:
+# SYS		the prefix of the functions that are system calls
+# AFTER_SITE	the offsets at which there may be the first instruction after an ftrace site, without
+#		and with a landing pad; on powerpc, with and without the two instructions of the
+#		global entry
+# IP		how a report of the kernel begins the line that names the instruction, for grep and
+#		for grep -E; on powerpc with its address
+# ONE_SIZE	are all instructions of one size, so that a jump replaces exactly one?
+# KEPT_PAGES	how many more pages of slots there may be when no probe is left: one empty page of
+#		each kind is kept, on arm64 for each region of 64 MiB, of which the kernel is in one,
+#		and its modules are in two; on powerpc for each region of 16 MiB, of which each is in
+#		one
 case $(uname -m) in
-aarch64)	SYS=__arm64_sys_ AFTER_SITE="8 12" ;;
-ppc*)		SYS=sys_ AFTER_SITE="16 8" ;;
-i?86)		SYS=__ia32_sys_ AFTER_SITE="5 9" ;;
-*)		SYS=__x64_sys_ AFTER_SITE="5 9" ;;
-esac
-
-# How a report of the kernel begins the line that names the instruction, for grep and for
-# grep -E; on powerpc with its address.
-case $(uname -m) in
-aarch64)	IP="pc : " ;;
-ppc*)		IP="NIP \[[0-9a-f]*\] " ;;
-i?86)		IP="EIP: " ;;
-*)		IP="RIP: [0-9]*:" ;;
-esac
-
-# Are all instructions of one size, so that a jump replaces exactly one?
-case $(uname -m) in
-aarch64 | ppc*)	ONE_SIZE=yes ;;
-*)		ONE_SIZE='' ;;
+aarch64)	SYS=__arm64_sys_ AFTER_SITE="8 12" IP="pc : " ONE_SIZE=yes KEPT_PAGES=5 ;;
+ppc*)		SYS=sys_ AFTER_SITE="16 8" IP="NIP \[[0-9a-f]*\] " ONE_SIZE=yes KEPT_PAGES=3 ;;
+i?86)		SYS=__ia32_sys_ AFTER_SITE="5 9" IP="EIP: " ONE_SIZE='' KEPT_PAGES=1 ;;
+*)		SYS=__x64_sys_ AFTER_SITE="5 9" IP="RIP: [0-9]*:" ONE_SIZE='' KEPT_PAGES=1 ;;
 esac
 
 # Do probes at the entries of functions use ftrace?
 ON_FTRACE=$(grep -m1 ' kprobe_ftrace_arm$' /proc/kallsyms)
-
-# How many more pages of slots there may be when no probe is left: one empty page of each
-# kind is kept, on arm64 for each region of 64 MiB, of which the kernel is in one, and its
-# modules are in two; on powerpc for each region of 16 MiB, of which each is in one.
-KEPT_PAGES=1
-case $(uname -m) in
-aarch64)	KEPT_PAGES=5 ;;
-ppc*)		KEPT_PAGES=3 ;;
-esac
 
 # first_after FUNCTION - the offset of that instruction in a function that has a site.
 first_after() {

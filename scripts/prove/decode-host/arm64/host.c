@@ -4,7 +4,6 @@
  * which is included, asked about any number of words.
  *
  *	host rows			print the table, one row a line
- *	host counts			how many of all 2^32 words each row decides on
  *	host words FILE SEED N [ROW]	write N words to FILE: those that ROW decides on,
  *					which may be fewer, or else any
  *	host computations FILE TO	write what probe_insn_computation() makes of the words
@@ -12,7 +11,6 @@
  *	host judge FILE			print the row of each word of FILE, the word, and whether
  *					the predicates of the decoder say that it is exclusive
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,32 +67,6 @@ static void print_rows(void)
 		       refusals[r->refusal], users[r->user], r->computes, r->narrow,
 		       !!r->simulate);
 	}
-}
-
-/* Words that have their upper bits in common are compared with few of the rows only. */
-#define LOW_BITS	21
-
-static void print_counts(void)
-{
-	static u64 counts[ROWS];
-	u32 above = ~0u << LOW_BITS;
-	unsigned int i, few[ROWS], n;
-	u64 top, insn;
-
-	for (top = 0; top < 1ULL << WORD; top += 1u << LOW_BITS) {
-		for (i = n = 0; i < ROWS; i++) {
-			if (!((top ^ probe_insn_rows[i].value) & probe_insn_rows[i].mask & above))
-				few[n++] = i;
-		}
-		for (insn = top; insn < top + (1u << LOW_BITS); insn++) {
-			for (i = 0; (insn & probe_insn_rows[few[i]].mask) !=
-				    probe_insn_rows[few[i]].value;)
-				i++;
-			counts[few[i]]++;
-		}
-	}
-	for (i = 0; i < ROWS; i++)
-		printf("%" PRIu64 "\n", counts[i]);
 }
 
 /* Splitmix64: each seed gives another sequence, on each machine the same. */
@@ -202,8 +174,6 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "rows") && argc == 2) {
 		print_rows();
-	} else if (!strcmp(what, "counts") && argc == 2) {
-		print_counts();
 	} else if (!strcmp(what, "words") && (argc == 5 || argc == 6)) {
 		f = fopen(argv[2], "wb");
 		if (!f)
