@@ -440,10 +440,13 @@ static bool was_in_both;
 
 static void watch_wait(void)
 {
+	struct kunit *test = kunit_get_current_test();
+	struct ftrace_test *f = test->priv;
+
 	waits++;
 	owner_in_wait = kprobe_site_at(site_addr(kp_ft_one))->ftrace;
 	was_in_both = kprobe_ftrace_plain.nr == 1 &&
-		      is_claimed(kunit_get_current_test()->priv, kp_ft_one);
+		      is_claimed(test, &f->scene, "1");
 }
 
 /*
