@@ -485,7 +485,7 @@ enum kprobe_refusal kprobe_classify(struct kprobe_insn *ki, unsigned long addr,
 	a->boost = kprobe_boosts();
 	if (kprobe_insn_is_nop(insn))
 		a->op = KPROBE_OP_NOP;
-	else if (!insn_is_avx(insn) && insn->opcode.nbytes == 1)
+	else if (!kprobe_insn_has_vex(insn) && insn->opcode.nbytes == 1)
 		classify_fast(insn, a, next);
 	return 0;
 }

@@ -31,7 +31,7 @@ u32 kprobe_insn_op(struct insn *insn)
 	u32 op = 0;
 	int i;
 
-	if (insn_is_avx(insn))
+	if (kprobe_insn_has_vex(insn))
 		return OP_OTHER;
 	/* A bit of this prefix stands for the first byte. */
 	if (insn_is_rex2(insn) && X86_REX2_M(insn->rex_prefix.bytes[1]))
@@ -151,7 +151,7 @@ static bool length_is_known_0f(struct insn *insn)
 static bool length_is_known(struct insn *insn)
 {
 	/* insn_decode() does check these, and its map of them is complete. */
-	if (insn_is_avx(insn) || insn_is_rex2(insn))
+	if (kprobe_insn_has_vex(insn) || insn_is_rex2(insn))
 		return true;
 
 	switch (insn->opcode.nbytes) {

@@ -176,6 +176,12 @@ u32 kprobe_insn_op(struct insn *insn);
 bool kprobe_insn_is_nop(struct insn *insn);
 u8 kprobe_insn_branch(struct insn *insn);
 
+/* Also EVEX. Newer kernels have another name for insn_is_avx(). */
+static inline bool kprobe_insn_has_vex(struct insn *insn)
+{
+	return insn->vex_prefix.nbytes;
+}
+
 /* The lower four bits of REX2 are those of REX. */
 static inline u8 kprobe_insn_rex(struct insn *insn)
 {

@@ -56,13 +56,13 @@ struct form_info {
 
 static inline bool opcode_is(struct insn *insn, u8 byte)
 {
-	return !insn_is_avx(insn) && insn->opcode.nbytes == 1 &&
+	return !kprobe_insn_has_vex(insn) && insn->opcode.nbytes == 1 &&
 	       insn->opcode.bytes[0] == byte;
 }
 
 static inline bool opcode_0f_is(struct insn *insn, u8 byte)
 {
-	return !insn_is_avx(insn) && insn->opcode.nbytes == 2 &&
+	return !kprobe_insn_has_vex(insn) && insn->opcode.nbytes == 2 &&
 	       insn->opcode.bytes[1] == byte;
 }
 
@@ -161,7 +161,7 @@ static inline bool reg_is_opcode(struct insn *insn)
 	u8 first = insn->opcode.bytes[0];
 	insn_attr_t attr = inat_get_opcode_attribute(first);
 
-	if (insn_is_avx(insn))
+	if (kprobe_insn_has_vex(insn))
 		attr = inat_get_avx_attribute(first, insn_vex_m_bits(insn),
 					      insn_vex_p_bits(insn));
 	else if (insn->opcode.nbytes == 2)
@@ -169,7 +169,7 @@ static inline bool reg_is_opcode(struct insn *insn)
 
 	return inat_is_group(attr) || opcode_is(insn, 0x8c) || opcode_is(insn, 0x8e) ||
 	       opcode_0f_is(insn, 0x20) || opcode_0f_is(insn, 0x21) ||
-	       (!insn_is_avx(insn) && first >= 0xd8 && first <= 0xdf);
+	       (!kprobe_insn_has_vex(insn) && first >= 0xd8 && first <= 0xdf);
 }
 
 /* The size of vectors. */
@@ -187,14 +187,14 @@ static inline void make_key(struct form_key *key, const struct kpd_form *f,
 
 	memset(key, 0, sizeof(*key));
 	key->form = f;
-	key->map = insn_is_avx(insn) ? 0x10 + insn_vex_m_bits(insn) : insn->opcode.nbytes;
+	key->map = kprobe_insn_has_vex(insn) ? 0x10 + insn_vex_m_bits(insn) : insn->opcode.nbytes;
 	key->opcode = insn->opcode.bytes[insn->opcode.nbytes - 1];
 	if (key->map == 3)
 		key->map += insn->opcode.bytes[1] == 0x3a;
 	for (i = 0; i < ARRAY_SIZE(insn->prefixes.bytes) && insn->prefixes.bytes[i]; i++)
 		key->prefixes |= prefix_bit(insn->prefixes.bytes[i]);
 	key->rex = insn->rex_prefix.nbytes ? insn->rex_prefix.bytes[0] : 0;
-	if (insn_is_avx(insn))
+	if (kprobe_insn_has_vex(insn))
 		key->vex = insn_vex_p_bits(insn) | insn_vex_l(insn) << 2 |
 			   !!insn_vex_w_bit(insn) << 3;
 
@@ -226,7 +226,7 @@ static inline int cmp_keys(const void *a, const void *b)
 
 static inline bool is_jcc(struct insn *insn)
 {
-	if (insn_is_avx(insn))
+	if (kprobe_insn_has_vex(insn))
 		return false;
 	if (insn->opcode.nbytes == 1)
 		return (insn->opcode.bytes[0] & 0xf0) == 0x70;
@@ -296,7 +296,7 @@ static inline bool is_group(struct insn *insn)
 
 static inline bool is_of_another_map(struct insn *insn)
 {
-	return insn_is_avx(insn) || insn->opcode.nbytes == 3;
+	return kprobe_insn_has_vex(insn) || insn->opcode.nbytes == 3;
 }
 
 static inline bool is_longest(struct insn *insn)
@@ -308,7 +308,7 @@ static inline bool is_string(struct insn *insn)
 {
 	u8 op = insn->opcode.bytes[0];
 
-	return !insn_is_avx(insn) && insn->opcode.nbytes == 1 &&
+	return !kprobe_insn_has_vex(insn) && insn->opcode.nbytes == 1 &&
 	       ((op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf));
 }
 
