@@ -63,7 +63,7 @@ static nokprobe_inline void set_msr_of_step(struct pt_regs *regs)
 }
 #endif
 
-/* The soft interrupt mask of the program; with 32 bits a member that nothing uses. */
+/* The soft interrupt mask of the program. There is none with 32 bits, where nothing uses this. */
 #ifdef CONFIG_PPC64
 #define soft_mask(regs)		((regs)->softe)
 #else
@@ -73,8 +73,10 @@ static nokprobe_inline void set_msr_of_step(struct pt_regs *regs)
 static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs, struct arch_kprobe_step *step)
 {
 	step->msr = regs->msr;
-	step->softe = soft_mask(regs);
-	soft_mask(regs) = IRQS_ALL_DISABLED;
+	if (IS_ENABLED(CONFIG_PPC64)) {
+		step->softe = soft_mask(regs);
+		soft_mask(regs) = IRQS_ALL_DISABLED;
+	}
 	set_msr_of_step(regs);
 }
 
@@ -85,7 +87,8 @@ static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs, struct arch_k
 static nokprobe_inline void arch_kprobe_unmask(struct pt_regs *regs,
 					       struct arch_kprobe_step *step)
 {
-	soft_mask(regs) = step->softe;
+	if (IS_ENABLED(CONFIG_PPC64))
+		soft_mask(regs) = step->softe;
 	regs_set_return_msr(regs, (regs->msr & ~STEP_MSR) | (step->msr & STEP_MSR));
 }
 
