@@ -32,6 +32,7 @@ static int parse(struct kp_scene *s, const char *arg, struct kprobe **kps)
 		if (!isdigit(arg[1]))
 			continue;
 		memset(container_of(p, struct kp_watch, kp), 0, sizeof(struct kp_watch));
+		INIT_LIST_HEAD(&p->list);
 		p->symbol_name = arg[1] == '9' ? "kp_no_such_function" : s->symbol[arg[1] - '1'];
 		p->offset = s->offset;
 		p->pre_handler = kp_watch_pre;
