@@ -14,6 +14,8 @@
 #include <asm/insn.h>
 #include <asm/ptrace.h>
 
+#include "helpers.h"
+
 #define NZCV		(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT)
 
 /* What functions take and leave, except for x16 to x18, x27 and x29 to x31. */
@@ -29,54 +31,20 @@ asm(".pushsection .text\n"
 	".type kpa_enter, %function\n"
 	"kpa_enter:\n"
 	"	hint	34\n"
-	"	stp	x29, x30, [sp, -112]!\n"
-	"	mov	x29, sp\n"
-	"	stp	x19, x20, [sp, 16]\n"
-	"	stp	x21, x22, [sp, 32]\n"
-	"	stp	x23, x24, [sp, 48]\n"
-	"	stp	x25, x26, [sp, 64]\n"
-	"	stp	x27, x28, [sp, 80]\n"
+	KPB_PUSH
 	"	str	x0, [sp, 96]\n"
 	"	mov	x16, x1\n"
 	"	ldr	x2, [x0, 8 * 31]\n"
 	"	msr	nzcv, x2\n"
-	"	ldp	x2, x3, [x0, 8 * 2]\n"
-	"	ldp	x4, x5, [x0, 8 * 4]\n"
-	"	ldp	x6, x7, [x0, 8 * 6]\n"
-	"	ldp	x8, x9, [x0, 8 * 8]\n"
-	"	ldp	x10, x11, [x0, 8 * 10]\n"
-	"	ldp	x12, x13, [x0, 8 * 12]\n"
-	"	ldp	x14, x15, [x0, 8 * 14]\n"
-	"	ldr	x17, [x0, 8 * 17]\n"
-	"	ldp	x19, x20, [x0, 8 * 19]\n"
-	"	ldp	x21, x22, [x0, 8 * 21]\n"
-	"	ldp	x23, x24, [x0, 8 * 23]\n"
-	"	ldp	x25, x26, [x0, 8 * 25]\n"
-	"	ldp	x27, x28, [x0, 8 * 27]\n"
+	KPB_LOAD(KPB_X2_TO_X15 ",17," KPB_X19_TO_X28, "x0")
 	"	ldp	x0, x1, [x0]\n"
 	"	blr	x16\n"
 	"	ldr	x16, [sp, 96]\n"
-	"	stp	x0, x1, [x16]\n"
-	"	stp	x2, x3, [x16, 8 * 2]\n"
-	"	stp	x4, x5, [x16, 8 * 4]\n"
-	"	stp	x6, x7, [x16, 8 * 6]\n"
-	"	stp	x8, x9, [x16, 8 * 8]\n"
-	"	stp	x10, x11, [x16, 8 * 10]\n"
-	"	stp	x12, x13, [x16, 8 * 12]\n"
-	"	stp	x14, x15, [x16, 8 * 14]\n"
-	"	stp	x19, x20, [x16, 8 * 19]\n"
-	"	stp	x21, x22, [x16, 8 * 21]\n"
-	"	stp	x23, x24, [x16, 8 * 23]\n"
-	"	stp	x25, x26, [x16, 8 * 25]\n"
-	"	str	x28, [x16, 8 * 28]\n"
+	/* Not x27, which points to the data. */
+	KPB_STORE("0,1," KPB_X2_TO_X15 ",19,20,21,22,23,24,25,26,28", "x16")
 	"	mrs	x0, nzcv\n"
 	"	str	x0, [x16, 8 * 31]\n"
-	"	ldp	x19, x20, [sp, 16]\n"
-	"	ldp	x21, x22, [sp, 32]\n"
-	"	ldp	x23, x24, [sp, 48]\n"
-	"	ldp	x25, x26, [sp, 64]\n"
-	"	ldp	x27, x28, [sp, 80]\n"
-	"	ldp	x29, x30, [sp], 112\n"
+	KPB_POP
 	"	ret\n"
 	".size kpa_enter, . - kpa_enter\n"
 	".popsection\n");

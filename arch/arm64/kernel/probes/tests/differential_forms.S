@@ -34,12 +34,10 @@
  */
 	.text
 SYM_FUNC_START(kpd_run)
-	stp	x29, x30, [sp, -96]!
-	stp	x19, x20, [sp, 16]
-	stp	x21, x22, [sp, 32]
-	stp	x23, x24, [sp, 48]
-	stp	x25, x26, [sp, 64]
-	stp	x27, x28, [sp, 80]
+	stp	x29, x30, [sp, -256]!
+	.irp	n, 19,20,21,22,23,24,25,26,27,28
+	str	x\n, [sp, 8 * \n]
+	.endr
 	adr_l	x16, kpd_machine
 	mrs	x0, daif
 	mov	x1, sp
@@ -51,24 +49,12 @@ SYM_FUNC_START(kpd_run)
 	mov	sp, x0
 	msr	nzcv, x1
 	msr	daif, x2
-	ldp	x0, x1, [x16, DIFF_REG(0)]
-	ldp	x2, x3, [x16, DIFF_REG(2)]
-	ldp	x4, x5, [x16, DIFF_REG(4)]
-	ldp	x6, x7, [x16, DIFF_REG(6)]
-	ldp	x8, x9, [x16, DIFF_REG(8)]
-	ldp	x10, x11, [x16, DIFF_REG(10)]
-	ldp	x12, x13, [x16, DIFF_REG(12)]
-	ldp	x14, x15, [x16, DIFF_REG(14)]
-	ldr	x17, [x16, DIFF_REG(17)]
+	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,17,19,20,21,22,23,24,25,26,27,28,29,30
+	ldr	x\n, [x16, DIFF_REG(\n)]
+	.endr
 #ifndef CONFIG_SHADOW_CALL_STACK
 	ldr	x18, [x16, DIFF_REG(18)]
 #endif
-	ldp	x19, x20, [x16, DIFF_REG(19)]
-	ldp	x21, x22, [x16, DIFF_REG(21)]
-	ldp	x23, x24, [x16, DIFF_REG(23)]
-	ldp	x25, x26, [x16, DIFF_REG(25)]
-	ldp	x27, x28, [x16, DIFF_REG(27)]
-	ldp	x29, x30, [x16, DIFF_REG(29)]
 	ldr	x16, [x16, DIFF_CODE]
 	br	x16
 
@@ -89,24 +75,13 @@ SYM_INNER_LABEL(kpd_back, SYM_L_GLOBAL)
 SYM_INNER_LABEL(kpd_taken, SYM_L_GLOBAL)
 	leave	DIFF_TAKEN
 .Lstore:
-	stp	x0, x1, [x16, DIFF_REG(0)]
-	stp	x2, x3, [x16, DIFF_REG(2)]
-	stp	x4, x5, [x16, DIFF_REG(4)]
-	stp	x6, x7, [x16, DIFF_REG(6)]
-	stp	x8, x9, [x16, DIFF_REG(8)]
-	stp	x10, x11, [x16, DIFF_REG(10)]
-	stp	x12, x13, [x16, DIFF_REG(12)]
-	stp	x14, x15, [x16, DIFF_REG(14)]
+	.irp	n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,18,19,20,21,22,23,24,25,26,27,28,29,30
+	str	x\n, [x16, DIFF_REG(\n)]
+	.endr
 	mrs	x0, tpidr_el0
+	mov	x1, sp
 	str	x0, [x16, DIFF_REG(16)]
-	stp	x18, x19, [x16, DIFF_REG(18)]
-	stp	x20, x21, [x16, DIFF_REG(20)]
-	stp	x22, x23, [x16, DIFF_REG(22)]
-	stp	x24, x25, [x16, DIFF_REG(24)]
-	stp	x26, x27, [x16, DIFF_REG(26)]
-	stp	x28, x29, [x16, DIFF_REG(28)]
-	mov	x0, sp
-	stp	x30, x0, [x16, DIFF_REG(30)]
+	str	x1, [x16, DIFF_SP]
 	mrs	x0, nzcv
 	mrs	x1, daif
 	stp	x0, x1, [x16, DIFF_NZCV]
@@ -114,12 +89,10 @@ SYM_INNER_LABEL(kpd_taken, SYM_L_GLOBAL)
 	ldr	x1, [x16, DIFF_HOST_DAIF]
 	mov	sp, x0
 	msr	daif, x1
-	ldp	x19, x20, [sp, 16]
-	ldp	x21, x22, [sp, 32]
-	ldp	x23, x24, [sp, 48]
-	ldp	x25, x26, [sp, 64]
-	ldp	x27, x28, [sp, 80]
-	ldp	x29, x30, [sp], 96
+	.irp	n, 19,20,21,22,23,24,25,26,27,28
+	ldr	x\n, [sp, 8 * \n]
+	.endr
+	ldp	x29, x30, [sp], 256
 	ret
 SYM_FUNC_END(kpd_run)
 

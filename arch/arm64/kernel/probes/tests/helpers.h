@@ -20,6 +20,28 @@
 /* BTI C, which assemblers know by this name only from some architecture version on. */
 #define KPB_LANDING_PAD		"	hint #34\n"
 
+/* Registers to and from memory, each at its number times 8 from a base. */
+#define KPB_STORE(regs, base)						\
+	"	.irp n, " regs "\n"					\
+	"	str x\\n, [" base ", #8 * \\n]\n"			\
+	"	.endr\n"
+#define KPB_LOAD(regs, base)						\
+	"	.irp n, " regs "\n"					\
+	"	ldr x\\n, [" base ", #8 * \\n]\n"			\
+	"	.endr\n"
+
+#define KPB_X2_TO_X15	"2,3,4,5,6,7,8,9,10,11,12,13,14,15"
+#define KPB_X19_TO_X28	"19,20,21,22,23,24,25,26,27,28"
+
+/* A frame with all that a function preserves; bytes 16 to 143 are free. */
+#define KPB_PUSH							\
+	"	stp x29, x30, [sp, #-256]!\n"				\
+	"	mov x29, sp\n"						\
+	KPB_STORE("18," KPB_X19_TO_X28, "sp")
+#define KPB_POP								\
+	KPB_LOAD("18," KPB_X19_TO_X28, "sp")				\
+	"	ldp x29, x30, [sp], #256\n"
+
 /*
  * KPB_FUNCTION(name, code): a function kpb_NAME() that takes its argument in x0 and
  * returns its result there. The probed instruction follows the label kpb_NAME_at,
@@ -56,16 +78,8 @@ extern u64 kpb_data;
 
 unsigned long kpb_run(void (*fn)(void), unsigned long arg);
 
-/* What functions in assembly of probe_kunit.c and registers_kunit.c access. */
-struct kpb_state {
-	u64	regs[31];
-	u64	nzcv;
-	u64	sp;
-	u64	daif;
-};
-
-extern struct kpb_state kpb_given, kpb_found, kpb_got;
-extern u64 kpb_pointer, kpb_way_back;
+/* What functions in assembly of probe_kunit.c access. */
+extern u64 kpb_pointer;
 
 /* The word in the text, whatever a probe hides. */
 static inline u32 kpb_word(const void *addr)

@@ -16,7 +16,6 @@
 
 #include "entered.h"
 #include "jprobe_called.h"
-#include "jprobe_steps.h"
 
 /* The first register that C code preserves. */
 #define FIRST_SAVED	(IS_ENABLED(CONFIG_PPC64) ? 14 : 13)
@@ -206,22 +205,9 @@ static void jprobe_handler_is_no_pointer_to_code(struct kunit *test)
  * Stack traces from each instruction
  */
 
-static struct jprobe_frame *called;
+#define KPJ_CODE(fn)	ppc_function_entry(fn)
 
-static noinline void call_copy(void *entry)
-{
-	struct jprobe_frame f = {};
-	struct pt_regs regs = {};
-
-	called = &f;
-	kpj_copied_call(&f, entry, &regs);
-	barrier();
-}
-
-static void unwind_copy(void)
-{
-	kpj_copied_unwind(called);
-}
+#include "jprobe_words.h"
 
 /* Up to the next function, there may be padding. */
 static bool is_insn(unsigned long addr, unsigned long end)
@@ -231,24 +217,13 @@ static bool is_insn(unsigned long addr, unsigned long end)
 	return word && word != PPC_RAW_NOP();
 }
 
-static void jprobe_unwinds_at_each_instruction(struct kunit *test)
+static void expect_steps(struct kunit *test)
 {
-	const struct kp_jprobe_steps_arch arch = {
-		.call		= call_copy,
-		.unwind		= unwind_copy,
-		.code		= {
-			ppc_function_entry(kpj_copied_call), ppc_function_entry(kpj_copied_unwind),
-		},
-		.is_insn	= is_insn,
-	};
-	struct kp_jprobe_steps found;
-
-	kp_jprobe_steps(test, &arch, &found);
-	KUNIT_EXPECT_GE(test, found.nr, 80);
+	KUNIT_EXPECT_GE(test, step.nr, 80);
 	/* A handler that returns does not need the two instructions that unwind. */
-	KUNIT_EXPECT_EQ(test, found.hits, 2 * found.nr - 2);
+	KUNIT_EXPECT_EQ(test, step.hits, 2 * step.nr - 2);
 	/* As in any function, until it has saved LR in its second instruction. */
-	KUNIT_EXPECT_LE(test, found.without_caller, 2 * 2);
+	KUNIT_EXPECT_LE(test, step.without_caller, 2 * 2);
 }
 
 static struct kunit_case jprobe_call_cases[] = {
