@@ -9,6 +9,7 @@
 #include <asm/asm-offsets.h>
 #include <asm/hw_irq.h>
 #include <asm/ppc_asm.h>
+#include <asm/ptrace.h>
 #include <asm/reg.h>
 
 #include "entered.h"
@@ -138,6 +139,36 @@ _GLOBAL(kpb_enter_##name)			;\
 ENTERED(copy, addi r4, r4, 0)
 ENTERED(step, mfspr r0, SPRN_PVR)
 ENTERED(branch, b 2f)
+
+/* The return is hooked; see entered.h. What the link register says tells where it led. */
+_GLOBAL(kpb_enter_followed)
+	enter_body
+	bl	DOTSYM(kpr_followed)
+	.globl	kpr_back
+kpr_back:
+	leave_body
+	.globl	kpr_elsewhere
+kpr_elsewhere:
+	b	kpr_back
+
+_GLOBAL(kpr_followed)
+	.rept	7
+	nop
+	.endr
+	/* Overwrite what the exception at the entry has left where the trampoline has its frame. */
+	.set	below, KERNEL_REDZONE_SIZE
+	.rept	128
+	.set	below, below + SZL
+	PPC_STL	r0, -below(r1)
+	.endr
+	not	r0, r0
+	blr
+#ifdef CONFIG_PPC64_ELF_ABI_V1
+	.size	.kpr_followed, . - .kpr_followed
+#else
+	.type	kpr_followed, @function
+	.size	kpr_followed, . - kpr_followed
+#endif
 
 #ifdef CONFIG_JPROBES
 _GLOBAL(kpb_enter_jprobe)

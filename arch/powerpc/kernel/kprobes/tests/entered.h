@@ -80,6 +80,13 @@ KPB_ENTERED(copy);
 KPB_ENTERED(step);
 KPB_ENTERED(branch);
 
+/*
+ * Calls kpr_followed() instead, which inverts r0, and writes to the stack only below its red zone;
+ * so s->found is not set. It returns to kpr_back, or where a handler makes it return to.
+ */
+void kpb_enter_followed(struct kpb_states *s);
+extern char kpr_back[], kpr_elsewhere[];
+
 /* Calls kprobe_jprobe_call() instead, so s->found is not set. */
 void kpb_enter_jprobe(struct kpb_states *s);
 

@@ -14,8 +14,11 @@
 #include <asm/kup.h>
 #include <asm/return-hooks.h>
 
+#include "entered.h"
 #include "helpers.h"
-#include "kretprobe_call.h"
+
+/* Calls kpr_followed() as helpers of prologues are called, without a frame; returns its argument. */
+unsigned long kpr_frameless(unsigned long v);
 
 /*
  * What diverts the return of a function: a return probe, or rethook.
@@ -181,17 +184,19 @@ static const struct hook *hook_on(struct kunit *test, const char *symbol)
 #define GIVEN_XER	0xa0000000
 #define CHANGED_XER	0x40000000
 
-static void give(struct kpr_regs *given)
+static struct kpb_states s;
+
+static void give(void)
 {
 	int i;
 
-	memset(given, 0, sizeof(*given));
-	for (i = 0; i < ARRAY_SIZE(given->gpr); i++)
-		given->gpr[i] = 0x5eed0000 + 0x101 * i;
-	given->ctr = 0x1234567c;
-	given->xer = GIVEN_XER;
+	memset(&s, 0, sizeof(s));
+	for (i = 0; i < ARRAY_SIZE(s.given.gpr); i++)
+		s.given.gpr[i] = 0x5eed0000 + 0x101 * i;
+	s.given.ctr = 0x1234567c;
+	s.given.xer = GIVEN_XER;
 	/* With SO in CR0, where only system calls return errors. */
-	given->cr = 0x99abcdef;
+	s.given.cr = 0x99abcdef;
 }
 
 /* The others belong to the kernel. */
@@ -200,15 +205,15 @@ static bool is_compared(int i)
 	return i != 1 && i != 13 && (i != 2 || IS_ENABLED(CONFIG_PPC64));
 }
 
-/* @regs becomes what the function returns with. */
-static void call_followed(struct kpr_regs *regs, struct kpr_regs *found)
+/* What is given becomes what the function returns with. */
+static void call_followed(void)
 {
-	kpr_call(regs, found);
-	regs->gpr[0] = ~regs->gpr[0];
+	kpb_enter_followed(&s);
+	s.given.gpr[0] = ~s.given.gpr[0];
 }
 
-static void expect_regs(struct kunit *test, const struct kpr_regs *found,
-			const struct kpr_regs *want)
+static void expect_regs(struct kunit *test, const struct kpb_state *found,
+			const struct kpb_state *want)
 {
 	int i;
 
@@ -221,10 +226,10 @@ static void expect_regs(struct kunit *test, const struct kpr_regs *found,
 	KUNIT_EXPECT_EQ(test, found->cr, want->cr);
 }
 
-static void expect_seen(struct kunit *test, const struct hook *h, const struct kpr_regs *given)
+static void expect_seen(struct kunit *test, const struct hook *h)
 {
 	const struct pt_regs *regs = &seen.regs;
-	struct kpr_regs found = {
+	struct kpb_state found = {
 		.ctr	= regs->ctr,
 		.xer	= regs->xer,
 		.cr	= regs->ccr,
@@ -233,8 +238,8 @@ static void expect_seen(struct kunit *test, const struct hook *h, const struct k
 	KUNIT_EXPECT_EQ(test, seen.entries, h->returns);
 	KUNIT_EXPECT_EQ(test, seen.returns, h->returns);
 	memcpy(found.gpr, regs->gpr, sizeof(found.gpr));
-	expect_regs(test, &found, given);
-	KUNIT_EXPECT_EQ(test, seen.value, given->gpr[3]);
+	expect_regs(test, &found, &s.given);
+	KUNIT_EXPECT_EQ(test, seen.value, s.given.gpr[3]);
 	KUNIT_EXPECT_EQ(test, regs->gpr[1], seen.entry.gpr[1]);
 	KUNIT_EXPECT_EQ(test, regs->nip, (unsigned long)kpr_back);
 	KUNIT_EXPECT_EQ(test, TRAP(regs), INTERRUPT_PROGRAM);
@@ -249,16 +254,14 @@ static void expect_seen(struct kunit *test, const struct hook *h, const struct k
 static void returns_keep_all_registers(struct kunit *test)
 {
 	const struct hook *h = hook_on(test, "kpr_followed");
-	struct kpr_regs given, found;
 
-	give(&given);
-	call_followed(&given, &found);
+	give();
+	call_followed();
 	h->off();
 
-	expect_seen(test, h, &given);
-	expect_regs(test, &found, &given);
-	KUNIT_EXPECT_EQ(test, found.elsewhere, 0);
-	KUNIT_EXPECT_EQ(test, found.link, (unsigned long)kpr_back);
+	expect_seen(test, h);
+	expect_regs(test, &s.got, &s.given);
+	KUNIT_EXPECT_EQ(test, s.got.lr, (unsigned long)kpr_back);
 }
 
 /* Where a return handler makes r1 point. */
@@ -285,7 +288,7 @@ static void change(struct pt_regs *regs)
 static void return_handlers_change_registers(struct kunit *test)
 {
 	const struct hook *h = test->param_value;
-	struct kpr_regs given, found, want = {
+	struct kpb_state want = {
 		.ctr	= 0x77777778,
 		.xer	= CHANGED_XER,
 		.cr	= 0x13572468,
@@ -297,18 +300,17 @@ static void return_handlers_change_registers(struct kunit *test)
 	hook_on(test, "kpr_followed");
 	for (i = 0; i < ARRAY_SIZE(want.gpr); i++)
 		want.gpr[i] = 0xc4a00000 + 0x33 * i;
-	give(&given);
+	give();
 	seen.then = change;
 	memset(other_frame, 0, sizeof(other_frame));
-	call_followed(&given, &found);
+	call_followed();
 	h->off();
 	for (i = 0; i < ARRAY_SIZE(other_frame); i++)
 		KUNIT_EXPECT_EQ(test, other_frame[i], 0);
 
-	expect_seen(test, h, &given);
-	expect_regs(test, &found, &want);
-	KUNIT_EXPECT_EQ(test, found.elsewhere, 0);
-	KUNIT_EXPECT_EQ(test, found.link, (unsigned long)kpr_back);
+	expect_seen(test, h);
+	expect_regs(test, &s.got, &want);
+	KUNIT_EXPECT_EQ(test, s.got.lr, (unsigned long)kpr_back);
 }
 
 static void go_elsewhere(struct pt_regs *regs)
@@ -319,33 +321,30 @@ static void go_elsewhere(struct pt_regs *regs)
 static void return_handlers_change_the_address(struct kunit *test)
 {
 	const struct hook *h = test->param_value;
-	struct kpr_regs given, found;
 
 	/* Rethook sets it again after the handlers. */
 	KP_SKIP_IF(test, h->on == rethook_on, "rethook has no way to do this");
 	hook_on(test, "kpr_followed");
-	give(&given);
+	give();
 	seen.then = go_elsewhere;
-	call_followed(&given, &found);
+	call_followed();
 	h->off();
 
-	expect_regs(test, &found, &given);
-	KUNIT_EXPECT_EQ(test, found.elsewhere, 1);
-	KUNIT_EXPECT_EQ(test, found.link, (unsigned long)kpr_elsewhere);
+	expect_regs(test, &s.got, &s.given);
+	KUNIT_EXPECT_EQ(test, s.got.lr, (unsigned long)kpr_elsewhere);
 }
 
 /* A call that is not followed, for lack of an instance. */
 static void returns_that_are_missed_keep_registers(struct kunit *test)
 {
 	struct kprobe p = { .symbol_name = "kpr_followed", .pre_handler = kp_nothing_pre };
-	struct kpr_regs given, found;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	give(&given);
-	call_followed(&given, &found);
+	give();
+	call_followed();
 	unregister_kprobe(&p);
-	expect_regs(test, &found, &given);
-	KUNIT_EXPECT_EQ(test, found.link, (unsigned long)kpr_back);
+	expect_regs(test, &s.got, &s.given);
+	KUNIT_EXPECT_EQ(test, s.got.lr, (unsigned long)kpr_back);
 }
 
 static void caller_without_a_frame_keeps_its_return(struct kunit *test)
