@@ -230,17 +230,8 @@ unsigned int kpd_count_faulted(const struct kpd *d, const struct kpd_form *f)
 	return faulted;
 }
 
-/**
- * kpd_fill() - make up the state that a form starts from
- * @d: the test, whose &kpd.start is written
- * @f: the form
- * @round: number of the state
- *
- * The state is always the same for a given seed, form and round.
- *
- * Context: preemption disabled.
- */
-void kpd_fill(struct kpd *d, const struct kpd_form *f, unsigned int round)
+/* Make up a random state, and let the memory be as it says. */
+static void fill(struct kpd *d, const struct kpd_form *f, unsigned int round)
 {
 	struct rnd_state rnd;
 	u64 nr = ((u64)number_of(d, f) << 16) + round;
@@ -260,7 +251,7 @@ static void run(struct kpd *d, const struct kpd_form *f, unsigned int round,
 	int count;
 
 	preempt_disable();
-	kpd_fill(d, f, round);
+	fill(d, f, round);
 	if (adjust)
 		adjust(d->start);
 	d->arch->load(f, d->start);
@@ -403,6 +394,24 @@ void kpd_same(struct kpd_judge *j, const char *what, unsigned long got, unsigned
 {
 	if (got != want)
 		kpd_complain(j, "%s is %lx, not %lx", what, got, want);
+}
+
+/**
+ * kpd_shown() - report a difference in what a handler was shown, if there is one
+ * @j: what is being compared
+ * @post: a post handler; otherwise a pre handler
+ * @what: name of the value
+ * @got: the value
+ * @want: what it has to be
+ *
+ * Context: process context, may sleep.
+ */
+void kpd_shown(struct kpd_judge *j, bool post, const char *what, unsigned long got,
+	       unsigned long want)
+{
+	if (got != want)
+		kpd_complain(j, "the %s handler is shown %s = %lx, not %lx",
+			     post ? "post" : "pre", what, got, want);
 }
 
 static bool calls_callee(const struct kpd *d, const struct kpd_form *f)
@@ -829,6 +838,72 @@ void kpd_check_branches(struct kunit *test, const struct kpd *d,
 		KUNIT_EXPECT_GT_MSG(test, taken, 0, "%s", f->text);
 		KUNIT_EXPECT_LT_MSG(test, taken, d->rounds, "%s", f->text);
 	}
+}
+
+/* With which of the flags a form branches: one bit for each combination. */
+static u32 ways_out(struct kpd *d, const struct kpd_form *f, unsigned int nr,
+		    void (*set)(struct kpd_state *state, unsigned int flags))
+{
+	unsigned int flags;
+	u32 taken = 0;
+
+	for (flags = 0; flags < BIT(nr); flags++) {
+		preempt_disable();
+		fill(d, f, 0);
+		set(d->start, flags);
+		d->arch->load(f, d->start);
+		kpd_run();
+		d->arch->save(f, d->got);
+		preempt_enable();
+		if (d->arch->branched(d->got))
+			taken |= BIT(flags);
+	}
+	return taken;
+}
+
+/**
+ * kpd_check_flags() - does a conditional branch go the same way with all combinations of flags?
+ * @test: the case
+ * @d: the test, whose architecture has &kpd_arch.branched
+ * @depends: whether a form is a branch that depends on them
+ * @nr: the number of flags, at most 5
+ * @set: set the flags of a state to the bits of a number
+ *
+ * Each is executed under a breakpoint, and in a detour.
+ *
+ * Context: process context, may sleep.
+ * Return: the number of branches.
+ */
+unsigned int kpd_check_flags(struct kunit *test, struct kpd *d,
+			     bool (*depends)(const struct kpd_form *f), unsigned int nr,
+			     void (*set)(struct kpd_state *state, unsigned int flags))
+{
+	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
+	unsigned int n, jump, branches = 0;
+	const struct kpd_form *f;
+	u32 taken;
+
+	KUNIT_ASSERT_NOT_NULL(test, kp);
+	kpd_pin(test, d);
+	for (n = 0; n < d->nr_usable; n++) {
+		f = kpd_usable(d, n);
+		if (!depends(f))
+			continue;
+		branches++;
+		taken = ways_out(d, f, nr, set);
+		for (jump = 0; jump <= IS_ENABLED(CONFIG_OPTPROBES); jump++) {
+			kprobe_test_allow_optimization(jump);
+			memset(kp, 0, sizeof(*kp));
+			kp->addr = kpd_insn(f);
+			KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+			if (jump)
+				wait_for_kprobe_optimizer();
+			KUNIT_EXPECT_EQ_MSG(test, ways_out(d, f, nr, set), taken, "%s", f->text);
+			unregister_kprobe(kp);
+		}
+		kprobe_test_allow_optimization(false);
+	}
+	return branches;
 }
 
 /**

@@ -131,6 +131,8 @@ struct kpd_judge {
 
 void __printf(2, 3) kpd_complain(struct kpd_judge *j, const char *fmt, ...);
 void kpd_same(struct kpd_judge *j, const char *what, unsigned long got, unsigned long want);
+void kpd_shown(struct kpd_judge *j, bool post, const char *what, unsigned long got,
+	       unsigned long want);
 
 /**
  * struct kpd_arch - what the engine does not know about an architecture
@@ -305,7 +307,6 @@ const struct kpd_form *kpd_usable(const struct kpd *d, unsigned int n);
 const struct kpd_state *kpd_native(const struct kpd *d, const struct kpd_form *f,
 				   unsigned int round);
 unsigned int kpd_count_faulted(const struct kpd *d, const struct kpd_form *f);
-void kpd_fill(struct kpd *d, const struct kpd_form *f, unsigned int round);
 void kpd_record_native(struct kpd *d);
 
 void kpd_pin(struct kunit *test, const struct kpd *d);
@@ -314,6 +315,9 @@ void kpd_compare_changed(struct kunit *test, struct kpd *d, const struct kpd_mod
 			 unsigned int *kinds);
 void kpd_check_branches(struct kunit *test, const struct kpd *d,
 			bool (*is_conditional)(const struct kpd_form *f));
+unsigned int kpd_check_flags(struct kunit *test, struct kpd *d,
+			     bool (*depends)(const struct kpd_form *f), unsigned int nr,
+			     void (*set)(struct kpd_state *state, unsigned int flags));
 unsigned int kpd_check_group(struct kunit *test, const struct kpd *d,
 			     bool (*has)(const struct kpd_form *f, const void *group),
 			     const void *group);

@@ -6,7 +6,7 @@
  *  - FORM_SUITE, its name;
  *  - FORM_INSN, the type of an instruction, read_insn(), which reads one from the text, and
  *    first_word(), which tells its first word;
- *  - MIN_FORMS, how many of them any CPU has;
+ *  - MIN_FORMS, how many of them any CPU has, and HAS_KIND(), of which kinds this kernel has any;
  *  - struct kpd_state, with data[] and with the exit of kpd_run() as m.exit.
  *
  * After it, the suite defines the functions that are declared below.
@@ -273,6 +273,33 @@ static bool is_conditional(const struct kpd_form *f);
 static void differential_branches(struct kunit *test)
 {
 	kpd_check_branches(test, &d, is_conditional);
+}
+
+static unsigned int insn_len(const struct kpd_form *f);
+static bool is_same_form(const struct kpd_form *a, const struct kpd_form *b);
+
+/* Each row of the assembly is one instruction, and no two are the same. */
+static void differential_forms(struct kunit *test)
+{
+	unsigned int i, kinds[NR_DIFF_KINDS] = {};
+	const struct kpd_form *f, *g;
+
+	for (f = kpd_forms; f < kpd_forms_end; f++) {
+		KUNIT_EXPECT_EQ_MSG(test, f->len, insn_len(f), "%s", f->text);
+		KUNIT_ASSERT_LT(test, f->kind, NR_DIFF_KINDS);
+		for (g = kpd_forms; g < f; g++) {
+			if (is_same_form(f, g))
+				KUNIT_FAIL(test, "the same: %s and %s", f->text, g->text);
+		}
+	}
+	for (i = 0; i < d.nr_usable; i++)
+		kinds[kpd_usable(&d, i)->kind]++;
+	for (i = 0; i < NR_DIFF_KINDS; i++) {
+		KUNIT_EXPECT_EQ_MSG(test, kinds[i] > 0, HAS_KIND(i), "kind %u", i);
+		kunit_info(test, "kind %u: %u\n", i, kinds[i]);
+	}
+	KUNIT_EXPECT_GE(test, d.nr_usable, MIN_FORMS);
+	kunit_info(test, "%zu forms, %u usable\n", d.end - d.forms, d.nr_usable);
 }
 
 #endif /* _KERNEL_KPROBES_TESTS_DIFFERENTIAL_WORDS_H */

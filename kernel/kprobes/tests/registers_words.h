@@ -486,12 +486,6 @@ static void returns_that_are_missed_keep_registers(struct kunit *test)
 	unfollow(e);
 }
 
-#define RETURN_CASES							\
-	KUNIT_CASE_PARAM(returns_keep_all_registers, entry_gen_params),	\
-	KUNIT_CASE_PARAM(return_handlers_change_registers, entry_gen_params), \
-	KUNIT_CASE_PARAM(returns_that_are_missed_keep_registers, entry_gen_params),
-#else
-#define RETURN_CASES
 #endif /* CONFIG_KRETPROBES */
 
 /*
@@ -543,17 +537,6 @@ static void jprobes_change_no_register(struct kunit *test)
 	look_away();
 }
 
-#define JPROBE_CASES	KUNIT_CASE_PARAM(jprobes_change_no_register, how_gen_params),
-#else
-#define JPROBE_CASES
 #endif /* CONFIG_JPROBES */
-
-#define REGISTERS_CASES							\
-	KUNIT_CASE_PARAM(handlers_see_all_registers, how_gen_params),	\
-	KUNIT_CASE_PARAM(handlers_change_all_registers, how_gen_params), \
-	KUNIT_CASE_PARAM(handlers_redirect, how_gen_params),		\
-	KUNIT_CASE_PARAM(handlers_return, how_gen_params),		\
-	RETURN_CASES							\
-	JPROBE_CASES
 
 #endif /* _KERNEL_KPROBES_TESTS_REGISTERS_WORDS_H */

@@ -405,12 +405,7 @@ static const struct word words[] = {
 	STEP(ENCODING, 0x464c457f, "(not allocated, the start of an ELF file)"),
 	STEP(ENCODING, 0x03ffffff, "(not allocated)"),
 };
-
-static void word_desc(const struct word *w, char *desc)
-{
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", w->name);
-}
-KUNIT_ARRAY_PARAM(word, words, word_desc);
+KUNIT_ARRAY_PARAM_DESC(word, words, name);
 
 /* Uprobes have others for what also changes the guarded control stack. */
 static bool is_call_or_return(probes_handler_t *simulate)
@@ -786,12 +781,7 @@ static const struct step steps[] = {
 	{ "prfm pldl1keep, .+8", 0xd8000040, NEXT },
 	{ "prfm pldl1keep, .-1048576, nothing there", 0xd8800000, .at = SZ_1M, NEXT },
 };
-
-static void step_desc(const struct step *s, char *desc)
-{
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", s->name);
-}
-KUNIT_ARRAY_PARAM(step, steps, step_desc);
+KUNIT_ARRAY_PARAM_DESC(step, steps, name);
 
 static void simulate_step(struct kunit *test)
 {

@@ -26,6 +26,7 @@
 #include "differential_forms.h"
 
 #define MIN_FORMS	400
+#define HAS_KIND(kind)	true
 
 #define STACK_WORDS	160
 #define STACK_START	96
@@ -343,21 +344,15 @@ static void same_regs(struct kpd_judge *j, struct pt_regs *regs, bool post,
 		      const struct kpd_state *want, const struct kpd_state *start)
 {
 	u64 mask = NZCV | DAIF_MASK | PSR_MODE_MASK | PSR_MODE32_BIT | PSR_BTYPE_MASK;
-	const char *handler = post ? "post" : "pre";
 	const struct kpd_form *f = j->f;
 	u64 pstate;
 	int i;
 
 	for (i = 0; i < DIFF_NR_REGS; i++) {
-		if (!is_compared(i) || (post && is_result(f, i)))
-			continue;
-		if (regs->regs[i] != want->m.r[i])
-			kpd_complain(j, "the %s handler is shown %s = %llx, not %llx", handler,
-				     reg_names[i], regs->regs[i], want->m.r[i]);
+		if (is_compared(i) && !(post && is_result(f, i)))
+			kpd_shown(j, post, reg_names[i], regs->regs[i], want->m.r[i]);
 	}
-	if (regs->sp != want->m.sp)
-		kpd_complain(j, "the %s handler is shown sp = %llx, not %llx", handler,
-			     regs->sp, want->m.sp);
+	kpd_shown(j, post, "sp", regs->sp, want->m.sp);
 
 	pstate = want->m.nzcv | want->m.daif | read_sysreg(CurrentEL) | 1;
 	/* Landing pads: the target of an indirect branch is about to be checked. */
@@ -366,9 +361,7 @@ static void same_regs(struct kpd_judge *j, struct pt_regs *regs, bool post,
 	/* By a jump, the rest is zero, and not what the CPU has. */
 	if (!post && aarch64_insn_is_b(le32_to_cpup(kpd_insn(f))))
 		mask = U64_MAX;
-	if ((regs->pstate & mask) != pstate)
-		kpd_complain(j, "the %s handler is shown pstate = %llx, not %llx", handler,
-			     regs->pstate & mask, pstate);
+	kpd_shown(j, post, "pstate", regs->pstate & mask, pstate);
 
 	if (post)
 		kpd_same(j, "exit in the post handler", exit_of(f, regs->pc), want->m.exit);
@@ -615,41 +608,32 @@ static void differential_rows(struct kunit *test)
 	KUNIT_EXPECT_GT(test, usable_rows, rows / 2);
 }
 
-static bool is_same_form(const struct kpd_form *a, const struct kpd_form *b)
+static unsigned int insn_len(const struct kpd_form *f)
 {
-	unsigned long last = SZ_4K - AARCH64_INSN_SIZE;
-
-	return word_of(a) == word_of(b) && a->with == b->with &&
-	       (offset_in_page(kpd_insn(a)) % SZ_4K == last) ==
-	       (offset_in_page(kpd_insn(b)) % SZ_4K == last);
+	return AARCH64_INSN_SIZE;
 }
 
-/* Each row of the assembly is one instruction, and no two are the same. */
-static void differential_forms(struct kunit *test)
+static bool is_at_end_of_page(const struct kpd_form *f)
 {
-	unsigned int i, kinds[NR_DIFF_KINDS] = {}, at_end = 0;
-	const struct kpd_form *f, *g;
+	return offset_in_page(kpd_insn(f)) % SZ_4K == SZ_4K - AARCH64_INSN_SIZE;
+}
 
-	for (f = kpd_forms; f < kpd_forms_end; f++) {
-		KUNIT_EXPECT_EQ_MSG(test, f->len, AARCH64_INSN_SIZE, "%s", f->text);
-		KUNIT_ASSERT_LT(test, f->kind, NR_DIFF_KINDS);
-		for (g = kpd_forms; g < f; g++) {
-			/* Addresses are relative. */
-			if (is_same_form(f, g) && (f->kind != DIFF_EMULATED ||
-						   !strcmp(f->text, g->text)))
-				KUNIT_FAIL(test, "the same: %s and %s", f->text, g->text);
-		}
-		at_end += offset_in_page(kpd_insn(f)) % SZ_4K == SZ_4K - AARCH64_INSN_SIZE;
-	}
-	for (i = 0; i < d.nr_usable; i++)
-		kinds[kpd_usable(&d, i)->kind]++;
-	for (i = 0; i < NR_DIFF_KINDS; i++)
-		KUNIT_EXPECT_GT(test, kinds[i], 0);
-	KUNIT_EXPECT_GE(test, at_end, 20);
-	KUNIT_EXPECT_GE(test, d.nr_usable, MIN_FORMS);
-	kunit_info(test, "%zu forms, %u usable: %u plain, %u fast, %u emulated\n",
-		   d.end - d.forms, d.nr_usable, kinds[DIFF_PLAIN], kinds[DIFF_FAST],
-		   kinds[DIFF_EMULATED]);
+/* Addresses are relative, so there the words need not say it. */
+static bool is_same_form(const struct kpd_form *a, const struct kpd_form *b)
+{
+	return word_of(a) == word_of(b) && a->with == b->with &&
+	       is_at_end_of_page(a) == is_at_end_of_page(b) &&
+	       (a->kind != DIFF_EMULATED || !strcmp(a->text, b->text));
+}
+
+static void differential_ends_of_pages(struct kunit *test)
+{
+	const struct kpd_form *f;
+	unsigned int nr = 0;
+
+	for (f = kpd_forms; f < kpd_forms_end; f++)
+		nr += is_at_end_of_page(f);
+	KUNIT_EXPECT_GE(test, nr, 20);
 }
 
 /* AL and NV always hold, and the zero register is always zero. */
@@ -662,55 +646,19 @@ static bool is_conditional(const struct kpd_form *f)
 	return (is_cbz(insn) || is_tbz(insn)) && rd_of(f) != ZERO_REG;
 }
 
-/* With which of the flags it branches: one bit for each combination. */
-static u32 ways_out(const struct kpd_form *f)
+static bool depends_on_flags(const struct kpd_form *f)
 {
-	unsigned int flags;
-	u32 taken = 0;
-
-	for (flags = 0; flags < 16; flags++) {
-		preempt_disable();
-		kpd_fill(&d, f, 0);
-		d.start->m.nzcv = (u64)flags << 28;
-		load(f, d.start);
-		kpd_run();
-		save(f, d.got);
-		if (kpd_machine.exit != DIFF_NEXT)
-			taken |= BIT(flags);
-		preempt_enable();
-	}
-	return taken;
+	return is_b_cond(word_of(f)) && f->with & CONDITION;
 }
 
-/* Each condition with all combinations of flags, simulated and in a detour. */
+static void set_flags(struct kpd_state *state, unsigned int flags)
+{
+	state->m.nzcv = (u64)flags << 28;
+}
+
 static void all_flags_of_conditional_branches(struct kunit *test)
 {
-	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
-	unsigned int i, nr = 0, jump;
-	u32 taken;
-
-	KUNIT_ASSERT_NOT_NULL(test, kp);
-	kpd_pin(test, &d);
-	for (jump = 0; jump <= IS_ENABLED(CONFIG_OPTPROBES); jump++) {
-		kprobe_test_allow_optimization(jump);
-		for (i = 0; i < d.nr_usable; i++) {
-			const struct kpd_form *f = kpd_usable(&d, i);
-
-			if (!is_b_cond(word_of(f)) || !(f->with & CONDITION))
-				continue;
-			taken = ways_out(f);
-			memset(kp, 0, sizeof(*kp));
-			kp->addr = kpd_insn(f);
-			KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
-			if (jump)
-				wait_for_kprobe_optimizer();
-			KUNIT_EXPECT_EQ_MSG(test, ways_out(f), taken, "%s", f->text);
-			unregister_kprobe(kp);
-			nr++;
-		}
-	}
-	kprobe_test_allow_optimization(false);
-	KUNIT_EXPECT_GE(test, nr, 32);
+	KUNIT_EXPECT_GE(test, kpd_check_flags(test, &d, depends_on_flags, 4, set_flags), 32);
 }
 
 /*
@@ -793,16 +741,17 @@ static void indirect_branches_are_forgotten(struct kunit *test)
 
 static struct kunit_case differential_cases[] = {
 	KUNIT_CASE(differential_forms),
-	KUNIT_CASE(differential_rows),
 	KUNIT_CASE(differential_branches),
 	KUNIT_CASE_PARAM(differential, kpd_mode_gen_params),
 	KUNIT_CASE_PARAM(differential_stepped, stepped_mode_gen_params),
 	KUNIT_CASE_PARAM(differential_missed_jumps, missed_mode_gen_params),
 	KUNIT_CASE_PARAM(differential_group, group_gen_params),
-	KUNIT_CASE(all_flags_of_conditional_branches),
-	KUNIT_CASE(indirect_branches_are_forgotten),
 	KUNIT_CASE(shown_to_handlers),
 	KUNIT_CASE(nothing_is_left),
+	KUNIT_CASE(differential_ends_of_pages),
+	KUNIT_CASE(differential_rows),
+	KUNIT_CASE(all_flags_of_conditional_branches),
+	KUNIT_CASE(indirect_branches_are_forgotten),
 	KUNIT_CASE_PARAM(handlers_write_registers, writing_mode_gen_params),
 	{}
 };

@@ -385,7 +385,18 @@ static void returns_hide_fields(struct kunit *test)
 #endif
 
 static struct kunit_case registers_cases[] = {
-	REGISTERS_CASES
+	KUNIT_CASE_PARAM(handlers_see_all_registers, how_gen_params),
+	KUNIT_CASE_PARAM(handlers_change_all_registers, how_gen_params),
+	KUNIT_CASE_PARAM(handlers_redirect, how_gen_params),
+	KUNIT_CASE_PARAM(handlers_return, how_gen_params),
+#ifdef CONFIG_KRETPROBES
+	KUNIT_CASE_PARAM(returns_keep_all_registers, entry_gen_params),
+	KUNIT_CASE_PARAM(return_handlers_change_registers, entry_gen_params),
+	KUNIT_CASE_PARAM(returns_that_are_missed_keep_registers, entry_gen_params),
+#endif
+#ifdef CONFIG_JPROBES
+	KUNIT_CASE_PARAM(jprobes_change_no_register, how_gen_params),
+#endif
 	KUNIT_CASE_PARAM(jumps_hide_fields, pstate_field_gen_params),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE_PARAM(returns_hide_fields, pstate_field_gen_params),

@@ -100,13 +100,42 @@ static bool never(void)
 	return false;
 }
 
+static void begin_mode(struct kunit *test, const struct mode *m)
+{
+	KP_SKIP_IF(test, m->jump && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
+	kprobe_test_allow_optimization(m->jump);
+	if (m->alone)
+		kunit_activate_static_stub(test, kprobe_boosts, never);
+}
+
+static void call_with_probe(struct kunit *test, const struct mode *m, struct kprobe *kp)
+{
+	begin_mode(test, m);
+	kp->addr = kpb_unwound_at;
+	KP_REGISTER_AND_WAIT(test, kp);
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(kpb_unwound_at), m->jump);
+	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
+	unregister_kprobe(kp);
+}
+
+static void call_with_return_probe(struct kunit *test, const struct mode *m, struct kretprobe *rp)
+{
+	KP_SKIP_IF(test, m->post, "a return probe has no post handler");
+	begin_mode(test, m);
+	rp->kp.symbol_name = "kpb_unwound";
+	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, kpb_has_jump(rp->kp.addr), m->jump && !entry_stays());
+	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
+	unregister_kretprobe(rp);
+}
+
 static void unwind_in_handlers(struct kunit *test)
 {
 	const struct mode *m = test->param_value;
 	unsigned long at = (unsigned long)kpb_unwound_at;
 	struct kp_traced t = {
 		.kp = {
-			.addr = kpb_unwound_at,
 			.pre_handler = kp_traced_pre,
 			.post_handler = m->post ? kp_traced_post : NULL,
 		},
@@ -115,23 +144,12 @@ static void unwind_in_handlers(struct kunit *test)
 		.interrupt = m->jump && arch_irq_work_has_interrupt(),
 	};
 
-	KP_SKIP_IF(test, m->jump && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
-	kprobe_test_allow_optimization(m->jump);
-	if (m->alone)
-		kunit_activate_static_stub(test, kprobe_boosts, never);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t.kp), 0);
-	if (m->jump)
-		wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(kpb_unwound_at), m->jump);
-	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
-
+	call_with_probe(test, m, &t.kp);
 	expect_caller(test, "pre handler", &t.pre, at);
 	if (m->post)
 		expect_caller(test, "post handler", &t.post, at + AARCH64_INSN_SIZE);
 	if (t.interrupt)
 		expect_caller(test, "interrupt", &t.irq, at);
-	unregister_kprobe(&t.kp);
-	kprobe_test_allow_optimization(true);
 }
 
 /* In a return handler, the function has returned. */
@@ -139,31 +157,18 @@ static void unwind_in_return_handlers(struct kunit *test)
 {
 	const struct mode *m = test->param_value;
 	struct kp_traced t = {
-		.rp = {
-			.kp.symbol_name = "kpb_unwound",
-			.entry_handler = kp_traced_entry,
-			.handler = kp_traced_return,
-		},
+		.rp = { .entry_handler = kp_traced_entry, .handler = kp_traced_return },
 		.work = IRQ_WORK_INIT_HARD(kp_traced_irq),
 		.interrupt = arch_irq_work_has_interrupt(),
 	};
 
-	KP_SKIP_IF(test, m->post, "a return probe has no post handler");
-	kprobe_test_allow_optimization(m->jump);
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&t.rp), 0);
-	if (m->jump)
-		wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(t.rp.kp.addr), m->jump && !entry_stays());
-	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
-
+	call_with_return_probe(test, m, &t.rp);
 	KUNIT_EXPECT_GE(test, kp_trace_find(&t.pre, kpb_unwound), 0);
 	KUNIT_EXPECT_EQ(test, kp_trace_find(&t.ret, kpb_unwound), -1);
 	KUNIT_EXPECT_GE(test, kp_trace_find(&t.ret, kpb_unwinding), 0);
 	if (t.interrupt)
 		KUNIT_EXPECT_TRUE(test, same_from(&t.ret, &t.irq, kpb_unwinding,
 						  unwind_in_return_handlers));
-	unregister_kretprobe(&t.rp);
-	kprobe_test_allow_optimization(true);
 }
 
 /*
@@ -233,21 +238,9 @@ static void trace_at_a_probe_is_not_reliable(struct kunit *test)
 	const struct mode *m = test->param_value;
 	struct judged *j = new_judged(test);
 
-	KP_SKIP_IF(test, m->jump && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
-	kprobe_test_allow_optimization(m->jump);
-	if (m->alone)
-		kunit_activate_static_stub(test, kprobe_boosts, never);
-	j->kp.addr = kpb_unwound_at;
 	j->kp.pre_handler = judge_pre;
 	j->kp.post_handler = m->post ? judge_post : NULL;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&j->kp), 0);
-	if (m->jump)
-		wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(kpb_unwound_at), m->jump);
-	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
-	unregister_kprobe(&j->kp);
-	kprobe_test_allow_optimization(true);
-
+	call_with_probe(test, m, &j->kp);
 	KUNIT_EXPECT_LT(test, j->pre, 0);
 	if (m->post)
 		KUNIT_EXPECT_LT(test, j->post, 0);
@@ -258,19 +251,9 @@ static void trace_at_a_return_is_reliable(struct kunit *test)
 	const struct mode *m = test->param_value;
 	struct judged *j = new_judged(test);
 
-	KP_SKIP_IF(test, m->post, "a return probe has no post handler");
-	kprobe_test_allow_optimization(m->jump);
-	j->rp.kp.symbol_name = "kpb_unwound";
 	j->rp.entry_handler = judge_entry;
 	j->rp.handler = judge_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&j->rp), 0);
-	if (m->jump)
-		wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, kpb_has_jump(j->rp.kp.addr), m->jump && !entry_stays());
-	KUNIT_EXPECT_EQ(test, kpb_unwinding(1), 3);
-	unregister_kretprobe(&j->rp);
-	kprobe_test_allow_optimization(true);
-
+	call_with_return_probe(test, m, &j->rp);
 	KUNIT_EXPECT_LT(test, j->entry, 0);
 	KUNIT_EXPECT_GT(test, j->ret, 0);
 	KUNIT_EXPECT_EQ(test, kp_trace_find(&j->trace, kpb_unwound), -1);
@@ -526,6 +509,7 @@ static struct kunit_case unwind_cases[] = {
 
 static struct kunit_suite unwind_suite = {
 	.name		= "kprobes_arm64_unwind",
+	.exit		= kp_allow_jumps,
 	.test_cases	= unwind_cases,
 };
 kunit_test_suite(unwind_suite);

@@ -31,6 +31,9 @@
 
 #define MIN_FORMS	(IS_ENABLED(CONFIG_PPC64) ? 600 : 450)
 
+/* Where functions have no site of ftrace, nothing is called from there. */
+#define HAS_KIND(kind)	((kind) != DIFF_FTRACE || IS_ENABLED(CONFIG_KPROBES_ON_FTRACE))
+
 #define NR_GPRS		32
 
 #define STACK_WORDS	160
@@ -513,14 +516,6 @@ static unsigned long compared_cr(const struct kpd_form *f, unsigned long cr)
 	return f->with & TRACED ? cr & CR_PRESERVED : cr;
 }
 
-static void same_shown(struct kpd_judge *j, bool post, const char *name, unsigned long got,
-		       unsigned long want)
-{
-	if (got != want)
-		kpd_complain(j, "the %s handler is shown %s = %lx, not %lx",
-			     post ? "post" : "pre", name, got, want);
-}
-
 static void same_regs(struct kpd_judge *j, struct pt_regs *regs, bool post,
 		      const struct kpd_state *want, const struct kpd_state *start)
 {
@@ -530,31 +525,31 @@ static void same_regs(struct kpd_judge *j, struct pt_regs *regs, bool post,
 
 	for (i = 0; i < NR_GPRS; i++) {
 		if (post)
-			same_shown(j, post, reg_names[i],
-				   compared_gpr(f, i, regs->gpr[i], start),
-				   compared_gpr(f, i, want->m.r[i], start));
+			kpd_shown(j, post, reg_names[i],
+				  compared_gpr(f, i, regs->gpr[i], start),
+				  compared_gpr(f, i, want->m.r[i], start));
 		else
-			same_shown(j, post, reg_names[i], regs->gpr[i], want->m.r[i]);
+			kpd_shown(j, post, reg_names[i], regs->gpr[i], want->m.r[i]);
 	}
 	/* The tracer uses CR0 before it saves CR. */
 	shown_cr = f->with & TRACED ? 0x0fffffff : 0xffffffff;
-	same_shown(j, post, "CR", regs->ccr & shown_cr, want->m.cr & shown_cr);
-	same_shown(j, post, "XER", regs->xer & defined_xer(), want->m.xer & defined_xer());
-	same_shown(j, post, "CTR", regs->ctr, want->m.ctr);
-	same_shown(j, post, "LR", regs->link, want->m.lr);
-	same_shown(j, post, "MSR", compared_msr(regs->msr, start->mask),
-		   compared_msr(want->m.msr, start->mask));
+	kpd_shown(j, post, "CR", regs->ccr & shown_cr, want->m.cr & shown_cr);
+	kpd_shown(j, post, "XER", regs->xer & defined_xer(), want->m.xer & defined_xer());
+	kpd_shown(j, post, "CTR", regs->ctr, want->m.ctr);
+	kpd_shown(j, post, "LR", regs->link, want->m.lr);
+	kpd_shown(j, post, "MSR", compared_msr(regs->msr, start->mask),
+		  compared_msr(want->m.msr, start->mask));
 #ifdef CONFIG_PPC64
 	/* The tracer does not know it, and post handlers are called before it is written. */
 	if (!(f->with & TRACED) && (!post || !(f->with & MASKS)))
-		same_shown(j, post, "the soft mask", regs->softe, want->mask);
+		kpd_shown(j, post, "the soft mask", regs->softe, want->mask);
 #endif
 
 	if (post) {
 		kpd_same(j, "exit in the post handler", exit_of(f, regs->nip), want->m.exit);
 	} else {
 		if (!(f->with & TRACED))
-			same_shown(j, post, "the trap", TRAP(regs), INTERRUPT_PROGRAM);
+			kpd_shown(j, post, "the trap", TRAP(regs), INTERRUPT_PROGRAM);
 		kpd_same(j, "nip in the pre handler", regs->nip, (unsigned long)kpd_insn(f));
 	}
 }
@@ -781,31 +776,9 @@ static bool is_same_form(const struct kpd_form *a, const struct kpd_form *b)
 	return ppc_inst_equal(insn_of(a), insn_of(b)) && a->with == b->with;
 }
 
-/* Each row of the assembly is one instruction, and no two are the same. */
-static void differential_forms(struct kunit *test)
+static unsigned int insn_len(const struct kpd_form *f)
 {
-	unsigned int i, kinds[NR_DIFF_KINDS] = {};
-	const struct kpd_form *f, *g;
-
-	for (f = kpd_forms; f < kpd_forms_end; f++) {
-		KUNIT_EXPECT_EQ_MSG(test, f->len, ppc_inst_len(insn_of(f)), "%s", f->text);
-		KUNIT_ASSERT_LT(test, f->kind, NR_DIFF_KINDS);
-		for (g = kpd_forms; g < f; g++) {
-			if (is_same_form(f, g))
-				KUNIT_FAIL(test, "the same: %s and %s", f->text, g->text);
-		}
-	}
-	for (i = 0; i < d.nr_usable; i++)
-		kinds[kpd_usable(&d, i)->kind]++;
-	for (i = 0; i < NR_DIFF_KINDS; i++) {
-		if (i != DIFF_FTRACE)
-			KUNIT_EXPECT_GT(test, kinds[i], 0);
-	}
-	KUNIT_EXPECT_EQ(test, kinds[DIFF_FTRACE], IS_ENABLED(CONFIG_KPROBES_ON_FTRACE));
-	KUNIT_EXPECT_GE(test, d.nr_usable, MIN_FORMS);
-	kunit_info(test, "%zu forms, %u usable: %u plain, %u fast, %u emulated, %u traced\n",
-		   d.end - d.forms, d.nr_usable, kinds[DIFF_PLAIN], kinds[DIFF_FAST],
-		   kinds[DIFF_EMULATED], kinds[DIFF_FTRACE]);
+	return ppc_inst_len(insn_of(f));
 }
 
 static bool is_conditional(const struct kpd_form *f)

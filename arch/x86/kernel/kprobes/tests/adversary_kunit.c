@@ -14,6 +14,7 @@
 #include <asm/nospec-branch.h>
 
 #include "../common.h"
+#include "helpers.h"
 
 /* Caller-saved ones first, then the others; no sp. */
 #define NR_REGS		15
@@ -46,26 +47,21 @@ u64 kpa_state[NR_WORDS];
 void (*kpa_fn)(void);
 u8 kpa_data[DATA_SIZE];
 
-#define EACH_REG(op)							\
-	op(0, rax) op(1, rcx) op(2, rdx) op(3, rbx) op(4, rsi)		\
-	op(5, rdi) op(6, rbp) op(7, r8) op(8, r9) op(9, r10)		\
-	op(10, r11) op(11, r12) op(12, r13) op(13, r14) op(14, r15)
-#define LOAD(n, reg)	"	mov kpa_state + 8 * " #n "(%rip), %" #reg "\n"
-#define STORE(n, reg)	"	mov %" #reg ", kpa_state + 8 * " #n "(%rip)\n"
+#define REGS	"rax,rcx,rdx,rbx,rsi,rdi,rbp,r8,r9,r10,r11,r12,r13,r14,r15"
 
 asm(".pushsection .text\n"
 	".type kpa_call, @function\n"
 	"kpa_call:\n"
-	"	push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15\n"
+	KP_PUSH_SAVED
 	"	pushq kpa_state + 8 * 15(%rip)\n"
-	EACH_REG(LOAD)
+	KP_LOAD_REGS(REGS, kpa_state)
 	"	popfq\n"
 	ANNOTATE_RETPOLINE_SAFE "\n"
 	"	call *kpa_fn(%rip)\n"
-	EACH_REG(STORE)
+	KP_STORE_REGS(REGS, kpa_state)
 	"	pushfq\n"
 	"	popq kpa_state + 8 * 15(%rip)\n"
-	"	pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx\n"
+	KP_POP_SAVED
 	ASM_RET
 	".size kpa_call, . - kpa_call\n"
 	".popsection\n");

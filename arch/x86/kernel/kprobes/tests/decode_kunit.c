@@ -277,12 +277,7 @@ static const struct row rows[] = {
 	EXACT(BITS_ANY, PUSHF, true, 0, sizeof(long), "pushf", 0x9c),
 	EXACT(BITS_ANY, POPF, true, 0, 2, "popfw", 0x66, 0x9d),
 };
-
-static void row_desc(const struct row *r, char *desc)
-{
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", r->name);
-}
-KUNIT_ARRAY_PARAM(row, rows, row_desc);
+KUNIT_ARRAY_PARAM_DESC(row, rows, name);
 
 /* The state on entry to kprobe_classify(). */
 static enum kprobe_refusal classify(const u8 *bytes, struct kprobe_insn *ki,

@@ -53,6 +53,13 @@ static inline void skip_without_padding(struct kunit *test)
 		kunit_skip(test, "no padding is free");
 }
 
+/* Its detour goes, and its hop with it. */
+static inline void unregister_and_wait(struct kprobe *p)
+{
+	unregister_kprobe(p);
+	wait_for_kprobe_optimizer();
+}
+
 int kpo_change_ax(struct kprobe *p, struct pt_regs *regs);
 
 #ifdef KPROBE_DETOURS_OF_RETURNS

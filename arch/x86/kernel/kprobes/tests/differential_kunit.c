@@ -434,27 +434,20 @@ static int exit_of(const struct kpd_form *f, unsigned long ip)
 static void same_regs(struct kpd_judge *j, struct pt_regs *regs, bool post,
 		      const struct kpd_state *want, const struct kpd_state *start)
 {
-	const char *handler = post ? "post" : "pre";
 	const struct kpd_form *f = j->f;
-	unsigned long value;
 	int i;
 
 	for (i = 0; i < NR_REGS; i++) {
-		value = regs_get_register(regs, reg_names[i].offset);
-		if (value != want->m.r[i] && (!post || !shows_clock(f, i)))
-			kpd_complain(j, "the %s handler is shown %s = %lx, not %lx", handler,
-				     reg_names[i].name, value, want->m.r[i]);
+		if (!post || !shows_clock(f, i))
+			kpd_shown(j, post, reg_names[i].name,
+				  regs_get_register(regs, reg_names[i].offset), want->m.r[i]);
 	}
 	/* The CPU sets RF when an exception or interrupt comes before the instruction. */
-	if ((regs->flags ^ want->m.flags) & ~X86_EFLAGS_RF)
-		kpd_complain(j, "the %s handler is shown flags = %lx, not %lx", handler,
-			     regs->flags, want->m.flags);
-	if (regs->cs != __KERNEL_CS)
-		kpd_complain(j, "the %s handler is shown cs = %x", handler, regs->cs);
+	kpd_shown(j, post, "flags", regs->flags & ~X86_EFLAGS_RF, want->m.flags & ~X86_EFLAGS_RF);
+	kpd_shown(j, post, "cs", regs->cs, __KERNEL_CS);
 	/* The tracer stores something of its own there. */
-	if (f->kind != DIFF_FTRACE && regs->orig_ax != -1)
-		kpd_complain(j, "the %s handler is shown orig_ax = %lx", handler,
-			     regs->orig_ax);
+	if (f->kind != DIFF_FTRACE)
+		kpd_shown(j, post, "orig_ax", regs->orig_ax, -1);
 	if (post)
 		kpd_same(j, "exit in the post handler", exit_of(f, regs->ip), want->m.exit);
 	else
@@ -779,53 +772,26 @@ static void differential_branches(struct kunit *test)
 	kpd_check_branches(test, &d, is_conditional);
 }
 
-static u32 ways_out(const struct kpd_form *f)
+static bool depends_on_flags(const struct kpd_form *f)
+{
+	return is_jcc(&info_of(f)->insn);
+}
+
+static void set_flags(struct kpd_state *state, unsigned int flags)
 {
 	static const unsigned long bits[] = {
 		X86_EFLAGS_CF, X86_EFLAGS_PF, X86_EFLAGS_ZF, X86_EFLAGS_SF, X86_EFLAGS_OF,
 	};
-	unsigned int flags, b;
-	u32 taken = 0;
+	unsigned int b;
 
-	for (flags = 0; flags < BIT(ARRAY_SIZE(bits)); flags++) {
-		preempt_disable();
-		kpd_fill(&d, f, 0);
-		for (b = 0; b < ARRAY_SIZE(bits); b++) {
-			if (flags & BIT(b))
-				d.start->m.flags |= bits[b];
-		}
-		load(f, d.start);
-		kpd_run();
-		if (kpd_machine.exit != DIFF_NEXT)
-			taken |= BIT(flags);
-		preempt_enable();
-	}
-
-	return taken;
+	for (b = 0; b < ARRAY_SIZE(bits); b++)
+		__assign_bit(__ffs(bits[b]), &state->m.flags, flags & BIT(b));
 }
 
 /* Each condition, in both lengths, with all combinations of flags it depends on. */
 static void all_flags_of_conditional_jumps(struct kunit *test)
 {
-	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
-	unsigned int i, nr = 0;
-	u32 taken;
-
-	KUNIT_ASSERT_NOT_NULL(test, kp);
-	for (i = 0; i < d.nr_usable; i++) {
-		const struct kpd_form *f = kpd_usable(&d, i);
-
-		if (!is_jcc(&info_of(f)->insn))
-			continue;
-		taken = ways_out(f);
-		memset(kp, 0, sizeof(*kp));
-		kp->addr = kpd_insn(f);
-		KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
-		KUNIT_EXPECT_EQ_MSG(test, ways_out(f), taken, "%s", f->text);
-		unregister_kprobe(kp);
-		nr++;
-	}
-	KUNIT_EXPECT_GE(test, nr, 32);
+	KUNIT_EXPECT_GE(test, kpd_check_flags(test, &d, depends_on_flags, 5, set_flags), 32);
 }
 
 static void differential_exit(struct kunit_suite *suite)

@@ -38,6 +38,29 @@ struct kunit;
 #endif
 #define WORD	__stringify(__SIZEOF_LONG__)
 
+/* For each of some registers: an instruction, in which .Lkp_at counts up by words. */
+#define KP_EACH_REG(regs, insn)						\
+	"	.Lkp_at = 0\n"						\
+	"	.irp reg, " regs "\n"					\
+	"	" insn "\n"						\
+	"	.Lkp_at = .Lkp_at + " WORD "\n"				\
+	"	.endr\n"
+#define KP_STORE_REGS(regs, what) \
+	KP_EACH_REG(regs, "mov %\\reg, " #what " + .Lkp_at" RIP)
+#define KP_LOAD_REGS(regs, what) \
+	KP_EACH_REG(regs, "mov " #what " + .Lkp_at" RIP ", %\\reg")
+
+/* Registers that functions preserve, in the order in which they are pushed and popped. */
+#ifdef CONFIG_X86_64
+#define KP_SAVED	"rbx,rbp,r12,r13,r14,r15"
+#define KP_RESTORED	"r15,r14,r13,r12,rbp,rbx"
+#else
+#define KP_SAVED	"ebx,ebp,esi,edi"
+#define KP_RESTORED	"edi,esi,ebp,ebx"
+#endif
+#define KP_PUSH_SAVED	KP_EACH_REG(KP_SAVED, "push %\\reg")
+#define KP_POP_SAVED	KP_EACH_REG(KP_RESTORED, "pop %\\reg")
+
 /* What replaces a landing pad where no indirect branch goes, the bytes of gen_endbr_poison(). */
 #define KP_SEALED_PAD	".byte 0x0f, 0x1f, 0x40, 0xd6\n"
 

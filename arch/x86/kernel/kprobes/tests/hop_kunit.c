@@ -14,19 +14,26 @@
 #define WAITS_FOR_TASKS	"synchronize_rcu"
 #endif
 
+/* Registers a probe that gets a hop, and returns where this is. */
+static unsigned long register_with_hop(struct kunit *test, struct kp_watch *w, void *addr)
+{
+	skip_without_padding(test);
+	*w = (struct kp_watch)KP_WATCH(addr);
+	KP_REGISTER_AND_WAIT(test, &w->kp);
+	KUNIT_ASSERT_TRUE(test, is_live(addr));
+	KUNIT_ASSERT_NE(test, op_at(addr)->optinsn.hop, 0);
+	return op_at(addr)->optinsn.hop;
+}
+
 static void hop_is_taken_back(struct kunit *test)
 {
-	struct kp_watch w = KP_WATCH(AT(hop_target_2));
+	struct kp_watch w;
 	struct kprobe post = { .addr = AT(hop_target_2), .post_handler = kp_nothing_post };
 	struct kprobe in_padding = { .pre_handler = kp_watch_pre };
 	unsigned long want = kp_run(kpo_hop_target_2, 5), hop;
 	u8 padding[JMP32_INSN_SIZE], *text;
 
-	skip_without_padding(test);
-	KP_REGISTER_AND_WAIT(test, &w.kp);
-	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
-	hop = op_at(w.kp.addr)->optinsn.hop;
-	KUNIT_ASSERT_NE(test, hop, 0);
+	hop = register_with_hop(test, &w, AT(hop_target_2));
 	text = (u8 *)hop;
 	KUNIT_EXPECT_EQ(test, *text, JMP32_INSN_OPCODE);
 	KUNIT_EXPECT_PTR_EQ(test, kprobe_hop_owner(hop), op_at(w.kp.addr));
@@ -41,14 +48,12 @@ static void hop_is_taken_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), INT3_INSN_OPCODE);
 	KUNIT_EXPECT_EQ(test, *text, JMP32_INSN_OPCODE);
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
-	unregister_kprobe(&post);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&post);
 	KUNIT_EXPECT_EQ(test, first_byte(w.kp.addr), JMP8_INSN_OPCODE);
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
 
-	unregister_kprobe(&w.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&w.kp);
 	KUNIT_EXPECT_EQ(test, memcmp(text, padding, sizeof(padding)), 0);
 	KUNIT_EXPECT_PTR_EQ(test, kprobe_hop_owner(hop), NULL);
 	in_padding = (struct kprobe) { .addr = text, .pre_handler = kp_watch_pre };
@@ -66,8 +71,7 @@ static bool has_hop_alone(void *addr)
 		return false;
 	wait_for_kprobe_optimizer();
 	hop = is_live(addr) && op_at(addr)->optinsn.hop;
-	unregister_kprobe(&w.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&w.kp);
 	return hop;
 }
 
@@ -114,16 +118,12 @@ static void hops_are_not_shared(struct kunit *test)
 /* To a probe that was registered before. */
 static void hop_avoids_registered_probe(struct kunit *test)
 {
-	struct kp_watch w = KP_WATCH(AT(hop_target_2));
 	struct kp_watch last = { .kp = { .pre_handler = kp_watch_pre } };
 	unsigned long hop;
+	struct kp_watch w;
 
-	skip_without_padding(test);
-	KP_REGISTER_AND_WAIT(test, &w.kp);
-	hop = op_at(w.kp.addr)->optinsn.hop;
-	KUNIT_ASSERT_NE(test, hop, 0);
-	unregister_kprobe(&w.kp);
-	wait_for_kprobe_optimizer();
+	hop = register_with_hop(test, &w, AT(hop_target_2));
+	unregister_and_wait(&w.kp);
 
 	last.kp.addr = (u8 *)hop + 1;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&last.kp), 0);
@@ -133,8 +133,7 @@ static void hop_avoids_registered_probe(struct kunit *test)
 	KUNIT_EXPECT_GE(test, abs((long)(op_at(w.kp.addr)->optinsn.hop -
 					 (unsigned long)last.kp.addr)), JMP32_INSN_SIZE);
 	unregister_kprobe(&last.kp);
-	unregister_kprobe(&w.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&w.kp);
 }
 
 /* A hop must not overwrite the jump that targets it. */
@@ -158,8 +157,7 @@ static void hop_avoids_its_own_probe(struct kunit *test)
 	for (i = 0; i < sizeof(padding); i++)
 		KUNIT_EXPECT_EQ(test, first_byte((u8 *)start + i),
 				i == 4 ? INT3_INSN_OPCODE : padding[i]);
-	unregister_kprobe(&w.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&w.kp);
 	KUNIT_EXPECT_EQ(test, memcmp((void *)start, padding, sizeof(padding)), 0);
 }
 
@@ -182,7 +180,7 @@ static int wait_watch_pre(struct kprobe *p, struct pt_regs *regs)
 /* To a probe that is registered later, which sees the text without the hop. */
 static void hop_moves_out_for_new_probe(struct kunit *test)
 {
-	struct kp_watch w = KP_WATCH(AT(hop_target_2));
+	struct kp_watch w;
 	/* Its post handler prevents a jump, which would be longer. */
 	struct kp_watch in_padding = {
 		.kp = { .pre_handler = kp_watch_pre, .post_handler = kp_nothing_post },
@@ -194,11 +192,7 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 	u8 padding[JMP32_INSN_SIZE];
 	int i, ret;
 
-	skip_without_padding(test);
-	KP_REGISTER_AND_WAIT(test, &w.kp);
-	KUNIT_ASSERT_TRUE(test, is_live(w.kp.addr));
-	hop = op_at(w.kp.addr)->optinsn.hop;
-	KUNIT_ASSERT_NE(test, hop, 0);
+	hop = register_with_hop(test, &w, AT(hop_target_2));
 	scoped_guard(kprobe_test)
 		KUNIT_EXPECT_EQ(test, kprobe_read_text(hop, padding, sizeof(padding)), 0);
 
@@ -233,23 +227,18 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_target_2, 5), want);
 	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
 	KP_UNWATCH(test, in_padding, 0);
-	unregister_kprobe(&w.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&w.kp);
 }
 
 /* Where a jump to the hop cannot be removed, no probe ever gets the padding. */
 static void hop_that_is_stuck_keeps_its_place(struct kunit *test)
 {
-	struct kp_watch w = KP_WATCH(AT(hop_target_2));
-	struct kp_watch first = KP_WATCH(AT(hop_target_4));
+	struct kp_watch first = KP_WATCH(AT(hop_target_4)), w;
 	struct kp_watch in_padding = { .kp = { .pre_handler = kp_watch_pre } };
 	struct kprobe *kps[] = { &first.kp, &in_padding.kp };
 	unsigned long want = kp_run(kpo_hop_target_2, 5), hop;
 
-	skip_without_padding(test);
-	KP_REGISTER_AND_WAIT(test, &w.kp);
-	hop = op_at(w.kp.addr)->optinsn.hop;
-	KUNIT_ASSERT_NE(test, hop, 0);
+	hop = register_with_hop(test, &w, AT(hop_target_2));
 	in_padding.kp.addr = (u8 *)hop + 1;
 
 	/* Nothing on x86 makes it true: no write fails. */
@@ -262,8 +251,7 @@ static void hop_that_is_stuck_keeps_its_place(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&in_padding.kp), 0);
 	unregister_kprobe(&in_padding.kp);
-	unregister_kprobe(&w.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&w.kp);
 }
 
 /*
@@ -310,8 +298,7 @@ static void hop_is_back_when_a_batch_is_refused(struct kunit *test)
 
 	unregister_kprobe(&wait.kp);
 	unregister_kprobe(&stays.kp);
-	unregister_kprobe(&moves.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&moves.kp);
 	KP_SKIP_IF(test, !hop[0] || !hop[1], "not both have a hop");
 }
 
@@ -379,8 +366,7 @@ static void hops_move_out_for_a_batch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, register_kprobe(&wait.kp), 0);
 	hop[0] = op_at(fresh.kp.addr)->optinsn.hop;
 	hop[1] = op_at(live.kp.addr)->optinsn.hop;
-	unregister_kprobe(&fresh.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&fresh.kp);
 
 	for (round = 0; round < 5 && hop[0] && hop[1]; round++) {
 		struct batch b = { .kps = { &in[0].kp, &in[1].kp } };
@@ -419,8 +405,7 @@ static void hops_move_out_for_a_batch(struct kunit *test)
 		wait_for_kprobe_optimizer();
 		/* It may have found other padding. */
 		KUNIT_EXPECT_TRUE(test, is_live(live.kp.addr));
-		unregister_kprobe(&live.kp);
-		wait_for_kprobe_optimizer();
+		unregister_and_wait(&live.kp);
 		live.kp = (struct kprobe) { .addr = AT(hop_target_4),
 					    .pre_handler = kp_watch_pre };
 		KUNIT_EXPECT_EQ(test, register_kprobe(&live.kp), 0);
@@ -430,8 +415,7 @@ static void hops_move_out_for_a_batch(struct kunit *test)
 	}
 
 	unregister_kprobe(&wait.kp);
-	unregister_kprobe(&live.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&live.kp);
 	KP_SKIP_IF(test, !hop[0] || !hop[1], "not both have a hop");
 }
 
@@ -451,8 +435,7 @@ static int take_all_room(struct kunit *test, struct kprobe *takers, int max)
 		KP_REGISTER_AND_WAIT(test, &w.kp);
 		live = is_live(w.kp.addr);
 		hop = op_at(w.kp.addr)->optinsn.hop;
-		unregister_kprobe(&w.kp);
-		wait_for_kprobe_optimizer();
+		unregister_and_wait(&w.kp);
 		if (!live)
 			break;
 
@@ -518,8 +501,7 @@ static void hop_is_found_once_another_is_gone(struct kunit *test)
 	KP_REGISTER_AND_WAIT(test, &b.kp);
 	KUNIT_EXPECT_FALSE(test, is_live(b.kp.addr));
 
-	unregister_kprobe(&a.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&a.kp);
 	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_hop_back, 5), want);
 	unregister_kprobe(&b.kp);
@@ -604,8 +586,7 @@ static void text_is_written_after_cpus_synchronize(struct kunit *test)
 	w->hop = (u8 *)op_at(p.kp.addr)->optinsn.hop;
 	w->slot = op_at(p.kp.addr)->optinsn.insn;
 	w->nr = 0;
-	unregister_kprobe(&p.kp);
-	wait_for_kprobe_optimizer();
+	unregister_and_wait(&p.kp);
 	KUNIT_EXPECT_EQ(test, w->nr, 1);
 	KUNIT_EXPECT_EQ(test, w->hop_then, JMP32_INSN_OPCODE);
 	KUNIT_EXPECT_NE(test, first_byte(w->hop), JMP32_INSN_OPCODE);

@@ -41,55 +41,17 @@ unsigned long kpj_saved[6];
 struct jprobe_frame *kpj_leave;
 
 #ifdef CONFIG_X86_64
-#define STORE_ARGUMENTS							\
-	"	mov %rdi, kpj_found + 0 * 8(%rip)\n"			\
-	"	mov %rsi, kpj_found + 1 * 8(%rip)\n"			\
-	"	mov %rdx, kpj_found + 2 * 8(%rip)\n"			\
-	"	mov %rcx, kpj_found + 3 * 8(%rip)\n"			\
-	"	mov %r8, kpj_found + 4 * 8(%rip)\n"			\
-	"	mov %r9, kpj_found + 5 * 8(%rip)\n"			\
-	"	mov %rax, kpj_found + 6 * 8(%rip)\n"
+#define ARGUMENTS	"rdi,rsi,rdx,rcx,r8,r9,rax"
 #define LEAVE								\
-	"	xor %ebx, %ebx; xor %ebp, %ebp; xor %r12d, %r12d\n"	\
-	"	xor %r13d, %r13d; xor %r14d, %r14d; xor %r15d, %r15d\n"	\
 	"	mov kpj_leave(%rip), %rsi\n"				\
-	"	mov (%rsi), %rdi\n"					\
-	"	jmp kprobe_jprobe_unwind\n"
-#define PUSH_SAVED							\
-	"	push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15\n"
-#define POP_SAVED							\
-	"	pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx\n"
-#define SET_SAVED							\
-	"	mov $0x101, %ebx; mov $0x102, %ebp; mov $0x103, %r12d\n"	\
-	"	mov $0x104, %r13d; mov $0x105, %r14d; mov $0x106, %r15d\n"
-#define STORE_SAVED							\
-	"	mov %rbx, kpj_saved + 0 * 8(%rip)\n"			\
-	"	mov %rbp, kpj_saved + 1 * 8(%rip)\n"			\
-	"	mov %r12, kpj_saved + 2 * 8(%rip)\n"			\
-	"	mov %r13, kpj_saved + 3 * 8(%rip)\n"			\
-	"	mov %r14, kpj_saved + 4 * 8(%rip)\n"			\
-	"	mov %r15, kpj_saved + 5 * 8(%rip)\n"
+	"	mov (%rsi), %rdi\n"
 #define NR_REGS		7
 #define NR_SAVED	6
 #else
-#define STORE_ARGUMENTS							\
-	"	mov %eax, kpj_found + 0 * 4\n"				\
-	"	mov %edx, kpj_found + 1 * 4\n"				\
-	"	mov %ecx, kpj_found + 2 * 4\n"
+#define ARGUMENTS	"eax,edx,ecx"
 #define LEAVE								\
-	"	xor %ebx, %ebx; xor %ebp, %ebp; xor %esi, %esi; xor %edi, %edi\n" \
 	"	mov kpj_leave, %edx\n"					\
-	"	mov (%edx), %eax\n"					\
-	"	jmp kprobe_jprobe_unwind\n"
-#define PUSH_SAVED	"	push %ebx; push %ebp; push %esi; push %edi\n"
-#define POP_SAVED	"	pop %edi; pop %esi; pop %ebp; pop %ebx\n"
-#define SET_SAVED							\
-	"	mov $0x101, %ebx; mov $0x102, %ebp; mov $0x103, %esi; mov $0x104, %edi\n"
-#define STORE_SAVED							\
-	"	mov %ebx, kpj_saved + 0 * 4\n"				\
-	"	mov %ebp, kpj_saved + 1 * 4\n"				\
-	"	mov %esi, kpj_saved + 2 * 4\n"				\
-	"	mov %edi, kpj_saved + 3 * 4\n"
+	"	mov (%edx), %eax\n"
 #define NR_REGS		3
 #define NR_SAVED	4
 #endif
@@ -104,7 +66,7 @@ struct jprobe_frame *kpj_leave;
 	".type " #name ", @function\n"					\
 	#name ":\n"							\
 	landing_pad							\
-	STORE_ARGUMENTS							\
+	KP_STORE_REGS(ARGUMENTS, kpj_found)				\
 	".set i, 0\n"							\
 	".rept " __stringify(JPROBE_STACK_BYTES / __SIZEOF_LONG__) "\n"	\
 	"	mov (i + 1) * " WORD "(%" R "sp), %" R "ax\n"		\
@@ -115,38 +77,36 @@ struct jprobe_frame *kpj_leave;
 	"	jne 1f\n"						\
 	ASM_RET								\
 	"1:\n"								\
+	KP_EACH_REG(KP_SAVED, "mov $0, %\\reg")			\
 	LEAVE								\
+	"	jmp kprobe_jprobe_unwind\n"				\
+	".size " #name ", . - " #name "\n"
+
+/* Stores where it was entered before anything else is on the stack. */
+#define WHERE(name, landing_pad)					\
+	".globl " #name "\n"						\
+	".type " #name ", @function\n"					\
+	#name ":\n"							\
+	landing_pad							\
+	"	mov -" WORD "(%" R "sp), %" R "ax\n"			\
+	"	mov %" R "ax, kpj_found + 7 * " WORD RIP "\n"		\
+	ASM_RET								\
 	".size " #name ", . - " #name "\n"
 
 asm(".pushsection .text\n"
 	HANDLER(kpj_handler, ASM_ENDBR)
 	HANDLER(kpj_poisoned, ANNOTATE_NOENDBR "\n" KP_SEALED_PAD)
-	/* Stores where it was entered before anything else is on the stack. */
-	".globl kpj_where\n"
-	".type kpj_where, @function\n"
-	KP_LANDING(kpj_where)
-	"	mov -" WORD "(%" R "sp), %" R "ax\n"
-	"	mov %" R "ax, kpj_found + 7 * " WORD RIP "\n"
-	ASM_RET
-	".size kpj_where, . - kpj_where\n"
-	".globl kpj_where_poisoned\n"
-	".type kpj_where_poisoned, @function\n"
-	"kpj_where_poisoned:\n"
-	ANNOTATE_NOENDBR "\n"
-	KP_SEALED_PAD
-	"	mov -" WORD "(%" R "sp), %" R "ax\n"
-	"	mov %" R "ax, kpj_found + 7 * " WORD RIP "\n"
-	ASM_RET
-	".size kpj_where_poisoned, . - kpj_where_poisoned\n"
+	WHERE(kpj_where, ASM_ENDBR IBT_NOSEAL("kpj_where"))
+	WHERE(kpj_where_poisoned, ANNOTATE_NOENDBR "\n" KP_SEALED_PAD)
 	/* Calls kprobe_jprobe_call() and stores the registers that it preserves. */
 	".globl kpj_call\n"
 	".type kpj_call, @function\n"
 	KP_LANDING(kpj_call)
-	PUSH_SAVED
-	SET_SAVED
+	KP_PUSH_SAVED
+	KP_EACH_REG(KP_SAVED, "mov $0x100 + .Lkp_at, %\\reg")
 	"	call kprobe_jprobe_call\n"
-	STORE_SAVED
-	POP_SAVED
+	KP_STORE_REGS(KP_SAVED, kpj_saved)
+	KP_POP_SAVED
 	ASM_RET
 	".size kpj_call, . - kpj_call\n"
 	".popsection\n");
@@ -232,7 +192,8 @@ static void jprobe_call_restores_registers(struct kunit *test)
 		kpj_leave = leave ? &f : NULL;
 		kpj_call(&f);
 		for (i = 0; i < NR_SAVED; i++)
-			KUNIT_EXPECT_EQ_MSG(test, kpj_saved[i], 0x101 + i, "register %d", i);
+			KUNIT_EXPECT_EQ_MSG(test, kpj_saved[i], 0x100 + i * sizeof(long),
+					    "register %d", i);
 	}
 }
 

@@ -150,10 +150,20 @@ static bool in_copies(unsigned long ip)
 	       first_byte((u8 *)ip) == 0xf3;	/* rep */
 }
 
-static void task_is_in_the_way(struct kunit *test, bool preempted)
+static const struct stopped_by {
+	const char	*name;
+	bool		preempts;
+} stopped_bys[] = {
+	{ "an interrupt", false },
+	{ "preemption", true },
+};
+KUNIT_ARRAY_PARAM_DESC(stopped_by, stopped_bys, name);
+
+static void jump_waits_for_task_inside(struct kunit *test)
 {
+	const struct stopped_by *by = test->param_value;
+	struct filler *f = filler_begin(test, by->preempts);
 	struct kp_watch p = KP_WATCH(AT(fill));
-	struct filler *f = filler_begin(test, preempted);
 
 	filler_stop(test, f, in_what_is_replaced);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&p.kp), 0);
@@ -168,16 +178,6 @@ static void task_is_in_the_way(struct kunit *test, bool preempted)
 	KUNIT_EXPECT_EQ(test, first_byte(AT(fill)), JMP32_INSN_OPCODE);
 	filler_end(f);
 	unregister_kprobe(&p.kp);
-}
-
-static void jump_interrupted_inside(struct kunit *test)
-{
-	task_is_in_the_way(test, false);
-}
-
-static void jump_preempted_inside(struct kunit *test)
-{
-	task_is_in_the_way(test, true);
 }
 
 /*
@@ -257,32 +257,25 @@ static void jump_second_probe_while_waiting(struct kunit *test)
 	unregister_kprobes(kps, 2);
 }
 
-static int disable(struct kprobe *p)
-{
-	return disable_kprobe(p);
-}
-
-static int unregister(struct kprobe *p)
-{
-	unregister_kprobe(p);
-	return 0;
-}
-
 /*
- * The first one has gone, but not the task that entered its detour: it continues in
- * there, past the instruction that now has a probe.
+ * The first one has gone, disabled or unregistered, but not the task that entered its
+ * detour: it continues in there, past the instruction that now has a probe.
  */
-static void second_after(struct kunit *test, int (*leave)(struct kprobe *p), bool preempt)
+static void jump_second_probe_after_the_first(struct kunit *test)
 {
+	const struct stopped_by *by = test->param_value;
 	struct kp_watch a = KP_WATCH(AT(fill));
 	struct kp_watch b = KP_WATCH(AT(fill) + 3);
-	struct filler *f = filler_begin(test, preempt);
+	struct filler *f = filler_begin(test, by->preempts);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&a.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_TRUE(test, has_flag(AT(fill), KPROBE_FLAG_JUMP));
 	filler_stop(test, f, in_copies);
-	KUNIT_EXPECT_EQ(test, leave(&a.kp), 0);
+	if (by->preempts)
+		unregister_kprobe(&a.kp);
+	else
+		KUNIT_EXPECT_EQ(test, disable_kprobe(&a.kp), 0);
 	kp_let_go_later(&f->stopped);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&b.kp), 0);
 	KUNIT_EXPECT_TRUE(test, f->stopped.may_go);
@@ -291,33 +284,56 @@ static void second_after(struct kunit *test, int (*leave)(struct kprobe *p), boo
 	unregister_kprobe(&a.kp);
 }
 
-static void jump_second_probe_after_disabling(struct kunit *test)
-{
-	second_after(test, disable, false);
-}
-
-static void jump_second_probe_after_the_first(struct kunit *test)
-{
-	second_after(test, unregister, true);
-}
-
 /* Another thread registers a probe, which takes long. */
 static int registering_thread(void *data)
 {
 	return register_kprobe(data);
 }
 
+static int register_third(struct kprobe *b, struct kprobe *c)
+{
+	return register_kprobe(c);
+}
+
+static int enable_third(struct kprobe *b, struct kprobe *c)
+{
+	return enable_kprobe(c);
+}
+
+static int enable_second(struct kprobe *b, struct kprobe *c)
+{
+	return enable_kprobe(b);
+}
+
+static int switch_on(struct kprobe *b, struct kprobe *c)
+{
+	return kprobe_test_switch(true);
+}
+
+static const struct join {
+	const char	*name;
+	int		(*join)(struct kprobe *b, struct kprobe *c);
+	u32		flags;
+} joins[] = {
+	{ "third probe is registered", register_third },
+	{ "third probe is enabled", enable_third, KPROBE_FLAG_DISABLED },
+	{ "second probe is enabled again", enable_second },
+	{ "all are switched on again", switch_on },
+};
+KUNIT_ARRAY_PARAM_DESC(join, joins, name);
+
 /*
  * A task is in the detour of the first, and the call that has registered the second is
  * still waiting for it. Whatever relies on the second then, such as a third at the same
  * address, waits as well.
  */
-static void joins(struct kunit *test, int (*join)(struct kprobe *b, struct kprobe *c), u32 flags)
+static void jump_is_waited_for_by_all(struct kunit *test)
 {
+	const struct join *j = test->param_value;
 	struct kp_watch a = KP_WATCH(AT(fill));
 	struct kp_watch b = KP_WATCH(AT(fill) + 3);
 	struct kp_watch c = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre,
-				      .flags = flags } };
+				      .flags = j->flags } };
 	struct filler *f = filler_begin(test, false);
 	unsigned long end = jiffies + 4 * HZ;
 	struct task_struct *task;
@@ -334,11 +350,11 @@ static void joins(struct kunit *test, int (*join)(struct kprobe *b, struct kprob
 	KUNIT_EXPECT_EQ(test, first_byte(b.kp.addr), INT3_INSN_OPCODE);
 
 	/* A user that wants no hits yet has nothing to wait for. */
-	if (flags & KPROBE_FLAG_DISABLED)
+	if (j->flags & KPROBE_FLAG_DISABLED)
 		KUNIT_EXPECT_EQ(test, register_kprobe(&c.kp), 0);
 	KUNIT_EXPECT_FALSE(test, f->stopped.may_go);
 	kp_let_go_later(&f->stopped);
-	KUNIT_EXPECT_EQ(test, join(&b.kp, &c.kp), 0);
+	KUNIT_EXPECT_EQ(test, j->join(&b.kp, &c.kp), 0);
 	KUNIT_EXPECT_TRUE(test, f->stopped.may_go);
 
 	filler_end(f);
@@ -346,46 +362,6 @@ static void joins(struct kunit *test, int (*join)(struct kprobe *b, struct kprob
 	unregister_kprobe(&c.kp);
 	unregister_kprobe(&b.kp);
 	unregister_kprobe(&a.kp);
-}
-
-static int register_third(struct kprobe *b, struct kprobe *c)
-{
-	return register_kprobe(c);
-}
-
-static void jump_third_probe_is_registered(struct kunit *test)
-{
-	joins(test, register_third, 0);
-}
-
-static int enable_third(struct kprobe *b, struct kprobe *c)
-{
-	return enable_kprobe(c);
-}
-
-static void jump_third_probe_is_enabled(struct kunit *test)
-{
-	joins(test, enable_third, KPROBE_FLAG_DISABLED);
-}
-
-static int enable_second(struct kprobe *b, struct kprobe *c)
-{
-	return enable_kprobe(b);
-}
-
-static void jump_second_probe_is_enabled_again(struct kunit *test)
-{
-	joins(test, enable_second, 0);
-}
-
-static int switch_on(struct kprobe *b, struct kprobe *c)
-{
-	return kprobe_test_switch(true);
-}
-
-static void jump_all_are_switched_on_again(struct kunit *test)
-{
-	joins(test, switch_on, 0);
 }
 
 #ifdef CONFIG_UNWINDER_ORC
@@ -786,16 +762,11 @@ static void jump_fault_of_nested_step(struct kunit *test)
 }
 
 static struct kunit_case jump_cases[] = {
-	KUNIT_CASE(jump_interrupted_inside),
-	KUNIT_CASE(jump_preempted_inside),
+	KUNIT_CASE_PARAM(jump_waits_for_task_inside, stopped_by_gen_params),
 	KUNIT_CASE(jump_second_probe_in_range),
 	KUNIT_CASE(jump_second_probe_while_waiting),
-	KUNIT_CASE(jump_second_probe_after_disabling),
-	KUNIT_CASE(jump_second_probe_after_the_first),
-	KUNIT_CASE(jump_third_probe_is_registered),
-	KUNIT_CASE(jump_third_probe_is_enabled),
-	KUNIT_CASE(jump_second_probe_is_enabled_again),
-	KUNIT_CASE(jump_all_are_switched_on_again),
+	KUNIT_CASE_PARAM(jump_second_probe_after_the_first, stopped_by_gen_params),
+	KUNIT_CASE_PARAM(jump_is_waited_for_by_all, join_gen_params),
 #ifdef CONFIG_UNWINDER_ORC
 	KUNIT_CASE(jump_traces_before_push),
 #endif

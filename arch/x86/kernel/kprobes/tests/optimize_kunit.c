@@ -9,7 +9,6 @@
 
 #include <linux/execmem.h>
 #include <linux/jump_label.h>
-#include <linux/kgdb.h>
 #include <linux/unaligned.h>
 
 #include <asm/asm.h>
@@ -20,10 +19,15 @@
 
 #include "detours.h"
 #include "storm.h"
+<<<<<<< ours
 #include "../common.h"
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
 #endif
+=======
+#include "../branches.h"
+#include "kgdb.h"
+>>>>>>> theirs
 
 /* A branch to .Lkpo_NAME, inside kpo_NAME, from a function far away. */
 #define FROM_AFAR(name, code)						\
@@ -607,22 +611,25 @@ asm(".pushsection .text\n"
 void kpo_table(void);
 STACK_FRAME_NON_STANDARD(kpo_table);
 
+/* What the search finds between two addresses, which are in one page or two. */
+static u8 decode(struct kunit *test, unsigned long start, unsigned long end)
+{
+	struct kprobe_branch_map map = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
+
+	map.targets = kunit_kzalloc(test, map.size / BITS_PER_BYTE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, map.targets);
+	guard(kprobe_test)();
+	guard(mutex)(&text_mutex);
+	return kprobe_map_decode(&map, start, end);
+}
+
 /* A module may have been built without landing pads. */
 static void decoding_reports_computed_jumps_of_modules(struct kunit *test)
 {
 	unsigned long start = (unsigned long)kpo_table, size, into;
-	struct kprobe_branch_map map = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
-	u8 found;
 
-	map.targets = kunit_kzalloc(test, map.size / BITS_PER_BYTE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, map.targets);
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
-	kprobe_test_lock();
-	mutex_lock(&text_mutex);
-	found = kprobe_map_decode(&map, start, start + size);
-	mutex_unlock(&text_mutex);
-	kprobe_test_unlock();
-	KUNIT_EXPECT_EQ(test, found, KPROBE_NOOPT_INDIRECT);
+	KUNIT_EXPECT_EQ(test, decode(test, start, start + size), KPROBE_NOOPT_INDIRECT);
 }
 
 /*
@@ -651,13 +658,11 @@ static void decoding_is_repeated_after_kgdb(struct kunit *test)
 	unsigned long addr = (unsigned long)kpo_kgdb_break;
 
 	OPTIMIZER_HIDE_VAR(addr);
-	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(addr), 0);
-	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	kgdb_set_break(test, addr);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, op_at(w.kp.addr)->why, KPROBE_NOOPT_UNDECODED);
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(addr), 0);
+	kgdb_remove_break(test, addr);
 	unregister_kprobe(&w.kp);
 
 	w.kp = (struct kprobe) { .addr = AT(by_kgdb), .pre_handler = kp_watch_pre };
@@ -785,11 +790,7 @@ static void decoding_judges_instructions(struct kunit *test)
 {
 	const struct decoded_case *c = test->param_value;
 	unsigned long start = (unsigned long)decoded_code, end = start + sizeof(decoded_code), at;
-	struct kprobe_branch_map map = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
-	u8 found;
 
-	map.targets = kunit_kzalloc(test, map.size / BITS_PER_BYTE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, map.targets);
 	memset(decoded_code, 0x90, sizeof(decoded_code));
 	memcpy(decoded_code, c->code, c->len);
 	at = start + c->len;
@@ -798,13 +799,7 @@ static void decoding_judges_instructions(struct kunit *test)
 			      (s32 *)at);
 	if (c->last)
 		end = at;
-
-	kprobe_test_lock();
-	mutex_lock(&text_mutex);
-	found = kprobe_map_decode(&map, start, end);
-	mutex_unlock(&text_mutex);
-	kprobe_test_unlock();
-	KUNIT_EXPECT_EQ(test, found, c->want);
+	KUNIT_EXPECT_EQ(test, decode(test, start, end), c->want);
 }
 
 #ifdef CONFIG_DYNAMIC_FTRACE_WITH_JMP
@@ -815,15 +810,11 @@ static void decoding_ignores_jump_of_ftrace(struct kunit *test)
 {
 	unsigned long start = (unsigned long)kpo_with_site, site = ftrace_location(start);
 	unsigned long size, into, to;
-	struct kprobe_branch_map map = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
 	static struct ftrace_ops ops;
-	u8 found;
 	void *page;
 
 	KP_SKIP_IF(test, !site, "the function has no ftrace site");
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
-	map.targets = kunit_kzalloc(test, map.size / BITS_PER_BYTE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, map.targets);
 	page = alloc_insn_page();
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	to = ftrace_jmp_set((unsigned long)page);
@@ -832,12 +823,7 @@ static void decoding_ignores_jump_of_ftrace(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter_ip(&ops, site, 0, 0), 0);
 	KUNIT_EXPECT_EQ(test, register_ftrace_direct(&ops, to), 0);
 	KUNIT_EXPECT_EQ(test, *(u8 *)site, JMP32_INSN_OPCODE);
-	kprobe_test_lock();
-	mutex_lock(&text_mutex);
-	found = kprobe_map_decode(&map, start, start + size);
-	mutex_unlock(&text_mutex);
-	kprobe_test_unlock();
-	KUNIT_EXPECT_EQ(test, found, KPROBE_NOOPT_NONE);
+	KUNIT_EXPECT_EQ(test, decode(test, start, start + size), KPROBE_NOOPT_NONE);
 	KUNIT_EXPECT_EQ(test, unregister_ftrace_direct(&ops, to, true), 0);
 	execmem_free(page);
 }

@@ -11,7 +11,6 @@
 #include <linux/fs.h>
 #include <linux/kdebug.h>
 #include <linux/kexec.h>
-#include <linux/kgdb.h>
 #include <linux/pgtable.h>
 
 #include <asm/asm.h>
@@ -24,9 +23,7 @@
 #include "../insn.h"
 #include "breakpoints.h"
 #include "targets.h"
-#ifdef CONFIG_KGDB
-#include "../../../../../kernel/debug/debug_core.h"
-#endif
+#include "kgdb.h"
 
 unsigned long kpx_pointer = (unsigned long)kpx_callee;
 unsigned long kpx_data = 0x1234567;
@@ -111,24 +108,21 @@ const struct kp_form kp_forms[] = {
 
 const unsigned int nr_kp_forms = ARRAY_SIZE(kp_forms);
 
+static void expect_next(struct kunit *test, void (*fn)(void), u8 *addr, unsigned long next)
+{
+	struct kp_watch w = KP_WATCH_POST(addr);
+
+	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
+	kp_run(fn, 1);
+	KUNIT_EXPECT_EQ(test, w.post_ip, next);
+	unregister_kprobe(&w.kp);
+}
+
 /* A post handler sees where execution continues. */
 static void probe_post_handler_sees_next_ip(struct kunit *test)
 {
-	struct kp_watch w = { .kp.post_handler = kp_watch_post };
-
-	w.kp.addr = AT(call_cs);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	kp_run(kpx_call_cs, 1);
-	KUNIT_EXPECT_EQ(test, w.post_ip, (unsigned long)kpx_callee);
-	unregister_kprobe(&w.kp);
-
-	memset(&w.kp, 0, sizeof(w.kp));
-	w.kp.post_handler = kp_watch_post;
-	w.kp.addr = AT(bt);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	kp_run(kpx_bt, 1);
-	KUNIT_EXPECT_EQ(test, w.post_ip, (unsigned long)AT(bt) + 4);
-	unregister_kprobe(&w.kp);
+	expect_next(test, kpx_call_cs, AT(call_cs), (unsigned long)kpx_callee);
+	expect_next(test, kpx_bt, AT(bt), (unsigned long)AT(bt) + 4);
 }
 
 #ifdef CONFIG_KRETPROBES
@@ -729,12 +723,10 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 	struct kp_watch w = KP_WATCH(AT(bt) + 4);
 	unsigned long want = kp_run(kpx_bt, 8);
 
-	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(start), 0);
-	KUNIT_ASSERT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	kgdb_set_break(test, start);
 	KUNIT_EXPECT_EQ(test, *(u8 *)start, INT3_INSN_OPCODE);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), -EILSEQ);
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(start), 0);
+	kgdb_remove_break(test, start);
 	KUNIT_EXPECT_NE(test, *(u8 *)start, INT3_INSN_OPCODE);
 
 	/*
@@ -744,11 +736,9 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 	memset(&w, 0, sizeof(w));
 	w.kp.addr = AT(hidden) + 2;
 	KUNIT_ASSERT_EQ(test, *(u8 *)(AT(hidden) + 1), INT3_INSN_OPCODE);
-	KUNIT_ASSERT_EQ(test, dbg_set_sw_break((unsigned long)AT(hidden)), 0);
-	KUNIT_ASSERT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	kgdb_set_break(test, (unsigned long)AT(hidden));
 	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), -EILSEQ);
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break((unsigned long)AT(hidden)), 0);
+	kgdb_remove_break(test, (unsigned long)AT(hidden));
 
 	/*
 	 * And the other way around: kgdb sets and removes a breakpoint where a probe
@@ -758,11 +748,9 @@ static void probe_shares_text_with_kgdb(struct kunit *test)
 	w.kp.addr = AT(bt);
 	w.kp.pre_handler = kp_watch_pre;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_EQ(test, dbg_set_sw_break((unsigned long)AT(bt)), 0);
-	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	kgdb_set_break(test, (unsigned long)AT(bt));
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_bt, 8), want);
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break((unsigned long)AT(bt)), 0);
+	kgdb_remove_break(test, (unsigned long)AT(bt));
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_bt, 8), want);
 	KP_UNWATCH(test, w, 2);
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_bt, 8), want);
@@ -796,11 +784,9 @@ static void probe_leaves_kgdb_its_breakpoint(struct kunit *test)
 	atomic_set(&debug_traps, 0);
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_EQ(test, register_die_notifier(&nb), 0);
-	KUNIT_EXPECT_EQ(test, dbg_set_sw_break(addr), 0);
-	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	kgdb_set_break(test, addr);
 	KUNIT_EXPECT_EQ(test, kp_run(kpx_nop, 1), 2);
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(addr), 0);
+	kgdb_remove_break(test, addr);
 	unregister_die_notifier(&nb);
 	KUNIT_EXPECT_EQ(test, atomic_read(&debug_traps), 1);
 

@@ -7,12 +7,16 @@
 #include "suite.h"
 
 #include <linux/bitmap.h>
-#include <linux/kgdb.h>
 
 #include "../common.h"
+<<<<<<< ours
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
 #endif
+=======
+#include "../branches.h"
+#include "kgdb.h"
+>>>>>>> theirs
 
 /* Where the instructions and their copies are supposed to be. */
 #ifdef CONFIG_X86_64
@@ -256,12 +260,10 @@ static void map_scan_under_kgdb(struct kunit *test)
 	kprobe_map_scan(&map, text, 1, addr);
 	KUNIT_EXPECT_TRUE(test, bitmap_empty(map.targets, REGION_SIZE));
 
-	KUNIT_ASSERT_EQ(test, dbg_set_sw_break(addr), 0);
-	KUNIT_EXPECT_EQ(test, dbg_activate_sw_breakpoints(), 0);
+	kgdb_set_break(test, addr);
 	kprobe_map_scan(&map, text, 1, addr);
 	KUNIT_EXPECT_TRUE(test, test_bit(target - map.start, map.targets));
-	dbg_deactivate_sw_breakpoints();
-	KUNIT_EXPECT_EQ(test, dbg_remove_sw_break(addr), 0);
+	kgdb_remove_break(test, addr);
 }
 
 /* When the text was read, there was a breakpoint of kgdb. There is none any more. */

@@ -22,26 +22,14 @@ struct pt_regs kpo_given, kpo_found, kpo_got;
 /* In the order of struct pt_regs. */
 #ifdef CONFIG_X86_64
 #define REGS	"r15,r14,r13,r12,rbp,rbx,r11,r10,r9,r8,rax,rcx,rdx,rsi,rdi"
-#define SAVED	"rbx,rbp,r12,r13,r14,r15"
-#define RESTORED	"r15,r14,r13,r12,rbp,rbx"
 #define LAST_REG	di
 #define OFFSET_FLAGS	144
 #else
 #define REGS	"ebx,ecx,edx,esi,edi,ebp,eax"
-#define SAVED	"ebx,ebp,esi,edi"
-#define RESTORED	"edi,esi,ebp,ebx"
 #define LAST_REG	ax
 #define OFFSET_FLAGS	56
 #endif
 
-#define EACH_REG(insn)							\
-	"	.Lkpo_at = 0\n"						\
-	"	.irp reg, " REGS "\n"					\
-	"	" insn "\n"						\
-	"	.Lkpo_at = .Lkpo_at + " WORD "\n"				\
-	"	.endr\n"
-#define STORE_REGS(what)	EACH_REG("mov %\\reg, " #what " + .Lkpo_at" RIP)
-#define LOAD_REGS(what)		EACH_REG("mov " #what " + .Lkpo_at" RIP ", %\\reg")
 #define FLAGS_OF(what)		#what " + " __stringify(OFFSET_FLAGS) RIP
 #define STORE_FLAGS(what)	"	pushf" Q "; pop" Q " " FLAGS_OF(what) "\n"
 
@@ -52,7 +40,7 @@ asm(".pushsection .text\n"
 	".type kpo_entered, @function\n"
 	KP_LANDING(kpo_entered)
 	STORE_FLAGS(kpo_found)
-	STORE_REGS(kpo_found)
+	KP_STORE_REGS(REGS, kpo_found)
 	"	mov %" R "sp, kpo_found + " __stringify(OFFSET_FLAGS) " + " WORD RIP "\n"
 	"	add $1, %" R "ax\n"
 	ASM_RET
@@ -60,13 +48,13 @@ asm(".pushsection .text\n"
 
 	".type kpo_enter, @function\n"
 	KP_LANDING(kpo_enter)
-	"	.irp reg, " SAVED "\n	push %\\reg\n	.endr\n"
-	LOAD_REGS(kpo_given)
+	KP_PUSH_SAVED
+	KP_LOAD_REGS(REGS, kpo_given)
 	"	push" Q " " FLAGS_OF(kpo_given) "; popf" Q "\n"
 	"	call kpo_entered\n"
 	STORE_FLAGS(kpo_got)
-	STORE_REGS(kpo_got)
-	"	.irp reg, " RESTORED "\n	pop %\\reg\n	.endr\n"
+	KP_STORE_REGS(REGS, kpo_got)
+	KP_POP_SAVED
 	ASM_RET
 	".size kpo_enter, . - kpo_enter\n"
 	".popsection\n");
