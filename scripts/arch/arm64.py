@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What scripts have to know about arm64; see README."""
 import re
-import subprocess
+
+from lib import disassembly
 
 
 class Hitpath:
@@ -77,20 +78,11 @@ class Coverage:
     @classmethod
     def harmful_in(cls, path):
         found, last = set(), []
-        with subprocess.Popen(["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", "-j",
-                               ".text", path], stdout=subprocess.PIPE, text=True,
-                              errors="replace") as p:
-            for l in p.stdout:
-                m = re.match(r"([0-9a-f]+) <.*>:$", l)
-                if m:
-                    start = int(m.group(1), 16)
-                    # Until it is booted, there are two instructions that do nothing.
-                    if last[-2:] == [(start - 8, "nop"), (start - 4, "nop")]:
-                        found |= {start - 8, start - 4}
-                    continue
-                m = re.match(r" *([0-9a-f]+):\t(\S+)", l)
-                if m:
-                    last = last[-1:] + [(int(m.group(1), 16), m.group(2))]
-                    if cls.WRONG_TEXT.search(l.rstrip()):
-                        found.add(last[-1][0])
+        for _, start, addr, insn in disassembly(cls.tools, path, "-j", ".text"):
+            # Until it is booted, there are two instructions that do nothing.
+            if addr == start and last == [(start - 8, "nop"), (start - 4, "nop")]:
+                found |= {start - 8, start - 4}
+            last = last[-1:] + [(addr, insn.split()[0])]
+            if cls.WRONG_TEXT.search(insn):
+                found.add(addr)
         return found
