@@ -28,7 +28,6 @@ class Hitpath:
                 "kretprobe_native_handler",
                 # Tracepoints, which are not hit again for a breakpoint inside of them.
                 "trace_hardirqs_off"}
-    AREAS = []
     BRANCH = (r"\t(?:(blr\w*|br(?:a[ab]z?)?)\t|"
               r"(?:bl?|bc?\.\w+|cbn?z|tbn?z)\t(?:[^<]*, )?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"

@@ -57,7 +57,6 @@ class Hitpath:
                 "trace_irq_disable_rcuidle", "trace_irq_enable_rcuidle",
                 # The handler of a jprobe.
                 "kprobe_jprobe_call"}
-    AREAS = []
     BRANCH = (r"\t(?:(b\w*ctrl?|b\w*lrl)\s*$|"
               r"b\w*[+-]?\s+(?:[^<]*,)?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
