@@ -8,6 +8,7 @@ importable.
 import importlib.machinery
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,20 @@ def output(*cmd, **kw):
     """What a command prints, which has to succeed."""
     return subprocess.run(cmd, check=True, stdout=subprocess.PIPE,
                           **kw).stdout.decode(errors="replace")
+
+
+def disassembly(tools, path, *options):
+    """Yields (function, its address, address, text) of each instruction that objdump finds; the
+    text begins with a tab, and then the mnemonic."""
+    name = start = None
+    with subprocess.Popen([f"{tools}objdump", "-d", "--no-show-raw-insn", *options, path],
+                          stdout=subprocess.PIPE, text=True, errors="replace") as p:
+        for l in p.stdout:
+            m = re.match(r"(?:([0-9a-f]+) <(.*)>:| *([0-9a-f]+):(\t.*))$", l)
+            if m and m[1]:
+                name, start = m[2], int(m[1], 16)
+            elif m:
+                yield name, start, int(m[3], 16), m[4]
 
 
 class Report:

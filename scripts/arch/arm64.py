@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What scripts have to know about arm64; see README."""
 import re
-import subprocess
+
+from lib import disassembly
 
 
 class Hitpath:
@@ -27,7 +28,6 @@ class Hitpath:
                 "kretprobe_native_handler",
                 # Tracepoints, which are not hit again for a breakpoint inside of them.
                 "trace_hardirqs_off"}
-    AREAS = []
     BRANCH = (r"\t(?:(blr\w*|br(?:a[ab]z?)?)\t|"
               r"(?:bl?|bc?\.\w+|cbn?z|tbn?z)\t(?:[^<]*, )?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
@@ -77,20 +77,11 @@ class Coverage:
     @classmethod
     def harmful_in(cls, path):
         found, last = set(), []
-        with subprocess.Popen(["aarch64-linux-gnu-objdump", "-d", "--no-show-raw-insn", "-j",
-                               ".text", path], stdout=subprocess.PIPE, text=True,
-                              errors="replace") as p:
-            for l in p.stdout:
-                m = re.match(r"([0-9a-f]+) <.*>:$", l)
-                if m:
-                    start = int(m.group(1), 16)
-                    # Until it is booted, there are two instructions that do nothing.
-                    if last[-2:] == [(start - 8, "nop"), (start - 4, "nop")]:
-                        found |= {start - 8, start - 4}
-                    continue
-                m = re.match(r" *([0-9a-f]+):\t(\S+)", l)
-                if m:
-                    last = last[-1:] + [(int(m.group(1), 16), m.group(2))]
-                    if cls.WRONG_TEXT.search(l.rstrip()):
-                        found.add(last[-1][0])
+        for _, start, addr, insn in disassembly(cls.tools, path, "-j", ".text"):
+            # Until it is booted, there are two instructions that do nothing.
+            if addr == start and last == [(start - 8, "nop"), (start - 4, "nop")]:
+                found |= {start - 8, start - 4}
+            last = last[-1:] + [(addr, insn.split()[0])]
+            if cls.WRONG_TEXT.search(insn):
+                found.add(addr)
         return found

@@ -4,6 +4,8 @@ import re
 import struct
 import subprocess
 
+from lib import disassembly
+
 
 class Hitpath:
     ROOTS = ["program_check_exception", "single_step_exception",
@@ -55,7 +57,6 @@ class Hitpath:
                 "trace_irq_disable_rcuidle", "trace_irq_enable_rcuidle",
                 # The handler of a jprobe.
                 "kprobe_jprobe_call"}
-    AREAS = []
     BRANCH = (r"\t(?:(b\w*ctrl?|b\w*lrl)\s*$|"
               r"b\w*[+-]?\s+(?:[^<]*,)?[0-9a-f]+ <([^+>]+))")
     THUNK = r"^\b$"
@@ -142,15 +143,11 @@ class Coverage:
     @classmethod
     def harmful_in(cls, path):
         found, since, disabled = set(), None, None
-        text = cls.output("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path)
-        for l in text.splitlines():
-            m = re.match(r" *([0-9a-f]+):\t(\S+)", l)
-            if not m:
-                # The next function.
+        for _, start, addr, insn in disassembly(cls.tools, path, "-j", ".text"):
+            mnemonic = insn.split()[0]
+            if addr == start:
                 since = disabled = None
-                continue
-            addr, mnemonic = int(m.group(1), 16), m.group(2)
-            if cls.WRONG_TEXT.search(l):
+            if cls.WRONG_TEXT.search(insn):
                 found.add(addr)
             if cls.RESERVE.match(mnemonic):
                 since = addr
@@ -161,9 +158,9 @@ class Coverage:
                 since = None
             if disabled is not None and addr - disabled <= 4 * cls.LONGEST_DISABLING:
                 found.add(addr)
-            if cls.RECORD.search(l):
+            if cls.RECORD.search(insn):
                 disabled = None
-            if cls.DISABLE.search(l):
+            if cls.DISABLE.search(insn):
                 disabled = addr
         return found
 

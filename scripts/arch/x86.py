@@ -13,7 +13,6 @@ class Hitpath:
              "kretprobe_native_entry", "kretprobe_native_handler", "__kretprobe_trampoline"]
     EXCUSED = {"_einittext": "static_cpu_has(), until alternatives are applied"}
     INDIRECT = {"kprobe_int3_handler", "kprobe_int3_of_step", "kretprobe_native_handler"}
-    AREAS = []
     BRANCH = (r"\t(?:\w+ )*(?:call|jmp|j[a-z]+) +"
               r"(?:(\*)|[0-9a-f]+ <([^+>]+)(?:\+0x)?)")
     THUNK = "indirect_thunk"

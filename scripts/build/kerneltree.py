@@ -162,12 +162,10 @@ def splice_maintainers(text, ours):
 
 
 def edits(base=BASE):
-    """Names of the edits that apply to this state of the repository and to the base, in the
-    order of the series, so that each edit sees the lines of the earlier ones in every tree.
+    """Names of the edits that apply to the base, in the order of the series, so that each edit sees
+    the lines of the earlier ones in every tree.
 
-    A line "Needs: PATH" before the diff makes an edit wait until the file or
-    directory PATH is part of the repository. A line "Base: NAME" names the only base
-    that an edit is for.
+    A line "Base: NAME" before the diff names the only base that an edit is for.
     """
     found = []
     with open(os.path.join(TOP, ORDER)) as f:
@@ -181,12 +179,10 @@ def edits(base=BASE):
         if not name.endswith(".patch"):
             continue
         head = read(os.path.join(folder, name)).decode().split("\n--- ")[0]
-        needs = re.findall(r"^Needs: (\S+)$", head, re.M)
         only = re.findall(r"^Base: (\S+)$", head, re.M)
         if not set(only) <= set(bases()):
             raise Refused(f"the edit {name} is for {', '.join(only)}, which is no base")
-        if all(os.path.exists(os.path.join(TOP, n)) for n in needs) and \
-           (not only or base in only):
+        if not only or base in only:
             found.append(name)
     return sorted(found, key=place)
 

@@ -19,15 +19,8 @@
 
 #include "detours.h"
 #include "storm.h"
-<<<<<<< ours
 #include "../common.h"
-#ifdef CONFIG_KGDB
-#include "../../../../../kernel/debug/debug_core.h"
-#endif
-=======
-#include "../branches.h"
 #include "kgdb.h"
->>>>>>> theirs
 
 /* A branch to .Lkpo_NAME, inside kpo_NAME, from a function far away. */
 #define FROM_AFAR(name, code)						\

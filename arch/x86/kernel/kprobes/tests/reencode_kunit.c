@@ -9,14 +9,7 @@
 #include <linux/bitmap.h>
 
 #include "../common.h"
-<<<<<<< ours
-#ifdef CONFIG_KGDB
-#include "../../../../../kernel/debug/debug_core.h"
-#endif
-=======
-#include "../branches.h"
 #include "kgdb.h"
->>>>>>> theirs
 
 /* Where the instructions and their copies are supposed to be. */
 #ifdef CONFIG_X86_64
