@@ -328,8 +328,10 @@ static void kprobe_join_all(struct kprobe_arm_lists *lists)
 
 static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 {
+	struct kprobe *kp, *tmp;
+	LIST_HEAD(exclusive);
 	unsigned int total;
-	int ret;
+	int ret, err;
 
 	guard(mutex)(&kprobe_mutex);
 
@@ -344,7 +346,13 @@ static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 	total = find_misplaced(on, lists);
 	if (on) {
 		kprobe_arm_text(lists);
-		ret = kprobe_ftrace_halves(&lists->ftrace, arm_some);
+		/* What another user claims, ftrace refuses only to sites with a post handler. */
+		list_for_each_entry_safe(kp, tmp, &lists->ftrace, list) {
+			if (kprobe_site_has_post(kprobe_to_site(kp)))
+				list_move_tail(&kp->list, &exclusive);
+		}
+		err = kprobe_ftrace_halves(&lists->ftrace, arm_some);
+		ret = kprobe_ftrace_halves(&exclusive, arm_some) ?: err;
 	} else {
 		kprobe_disarm_text(lists);
 		ret = kprobe_disarm_ftrace(lists);

@@ -258,6 +258,7 @@ static int do_word(struct kunit *test, struct kp_scene *s, const char *word)
 void kp_play(struct kunit *test, struct kp_scene *s, const char *script)
 {
 	char text[256], *rest = text, *word, *error;
+	bool failed;
 	int ret, want;
 
 	KUNIT_ASSERT_GT(test, strscpy(text, script), 0);
@@ -270,8 +271,8 @@ void kp_play(struct kunit *test, struct kp_scene *s, const char *script)
 		ret = do_word(test, s, word);
 		want = error ? error_of(error) : 0;
 		KUNIT_EXPECT_EQ(test, ret, want);
-		KUNIT_ASSERT_NE_MSG(test, READ_ONCE(test->status), KUNIT_FAILURE,
-				    "%s, at %d of \"%s\"", word, at, script);
+		failed = READ_ONCE(test->status) == KUNIT_FAILURE;
+		KUNIT_ASSERT_FALSE_MSG(test, failed, "%s, at %d of \"%s\"", word, at, script);
 	}
 }
 
