@@ -228,11 +228,15 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 		       unsigned long slot)
 {
 	const struct kprobe_detour_kind *kind = kprobe_kind_of(&d->o);
+	static const u8 cld = 0xfc, clac[] = { 0x0f, 0x01, 0xca };
 	unsigned long addr = (unsigned long)op->kp.addr;
 	u8 *code = d->code;
 	int ret;
 
 	memcpy(code, kind->template, kind->size);
+	code[kind->regs] = cld;
+	if (boot_cpu_has(X86_FEATURE_SMAP))
+		memcpy(code + kind->regs + 1, clac, sizeof(clac));
 	if (kind->ip)
 		put_unaligned((u32)(addr + INT3_INSN_SIZE), (u32 *)(code + kind->ip));
 	put_unaligned((unsigned long)op, (unsigned long *)(code + kind->op));
