@@ -21,10 +21,10 @@
 SYM_DATA_START(kprobe_detour_enter)
 	push_first_regs
 	stp	x29, x30, [sp, #S_FP]
-SYM_INNER_LABEL(kprobe_detour_leave, SYM_L_GLOBAL)
+SYM_INNER_LABEL(kprobe_detour_exit, SYM_L_GLOBAL)
 	ldr	x30, [sp, #S_LR]
 	pop_first_regs
-SYM_INNER_LABEL(kprobe_detour_leave_end, SYM_L_GLOBAL)
+SYM_INNER_LABEL(kprobe_detour_exit_end, SYM_L_GLOBAL)
 SYM_DATA_END(kprobe_detour_enter)
 
 	/* NOKPROBE() would end at the next symbol. */
