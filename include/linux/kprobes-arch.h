@@ -70,8 +70,7 @@
  *  - arch_kprobe_ftrace_regs(fregs), the struct pt_regs of the traced code (ftrace
  *    has saved all registers), and KPROBE_FTRACE_IP, the offset from the site that
  *    handlers see as ip, if the core's kprobe_ftrace_handler() is to be used;
- *  - kprobe_avoid_jump(regs) if its jumps replace more than one instruction. It moves
- *    an ip that a handler has set out of the middle of such a jump.
+ *  - arch_kprobe_ftrace_redirect(regs), for when a handler at such a site has set the ip.
  *
  * With KPROBE_MAX_NESTING, <linux/kprobes-breakpoint.h> handles hits and faults. Otherwise, the
  * architecture defines the per-CPU variables current_kprobe and kprobe_ctlblk, and does the same
@@ -115,15 +114,10 @@ static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
 #define KPROBE_FTRACE_IP	0
 #endif
 
-#ifndef kprobe_avoid_jump
-static nokprobe_inline void kprobe_avoid_jump(struct pt_regs *regs)
+#ifndef arch_kprobe_ftrace_redirect
+static nokprobe_inline void arch_kprobe_ftrace_redirect(struct pt_regs *regs)
 {
 }
-#endif
-
-/* A handler has redirected execution at a site of ftrace. */
-#ifndef arch_kprobe_ftrace_redirect
-#define arch_kprobe_ftrace_redirect(regs)	kprobe_avoid_jump(regs)
 #endif
 
 /*

@@ -176,10 +176,6 @@ static inline bool kprobe_boosts(void)
 	return true;
 }
 
-static inline void kprobe_avoid_jump(struct pt_regs *regs)
-{
-}
-
 static inline int kprobe_read_text(unsigned long addr, void *buf, unsigned int len)
 {
 	return -1;

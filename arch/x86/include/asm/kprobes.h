@@ -147,12 +147,16 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place);
 
 #ifdef CONFIG_OPTPROBES
 void kprobe_avoid_jump(struct pt_regs *regs);
-#define kprobe_avoid_jump kprobe_avoid_jump
+#define arch_kprobe_ftrace_redirect kprobe_avoid_jump
 
 /* The end of a detour restores no stack pointer. */
 static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
 {
 	return regs->sp != (unsigned long)(regs + 1);
+}
+#else
+static __always_inline void kprobe_avoid_jump(struct pt_regs *regs)
+{
 }
 #endif
 
