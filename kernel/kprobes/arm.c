@@ -68,6 +68,15 @@ bool kprobe_arm_wanted(const struct kprobe_site *site)
 	return site->nr_enabled && (!kprobes_all_disarmed || site->trampoline);
 }
 
+/* Do users want what the site does not have: to be armed, or a claim? */
+bool kprobe_arm_needed(const struct kprobe_site *site)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	return site->state == KPROBE_SITE_READY ? kprobe_arm_wanted(site) :
+	       site->state == KPROBE_SITE_ARMED && kprobe_ftrace_outgrown(site);
+}
+
 static void set_state(struct list_head *kps, enum kprobe_site_state to)
 {
 	struct kprobe *kp, *tmp;
@@ -77,16 +86,6 @@ static void set_state(struct list_head *kps, enum kprobe_site_state to)
 		kprobe_site_move(kprobe_to_site(kp), to);
 		kprobe_opt_site_changed(kprobe_to_site(kp));
 	}
-}
-
-void kprobe_arm_unlink(struct list_head *kps)
-{
-	struct kprobe *kp, *tmp;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	list_for_each_entry_safe(kp, tmp, kps, list)
-		list_del_init(&kp->list);
 }
 
 /* Write breakpoints. Jumps of other probes over them are reverted first. */
@@ -127,7 +126,10 @@ static int arm_some(struct list_head *kps)
 	return ret;
 }
 
-/* Arm sites of ftrace, all or none. The list becomes empty in any case. */
+/*
+ * Arm sites of ftrace, or get the claims that they need. All or none are armed; after an error,
+ * some may have a claim. The list becomes empty in any case.
+ */
 int kprobe_arm_ftrace(struct kprobe_arm_lists *lists)
 {
 	int ret;
@@ -135,7 +137,7 @@ int kprobe_arm_ftrace(struct kprobe_arm_lists *lists)
 	lockdep_assert_held(&kprobe_mutex);
 
 	ret = arm_some(&lists->ftrace);
-	kprobe_arm_unlink(&lists->ftrace);
+	kprobe_sites_unlink(&lists->ftrace);
 	return ret;
 }
 
@@ -159,8 +161,7 @@ static int disarm_some(struct list_head *kps)
  * halves, so a few refusals cost the logarithm of the number of sites; the recursion is no deeper
  * than that. @some unlinks the sites for which it succeeds.
  */
-static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_head *kps),
-				unsigned int *failed)
+static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_head *kps))
 {
 	struct list_head *middle = kps;
 	unsigned int half;
@@ -172,26 +173,16 @@ static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_h
 		return 0;
 
 	if (list_is_singular(kps)) {
-		kprobe_arm_unlink(kps);
-		++*failed;
+		kprobe_sites_unlink(kps);
 		return ret;
 	}
 
 	for (half = list_count_nodes(kps) / 2; half; half--)
 		middle = middle->next;
 	list_cut_position(&front, kps, middle);
-	err = kprobe_ftrace_halves(&front, some, failed);
-	ret = kprobe_ftrace_halves(kps, some, failed);
+	err = kprobe_ftrace_halves(&front, some);
+	ret = kprobe_ftrace_halves(kps, some);
 	return ret ?: err;
-}
-
-static int disarm_ftrace(struct kprobe_arm_lists *lists, unsigned int *failed)
-{
-	int ret = kprobe_ftrace_halves(&lists->ftrace, disarm_some, failed);
-
-	if (ret)
-		disarm_failed = true;
-	return ret;
 }
 
 /*
@@ -200,11 +191,14 @@ static int disarm_ftrace(struct kprobe_arm_lists *lists, unsigned int *failed)
  */
 int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
 {
-	unsigned int failed = 0;
+	int ret;
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	return disarm_ftrace(lists, &failed);
+	ret = kprobe_ftrace_halves(&lists->ftrace, disarm_some);
+	if (ret)
+		disarm_failed = true;
+	return ret;
 }
 
 /*
@@ -252,7 +246,7 @@ int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site)) {
+	if (kprobe_arm_needed(site)) {
 		kprobe_arm_add(lists, site);
 		kprobe_arm_text(lists);
 		return kprobe_arm_ftrace(lists);
@@ -303,36 +297,23 @@ bool kprobes_are_armed(void)
 }
 
 /*
- * Arm or disarm every site that the switch concerns. A site may be armed without an enabled user
- * if disarming it has failed before; it gets another try.
+ * How many sites are not as the switch wants them; added to @lists, if given. A site may be armed
+ * without an enabled user if disarming it has failed before; it gets another try.
  */
-static int kprobe_update_all(bool on, struct kprobe_arm_lists *lists,
-			     unsigned int *total, unsigned int *failed)
+static unsigned int find_misplaced(bool on, struct kprobe_arm_lists *lists)
 {
 	enum kprobe_site_state from = on ? KPROBE_SITE_READY : KPROBE_SITE_ARMED;
 	struct kprobe_site *site;
-	LIST_HEAD(exclusive);
-	int ret, err;
+	unsigned int nr = 0;
 
 	for_each_kprobe_site(site) {
 		if (site->state != from || kprobe_arm_wanted(site) != on)
 			continue;
-		kprobe_arm_add(lists, site);
-		if (on && site->kind == KPROBE_SITE_FTRACE && kprobe_site_has_post(site))
-			list_move_tail(&site->head.kp.list, &exclusive);
-		++*total;
+		nr++;
+		if (lists)
+			kprobe_arm_add(lists, site);
 	}
-
-	if (on) {
-		kprobe_arm_text(lists);
-		/* What another user claims, ftrace refuses only to sites with a post handler. */
-		err = kprobe_ftrace_halves(&lists->ftrace, arm_some, failed);
-		ret = kprobe_ftrace_halves(&exclusive, arm_some, failed);
-		return ret ?: err;
-	}
-
-	kprobe_disarm_text(lists);
-	return disarm_ftrace(lists, failed);
+	return nr;
 }
 
 static void kprobe_join_all(struct kprobe_arm_lists *lists)
@@ -347,7 +328,7 @@ static void kprobe_join_all(struct kprobe_arm_lists *lists)
 
 static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 {
-	unsigned int total = 0, failed = 0;
+	unsigned int total;
 	int ret;
 
 	guard(mutex)(&kprobe_mutex);
@@ -360,11 +341,18 @@ static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 	}
 
 	WRITE_ONCE(kprobes_all_disarmed, !on);
-	ret = kprobe_update_all(on, lists, &total, &failed);
+	total = find_misplaced(on, lists);
+	if (on) {
+		kprobe_arm_text(lists);
+		ret = kprobe_ftrace_halves(&lists->ftrace, arm_some);
+	} else {
+		kprobe_disarm_text(lists);
+		ret = kprobe_disarm_ftrace(lists);
+	}
 
-	if (failed)
+	if (ret)
 		pr_warn("Kprobes globally %s, but %u of %u failed\n",
-			on ? "enabled" : "disabled", failed, total);
+			on ? "enabled" : "disabled", find_misplaced(on, NULL), total);
 	else
 		pr_info("Kprobes globally %s\n", on ? "enabled" : "disabled");
 	return ret;

@@ -24,7 +24,7 @@ struct kprobe_arm_lists {
 	struct kprobe_arm_lists name = KPROBE_ARM_LISTS_INIT(name)
 
 void kprobe_arm_add(struct kprobe_arm_lists *lists, struct kprobe_site *site);
-void kprobe_arm_unlink(struct list_head *kps);
+bool kprobe_arm_needed(const struct kprobe_site *site);
 bool kprobe_arm_wanted(const struct kprobe_site *site);
 void kprobe_arm_text(struct kprobe_arm_lists *lists);
 void kprobe_disarm_text(struct kprobe_arm_lists *lists);

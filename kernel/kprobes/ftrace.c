@@ -283,14 +283,6 @@ static struct kprobe_ftrace_ops *take_one_ops(struct list_head *from, struct lis
 	return fo;
 }
 
-static void unlink_all(struct list_head *kps)
-{
-	struct kprobe *kp, *tmp;
-
-	list_for_each_entry_safe(kp, tmp, kps, list)
-		list_del_init(&kp->list);
-}
-
 static void set_ops(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
 	struct kprobe *kp;
@@ -344,40 +336,6 @@ static int arm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 
 	if (!ret)
 		set_ops(kps, fo);
-	return ret;
-}
-
-/*
- * Arm READY sites, all or none. -EBUSY means that another claims a function for itself, and
- * -ENODEV that ftrace is broken.
- */
-int kprobe_ftrace_arm(struct list_head *kps)
-{
-	struct kprobe_ftrace_ops *fo = NULL;
-	LIST_HEAD(exclusive);
-	int ret = 0;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	if (list_empty(kps))
-		return 0;
-	if (kprobe_ftrace_disabled)
-		return -ENODEV;
-	kprobe_ftrace_settle();
-
-	/* The claim comes first, as it is more likely to fail. */
-	take(kps, &exclusive, kprobe_site_has_post);
-	if (!list_empty(&exclusive)) {
-		fo = ops_alloc();
-		ret = fo ? arm_by(&exclusive, fo) : -ENOMEM;
-	}
-	ret = ret ?: arm_by(kps, &kprobe_ftrace_plain);
-
-	list_splice(&exclusive, kps);
-	if (ret && fo) {
-		set_ops(kps, NULL);
-		ops_give_back(fo);
-	}
 	return ret;
 }
 
@@ -500,20 +458,11 @@ static int move(struct list_head *kps, struct kprobe_ftrace_ops *from,
 }
 
 /* Move sites that are kprobe_ftrace_outgrown() to an ops of their own, all or none. */
-int kprobe_ftrace_upgrade(struct list_head *kps)
+static int upgrade(struct list_head *kps)
 {
-	struct kprobe_ftrace_ops *fo;
+	struct kprobe_ftrace_ops *fo = ops_alloc();
 	int ret;
 
-	lockdep_assert_held(&kprobe_mutex);
-
-	if (list_empty(kps))
-		return 0;
-	if (kprobe_ftrace_disabled)
-		return -ENODEV;
-
-	kprobe_ftrace_settle();
-	fo = ops_alloc();
 	if (!fo)
 		return -ENOMEM;
 
@@ -580,14 +529,54 @@ void kprobe_ftrace_settle(void)
 
 		fo = take_one_ops(&overclaimed, &same);
 		ret = move(&same, fo, &kprobe_ftrace_plain) ?: ret;
-		unlink_all(&same);
+		kprobe_sites_unlink(&same);
 	}
 	kprobe_ftrace_move_end();
-	unlink_all(&both);
+	kprobe_sites_unlink(&both);
 
 	claims_left = ret;
 	if (ret)
 		pr_warn_ratelimited("IPMODIFY claims not released, retried later: %d\n", ret);
+}
+
+/*
+ * Arm READY sites, all or none, and move those that are kprobe_ftrace_outgrown(), which leave the
+ * list. -EBUSY means that another claims a function for itself, and -ENODEV that ftrace is broken.
+ */
+int kprobe_ftrace_arm(struct list_head *kps)
+{
+	struct kprobe_ftrace_ops *fo = NULL;
+	LIST_HEAD(exclusive);
+	LIST_HEAD(outgrown);
+	int ret = 0;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (list_empty(kps))
+		return 0;
+	if (kprobe_ftrace_disabled)
+		return -ENODEV;
+	kprobe_ftrace_settle();
+
+	/* Claims come first, as they are more likely to fail. */
+	take(kps, &outgrown, kprobe_ftrace_outgrown);
+	if (!list_empty(&outgrown))
+		ret = upgrade(&outgrown);
+	kprobe_sites_unlink(&outgrown);
+
+	take(kps, &exclusive, kprobe_site_has_post);
+	if (!ret && !list_empty(&exclusive)) {
+		fo = ops_alloc();
+		ret = fo ? arm_by(&exclusive, fo) : -ENOMEM;
+	}
+	ret = ret ?: arm_by(kps, &kprobe_ftrace_plain);
+
+	list_splice(&exclusive, kps);
+	if (ret && fo) {
+		set_ops(kps, NULL);
+		ops_give_back(fo);
+	}
+	return ret;
 }
 
 /* An address leaves an ops, but not its filter. */

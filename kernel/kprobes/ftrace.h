@@ -32,7 +32,6 @@ static inline bool kprobe_ftrace_is_dead(void)
 int kprobe_ftrace_arm(struct list_head *kps);
 int kprobe_ftrace_disarm(struct list_head *kps);
 bool kprobe_ftrace_outgrown(const struct kprobe_site *site);
-int kprobe_ftrace_upgrade(struct list_head *kps);
 void kprobe_ftrace_note_users(const struct kprobe_site *site);
 void kprobe_ftrace_settle(void);
 void kprobe_ftrace_purge(unsigned long start, unsigned long end);
@@ -62,11 +61,6 @@ static inline int kprobe_ftrace_disarm(struct list_head *kps)
 static inline bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 {
 	return false;
-}
-
-static inline int kprobe_ftrace_upgrade(struct list_head *kps)
-{
-	return 0;
 }
 
 static inline void kprobe_ftrace_note_users(const struct kprobe_site *site)

@@ -240,6 +240,9 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 	LIST_HEAD(reap);
 	u64 others = 0;
 
+	if (!kps)
+		return;
+
 	scoped_guard(mutex, &kprobe_mutex)
 		left = kprobe_batch_detach(kps, num, ops, &call, &others, &reap);
 
@@ -532,33 +535,19 @@ static enum kprobe_refusal refusal_of_ftrace(int err)
 /* ftrace reports an error for the batch, not for a site; blame the first one. */
 static void batch_arm_ftrace(struct kprobe_batch *b)
 {
-	LIST_HEAD(outgrown);
 	struct kprobe_reg *r;
 	int i, ret, first = b->limit;
 
 	for_each_reg(i, r, b) {
-		struct kprobe_site *site = r->site;
-
-		if (site->kind != KPROBE_SITE_FTRACE)
-			continue;
-		if (site->state == KPROBE_SITE_READY && kprobe_arm_wanted(site))
-			kprobe_arm_add(&b->lists, site);
-		else if (site->state == KPROBE_SITE_ARMED && kprobe_ftrace_outgrown(site))
-			list_move_tail(&site->head.kp.list, &outgrown);
-		else
-			continue;
-		first = min(first, i);
+		if (r->site->kind == KPROBE_SITE_FTRACE && kprobe_arm_needed(r->site)) {
+			kprobe_arm_add(&b->lists, r->site);
+			first = min(first, i);
+		}
 	}
 
-	ret = kprobe_ftrace_upgrade(&outgrown);
-	kprobe_arm_unlink(&outgrown);
-	if (!ret)
-		ret = kprobe_arm_ftrace(&b->lists);
-	if (!ret)
-		return;
-
-	kprobe_arm_unlink(&b->lists.ftrace);
-	batch_fail(b, first, ret, refusal_of_ftrace(ret));
+	ret = kprobe_arm_ftrace(&b->lists);
+	if (ret)
+		batch_fail(b, first, ret, refusal_of_ftrace(ret));
 }
 
 /* What can fail comes first; breakpoints cannot. */
@@ -575,8 +564,7 @@ static void batch_arm(struct kprobe_batch *b)
 		return;
 
 	for_each_reg(i, r, b) {
-		if (r->site->kind == KPROBE_SITE_BREAKPOINT &&
-		    r->site->state == KPROBE_SITE_READY && kprobe_arm_wanted(r->site)) {
+		if (r->site->kind == KPROBE_SITE_BREAKPOINT && kprobe_arm_needed(r->site)) {
 			kprobe_arm_add(&b->lists, r->site);
 			continue;
 		}
@@ -761,6 +749,8 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 	LIST_HEAD(reap);
 	int i;
 
+	if (!kps || num <= 0)
+		return -EINVAL;
 	if (!kprobes_initialized)
 		return refuse_all(kps[0], KPROBE_REFUSAL_TOO_EARLY);
 

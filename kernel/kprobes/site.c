@@ -231,6 +231,17 @@ struct kprobe_site *kprobe_site_of_user(struct kprobe *p)
 	return NULL;
 }
 
+/* From a list of sites that are to be changed together, linked by kp.list. */
+void kprobe_sites_unlink(struct list_head *kps)
+{
+	struct kprobe *kp, *tmp;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	list_for_each_entry_safe(kp, tmp, kps, list)
+		list_del_init(&kp->list);
+}
+
 /*
  * The only enabled user, if a hit only has to call its pre handler. With a fault handler, faults
  * would need an owner.
@@ -277,20 +288,6 @@ static void site_update(struct kprobe_site *site)
 	kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
 }
 
-/*
- * Once a site has a post handler or a fault handler it keeps it: backends test the pointer first
- * and call it later.
- */
-void kprobe_site_note_handlers(struct kprobe_site *site, const struct kprobe *p)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	if (p->post_handler)
-		WRITE_ONCE(site->head.kp.post_handler, kprobe_site_post_handler);
-	if (p->fault_handler)
-		WRITE_ONCE(site->head.kp.fault_handler, kprobe_site_fault_handler);
-}
-
 /* The site may be draining. */
 void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 {
@@ -304,7 +301,11 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 	p->flags |= site->head.kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
 	INIT_HLIST_NODE(&p->hlist);
 
-	kprobe_site_note_handlers(site, p);
+	/* The site keeps them: backends test the pointer first and call it later. */
+	if (p->post_handler)
+		WRITE_ONCE(site->head.kp.post_handler, kprobe_site_post_handler);
+	if (p->fault_handler)
+		WRITE_ONCE(site->head.kp.fault_handler, kprobe_site_fault_handler);
 	list_add_rcu(&p->list, &site->users);
 	site->nr_users++;
 	if (!(p->flags & KPROBE_FLAG_DISABLED))

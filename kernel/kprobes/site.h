@@ -156,6 +156,7 @@ struct kprobe_site *kprobe_site_from(unsigned long addr);
 struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr);
 struct kprobe_site *kprobe_site_next(struct kprobe_site *site);
 struct kprobe_site *kprobe_site_of_user(struct kprobe *p);
+void kprobe_sites_unlink(struct list_head *kps);
 
 #define __for_each_kprobe_site(site, first, cond)			\
 	for ((site) = (first); (site) && (cond); (site) = kprobe_site_next(site))
@@ -174,7 +175,6 @@ struct kprobe_site *kprobe_site_of_user(struct kprobe *p);
 	__for_each_kprobe_site(site, kprobe_site_from_in(root, start),	\
 			       kprobe_site_addr(site) < (end))
 
-void kprobe_site_note_handlers(struct kprobe_site *site, const struct kprobe *p);
 void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p);
 void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p);
 bool kprobe_site_has_post(const struct kprobe_site *site);
