@@ -91,9 +91,6 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  */
 int register_kprobes(struct kprobe **kps, int num)
 {
-	if (!kps || num <= 0)
-		return -EINVAL;
-
 	return kprobe_batch_register(kps, num, NULL);
 }
 EXPORT_SYMBOL_GPL(register_kprobes);
@@ -130,8 +127,7 @@ EXPORT_SYMBOL_GPL(unregister_kprobe);
  */
 void unregister_kprobes(struct kprobe **kps, int num)
 {
-	if (kps)
-		kprobe_batch_unregister(kps, num, NULL);
+	kprobe_batch_unregister(kps, num, NULL);
 }
 EXPORT_SYMBOL_GPL(unregister_kprobes);
 

@@ -64,9 +64,6 @@ static_assert(offsetof(struct jprobe, kp) == 0);
  */
 int register_jprobes(struct jprobe **jps, int num)
 {
-	if (!jps || num <= 0)
-		return -EINVAL;
-
 	return kprobe_batch_register((struct kprobe **)jps, num, &jprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(register_jprobes);
@@ -120,7 +117,6 @@ EXPORT_SYMBOL_GPL(unregister_jprobe);
  */
 void unregister_jprobes(struct jprobe **jps, int num)
 {
-	if (jps)
-		kprobe_batch_unregister((struct kprobe **)jps, num, &jprobe_batch_ops);
+	kprobe_batch_unregister((struct kprobe **)jps, num, &jprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(unregister_jprobes);

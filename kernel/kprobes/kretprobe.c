@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Return probes, the slow path: a kprobe on the entry of a function whose handler diverts the
- * return, and a pool of instances that hold the real return addresses. kretprobe.h has what
- * diverts returns.
+ * return, and a pool of instances that hold the real return addresses.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/minmax.h>
+#include <linux/rethook.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -73,14 +76,46 @@ static bool is_blackpoint(unsigned long addr)
 	       is_among(kretprobe_blacklist, kretprobe_blacklist_size, addr);
 }
 
-#ifndef CONFIG_KRETPROBE_ON_RETHOOK
+/* What maxactive becomes if the user has not set it. */
+static int default_instances(void)
+{
+	return max(10u, 2 * num_possible_cpus());
+}
+
 /*
- * The pool of a kretprobe, and tasks that die with calls in flight, where the architecture has a
- * trampoline of its own. The hit path is in hit_stack.c.
+ * What diverts returns: rethook, with hit_rethook.c, or the architecture's own trampoline, with
+ * hit_stack.c and the pools of pool.h.
  */
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+
+static int attach_pool(struct kretprobe *rp, int nr)
+{
+	struct rethook *rh;
+
+	rh = rethook_alloc(rp, kretprobe_rethook_handler,
+			   sizeof(struct kretprobe_instance) + rp->data_size, nr);
+	if (IS_ERR(rh))
+		return PTR_ERR(rh);
+
+	rp->rh = rh;
+	return 0;
+}
+
+static void stop_handler(struct kretprobe *rp)
+{
+	rethook_stop(rp->rh);
+}
+
+static void detach_pool(struct kretprobe *rp)
+{
+	rethook_free(rp->rh);
+	rp->rh = NULL;
+}
+
+#else
 
 /* No hit uses @rp. After an error it is untouched. */
-int kretprobe_attach_pool(struct kretprobe *rp, int nr)
+static int attach_pool(struct kretprobe *rp, int nr)
 {
 	/* Does not grow if the user has chosen a size. */
 	struct kretprobe_holder *rph = kretprobe_pool_create(nr, rp->data_size,
@@ -96,10 +131,8 @@ int kretprobe_attach_pool(struct kretprobe *rp, int nr)
 }
 
 /* From now on, no handler is called. Calls that have begun are over after one grace period. */
-void kretprobe_stop_handler(struct kretprobe *rp)
+static void stop_handler(struct kretprobe *rp)
 {
-	kprobe_assert_locked();
-
 	rcu_assign_pointer(rp->rph->rp, NULL);
 	rcu_assign_pointer(rp->rph->plain, NULL);
 }
@@ -108,15 +141,14 @@ void kretprobe_stop_handler(struct kretprobe *rp)
  * @rp was stopped a grace period ago, or never registered. Instances in flight are freed when
  * their calls return.
  */
-void kretprobe_detach_pool(struct kretprobe *rp)
+static void detach_pool(struct kretprobe *rp)
 {
 	/*
 	 * Kprobe events of a module are registered again and again. What register_kretprobes()
 	 * has written there must not be taken for the choice of the user, as such a pool does not
 	 * grow.
 	 */
-	if (kretprobe_pool_has_default_size(rp->rph) &&
-	    rp->maxactive == kretprobe_default_instances())
+	if (to_kretprobe_pool(rp->rph)->by_default && rp->maxactive == default_instances())
 		rp->maxactive = 0;
 
 	RCU_INIT_POINTER(rp->rph->rp, NULL);
@@ -151,7 +183,7 @@ NOKPROBE_SYMBOL(kprobe_flush_task);
 
 static int kretprobe_nr_instances(const struct kretprobe *rp)
 {
-	return rp->maxactive > 0 ? rp->maxactive : kretprobe_default_instances();
+	return rp->maxactive > 0 ? rp->maxactive : default_instances();
 }
 
 static enum kprobe_refusal kretprobe_vet(const struct kprobe *p, const struct kprobe_where *where)
@@ -177,7 +209,7 @@ static int kretprobe_prepare(struct kprobe *p)
 	p->post_handler = NULL;
 	rp->nmissed = 0;
 
-	ret = kretprobe_attach_pool(rp, kretprobe_nr_instances(rp));
+	ret = attach_pool(rp, kretprobe_nr_instances(rp));
 	if (ret)
 		pr_debug_ratelimited("no instances for a kretprobe: %d\n", ret);
 	return ret;
@@ -199,12 +231,12 @@ static void kretprobe_registered(struct kprobe *p)
 
 static void kretprobe_stop(struct kprobe *p)
 {
-	kretprobe_stop_handler(container_of(p, struct kretprobe, kp));
+	stop_handler(container_of(p, struct kretprobe, kp));
 }
 
 static void kretprobe_done(struct kprobe *p)
 {
-	kretprobe_detach_pool(container_of(p, struct kretprobe, kp));
+	detach_pool(container_of(p, struct kretprobe, kp));
 }
 
 const struct kprobe_batch_ops kretprobe_batch_ops = {
@@ -230,9 +262,6 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  */
 int register_kretprobes(struct kretprobe **rps, int num)
 {
-	if (!rps || num <= 0)
-		return -EINVAL;
-
 	return kprobe_batch_register((struct kprobe **)rps, num, &kretprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(register_kretprobes);
@@ -292,7 +321,6 @@ EXPORT_SYMBOL_GPL(unregister_kretprobe);
  */
 void unregister_kretprobes(struct kretprobe **rps, int num)
 {
-	if (rps)
-		kprobe_batch_unregister((struct kprobe **)rps, num, &kretprobe_batch_ops);
+	kprobe_batch_unregister((struct kprobe **)rps, num, &kretprobe_batch_ops);
 }
 EXPORT_SYMBOL_GPL(unregister_kretprobes);

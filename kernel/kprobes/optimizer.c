@@ -684,19 +684,10 @@ static bool begin_detour(struct optimized_kprobe *op)
 	return !op->why && arch_optimizer_begin(addr);
 }
 
-static void lock_text(void)
-{
-	cpus_read_lock();
-	jump_label_lock();
-	mutex_lock(&text_mutex);
-}
-
-static void unlock_text(void)
-{
-	mutex_unlock(&text_mutex);
-	jump_label_unlock();
-	cpus_read_unlock();
-}
+/* As kprobe_text, and jump labels stay where they are. */
+DEFINE_LOCK_GUARD_0(detour_text,
+		    ({ cpus_read_lock(); jump_label_lock(); mutex_lock(&text_mutex); }),
+		    ({ mutex_unlock(&text_mutex); jump_label_unlock(); cpus_read_unlock(); }))
 
 /* Without memory, what the architecture has found so far is not the reason. */
 static enum kprobe_noopt noopt_of(const struct optimized_kprobe *op, int err)
@@ -734,9 +725,8 @@ int kprobe_opt_forecast(struct kprobe_site *site, struct kprobe_forecast *f)
 	if (f->why)
 		return 0;
 
-	lock_text();
-	ret = arch_plan_optimized_kprobe(op);
-	unlock_text();
+	scoped_guard(detour_text)
+		ret = arch_plan_optimized_kprobe(op);
 
 	if (ret >= 0) {
 		f->jump = ret;
@@ -804,11 +794,9 @@ static bool divert_some(void)
 		nr++;
 	}
 
-	lock_text();
+	guard(detour_text)();
 	while (nr--)
 		divert(first_site(&opt_queue));
-	unlock_text();
-
 	return !list_empty(&opt_queue);
 }
 

@@ -94,11 +94,6 @@ static nokprobe_inline struct kretprobe_pool *to_kretprobe_pool(struct kretprobe
 	return container_of(rph, struct kretprobe_pool, rph);
 }
 
-static inline bool kretprobe_pool_has_default_size(struct kretprobe_holder *rph)
-{
-	return to_kretprobe_pool(rph)->by_default;
-}
-
 static nokprobe_inline struct kretprobe_instance *
 kretprobe_block_instance(struct kretprobe_block *block, unsigned int nr)
 {
