@@ -461,13 +461,26 @@ int arch_write_slot(void *slot, kprobe_opcode_t *code, size_t size);
  */
 int arch_prepare_kprobe(struct kprobe *p);
 
-/*
- * Without effect, what arch_prepare_kprobe() would decide: opcode and ainsn are filled in for
- * kprobe_mode(). It may still fail for lack of memory.
+/**
+ * kprobe_vet_insn() - what would arch_prepare_kprobe() decide?
+ * @p: addr is set; opcode and ainsn may be filled in, for kprobe_mode()
+ *
+ * No hook: the core has it. arch_prepare_kprobe() may still fail for lack of memory.
+ *
+ * Context: as arch_prepare_kprobe().
+ * Return: as arch_prepare_kprobe().
  */
 int kprobe_vet_insn(struct kprobe *p);
 
-/* How the instruction of a prepared probe is executed: a word for debugfs. */
+/**
+ * kprobe_mode() - how is an instruction under a breakpoint executed?
+ * @p: a prepared probe
+ *
+ * No hook: the core has it.
+ *
+ * Context: kprobe_mutex held.
+ * Return: a word for the file "sites" in debugfs.
+ */
 const char *kprobe_mode(const struct kprobe *p);
 
 /* Offered to the hooks above; documented at its definition. */

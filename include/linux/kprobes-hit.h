@@ -120,8 +120,23 @@ static nokprobe_inline struct kprobe *get_kprobe(void *addr)
 	return head ? &head->kp : NULL;
 }
 
-/* The handlers of all users of a site, where RCU watches. */
+/**
+ * kprobe_site_pre_users() - kprobe_call_pre(), if there is not just one user to call
+ * @kp: the probe of a site
+ * @regs: state of the probed code
+ *
+ * Context: as kprobe_call_pre().
+ * Return: as kprobe_call_pre().
+ */
 int kprobe_site_pre_users(struct kprobe *kp, struct pt_regs *regs);
+
+/**
+ * kprobe_site_post_users() - kprobe_call_post(), if there is not just one user to call
+ * @kp: the probe of a site
+ * @regs: state after the probed instruction
+ *
+ * Context: as kprobe_call_post().
+ */
 void kprobe_site_post_users(struct kprobe *kp, struct pt_regs *regs);
 
 /* Handlers of a site's probe; documented at their definitions. */
