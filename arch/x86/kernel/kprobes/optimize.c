@@ -236,6 +236,9 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 	if (kind->ip)
 		put_unaligned((u32)(addr + INT3_INSN_SIZE), (u32 *)(code + kind->ip));
 	put_unaligned((unsigned long)op, (unsigned long *)(code + kind->op));
+	code[kind->regs] = 0xfc;	/* cld */
+	if (boot_cpu_has(X86_FEATURE_SMAP))
+		memcpy(code + kind->regs + 1, "\x0f\x01\xca", 3);	/* clac */
 
 	ret = kprobe_put_rel32(code + kind->call, CALL_INSN_SIZE, slot + kind->call,
 			       (unsigned long)kind->callback) ?:

@@ -11,11 +11,8 @@
 
 #include <linux/linkage.h>
 #include <linux/objtool.h>
-#include <linux/stringify.h>
 
-#include <asm/alternative.h>
 #include <asm/asm.h>
-#include <asm/cpufeatures.h>
 #include <asm/nospec-branch.h>
 #include <asm/orc_types.h>
 #include <asm/unwind_hints.h>
@@ -50,11 +47,11 @@
 
 /*
  * Handlers are C code. The probed code may run with the direction flag set, or between STAC and
- * CLAC. objtool expects neither CLD nor CLAC where nothing was set.
+ * CLAC: CLD replaces the first blank NOP, and CLAC the second one on CPUs that have it.
  */
-.macro SET_FLAGS_FOR_C
-	ALTERNATIVE "", __stringify(ANNOTATE_IGNORE_ALTERNATIVE; cld), X86_FEATURE_ALWAYS
-	ALTERNATIVE "", __stringify(ANNOTATE_IGNORE_ALTERNATIVE; clac), X86_FEATURE_SMAP
+.macro FLAGS_BLANK
+	nop				/* cld */
+	.byte	0x0f, 0x1f, 0x00	/* clac */
 .endm
 
 /*
@@ -67,7 +64,7 @@ SYM_START(kprobe_detour_template, SYM_L_GLOBAL, SYM_F_ALIGN)
 	PUSH_BLANK .Ldetour_ip
 	PUSH_REST_OF_REGS
 .Ldetour_regs:
-	SET_FLAGS_FOR_C
+	FLAGS_BLANK
 	LOAD_OP_BLANK .Ldetour_op
 	mov	%_ASM_SP, %__ASM_SEL_RAW(edx, rsi)
 .Ldetour_call:
@@ -126,7 +123,7 @@ SYM_START(kretprobe_detour_template, SYM_L_GLOBAL, SYM_F_ALIGN)
 	leaq	-(PTREGS_flags - PTREGS_orig_ax)(%rsp), %rsp
 	PUSH_EACH SCRATCH_REGS
 .Lreturn_regs:
-	SET_FLAGS_FOR_C
+	FLAGS_BLANK
 	LOAD_OP_BLANK .Lreturn_op
 	leaq	RETURN_FRAME(%rsp), %rsi
 .Lreturn_call:
