@@ -87,7 +87,7 @@ struct kprobe_detour_kind {
 
 	/* Offsets in the template. */
 	u8	ip;		/* operand: the ip that handlers see; 0 if there is none */
-	u8	regs;		/* the registers are on the stack */
+	u8	regs;		/* the registers are on the stack; blank for CLD, then CLAC */
 	u8	op;		/* operand: the probe */
 	u8	call;		/* call of the callback */
 	u8	jump;		/* jump if the copies are not to be executed */
