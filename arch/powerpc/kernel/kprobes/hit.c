@@ -120,13 +120,12 @@ static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs
 		return true;
 	}
 
-	switch (p->ainsn.soft_mask) {
-	case KPROBE_SOFT_MASK_NONE:
+	if (!IS_ENABLED(CONFIG_PPC64) || p->ainsn.soft_mask == KPROBE_SOFT_MASK_NONE)
 		return emulate_step(regs, kprobe_insn(p)) > 0;
-	case KPROBE_SOFT_MASK_READ:
+
+	if (p->ainsn.soft_mask == KPROBE_SOFT_MASK_READ) {
 		regs->gpr[rt] = soft_mask(regs);
-		break;
-	case KPROBE_SOFT_MASK_WRITE:
+	} else {
 		/*
 		 * If that enables interrupts, the exit from this exception handles those that were
 		 * masked, as the program would, and expects MSR[EE] to be set.
@@ -134,7 +133,6 @@ static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs
 		soft_mask(regs) = (u8)regs->gpr[rt];
 		if (!(soft_mask(regs) & IRQS_DISABLED))
 			regs_set_return_msr(regs, regs->msr | MSR_EE);
-		break;
 	}
 	regs_set_return_ip(regs, kprobe_next(p));
 	return true;
