@@ -288,7 +288,8 @@ static const struct kp_script scripts[] = {
 	 */
 	{ "armed_once_the_refused_post_handler_leaves",
 	  "+b1p,a1 +c1 off claim:1 on!BUSY hit: on:b!BUSY on:a!BUSY enabled:b release on:a hit:abc "
-	  "off on:a hit: claim:1 on!BUSY -c hit: -b hit: on:a hit:a release" },
+	  "off on:a hit: claim:1 on!BUSY -c hit: -b hit: on:a hit:a "
+	  "release" },
 	/* They leave together, and nobody else wants the site. */
 	{ "refused_ones_leave_together",
 	  "+a1 off +b1p claim:1 on!BUSY fail:0 -b,a work unchanged hit: release +a1 hit:a" },

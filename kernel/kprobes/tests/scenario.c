@@ -260,6 +260,7 @@ void kp_play(struct kunit *test, struct kp_scene *s, const char *script)
 	char text[256], *rest = text, *word, *error;
 	bool failed;
 	int ret, want;
+	bool failed;
 
 	KUNIT_ASSERT_GT(test, strscpy(text, script), 0);
 	while ((word = strsep(&rest, " "))) {

@@ -201,7 +201,7 @@ static enum kprobe_refusal classify_special(struct insn *insn,
 	if (kprobe_op_is_direct(a->op)) {
 		a->value = kprobe_insn_target(insn, addr);
 		a->width = insn->addr_bytes;
-		a->sub = a->op == KPROBE_OP_JCC ? op & OP_CC : 0;
+		a->sub = op & OP_CC;
 		return KPROBE_REFUSAL_NONE;
 	}
 
