@@ -108,8 +108,7 @@ def compile_host(work):
     real["asm/probes.h"] = os.path.join(TOP, "arch/arm64/include/asm/probes.h")
     real["linux/kprobes-refusal.h"] = os.path.join(TOP, "include/linux/kprobes-refusal.h")
     make_headers(include, [os.path.join(PROBES, f"{n}-insn.{s}")
-                           for n in ("decode", "simulate") for s in "ch"],
-                 real, {"kernel": BASE})
+                           for n in ("decode", "simulate") for s in "ch"], real)
     program = os.path.join(work, "host")
     subprocess.run(["gcc", "-std=gnu11", "-O2", "-Wall", "-Werror", "-Wno-unused-function",
                     "-D__KERNEL__", "-I", include, "-I", HOST, "-I", PROBES, "-o", program,

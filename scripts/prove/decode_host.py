@@ -4,13 +4,13 @@ import os
 import re
 
 
-def make_headers(include, sources, real, links):
+def make_headers(include, sources, real, links=None):
     """Fill the directory include with the headers that the sources need.
 
     real is {name: path} of the headers that are used as they are. All others become shims,
     which only include shim.h. links is {name: path} of what is to be linked there besides.
     """
-    for name, path in {**real, **links}.items():
+    for name, path in {**real, **(links or {})}.items():
         to = os.path.join(include, name)
         os.makedirs(os.path.dirname(to), exist_ok=True)
         os.symlink(path, to)

@@ -14,8 +14,6 @@ typedef unsigned char u8, __u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
-typedef signed char s8;
-typedef short s16;
 typedef int s32;
 typedef _Bool bool;
 typedef __SIZE_TYPE__ size_t;
@@ -25,18 +23,13 @@ typedef __SIZE_TYPE__ size_t;
 #define false		0
 #define offsetof(t, m)	__builtin_offsetof(t, m)
 #define __LITTLE_ENDIAN	1234
-#define likely(x)	(x)
 #define unlikely(x)	(x)
-#define fallthrough	__attribute__((__fallthrough__))
 #define __always_inline	inline __attribute__((__always_inline__))
 #define nokprobe_inline	inline
-#define READ_ONCE(x)	(x)
 #define min_t(t, a, b)	((t)(a) < (t)(b) ? (t)(a) : (t)(b))
 #define swap(a, b)	({ typeof(a) _a = (a); (a) = (b); (b) = _a; })
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#define barrier()
 #define lockdep_assert_held(lock)
-#define __this_cpu_write(var, value)
 #define BUILD_BUG()	__builtin_trap()
 #define BUILD_BUG_ON(condition)	_Static_assert(!(condition), #condition)
 #define le16_to_cpu(x)	(x)
@@ -87,7 +80,6 @@ static inline const void *memchr_inv(const void *p, int c, unsigned long n)
 #define CALL_INSN_OPCODE	0xe8
 #define JMP32_INSN_OPCODE	0xe9
 #define JMP8_INSN_OPCODE	0xeb
-#define JMP8_INSN_SIZE		2
 #define JMP32_INSN_SIZE		5
 
 struct pt_regs {
@@ -136,11 +128,6 @@ static inline const struct exception_table_entry *search_exception_tables(unsign
 	return NULL;
 }
 
-static inline int alternatives_text_reserved(void *start, void *end)
-{
-	return 0;
-}
-
 static inline int is_cfi_trap(unsigned long addr)
 {
 	return 0;
@@ -148,24 +135,11 @@ static inline int is_cfi_trap(unsigned long addr)
 
 /* Probes */
 #include <ours/include/linux/kprobes-refusal.h>
-struct notifier_block;
-struct kprobe;
 /* The search for branches at boot is not called. */
 #define __init
 #define CONFIG_FUNCTION_ALIGNMENT	16
 #define ALIGN(x, a)	(((x) + (a) - 1) & ~((unsigned long)(a) - 1))
 #include <ours/arch/x86/include/asm/kprobes.h>
-
-#define KPROBE_FLAG_JUMP 0
-
-struct kprobe {
-	kprobe_opcode_t			*addr;
-	kprobe_opcode_t			opcode;
-	struct arch_specific_insn	ainsn;
-	void				*post_handler;
-	void				*fault_handler;
-	u32				flags;
-};
 
 static inline bool kprobe_in_livepatch(unsigned long addr)
 {

@@ -8,9 +8,7 @@
 #define _DECODE_HOST_ARM64_SHIM_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <kernel/include/linux/kconfig.h>
 
 typedef uint8_t u8, __u8;
 typedef uint16_t u16, __u16;
