@@ -24,6 +24,7 @@ typedef __SIZE_TYPE__ size_t;
 #define offsetof(t, m)	__builtin_offsetof(t, m)
 #define __LITTLE_ENDIAN	1234
 #define unlikely(x)	(x)
+#define fallthrough	__attribute__((__fallthrough__))
 #define __always_inline	inline __attribute__((__always_inline__))
 #define nokprobe_inline	inline
 #define min_t(t, a, b)	((t)(a) < (t)(b) ? (t)(a) : (t)(b))
