@@ -258,7 +258,6 @@ static int do_word(struct kunit *test, struct kp_scene *s, const char *word)
 void kp_play(struct kunit *test, struct kp_scene *s, const char *script)
 {
 	char text[256], *rest = text, *word, *error;
-	bool failed;
 	int ret, want;
 	bool failed;
 
