@@ -512,7 +512,8 @@ static void count_of_a_batch_is_bounded(struct kunit *test)
 	int i;
 
 	/* Without it, a function entry is an instruction like any other. */
-	KP_SKIP_IF(test, c->busy && !entries_are_traced(), "probes by name are not on ftrace sites");
+	KP_SKIP_IF(test, c->busy && !entries_are_traced(),
+		   "probes by name are not on ftrace sites");
 	KP_SKIP_IF(test, c->step[0].fn == returns_come && !IS_ENABLED(CONFIG_KRETPROBES),
 		   "needs KRETPROBES");
 

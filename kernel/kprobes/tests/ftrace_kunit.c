@@ -264,7 +264,8 @@ static const struct kp_script scripts[] = {
 	{ "enable_is_refused",
 	  "+b1pd claim:1 on:b!BUSY disabled:b hit: release on:b enabled:b hit:b" },
 	{ "batch_is_refused",
-	  "claim:1 +a2p,b1p,c3!BUSY hit: +b1p,a2p,c3!BUSY hit: +a2p,c3,b1p!BUSY hit: release nosite:2" },
+	  "claim:1 +a2p,b1p,c3!BUSY hit: +b1p,a2p,c3!BUSY hit: +a2p,c3,b1p!BUSY hit: release "
+	  "nosite:2" },
 	/* One of three cannot be enabled again. Its flags are as before. */
 	{ "switched_on_but_for_one",
 	  "+a2 +b1p +c3p off claim:1 on!BUSY hit:ac enabled:b release off hit: on hit:abc" },

@@ -664,7 +664,8 @@ static void optimizer_does_without_slot(struct kunit *test)
 	nr = take_all_slots(test, slot, max);
 	play(test, "+a1 settle is:a=none/no-memory no-flag:a");
 	if (IS_ENABLED(CONFIG_DEBUG_FS))
-		KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", " opt=none why=no-memory"));
+		KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites",
+						  " opt=none why=no-memory"));
 	play(test, "hit:a");
 
 	give_back_slots(slot, nr);

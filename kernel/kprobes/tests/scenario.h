@@ -35,10 +35,10 @@ struct kp_scene {
 	/* Words of the suite; the last one has no name. */
 	const struct kp_word	*words;
 	const char		*symbol[3];
-	u32			(*fn[3])(u32 v);
 	/* Of the probed instructions. */
 	unsigned int		offset;
 	struct kp_watch		probe[4];
+	u32			(*fn[3])(u32 v);
 };
 
 /* A script, and its name as the parameter of a case. */

@@ -297,13 +297,13 @@ static int count_nested(struct kprobe *kp, struct pt_regs *regs)
 /* What happens while functions are called. */
 static const struct mix {
 	const char	*name;
-	int		(*jobs[2])(void *data);
 	bool		switched;
+	int		(*jobs[2])(void *data);
 } mixes[] = {
-	{ "probes_come_and_go", { registering_thread, registering_thread } },
-	{ "global_switch_flips", { registering_thread, switching_thread }, true },
+	{ "probes_come_and_go", false, { registering_thread, registering_thread } },
+	{ "global_switch_flips", true, { registering_thread, switching_thread } },
 #ifdef CONFIG_HOTPLUG_CPU
-	{ "cpu_comes_and_goes", { registering_thread, hotplug_thread } },
+	{ "cpu_comes_and_goes", false, { registering_thread, hotplug_thread } },
 #endif
 };
 KUNIT_ARRAY_PARAM_DESC(mix, mixes, name);
