@@ -316,6 +316,22 @@ static unsigned int find_misplaced(bool on, struct kprobe_arm_lists *lists)
 	return nr;
 }
 
+/* What another user claims, ftrace refuses only to sites with a post handler. */
+static int arm_all_ftrace(struct list_head *kps)
+{
+	struct kprobe *kp, *tmp;
+	LIST_HEAD(exclusive);
+	int ret, err;
+
+	list_for_each_entry_safe(kp, tmp, kps, list) {
+		if (kprobe_site_has_post(kprobe_to_site(kp)))
+			list_move_tail(&kp->list, &exclusive);
+	}
+	err = kprobe_ftrace_halves(kps, arm_some);
+	ret = kprobe_ftrace_halves(&exclusive, arm_some);
+	return ret ?: err;
+}
+
 static void kprobe_join_all(struct kprobe_arm_lists *lists)
 {
 	struct kprobe_site *site;
@@ -344,7 +360,7 @@ static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 	total = find_misplaced(on, lists);
 	if (on) {
 		kprobe_arm_text(lists);
-		ret = kprobe_ftrace_halves(&lists->ftrace, arm_some);
+		ret = arm_all_ftrace(&lists->ftrace);
 	} else {
 		kprobe_disarm_text(lists);
 		ret = kprobe_disarm_ftrace(lists);
