@@ -32,6 +32,7 @@ typedef __SIZE_TYPE__ size_t;
 #define nokprobe_inline	inline
 #define READ_ONCE(x)	(x)
 #define min_t(t, a, b)	((t)(a) < (t)(b) ? (t)(a) : (t)(b))
+#define swap(a, b)	({ typeof(a) _a = (a); (a) = (b); (b) = _a; })
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define barrier()
 #define lockdep_assert_held(lock)

@@ -93,7 +93,7 @@ static void scan_byte(struct kprobe_branch_map *map, const u8 *p, unsigned long 
 		mark_relative(map, p + 1, addr + 1);
 		break;
 	case OP_ESCAPE:
-		if (bytes_are_jcc32(p))
+		if ((p[1] & ~OP_CC) == OP2_JCC32)
 			mark_relative(map, p + 2, addr + 2);
 		break;
 	case OP_LEA:
@@ -395,10 +395,14 @@ static bool is_computed_jump(const struct insn *insn, unsigned long addr,
 {
 	unsigned long target = kprobe_insn_target(insn, addr);
 
-	if (kprobe_insn_is_jmp_indirect(insn))
-		return kprobe_insn_is_reg_form(insn);
-	if (kprobe_insn_op(insn) == JMP32_INSN_OPCODE || kprobe_insn_is_jcc32(insn))
+	switch (kprobe_insn_branch(insn)) {
+	case KPROBE_OP_JMP_REG:
+		return true;
+	case KPROBE_OP_JMP:
+	case KPROBE_OP_JCC:
 		return (target < start || target >= end) && is_thunk(target);
+	}
+
 	return false;
 }
 
@@ -418,16 +422,14 @@ static bool loads_segment(const struct insn *insn)
 		return false;
 
 	switch (kprobe_insn_op(insn)) {
-	case OP_POP_ES:
-	case OP_POP_DS:
-	case OP_LES:
-	case OP_LDS:
-	case OP_0F(OP2_POP_FS):
-	case OP_0F(OP2_LFS):
+	case 0x07:		/* pop %es */
+	case 0x1f:		/* pop %ds */
+	case 0xc4 ... 0xc5:	/* les, lds */
+	case OP_0F(0xa1):	/* pop %fs */
+	case OP_0F(0xb4):	/* lfs */
 		return true;
-	case OP_MOV_SREG:
-		/* The kernel does not use GS. */
-		return kprobe_insn_modrm_reg(insn) != SREG_GS;
+	case 0x8e:		/* mov to a segment; the kernel does not use %gs */
+		return kprobe_insn_modrm_reg(insn) != 5;
 	}
 
 	return false;
@@ -439,18 +441,13 @@ static bool pushes_or_pops_16_bits(const struct insn *insn)
 		return false;
 
 	switch (kprobe_insn_op(insn)) {
-	case OP_PUSH_R ... OP_PUSH_R | OP_REG:
-	case OP_POP_R ... OP_POP_R | OP_REG:
-	case OP_PUSH_I32:
-	case OP_PUSH_I8:
-	case OP_PUSHF:
-	case OP_POPF:
-	case OP_ENTER:
-	case OP_LEAVE:
-	case OP_0F(OP2_PUSH_FS):
-	case OP_0F(OP2_POP_FS):
-	case OP_0F(OP2_PUSH_GS):
-	case OP_0F(OP2_POP_GS):
+	case 0x50 ... 0x5f:			/* push, pop of a register */
+	case 0x68:				/* push of a constant */
+	case 0x6a:
+	case 0x9c ... 0x9d:			/* pushf, popf */
+	case 0xc8 ... 0xc9:			/* enter, leave */
+	case OP_0F(0xa0) ... OP_0F(0xa1):	/* push, pop of %fs */
+	case OP_0F(0xa8) ... OP_0F(0xa9):	/* push, pop of %gs */
 		return true;
 	case OP_GRP1A:
 		return kprobe_insn_modrm_reg(insn) == GRP1A_POP;
@@ -534,7 +531,8 @@ u8 kprobe_map_decode(struct kprobe_branch_map *map, unsigned long start, unsigne
 		if (kprobe_fetch_at(at, end, &ki))
 			return is_tail(at, end) ? why : KPROBE_NOOPT_UNDECODED;
 
-		if (kprobe_insn_is_short_branch(&ki.insn))
+		if (kprobe_op_is_direct(kprobe_insn_branch(&ki.insn)) &&
+		    ki.insn.immediate.nbytes == 1)
 			kprobe_map_mark(map, kprobe_insn_target(&ki.insn, at));
 		else if (loads_segment(&ki.insn))
 			why = KPROBE_NOOPT_SEGMENT;

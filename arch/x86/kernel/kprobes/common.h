@@ -24,64 +24,8 @@
 #include "insn.h"
 #include "regs.h"
 
-/*
- * How an instruction is executed.
- *
- * The first three are stepped out of line; an indirect call or jump is replaced by the
- * push of its operand. All others are emulated. Up to POPF this is the only way, as
- * they depend on the instruction pointer or change what a step relies on. The rest
- * could also be stepped, but emulation is cheaper than the second trap of a step.
- */
-enum kprobe_op {
-	KPROBE_OP_STEP,
-	KPROBE_OP_STEP_CALL,
-	KPROBE_OP_STEP_JMP,
-
-	KPROBE_OP_JCC,
-	KPROBE_OP_JMP,
-	KPROBE_OP_CALL,
-	KPROBE_OP_RET,
-	KPROBE_OP_LOOPNE,
-	KPROBE_OP_LOOPE,
-	KPROBE_OP_LOOP,
-	KPROBE_OP_JCXZ,
-	KPROBE_OP_JMP_REG,
-	KPROBE_OP_CALL_REG,
-	KPROBE_OP_CLI,
-	KPROBE_OP_STI,
-	KPROBE_OP_PUSHF,
-	KPROBE_OP_POPF,
-
-	KPROBE_OP_NOP,
-	KPROBE_OP_PUSH,
-	KPROBE_OP_POP,
-	KPROBE_OP_MOV,
-	KPROBE_OP_MOV_IMM,
-	KPROBE_OP_LEA,
-	KPROBE_OP_ALU,
-	KPROBE_OP_ALU_IMM,
-};
-
-/* arch_specific_insn.sub of ALU operations, as the instruction set counts. */
-enum kprobe_alu {
-	KPROBE_ALU_ADD	= 0,
-	KPROBE_ALU_OR	= 1,
-	KPROBE_ALU_ADC	= 2,	/* not emulated */
-	KPROBE_ALU_SBB	= 3,	/* not emulated */
-	KPROBE_ALU_AND	= 4,
-	KPROBE_ALU_SUB	= 5,
-	KPROBE_ALU_XOR	= 6,
-	KPROBE_ALU_CMP	= 7,
-	KPROBE_ALU_TEST	= 8,
-};
-
 /* No base, or no index, in an address. */
 #define KPROBE_NO_REG		0xff
-
-static nokprobe_inline bool kprobe_op_is_emulated(u8 op)
-{
-	return op > KPROBE_OP_STEP_JMP;
-}
 
 /* From the linker script: the trampolines of all static calls. */
 extern char __static_call_text_start[], __static_call_text_end[];

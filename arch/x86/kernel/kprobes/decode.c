@@ -7,6 +7,7 @@
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
+#include <linux/minmax.h>
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
 
@@ -54,40 +55,106 @@ static u8 reg_of_opcode(const struct insn *insn)
 }
 
 /*
- * Per-CPU data are accessed through this segment: it must be right in every trap, also in that
- * after the instruction.
+ * What cannot be executed out of line, or must not. Per-CPU data are accessed through a segment,
+ * GS on 64 bit and FS on 32 bit: it must be right in every trap, also in that after the
+ * instruction.
  */
+#define REFUSE(op, mask, modrm, prefix, why)	\
+	{ op, mask, modrm, prefix, KPROBE_REFUSAL_##why }
+
+static const struct kprobe_pattern refused[] = {
 #ifdef CONFIG_X86_64
-#define SREG_PERCPU	SREG_GS
+	/* insn_decode() accepts these in both modes. */
+	REFUSE(0x06, 0, 0, 0, INVALID),				/* push %es */
+	REFUSE(0x07, 0, 0, 0, INVALID),				/* pop %es */
+	REFUSE(0x0e, 0, 0, 0, INVALID),				/* push %cs */
+	REFUSE(0x16, 0, 0, 0, INVALID),				/* push %ss */
+	REFUSE(0x17, 0, 0, 0, INVALID),				/* pop %ss */
+	REFUSE(0x1e, 0, 0, 0, INVALID),				/* push %ds */
+	REFUSE(0x1f, 0, 0, 0, INVALID),				/* pop %ds */
+	REFUSE(0x27, 0, 0, 0, INVALID),				/* daa */
+	REFUSE(0x2f, 0, 0, 0, INVALID),				/* das */
+	REFUSE(0x37, 0, 0, 0, INVALID),				/* aaa */
+	REFUSE(0x3f, 0, 0, 0, INVALID),				/* aas */
+	REFUSE(0x60, 0, 0, 0, INVALID),				/* pusha */
+	REFUSE(0x61, 0, 0, 0, INVALID),				/* popa */
+	REFUSE(0x82, 0, 0, 0, INVALID),				/* as 0x80 */
+	REFUSE(0xd4, 0, 0, 0, INVALID),				/* aam */
+	REFUSE(0xd6, 0, 0, 0, INVALID),				/* salc */
+
+	REFUSE(0x8e, 0x38, 0x28, 0, SEGMENT),			/* mov to %gs */
+	REFUSE(OP_0F(0xa9), 0, 0, 0, SEGMENT),			/* pop %gs */
+	REFUSE(OP_0F(0xb5), 0, 0, 0, SEGMENT),			/* lgs */
 #else
-#define SREG_PERCPU	SREG_FS
+	REFUSE(0x8e, 0x38, 0x20, 0, SEGMENT),			/* mov to %fs */
+	REFUSE(OP_0F(0xa1), 0, 0, 0, SEGMENT),			/* pop %fs */
+	REFUSE(OP_0F(0xb4), 0, 0, 0, SEGMENT),			/* lfs */
 #endif
+	REFUSE(0x17, 0, 0, 0, SEGMENT),				/* pop %ss */
+	REFUSE(0x8e, 0x38, 0x10, 0, SEGMENT),			/* mov to %ss */
+	REFUSE(OP_0F(0xb2), 0, 0, 0, SEGMENT),			/* lss */
+	REFUSE(OP_0F(0x01), 0xff, 0xf8, 0, SEGMENT),		/* swapgs */
+	REFUSE(OP_0F(0xae), 0xf8, 0xd8, PREFIX_REP, SEGMENT),	/* wrgsbase */
 
-static enum kprobe_refusal classify_branch(const struct insn *insn,
-					   struct arch_specific_insn *a, u8 op,
-					   unsigned long addr)
+	REFUSE(0xcc, 0, 0, 0, TRAP),				/* int3 */
+	REFUSE(0xcd, 0, 0, 0, TRAP),				/* int */
+	REFUSE(0xce, 0, 0, 0, TRAP),				/* into */
+	REFUSE(0xf1, 0, 0, 0, TRAP),				/* int1 */
+	REFUSE(OP_0F(0x0b), 0, 0, 0, TRAP),			/* ud2 */
+	REFUSE(OP_0F(0xb9), 0, 0, 0, TRAP),			/* ud1 */
+	REFUSE(OP_0F(0xff), 0, 0, 0, TRAP),			/* ud0 */
+	REFUSE(0xff, 0x38, 0x38, 0, INVALID),
+
+	REFUSE(0x9a, 0, 0, 0, FAR),				/* lcall */
+	REFUSE(0xca, 0, 0, 0, FAR),				/* lret with an operand */
+	REFUSE(0xcb, 0, 0, 0, FAR),				/* lret */
+	REFUSE(0xcf, 0, 0, 0, FAR),				/* iret */
+	REFUSE(0xea, 0, 0, 0, FAR),				/* ljmp */
+	REFUSE(0xff, 0x38, 0x18, 0, FAR),			/* lcall through memory */
+	REFUSE(0xff, 0x38, 0x28, 0, FAR),			/* ljmp through memory */
+	REFUSE(OP_0F(0x05), 0, 0, 0, FAR),			/* syscall */
+	REFUSE(OP_0F(0x07), 0, 0, 0, FAR),			/* sysret */
+	REFUSE(OP_0F(0x34), 0, 0, 0, FAR),			/* sysenter */
+	REFUSE(OP_0F(0x35), 0, 0, 0, FAR),			/* sysexit */
+	REFUSE(OP_0F(0xaa), 0, 0, 0, FAR),			/* rsm */
+	REFUSE(OP_0F(0x01), 0xff, 0xca, PREFIX_REP, FAR),	/* eretu */
+	REFUSE(OP_0F(0x01), 0xff, 0xca, PREFIX_REPNE, FAR),	/* erets */
+	REFUSE(OP_0F(0x01), 0xff, 0xec, PREFIX_REP, FAR),	/* uiret */
+	REFUSE(OP_0F(0x01), 0xff, 0xec, PREFIX_REPNE, FAR),
+
+	/* Interrupts are off in a step. */
+	REFUSE(0xf4, 0, 0, 0, SLEEP),				/* hlt */
+	REFUSE(OP_0F(0x01), 0xff, 0xc9, 0, SLEEP),		/* mwait */
+	REFUSE(OP_0F(0x01), 0xff, 0xfb, 0, SLEEP),		/* mwaitx */
+	REFUSE(OP_0F(0xae), 0xf8, 0xf0, PREFIX_OPND, SLEEP),	/* tpause */
+	REFUSE(OP_0F(0xae), 0xf8, 0xf0, PREFIX_REPNE, SLEEP),	/* umwait */
+
+	REFUSE(0xc6, 0xff, 0xf8, 0, TRANSACTION),		/* xabort */
+	REFUSE(0xc7, 0xff, 0xf8, 0, TRANSACTION),		/* xbegin */
+
+	REFUSE(OP_0F(0x01), 0xff, 0xc2, 0, GUEST),		/* vmlaunch */
+	REFUSE(OP_0F(0x01), 0xff, 0xc3, 0, GUEST),		/* vmresume */
+	REFUSE(OP_0F(0x01), 0xff, 0xd8, 0, GUEST),		/* vmrun */
+	REFUSE(OP_0F(0x01), 0xff, 0xda, 0, GUEST),		/* vmload */
+
+	REFUSE(OP_0F(0x00), 0x38, 0x10, 0, TABLE),		/* lldt */
+	REFUSE(OP_0F(0x00), 0x38, 0x18, 0, TABLE),		/* ltr */
+	REFUSE(OP_0F(0x01), 0xf0, 0xd0, 0, NONE),		/* xgetbv and others */
+	REFUSE(OP_0F(0x01), 0x38, 0x10, 0, TABLE),		/* lgdt */
+	REFUSE(OP_0F(0x01), 0x38, 0x18, 0, TABLE),		/* lidt */
+
+	REFUSE(OP_0F(0x01), 0x38, 0x30, 0, CONTROL),		/* lmsw */
+	REFUSE(OP_0F(0x22), 0x38, 0x00, 0, CONTROL),		/* mov to %cr0 */
+	REFUSE(OP_0F(0x22), 0x38, 0x18, 0, CONTROL),		/* mov to %cr3 */
+};
+
+static enum kprobe_refusal why_refused(const struct insn *insn)
 {
-	/* CPUs disagree on what this prefix does here, or it truncates the instruction pointer. */
-	if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
-		return KPROBE_REFUSAL_ENCODING;
+	/* CR8 is as CR0, but for this bit. */
+	if (kprobe_insn_op(insn) == OP_0F(OP2_MOV_CR_R) && X86_REX_R(kprobe_insn_rex(insn)))
+		return KPROBE_REFUSAL_NONE;
 
-	a->op = op;
-	a->value = kprobe_insn_target(insn, addr);
-	a->width = insn->addr_bytes;
-	return 0;
-}
-
-static enum kprobe_refusal classify_indirect(const struct insn *insn,
-					     struct arch_specific_insn *a,
-					     u8 op_reg, u8 op_step)
-{
-	if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
-		return KPROBE_REFUSAL_ENCODING;
-
-	a->op = kprobe_insn_is_reg_form(insn) ? op_reg : op_step;
-	if (kprobe_insn_is_reg_form(insn))
-		a->src = reg_of_rm(insn);
-	return 0;
+	return kprobe_insn_match(insn, refused, ARRAY_SIZE(refused));
 }
 
 /* No interrupt may come between STI and the instruction that puts the CPU to sleep. */
@@ -104,193 +171,47 @@ static bool sleeps_at(unsigned long next)
 	       (b[2] == MODRM_MWAIT || b[2] == MODRM_MWAITX);
 }
 
-static enum kprobe_refusal classify_grp5(const struct insn *insn,
-					 struct arch_specific_insn *a)
+/* What must be emulated: branches, and what a step would interfere with. */
+static enum kprobe_refusal classify_special(const struct insn *insn,
+					    struct arch_specific_insn *a, unsigned long addr)
 {
-	switch (kprobe_insn_modrm_reg(insn)) {
-	case GRP5_CALL:
-		return classify_indirect(insn, a, KPROBE_OP_CALL_REG, KPROBE_OP_STEP_CALL);
-	case GRP5_JMP:
-		return classify_indirect(insn, a, KPROBE_OP_JMP_REG, KPROBE_OP_STEP_JMP);
-	case GRP5_CALL_FAR:
-	case GRP5_JMP_FAR:
-		return KPROBE_REFUSAL_FAR;
-	case GRP5_INVALID:
-		return KPROBE_REFUSAL_INVALID;
+	u32 op = kprobe_insn_op(insn);
+
+	a->op = kprobe_insn_branch(insn);
+	/* CPUs disagree on what this prefix does here, or it truncates the instruction pointer. */
+	if (a->op != KPROBE_OP_STEP && kprobe_insn_has_prefix(insn, PREFIX_OPND))
+		return KPROBE_REFUSAL_ENCODING;
+
+	if (kprobe_op_is_direct(a->op)) {
+		a->value = kprobe_insn_target(insn, addr);
+		a->width = insn->addr_bytes;
+		a->sub = a->op == KPROBE_OP_JCC ? op & OP_CC : 0;
+		return KPROBE_REFUSAL_NONE;
 	}
 
-	return 0;
-}
-
-/* Find control transfers, and whatever must not be executed out of line. */
-static enum kprobe_refusal classify_one_byte(const struct insn *insn,
-					     struct arch_specific_insn *a,
-					     unsigned long addr)
-{
-	u8 opcode = insn->opcode.bytes[0];
-
-	if (kprobe_insn_is_invalid(insn))
-		return KPROBE_REFUSAL_INVALID;
-
-	switch (opcode) {
-	case INT3_INSN_OPCODE:
-	case OP_INT:
-	case OP_INTO:
-	case OP_INT1:
-		return KPROBE_REFUSAL_TRAP;
-	case OP_JCC8 ... OP_JCC8 | OP_CC:
-		a->sub = opcode & OP_CC;
-		return classify_branch(insn, a, KPROBE_OP_JCC, addr);
-	case OP_LOOPNE:
-	case OP_LOOPE:
-	case OP_LOOP:
-	case OP_JCXZ:
-		/* Both are in the same order. */
-		return classify_branch(insn, a, KPROBE_OP_LOOPNE + (opcode - OP_LOOPNE), addr);
-	case CALL_INSN_OPCODE:
-		return classify_branch(insn, a, KPROBE_OP_CALL, addr);
-	case JMP32_INSN_OPCODE:
-	case JMP8_INSN_OPCODE:
-		return classify_branch(insn, a, KPROBE_OP_JMP, addr);
+	switch (op) {
 	case OP_RET_I16:
-	case RET_INSN_OPCODE:
-		a->value = opcode == OP_RET_I16 ? (u16)insn->immediate.value : 0;
-		if (kprobe_insn_has_prefix(insn, PREFIX_OPND))
-			return KPROBE_REFUSAL_ENCODING;
-		a->op = KPROBE_OP_RET;
-		return 0;
-	case OP_CALL_FAR:
-	case OP_JMP_FAR:
-	case OP_RETF_I16:
-	case OP_RETF:
-	case OP_IRET:
-		return KPROBE_REFUSAL_FAR;
+		a->value = (u16)insn->immediate.value;
+		break;
 	case OP_GRP5:
-		return classify_grp5(insn, a);
+		a->src = reg_of_rm(insn);
+		break;
 	case OP_CLI:
 		a->op = KPROBE_OP_CLI;
-		return 0;
+		break;
 	case OP_STI:
 		if (sleeps_at(addr + insn->length))
 			return KPROBE_REFUSAL_SLEEP;
 		a->op = KPROBE_OP_STI;
-		return 0;
+		break;
 	case OP_PUSHF:
 	case OP_POPF:
-		a->op = opcode == OP_PUSHF ? KPROBE_OP_PUSHF : KPROBE_OP_POPF;
+		a->op = op == OP_PUSHF ? KPROBE_OP_PUSHF : KPROBE_OP_POPF;
 		a->width = kprobe_insn_has_prefix(insn, PREFIX_OPND) ? sizeof(u16) : sizeof(long);
-		return 0;
-	case OP_HLT:	/* interrupts are off in a step */
-		return KPROBE_REFUSAL_SLEEP;
-	case OP_MOV_SREG:
-		if (kprobe_insn_modrm_reg(insn) == SREG_SS ||
-		    kprobe_insn_modrm_reg(insn) == SREG_PERCPU)
-			return KPROBE_REFUSAL_SEGMENT;
-		return 0;
-	case OP_POP_SS:
-		return KPROBE_REFUSAL_SEGMENT;
-	case OP_GRP11_BYTE:	/* XABORT */
-	case OP_GRP11:		/* XBEGIN */
-		return insn->modrm.value == MODRM_RTM ? KPROBE_REFUSAL_TRANSACTION : 0;
-	}
-
-	return 0;
-}
-
-static enum kprobe_refusal classify_grp7(const struct insn *insn)
-{
-	if (!kprobe_insn_is_reg_form(insn)) {
-		switch (kprobe_insn_modrm_reg(insn)) {
-		case GRP7_LGDT:
-		case GRP7_LIDT:
-			return KPROBE_REFUSAL_TABLE;
-		case GRP7_LMSW:
-			return KPROBE_REFUSAL_CONTROL;
-		}
-		return 0;
-	}
-
-	switch (insn->modrm.value) {
-	case MODRM_VMLAUNCH:
-	case MODRM_VMRESUME:
-	case MODRM_VMRUN:
-	case MODRM_VMLOAD:
-		return KPROBE_REFUSAL_GUEST;
-	case MODRM_SWAPGS:
-		return KPROBE_REFUSAL_SEGMENT;
-	case MODRM_MWAIT:
-	case MODRM_MWAITX:
-		return KPROBE_REFUSAL_SLEEP;
-	case MODRM_CLAC:	/* else ERETS, ERETU */
-	case MODRM_UIRET:
-		if (kprobe_insn_has_prefix(insn, PREFIX_REP) ||
-		    kprobe_insn_has_prefix(insn, PREFIX_REPNE))
-			return KPROBE_REFUSAL_FAR;
-		return 0;
-	}
-
-	return kprobe_insn_modrm_reg(insn) == GRP7_LMSW ? KPROBE_REFUSAL_CONTROL : 0;
-}
-
-static enum kprobe_refusal classify_grp15(const struct insn *insn)
-{
-	if (!kprobe_insn_is_reg_form(insn))
-		return 0;
-
-	switch (kprobe_insn_modrm_reg(insn)) {
-	case GRP15_WRGSBASE:
-		return kprobe_insn_has_prefix(insn, PREFIX_REP) ? KPROBE_REFUSAL_SEGMENT : 0;
-	case GRP15_WAIT:
-		if (kprobe_insn_has_prefix(insn, PREFIX_OPND) ||
-		    kprobe_insn_has_prefix(insn, PREFIX_REPNE))
-			return KPROBE_REFUSAL_SLEEP;
 		break;
 	}
 
-	return 0;
-}
-
-static enum kprobe_refusal classify_0f(const struct insn *insn,
-				       struct arch_specific_insn *a,
-				       unsigned long addr)
-{
-	u8 opcode = insn->opcode.bytes[1], reg = kprobe_insn_modrm_reg(insn);
-
-	switch (opcode) {
-	case OP2_UD2:
-	case OP2_UD1:
-	case OP2_UD0:
-		return KPROBE_REFUSAL_TRAP;
-	case OP2_JCC32 ... OP2_JCC32 | OP_CC:
-		a->sub = opcode & OP_CC;
-		return classify_branch(insn, a, KPROBE_OP_JCC, addr);
-	case OP2_SYSCALL:
-	case OP2_SYSRET:
-	case OP2_SYSENTER:
-	case OP2_SYSEXIT:
-	case OP2_RSM:
-		return KPROBE_REFUSAL_FAR;
-	case OP2_GRP6:
-		return reg == GRP6_LLDT || reg == GRP6_LTR ? KPROBE_REFUSAL_TABLE : 0;
-	case OP2_GRP7:
-		return classify_grp7(insn);
-	case OP2_MOV_CR_R:
-		if (X86_REX_R(kprobe_insn_rex(insn)))
-			return 0;
-		return reg == CR_0 || reg == CR_3 ? KPROBE_REFUSAL_CONTROL : 0;
-	case OP2_GRP15:
-		return classify_grp15(insn);
-	case OP2_LSS:
-		return KPROBE_REFUSAL_SEGMENT;
-	case OP2_POP_FS:
-	case OP2_LFS:
-		return IS_ENABLED(CONFIG_X86_32) ? KPROBE_REFUSAL_SEGMENT : 0;
-	case OP2_POP_GS:
-	case OP2_LGS:
-		return IS_ENABLED(CONFIG_X86_64) ? KPROBE_REFUSAL_SEGMENT : 0;
-	}
-
-	return 0;
+	return KPROBE_REFUSAL_NONE;
 }
 
 /*
@@ -298,68 +219,18 @@ static enum kprobe_refusal classify_0f(const struct insn *insn,
  * their emulation never faults.
  */
 
-/*
- * On 32 bit, the exception returns through a frame below the new stack pointer, which must
- * therefore stay near the old one.
- */
-static bool may_write(u8 dst)
-{
-	return IS_ENABLED(CONFIG_X86_64) || dst != offsetof(struct pt_regs, sp);
-}
-
-static void fast_alu(struct arch_specific_insn *a, u8 sub, u8 dst, u8 src)
-{
-	/* These also read the flags. */
-	if (sub == KPROBE_ALU_ADC || sub == KPROBE_ALU_SBB)
-		return;
-	if (sub < KPROBE_ALU_CMP && !may_write(dst))
-		return;
-
-	a->op = KPROBE_OP_ALU;
-	a->sub = sub;
-	a->dst = dst;
-	a->src = src;
-}
-
-static void fast_alu_imm(struct arch_specific_insn *a, u8 sub, u8 dst, long value)
-{
-	fast_alu(a, sub, dst, KPROBE_NO_REG);
-	if (a->op != KPROBE_OP_ALU)
-		return;
-
-	a->op = KPROBE_OP_ALU_IMM;
-	a->value = value;
-}
-
-/* Forms that only write a register. */
-static void fast_write(struct arch_specific_insn *a, u8 op, u8 dst, u8 src, long value)
-{
-	if (!may_write(dst))
-		return;
-
-	a->op = op;
-	a->dst = dst;
-	a->src = src;
-	a->value = value;
-}
-
-static void fast_mov_imm(struct arch_specific_insn *a, u8 dst, long value)
-{
-	fast_write(a, KPROBE_OP_MOV_IMM, dst, 0, value);
-}
-
-static void fast_lea(const struct insn *insn, struct arch_specific_insn *a,
-		     unsigned long next)
+static u8 fast_lea(const struct insn *insn, struct arch_specific_insn *a, unsigned long next)
 {
 	u8 sib = insn->sib.value, base = kprobe_insn_modrm_rm(insn);
-	u8 dst = reg_of_reg(insn);
 
 	if (kprobe_insn_is_reg_form(insn) || insn->addr_bytes != sizeof(long))
-		return;
+		return KPROBE_OP_STEP;
 
+	a->dst = reg_of_reg(insn);
+	a->value = insn->displacement.value;
 	if (kprobe_insn_is_rip_relative(insn)) {
-		fast_mov_imm(a, dst, next + insn->displacement.value);
-		return;
+		a->value += next;
+		return KPROBE_OP_MOV_IMM;
 	}
 
 	a->src = reg_of_rm(insn);
@@ -378,7 +249,7 @@ static void fast_lea(const struct insn *insn, struct arch_specific_insn *a,
 	if (base == RM_DISP32 && kprobe_insn_modrm_mod(insn) == MOD_INDIRECT)
 		a->src = KPROBE_NO_REG;
 
-	fast_write(a, KPROBE_OP_LEA, dst, a->src, insn->displacement.value);
+	return KPROBE_OP_LEA;
 }
 
 static long wide_immediate(const struct insn *insn)
@@ -391,81 +262,102 @@ static long wide_immediate(const struct insn *insn)
 }
 
 /* Forms with two operands, neither of which is in memory. */
-static void classify_fast_modrm(const struct insn *insn, struct arch_specific_insn *a)
+static u8 fast_modrm(const struct insn *insn, struct arch_specific_insn *a)
 {
-	u8 opcode = insn->opcode.bytes[0], rm = reg_of_rm(insn), reg = reg_of_reg(insn);
+	u8 opcode = insn->opcode.bytes[0], group = kprobe_insn_modrm_reg(insn);
+
+	a->dst = reg_of_rm(insn);
+	a->src = reg_of_reg(insn);
 
 	switch (opcode & OP_ALU_FORM) {
-	case OP_ALU_MR:
-		fast_alu(a, opcode >> OP_ALU_SHIFT, rm, reg);
-		return;
 	case OP_ALU_RM:
-		fast_alu(a, opcode >> OP_ALU_SHIFT, reg, rm);
-		return;
+		swap(a->dst, a->src);
+		fallthrough;
+	case OP_ALU_MR:
+		a->sub = opcode >> OP_ALU_SHIFT;
+		return KPROBE_OP_ALU;
 	}
 
 	switch (opcode) {
 	case OP_TEST_MR:
-		fast_alu(a, KPROBE_ALU_TEST, rm, reg);
-		return;
+		a->sub = KPROBE_ALU_TEST;
+		return KPROBE_OP_ALU;
 	case OP_GRP1_I32:
 	case OP_GRP1_I8:
-		fast_alu_imm(a, kprobe_insn_modrm_reg(insn), rm, insn->immediate.value);
-		return;
+		a->sub = group;
+		return KPROBE_OP_ALU_IMM;
 	case OP_GRP3:
-		if (kprobe_insn_modrm_reg(insn) == GRP3_TEST)
-			fast_alu_imm(a, KPROBE_ALU_TEST, rm, insn->immediate.value);
-		return;
-	case OP_MOV_MR:
-		fast_write(a, KPROBE_OP_MOV, rm, reg, 0);
-		return;
+		a->sub = KPROBE_ALU_TEST;
+		return group == GRP3_TEST ? KPROBE_OP_ALU_IMM : KPROBE_OP_STEP;
 	case OP_MOV_RM:
-		fast_write(a, KPROBE_OP_MOV, reg, rm, 0);
-		return;
+		swap(a->dst, a->src);
+		fallthrough;
+	case OP_MOV_MR:
+		return KPROBE_OP_MOV;
 	case OP_GRP11:
-		if (kprobe_insn_modrm_reg(insn) == GRP11_MOV)
-			fast_mov_imm(a, rm, insn->immediate.value);
-		return;
+		return group == GRP11_MOV ? KPROBE_OP_MOV_IMM : KPROBE_OP_STEP;
 	}
+
+	return KPROBE_OP_STEP;
+}
+
+static u8 fast_op(const struct insn *insn, struct arch_specific_insn *a, unsigned long next)
+{
+	u8 opcode = insn->opcode.bytes[0];
+
+	a->width = insn->opnd_bytes;
+	a->value = insn->immediate.value;
+
+	switch (opcode) {
+	case OP_PUSH_R ... OP_PUSH_R | OP_REG:
+		a->src = reg_of_opcode(insn);
+		return KPROBE_OP_PUSH;
+	case OP_POP_R ... OP_POP_R | OP_REG:
+		a->dst = reg_of_opcode(insn);
+		return KPROBE_OP_POP;
+	case OP_MOV_RI ... OP_MOV_RI | OP_REG:
+		a->dst = reg_of_opcode(insn);
+		a->value = wide_immediate(insn);
+		return KPROBE_OP_MOV_IMM;
+	case OP_LEA:
+		return fast_lea(insn, a, next);
+	case OP_TEST_AX_I:
+		a->sub = KPROBE_ALU_TEST;
+		return KPROBE_OP_ALU_IMM;
+	}
+
+	if ((opcode & OP_ALU_FORM) == OP_ALU_AX_I) {
+		a->sub = opcode >> OP_ALU_SHIFT;
+		return KPROBE_OP_ALU_IMM;
+	}
+	return insn->modrm.nbytes && kprobe_insn_is_reg_form(insn) ? fast_modrm(insn, a) :
+								     KPROBE_OP_STEP;
 }
 
 static void classify_fast(const struct insn *insn, struct arch_specific_insn *a,
 			  unsigned long next)
 {
-	u8 opcode = insn->opcode.bytes[0];
+	u8 op;
 
 	if (kprobe_insn_has_prefix(insn, PREFIX_LOCK) ||
 	    kprobe_insn_has_prefix(insn, PREFIX_REPNE) ||
 	    kprobe_insn_has_prefix(insn, PREFIX_REP) || kprobe_insn_has_prefix(insn, PREFIX_OPND))
 		return;
 
-	a->width = insn->opnd_bytes;
-	if ((opcode & OP_ALU_FORM) == OP_ALU_AX_I) {
-		fast_alu_imm(a, opcode >> OP_ALU_SHIFT, reg_offset[0], insn->immediate.value);
+	a->dst = reg_offset[0];
+	op = fast_op(insn, a, next);
+	/* These also read the flags. */
+	if (a->sub == KPROBE_ALU_ADC || a->sub == KPROBE_ALU_SBB)
 		return;
-	}
+	/*
+	 * On 32 bit, the exception returns through a frame below the new stack pointer, which must
+	 * therefore stay near the old one.
+	 */
+	if (IS_ENABLED(CONFIG_X86_32) && a->dst == offsetof(struct pt_regs, sp) &&
+	    a->sub < KPROBE_ALU_CMP)
+		return;
 
-	switch (opcode) {
-	case OP_PUSH_R ... OP_PUSH_R | OP_REG:
-		a->op = KPROBE_OP_PUSH;
-		a->src = reg_of_opcode(insn);
-		return;
-	case OP_POP_R ... OP_POP_R | OP_REG:
-		fast_write(a, KPROBE_OP_POP, reg_of_opcode(insn), 0, 0);
-		return;
-	case OP_MOV_RI ... OP_MOV_RI | OP_REG:
-		fast_mov_imm(a, reg_of_opcode(insn), wide_immediate(insn));
-		return;
-	case OP_LEA:
-		fast_lea(insn, a, next);
-		return;
-	case OP_TEST_AX_I:
-		fast_alu_imm(a, KPROBE_ALU_TEST, reg_offset[0], insn->immediate.value);
-		return;
-	}
-
-	if (insn->modrm.nbytes && kprobe_insn_is_reg_form(insn))
-		classify_fast_modrm(insn, a);
+	a->op = op;
 }
 
 /*
@@ -543,8 +435,7 @@ enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long 
 	const struct exception_table_entry *fixup;
 	const struct insn *insn = &ki->insn;
 	unsigned long next = addr + insn->length;
-	bool vex = kprobe_insn_has_vex(insn);
-	enum kprobe_refusal why = KPROBE_REFUSAL_NONE;
+	enum kprobe_refusal why;
 
 	lockdep_assert_held(&text_mutex);
 
@@ -566,10 +457,7 @@ enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long 
 	if (kprobe_insn_has_rex2(insn))
 		return KPROBE_REFUSAL_ENCODING;
 
-	if (!vex && insn->opcode.nbytes == 1)
-		why = classify_one_byte(insn, a, addr);
-	else if (!vex && insn->opcode.nbytes == 2)
-		why = classify_0f(insn, a, addr);
+	why = why_refused(insn) ?: classify_special(insn, a, addr);
 	if (why)
 		return why;
 
@@ -581,7 +469,7 @@ enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long 
 	a->boost = kprobe_boosts();
 	if (kprobe_insn_is_nop(insn))
 		a->op = KPROBE_OP_NOP;
-	else if (!vex && insn->opcode.nbytes == 1)
+	else if (!kprobe_insn_has_vex(insn) && insn->opcode.nbytes == 1)
 		classify_fast(insn, a, next);
 	return 0;
 }

@@ -82,7 +82,7 @@ void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 
 static bool is_filler(const struct insn *insn)
 {
-	return kprobe_insn_is_int3(insn) || kprobe_insn_is_nop(insn);
+	return kprobe_insn_op(insn) == INT3_INSN_OPCODE || kprobe_insn_is_nop(insn);
 }
 
 /* The padding before a function may belong to it. Not static for the tests. */
@@ -106,8 +106,11 @@ unsigned long kprobe_end_of_padding(unsigned long next)
  */
 static unsigned int built_length(const struct insn *insn)
 {
+	u8 op = kprobe_insn_branch(insn);
+
 	if ((IS_ENABLED(CONFIG_MITIGATION_RETHUNK) && kprobe_insn_is_ret(insn)) ||
-	    (IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) && kprobe_insn_is_jmp_indirect(insn)))
+	    (IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) &&
+	     (op == KPROBE_OP_JMP_REG || op == KPROBE_OP_STEP_JMP)))
 		return max_t(unsigned int, insn->length, JMP32_INSN_SIZE);
 
 	return insn->length;
@@ -127,7 +130,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 			continue;
 		last = at;
 		padding = at + built_length(&ki.insn);
-		final = kprobe_insn_is_final(&ki.insn);
+		final = kprobe_op_is_final(kprobe_insn_branch(&ki.insn));
 	}
 
 	/* The last instruction must not change. */
@@ -135,7 +138,7 @@ static unsigned long padding_of(unsigned long start, unsigned long end)
 		return end;
 	/* A trap that stops speculation after a return or an indirect jump stays. */
 	if (padding < end && !kprobe_fetch_at(padding, end, &ki) &&
-	    kprobe_insn_is_int3(&ki.insn))
+	    kprobe_insn_op(&ki.insn) == INT3_INSN_OPCODE)
 		padding++;
 	return padding;
 }

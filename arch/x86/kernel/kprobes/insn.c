@@ -65,46 +65,55 @@ bool kprobe_insn_is_nop(const struct insn *insn)
 	return false;
 }
 
-/* A jump with a displacement of 8 bits, conditional or not. */
-bool kprobe_insn_is_short_branch(const struct insn *insn)
+/*
+ * How an instruction transfers control in the kernel, without far branches, which cannot be probed.
+ * KPROBE_OP_STEP for all others. This is the only place that knows the opcodes of branches, but for
+ * kprobe_map_scan().
+ */
+u8 kprobe_insn_branch(const struct insn *insn)
 {
-	switch (kprobe_insn_op(insn)) {
-	case JMP8_INSN_OPCODE:
+	bool in_reg = kprobe_insn_is_reg_form(insn);
+	u32 op = kprobe_insn_op(insn);
+
+	switch (op) {
 	case OP_JCC8 ... OP_JCC8 | OP_CC:
-	case OP_LOOPNE:
-	case OP_LOOPE:
-	case OP_LOOP:
-	case OP_JCXZ:
-		return true;
+	case OP_0F(OP2_JCC32) ... OP_0F(OP2_JCC32) | OP_CC:
+		return KPROBE_OP_JCC;
+	case OP_LOOPNE ... OP_JCXZ:
+		/* Both are in the same order. */
+		return KPROBE_OP_LOOPNE + (op - OP_LOOPNE);
+	case CALL_INSN_OPCODE:
+		return KPROBE_OP_CALL;
+	case JMP32_INSN_OPCODE:
+	case JMP8_INSN_OPCODE:
+		return KPROBE_OP_JMP;
+	case OP_RET_I16:
+	case RET_INSN_OPCODE:
+		return KPROBE_OP_RET;
+	case OP_GRP5:
+		if (kprobe_insn_modrm_reg(insn) == GRP5_CALL)
+			return in_reg ? KPROBE_OP_CALL_REG : KPROBE_OP_STEP_CALL;
+		if (kprobe_insn_modrm_reg(insn) == GRP5_JMP)
+			return in_reg ? KPROBE_OP_JMP_REG : KPROBE_OP_STEP_JMP;
+		break;
 	}
 
-	return false;
+	return KPROBE_OP_STEP;
 }
 
-/* Opcodes that are invalid in 64-bit mode. insn_decode() accepts them in both modes. */
-bool kprobe_insn_is_invalid(const struct insn *insn)
+/* What the first row that fits says; 0 if there is none. */
+u8 kprobe_insn_match(const struct insn *insn, const struct kprobe_pattern *rows, unsigned int nr)
 {
-	switch (kprobe_insn_op(insn)) {
-	case OP_PUSH_ES:
-	case OP_POP_ES:
-	case OP_PUSH_CS:
-	case OP_PUSH_SS:
-	case OP_POP_SS:
-	case OP_PUSH_DS:
-	case OP_POP_DS:
-	case OP_DAA:
-	case OP_DAS:
-	case OP_AAA:
-	case OP_AAS:
-	case OP_PUSHA:
-	case OP_POPA:
-	case OP_GRP1_INVALID:
-	case OP_AAM:
-	case OP_SALC:
-		return IS_ENABLED(CONFIG_X86_64);
+	const struct kprobe_pattern *p;
+	u32 op = kprobe_insn_op(insn);
+
+	for (p = rows; p < rows + nr; p++) {
+		if (op == p->op && (insn->modrm.value & p->mask) == p->modrm &&
+		    (!p->prefix || kprobe_insn_has_prefix(insn, p->prefix)))
+			return p->why;
 	}
 
-	return false;
+	return 0;
 }
 
 /*
@@ -121,26 +130,27 @@ static bool is_branch16(const struct insn *insn)
 static bool length_is_known_0f(const struct insn *insn)
 {
 	switch (insn->opcode.bytes[1]) {
-	case OP2_SYSCALL ... OP2_WBINVD:
-	case OP2_UD2:
-	case OP2_FEMMS:
-	case OP2_WRMSR ... OP2_SYSEXIT:
-	case OP2_GETSEC:
-	case OP2_EMMS:
-	case OP2_PUSH_FS ... OP2_CPUID:
-	case OP2_PUSH_GS ... OP2_RSM:
-	case OP2_BSWAP ... OP2_BSWAP | OP_REG:
-		/* These have no ModRM byte; all others but branches have one. */
+	/* These have no ModRM byte; all others but branches have one. */
+	case 0x05 ... 0x09:	/* SYSCALL to WBINVD */
+	case 0x0b:		/* UD2 */
+	case 0x0e:		/* FEMMS */
+	case 0x30 ... 0x35:	/* WRMSR to SYSEXIT */
+	case 0x37:		/* GETSEC */
+	case 0x77:		/* EMMS */
+	case 0xa0 ... 0xa2:	/* PUSH FS, POP FS, CPUID */
+	case 0xa8 ... 0xaa:	/* PUSH GS, POP GS, RSM */
+	case 0xc8 ... 0xcf:	/* BSWAP */
 		return true;
 	case OP2_JCC32 ... OP2_JCC32 | OP_CC:
 		return !is_branch16(insn);
-	case OP2_MOV_R_CR ... OP2_MOV_DR_R:
+	case 0x20 ... 0x23:
 		/* Moves from and to control registers ignore mod. */
 		return kprobe_insn_is_reg_form(insn);
-	case OP2_GRP12 ... OP2_GRP14:
+	case 0x71 ... 0x73:
+		/* Shifts of vectors by an immediate. */
 		return insn->immediate.nbytes;
-	case OP2_VMREAD:
-		/* With one of these prefixes it is EXTRQ or INSERTQ, which have immediates. */
+	case 0x78:
+		/* VMREAD. With one of these prefixes it is EXTRQ or INSERTQ, with immediates. */
 		return !kprobe_insn_has_prefix(insn, PREFIX_OPND) &&
 		       !kprobe_insn_has_prefix(insn, PREFIX_REPNE);
 	}
@@ -335,12 +345,6 @@ enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki)
 	return fetch_one(at, addr - into + size, ki, &w);
 }
 
-static bool is_direct_branch(const struct insn *insn)
-{
-	return kprobe_insn_op(insn) == CALL_INSN_OPCODE || kprobe_insn_is_jmp(insn) ||
-	       kprobe_insn_is_jcc32(insn) || kprobe_insn_is_short_branch(insn);
-}
-
 /*
  * Alternatives and calls of paravirt operations have been patched by now. With call depth
  * tracking, a call goes to the padding in front of the function, which runs into it.
@@ -352,6 +356,7 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 	struct kprobe_insn ki;
 	unsigned long at, target;
 	int ret;
+	u8 op;
 
 	for (at = start; at < end; at += kprobe_skip(&ki, at)) {
 		if (fetch_one(at, end, &ki, &w)) {
@@ -359,11 +364,12 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 			ki = (struct kprobe_insn){ .insn.length = 1 };
 			continue;
 		}
-		if (!is_direct_branch(&ki.insn))
+		op = kprobe_insn_branch(&ki.insn);
+		if (!kprobe_op_is_direct(op))
 			continue;
 		target = kprobe_insn_target(&ki.insn, at);
 		ret = fn(target, arg);
-		if (IS_ENABLED(CONFIG_CALL_THUNKS) && kprobe_insn_op(&ki.insn) == CALL_INSN_OPCODE)
+		if (IS_ENABLED(CONFIG_CALL_THUNKS) && op == KPROBE_OP_CALL)
 			ret = ret ?: fn(ALIGN(target, CONFIG_FUNCTION_ALIGNMENT), arg);
 		if (ret)
 			return ret;

@@ -31,36 +31,20 @@
  * Opcodes of one byte. A number at the end is the size of a constant operand in bits. Otherwise R
  * stands for a register, M for a register or memory, I for an immediate operand, in the order of
  * the Intel manuals: the destination comes first. Where byte operands have an opcode of their
- * own, that one is not meant.
+ * own, that one is not meant. Tables have the numbers of further opcodes, and say what they are.
  */
-#define OP_PUSH_ES	0x06
-#define OP_POP_ES	0x07
-#define OP_PUSH_CS	0x0e
 #define OP_ESCAPE	0x0f	/* two-byte opcodes */
-#define OP_PUSH_SS	0x16
-#define OP_POP_SS	0x17	/* POP_SS_OPCODE of <asm/insn.h> is that of POP DS */
-#define OP_PUSH_DS	0x1e
-#define OP_POP_DS	0x1f
-#define OP_DAA		0x27
-#define OP_DAS		0x2f
-#define OP_AAA		0x37
-#define OP_AAS		0x3f
 #define OP_PUSH_R	0x50	/* + register */
 #define OP_POP_R	0x58	/* + register */
-#define OP_PUSHA	0x60
-#define OP_POPA		0x61
 #define OP_PUSH_I32	0x68
-#define OP_PUSH_I8	0x6a
 #define OP_JCC8		0x70	/* + condition */
 #define OP_JNE8		0x75
 #define OP_GRP1_I32	0x81
-#define OP_GRP1_INVALID	0x82	/* with byte operands, another form of 0x80 */
 #define OP_GRP1_I8	0x83
 #define OP_TEST_MR	0x85
 #define OP_MOV_MR	0x89
 #define OP_MOV_RM	0x8b
 #define OP_LEA		0x8d
-#define OP_MOV_SREG	MOV_SREG_OPCODE
 #define OP_GRP1A	0x8f
 #define OP_NOP		BYTES_NOP1
 #define OP_CALL_FAR	0x9a
@@ -69,25 +53,11 @@
 #define OP_TEST_AX_I	0xa9
 #define OP_MOV_RI	0xb8	/* + register */
 #define OP_RET_I16	0xc2
-#define OP_LES		0xc4
-#define OP_LDS		0xc5
-#define OP_GRP11_BYTE	0xc6
 #define OP_GRP11	0xc7
 #define OP_ENTER	0xc8
-#define OP_LEAVE	0xc9
-#define OP_RETF_I16	0xca
-#define OP_RETF		0xcb
-#define OP_INT		0xcd
-#define OP_INTO		0xce
-#define OP_IRET		0xcf
-#define OP_AAM		0xd4
-#define OP_SALC		0xd6
 #define OP_LOOPNE	0xe0
-#define OP_LOOPE	0xe1
-#define OP_LOOP		0xe2
 #define OP_JCXZ		0xe3
 #define OP_JMP_FAR	0xea
-#define OP_INT1		0xf1
 #define OP_HLT		0xf4
 #define OP_GRP3		0xf7
 #define OP_CLI		0xfa
@@ -103,39 +73,11 @@
 #define OP_ALU_SHIFT	3
 
 /* Opcodes of two bytes: the one that follows OP_ESCAPE. */
-#define OP2_GRP6	0x00
 #define OP2_GRP7	0x01
-#define OP2_SYSCALL	0x05
-#define OP2_SYSRET	0x07
-#define OP2_WBINVD	0x09
-#define OP2_UD2		0x0b
-#define OP2_FEMMS	0x0e
 #define OP2_NOP		0x1f
-#define OP2_MOV_R_CR	0x20
 #define OP2_MOV_CR_R	0x22
-#define OP2_MOV_DR_R	0x23
-#define OP2_WRMSR	0x30
-#define OP2_SYSENTER	0x34
-#define OP2_SYSEXIT	0x35
-#define OP2_GETSEC	0x37
-#define OP2_GRP12	0x71	/* shifts of vectors by an immediate */
-#define OP2_GRP14	0x73
-#define OP2_EMMS	0x77
-#define OP2_VMREAD	0x78
 #define OP2_JCC32	0x80	/* + condition */
-#define OP2_PUSH_FS	0xa0
-#define OP2_POP_FS	0xa1
-#define OP2_CPUID	0xa2
-#define OP2_PUSH_GS	0xa8
-#define OP2_POP_GS	0xa9
-#define OP2_RSM		0xaa
-#define OP2_GRP15	0xae
-#define OP2_LSS		0xb2
-#define OP2_LFS		0xb4
-#define OP2_LGS		0xb5
 #define OP2_UD1		0xb9
-#define OP2_BSWAP	0xc8	/* + register */
-#define OP2_UD0		0xff
 
 #define JCC32_INSN_SIZE		6
 #define PUSH_I32_INSN_SIZE	5
@@ -144,29 +86,13 @@
 #define GRP1A_POP	0
 #define GRP3_TEST	0
 #define GRP5_CALL	2
-#define GRP5_CALL_FAR	3
 #define GRP5_JMP	4
-#define GRP5_JMP_FAR	5
 #define GRP5_PUSH	6
-#define GRP5_INVALID	7
-#define GRP6_LLDT	2
-#define GRP6_LTR	3
-#define GRP7_LGDT	2
-#define GRP7_LIDT	3
-#define GRP7_LMSW	6
 #define GRP11_MOV	0
-#define GRP15_WRGSBASE	3	/* after PREFIX_REP */
-#define GRP15_WAIT	6	/* UMWAIT after PREFIX_REPNE, TPAUSE after PREFIX_OPND */
 
 /* In the register forms of groups 7 and 11, all of ModRM extends the opcode. */
-#define MODRM_VMLAUNCH	0xc2
-#define MODRM_VMRESUME	0xc3
 #define MODRM_MWAIT	0xc9
-#define MODRM_CLAC	0xca	/* ERETS, ERETU after a prefix */
-#define MODRM_VMRUN	0xd8
-#define MODRM_VMLOAD	0xda
-#define MODRM_UIRET	0xec	/* after PREFIX_REP */
-#define MODRM_SWAPGS	0xf8
+#define MODRM_CLAC	0xca
 #define MODRM_MWAITX	0xfb
 #define MODRM_RTM	0xf8	/* group 11: XABORT, XBEGIN */
 
@@ -185,11 +111,84 @@
 
 /* Registers in these fields. */
 #define REG_SP		4	/* in the rm field only with MOD_REG, else RM_SIB */
-#define CR_0		0
-#define CR_3		3
-#define SREG_SS		2
-#define SREG_FS		4
-#define SREG_GS		5
+
+/*
+ * How an instruction is executed.
+ *
+ * The first three are stepped out of line; an indirect call or jump is replaced by the
+ * push of its operand. All others are emulated. Up to POPF this is the only way, as
+ * they depend on the instruction pointer or change what a step relies on. The rest
+ * could also be stepped, but emulation is cheaper than the second trap of a step.
+ */
+enum kprobe_op {
+	KPROBE_OP_STEP,
+	KPROBE_OP_STEP_CALL,
+	KPROBE_OP_STEP_JMP,
+
+	KPROBE_OP_JCC,
+	KPROBE_OP_JMP,
+	KPROBE_OP_CALL,
+	KPROBE_OP_RET,
+	KPROBE_OP_LOOPNE,
+	KPROBE_OP_LOOPE,
+	KPROBE_OP_LOOP,
+	KPROBE_OP_JCXZ,
+	KPROBE_OP_JMP_REG,
+	KPROBE_OP_CALL_REG,
+	KPROBE_OP_CLI,
+	KPROBE_OP_STI,
+	KPROBE_OP_PUSHF,
+	KPROBE_OP_POPF,
+
+	KPROBE_OP_NOP,
+	KPROBE_OP_PUSH,
+	KPROBE_OP_POP,
+	KPROBE_OP_MOV,
+	KPROBE_OP_MOV_IMM,
+	KPROBE_OP_LEA,
+	KPROBE_OP_ALU,
+	KPROBE_OP_ALU_IMM,
+};
+
+/* arch_specific_insn.sub of ALU operations, as the instruction set counts. */
+enum kprobe_alu {
+	KPROBE_ALU_ADD	= 0,
+	KPROBE_ALU_OR	= 1,
+	KPROBE_ALU_ADC	= 2,	/* not emulated */
+	KPROBE_ALU_SBB	= 3,	/* not emulated */
+	KPROBE_ALU_AND	= 4,
+	KPROBE_ALU_SUB	= 5,
+	KPROBE_ALU_XOR	= 6,
+	KPROBE_ALU_CMP	= 7,
+	KPROBE_ALU_TEST	= 8,
+};
+
+static nokprobe_inline bool kprobe_op_is_emulated(u8 op)
+{
+	return op > KPROBE_OP_STEP_JMP;
+}
+
+/* Jumps and calls whose target is a constant. */
+static inline bool kprobe_op_is_direct(u8 op)
+{
+	return op >= KPROBE_OP_JCC && op <= KPROBE_OP_JCXZ && op != KPROBE_OP_RET;
+}
+
+/* Execution does not continue after it. Traps do not count: after some of them it does. */
+static inline bool kprobe_op_is_final(u8 op)
+{
+	return op == KPROBE_OP_RET || op == KPROBE_OP_JMP || op == KPROBE_OP_JMP_REG ||
+	       op == KPROBE_OP_STEP_JMP;
+}
+
+/* Encodings of which something is said. */
+struct kprobe_pattern {
+	u16	op;		/* as kprobe_insn_op() counts */
+	u8	mask;		/* of the bits of ModRM that matter */
+	u8	modrm;		/* their value */
+	u8	prefix;		/* only after it; 0 for any encoding */
+	u8	why;
+};
 
 /* An instruction in the text. */
 struct kprobe_insn {
@@ -217,8 +216,9 @@ int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted);
 u32 kprobe_insn_op(const struct insn *insn);
 bool kprobe_insn_is_nop(const struct insn *insn);
-bool kprobe_insn_is_invalid(const struct insn *insn);
-bool kprobe_insn_is_short_branch(const struct insn *insn);
+u8 kprobe_insn_branch(const struct insn *insn);
+u8 kprobe_insn_match(const struct insn *insn, const struct kprobe_pattern *rows,
+		     unsigned int nr);
 
 /* Also EVEX. */
 static inline bool kprobe_insn_has_vex(const struct insn *insn)
@@ -288,38 +288,10 @@ static inline bool kprobe_insn_is_rip_relative(const struct insn *insn)
 	       (insn->modrm.value & MODRM_RIP_MASK) == MODRM_RIP;
 }
 
-static inline bool kprobe_insn_is_int3(const struct insn *insn)
-{
-	return kprobe_insn_op(insn) == INT3_INSN_OPCODE;
-}
-
 /* Without an operand: the return that mitigations replace. */
 static inline bool kprobe_insn_is_ret(const struct insn *insn)
 {
 	return kprobe_insn_op(insn) == RET_INSN_OPCODE;
-}
-
-static inline bool kprobe_insn_is_jmp(const struct insn *insn)
-{
-	return kprobe_insn_op(insn) == JMP32_INSN_OPCODE ||
-	       kprobe_insn_op(insn) == JMP8_INSN_OPCODE;
-}
-
-static inline bool kprobe_insn_is_jmp_indirect(const struct insn *insn)
-{
-	return kprobe_insn_op(insn) == OP_GRP5 && kprobe_insn_modrm_reg(insn) == GRP5_JMP;
-}
-
-/* Execution does not continue after it. Traps do not count: after some of them it does. */
-static inline bool kprobe_insn_is_final(const struct insn *insn)
-{
-	return kprobe_insn_is_ret(insn) || kprobe_insn_op(insn) == OP_RET_I16 ||
-	       kprobe_insn_is_jmp(insn) || kprobe_insn_is_jmp_indirect(insn);
-}
-
-static inline bool kprobe_insn_is_jcc32(const struct insn *insn)
-{
-	return (kprobe_insn_op(insn) & ~OP_CC) == OP_0F(OP2_JCC32);
 }
 
 /* For a direct jump, call or conditional branch. */
@@ -345,11 +317,6 @@ static inline bool kprobe_insn_is_landing_pad(const struct kprobe_insn *ki)
 {
 	return ki->insn.length == sizeof(u32) &&
 	       kprobe_is_landing_pad(get_unaligned((const u32 *)ki->bytes));
-}
-
-static inline bool bytes_are_jcc32(const u8 *p)
-{
-	return p[0] == OP_ESCAPE && (p[1] & ~OP_CC) == OP2_JCC32;
 }
 
 static inline bool kprobe_is_rel32(long disp)

@@ -82,7 +82,7 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	o->to[o->nr] = o->end;
 	o->nr++;
 	o->end += len;
-	d->ends = kprobe_insn_is_final(&ki.insn);
+	d->ends = kprobe_op_is_final(a.op);
 	return a.len;
 }
 
