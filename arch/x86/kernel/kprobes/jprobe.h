@@ -2,14 +2,12 @@
 #ifndef _X86_KERNEL_KPROBES_JPROBE_H
 #define _X86_KERNEL_KPROBES_JPROBE_H
 
+#include <asm/bitsperlong.h>
+
 /* Bytes of the stack that a handler gets a copy of. */
 #define JPROBE_STACK_BYTES	64
 
-#ifdef CONFIG_X86_64
-#define JPROBE_WORD_BYTES	8
-#else
-#define JPROBE_WORD_BYTES	4
-#endif
+#define JPROBE_WORD_BYTES	(BITS_PER_LONG / 8)
 
 /* Offsets in struct jprobe_frame. */
 #define JPROBE_FRAME_sp		(0 * JPROBE_WORD_BYTES)

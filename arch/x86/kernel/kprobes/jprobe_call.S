@@ -14,13 +14,19 @@
 #include <asm/unwind_hints.h>
 
 #include "jprobe.h"
+#include "regs.h"
+
+/* What C code preserves, without the frame pointer. */
+#ifdef CONFIG_X86_64
+#define PRESERVED	rbx, r12, r13, r14, r15
+#define NR_PRESERVED	5
+#else
+#define PRESERVED	ebx, esi, edi
+#define NR_PRESERVED	3
+#endif
 
 /* From the handler's return address to the saved frame pointer. */
-#ifdef CONFIG_X86_64
-#define TO_SAVED_BP	((1 + 5) * 8 + JPROBE_STACK_BYTES)
-#else
-#define TO_SAVED_BP	((1 + 3) * 4 + JPROBE_STACK_BYTES)
-#endif
+#define TO_SAVED_BP	((1 + NR_PRESERVED) * JPROBE_WORD_BYTES + JPROBE_STACK_BYTES)
 
 /* From the highest word down. */
 .macro PUSH_STACK_WORDS from:req
@@ -33,29 +39,27 @@
 
 	.text
 
-#ifdef CONFIG_X86_64
-
 /*
  * (struct jprobe_frame *f): returns when the handler does, or is made to return by
  * kprobe_jprobe_unwind(). The latter restores no register but the stack pointer and, for
  * unwinders, the frame pointer.
+ *
+ * A handler on 32 bit may return a structure, and then pops the pointer to it. So the stack
+ * pointer is not what it was.
  */
 SYM_START(kprobe_jprobe_call, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
-	pushq	%rbp
+	push	%_ASM_BP
 #ifdef CONFIG_FRAME_POINTER
-	movq	%rsp, %rbp
+	mov	%_ASM_SP, %_ASM_BP
 #endif
-	pushq	%rbx
-	pushq	%r12
-	pushq	%r13
-	pushq	%r14
-	pushq	%r15
-	movq	%rdi, %rbx
-	PUSH_STACK_WORDS %rbx
-	leaq	-8(%rsp), %rax
-	movq	%rax, JPROBE_FRAME_sp(%rbx)
-	movq	JPROBE_FRAME_regs(%rbx), %rax
+	PUSH_EACH PRESERVED
+	mov	%_ASM_ARG1, %_ASM_BX
+	PUSH_STACK_WORDS %_ASM_BX
+	lea	-JPROBE_WORD_BYTES(%_ASM_SP), %_ASM_AX
+	mov	%_ASM_AX, JPROBE_FRAME_sp(%_ASM_BX)
+	mov	JPROBE_FRAME_regs(%_ASM_BX), %_ASM_AX
+#ifdef CONFIG_X86_64
 	movq	RDI(%rax), %rdi
 	movq	RSI(%rax), %rsi
 	movq	RDX(%rax), %rdx
@@ -63,16 +67,22 @@ SYM_START(kprobe_jprobe_call, SYM_L_GLOBAL, SYM_F_ALIGN)
 	movq	R8(%rax), %r8
 	movq	R9(%rax), %r9
 	movq	RAX(%rax), %rax
+#else
+	movl	4 * EDX(%eax), %edx
+	movl	4 * ECX(%eax), %ecx
+	movl	4 * EAX(%eax), %eax
+#endif
 	call	kprobe_jprobe_enter
 SYM_INNER_LABEL(kprobe_jprobe_landing, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR	/* only RET gets here */
+#ifdef CONFIG_X86_64
 	addq	$JPROBE_STACK_BYTES, %rsp
-	popq	%r15
-	popq	%r14
-	popq	%r13
-	popq	%r12
-	popq	%rbx
-	popq	%rbp
+#else
+	movl	JPROBE_FRAME_sp(%ebx), %esp
+	addl	$(JPROBE_STACK_BYTES + JPROBE_WORD_BYTES), %esp
+#endif
+	POP_EACH PRESERVED
+	pop	%_ASM_BP
 	RET
 SYM_FUNC_END(kprobe_jprobe_call)
 
@@ -87,7 +97,7 @@ SYM_FUNC_END(kprobe_jprobe_call)
 SYM_START(kprobe_jprobe_enter, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
 	UNWIND_HINT_FUNC
-	pushq	JPROBE_FRAME_entry(%rbx)
+	__ASM_SIZE(push) JPROBE_FRAME_entry(%_ASM_BX)
 	UNWIND_HINT type=UNWIND_HINT_TYPE_CALL sp_reg=ORC_REG_SP sp_offset=8 signal=1
 	RET
 SYM_CODE_END(kprobe_jprobe_enter)
@@ -101,72 +111,22 @@ SYM_CODE_END(kprobe_jprobe_enter)
  */
 SYM_START(kprobe_jprobe_unwind, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
-	movq	$kprobe_jprobe_landing, (%rdi)
+	__ASM_SIZE(mov) $kprobe_jprobe_landing, (%_ASM_ARG1)
 	UNWIND_HINT type=UNWIND_HINT_TYPE_CALL sp_reg=ORC_REG_DI sp_offset=8
 #ifdef CONFIG_FRAME_POINTER
-	leaq	TO_SAVED_BP(%rdi), %rbp
+	lea	TO_SAVED_BP(%_ASM_ARG1), %_ASM_BP
 #endif
-	movq	%rdi, %rsp
+	mov	%_ASM_ARG1, %_ASM_SP
 	UNWIND_HINT_FUNC
+#ifdef CONFIG_X86_32
+	movl	%edx, %ebx
+#endif
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
 	/* The returns of these frames will never be counted. */
 	ALTERNATIVE "", __stringify(RESET_CALL_DEPTH), X86_FEATURE_CALL_DEPTH
 #endif
 	RET
 SYM_FUNC_END(kprobe_jprobe_unwind)
-
-#else /* CONFIG_X86_32 */
-
-/*
- * The handler may return a structure, and then pops the pointer to it. So the stack
- * pointer is not what it was.
- */
-SYM_START(kprobe_jprobe_call, SYM_L_GLOBAL, SYM_F_ALIGN)
-	ANNOTATE_NOENDBR
-	pushl	%ebp
-#ifdef CONFIG_FRAME_POINTER
-	movl	%esp, %ebp
-#endif
-	pushl	%ebx
-	pushl	%esi
-	pushl	%edi
-	movl	%eax, %ebx
-	PUSH_STACK_WORDS %ebx
-	leal	-4(%esp), %eax
-	movl	%eax, JPROBE_FRAME_sp(%ebx)
-	movl	JPROBE_FRAME_regs(%ebx), %eax
-	movl	4 * EDX(%eax), %edx
-	movl	4 * ECX(%eax), %ecx
-	movl	4 * EAX(%eax), %eax
-	call	kprobe_jprobe_enter
-SYM_INNER_LABEL(kprobe_jprobe_landing, SYM_L_GLOBAL)
-	movl	JPROBE_FRAME_sp(%ebx), %esp
-	addl	$(JPROBE_STACK_BYTES + 4), %esp
-	popl	%edi
-	popl	%esi
-	popl	%ebx
-	popl	%ebp
-	RET
-SYM_FUNC_END(kprobe_jprobe_call)
-
-SYM_START(kprobe_jprobe_enter, SYM_L_GLOBAL, SYM_F_ALIGN)
-	ANNOTATE_NOENDBR
-	pushl	JPROBE_FRAME_entry(%ebx)
-	RET
-SYM_FUNC_END(kprobe_jprobe_enter)
-
-SYM_START(kprobe_jprobe_unwind, SYM_L_GLOBAL, SYM_F_ALIGN)
-	ANNOTATE_NOENDBR
-	movl	%edx, %ebx
-	movl	$kprobe_jprobe_landing, (%eax)
-#ifdef CONFIG_FRAME_POINTER
-	leal	TO_SAVED_BP(%eax), %ebp
-#endif
-	movl	%eax, %esp
-	RET
-SYM_FUNC_END(kprobe_jprobe_unwind)
-
-#endif
 
 _ASM_NOKPROBE(kprobe_jprobe_call)
 /* Its second half, which is a symbol of its own. */

@@ -43,97 +43,49 @@
 	lea	(PTREGS_SIZE - PTREGS_sp)(%_ASM_SP), %_ASM_SP
 .endm
 
+/* The general registers in the order of struct pt_regs. C code may change the scratch registers. */
 #ifdef CONFIG_X86_64
+#define SCRATCH_REGS	rdi, rsi, rdx, rcx, rax, r8, r9, r10, r11
+#define SAVED_REGS	rbx, rbp, r12, r13, r14, r15
+#define GENERAL_REGS	SCRATCH_REGS, SAVED_REGS
+#else
+#define GENERAL_REGS	eax, ebp, edi, esi, edx, ecx, ebx
+#endif
 
-/* What C code may change. */
-.macro PUSH_SCRATCH_REGS
-	pushq	%rdi
-	pushq	%rsi
-	pushq	%rdx
-	pushq	%rcx
-	pushq	%rax
-	pushq	%r8
-	pushq	%r9
-	pushq	%r10
-	pushq	%r11
+.macro PUSH_EACH reg:req, more:vararg
+	push	%\reg
+	.ifnb \more
+	PUSH_EACH \more
+	.endif
 .endm
 
-.macro POP_SCRATCH_REGS
-	popq	%r11
-	popq	%r10
-	popq	%r9
-	popq	%r8
-	popq	%rax
-	popq	%rcx
-	popq	%rdx
-	popq	%rsi
-	popq	%rdi
-.endm
-
-/* What C code preserves. */
-.macro PUSH_SAVED_REGS
-	pushq	%rbx
-	pushq	%rbp
-	pushq	%r12
-	pushq	%r13
-	pushq	%r14
-	pushq	%r15
-.endm
-
-.macro POP_SAVED_REGS
-	popq	%r15
-	popq	%r14
-	popq	%r13
-	popq	%r12
-	popq	%rbp
-	popq	%rbx
+/* The last one first. */
+.macro POP_EACH reg:req, more:vararg
+	.ifnb \more
+	POP_EACH \more
+	.endif
+	pop	%\reg
 .endm
 
 /* From orig_ax to the end. The caller has pushed ip before. */
 .macro PUSH_REST_OF_REGS
-	pushq	$-1
-	PUSH_SCRATCH_REGS
-	PUSH_SAVED_REGS
-	ENCODE_FRAME_POINTER
-.endm
-
-/* All general registers, up to orig_ax. */
-.macro POP_GENERAL_REGS
-	POP_SAVED_REGS
-	POP_SCRATCH_REGS
-.endm
-
-#else /* CONFIG_X86_32 */
-
-.macro PUSH_REST_OF_REGS
-	pushl	$-1
+	push	$-1
+#ifdef CONFIG_X86_32
 	/* gs is the program's, and not saved. */
-	pushl	$0
-	pushl	%fs
-	pushl	%es
-	pushl	%ds
-	pushl	%eax
-	pushl	%ebp
-	pushl	%edi
-	pushl	%esi
-	pushl	%edx
-	pushl	%ecx
-	pushl	%ebx
+	push	$0
+	PUSH_EACH fs, es, ds
+#endif
+	PUSH_EACH GENERAL_REGS
 	ENCODE_FRAME_POINTER
 .endm
 
-/* The segment registers have not changed. */
+/* All general registers, up to orig_ax. The segment registers have not changed. */
 .macro POP_GENERAL_REGS
-	popl	%ebx
-	popl	%ecx
-	popl	%edx
-	popl	%esi
-	popl	%edi
-	popl	%ebp
-	popl	%eax
+	POP_EACH GENERAL_REGS
+#ifdef CONFIG_X86_32
 	leal	(PTREGS_orig_ax - PTREGS_ds)(%esp), %esp
+#endif
 .endm
 
-#endif /* CONFIG_X86_32 */
 #endif /* __ASSEMBLY__ */
 #endif /* _X86_KERNEL_KPROBES_REGS_H */

@@ -118,7 +118,7 @@ SYM_START(kretprobe_detour_template, SYM_L_GLOBAL, SYM_F_ALIGN)
 	leaq	-(PTREGS_SIZE - PTREGS_sp)(%rsp), %rsp
 	pushfq
 	leaq	-(PTREGS_flags - PTREGS_orig_ax)(%rsp), %rsp
-	PUSH_SCRATCH_REGS
+	PUSH_EACH SCRATCH_REGS
 .Lreturn_regs:
 	nop				/* cld */
 .Lreturn_clac:
@@ -131,7 +131,7 @@ SYM_START(kretprobe_detour_template, SYM_L_GLOBAL, SYM_F_ALIGN)
 .Lreturn_leave:
 	JNZ_BLANK			/* kretprobe_detour_complete */
 .Lreturn_restore:
-	POP_SCRATCH_REGS
+	POP_EACH SCRATCH_REGS
 	POP_PROGRAM_STATE
 .Lreturn_end:
 	RET
@@ -146,7 +146,7 @@ _ASM_NOKPROBE(kretprobe_detour_template)
 SYM_START(kretprobe_detour_complete, SYM_L_GLOBAL, SYM_A_NONE)
 	ANNOTATE_NOENDBR
 	UNWIND_HINT type=UNWIND_HINT_TYPE_CALL sp_reg=ORC_REG_SP sp_offset=RETURN_FRAME + 8
-	PUSH_SAVED_REGS
+	PUSH_EACH SAVED_REGS
 	movq	OPTPROBE_addr(%rax), %rcx
 	leaq	1(%rcx), %rcx
 	leaq	PTREGS_SIZE(%rsp), %rdx
