@@ -172,20 +172,9 @@ static inline void flush_insn_slot(struct kprobe *p)
 /* For unwinders, with or without probes. */
 #ifdef CONFIG_OPTPROBES
 struct optimized_kprobe *kprobe_hop_owner(unsigned long addr);
-bool kprobe_is_completion(unsigned long addr);
-
-/* Where a detour is entered from padding. */
-static inline bool kprobe_is_hop(unsigned long addr)
-{
-	return kprobe_hop_owner(addr);
-}
+bool kprobe_is_detour_text(unsigned long addr);
 #else
-static inline bool kprobe_is_hop(unsigned long addr)
-{
-	return false;
-}
-
-static inline bool kprobe_is_completion(unsigned long addr)
+static inline bool kprobe_is_detour_text(unsigned long addr)
 {
 	return false;
 }

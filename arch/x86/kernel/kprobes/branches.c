@@ -46,7 +46,6 @@
 #include <asm/ibt.h>
 #include <asm/sections.h>
 
-#include "branches.h"
 #include "common.h"
 #include "insn.h"
 
@@ -104,7 +103,7 @@ static void scan_byte(struct kprobe_branch_map *map, const u8 *p, unsigned long 
 			mark_relative(map, p + 2, addr + 2);
 		}
 		break;
-	case OP_CALL_FAR:
+	case 0x9a:	/* lcall */
 	case OP_JMP_FAR:
 		if (IS_ENABLED(CONFIG_X86_32))
 			mark_absolute(map, p + 1);
@@ -390,7 +389,7 @@ static bool is_thunk(unsigned long addr)
  * A jump to an address in a register, which may have been computed from a relative offset.
  * Absolute addresses are found by the scan.
  */
-static bool is_computed_jump(const struct insn *insn, unsigned long addr,
+static bool is_computed_jump(struct insn *insn, unsigned long addr,
 			     unsigned long start, unsigned long end)
 {
 	unsigned long target = kprobe_insn_target(insn, addr);
@@ -416,7 +415,7 @@ static bool is_ftrace_site(unsigned long addr)
  * On 32 bit, handlers access all data through segments, and per-CPU data through a special one. A
  * breakpoint loads them; a detour runs with the current ones.
  */
-static bool loads_segment(const struct insn *insn)
+static bool loads_segment(struct insn *insn)
 {
 	if (IS_ENABLED(CONFIG_X86_64))
 		return false;
@@ -435,7 +434,7 @@ static bool loads_segment(const struct insn *insn)
 	return false;
 }
 
-static bool pushes_or_pops_16_bits(const struct insn *insn)
+static bool pushes_or_pops_16_bits(struct insn *insn)
 {
 	if (!kprobe_insn_has_prefix(insn, PREFIX_OPND) || X86_REX_W(kprobe_insn_rex(insn)))
 		return false;
@@ -459,7 +458,7 @@ static bool pushes_or_pops_16_bits(const struct insn *insn)
 }
 
 /* The constant is added to the stack pointer, or subtracted. */
-static bool adds_unaligned_to_sp(const struct insn *insn)
+static bool adds_unaligned_to_sp(struct insn *insn)
 {
 	u8 reg = kprobe_insn_modrm_reg(insn);
 	long constant;
@@ -479,7 +478,7 @@ static bool adds_unaligned_to_sp(const struct insn *insn)
 			return false;
 		constant = insn->displacement.value;
 		break;
-	case OP_ENTER:
+	case 0xc8:	/* enter */
 		constant = insn->immediate.value;
 		break;
 	default:
@@ -495,7 +494,7 @@ static bool adds_unaligned_to_sp(const struct insn *insn)
  * cost all hits, for functions that only assembly can contain. Their callees run on the same
  * stack, but are not recognized. On 32 bit, not even exceptions align it.
  */
-static bool misaligns_stack(const struct insn *insn)
+static bool misaligns_stack(struct insn *insn)
 {
 	return IS_ENABLED(CONFIG_X86_64) &&
 	       (pushes_or_pops_16_bits(insn) || adds_unaligned_to_sp(insn));

@@ -5,7 +5,6 @@
  *   insn       instructions of the text: what they are, and copies of them
  *   decode     which of them can be probed, and how they are executed
  *   core       preparing, arming and disarming
- *   reencode   what a detour executes in their place
  *   branches   may anything branch to some bytes?
  *   hop        padding that a jump may go through
  *   detour     the hit path of detours, whose code is in template.S
@@ -17,6 +16,7 @@
 #define _X86_KERNEL_KPROBES_COMMON_H
 
 #include <linux/kprobes.h>
+#include <linux/list.h>
 
 #include <asm/asm.h>
 #include <asm/insn.h>
@@ -30,7 +30,7 @@
 /* From the linker script: the trampolines of all static calls. */
 extern char __static_call_text_start[], __static_call_text_end[];
 
-enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
+enum kprobe_refusal kprobe_classify(struct kprobe_insn *ki, unsigned long addr,
 				    struct arch_specific_insn *a);
 void kprobe_emulate(const struct kprobe *p, struct pt_regs *regs);
 bool kprobe_in_preemptible_hcall(unsigned long addr);
@@ -44,10 +44,34 @@ extern bool kprobe_test_as_xen_pv;
 /* The longest code that replaces one instruction, which is a loop with prefixes. */
 #define KPROBE_MAX_REENCODED	(MAX_INSN_SIZE + JMP8_INSN_SIZE + JMP32_INSN_SIZE)
 
-int kprobe_reencode(u8 *buf, const struct kprobe_insn *ki,
+int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
 		    const struct arch_specific_insn *a,
 		    unsigned long from, unsigned long to);
 bool kprobe_is_patched(unsigned long addr, unsigned int size);
+
+u8 kprobe_find_target(unsigned long addr, unsigned int len, unsigned long start, u8 *at);
+
+/* For the tests of branches.c. Branch targets in a region of text: the kernel, or a module. */
+struct kprobe_branch_map {
+	unsigned long		start;
+	unsigned long		size;
+	unsigned long		*targets;	/* one bit for each byte */
+	unsigned long		*decoded;	/* functions; see decode_once() */
+	unsigned long		next;		/* text from here on has not been scanned yet */
+	bool			ready;		/* complete except for what decoding finds */
+	/*
+	 * Each target of an indirect branch is a landing pad. Modules may have been built
+	 * otherwise, and the CPU may not enforce it.
+	 */
+	bool			landing_pads;
+	struct module		*mod;		/* NULL for the kernel */
+	struct list_head	list;
+};
+
+void kprobe_map_mark(struct kprobe_branch_map *map, unsigned long addr);
+void kprobe_map_scan(struct kprobe_branch_map *map, const u8 *text, unsigned int len,
+		     unsigned long addr);
+u8 kprobe_map_decode(struct kprobe_branch_map *map, unsigned long start, unsigned long end);
 
 unsigned long kprobe_end_of_padding(unsigned long next);
 unsigned long kprobe_hop_find(unsigned long addr, bool *taken);
@@ -55,26 +79,23 @@ int kprobe_hop_make(struct optimized_kprobe *op);
 void kprobe_hop_remove(struct optimized_kprobe *op);
 struct optimized_kprobe *kprobe_hop_in(unsigned long addr, unsigned int len);
 
-/* Offsets in a template of template.S, which has these tables. */
-struct kprobe_detour_layout {
-	u8	ip;		/* operand: the ip that handlers see */
-	u8	regs;		/* the registers are on the stack; blank for CLD */
-	u8	clac;		/* blank for CLAC */
-	u8	op;		/* operand: the probe */
-	u8	call;		/* call of the callback */
-	u8	leave;		/* jump if the copies are not to be executed */
-	u8	restore;	/* the registers are popped */
-	u8	size;
-};
-
-/* A template, and what is filled in. */
+/* A template of template.S, which has the table of these, and what is filled in. */
 struct kprobe_detour_kind {
 	const void	*template;
 	const void	*callback;	/* the target of its call */
 	const void	*leave;		/* ... and of its jump */
-	const struct kprobe_detour_layout *layout;
+
+	/* Offsets in the template. */
+	u8	ip;		/* operand: the ip that handlers see; 0 if there is none */
+	u8	regs;		/* the registers are on the stack; blank for CLD, then CLAC */
+	u8	op;		/* operand: the probe */
+	u8	call;		/* call of the callback */
+	u8	jump;		/* jump if the copies are not to be executed */
+	u8	restore;	/* the registers are popped */
+	u8	size;
 };
 
+/* The second one is that of return probes. */
 extern const struct kprobe_detour_kind kprobe_detour_kinds[];
 
 static nokprobe_inline const struct kprobe_detour_kind *
@@ -83,17 +104,10 @@ kprobe_kind_of(const struct arch_optimized_insn *o)
 	return &kprobe_detour_kinds[o->of_return];
 }
 
-extern const struct kprobe_detour_layout kprobe_detour_layout;
-void kprobe_detour_template(void);
-void kprobe_detour_leave(void);
-
-#ifdef KPROBE_DETOURS_OF_RETURNS
-extern const struct kprobe_detour_layout kretprobe_detour_layout;
+/* With KPROBE_DETOURS_OF_RETURNS. */
 extern const u32 kretprobe_detour_complete_size;
-void kretprobe_detour_template(void);
 void kretprobe_detour_complete(void);
 void kretprobe_detour_callback(struct optimized_kprobe *op, struct pt_regs *regs);
-#endif
 
 static nokprobe_inline const struct arch_optimized_insn *
 kprobe_detour_of(const struct kprobe *p)

@@ -147,9 +147,9 @@ bool kprobe_in_preemptible_hcall(unsigned long addr)
 }
 
 /* A jump through memory is stepped as a push of the target. */
-static void make_push(u8 *buf, const struct insn *insn)
+static void make_push(u8 *buf, struct insn *insn)
 {
-	modrm_set_reg(buf + kprobe_insn_modrm_offset(insn), GRP5_PUSH);
+	modrm_set_reg(buf + insn_offset_modrm(insn), GRP5_PUSH);
 }
 
 enum kprobe_refusal arch_copy_kprobe(struct kprobe *p, kprobe_opcode_t *slot,

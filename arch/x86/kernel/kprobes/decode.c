@@ -39,30 +39,36 @@ static u8 reg_of(u8 field, bool extended)
 	return reg_offset[field | (extended ? REX_EXTENDS : 0)];
 }
 
-static u8 reg_of_reg(const struct insn *insn)
+static u8 reg_of_reg(struct insn *insn)
 {
 	return reg_of(kprobe_insn_modrm_reg(insn), X86_REX_R(kprobe_insn_rex(insn)));
 }
 
-static u8 reg_of_rm(const struct insn *insn)
+static u8 reg_of_rm(struct insn *insn)
 {
 	return reg_of(kprobe_insn_modrm_rm(insn), X86_REX_B(kprobe_insn_rex(insn)));
 }
 
-static u8 reg_of_opcode(const struct insn *insn)
+static u8 reg_of_opcode(struct insn *insn)
 {
 	return reg_of(insn->opcode.bytes[0] & OP_REG, X86_REX_B(kprobe_insn_rex(insn)));
 }
 
 /*
- * What cannot be executed out of line, or must not. Per-CPU data are accessed through a segment,
+ * What cannot be executed out of line, or must not. The first row that fits decides. Per-CPU data are accessed through a segment,
  * GS on 64 bit and FS on 32 bit: it must be right in every trap, also in that after the
  * instruction.
  */
 #define REFUSE(op, mask, modrm, prefix, why)	\
 	{ op, mask, modrm, prefix, KPROBE_REFUSAL_##why }
 
-static const struct kprobe_pattern refused[] = {
+static const struct {
+	u16	op;		/* as kprobe_insn_op() counts */
+	u8	mask;		/* of the bits of ModRM that matter */
+	u8	modrm;		/* their value */
+	u8	prefix;		/* only after it; 0 for any encoding */
+	u8	why;
+} refused[] = {
 #ifdef CONFIG_X86_64
 	/* insn_decode() accepts these in both modes. */
 	REFUSE(0x06, 0, 0, 0, INVALID),				/* push %es */
@@ -148,13 +154,23 @@ static const struct kprobe_pattern refused[] = {
 	REFUSE(OP_0F(0x22), 0x38, 0x18, 0, CONTROL),		/* mov to %cr3 */
 };
 
-static enum kprobe_refusal why_refused(const struct insn *insn)
+static enum kprobe_refusal why_refused(struct insn *insn)
 {
-	/* CR8 is as CR0, but for this bit. */
-	if (kprobe_insn_op(insn) == OP_0F(OP2_MOV_CR_R) && X86_REX_R(kprobe_insn_rex(insn)))
+	u32 op = kprobe_insn_op(insn);
+	unsigned int i;
+
+	/* A move to CR8 is as one to CR0, but for this bit. */
+	if (op == OP_0F(0x22) && X86_REX_R(kprobe_insn_rex(insn)))
 		return KPROBE_REFUSAL_NONE;
 
-	return kprobe_insn_match(insn, refused, ARRAY_SIZE(refused));
+	for (i = 0; i < ARRAY_SIZE(refused); i++) {
+		if (op == refused[i].op &&
+		    (insn->modrm.value & refused[i].mask) == refused[i].modrm &&
+		    (!refused[i].prefix || kprobe_insn_has_prefix(insn, refused[i].prefix)))
+			return refused[i].why;
+	}
+
+	return KPROBE_REFUSAL_NONE;
 }
 
 /* No interrupt may come between STI and the instruction that puts the CPU to sleep. */
@@ -164,15 +180,15 @@ static bool sleeps_at(unsigned long next)
 
 	if (copy_from_kernel_nofault(b, (void *)next, sizeof(b)))
 		return false;
-	if (b[0] == OP_HLT)
+	if (b[0] == 0xf4)	/* hlt */
 		return true;
 
-	return b[0] == OP_ESCAPE && b[1] == OP2_GRP7 &&
-	       (b[2] == MODRM_MWAIT || b[2] == MODRM_MWAITX);
+	/* mwait, mwaitx */
+	return b[0] == OP_ESCAPE && b[1] == 0x01 && (b[2] == 0xc9 || b[2] == 0xfb);
 }
 
 /* What must be emulated: branches, and what a step would interfere with. */
-static enum kprobe_refusal classify_special(const struct insn *insn,
+static enum kprobe_refusal classify_special(struct insn *insn,
 					    struct arch_specific_insn *a, unsigned long addr)
 {
 	u32 op = kprobe_insn_op(insn);
@@ -190,23 +206,23 @@ static enum kprobe_refusal classify_special(const struct insn *insn,
 	}
 
 	switch (op) {
-	case OP_RET_I16:
+	case 0xc2:	/* ret with an operand */
 		a->value = (u16)insn->immediate.value;
 		break;
 	case OP_GRP5:
 		a->src = reg_of_rm(insn);
 		break;
-	case OP_CLI:
+	case 0xfa:	/* cli */
 		a->op = KPROBE_OP_CLI;
 		break;
-	case OP_STI:
+	case 0xfb:	/* sti */
 		if (sleeps_at(addr + insn->length))
 			return KPROBE_REFUSAL_SLEEP;
 		a->op = KPROBE_OP_STI;
 		break;
-	case OP_PUSHF:
-	case OP_POPF:
-		a->op = op == OP_PUSHF ? KPROBE_OP_PUSHF : KPROBE_OP_POPF;
+	case 0x9c:	/* pushf */
+	case 0x9d:	/* popf */
+		a->op = op == 0x9c ? KPROBE_OP_PUSHF : KPROBE_OP_POPF;
 		a->width = kprobe_insn_has_prefix(insn, PREFIX_OPND) ? sizeof(u16) : sizeof(long);
 		break;
 	}
@@ -219,7 +235,7 @@ static enum kprobe_refusal classify_special(const struct insn *insn,
  * their emulation never faults.
  */
 
-static u8 fast_lea(const struct insn *insn, struct arch_specific_insn *a, unsigned long next)
+static u8 fast_lea(struct insn *insn, struct arch_specific_insn *a, unsigned long next)
 {
 	u8 sib = insn->sib.value, base = kprobe_insn_modrm_rm(insn);
 
@@ -228,7 +244,7 @@ static u8 fast_lea(const struct insn *insn, struct arch_specific_insn *a, unsign
 
 	a->dst = reg_of_reg(insn);
 	a->value = insn->displacement.value;
-	if (kprobe_insn_is_rip_relative(insn)) {
+	if (insn_rip_relative(insn)) {
 		a->value += next;
 		return KPROBE_OP_MOV_IMM;
 	}
@@ -252,7 +268,7 @@ static u8 fast_lea(const struct insn *insn, struct arch_specific_insn *a, unsign
 	return KPROBE_OP_LEA;
 }
 
-static long wide_immediate(const struct insn *insn)
+static long wide_immediate(struct insn *insn)
 {
 	/* In 64-bit mode only. In 32-bit mode, only far branches have one: their segment. */
 	if (insn->immediate2.nbytes)
@@ -262,7 +278,7 @@ static long wide_immediate(const struct insn *insn)
 }
 
 /* Forms with two operands, neither of which is in memory. */
-static u8 fast_modrm(const struct insn *insn, struct arch_specific_insn *a)
+static u8 fast_modrm(struct insn *insn, struct arch_specific_insn *a)
 {
 	u8 opcode = insn->opcode.bytes[0], group = kprobe_insn_modrm_reg(insn);
 
@@ -279,29 +295,29 @@ static u8 fast_modrm(const struct insn *insn, struct arch_specific_insn *a)
 	}
 
 	switch (opcode) {
-	case OP_TEST_MR:
+	case 0x85:	/* test */
 		a->sub = KPROBE_ALU_TEST;
 		return KPROBE_OP_ALU;
 	case OP_GRP1_I32:
 	case OP_GRP1_I8:
 		a->sub = group;
 		return KPROBE_OP_ALU_IMM;
-	case OP_GRP3:
+	case 0xf7:	/* group 3: test of an immediate */
 		a->sub = KPROBE_ALU_TEST;
-		return group == GRP3_TEST ? KPROBE_OP_ALU_IMM : KPROBE_OP_STEP;
-	case OP_MOV_RM:
+		return group == 0 ? KPROBE_OP_ALU_IMM : KPROBE_OP_STEP;
+	case 0x8b:	/* mov to reg */
 		swap(a->dst, a->src);
 		fallthrough;
-	case OP_MOV_MR:
+	case 0x89:	/* mov to rm */
 		return KPROBE_OP_MOV;
-	case OP_GRP11:
-		return group == GRP11_MOV ? KPROBE_OP_MOV_IMM : KPROBE_OP_STEP;
+	case OP_GRP11:	/* mov of an immediate */
+		return group == 0 ? KPROBE_OP_MOV_IMM : KPROBE_OP_STEP;
 	}
 
 	return KPROBE_OP_STEP;
 }
 
-static u8 fast_op(const struct insn *insn, struct arch_specific_insn *a, unsigned long next)
+static u8 fast_op(struct insn *insn, struct arch_specific_insn *a, unsigned long next)
 {
 	u8 opcode = insn->opcode.bytes[0];
 
@@ -309,10 +325,10 @@ static u8 fast_op(const struct insn *insn, struct arch_specific_insn *a, unsigne
 	a->value = insn->immediate.value;
 
 	switch (opcode) {
-	case OP_PUSH_R ... OP_PUSH_R | OP_REG:
+	case 0x50 ... 0x57:	/* push */
 		a->src = reg_of_opcode(insn);
 		return KPROBE_OP_PUSH;
-	case OP_POP_R ... OP_POP_R | OP_REG:
+	case 0x58 ... 0x5f:	/* pop */
 		a->dst = reg_of_opcode(insn);
 		return KPROBE_OP_POP;
 	case OP_MOV_RI ... OP_MOV_RI | OP_REG:
@@ -321,7 +337,7 @@ static u8 fast_op(const struct insn *insn, struct arch_specific_insn *a, unsigne
 		return KPROBE_OP_MOV_IMM;
 	case OP_LEA:
 		return fast_lea(insn, a, next);
-	case OP_TEST_AX_I:
+	case 0xa9:	/* test of ax and an immediate */
 		a->sub = KPROBE_ALU_TEST;
 		return KPROBE_OP_ALU_IMM;
 	}
@@ -334,7 +350,7 @@ static u8 fast_op(const struct insn *insn, struct arch_specific_insn *a, unsigne
 								     KPROBE_OP_STEP;
 }
 
-static void classify_fast(const struct insn *insn, struct arch_specific_insn *a,
+static void classify_fast(struct insn *insn, struct arch_specific_insn *a,
 			  unsigned long next)
 {
 	u8 op;
@@ -383,7 +399,7 @@ static void classify_fast(const struct insn *insn, struct arch_specific_insn *a,
  *	lea	-0x10(%r11), %r11	5 bytes, the trap was at the fourth
  *	jne	itself - 1
  */
-static bool is_cfi_check(const struct insn *insn, unsigned long addr)
+static bool is_cfi_check(struct insn *insn, unsigned long addr)
 {
 	if (!IS_ENABLED(CONFIG_CFI))
 		return false;
@@ -393,7 +409,7 @@ static bool is_cfi_check(const struct insn *insn, unsigned long addr)
 		return is_cfi_trap(addr + 12);
 	case OP_ALU_RM:
 		return is_cfi_trap(addr + 6);
-	case OP_JNE8:
+	case 0x75:	/* jne */
 		return kprobe_insn_target(insn, addr) == addr - 1 && is_cfi_trap(addr - 2);
 	}
 
@@ -421,7 +437,7 @@ static bool fixup_rules_out_copy(const struct exception_table_entry *e)
  * after the object was unloaded, the operands are zero. A copy would keep the operands that it
  * was made with. Relocations are four or eight bytes wide.
  */
-static bool is_relocated_later(const struct insn *insn, unsigned long addr)
+static bool is_relocated_later(struct insn *insn, unsigned long addr)
 {
 	/* The field of an immediate also holds the address of a MOV without ModRM. */
 	return (insn->displacement.nbytes >= sizeof(s32) ||
@@ -429,11 +445,11 @@ static bool is_relocated_later(const struct insn *insn, unsigned long addr)
 }
 
 /* Decide how a probed instruction is executed. Fills in all of @a but the slot. */
-enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long addr,
+enum kprobe_refusal kprobe_classify(struct kprobe_insn *ki, unsigned long addr,
 				    struct arch_specific_insn *a)
 {
 	const struct exception_table_entry *fixup;
-	const struct insn *insn = &ki->insn;
+	struct insn *insn = &ki->insn;
 	unsigned long next = addr + insn->length;
 	enum kprobe_refusal why;
 
@@ -454,14 +470,14 @@ enum kprobe_refusal kprobe_classify(const struct kprobe_insn *ki, unsigned long 
 	if (is_relocated_later(insn, addr))
 		return KPROBE_REFUSAL_LIVEPATCH;
 	/* No compiler emits this prefix yet, and it makes one opcode a jump. */
-	if (kprobe_insn_has_rex2(insn))
+	if (insn_is_rex2(insn))
 		return KPROBE_REFUSAL_ENCODING;
 
 	why = why_refused(insn) ?: classify_special(insn, a, addr);
 	if (why)
 		return why;
 
-	if (kprobe_insn_is_rip_relative(insn) && insn->addr_bytes != sizeof(long))
+	if (insn_rip_relative(insn) && insn->addr_bytes != sizeof(long))
 		return KPROBE_REFUSAL_REACH;
 	if (a->op != KPROBE_OP_STEP || fixup)
 		return 0;

@@ -9,13 +9,7 @@
 #include "common.h"
 
 #ifdef KPROBE_DETOURS_OF_RETURNS
-/**
- * kretprobe_detour_callback() - handle what kretprobe_native_entry() could not
- * @op: the probe
- * @regs: state before the probed instruction; ip is set to where execution continues
- *
- * Context: as kprobe_detour_callback().
- */
+/* Handles what kretprobe_native_entry() could not. Sets ip to where execution continues. */
 __visible void kretprobe_detour_callback(struct optimized_kprobe *op,
 					 struct pt_regs *regs)
 {
@@ -25,74 +19,50 @@ __visible void kretprobe_detour_callback(struct optimized_kprobe *op,
 		regs->ip = (unsigned long)o->insn + o->to[0];
 }
 NOKPROBE_SYMBOL(kretprobe_detour_callback);
+#endif
 
 /**
- * kprobe_is_completion() - does code at an address complete the frame of a detour?
+ * kprobe_is_detour_text() - is an address in text that only detours use?
  * @addr: a text address
  *
- * For unwinders: the probed function has been left, and the stack does not name it yet.
+ * For unwinders: in a hop, and in the code that completes the frame of a detour, the probed
+ * function has been left, and the stack does not name it yet.
  *
  * Context: any.
- * Return: true if it does.
+ * Return: true if it is.
  */
-bool kprobe_is_completion(unsigned long addr)
+bool kprobe_is_detour_text(unsigned long addr)
 {
-	return addr - (unsigned long)kretprobe_detour_complete <
-	       kretprobe_detour_complete_size;
-}
-#else
+	if (__is_defined(KPROBE_DETOURS_OF_RETURNS) &&
+	    addr - (unsigned long)kretprobe_detour_complete < kretprobe_detour_complete_size)
+		return true;
 
-bool kprobe_is_completion(unsigned long addr)
-{
-	return false;
-}
-#endif
-
-/* The second one is that of return probes. */
-const struct kprobe_detour_kind kprobe_detour_kinds[] = {
-	{ kprobe_detour_template, kprobe_detour_callback, kprobe_detour_leave,
-	  &kprobe_detour_layout },
-#ifdef KPROBE_DETOURS_OF_RETURNS
-	{ kretprobe_detour_template, kretprobe_native_entry, kretprobe_detour_complete,
-	  &kretprobe_detour_layout },
-#endif
-};
-
-/* The copy of the instruction at @ip, which a jump replaces or will replace. */
-static nokprobe_inline unsigned long detour_of_ip(const struct kprobe *p,
-						  unsigned long ip)
-{
-	const struct arch_optimized_insn *o = kprobe_detour_of(p);
-	unsigned int i;
-
-	for (i = 1; i < o->nr; i++) {
-		if ((unsigned long)p->addr + o->from[i] == ip)
-			return (unsigned long)o->insn + o->to[i];
-	}
-
-	/* No instruction begins there: it was wrong before. */
-	return ip;
+	return kprobe_hop_owner(addr);
 }
 
-/**
- * kprobe_avoid_jump() - correct an instruction pointer that a handler has set
- * @regs: registers with it
- *
- * It may point to the middle of the text that the jump of a nearby probe replaces.
- *
- * Context: hit path.
+/*
+ * Correct an instruction pointer that a handler has set: it may point to the middle of the text
+ * that the jump of a nearby probe replaces.
  */
 void kprobe_avoid_jump(struct pt_regs *regs)
 {
-	unsigned int i;
+	const struct arch_optimized_insn *o;
+	unsigned int at, i;
+	struct kprobe *p;
 
-	for (i = 1; i < JMP32_INSN_SIZE; i++) {
-		struct kprobe *p = get_kprobe((void *)(regs->ip - i));
+	for (at = 1; at < JMP32_INSN_SIZE; at++) {
+		p = get_kprobe((void *)(regs->ip - at));
+		if (p && READ_ONCE(p->flags) & KPROBE_FLAG_DETOUR)
+			break;
+	}
+	if (at == JMP32_INSN_SIZE)
+		return;
 
-		if (p && READ_ONCE(p->flags) & KPROBE_FLAG_DETOUR) {
-			regs->ip = detour_of_ip(p, regs->ip);
-			return;
-		}
+	/* If no instruction begins there, it was wrong before. */
+	o = kprobe_detour_of(p);
+	for (i = 1; i < o->nr; i++) {
+		if (o->from[i] == at)
+			regs->ip = (unsigned long)o->insn + o->to[i];
 	}
 }
 NOKPROBE_SYMBOL(kprobe_avoid_jump);
@@ -161,10 +131,10 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 
 	if (offset >= op->optinsn.end)
 		place->ip += op->optinsn.size;
-	else if (offset >= kind->layout->size)
+	else if (offset >= kind->size)
 		place_in_copies(op, slot, offset, place);
-	else if (!op->optinsn.of_return && offset >= kind->layout->regs &&
-		 offset <= kind->layout->restore)
+	else if (!op->optinsn.of_return && offset >= kind->regs &&
+		 offset <= kind->restore)
 		place->regs = true;
 	else
 		place->template = (unsigned long)kind->template + offset;

@@ -24,7 +24,6 @@
 #include <linux/string.h>
 #include <linux/xarray.h>
 
-#include "branches.h"
 #include "common.h"
 #include "insn.h"
 
@@ -80,7 +79,7 @@ void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 	}
 }
 
-static bool is_filler(const struct insn *insn)
+static bool is_filler(struct insn *insn)
 {
 	return kprobe_insn_op(insn) == INT3_INSN_OPCODE || kprobe_insn_is_nop(insn);
 }
@@ -104,7 +103,7 @@ unsigned long kprobe_end_of_padding(unsigned long next)
  * replaced by shorter branches and breakpoints. The unwinder still takes all of these bytes for
  * the instruction.
  */
-static unsigned int built_length(const struct insn *insn)
+static unsigned int built_length(struct insn *insn)
 {
 	u8 op = kprobe_insn_branch(insn);
 
@@ -236,10 +235,13 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 	return 0;
 }
 
-static void rewrite(const struct arch_optimized_insn *o, const u8 *from, const u8 *to)
+/* Write the hop, or the padding. */
+static void rewrite(const struct arch_optimized_insn *o, bool hop)
 {
-	lockdep_assert_held(&text_mutex);
+	u8 jump[JMP32_INSN_SIZE];
+	const u8 *from = hop ? o->padding : jump, *to = hop ? jump : o->padding;
 
+	kprobe_put_jmp(jump, o->hop, (unsigned long)o->insn);
 	perf_event_text_poke((void *)o->hop, from, JMP32_INSN_SIZE, to, JMP32_INSN_SIZE);
 	text_poke((void *)o->hop, to, JMP32_INSN_SIZE);
 }
@@ -251,30 +253,25 @@ static void rewrite(const struct arch_optimized_insn *o, const u8 *from, const u
 int kprobe_hop_make(struct optimized_kprobe *op)
 {
 	struct arch_optimized_insn *o = &op->optinsn;
-	long disp = (unsigned long)o->insn - (o->hop + JMP32_INSN_SIZE);
-	u8 jump[JMP32_INSN_SIZE];
 	int ret;
 
 	lockdep_assert_cpus_held();
+	lockdep_assert_held(&text_mutex);
 
-	if (!kprobe_is_rel32(disp))
+	if (!kprobe_is_rel32((unsigned long)o->insn - (o->hop + JMP32_INSN_SIZE)))
 		return -ERANGE;
 	if (kprobe_read_text(o->hop, o->padding, sizeof(o->padding)))
 		return -EFAULT;
 	ret = xa_err(xa_store(&hops, o->hop, op, GFP_KERNEL));
-	if (ret)
-		return ret;
-
-	__text_gen_insn(jump, JMP32_INSN_OPCODE, (void *)o->hop, o->insn, JMP32_INSN_SIZE);
-	rewrite(o, o->padding, jump);
-	return 0;
+	if (!ret)
+		rewrite(o, true);
+	return ret;
 }
 
 /* Restore the padding of a hop, if @op has one. No task is in its detour any more. */
 void kprobe_hop_remove(struct optimized_kprobe *op)
 {
 	struct arch_optimized_insn *o = &op->optinsn;
-	u8 jump[JMP32_INSN_SIZE];
 
 	kprobe_assert_locked();
 
@@ -283,8 +280,7 @@ void kprobe_hop_remove(struct optimized_kprobe *op)
 
 	guard(mutex)(&text_mutex);
 
-	__text_gen_insn(jump, JMP32_INSN_OPCODE, (void *)o->hop, o->insn, JMP32_INSN_SIZE);
-	rewrite(o, jump, o->padding);
+	rewrite(o, false);
 	xa_erase(&hops, o->hop);
 	o->hop = 0;
 }

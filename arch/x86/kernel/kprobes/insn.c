@@ -15,7 +15,7 @@
 #include "common.h"
 #include "insn.h"
 
-bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted)
+bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted)
 {
 	/* Unused bytes are 0, which is no prefix. */
 	return memchr(insn->prefixes.bytes, wanted, sizeof(insn->prefixes.bytes));
@@ -25,7 +25,7 @@ bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted)
  * The bytes of the opcode, the first one uppermost: OP_* for one byte, OP_0F(OP2_*) for two.
  * OP_OTHER for VEX and EVEX.
  */
-u32 kprobe_insn_op(const struct insn *insn)
+u32 kprobe_insn_op(struct insn *insn)
 {
 	const insn_byte_t *bytes = insn->opcode.bytes;
 	u32 op = 0;
@@ -34,7 +34,7 @@ u32 kprobe_insn_op(const struct insn *insn)
 	if (kprobe_insn_has_vex(insn))
 		return OP_OTHER;
 	/* A bit of this prefix stands for the first byte. */
-	if (kprobe_insn_has_rex2(insn) && X86_REX2_M(insn->rex_prefix.bytes[1]))
+	if (insn_is_rex2(insn) && X86_REX2_M(insn->rex_prefix.bytes[1]))
 		return OP_0F(bytes[0]);
 
 	for (i = 0; i < insn->opcode.nbytes; i++)
@@ -52,13 +52,13 @@ u32 kprobe_insn_op(const struct insn *insn)
  * an ENDBR is executed. The copy of the probed one is; if it were emulated, the next instruction
  * would raise #CP.
  */
-bool kprobe_insn_is_nop(const struct insn *insn)
+bool kprobe_insn_is_nop(struct insn *insn)
 {
 	switch (kprobe_insn_op(insn)) {
-	case OP_NOP:
+	case BYTES_NOP1:
 		/* With REX.B it exchanges two registers. */
-		return !kprobe_insn_has_rex2(insn) && !X86_REX_B(kprobe_insn_rex(insn));
-	case OP_0F(OP2_NOP):
+		return !insn_is_rex2(insn) && !X86_REX_B(kprobe_insn_rex(insn));
+	case OP_0F(0x1f):
 		return true;
 	}
 
@@ -70,28 +70,28 @@ bool kprobe_insn_is_nop(const struct insn *insn)
  * KPROBE_OP_STEP for all others. This is the only place that knows the opcodes of branches, but for
  * kprobe_map_scan().
  */
-u8 kprobe_insn_branch(const struct insn *insn)
+u8 kprobe_insn_branch(struct insn *insn)
 {
 	bool in_reg = kprobe_insn_is_reg_form(insn);
 	u32 op = kprobe_insn_op(insn);
 
 	switch (op) {
-	case OP_JCC8 ... OP_JCC8 | OP_CC:
+	case 0x70 ... 0x7f:
 	case OP_0F(OP2_JCC32) ... OP_0F(OP2_JCC32) | OP_CC:
 		return KPROBE_OP_JCC;
-	case OP_LOOPNE ... OP_JCXZ:
+	case 0xe0 ... 0xe3:
 		/* Both are in the same order. */
-		return KPROBE_OP_LOOPNE + (op - OP_LOOPNE);
+		return KPROBE_OP_LOOPNE + (op - 0xe0);
 	case CALL_INSN_OPCODE:
 		return KPROBE_OP_CALL;
 	case JMP32_INSN_OPCODE:
 	case JMP8_INSN_OPCODE:
 		return KPROBE_OP_JMP;
-	case OP_RET_I16:
+	case 0xc2:	/* ret with an operand */
 	case RET_INSN_OPCODE:
 		return KPROBE_OP_RET;
 	case OP_GRP5:
-		if (kprobe_insn_modrm_reg(insn) == GRP5_CALL)
+		if (kprobe_insn_modrm_reg(insn) == 2)	/* call */
 			return in_reg ? KPROBE_OP_CALL_REG : KPROBE_OP_STEP_CALL;
 		if (kprobe_insn_modrm_reg(insn) == GRP5_JMP)
 			return in_reg ? KPROBE_OP_JMP_REG : KPROBE_OP_STEP_JMP;
@@ -101,33 +101,18 @@ u8 kprobe_insn_branch(const struct insn *insn)
 	return KPROBE_OP_STEP;
 }
 
-/* What the first row that fits says; 0 if there is none. */
-u8 kprobe_insn_match(const struct insn *insn, const struct kprobe_pattern *rows, unsigned int nr)
-{
-	const struct kprobe_pattern *p;
-	u32 op = kprobe_insn_op(insn);
-
-	for (p = rows; p < rows + nr; p++) {
-		if (op == p->op && (insn->modrm.value & p->mask) == p->modrm &&
-		    (!p->prefix || kprobe_insn_has_prefix(insn, p->prefix)))
-			return p->why;
-	}
-
-	return 0;
-}
-
 /*
  * insn_decode() gets the length of some encodings wrong, which compilers do not emit. Neither
  * such an instruction nor what follows it can be trusted.
  */
 
 /* CPUs disagree on whether this prefix shortens the displacement in 64-bit mode. */
-static bool is_branch16(const struct insn *insn)
+static bool is_branch16(struct insn *insn)
 {
 	return insn->x86_64 && kprobe_insn_has_prefix(insn, PREFIX_OPND);
 }
 
-static bool length_is_known_0f(const struct insn *insn)
+static bool length_is_known_0f(struct insn *insn)
 {
 	switch (insn->opcode.bytes[1]) {
 	/* These have no ModRM byte; all others but branches have one. */
@@ -163,10 +148,10 @@ static bool length_is_known_0f(const struct insn *insn)
  * alone for the instruction. It looks SSE opcodes up by the last prefix, so it does not find them
  * if their mandatory prefix precedes another one.
  */
-static bool length_is_known(const struct insn *insn)
+static bool length_is_known(struct insn *insn)
 {
 	/* insn_decode() does check these, and its map of them is complete. */
-	if (kprobe_insn_has_vex(insn) || kprobe_insn_has_rex2(insn))
+	if (kprobe_insn_has_vex(insn) || insn_is_rex2(insn))
 		return true;
 
 	switch (insn->opcode.nbytes) {
@@ -293,7 +278,7 @@ enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
  * The distance to the next instruction. With cfi=off, the first two bytes of each check are a
  * jump over the rest, after which parts of other instructions are left.
  */
-unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at)
+unsigned int kprobe_skip(struct kprobe_insn *ki, unsigned long at)
 {
 	if (IS_ENABLED(CONFIG_CFI) && ki->bytes[0] == JMP8_INSN_OPCODE &&
 	    kprobe_insn_target(&ki->insn, at) == at + CFI_CHECK_SIZE &&
@@ -382,18 +367,18 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
  * Assemble a copy of the instruction at @from in @buf, to run at @to. Returns its length, or
  * -ERANGE if its operand is out of reach of @to.
  */
-int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
+int kprobe_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
 		unsigned long to)
 {
-	const struct insn *insn = &ki->insn;
+	struct insn *insn = &ki->insn;
 	long disp;
 
 	memcpy(buf, ki->bytes, insn->length);
-	if (kprobe_insn_is_rip_relative(insn)) {
+	if (insn_rip_relative(insn)) {
 		disp = insn->displacement.value + (long)(from - to);
 		if (!kprobe_is_rel32(disp))
 			return -ERANGE;
-		put_unaligned((s32)disp, (s32 *)(buf + kprobe_insn_disp_offset(insn)));
+		put_unaligned((s32)disp, (s32 *)(buf + insn_offset_displacement(insn)));
 	}
 
 	return insn->length;

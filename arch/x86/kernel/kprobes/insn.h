@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Instructions: the names of their encodings, what they are, and how they are read from the text.
- * Where <asm/text-patching.h>, <asm/nops.h> or <asm/insn.h> has a name for an opcode, that one is
- * used.
+ * Where <asm/text-patching.h> has a name for an opcode, that one is used.
  */
 #ifndef _X86_KERNEL_KPROBES_INSN_H
 #define _X86_KERNEL_KPROBES_INSN_H
@@ -28,41 +27,18 @@
 #define OP_REG		0x07
 
 /*
- * Opcodes of one byte. A number at the end is the size of a constant operand in bits. Otherwise R
- * stands for a register, M for a register or memory, I for an immediate operand, in the order of
- * the Intel manuals: the destination comes first. Where byte operands have an opcode of their
- * own, that one is not meant. Tables have the numbers of further opcodes, and say what they are.
+ * Opcodes of one byte; I32 and I8 tell the size of an immediate operand. Opcodes that only one
+ * place needs have no name: a comment there says what they are.
  */
 #define OP_ESCAPE	0x0f	/* two-byte opcodes */
-#define OP_PUSH_R	0x50	/* + register */
-#define OP_POP_R	0x58	/* + register */
 #define OP_PUSH_I32	0x68
-#define OP_JCC8		0x70	/* + condition */
-#define OP_JNE8		0x75
 #define OP_GRP1_I32	0x81
 #define OP_GRP1_I8	0x83
-#define OP_TEST_MR	0x85
-#define OP_MOV_MR	0x89
-#define OP_MOV_RM	0x8b
 #define OP_LEA		0x8d
 #define OP_GRP1A	0x8f
-#define OP_NOP		BYTES_NOP1
-#define OP_CALL_FAR	0x9a
-#define OP_PUSHF	0x9c
-#define OP_POPF		0x9d
-#define OP_TEST_AX_I	0xa9
 #define OP_MOV_RI	0xb8	/* + register */
-#define OP_RET_I16	0xc2
 #define OP_GRP11	0xc7
-#define OP_ENTER	0xc8
-#define OP_LOOPNE	0xe0
-#define OP_JCXZ		0xe3
 #define OP_JMP_FAR	0xea
-#define OP_HLT		0xf4
-#define OP_GRP3		0xf7
-#define OP_CLI		0xfa
-#define OP_STI		0xfb
-#define OP_CLD		0xfc
 #define OP_GRP5		0xff
 
 /* Arithmetic: the opcode holds the form of the operands and the operation, enum kprobe_alu. */
@@ -73,9 +49,6 @@
 #define OP_ALU_SHIFT	3
 
 /* Opcodes of two bytes: the one that follows OP_ESCAPE. */
-#define OP2_GRP7	0x01
-#define OP2_NOP		0x1f
-#define OP2_MOV_CR_R	0x22
 #define OP2_JCC32	0x80	/* + condition */
 #define OP2_UD1		0xb9
 
@@ -84,17 +57,11 @@
 
 /* In groups of instructions, the reg field of ModRM extends the opcode. */
 #define GRP1A_POP	0
-#define GRP3_TEST	0
-#define GRP5_CALL	2
 #define GRP5_JMP	4
 #define GRP5_PUSH	6
-#define GRP11_MOV	0
 
-/* In the register forms of groups 7 and 11, all of ModRM extends the opcode. */
-#define MODRM_MWAIT	0xc9
-#define MODRM_CLAC	0xca
-#define MODRM_MWAITX	0xfb
-#define MODRM_RTM	0xf8	/* group 11: XABORT, XBEGIN */
+/* In the register form of group 11, all of ModRM does. */
+#define MODRM_RTM	0xf8	/* XABORT, XBEGIN */
 
 /* Fields of ModRM and SIB. */
 #define MODRM_REG_MASK	0x38
@@ -181,15 +148,6 @@ static inline bool kprobe_op_is_final(u8 op)
 	       op == KPROBE_OP_STEP_JMP;
 }
 
-/* Encodings of which something is said. */
-struct kprobe_pattern {
-	u16	op;		/* as kprobe_insn_op() counts */
-	u8	mask;		/* of the bits of ModRM that matter */
-	u8	modrm;		/* their value */
-	u8	prefix;		/* only after it; 0 for any encoding */
-	u8	why;
-};
-
 /* An instruction in the text. */
 struct kprobe_insn {
 	struct insn	insn;			/* decoded */
@@ -200,12 +158,12 @@ enum kprobe_refusal kprobe_decode(struct kprobe_insn *ki, int len);
 enum kprobe_refusal kprobe_fetch_at(unsigned long at, unsigned long end,
 				    struct kprobe_insn *ki);
 enum kprobe_refusal kprobe_fetch(unsigned long addr, struct kprobe_insn *ki);
-int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
+int kprobe_copy(u8 *buf, struct kprobe_insn *ki, unsigned long from,
 		unsigned long to);
 
 /*
  * What a decoded instruction is. The functions below require kprobe_decode(). Those of
- * <asm/insn.h> decode the instruction if need be, so they cannot take a pointer to const.
+ * <asm/insn.h> decode the instruction if need be, so there are no pointers to const.
  */
 
 /* What kprobe_insn_op() returns for an opcode of two bytes. */
@@ -213,66 +171,48 @@ int kprobe_copy(u8 *buf, const struct kprobe_insn *ki, unsigned long from,
 /* ... and for one of VEX or EVEX, whose opcodes are numbered on their own. */
 #define OP_OTHER	(~0u)
 
-bool kprobe_insn_has_prefix(const struct insn *insn, u8 wanted);
-u32 kprobe_insn_op(const struct insn *insn);
-bool kprobe_insn_is_nop(const struct insn *insn);
-u8 kprobe_insn_branch(const struct insn *insn);
-u8 kprobe_insn_match(const struct insn *insn, const struct kprobe_pattern *rows,
-		     unsigned int nr);
+bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted);
+u32 kprobe_insn_op(struct insn *insn);
+bool kprobe_insn_is_nop(struct insn *insn);
+u8 kprobe_insn_branch(struct insn *insn);
 
-/* Also EVEX. */
-static inline bool kprobe_insn_has_vex(const struct insn *insn)
+/* Also EVEX. Newer kernels have another name for insn_is_avx(). */
+static inline bool kprobe_insn_has_vex(struct insn *insn)
 {
 	return insn->vex_prefix.nbytes;
 }
 
-static inline bool kprobe_insn_has_rex2(const struct insn *insn)
-{
-	return insn->rex_prefix.nbytes == 2;
-}
-
 /* The lower four bits of REX2 are those of REX. */
-static inline u8 kprobe_insn_rex(const struct insn *insn)
+static inline u8 kprobe_insn_rex(struct insn *insn)
 {
 	int nbytes = insn->rex_prefix.nbytes;
 
 	return nbytes ? insn->rex_prefix.bytes[nbytes - 1] : 0;
 }
 
-static inline u8 kprobe_insn_modrm_mod(const struct insn *insn)
+static inline u8 kprobe_insn_modrm_mod(struct insn *insn)
 {
 	return X86_MODRM_MOD(insn->modrm.value);
 }
 
-static inline u8 kprobe_insn_modrm_reg(const struct insn *insn)
+static inline u8 kprobe_insn_modrm_reg(struct insn *insn)
 {
 	return X86_MODRM_REG(insn->modrm.value);
 }
 
-static inline u8 kprobe_insn_modrm_rm(const struct insn *insn)
+static inline u8 kprobe_insn_modrm_rm(struct insn *insn)
 {
 	return X86_MODRM_RM(insn->modrm.value);
 }
 
-static inline unsigned int kprobe_insn_modrm_offset(const struct insn *insn)
-{
-	return insn->prefixes.nbytes + insn->rex_prefix.nbytes + insn->vex_prefix.nbytes +
-	       insn->opcode.nbytes;
-}
-
-static inline unsigned int kprobe_insn_disp_offset(const struct insn *insn)
-{
-	return kprobe_insn_modrm_offset(insn) + insn->modrm.nbytes + insn->sib.nbytes;
-}
-
 /* No operand is in memory. */
-static inline bool kprobe_insn_is_reg_form(const struct insn *insn)
+static inline bool kprobe_insn_is_reg_form(struct insn *insn)
 {
 	return kprobe_insn_modrm_mod(insn) == MOD_REG;
 }
 
 /* Is the stack pointer the operand of ModRM, or the base of its address? */
-static inline bool kprobe_insn_operand_has_sp(const struct insn *insn)
+static inline bool kprobe_insn_operand_has_sp(struct insn *insn)
 {
 	BUILD_BUG_ON(RM_SIB != REG_SP);
 
@@ -282,20 +222,14 @@ static inline bool kprobe_insn_operand_has_sp(const struct insn *insn)
 	return kprobe_insn_is_reg_form(insn) || X86_SIB_BASE(insn->sib.value) == REG_SP;
 }
 
-static inline bool kprobe_insn_is_rip_relative(const struct insn *insn)
-{
-	return insn->x86_64 && insn->modrm.nbytes &&
-	       (insn->modrm.value & MODRM_RIP_MASK) == MODRM_RIP;
-}
-
 /* Without an operand: the return that mitigations replace. */
-static inline bool kprobe_insn_is_ret(const struct insn *insn)
+static inline bool kprobe_insn_is_ret(struct insn *insn)
 {
 	return kprobe_insn_op(insn) == RET_INSN_OPCODE;
 }
 
 /* For a direct jump, call or conditional branch. */
-static inline unsigned long kprobe_insn_target(const struct insn *insn, unsigned long addr)
+static inline unsigned long kprobe_insn_target(struct insn *insn, unsigned long addr)
 {
 	return addr + insn->length + insn->immediate.value;
 }
@@ -310,10 +244,10 @@ static __always_inline bool kprobe_is_landing_pad(u32 word)
 #endif
 }
 
-unsigned int kprobe_skip(const struct kprobe_insn *ki, unsigned long at);
+unsigned int kprobe_skip(struct kprobe_insn *ki, unsigned long at);
 
 /* Only the first @length bytes have been read. */
-static inline bool kprobe_insn_is_landing_pad(const struct kprobe_insn *ki)
+static inline bool kprobe_insn_is_landing_pad(struct kprobe_insn *ki)
 {
 	return ki->insn.length == sizeof(u32) &&
 	       kprobe_is_landing_pad(get_unaligned((const u32 *)ki->bytes));
@@ -335,6 +269,13 @@ static inline int kprobe_put_rel32(u8 *code, unsigned int len, unsigned long add
 
 	put_unaligned((s32)disp, (s32 *)(code + len - sizeof(s32)));
 	return 0;
+}
+
+/* A jump, for code at @addr. Returns its length, or -ERANGE. */
+static inline int kprobe_put_jmp(u8 *code, unsigned long addr, unsigned long target)
+{
+	code[0] = JMP32_INSN_OPCODE;
+	return kprobe_put_rel32(code, JMP32_INSN_SIZE, addr, target) ?: JMP32_INSN_SIZE;
 }
 
 /* Makes it another instruction of its group. */

@@ -2,8 +2,7 @@
 /*
  * Jump optimization on x86: decides whether a jump can replace the instructions at a
  * probe, builds the detour that the jump targets, and switches between breakpoint and
- * jump. branches.c finds branches into these instructions, reencode.c copies them, and
- * the detour calls detour.c.
+ * jump. branches.c finds branches into these instructions, and the detour calls detour.c.
  */
 
 #include <linux/cpu.h>
@@ -13,12 +12,128 @@
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
+#include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/unaligned.h>
 
-#include "branches.h"
+#include <asm/nospec-branch.h>
+
 #include "common.h"
 #include "insn.h"
+
+/*
+ * Copies for detours. A copy runs far from the address that it was written for, and nothing is
+ * fixed up after it. So an instruction that depends on its address is encoded in another way.
+ */
+
+static int put_jcc(u8 *buf, u8 condition, unsigned long to, unsigned long target)
+{
+	buf[0] = OP_ESCAPE;
+	buf[1] = OP2_JCC32 | condition;
+	return kprobe_put_rel32(buf, JCC32_INSN_SIZE, to, target) ?: JCC32_INSN_SIZE;
+}
+
+/* These have only short forms, which skip the jump that is not taken. It follows. */
+static int put_loop(u8 *buf, struct kprobe_insn *ki)
+{
+	int len = ki->insn.length;
+
+	memcpy(buf, ki->bytes, len - 1);
+	buf[len - 1] = JMP8_INSN_SIZE;
+	buf[len] = JMP8_INSN_OPCODE;
+	buf[len + 1] = JMP32_INSN_SIZE;
+	return len + JMP8_INSN_SIZE;
+}
+
+/*
+ * A call returns to the program's own text: the callee may sleep, so grace periods
+ * would not keep the detour for its return, and unwinders look at the address. So a jump follows.
+ */
+static int put_return_address(u8 *buf, unsigned long next)
+{
+	if ((long)next != (s32)next)
+		return -ERANGE;
+
+	buf[0] = OP_PUSH_I32;
+	put_unaligned((s32)next, (s32 *)(buf + 1));
+	return PUSH_I32_INSN_SIZE;
+}
+
+/* Mitigations that use thunks determine where indirect branches may be. */
+static bool has_branch_thunks(void)
+{
+	return cpu_feature_enabled(X86_FEATURE_RETPOLINE) ||
+	       cpu_feature_enabled(X86_FEATURE_INDIRECT_THUNK_ITS);
+}
+
+static int put_ret(u8 *buf, struct kprobe_insn *ki, unsigned long from,
+		   unsigned long to)
+{
+	if (!cpu_wants_rethunk_at((void *)to))
+		return kprobe_copy(buf, ki, from, to);
+
+	/* The thunk pops nothing but the return address. */
+	if (!kprobe_insn_is_ret(&ki->insn))
+		return -EINVAL;
+	return kprobe_put_jmp(buf, to, (unsigned long)x86_return_thunk);
+}
+
+static bool is_call(u8 op)
+{
+	return op == KPROBE_OP_CALL || op == KPROBE_OP_CALL_REG || op == KPROBE_OP_STEP_CALL;
+}
+
+/*
+ * Assemble code for @to that has the effect of the instruction at @from, which kprobe_classify() has
+ * described in @a. @buf has KPROBE_MAX_REENCODED bytes. Returns the length of the code; -ERANGE if
+ * an operand is out of reach; -EINVAL if there is no such code.
+ */
+int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
+		    const struct arch_specific_insn *a,
+		    unsigned long from, unsigned long to)
+{
+	int head = 0, ret;
+
+	if (is_call(a->op)) {
+		head = put_return_address(buf, from + a->len);
+		if (head < 0)
+			return head;
+	}
+
+	switch (a->op) {
+	case KPROBE_OP_JCC:
+		return put_jcc(buf, a->sub, to, a->value);
+	case KPROBE_OP_RET:
+		return put_ret(buf, ki, from, to);
+	case KPROBE_OP_LOOPNE:
+	case KPROBE_OP_LOOPE:
+	case KPROBE_OP_LOOP:
+	case KPROBE_OP_JCXZ:
+		head = put_loop(buf, ki);
+		fallthrough;
+	case KPROBE_OP_CALL:
+	case KPROBE_OP_JMP:
+		ret = kprobe_put_jmp(buf + head, to + head, a->value);
+		break;
+	case KPROBE_OP_CALL_REG:
+	case KPROBE_OP_STEP_CALL:
+		/* The push would change it first. */
+		if (kprobe_insn_operand_has_sp(&ki->insn))
+			return -EINVAL;
+		fallthrough;
+	case KPROBE_OP_JMP_REG:
+	case KPROBE_OP_STEP_JMP:
+		if (has_branch_thunks())
+			return -EINVAL;
+		ret = kprobe_copy(buf + head, ki, from, to + head);
+		modrm_set_reg(buf + head + insn_offset_modrm(&ki->insn), GRP5_JMP);
+		break;
+	default:
+		return kprobe_copy(buf, ki, from, to);
+	}
+
+	return ret < 0 ? ret : head + ret;
+}
 
 /* A detour that is being built. */
 struct detour_draft {
@@ -35,12 +150,6 @@ static int refuse(struct optimized_kprobe *op, enum kprobe_noopt why,
 	op->why = why;
 	op->why_at = at;
 	return -EILSEQ;
-}
-
-static bool is_call(u8 kind)
-{
-	return kind == KPROBE_OP_CALL || kind == KPROBE_OP_CALL_REG ||
-	       kind == KPROBE_OP_STEP_CALL;
 }
 
 /* One instruction, @at bytes after the probe. */
@@ -98,7 +207,7 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op, uns
 		.of_return	= __is_defined(KPROBE_DETOURS_OF_RETURNS) &&
 				  kretprobe_is_alone(&op->kp),
 	};
-	d->o.end = kprobe_kind_of(&d->o)->layout->size;
+	d->o.end = kprobe_kind_of(&d->o)->size;
 	d->ends = false;
 	memset(d->code, INT3_INSN_OPCODE, sizeof(d->code));
 
@@ -114,42 +223,30 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op, uns
 	return 0;
 }
 
-/* Fills in the target of the branch that is @at bytes after the start of a detour. */
-static int put_branch(struct detour_draft *d, unsigned int at, unsigned int len,
-		      unsigned long slot, unsigned long target)
-{
-	return kprobe_put_rel32(d->code + at, len, slot + at, target);
-}
-
 /* The code before and after the copies. */
 static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 		       unsigned long slot)
 {
 	const struct kprobe_detour_kind *kind = kprobe_kind_of(&d->o);
-	const struct kprobe_detour_layout *l = kind->layout;
 	unsigned long addr = (unsigned long)op->kp.addr;
-	static const u8 clac[] = { OP_ESCAPE, OP2_GRP7, MODRM_CLAC };
 	u8 *code = d->code;
 	int ret;
 
-	memcpy(code, kind->template, l->size);
-	ret = put_branch(d, l->call, CALL_INSN_SIZE, slot, (unsigned long)kind->callback) ?:
-	      put_branch(d, l->leave, JCC32_INSN_SIZE, slot, (unsigned long)kind->leave);
-	if (ret)
-		return ret;
-
-	if (l->ip)
-		put_unaligned((u32)(addr + INT3_INSN_SIZE), (u32 *)(code + l->ip));
-	code[l->regs] = OP_CLD;
-	put_unaligned((unsigned long)op, (unsigned long *)(code + l->op));
+	memcpy(code, kind->template, kind->size);
+	if (kind->ip)
+		put_unaligned((u32)(addr + INT3_INSN_SIZE), (u32 *)(code + kind->ip));
+	put_unaligned((unsigned long)op, (unsigned long *)(code + kind->op));
+	code[kind->regs] = 0xfc;	/* cld */
 	if (boot_cpu_has(X86_FEATURE_SMAP))
-		memcpy(code + l->clac, clac, sizeof(clac));
+		memcpy(code + kind->regs + 1, "\x0f\x01\xca", 3);	/* clac */
 
-	if (d->ends)
-		return 0;
-
-	code[d->o.end] = JMP32_INSN_OPCODE;
-	return put_branch(d, d->o.end, JMP32_INSN_SIZE, slot, addr + d->o.size);
+	ret = kprobe_put_rel32(code + kind->call, CALL_INSN_SIZE, slot + kind->call,
+			       (unsigned long)kind->callback) ?:
+	      kprobe_put_rel32(code + kind->jump, JCC32_INSN_SIZE, slot + kind->jump,
+			       (unsigned long)kind->leave);
+	if (!ret && !d->ends)
+		ret = kprobe_put_jmp(code + d->o.end, slot + d->o.end, addr + d->o.size);
+	return min(ret, 0);
 }
 
 static int make_detour(struct detour_draft *d, struct optimized_kprobe *op)
@@ -216,22 +313,6 @@ static int plan_detour(struct detour_draft *d, struct optimized_kprobe *op, unsi
 	return why ? refuse(op, why, at + 1) : 0;
 }
 
-/* With a short jump, if there is room for a hop. */
-static int plan_with_hop(struct detour_draft *d, struct optimized_kprobe *op)
-{
-	unsigned long addr = (unsigned long)op->kp.addr;
-	int ret;
-
-	if (!core_kernel_text(addr))
-		return -EILSEQ;
-
-	ret = plan_detour(d, op, JMP8_INSN_SIZE);
-	if (ret)
-		return ret;
-	d->o.hop = kprobe_hop_find(addr, &op->why_transient);
-	return d->o.hop ? 0 : -EILSEQ;
-}
-
 /* Everything except the detour. */
 static int plan(struct detour_draft *d, struct optimized_kprobe *op)
 {
@@ -250,15 +331,20 @@ static int plan(struct detour_draft *d, struct optimized_kprobe *op)
 
 	*d = (struct detour_draft) { .start = addr - into, .end = addr - into + size };
 	ret = plan_detour(d, op, JMP32_INSN_SIZE);
-	if (ret != -EILSEQ)
+	if (ret != -EILSEQ || !core_kernel_text(addr))
 		return ret;
 
+	/* Else with a short jump, if there is room for a hop. */
 	why = op->why;
 	at = op->why_at;
-	ret = plan_with_hop(d, op);
+	ret = plan_detour(d, op, JMP8_INSN_SIZE);
+	if (!ret)
+		d->o.hop = kprobe_hop_find(addr, &op->why_transient);
+	if (ret == -ENOMEM)
+		return ret;
 	/* Report the obstacle to the long jump. */
-	if (ret)
-		return ret == -ENOMEM ? ret : refuse(op, why, at);
+	if (!d->o.hop)
+		return refuse(op, why, at);
 	op->why = KPROBE_NOOPT_NONE;
 	op->why_at = 0;
 	op->why_transient = false;
@@ -310,12 +396,8 @@ static u8 *make_jump(u8 *buf, const struct optimized_kprobe *op)
 {
 	const struct arch_optimized_insn *o = &op->optinsn;
 
-	if (o->hop)
-		__text_gen_insn(buf, JMP8_INSN_OPCODE, op->kp.addr, (void *)o->hop,
-				JMP8_INSN_SIZE);
-	else
-		__text_gen_insn(buf, JMP32_INSN_OPCODE, op->kp.addr, o->insn,
-				JMP32_INSN_SIZE);
+	__text_gen_insn(buf, o->hop ? JMP8_INSN_OPCODE : JMP32_INSN_OPCODE, op->kp.addr,
+			o->hop ? (void *)o->hop : o->insn, o->jump);
 	return buf;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Templates of detours on x86. Each detour starts with a copy of a template in which
  * optimize.c has filled in the blanks; copies of the program's instructions follow.
- * The tables of labels at the end tell optimize.c where the blanks are.
+ * The table of kinds at the end tells optimize.c where the blanks are.
  *
  * A template is never executed in place. It is valid code all the same, so that
  * objtool describes its stack; kprobe_detour_place() derives the stack layout of
@@ -46,12 +46,17 @@
 .endm
 
 /*
+ * Handlers are C code. The probed code may run with the direction flag set, or between STAC and
+ * CLAC: CLD replaces the first blank NOP, and CLAC the second one on CPUs that have it.
+ */
+.macro FLAGS_BLANK
+	nop				/* cld */
+	.byte	0x0f, 0x1f, 0x00	/* clac */
+.endm
+
+/*
  * Build a struct pt_regs with the state before the probed instruction, call the
  * handlers, and restore the registers.
- *
- * Handlers are C code. The probed code may run with the direction flag set, or
- * between STAC and CLAC: CLD replaces the first blank NOP, and CLAC the second one on
- * CPUs that have it.
  */
 SYM_START(kprobe_detour_template, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
@@ -59,9 +64,7 @@ SYM_START(kprobe_detour_template, SYM_L_GLOBAL, SYM_F_ALIGN)
 	PUSH_BLANK .Ldetour_ip
 	PUSH_REST_OF_REGS
 .Ldetour_regs:
-	nop				/* cld */
-.Ldetour_clac:
-	.byte	0x0f, 0x1f, 0x00	/* clac */
+	FLAGS_BLANK
 	LOAD_OP_BLANK .Ldetour_op
 	mov	%_ASM_SP, %__ASM_SEL_RAW(edx, rsi)
 .Ldetour_call:
@@ -120,9 +123,7 @@ SYM_START(kretprobe_detour_template, SYM_L_GLOBAL, SYM_F_ALIGN)
 	leaq	-(PTREGS_flags - PTREGS_orig_ax)(%rsp), %rsp
 	PUSH_EACH SCRATCH_REGS
 .Lreturn_regs:
-	nop				/* cld */
-.Lreturn_clac:
-	.byte	0x0f, 0x1f, 0x00	/* clac */
+	FLAGS_BLANK
 	LOAD_OP_BLANK .Lreturn_op
 	leaq	RETURN_FRAME(%rsp), %rsi
 .Lreturn_call:
@@ -170,28 +171,33 @@ _ASM_NOKPROBE(kretprobe_detour_complete)
 .Lcomplete_end:
 #endif
 
-/* struct kprobe_detour_layout */
-.macro LAYOUT template:req name:req ip=0
+	.section .rodata
+
+/* struct kprobe_detour_kind */
+.macro KIND template:req callback:req leave:req name:req ip=0
+	_ASM_PTR \template
+	_ASM_PTR \callback
+	_ASM_PTR \leave
 	.byte	\ip
 	.byte	.L\name\()_regs - \template
-	.byte	.L\name\()_clac - \template
 	.byte	.L\name\()_op - \template
 	.byte	.L\name\()_call - \template
 	.byte	.L\name\()_leave - \template
 	.byte	.L\name\()_restore - \template
 	.byte	.L\name\()_end - \template
+	_ASM_ALIGN
 .endm
 
-	.section .rodata
-SYM_DATA_START(kprobe_detour_layout)
-	LAYOUT kprobe_detour_template detour ip=(.Ldetour_ip - kprobe_detour_template)
-SYM_DATA_END(kprobe_detour_layout)
+	_ASM_ALIGN
+SYM_DATA_START(kprobe_detour_kinds)
+	KIND kprobe_detour_template kprobe_detour_callback kprobe_detour_leave detour	\
+	     ip=(.Ldetour_ip - kprobe_detour_template)
+#ifdef KPROBE_DETOURS_OF_RETURNS
+	KIND kretprobe_detour_template kretprobe_native_entry kretprobe_detour_complete return
+#endif
+SYM_DATA_END(kprobe_detour_kinds)
 
 #ifdef KPROBE_DETOURS_OF_RETURNS
-SYM_DATA_START(kretprobe_detour_layout)
-	LAYOUT kretprobe_detour_template return
-SYM_DATA_END(kretprobe_detour_layout)
-
 	.balign 4
 SYM_DATA(kretprobe_detour_complete_size, .long .Lcomplete_end - kretprobe_detour_complete)
 #endif

@@ -210,7 +210,7 @@ static void unwinds_from_hop(struct kunit *test)
 	top[0] = caller;
 	if (hop)
 		KUNIT_EXPECT_EQ(test, caller_of(test, hop, top - 1), caller);
-	KUNIT_EXPECT_TRUE(test, kprobe_is_hop(hop));
+	KUNIT_EXPECT_TRUE(test, kprobe_is_detour_text(hop));
 	unregister_kprobe(&w.kp);
 }
 

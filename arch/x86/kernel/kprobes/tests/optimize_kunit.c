@@ -20,7 +20,7 @@
 
 #include "detours.h"
 #include "storm.h"
-#include "../branches.h"
+#include "../common.h"
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
 #endif

@@ -10,7 +10,6 @@
 #include <linux/kgdb.h>
 
 #include "../common.h"
-#include "../branches.h"
 #ifdef CONFIG_KGDB
 #include "../../../../../kernel/debug/debug_core.h"
 #endif

@@ -304,9 +304,9 @@ static void trace_of_completion_is_not_reliable(struct kunit *test)
 	unregister_kprobe(&s.kp);
 	unregister_kretprobe(&r.rp);
 
-	KUNIT_EXPECT_TRUE(test, kprobe_is_completion(start));
-	KUNIT_EXPECT_FALSE(test, kprobe_is_completion(start - 1));
-	KUNIT_EXPECT_FALSE(test, kprobe_is_completion(start + kretprobe_detour_complete_size));
+	KUNIT_EXPECT_TRUE(test, kprobe_is_detour_text(start));
+	KUNIT_EXPECT_FALSE(test, kprobe_is_detour_text(start - 1));
+	KUNIT_EXPECT_FALSE(test, kprobe_is_detour_text(start + kretprobe_detour_complete_size));
 }
 #endif /* KPROBE_DETOURS_OF_RETURNS */
 
