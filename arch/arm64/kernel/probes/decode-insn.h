@@ -111,4 +111,10 @@ bool probe_user_push_return(unsigned long addr);
 bool probe_user_pop_return(unsigned long addr);
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api);
 
+/* The number of probes that are patched per stop_machine(). */
+#define KPROBE_PATCH_CHUNK	256
+
+bool kprobe_alternatives_are_final(void);
+bool kprobe_insn_is_live(u32 insn);
+
 #endif /* _ARM64_PROBES_DECODE_INSN_H */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hit path of breakpoints on arm64: the breakpoint, the instruction under it, and the
- * faults of both. <linux/kprobes-breakpoint.h> has what all architectures share.
+ * The hit path on arm64: the breakpoint, the instruction under it, the faults of both, and
+ * redirections from detours. <linux/kprobes-breakpoint.h> has what all architectures share, and
+ * detour_entry.S the code of detours.
  *
  * Emulated are the instructions that cannot be copied, which are simulated, as are NOPs, landing
  * pads and moves of registers. If an instruction only computes, the handler of the breakpoint calls
@@ -11,19 +12,50 @@
  * anywhere, and may hit probes.
  */
 
+#include <linux/cpufeature.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
 
+#include <asm/arch_gicv3.h>
+#include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
+#include <asm/insn.h>
 
-#include "common.h"
+#ifdef CONFIG_OPTPROBES
+#include "detour.h"
+#endif
+
+/*
+ * After an indirect branch, PSTATE.BTYPE is non-zero, and the branch target must be a landing pad.
+ * All other instructions clear it. Code that changes the PC must clear it as well.
+ */
+static nokprobe_inline void clear_btype(struct pt_regs *regs)
+{
+	regs->pstate &= ~PSR_BTYPE_MASK;
+}
+
+/*
+ * With pseudo-NMIs, the priority mask in the handler of an exception. It masks no priority, but
+ * GIC_PRIO_PSR_I_SET records that PSTATE masks interrupts. irqs_disabled() looks only at this mask.
+ */
+#define PMR_MASKED	(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET)
+
+static nokprobe_inline void restore_masks(struct pt_regs *regs,
+					  const struct kprobe_masks *masks)
+{
+	regs->pstate = (regs->pstate & ~DAIF_MASK) | masks->daif;
+	if (system_uses_irq_prio_masking())
+		regs->pmr = masks->pmr;
+}
 
 #define arch_kprobe_len(p)			AARCH64_INSN_SIZE
-#define arch_kprobe_unmask(regs, step)		kprobe_restore_masks(regs, &(step)->masks)
+#define arch_kprobe_unmask(regs, step)		restore_masks(regs, &(step)->masks)
 
 /* A simulated indirect branch asks for a landing pad. No step does. */
-#define arch_kprobe_redirect(regs)		kprobe_clear_btype(regs)
+#define arch_kprobe_redirect(regs)		clear_btype(regs)
 #define arch_kprobe_post_redirects(stepped)	(!(stepped))
 
 /* A fault in a step inherits the priority mask, which therefore has to mask interrupts as well. */
@@ -33,7 +65,7 @@ static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs, struct arch_k
 	regs->pstate |= DAIF_MASK;
 	if (system_uses_irq_prio_masking()) {
 		step->masks.pmr = regs->pmr;
-		regs->pmr = KPROBE_PMR_MASKED;
+		regs->pmr = PMR_MASKED;
 	}
 }
 
@@ -97,6 +129,81 @@ static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs
 
 #include <linux/kprobes-breakpoint.h>
 
+#ifdef CONFIG_OPTPROBES
+/**
+ * struct kprobe_redirection - where a task continues that a handler has redirected
+ * @pc: the address
+ * @masks: the interrupt masks of the program
+ *
+ * Used from arch_leave_detour() to the breakpoint at the end of the detour. In between,
+ * interrupts are masked, so the task stays on its CPU. The hit ends only at that breakpoint, so
+ * that probes in the tracers that the exception entry calls are missed. Hence no other handler can
+ * redirect on this CPU in the meantime, not even one in an NMI.
+ */
+struct kprobe_redirection {
+	unsigned long		pc;
+	struct kprobe_masks	masks;
+};
+
+static DEFINE_PER_CPU(struct kprobe_redirection, kprobe_redirection);
+
+/* The callback ends by enabling preemption, which must see that interrupts are off. */
+static nokprobe_inline u32 mask_priorities(void)
+{
+	u32 pmr = 0;
+
+	if (system_uses_irq_prio_masking()) {
+		pmr = gic_read_pmr();
+		gic_write_pmr(PMR_MASKED);
+	}
+	return pmr;
+}
+
+int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool redirected)
+{
+	unsigned long pc = instruction_pointer(regs), daif;
+	struct kprobe_redirection *r;
+
+	if (pc == regs->regs[30]) {
+		reset_current_kprobe();
+		return KPROBE_DETOUR_RETURN;
+	}
+
+	/*
+	 * local_daif_mask() would notify lockdep, which runs code that can be probed. Lockdep need
+	 * not know: the breakpoint handler restores the masks that it has on record.
+	 */
+	daif = read_sysreg(daif);
+	asm volatile("msr daifset, #0xf" ::: "memory");
+	r = this_cpu_ptr(&kprobe_redirection);
+	r->pc = pc;
+	r->masks.daif = daif & DAIF_MASK;
+	r->masks.pmr = mask_priorities();
+	return KPROBE_DETOUR_REDIRECT;
+}
+NOKPROBE_SYMBOL(arch_leave_detour);
+
+/* Resume at the address that a handler in a detour has set, after the breakpoint at its end. */
+static nokprobe_inline bool detour_redirect(struct pt_regs *regs)
+{
+	struct kprobe_redirection *r = this_cpu_ptr(&kprobe_redirection);
+
+	if (instruction_pointer(regs) != (unsigned long)kprobe_detour_brk)
+		return false;
+
+	instruction_pointer_set(regs, r->pc);
+	restore_masks(regs, &r->masks);
+	clear_btype(regs);
+	reset_current_kprobe();
+	return true;
+}
+#else
+static nokprobe_inline bool detour_redirect(struct pt_regs *regs)
+{
+	return false;
+}
+#endif
+
 /**
  * kprobe_brk_handler() - handle the breakpoint of a probe
  * @regs: registers at the breakpoint
@@ -131,7 +238,7 @@ NOKPROBE_SYMBOL(kprobe_brk_handler);
 int kprobe_ss_brk_handler(struct pt_regs *regs, unsigned long esr)
 {
 	if (likely(kprobe_step_end(regs, instruction_pointer(regs))) ||
-	    kprobe_detour_redirect(regs))
+	    detour_redirect(regs))
 		return DBG_HOOK_HANDLED;
 
 	return DBG_HOOK_ERROR;

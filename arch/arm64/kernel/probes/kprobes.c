@@ -19,7 +19,7 @@
 #include <asm/sections.h>
 #include <asm/virt.h>
 
-#include "common.h"
+#include "decode-insn.h"
 #include "simulate-insn.h"
 
 /* The instruction at an address, without what probes have changed. */

@@ -12,7 +12,7 @@
 
 #include <asm/insn.h>
 
-#include "common.h"
+#include "decode-insn.h"
 #include "detour.h"
 
 static u32 pair_at_sp(enum aarch64_insn_register reg1, enum aarch64_insn_register reg2,

@@ -24,7 +24,7 @@
 #include <asm/barrier.h>
 #include <asm/insn.h>
 
-#include "common.h"
+#include "decode-insn.h"
 
 /* May the instruction be replaced while CPUs execute it, or replace such a one? */
 bool kprobe_insn_is_live(u32 insn)

@@ -11,7 +11,14 @@
 
 #include <asm/insn.h>
 
-#include "common.h"
+#ifdef CONFIG_OPTPROBES
+#include "detour.h"
+#endif
+
+static nokprobe_inline bool is_between(unsigned long pc, void (*start)(void), void (*end)(void))
+{
+	return pc - (unsigned long)start < (unsigned long)end - (unsigned long)start;
+}
 
 /* A slot without a copy that branches back is executed only by the probe of a step. */
 static nokprobe_inline unsigned long unwind_step(unsigned long pc)
@@ -64,15 +71,63 @@ static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 #ifdef CONFIG_KRETPROBE_NATIVE
 static nokprobe_inline unsigned long unwind_trampoline(unsigned long pc, const struct pt_regs *regs)
 {
-	if (kprobe_is_between(pc, __kretprobe_trampoline, kretprobe_trampoline_framed))
+	if (is_between(pc, __kretprobe_trampoline, kretprobe_trampoline_framed))
 		return (unsigned long)__kretprobe_trampoline;
 	if (regs &&
-	    kprobe_is_between(pc, kretprobe_trampoline_unframed, kretprobe_trampoline_end))
+	    is_between(pc, kretprobe_trampoline_unframed, kretprobe_trampoline_end))
 		return READ_ONCE(regs->regs[30]);
 	return pc;
 }
 #else
 static nokprobe_inline unsigned long unwind_trampoline(unsigned long pc, const struct pt_regs *regs)
+{
+	return pc;
+}
+#endif
+
+#ifdef CONFIG_OPTPROBES
+static nokprobe_inline bool is_unframed(unsigned long pc)
+{
+	return is_between(pc, kprobe_detour_far, kprobe_detour_framed) ||
+	       pc == (unsigned long)kprobe_detour_restored ||
+	       is_between(pc, kretprobe_detour_far, kretprobe_detour_framed) ||
+	       pc == (unsigned long)kretprobe_detour_restored;
+}
+
+/* The probe in whose detour @pc is. The detour cannot be freed while RCU watches. */
+static nokprobe_inline struct optimized_kprobe *owner_of(unsigned long pc,
+							 const struct pt_regs *regs)
+{
+	if (!kprobe_rcu_is_watching())
+		return NULL;
+	if (regs && is_unframed(pc))
+		return kprobe_optinsn_owner(READ_ONCE(regs->regs[30]));
+	return __is_kernel_text(pc) ? NULL : kprobe_optinsn_owner(pc);
+}
+
+/*
+ * In a detour, the program is at the probe. x30 holds an address in the detour until the common
+ * code has built a frame record with the address of the probe, and again after x29 is restored.
+ * After a redirection to the caller, x30 holds the address of the caller.
+ *
+ * Where RCU does not watch, a detour could be freed meanwhile. There @pc is returned unchanged.
+ */
+static nokprobe_inline unsigned long unwind_detour(unsigned long pc, const struct pt_regs *regs)
+{
+	struct optimized_kprobe *op;
+
+	if (regs && is_between(pc, kprobe_detour_unframed, kprobe_detour_end))
+		return READ_ONCE(regs->regs[30]);
+
+	preempt_disable_notrace();
+	op = owner_of(pc, regs);
+	if (op)
+		pc = (unsigned long)op->kp.addr;
+	preempt_enable_notrace();
+	return pc;
+}
+#else
+static nokprobe_inline unsigned long unwind_detour(unsigned long pc, const struct pt_regs *regs)
 {
 	return pc;
 }
@@ -95,8 +150,7 @@ unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs)
 		regs = NULL;
 
 	pc = unwind_trampoline(pc, regs);
-	if (IS_ENABLED(CONFIG_OPTPROBES))
-		pc = kprobe_unwind_detour(pc, regs);
+	pc = unwind_detour(pc, regs);
 	return unwind_copy(pc);
 }
 NOKPROBE_SYMBOL(kprobe_unwind_pc);

@@ -21,7 +21,7 @@
 #include <asm/ptrace.h>
 #include <asm/sysreg.h>
 
-#include "../common.h"
+#include "../decode-insn.h"
 #include "differential.h"
 #include "differential_forms.h"
 

@@ -13,7 +13,7 @@
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 
-#include "../common.h"
+#include "../decode-insn.h"
 #include "watch.h"
 #include "words.h"
 

@@ -14,6 +14,7 @@
 #include <linux/perf_event.h>
 
 #include <asm/arch_gicv3.h>
+#include <asm/daifflags.h>
 #include <asm/sysreg.h>
 
 #include "forms.h"
