@@ -20,47 +20,33 @@ static nokprobe_inline bool is_between(unsigned long pc, void (*start)(void), vo
 	return pc - (unsigned long)start < (unsigned long)end - (unsigned long)start;
 }
 
-/* A slot without a copy that branches back is executed only by the probe of a step. */
-static nokprobe_inline unsigned long unwind_step(unsigned long pc)
-{
-	const struct kprobe *p = kprobe_running();
-	unsigned long into;
-
-	if (!p || !p->ainsn.insn)
-		return pc;
-	into = pc - (unsigned long)p->ainsn.insn;
-	if (into >= KPROBE_INSN_SLOT_SIZE)
-		return pc;
-	return (unsigned long)p->addr + into % KPROBE_STEP_OFFSET;
-}
-
 /*
- * An address in a slot stands for the probed instruction. The branch at the end of the boosted
- * copy identifies it, even while the other copy runs. There may be no current probe, and
- * preemption may be on.
+ * An address in a slot stands for the probed instruction. Only its probe executes a slot without a
+ * copy that branches back, in a step. Otherwise there may be no current probe, and preemption may
+ * be on: the branch at the end of the boosted copy identifies the slot, whichever copy runs.
  */
 static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 {
-	unsigned long back = ALIGN_DOWN(pc, KPROBE_INSN_SLOT_SIZE) + KPROBE_BOOST_OFFSET +
-			     AARCH64_INSN_SIZE;
-	unsigned long addr = pc;
+	unsigned long slot = ALIGN_DOWN(pc, KPROBE_INSN_SLOT_SIZE), addr = 0;
+	unsigned long back = slot + KPROBE_BOOST_OFFSET + AARCH64_INSN_SIZE;
+	const struct kprobe *p;
 	u32 insn;
 
-	if (__is_kernel_text(pc))
+	if (!slot || __is_kernel_text(pc))
 		return pc;
 
 	preempt_disable_notrace();
-	if (kprobe_rcu_is_watching() && is_kprobe_insn_slot(pc)) {
+	p = kprobe_running();
+	if (p && (unsigned long)p->ainsn.insn == slot) {
+		addr = (unsigned long)p->addr;
+	} else if (kprobe_rcu_is_watching() && is_kprobe_insn_slot(pc)) {
 		insn = le32_to_cpu(READ_ONCE(*(__le32 *)back));
 		if (aarch64_insn_is_b(insn))
-			addr = back + sign_extend64((u64)(insn & GENMASK(25, 0)) << 2, 27);
-		if (addr != pc && pc != back && pc != back + KPROBE_STEP_OFFSET)
-			addr -= AARCH64_INSN_SIZE;
+			addr = back - AARCH64_INSN_SIZE +
+			       sign_extend64((u64)(insn & GENMASK(25, 0)) << 2, 27);
 	}
-	if (addr == pc)
-		addr = unwind_step(pc);
 	preempt_enable_notrace();
-	return addr;
+	return addr ? addr + pc % KPROBE_STEP_OFFSET : pc;
 }
 
 /*
