@@ -21,7 +21,6 @@
 #include <asm/sections.h>
 
 #include "kprobes/common.h"
-#include "kprobes/insn.h"
 
 #ifdef CONFIG_PPC64_ELF_ABI_V2
 /*

@@ -23,7 +23,6 @@
 #include <asm/unwind-probes.h>
 
 #include "common.h"
-#include "insn.h"
 #ifdef CONFIG_OPTPROBES
 #include "detour.h"
 #endif
@@ -38,53 +37,6 @@ static nokprobe_inline void arch_kprobe_redirect(struct pt_regs *regs)
 {
 	regs_set_return_ip(regs, regs->nip);
 }
-
-/* regs->softe is the soft interrupt mask of the program. */
-#ifdef CONFIG_PPC64
-static nokprobe_inline unsigned long soft_mask(const struct pt_regs *regs)
-{
-	return regs->softe;
-}
-
-static nokprobe_inline void set_soft_mask(struct pt_regs *regs, unsigned long mask)
-{
-	regs->softe = mask;
-}
-
-static nokprobe_inline void mask_interrupts(struct pt_regs *regs)
-{
-	regs->softe = IRQS_ALL_DISABLED;
-}
-
-/*
- * The program sets its own mask. If that enables interrupts, the exit from this exception handles
- * those that were masked, as the program would, and expects MSR[EE] to be set.
- */
-static nokprobe_inline void emulate_soft_mask(struct pt_regs *regs, u8 mask)
-{
-	regs->softe = mask;
-	if (!(mask & IRQS_DISABLED))
-		regs_set_return_msr(regs, regs->msr | MSR_EE);
-}
-#else
-static nokprobe_inline unsigned long soft_mask(const struct pt_regs *regs)
-{
-	return 0;
-}
-
-static nokprobe_inline void set_soft_mask(struct pt_regs *regs, unsigned long mask)
-{
-}
-
-static nokprobe_inline void mask_interrupts(struct pt_regs *regs)
-{
-	regs_set_return_msr(regs, regs->msr & ~MSR_EE);
-}
-
-static nokprobe_inline void emulate_soft_mask(struct pt_regs *regs, u8 mask)
-{
-}
-#endif
 
 /*
  * A trace interrupt ends a step, except on BookE, where the trap after the copy does. The BookE
@@ -104,15 +56,27 @@ static nokprobe_inline void set_msr_of_step(struct pt_regs *regs)
 
 static nokprobe_inline void set_msr_of_step(struct pt_regs *regs)
 {
+	/* On 64 bits, the soft mask is enough. */
+	if (IS_ENABLED(CONFIG_PPC32))
+		regs_set_return_msr(regs, regs->msr & ~MSR_EE);
 	enable_single_step(regs);
 }
+#endif
+
+/* The soft interrupt mask of the program. There is none with 32 bits, where nothing uses this. */
+#ifdef CONFIG_PPC64
+#define soft_mask(regs)		((regs)->softe)
+#else
+#define soft_mask(regs)		((regs)->mq)
 #endif
 
 static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs, struct arch_kprobe_step *step)
 {
 	step->msr = regs->msr;
-	step->softe = soft_mask(regs);
-	mask_interrupts(regs);
+	if (IS_ENABLED(CONFIG_PPC64)) {
+		step->softe = soft_mask(regs);
+		soft_mask(regs) = IRQS_ALL_DISABLED;
+	}
 	set_msr_of_step(regs);
 }
 
@@ -123,7 +87,8 @@ static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs, struct arch_k
 static nokprobe_inline void arch_kprobe_unmask(struct pt_regs *regs,
 					       struct arch_kprobe_step *step)
 {
-	set_soft_mask(regs, step->softe);
+	if (IS_ENABLED(CONFIG_PPC64))
+		soft_mask(regs) = step->softe;
 	regs_set_return_msr(regs, (regs->msr & ~STEP_MSR) | (step->msr & STEP_MSR));
 }
 
@@ -155,15 +120,19 @@ static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs
 		return true;
 	}
 
-	switch (p->ainsn.soft_mask) {
-	case KPROBE_SOFT_MASK_NONE:
+	if (!IS_ENABLED(CONFIG_PPC64) || p->ainsn.soft_mask == KPROBE_SOFT_MASK_NONE)
 		return emulate_step(regs, kprobe_insn(p)) > 0;
-	case KPROBE_SOFT_MASK_READ:
+
+	if (p->ainsn.soft_mask == KPROBE_SOFT_MASK_READ) {
 		regs->gpr[rt] = soft_mask(regs);
-		break;
-	case KPROBE_SOFT_MASK_WRITE:
-		emulate_soft_mask(regs, regs->gpr[rt]);
-		break;
+	} else {
+		/*
+		 * If that enables interrupts, the exit from this exception handles those that were
+		 * masked, as the program would, and expects MSR[EE] to be set.
+		 */
+		soft_mask(regs) = (u8)regs->gpr[rt];
+		if (!(soft_mask(regs) & IRQS_DISABLED))
+			regs_set_return_msr(regs, regs->msr | MSR_EE);
 	}
 	regs_set_return_ip(regs, kprobe_next(p));
 	return true;

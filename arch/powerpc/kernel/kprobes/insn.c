@@ -17,7 +17,6 @@
 #endif
 
 #include "common.h"
-#include "insn.h"
 
 /* Extended opcodes under 31. */
 #define INSN_31_LBARX		52

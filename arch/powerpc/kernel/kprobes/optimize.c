@@ -18,7 +18,6 @@
 
 #include "common.h"
 #include "detour.h"
-#include "insn.h"
 
 /*
  * The frame of a detour: that of an interrupt, with a struct pt_regs above a minimal frame.

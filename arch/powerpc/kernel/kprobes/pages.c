@@ -23,7 +23,6 @@
 #include <asm/sections.h>
 
 #include "common.h"
-#include "insn.h"
 
 #define MAX_IMAGE_PAGES	((SZ_16M + SZ_512K) / PAGE_SIZE)
 
@@ -149,16 +148,4 @@ int arch_seal_page(void *page)
 
 	flush_icache_range((unsigned long)page, (unsigned long)page + PAGE_SIZE);
 	return ret;
-}
-
-/**
- * kprobe_is_in_image_pages() - is an address in the pages at the end of the kernel's text?
- * @addr: the address
- *
- * Context: any.
- * Return: true if it is.
- */
-bool kprobe_is_in_image_pages(unsigned long addr)
-{
-	return kprobe_is_between(addr, __kprobes_pages_start, __kprobes_pages_end);
 }

@@ -22,7 +22,6 @@
 #ifdef CONFIG_OPTPROBES
 #include "../detour.h"
 #endif
-#include "../insn.h"
 #include "watch.h"
 #include "words.h"
 

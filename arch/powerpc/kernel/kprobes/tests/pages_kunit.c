@@ -204,10 +204,10 @@ static void pages_of_the_image_are_known(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, PAGE_ALIGNED(start));
 	KUNIT_EXPECT_GE(test, end - start, SZ_128K);
-	KUNIT_EXPECT_TRUE(test, kprobe_is_in_image_pages(start));
-	KUNIT_EXPECT_TRUE(test, kprobe_is_in_image_pages(end - 1));
-	KUNIT_EXPECT_FALSE(test, kprobe_is_in_image_pages(start - 1));
-	KUNIT_EXPECT_FALSE(test, kprobe_is_in_image_pages(end));
+	KUNIT_EXPECT_TRUE(test, arch_within_kprobe_blacklist(start));
+	KUNIT_EXPECT_TRUE(test, arch_within_kprobe_blacklist(end - 1));
+	KUNIT_EXPECT_FALSE(test, arch_within_kprobe_blacklist(start - 1));
+	KUNIT_EXPECT_FALSE(test, arch_within_kprobe_blacklist(end));
 	/* It is the text that must not be probed, and nothing else in it. */
 	KUNIT_EXPECT_TRUE(test, core_kernel_text(start));
 	KUNIT_EXPECT_LE(test, end, (unsigned long)_etext);
