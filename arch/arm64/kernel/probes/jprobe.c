@@ -43,12 +43,11 @@ static nokprobe_inline unsigned long stack_end(unsigned long sp)
 
 void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame)
 {
-	/* kprobe_copy_stack() and kprobe_jprobe_call() fill in every member that is read. */
-	struct jprobe_frame f __uninitialized;
+	/* kprobe_copy_stack() fills it in. */
+	unsigned long stack[JPROBE_STACK_BYTES / sizeof(long)] __uninitialized;
 
-	kprobe_copy_stack(f.stack, ARRAY_SIZE(f.stack),
-			  (unsigned long *)regs->sp, stack_end(regs->sp));
-	*frame = &f;
-	kprobe_jprobe_call(&f, entry, regs);
+	kprobe_copy_stack(stack, ARRAY_SIZE(stack), (unsigned long *)regs->sp,
+			  stack_end(regs->sp));
+	kprobe_jprobe_call(stack, entry, regs, frame);
 }
 NOKPROBE_SYMBOL(arch_jprobe_call);

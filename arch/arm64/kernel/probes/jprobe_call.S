@@ -9,14 +9,16 @@
 
 #include "jprobe.h"
 
-/* What kprobe_jprobe_call() saves: a frame record, and x19 to x28. */
-#define SAVED_BYTES	96
+/* What kprobe_jprobe_call() saves: a frame record, x19 to x28, and x18. */
+#define SAVED_BYTES	112
+#define SAVED_SCS	96
 
 	/* NOKPROBE() would end at the next symbol. */
 	.section .kprobes.text, "ax"
 
 /*
- * (struct jprobe_frame *f, void *entry, struct pt_regs *regs): returns when the handler
+ * (const unsigned long *stack, void *entry, struct pt_regs *regs, void **frame): call the handler
+ * with a copy of the stack at its stack pointer, to which *frame is set. Returns when the handler
  * does, or is made to return by arch_jprobe_unwind().
  */
 SYM_FUNC_START(kprobe_jprobe_call)
@@ -27,20 +29,20 @@ SYM_FUNC_START(kprobe_jprobe_call)
 	stp	x23, x24, [sp, #48]
 	stp	x25, x26, [sp, #64]
 	stp	x27, x28, [sp, #80]
+#ifdef CONFIG_SHADOW_CALL_STACK
+	str	x18, [sp, #SAVED_SCS]
+#endif
 
 	sub	sp, sp, #JPROBE_STACK_BYTES
 	.set	.Loffset, 0
 	.rept	JPROBE_STACK_BYTES / 16
-	ldp	x9, x10, [x0, #JPROBE_FRAME_stack + .Loffset]
+	ldp	x9, x10, [x0, #.Loffset]
 	stp	x9, x10, [sp, #.Loffset]
 	.set	.Loffset, .Loffset + 16
 	.endr
 
 	mov	x9, sp
-	str	x9, [x0, #JPROBE_FRAME_sp]
-#ifdef CONFIG_SHADOW_CALL_STACK
-	str	x18, [x0, #JPROBE_FRAME_scs]
-#endif
+	str	x9, [x3]
 
 	mov	x16, x1
 	mov	x9, x2
@@ -68,19 +70,18 @@ SYM_FUNC_START(kprobe_jprobe_call)
 SYM_FUNC_END(kprobe_jprobe_call)
 
 /*
- * (struct jprobe_frame *f): continue at the return address of the handler, with the stack
- * pointers that it was entered with.
+ * (void *frame): continue at the return address of the handler, with the stack pointers that it
+ * was entered with.
  *
  * An interrupt overwrites what is below sp. So x29 is moved first, out of the frames that are
  * abandoned, and sp after it. In between, unwinders ignore what lies between sp and the frame
  * record at x29.
  */
 SYM_FUNC_START(arch_jprobe_unwind)
-	ldr	x1, [x0, #JPROBE_FRAME_sp]
-	add	x29, x1, #JPROBE_STACK_BYTES
-	mov	sp, x1
+	add	x29, x0, #JPROBE_STACK_BYTES
+	mov	sp, x0
 #ifdef CONFIG_SHADOW_CALL_STACK
-	ldr	x18, [x0, #JPROBE_FRAME_scs]
+	ldr	x18, [x29, #SAVED_SCS]
 #endif
 	b	.Llanding
 SYM_FUNC_END(arch_jprobe_unwind)

@@ -32,8 +32,9 @@
 	.section .kprobes.text, "ax"
 
 /*
- * (struct jprobe_frame *f, void *entry, struct pt_regs *regs): returns when the handler
- * does, or is made to return by arch_jprobe_unwind().
+ * (const unsigned long *stack, void *entry, struct pt_regs *regs, void **frame): call the handler
+ * with a copy of the stack in its caller's frame, and set *frame to its stack pointer. Returns when
+ * the handler does, or is made to return by arch_jprobe_unwind().
  */
 _GLOBAL(kprobe_jprobe_call)
 	mflr	r0
@@ -48,11 +49,11 @@ _GLOBAL(kprobe_jprobe_call)
 
 	.set	.Loffset, 0
 	.rept	JPROBE_STACK_BYTES / SZL
-	PPC_LL	r0, JPROBE_FRAME_stack + .Loffset(r3)
+	PPC_LL	r0, .Loffset(r3)
 	PPC_STL	r0, JPROBE_STACK_AT + .Loffset(r1)
 	.set	.Loffset, .Loffset + SZL
 	.endr
-	PPC_STL	r1, JPROBE_FRAME_sp(r3)
+	PPC_STL	r1, 0(r6)
 
 #if defined(CONFIG_PPC64_ELF_ABI_V1)
 	ld	r12, 0(r4)
@@ -78,10 +79,10 @@ _GLOBAL(kprobe_jprobe_call)
 	blr
 
 /*
- * (struct jprobe_frame *f): continue at the return address of the handler, with the stack pointer
- * that it was entered with. The frames of the handler are dropped by one instruction, so an
+ * (void *frame): continue at the return address of the handler, with the stack pointer that it was
+ * entered with. The frames of the handler are dropped by one instruction, so an
  * interrupt finds either all of them or none.
  */
 _GLOBAL(arch_jprobe_unwind)
-	PPC_LL	r1, JPROBE_FRAME_sp(r3)
+	mr	r1, r3
 	b	.Llanding

@@ -62,9 +62,9 @@ struct seen {
 };
 
 extern struct found kpj_found;
-extern struct jprobe_frame *kpj_leave;
+extern void **kpj_leave;
 struct found kpj_found;
-struct jprobe_frame *kpj_leave;
+void **kpj_leave;
 
 #define ADDRESS_OF(reg, symbol)						\
 	"	adrp	" #reg ", " #symbol "\n"			\
@@ -133,7 +133,7 @@ asm(".pushsection .text\n"
 	"	ldr	x0, [x9]\n"
 	"	cbnz	x0, 1f\n"
 	"	ret\n"
-	"1:\n"
+	"1:	ldr	x0, [x0]\n"
 	SET_REGS("", X19_TO_X28, "0")
 	"	sub	sp, sp, #256\n"
 	"	mov	x29, sp\n"
@@ -142,17 +142,17 @@ asm(".pushsection .text\n"
 	"	b	arch_jprobe_unwind\n"
 	"	.size	kpj_handler, . - kpj_handler\n"
 
-	/* (f, entry, regs, struct kept *before, struct kept *after) */
+	/* (stack, entry, regs, frame, struct kept *before, struct kept *after) */
 	"	.globl	kpj_call\n"
 	"	.type	kpj_call, @function\n"
 	"kpj_call:\n"
 	PUSH_SAVED
-	"	str	x4, [sp, #96]\n"
+	"	str	x5, [sp, #96]\n"
 	SET_REGS("", X19_TO_X28, "0x100 + \\n")
-	STORE_KEPT(x3)
-	"	bl	kprobe_jprobe_call\n"
-	"	ldr	x4, [sp, #96]\n"
 	STORE_KEPT(x4)
+	"	bl	kprobe_jprobe_call\n"
+	"	ldr	x5, [sp, #96]\n"
+	STORE_KEPT(x5)
 	POP_SAVED
 	"	ret\n"
 	"	.size	kpj_call, . - kpj_call\n"
@@ -200,14 +200,14 @@ asm(".pushsection .text\n"
 	"	.size	kpj_call_target, . - kpj_call_target\n"
 	".popsection\n");
 void kpj_handler(void);
-void kpj_call(struct jprobe_frame *f, void *entry, struct pt_regs *regs, struct kept *before,
-	      struct kept *after);
+void kpj_call(const unsigned long *stack, void *entry, struct pt_regs *regs, void **frame,
+	      struct kept *before, struct kept *after);
 void kpj_target(void);
 void kpj_call_target(struct seen *seen, unsigned long nzcv, struct kept *before);
 
 /* The copies that can be probed. */
-void kpj_copied_call(struct jprobe_frame *f, void *entry, struct pt_regs *regs);
-void kpj_copied_unwind(struct jprobe_frame *f);
+void kpj_copied_call(const unsigned long *stack, void *entry, struct pt_regs *regs, void **frame);
+void kpj_copied_unwind(void *frame);
 
 static void set_regs(struct pt_regs *regs)
 {
@@ -250,18 +250,18 @@ static void jprobe_call_passes_arguments(struct kunit *test)
 /* The handler returns, or destroys all registers and leaves. */
 static void jprobe_call_restores_registers(struct kunit *test)
 {
-	struct jprobe_frame f = {};
+	unsigned long stack[NR_COPIED] = {}, flags;
 	struct kept before, after;
 	struct pt_regs regs;
-	unsigned long flags;
+	void *frame;
 	int i, leave;
 
 	set_regs(&regs);
 	for (leave = 0; leave < 2; leave++) {
 		memset(&after, 0, sizeof(after));
-		kpj_leave = leave ? &f : NULL;
+		kpj_leave = leave ? &frame : NULL;
 		local_irq_save(flags);
-		kpj_call(&f, kpj_handler, &regs, &before, &after);
+		kpj_call(stack, kpj_handler, &regs, &frame, &before, &after);
 		local_irq_restore(flags);
 
 		for (i = 0; i < ARRAY_SIZE(after.reg); i++)
@@ -411,15 +411,14 @@ static void jprobe_in_detour_changes_nothing(struct kunit *test)
  * Stack traces from each instruction
  */
 
-static struct jprobe_frame *called;
+static void *called;
 
 static noinline void call_copy(void *entry)
 {
-	struct jprobe_frame f = {};
+	unsigned long stack[NR_COPIED] = {};
 	struct pt_regs regs = {};
 
-	called = &f;
-	kpj_copied_call(&f, entry, &regs);
+	kpj_copied_call(stack, entry, &regs, &called);
 	barrier();
 }
 

@@ -28,7 +28,7 @@ static struct kpj_found found;
 #define COPIED_FROM	JPROBE_STACK_AT
 
 /* Arguments for kpj_handler(), which leaves the call of @leave, unless it is NULL. */
-static void set_regs(struct pt_regs *regs, const void *sp, struct jprobe_frame *leave)
+static void set_regs(struct pt_regs *regs, const void *sp, void **leave)
 {
 	int i;
 
@@ -96,19 +96,21 @@ static void jprobe_call_passes_toc(struct kunit *test)
 static void jprobe_call_restores_registers(struct kunit *test)
 {
 	static struct kpb_states s;
-	struct jprobe_frame f = {};
+	unsigned long stack[NR_COPIED] = {};
 	struct pt_regs regs;
 	int i, leave;
+	void *frame;
 
 	for (leave = 0; leave < 2; leave++) {
 		memset(&s, 0, sizeof(s));
 		for (i = 0; i < ARRAY_SIZE(s.given.gpr); i++)
 			s.given.gpr[i] = KPB_BITS(0x1111222233334444ULL) * (i + 1);
 		s.given.cr = 0x5a5a5a5a;
-		s.given.gpr[3] = (unsigned long)&f;
+		s.given.gpr[3] = (unsigned long)stack;
 		s.given.gpr[4] = (unsigned long)kpj_handler;
 		s.given.gpr[5] = (unsigned long)&regs;
-		set_regs(&regs, NULL, leave ? &f : NULL);
+		s.given.gpr[6] = (unsigned long)&frame;
+		set_regs(&regs, NULL, leave ? &frame : NULL);
 		kpb_enter_jprobe(&s);
 
 		for (i = FIRST_SAVED; i < ARRAY_SIZE(s.got.gpr); i++)
@@ -117,7 +119,7 @@ static void jprobe_call_restores_registers(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, s.got.gpr[2], s.given.gpr[2]);
 		/* CR2 to CR4 are those that C code preserves. */
 		KUNIT_EXPECT_EQ(test, s.got.cr & 0x00fff000, s.given.cr & 0x00fff000);
-		KUNIT_EXPECT_EQ(test, found.gpr[1], f.sp);
+		KUNIT_EXPECT_EQ(test, found.gpr[1], (unsigned long)frame);
 	}
 }
 
@@ -206,15 +208,14 @@ static void jprobe_handler_is_no_pointer_to_code(struct kunit *test)
  * Stack traces from each instruction
  */
 
-static struct jprobe_frame *called;
+static void *called;
 
 static noinline void call_copy(void *entry)
 {
-	struct jprobe_frame f = {};
+	unsigned long stack[NR_COPIED] = {};
 	struct pt_regs regs = {};
 
-	called = &f;
-	kpj_copied_call(&f, entry, &regs);
+	kpj_copied_call(stack, entry, &regs, &called);
 	barrier();
 }
 

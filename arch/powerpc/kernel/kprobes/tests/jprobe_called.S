@@ -21,7 +21,7 @@ _GLOBAL(kpj_handler)
 	PPC_LCMPI r9, 0
 	beqlr
 
-	mr	r3, r9
+	PPC_LL	r3, 0(r9)
 	ZEROIZE_NVGPRS()
 	li	r0, 0
 	mtlr	r0

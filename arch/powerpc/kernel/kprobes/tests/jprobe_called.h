@@ -30,14 +30,14 @@ struct kpj_found {
 static_assert(offsetof(struct kpj_found, stack) == KPJ_FOUND_STACK * sizeof(long));
 
 /*
- * Finds in r10 where to store, and in r9 NULL or the call that it has to leave. To leave, it
+ * Finds in r10 where to store, and in r9 NULL or where the frame is of the call that it has to leave. To leave, it
  * destroys all registers that a function preserves, as functions that it has called could do.
  */
 void kpj_handler(void);
 
 /* The code of jprobe_call.S where it can be probed. */
-void kpj_copied_call(struct jprobe_frame *f, void *entry, struct pt_regs *regs);
-void kpj_copied_unwind(struct jprobe_frame *f);
+void kpj_copied_call(const unsigned long *stack, void *entry, struct pt_regs *regs, void **frame);
+void kpj_copied_unwind(void *frame);
 
 #endif /* !__ASSEMBLY__ */
 
