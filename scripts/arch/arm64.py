@@ -12,8 +12,8 @@ class Hitpath:
              "kprobe_unwind_pc", "kprobe_leave_slot",
              # Called through a pointer to emulate an instruction.
              *("probe_simulate_" + insn for insn in (
-                 "adr", "adrp", "b", "b_cond", "bl", "blr", "br", "cbz", "ldr_lit", "ldrsw_lit",
-                 "mov", "mrs_daif", "mrs_pmr", "msr_daif", "msr_daifclr", "msr_daifset", "nop", "ret",
+                 "adr", "b", "b_cond", "bl", "blr", "br", "cbz", "ldr_lit", "mov",
+                 "mrs_daif", "mrs_pmr", "msr_daif", "msr_daif_imm", "nop", "ret",
                  "tbz"))]
     EXCUSED = {
         "jprobe_pre_handler > __memset": "inside the hit of a jprobe",

@@ -61,9 +61,9 @@ SYSTEM = (r"nop|bti|xpaclri|(pac|aut)i[ab](1716|z|sp)|dsb|dmb|isb|sb|ssbb|pssbb|
 # What belongs in rows of each form, and in refused rows for each reason. The last row
 # gets what should have had another one; only words that break rules are left to it.
 FORMS = {
-    "context": DAIF, "b": r"b@", "bcond": r"bc?\.\w\w@", "cbz": r"cbn?z@", "tbz": r"tbn?z@",
-    "bl": r"bl@", "br": r"br", "blr": r"blr", "ret": r"ret", "adr": r"adr@", "adrp": r"adrp@",
-    "ldr-lit": r"ldr@", "ldrsw-lit": r"ldrsw@", "prfm-lit": r"prfm@",
+    "context": DAIF, "b": r"b@", "bcond": r"(?:bc?\.\w\w|[ct]bn?z)@",
+    "bl": r"bl@", "br": r"br|ret", "blr": r"blr", "adr": r"adrp?@",
+    "ldr-lit": r"ldr(?:sw)?@", "prfm-lit": r"prfm@",
 }
 REFUSALS = {
     "invalid": rf"udf|{UNKNOWN}",

@@ -81,8 +81,8 @@ const struct probe_insn_row probe_insn_rows[] = {
 
 	/* Data processing, immediate. */
 
-	SIMULATE(0x9f000000, 0x10000000, ADR, adr),
-	SIMULATE(0x9f000000, 0x90000000, ADRP, adrp),
+	/* ADR, ADRP */
+	SIMULATE(0x1f000000, 0x10000000, ADR, adr),
 	/* ADD and SUB; ADDS and SUBS */
 	COMPUTE(0x3f800000, 0x11000000, DSNS),
 	COMPUTE(0x3f800000, 0x31000000, DNS),
@@ -124,11 +124,11 @@ const struct probe_insn_row probe_insn_rows[] = {
 	SIMULATE(0xfc000000, 0x14000000, B, b),
 	SIMULATE(0xfc000000, 0x94000000, BL, bl),
 	SIMULATE(0xff000000, 0x54000000, BCOND, b_cond),
-	SIMULATE(0x7e000000, 0x34000000, CBZ, cbz),
-	SIMULATE(0x7e000000, 0x36000000, TBZ, tbz),
+	SIMULATE(0x7e000000, 0x34000000, BCOND, cbz),
+	SIMULATE(0x7e000000, 0x36000000, BCOND, tbz),
 	SIMULATE(0xfffffc1f, 0xd61f0000, BR, br),
 	SIMULATE(0xfffffc1f, 0xd63f0000, BLR, blr),
-	SIMULATE(0xfffffc1f, 0xd65f0000, RET, ret),
+	SIMULATE(0xfffffc1f, 0xd65f0000, BR, ret),
 	/* CB<cc>: compare and branch */
 	REJECT(0x7e000000, 0x74000000, ENCODING),
 	/* RETAASPPC, RETABSPPC; the latter with a register */
@@ -178,8 +178,7 @@ const struct probe_insn_row probe_insn_rows[] = {
 	COPY(0xffffffff, 0xd500401f, NARROW),
 	COPY(0xffffffff, 0xd500403f, NARROW),
 	COPY(0xffffffff, 0xd500405f, NARROW),
-	KERNEL(0xfffff0ff, 0xd50340df, CONTEXT, msr_daifset, NARROW),
-	KERNEL(0xfffff0ff, 0xd50340ff, CONTEXT, msr_daifclr, NARROW),
+	KERNEL(0xfffff0df, 0xd50340df, CONTEXT, msr_daif_imm, NARROW),
 	REJECT(0xfff8f01f, 0xd500401f, CONTROL),
 
 	/* GCSPUSHX and GCSPOPCX, GCSPOPX: they access ELR and SPSR. SYS, SYSL: AT, DC, IC, TLBI */
@@ -238,7 +237,7 @@ const struct probe_insn_row probe_insn_rows[] = {
 
 	/* LDR, LDRSW, PRFM (literal). A handler does not load vector registers. */
 	KERNEL(0xbf000000, 0x18000000, LDR_LIT, ldr_lit),
-	KERNEL(0xff000000, 0x98000000, LDRSW_LIT, ldrsw_lit),
+	KERNEL(0xff000000, 0x98000000, LDR_LIT, ldr_lit),
 	SIMULATE(0xff000000, 0xd8000000, PRFM_LIT, nop),
 	REJECT(0xbf000000, 0x1c000000, REACH),
 	REJECT(0xff000000, 0x9c000000, REACH),

@@ -25,17 +25,12 @@ enum probe_form {
 	PROBE_FORM_COPY,	/* nothing */
 	PROBE_FORM_CONTEXT,	/* the DAIF bits of the program, which an exception changes */
 	PROBE_FORM_B,		/* another offset */
-	PROBE_FORM_BCOND,	/* another offset; also BC.cond */
-	PROBE_FORM_CBZ,		/* another offset; also CBNZ */
-	PROBE_FORM_TBZ,		/* another offset; also TBNZ */
+	PROBE_FORM_BCOND,	/* another offset; also CBZ and TBZ */
 	PROBE_FORM_BL,		/* another offset, and the return address of the original */
-	PROBE_FORM_BR,		/* nothing, but PSTATE.BTYPE must be the same */
+	PROBE_FORM_BR,		/* nothing, but control does not come back; also RET */
 	PROBE_FORM_BLR,		/* the return address of the original */
-	PROBE_FORM_RET,		/* nothing, but control does not come back */
-	PROBE_FORM_ADR,		/* a constant in its place */
-	PROBE_FORM_ADRP,	/* a constant in its place */
-	PROBE_FORM_LDR_LIT,	/* a load of 32 or 64 bits from a constant address */
-	PROBE_FORM_LDRSW_LIT,	/* the same, sign-extending */
+	PROBE_FORM_ADR,		/* a constant in its place; also ADRP */
+	PROBE_FORM_LDR_LIT,	/* a load from a constant address; also LDRSW */
 	PROBE_FORM_PRFM_LIT,	/* a NOP in its place */
 	NR_PROBE_FORMS,
 };
@@ -90,11 +85,18 @@ static __always_inline long probe_insn_literal_offset(u32 insn)
 	return ((s32)(insn << 8) >> 13) * 4L;
 }
 
-/* What ADR adds to its address, and ADRP in pages of 4 KiB. */
-static __always_inline long probe_insn_adr_offset(u32 insn)
+#define PROBE_INSN_ADRP			BIT(31)
+#define PROBE_ADRP_PAGE			4096UL
+
+/* The result of ADR, or of ADRP. Pages of the latter do not depend on those of the kernel. */
+static __always_inline unsigned long probe_insn_adr(u32 insn, unsigned long addr)
 {
 	/* Bits 30 and 29 are the low bits of the offset. Bits 23 to 5 are as in a literal load. */
-	return probe_insn_literal_offset(insn) | (insn >> 29 & 3);
+	long offset = probe_insn_literal_offset(insn) | (insn >> 29 & 3);
+
+	if (insn & PROBE_INSN_ADRP)
+		return (addr & ~(PROBE_ADRP_PAGE - 1)) + offset * PROBE_ADRP_PAGE;
+	return addr + offset;
 }
 
 extern const struct probe_insn_row probe_insn_rows[];
@@ -110,6 +112,8 @@ bool probe_insn_is_prefix(u32 insn);
 bool probe_user_push_return(unsigned long addr);
 bool probe_user_pop_return(unsigned long addr);
 enum probe_insn arm_probe_decode_insn(probe_opcode_t insn, struct arch_probe_insn *api);
+
+/* Only for kprobes. */
 
 /* The number of probes that are patched per stop_machine(). */
 #define KPROBE_PATCH_CHUNK	256

@@ -82,10 +82,10 @@ static bool is_in_sequence(unsigned long addr)
  */
 static bool can_load_literal(const struct probe_insn_row *row, u32 insn, unsigned long addr)
 {
-	bool wide = row->form == PROBE_FORM_LDR_LIT && insn & BIT(30);
+	bool wide = insn & BIT(30);
 	u64 literal;
 
-	if (row->form != PROBE_FORM_LDR_LIT && row->form != PROBE_FORM_LDRSW_LIT)
+	if (row->form != PROBE_FORM_LDR_LIT)
 		return true;
 	return !copy_from_kernel_nofault(&literal,
 					 (void *)(addr + probe_insn_literal_offset(insn)),
@@ -307,7 +307,6 @@ static const char * const roots[] __initconst = {
 	"kretprobe_native_entry",
 	"kretprobe_native_handler",
 	"probe_simulate_adr",
-	"probe_simulate_adrp",
 	"probe_simulate_b",
 	"probe_simulate_b_cond",
 	"probe_simulate_bl",
@@ -315,13 +314,11 @@ static const char * const roots[] __initconst = {
 	"probe_simulate_br",
 	"probe_simulate_cbz",
 	"probe_simulate_ldr_lit",
-	"probe_simulate_ldrsw_lit",
 	"probe_simulate_mov",
 	"probe_simulate_mrs_daif",
 	"probe_simulate_mrs_pmr",
 	"probe_simulate_msr_daif",
-	"probe_simulate_msr_daifclr",
-	"probe_simulate_msr_daifset",
+	"probe_simulate_msr_daif_imm",
 	"probe_simulate_nop",
 	"probe_simulate_ret",
 	"probe_simulate_tbz",

@@ -8,7 +8,6 @@
 #include <linux/cpufeature.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
-#include <linux/sizes.h>
 
 #include <asm/insn.h>
 
@@ -50,8 +49,6 @@ unsigned long arch_branch_target(const struct kprobe *p)
 	case PROBE_FORM_B:
 	case PROBE_FORM_BL:
 	case PROBE_FORM_BCOND:
-	case PROBE_FORM_CBZ:
-	case PROBE_FORM_TBZ:
 		return (unsigned long)p->addr + aarch64_get_branch_offset(p->opcode);
 	default:
 		return 0;
@@ -83,7 +80,6 @@ int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p)
 		kprobe_put(d, p->opcode);
 		break;
 	case PROBE_FORM_BR:
-	case PROBE_FORM_RET:
 		kprobe_put(d, p->opcode);
 		return 0;
 	case PROBE_FORM_BL:
@@ -92,8 +88,6 @@ int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p)
 	case PROBE_FORM_B:
 		return kprobe_put_branch(d, target);
 	case PROBE_FORM_BCOND:
-	case PROBE_FORM_CBZ:
-	case PROBE_FORM_TBZ:
 		kprobe_put(d, aarch64_set_branch_offset(p->opcode, 2 * AARCH64_INSN_SIZE));
 		return kprobe_put_branch(d, next) ?: kprobe_put_branch(d, target);
 	case PROBE_FORM_BLR:
@@ -105,15 +99,9 @@ int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p)
 		return 0;
 	case PROBE_FORM_ADR:
 		if (rd != ZERO_REG)
-			put_load(d, rd, addr + probe_insn_adr_offset(p->opcode));
-		break;
-	case PROBE_FORM_ADRP:
-		if (rd != ZERO_REG)
-			put_load(d, rd, ALIGN_DOWN(addr, SZ_4K) +
-					       probe_insn_adr_offset(p->opcode) * SZ_4K);
+			put_load(d, rd, probe_insn_adr(p->opcode, addr));
 		break;
 	case PROBE_FORM_LDR_LIT:
-	case PROBE_FORM_LDRSW_LIT:
 		if (rd == ZERO_REG)
 			break;
 		put_load(d, rd, addr + probe_insn_literal_offset(p->opcode));

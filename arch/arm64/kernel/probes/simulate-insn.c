@@ -41,12 +41,12 @@
 #define INSN_B5		BIT(31)
 #define INSN_SF		BIT(31)		/* 64 bits instead of 32 */
 #define INSN_LDR_X	BIT(30)		/* the same for LDR (literal) */
+#define INSN_LDRSW	BIT(31)
+#define INSN_DAIFCLR	BIT(5)		/* clear the bits instead of setting them */
 #define INSN_NONZERO	BIT(24)		/* CBNZ, TBNZ */
 
 /* Conditions come in pairs: one is the other one inverted. */
 #define COND_INVERTED	BIT(0)
-
-#define ADRP_PAGE_SHIFT	12
 
 /* Adjacent bits, in the order of MSR (immediate). */
 #define PSTATE_DAIF	(PSR_D_BIT | PSR_A_BIT | PSR_I_BIT | PSR_F_BIT)
@@ -182,17 +182,7 @@ void __kprobes probe_simulate_ret(u32 opcode, long addr, struct pt_regs *regs)
 
 void __kprobes probe_simulate_adr(u32 opcode, long addr, struct pt_regs *regs)
 {
-	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), addr + probe_insn_adr_offset(opcode));
-	skip_insn(regs, addr);
-}
-
-void __kprobes probe_simulate_adrp(u32 opcode, long addr, struct pt_regs *regs)
-{
-	/* Pages of this instruction have 4 KiB, whatever those of the kernel have. */
-	long page = addr & ~(BIT(ADRP_PAGE_SHIFT) - 1);
-
-	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode),
-			  page + probe_insn_adr_offset(opcode) * BIT(ADRP_PAGE_SHIFT));
+	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), probe_insn_adr(opcode, addr));
 	skip_insn(regs, addr);
 }
 
@@ -207,18 +197,12 @@ void __kprobes probe_simulate_ldr_lit(u32 opcode, long addr, struct pt_regs *reg
 
 	if (opcode & INSN_LDR_X)
 		value = get_unaligned((const u64 *)from);
+	else if (opcode & INSN_LDRSW)
+		value = *(const s32 *)from;
 	else
 		value = *(const u32 *)from;
 
 	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), value);
-	skip_insn(regs, addr);
-}
-
-void __kprobes probe_simulate_ldrsw_lit(u32 opcode, long addr, struct pt_regs *regs)
-{
-	unsigned long from = addr + probe_insn_literal_offset(opcode);
-
-	pt_regs_write_reg(regs, FIELD_GET(INSN_RD, opcode), (long)*(const s32 *)from);
 	skip_insn(regs, addr);
 }
 
@@ -252,15 +236,14 @@ void __kprobes probe_simulate_msr_daif(u32 opcode, long addr, struct pt_regs *re
 	skip_insn(regs, addr);
 }
 
-void __kprobes probe_simulate_msr_daifset(u32 opcode, long addr, struct pt_regs *regs)
+void __kprobes probe_simulate_msr_daif_imm(u32 opcode, long addr, struct pt_regs *regs)
 {
-	regs->pstate |= FIELD_PREP(PSTATE_DAIF, FIELD_GET(INSN_CRM, opcode));
-	skip_insn(regs, addr);
-}
+	u64 bits = FIELD_PREP(PSTATE_DAIF, FIELD_GET(INSN_CRM, opcode));
 
-void __kprobes probe_simulate_msr_daifclr(u32 opcode, long addr, struct pt_regs *regs)
-{
-	regs->pstate &= ~(u64)FIELD_PREP(PSTATE_DAIF, FIELD_GET(INSN_CRM, opcode));
+	if (opcode & INSN_DAIFCLR)
+		regs->pstate &= ~bits;
+	else
+		regs->pstate |= bits;
 	skip_insn(regs, addr);
 }
 

@@ -22,15 +22,12 @@ probes_handler_t probe_simulate_br;
 probes_handler_t probe_simulate_blr;
 probes_handler_t probe_simulate_ret;
 probes_handler_t probe_simulate_adr;
-probes_handler_t probe_simulate_adrp;
 probes_handler_t probe_simulate_ldr_lit;
-probes_handler_t probe_simulate_ldrsw_lit;
 probes_handler_t probe_simulate_mov;
 probes_handler_t probe_simulate_mrs_daif;
 probes_handler_t probe_simulate_mrs_pmr;
 probes_handler_t probe_simulate_msr_daif;
-probes_handler_t probe_simulate_msr_daifset;
-probes_handler_t probe_simulate_msr_daifclr;
+probes_handler_t probe_simulate_msr_daif_imm;
 probes_handler_t probe_simulate_nop;
 
 #endif /* _ARM64_PROBES_SIMULATE_INSN_H */

@@ -26,10 +26,8 @@
 static const char * const forms[NR_PROBE_FORMS] = {
 	[PROBE_FORM_REJECT] = "reject", [PROBE_FORM_COPY] = "copy",
 	[PROBE_FORM_CONTEXT] = "context", [PROBE_FORM_B] = "b", [PROBE_FORM_BCOND] = "bcond",
-	[PROBE_FORM_CBZ] = "cbz", [PROBE_FORM_TBZ] = "tbz", [PROBE_FORM_BL] = "bl",
-	[PROBE_FORM_BR] = "br", [PROBE_FORM_BLR] = "blr", [PROBE_FORM_RET] = "ret",
-	[PROBE_FORM_ADR] = "adr", [PROBE_FORM_ADRP] = "adrp",
-	[PROBE_FORM_LDR_LIT] = "ldr-lit", [PROBE_FORM_LDRSW_LIT] = "ldrsw-lit",
+	[PROBE_FORM_BL] = "bl", [PROBE_FORM_BR] = "br", [PROBE_FORM_BLR] = "blr",
+	[PROBE_FORM_ADR] = "adr", [PROBE_FORM_LDR_LIT] = "ldr-lit",
 	[PROBE_FORM_PRFM_LIT] = "prfm-lit",
 };
 

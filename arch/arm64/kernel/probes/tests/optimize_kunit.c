@@ -73,10 +73,10 @@ static const struct zero_form {
 	u8		form;
 } zero_forms[] = {
 	{ "adr xzr, .+8",	0x1000005f, PROBE_FORM_ADR },
-	{ "adrp xzr, .",	0x9000001f, PROBE_FORM_ADRP },
+	{ "adrp xzr, .",	0x9000001f, PROBE_FORM_ADR },
 	{ "ldr wzr, .+8",	0x1800005f, PROBE_FORM_LDR_LIT },
 	{ "ldr xzr, .+8",	0x5800005f, PROBE_FORM_LDR_LIT },
-	{ "ldrsw xzr, .+8",	0x9800005f, PROBE_FORM_LDRSW_LIT },
+	{ "ldrsw xzr, .+8",	0x9800005f, PROBE_FORM_LDR_LIT },
 	{ "prfm pldl1keep, .+8", 0xd8000040, PROBE_FORM_PRFM_LIT },
 };
 
@@ -105,8 +105,8 @@ static const struct branch {
 	{ "b",		0x14000000, PROBE_FORM_B, 1 },
 	{ "bl",		0x94000000, PROBE_FORM_BL, 2 },
 	{ "b.eq",	0x54000000, PROBE_FORM_BCOND, 3 },
-	{ "cbz",	0xb4000000, PROBE_FORM_CBZ, 3 },
-	{ "tbz",	0x36000000, PROBE_FORM_TBZ, 3 },
+	{ "cbz",	0xb4000000, PROBE_FORM_BCOND, 3 },
+	{ "tbz",	0x36000000, PROBE_FORM_BCOND, 3 },
 };
 
 KUNIT_ARRAY_PARAM_DESC(branch, branches, name);
