@@ -23,7 +23,10 @@ static_assert(!offsetof(struct optimized_kprobe, kp));
 static_assert(offsetof(struct pt_regs, pc) == offsetof(struct pt_regs, sp) + 8);
 static_assert(offsetof(struct pt_regs, orig_x0) == offsetof(struct pt_regs, pstate) + 8);
 
-/* detour_entry.S; those with _far are called through a register. */
+/* detour_entry.S: code that each detour has. */
+extern const __le32 kprobe_detour_enter[], kprobe_detour_leave[], kprobe_detour_leave_end[];
+
+/* What detours call; those with _far are called through a register. */
 void kprobe_detour_far(void);
 void kprobe_detour_near(void);
 void kprobe_detour_framed(void);

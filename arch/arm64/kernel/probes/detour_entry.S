@@ -15,6 +15,18 @@
 #include "detour.h"
 #include "regs.h"
 
+/* What optimize.c copies to each detour, before the call and after it. */
+	.section .rodata, "a"
+	.balign	4
+SYM_DATA_START(kprobe_detour_enter)
+	push_first_regs
+	stp	x29, x30, [sp, #S_FP]
+SYM_INNER_LABEL(kprobe_detour_leave, SYM_L_GLOBAL)
+	ldr	x30, [sp, #S_LR]
+	pop_first_regs
+SYM_INNER_LABEL(kprobe_detour_leave_end, SYM_L_GLOBAL)
+SYM_DATA_END(kprobe_detour_enter)
+
 	/* NOKPROBE() would end at the next symbol. */
 	.section .kprobes.text, "ax"
 

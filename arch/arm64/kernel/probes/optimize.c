@@ -14,19 +14,6 @@
 #include "decode-insn.h"
 #include "detour.h"
 
-static u32 pair_at_sp(enum aarch64_insn_register reg1, enum aarch64_insn_register reg2,
-		      int offset, enum aarch64_insn_ldst_type type)
-{
-	return aarch64_insn_gen_load_store_pair(reg1, reg2, AARCH64_INSN_REG_SP, offset,
-						AARCH64_INSN_VARIANT_64BIT, type);
-}
-
-/*
- * aarch64_insn_gen_load_store_pair() cannot generate an STP with an offset and no writeback. It
- * differs from the pre-indexed form only in this bit.
- */
-#define STP_WRITEBACK	BIT(23)
-
 #define LINK_REG	AARCH64_INSN_REG_LR
 #define ZERO_REG	AARCH64_INSN_REG_ZR
 
@@ -116,28 +103,10 @@ int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p)
 	return kprobe_put_branch(d, next);
 }
 
-/* With a struct pt_regs on the stack, whose first members are x0 and x1. */
-static void put_enter(struct kprobe_draft *d)
+static void put_code(struct kprobe_draft *d, const __le32 *code, const __le32 *end)
 {
-	int size = sizeof(struct pt_regs);
-
-	BUILD_BUG_ON(offsetof(struct pt_regs, regs[0]) || sizeof(struct pt_regs) > 504);
-
-	kprobe_put(d, pair_at_sp(AARCH64_INSN_REG_0, AARCH64_INSN_REG_1, -size,
-				 AARCH64_INSN_LDST_STORE_PAIR_PRE_INDEX));
-	kprobe_put(d, pair_at_sp(AARCH64_INSN_REG_29, AARCH64_INSN_REG_30,
-				 offsetof(struct pt_regs, regs[29]),
-				 AARCH64_INSN_LDST_STORE_PAIR_PRE_INDEX) & ~STP_WRITEBACK);
-}
-
-static void put_leave(struct kprobe_draft *d)
-{
-	kprobe_put(d, aarch64_insn_gen_load_store_imm(AARCH64_INSN_REG_LR, AARCH64_INSN_REG_SP,
-						      offsetof(struct pt_regs, regs[30]),
-						      AARCH64_INSN_SIZE_64,
-						      AARCH64_INSN_LDST_LOAD_IMM_OFFSET));
-	kprobe_put(d, pair_at_sp(AARCH64_INSN_REG_0, AARCH64_INSN_REG_1, sizeof(struct pt_regs),
-				 AARCH64_INSN_LDST_LOAD_PAIR_POST_INDEX));
+	for (; code < end; code++)
+		kprobe_put(d, le32_to_cpu(*code));
 }
 
 static unsigned long common_code(bool of_return, bool far)
@@ -182,10 +151,10 @@ int arch_draft_detour(struct kprobe_draft *d, struct optimized_kprobe *op)
 		return -EILSEQ;
 	}
 
-	put_enter(d);
+	put_code(d, kprobe_detour_enter, kprobe_detour_leave);
 	put_load(d, AARCH64_INSN_REG_0, (unsigned long)op);
 	put_call(d, kretprobe_is_alone(&op->kp));
-	put_leave(d);
+	put_code(d, kprobe_detour_leave, kprobe_detour_leave_end);
 	put_separator(d, op->kp.opcode);
 	return kprobe_reencode(d, &op->kp);
 }
