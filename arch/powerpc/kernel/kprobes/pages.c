@@ -24,39 +24,26 @@
 
 #include "common.h"
 
-#define MAX_IMAGE_PAGES	((SZ_16M + SZ_512K) / PAGE_SIZE)
+/*
+ * Pages of the image, counted from the first one for slots. The text is not in reach of pages that
+ * are farther away.
+ */
+#define FIRST_PAGE	PAGE_ALIGN((unsigned long)__kprobes_pages_start)
+#define MAX_PAGES	((IS_ENABLED(CONFIG_PPC_BOOK3S_64) ? SZ_64M : SZ_512K) / PAGE_SIZE)
 
 /* Protects image_taken. */
 static DEFINE_MUTEX(image_mutex);
-static DECLARE_BITMAP(image_taken, MAX_IMAGE_PAGES);
+static DECLARE_BITMAP(image_taken, MAX_PAGES);
 
-static unsigned int nr_pages(const char *start, const char *end)
+static bool is_page_of(unsigned long page, const char *start, const char *end)
 {
-	unsigned long from = PAGE_ALIGN((unsigned long)start);
-	unsigned long to = ALIGN_DOWN((unsigned long)end, PAGE_SIZE);
-
-	return from < to ? (to - from) / PAGE_SIZE : 0;
-}
-
-static unsigned int nr_image_pages(void)
-{
-	return min(nr_pages(__kprobes_pages_start, __kprobes_pages_end) +
-		   nr_pages(__kprobes_padding_start, __kprobes_padding_end), MAX_IMAGE_PAGES);
-}
-
-static unsigned long image_page(unsigned int i)
-{
-	unsigned int first = nr_pages(__kprobes_pages_start, __kprobes_pages_end);
-
-	if (i < first)
-		return PAGE_ALIGN((unsigned long)__kprobes_pages_start) + i * PAGE_SIZE;
-	return PAGE_ALIGN((unsigned long)__kprobes_padding_start) + (i - first) * PAGE_SIZE;
+	return page >= (unsigned long)start && page + PAGE_SIZE <= (unsigned long)end;
 }
 
 static bool is_image_page(unsigned long page)
 {
-	return kprobe_is_between(page, __kprobes_pages_start, __kprobes_pages_end) ||
-	       kprobe_is_between(page, __kprobes_padding_start, __kprobes_padding_end);
+	return is_page_of(page, __kprobes_pages_start, __kprobes_pages_end) ||
+	       is_page_of(page, __kprobes_padding_start, __kprobes_padding_end);
 }
 
 /*
@@ -78,29 +65,19 @@ static bool page_reaches(unsigned long page, unsigned long start, unsigned long 
 
 static void *image_alloc(unsigned long start, unsigned long end)
 {
-	unsigned int i, nr = nr_image_pages();
+	unsigned long page;
+	unsigned int i;
 
 	guard(mutex)(&image_mutex);
 
-	for_each_clear_bit(i, image_taken, nr) {
-		if (page_reaches(image_page(i), start, end)) {
+	for_each_clear_bit(i, image_taken, MAX_PAGES) {
+		page = FIRST_PAGE + i * PAGE_SIZE;
+		if (is_image_page(page) && page_reaches(page, start, end)) {
 			__set_bit(i, image_taken);
-			return (void *)image_page(i);
+			return (void *)page;
 		}
 	}
 	return NULL;
-}
-
-static void image_free(unsigned long page)
-{
-	unsigned int i, nr = nr_image_pages();
-
-	guard(mutex)(&image_mutex);
-
-	for (i = 0; i < nr; i++) {
-		if (image_page(i) == page)
-			__clear_bit(i, image_taken);
-	}
 }
 
 void *alloc_insn_page_near(unsigned long start)
@@ -121,23 +98,29 @@ void *alloc_insn_page_near(unsigned long start)
 
 void free_insn_page(void *page)
 {
-	if (is_image_page((unsigned long)page))
-		image_free((unsigned long)page);
-	else
+	if (!is_image_page((unsigned long)page)) {
 		vfree(page);
+		return;
+	}
+
+	guard(mutex)(&image_mutex);
+
+	__clear_bit(((unsigned long)page - FIRST_PAGE) / PAGE_SIZE, image_taken);
 }
 
 bool arch_slots_reach(unsigned long addr, unsigned long target)
 {
 	unsigned long start = ALIGN_DOWN(addr, KPROBE_SLOT_REGION_SIZE), end;
-	unsigned int nr = nr_image_pages();
+	unsigned long last = PAGE_ALIGN_DOWN((unsigned long)__kprobes_padding_end) - PAGE_SIZE;
 
 	if (!clip_to_text(&start, &end))
 		return kprobe_pages_beside_reach(addr, target);
 
 	/* All other pages are between the first and the last. */
-	return nr && kprobe_in_reach(image_page(0), target) &&
-	       kprobe_in_reach(image_page(nr - 1) + PAGE_SIZE - INSN_WORD, target);
+	if (!is_image_page(last))
+		last = PAGE_ALIGN_DOWN((unsigned long)__kprobes_pages_end) - PAGE_SIZE;
+	return kprobe_in_reach(FIRST_PAGE, target) &&
+	       kprobe_in_reach(last + PAGE_SIZE - INSN_WORD, target);
 }
 
 /* Mapped pages are executable and, with STRICT_MODULE_RWX, read-only from the beginning. */
