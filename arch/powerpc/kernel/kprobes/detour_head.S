@@ -33,7 +33,7 @@
  */
 .macro	save_volatile
 	PPC_STL	r0, _LINK(r1)
-	save_caller_regs
+	SAVE_GPRS(2, 12, r1)
 	SAVE_GPR(31, r1)
 	mflr	r31
 	save_special_regs
@@ -65,7 +65,7 @@
 .macro	restore_volatile
 	mtlr	r31
 	restore_special_regs
-	restore_caller_regs
+	REST_GPRS(2, 12, r1)
 	REST_GPR(31, r1)
 .endm
 
@@ -166,7 +166,7 @@ _GLOBAL(kprobe_detour_leave)
 	cmpwi	r3, KPROBE_DETOUR_RETURN
 	bne	.Ljump
 	restore_program
-	close_regs_frame
+	addi	r1, r1, INT_FRAME_SIZE
 	blr
 
 .Ljump:

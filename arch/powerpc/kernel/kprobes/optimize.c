@@ -143,8 +143,7 @@ static int reencode_indirect(struct kprobe_draft *d, const struct kprobe *p)
 	return kprobe_put_branch(d, kprobe_next(p));
 }
 
-#ifdef CONFIG_PPC64
-/* The immediate is in three pieces. The result is a constant. */
+/* The immediate is in three pieces. The result is a constant. Only CPUs of 64 bits have it. */
 static int reencode_addpcis(struct kprobe_draft *d, const struct kprobe *p)
 {
 	u32 word = p->opcode, rt = get_rt(word);
@@ -161,12 +160,6 @@ static int reencode_addpcis(struct kprobe_draft *d, const struct kprobe *p)
 	kprobe_put(d, PPC_RAW_ORI(rt, rt, value & 0xffff));
 	return kprobe_put_branch(d, kprobe_next(p));
 }
-#else
-static int reencode_addpcis(struct kprobe_draft *d, const struct kprobe *p)
-{
-	return -EILSEQ;
-}
-#endif
 
 static int reencode_copy(struct kprobe_draft *d, const struct kprobe *p)
 {

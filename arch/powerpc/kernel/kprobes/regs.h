@@ -18,44 +18,17 @@
 #include <asm/ptrace.h>
 #include <asm/reg.h>
 
-.macro	open_regs_frame
-	PPC_STLU r1, -INT_FRAME_SIZE(r1)
-.endm
-
-.macro	close_regs_frame
-	addi	r1, r1, INT_FRAME_SIZE
-.endm
-
 /*
- * Volatile GPRs other than r0. r2 holds the TOC pointer of the program (64-bit) or current
- * (32-bit). The r13 of ppc64 is not part of the task's state and is never saved or restored here:
- * the task may be on another CPU afterwards. arch_handlers_begin() sets regs->gpr[13] for
- * handlers.
+ * r2 to r31. r2 holds the TOC pointer of the program (64-bit) or current (32-bit). The r13 of ppc64
+ * is not part of the task's state and is never saved or restored here: the task may be on another
+ * CPU afterwards. arch_handlers_begin() sets regs->gpr[13] for handlers.
  */
-.macro	save_caller_regs
-	SAVE_GPRS(2, 12, r1)
-.endm
-
-.macro	restore_caller_regs
-	REST_GPRS(2, 12, r1)
-.endm
-
-/* What C code preserves. */
-.macro	save_callee_regs
-	SAVE_NVGPRS(r1)
-.endm
-
-.macro	restore_callee_regs
-	REST_NVGPRS(r1)
-.endm
-
-/* r2 to r31. */
 .macro	save_most_regs
 #ifdef CONFIG_PPC32
 	stmw	r2, GPR2(r1)
 #else
-	save_caller_regs
-	save_callee_regs
+	SAVE_GPRS(2, 12, r1)
+	SAVE_NVGPRS(r1)
 #endif
 .endm
 
@@ -63,8 +36,8 @@
 #ifdef CONFIG_PPC32
 	lmw	r2, GPR2(r1)
 #else
-	restore_callee_regs
-	restore_caller_regs
+	REST_NVGPRS(r1)
+	REST_GPRS(2, 12, r1)
 #endif
 .endm
 

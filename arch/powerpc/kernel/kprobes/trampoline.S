@@ -27,7 +27,7 @@
  * refused.
  */
 .macro	return_trampoline handler:req
-	open_regs_frame
+	PPC_STLU r1, -INT_FRAME_SIZE(r1)
 	SAVE_GPR(0, r1)
 	PPC_LL	r0, CALLER_SLOT(r1)
 	PPC_STL	r0, _DAR(r1)
@@ -49,7 +49,7 @@
 	PPC_LL	r0, _DAR(r1)
 	PPC_STL	r0, CALLER_SLOT(r1)
 	REST_GPR(0, r1)
-	close_regs_frame
+	addi	r1, r1, INT_FRAME_SIZE
 	blr
 .endm
 
