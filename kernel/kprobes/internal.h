@@ -11,16 +11,15 @@
  *   lock        the locks and their order
  *   table       address to site, for hits
  *   slots       executable memory for copies and detours
- *   pages       memory for them, in reach of branches
  *   reach       what a function calls, directly or not
  *   blacklist   where no probe may be
  *   address     where a probe is to be, and whether it may be there
  *   site        sites and their users
  *   text        original text, probes near an address
  *   copy        what an architecture has to decide and to copy for a probe
+ *   branch      pages in reach and detours, where a branch is one word
  *   hit, hit_*  the hit path
  *   pool        instances of return probes
- *   word_detour   detours where instructions are words
  *   optimizer   jumps
  *   ftrace*     filters of ftrace
  *   arm         arming and disarming, the global switch
