@@ -18,16 +18,20 @@
 
 #include "../ftrace_ops.h"
 #include "../module.h"
+#include "scenario.h"
 
 static KP_TRACED(u32, kp_ft_one, v + 3)
 static KP_TRACED(u32, kp_ft_two, v + 5)
 static KP_TRACED(u32, kp_ft_three, v + 7)
 
 struct ftrace_test {
-	struct kp_watch		plain, post, more, other;
+	struct kp_scene		scene;
+	/* Another user of ftrace, its calls, and what makes its filter fail. */
 	struct ftrace_ops	ops;
-	unsigned int		foreign;
+	unsigned int		foreign, seen;
 	u32			(*divert)(u32 v);
+	unsigned long		fails;		/* which changes, see "fail:*" */
+	unsigned int		stayed;
 	/* A call that ftrace makes late, see ftrace_late_call_of_the_old_ops(). */
 	struct ftrace_ops	*late;
 	struct kprobe_site	*site;
@@ -40,173 +44,16 @@ struct ftrace_test {
 	bool			go, moved;
 };
 
-static void set(struct kp_watch *p, const char *symbol, bool post)
-{
-	memset(p, 0, sizeof(*p));
-	p->kp.symbol_name = symbol;
-	if (!KPROBES_TEST_HAS_FTRACE_NAMES)
-		p->kp.offset = MCOUNT_INSN_SIZE;
-	p->kp.pre_handler = kp_watch_pre;
-	p->kp.post_handler = post ? kp_watch_post : NULL;
-}
-
-static void add(struct kunit *test, struct kp_watch *p, const char *symbol, bool post)
-{
-	set(p, symbol, post);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p->kp), 0);
-}
-
-/* One after the other. */
-#define REMOVE(...) do {						\
-	struct kp_watch *__all[] = { __VA_ARGS__ };			\
-	int __i;							\
-									\
-	for (__i = 0; __i < ARRAY_SIZE(__all); __i++)			\
-		unregister_kprobe(&__all[__i]->kp);			\
-} while (0)
-
-static void call_all(unsigned int times)
-{
-	u32 (*volatile one)(u32 v) = kp_ft_one;
-	u32 (*volatile two)(u32 v) = kp_ft_two;
-	u32 (*volatile three)(u32 v) = kp_ft_three;
-
-	while (times--) {
-		one(1);
-		two(1);
-		three(1);
-	}
-}
-
-/* Each handler of these probes sees each of 3 calls exactly once, or none of them. */
-#define EXPECT_HITS(test, n, ...) do {					\
-	struct kp_watch *__all[] = { __VA_ARGS__ }, *__p;		\
-	int __i;							\
-									\
-	for (__i = 0; __i < ARRAY_SIZE(__all); __i++) {			\
-		__p = __all[__i];					\
-		atomic_set(&__p->pre, 0);				\
-		atomic_set(&__p->post, 0);				\
-	}								\
-	call_all(3);							\
-	for (__i = 0; __i < ARRAY_SIZE(__all); __i++) {			\
-		__p = __all[__i];					\
-		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&__p->pre), n, "%d", __i); \
-		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&__p->post),	\
-				    __p->kp.post_handler ? (n) : 0, "%d", __i); \
-	}								\
-} while (0)
-
-static void expect_untouched(struct kunit *test, struct kp_watch *p)
-{
-	KUNIT_EXPECT_NULL(test, p->kp.addr);
-	KUNIT_EXPECT_TRUE(test, list_empty(&p->kp.list));
-	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&p->kp.hlist));
-	EXPECT_HITS(test, 0, p);
-}
-
-struct order_case {
-	const char	*name;
-	bool		post_first;
-	bool		post_leaves_first;
-};
-
-static const struct order_case order_cases[] = {
-	{ "plain, post; post, plain go",	false,	true },
-	{ "plain, post; plain, post go",	false,	false },
-	{ "post, plain; post, plain go",	true,	true },
-	{ "post, plain; plain, post go",	true,	false },
-};
-KUNIT_ARRAY_PARAM_DESC(order, order_cases, name);
-
-static void ftrace_mixed_post_handlers(struct kunit *test)
-{
-	const struct order_case *c = test->param_value;
-	struct ftrace_test *f = test->priv;
-	struct kp_watch *first = &f->plain, *second = &f->post, *swap;
-	int round;
-
-	/* Twice, since a counter may be off by only one. */
-	for (round = 0; round < 3; round++) {
-		set(&f->plain, "kp_ft_one", false);
-		set(&f->post, "kp_ft_one", true);
-		first = c->post_first ? &f->post : &f->plain;
-		second = c->post_first ? &f->plain : &f->post;
-
-		KUNIT_ASSERT_EQ(test, register_kprobe(&first->kp), 0);
-		KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&first->kp));
-		EXPECT_HITS(test, 3, first);
-		KUNIT_EXPECT_EQ(test, register_kprobe(&second->kp), 0);
-		EXPECT_HITS(test, 3, first, second);
-
-		if (c->post_leaves_first == (first == &f->plain)) {
-			swap = first;
-			first = second;
-			second = swap;
-		}
-		unregister_kprobe(&first->kp);
-		EXPECT_HITS(test, 0, first);
-		EXPECT_HITS(test, 3, second);
-		unregister_kprobe(&second->kp);
-		EXPECT_HITS(test, 0, second);
-
-		/* A fresh claim on another function. */
-		add(test, &f->other, "kp_ft_two", true);
-		EXPECT_HITS(test, 3, &f->other);
-		unregister_kprobe(&f->other.kp);
-		EXPECT_HITS(test, 0, &f->other);
-	}
-}
-
-/* The first user of the site is disabled when the one with the claim arrives. */
-static void ftrace_claim_on_a_disabled_site(struct kunit *test)
+static void play(struct kunit *test, const char *script)
 {
 	struct ftrace_test *f = test->priv;
 
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->post, "kp_ft_one", true);
-	f->plain.kp.flags = KPROBE_FLAG_DISABLED;
-	f->post.kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-	EXPECT_HITS(test, 0, &f->plain);
-
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), 0);
-	EXPECT_HITS(test, 3, &f->post);
-	EXPECT_HITS(test, 0, &f->plain);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, 3, &f->plain);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->post.kp), 0);
-	EXPECT_HITS(test, 0, &f->post);
-	EXPECT_HITS(test, 3, &f->plain);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, 0, &f->plain);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, 3, &f->plain);
-
-	REMOVE(&f->plain, &f->post);
+	kp_play(test, &f->scene, script);
 }
 
-static void ftrace_batch_of_both_kinds(struct kunit *test)
+static struct kprobe *probe(struct ftrace_test *f, char name)
 {
-	struct ftrace_test *f = test->priv;
-	struct kprobe *kps[] = {
-		&f->plain.kp, &f->post.kp, &f->more.kp, &f->other.kp,
-	};
-
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->post, "kp_ft_two", true);
-	set(&f->more, "kp_ft_one", true);
-	set(&f->other, "kp_ft_three", false);
-	KUNIT_ASSERT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), 0);
-	EXPECT_HITS(test, 3, &f->plain, &f->post, &f->more, &f->other);
-
-	/* Half of the users of an ops leave, the others stay armed. */
-	unregister_kprobes(kps + 2, 2);
-	EXPECT_HITS(test, 3, &f->plain, &f->post);
-	EXPECT_HITS(test, 0, &f->more, &f->other);
-	unregister_kprobes(kps, 2);
-	EXPECT_HITS(test, 0, &f->plain, &f->post);
+	return kp_scene_probe(&f->scene, name);
 }
 
 static void foreign_func(unsigned long ip, unsigned long parent_ip,
@@ -225,323 +72,79 @@ static unsigned long site_addr(u32 (*fn)(u32 v))
 	return ftrace_location((unsigned long)dereference_symbol_descriptor(fn));
 }
 
-/* Another subsystem, such as livepatch, claims a function. */
-static int foreign_claim_on(struct ftrace_test *f, u32 (*fn)(u32 v))
+static int foreign_release(struct kunit *test, struct kp_scene *s, const char *arg)
 {
-	unsigned long ip = site_addr(fn);
+	struct ftrace_test *f = container_of(s, struct ftrace_test, scene);
+
+	unregister_ftrace_function(&f->ops);
+	ftrace_free_filter(&f->ops);
+	memset(&f->ops, 0, sizeof(f->ops));
+	return 0;
+}
+
+/* Another subsystem, such as livepatch, claims a function. */
+static int foreign_claim(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	struct ftrace_test *f = container_of(s, struct ftrace_test, scene);
 	int ret;
 
 	f->ops.func = foreign_func;
 	f->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
-	ret = ftrace_set_filter_ip(&f->ops, ip, 0, 0);
-	return ret ?: register_ftrace_function(&f->ops);
-}
-
-static int foreign_claim(struct ftrace_test *f)
-{
-	return foreign_claim_on(f, kp_ft_one);
-}
-
-static void foreign_release(struct ftrace_test *f)
-{
-	unregister_ftrace_function(&f->ops);
-	ftrace_free_filter(&f->ops);
-	memset(&f->ops, 0, sizeof(f->ops));
-}
-
-static void ftrace_claimed_by_another(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-
-	KUNIT_ASSERT_EQ(test, foreign_claim(f), 0);
-
-	set(&f->post, "kp_ft_one", true);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), -EBUSY);
-	expect_untouched(test, &f->post);
-
-	/* A probe without a claim coexists with it. */
-	add(test, &f->plain, "kp_ft_one", false);
-	EXPECT_HITS(test, 3, &f->plain);
-
-	/* It is not affected when another one is refused. */
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), -EBUSY);
-	expect_untouched(test, &f->post);
-	EXPECT_HITS(test, 3, &f->plain);
-	KUNIT_EXPECT_GT(test, f->foreign, 0);
-
-	foreign_release(f);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-	EXPECT_HITS(test, 3, &f->post, &f->plain);
-	KUNIT_EXPECT_EQ(test, foreign_claim(f), -EBUSY);
-	ftrace_free_filter(&f->ops);
-	memset(&f->ops, 0, sizeof(f->ops));
-
-	REMOVE(&f->post, &f->plain);
-	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
-	foreign_release(f);
-}
-
-/* The order of calls depends on the order of registration. */
-static void ftrace_diverted_by_another(struct kunit *test)
-{
-	u32 (*volatile one)(u32 v) = kp_ft_one;
-	struct ftrace_test *f = test->priv;
-	int round;
-
-	if (!KPROBES_TEST_HAS_IGNORED_IP)
-		kunit_skip(test, "the architecture's callback always continues here");
-
-	f->divert = kp_ft_two;
-	for (round = 0; round < 4; round++) {
-		bool probe_first = round & 1;
-
-		set(&f->plain, "kp_ft_one", false);
-		if (probe_first)
-			KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-		KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
-		if (!probe_first)
-			KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-
-		KUNIT_EXPECT_EQ(test, one(1), 6);
-		KUNIT_EXPECT_EQ(test, atomic_read(&f->plain.pre), 1);
-
-		/* Unregistering works in either order, too. */
-		if (round & 2)
-			unregister_kprobe(&f->plain.kp);
-		else
-			foreign_release(f);
-		KUNIT_EXPECT_EQ(test, one(1), round & 2 ? 6 : 4);
-		if (round & 2)
-			foreign_release(f);
-		else
-			unregister_kprobe(&f->plain.kp);
-		KUNIT_EXPECT_EQ(test, one(1), 4);
+	ret = ftrace_set_filter_ip(&f->ops, site_addr(s->fn[*arg - '1']), 0, 0);
+	ret = ret ?: register_ftrace_function(&f->ops);
+	if (ret) {
+		ftrace_free_filter(&f->ops);
+		memset(&f->ops, 0, sizeof(f->ops));
 	}
+	return ret;
 }
 
-static void ftrace_enable_is_refused(struct kunit *test)
+/* One without a claim, on all three. */
+static int foreign_trace(struct kunit *test, struct kp_scene *s, const char *arg)
 {
-	struct ftrace_test *f = test->priv;
-
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->post, "kp_ft_one", true);
-	f->post.kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->post.kp), 0);
-	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
-
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), -EBUSY);
-	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->post.kp));
-	EXPECT_HITS(test, 0, &f->post);
-
-	foreign_release(f);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), 0);
-	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
-	EXPECT_HITS(test, 3, &f->post);
-	unregister_kprobe(&f->post.kp);
-}
-
-static void ftrace_batch_is_refused(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	struct kprobe *kps[] = { &f->plain.kp, &f->post.kp, &f->other.kp };
-	struct kprobe_site *site;
-	int i;
-
-	KUNIT_ASSERT_EQ(test, foreign_claim(f), 0);
-
-	/* At each position of the refused one. */
-	for (i = 0; i < 3; i++) {
-		set(&f->plain, "kp_ft_two", true);
-		set(&f->post, "kp_ft_one", true);
-		set(&f->other, "kp_ft_three", false);
-		KUNIT_EXPECT_EQ(test, register_kprobes(kps, 3), -EBUSY);
-		expect_untouched(test, &f->plain);
-		expect_untouched(test, &f->post);
-		expect_untouched(test, &f->other);
-		swap(kps[i], kps[(i + 1) % 3]);
-	}
-
-	foreign_release(f);
-
-	guard(mutex)(&kprobe_mutex);
-	site = kprobe_site_at(ftrace_location((unsigned long)
-				dereference_symbol_descriptor(kp_ft_two)));
-	KUNIT_EXPECT_NULL(test, site);
-}
-
-/* One of three cannot be enabled again. */
-static void ftrace_switched_on_but_for_one(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-
-	add(test, &f->plain, "kp_ft_two", false);
-	add(test, &f->post, "kp_ft_one", true);
-	add(test, &f->other, "kp_ft_three", true);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_FALSE(test, kprobes_are_armed());
-	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
-
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
-	KUNIT_EXPECT_TRUE(test, kprobes_are_armed());
-	EXPECT_HITS(test, 0, &f->post);
-	EXPECT_HITS(test, 3, &f->plain, &f->other);
-	/* Its flags and counters are as before. */
-	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
-
-	foreign_release(f);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	EXPECT_HITS(test, 0, &f->plain);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	EXPECT_HITS(test, 3, &f->post, &f->plain, &f->other);
-	REMOVE(&f->other, &f->post, &f->plain);
-}
-
-/* Two users of a site that could not be armed: either can still be disabled. */
-static void ftrace_disable_where_arming_was_refused(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-
-	add(test, &f->post, "kp_ft_one", true);
-	add(test, &f->plain, "kp_ft_one", false);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
-
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->plain.kp));
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&f->post.kp), 0);
-	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->post.kp));
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), -EBUSY);
-	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&f->plain.kp));
-
-	foreign_release(f);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, 3, &f->plain);
-	EXPECT_HITS(test, 0, &f->post);
-	REMOVE(&f->plain, &f->post);
-}
-
-static void ftrace_survives_tracers_of_others(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
+	struct ftrace_test *f = container_of(s, struct ftrace_test, scene);
 	/* ftrace cuts the pattern at its asterisk. */
 	char all[] = "kp_ft_*";
-	unsigned int seen;
 
-	add(test, &f->plain, "kp_ft_one", false);
-	add(test, &f->post, "kp_ft_two", true);
-
-	/* One without a claim, on all three. */
 	f->ops.func = foreign_func;
-	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&f->ops, all, strlen(all), 1), 0);
-	KUNIT_EXPECT_EQ(test, register_ftrace_function(&f->ops), 0);
-	seen = f->foreign;
-	EXPECT_HITS(test, 3, &f->plain, &f->post);
-	KUNIT_EXPECT_GE(test, f->foreign - seen, 9);
+	return ftrace_set_filter(&f->ops, all, strlen(all), 1) ?:
+	       register_ftrace_function(&f->ops);
+}
 
-	unregister_kprobe(&f->plain.kp);
-	seen = f->foreign;
-	EXPECT_HITS(test, 0, &f->plain);
-	KUNIT_EXPECT_GE(test, f->foreign - seen, 9);
-	foreign_release(f);
-	EXPECT_HITS(test, 3, &f->post);
-	unregister_kprobe(&f->post.kp);
+/* The other one was called that often at least. */
+static int foreign_saw(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	struct ftrace_test *f = container_of(s, struct ftrace_test, scene);
+	unsigned int calls = f->foreign - f->seen;
+
+	f->seen = f->foreign;
+	return calls < *arg - '0';
 }
 
 /* While a probe has the claim, no other subsystem gets it. */
-static bool is_claimed(struct ftrace_test *f, u32 (*fn)(u32 v))
+static bool is_claimed(struct kunit *test, struct kp_scene *s, const char *arg)
 {
-	int ret = foreign_claim_on(f, fn);
+	int ret = foreign_claim(test, s, arg);
 
-	if (!ret) {
-		foreign_release(f);
-		return false;
-	}
-	ftrace_free_filter(&f->ops);
-	memset(&f->ops, 0, sizeof(f->ops));
+	if (!ret)
+		foreign_release(test, s, NULL);
 	return ret == -EBUSY;
 }
 
-static void ftrace_claim_goes_with_the_last_post_handler(struct kunit *test)
+static int expect_claimed(struct kunit *test, struct kp_scene *s, const char *arg)
 {
-	struct ftrace_test *f = test->priv;
-
-	add(test, &f->plain, "kp_ft_one", false);
-	add(test, &f->post, "kp_ft_one", true);
-	add(test, &f->more, "kp_ft_one", true);
-	add(test, &f->other, "kp_ft_two", true);
-
-	/* The claim does not go with the first of them. */
-	unregister_kprobe(&f->post.kp);
-	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
-
-	unregister_kprobe(&f->more.kp);
-	EXPECT_HITS(test, 3, &f->plain);
-	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-	EXPECT_HITS(test, 3, &f->plain, &f->other);
-	REMOVE(&f->other, &f->plain);
-	EXPECT_HITS(test, 0, &f->plain);
+	return !is_claimed(test, s, arg);
 }
 
-/* Two with post handlers in one ops; one of them stays. */
-static void ftrace_claim_goes_from_a_shared_ops(struct kunit *test)
+static int expect_free(struct kunit *test, struct kp_scene *s, const char *arg)
 {
-	struct ftrace_test *f = test->priv;
-	struct kprobe *both[] = { &f->post.kp, &f->more.kp };
-
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->post, "kp_ft_one", true);
-	set(&f->more, "kp_ft_two", true);
-	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	unregister_kprobe(&f->post.kp);
-	EXPECT_HITS(test, 3, &f->plain, &f->more);
-	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_two));
-	unregister_kprobe(&f->more.kp);
-	EXPECT_HITS(test, 3, &f->plain);
-	unregister_kprobe(&f->plain.kp);
+	return is_claimed(test, s, arg);
 }
 
-/* The upgrade of one site succeeds, then another site of the batch is refused. */
-static void ftrace_claim_goes_with_a_batch_that_fails(struct kunit *test)
+static int note_whether_claimed(struct kunit *test, struct kp_scene *s, const char *arg)
 {
-	struct ftrace_test *f = test->priv;
-	struct kprobe *kps[] = { &f->post.kp, &f->more.kp };
-
-	add(test, &f->plain, "kp_ft_one", false);
-	KUNIT_EXPECT_EQ(test, foreign_claim_on(f, kp_ft_two), 0);
-
-	set(&f->post, "kp_ft_one", true);
-	set(&f->more, "kp_ft_two", true);
-	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -EBUSY);
-	expect_untouched(test, &f->post);
-	expect_untouched(test, &f->more);
-	EXPECT_HITS(test, 3, &f->plain);
-	foreign_release(f);
-
-	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-	EXPECT_HITS(test, 3, &f->plain);
-	unregister_kprobe(&f->plain.kp);
-	EXPECT_HITS(test, 0, &f->plain);
-}
-
-/* The first probe of the batch joins a site that is armed already, and is not to blame. */
-static void ftrace_refused_after_one_that_joins(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	struct kprobe *kps[] = { &f->other.kp, &f->more.kp };
-
-	add(test, &f->plain, "kp_ft_one", false);
-	KUNIT_EXPECT_EQ(test, foreign_claim_on(f, kp_ft_two), 0);
-
-	set(&f->other, "kp_ft_one", false);
-	set(&f->more, "kp_ft_two", true);
-	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -EBUSY);
-	KUNIT_EXPECT_EQ(test, kprobe_why_refused(kps[0]), KPROBE_REFUSAL_NONE);
-	KUNIT_EXPECT_EQ(test, kprobe_why_refused(kps[1]), KPROBE_REFUSAL_CLAIMED);
-	foreign_release(f);
-	unregister_kprobe(&f->plain.kp);
+	container_of(s, struct ftrace_test, scene)->stayed += is_claimed(test, s, arg);
+	return 0;
 }
 
 /* Which changes of a filter fail for lack of memory. */
@@ -556,16 +159,281 @@ static int failing_filter(struct ftrace_ops *ops, unsigned long *ips, unsigned i
 	return ftrace_set_filter_ips(ops, ips, n, remove, reset);
 }
 
-static void fail_filters(struct kunit *test, unsigned long which)
+static int failing_removal(struct ftrace_ops *ops, unsigned long *ips, unsigned int n,
+			   int remove, int reset)
 {
-	filter_fails = which;
-	filter_changes = 0;
-	kunit_activate_static_stub(test, kprobe_ftrace_filter, failing_filter);
+	return remove ? -ENOMEM : ftrace_set_filter_ips(ops, ips, n, remove, reset);
 }
 
-static void fail_no_filters(struct kunit *test)
+static int fail(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	filter_changes = 0;
+	if (*arg == '*')
+		filter_fails = container_of(s, struct ftrace_test, scene)->fails;
+	else if (*arg == 'a')
+		filter_fails = ~0ul;
+	else
+		filter_fails = *arg - '0';
+	kunit_activate_static_stub(test, kprobe_ftrace_filter, failing_filter);
+	return 0;
+}
+
+static int fail_removals(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	kunit_activate_static_stub(test, kprobe_ftrace_filter, failing_removal);
+	return 0;
+}
+
+static int fail_no_more(struct kunit *test, struct kp_scene *s, const char *arg)
 {
 	kunit_deactivate_static_stub(test, kprobe_ftrace_filter);
+	return 0;
+}
+
+static int changed_no_filter(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	return filter_changes;
+}
+
+/* Sites without users that ftrace could not disarm. */
+static int expect_left(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	struct kprobe_site *site;
+	unsigned int n = 0;
+
+	guard(mutex)(&kprobe_mutex);
+
+	for_each_kprobe_site(site)
+		n += site->kind == KPROBE_SITE_FTRACE && !site->nr_users;
+	return n - (*arg - '0');
+}
+
+static int expect_no_site(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	guard(mutex)(&kprobe_mutex);
+
+	return !!kprobe_site_at(site_addr(s->fn[*arg - '1']));
+}
+
+static int expect_ftrace(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	return !kprobe_ftrace(kp_scene_probe(s, *arg));
+}
+
+/*
+ * Words about the other user of ftrace: it claims a function, traces all without a claim, ends
+ * that, and was called so often; somebody has a claim, or nobody. And words about filters: all
+ * changes fail, those of a mask, or all removals; and so many sites wait for one.
+ */
+static const struct kp_word words[] = {
+	{ "claim:", foreign_claim },
+	{ "trace", foreign_trace },
+	{ "release", foreign_release },
+	{ "saw:", foreign_saw },
+	{ "claimed:", expect_claimed },
+	{ "free:", expect_free },
+	{ "note:", note_whether_claimed },
+	{ "fail:", fail },
+	{ "stick", fail_removals },
+	{ "work", fail_no_more },
+	{ "unchanged", changed_no_filter },
+	{ "left:", expect_left },
+	{ "nosite:", expect_no_site },
+	{ "ftrace:", expect_ftrace },
+	{}
+};
+
+static const struct kp_script scripts[] = {
+	{ "plain_then_post_and_post_goes_first",
+	  "+a1 ftrace:a hit:a +b1p hit:ab -b hit:a -a hit: +c2p hit:c -c hit:" },
+	{ "plain_then_post_and_plain_goes_first",
+	  "+a1 hit:a +b1p hit:ab -a hit:b -b hit: +c2p hit:c -c hit:" },
+	{ "post_then_plain_and_post_goes_first",
+	  "+b1p ftrace:b hit:b +a1 hit:ab -b hit:a -a hit: +c2p hit:c -c hit:" },
+	{ "post_then_plain_and_plain_goes_first",
+	  "+b1p hit:b +a1 hit:ab -a hit:b -b hit: +c2p hit:c -c hit:" },
+	/* The first user of the site is disabled when the one with the claim arrives. */
+	{ "claim_on_a_disabled_site",
+	  "+a1d +b1pd hit: on:b hit:b on:a hit:ab off:b hit:a off:a hit: on:a hit:a" },
+	/* Half of the users of an ops leave, the others stay armed. */
+	{ "batch_of_both_kinds",
+	  "+a1,b2p,c1p,d3 hit:abcd -c,d hit:ab -a,b hit:" },
+	/* A probe without a claim coexists with it, and is not affected when one is refused. */
+	{ "claimed_by_another",
+	  "claim:1 +b1p!BUSY hit: +a1 hit:a +b1p!BUSY hit:a saw:1 release +b1p hit:ab "
+	  "claim:1!BUSY -b,a claim:1 release" },
+	{ "enable_is_refused",
+	  "+b1pd claim:1 on:b!BUSY disabled:b hit: release on:b enabled:b hit:b" },
+	{ "batch_is_refused",
+	  "claim:1 +a2p,b1p,c3!BUSY hit: +b1p,a2p,c3!BUSY hit: +a2p,c3,b1p!BUSY hit: release "
+	  "nosite:2" },
+	/* One of three cannot be enabled again. Its flags are as before. */
+	{ "switched_on_but_for_one",
+	  "+a2 +b1p +c3p off claim:1 on!BUSY hit:ac enabled:b release off hit: on hit:abc" },
+	/* Two users of a site that could not be armed: either can still be disabled. */
+	{ "disable_where_arming_was_refused",
+	  "+b1p +a1 off claim:1 on!BUSY off:a off:b on:a!BUSY disabled:a release on:a hit:a" },
+	{ "survives_tracers_of_others",
+	  "+a1 +b2p trace saw:0 hit:ab saw:9 -a hit:b saw:9 release hit:b" },
+	/* The claim does not go with the first of them. */
+	{ "claim_goes_with_the_last_post_handler",
+	  "+a1 +b1p +c1p +d2p -b claimed:1 -c hit:ad free:1 hit:ad -d -a hit:" },
+	/* Two with post handlers in one ops; one of them stays. */
+	{ "claim_goes_from_a_shared_ops",
+	  "+b1p,c2p +a1 -b hit:ac free:1 claimed:2 -c hit:a" },
+	/* The upgrade of one site succeeds, then another site of the batch is refused. */
+	{ "claim_goes_with_a_batch_that_fails",
+	  "+a1 claim:2 +b1p,c2p!BUSY hit:a release free:1 hit:a -a hit:" },
+	/*
+	 * The claim of the other user concerns only the post handler. What is enabled is still
+	 * refused, and unregistration arms nothing.
+	 */
+	{ "armed_once_the_refused_post_handler_leaves",
+	  "+b1p,a1 +c1 off claim:1 on!BUSY hit: on:b!BUSY on:a!BUSY enabled:b release on:a hit:abc "
+	  "off on:a hit: claim:1 on!BUSY -c hit: -b hit: on:a hit:a "
+	  "release" },
+	/* They leave together, and nobody else wants the site. */
+	{ "refused_ones_leave_together",
+	  "+a1 off +b1p claim:1 on!BUSY fail:0 -b,a work unchanged hit: release +a1 hit:a" },
+
+	/*
+	 * Without memory. Others on two and three keep a filter from becoming empty, where that
+	 * would be another case.
+	 */
+	{ "old_address_does_not_come_back", "+a1 fail:all -a work +b1p +d2 hit:bd" },
+	{ "old_address_is_armed_again",
+	  "+a1 +d2 fail:all -a left:1 work stick +a1 work left:0 hit:ad -d hit:a -a hit:" },
+	/* A site that stayed armed for no enabled user is disarmed by the global switch. */
+	{ "switched_off_later",
+	  "+a1 +c1d +d2 fail:all -a work armed:c off idle:c on idle:c hit:d on:c hit:cd" },
+	/* A site that could not be disarmed has its claim no longer than to the next change. */
+	{ "claim_goes_later",
+	  "+b1p,d2p +c1d fail:all -b work armed:c claimed:1 +a3 -a idle:c free:1 claimed:2 "
+	  "on:c hit:cd" },
+	/* The last user leaves, and neither filter can be changed. */
+	{ "dead_in_both_filters",
+	  "+b1p,d2p +a1 fail:2 -b work claimed:1 fail:all -a work hit:d +a1 hit:ad -a hit:d" },
+	{ "dead_in_both_filters_which_others_use",
+	  "+c3 +b1p,d2p +a1 fail:2 -b work claimed:1 fail:all -a work hit:cd "
+	  "+a1 hit:acd -a hit:cd -d" },
+	/*
+	 * The last user leaves, and its address stays in the filter of an ops with a claim. That
+	 * ends at the next change, whichever ops that concerns.
+	 */
+	{ "claim_of_a_dead_site",
+	  "+b1p,d2p +c3 fail:all -b work claimed:1 hit:cd -c free:1 hit:d" },
+	{ "claim_of_a_dead_site_that_is_used_again",
+	  "+b1p,d2p +c3 fail:all -b work claimed:1 hit:cd +b1p hit:bcd -b -c free:1 hit:d" },
+	/* An address is left in a filter when its code is freed. */
+	{ "address_is_left_when_its_code_goes",
+	  "+a1 +c3 +d2 fail:all -a -c left:2 kill:a left:1 nosite:1 work hit:d +a1 hit:ad -a left:0 "
+	  "hit:d" },
+};
+KUNIT_ARRAY_PARAM_DESC(script, scripts, name);
+
+/* Twice, since a counter may be off by only one. */
+static void ftrace_script(struct kunit *test)
+{
+	const struct kp_script *script = test->param_value;
+	struct ftrace_test *f = test->priv;
+	int round;
+
+	for (round = 0; round < 2; round++) {
+		play(test, script->text);
+		kp_scene_end(&f->scene);
+	}
+}
+
+/*
+ * The claim of a site that needs it no longer stays if a change of a filter fails, whichever that
+ * is, up to the next change: another probe comes or goes, a post handler comes, or all go.
+ */
+static const struct kp_script downgrades[] = {
+	{ "another_comes",
+	  "+b1p,d2p +a1 fail:* -b work hit:ad note:1 +c3 hit:acd free:1 hit:acd -a hit:cd -d -c "
+	  "free:1" },
+	{ "another_goes",
+	  "+b1p,d2p +a1 +c3 fail:* -b work hit:acd note:1 hit:acd -c free:1 hit:ad -a hit:d -d "
+	  "free:1" },
+	{ "post_handler_comes",
+	  "+b1p,d2p +a1 +c3 fail:* -b work hit:acd note:1 +b1p hit:abcd -b hit:acd free:1 hit:acd "
+	  "-a hit:cd -d -c free:1" },
+	{ "all_go",
+	  "+b1p,d2p +a1 +c3 fail:* -b work hit:acd note:1 hit:acd -a hit:cd -d -c free:1" },
+	/* The claim is needed again, so the site leaves the shared filter instead. */
+	{ "claim_is_needed_again",
+	  "+c3 +b1p,d2p +a1 fail:2 -b work claimed:1 note:1 +b1p fail:* -c work claimed:1 "
+	  "hit:abd -b free:1 hit:ad" },
+};
+KUNIT_ARRAY_PARAM_DESC(downgrade, downgrades, name);
+
+static void ftrace_nomem_downgrade(struct kunit *test)
+{
+	const struct kp_script *script = test->param_value;
+	struct ftrace_test *f = test->priv;
+
+	for (f->fails = 0; f->fails < 4; f->fails++) {
+		play(test, script->text);
+		kp_scene_end(&f->scene);
+	}
+	KUNIT_EXPECT_GT(test, f->stayed, 0);
+}
+
+/* Whichever changes of filters fail, each call is seen once. */
+static void ftrace_nomem_upgrade(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+	unsigned int failed = 0;
+	int ret;
+
+	for (f->fails = 0; f->fails < 8; f->fails++) {
+		play(test, "set:b1p +a1 +d2 fail:*");
+		ret = register_kprobe(probe(f, 'b'));
+		play(test, "work");
+		if (ret) {
+			KUNIT_EXPECT_EQ(test, ret, -ENOMEM);
+			failed++;
+			play(test, "hit:ad free:1 +b");
+		}
+		play(test, "hit:abd");
+		kp_scene_end(&f->scene);
+	}
+	KUNIT_EXPECT_GT(test, failed, 0);
+}
+
+/* The order of calls depends on the order of registration. */
+static void ftrace_diverted_by_another(struct kunit *test)
+{
+	u32 (*volatile one)(u32 v) = kp_ft_one;
+	struct ftrace_test *f = test->priv;
+	int round;
+
+	if (!KPROBES_TEST_HAS_IGNORED_IP)
+		kunit_skip(test, "the architecture's callback always continues here");
+
+	f->divert = kp_ft_two;
+	for (round = 0; round < 4; round++) {
+		play(test, round & 1 ? "+a1 claim:1" : "claim:1 +a1");
+		KUNIT_EXPECT_EQ(test, one(1), 6);
+		KUNIT_EXPECT_EQ(test, atomic_read(&f->scene.probe[0].pre), 1);
+
+		/* Unregistering works in either order, too. */
+		play(test, round & 2 ? "-a" : "release");
+		KUNIT_EXPECT_EQ(test, one(1), round & 2 ? 6 : 4);
+		play(test, round & 2 ? "release" : "-a");
+		KUNIT_EXPECT_EQ(test, one(1), 4);
+	}
+}
+
+/* The first probe of the batch joins a site that is armed already, and is not to blame. */
+static void ftrace_refused_after_one_that_joins(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	play(test, "+a1 claim:2 +d1,c2p!BUSY");
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(probe(f, 'd')), KPROBE_REFUSAL_NONE);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(probe(f, 'c')), KPROBE_REFUSAL_CLAIMED);
+	play(test, "release");
 }
 
 /* What a site that moves looked like when tasks were waited for. */
@@ -588,143 +456,22 @@ static void watch_wait(void)
  */
 static void ftrace_waits_before_the_owner_changes(struct kunit *test)
 {
-	struct ftrace_test *f = test->priv;
-
 	waits = 0;
 	kunit_activate_static_stub(test, kprobe_ftrace_wait_for_tasks, watch_wait);
-	set(&f->post, "kp_ft_one", true);
-	add(test, &f->plain, "kp_ft_one", false);
+	play(test, "+a1");
 	KUNIT_EXPECT_EQ(test, waits, 0);
 
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	play(test, "+b1p");
 	KUNIT_EXPECT_EQ(test, waits, 1);
 	KUNIT_EXPECT_TRUE(test, was_in_both);
 	KUNIT_EXPECT_PTR_EQ(test, owner_in_wait, &kprobe_ftrace_plain);
 
-	unregister_kprobe(&f->post.kp);
+	play(test, "-b");
 	KUNIT_EXPECT_EQ(test, waits, 2);
 	KUNIT_EXPECT_TRUE(test, was_in_both);
 	KUNIT_EXPECT_PTR_NE(test, owner_in_wait, &kprobe_ftrace_plain);
 	kunit_deactivate_static_stub(test, kprobe_ftrace_wait_for_tasks);
-
-	EXPECT_HITS(test, 3, &f->plain);
-	unregister_kprobe(&f->plain.kp);
-}
-
-/* The claim of the other user concerns only the post handler. */
-static void ftrace_armed_once_the_refused_post_handler_leaves(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	struct kprobe *both[] = { &f->post.kp, &f->plain.kp };
-
-	set(&f->post, "kp_ft_one", true);
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->more, "kp_ft_one", false);
-	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
-	EXPECT_HITS(test, 0, &f->plain);
-
-	/* It is enabled, and still refused; others of the site as well. */
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->post.kp), -EBUSY);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), -EBUSY);
-	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&f->post.kp));
-	foreign_release(f);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, 3, &f->plain, &f->post);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, 0, &f->plain);
-	KUNIT_EXPECT_EQ(test, foreign_claim(f), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
-
-	/* The post handler is still there. */
-	unregister_kprobe(&f->more.kp);
-	EXPECT_HITS(test, 0, &f->plain);
-	unregister_kprobe(&f->post.kp);
-	/* Unregistration arms nothing. */
-	EXPECT_HITS(test, 0, &f->plain);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->plain.kp), 0);
-	EXPECT_HITS(test, 3, &f->plain);
-
-	/* They leave together, and nobody else wants the site. */
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	add(test, &f->post, "kp_ft_one", true);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
-	fail_filters(test, 0);
-	unregister_kprobes(both, 2);
-	fail_no_filters(test);
-	KUNIT_EXPECT_EQ(test, filter_changes, 0);
-	EXPECT_HITS(test, 0, &f->plain);
-	foreign_release(f);
-	add(test, &f->plain, "kp_ft_one", false);
-	EXPECT_HITS(test, 3, &f->plain);
-	unregister_kprobe(&f->plain.kp);
-}
-
-/* Sites without users that ftrace could not disarm. */
-static unsigned int count_left(void)
-{
-	struct kprobe_site *site;
-	unsigned int n = 0;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	for_each_kprobe_site(site)
-		n += site->kind == KPROBE_SITE_FTRACE && !site->nr_users;
-	return n;
-}
-
-/* An address that is left in a filter is not armed by it when it is used again. */
-static void ftrace_nomem_old_address_does_not_come_back(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-
-	set(&f->post, "kp_ft_one", true);
-	set(&f->other, "kp_ft_two", false);
-	add(test, &f->plain, "kp_ft_one", false);
-	fail_filters(test, ~0ul);
-	unregister_kprobe(&f->plain.kp);
-	fail_no_filters(test);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
-	EXPECT_HITS(test, 3, &f->post, &f->other);
-	REMOVE(&f->post, &f->other);
-}
-
-static int failing_removal(struct ftrace_ops *ops, unsigned long *ips, unsigned int n,
-			   int remove, int reset)
-{
-	return remove ? -ENOMEM : ftrace_set_filter_ips(ops, ips, n, remove, reset);
-}
-
-/* It is armed again before the memory suffices to remove it. */
-static void ftrace_nomem_old_address_is_armed_again(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-
-	add(test, &f->plain, "kp_ft_one", false);
-	/* So that the filter does not become empty. */
-	add(test, &f->other, "kp_ft_two", false);
-	fail_filters(test, ~0ul);
-	unregister_kprobe(&f->plain.kp);
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, count_left(), 1);
-
-	fail_no_filters(test);
-	kunit_activate_static_stub(test, kprobe_ftrace_filter, failing_removal);
-	add(test, &f->plain, "kp_ft_one", false);
-	fail_no_filters(test);
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, count_left(), 0);
-	EXPECT_HITS(test, 3, &f->plain);
-	unregister_kprobe(&f->other.kp);
-	EXPECT_HITS(test, 3, &f->plain);
-	unregister_kprobe(&f->plain.kp);
-	EXPECT_HITS(test, 0, &f->plain);
+	play(test, "hit:a");
 }
 
 /* An address that ftrace does not know any more, and the last one that it removed. */
@@ -751,330 +498,18 @@ static void ftrace_nomem_old_address_is_unknown(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
 
-	add(test, &f->plain, "kp_ft_one", false);
-	add(test, &f->more, "kp_ft_three", false);
-	/* So that the filter does not become empty. */
-	add(test, &f->other, "kp_ft_two", false);
-	unknown_ip = (unsigned long)f->plain.kp.addr;
+	play(test, "+a1 +c3 +d2");
+	unknown_ip = (unsigned long)probe(f, 'a')->addr;
 	removed_ip = 0;
 	refusals = 0;
-	fail_filters(test, ~0ul);
-	REMOVE(&f->plain, &f->more);
-	fail_no_filters(test);
-
-	add(test, &f->post, "kp_ft_two", false);
+	play(test, "fail:all -a -c work +b2");
 	kunit_activate_static_stub(test, kprobe_ftrace_filter, refusing_filter);
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, count_left(), 2);
-	unregister_kprobe(&f->post.kp);
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, count_left(), 0);
-	kunit_deactivate_static_stub(test, kprobe_ftrace_filter);
+	play(test, "left:2 -b left:0 work");
 	/* Together with the other, and alone. */
 	KUNIT_EXPECT_EQ(test, refusals, 2);
-	KUNIT_EXPECT_EQ(test, removed_ip, (unsigned long)f->more.kp.addr);
-	EXPECT_HITS(test, 3, &f->other);
-
+	KUNIT_EXPECT_EQ(test, removed_ip, (unsigned long)probe(f, 'c')->addr);
 	/* It is known after all: take it out of the filter. */
-	add(test, &f->plain, "kp_ft_one", false);
-	REMOVE(&f->plain, &f->other);
-}
-
-static bool is_armed(const struct kprobe *p)
-{
-	guard(mutex)(&kprobe_mutex);
-
-	return kprobe_site_at((unsigned long)p->addr)->state == KPROBE_SITE_ARMED;
-}
-
-/* A site that stayed armed for no enabled user is disarmed by the global switch. */
-static void ftrace_nomem_switched_off_later(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->more, "kp_ft_one", false);
-	f->more.kp.flags = KPROBE_FLAG_DISABLED;
-	/* So that the filter does not become empty. */
-	set(&f->other, "kp_ft_two", false);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f->plain.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->other.kp), 0);
-	fail_filters(test, ~0ul);
-	unregister_kprobe(&f->plain.kp);
-	fail_no_filters(test);
-	KUNIT_EXPECT_TRUE(test, is_armed(&f->more.kp));
-
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
-	EXPECT_HITS(test, 0, &f->more);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->more.kp), 0);
-	EXPECT_HITS(test, 3, &f->more);
-	REMOVE(&f->other, &f->more);
-}
-
-/* A site that could not be disarmed claims its function no longer than to the next change. */
-static void ftrace_nomem_claim_goes_later(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	struct kprobe *both[] = { &f->post.kp, &f->other.kp };
-
-	set(&f->post, "kp_ft_one", true);
-	set(&f->more, "kp_ft_one", false);
-	f->more.kp.flags = KPROBE_FLAG_DISABLED;
-	/* So that the filter does not become empty. */
-	set(&f->other, "kp_ft_two", true);
-	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-	fail_filters(test, ~0ul);
-	unregister_kprobe(&f->post.kp);
-	fail_no_filters(test);
-	KUNIT_EXPECT_TRUE(test, is_armed(&f->more.kp));
-	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
-
-	add(test, &f->plain, "kp_ft_three", false);
-	unregister_kprobe(&f->plain.kp);
-	KUNIT_EXPECT_FALSE(test, is_armed(&f->more.kp));
-	KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_two));
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&f->more.kp), 0);
-	EXPECT_HITS(test, 3, &f->more);
-	REMOVE(&f->other, &f->more);
-}
-
-/* Whichever changes of filters fail, each call is seen once. */
-static void ftrace_nomem_upgrade(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	unsigned long which;
-	unsigned int failed = 0;
-	int ret;
-
-	for (which = 0; which < 8; which++) {
-		set(&f->post, "kp_ft_one", true);
-		add(test, &f->plain, "kp_ft_one", false);
-		add(test, &f->other, "kp_ft_two", false);
-
-		fail_filters(test, which);
-		ret = register_kprobe(&f->post.kp);
-		fail_no_filters(test);
-		failed += !!ret;
-		KUNIT_EXPECT_TRUE(test, !ret || ret == -ENOMEM);
-		EXPECT_HITS(test, 3, &f->plain);
-		EXPECT_HITS(test, ret ? 0 : 3, &f->post);
-		EXPECT_HITS(test, 3, &f->other);
-		if (ret) {
-			KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-			KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
-			EXPECT_HITS(test, 3, &f->plain, &f->post);
-		}
-		REMOVE(&f->post, &f->other, &f->plain);
-	}
-	KUNIT_EXPECT_GT(test, failed, 0);
-}
-
-enum next { ANOTHER_COMES, ANOTHER_GOES, POST_COMES, ALL_GO, NR_NEXT };
-
-/* One that stays claimed is counted, and retried at the next change. */
-static void ftrace_nomem_downgrade(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	unsigned int stayed = 0;
-	unsigned long which;
-	struct kprobe *both[] = { &f->post.kp, &f->other.kp };
-	int next;
-
-	for (which = 0; which < 4; which++) {
-		for (next = 0; next < NR_NEXT; next++) {
-			set(&f->plain, "kp_ft_one", false);
-			set(&f->post, "kp_ft_one", true);
-			set(&f->more, "kp_ft_three", false);
-			set(&f->other, "kp_ft_two", true);
-			/* Keeps the filters of both ops from becoming empty. */
-			KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
-			KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-			if (next != ANOTHER_COMES)
-				KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-
-			fail_filters(test, which);
-			unregister_kprobe(&f->post.kp);
-			fail_no_filters(test);
-			EXPECT_HITS(test, 3, &f->plain, &f->other);
-			stayed += is_claimed(f, kp_ft_one);
-
-			if (next == ANOTHER_COMES)
-				KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-			if (next == POST_COMES) {
-				add(test, &f->post, "kp_ft_one", true);
-				EXPECT_HITS(test, 3, &f->post, &f->plain);
-				unregister_kprobe(&f->post.kp);
-			}
-			EXPECT_HITS(test, 3, &f->plain, &f->more);
-			if (next == ANOTHER_GOES)
-				unregister_kprobe(&f->more.kp);
-			if (next != ALL_GO) {
-				KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-				EXPECT_HITS(test, 3, &f->plain, &f->other);
-			}
-			unregister_kprobe(&f->plain.kp);
-			EXPECT_HITS(test, 0, &f->plain);
-			EXPECT_HITS(test, 3, &f->other);
-			unregister_kprobe(&f->other.kp);
-			if (next != ANOTHER_GOES)
-				unregister_kprobe(&f->more.kp);
-			KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-		}
-	}
-	KUNIT_EXPECT_GT(test, stayed, 0);
-}
-
-/*
- * Leaves the site of @plain with a claim that it no longer needs, in the filters of both
- * ops: the second of the two changes fails.
- */
-static void stay_in_both_filters(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	struct kprobe *both[] = { &f->post.kp, &f->other.kp };
-
-	set(&f->plain, "kp_ft_one", false);
-	set(&f->post, "kp_ft_one", true);
-	/* Keeps the filter of the claiming ops from becoming empty. */
-	set(&f->other, "kp_ft_two", true);
-	KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->plain.kp), 0);
-
-	fail_filters(test, BIT(1));
-	unregister_kprobe(&f->post.kp);
-	fail_no_filters(test);
-	KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
-}
-
-/* A new post handler needs the claim, so the site leaves the shared filter instead. */
-static void ftrace_nomem_claim_is_needed_again(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	unsigned long which;
-
-	for (which = 0; which < 4; which++) {
-		add(test, &f->more, "kp_ft_three", false);
-		stay_in_both_filters(test);
-		add(test, &f->post, "kp_ft_one", true);
-
-		fail_filters(test, which);
-		unregister_kprobe(&f->more.kp);
-		fail_no_filters(test);
-		KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
-		EXPECT_HITS(test, 3, &f->plain, &f->post, &f->other);
-
-		unregister_kprobe(&f->post.kp);
-		KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-		EXPECT_HITS(test, 3, &f->plain);
-		REMOVE(&f->plain, &f->other);
-	}
-}
-
-/* The last user leaves, and neither filter can be changed. */
-static void ftrace_nomem_dead_in_both_filters(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	bool shared;
-
-	for (shared = false; ; shared = true) {
-		set(&f->more, "kp_ft_three", false);
-		if (shared)
-			KUNIT_ASSERT_EQ(test, register_kprobe(&f->more.kp), 0);
-		stay_in_both_filters(test);
-
-		fail_filters(test, ~0ul);
-		unregister_kprobe(&f->plain.kp);
-		fail_no_filters(test);
-		EXPECT_HITS(test, 0, &f->plain);
-		EXPECT_HITS(test, 3, &f->other);
-		EXPECT_HITS(test, shared ? 3 : 0, &f->more);
-
-		add(test, &f->plain, "kp_ft_one", false);
-		EXPECT_HITS(test, 3, &f->plain);
-		unregister_kprobe(&f->plain.kp);
-		EXPECT_HITS(test, 0, &f->plain);
-		unregister_kprobe(&f->other.kp);
-		if (!shared)
-			continue;
-		unregister_kprobe(&f->more.kp);
-		break;
-	}
-}
-
-/*
- * The last user leaves, and its address stays in the filter of an ops with a claim.
- * That claim ends at the next change, whichever ops that concerns.
- */
-static void ftrace_nomem_claim_of_a_dead_site(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	struct kprobe *both[] = { &f->post.kp, &f->other.kp };
-	bool comes;
-
-	for (comes = false; ; comes = true) {
-		set(&f->post, "kp_ft_one", true);
-		/* Keeps the filter of the claiming ops from becoming empty. */
-		set(&f->other, "kp_ft_two", true);
-		set(&f->more, "kp_ft_three", false);
-		KUNIT_ASSERT_EQ(test, register_kprobes(both, 2), 0);
-		KUNIT_EXPECT_EQ(test, register_kprobe(&f->more.kp), 0);
-		fail_filters(test, ~0ul);
-		unregister_kprobe(&f->post.kp);
-		fail_no_filters(test);
-		KUNIT_EXPECT_TRUE(test, is_claimed(f, kp_ft_one));
-		EXPECT_HITS(test, 0, &f->post);
-
-		if (comes) {
-			add(test, &f->post, "kp_ft_one", true);
-			EXPECT_HITS(test, 3, &f->post);
-			unregister_kprobe(&f->post.kp);
-		}
-		unregister_kprobe(&f->more.kp);
-		KUNIT_EXPECT_FALSE(test, is_claimed(f, kp_ft_one));
-		EXPECT_HITS(test, 3, &f->other);
-		unregister_kprobe(&f->other.kp);
-		if (comes)
-			break;
-	}
-}
-
-/* An address is left in a filter when its code is freed. */
-static void ftrace_nomem_purge(struct kunit *test)
-{
-	struct ftrace_test *f = test->priv;
-	unsigned long addr;
-
-	add(test, &f->plain, "kp_ft_one", false);
-	add(test, &f->more, "kp_ft_three", false);
-	/* So that the filter does not become empty. */
-	add(test, &f->other, "kp_ft_two", false);
-	addr = (unsigned long)f->plain.kp.addr;
-
-	fail_filters(test, ~0ul);
-	REMOVE(&f->plain, &f->more);
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, count_left(), 2);
-	kprobe_kill_range(addr, addr + 1);
-	scoped_guard(mutex, &kprobe_mutex) {
-		KUNIT_EXPECT_EQ(test, count_left(), 1);
-		KUNIT_EXPECT_NULL(test, kprobe_site_at(addr));
-	}
-	fail_no_filters(test);
-
-	EXPECT_HITS(test, 3, &f->other);
-	add(test, &f->plain, "kp_ft_one", false);
-	EXPECT_HITS(test, 3, &f->plain);
-	unregister_kprobe(&f->plain.kp);
-	scoped_guard(mutex, &kprobe_mutex)
-		KUNIT_EXPECT_EQ(test, count_left(), 0);
-	EXPECT_HITS(test, 0, &f->plain);
-	unregister_kprobe(&f->other.kp);
+	play(test, "hit:d +a1 -a -d");
 }
 
 /*
@@ -1112,7 +547,7 @@ static int late_thread(void *data)
 
 	/* The next call waits until this one has been made. */
 	while (!kthread_should_stop() && !READ_ONCE(f->made)) {
-		atomic_set(&f->plain.pre, 0);
+		atomic_set(&f->scene.probe[0].pre, 0);
 		one(1);
 		/* The site changes its owner after a grace period of tasks-RCU. */
 		cond_resched_tasks_rcu_qs();
@@ -1134,7 +569,7 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 	/* stop_machine() would wait for the CPU that waits here. */
 	KP_SKIP_IF(test, !KPROBES_TEST_HAS_LIVE_FTRACE, "ftrace needs stop_machine()");
 
-	add(test, &f->plain, "kp_ft_one", false);
+	play(test, "+a1");
 	scoped_guard(mutex, &kprobe_mutex) {
 		f->site = kprobe_site_at(ip);
 		f->late = (struct ftrace_ops *)f->site->ftrace;
@@ -1150,21 +585,20 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 		wake_up_process(task);
 		do {
 			WRITE_ONCE(f->make_it, false);
-			add(test, &f->post, "kp_ft_one", true);
+			play(test, "+b1p");
 			while (!READ_ONCE(f->held) && time_before(jiffies, end))
 				cond_resched();
 			WRITE_ONCE(f->make_it, true);
 			while (READ_ONCE(f->held) && time_before(jiffies, end))
 				cond_resched();
-			unregister_kprobe(&f->post.kp);
+			play(test, "-b");
 		} while (!READ_ONCE(f->made) && time_before(jiffies, end));
 		kthread_stop_put(task);
 		KUNIT_EXPECT_TRUE(test, f->made);
 		/* By the new ops, not by the old one as well. */
-		KUNIT_EXPECT_EQ(test, atomic_read(&f->plain.pre), 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&f->scene.probe[0].pre), 1);
 	}
-	foreign_release(f);
-	unregister_kprobe(&f->plain.kp);
+	play(test, "release");
 }
 
 /*
@@ -1248,10 +682,8 @@ static void hold_a_call(struct kunit *test)
 
 	f->last = cpumask_last(cpu_online_mask);
 	f->nested = IRQ_WORK_INIT_HARD(call_in_interrupt);
-	set(&f->post, "kp_ft_one", true);
-	/* Keeps the shared ops where it is. */
-	add(test, &f->other, "kp_ft_two", false);
-	add(test, &f->plain, "kp_ft_one", false);
+	/* On two, it keeps the shared ops where it is. */
+	play(test, "+d2 +a1");
 	scoped_guard(mutex, &kprobe_mutex)
 		f->site = kprobe_site_at(ip);
 	f->ops.func = between_func;
@@ -1278,11 +710,10 @@ static void end_of_the_call(struct kunit *test)
 	irq_work_sync(&f->nested);
 	KUNIT_EXPECT_TRUE(test, f->held);
 	KUNIT_EXPECT_TRUE(test, f->made);
-	KUNIT_EXPECT_EQ(test, atomic_read(&f->plain.pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->scene.probe[0].pre), 2);
 
 	kunit_deactivate_static_stub(test, kprobe_ftrace_wait_for_tasks);
-	foreign_release(f);
-	REMOVE(&f->plain, &f->other);
+	play(test, "release");
 }
 
 /*
@@ -1298,9 +729,9 @@ static void ftrace_call_while_the_site_moves_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ftrace_set_filter(&f->change, "kprobe_ftrace_change_cpu", 24, 1), 0);
 	KUNIT_EXPECT_EQ(test, register_ftrace_function(&f->change), 0);
 
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	play(test, "+b1p");
 	WRITE_ONCE(f->moved, true);
-	unregister_kprobe(&f->post.kp);
+	play(test, "-b");
 
 	unregister_ftrace_function(&f->change);
 	ftrace_free_filter(&f->change);
@@ -1317,23 +748,42 @@ static void ftrace_call_while_the_next_site_moves(struct kunit *test)
 	/* As long as this counts a site, the check of the first move does not end. */
 	scoped_guard(mutex, &kprobe_mutex)
 		kprobe_ftrace_nr_in_plain++;
-	add(test, &f->more, "kp_ft_two", true);
+	play(test, "+c2p");
 
 	WRITE_ONCE(f->moved, true);
 	WRITE_ONCE(f->go, true);
 	while (!READ_ONCE(f->held) && time_before(jiffies, end))
 		cond_resched();
-	KUNIT_EXPECT_EQ(test, register_kprobe(&f->post.kp), 0);
+	play(test, "+b1p");
 	scoped_guard(mutex, &kprobe_mutex)
 		kprobe_ftrace_nr_in_plain--;
-	REMOVE(&f->post, &f->more);
+	play(test, "-b -c");
 	end_of_the_call(test);
 }
 
 static int ftrace_test_init(struct kunit *test)
 {
-	test->priv = kunit_kzalloc(test, sizeof(struct ftrace_test), GFP_KERNEL);
-	return test->priv ? 0 : -ENOMEM;
+	struct ftrace_test *f = kp_zalloc(test, sizeof(*f));
+
+	f->scene = (struct kp_scene) {
+		.words	= words,
+		.symbol	= { "kp_ft_one", "kp_ft_two", "kp_ft_three" },
+		.fn	= { kp_ft_one, kp_ft_two, kp_ft_three },
+		.offset	= KPROBES_TEST_HAS_FTRACE_NAMES ? 0 : MCOUNT_INSN_SIZE,
+	};
+	test->priv = f;
+	return 0;
+}
+
+static void ftrace_test_exit(struct kunit *test)
+{
+	struct ftrace_test *f = test->priv;
+
+	if (!f)
+		return;
+	if (f->ops.flags & FTRACE_OPS_FL_ENABLED)
+		foreign_release(test, &f->scene, NULL);
+	kp_scene_end(&f->scene);
 }
 
 #else /* !CONFIG_KPROBES_ON_FTRACE */
@@ -1344,33 +794,13 @@ KP_SKIPPED(ftrace_not_configured, "needs KPROBES_ON_FTRACE")
 
 static struct kunit_case ftrace_cases[] = {
 #ifdef CONFIG_KPROBES_ON_FTRACE
-	KUNIT_CASE_PARAM(ftrace_mixed_post_handlers, order_gen_params),
-	KUNIT_CASE(ftrace_claim_on_a_disabled_site),
-	KUNIT_CASE(ftrace_batch_of_both_kinds),
-	KUNIT_CASE(ftrace_claimed_by_another),
+	KUNIT_CASE_PARAM(ftrace_script, script_gen_params),
+	KUNIT_CASE_PARAM(ftrace_nomem_downgrade, downgrade_gen_params),
+	KUNIT_CASE(ftrace_nomem_upgrade),
 	KUNIT_CASE(ftrace_diverted_by_another),
-	KUNIT_CASE(ftrace_enable_is_refused),
-	KUNIT_CASE(ftrace_batch_is_refused),
-	KUNIT_CASE(ftrace_switched_on_but_for_one),
-	KUNIT_CASE(ftrace_disable_where_arming_was_refused),
-	KUNIT_CASE(ftrace_survives_tracers_of_others),
-	KUNIT_CASE(ftrace_claim_goes_with_the_last_post_handler),
-	KUNIT_CASE(ftrace_claim_goes_from_a_shared_ops),
-	KUNIT_CASE(ftrace_claim_goes_with_a_batch_that_fails),
 	KUNIT_CASE(ftrace_refused_after_one_that_joins),
 	KUNIT_CASE(ftrace_waits_before_the_owner_changes),
-	KUNIT_CASE(ftrace_armed_once_the_refused_post_handler_leaves),
-	KUNIT_CASE(ftrace_nomem_old_address_does_not_come_back),
-	KUNIT_CASE(ftrace_nomem_old_address_is_armed_again),
 	KUNIT_CASE(ftrace_nomem_old_address_is_unknown),
-	KUNIT_CASE(ftrace_nomem_switched_off_later),
-	KUNIT_CASE(ftrace_nomem_claim_goes_later),
-	KUNIT_CASE(ftrace_nomem_upgrade),
-	KUNIT_CASE(ftrace_nomem_downgrade),
-	KUNIT_CASE(ftrace_nomem_claim_is_needed_again),
-	KUNIT_CASE(ftrace_nomem_dead_in_both_filters),
-	KUNIT_CASE(ftrace_nomem_claim_of_a_dead_site),
-	KUNIT_CASE(ftrace_nomem_purge),
 	KUNIT_CASE(ftrace_late_call_of_the_old_ops),
 	KUNIT_CASE(ftrace_call_while_the_site_moves_twice),
 	KUNIT_CASE(ftrace_call_while_the_next_site_moves),
@@ -1384,6 +814,7 @@ static struct kunit_suite ftrace_suite = {
 	.name		= "kprobes_ftrace",
 #ifdef CONFIG_KPROBES_ON_FTRACE
 	.init		= ftrace_test_init,
+	.exit		= ftrace_test_exit,
 #endif
 	.test_cases	= ftrace_cases,
 };
