@@ -9,254 +9,101 @@
 #include "../module.h"
 #include "../site.h"
 #include "helpers.h"
+#include "scenario.h"
 
 static KP_UNTRACED(u32, kp_switch_plain, v + 3)
 static KP_TRACED(u32, kp_switch_traced, v + 7)
 
-struct target {
-	const char	*name;
-	const char	*symbol;
-	u32		(*fn)(u32 v);
-	bool		ftrace;
+/* What happens on one function, which has a breakpoint or an ftrace site. */
+static const struct place {
+	struct kp_script	script;
+	bool			ftrace;
+} places[] = {
+	{ { "breakpoint" }, false },
+	{ { "ftrace" }, true },
 };
+KUNIT_ARRAY_PARAM_DESC(place, places, script.name);
 
-static const struct target targets[] = {
-	{ "breakpoint",	"kp_switch_plain",  kp_switch_plain,  false },
-	{ "ftrace",	"kp_switch_traced", kp_switch_traced, true },
+#define ON_BOTH(name, text)						\
+	{ { name ", breakpoint", text }, false },			\
+	{ { name ", ftrace", text }, true }
+
+static const struct place scripts[] = {
+	/* What each user has asked for does not change. */
+	ON_BOTH("off_and_on",
+		"+a1 +b1d armed:a off idle:a hit: enabled:a disabled:b off on armed:a hit:a "
+		"on hit:a"),
+	ON_BOTH("enable_while_off", "+a1 off:a off on:a hit: on hit:a"),
+	ON_BOTH("enable_shared_while_off", "+a1 +b1 off:a off:b off on:b hit: on hit:b"),
+	ON_BOTH("disable_while_off", "+a1 off off:a on idle:a hit: on:a hit:a"),
+	ON_BOTH("register_while_off", "off +a1 idle:a hit: on hit:a"),
+	ON_BOTH("unregister_while_off", "+a1 off -a bare:a on hit:"),
+	/* A disarmed site gets its first user with a post handler. */
+	ON_BOTH("post_handler_comes_while_off", "+a1 off +b1p on hit:ab -a hit:b -b hit:"),
+	/* There is nothing to be removed from the text. And it may be freed in two parts. */
+	ON_BOTH("text_of_disabled_probes",
+		"+a1d idle:a kill:a gone:a kill:a gone:a on:a!INVAL +b1 hit:b -a hit:b"),
 };
-KUNIT_ARRAY_PARAM_DESC(target, targets, name);
+KUNIT_ARRAY_PARAM_DESC(script, scripts, script.name);
 
-struct switch_test {
-	const struct target	*t;
-	struct kp_watch		a, b;
-};
-
-static struct switch_test *begin(struct kunit *test)
+static struct kp_scene *scene_of(struct kunit *test)
 {
-	struct switch_test *s = test->priv;
+	const struct place *p = test->param_value;
+	struct kp_scene *s = test->priv;
 
-	s->t = test->param_value;
-	if (s->t->ftrace && !KPROBES_TEST_HAS_FTRACE_NAMES)
+	s->symbol[0] = p->ftrace ? "kp_switch_traced" : "kp_switch_plain";
+	s->fn[0] = p->ftrace ? kp_switch_traced : kp_switch_plain;
+	if (p->ftrace && !KPROBES_TEST_HAS_FTRACE_NAMES)
 		kunit_skip(test, "probes by name are not on ftrace sites");
-
-	s->a.kp.symbol_name = s->t->symbol;
-	s->a.kp.pre_handler = kp_watch_pre;
-	s->b.kp = s->a.kp;
 	return s;
 }
 
-/* Calls of the function, and how often the handler ran. */
-static unsigned int hits_of(struct switch_test *s, struct kp_watch *p)
+static void switch_script(struct kunit *test)
 {
-	u32 (*volatile fn)(u32 v) = s->t->fn;
-	int before = atomic_read(&p->pre);
+	const struct place *p = test->param_value;
 
-	fn(1);
-	fn(2);
-	return atomic_read(&p->pre) - before;
+	kp_play(test, scene_of(test), p->script.text);
 }
 
-static enum kprobe_site_state state_of(struct kp_watch *p)
-{
-	struct kprobe_site *site;
-
-	guard(mutex)(&kprobe_mutex);
-
-	site = kprobe_site_at((unsigned long)p->kp.addr);
-	return site ? site->state : NR_KPROBE_SITE_STATES;
-}
-
-static void switch_off_and_on(struct kunit *test)
-{
-	struct switch_test *s = begin(test);
-
-	s->b.kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
-	KUNIT_EXPECT_TRUE(test, kprobes_are_armed());
-
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_FALSE(test, kprobes_are_armed());
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_READY);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
-	/* What each user has asked for does not change. */
-	KUNIT_EXPECT_FALSE(test, kprobe_disabled(&s->a.kp));
-	KUNIT_EXPECT_TRUE(test, kprobe_disabled(&s->b.kp));
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_TRUE(test, kprobes_are_armed());
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->b.pre), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-
-	unregister_kprobe(&s->a.kp);
-	unregister_kprobe(&s->b.kp);
-}
-
-/* Calls in flight return through a trampoline that is itself probed. */
+/*
+ * Calls in flight return through a trampoline that is itself probed. Nor does another user, who
+ * comes and goes, switch it off.
+ */
 static void switch_leaves_trampolines_on(struct kunit *test)
 {
-	struct switch_test *s = begin(test);
+	struct kp_scene *s = scene_of(test);
 	struct kprobe_site *site;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
+	kp_play(test, s, "+a1");
 	scoped_guard(mutex, &kprobe_mutex) {
-		site = kprobe_site_at((unsigned long)s->a.kp.addr);
+		site = kprobe_site_at((unsigned long)kp_scene_probe(s, 'a')->addr);
 		site->trampoline = true;
 	}
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-
-	/* Nor does another user, who comes and goes, switch it off. */
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
-	s->b.kp.addr = s->a.kp.addr;
-	s->b.kp.symbol_name = NULL;
-	s->b.kp.offset = 0;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
-	unregister_kprobe(&s->b.kp);
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_ARMED);
-
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
+	kp_play(test, s, "off armed:a hit:a on:a armed:a +b1 off:b armed:a -b armed:a on hit:a");
 	scoped_guard(mutex, &kprobe_mutex)
 		site->trampoline = false;
-	unregister_kprobe(&s->a.kp);
-}
-
-static void switch_enable_while_off(struct kunit *test)
-{
-	struct switch_test *s = begin(test);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-	unregister_kprobe(&s->a.kp);
-}
-
-static void switch_enable_shared_while_off(struct kunit *test)
-{
-	struct switch_test *s = begin(test);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->a.pre), 0);
-	unregister_kprobe(&s->a.kp);
-	unregister_kprobe(&s->b.kp);
-}
-
-static void switch_disable_while_off(struct kunit *test)
-{
-	struct switch_test *s = begin(test);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_READY);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-	unregister_kprobe(&s->a.kp);
-}
-
-static void switch_register_while_off(struct kunit *test)
-{
-	struct switch_test *s = begin(test);
-
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_READY);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-	unregister_kprobe(&s->a.kp);
-}
-
-static void switch_unregister_while_off(struct kunit *test)
-{
-	struct switch_test *s = begin(test);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	unregister_kprobe(&s->a.kp);
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), NR_KPROBE_SITE_STATES);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
-}
-
-/* A disarmed site gets its first user with a post handler. */
-static void switch_post_handler_comes_while_off(struct kunit *test)
-{
-	struct switch_test *s = begin(test);
-
-	s->b.kp.post_handler = kp_watch_post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->b.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->b.post), 2);
-	unregister_kprobe(&s->a.kp);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
-	unregister_kprobe(&s->b.kp);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 0);
 }
 
 /*
  * Code that goes away may still be executed for a while after its probes have gone. It
- * must run as if it had never been probed. @post prevents jumps.
+ * must run as if it had never been probed. A post handler prevents jumps.
  */
 static void kill_range(struct kunit *test, bool post)
 {
-	struct switch_test *s = begin(test);
-	unsigned long addr;
+	struct kp_scene *s = scene_of(test);
+	void *text = kprobe_lookup_name(s->symbol[0], 0);
 	u8 before[16];
 
-	addr = (unsigned long)kprobe_lookup_name(s->t->symbol, 0);
-	memcpy(before, (void *)addr, sizeof(before));
-	s->a.kp.post_handler = post ? kp_watch_post : NULL;
-	KP_REGISTER_AND_WAIT(test, &s->a.kp);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 2);
-	KUNIT_EXPECT_MEMNEQ(test, (void *)addr, before, sizeof(before));
-
-	addr = (unsigned long)s->a.kp.addr;
-	kprobe_kill_range(addr, addr + 1);
-	KUNIT_EXPECT_TRUE(test, kprobe_gone(&s->a.kp));
-	addr = (unsigned long)kprobe_lookup_name(s->t->symbol, 0);
-	KUNIT_ASSERT_MEMEQ(test, (void *)addr, before, sizeof(before));
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->a), 0);
+	memcpy(before, text, sizeof(before));
+	kp_play(test, s, post ? "+a1p" : "+a1");
+	wait_for_kprobe_optimizer();
+	kp_play(test, s, "hit:a");
+	KUNIT_EXPECT_MEMNEQ(test, text, before, sizeof(before));
+	kp_play(test, s, "kill:a gone:a");
+	KUNIT_ASSERT_MEMEQ(test, text, before, sizeof(before));
 
 	/* It is not armed again, and another site takes its address. */
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), -EINVAL);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->a.pre), 2);
-	unregister_kprobe(&s->a.kp);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
-	unregister_kprobe(&s->b.kp);
+	kp_play(test, s, "hit: on:a!INVAL +b1 hit:b off on hit:b -a hit:b");
 }
 
 static void switch_text_whose_probes_are_gone(struct kunit *test)
@@ -267,30 +114,6 @@ static void switch_text_whose_probes_are_gone(struct kunit *test)
 static void switch_text_whose_jumps_are_gone(struct kunit *test)
 {
 	kill_range(test, false);
-}
-
-/* There is nothing to be removed from the text. And it may be freed in two parts. */
-static void switch_text_of_disabled_probes(struct kunit *test)
-{
-	struct switch_test *s = begin(test);
-	unsigned long addr;
-
-	s->a.kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&s->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&s->a), KPROBE_SITE_READY);
-	addr = (unsigned long)s->a.kp.addr;
-	kprobe_kill_range(addr, addr + 1);
-	KUNIT_EXPECT_TRUE(test, kprobe_gone(&s->a.kp));
-	kprobe_kill_range(addr, addr + 1);
-	KUNIT_EXPECT_TRUE(test, kprobe_gone(&s->a.kp));
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&s->a.kp), -EINVAL);
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&s->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
-	unregister_kprobe(&s->a.kp);
-	KUNIT_EXPECT_EQ(test, hits_of(s, &s->b), 2);
-	unregister_kprobe(&s->b.kp);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->a.pre), 0);
 }
 
 #ifdef CONFIG_KRETPROBES
@@ -314,19 +137,14 @@ static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 /* Also on architectures whose return trampoline is itself probed. */
 static void switch_off_with_calls_in_flight(struct kunit *test)
 {
-	struct kp_sleeper *s;
-	struct kretprobe *rp;
+	struct kp_sleeper *s = kp_calloc(test, NR_SLEEPERS, sizeof(*s));
+	struct kretprobe *rp = kp_zalloc(test, sizeof(*rp));
 	int i;
-
-	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
-	rp = kunit_kzalloc(test, sizeof(*rp), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	KUNIT_ASSERT_NOT_NULL(test, rp);
 
 	atomic_set(&returns, 0);
 	rp->kp.symbol_name = "kp_switch_sleeps";
 	rp->handler = count_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
+	KP_ADD_RETURN(test, rp);
 
 	for (i = 0; i < NR_SLEEPERS; i++) {
 		if (kp_sleeper_start(&s[i], kp_switch_sleeps))
@@ -341,33 +159,26 @@ static void switch_off_with_calls_in_flight(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&returns), NR_SLEEPERS);
 
 	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	unregister_kretprobe(rp);
 }
 #endif
 
 static int switch_test_init(struct kunit *test)
 {
-	test->priv = kunit_kzalloc(test, sizeof(struct switch_test), GFP_KERNEL);
-	return test->priv ? 0 : -ENOMEM;
+	test->priv = kp_zalloc(test, sizeof(struct kp_scene));
+	return 0;
 }
 
 static void switch_test_exit(struct kunit *test)
 {
-	kprobes_arm_all(true);
+	if (test->priv)
+		kp_scene_end(test->priv);
 }
 
 static struct kunit_case switch_cases[] = {
-	KUNIT_CASE_PARAM(switch_off_and_on, target_gen_params),
-	KUNIT_CASE_PARAM(switch_leaves_trampolines_on, target_gen_params),
-	KUNIT_CASE_PARAM(switch_text_of_disabled_probes, target_gen_params),
-	KUNIT_CASE_PARAM(switch_enable_while_off, target_gen_params),
-	KUNIT_CASE_PARAM(switch_enable_shared_while_off, target_gen_params),
-	KUNIT_CASE_PARAM(switch_disable_while_off, target_gen_params),
-	KUNIT_CASE_PARAM(switch_register_while_off, target_gen_params),
-	KUNIT_CASE_PARAM(switch_unregister_while_off, target_gen_params),
-	KUNIT_CASE_PARAM(switch_post_handler_comes_while_off, target_gen_params),
-	KUNIT_CASE_PARAM(switch_text_whose_probes_are_gone, target_gen_params),
-	KUNIT_CASE_PARAM(switch_text_whose_jumps_are_gone, target_gen_params),
+	KUNIT_CASE_PARAM(switch_script, script_gen_params),
+	KUNIT_CASE_PARAM(switch_leaves_trampolines_on, place_gen_params),
+	KUNIT_CASE_PARAM(switch_text_whose_probes_are_gone, place_gen_params),
+	KUNIT_CASE_PARAM(switch_text_whose_jumps_are_gone, place_gen_params),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(switch_off_with_calls_in_flight),
 #endif
