@@ -6,7 +6,6 @@
 #ifndef _KERNEL_KPROBES_TESTS_OPTIMIZER_HELPERS_H
 #define _KERNEL_KPROBES_TESTS_OPTIMIZER_HELPERS_H
 
-#include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
@@ -18,13 +17,6 @@ u32 kp_opt_second(u32 v);
 
 struct kunit;
 
-/* A probe that counts its hits. */
-struct opt_probe {
-	struct kprobe	kp;
-	atomic_t	pre;
-};
-
-int kp_opt_count_pre(struct kprobe *p, struct pt_regs *regs);
 int kp_opt_init(struct kunit *test);
 
 static inline struct kprobe_site *site_of(struct kprobe *p)

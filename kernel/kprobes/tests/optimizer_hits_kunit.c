@@ -13,16 +13,6 @@
 #include "helpers.h"
 #include "optimizer_helpers.h"
 
-static struct opt_probe *probe_at(struct kunit *test, const char *symbol)
-{
-	struct opt_probe *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	p->kp.symbol_name = symbol;
-	p->kp.pre_handler = kp_opt_count_pre;
-	return p;
-}
-
 struct caller {
 	struct task_struct	*task;
 	int			calls;
@@ -47,11 +37,10 @@ static int caller_thread(void *data)
 /* Through breakpoint and slot, through breakpoint and detour, or through the jump. */
 static void optimizer_each_call_is_a_hit(struct kunit *test)
 {
-	struct opt_probe *p = probe_at(test, "kp_opt_first");
+	struct kp_watch *p = KP_WATCHED(test, false, .symbol_name = "kp_opt_first");
 	struct caller callers[3] = {};
 	int i, calls = 0;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p->kp), 0);
 	for (i = 0; i < ARRAY_SIZE(callers); i++) {
 		callers[i].task = kthread_run(caller_thread, &callers[i], "kp_opt/%d", i);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(callers[i].task));
@@ -76,7 +65,6 @@ static void optimizer_each_call_is_a_hit(struct kunit *test)
 	KUNIT_EXPECT_GT(test, calls, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&p->pre), calls);
 	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 0);
-	unregister_kprobe(&p->kp);
 }
 
 struct kicker {
@@ -91,17 +79,15 @@ static int kicker_thread(void *data)
 	int i;
 
 	for (i = 0; i < 50; i++) {
-		struct opt_probe p = {
-			.kp = { .symbol_name = k->symbol, .pre_handler = kp_opt_count_pre },
-		};
+		struct kprobe p = { .symbol_name = k->symbol, .pre_handler = kp_nothing_pre };
 
-		if (register_kprobe(&p.kp)) {
+		if (register_kprobe(&p)) {
 			k->errors++;
 			continue;
 		}
 		if (i % 3)
 			schedule_timeout_uninterruptible(i % 3 - 1);
-		unregister_kprobe(&p.kp);
+		unregister_kprobe(&p);
 	}
 
 	return 0;
@@ -111,16 +97,14 @@ static int kicker_thread(void *data)
 static void optimizer_many_kick_it(struct kunit *test)
 {
 	struct kicker kickers[4] = {};
-	struct opt_probe *a = probe_at(test, "kp_opt_first");
-	struct opt_probe *b = probe_at(test, "kp_opt_second");
+	struct kprobe *a, *b;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(kickers); i++) {
 		kickers[i].symbol = i % 2 ? "kp_opt_first" : "kp_opt_second";
 		kickers[i].task = kthread_create(kicker_thread, &kickers[i], "kp_opt/%d", i);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(kickers[i].task));
-		get_task_struct(kickers[i].task);
-		wake_up_process(kickers[i].task);
+		wake_up_process(get_task_struct(kickers[i].task));
 	}
 
 	for (i = 0; i < 10; i++) {
@@ -128,17 +112,15 @@ static void optimizer_many_kick_it(struct kunit *test)
 		schedule_timeout_uninterruptible(2);
 	}
 	for (i = 0; i < ARRAY_SIZE(kickers); i++) {
-		kthread_stop(kickers[i].task);
-		put_task_struct(kickers[i].task);
+		kthread_stop_put(kickers[i].task);
 		KUNIT_EXPECT_EQ(test, kickers[i].errors, 0);
 	}
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&a->kp), 0);
-	KP_REGISTER_AND_WAIT(test, &b->kp);
-	KUNIT_EXPECT_EQ(test, state_of(&a->kp), KPROBE_OPT_LIVE);
-	KUNIT_EXPECT_EQ(test, state_of(&b->kp), KPROBE_OPT_LIVE);
-	unregister_kprobe(&b->kp);
-	unregister_kprobe(&a->kp);
+	a = KP_PROBE(test, .symbol_name = "kp_opt_first", .pre_handler = kp_nothing_pre);
+	b = KP_PROBE(test, .symbol_name = "kp_opt_second", .pre_handler = kp_nothing_pre);
+	wait_for_kprobe_optimizer();
+	KUNIT_EXPECT_EQ(test, state_of(a), KPROBE_OPT_LIVE);
+	KUNIT_EXPECT_EQ(test, state_of(b), KPROBE_OPT_LIVE);
 }
 
 #ifndef CONFIG_HAVE_OPTPROBES_RANGE
@@ -173,7 +155,7 @@ static noinline __noclone notrace u32 kp_opt_work(const u32 *item, unsigned int 
 
 struct work {
 	u32			item[WORK_ITEMS];
-	struct opt_probe	*probe;
+	struct kp_watch		*probe;
 	int			*once;
 	unsigned int		nr;
 };
@@ -192,20 +174,14 @@ static void probe_all_of_it(struct kunit *test, struct work *w)
 
 	addr = (unsigned long)dereference_symbol_descriptor(kp_opt_work);
 	KUNIT_ASSERT_NE(test, kallsyms_lookup_size_offset(addr, &size, &offset), 0);
-	w->probe = kunit_kcalloc(test, size / sizeof(kprobe_opcode_t),
-				 sizeof(*w->probe), GFP_KERNEL);
-	w->once = kunit_kcalloc(test, size / sizeof(kprobe_opcode_t),
-				sizeof(*w->once), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, w->probe);
-	KUNIT_ASSERT_NOT_NULL(test, w->once);
+	w->probe = kp_calloc(test, size / sizeof(kprobe_opcode_t), sizeof(*w->probe));
+	w->once = kp_calloc(test, size / sizeof(kprobe_opcode_t), sizeof(*w->once));
 
 	for (offset = 0; offset < size; offset += sizeof(kprobe_opcode_t)) {
-		struct opt_probe *p = &w->probe[w->nr];
+		struct kp_watch *p = &w->probe[w->nr];
 
-		p->kp.addr = (kprobe_opcode_t *)(addr + offset);
-		p->kp.pre_handler = kp_opt_count_pre;
-		if (!register_kprobe(&p->kp))
-			w->nr++;
+		*p = (struct kp_watch)KP_WATCH(addr + offset);
+		w->nr += !register_kprobe(&p->kp);
 	}
 	kunit_info(test, "%u probes in %lu bytes\n", w->nr, size);
 }
@@ -229,11 +205,10 @@ static unsigned int count_live(struct kunit *test, struct work *w)
 
 static void optimizer_takes_whole_function(struct kunit *test)
 {
-	struct work *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct work *w = kp_zalloc(test, sizeof(*w));
 	unsigned int i, reached = 0;
 	u32 want;
 
-	KUNIT_ASSERT_NOT_NULL(test, w);
 	for (i = 0; i < WORK_ITEMS; i++)
 		w->item[i] = hash_32(i + 1, 32);
 	want = do_work(w);
@@ -255,7 +230,7 @@ static void optimizer_takes_whole_function(struct kunit *test)
 	KUNIT_EXPECT_GT(test, count_live(test, w), w->nr / 4);
 	KUNIT_EXPECT_EQ(test, do_work(w), want);
 	for (i = 0; i < w->nr; i++) {
-		struct opt_probe *p = &w->probe[i];
+		struct kp_watch *p = &w->probe[i];
 
 		KUNIT_EXPECT_EQ_MSG(test, atomic_read(&p->pre), 2 * w->once[i],
 				    "%pS", p->kp.addr);
@@ -272,9 +247,7 @@ static void optimizer_takes_whole_function(struct kunit *test)
  * period of tasks to wait for yet.
  */
 
-static struct opt_probe early_probe = {
-	.kp = { .symbol_name = "kp_opt_early", .pre_handler = kp_opt_count_pre },
-};
+static struct kp_watch early_probe = KP_WATCH_BY_NAME("kp_opt_early");
 
 /* The result of the registration; an error until then. */
 static int early_err = -EAGAIN;

@@ -21,53 +21,38 @@
 #include "files.h"
 #include "helpers.h"
 #include "optimizer_helpers.h"
+#include "scenario.h"
 
-/* A function to be probed. */
 KP_UNTRACED(u32, kp_opt_first, v + 3)
 
 KP_UNTRACED(u32, kp_opt_second, v + 5)
 
+static KP_TRACED(u32, kp_opt_claimed, v + 9)
+
 struct opt_test {
-	struct opt_probe	a, b;
-	struct kprobe		post;
+	struct kp_scene		scene;
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	/* Another user of ftrace claims the third function. */
+	struct ftrace_ops	ops;
+#endif
+	/* A thread that does not leave its CPU holds up grace periods. */
 	struct task_struct	*holder;
 	struct completion	holds;
 	bool			may_go;
 };
 
-/**
- * kp_opt_count_pre() - pre handler of a struct opt_probe
- * @p: its probe
- * @regs: registers of the hit
- *
- * Context: that of a hit.
- * Return: 0.
- */
-int kp_opt_count_pre(struct kprobe *p, struct pt_regs *regs)
+static void play(struct kunit *test, const char *script)
 {
-	atomic_inc(&container_of(p, struct opt_probe, kp)->pre);
-	return 0;
+	struct opt_test *t = test->priv;
+
+	kp_play(test, &t->scene, script);
 }
 
-static struct opt_test *begin(struct kunit *test)
+static struct kprobe *probe(struct kunit *test, char name)
 {
-	struct opt_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct opt_test *t = test->priv;
 
-	KUNIT_ASSERT_NOT_NULL(test, t);
-	t->a.kp = (struct kprobe) {
-		.symbol_name	= "kp_opt_first",
-		.pre_handler	= kp_opt_count_pre,
-	};
-	t->b.kp = (struct kprobe) {
-		.symbol_name	= "kp_opt_second",
-		.pre_handler	= kp_opt_count_pre,
-	};
-	t->post = (struct kprobe) {
-		.symbol_name	= "kp_opt_first",
-		.post_handler	= kp_nothing_post,
-	};
-	init_completion(&t->holds);
-	return t;
+	return kp_scene_probe(&t->scene, name);
 }
 
 static bool says_optimized(struct kprobe *p)
@@ -77,15 +62,219 @@ static bool says_optimized(struct kprobe *p)
 	return kprobe_optimized(&site_of(p)->head.kp);
 }
 
-/* Two calls of the first function, which are two hits. */
-static void expect_hits(struct kunit *test, struct opt_test *t)
-{
-	u32 (*volatile fn)(u32 v) = kp_opt_first;
-	int before = atomic_read(&t->a.pre);
+/*
+ * Words: jumps are finished, allowed and not; "is:a=STATE", perhaps with the reason for no jump;
+ * "soon:a=STATE", which may take a moment; the flag that tools look for; no grace period ends
+ * until they are let go; and the locks of a registration, a static key, a module and tracing are
+ * free.
+ */
 
-	KUNIT_EXPECT_EQ(test, fn(1), 4);
-	KUNIT_EXPECT_EQ(test, fn(2), 5);
-	KUNIT_EXPECT_EQ(test, atomic_read(&t->a.pre), before + 2);
+static int settle(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	wait_for_kprobe_optimizer();
+	return 0;
+}
+
+static int jumps(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	kprobe_opt_allow(true);
+	return 0;
+}
+
+static int no_jumps(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	kprobe_opt_allow(false);
+	return 0;
+}
+
+static const char * const state_names[NR_KPROBE_OPT_STATES] = {
+	[KPROBE_OPT_NONE]	= "none",
+	[KPROBE_OPT_PREPARED]	= "prepared",
+	[KPROBE_OPT_QUEUED]	= "queued",
+	[KPROBE_OPT_WAITING]	= "waiting",
+	[KPROBE_OPT_LIVE]	= "live",
+};
+
+static int is(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	struct kprobe *p = kp_scene_probe(s, arg[0]);
+	const char *state = state_names[state_of(p)] ?: "none of these";
+	size_t len = strlen(state);
+
+	arg += 2;
+	if (strncmp(arg, state, len))
+		return -EINVAL;
+	if (arg[len] == '/')
+		KUNIT_EXPECT_STREQ(test, kprobe_noopt_name(why_of(p)), arg + len + 1);
+	return 0;
+}
+
+static int soon(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	unsigned long end = jiffies + 8 * HZ;
+
+	while (is(test, s, arg) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	return is(test, s, arg);
+}
+
+static int has_flag(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	return !says_optimized(kp_scene_probe(s, *arg));
+}
+
+static int has_no_flag(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	return says_optimized(kp_scene_probe(s, *arg));
+}
+
+static int holder_thread(void *data)
+{
+	struct opt_test *t = data;
+	unsigned long end = jiffies + 10 * HZ;
+
+	complete(&t->holds);
+	while (!READ_ONCE(t->may_go) && time_before(jiffies, end))
+		cpu_relax();
+	return READ_ONCE(t->may_go) ? 0 : -ETIMEDOUT;
+}
+
+static void hold_grace_periods(struct kunit *test, struct opt_test *t)
+{
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
+
+	wait_for_kprobe_optimizer();
+	init_completion(&t->holds);
+	t->holder = kthread_create_on_cpu(holder_thread, t, cpumask_last(cpu_online_mask),
+					  "kp_opt/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->holder));
+	get_task_struct(t->holder);
+	/* Stay on another CPU. */
+	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
+	wake_up_process(t->holder);
+	wait_for_completion(&t->holds);
+}
+
+static int hold(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	hold_grace_periods(test, container_of(s, struct opt_test, scene));
+	return 0;
+}
+
+static int let_go(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	struct opt_test *t = container_of(s, struct opt_test, scene);
+
+	WRITE_ONCE(t->may_go, true);
+	/* It was there all the time. */
+	KUNIT_EXPECT_EQ(test, kthread_stop_put(t->holder), 0);
+	t->holder = NULL;
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	wait_for_kprobe_optimizer();
+	return 0;
+}
+
+static DEFINE_STATIC_KEY_FALSE(opt_key);
+
+static int take_all_locks(struct kunit *test, struct kp_scene *s, const char *arg)
+{
+	static_branch_enable(&opt_key);
+	KUNIT_EXPECT_TRUE(test, static_branch_unlikely(&opt_key));
+	static_branch_disable(&opt_key);
+	KUNIT_EXPECT_FALSE(test, static_branch_unlikely(&opt_key));
+
+	mutex_lock(&kprobe_mutex);
+	mutex_unlock(&kprobe_mutex);
+	mutex_lock(&text_mutex);
+	mutex_unlock(&text_mutex);
+	return 0;
+}
+
+static const struct kp_word words[] = {
+	{ "settle", settle },
+	{ "jumps", jumps },
+	{ "no-jumps", no_jumps },
+	{ "is:", is },
+	{ "soon:", soon },
+	{ "flag:", has_flag },
+	{ "no-flag:", has_no_flag },
+	{ "hold", hold },
+	{ "let-go", let_go },
+	{ "take-locks", take_all_locks },
+	{}
+};
+
+/* Nothing that prevents a jump is left at the site. */
+#define LIVE_AGAIN							\
+	"settle is:a=live hit:a off:a is:a=prepared on:a settle is:a=live hit:a"
+
+static const struct kp_script scripts[] = {
+	{ "goes_live",
+	  "+a1 flag:a hit:a settle is:a=live flag:a hit:a "
+	  "off:a is:a=prepared/disarmed no-flag:a on:a settle is:a=live hit:a" },
+	{ "follows_global_switch",
+	  "+a1 settle off is:a=prepared hit: on settle is:a=live hit:a" },
+	/* With another one that is registered in the meantime. */
+	{ "reverts_when_switched_off",
+	  "+a1 settle no-jumps is:a=prepared/switched-off no-flag:a hit:a "
+	  "+b2 settle is:b=none/switched-off jumps settle is:a=live is:b=live hit:ab" },
+	/* Being disabled makes no difference. */
+	{ "reverts_for_post_handler",
+	  "+c1p +a1 settle is:a=none/post-handler off:c settle is:a=none/post-handler "
+	  "-c settle is:a=live hit:a" },
+	/* An error undoes what a batch has done to other probes. */
+	{ "failed_batch", "+a1 settle +c1p,d9!NOENT " LIVE_AGAIN },
+	/* One of two users: it is still a jump. Not even hits before the text changes. */
+	{ "reverts_disabled_probe", "+a1 +b1 settle is:a=live off:b is:a=live hit:a off:a hit:" },
+};
+KUNIT_ARRAY_PARAM_DESC(script, scripts, name);
+
+/* While a grace period runs. Hits are handled in the meantime. */
+static const struct kp_script waiting_scripts[] = {
+	{ "holds_no_lock",
+	  "+b2 is:b=queued off:b is:b=none on:b take-locks is:a=waiting hit:ab "
+	  "let-go is:a=live is:b=live hit:ab" },
+	/* This grace period is not the one that it needs. */
+	{ "is_cancelled",
+	  "off:a is:a=prepared on:a is:a=queued flag:a hit:a let-go is:a=live hit:a" },
+	{ "post_handler_comes",
+	  "+c1p is:a=prepared/post-handler hit:ac let-go is:a=prepared -c settle is:a=live" },
+	{ "switched_off",
+	  "no-jumps is:a=prepared hit:a jumps is:a=queued hit:a let-go is:a=live" },
+	{ "global_switch", "off is:a=prepared on is:a=queued hit:a let-go is:a=live" },
+};
+KUNIT_ARRAY_PARAM_DESC(waiting, waiting_scripts, name);
+
+static void optimizer_script(struct kunit *test)
+{
+	const struct kp_script *script = test->param_value;
+
+	play(test, script->text);
+}
+
+/* Returns when a site of the test is WAITING, and keeps it there. */
+static void hold_waiting(struct kunit *test)
+{
+	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE),
+		   "jumps of one instruction do not wait");
+
+	play(test, "hold +a1 soon:a=waiting hit:a");
+}
+
+static void optimizer_while_waiting(struct kunit *test)
+{
+	const struct kp_script *script = test->param_value;
+
+	hold_waiting(test);
+	play(test, script->text);
+}
+
+/* A jump that replaces only the probed instruction is written at once. */
+static void optimizer_waits_for_long_jumps_only(struct kunit *test)
+{
+	play(test, "hold +a1");
+	play(test, IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE) ? "soon:a=waiting" : "soon:a=live");
+	play(test, "hit:a let-go is:a=live hit:a");
 }
 
 /*
@@ -122,31 +311,6 @@ static void optimizer_moves_are_the_legal_ones(struct kunit *test)
 	}
 }
 
-static void optimizer_goes_live(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	/* Tools look for the flag at once. */
-	KUNIT_EXPECT_TRUE(test, says_optimized(&t->a.kp));
-	expect_hits(test, t);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	KUNIT_EXPECT_TRUE(test, says_optimized(&t->a.kp));
-	expect_hits(test, t);
-
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_DISARMED);
-	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->a.kp);
-	wait_for_kprobe_optimizer();
-}
-
 /* What the text holds now: the instruction, the breakpoint or the jump. */
 static kprobe_opcode_t text_of(struct kunit *test, struct kprobe *p)
 {
@@ -162,59 +326,46 @@ static kprobe_opcode_t text_of(struct kunit *test, struct kprobe *p)
  */
 static void optimizer_jump_in_the_text(struct kunit *test)
 {
+	struct kprobe *kp = probe(test, 'a');
 	kprobe_opcode_t insn, breakpoint, jump;
-	struct opt_test *t = begin(test);
-	struct kprobe *kp = &t->a.kp;
 
-	kp->flags = KPROBE_FLAG_DISABLED;
-	KUNIT_ASSERT_EQ(test, register_kprobe(kp), 0);
+	play(test, "+a1d");
 	insn = text_of(test, kp);
-	kprobe_opt_allow(false);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(kp), 0);
+	play(test, "no-jumps on:a");
 	breakpoint = text_of(test, kp);
-	kprobe_opt_allow(true);
-	wait_for_kprobe_optimizer();
+	play(test, "jumps settle");
 	jump = text_of(test, kp);
 	KUNIT_EXPECT_TRUE(test, breakpoint != insn);
 	KUNIT_EXPECT_TRUE(test, jump != insn);
 	KUNIT_EXPECT_TRUE(test, jump != breakpoint);
-	expect_hits(test, t);
 
-	kprobe_opt_allow(false);
+	play(test, "hit:a no-jumps");
 	KUNIT_EXPECT_TRUE(test, text_of(test, kp) == breakpoint);
-	expect_hits(test, t);
-	kprobe_opt_allow(true);
-	wait_for_kprobe_optimizer();
+	play(test, "hit:a jumps settle");
 	KUNIT_EXPECT_TRUE(test, text_of(test, kp) == jump);
-	expect_hits(test, t);
-	unregister_kprobe(kp);
+	play(test, "hit:a -a");
 	KUNIT_EXPECT_TRUE(test, text_of(test, kp) == insn);
 	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
+}
+
+static bool file_says(struct kunit *test, const char *name, const char *what)
+{
+	return kp_file_says(test, name, "kp_opt_first+", what);
 }
 
 /* Tools parse the tag. */
 static void optimizer_files_say_so(struct kunit *test)
 {
-	struct opt_test *t = begin(test);
-
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_DEBUG_FS), "needs debugfs");
 
-	KP_REGISTER_AND_WAIT(test, &t->a.kp);
-	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/list", "kp_opt_first+",
-					     "[OPTIMIZED]"));
-	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kp_opt_first+",
-					     "kind=optimized "));
-	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kp_opt_first+",
-					     " opt=live why=-"));
+	play(test, "+a1 settle");
+	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/list", "[OPTIMIZED]"));
+	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", "kind=optimized "));
+	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", " opt=live why=-"));
 
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->post), 0);
-	KUNIT_EXPECT_FALSE(test, kp_file_says(test, "kprobes/list", "kp_opt_first+",
-					      "[OPTIMIZED]"));
-	KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kp_opt_first+",
-					     " opt=prepared why=post-handler"));
-	unregister_kprobe(&t->post);
-	unregister_kprobe(&t->a.kp);
-	wait_for_kprobe_optimizer();
+	play(test, "+c1p");
+	KUNIT_EXPECT_FALSE(test, file_says(test, "kprobes/list", "[OPTIMIZED]"));
+	KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites", " opt=prepared why=post-handler"));
 }
 
 static struct cred *creds_without_syslog(struct kunit *test)
@@ -233,8 +384,7 @@ static unsigned long shown_address(struct kunit *test, const struct cred *opener
 	unsigned long addr = 1;
 	char *buf, *rest, *line;
 
-	buf = kunit_kzalloc(test, KP_FILE_SIZE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, buf);
+	buf = kp_zalloc(test, KP_FILE_SIZE);
 	KUNIT_EXPECT_GT(test, kp_read_debugfs(opener, reader, name, buf, KP_FILE_SIZE - 1), 0);
 	for (rest = buf; (line = strsep(&rest, "\n")); ) {
 		if (strstr(line, "kp_opt_first+"))
@@ -250,8 +400,7 @@ static bool blacklist_tells(struct kunit *test, const struct cred *opener)
 	unsigned long start, end, reported = 0;
 	char *buf, *rest, *line;
 
-	buf = kunit_kzalloc(test, KP_FILE_SIZE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, buf);
+	buf = kp_zalloc(test, KP_FILE_SIZE);
 	KUNIT_EXPECT_GT(test, kp_read_debugfs(opener, NULL, "kprobes/blacklist", buf,
 					      KP_FILE_SIZE - 1), 0);
 	for (rest = buf; (line = strsep(&rest, "\n")); ) {
@@ -269,15 +418,14 @@ static bool blacklist_tells(struct kunit *test, const struct cred *opener)
 static void optimizer_addresses_in_files(struct kunit *test)
 {
 	static const char * const files[] = { "kprobes/list", "kprobes/sites" };
-	struct opt_test *t = begin(test);
 	int i, restrict_before = kptr_restrict;
 	unsigned long addr;
 	struct cred *low;
 
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_DEBUG_FS), "needs debugfs");
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	addr = (unsigned long)t->a.kp.addr;
+	play(test, "+a1");
+	addr = (unsigned long)probe(test, 'a')->addr;
 	low = creds_without_syslog(test);
 	kptr_restrict = 1;
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
@@ -294,176 +442,63 @@ static void optimizer_addresses_in_files(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, blacklist_tells(test, NULL));
 	kptr_restrict = restrict_before;
 	abort_creds(low);
-	unregister_kprobe(&t->a.kp);
-}
-
-static void optimizer_follows_global_switch(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-	int before;
-
-	KP_REGISTER_AND_WAIT(test, &t->a.kp);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	before = atomic_read(&t->a.pre);
-	kp_opt_first(1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&t->a.pre), before);
-
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->a.kp);
-}
-
-static void optimizer_reverts_when_switched_off(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-
-	KP_REGISTER_AND_WAIT(test, &t->a.kp);
-	kprobe_opt_allow(false);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_OFF);
-	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
-	expect_hits(test, t);
-
-	/* A probe that is registered in the meantime. */
-	KP_REGISTER_AND_WAIT(test, &t->b.kp);
-	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_NONE);
-	KUNIT_EXPECT_EQ(test, why_of(&t->b.kp), KPROBE_NOOPT_OFF);
-
-	kprobe_opt_allow(true);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->b.kp);
-	unregister_kprobe(&t->a.kp);
-}
-
-static void optimizer_reverts_for_post_handler(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->post), 0);
-	KP_REGISTER_AND_WAIT(test, &t->a.kp);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_NONE);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_POST);
-	/* Being disabled makes no difference. */
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->post), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_POST);
-
-	unregister_kprobe(&t->post);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->a.kp);
-}
-
-/* Nothing that prevents a jump is left at the site. */
-static void expect_live_again(struct kunit *test, struct opt_test *t)
-{
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-}
-
-/* An error undoes what a batch has done to other probes. */
-static void optimizer_failed_batch(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-	struct kprobe bad = { .addr = (kprobe_opcode_t *)&bad };
-	struct kprobe *kps[] = { &t->post, &bad };
-
-	KP_REGISTER_AND_WAIT(test, &t->a.kp);
-	KUNIT_EXPECT_NE(test, register_kprobes(kps, 2), 0);
-	expect_live_again(test, t);
-	unregister_kprobe(&t->a.kp);
 }
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
-static KP_TRACED(u32, kp_opt_claimed, v + 9)
-
 static void claiming_func(unsigned long ip, unsigned long parent_ip,
 			  struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 }
 
-/* Another user claims kp_opt_claimed(), so a probe there will be refused. */
-struct claim {
-	struct ftrace_ops	ops;
-	struct kprobe		refused;
-};
-
-static struct claim *claim(struct kunit *test)
+/* So probe d, which has a post handler, is refused, but only when it is armed. */
+static void claim(struct kunit *test)
 {
-	unsigned long ip = ftrace_location((unsigned long)
-				dereference_symbol_descriptor(kp_opt_claimed));
-	struct claim *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	unsigned long ip = ftrace_location(kp_code(kp_opt_claimed));
+	struct opt_test *t = test->priv;
 
-	KUNIT_ASSERT_NOT_NULL(test, c);
-	c->refused.addr = (kprobe_opcode_t *)ip;
-	c->refused.post_handler = kp_nothing_post;
-	c->ops.func = claiming_func;
-	c->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
-	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&c->ops, ip, 0, 0), 0);
-	KUNIT_ASSERT_EQ(test, register_ftrace_function(&c->ops), 0);
-	return c;
+	play(test, "set:d3p");
+	probe(test, 'd')->symbol_name = NULL;
+	probe(test, 'd')->addr = (kprobe_opcode_t *)ip;
+	t->ops.func = claiming_func;
+	t->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&t->ops, ip, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, register_ftrace_function(&t->ops), 0);
 }
 
-static void disclaim(struct claim *c)
+static void disclaim(struct kunit *test)
 {
-	unregister_ftrace_function(&c->ops);
-	ftrace_free_filter(&c->ops);
+	struct opt_test *t = test->priv;
+
+	unregister_ftrace_function(&t->ops);
+	ftrace_free_filter(&t->ops);
 }
 
-/* Only arming fails: until then, the post handler was a user of the site. */
+/* Until then, the post handler was a user of the site. */
 static void optimizer_failed_arming(struct kunit *test)
 {
-	struct opt_test *t = begin(test);
-	struct claim *c = claim(test);
-	struct kprobe *kps[] = { &t->post, &c->refused };
-
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EBUSY);
-	disclaim(c);
-	expect_live_again(test, t);
-	unregister_kprobe(&t->a.kp);
+	claim(test);
+	play(test, "+a1 settle +c1p,d!BUSY");
+	disclaim(test);
+	play(test, LIVE_AGAIN);
 }
 
 /* A neighbour whose registration fails no longer blocks a jump. */
 static void optimizer_failed_neighbour(struct kunit *test)
 {
-	struct opt_test *t = begin(test);
-	struct claim *c = claim(test);
-	/* Unregistered from the end: when the second goes, the first is still there. */
-	struct kprobe *kps[] = { &t->b.kp, &t->post, &c->refused };
 	int i;
 
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
-	t->b.kp.symbol_name = NULL;
-	t->b.kp.addr = t->a.kp.addr + 1;
-	for (i = 0; i < 5; i++) {
-		/* Over an existing jump, and over one that is to come. */
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EBUSY);
-		kprobe_opt_allow(false);
-		kprobe_opt_allow(true);
-		KUNIT_EXPECT_EQ(test, register_kprobes(kps, ARRAY_SIZE(kps)), -EBUSY);
-		wait_for_kprobe_optimizer();
-		KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	}
-	disclaim(c);
-	expect_live_again(test, t);
-	unregister_kprobe(&t->a.kp);
+	claim(test);
+	play(test, "+a1 set:b1 set:c1p");
+	probe(test, 'b')->symbol_name = NULL;
+	probe(test, 'b')->addr = probe(test, 'a')->addr + 1;
+	/*
+	 * Over an existing jump, and over one that is to come. They are unregistered from the end:
+	 * when the second goes, the first is still there.
+	 */
+	for (i = 0; i < 5; i++)
+		play(test, "settle +b,c,d!BUSY no-jumps jumps +b,c,d!BUSY settle is:a=live");
+	disclaim(test);
+	play(test, LIVE_AGAIN);
 }
 #else
 KP_SKIPPED(optimizer_failed_arming, "needs KPROBES_ON_FTRACE")
@@ -471,194 +506,12 @@ KP_SKIPPED(optimizer_failed_arming, "needs KPROBES_ON_FTRACE")
 KP_SKIPPED(optimizer_failed_neighbour, "needs KPROBES_ON_FTRACE")
 #endif
 
-/* While a grace period runs. A thread that does not leave its CPU holds it up. */
-
-static int holder_thread(void *data)
-{
-	struct opt_test *t = data;
-	unsigned long end = jiffies + 10 * HZ;
-
-	complete(&t->holds);
-	while (!READ_ONCE(t->may_go) && time_before(jiffies, end))
-		cpu_relax();
-	return READ_ONCE(t->may_go) ? 0 : -ETIMEDOUT;
-}
-
-static void hold_grace_periods(struct kunit *test, struct opt_test *t)
-{
-	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
-
-	wait_for_kprobe_optimizer();
-	t->holder = kthread_create(holder_thread, t, "kp_opt_holder");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(t->holder));
-	get_task_struct(t->holder);
-	kthread_bind(t->holder, cpumask_last(cpu_online_mask));
-	/* Stay on another CPU. */
-	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
-	wake_up_process(t->holder);
-	wait_for_completion(&t->holds);
-}
-
-static void expect_state_soon(struct kunit *test, struct opt_test *t,
-			      enum kprobe_opt_state state)
-{
-	unsigned long end = jiffies + 8 * HZ;
-
-	while (state_of(&t->a.kp) != state && time_before(jiffies, end))
-		schedule_timeout_uninterruptible(1);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), state);
-}
-
-/* Returns when a site of the test is WAITING, and keeps it there. */
-static void hold_waiting(struct kunit *test, struct opt_test *t)
-{
-	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE),
-		   "jumps of one instruction do not wait");
-
-	hold_grace_periods(test, t);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
-	expect_state_soon(test, t, KPROBE_OPT_WAITING);
-}
-
-static void release(struct kunit *test, struct opt_test *t)
-{
-	WRITE_ONCE(t->may_go, true);
-	/* It was there all the time. */
-	KUNIT_EXPECT_EQ(test, kthread_stop(t->holder), 0);
-	put_task_struct(t->holder);
-	set_cpus_allowed_ptr(current, cpu_possible_mask);
-	wait_for_kprobe_optimizer();
-}
-
-/* A jump that replaces only the probed instruction is written at once. */
-static void optimizer_waits_for_long_jumps_only(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-
-	hold_grace_periods(test, t);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
-	expect_state_soon(test, t, IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE) ? KPROBE_OPT_WAITING :
-									     KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	release(test, t);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->a.kp);
-}
-
-static DEFINE_STATIC_KEY_FALSE(opt_key);
-
-/* The locks that a registration, a static key, a module and tracing need. */
-static void take_all_locks(struct kunit *test)
-{
-	static_branch_enable(&opt_key);
-	KUNIT_EXPECT_TRUE(test, static_branch_unlikely(&opt_key));
-	static_branch_disable(&opt_key);
-	KUNIT_EXPECT_FALSE(test, static_branch_unlikely(&opt_key));
-
-	mutex_lock(&kprobe_mutex);
-	mutex_unlock(&kprobe_mutex);
-	mutex_lock(&text_mutex);
-	mutex_unlock(&text_mutex);
-}
-
-/* Hits are handled in the meantime. */
-static void optimizer_wait_holds_no_lock(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-
-	hold_waiting(test, t);
-	expect_hits(test, t);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_QUEUED);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->b.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_NONE);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->b.kp), 0);
-	take_all_locks(test);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_WAITING);
-	expect_hits(test, t);
-
-	release(test, t);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	KUNIT_EXPECT_EQ(test, state_of(&t->b.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->b.kp);
-	unregister_kprobe(&t->a.kp);
-}
-
-static void optimizer_cancel_waiting(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-
-	hold_waiting(test, t);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	/* This grace period is not the one that it needs. */
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_QUEUED);
-	KUNIT_EXPECT_TRUE(test, says_optimized(&t->a.kp));
-	expect_hits(test, t);
-
-	release(test, t);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->a.kp);
-}
-
-static void optimizer_post_handler_while_waiting(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-
-	hold_waiting(test, t);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->post), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_POST);
-	expect_hits(test, t);
-	release(test, t);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	unregister_kprobe(&t->post);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	unregister_kprobe(&t->a.kp);
-}
-
-static void optimizer_switched_off_while_waiting(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-
-	hold_waiting(test, t);
-	kprobe_opt_allow(false);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	expect_hits(test, t);
-	kprobe_opt_allow(true);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_QUEUED);
-	expect_hits(test, t);
-	release(test, t);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	unregister_kprobe(&t->a.kp);
-}
-
-static void optimizer_global_switch_while_waiting(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-
-	hold_waiting(test, t);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_QUEUED);
-	expect_hits(test, t);
-	release(test, t);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	unregister_kprobe(&t->a.kp);
-}
-
 #if KPROBES_TEST_HAS_TEXT_POKE
 /* Another one-byte instruction that does not change the result, or the nop again. */
-static void poke_byte(struct opt_test *t, unsigned int offset, u8 byte)
+static void poke_byte(void *at, u8 byte)
 {
 	guard(mutex)(&text_mutex);
-	text_poke(t->a.kp.addr + offset, &byte, 1);
+	text_poke(at, &byte, 1);
 	smp_text_poke_sync_each_cpu();
 }
 
@@ -668,43 +521,29 @@ static void poke_byte(struct opt_test *t, unsigned int offset, u8 byte)
  */
 static void optimizer_text_changed_while_waiting(struct kunit *test)
 {
-	struct opt_test *t = begin(test);
 	u8 *text;
 
-	hold_waiting(test, t);
-	text = (u8 *)t->a.kp.addr;
+	hold_waiting(test);
+	text = (u8 *)probe(test, 'a')->addr;
 	KUNIT_EXPECT_EQ(test, text[3], 0x90);
-	poke_byte(t, 3, 0xf8);				/* clc */
-	expect_hits(test, t);
-	release(test, t);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_PREPARED);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_CHANGED);
-	expect_hits(test, t);
+	poke_byte(text + 3, 0xf8);			/* clc */
+	play(test, "hit:a let-go is:a=prepared/text-changed hit:a");
 
-	poke_byte(t, 3, 0x90);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->a.kp);
+	poke_byte(text + 3, 0x90);
+	play(test, "off:a on:a settle is:a=live hit:a");
 }
 #endif
 
 /* The site, its detour and the worker are released in the right order. */
 static void optimizer_unregister_at_once(struct kunit *test)
 {
-	struct opt_test *t = begin(test);
 	int i;
 
 	for (i = 0; i < 20; i++) {
-		KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
+		play(test, "+a1");
 		if (i % 2)
 			schedule_timeout_uninterruptible(i / 4);
-		expect_hits(test, t);
-		unregister_kprobe(&t->a.kp);
-		t->a.kp.addr = NULL;
-		t->a.kp.flags = 0;
+		play(test, "hit:a -a");
 	}
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
@@ -716,15 +555,14 @@ static void optimizer_unregister_at_once(struct kunit *test)
  */
 static void optimizer_kills_what_is_queued(struct kunit *test)
 {
-	struct opt_test *t = begin(test);
 	struct kprobe_site *site;
 	LIST_HEAD(revert);
 
-	KP_REGISTER_AND_WAIT(test, &t->a.kp);
+	play(test, "+a1 settle");
 
 	/* With the mutex held, the worker cannot get at it. */
 	scoped_guard(mutex, &kprobe_mutex) {
-		site = site_of(&t->a.kp);
+		site = site_of(probe(test, 'a'));
 		KUNIT_EXPECT_EQ(test, site->opt, KPROBE_OPT_LIVE);
 		list_move_tail(&site->head.op.list, &revert);
 		kprobe_opt_revert(&revert);
@@ -744,90 +582,36 @@ static void optimizer_kills_what_is_queued(struct kunit *test)
 		kprobe_opt_update(site, NULL);
 	}
 
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->a.kp);
+	play(test, "settle is:a=live hit:a");
 }
 
-/* Not even hits after disable_kprobe() and before the text changes. */
-static void optimizer_reverts_disabled_probe(struct kunit *test)
-{
-	struct opt_test *t = begin(test);
-	struct opt_probe other = t->a;
-	int before;
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a.kp), 0);
-	KP_REGISTER_AND_WAIT(test, &other.kp);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-
-	/* One of two users: it is still a jump. */
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&other.kp), 0);
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	before = atomic_read(&other.pre);
-	expect_hits(test, t);
-	KUNIT_EXPECT_EQ(test, atomic_read(&other.pre), before);
-
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a.kp), 0);
-	before = atomic_read(&t->a.pre);
-	KUNIT_EXPECT_EQ(test, kp_opt_first(1), 4);
-	KUNIT_EXPECT_EQ(test, atomic_read(&t->a.pre), before);
-	unregister_kprobe(&other.kp);
-	unregister_kprobe(&t->a.kp);
-}
-
-static void settle(void)
+static unsigned int slots_in_use(void)
 {
 	wait_for_kprobe_optimizer();
 	kprobe_slots_flush(&kprobe_optinsn_slots);
+	return kprobe_slots_taken(&kprobe_optinsn_slots);
 }
 
 /* Slots of sites that are refused, that are not used, and that are. */
 static void optimizer_no_slot_leaks(struct kunit *test)
 {
-	struct opt_test *t = begin(test);
-	unsigned int before;
+	unsigned int before = slots_in_use();
 	int i;
 
-	settle();
-	before = kprobe_slots_taken(&kprobe_optinsn_slots);
-
-	for (i = 0; i < 20; i++) {
-		KUNIT_ASSERT_EQ(test, register_kprobe(&t->post), 0);
-		KP_REGISTER_AND_WAIT(test, &t->a.kp);
-		unregister_kprobe(&t->post);
-		if (i % 2)
-			wait_for_kprobe_optimizer();
-		unregister_kprobe(&t->a.kp);
-		t->a.kp.addr = NULL;
-		t->a.kp.flags = 0;
-		t->post.addr = NULL;
-		t->post.flags = 0;
-	}
-
-	settle();
-	KUNIT_EXPECT_EQ(test, kprobe_slots_taken(&kprobe_optinsn_slots), before);
+	for (i = 0; i < 20; i++)
+		play(test, i % 2 ? "+c1p +a1 settle -c settle -a" : "+c1p +a1 settle -c -a");
+	KUNIT_EXPECT_EQ(test, slots_in_use(), before);
 }
 
 /* What the architecture has once found is found out again after 0 and 1 in the sysctl. */
 static void optimizer_examines_again_when_switched_on(struct kunit *test)
 {
-	struct opt_test *t = begin(test);
-
-	t->a.kp.flags = KPROBE_FLAG_DISABLED;
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
+	play(test, "+a1d");
 	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_site_of_user(&t->a.kp)->head.op.why = KPROBE_NOOPT_UNDECODED;
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_UNDECODED);
-
-	kprobe_opt_allow(false);
-	kprobe_opt_allow(true);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->a.kp);
+		kprobe_site_of_user(probe(test, 'a'))->head.op.why = KPROBE_NOOPT_UNDECODED;
+	play(test, "on:a settle");
+	KUNIT_EXPECT_EQ(test, why_of(probe(test, 'a')), KPROBE_NOOPT_UNDECODED);
+	play(test, "no-jumps jumps settle is:a=live hit:a");
 }
 
 static void *(*real_alloc)(void);
@@ -874,31 +658,21 @@ static void give_back_slots(kprobe_opcode_t **slot, unsigned int nr)
 static void optimizer_does_without_slot(struct kunit *test)
 {
 	unsigned int max = 4 * PAGE_SIZE / kprobe_optinsn_slots.slot_size, nr;
-	struct opt_test *t = begin(test);
-	kprobe_opcode_t **slot;
+	kprobe_opcode_t **slot = kp_calloc(test, max, sizeof(*slot));
 
-	slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, slot);
-	settle();
+	slots_in_use();
 	nr = take_all_slots(test, slot, max);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a.kp), 0);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_NONE);
-	KUNIT_EXPECT_EQ(test, why_of(&t->a.kp), KPROBE_NOOPT_NOMEM);
-	KUNIT_EXPECT_FALSE(test, says_optimized(&t->a.kp));
+	play(test, "+a1 settle is:a=none/no-memory no-flag:a");
 	if (IS_ENABLED(CONFIG_DEBUG_FS))
-		KUNIT_EXPECT_TRUE(test, kp_file_says(test, "kprobes/sites", "kp_opt_first+",
-						     " opt=none why=no-memory"));
-	expect_hits(test, t);
+		KUNIT_EXPECT_TRUE(test, file_says(test, "kprobes/sites",
+						  " opt=none why=no-memory"));
+	play(test, "hit:a");
 
 	give_back_slots(slot, nr);
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&kprobe_opt_retry_work));
 	mod_delayed_work(system_dfl_wq, &kprobe_opt_retry_work, 0);
 	flush_delayed_work(&kprobe_opt_retry_work);
-	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_EQ(test, state_of(&t->a.kp), KPROBE_OPT_LIVE);
-	expect_hits(test, t);
-	unregister_kprobe(&t->a.kp);
+	play(test, "settle is:a=live hit:a");
 }
 
 /* It can be probed while it exists, but is not worth a jump. */
@@ -921,54 +695,62 @@ static void optimizer_leaves_init_text_alone(struct kunit *test)
 	unregister_kprobe(&p);
 }
 
-/**
- * kp_opt_init() - init function of the suites of the optimizer
- * @test: the case
- *
- * If the architecture cannot optimize these functions, there is nothing to test.
- *
- * Context: process context, sleeps.
- * Return: 0, or -EINVAL if the probe is refused.
- */
+/* If the architecture cannot optimize these functions, there is nothing to test. */
 int kp_opt_init(struct kunit *test)
 {
-	struct kprobe p = { .symbol_name = "kp_opt_first", .pre_handler = kp_opt_count_pre };
-	struct opt_probe probe = { .kp = p };
+	struct kprobe p = { .symbol_name = "kp_opt_first", .pre_handler = kp_nothing_pre };
 	u8 why;
 
-	if (register_kprobe(&probe.kp))
+	if (register_kprobe(&p))
 		return -EINVAL;
 	wait_for_kprobe_optimizer();
-	why = state_of(&probe.kp) == KPROBE_OPT_LIVE ? KPROBE_NOOPT_NONE : why_of(&probe.kp);
-	unregister_kprobe(&probe.kp);
+	why = state_of(&p) == KPROBE_OPT_LIVE ? KPROBE_NOOPT_NONE : why_of(&p);
+	unregister_kprobe(&p);
 	KP_SKIP_IF(test, why, "the function is not optimized here: %u", why);
 	return 0;
 }
 
+static int optimizer_init(struct kunit *test)
+{
+	struct opt_test *t = kp_zalloc(test, sizeof(*t));
+
+	t->scene = (struct kp_scene) {
+		.words	= words,
+		.symbol	= { "kp_opt_first", "kp_opt_second", "kp_opt_claimed" },
+		.fn	= { kp_opt_first, kp_opt_second, kp_opt_claimed },
+	};
+	test->priv = t;
+	return kp_opt_init(test);
+}
+
+static void optimizer_exit(struct kunit *test)
+{
+	struct opt_test *t = test->priv;
+
+	if (!t)
+		return;
+	if (t->holder)
+		let_go(test, &t->scene, NULL);
+	kprobe_opt_allow(true);
+	kp_scene_end(&t->scene);
+	wait_for_kprobe_optimizer();
+}
+
 static struct kunit_case optimizer_cases[] = {
+	KUNIT_CASE_PARAM(optimizer_script, script_gen_params),
+	KUNIT_CASE_PARAM(optimizer_while_waiting, waiting_gen_params),
+	KUNIT_CASE(optimizer_waits_for_long_jumps_only),
 	KUNIT_CASE(optimizer_moves_are_the_legal_ones),
-	KUNIT_CASE(optimizer_goes_live),
 	KUNIT_CASE(optimizer_jump_in_the_text),
 	KUNIT_CASE(optimizer_files_say_so),
 	KUNIT_CASE_SLOW(optimizer_addresses_in_files),
-	KUNIT_CASE(optimizer_follows_global_switch),
-	KUNIT_CASE(optimizer_reverts_when_switched_off),
-	KUNIT_CASE(optimizer_reverts_for_post_handler),
-	KUNIT_CASE(optimizer_failed_batch),
 	KUNIT_CASE(optimizer_failed_arming),
 	KUNIT_CASE(optimizer_failed_neighbour),
-	KUNIT_CASE(optimizer_waits_for_long_jumps_only),
-	KUNIT_CASE(optimizer_wait_holds_no_lock),
-	KUNIT_CASE(optimizer_cancel_waiting),
-	KUNIT_CASE(optimizer_post_handler_while_waiting),
-	KUNIT_CASE(optimizer_switched_off_while_waiting),
-	KUNIT_CASE(optimizer_global_switch_while_waiting),
 #if KPROBES_TEST_HAS_TEXT_POKE
 	KUNIT_CASE(optimizer_text_changed_while_waiting),
 #endif
 	KUNIT_CASE(optimizer_unregister_at_once),
 	KUNIT_CASE(optimizer_kills_what_is_queued),
-	KUNIT_CASE(optimizer_reverts_disabled_probe),
 	KUNIT_CASE(optimizer_no_slot_leaks),
 	KUNIT_CASE(optimizer_examines_again_when_switched_on),
 	KUNIT_CASE(optimizer_does_without_slot),
@@ -978,7 +760,8 @@ static struct kunit_case optimizer_cases[] = {
 
 static struct kunit_suite optimizer_suite = {
 	.name		= "kprobes_optimizer",
-	.init		= kp_opt_init,
+	.init		= optimizer_init,
+	.exit		= optimizer_exit,
 	.test_cases	= optimizer_cases,
 };
 kunit_test_suite(optimizer_suite);
