@@ -74,10 +74,8 @@ struct view {
 };
 
 struct hit_test {
-	struct kprobe		kp, inner;
-#ifdef CONFIG_KRETPROBES
+	struct kprobe		kp;
 	struct kretprobe	rp;
-#endif
 	struct view		pre, post, entry, ret, nested;
 	struct kprobe		*after_nested;
 	bool			busy_in_handler;
@@ -125,6 +123,24 @@ static int look_nested(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
+static void add(struct kunit *test, const char *symbol, kprobe_pre_handler_t pre,
+		kprobe_post_handler_t post)
+{
+	now->kp = (struct kprobe) {
+		.symbol_name = symbol, .pre_handler = pre, .post_handler = post,
+	};
+	KP_ADD(test, &now->kp);
+}
+
+static void add_return(struct kunit *test, const char *symbol, kretprobe_handler_t entry,
+		       kretprobe_handler_t handler)
+{
+	now->rp = (struct kretprobe) {
+		.kp.symbol_name = symbol, .entry_handler = entry, .handler = handler,
+	};
+	KP_ADD_RETURN(test, &now->rp);
+}
+
 static void expect_running(struct kunit *test, const struct view *v, void *addr)
 {
 	KUNIT_EXPECT_EQ(test, v->hits, 1);
@@ -145,13 +161,9 @@ static void hit_running_in_kprobe_handlers(struct kunit *test)
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 
-	h->kp.symbol_name = t->symbol;
-	h->kp.pre_handler = look_pre;
-	h->kp.post_handler = look_post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	add(test, t->symbol, look_pre, look_post);
 	KUNIT_EXPECT_EQ(test, kprobe_ftrace(&h->kp), t->ftrace);
 	KUNIT_EXPECT_EQ(test, call(t, 10), 10 + t->add);
-	unregister_kprobe(&h->kp);
 
 	expect_running(test, &h->pre, h->kp.addr);
 	expect_running(test, &h->post, h->kp.addr);
@@ -168,17 +180,13 @@ static void hit_status_in_post_handler(struct kunit *test)
 
 	KP_SKIP_IF(test, !KPROBES_TEST_HAS_STATUS_IN_POST, "the backend sets no such status");
 
-	h->kp.symbol_name = t->symbol;
-	h->kp.post_handler = look_post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	add(test, t->symbol, NULL, look_post);
 	call(t, 10);
-	unregister_kprobe(&h->kp);
 
 	KUNIT_EXPECT_EQ(test, h->post.hits, 1);
 	KUNIT_EXPECT_EQ(test, h->post.status, KPROBE_HIT_SSDONE);
 }
 
-#ifdef CONFIG_KRETPROBES
 static int look_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	look(&now->entry);
@@ -190,20 +198,14 @@ static int look_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	look(&now->ret);
 	return 0;
 }
-#endif
 
-#ifdef CONFIG_KRETPROBES
 static void hit_running_in_kretprobe_handlers(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 
-	h->rp.kp.symbol_name = t->symbol;
-	h->rp.entry_handler = look_entry;
-	h->rp.handler = look_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
+	add_return(test, t->symbol, look_entry, look_return);
 	KUNIT_EXPECT_EQ(test, call(t, 10), 10 + t->add);
-	unregister_kretprobe(&h->rp);
 
 	expect_running(test, &h->entry, h->rp.kp.addr);
 	expect_running(test, &h->ret, h->rp.kp.addr);
@@ -211,9 +213,6 @@ static void hit_running_in_kretprobe_handlers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h->ret.status, KPROBE_HIT_ACTIVE);
 	KUNIT_EXPECT_NULL(test, running_now());
 }
-#else
-KP_SKIPPED(hit_running_in_kretprobe_handlers, "needs KRETPROBES")
-#endif
 
 /*
  * Backends take the current probe to be in a step if the status says so, and some
@@ -221,7 +220,6 @@ KP_SKIPPED(hit_running_in_kretprobe_handlers, "needs KRETPROBES")
  * probe of a return handler is current, or the one that keeps handlers off, it must
  * never be that of an earlier hit.
  */
-#ifdef CONFIG_KRETPROBES
 struct sampler {
 	struct hrtimer	timer;
 	unsigned int	ticks;
@@ -280,33 +278,6 @@ static int linger_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-/* Hits of the probe with a post handler leave a different status. */
-static int register_sampled(struct hit_test *h, struct kretprobe *second)
-{
-	int ret;
-
-	h->kp.symbol_name = "kp_hit_other";
-	h->kp.post_handler = look_post;
-	h->rp.kp.symbol_name = "kp_hit_around";
-	h->rp.handler = linger_return;
-	ret = register_kprobe(&h->kp);
-	ret = ret ?: register_kretprobe(&h->rp);
-	if (!second)
-		return ret;
-	/* Two on one frame are an uncommon case, with a longer path. */
-	second->kp.symbol_name = "kp_hit_around";
-	second->handler = linger_return;
-	return ret ?: register_kretprobe(second);
-}
-
-static void unregister_sampled(struct hit_test *h, struct kretprobe *second)
-{
-	if (second)
-		unregister_kretprobe(second);
-	unregister_kretprobe(&h->rp);
-	unregister_kprobe(&h->kp);
-}
-
 static void call_sampled(void)
 {
 	u32 (*volatile around)(u32 v) = kp_hit_around;
@@ -324,55 +295,59 @@ static void call_sampled(void)
 	kprobe_busy_end();
 }
 
+/* With one return probe, then with two on one frame, an uncommon case with a longer path. */
+static void expect_status(struct kunit *test, void (*sample_calls)(void), unsigned int samples)
+{
+	struct kretprobe *second = kp_zalloc(test, sizeof(*second));
+	int round;
+
+	/* Its hits leave a different status. */
+	add(test, "kp_hit_other", NULL, look_post);
+	add_return(test, "kp_hit_around", NULL, linger_return);
+	for (round = 0; round < 2; round++) {
+		memset(&sampler, 0, sizeof(sampler));
+		/* On the CPU that takes the hits. */
+		migrate_disable();
+		sample_calls();
+		migrate_enable();
+		KUNIT_EXPECT_GE(test, sampler.samples, samples);
+		KUNIT_EXPECT_EQ_MSG(test, sampler.wrong, 0, "status %lx", sampler.status);
+		if (round)
+			break;
+		second->kp.symbol_name = "kp_hit_around";
+		second->handler = linger_return;
+		KP_ADD_RETURN(test, second);
+	}
+}
+
+static void sample_by_timer(void)
+{
+	unsigned long end = jiffies + 3 * HZ;
+
+	hrtimer_setup(&sampler.timer, sample_in_irq, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_start(&sampler.timer, sampling_period(), HRTIMER_MODE_REL_PINNED_HARD);
+	for (; time_before(jiffies, end) && READ_ONCE(sampler.samples) < 50; cond_resched())
+		call_sampled();
+	hrtimer_cancel(&sampler.timer);
+}
+
 /*
  * From a timer. In QEMU, interrupts arrive only at the end of a block of translated
  * code. So only hardware, or a watchpoint, shows two stores in the wrong order.
  */
 static void hit_status_of_a_return_handler_by_timer(struct kunit *test)
 {
-	struct hit_test *h = test->priv;
-	struct kretprobe *second;
-	unsigned long end;
-	int round;
-
-	second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, second);
-	for (round = 0; round < 2; round++) {
-		memset(&sampler, 0, sizeof(sampler));
-		memset(&h->kp, 0, sizeof(h->kp));
-		memset(&h->rp, 0, sizeof(h->rp));
-		KUNIT_EXPECT_EQ(test, register_sampled(h, round ? second : NULL), 0);
-
-		/* On the CPU that takes the hits. */
-		migrate_disable();
-		hrtimer_setup(&sampler.timer, sample_in_irq, CLOCK_MONOTONIC,
-			      HRTIMER_MODE_REL_PINNED_HARD);
-		hrtimer_start(&sampler.timer, sampling_period(),
-			      HRTIMER_MODE_REL_PINNED_HARD);
-		for (end = jiffies + 3 * HZ; time_before(jiffies, end); cond_resched()) {
-			call_sampled();
-			if (READ_ONCE(sampler.samples) >= 50)
-				break;
-		}
-		hrtimer_cancel(&sampler.timer);
-		migrate_enable();
-
-		unregister_sampled(h, round ? second : NULL);
-		KUNIT_EXPECT_GT(test, sampler.samples, 0);
-		KUNIT_EXPECT_EQ_MSG(test, sampler.wrong, 0, "status %lx", sampler.status);
-	}
+	expect_status(test, sample_by_timer, 1);
 }
-#else
-KP_SKIPPED(hit_status_of_a_return_handler_by_timer, "needs KRETPROBES")
-#endif
 
-#if defined(CONFIG_KRETPROBES) && KPROBES_TEST_HAS_LATE_WATCHPOINTS
-static void sample_by_watchpoint(struct perf_event *bp, struct perf_sample_data *data,
+#if KPROBES_TEST_HAS_LATE_WATCHPOINTS
+static void sample_in_watchpoint(struct perf_event *bp, struct perf_sample_data *data,
 				 struct pt_regs *regs)
 {
 	sample();
 }
-NOKPROBE_SYMBOL(sample_by_watchpoint);
+NOKPROBE_SYMBOL(sample_in_watchpoint);
 
 static struct perf_event * __percpu *watch(void *addr)
 {
@@ -382,41 +357,29 @@ static struct perf_event * __percpu *watch(void *addr)
 	attr.bp_addr = (unsigned long)addr;
 	attr.bp_len = HW_BREAKPOINT_LEN_4;
 	attr.bp_type = HW_BREAKPOINT_W;
-	return register_wide_hw_breakpoint(&attr, sample_by_watchpoint, NULL);
+	return register_wide_hw_breakpoint(&attr, sample_in_watchpoint, NULL);
+}
+
+static void sample_by_watchpoint(void)
+{
+	struct perf_event * __percpu *on_current = watch(raw_cpu_ptr(&current_kprobe));
+	struct perf_event * __percpu *on_status = watch(raw_cpu_ptr(&kprobe_ctlblk.kprobe_status));
+
+	if (!IS_ERR_PCPU(on_current) && !IS_ERR_PCPU(on_status))
+		call_sampled();
+	if (!IS_ERR_PCPU(on_status))
+		unregister_wide_hw_breakpoint(on_status);
+	if (!IS_ERR_PCPU(on_current))
+		unregister_wide_hw_breakpoint(on_current);
 }
 
 /* After each of the stores: what an interrupt could see there. */
 static void hit_status_of_a_return_handler_by_watchpoint(struct kunit *test)
 {
-	struct perf_event * __percpu *on_current, * __percpu *on_status;
 	struct hit_test *h = test->priv;
-	struct kretprobe *second;
-	int round;
 
-	second = kunit_kzalloc(test, sizeof(*second), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, second);
-	for (round = 0; round < 2; round++) {
-		memset(&sampler, 0, sizeof(sampler));
-		memset(&h->kp, 0, sizeof(h->kp));
-		memset(&h->rp, 0, sizeof(h->rp));
-		KUNIT_EXPECT_EQ(test, register_sampled(h, round ? second : NULL), 0);
-
-		migrate_disable();
-		on_current = watch(raw_cpu_ptr(&current_kprobe));
-		on_status = watch(raw_cpu_ptr(&kprobe_ctlblk.kprobe_status));
-		if (!IS_ERR_PCPU(on_current) && !IS_ERR_PCPU(on_status))
-			call_sampled();
-		if (!IS_ERR_PCPU(on_status))
-			unregister_wide_hw_breakpoint(on_status);
-		if (!IS_ERR_PCPU(on_current))
-			unregister_wide_hw_breakpoint(on_current);
-		migrate_enable();
-
-		unregister_sampled(h, round ? second : NULL);
-		KUNIT_EXPECT_EQ(test, h->ret.hits, round ? 3 : 1);
-		KUNIT_EXPECT_GE(test, sampler.samples, 2);
-		KUNIT_EXPECT_EQ_MSG(test, sampler.wrong, 0, "status %lx", sampler.status);
-	}
+	expect_status(test, sample_by_watchpoint, 2);
+	KUNIT_EXPECT_EQ(test, h->ret.hits, 1 + 2);
 }
 #else
 KP_SKIPPED(hit_status_of_a_return_handler_by_watchpoint,
@@ -431,16 +394,12 @@ static void hit_ends_with_the_status_of_none(struct kunit *test)
 	struct hit_test *h = test->priv;
 	unsigned long before, after;
 
-	h->kp.symbol_name = t->symbol;
-	h->kp.pre_handler = look_pre;
-	h->kp.post_handler = look_post;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	add(test, t->symbol, look_pre, look_post);
 	preempt_disable();
 	before = get_kprobe_ctlblk()->kprobe_status;
 	call(t, 1);
 	after = get_kprobe_ctlblk()->kprobe_status;
 	preempt_enable();
-	unregister_kprobe(&h->kp);
 
 	KUNIT_EXPECT_EQ(test, before, KPROBE_HIT_ACTIVE);
 	KUNIT_EXPECT_EQ(test, h->post.hits, 1);
@@ -457,9 +416,7 @@ static void hit_busy_keeps_handlers_off(struct kunit *test)
 	struct hit_test *h = test->priv;
 	struct kprobe *inside, *between;
 
-	h->kp.symbol_name = t->symbol;
-	h->kp.pre_handler = look_pre;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	add(test, t->symbol, look_pre, NULL);
 
 	kprobe_busy_begin();
 	inside = kprobe_running();
@@ -480,7 +437,6 @@ static void hit_busy_keeps_handlers_off(struct kunit *test)
 
 	call(t, 1);
 	KUNIT_EXPECT_EQ(test, h->pre.hits, 1);
-	unregister_kprobe(&h->kp);
 }
 
 static void hit_busy_nests_in_a_handler(struct kunit *test)
@@ -488,13 +444,10 @@ static void hit_busy_nests_in_a_handler(struct kunit *test)
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 
-	h->kp.symbol_name = t->symbol;
-	h->kp.pre_handler = look_pre;
 	h->busy_in_handler = true;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	add(test, t->symbol, look_pre, NULL);
 	KUNIT_EXPECT_EQ(test, call(t, 1), 1 + t->add);
 	KUNIT_EXPECT_EQ(test, call(t, 2), 2 + t->add);
-	unregister_kprobe(&h->kp);
 
 	KUNIT_EXPECT_EQ(test, h->pre.hits, 2);
 	KUNIT_EXPECT_PTR_EQ(test, h->after_nested, h->pre.running);
@@ -519,9 +472,7 @@ static void hit_that_never_ends_is_abandoned(struct kunit *test)
 	struct hit_test *h = test->priv;
 	unsigned long missed, status;
 
-	h->kp.symbol_name = t->symbol;
-	h->kp.pre_handler = look_pre;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	add(test, t->symbol, look_pre, NULL);
 
 	preempt_disable();
 	never_end_hit(&h->kp);
@@ -547,10 +498,8 @@ static void hit_that_never_ends_is_abandoned(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, h->pre.hits, 1);
 	KUNIT_EXPECT_EQ(test, h->kp.nmissed, 1);
 	KUNIT_EXPECT_NULL(test, later);
-	unregister_kprobe(&h->kp);
 }
 
-#ifdef CONFIG_KRETPROBES
 /* Makes a call that is return probed, from inside a hit. */
 static int call_other_pre(struct kprobe *p, struct pt_regs *regs)
 {
@@ -571,23 +520,15 @@ static int return_calls_other(struct kretprobe_instance *ri, struct pt_regs *reg
 	now->after_nested = kprobe_running();
 	return 0;
 }
-#endif
 
-#ifdef CONFIG_KRETPROBES
 static void hit_outer_hit_survives_a_nested_one(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 
-	h->rp.kp.symbol_name = "kp_hit_other";
-	h->rp.handler = look_return;
-	h->kp.symbol_name = t->symbol;
-	h->kp.pre_handler = call_other_pre;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&h->kp), 0);
+	add_return(test, "kp_hit_other", NULL, look_return);
+	add(test, t->symbol, call_other_pre, NULL);
 	KUNIT_EXPECT_EQ(test, call(t, 1), 1 + t->add);
-	unregister_kprobe(&h->kp);
-	unregister_kretprobe(&h->rp);
 
 	/* The inner entry is missed, so there is no return to see. */
 	KUNIT_EXPECT_EQ(test, h->pre.hits, 1);
@@ -596,35 +537,22 @@ static void hit_outer_hit_survives_a_nested_one(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, h->after_nested, h->pre.running);
 	KUNIT_EXPECT_NULL(test, running_now());
 }
-#else
-KP_SKIPPED(hit_outer_hit_survives_a_nested_one, "needs KRETPROBES")
-#endif
 
-#ifdef CONFIG_KRETPROBES
 static void hit_nested_in_a_return_handler(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 
-	h->inner.symbol_name = "kp_hit_other";
-	h->inner.pre_handler = look_nested;
-	h->rp.kp.symbol_name = t->symbol;
-	h->rp.handler = return_calls_other;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&h->inner), 0);
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&h->rp), 0);
+	add(test, "kp_hit_other", look_nested, NULL);
+	add_return(test, t->symbol, NULL, return_calls_other);
 	KUNIT_EXPECT_EQ(test, call(t, 1), 1 + t->add);
-	unregister_kretprobe(&h->rp);
-	unregister_kprobe(&h->inner);
 
 	KUNIT_EXPECT_EQ(test, h->ret.hits, 1);
 	KUNIT_EXPECT_EQ(test, h->nested.hits, 0);
-	KUNIT_EXPECT_EQ(test, h->inner.nmissed, 1);
+	KUNIT_EXPECT_EQ(test, h->kp.nmissed, 1);
 	KUNIT_EXPECT_PTR_EQ(test, h->after_nested, h->ret.running);
 	KUNIT_EXPECT_NULL(test, running_now());
 }
-#else
-KP_SKIPPED(hit_nested_in_a_return_handler, "needs KRETPROBES")
-#endif
 
 /* The probe in the core that stands for the site, not the user's. */
 static void hit_core_knows_its_own_probe(struct kunit *test)
@@ -679,8 +607,7 @@ static void hit_while_tasks_are_switched(struct kunit *test)
 	int nr, all, hits, round, i;
 	struct kp_watch *w;
 
-	w = kunit_kcalloc(test, NR_AT_ONCE, sizeof(*w), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, w);
+	w = kp_calloc(test, NR_AT_ONCE, sizeof(*w));
 	if (!IS_ENABLED(CONFIG_HAVE_KRETPROBE_NATIVE))
 		kunit_skip(test, "the backend is the architecture's");
 	KUNIT_ASSERT_EQ(test, register_kprobe(&found), 0);
@@ -809,8 +736,7 @@ static void hit_common_functions(struct kunit *test)
 	int i, nr = 0, hits = 0;
 	struct kp_watch *w;
 
-	w = kunit_kcalloc(test, ARRAY_SIZE(c->symbols), sizeof(*w), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, w);
+	w = kp_calloc(test, ARRAY_SIZE(c->symbols), sizeof(*w));
 
 	for (i = 0; i < ARRAY_SIZE(c->symbols) && c->symbols[i]; i++) {
 		if (never_ends(c->symbols[i]))
@@ -919,13 +845,12 @@ static size_t slot_pages(void)
 static void hit_twice_in_one_call_loses_no_slots(struct kunit *test)
 {
 	unsigned int slots = 4 * PAGE_SIZE / kprobe_insn_slots.slot_size, i, left = 0;
-	struct twice *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct twice *t = kp_zalloc(test, sizeof(*t));
 	/* Some architectures stop the machine for each breakpoint. */
 	unsigned long end = jiffies + 15 * HZ;
 	size_t pages = 0;
 	bool slow = false;
 
-	KUNIT_ASSERT_NOT_NULL(test, t);
 	/* Sites with jumps are not the subject here, and take long. */
 	kprobe_opt_allow(false);
 	find_instructions(t);
@@ -973,45 +898,26 @@ static void expect_little_stack(struct kunit *test)
 	h->outside = 0;
 }
 
-#ifdef CONFIG_KRETPROBES
 static int stack_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return stack_pre(NULL, regs);
 }
-
-static void return_uses_little_stack(struct kunit *test, const struct target *t)
-{
-	struct hit_test *h = test->priv;
-
-	if (!KPROBES_TEST_HAS_RETURN_SP)
-		return;
-
-	h->rp.kp.symbol_name = t->symbol;
-	h->rp.handler = stack_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
-	call(t, 10);
-	unregister_kretprobe(&h->rp);
-	expect_little_stack(test);
-}
-#else
-static void return_uses_little_stack(struct kunit *test, const struct target *t)
-{
-}
-#endif
 
 static void hit_uses_little_stack(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct hit_test *h = test->priv;
 
-	h->kp.symbol_name = t->symbol;
-	h->kp.pre_handler = stack_pre;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	add(test, t->symbol, stack_pre, NULL);
 	call(t, 10);
 	unregister_kprobe(&h->kp);
 	expect_little_stack(test);
 
-	return_uses_little_stack(test, t);
+	if (!IS_ENABLED(CONFIG_KRETPROBES) || !KPROBES_TEST_HAS_RETURN_SP)
+		return;
+	add_return(test, t->symbol, NULL, stack_return);
+	call(t, 10);
+	expect_little_stack(test);
 }
 
 /*
@@ -1026,11 +932,8 @@ static void hit_shares_nothing_written(struct kunit *test)
 	struct kprobe kp;
 	int i;
 
-	copy = kunit_kzalloc(test, sizeof(*copy), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, copy);
-	h->kp.symbol_name = t->symbol;
-	h->kp.pre_handler = stack_pre;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&h->kp), 0);
+	copy = kp_zalloc(test, sizeof(*copy));
+	add(test, t->symbol, stack_pre, NULL);
 	/* Some backends record at the first hit how they execute the instruction. */
 	call(t, 0);
 	scoped_guard(mutex, &kprobe_mutex) {
@@ -1042,7 +945,6 @@ static void hit_shares_nothing_written(struct kunit *test)
 		KUNIT_EXPECT_MEMEQ(test, (void *)site, (void *)copy, sizeof(*site));
 		KUNIT_EXPECT_MEMEQ(test, &h->kp, &kp, sizeof(kp));
 	}
-	unregister_kprobe(&h->kp);
 	KUNIT_EXPECT_NE(test, h->outside, 0);
 }
 
@@ -1055,11 +957,8 @@ static void hit_shares_nothing_written_on_return(struct kunit *test)
 	struct kretprobe rp;
 	int i;
 
-	copy = kunit_kzalloc(test, sizeof(*copy), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, copy);
-	h->rp.kp.symbol_name = t->symbol;
-	h->rp.handler = stack_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&h->rp), 0);
+	copy = kp_zalloc(test, sizeof(*copy));
+	add_return(test, t->symbol, NULL, stack_return);
 	call(t, 0);
 	pool = to_kretprobe_pool(h->rp.rph);
 	scoped_guard(mutex, &kprobe_mutex) {
@@ -1070,7 +969,6 @@ static void hit_shares_nothing_written_on_return(struct kunit *test)
 		KUNIT_EXPECT_MEMEQ(test, (void *)pool, (void *)copy, sizeof(*pool));
 		KUNIT_EXPECT_MEMEQ(test, &h->rp, &rp, sizeof(rp));
 	}
-	unregister_kretprobe(&h->rp);
 	/* Not every trampoline knows the stack pointer outside. */
 	KUNIT_EXPECT_NE(test, h->inside, 0);
 }
@@ -1080,9 +978,9 @@ KP_SKIPPED(hit_shares_nothing_written_on_return, "needs a pool of ours")
 
 static int hit_test_init(struct kunit *test)
 {
-	now = kunit_kzalloc(test, sizeof(*now), GFP_KERNEL);
+	now = kp_zalloc(test, sizeof(*now));
 	test->priv = now;
-	return now ? 0 : -ENOMEM;
+	return 0;
 }
 
 static struct kunit_case hit_cases[] = {
