@@ -80,9 +80,7 @@ struct site_user {
 
 struct unwatched_test {
 	struct site_user		user[2];
-#ifdef CONFIG_KRETPROBES
 	struct kretprobe	rp;
-#endif
 	unsigned int		returns;
 	/* The site of the users, and what a fault handler has returned. */
 	struct kprobe		*site;
@@ -120,13 +118,6 @@ static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 
 	u->post++;
 	u->unwatched += !rcu_is_watching();
-}
-
-static void user_on(struct site_user *u, const struct target *t, bool post)
-{
-	u->kp.symbol_name = t->symbol;
-	u->kp.pre_handler = count_pre;
-	u->kp.post_handler = post ? count_post : NULL;
 }
 
 static long misses_of(struct kprobe *p, enum kprobe_miss cause)
@@ -173,32 +164,24 @@ static void skip_if_absent(struct kunit *test, const struct target *t)
 	KP_SKIP_IF(test, t->kind == DETOUR && !IS_ENABLED(CONFIG_OPTPROBES), "needs OPTPROBES");
 }
 
-static int register_users(struct kunit *test, const struct target *t, unsigned int nr,
-			  bool post)
+/* @post: has the second one a post handler? */
+static struct unwatched_test *add_users(struct kunit *test, const struct target *t, bool post)
 {
 	struct unwatched_test *u = test->priv;
 	unsigned int i;
-	int ret = 0;
 
+	skip_if_absent(test, t);
 	if (t->kind == BREAKPOINT)
 		kprobe_opt_allow(false);
-	for (i = 0; i < nr && !ret; i++) {
-		user_on(&u->user[i], t, post && i);
-		ret = register_kprobe(&u->user[i].kp);
+	for (i = 0; i < ARRAY_SIZE(u->user); i++) {
+		u->user[i].kp.symbol_name = t->symbol;
+		u->user[i].kp.pre_handler = count_pre;
+		u->user[i].kp.post_handler = post && i ? count_post : NULL;
+		KP_ADD(test, &u->user[i].kp);
 	}
 	if (t->kind == DETOUR)
 		wait_for_kprobe_optimizer();
-	return ret;
-}
-
-static void unregister_users(struct kunit *test, const struct target *t)
-{
-	struct unwatched_test *u = test->priv;
-
-	unregister_kprobe(&u->user[1].kp);
-	unregister_kprobe(&u->user[0].kp);
-	if (t->kind == BREAKPOINT)
-		kprobe_opt_allow(true);
+	return u;
 }
 
 #define CALLS	5
@@ -206,24 +189,18 @@ static void unregister_users(struct kunit *test, const struct target *t)
 static void unwatched_hits_are_missed(struct kunit *test)
 {
 	const struct target *t = test->param_value;
-	struct unwatched_test *u = test->priv;
+	struct unwatched_test *u = add_users(test, t, t->kind != DETOUR);
 	long misses;
-	int i, ret;
+	int i;
 
-	skip_if_absent(test, t);
-	ret = register_users(test, t, 2, t->kind != DETOUR);
-	KUNIT_EXPECT_EQ(test, ret, 0);
-	if (!ret && t->kind == DETOUR && is_landing_pad(&u->user[0].kp)) {
-		unregister_users(test, t);
-		kunit_skip(test, "no jump replaces a landing pad");
-	}
+	KP_SKIP_IF(test, t->kind == DETOUR && is_landing_pad(&u->user[0].kp),
+		   "no jump replaces a landing pad");
 	KUNIT_EXPECT_EQ(test, is_live(&u->user[0].kp), t->kind == DETOUR);
 	for (i = 0; i < CALLS; i++)
 		KUNIT_EXPECT_EQ(test, call_unwatched(t->fn, i), i + t->add);
 	misses = misses_of(&u->user[0].kp, KPROBE_MISS_RCU);
 	/* The effect ends as soon as RCU watches again. */
 	KUNIT_EXPECT_EQ(test, t->fn(1), 1 + t->add);
-	unregister_users(test, t);
 
 	KUNIT_EXPECT_GE(test, misses, 0);
 	for (i = 0; i < 2; i++) {
@@ -279,14 +256,12 @@ static void as_trampoline(struct kprobe *p, bool on)
 
 static void handlers_are_called_where_rcu_watches(struct kunit *test)
 {
-	const struct target *t = &targets[FTRACE];
 	struct unwatched_test *u = test->priv;
 	struct site_user *p = &u->user[1];
 
-	skip_if_absent(test, t);
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_KPROBE_FAULT_HANDLER), "needs fault handlers");
 	p->kp.fault_handler = count_fault;
-	KUNIT_ASSERT_EQ(test, register_users(test, t, 2, true), 0);
+	add_users(test, &targets[FTRACE], true);
 	u->site = site_probe(&p->kp);
 
 	KUNIT_EXPECT_EQ(test, call_unwatched(call_handlers, 7), 7);
@@ -310,7 +285,6 @@ static void handlers_are_called_where_rcu_watches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->pre, 2);
 	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
 	KUNIT_EXPECT_EQ(test, p->unwatched, 3);
-	unregister_users(test, t);
 }
 
 #ifdef CONFIG_OPTPROBES
@@ -325,11 +299,9 @@ static notrace u32 call_opt_pre_handler(u32 v)
 /* Detours that cannot redirect call this. */
 static void opt_handlers_are_called_where_rcu_watches(struct kunit *test)
 {
-	const struct target *t = &targets[DETOUR];
-	struct unwatched_test *u = test->priv;
+	struct unwatched_test *u = add_users(test, &targets[DETOUR], false);
 	struct site_user *p = &u->user[0];
 
-	KUNIT_ASSERT_EQ(test, register_users(test, t, 2, false), 0);
 	u->site = site_probe(&p->kp);
 
 	KUNIT_EXPECT_EQ(test, call_unwatched(call_opt_pre_handler, 7), 7);
@@ -348,42 +320,40 @@ static void opt_handlers_are_called_where_rcu_watches(struct kunit *test)
 	as_trampoline(&p->kp, false);
 	KUNIT_EXPECT_EQ(test, p->pre, 2);
 	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
-	unregister_users(test, t);
 }
 #else
 KP_SKIPPED(opt_handlers_are_called_where_rcu_watches, "needs OPTPROBES")
 #endif
 
-#ifdef CONFIG_KRETPROBES
 static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	now->returns++;
 	return 0;
 }
 
-static int register_return(struct kunit *test)
+static struct unwatched_test *add_return(struct kunit *test, const char *symbol)
 {
 	struct unwatched_test *u = test->priv;
 
-	u->rp.kp.symbol_name = "kp_unw_leaves";
+	u->rp.kp.symbol_name = symbol;
 	u->rp.handler = count_return;
-	return register_kretprobe(&u->rp);
+	KP_ADD_RETURN(test, &u->rp);
+	return u;
 }
 
 static void unwatched_returns_are_missed(struct kunit *test)
 {
-	struct unwatched_test *u = test->priv;
+	struct unwatched_test *u;
 	int i;
 
 	/* Some of the base's trampolines ask lockdep whether RCU is watching. */
 	if (!IS_ENABLED(CONFIG_KRETPROBE_NATIVE) && IS_ENABLED(CONFIG_PROVE_RCU))
 		kunit_skip(test, "needs KRETPROBE_NATIVE");
 
-	KUNIT_ASSERT_EQ(test, register_return(test), 0);
+	u = add_return(test, "kp_unw_leaves");
 	for (i = 0; i < CALLS; i++)
 		KUNIT_EXPECT_EQ(test, call_unwatched(kp_unw_leaves, i), i + 7);
 	KUNIT_EXPECT_EQ(test, misses_of(&u->rp.kp, KPROBE_MISS_RCU), u->rp.nmissed);
-	unregister_kretprobe(&u->rp);
 	KUNIT_EXPECT_EQ(test, u->returns + u->rp.nmissed, CALLS);
 	/* If the trampoline is a breakpoint, that may make RCU watch. */
 	if (IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
@@ -393,17 +363,11 @@ static void unwatched_returns_are_missed(struct kunit *test)
 /* If the site has a jump, the short cut of its detour has to notice. */
 static void unwatched_entries_are_missed(struct kunit *test)
 {
-	struct unwatched_test *u = test->priv;
+	struct unwatched_test *u = add_return(test, "kp_unw_plain");
 	int i;
 
-	u->rp.kp.symbol_name = "kp_unw_plain";
-	u->rp.handler = count_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&u->rp), 0);
 	wait_for_kprobe_optimizer();
-	if (!is_live(&u->rp.kp)) {
-		unregister_kretprobe(&u->rp);
-		kunit_skip(test, "needs a jump");
-	}
+	KP_SKIP_IF(test, !is_live(&u->rp.kp), "needs a jump");
 	for (i = 0; i < CALLS; i++)
 		KUNIT_EXPECT_EQ(test, call_unwatched(kp_unw_plain, i), i + 3);
 	KUNIT_EXPECT_EQ(test, misses_of(&u->rp.kp, KPROBE_MISS_RCU), CALLS);
@@ -411,7 +375,6 @@ static void unwatched_entries_are_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, u->returns, 0);
 	KUNIT_EXPECT_EQ(test, kp_unw_plain(1), 4);
 	KUNIT_EXPECT_EQ(test, u->returns, 1);
-	unregister_kretprobe(&u->rp);
 }
 
 /* Its probe leaves before it returns, while RCU is not watching. */
@@ -427,27 +390,18 @@ static noinline __noclone notrace u32 kp_unw_forgotten(u32 v)
 static void unwatched_returns_after_unregistration(struct kunit *test)
 {
 	u32 (*volatile fn)(u32 v) = kp_unw_forgotten;
-	struct unwatched_test *u = test->priv;
+	struct unwatched_test *u;
 	u32 ret;
 
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KRETPROBE_NATIVE), "needs KRETPROBE_NATIVE");
 
-	u->rp.kp.symbol_name = "kp_unw_forgotten";
-	u->rp.handler = count_return;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&u->rp), 0);
+	u = add_return(test, "kp_unw_forgotten");
 	ret = fn(1);
 	ct_idle_exit();
 	local_irq_enable();
 	KUNIT_EXPECT_EQ(test, ret, 10);
 	KUNIT_EXPECT_EQ(test, u->returns + u->rp.nmissed, 0);
 }
-#else
-KP_SKIPPED(unwatched_returns_are_missed, "needs KRETPROBES")
-
-KP_SKIPPED(unwatched_entries_are_missed, "needs KRETPROBES")
-
-KP_SKIPPED(unwatched_returns_after_unregistration, "needs KRETPROBES")
-#endif
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 static noinline __noclone notrace u32 kp_unw_sleeps(struct kp_sleeper *s)
@@ -554,35 +508,24 @@ static void *table_entry_of(struct kprobe *p)
 static void unwatched_hits_touch_nothing_unseen(struct kunit *test)
 {
 	const struct target *t = test->param_value;
-	struct unwatched_test *u = test->priv;
+	struct unwatched_test *u = add_users(test, t, false);
 
-	skip_if_absent(test, t);
-	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, false), 0);
 	/* A detour has a pointer to its site. */
 	if (t->kind != DETOUR)
 		watch_calls(test, table_entry_of(&u->user[0].kp), t->fn, CALLS);
 	/* Breakpoints on x86 make RCU watch, and then nothing is missed. */
 	if (t->kind != BREAKPOINT)
 		watch_calls(test, &u->user[0].kp.nmissed, t->fn, CALLS);
-	unregister_users(test, t);
 }
 
-static u32 call_plain_busy(u32 v)
+static u32 (*call_busy_fn)(u32 v);
+
+static u32 call_busy(u32 v)
 {
 	u32 ret;
 
 	kprobe_busy_begin();
-	ret = kp_unw_plain(v);
-	kprobe_busy_end();
-	return ret;
-}
-
-static u32 call_traced_busy(u32 v)
-{
-	u32 ret;
-
-	kprobe_busy_begin();
-	ret = kp_unw_traced(v);
+	ret = call_busy_fn(v);
 	kprobe_busy_end();
 	return ret;
 }
@@ -590,29 +533,20 @@ static u32 call_traced_busy(u32 v)
 static void unwatched_nested_hits_touch_nothing_unseen(struct kunit *test)
 {
 	const struct target *t = test->param_value;
-	struct unwatched_test *u = test->priv;
+	struct unwatched_test *u = add_users(test, t, false);
 
-	skip_if_absent(test, t);
-	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, false), 0);
-	watch_calls(test, &u->user[0].kp.nmissed,
-		    t->kind == FTRACE ? call_traced_busy : call_plain_busy, CALLS);
+	call_busy_fn = t->fn;
+	watch_calls(test, &u->user[0].kp.nmissed, call_busy, CALLS);
 	KUNIT_EXPECT_EQ(test, u->user[0].kp.nmissed, CALLS);
 	KUNIT_EXPECT_EQ(test, misses_of(&u->user[0].kp, KPROBE_MISS_NESTED), CALLS);
-	unregister_users(test, t);
 }
 
-#ifdef CONFIG_KRETPROBES
 static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
 {
-	struct unwatched_test *u = test->priv;
+	struct unwatched_test *u = add_return(test, "kp_unw_leaves");
 
-	KUNIT_ASSERT_EQ(test, register_return(test), 0);
 	watch_calls(test, &u->rp.nmissed, kp_unw_leaves, CALLS);
-	unregister_kretprobe(&u->rp);
 }
-#else
-KP_SKIPPED(unwatched_returns_touch_nothing_unseen, "needs KRETPROBES")
-#endif
 #else
 KP_SKIPPED(unwatched_hits_touch_nothing_unseen, "needs watchpoints that trap after the access")
 
@@ -677,12 +611,9 @@ static void unregister_second(struct unwatched_test *u)
 
 static void unwatched_breakpoints_are_waited_for(struct kunit *test)
 {
-	const struct target *t = &targets[0];
-
 	need_unwatched_breakpoints(test);
-	KUNIT_EXPECT_EQ(test, register_users(test, t, 2, false), 0);
+	add_users(test, &targets[0], false);
 	expect_wait(test, unregister_second);
-	unregister_users(test, t);
 }
 
 #define LARGE_TABLE	16384
@@ -810,8 +741,8 @@ static void unwatched_steps_are_waited_for(struct kunit *test)
 	first->kp.pre_handler = count_pre;
 	first->kp.post_handler = count_post;
 	if (u->step->shared)
-		KUNIT_ASSERT_EQ(test, register_kprobe(&first->kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&second->kp), 0);
+		KP_ADD(test, &first->kp);
+	KP_ADD(test, &second->kp);
 
 	task = kthread_create_on_cpu(step_thread, u, cpu, "kp_unw/%u");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
@@ -832,18 +763,20 @@ static void unwatched_steps_are_waited_for(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, first->pre, 1);
 		KUNIT_EXPECT_EQ(test, first->post, 1);
 		KUNIT_EXPECT_EQ(test, first->kp.nmissed, 0);
-		unregister_kprobe(&first->kp);
 	}
 }
 
 static int unwatched_test_init(struct kunit *test)
 {
-	now = kunit_kzalloc(test, sizeof(*now), GFP_KERNEL);
-	if (!now)
-		return -ENOMEM;
+	now = kp_zalloc(test, sizeof(*now));
 	init_completion(&now->ready);
 	test->priv = now;
 	return 0;
+}
+
+static void unwatched_test_exit(struct kunit *test)
+{
+	kprobe_opt_allow(true);
 }
 
 static struct kunit_case unwatched_cases[] = {
@@ -865,10 +798,8 @@ static struct kunit_case unwatched_cases[] = {
 
 #else
 
-static int unwatched_test_init(struct kunit *test)
-{
-	return 0;
-}
+#define unwatched_test_init	NULL
+#define unwatched_test_exit	NULL
 
 KP_SKIPPED(unwatched_nothing, "needs CONTEXT_TRACKING_IDLE and not RCU_EQS_DEBUG")
 
@@ -882,6 +813,7 @@ static struct kunit_case unwatched_cases[] = {
 static struct kunit_suite unwatched_suite = {
 	.name		= "kprobes_unwatched",
 	.init		= unwatched_test_init,
+	.exit		= unwatched_test_exit,
 	.test_cases	= unwatched_cases,
 };
 kunit_test_suite(unwatched_suite);
