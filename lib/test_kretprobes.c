@@ -211,11 +211,23 @@ static void retprobe_at(struct retprobe *r, const char *symbol)
 	INIT_LIST_HEAD(&r->rp.kp.list);
 }
 
+#define NR_SLEEPERS	5
+
+/* A thread that sleeps in a function. */
+struct sleeper {
+	struct task_struct	*task;
+	struct completion	inside, done;
+	struct completion	*leave;
+	u32			returned;
+};
+
 struct retprobes_test {
 	const struct target	*t;
 	struct log		log;
 	struct retprobe		r[3];
 	struct kretprobe	*rps[3];
+	struct sleeper		sleeper[NR_SLEEPERS];
+	struct completion	leave;
 };
 
 static struct retprobes_test *begin_ret(struct kunit *test)
@@ -285,13 +297,20 @@ static void entry_handler_declines(struct kunit *test)
 static void ret_without_handlers(struct kunit *test)
 {
 	struct retprobes_test *k = begin_ret(test);
+	int i;
 
 	k->r[0].rp.entry_handler = NULL;
 	k->r[1].rp.entry_handler = NULL;
 	k->r[1].rp.handler = NULL;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&k->r[1].rp), 0);
-	KUNIT_EXPECT_EQ(test, call(k->t, 10), 10 + k->t->add);
+	KUNIT_ASSERT_EQ(test, register_kretprobes(k->rps, 2), 0);
+	for (i = 0; i < 3; i++) {
+		if (i == 2)
+			unregister_kretprobe(&k->r[0].rp);
+		KUNIT_EXPECT_EQ(test, call(k->t, 10), 10 + k->t->add);
+	}
 	unregister_kretprobe(&k->r[1].rp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&k->r[0].returns), 2);
+	KUNIT_EXPECT_EQ(test, k->r[0].rp.nmissed + k->r[1].rp.nmissed, 0);
 }
 
 static void return_handler_sees_registers(struct kunit *test)
@@ -343,25 +362,6 @@ static void maxactive_has_default(struct kunit *test)
 	}
 }
 
-static void data_size_is_limited(struct kunit *test)
-{
-	struct retprobes_test *k = begin_ret(test);
-	struct retprobe *r = &k->r[0];
-
-	r->rp.data_size = KRETPROBE_MAX_DATA_SIZE + 1;
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&r->rp), -E2BIG);
-	r->rp.data_size = ~0ul;
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&r->rp), -E2BIG);
-	KUNIT_EXPECT_TRUE(test, not_registered(&r->rp.kp));
-	KUNIT_EXPECT_NULL(test, r->rp.kp.addr);
-
-	r->rp.data_size = KRETPROBE_MAX_DATA_SIZE;
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&r->rp), 0);
-	KUNIT_EXPECT_EQ(test, call(k->t, 10), 10 + k->t->add);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), 1);
-	unregister_kretprobe(&r->rp);
-}
-
 /* All of the data belongs to the call, and nothing else. */
 static int fill_data(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -380,7 +380,9 @@ static int check_data(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static void data_of_each_size_is_kept(struct kunit *test)
 {
-	static const size_t sizes[] = { 0, 1, PAGE_SIZE, KRETPROBE_MAX_DATA_SIZE };
+	static const size_t sizes[] = {
+		0, 1, PAGE_SIZE, KRETPROBE_MAX_DATA_SIZE, KRETPROBE_MAX_DATA_SIZE + 1, ~0ul,
+	};
 	struct retprobes_test *k = begin_ret(test);
 	struct retprobe *r = &k->r[0];
 	int i;
@@ -396,8 +398,12 @@ static void data_of_each_size_is_kept(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, call(k->t, 10), 10 + k->t->add);
 		KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), fits);
 		KUNIT_EXPECT_FALSE(test, r->wrong);
-		if (fits)
+		if (fits) {
 			unregister_kretprobe(&r->rp);
+		} else {
+			KUNIT_EXPECT_TRUE(test, not_registered(&r->rp.kp));
+			KUNIT_EXPECT_NULL(test, r->rp.kp.addr);
+		}
 	}
 }
 
@@ -731,14 +737,6 @@ static void recursion_is_followed(struct kunit *test)
  * Calls in flight
  */
 
-struct sleeper {
-	struct task_struct	*task;
-	struct completion	inside;
-	struct completion	done;
-	struct completion	*leave;
-	u32			returned;
-};
-
 static noinline __noclone notrace u32 kr_test_sleep(struct sleeper *s)
 {
 	KP_PADDING;
@@ -757,69 +755,64 @@ static int sleeper_thread(void *data)
 	return 0;
 }
 
-#define NR_SLEEPERS	5
-
-static int sleepers_begin(struct sleeper *s, struct completion *leave)
+/* A return probe on kr_test_sleep(). */
+static struct retprobe *probe_sleepers(struct kunit *test, struct retprobes_test *k, int maxactive)
 {
-	int i;
+	struct retprobe *r = &k->r[0];
 
-	for (i = 0; i < NR_SLEEPERS; i++) {
-		init_completion(&s[i].inside);
-		init_completion(&s[i].done);
-		s[i].leave = leave;
-		s[i].task = kthread_create(sleeper_thread, &s[i], "kp_test/%d", i);
-		if (IS_ERR(s[i].task))
-			break;
-		get_task_struct(s[i].task);
-		wake_up_process(s[i].task);
-		wait_for_completion(&s[i].inside);
-	}
-	return i;
+	retprobe_at(r, "kr_test_sleep");
+	r->log = NULL;
+	r->rp.maxactive = maxactive;
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&r->rp), 0);
+	return r;
 }
 
-/* How many returned the right value? */
-static int sleepers_end(struct sleeper *s, int nr, struct completion *leave)
+static void sleepers_begin(struct kunit *test, struct retprobes_test *k)
 {
-	int i, right = 0;
+	struct sleeper *s;
 
-	complete_all(leave);
-	for (i = 0; i < nr; i++) {
-		wait_for_completion(&s[i].done);
-		kthread_stop(s[i].task);
-		put_task_struct(s[i].task);
-		right += s[i].returned == 0x5eed;
+	init_completion(&k->leave);
+	for (s = k->sleeper; s < k->sleeper + NR_SLEEPERS; s++) {
+		init_completion(&s->inside);
+		init_completion(&s->done);
+		s->leave = &k->leave;
+		s->task = kthread_create(sleeper_thread, s, "kp_test/%d", (int)(s - k->sleeper));
+		KUNIT_ASSERT_FALSE(test, IS_ERR(s->task));
+		get_task_struct(s->task);
+		wake_up_process(s->task);
+		wait_for_completion(&s->inside);
 	}
-	return right;
+}
+
+static void sleepers_end(struct kunit *test, struct retprobes_test *k)
+{
+	struct sleeper *s;
+
+	complete_all(&k->leave);
+	for (s = k->sleeper; s < k->sleeper + NR_SLEEPERS; s++) {
+		wait_for_completion(&s->done);
+		kthread_stop(s->task);
+		put_task_struct(s->task);
+		KUNIT_EXPECT_EQ(test, s->returned, 0x5eed);
+	}
 }
 
 static void maxactive_exhausted(struct kunit *test)
 {
 	struct retprobes_test *k = begin_ret(test);
-	DECLARE_COMPLETION_ONSTACK(leave);
-	DECLARE_COMPLETION_ONSTACK(leave_again);
-	struct retprobe *r = &k->r[0];
-	struct sleeper *s;
-	int nr;
+	struct retprobe *r = probe_sleepers(test, k, 2);
 
-	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	retprobe_at(r, "kr_test_sleep");
-	r->log = NULL;
-	r->rp.maxactive = 2;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&r->rp), 0);
-
-	nr = sleepers_begin(s, &leave);
-	KUNIT_EXPECT_EQ(test, nr, NR_SLEEPERS);
+	sleepers_begin(test, k);
 	KUNIT_EXPECT_EQ(test, r->rp.nmissed, NR_SLEEPERS - 2);
 	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&r->entries), 2,
 			    "entry handlers of missed calls");
-	KUNIT_EXPECT_EQ(test, sleepers_end(s, nr, &leave), nr);
+	sleepers_end(test, k);
 	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), 2);
 	KUNIT_EXPECT_EQ(test, r->rp.kp.nmissed, 0);
 
 	/* Instances that came back can be used again. */
-	nr = sleepers_begin(s, &leave_again);
-	KUNIT_EXPECT_EQ(test, sleepers_end(s, nr, &leave_again), nr);
+	sleepers_begin(test, k);
+	sleepers_end(test, k);
 	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), 4);
 	KUNIT_EXPECT_EQ(test, r->rp.nmissed, 2 * (NR_SLEEPERS - 2));
 	unregister_kretprobe(&r->rp);
@@ -829,91 +822,61 @@ static void maxactive_exhausted(struct kunit *test)
 static void register_twice(struct kunit *test)
 {
 	struct retprobes_test *k = begin_ret(test);
-	DECLARE_COMPLETION_ONSTACK(leave);
-	struct kretprobe *rp = &k->r[0].rp;
+	struct retprobe *r = probe_sleepers(test, k, NR_SLEEPERS);
 	struct kretprobe before;
-	struct sleeper *s;
-	int nr;
 
 	/* Likewise: all registrations share one WARN_ON_ONCE(). */
 	pr_info("allow splat: kernel/kprobes/register.c:\n");
-	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	retprobe_at(&k->r[0], "kr_test_sleep");
-	k->r[0].log = NULL;
-	rp->maxactive = NR_SLEEPERS;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(rp), 0);
-	nr = sleepers_begin(s, &leave);
-	KUNIT_EXPECT_EQ(test, nr, NR_SLEEPERS);
+	sleepers_begin(test, k);
 
 	/* By address, since with a name as well it would be refused for that. */
-	rp->kp.symbol_name = NULL;
-	memcpy(&before, rp, sizeof(before));
-	KUNIT_EXPECT_EQ(test, register_kretprobe(rp), -EINVAL);
-	KUNIT_EXPECT_MEMEQ(test, rp, &before, sizeof(before));
+	r->rp.kp.symbol_name = NULL;
+	memcpy(&before, &r->rp, sizeof(before));
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&r->rp), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, &r->rp, &before, sizeof(before));
 
 	/* The calls in flight still belong to it, and so do new ones. */
-	KUNIT_EXPECT_EQ(test, sleepers_end(s, nr, &leave), nr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&k->r[0].entries), nr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&k->r[0].returns), nr);
-	reinit_completion(&leave);
-	nr = sleepers_begin(s, &leave);
-	KUNIT_EXPECT_EQ(test, sleepers_end(s, nr, &leave), nr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&k->r[0].returns), 2 * nr);
-	KUNIT_EXPECT_EQ(test, rp->nmissed, 0);
-	unregister_kretprobe(rp);
+	sleepers_end(test, k);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->entries), NR_SLEEPERS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), NR_SLEEPERS);
+	sleepers_begin(test, k);
+	sleepers_end(test, k);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), 2 * NR_SLEEPERS);
+	KUNIT_EXPECT_EQ(test, r->rp.nmissed, 0);
+	unregister_kretprobe(&r->rp);
 }
 
 static void unregister_with_calls_in_flight(struct kunit *test)
 {
+	struct retprobe *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
 	struct retprobes_test *k = begin_ret(test);
-	DECLARE_COMPLETION_ONSTACK(leave);
-	struct retprobe *stays = &k->r[1];
-	struct retprobe *r;
-	struct sleeper *s;
-	int nr, i, changed = 0;
-	u8 *byte;
+	struct retprobe *stays;
 
-	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
-	r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, s);
 	KUNIT_ASSERT_NOT_NULL(test, r);
 	retprobe_at(r, "kr_test_sleep");
-	retprobe_at(stays, "kr_test_sleep");
-	stays->log = NULL;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&r->rp), 0);
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&stays->rp), 0);
-	nr = sleepers_begin(s, &leave);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->entries), nr);
+	stays = probe_sleepers(test, k, NR_SLEEPERS);
+	sleepers_begin(test, k);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->entries), NR_SLEEPERS);
 
 	unregister_kretprobe(&r->rp);
 	/* It may be freed now: nothing reads or writes it any more. */
 	memset(r, 0x6b, sizeof(*r));
-	KUNIT_EXPECT_EQ(test, sleepers_end(s, nr, &leave), nr);
-	for (byte = (u8 *)r, i = 0; i < sizeof(*r); i++)
-		changed += byte[i] != 0x6b;
-	KUNIT_EXPECT_EQ(test, changed, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&stays->returns), nr);
+	sleepers_end(test, k);
+	KUNIT_EXPECT_NULL(test, memchr_inv(r, 0x6b, sizeof(*r)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&stays->returns), NR_SLEEPERS);
 	unregister_kretprobe(&stays->rp);
 }
 
 static void ret_disable_with_calls_in_flight(struct kunit *test)
 {
 	struct retprobes_test *k = begin_ret(test);
-	DECLARE_COMPLETION_ONSTACK(leave);
-	struct retprobe *r = &k->r[0];
-	struct sleeper *s;
-	int nr;
+	struct retprobe *r = probe_sleepers(test, k, 0);
 
-	s = kunit_kcalloc(test, NR_SLEEPERS, sizeof(*s), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	retprobe_at(r, "kr_test_sleep");
-	r->log = NULL;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&r->rp), 0);
-	nr = sleepers_begin(s, &leave);
+	sleepers_begin(test, k);
 	KUNIT_EXPECT_EQ(test, disable_kretprobe(&r->rp), 0);
-	KUNIT_EXPECT_EQ(test, sleepers_end(s, nr, &leave), nr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), nr);
+	sleepers_end(test, k);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->returns), NR_SLEEPERS);
 	unregister_kretprobe(&r->rp);
 }
 
@@ -1118,7 +1081,6 @@ static struct kunit_case kretprobes_testcases[] = {
 	KUNIT_CASE_PARAM(return_handler_sees_registers, entry_gen_params),
 	KUNIT_CASE_PARAM(return_value_can_be_changed, entry_gen_params),
 	KUNIT_CASE(maxactive_has_default),
-	KUNIT_CASE_PARAM(data_size_is_limited, entry_gen_params),
 	KUNIT_CASE_PARAM(data_of_each_size_is_kept, entry_gen_params),
 	KUNIT_CASE(only_entries_are_accepted),
 	KUNIT_CASE(switch_to_is_refused),

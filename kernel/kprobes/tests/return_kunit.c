@@ -47,16 +47,22 @@ static int one_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return 0;
 }
 
-static struct one *probe_one(struct kunit *test, const char *symbol, int maxactive)
+static struct one *new_one(struct kunit *test, const char *symbol, int maxactive)
 {
-	struct one *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+	struct one *o = kp_zalloc(test, sizeof(*o));
 
-	KUNIT_ASSERT_NOT_NULL(test, o);
 	o->rp.kp.symbol_name = symbol;
 	o->rp.entry_handler = one_entry;
 	o->rp.handler = one_return;
 	o->rp.maxactive = maxactive;
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&o->rp), 0);
+	return o;
+}
+
+static struct one *probe_one(struct kunit *test, const char *symbol, int maxactive)
+{
+	struct one *o = new_one(test, symbol, maxactive);
+
+	KP_ADD_RETURN(test, &o->rp);
 	return o;
 }
 
@@ -162,27 +168,27 @@ static bool one_is_back(struct one *o)
 	return false;
 }
 
-static void return_task_dies_inside(struct kunit *test)
+/* Tasks die inside one after the other, and use the only instance in turn. */
+static void expect_back_each_time(struct kunit *test, struct one *o)
 {
 	DECLARE_COMPLETION_ONSTACK(done);
 	struct task_struct *task;
-	struct one *o;
 	int i;
 
-	o = probe_one(test, "kp_ret_die", 1);
 	for (i = 0; i < 20; i++) {
 		reinit_completion(&done);
 		task = kthread_run(dying_thread, &done, "kp_ret_dying");
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
 		wait_for_completion(&done);
-		/* No assertion: the probe has to be unregistered in any case. */
-		if (!one_is_back(o))
-			break;
+		KUNIT_ASSERT_TRUE(test, one_is_back(o));
 	}
-	KUNIT_EXPECT_EQ(test, i, 20);
 	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 20);
 	KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 40);
-	unregister_kretprobe(&o->rp);
+}
+
+static void return_task_dies_inside(struct kunit *test)
+{
+	expect_back_each_time(test, probe_one(test, "kp_ret_die", 1));
 }
 
 /* What putting back the instances of a dead task may call, or be called from. */
@@ -194,71 +200,28 @@ static const char * const flush_path[] = {
 	"call_rcu", "delayed_put_task_struct", "__put_task_struct", "free_task",
 };
 
-struct counted {
-	struct kretprobe	rp;
-	atomic_t		entries, returns;
-	bool			on;
-};
-
-/* Not get_kretprobe(): these are called by others, also during the unregistration. */
-static int counted_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic_inc(&container_of(ri->rp, struct counted, rp)->entries);
-	return 0;
-}
-
-static int counted_return(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	atomic_inc(&container_of(ri->rp, struct counted, rp)->returns);
-	return 0;
-}
-
 static void return_probes_where_dead_tasks_are_flushed(struct kunit *test)
 {
-	DECLARE_COMPLETION_ONSTACK(done);
-	struct task_struct *task;
-	int i, k, nr = 0, entries = 0;
-	struct counted *c;
-	struct one *o;
+	struct one *o = probe_one(test, "kp_ret_die", 1), *c[ARRAY_SIZE(flush_path)];
+	int i, nr = 0, entries = 0;
 
-	c = kunit_kcalloc(test, ARRAY_SIZE(flush_path), sizeof(*c), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, c);
-	o = probe_one(test, "kp_ret_die", 1);
 	for (i = 0; i < ARRAY_SIZE(flush_path); i++) {
-		c[i].rp.kp.symbol_name = flush_path[i];
-		c[i].rp.entry_handler = counted_entry;
-		c[i].rp.handler = counted_return;
+		c[i] = new_one(test, flush_path[i], 0);
 		/* Not all of them are functions everywhere, or can be probed. */
-		c[i].on = !register_kretprobe(&c[i].rp);
-		nr += c[i].on;
+		nr += !kp_add_return(test, &c[i]->rp);
 	}
 	KUNIT_EXPECT_GE(test, nr, 2);
 
-	for (k = 0; k < 20; k++) {
-		reinit_completion(&done);
-		task = kthread_run(dying_thread, &done, "kp_ret_dying");
-		if (IS_ERR(task))
-			break;
-		wait_for_completion(&done);
-		if (!one_is_back(o))
-			break;
-	}
-	KUNIT_EXPECT_EQ(test, k, 20);
-
+	/* The calls they were following in the meantime are not lost either. */
+	expect_back_each_time(test, o);
 	for (i = 0; i < ARRAY_SIZE(flush_path); i++) {
-		if (!c[i].on)
-			continue;
-		unregister_kretprobe(&c[i].rp);
-		entries += atomic_read(&c[i].entries);
+		unregister_kretprobe(&c[i]->rp);
+		entries += atomic_read(&c[i]->entries);
 		kunit_info(test, "%s: %d entries, %d returns, %d missed\n", flush_path[i],
-			   atomic_read(&c[i].entries), atomic_read(&c[i].returns),
-			   c[i].rp.nmissed);
+			   atomic_read(&c[i]->entries), atomic_read(&c[i]->returns),
+			   c[i]->rp.nmissed);
 	}
 	KUNIT_EXPECT_GE(test, entries, 20);
-	/* The calls they were following in the meantime are not lost either. */
-	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 40);
-	unregister_kretprobe(&o->rp);
 }
 
 /* Also unregistered while the tasks are dying. */
@@ -269,7 +232,8 @@ static void return_many_die_and_the_probe_goes(struct kunit *test)
 	int i, round;
 
 	for (round = 0; round < 10; round++) {
-		o = probe_one(test, "kp_ret_die", 4);
+		o = new_one(test, "kp_ret_die", 4);
+		KUNIT_ASSERT_EQ(test, register_kretprobe(&o->rp), 0);
 		for (i = 0; i < ARRAY_SIZE(done); i++) {
 			init_completion(&done[i]);
 			kthread_run(dying_thread, &done[i], "kp_ret_dying");
@@ -345,9 +309,6 @@ static void return_child_inherits_no_hooks(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, atomic_read(&parent->returns), i);
 		KUNIT_EXPECT_EQ(test, atomic_read(&child->returns), i);
 	}
-	unregister_kretprobe(&parent->rp);
-	unregister_kretprobe(&clone->rp);
-	unregister_kretprobe(&child->rp);
 	KUNIT_EXPECT_GE(test, atomic_read(&clone->returns), 50);
 	KUNIT_EXPECT_EQ(test, parent->rp.nmissed + child->rp.nmissed, 0);
 }
@@ -383,7 +344,6 @@ static void return_on_another_cpu(struct kunit *test)
 	while (atomic_read(&o->returns) + READ_ONCE(o->rp.nmissed) < 100)
 		msleep(1);
 	kthread_stop(task);
-	unregister_kretprobe(&o->rp);
 	KUNIT_EXPECT_EQ(test, right, 100);
 	KUNIT_EXPECT_EQ(test, o->rp.nmissed, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 100);
@@ -413,10 +373,8 @@ static int missed_of(struct kunit *test, struct one *o, int nr)
 {
 	int i, nr_default = max(10u, 2 * num_possible_cpus());
 	int before = atomic_read(&o->returns), missed;
-	struct kp_sleeper *s;
+	struct kp_sleeper *s = kp_calloc(test, nr, sizeof(*s));
 
-	s = kunit_kcalloc(test, nr, sizeof(*s), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, s);
 	for (i = 0; i < nr; i++) {
 		KUNIT_ASSERT_EQ(test, kp_sleeper_start(&s[i], kp_ret_sleep), 0);
 		if (i >= nr_default)
@@ -445,12 +403,12 @@ static void return_default_pool_grows(struct kunit *test)
 	 */
 	KUNIT_EXPECT_EQ(test, missed_of(test, o, 3 * nr_default), 2);
 	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
-	unregister_kretprobe(&o->rp);
 }
 
-/* As a kprobe event does when its module is loaded again. */
+/* As a kprobe event does when its module is unloaded and loaded again. */
 static void register_again(struct kunit *test, struct one *o)
 {
+	unregister_kretprobe(&o->rp);
 	o->rp.kp.addr = NULL;
 	o->rp.kp.flags &= ~KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&o->rp), 0);
@@ -458,13 +416,12 @@ static void register_again(struct kunit *test, struct one *o)
 
 static void return_default_is_still_one_later(struct kunit *test)
 {
-	int nr_default = max(10u, 2 * num_possible_cpus());
+	int nr_default = max(10u, 2 * num_possible_cpus()), i;
 	struct one *o;
 
 	KP_SKIP_IF(test, IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK), "pools of rethook do not grow");
 
 	o = probe_one(test, "kp_ret_sleep", 0);
-	unregister_kretprobe(&o->rp);
 	register_again(test, o);
 	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
 	KUNIT_EXPECT_EQ(test, missed_of(test, o, nr_default + 3), 1);
@@ -472,12 +429,11 @@ static void return_default_is_still_one_later(struct kunit *test)
 
 	/* A number set by the user is the limit, on each registration. */
 	o->rp.maxactive = nr_default;
-	register_again(test, o);
-	KUNIT_EXPECT_EQ(test, missed_of(test, o, nr_default + 3), 3);
-	unregister_kretprobe(&o->rp);
-	KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
-	register_again(test, o);
-	KUNIT_EXPECT_EQ(test, missed_of(test, o, nr_default + 3), 3);
+	for (i = 0; i < 2; i++) {
+		register_again(test, o);
+		KUNIT_EXPECT_EQ(test, missed_of(test, o, nr_default + 3), 3);
+		KUNIT_EXPECT_EQ(test, o->rp.maxactive, nr_default);
+	}
 	unregister_kretprobe(&o->rp);
 
 	/* One that is set while it is registered counts as the user's, too. */
@@ -526,7 +482,6 @@ static void return_of_checks_for_rcu(struct kunit *test)
 		guard(rcu)();
 		KUNIT_EXPECT_TRUE(test, rcu_read_lock_any_held());
 	}
-	unregister_kretprobe(&plain->rp);
 	KUNIT_EXPECT_EQ(test, atomic_read(&plain->returns), 100);
 	for (i = 0; i < ARRAY_SIZE(o); i++) {
 		unregister_kretprobe(&o[i]->rp);
@@ -563,7 +518,7 @@ static noinline notrace u32 call_unwatched(u32 v)
 
 static void return_rcu_does_not_watch_the_return(struct kunit *test)
 {
-	struct one *o, *exit;
+	struct one *o;
 	int i;
 
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_KRETPROBE_NATIVE), "needs KRETPROBE_NATIVE");
@@ -572,15 +527,13 @@ static void return_rcu_does_not_watch_the_return(struct kunit *test)
 	 * This ends the extended quiescent state, and itself returns while RCU is not
 	 * watching.
 	 */
-	exit = probe_one(test, "ct_irq_exit_irqson", 1);
+	probe_one(test, "ct_irq_exit_irqson", 1);
 	for (i = 1; i <= 5; i++) {
 		KUNIT_EXPECT_EQ(test, call_unwatched(10), 13);
 		KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), i);
 		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 0);
 		KUNIT_EXPECT_EQ(test, o->rp.nmissed, i);
 	}
-	unregister_kretprobe(&exit->rp);
-	unregister_kretprobe(&o->rp);
 }
 #else
 KP_SKIPPED(return_rcu_does_not_watch_the_return,
@@ -684,8 +637,6 @@ static void return_stack_is_rewound(struct kunit *test)
 	kp_ret_jumper();
 	KUNIT_EXPECT_EQ(test, atomic_read(&jumped->returns), 1);
 	KUNIT_EXPECT_EQ(test, jumper->rp.nmissed + jumped->rp.nmissed, 0);
-	unregister_kretprobe(&jumper->rp);
-	unregister_kretprobe(&jumped->rp);
 }
 
 #ifdef CONFIG_RETHOOK
@@ -753,7 +704,6 @@ static void return_stack_is_rewound_below_rethook(struct kunit *test)
 		unregister_kprobe(&h[i].kp);
 		rethook_free(h[i].rh);
 	}
-	unregister_kretprobe(&jumper->rp);
 }
 #else
 KP_SKIPPED(return_stack_is_rewound_below_rethook, "needs RETHOOK")
@@ -800,7 +750,6 @@ static void return_from_unknown_frame(struct kunit *test)
 		wait_for_kprobe_optimizer();
 	}
 	KUNIT_EXPECT_PTR_EQ(test, current->kretprobe_instances.first, NULL);
-	unregister_kretprobe(&o->rp);
 }
 
 static noinline __noclone notrace u32 kp_ret_stray_late(struct kretprobe *rp)
@@ -853,16 +802,13 @@ KUNIT_ARRAY_PARAM(deep_mode, deep_modes, mode_to_desc);
 static void return_deeper_than_the_pool(struct kunit *test)
 {
 	bool jump = test->param_value == &deep_modes[1];
-	struct one *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
-	unsigned int missed, returns;
+	struct one *o = new_one(test, "kp_ret_deep", DEPTH - 2);
+	unsigned int missed;
 	u32 first, second;
 
-	KUNIT_ASSERT_NOT_NULL(test, o);
 	kprobe_test_allow_optimization(jump);
-	o->rp.kp.symbol_name = "kp_ret_deep";
-	o->rp.handler = one_return;
-	o->rp.maxactive = DEPTH - 2;
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&o->rp), 0);
+	o->rp.entry_handler = NULL;
+	KP_ADD_RETURN(test, &o->rp);
 	wait_for_kprobe_optimizer();
 	scoped_guard(preempt) {
 		first = kp_ret_deep(DEPTH - 1);
@@ -870,37 +816,17 @@ static void return_deeper_than_the_pool(struct kunit *test)
 		/* All instances are free again. */
 		second = kp_ret_deep(DEPTH - 1);
 	}
-	returns = atomic_read(&o->returns);
-	unregister_kretprobe(&o->rp);
 	kprobe_test_allow_optimization(true);
 
 	KUNIT_EXPECT_EQ(test, first, DEPTH - 1);
 	KUNIT_EXPECT_EQ(test, second, DEPTH - 1);
 	KUNIT_EXPECT_EQ(test, o->rp.nmissed, 2 * missed);
-	KUNIT_EXPECT_EQ(test, returns, 2 * (DEPTH - missed));
+	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 2 * (DEPTH - missed));
 	/* Pools of rethook have more instances than they were asked for. */
 	if (IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK))
 		KUNIT_EXPECT_LE(test, missed, 2);
 	else
 		KUNIT_EXPECT_EQ(test, missed, 2);
-}
-
-/* It has no handler. The returns of the other one are reported as usual. */
-static void return_without_a_handler(struct kunit *test)
-{
-	struct kretprobe rp = { .kp.symbol_name = "kp_ret_plain", .maxactive = 4 };
-	u32 (*volatile fn)(u32 v) = kp_ret_plain;
-	struct one *o = probe_one(test, "kp_ret_plain", 4);
-
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_EXPECT_EQ(test, fn(5), 17);
-	KUNIT_EXPECT_EQ(test, fn(6), 20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 2);
-	unregister_kretprobe(&o->rp);
-	KUNIT_EXPECT_EQ(test, fn(5), 17);
-	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 2);
-	unregister_kretprobe(&rp);
-	KUNIT_EXPECT_EQ(test, rp.nmissed + o->rp.nmissed, 0);
 }
 
 /* The array of an architecture may have a terminator, and functions that are not built. */
@@ -968,7 +894,6 @@ static void return_handler_finds_its_probe_without_locks(struct kunit *test)
 	raw_local_irq_save(flags);
 	ret = fn(5);
 	raw_local_irq_restore(flags);
-	unregister_kretprobe(&o->rp);
 	KUNIT_EXPECT_EQ(test, ret, 17);
 	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 1);
 	KUNIT_EXPECT_TRUE(test, finding_found);
@@ -991,7 +916,6 @@ static struct kunit_case return_cases[] = {
 	KUNIT_CASE(return_from_unknown_frame),
 	KUNIT_CASE(return_from_unknown_frame_of_gone_probe),
 	KUNIT_CASE_PARAM(return_deeper_than_the_pool, deep_mode_gen_params),
-	KUNIT_CASE(return_without_a_handler),
 	KUNIT_CASE(return_handler_finds_its_probe_without_locks),
 	KUNIT_CASE(return_excluded_functions_are_looked_up),
 	KUNIT_CASE(return_excluded_everywhere),
