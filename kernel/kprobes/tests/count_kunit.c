@@ -123,12 +123,10 @@ struct count_test {
 	unsigned int		hits;
 	struct kprobe		kp[LARGE];
 	struct kprobe		*kps[LARGE];
-#ifdef CONFIG_KPROBES_ON_FTRACE
-	struct ftrace_ops	ops;
-#endif
-#ifdef CONFIG_KRETPROBES
 	struct kretprobe	rp[LARGE];
 	struct kretprobe	*rps[LARGE];
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	struct ftrace_ops	ops;
 #endif
 };
 
@@ -178,16 +176,8 @@ static struct costs costs_since(const struct costs *then)
 }
 
 /*
- * What is done with a batch. Each function measures two halves: registering and
- * unregistering.
+ * Batches
  */
-
-struct batch_case {
-	const char	*name;
-	void		(*fill)(struct count_test *t, int nr);
-	bool		fails;
-	struct costs	come, go;	/* at most */
-};
 
 static void fill_entries(struct count_test *t, int nr)
 {
@@ -267,52 +257,201 @@ static void fill_busy_last_exclusive(struct count_test *t, int nr)
 	t->kp[nr - 1].addr = kprobe_lookup_name("kp_count_fn_77", 0);
 }
 
-static const struct batch_case batch_cases[] = {
+#ifdef CONFIG_KPROBES_ON_FTRACE
+static void nop_tracer(unsigned long ip, unsigned long parent_ip,
+		       struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+}
+
+/* Another user claims the last function, so ftrace refuses a batch with it. */
+static int claim_last(struct count_test *t)
+{
+	unsigned long ip;
+
+	ip = ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0));
+	/* ftrace_free_filter() does not clear the pointers to what it has freed. */
+	memset(&t->ops, 0, sizeof(t->ops));
+	t->ops.func = nop_tracer;
+	t->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
+	return ftrace_set_filter_ip(&t->ops, ip, 0, 0) ?: register_ftrace_function(&t->ops);
+}
+
+static void release_last(struct count_test *t)
+{
+	unregister_ftrace_function(&t->ops);
+	ftrace_free_filter(&t->ops);
+}
+#else
+static int claim_last(struct count_test *t)
+{
+	return -EOPNOTSUPP;
+}
+
+static void release_last(struct count_test *t)
+{
+}
+#endif
+
+static bool entries_are_traced(void)
+{
+	return KPROBES_TEST_HAS_FTRACE_NAMES &&
+	       ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0));
+}
+
+static int come(struct count_test *t, int nr)
+{
+	return register_kprobes(t->kps, nr);
+}
+
+static int go(struct count_test *t, int nr)
+{
+	unregister_kprobes(t->kps, nr);
+	return 0;
+}
+
+static int return_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	now->hits += is_test();
+	return 0;
+}
+
+static int returns_come(struct count_test *t, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		t->rp[i] = (struct kretprobe){
+			.kp.addr	= t->kp[i].addr,
+			.handler	= return_handler,
+			.maxactive	= 2,
+		};
+		t->rps[i] = &t->rp[i];
+	}
+	return register_kretprobes(t->rps, nr);
+}
+
+static int returns_go(struct count_test *t, int nr)
+{
+	unregister_kretprobes(t->rps, nr);
+	return 0;
+}
+
+static int switch_off(struct count_test *t, int nr)
+{
+	return kprobes_arm_all(false);
+}
+
+static int switch_on(struct count_test *t, int nr)
+{
+	return kprobes_arm_all(true);
+}
+
+static int come_and_switch_off(struct count_test *t, int nr)
+{
+	return come(t, nr) ?: switch_off(t, nr);
+}
+
+enum { NONE, ALL, ALL_BUT_ONE };
+
+/* What is done with a batch, in two steps that are measured. */
+static const struct batch_case {
+	const char	*name;
+	void		(*fill)(struct count_test *t, int nr);
+	int		(*before)(struct count_test *t, int nr);
+	struct step {
+		int		(*fn)(struct count_test *t, int nr);
+		int		hits;
+		struct costs	most;
+	} step[2];
+	/* Another user has claimed the last function. */
+	bool		busy;
+	/* The first step fails. */
+	bool		fails;
+	/* Costs may grow with the batch, but not by as much. */
+	bool		grows;
+} batch_cases[] = {
 	{
 		.name	= "function entries",
 		.fill	= fill_entries,
-		.come	= { { [FILTER] = 1, [TEXT] = 1, [STOP] = 1 } },
-		.go	= { { [GRACE] = 2, [GRACE_TASKS] = 2, [FILTER] = 1, [TEXT] = 1,
-			      [STOP] = 1, [KICK] = 2 } },
+		.step	= { { come, ALL, { { [FILTER] = 1, [TEXT] = 1, [STOP] = 1 } } },
+			    { go, NONE, { { [GRACE] = 2, [GRACE_TASKS] = 2, [FILTER] = 1,
+					    [TEXT] = 1, [STOP] = 1, [KICK] = 2 } } } },
 	}, {
 		.name	= "function entries with post handlers",
 		.fill	= fill_exclusive,
-		.come	= { { [FILTER] = 1, [TEXT] = 2, [STOP] = 1 } },
-		.go	= { { [GRACE] = 6, [GRACE_TASKS] = 3, [FILTER] = 1, [TEXT] = 2,
-			      [STOP] = 1, [KICK] = 1 } },
+		.step	= { { come, ALL, { { [FILTER] = 1, [TEXT] = 2, [STOP] = 1 } } },
+			    { go, NONE, { { [GRACE] = 6, [GRACE_TASKS] = 3, [FILTER] = 1,
+					    [TEXT] = 2, [STOP] = 1, [KICK] = 1 } } } },
 	}, {
 		.name	= "function entries of both kinds",
 		.fill	= fill_mixed,
-		.come	= { { [FILTER] = 2, [TEXT] = 3, [STOP] = 1 } },
-		.go	= { { [GRACE] = 6, [GRACE_TASKS] = 4, [FILTER] = 2, [TEXT] = 3,
-			      [STOP] = 1, [KICK] = 2 } },
+		.step	= { { come, ALL, { { [FILTER] = 2, [TEXT] = 3, [STOP] = 1 } } },
+			    { go, NONE, { { [GRACE] = 6, [GRACE_TASKS] = 4, [FILTER] = 2,
+					    [TEXT] = 3, [STOP] = 1, [KICK] = 2 } } } },
 	}, {
 		.name	= "addresses in the middle of a function",
 		.fill	= fill_middle,
 		/* No-ops, which may be replaced while they are executed. */
-		.come	= { { [KICK] = 1 } },
-		.go	= { { [GRACE] = 2, [KICK] = 3 } },
+		.step	= { { come, ALL, { { [KICK] = 1 } } },
+			    { go, NONE, { { [GRACE] = 2, [KICK] = 3 } } } },
 	}, {
 		.name	= "one address",
 		.fill	= fill_one_address,
-		.come	= { { [KICK] = 1 } },
-		.go	= { { [GRACE] = 2, [KICK] = 3 } },
+		.step	= { { come, ALL, { { [KICK] = 1 } } },
+			    { go, NONE, { { [GRACE] = 2, [KICK] = 3 } } } },
+	}, {
+		.name	= "returns",
+		.fill	= fill_entries,
+		.step	= { { returns_come, ALL, { { [FILTER] = 1, [TEXT] = 1, [STOP] = 1 } } },
+			    { returns_go, NONE, { { [GRACE] = 2, [GRACE_TASKS] = 2, [FILTER] = 1,
+						    [TEXT] = 1, [STOP] = 1, [KICK] = 2 } } } },
 	}, {
 		.name	= "refused, no text",
 		.fill	= fill_bad_last,
+		.step	= { { come, NONE, { { [GRACE] = 2, [GRACE_TASKS] = 2, [FILTER] = 2,
+					      [TEXT] = 2, [STOP] = 2, [KICK] = 2 } } } },
 		.fails	= true,
-		.come	= { { [GRACE] = 2, [GRACE_TASKS] = 2, [FILTER] = 2, [TEXT] = 2,
-			      [STOP] = 2, [KICK] = 2 } },
 	}, {
 		.name	= "refused by ftrace",
 		.fill	= fill_busy_last,
+		.step	= { { come, NONE, { { [GRACE] = 4, [GRACE_TASKS] = 4, [FILTER] = 8,
+					      [TEXT] = 8 } } } },
+		.busy	= true,
 		.fails	= true,
-		.come	= { { [GRACE] = 4, [GRACE_TASKS] = 4, [FILTER] = 8, [TEXT] = 8 } },
 	}, {
 		.name	= "all with post handlers, refused by ftrace",
 		.fill	= fill_busy_last_exclusive,
+		.step	= { { come, NONE, { { [GRACE] = 4, [GRACE_TASKS] = 4, [FILTER] = 8,
+					      [TEXT] = 8 } } } },
+		.busy	= true,
 		.fails	= true,
-		.come	= { { [GRACE] = 4, [GRACE_TASKS] = 4, [FILTER] = 8, [TEXT] = 8 } },
+	}, {
+		/*
+		 * This switches the counters, too: those at breakpoints before the filters
+		 * change, those at ftrace sites afterwards. What remains is enough to detect
+		 * a linear cost.
+		 */
+		.name	= "all are switched",
+		.fill	= fill_entries,
+		.before	= come,
+		.step	= { { switch_off, NONE, { { 8, 8, 8, 8, 8, 8 } } },
+			    { switch_on, ALL, { { 4, 4, 4, 4, 4, 4 } } } },
+	}, {
+		.name	= "switched on but for one",
+		.fill	= fill_busy_last,
+		.before	= come_and_switch_off,
+		.step	= { { switch_on, ALL_BUT_ONE, { { 16, 16, 16, 28, 16, 16 } } } },
+		.busy	= true,
+		.fails	= true,
+	}, {
+		/* Each of them claims its function. */
+		.name	= "all with post handlers switched on but for one",
+		.fill	= fill_busy_last_exclusive,
+		.before	= come_and_switch_off,
+		.step	= { { switch_on, ALL_BUT_ONE, { { 16, 16, 16, 28, 16, 16 } } } },
+		.busy	= true,
+		.fails	= true,
+		.grows	= true,
 	},
 };
 KUNIT_ARRAY_PARAM_DESC(batch, batch_cases, name);
@@ -326,21 +465,19 @@ static void expect_costs(struct kunit *test, const char *what,
 	for (i = 0; i < NR_COSTS; i++) {
 		KUNIT_EXPECT_LE_MSG(test, large->n[i], most->n[i], "%s: %s", what,
 				    cost_names[i]);
-		if (is_certain(i))
+		kunit_info(test, "%s: %u %s\n", what, large->n[i], cost_names[i]);
+		if (small && is_certain(i))
 			KUNIT_EXPECT_LE_MSG(test, large->n[i], small->n[i],
 					    "%s: %s grow with the batch", what, cost_names[i]);
 	}
-	kunit_info(test, "%s: %u + %u grace periods, %u filter changes, %u text updates, %u stops, %u kicks\n",
-		   what, large->n[GRACE], large->n[GRACE_TASKS], large->n[FILTER],
-		   large->n[TEXT], large->n[STOP], large->n[KICK]);
 }
 
-static void run_batch(struct kunit *test, const struct batch_case *c, int nr,
-		      struct costs *come, struct costs *go)
+static void run_batch(struct kunit *test, const struct batch_case *c, int nr, struct costs *cost)
 {
+	const int hits[] = { [NONE] = 0, [ALL] = nr, [ALL_BUT_ONE] = nr - 1 };
 	struct count_test *t = test->priv;
 	struct costs then;
-	int ret;
+	int i, ret;
 
 	/*
 	 * A batch that follows jumps in the same place waits for tasks in their
@@ -349,238 +486,45 @@ static void run_batch(struct kunit *test, const struct batch_case *c, int nr,
 	wait_for_kprobe_optimizer();
 
 	c->fill(t, nr);
-	then = costs_now();
-	ret = register_kprobes(t->kps, nr);
-	*come = costs_since(&then);
-
-	if (c->fails) {
-		KUNIT_EXPECT_NE(test, ret, 0);
-		memset(go, 0, sizeof(*go));
-	} else {
-		KUNIT_ASSERT_EQ(test, ret, 0);
+	if (c->before)
+		KUNIT_ASSERT_EQ(test, c->before(t, nr), 0);
+	if (c->busy)
+		KUNIT_ASSERT_EQ(test, claim_last(t), 0);
+	for (i = 0; i < ARRAY_SIZE(c->step) && c->step[i].fn; i++) {
+		then = costs_now();
+		ret = c->step[i].fn(t, nr);
+		cost[i] = costs_since(&then);
+		KUNIT_EXPECT_EQ(test, !!ret, c->fails);
 		t->hits = 0;
 		call_everything();
-		KUNIT_EXPECT_EQ(test, t->hits, nr);
-
-		then = costs_now();
-		unregister_kprobes(t->kps, nr);
-		*go = costs_since(&then);
+		KUNIT_EXPECT_EQ(test, t->hits, hits[c->step[i].hits]);
 	}
-
-	t->hits = 0;
-	call_everything();
-	KUNIT_EXPECT_EQ(test, t->hits, 0);
-}
-
-#ifdef CONFIG_KPROBES_ON_FTRACE
-static void nop_tracer(unsigned long ip, unsigned long parent_ip,
-		       struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-}
-
-/* Another user claims the last function, so ftrace refuses a batch with it. */
-static void claim_last(struct kunit *test)
-{
-	struct count_test *t = test->priv;
-	unsigned long ip;
-
-	ip = ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0));
-	/* ftrace_free_filter() does not clear the pointers to what it has freed. */
-	memset(&t->ops, 0, sizeof(t->ops));
-	t->ops.func = nop_tracer;
-	t->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
-	KUNIT_ASSERT_EQ(test, ftrace_set_filter_ip(&t->ops, ip, 0, 0), 0);
-	KUNIT_ASSERT_EQ(test, register_ftrace_function(&t->ops), 0);
-}
-
-static void release_last(struct kunit *test)
-{
-	struct count_test *t = test->priv;
-
-	unregister_ftrace_function(&t->ops);
-	ftrace_free_filter(&t->ops);
-}
-#else
-static void claim_last(struct kunit *test)
-{
-}
-
-static void release_last(struct kunit *test)
-{
-}
-#endif
-
-static bool entries_are_traced(void)
-{
-	return KPROBES_TEST_HAS_FTRACE_NAMES &&
-	       ftrace_location((unsigned long)kprobe_lookup_name("kp_count_fn_77", 0));
+	if (c->busy)
+		release_last(t);
+	go(t, nr);
 }
 
 static void count_of_a_batch_is_bounded(struct kunit *test)
 {
+	static const char * const names[] = { "first step", "second step" };
 	const struct batch_case *c = test->param_value;
-	struct costs come[3], go[3];
-	bool busy = c->fill == fill_busy_last || c->fill == fill_busy_last_exclusive;
+	struct costs warm[2], small[2], large[2];
+	int i;
 
 	/* Without it, a function entry is an instruction like any other. */
-	KP_SKIP_IF(test, busy && !entries_are_traced(), "probes by name are not on ftrace sites");
-
-	if (busy)
-		claim_last(test);
+	KP_SKIP_IF(test, c->busy && !entries_are_traced(),
+		   "probes by name are not on ftrace sites");
+	KP_SKIP_IF(test, c->step[0].fn == returns_come && !IS_ENABLED(CONFIG_KRETPROBES),
+		   "needs KRETPROBES");
 
 	/* The first round pays for pages, and for what is made only once. */
-	run_batch(test, c, LARGE, &come[0], &go[0]);
-	run_batch(test, c, SMALL, &come[1], &go[1]);
-	run_batch(test, c, LARGE, &come[2], &go[2]);
-
-	if (busy)
-		release_last(test);
-
-	expect_costs(test, "coming", &come[1], &come[2], &c->come);
-	expect_costs(test, "going", &go[1], &go[2], &c->go);
+	run_batch(test, c, LARGE, warm);
+	run_batch(test, c, SMALL, small);
+	run_batch(test, c, LARGE, large);
+	for (i = 0; i < ARRAY_SIZE(c->step) && c->step[i].fn; i++)
+		expect_costs(test, names[i], c->grows ? NULL : &small[i], &large[i],
+			     &c->step[i].most);
 }
-
-/*
- * The global switch affects the counters, too. So only grace periods and filters are
- * compared, whose counters are still active when they are called.
- */
-static void count_global_switch(struct kunit *test)
-{
-	struct count_test *t = test->priv;
-	struct costs off[2], on[2], then;
-	unsigned long start[2], took[2];
-	int i, nr;
-
-	for (i = 0; i < 2; i++) {
-		nr = i ? LARGE : SMALL;
-		fill_entries(t, nr);
-		KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, nr), 0);
-
-		/*
-		 * Counters at breakpoints are off before the filters change, those at
-		 * ftrace sites afterwards. What remains is enough to detect a linear
-		 * cost.
-		 */
-		then = costs_now();
-		start[i] = jiffies;
-		KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-		off[i] = costs_since(&then);
-		t->hits = 0;
-		call_everything();
-		KUNIT_EXPECT_EQ(test, t->hits, 0);
-
-		then = costs_now();
-		KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-		on[i] = costs_since(&then);
-		took[i] = jiffies - start[i];
-		call_everything();
-		KUNIT_EXPECT_EQ(test, t->hits, nr);
-		unregister_kprobes(t->kps, nr);
-	}
-	for (i = 0; i < NR_COSTS; i++) {
-		if (is_certain(i)) {
-			KUNIT_EXPECT_LE(test, off[1].n[i], off[0].n[i]);
-			KUNIT_EXPECT_LE(test, on[1].n[i], on[0].n[i]);
-		}
-		KUNIT_EXPECT_LE(test, on[1].n[i], 4);
-	}
-	kunit_info(test, "%lu ticks with %d probes, %lu with %d\n", took[0], SMALL,
-		   took[1], LARGE);
-}
-
-#ifdef CONFIG_KPROBES_ON_FTRACE
-/*
- * Switched on while another user claims the last function. The others cost no more
- * than without it; or, if each of them claims its function, little more.
- */
-static void count_switched_on_but_for_one(struct kunit *test)
-{
-	struct count_test *t = test->priv;
-	struct costs on[2], then;
-	int i, kind, nr;
-
-	KP_SKIP_IF(test, !entries_are_traced(), "probes by name are not on ftrace sites");
-
-	for (kind = 0; kind < 2; kind++) {
-		for (i = 0; i < 2; i++) {
-			nr = i ? LARGE : SMALL;
-			if (kind)
-				fill_busy_last_exclusive(t, nr);
-			else
-				fill_busy_last(t, nr);
-			KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, nr), 0);
-			KUNIT_EXPECT_EQ(test, kprobes_arm_all(false), 0);
-			claim_last(test);
-
-			then = costs_now();
-			KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), -EBUSY);
-			on[i] = costs_since(&then);
-			t->hits = 0;
-			call_everything();
-			KUNIT_EXPECT_EQ(test, t->hits, nr - 1);
-
-			release_last(test);
-			unregister_kprobes(t->kps, nr);
-		}
-		kunit_info(test, "%s: %u filter changes with %d probes, %u with %d\n",
-			   kind ? "with claims" : "without claims", on[0].n[FILTER],
-			   SMALL, on[1].n[FILTER], LARGE);
-		KUNIT_EXPECT_GE(test, on[0].n[FILTER], 2);
-		if (!kind) {
-			KUNIT_EXPECT_LE(test, on[1].n[FILTER], on[0].n[FILTER]);
-			KUNIT_EXPECT_LE(test, on[1].n[TEXT], on[0].n[TEXT]);
-		}
-		KUNIT_EXPECT_LE(test, on[1].n[FILTER], 4 + 2 * ilog2(LARGE));
-		KUNIT_EXPECT_LE(test, on[1].n[TEXT], 4 + 4 * ilog2(LARGE));
-	}
-}
-#endif
-
-#ifdef CONFIG_KRETPROBES
-static int return_handler(struct kretprobe_instance *ri, struct pt_regs *regs)
-{
-	now->hits += is_test();
-	return 0;
-}
-
-static void count_kretprobes(struct kunit *test)
-{
-	static const struct costs come_most = { { [FILTER] = 1, [TEXT] = 1, [STOP] = 1 } };
-	static const struct costs go_most = {
-		{ [GRACE] = 2, [GRACE_TASKS] = 2, [FILTER] = 1, [TEXT] = 1, [STOP] = 1,
-		  [KICK] = 2 },
-	};
-	struct count_test *t = test->priv;
-	struct costs come[2], go[2], then;
-	int i, k, nr;
-
-	for (i = 0; i < 2; i++) {
-		nr = i ? LARGE : SMALL;
-		fill_entries(t, nr);
-		for (k = 0; k < nr; k++) {
-			t->rp[k] = (struct kretprobe){
-				.kp.addr	= t->kp[k].addr,
-				.handler	= return_handler,
-				.maxactive	= 2,
-			};
-			t->rps[k] = &t->rp[k];
-		}
-		then = costs_now();
-		KUNIT_ASSERT_EQ(test, register_kretprobes(t->rps, nr), 0);
-		come[i] = costs_since(&then);
-
-		t->hits = 0;
-		call_everything();
-		KUNIT_EXPECT_EQ(test, t->hits, nr);
-
-		then = costs_now();
-		unregister_kretprobes(t->rps, nr);
-		go[i] = costs_since(&then);
-	}
-	expect_costs(test, "coming", &come[0], &come[1], &come_most);
-	expect_costs(test, "going", &go[0], &go[1], &go_most);
-}
-#endif
 
 /*
  * Other costs that must not grow with the number of probes
@@ -751,14 +695,7 @@ static void count_test_exit(struct kunit *test)
 static struct kunit_case count_cases[] = {
 	KUNIT_CASE(count_sees_grace_periods),
 	KUNIT_CASE_PARAM(count_of_a_batch_is_bounded, batch_gen_params),
-	KUNIT_CASE(count_global_switch),
-#ifdef CONFIG_KPROBES_ON_FTRACE
-	KUNIT_CASE(count_switched_on_but_for_one),
-#endif
 	KUNIT_CASE(count_killed_together),
-#ifdef CONFIG_KRETPROBES
-	KUNIT_CASE(count_kretprobes),
-#endif
 	KUNIT_CASE(count_decoded_instructions),
 	KUNIT_CASE(count_a_module_goes),
 	{}
