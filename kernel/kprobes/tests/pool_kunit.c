@@ -48,13 +48,19 @@ static struct note *note_of(struct kretprobe_instance *ri)
 	return (struct note *)ri->data;
 }
 
-static struct kretprobe_holder *begin(struct kunit *test, int nr, bool grows)
+static struct kretprobe_pool *begin(struct kunit *test, int nr, bool grows)
 {
 	struct kretprobe_pool_test *t = test->priv;
 
 	t->rph = kretprobe_pool_create(nr, sizeof(struct note), grows);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t->rph);
-	return t->rph;
+	return to_kretprobe_pool(t->rph);
+}
+
+static void end(struct kretprobe_pool_test *t)
+{
+	kretprobe_pool_destroy(t->rph);
+	t->rph = NULL;
 }
 
 /* Take up to @max instances. */
@@ -113,9 +119,8 @@ static void pool_as_many_as_asked_for(struct kunit *test)
 		give_back(t, sizes[i]);
 		KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), sizes[i]);
 		give_back(t, sizes[i]);
-		kretprobe_pool_destroy(t->rph);
+		end(t);
 	}
-	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
 static void pool_data_belongs_to_the_user(struct kunit *test)
@@ -136,13 +141,11 @@ static void pool_data_belongs_to_the_user(struct kunit *test)
 				    sizeof(note_of(t->ri[i])->pattern));
 	KUNIT_EXPECT_EQ(test, odd, 0);
 	give_back(t, n);
-	kretprobe_pool_destroy(t->rph);
 }
 
 static void pool_absurd_sizes_are_refused(struct kunit *test)
 {
 	static const int sizes[] = { INT_MAX, INT_MAX / 2, 1 << 26, 1 << 20 };
-	struct kretprobe_pool_test *t = test->priv;
 	struct kretprobe_holder *rph;
 	int i;
 
@@ -152,7 +155,6 @@ static void pool_absurd_sizes_are_refused(struct kunit *test)
 		if (!IS_ERR(rph))
 			kretprobe_pool_destroy(rph);
 	}
-	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
 /*
@@ -186,7 +188,6 @@ static void pool_interrupted_get(struct kunit *test)
 	kretprobe_pool_put(b);
 	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), 2 * nr_cpu_ids);
 	give_back(t, 2 * nr_cpu_ids);
-	kretprobe_pool_destroy(t->rph);
 }
 
 static long put_all(void *arg)
@@ -217,7 +218,6 @@ static void pool_instances_of_other_cpus_are_found(struct kunit *test)
 		}
 	}
 	give_back(t, 10);
-	kretprobe_pool_destroy(t->rph);
 }
 
 static void wait_for_growth(struct kretprobe_pool *pool)
@@ -233,8 +233,7 @@ static void pool_grows_when_it_runs_out(struct kunit *test)
 	struct kretprobe_pool *pool;
 	int n, want = 3, rounds = 0, odd = 0, i;
 
-	begin(test, want, true);
-	pool = to_kretprobe_pool(t->rph);
+	pool = begin(test, want, true);
 	for (n = 0; n < KRETPROBE_POOL_CAP; rounds++) {
 		n = take(t, MAX_INSTANCES);
 		wait_for_growth(pool);
@@ -254,8 +253,6 @@ static void pool_grows_when_it_runs_out(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, odd, 0);
 	give_back(t, n);
-	kretprobe_pool_destroy(t->rph);
-	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
 /* All pools together grow up to a limit, which applies again when one of them is freed. */
@@ -271,8 +268,7 @@ static void pool_growth_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_GT(test, limit, 0);
 	KUNIT_EXPECT_LT(test, limit / PAGE_SIZE, totalram_pages() / 100);
 
-	begin(test, 3, true);
-	pool = to_kretprobe_pool(t->rph);
+	pool = begin(test, 3, true);
 	grown_once = grown + kretprobe_pool_size(pool->stride, 3);
 	grown_twice = grown_once + kretprobe_pool_size(pool->stride, 6);
 	WRITE_ONCE(kretprobe_pools_limit, grown_twice - 1);
@@ -305,7 +301,7 @@ static void pool_growth_has_a_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown_twice);
 
 	WRITE_ONCE(kretprobe_pools_limit, limit);
-	kretprobe_pool_destroy(t->rph);
+	end(t);
 	KUNIT_EXPECT_TRUE(test, all_freed(t));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown);
 }
@@ -337,8 +333,7 @@ static void pool_growth_does_not_insist(struct kunit *test)
 	int n;
 
 	/* Of less than a page: kvmalloc() adds these flags for more. */
-	begin(test, 5, true);
-	pool = to_kretprobe_pool(t->rph);
+	pool = begin(test, 5, true);
 	seen.size = kretprobe_pool_size(pool->stride, 5);
 	KUNIT_ASSERT_LT(test, seen.size, PAGE_SIZE);
 	KUNIT_ASSERT_EQ(test, register_trace_kmalloc(see_alloc, &seen), 0);
@@ -351,7 +346,6 @@ static void pool_growth_does_not_insist(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.nr, 1);
 	KUNIT_EXPECT_TRUE(test, seen.flags & __GFP_NORETRY);
 	KUNIT_EXPECT_TRUE(test, seen.flags & __GFP_NOWARN);
-	kretprobe_pool_destroy(t->rph);
 }
 
 /* The runs of the work that makes a pool grow. */
@@ -384,8 +378,7 @@ static void pool_growth_pauses_after_a_failure(struct kunit *test)
 	struct kretprobe_pool *pool;
 	int n;
 
-	begin(test, 3, true);
-	pool = to_kretprobe_pool(t->rph);
+	pool = begin(test, 3, true);
 	seen.pool = pool;
 	KUNIT_ASSERT_EQ(test, register_trace_workqueue_execute_start(see_growth, &seen), 0);
 	grown = READ_ONCE(kretprobe_pools_grown);
@@ -424,8 +417,6 @@ static void pool_growth_pauses_after_a_failure(struct kunit *test)
 	give_back(t, n);
 
 	WRITE_ONCE(kretprobe_pools_limit, limit);
-	kretprobe_pool_destroy(t->rph);
-	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 #else
 KP_SKIPPED(pool_growth_does_not_insist, "nothing shows how memory is allocated")
@@ -443,7 +434,6 @@ static void pool_no_growth_unless_asked_for(struct kunit *test)
 	wait_for_growth(to_kretprobe_pool(t->rph));
 	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
 	give_back(t, n);
-	kretprobe_pool_destroy(t->rph);
 }
 
 /* While it grows, or right after growth was requested. */
@@ -458,29 +448,27 @@ static void pool_destroyed_while_growing(struct kunit *test)
 		give_back(t, n);
 		if (i % 2)
 			usleep_range(1, 50);
-		kretprobe_pool_destroy(t->rph);
+		end(t);
 	}
-	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
 static void pool_destroyed_with_calls_in_flight(struct kunit *test)
 {
+	struct kretprobe_pool *pool = begin(test, 10, false);
 	struct kretprobe_pool_test *t = test->priv;
 	int i, n;
 
-	begin(test, 10, false);
 	n = take(t, 4);
 	KUNIT_EXPECT_EQ(test, n, 4);
-	kretprobe_pool_destroy(t->rph);
+	end(t);
 
 	for (i = 0; i < n; i++) {
 		rcu_barrier();
 		msleep(2);
 		KUNIT_EXPECT_EQ(test, kretprobe_pool_count(), t->pools + 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&to_kretprobe_pool(t->rph)->left), n - i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&pool->left), n - i);
 		kretprobe_pool_put(t->ri[i]);
 	}
-	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
 /*
@@ -565,8 +553,7 @@ static void pool_all_at_once(struct kunit *test)
 	struct player *p;
 	int stolen = 0;
 
-	p = kunit_kcalloc(test, nr_cpus, sizeof(*p), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, p);
+	p = kp_calloc(test, nr_cpus, sizeof(*p));
 	begin(test, size, false);
 
 	for_each_online_cpu(cpu) {
@@ -597,8 +584,6 @@ static void pool_all_at_once(struct kunit *test)
 	n = take(t, MAX_INSTANCES);
 	KUNIT_EXPECT_EQ(test, n, size);
 	give_back(t, n);
-	kretprobe_pool_destroy(t->rph);
-	KUNIT_EXPECT_TRUE(test, all_freed(t));
 }
 
 /*
@@ -631,8 +616,7 @@ static void pool_destroyed_while_calls_return(struct kunit *test)
 	struct returner *r;
 	atomic_t gate;
 
-	r = kunit_kcalloc(test, nr_cpus, sizeof(*r), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, r);
+	r = kp_calloc(test, nr_cpus, sizeof(*r));
 
 	for (round = 0; round < 200; round++) {
 		begin(test, each * nr_cpus + round % 3, false);
@@ -650,30 +634,35 @@ static void pool_destroyed_while_calls_return(struct kunit *test)
 		while (atomic_read(&gate) > 0)
 			cond_resched();
 		ndelay(round * 50);
-		kretprobe_pool_destroy(t->rph);
+		end(t);
 		while (i--)
 			flush_work(&r[i].work);
 	}
-	KUNIT_EXPECT_TRUE_MSG(test, all_freed(t), "%d pools are left",
-			      kretprobe_pool_count() - t->pools);
 }
 
 static int kretprobe_pool_test_init(struct kunit *test)
 {
-	struct kretprobe_pool_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct kretprobe_pool_test *t = kp_zalloc(test, sizeof(*t));
 
-	if (!t)
-		return -ENOMEM;
-	t->ri = kunit_kcalloc(test, MAX_INSTANCES, sizeof(*t->ri), GFP_KERNEL);
-	if (!t->ri)
-		return -ENOMEM;
-
+	t->ri = kp_calloc(test, MAX_INSTANCES, sizeof(*t->ri));
 	test->priv = t;
 	/* Pools of other users that are being freed do not count. */
 	rcu_barrier();
 	msleep(10);
 	t->pools = kretprobe_pool_count();
 	return 0;
+}
+
+static void kretprobe_pool_test_exit(struct kunit *test)
+{
+	struct kretprobe_pool_test *t = test->priv;
+
+	if (!t)
+		return;
+	if (t->rph)
+		end(t);
+	KUNIT_EXPECT_TRUE_MSG(test, all_freed(t), "%d pools are left",
+			      kretprobe_pool_count() - t->pools);
 }
 
 static struct kunit_case kretprobe_pool_testcases[] = {
@@ -697,6 +686,7 @@ static struct kunit_case kretprobe_pool_testcases[] = {
 static struct kunit_suite kretprobe_pool_test_suite = {
 	.name		= "kprobes_pool",
 	.init		= kretprobe_pool_test_init,
+	.exit		= kretprobe_pool_test_exit,
 	.test_cases	= kretprobe_pool_testcases,
 };
 kunit_test_suites(&kretprobe_pool_test_suite);

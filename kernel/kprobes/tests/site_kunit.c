@@ -11,13 +11,9 @@
 #include "../table.h"
 
 #define FAKE_ADDR	0x20000ul
+/* Where a case creates sites of its own. */
+#define BARE_ADDR	0x30000ul
 #define NR_USERS	4
-
-static void destroy(struct kprobe_site *site)
-{
-	kprobe_site_remove(site);
-	kprobe_site_free(site);
-}
 
 struct site_user {
 	struct kprobe		kp;
@@ -26,9 +22,9 @@ struct site_user {
 	int			ret;
 };
 
-/* The fixture of a case. Handlers log their calls. */
+/* The fixture of a case: a READY site at FAKE_ADDR, and others. Handlers log their calls. */
 struct site_test {
-	struct kprobe_site	*sites[4];
+	struct kprobe_site	*site, *sites[4];
 	struct site_user		user[NR_USERS];
 	struct pt_regs		regs;
 	char			log[32];
@@ -75,23 +71,6 @@ static const char *dispatched_post(struct site_test *t, struct kprobe_site *site
 	return t->log;
 }
 
-/* A READY site for a case; kprobe_mutex is held. */
-static struct kprobe_site *ready_site(struct kunit *test)
-{
-	struct site_test *t = test->priv;
-	struct kprobe_site *site;
-
-	site = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_BREAKPOINT);
-	KUNIT_EXPECT_NOT_NULL(test, site);
-	if (!site)
-		return NULL;
-
-	t->sites[0] = site;
-	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
-	kprobe_site_move(site, KPROBE_SITE_READY);
-	return site;
-}
-
 /* Written again from the diagram, not copied from the table. */
 static const struct {
 	enum kprobe_site_state from, to;
@@ -130,8 +109,8 @@ static void site_new_is_not_found_by_hits(struct kunit *test)
 
 	guard(mutex)(&kprobe_mutex);
 
-	KUNIT_EXPECT_NULL(test, kprobe_site_at(FAKE_ADDR));
-	site = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_BREAKPOINT);
+	KUNIT_EXPECT_NULL(test, kprobe_site_at(BARE_ADDR));
+	site = kprobe_site_create(BARE_ADDR, KPROBE_SITE_BREAKPOINT);
 	KUNIT_EXPECT_NOT_NULL(test, site);
 	if (!site)
 		return;
@@ -141,14 +120,14 @@ static void site_new_is_not_found_by_hits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, site->head.kp.flags, KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED);
 	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.pre_handler, &kprobe_site_pre_handler);
 	KUNIT_EXPECT_NULL(test, site->head.kp.post_handler);
-	KUNIT_EXPECT_EQ(test, (unsigned long)site->head.kp.addr, FAKE_ADDR);
-	KUNIT_EXPECT_PTR_EQ(test, kprobe_site_at(FAKE_ADDR), site);
-	KUNIT_EXPECT_NULL(test, get_kprobe((void *)FAKE_ADDR));
+	KUNIT_EXPECT_EQ(test, (unsigned long)site->head.kp.addr, BARE_ADDR);
+	KUNIT_EXPECT_PTR_EQ(test, kprobe_site_at(BARE_ADDR), site);
+	KUNIT_EXPECT_NULL(test, get_kprobe((void *)BARE_ADDR));
 
 	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
 	kprobe_site_move(site, KPROBE_SITE_READY);
-	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &site->head.kp);
-	KUNIT_EXPECT_NULL(test, get_kprobe((void *)(FAKE_ADDR + 1)));
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)BARE_ADDR), &site->head.kp);
+	KUNIT_EXPECT_NULL(test, get_kprobe((void *)(BARE_ADDR + 1)));
 }
 
 static void site_of_ftrace_says_so(struct kunit *test)
@@ -157,7 +136,7 @@ static void site_of_ftrace_says_so(struct kunit *test)
 
 	guard(mutex)(&kprobe_mutex);
 
-	t->sites[0] = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_FTRACE);
+	t->sites[0] = kprobe_site_create(BARE_ADDR, KPROBE_SITE_FTRACE);
 	KUNIT_EXPECT_NOT_NULL(test, t->sites[0]);
 	if (!t->sites[0])
 		return;
@@ -165,19 +144,15 @@ static void site_of_ftrace_says_so(struct kunit *test)
 
 	kprobe_site_add_user(t->sites[0], &t->user[0].kp);
 	KUNIT_EXPECT_TRUE(test, kprobe_ftrace(&t->user[0].kp));
-	kprobe_site_del_user(t->sites[0], &t->user[0].kp);
 }
 
 static void site_gone_makes_room_for_another(struct kunit *test)
 {
 	struct site_test *t = test->priv;
-	struct kprobe_site *old, *new;
+	struct kprobe_site *old = t->site, *new;
 
 	guard(mutex)(&kprobe_mutex);
 
-	old = ready_site(test);
-	if (!old)
-		return;
 	kprobe_site_add_user(old, &t->user[0].kp);
 	kprobe_site_move(old, KPROBE_SITE_GONE);
 
@@ -194,7 +169,7 @@ static void site_gone_makes_room_for_another(struct kunit *test)
 	/* The code came back: the address gets a new site with its own life cycle. */
 	new = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_BREAKPOINT);
 	KUNIT_EXPECT_NOT_NULL(test, new);
-	t->sites[1] = new;
+	t->sites[0] = new;
 	if (new) {
 		KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
 		kprobe_site_move(new, KPROBE_SITE_READY);
@@ -208,8 +183,9 @@ static void site_gone_makes_room_for_another(struct kunit *test)
 	kprobe_site_del_user(old, &t->user[0].kp);
 
 	/* The end of the old site does not remove the new one from the table. */
-	destroy(old);
-	t->sites[0] = NULL;
+	kprobe_site_remove(old);
+	kprobe_site_free(old);
+	t->site = NULL;
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &new->head.kp);
 }
 
@@ -218,18 +194,18 @@ static void site_walk_is_in_order_of_addresses(struct kunit *test)
 	static const unsigned long order[] = { 0x300, 0x100, 0x200, 0x0 };
 	struct site_test *t = test->priv;
 	struct kprobe_site *site;
-	unsigned long addr = FAKE_ADDR;
+	unsigned long addr = BARE_ADDR;
 	int i;
 
 	guard(mutex)(&kprobe_mutex);
 
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		t->sites[i] = kprobe_site_create(FAKE_ADDR + order[i],
+		t->sites[i] = kprobe_site_create(BARE_ADDR + order[i],
 						 KPROBE_SITE_BREAKPOINT);
 		KUNIT_EXPECT_NOT_NULL(test, t->sites[i]);
 	}
 
-	site = kprobe_site_from(FAKE_ADDR);
+	site = kprobe_site_from(BARE_ADDR);
 	for (i = 0; i < ARRAY_SIZE(order) && site; i++) {
 		KUNIT_EXPECT_EQ(test, kprobe_site_addr(site), addr);
 		addr += 0x100;
@@ -237,9 +213,9 @@ static void site_walk_is_in_order_of_addresses(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, i, ARRAY_SIZE(order));
 
-	site = kprobe_site_from(FAKE_ADDR + 0x101);
+	site = kprobe_site_from(BARE_ADDR + 0x101);
 	KUNIT_EXPECT_PTR_EQ(test, site, t->sites[2]);
-	KUNIT_EXPECT_NULL(test, kprobe_site_at(FAKE_ADDR + 0x101));
+	KUNIT_EXPECT_NULL(test, kprobe_site_at(BARE_ADDR + 0x101));
 }
 
 #define EXPECT_USERS(site, users, enabled, the_sole) do {				\
@@ -253,13 +229,9 @@ static void site_counts_its_users(struct kunit *test)
 {
 	struct site_test *t = test->priv;
 	struct kprobe *a = &t->user[0].kp, *b = &t->user[1].kp, *c = &t->user[2].kp;
-	struct kprobe_site *site;
+	struct kprobe_site *site = t->site;
 
 	guard(mutex)(&kprobe_mutex);
-
-	site = ready_site(test);
-	if (!site)
-		return;
 
 	EXPECT_USERS(site, 0, 0, NULL);
 	kprobe_site_add_user(site, a);
@@ -292,20 +264,16 @@ static void site_counts_its_users(struct kunit *test)
 	c->flags = 0;
 	kprobe_site_add_user(site, c);
 	EXPECT_USERS(site, 1, 1, NULL);
-	kprobe_site_del_user(site, c);
 }
 
 static void site_takes_only_the_disabled_flag(struct kunit *test)
 {
 	struct site_test *t = test->priv;
 	struct kprobe *p = &t->user[0].kp;
-	struct kprobe_site *site;
+	struct kprobe_site *site = t->site;
 
 	guard(mutex)(&kprobe_mutex);
 
-	site = ready_site(test);
-	if (!site)
-		return;
 	kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_ON_FUNC_ENTRY, true);
 
 	memset(&p->flags, 0xff, sizeof(p->flags));
@@ -318,20 +286,15 @@ static void site_takes_only_the_disabled_flag(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, p->addr, site->head.kp.addr);
 	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&p->hlist));
 	KUNIT_EXPECT_FALSE(test, list_empty(&p->list));
-	kprobe_site_del_user(site, p);
 }
 
 static void site_post_handler_stays(struct kunit *test)
 {
 	struct site_test *t = test->priv;
 	struct kprobe *plain = &t->user[0].kp, *post = &t->user[1].kp;
-	struct kprobe_site *site;
+	struct kprobe_site *site = t->site;
 
 	guard(mutex)(&kprobe_mutex);
-
-	site = ready_site(test);
-	if (!site)
-		return;
 
 	kprobe_site_add_user(site, plain);
 	KUNIT_EXPECT_NULL(test, site->head.kp.post_handler);
@@ -345,7 +308,6 @@ static void site_post_handler_stays(struct kunit *test)
 	kprobe_site_del_user(site, post);
 	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.post_handler, &kprobe_site_post_handler);
 	KUNIT_EXPECT_FALSE(test, kprobe_site_has_post(site));
-	kprobe_site_del_user(site, plain);
 }
 
 static int log_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
@@ -364,13 +326,9 @@ static void site_fault_handler_stays(struct kunit *test)
 {
 	struct site_test *t = test->priv;
 	struct kprobe *plain = &t->user[0].kp, *fault = &t->user[1].kp;
-	struct kprobe_site *site;
+	struct kprobe_site *site = t->site;
 
 	guard(mutex)(&kprobe_mutex);
-
-	site = ready_site(test);
-	if (!site)
-		return;
 
 	kprobe_site_add_user(site, plain);
 	KUNIT_EXPECT_NULL(test, site->head.kp.fault_handler);
@@ -405,14 +363,11 @@ static const char *dispatched_fault(struct site_test *t, struct kprobe_site *sit
 static void site_dispatches_faults(struct kunit *test)
 {
 	struct site_test *t = test->priv;
-	struct kprobe_site *site;
+	struct kprobe_site *site = t->site;
 	int i, settled;
 
 	guard(mutex)(&kprobe_mutex);
 
-	site = ready_site(test);
-	if (!site)
-		return;
 	for (i = 0; i < NR_USERS; i++) {
 		t->user[i].kp.fault_handler = i == 1 ? NULL : log_fault;
 		kprobe_site_add_user(site, &t->user[i].kp);
@@ -423,8 +378,6 @@ static void site_dispatches_faults(struct kunit *test)
 	t->user[2].ret = 5;
 	KUNIT_EXPECT_STREQ(test, dispatched_fault(t, site, &settled), "c");
 	KUNIT_EXPECT_EQ(test, settled, 1);
-	for (i = 0; i < NR_USERS; i++)
-		kprobe_site_del_user(site, &t->user[i].kp);
 }
 
 /* Only breakpoints that are, or may become, part of the text count. */
@@ -436,9 +389,9 @@ static void site_first_in_a_range(struct kunit *test)
 
 	guard(mutex)(&kprobe_mutex);
 
-	t->sites[0] = kprobe_site_create(FAKE_ADDR + 8, KPROBE_SITE_FTRACE);
-	t->sites[1] = kprobe_site_create(FAKE_ADDR + 16, KPROBE_SITE_BREAKPOINT);
-	t->sites[2] = kprobe_site_create(FAKE_ADDR + 24, KPROBE_SITE_BREAKPOINT);
+	t->sites[0] = kprobe_site_create(BARE_ADDR + 8, KPROBE_SITE_FTRACE);
+	t->sites[1] = kprobe_site_create(BARE_ADDR + 16, KPROBE_SITE_BREAKPOINT);
+	t->sites[2] = kprobe_site_create(BARE_ADDR + 24, KPROBE_SITE_BREAKPOINT);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_NOT_NULL(test, t->sites[i]);
 		if (!t->sites[i])
@@ -454,34 +407,30 @@ static void site_first_in_a_range(struct kunit *test)
 	 * An ftrace call does not belong to the core, and the NEW site is not
 	 * prepared.
 	 */
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &ready->head.kp);
-	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 24));
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 25), &ready->head.kp);
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR + 24, FAKE_ADDR + 25), &ready->head.kp);
-	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR + 25, FAKE_ADDR + 100));
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 100), &ready->head.kp);
+	KUNIT_EXPECT_NULL(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 24));
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 25), &ready->head.kp);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR + 24, BARE_ADDR + 25), &ready->head.kp);
+	KUNIT_EXPECT_NULL(test, find_kprobe_in(BARE_ADDR + 25, BARE_ADDR + 100));
 
 	kprobe_site_move(ready, KPROBE_SITE_ARMED);
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &ready->head.kp);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 100), &ready->head.kp);
 	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
 	kprobe_site_move(new, KPROBE_SITE_READY);
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(FAKE_ADDR, FAKE_ADDR + 100), &new->head.kp);
+	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 100), &new->head.kp);
 	kprobe_site_move(ready, KPROBE_SITE_READY);
-	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR + 24), &ready->head.kp);
+	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)BARE_ADDR + 24), &ready->head.kp);
 	kprobe_site_move(ready, KPROBE_SITE_GONE);
-	KUNIT_EXPECT_NULL(test, find_kprobe_in(FAKE_ADDR + 17, FAKE_ADDR + 100));
+	KUNIT_EXPECT_NULL(test, find_kprobe_in(BARE_ADDR + 17, BARE_ADDR + 100));
 }
 
 static void site_dispatches_newest_first(struct kunit *test)
 {
 	struct site_test *t = test->priv;
-	struct kprobe_site *site;
+	struct kprobe_site *site = t->site;
 	int i;
 
 	guard(mutex)(&kprobe_mutex);
-
-	site = ready_site(test);
-	if (!site)
-		return;
 
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "");
 	for (i = 0; i < 3; i++) {
@@ -517,21 +466,17 @@ static void site_dispatches_newest_first(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "a");
 	kprobe_site_enable_user(site, &t->user[0].kp, false);
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "");
-	kprobe_site_del_user(site, &t->user[0].kp);
 }
 
 static void site_only_enabled_users_are_charged(struct kunit *test)
 {
 	struct site_test *t = test->priv;
-	struct kprobe_site *site;
+	struct kprobe_site *site = t->site;
 	struct kprobe alone = {};
 	int i;
 
 	guard(mutex)(&kprobe_mutex);
 
-	site = ready_site(test);
-	if (!site)
-		return;
 	for (i = 0; i < 3; i++)
 		kprobe_site_add_user(site, &t->user[i].kp);
 	kprobe_site_enable_user(site, &t->user[1].kp, false);
@@ -550,22 +495,16 @@ static void site_only_enabled_users_are_charged(struct kunit *test)
 	scoped_guard(preempt)
 		kprobes_inc_nmissed_count(&alone);
 	KUNIT_EXPECT_EQ(test, alone.nmissed, 1);
-
-	for (i = 0; i < 3; i++)
-		kprobe_site_del_user(site, &t->user[i].kp);
 }
 
 static void site_draining_takes_a_new_user(struct kunit *test)
 {
 	struct site_test *t = test->priv;
-	struct kprobe_site *site;
+	struct kprobe_site *site = t->site;
 	LIST_HEAD(reap);
 
 	guard(mutex)(&kprobe_mutex);
 
-	site = ready_site(test);
-	if (!site)
-		return;
 	kprobe_site_add_user(site, &t->user[0].kp);
 	kprobe_site_del_user(site, &t->user[0].kp);
 	list_move_tail(&site->reap, &reap);
@@ -575,16 +514,12 @@ static void site_draining_takes_a_new_user(struct kunit *test)
 
 	kprobe_site_add_user(site, &t->user[1].kp);
 	KUNIT_EXPECT_TRUE_MSG(test, list_empty(&reap), "it would be freed in use");
-	kprobe_site_del_user(site, &t->user[1].kp);
 }
 
 static int site_test_init(struct kunit *test)
 {
-	struct site_test *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct site_test *t = kp_zalloc(test, sizeof(*t));
 	int i;
-
-	if (!t)
-		return -ENOMEM;
 
 	for (i = 0; i < NR_USERS; i++) {
 		t->user[i].kp.pre_handler = log_pre;
@@ -593,22 +528,42 @@ static int site_test_init(struct kunit *test)
 		INIT_LIST_HEAD(&t->user[i].kp.list);
 	}
 	test->priv = t;
+
+	guard(mutex)(&kprobe_mutex);
+
+	t->site = kprobe_site_create(FAKE_ADDR, KPROBE_SITE_BREAKPOINT);
+	if (!t->site || kprobe_table_reserve(1))
+		return -ENOMEM;
+	kprobe_site_move(t->site, KPROBE_SITE_READY);
 	return 0;
+}
+
+static void destroy(struct kprobe_site *site)
+{
+	if (!site)
+		return;
+	kprobe_site_remove(site);
+	kprobe_site_free(site);
 }
 
 static void site_test_exit(struct kunit *test)
 {
 	struct site_test *t = test->priv;
+	struct kprobe_site *site;
 	int i;
 
 	if (!t)
 		return;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		for (i = 0; i < ARRAY_SIZE(t->sites); i++) {
-			if (t->sites[i])
-				destroy(t->sites[i]);
+		for (i = 0; i < NR_USERS; i++) {
+			site = kprobe_site_of_user(&t->user[i].kp);
+			if (site)
+				kprobe_site_del_user(site, &t->user[i].kp);
 		}
+		for (i = 0; i < ARRAY_SIZE(t->sites); i++)
+			destroy(t->sites[i]);
+		destroy(t->site);
 	}
 	synchronize_rcu();
 }
