@@ -214,9 +214,9 @@ static int switching_thread(void *data)
 	return 0;
 }
 
-#ifdef CONFIG_HOTPLUG_CPU
 static int hotplug_thread(void *data)
 {
+#ifdef CONFIG_HOTPLUG_CPU
 	unsigned int cpu = cpumask_last(cpu_online_mask);
 	struct worker *w = data;
 
@@ -227,11 +227,11 @@ static int hotplug_thread(void *data)
 		w->errors += !!add_cpu(cpu);
 		w->rounds++;
 	}
+#endif
 	while (!kthread_should_stop())
 		schedule_timeout_uninterruptible(1);
 	return 0;
 }
-#endif
 
 struct crew {
 	bool		stop;
@@ -273,18 +273,6 @@ static unsigned int some_cpu(unsigned int i)
 	return cpu;
 }
 
-static struct crew *crew_of_callers(struct kunit *test)
-{
-	struct crew *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, c);
-	atomic_set(&ghosts, 0);
-	atomic_set(&nested_calls, 0);
-	hire(c, calling_thread, some_cpu(0));
-	hire(c, calling_thread, some_cpu(1));
-	return c;
-}
-
 static void expect_all_well(struct kunit *test, struct crew *c)
 {
 	unsigned int i;
@@ -300,103 +288,71 @@ static void expect_all_well(struct kunit *test, struct crew *c)
 			    "a handler ran after its probe was unregistered");
 }
 
-/* A probe that stays, to be compared with the number of calls. */
-static void stay(struct kunit *test, struct probe *p, const char *symbol)
-{
-	p->state = ALIVE;
-	p->kp.symbol_name = symbol;
-	p->kp.pre_handler = stress_pre;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p->kp), 0);
-}
-
 static int count_nested(struct kprobe *kp, struct pt_regs *regs)
 {
 	atomic_inc(&container_of(kp, struct probe, kp)->hits);
 	return 0;
 }
 
-static void stress_probes_come_and_go(struct kunit *test)
-{
-	struct crew *c = crew_of_callers(test);
-	struct probe *inner;
+/* What happens while functions are called. */
+static const struct mix {
+	const char	*name;
+	bool		switched;
 
-	inner = kunit_kzalloc(test, sizeof(*inner), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, inner);
+	int		(*jobs[2])(void *data);
+} mixes[] = {
+	{ "probes_come_and_go", false, { registering_thread, registering_thread } },
+	{ "global_switch_flips", true, { registering_thread, switching_thread } },
+#ifdef CONFIG_HOTPLUG_CPU
+	{ "cpu_comes_and_goes", false, { registering_thread, hotplug_thread } },
+#endif
+};
+KUNIT_ARRAY_PARAM_DESC(mix, mixes, name);
+
+static void stress_mix(struct kunit *test)
+{
+	const struct mix *m = test->param_value;
+	struct crew *c = kp_zalloc(test, sizeof(*c));
+	struct probe *inner = kp_zalloc(test, sizeof(*inner));
+	struct probe *stays = kp_zalloc(test, sizeof(*stays));
+	unsigned long calls;
+	int i;
+
+	KP_SKIP_IF(test, m->jobs[1] == hotplug_thread && num_online_cpus() < 2, "needs two CPUs");
+
+	atomic_set(&ghosts, 0);
+	atomic_set(&nested_calls, 0);
 	inner->kp.symbol_name = "kp_stress_nested";
 	inner->kp.pre_handler = count_nested;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&inner->kp), 0);
+	KP_ADD(test, &inner->kp);
+	stays->state = ALIVE;
+	stays->kp.symbol_name = "kp_stress_plain";
+	stays->kp.pre_handler = stress_pre;
+	KP_ADD(test, &stays->kp);
 
-	hire(c, registering_thread, some_cpu(0));
-	hire(c, registering_thread, some_cpu(1));
+	for (i = 0; i < 2; i++)
+		hire(c, calling_thread, some_cpu(i));
+	for (i = 0; i < ARRAY_SIZE(m->jobs); i++)
+		hire(c, m->jobs[i], m->jobs[i] == hotplug_thread ? some_cpu(0) : some_cpu(i));
 	work(c);
+	unregister_kprobe(&stays->kp);
 	unregister_kprobe(&inner->kp);
 
 	expect_all_well(test, c);
+	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
 	KUNIT_EXPECT_GT(test, atomic_read(&nested_calls), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner->hits), 0);
+	if (m->switched)
+		return;
 	/* Each nested hit is counted, whatever CPU it was on. */
 	KUNIT_EXPECT_EQ(test, inner->kp.nmissed, atomic_read(&nested_calls));
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner->hits), 0);
-}
-
-/* Probes that stay see every call, whatever comes and goes at their site. */
-static void stress_one_stays(struct kunit *test)
-{
-	struct crew *c = crew_of_callers(test);
-	unsigned long calls, i;
-	struct probe *p;
-
-	p = kunit_kcalloc(test, 2, sizeof(*p), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	/* Stop and restart the callers, so that it is registered for all calls. */
-	WRITE_ONCE(c->stop, true);
-	for (i = 0; i < c->nr; i++)
-		kthread_stop(c->w[i].task);
-	memset(c, 0, sizeof(*c));
-
-	stay(test, &p[0], "kp_stress_plain");
-	hire(c, calling_thread, some_cpu(0));
-	hire(c, calling_thread, some_cpu(1));
-	hire(c, registering_thread, some_cpu(0));
-	work(c);
-	unregister_kprobe(&p[0].kp);
-
-	expect_all_well(test, c);
+	/* One that stays sees every call, whatever comes and goes at its site. */
 	calls = c->w[0].rounds + c->w[1].rounds;
-	KUNIT_EXPECT_GE(test, atomic_read(&p[0].hits) + p[0].kp.nmissed, calls);
+	KUNIT_EXPECT_GE(test, atomic_read(&stays->hits) + stays->kp.nmissed, calls);
 }
-
-static void stress_global_switch_flips(struct kunit *test)
-{
-	struct crew *c = crew_of_callers(test);
-
-	hire(c, registering_thread, some_cpu(0));
-	hire(c, switching_thread, some_cpu(1));
-	work(c);
-	KUNIT_EXPECT_EQ(test, kprobes_arm_all(true), 0);
-	expect_all_well(test, c);
-}
-
-#ifdef CONFIG_HOTPLUG_CPU
-static void stress_cpu_comes_and_goes(struct kunit *test)
-{
-	struct crew *c;
-
-	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
-	c = crew_of_callers(test);
-	hire(c, registering_thread, some_cpu(0));
-	hire(c, hotplug_thread, some_cpu(0));
-	work(c);
-	expect_all_well(test, c);
-}
-#else
-KP_SKIPPED(stress_cpu_comes_and_goes, "needs HOTPLUG_CPU")
-#endif
 
 static struct kunit_case stress_cases[] = {
-	KUNIT_CASE_SLOW(stress_probes_come_and_go),
-	KUNIT_CASE_SLOW(stress_one_stays),
-	KUNIT_CASE_SLOW(stress_global_switch_flips),
-	KUNIT_CASE_SLOW(stress_cpu_comes_and_goes),
+	KUNIT_CASE_PARAM_ATTR(stress_mix, mix_gen_params, { .speed = KUNIT_SPEED_SLOW }),
 	{}
 };
 
