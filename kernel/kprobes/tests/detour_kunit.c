@@ -248,27 +248,6 @@ static void hits_of_another_probe_are_missed(struct kunit *test)
  * Jumps that come and go
  */
 
-static void post_handler_comes_and_goes(struct kunit *test)
-{
-	void *addr = kp_target_addr(&kp_target_add);
-	struct kp_watch w = KP_WATCH(addr);
-	struct kprobe post = { .addr = addr, .post_handler = kp_nothing_post };
-
-	KP_REGISTER_AND_WAIT(test, &w.kp);
-	expect_jump(test, addr, true);
-
-	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
-	expect_jump(test, addr, false);
-	KUNIT_EXPECT_FALSE(test, kprobe_optimized(get_kprobe(addr)));
-	KUNIT_EXPECT_EQ(test, call_add(5), 8);
-
-	unregister_kprobe(&post);
-	wait_for_kprobe_optimizer();
-	expect_jump(test, addr, true);
-	KUNIT_EXPECT_EQ(test, call_add(5), 8);
-	KP_UNWATCH(test, w, 2);
-}
-
 /* Through breakpoint or jump, and while one replaces the other. */
 static void redirection_never_flips(struct kunit *test)
 {
@@ -710,7 +689,6 @@ static struct kunit_case detour_cases[] = {
 	KUNIT_CASE_PARAM(handler_sees_its_probe_and_cannot_move_ip, how_gen_params),
 	KUNIT_CASE_PARAM(nested_hit_is_missed, how_gen_params),
 	KUNIT_CASE_PARAM(hits_of_another_probe_are_missed, nesting_gen_params),
-	KUNIT_CASE(post_handler_comes_and_goes),
 	KUNIT_CASE(redirection_never_flips),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE_PARAM(return_probes_change_argument_and_value, how_gen_params),
