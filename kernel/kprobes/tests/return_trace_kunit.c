@@ -138,7 +138,6 @@ static struct {
 struct return_test {
 	struct hook	hook[4];
 	int		nr_hooks;
-	struct kprobe	inner;
 	struct call	call;
 	struct trace	plain;
 	struct task_struct *task;
@@ -378,15 +377,6 @@ static bool same(const struct trace *a, const struct trace *b)
 	return a->n == b->n && !memcmp(a->addr, b->addr, a->n * sizeof(*a->addr));
 }
 
-/* Does @t end like @whole without its first @skip entries? */
-static bool ends_as(const struct trace *t, const struct trace *whole, int skip)
-{
-	int n = (int)whole->n - skip;
-
-	return n > 0 && t->n >= n &&
-	       !memcmp(t->addr + t->n - n, whole->addr + skip, n * sizeof(*t->addr));
-}
-
 static void show(struct kunit *test, const char *what, const struct trace *t)
 {
 	int i;
@@ -394,6 +384,30 @@ static void show(struct kunit *test, const char *what, const struct trace *t)
 	kunit_info(test, "%s:", what);
 	for (i = 0; i < t->n; i++)
 		kunit_info(test, "  %pS", (void *)t->addr[i]);
+}
+
+static void expect_same(struct kunit *test, const struct trace *plain, const struct trace *hooked)
+{
+	KUNIT_EXPECT_TRUE(test, same(plain, hooked));
+	if (!same(plain, hooked)) {
+		show(test, "without hooks", plain);
+		show(test, "with hooks", hooked);
+	}
+}
+
+/* Does @t end like @whole without its first @skip entries? */
+static void expect_end(struct kunit *test, const char *what, const struct trace *t,
+		       const struct trace *whole, int skip)
+{
+	int n = (int)whole->n - skip;
+	bool ends = n > 0 && t->n >= n &&
+		    !memcmp(t->addr + t->n - n, whole->addr + skip, n * sizeof(*t->addr));
+
+	KUNIT_EXPECT_TRUE_MSG(test, ends, "%s", what);
+	if (!ends) {
+		show(test, "without hooks", whole);
+		show(test, what, t);
+	}
 }
 
 /*
@@ -422,15 +436,13 @@ static void start_call(struct kunit *test, struct return_test *t, enum inner_job
 	t->call.job = job;
 	t->task = kthread_create(caller, &t->call, "kp_ret_caller");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t->task);
-	get_task_struct(t->task);
-	wake_up_process(t->task);
+	wake_up_process(get_task_struct(t->task));
 }
 
 static u32 end_call(struct return_test *t)
 {
 	wait_for_completion(&t->call.done);
-	kthread_stop(t->task);
-	put_task_struct(t->task);
+	kthread_stop_put(t->task);
 	return t->call.returned;
 }
 
@@ -511,11 +523,7 @@ static void trace_in_the_function(struct kunit *test)
 	struct return_test *t = test->priv;
 
 	plain_and_hooked_call(test, kinds, LOOK);
-	KUNIT_EXPECT_TRUE(test, same(&t->plain, &t->call.trace));
-	if (!same(&t->plain, &t->call.trace)) {
-		show(test, "without hooks", &t->plain);
-		show(test, "with hooks", &t->call.trace);
-	}
+	expect_same(test, &t->plain, &t->call.trace);
 	expect_seen(test, strlen(kinds));
 	expect_reverse(test);
 }
@@ -538,11 +546,7 @@ static void hooks_stay_while_graph_is_paused(struct kunit *test)
 	KP_SKIP_IF(test, !nr_of(kinds, 'g'), "needs function graph");
 	t->call.paused = true;
 	plain_and_hooked_call(test, kinds, LOOK);
-	KUNIT_EXPECT_TRUE(test, same(&t->plain, &t->call.trace));
-	if (!same(&t->plain, &t->call.trace)) {
-		show(test, "without hooks", &t->plain);
-		show(test, "with hooks", &t->call.trace);
-	}
+	expect_same(test, &t->plain, &t->call.trace);
 	KUNIT_EXPECT_NULL(test, strchr(seen.come, 'g'));
 	expect_seen(test, nr_of(kinds, 'k') + (KP_FPROBE_IS_GRAPH ? 0 : nr_of(kinds, 'f')));
 	expect_reverse(test);
@@ -563,16 +567,9 @@ static void trace_in_the_handlers(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(nest); i++) {
 		KUNIT_EXPECT_EQ(test, nr_hooks_in(&seen.at_entry[i]), 0);
 		KUNIT_EXPECT_EQ(test, nr_hooks_in(&seen.at_return[i]), 0);
-		KUNIT_EXPECT_TRUE_MSG(test, ends_as(&seen.at_return[i], &t->plain, i + 2),
-				      "return of %s", nest[i]);
-		if (!ends_as(&seen.at_return[i], &t->plain, i + 2))
-			show(test, "return", &seen.at_return[i]);
-		if (!KPROBES_TEST_HAS_CALLER_AT_ENTRY)
-			continue;
-		KUNIT_EXPECT_TRUE_MSG(test, ends_as(&seen.at_entry[i], &t->plain, i + 2),
-				      "entry of %s", nest[i]);
-		if (!ends_as(&seen.at_entry[i], &t->plain, i + 2))
-			show(test, "entry", &seen.at_entry[i]);
+		expect_end(test, "at the return", &seen.at_return[i], &t->plain, i + 2);
+		if (KPROBES_TEST_HAS_CALLER_AT_ENTRY)
+			expect_end(test, "at the entry", &seen.at_entry[i], &t->plain, i + 2);
 	}
 }
 
@@ -584,23 +581,16 @@ static void trace_from_the_trampoline(struct kunit *test)
 
 	KP_SKIP_IF(test, !KPROBES_TEST_HAS_PUSHED_RETURNS, "needs return addresses on the stack");
 
-	t->inner.symbol_name = nest[0];
-	t->inner.pre_handler = note_slot;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->inner), 0);
+	KP_PROBE(test, .symbol_name = nest[0], .pre_handler = note_slot);
 	current_call = &t->call;
 	plain_and_hooked_call(test, kinds, LOOK_FROM_REGS);
 	current_call = NULL;
-	unregister_kprobe(&t->inner);
 
 	/* The trampoline replaces the return into kp_ret_middle(), nothing else. */
 	KUNIT_EXPECT_TRUE(test, kp_is_return_hook(t->call.trace.addr[0]));
 	KUNIT_EXPECT_EQ(test, nr_hooks_in(&t->call.trace), 1);
 	KUNIT_EXPECT_EQ(test, t->call.trace.n, t->plain.n - 2);
-	KUNIT_EXPECT_TRUE(test, ends_as(&t->call.trace, &t->plain, 3));
-	if (!ends_as(&t->call.trace, &t->plain, 3)) {
-		show(test, "without hooks", &t->plain);
-		show(test, "from registers", &t->call.trace);
-	}
+	expect_end(test, "from registers", &t->call.trace, &t->plain, 3);
 }
 
 /* Traces of a task that sleeps inside. */
@@ -637,11 +627,7 @@ static void trace_of_a_sleeping_task(struct kunit *test)
 	hooks_on(test, kinds);
 	put_to_sleep(test, t);
 	look_at(t->task, now);
-	KUNIT_EXPECT_TRUE(test, same(now, &t->plain));
-	if (!same(now, &t->plain)) {
-		show(test, "without hooks", &t->plain);
-		show(test, "with hooks", now);
-	}
+	expect_same(test, &t->plain, now);
 	KUNIT_EXPECT_EQ(test, look_reliably_at(t->task, now), reliable);
 	KUNIT_EXPECT_TRUE(test, same(now, plain_reliable));
 
@@ -780,21 +766,13 @@ static void trace_of_one_frame(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, hook_tails(&t->hook[0]), 0);
 	KUNIT_EXPECT_EQ(test, one_call(test, LOOK), TAILS_RETURN);
 	KUNIT_EXPECT_STREQ(test, seen.go, "kgk");
-	KUNIT_EXPECT_TRUE(test, same(&t->plain, &t->call.trace));
-	if (!same(&t->plain, &t->call.trace)) {
-		show(test, "without hooks", &t->plain);
-		show(test, "with hooks", &t->call.trace);
-	}
+	expect_same(test, &t->plain, &t->call.trace);
 
 	put_to_sleep(test, t);
 	look_at(t->task, now);
 	KUNIT_EXPECT_EQ(test, wake_from_sleep(t), TAILS_RETURN);
 	unhook_tails(&t->hook[0]);
-	KUNIT_EXPECT_TRUE(test, same(asleep, now));
-	if (!same(asleep, now)) {
-		show(test, "asleep without hooks", asleep);
-		show(test, "asleep with hooks", now);
-	}
+	expect_same(test, asleep, now);
 }
 
 /* A running task is not unwound, since its stack changes. */
