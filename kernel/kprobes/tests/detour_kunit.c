@@ -57,12 +57,12 @@ static int add_1000(struct kprobe *p, struct pt_regs *regs)
 
 static void handler_changes_the_argument(struct kunit *test)
 {
-	struct kprobe p = { .addr = kp_target_addr(&kp_target_add), .pre_handler = add_1000 };
+	struct kprobe *p = KP_PROBE(test, .addr = kp_target_addr(&kp_target_add),
+				    .pre_handler = add_1000);
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	optimize(test, test->param_value, p.addr);
+	optimize(test, test->param_value, p->addr);
 	KUNIT_EXPECT_EQ(test, call_add(5), 1008);
-	unregister_kprobe(&p);
+	unregister_kprobe(p);
 	KUNIT_EXPECT_EQ(test, call_add(5), 8);
 }
 
@@ -91,23 +91,21 @@ static void handler_redirects(struct kunit *test)
 		{ return_55, 55 },
 	};
 	void *addr = kp_target_addr(&kp_target_add);
-	struct kp_watch second = KP_WATCH(addr);
+	struct kp_watch *second = KP_WATCHED(test, false, .addr = addr);
+	struct kprobe *p;
 	unsigned int i;
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&second.kp), 0);
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		struct kprobe p = { .addr = addr, .pre_handler = ways[i].pre };
-
-		KUNIT_EXPECT_EQ(test, register_kprobe(&p), 0);
+		p = KP_PROBE(test, .addr = addr, .pre_handler = ways[i].pre);
 		optimize(test, test->param_value, addr);
 		KUNIT_EXPECT_EQ(test, call_add(5), ways[i].result);
 		/* The other probe was called first, and ended the walk. */
-		KUNIT_EXPECT_EQ(test, atomic_read(&second.pre), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&second->pre), 0);
 		KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
-		unregister_kprobe(&p);
+		unregister_kprobe(p);
 	}
 	KUNIT_EXPECT_EQ(test, call_add(5), 8);
-	KP_UNWATCH(test, second, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&second->pre), 1);
 }
 
 /* What a handler learns about its context. */
@@ -142,20 +140,20 @@ static void handler_sees_its_probe_and_cannot_move_ip(struct kunit *test)
 {
 	const struct how *how = test->param_value;
 	void *addr = kp_target_addr(&kp_target_add);
-	struct insider s[2] = {};
+	struct insider *s = kp_calloc(test, 2, sizeof(*s));
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(s); i++) {
+	for (i = 0; i < 2; i++) {
 		s[i].kp.addr = addr;
 		s[i].kp.pre_handler = look_and_write_ip;
-		KUNIT_ASSERT_EQ(test, register_kprobe(&s[i].kp), 0);
+		KP_ADD(test, &s[i].kp);
 	}
 	optimize(test, how, addr);
 	KUNIT_EXPECT_EQ(test, call_add(5), 8);
 
 	/* The newest one was called first. */
 	KUNIT_EXPECT_EQ(test, s[1].ip, (unsigned long)addr + KPROBE_FTRACE_IP);
-	for (i = 0; i < ARRAY_SIZE(s); i++) {
+	for (i = 0; i < 2; i++) {
 		KUNIT_EXPECT_EQ(test, s[i].hits, 1);
 		KUNIT_EXPECT_EQ(test, s[i].value, 5);
 		KUNIT_EXPECT_FALSE(test, s[i].preemptible);
@@ -166,8 +164,6 @@ static void handler_sees_its_probe_and_cannot_move_ip(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, s[i].status, KPROBE_HIT_ACTIVE);
 	}
 	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
-	for (i = 0; i < ARRAY_SIZE(s); i++)
-		unregister_kprobe(&s[i].kp);
 }
 
 /*
@@ -182,14 +178,13 @@ static int call_add_again(struct kprobe *p, struct pt_regs *regs)
 
 static void nested_hit_is_missed(struct kunit *test)
 {
-	struct kprobe p = { .addr = kp_target_addr(&kp_target_add), .pre_handler = call_add_again };
+	struct kprobe *p = KP_PROBE(test, .addr = kp_target_addr(&kp_target_add),
+				    .pre_handler = call_add_again);
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	optimize(test, test->param_value, p.addr);
+	optimize(test, test->param_value, p->addr);
 	KUNIT_EXPECT_EQ(test, call_add(5), 7);
 	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
-	unregister_kprobe(&p);
-	KUNIT_EXPECT_EQ(test, p.nmissed, 1);
+	KUNIT_EXPECT_EQ(test, p->nmissed, 1);
 }
 
 static unsigned long loaded, inner_result;
@@ -213,35 +208,29 @@ KUNIT_ARRAY_PARAM_DESC(nesting, nestings, name);
 static void hits_of_another_probe_are_missed(struct kunit *test)
 {
 	const struct nesting *n = test->param_value;
-	struct kp_watch outer = {
-		.kp = { .addr = kp_target_addr(&kp_target_add), .pre_handler = call_load },
-	};
-	struct kp_watch inner = KP_WATCH(kp_target_addr(&kp_target_load));
-	struct kprobe post = { .addr = outer.kp.addr, .post_handler = kp_nothing_post };
+	struct kp_watch *outer, *inner;
 
 	loaded = 0x1234567;
 	inner_result = 0;
 	kprobe_test_allow_optimization(n->inner);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&outer.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&inner.kp), 0);
+	outer = kp_add_watch(test, &(const struct kprobe) {
+		.addr = kp_target_addr(&kp_target_add), .pre_handler = call_load,
+	});
+	inner = KP_WATCHED(test, false, .addr = kp_target_addr(&kp_target_load));
 	if (!n->outer)
-		KUNIT_EXPECT_EQ(test, register_kprobe(&post), 0);
+		KP_PROBE(test, .addr = outer->kp.addr, .post_handler = kp_nothing_post);
 	wait_for_kprobe_optimizer();
-	expect_jump(test, outer.kp.addr, n->outer);
-	expect_jump(test, inner.kp.addr, n->inner);
+	expect_jump(test, outer->kp.addr, n->outer);
+	expect_jump(test, inner->kp.addr, n->inner);
 
 	KUNIT_EXPECT_EQ(test, call_add(1), 4);
 	KUNIT_EXPECT_EQ(test, inner_result, loaded);
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.pre), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner->pre), 0);
 	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_load, (unsigned long)&loaded), loaded);
-	KUNIT_EXPECT_EQ(test, atomic_read(&outer.pre), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&inner.pre), 1);
-	if (!n->outer)
-		unregister_kprobe(&post);
-	unregister_kprobe(&inner.kp);
-	unregister_kprobe(&outer.kp);
-	KUNIT_EXPECT_EQ(test, inner.kp.nmissed, 1);
-	KUNIT_EXPECT_EQ(test, outer.kp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&outer->pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&inner->pre), 1);
+	KUNIT_EXPECT_EQ(test, inner->kp.nmissed, 1);
+	KUNIT_EXPECT_EQ(test, outer->kp.nmissed, 0);
 }
 
 /*

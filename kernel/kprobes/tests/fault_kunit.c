@@ -106,37 +106,30 @@ static void fault_handler_of_step(struct kunit *test)
 
 	good = GOOD_VALUE;
 	for (off = 0; off < 2; off++) {
-		struct kp_watch w = {
-			.kp = {
-				.addr = kp_target_addr(&kp_target_load),
-				.pre_handler = kp_watch_pre,
-				.post_handler = kp_watch_post,
-				.fault_handler = a->handler,
-			},
-		};
+		struct kp_watch *w = KP_WATCHED(test, true, .addr = kp_target_addr(&kp_target_load),
+						.fault_handler = a->handler);
 
 		memset(&seen, 0, sizeof(seen));
-		KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-		KUNIT_EXPECT_STRNEQ(test, kp_mode(w.kp.addr), "boosted");
+		KUNIT_EXPECT_STRNEQ(test, kp_mode(w->kp.addr), "boosted");
 		KUNIT_EXPECT_TRUE(test, call_load_keeps_irqs(KP_BAD_ADDRESS, off, &result));
 		KUNIT_EXPECT_EQ(test, result, a->result);
 		KUNIT_EXPECT_TRUE(test, seen.irqs_off);
 		KUNIT_EXPECT_FALSE(test, seen.step_has_irqs_on);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
-		KUNIT_EXPECT_TRUE(test, kp_target_is_bad_load(w.trapnr));
-		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w->faults), 1);
+		KUNIT_EXPECT_TRUE(test, kp_target_is_bad_load(w->trapnr));
+		KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w->post), a->posts);
 		expect_nothing_left(test);
 
 		/* No fault, no handler. */
 		KUNIT_EXPECT_TRUE(test, call_load_keeps_irqs((unsigned long)&good, off, &result));
 		KUNIT_EXPECT_EQ(test, result, GOOD_VALUE);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts + 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w->faults), 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), 2);
+		KUNIT_EXPECT_EQ(test, atomic_read(&w->post), a->posts + 1);
 		expect_nothing_left(test);
-		unregister_kprobe(&w.kp);
-		KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
+		unregister_kprobe(&w->kp);
+		KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
 	}
 }
 
@@ -144,22 +137,17 @@ static void fault_handler_of_step(struct kunit *test)
 static void fault_handler_needs_a_step(struct kunit *test)
 {
 	void *addr = kp_target_addr(&kp_target_load);
-	struct kp_watch w = KP_WATCH(addr);
-	struct kp_watch late = { .kp = { .addr = addr, .fault_handler = repair } };
-	int err;
+	struct kp_watch *late;
 
 	good = GOOD_VALUE;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	err = register_kprobe(&late.kp);
-	KUNIT_EXPECT_EQ(test, err, 0);
-	if (!err) {
-		KUNIT_EXPECT_STRNEQ(test, kp_mode(addr), "boosted");
-		KUNIT_EXPECT_EQ(test, call_load(KP_BAD_ADDRESS), GOOD_VALUE);
-		KUNIT_EXPECT_EQ(test, atomic_read(&late.faults), 1);
-		expect_nothing_left(test);
-		unregister_kprobe(&late.kp);
-	}
-	unregister_kprobe(&w.kp);
+	KP_WATCHED(test, false, .addr = addr);
+	late = kp_add_watch(test, &(const struct kprobe) {
+		.addr = addr, .fault_handler = repair,
+	});
+	KUNIT_EXPECT_STRNEQ(test, kp_mode(addr), "boosted");
+	KUNIT_EXPECT_EQ(test, call_load(KP_BAD_ADDRESS), GOOD_VALUE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&late->faults), 1);
+	expect_nothing_left(test);
 }
 
 /*
@@ -192,10 +180,8 @@ static int load_user(unsigned long from)
  */
 static void page_fault_may_sleep(struct kunit *test)
 {
-	struct kprobe handler = { .symbol_name = "handle_mm_fault", .pre_handler = page_in_pre };
-	struct kp_watch w = {
-		.kp = { .pre_handler = kp_watch_pre, .post_handler = kp_watch_post },
-	};
+	struct kprobe *handler;
+	struct kp_watch *w;
 	unsigned long page;
 
 	KP_SKIP_IF(test, !kp_target_user_load.fn, "instructions with a fixup are refused");
@@ -209,13 +195,12 @@ static void page_fault_may_sleep(struct kunit *test)
 
 	memset(&page_in, 0, sizeof(page_in));
 	page_in.task = current;
-	w.kp.addr = kp_target_addr(&kp_target_user_load);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&handler), 0);
-	KUNIT_EXPECT_STRNEQ(test, kp_mode(w.kp.addr), "boosted");
+	w = KP_WATCHED(test, true, .addr = kp_target_addr(&kp_target_user_load));
+	handler = KP_PROBE(test, .symbol_name = "handle_mm_fault", .pre_handler = page_in_pre);
+	KUNIT_EXPECT_STRNEQ(test, kp_mode(w->kp.addr), "boosted");
 	KUNIT_EXPECT_EQ(test, load_user(page + PAGE_SIZE), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->post), 1);
 	/* It was no longer inside a hit. */
 	KUNIT_EXPECT_EQ(test, atomic_read(&page_in.irqs_on), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&page_in.irqs_off), 0);
@@ -224,14 +209,12 @@ static void page_fault_may_sleep(struct kunit *test)
 	/* Now that the page is there, nothing faults. */
 	KUNIT_EXPECT_EQ(test, put_user(77, (int __user *)(page + PAGE_SIZE)), 0);
 	KUNIT_EXPECT_EQ(test, load_user(page + PAGE_SIZE), 77);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 3);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->post), 2);
 	/* But there is none outside of the mapping. */
 	KUNIT_EXPECT_EQ(test, load_user(0), -EFAULT);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 2);
-	unregister_kprobe(&handler);
-	unregister_kprobe(&w.kp);
-	KUNIT_EXPECT_EQ(test, handler.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->post), 2);
+	KUNIT_EXPECT_EQ(test, handler->nmissed, 0);
 }
 
 /*
@@ -268,34 +251,27 @@ static int note_handler_fault(struct kprobe *p, struct pt_regs *regs, int trapnr
 static void handler_fault_goes_to_its_probe(struct kunit *test)
 {
 	kprobe_opcode_t *addr = kp_target_addr(&kp_target_add);
-	struct faulting other = {
-		.kp = {
-			.addr = addr,
-			.pre_handler = kp_nothing_pre,
-			.fault_handler = note_handler_fault,
-		},
-	};
-	struct faulting f = {
-		.kp = {
-			.addr = addr,
-			.pre_handler = faulting_pre,
-			.post_handler = faulting_post,
-			.fault_handler = note_handler_fault,
-		},
-	};
+	struct faulting *f = kp_zalloc(test, sizeof(*f)), *other = kp_zalloc(test, sizeof(*other));
 
-	KUNIT_ASSERT_EQ(test, register_kprobe(&f.kp), 0);
+	f->kp = (struct kprobe) {
+		.addr = addr,
+		.pre_handler = faulting_pre,
+		.post_handler = faulting_post,
+		.fault_handler = note_handler_fault,
+	};
+	KP_ADD(test, &f->kp);
 	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, f.reported, 2);
-	KUNIT_EXPECT_EQ(test, f.survived, 2);
+	KUNIT_EXPECT_EQ(test, f->reported, 2);
+	KUNIT_EXPECT_EQ(test, f->survived, 2);
 
-	KUNIT_EXPECT_EQ(test, register_kprobe(&other.kp), 0);
+	other->kp = (struct kprobe) {
+		.addr = addr, .pre_handler = kp_nothing_pre, .fault_handler = note_handler_fault,
+	};
+	KP_ADD(test, &other->kp);
 	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_add, 4), 7);
-	KUNIT_EXPECT_EQ(test, f.reported, 4);
-	KUNIT_EXPECT_EQ(test, other.reported, 0);
-	KUNIT_EXPECT_TRUE(test, kp_target_is_bad_load(f.trapnr));
-	unregister_kprobe(&other.kp);
-	unregister_kprobe(&f.kp);
+	KUNIT_EXPECT_EQ(test, f->reported, 4);
+	KUNIT_EXPECT_EQ(test, other->reported, 0);
+	KUNIT_EXPECT_TRUE(test, kp_target_is_bad_load(f->trapnr));
 	expect_nothing_left(test);
 }
 
