@@ -38,6 +38,7 @@ struct kp_scene {
 	/* Of the probed instructions. */
 	unsigned int		offset;
 	struct kp_watch		probe[4];
+
 	u32			(*fn[3])(u32 v);
 };
 

@@ -298,6 +298,7 @@ static int count_nested(struct kprobe *kp, struct pt_regs *regs)
 static const struct mix {
 	const char	*name;
 	bool		switched;
+
 	int		(*jobs[2])(void *data);
 } mixes[] = {
 	{ "probes_come_and_go", false, { registering_thread, registering_thread } },
