@@ -55,9 +55,10 @@ static u8 reg_of_opcode(struct insn *insn)
 }
 
 /*
- * What cannot be executed out of line, or must not. The first row that fits decides. Per-CPU data are accessed through a segment,
- * GS on 64 bit and FS on 32 bit: it must be right in every trap, also in that after the
- * instruction.
+ * What cannot be executed out of line, or must not. The first row that fits decides.
+ *
+ * Per-CPU data are accessed through a segment, GS on 64 bit and FS on 32 bit: it must be right in
+ * every trap, also in that after the instruction.
  */
 #define REFUSE(op, mask, modrm, prefix, why)	\
 	{ op, mask, modrm, prefix, KPROBE_REFUSAL_##why }

@@ -84,9 +84,9 @@ static bool is_call(u8 op)
 }
 
 /*
- * Assemble code for @to that has the effect of the instruction at @from, which kprobe_classify() has
- * described in @a. @buf has KPROBE_MAX_REENCODED bytes. Returns the length of the code; -ERANGE if
- * an operand is out of reach; -EINVAL if there is no such code.
+ * Assemble code for @to that has the effect of the instruction at @from, which kprobe_classify()
+ * has described in @a. @buf has KPROBE_MAX_REENCODED bytes. Returns the length of the code;
+ * -ERANGE if an operand is out of reach; -EINVAL if there is no such code.
  */
 int kprobe_reencode(u8 *buf, struct kprobe_insn *ki,
 		    const struct arch_specific_insn *a,

@@ -30,8 +30,9 @@ struct kpj_found {
 static_assert(offsetof(struct kpj_found, stack) == KPJ_FOUND_STACK * sizeof(long));
 
 /*
- * Finds in r10 where to store, and in r9 NULL or where the frame is of the call that it has to leave. To leave, it
- * destroys all registers that a function preserves, as functions that it has called could do.
+ * Finds in r10 where to store, and in r9 NULL or where the frame is of the call that it has to
+ * leave. To leave, it destroys all registers that a function preserves, as functions that it has
+ * called could do.
  */
 void kpj_handler(void);
 

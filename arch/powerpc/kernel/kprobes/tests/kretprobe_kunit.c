@@ -17,7 +17,7 @@
 #include "entered.h"
 #include "helpers.h"
 
-/* Calls kpr_followed() as helpers of prologues are called, without a frame; returns its argument. */
+/* Calls kpr_followed() without a frame, like helpers of prologues. Returns its argument. */
 unsigned long kpr_frameless(unsigned long v);
 
 /*
