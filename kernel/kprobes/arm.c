@@ -246,16 +246,16 @@ int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (kprobe_arm_needed(site)) {
-		kprobe_arm_add(lists, site);
-		kprobe_arm_text(lists);
-		return kprobe_arm_ftrace(lists);
-	}
-
 	if (site->state == KPROBE_SITE_ARMED && !kprobe_arm_wanted(site)) {
 		kprobe_arm_add(lists, site);
 		kprobe_disarm_text(lists);
 		return kprobe_disarm_ftrace(lists);
+	}
+
+	if (kprobe_arm_needed(site)) {
+		kprobe_arm_add(lists, site);
+		kprobe_arm_text(lists);
+		return kprobe_arm_ftrace(lists);
 	}
 
 	return 0;

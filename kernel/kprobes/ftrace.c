@@ -347,8 +347,12 @@ static int leave_plain(struct list_head *kps)
 
 	take(kps, &both, is_in_plain);
 	ret = change_filter(&both, &kprobe_ftrace_plain, ops_remove);
-	if (!ret)
+	if (!ret && !list_empty(&both)) {
 		set_in_plain(&both, false);
+		/* A call that has met both filters may be on its way. */
+		moves++;
+		kprobe_ftrace_move_end();
+	}
 	list_splice(&both, kps);
 	return ret;
 }
@@ -520,6 +524,11 @@ void kprobe_ftrace_settle(void)
 			list_move_tail(&site->head.kp.list, &overclaimed);
 	}
 
+	if (list_empty(&both) && list_empty(&overclaimed)) {
+		claims_left = false;
+		return;
+	}
+
 	kprobe_ftrace_move_begin();
 	ret = leave_plain(&both);
 	if (!ret)
@@ -608,5 +617,6 @@ void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 		site->in_plain = false;
 		kprobe_ftrace_nr_in_plain--;
 		ops_drop(&kprobe_ftrace_plain);
+		kprobe_ftrace_move_end();
 	}
 }

@@ -24,7 +24,7 @@
  *     blacklist mutex            changes of the blacklist
  *
  * No lock is held during a wait for a grace period, with two exceptions, both under kprobe_mutex:
- * kprobe_ftrace_wait_for_tasks(), and the wait inside ftrace, see kprobe_ftrace_ops_retire().
+ * kprobe_ftrace_wait_for_tasks(), and the wait inside ftrace, see ops_retire().
  *
  * Hit paths take no lock. With preemption off, and where RCU watches, they can find a
  * site and walk its users: both are freed only after a grace period of RCU.
