@@ -804,7 +804,7 @@ unsigned long kretprobe_trampoline_handler(struct pt_regs *regs,
  * @entry: the handler
  * @regs: state at the entry of the probed function
  * @frame: set to what arch_jprobe_unwind() needs before @entry is called; an address on
- *	   the stack, above all that @entry and its callees use
+ *	   the stack, above the frames of @entry and its callees
  *
  * The handler finds what a function with any parameters would find: the argument
  * registers of @regs, and a copy of the stack where arguments begin, above the return

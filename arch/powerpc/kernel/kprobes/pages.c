@@ -26,7 +26,7 @@
 
 /*
  * Pages of the image, counted from the first one for slots. The text is not in reach of pages that
- * are farther away.
+ * are farther away; init text would be, if there were so much read-only data before it.
  */
 #define FIRST_PAGE	PAGE_ALIGN((unsigned long)__kprobes_pages_start)
 #define MAX_PAGES	((IS_ENABLED(CONFIG_PPC_BOOK3S_64) ? SZ_64M : SZ_512K) / PAGE_SIZE)
