@@ -372,10 +372,11 @@ static void batch_claim(struct kprobe_batch *b)
 enum kprobe_refusal kprobe_vet(const struct kprobe *p, const struct kprobe_batch_ops *ops,
 			       struct kprobe_where *where, struct module **mod)
 {
-	enum kprobe_refusal why = ops ? ops->vet(p, where) : KPROBE_REFUSAL_NONE;
+	enum kprobe_refusal why;
 
 	lockdep_assert_held(&kprobe_mutex);
 
+	why = ops ? ops->vet(p, where) : KPROBE_REFUSAL_NONE;
 	if (why)
 		return why;
 

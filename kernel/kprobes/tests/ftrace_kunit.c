@@ -221,8 +221,8 @@ static int expect_ftrace(struct kunit *test, struct kp_scene *s, const char *arg
 
 /*
  * Words about the other user of ftrace: it claims a function, traces all without a claim, ends
- * that, and was called so often; somebody has a claim, or nobody. And words about filters: all
- * changes fail, those of a mask, or all removals; and so many sites wait for one.
+ * that, and was called at least so many times; a function is claimed, or free. And words about
+ * filters: all changes fail, those of a mask, or all removals; and so many sites wait for one.
  */
 static const struct kp_word words[] = {
 	{ "claim:", foreign_claim },
@@ -291,7 +291,7 @@ static const struct kp_script scripts[] = {
 	  "+b1p,a1 +c1 off claim:1 on!BUSY hit: on:b!BUSY on:a!BUSY enabled:b release on:a hit:abc "
 	  "off on:a hit: claim:1 on!BUSY -c hit: -b hit: on:a hit:a "
 	  "release" },
-	/* They leave together, and nobody else wants the site. */
+	/* They leave together, and the site has no other user. */
 	{ "refused_ones_leave_together",
 	  "+a1 off +b1p claim:1 on!BUSY fail:0 -b,a work unchanged hit: release +a1 hit:a" },
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the suites of registers of arm64 and powerpc share. All registers are set when a function
- * is called. Handlers see them, and may change them, whatever leads to the handlers; and what a
+ * is called. Handlers see them, and may change them, however the probe is hit; and what a
  * probe saves is restored. The suite includes this once it has defined
  *
  *  - struct kpb_state, all registers: gpr[NR_GPRS] for the general ones, and others; and struct
@@ -65,7 +65,7 @@ static void give(const struct flags *f)
 	give_others(&s.given, f);
 }
 
-/* What nobody has given is what it was at the entry. */
+/* What a test has not set has the value that it had at the entry. */
 static void take(const struct kpb_state *from)
 {
 	unsigned int i;
@@ -341,7 +341,7 @@ static void handlers_return(struct kunit *test)
 		expect_changes();
 		LINK(&s.given) = REGS_LINK(&seer.regs);
 		expect_state(test, "after the call", &s.got, &s.given);
-		/* The function was not executed, so nobody has written what it has found. */
+		/* The function was not executed, so it has not stored its registers. */
 		KUNIT_EXPECT_NE(test, s.found.gpr[FIRST_ARG], s.given.gpr[FIRST_ARG]);
 		KUNIT_EXPECT_EQ(test, seer.hits, off + 1);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * All registers, from the call of a function to its return: handlers see them, and may change
- * all but r13 and MSR, whatever leads to them; and what a probe saves is restored.
+ * all but r13 and MSR, however the probe is hit; and what a probe saves is restored.
  */
 
 #include "suite.h"
