@@ -461,28 +461,6 @@ int arch_write_slot(void *slot, kprobe_opcode_t *code, size_t size);
  */
 int arch_prepare_kprobe(struct kprobe *p);
 
-/**
- * kprobe_vet_insn() - what would arch_prepare_kprobe() decide?
- * @p: addr is set; opcode and ainsn may be filled in, for kprobe_mode()
- *
- * No hook: the core has it. arch_prepare_kprobe() may still fail for lack of memory.
- *
- * Context: as arch_prepare_kprobe().
- * Return: as arch_prepare_kprobe().
- */
-int kprobe_vet_insn(struct kprobe *p);
-
-/**
- * kprobe_mode() - how is an instruction under a breakpoint executed?
- * @p: a prepared probe
- *
- * No hook: the core has it.
- *
- * Context: kprobe_mutex held.
- * Return: a word for the file "sites" in debugfs.
- */
-const char *kprobe_mode(const struct kprobe *p);
-
 /* Offered to the hooks above; documented at its definition. */
 int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why);
 
@@ -582,6 +560,10 @@ void arch_disarm_kprobes(struct list_head *kps);
  * valid only while preemption is off.
  *
  * Context: hit path, preemption has just been disabled.
+ *
+ * kretprobe_native_entry() calls it in a preemptible kernel, because preemption may switch to
+ * another task there. It passes the frame that it was called with, so where this hook does
+ * something, that frame has to be the struct pt_regs of the detour.
  *
  * Default: does nothing; a macro of the same name replaces it.
  */
@@ -727,36 +709,6 @@ static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 							  unsigned long ret_addr);
 
 #include <asm/kretprobe.h>
-
-/**
- * arch_kretprobe_entry_begin() - the return of a function is about to be hooked in a detour
- * @fp: the frame of the function
- *
- * No handler is called, but the task may be preempted before arch_kretprobe_entry_end().
- *
- * Context: hit path, preemption has just been disabled.
- *
- * Default: does nothing; a macro of the same name replaces it.
- */
-#ifndef arch_kretprobe_entry_begin
-static __always_inline void arch_kretprobe_entry_begin(void *fp)
-{
-}
-#endif
-
-/**
- * arch_kretprobe_entry_end() - undo arch_kretprobe_entry_begin()
- * @fp: the frame of the function
- *
- * Context: hit path, preemption has just been enabled, perhaps on another CPU.
- *
- * Default: does nothing; a macro of the same name replaces it.
- */
-#ifndef arch_kretprobe_entry_end
-static __always_inline void arch_kretprobe_entry_end(void *fp)
-{
-}
-#endif
 
 void kretprobe_native_handler(struct pt_regs *regs);
 struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp);

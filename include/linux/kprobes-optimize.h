@@ -323,39 +323,12 @@ static __always_inline struct pt_regs *arch_detour_regs(struct pt_regs *regs)
 #endif
 
 /*
- * The following are defined by arch/arm only, and the core never calls them. Without these
- * declarations, the compiler warns about the definitions.
- */
-
-/**
- * arch_prepared_optinsn() - is there a detour?
- * @optinsn: the architecture's part of a probe
- *
- * Return: non-zero if there is one.
+ * Functions of arch/arm alone, which the core never calls. Without declarations, the compiler warns
+ * about their definitions.
  */
 int arch_prepared_optinsn(struct arch_optimized_insn *optinsn);
-
-/**
- * arch_within_optimized_kprobe() - does a jump replace an instruction?
- * @op: a probe
- * @addr: the address of the instruction
- *
- * Return: non-zero if it does.
- */
 int arch_within_optimized_kprobe(struct optimized_kprobe *op, kprobe_opcode_t *addr);
-
-/**
- * arch_check_optimized_kprobe() - are there probes in the range of a jump?
- * @op: a probe
- *
- * Return: 0.
- */
 int arch_check_optimized_kprobe(struct optimized_kprobe *op);
-
-/**
- * arch_unoptimize_kprobe() - for arch_unoptimize_kprobes() of arch/arm
- * @op: a probe with a jump
- */
 void arch_unoptimize_kprobe(struct optimized_kprobe *op);
 
 /*

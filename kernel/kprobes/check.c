@@ -20,6 +20,7 @@
 
 #include "blacklist.h"
 #include "check.h"
+#include "copy.h"
 #include "ftrace.h"
 #include "kretprobe.h"
 #include "optimizer.h"

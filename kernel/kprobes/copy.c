@@ -9,6 +9,8 @@
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 
+#include "copy.h"
+
 #ifdef __ARCH_WANT_KPROBES_COPY
 
 int kprobe_vet_insn(struct kprobe *p)

@@ -18,6 +18,7 @@
 #include "arm.h"
 #include "blacklist.h"
 #include "check.h"
+#include "copy.h"
 #include "jprobe.h"
 #include "kretprobe.h"
 #include "optimizer.h"

@@ -503,12 +503,15 @@ __visible struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp)
 	struct kprobe *left = kp;
 
 	preempt_disable_notrace();
-	arch_kretprobe_entry_begin(fp);
+	/* A task that preempts this one must not inherit its state. No handler is called. */
+	if (IS_ENABLED(CONFIG_PREEMPTION))
+		arch_handlers_begin(fp);
 	if (likely(!kprobe_running() && kprobe_rcu_is_watching()) &&
 	    likely(kretprobe_hook_call(rcu_dereference_raw(head->plain_return), fp)))
 		left = NULL;
 	preempt_enable_notrace();
-	arch_kretprobe_entry_end(fp);
+	if (IS_ENABLED(CONFIG_PREEMPTION))
+		arch_handlers_end(fp);
 
 	return left;
 }

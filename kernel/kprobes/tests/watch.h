@@ -10,6 +10,8 @@
 #include <linux/kprobes.h>
 #include <linux/kprobes-test.h>
 
+#include "../copy.h"
+
 struct kunit;
 struct kunit_suite;
 

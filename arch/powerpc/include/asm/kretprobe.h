@@ -56,24 +56,6 @@ static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 					   ret_addr);
 }
 
-#ifdef CONFIG_PREEMPTION
-/*
- * The entry may be between two accesses to user memory. A task that is preempted at the end of
- * kretprobe_native_entry() must not pass that on to the next one.
- */
-static __always_inline void arch_kretprobe_entry_begin(void *fp)
-{
-	arch_handlers_begin(fp);
-}
-#define arch_kretprobe_entry_begin arch_kretprobe_entry_begin
-
-static __always_inline void arch_kretprobe_entry_end(void *fp)
-{
-	arch_handlers_end(fp);
-}
-#define arch_kretprobe_entry_end arch_kretprobe_entry_end
-#endif
-
 /* The end of the trampoline. */
 void kretprobe_trampoline_end(void);
 
