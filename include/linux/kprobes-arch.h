@@ -654,7 +654,7 @@ static nokprobe_inline void *kretprobe_trampoline_addr(void)
  * in ri->fp what arch_kretprobe_frame() finds when the function has returned.
  *
  * The trampoline calls kretprobe_native_handler(). A detour at a site for which
- * kretprobe_is_alone() was true may save fewer registers, and call
+ * kretprobe_is_only_user() was true may save fewer registers, and call
  * kretprobe_native_entry() first.
  */
 
@@ -712,7 +712,7 @@ static nokprobe_inline void arch_kretprobe_restore_return(struct pt_regs *regs,
 
 void kretprobe_native_handler(struct pt_regs *regs);
 struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp);
-bool kretprobe_is_alone(struct kprobe *kp);
+bool kretprobe_is_only_user(struct kprobe *kp);
 #else
 /**
  * arch_prepare_kretprobe() - divert the return of the function just entered

@@ -90,8 +90,8 @@ static nokprobe_inline bool kprobe_rcu_is_watching(void)
  * struct kprobe_head - what hit paths see of a site
  * @kp: the probe of the site
  * @op: the same probe with its detour
- * @sole: the one enabled user, if it has a pre handler and no fault handler
- * @plain_return: the same user, if it is a return probe without an entry handler
+ * @only_user: the one enabled user, if it has a pre handler and no fault handler
+ * @only_return: the same user, if it is a return probe without an entry handler
  */
 struct kprobe_head {
 	union {
@@ -100,9 +100,9 @@ struct kprobe_head {
 		struct optimized_kprobe	op;
 #endif
 	};
-	struct kprobe __rcu	*sole;
+	struct kprobe __rcu	*only_user;
 #ifdef CONFIG_KRETPROBE_NATIVE
-	struct kretprobe __rcu	*plain_return;
+	struct kretprobe __rcu	*only_return;
 #endif
 };
 
@@ -161,7 +161,7 @@ int kprobe_handler_fault(struct pt_regs *regs, int trapnr);
 static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
-	struct kprobe *p = rcu_dereference_raw(head->sole);
+	struct kprobe *p = rcu_dereference_raw(head->only_user);
 
 	/* Lockdep kernels check what handlers do to interrupts. */
 	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
@@ -180,7 +180,7 @@ static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *re
 static nokprobe_inline void kprobe_call_post(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
-	struct kprobe *p = rcu_dereference_raw(head->sole);
+	struct kprobe *p = rcu_dereference_raw(head->only_user);
 
 	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
 		kprobe_site_post_users(kp, regs);

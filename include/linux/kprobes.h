@@ -201,13 +201,13 @@ static inline bool kprobe_ftrace(struct kprobe *p)
 /**
  * struct kretprobe_holder - reference of calls in flight to their kretprobe
  * @rp: the kretprobe, NULL after its unregistration
- * @plain: the same, if it has a handler and no fault handler
+ * @fast: the same, if its returns take the fast path: it has a handler and no fault handler
  *
  * It outlives the kretprobe until the last call in flight has returned.
  */
 struct kretprobe_holder {
 	struct kretprobe __rcu	*rp;
-	struct kretprobe __rcu	*plain;
+	struct kretprobe __rcu	*fast;
 };
 
 /**

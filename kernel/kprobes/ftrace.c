@@ -32,14 +32,14 @@
  * The ops
  */
 
-struct kprobe_ftrace_ops kprobe_ftrace_plain = {
+struct kprobe_ftrace_ops kprobe_ftrace_shared = {
 	.ops = {
 		.func	= kprobe_ftrace_entry,
 		.flags	= FTRACE_OPS_FL_SAVE_REGS,
 	},
 };
 
-unsigned int kprobe_ftrace_nr_in_plain;
+unsigned int kprobe_ftrace_nr_in_shared;
 
 /* Some site may have a claim that none of its users needs, or be in two filters; kprobe_mutex. */
 static bool claims_left;
@@ -118,7 +118,7 @@ static void kprobe_ftrace_check_owner_end(struct work_struct *work)
 	guard(mutex)(&kprobe_mutex);
 
 	/* A later move has queued this work again. */
-	if (seen != moves || kprobe_ftrace_nr_in_plain)
+	if (seen != moves || kprobe_ftrace_nr_in_shared)
 		return;
 	/* Its full barrier pairs with that in kprobe_ftrace_kill(). */
 	kprobe_ftrace_set_check(false);
@@ -165,7 +165,7 @@ void kprobe_ftrace_wait_for_tasks(void)
  */
 static void drop_filter(struct kprobe_ftrace_ops *fo)
 {
-	if (fo == &kprobe_ftrace_plain)
+	if (fo == &kprobe_ftrace_shared)
 		kprobe_ftrace_filter(&fo->ops, NULL, 0, 0, 1);
 	else
 		ftrace_free_filter(&fo->ops);
@@ -189,7 +189,7 @@ static int ops_retire(struct kprobe_ftrace_ops *fo)
 
 	drop_filter(fo);
 	fo->nr = 0;
-	if (fo != &kprobe_ftrace_plain)
+	if (fo != &kprobe_ftrace_shared)
 		kfree(fo);
 	return 0;
 }
@@ -216,7 +216,7 @@ static int ops_add(struct kprobe_ftrace_ops *fo, unsigned long *ips, unsigned in
 	return 0;
 out:
 	/* A later registration of the shared ops must not find these addresses. */
-	if (!fo->nr && fo == &kprobe_ftrace_plain)
+	if (!fo->nr && fo == &kprobe_ftrace_shared)
 		drop_filter(fo);
 	return ret;
 }
@@ -291,21 +291,21 @@ static void set_ops(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 		WRITE_ONCE(kprobe_to_site(kp)->ftrace, fo);
 }
 
-static void set_in_plain(struct list_head *kps, bool on)
+static void set_in_shared(struct list_head *kps, bool on)
 {
 	struct kprobe_site *site;
 	struct kprobe *kp;
 
 	list_for_each_entry(kp, kps, list) {
 		site = kprobe_to_site(kp);
-		kprobe_ftrace_nr_in_plain += on - site->in_plain;
-		site->in_plain = on;
+		kprobe_ftrace_nr_in_shared += on - site->in_shared;
+		site->in_shared = on;
 	}
 }
 
-static bool is_in_plain(const struct kprobe_site *site)
+static bool is_in_shared(const struct kprobe_site *site)
 {
-	return site->in_plain;
+	return site->in_shared;
 }
 
 /* Add the addresses of all to a filter, or take them out. A single one needs no memory. */
@@ -340,15 +340,15 @@ static int arm_by(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 }
 
 /* Sites with an ops of their own leave the filter of the shared one, if they are in it. */
-static int leave_plain(struct list_head *kps)
+static int leave_shared(struct list_head *kps)
 {
 	LIST_HEAD(both);
 	int ret;
 
-	take(kps, &both, is_in_plain);
-	ret = change_filter(&both, &kprobe_ftrace_plain, ops_remove);
+	take(kps, &both, is_in_shared);
+	ret = change_filter(&both, &kprobe_ftrace_shared, ops_remove);
 	if (!ret && !list_empty(&both)) {
-		set_in_plain(&both, false);
+		set_in_shared(&both, false);
 		/* A call that has met both filters may be on its way. */
 		moves++;
 		kprobe_ftrace_move_end();
@@ -375,7 +375,7 @@ int kprobe_ftrace_disarm(struct list_head *kps)
 		fo = take_one_ops(kps, &same);
 		/* An address must not stay in a filter that does not arm its site. */
 		ret = kprobe_ftrace_disabled ? 0 :
-		      leave_plain(&same) ?: change_filter(&same, fo, ops_remove);
+		      leave_shared(&same) ?: change_filter(&same, fo, ops_remove);
 		/* A broken ftrace may still use the ops, so it is never freed. */
 		if (!ret || kprobe_ftrace_disabled)
 			set_ops(&same, NULL);
@@ -392,7 +392,7 @@ bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	return site->ftrace == &kprobe_ftrace_plain && kprobe_site_has_post(site);
+	return site->ftrace == &kprobe_ftrace_shared && kprobe_site_has_post(site);
 }
 
 static int kprobe_ftrace_change_cpu(void *by_claim)
@@ -409,7 +409,7 @@ static int kprobe_ftrace_change_cpu(void *by_claim)
  */
 static void kprobe_ftrace_change_owner(struct list_head *kps, struct kprobe_ftrace_ops *fo)
 {
-	bool by_claim = fo != &kprobe_ftrace_plain;
+	bool by_claim = fo != &kprobe_ftrace_shared;
 	struct kprobe *kp;
 	int cpu;
 
@@ -457,7 +457,7 @@ static int move(struct list_head *kps, struct kprobe_ftrace_ops *from,
 	ret = change_filter(kps, from, ops_remove);
 	if (ret)
 		kprobe_ftrace_change_owner(kps, from);
-	set_in_plain(kps, ret && to == &kprobe_ftrace_plain);
+	set_in_shared(kps, ret && to == &kprobe_ftrace_shared);
 	return ret;
 }
 
@@ -471,7 +471,7 @@ static int upgrade(struct list_head *kps)
 		return -ENOMEM;
 
 	kprobe_ftrace_move_begin();
-	ret = move(kps, &kprobe_ftrace_plain, fo);
+	ret = move(kps, &kprobe_ftrace_shared, fo);
 	if (ret)
 		ops_give_back(fo);
 	kprobe_ftrace_move_end();
@@ -481,7 +481,7 @@ static int upgrade(struct list_head *kps)
 /* A claim that no user of the site needs. Without users, the site is disarmed anyway. */
 static bool is_overclaimed(const struct kprobe_site *site)
 {
-	return site->ftrace && site->ftrace != &kprobe_ftrace_plain && site->nr_enabled &&
+	return site->ftrace && site->ftrace != &kprobe_ftrace_shared && site->nr_enabled &&
 	       !kprobe_site_has_post(site);
 }
 
@@ -518,7 +518,7 @@ void kprobe_ftrace_settle(void)
 
 	for_each_kprobe_site(site) {
 		/* An earlier attempt has failed. It may have got a new post handler since. */
-		if (site->in_plain)
+		if (site->in_shared)
 			list_move_tail(&site->head.kp.list, &both);
 		else if (is_overclaimed(site))
 			list_move_tail(&site->head.kp.list, &overclaimed);
@@ -530,14 +530,14 @@ void kprobe_ftrace_settle(void)
 	}
 
 	kprobe_ftrace_move_begin();
-	ret = leave_plain(&both);
+	ret = leave_shared(&both);
 	if (!ret)
 		take(&both, &overclaimed, is_overclaimed);
 	while (!list_empty(&overclaimed)) {
 		LIST_HEAD(same);
 
 		fo = take_one_ops(&overclaimed, &same);
-		ret = move(&same, fo, &kprobe_ftrace_plain) ?: ret;
+		ret = move(&same, fo, &kprobe_ftrace_shared) ?: ret;
 		kprobe_sites_unlink(&same);
 	}
 	kprobe_ftrace_move_end();
@@ -578,7 +578,7 @@ int kprobe_ftrace_arm(struct list_head *kps)
 		fo = ops_alloc();
 		ret = fo ? arm_by(&exclusive, fo) : -ENOMEM;
 	}
-	ret = ret ?: arm_by(kps, &kprobe_ftrace_plain);
+	ret = ret ?: arm_by(kps, &kprobe_ftrace_shared);
 
 	list_splice(&exclusive, kps);
 	if (ret && fo) {
@@ -612,11 +612,11 @@ void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 			continue;
 		site->ftrace = NULL;
 		ops_drop(fo);
-		if (!site->in_plain)
+		if (!site->in_shared)
 			continue;
-		site->in_plain = false;
-		kprobe_ftrace_nr_in_plain--;
-		ops_drop(&kprobe_ftrace_plain);
+		site->in_shared = false;
+		kprobe_ftrace_nr_in_shared--;
+		ops_drop(&kprobe_ftrace_shared);
 		kprobe_ftrace_move_end();
 	}
 }

@@ -13,15 +13,15 @@
 /* A filter and what is in it. */
 struct kprobe_ftrace_ops {
 	struct ftrace_ops	ops;	/* registered exactly while @nr is not 0 */
-	unsigned int		nr;	/* sites armed by it, and those with in_plain */
+	unsigned int		nr;	/* sites armed by it, and those with in_shared */
 	struct work_struct	free;	/* after a registration that failed */
 };
 
 /* The ops of all sites without a post handler. */
-extern struct kprobe_ftrace_ops kprobe_ftrace_plain;
+extern struct kprobe_ftrace_ops kprobe_ftrace_shared;
 
-/* How many sites have in_plain set; kprobe_mutex. */
-extern unsigned int kprobe_ftrace_nr_in_plain;
+/* How many sites have in_shared set; kprobe_mutex. */
+extern unsigned int kprobe_ftrace_nr_in_shared;
 
 /* ftrace has shut itself down. Nothing can be armed. */
 static inline bool kprobe_ftrace_is_dead(void)

@@ -453,7 +453,7 @@ static nokprobe_inline unsigned long kretprobe_return(struct pt_regs *regs, void
 		return kretprobe_return_slow(regs, fp);
 
 	ri = llist_to_instance(node);
-	rp = rcu_dereference_raw(ri->rph->plain);
+	rp = rcu_dereference_raw(ri->rph->fast);
 	if (unlikely(!rp))
 		return kretprobe_return_slow(regs, fp);
 
@@ -507,7 +507,7 @@ __visible struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp)
 	if (IS_ENABLED(CONFIG_PREEMPTION))
 		arch_handlers_begin(fp);
 	if (likely(!kprobe_running() && kprobe_rcu_is_watching()) &&
-	    likely(kretprobe_hook_call(rcu_dereference_raw(head->plain_return), fp)))
+	    likely(kretprobe_hook_call(rcu_dereference_raw(head->only_return), fp)))
 		left = NULL;
 	preempt_enable_notrace();
 	if (IS_ENABLED(CONFIG_PREEMPTION))
@@ -518,19 +518,19 @@ __visible struct kprobe *kretprobe_native_entry(struct kprobe *kp, void *fp)
 NOKPROBE_SYMBOL(kretprobe_native_entry);
 
 /**
- * kretprobe_is_alone() - does kretprobe_native_entry() handle the hits of a site?
+ * kretprobe_is_only_user() - does kretprobe_native_entry() handle the hits of a site?
  * @kp: the probe of the site
  *
  * Context: kprobe_mutex held.
  * Return: true if it does, until the site gets another user.
  */
-bool kretprobe_is_alone(struct kprobe *kp)
+bool kretprobe_is_only_user(struct kprobe *kp)
 {
 	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	return rcu_access_pointer(head->plain_return);
+	return rcu_access_pointer(head->only_return);
 }
 
 /**

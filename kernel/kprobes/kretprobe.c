@@ -125,7 +125,7 @@ static int attach_pool(struct kretprobe *rp, int nr)
 		return PTR_ERR(rph);
 
 	rcu_assign_pointer(rph->rp, rp);
-	rcu_assign_pointer(rph->plain, rp->handler && !rp->kp.fault_handler ? rp : NULL);
+	rcu_assign_pointer(rph->fast, rp->handler && !rp->kp.fault_handler ? rp : NULL);
 	rp->rph = rph;
 	return 0;
 }
@@ -134,7 +134,7 @@ static int attach_pool(struct kretprobe *rp, int nr)
 static void stop_handler(struct kretprobe *rp)
 {
 	rcu_assign_pointer(rp->rph->rp, NULL);
-	rcu_assign_pointer(rp->rph->plain, NULL);
+	rcu_assign_pointer(rp->rph->fast, NULL);
 }
 
 /*
@@ -152,7 +152,7 @@ static void detach_pool(struct kretprobe *rp)
 		rp->maxactive = 0;
 
 	RCU_INIT_POINTER(rp->rph->rp, NULL);
-	RCU_INIT_POINTER(rp->rph->plain, NULL);
+	RCU_INIT_POINTER(rp->rph->fast, NULL);
 	kretprobe_pool_destroy(rp->rph);
 	rp->rph = NULL;
 }

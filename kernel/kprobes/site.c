@@ -271,7 +271,7 @@ static void publish_plain_return(struct kprobe_site *site, struct kprobe *p)
 		rp = container_of(p, struct kretprobe, kp);
 	if (rp && rp->entry_handler)
 		rp = NULL;
-	rcu_assign_pointer(site->head.plain_return, rp);
+	rcu_assign_pointer(site->head.only_return, rp);
 }
 #else
 static void publish_plain_return(struct kprobe_site *site, struct kprobe *p)
@@ -283,7 +283,7 @@ static void site_update(struct kprobe_site *site)
 {
 	struct kprobe *p = sole_user(site);
 
-	rcu_assign_pointer(site->head.sole, p);
+	rcu_assign_pointer(site->head.only_user, p);
 	publish_plain_return(site, p);
 	kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
 }

@@ -84,7 +84,7 @@ struct kprobe_site {
 	u8				refusal;
 	kprobe_opcode_t			saved;		/* the text before preparation */
 	/* @ftrace is not the shared ops, but that has the address, too. */
-	bool				in_plain;
+	bool				in_shared;
 	/*
 	 * The ops whose calls count, or NULL; with KPROBE_FTRACE_MOVES while that changes; hits
 	 * read it.

@@ -447,7 +447,7 @@ static void watch_wait(void)
 
 	waits++;
 	owner_in_wait = kprobe_site_at(site_addr(kp_ft_one))->ftrace;
-	was_in_both = kprobe_ftrace_plain.nr == 1 &&
+	was_in_both = kprobe_ftrace_shared.nr == 1 &&
 		      is_claimed(test, &f->scene, "1");
 }
 
@@ -466,12 +466,12 @@ static void ftrace_waits_before_the_owner_changes(struct kunit *test)
 	play(test, "+b1p");
 	KUNIT_EXPECT_EQ(test, waits, 1);
 	KUNIT_EXPECT_TRUE(test, was_in_both);
-	KUNIT_EXPECT_PTR_EQ(test, owner_in_wait, &kprobe_ftrace_plain);
+	KUNIT_EXPECT_PTR_EQ(test, owner_in_wait, &kprobe_ftrace_shared);
 
 	play(test, "-b");
 	KUNIT_EXPECT_EQ(test, waits, 2);
 	KUNIT_EXPECT_TRUE(test, was_in_both);
-	KUNIT_EXPECT_PTR_NE(test, owner_in_wait, &kprobe_ftrace_plain);
+	KUNIT_EXPECT_PTR_NE(test, owner_in_wait, &kprobe_ftrace_shared);
 	kunit_deactivate_static_stub(test, kprobe_ftrace_wait_for_tasks);
 	play(test, "hit:a");
 }
@@ -749,7 +749,7 @@ static void ftrace_call_while_the_next_site_moves(struct kunit *test)
 	hold_a_call(test);
 	/* As long as this counts a site, the check of the first move does not end. */
 	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_ftrace_nr_in_plain++;
+		kprobe_ftrace_nr_in_shared++;
 	play(test, "+c2p");
 
 	WRITE_ONCE(f->moved, true);
@@ -758,7 +758,7 @@ static void ftrace_call_while_the_next_site_moves(struct kunit *test)
 		cond_resched();
 	play(test, "+b1p");
 	scoped_guard(mutex, &kprobe_mutex)
-		kprobe_ftrace_nr_in_plain--;
+		kprobe_ftrace_nr_in_shared--;
 	play(test, "-b -c");
 	end_of_the_call(test);
 }

@@ -221,7 +221,7 @@ static void site_walk_is_in_order_of_addresses(struct kunit *test)
 #define EXPECT_USERS(site, users, enabled, the_sole) do {				\
 	KUNIT_EXPECT_EQ(test, (site)->nr_users, users);					\
 	KUNIT_EXPECT_EQ(test, (site)->nr_enabled, enabled);				\
-	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer((site)->head.sole), the_sole);	\
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer((site)->head.only_user), the_sole);	\
 	KUNIT_EXPECT_EQ(test, kprobe_disabled(&(site)->head.kp), !(enabled));		\
 } while (0)
 
@@ -340,7 +340,7 @@ static void site_fault_handler_stays(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.fault_handler, &kprobe_site_fault_handler);
 	KUNIT_EXPECT_NULL(test, site->head.kp.post_handler);
 	KUNIT_EXPECT_TRUE(test, kprobe_site_has_fault(site));
-	KUNIT_EXPECT_NULL(test, rcu_access_pointer(site->head.sole));
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(site->head.only_user));
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "b");
 
 	kprobe_site_del_user(site, fault);

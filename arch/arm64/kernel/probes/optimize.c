@@ -153,7 +153,7 @@ int arch_draft_detour(struct kprobe_draft *d, struct optimized_kprobe *op)
 
 	put_code(d, kprobe_detour_enter, kprobe_detour_exit);
 	put_load(d, AARCH64_INSN_REG_0, (unsigned long)op);
-	put_call(d, kretprobe_is_alone(&op->kp));
+	put_call(d, kretprobe_is_only_user(&op->kp));
 	put_code(d, kprobe_detour_exit, kprobe_detour_exit_end);
 	put_separator(d, op->kp.opcode);
 	return kprobe_reencode(d, &op->kp);

@@ -199,7 +199,7 @@ int kprobe_reencode(struct kprobe_draft *d, const struct kprobe *p)
 
 int arch_draft_detour(struct kprobe_draft *d, struct optimized_kprobe *op)
 {
-	bool is_return = kretprobe_is_alone(&op->kp);
+	bool is_return = kretprobe_is_only_user(&op->kp);
 
 	/* A fault in it would not find the fixup, which belongs to the probed address. */
 	if (search_exception_tables((unsigned long)op->kp.addr)) {

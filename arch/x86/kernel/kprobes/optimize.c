@@ -205,7 +205,7 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op, uns
 		.jump		= d->o.jump,
 		.hop		= d->o.hop,
 		.of_return	= __is_defined(KPROBE_DETOURS_OF_RETURNS) &&
-				  kretprobe_is_alone(&op->kp),
+				  kretprobe_is_only_user(&op->kp),
 	};
 	d->o.end = kprobe_kind_of(&d->o)->size;
 	d->ends = false;
