@@ -25,26 +25,37 @@ struct one {
 	unsigned long		ret_addr, ret_value;
 };
 
+/* These two may run on several CPUs at once. */
+static int count_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(ri->rp, struct one, rp)->entries);
+	return 0;
+}
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&container_of(ri->rp, struct one, rp)->returns);
+	return 0;
+}
+
 static int one_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct one *o = container_of(ri->rp, struct one, rp);
 
-	atomic_inc(&o->entries);
 	o->slot = (unsigned long *)kernel_stack_pointer(regs);
 	o->cpu_entry = raw_smp_processor_id();
-	return 0;
+	return count_entry(ri, regs);
 }
 
 static int one_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct one *o = container_of(ri->rp, struct one, rp);
 
-	atomic_inc(&o->returns);
 	o->cpu_return = raw_smp_processor_id();
 	o->moved += o->cpu_return != o->cpu_entry;
 	o->ret_addr = get_kretprobe_retaddr(ri);
 	o->ret_value = regs_return_value(regs);
-	return 0;
+	return count_return(ri, regs);
 }
 
 static struct one *new_one(struct kunit *test, const char *symbol, int maxactive)
@@ -207,6 +218,8 @@ static void return_probes_where_dead_tasks_are_flushed(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(flush_path); i++) {
 		c[i] = new_one(test, flush_path[i], 0);
+		c[i]->rp.entry_handler = count_entry;
+		c[i]->rp.handler = count_return;
 		/* Not all of them are functions everywhere, or can be probed. */
 		nr += !kp_add_return(test, &c[i]->rp);
 	}
