@@ -123,7 +123,10 @@ static void call_end(struct kprobe_call *call, struct kprobe **kps, int num)
 	wake_up_all(&call_ended);
 }
 
-/* Wait for calls up to number @last. They are older, so calls cannot wait for each other. */
+/*
+ * Wait for calls up to number @last. Calls wait only for those that began before them, and
+ * registrations wait for none, so there is no cycle.
+ */
 static void call_wait(u64 last)
 {
 	/* Pairs with call_end(). */
@@ -246,22 +249,22 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 	scoped_guard(mutex, &kprobe_mutex)
 		left = kprobe_batch_detach(kps, num, ops, &call, &others, &reap);
 
-	if (left || !list_empty(&reap)) {
+	if (left || !list_empty(&reap))
 		kprobe_wait_for_hits();
-		for (p = left; p && ops && ops->done; p = p->next)
-			ops->done(p);
-
-		guard(mutex)(&kprobe_mutex);
-		for (p = left; p; p = next) {
-			INIT_LIST_HEAD(&p->list);
-			next = p->next;
-			p->next = NULL;
-		}
-		reap_sites(&reap);
-		/* From here on the structures belong to their users again. */
-		call_end(&call, kps, num);
-	}
+	/* Before our claim ends: without it, another call would find the structures unused. */
 	call_wait(others);
+	for (p = left; p && ops && ops->done; p = p->next)
+		ops->done(p);
+
+	guard(mutex)(&kprobe_mutex);
+	for (p = left; p; p = next) {
+		INIT_LIST_HEAD(&p->list);
+		next = p->next;
+		p->next = NULL;
+	}
+	reap_sites(&reap);
+	/* From here on the structures belong to their users again. */
+	call_end(&call, kps, num);
 }
 
 /*
@@ -658,13 +661,16 @@ static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
 		batch_refuse(b, 0, KPROBE_REFUSAL_NO_MEMORY);
 		return false;
 	}
-	batch_claim(b);
-	/* From here to the publication of the sites no other jump can come there. */
 	while (batch_take_hops(b)) {
 		mutex_unlock(&kprobe_mutex);
 		kprobe_opt_wait_for_tasks();
 		mutex_lock(&kprobe_mutex);
 	}
+	/*
+	 * From here to the publication of the sites no other jump can come there. Nor can an
+	 * unregistration find a structure that is claimed, but has no site yet.
+	 */
+	batch_claim(b);
 	batch_prepare(b);
 	batch_publish(b);
 	batch_arm(b);
