@@ -41,7 +41,7 @@ struct conc_test {
 	struct kprobe		*kps[2];
 	struct kretprobe	ra, rb;
 	struct kretprobe	*rps[2];
-	struct caller		first, second;
+	struct caller		first, second, third;
 	struct completion	held, release;
 	struct kunit		*test;
 	bool			holds;		/* the first call, in held_wait() */
@@ -395,9 +395,14 @@ static void concurrent_unregister_of_what_is_being_registered(struct kunit *test
 	expect_waits(test, &t->second);
 	KUNIT_EXPECT_EQ(test, hits(), 0);
 
+	/* The second one waits for the first one only. Still, the structure is in use. */
+	start(test, &t->third, unregister_a);
+	expect_waits(test, &t->third);
+
 	complete(&t->release);
 	finish(test, &t->first);
 	finish(test, &t->second);
+	finish(test, &t->third);
 	KUNIT_EXPECT_EQ(test, t->first.ret, 0);
 	KUNIT_EXPECT_TRUE(test, list_empty(&t->a.list));
 	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
