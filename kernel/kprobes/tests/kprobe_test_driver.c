@@ -40,7 +40,7 @@ struct probe {
 	struct kprobe	kp;
 	char		name[NAME_LEN];
 	bool		registered;
-	unsigned int	hits, post_hits;
+	atomic_t	hits, post_hits;
 };
 
 static struct probe by_hand, on_coming, on_going, on_early;
@@ -53,7 +53,7 @@ MODULE_PARM_DESC(oops, "whether the handler oopses");
 
 static int count_hit(struct kprobe *kp, struct pt_regs *regs)
 {
-	container_of(kp, struct probe, kp)->hits++;
+	atomic_inc(&container_of(kp, struct probe, kp)->hits);
 	if (READ_ONCE(oops))
 		WRITE_ONCE(*(int *)NULL, 0);
 	return 0;
@@ -61,7 +61,7 @@ static int count_hit(struct kprobe *kp, struct pt_regs *regs)
 
 static void count_post_hit(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
-	container_of(kp, struct probe, kp)->post_hits++;
+	atomic_inc(&container_of(kp, struct probe, kp)->post_hits);
 }
 
 /* Faults of the probed instruction are none of its business. */
@@ -97,8 +97,8 @@ static int probe_register(struct probe *p)
 		p->kp.fault_handler = pass_fault;
 	if (with_post_handler)
 		p->kp.post_handler = count_post_hit;
-	p->hits = 0;
-	p->post_hits = 0;
+	atomic_set(&p->hits, 0);
+	atomic_set(&p->post_hits, 0);
 	ret = register_kprobe(&p->kp);
 	p->registered = !ret;
 	return ret;
@@ -219,12 +219,12 @@ static int on_module_set(const char *val, const struct kernel_param *kp)
 
 static int hits_get(char *buf, const struct kernel_param *kp)
 {
-	return sysfs_emit(buf, "%u\n", ((struct probe *)kp->arg)->hits);
+	return sysfs_emit(buf, "%d\n", atomic_read(&((struct probe *)kp->arg)->hits));
 }
 
 static int post_hits_get(char *buf, const struct kernel_param *kp)
 {
-	return sysfs_emit(buf, "%u\n", ((struct probe *)kp->arg)->post_hits);
+	return sysfs_emit(buf, "%d\n", atomic_read(&((struct probe *)kp->arg)->post_hits));
 }
 
 static int gone_get(char *buf, const struct kernel_param *kp)
