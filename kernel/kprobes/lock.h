@@ -24,14 +24,16 @@
  *     blacklist mutex            changes of the blacklist
  *
  * No lock is held during a wait for a grace period, with two exceptions, both under kprobe_mutex:
- * kprobe_ftrace_wait_for_tasks(), and the wait inside ftrace, see ops_retire().
+ * kprobe_ftrace_wait_for_tasks(), and the wait inside ftrace, see ops_retire(). Shorter waits,
+ * until each CPU has switched tasks, are under kprobe_mutex as well, when the table grows and when
+ * ftrace sites move.
  *
  * Hit paths take no lock. With preemption off, and where RCU watches, they can find a
  * site and walk its users: both are freed only after a grace period of RCU.
  */
 extern struct mutex kprobe_mutex;
 
-/* What has to be held to change the text, in the order that ours nest. */
+/* The locks that changes of the text need, outermost first. */
 DEFINE_LOCK_GUARD_0(kprobe_text,
 		    ({ cpus_read_lock(); mutex_lock(&text_mutex); }),
 		    ({ mutex_unlock(&text_mutex); cpus_read_unlock(); }))

@@ -83,7 +83,10 @@ struct kprobe_site {
 	/* Why the architecture refuses it, enum kprobe_refusal. */
 	u8				refusal;
 	kprobe_opcode_t			saved;		/* the text before preparation */
-	/* @ftrace is not the shared ops, but that has the address, too. */
+	/*
+	 * A move is not complete: @ftrace is another ops, but the address is still in the filter
+	 * of kprobe_ftrace_shared.
+	 */
 	bool				in_shared;
 	/*
 	 * The ops whose calls count, or NULL; with KPROBE_FTRACE_MOVES while that changes; hits
@@ -92,14 +95,16 @@ struct kprobe_site {
 	struct kprobe_ftrace_ops	*ftrace;
 	/* In the tree of sites, or in that of dead sites whose detours tasks may still be in. */
 	struct rb_node			node;
-	struct list_head		reap;		/* in the batch that will free the site */
+	/* On the list of the call that will free it, after its grace period; empty if in use. */
+	struct list_head		reap;
 #ifdef CONFIG_OPTPROBES
 	enum kprobe_opt_state		opt;		/* only opt_move() changes it */
 	/* Why there is no jump, enum kprobe_noopt. */
 	u8				opt_why;
 	/*
-	 * Which grace period of tasks-RCU shows that no task is in the detour, once hits do not
-	 * enter it any more. 0 if none has; KPROBE_OPT_FOREVER if the jump cannot be removed.
+	 * The number of the grace period of tasks-RCU whose end shows that the detour is empty, see
+	 * tasks_begun. It counts only while hits do not enter the detour. 0: no hit ever did;
+	 * KPROBE_OPT_FOREVER: the jump cannot be removed.
 	 */
 	u64				opt_until;
 #endif
