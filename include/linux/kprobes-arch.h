@@ -559,11 +559,11 @@ void arch_disarm_kprobes(struct list_head *kps);
  * inherit from the program, such as access to user memory, and stores in @regs what is
  * valid only while preemption is off.
  *
- * Context: hit path, preemption has just been disabled.
- *
  * kretprobe_native_entry() calls it in a preemptible kernel, because preemption may switch to
  * another task there. It passes the frame that it was called with, so where this hook does
  * something, that frame has to be the struct pt_regs of the detour.
+ *
+ * Context: hit path, preemption has just been disabled.
  *
  * Default: does nothing; a macro of the same name replaces it.
  */

@@ -352,8 +352,8 @@ bool kprobe_is_used(struct kprobe *p)
 }
 
 /*
- * First of all: what a structure has must not be replaced while hits use it, nor by two
- * registrations at a time.
+ * Before anything is changed: what a structure has must not be replaced while hits use it, nor by
+ * two registrations at a time.
  */
 static void batch_claim(struct kprobe_batch *b)
 {

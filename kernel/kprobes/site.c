@@ -263,7 +263,7 @@ static struct kprobe *sole_user(struct kprobe_site *site)
 
 /* A return probe whose entry needs only an instance and the frame. */
 #ifdef CONFIG_KRETPROBE_NATIVE
-static void publish_plain_return(struct kprobe_site *site, struct kprobe *p)
+static void publish_only_return(struct kprobe_site *site, struct kprobe *p)
 {
 	struct kretprobe *rp = NULL;
 
@@ -274,7 +274,7 @@ static void publish_plain_return(struct kprobe_site *site, struct kprobe *p)
 	rcu_assign_pointer(site->head.only_return, rp);
 }
 #else
-static void publish_plain_return(struct kprobe_site *site, struct kprobe *p)
+static void publish_only_return(struct kprobe_site *site, struct kprobe *p)
 {
 }
 #endif
@@ -284,7 +284,7 @@ static void site_update(struct kprobe_site *site)
 	struct kprobe *p = sole_user(site);
 
 	rcu_assign_pointer(site->head.only_user, p);
-	publish_plain_return(site, p);
+	publish_only_return(site, p);
 	kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
 }
 

@@ -218,10 +218,10 @@ static void site_walk_is_in_order_of_addresses(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kprobe_site_at(BARE_ADDR + 0x101));
 }
 
-#define EXPECT_USERS(site, users, enabled, the_sole) do {				\
+#define EXPECT_USERS(site, users, enabled, only) do {					\
 	KUNIT_EXPECT_EQ(test, (site)->nr_users, users);					\
 	KUNIT_EXPECT_EQ(test, (site)->nr_enabled, enabled);				\
-	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer((site)->head.only_user), the_sole);	\
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer((site)->head.only_user), only);	\
 	KUNIT_EXPECT_EQ(test, kprobe_disabled(&(site)->head.kp), !(enabled));		\
 } while (0)
 
