@@ -24,9 +24,7 @@
  *    a jump overwrites more than one instruction;
  *  - HAVE_KPROBE_FAULT_HANDLER if it reports faults to the fault handlers of probes.
  *
- * The smallest backend is arch/parisc/kernel/kprobes.c.
- *
- * With CONFIG_KPROBES, <asm/kprobes.h> has to supply:
+ * <asm/kprobes.h> includes <asm-generic/kprobes.h>. With CONFIG_KPROBES, it has to supply:
  *
  *  - kprobe_opcode_t, struct arch_specific_insn, MAX_INSN_SIZE (in opcodes);
  *  - as functions or macros, arch_remove_kprobe(); kprobe_fault_handler(regs, trapnr),
@@ -34,12 +32,8 @@
  *    non-zero if the fault has been handled; and flush_insn_slot(p), called with the locks
  *    of arch_prepare_kprobe() after it has succeeded, which lets all CPUs see the copy
  *    of the instruction, if that has not been done yet;
- *  - kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
- *  - either KPROBE_MAX_NESTING, how many hits can be inside one another,
- *    struct arch_kprobe_step, what a step saves, ainsn.insn and ainsn.boost, the slot
- *    and whether it has a copy that jumps back, KPROBE_BOOST_OFFSET and
- *    KPROBE_STEP_OFFSET, where in the slot the copies are, and a file that includes
- *    <linux/kprobes-breakpoint.h>; or its own struct prev_kprobe, and
+ *  - with KRETPROBES, kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
+ *  - what <linux/kprobes-breakpoint.h> needs, see there, or its own struct prev_kprobe, and
  *    struct kprobe_ctlblk with kprobe_status and prev_kprobe in it.
  *
  * And where they apply:
@@ -48,8 +42,17 @@
  *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint exceptions, from
  *    its entry to its exit, and preemption is counted as disabled. Where a step lies between
  *    two exceptions, RCU need not watch it if disarming waits for it otherwise, for example
- *    because interrupts are masked;
+ *    because interrupts are masked. Otherwise, it is 0 by default;
  *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot();
+ *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
+ *    arch_disarm_kprobes();
+ *  - arch_kprobe_ftrace_regs(fregs), the struct pt_regs of the traced code (ftrace
+ *    has saved all registers), and KPROBE_FTRACE_IP, the offset from the site that
+ *    handlers see as ip, if the core's kprobe_ftrace_handler() is to be used;
+ *  - arch_kprobe_ftrace_redirect(regs), for when a handler at such a site has set the ip.
+ *
+ * What only makes probes faster comes last:
+ *
  *  - __ARCH_WANT_KPROBES_COPY if the core is to prepare its probes. It has
  *    arch_decide_kprobe(), arch_kprobe_ways(), arch_copy_kprobe() and arch_write_slot() then,
  *    insn and boost in struct arch_specific_insn, and KPROBE_TRAP, the opcode that fills slots;
@@ -57,8 +60,6 @@
  *    It has arch_kprobe_branch(), and arch_seal_page() for pages between KPROBE_PAGES_START and
  *    KPROBE_PAGES_END, which are mapped with KPROBE_PAGES_PROT. With OPTPROBES, the core has the
  *    hooks of detours then, and calls those of <linux/kprobes-optimize.h> that are for words;
- *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
- *    arch_disarm_kprobes();
  *  - with OPTPROBES, struct arch_optimized_insn with insn, the detour, in it, and with
  *    HAVE_OPTPROBES_RANGE also size, how many bytes of text the jump makes unusable, jump, how
  *    many of them it replaces, and text, what was there;
@@ -66,13 +67,9 @@
  *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant;
  *  - __ARCH_WANT_KPROBES_DETOUR if its detours call kprobe_detour_callback(), and
  *    then arch_leave_detour() and an inline arch_detour_is_left(regs): true if
- *    the end of the detour cannot restore regs;
- *  - arch_kprobe_ftrace_regs(fregs), the struct pt_regs of the traced code (ftrace
- *    has saved all registers), and KPROBE_FTRACE_IP, the offset from the site that
- *    handlers see as ip, if the core's kprobe_ftrace_handler() is to be used;
- *  - arch_kprobe_ftrace_redirect(regs), for when a handler at such a site has set the ip.
+ *    the end of the detour cannot restore regs.
  *
- * With KPROBE_MAX_NESTING, <linux/kprobes-breakpoint.h> handles hits and faults. Otherwise, the
+ * <linux/kprobes-breakpoint.h> handles hits and faults. Without it, the
  * architecture defines the per-CPU variables current_kprobe and kprobe_ctlblk, and does the same
  * in code of its own: it calls the pre_handler and post_handler of the probe, and sets the status
  * to KPROBE_HIT_ACTIVE when a hit begins. Preemption is off until the hit is over.

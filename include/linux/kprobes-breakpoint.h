@@ -6,19 +6,28 @@
  * DOC: kprobes breakpoints
  *
  * <linux/kprobes-breakpoint.h> handles the hits of breakpoints. An architecture includes it in one
- * file, which finds the probe of a breakpoint with get_kprobe() and calls kprobe_hit(),
- * kprobe_step_end() and kprobe_hit_fault(). A probe stays findable until all CPUs have left its
- * breakpoint. So a breakpoint without a probe is the end of a step, or belongs to another
- * subsystem.
+ * file, which finds the probe of a breakpoint with get_kprobe() and calls kprobe_hit() and
+ * kprobe_step_end(), both with interrupts off, whoever masks them. Its kprobe_fault_handler() calls
+ * kprobe_hit_fault(). A probe stays findable until all CPUs have left its breakpoint. So a
+ * breakpoint without a probe is the end of a step, or belongs to another subsystem.
  *
  * A hit inside another one calls no handler, but its instruction has to be executed. Each
  * instruction is executed in the cheapest possible way. A boosted copy jumps back by itself. With a
  * post handler or a fault handler, or where there is no such copy, the instruction is emulated in
  * the exception. If that is impossible, too, it is stepped: its copy runs with interrupts off, up
- * to a second exception.
+ * to a second exception, which is raised directly behind the copy.
  *
  * All state is per CPU. An NMI may come between any two accesses to it, and hit probes. It restores
  * whatever it changes, so it only must not find half-written state.
+ *
+ * <asm/kprobes.h> supplies:
+ *
+ *  - KPROBE_MAX_NESTING, how many steps can interrupt others, or be in handlers; one more is a
+ *    BUG. NMIs interrupt a step, and so does a fault of its instruction;
+ *  - struct arch_kprobe_step, what arch_kprobe_mask() saves;
+ *  - in struct arch_specific_insn, insn, the slot, and boost, whether a copy that jumps back is
+ *    at its beginning. It may always be false;
+ *  - KPROBE_STEP_OFFSET, where in the slot the copy is that is stepped.
  *
  * The file defines first, as functions or macros:
  *
@@ -26,8 +35,10 @@
  *  - arch_kprobe_emulate(p, regs), which executes it, so that regs become those after it, or
  *    returns false if it has to be stepped;
  *  - arch_kprobe_mask(regs, step), which makes regs mask interrupts, so that a step stays on its
- *    CPU, and saves in step what arch_kprobe_unmask(regs, step) needs to undo this;
- *  - arch_kprobe_redirect(regs), for when a handler has set the instruction pointer.
+ *    CPU, and saves in step what arch_kprobe_unmask(regs, step) needs to undo this; step points
+ *    to a struct arch_kprobe_step __kprobe_cpu;
+ *  - arch_kprobe_redirect(regs), for when a handler has set the instruction pointer. Most have
+ *    nothing to do then.
  *
  * And where they apply, as macros, or as functions with macros of the same name:
  *
@@ -217,7 +228,7 @@ static nokprobe_inline void kprobe_hit_finish(struct kprobe_ctlblk __kprobe_cpu 
 
 static nokprobe_inline void kprobe_enter_boosted(struct kprobe *p, struct pt_regs *regs)
 {
-	instruction_pointer_set(regs, (unsigned long)p->ainsn.insn + KPROBE_BOOST_OFFSET);
+	instruction_pointer_set(regs, (unsigned long)p->ainsn.insn);
 }
 
 /* A hit inside another one, which has been counted: only execute the instruction. */

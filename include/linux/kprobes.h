@@ -114,7 +114,7 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  *		  against livepatch
  * @fault_handler: called for faults in this probe's handlers or in the probed
  *		   instruction, may be NULL; needs HAVE_KPROBE_FAULT_HANDLER
- * @opcode: original code at the address, for architecture code only
+ * @opcode: original instruction as a value, for architecture code only
  * @ainsn: what the architecture keeps about the instruction; not set in probes
  *	   of users
  * @flags: KPROBE_FLAG_*; readers take it as a snapshot

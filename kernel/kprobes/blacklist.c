@@ -143,6 +143,18 @@ static const char * const not_followed[] __initconst = {
 	"__ubsan_handle_sub_overflow",
 	"__ubsan_handle_type_mismatch",
 	"__ubsan_handle_type_mismatch_v1",
+	/*
+	 * Templates that ftrace copies into its trampolines, with any breakpoint in them, and the
+	 * labels in them that are symbols. Architectures that copy nothing patch the calls in them.
+	 */
+	"ftrace_call",
+	"ftrace_caller",
+	"ftrace_caller_op_ptr",
+	"ftrace_graph_call",
+	"ftrace_regs_call",
+	"ftrace_regs_caller",
+	"ftrace_regs_caller_jmp",
+	"ftrace_regs_caller_op_ptr",
 };
 
 /* Stand in for what the roots call where the architecture does not find branches. */
@@ -191,21 +203,6 @@ static const char * const called[] __initconst = {
 	"rcu_read_lock_held_common",
 };
 #endif
-
-/*
- * Templates that ftrace copies into its trampolines, with any breakpoint in them, and the labels
- * in them that are symbols. Architectures that copy nothing patch the calls in them.
- */
-static const char * const copied[] __initconst = {
-	"ftrace_call",
-	"ftrace_caller",
-	"ftrace_caller_op_ptr",
-	"ftrace_graph_call",
-	"ftrace_regs_call",
-	"ftrace_regs_caller",
-	"ftrace_regs_caller_jmp",
-	"ftrace_regs_caller_op_ptr",
-};
 
 static int insert_range(struct maple_tree *tree, struct kprobe_range range)
 {
@@ -586,10 +583,8 @@ int __init kprobe_blacklist_init(void)
 		err = append_marked();
 	ret = append_names(not_followed, ARRAY_SIZE(not_followed), KPROBE_REFUSAL_LISTED) ?:
 	      append_names(called, ARRAY_SIZE(called), KPROBE_REFUSAL_LISTED) ?:
-	      append_names(copied, ARRAY_SIZE(copied), KPROBE_REFUSAL_LISTED) ?:
 	      kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
 	      kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts)) ?:
-	      kprobe_blacklist_cuts(copied, ARRAY_SIZE(copied)) ?:
 	      kprobe_blacklist_cuts(not_followed, ARRAY_SIZE(not_followed));
 	err = err ?: ret;
 

@@ -73,10 +73,9 @@ static void check(struct kprobe *p, const struct kprobe_batch_ops *ops, struct k
 	struct module *mod = NULL;
 
 	*v = (struct kprobe_verdict){ .why = KPROBE_REFUSAL_TOO_EARLY };
-	if (kprobes_initialized)
-		v->why = kprobe_resolve(p, &v->where);
-
 	scoped_guard(mutex, &kprobe_mutex) {
+		if (kprobes_initialized)
+			v->why = kprobe_resolve(p, &v->where);
 		if (!v->why && kprobe_is_used(p))
 			v->why = KPROBE_REFUSAL_IN_USE;
 		if (!v->why)

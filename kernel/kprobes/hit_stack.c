@@ -49,7 +49,7 @@ void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 {
 	struct kprobe_rcu_state w;
 
-	if (!raw_atomic_dec_and_test(&pool->left))
+	if (!raw_atomic_dec_and_test(&pool->refs))
 		return;
 
 	/*
@@ -432,8 +432,8 @@ static noinline unsigned long kretprobe_return_slow(struct pt_regs *regs,
 NOKPROBE_SYMBOL(kretprobe_return_slow);
 
 /* Only one hook is on the frame, the newest one, and no hit is in progress. */
-static nokprobe_inline bool is_plain_return(struct llist_node *node, void *fp,
-					    struct kprobe *__kprobe_cpu *running)
+static nokprobe_inline bool is_fast_return(struct llist_node *node, void *fp,
+					   struct kprobe *__kprobe_cpu *running)
 {
 	return node && llist_to_instance(node)->fp == fp &&
 	       !is_stacked(llist_to_instance(node)) &&
@@ -449,7 +449,7 @@ static nokprobe_inline unsigned long kretprobe_return(struct pt_regs *regs, void
 	unsigned long ret_addr;
 	struct kretprobe *rp;
 
-	if (unlikely(!is_plain_return(node, fp, running)))
+	if (unlikely(!is_fast_return(node, fp, running)))
 		return kretprobe_return_slow(regs, fp);
 
 	ri = llist_to_instance(node);

@@ -21,6 +21,7 @@
  *       text_mutex               any change of kernel text
  *         cache mutex            slot pages
  *         module_mutex           while the symbols of a module are searched, on x86
+ *     module_mutex               while a user's symbol is searched in all modules
  *     blacklist mutex            changes of the blacklist
  *
  * No lock is held during a wait for a grace period, with two exceptions, both under kprobe_mutex:

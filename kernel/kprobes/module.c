@@ -39,7 +39,7 @@ static void kprobe_kill_text(unsigned long start, unsigned long end, bool writab
 		kprobe_disarm_text(&lists);
 
 		for_each_kprobe_site_in(site, start, end) {
-			if (site->state == KPROBE_SITE_GONE)
+			if (site->state >= KPROBE_SITE_GONE)
 				continue;
 			kprobe_site_move(site, KPROBE_SITE_GONE);
 			/* Text that is freed without being disarmed has no jumps. */

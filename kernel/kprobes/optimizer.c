@@ -59,7 +59,6 @@ static bool opt_allowed;	/* also read without */
 static LIST_HEAD(opt_queue);		/* QUEUED */
 static LIST_HEAD(opt_waiting);		/* WAITING */
 static LIST_HEAD(opt_reclaimed);	/* RECLAIMING, for the next round */
-static struct rb_root opt_leaving = RB_ROOT;	/* RECLAIMING, by address */
 
 /* Grace periods of tasks-RCU: how many began, and the latest that ended. */
 static u64 tasks_begun, tasks_over;
@@ -410,12 +409,6 @@ bool kprobe_opt_is_bypassed(unsigned long addr)
 			return true;
 	}
 
-	/* No task enters these any more, but some may still be inside. */
-	for_each_kprobe_site_in_tree(site, &opt_leaving, addr - (MAX_OPTIMIZED_LENGTH - 1), addr) {
-		if (jump_covers(site, addr) && tasks_may_be_in_detour(site))
-			return true;
-	}
-
 	return false;
 }
 
@@ -553,7 +546,6 @@ bool kprobe_opt_reclaim(struct kprobe_site *site)
 	}
 
 	opt_move(site, KPROBE_OPT_RECLAIMING);
-	kprobe_site_add_to(&opt_leaving, site);
 	if (site->opt_until != KPROBE_OPT_FOREVER) {
 		list_add_tail(&site->head.op.list, &opt_reclaimed);
 		kick();
@@ -569,7 +561,6 @@ static void free_reclaimed(struct list_head *list)
 		struct kprobe_site *site = op_to_site(op);
 
 		list_del_init(&op->list);
-		rb_erase(&site->node, &opt_leaving);
 		remove_detour(site);
 		reconsider(kprobe_site_addr(site));
 		kprobe_site_free(site);

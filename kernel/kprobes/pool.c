@@ -144,7 +144,7 @@ static int add_chunk(struct kretprobe_pool *pool, unsigned int nr)
 	chunk->next = pool->chunks;
 	pool->chunks = chunk;
 	pool->nr += nr;
-	atomic_add(nr, &pool->left);
+	atomic_add(nr, &pool->refs);
 	add_blocks(pool, chunk->blocks, nr);
 	return 0;
 }
@@ -211,7 +211,7 @@ struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool gr
 		return ERR_PTR(-ENOMEM);
 
 	atomic_inc(&nr_pools);
-	atomic_set(&pool->left, 1);
+	atomic_set(&pool->refs, 1);
 	pool->stride = round_up(sizeof(struct kretprobe_instance) + data_size, 8);
 	pool->ask = IRQ_WORK_INIT_HARD(kretprobe_pool_ask);
 	pool->gone = IRQ_WORK_INIT_HARD(kretprobe_pool_gone);
@@ -262,7 +262,7 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	for (block = pool->blocks; block; block = block->next)
 		drained += hweight_long(xchg(&block->free, KRETPROBE_BLOCK_CLOSED));
 
-	if (atomic_sub_and_test(drained, &pool->left))
+	if (atomic_sub_and_test(drained, &pool->refs))
 		queue_rcu_work(system_percpu_wq, &pool->free);
 }
 

@@ -73,12 +73,12 @@ struct kretprobe_pool {
 	 * References: the kretprobe and the instances, free or in flight. After the pool was
 	 * closed, only those in flight.
 	 */
-	atomic_t		left;
+	atomic_t		refs;
 	/* Raised when instances run out; queues @grow, as hits cannot. */
 	struct irq_work		ask;
 	/* Adds a chunk; after a failure, allows another attempt. */
 	struct delayed_work	grow;
-	/* Raised when @left is zero; queues @free, as hits cannot. */
+	/* Raised when @refs is zero; queues @free, as hits cannot. */
 	struct irq_work		gone;
 	struct rcu_work		free;
 };

@@ -318,10 +318,15 @@ static void batch_refuse(struct kprobe_batch *b, int i, enum kprobe_refusal why)
 #define for_each_reg(i, r, b) \
 	for ((i) = 0, (r) = (b)->reg; (i) < (b)->limit; (i)++, (r)++)
 
-/* The address that a probe is to have, or why it cannot be registered at all. */
+/*
+ * The address that a probe is to have, or why it cannot be registered at all. It means something
+ * only until kprobe_mutex is dropped: another module may be there then.
+ */
 enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *where)
 {
 	enum kprobe_refusal why;
+
+	lockdep_assert_held(&kprobe_mutex);
 
 	if (!p)
 		return KPROBE_REFUSAL_ARGUMENTS;
@@ -620,6 +625,19 @@ static void batch_restore_users(struct kprobe_batch *b)
 	}
 }
 
+static void batch_resolve(struct kprobe_batch *b)
+{
+	enum kprobe_refusal why;
+	struct kprobe_reg *r;
+	int i;
+
+	for_each_reg(i, r, b) {
+		why = kprobe_resolve(r->p, &r->where);
+		if (why)
+			batch_refuse(b, i, why);
+	}
+}
+
 /*
  * Remove hops from the addresses. Returns whether tasks have to be waited for, with the mutex
  * dropped. No probe whose hop was there is prepared again before all hops can be removed: while
@@ -661,7 +679,7 @@ static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
 		batch_refuse(b, 0, KPROBE_REFUSAL_NO_MEMORY);
 		return false;
 	}
-	while (batch_take_hops(b)) {
+	for (batch_resolve(b); batch_take_hops(b); batch_resolve(b)) {
 		mutex_unlock(&kprobe_mutex);
 		kprobe_opt_wait_for_tasks();
 		mutex_lock(&kprobe_mutex);
@@ -751,8 +769,6 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 		.ops	= ops,
 		.lists	= KPROBE_ARM_LISTS_INIT(b.lists),
 	};
-	enum kprobe_refusal why;
-	struct kprobe_reg *r;
 	LIST_HEAD(reap);
 	int i;
 
@@ -766,12 +782,8 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 		return refuse_all(kps[0], KPROBE_REFUSAL_NO_MEMORY);
 
 	b.reg = reg;
-	for_each_reg(i, r, &b) {
-		r->p = kps[i];
-		why = kprobe_resolve(r->p, &r->where);
-		if (why)
-			batch_refuse(&b, i, why);
-	}
+	for (i = 0; i < num; i++)
+		reg[i].p = kps[i];
 
 	if (batch_try(&b, &reap))
 		kprobe_wait_for_hits();

@@ -8,7 +8,7 @@
 #include "site.h"
 #include "table.h"
 
-/* Every site that is not DEAD, by address; kprobe_mutex. */
+/* Every site until it is freed, by address; kprobe_mutex. */
 static struct rb_root kprobe_sites = RB_ROOT;
 
 /* Aligns sites to cache lines, as hits read them. kmalloc() would round up to a power of two. */
@@ -36,10 +36,7 @@ bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to
 	return site_moves[from] & BIT(to);
 }
 
-/*
- * Also updates the table, the tree and the flag that users see. From NEW to READY: after
- * kprobe_table_reserve().
- */
+/* Also updates the table and the flag that users see. To READY: after kprobe_table_reserve(). */
 void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
 {
 	enum kprobe_site_state from = site->state;
@@ -61,24 +58,14 @@ void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
 			kprobe_publish_flag(p, KPROBE_FLAG_GONE, true);
 	}
 
-	if (to == KPROBE_SITE_DEAD) {
+	if (to == KPROBE_SITE_DEAD)
 		kprobe_table_remove(kprobe_site_addr(site), &site->head);
-		rb_erase(&site->node, &kprobe_sites);
-	}
 }
 
 static bool site_before(struct rb_node *a, const struct rb_node *b)
 {
 	return kprobe_site_addr(rb_entry(a, struct kprobe_site, node)) <
 	       kprobe_site_addr(rb_entry(b, struct kprobe_site, node));
-}
-
-/* After its equals: sites whose code is gone stay until their users leave. */
-void kprobe_site_add_to(struct rb_root *root, struct kprobe_site *site)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	rb_add(&site->node, root, site_before);
 }
 
 /* A site that nothing finds. kfree() frees it until it is prepared or added. */
@@ -115,8 +102,9 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind
 	lockdep_assert_held(&kprobe_mutex);
 
 	site = kprobe_site_alloc(addr, kind);
+	/* After its equals: GONE sites wait for their users, and DEAD ones for their detours. */
 	if (site)
-		kprobe_site_add_to(&kprobe_sites, site);
+		rb_add(&site->node, &kprobe_sites, site_before);
 	return site;
 }
 
@@ -156,14 +144,15 @@ void kprobe_site_free(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 	WARN_ON_ONCE(site->ftrace);
 
+	rb_erase(&site->node, &kprobe_sites);
 	kprobe_site_release(site);
 	kfree_rcu(site, rcu);
 }
 
-/* The first site of a tree at or after an address, or NULL. */
-struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr)
+/* The first site at or after an address, or NULL. */
+struct kprobe_site *kprobe_site_from(unsigned long addr)
 {
-	struct rb_node *node = root->rb_node;
+	struct rb_node *node = kprobe_sites.rb_node;
 	struct kprobe_site *found = NULL;
 
 	lockdep_assert_held(&kprobe_mutex);
@@ -180,11 +169,6 @@ struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr
 	}
 
 	return found;
-}
-
-struct kprobe_site *kprobe_site_from(unsigned long addr)
-{
-	return kprobe_site_from_in(&kprobe_sites, addr);
 }
 
 /* The next site may have the same address. */
@@ -205,7 +189,7 @@ struct kprobe_site *kprobe_site_at(unsigned long addr)
 	lockdep_assert_held(&kprobe_mutex);
 
 	for_each_kprobe_site_in(site, addr, addr + 1) {
-		if (site->state != KPROBE_SITE_GONE)
+		if (site->state < KPROBE_SITE_GONE)
 			return site;
 	}
 

@@ -27,15 +27,16 @@
  *       v                 v          |
  *      DEAD <------------------------+         last user left, drained
  *
- * All sites but DEAD ones are in the tree. READY and ARMED sites are also in the table
- * where hits find them, and GONE sites for one more grace period. A READY site
- * without users drains: it stays findable until every CPU that may have trapped on
+ * All sites are in the tree, DEAD ones for as long as a task may be in their detour. READY and
+ * ARMED sites are also in the table where hits find them, and GONE sites for one more grace period.
+ * A READY site without users drains: it stays findable until every CPU that may have trapped on
  * it is done. A user that comes in the meantime takes it over.
  */
 enum kprobe_site_state {
 	KPROBE_SITE_NEW,
 	KPROBE_SITE_READY,
 	KPROBE_SITE_ARMED,
+	/* From here on, the text has nothing of the site. */
 	KPROBE_SITE_GONE,
 	KPROBE_SITE_DEAD,
 	NR_KPROBE_SITE_STATES,
@@ -93,8 +94,7 @@ struct kprobe_site {
 	 * read it.
 	 */
 	struct kprobe_ftrace_ops	*ftrace;
-	/* In the tree of sites, or in that of dead sites whose detours tasks may still be in. */
-	struct rb_node			node;
+	struct rb_node			node;		/* in the tree of sites */
 	/* On the list of the call that will free it, after its grace period; empty if in use. */
 	struct list_head		reap;
 #ifdef CONFIG_OPTPROBES
@@ -149,7 +149,6 @@ void kprobe_site_init(void);
 bool kprobe_site_may_move(enum kprobe_site_state from, enum kprobe_site_state to);
 void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to);
 
-void kprobe_site_add_to(struct rb_root *root, struct kprobe_site *site);
 struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind kind);
 struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind kind);
 void kprobe_site_release(struct kprobe_site *site);
@@ -158,7 +157,6 @@ void kprobe_site_free(struct kprobe_site *site);
 
 struct kprobe_site *kprobe_site_at(unsigned long addr);
 struct kprobe_site *kprobe_site_from(unsigned long addr);
-struct kprobe_site *kprobe_site_from_in(struct rb_root *root, unsigned long addr);
 struct kprobe_site *kprobe_site_next(struct kprobe_site *site);
 struct kprobe_site *kprobe_site_of_user(struct kprobe *p);
 void kprobe_sites_unlink(struct list_head *kps);
@@ -173,11 +171,6 @@ void kprobe_sites_unlink(struct list_head *kps);
 /* Those from an address up to, but not including, another. */
 #define for_each_kprobe_site_in(site, start, end)			\
 	__for_each_kprobe_site(site, kprobe_site_from(start),		\
-			       kprobe_site_addr(site) < (end))
-
-/* The same in another tree. */
-#define for_each_kprobe_site_in_tree(site, root, start, end)		\
-	__for_each_kprobe_site(site, kprobe_site_from_in(root, start),	\
 			       kprobe_site_addr(site) < (end))
 
 void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p);

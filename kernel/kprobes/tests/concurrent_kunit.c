@@ -408,6 +408,35 @@ static void concurrent_unregister_of_what_is_being_registered(struct kunit *test
 	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
 }
 
+static int register_a(struct conc_test *t)
+{
+	return register_kprobe(&t->a);
+}
+
+/*
+ * Until the mutex is taken, a module may be replaced by another one, in which the name has
+ * another address.
+ */
+static void concurrent_register_finds_address_under_mutex(struct kunit *test)
+{
+	struct conc_test *t = test->priv;
+	unsigned long end = jiffies + AT_MOST;
+
+	set(&t->a, "kp_conc_two");
+	scoped_guard(mutex, &kprobe_mutex) {
+		start(test, &t->first, register_a);
+		while (READ_ONCE(t->first.task->__state) != TASK_UNINTERRUPTIBLE &&
+		       time_before(jiffies, end))
+			schedule_timeout_uninterruptible(1);
+		/* Instead of another module, another name. */
+		t->a.symbol_name = "kp_conc_one";
+	}
+	finish(test, &t->first);
+	KUNIT_ASSERT_EQ(test, t->first.ret, 0);
+	KUNIT_EXPECT_EQ(test, hits(), 1);
+	unregister_kprobe(&t->a);
+}
+
 static int unregister_forth(struct conc_test *t)
 {
 	unregister_kprobes(t->kps, 2);
@@ -579,6 +608,7 @@ static struct kunit_case concurrent_cases[] = {
 	KUNIT_CASE(concurrent_unregister_of_what_failed),
 	KUNIT_CASE(concurrent_register_of_what_failed),
 	KUNIT_CASE(concurrent_unregister_of_what_is_being_registered),
+	KUNIT_CASE(concurrent_register_finds_address_under_mutex),
 	KUNIT_CASE(concurrent_unregister_in_opposite_order),
 #ifdef CONFIG_KRETPROBES
 	KUNIT_CASE(concurrent_kretprobe_that_failed),

@@ -11,8 +11,7 @@
  *    another instruction before it;
  *  - kpb_deep_0 to kpb_deep_8, functions with an instruction that is stepped;
  *  - OTHER_STEP, the place of another one, and ELSEWHERE, an address without a probe;
- *  - BOOST_OFFSET, where in a slot a copy is that branches back, and IN_A_DETOUR, the offset of an
- *    instruction of a detour.
+ *  - IN_A_DETOUR, the offset of an instruction of a detour.
  *
  * After it, the suite defines the functions that are declared below.
  */
@@ -193,7 +192,7 @@ static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&w.kp), 0);
 	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "boosted");
-	copy = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn + BOOST_OFFSET;
+	copy = (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn;
 	KUNIT_EXPECT_EQ(test, reported(copy), at);
 	KUNIT_EXPECT_EQ(test, reported(at), at);
 	KUNIT_EXPECT_EQ(test, reported(ELSEWHERE), ELSEWHERE);

@@ -466,7 +466,7 @@ static void pool_destroyed_with_calls_in_flight(struct kunit *test)
 		rcu_barrier();
 		msleep(2);
 		KUNIT_EXPECT_EQ(test, kretprobe_pool_count(), t->pools + 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&pool->left), n - i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&pool->refs), n - i);
 		kretprobe_pool_put(t->ri[i]);
 	}
 }

@@ -38,7 +38,6 @@ struct kprobe;
  * that returns to the handler of the breakpoint, or ends with another breakpoint if the
  * handler cannot call it. Slots are aligned to their size.
  */
-#define KPROBE_BOOST_OFFSET		0
 #define KPROBE_STEP_OFFSET		8
 #define KPROBE_INSN_SLOT_SIZE		16
 

@@ -226,13 +226,12 @@ unsigned int arch_kprobe_ways(const struct kprobe *p)
 enum kprobe_refusal arch_copy_kprobe(struct kprobe *p, kprobe_opcode_t *slot,
 				     kprobe_opcode_t *code)
 {
-	unsigned int first = KPROBE_BOOST_OFFSET / AARCH64_INSN_SIZE;
 	unsigned int second = KPROBE_STEP_OFFSET / AARCH64_INSN_SIZE;
 
 	if (p->ainsn.boost) {
-		code[first] = p->opcode;
-		code[first + 1] = arch_kprobe_branch((unsigned long)(slot + first + 1),
-						     (unsigned long)(p->addr + 1));
+		code[0] = p->opcode;
+		code[1] = arch_kprobe_branch((unsigned long)(slot + 1),
+					     (unsigned long)(p->addr + 1));
 	}
 	if (p->ainsn.computes) {
 		code[second] = probe_insn_computation(p->opcode);

@@ -28,7 +28,7 @@ static nokprobe_inline bool is_between(unsigned long pc, void (*start)(void), vo
 static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
 {
 	unsigned long slot = ALIGN_DOWN(pc, KPROBE_INSN_SLOT_SIZE), addr = 0;
-	unsigned long back = slot + KPROBE_BOOST_OFFSET + AARCH64_INSN_SIZE;
+	unsigned long back = slot + AARCH64_INSN_SIZE;
 	const struct kprobe *p;
 	u32 insn;
 

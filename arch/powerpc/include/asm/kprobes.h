@@ -44,7 +44,6 @@ typedef u32 kprobe_opcode_t;
  * On BookE, a step ends with the trap after its copy. So a slot has two copies, and only the
  * first one may branch back.
  */
-#define KPROBE_BOOST_OFFSET		0
 #ifdef CONFIG_BOOKE
 #define KPROBE_INSN_SLOT_SIZE		(2 * KPROBE_INSN_COPY_SIZE)
 #define KPROBE_STEP_OFFSET		KPROBE_INSN_COPY_SIZE

@@ -32,7 +32,6 @@ typedef u8 kprobe_opcode_t;
  * A slot has two copies of the instruction, each large enough for any: one
  * that jumps back by itself, and one that ends with a breakpoint.
  */
-#define KPROBE_BOOST_OFFSET		0
 #define KPROBE_STEP_OFFSET		24
 #define KPROBE_INSN_SLOT_SIZE		40
 #define KPROBE_TRAP			INT3_INSN_OPCODE

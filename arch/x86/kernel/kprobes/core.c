@@ -161,19 +161,17 @@ enum kprobe_refusal arch_copy_kprobe(struct kprobe *p, kprobe_opcode_t *slot,
 	u8 *copy;
 	int len;
 
-	BUILD_BUG_ON(KPROBE_BOOST_OFFSET + MAX_INSN_SIZE + JMP32_INSN_SIZE > KPROBE_STEP_OFFSET);
+	BUILD_BUG_ON(MAX_INSN_SIZE + JMP32_INSN_SIZE > KPROBE_STEP_OFFSET);
 	BUILD_BUG_ON(KPROBE_STEP_OFFSET + MAX_INSN_SIZE + INT3_INSN_SIZE > KPROBE_INSN_SLOT_SIZE);
 
 	if (kprobe_fetch_at(addr, addr + a->len, &ki))
 		return KPROBE_REFUSAL_NOT_TEXT;
 
 	if (a->boost) {
-		copy = code + KPROBE_BOOST_OFFSET;
-		len = kprobe_copy(copy, &ki, addr, (unsigned long)slot + KPROBE_BOOST_OFFSET);
+		len = kprobe_copy(code, &ki, addr, (unsigned long)slot);
 		if (len < 0)
 			return KPROBE_REFUSAL_REACH;
-		__text_gen_insn(copy + len, JMP32_INSN_OPCODE,
-				slot + KPROBE_BOOST_OFFSET + len,
+		__text_gen_insn(code + len, JMP32_INSN_OPCODE, slot + len,
 				(void *)addr + len, JMP32_INSN_SIZE);
 	}
 

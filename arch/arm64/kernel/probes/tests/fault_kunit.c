@@ -169,7 +169,6 @@ static unsigned long step_address(const kprobe_opcode_t *addr)
 #define BEFORE_STEP	KPROBE_STEP_OFFSET
 #define OTHER_STEP	KPB_AT(load)
 #define ELSEWHERE	((unsigned long)kpb_callee)
-#define BOOST_OFFSET	KPROBE_BOOST_OFFSET
 #define IN_A_DETOUR	(5 * AARCH64_INSN_SIZE)
 
 #include "faults_words.h"
@@ -261,8 +260,7 @@ static void nested_copies_branch_back(struct kunit *test)
 		kprobe_busy_end();
 	}
 	KUNIT_EXPECT_EQ(test, regs.pstate, PSR_MODE_EL1h);
-	KUNIT_EXPECT_EQ(test, regs.pc, (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn +
-				       KPROBE_BOOST_OFFSET);
+	KUNIT_EXPECT_EQ(test, regs.pc, (unsigned long)get_kprobe(w.kp.addr)->ainsn.insn);
 	KUNIT_EXPECT_EQ(test, reported(regs.pc), (unsigned long)w.kp.addr);
 	unregister_kprobe(&w.kp);
 	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 1);

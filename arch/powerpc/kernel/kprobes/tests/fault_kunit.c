@@ -265,7 +265,6 @@ static void set_state(struct pt_regs *regs, struct state state)
 #define BEFORE_STEP	sizeof(u32)
 #define OTHER_STEP	KPB_AT(pvr)
 #define ELSEWHERE	kpb_code(kpb_callee)
-#define BOOST_OFFSET	0
 #define IN_A_DETOUR	(8 * sizeof(u32))
 
 #include "faults_words.h"
