@@ -420,6 +420,38 @@ static void hops_move_out_for_a_batch(struct kunit *test)
 }
 
 /*
+ * A batch has dropped the mutex, and waits for tasks in a hop. To unregister one of its probes
+ * meanwhile must not leave it registered.
+ */
+static void hop_is_waited_for_while_its_probe_leaves(struct kunit *test)
+{
+	struct kp_watch w, in = { .kp = { .pre_handler = kp_watch_pre } };
+	struct kp_watch other = KP_WATCH(AT(hop_target_4));
+	struct batch b = { .kps = { &in.kp, &other.kp } };
+	struct task_struct *task, *holder;
+	unsigned long hop;
+
+	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
+	hop = register_with_hop(test, &w, AT(hop_target_2));
+	in.kp.addr = (u8 *)hop + 1;
+	init_completion(&b.done);
+	holder = hold_grace_periods(test);
+	task = kthread_run(batch_thread, &b, "kpo_batch");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	while (is_live(w.kp.addr) && !completion_done(&b.done))
+		schedule_timeout_uninterruptible(1);
+	unregister_kprobe(&in.kp);
+	wait_for_completion(&b.done);
+	kthread_stop(task);
+	kthread_stop(holder);
+
+	scoped_guard(kprobe_test)
+		KUNIT_EXPECT_NULL(test, get_kprobe((u8 *)hop + 1));
+	unregister_kprobes(b.kps, ARRAY_SIZE(b.kps));
+	unregister_and_wait(&w.kp);
+}
+
+/*
  * Use up all room for hops near hop_target_2: each time, a disabled probe occupies the
  * place that was found.
  */
@@ -616,6 +648,7 @@ static struct kunit_case hop_cases[] = {
 	KUNIT_CASE(hop_that_is_stuck_keeps_its_place),
 	KUNIT_CASE(hop_is_back_when_a_batch_is_refused),
 	KUNIT_CASE(hops_move_out_for_a_batch),
+	KUNIT_CASE(hop_is_waited_for_while_its_probe_leaves),
 	KUNIT_CASE(hop_is_found_once_padding_is_free),
 	KUNIT_CASE(hop_is_found_once_another_is_gone),
 	KUNIT_CASE(hop_ends_before_what_has_no_name),
