@@ -1,15 +1,177 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preparing a probe whose instruction is executed by a copy in a slot, unless it is emulated. A
- * copy may branch back by itself, if it can be near enough: it is boosted. Otherwise it is stepped.
+ * Text as it is without probes, and copies of its instructions in slots.
  */
 
 #include <linux/array_size.h>
 #include <linux/kprobes.h>
 #include <linux/lockdep.h>
 #include <linux/memory.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include "copy.h"
+#include "site.h"
+
+#ifdef CONFIG_LOCKDEP
+/**
+ * kprobe_assert_locked() - assert that kprobe_mutex is held
+ *
+ * Context: kprobe_mutex held.
+ */
+void kprobe_assert_locked(void)
+{
+	lockdep_assert_held(&kprobe_mutex);
+}
+#endif
+
+/**
+ * kprobe_refuse() - refuse a probe for a reason
+ * @p: the probe that the hook has been called for
+ * @why: the reason, or KPROBE_REFUSAL_NONE
+ *
+ * Context: kprobe_mutex held.
+ * Return: the error that stands for the reason, for the hook to return.
+ */
+int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_to_site(p)->refusal = why;
+	return kprobe_refusal_error(why);
+}
+
+void __weak arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
+{
+	lockdep_assert_held(&kprobe_mutex);
+}
+
+static bool changes_text(const struct kprobe_site *site)
+{
+	return site->kind == KPROBE_SITE_BREAKPOINT &&
+	       (site->state == KPROBE_SITE_READY || site->state == KPROBE_SITE_ARMED);
+}
+
+/* What was at a site before the probe changed it. */
+#if defined(CONFIG_OPTPROBES) && defined(CONFIG_HAVE_OPTPROBES_RANGE)
+#define MAX_PATCH	MAX_OPTIMIZED_LENGTH
+
+static const void *saved_text(const struct kprobe_site *site, unsigned int *len)
+{
+	bool jump = site->head.kp.flags & KPROBE_FLAG_JUMP;
+
+	*len = jump ? site->head.op.optinsn.jump : sizeof(site->saved);
+	return jump ? (const void *)site->head.op.optinsn.text : &site->saved;
+}
+#else
+#define MAX_PATCH	sizeof(kprobe_opcode_t)
+
+static const void *saved_text(const struct kprobe_site *site, unsigned int *len)
+{
+	*len = sizeof(site->saved);
+	return &site->saved;
+}
+#endif
+
+/* Copy the part of @text, which belongs at @at, that is inside the buffer. */
+static void overlay(u8 *buf, unsigned long addr, unsigned int len,
+		    const u8 *text, unsigned long at, unsigned int size)
+{
+	unsigned long from = max(addr, at), to = min(addr + len, at + size);
+
+	if (from < to)
+		memcpy(buf + (from - addr), text + (from - at), to - from);
+}
+
+/**
+ * kprobe_read_text() - read text as it is without probes
+ * @addr: address of the text
+ * @buf: buffer for the text
+ * @len: how many bytes
+ *
+ * Context: kprobe_mutex held; and text_mutex, if the text is to stay as it is.
+ * Return: 0, or -EFAULT.
+ */
+int kprobe_read_text(unsigned long addr, void *buf, unsigned int len)
+{
+	struct kprobe_site *site;
+	unsigned int size;
+	const void *text;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	if (copy_from_kernel_nofault(buf, (void *)addr, len))
+		return -EFAULT;
+
+	for_each_kprobe_site_in(site, addr - (MAX_PATCH - 1), addr + len) {
+		if (!changes_text(site))
+			continue;
+		text = saved_text(site, &size);
+		overlay(buf, addr, len, text, kprobe_site_addr(site), size);
+	}
+
+	arch_kprobe_restore_text(buf, addr, len);
+	return 0;
+}
+
+/**
+ * find_kprobe_in() - find the first probe in a range of text
+ * @addr: first byte
+ * @end: byte after the last
+ *
+ * For code that reads text and has to know what in it is not original. It looks at
+ * no probe after the range: a batch that is being registered may have thousands
+ * that are not prepared yet.
+ *
+ * Context: kprobe_mutex held.
+ * Return: a probe that is or was prepared, with a breakpoint or a jump or neither; or
+ *	   NULL.
+ */
+struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end)
+{
+	struct kprobe_site *site;
+
+	lockdep_assert_held(&kprobe_mutex);
+
+	for_each_kprobe_site_in(site, addr, end) {
+		if (changes_text(site))
+			return &site->head.kp;
+	}
+
+	return NULL;
+}
+
+#ifdef CONFIG_MODULES
+/**
+ * kprobe_in_livepatch() - is an address in the text of a livepatch?
+ * @addr: the address
+ *
+ * Such text is relocated again whenever an object that it patches is loaded.
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool kprobe_in_livepatch(unsigned long addr)
+{
+	struct module *mod;
+
+	guard(preempt)();
+
+	mod = __module_text_address(addr);
+	return mod && is_livepatch_module(mod);
+}
+#else
+bool kprobe_in_livepatch(unsigned long addr)
+{
+	return false;
+}
+#endif
+
+/*
+ * Preparing a probe whose instruction is executed by a copy in a slot, unless it is emulated. A
+ * copy may branch back by itself, if it can be near enough: it is boosted. Otherwise it is stepped.
+ */
 
 #ifdef __ARCH_WANT_KPROBES_COPY
 

@@ -3,9 +3,8 @@
  * Shared by the components of the kprobes core; neither for architectures nor for modules.
  *
  * Components, from the lowest. Each uses only those above it in this list and those on
- * its own line. Its interface is in its header; that of text is in
- * <linux/kprobes-arch.h>. A site holds the addresses of the functions of the hit path
- * that call its users, but does not call them.
+ * its own line. Its interface is in its header, or in <linux/kprobes-arch.h>. A site holds the
+ * addresses of the functions of the hit path that call its users, but does not call them.
  *
  *   refusal     why probes are refused
  *   lock        the locks and their order
@@ -15,8 +14,7 @@
  *   blacklist   where no probe may be
  *   address     where a probe is to be, and whether it may be there
  *   site        sites and their users
- *   text        original text, probes near an address
- *   copy        what an architecture has to decide and to copy for a probe
+ *   copy        text without probes, and copies of its instructions in slots
  *   branch      pages in reach and detours, where a branch is one word
  *   hit, hit_*  the hit path
  *   pool        instances of return probes
