@@ -22,9 +22,6 @@
 #include "kprobes/site.h"
 #include "kprobes/slots.h"
 
-/* Probes can be registered; set once at early_initcall. */
-bool kprobes_initialized __ro_after_init;
-
 /*
  * The API. Monitors probe these functions to see who registers what. So register_kretprobe() and
  * register_jprobe() call register_kprobe(), which knows their probes by the pre handler.

@@ -47,8 +47,6 @@
  *  - arch_kprobe_leave_copy(p, regs), for what else a stepped copy has changed, when the
  *    instruction pointer is already that of the next instruction;
  *  - arch_kprobe_begin_post(regs), for when post handlers are about to be called;
- *  - arch_kprobe_post_redirects(stepped), false if there is no need to call
- *    arch_kprobe_redirect() when a post handler has set the instruction pointer;
  *  - arch_kprobe_continue(regs), for when a hit is about to end, and regs are where the program
  *    itself continues.
  */
@@ -65,9 +63,6 @@
 #endif
 #ifndef arch_kprobe_begin_post
 #define arch_kprobe_begin_post(regs)		do { } while (0)
-#endif
-#ifndef arch_kprobe_post_redirects
-#define arch_kprobe_post_redirects(stepped)	true
 #endif
 #ifndef arch_kprobe_continue
 #define arch_kprobe_continue(regs)		do { } while (0)
@@ -209,7 +204,7 @@ static nokprobe_inline void kprobe_hit_post(struct kprobe *p, struct pt_regs *re
 
 /* The instruction has been executed. */
 static nokprobe_inline void kprobe_hit_finish(struct kprobe_ctlblk __kprobe_cpu *kcb,
-					      struct kprobe *p, struct pt_regs *regs, bool stepped)
+					      struct kprobe *p, struct pt_regs *regs)
 {
 	/* Once it is set, the post handler of a site stays. */
 	if (READ_ONCE(p->post_handler)) {
@@ -218,8 +213,7 @@ static nokprobe_inline void kprobe_hit_finish(struct kprobe_ctlblk __kprobe_cpu 
 		arch_kprobe_begin_post(regs);
 		kprobe_cpu_write(&kcb->kprobe_status, KPROBE_HIT_SSDONE);
 		kprobe_hit_post(p, regs);
-		if (arch_kprobe_post_redirects(stepped) &&
-		    unlikely(instruction_pointer(regs) != ip))
+		if (unlikely(instruction_pointer(regs) != ip))
 			arch_kprobe_redirect(regs);
 	}
 	arch_kprobe_continue(regs);
@@ -273,7 +267,7 @@ static nokprobe_inline void kprobe_hit(struct kprobe *p, struct pt_regs *regs)
 		reset_current_kprobe();
 		kprobe_enter_boosted(p, regs);
 	} else if (arch_kprobe_emulate(p, regs)) {
-		kprobe_hit_finish(kprobe_cpu_addr(kprobe_ctlblk), p, regs, false);
+		kprobe_hit_finish(kprobe_cpu_addr(kprobe_ctlblk), p, regs);
 	} else {
 		kprobe_step_begin(p, regs, KPROBE_HIT_SS);
 	}
@@ -303,7 +297,7 @@ static nokprobe_inline bool kprobe_step_end(struct pt_regs *regs, unsigned long 
 		arch_kprobe_continue(regs);
 		kprobe_nesting_end();
 	} else {
-		kprobe_hit_finish(kcb, p, regs, true);
+		kprobe_hit_finish(kcb, p, regs);
 	}
 	return true;
 }

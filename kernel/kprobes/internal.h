@@ -23,8 +23,7 @@
  *   arm         arming and disarming, the global switch
  *   module      text that comes and goes, and its probes
  *   register    registration and unregistration
- *   kretprobe*, hit_kretprobe, hit_rethook, hit_stack   return probes
- *   jprobe, hit_jprobe   jprobes
+ *   kprobes, kretprobe, jprobe   the API, and what each kind of probes adds
  *   check       what registration would decide
  *   debugfs     text interfaces
  */

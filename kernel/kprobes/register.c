@@ -11,6 +11,7 @@
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/cache.h>
 #include <linux/jump_label.h>
 #include <linux/module.h>
 #include <linux/pid.h>
@@ -25,6 +26,8 @@
 #include "register.h"
 #include "site.h"
 #include "table.h"
+
+bool kprobes_initialized __ro_after_init;
 
 /*
  * Who has registered a probe. The structure of a probe belongs to its user, and says

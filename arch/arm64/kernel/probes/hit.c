@@ -55,8 +55,7 @@ static nokprobe_inline void restore_masks(struct pt_regs *regs,
 #define arch_kprobe_unmask(regs, step)		restore_masks(regs, &(step)->masks)
 
 /* A simulated indirect branch asks for a landing pad. No step does. */
-#define arch_kprobe_redirect(regs)		clear_btype(regs)
-#define arch_kprobe_post_redirects(stepped)	(!(stepped))
+#define arch_kprobe_redirect(regs)	clear_btype(regs)
 
 /* A fault in a step inherits the priority mask, which therefore has to mask interrupts as well. */
 static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs, struct arch_kprobe_step *step)

@@ -21,8 +21,7 @@
 #define ORIG_AX_CONTINUES		0x6b700cc3
 #define arch_kprobe_continue(regs)	((regs)->orig_ax = ORIG_AX_CONTINUES)
 
-#define arch_kprobe_len(p)			((p)->ainsn.len)
-#define arch_kprobe_post_redirects(stepped)	false
+#define arch_kprobe_len(p)		((p)->ainsn.len)
 
 /* Post handlers see orig_ax as it was. */
 #define arch_kprobe_begin_post(regs)							\

@@ -114,6 +114,11 @@ static int go_to_second(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
+static void go_to_second_after(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	go_to_second(p, regs);
+}
+
 static void redirection_into_replaced_instructions(struct kunit *test)
 {
 	struct kprobe target = { .addr = AT(mov), .pre_handler = kpo_change_ax };
@@ -132,6 +137,12 @@ static void redirection_into_replaced_instructions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), 43);
 	unregister_kprobe(&post);
 	unregister_kprobe(&p);
+
+	/* And from its post handler. */
+	post = (struct kprobe){ .addr = AT(nops), .post_handler = go_to_second_after };
+	KUNIT_ASSERT_EQ(test, register_kprobe(&post), 0);
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), 43);
+	unregister_kprobe(&post);
 	unregister_kprobe(&target);
 }
 
