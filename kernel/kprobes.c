@@ -320,15 +320,11 @@ static int __init kprobes_init(void)
 
 	/* The architecture may register a probe in its init function. */
 	kprobes_initialized = true;
-	ret = arch_init_kprobes();
+	ret = arch_init_kprobes() ?: register_die_notifier(&kprobe_exceptions_nb);
 	if (ret) {
 		kprobes_initialized = false;
 		return ret;
 	}
-
-	ret = register_die_notifier(&kprobe_exceptions_nb);
-	if (ret)
-		return ret;
 
 	kprobe_module_init();
 	return 0;

@@ -22,16 +22,22 @@
  *    needs DYNAMIC_FTRACE_WITH_REGS;
  *  - HAVE_OPTPROBES if it replaces breakpoints with jumps, and HAVE_OPTPROBES_RANGE if
  *    a jump overwrites more than one instruction;
- *  - HAVE_KPROBE_FAULT_HANDLER if it reports faults to the fault handlers of probes.
+ *  - HAVE_KPROBE_FAULT_HANDLER if it reports faults to the fault handlers of probes;
+ *  - HAVE_JPROBES if it has arch_jprobe_call() and arch_jprobe_unwind().
  *
  * <asm/kprobes.h> includes <asm-generic/kprobes.h>. With CONFIG_KPROBES, it has to supply:
  *
  *  - kprobe_opcode_t, struct arch_specific_insn, MAX_INSN_SIZE (in opcodes);
- *  - as functions or macros, arch_remove_kprobe(); kprobe_fault_handler(regs, trapnr),
- *    which kprobe_page_fault() calls for faults of the kernel, and which returns
- *    non-zero if the fault has been handled; and flush_insn_slot(p), called with the locks
- *    of arch_prepare_kprobe() after it has succeeded, which lets all CPUs see the copy
- *    of the instruction, if that has not been done yet;
+ *  - kprobe_fault_handler(regs, trapnr), which kprobe_page_fault() and the handlers of other
+ *    faults of the kernel call, and which returns non-zero if the fault has been handled;
+ *  - either __ARCH_WANT_KPROBES_COPY, so that the core prepares its probes. It has
+ *    arch_decide_kprobe(), arch_kprobe_ways(), arch_copy_kprobe() and arch_write_slot() then,
+ *    insn and boost in struct arch_specific_insn, and KPROBE_TRAP, the opcode that fills slots.
+ *    Or arch_prepare_kprobe() and arch_remove_kprobe(), and flush_insn_slot(p), called with the
+ *    locks of the former after it has succeeded, which lets all CPUs see the copy of the
+ *    instruction, if that has not been done yet;
+ *  - KPROBE_INSN_SLOT_SIZE, if the copy of an instruction, with the breakpoint that ends its step,
+ *    takes more than MAX_INSN_SIZE opcodes;
  *  - with KRETPROBES, kretprobe_blacklist_size, and kretprobe_blacklist[] unless that is 0;
  *  - what <linux/kprobes-breakpoint.h> needs, see there, or its own struct prev_kprobe, and
  *    struct kprobe_ctlblk with kprobe_status and prev_kprobe in it.
@@ -40,31 +46,30 @@
  *
  *  - KPROBE_CPU_DIRECT if one instruction can access a variable of the CPU;
  *  - KPROBE_TRAP_IS_WATCHED as 1 if RCU watches in each of its breakpoint exceptions, from
- *    its entry to its exit, and preemption is counted as disabled. Where a step lies between
- *    two exceptions, RCU need not watch it if disarming waits for it otherwise, for example
- *    because interrupts are masked. Otherwise, it is 0 by default;
+ *    its entry to its exit, and preemption is counted as disabled; and if disarming waits for
+ *    a step between two of them, for example because it masks interrupts. The default is 0;
  *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot();
  *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
  *    arch_disarm_kprobes();
  *  - arch_kprobe_ftrace_regs(fregs), the struct pt_regs of the traced code (ftrace
  *    has saved all registers), and KPROBE_FTRACE_IP, the offset from the site that
  *    handlers see as ip, if the core's kprobe_ftrace_handler() is to be used;
- *  - arch_kprobe_ftrace_redirect(regs), for when a handler at such a site has set the ip.
+ *  - arch_kprobe_ftrace_redirect(regs), for when a handler at such a site has set the ip;
+ *  - arch_kprobe_for_each_branch(), so that the blacklist need not name what is called on the
+ *    hit path;
+ *  - arch_handlers_begin() and arch_handlers_end().
  *
  * What only makes probes faster comes last:
  *
- *  - __ARCH_WANT_KPROBES_COPY if the core is to prepare its probes. It has
- *    arch_decide_kprobe(), arch_kprobe_ways(), arch_copy_kprobe() and arch_write_slot() then,
- *    insn and boost in struct arch_specific_insn, and KPROBE_TRAP, the opcode that fills slots;
  *  - KPROBE_BRANCH_RANGE if a branch is one opcode, and reaches so many bytes in either direction.
  *    It has arch_kprobe_branch(), and arch_seal_page() for pages between KPROBE_PAGES_START and
  *    KPROBE_PAGES_END, which are mapped with KPROBE_PAGES_PROT. With OPTPROBES, the core has the
  *    hooks of detours then, and calls those of <linux/kprobes-optimize.h> that are for words;
- *  - with OPTPROBES, struct arch_optimized_insn with insn, the detour, in it, and with
- *    HAVE_OPTPROBES_RANGE also size, how many bytes of text the jump makes unusable, jump, how
- *    many of them it replaces, and text, what was there;
- *    MAX_OPTIMIZED_LENGTH, bytes of text that a jump may make unusable; and
- *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant;
+ *  - with OPTPROBES, MAX_OPTIMIZED_LENGTH, bytes of text that a jump may make unusable;
+ *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant; and
+ *    struct arch_optimized_insn with insn, the detour, in it. With HAVE_OPTPROBES_RANGE it also
+ *    has size, how many bytes of text the jump makes unusable; jump, how many of them it
+ *    replaces; and text, what was there;
  *  - __ARCH_WANT_KPROBES_DETOUR if its detours call kprobe_detour_callback(), and
  *    then arch_leave_detour() and an inline arch_detour_is_left(regs): true if
  *    the end of the detour cannot restore regs.
@@ -510,9 +515,8 @@ void arch_arm_kprobe(struct kprobe *p);
  * arch_disarm_kprobe() - put the original instruction back
  * @p: an armed probe
  *
- * On return new executions do not trap. CPUs that trapped before may still be
- * about to look the probe up; the core keeps it findable for one more grace period
- * of RCU.
+ * A CPU that trapped before, or has fetched the breakpoint, may still be about to look
+ * the probe up; the core keeps it findable for one more grace period of RCU.
  *
  * Context: as arch_arm_kprobe().
  */
@@ -544,9 +548,15 @@ void arch_disarm_kprobes(struct list_head *kps);
  * arch_remove_kprobe(p), from <asm/kprobes.h>, gives back what was prepared. It is
  * called with kprobe_mutex held when no CPU is in the probe's code any more, also
  * for code that no longer exists, so it touches no text. It may sleep, and must
- * accept a probe for which nothing is left to give back. With __ARCH_WANT_KPROBES_COPY, the
- * core has it.
+ * accept a probe for which nothing is left to give back.
  */
+#ifdef __ARCH_WANT_KPROBES_COPY
+void arch_remove_kprobe(struct kprobe *p);
+
+static inline void flush_insn_slot(struct kprobe *p)
+{
+}
+#endif
 
 /**
  * arch_handlers_begin() - handlers are about to be called without an exception

@@ -68,7 +68,7 @@ bool kprobe_arm_wanted(const struct kprobe_site *site)
 	return site->nr_enabled && (!kprobes_all_disarmed || site->trampoline);
 }
 
-/* Do users want what the site does not have: to be armed, or a claim? */
+/* Must the site be armed, or get an IPMODIFY claim? */
 bool kprobe_arm_needed(const struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -116,7 +116,7 @@ void kprobe_disarm_text(struct kprobe_arm_lists *lists)
 	set_state(&lists->text, KPROBE_SITE_READY);
 }
 
-/* All or none. Unlinks the sites if they are armed. */
+/* All or none. On success, the list is empty. */
 static int arm_some(struct list_head *kps)
 {
 	int ret = kprobe_ftrace_arm(kps);

@@ -70,8 +70,6 @@ static void check_site(struct kprobe_verdict *v)
 /* What kprobe_batch_register() asks. */
 static void check(struct kprobe *p, const struct kprobe_batch_ops *ops, struct kprobe_verdict *v)
 {
-	struct module *mod = NULL;
-
 	*v = (struct kprobe_verdict){ .why = KPROBE_REFUSAL_TOO_EARLY };
 	scoped_guard(mutex, &kprobe_mutex) {
 		if (kprobes_initialized)
@@ -79,10 +77,9 @@ static void check(struct kprobe *p, const struct kprobe_batch_ops *ops, struct k
 		if (!v->why && kprobe_is_used(p))
 			v->why = KPROBE_REFUSAL_IN_USE;
 		if (!v->why)
-			v->why = kprobe_vet(p, ops, &v->where, &mod);
+			v->why = kprobe_vet(p, ops, &v->where);
 		if (!v->why)
 			check_site(v);
-		module_put(mod);
 	}
 	if (!v->err)
 		v->err = kprobe_refusal_error(v->why);
@@ -112,14 +109,13 @@ void kprobe_check_return(struct kretprobe *rp, struct kprobe_verdict *v)
 static int forecast_at(struct kprobe_where *where, struct kprobe_forecast *f)
 {
 	struct kprobe_site *site, *made = NULL;
-	struct module *mod = NULL;
 	int ret = -ENOENT;
 
 	if (mutex_lock_killable(&kprobe_mutex))
 		return -EINTR;
 
 	/* Its module may be gone by now. */
-	if (!kprobe_vet(NULL, NULL, where, &mod)) {
+	if (!kprobe_vet(NULL, NULL, where)) {
 		site = kprobe_site_at(where->addr);
 		/* Planning notes refusals in the site, so it needs one of its own. */
 		if (!site || !kprobe_has_detour(site)) {
@@ -129,7 +125,6 @@ static int forecast_at(struct kprobe_where *where, struct kprobe_forecast *f)
 		ret = site ? kprobe_opt_forecast(site, f) : -ENOMEM;
 		kfree(made);
 	}
-	module_put(mod);
 	mutex_unlock(&kprobe_mutex);
 	return ret;
 }

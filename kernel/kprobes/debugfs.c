@@ -200,6 +200,10 @@ static void show_site(struct seq_file *m, struct kprobe_site *site)
 {
 	int i;
 
+	/* Only a task may still be in its detour. */
+	if (site->state == KPROBE_SITE_DEAD)
+		return;
+
 	seq_printf(m, "%px ", shown_addr(m, kprobe_site_addr(site)));
 	show_symbol(m, kprobe_site_addr(site));
 	seq_printf(m, " kind=%s state=%s users=%u enabled=%u", site_kind(site),

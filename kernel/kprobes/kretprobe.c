@@ -199,7 +199,7 @@ static enum kprobe_refusal kretprobe_vet(const struct kprobe *p, const struct kp
 	return KPROBE_REFUSAL_NONE;
 }
 
-/* @p is claimed, so no other call uses or replaces the pool. */
+/* The call holds @p, so no other call uses or replaces the pool. */
 static int kretprobe_prepare(struct kprobe *p)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
@@ -215,18 +215,11 @@ static int kretprobe_prepare(struct kprobe *p)
 	return ret;
 }
 
-/*
- * Another call may be unregistering it already, and has then left maxactive as the next
- * registration is to find it. Such a call takes it off its site first, under the mutex.
- */
 static void kretprobe_registered(struct kprobe *p)
 {
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 
-	guard(mutex)(&kprobe_mutex);
-
-	if (kprobe_site_of_user(p))
-		rp->maxactive = kretprobe_nr_instances(rp);
+	rp->maxactive = kretprobe_nr_instances(rp);
 }
 
 static void kretprobe_stop(struct kprobe *p)

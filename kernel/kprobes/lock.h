@@ -16,18 +16,21 @@
  *   kprobe_mutex                 sites, their users, arming, the global switch
  *     direct_mutex, regex_lock,
  *       ftrace_lock              inside ftrace, when an ftrace site is armed
- *     cpu_hotplug_lock (read)    before text_mutex, when all CPUs may be synchronized then
- *       jump_label_mutex         while reserved text is asked for
+ *     cpu_hotplug_lock (read)    before text_mutex, as patching may interrupt or stop all CPUs;
+ *				    also alone, to wait for CPUs
+ *       jump_label_mutex         while asking whether a jump label owns text
  *       text_mutex               any change of kernel text
  *         cache mutex            slot pages
  *         module_mutex           while the symbols of a module are searched, on x86
  *     module_mutex               while a user's symbol is searched in all modules
  *     blacklist mutex            changes of the blacklist
  *
- * No lock is held during a wait for a grace period, with two exceptions, both under kprobe_mutex:
- * kprobe_ftrace_wait_for_tasks(), and the wait inside ftrace, see ops_retire(). Shorter waits,
- * until each CPU has switched tasks, are under kprobe_mutex as well, when the table grows and when
- * ftrace sites move.
+ * The mutex of an open file "check" is outside of all, and growth_mutex of pools is in none.
+ *
+ * No lock is held during a wait for a grace period, with three exceptions, all under kprobe_mutex:
+ * kprobe_ftrace_wait_for_tasks(), the wait inside ftrace, see ops_retire(), and that for the
+ * module_mutex, whose holder may be waiting for RCU. Shorter waits, until each CPU has switched
+ * tasks, are under kprobe_mutex as well, when the table grows and when ftrace sites move.
  *
  * Hit paths take no lock. With preemption off, and where RCU watches, they can find a
  * site and walk its users: both are freed only after a grace period of RCU.

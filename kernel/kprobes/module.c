@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Text that comes and goes: the end of probes in text that is freed, and modules with
- * their part of the blacklist, their probes, and the reference that a registration needs.
+ * their part of the blacklist and their probes.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
@@ -96,8 +96,8 @@ void kprobe_free_init_mem(void)
 #ifdef CONFIG_MODULES
 
 /*
- * From complete_formation() on a module is COMING, and try_module_get() succeeds. But
- * until our notifier has run its blacklist is not known. If livepatch or a notifier
+ * From complete_formation() on a module is COMING, and has symbols. But until our
+ * notifier has run its blacklist is not known. If livepatch or a notifier
  * before ours refuses the module, its text is freed without a GOING. And if a notifier
  * after ours refuses it, it is still COMING after its GOING. So this is a list of the
  * modules between our COMING and our LIVE or GOING.
@@ -124,9 +124,8 @@ static struct coming_module *find_coming(const struct module *mod)
 }
 
 /*
- * Is a module between our notifiers of COMING and GOING? The caller has a reference to it.
- * A module becomes LIVE only after all notifiers of COMING. No module exists before our
- * notifier is registered, at early_initcall.
+ * Is a module between our notifiers of COMING and GOING? It becomes LIVE only after all notifiers
+ * of COMING. No module exists before our notifier is registered, at early_initcall.
  */
 bool kprobe_module_known(const struct module *mod)
 {
@@ -136,33 +135,23 @@ bool kprobe_module_known(const struct module *mod)
 }
 
 /*
- * Keep the module that an address is in, if it is in one, until module_put(@pinned). Refuses
- * text on its way out, and a module that our notifier has not seen yet.
- *
- * The module is needed until the probe is armed, no longer. Init text needs no
- * reference: before it is freed, whether the module's or the kernel's, its probes
- * are killed, which takes kprobe_mutex. Preemption is off.
+ * Accept text that stays at least until kprobe_mutex is dropped. That of the kernel does, and that
+ * of modules between our notifiers: before it is freed, its probes are killed, which takes the
+ * mutex. Preemption is off.
  */
-enum kprobe_refusal kprobe_module_pin(unsigned long addr, struct module **pinned)
+enum kprobe_refusal kprobe_module_vet(unsigned long addr)
 {
 	struct module *mod = __module_text_address(addr);
 
 	lockdep_assert_held(&kprobe_mutex);
 
+	/* Only one lookup decides: a module may be about to become visible. */
 	if (!mod)
-		return KPROBE_REFUSAL_NONE;
-
-	if (!try_module_get(mod))
+		return core_kernel_text(addr) ? KPROBE_REFUSAL_NONE : KPROBE_REFUSAL_NOT_TEXT;
+	if (!kprobe_module_known(mod))
 		return KPROBE_REFUSAL_MODULE;
-
-	if (!kprobe_module_known(mod) ||
-	    (within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING)) {
-		module_put(mod);
-		return KPROBE_REFUSAL_MODULE;
-	}
-
-	*pinned = mod;
-	return KPROBE_REFUSAL_NONE;
+	return within_module_init(addr, mod) && mod->state != MODULE_STATE_COMING ?
+		KPROBE_REFUSAL_MODULE : KPROBE_REFUSAL_NONE;
 }
 
 static void kprobe_module_coming(struct module *mod)
@@ -171,14 +160,15 @@ static void kprobe_module_coming(struct module *mod)
 
 	kprobe_blacklist_add_module(mod);
 
+	/* In any case: what a registration has resolved before may have been in another module. */
+	guard(mutex)(&kprobe_mutex);
+
 	/* A LIVE module can be probed without it. */
 	if (!c) {
 		pr_err("no probes in module %s while it is being loaded\n", mod->name);
 		return;
 	}
 	c->mod = mod;
-
-	guard(mutex)(&kprobe_mutex);
 	list_add(&c->list, &coming_modules);
 }
 

@@ -2,6 +2,7 @@
 #ifndef _KERNEL_KPROBES_MODULE_H
 #define _KERNEL_KPROBES_MODULE_H
 
+#include <linux/kallsyms.h>
 #include <linux/kprobes-refusal.h>
 #include <linux/types.h>
 
@@ -13,7 +14,7 @@ void kprobe_kill_range(unsigned long start, unsigned long end);
 
 void kprobe_module_init(void);
 bool kprobe_module_known(const struct module *mod);
-enum kprobe_refusal kprobe_module_pin(unsigned long addr, struct module **pinned);
+enum kprobe_refusal kprobe_module_vet(unsigned long addr);
 
 #else
 
@@ -21,10 +22,9 @@ static inline void kprobe_module_init(void)
 {
 }
 
-static inline enum kprobe_refusal kprobe_module_pin(unsigned long addr,
-						    struct module **pinned)
+static inline enum kprobe_refusal kprobe_module_vet(unsigned long addr)
 {
-	return KPROBE_REFUSAL_NONE;
+	return core_kernel_text(addr) ? KPROBE_REFUSAL_NONE : KPROBE_REFUSAL_NOT_TEXT;
 }
 
 #endif

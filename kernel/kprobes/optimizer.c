@@ -30,17 +30,19 @@
  * A jump is longer than a breakpoint, and overwrites instructions after it. A task may
  * have been interrupted there. Only a grace period of tasks-RCU shows that all tasks
  * have left. It begins after hits were diverted to the detour, which bypasses
- * these instructions; from then on no task can enter them.
+ * these instructions; from then on no task can enter them. Where a jump replaces one
+ * word, as on arm64 and powerpc, no task can be in the middle of it. Then jumps are
+ * written without that wait, but detours are still given back after one.
  *
  * A worker works in rounds. In each round it prepares detours for the sites in the
  * queue, diverts their hits, waits for one grace period with no lock held, and then
  * writes the jumps of all sites that have not changed. Sites that were queued during
  * the wait are left to the next round. The same grace period serves detours that are
- * to be given back. A jump that replaces only the probed instruction needs no wait.
+ * to be given back.
  *
  * Whether anything is in the way of a jump is decided when a site enters the queue, and
  * again after each change that concerns it, which takes the site out of the queue if necessary.
- * So the worker need not ask.
+ * So the worker only looks for what it learns with the detour: which bytes the jump replaces.
  *
  * Reverting a jump needs no wait, so it is done synchronously. Jumps that are reverted
  * together share their cross-CPU synchronizations.
@@ -254,7 +256,7 @@ void kprobe_opt_update(struct kprobe_site *site, struct list_head *revert)
 	}
 }
 
-/* An attempt may succeed now. */
+/* Forget why the last attempt has failed: the next one may succeed. */
 static void forget_refusal(struct optimized_kprobe *op)
 {
 	op->why = KPROBE_NOOPT_NONE;
@@ -319,7 +321,7 @@ static void kprobe_opt_retry(struct work_struct *work)
 		retry_later();
 }
 
-/* For a reason that may pass. */
+/* As give_up(), and try again later if the reason may pass. */
 static void give_up_for_now(struct kprobe_site *site, enum kprobe_noopt why)
 {
 	give_up(site, why, NULL);
@@ -459,7 +461,7 @@ void kprobe_opt_site_changed(struct kprobe_site *site)
  * Giving detours back
  */
 
-/* No task is in the detour. */
+/* The caller ensures that no task is in the detour. */
 static void remove_detour(struct kprobe_site *site)
 {
 	arch_remove_optimized_kprobe(&site->head.op);

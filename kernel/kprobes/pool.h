@@ -17,12 +17,13 @@
  * block has a word and up to BITS_PER_LONG - 1 instances; a bit of the word is set while its
  * instance is free. Any context takes an instance by clearing the bit, and gives it back by
  * setting it. Both exchange the word, so they need no lock: an NMI may interrupt them, and
- * another CPU may use the same block. Free instances are not linked, so an exchange that finds
- * the word as it was read is right, whatever happened in between.
+ * another CPU may use the same block. Free instances are not linked, so there is no ABA problem:
+ * an exchange that finds the word as it was read is right.
  *
  * Each block belongs to a CPU, which looks for instances there first, and in all others before a
  * hit is missed. An instance returns to its block. A pool that may grow gets more blocks, which
- * go with the pool. It outlives its kretprobe until the last instance in flight has come back.
+ * go with the pool. The pool outlives its kretprobe until the last instance in flight has come
+ * back.
  */
 
 /*

@@ -13,7 +13,6 @@
 
 #include <linux/cache.h>
 #include <linux/jump_label.h>
-#include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -37,7 +36,7 @@ bool kprobes_initialized __ro_after_init;
 /* The newest one, for a caller that registers many probes one by one; kprobe_mutex. */
 static struct kprobe_origin *newest_origin;
 
-/* Describe the caller; NULL without memory. */
+/* Describe the caller; NULL if out of memory. */
 static struct kprobe_origin *origin_of_caller(void)
 {
 	struct kprobe_origin now = { .users = 1, .tgid = task_tgid_nr(current) };
@@ -71,24 +70,18 @@ static void origin_put(struct kprobe_origin *origin)
 
 /*
  * Calls that use structures of their users after they have dropped kprobe_mutex. While
- * they do, another call on the same structure has to wait, or is refused. A claimed
+ * they do, another call on the same structure has to wait, or is refused. A held
  * structure names its call in a field that nothing else uses.
  */
 
-/* Oldest first; kprobe_mutex. */
+/* All that hold a structure; kprobe_mutex. */
 static LIST_HEAD(calls);
-static u64 calls_begun;
-
-/* All calls with lower numbers have ended. Changed under kprobe_mutex. */
-static atomic64_t oldest_call = ATOMIC64_INIT(1);
 static DECLARE_WAIT_QUEUE_HEAD(call_ended);
 
-static void call_claim(struct kprobe_call *call, struct kprobe *p)
+static void call_hold(struct kprobe_call *call, struct kprobe *p)
 {
-	if (!call->nr) {
-		call->nr = ++calls_begun;
-		list_add_tail(&call->list, &calls);
-	}
+	if (list_empty(&call->list))
+		list_add(&call->list, &calls);
 	p->call = call;
 }
 
@@ -108,32 +101,28 @@ struct kprobe_call *kprobe_call_of(const struct kprobe *p)
 
 static void call_end(struct kprobe_call *call, struct kprobe **kps, int num)
 {
-	struct kprobe_call *oldest;
 	int i;
 
-	if (!call->nr)
+	if (list_empty(&call->list))
 		return;
 
 	for (i = 0; i < num; i++) {
 		if (kps[i] && kps[i]->call == call)
 			kps[i]->call = NULL;
 	}
-
-	list_del(&call->list);
-	oldest = list_first_entry_or_null(&calls, struct kprobe_call, list);
-	/* Pairs with call_wait(): the structures are no longer touched. */
-	atomic64_set_release(&oldest_call, oldest ? oldest->nr : calls_begun + 1);
+	list_del_init(&call->list);
 	wake_up_all(&call_ended);
 }
 
-/*
- * Wait for calls up to number @last. Calls wait only for those that began before them, and
- * registrations wait for none, so there is no cycle.
- */
-static void call_wait(u64 last)
+static bool any_is_held(struct kprobe **kps, int num)
 {
-	/* Pairs with call_end(). */
-	wait_event(call_ended, atomic64_read_acquire(&oldest_call) > last);
+	int i;
+
+	for (i = 0; i < num; i++) {
+		if (kps[i] && kprobe_call_of(kps[i]))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -201,12 +190,10 @@ static void disarm_left(struct kprobe_arm_lists *lists, struct list_head *reap)
 /* Detach all users; returns them as a chain through kprobe.next. */
 static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 					  const struct kprobe_batch_ops *ops,
-					  struct kprobe_call *call, u64 *others,
-					  struct list_head *reap)
+					  struct kprobe_call *call, struct list_head *reap)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe *left = NULL, *p;
-	struct kprobe_call *other;
 	struct kprobe_site *site;
 	int i;
 
@@ -217,18 +204,15 @@ static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 		if (!p)
 			continue;
 		site = kprobe_site_of_user(p);
-		other = kprobe_call_of(p);
-		/* It is ours if @p is in the array twice. */
-		if (other && other != call)
-			*others = max(*others, other->nr);
 		if (!site) {
-			if (!other)
+			/* Not if it is in the array twice. */
+			if (!kprobe_call_of(p))
 				p->addr = NULL;
 			continue;
 		}
 
 		user_leaves(site, p, ops, &lists, reap);
-		call_claim(call, p);
+		call_hold(call, p);
 		p->next = left;
 		left = p;
 	}
@@ -237,25 +221,29 @@ static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 	return left;
 }
 
-/* One grace period for all. A call that still uses one of the structures is waited for. */
+/*
+ * One grace period for all. A call that still uses one of the structures is waited for first: it
+ * may be about to register them.
+ */
 void kprobe_batch_unregister(struct kprobe **kps, int num,
 			     const struct kprobe_batch_ops *ops)
 {
 	struct kprobe *left, *next, *p;
-	struct kprobe_call call = { };
+	struct kprobe_call call = { LIST_HEAD_INIT(call.list) };
 	LIST_HEAD(reap);
-	u64 others = 0;
 
 	if (!kps)
 		return;
 
-	scoped_guard(mutex, &kprobe_mutex)
-		left = kprobe_batch_detach(kps, num, ops, &call, &others, &reap);
+	scoped_guard(mutex, &kprobe_mutex) {
+		/* Of all waits, only this one is for other calls, and this call holds nothing yet. */
+		wait_event_cmd(call_ended, !any_is_held(kps, num),
+			       mutex_unlock(&kprobe_mutex), mutex_lock(&kprobe_mutex));
+		left = kprobe_batch_detach(kps, num, ops, &call, &reap);
+	}
 
 	if (left || !list_empty(&reap))
 		kprobe_wait_for_hits();
-	/* Before our claim ends: without it, another call would find the structures unused. */
-	call_wait(others);
 	for (p = left; p && ops && ops->done; p = p->next)
 		ops->done(p);
 
@@ -279,7 +267,6 @@ struct kprobe_reg {
 	struct kprobe		*p;
 	struct kprobe_where	where;
 	struct kprobe_site	*site;
-	struct module		*mod;		/* pinned, or NULL */
 	u32			flags;		/* these fields of @p, before the call */
 	unsigned long		nmissed;
 	kprobe_opcode_t		*addr;
@@ -363,7 +350,7 @@ bool kprobe_is_used(struct kprobe *p)
  * Before anything is changed: what a structure has must not be replaced while hits use it, nor by
  * two registrations at a time.
  */
-static void batch_claim(struct kprobe_batch *b)
+static void batch_hold(struct kprobe_batch *b)
 {
 	struct kprobe_reg *r;
 	int i;
@@ -372,16 +359,16 @@ static void batch_claim(struct kprobe_batch *b)
 		if (WARN_ON_ONCE(kprobe_is_used(r->p)))
 			batch_refuse(b, i, KPROBE_REFUSAL_IN_USE);
 		else
-			call_claim(&b->call, r->p);
+			call_hold(&b->call, r->p);
 	}
 }
 
 /*
- * May the address be probed, by a probe of this kind? @ops may be NULL. Sets the kind of the site;
- * if it may, @mod keeps the module until module_put().
+ * May the address be probed, by a probe of this kind? @ops may be NULL. Sets the kind of the site.
+ * The answer holds until kprobe_mutex is dropped.
  */
 enum kprobe_refusal kprobe_vet(const struct kprobe *p, const struct kprobe_batch_ops *ops,
-			       struct kprobe_where *where, struct module **mod)
+			       struct kprobe_where *where)
 {
 	enum kprobe_refusal why;
 
@@ -394,14 +381,7 @@ enum kprobe_refusal kprobe_vet(const struct kprobe *p, const struct kprobe_batch
 	jump_label_lock();
 	preempt_disable();
 
-	/* First, as the vetting of the address looks the module up more than once. */
-	why = kprobe_module_pin(where->addr, mod);
-	if (!why)
-		why = kprobe_address_vet(where);
-	if (why && *mod) {
-		module_put(*mod);
-		*mod = NULL;
-	}
+	why = kprobe_module_vet(where->addr) ?: kprobe_address_vet(where);
 
 	preempt_enable();
 	jump_label_unlock();
@@ -474,7 +454,7 @@ static void batch_prepare(struct kprobe_batch *b)
 	for_each_reg(i, r, b) {
 		enum kprobe_refusal why;
 
-		why = kprobe_vet(r->p, b->ops, &r->where, &r->mod);
+		why = kprobe_vet(r->p, b->ops, &r->where);
 		if (why) {
 			batch_refuse(b, i, why);
 			return;
@@ -522,8 +502,6 @@ static void batch_publish(struct kprobe_batch *b)
 		kprobe_site_add_user(r->site, r->p);
 		r->p->origin = b->origin;
 		b->origin->users++;
-		/* The site has cleared the field. */
-		call_claim(&b->call, r->p);
 		r->linked = true;
 		if (r->site->state == KPROBE_SITE_NEW)
 			kprobe_site_move(r->site, KPROBE_SITE_READY);
@@ -589,7 +567,7 @@ static void batch_arm(struct kprobe_batch *b)
 	kprobe_arm_text(&b->lists);
 }
 
-/* Returns whether hits may have seen any of it. */
+/* Returns whether hits may have seen any of it, or of what is on @reap. */
 static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
@@ -602,14 +580,13 @@ static bool batch_undo(struct kprobe_batch *b, struct list_head *reap)
 		seen |= r->linked;
 		if (r->linked) {
 			user_leaves(r->site, r->p, b->ops, &lists, reap);
-			call_claim(&b->call, r->p);
 		} else if (r->creator) {
 			/* No hit can have found it, and no other user may. */
 			kprobe_site_reap(r->site);
 		}
 	}
 	disarm_left(&lists, reap);
-	return seen;
+	return seen || !list_empty(reap);
 }
 
 static void batch_restore_users(struct kprobe_batch *b)
@@ -638,6 +615,7 @@ static void batch_resolve(struct kprobe_batch *b)
 		why = kprobe_resolve(r->p, &r->where);
 		if (why)
 			batch_refuse(b, i, why);
+		cond_resched();
 	}
 }
 
@@ -672,9 +650,6 @@ static bool batch_take_hops(struct kprobe_batch *b)
 /* Returns whether hits may have seen any of it, which was undone then. */
 static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
 {
-	bool seen = false;
-	int i;
-
 	guard(mutex)(&kprobe_mutex);
 
 	b->origin = origin_of_caller();
@@ -682,25 +657,19 @@ static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
 		batch_refuse(b, 0, KPROBE_REFUSAL_NO_MEMORY);
 		return false;
 	}
-	for (batch_resolve(b); batch_take_hops(b); batch_resolve(b)) {
+	batch_resolve(b);
+	batch_hold(b);
+	/* From the last pass to the publication of the sites no other jump can come there. */
+	while (batch_take_hops(b)) {
 		mutex_unlock(&kprobe_mutex);
 		kprobe_opt_wait_for_tasks();
 		mutex_lock(&kprobe_mutex);
+		batch_resolve(b);
 	}
-	/*
-	 * From here to the publication of the sites no other jump can come there. Nor can an
-	 * unregistration find a structure that is claimed, but has no site yet.
-	 */
-	batch_claim(b);
 	batch_prepare(b);
 	batch_publish(b);
 	batch_arm(b);
-	if (b->limit < b->num)
-		seen = batch_undo(b, reap);
-	/* Before a module whose init fails can go: its notifier needs the mutex. */
-	for (i = 0; i < b->num; i++)
-		module_put(b->reg[i].mod);
-	return seen;
+	return b->limit < b->num && batch_undo(b, reap);
 }
 
 /* For kprobe_why_refused(). Only while the probe is unused: the field shares its storage. */
@@ -770,6 +739,7 @@ int kprobe_batch_register(struct kprobe **kps, int num,
 		.num	= num,
 		.limit	= num,
 		.ops	= ops,
+		.call	= { LIST_HEAD_INIT(b.call.list) },
 		.lists	= KPROBE_ARM_LISTS_INIT(b.lists),
 	};
 	LIST_HEAD(reap);

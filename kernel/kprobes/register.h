@@ -9,16 +9,13 @@
 #include "refusal.h"
 #include "site.h"
 
-struct module;
-
 /*
  * What a kind of probes adds to registration. All but @vet and @prepare are optional.
  *
  * @vet: may it be registered at this address? Only decides; kprobe_check() asks it, too
  * @prepare: called for each that may be registered, under kprobe_mutex and before anything of it
  *	     is; an error refuses the probe. No other call uses the structure.
- * @registered: called for each when all are registered; still claimed, but another call
- *		may have begun to unregister it
+ * @registered: called for each when all are registered, before another call may use it
  * @stop: called for each as it is detached, by unregistration or because a later
  *	  probe of its batch failed; kprobe_mutex held
  * @done: called for each probe that was prepared, when no hit can use it any more
@@ -43,15 +40,14 @@ struct kprobe_origin {
 	char		comm[TASK_COMM_LEN];
 };
 
-/* A call of the API that uses structures of its user; @nr is 0 before it claims the first. */
+/* A call of the API; on a list while it uses structures of its user. */
 struct kprobe_call {
 	struct list_head	list;
-	u64			nr;
 };
 
 enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *where);
 enum kprobe_refusal kprobe_vet(const struct kprobe *p, const struct kprobe_batch_ops *ops,
-			       struct kprobe_where *where, struct module **mod);
+			       struct kprobe_where *where);
 enum kprobe_refusal kprobe_site_refusal(const struct kprobe_site *site, int err);
 
 struct kprobe_call *kprobe_call_of(const struct kprobe *p);

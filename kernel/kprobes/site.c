@@ -94,7 +94,7 @@ struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind 
 	return site;
 }
 
-/* A NEW site, for an address that has none; NULL without memory. */
+/* A NEW site, for an address that has none; NULL if out of memory. */
 struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind kind)
 {
 	struct kprobe_site *site;
@@ -125,7 +125,7 @@ void kprobe_site_release(struct kprobe_site *site)
 	site->prepared = false;
 }
 
-/* A NEW or READY site without users dies. No hit uses it any more. */
+/* A NEW or READY site without users dies. The caller ensures that no hit uses it any more. */
 void kprobe_site_remove(struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
@@ -283,7 +283,6 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 	p->nmissed = 0;
 	p->flags &= KPROBE_FLAG_DISABLED;
 	p->flags |= site->head.kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
-	INIT_HLIST_NODE(&p->hlist);
 
 	/* The site keeps them: backends test the pointer first and call it later. */
 	if (p->post_handler)

@@ -14,13 +14,13 @@
 /**
  * DOC: kprobes sites
  *
- * A *site* is one probed address. It has the state of the text there, and a struct
- * kprobe with the copy of the instruction, which is the one that architectures see.
+ * A *site* is one probed address. It records the state of the text there, and embeds the
+ * struct kprobe that architectures see, in a struct kprobe_head, to which the table points.
  * The probes that users register are entries on the list of a site.
  *
  * States of a site::
  *
- *             prepared           armed
+ *             published          armed
  *      NEW ------------> READY <========> ARMED
  *       |                 |  |  disarmed    |
  *       | undone          |  +----> GONE <--+  the code is freed
@@ -67,8 +67,8 @@ enum kprobe_miss {
 struct kprobe_ftrace_ops;
 
 /*
- * One probed address. kprobe_mutex protects all but @head, @misses, and what never changes. Hits
- * also read what is marked as such.
+ * One probed address. Except for @misses, all changes need kprobe_mutex. Hits read @head and what
+ * is marked as such without it.
  */
 struct kprobe_site {
 	struct kprobe_head		head;		/* what architectures and hit paths see */

@@ -81,7 +81,7 @@ static void *slot_addr(const struct slot_page *page, unsigned int i)
 	return page->base + page->cache->head_size + i * page->cache->slot_size;
 }
 
-/* Not less than nr_slots if @addr is in the head of the page, or in its tail. */
+/* At least nr_slots if @addr is in the head of the page, or in its tail. */
 static nokprobe_inline unsigned long slot_index(const struct slot_page *page,
 						unsigned long addr)
 {
@@ -90,7 +90,7 @@ static nokprobe_inline unsigned long slot_index(const struct slot_page *page,
 	return (addr - first) / page->cache->slot_size;
 }
 
-/* Of pages that serve no region. */
+/* slot_page.region of a page that serves any address. */
 #define ANYWHERE	ULONG_MAX
 
 static struct slot_page *page_create(struct kprobe_slot_cache *cache, unsigned long region)
@@ -214,13 +214,13 @@ static void *slot_get(struct kprobe_slot_cache *cache, unsigned long region)
 	return slot_addr(page, i);
 }
 
-/* A slot anywhere, or NULL without memory. kprobe_mutex and text_mutex may be held. */
+/* A slot anywhere, or NULL if out of memory. kprobe_mutex and text_mutex may be held. */
 void *kprobe_slot_get(struct kprobe_slot_cache *cache)
 {
 	return slot_get(cache, ANYWHERE);
 }
 
-/* The same in reach of an address. */
+/* The same, but within reach of branches at @addr. */
 void *kprobe_slot_get_near(struct kprobe_slot_cache *cache, unsigned long addr)
 {
 	unsigned int shift = cache->region_shift;
@@ -320,7 +320,7 @@ void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty)
 		slots_begin_grace(cache);
 }
 
-/* NULL before the slot is freed. */
+/* Set the owner of a slot; set it to NULL before the slot is freed. */
 void kprobe_slot_own(struct kprobe_slot_cache *cache, void *slot, void *owner)
 {
 	unsigned long addr = (unsigned long)slot;
@@ -336,7 +336,7 @@ void kprobe_slot_own(struct kprobe_slot_cache *cache, void *slot, void *owner)
 	smp_store_release(&page->owner[slot_index(page, addr)], owner);
 }
 
-/* Of the slot at any address, or NULL. Also in NMI; owners are freed by RCU. */
+/* The owner of the slot at @addr, or NULL. NMI-safe; RCU frees owners. */
 void *kprobe_slot_owner(struct kprobe_slot_cache *cache, unsigned long addr)
 {
 	struct slot_page *page = page_find(cache, addr);
@@ -483,7 +483,7 @@ struct kprobe_slot_cache kprobe_insn_slots = {
  * get_insn_slot() - allocate a slot for the copy of an instruction
  *
  * Context: as kprobe_slot_get().
- * Return: the slot, or NULL without memory.
+ * Return: the slot, or NULL if out of memory.
  */
 kprobe_opcode_t *get_insn_slot(void)
 {
@@ -495,7 +495,7 @@ kprobe_opcode_t *get_insn_slot(void)
  * @addr: address of the instruction
  *
  * Context: as kprobe_slot_get().
- * Return: the slot, or NULL without memory in reach.
+ * Return: the slot, or NULL if there is no memory in reach.
  */
 kprobe_opcode_t *get_insn_slot_near(unsigned long addr)
 {
@@ -570,7 +570,7 @@ void __init kprobe_optinsn_slots_init(void)
  * get_optinsn_slot() - allocate a slot for a detour
  *
  * Context: as kprobe_slot_get().
- * Return: the slot, or NULL without memory.
+ * Return: the slot, or NULL if out of memory.
  */
 kprobe_opcode_t *get_optinsn_slot(void)
 {
@@ -582,7 +582,7 @@ kprobe_opcode_t *get_optinsn_slot(void)
  * @addr: address of the probe
  *
  * Context: as kprobe_slot_get().
- * Return: the slot, or NULL without memory in reach.
+ * Return: the slot, or NULL if there is no memory in reach.
  */
 kprobe_opcode_t *get_optinsn_slot_near(unsigned long addr)
 {

@@ -107,8 +107,8 @@ class Overlap:
         # Probes whose handlers this call may have run or not (-1: the crowd), and those that were
         # being unregistered, and registered.
         self.fuzzy, self.leaving, self.coming = set(), set(), set()
-        # The module was being loaded or unloaded; a registration may have pinned it.
-        self.module = self.pinned = False
+        # The module was being loaded or unloaded.
+        self.module = False
         # Targets whose function may be claimed for a moment; and by another user.
         self.claims, self.others = set(), set()
 
@@ -410,8 +410,6 @@ class State:
     def do_load(self, op, over):
         load = op.kind == "load"
         err = -errno.EIO if self.loaded == load else 0
-        if not load and not err and op.err == -errno.EIO and over.pinned:
-            return
         expect("the module", op.err, err)
         self.loaded = load
         for u in self.user:
@@ -693,7 +691,6 @@ class Round:
                     over.leaving.add(p)
                 if other.kind == "register":
                     over.coming.add(p)
-                    over.pinned |= t in COMING
             if other.kind == "switch":
                 over.fuzzy |= {-1, *range(PROBES)}
                 over.claims |= {*range(NR_SITES)}

@@ -262,7 +262,8 @@ void arch_sync_insn_slots(void)
 /*
  * One word is replaced at a time, and CPUs are not synchronized. Until a CPU refetches the word,
  * it executes the old one. With the old instruction, a hit is lost. An old breakpoint raises an
- * exception that finds neither a probe nor a breakpoint, and returns to the instruction.
+ * exception, which finds the site as long as that is in the table. Later ones would find neither a
+ * probe nor a breakpoint, and return to the instruction.
  */
 
 void arch_arm_kprobe(struct kprobe *p)

@@ -32,7 +32,7 @@ struct reg_test {
 	unsigned int	hits;
 	/* One letter for each operation, and one for its probe. */
 	char		log[32], seen[32];
-	unsigned int	unclaimed;
+	unsigned int	unheld;
 	u8		text[TEXT_LEN];
 	u8		buf[TEXT_LEN + 2];
 };
@@ -64,7 +64,7 @@ static const char *logged(struct reg_test *t)
 static enum kprobe_refusal vet(const struct kprobe *p, const struct kprobe_where *where)
 {
 	note('v', p);
-	now->unclaimed += !kprobe_call_of(p);
+	now->unheld += !kprobe_call_of(p);
 	return p == now->refused ? KPROBE_REFUSAL_DATA_SIZE : KPROBE_REFUSAL_NONE;
 }
 
@@ -107,7 +107,7 @@ static void register_operations_of_a_batch(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), 0);
 	KUNIT_EXPECT_STREQ(test, logged(t), "vapavbpbrarb");
 	/* No other call can register the same structure in the meantime. */
-	KUNIT_EXPECT_EQ(test, t->unclaimed, 0);
+	KUNIT_EXPECT_EQ(test, t->unheld, 0);
 	/* Hits are possible from the first operation after arming. */
 	KUNIT_EXPECT_EQ(test, t->hits, 2);
 

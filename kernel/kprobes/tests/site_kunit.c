@@ -278,13 +278,11 @@ static void site_takes_only_the_disabled_flag(struct kunit *test)
 
 	memset(&p->flags, 0xff, sizeof(p->flags));
 	p->nmissed = 17;
-	memset(&p->hlist, 0xff, sizeof(p->hlist));
 	kprobe_site_add_user(site, p);
 	KUNIT_EXPECT_EQ(test, p->flags,
 			KPROBE_FLAG_DISABLED | KPROBE_FLAG_ON_FUNC_ENTRY);
 	KUNIT_EXPECT_EQ(test, p->nmissed, 0);
 	KUNIT_EXPECT_PTR_EQ(test, p->addr, site->head.kp.addr);
-	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&p->hlist));
 	KUNIT_EXPECT_FALSE(test, list_empty(&p->list));
 }
 

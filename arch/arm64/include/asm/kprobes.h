@@ -113,12 +113,6 @@ static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
 }
 
 int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
-void arch_remove_kprobe(struct kprobe *p);
-
-/* The breakpoint that leads to a slot synchronizes the context of its CPU. */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
 
 #endif /* CONFIG_KPROBES */
 

@@ -195,12 +195,6 @@ int kprobe_handler(struct pt_regs *regs);
 int kprobe_post_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 bool kprobe_bad_page_fault(struct pt_regs *regs);
-void arch_remove_kprobe(struct kprobe *p);
-
-/* The return from the exception to a slot is context synchronizing. */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
 
 #else /* !CONFIG_KPROBES */
 

@@ -163,12 +163,6 @@ unsigned long kprobe_unwind_ip(unsigned long ip);
 unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs);
 int kprobe_int3_handler(struct pt_regs *regs);
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
-void arch_remove_kprobe(struct kprobe *p);
-
-/* Text that is written by text_poke() needs no flush. */
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
 
 #endif /* CONFIG_KPROBES */
 
