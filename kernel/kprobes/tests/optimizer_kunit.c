@@ -252,13 +252,24 @@ static void optimizer_script(struct kunit *test)
 	play(test, script->text);
 }
 
-/* Returns when a site of the test is WAITING, and keeps it there. */
+/* Returns when a site of the test is WAITING and the worker is in its wait, and keeps it there. */
 static void hold_waiting(struct kunit *test)
 {
+	struct kprobe at = { .addr = kprobe_lookup_name(KP_WAITS_FOR_TASKS, 0) };
+	unsigned long end = jiffies + 8 * HZ;
+	struct kp_watch *wait;
+
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE),
 		   "jumps of one instruction do not wait");
 
+	/* Nothing of it waits for the same: it is no site of ftrace, and never gets a jump. */
+	while (ftrace_location((unsigned long)at.addr) || kprobe_check(&at))
+		at.addr++;
+	wait = KP_WATCHED(test, true, .addr = at.addr);
 	play(test, "hold +a1 soon:a=waiting hit:a");
+	while (!atomic_read(&wait->pre) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_NE(test, atomic_read(&wait->pre), 0);
 }
 
 static void optimizer_while_waiting(struct kunit *test)

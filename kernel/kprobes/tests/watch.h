@@ -35,6 +35,13 @@ struct kp_watch {
 	bool		trapped;
 };
 
+/* The function in which kprobe_opt_wait_for_tasks() waits. */
+#ifdef CONFIG_TASKS_RCU
+#define KP_WAITS_FOR_TASKS	"synchronize_rcu_tasks"
+#else
+#define KP_WAITS_FOR_TASKS	"synchronize_rcu"
+#endif
+
 /* Its initializers: with a pre handler, a post handler, or both. */
 #define KP_WATCH(at)		{ .kp = { .addr = (void *)(at), .pre_handler = kp_watch_pre } }
 #define KP_WATCH_POST(at)	{ .kp = { .addr = (void *)(at), .post_handler = kp_watch_post } }

@@ -111,13 +111,12 @@ SYM_CODE_END(kprobe_jprobe_enter)
  */
 SYM_START(kprobe_jprobe_unwind, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
-	__ASM_SIZE(mov) $kprobe_jprobe_landing, (%_ASM_ARG1)
-	UNWIND_HINT type=UNWIND_HINT_TYPE_CALL sp_reg=ORC_REG_DI sp_offset=8
 #ifdef CONFIG_FRAME_POINTER
 	lea	TO_SAVED_BP(%_ASM_ARG1), %_ASM_BP
 #endif
 	mov	%_ASM_ARG1, %_ASM_SP
 	UNWIND_HINT_FUNC
+	__ASM_SIZE(mov) $kprobe_jprobe_landing, (%_ASM_SP)
 #ifdef CONFIG_X86_32
 	movl	%edx, %ebx
 #endif

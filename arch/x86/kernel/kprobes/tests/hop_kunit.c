@@ -8,12 +8,6 @@
 
 #include "detours.h"
 
-#ifdef CONFIG_TASKS_RCU
-#define WAITS_FOR_TASKS	"synchronize_rcu_tasks"
-#else
-#define WAITS_FOR_TASKS	"synchronize_rcu"
-#endif
-
 /* Registers a probe that gets a hop, and returns where this is. */
 static unsigned long register_with_hop(struct kunit *test, struct kp_watch *w, void *addr)
 {
@@ -186,7 +180,7 @@ static void hop_moves_out_for_new_probe(struct kunit *test)
 		.kp = { .pre_handler = kp_watch_pre, .post_handler = kp_nothing_post },
 	};
 	struct wait_watch wait = {
-		.kp = { .symbol_name = WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
+		.kp = { .symbol_name = KP_WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
 	};
 	unsigned long want = kp_run(kpo_hop_target_2, 5), hop, other;
 	u8 padding[JMP32_INSN_SIZE];
@@ -265,7 +259,7 @@ static void hop_is_back_when_a_batch_is_refused(struct kunit *test)
 	struct kp_watch in[2] = {};
 	struct kprobe *kps[] = { &in[0].kp, &in[1].kp };
 	struct wait_watch wait = {
-		.kp = { .symbol_name = WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
+		.kp = { .symbol_name = KP_WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
 		.by = current,
 	};
 	unsigned long want = kp_run(kpo_hop_target_2, 5), hop[2];
@@ -353,7 +347,7 @@ static void hops_move_out_for_a_batch(struct kunit *test)
 	struct kp_watch live = KP_WATCH(AT(hop_target_4));
 	struct kp_watch fresh = KP_WATCH(AT(hop_target_2));
 	struct wait_watch wait = {
-		.kp = { .symbol_name = WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
+		.kp = { .symbol_name = KP_WAITS_FOR_TASKS, .pre_handler = wait_watch_pre },
 	};
 	struct kp_watch in[2] = {};
 	unsigned long hop[2];
@@ -600,7 +594,7 @@ static void text_is_written_after_cpus_synchronize(struct kunit *test)
 
 	skip_without_padding(test);
 	KUNIT_ASSERT_NOT_NULL(test, w);
-	w->wait.kp.symbol_name = WAITS_FOR_TASKS;
+	w->wait.kp.symbol_name = KP_WAITS_FOR_TASKS;
 	w->wait.handler = sync_watch_waited;
 	w->sync.symbol_name = __stringify(smp_text_poke_sync_each_cpu);
 	w->sync.pre_handler = sync_watch_sync;
