@@ -878,12 +878,11 @@ unsigned int kpd_check_flags(struct kunit *test, struct kpd *d,
 			     bool (*depends)(const struct kpd_form *f), unsigned int nr,
 			     void (*set)(struct kpd_state *state, unsigned int flags))
 {
-	struct kprobe *kp = kunit_kzalloc(test, sizeof(*kp), GFP_KERNEL);
+	struct kprobe *kp = kp_zalloc(test, sizeof(*kp));
 	unsigned int n, jump, branches = 0;
 	const struct kpd_form *f;
 	u32 taken;
 
-	KUNIT_ASSERT_NOT_NULL(test, kp);
 	kpd_pin(test, d);
 	for (n = 0; n < d->nr_usable; n++) {
 		f = kpd_usable(d, n);

@@ -138,11 +138,10 @@ static void steps_nest(struct kunit *test)
 		KPB_AT(deep_0), KPB_AT(deep_1), KPB_AT(deep_2), KPB_AT(deep_3), KPB_AT(deep_4),
 		KPB_AT(deep_5), KPB_AT(deep_6), KPB_AT(deep_7), KPB_AT(deep_8),
 	};
-	struct stepped *s = kunit_kcalloc(test, ARRAY_SIZE(addr), sizeof(*s), GFP_KERNEL);
+	struct stepped *s = kp_calloc(test, ARRAY_SIZE(addr), sizeof(*s));
 	unsigned int i;
 
 	BUILD_BUG_ON(ARRAY_SIZE(addr) != KPROBE_MAX_NESTING + 1);
-	KUNIT_ASSERT_NOT_NULL(test, s);
 	for (i = 0; i < ARRAY_SIZE(addr); i++)
 		prepare(test, &s[i], addr[i], nth_state(i));
 

@@ -722,10 +722,9 @@ static void __nocfi land_on(struct kunit *test, struct landing *l, int (*landing
 
 static void indirect_branches_are_forgotten(struct kunit *test)
 {
-	struct landing *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	struct landing *l = kp_zalloc(test, sizeof(*l));
 	unsigned int i, landed = 0, nr = kpd_landings_end - kpd_landings;
 
-	KUNIT_ASSERT_NOT_NULL(test, l);
 	for (i = 0; i < nr; i++) {
 		/* In this kernel, the branch may not lead to others. */
 		if (system_supports_bti_kernel() &&

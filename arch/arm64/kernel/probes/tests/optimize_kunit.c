@@ -224,8 +224,7 @@ static void far_detours_begin(struct kunit *test, struct far_detours *f)
 	KUNIT_ASSERT_GE(test, far_from() - kpb_far_b_at, 4 * PAGE_SIZE);
 	f->nr = 0;
 	f->max = 4 * PAGE_SIZE / (MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
-	f->taken = kunit_kcalloc(test, f->max, sizeof(*f->taken), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, f->taken);
+	f->taken = kp_calloc(test, f->max, sizeof(*f->taken));
 	wait_for_kprobe_optimizer();
 
 	kp_starve(&kprobe_optinsn_slots, &f->allocators, true, false);

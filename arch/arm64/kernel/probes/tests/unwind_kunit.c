@@ -225,9 +225,8 @@ static int judge_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static noinline struct judged *new_judged(struct kunit *test)
 {
-	struct judged *j = kunit_kzalloc(test, sizeof(*j), GFP_KERNEL);
+	struct judged *j = kp_zalloc(test, sizeof(*j));
 
-	KUNIT_ASSERT_NOT_NULL(test, j);
 	KP_SKIP_IF(test, judge(&j->trace) == -ENOSYS, "no trace is reliable");
 	KUNIT_ASSERT_GE(test, kp_trace_find(&j->trace, new_judged), 0);
 	return j;

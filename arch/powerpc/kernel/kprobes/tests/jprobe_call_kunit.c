@@ -147,8 +147,7 @@ static void check_irq_stack(struct kunit *test, void **ctx)
 	void *stack, *own;
 
 	/* Larger than THREAD_SIZE, which is the alignment of this allocation. */
-	stack = kunit_kzalloc(test, 2 * THREAD_SIZE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, stack);
+	stack = kp_zalloc(test, 2 * THREAD_SIZE);
 	memset(stack, 0x77, 2 * THREAD_SIZE);
 
 	for (words = 0; words <= NR_COPIED + 1; words++) {

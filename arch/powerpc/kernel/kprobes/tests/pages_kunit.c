@@ -127,10 +127,9 @@ static void pages_of_the_kernel_are_exhausted(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
 	unsigned long region = REGION_OF(kpb_add_at);
-	void **pages = kunit_kcalloc(test, MAX_PAGES, sizeof(*pages), GFP_KERNEL), *again;
+	void **pages = kp_calloc(test, MAX_PAGES, sizeof(*pages)), *again;
 	unsigned int nr = 0, i, outside = 0, unsorted = 0;
 
-	KUNIT_ASSERT_NOT_NULL(test, pages);
 	while (nr < MAX_PAGES && (pages[nr] = k->alloc_near(region)))
 		nr++;
 	KUNIT_EXPECT_LT(test, nr, MAX_PAGES);

@@ -48,10 +48,8 @@ static void find(struct kunit *test, struct covered *c, void *fn)
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(entry, &size, &into));
 	c->start = entry - into;
 	c->words = size / INSN_WORD;
-	c->w = kunit_kcalloc(test, c->words, sizeof(*c->w), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, c->w);
-	c->p = kunit_kcalloc(test, c->words, sizeof(*c->p), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, c->p);
+	c->w = kp_calloc(test, c->words, sizeof(*c->w));
+	c->p = kp_calloc(test, c->words, sizeof(*c->p));
 }
 
 /* Probes on the words [from, to), as far as there are any. */

@@ -49,12 +49,11 @@ static u8 *traced_place(void)
 
 static void stack_trace_in_handler(struct kunit *test)
 {
-	struct kp_traced *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct kp_traced *t = kp_zalloc(test, sizeof(*t));
 	int probed;
 
 	if (!IS_ENABLED(CONFIG_UNWINDER_ORC) && !IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 		kunit_skip(test, "needs ORC or frame pointers");
-	KUNIT_ASSERT_NOT_NULL(test, t);
 	t->kp = (struct kprobe){ .addr = traced_place(), .pre_handler = kp_traced_pre };
 
 	KP_REGISTER_AND_WAIT(test, &t->kp);

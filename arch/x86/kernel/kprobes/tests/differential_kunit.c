@@ -725,8 +725,7 @@ static void differential_forms(struct kunit *test)
 	unsigned int i, kinds[NR_DIFF_KINDS] = {}, nr_forms = d.end - d.forms, distinct = 1;
 	struct form_key *keys;
 
-	keys = kunit_kcalloc(test, nr_forms, sizeof(*keys), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, keys);
+	keys = kp_calloc(test, nr_forms, sizeof(*keys));
 
 	for (i = 0; i < nr_forms; i++) {
 		const struct kpd_form *f = &kpd_forms[i];

@@ -487,8 +487,7 @@ static void hop_is_found_once_padding_is_free(struct kunit *test)
 	int nr;
 
 	skip_without_padding(test);
-	takers = kunit_kcalloc(test, 128, sizeof(*takers), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, takers);
+	takers = kp_calloc(test, 128, sizeof(*takers));
 	nr = take_all_room(test, takers, 128);
 	KUNIT_ASSERT_GT(test, nr, 0);
 	KUNIT_ASSERT_LT(test, nr, 128);
@@ -516,8 +515,7 @@ static void hop_is_found_once_another_is_gone(struct kunit *test)
 	int nr, i;
 
 	skip_without_padding(test);
-	takers = kunit_kcalloc(test, 128, sizeof(*takers), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, takers);
+	takers = kp_calloc(test, 128, sizeof(*takers));
 	nr = take_all_room(test, takers, 128);
 	KUNIT_ASSERT_GT(test, nr, 0);
 	/* Both can reach the place that was found first. */
@@ -589,11 +587,10 @@ static int sync_watch_sync(struct kprobe *p, struct pt_regs *regs)
 static void text_is_written_after_cpus_synchronize(struct kunit *test)
 {
 	struct kp_watch p = KP_WATCH(AT(hop_target_2));
-	struct sync_watch *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+	struct sync_watch *w = kp_zalloc(test, sizeof(*w));
 	u8 tail = first_byte(AT(hop_target_2) + 1);
 
 	skip_without_padding(test);
-	KUNIT_ASSERT_NOT_NULL(test, w);
 	w->wait.kp.symbol_name = KP_WAITS_FOR_TASKS;
 	w->wait.handler = sync_watch_waited;
 	w->sync.symbol_name = __stringify(smp_text_poke_sync_each_cpu);

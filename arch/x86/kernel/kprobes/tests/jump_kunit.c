@@ -112,11 +112,9 @@ static void start_timer(void *data)
 /* The thread runs, and is not stopped yet. */
 static struct filler *filler_begin(struct kunit *test, bool preempt)
 {
-	struct filler *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+	struct filler *f = kp_zalloc(test, sizeof(*f));
 
-	KUNIT_ASSERT_NOT_NULL(test, f);
-	f->buf = kunit_kzalloc(test, FILL_SIZE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, f->buf);
+	f->buf = kp_zalloc(test, FILL_SIZE);
 	hrtimer_setup(&f->timer, catch_it, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	kp_stopped_begin(test, &f->stopped, filler_thread, preempt);
 	wake_up_process(f->stopped.task);
@@ -548,15 +546,12 @@ static void expect_jumps(struct kunit *test, struct kprobe **kps)
 
 static void jump_many_come_and_go(struct kunit *test)
 {
-	struct kp_watch *p = kunit_kcalloc(test, MANY, sizeof(*p), GFP_KERNEL);
-	struct kprobe **kps = kunit_kcalloc(test, MANY, sizeof(*kps), GFP_KERNEL);
-	u8 *text = kunit_kzalloc(test, MANY * MANY_SIZE, GFP_KERNEL);
+	struct kp_watch *p = kp_calloc(test, MANY, sizeof(*p));
+	struct kprobe **kps = kp_calloc(test, MANY, sizeof(*kps));
+	u8 *text = kp_zalloc(test, MANY * MANY_SIZE);
 	unsigned long start;
 	int i, round;
 
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	KUNIT_ASSERT_NOT_NULL(test, kps);
-	KUNIT_ASSERT_NOT_NULL(test, text);
 	memcpy(text, AT(many), MANY * MANY_SIZE);
 
 	for (round = 0; round < 3; round++) {
@@ -629,8 +624,8 @@ static int watch_unlock(struct kprobe *p, struct pt_regs *regs)
 /* Others that change the text need not wait until all jumps are removed. */
 static void jump_many_go_in_pieces(struct kunit *test)
 {
-	struct kp_watch *p = kunit_kcalloc(test, MANY_PIECES, sizeof(*p), GFP_KERNEL);
-	struct kprobe **kps = kunit_kcalloc(test, MANY_PIECES, sizeof(*kps), GFP_KERNEL);
+	struct kp_watch *p = kp_calloc(test, MANY_PIECES, sizeof(*p));
+	struct kprobe **kps = kp_calloc(test, MANY_PIECES, sizeof(*kps));
 	struct text_watch w = {
 		.poke	= { .symbol_name = "text_poke", .pre_handler = watch_poke },
 		.sync	= {
@@ -642,8 +637,6 @@ static void jump_many_go_in_pieces(struct kunit *test)
 	struct kprobe *watches[] = { &w.poke, &w.sync, &w.unlock };
 	unsigned int i, jumps = 0, left = 0, rounds;
 
-	KUNIT_ASSERT_NOT_NULL(test, p);
-	KUNIT_ASSERT_NOT_NULL(test, kps);
 	for (i = 0; i < MANY_PIECES; i++) {
 		p[i].kp.addr = AT(many) + i * MANY_SIZE;
 		p[i].kp.pre_handler = kp_watch_pre;

@@ -610,8 +610,7 @@ static u8 decode(struct kunit *test, unsigned long start, unsigned long end)
 {
 	struct kprobe_branch_map map = { .start = start & PAGE_MASK, .size = 2 * PAGE_SIZE };
 
-	map.targets = kunit_kzalloc(test, map.size / BITS_PER_BYTE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, map.targets);
+	map.targets = kp_zalloc(test, map.size / BITS_PER_BYTE);
 	guard(kprobe_test)();
 	guard(mutex)(&text_mutex);
 	return kprobe_map_decode(&map, start, end);

@@ -294,8 +294,7 @@ static void probe_needs_a_slot(struct kunit *test)
 	unsigned int nr = 0, max = 4 * PAGE_SIZE / KPROBE_INSN_SLOT_SIZE;
 	kprobe_opcode_t **slot;
 
-	slot = kunit_kcalloc(test, max, sizeof(*slot), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, slot);
+	slot = kp_calloc(test, max, sizeof(*slot));
 
 	scoped_guard(mutex, &kprobe_insn_slots.mutex)
 		kprobe_insn_slots.alloc = alloc_no_page;
@@ -648,8 +647,7 @@ static void probe_slot_page_is_full_of_breakpoints(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
 	page = alloc_insn_page();
 	unregister_kprobe(&p);
-	text = kunit_kmalloc(test, PAGE_SIZE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, text);
+	text = kp_zalloc(test, PAGE_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, page);
 
 	pte = lookup_address((unsigned long)page, &level);
@@ -870,9 +868,8 @@ static void probe_only_where_instructions_start(struct kunit *test)
 {
 	struct kprobe traced = { .symbol_name = "vfs_read" };
 	unsigned long start = (unsigned long)vfs_read, size, into;
-	u8 *text = kunit_kzalloc(test, WHOLE_SIZE + MAX_INSN_SIZE, GFP_KERNEL);
+	u8 *text = kp_zalloc(test, WHOLE_SIZE + MAX_INSN_SIZE);
 
-	KUNIT_ASSERT_NOT_NULL(test, text);
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, &into));
 	KUNIT_ASSERT_EQ(test, into, 0);
 	size = min(size, WHOLE_SIZE);

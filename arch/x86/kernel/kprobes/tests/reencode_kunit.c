@@ -197,8 +197,7 @@ static void map_scan(struct kunit *test)
 	unsigned int shift;
 	s32 disp;
 
-	map.targets = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, map.targets);
+	map.targets = kp_zalloc(test, REGION_SIZE / 8);
 
 	for (shift = 0; shift < 8; shift++) {
 		memset(text, 0x90, sizeof(text));
@@ -238,8 +237,7 @@ static void map_scan_under_kgdb(struct kunit *test)
 		addr++;
 	target = addr + 0x234;
 	map.start = addr - 0x400;
-	map.targets = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, map.targets);
+	map.targets = kp_zalloc(test, REGION_SIZE / 8);
 	/* With a prefix, that is what the breakpoint replaces. */
 	KP_SKIP_IF(test, (l->code[0] & 0xf0) == 0x40, "its opcode is not the first byte");
 
@@ -267,8 +265,7 @@ static void map_scan_after_kgdb(struct kunit *test)
 	struct kprobe_branch_map map = { .start = addr - 0x400, .size = REGION_SIZE };
 	u8 text[1 + 16] = { INT3_INSN_OPCODE };
 
-	map.targets = kunit_kzalloc(test, REGION_SIZE / 8, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, map.targets);
+	map.targets = kp_zalloc(test, REGION_SIZE / 8);
 	put_unaligned((s32)(target - (addr + CALL_INSN_SIZE)), (s32 *)(text + 1));
 	kprobe_map_scan(&map, text, 1, addr);
 	KUNIT_EXPECT_TRUE(test, test_bit(target - map.start, map.targets));
@@ -284,8 +281,7 @@ static void map_bounds(struct kunit *test)
 {
 	struct kprobe_branch_map map = { .start = FROM, .size = REGION_SIZE };
 
-	map.targets = kunit_kzalloc(test, REGION_SIZE / 8 + sizeof(long), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, map.targets);
+	map.targets = kp_zalloc(test, REGION_SIZE / 8 + sizeof(long));
 
 	kprobe_map_mark(&map, FROM - 1);
 	kprobe_map_mark(&map, FROM + REGION_SIZE);

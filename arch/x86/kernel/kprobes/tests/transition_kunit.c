@@ -260,10 +260,9 @@ static u8 *random_insn(unsigned int i, unsigned int nth)
 /* Each instruction in turn, in all functions at once. */
 static void random_functions_keep_their_results(struct kunit *test)
 {
-	struct random_test *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	struct random_test *r = kp_zalloc(test, sizeof(*r));
 	unsigned int i, k, nth, nr, live = 0, all = 0;
 
-	KUNIT_ASSERT_NOT_NULL(test, r);
 	for (i = 0; i < NR_RANDOM; i++) {
 		for (k = 0; k < ARRAY_SIZE(kpo_args); k++)
 			r->want[i][k] = kp_run(random_fn(i), kpo_args[k]);
@@ -339,10 +338,9 @@ static void register_and_count(struct kunit *test, struct random_test *r,
 
 static void batch_is_optimized_in_one_pass(struct kunit *test)
 {
-	struct random_test *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	struct random_test *r = kp_zalloc(test, sizeof(*r));
 	int come, go;
 
-	KUNIT_ASSERT_NOT_NULL(test, r);
 	syncs = (struct kp_watch)KP_WATCH_BY_NAME(__stringify(smp_text_poke_sync_each_cpu));
 	syncs.kp.pre_handler = sync_pre;
 	syncs_of = current;

@@ -522,9 +522,8 @@ static void expect_caller(struct kunit *test, const unsigned long *entries, unsi
 static void unwind_one_byte_in_handlers(struct kunit *test)
 {
 	const struct handled *h = test->param_value;
-	struct traced *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct traced *t = kp_zalloc(test, sizeof(*t));
 
-	KUNIT_ASSERT_NOT_NULL(test, t);
 	t->kp.addr = h->addr;
 	if (!h->addr)
 		t->kp.symbol_name = "kpu_fn";
