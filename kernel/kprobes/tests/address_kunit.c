@@ -406,8 +406,4 @@ static struct kunit_case address_cases[] = {
 	{}
 };
 
-static struct kunit_suite address_suite = {
-	.name		= "kprobes_address",
-	.test_cases	= address_cases,
-};
-kunit_test_suite(address_suite);
+KP_SUITE(address_cases, .name = "kprobes_address");

@@ -578,8 +578,4 @@ static struct kunit_case blacklist_cases[] = {
 	{}
 };
 
-static struct kunit_suite blacklist_suite = {
-	.name		= "kprobes_blacklist",
-	.test_cases	= blacklist_cases,
-};
-kunit_test_suite(blacklist_suite);
+KP_SUITE(blacklist_cases, .name = "kprobes_blacklist");

@@ -355,8 +355,4 @@ static struct kunit_case check_cases[] = {
 	{}
 };
 
-static struct kunit_suite check_suite = {
-	.name		= "kprobes_check",
-	.test_cases	= check_cases,
-};
-kunit_test_suite(check_suite);
+KP_SUITE(check_cases, .name = "kprobes_check");

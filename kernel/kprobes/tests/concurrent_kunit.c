@@ -603,10 +603,5 @@ static struct kunit_case concurrent_cases[] = {
 	{}
 };
 
-static struct kunit_suite concurrent_suite = {
-	.name		= "kprobes_concurrent",
-	.init		= concurrent_test_init,
-	.exit		= concurrent_test_exit,
-	.test_cases	= concurrent_cases,
-};
-kunit_test_suite(concurrent_suite);
+KP_SUITE(concurrent_cases, .name = "kprobes_concurrent",
+	 .init = concurrent_test_init, .exit = concurrent_test_exit);

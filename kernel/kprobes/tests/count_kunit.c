@@ -701,10 +701,5 @@ static struct kunit_case count_cases[] = {
 	{}
 };
 
-static struct kunit_suite count_suite = {
-	.name		= "kprobes_count",
-	.init		= count_test_init,
-	.exit		= count_test_exit,
-	.test_cases	= count_cases,
-};
-kunit_test_suite(count_suite);
+KP_SUITE(count_cases, .name = "kprobes_count",
+	 .init = count_test_init, .exit = count_test_exit);

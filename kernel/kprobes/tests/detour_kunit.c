@@ -692,9 +692,4 @@ static struct kunit_case detour_cases[] = {
 	{}
 };
 
-static struct kunit_suite detour_suite = {
-	.name		= "kprobes_detour",
-	.exit		= kp_allow_jumps,
-	.test_cases	= detour_cases,
-};
-kunit_test_suite(detour_suite);
+KP_SUITE(detour_cases, .name = "kprobes_detour", .exit = kp_allow_jumps);

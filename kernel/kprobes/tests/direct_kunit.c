@@ -493,11 +493,6 @@ static struct kunit_case direct_cases[] = {
 	{}
 };
 
-static struct kunit_suite direct_suite = {
-	.name		= "kprobes_direct",
-	.init		= direct_test_init,
-	.test_cases	= direct_cases,
-};
-kunit_test_suite(direct_suite);
+KP_SUITE(direct_cases, .name = "kprobes_direct", .init = direct_test_init);
 
 #endif /* TRAMPOLINE_CODE */

@@ -172,9 +172,4 @@ static struct kunit_case form_cases[] = {
 	{}
 };
 
-static struct kunit_suite form_suite = {
-	.name		= "kprobes_form",
-	.exit		= kp_allow_jumps,
-	.test_cases	= form_cases,
-};
-kunit_test_suite(form_suite);
+KP_SUITE(form_cases, .name = "kprobes_form", .exit = kp_allow_jumps);

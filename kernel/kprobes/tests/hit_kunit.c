@@ -1005,9 +1005,4 @@ static struct kunit_case hit_cases[] = {
 	{}
 };
 
-static struct kunit_suite hit_suite = {
-	.name		= "kprobes_hit",
-	.init		= hit_test_init,
-	.test_cases	= hit_cases,
-};
-kunit_test_suite(hit_suite);
+KP_SUITE(hit_cases, .name = "kprobes_hit", .init = hit_test_init);

@@ -1154,10 +1154,5 @@ static struct kunit_case jprobe_cases[] = {
 	{}
 };
 
-static struct kunit_suite jprobe_suite = {
-	.name		= "kprobes_jprobe",
-	.init		= jprobe_test_init,
-	.exit		= jprobe_test_exit,
-	.test_cases	= jprobe_cases,
-};
-kunit_test_suite(jprobe_suite);
+KP_SUITE(jprobe_cases, .name = "kprobes_jprobe",
+	 .init = jprobe_test_init, .exit = jprobe_test_exit);

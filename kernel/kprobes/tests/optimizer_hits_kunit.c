@@ -311,9 +311,4 @@ static struct kunit_case optimizer_hits_cases[] = {
 	{}
 };
 
-static struct kunit_suite optimizer_hits_suite = {
-	.name		= "kprobes_optimizer_hits",
-	.init		= kp_opt_init,
-	.test_cases	= optimizer_hits_cases,
-};
-kunit_test_suite(optimizer_hits_suite);
+KP_SUITE(optimizer_hits_cases, .name = "kprobes_optimizer_hits", .init = kp_opt_init);

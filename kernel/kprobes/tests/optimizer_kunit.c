@@ -769,10 +769,5 @@ static struct kunit_case optimizer_cases[] = {
 	{}
 };
 
-static struct kunit_suite optimizer_suite = {
-	.name		= "kprobes_optimizer",
-	.init		= optimizer_init,
-	.exit		= optimizer_exit,
-	.test_cases	= optimizer_cases,
-};
-kunit_test_suite(optimizer_suite);
+KP_SUITE(optimizer_cases, .name = "kprobes_optimizer",
+	 .init = optimizer_init, .exit = optimizer_exit);

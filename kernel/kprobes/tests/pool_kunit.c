@@ -683,10 +683,5 @@ static struct kunit_case kretprobe_pool_testcases[] = {
 	{}
 };
 
-static struct kunit_suite kretprobe_pool_test_suite = {
-	.name		= "kprobes_pool",
-	.init		= kretprobe_pool_test_init,
-	.exit		= kretprobe_pool_test_exit,
-	.test_cases	= kretprobe_pool_testcases,
-};
-kunit_test_suites(&kretprobe_pool_test_suite);
+KP_SUITE(kretprobe_pool_testcases, .name = "kprobes_pool",
+	 .init = kretprobe_pool_test_init, .exit = kretprobe_pool_test_exit);

@@ -321,9 +321,4 @@ static struct kunit_case privileges_cases[] = {
 	{}
 };
 
-static struct kunit_suite privileges_suite = {
-	.name		= "kprobes_privileges",
-	.exit		= kp_allow_jumps,
-	.test_cases	= privileges_cases,
-};
-kunit_test_suite(privileges_suite);
+KP_SUITE(privileges_cases, .name = "kprobes_privileges", .exit = kp_allow_jumps);

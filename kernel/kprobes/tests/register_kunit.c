@@ -389,9 +389,4 @@ static struct kunit_case register_cases[] = {
 	{}
 };
 
-static struct kunit_suite register_suite = {
-	.name		= "kprobes_register",
-	.init		= register_test_init,
-	.test_cases	= register_cases,
-};
-kunit_test_suite(register_suite);
+KP_SUITE(register_cases, .name = "kprobes_register", .init = register_test_init);

@@ -939,8 +939,4 @@ static struct kunit_case return_cases[] = {
 	{}
 };
 
-static struct kunit_suite return_suite = {
-	.name		= "kprobes_return",
-	.test_cases	= return_cases,
-};
-kunit_test_suites(&return_suite);
+KP_SUITE(return_cases, .name = "kprobes_return");

@@ -862,10 +862,5 @@ static struct kunit_case return_trace_cases[] = {
 	{}
 };
 
-static struct kunit_suite return_trace_suite = {
-	.name		= "kprobes_return_trace",
-	.init		= return_trace_init,
-	.exit		= return_trace_exit,
-	.test_cases	= return_trace_cases,
-};
-kunit_test_suites(&return_trace_suite);
+KP_SUITE(return_trace_cases, .name = "kprobes_return_trace",
+	 .init = return_trace_init, .exit = return_trace_exit);

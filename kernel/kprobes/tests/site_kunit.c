@@ -584,10 +584,5 @@ static struct kunit_case site_cases[] = {
 	{}
 };
 
-static struct kunit_suite site_suite = {
-	.name		= "kprobes_site",
-	.init		= site_test_init,
-	.exit		= site_test_exit,
-	.test_cases	= site_cases,
-};
-kunit_test_suite(site_suite);
+KP_SUITE(site_cases, .name = "kprobes_site",
+	 .init = site_test_init, .exit = site_test_exit);

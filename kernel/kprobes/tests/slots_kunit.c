@@ -738,10 +738,5 @@ static struct kunit_case slots_cases[] = {
 	{}
 };
 
-static struct kunit_suite slots_suite = {
-	.name		= "kprobes_slots",
-	.init		= slots_test_init,
-	.exit		= slots_test_exit,
-	.test_cases	= slots_cases,
-};
-kunit_test_suite(slots_suite);
+KP_SUITE(slots_cases, .name = "kprobes_slots",
+	 .init = slots_test_init, .exit = slots_test_exit);

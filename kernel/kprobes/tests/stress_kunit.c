@@ -356,8 +356,4 @@ static struct kunit_case stress_cases[] = {
 	{}
 };
 
-static struct kunit_suite stress_suite = {
-	.name		= "kprobes_stress",
-	.test_cases	= stress_cases,
-};
-kunit_test_suite(stress_suite);
+KP_SUITE(stress_cases, .name = "kprobes_stress");

@@ -45,6 +45,14 @@
 
 #include "watch.h"
 
+/* A suite of the cases in an array; what follows are members of its struct kunit_suite. */
+#define KP_SUITE(cases, ...)						\
+static struct kunit_suite cases##_suite = {				\
+	.test_cases	= cases,					\
+	__VA_ARGS__							\
+};									\
+kunit_test_suite(cases##_suite)
+
 /* A case that this kernel cannot run, and why. */
 #define KP_SKIPPED(name, ...)						\
 static void name(struct kunit *test)					\

@@ -185,10 +185,5 @@ static struct kunit_case switch_cases[] = {
 	{}
 };
 
-static struct kunit_suite switch_suite = {
-	.name		= "kprobes_switch",
-	.init		= switch_test_init,
-	.exit		= switch_test_exit,
-	.test_cases	= switch_cases,
-};
-kunit_test_suite(switch_suite);
+KP_SUITE(switch_cases, .name = "kprobes_switch",
+	 .init = switch_test_init, .exit = switch_test_exit);

@@ -455,10 +455,5 @@ static struct kunit_case table_cases[] = {
 	{}
 };
 
-static struct kunit_suite table_suite = {
-	.name		= "kprobes_table",
-	.init		= table_test_init,
-	.exit		= table_test_exit,
-	.test_cases	= table_cases,
-};
-kunit_test_suite(table_suite);
+KP_SUITE(table_cases, .name = "kprobes_table",
+	 .init = table_test_init, .exit = table_test_exit);

@@ -188,10 +188,5 @@ static struct kunit_case text_cases[] = {
 	{}
 };
 
-static struct kunit_suite text_suite = {
-	.name		= "kprobes_text",
-	.suite_init	= kp_without_jumps,
-	.suite_exit	= kp_with_jumps,
-	.test_cases	= text_cases,
-};
-kunit_test_suite(text_suite);
+KP_SUITE(text_cases, .name = "kprobes_text",
+	 .suite_init = kp_without_jumps, .suite_exit = kp_with_jumps);

@@ -264,8 +264,4 @@ static struct kunit_case truth_cases[] = {
 	{}
 };
 
-static struct kunit_suite truth_suite = {
-	.name		= "kprobes_truth",
-	.test_cases	= truth_cases,
-};
-kunit_test_suite(truth_suite);
+KP_SUITE(truth_cases, .name = "kprobes_truth");

@@ -810,10 +810,5 @@ static struct kunit_case unwatched_cases[] = {
 
 #endif
 
-static struct kunit_suite unwatched_suite = {
-	.name		= "kprobes_unwatched",
-	.init		= unwatched_test_init,
-	.exit		= unwatched_test_exit,
-	.test_cases	= unwatched_cases,
-};
-kunit_test_suite(unwatched_suite);
+KP_SUITE(unwatched_cases, .name = "kprobes_unwatched",
+	 .init = unwatched_test_init, .exit = unwatched_test_exit);

@@ -411,8 +411,4 @@ static struct kunit_case walk_testcases[] = {
 	{}
 };
 
-static struct kunit_suite walk_test_suite = {
-	.name		= "kprobes_walk",
-	.test_cases	= walk_testcases,
-};
-kunit_test_suites(&walk_test_suite);
+KP_SUITE(walk_testcases, .name = "kprobes_walk");

@@ -1069,8 +1069,4 @@ static struct kunit_case decode_cases[] = {
 	{}
 };
 
-static struct kunit_suite decode_suite = {
-	.name		= "kprobes_arm64_decode",
-	.test_cases	= decode_cases,
-};
-kunit_test_suite(decode_suite);
+KP_SUITE(decode_cases, .name = "kprobes_arm64_decode");

@@ -755,10 +755,5 @@ static struct kunit_case differential_cases[] = {
 	{}
 };
 
-static struct kunit_suite differential_suite = {
-	.name		= "kprobes_arm64_differential",
-	.suite_init	= differential_init,
-	.suite_exit	= differential_exit,
-	.test_cases	= differential_cases,
-};
-kunit_test_suite(differential_suite);
+KP_SUITE(differential_cases, .name = "kprobes_arm64_differential",
+	 .suite_init = differential_init, .suite_exit = differential_exit);

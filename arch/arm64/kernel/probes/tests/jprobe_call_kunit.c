@@ -265,8 +265,4 @@ static struct kunit_case jprobe_call_cases[] = {
 	{}
 };
 
-static struct kunit_suite jprobe_call_suite = {
-	.name		= "kprobes_arm64_jprobe",
-	.test_cases	= jprobe_call_cases,
-};
-kunit_test_suite(jprobe_call_suite);
+KP_SUITE(jprobe_call_cases, .name = "kprobes_arm64_jprobe");

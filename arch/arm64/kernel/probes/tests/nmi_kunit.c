@@ -578,9 +578,4 @@ static struct kunit_case nmi_cases[] = {
 	{}
 };
 
-static struct kunit_suite nmi_suite = {
-	.name		= "kprobes_arm64_nmi",
-	.init		= nmi_test_init,
-	.test_cases	= nmi_cases,
-};
-kunit_test_suite(nmi_suite);
+KP_SUITE(nmi_cases, .name = "kprobes_arm64_nmi", .init = nmi_test_init);

@@ -482,8 +482,4 @@ static struct kunit_case optimize_cases[] = {
 	{}
 };
 
-static struct kunit_suite optimize_suite = {
-	.name		= "kprobes_arm64_optimize",
-	.test_cases	= optimize_cases,
-};
-kunit_test_suite(optimize_suite);
+KP_SUITE(optimize_cases, .name = "kprobes_arm64_optimize");

@@ -141,8 +141,4 @@ static struct kunit_case pages_cases[] = {
 	{}
 };
 
-static struct kunit_suite pages_suite = {
-	.name		= "kprobes_arm64_pages",
-	.test_cases	= pages_cases,
-};
-kunit_test_suite(pages_suite);
+KP_SUITE(pages_cases, .name = "kprobes_arm64_pages");

@@ -277,10 +277,5 @@ static struct kunit_case patch_cases[] = {
 	{}
 };
 
-static struct kunit_suite patch_suite = {
-	.name		= "kprobes_arm64_patch",
-	.suite_init	= patch_suite_init,
-	.suite_exit	= patch_suite_exit,
-	.test_cases	= patch_cases,
-};
-kunit_test_suite(patch_suite);
+KP_SUITE(patch_cases, .name = "kprobes_arm64_patch",
+	 .suite_init = patch_suite_init, .suite_exit = patch_suite_exit);

@@ -404,8 +404,4 @@ static struct kunit_case registers_cases[] = {
 	{}
 };
 
-static struct kunit_suite registers_suite = {
-	.name		= "kprobes_arm64_registers",
-	.test_cases	= registers_cases,
-};
-kunit_test_suite(registers_suite);
+KP_SUITE(registers_cases, .name = "kprobes_arm64_registers");

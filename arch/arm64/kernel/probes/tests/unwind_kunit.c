@@ -506,9 +506,4 @@ static struct kunit_case unwind_cases[] = {
 	{}
 };
 
-static struct kunit_suite unwind_suite = {
-	.name		= "kprobes_arm64_unwind",
-	.exit		= kp_allow_jumps,
-	.test_cases	= unwind_cases,
-};
-kunit_test_suite(unwind_suite);
+KP_SUITE(unwind_cases, .name = "kprobes_arm64_unwind", .exit = kp_allow_jumps);

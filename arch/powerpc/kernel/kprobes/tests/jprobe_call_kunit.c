@@ -241,8 +241,4 @@ static struct kunit_case jprobe_call_cases[] = {
 	{}
 };
 
-static struct kunit_suite jprobe_call_suite = {
-	.name		= "kprobes_powerpc_jprobe",
-	.test_cases	= jprobe_call_cases,
-};
-kunit_test_suite(jprobe_call_suite);
+KP_SUITE(jprobe_call_cases, .name = "kprobes_powerpc_jprobe");

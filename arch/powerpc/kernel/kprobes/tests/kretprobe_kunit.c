@@ -614,8 +614,4 @@ static struct kunit_case kretprobe_testcases[] = {
 	{}
 };
 
-static struct kunit_suite kretprobe_test_suite = {
-	.name		= "kprobes_powerpc_kretprobe",
-	.test_cases	= kretprobe_testcases,
-};
-kunit_test_suites(&kretprobe_test_suite);
+KP_SUITE(kretprobe_testcases, .name = "kprobes_powerpc_kretprobe");

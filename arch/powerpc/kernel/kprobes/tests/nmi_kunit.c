@@ -246,8 +246,4 @@ static struct kunit_case nmi_cases[] = {
 	{}
 };
 
-static struct kunit_suite nmi_suite = {
-	.name		= "kprobes_powerpc_nmi",
-	.test_cases	= nmi_cases,
-};
-kunit_test_suite(nmi_suite);
+KP_SUITE(nmi_cases, .name = "kprobes_powerpc_nmi");

@@ -560,8 +560,4 @@ static struct kunit_case optimize_cases[] = {
 	{}
 };
 
-static struct kunit_suite optimize_suite = {
-	.name		= "kprobes_powerpc_optimize",
-	.test_cases	= optimize_cases,
-};
-kunit_test_suite(optimize_suite);
+KP_SUITE(optimize_cases, .name = "kprobes_powerpc_optimize");

@@ -227,8 +227,4 @@ static struct kunit_case pages_cases[] = {
 	{}
 };
 
-static struct kunit_suite pages_suite = {
-	.name		= "kprobes_powerpc_pages",
-	.test_cases	= pages_cases,
-};
-kunit_test_suite(pages_suite);
+KP_SUITE(pages_cases, .name = "kprobes_powerpc_pages");

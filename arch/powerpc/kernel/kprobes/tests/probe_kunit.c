@@ -928,10 +928,5 @@ static struct kunit_case probe_cases[] = {
 	{}
 };
 
-static struct kunit_suite probe_suite = {
-	.name		= "kprobes_powerpc_probe",
-	.suite_init	= kp_without_jumps,
-	.suite_exit	= kp_with_jumps,
-	.test_cases	= probe_cases,
-};
-kunit_test_suite(probe_suite);
+KP_SUITE(probe_cases, .name = "kprobes_powerpc_probe",
+	 .suite_init = kp_without_jumps, .suite_exit = kp_with_jumps);

@@ -313,8 +313,4 @@ static struct kunit_case survive_cases[] = {
 	{}
 };
 
-static struct kunit_suite survive_suite = {
-	.name		= "kprobes_powerpc_survive",
-	.test_cases	= survive_cases,
-};
-kunit_test_suite(survive_suite);
+KP_SUITE(survive_cases, .name = "kprobes_powerpc_survive");

@@ -539,8 +539,4 @@ static struct kunit_case unwind_cases[] = {
 	{}
 };
 
-static struct kunit_suite unwind_suite = {
-	.name		= "kprobes_powerpc_unwind",
-	.test_cases	= unwind_cases,
-};
-kunit_test_suite(unwind_suite);
+KP_SUITE(unwind_cases, .name = "kprobes_powerpc_unwind");

@@ -151,8 +151,4 @@ static struct kunit_case adversary_cases[] = {
 	{}
 };
 
-static struct kunit_suite adversary_suite = {
-	.name		= "kprobes_x86_adversary",
-	.test_cases	= adversary_cases,
-};
-kunit_test_suite(adversary_suite);
+KP_SUITE(adversary_cases, .name = "kprobes_x86_adversary");

@@ -291,8 +291,4 @@ static struct kunit_case cfi_cases[] = {
 	{}
 };
 
-static struct kunit_suite cfi_suite = {
-	.name		= "kprobes_x86_cfi",
-	.test_cases	= cfi_cases,
-};
-kunit_test_suite(cfi_suite);
+KP_SUITE(cfi_cases, .name = "kprobes_x86_cfi");

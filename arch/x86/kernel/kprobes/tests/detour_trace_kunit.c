@@ -293,8 +293,4 @@ static struct kunit_case detour_trace_cases[] = {
 	{}
 };
 
-static struct kunit_suite detour_trace_suite = {
-	.name		= "kprobes_x86_detour_trace",
-	.test_cases	= detour_trace_cases,
-};
-kunit_test_suite(detour_trace_suite);
+KP_SUITE(detour_trace_cases, .name = "kprobes_x86_detour_trace");

@@ -325,10 +325,5 @@ static struct kunit_case fault_cases[] = {
 	{}
 };
 
-static struct kunit_suite fault_suite = {
-	.name		= "kprobes_x86_differential_fault",
-	.suite_init	= fault_init,
-	.suite_exit	= fault_exit,
-	.test_cases	= fault_cases,
-};
-kunit_test_suite(fault_suite);
+KP_SUITE(fault_cases, .name = "kprobes_x86_differential_fault",
+	 .suite_init = fault_init, .suite_exit = fault_exit);

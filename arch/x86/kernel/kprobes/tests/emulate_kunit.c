@@ -103,8 +103,4 @@ static struct kunit_case emulate_cases[] = {
 	{}
 };
 
-static struct kunit_suite emulate_suite = {
-	.name		= "kprobes_x86_emulate",
-	.test_cases	= emulate_cases,
-};
-kunit_test_suite(emulate_suite);
+KP_SUITE(emulate_cases, .name = "kprobes_x86_emulate");

@@ -249,10 +249,5 @@ static struct kunit_case fault_cases[] = {
 	{}
 };
 
-static struct kunit_suite fault_suite = {
-	.name		= "kprobes_x86_fault",
-	.suite_init	= kp_without_jumps,
-	.suite_exit	= kp_with_jumps,
-	.test_cases	= fault_cases,
-};
-kunit_test_suite(fault_suite);
+KP_SUITE(fault_cases, .name = "kprobes_x86_fault",
+	 .suite_init = kp_without_jumps, .suite_exit = kp_with_jumps);

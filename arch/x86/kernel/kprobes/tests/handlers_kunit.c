@@ -322,8 +322,4 @@ static struct kunit_case handlers_cases[] = {
 	{}
 };
 
-static struct kunit_suite handlers_suite = {
-	.name		= "kprobes_x86_handlers",
-	.test_cases	= handlers_cases,
-};
-kunit_test_suite(handlers_suite);
+KP_SUITE(handlers_cases, .name = "kprobes_x86_handlers");

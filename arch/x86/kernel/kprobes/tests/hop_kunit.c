@@ -647,8 +647,4 @@ static struct kunit_case hop_cases[] = {
 	{}
 };
 
-static struct kunit_suite hop_suite = {
-	.name		= "kprobes_x86_hop",
-	.test_cases	= hop_cases,
-};
-kunit_test_suite(hop_suite);
+KP_SUITE(hop_cases, .name = "kprobes_x86_hop");

@@ -772,8 +772,4 @@ static struct kunit_case jump_cases[] = {
 	{}
 };
 
-static struct kunit_suite jump_suite = {
-	.name		= "kprobes_x86_jump",
-	.test_cases	= jump_cases,
-};
-kunit_test_suite(jump_suite);
+KP_SUITE(jump_cases, .name = "kprobes_x86_jump");

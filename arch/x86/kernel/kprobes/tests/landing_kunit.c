@@ -131,10 +131,5 @@ static struct kunit_case landing_cases[] = {
 	{}
 };
 
-static struct kunit_suite landing_suite = {
-	.name		= "kprobes_x86_landing",
-	.suite_init	= kp_without_jumps,
-	.suite_exit	= kp_with_jumps,
-	.test_cases	= landing_cases,
-};
-kunit_test_suite(landing_suite);
+KP_SUITE(landing_cases, .name = "kprobes_x86_landing",
+	 .suite_init = kp_without_jumps, .suite_exit = kp_with_jumps);

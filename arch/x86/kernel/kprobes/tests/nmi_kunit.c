@@ -430,10 +430,5 @@ static struct kunit_case nmi_cases[] = {
 	{}
 };
 
-static struct kunit_suite nmi_suite = {
-	.name		= "kprobes_x86_nmi",
-	.suite_init	= kp_without_jumps,
-	.suite_exit	= kp_with_jumps,
-	.test_cases	= nmi_cases,
-};
-kunit_test_suite(nmi_suite);
+KP_SUITE(nmi_cases, .name = "kprobes_x86_nmi",
+	 .suite_init = kp_without_jumps, .suite_exit = kp_with_jumps);

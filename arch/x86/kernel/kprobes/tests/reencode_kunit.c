@@ -302,8 +302,4 @@ static struct kunit_case reencode_cases[] = {
 	{}
 };
 
-static struct kunit_suite reencode_suite = {
-	.name		= "kprobes_x86_reencode",
-	.test_cases	= reencode_cases,
-};
-kunit_test_suite(reencode_suite);
+KP_SUITE(reencode_cases, .name = "kprobes_x86_reencode");

@@ -367,8 +367,4 @@ static struct kunit_case transition_cases[] = {
 	{}
 };
 
-static struct kunit_suite transition_suite = {
-	.name		= "kprobes_x86_transition",
-	.test_cases	= transition_cases,
-};
-kunit_test_suite(transition_suite);
+KP_SUITE(transition_cases, .name = "kprobes_x86_transition");

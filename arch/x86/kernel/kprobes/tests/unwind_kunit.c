@@ -555,8 +555,4 @@ static struct kunit_case unwind_testcases[] = {
 	{}
 };
 
-static struct kunit_suite unwind_test_suite = {
-	.name		= "kprobes_x86_unwind",
-	.test_cases	= unwind_testcases,
-};
-kunit_test_suites(&unwind_test_suite);
+KP_SUITE(unwind_testcases, .name = "kprobes_x86_unwind");
