@@ -7,7 +7,9 @@
 #include "suite.h"
 
 #include <linux/irq_work.h>
+#include <linux/lockdep.h>
 #include <linux/mman.h>
+#include <linux/set_memory.h>
 
 #include "targets.h"
 
@@ -21,13 +23,15 @@ static unsigned long good;
 
 /* What fault handlers see. */
 static struct {
-	bool	irqs_off, step_has_irqs_on;
+	bool		irqs_off, step_has_irqs_on;
+	unsigned long	ip;
 } seen;
 
 static int note_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	seen.irqs_off = irqs_disabled();
 	seen.step_has_irqs_on = kp_target_has_irqs_on(regs);
+	seen.ip = instruction_pointer(regs);
 	return kp_watch_fault(p, regs, trapnr);
 }
 
@@ -60,31 +64,15 @@ static int repair_after_a_fault(struct kprobe *p, struct pt_regs *regs, int trap
 	return has_fault();
 }
 
-static const struct action {
-	const char		*name;
-	kprobe_fault_handler_t	handler;
-	unsigned long		result;
-	int			posts;
-} actions[] = {
-	{ "repaired, the step continues", repair, GOOD_VALUE, 1 },
-	{ "redirected, the step is abandoned", redirect, 101, 0 },
-	{ "its own fault is not reported", repair_after_a_fault, GOOD_VALUE, 1 },
-};
-KUNIT_ARRAY_PARAM_DESC(action, actions, name);
-
-static unsigned long call_load(unsigned long from)
-{
-	return kp_target_run(&kp_target_load, from);
-}
-
 /* With interrupts on or off; returns whether this has stayed so. */
-static bool call_load_keeps_irqs(unsigned long from, bool off, unsigned long *result)
+static bool call_keeps_irqs(const struct kp_fault *f, unsigned long at, bool off,
+			    unsigned long *result)
 {
 	bool is_off;
 
 	if (off)
 		local_irq_disable();
-	*result = call_load(from);
+	*result = kp_target_run(&f->target, at);
 	is_off = irqs_disabled();
 	if (off)
 		local_irq_enable();
@@ -94,43 +82,83 @@ static bool call_load_keeps_irqs(unsigned long from, bool off, unsigned long *re
 static void expect_nothing_left(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
+	KUNIT_EXPECT_FALSE(test, kp_target_steps_or_masks());
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && debug_locks)
+		KUNIT_EXPECT_TRUE(test, lockdep_hardirqs_enabled());
 	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
 	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
 }
 
-static void fault_handler_of_step(struct kunit *test)
+KP_TARGET_PARAM(fault, kp_faults)
+
+static void run_step(struct kunit *test, const struct kp_fault *f, unsigned long bad, bool off,
+		     kprobe_fault_handler_t handler)
 {
-	const struct action *a = test->param_value;
-	unsigned long result;
-	unsigned int off;
+	struct kp_watch *w = KP_WATCHED(test, true, .addr = kp_target_addr(&f->target),
+					.fault_handler = handler);
+	unsigned long at = (unsigned long)&good, result, want = f->stores ? at : GOOD_VALUE;
+	int posts = handler != redirect;
 
 	good = GOOD_VALUE;
-	for (off = 0; off < 2; off++) {
-		struct kp_watch *w = KP_WATCHED(test, true, .addr = kp_target_addr(&kp_target_load),
-						.fault_handler = a->handler);
+	memset(&seen, 0, sizeof(seen));
+	KUNIT_EXPECT_STREQ(test, kp_mode(w->kp.addr), f->mode);
+	KUNIT_EXPECT_TRUE(test, call_keeps_irqs(f, bad, off, &result));
+	KUNIT_EXPECT_EQ(test, result, posts ? want : 101);
+	KUNIT_EXPECT_TRUE(test, seen.irqs_off);
+	KUNIT_EXPECT_FALSE(test, seen.step_has_irqs_on);
+	KUNIT_EXPECT_EQ(test, seen.ip, kp_target_step(w->kp.addr));
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->faults), 1);
+	KUNIT_EXPECT_TRUE_MSG(test, kp_fault_is(f, w->trapnr), "%x", w->trapnr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->post), posts);
+	expect_nothing_left(test);
 
-		memset(&seen, 0, sizeof(seen));
-		KUNIT_EXPECT_STRNEQ(test, kp_mode(w->kp.addr), "boosted");
-		KUNIT_EXPECT_TRUE(test, call_load_keeps_irqs(KP_BAD_ADDRESS, off, &result));
-		KUNIT_EXPECT_EQ(test, result, a->result);
-		KUNIT_EXPECT_TRUE(test, seen.irqs_off);
-		KUNIT_EXPECT_FALSE(test, seen.step_has_irqs_on);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w->faults), 1);
-		KUNIT_EXPECT_TRUE(test, kp_target_is_bad_load(w->trapnr));
-		KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w->post), a->posts);
-		expect_nothing_left(test);
+	/* No fault, no handler. */
+	good = 77;
+	KUNIT_EXPECT_TRUE(test, call_keeps_irqs(f, at, off, &result));
+	KUNIT_EXPECT_EQ(test, result, f->stores ? at : 77);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->faults), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&w->post), posts + 1);
+	expect_nothing_left(test);
+	unregister_kprobe(&w->kp);
+	KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
+}
 
-		/* No fault, no handler. */
-		KUNIT_EXPECT_TRUE(test, call_load_keeps_irqs((unsigned long)&good, off, &result));
-		KUNIT_EXPECT_EQ(test, result, GOOD_VALUE);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w->faults), 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w->pre), 2);
-		KUNIT_EXPECT_EQ(test, atomic_read(&w->post), a->posts + 1);
-		expect_nothing_left(test);
-		unregister_kprobe(&w->kp);
-		KUNIT_EXPECT_EQ(test, w->kp.nmissed, 0);
+static void run_steps(struct kunit *test, kprobe_fault_handler_t handler)
+{
+	const struct kp_fault *f = test->param_value;
+	unsigned long page = (unsigned long)vmalloc(PAGE_SIZE), bad = f->bad;
+
+	KUNIT_ASSERT_NE(test, page, 0);
+	if (f->bad == KP_READ_ONLY) {
+		KUNIT_ASSERT_EQ(test, set_memory_ro(page, 1), 0);
+		bad = page;
+	} else if (f->bad == KP_UNMAPPED) {
+		bad = page + PAGE_SIZE;
 	}
+	run_step(test, f, bad, false, handler);
+	run_step(test, f, bad, true, handler);
+	if (f->bad == KP_READ_ONLY)
+		KUNIT_EXPECT_EQ(test, set_memory_rw(page, 1), 0);
+	vfree((void *)page);
+}
+
+/* The step continues. */
+static void fault_is_repaired(struct kunit *test)
+{
+	run_steps(test, repair);
+}
+
+/* The step is abandoned. */
+static void fault_is_redirected(struct kunit *test)
+{
+	run_steps(test, redirect);
+}
+
+static void fault_of_a_fault_handler_is_not_reported(struct kunit *test)
+{
+	run_steps(test, repair_after_a_fault);
 }
 
 /* A copy that branches back would fault for itself. */
@@ -145,7 +173,7 @@ static void fault_handler_needs_a_step(struct kunit *test)
 		.addr = addr, .fault_handler = repair,
 	});
 	KUNIT_EXPECT_STRNEQ(test, kp_mode(addr), "boosted");
-	KUNIT_EXPECT_EQ(test, call_load(KP_BAD_ADDRESS), GOOD_VALUE);
+	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_load, KP_BAD_ADDRESS), GOOD_VALUE);
 	KUNIT_EXPECT_EQ(test, atomic_read(&late->faults), 1);
 	expect_nothing_left(test);
 }
@@ -271,7 +299,7 @@ static void handler_fault_goes_to_its_probe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_add, 4), 7);
 	KUNIT_EXPECT_EQ(test, f->reported, 4);
 	KUNIT_EXPECT_EQ(test, other->reported, 0);
-	KUNIT_EXPECT_TRUE(test, kp_target_is_bad_load(f->trapnr));
+	KUNIT_EXPECT_TRUE(test, kp_fault_is(&kp_faults[0], f->trapnr));
 	expect_nothing_left(test);
 }
 
@@ -334,7 +362,9 @@ static void interrupt_fault_is_not_the_handlers(struct kunit *test)
 #endif /* CONFIG_KRETPROBES */
 
 static struct kunit_case fault_cases[] = {
-	KUNIT_CASE_PARAM(fault_handler_of_step, action_gen_params),
+	KUNIT_CASE_PARAM(fault_is_repaired, fault_gen_params),
+	KUNIT_CASE_PARAM(fault_is_redirected, fault_gen_params),
+	KUNIT_CASE_PARAM(fault_of_a_fault_handler_is_not_reported, fault_gen_params),
 	KUNIT_CASE(fault_handler_needs_a_step),
 	KUNIT_CASE(page_fault_may_sleep),
 	KUNIT_CASE(handler_fault_goes_to_its_probe),

@@ -7,8 +7,7 @@
  *
  *  - struct state, what a step must not lose; other_state(), one that differs; nth_state(); and
  *    set_state(), which sets registers to one;
- *  - step_address(), where a step at an address is executed, and BEFORE_STEP, the distance of
- *    another instruction before it;
+ *  - BEFORE_STEP, the distance of another instruction before a step;
  *  - kpb_deep_0 to kpb_deep_8, functions with an instruction that is stepped;
  *  - OTHER_STEP, the place of another one, and ELSEWHERE, an address without a probe;
  *  - IN_A_DETOUR, the offset of an instruction of a detour.
@@ -51,7 +50,7 @@ static void prepare(struct kunit *test, struct stepped *s, kprobe_opcode_t *addr
 	KUNIT_ASSERT_EQ(test, register_kprobe(&s->w.kp), 0);
 	step_always(get_kprobe(addr));
 	KUNIT_EXPECT_STREQ(test, kp_mode(addr), "stepped");
-	s->copy = step_address(addr);
+	s->copy = kp_target_step(addr);
 	set_state(&s->regs, state);
 	instruction_pointer_set(&s->regs, (unsigned long)addr);
 }
@@ -197,8 +196,8 @@ static void fault_of_boosted_copy_is_one_of_the_instruction(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reported(ELSEWHERE), ELSEWHERE);
 	/* After the copy, and in the one that is stepped. */
 	KUNIT_EXPECT_EQ(test, reported(copy + sizeof(u32)), at + sizeof(u32));
-	KUNIT_EXPECT_EQ(test, reported(step_address(w.kp.addr)), at);
-	KUNIT_EXPECT_EQ(test, reported(step_address(w.kp.addr) + sizeof(u32)), at + sizeof(u32));
+	KUNIT_EXPECT_EQ(test, reported(kp_target_step(w.kp.addr)), at);
+	KUNIT_EXPECT_EQ(test, reported(kp_target_step(w.kp.addr) + sizeof(u32)), at + sizeof(u32));
 	/* Not a copy, nor memory that may be read. */
 	KUNIT_EXPECT_EQ(test, reported(KP_BAD_ADDRESS), KP_BAD_ADDRESS);
 	KUNIT_EXPECT_EQ(test, reported(0), 0);

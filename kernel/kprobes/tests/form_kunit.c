@@ -6,7 +6,6 @@
 
 #include "suite.h"
 
-#include "signatures.h"
 #include "storm.h"
 #include "targets.h"
 
@@ -15,15 +14,7 @@ static const unsigned long args[] = {
 	0, 1, 5, 8, 0x7fffffff, -0x1234567UL,
 };
 
-static KP_GENERATOR(form_gen_params)
-{
-	const struct kp_form *f = prev ? prev + sizeof(*f) : kp_forms;
-
-	if (f == kp_forms + nr_kp_forms)
-		return NULL;
-	strscpy(desc, f->name, KUNIT_PARAM_DESC_SIZE);
-	return f;
-}
+KP_TARGET_PARAM(form, kp_forms)
 
 /* The form under test, and what its function returns without a probe. */
 static const struct kp_form *form;

@@ -8,19 +8,10 @@
 #include "suite.h"
 
 #include "helpers.h"
-#include "signatures.h"
 #include "targets.h"
 #include "words.h"
 
-static KP_GENERATOR(privilege_gen_params)
-{
-	const struct kp_privilege *p = prev ? prev + sizeof(*p) : kp_privileges;
-
-	if (p == kp_privileges + nr_kp_privileges)
-		return NULL;
-	strscpy(desc, p->name, KUNIT_PARAM_DESC_SIZE);
-	return p;
-}
+KP_TARGET_PARAM(privilege, kp_privileges)
 
 static struct {
 	const struct kp_privilege *privilege;

@@ -11,6 +11,8 @@
 #include <linux/mm.h>
 #include <linux/types.h>
 
+#include "signatures.h"
+
 struct kunit;
 struct pt_regs;
 
@@ -62,8 +64,8 @@ void kp_target_go_back(struct pt_regs *regs);
 /* Are interrupts on where these registers are from? */
 bool kp_target_has_irqs_on(const struct pt_regs *regs);
 
-/* Is this the number that fault handlers get for a load from KP_BAD_ADDRESS? */
-bool kp_target_is_bad_load(int trapnr);
+/* Does the CPU step, or mask interrupts that the kernel does not mask? */
+bool kp_target_steps_or_masks(void);
 
 /* The text: is it a breakpoint? The detour that a jump in it branches to, or NULL. */
 bool kp_target_has_breakpoint(const void *addr);
@@ -116,6 +118,35 @@ enum kp_form_jump {
 };
 
 enum kp_form_jump kp_form_jump(const struct kp_form *f);
+
+/* Addresses in memory that a test provides: in a page that is read-only, and in none. */
+#define KP_READ_ONLY	0UL
+#define KP_UNMAPPED	1UL
+
+/**
+ * struct kp_fault - a function that faults at some addresses, unless a fault handler helps
+ * @name: for messages
+ * @target: it loads a long from its argument; or it stores its argument there, and then loads it
+ * @bad: an address where it faults
+ * @trapnr: what kp_fault_is() knows the fault by
+ * @mode: how the instruction is executed under a probe that has all handlers, see kprobe_mode()
+ * @stores: the second kind of @target
+ */
+struct kp_fault {
+	const char		*name;
+	struct kp_target	target;
+	unsigned long		bad;
+	unsigned int		trapnr;
+	const char		*mode;
+	bool			stores;
+};
+
+/* The first one is that of kp_target_load at KP_BAD_ADDRESS. */
+extern const struct kp_fault kp_faults[];
+extern const unsigned int nr_kp_faults;
+
+/* Is this the number that fault handlers get for the fault? */
+bool kp_fault_is(const struct kp_fault *f, int trapnr);
 
 /**
  * struct kp_area - text in which the architecture allows no probes
@@ -177,6 +208,24 @@ struct kp_privilege {
 
 extern const struct kp_privilege kp_privileges[];
 extern const unsigned int nr_kp_privileges;
+
+/* A generator of parameters from such an array and the number of its elements. */
+#define KP_TARGET_PARAM(what, array)					\
+static KP_GENERATOR(what##_gen_params)					\
+{									\
+	const typeof(*(array)) *p = prev ? prev + sizeof(*p) : (array);	\
+									\
+	if (p == (array) + nr_##array)					\
+		return NULL;						\
+	strscpy(desc, p->name, KUNIT_PARAM_DESC_SIZE);			\
+	return p;							\
+}
+
+/* Where the instruction of a probe at an address is stepped. */
+static inline unsigned long kp_target_step(const kprobe_opcode_t *addr)
+{
+	return (unsigned long)get_kprobe((void *)addr)->ainsn.insn + KPROBE_STEP_OFFSET;
+}
 
 static inline bool kp_target_has_jump(const void *addr)
 {

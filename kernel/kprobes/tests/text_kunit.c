@@ -8,7 +8,6 @@
 
 #include <linux/kgdb.h>
 
-#include "signatures.h"
 #include "targets.h"
 #ifdef CONFIG_KGDB
 #include "../../debug/debug_core.h"
@@ -45,15 +44,7 @@ static void expect_refused(struct kunit *test, unsigned long addr, enum kprobe_r
  * Blacklisted text
  */
 
-static KP_GENERATOR(area_gen_params)
-{
-	const struct kp_area *a = prev ? prev + sizeof(*a) : kp_areas;
-
-	if (a == kp_areas + nr_kp_areas)
-		return NULL;
-	strscpy(desc, a->name, KUNIT_PARAM_DESC_SIZE);
-	return a;
-}
+KP_TARGET_PARAM(area, kp_areas)
 
 static void area_is_blacklisted(struct kunit *test)
 {

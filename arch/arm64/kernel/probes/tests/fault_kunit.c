@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Faults of probed instructions, of their copies, and of handlers.
+ * Faults of copies of instructions, and of handlers.
  */
 
 #include "suite.h"
 
 #include <linux/cpufeature.h>
-#include <linux/lockdep.h>
-#include <linux/set_memory.h>
 
 #include <asm/arch_gicv3.h>
 #include <asm/asm-extable.h>
 #include <asm/daifflags.h>
 #include <asm/debug-monitors.h>
-#include <asm/esr.h>
 #include <asm/sysreg.h>
 
 #include "../../../../../kernel/kprobes/slots.h"
@@ -21,13 +18,6 @@
 #include "targets.h"
 
 #define ANY_ESR		0x96000005
-
-/*
- * Faults that only a fault handler can handle, as that of kpb_bad_load(). The second one
- * crosses 16 bytes, which no acquiring load may do.
- */
-KPB_FUNCTION(bad_store, "777: str x0, [x0]\n ldr x0, [x0]");
-KPB_FUNCTION(bad_acquire, "777: ldar x0, [x0]");
 
 /* Copies of these are stepped, as they access memory. */
 KPB_FUNCTION(deep_0, "777: ldr x1, [sp]\n add x0, x0, #0");
@@ -40,30 +30,6 @@ KPB_FUNCTION(deep_6, "777: ldr x1, [sp]\n add x0, x0, #6");
 KPB_FUNCTION(deep_7, "777: ldr x1, [sp]\n add x0, x0, #7");
 KPB_FUNCTION(deep_8, "777: ldr x1, [sp]\n add x0, x0, #8");
 
-static u64 kpb_variable[4] __aligned(16);
-
-struct fault_form {
-	const char		*name;
-	struct kpb_place	place;
-	unsigned long		bad;	/* 0: the address of a page that is read-only */
-	unsigned int		fsc;
-};
-
-static const struct fault_form fault_forms[] = {
-	{ "translation fault", KPB_PLACE(bad_load), KP_BAD_ADDRESS, ESR_ELx_FSC_FAULT },
-	{ "permission fault", KPB_PLACE(bad_store), 0, ESR_ELx_FSC_PERM },
-	{ "alignment fault", KPB_PLACE(bad_acquire), (unsigned long)kpb_variable + 13, 0x21 },
-};
-KUNIT_ARRAY_PARAM_DESC(fault_form, fault_forms, name);
-
-static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	kp_watch_fault(p, regs, trapnr);
-	kpb_variable[0] = 0x1234567;
-	regs->regs[0] = (unsigned long)kpb_variable;
-	return 1;
-}
-
 static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {
 	/* As if the branch here had been an indirect one. */
@@ -71,59 +37,6 @@ static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	instruction_pointer_set(regs, (unsigned long)kpb_callee);
 	regs->regs[0] = 1;
 	return 1;
-}
-
-/* Whatever it is, the fault is reported to the fault handler, which can handle it. */
-static void fault_of_each_kind_is_reported(struct kunit *test)
-{
-	const struct fault_form *f = test->param_value;
-	struct kp_watch w = {
-		.kp = {
-			.addr = kpb_addr(&f->place),
-			.pre_handler = kp_watch_pre,
-			.post_handler = kp_watch_post,
-			.fault_handler = repair,
-		},
-	};
-	unsigned long good = (unsigned long)kpb_variable, bad = f->bad;
-	bool stores = f->place.fn == kpb_bad_store;
-	void *page = NULL;
-
-	if (!bad) {
-		page = vmalloc(PAGE_SIZE);
-		KUNIT_ASSERT_NOT_NULL(test, page);
-		KUNIT_ASSERT_EQ(test, set_memory_ro((unsigned long)page, 1), 0);
-		bad = (unsigned long)page;
-	}
-
-	/* The store stores the address that it uses. */
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	KUNIT_EXPECT_STREQ(test, kp_mode(w.kp.addr), "stepped");
-	KUNIT_EXPECT_EQ(test, kpb_run(f->place.fn, bad), stores ? good : 0x1234567);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
-	KUNIT_EXPECT_EQ(test, ESR_ELx_EC((u32)w.trapnr), ESR_ELx_EC_DABT_CUR);
-	KUNIT_EXPECT_EQ_MSG(test, (u32)w.trapnr & (f->fsc == 0x21 ? ESR_ELx_FSC :
-								   ESR_ELx_FSC_TYPE),
-			    f->fsc, "%x", w.trapnr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 1);
-	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && debug_locks)
-		KUNIT_EXPECT_TRUE(test, lockdep_hardirqs_enabled());
-	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
-
-	/* Nothing is left behind: no fault, no handler. */
-	kpb_variable[0] = 77;
-	KUNIT_EXPECT_EQ(test, kpb_run(f->place.fn, good), stores ? good : 77);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), 2);
-	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
-	unregister_kprobe(&w.kp);
-
-	if (page) {
-		KUNIT_EXPECT_EQ(test, set_memory_rw((unsigned long)page, 1), 0);
-		vfree(page);
-	}
 }
 
 /* Masked as in the program, and flags that a step must not lose. */
@@ -159,11 +72,6 @@ static void set_state(struct pt_regs *regs, struct state state)
 {
 	regs->pstate = state.pstate;
 	regs->pmr = system_uses_irq_prio_masking() ? GIC_PRIO_IRQON : 0;
-}
-
-static unsigned long step_address(const kprobe_opcode_t *addr)
-{
-	return (unsigned long)get_kprobe((void *)addr)->ainsn.insn + KPROBE_STEP_OFFSET;
 }
 
 #define BEFORE_STEP	KPROBE_STEP_OFFSET
@@ -306,7 +214,7 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 	memset(&s.w, 0, sizeof(s.w));
 	s.w.kp = (struct kprobe){ .addr = KPB_AT(deep_0), .fault_handler = redirect };
 	KUNIT_ASSERT_EQ(test, register_kprobe(&s.w.kp), 0);
-	s.copy = step_address(s.w.kp.addr);
+	s.copy = kp_target_step(s.w.kp.addr);
 	scoped_guard(irqsave) {
 		begin(test, &s);
 		own = own_masks();
@@ -356,7 +264,6 @@ static void handler_fault_leaves_the_result_of_a_translation(struct kunit *test)
 }
 
 static struct kunit_case fault_cases[] = {
-	KUNIT_CASE_PARAM(fault_of_each_kind_is_reported, fault_form_gen_params),
 	KUNIT_CASE_PARAM(fault_of_step_is_one_of_the_instruction, state_gen_params),
 	KUNIT_CASE_PARAM(other_faults_are_not_the_steps, state_gen_params),
 	KUNIT_CASE_PARAM(fault_of_nested_step, state_gen_params),

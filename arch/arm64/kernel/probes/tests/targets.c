@@ -8,6 +8,7 @@
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
 
+#include <asm/daifflags.h>
 #include <asm/esr.h>
 #include <asm/insn.h>
 #include <asm/sysreg.h>
@@ -17,6 +18,8 @@
 #endif
 #include "helpers.h"
 #include "targets.h"
+
+#define FSC_ALIGNMENT	0x21
 
 extern unsigned long kpb_flag;
 unsigned long kpb_flag;
@@ -68,10 +71,32 @@ bool kp_target_has_irqs_on(const struct pt_regs *regs)
 	return interrupts_enabled(regs);
 }
 
-bool kp_target_is_bad_load(int trapnr)
+bool kp_target_steps_or_masks(void)
 {
-	return ESR_ELx_EC((u32)trapnr) == ESR_ELx_EC_DABT_CUR &&
-	       (trapnr & ESR_ELx_FSC_TYPE) == ESR_ELx_FSC_FAULT;
+	return read_sysreg(daif) & DAIF_MASK;
+}
+
+/* The last one crosses 16 bytes, which no acquiring load may do. */
+KPB_FUNCTION(bad_store, "777: str x0, [x0]\n ldr x0, [x0]");
+KPB_FUNCTION(bad_acquire, "777: ldar x0, [x0]");
+
+static u64 kpb_variable[4] __aligned(16);
+
+const struct kp_fault kp_faults[] = {
+	{ "translation fault", KPB_TARGET(bad_load), KP_BAD_ADDRESS, ESR_ELx_FSC_FAULT, "stepped" },
+	{ "permission fault", KPB_TARGET(bad_store), KP_READ_ONLY, ESR_ELx_FSC_PERM, "stepped",
+	  .stores = true },
+	{ "alignment fault", KPB_TARGET(bad_acquire), (unsigned long)kpb_variable + 13,
+	  FSC_ALIGNMENT, "stepped" },
+};
+
+const unsigned int nr_kp_faults = ARRAY_SIZE(kp_faults);
+
+bool kp_fault_is(const struct kp_fault *f, int trapnr)
+{
+	u32 mask = f->trapnr == FSC_ALIGNMENT ? ESR_ELx_FSC : ESR_ELx_FSC_TYPE;
+
+	return ESR_ELx_EC((u32)trapnr) == ESR_ELx_EC_DABT_CUR && (trapnr & mask) == f->trapnr;
 }
 
 bool kp_target_has_breakpoint(const void *addr)

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Faults of probed instructions, of their copies, and of handlers.
+ * Faults of copies of instructions, and steps in handlers.
  */
 
 #include "suite.h"
-
-#include <linux/set_memory.h>
 
 #include <asm/hw_irq.h>
 #include <asm/interrupt.h>
@@ -14,9 +12,6 @@
 #include "../../../../../kernel/kprobes/slots.h"
 #include "helpers.h"
 #include "targets.h"
-
-/* Faults that only a fault handler can handle, as that of kpb_bad_load(). */
-KPB_FUNCTION(bad_store, "777: " PPC_STL "3, 0(3)\n " PPC_LL "3, 0(3)");
 
 /* Nothing emulates these. */
 #define PVR(add)	"777: mfspr 6, 287\n addi 3, 3, " #add
@@ -30,170 +25,12 @@ KPB_FUNCTION(deep_6, PVR(6));
 KPB_FUNCTION(deep_7, PVR(7));
 KPB_FUNCTION(deep_8, PVR(8));
 
-static unsigned long kpb_variable;
-
-enum where {
-	AT_A_HOLE,
-	AT_A_READ_ONLY_PAGE,
-	AT_A_BAD_SEGMENT,
-};
-
-static const struct fault_form {
-	const char		*name;
-	struct kpb_place	place;
-	enum where		where;
-	int			trapnr;
-} fault_forms[] = {
-	{ "load from a hole", KPB_PLACE(bad_load), AT_A_HOLE, KPB_PAGE_FAULT },
-	{ "store to a hole", KPB_PLACE(bad_store), AT_A_HOLE, KPB_PAGE_FAULT },
-	{ "store to a read-only page", KPB_PLACE(bad_store), AT_A_READ_ONLY_PAGE, KPB_PAGE_FAULT },
-#ifdef CONFIG_PPC_BOOK3S_64
-	{ "load from a bad segment", KPB_PLACE(bad_load), AT_A_BAD_SEGMENT,
-	  INTERRUPT_DATA_SEGMENT },
-	{ "store to a bad segment", KPB_PLACE(bad_store), AT_A_BAD_SEGMENT,
-	  INTERRUPT_DATA_SEGMENT },
-#endif
-};
-KUNIT_ARRAY_PARAM_DESC(fault_form, fault_forms, name);
-
-/* What fault handlers see. */
-static struct {
-	bool		irqs_off;
-	unsigned long	nip, msr;
-} seen;
-
-static int note_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	seen.irqs_off = irqs_disabled();
-	seen.nip = regs->nip;
-	seen.msr = regs->msr;
-	return kp_watch_fault(p, regs, trapnr);
-}
-
-static int repair(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	note_fault(p, regs, trapnr);
-	kpb_variable = 0x1234567;
-	regs->gpr[3] = (unsigned long)&kpb_variable;
-	return 1;
-}
-
-/* Without the accessors. */
-static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	note_fault(p, regs, trapnr);
-	regs->nip = kpb_code(kpb_callee);
-	regs->gpr[3] = 1;
-	return 1;
-}
-
-static int repair_after_a_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
-{
-	long v;
-
-	repair(p, regs, trapnr);
-	return !!get_kernel_nofault(v, (long *)KP_BAD_ADDRESS);
-}
-
-static const struct fault_action {
-	kprobe_fault_handler_t	handler;
-	unsigned long		result;
-	int			posts;
-} fault_actions[] = {
-	{ repair, 0x1234567, 1 },
-	{ redirect, 101, 0 },
-	/* Its own fault is not reported. */
-	{ repair_after_a_fault, 0x1234567, 1 },
-};
-
-static unsigned long bad_address(enum where where, void *page)
-{
-	switch (where) {
-	case AT_A_HOLE:
-		return (unsigned long)page + PAGE_SIZE;
-	case AT_A_READ_ONLY_PAGE:
-		return (unsigned long)page;
-	case AT_A_BAD_SEGMENT:
-		break;
-	}
-	return IS_ENABLED(CONFIG_PPC64) ? 0x4000000000000000ULL : 0;
-}
-
 static void expect_nothing_left(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, irqs_disabled());
-	KUNIT_EXPECT_TRUE(test, mfmsr() & MSR_EE);
-	KUNIT_EXPECT_FALSE(test, mfmsr() & MSR_SINGLESTEP);
+	KUNIT_EXPECT_FALSE(test, kp_target_steps_or_masks());
 	KUNIT_EXPECT_PTR_EQ(test, raw_cpu_read(current_kprobe), NULL);
 	KUNIT_EXPECT_EQ(test, preempt_count(), 0);
-}
-
-static void run_step(struct kunit *test, const struct fault_form *f,
-		     const struct fault_action *a, bool off)
-{
-	void *page = vmalloc(PAGE_SIZE), *at = kpb_addr(&f->place);
-	unsigned long good = (unsigned long)&kpb_variable, result, want = a->result;
-	struct kp_watch w = {
-		.kp = {
-			.addr = at,
-			.pre_handler = kp_watch_pre,
-			.post_handler = kp_watch_post,
-			.fault_handler = a->handler,
-		},
-	};
-	bool is_off;
-
-	KUNIT_ASSERT_NOT_NULL(test, page);
-	if (f->where == AT_A_READ_ONLY_PAGE)
-		KUNIT_ASSERT_EQ(test, set_memory_ro((unsigned long)page, 1), 0);
-	/* The store stores the address that it uses. */
-	if (f->place.fn == kpb_bad_store && a->handler != redirect)
-		want = good;
-
-	memset(&seen, 0, sizeof(seen));
-	KUNIT_EXPECT_EQ(test, register_kprobe(&w.kp), 0);
-	/* In the exception, it would fault as well, which has to be reported only once. */
-	KUNIT_EXPECT_STREQ(test, kp_mode(at), "emulated");
-	if (off)
-		local_irq_disable();
-	result = kpb_run(f->place.fn, bad_address(f->where, page));
-	is_off = irqs_disabled();
-	if (off)
-		local_irq_enable();
-	KUNIT_EXPECT_EQ(test, result, want);
-	KUNIT_EXPECT_EQ(test, is_off, off);
-	KUNIT_EXPECT_TRUE(test, seen.irqs_off);
-	KUNIT_EXPECT_EQ(test, seen.nip, kpb_step_addr(at));
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
-	KUNIT_EXPECT_EQ(test, w.trapnr, f->trapnr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts);
-	expect_nothing_left(test);
-
-	/* No fault, no handler. */
-	kpb_variable = 77;
-	result = kpb_run(f->place.fn, good);
-	KUNIT_EXPECT_EQ(test, result, f->place.fn == kpb_bad_store ? good : 77);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.faults), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&w.post), a->posts + 1);
-	KUNIT_EXPECT_EQ(test, w.kp.nmissed, 0);
-	unregister_kprobe(&w.kp);
-
-	if (f->where == AT_A_READ_ONLY_PAGE)
-		KUNIT_EXPECT_EQ(test, set_memory_rw((unsigned long)page, 1), 0);
-	vfree(page);
-}
-
-/* Whatever it is, the fault is reported to the fault handler, which can handle it. */
-static void fault_of_each_kind_is_reported(struct kunit *test)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(fault_actions); i++) {
-		run_step(test, test->param_value, &fault_actions[i], false);
-		run_step(test, test->param_value, &fault_actions[i], true);
-	}
 }
 
 /* Masked as in the program, and what else a step must not lose. */
@@ -261,7 +98,6 @@ static void set_state(struct pt_regs *regs, struct state state)
 	set_softe(regs, state.softe);
 }
 
-#define step_address	kpb_step_addr
 #define BEFORE_STEP	sizeof(u32)
 #define OTHER_STEP	KPB_AT(pvr)
 #define ELSEWHERE	kpb_code(kpb_callee)
@@ -522,7 +358,6 @@ KP_SKIPPED(fault_in_a_detour, "needs OPTPROBES")
 #endif
 
 static struct kunit_case fault_cases[] = {
-	KUNIT_CASE_PARAM(fault_of_each_kind_is_reported, fault_form_gen_params),
 	KUNIT_CASE_PARAM(fault_of_step_is_one_of_the_instruction, state_gen_params),
 	KUNIT_CASE_PARAM(step_restores_what_an_interrupt_has_masked, state_gen_params),
 	KUNIT_CASE_PARAM(step_keeps_what_the_instruction_has_changed, state_gen_params),

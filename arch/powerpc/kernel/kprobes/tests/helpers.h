@@ -106,13 +106,14 @@ extern struct kpb_data kpb_data;
 /* What kprobe_page_fault() is called with. */
 #define KPB_PAGE_FAULT	11
 
-unsigned long kpb_run(void (*fn)(void), unsigned long arg);
+/* An address that is in no segment, or in none of the kernel. */
+#ifdef CONFIG_PPC64
+#define KPB_BAD_SEGMENT	0x4000000000000000UL
+#else
+#define KPB_BAD_SEGMENT	0xfffff000UL
+#endif
 
-/* The copy that a step at an address executes. */
-static inline unsigned long kpb_step_addr(void *addr)
-{
-	return (unsigned long)get_kprobe(addr)->ainsn.insn + KPROBE_STEP_OFFSET;
-}
+unsigned long kpb_run(void (*fn)(void), unsigned long arg);
 
 /* The word in the text, whatever a probe hides. */
 static inline u32 kpb_word(const void *addr)

@@ -68,13 +68,6 @@ KPB_FUNCTION(fixed_load, "777: " PPC_LL "3, 0(3)\n b 2f\n1: li 3, -14\n2:\n"
 KPB_FUNCTION(fixed_store, "777: " PPC_STL "4, 0(3)\n b 2f\n1: li 3, -14\n2:\n"
 	     EX_TABLE(777b, 1b));
 
-/* A page that is not there, and an address that is in no segment, or in none of the kernel. */
-#ifdef CONFIG_PPC64
-#define BAD_SEGMENT	0x4000000000000000UL
-#else
-#define BAD_SEGMENT	0xfffff000UL
-#endif
-
 static const struct fixup {
 	const char		*name;
 	struct kpb_place	place;
@@ -105,7 +98,7 @@ static void probe_finds_fixups(struct kunit *test)
 	void *at = kpb_addr(&f->place), *page = vmalloc(PAGE_SIZE);
 	struct kp_watch w = KP_WATCH(at);
 	unsigned long bad[] = {
-		(unsigned long)page + PAGE_SIZE, BAD_SEGMENT,
+		(unsigned long)page + PAGE_SIZE, KPB_BAD_SEGMENT,
 	};
 	unsigned int i;
 
@@ -159,7 +152,7 @@ static unsigned long inner_result;
 
 static int run_fixed_load(struct kprobe *p, struct pt_regs *regs)
 {
-	inner_result = kpb_run(kpb_fixed_load, BAD_SEGMENT);
+	inner_result = kpb_run(kpb_fixed_load, KPB_BAD_SEGMENT);
 	return 0;
 }
 

@@ -79,11 +79,39 @@ bool kp_target_has_irqs_on(const struct pt_regs *regs)
 	return !regs_irqs_disabled((struct pt_regs *)regs);
 }
 
-/* With this MMU, the address is in no segment, or not in the address space. */
-bool kp_target_is_bad_load(int trapnr)
+bool kp_target_steps_or_masks(void)
 {
-	return trapnr == (IS_ENABLED(CONFIG_PPC_BOOK3S_64) ? INTERRUPT_DATA_SEGMENT :
-							     KPB_PAGE_FAULT);
+	return !(mfmsr() & MSR_EE) || mfmsr() & MSR_SINGLESTEP;
+}
+
+KPB_FUNCTION(bad_store, "777: " PPC_STL "3, 0(3)\n " PPC_LL "3, 0(3)");
+
+/* With this MMU, the address is in no segment, or not in the address space. */
+#define BAD_ADDRESS_FAULT	(IS_ENABLED(CONFIG_PPC_BOOK3S_64) ? INTERRUPT_DATA_SEGMENT :	\
+								    KPB_PAGE_FAULT)
+
+/* In an exception, each would fault as well, which has to be reported only once. */
+const struct kp_fault kp_faults[] = {
+	{ "load from a bad address", KPB_TARGET(bad_load), KP_BAD_ADDRESS, BAD_ADDRESS_FAULT,
+	  "emulated" },
+	{ "load from a hole", KPB_TARGET(bad_load), KP_UNMAPPED, KPB_PAGE_FAULT, "emulated" },
+	{ "store to a hole", KPB_TARGET(bad_store), KP_UNMAPPED, KPB_PAGE_FAULT, "emulated",
+	  .stores = true },
+	{ "store to a read-only page", KPB_TARGET(bad_store), KP_READ_ONLY, KPB_PAGE_FAULT,
+	  "emulated", .stores = true },
+#ifdef CONFIG_PPC_BOOK3S_64
+	{ "load from a bad segment", KPB_TARGET(bad_load), KPB_BAD_SEGMENT, INTERRUPT_DATA_SEGMENT,
+	  "emulated" },
+	{ "store to a bad segment", KPB_TARGET(bad_store), KPB_BAD_SEGMENT, INTERRUPT_DATA_SEGMENT,
+	  "emulated", .stores = true },
+#endif
+};
+
+const unsigned int nr_kp_faults = ARRAY_SIZE(kp_faults);
+
+bool kp_fault_is(const struct kp_fault *f, int trapnr)
+{
+	return trapnr == f->trapnr;
 }
 
 bool kp_target_has_breakpoint(const void *addr)

@@ -34,14 +34,13 @@ KP_FUNCTION(kpt_user_load, "", ASM_STAC "\n"
 
 KP_FAR_FROM_OTHERS(kpt_far_end);
 
-#define TARGET(name)							\
-const struct kp_target kp_target_##name = { kpt_##name, "kpt_" #name, &kpt_##name##_off }
+#define TARGET(name)		{ kpt_##name, "kpt_" #name, &kpt_##name##_off }
 
-TARGET(add);
-TARGET(callee);
-TARGET(load);
-TARGET(spin);
-TARGET(user_load);
+const struct kp_target kp_target_add = TARGET(add);
+const struct kp_target kp_target_callee = TARGET(callee);
+const struct kp_target kp_target_load = TARGET(load);
+const struct kp_target kp_target_spin = TARGET(spin);
+const struct kp_target kp_target_user_load = TARGET(user_load);
 
 unsigned long *const kp_target_flag = &kpt_flag;
 
@@ -81,9 +80,20 @@ bool kp_target_has_irqs_on(const struct pt_regs *regs)
 	return regs->flags & X86_EFLAGS_IF;
 }
 
-bool kp_target_is_bad_load(int trapnr)
+bool kp_target_steps_or_masks(void)
 {
-	return trapnr == X86_TRAP_PF;
+	return native_save_fl() & X86_EFLAGS_TF;
+}
+
+const struct kp_fault kp_faults[] = {
+	{ "load from a bad address", TARGET(load), KP_BAD_ADDRESS, X86_TRAP_PF, "stepped" },
+};
+
+const unsigned int nr_kp_faults = ARRAY_SIZE(kp_faults);
+
+bool kp_fault_is(const struct kp_fault *f, int trapnr)
+{
+	return trapnr == f->trapnr;
 }
 
 bool kp_target_has_breakpoint(const void *addr)
