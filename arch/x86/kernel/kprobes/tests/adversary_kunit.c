@@ -30,7 +30,6 @@
 extern u64 kpa_state[];
 extern void (*kpa_fn)(void);
 extern u8 kpa_data[];
-void kpa_call(void);
 
 /*
  * What functions take and leave, di apart, which points to data. The result also has a hash of
@@ -49,9 +48,7 @@ u8 kpa_data[DATA_SIZE];
 
 #define REGS	"rax,rcx,rdx,rbx,rsi,rdi,rbp,r8,r9,r10,r11,r12,r13,r14,r15"
 
-asm(".pushsection .text\n"
-	".type kpa_call, @function\n"
-	"kpa_call:\n"
+KP_UNPROBED(kpa_call,
 	KP_PUSH_SAVED
 	"	pushq kpa_state + 8 * 15(%rip)\n"
 	KP_LOAD_REGS(REGS, kpa_state)
@@ -61,10 +58,7 @@ asm(".pushsection .text\n"
 	KP_STORE_REGS(REGS, kpa_state)
 	"	pushfq\n"
 	"	popq kpa_state + 8 * 15(%rip)\n"
-	KP_POP_SAVED
-	ASM_RET
-	".size kpa_call, . - kpa_call\n"
-	".popsection\n");
+	KP_POP_SAVED);
 STACK_FRAME_NON_STANDARD(kpa_call);
 
 static void before_call(struct kpa_machine *m, u8 *data)

@@ -141,16 +141,7 @@ static void unwinds_from_every_instruction(struct kunit *test)
 }
 
 /* Known to objtool. The copy of the call pushes what it returns to, and jumps. */
-asm(".pushsection .text\n"
-	".globl kpo_calling\n"
-	".type kpo_calling, @function\n"
-	KP_LANDING(kpo_calling)
-	"	lea 1(%rax), %rax\n"
-	"	call kpo_callee\n"
-	ASM_RET
-	".size kpo_calling, . - kpo_calling\n"
-	".popsection\n");
-void kpo_calling(void);
+KP_UNPROBED(kpo_calling, "lea 1(%rax), %rax; call kpo_callee");
 STACK_FRAME_NON_STANDARD_FP(kpo_calling);
 
 static void unwinds_from_copied_call(struct kunit *test)

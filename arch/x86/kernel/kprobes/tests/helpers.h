@@ -74,6 +74,21 @@ struct kunit;
 	ASM_ENDBR							\
 	IBT_NOSEAL(#symbol)
 
+/* Text of a function for asm(), and a function without a probed instruction. */
+#define KP_TEXT(symbol, code)						\
+	".globl " #symbol "\n"						\
+	".type " #symbol ", @function\n"				\
+	KP_LANDING(symbol)						\
+	code "\n"							\
+	ASM_RET								\
+	".size " #symbol ", . - " #symbol "\n"
+
+#define KP_UNPROBED(symbol, code)					\
+asm(".pushsection .text\n"						\
+	KP_TEXT(symbol, code)						\
+	".popsection\n");						\
+void symbol(void)
+
 /*
  * KP_FUNCTION(symbol, before, code, after): a function that takes its argument in
  * ax and returns its result there. The probed instruction follows the label 777;
@@ -82,12 +97,7 @@ struct kunit;
 #define KP_FUNCTION(symbol, before, code, after)			\
 asm(".pushsection .text\n"						\
 	before "\n"							\
-	".globl " #symbol "\n"						\
-	".type " #symbol ", @function\n"				\
-	KP_LANDING(symbol)						\
-	code "\n"							\
-	ASM_RET								\
-	".size " #symbol ", . - " #symbol "\n"				\
+	KP_TEXT(symbol, code)						\
 	after "\n"							\
 	".popsection\n"							\
 	".pushsection .rodata\n"					\

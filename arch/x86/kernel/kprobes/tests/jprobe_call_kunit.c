@@ -99,16 +99,12 @@ asm(".pushsection .text\n"
 	WHERE(kpj_where, ASM_ENDBR IBT_NOSEAL("kpj_where"))
 	WHERE(kpj_where_poisoned, ANNOTATE_NOENDBR "\n" KP_SEALED_PAD)
 	/* Calls kprobe_jprobe_call() and stores the registers that it preserves. */
-	".globl kpj_call\n"
-	".type kpj_call, @function\n"
-	KP_LANDING(kpj_call)
+	KP_TEXT(kpj_call,
 	KP_PUSH_SAVED
 	KP_EACH_REG(KP_SAVED, "mov $0x100 + .Lkp_at, %\\reg")
 	"	call kprobe_jprobe_call\n"
 	KP_STORE_REGS(KP_SAVED, kpj_saved)
-	KP_POP_SAVED
-	ASM_RET
-	".size kpj_call, . - kpj_call\n"
+	KP_POP_SAVED)
 	".popsection\n");
 void kpj_handler(void);
 void kpj_poisoned(void);

@@ -30,7 +30,7 @@
 	"kpj_" #name "_off: .long 777b - kpj_" #name "\n"		\
 	".popsection\n"
 
-extern const u32 kpj_fill_off, kpj_nops_off, kpj_push_off, kpj_static_call_off, kpj_many_off;
+extern const u32 kpj_fill_off, kpj_nops_off, kpj_push_off, kpj_static_call_off;
 extern const u32 kpj_bad_load_off;
 
 #define AT(name)	kp_at(&(struct kp_place){ (void *)kpj_##name, &kpj_##name##_off })
@@ -369,13 +369,7 @@ static void jump_is_waited_for_by_all(struct kunit *test)
 
 asm(".pushsection .text\n"
 	".balign 16\n"
-	".type kpj_push, @function\n"
-	KP_LANDING(kpj_push)
-	"777:	push %rbx\n"
-	"	nop\n	nop\n	nop\n	nop\n"
-	"	pop %rbx\n"
-	ASM_RET
-	".size kpj_push, . - kpj_push\n"
+	KP_TEXT(kpj_push, "777: push %rbx; nop; nop; nop; nop; pop %rbx")
 	".popsection\n"
 	MARK(push));
 void kpj_push(void);
@@ -515,20 +509,11 @@ static void jump_not_inside_static_call(struct kunit *test)
 #define MANY_PIECES	600
 #define PIECE_MAX	256
 
-asm(".pushsection .text\n"
-	".balign 16\n"
-	".type kpj_many, @function\n"
-	KP_LANDING(kpj_many)
-	"777:\n"
-	".rept " __stringify(MANY_PIECES) "\n"
-	".rept " __stringify(MANY_SIZE) "\n	nop\n.endr\n"
-	".endr\n"
-	ASM_RET
-	".size kpj_many, . - kpj_many\n"
-	".popsection\n"
-	MARK(many));
-void kpj_many(void);
-STACK_FRAME_NON_STANDARD(kpj_many);
+KP_FUNCTION(kpj_many, ".balign 16",
+	    "777:\n"
+	    ".rept " __stringify(MANY_PIECES) "\n"
+	    ".rept " __stringify(MANY_SIZE) "\n	nop\n.endr\n"
+	    ".endr", "");
 
 /* At all of them; but some bytes in this kernel may look like a branch to one. */
 static void expect_jumps(struct kunit *test, struct kprobe **kps)

@@ -19,15 +19,8 @@
  * returns the flags after the call. AC=0 is the state of the kernel.
  */
 asm(".pushsection .text\n"
-	".globl kpr_followed\n"
-	".type kpr_followed, @function\n"
-	KP_LANDING(kpr_followed)
-	"	.rept 8\n	nop\n	.endr\n"
-	ASM_RET
-	".size kpr_followed, . - kpr_followed\n"
-	".globl kpr_under_ac\n"
-	".type kpr_under_ac, @function\n"
-	KP_LANDING(kpr_under_ac)
+	KP_TEXT(kpr_followed, ".rept 8\n	nop\n	.endr")
+	KP_TEXT(kpr_under_ac,
 	"	pushf\n"
 	"	btsl $" __stringify(X86_EFLAGS_AC_BIT) ", (%" R "sp)\n"
 	"	popf\n"
@@ -35,9 +28,7 @@ asm(".pushsection .text\n"
 	"	pushf\n"
 	"	mov (%" R "sp), %" R "ax\n"
 	"	btrl $" __stringify(X86_EFLAGS_AC_BIT) ", (%" R "sp)\n"
-	"	popf\n"
-	ASM_RET
-	".size kpr_under_ac, . - kpr_under_ac\n"
+	"	popf")
 	".popsection\n");
 asmlinkage unsigned long kpr_under_ac(void);
 void kpr_followed(void);

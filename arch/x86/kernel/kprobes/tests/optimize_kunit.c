@@ -24,17 +24,10 @@
 
 /* A branch to .Lkpo_NAME, inside kpo_NAME, from a function far away. */
 #define FROM_AFAR(name, code)						\
-asm(".pushsection .text\n"						\
-	".globl kpo_to_" #name "\n"					\
-	".type kpo_to_" #name ", @function\n"				\
-	KP_LANDING(kpo_to_##name)						\
-	".rept 200\n	nop\n	.endr\n"					\
-	code "\n"								\
-	".rept 200\n	nop\n	.endr\n"					\
-	ASM_RET								\
-	".size kpo_to_" #name ", . - kpo_to_" #name "\n"			\
-	".popsection\n");							\
-void kpo_to_##name(void);					\
+KP_UNPROBED(kpo_to_##name,						\
+	    ".rept 200\n	nop\n	.endr\n"				\
+	    code "\n"							\
+	    ".rept 200\n	nop\n	.endr\n");				\
 STACK_FRAME_NON_STANDARD(kpo_to_##name)
 
 /* The target of indirect branches. */
@@ -43,17 +36,8 @@ unsigned long kpo_word = 0x1234567;
 /* The return address that the callee saw. */
 unsigned long kpo_returns_to;
 
-asm(".pushsection .text\n"
-	".globl kpo_callee\n"
-	".type kpo_callee, @function\n"
-	KP_LANDING(kpo_callee)
-	"	mov (%" R "sp), %" R "cx\n"
-	"	mov %" R "cx, kpo_returns_to" RIP "\n"
-	"	add $100, %eax\n"
-	ASM_RET
-	".size kpo_callee, . - kpo_callee\n"
-	".popsection\n");
-void kpo_callee(void);
+KP_UNPROBED(kpo_callee, "mov (%" R "sp), %" R "cx; mov %" R "cx, kpo_returns_to" RIP "\n"
+	    "add $100, %eax");
 
 KP_FAR_FROM_OTHERS(kpo_far_begin);
 

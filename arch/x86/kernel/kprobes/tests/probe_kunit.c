@@ -28,15 +28,7 @@
 unsigned long kpx_pointer = (unsigned long)kpx_callee;
 unsigned long kpx_data = 0x1234567;
 
-asm(".pushsection .text\n"
-	".globl kpx_callee\n"
-	".type kpx_callee, @function\n"
-	KP_LANDING(kpx_callee)
-	"	add $100, %eax\n"
-	ASM_RET
-	".size kpx_callee, . - kpx_callee\n"
-	".popsection\n");
-void kpx_callee(void);
+KP_UNPROBED(kpx_callee, "add $100, %eax");
 
 FUNCTION(nop, "777: nop; add $1, %eax");
 FUNCTION(mov, "777: mov %eax, %ecx; lea 3(%ecx), %eax");

@@ -37,26 +37,19 @@ static_assert(offsetof(struct pt_regs, flags) == OFFSET_FLAGS);
 static_assert(offsetof(struct pt_regs, sp) == OFFSET_FLAGS + sizeof(long));
 
 asm(".pushsection .text\n"
-	".type kpo_entered, @function\n"
-	KP_LANDING(kpo_entered)
+	KP_TEXT(kpo_entered,
 	STORE_FLAGS(kpo_found)
 	KP_STORE_REGS(REGS, kpo_found)
 	"	mov %" R "sp, kpo_found + " __stringify(OFFSET_FLAGS) " + " WORD RIP "\n"
-	"	add $1, %" R "ax\n"
-	ASM_RET
-	".size kpo_entered, . - kpo_entered\n"
-
-	".type kpo_enter, @function\n"
-	KP_LANDING(kpo_enter)
+	"	add $1, %" R "ax")
+	KP_TEXT(kpo_enter,
 	KP_PUSH_SAVED
 	KP_LOAD_REGS(REGS, kpo_given)
 	"	push" Q " " FLAGS_OF(kpo_given) "; popf" Q "\n"
 	"	call kpo_entered\n"
 	STORE_FLAGS(kpo_got)
 	KP_STORE_REGS(REGS, kpo_got)
-	KP_POP_SAVED
-	ASM_RET
-	".size kpo_enter, . - kpo_enter\n"
+	KP_POP_SAVED)
 	".popsection\n");
 void kpo_entered(void);
 void kpo_enter(void);

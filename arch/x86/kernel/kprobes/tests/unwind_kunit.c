@@ -21,9 +21,7 @@
 
 /* Known to objtool. The probed instructions have a label. */
 asm(".pushsection .text\n"
-	".globl kpu_fn\n"
-	".type kpu_fn, @function\n"
-	KP_LANDING(kpu_fn)
+	KP_TEXT(kpu_fn,
 	"	push %rbx\n"
 	"	push %rbp\n"
 	"	lea 1(%rdi), %rbx\n"
@@ -35,12 +33,8 @@ asm(".pushsection .text\n"
 	"	pop %rbp\n"
 	"	lea 1(%rax), %rax\n"
 	"	pop %rbx\n"
-	"	nop; nop; nop; nop\n"
-	ASM_RET
-	".size kpu_fn, . - kpu_fn\n"
-	".globl kpu_more\n"
-	".type kpu_more, @function\n"
-	KP_LANDING(kpu_more)
+	"	nop; nop; nop; nop")
+	KP_TEXT(kpu_more,
 	"	push %rbp\n"
 	"	mov %rsp, %rbp\n"
 	".globl kpu_pushf\n"
@@ -55,9 +49,7 @@ asm(".pushsection .text\n"
 	".globl kpu_leave\n"
 	"kpu_leave:\n"
 	ANNOTATE_NOENDBR "\n"
-	"	leave\n"
-	ASM_RET
-	".size kpu_more, . - kpu_more\n"
+	"	leave")
 	".globl kpu_end\n"
 	"kpu_end:\n"
 	ANNOTATE_NOENDBR "\n"
