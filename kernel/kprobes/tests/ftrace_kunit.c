@@ -554,9 +554,7 @@ static int late_thread(void *data)
 		/* The site changes its owner after a grace period of tasks-RCU. */
 		cond_resched_tasks_rcu_qs();
 	}
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 static void ftrace_late_call_of_the_old_ops(struct kunit *test)
@@ -658,9 +656,7 @@ static int held_thread(void *data)
 		schedule_timeout_uninterruptible(1);
 	if (READ_ONCE(f->go))
 		one(1);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 /* A preemptible kernel would wait for the call here, so less could happen during it. */

@@ -339,9 +339,7 @@ static int moving_thread(void *data)
 	for (i = 0; i < 100; i++)
 		*right += kp_ret_move(i % 2 ? cpumask_first(cpu_online_mask) :
 				      cpumask_last(cpu_online_mask)) == 5;
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 static void return_on_another_cpu(struct kunit *test)

@@ -175,13 +175,6 @@ struct holder {
 	bool			stop;
 };
 
-static int held(void)
-{
-	while (!kthread_should_stop())
-		msleep(1);
-	return 0;
-}
-
 static int hold_grace_period(void *data)
 {
 	struct holder *h = data;
@@ -192,7 +185,7 @@ static int hold_grace_period(void *data)
 		cpu_relax();
 	rcu_read_unlock();
 
-	return held();
+	return kp_await_stop();
 }
 
 static void hold(struct kunit *test, struct holder *h, int (*thread)(void *data))
@@ -222,6 +215,25 @@ static void expect_again(struct kunit *test, unsigned long dirty)
 	KUNIT_EXPECT_EQ_MSG(test, t->slot[t->nr - 1], dirty, "the slot is lost");
 }
 
+/* The page has no other free slot, so this one would be next. */
+static unsigned long free_dirty(struct slots_test *t)
+{
+	unsigned long slot = t->slot[--t->nr];
+
+	kprobe_slot_free(t->cache, (void *)slot, true);
+	return slot;
+}
+
+/* After everything that could free it, except a grace period of tasks. */
+static bool comes_without_tasks(struct slots_test *t, unsigned long dirty)
+{
+	synchronize_rcu();
+	rcu_barrier();
+	flush_work(&t->cache->work);
+	take(t, 1);
+	return t->slot[t->nr - 1] == dirty;
+}
+
 static void slots_dirty_one_waits_for_a_grace_period(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
@@ -234,9 +246,7 @@ static void slots_dirty_one_waits_for_a_grace_period(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	hold(test, &h, hold_grace_period);
 
-	/* The page has no other free slot, so this one would be next. */
-	dirty = t->slot[--t->nr];
-	kprobe_slot_free(t->cache, (void *)dirty, true);
+	dirty = free_dirty(t);
 	for (i = 0; i < 10; i++) {
 		take(t, 1);
 		again += t->slot[t->nr - 1] == dirty;
@@ -268,17 +278,11 @@ static void slots_dirty_one_waits_for_the_right_rcu(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	memset(&tasks_grace, 0, sizeof(tasks_grace));
 	kunit_activate_static_stub(test, kprobe_slots_call_rcu_tasks, begin_tasks_grace);
-	dirty = t->slot[--t->nr];
-	kprobe_slot_free(t->cache, (void *)dirty, true);
+	dirty = free_dirty(t);
 	kunit_deactivate_static_stub(test, kprobe_slots_call_rcu_tasks);
 	KUNIT_EXPECT_PTR_EQ(test, tasks_grace.rcu, &t->cache->rcu);
 
-	/* Everything that could free it, except that grace period. */
-	synchronize_rcu();
-	rcu_barrier();
-	flush_work(&t->cache->work);
-	take(t, 1);
-	KUNIT_EXPECT_NE_MSG(test, t->slot[t->nr - 1], dirty, "a task may still be in it");
+	KUNIT_EXPECT_FALSE_MSG(test, comes_without_tasks(t, dirty), "a task may still be in it");
 	if (tasks_grace.func)
 		tasks_grace.func(tasks_grace.rcu);
 	expect_again(test, dirty);
@@ -294,11 +298,9 @@ static int hold_tasks(void *data)
 	while (!READ_ONCE(h->stop))
 		cpu_relax();
 
-	return held();
+	return kp_await_stop();
 }
-#endif
 
-#ifdef CONFIG_TASKS_RCU
 static void slots_dirty_one_waits_for_tasks(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
@@ -311,14 +313,8 @@ static void slots_dirty_one_waits_for_tasks(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	hold(test, &h, hold_tasks);
 
-	dirty = t->slot[--t->nr];
-	kprobe_slot_free(t->cache, (void *)dirty, true);
-	/* Everything that could free it, except the grace period of tasks. */
-	synchronize_rcu();
-	rcu_barrier();
-	flush_work(&t->cache->work);
-	take(t, 1);
-	again = t->slot[t->nr - 1] == dirty;
+	dirty = free_dirty(t);
+	again = comes_without_tasks(t, dirty);
 	let_go(&h);
 	KUNIT_EXPECT_FALSE_MSG(test, again, "a task may still be in it");
 	expect_again(test, dirty);

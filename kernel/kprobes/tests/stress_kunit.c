@@ -159,9 +159,7 @@ static int calling_thread(void *data)
 		if (++w->rounds % 64 == 0)
 			usleep_range(20, 50);
 	}
-	while (!kthread_should_stop())
-		schedule_timeout_uninterruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 static bool register_round(struct worker *w, struct probe *p)
@@ -194,9 +192,7 @@ static int registering_thread(void *data)
 		cond_resched();
 	}
 	kfree(p);
-	while (!kthread_should_stop())
-		schedule_timeout_uninterruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 static int switching_thread(void *data)
@@ -209,9 +205,7 @@ static int switching_thread(void *data)
 		schedule_timeout_uninterruptible(1);
 	}
 	w->errors += !!kprobes_arm_all(true);
-	while (!kthread_should_stop())
-		schedule_timeout_uninterruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 static int hotplug_thread(void *data)
@@ -228,9 +222,7 @@ static int hotplug_thread(void *data)
 		w->rounds++;
 	}
 #endif
-	while (!kthread_should_stop())
-		schedule_timeout_uninterruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 struct crew {

@@ -65,9 +65,7 @@ static int walker_thread(void *data)
 		wrong += call_outer(w) != 111;
 		complete(&w->outside);
 	}
-	while (!kthread_should_stop())
-		schedule_timeout_uninterruptible(1);
-	return wrong;
+	return kp_await_stop() ?: wrong;
 }
 
 static void walker_start(struct kunit *test, struct walker *w, bool free)

@@ -4,8 +4,10 @@
  */
 
 #include <kunit/test.h>
+#include <linux/kthread.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 
 #include "watch.h"
 
@@ -60,6 +62,13 @@ void *kp_calloc(struct kunit *test, size_t n, size_t size)
 void *kp_zalloc(struct kunit *test, size_t size)
 {
 	return kp_calloc(test, 1, size);
+}
+
+int kp_await_stop(void)
+{
+	while (!kthread_should_stop())
+		schedule_timeout_uninterruptible(1);
+	return 0;
 }
 
 /**

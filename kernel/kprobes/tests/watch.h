@@ -87,6 +87,9 @@ struct kp_watch *kp_add_watch(struct kunit *test, const struct kprobe *p);
 void *kp_zalloc(struct kunit *test, size_t size);
 void *kp_calloc(struct kunit *test, size_t n, size_t size);
 
+/* The end of a thread that kthread_stop() is called for, and that returns 0. */
+int kp_await_stop(void);
+
 int kp_watch_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);

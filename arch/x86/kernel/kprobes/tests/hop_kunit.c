@@ -308,9 +308,7 @@ static int batch_thread(void *data)
 
 	b->ret = register_kprobes(b->kps, ARRAY_SIZE(b->kps));
 	complete_all(&b->done);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 /* No grace period of tasks-RCU ends for a while. */
@@ -321,9 +319,7 @@ static int holding_thread(void *data)
 	complete_all(data);
 	while (time_before(jiffies, end))
 		cpu_relax();
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 static struct task_struct *hold_grace_periods(struct kunit *test)

@@ -148,9 +148,7 @@ static int sleeper(void *data)
 	complete(&f->ready);
 	wait_for_completion(&f->done);
 	/* Until then, the stack of the test has to exist. */
-	while (!kthread_should_stop())
-		schedule_timeout_uninterruptible(1);
-	return 0;
+	return kp_await_stop();
 }
 
 /* Calls @fn for a stack of current, and for one of a task that sleeps. */
