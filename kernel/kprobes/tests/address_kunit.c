@@ -65,18 +65,6 @@ static int resolve(const void *addr, const char *sym, unsigned long offset,
 	return kprobe_refusal_error(kprobe_address_resolve(addr, sym, offset, w));
 }
 
-static enum kprobe_refusal vet(unsigned long addr)
-{
-	struct kprobe_where where = { .addr = addr };
-	enum kprobe_refusal why;
-
-	jump_label_lock();
-	scoped_guard(preempt)
-		why = kprobe_address_vet(&where);
-	jump_label_unlock();
-	return why;
-}
-
 struct error_case {
 	const char	*name;
 	bool		addr;
@@ -192,25 +180,25 @@ static void address_of_text(struct kunit *test)
 	struct kprobe_where w;
 
 	KUNIT_ASSERT_EQ(test, resolve(NULL, "kp_addr_plain", 0, &w), 0);
-	KUNIT_EXPECT_EQ(test, vet(w.addr), 0);
+	KUNIT_EXPECT_EQ(test, kp_vet(w.addr), 0);
 	KUNIT_ASSERT_EQ(test, resolve(NULL, "kp_addr_with__pfx_inside", 0, &w), 0);
-	KUNIT_EXPECT_EQ(test, vet(w.addr), 0);
+	KUNIT_EXPECT_EQ(test, kp_vet(w.addr), 0);
 }
 
 static void address_refuses_what_is_not_text(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, vet((unsigned long)&kp_addr_data), KPROBE_REFUSAL_NOT_TEXT);
-	KUNIT_EXPECT_EQ(test, vet((unsigned long)&error_cases), KPROBE_REFUSAL_NOT_TEXT);
-	KUNIT_EXPECT_EQ(test, vet((unsigned long)test), KPROBE_REFUSAL_NOT_TEXT);
-	KUNIT_EXPECT_EQ(test, vet(0), KPROBE_REFUSAL_NOT_TEXT);
-	KUNIT_EXPECT_EQ(test, vet(PAGE_SIZE), KPROBE_REFUSAL_NOT_TEXT);
-	KUNIT_EXPECT_EQ(test, vet(~0ul), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, kp_vet((unsigned long)&kp_addr_data), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, kp_vet((unsigned long)&error_cases), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, kp_vet((unsigned long)test), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, kp_vet(0), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, kp_vet(PAGE_SIZE), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, kp_vet(~0ul), KPROBE_REFUSAL_NOT_TEXT);
 }
 
 #if KPROBES_TEST_HAS_GATE_AREA
 static void address_refuses_gate_area(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, vet(VSYSCALL_ADDR), KPROBE_REFUSAL_NOT_TEXT);
+	KUNIT_EXPECT_EQ(test, kp_vet(VSYSCALL_ADDR), KPROBE_REFUSAL_NOT_TEXT);
 }
 #else
 KP_SKIPPED(address_refuses_gate_area, "needs a gate area")
@@ -229,7 +217,7 @@ static void address_refuses_warnings(struct kunit *test)
 		if (!find_bug(fn + i))
 			continue;
 		found++;
-		KUNIT_EXPECT_EQ(test, vet(fn + i), KPROBE_REFUSAL_BUG);
+		KUNIT_EXPECT_EQ(test, kp_vet(fn + i), KPROBE_REFUSAL_BUG);
 	}
 	/*
 	 * The compiler may have moved the warning to a separate part of the function.
@@ -254,8 +242,8 @@ static void address_refuses_jump_labels(struct kunit *test)
 			break;
 	}
 	KUNIT_ASSERT_EQ(test, found, 1);
-	KUNIT_EXPECT_EQ(test, vet(fn + i), KPROBE_REFUSAL_JUMP_LABEL);
-	KUNIT_EXPECT_EQ(test, vet(fn + i + 1), KPROBE_REFUSAL_JUMP_LABEL);
+	KUNIT_EXPECT_EQ(test, kp_vet(fn + i), KPROBE_REFUSAL_JUMP_LABEL);
+	KUNIT_EXPECT_EQ(test, kp_vet(fn + i + 1), KPROBE_REFUSAL_JUMP_LABEL);
 }
 #else
 KP_SKIPPED(address_refuses_jump_labels, "needs JUMP_LABEL")
@@ -280,13 +268,13 @@ static void address_preamble(struct kunit *test)
 	/* Keep objtool from seeing a pointer into the middle of a function. */
 	OPTIMIZER_HIDE_VAR(made);
 	if (kallsyms_lookup_name("__pfx_kp_addr_made"))
-		KUNIT_EXPECT_EQ(test, vet(made), KPROBE_REFUSAL_PREAMBLE);
+		KUNIT_EXPECT_EQ(test, kp_vet(made), KPROBE_REFUSAL_PREAMBLE);
 	else if (!pfx && !cfi)
 		kunit_skip(test, "kallsyms knows no preamble");
 	if (pfx)
-		KUNIT_EXPECT_EQ(test, vet(pfx), KPROBE_REFUSAL_PREAMBLE);
+		KUNIT_EXPECT_EQ(test, kp_vet(pfx), KPROBE_REFUSAL_PREAMBLE);
 	if (cfi)
-		KUNIT_EXPECT_EQ(test, vet(cfi), KPROBE_REFUSAL_PREAMBLE);
+		KUNIT_EXPECT_EQ(test, kp_vet(cfi), KPROBE_REFUSAL_PREAMBLE);
 }
 
 /* Refused or not, it must do no harm, not even to the function that has won. */

@@ -261,6 +261,7 @@ static void blacklist_of_a_module(struct kunit *test)
 	unsigned long addr = marked[0], size;
 	struct seen s = { .addr = { addr, kp_code(kp_bl_marked) } };
 	struct module *mod;
+	unsigned int i;
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(addr, &size, NULL));
 	KUNIT_ASSERT_FALSE(test, within_kprobe_blacklist(addr));
@@ -284,21 +285,18 @@ static void blacklist_of_a_module(struct kunit *test)
 	kprobe_blacklist_remove_range(mod, addr, addr + size);
 	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
 
-	/* Whole sections, too. */
+	/* Whole sections, too, each of them alone. */
 	mod->num_kprobe_blacklist = 0;
 	mod->kprobes_text_start = (void *)addr;
-	mod->kprobes_text_size = 1;
-	kprobe_blacklist_add_module(mod);
-	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
-	kprobe_blacklist_remove_range(mod, addr, addr + size);
-	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
-	mod->kprobes_text_size = 0;
 	mod->noinstr_text_start = (void *)addr;
-	mod->noinstr_text_size = 1;
-	kprobe_blacklist_add_module(mod);
-	KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
-	kprobe_blacklist_remove_range(mod, addr, addr + size);
-	KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
+	for (i = 0; i < 2; i++) {
+		mod->kprobes_text_size = !i;
+		mod->noinstr_text_size = i;
+		kprobe_blacklist_add_module(mod);
+		KUNIT_EXPECT_TRUE(test, all_of_symbol_refused(addr));
+		kprobe_blacklist_remove_range(mod, addr, addr + size);
+		KUNIT_EXPECT_FALSE(test, within_kprobe_blacklist(addr));
+	}
 
 	KUNIT_EXPECT_EQ(test, kprobe_blacklist_for_each(look_for, &s), 0);
 	KUNIT_EXPECT_EQ(test, s.times[0], 0);
@@ -501,18 +499,6 @@ static int copy_range(const struct kprobe_range *r, void *arg)
 	return 0;
 }
 
-static enum kprobe_refusal vet(unsigned long addr)
-{
-	struct kprobe_where where = { .addr = addr };
-	enum kprobe_refusal why;
-
-	jump_label_lock();
-	scoped_guard(preempt)
-		why = kprobe_address_vet(&where);
-	jump_label_unlock();
-	return why;
-}
-
 static void blacklist_every_entry_is_refused(struct kunit *test)
 {
 	struct copy c = {};
@@ -529,9 +515,9 @@ static void blacklist_every_entry_is_refused(struct kunit *test)
 	for (i = 0; i < c.max; i++) {
 		struct kprobe p = { .addr = (void *)c.r[i].start };
 
-		KUNIT_EXPECT_NE_MSG(test, vet(c.r[i].start), KPROBE_REFUSAL_NONE, "%pS",
+		KUNIT_EXPECT_NE_MSG(test, kp_vet(c.r[i].start), KPROBE_REFUSAL_NONE, "%pS",
 				    (void *)c.r[i].start);
-		KUNIT_EXPECT_NE_MSG(test, vet(c.r[i].end - 1), KPROBE_REFUSAL_NONE, "%pS",
+		KUNIT_EXPECT_NE_MSG(test, kp_vet(c.r[i].end - 1), KPROBE_REFUSAL_NONE, "%pS",
 				    (void *)c.r[i].end - 1);
 
 		/* The full way, for a sample of them. */

@@ -4,13 +4,17 @@
  */
 
 #include <linux/bug.h>
+#include <linux/cleanup.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/jump_label.h>
 #include <linux/kthread.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/string.h>
 
+#include "../address.h"
 #include "helpers.h"
 
 /* check_kunit.c has another function of this name. */
@@ -100,6 +104,19 @@ bool kp_is_return_hook(unsigned long addr)
 	if (IS_ENABLED(CONFIG_RETHOOK) && is_rethook_trampoline(addr))
 		return true;
 	return is_graph_trampoline(addr);
+}
+
+/* Why there can be no probe at an address, as far as the core decides that. */
+enum kprobe_refusal kp_vet(unsigned long addr)
+{
+	struct kprobe_where where = { .addr = addr };
+	enum kprobe_refusal why;
+
+	jump_label_lock();
+	scoped_guard(preempt)
+		why = kprobe_address_vet(&where);
+	jump_label_unlock();
+	return why;
 }
 
 extern char __start_once[], __end_once[];

@@ -42,6 +42,7 @@ static __always_inline u32 kp_sleep(struct kp_sleeper *s)
 }
 
 bool kp_is_return_hook(unsigned long addr);
+enum kprobe_refusal kp_vet(unsigned long addr);
 void kp_warn_again(void);
 void kp_expect_splat(const char *text);
 
