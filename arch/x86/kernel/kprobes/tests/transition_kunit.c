@@ -25,12 +25,23 @@ static const struct neighbour neighbours[] = {
 };
 KUNIT_ARRAY_PARAM_DESC(neighbour, neighbours, name);
 
+/* Probes of the first no-op, and of one after it: how they are hit, and how often so far. */
+static void expect_neighbours(struct kunit *test, const struct kp_watch *a, bool a_jumps, int a_hits,
+			      const struct kp_watch *b, int b_hits)
+{
+	KUNIT_EXPECT_EQ(test, is_live(a->kp.addr), a_jumps);
+	KUNIT_EXPECT_EQ(test, first_byte(a->kp.addr),
+			a_jumps ? JMP32_INSN_OPCODE : INT3_INSN_OPCODE);
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), 5 + 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&a->pre), a_hits);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->pre), b_hits);
+}
+
 static void jump_yields_to_new_neighbour(struct kunit *test)
 {
 	const struct neighbour *n = test->param_value;
 	struct kp_watch a = KP_WATCH(AT(nops));
 	struct kp_watch b = KP_WATCH(AT(nops) + n->at);
-	unsigned long want = kp_run(kpo_nops, 5);
 
 	KP_REGISTER_AND_WAIT(test, &a.kp);
 	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
@@ -40,26 +51,19 @@ static void jump_yields_to_new_neighbour(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
 	KUNIT_EXPECT_EQ(test, get_kprobe(b.kp.addr)->opcode, 0x90);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
 	/* Some bytes in this kernel may look like a branch to it. */
 	KUNIT_EXPECT_EQ(test, is_live(b.kp.addr), op_at(b.kp.addr)->why != KPROBE_NOOPT_TARGET);
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 1);
+	expect_neighbours(test, &a, false, 1, &b, 1);
 
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&b.kp), 0);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
+	expect_neighbours(test, &a, true, 2, &b, 1);
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&b.kp), 0);
-	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 2);
+	expect_neighbours(test, &a, false, 3, &b, 2);
 
 	unregister_kprobe(&b.kp);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
+	expect_neighbours(test, &a, true, 4, &b, 2);
 	unregister_kprobe(&a.kp);
 	KUNIT_EXPECT_EQ(test, first_byte(AT(nops)), 0x90);
 	KUNIT_EXPECT_EQ(test, first_byte(AT(nops) + n->at), 0x90);
@@ -71,7 +75,6 @@ static void jump_waits_for_registered_neighbour(struct kunit *test)
 	const struct neighbour *n = test->param_value;
 	struct kp_watch a = KP_WATCH(AT(nops));
 	struct kp_watch b = KP_WATCH(AT(nops) + n->at);
-	unsigned long want = kp_run(kpo_nops, 5);
 	u8 text[MAX_OPTIMIZED_LENGTH];
 
 	memcpy(text, AT(nops), sizeof(text));
@@ -83,40 +86,26 @@ static void jump_waits_for_registered_neighbour(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
 
 	KP_REGISTER_AND_WAIT(test, &a.kp);
-	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
-	KUNIT_EXPECT_EQ(test, first_byte(a.kp.addr), INT3_INSN_OPCODE);
 	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
 	KUNIT_EXPECT_EQ(test, first_byte(b.kp.addr), JMP32_INSN_OPCODE);
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 1);
+	expect_neighbours(test, &a, false, 1, &b, 1);
 
 	KUNIT_EXPECT_EQ(test, disable_kprobe(&b.kp), 0);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
-	KUNIT_EXPECT_EQ(test, first_byte(a.kp.addr), JMP32_INSN_OPCODE);
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 2);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 1);
+	expect_neighbours(test, &a, true, 2, &b, 1);
 
 	KUNIT_EXPECT_EQ(test, enable_kprobe(&b.kp), 0);
-	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
-	KUNIT_EXPECT_EQ(test, first_byte(a.kp.addr), INT3_INSN_OPCODE);
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
+	expect_neighbours(test, &a, false, 3, &b, 2);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_FALSE(test, is_live(a.kp.addr));
 	KUNIT_EXPECT_TRUE(test, is_live(b.kp.addr));
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
-	KUNIT_EXPECT_EQ(test, atomic_read(&a.pre), 4);
-	KUNIT_EXPECT_EQ(test, atomic_read(&b.pre), 3);
+	expect_neighbours(test, &a, false, 4, &b, 3);
 
 	unregister_kprobe(&b.kp);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, is_live(a.kp.addr));
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
-	KP_UNWATCH(test, a, 5);
+	expect_neighbours(test, &a, true, 5, &b, 3);
+	unregister_kprobe(&a.kp);
 	KUNIT_EXPECT_EQ(test, memcmp(AT(nops), text, sizeof(text)), 0);
-	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), want);
+	KUNIT_EXPECT_EQ(test, kp_run(kpo_nops, 5), 5 + 3);
 }
 
 /* All of it before the worker runs. */
