@@ -28,8 +28,7 @@ struct conc_test;
 
 /* A call in a separate thread. */
 struct caller {
-	struct conc_test	*t;
-	int			(*call)(struct conc_test *t);
+	int			(*call)(void);
 	struct task_struct	*task;
 	struct completion	done;
 	int			ret;
@@ -49,6 +48,7 @@ struct conc_test {
 	unsigned int		hits, done_calls;
 };
 
+/* The fixture of the case. */
 static struct conc_test *now;
 
 static int count_pre(struct kprobe *p, struct pt_regs *regs)
@@ -83,25 +83,22 @@ static bool registered(struct kprobe *p)
 static int caller_thread(void *data)
 {
 	struct caller *c = data;
-	struct conc_test *t = c->t;
 
 	/* Stubs are in force for threads of the test only. */
-	if (c == &t->first && t->holds)
-		current->kunit_test = t->test;
-	c->ret = c->call(t);
+	if (c == &now->first && now->holds)
+		current->kunit_test = now->test;
+	c->ret = c->call();
 	/* The last thing that the other call does. */
-	c->clean = list_empty(&t->a.list) && list_empty(&t->ra.kp.list);
-	if (c == &t->first)
-		WRITE_ONCE(t->first_over, true);
+	c->clean = list_empty(&now->a.list) && list_empty(&now->ra.kp.list);
+	if (c == &now->first)
+		WRITE_ONCE(now->first_over, true);
 	complete(&c->done);
 	return 0;
 }
 
-static void start(struct kunit *test, struct caller *c, int (*call)(struct conc_test *t))
+static void start(struct kunit *test, struct caller *c, int (*call)(void))
 {
-	struct conc_test *t = test->priv;
-
-	*c = (struct caller){ .t = t, .call = call };
+	*c = (struct caller){ .call = call };
 	init_completion(&c->done);
 	c->task = kthread_create(caller_thread, c, "kp_conc_caller");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(c->task));
@@ -149,40 +146,35 @@ static const struct kprobe_batch_ops held_when_done = {
 	.done	= held_done,
 };
 
-static int unregister_and_hold(struct conc_test *t)
+static int unregister_and_hold(void)
 {
-	kprobe_batch_unregister(&t->kps[0], 1, &held_when_done);
+	kprobe_batch_unregister(&now->kps[0], 1, &held_when_done);
 	return 0;
 }
 
-static struct conc_test *begin_held_unregister(struct kunit *test)
+static void begin_held_unregister(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
-
-	set(&t->a, "kp_conc_one");
-	set(&t->b, "kp_conc_two");
-	KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, 2), 0);
+	set(&now->a, "kp_conc_one");
+	set(&now->b, "kp_conc_two");
+	KUNIT_ASSERT_EQ(test, register_kprobes(now->kps, 2), 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
-	start(test, &t->first, unregister_and_hold);
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->held, AT_MOST), 0);
-	return t;
+	start(test, &now->first, unregister_and_hold);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&now->held, AT_MOST), 0);
 }
 
 static void end_held_unregister(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
-
-	complete(&t->release);
-	finish(test, &t->first);
-	KUNIT_EXPECT_EQ(test, t->done_calls, 1);
-	KUNIT_EXPECT_TRUE(test, list_empty(&t->a.list));
-	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
+	complete(&now->release);
+	finish(test, &now->first);
+	KUNIT_EXPECT_EQ(test, now->done_calls, 1);
+	KUNIT_EXPECT_TRUE(test, list_empty(&now->a.list));
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&now->a.hlist));
 }
 
 /* @b precedes @a, is listed twice, and is a separate probe. */
-static int unregister_both(struct conc_test *t)
+static int unregister_both(void)
 {
-	struct kprobe *kps[] = { &t->b, &t->a, &t->b, &t->a };
+	struct kprobe *kps[] = { &now->b, &now->a, &now->b, &now->a };
 
 	unregister_kprobes(kps, ARRAY_SIZE(kps));
 	return 0;
@@ -190,66 +182,64 @@ static int unregister_both(struct conc_test *t)
 
 static void concurrent_unregister_waits_for_the_other(struct kunit *test)
 {
-	struct conc_test *t = begin_held_unregister(test);
-
-	start(test, &t->second, unregister_both);
-	expect_waits(test, &t->second);
+	begin_held_unregister(test);
+	start(test, &now->second, unregister_both);
+	expect_waits(test, &now->second);
 	end_held_unregister(test);
-	finish(test, &t->second);
-	KUNIT_EXPECT_TRUE(test, t->second.clean);
-	KUNIT_EXPECT_FALSE(test, registered(&t->b));
-	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->b.hlist));
+	finish(test, &now->second);
+	KUNIT_EXPECT_TRUE(test, now->second.clean);
+	KUNIT_EXPECT_FALSE(test, registered(&now->b));
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&now->b.hlist));
 
 	/* Each can be used again. */
-	set(&t->a, "kp_conc_one");
-	set(&t->b, "kp_conc_two");
-	KUNIT_EXPECT_EQ(test, register_kprobes(t->kps, 2), 0);
+	set(&now->a, "kp_conc_one");
+	set(&now->b, "kp_conc_two");
+	KUNIT_EXPECT_EQ(test, register_kprobes(now->kps, 2), 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
-	unregister_kprobes(t->kps, 2);
+	unregister_kprobes(now->kps, 2);
 	KUNIT_EXPECT_EQ(test, hits(), 0);
 }
 
 /* Calls for other probes are not held up in the meantime. */
 static void concurrent_unregister_of_others_does_not_wait(struct kunit *test)
 {
-	struct conc_test *t = begin_held_unregister(test);
-
-	unregister_kprobe(&t->b);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(t->first_over));
-	set(&t->b, "kp_conc_one");
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->b), 0);
+	begin_held_unregister(test);
+	unregister_kprobe(&now->b);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(now->first_over));
+	set(&now->b, "kp_conc_one");
+	KUNIT_EXPECT_EQ(test, register_kprobe(&now->b), 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
-	unregister_kprobe(&t->b);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(t->first_over));
+	unregister_kprobe(&now->b);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(now->first_over));
 	end_held_unregister(test);
 }
 
 static void concurrent_register_of_what_is_leaving(struct kunit *test)
 {
-	struct conc_test *t = begin_held_unregister(test);
-	struct kprobe *both[] = { &t->b, &t->a };
+	struct kprobe *both[] = { &now->b, &now->a };
 	struct kprobe before;
 
+	begin_held_unregister(test);
 	kp_expect_splat("kernel/kprobes/register.c:");
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a), -EINVAL);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a), -EINVAL);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&now->a), -EINVAL);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&now->a), -EINVAL);
 
-	set(&t->a, "kp_conc_one");
-	memcpy(&before, &t->a, sizeof(before));
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), -EINVAL);
-	KUNIT_EXPECT_MEMEQ(test, &t->a, &before, sizeof(before));
+	set(&now->a, "kp_conc_one");
+	memcpy(&before, &now->a, sizeof(before));
+	KUNIT_EXPECT_EQ(test, register_kprobe(&now->a), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, &now->a, &before, sizeof(before));
 	/* In a batch with good ones, which stay as they were. */
-	unregister_kprobe(&t->b);
-	set(&t->b, "kp_conc_two");
+	unregister_kprobe(&now->b);
+	set(&now->b, "kp_conc_two");
 	KUNIT_EXPECT_EQ(test, register_kprobes(both, 2), -EINVAL);
-	KUNIT_EXPECT_MEMEQ(test, &t->a, &before, sizeof(before));
-	KUNIT_EXPECT_NULL(test, t->b.addr);
+	KUNIT_EXPECT_MEMEQ(test, &now->a, &before, sizeof(before));
+	KUNIT_EXPECT_NULL(test, now->b.addr);
 	KUNIT_EXPECT_EQ(test, hits(), 0);
 
 	end_held_unregister(test);
-	KUNIT_EXPECT_EQ(test, register_kprobes(t->kps, 2), 0);
+	KUNIT_EXPECT_EQ(test, register_kprobes(now->kps, 2), 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
-	unregister_kprobes(t->kps, 2);
+	unregister_kprobes(now->kps, 2);
 }
 
 /*
@@ -264,25 +254,21 @@ static void held_wait(void)
 }
 
 /* Start the first call, and return when it is held. */
-static void start_held(struct kunit *test, int (*call)(struct conc_test *t))
+static void start_held(struct kunit *test, int (*call)(void))
 {
-	struct conc_test *t = test->priv;
-
 	kunit_activate_static_stub(test, kprobe_wait_for_hits, held_wait);
-	t->holds = true;
-	start(test, &t->first, call);
-	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&t->held, AT_MOST), 0);
+	now->holds = true;
+	start(test, &now->first, call);
+	KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&now->held, AT_MOST), 0);
 	/* All other waits are real ones. */
 	kunit_deactivate_static_stub(test, kprobe_wait_for_hits);
 }
 
 static void end_held(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
-
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(t->first_over));
-	complete(&t->release);
-	finish(test, &t->first);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(now->first_over));
+	complete(&now->release);
+	finish(test, &now->first);
 }
 
 /* Its address was resolved, and will be cleared again; the site has no user any more. */
@@ -292,60 +278,57 @@ static void expect_failed(struct kunit *test, struct kprobe *p)
 	KUNIT_EXPECT_FALSE(test, registered(p));
 }
 
-static int register_in_vain(struct conc_test *t)
+static int register_in_vain(void)
 {
-	return register_kprobes(t->kps, 2);
+	return register_kprobes(now->kps, 2);
 }
 
-static int unregister_a(struct conc_test *t)
+static int unregister_a(void)
 {
-	unregister_kprobe(&t->a);
+	unregister_kprobe(&now->a);
 	return 0;
 }
 
 static void concurrent_unregister_of_what_failed(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
-
-	set(&t->a, "kp_conc_one");
-	set(&t->b, "kp_conc_no_such_function");
+	set(&now->a, "kp_conc_one");
+	set(&now->b, "kp_conc_no_such_function");
 	start_held(test, register_in_vain);
-	expect_failed(test, &t->a);
+	expect_failed(test, &now->a);
 
-	start(test, &t->second, unregister_a);
-	expect_waits(test, &t->second);
+	start(test, &now->second, unregister_a);
+	expect_waits(test, &now->second);
 	end_held(test);
-	finish(test, &t->second);
-	KUNIT_EXPECT_EQ(test, t->first.ret, -ENOENT);
-	KUNIT_EXPECT_TRUE(test, t->second.clean);
-	KUNIT_EXPECT_NULL(test, t->a.addr);
-	KUNIT_EXPECT_EQ(test, t->a.flags, 0);
-	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
+	finish(test, &now->second);
+	KUNIT_EXPECT_EQ(test, now->first.ret, -ENOENT);
+	KUNIT_EXPECT_TRUE(test, now->second.clean);
+	KUNIT_EXPECT_NULL(test, now->a.addr);
+	KUNIT_EXPECT_EQ(test, now->a.flags, 0);
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&now->a.hlist));
 }
 
 static void concurrent_register_of_what_failed(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
 	struct kprobe again;
 
 	kp_expect_splat("kernel/kprobes/register.c:");
-	set(&t->a, "kp_conc_one");
-	set(&t->b, "kp_conc_no_such_function");
+	set(&now->a, "kp_conc_one");
+	set(&now->b, "kp_conc_no_such_function");
 	start_held(test, register_in_vain);
-	expect_failed(test, &t->a);
+	expect_failed(test, &now->a);
 
 	/* By address: having both would be an error of its own. */
-	t->a.symbol_name = NULL;
-	memcpy(&again, &t->a, sizeof(again));
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), -EINVAL);
-	KUNIT_EXPECT_MEMEQ(test, &t->a, &again, sizeof(again));
+	now->a.symbol_name = NULL;
+	memcpy(&again, &now->a, sizeof(again));
+	KUNIT_EXPECT_EQ(test, register_kprobe(&now->a), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, &now->a, &again, sizeof(again));
 
 	end_held(test);
-	KUNIT_EXPECT_EQ(test, t->first.ret, -ENOENT);
-	set(&t->a, "kp_conc_one");
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), 0);
+	KUNIT_EXPECT_EQ(test, now->first.ret, -ENOENT);
+	set(&now->a, "kp_conc_one");
+	KUNIT_EXPECT_EQ(test, register_kprobe(&now->a), 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
-	unregister_kprobe(&t->a);
+	unregister_kprobe(&now->a);
 }
 
 /*
@@ -365,38 +348,36 @@ static const struct kprobe_batch_ops held_when_registered = {
 	.stop		= stop_nothing,
 };
 
-static int register_and_hold(struct conc_test *t)
+static int register_and_hold(void)
 {
-	return kprobe_batch_register(t->kps, 1, &held_when_registered);
+	return kprobe_batch_register(now->kps, 1, &held_when_registered);
 }
 
 static void concurrent_unregister_of_what_is_being_registered(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
-
-	set(&t->a, "kp_conc_one");
-	start(test, &t->first, register_and_hold);
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->held, AT_MOST), 0);
+	set(&now->a, "kp_conc_one");
+	start(test, &now->first, register_and_hold);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&now->held, AT_MOST), 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
 
-	start(test, &t->second, unregister_a);
-	start(test, &t->third, unregister_a);
-	expect_waits(test, &t->second);
-	expect_waits(test, &t->third);
+	start(test, &now->second, unregister_a);
+	start(test, &now->third, unregister_a);
+	expect_waits(test, &now->second);
+	expect_waits(test, &now->third);
 
-	complete(&t->release);
-	finish(test, &t->first);
-	finish(test, &t->second);
-	finish(test, &t->third);
-	KUNIT_EXPECT_EQ(test, t->first.ret, 0);
+	complete(&now->release);
+	finish(test, &now->first);
+	finish(test, &now->second);
+	finish(test, &now->third);
+	KUNIT_EXPECT_EQ(test, now->first.ret, 0);
 	KUNIT_EXPECT_EQ(test, hits(), 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&t->a.list));
-	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
+	KUNIT_EXPECT_TRUE(test, list_empty(&now->a.list));
+	KUNIT_EXPECT_TRUE(test, hlist_unhashed(&now->a.hlist));
 }
 
-static int register_a(struct conc_test *t)
+static int register_a(void)
 {
-	return register_kprobe(&t->a);
+	return register_kprobe(&now->a);
 }
 
 /*
@@ -405,46 +386,44 @@ static int register_a(struct conc_test *t)
  */
 static void concurrent_register_finds_address_under_mutex(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
 	unsigned long end = jiffies + AT_MOST;
 
-	set(&t->a, "kp_conc_two");
+	set(&now->a, "kp_conc_two");
 	scoped_guard(mutex, &kprobe_mutex) {
-		start(test, &t->first, register_a);
-		while (READ_ONCE(t->first.task->__state) != TASK_UNINTERRUPTIBLE &&
+		start(test, &now->first, register_a);
+		while (READ_ONCE(now->first.task->__state) != TASK_UNINTERRUPTIBLE &&
 		       time_before(jiffies, end))
 			schedule_timeout_uninterruptible(1);
 		/* Instead of another module, another name. */
-		t->a.symbol_name = "kp_conc_one";
+		now->a.symbol_name = "kp_conc_one";
 	}
-	finish(test, &t->first);
-	KUNIT_ASSERT_EQ(test, t->first.ret, 0);
+	finish(test, &now->first);
+	KUNIT_ASSERT_EQ(test, now->first.ret, 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
-	unregister_kprobe(&t->a);
+	unregister_kprobe(&now->a);
 }
 
-static int unregister_forth(struct conc_test *t)
+static int unregister_forth(void)
 {
-	unregister_kprobes(t->kps, 2);
+	unregister_kprobes(now->kps, 2);
 	return 0;
 }
 
 /* They must not wait for each other forever. */
 static void concurrent_unregister_in_opposite_order(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
 	int i;
 
 	for (i = 0; i < 50; i++) {
-		set(&t->a, "kp_conc_one");
-		set(&t->b, "kp_conc_two");
-		KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, 2), 0);
-		start(test, &t->first, unregister_forth);
-		start(test, &t->second, unregister_both);
-		finish(test, &t->first);
-		finish(test, &t->second);
-		KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->a.hlist));
-		KUNIT_EXPECT_TRUE(test, hlist_unhashed(&t->b.hlist));
+		set(&now->a, "kp_conc_one");
+		set(&now->b, "kp_conc_two");
+		KUNIT_ASSERT_EQ(test, register_kprobes(now->kps, 2), 0);
+		start(test, &now->first, unregister_forth);
+		start(test, &now->second, unregister_both);
+		finish(test, &now->first);
+		finish(test, &now->second);
+		KUNIT_EXPECT_TRUE(test, hlist_unhashed(&now->a.hlist));
+		KUNIT_EXPECT_TRUE(test, hlist_unhashed(&now->b.hlist));
 	}
 	KUNIT_EXPECT_EQ(test, hits(), 0);
 }
@@ -465,20 +444,20 @@ static void set_ret(struct kretprobe *rp, const char *symbol)
 	rp->handler = count_return;
 }
 
-static int register_ret_in_vain(struct conc_test *t)
+static int register_ret_in_vain(void)
 {
-	return register_kretprobes(t->rps, 2);
+	return register_kretprobes(now->rps, 2);
 }
 
-static int unregister_ret(struct conc_test *t)
+static int unregister_ret(void)
 {
-	unregister_kretprobe(&t->ra);
+	unregister_kretprobe(&now->ra);
 	return 0;
 }
 
-static int register_ret(struct conc_test *t)
+static int register_ret(void)
 {
-	return register_kretprobe(&t->ra);
+	return register_kretprobe(&now->ra);
 }
 
 /* A registration is held after it has dropped the mutex. */
@@ -491,92 +470,84 @@ static void held_finish(const struct kprobe_arm_lists *lists)
 /* The default of maxactive must not be taken for a choice of the user later. */
 static void concurrent_kretprobe_unregistered_at_once(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
-
-	set_ret(&t->ra, "kp_conc_one");
-	t->holds = true;
+	set_ret(&now->ra, "kp_conc_one");
+	now->holds = true;
 	kunit_activate_static_stub(test, kprobe_arm_finish, held_finish);
-	start(test, &t->first, register_ret);
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&t->held, AT_MOST), 0);
-	start(test, &t->second, unregister_ret);
-	expect_waits(test, &t->second);
-	complete(&t->release);
-	finish(test, &t->first);
-	finish(test, &t->second);
-	KUNIT_EXPECT_EQ(test, t->first.ret, 0);
-	KUNIT_EXPECT_EQ(test, t->ra.maxactive, 0);
+	start(test, &now->first, register_ret);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&now->held, AT_MOST), 0);
+	start(test, &now->second, unregister_ret);
+	expect_waits(test, &now->second);
+	complete(&now->release);
+	finish(test, &now->first);
+	finish(test, &now->second);
+	KUNIT_EXPECT_EQ(test, now->first.ret, 0);
+	KUNIT_EXPECT_EQ(test, now->ra.maxactive, 0);
 }
 
 /* A registration that fails must not free the pool of another one. */
 static void concurrent_kretprobe_that_failed(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
-
 	kp_expect_splat("kernel/kprobes/register.c:");
-	set_ret(&t->ra, "kp_conc_one");
-	set_ret(&t->rb, "kp_conc_no_such_function");
+	set_ret(&now->ra, "kp_conc_one");
+	set_ret(&now->rb, "kp_conc_no_such_function");
 	start_held(test, register_ret_in_vain);
-	expect_failed(test, &t->ra.kp);
+	expect_failed(test, &now->ra.kp);
 
-	t->ra.kp.symbol_name = NULL;
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), -EINVAL);
-	start(test, &t->second, unregister_ret);
-	expect_waits(test, &t->second);
+	now->ra.kp.symbol_name = NULL;
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&now->ra), -EINVAL);
+	start(test, &now->second, unregister_ret);
+	expect_waits(test, &now->second);
 
 	end_held(test);
-	finish(test, &t->second);
-	KUNIT_EXPECT_EQ(test, t->first.ret, -ENOENT);
-	KUNIT_EXPECT_TRUE(test, t->second.clean);
+	finish(test, &now->second);
+	KUNIT_EXPECT_EQ(test, now->first.ret, -ENOENT);
+	KUNIT_EXPECT_TRUE(test, now->second.clean);
 
-	set_ret(&t->ra, "kp_conc_one");
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), 0);
+	set_ret(&now->ra, "kp_conc_one");
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&now->ra), 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
-	unregister_kretprobe(&t->ra);
+	unregister_kretprobe(&now->ra);
 	KUNIT_EXPECT_EQ(test, hits(), 0);
 }
 
 static void concurrent_kretprobe_that_is_leaving(struct kunit *test)
 {
-	struct conc_test *t = test->priv;
 	struct kretprobe before;
 
 	kp_expect_splat("kernel/kprobes/register.c:");
-	set_ret(&t->ra, "kp_conc_one");
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&t->ra), 0);
+	set_ret(&now->ra, "kp_conc_one");
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&now->ra), 0);
 	start_held(test, unregister_ret);
-	KUNIT_EXPECT_FALSE(test, registered(&t->ra.kp));
+	KUNIT_EXPECT_FALSE(test, registered(&now->ra.kp));
 
-	t->ra.kp.addr = NULL;
-	t->ra.kp.flags = 0;
-	memcpy(&before, &t->ra, sizeof(before));
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), -EINVAL);
-	KUNIT_EXPECT_MEMEQ(test, &t->ra, &before, sizeof(before));
+	now->ra.kp.addr = NULL;
+	now->ra.kp.flags = 0;
+	memcpy(&before, &now->ra, sizeof(before));
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&now->ra), -EINVAL);
+	KUNIT_EXPECT_MEMEQ(test, &now->ra, &before, sizeof(before));
 
 	end_held(test);
-	set_ret(&t->ra, "kp_conc_one");
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&t->ra), 0);
+	set_ret(&now->ra, "kp_conc_one");
+	KUNIT_EXPECT_EQ(test, register_kretprobe(&now->ra), 0);
 	KUNIT_EXPECT_EQ(test, hits(), 1);
-	unregister_kretprobe(&t->ra);
+	unregister_kretprobe(&now->ra);
 }
 
 #endif /* CONFIG_KRETPROBES */
 
 static int concurrent_test_init(struct kunit *test)
 {
-	struct conc_test *t = kp_zalloc(test, sizeof(*t));
-
-	INIT_LIST_HEAD(&t->a.list);
-	INIT_LIST_HEAD(&t->b.list);
-	INIT_LIST_HEAD(&t->ra.kp.list);
-	t->kps[0] = &t->a;
-	t->kps[1] = &t->b;
-	t->rps[0] = &t->ra;
-	t->rps[1] = &t->rb;
-	init_completion(&t->held);
-	init_completion(&t->release);
-	t->test = test;
-	test->priv = t;
-	now = t;
+	now = kp_zalloc(test, sizeof(*now));
+	INIT_LIST_HEAD(&now->a.list);
+	INIT_LIST_HEAD(&now->b.list);
+	INIT_LIST_HEAD(&now->ra.kp.list);
+	now->kps[0] = &now->a;
+	now->kps[1] = &now->b;
+	now->rps[0] = &now->ra;
+	now->rps[1] = &now->rb;
+	init_completion(&now->held);
+	init_completion(&now->release);
+	now->test = test;
 	return 0;
 }
 

@@ -37,7 +37,7 @@ struct reg_test {
 	u8		buf[TEXT_LEN + 2];
 };
 
-/* Operations and handlers have no other way to the fixture. */
+/* The fixture of the case. Operations and handlers have no other way to it. */
 static struct reg_test *now;
 
 static int count_pre(struct kprobe *p, struct pt_regs *regs)
@@ -54,11 +54,11 @@ static void note(char what, const struct kprobe *p)
 }
 
 /* What was called since the last time. */
-static const char *logged(struct reg_test *t)
+static const char *logged(void)
 {
-	strscpy(t->seen, t->log);
-	t->log[0] = '\0';
-	return t->seen;
+	strscpy(now->seen, now->log);
+	now->log[0] = '\0';
+	return now->seen;
 }
 
 static enum kprobe_refusal vet(const struct kprobe *p, const struct kprobe_where *where)
@@ -102,61 +102,54 @@ static const struct kprobe_batch_ops ops = {
 
 static void register_operations_of_a_batch(struct kunit *test)
 {
-	struct reg_test *t = test->priv;
-
-	KUNIT_ASSERT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), 0);
-	KUNIT_EXPECT_STREQ(test, logged(t), "vapavbpbrarb");
+	KUNIT_ASSERT_EQ(test, kprobe_batch_register(now->kps, 2, &ops), 0);
+	KUNIT_EXPECT_STREQ(test, logged(), "vapavbpbrarb");
 	/* No other call can register the same structure in the meantime. */
-	KUNIT_EXPECT_EQ(test, t->unheld, 0);
+	KUNIT_EXPECT_EQ(test, now->unheld, 0);
 	/* Hits are possible from the first operation after arming. */
-	KUNIT_EXPECT_EQ(test, t->hits, 2);
+	KUNIT_EXPECT_EQ(test, now->hits, 2);
 
-	kprobe_batch_unregister(t->kps, 2, &ops);
-	KUNIT_EXPECT_STREQ(test, logged(t), "sasbdbda");
+	kprobe_batch_unregister(now->kps, 2, &ops);
+	KUNIT_EXPECT_STREQ(test, logged(), "sasbdbda");
 }
 
 static void register_operations_if_one_is_refused(struct kunit *test)
 {
-	struct reg_test *t = test->priv;
-
-	t->refused = &t->b;
-	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -E2BIG);
+	now->refused = &now->b;
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(now->kps, 2, &ops), -E2BIG);
 	/* The first has been prepared, and was linked until the batch was undone. */
-	KUNIT_EXPECT_STREQ(test, logged(t), "vapavbsada");
-	KUNIT_EXPECT_EQ(test, t->hits, 0);
+	KUNIT_EXPECT_STREQ(test, logged(), "vapavbsada");
+	KUNIT_EXPECT_EQ(test, now->hits, 0);
 
 	/* The first is on the blacklist, so nothing is asked about the second. */
-	t->refused = NULL;
-	t->a.symbol_name = "kprobe_busy_begin";
-	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -EINVAL);
-	KUNIT_EXPECT_STREQ(test, logged(t), "va");
+	now->refused = NULL;
+	now->a.symbol_name = "kprobe_busy_begin";
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(now->kps, 2, &ops), -EINVAL);
+	KUNIT_EXPECT_STREQ(test, logged(), "va");
 }
 
 static void register_operations_before_a_bad_one(struct kunit *test)
 {
-	struct reg_test *t = test->priv;
-
-	t->b.symbol_name = "kp_reg_no_such_function";
-	KUNIT_EXPECT_EQ(test, kprobe_batch_register(t->kps, 2, &ops), -ENOENT);
+	now->b.symbol_name = "kp_reg_no_such_function";
+	KUNIT_EXPECT_EQ(test, kprobe_batch_register(now->kps, 2, &ops), -ENOENT);
 	/* Nothing is done with a probe after the first that fails. */
-	KUNIT_EXPECT_STREQ(test, logged(t), "vapasada");
-	KUNIT_EXPECT_EQ(test, t->hits, 0);
+	KUNIT_EXPECT_STREQ(test, logged(), "vapasada");
+	KUNIT_EXPECT_EQ(test, now->hits, 0);
 }
 
 /* Whichever part of the text is read, it is as it was, and not a byte more. */
 static void expect_text(struct kunit *test, const u8 *at)
 {
 	unsigned int from, len, wrong = 0, beyond = 0;
-	struct reg_test *t = test->priv;
 
 	guard(mutex)(&kprobe_mutex);
 
 	for (from = 0; from < TEXT_LEN; from++) {
 		for (len = 1; len <= TEXT_LEN - from; len++) {
-			memset(t->buf, 0xa5, sizeof(t->buf));
-			wrong += !!kprobe_read_text((unsigned long)at + from, t->buf + 1, len);
-			wrong += !!memcmp(t->buf + 1, t->text + from, len);
-			beyond += t->buf[0] != 0xa5 || t->buf[len + 1] != 0xa5;
+			memset(now->buf, 0xa5, sizeof(now->buf));
+			wrong += !!kprobe_read_text((unsigned long)at + from, now->buf + 1, len);
+			wrong += !!memcmp(now->buf + 1, now->text + from, len);
+			beyond += now->buf[0] != 0xa5 || now->buf[len + 1] != 0xa5;
 		}
 	}
 	KUNIT_EXPECT_EQ(test, wrong, 0);
@@ -166,56 +159,51 @@ static void expect_text(struct kunit *test, const u8 *at)
 static void register_text_is_read_without_probes(struct kunit *test)
 {
 	const u8 *at = (u8 *)kprobe_lookup_name("kp_reg_one", 0);
-	struct reg_test *t = test->priv;
 
-	memcpy(t->text, at, TEXT_LEN);
+	memcpy(now->text, at, TEXT_LEN);
 	expect_text(test, at);
-	KP_REGISTER_AND_WAIT(test, &t->a);
-	KUNIT_EXPECT_MEMNEQ(test, at, t->text, TEXT_LEN);
+	KP_REGISTER_AND_WAIT(test, &now->a);
+	KUNIT_EXPECT_MEMNEQ(test, at, now->text, TEXT_LEN);
 	expect_text(test, at);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a), 0);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&now->a), 0);
 	expect_text(test, at);
-	unregister_kprobe(&t->a);
+	unregister_kprobe(&now->a);
 	expect_text(test, at);
 }
 
 static int register_test_init(struct kunit *test)
 {
-	struct reg_test *t = kp_zalloc(test, sizeof(*t));
-
-	t->a.symbol_name = "kp_reg_one";
-	t->b.symbol_name = "kp_reg_two";
-	t->a.pre_handler = count_pre;
-	t->b.pre_handler = count_pre;
-	t->kps[0] = &t->a;
-	t->kps[1] = &t->b;
-	test->priv = t;
-	now = t;
+	now = kp_zalloc(test, sizeof(*now));
+	now->a.symbol_name = "kp_reg_one";
+	now->b.symbol_name = "kp_reg_two";
+	now->a.pre_handler = count_pre;
+	now->b.pre_handler = count_pre;
+	now->kps[0] = &now->a;
+	now->kps[1] = &now->b;
 	return 0;
 }
 
 /* One backend unregisters what get_kprobe() has returned, which is nobody's probe. */
 static void register_keeps_sites_from_backends(struct kunit *test)
 {
-	struct reg_test *t = test->priv;
 	u32 (*volatile fn)(u32 v) = kp_reg_two;
 	struct kprobe *site;
 
-	t->a.symbol_name = "kp_reg_two";
-	t->a.pre_handler = count_pre;
-	KUNIT_ASSERT_EQ(test, register_kprobe(&t->a), 0);
+	now->a.symbol_name = "kp_reg_two";
+	now->a.pre_handler = count_pre;
+	KUNIT_ASSERT_EQ(test, register_kprobe(&now->a), 0);
 	scoped_guard(preempt)
-		site = get_kprobe(t->a.addr);
-	KUNIT_EXPECT_PTR_NE(test, site, &t->a);
+		site = get_kprobe(now->a.addr);
+	KUNIT_EXPECT_PTR_NE(test, site, &now->a);
 
 	unregister_kprobe(NULL);
 	unregister_kprobe(site);
-	KUNIT_EXPECT_PTR_EQ(test, site->addr, t->a.addr);
+	KUNIT_EXPECT_PTR_EQ(test, site->addr, now->a.addr);
 	KUNIT_EXPECT_EQ(test, fn(1), 6);
-	KUNIT_EXPECT_EQ(test, t->hits, 1);
-	unregister_kprobe(&t->a);
+	KUNIT_EXPECT_EQ(test, now->hits, 1);
+	unregister_kprobe(&now->a);
 	KUNIT_EXPECT_EQ(test, fn(1), 6);
-	KUNIT_EXPECT_EQ(test, t->hits, 1);
+	KUNIT_EXPECT_EQ(test, now->hits, 1);
 }
 
 /* Console drivers are initialized before the first early_initcall(). */
@@ -293,30 +281,28 @@ static void expect_seen(struct kunit *test, struct reg_watchers *all, const char
 
 static void watch_kprobes(struct kunit *test, struct reg_watchers *w)
 {
-	struct reg_test *t = test->priv;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&now->a), 0);
+	expect_seen(test, w, "register_kprobe", &now->a);
+	KUNIT_EXPECT_EQ(test, disable_kprobe(&now->a), 0);
+	expect_seen(test, w, "disable_kprobe", &now->a);
+	KUNIT_EXPECT_EQ(test, enable_kprobe(&now->a), 0);
+	expect_seen(test, w, "enable_kprobe", &now->a);
+	unregister_kprobe(&now->a);
+	expect_seen(test, w, "unregister_kprobe", &now->a);
 
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->a), 0);
-	expect_seen(test, w, "register_kprobe", &t->a);
-	KUNIT_EXPECT_EQ(test, disable_kprobe(&t->a), 0);
-	expect_seen(test, w, "disable_kprobe", &t->a);
-	KUNIT_EXPECT_EQ(test, enable_kprobe(&t->a), 0);
-	expect_seen(test, w, "enable_kprobe", &t->a);
-	unregister_kprobe(&t->a);
-	expect_seen(test, w, "unregister_kprobe", &t->a);
+	now->b.symbol_name = "kp_reg_no_such_function";
+	KUNIT_EXPECT_EQ(test, register_kprobe(&now->b), -ENOENT);
+	expect_seen(test, w, "register_kprobe", &now->b);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&now->b), KPROBE_REFUSAL_NO_SYMBOL);
 
-	t->b.symbol_name = "kp_reg_no_such_function";
-	KUNIT_EXPECT_EQ(test, register_kprobe(&t->b), -ENOENT);
-	expect_seen(test, w, "register_kprobe", &t->b);
-	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&t->b), KPROBE_REFUSAL_NO_SYMBOL);
-
-	t->a.addr = NULL;
-	t->a.flags = 0;
-	KUNIT_EXPECT_EQ(test, register_kprobes(t->kps, 1), 0);
-	expect_seen(test, w, "register_kprobes", t->kps);
-	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&t->a), KPROBE_REFUSAL_IN_USE);
-	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&t->b), KPROBE_REFUSAL_NO_SYMBOL);
-	unregister_kprobes(t->kps, 1);
-	expect_seen(test, w, "unregister_kprobes", t->kps);
+	now->a.addr = NULL;
+	now->a.flags = 0;
+	KUNIT_EXPECT_EQ(test, register_kprobes(now->kps, 1), 0);
+	expect_seen(test, w, "register_kprobes", now->kps);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&now->a), KPROBE_REFUSAL_IN_USE);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&now->b), KPROBE_REFUSAL_NO_SYMBOL);
+	unregister_kprobes(now->kps, 1);
+	expect_seen(test, w, "unregister_kprobes", now->kps);
 }
 
 /* In register_kprobe(), too, where some monitors have their only probe. */
