@@ -42,6 +42,15 @@ struct kprobe *kp_add_copy(struct kunit *test, const struct kprobe *p)
 	return copy;
 }
 
+struct kretprobe *kp_add_return_copy(struct kunit *test, const struct kretprobe *rp)
+{
+	struct kretprobe *copy = kp_zalloc(test, sizeof(*copy));
+
+	*copy = *rp;
+	KP_ADD_RETURN(test, copy);
+	return copy;
+}
+
 struct kp_watch *kp_add_watch(struct kunit *test, const struct kprobe *p)
 {
 	struct kp_watch *w = kp_zalloc(test, sizeof(*w));

@@ -72,9 +72,12 @@ int kp_add_return(struct kunit *test, struct kretprobe *rp);
 
 /* The same with memory of the case, initialized as a struct kprobe would be. */
 struct kprobe *kp_add_copy(struct kunit *test, const struct kprobe *p);
+struct kretprobe *kp_add_return_copy(struct kunit *test, const struct kretprobe *rp);
 struct kp_watch *kp_add_watch(struct kunit *test, const struct kprobe *p);
 
 #define KP_PROBE(test, ...)	kp_add_copy(test, &(const struct kprobe) { __VA_ARGS__ })
+#define KP_RETURN_PROBE(test, ...)					\
+	kp_add_return_copy(test, &(const struct kretprobe) { __VA_ARGS__ })
 /* One that records its hits; @post: has it a post handler? */
 #define KP_WATCHED(test, post, ...)					\
 	kp_add_watch(test, &(const struct kprobe) {			\

@@ -302,10 +302,7 @@ static void fill_slot(struct kunit *test)
 	arch_sync_insn_slots();
 }
 
-/*
- * Calls the function with a breakpoint at one instruction; true if it was executed. The
- * caller may have probes on the stack, so the test must not end here.
- */
+/* Calls the function with a breakpoint at one instruction; true if it was executed. */
 static noinline bool call_with_stop(struct kunit *test, unsigned long addr)
 {
 	struct perf_event * __percpu *bp;
@@ -316,9 +313,7 @@ static noinline bool call_with_stop(struct kunit *test, unsigned long addr)
 	stop.addr = addr;
 	stop.insn = kpb_word((void *)addr);
 	stop.slot = get_insn_slot_near(addr);
-	KUNIT_EXPECT_NOT_NULL(test, stop.slot);
-	if (!stop.slot)
-		return false;
+	KUNIT_ASSERT_NOT_NULL(test, stop.slot);
 	fill_slot(test);
 
 	hw_breakpoint_init(&attr);
@@ -373,29 +368,22 @@ static void begin_stops(struct kunit *test, struct kp_trace *in_it, struct kp_tr
 }
 
 #ifdef CONFIG_OPTPROBES
-/* 0 without a jump. The probe is on the stack, so the test must not end here. */
 static unsigned long detour_at(struct kunit *test, void *addr)
 {
 	wait_for_kprobe_optimizer();
-	if (!kpb_has_jump(addr)) {
-		KUNIT_FAIL(test, "no jump at %pS", addr);
-		return 0;
-	}
+	KUNIT_ASSERT_TRUE_MSG(test, kpb_has_jump(addr), "no jump at %pS", addr);
 	return (unsigned long)addr + aarch64_get_branch_offset(kpb_word(addr));
 }
 
 static void unwind_from_each_instruction_of_a_detour(struct kunit *test)
 {
-	struct kprobe p = { .addr = kpb_unwound_at, .pre_handler = kp_nothing_pre };
 	struct kp_trace want, after;
 	unsigned long detour;
 	unsigned int nr;
 
 	begin_stops(test, &want, &after);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
+	KP_PROBE(test, .addr = kpb_unwound_at, .pre_handler = kp_nothing_pre);
 	detour = detour_at(test, kpb_unwound_at);
-	if (!detour)
-		goto out;
 	nr = expect_same_from_each(test, &want, kpb_unwound, detour,
 				   detour + MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
 	/* Three before the call, the call, two after it, the copy, and the branch back. */
@@ -403,8 +391,6 @@ static void unwind_from_each_instruction_of_a_detour(struct kunit *test)
 	nr = expect_same_from_each(test, &want, kpb_unwound, (unsigned long)kprobe_detour_far,
 				   (unsigned long)kprobe_detour_brk);
 	KUNIT_EXPECT_GE(test, nr, 40);
-out:
-	unregister_kprobe(&p);
 }
 #else
 KP_SKIPPED(unwind_from_each_instruction_of_a_detour, "needs OPTPROBES")
@@ -429,18 +415,16 @@ static void trace_at_entry(struct kunit *test, struct kp_trace *want)
 /* Of which the entry and the return are traced. */
 static void unwind_from_each_instruction_of_a_return(struct kunit *test)
 {
-	struct kretprobe rp = { .kp.symbol_name = "kpb_unwound" };
 	struct kp_trace in_it, after, entry;
 	unsigned long detour;
+	struct kretprobe *rp;
 	unsigned int nr;
 
 	KP_SKIP_IF(test, entry_stays(), "no jump replaces a landing pad");
 	begin_stops(test, &in_it, &after);
 	trace_at_entry(test, &entry);
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	detour = detour_at(test, rp.kp.addr);
-	if (!detour)
-		goto out;
+	rp = KP_RETURN_PROBE(test, .kp.symbol_name = "kpb_unwound");
+	detour = detour_at(test, rp->kp.addr);
 	nr = expect_same_from_each(test, &entry, kpb_unwound, detour,
 				   detour + MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t));
 	KUNIT_EXPECT_GE(test, nr, 8);
@@ -448,7 +432,7 @@ static void unwind_from_each_instruction_of_a_return(struct kunit *test)
 				   (unsigned long)kretprobe_detour_framed);
 	KUNIT_EXPECT_GE(test, nr, 10);
 	/* There is a frame record of the caller now, whose address may be diverted already. */
-	in_it.entries[0] = (unsigned long)rp.kp.addr;
+	in_it.entries[0] = (unsigned long)rp->kp.addr;
 	nr = expect_same_from_each(test, &in_it, kpb_unwound,
 				   (unsigned long)kretprobe_detour_framed,
 				   (unsigned long)kretprobe_detour_restored);
@@ -467,27 +451,23 @@ static void unwind_from_each_instruction_of_a_return(struct kunit *test)
 	in_it.entries[0] = (unsigned long)kpb_unwound_at;
 	KUNIT_EXPECT_TRUE(test, call_with_stop(test, (unsigned long)kpb_unwound_at));
 	KUNIT_EXPECT_TRUE(test, same_from(&stop.trace, &in_it, kpb_unwound, call_with_stop));
-out:
-	unregister_kretprobe(&rp);
 }
 
 /* A handler returns from the function at once. */
 static void unwind_from_each_instruction_of_a_redirection(struct kunit *test)
 {
-	struct kprobe p = { .symbol_name = "kpb_unwound", .pre_handler = return_55 };
 	struct kp_trace in_it, after;
+	struct kprobe *p;
 	unsigned int nr;
 
 	KP_SKIP_IF(test, entry_stays(), "no jump replaces a landing pad");
 	begin_stops(test, &in_it, &after);
-	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	if (detour_at(test, p.addr)) {
-		nr = expect_same_from_each(test, &after, kpb_unwinding,
-					   (unsigned long)kprobe_detour_unframed,
-					   (unsigned long)kprobe_detour_end);
-		KUNIT_EXPECT_EQ(test, nr, 2);
-	}
-	unregister_kprobe(&p);
+	p = KP_PROBE(test, .symbol_name = "kpb_unwound", .pre_handler = return_55);
+	detour_at(test, p->addr);
+	nr = expect_same_from_each(test, &after, kpb_unwinding,
+				   (unsigned long)kprobe_detour_unframed,
+				   (unsigned long)kprobe_detour_end);
+	KUNIT_EXPECT_EQ(test, nr, 2);
 }
 #else
 KP_SKIPPED(unwind_from_each_instruction_of_a_return, "needs OPTPROBES and KRETPROBE_NATIVE")

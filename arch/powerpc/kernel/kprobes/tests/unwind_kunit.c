@@ -184,17 +184,13 @@ static int trace_leaf(struct kprobe *p, struct pt_regs *regs)
  */
 static void unwind_past_a_stale_hook(struct kunit *test)
 {
-	struct kretprobe rp = { .kp.symbol_name = "kpu_unwound", .handler = stay };
-	struct kretprobe around = { .kp.symbol_name = "kpu_around", .handler = stay };
 	struct leaf l = { .kp = { .symbol_name = "kpu_leaf", .pre_handler = trace_leaf } };
 
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
-	KUNIT_EXPECT_EQ(test, register_kretprobe(&around), 0);
-	KUNIT_EXPECT_EQ(test, register_kprobe(&l.kp), 0);
+	KP_RETURN_PROBE(test, .kp.symbol_name = "kpu_unwound", .handler = stay);
+	KP_RETURN_PROBE(test, .kp.symbol_name = "kpu_around", .handler = stay);
+	KUNIT_ASSERT_EQ(test, register_kprobe(&l.kp), 0);
 	KUNIT_EXPECT_EQ(test, kpu_around(0), CALLED_TWICE);
 	unregister_kprobe(&l.kp);
-	unregister_kretprobe(&around);
-	unregister_kretprobe(&rp);
 
 	KUNIT_EXPECT_TRUE(test, kp_is_return_hook(l.slot));
 	KUNIT_EXPECT_EQ(test, nr_hooks_in(&l.trace), 0);
@@ -279,7 +275,7 @@ static void set_text(struct kunit *test, unsigned long addr, ppc_inst_t insn)
 	KUNIT_EXPECT_EQ(test, patch_instruction((u32 *)addr, insn), 0);
 }
 
-/* True if the instruction was executed. Probes are on the stack: the test must not end here. */
+/* True if the instruction was executed. The text is patched: the test must not end here. */
 static noinline bool call_with_stop(struct kunit *test, unsigned long addr)
 {
 	memset(&stop, 0, sizeof(stop));
@@ -340,11 +336,8 @@ static void expect_callers_from_each(struct kunit *test, void *trampoline)
 
 static void unwind_from_each_instruction_of_a_return(struct kunit *test)
 {
-	struct kretprobe rp = { .kp.symbol_name = "kpu_unwound" };
-
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KP_RETURN_PROBE(test, .kp.symbol_name = "kpu_unwound");
 	expect_callers_from_each(test, __kretprobe_trampoline);
-	unregister_kretprobe(&rp);
 }
 
 #ifdef CONFIG_RETHOOK

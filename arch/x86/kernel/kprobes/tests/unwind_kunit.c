@@ -175,23 +175,21 @@ static void on_both_stacks(struct kunit *test, const struct kprobe *p, const str
 	kthread_stop(task);
 }
 
-static void begin(struct kunit *test, struct kprobe *p, const struct place *at)
+static struct kprobe *begin(struct kunit *test, const struct place *at)
 {
-	*p = (struct kprobe) { .addr = at->addr, .pre_handler = kp_nothing_pre };
-	if (!at->addr)
-		p->symbol_name = "kpu_fn";
-	KP_REGISTER_AND_WAIT(test, p);
+	struct kprobe *p = KP_PROBE(test, .addr = at->addr, .pre_handler = kp_nothing_pre,
+				    .symbol_name = at->addr ? NULL : "kpu_fn");
+
+	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_EQ(test, kpu_fn(5), 7);
+	return p;
 }
 
 static void unwind_one_byte_in_detour(struct kunit *test)
 {
 	const struct place *at = test->param_value;
-	struct kprobe p;
 
-	begin(test, &p, at);
-	on_both_stacks(test, &p, at, unwind_detour);
-	unregister_kprobe(&p);
+	on_both_stacks(test, begin(test, at), at, unwind_detour);
 }
 
 #ifdef KPROBE_DETOURS_OF_RETURNS
@@ -220,13 +218,11 @@ static void unwind_completion(struct kunit *test, struct fake *f, const struct k
 
 static void unwind_one_byte_in_completion(struct kunit *test)
 {
-	struct kretprobe rp = { .kp.symbol_name = "kpu_fn" };
+	struct kretprobe *rp = KP_RETURN_PROBE(test, .kp.symbol_name = "kpu_fn");
 
-	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 	wait_for_kprobe_optimizer();
-	KUNIT_EXPECT_TRUE(test, op_at(rp.kp.addr)->optinsn.of_return);
-	on_both_stacks(test, &rp.kp, &places[0], unwind_completion);
-	unregister_kretprobe(&rp);
+	KUNIT_EXPECT_TRUE(test, op_at(rp->kp.addr)->optinsn.of_return);
+	on_both_stacks(test, &rp->kp, &places[0], unwind_completion);
 }
 #endif
 
@@ -317,13 +313,12 @@ static void unwind_one_byte_at_breakpoint(struct kunit *test)
 {
 	const struct place *at = test->param_value;
 	struct fake f = { .task = current };
-	struct kprobe p;
+	struct kprobe *p;
 
 	KP_SKIP_IF(test, cpu_feature_enabled(X86_FEATURE_FRED), "FRED has a different entry path");
-	begin(test, &p, at);
-	fill_stack(&f, &p, at);
-	unwind_breakpoint(test, &f, &p, at);
-	unregister_kprobe(&p);
+	p = begin(test, at);
+	fill_stack(&f, p, at);
+	unwind_breakpoint(test, &f, p, at);
 }
 
 /*
