@@ -26,8 +26,8 @@ static const struct neighbour neighbours[] = {
 KUNIT_ARRAY_PARAM_DESC(neighbour, neighbours, name);
 
 /* Probes of the first no-op, and of one after it: how they are hit, and how often so far. */
-static void expect_neighbours(struct kunit *test, const struct kp_watch *a, bool a_jumps, int a_hits,
-			      const struct kp_watch *b, int b_hits)
+static void expect_neighbours(struct kunit *test, const struct kp_watch *a, bool a_jumps,
+			      int a_hits, const struct kp_watch *b, int b_hits)
 {
 	KUNIT_EXPECT_EQ(test, is_live(a->kp.addr), a_jumps);
 	KUNIT_EXPECT_EQ(test, first_byte(a->kp.addr),
