@@ -478,8 +478,8 @@ static void batch_prepare(struct kprobe_batch *b)
 			batch_fail(b, i, ret, kprobe_site_refusal(r->site, ret));
 			return;
 		}
-		/* Preparing may decode whole functions. */
-		cond_resched();
+		/* Preparing may decode whole functions, and tasks-RCU is not to wait for the batch. */
+		cond_resched_tasks_rcu_qs();
 	}
 }
 
