@@ -15,7 +15,7 @@
  * instruction is executed in the cheapest possible way. A boosted copy jumps back by itself. With a
  * post handler or a fault handler, or where there is no such copy, the instruction is emulated in
  * the exception. If that is impossible, too, it is stepped: its copy runs with interrupts off, up
- * to a second exception, which is raised directly behind the copy.
+ * to a second exception, which is raised directly after the copy.
  *
  * All state is per CPU. An NMI may come between any two accesses to it, and hit probes. It restores
  * whatever it changes, so it only must not find half-written state.

@@ -34,7 +34,7 @@
 
 #include "lock.h"
 
-/* Probes can be registered; set once at early_initcall. */
+/* Probes can be registered; set at early_initcall. */
 extern bool kprobes_initialized;
 
 #endif /* _KERNEL_KPROBES_INTERNAL_H */
