@@ -9,6 +9,12 @@
 #include <linux/reboot.h>
 #include <linux/unistd.h>
 
+/* The names of older and newer kernels. */
+#ifndef my_syscall2
+#define my_syscall2 __nolibc_syscall2
+#define my_syscall3 __nolibc_syscall3
+#endif
+
 #define DEBUG	"/sys/kernel/debug/"
 #define KPROBES	DEBUG "kprobes/"
 #define TRACING	"/sys/kernel/tracing/"

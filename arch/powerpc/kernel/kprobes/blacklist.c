@@ -8,6 +8,7 @@
 #include <linux/array_size.h>
 #include <linux/cleanup.h>
 #include <linux/extable.h>
+#include <linux/ftrace.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -407,6 +408,19 @@ struct kretprobe_blackpoint kretprobe_blacklist[] = {
 
 const int kretprobe_blacklist_size = ARRAY_SIZE(kretprobe_blacklist);
 
+/*
+ * With CALL_OPS on 32 bits, each traced function is preceded by the address of its ftrace_ops, in a
+ * word which kallsyms counts to the function before it. The call site is the second word.
+ */
+static bool is_ftrace_data(unsigned long addr)
+{
+	unsigned long fn = addr + INSN_WORD, size, into;
+
+	return IS_ENABLED(CONFIG_PPC32) && IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS) &&
+	       kallsyms_lookup_size_offset(fn, &size, &into) && !into &&
+	       ftrace_location(fn) - fn <= INSN_WORD;
+}
+
 /* The trap of BUG(). */
 #define INSN_TWI_MASK		0xffe00000
 #define INSN_TWI_TRAP		0x0fe00000
@@ -439,6 +453,7 @@ int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 			return ret;
 	}
 
+	p -= is_ftrace_data(end - INSN_WORD);
 	return may_run_on(p[-1]) ? fn(end, arg) : 0;
 }
 
@@ -663,6 +678,8 @@ enum kprobe_refusal kprobe_addr_refused(unsigned long addr)
 {
 	unsigned long size, into;
 
+	if (is_ftrace_data(addr))
+		return KPROBE_REFUSAL_PREAMBLE;
 	if (is_static_call(addr))
 		return KPROBE_REFUSAL_STATIC_CALL;
 	if (is_mitigation(addr) || is_patch_site(addr))

@@ -549,6 +549,21 @@ static void probe_is_not_in_the_next_function(struct kunit *test)
 	expect_entry(test, "kpb_neighbour", kpb_neighbour, call_neighbour);
 }
 
+/* The address of an ops, which may look like an instruction, and counts to the function before. */
+#if defined(CONFIG_PPC32) && defined(CONFIG_DYNAMIC_FTRACE_WITH_CALL_OPS)
+static void probe_keeps_off_the_ops_in_front(struct kunit *test)
+{
+	unsigned long word = (unsigned long)kpb_neighbour - sizeof(u32), size, into;
+	struct kprobe p = { .addr = (kprobe_opcode_t *)word, .pre_handler = kp_nothing_pre };
+
+	KUNIT_EXPECT_TRUE(test, kallsyms_lookup_size_offset(word, &size, &into) && into);
+	KUNIT_EXPECT_EQ(test, register_kprobe(&p), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&p), KPROBE_REFUSAL_PREAMBLE);
+}
+#else
+KP_SKIPPED(probe_keeps_off_the_ops_in_front, "needs PPC32 and DYNAMIC_FTRACE_WITH_CALL_OPS")
+#endif
+
 static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	return 0;
@@ -907,6 +922,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE_PARAM(probe_writes_the_soft_mask, mask_user_gen_params),
 #endif
 	KUNIT_CASE(probe_is_not_in_the_next_function),
+	KUNIT_CASE(probe_keeps_off_the_ops_in_front),
 	KUNIT_CASE(probe_at_each_entry),
 	KUNIT_CASE(probe_at_the_global_entry),
 	KUNIT_CASE(probe_hides_the_global_entry),
