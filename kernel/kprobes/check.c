@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What would become of a probe: the decisions of registration, without its actions. Files in
- * debugfs answer that, too: "check" for one address, "available" for the entries of all functions.
+ * What would become of a probe: the decisions of registration, without its actions. Two
+ * files answer that, too: "check" for one address, "available" for the entries of all functions.
  */
 
-#include <linux/debugfs.h>
 #include <linux/kallsyms.h>
 #include <linux/kstrtox.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched/signal.h>
+#include <linux/security.h>
 #include <linux/seq_buf.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -183,7 +183,7 @@ int kretprobe_check(struct kretprobe *rp)
 }
 EXPORT_SYMBOL_GPL(kretprobe_check);
 
-#ifdef CONFIG_DEBUG_FS
+#ifdef CONFIG_KPROBES_FILES
 /*
  * The file for one address
  */
@@ -299,8 +299,12 @@ static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, b
 
 static int check_open(struct inode *inode, struct file *file)
 {
-	struct query *q = kzalloc_obj(*q);
+	int ret = security_locked_down(LOCKDOWN_TRACEFS);
+	struct query *q;
 
+	if (ret)
+		return ret;
+	q = kzalloc_obj(*q);
 	if (!q)
 		return -ENOMEM;
 
@@ -373,7 +377,7 @@ static int check_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static const struct file_operations check_fops = {
+const struct file_operations kprobe_check_fops = {
 	.open		= check_open,
 	.write		= check_write,
 	.read		= check_read,
@@ -525,16 +529,10 @@ static int available_release(struct inode *inode, struct file *file)
 	return seq_release_private(inode, file);
 }
 
-static const struct file_operations available_fops = {
+const struct file_operations kprobe_available_fops = {
 	.open		= available_open,
 	.read		= seq_read,
 	.llseek		= seq_lseek,
 	.release	= available_release,
 };
-
-void __init kprobe_check_debugfs_init(struct dentry *dir)
-{
-	debugfs_create_file("check", 0600, dir, NULL, &check_fops);
-	debugfs_create_file("available", 0400, dir, NULL, &available_fops);
-}
-#endif /* CONFIG_DEBUG_FS */
+#endif /* CONFIG_KPROBES_FILES */

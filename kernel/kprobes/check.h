@@ -8,8 +8,6 @@
 #include "optimizer.h"
 #include "refusal.h"
 
-struct dentry;
-
 /* What would become of a probe. */
 struct kprobe_verdict {
 	struct kprobe_where	where;	/* addr is 0 if that is not known */
@@ -20,7 +18,9 @@ struct kprobe_verdict {
 
 void kprobe_check_probe(struct kprobe *p, struct kprobe_verdict *v);
 void kprobe_check_return(struct kretprobe *rp, struct kprobe_verdict *v);
-void kprobe_check_debugfs_init(struct dentry *dir);
+
+extern const struct file_operations kprobe_check_fops;
+extern const struct file_operations kprobe_available_fops;
 #ifdef CONFIG_OPTPROBES
 int kprobe_check_jump(const struct kprobe_where *where, struct kprobe_forecast *f);
 #endif

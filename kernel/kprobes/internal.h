@@ -25,7 +25,7 @@
  *   register    registration and unregistration
  *   kprobes, kretprobe, jprobe   the API, and what each kind of probes adds
  *   check       what registration would decide
- *   debugfs     text interfaces
+ *   files       text interfaces
  */
 #ifndef _KERNEL_KPROBES_INTERNAL_H
 #define _KERNEL_KPROBES_INTERNAL_H

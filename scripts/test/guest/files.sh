@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The files in debugfs: who may read what, and what is made of junk.
-# checks: 72
+# The files in debugfs and tracefs: who may read what, and what is made of junk.
+# checks: 89
 . /guest/lib.sh
 
 FN=vfs_statx
@@ -22,6 +22,9 @@ counts() {
 for file in list sites probes blacklist; do
 	check "only root reads $file" mode_is 400 $file
 done
+same() { cmp "$KPROBES/$1" "$TRACING/kprobes/$1"; }
+same_mode() { [ "$(stat -c %a%u%g "$KPROBES/$1")" = "$(stat -c %a%u%g "$TRACING/kprobes/$1")" ]; }
+zero_in_tracefs() { (KPROBES=$TRACING/kprobes && zeros "$1"); }
 check "only root writes enabled" mode_is 600 enabled
 
 check "a probe is set" sh -c "echo p:files_probe $FN >$TRACING/kprobe_events"
@@ -30,8 +33,13 @@ before=$(cat $KPTR)
 for file in list sites probes blacklist; do
 	echo 0 >$KPTR
 	check "$file shows addresses" addresses $file
+	check "$file is the same in tracefs" same $file
 	echo 2 >$KPTR
 	check "$file shows none where nobody may see any" zeros $file
+	check "nor does $file in tracefs" zero_in_tracefs $file
+done
+for file in "$KPROBES"/*; do
+	check "${file##*/} has the same mode in tracefs" same_mode "${file##*/}"
 done
 echo "$before" >$KPTR
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What lockdown leaves of probes, step by step: it can only become more.
-# checks: 22
+# checks: 38
 # needs: CONFIG_SECURITY_LOCKDOWN_LSM CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES
 # append: lsm=lockdown
 . /guest/lib.sh
@@ -16,6 +16,8 @@ no_event() { echo 0 >$TRACING/events/kprobes/locked/enable && echo >$TRACING/kpr
 # In the middle of a function: the text of the kernel is written to.
 probe() { echo $FN >$DRIVER/register && stat /init && [ "$(cat $DRIVER/hits)" -ge 1 ]; }
 opens() { (exec 5<>"$KPROBES/$1"); }
+in_tracefs() { (KPROBES=$TRACING/kprobes && "$@"); }
+answers() { (exec 5<>$TRACING/kprobes/check && echo $FN >&5 && grep -q verdict=accepted <&5); }
 not_opened() { ! opens "$1" 2>/dev/null; }
 no_probe() { echo 1 >$DRIVER/unregister; }
 
@@ -31,6 +33,9 @@ check "no question is answered" not_opened check
 for file in list sites probes blacklist available; do
 	check "$file can be read" sh -c "cat $KPROBES/$file >/dev/null"
 done
+check "the switch opens in tracefs" in_tracefs opens enabled
+check "the limit of pools, too" in_tracefs opens pools_limit
+check "questions are answered there" answers
 check "events are allowed" event
 stat /init >/dev/null
 check "and hit" grep -q 'locked: (' $TRACING/trace
@@ -38,6 +43,15 @@ check "and go" no_event
 check "probes of modules, too" probe
 check "and go" no_probe
 check "confidentiality" lock_down confidentiality
+for file in check enabled; do
+	check "$file does not open in tracefs" in_tracefs not_opened $file
+done
+check "nor can the limit of pools be written" sh -c "! echo 0 >$TRACING/kprobes/pools_limit"
+for dir in $KPROBES $TRACING/kprobes; do
+	for file in list sites probes blacklist available; do
+		check "$dir/$file can be read" sh -c "cat $dir/$file >/dev/null"
+	done
+done
 check "no event any more" sh -c "! echo p:locked $FN >$TRACING/kprobe_events"
 check "probes of modules are allowed still" probe
 check "and go" no_probe

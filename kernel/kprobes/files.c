@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The files in debugfs. Tools parse the lines of "list" and "blacklist", so anything new
- * goes to "sites".
+ * The files in debugfs and tracefs. Tools parse the lines of "list" and "blacklist", so anything
+ * new goes to "sites".
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt
 
+#include <linux/array_size.h>
 #include <linux/debugfs.h>
 #include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/kstrtox.h>
 #include <linux/pid_namespace.h>
+#include <linux/security.h>
 #include <linux/seq_file.h>
 #include <linux/string_helpers.h>
+#include <linux/tracefs.h>
 #include <linux/uaccess.h>
 
 #include "arm.h"
@@ -265,6 +268,23 @@ static pid_t process_nr(const struct kprobe_origin *origin)
 	return task && task->start_time == origin->start ? task_tgid_vnr(task) : 0;
 }
 
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+static void show_pool(struct seq_file *m, const struct kprobe *p)
+{
+	struct kretprobe_pool_use use;
+
+	if (!is_kretprobe(p))
+		return;
+	use = kretprobe_pool_use(container_of(p, struct kretprobe, kp)->rph);
+	seq_printf(m, " instances=%u in_flight=%u most=%u grown=%u", use.instances, use.in_flight,
+		   use.most, use.grown);
+}
+#else
+static void show_pool(struct seq_file *m, const struct kprobe *p)
+{
+}
+#endif
+
 static void show_probes(struct seq_file *m, struct kprobe_site *site)
 {
 	struct kprobe *p;
@@ -273,8 +293,10 @@ static void show_probes(struct seq_file *m, struct kprobe_site *site)
 		seq_printf(m, "%px %c ", shown_addr(m, kprobe_site_addr(site)), type_of(p));
 		show_symbol(m, kprobe_site_addr(site));
 		show_handler(m, p);
-		seq_printf(m, " state=%s nmissed=%lu pid=%d comm=", user_state(p),
-			   p->nmissed + kretprobe_missed(p), process_nr(p->origin));
+		seq_printf(m, " state=%s nmissed=%lu", user_state(p),
+			   p->nmissed + kretprobe_missed(p));
+		show_pool(m, p);
+		seq_printf(m, " pid=%d comm=", process_nr(p->origin));
 		/* A process can give its thread any name. */
 		seq_escape_str(m, p->origin->comm, ESCAPE_ANY_NP | ESCAPE_APPEND, " \\");
 		seq_putc(m, '\n');
@@ -318,26 +340,86 @@ static ssize_t enabled_write(struct file *file, const char __user *buf,
 	return ret ?: len;
 }
 
+/* In tracefs, it is to be no weaker than other files. debugfs allows less. */
+static int enabled_open(struct inode *inode, struct file *file)
+{
+	return file->f_mode & FMODE_WRITE ? security_locked_down(LOCKDOWN_TRACEFS) : 0;
+}
+
 static const struct file_operations enabled_fops = {
+	.open	= enabled_open,
 	.read	= enabled_read,
 	.write	= enabled_write,
 	.llseek	= default_llseek,
 };
 
-static int __init kprobe_debugfs_init(void)
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+static int pools_get(void *data, u64 *val)
 {
-	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
-
-	debugfs_create_file("list", 0400, dir, show_list, &sites_fops);
-	debugfs_create_file("sites", 0400, dir, show_site, &sites_fops);
-	debugfs_create_file("probes", 0400, dir, show_probes, &sites_fops);
-	debugfs_create_file("blacklist", 0400, dir, NULL, &blacklist_fops);
-	debugfs_create_file("enabled", 0600, dir, NULL, &enabled_fops);
-	if (IS_ENABLED(CONFIG_KRETPROBES) && !IS_ENABLED(CONFIG_KRETPROBE_ON_RETHOOK)) {
-		debugfs_create_ulong("pools_grown", 0400, dir, &kretprobe_pools_grown);
-		debugfs_create_ulong("pools_limit", 0600, dir, &kretprobe_pools_limit);
-	}
-	kprobe_check_debugfs_init(dir);
+	*val = READ_ONCE(*(unsigned long *)data);
 	return 0;
 }
-late_initcall(kprobe_debugfs_init);
+
+static int pools_set(void *data, u64 val)
+{
+	int ret = security_locked_down(LOCKDOWN_TRACEFS);
+
+	if (!ret)
+		WRITE_ONCE(*(unsigned long *)data, val);
+	return ret;
+}
+
+DEFINE_SIMPLE_ATTRIBUTE(pools_shown, pools_get, NULL, "%llu\n");
+DEFINE_SIMPLE_ATTRIBUTE(pools, pools_get, pools_set, "%llu\n");
+#endif
+
+struct kprobe_file {
+	const char			*name;
+	umode_t				mode;
+	void				*data;
+	const struct file_operations	*fops;
+};
+
+static const struct kprobe_file files[] __initconst = {
+	{ "list",	 0400, show_list,   &sites_fops },
+	{ "sites",	 0400, show_site,   &sites_fops },
+	{ "probes",	 0400, show_probes, &sites_fops },
+	{ "blacklist",	 0400, NULL,	    &blacklist_fops },
+	{ "enabled",	 0600, NULL,	    &enabled_fops },
+	{ "check",	 0600, NULL,	    &kprobe_check_fops },
+	{ "available",	 0400, NULL,	    &kprobe_available_fops },
+#if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
+	{ "pools_grown", 0400, &kretprobe_pools_grown, &pools_shown },
+	{ "pools_limit", 0600, &kretprobe_pools_limit, &pools },
+#endif
+};
+
+/* The same as in debugfs, which production systems often do not have, or lock down. */
+#ifdef CONFIG_TRACING
+static void __init create_in_tracefs(void)
+{
+	struct dentry *dir = tracefs_create_dir("kprobes", NULL);
+	unsigned int i;
+
+	for (i = 0; dir && i < ARRAY_SIZE(files); i++)
+		tracefs_create_file(files[i].name, files[i].mode, dir, files[i].data,
+				    files[i].fops);
+}
+#else
+static void __init create_in_tracefs(void)
+{
+}
+#endif
+
+static int __init kprobe_files_init(void)
+{
+	struct dentry *dir = debugfs_create_dir("kprobes", NULL);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		debugfs_create_file(files[i].name, files[i].mode, dir, files[i].data,
+				    files[i].fops);
+	create_in_tracefs();
+	return 0;
+}
+late_initcall(kprobe_files_init);
