@@ -39,7 +39,7 @@ static const struct kprobe_batch_ops *ops_of(const struct kprobe *p)
 /**
  * register_kprobe() - put a probe on an instruction
  * @p: the probe; symbol_name or addr, offset and handlers are filled in, flags
- *     is 0 or some of KPROBE_FLAG_DISABLED and KPROBE_FLAG_UNIQUE
+ *     is 0 or some of KPROBE_FLAG_DISABLED, KPROBE_FLAG_UNIQUE and KPROBE_FLAG_REENTRANT
  *
  * Several probes may be at one address; their handlers are called newest
  * first. A probe does not keep the module that it is in from being unloaded:
@@ -50,9 +50,10 @@ static const struct kprobe_batch_ops *ops_of(const struct kprobe *p)
  *	    jump_label_mutex not held.
  * Return: 0 with addr set to the address really used, else @p is as before:
  *
- * * %-EINVAL - not exactly one of symbol_name and addr is given, or the address cannot
- *   be probed; or, with a warning, @p is registered already, or another call that
- *   registers or unregisters it has not returned
+ * * %-EINVAL - not exactly one of symbol_name and addr is given, flags that do not exist
+ *   or do not go together with a handler, or the address cannot be probed; or, with a
+ *   warning, @p is registered already, or another call that registers or unregisters it
+ *   has not returned
  * * %-ENOENT - no such symbol, no symbol at the address, a module (or its init text)
  *   that is going away, or one that is being loaded and whose notifier has not run yet
  * * %-EADDRNOTAVAIL - KPROBE_FLAG_UNIQUE is set, and several symbols have the name

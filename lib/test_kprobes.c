@@ -253,7 +253,7 @@ static void register_ignores_other_flags(struct kunit *test)
 	struct kprobes_test *k = begin(test);
 	struct probe *p = &k->p[0];
 
-	p->kp.flags = ~KPROBE_FLAG_DISABLED;
+	p->kp.flags = KPROBE_FLAGS & ~(KPROBE_FLAG_DISABLED | KPROBE_FLAG_REENTRANT);
 	p->kp.nmissed = 5;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p->kp), 0);
 	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 0);

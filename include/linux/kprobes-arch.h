@@ -71,8 +71,7 @@
  *    has size, how many bytes of text the jump makes unusable; jump, how many of them it
  *    replaces; and text, what was there;
  *  - __ARCH_WANT_KPROBES_DETOUR if its detours call kprobe_detour_callback(), and
- *    then arch_leave_detour() and an inline arch_detour_is_left(regs): true if
- *    the end of the detour cannot restore regs.
+ *    then arch_leave_detour(). This needs KPROBE_MAX_NESTING, as arch_kprobe_ftrace_regs() does.
  *
  * <linux/kprobes-breakpoint.h> handles hits and faults. Without it, the
  * architecture defines the per-CPU variables current_kprobe and kprobe_ctlblk, and does the same

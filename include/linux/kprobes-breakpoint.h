@@ -11,7 +11,7 @@
  * kprobe_hit_fault(). A probe stays findable until all CPUs have left its breakpoint. So a
  * breakpoint without a probe is the end of a step, or belongs to another subsystem.
  *
- * A hit inside another one calls no handler, but its instruction has to be executed. Each
+ * A hit inside another one usually calls no handler, but its instruction has to be executed. Each
  * instruction is executed in the cheapest possible way. A boosted copy jumps back by itself. With a
  * post handler or a fault handler, or where there is no such copy, the instruction is emulated in
  * the exception. If that is impossible, too, it is stepped: its copy runs with interrupts off, up
@@ -22,8 +22,10 @@
  *
  * <asm/kprobes.h> supplies:
  *
- *  - KPROBE_MAX_NESTING, how many steps can interrupt others, or be in handlers; one more is a
+ *  - KPROBE_MAX_NESTING, how many steps and handlers can be inside of others; one more step is a
  *    BUG. NMIs interrupt a step, and so does a fault of its instruction;
+ *  - KPROBE_TRAP_CONTEXT, if the exception adds to KPROBE_CONTEXT of preempt_count(), as
+ *    irqentry_nmi_enter() does;
  *  - struct arch_kprobe_step, what arch_kprobe_mask() saves;
  *  - in struct arch_specific_insn, insn, the slot, and boost, whether a copy that jumps back is
  *    at its beginning. It may always be false;
@@ -68,7 +70,7 @@
 #define arch_kprobe_continue(regs)		do { } while (0)
 #endif
 
-DEFINE_PER_CPU(struct kprobe *, current_kprobe);
+DEFINE_PER_CPU(struct kprobe_current, kprobe_current);
 DEFINE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk) = {
 	.kprobe_status = KPROBE_HIT_ACTIVE,
 };
@@ -99,40 +101,6 @@ static nokprobe_inline struct kprobe *kprobe_stepped_at(struct pt_regs *regs)
 	return p && instruction_pointer(regs) == kprobe_step_addr(p) ? p : NULL;
 }
 
-/*
- * Save the outer hit, if there is one, and make @p current. The depth is counted first here, and
- * last in kprobe_nesting_end(): an NMI in between uses the element above.
- */
-static nokprobe_inline void kprobe_nesting_begin(struct kprobe *p)
-{
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth];
-
-	if (unlikely(kcb->depth == KPROBE_MAX_NESTING)) {
-		dump_kprobe(p);
-		BUG();
-	}
-
-	kcb->depth++;
-	barrier();
-	prev->kp = kprobe_running();
-	prev->status = kcb->kprobe_status;
-	prev->step = kcb->step;
-	__this_cpu_write(current_kprobe, p);
-}
-
-static nokprobe_inline void kprobe_nesting_end(void)
-{
-	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
-	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth - 1];
-
-	kcb->kprobe_status = prev->status;
-	kcb->step = prev->step;
-	__this_cpu_write(current_kprobe, prev->kp);
-	barrier();
-	kcb->depth--;
-}
-
 /* An interrupt between the two stores sees the probe with KPROBE_HIT_ACTIVE, which is safe. */
 static nokprobe_inline void kprobe_hit_end(void)
 {
@@ -161,7 +129,7 @@ static nokprobe_inline void kprobe_step_abandon(struct pt_regs *regs)
 	struct kprobe_ctlblk __kprobe_cpu *kcb = kprobe_cpu_addr(kprobe_ctlblk);
 
 	arch_kprobe_unmask(regs, &kcb->step);
-	if (kprobe_cpu_read(&kcb->kprobe_status) == KPROBE_REENTER)
+	if (kprobe_cpu_read(&kcb->kprobe_status) & KPROBE_REENTER)
 		kprobe_nesting_end();
 	else
 		kprobe_hit_end();
@@ -225,22 +193,71 @@ static nokprobe_inline void kprobe_enter_boosted(struct kprobe *p, struct pt_reg
 	instruction_pointer_set(regs, (unsigned long)p->ainsn.insn);
 }
 
-/* A hit inside another one, which has been counted: only execute the instruction. */
+/* The same inside another hit. */
+static nokprobe_inline void kprobe_nested_finish(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long ip = instruction_pointer(regs);
+
+	if (p->post_handler) {
+		arch_kprobe_begin_post(regs);
+		__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
+		kprobe_nested_post(p, regs);
+		if (instruction_pointer(regs) != ip)
+			arch_kprobe_redirect(regs);
+	}
+	arch_kprobe_continue(regs);
+	kprobe_nesting_end();
+}
+
+/*
+ * A hit inside another one. If no handler may be called, it has been counted as missed, and only
+ * the instruction is executed. A step has the status KPROBE_REENTER then, else KPROBE_HIT_SS as
+ * well.
+ */
 static void kprobe_hit_nested(struct kprobe *p, struct pt_regs *regs)
 {
-	if (arch_kprobe_enter_copies(p, regs))
-		return;
+	bool handled = kprobe_nested_begin(p, KPROBE_TRAP_CONTEXT), in_copy = true;
 
-	if (p->ainsn.boost) {
-		kprobe_enter_boosted(p, regs);
-	} else if (arch_kprobe_emulate(p, regs)) {
+	if (handled && kprobe_nested_pre(p, regs)) {
+		arch_kprobe_redirect(regs);
 		arch_kprobe_continue(regs);
+	} else if (arch_kprobe_enter_copies(p, regs)) {
+		;
+	} else if (handled ? kprobe_is_boosted(p) : p->ainsn.boost) {
+		kprobe_enter_boosted(p, regs);
 	} else {
-		kprobe_nesting_begin(p);
-		kprobe_step_begin(p, regs, KPROBE_REENTER);
+		in_copy = false;
 	}
+	if (in_copy) {
+		if (handled)
+			kprobe_nesting_end();
+		return;
+	}
+
+	if (arch_kprobe_emulate(p, regs)) {
+		if (handled)
+			kprobe_nested_finish(p, regs);
+		else
+			arch_kprobe_continue(regs);
+		return;
+	}
+	if (!handled)
+		kprobe_nesting_begin(p);
+	kprobe_step_begin(p, regs, handled ? KPROBE_HIT_SS | KPROBE_REENTER : KPROBE_REENTER);
 }
 NOKPROBE_SYMBOL(kprobe_hit_nested);
+
+/* The end of a step inside another hit. */
+static void kprobe_nested_step_end(struct kprobe *p, struct pt_regs *regs)
+{
+	if (__this_cpu_read(kprobe_ctlblk.kprobe_status) & KPROBE_HIT_SS) {
+		kprobe_nested_finish(p, regs);
+	} else {
+		arch_kprobe_continue(regs);
+		kprobe_nesting_end();
+	}
+}
+NOKPROBE_SYMBOL(kprobe_nested_step_end);
 
 /**
  * kprobe_hit() - a breakpoint was hit
@@ -263,7 +280,7 @@ static nokprobe_inline void kprobe_hit(struct kprobe *p, struct pt_regs *regs)
 		reset_current_kprobe();
 	} else if (unlikely(arch_kprobe_enter_copies(p, regs))) {
 		reset_current_kprobe();
-	} else if (likely(kprobe_is_boosted(p))) {
+	} else if (likely(READ_ONCE(p->flags) & KPROBE_FLAG_BOOSTED)) {
 		reset_current_kprobe();
 		kprobe_enter_boosted(p, regs);
 	} else if (arch_kprobe_emulate(p, regs)) {
@@ -293,12 +310,10 @@ static nokprobe_inline bool kprobe_step_end(struct pt_regs *regs, unsigned long 
 	arch_kprobe_unmask(regs, &kcb->step);
 	instruction_pointer_set(regs, (unsigned long)p->addr + arch_kprobe_len(p));
 	arch_kprobe_leave_copy(p, regs);
-	if (unlikely(kprobe_cpu_read(&kcb->kprobe_status) == KPROBE_REENTER)) {
-		arch_kprobe_continue(regs);
-		kprobe_nesting_end();
-	} else {
+	if (unlikely(kprobe_cpu_read(&kcb->kprobe_status) != KPROBE_HIT_SS))
+		kprobe_nested_step_end(p, regs);
+	else
 		kprobe_hit_finish(kcb, p, regs);
-	}
 	return true;
 }
 

@@ -15,6 +15,7 @@
 
 #include <linux/context_tracking_state.h>
 #include <linux/kprobes-table.h>
+#include <linux/preempt.h>
 
 /* Values of kprobe_ctlblk.kprobe_status. */
 #define KPROBE_HIT_ACTIVE	0x01
@@ -27,13 +28,42 @@
  * struct prev_kprobe - a hit that another one interrupted
  * @kp: its probe
  * @status: its status
+ * @context: its context, as in struct kprobe_current
  * @step: what the architecture saved for its step
  */
 struct prev_kprobe {
 	struct kprobe			*kp;
 	unsigned long			status;
+	unsigned int			context;
 	struct arch_kprobe_step		step;
 };
+
+/**
+ * struct kprobe_current - the probe whose handlers or instruction run on this CPU
+ * @kp: the probe, or NULL; current_kprobe
+ * @context: while it is not NULL, KPROBE_CONTEXT of preempt_count() when the hit began, or
+ *	     KPROBE_CONTEXT_CLOSED
+ */
+struct kprobe_current {
+	struct kprobe			*kp;
+	unsigned int			context;
+};
+
+/*
+ * A softirq, an interrupt and an NMI each increase this part of preempt_count(): NMIs count as
+ * interrupts, too. So does the exception of a breakpoint where KPROBE_TRAP_CONTEXT says so.
+ */
+#define KPROBE_CONTEXT			(HARDIRQ_MASK | SOFTIRQ_OFFSET)
+
+/* In kprobe.flags: hits of the probe continue in its boosted copy. */
+#define KPROBE_FLAG_BOOSTED		BIT(27)
+
+/* No handler is to be called inside of this hit. */
+#define KPROBE_CONTEXT_CLOSED		UINT_MAX
+
+#ifndef KPROBE_TRAP_CONTEXT
+#define KPROBE_TRAP_CONTEXT		0
+#endif
 
 /**
  * struct kprobe_ctlblk - the hit on this CPU
@@ -51,15 +81,19 @@ struct kprobe_ctlblk {
 
 /*
  * A boosted copy returns to the program by itself, so neither its end nor its faults can be
- * reported to handlers.
+ * reported to handlers. For hits, KPROBE_FLAG_BOOSTED has the answer.
  */
 static nokprobe_inline bool kprobe_is_boosted(const struct kprobe *p)
 {
-	return p->ainsn.boost && !READ_ONCE(p->post_handler) && !READ_ONCE(p->fault_handler);
+	return p->ainsn.boost && !p->post_handler && !p->fault_handler;
 }
+
+DECLARE_PER_CPU(struct kprobe_current, kprobe_current);
+#define current_kprobe	kprobe_current.kp
+#else
+DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 #endif
 
-DECLARE_PER_CPU(struct kprobe *, current_kprobe);
 DECLARE_PER_CPU(struct kprobe_ctlblk, kprobe_ctlblk);
 
 /**
@@ -90,8 +124,9 @@ static nokprobe_inline bool kprobe_rcu_is_watching(void)
  * struct kprobe_head - what hit paths see of a site
  * @kp: the probe of the site
  * @op: the same probe with its detour
- * @only_user: the one enabled user, if it has a pre handler and no fault handler
- * @only_return: the same user, if it is a return probe without an entry handler
+ * @callee: the probe whose handlers a hit calls: the one enabled user, if it has a pre handler and
+ *	    no fault handler; otherwise @kp, whose handlers call those of all users
+ * @only_return: that user, if it is a return probe without an entry handler
  */
 struct kprobe_head {
 	union {
@@ -100,7 +135,7 @@ struct kprobe_head {
 		struct optimized_kprobe	op;
 #endif
 	};
-	struct kprobe __rcu	*only_user;
+	struct kprobe __rcu	*callee;
 #ifdef CONFIG_KRETPROBE_NATIVE
 	struct kretprobe __rcu	*only_return;
 #endif
@@ -119,25 +154,6 @@ static nokprobe_inline struct kprobe *get_kprobe(void *addr)
 
 	return head ? &head->kp : NULL;
 }
-
-/**
- * kprobe_site_pre_users() - kprobe_call_pre(), if there is not just one user to call
- * @kp: the probe of a site
- * @regs: state of the probed code
- *
- * Context: as kprobe_call_pre().
- * Return: as kprobe_call_pre().
- */
-int kprobe_site_pre_users(struct kprobe *kp, struct pt_regs *regs);
-
-/**
- * kprobe_site_post_users() - kprobe_call_post(), if there is not just one user to call
- * @kp: the probe of a site
- * @regs: state after the probed instruction
- *
- * Context: as kprobe_call_post().
- */
-void kprobe_site_post_users(struct kprobe *kp, struct pt_regs *regs);
 
 /* Handlers of a site's probe; documented at their definitions. */
 int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs);
@@ -161,11 +177,7 @@ int kprobe_handler_fault(struct pt_regs *regs, int trapnr);
 static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
-	struct kprobe *p = rcu_dereference_raw(head->only_user);
-
-	/* Lockdep kernels check what handlers do to interrupts. */
-	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
-		return kprobe_site_pre_users(kp, regs);
+	struct kprobe *p = rcu_dereference_raw(head->callee);
 
 	return p->pre_handler(p, regs);
 }
@@ -180,11 +192,9 @@ static nokprobe_inline int kprobe_call_pre(struct kprobe *kp, struct pt_regs *re
 static nokprobe_inline void kprobe_call_post(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe_head *head = container_of(kp, struct kprobe_head, kp);
-	struct kprobe *p = rcu_dereference_raw(head->only_user);
+	struct kprobe *p = rcu_dereference_raw(head->callee);
 
-	if (unlikely(!p) || IS_ENABLED(CONFIG_PROVE_LOCKING))
-		kprobe_site_post_users(kp, regs);
-	else if (likely(p->post_handler))
+	if (likely(p->post_handler))
 		p->post_handler(p, regs, 0);
 }
 
@@ -254,6 +264,36 @@ static nokprobe_inline struct kprobe_ctlblk *get_kprobe_ctlblk(void)
 	return this_cpu_ptr(&kprobe_ctlblk);
 }
 
+#ifdef KPROBE_MAX_NESTING
+static_assert(offsetof(struct kprobe_current, context) == sizeof(struct kprobe *));
+
+/* The context that belongs to a probe in struct kprobe_current. */
+static nokprobe_inline unsigned int __kprobe_cpu *
+kprobe_context_of(struct kprobe *__kprobe_cpu *running)
+{
+	return (unsigned int __kprobe_cpu *)(running + 1);
+}
+
+bool kprobe_nested_begin(struct kprobe *kp, unsigned int own);
+int kprobe_nested_pre(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_nested_post(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_nesting_begin(struct kprobe *p);
+void kprobe_nesting_end(void);
+
+/**
+ * kprobe_hit_leave() - reset_current_kprobe(), where the hit may be inside another one
+ *
+ * Context: the end of a hit whose handlers have been called.
+ */
+static nokprobe_inline void kprobe_hit_leave(void)
+{
+	if (unlikely(__this_cpu_read(kprobe_ctlblk.depth)))
+		kprobe_nesting_end();
+	else
+		reset_current_kprobe();
+}
+#endif
+
 /**
  * kprobe_hit_begin() - a probe becomes the current probe
  * @running: address of current_kprobe on this CPU
@@ -273,6 +313,12 @@ static nokprobe_inline void kprobe_hit_begin(struct kprobe *__kprobe_cpu *runnin
 {
 #ifdef KPROBE_MAX_NESTING
 	kprobe_cpu_write(running, p);
+	/*
+	 * In this order, an interrupt in between may see an old context, and may count a hit as
+	 * missed. In the other order, a hit in it would leave its own context.
+	 */
+	barrier();
+	kprobe_cpu_write(kprobe_context_of(running), preempt_count());
 #else
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	/* The barriers order against interrupts and NMIs of this CPU only. */
@@ -288,22 +334,20 @@ static nokprobe_inline void kprobe_hit_begin(struct kprobe *__kprobe_cpu *runnin
  * @running: address of current_kprobe on this CPU
  * @p: the probe of the site that was hit
  *
- * Not inside another hit: that is counted as missed. Whether RCU watches is the
+ * Not inside another hit: see kprobe_nested_begin(). Whether RCU watches is the
  * caller's to judge. A breakpoint has to execute the instruction in any case, so
  * where its exception does not make RCU watch, kprobe_site_pre_handler() judges.
  * ftrace has judged before it looked @p up.
  *
  * Context: hit path, preemption off.
  * Return: true if @p is the current probe now, handlers are to be called, and
- *	   reset_current_kprobe() after them.
+ *	   reset_current_kprobe() after them. False if there is a current probe.
  */
 static nokprobe_inline bool kprobe_hit_enter(struct kprobe *__kprobe_cpu *running,
 					     struct kprobe *p)
 {
-	if (unlikely(kprobe_cpu_read(running))) {
-		kprobes_inc_nmissed_count(p);
+	if (unlikely(kprobe_cpu_read(running)))
 		return false;
-	}
 
 	kprobe_hit_begin(running, p);
 	return true;

@@ -285,12 +285,10 @@ int arch_fill_optinsn_head(void *page);
  * arch_leave_detour() - leave a detour other than by its end
  * @op: the probe of the detour
  * @regs: state after the handlers
- * @redirected: a handler has set the instruction pointer
  *
- * kprobe_detour_callback() calls it when a handler has returned non-zero, or when
- * arch_detour_is_left() says that the end of the detour cannot restore @regs.
+ * kprobe_detour_callback() calls it when a handler has returned non-zero.
  *
- * It ends the hit by reset_current_kprobe(), unless code that runs before the program continues
+ * It ends the hit by kprobe_hit_leave(), unless code that runs before the program continues
  * must not call handlers. Then that code ends the hit. Instead of returning, it may enable
  * preemption, call arch_handlers_end(), and continue with @regs.
  *
@@ -300,8 +298,7 @@ int arch_fill_optinsn_head(void *page);
  * Default: none; only for architectures whose detours call
  * kprobe_detour_callback().
  */
-int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs,
-		      bool redirected);
+int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs);
 
 /**
  * arch_detour_regs() - the registers that a detour has passed, after the handlers

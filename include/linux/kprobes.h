@@ -86,14 +86,23 @@ typedef int (*kprobe_fault_handler_t)(struct kprobe *p, struct pt_regs *regs,
 typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 				   struct pt_regs *regs);
 
-/* Bits of kprobe.flags. A caller may set KPROBE_FLAG_DISABLED and KPROBE_FLAG_UNIQUE. */
+/* Bits of kprobe.flags. A caller may set the three that have a comment. */
 #define KPROBE_FLAG_GONE		1
+/* Registers the probe, but no handler is called before enable_kprobe(). */
 #define KPROBE_FLAG_DISABLED		2
 #define KPROBE_FLAG_OPTIMIZED		4
 #define KPROBE_FLAG_FTRACE		8
 #define KPROBE_FLAG_ON_FUNC_ENTRY	16
 /* Refuse a symbol name that several symbols have; cleared by registration. */
 #define KPROBE_FLAG_UNIQUE		32
+/*
+ * The handlers can be called while another handler on this CPU, even one of the same probe, has
+ * been interrupted by a softirq, an interrupt or an NMI. Without it, such a hit is missed. Not for
+ * probes with a fault handler, nor for jprobes. Backends that are not the core's own ignore it.
+ */
+#define KPROBE_FLAG_REENTRANT		64
+/* All others may be left from an earlier registration, and are ignored. */
+#define KPROBE_FLAGS			127
 
 /**
  * struct kprobe - a probe on one instruction

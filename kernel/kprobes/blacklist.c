@@ -39,6 +39,7 @@ static const char * const roots[] __initconst = {
 	"kprobe_busy_end",
 	"kprobe_detour_callback",
 	"kprobe_fault_handler",
+	"kprobe_ftrace_claimed_handler",
 	"kprobe_ftrace_entry",
 	"kprobe_ftrace_handler",
 	"kprobes_inc_nmissed_count",

@@ -86,7 +86,7 @@ static struct kprobe_ftrace_ops *ops_alloc(void)
 	if (!fo)
 		return NULL;
 
-	fo->ops.func = kprobe_ftrace_entry;
+	fo->ops.func = kprobe_ftrace_claimed_entry;
 	fo->ops.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_IPMODIFY;
 	INIT_WORK(&fo->free, kprobe_ftrace_free_refused);
 	return fo;

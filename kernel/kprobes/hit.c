@@ -90,8 +90,8 @@ static nokprobe_inline bool may_call_users(struct kprobe_site *site)
 	       kprobe_rcu_is_watching() || site->trampoline;
 }
 
-/* There are several users, or one with a fault handler, or lockdep is to check what they do. */
-noinline int kprobe_site_pre_users(struct kprobe *kp, struct pt_regs *regs)
+/* The handlers of a site that has not just one user to call: see struct kprobe_head. */
+int kprobe_site_pre_users(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct kprobe *p;
 	int ret;
@@ -106,7 +106,7 @@ noinline int kprobe_site_pre_users(struct kprobe *kp, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_site_pre_users);
 
-noinline void kprobe_site_post_users(struct kprobe *kp, struct pt_regs *regs)
+void kprobe_site_post_users(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
 	struct kprobe *p;
 
@@ -136,10 +136,14 @@ NOKPROBE_SYMBOL(kprobe_miss_unwatched);
  */
 int kprobe_site_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 {
+	struct kprobe_site *site = kprobe_to_site(kp);
+	struct kprobe *p;
+
 	/* Only tail calls, so that no register has to be saved. */
-	if (unlikely(!may_call_users(kprobe_to_site(kp))))
+	if (unlikely(!may_call_users(site)))
 		return kprobe_miss_unwatched(kp);
-	return kprobe_call_pre(kp, regs);
+	p = rcu_dereference_raw(site->head.callee);
+	return unlikely(p == kp) ? kprobe_site_pre_users(kp, regs) : p->pre_handler(p, regs);
 }
 NOKPROBE_SYMBOL(kprobe_site_pre_handler);
 
@@ -154,8 +158,16 @@ NOKPROBE_SYMBOL(kprobe_site_pre_handler);
 void kprobe_site_post_handler(struct kprobe *kp, struct pt_regs *regs,
 			      unsigned long flags)
 {
-	if (likely(may_call_users(kprobe_to_site(kp))))
-		kprobe_call_post(kp, regs);
+	struct kprobe_site *site = kprobe_to_site(kp);
+	struct kprobe *p;
+
+	if (unlikely(!may_call_users(site)))
+		return;
+	p = rcu_dereference_raw(site->head.callee);
+	if (unlikely(p == kp))
+		kprobe_site_post_users(kp, regs, flags);
+	else if (p->post_handler)
+		p->post_handler(p, regs, flags);
 }
 NOKPROBE_SYMBOL(kprobe_site_post_handler);
 
@@ -251,6 +263,175 @@ NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 /* Depth of busy sections opened inside a hit or another section. */
 static DEFINE_PER_CPU(unsigned int, busy_inside);
 
+#ifdef KPROBE_MAX_NESTING
+/*
+ * Hits inside of others
+ */
+
+/*
+ * Save the outer hit, and make @p current. An NMI that comes before the depth is counted saves the
+ * same to the same element. So whoever walks the elements finds complete ones.
+ */
+void kprobe_nesting_begin(struct kprobe *p)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth];
+
+	if (unlikely(kcb->depth == KPROBE_MAX_NESTING)) {
+		dump_kprobe(p);
+		BUG();
+	}
+
+	prev->kp = kprobe_running();
+	prev->context = __this_cpu_read(kprobe_current.context);
+	prev->status = kcb->kprobe_status;
+	prev->step = kcb->step;
+	barrier();
+	kcb->depth++;
+	barrier();
+	/* With this status, no step or fault is taken for one of the other probe. */
+	WRITE_ONCE(kcb->kprobe_status, KPROBE_HIT_ACTIVE);
+	barrier();
+	__this_cpu_write(current_kprobe, p);
+}
+NOKPROBE_SYMBOL(kprobe_nesting_begin);
+
+void kprobe_nesting_end(void)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+	struct prev_kprobe *prev = &kcb->prev_kprobe[kcb->depth - 1];
+
+	WRITE_ONCE(kcb->kprobe_status, KPROBE_HIT_ACTIVE);
+	barrier();
+	__this_cpu_write(kprobe_current.context, prev->context);
+	__this_cpu_write(current_kprobe, prev->kp);
+	kcb->step = prev->step;
+	barrier();
+	WRITE_ONCE(kcb->kprobe_status, prev->status);
+	barrier();
+	kcb->depth--;
+}
+NOKPROBE_SYMBOL(kprobe_nesting_end);
+
+static nokprobe_inline bool is_reentrant(struct kprobe *p)
+{
+	return !kprobe_disabled(p) && READ_ONCE(p->flags) & KPROBE_FLAG_REENTRANT;
+}
+
+static nokprobe_inline bool has_reentrant_user(struct kprobe_site *site)
+{
+	struct kprobe *p;
+
+	for_each_user(p, site) {
+		if (is_reentrant(p))
+			return true;
+	}
+	return false;
+}
+
+/* Has a softirq, an interrupt or an NMI come since the current hit has begun? */
+static nokprobe_inline bool is_higher(unsigned int own)
+{
+	unsigned int outer = __this_cpu_read(kprobe_current.context);
+
+	/* A step is not inside the exception any more. */
+	if (__this_cpu_read(kprobe_ctlblk.kprobe_status) & KPROBE_HIT_SS)
+		outer -= KPROBE_TRAP_CONTEXT;
+	return ((preempt_count() - own) & KPROBE_CONTEXT) > (outer & KPROBE_CONTEXT);
+}
+
+/**
+ * kprobe_nested_begin() - may a hit inside another one call handlers?
+ * @kp: the probe of the site that was hit
+ * @own: what the exception of this hit has added to preempt_count()
+ *
+ * Those of reentrant users are called if this context has interrupted the outer hit. If not, the
+ * hit is counted as missed.
+ *
+ * Context: hit path, preemption off.
+ * Return: true if @kp is the current probe now; then kprobe_nested_pre() is to be called, and
+ *	   kprobe_nesting_end() at the end of the hit.
+ */
+bool kprobe_nested_begin(struct kprobe *kp, unsigned int own)
+{
+	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();
+
+	/* The other half is for the steps of hits that are missed: these cannot be refused. */
+	if (!is_higher(own) || __this_cpu_read(busy_inside) ||
+	    kcb->depth > KPROBE_MAX_NESTING / 2 ||
+	    !kprobe_rcu_is_watching() || !has_reentrant_user(kprobe_to_site(kp))) {
+		kprobes_inc_nmissed_count(kp);
+		return false;
+	}
+
+	kprobe_nesting_begin(kp);
+	__this_cpu_write(kprobe_current.context, preempt_count());
+	return true;
+}
+NOKPROBE_SYMBOL(kprobe_nested_begin);
+
+/**
+ * kprobe_nested_pre() - call the pre handlers of reentrant users
+ * @kp: the probe of the site
+ * @regs: state of the probed code
+ *
+ * For the others, the hit is counted as missed.
+ *
+ * Context: after kprobe_nested_begin().
+ * Return: as kprobe_call_pre().
+ */
+int kprobe_nested_pre(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe_site *site = kprobe_to_site(kp);
+	bool missed = false, irqs_off;
+	struct kprobe *p;
+	int ret = 0;
+
+	preempt_disable_notrace();
+	for_each_user(p, site) {
+		if (!is_reentrant(p)) {
+			if (!kprobe_disabled(p)) {
+				kprobe_count_miss(p);
+				missed = true;
+			}
+			continue;
+		}
+		if (!p->pre_handler)
+			continue;
+		irqs_off = kprobe_irqs_are_off();
+		ret = p->pre_handler(p, regs);
+		kprobe_check_irqs(irqs_off, p->pre_handler);
+		if (ret)
+			break;
+	}
+	if (missed)
+		kprobe_site_count_miss(site, KPROBE_MISS_NESTED);
+	preempt_enable_no_resched_notrace();
+	return ret;
+}
+NOKPROBE_SYMBOL(kprobe_nested_pre);
+
+/**
+ * kprobe_nested_post() - call the post handlers of reentrant users
+ * @kp: the probe of the site
+ * @regs: state after the probed instruction
+ *
+ * Context: after kprobe_nested_pre().
+ */
+void kprobe_nested_post(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct kprobe *p;
+
+	preempt_disable_notrace();
+	for_each_user(p, kprobe_to_site(kp)) {
+		if (is_reentrant(p) && p->post_handler)
+			p->post_handler(p, regs, 0);
+	}
+	preempt_enable_no_resched_notrace();
+}
+NOKPROBE_SYMBOL(kprobe_nested_post);
+#endif
+
 /**
  * kprobe_busy_begin() - keep probe handlers off this CPU
  *
@@ -274,6 +455,9 @@ void kprobe_busy_begin(void)
 	}
 
 	kprobe_hit_begin(kprobe_cpu_addr(current_kprobe), &kprobe_busy);
+#ifdef KPROBE_MAX_NESTING
+	__this_cpu_write(kprobe_current.context, KPROBE_CONTEXT_CLOSED);
+#endif
 }
 NOKPROBE_SYMBOL(kprobe_busy_begin);
 

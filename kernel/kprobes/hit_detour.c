@@ -26,13 +26,37 @@ void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(opt_pre_handler);
 
 #ifdef __ARCH_WANT_KPROBES_DETOUR
+/* A hit inside another one. Returns whether a handler has redirected execution: then it goes on. */
+static noinline bool detour_nested(struct kprobe *kp, struct pt_regs *regs)
+{
+	if (!kprobe_nested_begin(kp, 0))
+		return false;
+	if (kprobe_nested_pre(kp, regs))
+		return true;
+	kprobe_nesting_end();
+	return false;
+}
+NOKPROBE_SYMBOL(detour_nested);
+
+/*
+ * A handler has redirected execution. Reading the probe again is cheaper than keeping it across
+ * the handler.
+ */
+static nokprobe_inline long detour_left(struct kprobe *__kprobe_cpu *running, struct pt_regs *regs)
+{
+	struct kprobe *kp = kprobe_cpu_read(running);
+
+	return arch_leave_detour(container_of(kp, struct optimized_kprobe, kp),
+				 arch_detour_regs(regs));
+}
+
 /**
  * kprobe_detour_callback() - a detour was entered
  * @op: its probe
  * @regs: state before the probed instruction, with the ip that handlers see
  *
- * Handlers may remove something from the stack; the detour leaves no room for what
- * they would push.
+ * A handler that changes the stack pointer has to return non-zero, as the end of the detour does
+ * not restore it. The detour leaves no room for what handlers would push.
  *
  * Context: hit path; any context, interrupts as they were.
  * Return: 0 to continue with the copies at the end of the detour; otherwise what
@@ -42,7 +66,6 @@ __visible long kprobe_detour_callback(struct optimized_kprobe *op, struct pt_reg
 {
 	typeof(kprobe_cpu_addr(current_kprobe)) running;
 	long left = 0;
-	int ret;
 
 	preempt_disable_notrace();
 	arch_handlers_begin(regs);
@@ -51,15 +74,13 @@ __visible long kprobe_detour_callback(struct optimized_kprobe *op, struct pt_reg
 	/* Without RCU, the probe still outlives every task in its detour, but its users do not. */
 	if (unlikely(!kprobe_rcu_is_watching()) && !kprobe_cpu_read(running)) {
 		kprobe_miss_unwatched(&op->kp);
-	} else if (likely(kprobe_hit_enter(running, &op->kp))) {
-		ret = kprobe_call_pre(&op->kp, regs);
-		/* Reading the probe again is cheaper than keeping @op across the handler. */
-		if (unlikely(ret || arch_detour_is_left(arch_detour_regs(regs))))
-			left = arch_leave_detour(container_of(kprobe_cpu_read(running),
-							      struct optimized_kprobe, kp),
-						 arch_detour_regs(regs), ret);
-		else
-			kprobe_cpu_write(running, NULL);
+	} else if (unlikely(!kprobe_hit_enter(running, &op->kp))) {
+		if (detour_nested(&op->kp, regs))
+			left = detour_left(running, regs);
+	} else if (unlikely(kprobe_call_pre(&op->kp, regs))) {
+		left = detour_left(running, regs);
+	} else {
+		kprobe_cpu_write(running, NULL);
 	}
 
 	preempt_enable_notrace();

@@ -75,29 +75,43 @@ static noinline void kprobe_ftrace_unwatched(unsigned long ip, const struct ftra
 NOKPROBE_SYMBOL(kprobe_ftrace_unwatched);
 
 #ifdef arch_kprobe_ftrace_regs
-static nokprobe_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs)
+static nokprobe_inline void ftrace_hit(struct kprobe *p, struct pt_regs *regs, bool post,
+				       bool nested)
 {
 	unsigned long ip = (unsigned long)p->addr, next = instruction_pointer(regs);
 
 	/* Handlers see what they would see at a breakpoint. */
 	instruction_pointer_set(regs, ip + KPROBE_FTRACE_IP);
-	if (unlikely(kprobe_call_pre(p, regs))) {
+	if (unlikely(nested ? kprobe_nested_pre(p, regs) : kprobe_call_pre(p, regs))) {
 		arch_kprobe_ftrace_redirect(regs);
 		return;
 	}
 
-	if (unlikely(READ_ONCE(p->post_handler))) {
+	if (post) {
 		instruction_pointer_set(regs, ip + MCOUNT_INSN_SIZE);
 		__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_SSDONE);
-		kprobe_site_post_handler(p, regs, 0);
+		if (nested)
+			kprobe_nested_post(p, regs);
+		else
+			kprobe_call_post(p, regs);
 		__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	}
 	/* Livepatch may have set this to a function of its own. */
 	instruction_pointer_set(regs, next);
 }
 
-void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
-			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+static noinline void ftrace_nested(struct kprobe *p, struct pt_regs *regs)
+{
+	if (!kprobe_nested_begin(p, 0))
+		return;
+	ftrace_hit(p, regs, READ_ONCE(p->post_handler), true);
+	kprobe_nesting_end();
+}
+NOKPROBE_SYMBOL(ftrace_nested);
+
+/* @post: the site may have a post handler. */
+static __always_inline void handle(unsigned long ip, struct ftrace_ops *ops,
+				   struct ftrace_regs *fregs, bool post)
 {
 	struct pt_regs *regs = arch_kprobe_ftrace_regs(fregs);
 	struct kprobe *p;
@@ -115,19 +129,33 @@ void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 	if (unlikely(!p) || !ops_owns(p, ops))
 		goto out;
 
-	/*
-	 * Handlers may call traced functions. The gate counts what those hit as missed, so no
-	 * other protection against recursion is needed.
-	 */
+	/* Handlers may call traced functions. The gate protects them against recursion. */
 	if (likely(kprobe_hit_enter(kprobe_cpu_addr(current_kprobe), p))) {
-		ftrace_hit(p, regs);
+		ftrace_hit(p, regs, post && READ_ONCE(p->post_handler), false);
 		reset_current_kprobe();
+	} else {
+		ftrace_nested(p, regs);
 	}
 out:
 	preempt_enable_notrace();
 	arch_handlers_end(regs);
 }
+
+/* The callback of the shared ops, whose sites have no post handler. */
+void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
+			   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	handle(ip, ops, fregs, false);
+}
 NOKPROBE_SYMBOL(kprobe_ftrace_handler);
+
+/* The callback of ops that have claimed their functions. */
+void kprobe_ftrace_claimed_handler(unsigned long ip, unsigned long parent_ip,
+				   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	handle(ip, ops, fregs, true);
+}
+NOKPROBE_SYMBOL(kprobe_ftrace_claimed_handler);
 #else
 /*
  * Here the handlers of architectures look the probe up themselves. Where RCU does not watch, the

@@ -18,8 +18,12 @@ extern bool kprobe_ftrace_check_owner;
 bool kprobe_ftrace_set_check(bool on);
 
 #ifdef arch_kprobe_ftrace_regs
-#define kprobe_ftrace_entry	kprobe_ftrace_handler
+void kprobe_ftrace_claimed_handler(unsigned long ip, unsigned long parent_ip,
+				   struct ftrace_ops *ops, struct ftrace_regs *fregs);
+#define kprobe_ftrace_entry		kprobe_ftrace_handler
+#define kprobe_ftrace_claimed_entry	kprobe_ftrace_claimed_handler
 #else
+#define kprobe_ftrace_claimed_entry	kprobe_ftrace_entry
 void kprobe_ftrace_entry(unsigned long ip, unsigned long parent_ip,
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs);
 #endif

@@ -4,8 +4,8 @@
  *
  * The pre handler calls the function, and jprobe_return() unwinds the stack to that call. The
  * frames in between never end, so what they have begun is ended here: what the task and the CPU
- * count, and what hooks of their returns have recorded. Calls do not nest: a hit inside another
- * hit calls no handlers.
+ * count, and what hooks of their returns have recorded. Calls do not nest: jprobes are not
+ * reentrant.
  */
 
 #include <linux/debug_locks.h>
@@ -23,7 +23,7 @@
 
 /*
  * What functions change for a while, and change back at their end. No instances of return probes:
- * inside a hit, they hook no call.
+ * inside a hit, they hook no call, except in an interrupt, which returns.
  */
 struct jprobe_state {
 	int		preempt;	/* preempt_count() */

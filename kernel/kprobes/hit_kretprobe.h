@@ -66,6 +66,9 @@ NOKPROBE_SYMBOL(kretprobe_miss_unwatched);
 struct kretprobe_outer_hit {
 	struct kprobe			*running;
 	unsigned long			status;
+#ifdef KPROBE_MAX_NESTING
+	unsigned int			context;
+#endif
 	struct kprobe_fault_owner	owner;
 };
 
@@ -75,6 +78,9 @@ static nokprobe_inline struct kretprobe_outer_hit kretprobe_hit_begin(struct kpr
 	struct kretprobe_outer_hit outer = {
 		.running	= kprobe_running(),
 		.status		= __this_cpu_read(kprobe_ctlblk.kprobe_status),
+#ifdef KPROBE_MAX_NESTING
+		.context	= __this_cpu_read(kprobe_current.context),
+#endif
 		.owner		= {
 			.user		= __this_cpu_read(kprobe_fault_owner.user),
 			.context	= __this_cpu_read(kprobe_fault_owner.context),
@@ -88,6 +94,11 @@ static nokprobe_inline struct kretprobe_outer_hit kretprobe_hit_begin(struct kpr
 	__this_cpu_write(kprobe_ctlblk.kprobe_status, KPROBE_HIT_ACTIVE);
 	barrier();
 	kprobe_hit_begin(kprobe_cpu_addr(current_kprobe), p);
+#ifdef KPROBE_MAX_NESTING
+	/* In a section of kprobe_busy_begin(), it stays the only one. */
+	if (unlikely(outer.running && outer.context == KPROBE_CONTEXT_CLOSED))
+		__this_cpu_write(kprobe_current.context, KPROBE_CONTEXT_CLOSED);
+#endif
 	/* Before the hit has begun, one in an NMI would clear the owner. */
 	barrier();
 	__this_cpu_write(kprobe_fault_owner.user, NULL);
@@ -98,8 +109,11 @@ static nokprobe_inline struct kretprobe_outer_hit kretprobe_hit_begin(struct kpr
 static nokprobe_inline void kretprobe_hit_end(struct kretprobe_outer_hit outer)
 {
 	kprobe_set_fault_owner(outer.owner);
-	/* Likewise, in reverse: until this hit is over, hits in NMIs are missed. */
+	/* Likewise, in reverse: until this hit is over, hits in NMIs call no fault handler. */
 	barrier();
+#ifdef KPROBE_MAX_NESTING
+	__this_cpu_write(kprobe_current.context, outer.context);
+#endif
 	/*
 	 * The status of the outer hit, which may be being stepped, must never be seen with the
 	 * probe of this one.

@@ -6,6 +6,7 @@
  */
 
 #include <linux/cpumask.h>
+#include <linux/jiffies.h>
 #include <linux/llist.h>
 #include <linux/sched.h>
 
@@ -13,36 +14,55 @@
 #include "kretprobe.h"
 #include "pool.h"
 
-/*
- * The block of this CPU has no free instance: take one from any other. If none has, return false;
- * then the pool may grow.
- */
-bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
-			       struct kretprobe_instance **ri)
+/* Not after a failure, for a while. */
+static nokprobe_inline bool may_grow(const struct kretprobe_pool *pool)
+{
+	return pool->grows && (!READ_ONCE(pool->failed) ||
+			       jiffies - READ_ONCE(pool->failed_at) >= KRETPROBE_GROW_AGAIN);
+}
+
+/* The home of this CPU is empty. If false is returned, all blocks are. */
+bool kretprobe_pool_get_elsewhere(struct kretprobe_holder *rph,
+				  struct kretprobe_instance **ri)
 {
 	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
-	struct kretprobe_block **home = raw_cpu_ptr(pool->home);
-	struct kretprobe_block *first = *home, *block = first;
+	int this = raw_smp_processor_id(), cpu;
+	unsigned int nr = 0, available = 0;
+	struct kretprobe_block *block;
+	bool taken = false;
 
-	/* Blocks may be added meanwhile; the address dependency pairs with add_block(). */
-	while ((block = READ_ONCE(block->next) ?: pool->blocks) != first) {
-		if (!kretprobe_block_get(block, ri))
+	for_each_kretprobe_block(block, pool, this) {
+		nr++;
+		if (READ_ONCE(block->free) <= 0)
 			continue;
-		/* A block of another CPU would be contended. */
-		if (block->cpu == raw_smp_processor_id())
-			*home = block;
-		return true;
+		available++;
+		if (!taken && kretprobe_block_get(block, ri)) {
+			raw_cpu_write(pool->blocks->home, block);
+			taken = true;
+		}
 	}
+	if (taken && kretprobe_pool_has_spares(nr, available))
+		return true;
 
 	/*
-	 * A CPU that goes down runs pending work when it stops being online, and none
-	 * afterwards. The end of the pool would wait for such work forever.
+	 * A CPU that goes down runs pending work when it stops being active, and none afterwards
+	 * where a thread does that. The end of the pool would wait for such work forever.
 	 */
-	if (READ_ONCE(pool->grows) && cpu_online(raw_smp_processor_id()))
-		irq_work_queue(&pool->ask);
+	if (may_grow(pool) && cpu_active(this))
+		irq_work_queue(&pool->grow);
+	if (taken)
+		return true;
+
+	/* A block of another CPU would be contended, so it does not become the home. */
+	for_each_possible_cpu(cpu) {
+		for_each_kretprobe_block(block, pool, cpu) {
+			if (kretprobe_block_get(block, ri))
+				return true;
+		}
+	}
 	return false;
 }
-NOKPROBE_SYMBOL(kretprobe_pool_get_remote);
+NOKPROBE_SYMBOL(kretprobe_pool_get_elsewhere);
 
 /* The pool may be gone one grace period later. Also called when a dead task is cleaned up. */
 void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
@@ -55,8 +75,7 @@ void kretprobe_pool_put_closed(struct kretprobe_pool *pool)
 	/*
 	 * Callees may have return probes, which would recurse here, and some architectures trace
 	 * the interrupt that they send to themselves. Work that is queued on a CPU going down
-	 * would block all its later work, see kretprobe_pool_get_remote(). There, this pool is
-	 * lost instead.
+	 * would block all its later work. There, this pool is lost instead.
 	 */
 	kprobe_busy_begin();
 	if (likely(cpu_online(raw_smp_processor_id()))) {
@@ -131,8 +150,8 @@ static noinline int kretprobe_enter_slow(struct kretprobe *rp, struct pt_regs *r
 {
 	struct kretprobe_instance *ri;
 
-	if (unlikely(!kretprobe_pool_get_local(rp->rph, &ri) &&
-		     !kretprobe_pool_get_remote(rp->rph, &ri)))
+	if (unlikely(!kretprobe_pool_get_home(rp->rph, &ri) &&
+		     !kretprobe_pool_get_elsewhere(rp->rph, &ri)))
 		kretprobe_miss_hit(rp, KPROBE_MISS_POOL);
 	else if (kretprobe_wants_return(rp, ri, regs))
 		hook_return(ri, regs);
@@ -149,10 +168,9 @@ int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	struct kretprobe_instance *ri;
 
 	/* Keep these tail calls: no register has to be saved then. */
-	if (rp->entry_handler || unlikely(!kretprobe_pool_get_local(rp->rph, &ri)))
+	if (rp->entry_handler || unlikely(!kretprobe_pool_get_home(rp->rph, &ri)))
 		return kretprobe_enter_slow(rp, regs);
 
-	ri->rp = rp;
 	ri->task = current;
 	hook_return(ri, regs);
 	return 0;
@@ -476,10 +494,9 @@ static nokprobe_inline bool kretprobe_hook_call(struct kretprobe *rp, void *fp)
 {
 	struct kretprobe_instance *ri;
 
-	if (unlikely(!rp || !kretprobe_pool_get_local(rp->rph, &ri)))
+	if (unlikely(!rp || !kretprobe_pool_get_home(rp->rph, &ri)))
 		return false;
 
-	ri->rp = rp;
 	ri->task = current;
 	hook_frame(ri, fp);
 	return true;

@@ -33,6 +33,9 @@ static bool is_function(void *entry)
 
 static enum kprobe_refusal jprobe_vet(const struct kprobe *p, const struct kprobe_where *where)
 {
+	/* Only one jprobe at a time is called on a CPU. */
+	if (p->flags & KPROBE_FLAG_REENTRANT)
+		return KPROBE_REFUSAL_ARGUMENTS;
 	if (!is_function(container_of(p, struct jprobe, kp)->entry))
 		return KPROBE_REFUSAL_HANDLER;
 	return where->on_entry ? KPROBE_REFUSAL_NONE : KPROBE_REFUSAL_NOT_ENTRY;
@@ -80,9 +83,9 @@ EXPORT_SYMBOL_GPL(register_jprobes);
  * Context: as register_kprobe().
  * Return: 0, else the jprobe can be registered again as it is:
  *
- * * %-EINVAL - @jp->entry is not the start of a function, or the address is not the
- *   entry of one; or, with a warning, @jp is registered already, or another call that
- *   registers or unregisters it has not returned
+ * * %-EINVAL - @jp->entry is not the start of a function, the address is not the entry of
+ *   one, or KPROBE_FLAG_REENTRANT is set; or, with a warning, @jp is registered already, or
+ *   another call that registers or unregisters it has not returned
  * * %-ENOENT - no such symbol
  * * %-EOPNOTSUPP - the kernel has no jprobes
  * * another error of register_kprobe()

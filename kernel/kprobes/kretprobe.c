@@ -118,13 +118,12 @@ static void detach_pool(struct kretprobe *rp)
 static int attach_pool(struct kretprobe *rp, int nr)
 {
 	/* Does not grow if the user has chosen a size. */
-	struct kretprobe_holder *rph = kretprobe_pool_create(nr, rp->data_size,
-						      rp->maxactive <= 0);
+	struct kretprobe_holder *rph = kretprobe_pool_create(rp, nr, rp->data_size,
+							     rp->maxactive <= 0);
 
 	if (IS_ERR(rph))
 		return PTR_ERR(rph);
 
-	rcu_assign_pointer(rph->rp, rp);
 	rcu_assign_pointer(rph->fast, rp->handler && !rp->kp.fault_handler ? rp : NULL);
 	rp->rph = rph;
 	return 0;
@@ -133,8 +132,9 @@ static int attach_pool(struct kretprobe *rp, int nr)
 /* From now on, no handler is called. Calls that have begun are over after one grace period. */
 static void stop_handler(struct kretprobe *rp)
 {
-	rcu_assign_pointer(rp->rph->rp, NULL);
+	/* In this order: the pool may be growing, and new instances have rp as it is then. */
 	rcu_assign_pointer(rp->rph->fast, NULL);
+	rcu_assign_pointer(rp->rph->rp, NULL);
 }
 
 /*
@@ -148,7 +148,7 @@ static void detach_pool(struct kretprobe *rp)
 	 * has written there must not be taken for the choice of the user, as such a pool does not
 	 * grow.
 	 */
-	if (to_kretprobe_pool(rp->rph)->by_default && rp->maxactive == default_instances())
+	if (to_kretprobe_pool(rp->rph)->grows && rp->maxactive == default_instances())
 		rp->maxactive = 0;
 
 	RCU_INIT_POINTER(rp->rph->rp, NULL);
@@ -171,12 +171,10 @@ void kprobe_flush_task(struct task_struct *tsk)
 	if (likely(llist_empty(&tsk->kretprobe_instances)))
 		return;
 
-	kprobe_busy_begin();
 	for (node = __llist_del_all(&tsk->kretprobe_instances); node; node = next) {
 		next = node->next;
 		kretprobe_pool_put(container_of(node, struct kretprobe_instance, llist));
 	}
-	kprobe_busy_end();
 }
 NOKPROBE_SYMBOL(kprobe_flush_task);
 #endif /* !CONFIG_KRETPROBE_ON_RETHOOK */
@@ -265,7 +263,7 @@ EXPORT_SYMBOL_GPL(register_kretprobes);
  *
  * kp.pre_handler and kp.post_handler are overwritten. A @rp->maxactive of 0 or less
  * becomes the default, twice the number of possible CPUs and at least 10. The number of
- * instances then grows when they run out, and unregistration sets @rp->maxactive to 0
+ * instances then grows before they run out, and unregistration sets @rp->maxactive to 0
  * again, but not with KRETPROBE_ON_RETHOOK.
  * After an unregistration, clear kp.flags, and kp.addr if a symbol is given,
  * before registering again; and with KRETPROBE_ON_RETHOOK @rp->maxactive, for the

@@ -2,22 +2,23 @@
 /* The slow path of pools: creation, growth and end. pool.h describes how they work. */
 
 #include <linux/init.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/mutex.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include "pool.h"
 
-/* After this time a failed growth is tried again. Not each missed hit should raise an interrupt. */
-#define GROW_AGAIN	HZ
+/* Blocks that are added in one interrupt. */
+#define MOST_AT_ONCE	16
 
 /* All pools together may grow by this share of memory. */
 #define LIMIT_SHARE	128
 
-/* Bytes by which all pools have grown, and the limit; growth_mutex. */
-static DEFINE_MUTEX(growth_mutex);
+/* Bytes by which all pools have grown, and the limit; growth_lock. */
+static DEFINE_RAW_SPINLOCK(growth_lock);
 unsigned long kretprobe_pools_grown;
 unsigned long kretprobe_pools_limit;
 
@@ -29,163 +30,161 @@ int kretprobe_pool_count(void)
 	return atomic_read(&nr_pools);
 }
 
-struct kretprobe_chunk {
-	struct kretprobe_chunk	*next;
-	u8			blocks[] __aligned(8);
-};
-
-static bool charge_growth(struct kretprobe_pool *pool, size_t size)
+static bool charge_growth(size_t size)
 {
-	unsigned long grown;
+	unsigned long limit = READ_ONCE(kretprobe_pools_limit);
 
-	guard(mutex)(&growth_mutex);
+	guard(raw_spinlock_irqsave)(&growth_lock);
 
-	if (check_add_overflow(kretprobe_pools_grown, size, &grown) ||
-	    grown > READ_ONCE(kretprobe_pools_limit))
+	if (size > limit || kretprobe_pools_grown > limit - size)
 		return false;
-	WRITE_ONCE(kretprobe_pools_grown, grown);
-	pool->grown += size;
+	WRITE_ONCE(kretprobe_pools_grown, kretprobe_pools_grown + size);
 	return true;
 }
 
-static void uncharge_growth(struct kretprobe_pool *pool, size_t size)
+static void uncharge_growth(size_t size)
 {
-	guard(mutex)(&growth_mutex);
+	guard(raw_spinlock_irqsave)(&growth_lock);
 
 	WRITE_ONCE(kretprobe_pools_grown, kretprobe_pools_grown - size);
-	pool->grown -= size;
 }
 
-/*
- * Growth is optional: it neither warns nor invokes the OOM killer, except for page tables of
- * vmalloc(), which ignores the flags for these.
- */
-static void *alloc_growth(struct kretprobe_pool *pool, size_t size)
+static size_t block_size(unsigned int nr, unsigned int stride)
 {
-	void *mem;
+	return sizeof(struct kretprobe_block) + (size_t)nr * stride;
+}
 
-	if (!charge_growth(pool, size))
+/* A page is easily available even in an interrupt. A single instance may need more. */
+static unsigned int most_per_block(unsigned int stride)
+{
+	return clamp((PAGE_SIZE - block_size(0, stride)) / stride, 1ul,
+		     (unsigned long)KRETPROBE_BLOCK_INSTANCES);
+}
+
+static struct kretprobe_block *alloc_block(unsigned int nr, unsigned int stride, gfp_t flags)
+{
+	struct kretprobe_block *block = kzalloc(block_size(nr, stride), flags);
+
+	if (block) {
+		block->nr = nr;
+		block->stride = stride;
+	}
+	return block;
+}
+
+static struct kretprobe_block *alloc_growth(unsigned int nr, unsigned int stride)
+{
+	struct kretprobe_block *block;
+
+	if (!charge_growth(block_size(nr, stride)))
 		return NULL;
-	mem = kvzalloc(size, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
-	if (!mem)
-		uncharge_growth(pool, size);
-	return mem;
+	block = alloc_block(nr, stride, GFP_NOWAIT | __GFP_NOWARN);
+	if (block)
+		block->grown = true;
+	else
+		uncharge_growth(block_size(nr, stride));
+	return block;
 }
 
-/* The bytes of a chunk with @nr instances, or SIZE_MAX. */
-size_t kretprobe_pool_size(unsigned int stride, unsigned int nr)
+/* Hits may find the block from then on. */
+static void add_block(struct kretprobe_pool *pool, struct kretprobe_block *block, int cpu)
 {
-	/* Each CPU may have a block that is not full. */
-	size_t blocks = min(nr, nr / KRETPROBE_BLOCK_INSTANCES + num_possible_cpus());
-
-	return size_add(sizeof(struct kretprobe_chunk),
-			size_add(array_size(stride, nr),
-				 array_size(sizeof(struct kretprobe_block), blocks)));
-}
-
-/* Initialize a block, and return its end. Hits may find it from then on. */
-static void *add_block(struct kretprobe_pool *pool, struct kretprobe_block *block,
-		       int cpu, unsigned int nr)
-{
-	struct kretprobe_block **home = per_cpu_ptr(pool->home, cpu);
 	unsigned int i;
 
-	block->free = BIT(nr) - 1;
-	block->cpu = cpu;
-	block->stride = pool->stride;
-	for (i = 0; i < nr; i++) {
+	block->free = BIT(block->nr) - 1;
+	for (i = 0; i < block->nr; i++) {
 		struct kretprobe_instance *ri = kretprobe_block_instance(block, i);
 
 		ri->rph = &pool->rph;
+		ri->rp = rcu_access_pointer(pool->rph.rp);
 		ri->block = block;
 		ri->bit = BIT(i);
 	}
 
-	if (pool->last) {
-		/* Pairs with the address dependency in kretprobe_pool_get_remote(). */
-		smp_store_release(&pool->last->next, block);
-	} else {
-		pool->blocks = block;
-	}
-	pool->last = block;
-	if (!*home)
-		*home = block;
-	return kretprobe_block_instance(block, nr);
+	atomic_add(block->nr, &pool->refs);
+	llist_add(&block->node, &per_cpu_ptr(pool->blocks, cpu)->list);
 }
 
-/* Share instances among the CPUs. */
-static void add_blocks(struct kretprobe_pool *pool, void *block, unsigned int nr)
+/* Share instances among the CPUs, and those of each between two blocks or more. */
+static int add_first_blocks(struct kretprobe_pool *pool, unsigned int nr)
 {
-	unsigned int cpus = num_possible_cpus(), share, some;
+	unsigned int cpus = num_possible_cpus(), stride = pool->stride, share, most;
+	struct kretprobe_block *block = NULL;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
 		share = DIV_ROUND_UP(nr, cpus);
 		nr -= share;
 		cpus--;
-		for (; share; share -= some) {
-			some = min(share, KRETPROBE_BLOCK_INSTANCES);
-			block = add_block(pool, block, cpu, some);
+		most = min(DIV_ROUND_UP(share, 2), most_per_block(stride));
+		for (; share; share -= block->nr) {
+			block = alloc_block(min(share, most), stride, GFP_KERNEL);
+			if (!block)
+				return -ENOMEM;
+			add_block(pool, block, cpu);
 		}
+		/* The last CPUs have none if there are fewer instances than CPUs. */
+		per_cpu_ptr(pool->blocks, cpu)->home = block;
 	}
-}
-
-static int add_chunk(struct kretprobe_pool *pool, unsigned int nr)
-{
-	size_t size = kretprobe_pool_size(pool->stride, nr);
-	struct kretprobe_chunk *chunk;
-
-	if (size > INT_MAX)
-		return -ENOMEM;
-	chunk = pool->chunks ? alloc_growth(pool, size) : kvzalloc(size, GFP_KERNEL);
-	if (!chunk)
-		return -ENOMEM;
-
-	chunk->next = pool->chunks;
-	pool->chunks = chunk;
-	pool->nr += nr;
-	atomic_add(nr, &pool->refs);
-	add_blocks(pool, chunk->blocks, nr);
 	return 0;
 }
 
-/* Double the pool. */
-static void kretprobe_pool_grow(struct work_struct *work)
+/* Double the instances of a CPU, if it needs that. */
+static bool grow_on(struct kretprobe_pool *pool, int cpu)
 {
-	struct kretprobe_pool *pool = container_of(work, struct kretprobe_pool, grow.work);
+	unsigned int nr = 0, available = 0, want = 0, most = most_per_block(pool->stride);
+	struct kretprobe_block *block;
 
-	if (pool->nr >= KRETPROBE_POOL_CAP)
-		return;
-	/* The time after a failure has passed. */
-	if (!pool->grows) {
-		WRITE_ONCE(pool->grows, true);
-		return;
+	for_each_kretprobe_block(block, pool, cpu) {
+		nr++;
+		want += block->nr;
+		available += READ_ONCE(block->free) > 0;
 	}
+	if (kretprobe_pool_has_spares(nr, available))
+		return true;
 
-	if (add_chunk(pool, min(pool->nr, KRETPROBE_POOL_CAP - pool->nr))) {
-		WRITE_ONCE(pool->grows, false);
-		/* A miss may just have queued it without a delay. */
-		mod_delayed_work(system_percpu_wq, &pool->grow, GROW_AGAIN);
-	} else if (pool->nr >= KRETPROBE_POOL_CAP) {
-		WRITE_ONCE(pool->grows, false);
+	for (want = clamp(want, 1u, MOST_AT_ONCE * most); want; want -= block->nr) {
+		block = alloc_growth(min(want, most), pool->stride);
+		if (!block)
+			return false;
+		add_block(pool, block, cpu);
 	}
+	return true;
 }
 
-static void kretprobe_pool_ask(struct irq_work *work)
+/*
+ * For all CPUs, as others may have asked while this was pending. This may be inside any code that
+ * does not disable interrupts, so it does not wait for memory.
+ */
+static void kretprobe_pool_grow(struct irq_work *work)
 {
-	schedule_delayed_work(&container_of(work, struct kretprobe_pool, ask)->grow, 0);
+	struct kretprobe_pool *pool = container_of(work, struct kretprobe_pool, grow);
+	bool failed = false;
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		failed |= !grow_on(pool, cpu);
+
+	if (failed)
+		WRITE_ONCE(pool->failed_at, jiffies);
+	WRITE_ONCE(pool->failed, failed);
 }
 
 static void free_pool(struct kretprobe_pool *pool)
 {
-	struct kretprobe_chunk *chunk, *next;
+	struct kretprobe_block *block, *next;
+	struct llist_node *first;
+	int cpu;
 
-	for (chunk = pool->chunks; chunk; chunk = next) {
-		next = chunk->next;
-		kvfree(chunk);
+	for_each_possible_cpu(cpu) {
+		first = pool->blocks ? per_cpu_ptr(pool->blocks, cpu)->list.first : NULL;
+		llist_for_each_entry_safe(block, next, first, node) {
+			if (block->grown)
+				uncharge_growth(block_size(block->nr, block->stride));
+			kfree(block);
+		}
 	}
-	uncharge_growth(pool, pool->grown);
-	free_percpu(pool->home);
+	free_percpu(pool->blocks);
 	kfree(pool);
 	atomic_dec(&nr_pools);
 }
@@ -201,36 +200,33 @@ static void kretprobe_pool_gone(struct irq_work *work)
 	queue_rcu_work(system_percpu_wq, &container_of(work, struct kretprobe_pool, gone)->free);
 }
 
-/* @grows: more instances are added when they run out. */
-struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows)
+/* @grows: more instances are added before they run out. */
+struct kretprobe_holder *kretprobe_pool_create(struct kretprobe *rp, int nr, size_t data_size,
+					       bool grows)
 {
-	struct kretprobe_pool *pool = kzalloc_obj(*pool);
-	int cpu;
+	size_t stride = round_up(sizeof(struct kretprobe_instance) + data_size, 8);
+	struct kretprobe_pool *pool;
 
+	if (array_size(nr, stride) > INT_MAX)
+		return ERR_PTR(-ENOMEM);
+	pool = kzalloc_obj(*pool);
 	if (!pool)
 		return ERR_PTR(-ENOMEM);
 
 	atomic_inc(&nr_pools);
 	atomic_set(&pool->refs, 1);
-	pool->stride = round_up(sizeof(struct kretprobe_instance) + data_size, 8);
-	pool->ask = IRQ_WORK_INIT_HARD(kretprobe_pool_ask);
+	init_irq_work(&pool->grow, kretprobe_pool_grow);
 	pool->gone = IRQ_WORK_INIT_HARD(kretprobe_pool_gone);
-	INIT_DELAYED_WORK(&pool->grow, kretprobe_pool_grow);
 	INIT_RCU_WORK(&pool->free, kretprobe_pool_free);
+	rcu_assign_pointer(pool->rph.rp, rp);
+	pool->stride = stride;
+	pool->grows = grows;
 
-	pool->home = alloc_percpu(struct kretprobe_block *);
-	if (!pool->home || add_chunk(pool, nr)) {
+	pool->blocks = alloc_percpu(struct kretprobe_blocks);
+	if (!pool->blocks || add_first_blocks(pool, nr)) {
 		free_pool(pool);
 		return ERR_PTR(-ENOMEM);
 	}
-	/* There are fewer instances than CPUs. */
-	for_each_possible_cpu(cpu) {
-		if (!*per_cpu_ptr(pool->home, cpu))
-			*per_cpu_ptr(pool->home, cpu) = pool->blocks;
-	}
-
-	pool->by_default = grows;
-	pool->grows = grows && nr < KRETPROBE_POOL_CAP;
 	return &pool->rph;
 }
 
@@ -243,27 +239,56 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
 	struct kretprobe_block *block;
 	/* One for the kretprobe. */
-	int drained = 1;
+	int drained = 1, cpu;
 
 	/*
 	 * No hit can queue it any more. If it is idle, at most the end of irq_work_single() still
-	 * reads it, in a hard interrupt, and the pool is freed after a grace period. So
+	 * reads it, under RCU or in an interrupt, and the pool is freed after a grace period. So
 	 * irq_work_sync() is not needed, which waits for a grace period of its own on
 	 * architectures without an interrupt for irq_work.
 	 */
-	if (irq_work_is_busy(&pool->ask))
-		irq_work_sync(&pool->ask);
-	cancel_delayed_work_sync(&pool->grow);
+	if (irq_work_is_busy(&pool->grow))
+		irq_work_sync(&pool->grow);
 
 	/*
 	 * An instance that comes back is either found free here, or kretprobe_pool_put() finds the
 	 * block closed and counts it. Who counts the last instance, here or there, owns the pool.
 	 */
-	for (block = pool->blocks; block; block = block->next)
-		drained += hweight_long(xchg(&block->free, KRETPROBE_BLOCK_CLOSED));
+	for_each_possible_cpu(cpu) {
+		for_each_kretprobe_block(block, pool, cpu)
+			drained += hweight_long(xchg(&block->free, KRETPROBE_BLOCK_CLOSED));
+	}
 
 	if (atomic_sub_and_test(drained, &pool->refs))
 		queue_rcu_work(system_percpu_wq, &pool->free);
+}
+
+/* How many instances of a block were in use at once: the lowest free one is taken first. */
+static unsigned int most_in_use(struct kretprobe_block *block)
+{
+	unsigned int nr = block->nr;
+
+	while (nr && !READ_ONCE(kretprobe_block_instance(block, nr - 1)->task))
+		nr--;
+	return nr;
+}
+
+/* The pool is that of a registered kretprobe, and kprobe_mutex is held. */
+struct kretprobe_pool_use kretprobe_pool_use(struct kretprobe_holder *rph)
+{
+	struct kretprobe_pool_use use = { };
+	struct kretprobe_block *block;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		for_each_kretprobe_block(block, to_kretprobe_pool(rph), cpu) {
+			use.instances += block->nr;
+			use.in_flight += block->nr - hweight_long(READ_ONCE(block->free));
+			use.most += most_in_use(block);
+			use.grown += block->grown ? block->nr : 0;
+		}
+	}
+	return use;
 }
 
 /* Before this, pools do not grow. */

@@ -5,6 +5,8 @@
 #include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/irq_work.h>
+#include <linux/jiffies.h>
+#include <linux/llist.h>
 #include <linux/percpu.h>
 #include <linux/workqueue.h>
 
@@ -16,25 +18,31 @@
  * A return probe needs an instance for each call in flight. Its pool is a list of blocks. Each
  * block has a word and up to BITS_PER_LONG - 1 instances; a bit of the word is set while its
  * instance is free. Any context takes an instance by clearing the bit, and gives it back by
- * setting it. Both exchange the word, so they need no lock: an NMI may interrupt them, and
+ * setting it. Both are atomic, so they need no lock: an NMI may interrupt them, and
  * another CPU may use the same block. Free instances are not linked, so there is no ABA problem:
  * an exchange that finds the word as it was read is right.
  *
- * Each block belongs to a CPU, which looks for instances there first, and in all others before a
- * hit is missed. An instance returns to its block. A pool that may grow gets more blocks, which
- * go with the pool. The pool outlives its kretprobe until the last instance in flight has come
- * back.
+ * Each CPU has a list of blocks, and takes all its instances from one of them, its home. When that
+ * is empty, another of its blocks becomes its home; a block of another CPU is the last resort
+ * before a hit is missed. An instance returns to its block.
+ *
+ * There are two blocks for each CPU at first. If a new home is the last block of its CPU with free
+ * instances, or most other blocks have none, and the pool grows, the hit raises an interrupt that
+ * doubles them, before the home is empty as well. So the number of instances follows the number of
+ * calls in flight. Blocks go with the pool, which outlives its kretprobe until the last instance in
+ * flight has come back.
  */
 
 /*
- * Hits take an instance with kretprobe_pool_get_local(), or if that fails with
- * kretprobe_pool_get_remote(). They give it back with kretprobe_pool_put(), after which the pool
- * may be freed one grace period later, or at once where RCU does not watch.
+ * Hits take an instance with kretprobe_pool_get_home(), or if that fails with
+ * kretprobe_pool_get_elsewhere(). They give it back with kretprobe_pool_put(), after which the
+ * pool may be freed one grace period later, or at once where RCU does not watch.
  */
-struct kretprobe_holder *kretprobe_pool_create(int nr, size_t data_size, bool grows);
+struct kretprobe_holder *kretprobe_pool_create(struct kretprobe *rp, int nr, size_t data_size,
+					       bool grows);
 void kretprobe_pool_destroy(struct kretprobe_holder *rph);
 
-/* Bytes that all pools have grown by, and the most that they may, in debugfs. */
+/* Bytes that all pools have grown by, and the most that they may: pools_grown, pools_limit. */
 extern unsigned long kretprobe_pools_grown;
 extern unsigned long kretprobe_pools_limit;
 
@@ -48,47 +56,66 @@ extern unsigned long kretprobe_pools_limit;
 
 struct kretprobe_block {
 	long			free;		/* a bit for each free instance */
-	struct kretprobe_block	*next;
-	int			cpu;		/* that looks here first */
-	unsigned int		stride;		/* bytes of an instance */
+	struct llist_node	node;		/* in kretprobe_blocks.list */
+	u16			nr;		/* instances */
+	u16			stride;		/* bytes of one */
+	bool			grown;		/* not from the beginning */
 	u8			instances[] __aligned(8);
 };
 
-/* The most instances a pool grows to. */
-#define KRETPROBE_POOL_CAP	4096
+/* The blocks of a CPU. */
+struct kretprobe_blocks {
+	struct kretprobe_block	*home;		/* perhaps of another CPU, if the list is empty */
+	struct llist_head	list;		/* newest first */
+};
 
-/* The instances of a kretprobe. Only the worker of @grow adds blocks. */
+/* The instances of a kretprobe. */
 struct kretprobe_pool {
 	struct kretprobe_holder	rph;				/* what instances know of it */
-	struct kretprobe_block	* __percpu *home;		/* the block to look at first */
-	struct kretprobe_block	*blocks, *last;
-	struct kretprobe_chunk	*chunks;			/* the memory of blocks */
-	int			nr;				/* instances */
-	unsigned int		stride;				/* bytes of one */
-	/* Bytes of the chunks after the first. */
-	size_t			grown;
-	/* The user has not chosen the number of instances. */
-	bool			by_default;
-	bool			grows;				/* more can be added now */
+	struct kretprobe_blocks	__percpu *blocks;
+	unsigned int		stride;				/* bytes of an instance */
+	bool			grows;				/* the user chose no size */
+	/* Growth has failed, when, in jiffies; it is not attempted for a while. */
+	bool			failed;
+	unsigned long		failed_at;
 	/*
 	 * References: the kretprobe and the instances, free or in flight. After the pool was
 	 * closed, only those in flight.
 	 */
 	atomic_t		refs;
-	/* Raised when instances run out; queues @grow, as hits cannot. */
-	struct irq_work		ask;
-	/* Adds a chunk; after a failure, allows another attempt. */
-	struct delayed_work	grow;
+	/* Raised to add blocks. */
+	struct irq_work		grow;
 	/* Raised when @refs is zero; queues @free, as hits cannot. */
 	struct irq_work		gone;
 	struct rcu_work		free;
 };
 
+/* Numbers of instances. */
+struct kretprobe_pool_use {
+	unsigned int		instances;
+	unsigned int		in_flight;
+	unsigned int		most;		/* in flight at once, as a sum over blocks */
+	unsigned int		grown;		/* not from the beginning */
+};
+
+struct kretprobe_pool_use kretprobe_pool_use(struct kretprobe_holder *rph);
 int kretprobe_pool_count(void);
-size_t kretprobe_pool_size(unsigned int stride, unsigned int nr);
-bool kretprobe_pool_get_remote(struct kretprobe_holder *rph,
-			       struct kretprobe_instance **ri);
+bool kretprobe_pool_get_elsewhere(struct kretprobe_holder *rph,
+				  struct kretprobe_instance **ri);
 void kretprobe_pool_put_closed(struct kretprobe_pool *pool);
+
+/* After a failure, growth is not attempted for this time: each attempt takes an interrupt. */
+#define KRETPROBE_GROW_AGAIN	HZ
+
+/* Are enough of the @nr blocks of a CPU available, so that no more need to be added? */
+static nokprobe_inline bool kretprobe_pool_has_spares(unsigned int nr, unsigned int available)
+{
+	return available > 1 && 2 * available >= nr;
+}
+
+/* Those of one CPU. Others may be added meanwhile. */
+#define for_each_kretprobe_block(block, pool, cpu)			\
+	llist_for_each_entry(block, READ_ONCE(per_cpu_ptr((pool)->blocks, cpu)->list.first), node)
 
 static nokprobe_inline struct kretprobe_pool *to_kretprobe_pool(struct kretprobe_holder *rph)
 {
@@ -96,9 +123,9 @@ static nokprobe_inline struct kretprobe_pool *to_kretprobe_pool(struct kretprobe
 }
 
 static nokprobe_inline struct kretprobe_instance *
-kretprobe_block_instance(struct kretprobe_block *block, unsigned int nr)
+kretprobe_block_instance(struct kretprobe_block *block, unsigned long nr)
 {
-	return (void *)block->instances + (size_t)nr * block->stride;
+	return (void *)block->instances + nr * block->stride;
 }
 
 /* The acquire pairs with the release of kretprobe_pool_put(). */
@@ -116,23 +143,19 @@ static nokprobe_inline bool kretprobe_block_get(struct kretprobe_block *block,
 	return true;
 }
 
-static nokprobe_inline bool kretprobe_pool_get_local(struct kretprobe_holder *rph,
-						     struct kretprobe_instance **ri)
+static nokprobe_inline bool kretprobe_pool_get_home(struct kretprobe_holder *rph,
+						    struct kretprobe_instance **ri)
 {
-	return kretprobe_block_get(*raw_cpu_ptr(to_kretprobe_pool(rph)->home), ri);
+	return kretprobe_block_get(raw_cpu_read(to_kretprobe_pool(rph)->blocks->home), ri);
 }
 
 static nokprobe_inline void kretprobe_pool_put(struct kretprobe_instance *ri)
 {
-	struct kretprobe_block *block = ri->block;
-	long old = READ_ONCE(block->free);
+	atomic_long_t *free = (atomic_long_t *)&ri->block->free;
 
-	do {
-		if (unlikely(old < 0)) {
-			kretprobe_pool_put_closed(to_kretprobe_pool(ri->rph));
-			return;
-		}
-	} while (unlikely(!raw_try_cmpxchg_release(&block->free, &old, old | ri->bit)));
+	/* The bit is clear, so this sets it, and never another one. */
+	if (unlikely(raw_atomic_long_fetch_add_release(ri->bit, free) < 0))
+		kretprobe_pool_put_closed(to_kretprobe_pool(ri->rph));
 }
 
 #endif

@@ -236,7 +236,7 @@ void kprobe_batch_unregister(struct kprobe **kps, int num,
 		return;
 
 	scoped_guard(mutex, &kprobe_mutex) {
-		/* Of all waits, only this one is for other calls, and this call holds nothing yet. */
+		/* Only this wait is for other calls, and this call holds nothing yet. */
 		wait_event_cmd(call_ended, !any_is_held(kps, num),
 			       mutex_unlock(&kprobe_mutex), mutex_lock(&kprobe_mutex));
 		left = kprobe_batch_detach(kps, num, ops, &call, &reap);
@@ -318,7 +318,10 @@ enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (!p)
+	if (!p || p->flags & ~KPROBE_FLAGS)
+		return KPROBE_REFUSAL_ARGUMENTS;
+	/* Which of two handlers would get a fault is not defined. */
+	if (p->flags & KPROBE_FLAG_REENTRANT && p->fault_handler)
 		return KPROBE_REFUSAL_ARGUMENTS;
 
 	why = kprobe_address_resolve(p->addr, p->symbol_name, p->offset, where);
@@ -478,7 +481,7 @@ static void batch_prepare(struct kprobe_batch *b)
 			batch_fail(b, i, ret, kprobe_site_refusal(r->site, ret));
 			return;
 		}
-		/* Preparing may decode whole functions, and tasks-RCU is not to wait for the batch. */
+		/* Preparing may decode whole functions. tasks-RCU is not to wait for all. */
 		cond_resched_tasks_rcu_qs();
 	}
 }

@@ -85,7 +85,8 @@ struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind 
 	INIT_HLIST_NODE(&site->head.kp.hlist);
 	site->kind = kind;
 	site->head.kp.addr = (kprobe_opcode_t *)addr;
-	site->head.kp.pre_handler = kprobe_site_pre_handler;
+	site->head.kp.pre_handler = KPROBE_SITE_PRE;
+	RCU_INIT_POINTER(site->head.callee, &site->head.kp);
 	site->head.kp.flags = KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED;
 	site->trampoline = IS_ENABLED(CONFIG_KRETPROBES) &&
 			   arch_trampoline_kprobe(&site->head.kp);
@@ -227,8 +228,8 @@ void kprobe_sites_unlink(struct list_head *kps)
 }
 
 /*
- * The only enabled user, if a hit only has to call its pre handler. With a fault handler, faults
- * would need an owner.
+ * The only enabled user, if a hit only has to call its handlers. With a fault handler, faults would
+ * need an owner.
  */
 static struct kprobe *sole_user(struct kprobe_site *site)
 {
@@ -265,11 +266,17 @@ static void publish_only_return(struct kprobe_site *site, struct kprobe *p)
 
 static void site_update(struct kprobe_site *site)
 {
-	struct kprobe *p = sole_user(site);
+	struct kprobe *p = sole_user(site), *kp = &site->head.kp;
 
-	rcu_assign_pointer(site->head.only_user, p);
 	publish_only_return(site, p);
-	kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
+	/* Kernels with lockdep check what handlers do to interrupts. */
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		p = NULL;
+	rcu_assign_pointer(site->head.callee, p ?: kp);
+#ifdef KPROBE_MAX_NESTING
+	kprobe_publish_flag(kp, KPROBE_FLAG_BOOSTED, kprobe_is_boosted(kp));
+#endif
+	kprobe_publish_flag(kp, KPROBE_FLAG_DISABLED, !site->nr_enabled);
 }
 
 /* The site may be draining. */
@@ -281,12 +288,12 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 
 	p->addr = site->head.kp.addr;
 	p->nmissed = 0;
-	p->flags &= KPROBE_FLAG_DISABLED;
+	p->flags &= KPROBE_FLAG_DISABLED | KPROBE_FLAG_REENTRANT;
 	p->flags |= site->head.kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
 
 	/* The site keeps them: backends test the pointer first and call it later. */
 	if (p->post_handler)
-		WRITE_ONCE(site->head.kp.post_handler, kprobe_site_post_handler);
+		WRITE_ONCE(site->head.kp.post_handler, KPROBE_SITE_POST);
 	if (p->fault_handler)
 		WRITE_ONCE(site->head.kp.fault_handler, kprobe_site_fault_handler);
 	list_add_rcu(&p->list, &site->users);

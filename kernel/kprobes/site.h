@@ -114,10 +114,23 @@ struct kprobe_site {
 };
 
 /*
- * Private bits of kprobe.flags, far from the public ones. Architectures see
- * two more of them: KPROBE_FLAG_DETOUR and KPROBE_FLAG_JUMP, bits 29 and 28.
+ * Private bits of kprobe.flags, far from the public ones. Architectures see more of them:
+ * KPROBE_FLAG_DETOUR, KPROBE_FLAG_JUMP and KPROBE_FLAG_BOOSTED, bits 29 to 27.
  */
 #define KPROBE_FLAG_SITE	BIT(31)	/* embedded in a struct kprobe_site */
+
+/* The handlers of a site's own probe; documented at their definitions. */
+int kprobe_site_pre_users(struct kprobe *kp, struct pt_regs *regs);
+void kprobe_site_post_users(struct kprobe *kp, struct pt_regs *regs, unsigned long flags);
+
+/* The hit paths of <linux/kprobes-breakpoint.h> ask whether RCU watches. Others do not. */
+#ifdef KPROBE_MAX_NESTING
+#define KPROBE_SITE_PRE		kprobe_site_pre_users
+#define KPROBE_SITE_POST	kprobe_site_post_users
+#else
+#define KPROBE_SITE_PRE		kprobe_site_pre_handler
+#define KPROBE_SITE_POST	kprobe_site_post_handler
+#endif
 
 static nokprobe_inline struct kprobe_site *kprobe_to_site(struct kprobe *kp)
 {

@@ -336,6 +336,7 @@ static void choose_random(struct adversary *a, struct rnd_state *rnd, const unsi
 		s->kp.addr = (kprobe_opcode_t *)insn_of(a, fn, prandom_u32_state(rnd) % nr[fn]);
 		s->kp.pre_handler = probe_pre;
 		s->kp.post_handler = prandom_u32_state(rnd) % 4 ? NULL : kp_nothing_post;
+		s->kp.flags = prandom_u32_state(rnd) % 2 ? KPROBE_FLAG_REENTRANT : 0;
 		a->kps[a->nr++] = &s->kp;
 	}
 }

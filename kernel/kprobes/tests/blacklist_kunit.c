@@ -367,6 +367,7 @@ static const struct hit_function hit_path[] = {
 	{ "opt_pre_handler",			ON(OPTPROBES) },
 	{ "kprobe_ftrace_entry",		ON(KPROBES_ON_FTRACE) && !ON(X86) && !ON(PPC) },
 	{ "kprobe_ftrace_handler",		ON(KPROBES_ON_FTRACE) },
+	{ "kprobe_ftrace_claimed_handler",	ON(KPROBES_ON_FTRACE) && (ON(X86) || ON(PPC)) },
 	{ "kretprobe_pre_handler",		ON(KRETPROBES) },
 	{ "kretprobe_rethook_handler",		ON(KRETPROBE_ON_RETHOOK) },
 	{ "kprobe_flush_task",			OWN_RETURNS },
@@ -409,10 +410,12 @@ static const struct hit_function hit_path[] = {
 	/* Copied by ftrace, including any breakpoints. */
 	{ "ftrace_caller",			ON(DYNAMIC_FTRACE) },
 	{ "ftrace_caller_op_ptr",		ON(DYNAMIC_FTRACE) && ON(X86_64) },
-	{ "ftrace_call",			ON(DYNAMIC_FTRACE) && !ON(ARM64) && !ON(S390) },
+	{ "ftrace_call",			ON(DYNAMIC_FTRACE) && !ON(ARM64) && !ON(S390) &&
+						!ON(DYNAMIC_FTRACE_WITH_CALL_OPS) },
 	{ "ftrace_regs_caller",			ON(DYNAMIC_FTRACE_WITH_REGS) },
 	{ "ftrace_regs_caller_op_ptr",		ON(DYNAMIC_FTRACE_WITH_REGS) && ON(X86_64) },
-	{ "ftrace_regs_call",			ON(DYNAMIC_FTRACE_WITH_REGS) && !ON(S390) },
+	{ "ftrace_regs_call",			ON(DYNAMIC_FTRACE_WITH_REGS) && !ON(S390) &&
+						!ON(DYNAMIC_FTRACE_WITH_CALL_OPS) },
 #if KPROBES_TEST_HAS_PROTECTED_RETHOOK
 	{ "arch_rethook_trampoline",		ON(RETHOOK) },
 #endif

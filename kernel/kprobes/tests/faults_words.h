@@ -8,7 +8,7 @@
  *  - struct state, what a step must not lose; other_state(), one that differs; nth_state(); and
  *    set_state(), which sets registers to one;
  *  - BEFORE_STEP, the distance of another instruction before a step;
- *  - kpb_deep_0 to kpb_deep_8, functions with an instruction that is stepped;
+ *  - kpb_deep_0 to kpb_deep_10, functions with an instruction that is stepped;
  *  - OTHER_STEP, the place of another one, and ELSEWHERE, an address without a probe;
  *  - IN_A_DETOUR, the offset of an instruction of a detour.
  *
@@ -135,7 +135,8 @@ static void steps_nest(struct kunit *test)
 {
 	kprobe_opcode_t *addr[] = {
 		KPB_AT(deep_0), KPB_AT(deep_1), KPB_AT(deep_2), KPB_AT(deep_3), KPB_AT(deep_4),
-		KPB_AT(deep_5), KPB_AT(deep_6), KPB_AT(deep_7), KPB_AT(deep_8),
+		KPB_AT(deep_5), KPB_AT(deep_6), KPB_AT(deep_7), KPB_AT(deep_8), KPB_AT(deep_9),
+		KPB_AT(deep_10),
 	};
 	struct stepped *s = kp_calloc(test, ARRAY_SIZE(addr), sizeof(*s));
 	unsigned int i;

@@ -119,6 +119,7 @@ static void fill(struct spots *s, int nr, bool post, bool ret, int maxactive)
 			rp->kp.pre_handler = stress_pre;
 			rp->kp.post_handler = post ? stress_post : NULL;
 		}
+		rp->kp.flags = i % 2 ? KPROBE_FLAG_REENTRANT : 0;
 		s->spot[i].state = ALIVE;
 		s->kps[i] = &rp->kp;
 		s->rps[i] = rp;

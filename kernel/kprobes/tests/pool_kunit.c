@@ -8,7 +8,8 @@
 #include <linux/hrtimer.h>
 #include <linux/workqueue.h>
 #include <trace/events/kmem.h>
-#include <trace/events/workqueue.h>
+
+#include <asm/irq_work.h>
 
 #include "../pool.h"
 
@@ -25,13 +26,13 @@ struct kretprobe_pool_test {
 };
 
 /* More than any pool here has. */
-#define MAX_INSTANCES	(2 * KRETPROBE_POOL_CAP)
+#define MAX_INSTANCES	4096
 
 static struct kretprobe_instance *kretprobe_pool_get(struct kretprobe_holder *rph)
 {
 	struct kretprobe_instance *ri;
 
-	if (kretprobe_pool_get_local(rph, &ri) || kretprobe_pool_get_remote(rph, &ri))
+	if (kretprobe_pool_get_home(rph, &ri) || kretprobe_pool_get_elsewhere(rph, &ri))
 		return ri;
 	return NULL;
 }
@@ -52,7 +53,7 @@ static struct kretprobe_pool *begin(struct kunit *test, int nr, bool grows)
 {
 	struct kretprobe_pool_test *t = test->priv;
 
-	t->rph = kretprobe_pool_create(nr, sizeof(struct note), grows);
+	t->rph = kretprobe_pool_create(NULL, nr, sizeof(struct note), grows);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, t->rph);
 	return to_kretprobe_pool(t->rph);
 }
@@ -150,7 +151,7 @@ static void pool_absurd_sizes_are_refused(struct kunit *test)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		rph = kretprobe_pool_create(sizes[i], KRETPROBE_MAX_DATA_SIZE, false);
+		rph = kretprobe_pool_create(NULL, sizes[i], KRETPROBE_MAX_DATA_SIZE, false);
 		KUNIT_EXPECT_PTR_EQ(test, (void *)rph, ERR_PTR(-ENOMEM));
 		if (!IS_ERR(rph))
 			kretprobe_pool_destroy(rph);
@@ -168,10 +169,10 @@ static void pool_interrupted_get(struct kunit *test)
 	struct kretprobe_block *block;
 	long before;
 
-	begin(test, 2 * nr_cpu_ids, false);
+	begin(test, 8 * nr_cpu_ids, false);
 
 	preempt_disable();
-	block = *this_cpu_ptr(to_kretprobe_pool(t->rph)->home);
+	block = this_cpu_ptr(to_kretprobe_pool(t->rph)->blocks)->home;
 	before = READ_ONCE(block->free);
 	a = kretprobe_pool_get(t->rph);
 	b = kretprobe_pool_get(t->rph);
@@ -186,8 +187,8 @@ static void pool_interrupted_get(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, before & -before, block->free & -block->free);
 	KUNIT_EXPECT_FALSE(test, try_cmpxchg(&block->free, &before, before & (before - 1)));
 	kretprobe_pool_put(b);
-	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), 2 * nr_cpu_ids);
-	give_back(t, 2 * nr_cpu_ids);
+	KUNIT_EXPECT_EQ(test, take(t, MAX_INSTANCES), 8 * nr_cpu_ids);
+	give_back(t, 8 * nr_cpu_ids);
 }
 
 static long put_all(void *arg)
@@ -220,85 +221,143 @@ static void pool_instances_of_other_cpus_are_found(struct kunit *test)
 	give_back(t, 10);
 }
 
+/* Growth that was asked for is over. Usually, an interrupt has added instances at once. */
 static void wait_for_growth(struct kretprobe_pool *pool)
 {
-	irq_work_sync(&pool->ask);
-	/* Also ends the time after a failure. */
-	flush_delayed_work(&pool->grow);
+	irq_work_sync(&pool->grow);
 }
 
-static void pool_grows_when_it_runs_out(struct kunit *test)
+/* On powerpc, the decrementer raises the interrupt, which takes an emulator long. */
+#define GROWS_AT_ONCE	(arch_irq_work_has_interrupt() && !IS_ENABLED(CONFIG_PPC) &&	\
+			 !IS_ENABLED(CONFIG_PREEMPT_RT))
+
+/* With @each, each CPU has two blocks of half as many instances, and grows by that number first. */
+static struct kretprobe_pool *begin_growing(struct kunit *test, int each)
+{
+	return begin(test, each * num_possible_cpus(), true);
+}
+
+static void pool_grows_before_it_runs_out(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
-	struct kretprobe_pool *pool;
-	int n, want = 3, rounds = 0, odd = 0, i;
+	struct kretprobe_pool *pool = begin_growing(test, 4);
+	struct kretprobe_pool_use before, after;
+	int n, odd = 0, most;
 
-	pool = begin(test, want, true);
-	for (n = 0; n < KRETPROBE_POOL_CAP; rounds++) {
-		n = take(t, MAX_INSTANCES);
+	for (n = 0; n < MAX_INSTANCES; n++) {
+		t->ri[n] = kretprobe_pool_get(t->rph);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, t->ri[n], "%d are in flight", n);
+		odd += note_of(t->ri[n])->taken++;
+		odd += !is_in_place(t->ri[n]);
+		t->ri[n]->task = current;
 		wait_for_growth(pool);
-		KUNIT_ASSERT_EQ(test, n, want);
-		give_back(t, n);
-		want = min(2 * want, KRETPROBE_POOL_CAP);
-	}
-	KUNIT_EXPECT_EQ(test, rounds, 12);
-
-	/* Not beyond the limit. */
-	n = take(t, MAX_INSTANCES);
-	wait_for_growth(pool);
-	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
-	for (i = 0; i < n; i++) {
-		odd += note_of(t->ri[i])->taken++;
-		odd += !is_in_place(t->ri[i]);
 	}
 	KUNIT_EXPECT_EQ(test, odd, 0);
+
+	before = kretprobe_pool_use(t->rph);
+	KUNIT_EXPECT_EQ(test, before.in_flight, n);
+	KUNIT_EXPECT_GE(test, before.instances, n);
+	KUNIT_EXPECT_EQ(test, before.instances, before.grown + 4 * num_possible_cpus());
+	/* About half of it is free. */
+	most = 3 * n;
+	KUNIT_EXPECT_LE(test, before.instances, most);
+	KUNIT_EXPECT_EQ(test, before.most, n);
 	give_back(t, n);
+
+	/* It has enough, wherever this runs now. */
+	for (n = 0; n < 10; n++) {
+		KUNIT_EXPECT_EQ(test, take(t, 100), 100);
+		wait_for_growth(pool);
+		give_back(t, 100);
+	}
+	after = kretprobe_pool_use(t->rph);
+	KUNIT_EXPECT_EQ(test, after.in_flight, 0);
+	KUNIT_EXPECT_LE(test, after.instances, most);
 }
 
-/* All pools together grow up to a limit, which applies again when one of them is freed. */
+static bool is_own(struct kretprobe_pool *pool, const struct kretprobe_block *wanted)
+{
+	struct kretprobe_block *block;
+
+	for_each_kretprobe_block(block, pool, smp_processor_id()) {
+		if (block == wanted)
+			return true;
+	}
+	return false;
+}
+
+/* Where no interrupt can come, there are still the instances of a second block. */
+static void pool_has_a_spare_block(struct kunit *test)
+{
+	struct kretprobe_pool_test *t = test->priv;
+	struct kretprobe_pool *pool = begin_growing(test, 4);
+	struct kretprobe_pool_use use;
+	unsigned long flags;
+	int n, own = 0;
+
+	local_irq_save(flags);
+	for (n = 0; n < 4; n++) {
+		t->ri[n] = kretprobe_pool_get(t->rph);
+		own += t->ri[n] && is_own(pool, t->ri[n]->block);
+	}
+	use = kretprobe_pool_use(t->rph);
+	local_irq_restore(flags);
+
+	KUNIT_EXPECT_EQ(test, own, 4);
+	KUNIT_EXPECT_EQ(test, use.grown, 0);
+	wait_for_growth(pool);
+	KUNIT_EXPECT_EQ(test, kretprobe_pool_use(t->rph).grown, 4);
+	give_back(t, 4);
+}
+
+/*
+ * All pools together grow up to a limit, which applies again when one of them is freed. After a
+ * failure, a pool is not asked to grow for a while.
+ */
 static void pool_growth_has_a_limit(struct kunit *test)
 {
 	unsigned long grown = READ_ONCE(kretprobe_pools_grown), limit = kretprobe_pools_limit;
 	struct kretprobe_pool_test *t = test->priv;
-	unsigned long grown_once, grown_twice;
 	struct kretprobe_pool *pool;
-	int n;
+	unsigned long start, size, end_of_pause;
+	int n, all;
 
 	/* A small part of the memory. */
 	KUNIT_EXPECT_GT(test, limit, 0);
 	KUNIT_EXPECT_LT(test, limit / PAGE_SIZE, totalram_pages() / 100);
 
-	pool = begin(test, 3, true);
-	grown_once = grown + kretprobe_pool_size(pool->stride, 3);
-	grown_twice = grown_once + kretprobe_pool_size(pool->stride, 6);
-	WRITE_ONCE(kretprobe_pools_limit, grown_twice - 1);
+	pool = begin_growing(test, 4);
+	size = sizeof(struct kretprobe_block) + 4 * pool->stride;
+	all = 4 * num_possible_cpus();
 
-	/* By three instances, but not by six more. */
+	WRITE_ONCE(kretprobe_pools_limit, grown + size - 1);
+	start = jiffies;
+	n = take(t, MAX_INSTANCES);
+	wait_for_growth(pool);
+	KUNIT_EXPECT_EQ(test, n, all);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown);
+	KUNIT_EXPECT_TRUE(test, pool->failed);
+	KUNIT_EXPECT_TRUE(test, time_after_eq(pool->failed_at, start));
+	end_of_pause = pool->failed_at + KRETPROBE_GROW_AGAIN;
+
+	/* An attempt would succeed from here on, but does not come too early. */
+	WRITE_ONCE(kretprobe_pools_limit, grown + size);
+	while (time_before(jiffies, end_of_pause)) {
+		t->ri[n] = kretprobe_pool_get(t->rph);
+		if (t->ri[n])
+			break;
+		usleep_range(500, 1000);
+	}
+	if (time_before(jiffies, end_of_pause))
+		KUNIT_EXPECT_NULL(test, t->ri[n]);
+	give_back(t, n);
 	n = take(t, MAX_INSTANCES);
 	wait_for_growth(pool);
 	give_back(t, n);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown_once);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown + size);
 	n = take(t, MAX_INSTANCES);
-	KUNIT_EXPECT_EQ(test, n, 6);
-	irq_work_sync(&pool->ask);
-	flush_work(&pool->grow.work);
-	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
-	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown_once);
-	/* For a while, hits that are missed do not ask for more. */
-	KUNIT_EXPECT_FALSE(test, pool->grows);
-	KUNIT_EXPECT_FALSE(test, irq_work_is_pending(&pool->ask));
-
-	/* Then they do. */
-	WRITE_ONCE(kretprobe_pools_limit, grown_twice);
-	flush_delayed_work(&pool->grow);
-	KUNIT_EXPECT_TRUE(test, pool->grows);
-	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
-	wait_for_growth(pool);
+	KUNIT_EXPECT_EQ(test, n, all + 4);
 	give_back(t, n);
-	n = take(t, MAX_INSTANCES);
-	KUNIT_EXPECT_EQ(test, n, 12);
-	give_back(t, n);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown_twice);
 
 	WRITE_ONCE(kretprobe_pools_limit, limit);
 	end(t);
@@ -318,110 +377,34 @@ static void see_alloc(void *data, unsigned long call_site, const void *ptr,
 {
 	struct seen_alloc *seen = data;
 
-	if (!(current->flags & PF_WQ_WORKER) || bytes_req != seen->size)
+	if (bytes_req != seen->size || gfp_flags & __GFP_DIRECT_RECLAIM)
 		return;
 	seen->flags = gfp_flags;
 	seen->nr++;
 }
 
-/* Memory that is not needed is no reason to kill a task, or to report that there is none. */
+/* An interrupt cannot wait, and memory that is not needed is no reason for a report. */
 static void pool_growth_does_not_insist(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
-	struct kretprobe_pool *pool;
+	struct kretprobe_pool *pool = begin_growing(test, 4);
 	struct seen_alloc seen = {};
-	int n;
 
-	/* Of less than a page: kvmalloc() adds these flags for more. */
-	pool = begin(test, 5, true);
-	seen.size = kretprobe_pool_size(pool->stride, 5);
-	KUNIT_ASSERT_LT(test, seen.size, PAGE_SIZE);
+	seen.size = sizeof(struct kretprobe_block) + 4 * pool->stride;
 	KUNIT_ASSERT_EQ(test, register_trace_kmalloc(see_alloc, &seen), 0);
-	n = take(t, MAX_INSTANCES);
+	KUNIT_EXPECT_EQ(test, take(t, 3), 3);
 	wait_for_growth(pool);
 	unregister_trace_kmalloc(see_alloc, &seen);
 	tracepoint_synchronize_unregister();
-	give_back(t, n);
+	give_back(t, 3);
 
-	KUNIT_EXPECT_EQ(test, seen.nr, 1);
-	KUNIT_EXPECT_TRUE(test, seen.flags & __GFP_NORETRY);
+	KUNIT_EXPECT_GE(test, seen.nr, 1);
 	KUNIT_EXPECT_TRUE(test, seen.flags & __GFP_NOWARN);
-}
-
-/* The runs of the work that makes a pool grow. */
-struct seen_growth {
-	struct kretprobe_pool	*pool;
-	unsigned long		at[3];
-	int			nr;
-};
-
-static void see_growth(void *data, struct work_struct *work)
-{
-	struct seen_growth *seen = data;
-
-	if (work != &seen->pool->grow.work)
-		return;
-	if (seen->nr < ARRAY_SIZE(seen->at))
-		seen->at[seen->nr] = jiffies;
-	/* While the first attempt runs, a hit is missed, and asks for another one. */
-	if (!seen->nr)
-		kretprobe_pool_get(&seen->pool->rph);
-	WRITE_ONCE(seen->nr, seen->nr + 1);
-}
-
-/* Hits that are missed after a failure lead to no attempt for a while, and then to one. */
-static void pool_growth_pauses_after_a_failure(struct kunit *test)
-{
-	unsigned long end = jiffies + 20 * HZ, limit = kretprobe_pools_limit, grown;
-	struct kretprobe_pool_test *t = test->priv;
-	struct seen_growth seen = {};
-	struct kretprobe_pool *pool;
-	int n;
-
-	pool = begin(test, 3, true);
-	seen.pool = pool;
-	KUNIT_ASSERT_EQ(test, register_trace_workqueue_execute_start(see_growth, &seen), 0);
-	grown = READ_ONCE(kretprobe_pools_grown);
-	WRITE_ONCE(kretprobe_pools_limit, grown);
-
-	n = take(t, MAX_INSTANCES);
-	irq_work_sync(&pool->ask);
-	flush_work(&pool->grow.work);
-	KUNIT_EXPECT_EQ(test, n, 3);
-	KUNIT_EXPECT_GE(test, READ_ONCE(seen.nr), 1);
-
-	/* From here on, an attempt would succeed. */
-	WRITE_ONCE(kretprobe_pools_limit, limit);
-	while (READ_ONCE(seen.nr) < 2 && time_before(jiffies, end)) {
-		KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
-		usleep_range(500, 1000);
-	}
-	KUNIT_EXPECT_GE(test, seen.at[1] - seen.at[0], HZ);
-
-	/* That run has only ended the pause. */
-	while (READ_ONCE(seen.nr) < 3 && time_before(jiffies, end)) {
-		t->ri[n] = kretprobe_pool_get(t->rph);
-		if (t->ri[n]) {
-			n++;
-			break;
-		}
-		usleep_range(500, 1000);
-	}
-	wait_for_growth(pool);
-	unregister_trace_workqueue_execute_start(see_growth, &seen);
-	tracepoint_synchronize_unregister();
-	KUNIT_EXPECT_EQ(test, seen.nr, 3);
-	give_back(t, n);
-	n = take(t, MAX_INSTANCES);
-	KUNIT_EXPECT_EQ(test, n, 6);
-	give_back(t, n);
-
-	WRITE_ONCE(kretprobe_pools_limit, limit);
+	/* No reserves. */
+	KUNIT_EXPECT_FALSE(test, seen.flags & (__GFP_HIGH | __GFP_MEMALLOC));
 }
 #else
 KP_SKIPPED(pool_growth_does_not_insist, "nothing shows how memory is allocated")
-
-KP_SKIPPED(pool_growth_pauses_after_a_failure, "nothing shows when a pool tries to grow")
 #endif
 
 static void pool_no_growth_unless_asked_for(struct kunit *test)
@@ -640,6 +623,136 @@ static void pool_destroyed_while_calls_return(struct kunit *test)
 	}
 }
 
+/*
+ * Kretprobes of the default size
+ */
+
+static atomic_t pool_returns;
+
+static int count_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	atomic_inc(&pool_returns);
+	return 0;
+}
+
+#define RETURN_PROBE(name) {						\
+	.kp.symbol_name	= name,						\
+	.handler	= count_return,					\
+}
+
+/* Probed functions call each other through such pointers, and none of the calls is a tail call. */
+static struct completion many_go, many_leave;
+
+static noinline __noclone u32 kp_many_inner(u32 v)
+{
+	KP_PADDING;
+	wait_for_completion(&many_leave);
+	return v + 1;
+}
+
+static noinline __noclone notrace u32 kp_many_middle(u32 v)
+{
+	u32 (*volatile fn)(u32 v) = kp_many_inner;
+
+	KP_PADDING;
+	return fn(v) + 1;
+}
+
+static noinline __noclone u32 kp_many_outer(u32 v)
+{
+	u32 (*volatile fn)(u32 v) = kp_many_middle;
+
+	KP_PADDING;
+	return fn(v) + 1;
+}
+
+static int many_thread(void *unused)
+{
+	u32 (*volatile fn)(u32 v) = kp_many_outer;
+
+	wait_for_completion(&many_go);
+	return fn(1);
+}
+
+#define MANY	2000
+
+/* All tasks enter the same functions in as short a time as possible, and sleep there. */
+static void pool_many_tasks_at_once(struct kunit *test)
+{
+	struct kretprobe rp[] = {
+		RETURN_PROBE("kp_many_inner"), RETURN_PROBE("kp_many_middle"),
+		RETURN_PROBE("kp_many_outer"),
+	};
+	struct kretprobe *rps[] = { &rp[0], &rp[1], &rp[2] };
+	unsigned long grown = READ_ONCE(kretprobe_pools_grown);
+	struct task_struct **task = kp_calloc(test, MANY, sizeof(*task));
+	struct kretprobe_pool_test *t = test->priv;
+	int i, n, right = 0, missed = 0;
+
+	KP_SKIP_IF(test, !GROWS_AT_ONCE, "pools grow later here");
+	init_completion(&many_go);
+	init_completion(&many_leave);
+	atomic_set(&pool_returns, 0);
+	KUNIT_ASSERT_EQ(test, register_kretprobes(rps, 3), 0);
+	wait_for_kprobe_optimizer();
+
+	for (n = 0; n < MANY; n++) {
+		task[n] = kthread_run(many_thread, NULL, "kp_many");
+		/* There may be too many tasks for a small machine. */
+		if (IS_ERR(task[n]))
+			break;
+		get_task_struct(task[n]);
+	}
+	KUNIT_EXPECT_GE(test, n, MANY / 4);
+	complete_all(&many_go);
+	/* Until all sleep in the inner function. */
+	for (i = 0; i < 1000 && kretprobe_pool_use(rp[0].rph).in_flight < n; i++)
+		msleep(20);
+	for (i = 0; i < 3; i++) {
+		struct kretprobe_pool_use use = kretprobe_pool_use(rp[i].rph);
+
+		missed += rp[i].nmissed + rp[i].kp.nmissed;
+		KUNIT_EXPECT_EQ(test, use.in_flight, n);
+		KUNIT_EXPECT_GE(test, use.instances, n);
+		KUNIT_EXPECT_GE(test, use.most, n);
+		KUNIT_EXPECT_EQ(test, rp[i].maxactive, max(10u, 2 * num_possible_cpus()));
+	}
+	KUNIT_EXPECT_EQ(test, missed, 0);
+
+	complete_all(&many_leave);
+	for (i = 0; i < n; i++)
+		right += kthread_stop_put(task[i]) == 4;
+	KUNIT_EXPECT_EQ(test, right, n);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool_returns), 3 * n);
+
+	/* All memory is given back. */
+	unregister_kretprobes(rps, 3);
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown);
+}
+
+static noinline __noclone notrace u32 kp_pool_deep(u32 left)
+{
+	u32 (*volatile fn)(u32 left) = kp_pool_deep;
+
+	KP_PADDING;
+	return left ? fn(left - 1) + 1 : 0;
+}
+
+static void pool_deep_recursion(struct kunit *test)
+{
+	struct kretprobe rp = RETURN_PROBE("kp_pool_deep");
+	u32 (*volatile fn)(u32 left) = kp_pool_deep;
+
+	KP_SKIP_IF(test, !GROWS_AT_ONCE, "pools grow later here");
+	atomic_set(&pool_returns, 0);
+	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
+	KUNIT_EXPECT_EQ(test, fn(63), 63);
+	KUNIT_EXPECT_EQ(test, rp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&pool_returns), 64);
+	unregister_kretprobe(&rp);
+}
+
 static int kretprobe_pool_test_init(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = kp_zalloc(test, sizeof(*t));
@@ -671,15 +784,17 @@ static struct kunit_case kretprobe_pool_testcases[] = {
 	KUNIT_CASE(pool_absurd_sizes_are_refused),
 	KUNIT_CASE(pool_interrupted_get),
 	KUNIT_CASE(pool_instances_of_other_cpus_are_found),
-	KUNIT_CASE(pool_grows_when_it_runs_out),
-	KUNIT_CASE(pool_growth_has_a_limit),
+	KUNIT_CASE(pool_grows_before_it_runs_out),
+	KUNIT_CASE(pool_has_a_spare_block),
+	KUNIT_CASE_SLOW(pool_growth_has_a_limit),
 	KUNIT_CASE(pool_growth_does_not_insist),
-	KUNIT_CASE_SLOW(pool_growth_pauses_after_a_failure),
 	KUNIT_CASE(pool_no_growth_unless_asked_for),
 	KUNIT_CASE(pool_destroyed_while_growing),
 	KUNIT_CASE(pool_destroyed_with_calls_in_flight),
 	KUNIT_CASE(pool_all_at_once),
 	KUNIT_CASE(pool_destroyed_while_calls_return),
+	KUNIT_CASE_SLOW(pool_many_tasks_at_once),
+	KUNIT_CASE(pool_deep_recursion),
 	{}
 };
 

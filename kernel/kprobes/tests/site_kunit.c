@@ -118,7 +118,7 @@ static void site_new_is_not_found_by_hits(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, site->state, KPROBE_SITE_NEW);
 	KUNIT_EXPECT_EQ(test, site->head.kp.flags, KPROBE_FLAG_SITE | KPROBE_FLAG_DISABLED);
-	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.pre_handler, &kprobe_site_pre_handler);
+	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.pre_handler, &KPROBE_SITE_PRE);
 	KUNIT_EXPECT_NULL(test, site->head.kp.post_handler);
 	KUNIT_EXPECT_EQ(test, (unsigned long)site->head.kp.addr, BARE_ADDR);
 	KUNIT_EXPECT_PTR_EQ(test, kprobe_site_at(BARE_ADDR), site);
@@ -218,10 +218,19 @@ static void site_walk_is_in_order_of_addresses(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kprobe_site_at(BARE_ADDR + 0x101));
 }
 
+/* The only user whose handlers are called directly, or NULL. With lockdep, there is none. */
+static struct kprobe *only_callee(struct kprobe_site *site)
+{
+	struct kprobe *p = rcu_access_pointer(site->head.callee);
+
+	return p == &site->head.kp ? NULL : p;
+}
+
 #define EXPECT_USERS(site, users, enabled, only) do {					\
 	KUNIT_EXPECT_EQ(test, (site)->nr_users, users);					\
 	KUNIT_EXPECT_EQ(test, (site)->nr_enabled, enabled);				\
-	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer((site)->head.only_user), only);	\
+	KUNIT_EXPECT_PTR_EQ(test, only_callee(site),					\
+			    IS_ENABLED(CONFIG_PROVE_LOCKING) ? NULL : only);		\
 	KUNIT_EXPECT_EQ(test, kprobe_disabled(&(site)->head.kp), !(enabled));		\
 } while (0)
 
@@ -266,7 +275,7 @@ static void site_counts_its_users(struct kunit *test)
 	EXPECT_USERS(site, 1, 1, NULL);
 }
 
-static void site_takes_only_the_disabled_flag(struct kunit *test)
+static void site_takes_only_flags_of_users(struct kunit *test)
 {
 	struct site_test *t = test->priv;
 	struct kprobe *p = &t->user[0].kp;
@@ -280,7 +289,8 @@ static void site_takes_only_the_disabled_flag(struct kunit *test)
 	p->nmissed = 17;
 	kprobe_site_add_user(site, p);
 	KUNIT_EXPECT_EQ(test, p->flags,
-			KPROBE_FLAG_DISABLED | KPROBE_FLAG_ON_FUNC_ENTRY);
+			KPROBE_FLAG_DISABLED | KPROBE_FLAG_ON_FUNC_ENTRY |
+			KPROBE_FLAG_REENTRANT);
 	KUNIT_EXPECT_EQ(test, p->nmissed, 0);
 	KUNIT_EXPECT_PTR_EQ(test, p->addr, site->head.kp.addr);
 	KUNIT_EXPECT_FALSE(test, list_empty(&p->list));
@@ -300,11 +310,11 @@ static void site_post_handler_stays(struct kunit *test)
 
 	post->post_handler = log_post;
 	kprobe_site_add_user(site, post);
-	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.post_handler, &kprobe_site_post_handler);
+	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.post_handler, &KPROBE_SITE_POST);
 	KUNIT_EXPECT_TRUE(test, kprobe_site_has_post(site));
 
 	kprobe_site_del_user(site, post);
-	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.post_handler, &kprobe_site_post_handler);
+	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.post_handler, &KPROBE_SITE_POST);
 	KUNIT_EXPECT_FALSE(test, kprobe_site_has_post(site));
 }
 
@@ -338,7 +348,7 @@ static void site_fault_handler_stays(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, site->head.kp.fault_handler, &kprobe_site_fault_handler);
 	KUNIT_EXPECT_NULL(test, site->head.kp.post_handler);
 	KUNIT_EXPECT_TRUE(test, kprobe_site_has_fault(site));
-	KUNIT_EXPECT_NULL(test, rcu_access_pointer(site->head.only_user));
+	KUNIT_EXPECT_NULL(test, only_callee(site));
 	KUNIT_EXPECT_STREQ(test, dispatched_pre(t, site), "b");
 
 	kprobe_site_del_user(site, fault);
@@ -573,7 +583,7 @@ static struct kunit_case site_cases[] = {
 	KUNIT_CASE(site_gone_makes_room_for_another),
 	KUNIT_CASE(site_walk_is_in_order_of_addresses),
 	KUNIT_CASE(site_counts_its_users),
-	KUNIT_CASE(site_takes_only_the_disabled_flag),
+	KUNIT_CASE(site_takes_only_flags_of_users),
 	KUNIT_CASE(site_post_handler_stays),
 	KUNIT_CASE(site_fault_handler_stays),
 	KUNIT_CASE(site_dispatches_faults),

@@ -99,6 +99,14 @@ int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);
 int kp_nothing_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 
+/*
+ * NMIs that a CPU raises for itself, where the architecture has them: kp_nmi_begin() returns
+ * whether kp_nmi_raise() can be used, up to kp_nmi_end(). It need not wait for the NMI.
+ */
+bool kp_nmi_begin(void);
+void kp_nmi_raise(void (*fn)(void *arg), void *arg);
+void kp_nmi_end(void);
+
 /* Hits have to come through breakpoints, not through jumps. */
 int kp_without_jumps(struct kunit_suite *suite);
 void kp_with_jumps(struct kunit_suite *suite);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The files that answer whether something may be probed.
 # checks: 78
-# timeout: 300
+# timeout: 900
 # needs: CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES CONFIG_KUNIT_DEBUGFS
 # append: kunit.enable=1 kunit.filter_glob=kprobes_check
 . /guest/lib.sh

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Registrations whose allocations fail, one after the other: they return -ENOMEM
 # and leave nothing behind. The module kprobe_test_nomem says how it goes about it.
-# checks: 70
+# checks: 69
 # timeout: 600
 # needs: CONFIG_FAILSLAB CONFIG_FAIL_PAGE_ALLOC CONFIG_KPROBES_TEST_MODULES
 . /guest/lib.sh

@@ -69,9 +69,9 @@ extern const int kretprobe_blacklist_size;
  * A step masks interrupts and pseudo-NMIs. But it may fault, and handling the fault may step
  * another probe. A normal event of the firmware (SDEI) may interrupt these two steps, and a
  * critical event may interrupt that one; each may add two steps in the same way. So there are at
- * most six steps.
+ * most six steps, and up to four handlers outside of them.
  */
-#define KPROBE_MAX_NESTING		8
+#define KPROBE_MAX_NESTING		10
 
 /**
  * struct kprobe_masks - the interrupt masks of a program
@@ -106,11 +106,6 @@ struct arch_kprobe_step {
 struct arch_optimized_insn {
 	kprobe_opcode_t	*insn;
 };
-
-static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
-{
-	return false;
-}
 
 int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
 

@@ -137,7 +137,7 @@ static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs
  * Used from arch_leave_detour() to the breakpoint at the end of the detour. In between,
  * interrupts are masked, so the task stays on its CPU. The hit ends only at that breakpoint, so
  * that probes in the tracers that the exception entry calls are missed. Hence no other handler can
- * redirect on this CPU in the meantime, not even one in an NMI.
+ * redirect on this CPU in the meantime.
  */
 struct kprobe_redirection {
 	unsigned long		pc;
@@ -158,13 +158,13 @@ static nokprobe_inline u32 mask_priorities(void)
 	return pmr;
 }
 
-int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool redirected)
+int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs)
 {
 	unsigned long pc = instruction_pointer(regs), daif;
 	struct kprobe_redirection *r;
 
 	if (pc == regs->regs[30]) {
-		reset_current_kprobe();
+		kprobe_hit_leave();
 		return KPROBE_DETOUR_RETURN;
 	}
 
@@ -174,6 +174,8 @@ int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool re
 	 */
 	daif = read_sysreg(daif);
 	asm volatile("msr daifset, #0xf" ::: "memory");
+	/* A handler in a firmware event must not redirect now. */
+	__this_cpu_write(kprobe_current.context, KPROBE_CONTEXT_CLOSED);
 	r = this_cpu_ptr(&kprobe_redirection);
 	r->pc = pc;
 	r->masks.daif = daif & DAIF_MASK;
@@ -193,7 +195,7 @@ static nokprobe_inline bool detour_redirect(struct pt_regs *regs)
 	instruction_pointer_set(regs, r->pc);
 	restore_masks(regs, &r->masks);
 	clear_btype(regs);
-	reset_current_kprobe();
+	kprobe_hit_leave();
 	return true;
 }
 #else

@@ -88,9 +88,9 @@ void arch_kprobe_ftrace_redirect(struct pt_regs *regs);
 
 /*
  * Task, NMI and machine check can each be stepping a probe, take a fault in the step, and step
- * another probe while handling it: six levels. Leave room for two more.
+ * another probe while handling it: six steps, and up to four handlers outside of them.
  */
-#define KPROBE_MAX_NESTING		8
+#define KPROBE_MAX_NESTING		10
 
 /**
  * struct arch_kprobe_step - what a step saves
@@ -145,11 +145,6 @@ struct arch_optimized_insn {
 };
 
 /* The tail of a detour restores every register, including an r1 changed by a handler. */
-static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
-{
-	return false;
-}
-
 /*
  * The back chain of kprobe_detour_callback() leads to the frame of the detour, which has the
  * registers. This is only valid after a call: before one, the compiler may have deferred the

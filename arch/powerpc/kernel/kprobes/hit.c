@@ -144,10 +144,16 @@ static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs
  * In real mode, neither the handlers nor the state of kprobes can be accessed. On BookE, the bits
  * select an address space instead.
  */
-static nokprobe_inline bool is_translated(const struct pt_regs *regs)
+#ifdef CONFIG_BOOKE
+#define MSR_TRANSLATED	0
+#else
+#define MSR_TRANSLATED	(MSR_IR | MSR_DR)
+#endif
+
+/* Are these registers of the kernel, and not in real mode? */
+static nokprobe_inline bool may_have_probes(const struct pt_regs *regs)
 {
-	return IS_ENABLED(CONFIG_BOOKE) ||
-	       (regs->msr & (MSR_IR | MSR_DR)) == (MSR_IR | MSR_DR);
+	return (regs->msr & (MSR_PR | MSR_TRANSLATED)) == MSR_TRANSLATED;
 }
 
 /**
@@ -166,7 +172,7 @@ int kprobe_handler(struct pt_regs *regs)
 {
 	struct kprobe *p;
 
-	if (user_mode(regs) || !is_translated(regs))
+	if (!may_have_probes(regs))
 		return 0;
 
 	p = get_kprobe((void *)regs->nip);
@@ -187,7 +193,7 @@ NOKPROBE_SYMBOL(kprobe_handler);
  */
 int kprobe_post_handler(struct pt_regs *regs)
 {
-	if (user_mode(regs) || !is_translated(regs))
+	if (!may_have_probes(regs))
 		return 0;
 
 	return kprobe_step_end(regs, regs->nip) && !(regs->msr & MSR_SINGLESTEP);
@@ -327,9 +333,9 @@ static nokprobe_inline bool goes_to_caller(const struct pt_regs *regs)
 }
 
 /* Does not return to the detour, so that detours need not test what it returns. */
-int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool redirected)
+int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs)
 {
-	reset_current_kprobe();
+	kprobe_hit_leave();
 	preempt_enable_notrace();
 	arch_handlers_end(regs);
 	kprobe_detour_leave(goes_to_caller(regs) ? KPROBE_DETOUR_RETURN : KPROBE_DETOUR_LEAVE,

@@ -113,10 +113,13 @@ struct arch_specific_insn {
 #define KPROBE_CPU_DIRECT
 
 /*
- * A task, an interrupt and an NMI, each with a fault in its step and with a probe that
- * the fault runs into: hits cannot be nested deeper.
+ * A step masks all but NMIs. Both may fault, and handling the fault may step another probe: four
+ * steps, and up to six handlers outside of them.
  */
-#define KPROBE_MAX_NESTING	8
+#define KPROBE_MAX_NESTING	10
+
+/* The exception is entered as an NMI. */
+#define KPROBE_TRAP_CONTEXT	HARDIRQ_OFFSET
 
 /**
  * struct arch_kprobe_step - what a step saves
@@ -147,12 +150,6 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place);
 #ifdef CONFIG_OPTPROBES
 void kprobe_avoid_jump(struct pt_regs *regs);
 #define arch_kprobe_ftrace_redirect kprobe_avoid_jump
-
-/* The end of a detour restores no stack pointer. */
-static __always_inline bool arch_detour_is_left(struct pt_regs *regs)
-{
-	return regs->sp != (unsigned long)(regs + 1);
-}
 #else
 static __always_inline void kprobe_avoid_jump(struct pt_regs *regs)
 {

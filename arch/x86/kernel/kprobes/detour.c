@@ -67,15 +67,10 @@ void kprobe_avoid_jump(struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_avoid_jump);
 
-int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs, bool redirected)
+int arch_leave_detour(struct optimized_kprobe *op, struct pt_regs *regs)
 {
-	const struct arch_optimized_insn *o = &op->optinsn;
-
-	if (redirected)
-		kprobe_avoid_jump(regs);
-	else
-		regs->ip = (unsigned long)o->insn + o->to[0];
-	reset_current_kprobe();
+	kprobe_avoid_jump(regs);
+	kprobe_hit_leave();
 	return 1;
 }
 NOKPROBE_SYMBOL(arch_leave_detour);

@@ -106,15 +106,43 @@ static nokprobe_inline struct kprobe *find_breakpoint(unsigned long addr)
 unsigned long kprobe_unwind_ip(unsigned long ip)
 {
 	/* Where this could be preempted there is no current probe. */
-	struct kprobe *p = raw_cpu_read(current_kprobe);
+	const struct kprobe_ctlblk *kcb = raw_cpu_ptr(&kprobe_ctlblk);
+	const struct kprobe *p = raw_cpu_read(current_kprobe);
+	unsigned long status = READ_ONCE(kcb->kprobe_status);
+	unsigned int depth = READ_ONCE(kcb->depth);
 
-	if (p && raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_ACTIVE &&
-	    ip == (unsigned long)p->addr + INT3_INSN_SIZE)
-		return (unsigned long)p->addr;
+	while (p) {
+		if (status == KPROBE_HIT_ACTIVE && ip == (unsigned long)p->addr + INT3_INSN_SIZE)
+			return (unsigned long)p->addr;
+		if (!depth--)
+			break;
+		p = READ_ONCE(kcb->prev_kprobe[depth].kp);
+		status = READ_ONCE(kcb->prev_kprobe[depth].status);
+	}
 
 	return ip;
 }
 NOKPROBE_SYMBOL(kprobe_unwind_ip);
+
+/* Does a post handler run on this CPU, or has been interrupted, that was passed these registers? */
+static nokprobe_inline bool is_in_post_handler(const struct pt_regs *regs)
+{
+	const struct kprobe_ctlblk *kcb = raw_cpu_ptr(&kprobe_ctlblk);
+	unsigned int depth = READ_ONCE(kcb->depth);
+
+	if (!raw_cpu_read(current_kprobe))
+		return false;
+	if (READ_ONCE(kcb->kprobe_status) == KPROBE_HIT_SSDONE &&
+	    READ_ONCE(kcb->step.post_regs) == regs)
+		return true;
+
+	while (depth--) {
+		if (READ_ONCE(kcb->prev_kprobe[depth].status) == KPROBE_HIT_SSDONE &&
+		    READ_ONCE(kcb->prev_kprobe[depth].step.post_regs) == regs)
+			return true;
+	}
+	return false;
+}
 
 /**
  * kprobe_unwind_trap_ip() - kprobe_unwind_ip() for registers saved by a breakpoint
@@ -134,9 +162,7 @@ unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs
 	if (regs && READ_ONCE(regs->orig_ax) == ORIG_AX_CONTINUES)
 		return ip;
 
-	if (raw_cpu_read(current_kprobe) &&
-	    raw_cpu_read(kprobe_ctlblk.kprobe_status) == KPROBE_HIT_SSDONE &&
-	    raw_cpu_read(kprobe_ctlblk.step.post_regs) == regs)
+	if (is_in_post_handler(regs))
 		return ip;
 
 	p = find_breakpoint(ip - INT3_INSN_SIZE);
@@ -147,7 +173,7 @@ NOKPROBE_SYMBOL(kprobe_unwind_trap_ip);
 /* Not inline, so that a hit need not save registers for it. */
 static noinline int kprobe_int3_of_step(struct pt_regs *regs, unsigned long addr)
 {
-	return kprobe_step_end(regs, addr);
+	return !user_mode(regs) && kprobe_step_end(regs, addr);
 }
 NOKPROBE_SYMBOL(kprobe_int3_of_step);
 
@@ -167,7 +193,8 @@ int kprobe_int3_handler(struct pt_regs *regs)
 	unsigned long addr = regs->ip - INT3_INSN_SIZE;
 	struct kprobe *p;
 
-	if (user_mode(regs))
+	/* In a segment with a base, the ip of a program may seem to be an address of the kernel. */
+	if (IS_ENABLED(CONFIG_X86_32) && user_mode(regs))
 		return 0;
 
 	p = find_breakpoint(addr);

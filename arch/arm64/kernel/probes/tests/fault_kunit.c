@@ -29,6 +29,8 @@ KPB_FUNCTION(deep_5, "777: ldr x1, [sp]\n add x0, x0, #5");
 KPB_FUNCTION(deep_6, "777: ldr x1, [sp]\n add x0, x0, #6");
 KPB_FUNCTION(deep_7, "777: ldr x1, [sp]\n add x0, x0, #7");
 KPB_FUNCTION(deep_8, "777: ldr x1, [sp]\n add x0, x0, #8");
+KPB_FUNCTION(deep_9, "777: ldr x1, [sp]\n add x0, x0, #9");
+KPB_FUNCTION(deep_10, "777: ldr x1, [sp]\n add x0, x0, #10");
 
 static int redirect(struct kprobe *p, struct pt_regs *regs, int trapnr)
 {

@@ -386,7 +386,7 @@ static void redirection_ends_the_hit_at_its_breakpoint(struct kunit *test)
 
 	scoped_guard(irqsave) {
 		if (kprobe_hit_enter(kprobe_cpu_addr(current_kprobe), &op->kp)) {
-			left = arch_leave_detour(op, &regs, true);
+			left = arch_leave_detour(op, &regs);
 			KUNIT_EXPECT_PTR_EQ(test, kprobe_running(), &op->kp);
 			KUNIT_EXPECT_EQ(test, kpb_run(kpb_load, 4), 4 + kpb_data);
 			regs.pc = (unsigned long)kprobe_detour_brk;

@@ -24,6 +24,8 @@ KPB_FUNCTION(deep_5, PVR(5));
 KPB_FUNCTION(deep_6, PVR(6));
 KPB_FUNCTION(deep_7, PVR(7));
 KPB_FUNCTION(deep_8, PVR(8));
+KPB_FUNCTION(deep_9, PVR(9));
+KPB_FUNCTION(deep_10, PVR(10));
 
 static void expect_nothing_left(struct kunit *test)
 {

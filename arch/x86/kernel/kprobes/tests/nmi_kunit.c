@@ -418,6 +418,41 @@ static void nmi_hits_while_the_site_moves(struct kunit *test)
 }
 #endif
 
+/*
+ * NMIs that the CPU sends to itself, for other suites
+ */
+
+static DEFINE_PER_CPU(void (*)(void *arg), nmi_fn);
+static DEFINE_PER_CPU(void *, nmi_arg);
+
+static int on_own_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	void (*fn)(void *arg) = this_cpu_read(nmi_fn);
+
+	if (!fn)
+		return NMI_DONE;
+	this_cpu_write(nmi_fn, NULL);
+	fn(this_cpu_read(nmi_arg));
+	return NMI_HANDLED;
+}
+
+bool kp_nmi_begin(void)
+{
+	return !register_nmi_handler(NMI_LOCAL, on_own_nmi, 0, "kprobes_own");
+}
+
+void kp_nmi_raise(void (*fn)(void *arg), void *arg)
+{
+	this_cpu_write(nmi_arg, arg);
+	this_cpu_write(nmi_fn, fn);
+	__apic_send_IPI(raw_smp_processor_id(), NMI_VECTOR);
+}
+
+void kp_nmi_end(void)
+{
+	unregister_nmi_handler(NMI_LOCAL, "kprobes_own");
+}
+
 static struct kunit_case nmi_cases[] = {
 	KUNIT_CASE_SLOW(nmi_hits_run_or_are_missed),
 	KUNIT_CASE_SLOW(third_level_is_stepped),

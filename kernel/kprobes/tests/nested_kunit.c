@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hits inside of others: which of them call handlers, in all pairs of contexts and of kinds of
+ * probes. A handler of the outer probe raises the inner context on its CPU, and waits for it.
+ */
+
+#include "suite.h"
+
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+
+#include <asm/irq_work.h>
+
+#include "../hit.h"
+#include "../site.h"
+
+/* From the lowest to the highest. */
+enum context { TASK, SOFTIRQ, HARDIRQ, NMI, NR_CONTEXTS };
+static const char * const context_names[] = { "task", "softirq", "interrupt", "NMI" };
+
+/* What causes the hit, and how the instruction is executed. */
+enum kind { BOOSTED, POST, JUMP, FTRACE, FTRACE_POST, RETURN, NR_KINDS };
+static const char * const kind_names[] = {
+	"breakpoint", "breakpoint and post handler", "jump", "ftrace", "ftrace and post handler",
+	"return",
+};
+
+/* For each context, a function of each sort that is hit there. */
+#define FUNCTIONS(n)							\
+static KP_UNTRACED(u32, kp_nest_plain##n, v + 1 + n)			\
+static KP_TRACED(u32, kp_nest_traced##n, v + 1 + n)
+FUNCTIONS(0)
+FUNCTIONS(1)
+FUNCTIONS(2)
+FUNCTIONS(3)
+
+static const struct function {
+	const char	*name;
+	u32		(*fn)(u32 v);
+} functions[NR_CONTEXTS][2] = {
+#define BOTH(n)								\
+	{ { "kp_nest_plain" #n, kp_nest_plain##n }, { "kp_nest_traced" #n, kp_nest_traced##n } }
+	BOTH(0), BOTH(1), BOTH(2), BOTH(3),
+};
+
+/* A probe, and what is to happen inside of its handler. */
+struct level {
+	struct kretprobe	rp;		/* rp.kp alone, unless it is a return probe */
+	enum context		context;
+	enum kind		kind;
+	bool			to_return;	/* raise the next one at the return */
+	struct level		*inner;		/* raised by the handler, or NULL */
+	int			pre, post, ret;	/* how often handlers were called */
+	int			began, ended;	/* when, in the order of all handlers */
+	u32			wrong;
+	bool			other_context;
+	struct tasklet_struct	tasklet;
+	struct irq_work		work;
+	bool			done;
+};
+
+static struct level levels[NR_CONTEXTS];
+static int order;
+
+/* Is the current context that one? The exception of a breakpoint may count as an NMI. */
+static bool is_in(enum context c, bool trapped)
+{
+	unsigned int pc = preempt_count() - (trapped ? KPROBE_TRAP_CONTEXT : 0);
+	bool irq = pc & HARDIRQ_MASK, softirq = pc & SOFTIRQ_OFFSET;
+
+	if (c == TASK || c == SOFTIRQ)
+		return !irq && softirq == (c == SOFTIRQ);
+	return irq && ((trapped && KPROBE_TRAP_CONTEXT) || !!in_nmi() == (c == NMI));
+}
+
+/* Architectures that can raise an NMI replace these; see watch.h. */
+bool __weak kp_nmi_begin(void)
+{
+	return false;
+}
+
+void __weak kp_nmi_end(void)
+{
+}
+
+void __weak kp_nmi_raise(void (*fn)(void *arg), void *arg)
+{
+}
+
+static bool has_nmi;
+
+static bool is_traced(enum kind kind)
+{
+	return kind == FTRACE || kind == FTRACE_POST || kind == RETURN;
+}
+
+static bool is_trapped(const struct level *l)
+{
+	return l->kind == BOOSTED || l->kind == POST;
+}
+
+static void run(struct level *l)
+{
+	u32 (*volatile fn)(u32 v) = functions[l->context][is_traced(l->kind)].fn;
+
+	l->wrong += fn(5) != 6 + l->context;
+	WRITE_ONCE(l->done, true);
+}
+
+static void in_tasklet(struct tasklet_struct *t)
+{
+	run(container_of(t, struct level, tasklet));
+}
+
+static void in_irq_work(struct irq_work *work)
+{
+	run(container_of(work, struct level, work));
+}
+
+static void in_own_nmi(void *level)
+{
+	run(level);
+}
+
+/* Let a level happen on this CPU, and wait for it. */
+static void raise(struct level *l, enum context from)
+{
+	int i;
+
+	if (l->context == from) {
+		run(l);
+		return;
+	}
+	switch (l->context) {
+	case SOFTIRQ:
+		tasklet_schedule(&l->tasklet);
+		/* Runs what is pending. */
+		local_bh_disable();
+		local_bh_enable();
+		break;
+	case HARDIRQ:
+		irq_work_queue(&l->work);
+		break;
+	case NMI:
+		kp_nmi_raise(in_own_nmi, l);
+		break;
+	default:
+		run(l);
+	}
+	for (i = 0; i < USEC_PER_SEC && !READ_ONCE(l->done); i++)
+		udelay(1);
+}
+
+static void in_handler(struct level *l)
+{
+	struct kprobe *running = kprobe_running();
+
+	l->began = ++order;
+	l->other_context |= !is_in(l->context, is_trapped(l));
+	if (l->inner)
+		raise(l->inner, l->context);
+	/* What the inner hit has changed is as before. */
+	l->wrong += kprobe_running() != running;
+	l->ended = ++order;
+}
+
+static int level_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	struct level *l = container_of(p, struct level, rp.kp);
+
+	l->pre++;
+	in_handler(l);
+	return 0;
+}
+
+static void level_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+	container_of(p, struct level, rp.kp)->post++;
+}
+
+static int level_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct level *l = container_of(ri->rp, struct level, rp);
+
+	l->pre++;
+	if (!l->to_return)
+		in_handler(l);
+	return 0;
+}
+
+static int level_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct level *l = container_of(ri->rp, struct level, rp);
+
+	l->ret++;
+	if (l->to_return)
+		in_handler(l);
+	return 0;
+}
+
+static bool has_post(enum kind kind)
+{
+	return kind == POST || kind == FTRACE_POST;
+}
+
+/*
+ * A breakpoint gets no jump only if no other probe does. Then function entries, if ftrace does not
+ * call their probes, have breakpoints, too, in which nothing comes but NMIs.
+ */
+static bool goes_with_boosted(enum kind kind)
+{
+	return kind != JUMP && (kind != RETURN || KPROBES_TEST_HAS_FTRACE_NAMES);
+}
+
+/* With interrupts off, only NMIs come. */
+static bool can_interrupt(enum context inner, enum kind outer)
+{
+	return inner == NMI || (outer != BOOSTED && outer != POST);
+}
+
+static bool can_raise(enum context c)
+{
+	switch (c) {
+	case SOFTIRQ:
+		return !IS_ENABLED(CONFIG_PREEMPT_RT);
+	case HARDIRQ:
+		return arch_irq_work_has_interrupt();
+	case NMI:
+		return has_nmi;
+	default:
+		return true;
+	}
+}
+
+static bool is_possible(enum kind kind)
+{
+	switch (kind) {
+	case JUMP:
+		return IS_ENABLED(CONFIG_OPTPROBES);
+	case FTRACE:
+	case FTRACE_POST:
+		return KPROBES_TEST_HAS_FTRACE_NAMES;
+	case RETURN:
+		return IS_ENABLED(CONFIG_KRETPROBES);
+	default:
+		return true;
+	}
+}
+
+static void init_level(struct level *l, enum context where, enum kind kind, u32 flags)
+{
+	*l = (struct level) {
+		.context	= where,
+		.kind		= kind,
+		.rp.kp		= {
+			.symbol_name	= functions[where][is_traced(kind)].name,
+			.flags		= flags,
+			.pre_handler	= level_pre,
+			.post_handler	= has_post(kind) ? level_post : NULL,
+		},
+		.rp.entry_handler	= level_entry,
+		.rp.handler		= level_return,
+	};
+	tasklet_setup(&l->tasklet, in_tasklet);
+	l->work = IRQ_WORK_INIT_HARD(in_irq_work);
+}
+
+static int register_level(struct level *l)
+{
+	int ret;
+
+	/* Without this, it would get a jump. Others have none then, either. */
+	if (l->kind == BOOSTED)
+		kprobe_test_allow_optimization(false);
+	ret = l->kind == RETURN ? register_kretprobe(&l->rp) : register_kprobe(&l->rp.kp);
+	wait_for_kprobe_optimizer();
+	return ret;
+}
+
+static void unregister_level(struct level *l)
+{
+	if (l->kind == RETURN)
+		unregister_kretprobe(&l->rp);
+	else
+		unregister_kprobe(&l->rp.kp);
+}
+
+static unsigned long missed(const struct level *l)
+{
+	return l->rp.kp.nmissed + l->rp.nmissed;
+}
+
+/* Run the outermost level from a task, in its own context. */
+static void run_outermost(struct level *l)
+{
+	order = 0;
+	migrate_disable();
+	raise(l, TASK);
+	migrate_enable();
+}
+
+static void expect_idle(struct kunit *test)
+{
+	guard(preempt)();
+
+	KUNIT_EXPECT_NULL(test, kprobe_running());
+#ifdef KPROBE_MAX_NESTING
+	KUNIT_EXPECT_EQ(test, get_kprobe_ctlblk()->depth, 0);
+	KUNIT_EXPECT_EQ(test, get_kprobe_ctlblk()->kprobe_status, KPROBE_HIT_ACTIVE);
+#endif
+}
+
+/* The inner level's handlers were called, while the outer one's was running. */
+static void expect_inside(struct kunit *test, const struct level *inner, const struct level *outer)
+{
+	KUNIT_EXPECT_EQ(test, missed(inner), 0);
+	KUNIT_EXPECT_EQ(test, inner->pre, 1);
+	KUNIT_EXPECT_EQ(test, inner->post, has_post(inner->kind));
+	KUNIT_EXPECT_EQ(test, inner->ret, inner->kind == RETURN);
+	KUNIT_EXPECT_FALSE(test, inner->other_context);
+	KUNIT_EXPECT_GT(test, inner->began, outer->began);
+	KUNIT_EXPECT_LT(test, inner->ended, outer->ended);
+}
+
+static void expect_outermost(struct kunit *test, const struct level *l)
+{
+	KUNIT_EXPECT_EQ(test, missed(l), 0);
+	KUNIT_EXPECT_EQ(test, l->pre, 1);
+	KUNIT_EXPECT_EQ(test, l->post, has_post(l->kind));
+	KUNIT_EXPECT_EQ(test, l->ret, l->kind == RETURN);
+	KUNIT_EXPECT_EQ(test, l->wrong, 0);
+	KUNIT_EXPECT_FALSE(test, l->other_context);
+}
+
+struct pair {
+	enum context	outer, inner;
+};
+
+static const struct pair pairs[] = {
+	{ TASK, SOFTIRQ }, { TASK, HARDIRQ }, { TASK, NMI }, { SOFTIRQ, HARDIRQ },
+	{ SOFTIRQ, NMI }, { HARDIRQ, NMI },
+	{ TASK, TASK }, { SOFTIRQ, SOFTIRQ }, { HARDIRQ, HARDIRQ }, { NMI, NMI },
+};
+
+static void pair_to_desc(const struct pair *p, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s in %s", context_names[p->inner],
+		 context_names[p->outer]);
+}
+KUNIT_ARRAY_PARAM(pair, pairs, pair_to_desc);
+
+static void try_kinds(struct kunit *test, const struct pair *p, enum kind outer_kind,
+		      enum kind inner_kind, bool at_return)
+{
+	struct level *outer = &levels[0], *inner = &levels[1];
+	bool same = p->outer == p->inner;
+
+	init_level(outer, p->outer, outer_kind, KPROBE_FLAG_REENTRANT);
+	init_level(inner, p->inner, inner_kind, KPROBE_FLAG_REENTRANT);
+	outer->inner = inner;
+	outer->to_return = at_return;
+
+	KUNIT_ASSERT_EQ(test, register_level(outer), 0);
+	KUNIT_ASSERT_EQ(test, register_level(inner), 0);
+	run_outermost(outer);
+	unregister_level(inner);
+	unregister_level(outer);
+	kprobe_test_allow_optimization(true);
+
+	if (!same) {
+		expect_outermost(test, outer);
+		expect_inside(test, inner, outer);
+	} else {
+		KUNIT_EXPECT_EQ(test, missed(inner), 1);
+		KUNIT_EXPECT_EQ(test, inner->pre, 0);
+	}
+	KUNIT_EXPECT_EQ(test, inner->wrong, 0);
+	expect_idle(test);
+	if (test->status == KUNIT_FAILURE)
+		kunit_info(test, "%s in %s\n", kind_names[inner_kind], kind_names[outer_kind]);
+}
+
+static void nested_in_all_contexts(struct kunit *test)
+{
+	const struct pair *p = test->param_value;
+	enum kind outer, inner;
+
+	KP_SKIP_IF(test, !can_raise(p->outer) || !can_raise(p->inner), "cannot be raised here");
+
+	for (outer = 0; outer < NR_KINDS; outer++) {
+		for (inner = 0; inner < NR_KINDS; inner++) {
+			if (!is_possible(outer) || !is_possible(inner))
+				continue;
+			if ((outer == BOOSTED && !goes_with_boosted(inner)) ||
+			    (inner == BOOSTED && !goes_with_boosted(outer)))
+				continue;
+			/* In the same context, each has a function of its own. */
+			if (p->outer == p->inner ? is_traced(outer) == is_traced(inner) :
+						   !can_interrupt(p->inner, outer))
+				continue;
+			try_kinds(test, p, outer, inner, false);
+			if (outer == RETURN)
+				try_kinds(test, p, outer, inner, true);
+		}
+	}
+}
+
+/* All contexts at once, with probes of each kind in each of them. */
+static void nested_four_deep(struct kunit *test)
+{
+	static const enum kind kinds[][NR_CONTEXTS] = {
+		{ JUMP, FTRACE, RETURN, POST },
+		{ FTRACE, JUMP, FTRACE_POST, POST },
+		{ RETURN, FTRACE_POST, JUMP, FTRACE },
+		{ FTRACE_POST, RETURN, JUMP, RETURN },
+		{ JUMP, RETURN, POST, JUMP },
+		{ FTRACE, RETURN, BOOSTED, POST },
+	};
+	enum context c, used[NR_CONTEXTS];
+	int i, n, nr = 0;
+
+	for (c = TASK; c < NR_CONTEXTS; c++) {
+		if (can_raise(c))
+			used[nr++] = c;
+	}
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		for (n = 0; n < nr; n++) {
+			enum kind kind = kinds[i][used[n]];
+
+			if (!is_possible(kind) || (kind == BOOSTED && !is_possible(FTRACE)))
+				kind = is_possible(JUMP) && used[n] < HARDIRQ ? JUMP : POST;
+			init_level(&levels[n], used[n], kind, KPROBE_FLAG_REENTRANT);
+			if (n)
+				levels[n - 1].inner = &levels[n];
+			KUNIT_ASSERT_EQ(test, register_level(&levels[n]), 0);
+		}
+		run_outermost(&levels[0]);
+		for (n = 0; n < nr; n++)
+			unregister_level(&levels[n]);
+		kprobe_test_allow_optimization(true);
+
+		expect_outermost(test, &levels[0]);
+		for (n = 1; n < nr; n++) {
+			/* Nothing interrupts a breakpoint but an NMI. */
+			if (!can_interrupt(used[n], levels[n - 1].kind))
+				break;
+			expect_inside(test, &levels[n], &levels[n - 1]);
+			KUNIT_EXPECT_EQ(test, levels[n].wrong, 0);
+		}
+		expect_idle(test);
+	}
+}
+
+/* Only probes that ask for it are called inside of others. */
+static void nested_without_the_flag(struct kunit *test)
+{
+	struct level *outer = &levels[0], *inner = &levels[1], *old = &levels[2];
+	enum kind kind = is_possible(FTRACE) ? FTRACE : JUMP;
+
+	KP_SKIP_IF(test, !can_raise(HARDIRQ) || !is_possible(kind), "cannot be raised here");
+
+	/* The flag of the outer one does not matter. */
+	init_level(outer, TASK, kind, 0);
+	init_level(inner, HARDIRQ, POST, KPROBE_FLAG_REENTRANT);
+	init_level(old, HARDIRQ, POST, 0);
+	outer->inner = inner;
+	KUNIT_ASSERT_EQ(test, register_level(outer), 0);
+	KUNIT_ASSERT_EQ(test, register_level(old), 0);
+
+	/* Without the flag, it is as ever. */
+	run_outermost(outer);
+	KUNIT_EXPECT_EQ(test, old->pre + old->post, 0);
+	KUNIT_EXPECT_EQ(test, missed(old), 1);
+
+	/* Of two at one address, the one with the flag is called. */
+	KUNIT_ASSERT_EQ(test, register_level(inner), 0);
+	inner->done = false;
+	run_outermost(outer);
+	KUNIT_EXPECT_EQ(test, old->pre + old->post, 0);
+	KUNIT_EXPECT_EQ(test, missed(old), 2);
+	KUNIT_EXPECT_EQ(test, missed(inner), 0);
+	KUNIT_EXPECT_EQ(test, inner->pre, 1);
+	KUNIT_EXPECT_EQ(test, inner->post, 1);
+
+	/* Outside of other hits, both are. */
+	inner->done = false;
+	run_outermost(inner);
+	KUNIT_EXPECT_EQ(test, old->pre, 1);
+	KUNIT_EXPECT_EQ(test, inner->pre, 2);
+	KUNIT_EXPECT_EQ(test, missed(old) + missed(inner), 2);
+	KUNIT_EXPECT_EQ(test, outer->wrong + inner->wrong, 0);
+	expect_idle(test);
+
+	unregister_level(inner);
+	unregister_level(old);
+	unregister_level(outer);
+	kprobe_test_allow_optimization(true);
+}
+
+/* kprobe_busy_begin() keeps all handlers off, even those of interrupts. */
+static void nested_in_busy_sections(struct kunit *test)
+{
+	struct level *inner = &levels[0];
+
+	KP_SKIP_IF(test, !can_raise(HARDIRQ), "cannot be raised here");
+	init_level(inner, HARDIRQ, POST, KPROBE_FLAG_REENTRANT);
+	KUNIT_ASSERT_EQ(test, register_level(inner), 0);
+	kprobe_busy_begin();
+	raise(inner, TASK);
+	kprobe_busy_end();
+	KUNIT_EXPECT_EQ(test, missed(inner), 1);
+	KUNIT_EXPECT_EQ(test, inner->pre, 0);
+	unregister_level(inner);
+	kprobe_test_allow_optimization(true);
+	expect_idle(test);
+}
+
+static int ignore_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
+{
+	return 0;
+}
+
+/* What the flag does not go with, and flags that do not exist. */
+static void nested_flag_is_refused(struct kunit *test)
+{
+	struct kprobe kp = {
+		.symbol_name = "kp_nest_plain0", .pre_handler = kp_nothing_pre,
+		.flags = KPROBE_FLAG_REENTRANT,
+	};
+	u32 flag;
+
+	kp.fault_handler = ignore_fault;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, kprobe_check(&kp), -EINVAL);
+	KUNIT_EXPECT_NULL(test, kp.addr);
+	kp.fault_handler = NULL;
+	for (flag = KPROBE_FLAGS + 1; flag; flag <<= 1) {
+		kp.flags = flag;
+		KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
+		KUNIT_EXPECT_EQ(test, kp.flags, flag);
+		KUNIT_EXPECT_NULL(test, kp.addr);
+	}
+	kp.flags = KPROBE_FLAG_REENTRANT;
+	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), 0);
+	KUNIT_EXPECT_TRUE(test, kp.flags & KPROBE_FLAG_REENTRANT);
+	unregister_kprobe(&kp);
+}
+
+static int nested_init(struct kunit_suite *suite)
+{
+	has_nmi = kp_nmi_begin();
+	return 0;
+}
+
+static void nested_exit(struct kunit_suite *suite)
+{
+	kp_nmi_end();
+}
+
+static struct kunit_case nested_testcases[] = {
+	KUNIT_CASE_PARAM_ATTR(nested_in_all_contexts, pair_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_SLOW(nested_four_deep),
+	KUNIT_CASE(nested_without_the_flag),
+	KUNIT_CASE(nested_in_busy_sections),
+	KUNIT_CASE(nested_flag_is_refused),
+	{}
+};
+
+KP_SUITE(nested_testcases, .name = "kprobes_nested",
+	 .suite_init = nested_init, .suite_exit = nested_exit);
