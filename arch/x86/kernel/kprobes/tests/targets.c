@@ -25,7 +25,12 @@ KP_FAR_FROM_OTHERS(kpt_far_begin);
 
 KP_FUNCTION(kpt_add, "", "777: mov %eax, %ecx; lea 3(%ecx), %eax; nop", "");
 KP_FUNCTION(kpt_callee, "", "777: lea 100(%" R "ax), %eax; nop; nop", "");
-KP_FUNCTION(kpt_load, "", "777: mov (%" R "ax), %" R "ax; nop; nop; nop; nop", "");
+/*
+ * The NOPs in front keep the address away from one that other code, on i386, happens to have as a
+ * part of its instructions (40 8d 04 c1): it would be taken for a target.
+ */
+KP_FUNCTION(kpt_load, "", "nop; nop; nop; nop\n"
+	    "777: mov (%" R "ax), %" R "ax; nop; nop; nop; nop", "");
 KP_FUNCTION(kpt_spin, "", "777: cmp" Q " $0, kpt_flag" RIP "; je 777b; add $1, %eax", "");
 KP_FUNCTION(kpt_user_load, "", ASM_STAC "\n"
 	    "777: mov (%" R "ax), %eax; jmp 2f; 1: mov $-14, %eax; 2:\n"
