@@ -26,7 +26,7 @@ void opt_pre_handler(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(opt_pre_handler);
 
 #ifdef __ARCH_WANT_KPROBES_DETOUR
-/* A hit inside another one. Returns whether a handler has redirected execution: then it goes on. */
+/* A hit inside another one. Returns whether a handler has redirected execution. */
 static noinline bool detour_nested(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (!kprobe_nested_begin(kp, 0))

@@ -113,7 +113,7 @@ static nokprobe_inline bool kretprobe_pool_has_spares(unsigned int nr, unsigned 
 	return available > 1 && 2 * available >= nr;
 }
 
-/* Those of one CPU. Others may be added meanwhile. */
+/* The blocks of one CPU. More may be added meanwhile. */
 #define for_each_kretprobe_block(block, pool, cpu)			\
 	llist_for_each_entry(block, READ_ONCE(per_cpu_ptr((pool)->blocks, cpu)->list.first), node)
 

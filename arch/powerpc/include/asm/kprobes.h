@@ -144,7 +144,6 @@ struct arch_optimized_insn {
 	unsigned long	call;
 };
 
-/* The tail of a detour restores every register, including an r1 changed by a handler. */
 /*
  * The back chain of kprobe_detour_callback() leads to the frame of the detour, which has the
  * registers. This is only valid after a call: before one, the compiler may have deferred the
