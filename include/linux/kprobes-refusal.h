@@ -135,6 +135,10 @@ enum kprobe_refusal {
 	NR_KPROBE_REFUSALS,
 };
 
+/* To a user whose name of a function is not even similar to one that exists. */
+#define KPROBE_NO_SUCH_FUNCTION						\
+	"No function has such a name. If the source has it, the compiler has inlined or removed it"
+
 /* Sentences without a full stop, one for each reason, for tracing_log_err(). */
 extern const char *kprobe_refusal_texts[];
 

@@ -41,6 +41,7 @@ struct kprobe;
 struct kretprobe;
 struct kretprobe_instance;
 struct pt_regs;
+struct seq_buf;
 struct task_struct;
 
 /**
@@ -112,11 +113,13 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  * @refusal: for the core: why the last registration failed
  * @call: for the core: the call in progress that uses this structure
  * @list: linked exactly while the probe is registered
- * @nmissed: hits for which no handler could be called
+ * @nmissed: hits for which no handler could be called; of a kretprobe also returns that were not
+ *	     reported because RCU did not watch
  * @addr: address of the probe; after registration the one in use, which may be
  *	  after a landing pad at the start of the function
  * @symbol_name: symbol to probe; set either this or @addr, not both
  * @offset: added to the symbol or to @addr
+ * @nmissed_rcu: those of @nmissed where RCU did not watch
  * @pre_handler: called before the instruction, may be NULL
  * @post_handler: called after it, may be NULL. A probe that has one is never
  *		  jump optimized, and claims a function entry for itself
@@ -148,6 +151,7 @@ struct kprobe {
 	kprobe_opcode_t			*addr;
 	const char			*symbol_name;
 	unsigned int			offset;
+	unsigned int			nmissed_rcu;
 	kprobe_pre_handler_t		pre_handler;
 	kprobe_post_handler_t		post_handler;
 	kprobe_fault_handler_t		fault_handler;
@@ -228,8 +232,7 @@ struct kretprobe_holder {
  * @maxactive: how many calls can be in flight, on all CPUs together; 0 or less for a
  *	       default, which is written back. The pool can then grow, but not with
  *	       KRETPROBE_ON_RETHOOK
- * @nmissed: calls that were not hooked because too many were in flight, and returns
- *	     that were not reported because RCU did not watch
+ * @nmissed: calls that were not hooked because too many were in flight
  * @data_size: bytes of user data in each instance
  * @rh: instance pool (KRETPROBE_ON_RETHOOK)
  * @rph: instance pool (otherwise)
@@ -426,6 +429,15 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 }
 
 #endif /* CONFIG_KPROBES */
+
+#ifdef CONFIG_KPROBES_FILES
+int kprobe_print_candidates(const char *name, struct seq_buf *s, bool addresses);
+#else
+static inline int kprobe_print_candidates(const char *name, struct seq_buf *s, bool addresses)
+{
+	return 0;
+}
+#endif
 
 #ifdef CONFIG_OPTPROBES
 void wait_for_kprobe_optimizer(void);

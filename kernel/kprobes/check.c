@@ -13,6 +13,7 @@
 #include <linux/security.h>
 #include <linux/seq_buf.h>
 #include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/string.h>
@@ -185,11 +186,139 @@ EXPORT_SYMBOL_GPL(kretprobe_check);
 
 #ifdef CONFIG_KPROBES_FILES
 /*
+ * Names that a user may have meant
+ */
+
+#define MAX_CANDIDATES	8
+
+struct candidates {
+	const char	*name;			/* what the user has written, without the module */
+	unsigned int	nr;
+	struct candidate {
+		unsigned int	rank;		/* the best have the lowest */
+		unsigned long	addr;
+		char		name[KSYM_NAME_LEN];
+	} best[MAX_CANDIDATES];
+};
+
+enum { SAME_NAME, VARIANT, ONE_EDIT, TWO_EDITS, NOT_SIMILAR };
+
+/* Can @b be made of @a with so many characters inserted, removed, replaced or swapped? */
+static bool within(const char *a, const char *b, unsigned int edits)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (!*a && !*b)
+		return true;
+	if (!edits)
+		return false;
+	edits--;
+	return (*a && within(a + 1, b, edits)) || (*b && within(a, b + 1, edits)) ||
+	       (*a && *b && within(a + 1, b + 1, edits)) ||
+	       (*a && a[0] == b[1] && a[1] == b[0] && within(a + 2, b + 2, edits));
+}
+
+static unsigned int rank_of(const char *name, const char *symbol)
+{
+	/* Compilers append ".isra.0", ".constprop.0", ".part.0", ".cold" and others. */
+	size_t len = strlen(name), base = strcspn(name, ".");
+
+	if (!strcmp(name, symbol))
+		return SAME_NAME;
+	if (base && !strncmp(name, symbol, base) && (!symbol[base] || symbol[base] == '.'))
+		return VARIANT;
+	/* Everything is similar to a short name. */
+	if (len > 2 && within(name, symbol, 1))
+		return ONE_EDIT;
+	return len > 4 && within(name, symbol, 2) ? TWO_EDITS : NOT_SIMILAR;
+}
+
+static int candidate_add(void *data, const char *symbol, unsigned long addr)
+{
+	struct candidates *c = data;
+	unsigned int rank = rank_of(c->name, symbol), i = c->nr;
+
+	addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
+	if (rank == NOT_SIMILAR || !kernel_text_address(addr))
+		return 0;
+
+	while (i && c->best[i - 1].rank > rank)
+		i--;
+	if (i == MAX_CANDIDATES)
+		return 0;
+	c->nr = min(c->nr + 1, MAX_CANDIDATES);
+	memmove(&c->best[i + 1], &c->best[i], (c->nr - i - 1) * sizeof(c->best[0]));
+	c->best[i].rank = rank;
+	c->best[i].addr = addr;
+	strscpy(c->best[i].name, symbol, KSYM_NAME_LEN);
+	return 0;
+}
+
+static void print_candidate(struct seq_buf *s, const struct candidate *c, bool with_address)
+{
+	unsigned long size, into;
+	char name[KSYM_NAME_LEN];
+	char *mod = NULL;
+
+	guard(preempt)();
+
+	if (kallsyms_lookup(c->addr, &size, &into, &mod, name) && mod)
+		seq_buf_printf(s, "%s:", mod);
+	seq_buf_puts(s, c->name);
+	if (with_address)
+		seq_buf_printf(s, "@0x%px", (void *)c->addr);
+}
+
+/**
+ * kprobe_print_candidates() - functions that a user of a name may have meant
+ * @name: "symbol" or "module:symbol"
+ * @s: receives at most eight, as "[module:]symbol[@address]", separated by commas
+ * @addresses: print the addresses of functions that all have this name
+ *
+ * If functions have the name, these are all. Otherwise they are those with another suffix of the
+ * compiler, and those whose names differ by one or two characters.
+ *
+ * Context: process context, sleeps. Takes some milliseconds.
+ * Return: how many there are; -ENOMEM if out of memory.
+ */
+int kprobe_print_candidates(const char *name, struct seq_buf *s, bool addresses)
+{
+	struct candidates *c __free(kvfree) = kvzalloc_obj(*c);
+	const char *colon = strchr(name, ':');
+	char mod[MODULE_NAME_LEN];
+	unsigned int i;
+
+	if (!c)
+		return -ENOMEM;
+	c->name = colon ? colon + 1 : name;
+	if (!colon)
+		kallsyms_on_each_symbol(candidate_add, c);
+	else if (colon - name < sizeof(mod))
+		strscpy(mod, name, colon - name + 1);
+	else
+		return 0;
+	kprobe_for_each_module_symbol(colon ? mod : NULL, candidate_add, c);
+
+	for (i = 0; i < c->nr; i++) {
+		bool same = c->best[i].rank == SAME_NAME;
+
+		if (!same && c->best[0].rank == SAME_NAME)
+			break;
+		if (i)
+			seq_buf_putc(s, ',');
+		print_candidate(s, &c->best[i], addresses && same);
+	}
+	return i;
+}
+
+/*
  * The file for one address
  */
 
 #define MAX_QUERY	512
-#define MAX_ANSWER	(KSYM_SYMBOL_LEN + 256)
+#define MAX_ANSWER	SZ_2K
 
 /* The answer to what was written last. */
 struct query {
@@ -272,6 +401,32 @@ static int answer_jump(struct query *q, const struct kprobe_where *where)
 }
 #endif
 
+static void answer_names(struct query *q, const char *name, enum kprobe_refusal why, bool may_see)
+{
+	if (why != KPROBE_REFUSAL_NO_SYMBOL && !kprobe_symbol_is_ambiguous(name))
+		return;
+
+	seq_buf_puts(&q->answer, " candidates=");
+	if (!kprobe_print_candidates(name, &q->answer, may_see))
+		seq_buf_printf(&q->answer, "-\n%s", KPROBE_NO_SUCH_FUNCTION);
+}
+
+/* The functions that objtool knows not to return. Others have loops without end. */
+#define NORETURN(name)	#name,
+static const char * const never_return[] = {
+#include "../../tools/objtool/noreturns.h"
+};
+
+static bool never_returns(unsigned long addr)
+{
+	char name[KSYM_NAME_LEN];
+
+	if (lookup_symbol_name(addr, name))
+		return false;
+	name[strcspn(name, ".")] = '\0';
+	return match_string(never_return, ARRAY_SIZE(never_return), name) >= 0;
+}
+
 static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, bool may_see)
 {
 	struct kprobe_verdict v;
@@ -289,10 +444,14 @@ static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, b
 	if (!v.err) {
 		seq_buf_printf(&q->answer, " kind=%s", v.mode);
 		ret = answer_jump(q, &v.where);
+		if (is_return && never_returns(v.where.addr))
+			seq_buf_puts(&q->answer, " returns=never");
 	}
 	root = v.why == KPROBE_REFUSAL_REACHED ? kprobe_blacklist_root(v.where.addr) : 0;
 	if (root)
 		seq_buf_printf(&q->answer, " from=%ps", (void *)root);
+	if (rp->kp.symbol_name)
+		answer_names(q, rp->kp.symbol_name, v.why, may_see);
 	seq_buf_putc(&q->answer, '\n');
 	return ret;
 }

@@ -39,12 +39,6 @@ static const char * const site_state_names[NR_KPROBE_SITE_STATES] = {
 	[KPROBE_SITE_DEAD]	= "dead",
 };
 
-static const char * const miss_names[NR_KPROBE_MISSES] = {
-	[KPROBE_MISS_NESTED]	= "nested",
-	[KPROBE_MISS_POOL]	= "pool",
-	[KPROBE_MISS_RCU]	= "rcu",
-};
-
 #ifdef CONFIG_OPTPROBES
 static const char * const opt_state_names[NR_KPROBE_OPT_STATES] = {
 	[KPROBE_OPT_NONE]	= "none",
@@ -199,9 +193,33 @@ static void show_opt(struct seq_file *m, const struct kprobe_site *site)
 }
 #endif
 
+/* Hits for which the handlers of users were not called, by cause. */
+struct misses {
+	unsigned long	nested;
+	unsigned long	pool;
+	unsigned long	rcu;
+};
+
+static void add_misses(struct misses *sum, const struct kprobe *p)
+{
+	unsigned long rcu = READ_ONCE(p->nmissed_rcu), nmissed = READ_ONCE(p->nmissed);
+
+	/* Another CPU may be counting one. */
+	sum->nested += nmissed - min(rcu, nmissed);
+	sum->pool += kretprobe_missed(p);
+	sum->rcu += rcu;
+}
+
+static void show_misses(struct seq_file *m, const struct misses *sum)
+{
+	seq_printf(m, " missed_nested=%lu missed_pool=%lu missed_rcu=%lu", sum->nested, sum->pool,
+		   sum->rcu);
+}
+
 static void show_site(struct seq_file *m, struct kprobe_site *site)
 {
-	int i;
+	struct misses misses = { };
+	struct kprobe *p;
 
 	/* Only a task may still be in its detour. */
 	if (site->state == KPROBE_SITE_DEAD)
@@ -211,9 +229,9 @@ static void show_site(struct seq_file *m, struct kprobe_site *site)
 	show_symbol(m, kprobe_site_addr(site));
 	seq_printf(m, " kind=%s state=%s users=%u enabled=%u", site_kind(site),
 		   site_state_names[site->state], site->nr_users, site->nr_enabled);
-	for (i = 0; i < NR_KPROBE_MISSES; i++)
-		seq_printf(m, " missed_%s=%lu", miss_names[i],
-			   atomic_long_read(&site->misses[i]));
+	list_for_each_entry(p, &site->users, list)
+		add_misses(&misses, p);
+	show_misses(m, &misses);
 	show_opt(m, site);
 	seq_putc(m, '\n');
 }
@@ -290,13 +308,18 @@ static void show_probes(struct seq_file *m, struct kprobe_site *site)
 	struct kprobe *p;
 
 	list_for_each_entry(p, &site->users, list) {
+		struct misses misses = { };
+
+		add_misses(&misses, p);
 		seq_printf(m, "%px %c ", shown_addr(m, kprobe_site_addr(site)), type_of(p));
 		show_symbol(m, kprobe_site_addr(site));
 		show_handler(m, p);
 		seq_printf(m, " state=%s nmissed=%lu", user_state(p),
-			   p->nmissed + kretprobe_missed(p));
+			   misses.nested + misses.pool + misses.rcu);
+		show_misses(m, &misses);
 		show_pool(m, p);
-		seq_printf(m, " pid=%d comm=", process_nr(p->origin));
+		seq_printf(m, " probe=%px pid=%d comm=", shown_addr(m, (unsigned long)p),
+			   process_nr(p->origin));
 		/* A process can give its thread any name. */
 		seq_escape_str(m, p->origin->comm, ESCAPE_ANY_NP | ESCAPE_APPEND, " \\");
 		seq_putc(m, '\n');

@@ -55,15 +55,14 @@ static nokprobe_inline void call_post(struct kprobe *p, struct pt_regs *regs)
 #define for_each_user(p, site) \
 	list_for_each_entry_lockless(p, &(site)->users, list)
 
-static void kprobe_count_miss_of_users(struct kprobe_site *site, enum kprobe_miss cause)
+static void kprobe_count_miss_of_users(struct kprobe_site *site, bool watched)
 {
 	struct kprobe_rcu_state w = kprobe_rcu_enter();
 	struct kprobe *p;
 
-	kprobe_site_count_miss(site, cause);
 	for_each_user(p, site) {
 		if (!kprobe_disabled(p))
-			kprobe_count_miss(p);
+			kprobe_count_miss(p, watched);
 	}
 	kprobe_rcu_exit(w);
 }
@@ -121,7 +120,7 @@ NOKPROBE_SYMBOL(kprobe_site_post_users);
  */
 noinline int kprobe_miss_unwatched(struct kprobe *kp)
 {
-	kprobe_count_miss_of_users(kprobe_to_site(kp), KPROBE_MISS_RCU);
+	kprobe_count_miss_of_users(kprobe_to_site(kp), false);
 	return 0;
 }
 NOKPROBE_SYMBOL(kprobe_miss_unwatched);
@@ -254,9 +253,9 @@ NOKPROBE_SYMBOL(kprobe_handler_fault);
 void kprobes_inc_nmissed_count(struct kprobe *p)
 {
 	if (likely(p->flags & KPROBE_FLAG_SITE))
-		kprobe_count_miss_of_users(kprobe_to_site(p), KPROBE_MISS_NESTED);
+		kprobe_count_miss_of_users(kprobe_to_site(p), true);
 	else
-		kprobe_count_miss(p);
+		kprobe_count_miss(p, true);
 }
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
@@ -382,18 +381,15 @@ NOKPROBE_SYMBOL(kprobe_nested_begin);
  */
 int kprobe_nested_pre(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kprobe_site *site = kprobe_to_site(kp);
-	bool missed = false, irqs_off;
 	struct kprobe *p;
+	bool irqs_off;
 	int ret = 0;
 
 	preempt_disable_notrace();
-	for_each_user(p, site) {
+	for_each_user(p, kprobe_to_site(kp)) {
 		if (!is_reentrant(p)) {
-			if (!kprobe_disabled(p)) {
-				kprobe_count_miss(p);
-				missed = true;
-			}
+			if (!kprobe_disabled(p))
+				kprobe_count_miss(p, true);
 			continue;
 		}
 		if (!p->pre_handler)
@@ -404,8 +400,6 @@ int kprobe_nested_pre(struct kprobe *kp, struct pt_regs *regs)
 		if (ret)
 			break;
 	}
-	if (missed)
-		kprobe_site_count_miss(site, KPROBE_MISS_NESTED);
 	preempt_enable_no_resched_notrace();
 	return ret;
 }

@@ -19,20 +19,16 @@ int kprobe_miss_unwatched(struct kprobe *kp);
  * keeps them exact on any number of CPUs. The raw_ variants do not call sanitizers,
  * which could be probed.
  */
-static nokprobe_inline void kprobe_count_miss(struct kprobe *p)
+static nokprobe_inline void kprobe_count_miss(struct kprobe *p, bool watched)
 {
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
+	if (!watched)
+		raw_atomic_inc((atomic_t *)&p->nmissed_rcu);
 }
 
 static nokprobe_inline void kretprobe_count_miss(struct kretprobe *rp)
 {
 	raw_atomic_inc((atomic_t *)&rp->nmissed);
-}
-
-static nokprobe_inline void kprobe_site_count_miss(struct kprobe_site *site,
-						   enum kprobe_miss cause)
-{
-	raw_atomic_long_inc(&site->misses[cause]);
 }
 
 /**

@@ -31,17 +31,6 @@ static nokprobe_inline bool kretprobe_wants_return(struct kretprobe *rp,
 	return !rp->entry_handler || !rp->entry_handler(ri, regs);
 }
 
-/* Count a miss for the site that is being hit, and for the kretprobe, one of its users. */
-static nokprobe_inline void kretprobe_miss_hit(struct kretprobe *rp,
-					       enum kprobe_miss cause)
-{
-	struct kprobe *running = kprobe_running();
-
-	if (running && (running->flags & KPROBE_FLAG_SITE))
-		kprobe_site_count_miss(kprobe_to_site(running), cause);
-	kretprobe_count_miss(rp);
-}
-
 /*
  * A return where RCU does not watch. Unregistration of the kretprobe does not wait for this CPU,
  * so it is looked up again with RCU watching.
@@ -50,14 +39,9 @@ static noinline void kretprobe_miss_unwatched(struct kretprobe_instance *ri)
 {
 	struct kprobe_rcu_state w = kprobe_rcu_enter();
 	struct kretprobe *rp = kretprobe_of(ri);
-	struct kprobe *kp;
 
-	if (rp) {
-		kp = get_kprobe(rp->kp.addr);
-		if (kp)
-			kprobe_site_count_miss(kprobe_to_site(kp), KPROBE_MISS_RCU);
-		kretprobe_count_miss(rp);
-	}
+	if (rp)
+		kprobe_count_miss(&rp->kp, false);
 	kprobe_rcu_exit(w);
 }
 NOKPROBE_SYMBOL(kretprobe_miss_unwatched);

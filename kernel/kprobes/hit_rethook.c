@@ -21,7 +21,7 @@ int kretprobe_pre_handler(struct kprobe *p, struct pt_regs *regs)
 	struct rethook_node *node = rethook_try_get(rp->rh);
 
 	if (unlikely(!node)) {
-		kretprobe_miss_hit(rp, KPROBE_MISS_POOL);
+		kretprobe_count_miss(rp);
 		return 0;
 	}
 

@@ -152,7 +152,7 @@ static noinline int kretprobe_enter_slow(struct kretprobe *rp, struct pt_regs *r
 
 	if (unlikely(!kretprobe_pool_get_home(rp->rph, &ri) &&
 		     !kretprobe_pool_get_elsewhere(rp->rph, &ri)))
-		kretprobe_miss_hit(rp, KPROBE_MISS_POOL);
+		kretprobe_count_miss(rp);
 	else if (kretprobe_wants_return(rp, ri, regs))
 		hook_return(ri, regs);
 	else

@@ -2,7 +2,6 @@
 #ifndef _KERNEL_KPROBES_SITE_H
 #define _KERNEL_KPROBES_SITE_H
 
-#include <linux/atomic.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
 #include <linux/rbtree.h>
@@ -53,22 +52,14 @@ enum kprobe_opt_state {
 	NR_KPROBE_OPT_STATES,
 };
 
-/* Why a hit called no handler. */
-enum kprobe_miss {
-	KPROBE_MISS_NESTED,	/* inside a handler or a step of another probe */
-	KPROBE_MISS_POOL,	/* no free instance of a kretprobe */
-	KPROBE_MISS_RCU,	/* where RCU does not watch */
-	NR_KPROBE_MISSES,
-};
-
 /* In kprobe_site.opt_until. */
 #define KPROBE_OPT_FOREVER	U64_MAX
 
 struct kprobe_ftrace_ops;
 
 /*
- * One probed address. Except for @misses, all changes need kprobe_mutex. Hits read @head and what
- * is marked as such without it.
+ * One probed address. All changes need kprobe_mutex. Hits read @head and what is marked as such
+ * without it.
  */
 struct kprobe_site {
 	struct kprobe_head		head;		/* what architectures and hit paths see */
@@ -108,8 +99,6 @@ struct kprobe_site {
 	 */
 	u64				opt_until;
 #endif
-	/* Hits without handlers, by cause. */
-	atomic_long_t			misses[NR_KPROBE_MISSES];
 	struct rcu_head			rcu;
 };
 

@@ -124,7 +124,7 @@ class State:
         self.held, self.stale, self.left = ([False] * NR_SITES for _ in range(3))
         self.on = self.jumps = True
         self.loaded = self.crowd = self.crowd_post = self.crowd_left = False
-        self.inner_missed, self.crowd_armed, self.crowd_ops = 0, NO, 0
+        self.crowd_armed, self.crowd_ops = NO, 0
         self.age = self.round = 0
 
     def copy(self):
@@ -178,8 +178,6 @@ class State:
         otherwise it keeps its state. A site that is not wanted is disarmed."""
         if t >= NR_SITES:
             return
-        if t == T_INNER and not self.users(t):
-            self.inner_missed = 0
         if not self.wanted(t):
             # If disarming it failed before, this operation need not try again.
             self.armed[t] = MAYBE if self.armed[t] != NO and \
@@ -423,7 +421,6 @@ class State:
     def nest(self, over, n):
         """A handler called the inner function @n times; hits there are missed."""
         armed = self.armed[T_INNER]
-        self.inner_missed += n * (armed == YES)
         at = self.users(T_INNER)
         for p, u in enumerate(self.user):
             missed = p in at and self.enabled(p)
@@ -543,10 +540,9 @@ class State:
         want = [len(users), sum(map(self.enabled, users))]
         if (site and [site.users, site.enabled]) != (want if users else None):
             raise Wrong(f"target {t} should have users, enabled {want}, has {site}")
-        # With several threads, a new user may take over a site that drains.
-        missed = self.inner_missed if t == T_INNER else 0
-        if site and site.missed != missed and (alone or t != T_INNER):
-            raise Wrong(f"target {t} missed {site.missed} hits, not {missed}")
+        missed = sum(seen.probes[p][2] for p in users)
+        if site and site.missed != missed:
+            raise Wrong(f"target {t} missed {site.missed} hits, its users {missed}")
         if site and self.armed[t] != MAYBE and site.armed != (self.armed[t] == YES):
             raise Wrong(f"target {t} should {'not ' * site.armed}be armed")
 
@@ -590,8 +586,6 @@ class State:
         for u, (where, _, nmissed, _) in zip(self.user, seen.probes):
             u.addr = YES if where >= 0 else NO
             u.missed, u.slop = nmissed, 0
-        if T_INNER in seen.sites:
-            self.inner_missed = seen.sites[T_INNER].missed
         self.crowd_left &= self.crowd_remains(seen)
         if seen.crowd[1] in (0, CROWD):
             self.crowd_armed = YES if seen.crowd[1] else NO

@@ -8,6 +8,8 @@
 
 #include <linux/module.h>
 #include <linux/pid.h>
+#include <linux/seq_buf.h>
+#include <linux/sizes.h>
 
 #include "../check.h"
 #include "../register.h"
@@ -201,6 +203,22 @@ static noinline __noclone __used int kp_twin(int v)
 	return v + 1;
 }
 
+int kp_candidate_one(int v);
+int kp_candidate_two(int v);
+
+/* The names of both are similar to a third one. */
+noinline __noclone int kp_candidate_one(int v)
+{
+	KP_PADDING;
+	return v + 1;
+}
+
+noinline __noclone int kp_candidate_two(int v)
+{
+	KP_PADDING;
+	return v + 2;
+}
+
 struct twins {
 	unsigned int	nr, stop_after;
 	unsigned long	addr[4];
@@ -239,6 +257,62 @@ static void check_symbols_of_one_name(struct kunit *test)
 	strscpy(name + MODULE_NAME_LEN, ":kp_twin", sizeof(name) - MODULE_NAME_LEN);
 	KUNIT_EXPECT_EQ(test, kprobe_for_each_symbol(name, note_twin, &t), 0);
 	KUNIT_EXPECT_EQ(test, t.nr, 1);
+}
+
+/* How many candidates a name has; they are in @s. */
+static int candidates_of(struct seq_buf *s, const char *name, bool addresses)
+{
+	seq_buf_clear(s);
+	return kprobe_print_candidates(name, s, addresses);
+}
+
+static void check_candidates_of_a_name(struct kunit *test)
+{
+	unsigned long twin = (unsigned long)dereference_symbol_descriptor(kp_twin);
+	char *text = kunit_kzalloc(test, SZ_4K, GFP_KERNEL);
+	static const char * const wrong[] = {
+		"kp_chekc_target",		/* swapped */
+		"kp_check_targt",		/* removed */
+		"kp_check_tarrget",		/* inserted */
+		"kb_check_target",		/* replaced */
+		"kpp_check_targe",		/* two edits */
+		"kp_check_target.isra.7",
+	};
+	struct seq_buf s;
+	char name[301];
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	seq_buf_init(&s, text, SZ_4K);
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		KUNIT_EXPECT_GE(test, candidates_of(&s, wrong[i], true), 1);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(seq_buf_str(&s), "kp_check_target"), "%s: %s",
+					  wrong[i], text);
+		/* The address is of use only where the name is that of several. */
+		KUNIT_EXPECT_NULL(test, strchr(text, '@'));
+	}
+	/* Those that differ less come first. */
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_candidate_ono", true), 2);
+	KUNIT_EXPECT_STREQ(test, seq_buf_str(&s), "kp_candidate_one,kp_candidate_two");
+
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_twin", true), 2);
+	snprintf(name, sizeof(name), "kp_twin@0x%px", (void *)twin);
+	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(seq_buf_str(&s), name), "%s", text);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_twin", false), 2);
+	KUNIT_EXPECT_STREQ(test, seq_buf_str(&s), "kp_twin,kp_twin");
+
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_no_such_name_at_all", true), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "no_module:kp_twin", true), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "", true), 0);
+	/* Everything is similar to one or two characters. */
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kq", true), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "\xff\x01\x80", true), 0);
+	memset(name, 'm', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, name, true), 0);
+	name[200] = ':';
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, name, true), 0);
 }
 
 /* Only a guest script can load the module, and then runs this suite again. */
@@ -349,6 +423,7 @@ static struct kunit_case check_cases[] = {
 	KUNIT_CASE(check_beside_a_post_handler),
 	KUNIT_CASE(check_returns),
 	KUNIT_CASE(check_symbols_of_one_name),
+	KUNIT_CASE(check_candidates_of_a_name),
 	KUNIT_CASE(check_names_in_a_module),
 	KUNIT_CASE(check_unique_names),
 	KUNIT_CASE(check_who_has_registered),

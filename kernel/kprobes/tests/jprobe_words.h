@@ -6,7 +6,8 @@
  *
  *  - kpj_copied_call() and kpj_copied_unwind(), copies of kprobe_jprobe_call() and
  *    arch_jprobe_unwind() that can be probed;
- *  - KPJ_CODE(), where the code of these functions begins.
+ *  - KPJ_CODE(), where the code of these functions begins;
+ *  - KPJ_PADDING, the word that may follow them.
  *
  * After it, the suite defines the functions that are declared below.
  */
@@ -16,9 +17,7 @@
 #include <linux/stacktrace.h>
 
 #include "traces.h"
-
-/* Is there an instruction of the copies? There may be something else at the end. */
-static bool is_insn(unsigned long addr, unsigned long end);
+#include "words.h"
 
 #define MAX_STEPS	144
 
@@ -82,13 +81,21 @@ static int on_step(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
+/* Up to the next function, there may be padding, and what belongs to that function. */
+static bool is_insn(unsigned long addr)
+{
+	u32 word = *(u32 *)addr;
+
+	return word && word != KPJ_PADDING && kp_decide(addr) != KPROBE_REFUSAL_PREAMBLE;
+}
+
 static void add_steps(struct kunit *test, unsigned long start)
 {
 	unsigned long size, at;
 
 	KUNIT_ASSERT_TRUE(test, kallsyms_lookup_size_offset(start, &size, NULL));
 	for (at = start; at < start + size; at += sizeof(kprobe_opcode_t)) {
-		if (!is_insn(at, start + size))
+		if (!is_insn(at))
 			continue;
 		KUNIT_ASSERT_LT(test, step.nr, MAX_STEPS);
 		/* A post handler rules a jump out. */

@@ -534,7 +534,7 @@ static void return_rcu_does_not_watch_the_return(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, call_unwatched(10), 13);
 		KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), i);
 		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 0);
-		KUNIT_EXPECT_EQ(test, o->rp.nmissed, i);
+		KUNIT_EXPECT_EQ(test, o->rp.kp.nmissed_rcu, i);
 	}
 }
 #else

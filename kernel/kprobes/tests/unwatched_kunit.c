@@ -120,16 +120,6 @@ static void count_post(struct kprobe *p, struct pt_regs *regs, unsigned long fla
 	u->unwatched += !rcu_is_watching();
 }
 
-static long misses_of(struct kprobe *p, enum kprobe_miss cause)
-{
-	struct kprobe_site *site;
-
-	guard(mutex)(&kprobe_mutex);
-
-	site = kprobe_site_at((unsigned long)p->addr);
-	return site ? atomic_long_read(&site->misses[cause]) : -1;
-}
-
 #ifdef CONFIG_OPTPROBES
 static bool is_live(struct kprobe *p)
 {
@@ -198,11 +188,10 @@ static void unwatched_hits_are_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, is_live(&u->user[0].kp), t->kind == DETOUR);
 	for (i = 0; i < CALLS; i++)
 		KUNIT_EXPECT_EQ(test, call_unwatched(t->fn, i), i + t->add);
-	misses = misses_of(&u->user[0].kp, KPROBE_MISS_RCU);
+	misses = u->user[0].kp.nmissed_rcu;
 	/* The effect ends as soon as RCU watches again. */
 	KUNIT_EXPECT_EQ(test, t->fn(1), 1 + t->add);
 
-	KUNIT_EXPECT_GE(test, misses, 0);
 	for (i = 0; i < 2; i++) {
 		struct site_user *p = &u->user[i];
 
@@ -268,7 +257,7 @@ static void handlers_are_called_where_rcu_watches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->pre + p->post + p->faults, 0);
 	KUNIT_EXPECT_EQ(test, u->handled, 0);
 	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
-	KUNIT_EXPECT_EQ(test, misses_of(&p->kp, KPROBE_MISS_RCU), 1);
+	KUNIT_EXPECT_EQ(test, p->kp.nmissed_rcu, 1);
 
 	scoped_guard(preempt)
 		call_handlers(7);
@@ -307,7 +296,7 @@ static void opt_handlers_are_called_where_rcu_watches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, call_unwatched(call_opt_pre_handler, 7), 7);
 	KUNIT_EXPECT_EQ(test, p->pre, 0);
 	KUNIT_EXPECT_EQ(test, p->kp.nmissed, 1);
-	KUNIT_EXPECT_EQ(test, misses_of(&p->kp, KPROBE_MISS_RCU), 1);
+	KUNIT_EXPECT_EQ(test, p->kp.nmissed_rcu, 1);
 
 	scoped_guard(preempt)
 		call_opt_pre_handler(7);
@@ -353,8 +342,9 @@ static void unwatched_returns_are_missed(struct kunit *test)
 	u = add_return(test, "kp_unw_leaves");
 	for (i = 0; i < CALLS; i++)
 		KUNIT_EXPECT_EQ(test, call_unwatched(kp_unw_leaves, i), i + 7);
-	KUNIT_EXPECT_EQ(test, misses_of(&u->rp.kp, KPROBE_MISS_RCU), u->rp.nmissed);
-	KUNIT_EXPECT_EQ(test, u->returns + u->rp.nmissed, CALLS);
+	KUNIT_EXPECT_EQ(test, u->rp.kp.nmissed_rcu, u->rp.kp.nmissed);
+	KUNIT_EXPECT_EQ(test, u->returns + u->rp.kp.nmissed, CALLS);
+	KUNIT_EXPECT_EQ(test, u->rp.nmissed, 0);
 	/* If the trampoline is a breakpoint, that may make RCU watch. */
 	if (IS_ENABLED(CONFIG_KRETPROBE_NATIVE))
 		KUNIT_EXPECT_EQ(test, u->returns, 0);
@@ -370,8 +360,9 @@ static void unwatched_entries_are_missed(struct kunit *test)
 	KP_SKIP_IF(test, !is_live(&u->rp.kp), "needs a jump");
 	for (i = 0; i < CALLS; i++)
 		KUNIT_EXPECT_EQ(test, call_unwatched(kp_unw_plain, i), i + 3);
-	KUNIT_EXPECT_EQ(test, misses_of(&u->rp.kp, KPROBE_MISS_RCU), CALLS);
-	KUNIT_EXPECT_EQ(test, u->rp.kp.nmissed + u->rp.nmissed, CALLS);
+	KUNIT_EXPECT_EQ(test, u->rp.kp.nmissed_rcu, CALLS);
+	KUNIT_EXPECT_EQ(test, u->rp.kp.nmissed, CALLS);
+	KUNIT_EXPECT_EQ(test, u->rp.nmissed, 0);
 	KUNIT_EXPECT_EQ(test, u->returns, 0);
 	KUNIT_EXPECT_EQ(test, kp_unw_plain(1), 4);
 	KUNIT_EXPECT_EQ(test, u->returns, 1);
@@ -400,7 +391,7 @@ static void unwatched_returns_after_unregistration(struct kunit *test)
 	ct_idle_exit();
 	local_irq_enable();
 	KUNIT_EXPECT_EQ(test, ret, 10);
-	KUNIT_EXPECT_EQ(test, u->returns + u->rp.nmissed, 0);
+	KUNIT_EXPECT_EQ(test, u->returns + u->rp.kp.nmissed, 0);
 }
 
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
@@ -538,14 +529,14 @@ static void unwatched_nested_hits_touch_nothing_unseen(struct kunit *test)
 	call_busy_fn = t->fn;
 	watch_calls(test, &u->user[0].kp.nmissed, call_busy, CALLS);
 	KUNIT_EXPECT_EQ(test, u->user[0].kp.nmissed, CALLS);
-	KUNIT_EXPECT_EQ(test, misses_of(&u->user[0].kp, KPROBE_MISS_NESTED), CALLS);
+	KUNIT_EXPECT_EQ(test, u->user[0].kp.nmissed_rcu, 0);
 }
 
 static void unwatched_returns_touch_nothing_unseen(struct kunit *test)
 {
 	struct unwatched_test *u = add_return(test, "kp_unw_leaves");
 
-	watch_calls(test, &u->rp.nmissed, kp_unw_leaves, CALLS);
+	watch_calls(test, &u->rp.kp.nmissed, kp_unw_leaves, CALLS);
 }
 #else
 KP_SKIPPED(unwatched_hits_touch_nothing_unseen, "needs watchpoints that trap after the access")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The files that answer whether something may be probed.
-# checks: 78
+# checks: 104
 # timeout: 900
 # needs: CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES CONFIG_KUNIT_DEBUGFS
 # append: kunit.enable=1 kunit.filter_glob=kprobes_check
@@ -58,6 +58,31 @@ if [ "$found" ]; then
 	check "with the function from which it was found" says "${found% *}" from "${found#* }"
 fi
 check "an unknown module is one, too" says nomod:vfs_statx reason no-symbol
+
+# What the user may have meant.
+means() { field "$1" candidates | tr ',' '\n' | grep -qx "$2"; }
+check "a wrong name has candidates" means vfs_sattx vfs_statx
+check "also with the offset" means vfs_sattx+4 vfs_statx
+check "and for a return" means "r vfs_sattx" vfs_statx
+check "there are at most eight" test "$(field vfs_rea candidates | tr ',' '\n' | wc -l)" -le 8
+check "a right name has none" says vfs_statx candidates ""
+check "nor has one that is similar to none" says no_such_function candidates -
+inlined() { ask no_such_function | grep -q 'has inlined or removed it$'; }
+check "which may have been inlined" inlined
+# Static functions of the same name.
+before=$(cat $KPTR)
+echo 0 >$KPTR
+twin=$(awk '$2 ~ /[tTwW]/ { n[$3]++ } END { for (i in n) if (n[i] == 2) print i }' /proc/kallsyms |
+	while read -r fn; do means "$fn" "$fn@0x[0-9a-f]*" && echo "$fn" && break; done)
+check "some name is that of two functions" test "$twin"
+check "both are candidates" test "$(field "$twin" candidates | tr ',' '\n' | grep -c "^$twin@0x")" = 2
+check "by their addresses" means "$twin" "$twin@0x$(sed -n "s/ [tT] $twin\$//p" /proc/kallsyms | tail -n1)"
+echo 2 >$KPTR
+check "which not everybody may see" test "$(field "$twin" candidates)" = "$twin,$twin"
+echo "$before" >$KPTR
+check "a function that never returns is accepted" says "r do_exit" verdict accepted
+check "but its return is not expected" says "r do_exit" returns never
+check "unlike that of others" says "r vfs_statx" returns ""
 
 for what in "" " " "a b" "+4" "vfs_statx+" "vfs_statx+x" 0x "0xzz" "vfs_statx+-1"; do
 	check "'$what' is no question" junk "$what"
@@ -153,6 +178,14 @@ echo >$LOG
 marked=$(sed -n 's/ - marked$//p' $KPROBES/available | grep -Fx -m1 -f - $TRACING/available_filter_functions)
 check "error_log knows marked functions" logged "$marked" "marked as one that"
 check "error_log knows middles" logged vfs_statx+2 "$MIDDLE"
+check "error_log names candidates" logged vfs_sattx "symbol: .*vfs_statx"
+check "and those of the same name" logged "$twin" "not unique: $twin@0x[0-9a-f]*,$twin@0x"
+check "and says when there are none" logged no_such_function "has inlined"
+# It keeps eight entries, each with its own text.
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	! echo "p:tried vfs_statx$i" >$TRACING/kprobe_events
+done 2>/dev/null
+check "as for each of the last eight" test "$(grep -c 'symbol: .*vfs_statx' $LOG)" = 8
 
 # Built in are the addresses in the text that have a name, other than pages of detours, which
 # powerpc has there.
@@ -217,6 +250,25 @@ check "only one of them is disabled again" shown " k $KSYM.* state=disabled "
 check "and not the other" shown " r $KSYM.* state=enabled "
 echo 0 >$TRACING/events/whose/enable
 echo >$TRACING/kprobe_events
+# Each user has its own misses, the same everywhere.
+KSYM=hrtimer_nanosleep
+echo "r1:whose/slow $KSYM" >$TRACING/kprobe_events
+echo "r2:whose/slow2 $KSYM" >>$TRACING/kprobe_events
+echo 1 >$TRACING/events/whose/enable
+for i in 1 2 3 4; do usleep 400000 & done
+wait
+profile() { awk -v e="$1" '$1 == e { print $3 }' $TRACING/kprobe_profile; }
+missed() { probe_of | tr ' ' '\n' | sed -n "s/^$1=//p" | sort -n | xargs; }
+check "more instances miss less" test "$(profile slow2)" -lt "$(profile slow)"
+check "which each user sees" test "$(missed nmissed)" = "$(profile slow2) $(profile slow)"
+check "with the cause" test "$(missed missed_pool)" = "$(missed nmissed)"
+check "and no other" test "$(missed missed_nested) $(missed missed_rcu)" = "0 0 0 0"
+check "sites has the sum" grep -q "$KSYM.* missed_nested=0 missed_pool=$(($(profile slow) + \
+	$(profile slow2))) missed_rcu=0" $KPROBES/sites
+check "probes tells them apart" test "$(missed probe | tr ' ' '\n' | sort -u | wc -l)" = 2
+echo 0 >$TRACING/events/whose/enable
+echo >$TRACING/kprobe_events
+KSYM=vfs_statx
 # A process may give itself any name. The driver registers for the writer.
 modprobe kprobe_test_driver
 named() { sh -c "printf 'x y\\n\\\\' >/proc/self/comm; echo $KSYM >$DRIVER/register"; }

@@ -229,21 +229,9 @@ static void jprobe_enters_by_return(struct kunit *test)
  */
 
 #define KPJ_CODE(fn)	((unsigned long)(fn))
+#define KPJ_PADDING	((u32 __force)cpu_to_le32(aarch64_insn_gen_nop()))
 
 #include "jprobe_words.h"
-
-static bool is_insn(unsigned long addr, unsigned long end)
-{
-	u32 insn = le32_to_cpu(*(__le32 *)addr);
-
-	/* Up to the next function, there may be padding. */
-	if (!insn || insn == aarch64_insn_gen_nop())
-		return false;
-	/* With kCFI, the word before a function may be its type, unless it is RET. */
-	if (!IS_ENABLED(CONFIG_CFI))
-		return true;
-	return addr + AARCH64_INSN_SIZE != end || aarch64_insn_is_ret(insn);
-}
 
 static void expect_steps(struct kunit *test)
 {

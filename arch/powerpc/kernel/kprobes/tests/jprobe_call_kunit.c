@@ -207,16 +207,9 @@ static void jprobe_handler_is_no_pointer_to_code(struct kunit *test)
  */
 
 #define KPJ_CODE(fn)	ppc_function_entry(fn)
+#define KPJ_PADDING	PPC_RAW_NOP()
 
 #include "jprobe_words.h"
-
-/* Up to the next function, there may be padding. */
-static bool is_insn(unsigned long addr, unsigned long end)
-{
-	u32 word = *(u32 *)addr;
-
-	return word && word != PPC_RAW_NOP();
-}
 
 static void expect_steps(struct kunit *test)
 {
