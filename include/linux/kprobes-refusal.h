@@ -135,9 +135,9 @@ enum kprobe_refusal {
 	NR_KPROBE_REFUSALS,
 };
 
-/* To a user whose name of a function is not even similar to one that exists. */
+/* Shown if no function has the name, or a similar one. */
 #define KPROBE_NO_SUCH_FUNCTION						\
-	"No function has such a name. If the source has it, the compiler has inlined or removed it"
+	"No function has this or a similar name: it may be inlined, not built, or in a module that is not loaded"
 
 /* Sentences without a full stop, one for each reason, for tracing_log_err(). */
 extern const char *kprobe_refusal_texts[];

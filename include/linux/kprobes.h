@@ -107,11 +107,12 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 
 /**
  * struct kprobe - a probe on one instruction
- * @hlist: not linked; shares its storage with @origin, @next, @refusal and @call
+ * @hlist: not linked; shares its storage with members of the core
  * @origin: for the core: who has registered the probe
  * @next: for the core: the next probe that the same call detaches
  * @refusal: for the core: why the last registration failed
  * @call: for the core: the call in progress that uses this structure
+ * @reap: for the core, in the probe of an address: links those to be freed; empty while in use
  * @list: linked exactly while the probe is registered
  * @nmissed: hits for which no handler could be called; of a kretprobe also returns that were not
  *	     reported because RCU did not watch
@@ -145,6 +146,7 @@ struct kprobe {
 			};
 			struct kprobe_call	*call;
 		};
+		struct list_head	reap;
 	};
 	struct list_head		list;
 	unsigned long			nmissed;

@@ -9,7 +9,7 @@
 enum kprobe_site_kind {
 	KPROBE_SITE_BREAKPOINT,
 	KPROBE_SITE_FTRACE,
-};
+} __packed;
 
 /* Where a probe is to be. */
 struct kprobe_where {

@@ -221,7 +221,7 @@ void kprobe_arm_retry(struct kprobe_arm_lists *lists, struct list_head *reap)
 		if (site->state == KPROBE_SITE_ARMED)
 			kprobe_arm_add(lists, site);
 		if (!site->nr_users)
-			list_move_tail(&site->reap, reap);
+			list_move_tail(&site->head.kp.reap, reap);
 	}
 }
 

@@ -215,9 +215,10 @@ static bool within(const char *a, const char *b, unsigned int edits)
 	if (!edits)
 		return false;
 	edits--;
-	return (*a && within(a + 1, b, edits)) || (*b && within(a, b + 1, edits)) ||
-	       (*a && *b && within(a + 1, b + 1, edits)) ||
-	       (*a && a[0] == b[1] && a[1] == b[0] && within(a + 2, b + 2, edits));
+	if ((*a && within(a + 1, b, edits)) || (*b && within(a, b + 1, edits)))
+		return true;
+	return *a && *b && (within(a + 1, b + 1, edits) ||
+			    (a[0] == b[1] && a[1] == b[0] && within(a + 2, b + 2, edits)));
 }
 
 static unsigned int rank_of(const char *name, const char *symbol)
@@ -240,8 +241,10 @@ static int candidate_add(void *data, const char *symbol, unsigned long addr)
 	struct candidates *c = data;
 	unsigned int rank = rank_of(c->name, symbol), i = c->nr;
 
+	if (rank == NOT_SIMILAR)
+		return 0;
 	addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
-	if (rank == NOT_SIMILAR || !kernel_text_address(addr))
+	if (!kernel_text_address(addr))
 		return 0;
 
 	while (i && c->best[i - 1].rank > rank)
@@ -258,14 +261,13 @@ static int candidate_add(void *data, const char *symbol, unsigned long addr)
 
 static void print_candidate(struct seq_buf *s, const struct candidate *c, bool with_address)
 {
-	unsigned long size, into;
-	char name[KSYM_NAME_LEN];
-	char *mod = NULL;
+	struct module *mod;
 
 	guard(preempt)();
 
-	if (kallsyms_lookup(c->addr, &size, &into, &mod, name) && mod)
-		seq_buf_printf(s, "%s:", mod);
+	mod = __module_text_address(c->addr);
+	if (mod)
+		seq_buf_printf(s, "%s:", module_name(mod));
 	seq_buf_puts(s, c->name);
 	if (with_address)
 		seq_buf_printf(s, "@0x%px", (void *)c->addr);
@@ -401,14 +403,18 @@ static int answer_jump(struct query *q, const struct kprobe_where *where)
 }
 #endif
 
-static void answer_names(struct query *q, const char *name, enum kprobe_refusal why, bool may_see)
+static int answer_names(struct query *q, const char *name, enum kprobe_refusal why, bool may_see)
 {
+	int nr;
+
 	if (why != KPROBE_REFUSAL_NO_SYMBOL && !kprobe_symbol_is_ambiguous(name))
-		return;
+		return 0;
 
 	seq_buf_puts(&q->answer, " candidates=");
-	if (!kprobe_print_candidates(name, &q->answer, may_see))
+	nr = kprobe_print_candidates(name, &q->answer, may_see);
+	if (!nr)
 		seq_buf_printf(&q->answer, "-\n%s", KPROBE_NO_SUCH_FUNCTION);
+	return min(nr, 0);
 }
 
 /* The functions that objtool knows not to return. Others have loops without end. */
@@ -450,8 +456,8 @@ static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, b
 	root = v.why == KPROBE_REFUSAL_REACHED ? kprobe_blacklist_root(v.where.addr) : 0;
 	if (root)
 		seq_buf_printf(&q->answer, " from=%ps", (void *)root);
-	if (rp->kp.symbol_name)
-		answer_names(q, rp->kp.symbol_name, v.why, may_see);
+	if (!ret && rp->kp.symbol_name)
+		ret = answer_names(q, rp->kp.symbol_name, v.why, may_see);
 	seq_buf_putc(&q->answer, '\n');
 	return ret;
 }

@@ -61,8 +61,12 @@ static void kprobe_count_miss_of_users(struct kprobe_site *site, bool watched)
 	struct kprobe *p;
 
 	for_each_user(p, site) {
-		if (!kprobe_disabled(p))
-			kprobe_count_miss(p, watched);
+		if (kprobe_disabled(p))
+			continue;
+		if (watched)
+			kprobe_count_miss(p);
+		else
+			kprobe_count_unwatched(p);
 	}
 	kprobe_rcu_exit(w);
 }
@@ -255,7 +259,7 @@ void kprobes_inc_nmissed_count(struct kprobe *p)
 	if (likely(p->flags & KPROBE_FLAG_SITE))
 		kprobe_count_miss_of_users(kprobe_to_site(p), true);
 	else
-		kprobe_count_miss(p, true);
+		kprobe_count_miss(p);
 }
 NOKPROBE_SYMBOL(kprobes_inc_nmissed_count);
 
@@ -389,7 +393,7 @@ int kprobe_nested_pre(struct kprobe *kp, struct pt_regs *regs)
 	for_each_user(p, kprobe_to_site(kp)) {
 		if (!is_reentrant(p)) {
 			if (!kprobe_disabled(p))
-				kprobe_count_miss(p, true);
+				kprobe_count_miss(p);
 			continue;
 		}
 		if (!p->pre_handler)

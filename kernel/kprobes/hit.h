@@ -19,11 +19,15 @@ int kprobe_miss_unwatched(struct kprobe *kp);
  * keeps them exact on any number of CPUs. The raw_ variants do not call sanitizers,
  * which could be probed.
  */
-static nokprobe_inline void kprobe_count_miss(struct kprobe *p, bool watched)
+static nokprobe_inline void kprobe_count_miss(struct kprobe *p)
 {
 	raw_atomic_long_inc((atomic_long_t *)&p->nmissed);
-	if (!watched)
-		raw_atomic_inc((atomic_t *)&p->nmissed_rcu);
+}
+
+static nokprobe_inline void kprobe_count_unwatched(struct kprobe *p)
+{
+	kprobe_count_miss(p);
+	raw_atomic_inc((atomic_t *)&p->nmissed_rcu);
 }
 
 static nokprobe_inline void kretprobe_count_miss(struct kretprobe *rp)

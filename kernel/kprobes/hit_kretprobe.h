@@ -41,7 +41,7 @@ static noinline void kretprobe_miss_unwatched(struct kretprobe_instance *ri)
 	struct kretprobe *rp = kretprobe_of(ri);
 
 	if (rp)
-		kprobe_count_miss(&rp->kp, false);
+		kprobe_count_unwatched(&rp->kp);
 	kprobe_rcu_exit(w);
 }
 NOKPROBE_SYMBOL(kretprobe_miss_unwatched);

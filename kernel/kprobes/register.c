@@ -12,6 +12,7 @@
 #define pr_fmt(fmt) "kprobes: " fmt
 
 #include <linux/cache.h>
+#include <linux/cacheflush.h>
 #include <linux/jump_label.h>
 #include <linux/pid.h>
 #include <linux/slab.h>
@@ -133,7 +134,7 @@ static void kprobe_site_reap(struct kprobe_site *site)
 {
 	/* ftrace could not disarm it. It stays until a later call of kprobe_arm_retry(). */
 	if (site->ftrace) {
-		list_del_init(&site->reap);
+		list_del_init(&site->head.kp.reap);
 		return;
 	}
 
@@ -153,7 +154,7 @@ static void reap_sites(struct list_head *reap)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	list_for_each_entry_safe(site, tmp, reap, reap)
+	list_for_each_entry_safe(site, tmp, reap, head.kp.reap)
 		kprobe_site_reap(site);
 }
 
@@ -169,7 +170,7 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 	origin_put(p->origin);
 	p->origin = NULL;
 	if (!site->nr_users)
-		list_move_tail(&site->reap, reap);
+		list_move_tail(&site->head.kp.reap, reap);
 	kprobe_arm_leave(site, lists);
 	if (ops && ops->stop)
 		ops->stop(p);
@@ -269,6 +270,7 @@ struct kprobe_reg {
 	struct kprobe_site	*site;
 	u32			flags;		/* these fields of @p, before the call */
 	unsigned long		nmissed;
+	unsigned int		nmissed_rcu;
 	kprobe_opcode_t		*addr;
 	bool			prepared;	/* by kprobe_batch_ops.prepare */
 	bool			creator;	/* @site was made for this probe */
@@ -320,7 +322,7 @@ enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *
 
 	if (!p || p->flags & ~KPROBE_FLAGS)
 		return KPROBE_REFUSAL_ARGUMENTS;
-	/* Which of two handlers would get a fault is not defined. */
+	/* Only one handler of a CPU can own faults. */
 	if (p->flags & KPROBE_FLAG_REENTRANT && p->fault_handler)
 		return KPROBE_REFUSAL_ARGUMENTS;
 
@@ -501,6 +503,7 @@ static void batch_publish(struct kprobe_batch *b)
 	for_each_reg(i, r, b) {
 		r->flags = r->p->flags;
 		r->nmissed = r->p->nmissed;
+		r->nmissed_rcu = r->p->nmissed_rcu;
 		r->addr = r->p->addr;
 		kprobe_site_add_user(r->site, r->p);
 		r->p->origin = b->origin;
@@ -603,6 +606,7 @@ static void batch_restore_users(struct kprobe_batch *b)
 			continue;
 		INIT_LIST_HEAD(&r->p->list);
 		r->p->nmissed = r->nmissed;
+		r->p->nmissed_rcu = r->nmissed_rcu;
 		WRITE_ONCE(r->p->flags, r->flags);
 		r->p->addr = r->addr;
 	}

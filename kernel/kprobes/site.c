@@ -80,9 +80,8 @@ struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind 
 		return NULL;
 
 	INIT_LIST_HEAD(&site->users);
-	INIT_LIST_HEAD(&site->reap);
+	INIT_LIST_HEAD(&site->head.kp.reap);
 	INIT_LIST_HEAD(&site->head.kp.list);
-	INIT_HLIST_NODE(&site->head.kp.hlist);
 	site->kind = kind;
 	site->head.kp.addr = (kprobe_opcode_t *)addr;
 	site->head.kp.pre_handler = KPROBE_SITE_PRE;
@@ -132,7 +131,7 @@ void kprobe_site_remove(struct kprobe_site *site)
 	lockdep_assert_held(&kprobe_mutex);
 	WARN_ON_ONCE(site->nr_users);
 
-	list_del_init(&site->reap);
+	list_del_init(&site->head.kp.reap);
 	kprobe_site_move(site, KPROBE_SITE_DEAD);
 }
 
@@ -284,7 +283,7 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	list_del_init(&site->reap);
+	list_del_init(&site->head.kp.reap);
 
 	p->addr = site->head.kp.addr;
 	p->nmissed = 0;

@@ -39,9 +39,9 @@ enum kprobe_site_state {
 	KPROBE_SITE_GONE,
 	KPROBE_SITE_DEAD,
 	NR_KPROBE_SITE_STATES,
-};
+} __packed;
 
-/* State of a site's jump; optimizer.c has the transitions. */
+/* State of a site's jump; optimizer.c has the transitions. Packed: each probed address has one. */
 enum kprobe_opt_state {
 	KPROBE_OPT_NONE,
 	KPROBE_OPT_PREPARED,
@@ -50,7 +50,7 @@ enum kprobe_opt_state {
 	KPROBE_OPT_LIVE,
 	KPROBE_OPT_RECLAIMING,
 	NR_KPROBE_OPT_STATES,
-};
+} __packed;
 
 /* In kprobe_site.opt_until. */
 #define KPROBE_OPT_FOREVER	U64_MAX
@@ -68,30 +68,33 @@ struct kprobe_site {
 	unsigned int			nr_enabled;	/* users that are not disabled */
 	enum kprobe_site_state		state;		/* only kprobe_site_move() changes it */
 	enum kprobe_site_kind		kind;		/* never changes */
+#ifdef CONFIG_OPTPROBES
+	enum kprobe_opt_state		opt;		/* only opt_move() changes it */
+	/* Why there is no jump, enum kprobe_noopt. */
+	u8				opt_why;
+#endif
+	/* Why the architecture refuses it, enum kprobe_refusal. */
+	u8				refusal;
 	/* A return trampoline, whose handler does not need RCU; never changes. */
 	bool				trampoline;
 	/* The architecture has resources for head.kp. */
-	bool				prepared;
-	/* Why the architecture refuses it, enum kprobe_refusal. */
-	u8				refusal;
-	kprobe_opcode_t			saved;		/* the text before preparation */
+	bool				prepared : 1;
 	/*
 	 * A move is not complete: @ftrace is another ops, but the address is still in the filter
 	 * of kprobe_ftrace_shared.
 	 */
-	bool				in_shared;
+	bool				in_shared : 1;
+	kprobe_opcode_t			saved;		/* the text before preparation */
 	/*
 	 * The ops whose calls count, or NULL; with KPROBE_FTRACE_MOVES while that changes; hits
 	 * read it.
 	 */
 	struct kprobe_ftrace_ops	*ftrace;
-	struct rb_node			node;		/* in the tree of sites */
-	/* On the list of the call that will free it, after its grace period; empty if in use. */
-	struct list_head		reap;
+	union {
+		struct rb_node		node;		/* in the tree of sites */
+		struct rcu_head		rcu;		/* once out of the tree, until freed */
+	};
 #ifdef CONFIG_OPTPROBES
-	enum kprobe_opt_state		opt;		/* only opt_move() changes it */
-	/* Why there is no jump, enum kprobe_noopt. */
-	u8				opt_why;
 	/*
 	 * The number of the grace period of tasks-RCU whose end shows that the detour is empty, see
 	 * tasks_begun. It counts only while hits do not enter the detour. 0: no hit ever did;
@@ -99,7 +102,6 @@ struct kprobe_site {
 	 */
 	u64				opt_until;
 #endif
-	struct rcu_head			rcu;
 };
 
 /*

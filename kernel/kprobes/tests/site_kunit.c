@@ -514,7 +514,7 @@ static void site_draining_takes_a_new_user(struct kunit *test)
 
 	kprobe_site_add_user(site, &t->user[0].kp);
 	kprobe_site_del_user(site, &t->user[0].kp);
-	list_move_tail(&site->reap, &reap);
+	list_move_tail(&site->head.kp.reap, &reap);
 
 	/* Still found by hits that trapped before. */
 	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)FAKE_ADDR), &site->head.kp);

@@ -55,6 +55,8 @@ extern const int kretprobe_blacklist_size;
 /**
  * struct arch_optimized_insn - a detour
  * @insn: the detour, NULL if there is none
+ * @hop: address of the hop, which is a jump to the detour; 0 if there is none. 32 bits suffice:
+ *	 kernel text is in the top 2 GiB
  * @text: the original text
  * @size: length of all instructions that the jump replaces
  * @nr: how many of them have a copy
@@ -63,11 +65,11 @@ extern const int kretprobe_blacklist_size;
  * @end: offset of the end of the copies
  * @jump: length of the jump: two bytes if it goes to a hop
  * @of_return: the detour has been made for a return probe
- * @hop: address of the hop, which is a jump to the detour; 0 if there is none
  * @padding: the original text at the hop
  */
 struct arch_optimized_insn {
 	kprobe_opcode_t	*insn;
+	s32		hop;
 	u8		text[MAX_OPTIMIZED_LENGTH];
 	u8		size;
 	u8		nr;
@@ -76,7 +78,6 @@ struct arch_optimized_insn {
 	u8		end;
 	u8		jump;
 	bool		of_return;
-	unsigned long	hop;
 	u8		padding[JMP32_INSN_SIZE];
 };
 

@@ -242,8 +242,8 @@ static void rewrite(const struct arch_optimized_insn *o, bool hop)
 	const u8 *from = hop ? o->padding : jump, *to = hop ? jump : o->padding;
 
 	kprobe_put_jmp(jump, o->hop, (unsigned long)o->insn);
-	perf_event_text_poke((void *)o->hop, from, JMP32_INSN_SIZE, to, JMP32_INSN_SIZE);
-	text_poke((void *)o->hop, to, JMP32_INSN_SIZE);
+	perf_event_text_poke((void *)(long)o->hop, from, JMP32_INSN_SIZE, to, JMP32_INSN_SIZE);
+	text_poke((void *)(long)o->hop, to, JMP32_INSN_SIZE);
 }
 
 /*

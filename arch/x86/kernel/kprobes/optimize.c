@@ -398,7 +398,7 @@ static u8 *make_jump(u8 *buf, const struct optimized_kprobe *op)
 	const struct arch_optimized_insn *o = &op->optinsn;
 
 	__text_gen_insn(buf, o->hop ? JMP8_INSN_OPCODE : JMP32_INSN_OPCODE, op->kp.addr,
-			o->hop ? (void *)o->hop : o->insn, o->jump);
+			o->hop ? (void *)(long)o->hop : o->insn, o->jump);
 	return buf;
 }
 

@@ -602,7 +602,7 @@ static void text_is_written_after_cpus_synchronize(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->tail_then, tail);
 	KUNIT_EXPECT_NE(test, first_byte(w->tail), tail);
 
-	w->hop = (u8 *)op_at(p.kp.addr)->optinsn.hop;
+	w->hop = (u8 *)(long)op_at(p.kp.addr)->optinsn.hop;
 	w->slot = op_at(p.kp.addr)->optinsn.insn;
 	w->nr = 0;
 	unregister_and_wait(&p.kp);
