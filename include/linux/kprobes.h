@@ -120,7 +120,7 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  *	  after a landing pad at the start of the function
  * @symbol_name: symbol to probe; set either this or @addr, not both
  * @offset: added to the symbol or to @addr
- * @nmissed_rcu: those of @nmissed where RCU did not watch
+ * @nmissed_rcu: those of @nmissed where RCU did not watch, modulo 2^32
  * @pre_handler: called before the instruction, may be NULL
  * @post_handler: called after it, may be NULL. A probe that has one is never
  *		  jump optimized, and claims a function entry for itself
@@ -433,9 +433,9 @@ static inline bool is_kprobe_optinsn_slot(unsigned long addr)
 #endif /* CONFIG_KPROBES */
 
 #ifdef CONFIG_KPROBES_FILES
-int kprobe_print_candidates(const char *name, struct seq_buf *s, bool addresses);
+int kprobe_print_candidates(const char *name, struct seq_buf *s);
 #else
-static inline int kprobe_print_candidates(const char *name, struct seq_buf *s, bool addresses)
+static inline int kprobe_print_candidates(const char *name, struct seq_buf *s)
 {
 	return 0;
 }

@@ -19,6 +19,8 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include <asm/sections.h>
+
 #include "blacklist.h"
 #include "check.h"
 #include "copy.h"
@@ -236,6 +238,17 @@ static unsigned int rank_of(const char *name, const char *symbol)
 	return len > 4 && within(name, symbol, 2) ? TWO_EDITS : NOT_SIMILAR;
 }
 
+static bool is_known(const struct candidates *c, unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr; i++) {
+		if (c->best[i].addr == addr)
+			return true;
+	}
+	return false;
+}
+
 static int candidate_add(void *data, const char *symbol, unsigned long addr)
 {
 	struct candidates *c = data;
@@ -244,7 +257,8 @@ static int candidate_add(void *data, const char *symbol, unsigned long addr)
 	if (rank == NOT_SIMILAR)
 		return 0;
 	addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
-	if (!kernel_text_address(addr))
+	/* Not by several names. */
+	if (!kernel_text_address(addr) || is_known(c, addr))
 		return 0;
 
 	while (i && c->best[i - 1].rank > rank)
@@ -259,7 +273,8 @@ static int candidate_add(void *data, const char *symbol, unsigned long addr)
 	return 0;
 }
 
-static void print_candidate(struct seq_buf *s, const struct candidate *c, bool with_address)
+/* By an address that does not reveal where the kernel is. */
+static void print_candidate(struct seq_buf *s, const struct candidate *c)
 {
 	struct module *mod;
 
@@ -267,25 +282,26 @@ static void print_candidate(struct seq_buf *s, const struct candidate *c, bool w
 
 	mod = __module_text_address(c->addr);
 	if (mod)
-		seq_buf_printf(s, "%s:", module_name(mod));
-	seq_buf_puts(s, c->name);
-	if (with_address)
-		seq_buf_printf(s, "@0x%px", (void *)c->addr);
+		seq_buf_printf(s, "%s:%s", module_name(mod), c->name);
+	else if (c->rank == SAME_NAME)
+		seq_buf_printf(s, "_text+0x%lx", c->addr - (unsigned long)_text);
+	else
+		seq_buf_puts(s, c->name);
 }
 
 /**
  * kprobe_print_candidates() - functions that a user of a name may have meant
  * @name: "symbol" or "module:symbol"
- * @s: receives at most eight, as "[module:]symbol[@address]", separated by commas
- * @addresses: print the addresses of functions that all have this name
+ * @s: receives at most eight that fit, separated by commas
  *
- * If functions have the name, these are all. Otherwise they are those with another suffix of the
- * compiler, and those whose names differ by one or two characters.
+ * If functions have the name, only these, as "module:symbol" or "_text+offset". Otherwise those with
+ * another suffix of the compiler, and those whose names differ by one or two characters, as
+ * "[module:]symbol".
  *
  * Context: process context, sleeps. Takes some milliseconds.
  * Return: how many there are; -ENOMEM if out of memory.
  */
-int kprobe_print_candidates(const char *name, struct seq_buf *s, bool addresses)
+int kprobe_print_candidates(const char *name, struct seq_buf *s)
 {
 	struct candidates *c __free(kvfree) = kvzalloc_obj(*c);
 	const char *colon = strchr(name, ':');
@@ -304,13 +320,18 @@ int kprobe_print_candidates(const char *name, struct seq_buf *s, bool addresses)
 	kprobe_for_each_module_symbol(colon ? mod : NULL, candidate_add, c);
 
 	for (i = 0; i < c->nr; i++) {
-		bool same = c->best[i].rank == SAME_NAME;
+		size_t len = s->len;
 
-		if (!same && c->best[0].rank == SAME_NAME)
+		if (c->best[0].rank == SAME_NAME && c->best[i].rank != SAME_NAME)
 			break;
 		if (i)
-			seq_buf_putc(s, ',');
-		print_candidate(s, &c->best[i], addresses && same);
+			seq_buf_puts(s, ",");
+		print_candidate(s, &c->best[i]);
+		/* There is to be room for the end of the line. */
+		if (seq_buf_buffer_left(s) < 2) {
+			s->len = len;
+			break;
+		}
 	}
 	return i;
 }
@@ -403,15 +424,15 @@ static int answer_jump(struct query *q, const struct kprobe_where *where)
 }
 #endif
 
-static int answer_names(struct query *q, const char *name, enum kprobe_refusal why, bool may_see)
+static int answer_names(struct query *q, const char *name)
 {
 	int nr;
 
-	if (why != KPROBE_REFUSAL_NO_SYMBOL && !kprobe_symbol_is_ambiguous(name))
+	if (kallsyms_lookup_name(name) && !kprobe_symbol_is_ambiguous(name))
 		return 0;
 
 	seq_buf_puts(&q->answer, " candidates=");
-	nr = kprobe_print_candidates(name, &q->answer, may_see);
+	nr = kprobe_print_candidates(name, &q->answer);
 	if (!nr)
 		seq_buf_printf(&q->answer, "-\n%s", KPROBE_NO_SUCH_FUNCTION);
 	return min(nr, 0);
@@ -427,7 +448,7 @@ static bool never_returns(unsigned long addr)
 {
 	char name[KSYM_NAME_LEN];
 
-	if (lookup_symbol_name(addr, name))
+	if (!core_kernel_text(addr) || lookup_symbol_name(addr, name))
 		return false;
 	name[strcspn(name, ".")] = '\0';
 	return match_string(never_return, ARRAY_SIZE(never_return), name) >= 0;
@@ -457,7 +478,7 @@ static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, b
 	if (root)
 		seq_buf_printf(&q->answer, " from=%ps", (void *)root);
 	if (!ret && rp->kp.symbol_name)
-		ret = answer_names(q, rp->kp.symbol_name, v.why, may_see);
+		ret = answer_names(q, rp->kp.symbol_name);
 	seq_buf_putc(&q->answer, '\n');
 	return ret;
 }

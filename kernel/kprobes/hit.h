@@ -104,6 +104,9 @@ DECLARE_PER_CPU(struct kprobe_fault_owner, kprobe_fault_owner);
 struct jprobe_call;
 DECLARE_PER_CPU(struct jprobe_call *, jprobe_call);
 
+int jprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
+bool jprobe_may_return(void);
+
 static nokprobe_inline unsigned int kprobe_fault_context(void)
 {
 	return preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);

@@ -19,7 +19,6 @@
 #include <linux/uaccess.h>
 
 #include "hit.h"
-#include "jprobe.h"
 
 /*
  * What functions change for a while, and change back at their end. No instances of return probes:

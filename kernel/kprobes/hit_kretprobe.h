@@ -4,6 +4,11 @@
 
 #include "hit.h"
 
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+void kretprobe_rethook_handler(struct rethook_node *node, void *data,
+			       unsigned long ret_addr, struct pt_regs *regs);
+#endif
+
 /*
  * get_kretprobe() without the check that RCU is held: that calls functions that may be probed,
  * and whose returns would end up here again. Preemption is off, and RCU watches.

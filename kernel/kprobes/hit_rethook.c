@@ -7,7 +7,6 @@
 #include <linux/rethook.h>
 
 #include "hit_kretprobe.h"
-#include "kretprobe.h"
 
 static nokprobe_inline struct kretprobe_instance *
 node_to_instance(struct rethook_node *node)

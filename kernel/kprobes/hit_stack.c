@@ -11,7 +11,6 @@
 #include <linux/sched.h>
 
 #include "hit_kretprobe.h"
-#include "kretprobe.h"
 #include "pool.h"
 
 /* Not after a failure, for a while. */

@@ -16,8 +16,8 @@
  *   site        sites and their users
  *   copy        text without probes, and copies of its instructions in slots
  *   branch      pages in reach and detours, where a branch is one word
- *   hit, hit_*  the hit path
  *   pool        instances of return probes
+ *   hit, hit_*  the hit path
  *   optimizer   jumps
  *   ftrace      filters of ftrace
  *   arm         arming and disarming, the global switch

@@ -2,13 +2,9 @@
 #ifndef _KERNEL_KPROBES_JPROBE_H
 #define _KERNEL_KPROBES_JPROBE_H
 
-#include "internal.h"
+#include "hit.h"
 
 extern const struct kprobe_batch_ops jprobe_batch_ops;
-
-/* In hit_jprobe.c. */
-int jprobe_pre_handler(struct kprobe *p, struct pt_regs *regs);
-bool jprobe_may_return(void);
 
 static inline bool is_jprobe(const struct kprobe *p)
 {

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 
 #include "address.h"
+#include "hit_kretprobe.h"
 #include "kretprobe.h"
 #include "pool.h"
 #include "register.h"

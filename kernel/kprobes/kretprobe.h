@@ -17,7 +17,7 @@ static inline void *kretprobe_handler_of(const struct kprobe *p)
 }
 
 /* Calls that were not followed for lack of instances. */
-static inline int kretprobe_missed(const struct kprobe *p)
+static inline unsigned int kretprobe_missed(const struct kprobe *p)
 {
 	return is_kretprobe(p) ? container_of(p, struct kretprobe, kp)->nmissed : 0;
 }
@@ -26,11 +26,6 @@ static inline int kretprobe_missed(const struct kprobe *p)
 
 void kretprobe_init(void);
 void kretprobe_resolve_blackpoints(struct kretprobe_blackpoint *points, int nr);
-
-#ifdef CONFIG_KRETPROBE_ON_RETHOOK
-void kretprobe_rethook_handler(struct rethook_node *node, void *data,
-			       unsigned long ret_addr, struct pt_regs *regs);
-#endif
 
 #else /* !CONFIG_KRETPROBES */
 

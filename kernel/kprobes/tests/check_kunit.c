@@ -11,6 +11,8 @@
 #include <linux/seq_buf.h>
 #include <linux/sizes.h>
 
+#include <asm/sections.h>
+
 #include "../check.h"
 #include "../register.h"
 #include "../refusal.h"
@@ -260,10 +262,10 @@ static void check_symbols_of_one_name(struct kunit *test)
 }
 
 /* How many candidates a name has; they are in @s. */
-static int candidates_of(struct seq_buf *s, const char *name, bool addresses)
+static int candidates_of(struct seq_buf *s, const char *name)
 {
 	seq_buf_clear(s);
-	return kprobe_print_candidates(name, s, addresses);
+	return kprobe_print_candidates(name, s);
 }
 
 static void check_candidates_of_a_name(struct kunit *test)
@@ -286,33 +288,36 @@ static void check_candidates_of_a_name(struct kunit *test)
 	seq_buf_init(&s, text, SZ_4K);
 
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
-		KUNIT_EXPECT_GE(test, candidates_of(&s, wrong[i], true), 1);
+		KUNIT_EXPECT_GE(test, candidates_of(&s, wrong[i]), 1);
 		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(seq_buf_str(&s), "kp_check_target"), "%s: %s",
 					  wrong[i], text);
-		/* The address is of use only where the name is that of several. */
-		KUNIT_EXPECT_NULL(test, strchr(text, '@'));
+		/* An address is of use only where the name is that of several. */
+		KUNIT_EXPECT_NULL(test, strchr(text, '+'));
 	}
 	/* Those that differ less come first. */
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_candidate_ono", true), 2);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_candidate_ono"), 2);
 	KUNIT_EXPECT_STREQ(test, seq_buf_str(&s), "kp_candidate_one,kp_candidate_two");
 
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_twin", true), 2);
-	snprintf(name, sizeof(name), "kp_twin@0x%px", (void *)twin);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_twin"), 2);
+	snprintf(name, sizeof(name), "_text+0x%lx", twin - (unsigned long)_text);
 	KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(seq_buf_str(&s), name), "%s", text);
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_twin", false), 2);
-	KUNIT_EXPECT_STREQ(test, seq_buf_str(&s), "kp_twin,kp_twin");
+	/* As many as fit are complete. */
+	seq_buf_init(&s, text, strlen(text) + 1);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_twin"), 1);
+	KUNIT_EXPECT_NULL(test, strchr(seq_buf_str(&s), ','));
+	seq_buf_init(&s, text, SZ_4K);
 
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_no_such_name_at_all", true), 0);
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, "no_module:kp_twin", true), 0);
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, "", true), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kp_no_such_name_at_all"), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "no_module:kp_twin"), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, ""), 0);
 	/* Everything is similar to one or two characters. */
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kq", true), 0);
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, "\xff\x01\x80", true), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "kq"), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, "\xff\x01\x80"), 0);
 	memset(name, 'm', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, name, true), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, name), 0);
 	name[200] = ':';
-	KUNIT_EXPECT_EQ(test, candidates_of(&s, name, true), 0);
+	KUNIT_EXPECT_EQ(test, candidates_of(&s, name), 0);
 }
 
 /* Only a guest script can load the module, and then runs this suite again. */

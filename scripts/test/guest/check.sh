@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The files that answer whether something may be probed.
-# checks: 109
+# checks: 110
 # timeout: 900
 # needs: CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES CONFIG_KUNIT_DEBUGFS
 # append: kunit.enable=1 kunit.filter_glob=kprobes_check
@@ -72,16 +72,22 @@ check "nor has one that is similar to none" says no_such_function candidates -
 inlined() { ask no_such_function | tail -n1 | grep -q 'may be inlined'; }
 check "which may have been inlined" inlined
 # Static functions of the same name.
-before=$(cat $KPTR)
-echo 0 >$KPTR
 twin=$(awk '$2 ~ /[tTwW]/ { n[$3]++ } END { for (i in n) if (n[i] == 2) print i }' /proc/kallsyms |
-	while read -r fn; do means "$fn" "$fn@0x[0-9a-f]*" && echo "$fn" && break; done)
+	while read -r fn; do
+		both=$(field "$fn" candidates)
+		says "${both#*,}" verdict accepted && says "${both%,*}" verdict accepted &&
+			echo "$fn" && break
+	done)
 check "some name is that of two functions" test "$twin"
-check "both are candidates" test "$(field "$twin" candidates | tr ',' '\n' | grep -c "^$twin@0x")" = 2
-check "by their addresses" means "$twin" "$twin@0x$(sed -n "s/ [tTwW] $twin\$//p" /proc/kallsyms | tail -n1)"
+twins=$(field "$twin" candidates)
+check "both are candidates" sh -c "echo '$twins' | grep -qx '_text+0x[0-9a-f]*,_text+0x[0-9a-f]*'"
+KPTR_BEFORE=$(cat $KPTR)
 echo 2 >$KPTR
-check "which not everybody may see" test "$(field "$twin" candidates)" = "$twin,$twin"
-echo "$before" >$KPTR
+check "whoever asks" says "$twin" candidates "$twins"
+echo "$KPTR_BEFORE" >$KPTR
+check "by addresses that can be probed" says "${twins#*,}" verdict accepted
+event_at() { echo "p:tried/twin $1" >$TRACING/kprobe_events && echo >$TRACING/kprobe_events; }
+check "also in events" event_at "${twins%,*}"
 check "a function that never returns is accepted" says "r do_exit" verdict accepted
 check "but its return is not expected" says "r do_exit" returns never
 check "unlike that of others" says "r vfs_statx" returns ""
@@ -181,7 +187,7 @@ marked=$(sed -n 's/ - marked$//p' $KPROBES/available | grep -Fx -m1 -f - $TRACIN
 check "error_log knows marked functions" logged "$marked" "marked as one that"
 check "error_log knows middles" logged vfs_statx+2 "$MIDDLE"
 check "error_log names candidates" logged vfs_sattx "symbol: .*vfs_statx"
-check "and those of the same name" logged "$twin" "not unique: $twin@0x[0-9a-f]*,$twin@0x"
+check "and those of the same name" logged "$twin" "not unique: $twins"
 check "and says when there are none" logged no_such_function "may be inlined"
 # It keeps eight entries, each with its own text.
 for i in 1 2 3 4 5 6 7 8 9 10; do
