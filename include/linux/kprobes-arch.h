@@ -543,11 +543,13 @@ void arch_arm_kprobes(struct list_head *kps);
  */
 void arch_disarm_kprobes(struct list_head *kps);
 
-/*
- * arch_remove_kprobe(p), from <asm/kprobes.h>, gives back what was prepared. It is
- * called with kprobe_mutex held when no CPU is in the probe's code any more, also
- * for code that no longer exists, so it touches no text. It may sleep, and must
- * accept a probe for which nothing is left to give back.
+/**
+ * arch_remove_kprobe() - give back what was prepared
+ * @p: the probe; perhaps nothing is left to give back
+ *
+ * From <asm/kprobes.h>, unless the core prepares probes. It touches no text, which may be gone.
+ *
+ * Context: kprobe_mutex held; may sleep. No CPU is in the probe's code any more.
  */
 #ifdef __ARCH_WANT_KPROBES_COPY
 void arch_remove_kprobe(struct kprobe *p);

@@ -294,8 +294,8 @@ static void print_candidate(struct seq_buf *s, const struct candidate *c)
  * @name: "symbol" or "module:symbol"
  * @s: receives at most eight that fit, separated by commas
  *
- * If functions have the name, only these, as "module:symbol" or "_text+offset". Otherwise those with
- * another suffix of the compiler, and those whose names differ by one or two characters, as
+ * If functions have the name, only these, as "module:symbol" or "_text+offset". Otherwise those
+ * with another suffix of the compiler, and those whose names differ by one or two characters, as
  * "[module:]symbol".
  *
  * Context: process context, sleeps. Takes some milliseconds.

@@ -271,9 +271,14 @@ static DEFINE_PER_CPU(unsigned int, busy_inside);
  * Hits inside of others
  */
 
-/*
- * Save the outer hit, and make @p current. An NMI that comes before the depth is counted saves the
- * same to the same element. So whoever walks the elements finds complete ones.
+/**
+ * kprobe_nesting_begin() - a hit begins inside another one
+ * @p: its probe, which becomes the current one; kprobe_nesting_end() makes the outer one current
+ *
+ * An NMI that comes before the depth is counted saves the same to the same element. So whoever
+ * walks the elements finds complete ones.
+ *
+ * Context: hit path, preemption off; there is a current probe.
  */
 void kprobe_nesting_begin(struct kprobe *p)
 {
@@ -299,6 +304,11 @@ void kprobe_nesting_begin(struct kprobe *p)
 }
 NOKPROBE_SYMBOL(kprobe_nesting_begin);
 
+/**
+ * kprobe_nesting_end() - that hit is over
+ *
+ * Context: as kprobe_nesting_begin().
+ */
 void kprobe_nesting_end(void)
 {
 	struct kprobe_ctlblk *kcb = get_kprobe_ctlblk();

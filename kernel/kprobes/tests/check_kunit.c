@@ -289,8 +289,8 @@ static void check_candidates_of_a_name(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		KUNIT_EXPECT_GE(test, candidates_of(&s, wrong[i]), 1);
-		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(seq_buf_str(&s), "kp_check_target"), "%s: %s",
-					  wrong[i], text);
+		KUNIT_EXPECT_NOT_NULL_MSG(test, strstr(seq_buf_str(&s), "kp_check_target"),
+					  "%s: %s", wrong[i], text);
 		/* An address is of use only where the name is that of several. */
 		KUNIT_EXPECT_NULL(test, strchr(text, '+'));
 	}

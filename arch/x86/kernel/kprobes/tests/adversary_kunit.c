@@ -48,8 +48,7 @@ u8 kpa_data[DATA_SIZE];
 
 #define REGS	"rax,rcx,rdx,rbx,rsi,rdi,rbp,r8,r9,r10,r11,r12,r13,r14,r15"
 
-KP_UNPROBED(kpa_call,
-	KP_PUSH_SAVED
+KP_UNPROBED(kpa_call, KP_PUSH_SAVED
 	"	pushq kpa_state + 8 * 15(%rip)\n"
 	KP_LOAD_REGS(REGS, kpa_state)
 	"	popfq\n"

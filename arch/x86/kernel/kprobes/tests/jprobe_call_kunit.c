@@ -99,8 +99,7 @@ asm(".pushsection .text\n"
 	WHERE(kpj_where, ASM_ENDBR IBT_NOSEAL("kpj_where"))
 	WHERE(kpj_where_poisoned, ANNOTATE_NOENDBR "\n" KP_SEALED_PAD)
 	/* Calls kprobe_jprobe_call() and stores the registers that it preserves. */
-	KP_TEXT(kpj_call,
-	KP_PUSH_SAVED
+	KP_TEXT(kpj_call, KP_PUSH_SAVED
 	KP_EACH_REG(KP_SAVED, "mov $0x100 + .Lkp_at, %\\reg")
 	"	call kprobe_jprobe_call\n"
 	KP_STORE_REGS(KP_SAVED, kpj_saved)

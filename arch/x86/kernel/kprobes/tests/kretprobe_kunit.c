@@ -20,8 +20,7 @@
  */
 asm(".pushsection .text\n"
 	KP_TEXT(kpr_followed, ".rept 8\n	nop\n	.endr")
-	KP_TEXT(kpr_under_ac,
-	"	pushf\n"
+	KP_TEXT(kpr_under_ac, "	pushf\n"
 	"	btsl $" __stringify(X86_EFLAGS_AC_BIT) ", (%" R "sp)\n"
 	"	popf\n"
 	"	call kpr_followed\n"

@@ -37,13 +37,11 @@ static_assert(offsetof(struct pt_regs, flags) == OFFSET_FLAGS);
 static_assert(offsetof(struct pt_regs, sp) == OFFSET_FLAGS + sizeof(long));
 
 asm(".pushsection .text\n"
-	KP_TEXT(kpo_entered,
-	STORE_FLAGS(kpo_found)
+	KP_TEXT(kpo_entered, STORE_FLAGS(kpo_found)
 	KP_STORE_REGS(REGS, kpo_found)
 	"	mov %" R "sp, kpo_found + " __stringify(OFFSET_FLAGS) " + " WORD RIP "\n"
 	"	add $1, %" R "ax")
-	KP_TEXT(kpo_enter,
-	KP_PUSH_SAVED
+	KP_TEXT(kpo_enter, KP_PUSH_SAVED
 	KP_LOAD_REGS(REGS, kpo_given)
 	"	push" Q " " FLAGS_OF(kpo_given) "; popf" Q "\n"
 	"	call kpo_entered\n"

@@ -21,8 +21,7 @@
 
 /* Known to objtool. The probed instructions have a label. */
 asm(".pushsection .text\n"
-	KP_TEXT(kpu_fn,
-	"	push %rbx\n"
+	KP_TEXT(kpu_fn, "	push %rbx\n"
 	"	push %rbp\n"
 	"	lea 1(%rdi), %rbx\n"
 	"	lea (%rbx), %rax\n"
@@ -34,8 +33,7 @@ asm(".pushsection .text\n"
 	"	lea 1(%rax), %rax\n"
 	"	pop %rbx\n"
 	"	nop; nop; nop; nop")
-	KP_TEXT(kpu_more,
-	"	push %rbp\n"
+	KP_TEXT(kpu_more, "	push %rbp\n"
 	"	mov %rsp, %rbp\n"
 	".globl kpu_pushf\n"
 	"kpu_pushf:\n"
