@@ -25,18 +25,19 @@ bool kretprobe_pool_get_elsewhere(struct kretprobe_holder *rph,
 				  struct kretprobe_instance **ri)
 {
 	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
-	int this = raw_smp_processor_id(), cpu;
+	struct kretprobe_blocks *blocks = raw_cpu_ptr(pool->blocks);
 	unsigned int nr = 0, available = 0;
 	struct kretprobe_block *block;
 	bool taken = false;
+	int cpu;
 
-	for_each_kretprobe_block(block, pool, this) {
+	for_each_kretprobe_block(block, blocks) {
 		nr++;
 		if (READ_ONCE(block->free) <= 0)
 			continue;
 		available++;
 		if (!taken && kretprobe_block_get(block, ri)) {
-			raw_cpu_write(pool->blocks->home, block);
+			WRITE_ONCE(blocks->home, block);
 			taken = true;
 		}
 	}
@@ -47,14 +48,14 @@ bool kretprobe_pool_get_elsewhere(struct kretprobe_holder *rph,
 	 * A CPU that goes down runs pending work when it stops being active, and none afterwards
 	 * where a thread does that. The end of the pool would wait for such work forever.
 	 */
-	if (may_grow(pool) && cpu_active(this))
-		irq_work_queue(&pool->grow);
+	if (may_grow(pool) && cpu_active(raw_smp_processor_id()))
+		irq_work_queue(&blocks->grow);
 	if (taken)
 		return true;
 
 	/* A block of another CPU would be contended, so it does not become the home. */
 	for_each_possible_cpu(cpu) {
-		for_each_kretprobe_block(block, pool, cpu) {
+		for_each_kretprobe_block(block, per_cpu_ptr(pool->blocks, cpu)) {
 			if (kretprobe_block_get(block, ri))
 				return true;
 		}

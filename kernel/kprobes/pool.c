@@ -87,8 +87,9 @@ static struct kretprobe_block *alloc_growth(unsigned int nr, unsigned int stride
 }
 
 /* Hits may find the block from then on. */
-static void add_block(struct kretprobe_pool *pool, struct kretprobe_block *block, int cpu)
+static void add_block(struct kretprobe_blocks *blocks, struct kretprobe_block *block)
 {
+	struct kretprobe_pool *pool = blocks->pool;
 	unsigned int i;
 
 	block->free = BIT(block->nr) - 1;
@@ -102,40 +103,17 @@ static void add_block(struct kretprobe_pool *pool, struct kretprobe_block *block
 	}
 
 	atomic_add(block->nr, &pool->refs);
-	llist_add(&block->node, &per_cpu_ptr(pool->blocks, cpu)->list);
-}
-
-/* Share instances among the CPUs, and those of each between two blocks or more. */
-static int add_first_blocks(struct kretprobe_pool *pool, unsigned int nr)
-{
-	unsigned int cpus = num_possible_cpus(), stride = pool->stride, share, most;
-	struct kretprobe_block *block = NULL;
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		share = DIV_ROUND_UP(nr, cpus);
-		nr -= share;
-		cpus--;
-		most = min(DIV_ROUND_UP(share, 2), most_per_block(stride));
-		for (; share; share -= block->nr) {
-			block = alloc_block(min(share, most), stride, GFP_KERNEL);
-			if (!block)
-				return -ENOMEM;
-			add_block(pool, block, cpu);
-		}
-		/* The last CPUs have none if there are fewer instances than CPUs. */
-		per_cpu_ptr(pool->blocks, cpu)->home = block;
-	}
-	return 0;
+	llist_add(&block->node, &blocks->list);
 }
 
 /* Double the instances of a CPU, if it needs that. */
-static bool grow_on(struct kretprobe_pool *pool, int cpu)
+static bool double_blocks(struct kretprobe_blocks *blocks)
 {
-	unsigned int nr = 0, available = 0, want = 0, most = most_per_block(pool->stride);
+	unsigned int nr = 0, available = 0, want = 0, stride = blocks->pool->stride;
+	unsigned int most = most_per_block(stride);
 	struct kretprobe_block *block;
 
-	for_each_kretprobe_block(block, pool, cpu) {
+	for_each_kretprobe_block(block, blocks) {
 		nr++;
 		want += block->nr;
 		available += READ_ONCE(block->free) > 0;
@@ -144,30 +122,51 @@ static bool grow_on(struct kretprobe_pool *pool, int cpu)
 		return true;
 
 	for (want = clamp(want, 1u, MOST_AT_ONCE * most); want; want -= block->nr) {
-		block = alloc_growth(min(want, most), pool->stride);
+		block = alloc_growth(min(want, most), stride);
 		if (!block)
 			return false;
-		add_block(pool, block, cpu);
+		add_block(blocks, block);
 	}
 	return true;
 }
 
-/*
- * For all CPUs, as others may have asked while this was pending. This may be inside any code that
- * does not disable interrupts, so it does not wait for memory.
- */
+/* Inside any code that does not disable interrupts, so this does not wait for memory. */
 static void kretprobe_pool_grow(struct irq_work *work)
 {
-	struct kretprobe_pool *pool = container_of(work, struct kretprobe_pool, grow);
-	bool failed = false;
-	int cpu;
-
-	for_each_online_cpu(cpu)
-		failed |= !grow_on(pool, cpu);
+	struct kretprobe_blocks *blocks = container_of(work, struct kretprobe_blocks, grow);
+	bool failed = !double_blocks(blocks);
 
 	if (failed)
-		WRITE_ONCE(pool->failed_at, jiffies);
-	WRITE_ONCE(pool->failed, failed);
+		WRITE_ONCE(blocks->pool->failed_at, jiffies);
+	WRITE_ONCE(blocks->pool->failed, failed);
+}
+
+/* Share instances among the CPUs, and those of each between two blocks or more. */
+static int add_first_blocks(struct kretprobe_pool *pool, unsigned int nr)
+{
+	unsigned int cpus = num_possible_cpus(), stride = pool->stride, share, most;
+	struct kretprobe_block *block = NULL;
+	struct kretprobe_blocks *blocks;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		blocks = per_cpu_ptr(pool->blocks, cpu);
+		blocks->pool = pool;
+		init_irq_work(&blocks->grow, kretprobe_pool_grow);
+		share = DIV_ROUND_UP(nr, cpus);
+		nr -= share;
+		cpus--;
+		most = min(DIV_ROUND_UP(share, 2), most_per_block(stride));
+		for (; share; share -= block->nr) {
+			block = alloc_block(min(share, most), stride, GFP_KERNEL);
+			if (!block)
+				return -ENOMEM;
+			add_block(blocks, block);
+		}
+		/* The last CPUs have none if there are fewer instances than CPUs. */
+		blocks->home = block;
+	}
+	return 0;
 }
 
 static void free_pool(struct kretprobe_pool *pool)
@@ -215,7 +214,6 @@ struct kretprobe_holder *kretprobe_pool_create(struct kretprobe *rp, int nr, siz
 
 	atomic_inc(&nr_pools);
 	atomic_set(&pool->refs, 1);
-	init_irq_work(&pool->grow, kretprobe_pool_grow);
 	pool->gone = IRQ_WORK_INIT_HARD(kretprobe_pool_gone);
 	INIT_RCU_WORK(&pool->free, kretprobe_pool_free);
 	rcu_assign_pointer(pool->rph.rp, rp);
@@ -231,6 +229,23 @@ struct kretprobe_holder *kretprobe_pool_create(struct kretprobe *rp, int nr, siz
 }
 
 /*
+ * After this, no growth is in progress. If work is idle, at most the end of irq_work_single() still
+ * reads it, under RCU or in an interrupt. irq_work_sync() would wait for that, too, for a grace
+ * period on architectures without an interrupt for irq_work.
+ */
+void kretprobe_pool_wait_for_growth(struct kretprobe_pool *pool)
+{
+	struct irq_work *work;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		work = &per_cpu_ptr(pool->blocks, cpu)->grow;
+		if (irq_work_is_busy(work))
+			irq_work_sync(work);
+	}
+}
+
+/*
  * No kretprobe_pool_get_*() runs or will run. The pool is freed as soon as no instance is in
  * flight.
  */
@@ -241,21 +256,15 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 	/* One for the kretprobe. */
 	int drained = 1, cpu;
 
-	/*
-	 * No hit can queue it any more. If it is idle, at most the end of irq_work_single() still
-	 * reads it, under RCU or in an interrupt, and the pool is freed after a grace period. So
-	 * irq_work_sync() is not needed, which waits for a grace period of its own on
-	 * architectures without an interrupt for irq_work.
-	 */
-	if (irq_work_is_busy(&pool->grow))
-		irq_work_sync(&pool->grow);
+	/* No hit can start it any more. The pool is freed after a grace period. */
+	kretprobe_pool_wait_for_growth(pool);
 
 	/*
 	 * An instance that comes back is either found free here, or kretprobe_pool_put() finds the
 	 * block closed and counts it. Who counts the last instance, here or there, owns the pool.
 	 */
 	for_each_possible_cpu(cpu) {
-		for_each_kretprobe_block(block, pool, cpu)
+		for_each_kretprobe_block(block, per_cpu_ptr(pool->blocks, cpu))
 			drained += hweight_long(xchg(&block->free, KRETPROBE_BLOCK_CLOSED));
 	}
 
@@ -281,7 +290,7 @@ struct kretprobe_pool_use kretprobe_pool_use(struct kretprobe_holder *rph)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		for_each_kretprobe_block(block, to_kretprobe_pool(rph), cpu) {
+		for_each_kretprobe_block(block, per_cpu_ptr(to_kretprobe_pool(rph)->blocks, cpu)) {
 			use.instances += block->nr;
 			use.in_flight += block->nr - hweight_long(READ_ONCE(block->free));
 			use.most += most_in_use(block);

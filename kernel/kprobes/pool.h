@@ -27,9 +27,10 @@
  * before a hit is missed. An instance returns to its block.
  *
  * There are two blocks for each CPU at first. If a new home is the last block of its CPU with free
- * instances, or most other blocks have none, and the pool grows, the hit raises an interrupt that
- * doubles them, before the home is empty as well. So the number of instances follows the number of
- * calls in flight. Blocks go with the pool, which outlives its kretprobe until the last instance in
+ * instances, or most other blocks have none, and the pool grows, the hit raises an interrupt of its
+ * own CPU that doubles them, before the home is empty as well. It is not left to another CPU, which
+ * may be late, as in a guest whose host does not run it. So the number of instances follows the
+ * number of calls in flight. Blocks go with the pool, which outlives its kretprobe until the last instance in
  * flight has come back.
  */
 
@@ -67,6 +68,8 @@ struct kretprobe_block {
 struct kretprobe_blocks {
 	struct kretprobe_block	*home;		/* perhaps of another CPU, if the list is empty */
 	struct llist_head	list;		/* newest first */
+	struct kretprobe_pool	*pool;
+	struct irq_work		grow;		/* raised by the CPU itself, to add blocks */
 };
 
 /* The instances of a kretprobe. */
@@ -83,8 +86,6 @@ struct kretprobe_pool {
 	 * closed, only those in flight.
 	 */
 	atomic_t		refs;
-	/* Raised to add blocks. */
-	struct irq_work		grow;
 	/* Raised when @refs is zero; queues @free, as hits cannot. */
 	struct irq_work		gone;
 	struct rcu_work		free;
@@ -100,6 +101,7 @@ struct kretprobe_pool_use {
 
 struct kretprobe_pool_use kretprobe_pool_use(struct kretprobe_holder *rph);
 int kretprobe_pool_count(void);
+void kretprobe_pool_wait_for_growth(struct kretprobe_pool *pool);
 bool kretprobe_pool_get_elsewhere(struct kretprobe_holder *rph,
 				  struct kretprobe_instance **ri);
 void kretprobe_pool_put_closed(struct kretprobe_pool *pool);
@@ -113,9 +115,9 @@ static nokprobe_inline bool kretprobe_pool_has_spares(unsigned int nr, unsigned 
 	return available > 1 && 2 * available >= nr;
 }
 
-/* The blocks of one CPU. More may be added meanwhile. */
-#define for_each_kretprobe_block(block, pool, cpu)			\
-	llist_for_each_entry(block, READ_ONCE(per_cpu_ptr((pool)->blocks, cpu)->list.first), node)
+/* More blocks may be added meanwhile. */
+#define for_each_kretprobe_block(block, blocks)				\
+	llist_for_each_entry(block, READ_ONCE((blocks)->list.first), node)
 
 static nokprobe_inline struct kretprobe_pool *to_kretprobe_pool(struct kretprobe_holder *rph)
 {

@@ -221,12 +221,6 @@ static void pool_instances_of_other_cpus_are_found(struct kunit *test)
 	give_back(t, 10);
 }
 
-/* Growth that was asked for is over. Usually, an interrupt has added instances at once. */
-static void wait_for_growth(struct kretprobe_pool *pool)
-{
-	irq_work_sync(&pool->grow);
-}
-
 /* On powerpc, the decrementer raises the interrupt, which takes an emulator long. */
 #define GROWS_AT_ONCE	(arch_irq_work_has_interrupt() && !IS_ENABLED(CONFIG_PPC) &&	\
 			 !IS_ENABLED(CONFIG_PREEMPT_RT))
@@ -250,7 +244,7 @@ static void pool_grows_before_it_runs_out(struct kunit *test)
 		odd += note_of(t->ri[n])->taken++;
 		odd += !is_in_place(t->ri[n]);
 		t->ri[n]->task = current;
-		wait_for_growth(pool);
+		kretprobe_pool_wait_for_growth(pool);
 	}
 	KUNIT_EXPECT_EQ(test, odd, 0);
 
@@ -267,7 +261,7 @@ static void pool_grows_before_it_runs_out(struct kunit *test)
 	/* It has enough, wherever this runs now. */
 	for (n = 0; n < 10; n++) {
 		KUNIT_EXPECT_EQ(test, take(t, 100), 100);
-		wait_for_growth(pool);
+		kretprobe_pool_wait_for_growth(pool);
 		give_back(t, 100);
 	}
 	after = kretprobe_pool_use(t->rph);
@@ -279,7 +273,7 @@ static bool is_own(struct kretprobe_pool *pool, const struct kretprobe_block *wa
 {
 	struct kretprobe_block *block;
 
-	for_each_kretprobe_block(block, pool, smp_processor_id()) {
+	for_each_kretprobe_block(block, this_cpu_ptr(pool->blocks)) {
 		if (block == wanted)
 			return true;
 	}
@@ -305,9 +299,58 @@ static void pool_has_a_spare_block(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, own, 4);
 	KUNIT_EXPECT_EQ(test, use.grown, 0);
-	wait_for_growth(pool);
+	kretprobe_pool_wait_for_growth(pool);
 	KUNIT_EXPECT_EQ(test, kretprobe_pool_use(t->rph).grown, 4);
 	give_back(t, 4);
+}
+
+struct late_cpu {
+	struct kretprobe_holder		*rph;
+	struct kretprobe_instance	*ri[3];
+	bool				asked, go_on;
+};
+
+/* Ask for more instances where the interrupt that would add them cannot come. */
+static void ask_and_be_late(void *data)
+{
+	struct late_cpu *l = data;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(l->ri); i++)
+		l->ri[i] = kretprobe_pool_get(l->rph);
+	smp_store_release(&l->asked, true);
+	for (i = 0; i < 5 * USEC_PER_SEC && !READ_ONCE(l->go_on); i++)
+		udelay(1);
+	smp_store_release(&l->asked, false);
+}
+
+static void pool_grows_while_another_cpu_is_late(struct kunit *test)
+{
+	struct kretprobe_pool_test *t = test->priv;
+	struct late_cpu l = { };
+	int other, i, n = 0;
+
+	KP_SKIP_IF(test, !GROWS_AT_ONCE || num_online_cpus() < 2, "needs two CPUs");
+	begin_growing(test, 4);
+	l.rph = t->rph;
+	migrate_disable();
+	other = cpumask_any_but(cpu_online_mask, smp_processor_id());
+	KUNIT_EXPECT_EQ(test, smp_call_function_single(other, ask_and_be_late, &l, 0), 0);
+	for (i = 0; i < USEC_PER_SEC && !smp_load_acquire(&l.asked); i++)
+		udelay(1);
+	if (l.asked)
+		n = take(t, 100);
+	WRITE_ONCE(l.go_on, true);
+	while (smp_load_acquire(&l.asked))
+		cpu_relax();
+	migrate_enable();
+
+	KUNIT_EXPECT_EQ(test, n, 100);
+	for (i = 0; i < ARRAY_SIZE(l.ri); i++) {
+		if (l.ri[i])
+			kretprobe_pool_put(l.ri[i]);
+	}
+	give_back(t, n);
 }
 
 /*
@@ -333,7 +376,7 @@ static void pool_growth_has_a_limit(struct kunit *test)
 	WRITE_ONCE(kretprobe_pools_limit, grown + size - 1);
 	start = jiffies;
 	n = take(t, MAX_INSTANCES);
-	wait_for_growth(pool);
+	kretprobe_pool_wait_for_growth(pool);
 	KUNIT_EXPECT_EQ(test, n, all);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown);
 	KUNIT_EXPECT_TRUE(test, pool->failed);
@@ -352,7 +395,7 @@ static void pool_growth_has_a_limit(struct kunit *test)
 		KUNIT_EXPECT_NULL(test, t->ri[n]);
 	give_back(t, n);
 	n = take(t, MAX_INSTANCES);
-	wait_for_growth(pool);
+	kretprobe_pool_wait_for_growth(pool);
 	give_back(t, n);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(kretprobe_pools_grown), grown + size);
 	n = take(t, MAX_INSTANCES);
@@ -393,7 +436,7 @@ static void pool_growth_does_not_insist(struct kunit *test)
 	seen.size = sizeof(struct kretprobe_block) + 4 * pool->stride;
 	KUNIT_ASSERT_EQ(test, register_trace_kmalloc(see_alloc, &seen), 0);
 	KUNIT_EXPECT_EQ(test, take(t, 3), 3);
-	wait_for_growth(pool);
+	kretprobe_pool_wait_for_growth(pool);
 	unregister_trace_kmalloc(see_alloc, &seen);
 	tracepoint_synchronize_unregister();
 	give_back(t, 3);
@@ -414,7 +457,7 @@ static void pool_no_growth_unless_asked_for(struct kunit *test)
 
 	begin(test, 3, false);
 	n = take(t, MAX_INSTANCES);
-	wait_for_growth(to_kretprobe_pool(t->rph));
+	kretprobe_pool_wait_for_growth(to_kretprobe_pool(t->rph));
 	KUNIT_EXPECT_NULL(test, kretprobe_pool_get(t->rph));
 	give_back(t, n);
 }
@@ -786,6 +829,7 @@ static struct kunit_case kretprobe_pool_testcases[] = {
 	KUNIT_CASE(pool_instances_of_other_cpus_are_found),
 	KUNIT_CASE(pool_grows_before_it_runs_out),
 	KUNIT_CASE(pool_has_a_spare_block),
+	KUNIT_CASE(pool_grows_while_another_cpu_is_late),
 	KUNIT_CASE_SLOW(pool_growth_has_a_limit),
 	KUNIT_CASE(pool_growth_does_not_insist),
 	KUNIT_CASE(pool_no_growth_unless_asked_for),

@@ -372,7 +372,7 @@ static noinline __noclone u32 kp_ret_sleep(struct kp_sleeper *s)
 static void let_pool_grow(struct one *o)
 {
 #ifndef CONFIG_KRETPROBE_ON_RETHOOK
-	irq_work_sync(&to_kretprobe_pool(o->rp.rph)->grow);
+	kretprobe_pool_wait_for_growth(to_kretprobe_pool(o->rp.rph));
 #endif
 }
 
