@@ -5,6 +5,7 @@
  */
 
 #include <linux/extable.h>
+#include <linux/irqflags.h>
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/ptrace.h>
@@ -170,10 +171,24 @@ unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs
 }
 NOKPROBE_SYMBOL(kprobe_unwind_trap_ip);
 
+/* In arch_kprobe_step.flags: a fault of the step was repaired. All flags registers have this bit. */
+#define STEP_REPAIRED	X86_EFLAGS_FIXED
+
 /* Not inline, so that a hit need not save registers for it. */
 static noinline int kprobe_int3_of_step(struct pt_regs *regs, unsigned long addr)
 {
-	return !user_mode(regs) && kprobe_step_end(regs, addr);
+	unsigned long flags = raw_cpu_read(kprobe_ctlblk.step.flags);
+
+	if (user_mode(regs) || !kprobe_step_end(regs, addr))
+		return 0;
+	/*
+	 * The fault has told lockdep that interrupts are off, and has returned to the step, where
+	 * they are. So this exception would leave lockdep like that.
+	 */
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && flags & STEP_REPAIRED &&
+	    regs->flags & X86_EFLAGS_IF)
+		lockdep_hardirqs_on(_RET_IP_);
+	return 1;
 }
 NOKPROBE_SYMBOL(kprobe_int3_of_step);
 
@@ -221,8 +236,11 @@ NOKPROBE_SYMBOL(kprobe_int3_handler);
  */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
-	if (kprobe_hit_fault(regs, trapnr))
+	if (kprobe_hit_fault(regs, trapnr)) {
+		if (kprobe_stepped_at(regs))
+			raw_cpu_or(kprobe_ctlblk.step.flags, STEP_REPAIRED);
 		return 1;
+	}
 
 	return trapnr != X86_TRAP_PF &&
 	       fixup_exception(regs, trapnr, current->thread.error_code, 0);
