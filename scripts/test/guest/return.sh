@@ -62,7 +62,7 @@ if [ -e /proc/self/stack ] && [ -e $TRACING/kprobe_events ]; then
 			: >/tmp/stop
 		cat /proc/$reader/stack >/tmp/walk
 		! grep -q vfs_read /tmp/walk || walks=$((walks + 1))
-		! grep -q trampoline /tmp/walk || wrong=$((wrong + 1))
+		! grep -q trampoline /tmp/walk || { wrong=$((wrong + 1)); cp /tmp/walk /tmp/wrong; }
 	done
 	kill $timer
 	wait
@@ -70,6 +70,7 @@ if [ -e /proc/self/stack ] && [ -e $TRACING/kprobe_events ]; then
 	echo "    $walks stacks inside the function, the probe came $rounds times"
 	check "stacks are read while the probe comes and goes" \
 		[ $walks -ge 20 -a "$rounds" -ge 5 ]
+	[ $wrong -eq 0 ] || cat /tmp/wrong
 	check "and show real addresses" [ $wrong -eq 0 ]
 else
 	skip "stacks while the probe comes and goes" "no /proc/PID/stack or kprobe events"
