@@ -34,6 +34,8 @@ class Console:
         with open(path, encoding="utf-8", errors="replace") as f:
             text = f.read()
         text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
+        # A console that another context takes over prints the message again, as a whole.
+        text = re.sub(r"(?m)^.*\n\*\* replaying previous printk message \*\*\r?\n", "", text)
         self.lines = [l.rstrip("\r") for l in text.split("\n")]
 
     def ended_orderly(self):
