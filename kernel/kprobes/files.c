@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The files in debugfs and tracefs. Tools parse the lines of "list" and "blacklist", so anything
- * new goes to "sites".
+ * new goes to other files.
  */
 
 #define pr_fmt(fmt) "kprobes: " fmt

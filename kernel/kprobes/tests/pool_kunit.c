@@ -307,7 +307,8 @@ static void pool_has_a_spare_block(struct kunit *test)
 struct late_cpu {
 	struct kretprobe_holder		*rph;
 	struct kretprobe_instance	*ri[3];
-	bool				asked, go_on;
+	struct completion		asked, done;
+	bool				go_on;
 };
 
 /* Ask for more instances where the interrupt that would add them cannot come. */
@@ -318,31 +319,30 @@ static void ask_and_be_late(void *data)
 
 	for (i = 0; i < ARRAY_SIZE(l->ri); i++)
 		l->ri[i] = kretprobe_pool_get(l->rph);
-	smp_store_release(&l->asked, true);
+	complete(&l->asked);
 	for (i = 0; i < 5 * USEC_PER_SEC && !READ_ONCE(l->go_on); i++)
 		udelay(1);
-	smp_store_release(&l->asked, false);
+	complete(&l->done);
 }
 
 static void pool_grows_while_another_cpu_is_late(struct kunit *test)
 {
 	struct kretprobe_pool_test *t = test->priv;
 	struct late_cpu l = { };
-	int other, i, n = 0;
+	int other, i, n;
 
 	KP_SKIP_IF(test, !GROWS_AT_ONCE || num_online_cpus() < 2, "needs two CPUs");
 	begin_growing(test, 4);
 	l.rph = t->rph;
+	init_completion(&l.asked);
+	init_completion(&l.done);
 	migrate_disable();
 	other = cpumask_any_but(cpu_online_mask, smp_processor_id());
-	KUNIT_EXPECT_EQ(test, smp_call_function_single(other, ask_and_be_late, &l, 0), 0);
-	for (i = 0; i < USEC_PER_SEC && !smp_load_acquire(&l.asked); i++)
-		udelay(1);
-	if (l.asked)
-		n = take(t, 100);
+	KUNIT_ASSERT_EQ(test, smp_call_function_single(other, ask_and_be_late, &l, 0), 0);
+	wait_for_completion(&l.asked);
+	n = take(t, 100);
 	WRITE_ONCE(l.go_on, true);
-	while (smp_load_acquire(&l.asked))
-		cpu_relax();
+	wait_for_completion(&l.done);
 	migrate_enable();
 
 	KUNIT_EXPECT_EQ(test, n, 100);

@@ -182,8 +182,9 @@ static noinline int kprobe_int3_of_step(struct pt_regs *regs, unsigned long addr
 	if (user_mode(regs) || !kprobe_step_end(regs, addr))
 		return 0;
 	/*
-	 * The fault has told lockdep that interrupts are off, and has returned to the step, where
-	 * they are. So this exception would leave lockdep like that.
+	 * For lockdep, interrupts are off since the fault, whose end did not change that, as the
+	 * step runs with interrupts off. Nor would the end of this exception, which restores what
+	 * lockdep knew at its start.
 	 */
 	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && flags & STEP_REPAIRED &&
 	    regs->flags & X86_EFLAGS_IF)
