@@ -24,7 +24,7 @@ help:
 	@echo 'make check        checkpatch, sparse, W=1, kernel-doc on our files'
 	@echo 'make paths        can nothing on the path of a hit be probed in kernels of many builds? (ARCH=)'
 	@echo 'make bench        what a probe costs, base and ours side by side (ARCH=arm64, BIG=1)'
-	@echo 'make sweep        probes on every 20th instruction of the kernel, under load (EVERY=, SEED=)'
+	@echo 'make sweep        probes on one in 20 instructions of the kernel, under load (EVERY=, SEED=)'
 	@echo 'make coverage     how many probes are optimized, and why others are not (SAMPLE=, ALL=1, ARCH=)'
 	@echo 'make pictures     draw what bench and coverage have recorded (RECORD=1 make bench records)'
 	@echo 'make adversary    optimized probes in thousands of random functions (SEEDS=, FUNCTIONS=)'

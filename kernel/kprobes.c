@@ -61,9 +61,11 @@ static const struct kprobe_batch_ops *ops_of(const struct kprobe *p)
  * * %-EBUSY - a probe at the address, even a disabled one, has a post handler, and
  *   another user of ftrace such as livepatch has claimed the function
  * * %-ENODEV - ftrace, which is to call the probe, is broken
- * * %-EOPNOTSUPP - a fault handler, and the architecture has none
- * * %-EAGAIN - too early at boot; or a probe at the address has a post handler, and a
- *   BPF trampoline on the function is just being changed
+ * * %-EOPNOTSUPP - a fault handler, and the architecture has none, or the instruction is not
+ *   supported
+ * * %-EAGAIN - too early at boot, on arm64 also before alternatives have replaced the
+ *   instruction; or a probe at the address has a post handler, and a BPF trampoline on the
+ *   function is just being changed
  * * %-ENOMEM - no memory
  * * another error of the architecture or of ftrace
  */
@@ -80,7 +82,8 @@ EXPORT_SYMBOL_GPL(register_kprobe);
  *
  * Much cheaper than one call for each: all share the grace periods. On x86 they also
  * share one interrupt of all CPUs, and on arm64 every 256 of them share one stop of all
- * CPUs. Elsewhere each breakpoint is synchronized on its own.
+ * CPUs. Breakpoints on powerpc need no synchronization. Elsewhere each is synchronized on its
+ * own.
  *
  * Context: as register_kprobe().
  * Return: 0, -EINVAL if there is no array, -ENOMEM, or the error of the

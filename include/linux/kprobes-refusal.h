@@ -17,7 +17,7 @@
 	  "The probe is accepted")					\
 	/* The request. */						\
 	R(ARGUMENTS, -EINVAL, "arguments",				\
-	  "Exactly one of symbol and address has to be given")		\
+	  "Not exactly one of symbol and address is given, or flags are invalid") \
 	R(IN_USE, -EINVAL, "in-use",					\
 	  "The probe is registered, or another call is using it")	\
 	R(NO_SYMBOL, -ENOENT, "no-symbol",				\

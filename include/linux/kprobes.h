@@ -484,7 +484,8 @@ static inline void unregister_kretprobes(struct kretprobe **rps, int num)
  * @kp: the probe on the entry; its pre and post handler are set by register_jprobe()
  * @entry: the handler, which ends with jprobe_return()
  *
- * The handler sees its arguments in registers and, in a copy of 64 bytes, on the stack.
+ * The handler sees its arguments in registers and, in a copy of 64 bytes (128 on 64-bit powerpc),
+ * on the stack.
  * What it changes is not seen by the probed function. It must not sleep.
  */
 struct jprobe {

@@ -443,6 +443,7 @@ static int answer_names(struct query *q, const char *name)
 static const char * const never_return[] = {
 #include "../../tools/objtool/noreturns.h"
 };
+
 #undef NORETURN
 
 static bool never_returns(unsigned long addr)

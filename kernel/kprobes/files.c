@@ -388,7 +388,7 @@ static int pools_set(void *data, u64 val)
 	int ret = security_locked_down(LOCKDOWN_TRACEFS);
 
 	if (!ret)
-		WRITE_ONCE(*(unsigned long *)data, val);
+		WRITE_ONCE(*(unsigned long *)data, min_t(u64, val, ULONG_MAX));
 	return ret;
 }
 

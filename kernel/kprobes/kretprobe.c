@@ -206,7 +206,6 @@ static int kretprobe_prepare(struct kprobe *p)
 
 	p->pre_handler = kretprobe_pre_handler;
 	p->post_handler = NULL;
-	rp->nmissed = 0;
 
 	ret = attach_pool(rp, kretprobe_nr_instances(rp));
 	if (ret)

@@ -16,12 +16,6 @@ static inline void *kretprobe_handler_of(const struct kprobe *p)
 	return rp->handler ? rp->handler : rp->entry_handler;
 }
 
-/* Calls that were not followed for lack of instances. */
-static inline unsigned int kretprobe_missed(const struct kprobe *p)
-{
-	return is_kretprobe(p) ? container_of(p, struct kretprobe, kp)->nmissed : 0;
-}
-
 #ifdef CONFIG_KRETPROBES
 
 void kretprobe_init(void);

@@ -25,7 +25,8 @@
  *     module_mutex               while a user's symbol is searched in all modules
  *     blacklist mutex            changes of the blacklist
  *
- * The mutex of an open file "check" is outside of all, and growth_mutex of pools is in none.
+ * The mutex of an open file "check" is outside of all. The raw spinlock growth_lock of pools is
+ * inside of all: interrupts take it, and it takes none.
  *
  * No lock is held during a wait for a grace period, with three exceptions, all under kprobe_mutex:
  * kprobe_ftrace_wait_for_tasks(), the wait inside ftrace, see ops_retire(), and that for the

@@ -199,35 +199,6 @@ static void kretprobe_pool_gone(struct irq_work *work)
 	queue_rcu_work(system_percpu_wq, &container_of(work, struct kretprobe_pool, gone)->free);
 }
 
-/* @grows: more instances are added before they run out. */
-struct kretprobe_holder *kretprobe_pool_create(struct kretprobe *rp, int nr, size_t data_size,
-					       bool grows)
-{
-	size_t stride = round_up(sizeof(struct kretprobe_instance) + data_size, 8);
-	struct kretprobe_pool *pool;
-
-	if (array_size(nr, stride) > INT_MAX)
-		return ERR_PTR(-ENOMEM);
-	pool = kzalloc_obj(*pool);
-	if (!pool)
-		return ERR_PTR(-ENOMEM);
-
-	atomic_inc(&nr_pools);
-	atomic_set(&pool->refs, 1);
-	pool->gone = IRQ_WORK_INIT_HARD(kretprobe_pool_gone);
-	INIT_RCU_WORK(&pool->free, kretprobe_pool_free);
-	rcu_assign_pointer(pool->rph.rp, rp);
-	pool->stride = stride;
-	pool->grows = grows;
-
-	pool->blocks = alloc_percpu(struct kretprobe_blocks);
-	if (!pool->blocks || add_first_blocks(pool, nr)) {
-		free_pool(pool);
-		return ERR_PTR(-ENOMEM);
-	}
-	return &pool->rph;
-}
-
 /*
  * After this, no growth is in progress. If work is idle, at most the end of irq_work_single() still
  * reads it, under RCU or in an interrupt. irq_work_sync() would wait for that, too, for a grace
@@ -245,13 +216,9 @@ void kretprobe_pool_wait_for_growth(struct kretprobe_pool *pool)
 	}
 }
 
-/*
- * No kretprobe_pool_get_*() runs or will run. The pool is freed as soon as no instance is in
- * flight.
- */
-void kretprobe_pool_destroy(struct kretprobe_holder *rph)
+static void kretprobe_pool_close(struct work_struct *work)
 {
-	struct kretprobe_pool *pool = to_kretprobe_pool(rph);
+	struct kretprobe_pool *pool = container_of(work, struct kretprobe_pool, close);
 	struct kretprobe_block *block;
 	/* One for the kretprobe. */
 	int drained = 1, cpu;
@@ -270,6 +237,48 @@ void kretprobe_pool_destroy(struct kretprobe_holder *rph)
 
 	if (atomic_sub_and_test(drained, &pool->refs))
 		queue_rcu_work(system_percpu_wq, &pool->free);
+}
+
+/* @grows: more instances are added before they run out. */
+struct kretprobe_holder *kretprobe_pool_create(struct kretprobe *rp, int nr, size_t data_size,
+					       bool grows)
+{
+	size_t stride = round_up(sizeof(struct kretprobe_instance) + data_size, 8);
+	struct kretprobe_pool *pool;
+
+	if (array_size(nr, stride) > INT_MAX)
+		return ERR_PTR(-ENOMEM);
+	pool = kzalloc_obj(*pool);
+	if (!pool)
+		return ERR_PTR(-ENOMEM);
+
+	atomic_inc(&nr_pools);
+	atomic_set(&pool->refs, 1);
+	pool->gone = IRQ_WORK_INIT_HARD(kretprobe_pool_gone);
+	INIT_WORK(&pool->close, kretprobe_pool_close);
+	INIT_RCU_WORK(&pool->free, kretprobe_pool_free);
+	rcu_assign_pointer(pool->rph.rp, rp);
+	pool->stride = stride;
+	pool->grows = grows;
+
+	pool->blocks = alloc_percpu(struct kretprobe_blocks);
+	if (!pool->blocks || add_first_blocks(pool, nr)) {
+		free_pool(pool);
+		return ERR_PTR(-ENOMEM);
+	}
+	return &pool->rph;
+}
+
+/*
+ * No kretprobe_pool_get_*() runs or will run. The pool is freed as soon as no instance is in
+ * flight.
+ *
+ * The rest is left to a worker: with PREEMPT_RT, growth that has begun waits for a thread of low
+ * priority, and so may never end on a CPU that is busy with others.
+ */
+void kretprobe_pool_destroy(struct kretprobe_holder *rph)
+{
+	queue_work(system_percpu_wq, &to_kretprobe_pool(rph)->close);
 }
 
 /* How many instances of a block were in use at once: the lowest free one is taken first. */

@@ -30,8 +30,8 @@
  * instances, or most other blocks have none, and the pool grows, the hit raises an interrupt of its
  * own CPU that doubles them, before the home is empty as well. It is not left to another CPU, which
  * may be late, as in a guest whose host does not run it. So the number of instances follows the
- * number of calls in flight. Blocks go with the pool, which outlives its kretprobe until the last instance in
- * flight has come back.
+ * number of calls in flight. Blocks go with the pool, which outlives its kretprobe until the last
+ * instance in flight has come back.
  */
 
 /*
@@ -86,6 +86,7 @@ struct kretprobe_pool {
 	 * closed, only those in flight.
 	 */
 	atomic_t		refs;
+	struct work_struct	close;			/* when the kretprobe is gone */
 	/* Raised when @refs is zero; queues @free, as hits cannot. */
 	struct irq_work		gone;
 	struct rcu_work		free;

@@ -271,6 +271,7 @@ struct kprobe_reg {
 	u32			flags;		/* these fields of @p, before the call */
 	unsigned long		nmissed;
 	unsigned int		nmissed_rcu;
+	unsigned int		missed_pool;
 	kprobe_opcode_t		*addr;
 	bool			prepared;	/* by kprobe_batch_ops.prepare */
 	bool			creator;	/* @site was made for this probe */
@@ -504,6 +505,7 @@ static void batch_publish(struct kprobe_batch *b)
 		r->flags = r->p->flags;
 		r->nmissed = r->p->nmissed;
 		r->nmissed_rcu = r->p->nmissed_rcu;
+		r->missed_pool = kretprobe_missed(r->p);
 		r->addr = r->p->addr;
 		kprobe_site_add_user(r->site, r->p);
 		r->p->origin = b->origin;
@@ -607,6 +609,7 @@ static void batch_restore_users(struct kprobe_batch *b)
 		INIT_LIST_HEAD(&r->p->list);
 		r->p->nmissed = r->nmissed;
 		r->p->nmissed_rcu = r->nmissed_rcu;
+		kretprobe_set_missed(r->p, r->missed_pool);
 		WRITE_ONCE(r->p->flags, r->flags);
 		r->p->addr = r->addr;
 	}

@@ -288,6 +288,7 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 	p->addr = site->head.kp.addr;
 	p->nmissed = 0;
 	p->nmissed_rcu = 0;
+	kretprobe_set_missed(p, 0);
 	p->flags &= KPROBE_FLAG_DISABLED | KPROBE_FLAG_REENTRANT;
 	p->flags |= site->head.kp.flags & (KPROBE_FLAG_FTRACE | KPROBE_FLAG_ON_FUNC_ENTRY);
 

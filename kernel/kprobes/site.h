@@ -136,6 +136,18 @@ static inline bool is_kretprobe(const struct kprobe *p)
 	return IS_ENABLED(CONFIG_KRETPROBES) && p->pre_handler == kretprobe_pre_handler;
 }
 
+/* Calls that were not followed for lack of instances. */
+static inline unsigned int kretprobe_missed(const struct kprobe *p)
+{
+	return is_kretprobe(p) ? container_of(p, struct kretprobe, kp)->nmissed : 0;
+}
+
+static inline void kretprobe_set_missed(struct kprobe *p, unsigned int missed)
+{
+	if (is_kretprobe(p))
+		container_of(p, struct kretprobe, kp)->nmissed = missed;
+}
+
 static inline unsigned long kprobe_site_addr(const struct kprobe_site *site)
 {
 	return (unsigned long)site->head.kp.addr;

@@ -478,6 +478,28 @@ static void pool_destroyed_while_growing(struct kunit *test)
 	}
 }
 
+#ifdef CONFIG_PREEMPT_RT
+/* There, a thread of low priority runs the work. Real-time tasks may keep it from running. */
+static void pool_end_does_not_wait_for_growth(struct kunit *test)
+{
+	struct kretprobe_pool_test *t = test->priv;
+	struct irq_work *grow;
+
+	begin(test, 10, true);
+	grow = &raw_cpu_ptr(to_kretprobe_pool(t->rph)->blocks)->grow;
+	atomic_or(IRQ_WORK_BUSY, &grow->node.a_flags);
+	end(t);
+
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, kretprobe_pool_count(), t->pools + 1);
+	atomic_andnot(IRQ_WORK_BUSY, &grow->node.a_flags);
+	rcuwait_wake_up(&grow->irqwait);
+	KUNIT_EXPECT_TRUE(test, all_freed(t));
+}
+#else
+KP_SKIPPED(pool_end_does_not_wait_for_growth, "growth is over as soon as its interrupt is")
+#endif
+
 static void pool_destroyed_with_calls_in_flight(struct kunit *test)
 {
 	struct kretprobe_pool *pool = begin(test, 10, false);
@@ -487,6 +509,7 @@ static void pool_destroyed_with_calls_in_flight(struct kunit *test)
 	n = take(t, 4);
 	KUNIT_EXPECT_EQ(test, n, 4);
 	end(t);
+	flush_work(&pool->close);
 
 	for (i = 0; i < n; i++) {
 		rcu_barrier();
@@ -834,6 +857,7 @@ static struct kunit_case kretprobe_pool_testcases[] = {
 	KUNIT_CASE(pool_growth_does_not_insist),
 	KUNIT_CASE(pool_no_growth_unless_asked_for),
 	KUNIT_CASE(pool_destroyed_while_growing),
+	KUNIT_CASE(pool_end_does_not_wait_for_growth),
 	KUNIT_CASE(pool_destroyed_with_calls_in_flight),
 	KUNIT_CASE(pool_all_at_once),
 	KUNIT_CASE(pool_destroyed_while_calls_return),

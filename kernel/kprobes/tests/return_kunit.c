@@ -809,9 +809,12 @@ static void return_deeper_than_the_pool(struct kunit *test)
 {
 	bool jump = test->param_value == &deep_modes[1];
 	struct one *o = new_one(test, "kp_ret_deep", DEPTH - 2);
+	struct kretprobe *huge = kunit_kzalloc(test, sizeof(*huge), GFP_KERNEL);
+	struct kretprobe *rps[] = { &o->rp, huge };
 	unsigned int missed;
 	u32 first, second;
 
+	KUNIT_ASSERT_NOT_NULL(test, huge);
 	kprobe_test_allow_optimization(jump);
 	o->rp.entry_handler = NULL;
 	KP_ADD_RETURN(test, &o->rp);
@@ -833,6 +836,14 @@ static void return_deeper_than_the_pool(struct kunit *test)
 		KUNIT_EXPECT_LE(test, missed, 2);
 	else
 		KUNIT_EXPECT_EQ(test, missed, 2);
+
+	/* A registration that fails does not lose the counts: here is no memory for the second. */
+	unregister_kretprobe(&o->rp);
+	o->rp.kp.flags = 0;
+	huge->maxactive = INT_MAX;
+	huge->kp.symbol_name = "kp_ret_plain";
+	KUNIT_EXPECT_LT(test, register_kretprobes(rps, ARRAY_SIZE(rps)), 0);
+	KUNIT_EXPECT_EQ(test, o->rp.nmissed, 2 * missed);
 }
 
 /* The array of an architecture may have a terminator, and functions that are not built. */

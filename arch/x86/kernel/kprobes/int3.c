@@ -160,10 +160,7 @@ unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs
 {
 	struct kprobe *p;
 
-	if (regs && READ_ONCE(regs->orig_ax) == ORIG_AX_CONTINUES)
-		return ip;
-
-	if (is_in_post_handler(regs))
+	if (regs && (READ_ONCE(regs->orig_ax) == ORIG_AX_CONTINUES || is_in_post_handler(regs)))
 		return ip;
 
 	p = find_breakpoint(ip - INT3_INSN_SIZE);
@@ -171,23 +168,17 @@ unsigned long kprobe_unwind_trap_ip(unsigned long ip, const struct pt_regs *regs
 }
 NOKPROBE_SYMBOL(kprobe_unwind_trap_ip);
 
-/* In arch_kprobe_step.flags: a fault of the step was repaired. All flags registers have this bit. */
-#define STEP_REPAIRED	X86_EFLAGS_FIXED
-
 /* Not inline, so that a hit need not save registers for it. */
 static noinline int kprobe_int3_of_step(struct pt_regs *regs, unsigned long addr)
 {
-	unsigned long flags = raw_cpu_read(kprobe_ctlblk.step.flags);
-
 	if (user_mode(regs) || !kprobe_step_end(regs, addr))
 		return 0;
 	/*
-	 * For lockdep, interrupts are off since the fault, whose end did not change that, as the
-	 * step runs with interrupts off. Nor would the end of this exception, which restores what
-	 * lockdep knew at its start.
+	 * After an exception of the step, interrupts are off for lockdep: its end did not change
+	 * that, as the step runs with interrupts off. Nor would the end of this exception, which
+	 * restores what lockdep knew at its start.
 	 */
-	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && flags & STEP_REPAIRED &&
-	    regs->flags & X86_EFLAGS_IF)
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING) && regs->flags & X86_EFLAGS_IF)
 		lockdep_hardirqs_on(_RET_IP_);
 	return 1;
 }
@@ -237,11 +228,8 @@ NOKPROBE_SYMBOL(kprobe_int3_handler);
  */
 int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
 {
-	if (kprobe_hit_fault(regs, trapnr)) {
-		if (kprobe_stepped_at(regs))
-			raw_cpu_or(kprobe_ctlblk.step.flags, STEP_REPAIRED);
+	if (kprobe_hit_fault(regs, trapnr))
 		return 1;
-	}
 
 	return trapnr != X86_TRAP_PF &&
 	       fixup_exception(regs, trapnr, current->thread.error_code, 0);
