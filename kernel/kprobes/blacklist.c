@@ -527,32 +527,18 @@ static int __init append_marked(void)
 	       append_section(__noinstr_text_start, __noinstr_text_end - __noinstr_text_start);
 }
 
-static int __init append_name(const char *name, enum kprobe_refusal rule)
+static int __init append_named(void *rule, unsigned long addr)
 {
-	/* With descriptors, this finds the code. */
-	unsigned long addr = (unsigned long)kprobe_lookup_name(name, 0);
-
-	return addr && append_symbol(addr, rule) == -ENOMEM ? -ENOMEM : 0;
+	addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
+	return append_symbol(addr, *(enum kprobe_refusal *)rule) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static int __init append_names(const char * const *names, unsigned int nr,
 			       enum kprobe_refusal rule)
 {
-	char early[KSYM_NAME_LEN];
-	unsigned int i;
-	int ret;
-
 	guard(mutex)(&blacklist_mutex);
 
-	for (i = 0; i < nr; i++) {
-		/* Code that also runs before the kernel is mapped has this prefix. */
-		snprintf(early, sizeof(early), "__pi_%s", names[i]);
-		ret = append_name(names[i], rule) ?: append_name(early, rule);
-		if (ret)
-			return ret;
-	}
-
-	return 0;
+	return kprobe_for_each_named(names, nr, append_named, &rule);
 }
 
 /**

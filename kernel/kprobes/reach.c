@@ -5,6 +5,7 @@
  * the text of the running kernel.
  */
 
+#include <linux/array_size.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -82,20 +83,23 @@ static int __init add_root(void *unused, unsigned long addr)
 	return 0;
 }
 
-static int __init for_each_named(const char * const *names, unsigned int nr,
-				 int (*fn)(void *unused, unsigned long addr))
+/* Call @fn with @data for the code of each function that has one of the names. */
+int __init kprobe_for_each_named(const char * const *names, unsigned int nr,
+				 int (*fn)(void *data, unsigned long addr), void *data)
 {
-	char code[KSYM_NAME_LEN];
-	unsigned int i;
+	/* Functions with descriptors have other symbols for their code, as has early code. */
+	static const char * const formats[] __initconst = { "%s", ".%s", "__pi_%s" };
+	char name[KSYM_NAME_LEN];
+	unsigned int i, j;
 	int ret;
 
 	for (i = 0; i < nr; i++) {
-		/* Functions with descriptors have such symbols for their code. */
-		snprintf(code, sizeof(code), ".%s", names[i]);
-		ret = kallsyms_on_each_match_symbol(fn, names[i], NULL) ?:
-		      kallsyms_on_each_match_symbol(fn, code, NULL);
-		if (ret)
-			return ret;
+		for (j = 0; j < ARRAY_SIZE(formats); j++) {
+			snprintf(name, sizeof(name), formats[j], names[i]);
+			ret = kallsyms_on_each_match_symbol(fn, name, data);
+			if (ret)
+				return ret;
+		}
 	}
 
 	return 0;
@@ -114,7 +118,7 @@ static int __init for_each_named(const char * const *names, unsigned int nr,
  */
 int __init kprobe_blacklist_roots(const char * const *names, unsigned int nr)
 {
-	return for_each_named(names, nr, add_root);
+	return kprobe_for_each_named(names, nr, add_root, NULL);
 }
 
 /**
@@ -129,7 +133,7 @@ int __init kprobe_blacklist_roots(const char * const *names, unsigned int nr)
  */
 int __init kprobe_blacklist_cuts(const char * const *names, unsigned int nr)
 {
-	return for_each_named(names, nr, add_cut);
+	return kprobe_for_each_named(names, nr, add_cut, NULL);
 }
 
 /* Jump labels that are off may be switched on later. */

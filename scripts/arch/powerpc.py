@@ -66,6 +66,7 @@ class Hitpath:
         "6.12": {"cbe_power_save", "interrupt_exit_user_prepare_main"},
         "7.3": {"__rseq_handle_slowpath", "__rseq_trace_update", "rseq_debug_update_user_cs",
                 "rseq_trace_ip_fixup",
+                "__restore_cpu_power12", "init_pmu_power12",
                 "ftrace_ool_stub_inittext", "ftrace_ool_stub_text", "ftrace_ool_stub_text_end"},
     }
     WAKING = []

@@ -6,6 +6,7 @@
 
 #include "suite.h"
 
+#include <linux/kallsyms.h>
 #include <linux/kgdb.h>
 
 #include "targets.h"
@@ -66,6 +67,13 @@ static void area_is_blacklisted(struct kunit *test)
 	expect_refused(test, start, a->why);
 }
 
+static int count_unprotected(void *nr, unsigned long addr)
+{
+	addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
+	*(int *)nr += !within_kprobe_blacklist(addr);
+	return 0;
+}
+
 /**
  * kp_expect_protected() - expect that functions are blacklisted
  * @test: the case, which fails if one is not, or if one is missing
@@ -75,14 +83,15 @@ static void area_is_blacklisted(struct kunit *test)
  */
 void kp_expect_protected(struct kunit *test, const struct kp_protected *p)
 {
-	unsigned long addr;
+	int nr;
 
 	for (; p->name; p++) {
-		addr = (unsigned long)kprobe_lookup_name(p->name, 0);
+		nr = 0;
+		kallsyms_on_each_match_symbol(count_unprotected, p->name, &nr);
+		KUNIT_EXPECT_EQ_MSG(test, nr, 0, "%d of %s", nr, p->name);
 		if (p->exists)
-			KUNIT_EXPECT_NE_MSG(test, addr, 0, "no %s", p->name);
-		if (addr)
-			KUNIT_EXPECT_TRUE_MSG(test, within_kprobe_blacklist(addr), "%s", p->name);
+			KUNIT_EXPECT_NOT_NULL_MSG(test, kprobe_lookup_name(p->name, 0), "no %s",
+						  p->name);
 	}
 }
 

@@ -25,8 +25,8 @@
 #define COMPUTE(m, v, fields)						\
 	COPY(m, v, .computes = COMPUTES_##fields)
 /* Copied or simulated, whichever is quicker. */
-#define QUICK(m, v, how)						\
-	COPY(m, v, NARROW, .simulate = probe_simulate_##how)
+#define QUICK(m, v, how, whether)					\
+	ROW(m, v, COPY, NARROW, .user = whether, .simulate = probe_simulate_##how)
 /* Simulated at a breakpoint. A detour executes an equivalent instead, if there is one. */
 #define SIMULATE(m, v, f, how)						\
 	ROW(m, v, f, .user = INSN_GOOD_NO_SLOT, .simulate = probe_simulate_##how)
@@ -151,8 +151,8 @@ const struct probe_insn_row probe_insn_rows[] = {
 	REJECT(0xffffffc0, 0xd5031000, SLEEP),
 
 	/* Hints: NOP; BTI; XPACLRI; PACIA1716, PACIB1716; PACIAZ, PACIASP, PACIBZ, PACIBSP */
-	QUICK(0xffffffff, 0xd503201f, nop),
-	QUICK(PROBE_INSN_BTI_MASK, PROBE_INSN_BTI, nop),
+	QUICK(0xffffffff, 0xd503201f, nop, INSN_GOOD_NO_SLOT),
+	QUICK(PROBE_INSN_BTI_MASK, PROBE_INSN_BTI, nop, INSN_GOOD),
 	COPY(0xffffffff, 0xd50320ff, NARROW),
 	COPY(0xffffffbf, 0xd503211f, NARROW),
 	COPY(0xffffff9f, 0xd503231f, NARROW),
@@ -290,8 +290,8 @@ const struct probe_insn_row probe_insn_rows[] = {
 	/* Data processing, registers. */
 
 	/* AND to BICS, of W and of X; MOV, which is ORR with XZR */
-	QUICK(0xffe0ffe0, 0x2a0003e0, mov),
-	QUICK(0xffe0ffe0, 0xaa0003e0, mov),
+	QUICK(0xffe0ffe0, 0x2a0003e0, mov, INSN_GOOD),
+	QUICK(0xffe0ffe0, 0xaa0003e0, mov, INSN_GOOD),
 	COMPUTE(0x9f008000, 0x0a000000, DNM),
 	COMPUTE(0x9f000000, 0x8a000000, DNM),
 	/* ADD, ADDS, SUB, SUBS: shifted left or right, or as a signed number */

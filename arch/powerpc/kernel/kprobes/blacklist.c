@@ -50,66 +50,11 @@ bool arch_within_kprobe_blacklist(unsigned long addr)
  * well; scripts/prove/hitpath looks them up.
  */
 static const char * const fragile_path[] __initconst = {
-	/* A CPU that starts runs these before it has its stack, its paca or RCU. */
-	/* kernel/cpu_setup_6xx.S */
-	"__restore_cpu_setup",
-	"__setup_cpu_603",
-	"__setup_cpu_604",
-	"__setup_cpu_7400",
-	"__setup_cpu_7410",
-	"__setup_cpu_745x",
-	"__setup_cpu_750",
-	"__setup_cpu_750cx",
-	"__setup_cpu_750fx",
-	/* kernel/cpu_setup_e500.S */
-	"__e500_dcache_setup",
-	"__e500_icache_setup",
-	"__restore_cpu_e5500",
-	"__restore_cpu_e6500",
-	"__setup_cpu_e500mc",
-	"__setup_cpu_e500v1",
-	"__setup_cpu_e500v2",
-	"__setup_cpu_e5500",
-	/* kernel/cpu_setup_pa6t.S */
-	"__restore_cpu_pa6t",
-	/* kernel/cpu_setup_ppc970.S */
-	"__restore_cpu_ppc970",
-	/* kernel/head_64.S */
-	"__mmu_off",
-	"__secondary_start",
-	"__secondary_start_pmac_0",
-	"enable_64b_mode",
-	"generic_secondary_common_init",
-	"generic_secondary_smp_init",
-	"relative_toc",
-	"start_secondary_prolog",
-	/* kernel/head_85xx.S */
-	"__setup_e500_ivors",
-	"__setup_e500mc_ivors",
-	"__setup_ehv_ivors",
-	"restore_to_as0",
-	"switch_to_as1",
-	/* kernel/head_book3s_32.S */
-	"__secondary_start_mpc86xx",
-	"load_segment_registers",
-	"load_up_mmu",
-	/* kernel/idle_6xx.S */
-	"init_idle_6xx",
-	/* kernel/misc_32.S */
-	"call_setup_cpu",
-	"start_secondary_resume",
+	/* A CPU that starts runs this before it has RCU. */
 	/* kernel/smp.c */
 	"start_secondary",
-	/* mm/nohash/tlb_low.S */
-	"loadcam_entry",
 
 	/* A CPU that goes offline ends up in these after the others have stopped waiting for it. */
-	/* kernel/cpu_setup_e500.S */
-	"cpu_down_flush_e500mc",
-	"cpu_down_flush_e500v2",
-	"cpu_down_flush_e5500",
-	"cpu_down_flush_e6500",
-	"flush_dcache_L1",
 	/* platforms/85xx/smp.c */
 	"smp_85xx_cpu_offline_self",
 	/* platforms/powermac/smp.c */
@@ -123,6 +68,10 @@ static const char * const fragile_path[] __initconst = {
 	"rcpm_v2_cpu_enter_state",
 
 	/* Idle: MSR[EE] is off while the soft mask is enabled, so no exception can return here. */
+	/* kernel/epapr_hcalls.S */
+	"epapr_ev_idle",
+	"epapr_ev_idle_start",
+	"idle_loop",
 	/* kernel/idle.c */
 	"power4_idle",
 	/* kernel/idle_6xx.S */
@@ -137,6 +86,10 @@ static const char * const fragile_path[] __initconst = {
 	"power4_idle_nap",
 	/* kernel/irq_64.c */
 	"prep_irq_for_idle",
+	/* platforms/pasemi/powersave.S */
+	"_doze",
+	"idle_doze",
+	"sleep_common",
 	/* platforms/pseries/hvCall.S */
 	"plpar_hcall_norets_notrace",
 
@@ -154,6 +107,13 @@ static const char * const fragile_path[] __initconst = {
 	"kexec_smp_down",
 	/* kexec/relocate_32.S */
 	"relocate_new_kernel",
+
+	/* Hibernation: r13 has no paca while the image is copied back. */
+	/* kernel/swsusp_asm64.S */
+	"copy_page_loop",
+	"copyloop",
+	"nothing_to_copy",
+	"swsusp_arch_resume",
 
 	/* Debuggers look at each trap before kprobes do. */
 	/* kernel/kgdb.c */
@@ -219,12 +179,17 @@ static const char * const fragile_path[] __initconst = {
 	"tm_reclaim",
 	/* kernel/vector.S */
 	"load_up_vsx",
+	/* mm/book3s64/hash_pgtable.c */
+	"change_memory_range_fn",
 	/* mm/book3s64/slb.c */
 	"__slb_restore_bolted_realmode",
 	"slb_flush_all_realmode",
 	"slb_restore_bolted_realmode",
+	/* platforms/powernv/subcore-asm.S; its "real_mode" is above */
+	"split_core_secondary_loop",
 	/* platforms/powernv/opal-wrappers.S */
 	"__opal_call",
+	"opal_return",
 
 	/* Mitigations rewrite these. */
 	/* kernel/exceptions-64s.S */
@@ -276,6 +241,7 @@ static const char * const roots[] __initconst = {
 	/* A CPU that starts, goes offline or is idle. */
 	"__restore_cpu_cpufeatures",
 	"__restore_cpu_power10",
+	"__restore_cpu_power12",
 	"__restore_cpu_power7",
 	"__restore_cpu_power8",
 	"__restore_cpu_power9",
@@ -283,12 +249,58 @@ static const char * const roots[] __initconst = {
 	"dedicated_cede_loop",
 	"early_setup_secondary",
 	"init_pmu_power10",
+	"init_pmu_power12",
 	"init_pmu_power8",
 	"init_pmu_power9",
 	"pnv_cpu_offline",
 	"power7_idle_type",
 	"pseries_lpar_idle",
 	"shared_cede_loop",
+
+	/* The same, in assembly: without a stack, a paca or translation. */
+	"__e500_dcache_setup",
+	"__e500_icache_setup",
+	"__mmu_off",
+	"__restore_cpu_e5500",
+	"__restore_cpu_e6500",
+	"__restore_cpu_pa6t",
+	"__restore_cpu_ppc970",
+	"__restore_cpu_setup",
+	"__secondary_start",
+	"__secondary_start_mpc86xx",
+	"__secondary_start_pmac_0",
+	"__setup_cpu_603",
+	"__setup_cpu_604",
+	"__setup_cpu_7400",
+	"__setup_cpu_7410",
+	"__setup_cpu_745x",
+	"__setup_cpu_750",
+	"__setup_cpu_750cx",
+	"__setup_cpu_750fx",
+	"__setup_cpu_e500mc",
+	"__setup_cpu_e500v1",
+	"__setup_cpu_e500v2",
+	"__setup_cpu_e5500",
+	"__setup_e500_ivors",
+	"__setup_e500mc_ivors",
+	"__setup_ehv_ivors",
+	"call_setup_cpu",
+	"cpu_down_flush_e500mc",
+	"cpu_down_flush_e500v2",
+	"cpu_down_flush_e5500",
+	"cpu_down_flush_e6500",
+	"enable_64b_mode",
+	"generic_secondary_common_init",
+	"generic_secondary_smp_init",
+	"init_idle_6xx",
+	"load_segment_registers",
+	"load_up_mmu",
+	"loadcam_entry",
+	"relative_toc",
+	"restore_to_as0",
+	"start_secondary_prolog",
+	"start_secondary_resume",
+	"switch_to_as1",
 
 	/* Real mode: where exceptions lead, nothing is mapped, and SRR0 and SRR1 are in use. */
 	"__machine_check_early_realmode_p10",
@@ -297,6 +309,10 @@ static const char * const roots[] __initconst = {
 	"__machine_check_early_realmode_p9",
 	"hmi_exception_realmode",
 	"machine_check_early",
+	"machine_check_queue_event",
+	"opal_hmi_exception_early",
+	"opal_hmi_exception_early2",
+	"opal_mce_check_early_recovery",
 	"pseries_machine_check_realmode",
 
 	/* Real mode between a guest and KVM: the entries, and the calls that are handled there. */

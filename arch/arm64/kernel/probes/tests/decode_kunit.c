@@ -263,7 +263,8 @@ static const struct word words[] = {
 	COPY(0x04bf5820, "rdsvl x0, 1"),
 
 	/* Executed by the handler where a copy would cost a second exception. */
-	QUICK(0xd503201f, "nop"),
+	{ .name = "nop", .insn = 0xd503201f, .form = PROBE_FORM_COPY, .quick = true,
+	  .user = INSN_GOOD_NO_SLOT },
 	QUICK(0xd503241f, "bti"),
 	QUICK(0xd503245f, "bti c"),
 	QUICK(0xd503249f, "bti j"),

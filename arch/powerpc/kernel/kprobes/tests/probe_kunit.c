@@ -730,6 +730,13 @@ const struct kp_protected kp_waking_path[] = {
 	{ "machine_check_early",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
 	{ "mce_handle_error",		false },
 	{ "save_mce_event",		IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
+	{ "machine_check_queue_event",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
+	{ "get_mce_event",		IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
+	{ "mce_irq_work_queue",		IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
+	{ "opal_hmi_exception_early2",	IS_ENABLED(CONFIG_PPC_POWERNV) },
+	{ "opal_handle_hmi2",		IS_ENABLED(CONFIG_PPC_POWERNV) },
+	{ "opal_return",		IS_ENABLED(CONFIG_PPC_POWERNV) },
+	{ "real_mode",			false },
 #ifdef CONFIG_PPC_PSERIES
 	{ "memcpy",			true },
 #endif
@@ -744,6 +751,10 @@ const struct kp_protected kp_waking_path[] = {
 	{ "call_setup_cpu",		IS_ENABLED(CONFIG_PPC32) },
 	{ "__setup_cpu_e500mc",		IS_ENABLED(CONFIG_PPC_E500MC) },
 	{ "__setup_cpu_750",		IS_ENABLED(CONFIG_PPC_BOOK3S_32) },
+	{ "setup_745x_specifics",	IS_ENABLED(CONFIG_PPC_BOOK3S_32) },
+	{ "setup_common_caches",	IS_ENABLED(CONFIG_PPC_BOOK3S_32) },
+	{ "flush_backside_L2_cache",	IS_ENABLED(CONFIG_PPC_E500MC) },
+	{ "epapr_ev_idle",		false },
 	{ "__tlbil_va",			IS_ENABLED(CONFIG_PPC_85xx) },
 	{ "_tlbil_pid",			IS_ENABLED(CONFIG_PPC_85xx) },
 	{ "flush_disable_caches",	IS_ENABLED(CONFIG_PPC_BOOK3S_32) &&
