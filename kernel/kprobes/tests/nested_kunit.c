@@ -212,10 +212,11 @@ static bool goes_with_boosted(enum kind kind)
 	return kind != JUMP && (kind != RETURN || KPROBES_TEST_HAS_FTRACE_NAMES);
 }
 
-/* With interrupts off, only NMIs come. */
+/* The exception of a breakpoint masks interrupts; on arm64, also what is used as an NMI. */
 static bool can_interrupt(enum context inner, enum kind outer)
 {
-	return inner == NMI || (outer != BOOSTED && outer != POST);
+	return (outer != BOOSTED && outer != POST) ||
+	       (inner == NMI && !IS_ENABLED(CONFIG_ARM64));
 }
 
 static bool can_raise(enum context c)
@@ -441,7 +442,6 @@ static void nested_four_deep(struct kunit *test)
 
 		expect_outermost(test, &levels[0]);
 		for (n = 1; n < nr; n++) {
-			/* Nothing interrupts a breakpoint but an NMI. */
 			if (!can_interrupt(used[n], levels[n - 1].kind))
 				break;
 			expect_inside(test, &levels[n], &levels[n - 1]);

@@ -84,24 +84,25 @@ static void on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	WRITE_ONCE(nmi.nr, nmi.nr + 1);
 }
 
+static struct perf_event_attr counter_attr = {
+	.type		= PERF_TYPE_HARDWARE,
+	.config		= PERF_COUNT_HW_CPU_CYCLES,
+	.size		= sizeof(counter_attr),
+	.sample_period	= NMI_PERIOD,
+	.pinned		= 1,
+	.disabled	= 1,
+};
+
 /* Run @body on this CPU, while NMIs interrupt it. */
 static void under_nmis(struct kunit *test, void (*work)(void),
 		       void (*body)(struct kunit *test))
 {
-	struct perf_event_attr attr = {
-		.type		= PERF_TYPE_HARDWARE,
-		.config		= PERF_COUNT_HW_CPU_CYCLES,
-		.size		= sizeof(attr),
-		.sample_period	= NMI_PERIOD,
-		.pinned		= 1,
-		.disabled	= 1,
-	};
 	struct perf_event *event;
 
 	memset(&nmi, 0, sizeof(nmi));
 	nmi.work = work;
 	migrate_disable();
-	event = perf_event_create_kernel_counter(&attr, smp_processor_id(), NULL, on_overflow,
+	event = perf_event_create_kernel_counter(&counter_attr, smp_processor_id(), NULL, on_overflow,
 						 NULL);
 	if (IS_ERR(event)) {
 		KUNIT_FAIL(test, "no counter of cycles: %pe", event);
@@ -560,6 +561,60 @@ static void nmi_calls_are_followed_or_missed(struct kunit *test)
 	end(test, m);
 }
 #endif
+
+/*
+ * NMIs for other suites: a counter of each CPU raises them all the time, and one of them runs what
+ * is pending there.
+ */
+static DEFINE_PER_CPU(struct perf_event *, own_counter);
+static DEFINE_PER_CPU(void (*)(void *arg), own_fn);
+static DEFINE_PER_CPU(void *, own_arg);
+
+static void on_own_overflow(struct perf_event *event, struct perf_sample_data *data,
+			    struct pt_regs *regs)
+{
+	void (*fn)(void *arg) = in_nmi() ? this_cpu_xchg(own_fn, NULL) : NULL;
+
+	if (fn)
+		fn(this_cpu_read(own_arg));
+}
+
+bool kp_nmi_begin(void)
+{
+	struct perf_event *event;
+	int cpu;
+
+	if (!system_uses_irq_prio_masking())
+		return false;
+	for_each_online_cpu(cpu) {
+		event = perf_event_create_kernel_counter(&counter_attr, cpu, NULL,
+							 on_own_overflow, NULL);
+		if (IS_ERR(event))
+			return false;
+		per_cpu(own_counter, cpu) = event;
+		perf_event_enable(event);
+	}
+	return true;
+}
+
+void kp_nmi_raise(void (*fn)(void *arg), void *arg)
+{
+	this_cpu_write(own_arg, arg);
+	this_cpu_write(own_fn, fn);
+}
+
+void kp_nmi_end(void)
+{
+	struct perf_event **event;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		event = per_cpu_ptr(&own_counter, cpu);
+		if (*event)
+			perf_event_release_kernel(*event);
+		*event = NULL;
+	}
+}
 
 static int nmi_test_init(struct kunit *test)
 {
