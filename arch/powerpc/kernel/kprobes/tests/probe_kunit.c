@@ -731,8 +731,6 @@ const struct kp_protected kp_waking_path[] = {
 	{ "mce_handle_error",		false },
 	{ "save_mce_event",		IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
 	{ "machine_check_queue_event",	IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
-	{ "get_mce_event",		IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
-	{ "mce_irq_work_queue",		IS_ENABLED(CONFIG_PPC_BOOK3S_64) },
 	{ "opal_hmi_exception_early2",	IS_ENABLED(CONFIG_PPC_POWERNV) },
 	{ "opal_handle_hmi2",		IS_ENABLED(CONFIG_PPC_POWERNV) },
 	{ "opal_return",		IS_ENABLED(CONFIG_PPC_POWERNV) },
