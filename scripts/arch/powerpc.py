@@ -24,6 +24,7 @@ class Hitpath:
         "check_return_regs_valid > show_regs": "something is broken",
         "fast_guest_return > hrfi_flush_fallback": "it is next to the vectors",
         "kvmhv_load_guest_pmu > kvmppc_fix_pmao": "the call is not there on other processors",
+        "__setup_cpu_603 > setup_g2_le_hid2": "the call is not there on other processors",
         "arch_local_irq_restore > __replay_soft_interrupts": "interrupts were enabled before",
         "arch_local_irq_restore > irq_enter": "interrupts were enabled before",
         "arch_local_irq_restore > irq_exit": "interrupts were enabled before",
@@ -69,6 +70,8 @@ class Hitpath:
                 "__restore_cpu_power12", "init_pmu_power12",
                 "ftrace_ool_stub_inittext", "ftrace_ool_stub_text", "ftrace_ool_stub_text_end"},
     }
+    # The first of these that exists ends the vectors, which are not in the file.
+    AREA_ENDS = ["__end_soft_masked", "__head_end"]
     WAKING = []
     READY = r"^\b$"
 
