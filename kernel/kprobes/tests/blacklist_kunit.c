@@ -390,7 +390,6 @@ static const struct hit_function hit_path[] = {
 	{ "kprobe_jprobe_call",			ON(JPROBES) },
 	{ "kprobe_jprobe_landing",		ON(X86) && ON(JPROBES) },
 	{ "kprobe_jprobe_enter",		ON(X86) && ON(JPROBES) },
-	{ "kprobe_jprobe_unwind",		ON(X86) && ON(JPROBES) },
 	{ "arch_jprobe_unwind",			ON(JPROBES) },
 	{ "kprobe_int3_handler",		ON(X86) },
 	{ "exc_int3",				ON(X86) },

@@ -40,14 +40,6 @@ static nokprobe_inline unsigned long stack_end(unsigned long sp, unsigned long w
 	return min(end, want);
 }
 
-static nokprobe_inline void copy_stack(struct jprobe_frame *f, unsigned long sp)
-{
-	unsigned long *from = (unsigned long *)sp + 1;
-
-	kprobe_copy_stack(f->stack, ARRAY_SIZE(f->stack), from,
-			  stack_end(sp, (unsigned long)(from + ARRAY_SIZE(f->stack))));
-}
-
 /*
  * Enter after the landing pad, which a RET does not need. If the RET goes through a
  * return thunk, unwinders look up the return address minus one. They then find the
@@ -61,20 +53,13 @@ static nokprobe_inline unsigned long after_landing_pad(void *entry)
 
 void arch_jprobe_call(void *entry, struct pt_regs *regs, void **frame)
 {
-	struct jprobe_frame f;
+	/* kprobe_copy_stack() fills it in. */
+	unsigned long stack[JPROBE_STACK_BYTES / sizeof(long)] __uninitialized;
+	unsigned long *from = (unsigned long *)regs->sp + 1;
 
-	f.entry = after_landing_pad(entry);
-	f.regs = regs;
-	copy_stack(&f, regs->sp);
-	*frame = &f;
-	kprobe_jprobe_call(&f);
+	kprobe_copy_stack(stack, ARRAY_SIZE(stack), from,
+			  stack_end(regs->sp, (unsigned long)(from + ARRAY_SIZE(stack))));
+	*frame = stack;
+	kprobe_jprobe_call(stack, after_landing_pad(entry), regs);
 }
 NOKPROBE_SYMBOL(arch_jprobe_call);
-
-void arch_jprobe_unwind(void *frame)
-{
-	struct jprobe_frame *f = frame;
-
-	kprobe_jprobe_unwind(f->sp, f);
-}
-NOKPROBE_SYMBOL(arch_jprobe_unwind);

@@ -28,9 +28,13 @@
 /* From the handler's return address to the saved frame pointer. */
 #define TO_SAVED_BP	((1 + NR_PRESERVED) * JPROBE_WORD_BYTES + JPROBE_STACK_BYTES)
 
+/* Once the copy of the stack has been pushed, its first two words are used for these. */
+#define HANDLER_SP	(0 * JPROBE_WORD_BYTES)		/* where its return address is */
+#define HANDLER_ENTRY	(1 * JPROBE_WORD_BYTES)
+
 /* From the highest word down. */
 .macro PUSH_STACK_WORDS from:req
-	.set offset, JPROBE_FRAME_stack + JPROBE_STACK_BYTES
+	.set offset, JPROBE_STACK_BYTES
 	.rept JPROBE_STACK_BYTES / JPROBE_WORD_BYTES
 	.set offset, offset - JPROBE_WORD_BYTES
 	push	offset(\from)
@@ -40,9 +44,12 @@
 	.text
 
 /*
- * (struct jprobe_frame *f): returns when the handler does, or is made to return by
- * kprobe_jprobe_unwind(). The latter restores no register but the stack pointer and, for
- * unwinders, the frame pointer.
+ * (unsigned long *stack, unsigned long entry, const struct pt_regs *regs): call the handler with
+ * @stack above its return address. On 64 bit, ax of @regs is the number of vector registers in a
+ * call of a variadic function.
+ *
+ * Returns when the handler does, or is made to return by arch_jprobe_unwind(). The latter restores
+ * no register but the stack pointer and, for unwinders, the frame pointer.
  *
  * A handler on 32 bit may return a structure, and then pops the pointer to it. So the stack
  * pointer is not what it was.
@@ -57,8 +64,9 @@ SYM_START(kprobe_jprobe_call, SYM_L_GLOBAL, SYM_F_ALIGN)
 	mov	%_ASM_ARG1, %_ASM_BX
 	PUSH_STACK_WORDS %_ASM_BX
 	lea	-JPROBE_WORD_BYTES(%_ASM_SP), %_ASM_AX
-	mov	%_ASM_AX, JPROBE_FRAME_sp(%_ASM_BX)
-	mov	JPROBE_FRAME_regs(%_ASM_BX), %_ASM_AX
+	mov	%_ASM_AX, HANDLER_SP(%_ASM_BX)
+	mov	%_ASM_ARG2, HANDLER_ENTRY(%_ASM_BX)
+	mov	%_ASM_ARG3, %_ASM_AX
 #ifdef CONFIG_X86_64
 	movq	RDI(%rax), %rdi
 	movq	RSI(%rax), %rsi
@@ -78,7 +86,7 @@ SYM_INNER_LABEL(kprobe_jprobe_landing, SYM_L_GLOBAL)
 #ifdef CONFIG_X86_64
 	addq	$JPROBE_STACK_BYTES, %rsp
 #else
-	movl	JPROBE_FRAME_sp(%ebx), %esp
+	movl	HANDLER_SP(%ebx), %esp
 	addl	$(JPROBE_STACK_BYTES + JPROBE_WORD_BYTES), %esp
 #endif
 	POP_EACH PRESERVED
@@ -97,38 +105,39 @@ SYM_FUNC_END(kprobe_jprobe_call)
 SYM_START(kprobe_jprobe_enter, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
 	UNWIND_HINT_FUNC
-	__ASM_SIZE(push) JPROBE_FRAME_entry(%_ASM_BX)
+	__ASM_SIZE(push) HANDLER_ENTRY(%_ASM_BX)
 	UNWIND_HINT type=UNWIND_HINT_TYPE_CALL sp_reg=ORC_REG_SP sp_offset=8 signal=1
 	RET
 SYM_CODE_END(kprobe_jprobe_enter)
 
 /*
- * (unsigned long sp, struct jprobe_frame *f): return to the landing, with the stack
- * pointer that it expects. The return address there may have been replaced.
+ * (void *stack): return to the landing, with the stack pointer that it expects. The return address
+ * there may have been replaced.
  *
- * The frames of the handler and of what it calls are of no use to unwinders any more, so
- * from the second instruction on, unwinders no longer see them.
+ * The frames of the handler and of what it calls are of no use to unwinders any more. Once the
+ * stack pointer is set, unwinders no longer see them.
  */
-SYM_START(kprobe_jprobe_unwind, SYM_L_GLOBAL, SYM_F_ALIGN)
+SYM_START(arch_jprobe_unwind, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
+#ifdef CONFIG_X86_32
+	movl	%eax, %ebx
+#endif
+	mov	HANDLER_SP(%_ASM_ARG1), %_ASM_ARG1
 #ifdef CONFIG_FRAME_POINTER
 	lea	TO_SAVED_BP(%_ASM_ARG1), %_ASM_BP
 #endif
 	mov	%_ASM_ARG1, %_ASM_SP
 	UNWIND_HINT_FUNC
 	__ASM_SIZE(mov) $kprobe_jprobe_landing, (%_ASM_SP)
-#ifdef CONFIG_X86_32
-	movl	%edx, %ebx
-#endif
 #ifdef CONFIG_MITIGATION_CALL_DEPTH_TRACKING
 	/* The returns of these frames will never be counted. */
 	ALTERNATIVE "", __stringify(RESET_CALL_DEPTH), X86_FEATURE_CALL_DEPTH
 #endif
 	RET
-SYM_FUNC_END(kprobe_jprobe_unwind)
+SYM_FUNC_END(arch_jprobe_unwind)
 
 _ASM_NOKPROBE(kprobe_jprobe_call)
 /* Its second half, which is a symbol of its own. */
 _ASM_NOKPROBE(kprobe_jprobe_landing)
 _ASM_NOKPROBE(kprobe_jprobe_enter)
-_ASM_NOKPROBE(kprobe_jprobe_unwind)
+_ASM_NOKPROBE(arch_jprobe_unwind)

@@ -35,23 +35,19 @@ struct found {
 
 extern struct found kpj_found;
 extern unsigned long kpj_saved[6];
-extern struct jprobe_frame *kpj_leave;
+extern void *kpj_leave;
 struct found kpj_found;
 unsigned long kpj_saved[6];
-struct jprobe_frame *kpj_leave;
+void *kpj_leave;
 
 #ifdef CONFIG_X86_64
 #define ARGUMENTS	"rdi,rsi,rdx,rcx,r8,r9,rax"
-#define LEAVE								\
-	"	mov kpj_leave(%rip), %rsi\n"				\
-	"	mov (%rsi), %rdi\n"
+#define LEAVE		"	mov kpj_leave(%rip), %rdi\n"
 #define NR_REGS		7
 #define NR_SAVED	6
 #else
 #define ARGUMENTS	"eax,edx,ecx"
-#define LEAVE								\
-	"	mov kpj_leave, %edx\n"					\
-	"	mov (%edx), %eax\n"
+#define LEAVE		"	mov kpj_leave, %eax\n"
 #define NR_REGS		3
 #define NR_SAVED	4
 #endif
@@ -79,7 +75,7 @@ struct jprobe_frame *kpj_leave;
 	"1:\n"								\
 	KP_EACH_REG(KP_SAVED, "mov $0, %\\reg")			\
 	LEAVE								\
-	"	jmp kprobe_jprobe_unwind\n"				\
+	"	jmp arch_jprobe_unwind\n"				\
 	".size " #name ", . - " #name "\n"
 
 /* Stores where it was entered before anything else is on the stack. */
@@ -109,7 +105,7 @@ void kpj_handler(void);
 void kpj_poisoned(void);
 void kpj_where(void);
 void kpj_where_poisoned(void);
-void kpj_call(struct jprobe_frame *f);
+void kpj_call(unsigned long *stack, unsigned long entry, const struct pt_regs *regs);
 STACK_FRAME_NON_STANDARD(kpj_handler);
 STACK_FRAME_NON_STANDARD(kpj_poisoned);
 STACK_FRAME_NON_STANDARD(kpj_where);
@@ -174,18 +170,16 @@ static void jprobe_call_passes_arguments(struct kunit *test)
 
 static void jprobe_call_restores_registers(struct kunit *test)
 {
+	unsigned long stack[NR_COPIED];
 	struct pt_regs regs;
-	struct jprobe_frame f = {
-		.entry	= entry_of(kpj_handler),
-		.regs	= &regs,
-	};
 	int i, leave;
 
 	set_regs(&regs);
 	for (leave = 0; leave < 2; leave++) {
 		memset(kpj_saved, 0, sizeof(kpj_saved));
-		kpj_leave = leave ? &f : NULL;
-		kpj_call(&f);
+		memset(stack, 0, sizeof(stack));
+		kpj_leave = leave ? stack : NULL;
+		kpj_call(stack, entry_of(kpj_handler), &regs);
 		for (i = 0; i < NR_SAVED; i++)
 			KUNIT_EXPECT_EQ_MSG(test, kpj_saved[i], 0x100 + i * sizeof(long),
 					    "register %d", i);
@@ -240,7 +234,7 @@ static void jprobe_enters_by_return(struct kunit *test)
 static void jprobe_resets_call_depth(struct kunit *test)
 {
 	static const u8 bts[] = { 0x48, 0x0f, 0xba, 0xe8, 0x3f };
-	u8 *at = (u8 *)kprobe_jprobe_unwind;
+	u8 *at = (u8 *)arch_jprobe_unwind;
 	bool found = false;
 	int i;
 
@@ -339,7 +333,7 @@ static int on_step(struct notifier_block *nb, unsigned long why, void *data)
 	step.traps++;
 	step.in_call += kp_is_within(args->regs->ip, kprobe_jprobe_call);
 	step.in_enter += kp_is_within(args->regs->ip, kprobe_jprobe_enter);
-	step.in_unwind += kp_is_within(args->regs->ip, kprobe_jprobe_unwind);
+	step.in_unwind += kp_is_within(args->regs->ip, arch_jprobe_unwind);
 
 	n = stack_trace_save_regs(args->regs, step.trace, ARRAY_SIZE(step.trace), 0);
 	for (i = 0; i < n && !kp_is_within(step.trace[i], step_outer); i++)
