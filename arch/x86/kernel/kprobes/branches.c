@@ -47,7 +47,6 @@
 #include <asm/sections.h>
 
 #include "common.h"
-#include "insn.h"
 
 /* Text is read in pieces, with some bytes more: an instruction may begin at the end of a piece. */
 #define PIECE		1024
@@ -428,7 +427,7 @@ static bool loads_segment(struct insn *insn)
 	case OP_0F(0xb4):	/* lfs */
 		return true;
 	case 0x8e:		/* mov to a segment; the kernel does not use %gs */
-		return kprobe_insn_modrm_reg(insn) != 5;
+		return X86_MODRM_REG(insn->modrm.value) != 5;
 	}
 
 	return false;
@@ -449,9 +448,9 @@ static bool pushes_or_pops_16_bits(struct insn *insn)
 	case OP_0F(0xa8) ... OP_0F(0xa9):	/* push, pop of %gs */
 		return true;
 	case OP_GRP1A:
-		return kprobe_insn_modrm_reg(insn) == GRP1A_POP;
+		return X86_MODRM_REG(insn->modrm.value) == GRP1A_POP;
 	case OP_GRP5:
-		return kprobe_insn_modrm_reg(insn) == GRP5_PUSH;
+		return X86_MODRM_REG(insn->modrm.value) == GRP5_PUSH;
 	}
 
 	return false;
@@ -460,7 +459,7 @@ static bool pushes_or_pops_16_bits(struct insn *insn)
 /* The constant is added to the stack pointer, or subtracted. */
 static bool adds_unaligned_to_sp(struct insn *insn)
 {
-	u8 reg = kprobe_insn_modrm_reg(insn);
+	u8 reg = X86_MODRM_REG(insn->modrm.value);
 	long constant;
 
 	switch (kprobe_insn_op(insn)) {

@@ -15,7 +15,6 @@
 #include <asm/extable.h>
 
 #include "common.h"
-#include "insn.h"
 
 static const u8 reg_offset[] = {
 	offsetof(struct pt_regs, ax), offsetof(struct pt_regs, cx),
@@ -41,12 +40,12 @@ static u8 reg_of(u8 field, bool extended)
 
 static u8 reg_of_reg(struct insn *insn)
 {
-	return reg_of(kprobe_insn_modrm_reg(insn), X86_REX_R(kprobe_insn_rex(insn)));
+	return reg_of(X86_MODRM_REG(insn->modrm.value), X86_REX_R(kprobe_insn_rex(insn)));
 }
 
 static u8 reg_of_rm(struct insn *insn)
 {
-	return reg_of(kprobe_insn_modrm_rm(insn), X86_REX_B(kprobe_insn_rex(insn)));
+	return reg_of(X86_MODRM_RM(insn->modrm.value), X86_REX_B(kprobe_insn_rex(insn)));
 }
 
 static u8 reg_of_opcode(struct insn *insn)
@@ -238,7 +237,7 @@ static enum kprobe_refusal classify_special(struct insn *insn,
 
 static u8 fast_lea(struct insn *insn, struct arch_specific_insn *a, unsigned long next)
 {
-	u8 sib = insn->sib.value, base = kprobe_insn_modrm_rm(insn);
+	u8 sib = insn->sib.value, base = X86_MODRM_RM(insn->modrm.value);
 
 	if (kprobe_insn_is_reg_form(insn) || insn->addr_bytes != sizeof(long))
 		return KPROBE_OP_STEP;
@@ -263,7 +262,7 @@ static u8 fast_lea(struct insn *insn, struct arch_specific_insn *a, unsigned lon
 		a->shift = X86_SIB_SCALE(sib);
 	}
 	/* Also as the base in SIB, this value means that there is none. */
-	if (base == RM_DISP32 && kprobe_insn_modrm_mod(insn) == MOD_INDIRECT)
+	if (base == RM_DISP32 && X86_MODRM_MOD(insn->modrm.value) == MOD_INDIRECT)
 		a->src = KPROBE_NO_REG;
 
 	return KPROBE_OP_LEA;
@@ -281,7 +280,7 @@ static long wide_immediate(struct insn *insn)
 /* Forms with two operands, neither of which is in memory. */
 static u8 fast_modrm(struct insn *insn, struct arch_specific_insn *a)
 {
-	u8 opcode = insn->opcode.bytes[0], group = kprobe_insn_modrm_reg(insn);
+	u8 opcode = insn->opcode.bytes[0], group = X86_MODRM_REG(insn->modrm.value);
 
 	a->dst = reg_of_rm(insn);
 	a->src = reg_of_reg(insn);

@@ -25,7 +25,6 @@
 #include <linux/xarray.h>
 
 #include "common.h"
-#include "insn.h"
 
 /* How far a short jump reaches, from its end. */
 #define SHORT_JUMP_FORWARD	127

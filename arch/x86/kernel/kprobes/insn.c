@@ -13,7 +13,6 @@
 #include <linux/unaligned.h>
 
 #include "common.h"
-#include "insn.h"
 
 bool kprobe_insn_has_prefix(struct insn *insn, u8 wanted)
 {
@@ -91,9 +90,9 @@ u8 kprobe_insn_branch(struct insn *insn)
 	case RET_INSN_OPCODE:
 		return KPROBE_OP_RET;
 	case OP_GRP5:
-		if (kprobe_insn_modrm_reg(insn) == 2)	/* call */
+		if (X86_MODRM_REG(insn->modrm.value) == 2)	/* call */
 			return in_reg ? KPROBE_OP_CALL_REG : KPROBE_OP_STEP_CALL;
-		if (kprobe_insn_modrm_reg(insn) == GRP5_JMP)
+		if (X86_MODRM_REG(insn->modrm.value) == GRP5_JMP)
 			return in_reg ? KPROBE_OP_JMP_REG : KPROBE_OP_STEP_JMP;
 		break;
 	}
@@ -159,7 +158,7 @@ static bool length_is_known(struct insn *insn)
 		switch (insn->opcode.bytes[0]) {
 		case OP_GRP1A:
 			/* Anything else is XOP. */
-			return kprobe_insn_modrm_reg(insn) == GRP1A_POP;
+			return X86_MODRM_REG(insn->modrm.value) == GRP1A_POP;
 		case CALL_INSN_OPCODE:
 		case JMP32_INSN_OPCODE:
 			return !is_branch16(insn);

@@ -190,25 +190,10 @@ static inline u8 kprobe_insn_rex(struct insn *insn)
 	return nbytes ? insn->rex_prefix.bytes[nbytes - 1] : 0;
 }
 
-static inline u8 kprobe_insn_modrm_mod(struct insn *insn)
-{
-	return X86_MODRM_MOD(insn->modrm.value);
-}
-
-static inline u8 kprobe_insn_modrm_reg(struct insn *insn)
-{
-	return X86_MODRM_REG(insn->modrm.value);
-}
-
-static inline u8 kprobe_insn_modrm_rm(struct insn *insn)
-{
-	return X86_MODRM_RM(insn->modrm.value);
-}
-
 /* No operand is in memory. */
 static inline bool kprobe_insn_is_reg_form(struct insn *insn)
 {
-	return kprobe_insn_modrm_mod(insn) == MOD_REG;
+	return X86_MODRM_MOD(insn->modrm.value) == MOD_REG;
 }
 
 /* Is the stack pointer the operand of ModRM, or the base of its address? */
@@ -216,7 +201,7 @@ static inline bool kprobe_insn_operand_has_sp(struct insn *insn)
 {
 	BUILD_BUG_ON(RM_SIB != REG_SP);
 
-	if (X86_REX_B(kprobe_insn_rex(insn)) || kprobe_insn_modrm_rm(insn) != REG_SP)
+	if (X86_REX_B(kprobe_insn_rex(insn)) || X86_MODRM_RM(insn->modrm.value) != REG_SP)
 		return false;
 
 	return kprobe_insn_is_reg_form(insn) || X86_SIB_BASE(insn->sib.value) == REG_SP;

@@ -19,7 +19,6 @@
 #include <asm/nospec-branch.h>
 
 #include "common.h"
-#include "insn.h"
 
 /*
  * Copies for detours. A copy runs far from the address that it was written for, and nothing is
