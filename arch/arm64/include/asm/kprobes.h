@@ -74,21 +74,13 @@ extern const int kretprobe_blacklist_size;
 #define KPROBE_MAX_NESTING		10
 
 /**
- * struct kprobe_masks - the interrupt masks of a program
+ * struct arch_kprobe_step - what a step saves: the interrupt masks of the program
  * @daif: those in PSTATE
  * @pmr: the priority mask, with pseudo-NMI
  */
-struct kprobe_masks {
+struct arch_kprobe_step {
 	unsigned long	daif;
 	u32		pmr;
-};
-
-/**
- * struct arch_kprobe_step - what a step saves
- * @masks: the interrupt masks of the program
- */
-struct arch_kprobe_step {
-	struct kprobe_masks	masks;
 };
 
 /*

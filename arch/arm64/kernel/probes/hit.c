@@ -43,16 +43,7 @@ static nokprobe_inline void clear_btype(struct pt_regs *regs)
  */
 #define PMR_MASKED	(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET)
 
-static nokprobe_inline void restore_masks(struct pt_regs *regs,
-					  const struct kprobe_masks *masks)
-{
-	regs->pstate = (regs->pstate & ~DAIF_MASK) | masks->daif;
-	if (system_uses_irq_prio_masking())
-		regs->pmr = masks->pmr;
-}
-
-#define arch_kprobe_len(p)			AARCH64_INSN_SIZE
-#define arch_kprobe_unmask(regs, step)		restore_masks(regs, &(step)->masks)
+#define arch_kprobe_len(p)		AARCH64_INSN_SIZE
 
 /* A simulated indirect branch asks for a landing pad. No step does. */
 #define arch_kprobe_redirect(regs)	clear_btype(regs)
@@ -60,12 +51,20 @@ static nokprobe_inline void restore_masks(struct pt_regs *regs,
 /* A fault in a step inherits the priority mask, which therefore has to mask interrupts as well. */
 static nokprobe_inline void arch_kprobe_mask(struct pt_regs *regs, struct arch_kprobe_step *step)
 {
-	step->masks.daif = regs->pstate & DAIF_MASK;
+	step->daif = regs->pstate & DAIF_MASK;
 	regs->pstate |= DAIF_MASK;
 	if (system_uses_irq_prio_masking()) {
-		step->masks.pmr = regs->pmr;
+		step->pmr = regs->pmr;
 		regs->pmr = PMR_MASKED;
 	}
+}
+
+static nokprobe_inline void arch_kprobe_unmask(struct pt_regs *regs,
+					       const struct arch_kprobe_step *step)
+{
+	regs->pstate = (regs->pstate & ~DAIF_MASK) | step->daif;
+	if (system_uses_irq_prio_masking())
+		regs->pmr = step->pmr;
 }
 
 #define FLAGS	((u64)(PSR_N_BIT | PSR_Z_BIT | PSR_C_BIT | PSR_V_BIT))
@@ -141,7 +140,7 @@ static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs
  */
 struct kprobe_redirection {
 	unsigned long		pc;
-	struct kprobe_masks	masks;
+	struct arch_kprobe_step	masks;
 };
 
 static DEFINE_PER_CPU(struct kprobe_redirection, kprobe_redirection);
@@ -193,7 +192,7 @@ static nokprobe_inline bool detour_redirect(struct pt_regs *regs)
 		return false;
 
 	instruction_pointer_set(regs, r->pc);
-	restore_masks(regs, &r->masks);
+	arch_kprobe_unmask(regs, &r->masks);
 	clear_btype(regs);
 	kprobe_hit_leave();
 	return true;

@@ -101,15 +101,15 @@ static void end(struct kunit *test, struct stepped *s, struct state state)
 }
 
 /* A fault that ends a step takes over the masks of the program; these are the test's. */
-static struct kprobe_masks own_masks(void)
+static struct arch_kprobe_step own_masks(void)
 {
-	return (struct kprobe_masks){
+	return (struct arch_kprobe_step){
 		.daif	= read_sysreg(daif),
 		.pmr	= system_uses_irq_prio_masking() ? gic_read_pmr() : 0,
 	};
 }
 
-static void own_again(const struct kprobe_masks *own)
+static void own_again(const struct arch_kprobe_step *own)
 {
 	if (system_uses_irq_prio_masking())
 		gic_write_pmr(own->pmr);
@@ -119,7 +119,7 @@ static void own_again(const struct kprobe_masks *own)
 
 static void fault(struct kunit *test, struct stepped *s, struct state state)
 {
-	struct kprobe_masks own = own_masks(), masks;
+	struct arch_kprobe_step own = own_masks(), masks;
 	int ret;
 
 	ret = kprobe_fault_handler(&s->regs, ANY_ESR);
@@ -145,7 +145,7 @@ static void fault_elsewhere(struct kunit *test, unsigned long pc)
 static unsigned long reported(unsigned long pc)
 {
 	struct pt_regs regs = { .pc = pc, .pstate = PSR_MODE_EL1h };
-	struct kprobe_masks own = own_masks();
+	struct arch_kprobe_step own = own_masks();
 	bool off = irqs_disabled();
 
 	kprobe_leave_slot(&regs);
@@ -191,7 +191,7 @@ static void redirection_is_no_indirect_branch(struct kunit *test)
 	static const struct state branched = { PSR_MODE_EL1h | PSR_BTYPE_C };
 	struct pt_regs regs = { .pstate = branched.pstate };
 	struct kprobe p = { .addr = KPB_AT(deep_0), .pre_handler = go_elsewhere };
-	struct kprobe_masks own, masks;
+	struct arch_kprobe_step own, masks;
 	struct stepped s;
 
 	regs.pc = (unsigned long)p.addr;

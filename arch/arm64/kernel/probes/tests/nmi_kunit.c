@@ -132,9 +132,9 @@ static bool is_enough(unsigned int round)
  * What masks interrupts
  */
 
-static struct kprobe_masks current_masks(void)
+static struct arch_kprobe_step current_masks(void)
 {
-	return (struct kprobe_masks) {
+	return (struct arch_kprobe_step) {
 		.daif	= read_sysreg(daif) & DAIF_MASK,
 		.pmr	= gic_read_pmr(),
 	};
@@ -143,7 +143,7 @@ static struct kprobe_masks current_masks(void)
 /* Run a function. Are the masks afterwards as before? */
 static bool run_keeps_masks(void (*fn)(void), unsigned long *ret)
 {
-	struct kprobe_masks before = current_masks(), after;
+	struct arch_kprobe_step before = current_masks(), after;
 
 	*ret = kpb_run(fn, 1);
 	after = current_masks();
