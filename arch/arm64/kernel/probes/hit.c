@@ -24,9 +24,7 @@
 #include <asm/debug-monitors.h>
 #include <asm/insn.h>
 
-#ifdef CONFIG_OPTPROBES
 #include "detour.h"
-#endif
 
 /*
  * After an indirect branch, PSTATE.BTYPE is non-zero, and the branch target must be a landing pad.
@@ -127,7 +125,6 @@ static nokprobe_inline bool arch_kprobe_emulate(struct kprobe *p, struct pt_regs
 
 #include <linux/kprobes-breakpoint.h>
 
-#ifdef CONFIG_OPTPROBES
 /**
  * struct kprobe_redirection - where a task continues that a handler has redirected
  * @pc: the address
@@ -197,12 +194,6 @@ static nokprobe_inline bool detour_redirect(struct pt_regs *regs)
 	kprobe_hit_leave();
 	return true;
 }
-#else
-static nokprobe_inline bool detour_redirect(struct pt_regs *regs)
-{
-	return false;
-}
-#endif
 
 /**
  * kprobe_brk_handler() - handle the breakpoint of a probe

@@ -11,9 +11,7 @@
 
 #include <asm/insn.h>
 
-#ifdef CONFIG_OPTPROBES
 #include "detour.h"
-#endif
 
 static nokprobe_inline bool is_between(unsigned long pc, void (*start)(void), void (*end)(void))
 {
@@ -54,7 +52,6 @@ static nokprobe_inline unsigned long unwind_copy(unsigned long pc)
  * unwinder looks up. Once x29 has been restored, the hook is no longer on record, but x30 holds
  * the return address.
  */
-#ifdef CONFIG_KRETPROBE_NATIVE
 static nokprobe_inline unsigned long unwind_trampoline(unsigned long pc, const struct pt_regs *regs)
 {
 	if (is_between(pc, __kretprobe_trampoline, kretprobe_trampoline_framed))
@@ -64,14 +61,7 @@ static nokprobe_inline unsigned long unwind_trampoline(unsigned long pc, const s
 		return READ_ONCE(regs->regs[30]);
 	return pc;
 }
-#else
-static nokprobe_inline unsigned long unwind_trampoline(unsigned long pc, const struct pt_regs *regs)
-{
-	return pc;
-}
-#endif
 
-#ifdef CONFIG_OPTPROBES
 static nokprobe_inline bool is_unframed(unsigned long pc)
 {
 	return is_between(pc, kprobe_detour_far, kprobe_detour_framed) ||
@@ -112,12 +102,6 @@ static nokprobe_inline unsigned long unwind_detour(unsigned long pc, const struc
 	preempt_enable_notrace();
 	return pc;
 }
-#else
-static nokprobe_inline unsigned long unwind_detour(unsigned long pc, const struct pt_regs *regs)
-{
-	return pc;
-}
-#endif
 
 /**
  * kprobe_unwind_pc() - map an address in the code of probes to the one to be reported
