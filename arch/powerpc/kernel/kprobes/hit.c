@@ -23,9 +23,7 @@
 #include <asm/unwind-probes.h>
 
 #include "common.h"
-#ifdef CONFIG_OPTPROBES
 #include "detour.h"
-#endif
 
 #define arch_kprobe_len(p)	((p)->ainsn.len)
 
@@ -256,7 +254,6 @@ static nokprobe_inline unsigned long ip_of_boosted(unsigned long nip)
 	return nip + sign_extend32(*word & PPC_LI_MASK, 25);
 }
 
-#ifdef CONFIG_OPTPROBES
 static nokprobe_inline unsigned long ip_of_detour(unsigned long nip)
 {
 	struct optimized_kprobe *op;
@@ -266,12 +263,6 @@ static nokprobe_inline unsigned long ip_of_detour(unsigned long nip)
 	op = kprobe_optinsn_owner(nip);
 	return op ? (unsigned long)op->kp.addr : nip;
 }
-#else
-static nokprobe_inline unsigned long ip_of_detour(unsigned long nip)
-{
-	return nip;
-}
-#endif
 
 /* Map an address in a slot or detour to the probed instruction. */
 static unsigned long kprobe_program_ip(unsigned long nip)
@@ -323,7 +314,6 @@ bool kprobe_bad_page_fault(struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_bad_page_fault);
 
-#ifdef CONFIG_OPTPROBES
 /* The usual redirection is to the caller of the function, with the stack pointer unchanged. */
 static nokprobe_inline bool goes_to_caller(const struct pt_regs *regs)
 {
@@ -382,7 +372,6 @@ unsigned long __no_sanitize_address kprobe_unwind_detour(struct task_struct *tas
 	return READ_ONCE(regs->nip);
 }
 NOKPROBE_SYMBOL(kprobe_unwind_detour);
-#endif
 
 #ifdef CONFIG_LIVEPATCH_64
 /**

@@ -50,11 +50,8 @@ static unsigned long head_addr(unsigned long slot, bool is_return)
 /* The C code that it calls first. */
 static unsigned long head_call(bool is_return)
 {
-#ifdef CONFIG_KRETPROBE_NATIVE
-	if (is_return)
-		return ppc_function_entry(kretprobe_native_entry);
-#endif
-	return ppc_function_entry(kprobe_detour_callback);
+	return is_return ? ppc_function_entry(kretprobe_native_entry) :
+			   ppc_function_entry(kprobe_detour_callback);
 }
 
 int arch_fill_optinsn_head(void *page)
