@@ -320,7 +320,6 @@ static int __init kprobes_init(void)
 
 	kprobe_site_init();
 	kretprobe_init();
-	kprobe_optinsn_slots_init();
 
 	/* The architecture may register a probe in its init function. */
 	kprobes_initialized = true;

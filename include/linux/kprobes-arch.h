@@ -101,10 +101,6 @@ static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
 #endif
 #include <linux/kprobes-hit.h>
 
-/* Names of slot pages in /proc/kallsyms and in perf records. */
-#define KPROBE_INSN_PAGE_SYM	"kprobe_insn_page"
-#define KPROBE_OPTINSN_PAGE_SYM	"kprobe_optinsn_page"
-
 /* Bytes of an instruction slot, unless the architecture wants more. */
 #ifndef KPROBE_INSN_SLOT_SIZE
 #define KPROBE_INSN_SLOT_SIZE	(MAX_INSN_SIZE * sizeof(kprobe_opcode_t))
@@ -363,10 +359,8 @@ void arch_sync_insn_slots(void);
  * with kprobe_mutex, the CPU hotplug read lock and text_mutex held; documented at
  * their definitions.
  */
-void kprobe_log_slot(const void *slot, const void *code, size_t size, bool in_use);
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 kprobe_opcode_t *get_insn_slot(void);
-kprobe_opcode_t *get_insn_slot_near(unsigned long addr);
 void free_insn_slot(kprobe_opcode_t *slot, int dirty);
 bool is_kprobe_insn_slot(unsigned long addr);
 bool kprobe_boosts(void);

@@ -127,8 +127,7 @@ void arch_optimizer_forget(unsigned long start, unsigned long end);
  * Context: kprobe_mutex, CPU hotplug read lock, jump label lock and text_mutex
  *	    held; sleeps.
  * Return: 0, or with nothing kept: -ENOMEM if a later attempt may succeed, also when
- *	   get_optinsn_slot_near() has returned NULL, since memory in reach may become
- *	   free; -ERANGE if the slot is out of reach; any other error if there can be no
+ *	   get_optinsn_slot() has returned NULL; -ERANGE if the slot is out of reach; any other error if there can be no
  *	   detour. Without @why, the core takes -ERANGE for KPROBE_NOOPT_RANGE and any
  *	   other error but -ENOMEM for KPROBE_NOOPT_ARCH.
  */
@@ -332,7 +331,6 @@ void arch_unoptimize_kprobe(struct optimized_kprobe *op);
  * Offered to architectures; documented at their definitions.
  */
 kprobe_opcode_t *get_optinsn_slot(void);
-kprobe_opcode_t *get_optinsn_slot_near(unsigned long addr);
 void free_optinsn_slot(kprobe_opcode_t *slot, int dirty);
 bool is_kprobe_optinsn_slot(unsigned long addr);
 struct optimized_kprobe *kprobe_optinsn_owner(unsigned long addr);

@@ -11,11 +11,14 @@
 #include <linux/kprobes.h>
 #include <linux/memory.h>
 #include <linux/minmax.h>
+#include <linux/perf_event.h>
 #include <linux/pgtable.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
 #include <asm/sections.h>
+
+#include "slots.h"
 
 #ifdef KPROBE_BRANCH_RANGE
 
@@ -216,7 +219,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 	if (ret < 0)
 		return ret;
 
-	slot = get_optinsn_slot_near((unsigned long)op->kp.addr);
+	slot = kprobe_slot_get(&kprobe_optinsn_slots, (unsigned long)op->kp.addr);
 	if (!slot)
 		return -ENOMEM;
 
@@ -225,7 +228,7 @@ int arch_prepare_optimized_kprobe(struct optimized_kprobe *op, struct kprobe *or
 		free_optinsn_slot(slot, 0);
 		return ret;
 	}
-	kprobe_log_slot(slot, slot, sizeof(d.word), true);
+	perf_event_text_poke(slot, NULL, 0, slot, sizeof(d.word));
 	op->optinsn.insn = slot;
 	return 0;
 }
@@ -239,7 +242,7 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 	if (!slot)
 		return;
 
-	kprobe_log_slot(slot, slot, MAX_OPTINSN_SIZE * sizeof(*slot), false);
+	perf_event_text_poke(slot, slot, MAX_OPTINSN_SIZE * sizeof(*slot), NULL, 0);
 	op->optinsn.insn = NULL;
 	free_optinsn_slot(slot, 0);
 }

@@ -8,11 +8,13 @@
 #include <linux/lockdep.h>
 #include <linux/memory.h>
 #include <linux/module.h>
+#include <linux/perf_event.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "copy.h"
 #include "site.h"
+#include "slots.h"
 
 #ifdef CONFIG_LOCKDEP
 /**
@@ -194,7 +196,7 @@ static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 	ret = kprobe_refuse(p, arch_copy_kprobe(p, slot, code)) ?:
 	      arch_write_slot(slot, code, sizeof(code));
 	if (!ret)
-		kprobe_log_slot(slot, slot, sizeof(code), true);
+		perf_event_text_poke(slot, NULL, 0, slot, sizeof(code));
 	return ret;
 }
 
@@ -210,13 +212,13 @@ int arch_prepare_kprobe(struct kprobe *p)
 
 	ways = arch_kprobe_ways(p);
 	if (p->ainsn.boost || ways & KPROBE_NEEDS_NEAR)
-		slot = get_insn_slot_near((unsigned long)p->addr);
+		slot = kprobe_slot_get(&kprobe_insn_slots, (unsigned long)p->addr);
 	if (!slot) {
 		/* A copy that does not branch back can be anywhere. */
 		p->ainsn.boost = false;
 		if (!(ways & KPROBE_NEEDS_COPY))
 			return 0;
-		slot = get_insn_slot();
+		slot = kprobe_slot_get(&kprobe_insn_slots, KPROBE_SLOT_ANYWHERE);
 	}
 	if (!slot)
 		return kprobe_refuse(p, KPROBE_REFUSAL_NO_MEMORY);
@@ -237,7 +239,7 @@ void arch_remove_kprobe(struct kprobe *p)
 	if (!slot)
 		return;
 
-	kprobe_log_slot(slot, slot, KPROBE_INSN_SLOT_SIZE, false);
+	perf_event_text_poke(slot, slot, KPROBE_INSN_SLOT_SIZE, NULL, 0);
 	/* Hits are over, but a boosted copy may have been preempted. */
 	free_insn_slot(slot, p->ainsn.boost);
 	p->ainsn.insn = NULL;

@@ -904,6 +904,7 @@ bool kprobe_opt_allow(bool on)
 /* Not earlier: before ksoftirqd runs, grace periods of tasks-RCU do not end. */
 static int __init kprobe_opt_init(void)
 {
+	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
 	kprobe_opt_allow(true);
 	return 0;
 }

@@ -34,7 +34,7 @@ struct slot_page {
 	struct hlist_node		by_addr;	/* in kprobe_slot_cache.by_addr */
 	struct rcu_work			free_work;	/* frees the page after a grace period */
 	struct kprobe_slot_cache	*cache;
-	unsigned long			region;		/* the start of the one that it serves */
+	unsigned long			region;		/* its start, or KPROBE_SLOT_ANYWHERE */
 	void				**owner;	/* of each slot, if recorded; RCU */
 	unsigned int			nr_slots;
 	unsigned int			nr_taken;	/* with the dirty ones */
@@ -90,9 +90,6 @@ static nokprobe_inline unsigned long slot_index(const struct slot_page *page,
 	return (addr - first) / page->cache->slot_size;
 }
 
-/* slot_page.region of a page that serves any address. */
-#define ANYWHERE	ULONG_MAX
-
 static struct slot_page *page_create(struct kprobe_slot_cache *cache, unsigned long region)
 {
 	unsigned int nr_slots = (PAGE_SIZE - cache->head_size) / cache->slot_size;
@@ -108,7 +105,7 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache, unsigned l
 	if (cache->owned)
 		page->owner = kzalloc_objs(*page->owner, nr_slots);
 	if (!cache->owned || page->owner)
-		page->base = region == ANYWHERE ? cache->alloc() : cache->alloc_near(region);
+		page->base = region == KPROBE_SLOT_ANYWHERE ? cache->alloc() : cache->alloc_near(region);
 	if (!page->base) {
 		kfree(page->owner);
 		kfree(page);
@@ -195,10 +192,18 @@ static struct slot_page *page_with_room(struct kprobe_slot_cache *cache, unsigne
 	return page_create(cache, region);
 }
 
-static void *slot_get(struct kprobe_slot_cache *cache, unsigned long region)
+/*
+ * A slot in reach of branches at @addr, or NULL if out of memory. kprobe_mutex and text_mutex may
+ * be held.
+ */
+void *kprobe_slot_get(struct kprobe_slot_cache *cache, unsigned long addr)
 {
+	unsigned int shift = cache->region_shift, i;
+	unsigned long region = KPROBE_SLOT_ANYWHERE;
 	struct slot_page *page;
-	unsigned int i;
+
+	if (shift && addr != KPROBE_SLOT_ANYWHERE)
+		region = addr >> shift << shift;
 
 	guard(mutex)(&cache->mutex);
 
@@ -212,20 +217,6 @@ static void *slot_get(struct kprobe_slot_cache *cache, unsigned long region)
 		list_del_init(&page->partial);
 
 	return slot_addr(page, i);
-}
-
-/* A slot anywhere, or NULL if out of memory. kprobe_mutex and text_mutex may be held. */
-void *kprobe_slot_get(struct kprobe_slot_cache *cache)
-{
-	return slot_get(cache, ANYWHERE);
-}
-
-/* The same, but within reach of branches at @addr. */
-void *kprobe_slot_get_near(struct kprobe_slot_cache *cache, unsigned long addr)
-{
-	unsigned int shift = cache->region_shift;
-
-	return slot_get(cache, shift ? addr >> shift << shift : ANYWHERE);
 }
 
 static void kprobe_slots_grace_over(struct rcu_head *rcu)
@@ -269,8 +260,7 @@ void kprobe_slots_work(struct work_struct *work)
 
 	guard(mutex)(&cache->mutex);
 
-	if (cache->sync)
-		cache->sync();
+	arch_sync_insn_slots();
 
 	list_for_each_entry_safe(page, tmp, &cache->dirty, dirty_list) {
 		for_each_set_bit(i, waiting_map(page), page->nr_slots)
@@ -384,21 +374,6 @@ bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
 	return false;
 }
 
-/* Wait until no slot is dirty. For tests. */
-void kprobe_slots_flush(struct kprobe_slot_cache *cache)
-{
-	bool waiting;
-
-	do {
-		if (IS_ENABLED(CONFIG_TASKS_RCU))
-			rcu_barrier_tasks();
-		rcu_barrier();
-		flush_work(&cache->work);
-		scoped_guard(mutex, &cache->mutex)
-			waiting = cache->waiting;
-	} while (waiting);
-}
-
 /* In use or dirty. For tests. */
 unsigned int kprobe_slots_taken(struct kprobe_slot_cache *cache)
 {
@@ -418,23 +393,6 @@ unsigned int kprobe_slots_taken(struct kprobe_slot_cache *cache)
 
 void __weak arch_sync_insn_slots(void)
 {
-}
-
-/**
- * kprobe_log_slot() - report to perf that the code in a slot is about to change
- * @slot: the slot
- * @code: its new code, or the old if the slot is given back
- * @size: how many bytes
- * @in_use: the slot is about to be used
- *
- * Context: process context.
- */
-void kprobe_log_slot(const void *slot, const void *code, size_t size, bool in_use)
-{
-	if (in_use)
-		perf_event_text_poke(slot, NULL, 0, code, size);
-	else
-		perf_event_text_poke(slot, code, size, NULL, 0);
 }
 
 #ifdef __ARCH_WANT_KPROBES_INSN_SLOT
@@ -470,8 +428,7 @@ struct kprobe_slot_cache kprobe_insn_slots = {
 	KPROBE_SLOT_CACHE_INIT(kprobe_insn_slots),
 	.alloc		= alloc_insn_page,
 	.free		= free_insn_page,
-	.sync		= arch_sync_insn_slots,
-	.symbol		= KPROBE_INSN_PAGE_SYM,
+	.symbol		= "kprobe_insn_page",
 	.slot_size	= KPROBE_INSN_SLOT_SIZE,
 #ifdef KPROBE_BRANCH_RANGE
 	.alloc_near	= alloc_insn_page_near,
@@ -487,19 +444,7 @@ struct kprobe_slot_cache kprobe_insn_slots = {
  */
 kprobe_opcode_t *get_insn_slot(void)
 {
-	return kprobe_slot_get(&kprobe_insn_slots);
-}
-
-/**
- * get_insn_slot_near() - allocate a slot for a copy that branches back
- * @addr: address of the instruction
- *
- * Context: as kprobe_slot_get().
- * Return: the slot, or NULL if there is no memory in reach.
- */
-kprobe_opcode_t *get_insn_slot_near(unsigned long addr)
-{
-	return kprobe_slot_get_near(&kprobe_insn_slots, addr);
+	return kprobe_slot_get(&kprobe_insn_slots, KPROBE_SLOT_ANYWHERE);
 }
 
 /**
@@ -546,13 +491,12 @@ static void *alloc_optinsn_page_near(unsigned long start)
 #define alloc_optinsn_page_near	alloc_insn_page_near
 #endif
 
-/* The size of a slot is known only at run time. */
+/* kprobe_opt_init() sets the size of a slot, which is known only at run time. */
 struct kprobe_slot_cache kprobe_optinsn_slots = {
 	KPROBE_SLOT_CACHE_INIT(kprobe_optinsn_slots),
 	.alloc		= alloc_insn_page,
 	.free		= free_insn_page,
-	.sync		= arch_sync_insn_slots,
-	.symbol		= KPROBE_OPTINSN_PAGE_SYM,
+	.symbol		= "kprobe_optinsn_page",
 	.head_size	= KPROBE_OPTINSN_HEAD_SIZE,
 #ifdef KPROBE_BRANCH_RANGE
 	.alloc_near	= alloc_optinsn_page_near,
@@ -560,11 +504,6 @@ struct kprobe_slot_cache kprobe_optinsn_slots = {
 #endif
 	.owned		= true,
 };
-
-void __init kprobe_optinsn_slots_init(void)
-{
-	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
-}
 
 /**
  * get_optinsn_slot() - allocate a slot for a detour
@@ -574,19 +513,7 @@ void __init kprobe_optinsn_slots_init(void)
  */
 kprobe_opcode_t *get_optinsn_slot(void)
 {
-	return kprobe_slot_get(&kprobe_optinsn_slots);
-}
-
-/**
- * get_optinsn_slot_near() - allocate a slot for a detour in reach of a probe
- * @addr: address of the probe
- *
- * Context: as kprobe_slot_get().
- * Return: the slot, or NULL if there is no memory in reach.
- */
-kprobe_opcode_t *get_optinsn_slot_near(unsigned long addr)
-{
-	return kprobe_slot_get_near(&kprobe_optinsn_slots, addr);
+	return kprobe_slot_get(&kprobe_optinsn_slots, KPROBE_SLOT_ANYWHERE);
 }
 
 /**

@@ -2,6 +2,7 @@
 #ifndef _KERNEL_KPROBES_SLOTS_H
 #define _KERNEL_KPROBES_SLOTS_H
 
+#include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -16,7 +17,6 @@ struct kprobe_slot_cache {
 	void			*(*alloc)(void);
 	void			*(*alloc_near)(unsigned long start);
 	void			(*free)(void *page);
-	void			(*sync)(void);	/* before used slots are overwritten, or NULL */
 	const char		*symbol;	/* of the pages, in kallsyms and perf */
 	size_t			slot_size;
 	size_t			head_size;	/* filled by the architecture; in no slot */
@@ -39,8 +39,10 @@ struct kprobe_slot_cache {
 	.dirty		= LIST_HEAD_INIT((name).dirty),			\
 	.work		= __WORK_INITIALIZER((name).work, kprobe_slots_work)
 
-void *kprobe_slot_get(struct kprobe_slot_cache *cache);
-void *kprobe_slot_get_near(struct kprobe_slot_cache *cache, unsigned long addr);
+/* In place of an address: branches need not reach the slot. */
+#define KPROBE_SLOT_ANYWHERE	ULONG_MAX
+
+void *kprobe_slot_get(struct kprobe_slot_cache *cache, unsigned long addr);
 void kprobe_slot_free(struct kprobe_slot_cache *cache, void *slot, bool dirty);
 void kprobe_slot_own(struct kprobe_slot_cache *cache, void *slot, void *owner);
 void *kprobe_slot_owner(struct kprobe_slot_cache *cache, unsigned long addr);
@@ -49,18 +51,9 @@ bool kprobe_slots_kallsym(struct kprobe_slot_cache *cache, unsigned int *nr,
 			  unsigned long *value, char *type, char *sym);
 void kprobe_slots_call_rcu_tasks(struct rcu_head *rcu, rcu_callback_t func);
 void kprobe_slots_work(struct work_struct *work);
-void kprobe_slots_flush(struct kprobe_slot_cache *cache);
 unsigned int kprobe_slots_taken(struct kprobe_slot_cache *cache);
 
 extern struct kprobe_slot_cache kprobe_insn_slots;
 extern struct kprobe_slot_cache kprobe_optinsn_slots;
-
-#ifdef CONFIG_OPTPROBES
-void kprobe_optinsn_slots_init(void);
-#else
-static inline void kprobe_optinsn_slots_init(void)
-{
-}
-#endif
 
 #endif /* _KERNEL_KPROBES_SLOTS_H */

@@ -823,7 +823,7 @@ static unsigned int sites_left(const struct twice *t)
 /* When all slots that will come back have done so. */
 static size_t slot_pages(void)
 {
-	kprobe_slots_flush(&kprobe_insn_slots);
+	kp_flush_slots(&kprobe_insn_slots);
 
 	guard(mutex)(&kprobe_insn_slots.mutex);
 

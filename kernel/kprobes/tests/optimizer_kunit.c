@@ -599,7 +599,7 @@ static void optimizer_kills_what_is_queued(struct kunit *test)
 static unsigned int slots_in_use(void)
 {
 	wait_for_kprobe_optimizer();
-	kprobe_slots_flush(&kprobe_optinsn_slots);
+	kp_flush_slots(&kprobe_optinsn_slots);
 	return kprobe_slots_taken(&kprobe_optinsn_slots);
 }
 
@@ -641,6 +641,7 @@ static void *alloc_nothing_near(unsigned long start)
 /* Take all free slots, so that the next one would need a page. */
 static unsigned int take_all_slots(struct kunit *test, kprobe_opcode_t **slot, unsigned int max)
 {
+	unsigned long at = (unsigned long)kp_opt_first;
 	unsigned int nr = 0;
 
 	scoped_guard(mutex, &kprobe_optinsn_slots.mutex) {
@@ -649,7 +650,7 @@ static unsigned int take_all_slots(struct kunit *test, kprobe_opcode_t **slot, u
 		kprobe_optinsn_slots.alloc = alloc_nothing;
 		kprobe_optinsn_slots.alloc_near = alloc_nothing_near;
 	}
-	while (nr < max && (slot[nr] = get_optinsn_slot_near((unsigned long)kp_opt_first)))
+	while (nr < max && (slot[nr] = kprobe_slot_get(&kprobe_optinsn_slots, at)))
 		nr++;
 	KUNIT_EXPECT_LT(test, nr, max);
 	return nr;

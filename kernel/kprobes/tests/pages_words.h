@@ -195,7 +195,7 @@ static void slots_are_in_reach(struct kunit *test)
 
 	KP_SKIP_IF(test, !far, "no window is empty");
 	for (i = 0; i < ARRAY_SIZE(slot); i++) {
-		slot[i] = get_insn_slot_near(at[i]);
+		slot[i] = kprobe_slot_get(&kprobe_insn_slots, at[i]);
 		KUNIT_EXPECT_NOT_NULL(test, slot[i]);
 		if (!slot[i])
 			continue;

@@ -100,7 +100,7 @@ struct slots_test {
 static unsigned int take(struct slots_test *t, unsigned int nr)
 {
 	while (nr--) {
-		t->slot[t->nr] = (unsigned long)kprobe_slot_get(t->cache);
+		t->slot[t->nr] = (unsigned long)kprobe_slot_get(t->cache, KPROBE_SLOT_ANYWHERE);
 		if (!t->slot[t->nr])
 			break;
 		t->nr++;
@@ -163,7 +163,7 @@ static void slots_clean_one_is_used_again_at_once(struct kunit *test)
 
 	slot = t->slot[SLOTS_PER_PAGE / 2];
 	kprobe_slot_free(t->cache, (void *)slot, false);
-	t->slot[SLOTS_PER_PAGE / 2] = (unsigned long)kprobe_slot_get(t->cache);
+	t->slot[SLOTS_PER_PAGE / 2] = (unsigned long)kprobe_slot_get(t->cache, KPROBE_SLOT_ANYWHERE);
 	KUNIT_EXPECT_EQ(test, t->slot[SLOTS_PER_PAGE / 2], slot);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pages_out), pages);
 }
@@ -209,7 +209,7 @@ static void expect_again(struct kunit *test, unsigned long dirty)
 {
 	struct slots_test *t = test->priv;
 
-	kprobe_slots_flush(t->cache);
+	kp_flush_slots(t->cache);
 	while (t->nr < NR_SLOTS && take(t, 1) && t->slot[t->nr - 1] != dirty)
 		;
 	KUNIT_EXPECT_EQ_MSG(test, t->slot[t->nr - 1], dirty, "the slot is lost");
@@ -343,7 +343,7 @@ static void slots_dirty_ones_come_back(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	pages = atomic_read(&pages_out);
 	give_all_back(t, true);
-	kprobe_slots_flush(t->cache);
+	kp_flush_slots(t->cache);
 
 	KUNIT_EXPECT_EQ(test, take(t, SLOTS_PER_PAGE), SLOTS_PER_PAGE);
 	KUNIT_EXPECT_EQ_MSG(test, atomic_read(&pages_out), pages,
@@ -364,7 +364,7 @@ static void slots_dirty_ones_of_two_grace_periods(struct kunit *test)
 		if (i % SLOTS_PER_PAGE == 7)
 			synchronize_rcu_expedited();
 	}
-	kprobe_slots_flush(t->cache);
+	kp_flush_slots(t->cache);
 	wait_for_pages(1);
 
 	KUNIT_EXPECT_EQ(test, take(t, NR_SLOTS), NR_SLOTS);
@@ -377,7 +377,7 @@ static void check_pages_are_given_back(struct kunit *test, bool dirty)
 
 	KUNIT_ASSERT_EQ(test, take(t, NR_SLOTS), NR_SLOTS);
 	give_all_back(t, dirty);
-	kprobe_slots_flush(t->cache);
+	kp_flush_slots(t->cache);
 	wait_for_pages(max(t->pages_before, 1));
 	KUNIT_EXPECT_LE(test, atomic_read(&pages_out), max(t->pages_before, 1));
 }
@@ -521,7 +521,7 @@ static void slots_pages_are_writable_when_free(struct kunit *test)
 		if (slot[i])
 			free_insn_slot(slot[i], 0);
 	}
-	kprobe_slots_flush(&kprobe_insn_slots);
+	kp_flush_slots(&kprobe_insn_slots);
 
 	/* All but one, which is kept, and one in which other users have slots. */
 	for (i = 0, waits = 0; i < nr_pages; i++) {
@@ -586,7 +586,7 @@ static unsigned long region_of(unsigned long slot)
 static bool take_near(struct slots_test *t, unsigned long addr)
 {
 	t->cache = &region_cache;
-	t->slot[t->nr] = (unsigned long)kprobe_slot_get_near(t->cache, addr);
+	t->slot[t->nr] = (unsigned long)kprobe_slot_get(t->cache, addr);
 	t->nr += !!t->slot[t->nr];
 	return t->slot[t->nr - 1];
 }
@@ -623,7 +623,7 @@ static void slots_each_region_keeps_an_empty_page(struct kunit *test)
 
 	for (i = 0; i < 10; i++) {
 		give_all_back(t, i & 1);
-		kprobe_slots_flush(t->cache);
+		kp_flush_slots(t->cache);
 		take_near(t, REGION(3));
 		take_near(t, REGION(4));
 		KUNIT_ASSERT_EQ(test, t->nr, 2);
@@ -637,7 +637,7 @@ static void slots_no_page_fails_that_region_only(struct kunit *test)
 {
 	struct slots_test *t = test->priv;
 
-	KUNIT_EXPECT_NULL(test, kprobe_slot_get_near(&region_cache, NO_MEMORY + 5));
+	KUNIT_EXPECT_NULL(test, kprobe_slot_get(&region_cache, NO_MEMORY + 5));
 	KUNIT_EXPECT_TRUE(test, take_near(t, NO_MEMORY - 1));
 	KUNIT_EXPECT_TRUE(test, take_near(t, NO_MEMORY + (1 << FAKE_REGION_SHIFT)));
 	/* A slot without a region is still available, and not from a region. */
@@ -645,7 +645,7 @@ static void slots_no_page_fails_that_region_only(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, region_of(t->slot[2]), 0);
 	KUNIT_EXPECT_NE(test, t->slot[2] & PAGE_MASK, t->slot[0] & PAGE_MASK);
 	/* Another attempt, which must find no trace of the first one. */
-	KUNIT_EXPECT_NULL(test, kprobe_slot_get_near(&region_cache, NO_MEMORY));
+	KUNIT_EXPECT_NULL(test, kprobe_slot_get(&region_cache, NO_MEMORY));
 	give_all_back(t, false);
 	t->pages_before += 3;
 }
@@ -681,7 +681,7 @@ static void slots_near_without_regions_are_anywhere(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, take(t, 1), 1);
 	slot = t->slot[0];
 	give_all_back(t, false);
-	t->slot[t->nr++] = (unsigned long)kprobe_slot_get_near(t->cache, REGION(1));
+	t->slot[t->nr++] = (unsigned long)kprobe_slot_get(t->cache, REGION(1));
 	KUNIT_EXPECT_EQ(test, t->slot[0], slot);
 }
 
@@ -704,7 +704,7 @@ static void slots_test_exit(struct kunit *test)
 	if (!t)
 		return;
 	give_all_back(t, false);
-	kprobe_slots_flush(t->cache);
+	kp_flush_slots(t->cache);
 	wait_for_pages(t->pages_before);
 	kvfree(t);
 }

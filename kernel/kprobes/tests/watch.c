@@ -6,9 +6,11 @@
 #include <kunit/test.h>
 #include <linux/kthread.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 
+#include "../slots.h"
 #include "watch.h"
 
 static void remove_probe(void *p)
@@ -78,6 +80,20 @@ int kp_await_stop(void)
 	while (!kthread_should_stop())
 		schedule_timeout_uninterruptible(1);
 	return 0;
+}
+
+void kp_flush_slots(struct kprobe_slot_cache *cache)
+{
+	bool waiting;
+
+	do {
+		if (IS_ENABLED(CONFIG_TASKS_RCU))
+			rcu_barrier_tasks();
+		rcu_barrier();
+		flush_work(&cache->work);
+		scoped_guard(mutex, &cache->mutex)
+			waiting = cache->waiting;
+	} while (waiting);
 }
 
 /**

@@ -93,6 +93,10 @@ void *kp_calloc(struct kunit *test, size_t n, size_t size);
 /* The end of a thread that kthread_stop() is called for, and that returns 0. */
 int kp_await_stop(void);
 
+/* Waits until no slot is dirty. */
+struct kprobe_slot_cache;
+void kp_flush_slots(struct kprobe_slot_cache *cache);
+
 int kp_watch_pre(struct kprobe *p, struct pt_regs *regs);
 void kp_watch_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags);
 int kp_watch_fault(struct kprobe *p, struct pt_regs *regs, int trapnr);

@@ -220,7 +220,7 @@ static void *no_page_near(unsigned long start)
 void kp_starve(struct kprobe_slot_cache *cache, struct kp_starved *s, bool near, bool far)
 {
 	/* Slots that are still waited for would come back in the meantime. */
-	kprobe_slots_flush(cache);
+	kp_flush_slots(cache);
 	guard(mutex)(&cache->mutex);
 	*s = (struct kp_starved){ cache->alloc, cache->alloc_near };
 	if (near)
@@ -260,7 +260,7 @@ void kp_hog_slots(struct kunit *test, struct kp_hog *h, bool far)
 	h->nr = 0;
 	h->slot = kp_calloc(test, MAX_SLOTS, sizeof(*h->slot));
 	kp_starve(&kprobe_insn_slots, &h->allocators, true, far);
-	while (h->nr < MAX_SLOTS && (h->slot[h->nr] = get_insn_slot_near(at)))
+	while (h->nr < MAX_SLOTS && (h->slot[h->nr] = kprobe_slot_get(&kprobe_insn_slots, at)))
 		h->nr++;
 	while (far && h->nr < MAX_SLOTS && (h->slot[h->nr] = get_insn_slot()))
 		h->nr++;
@@ -333,7 +333,7 @@ void kp_check_without_a_detour(struct kunit *test)
 
 	kprobe_test_allow_optimization(true);
 	kp_starve(&kprobe_optinsn_slots, &s, true, true);
-	while (nr < max && (slot[nr] = get_optinsn_slot_near(at)))
+	while (nr < max && (slot[nr] = kprobe_slot_get(&kprobe_optinsn_slots, at)))
 		nr++;
 	KUNIT_EXPECT_LT(test, nr, max);
 	expect_add(test, false, kp_target_boosts() ? "kind=boosted " : "kind=emulated ",

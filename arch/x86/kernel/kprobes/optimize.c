@@ -251,7 +251,7 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 
 static int make_detour(struct detour_draft *d, struct optimized_kprobe *op)
 {
-	u8 *slot = get_optinsn_slot_near((unsigned long)op->kp.addr);
+	u8 *slot = get_optinsn_slot();
 	int ret;
 
 	if (!slot)
@@ -270,7 +270,7 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op)
 		return ret;
 	}
 
-	kprobe_log_slot(slot, d->code, sizeof(d->code), true);
+	perf_event_text_poke(slot, NULL, 0, d->code, sizeof(d->code));
 	text_poke(slot, d->code, sizeof(d->code));
 	d->o.insn = slot;
 	op->optinsn = d->o;
@@ -382,7 +382,7 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 		return;
 
 	kprobe_hop_remove(op);
-	kprobe_log_slot(slot, slot, MAX_OPTINSN_SIZE, false);
+	perf_event_text_poke(slot, slot, MAX_OPTINSN_SIZE, NULL, 0);
 	op->optinsn.insn = NULL;
 	free_optinsn_slot(slot, 0);
 }

@@ -215,7 +215,7 @@ struct far_detours {
 static void take_slots(struct far_detours *f, unsigned int most)
 {
 	while (most-- && f->nr < f->max &&
-	       (f->taken[f->nr] = get_optinsn_slot_near(kpb_far_b_at)))
+	       (f->taken[f->nr] = kprobe_slot_get(&kprobe_optinsn_slots, kpb_far_b_at)))
 		f->nr++;
 }
 
@@ -245,9 +245,9 @@ static void far_detours_end(struct kunit *test, struct far_detours *f)
 	kprobe_opcode_t *last;
 
 	wait_for_kprobe_optimizer();
-	kprobe_slots_flush(&kprobe_optinsn_slots);
+	kp_flush_slots(&kprobe_optinsn_slots);
 	/* As long as this slot is in use, the page is not empty, and is not the one that stays. */
-	last = get_optinsn_slot_near(kpb_far_b_at);
+	last = kprobe_slot_get(&kprobe_optinsn_slots, kpb_far_b_at);
 	KUNIT_EXPECT_NOT_NULL(test, last);
 	KUNIT_EXPECT_TRUE(test, kprobe_in_reach(kpb_far_b_at, (unsigned long)last));
 	KUNIT_EXPECT_FALSE(test, kprobe_in_reach((unsigned long)last, far_from()));
@@ -257,7 +257,7 @@ static void far_detours_end(struct kunit *test, struct far_detours *f)
 		free_optinsn_slot(f->taken[--f->nr], 0);
 	if (last)
 		free_optinsn_slot(last, 0);
-	last = get_optinsn_slot_near(kpb_far_b_at);
+	last = kprobe_slot_get(&kprobe_optinsn_slots, kpb_far_b_at);
 	KUNIT_EXPECT_TRUE(test, kprobe_in_reach((unsigned long)last, far_from()));
 	if (last)
 		free_optinsn_slot(last, 0);

@@ -131,7 +131,7 @@ static void fill(unsigned int first, unsigned int step, unsigned int nr)
 static void flush_detours(void)
 {
 	wait_for_kprobe_optimizer();
-	kprobe_slots_flush(&kprobe_optinsn_slots);
+	kp_flush_slots(&kprobe_optinsn_slots);
 }
 #else
 static void flush_detours(void)
@@ -143,7 +143,7 @@ static void flush_detours(void)
 static void count_from_now(void)
 {
 	flush_detours();
-	kprobe_slots_flush(&kprobe_insn_slots);
+	kp_flush_slots(&kprobe_insn_slots);
 	atomic_set(&stop_watch.pre, 0);
 	atomic_set(&kick_watch.pre, 0);
 }

@@ -321,7 +321,7 @@ static noinline bool call_with_stop(struct kunit *test, unsigned long addr)
 	stop.task = current;
 	stop.addr = addr;
 	stop.insn = kpb_word((void *)addr);
-	stop.slot = get_insn_slot_near(addr);
+	stop.slot = kprobe_slot_get(&kprobe_insn_slots, addr);
 	KUNIT_ASSERT_NOT_NULL(test, stop.slot);
 	fill_slot(test);
 

@@ -347,7 +347,7 @@ static void detour_of_a_changed_jump_stays(struct kunit *test)
 	unsigned int before;
 
 	wait_for_kprobe_optimizer();
-	kprobe_slots_flush(&kprobe_optinsn_slots);
+	kp_flush_slots(&kprobe_optinsn_slots);
 	before = kprobe_slots_taken(&kprobe_optinsn_slots);
 	KP_REGISTER_AND_WAIT(test, &w.kp);
 	KUNIT_ASSERT_NOT_NULL(test, kpb_detour(w.kp.addr));
@@ -355,7 +355,7 @@ static void detour_of_a_changed_jump_stays(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, patch_instruction(w.kp.addr, insn), 0);
 	unregister_kprobe(&w.kp);
 	wait_for_kprobe_optimizer();
-	kprobe_slots_flush(&kprobe_optinsn_slots);
+	kp_flush_slots(&kprobe_optinsn_slots);
 	KUNIT_EXPECT_EQ(test, kprobe_slots_taken(&kprobe_optinsn_slots), before + 1);
 	KUNIT_EXPECT_EQ(test, kpb_run(kpb_changed, 1), 8);
 }
