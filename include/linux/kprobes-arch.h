@@ -49,8 +49,7 @@
  *    its entry to its exit, and preemption is counted as disabled; and if disarming waits for
  *    a step between two of them, for example because it masks interrupts. The default is 0;
  *  - __ARCH_WANT_KPROBES_INSN_SLOT if it uses get_insn_slot();
- *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes() and
- *    arch_disarm_kprobes();
+ *  - __ARCH_WANT_KPROBES_BATCH if it has arch_arm_kprobes();
  *  - arch_kprobe_ftrace_regs(fregs), the struct pt_regs of the traced code (ftrace
  *    has saved all registers), and KPROBE_FTRACE_IP, the offset from the site that
  *    handlers see as ip, if the core's kprobe_ftrace_handler() is to be used;
@@ -516,26 +515,17 @@ void arch_arm_kprobe(struct kprobe *p);
 void arch_disarm_kprobe(struct kprobe *p);
 
 /**
- * arch_arm_kprobes() - arm many probes
- * @kps: prepared probes, linked by their list
+ * arch_arm_kprobes() - arm or disarm many probes
+ * @kps: prepared or armed probes, linked by their list
+ * @arm: which of the two
  *
  * For architectures that can patch many addresses with one synchronization.
  *
  * Context: as arch_arm_kprobe().
  *
- * Default: arch_arm_kprobe() for each, which is not needed otherwise.
+ * Default: arch_arm_kprobe() or arch_disarm_kprobe() for each; these are not needed otherwise.
  */
-void arch_arm_kprobes(struct list_head *kps);
-
-/**
- * arch_disarm_kprobes() - disarm many probes
- * @kps: armed probes, linked by their list
- *
- * Context: as arch_arm_kprobe().
- *
- * Default: arch_disarm_kprobe() for each, which is not needed otherwise.
- */
-void arch_disarm_kprobes(struct list_head *kps);
+void arch_arm_kprobes(struct list_head *kps, bool arm);
 
 /**
  * arch_remove_kprobe() - give back what was prepared

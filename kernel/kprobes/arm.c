@@ -23,26 +23,17 @@ static bool kprobes_all_disarmed;
 static bool disarm_failed;
 
 #ifndef __ARCH_WANT_KPROBES_BATCH
-void arch_arm_kprobes(struct list_head *kps)
+void arch_arm_kprobes(struct list_head *kps, bool arm)
 {
 	struct kprobe *kp;
 
 	lockdep_assert_held(&text_mutex);
 
 	list_for_each_entry(kp, kps, list) {
-		arch_arm_kprobe(kp);
-		cond_resched();
-	}
-}
-
-void arch_disarm_kprobes(struct list_head *kps)
-{
-	struct kprobe *kp;
-
-	lockdep_assert_held(&text_mutex);
-
-	list_for_each_entry(kp, kps, list) {
-		arch_disarm_kprobe(kp);
+		if (arm)
+			arch_arm_kprobe(kp);
+		else
+			arch_disarm_kprobe(kp);
 		cond_resched();
 	}
 }
@@ -88,32 +79,24 @@ static void set_state(struct list_head *kps, enum kprobe_site_state to)
 	}
 }
 
-/* Write breakpoints. Jumps of other probes over them are reverted first. */
-void kprobe_arm_text(struct kprobe_arm_lists *lists)
+/*
+ * Write breakpoints, or remove them. Jumps of other probes over them are reverted first, or the
+ * jumps in their place.
+ */
+void kprobe_arm_text(struct kprobe_arm_lists *lists, bool arm)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
 	if (list_empty(&lists->text))
 		return;
 
-	lists->bypassed |= kprobe_opt_revert_over(&lists->text);
+	if (arm)
+		lists->bypassed |= kprobe_opt_revert_over(&lists->text);
+	else
+		kprobe_opt_revert_at(&lists->text);
 	scoped_guard(kprobe_text)
-		arch_arm_kprobes(&lists->text);
-	set_state(&lists->text, KPROBE_SITE_ARMED);
-}
-
-/* Remove breakpoints, and the jumps in their place. */
-void kprobe_disarm_text(struct kprobe_arm_lists *lists)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	if (list_empty(&lists->text))
-		return;
-
-	kprobe_opt_revert_at(&lists->text);
-	scoped_guard(kprobe_text)
-		arch_disarm_kprobes(&lists->text);
-	set_state(&lists->text, KPROBE_SITE_READY);
+		arch_arm_kprobes(&lists->text, arm);
+	set_state(&lists->text, arm ? KPROBE_SITE_ARMED : KPROBE_SITE_READY);
 }
 
 /* All or none. On success, the list is empty. */
@@ -248,13 +231,13 @@ int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 
 	if (site->state == KPROBE_SITE_ARMED && !kprobe_arm_wanted(site)) {
 		kprobe_arm_add(lists, site);
-		kprobe_disarm_text(lists);
+		kprobe_arm_text(lists, false);
 		return kprobe_disarm_ftrace(lists);
 	}
 
 	if (kprobe_arm_needed(site)) {
 		kprobe_arm_add(lists, site);
-		kprobe_arm_text(lists);
+		kprobe_arm_text(lists, true);
 		return kprobe_arm_ftrace(lists);
 	}
 
@@ -344,8 +327,8 @@ static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 
 	WRITE_ONCE(kprobes_all_disarmed, !on);
 	total = find_misplaced(on, lists);
+	kprobe_arm_text(lists, on);
 	if (on) {
-		kprobe_arm_text(lists);
 		/* What another user claims, ftrace refuses only to sites with a post handler. */
 		list_for_each_entry_safe(kp, tmp, &lists->ftrace, list) {
 			if (kprobe_site_has_post(kprobe_to_site(kp)))
@@ -354,7 +337,6 @@ static int kprobe_switch_all(bool on, struct kprobe_arm_lists *lists)
 		err = kprobe_ftrace_halves(&lists->ftrace, arm_some);
 		ret = kprobe_ftrace_halves(&exclusive, arm_some) ?: err;
 	} else {
-		kprobe_disarm_text(lists);
 		ret = kprobe_disarm_ftrace(lists);
 	}
 

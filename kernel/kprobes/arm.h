@@ -26,8 +26,7 @@ struct kprobe_arm_lists {
 void kprobe_arm_add(struct kprobe_arm_lists *lists, struct kprobe_site *site);
 bool kprobe_arm_needed(const struct kprobe_site *site);
 bool kprobe_arm_wanted(const struct kprobe_site *site);
-void kprobe_arm_text(struct kprobe_arm_lists *lists);
-void kprobe_disarm_text(struct kprobe_arm_lists *lists);
+void kprobe_arm_text(struct kprobe_arm_lists *lists, bool arm);
 int kprobe_arm_ftrace(struct kprobe_arm_lists *lists);
 int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists);
 void kprobe_arm_retry(struct kprobe_arm_lists *lists, struct list_head *reap);

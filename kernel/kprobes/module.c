@@ -36,7 +36,7 @@ static void kprobe_kill_text(unsigned long start, unsigned long end, bool writab
 		}
 		kprobe_disarm_ftrace(&lists);
 		kprobe_ftrace_purge(start, end);
-		kprobe_disarm_text(&lists);
+		kprobe_arm_text(&lists, false);
 
 		for_each_kprobe_site_in(site, start, end) {
 			if (site->state >= KPROBE_SITE_GONE)

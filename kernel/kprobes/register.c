@@ -185,7 +185,7 @@ static void disarm_left(struct kprobe_arm_lists *lists, struct list_head *reap)
 	if (ret)
 		pr_warn_ratelimited("ftrace sites not disarmed, retried later: %d\n", ret);
 	kprobe_ftrace_settle();
-	kprobe_disarm_text(lists);
+	kprobe_arm_text(lists, false);
 }
 
 /* Detach all users; returns them as a chain through kprobe.next. */
@@ -572,7 +572,7 @@ static void batch_arm(struct kprobe_batch *b)
 		kprobe_opt_update(r->site, &revert);
 	}
 	kprobe_opt_revert(&revert);
-	kprobe_arm_text(&b->lists);
+	kprobe_arm_text(&b->lists, true);
 }
 
 /* Returns whether hits may have seen any of it, or of what is on @reap. */

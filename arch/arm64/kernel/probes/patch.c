@@ -89,7 +89,7 @@ static void patch_later(struct kprobe *p, u32 insn)
 }
 
 /* Stop all CPUs only for instructions that cannot be replaced while CPUs execute them. */
-static void patch_all(struct list_head *kps, bool arm)
+void arch_arm_kprobes(struct list_head *kps, bool arm)
 {
 	struct kprobe *p;
 	bool live = false;
@@ -121,16 +121,6 @@ static void patch_all(struct list_head *kps, bool arm)
 		patch_stopped();
 	else if (live)
 		arch_sync_insn_slots();
-}
-
-void arch_arm_kprobes(struct list_head *kps)
-{
-	patch_all(kps, true);
-}
-
-void arch_disarm_kprobes(struct list_head *kps)
-{
-	patch_all(kps, false);
 }
 
 /*

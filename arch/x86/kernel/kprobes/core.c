@@ -242,7 +242,8 @@ bool kprobe_is_patched(unsigned long addr, unsigned int size)
 }
 #endif
 
-static void poke_all(struct list_head *kps, bool arm)
+/* For perf, a breakpoint exists only while no CPU can execute the instruction instead. */
+void arch_arm_kprobes(struct list_head *kps, bool arm)
 {
 	static const u8 int3 = INT3_INSN_OPCODE;
 	struct kprobe *p;
@@ -252,6 +253,8 @@ static void poke_all(struct list_head *kps, bool arm)
 	lockdep_assert_held(&text_mutex);
 
 	list_for_each_entry(p, kps, list) {
+		if (!arm)
+			perf_event_text_poke(p->addr, &int3, 1, &p->opcode, 1);
 		text_poke(p->addr, arm ? &int3 : &p->opcode, 1);
 		cond_resched();
 	}
@@ -261,28 +264,11 @@ static void poke_all(struct list_head *kps, bool arm)
 	 * handling an old one.
 	 */
 	smp_text_poke_sync_each_cpu();
-}
 
-static void log_all(struct list_head *kps, bool arm)
-{
-	static const u8 int3 = INT3_INSN_OPCODE;
-	struct kprobe *p;
-
+	if (!arm)
+		return;
 	list_for_each_entry(p, kps, list)
-		perf_event_text_poke(p->addr, arm ? &p->opcode : &int3, 1,
-				     arm ? &int3 : &p->opcode, 1);
-}
-
-void arch_arm_kprobes(struct list_head *kps)
-{
-	poke_all(kps, true);
-	log_all(kps, true);
-}
-
-void arch_disarm_kprobes(struct list_head *kps)
-{
-	log_all(kps, false);
-	poke_all(kps, false);
+		perf_event_text_poke(p->addr, &p->opcode, 1, &int3, 1);
 }
 
 /*
