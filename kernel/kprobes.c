@@ -219,7 +219,7 @@ enum kprobe_refusal kprobe_why_refused(struct kprobe *p)
 {
 	guard(mutex)(&kprobe_mutex);
 
-	return kprobe_is_used(p) ? KPROBE_REFUSAL_IN_USE : p->refusal;
+	return kprobe_is_used(p, NULL) ? KPROBE_REFUSAL_IN_USE : p->refusal;
 }
 
 /*

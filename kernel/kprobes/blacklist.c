@@ -245,14 +245,6 @@ int kprobe_ranges_add(struct maple_tree *tree, unsigned long start, unsigned lon
 	return 0;
 }
 
-static int blacklist_add(unsigned long start, unsigned long end, enum kprobe_refusal rule,
-			 unsigned long root)
-{
-	lockdep_assert_held(&blacklist_mutex);
-
-	return kprobe_ranges_add(&ranges, start, end, rule, root);
-}
-
 static unsigned long function_entry(unsigned long fn)
 {
 	return (unsigned long)dereference_symbol_descriptor((void *)fn);
@@ -264,11 +256,13 @@ static long append_symbol(unsigned long entry, enum kprobe_refusal rule)
 	unsigned long size, offset;
 	int ret;
 
+	lockdep_assert_held(&blacklist_mutex);
+
 	if (!kernel_text_address(entry) ||
 	    !kallsyms_lookup_size_offset(entry, &size, &offset))
 		return -EINVAL;
 
-	ret = blacklist_add(entry - offset, entry - offset + size, rule, 0);
+	ret = kprobe_ranges_add(&ranges, entry - offset, entry - offset + size, rule, 0);
 	return ret ?: size - offset;
 }
 
@@ -558,7 +552,7 @@ static int __init append_reached(unsigned long start, unsigned long end, unsigne
 {
 	if (listed(start))
 		return 0;
-	return blacklist_add(start, end, KPROBE_REFUSAL_REACHED, root);
+	return kprobe_ranges_add(&ranges, start, end, KPROBE_REFUSAL_REACHED, root);
 }
 
 /* Continues after an error, and returns the first. */

@@ -77,7 +77,7 @@ static void check(struct kprobe *p, const struct kprobe_batch_ops *ops, struct k
 	scoped_guard(mutex, &kprobe_mutex) {
 		if (kprobes_initialized)
 			v->why = kprobe_resolve(p, &v->where);
-		if (!v->why && kprobe_is_used(p))
+		if (!v->why && kprobe_is_used(p, NULL))
 			v->why = KPROBE_REFUSAL_IN_USE;
 		if (!v->why)
 			v->why = kprobe_vet(p, ops, &v->where);

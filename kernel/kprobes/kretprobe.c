@@ -102,13 +102,15 @@ static int attach_pool(struct kretprobe *rp, int nr)
 	return 0;
 }
 
-static void stop_handler(struct kretprobe *rp)
+static void kretprobe_stop(struct kprobe *p)
 {
-	rethook_stop(rp->rh);
+	rethook_stop(container_of(p, struct kretprobe, kp)->rh);
 }
 
-static void detach_pool(struct kretprobe *rp)
+static void kretprobe_done(struct kprobe *p)
 {
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+
 	rethook_free(rp->rh);
 	rp->rh = NULL;
 }
@@ -131,19 +133,23 @@ static int attach_pool(struct kretprobe *rp, int nr)
 }
 
 /* From now on, no handler is called. Calls that have begun are over after one grace period. */
-static void stop_handler(struct kretprobe *rp)
+static void kretprobe_stop(struct kprobe *p)
 {
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+
 	/* In this order: the pool may be growing, and new instances have rp as it is then. */
 	rcu_assign_pointer(rp->rph->fast, NULL);
 	rcu_assign_pointer(rp->rph->rp, NULL);
 }
 
 /*
- * @rp was stopped a grace period ago, or never registered. Instances in flight are freed when
+ * @p was stopped a grace period ago, or never registered. Instances in flight are freed when
  * their calls return.
  */
-static void detach_pool(struct kretprobe *rp)
+static void kretprobe_done(struct kprobe *p)
 {
+	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
+
 	/*
 	 * Kprobe events of a module are registered again and again. What register_kretprobes()
 	 * has written there must not be taken for the choice of the user, as such a pool does not
@@ -218,16 +224,6 @@ static void kretprobe_registered(struct kprobe *p)
 	struct kretprobe *rp = container_of(p, struct kretprobe, kp);
 
 	rp->maxactive = kretprobe_nr_instances(rp);
-}
-
-static void kretprobe_stop(struct kprobe *p)
-{
-	stop_handler(container_of(p, struct kretprobe, kp));
-}
-
-static void kretprobe_done(struct kprobe *p)
-{
-	detach_pool(container_of(p, struct kretprobe, kp));
 }
 
 const struct kprobe_batch_ops kretprobe_batch_ops = {

@@ -20,8 +20,15 @@
 #include "site.h"
 #include "table.h"
 
-/* @writable: the text can still be changed, and may still be executed. */
-static void kprobe_kill_text(unsigned long start, unsigned long end, bool writable)
+/*
+ * The code in a range is about to be freed, and no probe can be registered there any more.
+ *
+ * The probes there are gone for good, but stay registered until their users unregister them. If
+ * the text is @writable, breakpoints and jumps are removed from it, as one batch: functions that
+ * were passed to async_schedule() may still execute it. The module loader waits for these after
+ * its notifiers, and frees the text only then.
+ */
+void kprobe_kill_text(unsigned long start, unsigned long end, bool writable)
 {
 	DEFINE_KPROBE_ARM_LISTS(lists);
 	struct kprobe_site *site, *next;
@@ -65,19 +72,6 @@ static void kprobe_kill_text(unsigned long start, unsigned long end, bool writab
 			kprobe_site_free(site);
 		}
 	}
-}
-
-/*
- * The code in a range is about to be freed, and no probe can be registered there any more.
- *
- * The probes there are gone for good, but stay registered until their users
- * unregister them. Breakpoints and jumps are removed from the text, as one batch:
- * functions that were passed to async_schedule() may still execute it. The module
- * loader waits for these after its notifiers, and frees the text only then.
- */
-void kprobe_kill_range(unsigned long start, unsigned long end)
-{
-	kprobe_kill_text(start, end, true);
 }
 
 /**
@@ -193,7 +187,7 @@ static void kprobe_module_forget(struct module *mod, enum mod_mem_type type)
 	if (!mem->size)
 		return;
 
-	kprobe_kill_range(start, end);
+	kprobe_kill_text(start, end, true);
 	kprobe_blacklist_remove_range(mod, start, end);
 }
 

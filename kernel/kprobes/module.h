@@ -8,7 +8,7 @@
 
 struct module;
 
-void kprobe_kill_range(unsigned long start, unsigned long end);
+void kprobe_kill_text(unsigned long start, unsigned long end, bool writable);
 
 #ifdef CONFIG_MODULES
 

@@ -340,16 +340,11 @@ enum kprobe_refusal kprobe_resolve(const struct kprobe *p, struct kprobe_where *
 }
 
 /* Is the structure registered, or does a call other than @us use it? */
-static bool is_used(struct kprobe *p, const struct kprobe_call *us)
+bool kprobe_is_used(struct kprobe *p, const struct kprobe_call *us)
 {
 	const struct kprobe_call *by = kprobe_call_of(p);
 
 	return (by && by != us) || (p->addr && kprobe_site_of_user(p));
-}
-
-bool kprobe_is_used(struct kprobe *p)
-{
-	return is_used(p, NULL);
 }
 
 /*
@@ -362,7 +357,7 @@ static void batch_hold(struct kprobe_batch *b)
 	int i;
 
 	for_each_reg(i, r, b) {
-		if (WARN_ON_ONCE(kprobe_is_used(r->p)))
+		if (WARN_ON_ONCE(kprobe_is_used(r->p, NULL)))
 			batch_refuse(b, i, KPROBE_REFUSAL_IN_USE);
 		else
 			call_hold(&b->call, r->p);
@@ -685,7 +680,7 @@ static bool batch_try(struct kprobe_batch *b, struct list_head *reap)
 /* For kprobe_why_refused(). Only while the probe is unused: the field shares its storage. */
 static void leave_refusal(struct kprobe *p, enum kprobe_refusal why, const struct kprobe_call *us)
 {
-	if (p && !is_used(p, us))
+	if (p && !kprobe_is_used(p, us))
 		p->refusal = why;
 }
 
@@ -702,7 +697,7 @@ void kprobe_set_pre_handler(struct kprobe *p, kprobe_pre_handler_t pre)
 {
 	guard(mutex)(&kprobe_mutex);
 
-	if (p && !kprobe_is_used(p))
+	if (p && !kprobe_is_used(p, NULL))
 		p->pre_handler = pre;
 }
 

@@ -51,7 +51,7 @@ enum kprobe_refusal kprobe_vet(const struct kprobe *p, const struct kprobe_batch
 enum kprobe_refusal kprobe_site_refusal(const struct kprobe_site *site, int err);
 
 struct kprobe_call *kprobe_call_of(const struct kprobe *p);
-bool kprobe_is_used(struct kprobe *p);
+bool kprobe_is_used(struct kprobe *p, const struct kprobe_call *us);
 void kprobe_set_pre_handler(struct kprobe *p, kprobe_pre_handler_t pre);
 
 int kprobe_batch_register(struct kprobe **kps, int num,

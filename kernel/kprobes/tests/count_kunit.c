@@ -576,7 +576,7 @@ static void count_a_module_goes(struct kunit *test)
 	fill_middle(t, LARGE);
 	KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, LARGE), 0);
 	step.hits = 0;
-	kprobe_kill_range(nowhere, nowhere + sizeof(counter_table));
+	kprobe_kill_text(nowhere, nowhere + sizeof(counter_table), true);
 	KUNIT_EXPECT_LT(test, step.hits, LARGE / 2);
 
 	unregister_kprobes(t->kps, LARGE);
@@ -587,7 +587,7 @@ static void count_a_module_goes(struct kunit *test)
 		t->kp[i].flags = KPROBE_FLAG_DISABLED;
 	KUNIT_ASSERT_EQ(test, register_kprobes(t->kps, LARGE), 0);
 	step.hits = 0;
-	kprobe_kill_range((unsigned long)t->kp[0].addr, (unsigned long)t->kp[0].addr + 1);
+	kprobe_kill_text((unsigned long)t->kp[0].addr, (unsigned long)t->kp[0].addr + 1, true);
 	in_all = step.hits;
 	KUNIT_EXPECT_TRUE(test, kprobe_gone(&t->kp[0]));
 	KUNIT_EXPECT_FALSE(test, kprobe_gone(&t->kp[1]));
@@ -625,8 +625,8 @@ static void count_killed_together(struct kunit *test)
 		wait_for_kprobe_optimizer();
 		sync.hits = 0;
 		then = costs_now();
-		kprobe_kill_range((unsigned long)t->kp[0].addr,
-				  (unsigned long)t->kp[nr - 1].addr + 1);
+		kprobe_kill_text((unsigned long)t->kp[0].addr,
+				 (unsigned long)t->kp[nr - 1].addr + 1, true);
 		kill[i] = costs_since(&then);
 		syncs[i] = sync.hits;
 		t->hits = 0;

@@ -116,7 +116,7 @@ static int kill(struct kunit *test, struct kp_scene *s, const char *arg)
 {
 	unsigned long addr = addr_of(s, arg);
 
-	kprobe_kill_range(addr, addr + 1);
+	kprobe_kill_text(addr, addr + 1, true);
 	return 0;
 }
 
