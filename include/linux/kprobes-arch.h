@@ -214,14 +214,8 @@ int kprobe_add_area_blacklist(unsigned long start, unsigned long end);
  * Text
  */
 
-/* Offered to hooks that are called with kprobe_mutex held, which they cannot see. */
-#ifdef CONFIG_LOCKDEP
-void kprobe_assert_locked(void);
-#else
-static inline void kprobe_assert_locked(void)
-{
-}
-#endif
+/* For hooks to assert that it is held; only the core takes it. */
+extern struct mutex kprobe_mutex;
 
 /**
  * arch_kprobe_restore_text() - undo what probes changed elsewhere than at their address
@@ -231,13 +225,12 @@ static inline void kprobe_assert_locked(void)
  *
  * Context: kprobe_mutex held.
  *
- * Default: weak, does nothing.
+ * Default: none; only called with HAVE_OPTPROBES_RANGE and OPTPROBES.
  */
 void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len);
 
 /* Offered to code that reads text; documented at their definitions. */
 int kprobe_read_text(unsigned long addr, void *buf, unsigned int len);
-struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end);
 bool kprobe_in_livepatch(unsigned long addr);
 bool kprobe_jump_label_reserved(unsigned long start, unsigned long last);
 

@@ -102,7 +102,7 @@ struct optimized_kprobe {
  * Context: kprobe_mutex held; sleeps.
  * Return: true if there is more to be done.
  *
- * Default: weak, false.
+ * Default: none; only called with HAVE_OPTPROBES_RANGE.
  */
 bool arch_optimizer_begin(unsigned long addr);
 
@@ -115,7 +115,7 @@ bool arch_optimizer_begin(unsigned long addr);
  *
  * Context: kprobe_mutex held; sleeps.
  *
- * Default: weak, does nothing.
+ * Default: none; only called with HAVE_OPTPROBES_RANGE.
  */
 void arch_optimizer_forget(unsigned long start, unsigned long end);
 
@@ -160,7 +160,7 @@ int arch_plan_optimized_kprobe(struct optimized_kprobe *op);
  * Context: kprobe_mutex held.
  * Return: the probe whose hop it is, or NULL.
  *
- * Default: weak, NULL.
+ * Default: none; only called with HAVE_OPTPROBES_RANGE.
  */
 struct optimized_kprobe *arch_hop_at(unsigned long addr);
 

@@ -16,18 +16,6 @@
 #include "site.h"
 #include "slots.h"
 
-#ifdef CONFIG_LOCKDEP
-/**
- * kprobe_assert_locked() - assert that kprobe_mutex is held
- *
- * Context: kprobe_mutex held.
- */
-void kprobe_assert_locked(void)
-{
-	lockdep_assert_held(&kprobe_mutex);
-}
-#endif
-
 /**
  * kprobe_refuse() - refuse a probe for a reason
  * @p: the probe that the hook has been called for
@@ -42,11 +30,6 @@ int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why)
 
 	kprobe_to_site(p)->refusal = why;
 	return kprobe_refusal_error(why);
-}
-
-void __weak arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
-{
-	lockdep_assert_held(&kprobe_mutex);
 }
 
 static bool changes_text(const struct kprobe_site *site)
@@ -113,35 +96,9 @@ int kprobe_read_text(unsigned long addr, void *buf, unsigned int len)
 		overlay(buf, addr, len, text, kprobe_site_addr(site), size);
 	}
 
-	arch_kprobe_restore_text(buf, addr, len);
+	if (IS_ENABLED(CONFIG_OPTPROBES) && IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE))
+		arch_kprobe_restore_text(buf, addr, len);
 	return 0;
-}
-
-/**
- * find_kprobe_in() - find the first probe in a range of text
- * @addr: first byte
- * @end: byte after the last
- *
- * For code that reads text and has to know what in it is not original. It looks at
- * no probe after the range: a batch that is being registered may have thousands
- * that are not prepared yet.
- *
- * Context: kprobe_mutex held.
- * Return: a probe that is or was prepared, with a breakpoint or a jump or neither; or
- *	   NULL.
- */
-struct kprobe *find_kprobe_in(unsigned long addr, unsigned long end)
-{
-	struct kprobe_site *site;
-
-	lockdep_assert_held(&kprobe_mutex);
-
-	for_each_kprobe_site_in(site, addr, end) {
-		if (changes_text(site))
-			return &site->head.kp;
-	}
-
-	return NULL;
 }
 
 #ifdef CONFIG_MODULES
@@ -179,7 +136,6 @@ bool kprobe_in_livepatch(unsigned long addr)
 
 int kprobe_vet_insn(struct kprobe *p)
 {
-	kprobe_assert_locked();
 	lockdep_assert_held(&text_mutex);
 
 	return kprobe_refuse(p, arch_decide_kprobe(p));
@@ -247,7 +203,7 @@ void arch_remove_kprobe(struct kprobe *p)
 
 const char *kprobe_mode(const struct kprobe *p)
 {
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 
 	if (kprobe_is_boosted(p))
 		return "boosted";

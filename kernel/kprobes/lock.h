@@ -36,7 +36,6 @@
  * Hit paths take no lock. With preemption off, and where RCU watches, they can find a
  * site and walk its users: both are freed only after a grace period of RCU.
  */
-extern struct mutex kprobe_mutex;
 
 /* The locks that changes of the text need, outermost first. */
 DEFINE_LOCK_GUARD_0(kprobe_text,

@@ -53,7 +53,8 @@ void kprobe_kill_text(unsigned long start, unsigned long end, bool writable)
 			kprobe_opt_update(site, NULL);
 			any = true;
 		}
-		arch_optimizer_forget(start, end);
+		if (IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE))
+			arch_optimizer_forget(start, end);
 	}
 
 	if (!any)

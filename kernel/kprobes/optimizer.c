@@ -468,11 +468,9 @@ static void remove_detour(struct kprobe_site *site)
 	opt_move(site, KPROBE_OPT_NONE);
 }
 
-struct optimized_kprobe * __weak arch_hop_at(unsigned long addr)
+static struct optimized_kprobe *hop_at(unsigned long addr)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
-	return NULL;
+	return IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE) ? arch_hop_at(addr) : NULL;
 }
 
 /*
@@ -490,7 +488,7 @@ int kprobe_opt_leave_hop(unsigned long addr)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	op = arch_hop_at(addr);
+	op = hop_at(addr);
 	if (!op)
 		return 0;
 
@@ -517,7 +515,7 @@ void kprobe_opt_remove_hop(unsigned long addr)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	op = arch_hop_at(addr);
+	op = hop_at(addr);
 	if (!op)
 		return;
 
@@ -604,15 +602,6 @@ void kprobe_opt_wait_for_tasks(void)
  * Preparing detours
  */
 
-bool __weak arch_optimizer_begin(unsigned long addr)
-{
-	return false;
-}
-
-void __weak arch_optimizer_forget(unsigned long start, unsigned long end)
-{
-}
-
 int __weak arch_plan_optimized_kprobe(struct optimized_kprobe *op)
 {
 	lockdep_assert_held(&text_mutex);
@@ -674,7 +663,7 @@ static bool begin_detour(struct optimized_kprobe *op)
 	unsigned long addr = (unsigned long)op->kp.addr;
 
 	op->why = why_not_there(addr);
-	return !op->why && arch_optimizer_begin(addr);
+	return !op->why && IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE) && arch_optimizer_begin(addr);
 }
 
 /* As kprobe_text, and jump labels stay where they are. */

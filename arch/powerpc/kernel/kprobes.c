@@ -236,7 +236,7 @@ enum kprobe_refusal arch_copy_kprobe(struct kprobe *p, kprobe_opcode_t *slot,
 #ifdef CONFIG_KPROBES_ON_FTRACE
 int arch_prepare_kprobe_ftrace(struct kprobe *p)
 {
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 
 	return 0;
 }

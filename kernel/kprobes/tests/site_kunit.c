@@ -388,50 +388,6 @@ static void site_dispatches_faults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, settled, 1);
 }
 
-/* Only breakpoints that are, or may become, part of the text count. */
-static void site_first_in_a_range(struct kunit *test)
-{
-	struct site_test *t = test->priv;
-	struct kprobe_site *ready, *new;
-	int i;
-
-	guard(mutex)(&kprobe_mutex);
-
-	t->sites[0] = kprobe_site_create(BARE_ADDR + 8, KPROBE_SITE_FTRACE);
-	t->sites[1] = kprobe_site_create(BARE_ADDR + 16, KPROBE_SITE_BREAKPOINT);
-	t->sites[2] = kprobe_site_create(BARE_ADDR + 24, KPROBE_SITE_BREAKPOINT);
-	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_NOT_NULL(test, t->sites[i]);
-		if (!t->sites[i])
-			return;
-	}
-	new = t->sites[1];
-	ready = t->sites[2];
-	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(2), 0);
-	kprobe_site_move(t->sites[0], KPROBE_SITE_READY);
-	kprobe_site_move(ready, KPROBE_SITE_READY);
-
-	/*
-	 * An ftrace call does not belong to the core, and the NEW site is not
-	 * prepared.
-	 */
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 100), &ready->head.kp);
-	KUNIT_EXPECT_NULL(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 24));
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 25), &ready->head.kp);
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR + 24, BARE_ADDR + 25), &ready->head.kp);
-	KUNIT_EXPECT_NULL(test, find_kprobe_in(BARE_ADDR + 25, BARE_ADDR + 100));
-
-	kprobe_site_move(ready, KPROBE_SITE_ARMED);
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 100), &ready->head.kp);
-	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(1), 0);
-	kprobe_site_move(new, KPROBE_SITE_READY);
-	KUNIT_EXPECT_PTR_EQ(test, find_kprobe_in(BARE_ADDR, BARE_ADDR + 100), &new->head.kp);
-	kprobe_site_move(ready, KPROBE_SITE_READY);
-	KUNIT_EXPECT_PTR_EQ(test, get_kprobe((void *)BARE_ADDR + 24), &ready->head.kp);
-	kprobe_site_move(ready, KPROBE_SITE_GONE);
-	KUNIT_EXPECT_NULL(test, find_kprobe_in(BARE_ADDR + 17, BARE_ADDR + 100));
-}
-
 static void site_dispatches_newest_first(struct kunit *test)
 {
 	struct site_test *t = test->priv;
@@ -586,7 +542,6 @@ static struct kunit_case site_cases[] = {
 	KUNIT_CASE(site_post_handler_stays),
 	KUNIT_CASE(site_fault_handler_stays),
 	KUNIT_CASE(site_dispatches_faults),
-	KUNIT_CASE(site_first_in_a_range),
 	KUNIT_CASE(site_dispatches_newest_first),
 	KUNIT_CASE(site_only_enabled_users_are_charged),
 	KUNIT_CASE(site_draining_takes_a_new_user),

@@ -96,7 +96,7 @@ void arch_arm_kprobes(struct list_head *kps, bool arm)
 	u32 old, new;
 	int ret;
 
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&text_mutex);
 

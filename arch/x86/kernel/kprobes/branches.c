@@ -331,7 +331,7 @@ bool arch_optimizer_begin(unsigned long addr)
 	unsigned int i;
 	u8 *buf;
 
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 
 	map = find_map(addr) ?: make_map(addr);
 	if (!map || map->ready)
@@ -359,7 +359,7 @@ void arch_optimizer_forget(unsigned long start, unsigned long end)
 {
 	struct kprobe_branch_map *map, *tmp;
 
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry_safe(map, tmp, &maps, list) {
 		if (map->start >= start && map->start < end)
@@ -698,7 +698,7 @@ u8 kprobe_find_target(unsigned long addr, unsigned int len, unsigned long start,
 	unsigned int i;
 	u8 why;
 
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 	lockdep_assert_held(&text_mutex);
 
 	*at = 0;

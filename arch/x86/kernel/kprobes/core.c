@@ -221,7 +221,7 @@ enum kprobe_refusal arch_decide_kprobe(struct kprobe *p)
 /* Nothing is copied: ftrace executes the instruction. */
 int arch_prepare_kprobe_ftrace(struct kprobe *p)
 {
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 
 	p->ainsn = (struct arch_specific_insn) { .len = MCOUNT_INSN_SIZE };
 	return 0;
@@ -248,7 +248,7 @@ void arch_arm_kprobes(struct list_head *kps, bool arm)
 	static const u8 int3 = INT3_INSN_OPCODE;
 	struct kprobe *p;
 
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 	lockdep_assert_cpus_held();
 	lockdep_assert_held(&text_mutex);
 

@@ -48,7 +48,7 @@ struct optimized_kprobe *kprobe_hop_in(unsigned long addr, unsigned int len)
 {
 	unsigned long index = addr - (JMP32_INSN_SIZE - 1);
 
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 
 	return xa_find(&hops, &index, addr + len - 1, XA_PRESENT);
 }
@@ -65,7 +65,7 @@ void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 	unsigned int i;
 	u8 *text = buf;
 
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 
 	if (xa_empty(&hops))
 		return;
@@ -172,12 +172,10 @@ static bool is_own_place(unsigned long hop, unsigned long own)
 /* There is another probe, or one so near that its jump would overwrite the hop. */
 static bool has_probe(unsigned long hop, unsigned long own)
 {
-	unsigned long end = hop + JMP32_INSN_SIZE;
-	struct kprobe *p;
+	unsigned long addr = hop - (JMP32_INSN_SIZE - 1);
 
-	for (p = find_kprobe_in(hop - (JMP32_INSN_SIZE - 1), end); p;
-	     p = find_kprobe_in((unsigned long)p->addr + 1, end)) {
-		if ((unsigned long)p->addr != own)
+	for (; addr < hop + JMP32_INSN_SIZE; addr++) {
+		if (addr != own && get_kprobe((void *)addr))
 			return true;
 	}
 
@@ -272,7 +270,7 @@ void kprobe_hop_remove(struct optimized_kprobe *op)
 {
 	struct arch_optimized_insn *o = &op->optinsn;
 
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 
 	if (!o->hop)
 		return;

@@ -376,7 +376,7 @@ void arch_remove_optimized_kprobe(struct optimized_kprobe *op)
 {
 	kprobe_opcode_t *slot = op->optinsn.insn;
 
-	kprobe_assert_locked();
+	lockdep_assert_held(&kprobe_mutex);
 
 	if (!slot)
 		return;
