@@ -13,7 +13,6 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/sysctl.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <asm/sections.h>
@@ -64,10 +63,6 @@ static LIST_HEAD(opt_reclaimed);	/* RECLAIMING, for the next round */
 
 /* Grace periods of tasks-RCU: how many began, and the latest that ended. */
 static u64 tasks_begun, tasks_over;
-
-/* The worker has work; read without the mutex. */
-static bool opt_busy;
-static DECLARE_WAIT_QUEUE_HEAD(opt_idle);
 
 static void kprobe_optimizer_round(struct work_struct *work);
 static DECLARE_WORK(opt_work, kprobe_optimizer_round);
@@ -153,12 +148,9 @@ static bool tasks_may_be_in_detour(const struct kprobe_site *site)
 	return hits_enter_detour(site) || site->opt_until > tasks_over;
 }
 
-/* Start the worker. A running round checks the queues again before it ends. */
+/* Let a round begin, if there is one already after its end. */
 static void kick(void)
 {
-	if (opt_busy)
-		return;
-	WRITE_ONCE(opt_busy, true);
 	queue_work(system_dfl_wq, &opt_work);
 }
 
@@ -840,14 +832,6 @@ static void kprobe_optimizer_round(struct work_struct *work)
 
 	write_jumps();
 	free_reclaimed(&reclaim);
-
-	if (!list_empty(&opt_queue) || !list_empty(&opt_reclaimed)) {
-		queue_work(system_dfl_wq, &opt_work);
-		return;
-	}
-
-	WRITE_ONCE(opt_busy, false);
-	wake_up_all(&opt_idle);
 }
 
 /**
@@ -857,7 +841,9 @@ static void kprobe_optimizer_round(struct work_struct *work)
  */
 void wait_for_kprobe_optimizer(void)
 {
-	wait_event(opt_idle, !READ_ONCE(opt_busy));
+	/* Work that has come during a round waits for the next one. */
+	while (flush_work(&opt_work))
+		;
 }
 
 /*
@@ -890,16 +876,6 @@ bool kprobe_opt_allow(bool on)
 	return true;
 }
 
-/* Not earlier: before ksoftirqd runs, grace periods of tasks-RCU do not end. */
-static int __init kprobe_opt_init(void)
-{
-	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
-	kprobe_opt_allow(true);
-	return 0;
-}
-subsys_initcall(kprobe_opt_init);
-
-#ifdef CONFIG_SYSCTL
 /* debug.kprobes-optimization */
 static int opt_sysctl(const struct ctl_table *table, int write, void *buffer,
 		      size_t *lenp, loff_t *ppos)
@@ -929,10 +905,12 @@ static const struct ctl_table opt_sysctls[] = {
 	},
 };
 
-static int __init kprobe_opt_sysctl_init(void)
+/* Not earlier: before ksoftirqd runs, grace periods of tasks-RCU do not end. */
+static int __init kprobe_opt_init(void)
 {
+	kprobe_optinsn_slots.slot_size = MAX_OPTINSN_SIZE * sizeof(kprobe_opcode_t);
+	kprobe_opt_allow(true);
 	register_sysctl_init("debug", opt_sysctls);
 	return 0;
 }
-subsys_initcall(kprobe_opt_sysctl_init);
-#endif /* CONFIG_SYSCTL */
+subsys_initcall(kprobe_opt_init);
