@@ -441,15 +441,14 @@ int arch_write_slot(void *slot, kprobe_opcode_t *code, size_t size);
  * Must see the original instruction even where other probes are armed.
  *
  * Context: kprobe_mutex, CPU hotplug read lock and text_mutex held; may sleep.
- * Return: 0, or with nothing kept: the result of kprobe_refuse(), -ENOMEM, or other
- *	   errors of the architecture, which have no reason then.
+ * Return: 0, or with nothing kept: -ENOMEM, or other errors of the architecture.
  *
  * Default: with __ARCH_WANT_KPROBES_COPY that of the core; otherwise none.
  */
 int arch_prepare_kprobe(struct kprobe *p);
 
-/* Offered to the hooks above; documented at its definition. */
-int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why);
+/* ftrace has found itself broken, and must not be touched any more. */
+extern bool kprobe_ftrace_disabled __read_mostly;
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 /**
@@ -478,9 +477,6 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p);
  */
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
-
-/* ftrace has found itself broken, and must not be touched any more. */
-extern bool kprobe_ftrace_disabled __read_mostly;
 #else
 static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
 {

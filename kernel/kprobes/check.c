@@ -46,7 +46,7 @@ static void check_site(struct kprobe_verdict *v)
 	struct kprobe_site *site = kprobe_site_at(v->where.addr);
 
 	if (v->where.kind == KPROBE_SITE_FTRACE) {
-		if (kprobe_ftrace_is_dead())
+		if (IS_ENABLED(CONFIG_KPROBES_ON_FTRACE) && READ_ONCE(kprobe_ftrace_disabled))
 			v->why = KPROBE_REFUSAL_FTRACE;
 		v->mode = "ftrace";
 		return;
@@ -70,12 +70,22 @@ static void check_site(struct kprobe_verdict *v)
 	kfree(site);
 }
 
-/* What kprobe_batch_register() asks. */
-static void check(struct kprobe *p, const struct kprobe_batch_ops *ops, struct kprobe_verdict *v)
+/*
+ * What register_kprobe() would decide, or if @p is that of a kretprobe register_kretprobe(). Leaves
+ * out that another user has claimed the function: only an attempt can show it.
+ */
+void kprobe_check_probe(struct kprobe *p, bool is_return, struct kprobe_verdict *v)
 {
+	const struct kprobe_batch_ops *ops = NULL;
+
+	if (IS_ENABLED(CONFIG_KRETPROBES) && is_return)
+		ops = &kretprobe_batch_ops;
+
 	*v = (struct kprobe_verdict){ .why = KPROBE_REFUSAL_TOO_EARLY };
 	scoped_guard(mutex, &kprobe_mutex) {
-		if (kprobes_initialized)
+		if (is_return && !ops)
+			v->why = KPROBE_REFUSAL_UNSUPPORTED;
+		else if (kprobes_initialized)
 			v->why = kprobe_resolve(p, &v->where);
 		if (!v->why && kprobe_is_used(p, NULL))
 			v->why = KPROBE_REFUSAL_IN_USE;
@@ -86,26 +96,6 @@ static void check(struct kprobe *p, const struct kprobe_batch_ops *ops, struct k
 	}
 	if (!v->err)
 		v->err = kprobe_refusal_error(v->why);
-}
-
-/*
- * What register_kprobe() would decide. Leaves out that another user has claimed the function:
- * only an attempt can show it.
- */
-void kprobe_check_probe(struct kprobe *p, struct kprobe_verdict *v)
-{
-	check(p, NULL, v);
-}
-
-void kprobe_check_return(struct kretprobe *rp, struct kprobe_verdict *v)
-{
-	if (IS_ENABLED(CONFIG_KRETPROBES))
-		check(&rp->kp, &kretprobe_batch_ops, v);
-	else
-		*v = (struct kprobe_verdict){
-			.why = KPROBE_REFUSAL_UNSUPPORTED,
-			.err = kprobe_refusal_error(KPROBE_REFUSAL_UNSUPPORTED),
-		};
 }
 
 #ifdef CONFIG_OPTPROBES
@@ -165,7 +155,7 @@ int kprobe_check(struct kprobe *p)
 {
 	struct kprobe_verdict v;
 
-	kprobe_check_probe(p, &v);
+	kprobe_check_probe(p, false, &v);
 	return v.err;
 }
 EXPORT_SYMBOL_GPL(kprobe_check);
@@ -181,7 +171,7 @@ int kretprobe_check(struct kretprobe *rp)
 {
 	struct kprobe_verdict v;
 
-	kprobe_check_return(rp, &v);
+	kprobe_check_probe(&rp->kp, true, &v);
 	return v.err;
 }
 EXPORT_SYMBOL_GPL(kretprobe_check);
@@ -462,11 +452,7 @@ static int query_answer(struct query *q, struct kretprobe *rp, bool is_return, b
 	unsigned long shown, root;
 	int ret = 0;
 
-	if (is_return)
-		kprobe_check_return(rp, &v);
-	else
-		kprobe_check_probe(&rp->kp, &v);
-
+	kprobe_check_probe(&rp->kp, is_return, &v);
 	shown = may_see ? v.where.addr : 0;
 	seq_buf_printf(&q->answer, "address=%px verdict=%s errno=%d reason=%s", (void *)shown,
 		       v.err ? "refused" : "accepted", v.err, kprobe_refusal_name(v.why));
@@ -678,7 +664,7 @@ static int available_show(struct seq_file *m, void *v)
 			seq_printf(m, " [%s]", modname);
 	}
 
-	kprobe_check_probe(&p, &verdict);
+	kprobe_check_probe(&p, false, &verdict);
 	if (verdict.err)
 		seq_printf(m, " - %s\n", kprobe_refusal_name(verdict.why));
 	else

@@ -16,8 +16,7 @@ struct kprobe_verdict {
 	const char		*mode;	/* how the instruction would be executed otherwise */
 };
 
-void kprobe_check_probe(struct kprobe *p, struct kprobe_verdict *v);
-void kprobe_check_return(struct kretprobe *rp, struct kprobe_verdict *v);
+void kprobe_check_probe(struct kprobe *p, bool is_return, struct kprobe_verdict *v);
 
 extern const struct file_operations kprobe_check_fops;
 extern const struct file_operations kprobe_available_fops;

@@ -16,22 +16,6 @@
 #include "site.h"
 #include "slots.h"
 
-/**
- * kprobe_refuse() - refuse a probe for a reason
- * @p: the probe that the hook has been called for
- * @why: the reason, or KPROBE_REFUSAL_NONE
- *
- * Context: kprobe_mutex held.
- * Return: the error that stands for the reason, for the hook to return.
- */
-int kprobe_refuse(struct kprobe *p, enum kprobe_refusal why)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	kprobe_to_site(p)->refusal = why;
-	return kprobe_refusal_error(why);
-}
-
 static bool changes_text(const struct kprobe_site *site)
 {
 	return site->kind == KPROBE_SITE_BREAKPOINT &&
@@ -134,11 +118,20 @@ bool kprobe_in_livepatch(unsigned long addr)
 
 #ifdef __ARCH_WANT_KPROBES_COPY
 
+/* Returns the error that stands for the reason, if there is one. */
+static int refuse(struct kprobe *p, enum kprobe_refusal why)
+{
+	lockdep_assert_held(&kprobe_mutex);
+
+	kprobe_to_site(p)->refusal = why;
+	return kprobe_refusal_error(why);
+}
+
 int kprobe_vet_insn(struct kprobe *p)
 {
 	lockdep_assert_held(&text_mutex);
 
-	return kprobe_refuse(p, arch_decide_kprobe(p));
+	return refuse(p, arch_decide_kprobe(p));
 }
 
 static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
@@ -149,7 +142,7 @@ static int fill_slot(struct kprobe *p, kprobe_opcode_t *slot)
 
 	for (i = 0; i < ARRAY_SIZE(code); i++)
 		code[i] = KPROBE_TRAP;
-	ret = kprobe_refuse(p, arch_copy_kprobe(p, slot, code)) ?:
+	ret = refuse(p, arch_copy_kprobe(p, slot, code)) ?:
 	      arch_write_slot(slot, code, sizeof(code));
 	if (!ret)
 		perf_event_text_poke(slot, NULL, 0, slot, sizeof(code));
@@ -177,7 +170,7 @@ int arch_prepare_kprobe(struct kprobe *p)
 		slot = kprobe_slot_get(&kprobe_insn_slots, KPROBE_SLOT_ANYWHERE);
 	}
 	if (!slot)
-		return kprobe_refuse(p, KPROBE_REFUSAL_NO_MEMORY);
+		return refuse(p, KPROBE_REFUSAL_NO_MEMORY);
 
 	ret = fill_slot(p, slot);
 	if (ret) {

@@ -159,7 +159,7 @@ static const char *site_kind(const struct kprobe_site *site)
 {
 	if (site->kind == KPROBE_SITE_FTRACE)
 		return "ftrace";
-	if (kprobe_opt_is_live(site))
+	if (site->opt == KPROBE_OPT_LIVE)
 		return "optimized";
 	/* For code that is gone the architecture has no data any more. */
 	return site->prepared ? kprobe_mode(&site->head.kp) : "breakpoint";

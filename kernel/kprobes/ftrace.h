@@ -23,12 +23,6 @@ extern struct kprobe_ftrace_ops kprobe_ftrace_shared;
 /* How many sites have in_shared set; kprobe_mutex. */
 extern unsigned int kprobe_ftrace_nr_in_shared;
 
-/* ftrace has shut itself down. Nothing can be armed. */
-static inline bool kprobe_ftrace_is_dead(void)
-{
-	return READ_ONCE(kprobe_ftrace_disabled);
-}
-
 int kprobe_ftrace_arm(struct list_head *kps);
 int kprobe_ftrace_disarm(struct list_head *kps);
 bool kprobe_ftrace_outgrown(const struct kprobe_site *site);
@@ -42,11 +36,6 @@ int kprobe_ftrace_filter(struct ftrace_ops *ops, unsigned long *ips,
 			 unsigned int n, int remove, int reset);
 
 #else
-
-static inline bool kprobe_ftrace_is_dead(void)
-{
-	return false;
-}
 
 static inline int kprobe_ftrace_arm(struct list_head *kps)
 {

@@ -36,13 +36,6 @@ bool kprobe_opt_allow(bool on);
 /* Examines sites again that have no jump for a reason that may pass. */
 extern struct delayed_work kprobe_opt_retry_work;
 
-static inline bool kprobe_opt_is_live(const struct kprobe_site *site)
-{
-	lockdep_assert_held(&kprobe_mutex);
-
-	return site->opt == KPROBE_OPT_LIVE;
-}
-
 /* Whether or not hits enter it. */
 static inline bool kprobe_has_detour(const struct kprobe_site *site)
 {
@@ -103,11 +96,6 @@ static inline void kprobe_opt_wait_for_tasks(void)
 }
 
 static inline bool kprobe_opt_allow(bool on)
-{
-	return false;
-}
-
-static inline bool kprobe_opt_is_live(const struct kprobe_site *site)
 {
 	return false;
 }

@@ -68,11 +68,9 @@ struct kprobe_site {
 	unsigned int			nr_enabled;	/* users that are not disabled */
 	enum kprobe_site_state		state;		/* only kprobe_site_move() changes it */
 	enum kprobe_site_kind		kind;		/* never changes */
-#ifdef CONFIG_OPTPROBES
 	enum kprobe_opt_state		opt;		/* only opt_move() changes it */
 	/* Why there is no jump, enum kprobe_noopt. */
 	u8				opt_why;
-#endif
 	/* Why the architecture refuses it, enum kprobe_refusal. */
 	u8				refusal;
 	/* A return trampoline, whose handler does not need RCU; never changes. */

@@ -74,7 +74,7 @@ static void expect_same(struct kunit *test, const struct kprobe *like)
 
 	said = kprobe_check(&p);
 	KUNIT_EXPECT_MEMEQ(test, &p, like, sizeof(p));
-	kprobe_check_probe(&p, &v);
+	kprobe_check_probe(&p, false, &v);
 	ret = try(like, &why);
 	KUNIT_EXPECT_EQ_MSG(test, said, ret, "%s %pS+%x: %s, %s", like->symbol_name,
 			    like->addr, like->offset, kprobe_refusal_name(v.why),
@@ -130,7 +130,7 @@ static void check_of_a_registered_probe(struct kunit *test)
 	/* Both the symbol and the address are set now. */
 	KUNIT_EXPECT_EQ(test, kprobe_check(&p), -EINVAL);
 	p.symbol_name = NULL;
-	kprobe_check_probe(&p, &v);
+	kprobe_check_probe(&p, false, &v);
 	KUNIT_EXPECT_EQ(test, v.why, KPROBE_REFUSAL_IN_USE);
 	KUNIT_EXPECT_EQ(test, kprobe_check(&p), -EINVAL);
 	unregister_kprobe(&p);
@@ -145,13 +145,13 @@ static void check_beside_a_post_handler(struct kunit *test)
 	/* The first address where there would be a breakpoint. */
 	do {
 		asked.offset++;
-		kprobe_check_probe(&asked, &before);
+		kprobe_check_probe(&asked, false, &before);
 		KUNIT_ASSERT_LT(test, asked.offset, 64);
 	} while (before.why || before.where.kind != KPROBE_SITE_BREAKPOINT);
 	p = asked;
 	p.post_handler = kp_nothing_post;
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
-	kprobe_check_probe(&asked, &after);
+	kprobe_check_probe(&asked, false, &after);
 	unregister_kprobe(&p);
 	KUNIT_EXPECT_STREQ(test, before.mode, after.mode);
 }
@@ -183,7 +183,7 @@ static void check_returns(struct kunit *test)
 		checked.handler = nothing_ret;
 		registered = checked;
 		said = kretprobe_check(&checked);
-		kprobe_check_return(&checked, &v);
+		kprobe_check_probe(&checked.kp, true, &v);
 		KUNIT_EXPECT_MEMEQ(test, &checked, &registered, sizeof(checked));
 		ret = register_kretprobe(&registered);
 		why = ret ? kprobe_why_refused(&registered.kp) : KPROBE_REFUSAL_NONE;

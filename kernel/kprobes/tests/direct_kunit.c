@@ -289,7 +289,7 @@ static bool has_jump(void)
 	guard(mutex)(&kprobe_mutex);
 
 	site = kprobe_site_at((unsigned long)probe.addr);
-	return site && kprobe_opt_is_live(site);
+	return site && site->opt == KPROBE_OPT_LIVE;
 }
 
 /* Some probes go through ftrace; others may have to stay breakpoints. */

@@ -26,7 +26,7 @@ int kprobe_test_forecast(void *addr, u8 *jump, u8 *why, u8 *at)
 	struct kprobe_verdict v;
 	int ret;
 
-	kprobe_check_probe(&p, &v);
+	kprobe_check_probe(&p, false, &v);
 	ret = kprobe_refusal_error(v.why) ?: kprobe_check_jump(&v.where, &f);
 	if (ret)
 		return ret;

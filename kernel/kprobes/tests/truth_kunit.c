@@ -124,7 +124,7 @@ static void compare_site(struct truth *t, const struct trial *r)
 	f = (struct kprobe_forecast){ .why = site->opt_why };
 	if (f.why && f.why == site->head.op.why)
 		f.at = site->head.op.why_at;
-	if (kprobe_opt_is_live(site)) {
+	if (site->opt == KPROBE_OPT_LIVE) {
 		f = (struct kprobe_forecast){ };
 		kprobe_opt_forecast(site, &f);
 		t->jumps++;
@@ -149,7 +149,7 @@ static void try_pass(struct truth *t, unsigned long start, unsigned long end,
 		struct trial *r = &t->trial[t->nr++];
 
 		*r = (struct trial){ .p = { .addr = (void *)addr, .pre_handler = kp_nothing_pre } };
-		kprobe_check_probe(&r->p, &r->v);
+		kprobe_check_probe(&r->p, false, &r->v);
 		if (!r->v.why && kprobe_check_jump(&r->v.where, &r->f))
 			complain(t, "%pS: no forecast", (void *)addr);
 		cond_resched();

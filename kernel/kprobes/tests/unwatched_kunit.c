@@ -125,7 +125,7 @@ static bool is_live(struct kprobe *p)
 {
 	guard(mutex)(&kprobe_mutex);
 
-	return kprobe_opt_is_live(kprobe_site_at((unsigned long)p->addr));
+	return kprobe_site_at((unsigned long)p->addr)->opt == KPROBE_OPT_LIVE;
 }
 
 /* A jump would take away a landing pad. */
