@@ -115,11 +115,8 @@ static int arm_some(struct list_head *kps)
  */
 int kprobe_arm_ftrace(struct kprobe_arm_lists *lists)
 {
-	int ret;
+	int ret = arm_some(&lists->ftrace);
 
-	lockdep_assert_held(&kprobe_mutex);
-
-	ret = arm_some(&lists->ftrace);
 	kprobe_sites_unlink(&lists->ftrace);
 	return ret;
 }
@@ -174,11 +171,8 @@ static int kprobe_ftrace_halves(struct list_head *kps, int (*some)(struct list_h
  */
 int kprobe_disarm_ftrace(struct kprobe_arm_lists *lists)
 {
-	int ret;
+	int ret = kprobe_ftrace_halves(&lists->ftrace, disarm_some);
 
-	lockdep_assert_held(&kprobe_mutex);
-
-	ret = kprobe_ftrace_halves(&lists->ftrace, disarm_some);
 	if (ret)
 		disarm_failed = true;
 	return ret;
@@ -214,8 +208,6 @@ void kprobe_arm_retry(struct kprobe_arm_lists *lists, struct list_head *reap)
  */
 void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *lists)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
 	kprobe_ftrace_note_users(site);
 	if (site->kind == KPROBE_SITE_BREAKPOINT && !lists->bypassed)
 		lists->bypassed = kprobe_opt_is_bypassed(kprobe_site_addr(site));
@@ -227,8 +219,6 @@ void kprobe_arm_join(const struct kprobe_site *site, struct kprobe_arm_lists *li
  */
 int kprobe_arm_update(struct kprobe_site *site, struct kprobe_arm_lists *lists)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
 	if (site->state == KPROBE_SITE_ARMED && !kprobe_arm_wanted(site)) {
 		kprobe_arm_add(lists, site);
 		kprobe_arm_text(lists, false);

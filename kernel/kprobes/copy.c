@@ -68,8 +68,6 @@ int kprobe_read_text(unsigned long addr, void *buf, unsigned int len)
 	unsigned int size;
 	const void *text;
 
-	lockdep_assert_held(&kprobe_mutex);
-
 	if (copy_from_kernel_nofault(buf, (void *)addr, len))
 		return -EFAULT;
 

@@ -604,8 +604,6 @@ void kprobe_ftrace_purge(unsigned long start, unsigned long end)
 	struct kprobe_ftrace_ops *fo;
 	struct kprobe_site *site;
 
-	lockdep_assert_held(&kprobe_mutex);
-
 	for_each_kprobe_site_in(site, start, end) {
 		fo = site->ftrace;
 		if (!fo)

@@ -368,8 +368,6 @@ void kprobe_opt_revert_at(struct list_head *kps)
 	LIST_HEAD(revert);
 	struct kprobe *kp;
 
-	lockdep_assert_held(&kprobe_mutex);
-
 	list_for_each_entry(kp, kps, list)
 		give_up(kprobe_to_site(kp), KPROBE_NOOPT_DISARMED, &revert);
 
@@ -396,8 +394,6 @@ bool kprobe_opt_is_bypassed(unsigned long addr)
 {
 	struct kprobe_site *site;
 
-	lockdep_assert_held(&kprobe_mutex);
-
 	for_each_site_before(site, addr) {
 		if (jump_covers(site, addr) && tasks_may_be_in_detour(site))
 			return true;
@@ -413,8 +409,6 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 	LIST_HEAD(revert);
 	bool any = false;
 	struct kprobe *kp;
-
-	lockdep_assert_held(&kprobe_mutex);
 
 	list_for_each_entry(kp, kps, list) {
 		unsigned long addr = (unsigned long)kp->addr;
@@ -434,8 +428,6 @@ bool kprobe_opt_revert_over(struct list_head *kps)
 void kprobe_opt_site_changed(struct kprobe_site *site)
 {
 	struct kprobe_site *other;
-
-	lockdep_assert_held(&kprobe_mutex);
 
 	kprobe_opt_update(site, NULL);
 	if (site->state == KPROBE_SITE_ARMED)
@@ -474,13 +466,10 @@ static struct optimized_kprobe *hop_at(unsigned long addr)
  */
 int kprobe_opt_leave_hop(unsigned long addr)
 {
-	struct optimized_kprobe *op;
+	struct optimized_kprobe *op = hop_at(addr);
 	struct kprobe_site *site;
 	LIST_HEAD(revert);
 
-	lockdep_assert_held(&kprobe_mutex);
-
-	op = hop_at(addr);
 	if (!op)
 		return 0;
 
@@ -503,11 +492,8 @@ int kprobe_opt_leave_hop(unsigned long addr)
  */
 void kprobe_opt_remove_hop(unsigned long addr)
 {
-	struct optimized_kprobe *op;
+	struct optimized_kprobe *op = hop_at(addr);
 
-	lockdep_assert_held(&kprobe_mutex);
-
-	op = hop_at(addr);
 	if (!op)
 		return;
 
@@ -522,8 +508,6 @@ void kprobe_opt_remove_hop(unsigned long addr)
  */
 bool kprobe_opt_reclaim(struct kprobe_site *site)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
 	reconsider(kprobe_site_addr(site));
 
 	/* It was never armed, or was killed before it had a detour. */

@@ -198,8 +198,6 @@ static struct kprobe *kprobe_batch_detach(struct kprobe **kps, int num,
 	struct kprobe_site *site;
 	int i;
 
-	lockdep_assert_held(&kprobe_mutex);
-
 	for (i = 0; i < num; i++) {
 		p = kps[i];
 		if (!p)

@@ -97,11 +97,8 @@ struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind 
 /* A NEW site, for an address that has none; NULL if out of memory. */
 struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind kind)
 {
-	struct kprobe_site *site;
+	struct kprobe_site *site = kprobe_site_alloc(addr, kind);
 
-	lockdep_assert_held(&kprobe_mutex);
-
-	site = kprobe_site_alloc(addr, kind);
 	/* After its equals: GONE sites wait for their users, and DEAD ones for their detours. */
 	if (site)
 		rb_add(&site->node, &kprobe_sites, site_before);
@@ -111,8 +108,6 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind
 /* Give back what the architecture has for a site that no CPU executes any more. */
 void kprobe_site_release(struct kprobe_site *site)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
 	/* Until now, traps that were taken before have found a GONE site. */
 	kprobe_table_remove(kprobe_site_addr(site), &site->head);
 
@@ -128,7 +123,6 @@ void kprobe_site_release(struct kprobe_site *site)
 /* A NEW or READY site without users dies. The caller ensures that no hit uses it any more. */
 void kprobe_site_remove(struct kprobe_site *site)
 {
-	lockdep_assert_held(&kprobe_mutex);
 	WARN_ON_ONCE(site->nr_users);
 
 	list_del_init(&site->head.kp.reap);
@@ -141,7 +135,6 @@ void kprobe_site_remove(struct kprobe_site *site)
  */
 void kprobe_site_free(struct kprobe_site *site)
 {
-	lockdep_assert_held(&kprobe_mutex);
 	WARN_ON_ONCE(site->ftrace);
 
 	rb_erase(&site->node, &kprobe_sites);
@@ -186,8 +179,6 @@ struct kprobe_site *kprobe_site_at(unsigned long addr)
 {
 	struct kprobe_site *site;
 
-	lockdep_assert_held(&kprobe_mutex);
-
 	for_each_kprobe_site_in(site, addr, addr + 1) {
 		if (site->state < KPROBE_SITE_GONE)
 			return site;
@@ -202,8 +193,6 @@ struct kprobe_site *kprobe_site_of_user(struct kprobe *p)
 	unsigned long addr = (unsigned long)p->addr;
 	struct kprobe_site *site;
 	struct kprobe *user;
-
-	lockdep_assert_held(&kprobe_mutex);
 
 	for_each_kprobe_site_in(site, addr, addr + 1) {
 		list_for_each_entry(user, &site->users, list) {
@@ -281,8 +270,6 @@ static void site_update(struct kprobe_site *site)
 /* The site may be draining. */
 void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
 	list_del_init(&site->head.kp.reap);
 
 	p->addr = site->head.kp.addr;
@@ -310,8 +297,6 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
  */
 void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
 	if (!(p->flags & KPROBE_FLAG_DISABLED))
 		site->nr_enabled--;
 	site->nr_users--;
@@ -323,8 +308,6 @@ void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p)
 /* @p is in the other state. */
 void kprobe_site_enable_user(struct kprobe_site *site, struct kprobe *p, bool on)
 {
-	lockdep_assert_held(&kprobe_mutex);
-
 	kprobe_publish_flag(p, KPROBE_FLAG_DISABLED, !on);
 	site->nr_enabled += on ? 1 : -1;
 	site_update(site);
