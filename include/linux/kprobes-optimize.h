@@ -127,9 +127,9 @@ void arch_optimizer_forget(unsigned long start, unsigned long end);
  * Context: kprobe_mutex, CPU hotplug read lock, jump label lock and text_mutex
  *	    held; sleeps.
  * Return: 0, or with nothing kept: -ENOMEM if a later attempt may succeed, also when
- *	   get_optinsn_slot() has returned NULL; -ERANGE if the slot is out of reach; any other error if there can be no
- *	   detour. Without @why, the core takes -ERANGE for KPROBE_NOOPT_RANGE and any
- *	   other error but -ENOMEM for KPROBE_NOOPT_ARCH.
+ *	   get_optinsn_slot() has returned NULL; -ERANGE if the slot is out of reach; any
+ *	   other error if there can be no detour. Without @why, the core takes -ERANGE for
+ *	   KPROBE_NOOPT_RANGE and any other error but -ENOMEM for KPROBE_NOOPT_ARCH.
  */
 int arch_prepare_optimized_kprobe(struct optimized_kprobe *op,
 				  struct kprobe *orig);

@@ -674,24 +674,21 @@ int kprobe_opt_forecast(struct kprobe_site *site, struct kprobe_forecast *f)
 		f->why = KPROBE_NOOPT_FTRACE;
 	else if (!opt_allowed)
 		f->why = KPROBE_NOOPT_OFF;
-	if (f->why)
-		return 0;
-
-	if (begin_detour(op))
+	if (!f->why && begin_detour(op))
 		return -EAGAIN;
-	f->why = op->why;
+	f->why = f->why ?: op->why;
 	if (f->why)
 		return 0;
 
 	scoped_guard(detour_text)
 		ret = arch_plan_optimized_kprobe(op);
 
-	if (ret >= 0) {
+	if (ret < 0) {
+		f->why = noopt_of(op, ret);
+		f->at = f->why == op->why ? op->why_at : 0;
+	} else {
 		f->jump = ret;
-		return 0;
 	}
-	f->why = noopt_of(op, ret);
-	f->at = f->why == op->why ? op->why_at : 0;
 	return 0;
 }
 
@@ -708,8 +705,7 @@ static enum kprobe_noopt make_detour(struct kprobe_site *site)
 	}
 	if (ret == -ENOMEM) {
 		/* A reason against one kind of jump does not hold for a later attempt. */
-		op->why = KPROBE_NOOPT_NONE;
-		op->why_transient = false;
+		forget_refusal(op);
 		return KPROBE_NOOPT_NOMEM;
 	}
 	op->why = noopt_of(op, ret);

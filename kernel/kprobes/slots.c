@@ -105,7 +105,8 @@ static struct slot_page *page_create(struct kprobe_slot_cache *cache, unsigned l
 	if (cache->owned)
 		page->owner = kzalloc_objs(*page->owner, nr_slots);
 	if (!cache->owned || page->owner)
-		page->base = region == KPROBE_SLOT_ANYWHERE ? cache->alloc() : cache->alloc_near(region);
+		page->base = region == KPROBE_SLOT_ANYWHERE ? cache->alloc() :
+							      cache->alloc_near(region);
 	if (!page->base) {
 		kfree(page->owner);
 		kfree(page);

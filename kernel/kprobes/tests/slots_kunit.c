@@ -163,7 +163,8 @@ static void slots_clean_one_is_used_again_at_once(struct kunit *test)
 
 	slot = t->slot[SLOTS_PER_PAGE / 2];
 	kprobe_slot_free(t->cache, (void *)slot, false);
-	t->slot[SLOTS_PER_PAGE / 2] = (unsigned long)kprobe_slot_get(t->cache, KPROBE_SLOT_ANYWHERE);
+	t->slot[SLOTS_PER_PAGE / 2] = (unsigned long)kprobe_slot_get(t->cache,
+								     KPROBE_SLOT_ANYWHERE);
 	KUNIT_EXPECT_EQ(test, t->slot[SLOTS_PER_PAGE / 2], slot);
 	KUNIT_EXPECT_EQ(test, atomic_read(&pages_out), pages);
 }
