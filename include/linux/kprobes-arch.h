@@ -93,10 +93,7 @@ struct optimized_kprobe;
 #ifdef CONFIG_OPTPROBES
 #include <linux/kprobes-optimize.h>
 #else
-static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
-{
-	return false;
-}
+static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr) { return false; }
 #endif
 #include <linux/kprobes-hit.h>
 
@@ -111,9 +108,7 @@ static nokprobe_inline bool is_kprobe_optinsn_slot(unsigned long addr)
 #endif
 
 #ifndef arch_kprobe_ftrace_redirect
-static nokprobe_inline void arch_kprobe_ftrace_redirect(struct pt_regs *regs)
-{
-}
+static nokprobe_inline void arch_kprobe_ftrace_redirect(struct pt_regs *regs) { }
 #endif
 
 /*
@@ -357,10 +352,7 @@ void free_insn_slot(kprobe_opcode_t *slot, int dirty);
 bool is_kprobe_insn_slot(unsigned long addr);
 bool kprobe_boosts(void);
 #else
-static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr)
-{
-	return false;
-}
+static nokprobe_inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
 #endif
 
 /*
@@ -478,10 +470,7 @@ int arch_prepare_kprobe_ftrace(struct kprobe *p);
 void kprobe_ftrace_handler(unsigned long ip, unsigned long parent_ip,
 			   struct ftrace_ops *ops, struct ftrace_regs *fregs);
 #else
-static inline int arch_prepare_kprobe_ftrace(struct kprobe *p)
-{
-	return -EINVAL;
-}
+static inline int arch_prepare_kprobe_ftrace(struct kprobe *p) { return -EINVAL; }
 #endif
 
 /**
@@ -527,9 +516,7 @@ void arch_arm_kprobes(struct list_head *kps, bool arm);
 #ifdef __ARCH_WANT_KPROBES_COPY
 void arch_remove_kprobe(struct kprobe *p);
 
-static inline void flush_insn_slot(struct kprobe *p)
-{
-}
+static inline void flush_insn_slot(struct kprobe *p) { }
 #endif
 
 /**
@@ -549,9 +536,7 @@ static inline void flush_insn_slot(struct kprobe *p)
  * Default: does nothing; a macro of the same name replaces it.
  */
 #ifndef arch_handlers_begin
-static __always_inline void arch_handlers_begin(struct pt_regs *regs)
-{
-}
+static __always_inline void arch_handlers_begin(struct pt_regs *regs) { }
 #endif
 
 /**
@@ -566,9 +551,7 @@ static __always_inline void arch_handlers_begin(struct pt_regs *regs)
  * Default: does nothing; a macro of the same name replaces it.
  */
 #ifndef arch_handlers_end
-static __always_inline void arch_handlers_end(struct pt_regs *regs)
-{
-}
+static __always_inline void arch_handlers_end(struct pt_regs *regs) { }
 #endif
 
 /**
@@ -604,10 +587,7 @@ extern struct kretprobe_blackpoint kretprobe_blacklist[];
  * Default: none; not called without KRETPROBES. With KRETPROBE_NATIVE there is no such probe.
  */
 #ifdef CONFIG_KRETPROBE_NATIVE
-static inline int arch_trampoline_kprobe(struct kprobe *p)
-{
-	return 0;
-}
+static inline int arch_trampoline_kprobe(struct kprobe *p) { return 0; }
 #else
 int arch_trampoline_kprobe(struct kprobe *p);
 #endif

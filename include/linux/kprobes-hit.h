@@ -110,10 +110,7 @@ static nokprobe_inline bool kprobe_rcu_is_watching(void)
 	return __this_cpu_read(context_tracking.state.counter) & CT_RCU_WATCHING;
 }
 #else
-static nokprobe_inline bool kprobe_rcu_is_watching(void)
-{
-	return true;
-}
+static nokprobe_inline bool kprobe_rcu_is_watching(void) { return true; }
 #endif
 
 /*

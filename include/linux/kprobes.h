@@ -322,58 +322,17 @@ void kprobe_abandon_hit(void);
 
 #else /* !CONFIG_KPROBES */
 
-static inline int register_kprobe(struct kprobe *p)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int kprobe_check(struct kprobe *p)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int kretprobe_check(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kprobe(struct kprobe *p)
-{
-}
-
-static inline int register_kprobes(struct kprobe **kps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kprobes(struct kprobe **kps, int num)
-{
-}
-
-static inline int enable_kprobe(struct kprobe *p)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline int disable_kprobe(struct kprobe *p)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline struct kprobe *get_kprobe(void *addr)
-{
-	return NULL;
-}
-
-static inline struct kprobe *kprobe_running(void)
-{
-	return NULL;
-}
-
-static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr)
-{
-	return 0;
-}
+static inline int register_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
+static inline int kprobe_check(struct kprobe *p) { return -EOPNOTSUPP; }
+static inline int kretprobe_check(struct kretprobe *rp) { return -EOPNOTSUPP; }
+static inline void unregister_kprobe(struct kprobe *p) { }
+static inline int register_kprobes(struct kprobe **kps, int num) { return -EOPNOTSUPP; }
+static inline void unregister_kprobes(struct kprobe **kps, int num) { }
+static inline int enable_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
+static inline int disable_kprobe(struct kprobe *p) { return -EOPNOTSUPP; }
+static inline struct kprobe *get_kprobe(void *addr) { return NULL; }
+static inline struct kprobe *kprobe_running(void) { return NULL; }
+static inline int kprobe_fault_handler(struct pt_regs *regs, int trapnr) { return 0; }
 
 static inline enum kprobe_refusal kprobe_why_refused(struct kprobe *p)
 {
@@ -393,10 +352,7 @@ static inline int kprobe_for_each_symbol(const char *name,
 }
 
 /* Without a list of text that must not be probed, none may be. */
-static inline bool within_kprobe_blacklist(unsigned long addr)
-{
-	return true;
-}
+static inline bool within_kprobe_blacklist(unsigned long addr) { return true; }
 
 static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
 				     char *type, char *sym)
@@ -404,50 +360,26 @@ static inline int kprobe_get_kallsym(unsigned int symnum, unsigned long *value,
 	return -ERANGE;
 }
 
-static inline void kprobe_free_init_mem(void)
-{
-}
-
-static inline void kprobe_busy_begin(void)
-{
-}
-
-static inline void kprobe_busy_end(void)
-{
-}
-
-static inline void kprobe_abandon_hit(void)
-{
-}
-
-static inline bool is_kprobe_insn_slot(unsigned long addr)
-{
-	return false;
-}
-
-static inline bool is_kprobe_optinsn_slot(unsigned long addr)
-{
-	return false;
-}
+static inline void kprobe_free_init_mem(void) { }
+static inline void kprobe_busy_begin(void) { }
+static inline void kprobe_busy_end(void) { }
+static inline void kprobe_abandon_hit(void) { }
+static inline bool is_kprobe_insn_slot(unsigned long addr) { return false; }
+static inline bool is_kprobe_optinsn_slot(unsigned long addr) { return false; }
 
 #endif /* CONFIG_KPROBES */
 
 #ifdef CONFIG_KPROBES_FILES
 int kprobe_print_candidates(const char *name, struct seq_buf *s);
 #else
-static inline int kprobe_print_candidates(const char *name, struct seq_buf *s)
-{
-	return 0;
-}
+static inline int kprobe_print_candidates(const char *name, struct seq_buf *s) { return 0; }
 #endif
 
 #ifdef CONFIG_OPTPROBES
 void wait_for_kprobe_optimizer(void);
 #else
 /* Without jump optimization there is nothing to wait for. */
-static inline void wait_for_kprobe_optimizer(void)
-{
-}
+static inline void wait_for_kprobe_optimizer(void) { }
 #endif
 
 #ifdef CONFIG_KRETPROBES
@@ -459,23 +391,10 @@ void unregister_kretprobes(struct kretprobe **rps, int num);
 
 #else
 
-static inline int register_kretprobe(struct kretprobe *rp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kretprobe(struct kretprobe *rp)
-{
-}
-
-static inline int register_kretprobes(struct kretprobe **rps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_kretprobes(struct kretprobe **rps, int num)
-{
-}
+static inline int register_kretprobe(struct kretprobe *rp) { return -EOPNOTSUPP; }
+static inline void unregister_kretprobe(struct kretprobe *rp) { }
+static inline int register_kretprobes(struct kretprobe **rps, int num) { return -EOPNOTSUPP; }
+static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
 
 #endif /* CONFIG_KRETPROBES */
 
@@ -506,36 +425,18 @@ void jprobe_return(void);
 
 #else
 
-static inline int register_jprobe(struct jprobe *jp)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_jprobe(struct jprobe *jp)
-{
-}
-
-static inline int register_jprobes(struct jprobe **jps, int num)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void unregister_jprobes(struct jprobe **jps, int num)
-{
-}
-
-static inline void jprobe_return(void)
-{
-}
+static inline int register_jprobe(struct jprobe *jp) { return -EOPNOTSUPP; }
+static inline void unregister_jprobe(struct jprobe *jp) { }
+static inline int register_jprobes(struct jprobe **jps, int num) { return -EOPNOTSUPP; }
+static inline void unregister_jprobes(struct jprobe **jps, int num) { }
+static inline void jprobe_return(void) { }
 
 #endif /* CONFIG_JPROBES */
 
 #ifdef CONFIG_KPROBES_ON_FTRACE
 void kprobe_ftrace_kill(void);
 #else
-static inline void kprobe_ftrace_kill(void)
-{
-}
+static inline void kprobe_ftrace_kill(void) { }
 #endif
 
 /**
@@ -624,10 +525,7 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 
 #else
 
-static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr)
-{
-	return false;
-}
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr) { return false; }
 
 static nokprobe_inline
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
@@ -688,9 +586,7 @@ unsigned long get_kretprobe_retaddr(struct kretprobe_instance *ri)
 #if defined(CONFIG_KRETPROBES) && !defined(CONFIG_KRETPROBE_ON_RETHOOK)
 void kprobe_flush_task(struct task_struct *tsk);
 #else
-static inline void kprobe_flush_task(struct task_struct *tsk)
-{
-}
+static inline void kprobe_flush_task(struct task_struct *tsk) { }
 #endif
 
 /**

@@ -41,10 +41,7 @@ static inline unsigned long unwind_rethook(struct task_struct *task,
 	return rethook_find_ret_addr(task, (unsigned long)fp, &hooks->rethook);
 }
 #else
-static inline bool unwind_is_rethook(unsigned long addr)
-{
-	return false;
-}
+static inline bool unwind_is_rethook(unsigned long addr) { return false; }
 
 static inline unsigned long unwind_rethook(struct task_struct *task,
 					   struct unwind_hooks *hooks, void *fp)
@@ -60,10 +57,7 @@ static inline bool unwind_is_kretprobe(unsigned long addr)
 	return is_kretprobe_trampoline(addr);
 }
 #else
-static inline bool unwind_is_kretprobe(unsigned long addr)
-{
-	return false;
-}
+static inline bool unwind_is_kretprobe(unsigned long addr) { return false; }
 #endif
 
 /**

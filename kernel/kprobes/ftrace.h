@@ -42,27 +42,11 @@ static inline int kprobe_ftrace_arm(struct list_head *kps)
 	return list_empty(kps) ? 0 : -ENODEV;
 }
 
-static inline int kprobe_ftrace_disarm(struct list_head *kps)
-{
-	return 0;
-}
-
-static inline bool kprobe_ftrace_outgrown(const struct kprobe_site *site)
-{
-	return false;
-}
-
-static inline void kprobe_ftrace_note_users(const struct kprobe_site *site)
-{
-}
-
-static inline void kprobe_ftrace_settle(void)
-{
-}
-
-static inline void kprobe_ftrace_purge(unsigned long start, unsigned long end)
-{
-}
+static inline int kprobe_ftrace_disarm(struct list_head *kps) { return 0; }
+static inline bool kprobe_ftrace_outgrown(const struct kprobe_site *site) { return false; }
+static inline void kprobe_ftrace_note_users(const struct kprobe_site *site) { }
+static inline void kprobe_ftrace_settle(void) { }
+static inline void kprobe_ftrace_purge(unsigned long start, unsigned long end) { }
 
 #endif /* CONFIG_KPROBES_ON_FTRACE */
 

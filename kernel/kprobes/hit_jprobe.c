@@ -63,10 +63,7 @@ static nokprobe_inline unsigned long ftrace_recursion(void)
 	return current->trace_recursion;
 }
 #else
-static nokprobe_inline unsigned long ftrace_recursion(void)
-{
-	return 0;
-}
+static nokprobe_inline unsigned long ftrace_recursion(void) { return 0; }
 #endif
 
 static nokprobe_inline int pinned(void)
@@ -96,10 +93,7 @@ static void release_locks(int end)
 	}
 }
 #else
-static nokprobe_inline int held_locks(void)
-{
-	return 0;
-}
+static nokprobe_inline int held_locks(void) { return 0; }
 
 static void release_locks(int end)
 {
@@ -197,14 +191,8 @@ static noinline void forget_rethooks(struct llist_node *end)
 }
 NOKPROBE_SYMBOL(forget_rethooks);
 #else
-static nokprobe_inline struct llist_node *newest_rethook(void)
-{
-	return NULL;
-}
-
-static nokprobe_inline void forget_rethooks(struct llist_node *end)
-{
-}
+static nokprobe_inline struct llist_node *newest_rethook(void) { return NULL; }
+static nokprobe_inline void forget_rethooks(struct llist_node *end) { }
 #endif
 
 #ifdef CONFIG_FUNCTION_GRAPH_TRACER
@@ -233,9 +221,7 @@ static nokprobe_inline struct jprobe_hooks jprobe_hooks(void)
 	};
 }
 
-static nokprobe_inline void forget_graph(const struct jprobe_hooks *hooks)
-{
-}
+static nokprobe_inline void forget_graph(const struct jprobe_hooks *hooks) { }
 #endif
 
 /* Until this is done, unwinders pass over the hooks: no frame on the stack is theirs. */

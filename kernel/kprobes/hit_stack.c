@@ -199,10 +199,7 @@ static nokprobe_inline bool runs_elsewhere(struct task_struct *tsk)
 	return tsk != current && READ_ONCE(tsk->on_cpu);
 }
 #else
-static nokprobe_inline bool runs_elsewhere(struct task_struct *tsk)
-{
-	return false;
-}
+static nokprobe_inline bool runs_elsewhere(struct task_struct *tsk) { return false; }
 #endif
 
 /*

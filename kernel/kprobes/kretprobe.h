@@ -23,9 +23,7 @@ void kretprobe_resolve_blackpoints(struct kretprobe_blackpoint *points, int nr);
 
 #else /* !CONFIG_KRETPROBES */
 
-static inline void kretprobe_init(void)
-{
-}
+static inline void kretprobe_init(void) { }
 
 #endif /* CONFIG_KRETPROBES */
 

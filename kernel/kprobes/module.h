@@ -18,9 +18,7 @@ enum kprobe_refusal kprobe_module_vet(unsigned long addr);
 
 #else
 
-static inline void kprobe_module_init(void)
-{
-}
+static inline void kprobe_module_init(void) { }
 
 static inline enum kprobe_refusal kprobe_module_vet(unsigned long addr)
 {

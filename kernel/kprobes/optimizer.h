@@ -46,59 +46,23 @@ static inline bool kprobe_has_detour(const struct kprobe_site *site)
 
 #else
 
-static inline bool kprobe_opt_is_bypassed(unsigned long addr)
-{
-	return false;
-}
-
-static inline bool kprobe_opt_revert_over(struct list_head *kps)
-{
-	return false;
-}
-
-static inline int kprobe_opt_leave_hop(unsigned long addr)
-{
-	return 0;
-}
-
-static inline void kprobe_opt_remove_hop(unsigned long addr)
-{
-}
-
-static inline void kprobe_opt_revert_at(struct list_head *kps)
-{
-}
+static inline bool kprobe_opt_is_bypassed(unsigned long addr) { return false; }
+static inline bool kprobe_opt_revert_over(struct list_head *kps) { return false; }
+static inline int kprobe_opt_leave_hop(unsigned long addr) { return 0; }
+static inline void kprobe_opt_remove_hop(unsigned long addr) { }
+static inline void kprobe_opt_revert_at(struct list_head *kps) { }
 
 static inline void kprobe_opt_update(struct kprobe_site *site,
 				     struct list_head *revert)
 {
 }
 
-static inline void kprobe_opt_site_changed(struct kprobe_site *site)
-{
-}
-
-static inline void kprobe_opt_revert(struct list_head *ops)
-{
-}
-
-static inline void arch_optimizer_forget(unsigned long start, unsigned long end)
-{
-}
-
-static inline bool kprobe_opt_reclaim(struct kprobe_site *site)
-{
-	return false;
-}
-
-static inline void kprobe_opt_wait_for_tasks(void)
-{
-}
-
-static inline bool kprobe_opt_allow(bool on)
-{
-	return false;
-}
+static inline void kprobe_opt_site_changed(struct kprobe_site *site) { }
+static inline void kprobe_opt_revert(struct list_head *ops) { }
+static inline void arch_optimizer_forget(unsigned long start, unsigned long end) { }
+static inline bool kprobe_opt_reclaim(struct kprobe_site *site) { return false; }
+static inline void kprobe_opt_wait_for_tasks(void) { }
+static inline bool kprobe_opt_allow(bool on) { return false; }
 
 #endif /* CONFIG_OPTPROBES */
 

@@ -108,9 +108,7 @@ int kprobe_fault_handler(struct pt_regs *regs, unsigned int esr);
 void kprobe_leave_slot(struct pt_regs *regs);
 unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs);
 #else
-static inline void kprobe_leave_slot(struct pt_regs *regs)
-{
-}
+static inline void kprobe_leave_slot(struct pt_regs *regs) { }
 
 static inline unsigned long kprobe_unwind_pc(unsigned long pc, const struct pt_regs *regs)
 {

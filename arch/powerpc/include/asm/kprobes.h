@@ -192,20 +192,9 @@ bool kprobe_bad_page_fault(struct pt_regs *regs);
 
 #else /* !CONFIG_KPROBES */
 
-static inline int kprobe_handler(struct pt_regs *regs)
-{
-	return 0;
-}
-
-static inline int kprobe_post_handler(struct pt_regs *regs)
-{
-	return 0;
-}
-
-static inline bool kprobe_bad_page_fault(struct pt_regs *regs)
-{
-	return false;
-}
+static inline int kprobe_handler(struct pt_regs *regs) { return 0; }
+static inline int kprobe_post_handler(struct pt_regs *regs) { return 0; }
+static inline bool kprobe_bad_page_fault(struct pt_regs *regs) { return false; }
 
 #endif /* CONFIG_KPROBES */
 

@@ -15,10 +15,7 @@ static __always_inline bool ppc_is_graph_hook(unsigned long addr)
 	return addr == ppc_function_entry(return_to_handler);
 }
 #else
-static __always_inline bool ppc_is_graph_hook(unsigned long addr)
-{
-	return false;
-}
+static __always_inline bool ppc_is_graph_hook(unsigned long addr) { return false; }
 #endif
 
 /*

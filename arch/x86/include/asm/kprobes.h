@@ -152,9 +152,7 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place);
 void kprobe_avoid_jump(struct pt_regs *regs);
 #define arch_kprobe_ftrace_redirect kprobe_avoid_jump
 #else
-static __always_inline void kprobe_avoid_jump(struct pt_regs *regs)
-{
-}
+static __always_inline void kprobe_avoid_jump(struct pt_regs *regs) { }
 #endif
 
 unsigned long kprobe_unwind_ip(unsigned long ip);
@@ -169,10 +167,7 @@ int kprobe_fault_handler(struct pt_regs *regs, int trapnr);
 struct optimized_kprobe *kprobe_hop_owner(unsigned long addr);
 bool kprobe_is_detour_text(unsigned long addr);
 #else
-static inline bool kprobe_is_detour_text(unsigned long addr)
-{
-	return false;
-}
+static inline bool kprobe_is_detour_text(unsigned long addr) { return false; }
 #endif
 
 #endif /* _ASM_X86_KPROBES_H */

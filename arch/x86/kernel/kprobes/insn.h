@@ -274,10 +274,7 @@ const char *kprobe_name_at(unsigned long addr, char *name);
 #ifdef CONFIG_KGDB
 bool kprobe_is_kgdb_breakpoint(unsigned long addr);
 #else
-static inline bool kprobe_is_kgdb_breakpoint(unsigned long addr)
-{
-	return false;
-}
+static inline bool kprobe_is_kgdb_breakpoint(unsigned long addr) { return false; }
 #endif
 
 #endif /* _X86_KERNEL_KPROBES_INSN_H */
