@@ -105,12 +105,17 @@ static bool changes_msr(unsigned int spr)
 }
 #endif
 
-/* Does a load or store access a member of the paca, relative to r13? */
+/* A store to irq_happened of this CPU. */
 #ifdef CONFIG_PPC64
-#define accesses_member(word, member)						\
-	(get_ra(word) == 13 && ((word) & 0xffff) == offsetof(struct paca_struct, member))
+static bool records_hard_disable(u32 word)
+{
+	return get_ra(word) == 13 && (word & 0xffff) == offsetof(struct paca_struct, irq_happened);
+}
 #else
-#define accesses_member(word, member)	false
+static bool records_hard_disable(u32 word)
+{
+	return false;
+}
 #endif
 
 /*
@@ -168,8 +173,7 @@ unsigned int kprobe_insn_bounds(u32 word)
 	case OP_31:
 		return bounds_under_31(word);
 	case OP_STB:
-		/* That records in the paca that interrupts are disabled in MSR[EE]. */
-		return accesses_member(word, irq_happened) ? KPROBE_CLOSES(HARD_DISABLE) : 0;
+		return records_hard_disable(word) ? KPROBE_CLOSES(HARD_DISABLE) : 0;
 	}
 	return 0;
 }
@@ -366,9 +370,11 @@ bool kprobe_insn_can_copy(ppc_inst_t insn)
  * How the instruction accesses the soft interrupt mask. All C code accesses it by a load or store
  * of one byte, relative to r13.
  */
+#ifdef CONFIG_PPC64
 enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)
 {
-	if (!accesses_member(word, irq_soft_mask))
+	if (get_ra(word) != 13 ||
+	    (word & 0xffff) != offsetof(struct paca_struct, irq_soft_mask))
 		return KPROBE_SOFT_MASK_NONE;
 
 	switch (get_op(word)) {
@@ -379,6 +385,12 @@ enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)
 	}
 	return KPROBE_SOFT_MASK_NONE;
 }
+#else
+enum kprobe_soft_mask kprobe_insn_soft_mask(u32 word)
+{
+	return KPROBE_SOFT_MASK_NONE;
+}
+#endif
 
 /* The displacement has 34 bits, of which the prefix has the upper 18. */
 static s64 pcrel_displacement(ppc_inst_t insn)
