@@ -670,11 +670,11 @@ static bool is_relocated_later(unsigned long addr)
 	mod = __module_text_address(addr);
 	if (!mod || !is_livepatch_module(mod))
 		return false;
-	/* While it is being loaded, nothing is known yet. */
-	info = mod->klp_info;
-	if (!info)
+	/* While it is being loaded, klp_info is missing or incomplete. */
+	if (READ_ONCE(mod->state) != MODULE_STATE_LIVE)
 		return true;
 
+	info = mod->klp_info;
 	for (i = 0; i < info->hdr.e_shnum; i++) {
 		if (info->sechdrs[i].sh_flags & SHF_RELA_LIVEPATCH &&
 		    is_relocated(info, &info->sechdrs[i], addr))

@@ -102,8 +102,8 @@ static void under_nmis(struct kunit *test, void (*work)(void),
 	memset(&nmi, 0, sizeof(nmi));
 	nmi.work = work;
 	migrate_disable();
-	event = perf_event_create_kernel_counter(&counter_attr, smp_processor_id(), NULL, on_overflow,
-						 NULL);
+	event = perf_event_create_kernel_counter(&counter_attr, smp_processor_id(), NULL,
+						 on_overflow, NULL);
 	if (IS_ERR(event)) {
 		KUNIT_FAIL(test, "no counter of cycles: %pe", event);
 	} else {
