@@ -525,14 +525,14 @@ unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 
 #else
 
-static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr) { return false; }
-
 static nokprobe_inline
 unsigned long kretprobe_find_ret_addr(struct task_struct *tsk, void *fp,
 				      struct llist_node **cur)
 {
 	return 0;
 }
+
+static nokprobe_inline bool is_kretprobe_trampoline(unsigned long addr) { return false; }
 
 #endif
 
