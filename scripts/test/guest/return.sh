@@ -7,8 +7,11 @@
 FUNC=hrtimer_nanosleep
 
 sleeping() { grep -q $FUNC "/proc/$1/stack"; }
-# A return address that is the start of the trampoline is shown as the end of the function before it.
-diverted() { grep -q '+\(0x[0-9a-f]*\)/\1$' "$1"; }
+# A return address that is the start of the trampoline is shown as the end of the function before
+# it, which may have several names. The stack of a task that is awake may have other such ends.
+BEFORE=$(awk '$1 != addr { before = names; names = ""; addr = $1 } { names = names "|" $3 }
+	$3 == "__kretprobe_trampoline" { print substr(before, 2); exit }' /proc/kallsyms)
+diverted() { grep -Eq " ($BEFORE)\\+(0x[0-9a-f]+)/\\2\$" "$1"; }
 # Unwound to the end, and past the return address that was replaced.
 unwound() {
 	cat "/proc/$1/stack"

@@ -96,8 +96,11 @@ static void scan_byte(struct kprobe_branch_map *map, const u8 *p, unsigned long 
 		break;
 	case OP_LEA:
 		if (IS_ENABLED(CONFIG_X86_32)) {
-			mark_absolute(map, p + 2);
-			mark_absolute(map, p + 3);
+			/* A displacement of 32 bits: with any base, or in place of one. */
+			k = X86_MODRM_RM(p[1]) == 4;
+			if (X86_MODRM_MOD(p[1]) == 2 ||
+			    (!X86_MODRM_MOD(p[1]) && X86_MODRM_RM(p[1 + k]) == 5))
+				mark_absolute(map, p + 2 + k);
 		} else if ((p[1] & MODRM_RIP_MASK) == MODRM_RIP) {
 			mark_relative(map, p + 2, addr + 2);
 		}
