@@ -404,8 +404,7 @@ static inline void unregister_kretprobes(struct kretprobe **rps, int num) { }
  * @entry: the handler, which ends with jprobe_return()
  *
  * The handler sees its arguments in registers and, in a copy of 64 bytes (128 on 64-bit powerpc),
- * on the stack.
- * What it changes is not seen by the probed function. It must not sleep.
+ * on the stack. What it changes is not seen by the probed function. It must not sleep.
  */
 struct jprobe {
 	struct kprobe	kp;
