@@ -532,7 +532,9 @@ static int __init append_names(const char * const *names, unsigned int nr,
 {
 	guard(mutex)(&blacklist_mutex);
 
-	return kprobe_for_each_named(names, nr, append_named, &rule);
+	/* Code that also runs before the kernel is mapped has the prefix. */
+	return kprobe_for_each_named("", names, nr, append_named, &rule) ?:
+	       kprobe_for_each_named("__pi_", names, nr, append_named, &rule);
 }
 
 /**

@@ -5,7 +5,6 @@
  * the text of the running kernel.
  */
 
-#include <linux/array_size.h>
 #include <linux/jump_label.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -83,23 +82,22 @@ static int __init add_root(void *unused, unsigned long addr)
 	return 0;
 }
 
-/* Call @fn with @data for the code of each function that has one of the names. */
-int __init kprobe_for_each_named(const char * const *names, unsigned int nr,
+/* Call @fn with @data for each function that has one of the names, after @prefix. */
+int __init kprobe_for_each_named(const char *prefix, const char * const *names, unsigned int nr,
 				 int (*fn)(void *data, unsigned long addr), void *data)
 {
-	/* Functions with descriptors have other symbols for their code, as has early code. */
-	static const char * const formats[] __initconst = { "%s", ".%s", "__pi_%s" };
 	char name[KSYM_NAME_LEN];
-	unsigned int i, j;
+	unsigned int i;
 	int ret;
 
 	for (i = 0; i < nr; i++) {
-		for (j = 0; j < ARRAY_SIZE(formats); j++) {
-			snprintf(name, sizeof(name), formats[j], names[i]);
+		/* With descriptors, the symbol of the code begins with a dot. */
+		snprintf(name, sizeof(name), ".%s%s", prefix, names[i]);
+		ret = kallsyms_on_each_match_symbol(fn, name + 1, data);
+		if (!ret && IS_ENABLED(CONFIG_HAVE_FUNCTION_DESCRIPTORS))
 			ret = kallsyms_on_each_match_symbol(fn, name, data);
-			if (ret)
-				return ret;
-		}
+		if (ret)
+			return ret;
 	}
 
 	return 0;
@@ -118,7 +116,7 @@ int __init kprobe_for_each_named(const char * const *names, unsigned int nr,
  */
 int __init kprobe_blacklist_roots(const char * const *names, unsigned int nr)
 {
-	return kprobe_for_each_named(names, nr, add_root, NULL);
+	return kprobe_for_each_named("", names, nr, add_root, NULL);
 }
 
 /**
@@ -133,7 +131,7 @@ int __init kprobe_blacklist_roots(const char * const *names, unsigned int nr)
  */
 int __init kprobe_blacklist_cuts(const char * const *names, unsigned int nr)
 {
-	return kprobe_for_each_named(names, nr, add_cut, NULL);
+	return kprobe_for_each_named("", names, nr, add_cut, NULL);
 }
 
 /* Jump labels that are off may be switched on later. */
