@@ -98,8 +98,8 @@ class Report:
         print("\n     ".join([f"FAIL {what}: {problems[0]}", *problems[1:]]) if problems else
               f"ok   {what}", flush=True)
 
-    def fail(self, where, why, log=None):
-        self(where, [why + (f" (log: {log})" if log else "")])
+    def fail(self, where, why, log=None, said=()):
+        self(where, [why + (f" (log: {log})" if log else ""), *said])
 
     def skip(self, what, why):
         self.skipped += 1

@@ -135,6 +135,8 @@ class Kunit:
         kunit_parser.stdout = printer = kunit_printer.Printer(output=out)
         tests = kunit_parser.parse_run_tests(console.lines, *([printer] if with_printer else []))
         self.report = out.getvalue()
+        # {case: what it printed}, for those that failed.
+        self.logs = {}
         # {suite: [(case, outcome)]}; parameters of a case count on their own.
         self.suites = {suite.name: list(self.leaves(suite, "")) for suite in tests.subtests}
         # Plans that are missing or not kept, suites without a result, and the like.
@@ -142,15 +144,17 @@ class Kunit:
         self.problems += [f"{t.name or 'KUnit'} printed no plan" for t in [tests, *tests.subtests]
                           if t.expected_count is None]
 
-    @classmethod
-    def leaves(cls, test, name):
+    def leaves(self, test, name):
         found = [leaf for sub in test.subtests
-                 for leaf in cls.leaves(sub, f"{name}: {sub.name}".removeprefix(": "))]
+                 for leaf in self.leaves(sub, f"{name}: {sub.name}".removeprefix(": "))]
         # A case can fail although none of its parameters did.
         if not found or test.status.name not in ("SUCCESS", "SKIPPED") and \
            all(o != "failed" for _, o in found):
-            found.append((name or test.name, {"SUCCESS": "passed", "SKIPPED": "skipped"}.get(
+            case = name or test.name
+            found.append((case, {"SUCCESS": "passed", "SKIPPED": "skipped"}.get(
                 test.status.name, "failed")))
+            if found[-1][1] == "failed":
+                self.logs[case] = test.log
         return found
 
     def count(self, what):
