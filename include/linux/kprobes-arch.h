@@ -68,7 +68,7 @@
  *    MAX_OPTINSN_SIZE, opcodes of a detour, which need not be a constant; and
  *    struct arch_optimized_insn with insn, the detour, in it. With HAVE_OPTPROBES_RANGE it also
  *    has size, how many bytes of text the jump makes unusable; jump, how many of them it
- *    replaces; and text, what was there;
+ *    replaces; and detour->text, what was there;
  *  - __ARCH_WANT_KPROBES_DETOUR if its detours call kprobe_detour_callback(), and
  *    then arch_leave_detour(). This needs KPROBE_MAX_NESTING, as arch_kprobe_ftrace_regs() does.
  *

@@ -119,23 +119,23 @@ static nokprobe_inline bool kprobe_rcu_is_watching(void) { return true; }
 
 /**
  * struct kprobe_head - what hit paths see of a site
- * @kp: the probe of the site
- * @op: the same probe with its detour
  * @callee: the probe whose handlers a hit calls: the one enabled user, if it has a pre handler and
  *	    no fault handler; otherwise @kp, whose handlers call those of all users
  * @only_return: that user, if it is a return probe without an entry handler
+ * @kp: the probe of the site
+ * @op: the same probe with its detour; only @kp is there at a site of ftrace
  */
 struct kprobe_head {
+	struct kprobe __rcu	*callee;
+#ifdef CONFIG_KRETPROBE_NATIVE
+	struct kretprobe __rcu	*only_return;
+#endif
 	union {
 		struct kprobe		kp;
 #ifdef CONFIG_OPTPROBES
 		struct optimized_kprobe	op;
 #endif
 	};
-	struct kprobe __rcu	*callee;
-#ifdef CONFIG_KRETPROBE_NATIVE
-	struct kretprobe __rcu	*only_return;
-#endif
 };
 
 /**
@@ -147,9 +147,7 @@ struct kprobe_head {
  */
 static nokprobe_inline struct kprobe *get_kprobe(void *addr)
 {
-	struct kprobe_head *head = kprobe_table_find((unsigned long)addr);
-
-	return head ? &head->kp : NULL;
+	return kprobe_table_find((unsigned long)addr);
 }
 
 /* Handlers of a site's probe; documented at their definitions. */

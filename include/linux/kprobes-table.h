@@ -9,11 +9,12 @@
 
 #include <linux/hash.h>
 #include <linux/rcupdate.h>
+#include <linux/stddef.h>
 #include <linux/types.h>
 
 #include <asm/kprobes.h>
 
-struct kprobe_head;
+struct kprobe;
 
 /*
  * Whether the entry code of the breakpoint exception makes RCU watch, whatever
@@ -28,11 +29,21 @@ struct kprobe_head;
 /**
  * struct kprobe_table_entry - one entry of the table
  * @addr: 0 if the entry was never used, else an address that never changes
- * @head: the site at @addr, NULL after its removal
+ * @kp: the probe of the site at @addr, NULL after its removal
  */
 struct kprobe_table_entry {
-	unsigned long		addr;
-	struct kprobe_head	*head;
+	unsigned long	addr;
+	struct kprobe	*kp;
+};
+
+/**
+ * struct kprobe_table_number - a number in the place of an entry
+ * @addr: an address that is that of no code, so that no lookup finds it
+ * @n: the number
+ */
+struct kprobe_table_number {
+	unsigned long	addr;
+	unsigned long	n;
 };
 
 /**
@@ -41,19 +52,19 @@ struct kprobe_table_entry {
  * @factor: GOLDEN_RATIO_PRIME; many architectures need more instructions to build the
  *	    constant than to load it from here
  * @shift: BITS_PER_LONG - log2 of the number of entries
- * @used: entries with an address
+ * @used: entries with the address of a site, present or past
  * @live: entries with a site
- * @rcu: frees the table after it was replaced
- * @entry: the entries; at least one in eight has no address
+ * @entry: the entries, the first of which are the numbers above: this way, the size of the table
+ *	   is a power of two, as the memory is that kmalloc() takes for it. At least one entry in
+ *	   eight has no address.
  */
 struct kprobe_table {
-	unsigned long			mask;
-	unsigned long			factor;
-	unsigned long			shift;
-	unsigned int			used;
-	unsigned int			live;
-	struct rcu_head			rcu;
-	struct kprobe_table_entry	entry[];
+	union {
+		struct {
+			struct kprobe_table_number	mask, factor, shift, used, live;
+		};
+		DECLARE_FLEX_ARRAY(struct kprobe_table_entry, entry);
+	};
 };
 
 extern struct kprobe_table __rcu *kprobe_table;
@@ -62,7 +73,7 @@ extern struct kprobe_table __rcu *kprobe_table;
 static __always_inline unsigned long
 kprobe_table_home(const struct kprobe_table *t, unsigned long addr)
 {
-	return (addr * t->factor) >> t->shift;
+	return (addr * t->factor.n) >> t->shift.n;
 }
 
 /**
@@ -70,9 +81,9 @@ kprobe_table_home(const struct kprobe_table *t, unsigned long addr)
  * @addr: the address
  *
  * Context: any, also NMI. Preemption off where RCU watches, or kprobe_mutex held.
- * Return: the head of the site, or NULL.
+ * Return: the probe of the site, or NULL.
  */
-static __always_inline struct kprobe_head *kprobe_table_find(unsigned long addr)
+static __always_inline struct kprobe *kprobe_table_find(unsigned long addr)
 {
 	const struct kprobe_table *t = rcu_dereference_raw(kprobe_table);
 	const struct kprobe_table_entry *e = t->entry + kprobe_table_home(t, addr);
@@ -82,11 +93,11 @@ static __always_inline struct kprobe_head *kprobe_table_find(unsigned long addr)
 		/* Pairs with the release in kprobe_table_insert(). */
 		key = smp_load_acquire(&e->addr);
 		if (likely(key == addr))
-			return READ_ONCE(e->head);
+			return READ_ONCE(e->kp);
 		/* Ends the walk: the table is never full. */
 		if (!key)
 			return NULL;
-		if (++e > t->entry + t->mask)
+		if (++e > t->entry + t->mask.n)
 			e = t->entry;
 	}
 }

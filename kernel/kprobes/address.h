@@ -9,6 +9,7 @@
 enum kprobe_site_kind {
 	KPROBE_SITE_BREAKPOINT,
 	KPROBE_SITE_FTRACE,
+	NR_KPROBE_SITE_KINDS,
 } __packed;
 
 /* Where a probe is to be. */

@@ -197,7 +197,7 @@ void kprobe_arm_retry(struct kprobe_arm_lists *lists, struct list_head *reap)
 			continue;
 		if (site->state == KPROBE_SITE_ARMED)
 			kprobe_arm_add(lists, site);
-		if (!site->nr_users)
+		if (list_empty(&site->users))
 			list_move_tail(&site->head.kp.reap, reap);
 	}
 }

@@ -31,7 +31,7 @@ static const void *saved_text(const struct kprobe_site *site, unsigned int *len)
 	bool jump = site->head.kp.flags & KPROBE_FLAG_JUMP;
 
 	*len = jump ? site->head.op.optinsn.jump : sizeof(site->saved);
-	return jump ? (const void *)site->head.op.optinsn.text : &site->saved;
+	return jump ? (const void *)site->head.op.optinsn.detour->text : &site->saved;
 }
 #else
 #define MAX_PATCH	sizeof(kprobe_opcode_t)

@@ -184,7 +184,8 @@ static void show_opt(struct seq_file *m, const struct kprobe_site *site)
 
 	seq_printf(m, " opt=%s why=%s", opt_state_names[site->opt],
 		   kprobe_noopt_name(why));
-	if (why && why == site->head.op.why && site->head.op.why_at)
+	if (why && site->kind == KPROBE_SITE_BREAKPOINT && why == site->head.op.why &&
+	    site->head.op.why_at)
 		seq_printf(m, "+%u", site->head.op.why_at);
 }
 #else
@@ -227,8 +228,9 @@ static void show_site(struct seq_file *m, struct kprobe_site *site)
 
 	seq_printf(m, "%px ", shown_addr(m, kprobe_site_addr(site)));
 	show_symbol(m, kprobe_site_addr(site));
-	seq_printf(m, " kind=%s state=%s users=%u enabled=%u", site_kind(site),
-		   site_state_names[site->state], site->nr_users, site->nr_enabled);
+	seq_printf(m, " kind=%s state=%s users=%zu enabled=%u", site_kind(site),
+		   site_state_names[site->state], list_count_nodes(&site->users),
+		   site->nr_enabled);
 	list_for_each_entry(p, &site->users, list)
 		add_misses(&misses, p);
 	show_misses(m, &misses);

@@ -68,7 +68,7 @@ void kprobe_kill_text(unsigned long start, unsigned long end, bool writable)
 			continue;
 		kprobe_site_release(site);
 		/* It was only waiting to be disarmed, see kprobe_arm_retry(). */
-		if (!site->nr_users && list_empty(&site->head.kp.reap)) {
+		if (list_empty(&site->users) && list_empty(&site->head.kp.reap)) {
 			kprobe_site_remove(site);
 			kprobe_site_free(site);
 		}

@@ -62,7 +62,7 @@ static LIST_HEAD(opt_waiting);		/* WAITING */
 static LIST_HEAD(opt_reclaimed);	/* RECLAIMING, for the next round */
 
 /* Grace periods of tasks-RCU: how many began, and the latest that ended. */
-static u64 tasks_begun, tasks_over;
+static u32 tasks_begun, tasks_over;
 
 static void kprobe_optimizer_round(struct work_struct *work);
 static DECLARE_WORK(opt_work, kprobe_optimizer_round);
@@ -262,7 +262,8 @@ static void reconsider(unsigned long addr)
 	struct kprobe_site *site;
 
 	for_each_kprobe_site_in(site, addr - KPROBE_OPT_NEARBY, addr + KPROBE_OPT_NEARBY + 1) {
-		if (!site->head.op.why_transient || site->opt != KPROBE_OPT_NONE)
+		if (site->kind == KPROBE_SITE_FTRACE || site->opt != KPROBE_OPT_NONE ||
+		    !site->head.op.why_transient)
 			continue;
 		forget_refusal(&site->head.op);
 		kprobe_opt_update(site, NULL);
@@ -549,7 +550,7 @@ static void free_reclaimed(struct list_head *list)
  */
 void kprobe_opt_wait_for_tasks(void)
 {
-	u64 mine;
+	u32 mine;
 
 	scoped_guard(mutex, &kprobe_mutex)
 		mine = ++tasks_begun;
@@ -847,7 +848,7 @@ bool kprobe_opt_allow(bool on)
 
 	WRITE_ONCE(opt_allowed, on);
 	for_each_kprobe_site(site) {
-		if (on && site->opt == KPROBE_OPT_NONE)
+		if (on && site->kind == KPROBE_SITE_BREAKPOINT && site->opt == KPROBE_OPT_NONE)
 			forget_refusal(&site->head.op);
 		if (site->state == KPROBE_SITE_ARMED)
 			kprobe_opt_update(site, &revert);

@@ -41,7 +41,7 @@ static inline bool kprobe_has_detour(const struct kprobe_site *site)
 {
 	lockdep_assert_held(&kprobe_mutex);
 
-	return site->head.op.optinsn.insn;
+	return site->kind == KPROBE_SITE_BREAKPOINT && site->head.op.optinsn.insn;
 }
 
 #else

@@ -169,7 +169,7 @@ static void user_leaves(struct kprobe_site *site, struct kprobe *p,
 	kprobe_site_del_user(site, p);
 	origin_put(p->origin);
 	p->origin = NULL;
-	if (!site->nr_users)
+	if (list_empty(&site->users))
 		list_move_tail(&site->head.kp.reap, reap);
 	kprobe_arm_leave(site, lists);
 	if (ops && ops->stop)

@@ -11,12 +11,17 @@
 /* Every site until it is freed, by address; kprobe_mutex. */
 static struct rb_root kprobe_sites = RB_ROOT;
 
-/* Aligns sites to cache lines, as hits read them. kmalloc() would round up to a power of two. */
-static struct kmem_cache *site_cache __ro_after_init;
+/* kmalloc() would round up to a power of two. */
+static struct kmem_cache *site_caches[NR_KPROBE_SITE_KINDS] __ro_after_init;
 
 void __init kprobe_site_init(void)
 {
-	site_cache = KMEM_CACHE(kprobe_site, SLAB_HWCACHE_ALIGN | SLAB_PANIC);
+	site_caches[KPROBE_SITE_BREAKPOINT] = KMEM_CACHE(kprobe_site, SLAB_PANIC);
+	/* Without what the optimizer needs. */
+	site_caches[KPROBE_SITE_FTRACE] =
+		kmem_cache_create("kprobe_site_ftrace",
+				  offsetofend(struct kprobe_site, head.kp),
+				  __alignof__(struct kprobe_site), SLAB_PANIC, NULL);
 }
 
 /* Row = from, bit = to. */
@@ -50,7 +55,7 @@ void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
 	site->state = to;
 
 	if (from == KPROBE_SITE_NEW && to == KPROBE_SITE_READY)
-		kprobe_table_insert(kprobe_site_addr(site), &site->head);
+		kprobe_table_insert(kprobe_site_addr(site), &site->head.kp);
 
 	if (to == KPROBE_SITE_GONE) {
 		kprobe_publish_flag(&site->head.kp, KPROBE_FLAG_GONE, true);
@@ -59,7 +64,7 @@ void kprobe_site_move(struct kprobe_site *site, enum kprobe_site_state to)
 	}
 
 	if (to == KPROBE_SITE_DEAD)
-		kprobe_table_remove(kprobe_site_addr(site), &site->head);
+		kprobe_table_remove(kprobe_site_addr(site), &site->head.kp);
 }
 
 static bool site_before(struct rb_node *a, const struct rb_node *b)
@@ -75,7 +80,7 @@ struct kprobe_site *kprobe_site_alloc(unsigned long addr, enum kprobe_site_kind 
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	site = kmem_cache_zalloc(site_cache, GFP_KERNEL);
+	site = kmem_cache_zalloc(site_caches[kind], GFP_KERNEL);
 	if (!site)
 		return NULL;
 
@@ -109,7 +114,7 @@ struct kprobe_site *kprobe_site_create(unsigned long addr, enum kprobe_site_kind
 void kprobe_site_release(struct kprobe_site *site)
 {
 	/* Until now, traps that were taken before have found a GONE site. */
-	kprobe_table_remove(kprobe_site_addr(site), &site->head);
+	kprobe_table_remove(kprobe_site_addr(site), &site->head.kp);
 
 	if (!site->prepared)
 		return;
@@ -123,7 +128,7 @@ void kprobe_site_release(struct kprobe_site *site)
 /* A NEW or READY site without users dies. The caller ensures that no hit uses it any more. */
 void kprobe_site_remove(struct kprobe_site *site)
 {
-	WARN_ON_ONCE(site->nr_users);
+	WARN_ON_ONCE(!list_empty(&site->users));
 
 	list_del_init(&site->head.kp.reap);
 	kprobe_site_move(site, KPROBE_SITE_DEAD);
@@ -285,7 +290,6 @@ void kprobe_site_add_user(struct kprobe_site *site, struct kprobe *p)
 	if (p->fault_handler)
 		WRITE_ONCE(site->head.kp.fault_handler, kprobe_site_fault_handler);
 	list_add_rcu(&p->list, &site->users);
-	site->nr_users++;
 	if (!(p->flags & KPROBE_FLAG_DISABLED))
 		site->nr_enabled++;
 	site_update(site);
@@ -299,7 +303,6 @@ void kprobe_site_del_user(struct kprobe_site *site, struct kprobe *p)
 {
 	if (!(p->flags & KPROBE_FLAG_DISABLED))
 		site->nr_enabled--;
-	site->nr_users--;
 	list_del_rcu(&p->list);
 	kprobe_publish_flag(p, KPROBE_FLAG_DISABLED, true);
 	site_update(site);

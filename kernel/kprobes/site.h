@@ -53,7 +53,7 @@ enum kprobe_opt_state {
 } __packed;
 
 /* In kprobe_site.opt_until. */
-#define KPROBE_OPT_FOREVER	U64_MAX
+#define KPROBE_OPT_FOREVER	U32_MAX
 
 struct kprobe_ftrace_ops;
 
@@ -62,10 +62,16 @@ struct kprobe_ftrace_ops;
  * without it.
  */
 struct kprobe_site {
-	struct kprobe_head		head;		/* what architectures and hit paths see */
 	struct list_head		users;		/* all users, newest first; hits read it */
-	unsigned int			nr_users;
 	unsigned int			nr_enabled;	/* users that are not disabled */
+#ifdef CONFIG_OPTPROBES
+	/*
+	 * The number of the grace period of tasks-RCU whose end shows that the detour is empty, see
+	 * tasks_begun. It counts only while hits do not enter the detour. 0: no hit ever did;
+	 * KPROBE_OPT_FOREVER: the jump cannot be removed.
+	 */
+	u32				opt_until;
+#endif
 	enum kprobe_site_state		state;		/* only kprobe_site_move() changes it */
 	enum kprobe_site_kind		kind;		/* never changes */
 	enum kprobe_opt_state		opt;		/* only opt_move() changes it */
@@ -92,14 +98,8 @@ struct kprobe_site {
 		struct rb_node		node;		/* in the tree of sites */
 		struct rcu_head		rcu;		/* once out of the tree, until freed */
 	};
-#ifdef CONFIG_OPTPROBES
-	/*
-	 * The number of the grace period of tasks-RCU whose end shows that the detour is empty, see
-	 * tasks_begun. It counts only while hits do not enter the detour. 0: no hit ever did;
-	 * KPROBE_OPT_FOREVER: the jump cannot be removed.
-	 */
-	u64				opt_until;
-#endif
+	/* What architectures and hit paths see. Last, as it is shorter at sites of ftrace. */
+	struct kprobe_head		head;
 };
 
 /*

@@ -12,6 +12,7 @@
 #include <kunit/static_stub.h>
 #include <linux/cpu.h>
 #include <linux/log2.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
 
@@ -23,18 +24,23 @@
 /* Protects the table, the sites and their users; see lock.h. */
 DEFINE_MUTEX(kprobe_mutex);
 
+/* An address that is that of no code. */
+#define NOWHERE		((unsigned long)&kprobe_mutex)
+
 /*
  * Usable before anything is initialized: architectures register the probe on their return
  * trampoline while the core itself is being set up.
  */
 static union {
-	struct kprobe_table	t;
-	u8			room[struct_size_t(struct kprobe_table, entry, FIRST_SIZE)];
+	struct kprobe_table		t;
+	struct kprobe_table_entry	room[FIRST_SIZE];
 } first = {
 	.t = {
-		.mask	= FIRST_SIZE - 1,
-		.factor	= GOLDEN_RATIO_PRIME,
-		.shift	= BITS_PER_LONG - ilog2(FIRST_SIZE),
+		.mask	= { NOWHERE, FIRST_SIZE - 1 },
+		.factor	= { NOWHERE, GOLDEN_RATIO_PRIME },
+		.shift	= { NOWHERE, BITS_PER_LONG - ilog2(FIRST_SIZE) },
+		.used	= { NOWHERE, 0 },
+		.live	= { NOWHERE, 0 },
 	},
 };
 
@@ -48,7 +54,7 @@ static struct kprobe_table *current_table(void)
 
 static struct kprobe_table *table_alloc(unsigned long size)
 {
-	size_t bytes = struct_size_t(struct kprobe_table, entry, size);
+	size_t bytes = array_size(size, sizeof(struct kprobe_table_entry));
 	struct kprobe_table *t;
 
 	/*
@@ -62,9 +68,9 @@ static struct kprobe_table *table_alloc(unsigned long size)
 	if (!t)
 		return NULL;
 
-	t->mask = size - 1;
-	t->factor = GOLDEN_RATIO_PRIME;
-	t->shift = BITS_PER_LONG - ilog2(size);
+	*t = first.t;
+	t->mask.n = size - 1;
+	t->shift.n = BITS_PER_LONG - ilog2(size);
 	return t;
 }
 
@@ -75,22 +81,24 @@ static struct kprobe_table_entry *table_slot(struct kprobe_table *t,
 	unsigned long i = kprobe_table_home(t, addr);
 
 	while (t->entry[i].addr && t->entry[i].addr != addr)
-		i = (i + 1) & t->mask;
+		i = (i + 1) & t->mask.n;
 
 	return &t->entry[i];
 }
 
 static void table_copy(struct kprobe_table *to, const struct kprobe_table *from)
 {
-	const struct kprobe_table_entry *e;
+	/* After the numbers. */
+	const struct kprobe_table_entry *e = (const void *)(from + 1);
 
-	for (e = from->entry; e <= from->entry + from->mask; e++) {
-		if (!e->head)
+	to->live.n = 0;
+	for (; e <= from->entry + from->mask.n; e++) {
+		if (!e->kp)
 			continue;
 		*table_slot(to, e->addr) = *e;
-		to->live++;
+		to->live.n++;
 	}
-	to->used = to->live;
+	to->used.n = to->live.n;
 }
 
 static int kprobe_nothing(void *unused)
@@ -163,8 +171,7 @@ void kprobe_wait_for_hits(void)
 int kprobe_table_reserve(unsigned int nr)
 {
 	struct kprobe_table *old = current_table();
-	unsigned long size = old->mask + 1;
-	unsigned long used = (unsigned long)old->used + nr;
+	unsigned long size = old->mask.n + 1, used = old->used.n + nr;
 	struct kprobe_table *t;
 
 	lockdep_assert_held(&kprobe_mutex);
@@ -177,7 +184,7 @@ int kprobe_table_reserve(unsigned int nr)
 	 * old one, which also has tombstones.
 	 */
 	t = table_alloc(max_t(unsigned long, FIRST_SIZE,
-			      roundup_pow_of_two(3ul * (old->live + nr))));
+			      roundup_pow_of_two(3 * (old->live.n + nr))));
 	if (!t)
 		return used <= size / 8 * 7 ? 0 : -ENOMEM;
 
@@ -185,29 +192,29 @@ int kprobe_table_reserve(unsigned int nr)
 	rcu_assign_pointer(kprobe_table, t);
 	if (old != &first.t) {
 		kprobe_table_sync();
-		kvfree_rcu(old, rcu);
+		kvfree_rcu_mightsleep(old);
 	}
 
 	return 0;
 }
 
 /* Let hits at an address find their site. After kprobe_table_reserve(). */
-void kprobe_table_insert(unsigned long addr, struct kprobe_head *head)
+void kprobe_table_insert(unsigned long addr, struct kprobe *kp)
 {
 	struct kprobe_table *t = current_table();
 	struct kprobe_table_entry *e = table_slot(t, addr);
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (WARN_ON_ONCE(e->head))
+	if (WARN_ON_ONCE(e->kp))
 		return;
 
-	t->live++;
+	t->live.n++;
 	if (!e->addr)
-		t->used++;
+		t->used.n++;
 
 	/* In a tombstone, which has its address, this publishes the site. */
-	smp_store_release(&e->head, head);
+	smp_store_release(&e->kp, kp);
 	/* In a new entry this does; see the acquire in kprobe_table_find(). */
 	smp_store_release(&e->addr, addr);
 }
@@ -216,16 +223,16 @@ void kprobe_table_insert(unsigned long addr, struct kprobe_head *head)
  * Take a site out, if it is in the table. Readers may still have found it, so it is freed after a
  * grace period.
  */
-void kprobe_table_remove(unsigned long addr, const struct kprobe_head *head)
+void kprobe_table_remove(unsigned long addr, const struct kprobe *kp)
 {
 	struct kprobe_table *t = current_table();
 	struct kprobe_table_entry *e = table_slot(t, addr);
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	if (e->head != head)
+	if (e->kp != kp)
 		return;
 
-	WRITE_ONCE(e->head, NULL);
-	t->live--;
+	WRITE_ONCE(e->kp, NULL);
+	t->live.n--;
 }

@@ -6,8 +6,8 @@
 #include <linux/kprobes-table.h>
 
 int kprobe_table_reserve(unsigned int nr);
-void kprobe_table_insert(unsigned long addr, struct kprobe_head *head);
-void kprobe_table_remove(unsigned long addr, const struct kprobe_head *head);
+void kprobe_table_insert(unsigned long addr, struct kprobe *kp);
+void kprobe_table_remove(unsigned long addr, const struct kprobe *kp);
 void kprobe_wait_for_switches(void);
 
 /* Before anything that a hit may have found is freed or handed back. */

@@ -203,7 +203,7 @@ static int expect_left(struct kunit *test, struct kp_scene *s, const char *arg)
 	guard(mutex)(&kprobe_mutex);
 
 	for_each_kprobe_site(site)
-		n += site->kind == KPROBE_SITE_FTRACE && !site->nr_users;
+		n += site->kind == KPROBE_SITE_FTRACE && list_empty(&site->users);
 	return n - (*arg - '0');
 }
 

@@ -226,8 +226,8 @@ static struct kprobe *only_callee(struct kprobe_site *site)
 	return p == &site->head.kp ? NULL : p;
 }
 
-#define EXPECT_USERS(site, users, enabled, only) do {					\
-	KUNIT_EXPECT_EQ(test, (site)->nr_users, users);					\
+#define EXPECT_USERS(site, nr, enabled, only) do {					\
+	KUNIT_EXPECT_EQ(test, list_count_nodes(&(site)->users), nr);			\
 	KUNIT_EXPECT_EQ(test, (site)->nr_enabled, enabled);				\
 	KUNIT_EXPECT_PTR_EQ(test, only_callee(site),					\
 			    IS_ENABLED(CONFIG_PROVE_LOCKING) ? NULL : only);		\

@@ -18,9 +18,9 @@
 #define NR_FAKES	6000
 
 struct table_test {
-	struct kprobe_head	*sites;
-	bool			in[NR_FAKES];
-	unsigned long		next;
+	struct kprobe	*sites;
+	bool		in[NR_FAKES];
+	unsigned long	next;
 };
 
 static unsigned long fake_addr(unsigned int i)
@@ -34,7 +34,7 @@ static struct kprobe_table *table(void)
 					 lockdep_is_held(&kprobe_mutex));
 }
 
-static struct kprobe_head *find(unsigned long addr)
+static struct kprobe *find(unsigned long addr)
 {
 	guard(preempt)();
 	return kprobe_table_find(addr);
@@ -125,19 +125,19 @@ static void table_tombstone_is_used_again(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, 100), 0);
 	KUNIT_EXPECT_EQ(test, kprobe_table_reserve(10), 0);
-	used = table()->used;
-	live = table()->live;
+	used = table()->used.n;
+	live = table()->live.n;
 
 	remove_fakes(t, 50, 60);
-	KUNIT_EXPECT_EQ(test, table()->used, used);
-	KUNIT_EXPECT_EQ(test, table()->live, live - 10);
+	KUNIT_EXPECT_EQ(test, table()->used.n, used);
+	KUNIT_EXPECT_EQ(test, table()->live.n, live - 10);
 
 	for (unsigned int i = 50; i < 60; i++) {
 		kprobe_table_insert(fake_addr(i), &t->sites[i]);
 		t->in[i] = true;
 	}
-	KUNIT_EXPECT_EQ(test, table()->used, used);
-	KUNIT_EXPECT_EQ(test, table()->live, live);
+	KUNIT_EXPECT_EQ(test, table()->used.n, used);
+	KUNIT_EXPECT_EQ(test, table()->live.n, live);
 	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
 }
 
@@ -148,7 +148,7 @@ static void table_tombstone_is_used_again(struct kunit *test)
 static int churn_until_copied(struct table_test *t)
 {
 	struct kprobe_table *old = table();
-	unsigned long tries = 2 * (old->mask + 1);
+	unsigned long tries = 2 * (old->mask.n + 1);
 	int ret = 0;
 
 	while (table() == old && tries-- && !ret) {
@@ -173,10 +173,10 @@ static void table_does_not_fill_with_tombstones(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, insert_fakes(t, 0, 20), 0);
 	for (i = 0; i < 20; i++) {
 		KUNIT_EXPECT_EQ(test, churn_until_copied(t), 0);
-		KUNIT_EXPECT_LE(test, table()->used, table()->live + 1);
+		KUNIT_EXPECT_LE(test, table()->used.n, table()->live.n + 1);
 		KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
 	}
-	KUNIT_EXPECT_LE(test, table()->mask + 1, max(64u, 8 * (table()->live + 1)));
+	KUNIT_EXPECT_LE(test, table()->mask.n + 1, max(64ul, 8 * (table()->live.n + 1)));
 }
 
 static void table_grows(struct kunit *test)
@@ -189,9 +189,9 @@ static void table_grows(struct kunit *test)
 	for (i = 0; i < NR_FAKES; i += 100) {
 		KUNIT_EXPECT_EQ(test, insert_fakes(t, i, i + 100), 0);
 		/* A reader must always come to an end. */
-		KUNIT_EXPECT_LT(test, table()->used, table()->mask + 1);
-		KUNIT_EXPECT_LE(test, table()->used, (table()->mask + 1) / 2);
-		KUNIT_EXPECT_TRUE(test, is_power_of_2(table()->mask + 1));
+		KUNIT_EXPECT_LT(test, table()->used.n, table()->mask.n + 1);
+		KUNIT_EXPECT_LE(test, table()->used.n, (table()->mask.n + 1) / 2);
+		KUNIT_EXPECT_TRUE(test, is_power_of_2(table()->mask.n + 1));
 	}
 	KUNIT_EXPECT_EQ(test, count_wrong(t), 0);
 }
@@ -256,7 +256,7 @@ static unsigned int walk_length(unsigned long addr)
 	unsigned int n = 1;
 
 	while (t->entry[i].addr && t->entry[i].addr != addr) {
-		i = (i + 1) & t->mask;
+		i = (i + 1) & t->mask.n;
 		n++;
 	}
 	return n;

@@ -122,7 +122,7 @@ static void compare_site(struct truth *t, const struct trial *r)
 		complain(t, "%pS: %s, not %s", r->p.addr, mode, r->v.mode);
 
 	f = (struct kprobe_forecast){ .why = site->opt_why };
-	if (f.why && f.why == site->head.op.why)
+	if (f.why && site->kind == KPROBE_SITE_BREAKPOINT && f.why == site->head.op.why)
 		f.at = site->head.op.why_at;
 	if (site->opt == KPROBE_OPT_LIVE) {
 		f = (struct kprobe_forecast){ };

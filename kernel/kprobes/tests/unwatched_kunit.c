@@ -492,8 +492,8 @@ static void *table_entry_of(struct kprobe *p)
 	t = rcu_dereference_protected(kprobe_table, lockdep_is_held(&kprobe_mutex));
 	i = kprobe_table_home(t, (unsigned long)p->addr);
 	while (t->entry[i].addr != (unsigned long)p->addr)
-		i = (i + 1) & t->mask;
-	return &t->entry[i].head;
+		i = (i + 1) & t->mask.n;
+	return &t->entry[i].kp;
 }
 
 static void unwatched_hits_touch_nothing_unseen(struct kunit *test)
@@ -615,7 +615,7 @@ static void replace_table(struct unwatched_test *u)
 	guard(mutex)(&kprobe_mutex);
 
 	u->size = rcu_dereference_protected(kprobe_table,
-					    lockdep_is_held(&kprobe_mutex))->mask + 1;
+					    lockdep_is_held(&kprobe_mutex))->mask.n + 1;
 	u->ret = u->size > LARGE_TABLE ? -EFBIG : kprobe_table_reserve(u->size);
 }
 

@@ -271,6 +271,7 @@ static u64 __init free_bytes_now(void)
 	u64 pages = 0;
 	int i, cpu;
 
+	kvfree_rcu_barrier();
 	rcu_barrier();
 	for (i = 0; i < MAX_NR_ZONES; i++) {
 		if (!populated_zone(&zones[i]))

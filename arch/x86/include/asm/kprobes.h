@@ -50,35 +50,47 @@ extern const int kretprobe_blacklist_size;
  */
 #define KPROBE_MAX_REPLACED		JMP32_INSN_SIZE
 #define MAX_OPTIMIZED_LENGTH		(JMP32_INSN_SIZE - 1 + MAX_INSN_SIZE)
-#define MAX_OPTINSN_SIZE		192
+#define MAX_OPTINSN_SIZE		sizeof(struct kprobe_detour)
+
+/**
+ * struct kprobe_detour - a slot for a detour, which stays as it is until it is freed
+ * @code: what is executed
+ * @text: the original text
+ * @padding: the original text at the hop, if there is one
+ * @from: offset of each instruction with a copy from the probe
+ * @to: offset of its copy
+ */
+struct kprobe_detour {
+	kprobe_opcode_t	code[192];
+	u8		text[MAX_OPTIMIZED_LENGTH];
+	u8		padding[JMP32_INSN_SIZE];
+	u8		from[KPROBE_MAX_REPLACED];
+	u8		to[KPROBE_MAX_REPLACED];
+} __aligned(16);
 
 /**
  * struct arch_optimized_insn - a detour
  * @insn: the detour, NULL if there is none
+ * @detour: the same
  * @hop: address of the hop, which is a jump to the detour; 0 if there is none. 32 bits suffice:
  *	 kernel text is in the top 2 GiB
- * @text: the original text
  * @size: length of all instructions that the jump replaces
  * @nr: how many of them have a copy
- * @from: offset of each of these from the probe
- * @to: offset of its copy in the detour
  * @end: offset of the end of the copies
  * @jump: length of the jump: two bytes if it goes to a hop
  * @of_return: the detour has been made for a return probe
- * @padding: the original text at the hop
  */
 struct arch_optimized_insn {
-	kprobe_opcode_t	*insn;
-	s32		hop;
-	u8		text[MAX_OPTIMIZED_LENGTH];
-	u8		size;
-	u8		nr;
-	u8		from[KPROBE_MAX_REPLACED];
-	u8		to[KPROBE_MAX_REPLACED];
-	u8		end;
-	u8		jump;
-	bool		of_return;
-	u8		padding[JMP32_INSN_SIZE];
+	union {
+		kprobe_opcode_t			*insn;
+		const struct kprobe_detour	*detour;
+	};
+	s32	hop;
+	u8	size;
+	u8	nr;
+	u8	end;
+	u8	jump : 7;
+	bool	of_return : 1;
 };
 
 /**

@@ -127,7 +127,7 @@ static nokprobe_inline bool arch_kprobe_enter_copies(const struct kprobe *p,
 	if (likely(!(READ_ONCE(p->flags) & KPROBE_FLAG_DETOUR)))
 		return false;
 
-	regs->ip = (unsigned long)o->insn + o->to[0];
+	regs->ip = (unsigned long)o->insn + o->detour->to[0];
 	return true;
 }
 

@@ -16,7 +16,7 @@ __visible void kretprobe_detour_callback(struct optimized_kprobe *op,
 	const struct arch_optimized_insn *o = &op->optinsn;
 
 	if (!kprobe_detour_callback(op, regs))
-		regs->ip = (unsigned long)o->insn + o->to[0];
+		regs->ip = (unsigned long)o->insn + o->detour->to[0];
 }
 NOKPROBE_SYMBOL(kretprobe_detour_callback);
 #endif
@@ -61,8 +61,8 @@ void kprobe_avoid_jump(struct pt_regs *regs)
 	/* If no instruction begins there, it was wrong before. */
 	o = kprobe_detour_of(p);
 	for (i = 1; i < o->nr; i++) {
-		if (o->from[i] == at)
-			regs->ip = (unsigned long)o->insn + o->to[i];
+		if (o->detour->from[i] == at)
+			regs->ip = (unsigned long)o->insn + o->detour->to[i];
 	}
 }
 NOKPROBE_SYMBOL(kprobe_avoid_jump);
@@ -77,19 +77,19 @@ NOKPROBE_SYMBOL(arch_leave_detour);
 
 /* Which of the copies a place in a detour belongs to, and how far it has got. */
 static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,
-					    const kprobe_opcode_t *slot,
+					    const struct kprobe_detour *detour,
 					    unsigned int offset,
 					    struct kprobe_detour_place *place)
 {
-	const struct arch_optimized_insn *o = &op->optinsn;
-	unsigned int i = o->nr - 1;
+	unsigned int i = op->optinsn.nr - 1;
 
-	while (o->to[i] > offset)
+	while (detour->to[i] > offset)
 		i--;
 
-	place->ip = (unsigned long)op->kp.addr + o->from[i];
+	place->ip = (unsigned long)op->kp.addr + detour->from[i];
 	/* Only the copy of a call begins with such a push; a jump follows it. */
-	if (slot[o->to[i]] == OP_PUSH_I32 && offset >= o->to[i] + PUSH_I32_INSN_SIZE)
+	if (detour->code[detour->to[i]] == OP_PUSH_I32 &&
+	    offset >= detour->to[i] + PUSH_I32_INSN_SIZE)
 		place->pushed = sizeof(long);
 }
 
@@ -105,7 +105,7 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 {
 	struct optimized_kprobe *op = kprobe_optinsn_owner(ip);
 	const struct kprobe_detour_kind *kind;
-	const kprobe_opcode_t *slot;
+	const struct kprobe_detour *detour;
 	unsigned long offset;
 
 	if (!op) {
@@ -116,9 +116,9 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 		ip = (unsigned long)READ_ONCE(op->optinsn.insn);
 	}
 	/* The slot may be freed concurrently. */
-	slot = READ_ONCE(op->optinsn.insn);
-	offset = ip - (unsigned long)slot;
-	if (!slot || offset >= MAX_OPTINSN_SIZE)
+	detour = READ_ONCE(op->optinsn.detour);
+	offset = ip - (unsigned long)detour;
+	if (!detour || offset >= sizeof(*detour))
 		return false;
 
 	kind = kprobe_kind_of(&op->optinsn);
@@ -127,7 +127,7 @@ bool kprobe_detour_place(unsigned long ip, struct kprobe_detour_place *place)
 	if (offset >= op->optinsn.end)
 		place->ip += op->optinsn.size;
 	else if (offset >= kind->size)
-		place_in_copies(op, slot, offset, place);
+		place_in_copies(op, detour, offset, place);
 	else if (!op->optinsn.of_return && offset >= kind->regs &&
 		 offset <= kind->restore)
 		place->regs = true;

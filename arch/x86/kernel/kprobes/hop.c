@@ -73,7 +73,7 @@ void arch_kprobe_restore_text(void *buf, unsigned long addr, unsigned int len)
 	xa_for_each_range(&hops, index, op, addr - (JMP32_INSN_SIZE - 1), addr + len - 1) {
 		for (i = 0; i < JMP32_INSN_SIZE; i++) {
 			if (index + i - addr < len)
-				text[index + i - addr] = op->optinsn.padding[i];
+				text[index + i - addr] = op->optinsn.detour->padding[i];
 		}
 	}
 }
@@ -236,7 +236,8 @@ unsigned long kprobe_hop_find(unsigned long addr, bool *taken)
 static void rewrite(const struct arch_optimized_insn *o, bool hop)
 {
 	u8 jump[JMP32_INSN_SIZE];
-	const u8 *from = hop ? o->padding : jump, *to = hop ? jump : o->padding;
+	const u8 *padding = o->detour->padding;
+	const u8 *from = hop ? padding : jump, *to = hop ? jump : padding;
 
 	kprobe_put_jmp(jump, o->hop, (unsigned long)o->insn);
 	perf_event_text_poke((void *)(long)o->hop, from, JMP32_INSN_SIZE, to, JMP32_INSN_SIZE);
@@ -257,8 +258,6 @@ int kprobe_hop_make(struct optimized_kprobe *op)
 
 	if (!kprobe_is_rel32((unsigned long)o->insn - (o->hop + JMP32_INSN_SIZE)))
 		return -ERANGE;
-	if (kprobe_read_text(o->hop, o->padding, sizeof(o->padding)))
-		return -EFAULT;
 	ret = xa_err(xa_store(&hops, o->hop, op, GFP_KERNEL));
 	if (!ret)
 		rewrite(o, true);

@@ -140,7 +140,7 @@ struct detour_draft {
 	unsigned long			start;	/* of the probed function */
 	unsigned long			end;
 	bool				ends;	/* execution does not continue after it */
-	u8				code[MAX_OPTINSN_SIZE];
+	struct kprobe_detour		detour;
 };
 
 static int refuse(struct optimized_kprobe *op, enum kprobe_noopt why,
@@ -177,17 +177,17 @@ static int draft_insn(struct detour_draft *d, struct optimized_kprobe *op,
 	/* The callee must not return into the jump. */
 	if (is_call(a.op) && at + a.len < o->jump)
 		return refuse(op, KPROBE_NOOPT_CALL, at);
-	if (o->end + KPROBE_MAX_REENCODED + JMP32_INSN_SIZE > sizeof(d->code))
+	if (o->end + KPROBE_MAX_REENCODED + JMP32_INSN_SIZE > sizeof(d->detour.code))
 		return refuse(op, KPROBE_NOOPT_INSN, at);
 
-	len = kprobe_reencode(d->code + o->end, &ki, &a, addr + at, slot + o->end);
+	len = kprobe_reencode(d->detour.code + o->end, &ki, &a, addr + at, slot + o->end);
 	if (len == -ERANGE)
 		return refuse(op, KPROBE_NOOPT_RANGE, at);
 	if (len < 0)
 		return refuse(op, KPROBE_NOOPT_INSN, at);
 
-	o->from[o->nr] = at;
-	o->to[o->nr] = o->end;
+	d->detour.from[o->nr] = at;
+	d->detour.to[o->nr] = o->end;
 	o->nr++;
 	o->end += len;
 	d->ends = kprobe_op_is_final(a.op);
@@ -208,7 +208,7 @@ static int draft_copies(struct detour_draft *d, struct optimized_kprobe *op, uns
 	};
 	d->o.end = kprobe_kind_of(&d->o)->size;
 	d->ends = false;
-	memset(d->code, INT3_INSN_OPCODE, sizeof(d->code));
+	memset(d->detour.code, INT3_INSN_OPCODE, sizeof(d->detour.code));
 
 	while (at < d->o.jump && !d->ends) {
 		len = draft_insn(d, op, at, slot);
@@ -229,7 +229,7 @@ static int draft_frame(struct detour_draft *d, struct optimized_kprobe *op,
 	const struct kprobe_detour_kind *kind = kprobe_kind_of(&d->o);
 	static const u8 cld = 0xfc, clac[] = { 0x0f, 0x01, 0xca };
 	unsigned long addr = (unsigned long)op->kp.addr;
-	u8 *code = d->code;
+	u8 *code = d->detour.code;
 	int ret;
 
 	memcpy(code, kind->template, kind->size);
@@ -263,15 +263,17 @@ static int make_detour(struct detour_draft *d, struct optimized_kprobe *op)
 		ret = draft_copies(d, op, (unsigned long)slot);
 	if (!ret)
 		ret = draft_frame(d, op, (unsigned long)slot);
-	if (!ret && kprobe_read_text((unsigned long)op->kp.addr, d->o.text, d->o.size))
-		ret = -EFAULT;
+	if (!ret)
+		ret = kprobe_read_text((unsigned long)op->kp.addr, d->detour.text, d->o.size);
+	if (!ret && d->o.hop)
+		ret = kprobe_read_text(d->o.hop, d->detour.padding, sizeof(d->detour.padding));
 	if (ret) {
 		free_optinsn_slot(slot, 0);
 		return ret;
 	}
 
-	perf_event_text_poke(slot, NULL, 0, d->code, sizeof(d->code));
-	text_poke(slot, d->code, sizeof(d->code));
+	perf_event_text_poke(slot, NULL, 0, &d->detour, sizeof(d->detour));
+	text_poke(slot, &d->detour, sizeof(d->detour));
 	d->o.insn = slot;
 	op->optinsn = d->o;
 	if (!d->o.hop)
@@ -406,7 +408,7 @@ static bool text_is_as_copied(const struct optimized_kprobe *op)
 	u8 text[MAX_OPTIMIZED_LENGTH];
 
 	return !kprobe_read_text((unsigned long)op->kp.addr, text, op->optinsn.size) &&
-	       !memcmp(text, op->optinsn.text, op->optinsn.size);
+	       !memcmp(text, op->optinsn.detour->text, op->optinsn.size);
 }
 
 void arch_optimize_kprobes(struct list_head *oplist)
@@ -425,7 +427,7 @@ void arch_optimize_kprobes(struct list_head *oplist)
 		}
 		text_poke(op->kp.addr + 1, make_jump(jump, op) + 1,
 			  op->optinsn.jump - 1);
-		perf_event_text_poke(op->kp.addr, op->optinsn.text, op->optinsn.jump,
+		perf_event_text_poke(op->kp.addr, op->optinsn.detour->text, op->optinsn.jump,
 				     jump, op->optinsn.jump);
 	}
 	smp_text_poke_sync_each_cpu();
@@ -453,9 +455,9 @@ void arch_unoptimize_kprobes(struct list_head *oplist, struct list_head *done_li
 	smp_text_poke_sync_each_cpu();
 
 	list_for_each_entry(op, oplist, list) {
-		text_poke(op->kp.addr + 1, op->optinsn.text + 1, op->optinsn.jump - 1);
+		text_poke(op->kp.addr + 1, op->optinsn.detour->text + 1, op->optinsn.jump - 1);
 		perf_event_text_poke(op->kp.addr, make_jump(jump, op), op->optinsn.jump,
-				     op->optinsn.text, op->optinsn.jump);
+				     op->optinsn.detour->text, op->optinsn.jump);
 	}
 	smp_text_poke_sync_each_cpu();
 

@@ -119,7 +119,7 @@ static unsigned int unwind_detour(struct kunit *test, const struct kprobe *p,
 						       (unsigned long)o->insn + at,
 						       (void *)top - depth - pushed),
 				    somewhere(), "at %u", at);
-		if (at < o->to[0])
+		if (at < o->detour->to[0])
 			depth += kp_pushed_by(&insn);
 		else
 			pushed = insn.opcode.bytes[0] == OP_PUSH_I32 ? sizeof(long) : 0;

@@ -161,14 +161,14 @@ static void redirection_near_a_jump(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_live(p.addr));
 	o = &op_at(p.addr)->optinsn;
 	KUNIT_EXPECT_GT(test, o->nr, 1);
-	KUNIT_EXPECT_GT(test, o->from[1], 1);
+	KUNIT_EXPECT_GT(test, o->detour->from[1], 1);
 
 	KUNIT_EXPECT_EQ(test, avoided(addr), addr);
 	for (i = 1; i < o->jump; i++) {
-		bool starts = next < o->nr && o->from[next] == i;
+		bool starts = next < o->nr && o->detour->from[next] == i;
 
 		KUNIT_EXPECT_EQ(test, avoided(addr + i),
-				starts ? (unsigned long)o->insn + o->to[next] : addr + i);
+				starts ? (unsigned long)o->insn + o->detour->to[next] : addr + i);
 		next += starts;
 	}
 	KUNIT_EXPECT_EQ(test, avoided(addr + o->jump), addr + o->jump);

@@ -132,7 +132,8 @@ static void unwind_detour(struct kunit *test, struct fake *f, const struct kprob
 		}
 		KUNIT_EXPECT_EQ_MSG(test, caller_of(test, f, (unsigned long)o->insn + i,
 						    (void *)top_of(f) - depth),
-				    somewhere(), "at %u of %u, depth %d", i, o->to[0], depth);
+				    somewhere(), "at %u of %u, depth %d", i,
+				    o->detour->to[0], depth);
 		depth += kp_pushed_by(&insn);
 	}
 	KUNIT_EXPECT_GT(test, nr, 30);
