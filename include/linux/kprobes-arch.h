@@ -160,7 +160,7 @@ bool arch_within_kprobe_blacklist(unsigned long addr);
  * arch_populate_kprobe_blacklist() - add the architecture's own text at boot
  *
  * Calls kprobe_add_area_blacklist(), kprobe_add_ksym_blacklist(), kprobe_blacklist_names(),
- * kprobe_blacklist_roots() and kprobe_blacklist_cuts().
+ * kprobe_blacklist_roots(), kprobe_blacklist_root_at() and kprobe_blacklist_cuts().
  *
  * Context: early_initcall, no lock held.
  * Return: 0, or an error that is only logged.
@@ -201,6 +201,7 @@ static inline int arch_kprobe_for_each_branch(unsigned long start, unsigned long
 /* Offered to arch_populate_kprobe_blacklist(); documented at their definitions. */
 int kprobe_blacklist_names(const char * const *names, unsigned int nr);
 int kprobe_blacklist_roots(const char * const *names, unsigned int nr);
+int kprobe_blacklist_root_at(unsigned long addr);
 int kprobe_blacklist_cuts(const char * const *names, unsigned int nr);
 int kprobe_add_ksym_blacklist(unsigned long entry);
 int kprobe_add_area_blacklist(unsigned long start, unsigned long end);

@@ -68,18 +68,29 @@ static int __init add_cut(void *unused, unsigned long addr)
 	return add_function((unsigned long)dereference_symbol_descriptor((void *)addr), 0);
 }
 
-static int __init add_root(void *unused, unsigned long addr)
+/**
+ * kprobe_blacklist_root_at() - kprobe_blacklist_roots() for one function
+ * @addr: its address
+ *
+ * Context: boot, called by arch_populate_kprobe_blacklist().
+ * Return: 0, or -ENOMEM.
+ */
+int __init kprobe_blacklist_root_at(unsigned long addr)
 {
-	struct function *f;
+	struct function *f = mtree_load(&functions, addr);
 
-	addr = (unsigned long)dereference_symbol_descriptor((void *)addr);
-	f = mtree_load(&functions, addr);
 	if (!f || f->root)
 		return add_function(addr, addr);
 
 	f->root = addr;
 	list_add_tail(&f->pending, &pending);
 	return 0;
+}
+
+static int __init add_root(void *unused, unsigned long addr)
+{
+	return kprobe_blacklist_root_at((unsigned long)
+					dereference_symbol_descriptor((void *)addr));
 }
 
 /* Call @fn with @data for each function that has one of the names, after @prefix. */

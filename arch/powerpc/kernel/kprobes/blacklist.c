@@ -392,9 +392,82 @@ static const char * const cuts[] __initconst = {
 	"xmon_core",
 };
 
+#ifdef CONFIG_PPC_BOOK3S_64
+/* The number of words that a handler needs at most to switch MSR[RI] on. */
+#define MAX_UNRECOVERABLE	64
+
+/* Does @fn do no more than to switch MSR[RI], as __hard_irq_enable() does? */
+static bool __init switches_ri(unsigned long fn)
+{
+	unsigned long size, into;
+	u32 *p = (u32 *)fn;
+	bool found = false;
+
+	if (!kallsyms_lookup_size_offset(fn, &size, &into))
+		return false;
+	for (; p < (u32 *)(fn - into + size); p++) {
+		if (instr_is_relative_link_branch(ppc_inst(*p)))
+			return false;
+		found |= kprobe_insn_bounds(*p) & KPROBE_OPENS(HARD_DISABLE);
+	}
+	return found;
+}
+
+/*
+ * What is called from @p on until MSR[RI] has been switched on, by this code or by what it calls.
+ * If that is not near, it has been on before. Branches are followed in both directions.
+ */
+static int __init add_unrecoverable(const u32 *p, unsigned int words)
+{
+	unsigned long target[MAX_UNRECOVERABLE];
+	unsigned int nr = 0;
+	bool on = false;
+	int ret = 0;
+
+	for (; words && !on && !kprobe_insn_is_bclr(*p); p++, words--) {
+		on = kprobe_insn_bounds(*p) & KPROBE_OPENS(HARD_DISABLE);
+		if (instr_is_relative_link_branch(ppc_inst(*p))) {
+			target[nr] = branch_target(p);
+			on = switches_ri(target[nr++]);
+		} else if (instr_is_relative_branch(ppc_inst(*p))) {
+			ret = ret ?: add_unrecoverable((u32 *)branch_target(p), words / 8);
+		}
+	}
+	while (nr-- && on)
+		ret = ret ?: kprobe_blacklist_root_at(target[nr]);
+	return ret;
+}
+
+/*
+ * The handlers of interrupts begin with MSR[RI] off, where no breakpoint is recoverable. They are
+ * on the blacklist. But the compiler may not inline what they do until it is on.
+ */
+static int __init add_all_unrecoverable(void)
+{
+	unsigned long handler;
+	int ret = 0;
+	u32 *p;
+
+	for (p = (u32 *)_stext; p < (u32 *)END_OF_VECTORS && !ret; p++) {
+		if (!instr_is_relative_link_branch(ppc_inst(*p)))
+			continue;
+		handler = branch_target(p);
+		if (!arch_within_kprobe_blacklist(handler) && within_kprobe_blacklist(handler))
+			ret = add_unrecoverable((u32 *)handler, MAX_UNRECOVERABLE);
+	}
+	return ret;
+}
+#else
+static int __init add_all_unrecoverable(void)
+{
+	return 0;
+}
+#endif
+
 int __init arch_populate_kprobe_blacklist(void)
 {
 	return kprobe_blacklist_names(fragile_path, ARRAY_SIZE(fragile_path)) ?:
+	       add_all_unrecoverable() ?:
 	       kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
 	       kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
 }
