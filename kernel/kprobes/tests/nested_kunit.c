@@ -83,6 +83,10 @@ void __weak kp_nmi_end(void)
 {
 }
 
+void __weak kp_nmi_ready(void)
+{
+}
+
 void __weak kp_nmi_raise(void (*fn)(void *arg), void *arg)
 {
 }
@@ -296,6 +300,7 @@ static void run_outermost(struct level *l)
 {
 	order = 0;
 	migrate_disable();
+	kp_nmi_ready();
 	raise(l, TASK);
 	migrate_enable();
 }

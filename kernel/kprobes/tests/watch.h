@@ -105,9 +105,11 @@ void kp_nothing_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags
 
 /*
  * NMIs that a CPU raises for itself, where the architecture has them: kp_nmi_begin() returns
- * whether kp_nmi_raise() can be used, up to kp_nmi_end(). It need not wait for the NMI.
+ * whether kp_nmi_raise() can be used, up to kp_nmi_end(). It need not wait for the NMI. A task
+ * calls kp_nmi_ready() before, on the same CPU.
  */
 bool kp_nmi_begin(void);
+void kp_nmi_ready(void);
 void kp_nmi_raise(void (*fn)(void *arg), void *arg);
 void kp_nmi_end(void);
 

@@ -465,19 +465,26 @@ static bool __init is_hash(unsigned long at)
 		into);
 }
 
-/* Most alternatives are not applied yet. A branch in one has the target that it will have. */
+/*
+ * Alternatives follow the code of their object, and kallsyms counts them to its last function. Most
+ * are not applied yet. A branch in one has the target that it will have.
+ */
 int __init arch_kprobe_for_each_branch(unsigned long start, unsigned long end,
 				       int (*fn)(unsigned long target, void *arg), void *arg)
 {
-	const struct alt_instr *alt = (void *)__alt_instructions;
-	const struct alt_instr *stop = (void *)__alt_instructions_end;
+	const struct alt_instr *alt, *stop = (void *)__alt_instructions_end;
 	unsigned long orig, repl;
 	int ret;
 
+	for (alt = (void *)__alt_instructions; alt < stop; alt++) {
+		repl = (unsigned long)&alt->alt_offset + alt->alt_offset;
+		if (repl > start && repl < end)
+			end = repl;
+	}
 	if (is_hash(end - AARCH64_INSN_SIZE))
 		end -= AARCH64_INSN_SIZE;
 	ret = visit_branches((__le32 *)start, (__le32 *)end, fn, arg);
-	for (; !ret && alt < stop; alt++) {
+	for (alt = (void *)__alt_instructions; !ret && alt < stop; alt++) {
 		orig = (unsigned long)&alt->orig_offset + alt->orig_offset;
 		if (orig < start || orig >= end || alt->cpucap & ARM64_CB_BIT)
 			continue;

@@ -567,6 +567,10 @@ static void nmi_calls_are_followed_or_missed(struct kunit *test)
  * is pending there.
  */
 static DEFINE_PER_CPU(struct perf_event *, own_counter);
+
+/* Long enough to come where it is waited for, after kp_nmi_ready(). */
+#define OWN_PERIOD	20000000
+
 static DEFINE_PER_CPU(void (*)(void *arg), own_fn);
 static DEFINE_PER_CPU(void *, own_arg);
 
@@ -595,6 +599,18 @@ bool kp_nmi_begin(void)
 		perf_event_enable(event);
 	}
 	return true;
+}
+
+/*
+ * Handlers that take long make perf throttle the counter until the next tick, which does not come
+ * while an interrupt is handled. This lets it count anew.
+ */
+void kp_nmi_ready(void)
+{
+	struct perf_event *event = this_cpu_read(own_counter);
+
+	if (event)
+		perf_event_period(event, OWN_PERIOD);
 }
 
 void kp_nmi_raise(void (*fn)(void *arg), void *arg)
