@@ -44,6 +44,8 @@ static union {
 	},
 };
 
+static_assert(sizeof(struct kprobe_table) % sizeof(struct kprobe_table_entry) == 0);
+
 struct kprobe_table __rcu *kprobe_table = (struct kprobe_table __rcu *)&first.t;
 
 static struct kprobe_table *current_table(void)
