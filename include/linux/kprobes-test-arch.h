@@ -175,7 +175,7 @@ noinline __noclone __used notrace type name(type v)			\
 
 /* ... and finds it from return handlers of the function graph tracer. */
 #ifndef KPROBES_TEST_HAS_CALLER_IN_GRAPH
-#define KPROBES_TEST_HAS_CALLER_IN_GRAPH	1
+#define KPROBES_TEST_HAS_CALLER_IN_GRAPH	(!IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 #endif
 
 /* Bytes of the stack that a hit may use, besides a struct pt_regs. */

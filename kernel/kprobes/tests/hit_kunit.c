@@ -932,13 +932,16 @@ static void hit_shares_nothing_written(struct kunit *test)
 {
 	const struct target *t = target_of(test);
 	struct kprobe_site *site;
+	size_t size;
 
 	add(test, t->symbol, stack_pre, NULL);
 	/* Some backends record at the first hit how they execute the instruction. */
 	call(t, 0);
 	scoped_guard(mutex, &kprobe_mutex)
 		site = kprobe_to_site(get_kprobe(now->kp.addr));
-	expect_hits_to_write_nothing(test, site, sizeof(*site), &now->kp, sizeof(now->kp));
+	size = site->kind == KPROBE_SITE_FTRACE ? offsetofend(struct kprobe_site, head.kp) :
+						  sizeof(*site);
+	expect_hits_to_write_nothing(test, site, size, &now->kp, sizeof(now->kp));
 	KUNIT_EXPECT_NE(test, now->outside, 0);
 }
 

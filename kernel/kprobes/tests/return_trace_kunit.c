@@ -211,7 +211,7 @@ static KP_FPROBE_ENTRY(f_entry)
 static KP_FPROBE_EXIT(f_return)
 {
 	saw_return('f', index_of(ip));
-	if (seen.look)
+	if (seen.look && (!KP_FPROBE_IS_GRAPH || KPROBES_TEST_HAS_CALLER_IN_GRAPH))
 		look(&seen.at_return[index_of(ip)]);
 }
 
