@@ -55,8 +55,8 @@ struct kprobe_table_number {
  * @used: entries with the address of a site, present or past
  * @live: entries with a site
  * @entry: the entries, the first of which are the numbers above: this way, the size of the table
- *	   is a power of two, as the memory is that kmalloc() takes for it. At least one entry in
- *	   eight has no address.
+ *	   is a power of two, as the memory is that kmalloc() takes for it. Some entries have no
+ *	   address, so that a walk ends.
  */
 struct kprobe_table {
 	union {

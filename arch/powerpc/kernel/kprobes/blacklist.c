@@ -393,24 +393,23 @@ static const char * const cuts[] __initconst = {
 };
 
 #ifdef CONFIG_PPC_BOOK3S_64
-/* The number of words that a handler needs at most to switch MSR[RI] on. */
+/* Words that a handler needs at most to switch MSR[RI] on, and a function that does only that. */
 #define MAX_UNRECOVERABLE	64
+#define MAX_SWITCH		24
 
 /* Does @fn do no more than to switch MSR[RI], as __hard_irq_enable() does? */
 static bool __init switches_ri(unsigned long fn)
 {
 	unsigned long size, into;
 	u32 *p = (u32 *)fn;
-	bool found = false;
 
-	if (!kallsyms_lookup_size_offset(fn, &size, &into))
+	if (!kallsyms_lookup_size_offset(fn, &size, &into) || size > MAX_SWITCH * INSN_WORD)
 		return false;
 	for (; p < (u32 *)(fn - into + size); p++) {
-		if (instr_is_relative_link_branch(ppc_inst(*p)))
-			return false;
-		found |= kprobe_insn_bounds(*p) & KPROBE_OPENS(HARD_DISABLE);
+		if (kprobe_insn_bounds(*p) & KPROBE_OPENS(HARD_DISABLE))
+			return true;
 	}
-	return found;
+	return false;
 }
 
 /*
@@ -431,6 +430,8 @@ static int __init add_unrecoverable(const u32 *p, unsigned int words)
 			on = switches_ri(target[nr++]);
 		} else if (instr_is_relative_branch(ppc_inst(*p))) {
 			ret = ret ?: add_unrecoverable((u32 *)branch_target(p), words / 8);
+			if (kprobe_insn_is_b(*p))
+				break;
 		}
 	}
 	while (nr-- && on)
@@ -466,8 +467,9 @@ static int __init add_all_unrecoverable(void)
 
 int __init arch_populate_kprobe_blacklist(void)
 {
-	return kprobe_blacklist_names(fragile_path, ARRAY_SIZE(fragile_path)) ?:
-	       add_all_unrecoverable() ?:
+	/* First, while only such handlers are on the blacklist, and not exits from system calls. */
+	return add_all_unrecoverable() ?:
+	       kprobe_blacklist_names(fragile_path, ARRAY_SIZE(fragile_path)) ?:
 	       kprobe_blacklist_roots(roots, ARRAY_SIZE(roots)) ?:
 	       kprobe_blacklist_cuts(cuts, ARRAY_SIZE(cuts));
 }

@@ -83,7 +83,8 @@ static nokprobe_inline void place_in_copies(const struct optimized_kprobe *op,
 {
 	unsigned int i = op->optinsn.nr - 1;
 
-	while (detour->to[i] > offset)
+	/* If the slot has another detour by now, the result does not matter. */
+	while (i && detour->to[i] > offset)
 		i--;
 
 	place->ip = (unsigned long)op->kp.addr + detour->from[i];
