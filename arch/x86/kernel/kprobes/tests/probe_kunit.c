@@ -338,7 +338,10 @@ const struct kp_protected kp_waking_path[] = {
 	{ "do_trace_write_msr",		IS_ENABLED(CONFIG_TRACEPOINTS) },
 	{ "restore_processor_state",	IS_ENABLED(CONFIG_PM_SLEEP) },
 	{ "__restore_processor_state",	false },
-	{ "native_write_msr",		IS_ENABLED(CONFIG_PARAVIRT_XXL) },
+#ifdef CONFIG_PARAVIRT_XXL
+	/* Elsewhere, it is inline, or has a copy in each object that uses it. */
+	{ "native_write_msr",		true },
+#endif
 	{ "native_write_cr3",		IS_ENABLED(CONFIG_PARAVIRT_XXL) },
 	{ "native_load_idt",		IS_ENABLED(CONFIG_PARAVIRT_XXL) },
 	{ "native_load_tr_desc",	IS_ENABLED(CONFIG_PARAVIRT_XXL) },
