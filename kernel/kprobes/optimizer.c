@@ -61,7 +61,10 @@ static LIST_HEAD(opt_queue);		/* QUEUED */
 static LIST_HEAD(opt_waiting);		/* WAITING */
 static LIST_HEAD(opt_reclaimed);	/* RECLAIMING, for the next round */
 
-/* Grace periods of tasks-RCU: how many began, and the latest that ended. */
+/*
+ * Grace periods of tasks-RCU: how many began, and the latest that ended. At ten a second, they wrap
+ * after 13 years.
+ */
 static u32 tasks_begun, tasks_over;
 
 static void kprobe_optimizer_round(struct work_struct *work);

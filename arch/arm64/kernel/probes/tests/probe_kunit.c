@@ -523,7 +523,7 @@ static const struct kp_protected guest_path[] = {
 	{ "__guest_enter",			true },
 	{ "__guest_exit",			true },
 	{ "__guest_exit_panic",			true },
-	/* Up to 6.17. */
+	/* Not in Linux 7.3. */
 	{ "__fpsimd_restore_state",		false },
 	{ "__debug_switch_to_guest",		true },
 	{ "__debug_switch_to_host",		true },
