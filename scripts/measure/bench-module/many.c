@@ -264,6 +264,19 @@ int __init measure_many(void)
 	return ret ?: measure_crowds(kps, mid);
 }
 
+/* Give back the slabs that are empty but kept for later allocations. */
+static void __init shrink_slabs(void)
+{
+	int type, i;
+
+	for (type = 0; type < NR_KMALLOC_TYPES; type++) {
+		for (i = 0; i < ARRAY_SIZE(kmalloc_caches[type]); i++) {
+			if (kmalloc_caches[type][i])
+				kmem_cache_shrink(kmalloc_caches[type][i]);
+		}
+	}
+}
+
 /* What is free, to the page: also what waits in the lists of each CPU. */
 static u64 __init free_bytes_now(void)
 {
@@ -273,6 +286,7 @@ static u64 __init free_bytes_now(void)
 
 	kvfree_rcu_barrier();
 	rcu_barrier();
+	shrink_slabs();
 	for (i = 0; i < MAX_NR_ZONES; i++) {
 		if (!populated_zone(&zones[i]))
 			continue;
