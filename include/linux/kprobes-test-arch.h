@@ -178,8 +178,8 @@ noinline __noclone __used notrace type name(type v)			\
 #define KPROBES_TEST_HAS_CALLER_IN_GRAPH	(!IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 #endif
 
-/* Bytes of the stack that a hit may use, besides a struct pt_regs. */
-#if IS_ENABLED(CONFIG_KASAN)
+/* Bytes of the stack that a hit may use, besides a struct pt_regs. Frames of sparc64 have 176. */
+#if IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_SPARC64)
 #define KPROBES_TEST_STACK_OF_HIT	2048
 #elif IS_ENABLED(CONFIG_PPC)
 #define KPROBES_TEST_STACK_OF_HIT	1280

@@ -362,7 +362,9 @@ static const struct hit_function hit_path[] = {
 	{ "kprobe_busy_end",			true },
 	{ "dump_kprobe",			true },
 	{ "kprobe_slots_contain",		true },
+#ifdef __ARCH_WANT_KPROBES_INSN_SLOT
 	{ "is_kprobe_insn_slot",		true },
+#endif
 	{ "is_kprobe_optinsn_slot",		ON(OPTPROBES) },
 	{ "opt_pre_handler",			ON(OPTPROBES) },
 	{ "kprobe_ftrace_entry",		ON(KPROBES_ON_FTRACE) && !ON(X86) && !ON(PPC) },

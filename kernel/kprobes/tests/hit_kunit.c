@@ -869,9 +869,14 @@ KP_SKIPPED(hit_twice_in_one_call_loses_no_slots, "the architecture has no instru
 /* In addition to what the CPU and the entry code save. */
 #define STACK_OF_HIT	(sizeof(struct pt_regs) + KPROBES_TEST_STACK_OF_HIT)
 
+/* What sparc64 subtracts from the stack pointer. */
+#ifndef STACK_BIAS
+#define STACK_BIAS	0
+#endif
+
 static int stack_pre(struct kprobe *p, struct pt_regs *regs)
 {
-	now->outside = kernel_stack_pointer(regs);
+	now->outside = kernel_stack_pointer(regs) + STACK_BIAS;
 	now->inside = (unsigned long)__builtin_frame_address(0);
 	return 0;
 }

@@ -84,9 +84,12 @@ static struct one *probe_one(struct kunit *test, const char *symbol, int maxacti
 
 static unsigned long inside_returns_to;
 
+/* On sparc64, what the compiler calls the return address is that of the call. */
+#define RETURNS_TO	((unsigned long)__builtin_extract_return_addr(__builtin_return_address(0)))
+
 static noinline __noclone u32 kp_ret_traced(u32 v)
 {
-	inside_returns_to = (unsigned long)__builtin_return_address(0);
+	inside_returns_to = RETURNS_TO;
 	OPTIMIZER_HIDE_VAR(v);
 	return v * 3 + 1;
 }
@@ -94,7 +97,7 @@ static noinline __noclone u32 kp_ret_traced(u32 v)
 static noinline __noclone notrace u32 kp_ret_plain(u32 v)
 {
 	KP_PADDING;
-	inside_returns_to = (unsigned long)__builtin_return_address(0);
+	inside_returns_to = RETURNS_TO;
 	OPTIMIZER_HIDE_VAR(v);
 	return v * 3 + 2;
 }
