@@ -339,6 +339,7 @@ static const char * const not_followed[] __initconst = {
 static const char * const cuts[] __initconst = {
 	"__SCT__tp_func_read_msr",
 	"__SCT__tp_func_write_msr",
+	"__srcu_read_unlock",
 	"__traceiter_read_msr",
 	"__traceiter_write_msr",
 	"ap_init_aperfmperf",
