@@ -102,6 +102,8 @@ SYM_FUNC_END(kprobe_jprobe_call)
  * instruction. If the handler had called this, they would look up the byte before.
  * objtool lets no function do that, so this is none.
  */
+	/* With call depth tracking, the call begins in the padding in front of the function. */
+	UNWIND_HINT_FUNC
 SYM_START(kprobe_jprobe_enter, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
 	UNWIND_HINT_FUNC

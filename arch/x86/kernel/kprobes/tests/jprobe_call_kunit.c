@@ -12,6 +12,7 @@
 #include <linux/notifier.h>
 #include <linux/stacktrace.h>
 
+#include <asm/alternative.h>
 #include <asm/cpufeature.h>
 #include <asm/debugreg.h>
 #include <asm/ibt.h>
@@ -221,7 +222,8 @@ static void jprobe_enters_by_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, X86_MODRM_REG(insn.modrm.bytes[0]), 6);
 	at += insn.length;
 
-	if (cpu_feature_enabled(X86_FEATURE_RETHUNK)) {
+	/* Some processors need it in one half of a cache line only. */
+	if (cpu_wants_rethunk_at(at)) {
 		KUNIT_EXPECT_EQ(test, *at, JMP32_INSN_OPCODE);
 		KUNIT_EXPECT_PTR_EQ(test, (void *)at + JMP32_INSN_SIZE + *(s32 *)(at + 1),
 				    (void *)x86_return_thunk);
