@@ -96,10 +96,13 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
 #define KPROBE_FLAG_ON_FUNC_ENTRY	16
 /* Refuse a symbol name that several symbols have; cleared by registration. */
 #define KPROBE_FLAG_UNIQUE		32
-/*
+/**
+ * define KPROBE_FLAG_REENTRANT - handlers can be called inside of others
+ *
  * The handlers can be called while another handler on this CPU, even one of the same probe, has
  * been interrupted by a softirq, an interrupt or an NMI. Without it, such a hit is missed. Not for
- * probes with a fault handler, nor for jprobes. Backends that are not the core's own ignore it.
+ * probes with a fault handler, nor for jprobes: -EINVAL. Backends that are not the core's own
+ * ignore it.
  */
 #define KPROBE_FLAG_REENTRANT		64
 /* All others may be left from an earlier registration, and are ignored. */
@@ -130,7 +133,7 @@ typedef int (*kretprobe_handler_t)(struct kretprobe_instance *ri,
  * @opcode: original instruction as a value, for architecture code only
  * @ainsn: what the architecture keeps about the instruction; not set in probes
  *	   of users
- * @flags: KPROBE_FLAG_*; readers take it as a snapshot
+ * @flags: KPROBE_FLAG_*, such as KPROBE_FLAG_REENTRANT; readers take it as a snapshot
  *
  * To register a structure again after unregister_kprobe(), clear @flags; and
  * clear @addr when @symbol_name is used, or set it anew when @offset is.
