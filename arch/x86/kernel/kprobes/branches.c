@@ -312,7 +312,7 @@ static struct kprobe_branch_map *make_map(unsigned long addr)
 }
 
 /* The map may not be complete yet. */
-static struct kprobe_branch_map *find_map(unsigned long addr)
+struct kprobe_branch_map *kprobe_map_at(unsigned long addr)
 {
 	struct kprobe_branch_map *map;
 
@@ -336,7 +336,7 @@ bool arch_optimizer_begin(unsigned long addr)
 
 	lockdep_assert_held(&kprobe_mutex);
 
-	map = find_map(addr) ?: make_map(addr);
+	map = kprobe_map_at(addr) ?: make_map(addr);
 	if (!map || map->ready)
 		return false;
 
@@ -705,7 +705,7 @@ u8 kprobe_find_target(unsigned long addr, unsigned int len, unsigned long start,
 	lockdep_assert_held(&text_mutex);
 
 	*at = 0;
-	map = find_map(addr);
+	map = kprobe_map_at(addr);
 	if (!map || !map->ready)
 		return KPROBE_NOOPT_NOMEM;
 

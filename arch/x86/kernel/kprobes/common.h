@@ -68,6 +68,7 @@ struct kprobe_branch_map {
 	struct list_head	list;
 };
 
+struct kprobe_branch_map *kprobe_map_at(unsigned long addr);
 void kprobe_map_mark(struct kprobe_branch_map *map, unsigned long addr);
 void kprobe_map_scan(struct kprobe_branch_map *map, const u8 *text, unsigned int len,
 		     unsigned long addr);
