@@ -12,6 +12,7 @@
 #include <linux/maple_tree.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <asm/sections.h>
 
@@ -557,9 +558,13 @@ static int __init append_reached(unsigned long start, unsigned long end, unsigne
 	return kprobe_ranges_add(&ranges, start, end, KPROBE_REFUSAL_REACHED, root);
 }
 
+/* How long it has taken to find out all of it, in nanoseconds. Only tests read it. */
+u64 kprobe_blacklist_ns __initdata;
+
 /* Continues after an error, and returns the first. */
 int __init kprobe_blacklist_init(void)
 {
+	u64 start = local_clock();
 	int err = 0, ret;
 
 	scoped_guard(mutex, &blacklist_mutex)
@@ -579,5 +584,6 @@ int __init kprobe_blacklist_init(void)
 	guard(mutex)(&blacklist_mutex);
 	ret = kprobe_reach(append_reached);
 	mt_set_in_rcu(&ranges);
+	kprobe_blacklist_ns = local_clock() - start;
 	return err ?: ret;
 }

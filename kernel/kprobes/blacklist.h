@@ -8,6 +8,8 @@
 struct maple_tree;
 struct module;
 
+extern u64 kprobe_blacklist_ns;
+
 int kprobe_blacklist_init(void);
 enum kprobe_refusal kprobe_blacklist_rule(unsigned long addr);
 unsigned long kprobe_blacklist_root(unsigned long addr);

@@ -79,8 +79,12 @@ static void blacklist_overlap(struct kunit *test)
 	i = 0;
 	mt_for_each(&tree, r, index, ULONG_MAX) {
 		KUNIT_EXPECT_PTR_EQ(test, mtree_load(&tree, r->end - 1), r);
-		if (i < c->nr_out)
-			KUNIT_EXPECT_MEMEQ(test, r, &c->out[i], sizeof(*r));
+		if (i < c->nr_out) {
+			KUNIT_EXPECT_EQ(test, r->start, c->out[i].start);
+			KUNIT_EXPECT_EQ(test, r->end, c->out[i].end);
+			KUNIT_EXPECT_EQ(test, r->rule, c->out[i].rule);
+			KUNIT_EXPECT_EQ(test, r->root, c->out[i].root);
+		}
 		i++;
 		kfree(r);
 	}

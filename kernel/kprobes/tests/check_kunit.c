@@ -380,7 +380,6 @@ static void check_who_has_registered(struct kunit *test)
 	struct kprobe a = { .symbol_name = "kp_check_target" }, b = a;
 	struct kprobe c = a, refused = { .symbol_name = "kp_no_such_function" };
 	struct kprobe *both[] = { &a, &b }, *bad[] = { &c, &refused };
-	unsigned int refs = refcount_read(&task_tgid(current)->count);
 	struct kprobe_origin *origin;
 	char comm[TASK_COMM_LEN], other[TASK_COMM_LEN] = "kp_other_name";
 
@@ -389,8 +388,6 @@ static void check_who_has_registered(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, b.origin, origin);
 	KUNIT_EXPECT_EQ(test, origin->users, 2);
 	KUNIT_EXPECT_EQ(test, origin->tgid, task_tgid_nr(current));
-	/* A PID namespace lives as long as there is a reference to one of its processes. */
-	KUNIT_EXPECT_EQ(test, refcount_read(&task_tgid(current)->count), refs);
 	KUNIT_EXPECT_STREQ(test, origin->comm, current->comm);
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&c), 0);
@@ -420,6 +417,59 @@ static void check_who_has_registered(struct kunit *test)
 	unregister_kprobe(&b);
 }
 
+/* A process that registers a probe, and leaves it behind. */
+struct registrar {
+	struct kprobe		kp;
+	struct completion	done;
+	int			ret;
+};
+
+static int registrar_thread(void *data)
+{
+	struct registrar *r = data;
+
+	r->ret = register_kprobe(&r->kp);
+	complete(&r->done);
+	return kp_await_stop();
+}
+
+/*
+ * A PID namespace lives as long as there is a reference to one of its processes. The number of
+ * references to a process that runs may change at any moment, so this one has ended.
+ */
+static void check_who_has_registered_and_is_gone(struct kunit *test)
+{
+	struct registrar *r = kp_zalloc(test, sizeof(*r));
+	unsigned long end = jiffies + 20 * HZ;
+	struct task_struct *task;
+	struct pid *pid;
+	pid_t tgid;
+
+	r->kp.symbol_name = "kp_check_target";
+	init_completion(&r->done);
+	task = kthread_run(registrar_thread, r, "kp_registrar");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	wait_for_completion(&r->done);
+	pid = get_pid(task_tgid(task));
+	tgid = task_tgid_nr(task);
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, r->ret, 0);
+	if (r->ret)
+		goto out;
+
+	/* The last reference but this one is dropped after a grace period. */
+	while (refcount_read(&pid->count) > 1 && time_before(jiffies, end)) {
+		rcu_barrier();
+		schedule_timeout_uninterruptible(1);
+	}
+	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), 1);
+	KUNIT_EXPECT_EQ(test, r->kp.origin->tgid, tgid);
+	KUNIT_EXPECT_STREQ(test, r->kp.origin->comm, "kp_registrar");
+	unregister_kprobe(&r->kp);
+out:
+	put_pid(pid);
+}
+
 static struct kunit_case check_cases[] = {
 	KUNIT_CASE(check_each_reason_is_described),
 	KUNIT_CASE(check_each_byte_of_a_function),
@@ -432,6 +482,7 @@ static struct kunit_case check_cases[] = {
 	KUNIT_CASE(check_names_in_a_module),
 	KUNIT_CASE(check_unique_names),
 	KUNIT_CASE(check_who_has_registered),
+	KUNIT_CASE(check_who_has_registered_and_is_gone),
 	{}
 };
 

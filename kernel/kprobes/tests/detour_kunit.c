@@ -244,7 +244,8 @@ static void redirection_never_flips(struct kunit *test)
 	struct kprobe p = { .addr = addr, .pre_handler = go_to_callee };
 	struct kprobe post = { .addr = addr, .post_handler = kp_nothing_post };
 	unsigned int wrong = 0, turns = 0, n = 0, want = 10000;
-	unsigned long end = jiffies + 20 * HZ;
+	/* With a sanitizer on a loaded machine, a breakpoint takes a millisecond. */
+	unsigned long end = jiffies + 120 * HZ;
 	bool jump = false, posted = false;
 
 	KUNIT_ASSERT_EQ(test, register_kprobe(&p), 0);
@@ -550,7 +551,7 @@ static struct spinner {
 
 static int spinning_thread(void *data)
 {
-	spinner.result = kp_target_run(&kp_target_spin, 1);
+	WRITE_ONCE(spinner.result, kp_target_run(&kp_target_spin, 1));
 	/* As far as registers tell that find the data of this CPU. */
 	spinner.mistaken = current != spinner.stopped.task;
 	spinner.cpu = raw_smp_processor_id();
@@ -661,9 +662,10 @@ static void moved_to_another_cpu(struct kunit *test)
 
 	stop_in_detour(test, &w, true);
 	end = jiffies + 4 * HZ;
+	/* Before it moves to the CPU of the test, which it would not leave otherwise. */
+	WRITE_ONCE(*kp_target_flag, 1);
 	KUNIT_EXPECT_EQ(test, set_cpus_allowed_ptr(spinner.stopped.task, cpumask_of(to)), 0);
 	/* There, while the hog still has the other one. */
-	WRITE_ONCE(*kp_target_flag, 1);
 	while (!READ_ONCE(spinner.result) && time_before(jiffies, end))
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_FALSE(test, spinner.stopped.may_go);

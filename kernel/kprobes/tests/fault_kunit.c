@@ -353,6 +353,8 @@ static void interrupt_fault_is_not_the_handlers(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_kretprobe(&rp), 0);
 	KUNIT_EXPECT_EQ(test, kp_target_run(&kp_target_callee, 1), 101);
 	unregister_kretprobe(&rp);
+	/* An emulator may be late with the interrupt. */
+	irq_work_sync(&faulting_work);
 	KUNIT_EXPECT_EQ(test, atomic_read(&irq_faults), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&own_faults), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&reported), 1);

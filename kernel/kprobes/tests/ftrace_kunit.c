@@ -19,6 +19,11 @@
 #include "../module.h"
 #include "scenario.h"
 
+/* Only if something is wrong does a test wait that long. */
+#define PATIENCE	(60 * HZ)
+/* A CPU does not schedule meanwhile, and must not before the test has got on. */
+#define HOLD_TIME	(15 * HZ)
+
 static KP_TRACED(u32, kp_ft_one, v + 3)
 static KP_TRACED(u32, kp_ft_two, v + 5)
 static KP_TRACED(u32, kp_ft_three, v + 7)
@@ -523,7 +528,7 @@ static void late_func(unsigned long ip, unsigned long parent_ip,
 		      struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct ftrace_test *f = container_of(ops, struct ftrace_test, ops);
-	unsigned long end = jiffies + 5 * HZ, owner = (unsigned long)READ_ONCE(f->site->ftrace);
+	unsigned long end = jiffies + HOLD_TIME, owner = (unsigned long)READ_ONCE(f->site->ftrace);
 
 	/* While the site moves, each CPU has to run another thread. */
 	if (f->made || (owner & KPROBE_FTRACE_MOVES) || owner == (unsigned long)f->late)
@@ -562,7 +567,7 @@ static void ftrace_late_call_of_the_old_ops(struct kunit *test)
 	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 	struct ftrace_test *f = test->priv;
 	unsigned long ip = site_addr(kp_ft_one);
-	unsigned long end = jiffies + 5 * HZ;
+	unsigned long end = jiffies + PATIENCE;
 	struct task_struct *task;
 
 	KP_SKIP_IF(test, cpu >= nr_cpu_ids, "needs a second CPU");
@@ -609,7 +614,7 @@ static void between_func(unsigned long ip, unsigned long parent_ip,
 			 struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct ftrace_test *f = container_of(ops, struct ftrace_test, ops);
-	unsigned long end = jiffies + 5 * HZ;
+	unsigned long end = jiffies + HOLD_TIME;
 
 	if (current != READ_ONCE(f->caller) || in_hardirq())
 		return;
@@ -740,7 +745,7 @@ static void ftrace_call_while_the_site_moves_twice(struct kunit *test)
 static void ftrace_call_while_the_next_site_moves(struct kunit *test)
 {
 	struct ftrace_test *f = test->priv;
-	unsigned long end = jiffies + 5 * HZ;
+	unsigned long end = jiffies + PATIENCE;
 
 	hold_a_call(test);
 	/* As long as this counts a site, the check of the first move does not end. */

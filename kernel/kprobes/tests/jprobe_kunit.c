@@ -379,6 +379,7 @@ struct refusal_case {
 	const char	*symbol;
 	unsigned int	offset;
 	int		want;
+	u32		flags;
 };
 
 static const struct refusal_case refusal_cases[] = {
@@ -388,6 +389,10 @@ static const struct refusal_case refusal_cases[] = {
 	{ "nowhere",		(void *)0x1000,	 0, "kpj_plain",	0, -EINVAL },
 	{ "no symbol",		count_and_leave, 0, "kpj_nobody",	0, -ENOENT },
 	{ "not an entry",	count_and_leave, 0, "kpj_plain",	40, -EINVAL },
+	{ "reentrant",		count_and_leave, 0, "kpj_plain",	0, -EINVAL,
+	  KPROBE_FLAG_REENTRANT },
+	{ "unknown flag",	count_and_leave, 0, "kpj_plain",	0, -EINVAL,
+	  KPROBE_FLAGS + 1 },
 };
 KUNIT_ARRAY_PARAM_DESC(refusal, refusal_cases, name);
 
@@ -397,6 +402,7 @@ static void jprobe_refused(struct kunit *test)
 	struct jprobe jp = {
 		.kp.symbol_name	= c->symbol,
 		.kp.offset	= c->offset,
+		.kp.flags	= c->flags,
 		.entry		= c->entry + c->entry_offset,
 	}, good = {
 		.kp.symbol_name	= "kpj_jumped",
@@ -406,6 +412,7 @@ static void jprobe_refused(struct kunit *test)
 	now.mode = &modes[DETOUR];
 	KUNIT_EXPECT_EQ(test, register_jprobe(&jp), c->want);
 	KUNIT_EXPECT_NULL(test, jp.kp.addr);
+	KUNIT_EXPECT_EQ(test, jp.kp.flags, c->flags);
 
 	/* All or none. */
 	KUNIT_EXPECT_EQ(test, register_jprobes(both, 2), c->want);
@@ -416,6 +423,7 @@ static void jprobe_refused(struct kunit *test)
 	/* As they are, except for what was wrong. */
 	jp.kp.symbol_name = "kpj_plain";
 	jp.kp.offset = 0;
+	jp.kp.flags = 0;
 	jp.entry = JPROBE_ENTRY(count_and_leave);
 	KUNIT_ASSERT_EQ(test, register_jprobes(both, 2), 0);
 	EXPECT_RESULT(test);
@@ -1088,6 +1096,7 @@ static struct task_struct *see_switch(struct task_struct *prev, struct task_stru
 static void jprobe_on_task_switch(struct kunit *test)
 {
 	struct jprobe_test *t = test->priv;
+	unsigned long slept;
 	int i;
 
 	atomic_set(&switches, 0);
@@ -1097,13 +1106,19 @@ static void jprobe_on_task_switch(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, register_jprobe(&t->jp), 0);
 	t->on = true;
 
-	/* With a breakpoint, and perhaps with a jump; each sleep takes at least two. */
+	/*
+	 * With a breakpoint, and perhaps with a jump; each sleep takes at least two. But it takes
+	 * none if its time is over before the task has been switched away.
+	 */
+	slept = current->nvcsw;
 	for (i = 0; i < 20; i++) {
 		if (i == 10)
 			wait_for_kprobe_optimizer();
 		schedule_timeout_uninterruptible(1);
 	}
-	KUNIT_EXPECT_GE(test, atomic_read(&switches), 2 * i);
+	slept = current->nvcsw - slept;
+	KUNIT_EXPECT_GT(test, slept, 0);
+	KUNIT_EXPECT_GE(test, atomic_read(&switches), 2 * slept);
 	KUNIT_EXPECT_EQ(test, atomic_read(&odd_switches), 0);
 	KUNIT_EXPECT_EQ(test, t->jp.kp.nmissed, 0);
 }

@@ -13,34 +13,91 @@
 
 #include "../hit.h"
 #include "../site.h"
+#include "targets.h"
 
 /* From the lowest to the highest. */
 enum context { TASK, SOFTIRQ, HARDIRQ, NMI, NR_CONTEXTS };
 static const char * const context_names[] = { "task", "softirq", "interrupt", "NMI" };
 
 /* What causes the hit, and how the instruction is executed. */
-enum kind { BOOSTED, POST, JUMP, FTRACE, FTRACE_POST, RETURN, NR_KINDS };
+enum kind { BOOSTED, POST, STEPPED, JUMP, FTRACE, FTRACE_POST, RETURN, NR_KINDS };
 static const char * const kind_names[] = {
-	"breakpoint", "breakpoint and post handler", "jump", "ftrace", "ftrace and post handler",
-	"return",
+	"breakpoint", "breakpoint and post handler", "step", "jump", "ftrace",
+	"ftrace and post handler", "return",
 };
 
+/*
+ * An instruction that is stepped for a post handler, as no backend emulates it. With what is around
+ * it, %0 becomes 0 if it has been executed once; %1 is 1 before.
+ */
+#if defined(CONFIG_X86)
+#define STEPPED_INSN	"btl $0, %k1"
+#define BEFORE_IT	"clc\n"
+#define AFTER_IT	"sbbl %k0, %k0\n incl %k0\n"
+#elif defined(CONFIG_ARM64)
+#define STEPPED_INSN	"mrs %0, tpidr_el0"
+#define BEFORE_IT	""
+#define AFTER_IT	"mrs %1, tpidr_el0\n sub %0, %0, %1\n"
+#elif defined(CONFIG_PPC)
+/* The version of the processor. */
+#define STEPPED_INSN	"mfspr %0, 287"
+#define BEFORE_IT	""
+#define AFTER_IT	"mfspr %1, 287\n subf %0, %0, %1\n"
+#endif
+
+#ifdef CONFIG_64BIT
+#define ADDRESS	".quad"
+#else
+#define ADDRESS	".long"
+#endif
+
+#define STEPPED_FUNCTION(n)						\
+extern kprobe_opcode_t *kp_nest_stepped##n##_at;			\
+static noinline __noclone __used notrace u32 kp_nest_stepped##n(u32 v)	\
+{									\
+	unsigned long wrong, one = 1;					\
+									\
+	KP_PADDING;							\
+	asm volatile(BEFORE_IT						\
+		     "777:\n"						\
+		     ANNOTATE_NOENDBR "\n"				\
+		     STEPPED_INSN "\n"					\
+		     AFTER_IT						\
+		     ".pushsection .rodata\n"				\
+		     ".balign 8\n"					\
+		     ".globl kp_nest_stepped" #n "_at\n"		\
+		     "kp_nest_stepped" #n "_at: " ADDRESS " 777b\n"	\
+		     ".popsection\n"					\
+		     : "=&r" (wrong), "+r" (one)			\
+		     : : "cc");						\
+	return v + 1 + n + wrong;					\
+}
+
 /* For each context, a function of each sort that is hit there. */
+enum sort { PLAIN, STEPPABLE, TRACED, NR_SORTS };
+
 #define FUNCTIONS(n)							\
 static KP_UNTRACED(u32, kp_nest_plain##n, v + 1 + n)			\
+STEPPED_FUNCTION(n)							\
 static KP_TRACED(u32, kp_nest_traced##n, v + 1 + n)
 FUNCTIONS(0)
 FUNCTIONS(1)
 FUNCTIONS(2)
 FUNCTIONS(3)
 
+/* Of each sort. It is probed at its entry, or elsewhere. */
 static const struct function {
-	const char	*name;
-	u32		(*fn)(u32 v);
-} functions[NR_CONTEXTS][2] = {
-#define BOTH(n)								\
-	{ { "kp_nest_plain" #n, kp_nest_plain##n }, { "kp_nest_traced" #n, kp_nest_traced##n } }
-	BOTH(0), BOTH(1), BOTH(2), BOTH(3),
+	const char		*name;
+	u32			(*fn)(u32 v);
+	kprobe_opcode_t *const	*at;
+} functions[NR_CONTEXTS][NR_SORTS] = {
+#define EACH_SORT(n)							\
+	{								\
+		{ "kp_nest_plain" #n, kp_nest_plain##n },		\
+		{ NULL, kp_nest_stepped##n, &kp_nest_stepped##n##_at },	\
+		{ "kp_nest_traced" #n, kp_nest_traced##n },		\
+	}
+	EACH_SORT(0), EACH_SORT(1), EACH_SORT(2), EACH_SORT(3),
 };
 
 /* A probe, and what is to happen inside of its handler. */
@@ -54,6 +111,8 @@ struct level {
 	int			began, ended;	/* when, in the order of all handlers */
 	u32			wrong;
 	bool			other_context;
+	unsigned int		depth;		/* how many hits were interrupted */
+	unsigned long		after;		/* from the probe to where a post handler saw it */
 	struct tasklet_struct	tasklet;
 	struct irq_work		work;
 	bool			done;
@@ -61,6 +120,12 @@ struct level {
 
 static struct level levels[NR_CONTEXTS];
 static int order;
+
+/* Contexts do not come, but are entered in preempt_count(), which works in any handler. */
+static bool pretending;
+static const unsigned int context_offsets[] = {
+	0, SOFTIRQ_OFFSET, HARDIRQ_OFFSET, NMI_OFFSET + HARDIRQ_OFFSET,
+};
 
 /* Is the current context that one? The exception of a breakpoint may count as an NMI. */
 static bool is_in(enum context c, bool trapped)
@@ -93,19 +158,33 @@ void __weak kp_nmi_raise(void (*fn)(void *arg), void *arg)
 
 static bool has_nmi;
 
-static bool is_traced(enum kind kind)
+static enum sort sort_of(enum kind kind)
 {
-	return kind == FTRACE || kind == FTRACE_POST || kind == RETURN;
+	switch (kind) {
+	case FTRACE:
+	case FTRACE_POST:
+	case RETURN:
+		return TRACED;
+	case STEPPED:
+		return STEPPABLE;
+	default:
+		return PLAIN;
+	}
+}
+
+static bool is_breakpoint(enum kind kind)
+{
+	return kind == BOOSTED || kind == POST || kind == STEPPED;
 }
 
 static bool is_trapped(const struct level *l)
 {
-	return l->kind == BOOSTED || l->kind == POST;
+	return is_breakpoint(l->kind);
 }
 
 static void run(struct level *l)
 {
-	u32 (*volatile fn)(u32 v) = functions[l->context][is_traced(l->kind)].fn;
+	u32 (*volatile fn)(u32 v) = functions[l->context][sort_of(l->kind)].fn;
 
 	l->wrong += fn(5) != 6 + l->context;
 	WRITE_ONCE(l->done, true);
@@ -129,8 +208,15 @@ static void in_own_nmi(void *level)
 /* Let a level happen on this CPU, and wait for it. */
 static void raise(struct level *l, enum context from)
 {
-	int i;
+	/* With interrupts off, it may never come. Otherwise, an emulator may be late with it. */
+	int i, patience = (irqs_disabled() ? 1 : 10) * USEC_PER_SEC;
 
+	if (pretending) {
+		__preempt_count_add(context_offsets[l->context]);
+		run(l);
+		__preempt_count_sub(context_offsets[l->context]);
+		return;
+	}
 	if (l->context == from) {
 		run(l);
 		return;
@@ -151,7 +237,7 @@ static void raise(struct level *l, enum context from)
 	default:
 		run(l);
 	}
-	for (i = 0; i < USEC_PER_SEC && !READ_ONCE(l->done); i++)
+	for (i = 0; i < patience && !READ_ONCE(l->done); i++)
 		udelay(1);
 }
 
@@ -160,7 +246,10 @@ static void in_handler(struct level *l)
 	struct kprobe *running = kprobe_running();
 
 	l->began = ++order;
-	l->other_context |= !is_in(l->context, is_trapped(l));
+	l->other_context |= !pretending && !is_in(l->context, is_trapped(l));
+#ifdef KPROBE_MAX_NESTING
+	l->depth = get_kprobe_ctlblk()->depth;
+#endif
 	if (l->inner)
 		raise(l->inner, l->context);
 	/* What the inner hit has changed is as before. */
@@ -179,7 +268,10 @@ static int level_pre(struct kprobe *p, struct pt_regs *regs)
 
 static void level_post(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
-	container_of(p, struct level, rp.kp)->post++;
+	struct level *l = container_of(p, struct level, rp.kp);
+
+	l->post++;
+	l->after = instruction_pointer(regs) - (unsigned long)p->addr;
 }
 
 static int level_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -204,7 +296,7 @@ static int level_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 
 static bool has_post(enum kind kind)
 {
-	return kind == POST || kind == FTRACE_POST;
+	return kind == POST || kind == STEPPED || kind == FTRACE_POST;
 }
 
 /*
@@ -219,8 +311,7 @@ static bool goes_with_boosted(enum kind kind)
 /* The exception of a breakpoint masks interrupts; on arm64, also what is used as an NMI. */
 static bool can_interrupt(enum context inner, enum kind outer)
 {
-	return (outer != BOOSTED && outer != POST) ||
-	       (inner == NMI && !IS_ENABLED(CONFIG_ARM64));
+	return !is_breakpoint(outer) || (inner == NMI && !IS_ENABLED(CONFIG_ARM64));
 }
 
 static bool can_raise(enum context c)
@@ -241,7 +332,7 @@ static bool is_possible(enum kind kind)
 {
 	switch (kind) {
 	case JUMP:
-		return IS_ENABLED(CONFIG_OPTPROBES);
+		return IS_ENABLED(CONFIG_OPTPROBES) && kp_target_optimizes_entries();
 	case FTRACE:
 	case FTRACE_POST:
 		return KPROBES_TEST_HAS_FTRACE_NAMES;
@@ -254,11 +345,14 @@ static bool is_possible(enum kind kind)
 
 static void init_level(struct level *l, enum context where, enum kind kind, u32 flags)
 {
+	const struct function *f = &functions[where][sort_of(kind)];
+
 	*l = (struct level) {
 		.context	= where,
 		.kind		= kind,
 		.rp.kp		= {
-			.symbol_name	= functions[where][is_traced(kind)].name,
+			.symbol_name	= f->name,
+			.addr		= f->at ? *f->at : NULL,
 			.flags		= flags,
 			.pre_handler	= level_pre,
 			.post_handler	= has_post(kind) ? level_post : NULL,
@@ -270,16 +364,49 @@ static void init_level(struct level *l, enum context where, enum kind kind, u32 
 	l->work = IRQ_WORK_INIT_HARD(in_irq_work);
 }
 
-static int register_level(struct level *l)
+/* How hits come, and how the instruction is executed. */
+static const char *mode_at(void *addr)
 {
+	scoped_guard(kprobe_test) {
+		if (kprobe_to_site(get_kprobe(addr))->kind == KPROBE_SITE_FTRACE)
+			return "ftrace";
+	}
+	return kp_target_has_jump(addr) ? "jump" : kp_mode(addr);
+}
+
+/* What that has to be; NULL if it depends on what the function begins with. */
+static const char *mode_of(enum kind kind)
+{
+	switch (kind) {
+	case BOOSTED:
+		return kp_target_boosts() ? "boosted" : "emulated";
+	case POST:
+		return "emulated";
+	case STEPPED:
+		return "stepped";
+	case JUMP:
+		return "jump";
+	case RETURN:
+		return KPROBES_TEST_HAS_FTRACE_NAMES ? "ftrace" : NULL;
+	default:
+		return "ftrace";
+	}
+}
+
+static void register_level(struct kunit *test, struct level *l)
+{
+	const char *want = mode_of(l->kind);
 	int ret;
 
 	/* Without this, it would get a jump. Others have none then, either. */
 	if (l->kind == BOOSTED)
 		kprobe_test_allow_optimization(false);
 	ret = l->kind == RETURN ? register_kretprobe(&l->rp) : register_kprobe(&l->rp.kp);
+	KUNIT_ASSERT_EQ(test, ret, 0);
 	wait_for_kprobe_optimizer();
-	return ret;
+	if (want)
+		KUNIT_EXPECT_STREQ_MSG(test, mode_at(l->rp.kp.addr), want, "%s",
+				       kind_names[l->kind]);
 }
 
 static void unregister_level(struct level *l)
@@ -366,19 +493,20 @@ static void try_kinds(struct kunit *test, const struct pair *p, enum kind outer_
 	outer->inner = inner;
 	outer->to_return = at_return;
 
-	KUNIT_ASSERT_EQ(test, register_level(outer), 0);
-	KUNIT_ASSERT_EQ(test, register_level(inner), 0);
+	register_level(test, outer);
+	register_level(test, inner);
 	run_outermost(outer);
 	unregister_level(inner);
 	unregister_level(outer);
 	kprobe_test_allow_optimization(true);
 
+	/* Whatever comes inside of it. */
+	expect_outermost(test, outer);
 	if (!same) {
-		expect_outermost(test, outer);
 		expect_inside(test, inner, outer);
 	} else {
 		KUNIT_EXPECT_EQ(test, missed(inner), 1);
-		KUNIT_EXPECT_EQ(test, inner->pre, 0);
+		KUNIT_EXPECT_EQ(test, inner->pre + inner->post + inner->ret, 0);
 	}
 	KUNIT_EXPECT_EQ(test, inner->wrong, 0);
 	expect_idle(test);
@@ -401,7 +529,7 @@ static void nested_in_all_contexts(struct kunit *test)
 			    (inner == BOOSTED && !goes_with_boosted(outer)))
 				continue;
 			/* In the same context, each has a function of its own. */
-			if (p->outer == p->inner ? is_traced(outer) == is_traced(inner) :
+			if (p->outer == p->inner ? sort_of(outer) == sort_of(inner) :
 						   !can_interrupt(p->inner, outer))
 				continue;
 			try_kinds(test, p, outer, inner, false);
@@ -421,6 +549,8 @@ static void nested_four_deep(struct kunit *test)
 		{ FTRACE_POST, RETURN, JUMP, RETURN },
 		{ JUMP, RETURN, POST, JUMP },
 		{ FTRACE, RETURN, BOOSTED, POST },
+		{ FTRACE_POST, JUMP, STEPPED, STEPPED },
+		{ RETURN, JUMP, FTRACE, STEPPED },
 	};
 	enum context c, used[NR_CONTEXTS];
 	int i, n, nr = 0;
@@ -438,7 +568,7 @@ static void nested_four_deep(struct kunit *test)
 			init_level(&levels[n], used[n], kind, KPROBE_FLAG_REENTRANT);
 			if (n)
 				levels[n - 1].inner = &levels[n];
-			KUNIT_ASSERT_EQ(test, register_level(&levels[n]), 0);
+			register_level(test, &levels[n]);
 		}
 		run_outermost(&levels[0]);
 		for (n = 0; n < nr; n++)
@@ -456,44 +586,114 @@ static void nested_four_deep(struct kunit *test)
 	}
 }
 
+/*
+ * Steps inside of others: the exception of a breakpoint keeps out what could interrupt it, so
+ * handlers pretend.
+ */
+static void nested_steps_four_deep(struct kunit *test)
+{
+	enum context c;
+
+	for (c = TASK; c < NR_CONTEXTS; c++) {
+		init_level(&levels[c], c, STEPPED, KPROBE_FLAG_REENTRANT);
+		if (c)
+			levels[c - 1].inner = &levels[c];
+		register_level(test, &levels[c]);
+	}
+	pretending = true;
+	run_outermost(&levels[TASK]);
+	pretending = false;
+	for (c = TASK; c < NR_CONTEXTS; c++)
+		unregister_level(&levels[c]);
+
+	expect_outermost(test, &levels[TASK]);
+	KUNIT_EXPECT_NE(test, levels[TASK].after, 0);
+	for (c = SOFTIRQ; c < NR_CONTEXTS; c++) {
+		expect_inside(test, &levels[c], &levels[c - 1]);
+		KUNIT_EXPECT_EQ(test, levels[c].wrong, 0);
+		KUNIT_EXPECT_EQ(test, levels[c].after, levels[TASK].after);
+#ifdef KPROBE_MAX_NESTING
+		KUNIT_EXPECT_EQ(test, levels[c].depth, c);
+#endif
+	}
+	expect_idle(test);
+}
+
+/* A probe with the flag, and one without it, at the same place. */
+struct sharing {
+	enum kind	kind;
+	bool		flag_first;	/* that probe is registered before the other one */
+};
+
+static const struct sharing sharings[] = {
+	{ POST, false }, { STEPPED, false }, { BOOSTED, false }, { JUMP, false },
+	{ FTRACE, false }, { FTRACE_POST, false }, { RETURN, false },
+	{ POST, true }, { STEPPED, true }, { BOOSTED, true }, { JUMP, true },
+	{ FTRACE, true }, { FTRACE_POST, true }, { RETURN, true },
+};
+
+static void sharing_to_desc(const struct sharing *s, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s, %s first", kind_names[s->kind],
+		 s->flag_first ? "with the flag" : "without the flag");
+}
+KUNIT_ARRAY_PARAM(sharing, sharings, sharing_to_desc);
+
 /* Only probes that ask for it are called inside of others. */
 static void nested_without_the_flag(struct kunit *test)
 {
 	struct level *outer = &levels[0], *inner = &levels[1], *old = &levels[2];
-	enum kind kind = is_possible(FTRACE) ? FTRACE : JUMP;
+	enum kind around = is_possible(FTRACE) ? FTRACE : JUMP;
+	const struct sharing *s = test->param_value;
+	int runs = 1;
 
-	KP_SKIP_IF(test, !can_raise(HARDIRQ) || !is_possible(kind), "cannot be raised here");
+	KP_SKIP_IF(test, !can_raise(HARDIRQ) || !is_possible(around), "cannot be raised here");
+	KP_SKIP_IF(test, !is_possible(s->kind), "needs another kernel");
+	KP_SKIP_IF(test, s->kind == BOOSTED && !goes_with_boosted(around), "has a jump, too");
 
 	/* The flag of the outer one does not matter. */
-	init_level(outer, TASK, kind, 0);
-	init_level(inner, HARDIRQ, POST, KPROBE_FLAG_REENTRANT);
-	init_level(old, HARDIRQ, POST, 0);
+	init_level(outer, TASK, around, 0);
+	init_level(inner, HARDIRQ, s->kind, KPROBE_FLAG_REENTRANT);
+	init_level(old, HARDIRQ, s->kind, 0);
 	outer->inner = inner;
-	KUNIT_ASSERT_EQ(test, register_level(outer), 0);
-	KUNIT_ASSERT_EQ(test, register_level(old), 0);
+	register_level(test, outer);
 
-	/* Without the flag, it is as ever. */
-	run_outermost(outer);
-	KUNIT_EXPECT_EQ(test, old->pre + old->post, 0);
-	KUNIT_EXPECT_EQ(test, missed(old), 1);
+	if (s->flag_first) {
+		register_level(test, inner);
+		register_level(test, old);
+	} else {
+		/* Without the flag, it is as ever. */
+		register_level(test, old);
+		run_outermost(outer);
+		KUNIT_EXPECT_EQ(test, old->pre + old->post + old->ret, 0);
+		KUNIT_EXPECT_EQ(test, missed(old), 1);
+		register_level(test, inner);
+		runs++;
+	}
 
 	/* Of two at one address, the one with the flag is called. */
-	KUNIT_ASSERT_EQ(test, register_level(inner), 0);
 	inner->done = false;
 	run_outermost(outer);
-	KUNIT_EXPECT_EQ(test, old->pre + old->post, 0);
-	KUNIT_EXPECT_EQ(test, missed(old), 2);
-	KUNIT_EXPECT_EQ(test, missed(inner), 0);
-	KUNIT_EXPECT_EQ(test, inner->pre, 1);
-	KUNIT_EXPECT_EQ(test, inner->post, 1);
+	KUNIT_EXPECT_EQ(test, old->pre + old->post + old->ret, 0);
+	KUNIT_EXPECT_EQ(test, missed(old), runs);
+	expect_inside(test, inner, outer);
+	KUNIT_EXPECT_EQ(test, outer->pre, runs);
+	KUNIT_EXPECT_EQ(test, missed(outer), 0);
 
 	/* Outside of other hits, both are. */
 	inner->done = false;
 	run_outermost(inner);
 	KUNIT_EXPECT_EQ(test, old->pre, 1);
+	KUNIT_EXPECT_EQ(test, old->post, has_post(s->kind));
+	KUNIT_EXPECT_EQ(test, old->ret, s->kind == RETURN);
 	KUNIT_EXPECT_EQ(test, inner->pre, 2);
-	KUNIT_EXPECT_EQ(test, missed(old) + missed(inner), 2);
-	KUNIT_EXPECT_EQ(test, outer->wrong + inner->wrong, 0);
+	KUNIT_EXPECT_EQ(test, inner->post, 2 * has_post(s->kind));
+	KUNIT_EXPECT_EQ(test, inner->ret, 2 * (s->kind == RETURN));
+	KUNIT_EXPECT_EQ(test, missed(old), runs);
+	KUNIT_EXPECT_EQ(test, missed(inner), 0);
+	KUNIT_EXPECT_EQ(test, outer->wrong + inner->wrong + old->wrong, 0);
+	KUNIT_EXPECT_FALSE(test, outer->other_context);
+	KUNIT_EXPECT_FALSE(test, inner->other_context || old->other_context);
 	expect_idle(test);
 
 	unregister_level(inner);
@@ -509,7 +709,7 @@ static void nested_in_busy_sections(struct kunit *test)
 
 	KP_SKIP_IF(test, !can_raise(HARDIRQ), "cannot be raised here");
 	init_level(inner, HARDIRQ, POST, KPROBE_FLAG_REENTRANT);
-	KUNIT_ASSERT_EQ(test, register_level(inner), 0);
+	register_level(test, inner);
 	kprobe_busy_begin();
 	raise(inner, TASK);
 	kprobe_busy_end();
@@ -525,6 +725,74 @@ static int ignore_fault(struct kprobe *p, struct pt_regs *regs, int trapnr)
 	return 0;
 }
 
+static int refused_calls;
+
+static int refused_pre(struct kprobe *p, struct pt_regs *regs)
+{
+	refused_calls++;
+	return 0;
+}
+
+static int refused_return(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	refused_calls++;
+	return 0;
+}
+
+/* Except for where kprobe_why_refused() finds its answer. */
+static void expect_same(struct kunit *test, struct kretprobe *rp, const struct kretprobe *before)
+{
+	rp->kp.origin = NULL;
+	/* One that a batch has registered, and taken back, is in an empty list. */
+	if (list_empty(&rp->kp.list))
+		rp->kp.list = before->kp.list;
+	KUNIT_EXPECT_MEMEQ(test, rp, before, sizeof(*rp));
+}
+
+/* With these flags, nothing is registered, and the structures stay what they are. */
+static void expect_refused(struct kunit *test, u32 flags, kprobe_fault_handler_t fault)
+{
+	struct kretprobe good, bad, good_before, bad_before;
+	struct kprobe *kps[] = { &good.kp, &bad.kp };
+	struct kretprobe *rps[] = { &good, &bad };
+
+	/* With padding, for the comparisons. */
+	memset(&good, 0, sizeof(good));
+	good.kp.symbol_name = "kp_nest_plain1";
+	good.kp.pre_handler = refused_pre;
+	good.handler = refused_return;
+	memcpy(&bad, &good, sizeof(bad));
+	bad.kp.symbol_name = "kp_nest_plain0";
+	bad.kp.flags = flags;
+	bad.kp.fault_handler = fault;
+	memcpy(&good_before, &good, sizeof(good));
+	memcpy(&bad_before, &bad, sizeof(bad));
+
+	KUNIT_EXPECT_EQ_MSG(test, register_kprobe(&bad.kp), -EINVAL, "flags %x", flags);
+	expect_same(test, &bad, &bad_before);
+	KUNIT_EXPECT_EQ(test, kprobe_check(&bad.kp), -EINVAL);
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -EINVAL);
+	swap(kps[0], kps[1]);
+	KUNIT_EXPECT_EQ(test, register_kprobes(kps, 2), -EINVAL);
+	if (IS_ENABLED(CONFIG_KRETPROBES)) {
+		KUNIT_EXPECT_EQ(test, kretprobe_check(&bad), -EINVAL);
+		KUNIT_EXPECT_EQ(test, register_kretprobes(rps, 2), -EINVAL);
+		expect_same(test, &bad, &bad_before);
+		/* This overwrites the handler, as its description says. */
+		KUNIT_EXPECT_EQ(test, register_kretprobe(&bad), -EINVAL);
+		bad.kp.pre_handler = refused_pre;
+	}
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&bad.kp), KPROBE_REFUSAL_ARGUMENTS);
+	expect_same(test, &bad, &bad_before);
+	expect_same(test, &good, &good_before);
+
+	/* None of them is there. */
+	refused_calls = 0;
+	KUNIT_EXPECT_EQ(test, kp_nest_plain0(5), 6);
+	KUNIT_EXPECT_EQ(test, kp_nest_plain1(5), 7);
+	KUNIT_EXPECT_EQ(test, refused_calls, 0);
+}
+
 /* What the flag does not go with, and flags that do not exist. */
 static void nested_flag_is_refused(struct kunit *test)
 {
@@ -534,18 +802,11 @@ static void nested_flag_is_refused(struct kunit *test)
 	};
 	u32 flag;
 
-	kp.fault_handler = ignore_fault;
-	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
-	KUNIT_EXPECT_EQ(test, kprobe_check(&kp), -EINVAL);
-	KUNIT_EXPECT_NULL(test, kp.addr);
-	kp.fault_handler = NULL;
+	expect_refused(test, KPROBE_FLAG_REENTRANT, ignore_fault);
 	for (flag = KPROBE_FLAGS + 1; flag; flag <<= 1) {
-		kp.flags = flag;
-		KUNIT_EXPECT_EQ(test, register_kprobe(&kp), -EINVAL);
-		KUNIT_EXPECT_EQ(test, kp.flags, flag);
-		KUNIT_EXPECT_NULL(test, kp.addr);
+		expect_refused(test, flag, NULL);
+		expect_refused(test, flag | KPROBE_FLAG_REENTRANT, NULL);
 	}
-	kp.flags = KPROBE_FLAG_REENTRANT;
 	KUNIT_EXPECT_EQ(test, register_kprobe(&kp), 0);
 	KUNIT_EXPECT_TRUE(test, kp.flags & KPROBE_FLAG_REENTRANT);
 	unregister_kprobe(&kp);
@@ -566,7 +827,9 @@ static struct kunit_case nested_testcases[] = {
 	KUNIT_CASE_PARAM_ATTR(nested_in_all_contexts, pair_gen_params,
 			      { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE_SLOW(nested_four_deep),
-	KUNIT_CASE(nested_without_the_flag),
+	KUNIT_CASE(nested_steps_four_deep),
+	KUNIT_CASE_PARAM_ATTR(nested_without_the_flag, sharing_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE(nested_in_busy_sections),
 	KUNIT_CASE(nested_flag_is_refused),
 	{}

@@ -128,10 +128,13 @@ static int has_no_flag(struct kunit *test, struct kp_scene *s, const char *arg)
 	return says_optimized(kp_scene_probe(s, *arg));
 }
 
+/* Longer than any script takes, but not so long that the kernel would complain. */
+#define HOLD_TIME	(15 * HZ)
+
 static int holder_thread(void *data)
 {
 	struct opt_test *t = data;
-	unsigned long end = jiffies + 10 * HZ;
+	unsigned long end = jiffies + HOLD_TIME;
 
 	complete(&t->holds);
 	while (!READ_ONCE(t->may_go) && time_before(jiffies, end))
@@ -141,14 +144,15 @@ static int holder_thread(void *data)
 
 static void hold_grace_periods(struct kunit *test, struct opt_test *t)
 {
+	struct task_struct *task;
+
 	KP_SKIP_IF(test, num_online_cpus() < 2, "needs two CPUs");
 
 	wait_for_kprobe_optimizer();
 	init_completion(&t->holds);
-	t->holder = kthread_create_on_cpu(holder_thread, t, cpumask_last(cpu_online_mask),
-					  "kp_opt/%u");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(t->holder));
-	get_task_struct(t->holder);
+	task = kthread_create_on_cpu(holder_thread, t, cpumask_last(cpu_online_mask), "kp_opt/%u");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	t->holder = get_task_struct(task);
 	/* Stay on another CPU. */
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
 	wake_up_process(t->holder);
@@ -256,8 +260,8 @@ static void optimizer_script(struct kunit *test)
 static void hold_waiting(struct kunit *test)
 {
 	struct kprobe at = { .addr = kprobe_lookup_name(KP_WAITS_FOR_TASKS, 0) };
-	unsigned long end = jiffies + 8 * HZ;
 	struct kp_watch *wait;
+	unsigned long end;
 
 	KP_SKIP_IF(test, !IS_ENABLED(CONFIG_HAVE_OPTPROBES_RANGE),
 		   "jumps of one instruction do not wait");
@@ -266,7 +270,11 @@ static void hold_waiting(struct kunit *test)
 	while (ftrace_location((unsigned long)at.addr) || kprobe_check(&at))
 		at.addr++;
 	wait = KP_WATCHED(test, true, .addr = at.addr);
-	play(test, "hold +a1 soon:a=waiting hit:a");
+	play(test, "hold");
+	/* Until now, the worker may have waited for the detour that kp_opt_init() has left. */
+	atomic_set(&wait->pre, 0);
+	play(test, "+a1 soon:a=waiting hit:a");
+	end = jiffies + 8 * HZ;
 	while (!atomic_read(&wait->pre) && time_before(jiffies, end))
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_NE(test, atomic_read(&wait->pre), 0);
@@ -673,6 +681,8 @@ static void optimizer_does_without_slot(struct kunit *test)
 	kprobe_opcode_t **slot = kp_calloc(test, max, sizeof(*slot));
 
 	slots_in_use();
+	/* If an earlier case has started its delay, it would examine the site at any moment. */
+	cancel_delayed_work_sync(&kprobe_opt_retry_work);
 	nr = take_all_slots(test, slot, max);
 	play(test, "+a1 settle is:a=none/no-memory no-flag:a");
 	if (IS_ENABLED(CONFIG_DEBUG_FS))

@@ -7,6 +7,8 @@
 #include "suite.h"
 
 #include <linux/jump_label.h>
+#include <linux/math64.h>
+#include <linux/time64.h>
 
 #include "../blacklist.h"
 #include "../lock.h"
@@ -145,6 +147,28 @@ static void __init reach_names_roots(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kprobe_blacklist_root(kp_code(kprobe_busy_begin)), 0);
 }
 
+/* scripts/test/qemu may have i386 executed one instruction at a time, if it lacks CMPXCHG8B. */
+#define IS_SLOW								\
+	(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) ||	\
+	 IS_ENABLED(CONFIG_PROVE_LOCKING) || IS_ENABLED(CONFIG_GCOV_KERNEL) || \
+	 (IS_ENABLED(CONFIG_X86_32) && !IS_ENABLED(CONFIG_X86_CX8)))
+
+#define MAY_TAKE_MS	(IS_SLOW ? 200 : 20)
+
+/*
+ * The 20 ms that the blacklist may cost at boot are those of QEMU's -icount, where an instruction
+ * takes a nanosecond. Otherwise the clock of the guest is that of the host, which may do other
+ * things meanwhile. It cannot be measured again: architectures look at what is listed so far, and
+ * text has changed since, which would put more on the blacklist.
+ */
+static void __init reach_takes_little_time(struct kunit *test)
+{
+	kunit_info(test, "%llu us\n", div_u64(kprobe_blacklist_ns, NSEC_PER_USEC));
+	if (READS_TEXT)
+		KUNIT_EXPECT_GT(test, kprobe_blacklist_ns, 0);
+	KUNIT_EXPECT_LT(test, kprobe_blacklist_ns, 5ULL * MAY_TAKE_MS * NSEC_PER_MSEC);
+}
+
 #ifdef CONFIG_JUMP_LABEL
 /* What a static key may jump to is refused like the code before the jump. */
 static void __init reach_follows_jump_labels(struct kunit *test)
@@ -240,6 +264,7 @@ static void __init reach_does_not_take_a_hash_for_a_branch(struct kunit *test)
 static struct kunit_case reach_cases[] __refdata = {
 	KUNIT_CASE(reach_follows_calls),
 	KUNIT_CASE(reach_names_roots),
+	KUNIT_CASE(reach_takes_little_time),
 	KUNIT_CASE(reach_follows_jump_labels),
 	KUNIT_CASE(reach_skips_disabled_checks),
 	KUNIT_CASE(reach_does_not_take_a_hash_for_a_branch),

@@ -309,6 +309,7 @@ static void watch_kprobes(struct kunit *test, struct reg_watchers *w)
 static void watch_kretprobes(struct kunit *test, struct reg_watchers *w)
 {
 	struct kretprobe *rp = kp_zalloc(test, sizeof(*rp));
+	struct kretprobe *rps[] = { rp };
 
 	rp->kp.symbol_name = "kp_reg_one";
 	KUNIT_EXPECT_EQ(test, register_kretprobe(rp), 0);
@@ -320,12 +321,21 @@ static void watch_kretprobes(struct kunit *test, struct reg_watchers *w)
 	expect_seen(test, w, "enable_kprobe", &rp->kp);
 	unregister_kretprobe(rp);
 	expect_seen(test, w, "unregister_kretprobe", rp);
+
+	rp->kp.addr = NULL;
+	rp->kp.flags = 0;
+	KUNIT_EXPECT_EQ(test, register_kretprobes(rps, 1), 0);
+	expect_seen(test, w, "register_kretprobes", rps);
+	KUNIT_EXPECT_EQ(test, kprobe_why_refused(&rp->kp), KPROBE_REFUSAL_IN_USE);
+	unregister_kretprobes(rps, 1);
+	expect_seen(test, w, "unregister_kretprobes", rps);
 }
 
 #ifdef CONFIG_JPROBES
 static void watch_jprobes(struct kunit *test, struct reg_watchers *w)
 {
 	struct jprobe *jp = kp_zalloc(test, sizeof(*jp));
+	struct jprobe *jps[] = { jp };
 
 	jp->kp.symbol_name = "kp_reg_one";
 	jp->entry = JPROBE_ENTRY(kp_reg_two);
@@ -334,6 +344,13 @@ static void watch_jprobes(struct kunit *test, struct reg_watchers *w)
 	expect_seen(test, w, "register_kprobe", &jp->kp);
 	unregister_jprobe(jp);
 	expect_seen(test, w, "unregister_jprobe", jp);
+
+	jp->kp.addr = NULL;
+	jp->kp.flags = 0;
+	KUNIT_EXPECT_EQ(test, register_jprobes(jps, 1), 0);
+	expect_seen(test, w, "register_jprobes", jps);
+	unregister_jprobes(jps, 1);
+	expect_seen(test, w, "unregister_jprobes", jps);
 }
 #else
 static void watch_jprobes(struct kunit *test, struct reg_watchers *w)

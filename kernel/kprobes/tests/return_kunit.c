@@ -735,26 +735,48 @@ static noinline __noclone notrace u32 kp_ret_stray(bool damage)
 	return 7;
 }
 
-static void return_from_unknown_frame(struct kunit *test)
+/* How the report goes on. */
+#define NOT_HOOKED	": return from a frame that was not hooked, to"
+
+/* All calls return to the same place. */
+static noinline __noclone u32 call_stray(bool damage)
 {
 	u32 (*volatile fn)(bool damage) = kp_ret_stray;
+
+	return fn(damage) + 1000;
+}
+
+static void return_from_unknown_frame(struct kunit *test)
+{
 	static const char * const modes[] = { "breakpoint", "jump" };
 	struct one *o = probe_one(test, "kp_ret_stray", 1);
-	char splat[80];
+	size_t size = 3 * KSYM_SYMBOL_LEN;
+	char *splat = kp_zalloc(test, size);
 	int i;
 
+	KUNIT_EXPECT_EQ(test, call_stray(false), 1007);
+	KUNIT_ASSERT_EQ(test, atomic_read(&o->returns), 1);
+	/*
+	 * The whole line, as it is in the manual. Functions with descriptors have names that begin
+	 * with a dot.
+	 */
+	snprintf(splat, size, "kretprobe BUG!: Processing kretprobe %ps @ %pS" NOT_HOOKED " %pS",
+		 o->rp.handler, o->rp.kp.addr, (void *)o->ret_addr);
+
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {
-		/* Functions with descriptors have names that begin with a dot. */
-		snprintf(splat, sizeof(splat), "kretprobe BUG!: Processing kretprobe %ps",
-			 o->rp.handler);
 		kp_expect_splat(splat);
-		KUNIT_EXPECT_EQ_MSG(test, fn(true), 7, "%s", modes[i]);
-		KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 2 * i + 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), i);
+		KUNIT_EXPECT_EQ_MSG(test, call_stray(true), 1007, "%s", modes[i]);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 3 * i + 2);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), i + 1);
+
+		/* It is printed once. scripts/test/results.py would complain about another. */
+		KUNIT_EXPECT_EQ_MSG(test, call_stray(true), 1007, "%s", modes[i]);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 3 * i + 3);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), i + 1);
 
 		/* The only instance is free again. */
-		KUNIT_EXPECT_EQ(test, fn(false), 7);
-		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), i + 1);
+		KUNIT_EXPECT_EQ(test, call_stray(false), 1007);
+		KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), i + 2);
 		KUNIT_EXPECT_EQ(test, o->rp.nmissed, 0);
 		wait_for_kprobe_optimizer();
 	}
@@ -773,7 +795,7 @@ static void return_from_unknown_frame_of_gone_probe(struct kunit *test)
 	u32 (*volatile fn)(struct kretprobe *rp) = kp_ret_stray_late;
 	struct one *o = probe_one(test, "kp_ret_stray_late", 1);
 
-	kp_expect_splat("kretprobe BUG!: Processing a kretprobe that is gone");
+	kp_expect_splat("kretprobe BUG!: Processing a kretprobe that is gone" NOT_HOOKED);
 	KUNIT_EXPECT_EQ(test, fn(&o->rp), 7);
 	KUNIT_EXPECT_EQ(test, atomic_read(&o->entries), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&o->returns), 0);

@@ -9,8 +9,11 @@
 
 #include "stopped.h"
 
-/* Longer than any test stops a thread, or takes to get it there. */
-#define PATIENCE	(8 * HZ)
+/*
+ * Longer than any test stops a thread, or takes to get it there. But not so long that the kernel
+ * would complain.
+ */
+#define PATIENCE	(15 * HZ)
 
 static void spin(struct kp_stopped *s)
 {
@@ -37,7 +40,10 @@ static int hog_thread(void *data)
 	struct kp_stopped *s = data;
 
 	wait_for_completion(&s->caught);
+	/* Otherwise, the scheduler would let the thread run for a part of each second. */
+	sched_set_fifo_low(s->task);
 	spin(s);
+	sched_set_normal(s->task, 0);
 	return 0;
 }
 

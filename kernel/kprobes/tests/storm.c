@@ -100,7 +100,8 @@ void kp_storm(struct kunit *test, const struct kp_storm_arch *arch)
 	prandom_seed_state(&rnd, 42);
 	storm_begin(test, s, arch);
 
-	while (time_before(jiffies, end)) {
+	/* Once at least: the threads may have taken all the time to begin. */
+	do {
 		struct kprobe post = {
 			.addr		= arch->at(rounds % arch->nr),
 			.post_handler	= kp_nothing_post,
@@ -133,7 +134,7 @@ void kp_storm(struct kunit *test, const struct kp_storm_arch *arch)
 		for (i = 0; i < arch->nr; i++)
 			hits += atomic_read(&p[i].hits);
 		rounds++;
-	}
+	} while (time_before(jiffies, end));
 
 	storm_end(test, s);
 	kunit_info(test, "%u rounds, %u jumps, %lu hits\n", rounds, jumps, hits);

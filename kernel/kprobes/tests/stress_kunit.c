@@ -13,6 +13,7 @@
 #include "helpers.h"
 
 #define STRESS_TIME	(2 * HZ)
+#define AT_MOST		(60 * HZ)
 #define POISON		0x5a
 
 static KP_UNTRACED(u32, kp_stress_plain, v + 3)
@@ -148,6 +149,13 @@ static bool register_one(struct worker *w, struct probe *p, const char *symbol,
 	return true;
 }
 
+/* While the test may be looking at their number. */
+static unsigned long end_round(struct worker *w)
+{
+	WRITE_ONCE(w->rounds, w->rounds + 1);
+	return w->rounds;
+}
+
 static int calling_thread(void *data)
 {
 	struct worker *w = data;
@@ -156,7 +164,7 @@ static int calling_thread(void *data)
 		w->wrong += plain(w->rounds) != (u32)w->rounds + 3;
 		w->wrong += traced(w->rounds) != (u32)w->rounds + 5;
 		/* Let the others run, too. */
-		if (++w->rounds % 64 == 0)
+		if (end_round(w) % 64 == 0)
 			usleep_range(20, 50);
 	}
 	return kp_await_stop();
@@ -188,7 +196,7 @@ static int registering_thread(void *data)
 
 	while (p && !READ_ONCE(*w->stop)) {
 		w->errors += !register_round(w, p);
-		w->rounds++;
+		end_round(w);
 		cond_resched();
 	}
 	kfree(p);
@@ -201,7 +209,7 @@ static int switching_thread(void *data)
 
 	while (!READ_ONCE(*w->stop)) {
 		w->errors += !!kprobes_arm_all(w->rounds % 2);
-		w->rounds++;
+		end_round(w);
 		schedule_timeout_uninterruptible(1);
 	}
 	w->errors += !!kprobes_arm_all(true);
@@ -219,7 +227,7 @@ static int hotplug_thread(void *data)
 		/* No hit was lost there. */
 		w->wrong += !!per_cpu(current_kprobe, cpu);
 		w->errors += !!add_cpu(cpu);
-		w->rounds++;
+		end_round(w);
 	}
 #endif
 	return kp_await_stop();
@@ -244,11 +252,26 @@ static struct worker *hire(struct crew *c, int (*fn)(void *data), unsigned int c
 	return w;
 }
 
-static void work(struct crew *c)
+/* On a loaded machine, a CPU may be late by seconds. */
+static bool all_at_work(struct crew *c)
 {
 	unsigned int i;
 
-	schedule_timeout_uninterruptible(STRESS_TIME);
+	for (i = 0; i < c->nr; i++) {
+		if (!READ_ONCE(c->w[i].rounds))
+			return false;
+	}
+	return true;
+}
+
+static void work(struct crew *c)
+{
+	unsigned long end = jiffies + AT_MOST;
+	unsigned int i;
+
+	do {
+		schedule_timeout_uninterruptible(STRESS_TIME);
+	} while (!all_at_work(c) && time_before(jiffies, end));
 	WRITE_ONCE(c->stop, true);
 	for (i = 0; i < c->nr; i++)
 		kthread_stop(c->w[i].task);

@@ -4,7 +4,7 @@
  * against the kernel's tools/include/nolibc.
  *
  *   client call               what getsid(0) returns, negative if it failed
- *   client perf [OPTIONS] FN  count calls of FN by a perf event
+ *   client perf [OPTIONS] FN  count calls of FN by a perf event; with -p, print that file, too
  *   client bpf [OPTIONS] FN   ditto, by a BPF program, which also reports FN's address
  *   client bpf-multi [OPTIONS] FN FILE   ditto, attached by way of fprobe, while a number is
  *                             written to FILE so often; only the count is printed
@@ -12,6 +12,8 @@
  *   client random FROM TO COUNT   open events at random addresses, and close them: how many
  *                             could be opened, and how often each error was returned
  *   client many COUNT FN      COUNT events on FN: how many were opened, and their sum
+ *   client bpf-order [OPTIONS] FN COUNT   a BPF program on each of COUNT events on FN: the
+ *                             numbers of the events, in the order in which one call runs them
  *   client pokes -a ADDRESS   text changes that perf records as an event comes and goes
  *   client crash-load KERNEL INITRD CMDLINE   load the kernel to boot after a panic
  *   client bad-write FILE     write what is in no memory to the file: the error
@@ -21,14 +23,15 @@
  *
  * Options: -r probe the return; -o BYTES offset; -a FN is an address; -e ERR the
  * program makes FN return ERR; -n CALLS how often getsid() is called; -c CPU where,
- * by default on the CPU on which events count; -l attach the program by a BPF link.
+ * by default on the CPU on which events count; -l attach the program by a BPF link; -p FILE
+ * open the file so often instead, and once more.
  */
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <linux/unistd.h>
 
 static struct {
-	const char *fn;
+	const char *fn, *file;
 	unsigned long offset, address;
 	int on_return, error, calls, link;
 } opt = { .calls = 100 };
@@ -41,8 +44,10 @@ static void die(const char *what)
 
 static int call(void)
 {
-	int ret = syscall(__NR_getsid, 0);
+	int ret = opt.file ? open(opt.file, O_RDONLY) : syscall(__NR_getsid, 0);
 
+	if (opt.file && ret >= 0)
+		close(ret);
 	return ret < 0 ? -errno : ret;
 }
 
@@ -105,10 +110,31 @@ static int new_map(void)
 #define MOV(dst, src)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, (dst), (src), 0, 0)
 #define SET(dst, imm)	INSN(BPF_ALU64 | BPF_MOV | BPF_K, (dst), 0, 0, (imm))
 
+static int load_program(const struct bpf_insn *prog, int nr_insns, int attach_type)
+{
+	static char log[16384];
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.expected_attach_type = attach_type,
+		.insns = (unsigned long)prog,
+		.insn_cnt = nr_insns,
+		.license = (unsigned long)"GPL",
+		.log_buf = (unsigned long)log,
+		.log_size = sizeof(log),
+		.log_level = 1,
+	};
+	int fd = bpf(BPF_PROG_LOAD, &attr);
+
+	if (fd < 0) {
+		printf("%s\n", log);
+		die("BPF_PROG_LOAD");
+	}
+	return fd;
+}
+
 /* map[0] = { hits, address of the function }; FN returns opt.error unless it is 0. */
 static int new_program(int map, int attach_type)
 {
-	static char log[16384];
 	struct bpf_insn prog[] = {
 		MOV(6, 1),
 		CALL(BPF_FUNC_get_func_ip),
@@ -132,24 +158,31 @@ static int new_program(int map, int attach_type)
 		SET(0, 0),
 		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
 	};
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_KPROBE,
-		.expected_attach_type = attach_type,
-		.insns = (unsigned long)prog,
-		/* The verifier rejects unreachable code. */
-		.insn_cnt = opt.error ? sizeof(prog) / sizeof(prog[0]) : 15,
-		.license = (unsigned long)"GPL",
-		.log_buf = (unsigned long)log,
-		.log_size = sizeof(log),
-		.log_level = 1,
-	};
-	int fd = bpf(BPF_PROG_LOAD, &attr);
 
-	if (fd < 0) {
-		printf("%s\n", log);
-		die("BPF_PROG_LOAD");
-	}
-	return fd;
+	/* The verifier rejects unreachable code. */
+	return load_program(prog, opt.error ? sizeof(prog) / sizeof(prog[0]) : 15, attach_type);
+}
+
+/* map[0] = 10 * map[0] + @digit */
+static int new_digit_program(int map, int digit)
+{
+	struct bpf_insn prog[] = {
+		INSN(BPF_ST | BPF_MEM | BPF_W, 10, 0, -4, 0),
+		INSN(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map),
+		INSN(0, 0, 0, 0, 0),
+		MOV(2, 10),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
+		CALL(BPF_FUNC_map_lookup_elem),
+		INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 4, 0),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, 1, 0, 0, 0),
+		INSN(BPF_ALU64 | BPF_MUL | BPF_K, 1, 0, 0, 10),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 1, 0, 0, digit),
+		INSN(BPF_STX | BPF_MEM | BPF_DW, 0, 1, 0, 0),
+		SET(0, 0),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+	};
+
+	return load_program(prog, sizeof(prog) / sizeof(prog[0]), 0);
 }
 
 /* Calls getsid() opt.calls times. */
@@ -162,6 +195,21 @@ static int calls(void)
 	return ret;
 }
 
+/* What the file says while the event is there. */
+static void print_file(void)
+{
+	static char buf[4096];
+	int fd = open(opt.file, O_RDONLY), len;
+
+	if (fd < 0)
+		die(opt.file);
+	while ((len = read(fd, buf, sizeof(buf) - 1)) > 0) {
+		buf[len] = '\0';
+		printf("%s", buf);
+	}
+	close(fd);
+}
+
 static void perf(void)
 {
 	unsigned long long count = 0;
@@ -170,6 +218,8 @@ static void perf(void)
 	if (fd < 0)
 		die("perf_event_open");
 	calls();
+	if (opt.file)
+		print_file();
 	if (read(fd, &count, sizeof(count)) != sizeof(count))
 		die("read");
 	close(fd);
@@ -383,6 +433,29 @@ static void many(const char *count)
 	printf("%d %lu\n", nr, (unsigned long)sum);
 }
 
+static void bpf_order(const char *count)
+{
+	int map = new_map(), key = 0, digit;
+	unsigned long long value[2];
+	union bpf_attr attr = {
+		.map_fd = map,
+		.key = (unsigned long)&key,
+		.value = (unsigned long)value,
+	};
+
+	for (digit = 1; digit <= atoi(count); digit++) {
+		int event = open_event();
+
+		if (event < 0)
+			die("perf_event_open");
+		attach(new_digit_program(map, digit), event);
+	}
+	call();
+	if (bpf(BPF_MAP_LOOKUP_ELEM, &attr))
+		die("BPF_MAP_LOOKUP_ELEM");
+	printf("%lu\n", (unsigned long)value[0]);
+}
+
 static void bad_write(const char *path)
 {
 	int fd = open(path, O_WRONLY);
@@ -457,6 +530,9 @@ int main(int argc, char **argv)
 		case 'c':
 			cpu = atol(argv[++i]);
 			break;
+		case 'p':
+			opt.file = argv[++i];
+			break;
 		}
 	}
 	cpu = 1ul << cpu;
@@ -482,7 +558,9 @@ int main(int argc, char **argv)
 	else if (argc == 4 && !strcmp(argv[1], "many")) {
 		opt.fn = argv[3];
 		many(argv[2]);
-	} else if (argc == 3 && !strcmp(argv[1], "bad-write"))
+	} else if (argc > 3 && !strcmp(argv[1], "bpf-order"))
+		bpf_order(argv[argc - 1]);
+	else if (argc == 3 && !strcmp(argv[1], "bad-write"))
 		bad_write(argv[2]);
 	else if (argc == 5 && !strcmp(argv[1], "crash-load"))
 		crash_load(argv[2], argv[3], argv[4]);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The files that answer whether something may be probed.
-# checks: 110
+# checks: 145
 # timeout: 900
 # needs: CONFIG_KPROBE_EVENTS CONFIG_KPROBES_TEST_MODULES CONFIG_KUNIT_DEBUGFS
 # append: kunit.enable=1 kunit.filter_glob=kprobes_check
@@ -60,6 +60,8 @@ fi
 check "an unknown module is one, too" says nomod:vfs_statx reason no-symbol
 
 # What the user may have meant.
+KPTR_BEFORE=$(cat $KPTR)
+logged() { ! echo "p:tried $1" >$TRACING/kprobe_events && tail -n3 $LOG | grep -q "$2"; }
 means() { field "$1" candidates | tr ',' '\n' | grep -qx "$2"; }
 check "a wrong name has candidates" means vfs_sattx vfs_statx
 check "also with the offset" means vfs_sattx+4 vfs_statx
@@ -71,6 +73,41 @@ check "a right name has none" says vfs_statx candidates ""
 check "nor has one that is similar to none" says no_such_function candidates -
 inlined() { ask no_such_function | tail -n1 | grep -q 'may be inlined'; }
 check "which may have been inlined" inlined
+# Functions whose name the compiler has changed, and of whose own name there is none. Those of init
+# text are gone.
+echo 0 >$KPTR
+awk '{ nr[$3]++ }
+     NF == 3 { at[$3] = $1 }
+     NF == 3 && $2 ~ /[tT]/ && $3 !~ /^__pfx_/ &&
+     $3 ~ /^[^.]+\.(isra|constprop|part|cold)(\.[0-9]+)*$/ { found[$3] = $1 }
+     END { for (name in found) {
+		base = name
+		sub(/\..*/, "", base)
+		if (!(base in nr) && nr[name] == 1 && !seen[base]++ &&
+		    found[name] "" >= at["_stext"] "" && found[name] "" < at["_etext"] "")
+			print base, name } }' /proc/kallsyms | sort | head -n6 >/tmp/suffixed
+echo "$KPTR_BEFORE" >$KPTR
+if [ -s /tmp/suffixed ]; then
+	show cat /tmp/suffixed
+	# all_suffixed CMD... - CMD BASE NAME succeeds for all of them.
+	all_suffixed() {
+		local base name
+		while read -r base name <&3; do
+			"$@" "$base" "$name" || { echo "$base: $(ask "$base")"; return 1; }
+		done 3</tmp/suffixed
+	}
+	unknown() { says "$1" reason no-symbol && says "$1" verdict refused; }
+	check "names without the suffix of the compiler are unknown" all_suffixed unknown
+	check "those with it are candidates" all_suffixed means
+	and_return() { means "r $1" "$2"; }
+	check "and for returns" all_suffixed and_return
+	known() { [ "$(field "$2" reason)" != no-symbol ]; }
+	check "they can be asked about" all_suffixed known
+	logs_suffixed() { logged "$1" "symbol: .*$2"; }
+	check "error_log names them, too" all_suffixed logs_suffixed
+else
+	skip "names without the suffix of the compiler" "there are none"
+fi
 # Static functions of the same name.
 twin=$(awk '$2 ~ /[tTwW]/ { n[$3]++ } END { for (i in n) if (n[i] == 2) print i }' /proc/kallsyms |
 	while read -r fn; do
@@ -81,7 +118,6 @@ twin=$(awk '$2 ~ /[tTwW]/ { n[$3]++ } END { for (i in n) if (n[i] == 2) print i 
 check "some name is that of two functions" test "$twin"
 twins=$(field "$twin" candidates)
 check "both are candidates" sh -c "echo '$twins' | grep -qx '_text+0x[0-9a-f]*,_text+0x[0-9a-f]*'"
-KPTR_BEFORE=$(cat $KPTR)
 echo 2 >$KPTR
 check "whoever asks" says "$twin" candidates "$twins"
 echo "$KPTR_BEFORE" >$KPTR
@@ -98,6 +134,59 @@ done
 check "nor are 513 bytes" long 513
 check "nor is a page" long 5000
 check "512 bytes are" sh -c "head -c 512 /dev/zero | tr '\0' a >$CHECK"
+
+# Long names, and names that are none.
+a300=$(head -c 300 /dev/zero | tr '\0' a)
+check "a name of 300 bytes is an unknown symbol" says "$a300" reason no-symbol
+check "similar to no other" says "$a300" candidates -
+check "also for a return" says "r $a300" reason no-symbol
+check "with an offset" says "$a300+4" reason no-symbol
+check "in a module" says "kernel:$a300" reason no-symbol
+check "and as that of a module" says "$a300:vfs_statx" reason no-symbol
+check "which has no candidates, either" says "$a300:vfs_statx" candidates -
+# answer_to FORMAT - what is said of the bytes that printf writes.
+answer_to() {
+	local ret=0
+	exec 7<>$CHECK
+	# In one write, of which the shell keeps nothing if it fails.
+	# shellcheck disable=SC2059 # escapes
+	printf "$1" | dd bs=512 count=1 >&7 2>/tmp/why || ret=1
+	cat <&7
+	exec 7<&-
+	return $ret
+}
+no_symbol() { answer_to "$1" | grep -q 'verdict=refused errno=-2 reason=no-symbol'; }
+no_answer() { ! answer_to "$1"; }
+check "bytes that no name has are an unknown symbol" no_symbol 'vfs_\377\200\001statx'
+check "also the first and the last one" no_symbol '\376vfs_statx\377'
+check "and others than of text" no_symbol '\001\002\003\033[1m%%s%%n\177'
+check "a byte of 0 is refused" no_answer 'vfs_statx\000'
+check "wherever it is" no_answer '\000vfs_statx'
+check "so is a tab in the middle" no_answer 'vfs\tstatx'
+# Each is either refused or about no symbol.
+noise() {
+	local i
+	for i in $(seq 1 30); do
+		exec 7<>$CHECK
+		if head -c 300 /dev/urandom | dd bs=300 count=1 >&7 &&
+		   ! grep -q reason=no-symbol <&7; then
+			exec 7<&-
+			return 1
+		fi
+		exec 7<&-
+		# Without what may not be in a name, all of it is one.
+		exec 7<>$CHECK
+		head -c 600 /dev/urandom | tr -d '\000-\040+:\240' | head -c 300 |
+			dd bs=300 count=1 >&7
+		if ! grep -q reason=no-symbol <&7; then
+			exec 7<&-
+			return 1
+		fi
+		exec 7<&-
+	done 2>/tmp/why
+}
+check "300 random bytes are no symbol" noise
+check "a good question is still answered" says vfs_statx verdict accepted
 
 addr=$(grep ' t vfs_statx$' /proc/kallsyms | cut -d' ' -f1)
 before=$(cat $KPTR)
@@ -180,7 +269,6 @@ for what in vfs_statx vfs_statx+1 vfs_statx+4 vfs_statx+9 vfs_statx+10 vfs_statx
 done
 
 # error_log says why.
-logged() { ! echo "p:tried $1" >$TRACING/kprobe_events && tail -n3 $LOG | grep -q "$2"; }
 echo >$LOG
 # A marked function that is traced; others are refused by the tracer.
 marked=$(sed -n 's/ - marked$//p' $KPROBES/available | grep -Fx -m1 -f - $TRACING/available_filter_functions)
@@ -189,6 +277,19 @@ check "error_log knows middles" logged vfs_statx+2 "$MIDDLE"
 check "error_log names candidates" logged vfs_sattx "symbol: .*vfs_statx"
 check "and those of the same name" logged "$twin" "not unique: $twins"
 check "and says when there are none" logged no_such_function "may be inlined"
+# points_at PLACE TEXT - the caret is below the first character of the text.
+points_at() {
+	! echo "p:tried $1" >$TRACING/kprobe_events && tail -n2 $LOG >/tmp/caret || return
+	cat /tmp/caret
+	awk -v text="$2" 'NR == 1 { at = index($0, text) }
+			  NR == 2 { good = at && index($0, "^") == at }
+			  END { exit !good }' /tmp/caret
+}
+check "its caret points at an unknown symbol" points_at vfs_sattx vfs_sattx
+check "also with an offset" points_at vfs_sattx+4 vfs_sattx+4
+check "and arguments" points_at "vfs_sattx a=\$stack b=\$stack" vfs_sattx
+check "and at one that is not unique" points_at "$twin" "$twin"
+check "or is similar to none" points_at no_such_function no_such_function
 # It keeps eight entries, each with its own text.
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	! echo "p:tried vfs_statx$i" >$TRACING/kprobe_events
@@ -235,6 +336,31 @@ if modprobe kprobe_test_target; then
 		check "they may go meanwhile, reader $i" cmp /tmp/built-in /tmp/built-in.$i
 	done
 	rmmod kprobe_test_target
+	# Questions meanwhile: a module that comes or goes is a reason; or it has gone while the
+	# answer was written, which then is an error.
+	(for i in 1 2 3 4 5 6 7 8; do
+		modprobe kprobe_test_target
+		usleep 100000
+		until rmmod kprobe_test_target; do usleep 10000; done
+		usleep 100000
+	done; touch /tmp/over) 2>/tmp/why &
+	n=0
+	for what in kprobe_test_no_trace "r kprobe_test_target:kprobe_test_no_trace" \
+		    kprobe_test_init_fn; do
+		n=$((n + 1))
+		(until [ -e /tmp/over ]; do ask "$what"; done) >/tmp/answers.$n 2>/tmp/why.$n &
+	done
+	wait
+	show sh -c "cat /tmp/answers.* | sed 's/^address=[^ ]* //; s/ candidates=.*//' | sort |
+		uniq -c"
+	no_other() {
+		! grep -h '^address=' /tmp/answers.* |
+			grep -v -E ' verdict=accepted | reason=(no-symbol|module)( |$)'
+	}
+	check "questions about a module that comes and goes are answered" \
+		sh -c "cat /tmp/answers.* | grep -q verdict=accepted"
+	check "also when it is not there" sh -c "cat /tmp/answers.* | grep -q reason=no-symbol"
+	check "in no other way" no_other
 	check "and are gone" sh -c "! grep -q '\[kprobe_test_target\]' $KPROBES/available"
 fi
 
@@ -263,9 +389,11 @@ KSYM=hrtimer_nanosleep
 echo "r1:whose/slow $KSYM" >$TRACING/kprobe_events
 echo "r2:whose/slow2 $KSYM" >>$TRACING/kprobe_events
 echo 1 >$TRACING/events/whose/enable
-for i in 1 2 3 4; do usleep 400000 & done
+# Long enough to sleep all at once, even if a busy machine is slow to start them.
+for i in 1 2 3 4; do usleep 2000000 & done
 wait
-profile() { awk -v e="$1" '$1 == e { print $3 }' $TRACING/kprobe_profile; }
+profile() { awk -v e="$1" -v what="${2:-misses}" '$1 == e { print what == "hits" ? $2 : $3 }' \
+	$TRACING/kprobe_profile; }
 missed() { probe_of | tr ' ' '\n' | sed -n "s/^$1=//p" | sort -n | xargs; }
 check "more instances miss less" test "$(profile slow2)" -lt "$(profile slow)"
 check "which each user sees" test "$(missed nmissed)" = "$(profile slow2) $(profile slow)"
@@ -274,6 +402,45 @@ check "and no other" test "$(missed missed_nested) $(missed missed_rcu)" = "0 0 
 check "sites has the sum" grep -q "$KSYM.* missed_nested=0 missed_pool=$(($(profile slow) + \
 	$(profile slow2))) missed_rcu=0" $KPROBES/sites
 check "probes tells them apart" test "$(missed probe | tr ' ' '\n' | sort -u | wc -l)" = 2
+echo 0 >$TRACING/events/whose/enable
+# The pool of a return probe: three instances, and as many tasks asleep as are started here. Whoever
+# waits must not sleep.
+echo "r3:whose/three $KSYM" >$TRACING/kprobe_events
+echo 1 >$TRACING/events/whose/enable
+asleep=
+nap() {
+	local i
+	for i in $(seq 1 "$1"); do
+		usleep 600000000 &
+		asleep="$asleep $!"
+	done
+}
+soon() {
+	local left=3000
+	until "$@"; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || { probe_of; return 1; }
+	done
+}
+pool() { probe_of | grep -q " instances=$1 in_flight=$2 most=$3 grown=0 "; }
+misses() { probe_of | grep -q " nmissed=$1 missed_nested=0 missed_pool=$1 missed_rcu=0 "; }
+if probe_of | grep -q ' instances='; then
+	check "three instances are three" pool 3 0 0
+	nap 2
+	check "two tasks are in flight" soon pool 3 2 2
+	check "none is missed" misses 0
+	nap 3
+	check "of five, three are" soon pool 3 3 3
+	check "two are missed, for lack of instances" soon misses 2
+	# shellcheck disable=SC2086 # a list
+	kill $asleep
+	wait
+	check "none is in flight any more, and what has been remains" soon pool 3 0 3
+	check "as do the misses" misses 2
+	check "kprobe_profile agrees" test "$(profile three hits) $(profile three)" = "3 2"
+else
+	skip "three instances are three" "there are no pools"
+fi
 echo 0 >$TRACING/events/whose/enable
 # A handler that runs into a probe.
 echo 'p:whose/outer do_sys_openat2 name=+0($arg2):ustring' >$TRACING/kprobe_events
@@ -287,6 +454,33 @@ check "which is another cause" test "$(missed missed_nested)" = "$(profile inner
 check "and the only one" test "$(missed missed_pool) $(missed missed_rcu)" = "0 0"
 check "also in sites" grep -q "$KSYM.* missed_nested=$(profile inner) " $KPROBES/sites
 echo >$TRACING/kprobe_events
+# What perf counts and what it does not: nothing else calls getsid(), and nothing else opens files.
+if [ -e /sys/bus/event_source/devices/kprobe/type ] && type client >/dev/null; then
+	echo "p:whose/same ${SYS}getsid" >$TRACING/kprobe_events
+	echo 1 >$TRACING/events/whose/enable
+	check "perf counts each hit" test "$(client perf -n 100 ${SYS}getsid)" = 100
+	# The client calls it again when its event has gone.
+	check "as kprobe_profile does" test "$(profile same hits) $(profile same)" = "200 0"
+	check "none is missed" grep -q " ${SYS}getsid+.* nmissed=0 missed_nested=0 " $PROBES
+	echo 0 >$TRACING/events/whose/enable
+	echo 'p:whose/outer do_sys_openat2 name=+0($arg2):ustring' >$TRACING/kprobe_events
+	echo 1 >$TRACING/events/whose/enable
+	client perf -n 100 -p $PROBES do_sys_openat2 >/tmp/outer.perf
+	client perf -n 100 -p $PROBES $KSYM >/tmp/inner.perf
+	echo 0 >$TRACING/events/whose/enable
+	show grep ' comm=client$' /tmp/outer.perf /tmp/inner.perf
+	of_client() {
+		grep " $2+.* comm=client\$" "/tmp/$1.perf" |
+			grep -q " nmissed=$3 missed_nested=$3 missed_pool=0 missed_rcu=0 "
+	}
+	check "perf counts each time that a file is opened" test "$(tail -n1 /tmp/outer.perf)" = 101
+	check "has no misses in probes" of_client outer do_sys_openat2 0
+	check "of what handlers call, perf counts nothing" test "$(tail -n1 /tmp/inner.perf)" = 0
+	check "and probes has all as missed" of_client inner $KSYM 101
+	echo >$TRACING/kprobe_events
+else
+	skip "perf counts each hit" "there is no client"
+fi
 KSYM=vfs_statx
 # A process may give itself any name. The driver registers for the writer.
 modprobe kprobe_test_driver
@@ -296,6 +490,25 @@ check "does not break the line" [ "$(probe_of | sed 's/.* comm=//')" = 'x\040y\n
 check "the module of its handler is shown" shown 'module=kprobe_test_driver '
 check "it has ended" shown ' pid=0 comm='
 echo 1 >$DRIVER/unregister
+# A process is in a PID namespace, which its probe must not keep. There can only be one at a time.
+SPACES=/proc/sys/user/max_pid_namespaces
+in_space() { unshare -p -f sh -c "$1"; }
+if in_space : 2>/dev/null; then
+	limit=$(cat $SPACES)
+	echo 1 >$SPACES
+	check "a namespace goes with its process" wait_for 30 in_space :
+	check "while there is one, there cannot be another one" \
+		wait_for 30 in_space "! unshare -p true 2>/dev/null"
+	check "a process in one has a probe, and is the first in there" wait_for 30 in_space \
+		"echo $KSYM >$DRIVER/register && grep -q ' $KSYM+0x.* pid=1 comm=' $PROBES"
+	check "it has ended, too" shown ' pid=0 comm='
+	check "its namespace goes while the probe stays" wait_for 30 in_space :
+	check "which is still there" shown 'module=kprobe_test_driver '
+	echo "$limit" >$SPACES
+	echo 1 >$DRIVER/unregister
+else
+	skip "a process in a namespace" "no CONFIG_PID_NS"
+fi
 echo 0 >$DRIVER/pre
 echo 1 >$DRIVER/post
 check "a probe with nothing but a post handler" sh -c "echo $KSYM >$DRIVER/register"

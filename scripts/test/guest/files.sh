@@ -29,6 +29,8 @@ check "only root writes enabled" mode_is 600 enabled
 
 check "a probe is set" sh -c "echo p:files_probe $FN >$TRACING/kprobe_events"
 check "and enabled" sh -c "echo 1 >$TRACING/events/kprobes/files_probe/enable"
+# It may get a jump, which must not come between reading a file and reading it again.
+settle
 before=$(cat $KPTR)
 for file in list sites probes blacklist; do
 	echo 0 >$KPTR

@@ -99,7 +99,7 @@ mark
 # Nor are debug exceptions unmasked before the next task runs, which newer kernels check.
 [ "$(uname -m)" != aarch64 ] || echo "allow splat: Unexpected DAIF"
 (echo 1 >$DRIVER/outside) 2>/dev/null
-[ "$(uname -m)" != aarch64 ] || sleep 1
+[ "$(uname -m)" != aarch64 ] || wait_for 30 sh -c "dmesg | grep -q ct_kernel_exit"
 check "a call outside of a handler is a BUG" \
 	sh -c "dmesg | grep -Eq '$IP.*jprobe_return'"
 check "and nothing after it is executed" [ "$(said "$LEFT")" -eq 0 ]

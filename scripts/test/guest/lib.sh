@@ -100,6 +100,10 @@ wait_for() {
 	done
 }
 
+# unused MODULE - it can be removed. That of a livepatch is still in use for a moment after the
+# directory of the patch has gone.
+unused() { [ "$(cat "/sys/module/$1/refcnt")" = 0 ]; }
+
 # Pages of slots and detours, of which no more than so many are left.
 slots() { grep -c 'kprobe_insn_page\|kprobe_optinsn_page' /proc/kallsyms; }
 few_slots() { [ "$(slots)" -le "$1" ]; }
@@ -109,7 +113,7 @@ live() { grep -c 'opt=live' $KPROBES/sites; }
 
 # settle - wait until the optimizer is idle.
 idle() { ! grep -q 'opt=queued\|opt=waiting' $KPROBES/sites; }
-settle() { wait_for 10 idle || :; }
+settle() { wait_for 60 idle || :; }
 
 # event_with_jump NAME FUNCTION - an event opt/NAME on the first instruction of the
 # function, after its entry, that gets a jump; its place is written to /tmp/place.

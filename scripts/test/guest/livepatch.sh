@@ -50,6 +50,7 @@ echo 1 >$DRIVER/unregister
 
 check "the livepatch is switched off" sh -c "echo 0 >$PATCH/enabled"
 check "it goes" wait_for 30 [ ! -e $PATCH ]
+wait_for 30 unused kprobe_test_relocated
 check "the modules go" sh -c \
 	"rmmod kprobe_test_relocated && rmmod kprobe_test_target && rmmod kprobe_test_driver"
 check "the list is empty" no_probes

@@ -202,7 +202,8 @@ fi
 PATCH=/sys/module/kprobe_test_livepatch/parameters
 unpatch() {
 	local patch=/sys/kernel/livepatch/kprobe_test_livepatch
-	echo 0 >$patch/enabled && wait_for 30 [ ! -e $patch ] && rmmod kprobe_test_livepatch
+	echo 0 >$patch/enabled && wait_for 30 [ ! -e $patch ] &&
+		wait_for 30 unused kprobe_test_livepatch && rmmod kprobe_test_livepatch
 }
 if modprobe kprobe_test_livepatch 2>/dev/null; then
 	check "livepatch refuses the target" sh -c "! modprobe kprobe_test_target"
@@ -247,9 +248,12 @@ rmmod kprobe_test_target 2>/dev/null
 echo 1 >$DRIVER/unregister
 (while :; do modprobe kprobe_test_target; usleep 1000; rmmod kprobe_test_target; done) 2>/dev/null &
 loop=$!
-(sleep 20; : >/tmp/stop) &
+# Twenty seconds, and on a busy machine up to two minutes until enough has happened.
+(sleep 20; : >/tmp/enough; sleep 100; : >/tmp/stop) &
+timer=$!
 there=0 away=0
 while [ ! -e /tmp/stop ]; do
+	[ ! -e /tmp/enough ] || [ $there -lt 20 ] || [ $away -lt 20 ] || break
 	if echo kprobe_test_target:kprobe_test_fn 2>/dev/null >$DRIVER/register; then
 		there=$((there + 1))
 		echo 1 >$DRIVER/unregister
@@ -257,7 +261,7 @@ while [ ! -e /tmp/stop ]; do
 		away=$((away + 1))
 	fi
 done 2>/dev/null
-kill $loop
+kill $loop $timer
 wait $loop 2>/dev/null
 echo "    the module was there $there times, and $away times not"
 check "register while the module comes and goes" \

@@ -42,7 +42,8 @@ if [ "$ON_FTRACE" ]; then
 	check "sites says that ftrace calls the one at the entry" \
 		grep -q 'vfs_read+.*kind=ftrace .* opt=none why=ftrace$' $KPROBES/sites
 fi
-# Each is in the range of another one's jump.
+# Each is in the range of another one's jump, which is known once there is a detour.
+settle
 if [ ! "$ONE_SIZE" ]; then
 	check "sites says so" grep -q 'vfs_read+.* why=other-probe$' $KPROBES/sites
 fi
@@ -210,7 +211,7 @@ check "the module unloads before and after the jump is written" [ "$ok" ]
 check "and some had a jump" grep -q live /tmp/states
 settle
 # Pages are freed after a grace period.
-check "no page is left ($pages)" wait_for 10 few_slots "$pages"
+check "no page is left ($pages)" wait_for 30 few_slots "$pages"
 taskset -p 3 $$ >/dev/null
 rmmod kprobe_test_driver
 [ -e /sys/module/kprobe_test_target ] || modprobe kprobe_test_target

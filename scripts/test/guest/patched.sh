@@ -59,7 +59,7 @@ unpatch() {
 		usleep 100000
 		left=$((left - 1))
 	done
-	rmmod livepatch_sample
+	wait_for 30 unused livepatch_sample && rmmod livepatch_sample
 }
 
 check "a probe, a return probe, fprobe and the graph tracer come" others

@@ -21,7 +21,8 @@ unwound() {
 /bin/busybox sleep 1000 &
 before=$!
 check "kretprobe_example loads" modprobe kretprobe_example func=$FUNC
-/bin/busybox sleep 4 &
+# It has to sleep until the module has gone, also on a busy machine.
+/bin/busybox sleep 15 &
 inside=$!
 /bin/busybox sleep 1000 &
 killed=$!

@@ -36,6 +36,12 @@ in_module() {
 	rmmod trace-events-sample
 }
 module() { modprobe "$@" && rmmod "$1"; }
+# An array of return probes; a probe that is not in an array comes and goes after it.
+orders() {
+	local dir=/sys/module/kprobe_test_orders/parameters
+	modprobe kprobe_test_orders && echo "return return two batch RU" >$dir/run &&
+		[ "$(cat $dir/orders $dir/wrong | xargs)" = "1 0" ] && rmmod kprobe_test_orders
+}
 inject() { echo $FN >$INJECT && echo "!$FN" >$INJECT; }
 refused() { ! define "$1" 2>/dev/null; }
 
@@ -47,10 +53,19 @@ done
 for fn in register_kprobes register_kretprobes unregister_kprobes unregister_kretprobes; do
 	define "p:watch/$fn $fn p=+0(\$arg1) sym=+0(+$NAME(+0(\$arg1))):string"
 done
+nr=11
+# A jprobe begins with a kprobe.
+if grep -q ' register_jprobe$' /proc/kallsyms; then
+	for fn in register_jprobe unregister_jprobe; do
+		define "p:watch/$fn $fn p=\$arg1 sym=+0(+$NAME(\$arg1)):string"
+		define "p:watch/${fn}s ${fn}s p=+0(\$arg1) sym=+0(+$NAME(+0(\$arg1))):string"
+	done
+	nr=15
+fi
 define "r:watch/result register_kprobe ret=\$retval:s32"
 mkdir $WATCH
 check "each function of the API can be watched" \
-	[ "$(ls -d $WATCH/events/watch/*/ | wc -l)" -eq 11 ]
+	[ "$(ls -d $WATCH/events/watch/*/ | wc -l)" -eq $nr ]
 check "each watcher is enabled" sh -c "echo 1 >$WATCH/events/watch/enable"
 
 # "function structure symbol" of each call that was seen.
@@ -115,7 +130,24 @@ way "a BPF link, returns" $FN "$RETURN" "$RETURN" client bpf -l -r $FN
 way "a module" $FN "$ON" "$ON" module kprobe_example symbol=$FN
 way "a module, returns" $FN "$RETURN_ON" "$RETURN_ON" module kretprobe_example func=$FN
 way "fail_function" $FN "$ON" "$ON" inject
-if [ -n "$(find /lib/modules -name lkdtm.ko)" ]; then
+# In the base, which has no module with an array, its elements are seen, too; in ours the array is.
+has() { [ -n "$(find /lib/modules -name "$1.ko")" ]; }
+if has kprobe_batch_example; then
+	way "an array" $FN "" "register_kprobes unregister_kprobes" \
+		module kprobe_batch_example symbols=$FN,vfs_statx
+fi
+if has kprobe_test_orders; then
+	way "an array, returns" "" "" "register_kretprobes unregister_kretprobes $ON" orders
+fi
+if has jprobe_example; then
+	way "a jprobe" vfs_write "" "register_jprobe register_kprobe unregister_jprobe" \
+		module jprobe_example
+fi
+if has kprobe_test_jprobe; then
+	way "an array of jprobes" kprobe_test_jprobe_target "" \
+		"register_jprobes unregister_jprobes" module kprobe_test_jprobe
+fi
+if has lkdtm; then
 	both="register_kprobe enable_kprobe register_kretprobe register_kprobe enable_kprobe"
 	both="$both disable_kprobe unregister_kprobe disable_kprobe unregister_kretprobe"
 	way "a module with events" do_sys_open "$both" "$both" \

@@ -455,9 +455,15 @@ static void interrupted_in_a_detour(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kpb_has_jump(w.kp.addr));
 	memset(&unmasking, 0, sizeof(unmasking));
 	unmasking.work = IRQ_WORK_INIT_HARD(look_around);
+	/*
+	 * Another interrupt may come first, if it is pending as well. At its end, there must be no
+	 * softirq and no other task, where this one would come instead.
+	 */
+	local_bh_disable();
 	local_irq_disable();
 	irq_work_queue(&unmasking.work);
 	result = run_unmask(1, &masked);
+	local_bh_enable();
 
 	KUNIT_EXPECT_EQ(test, result, 2);
 	KUNIT_EXPECT_FALSE(test, masked);

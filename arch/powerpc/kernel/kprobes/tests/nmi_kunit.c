@@ -19,6 +19,7 @@
  * are interrupts again, or else RCU would complain.
  */
 #define NMI_ROUNDS	4
+#define MAX_NMI_ROUNDS	12
 #define NMIS_IN_ROUND	5
 
 /* Counts, and waits until the flag in kpb_data is set, both in memory. */
@@ -183,6 +184,14 @@ static void nmi_round(struct kunit *test, int cpu)
 	kthread_stop_put(task);
 }
 
+/* Of those for a detour, some come in what it calls. How many is up to QEMU. */
+static bool is_enough(const struct place *p, unsigned int rounds)
+{
+	if (p->jump && !p->handler && !nmi.in_detour)
+		return rounds == MAX_NMI_ROUNDS;
+	return rounds >= NMI_ROUNDS;
+}
+
 static void nmi_hits_run_or_are_missed(struct kunit *test)
 {
 	const struct place *p = test->param_value;
@@ -212,13 +221,13 @@ static void nmi_hits_run_or_are_missed(struct kunit *test)
 	wait_for_kprobe_optimizer();
 	KUNIT_EXPECT_STREQ(test, kp_mode(stepped.kp.addr), "stepped");
 
-	for (i = 0; i < NMI_ROUNDS; i++)
+	for (i = 0; !is_enough(p, i); i++)
 		nmi_round(test, cpu);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 
 	kunit_info(test, "%u NMIs: %u in hits, %u in detours\n", nmi.nr, nmi.in_hit,
 		   nmi.in_detour);
-	KUNIT_EXPECT_EQ(test, nmi.nr, NMI_ROUNDS * NMIS_IN_ROUND);
+	KUNIT_EXPECT_EQ(test, nmi.nr, i * NMIS_IN_ROUND);
 	KUNIT_EXPECT_EQ(test, nmi.other, 0);
 	KUNIT_EXPECT_EQ(test, nmi.wrong, 0);
 	KUNIT_EXPECT_EQ(test, victim.wrong, 0);

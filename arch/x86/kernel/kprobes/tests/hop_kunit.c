@@ -382,7 +382,8 @@ static void hops_move_out_for_a_batch(struct kunit *test)
 		while (is_live(live.kp.addr) && !completion_done(&b.done))
 			schedule_timeout_uninterruptible(1);
 		KUNIT_EXPECT_EQ(test, register_kprobe(&fresh.kp), 0);
-		left = wait_for_completion_timeout(&b.done, 5 * HZ);
+		/* For several grace periods, which take long on a busy host. */
+		left = wait_for_completion_timeout(&b.done, 30 * HZ);
 		KUNIT_EXPECT_NE(test, left, 0);
 		/* Once for each hop. */
 		KUNIT_EXPECT_LE(test, wait.nr, 2);
@@ -552,7 +553,9 @@ static int sync_watch_waited(struct kretprobe_instance *ri, struct pt_regs *regs
 	/* Not get_kretprobe(), as in return_kunit.c. */
 	struct sync_watch *w = container_of(ri->rp, struct sync_watch, wait);
 
-	WRITE_ONCE(w->waited, current);
+	/* Without tasks-RCU, other threads may wait for the same grace period. */
+	if (current->flags & PF_WQ_WORKER)
+		WRITE_ONCE(w->waited, current);
 	return 0;
 }
 

@@ -157,6 +157,15 @@ static const struct stopped_by {
 };
 KUNIT_ARRAY_PARAM_DESC(stopped_by, stopped_bys, name);
 
+/* Until the worker has diverted hits: it may have to leave the CPU of the thread for that. */
+static void wait_for_detour(u8 *addr)
+{
+	unsigned long end = jiffies + 4 * HZ;
+
+	while (!has_flag(addr, KPROBE_FLAG_DETOUR) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+}
+
 static void jump_waits_for_task_inside(struct kunit *test)
 {
 	const struct stopped_by *by = test->param_value;
@@ -165,6 +174,7 @@ static void jump_waits_for_task_inside(struct kunit *test)
 
 	filler_stop(test, f, in_what_is_replaced);
 	KUNIT_EXPECT_EQ(test, register_kprobe(&p.kp), 0);
+	wait_for_detour(AT(fill));
 	kp_give_it_time();
 	KUNIT_EXPECT_TRUE(test, has_flag(AT(fill), KPROBE_FLAG_DETOUR));
 	KUNIT_EXPECT_FALSE(test, has_flag(AT(fill), KPROBE_FLAG_JUMP));
@@ -244,6 +254,7 @@ static void jump_second_probe_while_waiting(struct kunit *test)
 
 	filler_stop(test, f, in_what_is_replaced);
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, 2), 0);
+	wait_for_detour(AT(nops));
 	kp_give_it_time();
 	KUNIT_EXPECT_TRUE(test, has_flag(AT(nops), KPROBE_FLAG_DETOUR));
 	KUNIT_EXPECT_FALSE(test, has_flag(AT(nops), KPROBE_FLAG_JUMP));
@@ -333,8 +344,8 @@ static void jump_is_waited_for_by_all(struct kunit *test)
 	struct kp_watch c = { .kp = { .addr = AT(fill) + 3, .pre_handler = kp_watch_pre,
 				      .flags = j->flags } };
 	struct filler *f = filler_begin(test, false);
-	unsigned long end = jiffies + 4 * HZ;
 	struct task_struct *task;
+	unsigned long end;
 
 	KUNIT_EXPECT_EQ(test, register_kprobe(&a.kp), 0);
 	wait_for_kprobe_optimizer();
@@ -343,6 +354,7 @@ static void jump_is_waited_for_by_all(struct kunit *test)
 
 	task = kp_bound_thread(test, registering_thread, &b.kp, cpumask_first(cpu_online_mask));
 	wake_up_process(task);
+	end = jiffies + 4 * HZ;
 	while (first_byte(b.kp.addr) != INT3_INSN_OPCODE && time_before(jiffies, end))
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_EQ(test, first_byte(b.kp.addr), INT3_INSN_OPCODE);
@@ -558,9 +570,12 @@ static void jump_many_come_and_go(struct kunit *test)
 		unregister_kprobes(kps, MANY);
 		KUNIT_EXPECT_EQ(test, memcmp(text, AT(many), MANY * MANY_SIZE), 0);
 		wait_for_kprobe_optimizer();
-		/* The kernel's own tests sleep for this long, and then check. */
+		/*
+		 * The kernel's own tests sleep for 5 seconds, and then check. Usually, one second
+		 * is enough, but not on a busy host. A grace period for each would take longer.
+		 */
 		if (!IS_ENABLED(CONFIG_KCSAN))
-			KUNIT_EXPECT_LT(test, jiffies - start, 5UL * HZ);
+			KUNIT_EXPECT_LT(test, jiffies - start, 20UL * HZ);
 		KUNIT_EXPECT_EQ(test, memcmp(text, AT(many), MANY * MANY_SIZE), 0);
 	}
 }
@@ -621,6 +636,7 @@ static void jump_many_go_in_pieces(struct kunit *test)
 	};
 	struct kprobe *watches[] = { &w.poke, &w.sync, &w.unlock };
 	unsigned int i, jumps = 0, left = 0, rounds;
+	int ret;
 
 	for (i = 0; i < MANY_PIECES; i++) {
 		p[i].kp.addr = AT(many) + i * MANY_SIZE;
@@ -628,7 +644,10 @@ static void jump_many_go_in_pieces(struct kunit *test)
 		kps[i] = &p[i].kp;
 	}
 	KUNIT_ASSERT_EQ(test, register_kprobes(kps, MANY_PIECES), 0);
-	KUNIT_ASSERT_EQ(test, register_kprobes(watches, ARRAY_SIZE(watches)), 0);
+	ret = register_kprobes(watches, ARRAY_SIZE(watches));
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	if (ret)
+		goto out;
 	wait_for_kprobe_optimizer();
 	for (i = 0; i < MANY_PIECES; i++)
 		jumps += first_byte((u8 *)kps[i]->addr) == JMP32_INSN_OPCODE;
@@ -652,6 +671,7 @@ static void jump_many_go_in_pieces(struct kunit *test)
 
 	kprobe_test_allow_optimization(true);
 	unregister_kprobes(watches, ARRAY_SIZE(watches));
+out:
 	unregister_kprobes(kps, MANY_PIECES);
 	wait_for_kprobe_optimizer();
 }

@@ -288,6 +288,8 @@ static void probe_needs_a_slot(struct kunit *test)
 
 	slot = kp_calloc(test, max, sizeof(*slot));
 
+	/* Slots that are still waited for would come back in the meantime. */
+	kp_flush_slots(&kprobe_insn_slots);
 	scoped_guard(mutex, &kprobe_insn_slots.mutex)
 		kprobe_insn_slots.alloc = alloc_no_page;
 	while (nr < max && (slot[nr] = get_insn_slot()))
