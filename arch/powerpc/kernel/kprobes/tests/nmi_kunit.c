@@ -15,12 +15,13 @@
 #include "stopped.h"
 
 /*
- * For each of them, QEMU may have to execute both CPUs in turn, which takes long. In between, there
- * are interrupts again, or else RCU would complain.
+ * For each of them, QEMU may have to execute both CPUs in turn, which takes long: seconds on a busy
+ * host. In between, there are interrupts again, or else RCU would complain, and send an NMI of its
+ * own, perhaps inside another one.
  */
-#define NMI_ROUNDS	4
-#define MAX_NMI_ROUNDS	12
-#define NMIS_IN_ROUND	5
+#define NMI_ROUNDS	10
+#define MAX_NMI_ROUNDS	30
+#define NMIS_IN_ROUND	2
 
 /* Counts, and waits until the flag in kpb_data is set, both in memory. */
 #define STORE	__stringify(BITS_PER_LONG / 8) "(4)"
@@ -178,7 +179,7 @@ static void nmi_round(struct kunit *test, int cpu)
 	WRITE_ONCE(kpb_data.flag, 0);
 	wake_up_process(task);
 	for (i = 0; i < NMIS_IN_ROUND && send_nmi(cpu); i++)
-		udelay(17 * (i % 5));
+		udelay(17 * (nmi.nr % 5));
 	KUNIT_EXPECT_TRUE(test, victim_continues());
 	WRITE_ONCE(kpb_data.flag, 1);
 	kthread_stop_put(task);
