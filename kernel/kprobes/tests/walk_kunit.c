@@ -326,9 +326,11 @@ static void walk_while_it_wakes(struct kunit *test)
 	end = jiffies + 4 * HZ;
 	/* On a loaded machine, little happens in a second: the probe waits for this CPU. */
 	latest = jiffies + 60 * HZ;
-	for (; time_before(jiffies, end) ||
-	       (time_before(jiffies, latest) && !seen_enough(&inner, walks, found)); walks++) {
+	for (;; walks++) {
 		struct llist_node *cur = NULL;
+
+		if (!time_before(jiffies, seen_enough(&inner, walks, found) ? end : latest))
+			break;
 
 		/* Its frame is always at the same place of its stack. */
 		if (!fp && READ_ONCE(inner.ri))

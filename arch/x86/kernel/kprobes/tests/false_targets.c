@@ -10,10 +10,10 @@
 
 #include <linux/bitmap.h>
 #include <linux/kallsyms.h>
+#include <linux/text-patching.h>
 #include <linux/vmalloc.h>
 
 #include <asm/sections.h>
-#include <asm/text-patching.h>
 
 #include "../common.h"
 
@@ -97,7 +97,8 @@ static int __init kprobe_test_forget_false_targets(void)
 	if (!forget.map)
 		return -ENOMEM;
 	size = BITS_TO_LONGS(forget.map->size) * sizeof(long);
-	forget.from_tests = forget.from_others = *forget.map;
+	forget.from_tests = *forget.map;
+	forget.from_others = *forget.map;
 	forget.from_tests.targets = vzalloc(size);
 	forget.from_others.targets = vzalloc(size);
 	if (forget.from_tests.targets && forget.from_others.targets) {
