@@ -417,7 +417,7 @@ static void check_who_has_registered(struct kunit *test)
 	unregister_kprobe(&b);
 }
 
-/* A process that registers a probe, and leaves it behind. */
+/* A process that registers a probe, and exits while the probe stays registered. */
 struct registrar {
 	struct kprobe		kp;
 	struct completion	done;

@@ -735,7 +735,7 @@ static noinline __noclone notrace u32 kp_ret_stray(bool damage)
 	return 7;
 }
 
-/* How the report goes on. */
+/* The rest of the report. */
 #define NOT_HOOKED	": return from a frame that was not hooked, to"
 
 /* All calls return to the same place. */

@@ -110,6 +110,15 @@ static int new_map(void)
 #define MOV(dst, src)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, (dst), (src), 0, 0)
 #define SET(dst, imm)	INSN(BPF_ALU64 | BPF_MOV | BPF_K, (dst), 0, 0, (imm))
 
+/* r0 = &map[0] */
+#define LOOK_UP(map)							\
+	INSN(BPF_ST | BPF_MEM | BPF_W, 10, 0, -4, 0),			\
+	INSN(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, (map)),	\
+	INSN(0, 0, 0, 0, 0),						\
+	MOV(2, 10),							\
+	INSN(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),			\
+	CALL(BPF_FUNC_map_lookup_elem)
+
 static int load_program(const struct bpf_insn *prog, int nr_insns, int attach_type)
 {
 	static char log[16384];
@@ -139,13 +148,7 @@ static int new_program(int map, int attach_type)
 		MOV(6, 1),
 		CALL(BPF_FUNC_get_func_ip),
 		MOV(7, 0),
-		/* r0 = &map[0] */
-		INSN(BPF_ST | BPF_MEM | BPF_W, 10, 0, -4, 0),
-		INSN(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map),
-		INSN(0, 0, 0, 0, 0),
-		MOV(2, 10),
-		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
-		CALL(BPF_FUNC_map_lookup_elem),
+		LOOK_UP(map),
 		INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3, 0),
 		SET(1, 1),
 		INSN(BPF_STX | BPF_ATOMIC | BPF_DW, 0, 1, 0, BPF_ADD),
@@ -167,12 +170,7 @@ static int new_program(int map, int attach_type)
 static int new_digit_program(int map, int digit)
 {
 	struct bpf_insn prog[] = {
-		INSN(BPF_ST | BPF_MEM | BPF_W, 10, 0, -4, 0),
-		INSN(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map),
-		INSN(0, 0, 0, 0, 0),
-		MOV(2, 10),
-		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
-		CALL(BPF_FUNC_map_lookup_elem),
+		LOOK_UP(map),
 		INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 4, 0),
 		INSN(BPF_LDX | BPF_MEM | BPF_DW, 1, 0, 0, 0),
 		INSN(BPF_ALU64 | BPF_MUL | BPF_K, 1, 0, 0, 10),

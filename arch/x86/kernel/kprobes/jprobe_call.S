@@ -94,6 +94,9 @@ SYM_INNER_LABEL(kprobe_jprobe_landing, SYM_L_GLOBAL)
 	RET
 SYM_FUNC_END(kprobe_jprobe_call)
 
+	/* For the padding: with call depth tracking, calls of the next function begin there. */
+	UNWIND_HINT_FUNC
+
 /*
  * Enter the handler by RET. It may have any type, and may not be a legal target of
  * indirect branches; and RET is subject to the mitigations for it that are in use.
@@ -102,8 +105,6 @@ SYM_FUNC_END(kprobe_jprobe_call)
  * instruction. If the handler had called this, they would look up the byte before.
  * objtool lets no function do that, so this is none.
  */
-	/* With call depth tracking, the call begins in the padding in front of the function. */
-	UNWIND_HINT_FUNC
 SYM_START(kprobe_jprobe_enter, SYM_L_GLOBAL, SYM_F_ALIGN)
 	ANNOTATE_NOENDBR
 	UNWIND_HINT_FUNC

@@ -644,7 +644,7 @@ static int probe_copy(void *data, const char *name, unsigned long addr)
 	return 0;
 }
 
-/* What the code of a hit calls directly has been found, whatever the compiler has made of it. */
+/* Whatever the compiler has made of them, direct callees of the hit path are on the blacklist. */
 static void expect_callees_refused(struct copies *c, const char *function)
 {
 	unsigned long at = kallsyms_lookup_name(function), target, size, offset, end;

@@ -3,7 +3,7 @@
  * The branch analysis looks for branches at each byte of the text. So bytes in other code may look
  * like a branch into a function of the tests: of 3,000 bytes, one is taken for a target without
  * being one, and which one depends on where the linker puts everything. But the tests expect jumps
- * at certain places. Before the suites run, such targets in their functions are forgotten.
+ * at certain places. Before the suites run, such targets are removed from their functions.
  */
 
 #include "suite.h"
